@@ -1,0 +1,71 @@
+# The one place where flags are set and where libraries, tools and tests are declared.
+
+add_compile_options(-Wall -Wextra -Werror -Wno-unused-parameter -ffunction-sections -fdata-sections)
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  add_compile_options(-Wno-unused-command-line-argument)
+endif()
+add_link_options(-Wl,--gc-sections)
+if(EXISTS ${LLVM_TOOLS_BINARY_DIR}/ld.lld)
+  add_link_options(-fuse-ld=lld -B${LLVM_TOOLS_BINARY_DIR})
+endif()
+
+if(TENON_SANITIZE)
+  add_compile_options(-fsanitize=${TENON_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)
+  add_link_options(-fsanitize=${TENON_SANITIZE})
+else()
+  add_link_options(-static-libstdc++ -static-libgcc)
+endif()
+
+# tenon_library(NAME [MLIR] SRCS ... [DEPS ...] [TABLEGEN ...])
+#   MLIR: the sources include MLIR headers; they share one precompiled header.
+#   TABLEGEN: generated-header targets to wait for.
+function(tenon_library name)
+  cmake_parse_arguments(ARG "MLIR" "" "SRCS;DEPS;TABLEGEN" ${ARGN})
+  if(ARG_SRCS)
+    add_library(${name} STATIC ${ARG_SRCS})
+    target_link_libraries(${name} PUBLIC ${ARG_DEPS})
+    if(ARG_MLIR)
+      tenon_use_mlir_pch(${name})
+    endif()
+    if(ARG_TABLEGEN)
+      add_dependencies(${name} ${ARG_TABLEGEN})
+    endif()
+  else()
+    add_library(${name} INTERFACE)
+    target_link_libraries(${name} INTERFACE ${ARG_DEPS})
+  endif()
+endfunction()
+
+# One precompiled header of MLIR's core serves every MLIR library.
+function(tenon_use_mlir_pch name)
+  if(NOT TARGET tenon_mlir_pch)
+    file(WRITE ${PROJECT_BINARY_DIR}/tenon_mlir_pch.cpp "")
+    add_library(tenon_mlir_pch OBJECT ${PROJECT_BINARY_DIR}/tenon_mlir_pch.cpp)
+    target_precompile_headers(tenon_mlir_pch PRIVATE ${PROJECT_SOURCE_DIR}/cmake/MlirPch.h)
+  endif()
+  target_precompile_headers(${name} REUSE_FROM tenon_mlir_pch)
+endfunction()
+
+# tenon_tool(NAME SRCS ... DEPS ...)
+function(tenon_tool name)
+  cmake_parse_arguments(ARG "" "" "SRCS;DEPS" ${ARGN})
+  add_executable(${name} ${ARG_SRCS})
+  target_link_libraries(${name} PRIVATE ${ARG_DEPS})
+endfunction()
+
+# tenon_test(NAME SRCS ... DEPS ... [LABELS ...]): a GoogleTest binary; each case
+# is one ctest entry. TENON_TEST_DATA points at tests/data.
+function(tenon_test name)
+  cmake_parse_arguments(ARG "" "" "SRCS;DEPS;LABELS" ${ARGN})
+  if(NOT TENON_TESTS)
+    return()
+  endif()
+  add_executable(${name} ${ARG_SRCS})
+  target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gmock GTest::gtest_main)
+  target_compile_definitions(${name} PRIVATE
+    TENON_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data" TENON_TEST_BUILD="${PROJECT_BINARY_DIR}")
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+  include(GoogleTest)
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60
+    PROPERTIES LABELS "${ARG_LABELS}" ENVIRONMENT "ASAN_OPTIONS=allow_user_poisoning=0")
+endfunction()

@@ -1,0 +1,34 @@
+#ifndef TENON_RUNTIME_EXECUTOR_H
+#define TENON_RUNTIME_EXECUTOR_H
+
+#include <cstddef>
+#include <span>
+
+#include "absl/status/status.h"
+
+namespace tenon::runtime {
+
+struct Program;
+
+/// Runs the functions of one Program on one device. Inputs and outputs are host memory in
+/// row-major order, in the element types and shapes that the function's signature names; states
+/// (KV caches) live on the device between calls. Not thread-safe: one caller at a time.
+class Executor {
+public:
+  virtual ~Executor() = default;
+
+  /// The program that this executor runs.
+  virtual const Program& program() const = 0;
+
+  /// Runs function `function` (an index into `Program::functions`) to completion. Spans must have
+  /// exactly the byte sizes of the signature; InvalidArgument names the first that does not.
+  virtual absl::Status run(size_t function, std::span<const std::span<const std::byte>> inputs,
+                           std::span<const std::span<std::byte>> outputs) = 0;
+
+  /// Sets every byte of every state to zero, as after loading.
+  virtual absl::Status resetStates() = 0;
+};
+
+} // namespace tenon::runtime
+
+#endif // TENON_RUNTIME_EXECUTOR_H

@@ -1,0 +1,134 @@
+#ifndef TENON_RUNTIME_PROGRAM_PROGRAM_H
+#define TENON_RUNTIME_PROGRAM_PROGRAM_H
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "runtime/text/TokenizerSpec.h"
+
+namespace tenon::runtime {
+
+/// The memory that a step's argument lies in.
+enum class Space : uint8_t {
+  Constant = 0,  ///< `Program::constants[index]`
+  State = 1,     ///< `Program::states[index]`
+  Workspace = 2, ///< the one workspace; `index` is 0
+  Input = 3,     ///< input `index` of the function
+  Output = 4,    ///< output `index` of the function
+};
+
+/// A byte range that a kernel reads or writes.
+struct BufferRef {
+  Space space = Space::Workspace;
+  uint32_t index = 0;
+  uint64_t offset = 0; ///< bytes from the start of that memory
+  uint64_t bytes = 0;
+};
+
+/// A file whose ranges constants refer to: the model file, mapped at load.
+struct SourceFile {
+  std::string path;         ///< as given to the compiler; relative to the program file if relative
+  uint64_t bytes = 0;       ///< size, checked at load
+  uint64_t fingerprint = 0; ///< `fingerprintFile`'s hash, checked at load
+};
+
+/// Bytes [offset, offset + bytes) of `Program::files[file]`.
+struct FileRange {
+  uint32_t file = 0;
+  uint64_t offset = 0;
+  uint64_t bytes = 0;
+};
+
+/// A weight or folded constant. Several ranges are placed one behind the other.
+struct Constant {
+  std::string name;
+  std::string encoding; ///< `f32`, `q8_0`, …
+  std::vector<int64_t> shape;
+  uint64_t bytes = 0;
+  /// Where the bytes come from: ranges of files, or bytes embedded in the program.
+  std::variant<std::vector<FileRange>, std::vector<std::byte>> source;
+};
+
+/// Lasting storage shared by the functions, zero at load: a KV cache.
+struct State {
+  std::string name;
+  std::string encoding;
+  std::vector<int64_t> shape;
+  uint64_t bytes = 0;
+};
+
+/// One launch: `tiles` independent pieces of work of one kernel.
+struct Step {
+  uint32_t kernel = 0; ///< index into `Program::kernels`
+  int64_t tiles = 1;
+  std::vector<BufferRef> args;
+  std::string name; ///< the operations it runs, for errors, profiles and traces
+};
+
+/// A compiled kernel: a symbol in one of the code sections. CPU kernels have the C signature
+/// `void(void* const* buffers, int64_t firstTile, int64_t endTile)`.
+struct Kernel {
+  std::string symbol;
+  uint32_t code = 0; ///< index into `Program::code`
+};
+
+/// A value that enters or leaves a function.
+struct Port {
+  std::string name;
+  std::string encoding;
+  std::vector<int64_t> shape;
+  uint64_t bytes = 0;
+};
+
+/// What a function is for, so that a generation loop finds it.
+enum class Role : uint8_t {
+  Other = 0,   ///< any graph
+  Decode = 1,  ///< `rows` rows, each its own sequence
+  Prefill = 2, ///< a chunk of `rows` tokens of one sequence
+};
+
+/// One entry shape. Functions of role Decode or Prefill have the inputs `ids`, `sequences`,
+/// `positions` (i32 [rows], [rows] or [1], [rows]) and, for Prefill, `output_rows` (i32 [1]), and
+/// the output `logits` (f32 [rows or 1, vocabulary]) first. A row with position −1 is inactive.
+struct Function {
+  std::string name;
+  Role role = Role::Other;
+  int64_t rows = 0;
+  std::vector<Port> inputs;
+  std::vector<Port> outputs;
+  std::vector<Step> steps;
+};
+
+/// What a text loop needs to know of the model.
+struct ModelInfo {
+  std::string architecture;
+  std::string name;
+  int64_t vocabulary = 0;
+  int64_t context = 0;   ///< positions that the states hold
+  int64_t sequences = 0; ///< sequences that the states hold
+};
+
+/// The compiler's artifact, in memory. See `ProgramFile.h` for the `.tnn` file.
+struct Program {
+  std::string target;                ///< name of the target, `x86-64-v4`
+  std::string device;                ///< `cpu` or `cuda`
+  std::vector<std::string> features; ///< CPU features the code needs, as LLVM names them
+  std::vector<SourceFile> files;
+  std::vector<Constant> constants;
+  std::vector<State> states;
+  std::vector<std::vector<std::byte>> code; ///< relocatable ELF objects, cubins
+  std::vector<Kernel> kernels;
+  std::vector<Function> functions;
+  uint64_t workspaceBytes = 0; ///< the largest need of any function
+  std::optional<ModelInfo> model;
+  std::optional<TokenizerSpec> tokenizer;
+  std::string report; ///< the fusion decisions, JSON
+};
+
+} // namespace tenon::runtime
+
+#endif // TENON_RUNTIME_PROGRAM_PROGRAM_H
