@@ -1,0 +1,59 @@
+#include "ir/Dialect.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+
+using namespace mlir;
+
+#include "ir/TenonDialect.cpp.inc"
+
+#define GET_OP_CLASSES
+#include "ir/TenonOps.cpp.inc"
+
+void tenon::TenonDialect::initialize() {
+  registerTypes();
+  registerAttributes();
+  registerOperations();
+}
+
+void tenon::TenonDialect::registerOperations() {
+  addOperations<
+#define GET_OP_LIST
+#include "ir/TenonOps.cpp.inc"
+      >();
+}
+
+Operation* tenon::TenonDialect::materializeConstant(OpBuilder& builder, Attribute value, Type type,
+                                                    Location loc) {
+  auto elements = llvm::dyn_cast<ElementsAttr>(value);
+  if (!elements || elements.getType() != type)
+    return nullptr;
+  return ConstantOp::create(builder, loc, type, elements);
+}
+
+/// Checks that the attribute is an `AttrT` on an `OpT`.
+template <typename AttrT, typename OpT>
+static LogicalResult verifyPlacement(Operation* op, NamedAttribute attribute, StringRef expected) {
+  if (!llvm::isa<OpT>(op))
+    return op->emitOpError("does not take the attribute '") << attribute.getName() << "'";
+  if (!llvm::isa<AttrT>(attribute.getValue()))
+    return op->emitOpError("expects ")
+           << expected << " as '" << attribute.getName() << "', but got " << attribute.getValue();
+  return success();
+}
+
+LogicalResult tenon::TenonDialect::verifyOperationAttribute(Operation* op,
+                                                            NamedAttribute attribute) {
+  StringRef name = attribute.getName();
+  if (name == phaseAttrName)
+    return verifyPlacement<PhaseAttr, ModuleOp>(op, attribute, "a #tenon.phase");
+  if (name == targetAttrName)
+    return verifyPlacement<TargetAttr, ModuleOp>(op, attribute, "a #tenon.target");
+  if (name == modelAttrName)
+    return verifyPlacement<ModelAttr, ModuleOp>(op, attribute, "a #tenon.model");
+  if (name == entryAttrName)
+    return verifyPlacement<EntryAttr, func::FuncOp>(op, attribute, "a #tenon.entry");
+  if (name == workspaceAttrName)
+    return verifyPlacement<IntegerAttr, func::FuncOp>(op, attribute, "an integer");
+  return op->emitOpError("has an unknown attribute of the dialect: '") << name << "'";
+}

@@ -1,0 +1,133 @@
+#include "ir/Interfaces.h"
+
+#include "ir/Types.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+#include "ir/TenonInterfaces.cpp.inc"
+
+namespace tenon::detail {
+
+/// The shape of a tensor or state.
+static llvm::ArrayRef<int64_t> shapeOf(Type type) {
+  if (auto state = llvm::dyn_cast<StateType>(type))
+    return state.getShape();
+  return llvm::cast<RankedTensorType>(type).getShape();
+}
+
+static std::string formatShape(llvm::ArrayRef<int64_t> shape) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  stream << "[";
+  llvm::interleaveComma(shape, stream);
+  stream << "]";
+  return text;
+}
+
+Work defaultWork(Operation* op) {
+  Work work;
+  if (op->getNumResults() > 0)
+    if (auto tensor = llvm::dyn_cast<RankedTensorType>(op->getResult(0).getType()))
+      work.flops = tensor.getNumElements();
+  for (Type type : op->getOperandTypes())
+    work.operandBytes.push_back(getStorageBytes(type).value_or(0));
+  for (Type type : op->getResultTypes())
+    work.resultBytes.push_back(getStorageBytes(type).value_or(0));
+  return work;
+}
+
+LogicalResult verifyInferredShapes(Operation* op) {
+  for (Type type : op->getOperandTypes())
+    if (!getStorageBytes(type))
+      return op->emitOpError("expects rows that are whole blocks and sizes within 63 bits, but got ")
+             << type;
+  auto inferring = llvm::cast<InferShapedTypeOpInterface>(op);
+  llvm::SmallVector<ShapedTypeComponents> shapes;
+  if (failed(inferring.inferReturnTypeComponents(
+          op->getContext(), op->getLoc(), op->getOperands(), op->getDiscardableAttrDictionary(),
+          op->getPropertiesStorage(), op->getRegions(), shapes)))
+    return failure();
+  for (auto [index, result] : llvm::enumerate(op->getResults())) {
+    llvm::ArrayRef<int64_t> expected = shapes[index].getDims();
+    if (shapeOf(result.getType()) != expected)
+      return op->emitOpError("expects result #")
+             << index << " of shape " << formatShape(expected) << ", but got " << result.getType();
+    if (!getStorageBytes(result.getType()))
+      return op->emitOpError("expects a result size within 63 bits, but got ") << result.getType();
+  }
+  return success();
+}
+
+LogicalResult inferBroadcastShape(std::optional<Location> location, llvm::StringRef opName,
+                                  ValueRange operands,
+                                  llvm::SmallVectorImpl<ShapedTypeComponents>& shapes) {
+  llvm::SmallVector<int64_t> shape;
+  for (Value operand : operands) {
+    llvm::ArrayRef<int64_t> extents = shapeOf(operand.getType());
+    if (extents.size() > shape.size())
+      shape.insert(shape.begin(), extents.size() - shape.size(), 1);
+    size_t lead = shape.size() - extents.size();
+    for (auto [axis, extent] : llvm::enumerate(extents)) {
+      int64_t& common = shape[lead + axis];
+      if (common == 1)
+        common = extent;
+      else if (extent != 1 && extent != common)
+        return emitShapeError(location, opName,
+                              "expects operands that broadcast, but got shapes " +
+                                  formatShape(shapeOf(operands.front().getType())) + " and " +
+                                  formatShape(extents));
+    }
+  }
+  shapes.emplace_back(shape);
+  return success();
+}
+
+/// Steps through a broadcast operand: the offset of element `index` (row-major in `shape`).
+static int64_t broadcastOffset(int64_t index, llvm::ArrayRef<int64_t> shape,
+                               llvm::ArrayRef<int64_t> operandShape) {
+  int64_t offset = 0, stride = 1;
+  size_t lead = shape.size() - operandShape.size();
+  for (size_t axis = shape.size(); axis-- > lead;) {
+    int64_t coordinate = index % shape[axis];
+    index /= shape[axis];
+    int64_t extent = operandShape[axis - lead];
+    if (extent != 1)
+      offset += coordinate * stride;
+    stride *= extent;
+  }
+  return offset;
+}
+
+void evaluateElementwise(Operation* op, llvm::ArrayRef<ReferenceTensor> operands,
+                         llvm::MutableArrayRef<ReferenceTensor> results) {
+  auto elementwise = llvm::cast<ElementwiseOpInterface>(op);
+  llvm::ArrayRef<int64_t> shape = results[0].getShape();
+  llvm::MutableArrayRef<double> values = results[0].getValues();
+  llvm::SmallVector<double> arguments(operands.size());
+  for (int64_t i = 0, e = values.size(); i < e; ++i) {
+    for (auto [argument, operand] : llvm::zip_equal(arguments, operands))
+      argument = operand.getValues()[broadcastOffset(i, shape, operand.getShape())];
+    values[i] = elementwise.evaluateElement(arguments);
+  }
+}
+
+LogicalResult emitShapeError(std::optional<Location> location, llvm::StringRef opName,
+                             const llvm::Twine& message) {
+  return emitOptionalError(location, "'", opName, "' op ", message);
+}
+
+std::string formatType(Type type) {
+  std::string text;
+  llvm::raw_string_ostream(text) << type;
+  return text;
+}
+
+Value buildSplat(OpBuilder& builder, Location loc, Type type, float value) {
+  TypedAttr attribute = builder.getF32FloatAttr(value);
+  if (auto vector = llvm::dyn_cast<VectorType>(type))
+    attribute = DenseElementsAttr::get(vector, value);
+  return arith::ConstantOp::create(builder, loc, attribute);
+}
+
+} // namespace tenon::detail

@@ -1,0 +1,128 @@
+#include "ir/Types.h"
+
+#include "ir/Dialect.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
+#include "mlir/IR/DialectImplementation.h"
+
+using namespace mlir;
+
+namespace tenon {
+
+/// Element types of tensors and states other than block types.
+static bool isPlainElementType(Type type) {
+  return type.isF32() || type.isF16() || type.isBF16() || type.isSignlessInteger(32);
+}
+
+const Encoding* getEncoding(Type elementType) {
+  if (auto block = llvm::dyn_cast<BlockType>(elementType))
+    return &block.getEncoding();
+  if (elementType.isF32())
+    return findEncoding("f32");
+  if (elementType.isF16())
+    return findEncoding("f16");
+  if (elementType.isBF16())
+    return findEncoding("bf16");
+  if (elementType.isSignlessInteger(32))
+    return findEncoding("i32");
+  return nullptr;
+}
+
+Type getElementType(MLIRContext* context, const Encoding& encoding) {
+  if (encoding.isBlockQuantized())
+    return BlockType::get(context, encoding.name);
+  for (Type plain : {Type(Float32Type::get(context)), Type(Float16Type::get(context)),
+                     Type(BFloat16Type::get(context)), Type(IntegerType::get(context, 32))})
+    if (getEncoding(plain) == &encoding)
+      return plain;
+  return {};
+}
+
+std::optional<int64_t> getStorageBytes(Type type) {
+  if (auto state = llvm::dyn_cast<StateType>(type))
+    type = state.getTensorType();
+  auto tensor = llvm::dyn_cast<RankedTensorType>(type);
+  if (!tensor || !tensor.hasStaticShape())
+    return std::nullopt;
+  const Encoding* encoding = getEncoding(tensor.getElementType());
+  if (!encoding)
+    return std::nullopt;
+  int64_t elements = 1;
+  for (int64_t extent : tensor.getShape())
+    if (llvm::MulOverflow(elements, extent, elements))
+      return std::nullopt;
+  int64_t rowLength = tensor.getRank() == 0 ? 1 : tensor.getShape().back();
+  if (rowLength % encoding->blockSize != 0)
+    return std::nullopt;
+  int64_t bytes;
+  if (llvm::MulOverflow(elements / encoding->blockSize, encoding->blockBytes, bytes))
+    return std::nullopt;
+  return bytes;
+}
+
+//===-- BlockType ---------------------------------------------------------------------------===//
+
+LogicalResult BlockType::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                                llvm::StringRef encodingName) {
+  const Encoding* encoding = findEncoding(encodingName);
+  if (encoding && encoding->isBlockQuantized())
+    return success();
+  InFlightDiagnostic error = emitError() << "expects the name of a block-quantised encoding, but "
+                                         << "got '" << encodingName << "'; known are";
+  for (const Encoding* known : allEncodings())
+    if (known->isBlockQuantized())
+      error << " " << llvm::StringRef(known->name);
+  return error;
+}
+
+const Encoding& BlockType::getEncoding() const { return *findEncoding(getEncodingName()); }
+
+static ParseResult parseEncodingName(AsmParser& parser, std::string& name) {
+  return parser.parseKeywordOrString(&name);
+}
+
+static void printEncodingName(AsmPrinter& printer, llvm::StringRef name) { printer << name; }
+
+//===-- StateType ---------------------------------------------------------------------------===//
+
+LogicalResult StateType::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                                llvm::ArrayRef<int64_t> shape, Type elementType) {
+  if (!isPlainElementType(elementType))
+    return emitError() << "expects states of f32, f16, bf16 or i32, but got " << elementType;
+  for (int64_t extent : shape)
+    if (extent <= 0)
+      return emitError() << "expects positive extents, but got " << extent;
+  return success();
+}
+
+RankedTensorType StateType::getTensorType() const {
+  return RankedTensorType::get(getShape(), getElementType());
+}
+
+Type StateType::parse(AsmParser& parser) {
+  llvm::SmallVector<int64_t> shape;
+  Type elementType;
+  llvm::SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseLess() || parser.parseDimensionList(shape, /*allowDynamic=*/false) ||
+      parser.parseType(elementType) || parser.parseGreater())
+    return {};
+  return parser.getChecked<StateType>(loc, parser.getContext(), shape, elementType);
+}
+
+void StateType::print(AsmPrinter& printer) const {
+  printer << "<";
+  printer.printDimensionList(getShape());
+  printer << (getShape().empty() ? "" : "x") << getElementType() << ">";
+}
+
+} // namespace tenon
+
+#define GET_TYPEDEF_CLASSES
+#include "ir/TenonTypes.cpp.inc"
+
+void tenon::TenonDialect::registerTypes() {
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "ir/TenonTypes.cpp.inc"
+      >();
+}

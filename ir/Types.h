@@ -1,0 +1,24 @@
+#ifndef TENON_IR_TYPES_H
+#define TENON_IR_TYPES_H
+
+#include <optional>
+
+#include "ir/encoding/Encoding.h"
+#include "mlir/IR/BuiltinTypes.h"
+
+#define GET_TYPEDEF_CLASSES
+#include "ir/TenonTypes.h.inc"
+
+namespace tenon {
+
+/// The encoding of an element type: of f32, f16, bf16, i32 and of block types; null for others.
+const Encoding* getEncoding(mlir::Type elementType);
+/// The element type with that encoding; null where IR has none (i8, f64).
+mlir::Type getElementType(mlir::MLIRContext* context, const Encoding& encoding);
+/// Bytes of a tensor or state of static shape in its encoding; nullopt where the element type has
+/// no encoding, a row is not a multiple of the block, or the size exceeds an int64_t.
+std::optional<int64_t> getStorageBytes(mlir::Type type);
+
+} // namespace tenon
+
+#endif // TENON_IR_TYPES_H

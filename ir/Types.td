@@ -1,0 +1,53 @@
+#ifndef TENON_IR_TYPES_TD
+#define TENON_IR_TYPES_TD
+
+include "ir/Base.td"
+
+class Tenon_Type<string name, string typeMnemonic> : TypeDef<Tenon_Dialect, name> {
+  let mnemonic = typeMnemonic;
+}
+
+def Tenon_BlockType : Tenon_Type<"Block", "block"> {
+  let summary = "Element type of a block-quantised tensor";
+  let description = [{
+    `tensor<NxKx!tenon.block<q8_0>>` has N·K logical elements; each row of K is stored in blocks
+    as the encoding of that name (`ir/encoding`) lays them out.
+  }];
+  let parameters = (ins StringRefParameter<"name of the encoding">:$encodingName);
+  let assemblyFormat = "`<` custom<EncodingName>($encodingName) `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// The storage format; never null.
+    const Encoding& getEncoding() const;
+  }];
+}
+
+def Tenon_StateType : Tenon_Type<"State", "state"> {
+  let summary = "The contents of lasting storage at one point of a function";
+  let description = [{
+    `!tenon.state<SxCxHxDxf16>` is a KV cache of S sequences, C positions, H heads of D. A value
+    of this type orders accesses: `tenon.kv_write` consumes one and yields the next in place. At
+    most one write consumes a value, and nothing may read it afterwards, so a plan never copies.
+  }];
+  let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// The tensor of the same shape and element type.
+    ::mlir::RankedTensorType getTensorType() const;
+  }];
+}
+
+// Constraints
+
+def Tenon_FloatElement : AnyTypeOf<[F32, F16, BF16]>;
+def Tenon_FloatTensor : StaticShapeTensorOf<[F32, F16, BF16]>;
+def Tenon_IntTensor : StaticShapeTensorOf<[I32]>;
+def Tenon_BlockElement
+    : Type<CPred<"::llvm::isa<::tenon::BlockType>($_self)">, "block-quantised element">;
+def Tenon_BlockTensor : StaticShapeTensorOf<[Tenon_BlockElement]>;
+def Tenon_WeightTensor : StaticShapeTensorOf<[F32, F16, BF16, Tenon_BlockElement]>;
+def Tenon_AnyTensor : StaticShapeTensorOf<[F32, F16, BF16, I32, Tenon_BlockElement]>;
+def Tenon_PlainTensor : StaticShapeTensorOf<[F32, F16, BF16, I32]>;
+
+#endif // TENON_IR_TYPES_TD

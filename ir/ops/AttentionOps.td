@@ -1,0 +1,81 @@
+#ifndef TENON_IR_OPS_ATTENTIONOPS_TD
+#define TENON_IR_OPS_ATTENTIONOPS_TD
+
+include "ir/ops/OpBase.td"
+
+def Tenon_StateValue
+    : Type<CPred<"::llvm::isa<::tenon::StateType>($_self)">, "state", "::tenon::StateType">;
+def Tenon_KeyValue : AnyTypeOf<[Tenon_StateValue, Tenon_FloatTensor]>;
+
+def Tenon_RopeOp : Tenon_PureOp<"rope"> {
+  let summary = "Rotary position embedding of the first elements of each head";
+  let description = [{
+    Su et al. 2021, arXiv 2104.09864. `input` [M, H, D], `positions` [M], `inverse_frequencies`
+    [R/2] with R ≤ D: element pair i of a head is rotated by the angle
+    positions[m] · inverse_frequencies[i], rounded to f32, and multiplied by `magnitude`; elements
+    from R on pass unchanged. `adjacent` pairs (2i, 2i + 1), `halves` pairs (i, i + R/2). Linear,
+    Llama-3 and YaRN scaling are all a choice of `inverse_frequencies` and `magnitude`. A row with
+    position −1 is inactive: its result is unspecified but finite for finite input.
+  }];
+  let arguments = (ins Tenon_RopePairing:$pairing, Tenon_FloatTensor:$input,
+                       Tenon_IntTensor:$positions,
+                       StaticShapeTensorOf<[F32]>:$inverse_frequencies,
+                       DefaultValuedAttr<F64Attr, "1.0">:$magnitude);
+  let results = (outs Tenon_FloatTensor:$result);
+  let assemblyFormat = [{
+    $pairing $input `,` $positions `,` $inverse_frequencies attr-dict
+    `:` functional-type(operands, results)
+  }];
+}
+
+def Tenon_KvWriteOp : Tenon_ComputeOp<"kv_write", [
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "Stores rows in a cache, in place";
+  let description = [{
+    `values` [M, H, D], `sequences` [M] or [1] (then one for all rows), `positions` [M], `state`
+    [S, C, H, D] of the same element type: state[sequences[m], positions[m]] = values[m]. A row
+    whose position is −1, or whose sequence or position lies outside the state, is not written.
+    The result is the state after the write; the operand may not be read afterwards.
+    ```mlir
+    %k1 = tenon.kv_write %k, %seq, %pos into %k0
+        : (tensor<1x4x8xf32>, tensor<1xi32>, tensor<1xi32>, !tenon.state<1x128x4x8xf32>)
+        -> !tenon.state<1x128x4x8xf32>
+    ```
+  }];
+  let arguments = (ins Tenon_FloatTensor:$values, Tenon_IntTensor:$sequences,
+                       Tenon_IntTensor:$positions, Tenon_StateValue:$state);
+  let results = (outs Tenon_StateValue:$result);
+  let assemblyFormat = [{
+    $values `,` $sequences `,` $positions `into` $state attr-dict
+    `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tenon_AttentionOp : Tenon_PureOp<"attention"> {
+  let summary = "softmax(scale · q · kᵀ) · v of each query row over its own sequence";
+  let description = [{
+    Vaswani et al. 2017, arXiv 1706.03762; grouped-query form, Ainslie et al. 2023, arXiv
+    2305.13245. `query` [M, Hq, D]; `key` [S, C, Hkv, D] and `value` [S, C, Hkv, Dv], states or
+    tensors, Hkv dividing Hq; `sequences` [M] or [1]; `positions` [M]; result [M, Hq, Dv].
+
+    Row m attends to positions c ≤ positions[m] of sequence sequences[m] (all C where `causal` is
+    false); with `window` w only to c > positions[m] − w. Scores are scaled by `scale`, then, with
+    `softcap` s > 0, become s · tanh(score / s). A row with position −1 yields zeros. Everything
+    in f32, nothing rounded before the result.
+  }];
+  let arguments = (ins Tenon_FloatTensor:$query, Tenon_KeyValue:$key, Tenon_KeyValue:$value,
+                       Tenon_IntTensor:$sequences, Tenon_IntTensor:$positions, F64Attr:$scale,
+                       DefaultValuedAttr<BoolAttr, "true">:$causal,
+                       DefaultValuedAttr<F64Attr, "0.0">:$softcap,
+                       DefaultValuedAttr<I64Attr, "0">:$window,
+                       OptionalAttr<Tenon_OrderAttr>:$order);
+  let results = (outs Tenon_FloatTensor:$result);
+  let assemblyFormat = [{
+    $query `,` $key `,` $value `,` $sequences `,` $positions `scale` $scale (`order` $order^)?
+    attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
+#endif // TENON_IR_OPS_ATTENTIONOPS_TD

@@ -1,0 +1,61 @@
+#ifndef TENON_IR_OPS_ELEMENTWISEOPS_TD
+#define TENON_IR_OPS_ELEMENTWISEOPS_TD
+
+include "ir/ops/OpBase.td"
+
+def Tenon_AddOp : Tenon_BinaryOp<"add", "lhs + rhs", [Commutative]>;
+def Tenon_SubOp : Tenon_BinaryOp<"sub", "lhs − rhs">;
+def Tenon_MulOp : Tenon_BinaryOp<"mul", "lhs · rhs", [Commutative]>;
+def Tenon_DivOp : Tenon_BinaryOp<"div", "lhs / rhs">;
+def Tenon_MaxOp : Tenon_BinaryOp<"max", "the larger of lhs and rhs; NaN if either is", [Commutative]>;
+def Tenon_MinOp : Tenon_BinaryOp<"min", "the smaller of lhs and rhs; NaN if either is", [Commutative]>;
+
+def Tenon_NegOp : Tenon_UnaryOp<"neg", "−x">;
+def Tenon_AbsOp : Tenon_UnaryOp<"abs", "|x|">;
+def Tenon_SquareOp : Tenon_UnaryOp<"square", "x²">;
+def Tenon_SqrtOp : Tenon_UnaryOp<"sqrt", "√x">;
+def Tenon_RsqrtOp : Tenon_UnaryOp<"rsqrt", "1 / √x">;
+def Tenon_ExpOp : Tenon_UnaryOp<"exp", "eˣ">;
+def Tenon_LogOp : Tenon_UnaryOp<"log", "ln x">;
+def Tenon_SinOp : Tenon_UnaryOp<"sin", "sin x">;
+def Tenon_CosOp : Tenon_UnaryOp<"cos", "cos x">;
+def Tenon_TanhOp : Tenon_UnaryOp<"tanh", "tanh x">;
+def Tenon_ErfOp : Tenon_UnaryOp<"erf", "erf x">;
+def Tenon_SigmoidOp : Tenon_UnaryOp<"sigmoid", "1 / (1 + e⁻ˣ)">;
+def Tenon_SiluOp : Tenon_UnaryOp<"silu", "x / (1 + e⁻ˣ)">;
+def Tenon_ReluOp : Tenon_UnaryOp<"relu", "max(x, 0)">;
+def Tenon_GeluOp : Tenon_UnaryOp<"gelu", "x · ½(1 + erf(x / √2))">;
+def Tenon_GeluTanhOp
+    : Tenon_UnaryOp<"gelu_tanh", "x · ½(1 + tanh(√(2/π) · (x + 0.044715 x³)))">;
+
+def Tenon_CastOp : Tenon_UnaryOp<"cast", "x rounded to the result's element type"> {
+  let hasFolder = 1;
+}
+
+def Tenon_ScaleOp : Tenon_ElementwiseOp<"scale"> {
+  let summary = "x · factor, element by element";
+  let description = [{
+    `factor` is rounded to f32 before it multiplies.
+  }];
+  let arguments = (ins Tenon_FloatTensor:$input, F64Attr:$factor);
+  let results = (outs Tenon_FloatTensor:$result);
+  let assemblyFormat = "$input `by` $factor attr-dict `:` functional-type(operands, results)";
+}
+
+def Tenon_GluOp : Tenon_ElementwiseOp<"glu"> {
+  let summary = "activation(gate) · up, element by element";
+  let description = [{
+    The gated linear unit (Shazeer 2020, arXiv 2002.05202): SwiGLU with `silu`, GeGLU with `gelu`.
+    The activation is not rounded before the product.
+    ```mlir
+    %h = tenon.glu silu %gate, %up : (tensor<1x172xf32>, tensor<1x172xf32>) -> tensor<1x172xf32>
+    ```
+  }];
+  let arguments = (ins Tenon_Activation:$activation, Tenon_FloatTensor:$gate, Tenon_FloatTensor:$up);
+  let results = (outs Tenon_FloatTensor:$result);
+  let assemblyFormat = [{
+    $activation $gate `,` $up attr-dict `:` functional-type(operands, results)
+  }];
+}
+
+#endif // TENON_IR_OPS_ELEMENTWISEOPS_TD

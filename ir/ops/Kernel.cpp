@@ -1,0 +1,96 @@
+#include "ir/Dialect.h"
+
+using namespace mlir;
+
+namespace tenon {
+
+void KernelOp::build(OpBuilder& builder, OperationState& state, TypeRange resultTypes,
+                     ValueRange inputs) {
+  state.addOperands(inputs);
+  state.addTypes(resultTypes);
+  Block& block = state.addRegion()->emplaceBlock();
+  for (Value input : inputs)
+    block.addArgument(input.getType(), input.getLoc());
+}
+
+YieldOp KernelOp::getYield() { return llvm::cast<YieldOp>(getBlock().getTerminator()); }
+
+/// Assembly: `(` (`%arg` `=` `%input` `:` type)* `)` (`->` types)? (`schedule` attr)?
+///           (`buffers` attr)? (`attributes` dict)? region
+ParseResult KernelOp::parse(OpAsmParser& parser, OperationState& result) {
+  llvm::SmallVector<OpAsmParser::Argument> arguments;
+  llvm::SmallVector<OpAsmParser::UnresolvedOperand> inputs;
+  llvm::SMLoc inputsLoc = parser.getCurrentLocation();
+  auto parseInput = [&]() -> ParseResult {
+    OpAsmParser::Argument& argument = arguments.emplace_back();
+    return failure(parser.parseArgument(argument) || parser.parseEqual() ||
+                   parser.parseOperand(inputs.emplace_back()) ||
+                   parser.parseColonType(argument.type));
+  };
+  if (parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren, parseInput) ||
+      parser.parseOptionalArrowTypeList(result.types))
+    return failure();
+  llvm::SmallVector<Type> inputTypes;
+  for (const OpAsmParser::Argument& argument : arguments)
+    inputTypes.push_back(argument.type);
+  if (parser.resolveOperands(inputs, inputTypes, inputsLoc, result.operands))
+    return failure();
+  ScheduleAttr schedule;
+  if (succeeded(parser.parseOptionalKeyword("schedule")) &&
+      parser.parseAttribute(schedule, "schedule", result.attributes))
+    return failure();
+  ArrayAttr buffers;
+  if (succeeded(parser.parseOptionalKeyword("buffers")) &&
+      parser.parseAttribute(buffers, "buffers", result.attributes))
+    return failure();
+  if (parser.parseOptionalAttrDictWithKeyword(result.attributes) ||
+      parser.parseRegion(*result.addRegion(), arguments))
+    return failure();
+  ensureTerminator(*result.regions.front(), parser.getBuilder(), result.location);
+  return success();
+}
+
+void KernelOp::print(OpAsmPrinter& printer) {
+  printer << " (";
+  llvm::interleaveComma(llvm::zip_equal(getBlock().getArguments(), getInputs()), printer,
+                        [&](auto pair) {
+                          auto [argument, input] = pair;
+                          printer.printRegionArgument(argument, {}, /*omitType=*/true);
+                          printer << " = " << input << " : " << input.getType();
+                        });
+  printer << ")";
+  printer.printOptionalArrowTypeList(getResultTypes());
+  if (ScheduleAttr schedule = getScheduleAttr())
+    printer << " schedule " << schedule;
+  if (ArrayAttr buffers = getBuffersAttr())
+    printer << " buffers " << buffers;
+  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(), {"schedule", "buffers"});
+  printer << " ";
+  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
+}
+
+LogicalResult KernelOp::verify() {
+  if (getInputs().getTypes() != getBlock().getArgumentTypes())
+    return emitOpError("expects the region's arguments to have the types of the inputs");
+  if (getYield().getValues().getTypes() != getResultTypes())
+    return emitOpError("expects the region to yield values of the result types")
+               .attachNote(getYield().getLoc())
+           << "yields here";
+  ArrayAttr buffers = getBuffersAttr();
+  if (!buffers)
+    return success();
+  if (buffers.size() != getNumResults())
+    return emitOpError("expects one buffer for each of ")
+           << getNumResults() << " results, but got " << buffers.size();
+  for (auto [index, buffer] : llvm::enumerate(buffers)) {
+    if (llvm::isa<UnitAttr>(buffer))
+      continue;
+    auto place = llvm::dyn_cast<BufferAttr>(buffer);
+    if (!place || place.getBytes() != getStorageBytes(getResult(index).getType()))
+      return emitOpError("expects a buffer of the bytes of result #")
+             << index << ", " << getResult(index).getType() << ", but got " << buffer;
+  }
+  return success();
+}
+
+} // namespace tenon

@@ -1,0 +1,40 @@
+#ifndef TENON_IR_OPS_REDUCEOPS_TD
+#define TENON_IR_OPS_REDUCEOPS_TD
+
+include "ir/ops/OpBase.td"
+
+def Tenon_ReduceOp : Tenon_PureOp<"reduce"> {
+  let summary = "Sum, mean, maximum or minimum over the innermost axis";
+  let description = "`input` [..., D], result [..., 1]. Other axes: transpose first.";
+  let arguments = (ins Tenon_ReduceKind:$kind, Tenon_FloatTensor:$input,
+                       OptionalAttr<Tenon_OrderAttr>:$order);
+  let results = (outs Tenon_FloatTensor:$result);
+  let assemblyFormat = [{
+    $kind $input (`order` $order^)? attr-dict `:` functional-type(operands, results)
+  }];
+}
+
+def Tenon_ArgmaxOp : Tenon_PureOp<"argmax"> {
+  let summary = "Index of the largest element of the innermost axis, the lowest on a tie";
+  let description = [{
+    `input` [..., D], result [...] of i32. A NaN counts as smaller than everything; a row of NaN
+    gives 0.
+  }];
+  let arguments = (ins Tenon_FloatTensor:$input);
+  let results = (outs Tenon_IntTensor:$result);
+  let assemblyFormat = "$input attr-dict `:` functional-type(operands, results)";
+}
+
+def Tenon_TopKOp : Tenon_PureOp<"top_k"> {
+  let summary = "The k largest elements of the innermost axis, in descending order";
+  let description = [{
+    `input` [..., D], results `values` [..., k] and `indices` [..., k]. Ties: the lower index first.
+    NaN as in `tenon.argmax`.
+  }];
+  let arguments = (ins Tenon_FloatTensor:$input, I64Attr:$k);
+  let results = (outs Tenon_FloatTensor:$values, Tenon_IntTensor:$indices);
+  let assemblyFormat = "$input `k` $k attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+#endif // TENON_IR_OPS_REDUCEOPS_TD
