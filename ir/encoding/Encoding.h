@@ -30,6 +30,8 @@ struct Encoding {
   /// Encodes whole blocks, rounding to nearest as ggml's reference quantiser does for block
   /// formats, to nearest-even for floating-point types.
   void (*encode)(std::span<const double> values, std::span<std::byte> encoded);
+  /// Encodes f32 values: the same bytes as `encode` gives for them, several times faster.
+  void (*encodeF32)(std::span<const float> values, std::span<std::byte> encoded);
 
   /// True for a format whose blocks hold more than one element.
   bool isBlockQuantized() const { return blockSize > 1; }

@@ -1,0 +1,58 @@
+#include <algorithm>
+#include <cmath>
+
+#include "ir/encoding/Float16.h"
+#include "ir/encoding/internal/Block.h"
+#include "ir/encoding/internal/Encodings.h"
+
+namespace tenon::encodings {
+
+/// ggml's `block_q8_0`: value[i] = scale · quants[i].
+struct Q8Block {
+  static constexpr size_t size = 32;
+  BlockScale scale;
+  int8_t quants[size];
+};
+static_assert(sizeof(Q8Block) == 34);
+
+static void decodeQ8(const Q8Block& block, double* values) {
+  double scale = f16ToF32(block.scale.bits());
+  for (size_t i = 0; i < Q8Block::size; ++i)
+    values[i] = scale * block.quants[i];
+}
+
+/// `roundf` for |value| < 2^22, as an expression that vectorises without SSE4.1: half a unit, less
+/// one last bit, pushes every fraction of at least one half over the next integer.
+static int roundHalfAwayFromZero(float value) {
+  return static_cast<int>(value + std::copysign(0x1.fffffep-2f, value));
+}
+
+/// ggml's `quantize_row_q8_0_ref`: scale = max |x| / 127, quant = round(x / scale). Blocks that
+/// ggml leaves undefined (not finite, or so small that 1 / scale overflows) saturate.
+static void encodeQ8(const float* values, Q8Block& block) {
+  float largest = 0;
+  for (size_t i = 0; i < Q8Block::size; ++i)
+    largest = std::max(largest, std::fabs(values[i]));
+  float scale = largest / 127;
+  float inverse = scale != 0 ? 1.0f / scale : 0.0f;
+  block.scale.setBits(f32ToF16(scale));
+  for (size_t i = 0; i < Q8Block::size; ++i) {
+    float scaled = values[i] * inverse;
+    // Written so that NaN takes the lower bound.
+    scaled = scaled > -127.0f ? scaled : -127.0f;
+    scaled = scaled < 127.0f ? scaled : 127.0f;
+    block.quants[i] = static_cast<int8_t>(roundHalfAwayFromZero(scaled));
+  }
+}
+
+constinit const Encoding q8_0 = {
+    .name = "q8_0",
+    .blockSize = Q8Block::size,
+    .blockBytes = sizeof(Q8Block),
+    .ggufType = 8,
+    .decode = decodeBlocks<Q8Block, decodeQ8>,
+    .encode = encodeBlocks<double, Q8Block, encodeQ8>,
+    .encodeF32 = encodeBlocks<float, Q8Block, encodeQ8>,
+};
+
+} // namespace tenon::encodings
