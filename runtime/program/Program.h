@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "runtime/program/SharedBytes.h"
 #include "runtime/text/TokenizerSpec.h"
 
 namespace tenon::runtime {
@@ -29,9 +30,19 @@ struct BufferRef {
   uint64_t bytes = 0;
 };
 
+/// How the values of an encoding lie in bytes. A program describes the encodings that it uses, so
+/// that the runtime can check sizes without knowing any of them.
+struct EncodingInfo {
+  std::string name;           ///< `f32`, `q8_0`, …
+  uint32_t blockElements = 1; ///< consecutive elements of the innermost axis in a block
+  uint32_t blockBytes = 0;    ///< bytes in a block
+};
+
 /// A file whose ranges constants refer to: the model file, mapped at load.
 struct SourceFile {
-  std::string path;         ///< as given to the compiler; relative to the program file if relative
+  /// As given to the compiler. In memory a relative path starts at the working folder; in a `.tnn`
+  /// file it starts at that file's folder (`writeProgram` and `readProgram` convert).
+  std::string path;
   uint64_t bytes = 0;       ///< size, checked at load
   uint64_t fingerprint = 0; ///< `fingerprintFile`'s hash, checked at load
 };
@@ -46,11 +57,12 @@ struct FileRange {
 /// A weight or folded constant. Several ranges are placed one behind the other.
 struct Constant {
   std::string name;
-  std::string encoding; ///< `f32`, `q8_0`, …
+  std::string encoding; ///< names one of `Program::encodings`
   std::vector<int64_t> shape;
   uint64_t bytes = 0;
-  /// Where the bytes come from: ranges of files, or bytes embedded in the program.
-  std::variant<std::vector<FileRange>, std::vector<std::byte>> source;
+  /// Where the bytes come from: ranges of files, or bytes embedded in the program (after reading a
+  /// `.tnn`, a view into the mapped file).
+  std::variant<std::vector<FileRange>, SharedBytes> source;
 };
 
 /// Lasting storage shared by the functions, zero at load: a KV cache.
@@ -114,13 +126,14 @@ struct ModelInfo {
 
 /// The compiler's artifact, in memory. See `ProgramFile.h` for the `.tnn` file.
 struct Program {
-  std::string target;                ///< name of the target, `x86-64-v4`
-  std::string device;                ///< `cpu` or `cuda`
-  std::vector<std::string> features; ///< CPU features the code needs, as LLVM names them
+  std::string target;                  ///< name of the target, `x86-64-v4`
+  std::string device;                  ///< `cpu` or `cuda`
+  std::vector<std::string> features;   ///< CPU features the code needs, as LLVM names them
+  std::vector<EncodingInfo> encodings; ///< every encoding that a constant, state or port names
   std::vector<SourceFile> files;
   std::vector<Constant> constants;
   std::vector<State> states;
-  std::vector<std::vector<std::byte>> code; ///< relocatable ELF objects, cubins
+  std::vector<SharedBytes> code; ///< relocatable ELF objects, cubins
   std::vector<Kernel> kernels;
   std::vector<Function> functions;
   uint64_t workspaceBytes = 0; ///< the largest need of any function

@@ -1,0 +1,267 @@
+#include "runtime/program/internal/Metadata.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "absl/strings/str_format.h"
+#include "runtime/program/Program_generated.h"
+#include "runtime/program/internal/FileFormat.h"
+#include "support/Hash.h"
+#include "support/Status.h"
+
+namespace tenon::runtime::internal {
+
+namespace {
+
+using FlatString = flatbuffers::String;
+template <typename T> using FlatVector = flatbuffers::Vector<T>;
+template <typename T> using FlatTables = flatbuffers::Vector<flatbuffers::Offset<T>>;
+
+/// Copies strings and vectors out of a verified FlatBuffer. Offsets inside a hostile buffer may
+/// share one string a million times, so the sum of the copies is limited to the buffer's size;
+/// once it is exceeded, copies are empty and `exceeded` is true.
+class BoundedCopy {
+public:
+  explicit BoundedCopy(uint64_t bytes) : left(bytes) {}
+
+  bool exceeded() const { return overdrawn; }
+
+  std::string text(const FlatString* string) {
+    return charge(string->size()) ? string->str() : std::string();
+  }
+
+  /// Every element of `list` through `convert`; nothing for an absent list.
+  template <typename E, typename Convert> auto map(const FlatVector<E>* list, Convert convert) {
+    std::vector<std::decay_t<decltype(convert(list->Get(0)))>> result;
+    if (list && charge(list->size() * flatbuffers::IndirectHelper<E>::element_stride))
+      for (flatbuffers::uoffset_t i = 0; i < list->size() && !overdrawn; ++i)
+        result.push_back(convert(list->Get(i)));
+    return result;
+  }
+
+  template <typename T> std::vector<T> numbers(const FlatVector<T>* list) {
+    return map(list, [](T value) { return value; });
+  }
+
+  std::vector<std::string> texts(const FlatTables<FlatString>* list) {
+    return map(list, [this](const FlatString* string) { return text(string); });
+  }
+
+private:
+  bool charge(uint64_t bytes) {
+    overdrawn = overdrawn || bytes > left;
+    left -= overdrawn ? 0 : bytes;
+    return !overdrawn;
+  }
+
+  uint64_t left;
+  bool overdrawn = false;
+};
+
+/// Decodes verified metadata whose sections have been found intact.
+class Decoder {
+public:
+  Decoder(const fbs::Program& metadata, std::span<const SharedBytes> sections, uint64_t bytes,
+          const std::string& folder)
+      : metadata(metadata), sections(sections), copy(bytes), folder(folder) {}
+
+  absl::StatusOr<Program> decode();
+
+private:
+  absl::StatusOr<SharedBytes> section(int64_t index, std::string_view user) const;
+  std::string resolvedPath(const std::string& path) const;
+  absl::StatusOr<Constant> constant(const fbs::Constant& constant);
+  template <typename T> std::vector<T> values(const FlatTables<fbs::Value>* list);
+  Step step(const fbs::Step& step);
+  Function function(const fbs::Function& function);
+  absl::Status decodeSections(Program& program);
+
+  const fbs::Program& metadata;
+  std::span<const SharedBytes> sections;
+  BoundedCopy copy;
+  const std::string& folder;
+};
+
+} // namespace
+
+absl::StatusOr<SharedBytes> Decoder::section(int64_t index, std::string_view user) const {
+  if (index < 0 || static_cast<uint64_t>(index) >= sections.size())
+    return absl::InvalidArgumentError(
+        absl::StrFormat("the %s expects one of the %u sections, but names section %d", user,
+                        sections.size(), index));
+  return sections[index];
+}
+
+std::string Decoder::resolvedPath(const std::string& path) const {
+  return (std::filesystem::path(folder) / path).lexically_normal().string();
+}
+
+absl::StatusOr<Constant> Decoder::constant(const fbs::Constant& constant) {
+  Constant result{copy.text(constant.name()),
+                  copy.text(constant.encoding()),
+                  copy.numbers(constant.shape()),
+                  constant.bytes(),
+                  {}};
+  if ((constant.ranges() != nullptr) == (constant.section() != -1))
+    return absl::InvalidArgumentError(
+        absl::StrFormat("constant %s expects either file ranges or a section", result.name));
+  if (!constant.ranges()) {
+    TENON_ASSIGN_OR_RETURN(result.source, section(constant.section(), "constant " + result.name));
+    return result;
+  }
+  result.source = copy.map(constant.ranges(), [](const fbs::FileRange* range) {
+    return FileRange{range->file(), range->offset(), range->bytes()};
+  });
+  return result;
+}
+
+template <typename T> std::vector<T> Decoder::values(const FlatTables<fbs::Value>* list) {
+  return copy.map(list, [this](const fbs::Value* value) {
+    return T{copy.text(value->name()), copy.text(value->encoding()), copy.numbers(value->shape()),
+             value->bytes()};
+  });
+}
+
+Step Decoder::step(const fbs::Step& step) {
+  auto args = copy.map(step.args(), [](const fbs::BufferRef* ref) {
+    return BufferRef{static_cast<Space>(ref->space()), ref->index(), ref->offset(), ref->bytes()};
+  });
+  return {step.kernel(), step.tiles(), std::move(args), copy.text(step.name())};
+}
+
+Function Decoder::function(const fbs::Function& function) {
+  return {copy.text(function.name()),
+          static_cast<Role>(function.role()),
+          function.rows(),
+          values<Port>(function.inputs()),
+          values<Port>(function.outputs()),
+          copy.map(function.steps(), [this](const fbs::Step* entry) { return step(*entry); })};
+}
+
+static absl::StatusOr<TokenizerSpec> decodeTokenizer(std::span<const std::byte> bytes) {
+  const auto* data = reinterpret_cast<const uint8_t*>(bytes.data());
+  flatbuffers::Verifier verifier(data, bytes.size());
+  if (bytes.size() >= FLATBUFFERS_MAX_BUFFER_SIZE || !verifier.VerifyBuffer<fbs::Tokenizer>())
+    return absl::InvalidArgumentError("the tokeniser section is no valid FlatBuffer");
+  const auto& stored = *flatbuffers::GetRoot<fbs::Tokenizer>(data);
+  BoundedCopy copy(bytes.size());
+  TokenizerSpec spec;
+  spec.model = static_cast<TokenizerModel>(stored.model());
+  spec.preTokenizer = copy.text(stored.pre_tokenizer());
+  spec.tokens = copy.texts(stored.tokens());
+  spec.scores = copy.numbers(stored.scores());
+  spec.kinds = copy.map(stored.kinds(), [](uint8_t kind) { return static_cast<TokenKind>(kind); });
+  spec.merges = copy.texts(stored.merges());
+  spec.bosId = stored.bos_id();
+  spec.eosId = stored.eos_id();
+  spec.unknownId = stored.unknown_id();
+  spec.addBos = stored.add_bos();
+  spec.addEos = stored.add_eos();
+  spec.addSpacePrefix = stored.add_space_prefix();
+  if (copy.exceeded())
+    return absl::InvalidArgumentError("the tokeniser section holds overlapping values");
+  return spec;
+}
+
+absl::Status Decoder::decodeSections(Program& program) {
+  for (const fbs::Constant* entry : *metadata.constants()) {
+    TENON_ASSIGN_OR_RETURN(Constant decoded, constant(*entry));
+    program.constants.push_back(std::move(decoded));
+    if (copy.exceeded())
+      break;
+  }
+  for (uint32_t index : copy.numbers(metadata.code())) {
+    TENON_ASSIGN_OR_RETURN(SharedBytes object, section(index, "list of objects"));
+    program.code.push_back(std::move(object));
+  }
+  if (metadata.tokenizer() != -1) {
+    TENON_ASSIGN_OR_RETURN(SharedBytes bytes, section(metadata.tokenizer(), "tokeniser"));
+    TENON_ASSIGN_OR_RETURN(program.tokenizer, decodeTokenizer(bytes.bytes()));
+  }
+  if (metadata.report() != -1) {
+    TENON_ASSIGN_OR_RETURN(SharedBytes bytes, section(metadata.report(), "report"));
+    program.report.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Program> Decoder::decode() {
+  Program program;
+  program.target = copy.text(metadata.target());
+  program.device = copy.text(metadata.device());
+  program.features = copy.texts(metadata.features());
+  program.encodings = copy.map(metadata.encodings(), [this](const fbs::EncodingInfo* info) {
+    return EncodingInfo{copy.text(info->name()), info->block_elements(), info->block_bytes()};
+  });
+  program.files = copy.map(metadata.files(), [this](const fbs::SourceFile* file) {
+    return SourceFile{resolvedPath(copy.text(file->path())), file->bytes(), file->fingerprint()};
+  });
+  program.states = values<State>(metadata.states());
+  program.kernels = copy.map(metadata.kernels(), [this](const fbs::Kernel* kernel) {
+    return Kernel{copy.text(kernel->symbol()), kernel->code()};
+  });
+  program.functions = copy.map(metadata.functions(),
+                               [this](const fbs::Function* entry) { return function(*entry); });
+  program.workspaceBytes = metadata.workspace_bytes();
+  if (const fbs::ModelInfo* model = metadata.model())
+    program.model = ModelInfo{copy.text(model->architecture()), copy.text(model->name()),
+                              model->vocabulary(), model->context(), model->sequences()};
+  TENON_RETURN_IF_ERROR(decodeSections(program));
+  if (copy.exceeded())
+    return absl::InvalidArgumentError("the metadata holds overlapping values");
+  return program;
+}
+
+static bool isZero(std::span<const std::byte> bytes) {
+  return std::ranges::all_of(bytes, [](std::byte byte) { return byte == std::byte{0}; });
+}
+
+/// The sections of the file in order, after checking that they fill it from the first page up to
+/// the metadata, without overlap, and that each has its hash.
+static absl::StatusOr<std::vector<SharedBytes>>
+decodeSectionTable(const FlatVector<const fbs::Section*>& table, std::span<const std::byte> file,
+                   uint64_t metadataOffset, const std::shared_ptr<const void>& owner) {
+  std::vector<SharedBytes> sections;
+  uint64_t end = pageBytes;
+  for (const fbs::Section* entry : table) {
+    uint64_t offset = nextPage(end);
+    if (entry->offset() != offset)
+      return absl::DataLossError(absl::StrFormat("section %u expects offset %u, but found %u",
+                                                 sections.size(), offset, entry->offset()));
+    if (offset > metadataOffset || entry->bytes() > metadataOffset - offset)
+      return absl::DataLossError(absl::StrFormat(
+          "section %u expects at most %u bytes before the metadata, but found %u", sections.size(),
+          metadataOffset - std::min(offset, metadataOffset), entry->bytes()));
+    if (!isZero(file.subspan(end, offset - end)))
+      return absl::DataLossError(
+          absl::StrFormat("the file is damaged: expects zeros before section %u", sections.size()));
+    auto contents = file.subspan(offset, entry->bytes());
+    if (uint64_t hash = hashBytes(contents); hash != entry->hash())
+      return absl::DataLossError(
+          absl::StrFormat("the file is damaged: section %u expects hash %016x, but found %016x",
+                          sections.size(), entry->hash(), hash));
+    sections.emplace_back(contents, owner);
+    end = offset + entry->bytes();
+  }
+  if (nextPage(end) != metadataOffset || !isZero(file.subspan(end, metadataOffset - end)))
+    return absl::DataLossError("the file is damaged: expects zeros up to the next page between "
+                               "the last section and the metadata");
+  return sections;
+}
+
+absl::StatusOr<Program> decodeProgram(std::span<const std::byte> file,
+                                      std::span<const std::byte> metadata,
+                                      std::shared_ptr<const void> owner,
+                                      const std::string& folder) {
+  const auto* data = reinterpret_cast<const uint8_t*>(metadata.data());
+  flatbuffers::Verifier verifier(data, metadata.size());
+  if (metadata.size() >= FLATBUFFERS_MAX_BUFFER_SIZE || !fbs::VerifyProgramBuffer(verifier))
+    return absl::InvalidArgumentError("the metadata is no valid FlatBuffer");
+  const fbs::Program& root = *fbs::GetProgram(data);
+  uint64_t metadataOffset = static_cast<uint64_t>(metadata.data() - file.data());
+  TENON_ASSIGN_OR_RETURN(std::vector<SharedBytes> sections,
+                         decodeSectionTable(*root.sections(), file, metadataOffset, owner));
+  return Decoder(root, sections, metadata.size(), folder).decode();
+}
+
+} // namespace tenon::runtime::internal

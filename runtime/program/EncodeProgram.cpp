@@ -1,0 +1,195 @@
+#include "runtime/program/internal/Metadata.h"
+
+#include <filesystem>
+#include <system_error>
+
+#include "runtime/program/Program_generated.h"
+#include "runtime/program/internal/FileFormat.h"
+#include "support/Hash.h"
+
+namespace tenon::runtime::internal {
+
+namespace {
+
+using flatbuffers::FlatBufferBuilder;
+using flatbuffers::Offset;
+
+template <typename T> using OffsetVector = std::vector<Offset<T>>;
+
+/// Encodes one program: the helpers below append sections as they meet them.
+class Encoder {
+public:
+  Encoder(const Program& program, const std::string& folder) : program(program), folder(folder) {}
+
+  EncodedProgram encode();
+
+private:
+  int32_t addSection(SharedBytes contents);
+  std::string storedPath(const std::string& path) const;
+  Offset<fbs::Constant> constant(const Constant& constant);
+  template <typename T> Offset<fbs::Value> value(const T& value);
+  template <typename T>
+  Offset<flatbuffers::Vector<Offset<fbs::Value>>> values(const std::vector<T>& list);
+  Offset<fbs::Step> step(const Step& step);
+  Offset<fbs::Function> function(const Function& function);
+  int32_t tokenizerSection(const TokenizerSpec& spec);
+  int32_t reportSection();
+
+  const Program& program;
+  const std::string& folder;
+  FlatBufferBuilder builder;
+  EncodedProgram result;
+  uint64_t end = pageBytes;
+};
+
+} // namespace
+
+int32_t Encoder::addSection(SharedBytes contents) {
+  uint64_t offset = nextPage(end);
+  end = offset + contents.size();
+  result.sections.push_back({offset, std::move(contents)});
+  return static_cast<int32_t>(result.sections.size() - 1);
+}
+
+std::string Encoder::storedPath(const std::string& path) const {
+  if (std::filesystem::path(path).is_absolute())
+    return path;
+  std::error_code error;
+  std::filesystem::path stored = std::filesystem::proximate(path, folder, error);
+  return error ? path : stored.string();
+}
+
+Offset<fbs::Constant> Encoder::constant(const Constant& constant) {
+  auto name = builder.CreateString(constant.name);
+  auto encoding = builder.CreateString(constant.encoding);
+  auto shape = builder.CreateVector(constant.shape);
+  if (const auto* embedded = std::get_if<SharedBytes>(&constant.source))
+    return fbs::CreateConstant(builder, name, encoding, shape, constant.bytes, 0,
+                               addSection(*embedded));
+  std::vector<fbs::FileRange> ranges;
+  for (const FileRange& range : std::get<std::vector<FileRange>>(constant.source))
+    ranges.emplace_back(range.offset, range.bytes, range.file);
+  return fbs::CreateConstant(builder, name, encoding, shape, constant.bytes,
+                             builder.CreateVectorOfStructs(ranges));
+}
+
+template <typename T> Offset<fbs::Value> Encoder::value(const T& value) {
+  auto name = builder.CreateString(value.name);
+  auto encoding = builder.CreateString(value.encoding);
+  return fbs::CreateValue(builder, name, encoding, builder.CreateVector(value.shape), value.bytes);
+}
+
+template <typename T>
+Offset<flatbuffers::Vector<Offset<fbs::Value>>> Encoder::values(const std::vector<T>& list) {
+  OffsetVector<fbs::Value> offsets;
+  for (const T& entry : list)
+    offsets.push_back(value(entry));
+  return builder.CreateVector(offsets);
+}
+
+Offset<fbs::Step> Encoder::step(const Step& step) {
+  std::vector<fbs::BufferRef> args;
+  for (const BufferRef& ref : step.args)
+    args.emplace_back(ref.offset, ref.bytes, ref.index, static_cast<uint8_t>(ref.space));
+  auto argVector = builder.CreateVectorOfStructs(args);
+  return fbs::CreateStep(builder, step.kernel, step.tiles, argVector,
+                         builder.CreateString(step.name));
+}
+
+Offset<fbs::Function> Encoder::function(const Function& function) {
+  auto name = builder.CreateString(function.name);
+  auto inputs = values(function.inputs);
+  auto outputs = values(function.outputs);
+  OffsetVector<fbs::Step> steps;
+  for (const Step& entry : function.steps)
+    steps.push_back(step(entry));
+  return fbs::CreateFunction(builder, name, static_cast<uint8_t>(function.role), function.rows,
+                             inputs, outputs, builder.CreateVector(steps));
+}
+
+static SharedBytes finishedBytes(const FlatBufferBuilder& builder) {
+  auto bytes = std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize()));
+  return std::vector<std::byte>(bytes.begin(), bytes.end());
+}
+
+int32_t Encoder::tokenizerSection(const TokenizerSpec& spec) {
+  FlatBufferBuilder section;
+  std::vector<uint8_t> kinds;
+  for (TokenKind kind : spec.kinds)
+    kinds.push_back(static_cast<uint8_t>(kind));
+  auto preTokenizer = section.CreateString(spec.preTokenizer);
+  auto tokens = section.CreateVectorOfStrings(spec.tokens);
+  auto scores = section.CreateVector(spec.scores);
+  auto kindVector = section.CreateVector(kinds);
+  auto merges = section.CreateVectorOfStrings(spec.merges);
+  section.Finish(fbs::CreateTokenizer(
+      section, static_cast<uint8_t>(spec.model), preTokenizer, tokens, scores, kindVector, merges,
+      spec.bosId, spec.eosId, spec.unknownId, spec.addBos, spec.addEos, spec.addSpacePrefix));
+  return addSection(finishedBytes(section));
+}
+
+int32_t Encoder::reportSection() {
+  auto bytes = std::as_bytes(std::span(program.report));
+  return addSection(std::vector<std::byte>(bytes.begin(), bytes.end()));
+}
+
+EncodedProgram Encoder::encode() {
+  std::vector<uint32_t> code;
+  for (const SharedBytes& object : program.code)
+    code.push_back(static_cast<uint32_t>(addSection(object)));
+  OffsetVector<fbs::EncodingInfo> encodings;
+  for (const EncodingInfo& info : program.encodings)
+    encodings.push_back(fbs::CreateEncodingInfo(builder, builder.CreateString(info.name),
+                                                info.blockElements, info.blockBytes));
+  OffsetVector<fbs::SourceFile> files;
+  for (const SourceFile& file : program.files)
+    files.push_back(fbs::CreateSourceFile(builder, builder.CreateString(storedPath(file.path)),
+                                          file.bytes, file.fingerprint));
+  OffsetVector<fbs::Constant> constants;
+  for (const Constant& entry : program.constants)
+    constants.push_back(constant(entry));
+  OffsetVector<fbs::Kernel> kernels;
+  for (const Kernel& kernel : program.kernels)
+    kernels.push_back(fbs::CreateKernel(builder, builder.CreateString(kernel.symbol), kernel.code));
+  OffsetVector<fbs::Function> functions;
+  for (const Function& entry : program.functions)
+    functions.push_back(function(entry));
+  Offset<fbs::ModelInfo> model;
+  if (program.model) {
+    auto architecture = builder.CreateString(program.model->architecture);
+    auto name = builder.CreateString(program.model->name);
+    model = fbs::CreateModelInfo(builder, architecture, name, program.model->vocabulary,
+                                 program.model->context, program.model->sequences);
+  }
+  int32_t tokenizer = program.tokenizer ? tokenizerSection(*program.tokenizer) : -1;
+  int32_t report = program.report.empty() ? -1 : reportSection();
+  std::vector<fbs::Section> sections;
+  for (const Section& section : result.sections)
+    sections.emplace_back(section.offset, section.contents.size(),
+                          hashBytes(section.contents.bytes()));
+
+  auto target = builder.CreateString(program.target);
+  auto device = builder.CreateString(program.device);
+  auto features = builder.CreateVectorOfStrings(program.features);
+  auto encodingVector = builder.CreateVector(encodings);
+  auto fileVector = builder.CreateVector(files);
+  auto constantVector = builder.CreateVector(constants);
+  auto stateVector = values(program.states);
+  auto kernelVector = builder.CreateVector(kernels);
+  auto functionVector = builder.CreateVector(functions);
+  auto sectionVector = builder.CreateVectorOfStructs(sections);
+  auto codeVector = builder.CreateVector(code);
+  builder.Finish(fbs::CreateProgram(builder, target, device, features, encodingVector, fileVector,
+                                    constantVector, stateVector, kernelVector, functionVector,
+                                    program.workspaceBytes, model, sectionVector, codeVector,
+                                    tokenizer, report));
+  auto metadata = std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize()));
+  result.metadata.assign(metadata.begin(), metadata.end());
+  return std::move(result);
+}
+
+EncodedProgram encodeProgram(const Program& program, const std::string& folder) {
+  return Encoder(program, folder).encode();
+}
+
+} // namespace tenon::runtime::internal

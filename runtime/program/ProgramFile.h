@@ -1,0 +1,39 @@
+#ifndef TENON_RUNTIME_PROGRAM_PROGRAMFILE_H
+#define TENON_RUNTIME_PROGRAM_PROGRAMFILE_H
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "runtime/program/Program.h"
+
+namespace tenon::runtime {
+
+/// The `.tnn` file: a Program on disk. Little-endian.
+///
+///   offset 0      header of 56 bytes: magic "\x89TENON\r\n", u32 format version, u32 byte-order
+///                 mark, u64 file size, u64 offset, size and XXH3 hash of the metadata, u64 hash of
+///                 the header before it
+///   page 1 …      sections, each at the next multiple of 4,096: objects, embedded constants, the
+///                 tokeniser, the report; raw bytes, used where they are mapped
+///   last          metadata: a FlatBuffer (Program.fbs), at the next multiple of 4,096
+///
+/// Every byte is covered by a hash or, between sections, must be zero, so any damage is found. The
+/// hashes do not resist an adversary: a program is code, and running one means trusting it.
+
+/// Validates `program` and writes it to `path`, replacing a file of that name only once all is
+/// written. A relative model path is stored relative to the folder of `path`.
+absl::Status writeProgram(const Program& program, const std::string& path);
+
+/// Reads the program at `path` and validates it. Code and embedded constants are views into the
+/// mapped file; model files are not opened, but their relative paths are resolved against the
+/// folder of `path`. Fails with InvalidArgument for a foreign file or invalid contents, DataLoss
+/// for a damaged or truncated one, Unimplemented for one of another format version.
+absl::StatusOr<Program> readProgram(const std::string& path);
+
+/// True if `bytes`, the beginning of a file, start with the magic of a `.tnn` file.
+bool isProgramFile(std::span<const std::byte> bytes);
+
+} // namespace tenon::runtime
+
+#endif // TENON_RUNTIME_PROGRAM_PROGRAMFILE_H

@@ -1,0 +1,320 @@
+#include "runtime/program/ValidateProgram.h"
+
+#include <algorithm>
+#include <set>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "support/Status.h"
+
+namespace tenon::runtime {
+
+namespace {
+
+/// No machine that Tenon targets has more memory; sums of sizes below it cannot overflow.
+constexpr uint64_t maxBytes = uint64_t{1} << 40;
+
+template <typename... Args>
+absl::Status invalid(const absl::FormatSpec<Args...>& format, const Args&... args) {
+  return absl::InvalidArgumentError(absl::StrFormat(format, args...));
+}
+
+std::string quoted(const std::string& name) { return "\"" + absl::Utf8SafeCEscape(name) + "\""; }
+
+std::string shapeText(const std::vector<int64_t>& shape) {
+  return "[" + absl::StrJoin(shape, ", ") + "]";
+}
+
+class Validator {
+public:
+  explicit Validator(const Program& program) : program(program) {}
+
+  absl::Status validate();
+
+private:
+  absl::Status validateEncodings();
+  template <typename T> absl::Status validateValue(const std::string& what, const T& value);
+  absl::Status validateConstant(const Constant& constant);
+  absl::Status validateMemory();
+  absl::Status validateKernels();
+  absl::Status validateModel();
+  absl::Status validateTokenizer(const TokenizerSpec& spec);
+  absl::Status validateFunction(const Function& function);
+  absl::Status validateStep(const Function& function, const std::string& what, const Step& step);
+  template <typename T>
+  absl::Status addressedBytes(const std::vector<T>& list, std::string_view kind, uint32_t index,
+                              uint64_t& bytes);
+  absl::Status validateArgument(const Function& function, const BufferRef& ref);
+  absl::Status validateSignature(const Function& function);
+  absl::Status validatePort(const std::vector<Port>& ports, size_t index, const Port& expected);
+
+  const Program& program;
+};
+
+} // namespace
+
+absl::Status Validator::validateEncodings() {
+  std::set<std::string_view> names;
+  for (const EncodingInfo& info : program.encodings) {
+    if (info.name.empty() || !names.insert(info.name).second)
+      return invalid("encoding %s expects a unique name", quoted(info.name));
+    if (info.blockElements == 0 || info.blockBytes == 0)
+      return invalid("encoding %s expects positive block sizes, but found %u elements in %u bytes",
+                     quoted(info.name), info.blockElements, info.blockBytes);
+  }
+  return absl::OkStatus();
+}
+
+/// The bytes of a tensor, or an error without context.
+static absl::StatusOr<uint64_t> tensorBytes(const EncodingInfo& info,
+                                            const std::vector<int64_t>& shape) {
+  uint64_t elements = 1;
+  for (int64_t extent : shape)
+    if (extent <= 0 || __builtin_mul_overflow(elements, static_cast<uint64_t>(extent), &elements))
+      return invalid("expects positive extents whose product fits 64 bits, but has shape %s",
+                     shapeText(shape));
+  uint64_t innermost = shape.empty() ? 1 : static_cast<uint64_t>(shape.back());
+  if (innermost % info.blockElements != 0)
+    return invalid("of encoding %s expects an innermost extent divisible by %u, but has shape %s",
+                   info.name, info.blockElements, shapeText(shape));
+  uint64_t bytes = 0;
+  if (__builtin_mul_overflow(elements / info.blockElements, info.blockBytes, &bytes) ||
+      bytes > maxBytes)
+    return invalid("expects at most %u bytes, but has shape %s of %s", maxBytes, shapeText(shape),
+                   info.name);
+  return bytes;
+}
+
+template <typename T>
+absl::Status Validator::validateValue(const std::string& what, const T& value) {
+  auto info = std::ranges::find(program.encodings, value.encoding, &EncodingInfo::name);
+  if (info == program.encodings.end())
+    return invalid("%s expects one of the program's encodings, but found %s", what,
+                   quoted(value.encoding));
+  absl::StatusOr<uint64_t> bytes = tensorBytes(*info, value.shape);
+  if (!bytes.ok())
+    return invalid("%s %s", what, std::string(bytes.status().message()));
+  if (*bytes != value.bytes)
+    return invalid("%s expects %u bytes for shape %s of %s, but found %u", what, *bytes,
+                   shapeText(value.shape), value.encoding, value.bytes);
+  return absl::OkStatus();
+}
+
+absl::Status Validator::validateConstant(const Constant& constant) {
+  std::string what = "constant " + quoted(constant.name);
+  TENON_RETURN_IF_ERROR(validateValue(what, constant));
+  uint64_t sourceBytes = 0;
+  if (const auto* embedded = std::get_if<SharedBytes>(&constant.source)) {
+    sourceBytes = embedded->size();
+  } else {
+    for (const FileRange& range : std::get<std::vector<FileRange>>(constant.source)) {
+      if (range.file >= program.files.size())
+        return invalid("%s expects one of the %u files, but names file %u", what,
+                       program.files.size(), range.file);
+      uint64_t fileBytes = program.files[range.file].bytes;
+      if (range.offset > fileBytes || range.bytes > fileBytes - range.offset ||
+          range.bytes > maxBytes - sourceBytes)
+        return invalid("%s expects a range within the %u bytes of %s, but found %u bytes at "
+                       "offset %u",
+                       what, fileBytes, quoted(program.files[range.file].path), range.bytes,
+                       range.offset);
+      sourceBytes += range.bytes;
+    }
+  }
+  if (sourceBytes != constant.bytes)
+    return invalid("%s expects %u bytes of source, but found %u", what, constant.bytes,
+                   sourceBytes);
+  return absl::OkStatus();
+}
+
+absl::Status Validator::validateMemory() {
+  TENON_RETURN_IF_ERROR(validateEncodings());
+  for (const SourceFile& file : program.files)
+    if (file.path.empty())
+      return invalid("file %u expects a path", &file - program.files.data());
+  for (const Constant& constant : program.constants)
+    TENON_RETURN_IF_ERROR(validateConstant(constant));
+  if (program.workspaceBytes > maxBytes)
+    return invalid("the workspace expects at most %u bytes, but found %u", maxBytes,
+                   program.workspaceBytes);
+  uint64_t total = program.workspaceBytes;
+  for (const State& state : program.states) {
+    TENON_RETURN_IF_ERROR(validateValue("state " + quoted(state.name), state));
+    total += state.bytes;
+    if (total > maxBytes)
+      return invalid("workspace and states expect at most %u bytes together, exceeded by state %s",
+                     maxBytes, quoted(state.name));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Validator::validateKernels() {
+  if (program.device != "cpu" && program.device != "cuda")
+    return invalid("expects device \"cpu\" or \"cuda\", but found %s", quoted(program.device));
+  for (const std::string& feature : program.features)
+    if (feature.empty())
+      return invalid("expects names of CPU features, but found an empty one");
+  for (const Kernel& kernel : program.kernels) {
+    if (kernel.symbol.empty())
+      return invalid("kernel %u expects a symbol", &kernel - program.kernels.data());
+    if (kernel.code >= program.code.size())
+      return invalid("kernel %s expects one of the %u objects, but names object %u",
+                     quoted(kernel.symbol), program.code.size(), kernel.code);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Validator::validateTokenizer(const TokenizerSpec& spec) {
+  if (spec.model > TokenizerModel::ByteLevelBpe)
+    return invalid("the tokeniser expects model 0 or 1, but found %d",
+                   static_cast<int>(spec.model));
+  for (TokenKind kind : spec.kinds)
+    if (kind < TokenKind::Normal || kind > TokenKind::Byte)
+      return invalid("the tokeniser expects token kinds from 1 to 6, but found %d",
+                     static_cast<int>(kind));
+  return absl::OkStatus();
+}
+
+absl::Status Validator::validateModel() {
+  if (program.tokenizer)
+    TENON_RETURN_IF_ERROR(validateTokenizer(*program.tokenizer));
+  if (!program.model)
+    return absl::OkStatus();
+  // Token ids, positions and sequences are i32 in the signatures of the roles.
+  for (int64_t count :
+       {program.model->vocabulary, program.model->context, program.model->sequences})
+    if (count <= 0 || count > INT32_MAX)
+      return invalid("the model expects vocabulary, context and sequences between 1 and 2^31 - 1, "
+                     "but found %d",
+                     count);
+  return absl::OkStatus();
+}
+
+template <typename T>
+absl::Status Validator::addressedBytes(const std::vector<T>& list, std::string_view kind,
+                                       uint32_t index, uint64_t& bytes) {
+  if (index >= list.size())
+    return invalid("expects one of the %u %s, but names number %u", list.size(), kind, index);
+  bytes = list[index].bytes;
+  return absl::OkStatus();
+}
+
+absl::Status Validator::validateArgument(const Function& function, const BufferRef& ref) {
+  uint64_t bytes = program.workspaceBytes;
+  switch (ref.space) {
+  case Space::Constant:
+    TENON_RETURN_IF_ERROR(addressedBytes(program.constants, "constants", ref.index, bytes));
+    break;
+  case Space::State:
+    TENON_RETURN_IF_ERROR(addressedBytes(program.states, "states", ref.index, bytes));
+    break;
+  case Space::Workspace:
+    if (ref.index != 0)
+      return invalid("expects index 0 for the workspace, but found %u", ref.index);
+    break;
+  case Space::Input:
+    TENON_RETURN_IF_ERROR(addressedBytes(function.inputs, "inputs", ref.index, bytes));
+    break;
+  case Space::Output:
+    TENON_RETURN_IF_ERROR(addressedBytes(function.outputs, "outputs", ref.index, bytes));
+    break;
+  default:
+    return invalid("expects a space from 0 to 4, but found %d", static_cast<int>(ref.space));
+  }
+  if (ref.offset > bytes || ref.bytes > bytes - ref.offset)
+    return invalid("expects a range within %u bytes, but found %u bytes at offset %u", bytes,
+                   ref.bytes, ref.offset);
+  return absl::OkStatus();
+}
+
+absl::Status Validator::validateStep(const Function& function, const std::string& what,
+                                     const Step& step) {
+  if (step.kernel >= program.kernels.size())
+    return invalid("%s expects one of the %u kernels, but names kernel %u", what,
+                   program.kernels.size(), step.kernel);
+  if (step.tiles <= 0)
+    return invalid("%s expects a positive number of tiles, but found %d", what, step.tiles);
+  for (const BufferRef& ref : step.args)
+    if (absl::Status status = validateArgument(function, ref); !status.ok())
+      return invalid("%s: argument %u %s", what, &ref - step.args.data(),
+                     std::string(status.message()));
+  return absl::OkStatus();
+}
+
+/// Port `index` of `ports` must be `expected` in all but `bytes`, which follow from the rest.
+absl::Status Validator::validatePort(const std::vector<Port>& ports, size_t index,
+                                     const Port& expected) {
+  auto text = [](const Port& port) {
+    return absl::StrFormat("%s: %s of %s", quoted(port.name), shapeText(port.shape), port.encoding);
+  };
+  if (index >= ports.size())
+    return invalid("expects %s, but it is missing", text(expected));
+  const Port& port = ports[index];
+  if (port.name != expected.name || port.encoding != expected.encoding ||
+      port.shape != expected.shape)
+    return invalid("expects %s, but found %s", text(expected), text(port));
+  // An encoding is what the program says it is: f32 and i32 must have the meaning that the
+  // generation loop relies on.
+  uint64_t elements = 1;
+  for (int64_t extent : port.shape)
+    elements *= static_cast<uint64_t>(extent);
+  if (port.bytes != elements * 4)
+    return invalid("expects 4 bytes an element in %s, but found %u bytes", text(port), port.bytes);
+  return absl::OkStatus();
+}
+
+absl::Status Validator::validateSignature(const Function& function) {
+  if (function.role > Role::Prefill)
+    return invalid("expects a role from 0 to 2, but found %d", static_cast<int>(function.role));
+  if (function.role == Role::Other)
+    return absl::OkStatus();
+  if (!program.model)
+    return invalid("expects a model, which its role needs");
+  bool prefill = function.role == Role::Prefill;
+  std::vector<Port> inputs = {{"ids", "i32", {function.rows}, 0},
+                              {"sequences", "i32", {prefill ? 1 : function.rows}, 0},
+                              {"positions", "i32", {function.rows}, 0}};
+  if (prefill)
+    inputs.push_back({"output_rows", "i32", {1}, 0});
+  if (function.inputs.size() > inputs.size())
+    return invalid("expects %u inputs, but found %u", inputs.size(), function.inputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i)
+    TENON_RETURN_IF_ERROR(validatePort(function.inputs, i, inputs[i]));
+  return validatePort(
+      function.outputs, 0,
+      {"logits", "f32", {prefill ? 1 : function.rows, program.model->vocabulary}, 0});
+}
+
+absl::Status Validator::validateFunction(const Function& function) {
+  std::string what = "function " + quoted(function.name);
+  for (const Port& port : function.inputs)
+    TENON_RETURN_IF_ERROR(validateValue(what + ": input " + quoted(port.name), port));
+  for (const Port& port : function.outputs)
+    TENON_RETURN_IF_ERROR(validateValue(what + ": output " + quoted(port.name), port));
+  if (absl::Status status = validateSignature(function); !status.ok())
+    return invalid("%s %s", what, std::string(status.message()));
+  for (const Step& step : function.steps)
+    TENON_RETURN_IF_ERROR(validateStep(
+        function,
+        absl::StrFormat("%s: step %u %s", what, &step - function.steps.data(), quoted(step.name)),
+        step));
+  return absl::OkStatus();
+}
+
+absl::Status Validator::validate() {
+  TENON_RETURN_IF_ERROR(validateMemory());
+  TENON_RETURN_IF_ERROR(validateKernels());
+  TENON_RETURN_IF_ERROR(validateModel());
+  std::set<std::string_view> names;
+  for (const Function& function : program.functions) {
+    if (function.name.empty() || !names.insert(function.name).second)
+      return invalid("function %s expects a unique name", quoted(function.name));
+    TENON_RETURN_IF_ERROR(validateFunction(function));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status validateProgram(const Program& program) { return Validator(program).validate(); }
+
+} // namespace tenon::runtime
