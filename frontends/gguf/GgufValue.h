@@ -47,7 +47,7 @@ struct GgufValue {
   uint64_t count = 0;
   /// Little-endian value; a string's text without its length; an array's elements, each as it
   /// stands in the file.
-  std::span<const std::byte> bytes;
+  std::span<const std::byte> bytes = {};
 
   /// Any integer type, where the value is not negative.
   std::optional<uint64_t> asU64() const;

@@ -1,0 +1,20 @@
+#ifndef TENON_FRONTENDS_GGUF_INTERNAL_GGUFTEXT_H
+#define TENON_FRONTENDS_GGUF_INTERNAL_GGUFTEXT_H
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace tenon::frontends {
+
+/// `text`, which comes from a file, in single quotes for a message: control characters and broken
+/// UTF-8 escaped, cut after 100 bytes.
+std::string quoteName(std::string_view text);
+
+/// `[4, 8]`.
+std::string shapeText(std::span<const int64_t> shape);
+
+} // namespace tenon::frontends
+
+#endif // TENON_FRONTENDS_GGUF_INTERNAL_GGUFTEXT_H
