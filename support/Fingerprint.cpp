@@ -1,10 +1,10 @@
-#include "runtime/program/Fingerprint.h"
+#include "support/Fingerprint.h"
 
 #include <vector>
 
 #include "support/Hash.h"
 
-namespace tenon::runtime {
+namespace tenon {
 
 uint64_t fingerprintFile(std::span<const std::byte> bytes) {
   constexpr size_t wholeBytes = 4 << 20, endBytes = 1 << 20, sampleBytes = 4096, samples = 256;
@@ -21,4 +21,4 @@ uint64_t fingerprintFile(std::span<const std::byte> bytes) {
   return hashBytes(std::as_bytes(std::span(hashes)));
 }
 
-} // namespace tenon::runtime
+} // namespace tenon
