@@ -1,9 +1,9 @@
 #include "ir/Attributes.h"
 
 #include "ir/Dialect.h"
+#include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
-#include "mlir/IR/DialectImplementation.h"
 
 using namespace mlir;
 using ErrorEmitter = llvm::function_ref<InFlightDiagnostic()>;
@@ -85,8 +85,8 @@ LogicalResult EntryAttr::verify(ErrorEmitter emitError, Role role, int64_t rows)
 }
 
 LogicalResult ModelAttr::verify(ErrorEmitter emitError, StringAttr architecture, StringAttr name,
-                                FlatSymbolRefAttr file, int64_t vocabulary,
-                                int64_t contextLength, int64_t sequences) {
+                                FlatSymbolRefAttr file, int64_t vocabulary, int64_t contextLength,
+                                int64_t sequences) {
   if (vocabulary < 1 || contextLength < 1 || sequences < 1)
     return emitError() << "expects positive vocabulary, context and sequences, but got "
                        << vocabulary << ", " << contextLength << " and " << sequences;

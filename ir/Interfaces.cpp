@@ -40,7 +40,8 @@ Work defaultWork(Operation* op) {
 LogicalResult verifyInferredShapes(Operation* op) {
   for (Type type : op->getOperandTypes())
     if (!getStorageBytes(type))
-      return op->emitOpError("expects rows that are whole blocks and sizes within 63 bits, but got ")
+      return op->emitOpError(
+                 "expects rows that are whole blocks and sizes within 63 bits, but got ")
              << type;
   auto inferring = llvm::cast<InferShapedTypeOpInterface>(op);
   llvm::SmallVector<ShapedTypeComponents> shapes;

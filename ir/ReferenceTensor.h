@@ -6,9 +6,9 @@
 #include <span>
 #include <vector>
 
+#include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
-#include "mlir/IR/BuiltinTypes.h"
 
 namespace tenon {
 

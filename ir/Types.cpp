@@ -1,9 +1,9 @@
 #include "ir/Types.h"
 
 #include "ir/Dialect.h"
+#include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
-#include "mlir/IR/DialectImplementation.h"
 
 using namespace mlir;
 
