@@ -53,8 +53,12 @@ function(tenon_tool name)
   target_link_libraries(${name} PRIVATE ${ARG_DEPS})
 endfunction()
 
-# tenon_test(NAME SRCS ... DEPS ... [LABELS ...]): a GoogleTest binary; each case
-# is one ctest entry. TENON_TEST_DATA points at tests/data.
+# Builds the tests that carry the label `sanitize`.
+add_custom_target(tenon_sanitized_tests)
+
+# tenon_test(NAME SRCS ... DEPS ... [LABELS ...]): a GoogleTest binary; each case is one ctest
+# entry. The label `sanitize` puts it into the subset that runs under sanitizers, `gpu` says that
+# it needs a GPU. TENON_TEST_DATA points at tests/data, TENON_TEST_BUILD at the build folder.
 function(tenon_test name)
   cmake_parse_arguments(ARG "" "" "SRCS;DEPS;LABELS" ${ARGN})
   if(NOT TENON_TESTS)
@@ -65,6 +69,9 @@ function(tenon_test name)
   target_compile_definitions(${name} PRIVATE
     TENON_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data" TENON_TEST_BUILD="${PROJECT_BINARY_DIR}")
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+  if("sanitize" IN_LIST ARG_LABELS)
+    add_dependencies(tenon_sanitized_tests ${name})
+  endif()
   include(GoogleTest)
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60
     PROPERTIES LABELS "${ARG_LABELS}" ENVIRONMENT "ASAN_OPTIONS=allow_user_poisoning=0")
