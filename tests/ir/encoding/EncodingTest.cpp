@@ -1,0 +1,115 @@
+#include "ir/encoding/Encoding.h"
+
+#include <limits>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace tenon {
+namespace {
+
+TEST(Encoding, ListIsConsistent) {
+  std::set<std::string_view> names;
+  std::set<int32_t> numbers;
+  for (const Encoding* encoding : allEncodings()) {
+    EXPECT_TRUE(names.insert(encoding->name).second) << encoding->name;
+    EXPECT_TRUE(numbers.insert(encoding->ggufType).second) << encoding->name;
+    EXPECT_EQ(findEncoding(encoding->name), encoding);
+    EXPECT_EQ(findEncodingOfGgufType(encoding->ggufType), encoding);
+    EXPECT_GE(encoding->blockSize, 1);
+    EXPECT_GE(encoding->blockBytes, 1);
+  }
+  EXPECT_EQ(names, (std::set<std::string_view>{"f32", "f16", "bf16", "i32", "q8_0", "q4_0"}));
+  EXPECT_EQ(findEncoding("q9_9"), nullptr);
+  EXPECT_EQ(findEncodingOfGgufType(-1), nullptr);
+  EXPECT_EQ(findEncodingOfGgufType(999), nullptr);
+}
+
+TEST(Encoding, BytesForCountsBlocks) {
+  EXPECT_EQ(findEncoding("q4_0")->bytesFor(64), 36);
+  EXPECT_EQ(findEncoding("q8_0")->bytesFor(64), 68);
+  EXPECT_EQ(findEncoding("bf16")->bytesFor(3), 6);
+  EXPECT_TRUE(findEncoding("q4_0")->isBlockQuantized());
+  EXPECT_FALSE(findEncoding("f32")->isBlockQuantized());
+}
+
+std::vector<double> roundTrip(const Encoding& encoding, std::vector<double> values) {
+  std::vector<std::byte> encoded(encoding.bytesFor(std::ssize(values)));
+  encoding.encode(values, encoded);
+  encoding.decode(encoded, values);
+  return values;
+}
+
+TEST(Encoding, I32RoundsToNearestEvenAndSaturates) {
+  double infinity = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(roundTrip(*findEncoding("i32"), {0.5, 1.5, -2.5, 2147483646.6, 1e10, -1e10, infinity,
+                                             -infinity, std::numeric_limits<double>::quiet_NaN()}),
+            (std::vector<double>{0, 2, -2, 2147483647, 2147483647, -2147483648.0, 2147483647,
+                                 -2147483648.0, 0}));
+}
+
+TEST(Encoding, F32RoundsOnce) {
+  EXPECT_EQ(roundTrip(*findEncoding("f32"), {1.0 + 0x1p-24, 1.0 + 0x1.8p-23, -0.0, 1e-45}),
+            (std::vector<double>{1.0, 1.0 + 0x1p-22, -0.0, 0x1p-149}));
+}
+
+// 1 + 2^-11 + 2^-40 lies above the midpoint of two f16 numbers, but its f32 lies on it.
+TEST(Encoding, SixteenBitTypesRoundDoublesOnce) {
+  EXPECT_EQ(roundTrip(*findEncoding("f16"), {1.0 + 0x1p-11 + 0x1p-40})[0], 1.0 + 0x1p-10);
+  EXPECT_EQ(roundTrip(*findEncoding("bf16"), {1.0 + 0x1p-8 + 0x1p-40})[0], 1.0 + 0x1p-7);
+}
+
+class EveryEncoding : public ::testing::TestWithParam<const Encoding*> {};
+
+TEST_P(EveryEncoding, EncodesF32LikeTheSameDoubles) {
+  const Encoding& encoding = *GetParam();
+  constexpr uint32_t seed = 20260101;
+  SCOPED_TRACE(::testing::Message() << "seed " << seed);
+  std::mt19937 random(seed);
+  std::vector<float> values;
+  // Bit patterns of all kinds: every exponent, infinities, NaNs.
+  for (int i = 0; i < 32 * 2000; ++i)
+    values.push_back(std::bit_cast<float>(static_cast<uint32_t>(random())));
+  std::normal_distribution<float> gauss;
+  for (int i = 0; i < 32 * 2000; ++i)
+    values.push_back(gauss(random));
+  std::vector<double> wide(values.begin(), values.end());
+  std::vector<std::byte> fromF32(encoding.bytesFor(std::ssize(values)));
+  std::vector<std::byte> fromF64 = fromF32;
+  encoding.encodeF32(values, fromF32);
+  encoding.encode(wide, fromF64);
+  if (encoding.name == "f32") { // a NaN's payload need not survive the way through double
+    encoding.decode(fromF32, wide);
+    std::vector<double> other(wide.size());
+    encoding.decode(fromF64, other);
+    for (size_t i = 0; i < wide.size(); ++i)
+      ASSERT_TRUE(wide[i] == other[i] || (wide[i] != wide[i] && other[i] != other[i])) << i;
+    return;
+  }
+  EXPECT_TRUE(fromF32 == fromF64);
+}
+
+TEST_P(EveryEncoding, ReencodesWhatItDecoded) {
+  const Encoding& encoding = *GetParam();
+  std::vector<double> values;
+  for (int i = 0; i < 64; ++i)
+    values.push_back((i * 37 % 101 - 50) / 16.0);
+  std::vector<double> once = roundTrip(encoding, values);
+  EXPECT_EQ(roundTrip(encoding, once), once);
+}
+
+TEST_P(EveryEncoding, AcceptsNoValues) {
+  GetParam()->encode({}, {});
+  GetParam()->encodeF32({}, {});
+  GetParam()->decode({}, {});
+}
+
+INSTANTIATE_TEST_SUITE_P(List, EveryEncoding,
+                         ::testing::ValuesIn(allEncodings().begin(), allEncodings().end()),
+                         [](const auto& info) { return std::string(info.param->name); });
+
+} // namespace
+} // namespace tenon
