@@ -1,0 +1,196 @@
+#include "runtime/text/Generator.h"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+
+#include "runtime/program/Program.h"
+#include "runtime/text/internal/ModelFunction.h"
+#include "support/Status.h"
+
+namespace tenon::runtime {
+namespace {
+
+using internal::ModelFunction;
+
+class Stopwatch {
+public:
+  /// Nanoseconds since the construction or the last `restart`.
+  int64_t elapsedNs() const {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count();
+  }
+  void restart() { start = Clock::now(); }
+
+private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point start = Clock::now();
+};
+
+absl::Status checkModel(const Program& program) {
+  if (!program.model)
+    return absl::InvalidArgumentError(
+        "generator: expects the program of a language model, but it describes no model");
+  const int64_t context = program.model->context;
+  if (context < 1 || context > std::numeric_limits<int32_t>::max())
+    return absl::InvalidArgumentError(
+        absl::StrFormat("generator: expects a context of 1 to 2147483647, but got %d", context));
+  return absl::OkStatus();
+}
+
+/// The Decode function of one row.
+std::optional<size_t> findDecode(const Program& program) {
+  for (size_t i = 0; i < program.functions.size(); ++i)
+    if (program.functions[i].role == Role::Decode && program.functions[i].rows == 1)
+      return i;
+  return std::nullopt;
+}
+
+/// The Prefill function with most rows.
+std::optional<size_t> findPrefill(const Program& program) {
+  std::optional<size_t> best;
+  for (size_t i = 0; i < program.functions.size(); ++i)
+    if (program.functions[i].role == Role::Prefill &&
+        (!best || program.functions[i].rows > program.functions[*best].rows))
+      best = i;
+  return best;
+}
+
+} // namespace
+
+class Generator::Impl {
+public:
+  Impl(Executor& executor, ModelFunction decode, std::optional<ModelFunction> prefill)
+      : executor(executor), decode(std::move(decode)), prefill(std::move(prefill)) {}
+
+  const ModelInfo& model() const { return *executor.program().model; }
+
+  int32_t eosId() const {
+    const std::optional<TokenizerSpec>& tokenizer = executor.program().tokenizer;
+    return tokenizer ? tokenizer->eosId : -1;
+  }
+
+  /// Checks ids that are to be fed from position 0 on, then empties the states.
+  absl::Status begin(std::span<const int32_t> ids) {
+    if (ids.empty() || int64_t(ids.size()) > model().context)
+      return absl::InvalidArgumentError(
+          absl::StrFormat("generator: expects from 1 to %d ids (the context), but got %d",
+                          model().context, ids.size()));
+    for (size_t i = 0; i < ids.size(); ++i)
+      if (ids[i] < 0 || ids[i] >= model().vocabulary)
+        return absl::InvalidArgumentError(
+            absl::StrFormat("generator: expects ids from 0 to %d, but got %d at position %d",
+                            model().vocabulary - 1, ids[i], i));
+    return executor.resetStates();
+  }
+
+  /// Feeds a prompt from position 0 on; returns the logits behind its last id.
+  absl::StatusOr<std::span<const float>> feedPrompt(std::span<const int32_t> prompt) {
+    ModelFunction& function = prefill ? *prefill : decode;
+    const size_t chunk = size_t(function.rows());
+    std::span<const float> logits;
+    for (size_t at = 0; at < prompt.size(); at += chunk) {
+      const size_t count = std::min(chunk, prompt.size() - at);
+      TENON_ASSIGN_OR_RETURN(logits, function.run(prompt.subspan(at, count), int64_t(at)));
+    }
+    return logits;
+  }
+
+  Executor& executor;
+  ModelFunction decode;
+  std::optional<ModelFunction> prefill;
+};
+
+std::string_view stopReasonName(StopReason reason) {
+  switch (reason) {
+  case StopReason::TokenLimit:
+    return "token limit";
+  case StopReason::EndOfSequence:
+    return "end of sequence";
+  case StopReason::ContextEnd:
+    return "context end";
+  case StopReason::Callback:
+    break;
+  }
+  return "callback";
+}
+
+Generator::Generator(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
+Generator::~Generator() = default;
+Generator::Generator(Generator&& other) = default;
+Generator& Generator::operator=(Generator&& other) = default;
+
+absl::StatusOr<Generator> Generator::create(Executor& executor) {
+  const Program& program = executor.program();
+  TENON_RETURN_IF_ERROR(checkModel(program));
+  const std::optional<size_t> decodeIndex = findDecode(program);
+  if (!decodeIndex)
+    return absl::InvalidArgumentError(
+        "generator: expects a decode function of one row, but the program has none");
+  const int64_t vocabulary = program.model->vocabulary;
+  TENON_ASSIGN_OR_RETURN(ModelFunction decode,
+                         ModelFunction::create(executor, *decodeIndex, vocabulary));
+  std::optional<ModelFunction> prefill;
+  if (const std::optional<size_t> prefillIndex = findPrefill(program)) {
+    TENON_ASSIGN_OR_RETURN(prefill, ModelFunction::create(executor, *prefillIndex, vocabulary));
+  }
+  return Generator(std::make_unique<Impl>(executor, std::move(decode), std::move(prefill)));
+}
+
+absl::StatusOr<Generation> Generator::generate(std::span<const int32_t> prompt, int64_t count,
+                                               const Sampler& sampler,
+                                               const TokenCallback& onToken) {
+  if (count < 0)
+    return absl::InvalidArgumentError(
+        absl::StrFormat("generator: expects a count of at least 0, but got %d", count));
+  TENON_RETURN_IF_ERROR(impl->begin(prompt));
+  Generation result;
+  Stopwatch watch;
+  TENON_ASSIGN_OR_RETURN(std::span<const float> logits, impl->feedPrompt(prompt));
+  // `position` is that of the token to choose; it is fed only if the context has room for it.
+  for (int64_t position = int64_t(prompt.size());; ++position) {
+    if (int64_t(result.ids.size()) == count) {
+      result.reason = StopReason::TokenLimit;
+      return result;
+    }
+    TENON_ASSIGN_OR_RETURN(const int32_t id, sampler.sample(logits, uint64_t(position)));
+    if (result.ids.empty())
+      result.promptNs = watch.elapsedNs();
+    else
+      result.tokenNs.push_back(watch.elapsedNs());
+    if (id == impl->eosId()) {
+      result.reason = StopReason::EndOfSequence;
+      return result;
+    }
+    result.ids.push_back(id);
+    if (onToken && !onToken(id)) {
+      result.reason = StopReason::Callback;
+      return result;
+    }
+    if (int64_t(result.ids.size()) < count) {
+      if (position >= impl->model().context) {
+        result.reason = StopReason::ContextEnd;
+        return result;
+      }
+      watch.restart();
+      TENON_ASSIGN_OR_RETURN(logits, impl->decode.run({&id, 1}, position));
+    }
+  }
+}
+
+absl::StatusOr<std::vector<float>> Generator::computeLogits(std::span<const int32_t> ids) {
+  TENON_RETURN_IF_ERROR(impl->begin(ids));
+  std::vector<float> all;
+  all.reserve(ids.size() * size_t(impl->model().vocabulary));
+  for (size_t position = 0; position < ids.size(); ++position) {
+    TENON_ASSIGN_OR_RETURN(const std::span<const float> logits,
+                           impl->decode.run(ids.subspan(position, 1), int64_t(position)));
+    all.insert(all.end(), logits.begin(), logits.end());
+  }
+  return all;
+}
+
+} // namespace tenon::runtime

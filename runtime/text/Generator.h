@@ -1,0 +1,77 @@
+#ifndef TENON_RUNTIME_TEXT_GENERATOR_H
+#define TENON_RUNTIME_TEXT_GENERATOR_H
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include "runtime/Executor.h"
+#include "runtime/text/Sampler.h"
+
+namespace tenon::runtime {
+
+/// Why a generation ended.
+enum class StopReason : uint8_t {
+  TokenLimit,    ///< as many tokens as were asked for
+  EndOfSequence, ///< the model chose its EOS token
+  ContextEnd,    ///< the states hold no further position
+  Callback,      ///< the callback asked for it
+};
+
+/// `token limit`, `end of sequence`, `context end` or `callback`.
+std::string_view stopReasonName(StopReason reason);
+
+/// What a generation gave.
+struct Generation {
+  /// The new ids, without the EOS token.
+  std::vector<int32_t> ids;
+  StopReason reason = StopReason::TokenLimit;
+  /// Time from the start until the first new token was chosen.
+  int64_t promptNs = 0;
+  /// Time of each further step: one run of the model and the choice, without the callback.
+  std::vector<int64_t> tokenNs;
+};
+
+/// Runs a language model: feeds a prompt, chooses tokens one by one and feeds them back, in
+/// sequence 0 of the program's states, which each call sets to zero first.
+class Generator {
+public:
+  /// Takes each new id; false ends the generation.
+  using TokenCallback = std::function<bool(int32_t)>;
+
+  /// Checks that the executor's program describes a model and has a Decode function of one row;
+  /// InvalidArgument says what is missing. Of its Prefill functions the one with most rows is used,
+  /// if there is any. `executor` must outlive this object.
+  static absl::StatusOr<Generator> create(Executor& executor);
+
+  ~Generator();
+  Generator(Generator&& other);
+  Generator& operator=(Generator&& other);
+
+  /// Continues `prompt` by up to `count` tokens. The prompt goes through the Prefill function in
+  /// chunks, the last padded with inactive rows, or token by token through Decode. Stops at the EOS
+  /// token of the program's tokeniser and at the end of the context. InvalidArgument where the
+  /// prompt is empty or longer than the context, where it has an id outside the vocabulary, or
+  /// where `count` is negative; else what the executor or sampler says.
+  absl::StatusOr<Generation> generate(std::span<const int32_t> prompt, int64_t count,
+                                      const Sampler& sampler, const TokenCallback& onToken = {});
+
+  /// Feeds `ids` through Decode, one by one from position 0, and returns the logits behind each:
+  /// [ids, vocabulary], row-major. Fails as `generate` does.
+  absl::StatusOr<std::vector<float>> computeLogits(std::span<const int32_t> ids);
+
+private:
+  class Impl;
+  explicit Generator(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl;
+};
+
+} // namespace tenon::runtime
+
+#endif // TENON_RUNTIME_TEXT_GENERATOR_H
