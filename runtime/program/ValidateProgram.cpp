@@ -14,6 +14,8 @@ namespace {
 
 /// No machine that Tenon targets has more memory; sums of sizes below it cannot overflow.
 constexpr uint64_t maxBytes = uint64_t{1} << 40;
+/// A tile writes at least one byte.
+constexpr int64_t maxTiles = int64_t{1} << 40;
 
 template <typename... Args>
 absl::Status invalid(const absl::FormatSpec<Args...>& format, const Args&... args) {
@@ -233,8 +235,8 @@ absl::Status Validator::validateStep(const Function& function, const std::string
   if (step.kernel >= program.kernels.size())
     return invalid("%s expects one of the %u kernels, but names kernel %u", what,
                    program.kernels.size(), step.kernel);
-  if (step.tiles <= 0)
-    return invalid("%s expects a positive number of tiles, but found %d", what, step.tiles);
+  if (step.tiles <= 0 || step.tiles > maxTiles)
+    return invalid("%s expects between 1 and %d tiles, but found %d", what, maxTiles, step.tiles);
   for (const BufferRef& ref : step.args)
     if (absl::Status status = validateArgument(function, ref); !status.ok())
       return invalid("%s: argument %u %s", what, &ref - step.args.data(),

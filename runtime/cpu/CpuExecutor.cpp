@@ -1,0 +1,196 @@
+#include "runtime/cpu/CpuExecutor.h"
+
+#include <algorithm>
+#include <chrono>
+#include <vector>
+
+#include "absl/strings/str_format.h"
+#include "runtime/cpu/HostFeatures.h"
+#include "runtime/cpu/ObjectLinker.h"
+#include "runtime/cpu/ProgramMemory.h"
+#include "runtime/cpu/ThreadPool.h"
+#include "runtime/program/ValidateProgram.h"
+#include "support/Status.h"
+
+namespace tenon::runtime {
+
+namespace {
+
+using KernelFunction = void (*)(void* const* buffers, int64_t firstTile, int64_t endTile);
+
+/// A step whose arguments are `buffers` of its function's table.
+struct BoundStep {
+  KernelFunction kernel;
+  void* const* buffers;
+  int64_t tiles;
+};
+
+/// An entry of a function's table that each call fills in: `offset` bytes into a port.
+struct PortBinding {
+  size_t entry;
+  uint32_t port;
+  uint64_t offset;
+};
+
+struct BoundFunction {
+  std::vector<void*> table; ///< the arguments of all steps, one behind the other
+  std::vector<BoundStep> steps;
+  std::vector<PortBinding> inputs;
+  std::vector<PortBinding> outputs;
+  std::vector<StepProfile> profile;
+};
+
+} // namespace
+
+struct CpuExecutor::Impl {
+  Program program;
+  ProgramMemory memory;
+  std::unique_ptr<ObjectLinker> linker;
+  std::unique_ptr<ThreadPool> pool;
+  std::vector<BoundFunction> functions;
+  bool profiling = false;
+
+  absl::StatusOr<std::vector<KernelFunction>> linkKernels();
+  BoundFunction bind(const Function& function, std::span<const KernelFunction> kernels) const;
+  void runStep(const BoundStep& step);
+  void runProfiled(BoundFunction& function);
+};
+
+absl::StatusOr<std::vector<KernelFunction>> CpuExecutor::Impl::linkKernels() {
+  TENON_ASSIGN_OR_RETURN(linker, ObjectLinker::create());
+  for (const SharedBytes& object : program.code)
+    if (absl::Status status = linker->link(object.bytes()).status(); !status.ok())
+      return absl::Status(status.code(),
+                          absl::StrFormat("object %u: %s", &object - program.code.data(),
+                                          std::string(status.message())));
+  std::vector<KernelFunction> kernels;
+  for (const Kernel& kernel : program.kernels) {
+    absl::StatusOr<void*> address = linker->lookup(kernel.code, kernel.symbol);
+    if (!address.ok())
+      return absl::InvalidArgumentError(
+          absl::StrFormat("object %u: %s", kernel.code, std::string(address.status().message())));
+    kernels.push_back(reinterpret_cast<KernelFunction>(*address));
+  }
+  return kernels;
+}
+
+BoundFunction CpuExecutor::Impl::bind(const Function& function,
+                                      std::span<const KernelFunction> kernels) const {
+  BoundFunction bound;
+  for (const Step& step : function.steps)
+    for (const BufferRef& ref : step.args) {
+      PortBinding binding{bound.table.size(), ref.index, ref.offset};
+      bool isInput = ref.space == Space::Input, isOutput = ref.space == Space::Output;
+      if (isInput || isOutput)
+        (isInput ? bound.inputs : bound.outputs).push_back(binding);
+      bound.table.push_back(isInput || isOutput ? nullptr : memory.address(ref));
+    }
+  size_t first = 0; // the table does not move any more
+  for (const Step& step : function.steps) {
+    bound.steps.push_back({kernels[step.kernel], bound.table.data() + first, step.tiles});
+    first += step.args.size();
+  }
+  bound.profile.resize(function.steps.size());
+  return bound;
+}
+
+void CpuExecutor::Impl::runStep(const BoundStep& step) {
+  auto body = [](void* context, int64_t first, int64_t end) {
+    const auto& bound = *static_cast<const BoundStep*>(context);
+    bound.kernel(bound.buffers, first, end);
+  };
+  pool->run(step.tiles, body, const_cast<BoundStep*>(&step));
+}
+
+void CpuExecutor::Impl::runProfiled(BoundFunction& function) {
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point before = Clock::now();
+  for (size_t i = 0; i < function.steps.size(); ++i) {
+    runStep(function.steps[i]);
+    Clock::time_point after = Clock::now();
+    auto ns = static_cast<uint64_t>(std::chrono::nanoseconds(after - before).count());
+    StepProfile& profile = function.profile[i];
+    profile.minNs = profile.calls == 0 ? ns : std::min(profile.minNs, ns);
+    profile.lastNs = ns;
+    profile.totalNs += ns;
+    ++profile.calls;
+    before = after;
+  }
+}
+
+CpuExecutor::CpuExecutor(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
+CpuExecutor::~CpuExecutor() = default;
+
+absl::StatusOr<std::unique_ptr<CpuExecutor>>
+CpuExecutor::create(Program program, const CpuExecutorOptions& options) {
+  TENON_RETURN_IF_ERROR(validateProgram(program));
+  if (program.device != "cpu")
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "expects a program for device cpu, but it was compiled for %s", program.device));
+  TENON_RETURN_IF_ERROR(checkHostFeatures(program.features));
+  auto impl = std::make_unique<Impl>();
+  impl->program = std::move(program);
+  TENON_ASSIGN_OR_RETURN(std::vector<KernelFunction> kernels, impl->linkKernels());
+  TENON_ASSIGN_OR_RETURN(impl->memory, ProgramMemory::create(impl->program));
+  for (const Function& function : impl->program.functions)
+    impl->functions.push_back(impl->bind(function, kernels));
+  TENON_ASSIGN_OR_RETURN(impl->pool,
+                         ThreadPool::create(options.threads ? options.threads : usableCores()));
+  return std::unique_ptr<CpuExecutor>(new CpuExecutor(std::move(impl)));
+}
+
+const Program& CpuExecutor::program() const { return impl->program; }
+int CpuExecutor::threads() const { return impl->pool->threads(); }
+absl::Status CpuExecutor::resetStates() { return impl->memory.resetStates(); }
+
+/// Checks the memory that a caller passes for `ports`.
+template <typename Byte>
+static absl::Status checkPorts(const Function& function, const char* kind,
+                               const std::vector<Port>& ports,
+                               std::span<const std::span<Byte>> given) {
+  if (given.size() != ports.size())
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "function %s expects %u %ss, but got %u", function.name, ports.size(), kind, given.size()));
+  for (size_t i = 0; i < ports.size(); ++i)
+    if (given[i].size() != ports[i].bytes)
+      return absl::InvalidArgumentError(
+          absl::StrFormat("function %s: %s %s expects %u bytes, but got %u", function.name, kind,
+                          ports[i].name, ports[i].bytes, given[i].size()));
+  return absl::OkStatus();
+}
+
+absl::Status CpuExecutor::run(size_t index, std::span<const std::span<const std::byte>> inputs,
+                              std::span<const std::span<std::byte>> outputs) {
+  if (index >= impl->functions.size())
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "expects one of the %u functions, but got function %u", impl->functions.size(), index));
+  const Function& function = impl->program.functions[index];
+  TENON_RETURN_IF_ERROR(checkPorts(function, "input", function.inputs, inputs));
+  TENON_RETURN_IF_ERROR(checkPorts(function, "output", function.outputs, outputs));
+
+  BoundFunction& bound = impl->functions[index];
+  for (const PortBinding& binding : bound.inputs)
+    bound.table[binding.entry] =
+        const_cast<std::byte*>(inputs[binding.port].data()) + binding.offset;
+  for (const PortBinding& binding : bound.outputs)
+    bound.table[binding.entry] = outputs[binding.port].data() + binding.offset;
+  if (impl->profiling)
+    impl->runProfiled(bound);
+  else
+    for (const BoundStep& step : bound.steps)
+      impl->runStep(step);
+  return absl::OkStatus();
+}
+
+void CpuExecutor::setProfiling(bool enabled) {
+  impl->profiling = enabled;
+  if (enabled)
+    for (BoundFunction& function : impl->functions)
+      std::ranges::fill(function.profile, StepProfile{});
+}
+
+std::span<const StepProfile> CpuExecutor::profile(size_t function) const {
+  return impl->functions[function].profile;
+}
+
+} // namespace tenon::runtime
