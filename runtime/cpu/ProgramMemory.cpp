@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "absl/strings/str_format.h"
-#include "runtime/program/Fingerprint.h"
+#include "support/Fingerprint.h"
 #include "support/Status.h"
 
 namespace tenon::runtime {

@@ -28,6 +28,8 @@ struct BufferRef {
   uint32_t index = 0;
   uint64_t offset = 0; ///< bytes from the start of that memory
   uint64_t bytes = 0;
+
+  bool operator==(const BufferRef&) const = default;
 };
 
 /// How the values of an encoding lie in bytes. A program describes the encodings that it uses, so
@@ -36,6 +38,8 @@ struct EncodingInfo {
   std::string name;           ///< `f32`, `q8_0`, …
   uint32_t blockElements = 1; ///< consecutive elements of the innermost axis in a block
   uint32_t blockBytes = 0;    ///< bytes in a block
+
+  bool operator==(const EncodingInfo&) const = default;
 };
 
 /// A file whose ranges constants refer to: the model file, mapped at load.
@@ -45,6 +49,8 @@ struct SourceFile {
   std::string path;
   uint64_t bytes = 0;       ///< size, checked at load
   uint64_t fingerprint = 0; ///< `fingerprintFile`'s hash, checked at load
+
+  bool operator==(const SourceFile&) const = default;
 };
 
 /// Bytes [offset, offset + bytes) of `Program::files[file]`.
@@ -52,6 +58,8 @@ struct FileRange {
   uint32_t file = 0;
   uint64_t offset = 0;
   uint64_t bytes = 0;
+
+  bool operator==(const FileRange&) const = default;
 };
 
 /// A weight or folded constant. Several ranges are placed one behind the other.
@@ -63,6 +71,8 @@ struct Constant {
   /// Where the bytes come from: ranges of files, or bytes embedded in the program (after reading a
   /// `.tnn`, a view into the mapped file).
   std::variant<std::vector<FileRange>, SharedBytes> source;
+
+  bool operator==(const Constant&) const = default;
 };
 
 /// Lasting storage shared by the functions, zero at load: a KV cache.
@@ -71,6 +81,8 @@ struct State {
   std::string encoding;
   std::vector<int64_t> shape;
   uint64_t bytes = 0;
+
+  bool operator==(const State&) const = default;
 };
 
 /// One launch: `tiles` independent pieces of work of one kernel.
@@ -79,6 +91,8 @@ struct Step {
   int64_t tiles = 1;
   std::vector<BufferRef> args;
   std::string name; ///< the operations it runs, for errors, profiles and traces
+
+  bool operator==(const Step&) const = default;
 };
 
 /// A compiled kernel: a symbol in one of the code sections. CPU kernels have the C signature
@@ -86,6 +100,8 @@ struct Step {
 struct Kernel {
   std::string symbol;
   uint32_t code = 0; ///< index into `Program::code`
+
+  bool operator==(const Kernel&) const = default;
 };
 
 /// A value that enters or leaves a function.
@@ -94,6 +110,8 @@ struct Port {
   std::string encoding;
   std::vector<int64_t> shape;
   uint64_t bytes = 0;
+
+  bool operator==(const Port&) const = default;
 };
 
 /// What a function is for, so that a generation loop finds it.
@@ -113,6 +131,8 @@ struct Function {
   std::vector<Port> inputs;
   std::vector<Port> outputs;
   std::vector<Step> steps;
+
+  bool operator==(const Function&) const = default;
 };
 
 /// What a text loop needs to know of the model.
@@ -122,6 +142,8 @@ struct ModelInfo {
   int64_t vocabulary = 0;
   int64_t context = 0;   ///< positions that the states hold
   int64_t sequences = 0; ///< sequences that the states hold
+
+  bool operator==(const ModelInfo&) const = default;
 };
 
 /// The compiler's artifact, in memory. See `ProgramFile.h` for the `.tnn` file.
@@ -140,6 +162,8 @@ struct Program {
   std::optional<ModelInfo> model;
   std::optional<TokenizerSpec> tokenizer;
   std::string report; ///< the fusion decisions, JSON
+
+  bool operator==(const Program&) const = default;
 };
 
 } // namespace tenon::runtime

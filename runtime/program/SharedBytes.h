@@ -1,6 +1,7 @@
 #ifndef TENON_RUNTIME_PROGRAM_SHAREDBYTES_H
 #define TENON_RUNTIME_PROGRAM_SHAREDBYTES_H
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -28,6 +29,8 @@ public:
   size_t size() const { return view.size(); }
   bool empty() const { return view.empty(); }
   std::span<const std::byte> bytes() const { return view; }
+  /// Compares contents.
+  bool operator==(const SharedBytes& other) const { return std::ranges::equal(view, other.view); }
 
 private:
   std::span<const std::byte> view;

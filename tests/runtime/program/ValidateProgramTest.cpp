@@ -1,0 +1,188 @@
+#include "runtime/program/ValidateProgram.h"
+
+#include <functional>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/runtime/program/TestPrograms.h"
+
+namespace tenon::runtime {
+namespace {
+
+using test::richProgram;
+using testing::HasSubstr;
+
+struct Refusal {
+  const char* name;
+  std::function<void(Program&)> damage;
+  const char* message;
+};
+
+void PrintTo(const Refusal& refusal, std::ostream* stream) { *stream << refusal.name; }
+
+class ValidateProgramRefusal : public testing::TestWithParam<Refusal> {};
+
+TEST(ValidateProgram, AcceptsTheRichProgram) {
+  EXPECT_EQ(validateProgram(richProgram()), absl::OkStatus());
+}
+
+TEST(ValidateProgram, AcceptsTheEmptyProgram) {
+  Program program;
+  program.device = "cuda";
+  EXPECT_EQ(validateProgram(program), absl::OkStatus());
+}
+
+TEST_P(ValidateProgramRefusal, SaysWhat) {
+  Program program = richProgram();
+  GetParam().damage(program);
+  absl::Status status = validateProgram(program);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), HasSubstr(GetParam().message));
+}
+
+std::vector<FileRange>& ranges(Program& program, size_t constant) {
+  return std::get<std::vector<FileRange>>(program.constants[constant].source);
+}
+
+BufferRef& argument(Program& program, size_t index) {
+  return program.functions[0].steps[1].args[index];
+}
+
+const Refusal refusals[] = {
+    {"EncodingTwice", [](Program& p) { p.encodings[1].name = "f32"; },
+     "encoding \"f32\" expects a unique name"},
+    {"EncodingWithoutName", [](Program& p) { p.encodings[2].name = ""; },
+     "encoding \"\" expects a unique name"},
+    {"EmptyBlock", [](Program& p) { p.encodings[2].blockElements = 0; },
+     "encoding \"q8_0\" expects positive block sizes, but found 0 elements in 34 bytes"},
+    {"BlockOfNoBytes", [](Program& p) { p.encodings[2].blockBytes = 0; },
+     "expects positive block sizes, but found 32 elements in 0 bytes"},
+    {"UnknownEncoding", [](Program& p) { p.states[0].encoding = "f\n"; },
+     R"(state "k" expects one of the program's encodings, but found "f\n")"},
+    {"NegativeExtent", [](Program& p) { p.states[0].shape[1] = -4; },
+     "state \"k\" expects positive extents whose product fits 64 bits, but has shape [2, -4, 8]"},
+    {"ZeroExtent", [](Program& p) { p.constants[0].shape[0] = 0; },
+     "constant \"q\" expects positive extents"},
+    {"ProductOverflow", [](Program& p) { p.states[0].shape = {1L << 40, 1L << 40}; },
+     "state \"k\" expects positive extents whose product fits"},
+    {"PartialBlock", [](Program& p) { p.constants[0].shape = {64, 1}; },
+     "constant \"q\" of encoding q8_0 expects an innermost extent divisible by 32, but has shape "
+     "[64, 1]"},
+    {"BytesOverflow", [](Program& p) { p.states[0].shape = {1L << 62}; },
+     "state \"k\" expects at most 1099511627776 bytes"},
+    {"HugeState",
+     [](Program& p) {
+       p.states[1].shape = {1L << 38};
+       p.states[1].bytes = 1UL << 40;
+     },
+     "workspace and states expect at most 1099511627776 bytes together, exceeded by state \"v\""},
+    {"HugeWorkspace", [](Program& p) { p.workspaceBytes = (1UL << 40) + 1; },
+     "the workspace expects at most 1099511627776 bytes, but found 1099511627777"},
+    {"WrongBytes", [](Program& p) { p.states[0].bytes = 255; },
+     "state \"k\" expects 256 bytes for shape [2, 4, 8] of f32, but found 255"},
+    {"UnknownFile", [](Program& p) { ranges(p, 1)[1].file = 2; },
+     "constant \"qkv\" expects one of the 2 files, but names file 2"},
+    {"RangePastFile", [](Program& p) { ranges(p, 1)[1].offset = 4089; },
+     "constant \"qkv\" expects a range within the 4096 bytes of \"/models/b.gguf\", but found 8 "
+     "bytes at offset 4089"},
+    {"RangeStartPastFile", [](Program& p) { ranges(p, 1)[1].offset = ~0UL; },
+     "expects a range within the 4096 bytes"},
+    {"RangesOverflow",
+     [](Program& p) {
+       p.files[0].bytes = ~0UL;
+       ranges(p, 1)[0].bytes = ~0UL - 16;
+     },
+     "but found 18446744073709551599 bytes at offset 16"},
+    {"RangesTooShort", [](Program& p) { ranges(p, 1).pop_back(); },
+     "constant \"qkv\" expects 24 bytes of source, but found 16"},
+    {"EmbeddedTooShort", [](Program& p) { p.constants[2].source = SharedBytes(); },
+     "constant \"scale\" expects 4 bytes of source, but found 0"},
+    {"FileWithoutPath", [](Program& p) { p.files[1].path = ""; }, "file 1 expects a path"},
+    {"UnknownDevice", [](Program& p) { p.device = "tpu"; },
+     "expects device \"cpu\" or \"cuda\", but found \"tpu\""},
+    {"EmptyFeature", [](Program& p) { p.features.push_back(""); },
+     "expects names of CPU features, but found an empty one"},
+    {"KernelWithoutSymbol", [](Program& p) { p.kernels[1].symbol = ""; },
+     "kernel 1 expects a symbol"},
+    {"UnknownObject", [](Program& p) { p.kernels[1].code = 2; },
+     "kernel \"matmul\" expects one of the 2 objects, but names object 2"},
+    {"UnknownTokenizer", [](Program& p) { p.tokenizer->model = TokenizerModel{2}; },
+     "the tokeniser expects model 0 or 1, but found 2"},
+    {"UnknownTokenKind", [](Program& p) { p.tokenizer->kinds[2] = TokenKind{7}; },
+     "the tokeniser expects token kinds from 1 to 6, but found 7"},
+    {"ZeroTokenKind", [](Program& p) { p.tokenizer->kinds[2] = TokenKind{0}; },
+     "token kinds from 1 to 6, but found 0"},
+    {"NoVocabulary", [](Program& p) { p.model->vocabulary = 0; },
+     "the model expects vocabulary, context and sequences between 1 and 2^31 - 1, but found 0"},
+    {"LongContext", [](Program& p) { p.model->context = 1L << 31; }, "but found 2147483648"},
+    {"NoSequences", [](Program& p) { p.model->sequences = -1; }, "but found -1"},
+    {"FunctionTwice", [](Program& p) { p.functions[1].name = "decode"; },
+     "function \"decode\" expects a unique name"},
+    {"FunctionWithoutName", [](Program& p) { p.functions[1].name = ""; },
+     "function \"\" expects a unique name"},
+    {"WrongInputBytes", [](Program& p) { p.functions[2].inputs[0].bytes = 33; },
+     "function \"graph\": input \"x\" expects 34 bytes for shape [32] of q8_0, but found 33"},
+    {"WrongOutputBytes", [](Program& p) { p.functions[0].outputs[1].bytes = 5; },
+     "function \"decode\": output \"probe\" expects 4 bytes"},
+    {"UnknownKernel", [](Program& p) { p.functions[0].steps[1].kernel = 2; },
+     "function \"decode\": step 1 \"matmul, bias\" expects one of the 2 kernels, but names kernel "
+     "2"},
+    {"NoTiles", [](Program& p) { p.functions[0].steps[0].tiles = 0; },
+     "step 0 \"embedding\" expects between 1 and 1099511627776 tiles, but found 0"},
+    {"TooManyTiles", [](Program& p) { p.functions[0].steps[0].tiles = INT64_MAX; },
+     "tiles, but found 9223372036854775807"},
+    {"UnknownConstant", [](Program& p) { argument(p, 0).index = 4; },
+     "step 1 \"matmul, bias\": argument 0 expects one of the 4 constants, but names number 4"},
+    {"UnknownState", [](Program& p) { argument(p, 1).index = 2; },
+     "argument 1 expects one of the 2 states, but names number 2"},
+    {"SecondWorkspace", [](Program& p) { argument(p, 2).index = 1; },
+     "argument 2 expects index 0 for the workspace, but found 1"},
+    {"UnknownOutput", [](Program& p) { argument(p, 3).index = 2; },
+     "argument 3 expects one of the 2 outputs, but names number 2"},
+    {"UnknownInput", [](Program& p) { argument(p, 3) = {Space::Input, 3, 0, 4}; },
+     "argument 3 expects one of the 3 inputs, but names number 3"},
+    {"UnknownSpace", [](Program& p) { argument(p, 2).space = Space{5}; },
+     "argument 2 expects a space from 0 to 4, but found 5"},
+    {"ArgumentTooLong", [](Program& p) { argument(p, 1).bytes = 129; },
+     "argument 1 expects a range within 256 bytes, but found 129 bytes at offset 128"},
+    {"ArgumentOverflow",
+     [](Program& p) {
+       argument(p, 1).offset = ~0UL - 63;
+       argument(p, 1).bytes = 128;
+     },
+     "argument 1 expects a range within 256 bytes, but found 128 bytes at offset "
+     "18446744073709551552"},
+    {"WorkspaceTooSmall", [](Program& p) { p.workspaceBytes = 127; },
+     "expects a range within 127 bytes"},
+    {"UnknownRole", [](Program& p) { p.functions[2].role = Role{3}; },
+     "function \"graph\" expects a role from 0 to 2, but found 3"},
+    {"RoleWithoutModel", [](Program& p) { p.model.reset(); },
+     "function \"decode\" expects a model, which its role needs"},
+    {"MissingInput", [](Program& p) { p.functions[1].inputs.pop_back(); },
+     "function \"prefill\" expects \"output_rows\": [1] of i32, but it is missing"},
+    {"MoreInputs",
+     [](Program& p) { p.functions[0].inputs.push_back({"output_rows", "i32", {1}, 4}); },
+     "function \"decode\" expects 3 inputs, but found 4"},
+    {"WrongInputName", [](Program& p) { p.functions[0].inputs[0].name = "tokens"; },
+     "function \"decode\" expects \"ids\": [2] of i32, but found \"tokens\": [2] of i32"},
+    {"WrongInputShape", [](Program& p) { p.functions[0].rows = 3; },
+     "function \"decode\" expects \"ids\": [3] of i32, but found \"ids\": [2] of i32"},
+    {"WrongLogits", [](Program& p) { p.model->vocabulary = 6; },
+     "expects \"logits\": [2, 6] of f32, but found \"logits\": [2, 5] of f32"},
+    {"ForeignF32",
+     [](Program& p) {
+       p.encodings[1].blockBytes = 2;
+       for (Function& function : p.functions)
+         for (Port& port : function.inputs)
+           if (port.encoding == "i32")
+             port.bytes /= 2;
+     },
+     "function \"decode\" expects 4 bytes an element in \"ids\": [2] of i32, but found 4 bytes"},
+};
+
+INSTANTIATE_TEST_SUITE_P(All, ValidateProgramRefusal, testing::ValuesIn(refusals),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+} // namespace
+} // namespace tenon::runtime
