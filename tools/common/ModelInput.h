@@ -1,0 +1,39 @@
+#ifndef TENON_TOOLS_COMMON_MODELINPUT_H
+#define TENON_TOOLS_COMMON_MODELINPUT_H
+
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "absl/status/statusor.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+namespace tenon::tools {
+
+/// What the flags say about a model that is read.
+struct ModelInputOptions {
+  std::string path;
+  std::string activations; ///< `f32`, `f16`, `bf16`; empty: f32
+  std::vector<std::string> shapes = {"decode:1", "prefill:32"};
+  int64_t context = 0; ///< positions that the states hold; 0: the model's own
+  int64_t sequences = 1;
+  bool blockOutputs = false;
+};
+
+/// Adds MODEL and the flags that fill `options` to `command`.
+void addModelInputOptions(CLI::App& command, ModelInputOptions& options);
+
+/// A context with the dialects that modules are made of.
+std::unique_ptr<mlir::MLIRContext> makeContext();
+
+/// Reads the model: a GGUF file, by its magic, else a graph in textual IR of any phase. The paths
+/// in a module read from a GGUF file are absolute; those in textual IR are as they stand, relative
+/// to its folder.
+absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> readModel(mlir::MLIRContext& context,
+                                                            const ModelInputOptions& options);
+
+} // namespace tenon::tools
+
+#endif // TENON_TOOLS_COMMON_MODELINPUT_H

@@ -1,0 +1,62 @@
+#include <filesystem>
+#include <iostream>
+#include <memory>
+
+#include "absl/strings/str_format.h"
+#include "runtime/program/ProgramFile.h"
+#include "support/Status.h"
+#include "tools/common/CompileModel.h"
+#include "tools/common/ModelInput.h"
+#include "tools/tenon/Command.h"
+
+namespace tenon::tools {
+
+namespace {
+
+struct Options {
+  ModelInputOptions model;
+  std::string output;
+  std::string target = "native";
+};
+
+/// Makes the paths of model files relative to the program's folder where that needs no way up, so
+/// that program and model can be moved together.
+void relocateFiles(runtime::Program& program, const std::string& output) {
+  namespace fs = std::filesystem;
+  fs::path folder = fs::absolute(output).parent_path();
+  for (runtime::SourceFile& file : program.files) {
+    fs::path relative = fs::absolute(file.path).lexically_relative(folder);
+    file.path = relative.empty() || *relative.begin() == ".." ? fs::absolute(file.path).string()
+                                                              : relative.string();
+  }
+}
+
+absl::Status compile(const Options& options) {
+  auto context = makeContext();
+  TENON_ASSIGN_OR_RETURN(auto module, readModel(*context, options.model));
+  TENON_ASSIGN_OR_RETURN(TargetAttr target, chooseTarget(*context, options.target));
+  TENON_ASSIGN_OR_RETURN(runtime::Program program, compileModel(*module, target));
+  relocateFiles(program, options.output);
+  TENON_RETURN_IF_ERROR(runtime::writeProgram(program, options.output));
+  size_t steps = 0;
+  for (const runtime::Function& function : program.functions)
+    steps += function.steps.size();
+  std::cerr << absl::StrFormat("%s: %d functions, %d steps, %d kernels for %s\n", options.output,
+                               program.functions.size(), steps, program.kernels.size(),
+                               program.target);
+  return absl::OkStatus();
+}
+
+} // namespace
+
+void addCompileCommand(CLI::App& app, Action& action) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("compile", "Compile a model ahead of time into a program");
+  addModelInputOptions(*command, options->model);
+  command->add_option("-o,--output", options->output, "The program to write, .tnn")->required();
+  command->add_option("--target", options->target, "The target to compile for (see `devices`)")
+      ->capture_default_str();
+  command->callback([options, &action] { action = [options] { return compile(*options); }; });
+}
+
+} // namespace tenon::tools

@@ -1,0 +1,65 @@
+#include <memory>
+
+#include "absl/strings/str_format.h"
+#include "support/Status.h"
+#include "tools/common/Progress.h"
+#include "tools/common/RandomModel.h"
+#include "tools/tenon/Command.h"
+
+namespace tenon::tools {
+
+namespace {
+
+struct Options {
+  std::string shape;
+  std::string output;
+  std::string encoding = "f16";
+  uint64_t seed = 0;
+  /// Overrides of the named shape; 0 keeps its value.
+  int64_t layers = 0, hidden = 0, ffn = 0, heads = 0, kvHeads = 0, vocabulary = 0, context = 0;
+};
+
+absl::Status writeModel(const Options& options) {
+  TENON_ASSIGN_OR_RETURN(ModelShape shape, findModelShape(options.shape));
+  const Encoding* encoding = findEncoding(options.encoding);
+  if (!encoding)
+    return absl::InvalidArgumentError(
+        absl::StrFormat("--type: expects an encoding of weights, but got '%s'", options.encoding));
+  for (auto [override, field] :
+       {std::pair(options.layers, &shape.layers), std::pair(options.hidden, &shape.hidden),
+        std::pair(options.ffn, &shape.ffn), std::pair(options.heads, &shape.heads),
+        std::pair(options.kvHeads, &shape.kvHeads),
+        std::pair(options.vocabulary, &shape.vocabulary),
+        std::pair(options.context, &shape.context)})
+    if (override != 0)
+      *field = override;
+  Progress progress("writing " + options.output);
+  return writeRandomModel(shape, *encoding, options.seed, options.output,
+                          [&](uint64_t done, uint64_t total) { progress.update(done, total); });
+}
+
+} // namespace
+
+void addRandomModelCommand(CLI::App& app, Action& action) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "random-model", "Write a GGUF file of a real model's shape with random weights");
+  std::string shapes;
+  for (const ModelShape& shape : namedModelShapes())
+    shapes += (shapes.empty() ? "" : ", ") + std::string(shape.name);
+  command->add_option("SHAPE", options->shape, "One of " + shapes)->required();
+  command->add_option("-o,--output", options->output, "The file to write")->required();
+  command->add_option("--type", options->encoding, "Encoding of the matrices: f32, f16, bf16, q8_0, q4_0")
+      ->capture_default_str();
+  command->add_option("--seed", options->seed, "Seed of the weights")->capture_default_str();
+  command->add_option("--layers", options->layers, "Instead of the shape's own: layers");
+  command->add_option("--hidden", options->hidden, "… hidden size");
+  command->add_option("--ffn", options->ffn, "… size of the feed-forward layer");
+  command->add_option("--heads", options->heads, "… query heads");
+  command->add_option("--kv-heads", options->kvHeads, "… key and value heads");
+  command->add_option("--vocabulary", options->vocabulary, "… tokens");
+  command->add_option("--context", options->context, "… positions");
+  command->callback([options, &action] { action = [options] { return writeModel(*options); }; });
+}
+
+} // namespace tenon::tools
