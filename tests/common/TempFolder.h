@@ -15,7 +15,7 @@ namespace tenon::tests {
 class TempFolder {
 public:
   TempFolder() {
-    std::string pattern = ::testing::TempDir() + "/tenon-XXXXXX";
+    std::string pattern = ::testing::TempDir() + "tenon-XXXXXX";
     if (char* made = ::mkdtemp(pattern.data()))
       folder = made;
     else
