@@ -8,8 +8,8 @@
 
 namespace tenon::frontends {
 
-/// `text`, which comes from a file, in single quotes for a message: control characters and broken
-/// UTF-8 escaped, cut after 100 bytes.
+/// `text`, which comes from a file, in single quotes for a message: control characters, quotes and
+/// backslashes escaped as in C, cut after 100 bytes. Bytes from 0x80 stay as they are.
 std::string quoteName(std::string_view text);
 
 /// `[4, 8]`.
