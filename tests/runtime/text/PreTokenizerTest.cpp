@@ -1,0 +1,84 @@
+#include "runtime/text/internal/PreTokenizer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace tenon::runtime::internal {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::vector<std::string_view> split(std::string_view name, std::string_view text) {
+  const auto preTokenizer = PreTokenizer::create(name);
+  EXPECT_TRUE(preTokenizer.ok()) << preTokenizer.status();
+  const auto pieces = preTokenizer->split(text);
+  EXPECT_TRUE(pieces.ok()) << pieces.status();
+  return *pieces;
+}
+
+TEST(PreTokenizer, cutsAsGpt2Does) {
+  EXPECT_THAT(split("gpt-2", "I'll pay 100€  now\n\n you're"),
+              ElementsAre("I", "'ll", " pay", " 100", "€", " ", " now", "\n\n", " you", "'re"));
+  EXPECT_THAT(split("gpt-2", "end   "), ElementsAre("end", "   "));
+  EXPECT_THAT(split("gpt-2", ""), ElementsAre());
+}
+
+TEST(PreTokenizer, cutsByAllPatternsOfAnEntry) {
+  EXPECT_THAT(split("default", "a<=b 1234567 'tis"),
+              ElementsAre("a", "<=", "b", " ", "123", "456", "7", " ", "'", "tis"));
+}
+
+TEST(PreTokenizer, knowsUnicodesLettersAndDigits) {
+  EXPECT_THAT(split("gpt-2", "żółw 日本 ٣٤"), ElementsAre("żółw", " 日本", " ٣٤"));
+}
+
+// PCRE2's own \s takes U+180E for a space; U+0085 and U+3000 are spaces to both.
+TEST(PreTokenizer, spacesAreUnicodesWhiteSpace) {
+  EXPECT_THAT(split("gpt-2", "a\u180E!"), ElementsAre("a", "\u180E!"));
+  EXPECT_THAT(split("gpt-2", "a\u0085\u3000"), ElementsAre("a", "\u0085\u3000"));
+}
+
+TEST(PreTokenizer, keepsBytesThatAreNotUtf8) {
+  EXPECT_THAT(split("gpt-2", "ab\xFF\xE2\x82 cd\x80"),
+              ElementsAre("ab", "\xFF\xE2\x82", " cd", "\x80"));
+}
+
+TEST(PreTokenizer, longRunsNeedNoStack) {
+  for (const char* unit : {"a", "7", " ", "\n", "!", "é", "'s", " a"}) {
+    std::string text;
+    for (int i = 0; i < 1000000; ++i)
+      text += unit;
+    std::string joined;
+    for (std::string_view piece : split("gpt-2", text))
+      joined += piece;
+    EXPECT_TRUE(joined == text) << unit;
+  }
+}
+
+TEST(PreTokenizer, refusesUnknownNames) {
+  const absl::Status status = PreTokenizer::create("gpt-17").status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(status.message(),
+            "tokenizer: expects one of the pre-tokenizers gpt-2, default, but got 'gpt-17'");
+}
+
+TEST(PreTokenizer, refusesBrokenPatterns) {
+  const absl::Status status = PreTokenizer::compile({"broken", {"a+", "(b"}}).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(
+      std::string(status.message()),
+      HasSubstr("pre-tokenizer 'broken', pattern '(b', byte 2: missing closing parenthesis"));
+}
+
+// 2^n ways to fail: matching gives up instead of hanging.
+TEST(PreTokenizer, reportsMatchesThatDoNotEnd) {
+  const auto preTokenizer = PreTokenizer::compile({"slow", {"(a|a)+[bc]"}});
+  ASSERT_TRUE(preTokenizer.ok()) << preTokenizer.status();
+  const absl::Status status = preTokenizer->split(std::string(200, 'a')).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("pre-tokenizer pattern '(a|a)+[bc]'"));
+}
+
+} // namespace
+} // namespace tenon::runtime::internal
