@@ -1,6 +1,7 @@
 #ifndef TENON_TOOLS_COMMON_MODELINPUT_H
 #define TENON_TOOLS_COMMON_MODELINPUT_H
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -29,8 +30,7 @@ void addModelInputOptions(CLI::App& command, ModelInputOptions& options);
 std::unique_ptr<mlir::MLIRContext> makeContext();
 
 /// Reads the model: a GGUF file, by its magic, else a graph in textual IR of any phase. The paths
-/// in a module read from a GGUF file are absolute; those in textual IR are as they stand, relative
-/// to its folder.
+/// of its `tenon.file`s come out absolute; relative ones in textual IR are meant from its folder.
 absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> readModel(mlir::MLIRContext& context,
                                                             const ModelInputOptions& options);
 

@@ -1,0 +1,12 @@
+#include "passes/Passes.h"
+
+#include "passes/schedule/ScheduleKernels.h"
+
+namespace tenon::passes {
+
+#define GEN_PASS_REGISTRATION
+#include "passes/Passes.h.inc"
+
+void registerPasses() { registerTenonPasses(); }
+
+} // namespace tenon::passes

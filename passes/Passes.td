@@ -1,0 +1,62 @@
+#ifndef TENON_PASSES_PASSES_TD
+#define TENON_PASSES_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def SimplifyPass : Pass<"tenon-simplify", "mlir::ModuleOp"> {
+  let summary = "Canonicalise, fold constants, raise decomposed chains, drop unused symbols";
+  let description = [{
+    Runs the canonicalisation patterns of the operations, the algebra of `Simplify.td`, common
+    subexpression elimination, and removes weights and states that no function names. Raising
+    (x · sigmoid(x) to `tenon.silu`, silu(g) · u to `tenon.glu`) removes a rounding point and so
+    lies outside the promise that fused equals split.
+
+    ```mlir
+    %s = tenon.sigmoid %x : (tensor<4xf32>) -> tensor<4xf32>
+    %y = tenon.mul %x, %s : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    ```
+    becomes
+    ```mlir
+    %y = tenon.silu %x : (tensor<4xf32>) -> tensor<4xf32>
+    ```
+  }];
+  let dependentDialects = ["::tenon::TenonDialect"];
+}
+
+def FuseKernelsPass : Pass<"tenon-fuse-kernels", "mlir::func::FuncOp"> {
+  let summary = "Wrap operations in kernel regions, one launch each";
+  let description = [{
+    The only pass that creates `tenon.kernel`. Under the plan `unfused` every computation has a
+    kernel of its own. `tenon.reshape` stays outside: it is another view of the same bytes.
+
+    Afterwards every result of a function is (a view of) the result of a kernel, and of a different
+    one each, so that kernels write outputs directly; where that does not hold by itself a copy is
+    added.
+
+    ```mlir
+    %y = tenon.rms_norm %x, %w eps 1.0e-5 : (tensor<1x64xf32>, tensor<64xf32>) -> tensor<1x64xf32>
+    ```
+    becomes
+    ```mlir
+    %y = tenon.kernel (%a = %x : tensor<1x64xf32>, %b = %w : tensor<64xf32>) -> tensor<1x64xf32> {
+      %0 = tenon.rms_norm %a, %b eps 1.0e-5
+          : (tensor<1x64xf32>, tensor<64xf32>) -> tensor<1x64xf32>
+      tenon.yield %0 : tensor<1x64xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::tenon::TenonDialect"];
+}
+
+def PlanMemoryPass : Pass<"tenon-plan-memory", "mlir::func::FuncOp"> {
+  let summary = "Give every kernel result its place in the workspace";
+  let description = [{
+    Results that live at the same time get disjoint byte ranges of one workspace; see
+    `memory/PlanMemory.cpp` for the algorithm. States are written in place and results of the
+    function go to its outputs: neither takes workspace. Sets `buffers` on each `tenon.kernel` and
+    `tenon.workspace` on the function.
+  }];
+  let dependentDialects = ["::tenon::TenonDialect"];
+}
+
+#endif // TENON_PASSES_PASSES_TD

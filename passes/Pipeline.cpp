@@ -1,0 +1,96 @@
+#include "passes/Pipeline.h"
+
+#include "mlir/IR/Verifier.h"
+#include "mlir/Pass/PassManager.h"
+#include "passes/Passes.h"
+#include "passes/memory/VerifyPlan.h"
+#include "passes/schedule/ScheduleKernels.h"
+#include "support/Diagnostics.h"
+#include "support/Status.h"
+
+using namespace mlir;
+
+namespace tenon::passes {
+
+Phase getPhase(ModuleOp module) {
+  auto phase = module->getAttrOfType<PhaseAttr>(TenonDialect::phaseAttrName);
+  return phase ? phase.getValue() : Phase::Input;
+}
+
+/// What every phase promises of a function: one block of `tenon` operations between tensors.
+static LogicalResult verifyFunction(func::FuncOp function) {
+  if (function.isExternal() || !function.getBody().hasOneBlock())
+    return function.emitOpError("expects a body of one block");
+  for (Type type : function.getArgumentTypes())
+    if (!llvm::isa<RankedTensorType>(type) || !getStorageBytes(type))
+      return function.emitOpError("expects arguments that are tensors of static shape, but got ")
+             << type;
+  for (Type type : function.getResultTypes()) {
+    auto tensor = llvm::dyn_cast<RankedTensorType>(type);
+    if (!tensor || !getStorageBytes(type) || llvm::isa<BlockType>(tensor.getElementType()))
+      return function.emitOpError(
+                 "expects results that are tensors of static shape and plain elements, but got ")
+             << type;
+  }
+  for (Operation& op : function.getBody().front().without_terminator())
+    if (!llvm::isa_and_nonnull<TenonDialect>(op.getDialect()))
+      return op.emitOpError("expects operations of the tenon dialect in a function");
+  return success();
+}
+
+static LogicalResult verifyModule(ModuleOp module) {
+  if (failed(mlir::verify(module)))
+    return failure();
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (failed(verifyFunction(function)))
+      return failure();
+    if (getPhase(module) == Phase::Planned && failed(verifyPlan(function)))
+      return failure();
+  }
+  return success();
+}
+
+/// Adds the pass that takes a module from the phase before `phase` to `phase`.
+static void addPass(PassManager& manager, Phase phase) {
+  switch (phase) {
+  case Phase::Input:
+    return;
+  case Phase::Simplified:
+    return manager.addPass(createSimplifyPass());
+  case Phase::Fused:
+    return manager.addNestedPass<func::FuncOp>(createFuseKernelsPass());
+  case Phase::Scheduled:
+    return manager.addPass(createScheduleKernelsPass());
+  case Phase::Planned:
+    return manager.addNestedPass<func::FuncOp>(createPlanMemoryPass());
+  }
+}
+
+static absl::Status chooseTarget(ModuleOp module, const PipelineOptions& options) {
+  if (module->hasAttr(TenonDialect::targetAttrName))
+    return absl::OkStatus();
+  if (options.target)
+    module->setAttr(TenonDialect::targetAttrName, options.target);
+  else if (options.upTo >= Phase::Scheduled)
+    return absl::InvalidArgumentError("expects a target to schedule for, but got none");
+  return absl::OkStatus();
+}
+
+absl::Status runPipeline(ModuleOp module, const PipelineOptions& options) {
+  TENON_RETURN_IF_ERROR(chooseTarget(module, options));
+  DiagnosticCollector diagnostics(module.getContext());
+  if (failed(verifyModule(module)))
+    return diagnostics.takeStatus();
+  for (uint32_t next = static_cast<uint32_t>(getPhase(module)) + 1;
+       next <= static_cast<uint32_t>(options.upTo); ++next) {
+    Phase phase = static_cast<Phase>(next);
+    PassManager manager(module.getContext());
+    addPass(manager, phase);
+    if (failed(manager.run(module)))
+      return diagnostics.takeStatus();
+    module->setAttr(TenonDialect::phaseAttrName, PhaseAttr::get(module.getContext(), phase));
+  }
+  return absl::OkStatus();
+}
+
+} // namespace tenon::passes

@@ -1,0 +1,20 @@
+#include "passes/memory/Views.h"
+
+#include "ir/Dialect.h"
+
+using namespace mlir;
+
+namespace tenon::passes {
+
+bool isView(Operation* op) { return llvm::isa<ReshapeOp>(op); }
+
+Value getViewSource(Value value) {
+  while (Operation* op = value.getDefiningOp()) {
+    if (!isView(op))
+      break;
+    value = op->getOperand(0);
+  }
+  return value;
+}
+
+} // namespace tenon::passes

@@ -1,0 +1,79 @@
+#include "tools/common/CompileModel.h"
+
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "codegen/ProgramBuilder.h"
+#include "frontends/gguf/GgufFile.h"
+#include "ir/Dialect.h"
+#include "ir/Targets.h"
+#include "llvm/TargetParser/Host.h"
+#include "passes/Pipeline.h"
+#include "runtime/program/ValidateProgram.h"
+#include "support/Status.h"
+#include "tools/common/GgufTokenizer.h"
+#ifdef TENON_CPU
+#include "codegen/cpu/CompileForCpu.h"
+#endif
+
+namespace tenon::tools {
+
+/// True where this machine has every feature of the CPU target.
+static bool isNative(TargetAttr target) {
+  static const llvm::StringMap<bool> host = llvm::sys::getHostCPUFeatures();
+  return target.getDevice() == DeviceKind::Cpu &&
+         llvm::all_of(target.getFeatures().getAsRange<mlir::StringAttr>(),
+                      [](mlir::StringAttr feature) { return host.lookup(feature.getValue()); });
+}
+
+absl::StatusOr<TargetAttr> chooseTarget(mlir::MLIRContext& context, const std::string& name) {
+  if (name != "native") {
+    if (TargetAttr target = findTarget(&context, name))
+      return target;
+    return absl::NotFoundError(absl::StrFormat(
+        "--target: expects native, %s, but got '%s'", absl::StrJoin(listTargets(), ", "), name));
+  }
+  TargetAttr best;
+  for (const std::string& candidate : listTargets()) {
+    TargetAttr target = findTarget(&context, candidate);
+    if (isNative(target) && (!best || target.getFeatures().size() > best.getFeatures().size()))
+      best = target;
+  }
+  if (!best)
+    return absl::NotFoundError("--target=native: this CPU has the features of no known target");
+  return best;
+}
+
+/// The tokeniser of the file that `tenon.model` names, where there is a model.
+static absl::Status addTokenizer(mlir::ModuleOp module, runtime::Program& program) {
+  auto model = module->getAttrOfType<ModelAttr>(TenonDialect::modelAttrName);
+  if (!model)
+    return absl::OkStatus();
+  auto file = mlir::SymbolTable(module).lookup<FileOp>(model.getFile().getValue());
+  if (!file)
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "expects a tenon.file named @%s, that of the model", model.getFile().getValue().str()));
+  TENON_ASSIGN_OR_RETURN(auto gguf, frontends::GgufFile::open(file.getPath().str()));
+  TENON_ASSIGN_OR_RETURN(program.tokenizer, readGgufTokenizer(*gguf));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<runtime::Program> compileModel(mlir::ModuleOp module, TargetAttr target) {
+  TENON_RETURN_IF_ERROR(passes::runPipeline(module, {.target = target}));
+#ifdef TENON_CPU
+  if (target.getDevice() == DeviceKind::Cpu) {
+    TENON_ASSIGN_OR_RETURN(runtime::Program program, codegen::compileForCpu(module, {}));
+    TENON_RETURN_IF_ERROR(addTokenizer(module, program));
+    return program;
+  }
+#endif
+  return absl::UnimplementedError(absl::StrFormat(
+      "this build has no code generator for target '%s'", target.getName().str()));
+}
+
+absl::StatusOr<runtime::Program> describeModel(mlir::ModuleOp module) {
+  TENON_ASSIGN_OR_RETURN(runtime::Program program, codegen::describeFunctions(module));
+  TENON_RETURN_IF_ERROR(addTokenizer(module, program));
+  return program;
+}
+
+} // namespace tenon::tools

@@ -1,0 +1,101 @@
+#include "tools/common/ModelInput.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_format.h"
+#include "frontends/gguf/GgufFrontend.h"
+#include "frontends/text/TextFrontend.h"
+#include "ir/Dialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "support/Status.h"
+
+namespace tenon::tools {
+
+namespace {
+
+bool isGgufFile(const std::string& path) {
+  char magic[4] = {};
+  std::ifstream(path, std::ios::binary).read(magic, sizeof(magic));
+  return std::string_view(magic, sizeof(magic)) == "GGUF";
+}
+
+absl::StatusOr<mlir::Type> parseActivations(mlir::MLIRContext& context, const std::string& name) {
+  const Encoding* encoding = findEncoding(name.empty() ? "f32" : name);
+  mlir::Type type = encoding ? getElementType(&context, *encoding) : mlir::Type();
+  if (type && llvm::isa<mlir::FloatType>(type))
+    return type;
+  return absl::InvalidArgumentError(
+      absl::StrFormat("--activations: expects f32, f16 or bf16, but got '%s'", name));
+}
+
+/// Parses `decode:1` or `prefill:32`.
+absl::StatusOr<frontends::EntryShape> parseEntryShape(const std::string& text) {
+  size_t colon = text.find(':');
+  std::optional<Role> role = symbolizeRole(text.substr(0, colon));
+  int64_t rows = 0;
+  if (!role || *role == Role::Other || colon == std::string::npos ||
+      !absl::SimpleAtoi(text.substr(colon + 1), &rows) || rows < 1)
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "--shapes: expects decode:ROWS or prefill:ROWS, but got '%s'", text));
+  return frontends::EntryShape{*role, rows};
+}
+
+absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> readGguf(mlir::MLIRContext& context,
+                                                           const ModelInputOptions& options) {
+  frontends::ImportOptions import;
+  TENON_ASSIGN_OR_RETURN(import.activationType, parseActivations(context, options.activations));
+  import.shapes.clear();
+  for (const std::string& shape : options.shapes) {
+    TENON_ASSIGN_OR_RETURN(import.shapes.emplace_back(), parseEntryShape(shape));
+  }
+  import.context = options.context;
+  import.sequences = options.sequences;
+  import.blockOutputs = options.blockOutputs;
+  return frontends::importGguf(context, options.path, import);
+}
+
+} // namespace
+
+void addModelInputOptions(CLI::App& command, ModelInputOptions& options) {
+  command.add_option("MODEL", options.path, "A GGUF file, or a graph in textual IR (.mlir)")
+      ->required();
+  command.add_option("--activations", options.activations,
+                     "Element type between operations: f32, f16 or bf16 (default: f32)");
+  command
+      .add_option("--shapes", options.shapes,
+                  "Entry shapes to compile: decode:ROWS, each row its own sequence, and "
+                  "prefill:ROWS, a chunk of one prompt")
+      ->delimiter(',')
+      ->capture_default_str();
+  command.add_option("--context", options.context,
+                     "Positions that the caches hold (default: what the model states)");
+  command.add_option("--sequences", options.sequences, "Sequences that the caches hold")
+      ->capture_default_str();
+  command.add_flag("--block-outputs", options.blockOutputs,
+                   "Add every block's hidden state to the results");
+}
+
+std::unique_ptr<mlir::MLIRContext> makeContext() {
+  auto context = std::make_unique<mlir::MLIRContext>(mlir::MLIRContext::Threading::DISABLED);
+  context->loadDialect<TenonDialect, mlir::func::FuncDialect>();
+  return context;
+}
+
+absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> readModel(mlir::MLIRContext& context,
+                                                            const ModelInputOptions& options) {
+  namespace fs = std::filesystem;
+  absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> module =
+      isGgufFile(options.path) ? readGguf(context, options)
+                               : frontends::parseModuleFile(context, options.path);
+  if (!module.ok())
+    return module;
+  fs::path folder =
+      isGgufFile(options.path) ? fs::current_path() : fs::absolute(options.path).parent_path();
+  for (auto file : (**module).getOps<FileOp>())
+    file.setPath((folder / file.getPath().str()).lexically_normal().string());
+  return module;
+}
+
+} // namespace tenon::tools
