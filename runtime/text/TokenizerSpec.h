@@ -8,7 +8,14 @@
 namespace tenon::runtime {
 
 /// What a token stands for, as GGUF's `tokenizer.ggml.token_type` numbers it.
-enum class TokenKind : uint8_t { Normal = 1, Unknown = 2, Control = 3, UserDefined = 4, Unused = 5, Byte = 6 };
+enum class TokenKind : uint8_t {
+  Normal = 1,
+  Unknown = 2,
+  Control = 3,
+  UserDefined = 4,
+  Unused = 5,
+  Byte = 6
+};
 
 enum class TokenizerModel : uint8_t {
   /// SentencePiece-style: merges by score, with byte fallback. Called `llama` in GGUF.

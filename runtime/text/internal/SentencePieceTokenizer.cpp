@@ -7,7 +7,6 @@
 
 #include "absl/strings/str_format.h"
 
-#include "runtime/text/internal/MergeSymbols.h"
 #include "runtime/text/internal/Utf8.h"
 #include "support/Status.h"
 
@@ -36,6 +35,14 @@ std::optional<uint8_t> parseByteToken(std::string_view text) {
   if (high < 0 || low < 0)
     return std::nullopt;
   return uint8_t(high * 16 + low);
+}
+
+/// The bytes of the first word of `text`: any spaces, then all up to the next space.
+size_t firstWordLength(std::string_view text) {
+  size_t at = 0;
+  while (text.substr(at, spaceSymbol.size()) == spaceSymbol)
+    at += spaceSymbol.size();
+  return std::min(text.find(spaceSymbol, at), text.size());
 }
 
 std::string escapeSpaces(std::string_view text, bool addPrefix) {
@@ -84,6 +91,7 @@ absl::Status SentencePieceTokenizer::indexTokens() {
     } else if (kind(id) == TokenKind::Normal || kind(id) == TokenKind::UserDefined) {
       idByText[tokens[id]] = int32_t(id);
       longestText = std::max(longestText, tokens[id].size());
+      tokensSpanWords |= firstWordLength(tokens[id]) < tokens[id].size();
     }
   }
   return absl::OkStatus();
@@ -99,20 +107,30 @@ int32_t SentencePieceTokenizer::find(std::string_view text) const {
 absl::Status SentencePieceTokenizer::encodeText(std::string_view text,
                                                 std::vector<int32_t>& ids) const {
   const std::string escaped = escapeSpaces(text, spec().addSpacePrefix);
-  const std::string_view all = escaped;
-
   std::vector<Symbol> symbols;
-  for (size_t at = 0; at < all.size();) {
-    const Utf8Unit unit = readUtf8(all.substr(at));
+  std::vector<Candidate<float>> queue;
+  for (std::string_view rest = escaped; !rest.empty();) {
+    const size_t length = tokensSpanWords ? rest.size() : firstWordLength(rest);
+    TENON_RETURN_IF_ERROR(encodeWord(rest.substr(0, length), symbols, queue, ids));
+    rest.remove_prefix(length);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SentencePieceTokenizer::encodeWord(std::string_view word, std::vector<Symbol>& symbols,
+                                                std::vector<Candidate<float>>& queue,
+                                                std::vector<int32_t>& ids) const {
+  symbols.clear();
+  for (size_t at = 0; at < word.size();) {
+    const Utf8Unit unit = readUtf8(word.substr(at));
     const size_t length = unit.kind == Utf8Kind::Valid ? unit.length : 1;
-    appendSymbol(symbols, uint32_t(at), uint32_t(length), find(all.substr(at, length)));
+    appendSymbol(symbols, uint32_t(at), uint32_t(length), find(word.substr(at, length)));
     at += length;
   }
 
-  std::vector<Candidate<float>> queue;
   mergeSymbols(symbols, queue,
                [&](const Symbol& left, const Symbol& right) -> std::optional<Merge<float>> {
-                 const int32_t id = find(all.substr(left.begin, left.length + right.length));
+                 const int32_t id = find(word.substr(left.begin, left.length + right.length));
                  if (id < 0)
                    return std::nullopt;
                  return Merge<float>{-spec().scores[size_t(id)], id};
@@ -124,7 +142,7 @@ absl::Status SentencePieceTokenizer::encodeText(std::string_view text,
     if (symbol.id >= 0)
       ids.push_back(symbol.id);
     else
-      TENON_RETURN_IF_ERROR(appendBytes(all.substr(symbol.begin, symbol.length), ids));
+      TENON_RETURN_IF_ERROR(appendBytes(word.substr(symbol.begin, symbol.length), ids));
   }
   return absl::OkStatus();
 }

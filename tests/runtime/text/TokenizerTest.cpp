@@ -114,6 +114,14 @@ TEST(SentencePiece, decodesEveryKind) {
   EXPECT_EQ(tokenizer->decode(1).value(), "");
 }
 
+TEST(SentencePiece, tokensMaySpanWords) {
+  TokenizerSpec spec = makeSentencePieceSpec();
+  EXPECT_EQ(encode(*make(spec), "a b"), (Ids{266, 259, 261}));
+  addToken(spec, "▁a▁", 0);  // 270
+  addToken(spec, "▁a▁b", 0); // 271
+  EXPECT_EQ(encode(*make(spec), "a b"), (Ids{271}));
+}
+
 TEST(SentencePiece, encodesLongTextsInNearlyLinearTime) {
   const auto tokenizer = make(makeSentencePieceSpec());
   const std::string text(size_t(1) << 21, 'a'); // quadratic work would take hours
@@ -181,7 +189,7 @@ TEST(Tokenizer, refusesIdsOutsideTheVocabulary) {
 
 TEST(Tokenizer, refusesTextsThatAreTooLong) {
   const auto tokenizer = make(makeByteLevelBpeSpec());
-  const std::string text(Tokenizer::maxTextBytes + 1, 'a');
+  const std::string_view text("", Tokenizer::maxTextBytes + 1); // refused before it is read
   EXPECT_EQ(tokenizer->encode(text).status().message(),
             "tokenizer: expects a text of at most 536870912 bytes, but got 536870913");
 }
