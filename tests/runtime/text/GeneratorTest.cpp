@@ -122,13 +122,13 @@ Ids expectedIds(const Ids& prompt, int count) {
   return Ids(model.cache.begin() + ptrdiff_t(prompt.size()), model.cache.end());
 }
 
-const Sampler greedy = Sampler::create({}).value();
+Sampler greedy() { return Sampler::create({}).value(); }
 
 TEST(Generator, feedsThePromptThroughDecode) {
   FakeExecutor executor(
       makeProgram({makeFunction(Role::Decode, 8), makeFunction(Role::Decode, 1)}));
   Generator generator = Generator::create(executor).value();
-  const Generation result = generator.generate(Ids{3, 4, 5}, 4, greedy).value();
+  const Generation result = generator.generate(Ids{3, 4, 5}, 4, greedy()).value();
   EXPECT_EQ(result.ids, expectedIds({3, 4, 5}, 4));
   EXPECT_EQ(result.reason, StopReason::TokenLimit);
   EXPECT_EQ(executor.calls, std::vector<std::string>(6, "decode_1")); // the last id is not fed
@@ -139,7 +139,7 @@ TEST(Generator, feedsThePromptThroughPrefillInChunks) {
                                      makeFunction(Role::Decode, 1)}));
   Generator generator = Generator::create(executor).value();
   const Ids prompt = {1, 2, 3, 4, 5, 6, 7, 8, 9};
-  const Generation result = generator.generate(prompt, 2, greedy).value();
+  const Generation result = generator.generate(prompt, 2, greedy()).value();
   EXPECT_EQ(result.ids, expectedIds(prompt, 2));
   EXPECT_THAT(executor.calls, ElementsAre("prefill_4", "prefill_4", "prefill_4", "decode_1"));
   EXPECT_EQ(executor.inactiveRows, 3);
@@ -148,8 +148,8 @@ TEST(Generator, feedsThePromptThroughPrefillInChunks) {
 TEST(Generator, startsFromEmptyStates) {
   FakeExecutor executor(makeProgram({makeFunction(Role::Decode, 1)}));
   Generator generator = Generator::create(executor).value();
-  const Ids first = generator.generate(Ids{7}, 3, greedy).value().ids;
-  EXPECT_EQ(generator.generate(Ids{7}, 3, greedy).value().ids, first);
+  const Ids first = generator.generate(Ids{7}, 3, greedy()).value().ids;
+  EXPECT_EQ(generator.generate(Ids{7}, 3, greedy()).value().ids, first);
 }
 
 TEST(Generator, stopsAtTheEndOfSequence) {
@@ -159,7 +159,7 @@ TEST(Generator, stopsAtTheEndOfSequence) {
   program.tokenizer->eosId = ids[3];
   FakeExecutor executor(program);
   Generator generator = Generator::create(executor).value();
-  const Generation result = generator.generate(Ids{3}, 10, greedy).value();
+  const Generation result = generator.generate(Ids{3}, 10, greedy()).value();
   EXPECT_EQ(result.ids, Ids(ids.begin(), ids.begin() + 3));
   EXPECT_EQ(result.reason, StopReason::EndOfSequence);
 }
@@ -167,12 +167,12 @@ TEST(Generator, stopsAtTheEndOfSequence) {
 TEST(Generator, stopsAtTheEndOfTheContext) {
   FakeExecutor executor(makeProgram({makeFunction(Role::Decode, 1)}));
   Generator generator = Generator::create(executor).value();
-  const Generation result = generator.generate(Ids(14, 1), 100, greedy).value();
+  const Generation result = generator.generate(Ids(14, 1), 100, greedy()).value();
   EXPECT_EQ(result.ids.size(), 3u); // at positions 14, 15, and one that is not fed
   EXPECT_EQ(result.reason, StopReason::ContextEnd);
   EXPECT_EQ(executor.cache.size(), 16u);
-  EXPECT_EQ(generator.generate(Ids(16, 1), 100, greedy).value().ids.size(), 1u);
-  EXPECT_EQ(generator.generate(Ids(16, 1), 1, greedy).value().reason, StopReason::TokenLimit);
+  EXPECT_EQ(generator.generate(Ids(16, 1), 100, greedy()).value().ids.size(), 1u);
+  EXPECT_EQ(generator.generate(Ids(16, 1), 1, greedy()).value().reason, StopReason::TokenLimit);
 }
 
 TEST(Generator, callsBackForEachTokenAndStopsWhenToldTo) {
@@ -180,7 +180,7 @@ TEST(Generator, callsBackForEachTokenAndStopsWhenToldTo) {
   Generator generator = Generator::create(executor).value();
   Ids seen;
   const Generation result = generator
-                                .generate(Ids{3}, 10, greedy,
+                                .generate(Ids{3}, 10, greedy(),
                                           [&](int32_t id) {
                                             seen.push_back(id);
                                             return seen.size() < 4;
@@ -194,11 +194,11 @@ TEST(Generator, callsBackForEachTokenAndStopsWhenToldTo) {
 TEST(Generator, measuresEachStep) {
   FakeExecutor executor(makeProgram({makeFunction(Role::Decode, 1)}));
   Generator generator = Generator::create(executor).value();
-  const Generation result = generator.generate(Ids{3}, 5, greedy).value();
+  const Generation result = generator.generate(Ids{3}, 5, greedy()).value();
   EXPECT_GT(result.promptNs, 0);
   EXPECT_EQ(result.tokenNs.size(), 4u);
   EXPECT_THAT(result.tokenNs, testing::Each(testing::Gt(0)));
-  EXPECT_TRUE(generator.generate(Ids{3}, 0, greedy).value().tokenNs.empty());
+  EXPECT_TRUE(generator.generate(Ids{3}, 0, greedy()).value().tokenNs.empty());
 }
 
 TEST(Generator, computesLogitsOfEveryPosition) {
@@ -223,7 +223,7 @@ TEST(Generator, refusesBrokenPrompts) {
   FakeExecutor executor(makeProgram({makeFunction(Role::Decode, 1)}));
   Generator generator = Generator::create(executor).value();
   const auto refusal = [&](const Ids& prompt, int64_t count) {
-    const absl::Status status = generator.generate(prompt, count, greedy).status();
+    const absl::Status status = generator.generate(prompt, count, greedy()).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
     return std::string(status.message());
   };
@@ -241,13 +241,13 @@ TEST(Generator, passesErrorsOn) {
   FakeExecutor executor(makeProgram({makeFunction(Role::Decode, 1)}));
   Generator generator = Generator::create(executor).value();
   executor.failingCall = 1;
-  EXPECT_EQ(generator.generate(Ids{1}, 2, greedy).status().message(), "the device is on fire");
+  EXPECT_EQ(generator.generate(Ids{1}, 2, greedy()).status().message(), "the device is on fire");
   executor.failingCall = 3;
-  EXPECT_EQ(generator.generate(Ids{1}, 2, greedy).status().message(), "the device is on fire");
+  EXPECT_EQ(generator.generate(Ids{1}, 2, greedy()).status().message(), "the device is on fire");
   executor.failingCall = 4;
   EXPECT_EQ(generator.computeLogits(Ids{1}).status().message(), "the device is on fire");
   executor.nextLogit = NAN;
-  EXPECT_THAT(std::string(generator.generate(Ids{1}, 2, greedy).status().message()),
+  EXPECT_THAT(std::string(generator.generate(Ids{1}, 2, greedy()).status().message()),
               HasSubstr("expects a number as the logit of token 2"));
 }
 

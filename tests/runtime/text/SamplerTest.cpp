@@ -52,8 +52,10 @@ TEST(Philox, givesTheKnownAnswers) { // Random123's kat_vectors
 }
 
 TEST(PortableExp, agreesWithTheLibrary) {
-  for (double x = 0; x > -700; x -= 0.0137)
+  for (int i = 0; i < 50000; ++i) {
+    const double x = -0.0137 * i;
     ASSERT_NEAR(internal::portableExp(x) / std::exp(x), 1, 1e-15) << x;
+  }
   EXPECT_EQ(internal::portableExp(0), 1);
   EXPECT_EQ(internal::portableExp(-1e300), 0);
   EXPECT_EQ(internal::portableExp(-double(infinity)), 0);

@@ -10,7 +10,6 @@
 namespace tenon::runtime {
 namespace {
 
-using testing::ElementsAre;
 using testing::HasSubstr;
 using Ids = std::vector<int32_t>;
 
