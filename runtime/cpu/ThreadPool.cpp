@@ -6,9 +6,10 @@
 
 namespace tenon::runtime {
 
-// A pause takes about 20 (Zen 5) to 50 ns (Skylake and later): spin for some 50 µs, longer than
-// most steps; then yield for a few ms, longer than sampling a token; then sleep.
-static constexpr int spinRounds = 2000;
+// A pause takes 20 to 50 ns: spin for some 50 µs, longer than most steps; then yield for a few ms,
+// longer than choosing a token; then sleep. With more threads than cores, spinning would keep
+// others from finishing.
+static constexpr int maxSpinRounds = 2000;
 static constexpr int yieldRounds = 10000;
 
 static void pauseSpin() {
@@ -26,7 +27,10 @@ int usableCores() {
   return CPU_COUNT(&cores);
 }
 
-ThreadPool::ThreadPool(int threads) : threadCount(threads) { workers.reserve(threads - 1); }
+ThreadPool::ThreadPool(int threads)
+    : threadCount(threads), spinRounds(threads <= usableCores() ? maxSpinRounds : 0) {
+  workers.reserve(threads - 1);
+}
 
 absl::StatusOr<std::unique_ptr<ThreadPool>> ThreadPool::create(int threads) {
   if (threads < 1 || threads > maxThreads)
@@ -59,7 +63,8 @@ void ThreadPool::runPart(int thread) {
 }
 
 /// Returns once `ready` is true: spins, yields, then calls `sleep` until it is.
-template <typename Ready, typename Sleep> static void waitUntil(Ready ready, Sleep sleep) {
+template <typename Ready, typename Sleep>
+static void waitUntil(int spinRounds, Ready ready, Sleep sleep) {
   for (int round = 0; !ready(); ++round) {
     if (round < spinRounds)
       pauseSpin();
@@ -73,8 +78,9 @@ template <typename Ready, typename Sleep> static void waitUntil(Ready ready, Sle
 void* ThreadPool::workerMain(void* argument) {
   auto [pool, index, thread] = *static_cast<Worker*>(argument);
   for (uint32_t seen = 0;; ++seen) {
-    waitUntil([&] { return pool->epoch.load(std::memory_order_acquire) != seen; },
-              [&] { pool->epoch.wait(seen); });
+    waitUntil(
+        pool->spinRounds, [&] { return pool->epoch.load(std::memory_order_acquire) != seen; },
+        [&] { pool->epoch.wait(seen); });
     if (pool->stopping)
       return nullptr;
     pool->runPart(index);
@@ -96,7 +102,7 @@ void ThreadPool::run(int64_t itemCount, Body loopBody, void* loopContext) {
   epoch.notify_all();
   runPart(0);
   // The other parts are as long as this one: no thread needs to sleep here.
-  waitUntil([&] { return pending.load(std::memory_order_acquire) == 0; }, sched_yield);
+  waitUntil(spinRounds, [&] { return pending.load(std::memory_order_acquire) == 0; }, sched_yield);
 }
 
 } // namespace tenon::runtime

@@ -55,6 +55,7 @@ private:
   void runPart(int thread);
 
   const int threadCount;
+  const int spinRounds; ///< how often a waiting thread looks before it gives up its core
   std::vector<Worker> workers;
   // The loop under way: written by `run` before it raises `epoch`.
   int64_t items = 0;
