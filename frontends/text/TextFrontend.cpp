@@ -1,0 +1,81 @@
+#include "frontends/text/TextFrontend.h"
+
+#include "absl/strings/str_format.h"
+#include "ir/Dialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Parser/Parser.h"
+
+#include "frontends/text/internal/NestingCheck.h"
+#include "support/Diagnostics.h"
+#include "support/MappedFile.h"
+#include "support/Status.h"
+
+using namespace mlir;
+
+namespace tenon::frontends {
+
+/// The first bytes of MLIR's bytecode, which `parseSourceString` would read as well.
+static constexpr std::string_view bytecodeMagic = "ML\xEFR";
+
+static bool isAllowedDialect(Dialect& dialect) {
+  return llvm::isa<BuiltinDialect, func::FuncDialect, TenonDialect>(dialect);
+}
+
+/// Refuses operations and types of dialects that the caller's context knows but a module of ours
+/// cannot hold.
+static LogicalResult checkDialects(Operation* op) {
+  Dialect* dialect = op->getDialect();
+  if (!dialect || !isAllowedDialect(*dialect))
+    return op->emitError("expects operations of builtin, func and tenon, but got '")
+           << op->getName() << "'";
+  auto checkType = [&](Type type) -> LogicalResult {
+    if (isAllowedDialect(type.getDialect()))
+      return success();
+    return op->emitError("expects types of builtin and tenon, but got ") << type;
+  };
+  for (Type type : op->getResultTypes())
+    if (failed(checkType(type)))
+      return failure();
+  for (Region& region : op->getRegions())
+    for (Block& block : region)
+      for (Type type : block.getArgumentTypes())
+        if (failed(checkType(type)))
+          return failure();
+  return success();
+}
+
+absl::StatusOr<OwningOpRef<ModuleOp>> parseModuleText(MLIRContext& context, std::string_view text,
+                                                      std::string_view name) {
+  if (text.size() > maxTextBytes)
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "%s: expects at most %d bytes of textual IR, but got %d", name, maxTextBytes, text.size()));
+  if (text.starts_with(bytecodeMagic))
+    return absl::InvalidArgumentError(
+        absl::StrFormat("%s: expects textual IR, but got bytecode", name));
+  TENON_RETURN_IF_ERROR(checkNesting(text, name, maxTextNesting));
+
+  context.loadDialect<TenonDialect, func::FuncDialect>();
+  DiagnosticCollector diagnostics(&context);
+  std::string terminated(text); // MLIR's lexer reads the byte behind the end
+  ParserConfig config(&context);
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(terminated, config, name);
+  if (!module)
+    return diagnostics.takeStatus();
+  WalkResult walk = module->walk([](Operation* op) {
+    return failed(checkDialects(op)) ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  if (walk.wasInterrupted())
+    return diagnostics.takeStatus();
+  if (!(*module)->hasAttr(TenonDialect::phaseAttrName))
+    (*module)->setAttr(TenonDialect::phaseAttrName, PhaseAttr::get(&context, Phase::Input));
+  return module;
+}
+
+absl::StatusOr<OwningOpRef<ModuleOp>> parseModuleFile(MLIRContext& context,
+                                                      const std::string& path) {
+  TENON_ASSIGN_OR_RETURN(std::shared_ptr<const MappedFile> file, MappedFile::open(path));
+  std::string_view text(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
+  return parseModuleText(context, text, path);
+}
+
+} // namespace tenon::frontends
