@@ -61,7 +61,9 @@ struct Model {
 
 absl::StatusOr<Model> loadModel(const std::string& path, int threads) {
   auto context = tools::makeContext();
-  TENON_ASSIGN_OR_RETURN(auto module, tools::readModel(*context, {.path = path, .shapes = {"decode:1"}, .context = 1024}));
+  TENON_ASSIGN_OR_RETURN(
+      auto module,
+      tools::readModel(*context, {.path = path, .shapes = {"decode:1"}, .context = 1024}));
   TENON_ASSIGN_OR_RETURN(TargetAttr target, tools::chooseTarget(*context, "native"));
   TENON_ASSIGN_OR_RETURN(runtime::Program program, tools::compileModel(*module, target));
   Model model;
@@ -124,11 +126,10 @@ absl::Status runBenchmarks(const std::vector<std::string>& paths) {
   models.reserve(paths.size());
   for (const std::string& path : paths) {
     TENON_ASSIGN_OR_RETURN(models.emplace_back(), loadModel(path, threads));
-    benchmark::RegisterBenchmark(
-        ("decode/" + path).c_str(),
-        [&model = models.back(), &bandwidth](benchmark::State& state) {
-          benchDecode(state, model, bandwidth);
-        })
+    benchmark::RegisterBenchmark(("decode/" + path).c_str(),
+                                 [&model = models.back(), &bandwidth](benchmark::State& state) {
+                                   benchDecode(state, model, bandwidth);
+                                 })
         ->UseManualTime()
         ->Unit(benchmark::kMillisecond)
         ->Iterations(192);

@@ -43,8 +43,8 @@ double ReadBandwidth::measureSeconds() {
       words.size() / wordsPerItem,
       [](void* context, int64_t first, int64_t end) {
         auto* self = static_cast<ReadBandwidth*>(context);
-        benchmark::DoNotOptimize(sumWords(self->words.data() + first * wordsPerItem,
-                                          (end - first) * wordsPerItem));
+        benchmark::DoNotOptimize(
+            sumWords(self->words.data() + first * wordsPerItem, (end - first) * wordsPerItem));
       },
       this);
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

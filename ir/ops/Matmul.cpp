@@ -6,9 +6,10 @@ using namespace mlir;
 
 namespace tenon {
 
-LogicalResult MatmulOp::inferReturnTypeComponents(MLIRContext* context,
-                                                  std::optional<Location> location, Adaptor adaptor,
-                                                  llvm::SmallVectorImpl<ShapedTypeComponents>& shapes) {
+LogicalResult
+MatmulOp::inferReturnTypeComponents(MLIRContext* context, std::optional<Location> location,
+                                    Adaptor adaptor,
+                                    llvm::SmallVectorImpl<ShapedTypeComponents>& shapes) {
   auto input = llvm::cast<RankedTensorType>(adaptor.getInput().getType());
   auto weight = llvm::cast<RankedTensorType>(adaptor.getWeight().getType());
   if (input.getRank() < 1 || weight.getRank() < 2 ||

@@ -16,12 +16,13 @@ LogicalResult GetStateOp::verifySymbolUses(SymbolTableCollection& symbols) {
            << "the state is here";
   for (GetStateOp other : (*this)->getBlock()->getOps<GetStateOp>())
     if (other != *this && other.getStateAttr() == getStateAttr())
-      return emitOpError("expects one tenon.get_state of ")
-                 .attachNote(other.getLoc())
+      return emitOpError("expects one tenon.get_state of ").attachNote(other.getLoc())
              << "another one of " << getStateAttr() << " is here";
   return success();
 }
 
-void GetStateOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), getState()); }
+void GetStateOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getResult(), getState());
+}
 
 } // namespace tenon

@@ -44,6 +44,8 @@ LogicalResult GetWeightOp::verifySymbolUses(SymbolTableCollection& symbols) {
   return success();
 }
 
-void GetWeightOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), getWeight()); }
+void GetWeightOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getResult(), getWeight());
+}
 
 } // namespace tenon

@@ -6,11 +6,11 @@
 #include "frontends/gguf/GgufFile.h"
 #include "ir/Dialect.h"
 #include "ir/Targets.h"
-#include "llvm/TargetParser/Host.h"
 #include "passes/Pipeline.h"
 #include "runtime/program/ValidateProgram.h"
 #include "support/Status.h"
 #include "tools/common/GgufTokenizer.h"
+#include "llvm/TargetParser/Host.h"
 #ifdef TENON_CPU
 #include "codegen/cpu/CompileForCpu.h"
 #endif
@@ -29,8 +29,8 @@ absl::StatusOr<TargetAttr> chooseTarget(mlir::MLIRContext& context, const std::s
   if (name != "native") {
     if (TargetAttr target = findTarget(&context, name))
       return target;
-    return absl::NotFoundError(absl::StrFormat(
-        "--target: expects native, %s, but got '%s'", absl::StrJoin(listTargets(), ", "), name));
+    return absl::NotFoundError(absl::StrFormat("--target: expects native, %s, but got '%s'",
+                                               absl::StrJoin(listTargets(), ", "), name));
   }
   TargetAttr best;
   for (const std::string& candidate : listTargets()) {
@@ -66,8 +66,8 @@ absl::StatusOr<runtime::Program> compileModel(mlir::ModuleOp module, TargetAttr 
     return program;
   }
 #endif
-  return absl::UnimplementedError(absl::StrFormat(
-      "this build has no code generator for target '%s'", target.getName().str()));
+  return absl::UnimplementedError(
+      absl::StrFormat("this build has no code generator for target '%s'", target.getName().str()));
 }
 
 absl::StatusOr<runtime::Program> describeModel(mlir::ModuleOp module) {

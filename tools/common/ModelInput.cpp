@@ -37,8 +37,8 @@ absl::StatusOr<frontends::EntryShape> parseEntryShape(const std::string& text) {
   int64_t rows = 0;
   if (!role || *role == Role::Other || colon == std::string::npos ||
       !absl::SimpleAtoi(text.substr(colon + 1), &rows) || rows < 1)
-    return absl::InvalidArgumentError(absl::StrFormat(
-        "--shapes: expects decode:ROWS or prefill:ROWS, but got '%s'", text));
+    return absl::InvalidArgumentError(
+        absl::StrFormat("--shapes: expects decode:ROWS or prefill:ROWS, but got '%s'", text));
   return frontends::EntryShape{*role, rows};
 }
 

@@ -2,11 +2,11 @@
 
 #include "absl/strings/str_format.h"
 #include "ir/Targets.h"
-#include "llvm/TargetParser/Host.h"
 #include "support/Status.h"
 #include "tools/common/CompileModel.h"
 #include "tools/common/ModelInput.h"
 #include "tools/tenon/Command.h"
+#include "llvm/TargetParser/Host.h"
 
 namespace tenon::tools {
 

@@ -1,12 +1,12 @@
 #include <iostream>
 #include <memory>
 
-#include "llvm/Support/raw_os_ostream.h"
 #include "passes/Pipeline.h"
 #include "support/Status.h"
 #include "tools/common/CompileModel.h"
 #include "tools/common/ModelInput.h"
 #include "tools/tenon/Command.h"
+#include "llvm/Support/raw_os_ostream.h"
 
 namespace tenon::tools {
 

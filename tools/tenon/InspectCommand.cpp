@@ -28,18 +28,17 @@ std::string typeName(const GgufTensor& tensor) {
 }
 
 void printTable(const GgufFile& file, size_t maxElements) {
-  std::cout << absl::StrFormat("%s: GGUF version %d, alignment %d, %d metadata keys, %d tensors\n\n",
-                               file.path(), file.version(), file.alignment(),
-                               file.metadata().size(), file.tensors().size());
+  std::cout << absl::StrFormat(
+      "%s: GGUF version %d, alignment %d, %d metadata keys, %d tensors\n\n", file.path(),
+      file.version(), file.alignment(), file.metadata().size(), file.tensors().size());
   for (const GgufMetadata& entry : file.metadata())
     std::cout << absl::StrFormat("%-45s %-18s %s\n", entry.key, entry.value.typeText(),
                                  entry.value.text(maxElements));
   std::cout << "\n";
   for (const GgufTensor& tensor : file.tensors())
     std::cout << absl::StrFormat("%-32s %-7s %-18s %12d bytes at %d\n", tensor.name,
-                                 typeName(tensor),
-                                 "[" + absl::StrJoin(tensor.shape(), ", ") + "]", tensor.byteSize,
-                                 tensor.offset);
+                                 typeName(tensor), "[" + absl::StrJoin(tensor.shape(), ", ") + "]",
+                                 tensor.byteSize, tensor.offset);
 }
 
 void printJson(const GgufFile& file, size_t maxElements) {

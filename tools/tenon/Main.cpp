@@ -25,11 +25,10 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", TENON_VERSION);
   app.require_subcommand(1);
   tenon::tools::Action action;
-  for (auto add :
-       {tenon::tools::addCompileCommand, tenon::tools::addDevicesCommand,
-        tenon::tools::addDumpCommand, tenon::tools::addInspectCommand,
-        tenon::tools::addRandomModelCommand, tenon::tools::addRunCommand,
-        tenon::tools::addTokenizeCommand})
+  for (auto add : {tenon::tools::addCompileCommand, tenon::tools::addDevicesCommand,
+                   tenon::tools::addDumpCommand, tenon::tools::addInspectCommand,
+                   tenon::tools::addRandomModelCommand, tenon::tools::addRunCommand,
+                   tenon::tools::addTokenizeCommand})
     add(app, action);
 
   try {

@@ -49,7 +49,9 @@ void addRandomModelCommand(CLI::App& app, Action& action) {
     shapes += (shapes.empty() ? "" : ", ") + std::string(shape.name);
   command->add_option("SHAPE", options->shape, "One of " + shapes)->required();
   command->add_option("-o,--output", options->output, "The file to write")->required();
-  command->add_option("--type", options->encoding, "Encoding of the matrices: f32, f16, bf16, q8_0, q4_0")
+  command
+      ->add_option("--type", options->encoding,
+                   "Encoding of the matrices: f32, f16, bf16, q8_0, q4_0")
       ->capture_default_str();
   command->add_option("--seed", options->seed, "Seed of the weights")->capture_default_str();
   command->add_option("--layers", options->layers, "Instead of the shape's own: layers");
