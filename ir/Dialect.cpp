@@ -25,7 +25,7 @@ void tenon::TenonDialect::registerOperations() {
 
 Operation* tenon::TenonDialect::materializeConstant(OpBuilder& builder, Attribute value, Type type,
                                                     Location loc) {
-  auto elements = llvm::dyn_cast<ElementsAttr>(value);
+  auto elements = llvm::dyn_cast<DenseElementsAttr>(value);
   if (!elements || elements.getType() != type)
     return nullptr;
   return ConstantOp::create(builder, loc, type, elements);

@@ -1,7 +1,11 @@
 #include "ir/Interfaces.h"
 
+#include <limits>
+
 #include "ir/Types.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -16,7 +20,7 @@ static llvm::ArrayRef<int64_t> shapeOf(Type type) {
   return llvm::cast<RankedTensorType>(type).getShape();
 }
 
-static std::string formatShape(llvm::ArrayRef<int64_t> shape) {
+std::string formatShape(llvm::ArrayRef<int64_t> shape) {
   std::string text;
   llvm::raw_string_ostream stream(text);
   stream << "[";
@@ -37,7 +41,47 @@ Work defaultWork(Operation* op) {
   return work;
 }
 
+Work copyWork(Operation* op) {
+  Work work = defaultWork(op);
+  work.flops = 0;
+  return work;
+}
+
+int64_t saturatingProduct(llvm::ArrayRef<int64_t> factors) {
+  int64_t product = 1;
+  for (int64_t factor : factors)
+    if (llvm::MulOverflow(product, factor, product))
+      return std::numeric_limits<int64_t>::max();
+  return product;
+}
+
+LogicalResult verifySameElementType(Operation* op) {
+  Type result = getElementTypeOrSelf(op->getResult(0));
+  for (Type type : op->getOperandTypes())
+    if (getElementTypeOrSelf(type) != result)
+      return op->emitOpError("expects a result of its input's element type, but got ")
+             << type << " and " << op->getResult(0).getType();
+  return success();
+}
+
+LogicalResult verifyRowIndices(std::optional<Location> location, llvm::StringRef opName,
+                               int64_t rows, RankedTensorType sequences,
+                               RankedTensorType positions) {
+  bool matches = positions.getRank() == 1 && positions.getDimSize(0) == rows &&
+                 sequences.getRank() == 1 &&
+                 (sequences.getDimSize(0) == rows || sequences.getDimSize(0) == 1);
+  if (matches)
+    return success();
+  return emitShapeError(location, opName,
+                        "expects sequences [" + llvm::Twine(rows) + "] or [1] and positions [" +
+                            llvm::Twine(rows) + "], but got " + formatType(sequences) + " and " +
+                            formatType(positions));
+}
+
 LogicalResult verifyInferredShapes(Operation* op) {
+  for (Type type : op->getOperandTypes())
+    if (llvm::is_contained(shapeOf(type), 0))
+      return op->emitOpError("expects positive extents, but got ") << type;
   for (Type type : op->getOperandTypes())
     if (!getStorageBytes(type))
       return op->emitOpError(
@@ -87,6 +131,8 @@ LogicalResult inferBroadcastShape(std::optional<Location> location, llvm::String
 /// Steps through a broadcast operand: the offset of element `index` (row-major in `shape`).
 static int64_t broadcastOffset(int64_t index, llvm::ArrayRef<int64_t> shape,
                                llvm::ArrayRef<int64_t> operandShape) {
+  if (shape == operandShape)
+    return index;
   int64_t offset = 0, stride = 1;
   size_t lead = shape.size() - operandShape.size();
   for (size_t axis = shape.size(); axis-- > lead;) {
@@ -104,11 +150,15 @@ void evaluateElementwise(Operation* op, llvm::ArrayRef<ReferenceTensor> operands
                          llvm::MutableArrayRef<ReferenceTensor> results) {
   auto elementwise = llvm::cast<ElementwiseOpInterface>(op);
   llvm::ArrayRef<int64_t> shape = results[0].getShape();
+  std::vector<std::vector<double>> scratch(operands.size());
+  llvm::SmallVector<llvm::ArrayRef<double>> inputs;
+  for (auto [operand, storage] : llvm::zip_equal(operands, scratch))
+    inputs.push_back(operand.getAll(storage));
   llvm::MutableArrayRef<double> values = results[0].getValues();
   llvm::SmallVector<double> arguments(operands.size());
   for (int64_t i = 0, e = values.size(); i < e; ++i) {
-    for (auto [argument, operand] : llvm::zip_equal(arguments, operands))
-      argument = operand.getValues()[broadcastOffset(i, shape, operand.getShape())];
+    for (auto [argument, operand, input] : llvm::zip_equal(arguments, operands, inputs))
+      argument = input[broadcastOffset(i, shape, operand.getShape())];
     values[i] = elementwise.evaluateElement(arguments);
   }
 }

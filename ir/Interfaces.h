@@ -43,6 +43,16 @@ namespace tenon::detail {
 
 /// Each operand and result whole, once; one operation an element of the first result.
 Work defaultWork(mlir::Operation* op);
+/// `defaultWork` without operations: of an operation that moves elements.
+Work copyWork(mlir::Operation* op);
+/// The product of positive factors, or the largest int64_t where it is larger.
+int64_t saturatingProduct(llvm::ArrayRef<int64_t> factors);
+/// Checks that operands and results have one element type.
+mlir::LogicalResult verifySameElementType(mlir::Operation* op);
+/// Checks `positions` [rows] and `sequences` [rows] or [1].
+mlir::LogicalResult verifyRowIndices(std::optional<mlir::Location> location, llvm::StringRef opName,
+                                     int64_t rows, mlir::RankedTensorType sequences,
+                                     mlir::RankedTensorType positions);
 /// Checks the shapes of the results against `InferShapedTypeOpInterface`.
 mlir::LogicalResult verifyInferredShapes(mlir::Operation* op);
 /// The NumPy broadcast of the operands' shapes.
@@ -55,6 +65,8 @@ void evaluateElementwise(mlir::Operation* op, llvm::ArrayRef<ReferenceTensor> op
 /// Emits "'opName' op <message>" where there is a location, and fails.
 mlir::LogicalResult emitShapeError(std::optional<mlir::Location> location, llvm::StringRef opName,
                                    const llvm::Twine& message);
+/// The shape as messages print it: `[1, 64]`.
+std::string formatShape(llvm::ArrayRef<int64_t> shape);
 /// The type as IR prints it.
 std::string formatType(mlir::Type type);
 /// A constant of `type`, f32 or a vector of f32, with every element `value`.

@@ -35,6 +35,13 @@ llvm::ArrayRef<double> ReferenceTensor::getRow(int64_t index, std::vector<double
   return scratch;
 }
 
+llvm::ArrayRef<double> ReferenceTensor::getAll(std::vector<double>& scratch) const {
+  if (!isEncoded())
+    return *values;
+  scratch = toVector();
+  return scratch;
+}
+
 std::vector<double> ReferenceTensor::toVector() const {
   if (!isEncoded())
     return *values;

@@ -35,6 +35,8 @@ public:
 
   /// Row `index` of the innermost axis; points into the tensor or into `scratch`.
   llvm::ArrayRef<double> getRow(int64_t index, std::vector<double>& scratch) const;
+  /// All elements; points into the tensor or into `scratch`.
+  llvm::ArrayRef<double> getAll(std::vector<double>& scratch) const;
   /// All elements. Decodes an encoded tensor whole, each time.
   std::vector<double> toVector() const;
   /// The elements of a tensor that is not encoded.

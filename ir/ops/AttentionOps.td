@@ -7,7 +7,7 @@ def Tenon_StateValue
     : Type<CPred<"::llvm::isa<::tenon::StateType>($_self)">, "state", "::tenon::StateType">;
 def Tenon_KeyValue : AnyTypeOf<[Tenon_StateValue, Tenon_FloatTensor]>;
 
-def Tenon_RopeOp : Tenon_PureOp<"rope"> {
+def Tenon_RopeOp : Tenon_PureOp<"rope", [Tenon_OwnWork]> {
   let summary = "Rotary position embedding of the first elements of each head";
   let description = [{
     Su et al. 2021, arXiv 2104.09864. `input` [M, H, D], `positions` [M], `inverse_frequencies`
@@ -29,12 +29,13 @@ def Tenon_RopeOp : Tenon_PureOp<"rope"> {
 }
 
 def Tenon_KvWriteOp : Tenon_ComputeOp<"kv_write", [
-    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+    Tenon_OwnWork, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "Stores rows in a cache, in place";
   let description = [{
     `values` [M, H, D], `sequences` [M] or [1] (then one for all rows), `positions` [M], `state`
     [S, C, H, D] of the same element type: state[sequences[m], positions[m]] = values[m]. A row
-    whose position is −1, or whose sequence or position lies outside the state, is not written.
+    whose position is −1, or whose sequence or position lies outside the state, is not written; of
+    two rows for one place the later one stays.
     The result is the state after the write; the operand may not be read afterwards.
     ```mlir
     %k1 = tenon.kv_write %k, %seq, %pos into %k0
@@ -52,7 +53,7 @@ def Tenon_KvWriteOp : Tenon_ComputeOp<"kv_write", [
   let hasVerifier = 1;
 }
 
-def Tenon_AttentionOp : Tenon_PureOp<"attention"> {
+def Tenon_AttentionOp : Tenon_PureOp<"attention", [Tenon_OwnWork]> {
   let summary = "softmax(scale · q · kᵀ) · v of each query row over its own sequence";
   let description = [{
     Vaswani et al. 2017, arXiv 1706.03762; grouped-query form, Ainslie et al. 2023, arXiv
@@ -61,8 +62,9 @@ def Tenon_AttentionOp : Tenon_PureOp<"attention"> {
 
     Row m attends to positions c ≤ positions[m] of sequence sequences[m] (all C where `causal` is
     false); with `window` w only to c > positions[m] − w. Scores are scaled by `scale`, then, with
-    `softcap` s > 0, become s · tanh(score / s). A row with position −1 yields zeros. Everything
-    in f32, nothing rounded before the result.
+    `softcap` s > 0, become s · tanh(score / s). A row with a negative
+    position, with a sequence outside the cache, or without a key to attend to yields zeros.
+    Everything in f32, nothing rounded before the result.
   }];
   let arguments = (ins Tenon_FloatTensor:$query, Tenon_KeyValue:$key, Tenon_KeyValue:$value,
                        Tenon_IntTensor:$sequences, Tenon_IntTensor:$positions, F64Attr:$scale,

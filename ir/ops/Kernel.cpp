@@ -1,4 +1,5 @@
 #include "ir/Dialect.h"
+#include "ir/StateOrder.h"
 
 using namespace mlir;
 
@@ -69,7 +70,20 @@ void KernelOp::print(OpAsmPrinter& printer) {
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
 }
 
+/// The region computes: it names no symbol, calls nothing and holds no other kernel.
+static LogicalResult verifyContents(KernelOp kernel) {
+  for (Operation& op : kernel.getBlock().without_terminator())
+    if (!llvm::isa<ComputeOpInterface, ConstantOp>(op))
+      return (kernel.emitOpError("expects computations and constants in its region, but got '")
+              << op.getName() << "'")
+                 .attachNote(op.getLoc())
+             << "the operation is here";
+  return success();
+}
+
 LogicalResult KernelOp::verify() {
+  if (failed(verifyContents(*this)))
+    return failure();
   if (getInputs().getTypes() != getBlock().getArgumentTypes())
     return emitOpError("expects the region's arguments to have the types of the inputs");
   if (getYield().getValues().getTypes() != getResultTypes())
@@ -78,7 +92,7 @@ LogicalResult KernelOp::verify() {
            << "yields here";
   ArrayAttr buffers = getBuffersAttr();
   if (!buffers)
-    return success();
+    return verifyStateOrder(*this);
   if (buffers.size() != getNumResults())
     return emitOpError("expects one buffer for each of ")
            << getNumResults() << " results, but got " << buffers.size();
@@ -90,7 +104,7 @@ LogicalResult KernelOp::verify() {
       return emitOpError("expects a buffer of the bytes of result #")
              << index << ", " << getResult(index).getType() << ", but got " << buffer;
   }
-  return success();
+  return verifyStateOrder(*this);
 }
 
 } // namespace tenon

@@ -3,8 +3,7 @@
 
 include "ir/ops/OpBase.td"
 
-def Tenon_MatmulOp : Tenon_PureOp<"matmul", [
-    DeclareOpInterfaceMethods<Tenon_ComputeOpInterface, ["getWork"]>]> {
+def Tenon_MatmulOp : Tenon_PureOp<"matmul", [Tenon_OwnWork]> {
   let summary = "y = x · Wᵀ";
   let description = [{
     `input` [..., K], `weight` [N, K], result [..., N]: y[.., n] = Σₖ x[.., k] · W[n, k], added in
@@ -24,7 +23,7 @@ def Tenon_MatmulOp : Tenon_PureOp<"matmul", [
   }];
 }
 
-def Tenon_EmbeddingOp : Tenon_PureOp<"embedding"> {
+def Tenon_EmbeddingOp : Tenon_PureOp<"embedding", [Tenon_OwnWork]> {
   let summary = "Rows of a table, chosen by index";
   let description = [{
     `table` [V, D], `ids` [M], result [M, D]: y[m] = table[ids[m]], decoded if block-quantised. An

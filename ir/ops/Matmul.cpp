@@ -1,5 +1,3 @@
-#include <cmath>
-
 #include "ir/Dialect.h"
 
 using namespace mlir;
@@ -33,7 +31,8 @@ MatmulOp::inferReturnTypeComponents(MLIRContext* context, std::optional<Location
 
 Work MatmulOp::getWork() {
   Work work = detail::defaultWork(*this);
-  work.flops = 2 * getInput().getType().getShape().back() * getType().getNumElements();
+  work.flops = detail::saturatingProduct(
+      {2, getInput().getType().getShape().back(), getType().getNumElements()});
   return work;
 }
 
@@ -48,9 +47,9 @@ void MatmulOp::evaluate(llvm::ArrayRef<ReferenceTensor> operands,
   int64_t n = weight.getShape().end()[-2], k = weight.getRowLength();
   int64_t batches = weight.getNumRows() / n;
   int64_t rowsPerBatch = input.getNumRows() / batches;
-  llvm::ArrayRef<double> x = input.getValues();
+  std::vector<double> inputStorage, scratch;
+  llvm::ArrayRef<double> x = input.getAll(inputStorage);
   llvm::MutableArrayRef<double> y = results[0].getValues();
-  std::vector<double> scratch;
   for (int64_t weightRow = 0; weightRow < batches * n; ++weightRow) {
     llvm::ArrayRef<double> w = weight.getRow(weightRow, scratch);
     int64_t firstRow = weightRow / n * rowsPerBatch;

@@ -3,7 +3,7 @@
 
 include "ir/ops/OpBase.td"
 
-def Tenon_RmsNormOp : Tenon_PureOp<"rms_norm"> {
+def Tenon_RmsNormOp : Tenon_PureOp<"rms_norm", [Tenon_OwnWork]> {
   let summary = "x / √(mean(x²) + ε) · weight over the innermost axis";
   let description = [{
     Zhang and Sennrich 2019, arXiv 1910.07467. `input` [..., D], `weight` [D] or absent. The sum of
@@ -22,7 +22,7 @@ def Tenon_RmsNormOp : Tenon_PureOp<"rms_norm"> {
   }];
 }
 
-def Tenon_LayerNormOp : Tenon_PureOp<"layer_norm", [AttrSizedOperandSegments]> {
+def Tenon_LayerNormOp : Tenon_PureOp<"layer_norm", [AttrSizedOperandSegments, Tenon_OwnWork]> {
   let summary = "(x − mean) / √(var + ε) · weight + bias over the innermost axis";
   let description = [{
     Ba et al. 2016, arXiv 1607.06450. `input` [..., D], `weight` and `bias` [D] or absent. Two
@@ -39,7 +39,7 @@ def Tenon_LayerNormOp : Tenon_PureOp<"layer_norm", [AttrSizedOperandSegments]> {
   }];
 }
 
-def Tenon_SoftmaxOp : Tenon_PureOp<"softmax"> {
+def Tenon_SoftmaxOp : Tenon_PureOp<"softmax", [Tenon_OwnWork]> {
   let summary = "exp(x − max) / Σ exp(x − max) over the innermost axis";
   let arguments = (ins Tenon_FloatTensor:$input, OptionalAttr<Tenon_OrderAttr>:$order);
   let results = (outs Tenon_FloatTensor:$result);

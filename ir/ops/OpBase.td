@@ -22,6 +22,9 @@ class Tenon_ComputeOp<string mnemonic, list<Trait> traits = []>
 class Tenon_PureOp<string mnemonic, list<Trait> traits = []>
     : Tenon_ComputeOp<mnemonic, [Pure] # traits>;
 
+/// The trait of a computation whose work is not the interface's default.
+defvar Tenon_OwnWork = DeclareOpInterfaceMethods<Tenon_ComputeOpInterface, ["getWork"]>;
+
 class Tenon_ElementwiseOp<string mnemonic, list<Trait> traits = []>
     : Tenon_PureOp<mnemonic, [DeclareOpInterfaceMethods<Tenon_ElementwiseOpInterface>] # traits> {
   let extraClassDefinition = [{

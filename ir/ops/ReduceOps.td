@@ -3,9 +3,12 @@
 
 include "ir/ops/OpBase.td"
 
-def Tenon_ReduceOp : Tenon_PureOp<"reduce"> {
+def Tenon_ReduceOp : Tenon_PureOp<"reduce", [Tenon_OwnWork]> {
   let summary = "Sum, mean, maximum or minimum over the innermost axis";
-  let description = "`input` [..., D], result [..., 1]. Other axes: transpose first.";
+  let description = [{
+    `input` [..., D], result [..., 1]. Other axes: transpose first. The maximum or minimum of a row with a
+    NaN is NaN.
+  }];
   let arguments = (ins Tenon_ReduceKind:$kind, Tenon_FloatTensor:$input,
                        OptionalAttr<Tenon_OrderAttr>:$order);
   let results = (outs Tenon_FloatTensor:$result);
@@ -14,7 +17,7 @@ def Tenon_ReduceOp : Tenon_PureOp<"reduce"> {
   }];
 }
 
-def Tenon_ArgmaxOp : Tenon_PureOp<"argmax"> {
+def Tenon_ArgmaxOp : Tenon_PureOp<"argmax", [Tenon_OwnWork]> {
   let summary = "Index of the largest element of the innermost axis, the lowest on a tie";
   let description = [{
     `input` [..., D], result [...] of i32. A NaN counts as smaller than everything; a row of NaN
@@ -25,7 +28,7 @@ def Tenon_ArgmaxOp : Tenon_PureOp<"argmax"> {
   let assemblyFormat = "$input attr-dict `:` functional-type(operands, results)";
 }
 
-def Tenon_TopKOp : Tenon_PureOp<"top_k"> {
+def Tenon_TopKOp : Tenon_PureOp<"top_k", [Tenon_OwnWork]> {
   let summary = "The k largest elements of the innermost axis, in descending order";
   let description = [{
     `input` [..., D], results `values` [..., k] and `indices` [..., k]. Ties: the lower index first.
@@ -34,7 +37,6 @@ def Tenon_TopKOp : Tenon_PureOp<"top_k"> {
   let arguments = (ins Tenon_FloatTensor:$input, I64Attr:$k);
   let results = (outs Tenon_FloatTensor:$values, Tenon_IntTensor:$indices);
   let assemblyFormat = "$input `k` $k attr-dict `:` functional-type(operands, results)";
-  let hasVerifier = 1;
 }
 
 #endif // TENON_IR_OPS_REDUCEOPS_TD

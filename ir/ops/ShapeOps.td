@@ -3,7 +3,7 @@
 
 include "ir/ops/OpBase.td"
 
-def Tenon_ReshapeOp : Tenon_PureOp<"reshape"> {
+def Tenon_ReshapeOp : Tenon_PureOp<"reshape", [Tenon_OwnWork]> {
   let summary = "The same elements in row-major order under another shape";
   let arguments = (ins Tenon_PlainTensor:$input, DenseI64ArrayAttr:$shape);
   let results = (outs Tenon_PlainTensor:$result);
@@ -12,7 +12,7 @@ def Tenon_ReshapeOp : Tenon_PureOp<"reshape"> {
   let hasVerifier = 1;
 }
 
-def Tenon_TransposeOp : Tenon_PureOp<"transpose"> {
+def Tenon_TransposeOp : Tenon_PureOp<"transpose", [Tenon_OwnWork]> {
   let summary = "Axes in another order";
   let description = "Result axis i is input axis permutation[i].";
   let arguments = (ins Tenon_PlainTensor:$input, DenseI64ArrayAttr:$permutation);
@@ -22,7 +22,7 @@ def Tenon_TransposeOp : Tenon_PureOp<"transpose"> {
   let hasVerifier = 1;
 }
 
-def Tenon_SliceOp : Tenon_PureOp<"slice"> {
+def Tenon_SliceOp : Tenon_PureOp<"slice", [Tenon_OwnWork]> {
   let summary = "A box of a tensor";
   let description = [{
     Result element i along an axis is input element offsets + i · strides; all three arrays have
@@ -38,7 +38,7 @@ def Tenon_SliceOp : Tenon_PureOp<"slice"> {
   let hasVerifier = 1;
 }
 
-def Tenon_ConcatOp : Tenon_PureOp<"concat"> {
+def Tenon_ConcatOp : Tenon_PureOp<"concat", [Tenon_OwnWork]> {
   let summary = "Tensors behind one another along an axis";
   let arguments = (ins Variadic<Tenon_PlainTensor>:$inputs, I64Attr:$axis);
   let results = (outs Tenon_PlainTensor:$result);

@@ -1,4 +1,5 @@
 #include "ir/Dialect.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -11,7 +12,8 @@ LogicalResult WeightOp::verify() {
            << getType();
   int64_t found = 0;
   for (RangeAttr range : getRanges().getAsRange<RangeAttr>())
-    found += range.getBytes();
+    if (llvm::AddOverflow(found, range.getBytes(), found))
+      return emitOpError("expects ranges within 63 bits together");
   if (found != *expected)
     return emitOpError("expects ranges of ")
            << *expected << " bytes together for " << getType() << ", but got " << found;

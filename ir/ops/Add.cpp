@@ -1,0 +1,14 @@
+#include "ir/Dialect.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace tenon {
+
+double AddOp::evaluateElement(llvm::ArrayRef<double> x) { return x[0] + x[1]; }
+
+Value AddOp::buildScalarBody(OpBuilder& builder, Location loc, ValueRange operands) {
+  return arith::AddFOp::create(builder, loc, operands[0], operands[1]);
+}
+
+} // namespace tenon

@@ -1,0 +1,148 @@
+#include <algorithm>
+#include <cmath>
+
+#include "ir/Dialect.h"
+
+using namespace mlir;
+
+namespace tenon {
+
+/// Shape of a key or value, a tensor or a state.
+static llvm::ArrayRef<int64_t> cacheShape(Type type) {
+  if (auto state = llvm::dyn_cast<StateType>(type))
+    return state.getShape();
+  return llvm::cast<RankedTensorType>(type).getShape();
+}
+
+LogicalResult
+AttentionOp::inferReturnTypeComponents(MLIRContext* context, std::optional<Location> location,
+                                       Adaptor adaptor,
+                                       llvm::SmallVectorImpl<ShapedTypeComponents>& shapes) {
+  auto query = llvm::cast<RankedTensorType>(adaptor.getQuery().getType());
+  Type keyType = adaptor.getKey().getType(), valueType = adaptor.getValue().getType();
+  llvm::ArrayRef<int64_t> key = cacheShape(keyType), value = cacheShape(valueType);
+  if (query.getRank() != 3 || key.size() != 4 || value.size() != 4 ||
+      query.getDimSize(2) != key[3] || key.take_front(3) != value.take_front(3))
+    return detail::emitShapeError(
+        location, getOperationName(),
+        "expects query [M, Hq, D], key [S, C, Hkv, D] and value [S, C, Hkv, Dv], but got " +
+            detail::formatType(query) + ", " + detail::formatType(keyType) + " and " +
+            detail::formatType(valueType));
+  if (query.getDimSize(1) % key[2] != 0)
+    return detail::emitShapeError(location, getOperationName(),
+                                  "expects key heads that divide the " +
+                                      llvm::Twine(query.getDimSize(1)) + " query heads, but got " +
+                                      llvm::Twine(key[2]));
+  if (failed(
+          detail::verifyRowIndices(location, getOperationName(), query.getDimSize(0),
+                                   llvm::cast<RankedTensorType>(adaptor.getSequences().getType()),
+                                   llvm::cast<RankedTensorType>(adaptor.getPositions().getType()))))
+    return failure();
+  shapes.emplace_back(llvm::ArrayRef{query.getDimSize(0), query.getDimSize(1), value[3]});
+  return success();
+}
+
+LogicalResult AttentionOp::verify() {
+  for (Type type : {getKey().getType(), getValue().getType()})
+    if (auto state = llvm::dyn_cast<StateType>(type))
+      if (!llvm::isa<FloatType>(state.getElementType()))
+        return emitOpError("expects keys and values of floating-point type, but got ") << type;
+  if (!(getSoftcap().convertToDouble() >= 0))
+    return emitOpError("expects a soft-cap of zero or more, but got ")
+           << getSoftcap().convertToDouble();
+  if (static_cast<int64_t>(getWindow()) < 0)
+    return emitOpError("expects a window of zero or more positions, but got ")
+           << static_cast<int64_t>(getWindow());
+  return success();
+}
+
+/// With every position of the sequences in use, or of the window where there is one.
+Work AttentionOp::getWork() {
+  Work work = detail::defaultWork(*this);
+  llvm::ArrayRef<int64_t> query = getQuery().getType().getShape();
+  llvm::ArrayRef<int64_t> value = cacheShape(getValue().getType());
+  int64_t window = getWindow(), capacity = value[1];
+  int64_t keys = window > 0 ? std::min(window, capacity) : capacity;
+  // Two products a key and value element; scale, maximum, subtract, exponential, add a score.
+  int64_t perScore = 2 * (query[2] + value[3]) + 5;
+  work.flops = detail::saturatingProduct({perScore, query[0], query[1], keys});
+  bool shared = getSequences().getType().getNumElements() == 1;
+  int64_t sequences = shared ? 1 : std::min(query[0], value[0]);
+  int64_t rowsPerSequence = shared ? query[0] : 1;
+  int64_t read = window > 0 ? std::min(keys + rowsPerSequence - 1, capacity) : capacity;
+  for (unsigned operand : {1, 2})
+    work.operandBytes[operand] =
+        work.operandBytes[operand] / (value[0] * capacity) * sequences * read;
+  return work;
+}
+
+Footprint AttentionOp::getFootprint(unsigned operand) {
+  return operand == 0 ? Footprint::row() : Footprint::grid();
+}
+
+namespace {
+/// One evaluation: operands as doubles, and the loop over the keys of a query row.
+struct Evaluation {
+  std::vector<double> queryStorage, keyStorage, valueStorage;
+  llvm::ArrayRef<double> query, key, value;
+  int64_t queryHeads, keyHeads, keyWidth, valueWidth, capacity;
+  double scale, softcap;
+
+  double score(llvm::ArrayRef<double> q, int64_t cacheRow) const {
+    double sum = 0;
+    for (int64_t i = 0; i < keyWidth; ++i)
+      sum += q[i] * key[cacheRow * keyWidth + i];
+    sum *= scale;
+    return softcap > 0 ? softcap * std::tanh(sum / softcap) : sum;
+  }
+
+  /// Attends from one head of one row to positions [begin, end) of a sequence.
+  void attend(int64_t row, int64_t head, int64_t sequence, int64_t begin, int64_t end,
+              llvm::MutableArrayRef<double> result) const {
+    llvm::ArrayRef<double> q = query.slice((row * queryHeads + head) * keyWidth, keyWidth);
+    int64_t keyHead = head / (queryHeads / keyHeads);
+    auto cacheRow = [&](int64_t c) { return (sequence * capacity + c) * keyHeads + keyHead; };
+    std::vector<double> weights(end - begin);
+    for (int64_t c = begin; c < end; ++c)
+      weights[c - begin] = score(q, cacheRow(c));
+    double largest = *std::max_element(weights.begin(), weights.end()), sum = 0;
+    for (double& weight : weights)
+      sum += weight = std::exp(weight - largest);
+    for (int64_t c = begin; c < end; ++c)
+      for (int64_t i = 0; i < valueWidth; ++i)
+        result[i] += weights[c - begin] / sum * value[cacheRow(c) * valueWidth + i];
+  }
+};
+} // namespace
+
+void AttentionOp::evaluate(llvm::ArrayRef<ReferenceTensor> operands,
+                           llvm::MutableArrayRef<ReferenceTensor> results) {
+  Evaluation evaluation;
+  evaluation.query = operands[0].getAll(evaluation.queryStorage);
+  evaluation.key = operands[1].getAll(evaluation.keyStorage);
+  evaluation.value = operands[2].getAll(evaluation.valueStorage);
+  llvm::ArrayRef<int64_t> value = operands[2].getShape(); // [S, C, Hkv, Dv]
+  evaluation.queryHeads = operands[0].getShape()[1];
+  evaluation.keyHeads = value[2];
+  evaluation.keyWidth = operands[0].getRowLength();
+  evaluation.valueWidth = value[3];
+  evaluation.capacity = value[1];
+  evaluation.scale = getScale().convertToDouble();
+  evaluation.softcap = getSoftcap().convertToDouble();
+  std::vector<double> sequences = operands[3].toVector(), positions = operands[4].toVector();
+  int64_t window = getWindow();
+  for (int64_t m = 0, rows = positions.size(); m < rows; ++m) {
+    double sequence = sequences[sequences.size() == 1 ? 0 : m];
+    int64_t position = positions[m];
+    if (position < 0 || sequence < 0 || sequence >= value[0])
+      continue;
+    int64_t begin = window > 0 ? std::max<int64_t>(0, position - window + 1) : 0;
+    int64_t end = getCausal() ? std::min(value[1], position + 1) : value[1];
+    for (int64_t h = 0; h < evaluation.queryHeads && begin < end; ++h)
+      evaluation.attend(
+          m, h, sequence, begin, end,
+          results[0].getValues().slice((m * evaluation.queryHeads + h) * value[3], value[3]));
+  }
+}
+
+} // namespace tenon

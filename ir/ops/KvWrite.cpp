@@ -1,0 +1,74 @@
+#include "ir/Dialect.h"
+#include "ir/StateOrder.h"
+
+using namespace mlir;
+
+namespace tenon {
+
+LogicalResult
+KvWriteOp::inferReturnTypeComponents(MLIRContext* context, std::optional<Location> location,
+                                     Adaptor adaptor,
+                                     llvm::SmallVectorImpl<ShapedTypeComponents>& shapes) {
+  auto values = llvm::cast<RankedTensorType>(adaptor.getValues().getType());
+  auto sequences = llvm::cast<RankedTensorType>(adaptor.getSequences().getType());
+  auto positions = llvm::cast<RankedTensorType>(adaptor.getPositions().getType());
+  auto state = llvm::cast<StateType>(adaptor.getState().getType());
+  if (values.getRank() != 3 || state.getShape().size() != 4 ||
+      values.getShape().drop_front() != state.getShape().drop_front(2))
+    return detail::emitShapeError(location, getOperationName(),
+                                  "expects values [M, H, D] and a state [S, C, H, D], but got " +
+                                      detail::formatType(values) + " and " +
+                                      detail::formatType(state));
+  if (failed(detail::verifyRowIndices(location, getOperationName(), values.getDimSize(0), sequences,
+                                      positions)))
+    return failure();
+  shapes.emplace_back(state.getShape());
+  return success();
+}
+
+LogicalResult KvWriteOp::verify() {
+  Type stored = getState().getType().getElementType();
+  if (getValues().getType().getElementType() != stored)
+    return emitOpError("expects values of the state's element type ")
+           << stored << ", but got " << getValues().getType();
+  return verifyStateOrder(*this);
+}
+
+/// Reads the rows and writes as many bytes; the rest of the state stays where it is.
+Work KvWriteOp::getWork() {
+  Work work = detail::defaultWork(*this);
+  work.flops = 0;
+  work.operandBytes[3] = 0;
+  work.resultBytes[0] = work.operandBytes[0];
+  return work;
+}
+
+/// Of a written row: the element of `values` with the same head and place in the head.
+Footprint KvWriteOp::getFootprint(unsigned operand) {
+  bool index = operand == 1 || operand == 2;
+  return index ? Footprint::grid() : Footprint::element();
+}
+
+void KvWriteOp::getEffects(
+    llvm::SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>& effects) {
+  effects.emplace_back(MemoryEffects::Write::get(), &getStateMutable());
+}
+
+void KvWriteOp::evaluate(llvm::ArrayRef<ReferenceTensor> operands,
+                         llvm::MutableArrayRef<ReferenceTensor> results) {
+  std::vector<double> rows = operands[0].toVector(), sequences = operands[1].toVector(),
+                      positions = operands[2].toVector();
+  results[0] = operands[3];                              // in place
+  llvm::ArrayRef<int64_t> shape = results[0].getShape(); // [S, C, H, D]
+  int64_t width = shape[2] * shape[3];
+  for (size_t m = 0; m < positions.size(); ++m) {
+    double sequence = sequences[sequences.size() == 1 ? 0 : m], position = positions[m];
+    if (sequence < 0 || sequence >= shape[0] || position < 0 || position >= shape[1])
+      continue;
+    int64_t row = sequence * shape[1] + position;
+    llvm::copy(llvm::ArrayRef(rows).slice(m * width, width),
+               results[0].getValues().slice(row * width, width).begin());
+  }
+}
+
+} // namespace tenon

@@ -1,0 +1,23 @@
+#include <cmath>
+
+#include "ir/Dialect.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace tenon {
+
+/// IEEE 754-2019 `maximum`: NaN wins, +0 is larger than −0.
+double MaxOp::evaluateElement(llvm::ArrayRef<double> x) {
+  if (std::isnan(x[0]) || std::isnan(x[1]))
+    return x[0] + x[1];
+  if (x[0] == x[1])
+    return std::signbit(x[0]) ? x[1] : x[0];
+  return x[0] > x[1] ? x[0] : x[1];
+}
+
+Value MaxOp::buildScalarBody(OpBuilder& builder, Location loc, ValueRange operands) {
+  return arith::MaximumFOp::create(builder, loc, operands[0], operands[1]);
+}
+
+} // namespace tenon
