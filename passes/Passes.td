@@ -59,4 +59,12 @@ def PlanMemoryPass : Pass<"tenon-plan-memory", "mlir::func::FuncOp"> {
   let dependentDialects = ["::tenon::TenonDialect"];
 }
 
+def VerifyPlanPass : Pass<"tenon-verify-plan", "mlir::func::FuncOp"> {
+  let summary = "Check a planned function, made by a pass or edited by hand";
+  let description = [{
+    Every kernel has a schedule and buffers; a result has a buffer exactly where it needs workspace;
+    every buffer lies inside the workspace; no two buffers in use at the same time share a byte.
+  }];
+}
+
 #endif // TENON_PASSES_PASSES_TD

@@ -1,11 +1,15 @@
 #include "passes/memory/VerifyPlan.h"
 
 #include "ir/Dialect.h"
+#include "passes/Passes.h"
 #include "passes/memory/Liveness.h"
 
 using namespace mlir;
 
 namespace tenon::passes {
+
+#define GEN_PASS_DEF_VERIFYPLANPASS
+#include "passes/Passes.h.inc"
 
 static LogicalResult verifyKernels(func::FuncOp function) {
   for (auto kernel : function.getOps<KernelOp>()) {
@@ -73,5 +77,17 @@ LogicalResult verifyPlan(func::FuncOp function) {
   }
   return success();
 }
+
+namespace {
+
+class VerifyPlanPass : public impl::VerifyPlanPassBase<VerifyPlanPass> {
+public:
+  void runOnOperation() override {
+    if (!getOperation().isExternal() && failed(verifyPlan(getOperation())))
+      signalPassFailure();
+  }
+};
+
+} // namespace
 
 } // namespace tenon::passes
