@@ -63,7 +63,7 @@ absl::StatusOr<Model> loadModel(const std::string& path, int threads) {
   auto context = tools::makeContext();
   TENON_ASSIGN_OR_RETURN(
       auto module,
-      tools::readModel(*context, {.path = path, .shapes = {"decode:1"}, .context = 1024}));
+      tools::readModel(*context, {.path = path, .shapes = {"decode:1"}, .contextLength = 1024}));
   TENON_ASSIGN_OR_RETURN(TargetAttr target, tools::chooseTarget(*context, "native"));
   TENON_ASSIGN_OR_RETURN(runtime::Program program, tools::compileModel(*module, target));
   Model model;

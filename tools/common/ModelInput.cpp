@@ -5,7 +5,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
-#include "frontends/gguf/GgufFrontend.h"
+#include "frontends/gguf/GgufImport.h"
 #include "frontends/text/TextFrontend.h"
 #include "ir/Dialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -21,11 +21,13 @@ bool isGgufFile(const std::string& path) {
   return std::string_view(magic, sizeof(magic)) == "GGUF";
 }
 
-absl::StatusOr<mlir::Type> parseActivations(mlir::MLIRContext& context, const std::string& name) {
-  const Encoding* encoding = findEncoding(name.empty() ? "f32" : name);
-  mlir::Type type = encoding ? getElementType(&context, *encoding) : mlir::Type();
-  if (type && llvm::isa<mlir::FloatType>(type))
-    return type;
+absl::StatusOr<frontends::ActivationType> parseActivations(const std::string& name) {
+  if (name == "f32")
+    return frontends::ActivationType::F32;
+  if (name == "f16")
+    return frontends::ActivationType::F16;
+  if (name == "bf16")
+    return frontends::ActivationType::BF16;
   return absl::InvalidArgumentError(
       absl::StrFormat("--activations: expects f32, f16 or bf16, but got '%s'", name));
 }
@@ -45,12 +47,12 @@ absl::StatusOr<frontends::EntryShape> parseEntryShape(const std::string& text) {
 absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> readGguf(mlir::MLIRContext& context,
                                                            const ModelInputOptions& options) {
   frontends::ImportOptions import;
-  TENON_ASSIGN_OR_RETURN(import.activationType, parseActivations(context, options.activations));
-  import.shapes.clear();
+  TENON_ASSIGN_OR_RETURN(import.activations, parseActivations(options.activations));
+  import.entries.clear();
   for (const std::string& shape : options.shapes) {
-    TENON_ASSIGN_OR_RETURN(import.shapes.emplace_back(), parseEntryShape(shape));
+    TENON_ASSIGN_OR_RETURN(import.entries.emplace_back(), parseEntryShape(shape));
   }
-  import.context = options.context;
+  import.contextLength = options.contextLength;
   import.sequences = options.sequences;
   import.blockOutputs = options.blockOutputs;
   return frontends::importGguf(context, options.path, import);
@@ -61,18 +63,20 @@ absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> readGguf(mlir::MLIRContext& co
 void addModelInputOptions(CLI::App& command, ModelInputOptions& options) {
   command.add_option("MODEL", options.path, "A GGUF file, or a graph in textual IR (.mlir)")
       ->required();
-  command.add_option("--activations", options.activations,
-                     "Element type between operations: f32, f16 or bf16 (default: f32)");
+  command
+      .add_option("--activations", options.activations,
+                  "Element type between operations: f32, f16 or bf16")
+      ->capture_default_str();
   command
       .add_option("--shapes", options.shapes,
                   "Entry shapes to compile: decode:ROWS, each row its own sequence, and "
                   "prefill:ROWS, a chunk of one prompt")
       ->delimiter(',')
       ->capture_default_str();
-  command.add_option("--context", options.context,
-                     "Positions that the caches hold (default: what the model states)");
-  command.add_option("--sequences", options.sequences, "Sequences that the caches hold")
-      ->capture_default_str();
+  command.add_option("--context", options.contextLength,
+                     "Positions that the caches hold (default: the model's, at most 4096)");
+  command.add_option("--sequences", options.sequences,
+                     "Sequences that the caches hold (default: rows of the largest decode shape)");
   command.add_flag("--block-outputs", options.blockOutputs,
                    "Add every block's hidden state to the results");
 }

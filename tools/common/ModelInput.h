@@ -16,10 +16,10 @@ namespace tenon::tools {
 /// What the flags say about a model that is read.
 struct ModelInputOptions {
   std::string path;
-  std::string activations; ///< `f32`, `f16`, `bf16`; empty: f32
+  std::string activations = "f32"; ///< or `f16`, `bf16`
   std::vector<std::string> shapes = {"decode:1", "prefill:32"};
-  int64_t context = 0; ///< positions that the states hold; 0: the model's own
-  int64_t sequences = 1;
+  int64_t contextLength = 0; ///< positions that the states hold; 0: the model's, within limits
+  int64_t sequences = 0;     ///< that the states hold; 0: rows of the largest decode shape
   bool blockOutputs = false;
 };
 
