@@ -6,18 +6,22 @@ using namespace mlir;
 
 namespace tenon {
 
-/// True where the operation that holds `use` writes the state in place.
+static bool isStateOfKvWrite(OpOperand& use) {
+  return llvm::isa<KvWriteOp>(use.getOwner()) &&
+         use.getOperandNumber() == KvWriteOp::odsIndex_state;
+}
+
+/// True where the operation that holds `use` writes the state in place. That operation may not be
+/// verified yet.
 static bool isWrite(OpOperand& use) {
-  if (auto write = llvm::dyn_cast<KvWriteOp>(use.getOwner()))
-    return &use == &write.getStateMutable();
+  if (isStateOfKvWrite(use))
+    return true;
   auto kernel = llvm::dyn_cast<KernelOp>(use.getOwner());
-  if (!kernel || use.getOperandNumber() >= kernel.getBlock().getNumArguments())
+  if (!kernel || kernel->getNumRegions() == 0 || kernel->getRegion(0).empty())
     return false;
-  BlockArgument argument = kernel.getBlock().getArgument(use.getOperandNumber());
-  return llvm::any_of(argument.getUses(), [](OpOperand& inner) {
-    auto write = llvm::dyn_cast<KvWriteOp>(inner.getOwner());
-    return write && &inner == &write.getStateMutable();
-  });
+  Block& block = kernel->getRegion(0).front();
+  return use.getOperandNumber() < block.getNumArguments() &&
+         llvm::any_of(block.getArgument(use.getOperandNumber()).getUses(), isStateOfKvWrite);
 }
 
 /// True where `other` stands before `op` in the same block. Walks the list: the block's own order

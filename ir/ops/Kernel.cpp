@@ -81,7 +81,7 @@ static LogicalResult verifyContents(KernelOp kernel) {
   return success();
 }
 
-LogicalResult KernelOp::verify() {
+LogicalResult KernelOp::verifyRegions() {
   if (failed(verifyContents(*this)))
     return failure();
   if (getInputs().getTypes() != getBlock().getArgumentTypes())

@@ -10,7 +10,7 @@ def Tenon_KernelOp : Tenon_Op<"kernel", [
   let summary = "Operations that one launch computes";
   let description = [{
     The region holds existing operations; to the interpreter the kernel is transparent. The region
-    is isolated, and names no symbols, so that equal regions are compiled once. `schedule` says how
+    is isolated, and holds computations and constants alone, so that equal regions are compiled once. `schedule` says how
     it is computed; `buffers`, once planned, where in the workspace each result lies (a result that
     is a state, or that the plan puts into an output of the function, has no buffer: `unit`).
     ```mlir
@@ -27,7 +27,7 @@ def Tenon_KernelOp : Tenon_Op<"kernel", [
   let results = (outs Variadic<AnyType>:$results);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
-  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
   let skipDefaultBuilders = 1;
   let builders = [
     OpBuilder<(ins "::mlir::TypeRange":$resultTypes, "::mlir::ValueRange":$inputs)>
