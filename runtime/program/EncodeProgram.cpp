@@ -52,11 +52,14 @@ int32_t Encoder::addSection(SharedBytes contents) {
 }
 
 std::string Encoder::storedPath(const std::string& path) const {
-  if (std::filesystem::path(path).is_absolute())
-    return path;
+  namespace fs = std::filesystem;
   std::error_code error;
-  std::filesystem::path stored = std::filesystem::proximate(path, folder, error);
-  return error ? path : stored.string();
+  fs::path absolute = fs::absolute(path, error), base = fs::absolute(folder, error);
+  if (error)
+    return path;
+  fs::path below = absolute.lexically_normal().lexically_relative(base.lexically_normal());
+  bool isBelow = !below.empty() && *below.begin() != "..";
+  return (isBelow ? below : absolute.lexically_normal()).string();
 }
 
 Offset<fbs::Constant> Encoder::constant(const Constant& constant) {

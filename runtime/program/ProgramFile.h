@@ -22,7 +22,8 @@ namespace tenon::runtime {
 /// hashes do not resist an adversary: a program is code, and running one means trusting it.
 
 /// Validates `program` and writes it to `path`, replacing a file of that name only once all is
-/// written. A relative model path is stored relative to the folder of `path`.
+/// written. The path of a model file below the folder of `path` is stored relative to it, so that
+/// both can be moved together; any other becomes absolute.
 absl::Status writeProgram(const Program& program, const std::string& path);
 
 /// Reads the program at `path` and validates it. Code and embedded constants are views into the

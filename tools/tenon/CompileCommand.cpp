@@ -1,4 +1,3 @@
-#include <filesystem>
 #include <iostream>
 #include <memory>
 
@@ -19,24 +18,11 @@ struct Options {
   std::string target = "native";
 };
 
-/// Makes the paths of model files relative to the program's folder where that needs no way up, so
-/// that program and model can be moved together.
-void relocateFiles(runtime::Program& program, const std::string& output) {
-  namespace fs = std::filesystem;
-  fs::path folder = fs::absolute(output).parent_path();
-  for (runtime::SourceFile& file : program.files) {
-    fs::path relative = fs::absolute(file.path).lexically_relative(folder);
-    file.path = relative.empty() || *relative.begin() == ".." ? fs::absolute(file.path).string()
-                                                              : relative.string();
-  }
-}
-
 absl::Status compile(const Options& options) {
   auto context = makeContext();
   TENON_ASSIGN_OR_RETURN(auto module, readModel(*context, options.model));
   TENON_ASSIGN_OR_RETURN(TargetAttr target, chooseTarget(*context, options.target));
   TENON_ASSIGN_OR_RETURN(runtime::Program program, compileModel(*module, target));
-  relocateFiles(program, options.output);
   TENON_RETURN_IF_ERROR(runtime::writeProgram(program, options.output));
   size_t steps = 0;
   for (const runtime::Function& function : program.functions)

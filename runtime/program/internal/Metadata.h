@@ -26,7 +26,7 @@ struct EncodedProgram {
 };
 
 /// Lays out the sections of `program` and encodes its metadata. `folder` is the folder of the
-/// program file: relative model paths are stored relative to it.
+/// program file: paths of model files below it are stored relative to it.
 EncodedProgram encodeProgram(const Program& program, const std::string& folder);
 
 /// Decodes the metadata of a mapped `.tnn` file; `metadata` lies inside `file`, and `owner` keeps

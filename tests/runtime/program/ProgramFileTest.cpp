@@ -103,22 +103,28 @@ TEST_F(ProgramFileTest, EmbeddedBytesOutliveTheProgramAndTheFile) {
   EXPECT_TRUE(kept == SharedBytes(std::vector<std::byte>(6000, std::byte{0x5a})));
 }
 
-TEST_F(ProgramFileTest, RelativeModelPathsFollowTheProgram) {
-  std::filesystem::create_directories(folder / "out");
-  std::filesystem::create_directories(folder / "models");
+TEST_F(ProgramFileTest, ModelPathsBelowTheProgramFollowIt) {
   Program program = richProgram();
-  program.files[0].path = std::filesystem::proximate(folder / "models" / "m.gguf").string();
+  std::filesystem::path model = folder / "models" / "m.gguf";
+  for (const std::filesystem::path& given : {model, std::filesystem::proximate(model)}) {
+    program.files[0].path = given.string();
+    ASSERT_EQ(writeProgram(program, path), absl::OkStatus());
+    EXPECT_EQ(readProgram(path)->files[0].path, model.string());
+    std::filesystem::create_directories(folder / "moved");
+    std::filesystem::rename(path, folder / "moved" / "p.tnn");
+    EXPECT_EQ(readProgram(folder / "moved" / "p.tnn")->files[0].path,
+              (folder / "moved" / "models" / "m.gguf").string());
+  }
+}
+
+TEST_F(ProgramFileTest, OtherModelPathsBecomeAbsolute) {
+  Program program = richProgram();
+  std::filesystem::create_directories(folder / "out");
+  program.files[0].path = std::filesystem::proximate(folder / "m.gguf").string();
   ASSERT_TRUE(std::filesystem::path(program.files[0].path).is_relative());
-  std::filesystem::path written = folder / "out" / "p.tnn";
-  ASSERT_EQ(writeProgram(program, written), absl::OkStatus());
-
-  EXPECT_EQ(readProgram(written)->files[0].path, (folder / "models" / "m.gguf").string());
-  EXPECT_EQ(readProgram(written)->files[1].path, "/models/b.gguf");
-
-  std::filesystem::create_directories(folder / "moved" / "out");
-  std::filesystem::rename(written, folder / "moved" / "out" / "p.tnn");
-  EXPECT_EQ(readProgram(folder / "moved" / "out" / "p.tnn")->files[0].path,
-            (folder / "moved" / "models" / "m.gguf").string());
+  ASSERT_EQ(writeProgram(program, folder / "out" / "p.tnn"), absl::OkStatus());
+  EXPECT_EQ(readProgram(folder / "out" / "p.tnn")->files[0].path, (folder / "m.gguf").string());
+  EXPECT_EQ(readProgram(folder / "out" / "p.tnn")->files[1].path, "/models/b.gguf");
 }
 
 TEST_F(ProgramFileTest, WritingReplacesTheFileAndLeavesNoOther) {

@@ -1,0 +1,57 @@
+// The runtime alone: runs compiled programs without the compiler in the binary.
+#include <chrono>
+#include <iostream>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "runtime/cpu/CpuExecutor.h"
+#include "runtime/program/ProgramFile.h"
+#include "support/Status.h"
+#include "tools/common/GenerateCommand.h"
+
+namespace {
+
+using namespace tenon;
+
+/// Exit codes: the request was done, failed, or was worded wrongly.
+enum ExitCode { Done = 0, Failed = 1, WrongUsage = 2 };
+
+constexpr const char* description =
+    "Runs programs that `tenon compile` wrote, with the runtime alone.\n"
+    "\n"
+    "  tenon-run model.tnn -p 'Once upon a time' -n 100      generate text\n"
+    "  tenon-run model.tnn -p 'Once' --temperature 0.8 --seed 7\n"
+    "  tenon-run model.tnn -p 'Once' --json                  ids, text and times for scripts\n";
+
+absl::Status runProgram(const std::string& path, const tools::GenerateOptions& options) {
+  auto start = std::chrono::steady_clock::now();
+  TENON_ASSIGN_OR_RETURN(runtime::Program program, runtime::readProgram(path));
+  auto executor = runtime::CpuExecutor::create(std::move(program), {.threads = options.threads});
+  if (!executor.ok())
+    return absl::Status(executor.status().code(),
+                        path + ": " + std::string(executor.status().message()));
+  auto loadNs = std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count();
+  return tools::generateText(**executor, options, loadNs, std::cout, std::cerr);
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app(description, "tenon-run");
+  app.set_version_flag("--version", TENON_VERSION);
+  std::string path;
+  app.add_option("PROGRAM", path, "The compiled program, .tnn")->required();
+  tools::GenerateOptions options;
+  tools::addGenerateOptions(app, options);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? Done : WrongUsage;
+  }
+  absl::Status status = runProgram(path, options);
+  if (status.ok())
+    return Done;
+  std::cerr << "tenon-run: error: " << status.message() << std::endl;
+  return Failed;
+}
