@@ -1,0 +1,62 @@
+#include "tools/common/ReferenceExecutor.h"
+
+#include <cstring>
+
+#include "absl/strings/str_format.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "support/Status.h"
+#include "tools/common/CompileModel.h"
+
+namespace tenon::tools {
+
+ReferenceExecutor::ReferenceExecutor(mlir::ModuleOp module, runtime::Program description,
+                                     std::unique_ptr<Interpreter> interpreter)
+    : module(module), description(std::move(description)), interpreter(std::move(interpreter)) {}
+
+absl::StatusOr<std::unique_ptr<ReferenceExecutor>>
+ReferenceExecutor::create(mlir::ModuleOp module) {
+  TENON_ASSIGN_OR_RETURN(runtime::Program description, describeModel(module));
+  TENON_ASSIGN_OR_RETURN(auto interpreter, Interpreter::create(module));
+  return std::unique_ptr<ReferenceExecutor>(
+      new ReferenceExecutor(module, std::move(description), std::move(interpreter)));
+}
+
+/// The port's name, and the size that it wants and got.
+static absl::Status sizeError(const runtime::Port& port, size_t found) {
+  return absl::InvalidArgumentError(
+      absl::StrFormat("%s: expects %d bytes, but got %d", port.name, port.bytes, found));
+}
+
+absl::Status ReferenceExecutor::run(size_t function,
+                                    std::span<const std::span<const std::byte>> inputs,
+                                    std::span<const std::span<std::byte>> outputs) {
+  const runtime::Function& signature = description.functions[function];
+  auto body = module.lookupSymbol<mlir::func::FuncOp>(signature.name);
+  std::vector<ReferenceTensor> arguments;
+  for (auto [index, type] : llvm::enumerate(body.getArgumentTypes())) {
+    if (inputs[index].size() != signature.inputs[index].bytes)
+      return sizeError(signature.inputs[index], inputs[index].size());
+    auto tensor = llvm::cast<mlir::RankedTensorType>(type);
+    if (llvm::isa<BlockType>(tensor.getElementType())) {
+      arguments.emplace_back(tensor, inputs[index], nullptr);
+      continue;
+    }
+    ReferenceTensor& argument = arguments.emplace_back(tensor);
+    getEncoding(tensor.getElementType())->decode(inputs[index], argument.getValues());
+  }
+  TENON_ASSIGN_OR_RETURN(auto results, interpreter->run(signature.name, arguments));
+  for (auto [index, result] : llvm::enumerate(results)) {
+    std::vector<std::byte> bytes = result.encode();
+    if (outputs[index].size() != bytes.size())
+      return sizeError(signature.outputs[index], outputs[index].size());
+    std::memcpy(outputs[index].data(), bytes.data(), bytes.size());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReferenceExecutor::resetStates() {
+  interpreter->resetStates();
+  return absl::OkStatus();
+}
+
+} // namespace tenon::tools

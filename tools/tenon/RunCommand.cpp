@@ -1,0 +1,104 @@
+#include <chrono>
+#include <fstream>
+#include <iostream>
+#include <memory>
+
+#include "absl/strings/str_format.h"
+#include "runtime/program/ProgramFile.h"
+#include "support/Status.h"
+#include "tools/common/CompileModel.h"
+#include "tools/common/GenerateCommand.h"
+#include "tools/common/ModelInput.h"
+#include "tools/common/ReferenceExecutor.h"
+#include "tools/common/RunGraph.h"
+#include "tools/tenon/Command.h"
+#ifdef TENON_CPU
+#include "runtime/cpu/CpuExecutor.h"
+#endif
+
+namespace tenon::tools {
+
+namespace {
+
+struct Options {
+  ModelInputOptions model;
+  GenerateOptions generate;
+  GraphRunOptions graph;
+  std::string device = "cpu";
+  std::string target = "native";
+};
+
+bool isProgram(const std::string& path) {
+  std::array<char, 64> head = {};
+  std::ifstream file(path, std::ios::binary);
+  file.read(head.data(), head.size());
+  return runtime::isProgramFile(
+      std::as_bytes(std::span(head.data(), static_cast<size_t>(file.gcount()))));
+}
+
+absl::StatusOr<std::unique_ptr<runtime::Executor>> makeCpuExecutor(runtime::Program program,
+                                                                   int threads) {
+#ifdef TENON_CPU
+  return runtime::CpuExecutor::create(std::move(program), {.threads = threads});
+#else
+  return absl::UnimplementedError("--device=cpu: this build has no CPU backend");
+#endif
+}
+
+/// Runs what the flags ask for: text, or one call of a function.
+absl::Status runWith(runtime::Executor& executor, const Options& options, int64_t loadNs) {
+  if (!options.graph.inputs.empty() || !options.graph.outputs.empty())
+    return runGraph(executor, options.graph);
+  return generateText(executor, options.generate, loadNs, std::cout, std::cerr);
+}
+
+absl::Status run(const Options& options) {
+  auto start = std::chrono::steady_clock::now();
+  auto elapsedNs = [&] {
+    return std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count();
+  };
+  if (isProgram(options.model.path)) {
+    TENON_ASSIGN_OR_RETURN(runtime::Program program, runtime::readProgram(options.model.path));
+    TENON_ASSIGN_OR_RETURN(auto executor,
+                           makeCpuExecutor(std::move(program), options.generate.threads));
+    return runWith(*executor, options, elapsedNs());
+  }
+  auto context = makeContext();
+  TENON_ASSIGN_OR_RETURN(auto module, readModel(*context, options.model));
+  if (options.device == "reference") {
+    TENON_ASSIGN_OR_RETURN(auto executor, ReferenceExecutor::create(*module));
+    return runWith(*executor, options, elapsedNs());
+  }
+  TENON_ASSIGN_OR_RETURN(TargetAttr target, chooseTarget(*context, options.target));
+  TENON_ASSIGN_OR_RETURN(runtime::Program program, compileModel(*module, target));
+  TENON_ASSIGN_OR_RETURN(auto executor,
+                         makeCpuExecutor(std::move(program), options.generate.threads));
+  return runWith(*executor, options, elapsedNs());
+}
+
+} // namespace
+
+void addRunCommand(CLI::App& app, Action& action) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "run", "Generate text with a model or a compiled program, or call a function of a graph");
+  command->footer(
+      "Text:   tenon run model.gguf -p 'Once upon a time' -n 100 --temperature 0\n"
+      "Graph:  tenon run graph.mlir --function f --inputs in.npz --outputs out.npz\n"
+      "        The arrays of in.npz are named as the function's inputs (or arg0, arg1, …); bf16\n"
+      "        comes as uint16, block-quantised operands as uint8 of their bytes.");
+  addModelInputOptions(*command, options->model);
+  addGenerateOptions(*command, options->generate);
+  command->add_option("--device", options->device, "cpu, or reference: the interpreter")
+      ->check(CLI::IsMember({"cpu", "reference"}))
+      ->capture_default_str();
+  command->add_option("--target", options->target, "The target to compile for (see `devices`)")
+      ->capture_default_str();
+  command->add_option("--function", options->graph.function,
+                      "The function to call (default: the only one)");
+  command->add_option("--inputs", options->graph.inputs, "Its inputs, a NumPy .npz archive");
+  command->add_option("--outputs", options->graph.outputs, "Where its results go, .npz");
+  command->callback([options, &action] { action = [options] { return run(*options); }; });
+}
+
+} // namespace tenon::tools
