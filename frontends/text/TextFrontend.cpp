@@ -3,6 +3,7 @@
 #include "absl/strings/str_format.h"
 #include "ir/Dialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinDialect.h"
 #include "mlir/Parser/Parser.h"
 
 #include "frontends/text/internal/NestingCheck.h"
