@@ -1,0 +1,174 @@
+#include "frontends/gguf/GgufImport.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+#include "frontends/builder/GraphBuilder.h"
+#include "frontends/gguf/GgufFile.h"
+#include "frontends/gguf/architectures/Architecture.h"
+#include "frontends/gguf/internal/GgufText.h"
+#include "frontends/gguf/internal/ModelGraph.h"
+#include "support/Fingerprint.h"
+#include "support/Status.h"
+
+namespace tenon::frontends {
+namespace {
+
+/// The symbol of the model's `tenon.file`.
+constexpr std::string_view fileSymbol = "model";
+/// More rows than any entry has use for, and few enough for every size to fit an int64_t.
+constexpr int64_t highestRows = 1 << 16;
+constexpr int64_t highestSequences = 1 << 16;
+
+absl::StatusOr<const Architecture*> findArchitecture(const GgufFile& file) {
+  TENON_ASSIGN_OR_RETURN(std::string_view name, file.requireString("general.architecture"));
+  std::string known;
+  for (const Architecture* architecture : allArchitectures()) {
+    if (architecture->name == name)
+      return architecture;
+    absl::StrAppend(&known, known.empty() ? "'" : ", '", std::string(architecture->name), "'");
+  }
+  return absl::InvalidArgumentError(
+      absl::StrFormat("%s: metadata key 'general.architecture' expects one of %s, but got %s",
+                      file.path(), known, quoteName(name)));
+}
+
+/// What the options come to for this model.
+struct Capacities {
+  int64_t contextLength;
+  int64_t sequences;
+};
+
+std::string entryName(const EntryShape& entry) {
+  return absl::StrFormat("%s_%d", entry.role == Role::Decode ? "decode" : "prefill", entry.rows);
+}
+
+absl::Status checkEntries(const std::vector<EntryShape>& entries) {
+  if (entries.empty())
+    return absl::InvalidArgumentError("import options: expects at least one entry shape");
+  for (size_t i = 0; i < entries.size(); ++i) {
+    if (entries[i].role == Role::Other)
+      return absl::InvalidArgumentError(
+          "import options: expects entries for decode or prefill, but got another role");
+    if (entries[i].rows < 1 || entries[i].rows > highestRows)
+      return absl::InvalidArgumentError(absl::StrFormat(
+          "import options: entry '%s' expects 1 to %d rows", entryName(entries[i]), highestRows));
+    for (size_t j = 0; j < i; ++j)
+      if (entryName(entries[i]) == entryName(entries[j]))
+        return absl::InvalidArgumentError(
+            absl::StrFormat("import options: expects entries to differ, but got '%s' twice",
+                            entryName(entries[i])));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Capacities> resolveCapacities(const GgufFile& file, const Hyperparameters& p,
+                                             const ImportOptions& options) {
+  TENON_RETURN_IF_ERROR(checkEntries(options.entries));
+  Capacities capacities{options.contextLength, options.sequences};
+  if (capacities.contextLength == 0)
+    capacities.contextLength = std::min(p.contextLength, defaultContextLength);
+  if (capacities.contextLength < 1 || capacities.contextLength > p.contextLength)
+    return absl::InvalidArgumentError(
+        absl::StrFormat("%s: expects a context of 1 to %d positions, the model's, but got %d",
+                        file.path(), p.contextLength, capacities.contextLength));
+  int64_t decodeRows = 1;
+  for (const EntryShape& entry : options.entries)
+    if (entry.role == Role::Decode)
+      decodeRows = std::max(decodeRows, entry.rows);
+  if (capacities.sequences == 0)
+    capacities.sequences = decodeRows;
+  if (capacities.sequences < decodeRows || capacities.sequences > highestSequences)
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "import options: expects %d to %d sequences, one for each row of decode, but got %d",
+        decodeRows, highestSequences, capacities.sequences));
+  return capacities;
+}
+
+mlir::Type activationElementType(mlir::MLIRContext& context, ActivationType type) {
+  switch (type) {
+  case ActivationType::F16:
+    return mlir::Float16Type::get(&context);
+  case ActivationType::BF16:
+    return mlir::BFloat16Type::get(&context);
+  case ActivationType::F32:
+    break;
+  }
+  return mlir::Float32Type::get(&context);
+}
+
+void declareStates(GraphBuilder& builder, const Hyperparameters& p, const Capacities& capacities) {
+  for (int64_t layer = 0; layer < p.blocks; ++layer) {
+    auto declare = [&](const std::string& name, int64_t size) {
+      builder.declareState(name, {capacities.sequences, capacities.contextLength, p.kvHeads, size},
+                           {});
+    };
+    declare(keyStateName(layer), p.headSize);
+    declare(valueStateName(layer), p.valueSize);
+  }
+}
+
+/// Builds one entry function; stops at the first error, which the builder keeps.
+void buildEntry(const ModelGraph::Shared& shared, const EntryShape& entry, bool blockOutputs) {
+  GraphBuilder& builder = shared.builder;
+  mlir::Type i32 = mlir::IntegerType::get(builder.getActivationType().getContext(), 32);
+  bool isPrefill = entry.role == Role::Prefill;
+  builder.beginFunction(entryName(entry), entry.role, entry.rows);
+  ModelGraph::Inputs inputs;
+  inputs.ids = builder.input("ids", {entry.rows}, i32);
+  inputs.sequences = builder.input("sequences", {isPrefill ? 1 : entry.rows}, i32);
+  inputs.positions = builder.input("positions", {entry.rows}, i32);
+  Value outputRows = isPrefill ? builder.input("output_rows", {1}, i32) : Value();
+
+  ModelGraph graph(shared, inputs);
+  Value x = graph.embedTokens();
+  std::vector<Value> blocks;
+  for (int64_t layer = 0; layer < shared.parameters.blocks && builder.getStatus().ok(); ++layer) {
+    x = graph.block(layer, x);
+    blocks.push_back(x);
+  }
+  if (isPrefill)
+    x = builder.embedding(x, outputRows, {.name = "output_rows"});
+  builder.output("logits", graph.logits(x));
+  for (size_t layer = 0; blockOutputs && layer < blocks.size(); ++layer)
+    builder.output(absl::StrFormat("blk.%d.output", layer), blocks[layer]);
+  builder.endFunction();
+}
+
+} // namespace
+
+absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>>
+importGguf(mlir::MLIRContext& context, const std::string& path, const ImportOptions& options) {
+  TENON_ASSIGN_OR_RETURN(std::shared_ptr<const GgufFile> file, GgufFile::open(path));
+  TENON_ASSIGN_OR_RETURN(const Architecture* architecture, findArchitecture(*file));
+  MetadataReader reader(*file, architecture->name);
+  TENON_ASSIGN_OR_RETURN(Hyperparameters parameters,
+                         readHyperparameters(reader, architecture->norm));
+  TENON_ASSIGN_OR_RETURN(RopeFrequencies frequencies, readRopeFrequencies(reader, parameters));
+  TENON_ASSIGN_OR_RETURN(Capacities capacities, resolveCapacities(*file, parameters, options));
+  TENON_ASSIGN_OR_RETURN(std::string_view name,
+                         file->optionalString("general.name", architecture->name));
+
+  GraphBuilder builder(context, activationElementType(context, options.activations));
+  std::span<const std::byte> bytes = file->mapping()->bytes();
+  builder.declareFile(fileSymbol, path, bytes.size(), fingerprintFile(bytes));
+  builder.setModel({.architecture = std::string(architecture->name),
+                    .name = std::string(name),
+                    .file = std::string(fileSymbol),
+                    .vocabulary = parameters.vocabulary,
+                    .contextLength = capacities.contextLength,
+                    .sequences = capacities.sequences});
+  declareStates(builder, parameters, capacities);
+  WeightTable weights(*file, builder, fileSymbol);
+  weights.markUsed(ropeFactorsTensor);
+  ModelGraph::Shared shared{*architecture, reader, parameters, frequencies, weights, builder};
+  for (const EntryShape& entry : options.entries)
+    buildEntry(shared, entry, options.blockOutputs);
+  if (builder.getStatus().ok())
+    builder.fail(weights.checkAllUsed(architecture->name));
+  return builder.finish();
+}
+
+} // namespace tenon::frontends

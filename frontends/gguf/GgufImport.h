@@ -1,0 +1,59 @@
+#ifndef TENON_FRONTENDS_GGUF_GGUFIMPORT_H
+#define TENON_FRONTENDS_GGUF_GGUFIMPORT_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "ir/Attributes.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+namespace tenon::frontends {
+
+/// The element type of activations and KV caches.
+enum class ActivationType { F32, F16, BF16 };
+
+/// A function to make: decode with `rows` sequences, or prefill with a chunk of `rows` tokens.
+struct EntryShape {
+  Role role;
+  int64_t rows;
+};
+
+/// What to make of a model file.
+struct ImportOptions {
+  ActivationType activations = ActivationType::F32;
+  /// At least one; functions are named `decode_<rows>` and `prefill_<rows>`.
+  std::vector<EntryShape> entries = {{Role::Decode, 1}, {Role::Prefill, 32}};
+  /// Positions that the KV caches hold. 0: the model's context length, at most
+  /// `defaultContextLength`. More than the model's context length is an error.
+  int64_t contextLength = 0;
+  /// Sequences that the KV caches hold. 0: as many as the largest decode entry has rows.
+  int64_t sequences = 0;
+  /// Whether each function also returns every block's output, `blk.<n>.output`
+  /// [rows, hidden] in the activation type.
+  bool blockOutputs = false;
+};
+
+/// The capacity of the caches where nothing states one: models allow up to 128K positions, whose
+/// caches can exceed the weights.
+inline constexpr int64_t defaultContextLength = 4096;
+
+/// Makes a module of the model in the GGUF file at `path`, in phase `input`.
+///
+/// Each entry is a function with the inputs `ids` i32 [rows], `sequences` i32 [rows] (prefill:
+/// [1]), `positions` i32 [rows] and, for prefill, `output_rows` i32 [1]: the row whose logits are
+/// wanted. Its first result is `logits` f32 [rows or 1, vocabulary]. The functions share the states
+/// `kv.<n>.k` and `kv.<n>.v` [sequences, context, KV heads, head size]. Weights are named as the
+/// file's tensors and refer to their bytes there.
+///
+/// Errors name the file and the key or tensor, what was expected and what was found: keys and
+/// tensors that are missing, of another type or shape, that contradict one another, or that the
+/// architecture has no use for, so that no model is silently computed in another way than meant.
+absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>>
+importGguf(mlir::MLIRContext& context, const std::string& path, const ImportOptions& options = {});
+
+} // namespace tenon::frontends
+
+#endif // TENON_FRONTENDS_GGUF_GGUFIMPORT_H

@@ -1,0 +1,111 @@
+#include "frontends/gguf/internal/Hyperparameters.h"
+
+#include <cmath>
+#include <optional>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+#include "support/Status.h"
+
+namespace tenon::frontends {
+
+/// Far above any model, and low enough that products of two sizes, in bytes, fit an int64_t.
+static constexpr int64_t highestSize = int64_t(1) << 28;
+static constexpr int64_t highestHeads = int64_t(1) << 16;
+
+/// The number behind `blk.` in a tensor's name, or nothing.
+static std::optional<int64_t> blockNumber(std::string_view name) {
+  if (!name.starts_with("blk."))
+    return std::nullopt;
+  std::string digits(name.substr(4, name.find('.', 4) - 4));
+  int64_t number;
+  return absl::SimpleAtoi(digits, &number) ? std::optional(number) : std::nullopt;
+}
+
+/// Too few blocks in the file show as a missing tensor; too many would go unnoticed.
+static absl::Status checkBlockCount(const MetadataReader& reader, int64_t blocks) {
+  for (const GgufTensor& tensor : reader.getFile().tensors())
+    if (std::optional<int64_t> number = blockNumber(tensor.name); number && *number >= blocks)
+      return reader.error("block_count",
+                          absl::StrFormat("more than %d for tensor '%s'", *number, tensor.name),
+                          absl::StrCat(blocks));
+  return absl::OkStatus();
+}
+
+static absl::Status readHeads(const MetadataReader& reader, Hyperparameters& p) {
+  TENON_ASSIGN_OR_RETURN(p.heads, reader.count("attention.head_count", highestHeads));
+  TENON_ASSIGN_OR_RETURN(p.kvHeads, reader.count("attention.head_count_kv", highestHeads, p.heads));
+  if (p.heads % p.kvHeads != 0)
+    return reader.error("attention.head_count_kv",
+                        absl::StrFormat("a divisor of the %d heads", p.heads),
+                        absl::StrCat(p.kvHeads));
+  bool statesSizes = reader.has("attention.key_length") && reader.has("attention.value_length");
+  if (!statesSizes && p.hidden % p.heads != 0)
+    return reader.error("attention.head_count",
+                        absl::StrFormat("a divisor of the embedding length, %d", p.hidden),
+                        absl::StrCat(p.heads));
+  int64_t evenSize = p.hidden / p.heads;
+  TENON_ASSIGN_OR_RETURN(p.headSize, reader.count("attention.key_length", highestHeads, evenSize));
+  TENON_ASSIGN_OR_RETURN(p.valueSize,
+                         reader.count("attention.value_length", highestHeads, evenSize));
+  TENON_ASSIGN_OR_RETURN(p.rotarySize,
+                         reader.count("rope.dimension_count", highestHeads, p.headSize));
+  if (p.rotarySize > p.headSize || p.rotarySize % 2 != 0)
+    return reader.error("rope.dimension_count",
+                        absl::StrFormat("an even number up to the head size, %d", p.headSize),
+                        absl::StrCat(p.rotarySize));
+  TENON_ASSIGN_OR_RETURN(
+      p.attentionScale,
+      reader.numberAbove(0, "attention.scale", 1.0 / std::sqrt(static_cast<double>(p.headSize))));
+  return absl::OkStatus();
+}
+
+/// The vocabulary is the embedding's number of rows; whatever else states it must agree.
+static absl::StatusOr<int64_t> readVocabulary(const MetadataReader& reader, int64_t hidden) {
+  const GgufFile& file = reader.getFile();
+  TENON_ASSIGN_OR_RETURN(const GgufTensor* table, file.requireTensor("token_embd.weight"));
+  std::vector<int64_t> shape = table->shape();
+  if (shape.size() != 2 || shape[1] != hidden || shape[0] > highestSize) {
+    std::string found = absl::StrCat(shape.size(), " axes");
+    if (shape.size() == 2)
+      found = absl::StrFormat("[%d, %d]", shape[0], shape[1]);
+    return absl::InvalidArgumentError(
+        absl::StrFormat("%s: tensor 'token_embd.weight' expects shape [vocabulary, %d], but got %s",
+                        file.path(), hidden, found));
+  }
+  int64_t rows = shape[0];
+  std::string expected = absl::StrFormat("the %d rows of tensor 'token_embd.weight'", rows);
+  TENON_ASSIGN_OR_RETURN(int64_t stated, reader.count("vocab_size", highestSize, rows));
+  if (stated != rows)
+    return reader.error("vocab_size", expected, absl::StrCat(stated));
+  const GgufValue* tokens = file.find("tokenizer.ggml.tokens");
+  if (tokens && tokens->type == GgufValueType::Array &&
+      tokens->count != static_cast<uint64_t>(rows))
+    return absl::InvalidArgumentError(
+        absl::StrFormat("%s: metadata key 'tokenizer.ggml.tokens' expects as many tokens as %s, "
+                        "but got %d",
+                        file.path(), expected, tokens->count));
+  return rows;
+}
+
+absl::StatusOr<Hyperparameters> readHyperparameters(const MetadataReader& reader, NormKind norm) {
+  Hyperparameters p;
+  int64_t tensors = static_cast<int64_t>(reader.getFile().tensors().size());
+  TENON_ASSIGN_OR_RETURN(p.blocks, reader.count("block_count", tensors));
+  TENON_RETURN_IF_ERROR(checkBlockCount(reader, p.blocks));
+  TENON_ASSIGN_OR_RETURN(p.hidden, reader.count("embedding_length", highestSize));
+  TENON_ASSIGN_OR_RETURN(p.ffn, reader.count("feed_forward_length", highestSize));
+  TENON_ASSIGN_OR_RETURN(p.contextLength, reader.count("context_length", highestSize));
+  TENON_RETURN_IF_ERROR(readHeads(reader, p));
+  TENON_ASSIGN_OR_RETURN(p.vocabulary, readVocabulary(reader, p.hidden));
+  TENON_ASSIGN_OR_RETURN(p.normEpsilon,
+                         reader.numberAbove(0, norm == NormKind::Rms
+                                                   ? "attention.layer_norm_rms_epsilon"
+                                                   : "attention.layer_norm_epsilon"));
+  return p;
+}
+
+} // namespace tenon::frontends

@@ -1,0 +1,37 @@
+#ifndef TENON_FRONTENDS_GGUF_INTERNAL_ROPEFREQUENCIES_H
+#define TENON_FRONTENDS_GGUF_INTERNAL_ROPEFREQUENCIES_H
+
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+#include "frontends/gguf/internal/Hyperparameters.h"
+
+namespace tenon::frontends {
+
+/// The tensor of per-pair divisors that Llama 3.1 and later files carry.
+inline constexpr std::string_view ropeFactorsTensor = "rope_freqs.weight";
+
+/// What `tenon.rope` needs to rotate as the file's metadata say.
+struct RopeFrequencies {
+  std::vector<float> inverse; ///< radians a position, by pair: rotarySize / 2
+  double magnitude = 1;       ///< factor of the rotated elements
+};
+
+/// Pair i of n turns by base^(−i/n) a position (Su et al. 2021, arXiv 2104.09864), with base
+/// `rope.freq_base`, divided by element i of `rope_freqs.weight` where the file has it; then
+/// scaled as `rope.scaling.type` says:
+///   linear (also where none is stated): divided by `rope.scaling.factor`, or by the older key
+///     `rope.scale_linear` (Chen et al. 2023, arXiv 2306.15595);
+///   yarn: divided by the factor where a pair turns less than `yarn_beta_slow` times in the
+///     original context, as it is where it turns more than `yarn_beta_fast` times, a linear ramp
+///     between; magnitude 1 + 0.1 · ln factor (Peng et al. 2023, arXiv 2309.00071);
+///   none: not scaled.
+/// Key names, defaults and the ramp's rounding as in llama.cpp. Other types are refused.
+absl::StatusOr<RopeFrequencies> readRopeFrequencies(const MetadataReader& reader,
+                                                    const Hyperparameters& parameters);
+
+} // namespace tenon::frontends
+
+#endif // TENON_FRONTENDS_GGUF_INTERNAL_ROPEFREQUENCIES_H

@@ -1,0 +1,56 @@
+#ifndef TENON_FRONTENDS_GGUF_INTERNAL_WEIGHTTABLE_H
+#define TENON_FRONTENDS_GGUF_INTERNAL_WEIGHTTABLE_H
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+
+#include "frontends/builder/GraphBuilder.h"
+#include "frontends/gguf/GgufFile.h"
+
+namespace tenon::frontends {
+
+/// Rows [first, first + count) of a tensor that has more.
+struct RowRange {
+  int64_t first;
+  int64_t count;
+};
+
+/// Declares a file's tensors as weights when they are first asked for, each once, and remembers
+/// which were. Errors go to the builder and name the file and the tensor.
+class WeightTable {
+public:
+  /// `fileSymbol` is the declared `tenon.file`.
+  WeightTable(const GgufFile& file, GraphBuilder& builder, std::string_view fileSymbol)
+      : file(file), builder(builder), fileSymbol(fileSymbol) {}
+
+  bool has(std::string_view tensor) const { return file.findTensor(tensor) != nullptr; }
+
+  /// The weight in the open function: a matrix in any encoding [rows, columns], or a vector of
+  /// floating-point numbers [length].
+  Value get(std::string_view tensor, llvm::ArrayRef<int64_t> shape);
+  /// Rows of a fused tensor of `shape`, as a weight of its own named `name`.
+  Value getRows(std::string_view name, std::string_view tensor, llvm::ArrayRef<int64_t> shape,
+                RowRange rows);
+
+  /// Counts the tensor as used.
+  void markUsed(std::string_view tensor) { used.emplace(tensor); }
+  /// Refuses a tensor of the file that nothing asked for.
+  absl::Status checkAllUsed(std::string_view architecture) const;
+
+private:
+  absl::Status declare(std::string_view name, std::string_view tensor,
+                       llvm::ArrayRef<int64_t> shape, RowRange rows);
+
+  const GgufFile& file;
+  GraphBuilder& builder;
+  std::string fileSymbol;
+  std::set<std::string, std::less<>> used;
+};
+
+} // namespace tenon::frontends
+
+#endif // TENON_FRONTENDS_GGUF_INTERNAL_WEIGHTTABLE_H
