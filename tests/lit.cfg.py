@@ -1,14 +1,15 @@
-"""lit's view of the tests: every .mlir file under tests/ir and tests/passes."""
+"""lit's view of the tests: every .mlir and .test file below this folder but the data."""
 import os
 
 import lit.formats
 
 config.name = "tenon"
 config.test_format = lit.formats.ShTest(execute_external=False)
-config.suffixes = [".mlir"]
-config.excludes = ["data", "Inputs"]
+config.suffixes = [".mlir", ".test"]
+config.excludes = ["data"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(config.build_folder, "tests", "lit")
+config.substitutions.append(("%data", os.path.join(config.test_source_root, "data")))
 config.environment["PATH"] = os.pathsep.join(
     [os.path.join(config.build_folder, "bin"), config.llvm_tools, config.environment["PATH"]]
 )
