@@ -17,14 +17,21 @@ using FlatString = flatbuffers::String;
 template <typename T> using FlatVector = flatbuffers::Vector<T>;
 template <typename T> using FlatTables = flatbuffers::Vector<flatbuffers::Offset<T>>;
 
+/// False if the elements of `list` lie where they cannot be read: FlatBuffers' verifier checks the
+/// alignment of a vector's length only.
+template <typename E> bool isAligned(const FlatVector<E>& list) {
+  return list.size() == 0 ||
+         reinterpret_cast<uintptr_t>(list.Data()) % alignof(std::remove_pointer_t<E>) == 0;
+}
+
 /// Copies strings and vectors out of a verified FlatBuffer. Offsets inside a hostile buffer may
 /// share one string a million times, so the sum of the copies is limited to the buffer's size;
-/// once it is exceeded, copies are empty and `exceeded` is true.
+/// once it is exceeded, or a vector is misaligned, copies are empty and `failed` is true.
 class BoundedCopy {
 public:
   explicit BoundedCopy(uint64_t bytes) : left(bytes) {}
 
-  bool exceeded() const { return overdrawn; }
+  bool failed() const { return hasFailed; }
 
   std::string text(const FlatString* string) {
     return charge(string->size()) ? string->str() : std::string();
@@ -33,8 +40,9 @@ public:
   /// Every element of `list` through `convert`; nothing for an absent list.
   template <typename E, typename Convert> auto map(const FlatVector<E>* list, Convert convert) {
     std::vector<std::decay_t<decltype(convert(list->Get(0)))>> result;
+    hasFailed = hasFailed || (list && !isAligned(*list));
     if (list && charge(list->size() * flatbuffers::IndirectHelper<E>::element_stride))
-      for (flatbuffers::uoffset_t i = 0; i < list->size() && !overdrawn; ++i)
+      for (flatbuffers::uoffset_t i = 0; i < list->size() && !hasFailed; ++i)
         result.push_back(convert(list->Get(i)));
     return result;
   }
@@ -49,13 +57,13 @@ public:
 
 private:
   bool charge(uint64_t bytes) {
-    overdrawn = overdrawn || bytes > left;
-    left -= overdrawn ? 0 : bytes;
-    return !overdrawn;
+    hasFailed = hasFailed || bytes > left;
+    left -= hasFailed ? 0 : bytes;
+    return !hasFailed;
   }
 
   uint64_t left;
-  bool overdrawn = false;
+  bool hasFailed = false;
 };
 
 /// Decodes verified metadata whose sections have been found intact.
@@ -158,8 +166,9 @@ static absl::StatusOr<TokenizerSpec> decodeTokenizer(std::span<const std::byte> 
   spec.addBos = stored.add_bos();
   spec.addEos = stored.add_eos();
   spec.addSpacePrefix = stored.add_space_prefix();
-  if (copy.exceeded())
-    return absl::InvalidArgumentError("the tokeniser section holds overlapping values");
+  if (copy.failed())
+    return absl::InvalidArgumentError(
+        "the tokeniser section holds overlapping or misaligned values");
   return spec;
 }
 
@@ -167,7 +176,7 @@ absl::Status Decoder::decodeSections(Program& program) {
   for (const fbs::Constant* entry : *metadata.constants()) {
     TENON_ASSIGN_OR_RETURN(Constant decoded, constant(*entry));
     program.constants.push_back(std::move(decoded));
-    if (copy.exceeded())
+    if (copy.failed())
       break;
   }
   for (uint32_t index : copy.numbers(metadata.code())) {
@@ -207,8 +216,8 @@ absl::StatusOr<Program> Decoder::decode() {
     program.model = ModelInfo{copy.text(model->architecture()), copy.text(model->name()),
                               model->vocabulary(), model->context(), model->sequences()};
   TENON_RETURN_IF_ERROR(decodeSections(program));
-  if (copy.exceeded())
-    return absl::InvalidArgumentError("the metadata holds overlapping values");
+  if (copy.failed())
+    return absl::InvalidArgumentError("the metadata holds overlapping or misaligned values");
   return program;
 }
 
@@ -221,6 +230,8 @@ static bool isZero(std::span<const std::byte> bytes) {
 static absl::StatusOr<std::vector<SharedBytes>>
 decodeSectionTable(const FlatVector<const fbs::Section*>& table, std::span<const std::byte> file,
                    uint64_t metadataOffset, const std::shared_ptr<const void>& owner) {
+  if (!isAligned(table))
+    return absl::InvalidArgumentError("the metadata holds a misaligned table of sections");
   std::vector<SharedBytes> sections;
   uint64_t end = pageBytes;
   for (const fbs::Section* entry : table) {

@@ -13,6 +13,18 @@ namespace {
 
 using testing::HasSubstr;
 
+/// A vector of 8-byte aligned elements that starts 4 bytes off.
+template <typename T>
+flatbuffers::Offset<flatbuffers::Vector<T>>
+createMisaligned(flatbuffers::FlatBufferBuilder& builder, const std::vector<T>& elements) {
+  while (builder.GetSize() % 8 != 4)
+    builder.PushElement(uint8_t{0});
+  size_t words = elements.size() * sizeof(T) / 4;
+  builder.StartVector(words, 4);
+  builder.PushBytes(reinterpret_cast<const uint8_t*>(elements.data()), words * 4);
+  return builder.EndVector(elements.size());
+}
+
 /// A file in memory whose metadata the test writes field by field: two sections, of 5 bytes and of
 /// one page, and one embedded constant.
 struct TestFile {
@@ -25,6 +37,8 @@ struct TestFile {
   int32_t report = -1;
   std::string name = "c";
   size_t copies = 1; ///< of the same string as features
+  bool misalignShape = false;
+  bool misalignSections = false;
 
   TestFile() {
     bytes.resize(3 * pageBytes);
@@ -43,25 +57,30 @@ struct TestFile {
   std::vector<std::byte> encodeMetadata() const {
     flatbuffers::FlatBufferBuilder builder;
     auto text = builder.CreateString(name);
-    auto shape = builder.CreateVector(std::vector<int64_t>{1024});
+    const std::vector<int64_t> extents = {1024};
+    auto shape = misalignShape ? createMisaligned(builder, extents) : builder.CreateVector(extents);
     std::vector<fbs::FileRange> ranges;
     auto rangeVector = builder.CreateVectorOfStructs(ranges);
     std::vector constants = {fbs::CreateConstant(
         builder, text, text, shape, 4096, constantRanges ? rangeVector : decltype(rangeVector)(),
         constantSection)};
     std::vector<flatbuffers::Offset<flatbuffers::String>> features(copies, text);
-    auto features_ = builder.CreateVector(features);
+    auto featureVector = builder.CreateVector(features);
     auto encodings = builder.CreateVector(std::vector<flatbuffers::Offset<fbs::EncodingInfo>>());
     auto files = builder.CreateVector(std::vector<flatbuffers::Offset<fbs::SourceFile>>());
-    auto constants_ = builder.CreateVector(constants);
+    auto constantVector = builder.CreateVector(constants);
     auto states = builder.CreateVector(std::vector<flatbuffers::Offset<fbs::Value>>());
     auto kernels = builder.CreateVector(std::vector<flatbuffers::Offset<fbs::Kernel>>());
     auto functions = builder.CreateVector(std::vector<flatbuffers::Offset<fbs::Function>>());
-    auto sections_ = builder.CreateVectorOfStructs(sections);
-    auto code_ = builder.CreateVector(code);
-    builder.Finish(fbs::CreateProgram(builder, text, text, features_, encodings, files, constants_,
-                                      states, kernels, functions, 0, 0, sections_, code_, tokenizer,
-                                      report));
+    flatbuffers::Offset<flatbuffers::Vector<const fbs::Section*>> sectionVector;
+    if (misalignSections)
+      sectionVector = createMisaligned(builder, sections).o;
+    else
+      sectionVector = builder.CreateVectorOfStructs(sections);
+    auto codeVector = builder.CreateVector(code);
+    builder.Finish(fbs::CreateProgram(builder, text, text, featureVector, encodings, files,
+                                      constantVector, states, kernels, functions, 0, 0,
+                                      sectionVector, codeVector, tokenizer, report));
     auto metadata = std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize()));
     return {metadata.begin(), metadata.end()};
   }
@@ -170,12 +189,21 @@ TEST(DecodeProgram, RefusesATokenizerThatIsNoFlatBuffer) {
   file.expectRefused("the tokeniser section is no valid FlatBuffer");
 }
 
+TEST(DecodeProgram, RefusesMisalignedVectors) {
+  TestFile file;
+  file.misalignShape = true;
+  file.expectRefused("the metadata holds overlapping or misaligned values");
+  file = TestFile();
+  file.misalignSections = true;
+  file.expectRefused("the metadata holds a misaligned table of sections");
+}
+
 /// A thousand references to one string would copy it a thousand times.
 TEST(DecodeProgram, RefusesMetadataThatGrowsWhenCopied) {
   TestFile file;
   file.name = std::string(1000, 'n');
   file.copies = 1000;
-  file.expectRefused("the metadata holds overlapping values");
+  file.expectRefused("the metadata holds overlapping or misaligned values");
 }
 
 TEST(DecodeProgram, RefusesATokenizerThatGrowsWhenCopied) {
@@ -191,7 +219,7 @@ TEST(DecodeProgram, RefusesATokenizerThatGrowsWhenCopied) {
                     file.bytes.begin() + 2 * pageBytes);
   file.updateHashes();
   file.tokenizer = 1;
-  file.expectRefused("the tokeniser section holds overlapping values");
+  file.expectRefused("the tokeniser section holds overlapping or misaligned values");
 }
 
 } // namespace
