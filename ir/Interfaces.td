@@ -21,7 +21,8 @@ def Tenon_ComputeOpInterface : OpInterface<"ComputeOpInterface"> {
         The reference semantics: computes in double from decoded operands and leaves unrounded
         doubles in `results`, which are allocated with the result types; the interpreter rounds.
         Written independently of code generation. The operands' types are those of the verified
-        operation.
+        operation. A result that is a state comes unallocated: the operation lets it share the
+        elements of the operand that it writes.
       }], "void", "evaluate",
       (ins "::llvm::ArrayRef<::tenon::ReferenceTensor>":$operands,
            "::llvm::MutableArrayRef<::tenon::ReferenceTensor>":$results)>,

@@ -92,6 +92,8 @@ LogicalResult StateType::verify(llvm::function_ref<InFlightDiagnostic()> emitErr
   for (int64_t extent : shape)
     if (extent <= 0)
       return emitError() << "expects positive extents, but got " << extent;
+  if (!getStorageBytes(RankedTensorType::get(shape, elementType)))
+    return emitError() << "expects a state size within 63 bits";
   return success();
 }
 

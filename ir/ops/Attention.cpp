@@ -81,67 +81,67 @@ Footprint AttentionOp::getFootprint(unsigned operand) {
 }
 
 namespace {
-/// One evaluation: operands as doubles, and the loop over the keys of a query row.
+/// What the loops of an evaluation share.
 struct Evaluation {
-  std::vector<double> queryStorage, keyStorage, valueStorage;
-  llvm::ArrayRef<double> query, key, value;
-  int64_t queryHeads, keyHeads, keyWidth, valueWidth, capacity;
+  const ReferenceTensor& query; // [M, Hq, D]
+  const ReferenceTensor& key;   // [S, C, Hkv, D]
+  const ReferenceTensor& value; // [S, C, Hkv, Dv]
   double scale, softcap;
+  std::vector<double> queryScratch, cacheScratch;
 
-  double score(llvm::ArrayRef<double> q, int64_t cacheRow) const {
+  double score(llvm::ArrayRef<double> q, int64_t cacheRow) {
+    llvm::ArrayRef<double> k = key.getRow(cacheRow, cacheScratch);
     double sum = 0;
-    for (int64_t i = 0; i < keyWidth; ++i)
-      sum += q[i] * key[cacheRow * keyWidth + i];
+    for (size_t i = 0; i < q.size(); ++i)
+      sum += q[i] * k[i];
     sum *= scale;
     return softcap > 0 ? softcap * std::tanh(sum / softcap) : sum;
   }
 
-  /// Attends from one head of one row to positions [begin, end) of a sequence.
+  /// Attends from one head of one row to positions [begin, end) of a sequence; adds to `result`.
   void attend(int64_t row, int64_t head, int64_t sequence, int64_t begin, int64_t end,
-              llvm::MutableArrayRef<double> result) const {
-    llvm::ArrayRef<double> q = query.slice((row * queryHeads + head) * keyWidth, keyWidth);
-    int64_t keyHead = head / (queryHeads / keyHeads);
+              llvm::MutableArrayRef<double> result) {
+    int64_t queryHeads = query.getShape()[1], keyHeads = key.getShape()[2];
+    int64_t keyHead = head / (queryHeads / keyHeads), capacity = key.getShape()[1];
     auto cacheRow = [&](int64_t c) { return (sequence * capacity + c) * keyHeads + keyHead; };
-    std::vector<double> weights(end - begin);
+    llvm::ArrayRef<double> q = query.getRow(row * queryHeads + head, queryScratch);
+    std::vector<double> weights;
     for (int64_t c = begin; c < end; ++c)
-      weights[c - begin] = score(q, cacheRow(c));
-    double largest = *std::max_element(weights.begin(), weights.end()), sum = 0;
+      weights.push_back(score(q, cacheRow(c)));
+    double largest = *llvm::max_element(weights), sum = 0;
     for (double& weight : weights)
       sum += weight = std::exp(weight - largest);
-    for (int64_t c = begin; c < end; ++c)
-      for (int64_t i = 0; i < valueWidth; ++i)
-        result[i] += weights[c - begin] / sum * value[cacheRow(c) * valueWidth + i];
+    for (int64_t c = begin; c < end; ++c) {
+      llvm::ArrayRef<double> v = value.getRow(cacheRow(c), cacheScratch);
+      double weight = weights[c - begin] / sum;
+      for (size_t i = 0; i < v.size(); ++i)
+        result[i] += weight * v[i];
+    }
   }
 };
 } // namespace
 
 void AttentionOp::evaluate(llvm::ArrayRef<ReferenceTensor> operands,
                            llvm::MutableArrayRef<ReferenceTensor> results) {
-  Evaluation evaluation;
-  evaluation.query = operands[0].getAll(evaluation.queryStorage);
-  evaluation.key = operands[1].getAll(evaluation.keyStorage);
-  evaluation.value = operands[2].getAll(evaluation.valueStorage);
-  llvm::ArrayRef<int64_t> value = operands[2].getShape(); // [S, C, Hkv, Dv]
-  evaluation.queryHeads = operands[0].getShape()[1];
-  evaluation.keyHeads = value[2];
-  evaluation.keyWidth = operands[0].getRowLength();
-  evaluation.valueWidth = value[3];
-  evaluation.capacity = value[1];
-  evaluation.scale = getScale().convertToDouble();
-  evaluation.softcap = getSoftcap().convertToDouble();
+  Evaluation evaluation{operands[0],
+                        operands[1],
+                        operands[2],
+                        getScale().convertToDouble(),
+                        getSoftcap().convertToDouble(),
+                        {},
+                        {}};
   std::vector<double> sequences = operands[3].toVector(), positions = operands[4].toVector();
-  int64_t window = getWindow();
+  int64_t heads = operands[0].getShape()[1], window = getWindow();
+  llvm::ArrayRef<int64_t> cache = operands[2].getShape(); // [S, C, Hkv, Dv]
   for (int64_t m = 0, rows = positions.size(); m < rows; ++m) {
-    double sequence = sequences[sequences.size() == 1 ? 0 : m];
-    int64_t position = positions[m];
-    if (position < 0 || sequence < 0 || sequence >= value[0])
+    int64_t sequence = sequences[sequences.size() == 1 ? 0 : m], position = positions[m];
+    if (position < 0 || sequence < 0 || sequence >= cache[0])
       continue;
     int64_t begin = window > 0 ? std::max<int64_t>(0, position - window + 1) : 0;
-    int64_t end = getCausal() ? std::min(value[1], position + 1) : value[1];
-    for (int64_t h = 0; h < evaluation.queryHeads && begin < end; ++h)
-      evaluation.attend(
-          m, h, sequence, begin, end,
-          results[0].getValues().slice((m * evaluation.queryHeads + h) * value[3], value[3]));
+    int64_t end = getCausal() ? std::min(cache[1], position + 1) : cache[1];
+    for (int64_t h = 0; h < heads && begin < end; ++h)
+      evaluation.attend(m, h, sequence, begin, end,
+                        results[0].getValues().slice((m * heads + h) * cache[3], cache[3]));
   }
 }
 

@@ -56,18 +56,19 @@ void KvWriteOp::getEffects(
 
 void KvWriteOp::evaluate(llvm::ArrayRef<ReferenceTensor> operands,
                          llvm::MutableArrayRef<ReferenceTensor> results) {
-  std::vector<double> rows = operands[0].toVector(), sequences = operands[1].toVector(),
-                      positions = operands[2].toVector();
+  std::vector<double> sequences = operands[1].toVector(), positions = operands[2].toVector();
   results[0] = operands[3];                              // in place
   llvm::ArrayRef<int64_t> shape = results[0].getShape(); // [S, C, H, D]
-  int64_t width = shape[2] * shape[3];
+  int64_t heads = shape[2], width = shape[3];
+  std::vector<double> scratch;
   for (size_t m = 0; m < positions.size(); ++m) {
-    double sequence = sequences[sequences.size() == 1 ? 0 : m], position = positions[m];
+    int64_t sequence = sequences[sequences.size() == 1 ? 0 : m], position = positions[m];
     if (sequence < 0 || sequence >= shape[0] || position < 0 || position >= shape[1])
       continue;
-    int64_t row = sequence * shape[1] + position;
-    llvm::copy(llvm::ArrayRef(rows).slice(m * width, width),
-               results[0].getValues().slice(row * width, width).begin());
+    int64_t first = (sequence * shape[1] + position) * heads;
+    for (int64_t h = 0; h < heads; ++h)
+      llvm::copy(operands[0].getRow(m * heads + h, scratch),
+                 results[0].getValues().slice((first + h) * width, width).begin());
   }
 }
 

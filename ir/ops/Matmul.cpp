@@ -47,16 +47,16 @@ void MatmulOp::evaluate(llvm::ArrayRef<ReferenceTensor> operands,
   int64_t n = weight.getShape().end()[-2], k = weight.getRowLength();
   int64_t batches = weight.getNumRows() / n;
   int64_t rowsPerBatch = input.getNumRows() / batches;
-  std::vector<double> inputStorage, scratch;
-  llvm::ArrayRef<double> x = input.getAll(inputStorage);
+  std::vector<double> inputScratch, weightScratch;
   llvm::MutableArrayRef<double> y = results[0].getValues();
   for (int64_t weightRow = 0; weightRow < batches * n; ++weightRow) {
-    llvm::ArrayRef<double> w = weight.getRow(weightRow, scratch);
+    llvm::ArrayRef<double> w = weight.getRow(weightRow, weightScratch);
     int64_t firstRow = weightRow / n * rowsPerBatch;
     for (int64_t row = firstRow; row < firstRow + rowsPerBatch; ++row) {
+      llvm::ArrayRef<double> x = input.getRow(row, inputScratch);
       double sum = 0;
       for (int64_t i = 0; i < k; ++i)
-        sum += x[row * k + i] * w[i];
+        sum += x[i] * w[i];
       y[row * n + weightRow % n] = sum;
     }
   }

@@ -53,16 +53,24 @@ Footprint SliceOp::getFootprint(unsigned operand) {
 
 void SliceOp::evaluate(llvm::ArrayRef<ReferenceTensor> operands,
                        llvm::MutableArrayRef<ReferenceTensor> results) {
-  std::vector<double> input = operands[0].toVector();
-  llvm::SmallVector<int64_t> inputStrides = computeStrides(operands[0].getShape());
-  llvm::SmallVector<int64_t> resultStrides = computeStrides(results[0].getShape());
-  for (auto [index, element] : llvm::enumerate(results[0].getValues())) {
-    int64_t rest = index, offset = 0;
-    for (auto [axis, stride] : llvm::enumerate(resultStrides)) {
-      offset += (getOffsets()[axis] + rest / stride * getStrides()[axis]) * inputStrides[axis];
+  if (getType().getRank() == 0) {
+    llvm::copy(operands[0].toVector(), results[0].getValues().begin());
+    return;
+  }
+  llvm::ArrayRef<int64_t> offsets = getOffsets(), strides = getStrides();
+  llvm::SmallVector<int64_t> inputRows = computeStrides(operands[0].getShape().drop_back());
+  llvm::SmallVector<int64_t> resultRows = computeStrides(results[0].getShape().drop_back());
+  int64_t width = results[0].getRowLength();
+  std::vector<double> scratch;
+  for (int64_t row = 0, rows = results[0].getNumRows(); row < rows; ++row) {
+    int64_t rest = row, inputRow = 0;
+    for (auto [axis, stride] : llvm::enumerate(resultRows)) {
+      inputRow += (offsets[axis] + rest / stride * strides[axis]) * inputRows[axis];
       rest %= stride;
     }
-    element = input[offset];
+    llvm::ArrayRef<double> input = operands[0].getRow(inputRow, scratch);
+    for (int64_t i = 0; i < width; ++i)
+      results[0].getValues()[row * width + i] = input[offsets.back() + i * strides.back()];
   }
 }
 
