@@ -76,11 +76,7 @@ bool GraphBuilder::hasSymbol(std::string_view name) const { return symbols.conta
 /// Symbols come before the functions, in the order of their declaration.
 void GraphBuilder::insertSymbol(Operation* op) {
   Block& body = *module->getBody();
-  auto functions = body.getOps<func::FuncOp>();
-  if (functions.empty())
-    body.push_back(op);
-  else
-    op->moveBefore(*functions.begin());
+  body.getOperations().insert(firstFunction ? Block::iterator(firstFunction) : body.end(), op);
   symbols[SymbolTable::getSymbolName(op)] = op;
 }
 
@@ -177,6 +173,8 @@ void GraphBuilder::beginFunction(std::string_view name, Role role, int64_t rows)
   builder.setInsertionPointToEnd(module->getBody());
   function = func::FuncOp::create(builder, loc, name, builder.getFunctionType({}, {}));
   function->setAttr(TenonDialect::entryAttrName, entry);
+  if (!firstFunction)
+    firstFunction = function;
   symbols[name] = function;
   builder.setInsertionPointToStart(function.addEntryBlock());
 }

@@ -249,6 +249,7 @@ private:
   absl::Status status;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   llvm::StringMap<mlir::Operation*> symbols;
+  mlir::Operation* firstFunction = nullptr;
   std::string scopePath;
 
   /// The open function, or null; and what belongs to it.
