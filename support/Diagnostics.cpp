@@ -3,6 +3,7 @@
 #include "absl/strings/str_format.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Location.h"
+#include "mlir/IR/MLIRContext.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -31,7 +32,8 @@ static std::string formatDiagnostic(Diagnostic& diagnostic) {
 }
 
 DiagnosticCollector::DiagnosticCollector(MLIRContext* context)
-    : handler(context, [this](Diagnostic& diagnostic) {
+    : context(context), printedOperations(context->shouldPrintOpOnDiagnostic()),
+      handler(context, [this](Diagnostic& diagnostic) {
         if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
           return failure();
         std::string text = formatDiagnostic(diagnostic);
@@ -39,7 +41,11 @@ DiagnosticCollector::DiagnosticCollector(MLIRContext* context)
           text += "\n  note: " + formatDiagnostic(note);
         errors.push_back(std::move(text));
         return success();
-      }) {}
+      }) {
+  context->printOpOnDiagnostic(false);
+}
+
+DiagnosticCollector::~DiagnosticCollector() { context->printOpOnDiagnostic(printedOperations); }
 
 absl::Status DiagnosticCollector::takeStatus() {
   if (errors.empty())

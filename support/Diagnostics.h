@@ -11,9 +11,11 @@ namespace tenon {
 
 /// The one bridge from MLIR's diagnostics to `absl::Status`: while it lives, errors of the context
 /// with their notes are kept instead of printed. Warnings and remarks go on to other handlers.
+/// Errors do not print the operation that they are about, which may be a whole module.
 class DiagnosticCollector {
 public:
   explicit DiagnosticCollector(mlir::MLIRContext* context);
+  ~DiagnosticCollector();
 
   /// True once an error was reported.
   bool hasErrors() const { return !errors.empty(); }
@@ -22,6 +24,8 @@ public:
   absl::Status takeStatus();
 
 private:
+  mlir::MLIRContext* context;
+  bool printedOperations;
   std::vector<std::string> errors;
   mlir::ScopedDiagnosticHandler handler;
 };
