@@ -13,6 +13,10 @@ namespace tenon::runtime {
 /// Relocatable ELF objects linked into this process with LLVM's JITLink. Code pages are never
 /// writable and executable at once. An object sees `externalSymbols()` and nothing else, not even
 /// the other objects.
+///
+/// The bytes must be as a code generator wrote them: JITLink reports most damage, but trusts some
+/// relocations. A `.tnn` file's hashes find damage before; who forges them could as well write
+/// harmful code.
 class ObjectLinker {
 public:
   static absl::StatusOr<std::unique_ptr<ObjectLinker>> create();

@@ -13,8 +13,7 @@ namespace {
 
 using flatbuffers::FlatBufferBuilder;
 using flatbuffers::Offset;
-
-template <typename T> using OffsetVector = std::vector<Offset<T>>;
+template <typename T> using FlatTables = flatbuffers::Vector<Offset<T>>;
 
 /// Encodes one program: the helpers below append sections as they meet them.
 class Encoder {
@@ -27,11 +26,21 @@ private:
   int32_t addSection(SharedBytes contents);
   std::string storedPath(const std::string& path) const;
   Offset<fbs::Constant> constant(const Constant& constant);
-  template <typename T> Offset<fbs::Value> value(const T& value);
-  template <typename T>
-  Offset<flatbuffers::Vector<Offset<fbs::Value>>> values(const std::vector<T>& list);
+  /// A vector of what `encode` makes of each element.
+  template <typename T, typename Encode> auto tables(const std::vector<T>& list, Encode encode) {
+    std::vector<decltype(encode(list[0]))> offsets;
+    for (const T& element : list)
+      offsets.push_back(encode(element));
+    return builder.CreateVector(offsets);
+  }
+  template <typename T> Offset<FlatTables<fbs::Value>> values(const std::vector<T>& list);
   Offset<fbs::Step> step(const Step& step);
   Offset<fbs::Function> function(const Function& function);
+  Offset<fbs::ModelInfo> model();
+  Offset<FlatTables<fbs::EncodingInfo>> encodings();
+  Offset<FlatTables<fbs::SourceFile>> files();
+  Offset<FlatTables<fbs::Kernel>> kernels();
+  Offset<flatbuffers::Vector<uint32_t>> code();
   int32_t tokenizerSection(const TokenizerSpec& spec);
   int32_t reportSection();
 
@@ -76,18 +85,13 @@ Offset<fbs::Constant> Encoder::constant(const Constant& constant) {
                              builder.CreateVectorOfStructs(ranges));
 }
 
-template <typename T> Offset<fbs::Value> Encoder::value(const T& value) {
-  auto name = builder.CreateString(value.name);
-  auto encoding = builder.CreateString(value.encoding);
-  return fbs::CreateValue(builder, name, encoding, builder.CreateVector(value.shape), value.bytes);
-}
-
-template <typename T>
-Offset<flatbuffers::Vector<Offset<fbs::Value>>> Encoder::values(const std::vector<T>& list) {
-  OffsetVector<fbs::Value> offsets;
-  for (const T& entry : list)
-    offsets.push_back(value(entry));
-  return builder.CreateVector(offsets);
+template <typename T> Offset<FlatTables<fbs::Value>> Encoder::values(const std::vector<T>& list) {
+  return tables(list, [this](const T& value) {
+    auto name = builder.CreateString(value.name);
+    auto encoding = builder.CreateString(value.encoding);
+    auto shape = builder.CreateVector(value.shape);
+    return fbs::CreateValue(builder, name, encoding, shape, value.bytes);
+  });
 }
 
 Offset<fbs::Step> Encoder::step(const Step& step) {
@@ -103,11 +107,45 @@ Offset<fbs::Function> Encoder::function(const Function& function) {
   auto name = builder.CreateString(function.name);
   auto inputs = values(function.inputs);
   auto outputs = values(function.outputs);
-  OffsetVector<fbs::Step> steps;
-  for (const Step& entry : function.steps)
-    steps.push_back(step(entry));
+  auto steps = tables(function.steps, [this](const Step& entry) { return step(entry); });
   return fbs::CreateFunction(builder, name, static_cast<uint8_t>(function.role), function.rows,
-                             inputs, outputs, builder.CreateVector(steps));
+                             inputs, outputs, steps);
+}
+
+Offset<fbs::ModelInfo> Encoder::model() {
+  if (!program.model)
+    return 0;
+  auto architecture = builder.CreateString(program.model->architecture);
+  auto name = builder.CreateString(program.model->name);
+  return fbs::CreateModelInfo(builder, architecture, name, program.model->vocabulary,
+                              program.model->context, program.model->sequences);
+}
+
+Offset<FlatTables<fbs::EncodingInfo>> Encoder::encodings() {
+  return tables(program.encodings, [this](const EncodingInfo& info) {
+    return fbs::CreateEncodingInfo(builder, builder.CreateString(info.name), info.blockElements,
+                                   info.blockBytes);
+  });
+}
+
+Offset<FlatTables<fbs::SourceFile>> Encoder::files() {
+  return tables(program.files, [this](const SourceFile& file) {
+    return fbs::CreateSourceFile(builder, builder.CreateString(storedPath(file.path)), file.bytes,
+                                 file.fingerprint);
+  });
+}
+
+Offset<FlatTables<fbs::Kernel>> Encoder::kernels() {
+  return tables(program.kernels, [this](const Kernel& kernel) {
+    return fbs::CreateKernel(builder, builder.CreateString(kernel.symbol), kernel.code);
+  });
+}
+
+Offset<flatbuffers::Vector<uint32_t>> Encoder::code() {
+  std::vector<uint32_t> sections;
+  for (const SharedBytes& object : program.code)
+    sections.push_back(static_cast<uint32_t>(addSection(object)));
+  return builder.CreateVector(sections);
 }
 
 static SharedBytes finishedBytes(const FlatBufferBuilder& builder) {
@@ -137,36 +175,12 @@ int32_t Encoder::reportSection() {
 }
 
 EncodedProgram Encoder::encode() {
-  std::vector<uint32_t> code;
-  for (const SharedBytes& object : program.code)
-    code.push_back(static_cast<uint32_t>(addSection(object)));
-  OffsetVector<fbs::EncodingInfo> encodings;
-  for (const EncodingInfo& info : program.encodings)
-    encodings.push_back(fbs::CreateEncodingInfo(builder, builder.CreateString(info.name),
-                                                info.blockElements, info.blockBytes));
-  OffsetVector<fbs::SourceFile> files;
-  for (const SourceFile& file : program.files)
-    files.push_back(fbs::CreateSourceFile(builder, builder.CreateString(storedPath(file.path)),
-                                          file.bytes, file.fingerprint));
-  OffsetVector<fbs::Constant> constants;
-  for (const Constant& entry : program.constants)
-    constants.push_back(constant(entry));
-  OffsetVector<fbs::Kernel> kernels;
-  for (const Kernel& kernel : program.kernels)
-    kernels.push_back(fbs::CreateKernel(builder, builder.CreateString(kernel.symbol), kernel.code));
-  OffsetVector<fbs::Function> functions;
-  for (const Function& entry : program.functions)
-    functions.push_back(function(entry));
-  Offset<fbs::ModelInfo> model;
-  if (program.model) {
-    auto architecture = builder.CreateString(program.model->architecture);
-    auto name = builder.CreateString(program.model->name);
-    model = fbs::CreateModelInfo(builder, architecture, name, program.model->vocabulary,
-                                 program.model->context, program.model->sequences);
-  }
+  auto codeVector = code();
+  auto constants =
+      tables(program.constants, [this](const Constant& entry) { return constant(entry); });
   int32_t tokenizer = program.tokenizer ? tokenizerSection(*program.tokenizer) : -1;
   int32_t report = program.report.empty() ? -1 : reportSection();
-  std::vector<fbs::Section> sections;
+  std::vector<fbs::Section> sections; // none is added from here on
   for (const Section& section : result.sections)
     sections.emplace_back(section.offset, section.contents.size(),
                           hashBytes(section.contents.bytes()));
@@ -174,17 +188,17 @@ EncodedProgram Encoder::encode() {
   auto target = builder.CreateString(program.target);
   auto device = builder.CreateString(program.device);
   auto features = builder.CreateVectorOfStrings(program.features);
-  auto encodingVector = builder.CreateVector(encodings);
-  auto fileVector = builder.CreateVector(files);
-  auto constantVector = builder.CreateVector(constants);
-  auto stateVector = values(program.states);
-  auto kernelVector = builder.CreateVector(kernels);
-  auto functionVector = builder.CreateVector(functions);
+  auto encodingVector = encodings();
+  auto fileVector = files();
+  auto states = values(program.states);
+  auto kernelVector = kernels();
+  auto functions =
+      tables(program.functions, [this](const Function& entry) { return function(entry); });
+  auto modelInfo = model();
   auto sectionVector = builder.CreateVectorOfStructs(sections);
-  auto codeVector = builder.CreateVector(code);
   builder.Finish(fbs::CreateProgram(builder, target, device, features, encodingVector, fileVector,
-                                    constantVector, stateVector, kernelVector, functionVector,
-                                    program.workspaceBytes, model, sectionVector, codeVector,
+                                    constants, states, kernelVector, functions,
+                                    program.workspaceBytes, modelInfo, sectionVector, codeVector,
                                     tokenizer, report));
   auto metadata = std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize()));
   result.metadata.assign(metadata.begin(), metadata.end());

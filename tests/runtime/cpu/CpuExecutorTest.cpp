@@ -151,8 +151,7 @@ TEST_P(CpuExecutorThreads, SplitsTilesIntoContiguousRanges) {
   ASSERT_EQ(executor->run(Starts, {}, outputs), absl::OkStatus());
   std::vector<int64_t> expected;
   for (int64_t thread = 0; thread < GetParam(); ++thread)
-    while (std::ssize(expected) < 10 * (thread + 1) / GetParam())
-      expected.push_back(10 * thread / GetParam());
+    expected.resize(10 * (thread + 1) / GetParam(), 10 * thread / GetParam());
   EXPECT_EQ(starts, expected);
 }
 
