@@ -1,5 +1,5 @@
+#include "ir/Views.h"
 #include "passes/Passes.h"
-#include "passes/memory/Views.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;

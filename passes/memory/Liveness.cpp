@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "passes/memory/Views.h"
+#include "ir/Views.h"
 
 using namespace mlir;
 

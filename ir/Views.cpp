@@ -1,10 +1,10 @@
-#include "passes/memory/Views.h"
+#include "ir/Views.h"
 
 #include "ir/Dialect.h"
 
 using namespace mlir;
 
-namespace tenon::passes {
+namespace tenon {
 
 bool isView(Operation* op) { return llvm::isa<ReshapeOp>(op); }
 
@@ -17,4 +17,4 @@ Value getViewSource(Value value) {
   return value;
 }
 
-} // namespace tenon::passes
+} // namespace tenon

@@ -1,9 +1,9 @@
-#ifndef TENON_PASSES_MEMORY_VIEWS_H
-#define TENON_PASSES_MEMORY_VIEWS_H
+#ifndef TENON_IR_VIEWS_H
+#define TENON_IR_VIEWS_H
 
 #include "mlir/IR/Value.h"
 
-namespace tenon::passes {
+namespace tenon {
 
 /// True for an operation of a function body whose result is its operand's bytes, unmoved.
 bool isView(mlir::Operation* op);
@@ -11,6 +11,6 @@ bool isView(mlir::Operation* op);
 /// state or a constant.
 mlir::Value getViewSource(mlir::Value value);
 
-} // namespace tenon::passes
+} // namespace tenon
 
-#endif // TENON_PASSES_MEMORY_VIEWS_H
+#endif // TENON_IR_VIEWS_H
