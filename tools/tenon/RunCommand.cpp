@@ -85,7 +85,7 @@ void addRunCommand(CLI::App& app, Action& action) {
   command->footer(
       "Text:   tenon run model.gguf -p 'Once upon a time' -n 100 --temperature 0\n"
       "Graph:  tenon run graph.mlir --function f --inputs in.npz --outputs out.npz\n"
-      "        The arrays of in.npz are named as the function's inputs (or arg0, arg1, …); bf16\n"
+      "        The arrays of in.npz are named as the function's inputs (or input0, input1, …); bf16\n"
       "        comes as uint16, block-quantised operands as uint8 of their bytes.");
   addModelInputOptions(*command, options->model);
   addGenerateOptions(*command, options->generate);

@@ -1,0 +1,95 @@
+#include "tools/common/RunGraph.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "runtime/program/Program.h"
+#include "support/Status.h"
+#include "tools/common/Npz.h"
+
+namespace tenon::tools {
+
+using runtime::Function;
+using runtime::Port;
+
+/// How NumPy holds the values of an encoding.
+static NpyType arrayType(const std::string& encoding) {
+  if (encoding == "f32")
+    return NpyType::F32;
+  if (encoding == "f16")
+    return NpyType::F16;
+  if (encoding == "bf16")
+    return NpyType::U16;
+  if (encoding == "i32")
+    return NpyType::I32;
+  return NpyType::U8;
+}
+
+/// The shape of the array: that of the port, or the bytes of a block-quantised one.
+static std::vector<int64_t> arrayShape(const Port& port) {
+  if (arrayType(port.encoding) == NpyType::U8)
+    return {static_cast<int64_t>(port.bytes)};
+  return port.shape;
+}
+
+static std::string describe(NpyType type, const std::vector<int64_t>& shape) {
+  return absl::StrFormat("%s [%s]", npyTypeName(type), absl::StrJoin(shape, ", "));
+}
+
+static absl::StatusOr<size_t> findFunction(const runtime::Program& program,
+                                           const std::string& name) {
+  if (name.empty() && program.functions.size() == 1)
+    return 0;
+  auto found = std::ranges::find(program.functions, name, &Function::name);
+  if (found != program.functions.end())
+    return found - program.functions.begin();
+  auto appendName = [](std::string* out, const Function& function) { *out += function.name; };
+  return absl::NotFoundError(absl::StrFormat("--function: expects one of %s, but got '%s'",
+                                             absl::StrJoin(program.functions, ", ", appendName),
+                                             name));
+}
+
+/// The array for a port; the message names the file and the array.
+static absl::StatusOr<std::span<const std::byte>>
+findInput(const NpyArrays& arrays, const Port& port, const std::string& path) {
+  auto found = arrays.find(port.name);
+  if (found == arrays.end())
+    return absl::NotFoundError(
+        absl::StrFormat("%s: expects an array '%s', but there is none", path, port.name));
+  const NpyArray& array = found->second;
+  NpyType type = arrayType(port.encoding);
+  bool sameShape = type == NpyType::U8 ? array.bytes.size() == port.bytes
+                                       : array.shape == arrayShape(port);
+  if (array.type != type || !sameShape)
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "%s: array '%s' expects %s for %s, but got %s", path, port.name,
+        describe(type, arrayShape(port)), port.encoding, describe(array.type, array.shape)));
+  return std::span<const std::byte>(array.bytes);
+}
+
+absl::Status runGraph(runtime::Executor& executor, const GraphRunOptions& options) {
+  const runtime::Program& program = executor.program();
+  TENON_ASSIGN_OR_RETURN(size_t index, findFunction(program, options.function));
+  const Function& function = program.functions[index];
+
+  NpyArrays inputArrays, outputArrays;
+  if (!options.inputs.empty()) {
+    TENON_ASSIGN_OR_RETURN(inputArrays, readNpz(options.inputs));
+  }
+  std::vector<std::span<const std::byte>> inputs;
+  for (const Port& port : function.inputs) {
+    TENON_ASSIGN_OR_RETURN(inputs.emplace_back(), findInput(inputArrays, port, options.inputs));
+  }
+  std::vector<std::span<std::byte>> outputs;
+  for (const Port& port : function.outputs) {
+    NpyArray& array = outputArrays[port.name];
+    array = {arrayType(port.encoding), arrayShape(port), std::vector<std::byte>(port.bytes)};
+    outputs.push_back(array.bytes);
+  }
+  TENON_RETURN_IF_ERROR(executor.run(index, inputs, outputs));
+  return options.outputs.empty() ? absl::OkStatus() : writeNpz(options.outputs, outputArrays);
+}
+
+} // namespace tenon::tools
