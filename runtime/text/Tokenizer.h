@@ -45,8 +45,9 @@ public:
   /// The ids of `text`, which may be any bytes: what is not UTF-8 is encoded byte by byte.
   /// User-defined tokens are read before anything else, leftmost and longest first, and with
   /// `parseSpecial` control and unknown tokens too. The time is O(n log n) in the text.
-  /// InvalidArgument where the text is longer than `maxTextBytes`, or where the vocabulary has a
-  /// token neither for a byte nor for the unknown.
+  /// Byte-level BPE leaves out bytes that its vocabulary has no token for, as Hugging Face's does.
+  /// InvalidArgument where the text is longer than `maxTextBytes`, or where a SentencePiece
+  /// vocabulary has a token neither for a character, its bytes nor for the unknown.
   absl::StatusOr<std::vector<int32_t>> encode(std::string_view text,
                                               const EncodeOptions& options = {}) const;
 

@@ -1,6 +1,5 @@
 #include "runtime/text/internal/ByteLevelBpeTokenizer.h"
 
-#include <functional>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -12,8 +11,6 @@
 
 namespace tenon::runtime::internal {
 namespace {
-
-using TextIndex = absl::flat_hash_map<std::string_view, int32_t, std::hash<std::string_view>>;
 
 uint64_t pairKey(int32_t left, int32_t right) {
   return uint64_t(uint32_t(left)) << 32 | uint32_t(right);
@@ -49,8 +46,12 @@ absl::Status ByteLevelBpeTokenizer::indexTokens() {
     idByText[tokens[id]] = int32_t(id);
   for (size_t byte = 0; byte < idByByte.size(); ++byte) {
     const auto found = idByText.find(characterOfByte(uint8_t(byte)));
-    idByByte[byte] = found == idByText.end() ? -1 : found->second;
+    idByByte[byte] = found != idByText.end() && standsForBytes(found->second) ? found->second : -1;
   }
+
+  for (size_t id = 0; preTokenizer.ignoresMerges() && id < tokens.size(); ++id)
+    if (standsForBytes(int32_t(id)))
+      idByPiece[tokens[id]] = int32_t(id);
 
   const std::vector<std::string>& merges = spec().merges;
   mergeByPair.reserve(merges.size());
@@ -71,16 +72,27 @@ absl::Status ByteLevelBpeTokenizer::indexTokens() {
   return absl::OkStatus();
 }
 
-absl::StatusOr<int32_t> ByteLevelBpeTokenizer::idOfByte(uint8_t byte) const {
-  const int32_t id = idByByte[byte] >= 0 ? idByByte[byte] : spec().unknownId;
-  if (id < 0)
-    return absl::InvalidArgumentError(absl::StrFormat(
-        "tokenizer: expects a token for byte 0x%02X or the unknown, but got none", byte));
-  return id;
+bool ByteLevelBpeTokenizer::standsForBytes(int32_t id) const {
+  return kind(size_t(id)) == TokenKind::Normal || kind(size_t(id)) == TokenKind::Byte;
 }
 
-absl::Status ByteLevelBpeTokenizer::encodeText(std::string_view text,
-                                               std::vector<int32_t>& ids) const {
+int32_t ByteLevelBpeTokenizer::idOfPiece(std::string_view piece) const {
+  if (!preTokenizer.ignoresMerges())
+    return -1;
+  std::string characters;
+  for (char byte : piece)
+    characters += characterOfByte(uint8_t(byte));
+  const auto found = idByPiece.find(characters);
+  return found == idByPiece.end() ? -1 : found->second;
+}
+
+void ByteLevelBpeTokenizer::encodePiece(std::string_view piece, std::vector<Symbol>& symbols,
+                                        std::vector<Candidate<int32_t>>& queue,
+                                        std::vector<int32_t>& ids) const {
+  if (const int32_t id = idOfPiece(piece); id >= 0) {
+    ids.push_back(id);
+    return;
+  }
   const auto findMerge = [&](const Symbol& left,
                              const Symbol& right) -> std::optional<Merge<int32_t>> {
     const auto found = mergeByPair.find(pairKey(left.id, right.id));
@@ -88,21 +100,23 @@ absl::Status ByteLevelBpeTokenizer::encodeText(std::string_view text,
       return std::nullopt;
     return found->second;
   };
+  symbols.clear();
+  for (size_t at = 0; at < piece.size(); ++at)
+    if (const int32_t id = idByByte[uint8_t(piece[at])]; id >= 0)
+      appendSymbol(symbols, uint32_t(at), 1, id);
+  mergeSymbols(symbols, queue, findMerge);
+  for (const Symbol& symbol : symbols)
+    if (symbol.length > 0)
+      ids.push_back(symbol.id);
+}
 
+absl::Status ByteLevelBpeTokenizer::encodeText(std::string_view text,
+                                               std::vector<int32_t>& ids) const {
   TENON_ASSIGN_OR_RETURN(const std::vector<std::string_view> pieces, preTokenizer.split(text));
   std::vector<Symbol> symbols;
   std::vector<Candidate<int32_t>> queue;
-  for (std::string_view piece : pieces) {
-    symbols.clear();
-    for (size_t at = 0; at < piece.size(); ++at) {
-      TENON_ASSIGN_OR_RETURN(const int32_t id, idOfByte(uint8_t(piece[at])));
-      appendSymbol(symbols, uint32_t(at), 1, id);
-    }
-    mergeSymbols(symbols, queue, findMerge);
-    for (const Symbol& symbol : symbols)
-      if (symbol.length > 0)
-        ids.push_back(symbol.id);
-  }
+  for (std::string_view piece : pieces)
+    encodePiece(piece, symbols, queue, ids);
   return absl::OkStatus();
 }
 

@@ -2,6 +2,7 @@
 #define TENON_RUNTIME_TEXT_INTERNAL_BYTELEVELBPETOKENIZER_H
 
 #include <array>
+#include <functional>
 
 #include "absl/container/flat_hash_map.h"
 
@@ -11,10 +12,15 @@
 
 namespace tenon::runtime::internal {
 
+/// Token ids by text.
+using TextIndex = absl::flat_hash_map<std::string_view, int32_t, std::hash<std::string_view>>;
+
 /// Byte-level BPE (Radford et al. 2019), GGUF's model `gpt2`:
 ///   1. cut the text with the pre-tokeniser;
-///   2. in each piece start with one symbol a byte, the token of the byte's character;
-///   3. merge neighbours by the rank of their merge, lowest first.
+///   2. where the pre-tokeniser says so, take a piece that is a token as that token;
+///   3. in each other piece start with one symbol a byte, the token of the byte's character; a
+///      byte without one is left out (vocabularies trained on UTF-8 lack bytes that it has not);
+///   4. merge neighbours by the rank of their merge, lowest first.
 class ByteLevelBpeTokenizer final : public Tokenizer {
 public:
   static absl::StatusOr<std::unique_ptr<Tokenizer>> create(TokenizerSpec spec);
@@ -26,13 +32,21 @@ private:
   absl::Status indexTokens();
   absl::Status encodeText(std::string_view text, std::vector<int32_t>& ids) const override;
   std::string decodeToken(size_t id) const override;
-  absl::StatusOr<int32_t> idOfByte(uint8_t byte) const;
+  /// Whether token `id` is text, not an added token that only looks like bytes.
+  bool standsForBytes(int32_t id) const;
+  /// The token that `piece` is as it stands, where the pre-tokeniser ignores merges; else −1.
+  int32_t idOfPiece(std::string_view piece) const;
+  void encodePiece(std::string_view piece, std::vector<Symbol>& symbols,
+                   std::vector<Candidate<int32_t>>& queue, std::vector<int32_t>& ids) const;
 
   PreTokenizer preTokenizer;
   /// The merges by the ids of both sides: left << 32 | right. The priority is the rank.
   absl::flat_hash_map<uint64_t, Merge<int32_t>> mergeByPair;
   /// Ids by byte, −1 where there is none.
   std::array<int32_t, 256> idByByte;
+  /// Tokens that stand for bytes, by text; views of `spec().tokens`; filled if the pre-tokeniser
+  /// ignores merges.
+  TextIndex idByPiece;
 };
 
 } // namespace tenon::runtime::internal

@@ -98,10 +98,10 @@ private:
 };
 
 absl::StatusOr<PreTokenizer> PreTokenizer::create(std::string_view name) {
+  if (const PreTokenizerEntry* entry = findPreTokenizer(name))
+    return compile(*entry);
   std::string known;
   for (const PreTokenizerEntry& entry : preTokenizers()) {
-    if (entry.name == name)
-      return compile(entry);
     known += known.empty() ? "" : ", ";
     known += entry.name;
   }
@@ -111,6 +111,7 @@ absl::StatusOr<PreTokenizer> PreTokenizer::create(std::string_view name) {
 
 absl::StatusOr<PreTokenizer> PreTokenizer::compile(const PreTokenizerEntry& entry) {
   PreTokenizer preTokenizer;
+  preTokenizer.takesWholeTokens = entry.ignoreMerges;
   for (std::string_view pattern : entry.patterns) {
     const std::string translated = useUnicodeSpaces(pattern);
     int error = 0;

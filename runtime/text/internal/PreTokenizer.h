@@ -27,6 +27,9 @@ public:
   /// is a piece.
   absl::StatusOr<std::vector<std::string_view>> split(std::string_view text) const;
 
+  /// The entry's `ignoreMerges`.
+  bool ignoresMerges() const { return takesWholeTokens; }
+
 private:
   struct FreeCode {
     void operator()(pcre2_real_code_8* code) const;
@@ -38,6 +41,7 @@ private:
   class Matcher;
 
   std::vector<Pattern> patterns;
+  bool takesWholeTokens = false;
 };
 
 } // namespace tenon::runtime::internal

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "runtime/text/PreTokenizers.h"
+
 namespace tenon::runtime::internal {
 namespace {
 
@@ -29,6 +31,25 @@ TEST(PreTokenizer, cutsByAllPatternsOfAnEntry) {
               ElementsAre("a", "<=", "b", " ", "123", "456", "7", " ", "'", "tis"));
 }
 
+TEST(PreTokenizer, cutsDigitsAsEachModelDoes) {
+  EXPECT_THAT(split("gpt-2", "a 12345"), ElementsAre("a", " 12345"));
+  EXPECT_THAT(split("falcon", "a 12345"), ElementsAre("a", " ", "123", "45"));
+  EXPECT_THAT(split("starcoder", "a 123"), ElementsAre("a", " ", "1", "2", "3"));
+  EXPECT_THAT(split("deepseek-coder", "a 12"), ElementsAre("a", " ", "1", "2"));
+  EXPECT_THAT(split("llama-bpe", "a 12345"), ElementsAre("a", " ", "123", "45"));
+  EXPECT_THAT(split("qwen2", "a 12"), ElementsAre("a", " ", "1", "2"));
+}
+
+TEST(PreTokenizer, cutsAsLlama3Does) {
+  EXPECT_THAT(split("llama-bpe", "I'LL go\n\n  x.y(z);\r\n\t a"),
+              ElementsAre("I", "'LL", " go", "\n\n", " ", " x", ".y", "(z", ");\r\n", "\t", " a"));
+}
+
+TEST(PreTokenizer, cutsAsDeepSeekCoderDoes) {
+  EXPECT_THAT(split("deepseek-coder", "a,\n\n 日本x=1"),
+              ElementsAre("a", ",", "\n", "\n", " ", "日本", "x", "=", "1"));
+}
+
 TEST(PreTokenizer, knowsUnicodesLettersAndDigits) {
   EXPECT_THAT(split("gpt-2", "żółw 日本 ٣٤"), ElementsAre("żółw", " 日本", " ٣٤"));
 }
@@ -45,22 +66,24 @@ TEST(PreTokenizer, keepsBytesThatAreNotUtf8) {
 }
 
 TEST(PreTokenizer, longRunsNeedNoStack) {
-  for (const char* unit : {"a", "7", " ", "\n", "!", "é", "'s", " a"}) {
-    std::string text;
-    for (int i = 0; i < 1000000; ++i)
-      text += unit;
-    std::string joined;
-    for (std::string_view piece : split("gpt-2", text))
-      joined += piece;
-    EXPECT_TRUE(joined == text) << unit;
-  }
+  for (const PreTokenizerEntry& entry : preTokenizers())
+    for (const char* unit : {"a", "7", " ", "\n", "!", "é", "'s", " a", "\n ", "日"}) {
+      std::string text;
+      for (int i = 0; i < 300000; ++i)
+        text += unit;
+      std::string joined;
+      for (std::string_view piece : split(entry.name, text))
+        joined += piece;
+      EXPECT_TRUE(joined == text) << entry.name << ": " << unit;
+    }
 }
 
 TEST(PreTokenizer, refusesUnknownNames) {
   const absl::Status status = PreTokenizer::create("gpt-17").status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(status.message(),
-            "tokenizer: expects one of the pre-tokenizers gpt-2, default, but got 'gpt-17'");
+            "tokenizer: expects one of the pre-tokenizers gpt-2, default, falcon, starcoder, "
+            "deepseek-coder, llama-bpe, qwen2, but got 'gpt-17'");
 }
 
 TEST(PreTokenizer, refusesBrokenPatterns) {

@@ -161,14 +161,31 @@ TEST(ByteLevelBpe, decodesBytes) {
   EXPECT_EQ(tokenizer->decode(262).value(), "");
 }
 
-TEST(ByteLevelBpe, missingBytesAreTheUnknownToken) {
+TEST(ByteLevelBpe, leavesOutBytesWithoutTokens) {
   TokenizerSpec spec = makeByteLevelBpeSpec();
   spec.tokens[0xFF] = "<unk>";
   spec.unknownId = 0xFF;
+  EXPECT_EQ(encode(*make(spec), "ow\xFF low"), (Ids{260, 259}));
+  spec.tokens[0xFF] = "ÿ";
   EXPECT_EQ(encode(*make(spec), "ow\xFF"), (Ids{260, 0xFF}));
-  spec.unknownId = -1;
-  EXPECT_EQ(make(spec)->encode("\xFF").status().message(),
-            "tokenizer: expects a token for byte 0xFF or the unknown, but got none");
+  spec.kinds[0xFF] = TokenKind::UserDefined; // the letter, not the byte
+  EXPECT_EQ(encode(*make(spec), "ow\xFF"), (Ids{260}));
+  EXPECT_EQ(encode(*make(spec), "owÿ"), (Ids{260, 0xFF}));
+}
+
+TEST(ByteLevelBpe, takesWholeTokensWhereMergesAreIgnored) {
+  TokenizerSpec spec = makeByteLevelBpeSpec();
+  for (const char* text : {"Ġhey", "wo", "low!", "hi"})
+    spec.tokens.push_back(text); // from 263 on; no merge leads to them
+  spec.kinds.assign(spec.tokens.size(), TokenKind::Normal);
+  spec.kinds[262] = spec.kinds[266] = TokenKind::Control;
+  EXPECT_EQ(encode(*make(spec), " hey"), (Ids{' ', 'h', 'e', 'y'}));
+  spec.preTokenizer = "llama-bpe";
+  EXPECT_EQ(encode(*make(spec), " hey"), (Ids{263}));
+  EXPECT_EQ(encode(*make(spec), "wo"), (Ids{264}));
+  EXPECT_EQ(encode(*make(spec), " wo low"), (Ids{' ', 'w', 'o', 259}));
+  EXPECT_EQ(encode(*make(spec), "low!"), (Ids{257, '!'})); // not one piece
+  EXPECT_EQ(encode(*make(spec), "hi"), (Ids{'h', 'i'}));   // a control token is no text
 }
 
 TEST(ByteLevelBpe, encodesLongTextsInNearlyLinearTime) {
@@ -269,7 +286,7 @@ TEST(TokenizerSpecCheck, refusesUnknownPreTokenizers) {
   TokenizerSpec spec = makeByteLevelBpeSpec();
   spec.preTokenizer = "gpt-17";
   const absl::Status status = Tokenizer::create(spec).status();
-  EXPECT_THAT(std::string(status.message()), HasSubstr("gpt-2, default, but got 'gpt-17'"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("llama-bpe, qwen2, but got 'gpt-17'"));
 }
 
 TEST(TokenizerSpecCheck, emptyTokensAreNeverEncoded) {
