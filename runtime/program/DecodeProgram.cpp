@@ -163,6 +163,7 @@ static absl::StatusOr<TokenizerSpec> decodeTokenizer(std::span<const std::byte> 
   spec.bosId = stored.bos_id();
   spec.eosId = stored.eos_id();
   spec.unknownId = stored.unknown_id();
+  spec.extraEndIds = copy.numbers(stored.extra_end_ids());
   spec.addBos = stored.add_bos();
   spec.addEos = stored.add_eos();
   spec.addSpacePrefix = stored.add_space_prefix();

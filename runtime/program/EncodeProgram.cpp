@@ -163,9 +163,11 @@ int32_t Encoder::tokenizerSection(const TokenizerSpec& spec) {
   auto scores = section.CreateVector(spec.scores);
   auto kindVector = section.CreateVector(kinds);
   auto merges = section.CreateVectorOfStrings(spec.merges);
-  section.Finish(fbs::CreateTokenizer(
-      section, static_cast<uint8_t>(spec.model), preTokenizer, tokens, scores, kindVector, merges,
-      spec.bosId, spec.eosId, spec.unknownId, spec.addBos, spec.addEos, spec.addSpacePrefix));
+  auto extraEndIds = section.CreateVector(spec.extraEndIds);
+  section.Finish(fbs::CreateTokenizer(section, static_cast<uint8_t>(spec.model), preTokenizer,
+                                      tokens, scores, kindVector, merges, spec.bosId, spec.eosId,
+                                      spec.unknownId, extraEndIds, spec.addBos, spec.addEos,
+                                      spec.addSpacePrefix));
   return addSection(finishedBytes(section));
 }
 

@@ -68,9 +68,9 @@ public:
 
   const ModelInfo& model() const { return *executor.program().model; }
 
-  int32_t eosId() const {
+  bool endsAt(int32_t id) const {
     const std::optional<TokenizerSpec>& tokenizer = executor.program().tokenizer;
-    return tokenizer ? tokenizer->eosId : -1;
+    return tokenizer && tokenizer->endsGeneration(id);
   }
 
   /// Checks ids that are to be fed from position 0 on, then empties the states.
@@ -161,7 +161,7 @@ absl::StatusOr<Generation> Generator::generate(std::span<const int32_t> prompt, 
       result.promptNs = watch.elapsedNs();
     else
       result.tokenNs.push_back(watch.elapsedNs());
-    if (id == impl->eosId()) {
+    if (impl->endsAt(id)) {
       result.reason = StopReason::EndOfSequence;
       return result;
     }

@@ -19,7 +19,7 @@ namespace tenon::runtime {
 /// Why a generation ended.
 enum class StopReason : uint8_t {
   TokenLimit,    ///< as many tokens as were asked for
-  EndOfSequence, ///< the model chose its EOS token
+  EndOfSequence, ///< the model chose its EOS token or another that ends a generation
   ContextEnd,    ///< the states hold no further position
   Callback,      ///< the callback asked for it
 };
@@ -29,7 +29,7 @@ std::string_view stopReasonName(StopReason reason);
 
 /// What a generation gave.
 struct Generation {
-  /// The new ids, without the EOS token.
+  /// The new ids, without the token that ended the sequence.
   std::vector<int32_t> ids;
   StopReason reason = StopReason::TokenLimit;
   /// Time from the start until the first new token was chosen.
@@ -55,10 +55,10 @@ public:
   Generator& operator=(Generator&& other);
 
   /// Continues `prompt` by up to `count` tokens. The prompt goes through the Prefill function in
-  /// chunks, the last padded with inactive rows, or token by token through Decode. Stops at the EOS
-  /// token of the program's tokeniser and at the end of the context. InvalidArgument where the
-  /// prompt is empty or longer than the context, where it has an id outside the vocabulary, or
-  /// where `count` is negative; else what the executor or sampler says.
+  /// chunks, the last padded with inactive rows, or token by token through Decode. Stops at a token
+  /// that ends a generation (`TokenizerSpec::endsGeneration`) and at the end of the context.
+  /// InvalidArgument where the prompt is empty or longer than the context, where it has an id
+  /// outside the vocabulary, or where `count` is negative; else what the executor or sampler says.
   absl::StatusOr<Generation> generate(std::span<const int32_t> prompt, int64_t count,
                                       const Sampler& sampler, const TokenCallback& onToken = {});
 

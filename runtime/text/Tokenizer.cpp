@@ -45,6 +45,8 @@ absl::Status checkSpec(const TokenizerSpec& spec) {
   TENON_RETURN_IF_ERROR(checkKinds(spec));
   TENON_RETURN_IF_ERROR(checkSpecialId(spec, "BOS", spec.bosId, spec.addBos));
   TENON_RETURN_IF_ERROR(checkSpecialId(spec, "EOS", spec.eosId, spec.addEos));
+  for (int32_t id : spec.extraEndIds)
+    TENON_RETURN_IF_ERROR(checkSpecialId(spec, "end token's", id, true));
   return checkSpecialId(spec, "unknown token's", spec.unknownId, false);
 }
 

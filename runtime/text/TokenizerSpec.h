@@ -1,6 +1,7 @@
 #ifndef TENON_RUNTIME_TEXT_TOKENIZERSPEC_H
 #define TENON_RUNTIME_TEXT_TOKENIZERSPEC_H
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -43,11 +44,19 @@ struct TokenizerSpec {
   int32_t bosId = -1;
   int32_t eosId = -1;
   int32_t unknownId = -1;
+  /// Tokens beside EOS at which a generation ends, such as the end of a turn.
+  std::vector<int32_t> extraEndIds;
   /// Whether encoding for the model puts the BOS token first, the EOS token last.
   bool addBos = false;
   bool addEos = false;
   /// Whether SentencePiece puts a space before the text.
   bool addSpacePrefix = true;
+
+  /// Whether a generation ends at token `id`.
+  bool endsGeneration(int32_t id) const {
+    return id == eosId ||
+           std::find(extraEndIds.begin(), extraEndIds.end(), id) != extraEndIds.end();
+  }
 
   bool operator==(const TokenizerSpec&) const = default;
 };

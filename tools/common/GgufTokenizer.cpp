@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_format.h"
 
+#include "runtime/text/PreTokenizers.h"
 #include "support/Status.h"
 
 namespace tenon::tools {
@@ -67,18 +68,31 @@ absl::StatusOr<int32_t> readId(const GgufFile& file, std::string_view key, int32
   return int32_t(*id);
 }
 
+/// What ends a generation beside EOS: end of turn, end of message.
+absl::Status readExtraEndIds(const GgufFile& file, TokenizerSpec& spec) {
+  for (std::string_view key : {"tokenizer.ggml.eot_token_id", "tokenizer.ggml.eom_token_id"}) {
+    TENON_ASSIGN_OR_RETURN(const int32_t id, readId(file, key, -1));
+    if (id >= 0 && !spec.endsGeneration(id))
+      spec.extraEndIds.push_back(id);
+  }
+  return absl::OkStatus();
+}
+
+/// Where the file is silent, `spec.model` and `spec.preTokenizer` decide.
 absl::Status readSpecialTokens(const GgufFile& file, TokenizerSpec& spec) {
   const bool isSentencePiece = spec.model == TokenizerModel::SentencePiece;
+  const runtime::PreTokenizerEntry* preTokenizer = runtime::findPreTokenizer(spec.preTokenizer);
   TENON_ASSIGN_OR_RETURN(spec.bosId,
                          readId(file, "tokenizer.ggml.bos_token_id", isSentencePiece ? 1 : -1));
   TENON_ASSIGN_OR_RETURN(spec.eosId,
                          readId(file, "tokenizer.ggml.eos_token_id", isSentencePiece ? 2 : -1));
   TENON_ASSIGN_OR_RETURN(spec.unknownId,
                          readId(file, "tokenizer.ggml.unknown_token_id", isSentencePiece ? 0 : -1));
-  TENON_ASSIGN_OR_RETURN(spec.addBos,
-                         file.optionalBool("tokenizer.ggml.add_bos_token", isSentencePiece));
+  TENON_ASSIGN_OR_RETURN(
+      spec.addBos, file.optionalBool("tokenizer.ggml.add_bos_token",
+                                     isSentencePiece || (preTokenizer && preTokenizer->addBos)));
   TENON_ASSIGN_OR_RETURN(spec.addEos, file.optionalBool("tokenizer.ggml.add_eos_token", false));
-  return absl::OkStatus();
+  return readExtraEndIds(file, spec);
 }
 
 } // namespace
@@ -88,7 +102,6 @@ absl::StatusOr<TokenizerSpec> readGgufTokenizer(const GgufFile& file) {
   TENON_ASSIGN_OR_RETURN(spec.model, readModel(file));
   TENON_ASSIGN_OR_RETURN(spec.tokens, readStrings(file, "tokenizer.ggml.tokens"));
   TENON_ASSIGN_OR_RETURN(spec.kinds, readKinds(file));
-  TENON_RETURN_IF_ERROR(readSpecialTokens(file, spec));
   if (spec.model == TokenizerModel::SentencePiece) {
     TENON_ASSIGN_OR_RETURN(spec.scores, file.requireF32s("tokenizer.ggml.scores"));
     TENON_ASSIGN_OR_RETURN(spec.addSpacePrefix,
@@ -99,6 +112,7 @@ absl::StatusOr<TokenizerSpec> readGgufTokenizer(const GgufFile& file) {
                            file.optionalString("tokenizer.ggml.pre", "default"));
     spec.preTokenizer = std::string(preTokenizer);
   }
+  TENON_RETURN_IF_ERROR(readSpecialTokens(file, spec));
   return spec;
 }
 

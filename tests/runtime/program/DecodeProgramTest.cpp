@@ -213,7 +213,8 @@ TEST(DecodeProgram, RefusesATokenizerThatGrowsWhenCopied) {
   auto scores = builder.CreateVector(std::vector<float>());
   auto kinds = builder.CreateVector(std::vector<uint8_t>());
   auto merges = builder.CreateVector(std::vector<flatbuffers::Offset<flatbuffers::String>>());
-  builder.Finish(fbs::CreateTokenizer(builder, 0, text, tokens, scores, kinds, merges));
+  builder.Finish(fbs::CreateTokenizer(builder, 0, text, tokens, scores, kinds, merges, -1, -1, -1,
+                                      builder.CreateVector(std::vector<int32_t>())));
   TestFile file;
   std::ranges::copy(std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize())),
                     file.bytes.begin() + 2 * pageBytes);

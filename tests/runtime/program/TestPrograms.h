@@ -25,6 +25,7 @@ inline TokenizerSpec richTokenizer() {
   spec.merges = {"a b", "b a"};
   spec.bosId = 1;
   spec.eosId = 2;
+  spec.extraEndIds = {3, 0};
   spec.addBos = true;
   spec.addEos = true;
   spec.addSpacePrefix = false;

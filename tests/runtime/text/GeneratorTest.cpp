@@ -164,6 +164,19 @@ TEST(Generator, stopsAtTheEndOfSequence) {
   EXPECT_EQ(result.reason, StopReason::EndOfSequence);
 }
 
+TEST(Generator, stopsAtTheEndOfATurn) {
+  const Ids ids = expectedIds({3}, 5);
+  Program program = makeProgram({makeFunction(Role::Decode, 1)});
+  program.tokenizer.emplace();
+  program.tokenizer->eosId = ids[4];
+  program.tokenizer->extraEndIds = {vocabulary - 1, ids[2]};
+  FakeExecutor executor(program);
+  Generator generator = Generator::create(executor).value();
+  const Generation result = generator.generate(Ids{3}, 10, greedy()).value();
+  EXPECT_EQ(result.ids, Ids(ids.begin(), ids.begin() + 2));
+  EXPECT_EQ(result.reason, StopReason::EndOfSequence);
+}
+
 TEST(Generator, stopsAtTheEndOfTheContext) {
   FakeExecutor executor(makeProgram({makeFunction(Role::Decode, 1)}));
   Generator generator = Generator::create(executor).value();

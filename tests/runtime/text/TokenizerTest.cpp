@@ -246,6 +246,12 @@ TEST(TokenizerSpecCheck, refusesSpecialIdsOutsideTheVocabulary) {
   expectRefused(spec, "the EOS id from 0 to 262, but got -1");
 
   spec = makeByteLevelBpeSpec();
+  spec.extraEndIds = {262, 263};
+  expectRefused(spec, "the end token's id from 0 to 262, but got 263");
+  spec.extraEndIds = {-1};
+  expectRefused(spec, "the end token's id from 0 to 262, but got -1");
+
+  spec = makeByteLevelBpeSpec();
   spec.unknownId = 1000;
   expectRefused(spec, "the unknown token's id from -1 to 262, but got 1000");
 }

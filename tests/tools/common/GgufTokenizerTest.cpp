@@ -97,6 +97,39 @@ TEST(GgufTokenizer, readsWhatTheFileSays) {
   EXPECT_EQ(gpt2.preTokenizer, "gpt-2");
 }
 
+TEST(GgufTokenizer, putsBosFirstWhereThePreTokenizerDoes) {
+  const auto readLlama3 = [](const std::function<void(GgufWriter&)>& fill) {
+    return read([&](GgufWriter& writer) {
+             addGpt2(writer);
+             writer.addString("tokenizer.ggml.pre", "llama-bpe");
+             fill(writer);
+           })
+        .value();
+  };
+  EXPECT_TRUE(readLlama3([](GgufWriter&) {}).addBos);
+  EXPECT_FALSE(readLlama3([](GgufWriter& writer) {
+                 writer.addBool("tokenizer.ggml.add_bos_token", false);
+               }).addBos);
+}
+
+TEST(GgufTokenizer, readsFurtherEndTokens) {
+  const auto readEnds = [](uint32_t eos, uint32_t endOfTurn, uint32_t endOfMessage) {
+    return read([&](GgufWriter& writer) {
+             addLlama(writer);
+             writer.addU32("tokenizer.ggml.eos_token_id", eos);
+             writer.addU32("tokenizer.ggml.eot_token_id", endOfTurn);
+             writer.addU32("tokenizer.ggml.eom_token_id", endOfMessage);
+           })
+        .value()
+        .extraEndIds;
+  };
+  EXPECT_THAT(readEnds(2, 3, 1), ElementsAre(3, 1));
+  EXPECT_THAT(readEnds(2, 2, 3), ElementsAre(3)); // EOS again
+  EXPECT_THAT(readEnds(2, 3, 3), ElementsAre(3));
+  EXPECT_THAT(readEnds(2, 0xFFFFFFFF, 0xFFFFFFFF), ElementsAre());
+  EXPECT_TRUE(read(addLlama).value().extraEndIds.empty());
+}
+
 TEST(GgufTokenizer, refusesWhatIsMissing) {
   const auto missing = [](const std::string& key, const std::function<void(GgufWriter&)>& fill) {
     EXPECT_EQ(read(fill).status().code(), absl::StatusCode::kNotFound) << key;
