@@ -1,54 +1,36 @@
-#include <cmath>
-
 #include "ir/encoding/Float16.h"
+#include "ir/encoding/internal/BitPlane.h"
 #include "ir/encoding/internal/Block.h"
 #include "ir/encoding/internal/Encodings.h"
+#include "ir/encoding/internal/RangeQuants.h"
 
 namespace tenon::encodings {
 
-/// ggml's `block_q4_0`: value[i] = scale · (quant[i] − 8); the low nibble of byte i is quant[i],
-/// the high nibble quant[i + 16].
+/// ggml's `block_q4_0`: value[i] = scale · (quant[i] − 8).
+///
+/// | bytes  | holds                                                |
+/// |--------|------------------------------------------------------|
+/// | 0-1    | scale, binary16                                      |
+/// | 2-17   | quants: byte i has i in bits 0-3 and i + 16 in 4-7   |
 struct Q4Block {
   static constexpr size_t size = 32;
   BlockScale scale;
-  uint8_t quants[size / 2];
+  BitPlane<4, 16, size> quants;
 };
 static_assert(sizeof(Q4Block) == 18);
 
 static void decodeQ4(const Q4Block& block, double* values) {
   double scale = f16ToF32(block.scale.bits());
-  for (size_t i = 0; i < Q4Block::size / 2; ++i) {
-    values[i] = scale * ((block.quants[i] & 15) - 8);
-    values[i + Q4Block::size / 2] = scale * ((block.quants[i] >> 4) - 8);
-  }
+  for (size_t i = 0; i < Q4Block::size; ++i)
+    values[i] = scale * (block.quants.get(i) - 8);
 }
 
-/// floor(value · inverse + 8.5), at most 15; NaN gives 0.
-static uint8_t quantize(float value, float inverse) {
-  float shifted = value * inverse + 8.5f;
-  shifted = shifted > 0.0f ? shifted : 0.0f;
-  shifted = shifted < 15.0f ? shifted : 15.0f;
-  return static_cast<uint8_t>(static_cast<int>(shifted));
-}
-
-/// ggml's `quantize_row_q4_0_ref`: scale = m / −8, where m is the first value of the largest
-/// magnitude, so that m itself becomes 0. Blocks that ggml leaves undefined saturate.
+/// ggml's `quantize_row_q4_0_ref`.
 static void encodeQ4(const float* values, Q4Block& block) {
-  float largest = 0;
-  float extreme = 0;
-  for (size_t i = 0; i < Q4Block::size; ++i) {
-    float magnitude = std::fabs(values[i]);
-    extreme = largest < magnitude ? values[i] : extreme;
-    largest = largest < magnitude ? magnitude : largest;
-  }
-  float scale = extreme / -8;
-  float inverse = scale != 0 ? 1.0f / scale : 0.0f;
+  uint8_t quants[Q4Block::size];
+  float scale = quantizeAboutZero<8, Q4Block::size>(values, quants);
   block.scale.setBits(f32ToF16(scale));
-  for (size_t i = 0; i < Q4Block::size / 2; ++i) {
-    uint8_t low = quantize(values[i], inverse);
-    uint8_t high = quantize(values[i + Q4Block::size / 2], inverse);
-    block.quants[i] = static_cast<uint8_t>(low | high << 4);
-  }
+  block.quants.pack(quants);
 }
 
 constinit const Encoding q4_0 = {
