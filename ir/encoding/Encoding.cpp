@@ -5,8 +5,9 @@
 namespace tenon {
 
 static constexpr const Encoding* encodingList[] = {
-    &encodings::f32, &encodings::f16,  &encodings::bf16,
-    &encodings::i32, &encodings::q8_0, &encodings::q4_0,
+    &encodings::f32,  &encodings::f16,  &encodings::bf16, &encodings::i32,  &encodings::q8_0,
+    &encodings::q4_0, &encodings::q4_1, &encodings::q5_0, &encodings::q5_1, &encodings::q2_k,
+    &encodings::q3_k, &encodings::q4_k, &encodings::q5_k, &encodings::q6_k, &encodings::iq4_nl,
 };
 
 std::span<const Encoding* const> allEncodings() { return encodingList; }

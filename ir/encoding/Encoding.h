@@ -16,7 +16,8 @@ namespace tenon {
 /// Values lie in blocks of `blockSize` consecutive elements of the innermost axis; a plain type
 /// has blocks of one. A row whose length is no multiple of `blockSize` does not exist.
 struct Encoding {
-  /// The name in IR, programs and messages: `f32`, `f16`, `bf16`, `i32`, `q8_0`, `q4_0`.
+  /// The name in IR, programs and messages: `f32`, `f16`, `bf16`, `i32`; block formats as ggml
+  /// names them, in lower case: `q8_0`, `q4_k`, `iq4_nl`.
   std::string_view name;
   /// Elements in a block.
   int64_t blockSize;
@@ -25,10 +26,15 @@ struct Encoding {
   /// The number of this type in GGUF files (`enum ggml_type`), or −1 where it has none.
   int32_t ggufType;
   /// Decodes whole blocks: `encoded` holds n · blockBytes bytes, `values` n · blockSize elements.
-  /// Exact: every stored value is representable in a double.
+  ///
+  /// Exact: every stored value is representable in a double. For block formats, rounding it to f32
+  /// gives what ggml's `dequantize_row_*` computes in f32, bit for bit, whether or not the compiler
+  /// of ggml fused a product and a sum: a scale of 11 significant bits times a group's scale of at
+  /// most 7 times a quant of at most 6 is exact in f32, so all that ggml rounds is the last sum. In
+  /// a double that sum is exact: its terms are multiples of 2^−24 of at most 2^28.
   void (*decode)(std::span<const std::byte> encoded, std::span<double> values);
-  /// Encodes whole blocks, rounding to nearest as ggml's reference quantiser does for block
-  /// formats, to nearest-even for floating-point types.
+  /// Encodes whole blocks: block formats give the bytes of ggml's `ggml_quantize_chunk` without an
+  /// importance matrix, where that is defined; floating-point types round to nearest-even.
   void (*encode)(std::span<const double> values, std::span<std::byte> encoded);
   /// Encodes f32 values: the same bytes as `encode` gives for them, several times faster.
   void (*encodeF32)(std::span<const float> values, std::span<std::byte> encoded);

@@ -12,6 +12,15 @@ extern const Encoding bf16;
 extern const Encoding i32;
 extern const Encoding q8_0;
 extern const Encoding q4_0;
+extern const Encoding q4_1;
+extern const Encoding q5_0;
+extern const Encoding q5_1;
+extern const Encoding q2_k;
+extern const Encoding q3_k;
+extern const Encoding q4_k;
+extern const Encoding q5_k;
+extern const Encoding q6_k;
+extern const Encoding iq4_nl;
 
 } // namespace tenon::encodings
 
