@@ -174,7 +174,7 @@ TEST(GgufErrors, Offsets) {
     EXPECT_THAT(GgufBytes(1, 0).tensor("a", {2}, 0, offset).data(40).open(),
                 invalid("but got offset " + std::to_string(offset)));
   // An unknown type has no known size, but its start must lie in the file.
-  EXPECT_THAT(GgufBytes(1, 0).tensor("a", {256}, 12, 64).data(32).open(),
+  EXPECT_THAT(GgufBytes(1, 0).tensor("a", {256}, 16, 64).data(32).open(),
               invalid("expects its 0 bytes inside the file's 96"));
 }
 
@@ -232,14 +232,15 @@ TEST(GgufErrors, NumbersAboveTheLimit) {
 }
 
 TEST(GgufErrors, TensorsOfAnotherShapeOrType) {
-  auto file = GgufBytes(2, 0).tensor("a", {4, 8}, 0, 0).tensor("b", {256}, 12, 0).data(144).open();
+  auto file = GgufBytes(2, 0).tensor("a", {4, 8}, 0, 0).tensor("b", {256}, 16, 0).data(144).open();
   ASSERT_THAT(file, IsOk());
   EXPECT_THAT((*file)->requireTensor("a", std::vector<int64_t>{8, 4}), IsOk());
   EXPECT_THAT((*file)->requireTensor("a", std::vector<int64_t>{4, 8}),
               invalid("tensor 'a' expects shape [4, 8], but got [8, 4]"));
   EXPECT_THAT((*file)->requireTensor("b"),
-              invalid("tensor 'b' expects one of the types f32, f16, bf16, i32, q8_0, q4_0, but "
-                      "got type 12 (q4_k)"));
+              invalid("tensor 'b' expects one of the types f32, f16, bf16, i32, q8_0, q4_0, q4_1, "
+                      "q5_0, q5_1, q2_k, q3_k, q4_k, q5_k, q6_k, iq4_nl, but got type 16 "
+                      "(iq2_xxs)"));
 }
 
 TEST(GgufErrors, HostileNamesAreEscaped) {

@@ -137,15 +137,15 @@ TEST(GgufFile, ScalarsAndSharedDataAreFine) {
 }
 
 TEST(GgufFile, UnknownTypesAreListed) {
-  auto file = GgufBytes(1, 0).tensor("a", {256}, 12, 0).data(144).open();
+  auto file = GgufBytes(1, 0).tensor("a", {256}, 16, 0).data(66).open();
   ASSERT_THAT(file, IsOk());
   const GgufTensor* tensor = (*file)->findTensor("a");
   ASSERT_NE(tensor, nullptr);
   EXPECT_EQ(tensor->encoding, nullptr);
-  EXPECT_EQ(tensor->ggufType, 12u);
+  EXPECT_EQ(tensor->ggufType, 16u);
   EXPECT_EQ(tensor->byteSize, 0u);
   EXPECT_TRUE((*file)->data(*tensor).empty());
-  EXPECT_EQ(ggufTensorTypeName(12), "q4_k");
+  EXPECT_EQ(ggufTensorTypeName(16), "iq2_xxs");
   EXPECT_EQ(ggufTensorTypeName(4), "unknown");
   EXPECT_EQ(ggufTensorTypeName(1000), "unknown");
   for (const Encoding* encoding : allEncodings())

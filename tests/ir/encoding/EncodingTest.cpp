@@ -22,7 +22,9 @@ TEST(Encoding, ListIsConsistent) {
     EXPECT_GE(encoding->blockSize, 1);
     EXPECT_GE(encoding->blockBytes, 1);
   }
-  EXPECT_EQ(names, (std::set<std::string_view>{"f32", "f16", "bf16", "i32", "q8_0", "q4_0"}));
+  EXPECT_EQ(names,
+            (std::set<std::string_view>{"f32", "f16", "bf16", "i32", "q8_0", "q4_0", "q4_1", "q5_0",
+                                        "q5_1", "q2_k", "q3_k", "q4_k", "q5_k", "q6_k", "iq4_nl"}));
   EXPECT_EQ(findEncoding("q9_9"), nullptr);
   EXPECT_EQ(findEncodingOfGgufType(-1), nullptr);
   EXPECT_EQ(findEncodingOfGgufType(999), nullptr);
@@ -32,6 +34,7 @@ TEST(Encoding, BytesForCountsBlocks) {
   EXPECT_EQ(findEncoding("q4_0")->bytesFor(64), 36);
   EXPECT_EQ(findEncoding("q8_0")->bytesFor(64), 68);
   EXPECT_EQ(findEncoding("bf16")->bytesFor(3), 6);
+  EXPECT_EQ(findEncoding("q6_k")->bytesFor(512), 420);
   EXPECT_TRUE(findEncoding("q4_0")->isBlockQuantized());
   EXPECT_FALSE(findEncoding("f32")->isBlockQuantized());
 }
@@ -92,13 +95,24 @@ TEST_P(EveryEncoding, EncodesF32LikeTheSameDoubles) {
   EXPECT_TRUE(fromF32 == fromF64);
 }
 
+double squaredDistance(const std::vector<double>& a, const std::vector<double>& b) {
+  double sum = 0;
+  for (size_t i = 0; i < a.size(); ++i)
+    sum += (a[i] - b[i]) * (a[i] - b[i]);
+  return sum;
+}
+
 TEST_P(EveryEncoding, ReencodesWhatItDecoded) {
   const Encoding& encoding = *GetParam();
   std::vector<double> values;
-  for (int i = 0; i < 64; ++i)
+  for (int i = 0; i < 512; ++i)
     values.push_back((i * 37 % 101 - 50) / 16.0);
   std::vector<double> once = roundTrip(encoding, values);
-  EXPECT_EQ(roundTrip(encoding, once), once);
+  std::vector<double> twice = roundTrip(encoding, once);
+  if (encoding.blockSize < 256)
+    EXPECT_EQ(twice, once);
+  else // a K-quant fits its scales anew, but most of the error was made at first
+    EXPECT_LT(squaredDistance(twice, once), 0.25 * squaredDistance(once, values));
 }
 
 TEST_P(EveryEncoding, AcceptsNoValues) {
