@@ -19,12 +19,21 @@ struct Options {
   int64_t layers = 0, hidden = 0, ffn = 0, heads = 0, kvHeads = 0, vocabulary = 0, context = 0;
 };
 
+/// The names of the encodings that weights may have.
+std::string weightEncodings() {
+  std::string names;
+  for (const Encoding* encoding : allEncodings())
+    if (encoding->name != "i32")
+      names += (names.empty() ? "" : ", ") + std::string(encoding->name);
+  return names;
+}
+
 absl::Status writeModel(const Options& options) {
   TENON_ASSIGN_OR_RETURN(ModelShape shape, findModelShape(options.shape));
   const Encoding* encoding = findEncoding(options.encoding);
-  if (!encoding)
-    return absl::InvalidArgumentError(
-        absl::StrFormat("--type: expects an encoding of weights, but got '%s'", options.encoding));
+  if (!encoding || encoding->name == "i32")
+    return absl::InvalidArgumentError(absl::StrFormat("--type: expects one of %s, but got '%s'",
+                                                      weightEncodings(), options.encoding));
   for (auto [override, field] :
        {std::pair(options.layers, &shape.layers), std::pair(options.hidden, &shape.hidden),
         std::pair(options.ffn, &shape.ffn), std::pair(options.heads, &shape.heads),
@@ -49,9 +58,7 @@ void addRandomModelCommand(CLI::App& app, Action& action) {
     shapes += (shapes.empty() ? "" : ", ") + std::string(shape.name);
   command->add_option("SHAPE", options->shape, "One of " + shapes)->required();
   command->add_option("-o,--output", options->output, "The file to write")->required();
-  command
-      ->add_option("--type", options->encoding,
-                   "Encoding of the matrices: f32, f16, bf16, q8_0, q4_0")
+  command->add_option("--type", options->encoding, "Encoding of the matrices: " + weightEncodings())
       ->capture_default_str();
   command->add_option("--seed", options->seed, "Seed of the weights")->capture_default_str();
   command->add_option("--layers", options->layers, "Instead of the shape's own: layers");

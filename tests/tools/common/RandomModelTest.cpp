@@ -185,6 +185,33 @@ TEST_F(RandomModel, RowsThatAreNoBlocksAreF16) {
   EXPECT_EQ(*file->requireU64("general.file_type"), 2u);
 }
 
+TEST_F(RandomModel, SuperBlocksNeedRowsOf256) {
+  ModelShape shape = smallShape("llama-3.2-1b");
+  shape.hidden = 256;
+  auto file = make(shape, "q4_k"); // ffn is 352
+  ASSERT_NE(file, nullptr);
+  EXPECT_EQ((*file->requireTensor("blk.0.ffn_down.weight"))->encoding->name, "f16");
+  EXPECT_EQ((*file->requireTensor("blk.0.ffn_up.weight"))->encoding->name, "q4_k");
+  EXPECT_EQ(*file->requireU64("general.file_type"), 14u);
+  EXPECT_EQ(*file->requireU64("general.quantization_version"), 2u);
+  double power = 0;
+  std::vector<double> values = decode(*file, "blk.0.ffn_up.weight");
+  ASSERT_EQ(values.size(), 352u * 256);
+  for (double value : values)
+    power += value * value;
+  EXPECT_NEAR(power / static_cast<double>(values.size()), 1.0 / 256, 0.02 / 256);
+}
+
+// llama.cpp's numbers, by which readers name the file.
+TEST_F(RandomModel, FileTypeNamesTheEncoding) {
+  for (auto [name, type] : {std::pair("f32", 0u), std::pair("q4_1", 3u), std::pair("q5_1", 9u),
+                            std::pair("q6_k", 18u), std::pair("iq4_nl", 25u)}) {
+    auto file = make(smallShape("llama-3.2-1b"), name);
+    ASSERT_NE(file, nullptr);
+    EXPECT_EQ(*file->requireU64("general.file_type"), type) << name;
+  }
+}
+
 TEST_F(RandomModel, BytesDependOnTheSeedAlone) {
   ModelShape shape = smallShape("llama-3.2-1b");
   shape.vocabulary = 40000; // several units of work in one tensor
