@@ -1,0 +1,296 @@
+#include <limits>
+#include <numeric>
+
+#include "codegen/cpu/emitters/Emitters.h"
+#include "codegen/cpu/emitters/Rows.h"
+#include "llvm/Support/MathExtras.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace tenon::codegen::cpu::emitters {
+
+namespace {
+
+/// Attention with an online softmax (Milakov and Gimelshein 2018, arXiv 1805.02867) over blocks of
+/// `order.chunk` keys, aligned to multiples of the block so that the result depends on nothing but
+/// the positions. For each block and head:
+///
+/// 1. scores s_c = scale · q·k_c, dot products in the order of `order`, soft-capped, −∞ outside the
+///    range of keys;
+/// 2. m' = max(m, max s), r = exp(m − m'), p_c = exp(s_c − m'), l' = l · r + Σ p_c, the sum in the
+///    order of `order`;
+/// 3. o' = o · r, then fused multiply-adds of p_c · v_c in ascending c.
+///
+/// The result is o / l. A tile is one row and `heads_per_tile` query heads that share one key
+/// head, so that keys and values are loaded once for all of them.
+class AttentionEmission {
+public:
+  AttentionEmission(KernelContext& context, AttentionOp op)
+      : context(context), b(context.builder), op(op),
+        query(context, op.getQuery()), keyShape(shapeOf(op.getKey())),
+        valueShape(shapeOf(op.getValue())), queryHeads(query.type.getShape()[1]),
+        keySize(keyShape[3]), valueSize(valueShape[3]) {}
+
+  LogicalResult emit(Value tile);
+
+private:
+  static llvm::ArrayRef<int64_t> shapeOf(Value value) {
+    if (auto state = llvm::dyn_cast<StateType>(value.getType()))
+      return state.getShape();
+    return llvm::cast<RankedTensorType>(value.getType()).getShape();
+  }
+  static Type elementOf(Value value) {
+    if (auto state = llvm::dyn_cast<StateType>(value.getType()))
+      return state.getElementType();
+    return llvm::cast<RankedTensorType>(value.getType()).getElementType();
+  }
+
+  LogicalResult readSchedule();
+  void allocate();
+  Value cacheRow(Value cache, int64_t size, Value position);
+  Value scratchRow(Value base, int64_t head, int64_t rowFloats, Value element);
+  void loadQuery(Value row, Value firstHead);
+  llvm::SmallVector<Value> emitBlock(Value start, ValueRange state);
+  void emitScores(Value start, Value first, Value end);
+  std::pair<Value, Value> emitSoftmax(int64_t head, Value start, Value oldMax, Value& sum);
+  void emitValues(Value start, Value first, Value end, llvm::ArrayRef<Value> corrections);
+  void storeResult(Value row, Value firstHead, ValueRange state);
+  void storeZeros(Value row, Value firstHead);
+
+  KernelContext& context;
+  VectorBuilder& b;
+  AttentionOp op;
+  RowView query; ///< rows are heads: [M · Hq, D]
+  llvm::ArrayRef<int64_t> keyShape, valueShape; ///< [S, C, Hkv, D]
+  int64_t queryHeads, keySize, valueSize;
+  OrderAttr order;
+  int64_t lanes = 0, block = 0, heads = 0;
+  int64_t paddedKey = 0, paddedValue = 0; ///< floats in a row of scratch
+  Value queries, scores, outputs;         ///< scratch [heads, …]
+  Value sequence, keyHead, firstKey, endKey;
+};
+
+} // namespace
+
+LogicalResult AttentionEmission::readSchedule() {
+  FailureOr<OrderAttr> scheduled = orderOf(op);
+  FailureOr<int64_t> headsPerTile = context.parameter("heads_per_tile");
+  if (failed(scheduled) || failed(headsPerTile))
+    return failure();
+  order = *scheduled, heads = *headsPerTile;
+  lanes = order.getLanes(), block = order.getChunk();
+  if (block == 0 || block % lanes != 0)
+    return op.emitOpError("expects an order whose chunk, the keys of a block, is a multiple of its "
+                          "lanes, but got ")
+           << order;
+  if ((queryHeads / keyShape[2]) % heads != 0)
+    return op.emitOpError("expects heads_per_tile to divide the ")
+           << queryHeads / keyShape[2] << " query heads of a key head, but got " << heads;
+  return context.expectTiles(query.type.getShape()[0] * (queryHeads / heads));
+}
+
+void AttentionEmission::allocate() {
+  paddedKey = llvm::alignTo(keySize, lanes), paddedValue = llvm::alignTo(valueSize, lanes);
+  queries = b.scratch(heads * paddedKey * 4);
+  scores = b.scratch(heads * block * 4);
+  outputs = b.scratch(heads * paddedValue * 4);
+}
+
+/// Element `element` of row `head` of a scratch of rows of `rowFloats`.
+Value AttentionEmission::scratchRow(Value base, int64_t head, int64_t rowFloats, Value element) {
+  return b.advance(base, b.mul(b.add(element, head * rowFloats), 4));
+}
+
+/// The elements of `keyHead` at `position` of the sequence, in `cache`, whose heads have `size`.
+Value AttentionEmission::cacheRow(Value cache, int64_t size, Value position) {
+  Value place = b.add(b.mul(sequence, keyShape[1]), position);
+  Value row = b.add(b.mul(place, keyShape[2]), keyHead);
+  return b.advance(context.pointer(cache), b.mul(row, size * elementBytes(elementOf(cache))));
+}
+
+void AttentionEmission::loadQuery(Value row, Value firstHead) {
+  for (int64_t head = 0; head < heads; ++head) {
+    RowView x = query.from(b, b.add(b.add(b.mul(row, queryHeads), firstHead), head));
+    b.forVectors(keySize, lanes, [&](Value first, int64_t count) {
+      b.store(x.load(b, first, count, lanes), scratchRow(queries, head, paddedKey, first));
+    });
+    b.forVectors(paddedValue, lanes, [&](Value first, int64_t) {
+      b.store(b.splat(0.0f, lanes), scratchRow(outputs, head, paddedValue, first));
+    });
+  }
+}
+
+/// Step 1 without scale: dot products of keys [first, end) with the queries of all heads.
+void AttentionEmission::emitScores(Value start, Value first, Value end) {
+  Type element = elementOf(op.getKey());
+  b.loop(first, end, 1, [&](Value position) {
+    Value key = cacheRow(op.getKey(), keySize, position);
+    llvm::SmallVector<Value> sums(heads, b.splat(0.0f, lanes));
+    sums = b.forVectors(keySize, lanes, sums, [&](Value at, int64_t count, ValueRange state) {
+      Value k = b.loadFloats(element, b.advance(key, b.mul(at, elementBytes(element))), count,
+                             lanes);
+      llvm::SmallVector<Value> next;
+      for (int64_t head = 0; head < heads; ++head) {
+        Value q = b.load(b.f32s(lanes), scratchRow(queries, head, paddedKey, at));
+        next.push_back(b.keepTail(b.fma(q, k, state[head]), state[head], count));
+      }
+      return next;
+    });
+    for (int64_t head = 0; head < heads; ++head)
+      b.store(b.combineLanes(sums[head], order.getTree()),
+              scratchRow(scores, head, block, b.sub(position, start)));
+  });
+}
+
+/// Step 2: replaces the scores of `head` by p; returns the new maximum and r, updates the sum.
+std::pair<Value, Value> AttentionEmission::emitSoftmax(int64_t head, Value start, Value oldMax,
+                                                       Value& sum) {
+  auto indices = VectorType::get({lanes}, b.getI64Type());
+  llvm::SmallVector<int64_t> counting(lanes);
+  std::iota(counting.begin(), counting.end(), 0);
+  Value lane = arith::ConstantOp::create(b, DenseElementsAttr::get(indices, llvm::ArrayRef(counting)));
+  Value low = b.splat(b.sub(firstKey, start), lanes), high = b.splat(b.sub(endKey, start), lanes);
+  Value minusInfinity = b.splat(-std::numeric_limits<float>::infinity(), lanes);
+  float cap = op.getSoftcap().convertToDouble();
+  llvm::SmallVector<Value> parts;
+  Value greatest = b.splat(oldMax, lanes);
+  for (int64_t first = 0; first < block; first += lanes) {
+    Value s = b.load(b.f32s(lanes), scratchRow(scores, head, block, b.i64(first)));
+    s = b.fmul(s, b.splat(static_cast<float>(op.getScale().convertToDouble()), lanes));
+    if (cap > 0)
+      s = b.fmul(b.tanh(b.fdiv(s, b.splat(cap, lanes))), b.splat(cap, lanes));
+    Value index = b.add(lane, b.splat(b.i64(first), lanes));
+    Value inRange = arith::AndIOp::create(
+        b, arith::CmpIOp::create(b, arith::CmpIPredicate::sge, index, low),
+        arith::CmpIOp::create(b, arith::CmpIPredicate::slt, index, high));
+    parts.push_back(b.select(inRange, s, minusInfinity));
+    greatest = b.fmax(parts.back(), greatest);
+  }
+  Value newMax = b.greatestLane(greatest);
+  Value shift = b.splat(newMax, lanes), total = b.splat(0.0f, lanes);
+  for (auto [index, part] : llvm::enumerate(parts)) {
+    Value p = b.exp(b.fsub(part, shift));
+    b.store(p, scratchRow(scores, head, block, b.i64(index * lanes)));
+    total = b.fadd(total, p);
+  }
+  Value correction = b.lane(b.exp(b.splat(b.fsub(oldMax, newMax), 1)), 0);
+  sum = b.fadd(b.fmul(sum, correction), b.combineLanes(total, order.getTree()));
+  return {newMax, correction};
+}
+
+/// Step 3, a few vectors of the value at a time so that the sums of all heads stay in registers.
+void AttentionEmission::emitValues(Value start, Value first, Value end,
+                                   llvm::ArrayRef<Value> corrections) {
+  constexpr int64_t accumulators = 16;
+  int64_t vectors = std::max<int64_t>(accumulators / heads, 1);
+  Type element = elementOf(op.getValue());
+  b.forVectors(valueSize, vectors * lanes, [&](Value at, int64_t count) {
+    llvm::SmallVector<Value> sums;
+    for (int64_t head = 0; head < heads; ++head)
+      for (int64_t part = 0; part < count; part += lanes) {
+        Value place = scratchRow(outputs, head, paddedValue, b.add(at, part));
+        Value correction = b.splat(corrections[head], lanes);
+        sums.push_back(b.fmul(b.load(b.f32s(lanes), place), correction));
+      }
+    sums = b.loop(first, end, 1, sums, [&](Value position, ValueRange state) {
+      Value value = b.advance(cacheRow(op.getValue(), valueSize, position),
+                              b.mul(at, elementBytes(element)));
+      llvm::SmallVector<Value> loaded, next;
+      for (int64_t part = 0; part < count; part += lanes)
+        loaded.push_back(b.loadFloats(element, b.advance(value, part * elementBytes(element)),
+                                      std::min(lanes, count - part), lanes));
+      for (int64_t head = 0; head < heads; ++head) {
+        Value p = b.splat(b.load(b.getF32Type(), scratchRow(scores, head, block,
+                                                            b.sub(position, start))),
+                          lanes);
+        for (Value v : loaded)
+          next.push_back(b.fma(p, v, state[next.size()]));
+      }
+      return next;
+    });
+    size_t index = 0;
+    for (int64_t head = 0; head < heads; ++head)
+      for (int64_t part = 0; part < count; part += lanes)
+        b.store(sums[index++], scratchRow(outputs, head, paddedValue, b.add(at, part)));
+  });
+}
+
+/// One block of keys; the state is the maximum of every head, then the sum of every head.
+llvm::SmallVector<Value> AttentionEmission::emitBlock(Value start, ValueRange state) {
+  Value first = b.max(start, firstKey), end = b.min(b.add(start, block), endKey);
+  emitScores(start, first, end);
+  llvm::SmallVector<Value> maxima, sums, corrections;
+  for (int64_t head = 0; head < heads; ++head) {
+    Value sum = state[heads + head];
+    auto [newMax, correction] = emitSoftmax(head, start, state[head], sum);
+    maxima.push_back(newMax), sums.push_back(sum), corrections.push_back(correction);
+  }
+  emitValues(start, first, end, corrections);
+  maxima.append(sums);
+  return maxima;
+}
+
+void AttentionEmission::storeResult(Value row, Value firstHead, ValueRange state) {
+  for (int64_t head = 0; head < heads; ++head) {
+    Value target = b.add(b.add(b.mul(row, queryHeads), firstHead), head);
+    Value sum = b.splat(state[heads + head], lanes);
+    b.forVectors(valueSize, lanes, [&](Value first, int64_t count) {
+      Value output = b.load(b.f32s(lanes), scratchRow(outputs, head, paddedValue, first));
+      storeRow(context, op.getResult(), target, first, b.fdiv(output, sum), count);
+    });
+  }
+}
+
+void AttentionEmission::storeZeros(Value row, Value firstHead) {
+  Value start = b.add(b.mul(row, queryHeads), firstHead);
+  b.loop(start, b.add(start, heads), 1, [&](Value target) {
+    b.forVectors(valueSize, lanes, [&](Value first, int64_t count) {
+      storeRow(context, op.getResult(), target, first, b.splat(0.0f, lanes), count);
+    });
+  });
+}
+
+LogicalResult AttentionEmission::emit(Value tile) {
+  if (failed(readSchedule()))
+    return failure();
+  allocate();
+  int64_t capacity = keyShape[1];
+  Value row = b.div(tile, queryHeads / heads);
+  Value firstHead = b.mul(b.rem(tile, queryHeads / heads), heads);
+  keyHead = b.div(firstHead, queryHeads / keyShape[2]);
+  bool oneSequence = op.getSequences().getType().getNumElements() == 1;
+  sequence = b.loadIndex(context.pointer(op.getSequences()), oneSequence ? b.i64(0) : row);
+  Value position = b.loadIndex(context.pointer(op.getPositions()), row);
+  endKey = b.i64(capacity);
+  if (op.getCausal())
+    endKey = b.min(b.add(position, 1), endKey);
+  firstKey = b.i64(0);
+  if (op.getWindow() > 0)
+    firstKey = b.max(b.add(position, 1 - static_cast<int64_t>(op.getWindow())), firstKey);
+  Value isActive = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, position, b.i64(0));
+  Value hasKeys = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, firstKey, endKey);
+  Value attends = arith::AndIOp::create(b, b.isBelow(sequence, keyShape[0]),
+                                        arith::AndIOp::create(b, isActive, hasKeys));
+  auto attend = [&] {
+    loadQuery(row, firstHead);
+    llvm::SmallVector<Value> state(heads, b.splat(-std::numeric_limits<float>::infinity(), 0));
+    state.append(heads, b.splat(0.0f, 0));
+    Value start = b.sub(firstKey, b.rem(firstKey, block));
+    state = b.loop(start, endKey, block, state, [&](Value blockStart, ValueRange current) {
+      return emitBlock(blockStart, current);
+    });
+    storeResult(row, firstHead, state);
+  };
+  b.branch(attends, attend, [&] { storeZeros(row, firstHead); });
+  return success();
+}
+
+static LogicalResult emitAttention(KernelContext& context, Value tile) {
+  auto op = context.soleOp<AttentionOp>();
+  return op ? AttentionEmission(context, op).emit(tile) : failure();
+}
+
+const Emitter attention = {"attention", emitAttention};
+
+} // namespace tenon::codegen::cpu::emitters

@@ -1,0 +1,38 @@
+#include "codegen/cpu/decode/WeightDecoder.h"
+#include "codegen/cpu/emitters/Emitters.h"
+#include "codegen/cpu/emitters/Rows.h"
+
+using namespace mlir;
+
+namespace tenon::codegen::cpu::emitters {
+
+/// Rows of a table; a row of zeros for an id outside it.
+static LogicalResult emitEmbedding(KernelContext& context, Value tile) {
+  auto op = context.soleOp<EmbeddingOp>();
+  if (!op)
+    return failure();
+  RankedTensorType table = op.getTable().getType();
+  if (!findWeightDecoder(table.getElementType()))
+    return op.emitOpError("expects a table that can be decoded on the CPU, but got ") << table;
+  VectorBuilder& b = context.builder;
+  RowDecoder decoder(table);
+  int64_t length = table.getShape().back();
+  RowView ids(context, op.getIds());
+  return forTileRows(context, tile, ids.type.getNumElements(), [&](Value row) {
+    Value id = b.loadIndex(ids.base, row);
+    auto decodeRow = [&] {
+      Value source = b.advance(context.pointer(op.getTable()), b.mul(id, decoder.rowBytes()));
+      storeDecodedRow(context, decoder, source, op.getResult(), row, length);
+    };
+    auto clearRow = [&] {
+      b.forVectors(length, context.lanes, [&](Value first, int64_t count) {
+        storeRow(context, op.getResult(), row, first, b.splat(0.0f, context.lanes), count);
+      });
+    };
+    b.branch(b.isBelow(id, table.getShape().front()), decodeRow, clearRow);
+  });
+}
+
+const Emitter embedding = {"embedding", emitEmbedding};
+
+} // namespace tenon::codegen::cpu::emitters

@@ -1,0 +1,46 @@
+#include "codegen/cpu/emitters/Emitters.h"
+#include "codegen/cpu/emitters/Rows.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace tenon::codegen::cpu::emitters {
+
+/// Stores rows in a cache. A tile is `bytes_per_tile` bytes of every row: of two rows for the same
+/// place the last one stays, whatever thread works on it.
+static LogicalResult emitKvWrite(KernelContext& context, Value tile) {
+  auto op = context.soleOp<KvWriteOp>();
+  if (!op)
+    return failure();
+  FailureOr<int64_t> perTile = context.parameter("bytes_per_tile");
+  if (failed(perTile))
+    return failure();
+  auto values = llvm::cast<RankedTensorType>(op.getValues().getType());
+  auto state = llvm::cast<StateType>(op.getState().getType());
+  int64_t rows = values.getShape().front(), capacity = state.getShape()[1];
+  int64_t rowBytes = *getStorageBytes(values) / rows;
+  if (failed(context.expectTiles(llvm::divideCeil(rowBytes, *perTile))))
+    return failure();
+  VectorBuilder& b = context.builder;
+  bool oneSequence = op.getSequences().getType().getNumElements() == 1;
+  Value first = b.mul(tile, *perTile);
+  Value end = b.min(b.add(first, *perTile), b.i64(rowBytes));
+  b.loop(b.i64(0), b.i64(rows), 1, [&](Value row) {
+    Value sequence =
+        b.loadIndex(context.pointer(op.getSequences()), oneSequence ? b.i64(0) : row);
+    Value position = b.loadIndex(context.pointer(op.getPositions()), row);
+    Value inside = arith::AndIOp::create(b, b.isBelow(sequence, state.getShape()[0]),
+                                         b.isBelow(position, capacity));
+    b.branch(inside, [&] {
+      Value place = b.add(b.mul(sequence, capacity), position);
+      Value source = b.advance(context.pointer(op.getValues()), b.mul(row, rowBytes));
+      Value target = b.advance(context.pointer(op.getState()), b.mul(place, rowBytes));
+      b.copy(b.advance(target, first), b.advance(source, first), b.sub(end, first));
+    });
+  });
+  return success();
+}
+
+const Emitter kvWrite = {"kv_write", emitKvWrite};
+
+} // namespace tenon::codegen::cpu::emitters

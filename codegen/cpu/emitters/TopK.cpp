@@ -1,0 +1,37 @@
+#include <limits>
+
+#include "codegen/cpu/emitters/Emitters.h"
+#include "codegen/cpu/emitters/Selection.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace tenon::codegen::cpu::emitters {
+
+/// The k largest elements of each row by k passes, each for the best one after the last: for the
+/// small k of sampling that is cheaper than sorting, and it needs no memory.
+static LogicalResult emitTopK(KernelContext& context, Value tile) {
+  auto op = context.soleOp<TopKOp>();
+  if (!op)
+    return failure();
+  VectorBuilder& b = context.builder;
+  int64_t k = op.getK();
+  RowView input(context, op.getInput());
+  return forTileRows(context, tile, input.rows(), [&](Value row) {
+    RowView x = input.from(b, row);
+    Value highest = b.i32(std::numeric_limits<int32_t>::max());
+    b.loop(b.i64(0), b.i64(k), 1, {highest, b.i32(-1)}, [&](Value place, ValueRange last) {
+      Selected best = selectBest(b, x, context.lanes, Selected{last[0], last[1]});
+      Value index = arith::ExtSIOp::create(b, b.getI64Type(), best.index);
+      Value value = b.splat(b.loadFloat(x.element(), x.at(b, index)), 1);
+      storeRow(context, op.getValues(), row, place, value, 1);
+      for (Value destination : context.destinations(op.getIndices()))
+        b.store(best.index, b.advance(destination, b.mul(b.add(b.mul(row, k), place), 4)));
+      return llvm::SmallVector<Value>{best.key, best.index};
+    });
+  });
+}
+
+const Emitter topK = {"top_k", emitTopK};
+
+} // namespace tenon::codegen::cpu::emitters
