@@ -1,0 +1,62 @@
+#ifndef TENON_PASSES_SCHEDULE_SCHEDULERULE_H
+#define TENON_PASSES_SCHEDULE_SCHEDULERULE_H
+
+#include <initializer_list>
+
+#include "ir/Dialect.h"
+
+namespace tenon::passes::schedule {
+
+/// What rules ask of a CPU target.
+struct CpuTarget {
+  int64_t lanes; ///< f32 elements in a native vector
+  /// Vector registers: 32 where vectors have 512 bits, 16 otherwise.
+  int64_t registers() const { return lanes >= 16 ? 32 : 16; }
+};
+
+/// How kernels with one kind of hero are computed. A rule is one file in this folder and one line
+/// in the list in `ScheduleRules.cpp`.
+struct ScheduleRule {
+  /// True for a region that the rule knows to schedule.
+  bool (*matches)(KernelOp kernel);
+  /// The schedule; sets `order` on the reductions of the region.
+  ScheduleAttr (*choose)(KernelOp kernel, const CpuTarget& target);
+};
+
+/// The first rule that matches; null if there is none.
+const ScheduleRule* findRule(KernelOp kernel);
+
+/// The one operation of the region, if it is an `OpTy`; null otherwise.
+template <typename OpTy> OpTy soleOp(KernelOp kernel) {
+  mlir::Block& block = kernel.getBlock();
+  return llvm::hasNItems(block, 2) ? llvm::dyn_cast<OpTy>(block.front()) : OpTy();
+}
+
+/// A schedule with the parameters given.
+ScheduleAttr makeSchedule(KernelOp kernel, llvm::StringRef emitter, int64_t tiles,
+                          std::initializer_list<std::pair<llvm::StringRef, int64_t>> parameters);
+/// A schedule whose tiles are `rows_per_tile` of `rows` rows of `rowElements` elements each.
+ScheduleAttr makeRowSchedule(KernelOp kernel, llvm::StringRef emitter, int64_t rows,
+                             int64_t rowElements);
+/// One chunk, added in `lanes` lanes that combine by halving.
+OrderAttr makeOrder(mlir::MLIRContext* context, int64_t lanes, int64_t chunk = 0);
+
+/// Elements that make a tile worth a thread's while: some microseconds of elementwise work,
+/// against one or two for a step's barrier.
+inline constexpr int64_t elementsPerTile = 4096;
+
+} // namespace tenon::passes::schedule
+
+namespace tenon::passes::schedule::rules {
+
+/// The rules, each defined in the file of its name.
+extern const ScheduleRule attention;
+extern const ScheduleRule copies;
+extern const ScheduleRule elementwise;
+extern const ScheduleRule kvWrite;
+extern const ScheduleRule matmul;
+extern const ScheduleRule rows;
+
+} // namespace tenon::passes::schedule::rules
+
+#endif // TENON_PASSES_SCHEDULE_SCHEDULERULE_H

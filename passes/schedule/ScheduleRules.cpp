@@ -1,0 +1,40 @@
+#include "passes/schedule/ScheduleRule.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace tenon::passes::schedule {
+
+static const ScheduleRule* const allRules[] = {&rules::matmul,  &rules::attention,
+                                               &rules::kvWrite, &rules::rows,
+                                               &rules::copies,  &rules::elementwise};
+
+const ScheduleRule* findRule(KernelOp kernel) {
+  for (const ScheduleRule* rule : allRules)
+    if (rule->matches(kernel))
+      return rule;
+  return nullptr;
+}
+
+ScheduleAttr makeSchedule(KernelOp kernel, llvm::StringRef emitter, int64_t tiles,
+                          std::initializer_list<std::pair<llvm::StringRef, int64_t>> parameters) {
+  Builder builder(kernel.getContext());
+  llvm::SmallVector<NamedAttribute> entries;
+  for (auto [name, value] : parameters)
+    entries.push_back(builder.getNamedAttr(name, builder.getI64IntegerAttr(value)));
+  return ScheduleAttr::get(kernel.getContext(), emitter, tiles, builder.getDictionaryAttr(entries));
+}
+
+ScheduleAttr makeRowSchedule(KernelOp kernel, llvm::StringRef emitter, int64_t rows,
+                             int64_t rowElements) {
+  int64_t perTile = std::clamp<int64_t>(elementsPerTile / rowElements, 1, rows);
+  return makeSchedule(kernel, emitter, llvm::divideCeil(rows, perTile),
+                      {{"rows_per_tile", perTile}});
+}
+
+OrderAttr makeOrder(MLIRContext* context, int64_t lanes, int64_t chunk) {
+  return OrderAttr::get(context, chunk, lanes, CombineTree::Halving);
+}
+
+} // namespace tenon::passes::schedule
