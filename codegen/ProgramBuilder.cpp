@@ -134,7 +134,8 @@ uint32_t ProgramBuilder::constantFor(ConstantOp op) {
   describe(constant, op.getType());
   ReferenceTensor tensor(llvm::cast<RankedTensorType>(op.getType()));
   if (op.getType().getElementType().isInteger())
-    for (auto [value, element] : llvm::zip_equal(tensor.getValues(), op.getValue().getValues<APInt>()))
+    for (auto [value, element] :
+         llvm::zip_equal(tensor.getValues(), op.getValue().getValues<APInt>()))
       value = element.getSExtValue();
   else
     for (auto [value, element] :
@@ -199,9 +200,9 @@ LogicalResult ProgramBuilder::placeResult(KernelOp kernel, unsigned index) {
     return kernel.emitOpError("expects a buffer for each result that is neither a state nor an "
                               "output, and for no other; found otherwise for result #")
            << index;
-  places[result] = buffer ? BufferRef{Space::Workspace, 0,
-                                      static_cast<uint64_t>(buffer.getOffset()), bytes}
-                          : BufferRef{Space::Output, output->second, 0, bytes};
+  places[result] =
+      buffer ? BufferRef{Space::Workspace, 0, static_cast<uint64_t>(buffer.getOffset()), bytes}
+             : BufferRef{Space::Output, output->second, 0, bytes};
   return success();
 }
 

@@ -3,9 +3,9 @@
 
 #include "absl/status/statusor.h"
 #include "ir/Dialect.h"
-#include "llvm/ADT/STLFunctionalExtras.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "runtime/program/Program.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace tenon::codegen {
 
@@ -17,8 +17,8 @@ namespace tenon::codegen {
 /// code generator, and so is `validateProgram`; the tokeniser is left to the tools.
 ///
 /// Fails with InvalidArgument, naming the location, where the module is not a planned one.
-absl::StatusOr<runtime::Program>
-buildProgram(mlir::ModuleOp module, llvm::function_ref<uint32_t(KernelOp)> kernelIndex);
+absl::StatusOr<runtime::Program> buildProgram(mlir::ModuleOp module,
+                                              llvm::function_ref<uint32_t(KernelOp)> kernelIndex);
 
 } // namespace tenon::codegen
 

@@ -65,8 +65,9 @@ absl::StatusOr<runtime::Program> compileForCpu(ModuleOp module, const CpuCodegen
     return absl::InvalidArgumentError("expects a module with a target");
   TENON_ASSIGN_OR_RETURN(int64_t lanes, lanesOf(target));
   KernelSet kernels(module);
-  TENON_ASSIGN_OR_RETURN(runtime::Program program,
-                         buildProgram(module, [&](KernelOp kernel) { return kernels.indexOf(kernel); }));
+  TENON_ASSIGN_OR_RETURN(runtime::Program program, buildProgram(module, [&](KernelOp kernel) {
+                           return kernels.indexOf(kernel);
+                         }));
 
   DialectRegistry registry;
   registerKernelDialects(registry);

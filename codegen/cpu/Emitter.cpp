@@ -30,16 +30,14 @@ llvm::SmallVector<Value> KernelContext::destinations(Value value) {
 FailureOr<int64_t> KernelContext::parameter(llvm::StringRef name) {
   if (std::optional<int64_t> value = schedule().getParameter(name))
     return *value;
-  return kernel.emitOpError("expects a parameter '")
-         << name << "' in the schedule " << schedule();
+  return kernel.emitOpError("expects a parameter '") << name << "' in the schedule " << schedule();
 }
 
 LogicalResult KernelContext::expectTiles(int64_t tiles) {
   if (schedule().getTiles() == tiles)
     return success();
   return kernel.emitOpError("expects ")
-         << tiles << " tiles for the parameters of its schedule, but got "
-         << schedule().getTiles();
+         << tiles << " tiles for the parameters of its schedule, but got " << schedule().getTiles();
 }
 
 } // namespace tenon::codegen::cpu

@@ -9,17 +9,17 @@ namespace tenon::codegen::cpu {
 
 static size_t hashOf(KernelOp kernel) {
   auto types = [](auto range) { return llvm::hash_combine_range(range.begin(), range.end()); };
-  llvm::hash_code hash = llvm::hash_combine(kernel.getScheduleAttr(), types(kernel.getResultTypes()),
-                                            types(kernel.getBlock().getArgumentTypes()));
+  llvm::hash_code hash =
+      llvm::hash_combine(kernel.getScheduleAttr(), types(kernel.getResultTypes()),
+                         types(kernel.getBlock().getArgumentTypes()));
   for (Operation& op : kernel.getBlock())
-    hash = llvm::hash_combine(hash, op.getName(), op.getAttrDictionary(),
-                              types(op.getResultTypes()));
+    hash =
+        llvm::hash_combine(hash, op.getName(), op.getAttrDictionary(), types(op.getResultTypes()));
   return hash;
 }
 
 static bool areEqual(KernelOp a, KernelOp b) {
-  return a.getScheduleAttr() == b.getScheduleAttr() &&
-         a.getResultTypes() == b.getResultTypes() &&
+  return a.getScheduleAttr() == b.getScheduleAttr() && a.getResultTypes() == b.getResultTypes() &&
          OperationEquivalence::isRegionEquivalentTo(&a.getBody(), &b.getBody(),
                                                     OperationEquivalence::IgnoreLocations);
 }

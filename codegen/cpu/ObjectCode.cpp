@@ -4,6 +4,8 @@
 #include <span>
 
 #include "absl/strings/str_format.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "support/Status.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/LegacyPassManager.h"
@@ -17,8 +19,6 @@
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Triple.h"
 #include "llvm/Transforms/Utils/Cloning.h"
-#include "mlir/Target/LLVMIR/Export.h"
-#include "support/Status.h"
 
 using namespace mlir;
 
@@ -37,9 +37,9 @@ static absl::Status checkFeatures(const llvm::TargetMachine& machine, TargetAttr
   auto known = machine.getMCSubtargetInfo()->getAllProcessorFeatures();
   for (auto feature : target.getFeatures().getAsRange<StringAttr>())
     if (llvm::none_of(known, [&](const auto& entry) { return feature.getValue() == entry.Key; }))
-      return absl::InvalidArgumentError(
-          absl::StrFormat("target %s: expects features of x86-64 as LLVM names them, but got \"%s\"",
-                          target.getName().str(), feature.str()));
+      return absl::InvalidArgumentError(absl::StrFormat(
+          "target %s: expects features of x86-64 as LLVM names them, but got \"%s\"",
+          target.getName().str(), feature.str()));
   return absl::OkStatus();
 }
 

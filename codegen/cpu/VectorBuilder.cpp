@@ -230,8 +230,8 @@ void VectorBuilder::storeFloat(Value scalar, Type element, Value pointer) {
 
 // Control
 
-llvm::SmallVector<Value> VectorBuilder::loop(Value first, Value end, int64_t step,
-                                             ValueRange state, LoopBody body) {
+llvm::SmallVector<Value> VectorBuilder::loop(Value first, Value end, int64_t step, ValueRange state,
+                                             LoopBody body) {
   auto loop = scf::ForOp::create(*this, first, end, i64(step), state);
   OpBuilder::InsertionGuard guard(*this);
   // The loop has its terminator already where there is no state.

@@ -2,8 +2,8 @@
 #define TENON_CODEGEN_CPU_VECTORBUILDER_H
 
 #include "ir/Dialect.h"
-#include "llvm/ADT/STLFunctionalExtras.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace tenon::codegen::cpu {
 

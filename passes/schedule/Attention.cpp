@@ -21,7 +21,7 @@ static ScheduleAttr choose(KernelOp kernel, const CpuTarget& target) {
   op.setOrderAttr(makeOrder(kernel.getContext(), target.lanes, keysPerBlock));
   llvm::ArrayRef<int64_t> query = op.getQuery().getType().getShape(); // [M, Hq, D]
   int64_t shared = query[1] / cacheShape(op.getKey().getType())[2];
-  int64_t heads = std::min(shared, target.registers() / 4);
+  int64_t heads = std::min(shared, target.registers / 4);
   while (shared % heads != 0)
     --heads;
   return makeSchedule(kernel, "attention", query[0] * (query[1] / heads),

@@ -1,5 +1,5 @@
-#include "llvm/Support/MathExtras.h"
 #include "passes/schedule/ScheduleRule.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -10,7 +10,9 @@ static RankedTensorType resultType(KernelOp kernel) {
 }
 
 static bool matches(KernelOp kernel) {
-  auto isElementwise = [](Operation& op) { return llvm::isa<ElementwiseOpInterface, ConstantOp>(op); };
+  auto isElementwise = [](Operation& op) {
+    return llvm::isa<ElementwiseOpInterface, ConstantOp>(op);
+  };
   return kernel->getNumResults() > 0 &&
          llvm::all_of(kernel.getBlock().without_terminator(), isElementwise);
 }

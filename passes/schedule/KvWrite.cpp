@@ -1,5 +1,5 @@
-#include "llvm/Support/MathExtras.h"
 #include "passes/schedule/ScheduleRule.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -15,7 +15,8 @@ static ScheduleAttr choose(KernelOp kernel, const CpuTarget&) {
   int64_t bytes = *getStorageBytes(values), rowBytes = bytes / values.getShape().front();
   int64_t perTile = rowBytes;
   if (bytes >= bytesWorthThreads)
-    perTile = std::min<int64_t>(rowBytes, llvm::alignTo(llvm::divideCeil(rowBytes, parts), cacheLine));
+    perTile =
+        std::min<int64_t>(rowBytes, llvm::alignTo(llvm::divideCeil(rowBytes, parts), cacheLine));
   return makeSchedule(kernel, "kv_write", llvm::divideCeil(rowBytes, perTile),
                       {{"bytes_per_tile", perTile}});
 }

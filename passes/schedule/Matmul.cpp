@@ -1,5 +1,5 @@
-#include "llvm/Support/MathExtras.h"
 #include "passes/schedule/ScheduleRule.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -18,7 +18,7 @@ struct Block {
 Block chooseBlock(int64_t rows, const CpuTarget& target) {
   if (rows == 1)
     return {1, 8};
-  if (target.registers() == 32)
+  if (target.registers >= 32)
     return rows < 6 ? Block{rows, 4} : Block{6, 4};
   return rows < 3 ? Block{rows, 4} : Block{3, 4};
 }
@@ -28,7 +28,7 @@ bool matches(KernelOp kernel) { return bool(soleOp<MatmulOp>(kernel)); }
 /// A tile is some rows of the weight and all rows of x: its weights are read once from memory and
 /// stay in a core's cache while the rows of x pass by.
 ScheduleAttr choose(KernelOp kernel, const CpuTarget& target) {
-  constexpr int64_t bytesPerTile = 64 * 1024, cachedBytes = 256 * 1024;
+  constexpr int64_t streamedBytes = 64 * 1024;
   auto op = soleOp<MatmulOp>(kernel);
   op.setOrderAttr(makeOrder(kernel.getContext(), target.lanes));
   RankedTensorType weight = op.getWeight().getType();
@@ -37,13 +37,12 @@ ScheduleAttr choose(KernelOp kernel, const CpuTarget& target) {
   int64_t rows = op.getInput().getType().getNumElements() / (depth * batches);
   int64_t rowBytes = *getStorageBytes(weight) / (columns * batches);
   Block block = chooseBlock(rows, target);
-  int64_t perTile = (rows == 1 ? bytesPerTile : cachedBytes) / rowBytes;
+  int64_t perTile = (rows == 1 ? streamedBytes : target.l2Bytes / 4) / rowBytes;
   perTile = std::max(perTile / block.columns, int64_t{1}) * block.columns;
   int64_t tiles = batches * llvm::divideCeil(columns, perTile);
-  return makeSchedule(kernel, "matmul", tiles,
-                      {{"columns_per_tile", perTile},
-                       {"column_block", block.columns},
-                       {"row_block", block.rows}});
+  return makeSchedule(
+      kernel, "matmul", tiles,
+      {{"columns_per_tile", perTile}, {"column_block", block.columns}, {"row_block", block.rows}});
 }
 
 } // namespace

@@ -1,5 +1,5 @@
-#include "llvm/ADT/TypeSwitch.h"
 #include "passes/schedule/ScheduleRule.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 
@@ -20,8 +20,8 @@ static ScheduleAttr choose(KernelOp kernel, const CpuTarget& target) {
   OrderAttr order = makeOrder(kernel.getContext(), 4 * target.lanes);
   llvm::TypeSwitch<Operation&>(op).Case<LayerNormOp, ReduceOp, RmsNormOp, SoftmaxOp>(
       [&](auto reduction) { reduction.setOrderAttr(order); });
-  auto type = llvm::cast<RankedTensorType>(
-      llvm::isa<EmbeddingOp>(op) ? op.getResult(0).getType() : op.getOperand(0).getType());
+  auto type = llvm::cast<RankedTensorType>(llvm::isa<EmbeddingOp>(op) ? op.getResult(0).getType()
+                                                                      : op.getOperand(0).getType());
   int64_t axes = llvm::isa<RopeOp>(op) ? 2 : 1;
   int64_t rowElements = ShapedType::getNumElements(type.getShape().take_back(axes));
   return makeRowSchedule(kernel, op.getName().stripDialect(), type.getNumElements() / rowElements,

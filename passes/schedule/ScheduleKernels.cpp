@@ -1,8 +1,8 @@
 #include "passes/schedule/ScheduleKernels.h"
 
 #include "ir/Dialect.h"
-#include "llvm/Support/MathExtras.h"
 #include "passes/schedule/ScheduleRule.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -42,10 +42,16 @@ private:
     if (target.getDevice() != DeviceKind::Cpu)
       return module.emitError("expects a CPU to schedule for, but got ") << target.getName();
     std::optional<int64_t> bits = target.getProperty("vector_bits");
+    std::optional<int64_t> registers = target.getProperty("vector_registers");
+    std::optional<int64_t> l2Bytes = target.getProperty("l2_bytes");
     if (!bits || !llvm::isPowerOf2_64(*bits) || *bits < 128 || *bits > 512)
       return module.emitError("expects vector_bits of 128, 256 or 512 in target ")
              << target.getName();
-    return schedule::CpuTarget{*bits / 32};
+    if (!registers || *registers < 8 || !l2Bytes || *l2Bytes < 1)
+      return module.emitError(
+                 "expects at least 8 vector_registers and positive l2_bytes in target ")
+             << target.getName();
+    return schedule::CpuTarget{*bits / 32, *registers, *l2Bytes};
   }
 };
 

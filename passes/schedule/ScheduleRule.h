@@ -9,9 +9,9 @@ namespace tenon::passes::schedule {
 
 /// What rules ask of a CPU target.
 struct CpuTarget {
-  int64_t lanes; ///< f32 elements in a native vector
-  /// Vector registers: 32 where vectors have 512 bits, 16 otherwise.
-  int64_t registers() const { return lanes >= 16 ? 32 : 16; }
+  int64_t lanes;     ///< f32 elements in a native vector
+  int64_t registers; ///< vector registers
+  int64_t l2Bytes;   ///< second-level cache of a core
 };
 
 /// How kernels with one kind of hero are computed. A rule is one file in this folder and one line

@@ -10,8 +10,8 @@ static Value splatInteger(VectorBuilder& b, VectorType type, int64_t value) {
   return arith::ConstantOp::create(b, SplatElementsAttr::get(type, element));
 }
 
-/// ggml's `block_q4_0`: an f16 scale, then 16 bytes whose low nibbles are elements 0 to 15 and whose
-/// high nibbles are elements 16 to 31, each plus 8. Scale times quant is exact in f32.
+/// ggml's `block_q4_0`: an f16 scale, then 16 bytes whose low nibbles are elements 0 to 15 and
+/// whose high nibbles are elements 16 to 31, each plus 8. Scale times quant is exact in f32.
 static Value decodeQ4(VectorBuilder& b, Value block, int64_t first, int64_t count) {
   constexpr int64_t scaleBytes = 2, half = 16;
   if (count > half)
@@ -22,8 +22,9 @@ static Value decodeQ4(VectorBuilder& b, Value block, int64_t first, int64_t coun
   // Widened first: shifts of bytes have no instruction.
   auto wideType = VectorType::get({count}, b.getI32Type());
   Value wide = arith::ExtUIOp::create(b, wideType, bytes);
-  Value nibbles = first < half ? Value(arith::AndIOp::create(b, wide, splatInteger(b, wideType, 15)))
-                               : Value(arith::ShRUIOp::create(b, wide, splatInteger(b, wideType, 4)));
+  Value nibbles = first < half
+                      ? Value(arith::AndIOp::create(b, wide, splatInteger(b, wideType, 15)))
+                      : Value(arith::ShRUIOp::create(b, wide, splatInteger(b, wideType, 4)));
   Value quants = arith::SubIOp::create(b, nibbles, splatInteger(b, wideType, 8));
   return b.fmul(arith::SIToFPOp::create(b, b.f32s(count), quants), b.splat(scale, count));
 }

@@ -9,7 +9,8 @@ namespace tenon::codegen::cpu::decoders {
 static Value decodeQ8(VectorBuilder& b, Value block, int64_t first, int64_t count) {
   constexpr int64_t scaleBytes = 2;
   Value scale = b.loadFloat(b.getF16Type(), block);
-  Value quants = b.load(VectorType::get({count}, b.getI8Type()), b.advance(block, scaleBytes + first));
+  Value quants =
+      b.load(VectorType::get({count}, b.getI8Type()), b.advance(block, scaleBytes + first));
   Value wide = arith::ExtSIOp::create(b, VectorType::get({count}, b.getI32Type()), quants);
   return b.fmul(arith::SIToFPOp::create(b, b.f32s(count), wide), b.splat(scale, count));
 }

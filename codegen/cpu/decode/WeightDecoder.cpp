@@ -28,8 +28,8 @@ Value RowDecoder::byteOffset(VectorBuilder& b, Value element) const {
 }
 
 bool RowDecoder::supports(int64_t count) const {
-  return blockSize() == 1 || (llvm::isPowerOf2_64(count) &&
-                              (blockSize() % count == 0 || count % blockSize() == 0));
+  return blockSize() == 1 ||
+         (llvm::isPowerOf2_64(count) && (blockSize() % count == 0 || count % blockSize() == 0));
 }
 
 Value RowDecoder::decode(VectorBuilder& b, Value pointer, int64_t first, int64_t count) const {

@@ -3,8 +3,8 @@
 
 #include "codegen/cpu/emitters/Emitters.h"
 #include "codegen/cpu/emitters/Rows.h"
-#include "llvm/Support/MathExtras.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -27,10 +27,9 @@ namespace {
 class AttentionEmission {
 public:
   AttentionEmission(KernelContext& context, AttentionOp op)
-      : context(context), b(context.builder), op(op),
-        query(context, op.getQuery()), keyShape(shapeOf(op.getKey())),
-        valueShape(shapeOf(op.getValue())), queryHeads(query.type.getShape()[1]),
-        keySize(keyShape[3]), valueSize(valueShape[3]) {}
+      : context(context), b(context.builder), op(op), query(context, op.getQuery()),
+        keyShape(shapeOf(op.getKey())), valueShape(shapeOf(op.getValue())),
+        queryHeads(query.type.getShape()[1]), keySize(keyShape[3]), valueSize(valueShape[3]) {}
 
   LogicalResult emit(Value tile);
 
@@ -61,7 +60,7 @@ private:
   KernelContext& context;
   VectorBuilder& b;
   AttentionOp op;
-  RowView query; ///< rows are heads: [M · Hq, D]
+  RowView query;                                ///< rows are heads: [M · Hq, D]
   llvm::ArrayRef<int64_t> keyShape, valueShape; ///< [S, C, Hkv, D]
   int64_t queryHeads, keySize, valueSize;
   OrderAttr order;
@@ -128,8 +127,8 @@ void AttentionEmission::emitScores(Value start, Value first, Value end) {
     Value key = cacheRow(op.getKey(), keySize, position);
     llvm::SmallVector<Value> sums(heads, b.splat(0.0f, lanes));
     sums = b.forVectors(keySize, lanes, sums, [&](Value at, int64_t count, ValueRange state) {
-      Value k = b.loadFloats(element, b.advance(key, b.mul(at, elementBytes(element))), count,
-                             lanes);
+      Value k =
+          b.loadFloats(element, b.advance(key, b.mul(at, elementBytes(element))), count, lanes);
       llvm::SmallVector<Value> next;
       for (int64_t head = 0; head < heads; ++head) {
         Value q = b.load(b.f32s(lanes), scratchRow(queries, head, paddedKey, at));
@@ -149,7 +148,8 @@ std::pair<Value, Value> AttentionEmission::emitSoftmax(int64_t head, Value start
   auto indices = VectorType::get({lanes}, b.getI64Type());
   llvm::SmallVector<int64_t> counting(lanes);
   std::iota(counting.begin(), counting.end(), 0);
-  Value lane = arith::ConstantOp::create(b, DenseElementsAttr::get(indices, llvm::ArrayRef(counting)));
+  Value lane =
+      arith::ConstantOp::create(b, DenseElementsAttr::get(indices, llvm::ArrayRef(counting)));
   Value low = b.splat(b.sub(firstKey, start), lanes), high = b.splat(b.sub(endKey, start), lanes);
   Value minusInfinity = b.splat(-std::numeric_limits<float>::infinity(), lanes);
   float cap = op.getSoftcap().convertToDouble();
@@ -161,9 +161,9 @@ std::pair<Value, Value> AttentionEmission::emitSoftmax(int64_t head, Value start
     if (cap > 0)
       s = b.fmul(b.tanh(b.fdiv(s, b.splat(cap, lanes))), b.splat(cap, lanes));
     Value index = b.add(lane, b.splat(b.i64(first), lanes));
-    Value inRange = arith::AndIOp::create(
-        b, arith::CmpIOp::create(b, arith::CmpIPredicate::sge, index, low),
-        arith::CmpIOp::create(b, arith::CmpIPredicate::slt, index, high));
+    Value inRange =
+        arith::AndIOp::create(b, arith::CmpIOp::create(b, arith::CmpIPredicate::sge, index, low),
+                              arith::CmpIOp::create(b, arith::CmpIPredicate::slt, index, high));
     parts.push_back(b.select(inRange, s, minusInfinity));
     greatest = b.fmax(parts.back(), greatest);
   }
@@ -194,16 +194,15 @@ void AttentionEmission::emitValues(Value start, Value first, Value end,
         sums.push_back(b.fmul(b.load(b.f32s(lanes), place), correction));
       }
     sums = b.loop(first, end, 1, sums, [&](Value position, ValueRange state) {
-      Value value = b.advance(cacheRow(op.getValue(), valueSize, position),
-                              b.mul(at, elementBytes(element)));
+      Value value =
+          b.advance(cacheRow(op.getValue(), valueSize, position), b.mul(at, elementBytes(element)));
       llvm::SmallVector<Value> loaded, next;
       for (int64_t part = 0; part < count; part += lanes)
         loaded.push_back(b.loadFloats(element, b.advance(value, part * elementBytes(element)),
                                       std::min(lanes, count - part), lanes));
       for (int64_t head = 0; head < heads; ++head) {
-        Value p = b.splat(b.load(b.getF32Type(), scratchRow(scores, head, block,
-                                                            b.sub(position, start))),
-                          lanes);
+        Value p = b.splat(
+            b.load(b.getF32Type(), scratchRow(scores, head, block, b.sub(position, start))), lanes);
         for (Value v : loaded)
           next.push_back(b.fma(p, v, state[next.size()]));
       }

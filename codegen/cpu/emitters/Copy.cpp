@@ -1,7 +1,7 @@
 #include "codegen/cpu/emitters/Emitters.h"
 #include "codegen/cpu/emitters/Rows.h"
-#include "llvm/ADT/TypeSwitch.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 
@@ -40,7 +40,8 @@ void copyRow(KernelContext& context, Value input, Value result, const StridedVie
   auto type = llvm::cast<RankedTensorType>(result.getType());
   llvm::ArrayRef<int64_t> shape = type.getShape();
   int64_t bytes = elementBytes(type.getElementType());
-  int64_t length = shape.empty() ? 1 : shape.back(), stride = shape.empty() ? 1 : view.strides.back();
+  int64_t length = shape.empty() ? 1 : shape.back(),
+          stride = shape.empty() ? 1 : view.strides.back();
   Value offset = b.i64(view.offset), rest = row;
   for (size_t axis = shape.empty() ? 0 : shape.size() - 1; axis-- > 0;) {
     offset = b.add(offset, b.mul(b.rem(rest, shape[axis]), view.strides[axis]));
@@ -94,7 +95,8 @@ static LogicalResult emitCopy(KernelContext& context, Value tile) {
   if (!llvm::hasNItems(context.kernel.getBlock(), 2))
     return context.kernel.emitOpError("expects a region of one operation for the emitter copy");
   return llvm::TypeSwitch<Operation*, LogicalResult>(&op)
-      .Case<ReshapeOp, TransposeOp, SliceOp>([&](auto view) { return emitView(context, view, tile); })
+      .Case<ReshapeOp, TransposeOp, SliceOp>(
+          [&](auto view) { return emitView(context, view, tile); })
       .Case([&](ConcatOp concat) { return emitConcat(context, concat, tile); })
       .Default([](Operation* other) {
         return other->emitOpError("expects an operation that moves elements for the emitter copy");

@@ -1,7 +1,7 @@
 #include "codegen/cpu/emitters/Emitters.h"
-#include "llvm/Support/MathExtras.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -25,8 +25,8 @@ private:
   struct Source {
     Value argument;
     RankedTensorType type;
-    Value row;              ///< address of the current row
-    bool splat;             ///< one element a row
+    Value row;  ///< address of the current row
+    bool splat; ///< one element a row
   };
 
   LogicalResult readRegion();

@@ -26,8 +26,7 @@ static LogicalResult emitKvWrite(KernelContext& context, Value tile) {
   Value first = b.mul(tile, *perTile);
   Value end = b.min(b.add(first, *perTile), b.i64(rowBytes));
   b.loop(b.i64(0), b.i64(rows), 1, [&](Value row) {
-    Value sequence =
-        b.loadIndex(context.pointer(op.getSequences()), oneSequence ? b.i64(0) : row);
+    Value sequence = b.loadIndex(context.pointer(op.getSequences()), oneSequence ? b.i64(0) : row);
     Value position = b.loadIndex(context.pointer(op.getPositions()), row);
     Value inside = arith::AndIOp::create(b, b.isBelow(sequence, state.getShape()[0]),
                                          b.isBelow(position, capacity));

@@ -30,8 +30,8 @@ static LogicalResult emitLayerNorm(KernelContext& context, Value tile) {
       Value difference = b.fsub(x.load(b, first, count, sumLanes), sumMean);
       return b.fadd(sums, b.fmul(difference, difference));
     });
-    Value shifted = b.fadd(b.fdiv(squares, elements),
-                           b.splat(norm.getEpsilon().convertToDouble(), 0));
+    Value shifted =
+        b.fadd(b.fdiv(squares, elements), b.splat(norm.getEpsilon().convertToDouble(), 0));
     Value scale = b.splat(b.fdiv(b.splat(1.0f, 0), b.sqrt(shifted)), lanes);
     b.forVectors(length, lanes, [&](Value first, int64_t count) {
       Value value = b.fmul(b.fsub(x.load(b, first, count, lanes), rowMean), scale);

@@ -122,8 +122,8 @@ void MatmulEmission::emitBlock(Value firstRow, int64_t rowCount, Value firstColu
     inputRows.push_back(input.from(b, b.add(inputRow, i)).base);
   Value weightRow = b.add(b.mul(batch, columns), firstColumn);
   for (int64_t i = 0; i < columnCount; ++i)
-    weightRows.push_back(b.advance(context.pointer(op.getWeight()),
-                                   b.mul(b.add(weightRow, i), decoder.rowBytes())));
+    weightRows.push_back(
+        b.advance(context.pointer(op.getWeight()), b.mul(b.add(weightRow, i), decoder.rowBytes())));
   int64_t chunk = order.getChunk();
   llvm::SmallVector<Value> sums;
   if (chunk == 0 || chunk >= depth) {
@@ -154,9 +154,8 @@ void MatmulEmission::emitColumns(Value firstRow, int64_t rowCount) {
   // Only the last tile of a batch can end in the middle of a block.
   bool wholeBlocks = columnsPerTile % columnBlock == 0 && columns % columnBlock == 0;
   Value count = b.sub(tileEnd, tileFirst);
-  Value endWhole = wholeBlocks
-                       ? tileEnd
-                       : b.add(tileFirst, b.mul(b.div(count, columnBlock), columnBlock));
+  Value endWhole =
+      wholeBlocks ? tileEnd : b.add(tileFirst, b.mul(b.div(count, columnBlock), columnBlock));
   b.loop(tileFirst, endWhole, columnBlock,
          [&](Value column) { emitBlock(firstRow, rowCount, column, columnBlock); });
   if (!wholeBlocks)

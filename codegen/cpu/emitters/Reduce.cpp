@@ -19,7 +19,8 @@ static Value reduceExtremum(VectorBuilder& b, ReduceKind kind, const RowView& ro
   float worst = std::numeric_limits<float>::infinity() * (kind == ReduceKind::Max ? -1.0f : 1.0f);
   Value best = b.forVectors(row.length(), lanes, b.splat(worst, lanes),
                             [&](Value first, int64_t count, ValueRange state) {
-                              Value next = extremum(b, kind, row.load(b, first, count, lanes), state[0]);
+                              Value next =
+                                  extremum(b, kind, row.load(b, first, count, lanes), state[0]);
                               return llvm::SmallVector<Value>{b.keepTail(next, state[0], count)};
                             })[0];
   for (int64_t half = lanes / 2; half >= 1; half /= 2)

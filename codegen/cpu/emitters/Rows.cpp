@@ -26,8 +26,8 @@ void storeRow(KernelContext& context, Value result, Value row, Value first, Valu
   }
 }
 
-void storeDecodedRow(KernelContext& context, const RowDecoder& decoder, Value source,
-                     Value result, Value row, int64_t length) {
+void storeDecodedRow(KernelContext& context, const RowDecoder& decoder, Value source, Value result,
+                     Value row, int64_t length) {
   VectorBuilder& b = context.builder;
   int64_t step = std::max(context.lanes, decoder.blockSize());
   b.forVectors(length, step, [&](Value element, int64_t count) {

@@ -70,8 +70,8 @@ Selected selectBest(VectorBuilder& b, const RowView& row, int64_t lanes,
     Value start = arith::TruncIOp::create(b, b.getI32Type(), first);
     Value indices = b.add(b.splat(start, lanes), lane);
     if (after) {
-      Value isAfter = isPreferred(b, b.splat(after->key, lanes), b.splat(after->index, lanes), keys,
-                                  indices);
+      Value isAfter =
+          isPreferred(b, b.splat(after->key, lanes), b.splat(after->index, lanes), keys, indices);
       keys = b.select(isAfter, keys, splatInteger(b, noKey, lanes));
     }
     keys = b.keepTail(keys, splatInteger(b, noKey, lanes), count);

@@ -23,8 +23,8 @@ static LogicalResult emitSoftmax(KernelContext& context, Value tile) {
   return forTileRows(context, tile, input.rows(), [&](Value row) {
     RowView x = input.from(b, row);
     Value lowest = b.splat(-std::numeric_limits<float>::infinity(), lanes);
-    Value greatest = b.forVectors(
-        length, lanes, lowest, [&](Value first, int64_t count, ValueRange state) {
+    Value greatest =
+        b.forVectors(length, lanes, lowest, [&](Value first, int64_t count, ValueRange state) {
           Value larger = b.fmax(x.load(b, first, count, lanes), state[0]);
           return llvm::SmallVector<Value>{b.keepTail(larger, state[0], count)};
         })[0];

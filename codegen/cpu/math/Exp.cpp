@@ -18,8 +18,8 @@ Value buildExp(FloatMath& m, Value x) {
   Value whole = m.sub(shifted, m.f32(shifter));
   Value r = m.fma(whole, m.f32(-0x1.62e430p-1f), clamped);
   r = m.fma(whole, m.f32(0x1.05c610p-29f), r);
-  Value p = m.polynomial(r, {0x1p-1f, 0x1.55548ep-3f, 0x1.55545ep-5f, 0x1.123b92p-7f,
-                             0x1.6db480p-10f});
+  Value p =
+      m.polynomial(r, {0x1p-1f, 0x1.55548ep-3f, 0x1.55545ep-5f, 0x1.123b92p-7f, 0x1.6db480p-10f});
   Value power = m.add(m.fma(p, m.mul(r, r), r), m.f32(1.0f));
   auto exponent = [&](Value e) { return m.fromBits(m.shiftLeft(m.iadd(e, m.i32(127)), 23)); };
   Value half = m.shiftRight(n, 1);

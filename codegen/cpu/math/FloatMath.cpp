@@ -62,15 +62,11 @@ Value FloatMath::copySign(Value magnitude, Value sign) {
 
 Value FloatMath::bits(Value x) { return arith::BitcastOp::create(b, with(b.getI32Type()), x); }
 Value FloatMath::fromBits(Value x) { return arith::BitcastOp::create(b, with(b.getF32Type()), x); }
-Value FloatMath::toFloat(Value x) {
-  return arith::SIToFPOp::create(b, with(b.getF32Type()), x);
-}
+Value FloatMath::toFloat(Value x) { return arith::SIToFPOp::create(b, with(b.getF32Type()), x); }
 Value FloatMath::iadd(Value x, Value y) { return arith::AddIOp::create(b, x, y); }
 Value FloatMath::isub(Value x, Value y) { return arith::SubIOp::create(b, x, y); }
 Value FloatMath::iand(Value x, Value y) { return arith::AndIOp::create(b, x, y); }
-Value FloatMath::shiftLeft(Value x, int32_t bits) {
-  return arith::ShLIOp::create(b, x, i32(bits));
-}
+Value FloatMath::shiftLeft(Value x, int32_t bits) { return arith::ShLIOp::create(b, x, i32(bits)); }
 Value FloatMath::shiftRight(Value x, int32_t bits) {
   return arith::ShRSIOp::create(b, x, i32(bits));
 }

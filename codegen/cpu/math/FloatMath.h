@@ -1,8 +1,8 @@
 #ifndef TENON_CODEGEN_CPU_MATH_FLOATMATH_H
 #define TENON_CODEGEN_CPU_MATH_FLOATMATH_H
 
-#include "llvm/ADT/ArrayRef.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "llvm/ADT/ArrayRef.h"
 
 namespace tenon::codegen::cpu {
 

@@ -35,8 +35,8 @@ Reduced reduce(FloatMath& m, Value x) {
 /// (Remez): r + r³ · P(r²), error 2^-37; 1 − r²/2 + r⁴ · Q(r²), error 2^-33.
 Value sineOf(FloatMath& m, Value quadrant, Value r) {
   Value square = m.mul(r, r);
-  Value p = m.polynomial(square, {-0x1.555556p-3f, 0x1.111108p-7f, -0x1.a00f32p-13f,
-                                  0x1.6cbecep-19f});
+  Value p =
+      m.polynomial(square, {-0x1.555556p-3f, 0x1.111108p-7f, -0x1.a00f32p-13f, 0x1.6cbecep-19f});
   Value sine = m.fma(m.mul(square, p), r, r);
   Value q = m.polynomial(square, {0x1.55554ap-5f, -0x1.6c0c22p-10f, 0x1.99e33ap-16f});
   Value cosine = m.add(m.fma(square, m.f32(-0.5f), m.mul(m.mul(square, square), q)), m.f32(1.0f));

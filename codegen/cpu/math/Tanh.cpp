@@ -10,8 +10,8 @@ namespace tenon::codegen::cpu {
 /// 1 − 2 / (e^(2|x|) + 1) with the sign of x.
 Value buildTanh(FloatMath& m, Value x) {
   Value square = m.mul(x, x);
-  Value p = m.polynomial(square, {-0x1.555554p-2f, 0x1.11106cp-3f, -0x1.b9ef7cp-5f,
-                                  0x1.6394dap-6f, -0x1.0c2146p-7f, 0x1.197b7ap-9f});
+  Value p = m.polynomial(square, {-0x1.555554p-2f, 0x1.11106cp-3f, -0x1.b9ef7cp-5f, 0x1.6394dap-6f,
+                                  -0x1.0c2146p-7f, 0x1.197b7ap-9f});
   Value small = m.fma(m.mul(square, p), x, x);
   Value magnitude = m.abs(x);
   Value power = buildExp(m, m.add(magnitude, magnitude));
