@@ -44,9 +44,7 @@ absl::StatusOr<OwningOpRef<ModuleOp>> GraphBuilder::finish() {
     fail(absl::FailedPreconditionError(
         absl::StrFormat("graph builder: expects endFunction before finish, but '%s' is open",
                         function.getSymName().str())));
-  if (status.ok() && !module)
-    fail(absl::FailedPreconditionError("graph builder: expects one call of finish, but got two"));
-  if (!status.ok())
+  if (!isOpen())
     return status;
   DiagnosticCollector diagnostics(builder.getContext());
   if (failed(verify(*module)))
@@ -58,12 +56,16 @@ absl::StatusOr<OwningOpRef<ModuleOp>> GraphBuilder::finish() {
 
 //===-- Module level ------------------------------------------------------------------------===//
 
-bool GraphBuilder::canDeclare(std::string_view name) {
-  if (!status.ok())
-    return false;
+bool GraphBuilder::isOpen() {
   if (!module)
     fail(absl::FailedPreconditionError("graph builder: expects no calls after finish"));
-  else if (name.empty())
+  return status.ok();
+}
+
+bool GraphBuilder::canDeclare(std::string_view name) {
+  if (!isOpen())
+    return false;
+  if (name.empty())
     fail(absl::InvalidArgumentError("graph builder: expects a name, but got an empty string"));
   else if (hasSymbol(name))
     fail(absl::InvalidArgumentError(
@@ -98,7 +100,7 @@ RankedTensorType GraphBuilder::tensorType(llvm::ArrayRef<int64_t> shape, Type el
 }
 
 void GraphBuilder::setModel(const ModelDescription& model) {
-  if (!status.ok())
+  if (!isOpen())
     return;
   DiagnosticCollector diagnostics(builder.getContext());
   auto attribute = ModelAttr::getChecked(

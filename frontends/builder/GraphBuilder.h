@@ -149,8 +149,8 @@ public:
   StateValue state(std::string_view name);
   Value constant(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<float> elements,
                  OpOptions options = {});
-  Value constant(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int32_t> elements,
-                 OpOptions options = {});
+  Value intConstant(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int32_t> elements,
+                    OpOptions options = {});
 
   // One method an operation; `ir/ops` holds shapes and meaning.
 
@@ -230,7 +230,9 @@ private:
                 const OpOptions& options);
   template <typename OpT> Value emitOne(mlir::ValueRange operands, const OpOptions& options);
 
-  /// True where module-level calls, or calls inside a function, may go on; records misuse.
+  /// True where calls at all, declarations of that name, or calls inside a function may go on;
+  /// records misuse.
+  bool isOpen();
   bool canDeclare(std::string_view name);
   bool canEmit();
   mlir::Location locate(const OpOptions& options);

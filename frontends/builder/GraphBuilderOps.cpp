@@ -69,32 +69,30 @@ static OpOptions keepElementType(OpOptions options, Value input) {
 Value GraphBuilder::weight(std::string_view name) {
   if (!canEmit())
     return {};
-  mlir::Value& value = symbolValues[name];
-  if (!value) {
-    auto weight = llvm::dyn_cast_or_null<WeightOp>(symbols.lookup(name));
-    if (!weight) {
-      fail(absl::NotFoundError(absl::StrFormat("%s: expects a weight '%s', but none is declared",
-                                               formatLocation(locate({})), name)));
-      return {};
-    }
-    value = GetWeightOp::create(builder, locate({}), weight.getType(), name);
+  auto weight = llvm::dyn_cast_or_null<WeightOp>(symbols.lookup(name));
+  if (!weight) {
+    fail(absl::NotFoundError(absl::StrFormat("%s: expects a weight '%s', but none is declared",
+                                             formatLocation(locate({})), name)));
+    return {};
   }
+  mlir::Value& value = symbolValues[name];
+  if (!value)
+    value = GetWeightOp::create(builder, locate({}), weight.getType(), name);
   return Value(llvm::cast<TypedValue<RankedTensorType>>(value));
 }
 
 StateValue GraphBuilder::state(std::string_view name) {
   if (!canEmit())
     return {};
-  mlir::Value& value = symbolValues[name];
-  if (!value) {
-    auto state = llvm::dyn_cast_or_null<StateOp>(symbols.lookup(name));
-    if (!state) {
-      fail(absl::NotFoundError(absl::StrFormat("%s: expects a state '%s', but none is declared",
-                                               formatLocation(locate({})), name)));
-      return {};
-    }
-    value = GetStateOp::create(builder, locate({}), state.getType(), name);
+  auto state = llvm::dyn_cast_or_null<StateOp>(symbols.lookup(name));
+  if (!state) {
+    fail(absl::NotFoundError(absl::StrFormat("%s: expects a state '%s', but none is declared",
+                                             formatLocation(locate({})), name)));
+    return {};
   }
+  mlir::Value& value = symbolValues[name];
+  if (!value)
+    value = GetStateOp::create(builder, locate({}), state.getType(), name);
   return StateValue(llvm::cast<TypedValue<StateType>>(value));
 }
 
@@ -109,8 +107,8 @@ Value GraphBuilder::constant(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<float
   return type ? constant(DenseElementsAttr::get(type, elements), options) : Value();
 }
 
-Value GraphBuilder::constant(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int32_t> elements,
-                             OpOptions options) {
+Value GraphBuilder::intConstant(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int32_t> elements,
+                                OpOptions options) {
   RankedTensorType type = constantType(shape, builder.getI32Type(), elements.size(), options);
   return type ? constant(DenseElementsAttr::get(type, elements), options) : Value();
 }

@@ -3,6 +3,7 @@
 #include "absl/strings/str_format.h"
 #include "ir/Dialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/IR/BuiltinDialect.h"
 #include "mlir/Parser/Parser.h"
 
@@ -22,27 +23,34 @@ static bool isAllowedDialect(Dialect& dialect) {
   return llvm::isa<BuiltinDialect, func::FuncDialect, TenonDialect>(dialect);
 }
 
-/// Refuses operations and types of dialects that the caller's context knows but a module of ours
-/// cannot hold.
+/// Refuses operations, types and attributes of dialects that the caller's context knows, or takes
+/// unregistered, but a module of ours cannot hold.
 static LogicalResult checkDialects(Operation* op) {
   Dialect* dialect = op->getDialect();
   if (!dialect || !isAllowedDialect(*dialect))
     return op->emitError("expects operations of builtin, func and tenon, but got '")
            << op->getName() << "'";
-  auto checkType = [&](Type type) -> LogicalResult {
-    if (isAllowedDialect(type.getDialect()))
-      return success();
-    return op->emitError("expects types of builtin and tenon, but got ") << type;
-  };
-  for (Type type : op->getResultTypes())
-    if (failed(checkType(type)))
-      return failure();
+  AttrTypeWalker walker;
+  walker.addWalk([&](Type type) {
+    if (isAllowedDialect(type.getDialect()) && !llvm::isa<OpaqueType>(type))
+      return WalkResult::advance();
+    op->emitError("expects types of builtin and tenon, but got ") << type;
+    return WalkResult::interrupt();
+  });
+  walker.addWalk([&](Attribute attribute) {
+    if (isAllowedDialect(attribute.getDialect()) && !llvm::isa<OpaqueAttr>(attribute))
+      return WalkResult::advance();
+    op->emitError("expects attributes of builtin and tenon, but got ") << attribute;
+    return WalkResult::interrupt();
+  });
+  llvm::SmallVector<Type> types(op->getResultTypes());
   for (Region& region : op->getRegions())
     for (Block& block : region)
-      for (Type type : block.getArgumentTypes())
-        if (failed(checkType(type)))
-          return failure();
-  return success();
+      llvm::append_range(types, block.getArgumentTypes());
+  for (Type type : types)
+    if (walker.walk(type).wasInterrupted())
+      return failure();
+  return failure(walker.walk(op->getAttrDictionary()).wasInterrupted());
 }
 
 absl::StatusOr<OwningOpRef<ModuleOp>> parseModuleText(MLIRContext& context, std::string_view text,

@@ -13,9 +13,9 @@ namespace tenon::frontends {
 /// Reads a module in textual IR from the file at `path`, which may come from anybody.
 ///
 /// Refused, with file, line and column: text that does not parse or verify, nesting deeper than
-/// `maxTextNesting`, operations and types of other dialects than builtin, func and tenon, affine
-/// maps. Refused with the file: bytecode, and more than `maxTextBytes`. A module that states no
-/// phase is in phase `input`. Several operations at the top level form one module.
+/// `maxTextNesting`, operations, types and attributes of other dialects than builtin, func and
+/// tenon, affine maps. Refused with the file: bytecode, and more than `maxTextBytes`. A module that
+/// states no phase is in phase `input`. Several operations at the top level form one module.
 absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> parseModuleFile(mlir::MLIRContext& context,
                                                                   const std::string& path);
 
