@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/ReferenceTensor.h"
+#include "ir/Views.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "support/Diagnostics.h"
 
@@ -22,6 +23,7 @@ public:
       : module(module), kernelIndex(kernelIndex) {}
 
   LogicalResult build();
+  LogicalResult buildSignatures();
   Program takeProgram() { return std::move(program); }
 
 private:
@@ -34,6 +36,7 @@ private:
   template <typename T> void describe(T& value, Type type);
   uint32_t constantFor(ConstantOp constant);
 
+  LogicalResult addSignature(func::FuncOp function);
   LogicalResult addFunction(func::FuncOp function);
   runtime::Port portFor(Type type, StringAttr name, std::string otherwise);
   LogicalResult placeOutputs(func::FuncOp function);
@@ -154,18 +157,11 @@ runtime::Port ProgramBuilder::portFor(Type type, StringAttr name, std::string ot
   return port;
 }
 
-/// What `value` is another view of: reshapes are followed.
-static Value sourceOf(Value value) {
-  while (auto reshape = value.getDefiningOp<ReshapeOp>())
-    value = reshape.getInput();
-  return value;
-}
-
 /// Notes which kernel results are written to outputs directly.
 LogicalResult ProgramBuilder::placeOutputs(func::FuncOp function) {
   Operation* terminator = function.getBody().front().getTerminator();
   for (OpOperand& output : terminator->getOpOperands()) {
-    Value source = sourceOf(output.get());
+    Value source = getViewSource(output.get());
     auto kernel = source.getDefiningOp<KernelOp>();
     if (!kernel || !outputs.try_emplace(source, output.getOperandNumber()).second)
       return terminator->emitOpError("expects output #")
@@ -257,7 +253,8 @@ LogicalResult ProgramBuilder::addOperation(Operation& op, runtime::Function& tar
   return op.emitOpError("expects to be inside a kernel in a planned module");
 }
 
-LogicalResult ProgramBuilder::addFunction(func::FuncOp function) {
+/// Adds the function with its ports.
+LogicalResult ProgramBuilder::addSignature(func::FuncOp function) {
   if (function.isExternal() || !function.getBody().hasOneBlock())
     return function.emitOpError("expects a body of one block");
   for (Type type : llvm::concat<const Type>(function.getArgumentTypes(), function.getResultTypes()))
@@ -265,22 +262,31 @@ LogicalResult ProgramBuilder::addFunction(func::FuncOp function) {
       return function.emitOpError("expects arguments and results that are tensors of static shape, "
                                   "but got ")
              << type;
-  places.clear(), outputs.clear();
   runtime::Function& added = program.functions.emplace_back();
   added.name = function.getSymName().str();
   if (auto entry = function->getAttrOfType<EntryAttr>(TenonDialect::entryAttrName)) {
     added.role = static_cast<runtime::Role>(entry.getRole());
     added.rows = entry.getRows();
   }
-  for (BlockArgument argument : function.getArguments()) {
-    unsigned index = argument.getArgNumber();
+  for (auto [index, type] : llvm::enumerate(function.getArgumentTypes())) {
     auto name = function.getArgAttrOfType<StringAttr>(index, TenonDialect::portAttrName);
-    added.inputs.push_back(portFor(argument.getType(), name, "input" + std::to_string(index)));
-    places[argument] = {Space::Input, index, 0, added.inputs.back().bytes};
+    added.inputs.push_back(portFor(type, name, "input" + std::to_string(index)));
   }
   for (auto [index, type] : llvm::enumerate(function.getResultTypes())) {
     auto name = function.getResultAttrOfType<StringAttr>(index, TenonDialect::portAttrName);
     added.outputs.push_back(portFor(type, name, "output" + std::to_string(index)));
+  }
+  return success();
+}
+
+LogicalResult ProgramBuilder::addFunction(func::FuncOp function) {
+  if (failed(addSignature(function)))
+    return failure();
+  places.clear(), outputs.clear();
+  runtime::Function& added = program.functions.back();
+  for (BlockArgument argument : function.getArguments()) {
+    unsigned index = argument.getArgNumber();
+    places[argument] = {Space::Input, index, 0, added.inputs[index].bytes};
   }
   if (failed(placeOutputs(function)))
     return failure();
@@ -292,6 +298,14 @@ LogicalResult ProgramBuilder::addFunction(func::FuncOp function) {
     return function.emitOpError("expects its bytes of workspace in a planned module");
   program.workspaceBytes =
       std::max(program.workspaceBytes, static_cast<uint64_t>(workspace.getInt()));
+  return success();
+}
+
+LogicalResult ProgramBuilder::buildSignatures() {
+  addModel();
+  for (auto function : module.getOps<func::FuncOp>())
+    if (failed(addSignature(function)))
+      return failure();
   return success();
 }
 
@@ -310,6 +324,14 @@ LogicalResult ProgramBuilder::build() {
     if (failed(addFunction(function)))
       return failure();
   return success();
+}
+
+absl::StatusOr<runtime::Program> describeFunctions(ModuleOp module) {
+  DiagnosticCollector diagnostics(module.getContext());
+  ProgramBuilder builder(module, nullptr);
+  if (failed(builder.buildSignatures()))
+    return diagnostics.takeStatus();
+  return builder.takeProgram();
 }
 
 absl::StatusOr<runtime::Program> buildProgram(ModuleOp module,

@@ -20,6 +20,10 @@ namespace tenon::codegen {
 absl::StatusOr<runtime::Program> buildProgram(mlir::ModuleOp module,
                                               llvm::function_ref<uint32_t(KernelOp)> kernelIndex);
 
+/// What a program of `module`, of any phase, offers: the model and the functions with their ports,
+/// without steps, constants or states. Fails where a port is no tensor of static shape.
+absl::StatusOr<runtime::Program> describeFunctions(mlir::ModuleOp module);
+
 } // namespace tenon::codegen
 
 #endif // TENON_CODEGEN_PROGRAMBUILDER_H

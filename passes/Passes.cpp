@@ -7,6 +7,9 @@ namespace tenon::passes {
 #define GEN_PASS_REGISTRATION
 #include "passes/Passes.h.inc"
 
-void registerPasses() { registerTenonPasses(); }
+void registerPasses() {
+  registerTenonPasses();
+  registerTenonSchedulePasses();
+}
 
 } // namespace tenon::passes

@@ -12,7 +12,7 @@ struct PipelineOptions {
   Phase upTo = Phase::Planned;
   /// The device to compile for; a module that already names one keeps it. Needed from the
   /// scheduled phase on.
-  TargetAttr target;
+  TargetAttr target = {};
 };
 
 /// The phase that `module` has reached: its `tenon.phase`, or Input where it has none.

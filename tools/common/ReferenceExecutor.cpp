@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "absl/strings/str_format.h"
+#include "ir/Dialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "support/Status.h"
 #include "tools/common/CompileModel.h"
@@ -42,7 +43,8 @@ absl::Status ReferenceExecutor::run(size_t function,
       continue;
     }
     ReferenceTensor& argument = arguments.emplace_back(tensor);
-    getEncoding(tensor.getElementType())->decode(inputs[index], argument.getValues());
+    llvm::MutableArrayRef<double> values = argument.getValues();
+    getEncoding(tensor.getElementType())->decode(inputs[index], {values.data(), values.size()});
   }
   TENON_ASSIGN_OR_RETURN(auto results, interpreter->run(signature.name, arguments));
   for (auto [index, result] : llvm::enumerate(results)) {

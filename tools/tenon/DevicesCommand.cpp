@@ -1,4 +1,5 @@
 #include <iostream>
+#include <thread>
 
 #include "absl/strings/str_format.h"
 #include "ir/Targets.h"
