@@ -39,6 +39,8 @@ tenon_find_archive(flatbuffers flatbuffers_archive)
 add_library(tenon_pcre2 INTERFACE)
 target_link_libraries(tenon_pcre2 INTERFACE ${pcre2_archive})
 target_compile_definitions(tenon_pcre2 INTERFACE PCRE2_CODE_UNIT_WIDTH=8 PCRE2_STATIC)
+add_library(tenon_zlib INTERFACE)
+target_link_libraries(tenon_zlib INTERFACE ${z_archive})
 add_library(tenon_flatbuffers INTERFACE)
 target_link_libraries(tenon_flatbuffers INTERFACE ${flatbuffers_archive})
 
