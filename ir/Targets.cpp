@@ -25,7 +25,11 @@ TargetAttr findTarget(MLIRContext* context, std::string_view name) {
   context->getOrLoadDialect<TenonDialect>();
   for (const TargetFile& file : targetFiles)
     if (file.name == name) {
-      auto target = llvm::dyn_cast_or_null<TargetAttr>(parseAttribute(file.text, context));
+      // MLIR counts what it read from behind the comments at the top; its check for trailing text,
+      // made where no count is asked for, would take the rest for such.
+      size_t readBytes;
+      Attribute attribute = parseAttribute(file.text, context, Type(), &readBytes);
+      auto target = llvm::dyn_cast_or_null<TargetAttr>(attribute);
       assert(target && target.getName().getValue() == llvm::StringRef(name) &&
              "the file holds the target that it is named after");
       return target;
