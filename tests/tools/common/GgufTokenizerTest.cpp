@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "frontends/gguf/GgufWriter.h"
+#include "tests/common/TempFolder.h"
 
 namespace tenon::tools {
 namespace {
@@ -20,7 +21,8 @@ using Strings = std::vector<std::string>;
 
 /// Reads the tokeniser of a file with the metadata that `fill` adds; errors without the path.
 absl::StatusOr<TokenizerSpec> read(const std::function<void(GgufWriter&)>& fill) {
-  const std::string path = testing::TempDir() + "/gguf_tokenizer_test.gguf";
+  tests::TempFolder folder;
+  const std::string path = folder.path("model.gguf");
   std::unique_ptr<GgufWriter> writer = GgufWriter::create(path).value();
   fill(*writer);
   EXPECT_TRUE(writer->finish().ok());
