@@ -35,11 +35,35 @@ Operation* tenon::TenonDialect::materializeConstant(OpBuilder& builder, Attribut
 template <typename AttrT, typename OpT>
 static LogicalResult verifyPlacement(Operation* op, NamedAttribute attribute, StringRef expected) {
   if (!llvm::isa<OpT>(op))
-    return op->emitOpError("does not take the attribute '") << attribute.getName() << "'";
+    return op->emitOpError("does not take the attribute '") << attribute.getName().strref() << "'";
   if (!llvm::isa<AttrT>(attribute.getValue()))
-    return op->emitOpError("expects ")
-           << expected << " as '" << attribute.getName() << "', but got " << attribute.getValue();
+    return op->emitOpError("expects ") << expected << " as '" << attribute.getName().strref()
+                                       << "', but got " << attribute.getValue();
   return success();
+}
+
+/// An argument or a result takes a name and nothing else of the dialect.
+static LogicalResult verifyPortAttribute(Operation* op, NamedAttribute attribute) {
+  StringRef name = attribute.getName();
+  if (name != tenon::TenonDialect::portAttrName || !llvm::isa<func::FuncOp>(op))
+    return op->emitOpError("has an argument or result with the attribute '")
+           << name << "', which is none of the dialect's";
+  if (!llvm::isa<StringAttr>(attribute.getValue()))
+    return op->emitOpError("expects a string as '")
+           << name << "', but got " << attribute.getValue();
+  return success();
+}
+
+LogicalResult tenon::TenonDialect::verifyRegionArgAttribute(Operation* op, unsigned regionIndex,
+                                                            unsigned argIndex,
+                                                            NamedAttribute attribute) {
+  return verifyPortAttribute(op, attribute);
+}
+
+LogicalResult tenon::TenonDialect::verifyRegionResultAttribute(Operation* op, unsigned regionIndex,
+                                                               unsigned resultIndex,
+                                                               NamedAttribute attribute) {
+  return verifyPortAttribute(op, attribute);
 }
 
 LogicalResult tenon::TenonDialect::verifyOperationAttribute(Operation* op,

@@ -93,7 +93,7 @@ LogicalResult StateType::verify(llvm::function_ref<InFlightDiagnostic()> emitErr
     if (extent <= 0)
       return emitError() << "expects positive extents, but got " << extent;
   if (!getStorageBytes(RankedTensorType::get(shape, elementType)))
-    return emitError() << "expects a state size within 63 bits";
+    return emitError() << "expects a state size within 63 bits, but the extents multiply to more";
   return success();
 }
 

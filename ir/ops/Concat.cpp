@@ -36,8 +36,10 @@ ConcatOp::inferReturnTypeComponents(MLIRContext* context, std::optional<Location
                                         " alone, but got " + detail::formatType(first) + " and " +
                                         detail::formatType(input));
     if (llvm::AddOverflow(shape[axis], input.getDimSize(axis), shape[axis]))
-      return detail::emitShapeError(location, getOperationName(),
-                                    "expects a result size within 63 bits");
+      return detail::emitShapeError(
+          location, getOperationName(),
+          "expects a result size within 63 bits, but the extents of axis " + llvm::Twine(axis) +
+              " add up to more");
   }
   shapes.emplace_back(shape);
   return success();

@@ -85,9 +85,11 @@ LogicalResult KernelOp::verifyRegions() {
   if (failed(verifyContents(*this)))
     return failure();
   if (getInputs().getTypes() != getBlock().getArgumentTypes())
-    return emitOpError("expects the region's arguments to have the types of the inputs");
+    return emitOpError("expects region arguments of the inputs' types, ")
+           << getInputs().getTypes() << ", but got " << getBlock().getArgumentTypes();
   if (getYield().getValues().getTypes() != getResultTypes())
-    return emitOpError("expects the region to yield values of the result types")
+    return (emitOpError("expects its region to yield the result types, ")
+            << getResultTypes() << ", but got " << getYield().getValues().getTypes())
                .attachNote(getYield().getLoc())
            << "yields here";
   ArrayAttr buffers = getBuffersAttr();

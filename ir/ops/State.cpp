@@ -16,8 +16,10 @@ LogicalResult GetStateOp::verifySymbolUses(SymbolTableCollection& symbols) {
            << "the state is here";
   for (GetStateOp other : (*this)->getBlock()->getOps<GetStateOp>())
     if (other != *this && other.getStateAttr() == getStateAttr())
-      return emitOpError("expects one tenon.get_state of ").attachNote(other.getLoc())
-             << "another one of " << getStateAttr() << " is here";
+      return (emitOpError("expects to be the one tenon.get_state of ")
+              << getStateAttr() << " in its function")
+                 .attachNote(other.getLoc())
+             << "another one is here";
   return success();
 }
 

@@ -13,7 +13,7 @@ LogicalResult WeightOp::verify() {
   int64_t found = 0;
   for (RangeAttr range : getRanges().getAsRange<RangeAttr>())
     if (llvm::AddOverflow(found, range.getBytes(), found))
-      return emitOpError("expects ranges within 63 bits together");
+      return emitOpError("expects ranges within 63 bits together, but got more");
   if (found != *expected)
     return emitOpError("expects ranges of ")
            << *expected << " bytes together for " << getType() << ", but got " << found;

@@ -1,0 +1,167 @@
+// RUN: tenon-opt %s --split-input-file --verify-diagnostics
+
+func.func @f(%x: tensor<3x8xf32>, %p: tensor<3xi32>, %f: tensor<2xf32>) {
+  // expected-error @+1 {{'tenon.rope' op expects input [M, H, D] and positions [M], but got tensor<3x8xf32> and tensor<3xi32>}}
+  %0 = tenon.rope halves %x, %p, %f : (tensor<3x8xf32>, tensor<3xi32>, tensor<2xf32>) -> tensor<3x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<3x4x8xf32>, %p: tensor<4xi32>, %f: tensor<2xf32>) {
+  // expected-error @+1 {{expects input [M, H, D] and positions [M], but got tensor<3x4x8xf32> and tensor<4xi32>}}
+  %0 = tenon.rope halves %x, %p, %f : (tensor<3x4x8xf32>, tensor<4xi32>, tensor<2xf32>) -> tensor<3x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<3x4x8xf32>, %p: tensor<3x1xi32>, %f: tensor<2xf32>) {
+  // expected-error @+1 {{expects input [M, H, D] and positions [M], but got tensor<3x4x8xf32> and tensor<3x1xi32>}}
+  %0 = tenon.rope halves %x, %p, %f : (tensor<3x4x8xf32>, tensor<3x1xi32>, tensor<2xf32>) -> tensor<3x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<3x4x8xf32>, %p: tensor<3xi32>, %f: tensor<5xf32>) {
+  // expected-error @+1 {{'tenon.rope' op expects at most 4 inverse frequencies on one axis, but got tensor<5xf32>}}
+  %0 = tenon.rope halves %x, %p, %f : (tensor<3x4x8xf32>, tensor<3xi32>, tensor<5xf32>) -> tensor<3x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<3x4x8xf32>, %p: tensor<3xi32>, %f: tensor<1x2xf32>) {
+  // expected-error @+1 {{expects at most 4 inverse frequencies on one axis, but got tensor<1x2xf32>}}
+  %0 = tenon.rope halves %x, %p, %f : (tensor<3x4x8xf32>, tensor<3xi32>, tensor<1x2xf32>) -> tensor<3x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%v: tensor<1x8xf32>, %s: tensor<1xi32>, %p: tensor<1xi32>, %k: !tenon.state<1x8x2x4xf32>) {
+  // expected-error @+1 {{'tenon.kv_write' op expects values [M, H, D] and a state [S, C, H, D], but got tensor<1x8xf32> and !tenon.state<1x8x2x4xf32>}}
+  %0 = tenon.kv_write %v, %s, %p into %k : (tensor<1x8xf32>, tensor<1xi32>, tensor<1xi32>, !tenon.state<1x8x2x4xf32>) -> !tenon.state<1x8x2x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%v: tensor<1x2x4xf32>, %s: tensor<1xi32>, %p: tensor<1xi32>, %k: !tenon.state<8x2x4xf32>) {
+  // expected-error @+1 {{expects values [M, H, D] and a state [S, C, H, D], but got tensor<1x2x4xf32> and !tenon.state<8x2x4xf32>}}
+  %0 = tenon.kv_write %v, %s, %p into %k : (tensor<1x2x4xf32>, tensor<1xi32>, tensor<1xi32>, !tenon.state<8x2x4xf32>) -> !tenon.state<8x2x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%v: tensor<1x4x2xf32>, %s: tensor<1xi32>, %p: tensor<1xi32>, %k: !tenon.state<1x8x2x4xf32>) {
+  // expected-error @+1 {{expects values [M, H, D] and a state [S, C, H, D], but got tensor<1x4x2xf32> and !tenon.state<1x8x2x4xf32>}}
+  %0 = tenon.kv_write %v, %s, %p into %k : (tensor<1x4x2xf32>, tensor<1xi32>, tensor<1xi32>, !tenon.state<1x8x2x4xf32>) -> !tenon.state<1x8x2x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%v: tensor<3x2x4xf32>, %s: tensor<2xi32>, %p: tensor<3xi32>, %k: !tenon.state<1x8x2x4xf32>) {
+  // expected-error @+1 {{'tenon.kv_write' op expects sequences [3] or [1] and positions [3], but got tensor<2xi32> and tensor<3xi32>}}
+  %0 = tenon.kv_write %v, %s, %p into %k : (tensor<3x2x4xf32>, tensor<2xi32>, tensor<3xi32>, !tenon.state<1x8x2x4xf32>) -> !tenon.state<1x8x2x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%v: tensor<3x2x4xf32>, %s: tensor<3xi32>, %p: tensor<1xi32>, %k: !tenon.state<1x8x2x4xf32>) {
+  // expected-error @+1 {{expects sequences [3] or [1] and positions [3], but got tensor<3xi32> and tensor<1xi32>}}
+  %0 = tenon.kv_write %v, %s, %p into %k : (tensor<3x2x4xf32>, tensor<3xi32>, tensor<1xi32>, !tenon.state<1x8x2x4xf32>) -> !tenon.state<1x8x2x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%v: tensor<1x2x4xf32>, %s: tensor<1xi32>, %p: tensor<1xi32>, %k: !tenon.state<1x8x2x4xf16>) {
+  // expected-error @+1 {{'tenon.kv_write' op expects values of the state's element type 'f16', but got 'tensor<1x2x4xf32>'}}
+  %0 = tenon.kv_write %v, %s, %p into %k : (tensor<1x2x4xf32>, tensor<1xi32>, tensor<1xi32>, !tenon.state<1x8x2x4xf16>) -> !tenon.state<1x8x2x4xf16>
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<3x32xf32>, %k: tensor<1x5x2x8xf32>, %v: tensor<1x5x2x8xf32>, %s: tensor<1xi32>, %p: tensor<3xi32>) {
+  // expected-error @+1 {{'tenon.attention' op expects query [M, Hq, D], key [S, C, Hkv, D] and value [S, C, Hkv, Dv], but got tensor<3x32xf32>, tensor<1x5x2x8xf32> and tensor<1x5x2x8xf32>}}
+  %0 = tenon.attention %q, %k, %v, %s, %p scale 1.0  : (tensor<3x32xf32>, tensor<1x5x2x8xf32>, tensor<1x5x2x8xf32>, tensor<1xi32>, tensor<3xi32>) -> tensor<3x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<3x4x8xf32>, %k: !tenon.state<5x2x8xf32>, %v: !tenon.state<5x2x8xf32>, %s: tensor<1xi32>, %p: tensor<3xi32>) {
+  // expected-error @+1 {{expects query [M, Hq, D], key [S, C, Hkv, D] and value [S, C, Hkv, Dv], but got tensor<3x4x8xf32>, !tenon.state<5x2x8xf32> and}}
+  %0 = tenon.attention %q, %k, %v, %s, %p scale 1.0  : (tensor<3x4x8xf32>, !tenon.state<5x2x8xf32>, !tenon.state<5x2x8xf32>, tensor<1xi32>, tensor<3xi32>) -> tensor<3x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<3x4x8xf32>, %k: tensor<1x5x2x4xf32>, %v: tensor<1x5x2x4xf32>, %s: tensor<1xi32>, %p: tensor<3xi32>) {
+  // expected-error @+1 {{expects query [M, Hq, D], key [S, C, Hkv, D] and value [S, C, Hkv, Dv]}}
+  %0 = tenon.attention %q, %k, %v, %s, %p scale 1.0  : (tensor<3x4x8xf32>, tensor<1x5x2x4xf32>, tensor<1x5x2x4xf32>, tensor<1xi32>, tensor<3xi32>) -> tensor<3x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<3x4x8xf32>, %k: tensor<1x5x2x8xf32>, %v: tensor<1x6x2x8xf32>, %s: tensor<1xi32>, %p: tensor<3xi32>) {
+  // expected-error @+1 {{expects query [M, Hq, D], key [S, C, Hkv, D] and value [S, C, Hkv, Dv]}}
+  %0 = tenon.attention %q, %k, %v, %s, %p scale 1.0  : (tensor<3x4x8xf32>, tensor<1x5x2x8xf32>, tensor<1x6x2x8xf32>, tensor<1xi32>, tensor<3xi32>) -> tensor<3x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<3x4x8xf32>, %k: tensor<1x5x3x8xf32>, %v: tensor<1x5x3x8xf32>, %s: tensor<1xi32>, %p: tensor<3xi32>) {
+  // expected-error @+1 {{'tenon.attention' op expects key heads that divide the 4 query heads, but got 3}}
+  %0 = tenon.attention %q, %k, %v, %s, %p scale 1.0  : (tensor<3x4x8xf32>, tensor<1x5x3x8xf32>, tensor<1x5x3x8xf32>, tensor<1xi32>, tensor<3xi32>) -> tensor<3x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<3x4x8xf32>, %k: tensor<1x5x2x8xf32>, %v: tensor<1x5x2x8xf32>, %s: tensor<1xi32>, %p: tensor<2xi32>) {
+  // expected-error @+1 {{'tenon.attention' op expects sequences [3] or [1] and positions [3], but got tensor<1xi32> and tensor<2xi32>}}
+  %0 = tenon.attention %q, %k, %v, %s, %p scale 1.0  : (tensor<3x4x8xf32>, tensor<1x5x2x8xf32>, tensor<1x5x2x8xf32>, tensor<1xi32>, tensor<2xi32>) -> tensor<3x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<3x4x8xf32>, %k: tensor<1x5x2x8xf32>, %v: !tenon.state<1x5x2x8xi32>, %s: tensor<1xi32>, %p: tensor<3xi32>) {
+  // expected-error @+1 {{'tenon.attention' op expects keys and values of floating-point type, but got '!tenon.state<1x5x2x8xi32>'}}
+  %0 = tenon.attention %q, %k, %v, %s, %p scale 1.0  : (tensor<3x4x8xf32>, tensor<1x5x2x8xf32>, !tenon.state<1x5x2x8xi32>, tensor<1xi32>, tensor<3xi32>) -> tensor<3x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<3x4x8xf32>, %k: tensor<1x5x2x8xf32>, %v: tensor<1x5x2x8xf32>, %s: tensor<1xi32>, %p: tensor<3xi32>) {
+  // expected-error @+1 {{'tenon.attention' op expects a soft-cap of zero or more, but got -1.000000e+00}}
+  %0 = tenon.attention %q, %k, %v, %s, %p scale 1.0 {softcap = -1.0 : f64} : (tensor<3x4x8xf32>, tensor<1x5x2x8xf32>, tensor<1x5x2x8xf32>, tensor<1xi32>, tensor<3xi32>) -> tensor<3x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<3x4x8xf32>, %k: tensor<1x5x2x8xf32>, %v: tensor<1x5x2x8xf32>, %s: tensor<1xi32>, %p: tensor<3xi32>) {
+  // expected-error @+1 {{'tenon.attention' op expects a soft-cap of zero or more, but got nan}}
+  %0 = tenon.attention %q, %k, %v, %s, %p scale 1.0 {softcap = 0x7FF8000000000000 : f64} : (tensor<3x4x8xf32>, tensor<1x5x2x8xf32>, tensor<1x5x2x8xf32>, tensor<1xi32>, tensor<3xi32>) -> tensor<3x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<3x4x8xf32>, %k: tensor<1x5x2x8xf32>, %v: tensor<1x5x2x8xf32>, %s: tensor<1xi32>, %p: tensor<3xi32>) {
+  // expected-error @+1 {{'tenon.attention' op expects a window of zero or more positions, but got -1}}
+  %0 = tenon.attention %q, %k, %v, %s, %p scale 1.0 {window = -1 : i64} : (tensor<3x4x8xf32>, tensor<1x5x2x8xf32>, tensor<1x5x2x8xf32>, tensor<1xi32>, tensor<3xi32>) -> tensor<3x4x8xf32>
+  return
+}

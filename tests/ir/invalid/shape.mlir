@@ -1,0 +1,175 @@
+// RUN: tenon-opt %s --split-input-file --verify-diagnostics
+
+func.func @f(%x: tensor<2x4xf32>) {
+  // expected-error @+1 {{'tenon.reshape' op expects as many elements as its input, 'tensor<2x4xf32>', but got 'tensor<3x3xf32>'}}
+  %0 = tenon.reshape %x to [3, 3] : (tensor<2x4xf32>) -> tensor<3x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x4xf32>) {
+  // expected-error @+1 {{'tenon.reshape' op expects result #0 of shape [-2, -4], but got 'tensor<8xf32>'}}
+  %0 = tenon.reshape %x to [-2, -4] : (tensor<2x4xf32>) -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x4xf32>) {
+  // expected-error @+1 {{'tenon.reshape' op expects a result of its input's element type, but got 'tensor<2x4xf32>' and 'tensor<8xf16>'}}
+  %0 = tenon.reshape %x to [8] : (tensor<2x4xf32>) -> tensor<8xf16>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x4xf32>) {
+  // expected-error @+1 {{'tenon.transpose' op expects a permutation of the 2 axes of input, but got [0, 0]}}
+  %0 = tenon.transpose %x by [0, 0] : (tensor<2x4xf32>) -> tensor<2x2xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x4xf32>) {
+  // expected-error @+1 {{'tenon.transpose' op expects a permutation of the 2 axes of input, but got [1]}}
+  %0 = tenon.transpose %x by [1] : (tensor<2x4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x4xf32>) {
+  // expected-error @+1 {{'tenon.transpose' op expects a permutation of the 2 axes of input, but got [0, 2]}}
+  %0 = tenon.transpose %x by [0, 2] : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x4xf32>) {
+  // expected-error @+1 {{'tenon.slice' op expects offsets, sizes and strides for each of 2 axes, but got 2, 1 and 2}}
+  %0 = tenon.slice %x [0, 0] [2] [1, 1] : (tensor<2x4xf32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x4xf32>) {
+  // expected-error @+1 {{'tenon.slice' op expects a range inside the 4 elements of axis 1, but got offset -1, size 1 and stride 1}}
+  %0 = tenon.slice %x [0, -1] [2, 1] [1, 1] : (tensor<2x4xf32>) -> tensor<2x1xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x4xf32>) {
+  // expected-error @+1 {{'tenon.slice' op expects a range inside the 4 elements of axis 1, but got offset 4, size 1 and stride 1}}
+  %0 = tenon.slice %x [0, 4] [2, 1] [1, 1] : (tensor<2x4xf32>) -> tensor<2x1xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x4xf32>) {
+  // expected-error @+1 {{'tenon.slice' op expects a range inside the 4 elements of axis 1, but got offset 0, size 0 and stride 1}}
+  %0 = tenon.slice %x [0, 0] [2, 0] [1, 1] : (tensor<2x4xf32>) -> tensor<2x1xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x4xf32>) {
+  // expected-error @+1 {{'tenon.slice' op expects a range inside the 4 elements of axis 1, but got offset 0, size 1 and stride 0}}
+  %0 = tenon.slice %x [0, 0] [2, 1] [1, 0] : (tensor<2x4xf32>) -> tensor<2x1xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x4xf32>) {
+  // expected-error @+1 {{'tenon.slice' op expects a range inside the 4 elements of axis 1, but got offset 1, size 4 and stride 1}}
+  %0 = tenon.slice %x [0, 1] [2, 4] [1, 1] : (tensor<2x4xf32>) -> tensor<2x1xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x4xf32>) {
+  // expected-error @+1 {{'tenon.slice' op expects a range inside the 4 elements of axis 1, but got offset 1, size 3 and stride 2}}
+  %0 = tenon.slice %x [0, 1] [2, 3] [1, 2] : (tensor<2x4xf32>) -> tensor<2x1xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x4xf32>) {
+  // expected-error @+1 {{'tenon.slice' op expects a range inside the 4 elements of axis 1, but got offset 0, size 9223372036854775807 and stride 9223372036854775807}}
+  %0 = tenon.slice %x [0, 0] [2, 9223372036854775807] [1, 9223372036854775807] : (tensor<2x4xf32>) -> tensor<2x1xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x4xf32>) {
+  // expected-error @+1 {{'tenon.slice' op expects a result of its input's element type, but got 'tensor<2x4xf32>' and 'tensor<2x1xf16>'}}
+  %0 = tenon.slice %x [0, 0] [2, 1] [1, 1] : (tensor<2x4xf32>) -> tensor<2x1xf16>
+  return
+}
+
+// -----
+
+func.func @f() {
+  // expected-error @+1 {{'tenon.concat' op expects at least one input, but got none}}
+  %0 = "tenon.concat"() <{axis = 0 : i64}> : () -> tensor<1xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x4xf32>) {
+  // expected-error @+1 {{'tenon.concat' op expects an axis of tensor<2x4xf32>, but got 2}}
+  %0 = tenon.concat %x along 2 : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x4xf32>) {
+  // expected-error @+1 {{'tenon.concat' op expects an axis of tensor<2x4xf32>, but got -1}}
+  %0 = tenon.concat %x along -1 : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x4xf32>, %y: tensor<3x4xf32>) {
+  // expected-error @+1 {{'tenon.concat' op expects inputs that differ along axis 1 alone, but got tensor<2x4xf32> and tensor<3x4xf32>}}
+  %0 = tenon.concat %x, %y along 1 : (tensor<2x4xf32>, tensor<3x4xf32>) -> tensor<2x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x4xf32>, %y: tensor<2xf32>) {
+  // expected-error @+1 {{'tenon.concat' op expects inputs that differ along axis 1 alone, but got tensor<2x4xf32> and tensor<2xf32>}}
+  %0 = tenon.concat %x, %y along 1 : (tensor<2x4xf32>, tensor<2xf32>) -> tensor<2x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2305843009213693952xf16>) {
+  // expected-error @+1 {{'tenon.concat' op expects a result size within 63 bits, but the extents of axis 0 add up to more}}
+  %0 = tenon.concat %x, %x, %x, %x along 0 : (tensor<2305843009213693952xf16>, tensor<2305843009213693952xf16>, tensor<2305843009213693952xf16>, tensor<2305843009213693952xf16>) -> tensor<1xf16>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x4xf32>, %y: tensor<2x4xf16>) {
+  // expected-error @+1 {{'tenon.concat' op expects a result of its input's element type, but got 'tensor<2x4xf16>' and 'tensor<4x4xf32>'}}
+  %0 = tenon.concat %x, %y along 0 : (tensor<2x4xf32>, tensor<2x4xf16>) -> tensor<4x4xf32>
+  return
+}

@@ -1,0 +1,30 @@
+// RUN: tenon-opt %s | tenon-opt | FileCheck %s
+// RUN: tenon-opt %s --mlir-print-op-generic | tenon-opt | FileCheck %s
+
+// CHECK-LABEL: func @matmul
+func.func @matmul(%x: tensor<2x3x64xf16>, %w: tensor<8x64x!tenon.block<q8_0>>) -> tensor<2x3x8xf32> {
+  // CHECK: tenon.matmul %{{.*}}, %{{.*}} : (tensor<2x3x64xf16>, tensor<8x64x!tenon.block<q8_0>>) -> tensor<2x3x8xf32>
+  %0 = tenon.matmul %x, %w : (tensor<2x3x64xf16>, tensor<8x64x!tenon.block<q8_0>>) -> tensor<2x3x8xf32>
+  return %0 : tensor<2x3x8xf32>
+}
+
+// CHECK-LABEL: func @batched_with_order
+func.func @batched_with_order(%x: tensor<2x3x4xf32>, %w: tensor<2x5x4xf32>) -> tensor<2x3x5xf32> {
+  // CHECK: tenon.matmul %{{.*}}, %{{.*}} order <chunk = 0, lanes = 16, tree = halving> :
+  %0 = tenon.matmul %x, %w order <chunk = 0, lanes = 16, tree = halving> : (tensor<2x3x4xf32>, tensor<2x5x4xf32>) -> tensor<2x3x5xf32>
+  return %0 : tensor<2x3x5xf32>
+}
+
+// CHECK-LABEL: func @embedding
+func.func @embedding(%t: tensor<16x32x!tenon.block<q4_0>>, %ids: tensor<3xi32>) -> tensor<3x32xf16> {
+  // CHECK: tenon.embedding %{{.*}}, %{{.*}} : (tensor<16x32x!tenon.block<q4_0>>, tensor<3xi32>) -> tensor<3x32xf16>
+  %0 = tenon.embedding %t, %ids : (tensor<16x32x!tenon.block<q4_0>>, tensor<3xi32>) -> tensor<3x32xf16>
+  return %0 : tensor<3x32xf16>
+}
+
+// CHECK-LABEL: func @dequantize
+func.func @dequantize(%t: tensor<4x64x!tenon.block<q8_0>>) -> tensor<4x64xf32> {
+  // CHECK: tenon.dequantize %{{.*}} : (tensor<4x64x!tenon.block<q8_0>>) -> tensor<4x64xf32>
+  %0 = tenon.dequantize %t : (tensor<4x64x!tenon.block<q8_0>>) -> tensor<4x64xf32>
+  return %0 : tensor<4x64xf32>
+}
