@@ -15,7 +15,7 @@ namespace tenon {
 
 struct InterpreterOptions {
   /// The folder that relative paths of `tenon.file` are meant from; empty: the working directory.
-  std::string baseFolder;
+  std::string baseFolder = {};
   /// Elements, each a double of 8 bytes, that may be held at once: inputs, states, intermediates
   /// and weights gathered from several ranges. Weights in one range stay in their file.
   int64_t maxElements = int64_t{1} << 29;
@@ -24,7 +24,7 @@ struct InterpreterOptions {
   /// Called with every result of every computation, also inside kernels, after it is rounded:
   /// operation, number of the result, value. The value shares its elements with the interpreter;
   /// they may change after the call.
-  std::function<void(mlir::Operation*, unsigned, const ReferenceTensor&)> probe;
+  std::function<void(mlir::Operation*, unsigned, const ReferenceTensor&)> probe = {};
 };
 
 /// Runs the functions of a module by the reference semantics of its operations, in double. A

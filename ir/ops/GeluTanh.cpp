@@ -13,11 +13,13 @@ namespace tenon {
 static constexpr double rootTwoOverPi = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
 static constexpr double cubicCoefficient = 0.044715;
 
+// Both take ½(1 + tanh u) as 1 / (1 + e⁻²ᵘ): no cancellation for negative x.
+
 double detail::evaluateGeluTanh(double x) {
-  return 0.5 * x * (1 + std::tanh(rootTwoOverPi * (x + cubicCoefficient * x * x * x)));
+  double argument = rootTwoOverPi * (x + cubicCoefficient * x * x * x);
+  return x / (1 + std::exp(-2 * argument));
 }
 
-/// ½(1 + tanh u) = 1 / (1 + e⁻²ᵘ): no cancellation for negative x.
 Value detail::buildGeluTanh(OpBuilder& builder, Location loc, Value x) {
   auto splat = [&](double value) { return buildSplat(builder, loc, x.getType(), value); };
   Value square = arith::MulFOp::create(builder, loc, x, x);
