@@ -66,13 +66,13 @@ static absl::StatusOr<YarnParameters> readYarn(const MetadataReader& reader, dou
 /// Blends scaled and unscaled frequencies.
 static void applyYarn(const YarnParameters& yarn, RopeFrequencies& frequencies) {
   double dimensions = 2.0 * static_cast<double>(frequencies.inverse.size());
-  // The dimension whose pair turns `rotations` times in the original context.
-  auto dimensionAt = [&](double rotations) {
+  // The pair that turns `rotations` times in the original context.
+  auto pairAt = [&](double rotations) {
     return dimensions * std::log(yarn.originalContext / (rotations * 2.0 * std::numbers::pi)) /
            (2.0 * std::log(yarn.base));
   };
-  double low = std::max(0.0, std::floor(dimensionAt(yarn.betaFast)));
-  double high = std::min(dimensions - 1.0, std::ceil(dimensionAt(yarn.betaSlow)));
+  double low = std::max(0.0, std::floor(pairAt(yarn.betaFast)));
+  double high = std::min(dimensions - 1.0, std::ceil(pairAt(yarn.betaSlow)));
   for (size_t pair = 0; pair < frequencies.inverse.size(); ++pair) {
     double ramp = (static_cast<double>(pair) - low) / std::max(0.001, high - low);
     double unscaled = (1.0 - std::clamp(ramp, 0.0, 1.0)) * yarn.extrapolation;

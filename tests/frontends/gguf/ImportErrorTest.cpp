@@ -1,0 +1,238 @@
+#include <cmath>
+#include <functional>
+
+#include "tests/frontends/gguf/ImportFixture.h"
+
+namespace tenon::frontends {
+namespace {
+
+using ::tenon::tests::FailsWith;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+constexpr absl::StatusCode invalid = absl::StatusCode::kInvalidArgument;
+constexpr absl::StatusCode notFound = absl::StatusCode::kNotFound;
+
+/// A change of a good file and the parts of the message that it must give, beside the file's name.
+struct ErrorCase {
+  const char* name;
+  ModelFile (*base)();
+  std::function<void(ModelFile&)> change;
+  absl::StatusCode code;
+  std::vector<std::string> parts;
+};
+
+class ImportErrorTest : public ImportFixture, public ::testing::WithParamInterface<ErrorCase> {};
+
+TEST_P(ImportErrorTest, NamesFileAndCause) {
+  ModelFile model = GetParam().base();
+  GetParam().change(model);
+  auto module = import(model);
+  EXPECT_THAT(module, FailsWith(GetParam().code, HasSubstr("model.gguf: ")));
+  for (const std::string& part : GetParam().parts)
+    EXPECT_THAT(module, FailsWith(GetParam().code, HasSubstr(part)));
+}
+
+ErrorCase missingKey(const char* name, ModelFile (*base)(), const std::string& key) {
+  return {name, base, [=](ModelFile& m) { m.keys.erase(key); }, notFound, {"'" + key + "'"}};
+}
+
+ErrorCase badKey(const char* name, ModelFile (*base)(), const std::string& key,
+                 const ModelFile::KeyValue& value, const std::string& part) {
+  return {name, base, [=](ModelFile& m) { m.keys[key] = value; }, invalid, {"'" + key + "'", part}};
+}
+
+ErrorCase missingTensor(const char* name, ModelFile (*base)(), const std::string& tensor) {
+  return {
+      name, base, [=](ModelFile& m) { m.tensors.erase(tensor); }, notFound, {"'" + tensor + "'"}};
+}
+
+ErrorCase badTensor(const char* name, ModelFile (*base)(), const std::string& tensor,
+                    const ModelTensor& value, const std::string& part) {
+  return {name,
+          base,
+          [=](ModelFile& m) { m.tensors[tensor] = value; },
+          invalid,
+          {"'" + tensor + "'", part}};
+}
+
+std::string nameOf(const ::testing::TestParamInfo<ErrorCase>& info) { return info.param.name; }
+
+constexpr auto llama = &ModelFile::llama;
+constexpr auto neox = &ModelFile::gptNeox;
+constexpr uint32_t huge = 4000000000u;
+
+INSTANTIATE_TEST_SUITE_P(
+    Keys, ImportErrorTest,
+    ::testing::Values(
+        missingKey("NoArchitecture", llama, "general.architecture"),
+        badKey("UnknownArchitecture", llama, "general.architecture", std::string("bert"),
+               "expects one of 'gptneox', 'llama', but got 'bert'"),
+        missingKey("NoBlockCount", llama, "llama.block_count"),
+        missingKey("NoEmbeddingLength", llama, "llama.embedding_length"),
+        missingKey("NoFfnLength", llama, "llama.feed_forward_length"),
+        missingKey("NoContextLength", llama, "llama.context_length"),
+        missingKey("NoHeadCount", llama, "llama.attention.head_count"),
+        missingKey("NoRmsEpsilon", llama, "llama.attention.layer_norm_rms_epsilon"),
+        missingKey("NoEpsilon", neox, "gptneox.attention.layer_norm_epsilon"),
+        missingKey("NoParallelResidual", neox, "gptneox.use_parallel_residual"),
+        badKey("ParallelResidualNoBool", neox, "gptneox.use_parallel_residual", 1u, "a bool"),
+        badKey("ZeroBlocks", llama, "llama.block_count", 0u, "at least 1, but got 0"),
+        badKey("HugeBlocks", llama, "llama.block_count", huge, "at most"),
+        badKey("TextBlocks", llama, "llama.block_count", std::string("two"), "an integer"),
+        badKey("FewerBlocksThanTensors", llama, "llama.block_count", 1u,
+               "expects more than 1 for tensor 'blk.1."),
+        ErrorCase{"MoreBlocksThanTensors",
+                  llama,
+                  [](ModelFile& m) { m.keys["llama.block_count"] = 3u; },
+                  notFound,
+                  {"tensor 'blk.2.attn_norm.weight'"}},
+        badKey("ZeroHidden", llama, "llama.embedding_length", 0u, "at least 1"),
+        badKey("HugeHidden", llama, "llama.embedding_length", huge, "at most 268435456"),
+        badKey("ZeroFfn", llama, "llama.feed_forward_length", 0u, "at least 1"),
+        badKey("HugeFfn", llama, "llama.feed_forward_length", huge, "at most"),
+        badKey("ZeroContext", llama, "llama.context_length", 0u, "at least 1"),
+        badKey("HugeContext", llama, "llama.context_length", huge, "at most"),
+        badKey("ZeroHeads", llama, "llama.attention.head_count", 0u, "at least 1"),
+        badKey("HugeHeads", llama, "llama.attention.head_count", huge, "at most 65536"),
+        badKey("HeadsNotDividing", llama, "llama.attention.head_count", 6u,
+               "expects a divisor of the embedding length, 8, but got 6"),
+        badKey("ZeroKvHeads", llama, "llama.attention.head_count_kv", 0u, "at least 1"),
+        badKey("KvHeadsNotDividing", llama, "llama.attention.head_count_kv", 3u,
+               "expects a divisor of the 4 heads, but got 3"),
+        badKey("MoreKvHeadsThanHeads", llama, "llama.attention.head_count_kv", 8u, "divisor"),
+        badKey("ZeroKeyLength", llama, "llama.attention.key_length", 0u, "at least 1"),
+        badKey("HugeKeyLength", llama, "llama.attention.key_length", huge, "at most 65536"),
+        badKey("ZeroValueLength", llama, "llama.attention.value_length", 0u, "at least 1"),
+        badKey("ZeroRotary", llama, "llama.rope.dimension_count", 0u, "at least 1"),
+        badKey("OddRotary", llama, "llama.rope.dimension_count", 1u, "an even number"),
+        badKey("RotaryBeyondTheHead", llama, "llama.rope.dimension_count", 4u,
+               "up to the head size, 2, but got 4"),
+        badKey("ZeroScale", llama, "llama.attention.scale", 0.0f, "above 0, but got 0"),
+        badKey("ZeroEpsilon", llama, "llama.attention.layer_norm_rms_epsilon", 0.0f, "above 0"),
+        badKey("NanEpsilon", llama, "llama.attention.layer_norm_rms_epsilon", NAN,
+               "a finite number above 0, but got nan"),
+        badKey("IntegerEpsilon", llama, "llama.attention.layer_norm_rms_epsilon", 1u,
+               "a floating-point number"),
+        badKey("VocabSize", llama, "llama.vocab_size", 6u,
+               "expects the 5 rows of tensor 'token_embd.weight', but got 6"),
+        badKey("TokenCount", llama, "tokenizer.ggml.tokens", std::vector<std::string>{"a", "b"},
+               "as many tokens as the 5 rows of tensor 'token_embd.weight', but got 2")),
+    nameOf);
+
+INSTANTIATE_TEST_SUITE_P(
+    Rope, ImportErrorTest,
+    ::testing::Values(
+        badKey("BaseOne", llama, "llama.rope.freq_base", 1.0f, "above 1, but got 1"),
+        badKey("InfiniteBase", llama, "llama.rope.freq_base", INFINITY, "finite"),
+        badKey("UnknownScaling", llama, "llama.rope.scaling.type", std::string("longrope"),
+               "expects 'none', 'linear' or 'yarn', but got 'longrope'"),
+        badKey("ZeroFactor", llama, "llama.rope.scaling.factor", 0.0f, "above 0"),
+        badKey("ZeroOlderFactor", llama, "llama.rope.scale_linear", 0.0f, "above 0"),
+        badKey("ZeroAttentionFactor", llama, "llama.rope.scaling.attn_factor", 0.0f, "above 0"),
+        badTensor("FactorsOfAnotherLength", llama, "rope_freqs.weight", {{2}},
+                  "expects shape [1], but got [2]"),
+        badTensor("FactorOfZero", llama, "rope_freqs.weight", {{1}, "f32", {0.0}},
+                  "finite numbers above 0, but got 0")),
+    nameOf);
+
+ErrorCase badYarn(const char* name, const std::string& key, const ModelFile::KeyValue& value,
+                  const std::string& part) {
+  ErrorCase result = badKey(name, llama, key, value, part);
+  auto change = result.change;
+  result.change = [=](ModelFile& m) {
+    m.keys["llama.rope.scaling.type"] = std::string("yarn");
+    change(m);
+  };
+  return result;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Yarn, ImportErrorTest,
+    ::testing::Values(
+        badYarn("LogMultiplier", "llama.rope.scaling.yarn_log_multiplier", 0.1f, "to be absent"),
+        badYarn("ZeroContext", "llama.rope.scaling.original_context_length", 0u, "at least 1"),
+        badYarn("ZeroBetaFast", "llama.rope.scaling.yarn_beta_fast", 0.0f, "above 0"),
+        badYarn("ZeroBetaSlow", "llama.rope.scaling.yarn_beta_slow", 0.0f, "above 0"),
+        badYarn("ZeroExtFactor", "llama.rope.scaling.yarn_ext_factor", 0.0f, "above 0"),
+        badYarn("ZeroAttnFactor", "llama.rope.scaling.yarn_attn_factor", 0.0f, "above 0")),
+    nameOf);
+
+INSTANTIATE_TEST_SUITE_P(
+    Tensors, ImportErrorTest,
+    ::testing::Values(
+        missingTensor("NoEmbedding", llama, "token_embd.weight"),
+        badTensor("EmbeddingOfAnotherWidth", llama, "token_embd.weight", {{5, 9}},
+                  "expects shape [vocabulary, 8], but got [5, 9]"),
+        badTensor("EmbeddingOfOneAxis", llama, "token_embd.weight", {{40}}, "but got 1 axes"),
+        badTensor("OutputOfAnotherShape", llama, "output.weight", {{4, 8}},
+                  "expects shape [5, 8], but got [4, 8]"),
+        badTensor("TransposedMatrix", llama, "blk.0.ffn_down.weight", {{32, 8}},
+                  "expects shape [8, 32], but got [32, 8]"),
+        badTensor("LongNorm", llama, "blk.1.ffn_norm.weight", {{9}}, "expects shape [8]"),
+        badTensor("QuantisedNorm", llama, "blk.1.ffn_norm.weight", {{8}, "i32"},
+                  "expects floating-point numbers, but got type i32"),
+        badTensor("IntegerMatrix", llama, "blk.1.ffn_up.weight", {{32, 8}, "i32"},
+                  "expects floating-point numbers, but got type i32"),
+        badTensor("UnusedTensor", llama, "blk.1.attn_q_norm.weight", {{2}},
+                  "which it has no use for"),
+        badTensor("UnusedBias", neox, "output.bias", {{5}}, "which it has no use for")),
+    nameOf);
+
+/// Every tensor of both families is wanted.
+TEST_F(ImportFixture, EveryMissingTensorIsNamed) {
+  for (ModelFile (*base)() : {llama, neox}) {
+    ModelFile good = base();
+    for (const auto& [name, tensor] : good.tensors) {
+      if (name == "output.weight" && base == llama)
+        continue; // tied then
+      ModelFile model = good;
+      model.tensors.erase(name);
+      EXPECT_THAT(import(model), FailsWith(notFound, AllOf(HasSubstr("model.gguf: "),
+                                                           HasSubstr("'" + name + "'"))));
+    }
+  }
+}
+
+/// Every tensor's shape is checked.
+TEST_F(ImportFixture, EveryIllShapedTensorIsNamed) {
+  for (ModelFile (*base)() : {llama, neox}) {
+    ModelFile good = base();
+    for (const auto& [name, tensor] : good.tensors) {
+      if (name == "token_embd.weight")
+        continue; // its rows are the vocabulary; see VocabSize and TokenCount
+      ModelFile model = good;
+      model.tensors[name].shape.front() += 1;
+      EXPECT_THAT(import(model), FailsWith(invalid, AllOf(HasSubstr("model.gguf: tensor '" + name),
+                                                          HasSubstr("expects shape"))));
+    }
+  }
+}
+
+TEST_F(ImportFixture, AFileThatIsNotThere) {
+  EXPECT_THAT(importGguf(context, "/nowhere/m.gguf"),
+              FailsWith(notFound, HasSubstr("/nowhere/m.gguf")));
+}
+
+TEST_F(ImportFixture, AFileThatIsNoGguf) {
+  EXPECT_THAT(importGguf(context, folder.write("x.gguf", "not a model")),
+              FailsWith(invalid, HasSubstr("x.gguf")));
+}
+
+TEST_F(ImportFixture, OptionsThatDoNotFit) {
+  auto fails = [&](const ImportOptions& options, const char* part) {
+    EXPECT_THAT(import(ModelFile::llama(), options), FailsWith(invalid, HasSubstr(part)));
+  };
+  fails({.contextLength = 17}, "model.gguf: expects a context of 1 to 16 positions");
+  fails({.contextLength = -1}, "but got -1");
+  fails({.entries = {}}, "expects at least one entry shape");
+  fails({.entries = {{Role::Other, 1}}}, "expects entries for decode or prefill");
+  fails({.entries = {{Role::Decode, 0}}}, "'decode_0' expects 1 to 65536 rows");
+  fails({.entries = {{Role::Prefill, 1 << 20}}}, "'prefill_1048576' expects 1 to 65536 rows");
+  fails({.entries = {{Role::Decode, 2}, {Role::Decode, 2}}}, "got 'decode_2' twice");
+  fails({.entries = {{Role::Decode, 4}}, .sequences = 3}, "expects 4 to 65536 sequences");
+  fails({.sequences = -1}, "one for each row of decode, but got -1");
+  fails({.sequences = 1 << 20}, "but got 1048576");
+}
+
+} // namespace
+} // namespace tenon::frontends
