@@ -244,8 +244,8 @@ LogicalResult ProgramBuilder::addOperation(Operation& op, runtime::Function& tar
     return place(state, Space::State, states.at(state.getState()));
   if (auto constant = llvm::dyn_cast<ConstantOp>(op))
     return place(constant, Space::Constant, constantFor(constant));
-  if (auto reshape = llvm::dyn_cast<ReshapeOp>(op)) {
-    places[reshape] = BufferRef(places.at(reshape.getInput()));
+  if (isView(&op)) {
+    places[op.getResult(0)] = BufferRef(places.at(getViewSource(op.getResult(0))));
     return success();
   }
   if (auto kernel = llvm::dyn_cast<KernelOp>(op))

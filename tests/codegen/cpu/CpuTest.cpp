@@ -1,0 +1,184 @@
+#include "tests/codegen/cpu/CpuTest.h"
+
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "codegen/cpu/CompileForCpu.h"
+#include "ir/Dialect.h"
+#include "ir/Targets.h"
+#include "ir/interpreter/Interpreter.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Parser/Parser.h"
+#include "passes/Pipeline.h"
+#include "runtime/cpu/CpuExecutor.h"
+#include "runtime/cpu/HostFeatures.h"
+#include "support/Diagnostics.h"
+#include "support/Status.h"
+#include "tests/Tolerances.h"
+#include "tests/codegen/cpu/GuardedBuffer.h"
+#include "tests/common/StatusMatchers.h"
+
+using namespace mlir;
+
+namespace tenon::tests {
+
+std::unique_ptr<MLIRContext> makeContext() {
+  DialectRegistry registry;
+  registry.insert<TenonDialect, func::FuncDialect>();
+  auto context = std::make_unique<MLIRContext>(registry);
+  context->loadAllAvailableDialects();
+  return context;
+}
+
+std::vector<std::string> hostTargets() {
+  auto context = makeContext();
+  std::vector<std::string> usable;
+  for (const char* name : {"x86-64-v3", "x86-64-v4"}) {
+    std::vector<std::string> features;
+    for (auto feature : findTarget(context.get(), name).getFeatures().getAsRange<StringAttr>())
+      features.push_back(feature.str());
+    if (runtime::checkHostFeatures(features).ok())
+      usable.push_back(name);
+  }
+  return usable;
+}
+
+absl::StatusOr<OwningOpRef<ModuleOp>>
+planModule(MLIRContext& context, const std::string& text, const std::string& target) {
+  OwningOpRef<ModuleOp> module;
+  {
+    DiagnosticCollector diagnostics(&context);
+    module = parseSourceString<ModuleOp>(text, &context);
+    if (!module)
+      return diagnostics.takeStatus();
+  }
+  passes::PipelineOptions options;
+  options.target = findTarget(&context, target);
+  TENON_RETURN_IF_ERROR(passes::runPipeline(*module, options));
+  return module;
+}
+
+std::vector<ReferenceTensor> makeInputs(const CpuCase& test, FunctionType type) {
+  std::mt19937 random(std::hash<std::string>()(test.name) & 0xffff);
+  std::uniform_real_distribution<double> real(test.low, test.high);
+  std::uniform_int_distribution<int> integer(0, 3);
+  std::vector<ReferenceTensor> inputs;
+  for (auto [index, argument] : llvm::enumerate(type.getInputs())) {
+    auto tensor = llvm::cast<RankedTensorType>(argument);
+    // Values are made as f32, then encoded as the argument's type stores them.
+    ReferenceTensor values(tensor);
+    for (auto [i, value] : llvm::enumerate(values.getValues())) {
+      if (auto given = test.integers.find(index); given != test.integers.end())
+        value = given->second[i];
+      else if (auto numbers = test.floats.find(index); numbers != test.floats.end())
+        value = numbers->second[i];
+      else
+        value = tensor.getElementType().isInteger() ? integer(random) : real(random);
+    }
+    auto bytes = std::make_shared<std::vector<std::byte>>(values.encode());
+    ReferenceTensor encoded(tensor, *bytes, bytes);
+    if (llvm::isa<BlockType>(tensor.getElementType())) {
+      inputs.push_back(encoded);
+      continue;
+    }
+    values.roundToElementType();
+    inputs.push_back(values);
+  }
+  return inputs;
+}
+
+absl::StatusOr<std::vector<std::vector<std::byte>>>
+runFunction(const runtime::Program& program, size_t index,
+            const std::vector<ReferenceTensor>& inputs, int threads) {
+  runtime::CpuExecutorOptions options;
+  options.threads = threads;
+  TENON_ASSIGN_OR_RETURN(auto executor, runtime::CpuExecutor::create(program, options));
+  const runtime::Function& function = program.functions[index];
+  std::vector<std::unique_ptr<GuardedBuffer>> buffers;
+  std::vector<std::span<const std::byte>> inputSpans;
+  std::vector<std::span<std::byte>> outputSpans;
+  for (const ReferenceTensor& input : inputs) {
+    std::vector<std::byte> bytes = input.encode();
+    buffers.push_back(std::make_unique<GuardedBuffer>(bytes.size()));
+    std::ranges::copy(bytes, buffers.back()->bytes().begin());
+    inputSpans.push_back(buffers.back()->bytes());
+  }
+  for (const runtime::Port& output : function.outputs) {
+    buffers.push_back(std::make_unique<GuardedBuffer>(output.bytes));
+    std::ranges::fill(buffers.back()->bytes(), std::byte{0x7b});
+    outputSpans.push_back(buffers.back()->bytes());
+  }
+  TENON_RETURN_IF_ERROR(executor->run(index, inputSpans, outputSpans));
+  for (const auto& buffer : buffers)
+    EXPECT_TRUE(buffer->isIntact());
+  for (size_t i = 0; i < inputs.size(); ++i)
+    EXPECT_TRUE(std::ranges::equal(inputs[i].encode(), inputSpans[i])) << "input " << i << " changed";
+  std::vector<std::vector<std::byte>> outputs;
+  for (std::span<std::byte> output : outputSpans)
+    outputs.emplace_back(output.begin(), output.end());
+  return outputs;
+}
+
+static void compareWithReference(const runtime::Program& program, size_t index,
+                                 const std::vector<ReferenceTensor>& inputs,
+                                 const std::vector<ReferenceTensor>& expected) {
+  auto outputs = runFunction(program, index, inputs, 1);
+  ASSERT_THAT(outputs, IsOk());
+  for (size_t i = 0; i < expected.size(); ++i) {
+    SCOPED_TRACE("output " + std::to_string(i));
+    std::vector<double> actual(expected[i].getNumElements());
+    getEncoding(expected[i].getType().getElementType())->decode((*outputs)[i], actual);
+    auto mismatch = findMismatch(actual, expected[i].toVector(),
+                                 program.functions[index].outputs[i].encoding);
+    EXPECT_FALSE(mismatch) << *mismatch;
+  }
+  for (int threads : {2, 5}) {
+    auto again = runFunction(program, index, inputs, threads);
+    ASSERT_THAT(again, IsOk());
+    EXPECT_TRUE(*again == *outputs) << "results differ with " << threads << " threads";
+  }
+}
+
+void expectMatchesReference(const std::vector<CpuCase>& cases, const std::string& symbols) {
+  auto context = makeContext();
+  std::string text = symbols;
+  for (const CpuCase& test : cases)
+    text += test.function + "\n";
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, context.get());
+  ASSERT_TRUE(module);
+  auto interpreter = Interpreter::create(*module);
+  ASSERT_THAT(interpreter, IsOk());
+  std::vector<std::vector<ReferenceTensor>> inputs, expected;
+  for (const CpuCase& test : cases) {
+    SCOPED_TRACE(test.name);
+    auto function = module->lookupSymbol<func::FuncOp>(test.name);
+    ASSERT_TRUE(function);
+    inputs.push_back(makeInputs(test, function.getFunctionType()));
+    (*interpreter)->resetStates();
+    auto results = (*interpreter)->run(test.name, inputs.back());
+    ASSERT_THAT(results, IsOk());
+    expected.push_back(*std::move(results));
+  }
+  for (const std::string& target : hostTargets()) {
+    SCOPED_TRACE(target);
+    auto planned = planModule(*context, text, target);
+    ASSERT_THAT(planned, IsOk());
+    auto program = codegen::compileForCpu(**planned, {});
+    ASSERT_THAT(program, IsOk());
+    for (size_t i = 0; i < cases.size(); ++i) {
+      SCOPED_TRACE(cases[i].name);
+      compareWithReference(*program, i, inputs[i], expected[i]);
+    }
+  }
+}
+
+std::string tensorType(const std::vector<int64_t>& shape, const std::string& element) {
+  std::string type = "tensor<";
+  for (int64_t extent : shape)
+    type += std::to_string(extent) + "x";
+  bool isPlain = element == "f32" || element == "f16" || element == "bf16" || element == "i32";
+  return type + (isPlain ? element : "!tenon.block<" + element + ">") + ">";
+}
+
+} // namespace tenon::tests

@@ -1,0 +1,55 @@
+#ifndef TENON_TESTS_CODEGEN_CPU_CPUTEST_H
+#define TENON_TESTS_CODEGEN_CPU_CPUTEST_H
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "ir/ReferenceTensor.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "runtime/program/Program.h"
+
+namespace tenon::tests {
+
+/// A function to compare on the CPU with the reference interpreter.
+struct CpuCase {
+  /// The function `@NAME`, in textual IR.
+  std::string name;
+  std::string function;
+  /// Values of i32 arguments, by argument; others are random in [0, 4).
+  std::map<unsigned, std::vector<int32_t>> integers = {};
+  /// Float arguments are random in [low, high).
+  double low = -2, high = 2;
+  /// Values of float arguments instead, by argument.
+  std::map<unsigned, std::vector<double>> floats = {};
+};
+
+/// A context with the dialects of a module.
+std::unique_ptr<mlir::MLIRContext> makeContext();
+/// The CPU targets whose code this machine can run, of x86-64-v3 and x86-64-v4.
+std::vector<std::string> hostTargets();
+/// Parses `text` and takes it through all phases for `target`.
+absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>>
+planModule(mlir::MLIRContext& context, const std::string& text, const std::string& target);
+/// Random or given inputs for the arguments of a case's function.
+std::vector<ReferenceTensor> makeInputs(const CpuCase& test, mlir::FunctionType type);
+/// Runs function `index` of `program` on `threads` threads and returns the bytes of its outputs.
+/// Fails the test where bytes around a buffer change.
+absl::StatusOr<std::vector<std::vector<std::byte>>>
+runFunction(const runtime::Program& program, size_t index,
+            const std::vector<ReferenceTensor>& inputs, int threads);
+
+/// Compiles all cases as one module, with `symbols` (states, weights) beside them, for each host
+/// target; runs each on 1, 2 and 5 threads; expects equal bits from all of these, and the
+/// reference's results within the tolerances.
+void expectMatchesReference(const std::vector<CpuCase>& cases, const std::string& symbols = "");
+
+/// `tensor<2x3xf32>`
+std::string tensorType(const std::vector<int64_t>& shape, const std::string& element);
+
+} // namespace tenon::tests
+
+#endif // TENON_TESTS_CODEGEN_CPU_CPUTEST_H
