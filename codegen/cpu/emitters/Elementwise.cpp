@@ -46,10 +46,19 @@ private:
 
 } // namespace
 
+/// The value of a float constant with one value for all elements.
+static std::optional<float> splatOf(Operation* op) {
+  auto constant = llvm::dyn_cast<ConstantOp>(op);
+  auto elements = constant ? llvm::dyn_cast<DenseFPElementsAttr>(constant.getValue()) : nullptr;
+  if (!elements || !elements.isSplat())
+    return std::nullopt;
+  return elements.getSplatValue<APFloat>().convertToDouble();
+}
+
 LogicalResult ElementwiseEmission::readRegion() {
   KernelOp kernel = context.kernel;
   for (Operation& op : kernel.getBlock().without_terminator())
-    if (!llvm::isa<ElementwiseOpInterface>(op))
+    if (!llvm::isa<ElementwiseOpInterface>(op) && !splatOf(&op))
       return op.emitOpError("expects an elementwise operation in a kernel of the emitter "
                             "elementwise");
   for (Value result : kernel.getResults()) {
@@ -132,6 +141,10 @@ void ElementwiseEmission::emitVector(Value column, int64_t count, int64_t width)
   }
   KernelOp kernel = context.kernel;
   for (Operation& op : kernel.getBlock().without_terminator()) {
+    if (std::optional<float> splat = splatOf(&op)) {
+      mapping.map(op.getResult(0), b.splat(*splat, width));
+      continue;
+    }
     llvm::SmallVector<Value> operands;
     for (Value operand : op.getOperands())
       operands.push_back(mapping.lookup(operand));

@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+
 #include "codegen/cpu/CompileForCpu.h"
 #include "ir/Dialect.h"
 #include "ir/Targets.h"
@@ -44,8 +47,8 @@ std::vector<std::string> hostTargets() {
   return usable;
 }
 
-absl::StatusOr<OwningOpRef<ModuleOp>>
-planModule(MLIRContext& context, const std::string& text, const std::string& target) {
+absl::StatusOr<OwningOpRef<ModuleOp>> planModule(MLIRContext& context, const std::string& text,
+                                                 const std::string& target) {
   OwningOpRef<ModuleOp> module;
   {
     DiagnosticCollector diagnostics(&context);
@@ -113,7 +116,8 @@ runFunction(const runtime::Program& program, size_t index,
   for (const auto& buffer : buffers)
     EXPECT_TRUE(buffer->isIntact());
   for (size_t i = 0; i < inputs.size(); ++i)
-    EXPECT_TRUE(std::ranges::equal(inputs[i].encode(), inputSpans[i])) << "input " << i << " changed";
+    EXPECT_TRUE(std::ranges::equal(inputs[i].encode(), inputSpans[i]))
+        << "input " << i << " changed";
   std::vector<std::vector<std::byte>> outputs;
   for (std::span<std::byte> output : outputSpans)
     outputs.emplace_back(output.begin(), output.end());
@@ -129,8 +133,8 @@ static void compareWithReference(const runtime::Program& program, size_t index,
     SCOPED_TRACE("output " + std::to_string(i));
     std::vector<double> actual(expected[i].getNumElements());
     getEncoding(expected[i].getType().getElementType())->decode((*outputs)[i], actual);
-    auto mismatch = findMismatch(actual, expected[i].toVector(),
-                                 program.functions[index].outputs[i].encoding);
+    auto mismatch =
+        findMismatch(actual, expected[i].toVector(), program.functions[index].outputs[i].encoding);
     EXPECT_FALSE(mismatch) << *mismatch;
   }
   for (int threads : {2, 5}) {
@@ -140,37 +144,86 @@ static void compareWithReference(const runtime::Program& program, size_t index,
   }
 }
 
-void expectMatchesReference(const std::vector<CpuCase>& cases, const std::string& symbols) {
-  auto context = makeContext();
-  std::string text = symbols;
-  for (const CpuCase& test : cases)
-    text += test.function + "\n";
-  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, context.get());
-  ASSERT_TRUE(module);
-  auto interpreter = Interpreter::create(*module);
-  ASSERT_THAT(interpreter, IsOk());
+namespace {
+
+/// Cases as one module, with what the reference makes of them.
+struct Reference {
+  std::unique_ptr<MLIRContext> context = makeContext();
+  std::string text;
+  OwningOpRef<ModuleOp> module;
   std::vector<std::vector<ReferenceTensor>> inputs, expected;
+};
+
+} // namespace
+
+static void runReference(const std::vector<CpuCase>& cases, Reference& reference) {
+  for (const CpuCase& test : cases)
+    reference.text += test.function + "\n";
+  reference.module = parseSourceString<ModuleOp>(reference.text, reference.context.get());
+  ASSERT_TRUE(reference.module);
+  auto interpreter = Interpreter::create(*reference.module);
+  ASSERT_THAT(interpreter, IsOk());
   for (const CpuCase& test : cases) {
     SCOPED_TRACE(test.name);
-    auto function = module->lookupSymbol<func::FuncOp>(test.name);
+    auto function = reference.module->lookupSymbol<func::FuncOp>(test.name);
     ASSERT_TRUE(function);
-    inputs.push_back(makeInputs(test, function.getFunctionType()));
+    reference.inputs.push_back(makeInputs(test, function.getFunctionType()));
     (*interpreter)->resetStates();
-    auto results = (*interpreter)->run(test.name, inputs.back());
+    auto results = (*interpreter)->run(test.name, reference.inputs.back());
     ASSERT_THAT(results, IsOk());
-    expected.push_back(*std::move(results));
+    reference.expected.push_back(*std::move(results));
   }
+}
+
+static absl::StatusOr<runtime::Program> compile(Reference& reference, const std::string& target) {
+  TENON_ASSIGN_OR_RETURN(OwningOpRef<ModuleOp> planned,
+                         planModule(*reference.context, reference.text, target));
+  return codegen::compileForCpu(*planned, {});
+}
+
+void expectMatchesReference(const std::vector<CpuCase>& cases, const std::string& symbols) {
+  Reference reference;
+  reference.text = symbols;
+  ASSERT_NO_FATAL_FAILURE(runReference(cases, reference));
   for (const std::string& target : hostTargets()) {
     SCOPED_TRACE(target);
-    auto planned = planModule(*context, text, target);
-    ASSERT_THAT(planned, IsOk());
-    auto program = codegen::compileForCpu(**planned, {});
+    auto program = compile(reference, target);
     ASSERT_THAT(program, IsOk());
     for (size_t i = 0; i < cases.size(); ++i) {
       SCOPED_TRACE(cases[i].name);
-      compareWithReference(*program, i, inputs[i], expected[i]);
+      compareWithReference(*program, i, reference.inputs[i], reference.expected[i]);
     }
   }
+}
+
+void expectSameBits(const CpuCase& test) {
+  Reference reference;
+  ASSERT_NO_FATAL_FAILURE(runReference({test}, reference));
+  for (const std::string& target : hostTargets()) {
+    SCOPED_TRACE(target);
+    auto program = compile(reference, target);
+    ASSERT_THAT(program, IsOk());
+    auto outputs = runFunction(*program, 0, reference.inputs[0], 1);
+    ASSERT_THAT(outputs, IsOk());
+    for (size_t i = 0; i < outputs->size(); ++i)
+      EXPECT_TRUE((*outputs)[i] == reference.expected[0][i].encode()) << "output " << i;
+  }
+}
+
+CpuCase& CaseList::add(const std::string& what, const std::vector<std::string>& inputs,
+                       const std::string& result, const std::string& operation) {
+  CpuCase test;
+  test.name = absl::StrFormat("%s_%u", what, cases.size());
+  std::vector<std::string> arguments;
+  for (const std::string& input : inputs)
+    arguments.push_back(
+        absl::StrFormat("%%%c: %s", 'a' + static_cast<int>(arguments.size()), input));
+  test.function =
+      absl::StrFormat("func.func @%s(%s) -> %s {\n  %%r = %s : (%s) -> %s\n  return %%r : %s\n}",
+                      test.name, absl::StrJoin(arguments, ", "), result, operation,
+                      absl::StrJoin(inputs, ", "), result, result);
+  cases.push_back(std::move(test));
+  return cases.back();
 }
 
 std::string tensorType(const std::vector<int64_t>& shape, const std::string& element) {

@@ -47,6 +47,20 @@ runFunction(const runtime::Program& program, size_t index,
 /// reference's results within the tolerances.
 void expectMatchesReference(const std::vector<CpuCase>& cases, const std::string& symbols = "");
 
+/// Expects the CPU's results to be the reference's bit for bit.
+void expectSameBits(const CpuCase& test);
+
+/// Cases whose functions hold one operation.
+class CaseList {
+public:
+  /// Adds a function with arguments %a, %b, … of types `inputs` that returns `operation`, of type
+  /// `result`; its name is `what` and a running number. `operation` comes without its type.
+  CpuCase& add(const std::string& what, const std::vector<std::string>& inputs,
+               const std::string& result, const std::string& operation);
+
+  std::vector<CpuCase> cases;
+};
+
 /// `tensor<2x3xf32>`
 std::string tensorType(const std::vector<int64_t>& shape, const std::string& element);
 

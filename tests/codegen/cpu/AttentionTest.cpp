@@ -1,0 +1,176 @@
+#include <limits>
+
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "tests/codegen/cpu/CpuTest.h"
+
+namespace tenon::tests {
+
+TEST(CpuRope, PairingsAndWidths) {
+  CaseList list;
+  for (const char* pairing : {"adjacent", "halves"})
+    for (auto [width, pairs] : {std::pair{64, 32}, {16, 2}, {37, 11}, {8, 4}, {100, 50}})
+      for (const char* element : {"f32", "f16", "bf16"}) {
+        std::string type = tensorType({5, 3, width}, element);
+        CpuCase& test =
+            list.add("rope", {type, tensorType({5}, "i32"), tensorType({pairs}, "f32")}, type,
+                     absl::StrFormat("tenon.rope %s %%a, %%b, %%c {magnitude = 1.1}", pairing));
+        test.integers[1] = {0, 1, 17, 1000, -1};
+      }
+  expectMatchesReference(list.cases);
+}
+
+// Large angles: the reduction must be exact, or sine and cosine are noise.
+TEST(CpuRope, LargeAngles) {
+  CaseList list;
+  std::string type = tensorType({8, 1, 4}, "f32");
+  CpuCase& test = list.add("rope", {type, tensorType({8}, "i32"), tensorType({2}, "f32")}, type,
+                           "tenon.rope halves %a, %b, %c");
+  test.integers[1] = {100000,   131071,   1 << 20,    16777216,
+                      16777217, 99999999, 355 * 1000, std::numeric_limits<int32_t>::max()};
+  test.floats[2] = {1.0, 0.7310585786};
+  expectMatchesReference(list.cases);
+}
+
+TEST(CpuRope, SinesOfLargeNumbers) {
+  CaseList list;
+  std::string type = tensorType({9}, "f32");
+  for (const char* op : {"sin", "cos"})
+    list.add(op, {type}, type, absl::StrFormat("tenon.%s %%a", op)).floats[0] = {
+        1e5, -1e5, 3.14159274, 1.57079637, 1e9, 1e12, 123456.789, 5.421e10, 1e-30};
+  expectMatchesReference(list.cases);
+}
+
+/// An attention on tensors, with the integers of its rows.
+struct AttentionShape {
+  int64_t rows = 3, queryHeads = 4, keyHeads = 2, sequences = 2, capacity = 150;
+  int64_t width = 16, valueWidth = 16;
+  std::string element = "f32";
+  std::string attributes = "";
+};
+
+static void addAttention(CaseList& list, const AttentionShape& s,
+                         const std::vector<int32_t>& sequences,
+                         const std::vector<int32_t>& positions) {
+  CpuCase& test = list.add(
+      "attention",
+      {tensorType({s.rows, s.queryHeads, s.width}, s.element),
+       tensorType({s.sequences, s.capacity, s.keyHeads, s.width}, s.element),
+       tensorType({s.sequences, s.capacity, s.keyHeads, s.valueWidth}, s.element),
+       tensorType({static_cast<int64_t>(sequences.size())}, "i32"), tensorType({s.rows}, "i32")},
+      tensorType({s.rows, s.queryHeads, s.valueWidth}, s.element),
+      "tenon.attention %a, %b, %c, %d, %e scale 0.25 " + s.attributes);
+  test.integers[3] = sequences;
+  test.integers[4] = positions;
+}
+
+TEST(CpuAttention, HeadsAndWidths) {
+  CaseList list;
+  for (auto [queryHeads, keyHeads] : {std::pair{1, 1}, {4, 2}, {6, 1}, {71, 1}, {8, 8}, {20, 2}})
+    for (auto [width, valueWidth] : {std::pair{64, 64}, {7, 33}, {128, 96}}) {
+      AttentionShape shape;
+      shape.queryHeads = queryHeads, shape.keyHeads = keyHeads;
+      shape.width = width, shape.valueWidth = valueWidth;
+      addAttention(list, shape, {1}, {0, 63, 140});
+    }
+  expectMatchesReference(list.cases);
+}
+
+TEST(CpuAttention, ElementTypes) {
+  CaseList list;
+  for (const char* element : {"f32", "f16", "bf16"}) {
+    AttentionShape shape;
+    shape.element = element;
+    addAttention(list, shape, {0, 1, 1}, {64, 65, 127});
+  }
+  expectMatchesReference(list.cases);
+}
+
+TEST(CpuAttention, WindowsSoftcapsAndMasks) {
+  CaseList list;
+  for (const char* attributes :
+       {"{window = 1 : i64}", "{window = 70 : i64}", "{window = 1000 : i64}", "{softcap = 2.0}",
+        "{causal = false}", "{causal = false, window = 20 : i64}",
+        "{softcap = 1.0, window = 33 : i64}"}) {
+    AttentionShape shape;
+    shape.attributes = attributes;
+    addAttention(list, shape, {0, 1, 0}, {5, 149, 64});
+  }
+  expectMatchesReference(list.cases);
+}
+
+// Positions and sequences that no careful caller passes: zeros, or what lies inside the cache.
+TEST(CpuAttention, HostileRows) {
+  constexpr int32_t least = std::numeric_limits<int32_t>::min();
+  constexpr int32_t largest = std::numeric_limits<int32_t>::max();
+  for (const char* attributes : {"", "{causal = false}", "{window = 10 : i64}"}) {
+    CaseList list;
+    AttentionShape shape;
+    shape.rows = 9, shape.attributes = attributes;
+    addAttention(list, shape, {0, 1, 2, -1, 0, 1, least, largest, 0},
+                 {-1, 150, 3, 3, largest, least, 3, 3, 155});
+    expectMatchesReference(list.cases);
+  }
+}
+
+// Huge scores must not overflow on the way.
+TEST(CpuAttention, LargeScores) {
+  CaseList list;
+  addAttention(list, {}, {0}, {10, 100, 149});
+  list.cases.back().low = -300, list.cases.back().high = 300;
+  expectMatchesReference(list.cases);
+}
+
+// The cache: writes, then attention over what was written, all through one state.
+TEST(CpuAttention, WritesAndReadsTheCache) {
+  for (const char* element : {"f32", "f16"}) {
+    SCOPED_TRACE(element);
+    std::string state = absl::StrFormat("!tenon.state<2x40x2x24x%s>", element);
+    std::string values = tensorType({6, 2, 24}, element), rows = tensorType({6}, "i32");
+    std::string query = tensorType({6, 4, 24}, "f32");
+    CpuCase test;
+    test.name = "cached";
+    test.function = absl::StrFormat(
+        R"(func.func @cached(%%k: %1$s, %%v: %1$s, %%q: %2$s, %%s: %3$s, %%p: %3$s) -> %2$s {
+      %%k0 = tenon.get_state @k : %4$s
+      %%v0 = tenon.get_state @v : %4$s
+      %%k1 = tenon.kv_write %%k, %%s, %%p into %%k0 : (%1$s, %3$s, %3$s, %4$s) -> %4$s
+      %%v1 = tenon.kv_write %%v, %%s, %%p into %%v0 : (%1$s, %3$s, %3$s, %4$s) -> %4$s
+      %%r = tenon.attention %%q, %%k1, %%v1, %%s, %%p scale 0.2
+          : (%2$s, %4$s, %4$s, %3$s, %3$s) -> %2$s
+      return %%r : %2$s
+    })",
+        values, query, rows, state);
+    // Two rows for one place, an inactive row, and rows outside the state.
+    test.integers[3] = {0, 1, 0, 0, 2, 1};
+    test.integers[4] = {0, 3, 0, 1, 1, 40};
+    expectMatchesReference(
+        {test}, absl::StrFormat("tenon.state @k : %1$s\ntenon.state @v : %1$s\n", state));
+  }
+}
+
+// Enough bytes for several tiles, which must agree on who writes last.
+TEST(CpuKvWrite, ManyRowsForFewPlaces) {
+  std::string state = "!tenon.state<1x8x4x64xf32>";
+  std::string values = tensorType({100, 4, 64}, "f32"), query = tensorType({8, 4, 64}, "f32");
+  CpuCase test;
+  test.name = "crowded";
+  test.function = absl::StrFormat(
+      R"(func.func @crowded(%%k: %1$s, %%q: %2$s, %%s: tensor<1xi32>, %%p: tensor<100xi32>,
+                            %%p1: tensor<8xi32>) -> %2$s {
+      %%k0 = tenon.get_state @k : %3$s
+      %%k1 = tenon.kv_write %%k, %%s, %%p into %%k0
+          : (%1$s, tensor<1xi32>, tensor<100xi32>, %3$s) -> %3$s
+      %%r = tenon.attention %%q, %%k1, %%k1, %%s, %%p1 scale 0.2
+          : (%2$s, %3$s, %3$s, tensor<1xi32>, tensor<8xi32>) -> %2$s
+      return %%r : %2$s
+    })",
+      values, query, state);
+  test.integers[2] = {0};
+  test.integers[4] = {0, 1, 2, 3, 4, 5, 6, 7};
+  expectMatchesReference({test}, absl::StrFormat("tenon.state @k : %s\n", state));
+}
+
+} // namespace tenon::tests

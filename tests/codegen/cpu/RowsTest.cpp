@@ -1,0 +1,146 @@
+#include <cmath>
+#include <limits>
+
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_format.h"
+#include "tests/codegen/cpu/CpuTest.h"
+
+namespace tenon::tests {
+
+static const std::vector<std::vector<int64_t>> shapes = {{1, 64}, {5, 37},   {2, 3, 17},
+                                                         {1, 1},  {3, 2048}, {300, 40}};
+static const char* const elements[] = {"f32", "f16", "bf16"};
+
+TEST(CpuRows, RmsNorm) {
+  CaseList list;
+  for (const std::vector<int64_t>& shape : shapes) {
+    for (const char* element : elements) {
+      std::string type = tensorType(shape, element);
+      list.add("rms_norm", {type, tensorType({shape.back()}, "f32")}, type,
+               "tenon.rms_norm %a, %b eps 1.0e-5");
+    }
+    list.add("no_weight", {tensorType(shape, "f32")}, tensorType(shape, "f16"),
+             "tenon.rms_norm %a eps 1.0e-6");
+  }
+  expectMatchesReference(list.cases);
+}
+
+TEST(CpuRows, LayerNorm) {
+  CaseList list;
+  for (const std::vector<int64_t>& shape : shapes) {
+    std::string vector = tensorType({shape.back()}, "f32");
+    for (const char* element : elements) {
+      std::string type = tensorType(shape, element);
+      list.add("both", {type, vector, vector}, type,
+               "tenon.layer_norm %a weight %b bias %c eps 1.0e-5");
+    }
+    std::string type = tensorType(shape, "f32");
+    list.add("weight", {type, vector}, type, "tenon.layer_norm %a weight %b eps 1.0e-5");
+    list.add("plain", {type}, type, "tenon.layer_norm %a eps 1.0e-5");
+  }
+  expectMatchesReference(list.cases);
+}
+
+TEST(CpuRows, Softmax) {
+  CaseList list;
+  for (const std::vector<int64_t>& shape : shapes)
+    for (const char* element : elements) {
+      CpuCase& test = list.add("softmax", {tensorType(shape, element)}, tensorType(shape, element),
+                               "tenon.softmax %a");
+      test.low = -90, test.high = 90;
+    }
+  expectMatchesReference(list.cases);
+}
+
+TEST(CpuRows, Reduce) {
+  CaseList list;
+  for (const std::vector<int64_t>& shape : shapes)
+    for (const char* kind : {"sum", "mean", "max", "min"})
+      for (const char* element : {"f32", "f16"}) {
+        std::vector<int64_t> result = shape;
+        result.back() = 1;
+        list.add("reduce", {tensorType(shape, element)}, tensorType(result, element),
+                 absl::StrFormat("tenon.reduce %s %%a", kind));
+      }
+  for (const char* kind : {"max", "min"}) {
+    std::string what = absl::StrFormat("tenon.reduce %s %%a", kind);
+    CpuCase& test = list.add("nan", {tensorType({2, 3}, "f32")}, tensorType({2, 1}, "f32"), what);
+    test.floats[0] = {1, std::nan(""), 2, -1, -2, -3};
+  }
+  expectMatchesReference(list.cases);
+}
+
+TEST(CpuRows, Argmax) {
+  CaseList list;
+  for (const std::vector<int64_t>& shape : shapes) {
+    std::vector<int64_t> result(shape.begin(), shape.end() - 1);
+    for (const char* element : elements)
+      list.add("argmax", {tensorType(shape, element)}, tensorType(result, "i32"),
+               "tenon.argmax %a");
+  }
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  double nan = std::nan("");
+  CpuCase& special =
+      list.add("special", {tensorType({6, 5}, "f32")}, tensorType({6}, "i32"), "tenon.argmax %a");
+  special.floats[0] = {1,         3, 3,   2,  3,   nan, nan,       nan,       nan, nan,
+                       -infinity, 0, nan, 0,  -0., -0., 0,         -1,        -2,  0,
+                       nan,       1, 2,   -9, nan, nan, -infinity, -infinity, nan, -infinity};
+  expectMatchesReference(list.cases);
+}
+
+TEST(CpuRows, TopK) {
+  std::vector<CpuCase> cases;
+  auto add = [&](const std::vector<int64_t>& shape, int64_t k, const char* element) {
+    std::vector<int64_t> result = shape;
+    result.back() = k;
+    std::string in = tensorType(shape, element), values = tensorType(result, element),
+                indices = tensorType(result, "i32");
+    CpuCase test;
+    test.name = absl::StrFormat("top_k_%u", cases.size());
+    test.function =
+        absl::StrFormat("func.func @%s(%%a: %s) -> (%s, %s) {\n  %%v, %%i = tenon.top_k %%a k %d : "
+                        "(%s) -> (%s, %s)\n"
+                        "  return %%v, %%i : %s, %s\n}",
+                        test.name, in, values, indices, k, in, values, indices, values, indices);
+    cases.push_back(test);
+  };
+  add({1, 64}, 5, "f32");
+  add({3, 37}, 37, "f32");
+  add({2, 3, 17}, 1, "bf16");
+  add({2, 500}, 20, "f16");
+  add({2, 6}, 6, "f32");
+  double nan = std::nan("");
+  cases.back().floats[0] = {
+      nan, 1, 1, -0.0, 0, nan, -1, -2, -1, -std::numeric_limits<double>::infinity(), nan, 3};
+  expectMatchesReference(cases);
+}
+
+TEST(CpuRows, Embedding) {
+  CaseList list;
+  for (const char* table : {"f32", "f16", "bf16", "q8_0", "q4_0"})
+    for (int64_t width : {32, 96, 2048})
+      for (const char* result : {"f32", "f16"}) {
+        CpuCase& test =
+            list.add("embedding", {tensorType({11, width}, table), tensorType({7}, "i32")},
+                     tensorType({7, width}, result), "tenon.embedding %a, %b");
+        test.integers[1] = {0, 10, 3, -1, 11, std::numeric_limits<int32_t>::min(), 10};
+      }
+  list.add("odd", {tensorType({4, 37}, "f16"), tensorType({1}, "i32")}, tensorType({1, 37}, "f32"),
+           "tenon.embedding %a, %b");
+  expectMatchesReference(list.cases);
+}
+
+TEST(CpuRows, Dequantize) {
+  CaseList list;
+  for (const char* encoding : {"q8_0", "q4_0"})
+    for (const char* result : elements) {
+      list.add("dequantize", {tensorType({5, 96}, encoding)}, tensorType({5, 96}, result),
+               "tenon.dequantize %a");
+      list.add("dequantize", {tensorType({2, 3, 32}, encoding)}, tensorType({2, 3, 32}, result),
+               "tenon.dequantize %a");
+    }
+  expectMatchesReference(list.cases);
+}
+
+} // namespace tenon::tests
