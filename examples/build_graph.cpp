@@ -28,8 +28,8 @@ absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> buildFeedForward(mlir::MLIRCon
   Value up = builder.input("up", {inner, hidden});
   Value down = builder.input("down", {hidden, inner});
   Value norm = builder.rmsNorm(x, 1e-5);
-  Value product = builder.glu(tenon::Activation::Silu, builder.matmul(norm, gate),
-                              builder.matmul(norm, up));
+  Value product =
+      builder.glu(tenon::Activation::Silu, builder.matmul(norm, gate), builder.matmul(norm, up));
   builder.output("y", builder.add(x, builder.matmul(product, down)));
   builder.endFunction();
   return builder.finish();

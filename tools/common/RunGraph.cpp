@@ -60,8 +60,8 @@ findInput(const NpyArrays& arrays, const Port& port, const std::string& path) {
         absl::StrFormat("%s: expects an array '%s', but there is none", path, port.name));
   const NpyArray& array = found->second;
   NpyType type = arrayType(port.encoding);
-  bool sameShape = type == NpyType::U8 ? array.bytes.size() == port.bytes
-                                       : array.shape == arrayShape(port);
+  bool sameShape =
+      type == NpyType::U8 ? array.bytes.size() == port.bytes : array.shape == arrayShape(port);
   if (array.type != type || !sameShape)
     return absl::InvalidArgumentError(absl::StrFormat(
         "%s: array '%s' expects %s for %s, but got %s", path, port.name,

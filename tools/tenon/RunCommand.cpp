@@ -83,11 +83,11 @@ void addRunCommand(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
       "run", "Generate text with a model or a compiled program, or call a function of a graph");
-  command->footer(
-      "Text:   tenon run model.gguf -p 'Once upon a time' -n 100 --temperature 0\n"
-      "Graph:  tenon run graph.mlir --function f --inputs in.npz --outputs out.npz\n"
-      "        The arrays of in.npz are named as the function's inputs (or input0, input1, …); bf16\n"
-      "        comes as uint16, block-quantised operands as uint8 of their bytes.");
+  command->footer("Text:   tenon run model.gguf -p 'Once upon a time' -n 100 --temperature 0\n"
+                  "Graph:  tenon run graph.mlir --function f --inputs in.npz --outputs out.npz\n"
+                  "        The arrays of in.npz are named as the function's inputs (or input0, "
+                  "input1, …); bf16\n"
+                  "        comes as uint16, block-quantised operands as uint8 of their bytes.");
   addModelInputOptions(*command, options->model);
   addGenerateOptions(*command, options->generate);
   command->add_option("--device", options->device, "cpu, or reference: the interpreter")

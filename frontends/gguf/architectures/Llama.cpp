@@ -5,9 +5,10 @@ namespace tenon::frontends {
 /// Touvron et al. 2023, arXiv 2302.13971; grouped-query attention from Llama 2 on. GGUF stores the
 /// rows of Q and K so that rotated pairs are adjacent.
 ///
-///     h = x + attn_output(attention(rope(attn_q(n)), rope(attn_k(n)), attn_v(n))), n =
-///     attn_norm(x) y = h + ffn_down(silu(ffn_gate(m)) · ffn_up(m)),                             m
-///     = ffn_norm(h)
+///     h = x + attn_output(attention(rope(attn_q(n)), rope(attn_k(n)), attn_v(n)))
+///     y = h + ffn_down(silu(ffn_gate(m)) · ffn_up(m))
+///
+/// with n = attn_norm(x) and m = ffn_norm(h).
 static Value buildLlamaBlock(ModelGraph& graph, Value x) {
   const Hyperparameters& p = graph.parameters();
   GraphBuilder& builder = graph.builder();
