@@ -54,6 +54,8 @@ absl::Status runWith(runtime::Executor& executor, const Options& options, int64_
 }
 
 absl::Status run(const Options& options) {
+  if (options.device == "cuda")
+    return absl::UnimplementedError("--device=cuda: this build has no CUDA backend");
   auto start = std::chrono::steady_clock::now();
   auto elapsedNs = [&] {
     return std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count();
@@ -90,8 +92,8 @@ void addRunCommand(CLI::App& app, Action& action) {
                   "        comes as uint16, block-quantised operands as uint8 of their bytes.");
   addModelInputOptions(*command, options->model);
   addGenerateOptions(*command, options->generate);
-  command->add_option("--device", options->device, "cpu, or reference: the interpreter")
-      ->check(CLI::IsMember({"cpu", "reference"}))
+  command->add_option("--device", options->device, "cpu, cuda, or reference: the interpreter")
+      ->check(CLI::IsMember({"cpu", "cuda", "reference"}))
       ->capture_default_str();
   command->add_option("--target", options->target, "The target to compile for (see `devices`)")
       ->capture_default_str();

@@ -1,0 +1,123 @@
+// Whole models on the CPU: against the reference logits of trained models, and, at real widths with
+// random weights, against the interpreter in every block.
+
+#include <cstring>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "nlohmann/json.hpp"
+#include "runtime/text/Generator.h"
+#include "tests/Tolerances.h"
+#include "tests/common/StatusMatchers.h"
+#include "tests/common/TempFolder.h"
+#include "tests/end-to-end/Models.h"
+#include "tools/common/RandomModel.h"
+
+namespace tenon::tests {
+namespace {
+
+std::string dataPath(const std::string& name) { return std::string(TENON_TEST_DATA) + "/" + name; }
+
+/// A trained model and the files with its reference.
+struct Golden {
+  const char* name;
+  const char* model;
+  const char* logits; ///< of the first 13 positions
+  const char* greedy; ///< JSON with the prompt and the ids that follow
+};
+
+class GoldenLogits : public testing::TestWithParam<Golden> {};
+
+/// The 13 ids whose logits the reference holds: those of the first prompt, then the greedy ones.
+std::vector<int32_t> referenceIds(const std::string& path) {
+  auto run = nlohmann::json::parse(readFile(path))["runs"][0];
+  auto ids = run["prompt_ids"].get<std::vector<int32_t>>();
+  auto greedy = run["greedy_ids"].get<std::vector<int32_t>>();
+  ids.insert(ids.end(), greedy.begin(), greedy.begin() + 8);
+  return ids;
+}
+
+TEST_P(GoldenLogits, AreThoseOfTheReference) {
+  Model model = loadModel({.path = dataPath(GetParam().model)}).value();
+  std::string bytes = readFile(dataPath(GetParam().logits));
+  std::vector<float> expected(bytes.size() / sizeof(float));
+  std::memcpy(expected.data(), bytes.data(), bytes.size());
+  std::vector<int32_t> ids = referenceIds(dataPath(GetParam().greedy));
+
+  for (runtime::Executor* executor : {model.cpu.get(), model.reference.get()}) {
+    auto generator = runtime::Generator::create(*executor).value();
+    std::vector<float> found = generator.computeLogits(ids).value();
+    ASSERT_EQ(found.size(), expected.size());
+    EXPECT_LE(relativeDifference(found, expected), relativeToLargest);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    TrainedModels, GoldenLogits,
+    testing::Values(
+        Golden{"stories260K_f32", "stories260K/stories260K.gguf",
+               "stories260K/stories260K_logits_13x512.f32", "stories260K/stories260K_greedy.json"},
+        Golden{"stories260K_f16", "stories260K/stories260K-f16.gguf",
+               "stories260K/stories260K-f16_logits_13x512.f32",
+               "stories260K/stories260K_greedy.json"},
+        Golden{"stories260K_q8_0", "stories260K/stories260K-q8_0.gguf",
+               "stories260K/stories260K-q8_0_logits_13x512.f32",
+               "stories260K/stories260K_greedy.json"},
+        Golden{"stories260K_q4_0", "stories260K/stories260K-q4_0.gguf",
+               "stories260K/stories260K-q4_0_logits_13x512.f32",
+               "stories260K/stories260K_greedy.json"},
+        Golden{"tiny_neox", "tiny-neox/tiny-neox-262k-f32.gguf",
+               "tiny-neox/tiny-neox-262k_logits_13x512.f32",
+               "tiny-neox/tiny-neox-262k_greedy.json"}),
+    [](const auto& info) { return std::string(info.param.name); });
+
+/// A shape at its real width, cut to two layers.
+struct Wide {
+  const char* shape;
+  const char* encoding;
+};
+
+class WideModel : public testing::TestWithParam<Wide> {};
+
+TEST_P(WideModel, EqualsTheInterpreterInEveryBlock) {
+  TempFolder folder;
+  tools::ModelShape shape = tools::findModelShape(GetParam().shape).value();
+  shape.layers = 2, shape.hidden = 2048, shape.vocabulary = 512, shape.context = 64;
+  std::string path = folder.path("model.gguf");
+  ASSERT_THAT(tools::writeRandomModel(shape, *findEncoding(GetParam().encoding), 7, path), IsOk());
+  Model model =
+      loadModel({.path = path, .shapes = {"decode:1", "prefill:3"}, .blockOutputs = true}).value();
+
+  // A chunk of three tokens, then two more one by one.
+  const std::vector<std::vector<int32_t>> calls = {{1, 300, 511}, {42}, {7}};
+  int32_t position = 0;
+  for (const std::vector<int32_t>& ids : calls) {
+    size_t function = ids.size() == 1 ? 0 : 1;
+    Outputs found = runRows(*model.cpu, function, ids, position).value();
+    Outputs expected = runRows(*model.reference, function, ids, position).value();
+    ASSERT_EQ(found.size(), 3u); // logits and two blocks
+    for (size_t output = 0; output < found.size(); ++output)
+      EXPECT_LE(relativeDifference(found[output], expected[output]), relativeToLargest)
+          << model.cpu->program().functions[function].outputs[output].name << " from position "
+          << position;
+    position += static_cast<int32_t>(ids.size());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(RandomWeights, WideModel,
+                         testing::Values(Wide{"llama-3.2-1b", "f32"}, Wide{"llama-3.2-1b", "f16"},
+                                         Wide{"llama-3.2-1b", "bf16"}, Wide{"llama-3.2-1b", "q8_0"},
+                                         Wide{"llama-3.2-1b", "q4_0"}, Wide{"pythia-2.8b", "f16"},
+                                         Wide{"pythia-2.8b", "q8_0"}),
+                         [](const auto& info) {
+                           std::string name =
+                               std::string(info.param.shape) + "_" + info.param.encoding;
+                           for (char& c : name)
+                             if (!std::isalnum(static_cast<unsigned char>(c)))
+                               c = '_';
+                           return name;
+                         });
+
+} // namespace
+} // namespace tenon::tests
