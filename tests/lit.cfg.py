@@ -1,5 +1,6 @@
 """lit's view of the tests: every .mlir and .test file below this folder but the data."""
 import os
+import sys
 
 import lit.formats
 
@@ -9,6 +10,7 @@ config.suffixes = [".mlir", ".test"]
 config.excludes = ["data"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(config.build_folder, "tests", "lit")
+config.substitutions.append(("%python", sys.executable))
 config.substitutions.append(("%data", os.path.join(config.test_source_root, "data")))
 config.environment["PATH"] = os.pathsep.join(
     [os.path.join(config.build_folder, "bin"), config.llvm_tools, config.environment["PATH"]]
