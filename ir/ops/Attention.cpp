@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "ir/Dialect.h"
+#include "ir/ops/internal/Dot.h"
 
 using namespace mlir;
 
@@ -90,11 +91,7 @@ struct Evaluation {
   std::vector<double> queryScratch, cacheScratch;
 
   double score(llvm::ArrayRef<double> q, int64_t cacheRow) {
-    llvm::ArrayRef<double> k = key.getRow(cacheRow, cacheScratch);
-    double sum = 0;
-    for (size_t i = 0; i < q.size(); ++i)
-      sum += q[i] * k[i];
-    sum *= scale;
+    double sum = scale * detail::dot(q, key.getRow(cacheRow, cacheScratch));
     return softcap > 0 ? softcap * std::tanh(sum / softcap) : sum;
   }
 

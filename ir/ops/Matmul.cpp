@@ -1,4 +1,5 @@
 #include "ir/Dialect.h"
+#include "ir/ops/internal/Dot.h"
 
 using namespace mlir;
 
@@ -44,7 +45,7 @@ void MatmulOp::evaluate(llvm::ArrayRef<ReferenceTensor> operands,
                         llvm::MutableArrayRef<ReferenceTensor> results) {
   const ReferenceTensor& input = operands[0];
   const ReferenceTensor& weight = operands[1];
-  int64_t n = weight.getShape().end()[-2], k = weight.getRowLength();
+  int64_t n = weight.getShape().end()[-2];
   int64_t batches = weight.getNumRows() / n;
   int64_t rowsPerBatch = input.getNumRows() / batches;
   std::vector<double> inputScratch, weightScratch;
@@ -52,13 +53,8 @@ void MatmulOp::evaluate(llvm::ArrayRef<ReferenceTensor> operands,
   for (int64_t weightRow = 0; weightRow < batches * n; ++weightRow) {
     llvm::ArrayRef<double> w = weight.getRow(weightRow, weightScratch);
     int64_t firstRow = weightRow / n * rowsPerBatch;
-    for (int64_t row = firstRow; row < firstRow + rowsPerBatch; ++row) {
-      llvm::ArrayRef<double> x = input.getRow(row, inputScratch);
-      double sum = 0;
-      for (int64_t i = 0; i < k; ++i)
-        sum += x[i] * w[i];
-      y[row * n + weightRow % n] = sum;
-    }
+    for (int64_t row = firstRow; row < firstRow + rowsPerBatch; ++row)
+      y[row * n + weightRow % n] = detail::dot(input.getRow(row, inputScratch), w);
   }
 }
 
