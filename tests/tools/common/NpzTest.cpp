@@ -116,8 +116,9 @@ TEST_F(NpzTest, ReadsWhatNumPyDeflated) {
   EXPECT_THAT(block.shape, ElementsAre(13, 64));
   const NpyArray& ids = arrays->at("ids");
   ASSERT_THAT(ids.shape, ElementsAre(13));
-  int64_t first = 0;
-  std::memcpy(&first, ids.bytes.data(), npyTypeBytes(ids.type));
+  EXPECT_EQ(ids.type, NpyType::I32);
+  int32_t first = 0;
+  std::memcpy(&first, ids.bytes.data(), sizeof(first));
   EXPECT_EQ(first, 1);
 }
 
