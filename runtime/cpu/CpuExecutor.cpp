@@ -9,6 +9,7 @@
 #include "runtime/cpu/ObjectLinker.h"
 #include "runtime/cpu/ProgramMemory.h"
 #include "runtime/cpu/ThreadPool.h"
+#include "runtime/program/CheckCall.h"
 #include "runtime/program/ValidateProgram.h"
 #include "support/Status.h"
 
@@ -104,16 +105,12 @@ void CpuExecutor::Impl::runStep(const BoundStep& step) {
 
 void CpuExecutor::Impl::runProfiled(BoundFunction& function) {
   using Clock = std::chrono::steady_clock;
-  Clock::time_point before = Clock::now();
+  Clock::time_point start = Clock::now(), before = start;
   for (size_t i = 0; i < function.steps.size(); ++i) {
     runStep(function.steps[i]);
     Clock::time_point after = Clock::now();
-    auto ns = static_cast<uint64_t>(std::chrono::nanoseconds(after - before).count());
-    StepProfile& profile = function.profile[i];
-    profile.minNs = profile.calls == 0 ? ns : std::min(profile.minNs, ns);
-    profile.lastNs = ns;
-    profile.totalNs += ns;
-    ++profile.calls;
+    function.profile[i].add(std::chrono::nanoseconds(before - start).count(),
+                            std::chrono::nanoseconds(after - before).count());
     before = after;
   }
 }
@@ -123,10 +120,10 @@ CpuExecutor::~CpuExecutor() = default;
 
 absl::StatusOr<std::unique_ptr<CpuExecutor>>
 CpuExecutor::create(Program program, const CpuExecutorOptions& options) {
-  TENON_RETURN_IF_ERROR(validateProgram(program));
   if (program.device != "cpu")
     return absl::InvalidArgumentError(absl::StrFormat(
         "expects a program for device cpu, but it was compiled for %s", program.device));
+  TENON_RETURN_IF_ERROR(validateProgram(program));
   TENON_RETURN_IF_ERROR(checkHostFeatures(program.features));
   auto impl = std::make_unique<Impl>();
   impl->program = std::move(program);
@@ -143,31 +140,9 @@ const Program& CpuExecutor::program() const { return impl->program; }
 int CpuExecutor::threads() const { return impl->pool->threads(); }
 absl::Status CpuExecutor::resetStates() { return impl->memory.resetStates(); }
 
-/// Checks the memory that a caller passes for `ports`.
-template <typename Byte>
-static absl::Status checkPorts(const Function& function, const char* kind,
-                               const std::vector<Port>& ports,
-                               std::span<const std::span<Byte>> given) {
-  if (given.size() != ports.size())
-    return absl::InvalidArgumentError(absl::StrFormat(
-        "function %s expects %u %ss, but got %u", function.name, ports.size(), kind, given.size()));
-  for (size_t i = 0; i < ports.size(); ++i)
-    if (given[i].size() != ports[i].bytes)
-      return absl::InvalidArgumentError(
-          absl::StrFormat("function %s: %s %s expects %u bytes, but got %u", function.name, kind,
-                          ports[i].name, ports[i].bytes, given[i].size()));
-  return absl::OkStatus();
-}
-
 absl::Status CpuExecutor::run(size_t index, std::span<const std::span<const std::byte>> inputs,
                               std::span<const std::span<std::byte>> outputs) {
-  if (index >= impl->functions.size())
-    return absl::InvalidArgumentError(absl::StrFormat(
-        "expects one of the %u functions, but got function %u", impl->functions.size(), index));
-  const Function& function = impl->program.functions[index];
-  TENON_RETURN_IF_ERROR(checkPorts(function, "input", function.inputs, inputs));
-  TENON_RETURN_IF_ERROR(checkPorts(function, "output", function.outputs, outputs));
-
+  TENON_RETURN_IF_ERROR(checkCall(impl->program, index, inputs, outputs));
   BoundFunction& bound = impl->functions[index];
   for (const PortBinding& binding : bound.inputs)
     bound.table[binding.entry] =

@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "runtime/Executor.h"
+#include "runtime/StepProfile.h"
 #include "runtime/program/Program.h"
 
 namespace tenon::runtime {
@@ -14,14 +15,6 @@ namespace tenon::runtime {
 struct CpuExecutorOptions {
   /// Threads that share each step's tiles; 0 means every core that the process may use.
   int threads = 0;
-};
-
-/// Wall time of one step of a function, barrier included, over the calls made while profiling.
-struct StepProfile {
-  uint64_t calls = 0;
-  uint64_t lastNs = 0;
-  uint64_t minNs = 0;
-  uint64_t totalNs = 0;
 };
 
 /// Runs a Program on this machine's CPU.
@@ -49,7 +42,7 @@ public:
 
   /// Collects step times from now on, or stops. Off after loading; starting clears the times.
   void setProfiling(bool enabled);
-  /// The times of `function`'s steps, in their order.
+  /// The wall times of `function`'s steps, in their order, barriers included.
   std::span<const StepProfile> profile(size_t function) const;
 
 private:

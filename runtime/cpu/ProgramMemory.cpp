@@ -1,9 +1,9 @@
 #include "runtime/cpu/ProgramMemory.h"
 
-#include <cstring>
+#include <algorithm>
 
-#include "absl/strings/str_format.h"
-#include "support/Fingerprint.h"
+#include "runtime/program/RandomValues.h"
+#include "runtime/program/SourceFiles.h"
 #include "support/Status.h"
 
 namespace tenon::runtime {
@@ -24,9 +24,15 @@ static bool isOnePiece(const std::vector<FileRange>& ranges) {
   return true;
 }
 
+/// True if the bytes of `constant` do not lie in memory as it needs them.
+static bool mustBeGathered(const Constant& constant) {
+  const auto* ranges = std::get_if<std::vector<FileRange>>(&constant.source);
+  return ranges ? !isOnePiece(*ranges) : !std::holds_alternative<SharedBytes>(constant.source);
+}
+
 absl::StatusOr<ProgramMemory> ProgramMemory::create(const Program& program) {
   ProgramMemory memory;
-  TENON_RETURN_IF_ERROR(memory.mapFiles(program));
+  TENON_ASSIGN_OR_RETURN(memory.files, mapSourceFiles(program));
   TENON_RETURN_IF_ERROR(memory.placeConstants(program));
   TENON_RETURN_IF_ERROR(memory.placeStates(program));
   TENON_ASSIGN_OR_RETURN(memory.workspace,
@@ -34,56 +40,43 @@ absl::StatusOr<ProgramMemory> ProgramMemory::create(const Program& program) {
   return memory;
 }
 
-absl::Status ProgramMemory::mapFiles(const Program& program) {
-  for (const SourceFile& source : program.files) {
-    TENON_ASSIGN_OR_RETURN(std::shared_ptr<const MappedFile> file, MappedFile::open(source.path));
-    if (file->bytes().size() != source.bytes)
-      return absl::FailedPreconditionError(absl::StrFormat(
-          "%s: the program expects the file of %u bytes that it was compiled from, but found %u",
-          source.path, source.bytes, file->bytes().size()));
-    if (uint64_t found = fingerprintFile(file->bytes()); found != source.fingerprint)
-      return absl::FailedPreconditionError(absl::StrFormat(
-          "%s: the program expects the file with fingerprint %016x that it was compiled from, but "
-          "found %016x",
-          source.path, source.fingerprint, found));
-    files.push_back(std::move(file));
-  }
-  return absl::OkStatus();
-}
-
 absl::Status ProgramMemory::placeConstants(const Program& program) {
   uint64_t gatheredBytes = 0;
-  auto scatteredRanges = [](const Constant& constant) {
-    const auto* ranges = std::get_if<std::vector<FileRange>>(&constant.source);
-    return ranges && !isOnePiece(*ranges) ? ranges : nullptr;
-  };
   for (const Constant& constant : program.constants)
-    if (scatteredRanges(constant))
+    if (mustBeGathered(constant))
       gatheredBytes += aligned(constant.bytes);
   TENON_ASSIGN_OR_RETURN(gathered, AnonymousMemory::create(gatheredBytes, "constants"));
 
-  auto rangeBytes = [this](const FileRange& range) {
-    return files[range.file]->bytes().data() + range.offset;
-  };
   std::byte* place = gathered.bytes().data();
   for (const Constant& constant : program.constants) {
     if (const auto* bytes = std::get_if<SharedBytes>(&constant.source)) {
       embedded.push_back(*bytes);
       constantAddresses.push_back(bytes->data());
-    } else if (const auto* ranges = scatteredRanges(constant)) {
+    } else if (mustBeGathered(constant)) {
       constantAddresses.push_back(place);
-      uint64_t offset = 0;
-      for (const FileRange& range : *ranges) {
-        std::memcpy(place + offset, rangeBytes(range), range.bytes);
-        offset += range.bytes;
-      }
-      place += aligned(offset);
+      gather(constant, place);
+      place += aligned(constant.bytes);
     } else {
       constantAddresses.push_back(
-          rangeBytes(std::get<std::vector<FileRange>>(constant.source).front()));
+          rangeBytes(std::get<std::vector<FileRange>>(constant.source).front()).data());
     }
   }
   return absl::OkStatus();
+}
+
+std::span<const std::byte> ProgramMemory::rangeBytes(const FileRange& range) const {
+  return files[range.file]->bytes().subspan(range.offset, range.bytes);
+}
+
+void ProgramMemory::gather(const Constant& constant, std::byte* place) const {
+  if (const auto* random = std::get_if<std::vector<RandomRange>>(&constant.source))
+    for (const RandomRange& range : *random) {
+      fillRandomValues(range, constant.encoding, {place, range.bytes});
+      place += range.bytes;
+    }
+  else
+    for (const FileRange& range : std::get<std::vector<FileRange>>(constant.source))
+      place = std::ranges::copy(rangeBytes(range), place).out;
 }
 
 absl::Status ProgramMemory::placeStates(const Program& program) {

@@ -14,9 +14,9 @@ namespace tenon::runtime {
 
 /// The memory of a loaded program: constants, states and workspace.
 ///
-/// A constant that is one piece of its file, or embedded in the program, is used where it lies; one
-/// whose ranges are scattered is copied together. Its alignment is that of its place in the file
-/// then. States and the workspace are aligned to 64 bytes.
+/// A constant that is one piece of its file, or embedded in the program, is used where it lies, at
+/// whatever alignment that place has; one whose ranges are scattered is copied together, and random
+/// values are made. Those, states and the workspace are aligned to 64 bytes.
 class ProgramMemory {
 public:
   /// Maps the source files of `program`, which has been validated, and checks that they are the
@@ -32,14 +32,15 @@ public:
   absl::Status resetStates() { return states.clear(); }
 
 private:
-  absl::Status mapFiles(const Program& program);
   absl::Status placeConstants(const Program& program);
+  std::span<const std::byte> rangeBytes(const FileRange& range) const;
+  void gather(const Constant& constant, std::byte* place) const;
   absl::Status placeStates(const Program& program);
 
   std::vector<std::shared_ptr<const MappedFile>> files;
   std::vector<SharedBytes> embedded; ///< keeps embedded constants alive
   std::vector<const std::byte*> constantAddresses;
-  AnonymousMemory gathered; ///< constants whose ranges are scattered
+  AnonymousMemory gathered; ///< constants that do not lie in memory as one piece
   std::vector<std::byte*> stateAddresses;
   AnonymousMemory states;
   AnonymousMemory workspace;

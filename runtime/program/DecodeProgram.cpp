@@ -79,6 +79,7 @@ private:
   absl::StatusOr<SharedBytes> section(int64_t index, std::string_view user) const;
   std::string resolvedPath(const std::string& path) const;
   absl::StatusOr<Constant> constant(const fbs::Constant& constant);
+  absl::StatusOr<Kernel> kernel(const fbs::Kernel& kernel);
   template <typename T> std::vector<T> values(const FlatTables<fbs::Value>* list);
   Step step(const fbs::Step& step);
   Function function(const fbs::Function& function);
@@ -110,16 +111,44 @@ absl::StatusOr<Constant> Decoder::constant(const fbs::Constant& constant) {
                   copy.numbers(constant.shape()),
                   constant.bytes(),
                   {}};
-  if ((constant.ranges() != nullptr) == (constant.section() != -1))
+  int sources =
+      (constant.ranges() != nullptr) + (constant.random() != nullptr) + (constant.section() != -1);
+  if (sources != 1)
     return absl::InvalidArgumentError(
-        absl::StrFormat("constant %s expects either file ranges or a section", result.name));
-  if (!constant.ranges()) {
+        absl::StrFormat("constant %s expects either file ranges, random ranges or a section, but "
+                        "has %d of them",
+                        result.name, sources));
+  if (constant.section() != -1) {
     TENON_ASSIGN_OR_RETURN(result.source, section(constant.section(), "constant " + result.name));
-    return result;
+  } else if (constant.random()) {
+    result.source = copy.map(constant.random(), [](const fbs::RandomRange* range) {
+      return RandomRange{range->bytes(), range->seed(), range->mean(), range->scale()};
+    });
+  } else {
+    result.source = copy.map(constant.ranges(), [](const fbs::FileRange* range) {
+      return FileRange{range->file(), range->offset(), range->bytes()};
+    });
   }
-  result.source = copy.map(constant.ranges(), [](const fbs::FileRange* range) {
-    return FileRange{range->file(), range->offset(), range->bytes()};
-  });
+  return result;
+}
+
+absl::StatusOr<Kernel> Decoder::kernel(const fbs::Kernel& kernel) {
+  Kernel result{copy.text(kernel.symbol()), kernel.code(), {}};
+  const fbs::CudaLaunch* launch = kernel.launch();
+  const fbs::LibraryMatmul* matmul = kernel.matmul();
+  if (launch && matmul)
+    return absl::InvalidArgumentError(
+        absl::StrFormat("kernel %s expects a launch or a matmul, but has both", result.symbol));
+  if (launch)
+    result.launch = CudaLaunch{launch->threads(), launch->shared_bytes(), launch->pdl()};
+  if (matmul)
+    result.launch = LibraryMatmul{matmul->m(),
+                                  matmul->n(),
+                                  matmul->k(),
+                                  static_cast<MatmulType>(matmul->input()),
+                                  static_cast<MatmulType>(matmul->output()),
+                                  matmul->tf32(),
+                                  matmul->workspace_bytes()};
   return result;
 }
 
@@ -180,6 +209,12 @@ absl::Status Decoder::decodeSections(Program& program) {
     if (copy.failed())
       break;
   }
+  for (const fbs::Kernel* entry : *metadata.kernels()) {
+    TENON_ASSIGN_OR_RETURN(Kernel decoded, kernel(*entry));
+    program.kernels.push_back(std::move(decoded));
+    if (copy.failed())
+      break;
+  }
   for (uint32_t index : copy.numbers(metadata.code())) {
     TENON_ASSIGN_OR_RETURN(SharedBytes object, section(index, "list of objects"));
     program.code.push_back(std::move(object));
@@ -207,9 +242,6 @@ absl::StatusOr<Program> Decoder::decode() {
     return SourceFile{resolvedPath(copy.text(file->path())), file->bytes(), file->fingerprint()};
   });
   program.states = values<State>(metadata.states());
-  program.kernels = copy.map(metadata.kernels(), [this](const fbs::Kernel* kernel) {
-    return Kernel{copy.text(kernel->symbol()), kernel->code()};
-  });
   program.functions = copy.map(metadata.functions(),
                                [this](const fbs::Function* entry) { return function(*entry); });
   program.workspaceBytes = metadata.workspace_bytes();

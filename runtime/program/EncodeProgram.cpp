@@ -78,6 +78,13 @@ Offset<fbs::Constant> Encoder::constant(const Constant& constant) {
   if (const auto* embedded = std::get_if<SharedBytes>(&constant.source))
     return fbs::CreateConstant(builder, name, encoding, shape, constant.bytes, 0,
                                addSection(*embedded));
+  if (const auto* random = std::get_if<std::vector<RandomRange>>(&constant.source)) {
+    std::vector<fbs::RandomRange> ranges;
+    for (const RandomRange& range : *random)
+      ranges.emplace_back(range.bytes, range.seed, range.mean, range.scale);
+    return fbs::CreateConstant(builder, name, encoding, shape, constant.bytes, 0, -1,
+                               builder.CreateVectorOfStructs(ranges));
+  }
   std::vector<fbs::FileRange> ranges;
   for (const FileRange& range : std::get<std::vector<FileRange>>(constant.source))
     ranges.emplace_back(range.offset, range.bytes, range.file);
@@ -137,7 +144,23 @@ Offset<FlatTables<fbs::SourceFile>> Encoder::files() {
 
 Offset<FlatTables<fbs::Kernel>> Encoder::kernels() {
   return tables(program.kernels, [this](const Kernel& kernel) {
-    return fbs::CreateKernel(builder, builder.CreateString(kernel.symbol), kernel.code);
+    auto symbol = builder.CreateString(kernel.symbol);
+    fbs::CudaLaunch storedLaunch;
+    fbs::LibraryMatmul storedMatmul;
+    const auto* launch = std::get_if<CudaLaunch>(&kernel.launch);
+    if (launch)
+      storedLaunch = {launch->threads, launch->sharedBytes, launch->pdl};
+    const auto* matmul = std::get_if<LibraryMatmul>(&kernel.launch);
+    if (matmul)
+      storedMatmul = {matmul->m,
+                      matmul->n,
+                      matmul->k,
+                      matmul->workspaceBytes,
+                      static_cast<uint8_t>(matmul->input),
+                      static_cast<uint8_t>(matmul->output),
+                      matmul->tf32};
+    return fbs::CreateKernel(builder, symbol, kernel.code, launch ? &storedLaunch : nullptr,
+                             matmul ? &storedMatmul : nullptr);
   });
 }
 

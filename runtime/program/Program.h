@@ -62,15 +62,26 @@ struct FileRange {
   bool operator==(const FileRange&) const = default;
 };
 
+/// `bytes` bytes of random values in the constant's encoding (f32, f16 or bf16): weights for
+/// measurements, without a file. `RandomValues.h` defines value i, counted from 0 in each range.
+struct RandomRange {
+  uint64_t bytes = 0;
+  uint64_t seed = 0;
+  float mean = 0; ///< values are spread evenly over [mean - scale, mean + scale)
+  float scale = 0;
+
+  bool operator==(const RandomRange&) const = default;
+};
+
 /// A weight or folded constant. Several ranges are placed one behind the other.
 struct Constant {
   std::string name;
   std::string encoding; ///< names one of `Program::encodings`
   std::vector<int64_t> shape;
   uint64_t bytes = 0;
-  /// Where the bytes come from: ranges of files, or bytes embedded in the program (after reading a
-  /// `.tnn`, a view into the mapped file).
-  std::variant<std::vector<FileRange>, SharedBytes> source;
+  /// Where the bytes come from: ranges of files, bytes embedded in the program (after reading a
+  /// `.tnn`, a view into the mapped file), or random values made at load.
+  std::variant<std::vector<FileRange>, SharedBytes, std::vector<RandomRange>> source;
 
   bool operator==(const Constant&) const = default;
 };
@@ -95,11 +106,44 @@ struct Step {
   bool operator==(const Step&) const = default;
 };
 
-/// A compiled kernel: a symbol in one of the code sections. CPU kernels have the C signature
+/// How a kernel in a cubin is launched: the grid is one block a tile, along x. The kernel's
+/// parameters are the addresses of the step's arguments, in order, each a `void*`; positions,
+/// tokens and counters reach it in those buffers.
+struct CudaLaunch {
+  uint32_t threads = 0;     ///< in a block, along x
+  uint32_t sharedBytes = 0; ///< dynamic shared memory of a block
+  /// Programmatic dependent launch: blocks may start before the step before has ended. The kernel
+  /// itself waits (griddepcontrol.wait) before it touches what other steps write or read.
+  bool pdl = false;
+
+  bool operator==(const CudaLaunch&) const = default;
+};
+
+/// The element types of a library's matmul.
+enum class MatmulType : uint8_t { F32 = 0, F16 = 1, Bf16 = 2 };
+
+/// y = x·Wᵀ by cuBLASLt, accumulated in f32; the implementation is chosen at load. A step has one
+/// tile and the arguments x [m, k], W [n, k] and y [m, n], each without gaps.
+struct LibraryMatmul {
+  int64_t m = 0;
+  int64_t n = 0;
+  int64_t k = 0;
+  MatmulType input = MatmulType::F32;  ///< of x and W
+  MatmulType output = MatmulType::F32; ///< of y: as the input, or f32
+  bool tf32 = false;                   ///< may round f32 factors to TF32
+  uint64_t workspaceBytes = 0;         ///< what the implementation may use beside its arguments
+
+  bool operator==(const LibraryMatmul&) const = default;
+};
+
+/// A compiled kernel: a symbol in one of the code sections, or a library's routine, for which
+/// `symbol` is a name for messages. CPU kernels have the C signature
 /// `void(void* const* buffers, int64_t firstTile, int64_t endTile)`.
 struct Kernel {
   std::string symbol;
-  uint32_t code = 0; ///< index into `Program::code`
+  uint32_t code = 0; ///< index into `Program::code`; 0 for a library's routine
+  /// What starting it takes on the program's device: nothing on the CPU.
+  std::variant<std::monostate, CudaLaunch, LibraryMatmul> launch = {};
 
   bool operator==(const Kernel&) const = default;
 };
@@ -155,7 +199,7 @@ struct Program {
   std::vector<SourceFile> files;
   std::vector<Constant> constants;
   std::vector<State> states;
-  std::vector<SharedBytes> code; ///< relocatable ELF objects, cubins
+  std::vector<SharedBytes> code; ///< relocatable ELF objects, or cubins
   std::vector<Kernel> kernels;
   std::vector<Function> functions;
   uint64_t workspaceBytes = 0; ///< the largest need of any function

@@ -1,11 +1,13 @@
 #include "runtime/program/ValidateProgram.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "runtime/program/RandomValues.h"
+#include "runtime/program/internal/ValidateKernel.h"
 #include "support/Status.h"
 
 namespace tenon::runtime {
@@ -17,12 +19,8 @@ constexpr uint64_t maxBytes = uint64_t{1} << 40;
 /// A tile writes at least one byte.
 constexpr int64_t maxTiles = int64_t{1} << 40;
 
-template <typename... Args>
-absl::Status invalid(const absl::FormatSpec<Args...>& format, const Args&... args) {
-  return absl::InvalidArgumentError(absl::StrFormat(format, args...));
-}
-
-std::string quoted(const std::string& name) { return "\"" + absl::Utf8SafeCEscape(name) + "\""; }
+using internal::invalid;
+using internal::quoted;
 
 std::string shapeText(const std::vector<int64_t>& shape) {
   return "[" + absl::StrJoin(shape, ", ") + "]";
@@ -38,6 +36,8 @@ private:
   absl::Status validateEncodings();
   template <typename T> absl::Status validateValue(const std::string& what, const T& value);
   absl::Status validateConstant(const Constant& constant);
+  absl::Status validateFileRange(const FileRange& range);
+  absl::Status validateRandomRange(const Constant& constant, const RandomRange& range);
   absl::Status validateMemory();
   absl::Status validateKernels();
   absl::Status validateModel();
@@ -103,27 +103,53 @@ absl::Status Validator::validateValue(const std::string& what, const T& value) {
   return absl::OkStatus();
 }
 
+absl::Status Validator::validateFileRange(const FileRange& range) {
+  if (range.file >= program.files.size())
+    return invalid("expects one of the %u files, but names file %u", program.files.size(),
+                   range.file);
+  const SourceFile& file = program.files[range.file];
+  if (range.offset > file.bytes || range.bytes > file.bytes - range.offset)
+    return invalid("expects a range within the %u bytes of %s, but found %u bytes at offset %u",
+                   file.bytes, quoted(file.path), range.bytes, range.offset);
+  return absl::OkStatus();
+}
+
+absl::Status Validator::validateRandomRange(const Constant& constant, const RandomRange& range) {
+  uint64_t elementBytes = randomElementBytes(constant.encoding);
+  auto info = std::ranges::find(program.encodings, constant.encoding, &EncodingInfo::name);
+  if (elementBytes == 0 || info->blockElements != 1 || info->blockBytes != elementBytes)
+    return invalid("expects encoding f32, f16 or bf16 for random values, but found %s",
+                   constant.encoding);
+  if (range.bytes % elementBytes != 0)
+    return invalid("expects random ranges of whole %s values, but found %u bytes",
+                   constant.encoding, range.bytes);
+  if (!std::isfinite(range.mean) || !std::isfinite(range.scale))
+    return invalid("expects a finite mean and scale of random values, but found %g and %g",
+                   range.mean, range.scale);
+  return absl::OkStatus();
+}
+
 absl::Status Validator::validateConstant(const Constant& constant) {
   std::string what = "constant " + quoted(constant.name);
   TENON_RETURN_IF_ERROR(validateValue(what, constant));
   uint64_t sourceBytes = 0;
-  if (const auto* embedded = std::get_if<SharedBytes>(&constant.source)) {
+  auto addRange = [&](uint64_t bytes, const absl::Status& status) -> absl::Status {
+    if (!status.ok())
+      return invalid("%s %s", what, std::string(status.message()));
+    if (bytes > maxBytes - sourceBytes)
+      return invalid("%s expects at most %u bytes of source, exceeded by a range of %u bytes", what,
+                     maxBytes, bytes);
+    sourceBytes += bytes;
+    return absl::OkStatus();
+  };
+  if (const auto* embedded = std::get_if<SharedBytes>(&constant.source))
     sourceBytes = embedded->size();
-  } else {
-    for (const FileRange& range : std::get<std::vector<FileRange>>(constant.source)) {
-      if (range.file >= program.files.size())
-        return invalid("%s expects one of the %u files, but names file %u", what,
-                       program.files.size(), range.file);
-      uint64_t fileBytes = program.files[range.file].bytes;
-      if (range.offset > fileBytes || range.bytes > fileBytes - range.offset ||
-          range.bytes > maxBytes - sourceBytes)
-        return invalid("%s expects a range within the %u bytes of %s, but found %u bytes at "
-                       "offset %u",
-                       what, fileBytes, quoted(program.files[range.file].path), range.bytes,
-                       range.offset);
-      sourceBytes += range.bytes;
-    }
-  }
+  else if (const auto* random = std::get_if<std::vector<RandomRange>>(&constant.source))
+    for (const RandomRange& range : *random)
+      TENON_RETURN_IF_ERROR(addRange(range.bytes, validateRandomRange(constant, range)));
+  else
+    for (const FileRange& range : std::get<std::vector<FileRange>>(constant.source))
+      TENON_RETURN_IF_ERROR(addRange(range.bytes, validateFileRange(range)));
   if (sourceBytes != constant.bytes)
     return invalid("%s expects %u bytes of source, but found %u", what, constant.bytes,
                    sourceBytes);
@@ -160,9 +186,7 @@ absl::Status Validator::validateKernels() {
   for (const Kernel& kernel : program.kernels) {
     if (kernel.symbol.empty())
       return invalid("kernel %u expects a symbol", &kernel - program.kernels.data());
-    if (kernel.code >= program.code.size())
-      return invalid("kernel %s expects one of the %u objects, but names object %u",
-                     quoted(kernel.symbol), program.code.size(), kernel.code);
+    TENON_RETURN_IF_ERROR(internal::validateKernel(program, kernel));
   }
   return absl::OkStatus();
 }
@@ -237,6 +261,9 @@ absl::Status Validator::validateStep(const Function& function, const std::string
                    program.kernels.size(), step.kernel);
   if (step.tiles <= 0 || step.tiles > maxTiles)
     return invalid("%s expects between 1 and %d tiles, but found %d", what, maxTiles, step.tiles);
+  if (absl::Status status = internal::validateLaunch(program.kernels[step.kernel], step);
+      !status.ok())
+    return invalid("%s %s", what, std::string(status.message()));
   for (const BufferRef& ref : step.args)
     if (absl::Status status = validateArgument(function, ref); !status.ok())
       return invalid("%s: argument %u %s", what, &ref - step.args.data(),

@@ -54,13 +54,14 @@ protected:
         {"piece", "f32", {8}, 32, std::vector<FileRange>{{0, 40, 32}}},
         {"adjacent", "f32", {8}, 32, std::vector<FileRange>{{0, 400, 8}, {0, 408, 24}}},
         {"scattered", "f32", {8}, 32, std::vector<FileRange>{{0, 8000, 8}, {0, 0, 24}}},
-        {"embedded", "f32", {8}, 32, SharedBytes(bytesOf(Floats(8, 0.5f)))}};
+        {"embedded", "f32", {8}, 32, SharedBytes(bytesOf(Floats(8, 0.5f)))},
+        {"random", "f32", {8}, 32, std::vector<RandomRange>{{12, 3, 2, 0}, {20, 7, 4, 0}}}};
     program.states = {{"padding", "f32", {1}, 4}, {"sum", "f32", {2, 8}, 64}};
     program.code = {test::testObject("kernels")};
     program.kernels = {{"addScaled", 0}, {"accumulate", 0}, {"exponential", 0}, {"rangeStart", 0}};
     program.workspaceBytes = 128;
     Port x{"x", "f32", {8}, 32}, y{"y", "f32", {8}, 32};
-    for (uint32_t constant = 0; constant < 4; ++constant)
+    for (uint32_t constant = 0; constant < 5; ++constant)
       program.functions.push_back({"add " + program.constants[constant].name,
                                    Role::Other,
                                    0,
@@ -119,7 +120,7 @@ protected:
 
 const Floats zeros(8, 0.0f);
 const Floats ones(8, 1.0f);
-enum FunctionIndex : size_t { Piece, Adjacent, Scattered, Embedded, Sum, Starts };
+enum FunctionIndex : size_t { Piece, Adjacent, Scattered, Embedded, Random, Sum, Starts };
 
 class CpuExecutorThreads : public CpuExecutorTest, public testing::WithParamInterface<int> {};
 
@@ -133,6 +134,7 @@ TEST_P(CpuExecutorThreads, ReadsConstantsOfEveryKind) {
   EXPECT_THAT(call(*executor, Scattered, zeros),
               ElementsAre(2000, 20010, 0, 1000, 2, 30, 400, 5000));
   EXPECT_THAT(call(*executor, Embedded, zeros), ElementsAre(.5, 5, 50, 500, .5, 5, 50, 500));
+  EXPECT_THAT(call(*executor, Random, zeros), ElementsAre(2, 20, 200, 4000, 4, 40, 400, 4000));
 }
 
 TEST_P(CpuExecutorThreads, StatesPersistBetweenCalls) {
@@ -165,7 +167,7 @@ TEST_F(CpuExecutorTest, RunsAProgramFromItsFile) {
   auto executor = load(*std::move(program));
   EXPECT_EQ(call(*executor, Piece, ones)[1], 111);
   EXPECT_EQ(call(*executor, Embedded, ones)[7], 501);
-  EXPECT_EQ(executor->program().functions.size(), 6u);
+  EXPECT_EQ(executor->program().functions.size(), 7u);
 }
 
 TEST_F(CpuExecutorTest, UsesEveryCoreByDefault) {
@@ -193,6 +195,8 @@ TEST_F(CpuExecutorTest, ProfilesStepsWhenAsked) {
     EXPECT_LE(step.minNs, step.lastNs);
     EXPECT_GE(step.totalNs, 2 * step.minNs + step.lastNs);
   }
+  EXPECT_EQ(executor->profile(Sum)[0].lastStartNs, 0u);
+  EXPECT_EQ(executor->profile(Sum)[1].lastStartNs, executor->profile(Sum)[0].lastNs);
   EXPECT_EQ(executor->profile(Piece)[0].calls, 0u);
   executor->setProfiling(false);
   call(*executor, Sum, zeros);
@@ -215,7 +219,7 @@ TEST_F(CpuExecutorTest, RefusesWrongCalls) {
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
     return std::string(status.message());
   };
-  EXPECT_EQ(refusal(6, {in}, {out}), "expects one of the 6 functions, but got function 6");
+  EXPECT_EQ(refusal(7, {in}, {out}), "expects one of the 7 functions, but got function 7");
   EXPECT_EQ(refusal(Sum, {}, {out}), "function sum expects 1 inputs, but got 0");
   EXPECT_EQ(refusal(Sum, {in}, {out, out}), "function sum expects 1 outputs, but got 2");
   EXPECT_EQ(refusal(Sum, {longIn}, {out}), "function sum: input x expects 32 bytes, but got 36");

@@ -33,6 +33,8 @@ struct TestFile {
   std::vector<uint32_t> code = {0};
   int32_t constantSection = 1;
   bool constantRanges = false;
+  bool constantRandom = false;
+  bool kernelOfTwoKinds = false;
   int32_t tokenizer = -1;
   int32_t report = -1;
   std::string name = "c";
@@ -61,16 +63,22 @@ struct TestFile {
     auto shape = misalignShape ? createMisaligned(builder, extents) : builder.CreateVector(extents);
     std::vector<fbs::FileRange> ranges;
     auto rangeVector = builder.CreateVectorOfStructs(ranges);
+    auto randomVector = builder.CreateVectorOfStructs(std::vector<fbs::RandomRange>());
     std::vector constants = {fbs::CreateConstant(
         builder, text, text, shape, 4096, constantRanges ? rangeVector : decltype(rangeVector)(),
-        constantSection)};
+        constantSection, constantRandom ? randomVector : decltype(randomVector)())};
     std::vector<flatbuffers::Offset<flatbuffers::String>> features(copies, text);
     auto featureVector = builder.CreateVector(features);
     auto encodings = builder.CreateVector(std::vector<flatbuffers::Offset<fbs::EncodingInfo>>());
     auto files = builder.CreateVector(std::vector<flatbuffers::Offset<fbs::SourceFile>>());
     auto constantVector = builder.CreateVector(constants);
     auto states = builder.CreateVector(std::vector<flatbuffers::Offset<fbs::Value>>());
-    auto kernels = builder.CreateVector(std::vector<flatbuffers::Offset<fbs::Kernel>>());
+    fbs::CudaLaunch launch;
+    fbs::LibraryMatmul matmul;
+    std::vector<flatbuffers::Offset<fbs::Kernel>> kernelList;
+    if (kernelOfTwoKinds)
+      kernelList = {fbs::CreateKernel(builder, text, 0, &launch, &matmul)};
+    auto kernels = builder.CreateVector(kernelList);
     auto functions = builder.CreateVector(std::vector<flatbuffers::Offset<fbs::Function>>());
     flatbuffers::Offset<flatbuffers::Vector<const fbs::Section*>> sectionVector;
     if (misalignSections)
@@ -175,10 +183,20 @@ TEST(DecodeProgram, RefusesUnknownSections) {
 TEST(DecodeProgram, RefusesAConstantWithTwoSourcesOrNone) {
   TestFile file;
   file.constantRanges = true;
-  file.expectRefused("constant c expects either file ranges or a section");
+  file.expectRefused(
+      "constant c expects either file ranges, random ranges or a section, but has 2");
+  file.constantRandom = true;
+  file.expectRefused("but has 3 of them");
   file.constantRanges = false;
+  file.constantRandom = false;
   file.constantSection = -1;
-  file.expectRefused("constant c expects either file ranges or a section");
+  file.expectRefused("but has 0 of them");
+}
+
+TEST(DecodeProgram, RefusesAKernelOfTwoKinds) {
+  TestFile file;
+  file.kernelOfTwoKinds = true;
+  file.expectRefused("kernel c expects a launch or a matmul, but has both");
 }
 
 TEST(DecodeProgram, RefusesATokenizerThatIsNoFlatBuffer) {

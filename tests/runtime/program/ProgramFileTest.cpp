@@ -73,6 +73,16 @@ TEST_F(ProgramFileTest, RoundTripsEveryField) {
   EXPECT_FALSE(*read == program);
 }
 
+TEST_F(ProgramFileTest, RoundTripsEveryFieldOfCudaKernels) {
+  Program program = test::richCudaProgram();
+  ASSERT_EQ(writeProgram(program, path), absl::OkStatus());
+  absl::StatusOr<Program> read = readProgram(path);
+  ASSERT_EQ(read.status(), absl::OkStatus());
+  EXPECT_TRUE(*read == program);
+  std::get<CudaLaunch>(read->kernels[0].launch).pdl = false;
+  EXPECT_FALSE(*read == program);
+}
+
 TEST_F(ProgramFileTest, RoundTripsTheEmptyProgram) {
   Program program;
   program.device = "cpu";
@@ -193,7 +203,7 @@ TEST_F(ProgramFileTest, RefusesAnotherVersion) {
   std::vector<char> bytes = validFile();
   editHeader(bytes, [](FileHeader& header) { header.version = 99; });
   expectRefused(bytes, absl::StatusCode::kUnimplemented,
-                "expects format version 2, but found 99, which a newer Tenon writes");
+                "expects format version 3, but found 99, which a newer Tenon writes");
   editHeader(bytes, [](FileHeader& header) { header.version = 0; });
   expectRefused(bytes, absl::StatusCode::kUnimplemented, "found 0, which an older Tenon writes");
 }

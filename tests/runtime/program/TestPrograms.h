@@ -81,6 +81,36 @@ inline Program richProgram() {
   return program;
 }
 
+/// A valid program for CUDA in which every field of its kernels has a value of its own.
+inline Program richCudaProgram() {
+  Program program;
+  program.target = "h200";
+  program.device = "cuda";
+  program.encodings = {{"f32", 1, 4}, {"bf16", 1, 2}};
+  program.constants = {{"w",
+                        "bf16",
+                        {6, 8},
+                        96,
+                        std::vector<RandomRange>{{64, 1ull << 60, 0.0f, 0.25f}, {32, 7, 1, 0}}}};
+  program.code = {bytesOf("cubin")};
+  program.kernels = {
+      {"cast", 0, CudaLaunch{256, 1024, true}},
+      {"matmul", 0, LibraryMatmul{4, 6, 8, MatmulType::Bf16, MatmulType::F32, false, 1 << 20}}};
+  program.functions = {
+      {"graph",
+       Role::Other,
+       0,
+       {{"x", "f32", {4, 8}, 128}},
+       {{"y", "f32", {4, 6}, 96}},
+       {{0, 3, {{Space::Input, 0, 0, 128}, {Space::Workspace, 0, 0, 64}}, "cast"},
+        {1,
+         1,
+         {{Space::Workspace, 0, 0, 64}, {Space::Constant, 0, 0, 96}, {Space::Output, 0, 0, 96}},
+         "matmul"}}}};
+  program.workspaceBytes = 64;
+  return program;
+}
+
 } // namespace tenon::runtime::test
 
 #endif // TENON_TESTS_RUNTIME_PROGRAM_TESTPROGRAMS_H

@@ -1,5 +1,6 @@
 #include "runtime/program/ValidateProgram.h"
 
+#include <cmath>
 #include <functional>
 
 #include <gmock/gmock.h>
@@ -10,6 +11,7 @@
 namespace tenon::runtime {
 namespace {
 
+using test::richCudaProgram;
 using test::richProgram;
 using testing::HasSubstr;
 
@@ -31,6 +33,10 @@ TEST(ValidateProgram, AcceptsTheEmptyProgram) {
   Program program;
   program.device = "cuda";
   EXPECT_EQ(validateProgram(program), absl::OkStatus());
+}
+
+TEST(ValidateProgram, AcceptsTheRichCudaProgram) {
+  EXPECT_EQ(validateProgram(richCudaProgram()), absl::OkStatus());
 }
 
 TEST_P(ValidateProgramRefusal, SaysWhat) {
@@ -93,7 +99,8 @@ const Refusal refusals[] = {
        p.files[0].bytes = ~0UL;
        ranges(p, 1)[0].bytes = ~0UL - 16;
      },
-     "but found 18446744073709551599 bytes at offset 16"},
+     "constant \"qkv\" expects at most 1099511627776 bytes of source, exceeded by a range of "
+     "18446744073709551599 bytes"},
     {"RangesTooShort", [](Program& p) { ranges(p, 1).pop_back(); },
      "constant \"qkv\" expects 24 bytes of source, but found 16"},
     {"EmbeddedTooShort", [](Program& p) { p.constants[2].source = SharedBytes(); },
@@ -180,6 +187,84 @@ const Refusal refusals[] = {
      },
      "function \"decode\" expects 4 bytes an element in \"ids\": [2] of i32, but found 4 bytes"},
 };
+
+class ValidateCudaRefusal : public testing::TestWithParam<Refusal> {};
+
+TEST_P(ValidateCudaRefusal, SaysWhat) {
+  Program program = richCudaProgram();
+  GetParam().damage(program);
+  absl::Status status = validateProgram(program);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), HasSubstr(GetParam().message));
+}
+
+CudaLaunch& launch(Program& program) { return std::get<CudaLaunch>(program.kernels[0].launch); }
+LibraryMatmul& matmul(Program& program) {
+  return std::get<LibraryMatmul>(program.kernels[1].launch);
+}
+Step& step(Program& program, size_t index) { return program.functions[0].steps[index]; }
+RandomRange& random(Program& program) {
+  return std::get<std::vector<RandomRange>>(program.constants[0].source)[0];
+}
+
+const Refusal cudaRefusals[] = {
+    {"KernelWithoutLaunch", [](Program& p) { p.kernels[0].launch = std::monostate(); },
+     "kernel \"cast\" expects a launch for device cuda"},
+    {"LaunchOnTheCpu", [](Program& p) { p.device = "cpu"; },
+     "kernel \"cast\" expects no launch for device cpu"},
+    {"NoThreads", [](Program& p) { launch(p).threads = 0; },
+     "kernel \"cast\" expects between 1 and 1024 threads in a block, but found 0"},
+    {"TooManyThreads", [](Program& p) { launch(p).threads = 1025; }, "but found 1025"},
+    {"TooMuchSharedMemory", [](Program& p) { launch(p).sharedBytes = (1 << 20) + 1; },
+     "kernel \"cast\" expects at most 1048576 bytes of shared memory, but found 1048577"},
+    {"UnknownCubin", [](Program& p) { p.kernels[0].code = 1; },
+     "kernel \"cast\" expects one of the 1 objects, but names object 1"},
+    {"MatmulWithCode", [](Program& p) { p.kernels[1].code = 1; },
+     "kernel \"matmul\" expects no object, but names object 1"},
+    {"NoRows", [](Program& p) { matmul(p).m = 0; },
+     "kernel \"matmul\" expects m, n and k between 1 and 2^31 - 1, but found 0"},
+    {"HugeColumns", [](Program& p) { matmul(p).n = 1L << 31; }, "but found 2147483648"},
+    {"NegativeDepth", [](Program& p) { matmul(p).k = -8; }, "but found -8"},
+    {"UnknownInputType", [](Program& p) { matmul(p).input = MatmulType{3}; },
+     "expects element types from 0 to 2, but found 3 and 0"},
+    {"UnknownOutputType", [](Program& p) { matmul(p).output = MatmulType{4}; },
+     "but found 2 and 4"},
+    {"ForeignOutputType", [](Program& p) { matmul(p).output = MatmulType::F16; },
+     "kernel \"matmul\" expects an output of the input's type or f32"},
+    {"Tf32Of16Bits", [](Program& p) { matmul(p).tf32 = true; },
+     "kernel \"matmul\" expects f32 input where TF32 is allowed"},
+    {"HugeLibraryWorkspace", [](Program& p) { matmul(p).workspaceBytes = (1 << 30) + 1; },
+     "kernel \"matmul\" expects at most 1073741824 bytes of workspace, but found 1073741825"},
+    {"TooManyTiles", [](Program& p) { step(p, 0).tiles = 1L << 31; },
+     "step 0 \"cast\" expects at most 2147483647 tiles on a CUDA device, but found 2147483648"},
+    {"TooManyArguments",
+     [](Program& p) { step(p, 0).args.resize(513, {Space::Workspace, 0, 0, 64}); },
+     "step 0 \"cast\" expects at most 512 arguments on a CUDA device, but found 513"},
+    {"MatmulOfTwoTiles", [](Program& p) { step(p, 1).tiles = 2; },
+     "step 1 \"matmul\" expects one tile of a library's matmul, but found 2"},
+    {"MatmulWithoutResult", [](Program& p) { step(p, 1).args.pop_back(); },
+     "step 1 \"matmul\" expects x, W and y as arguments, but found 2"},
+    {"MatmulOfOtherSize", [](Program& p) { step(p, 1).args[1].bytes = 94; },
+     "step 1 \"matmul\" expects 96 bytes in argument 1 of a matmul of 4 x 6 x 8, but found 94"},
+    {"RandomBlocks", [](Program& p) { p.encodings[1].name = p.constants[0].encoding = "q8_0"; },
+     "constant \"w\" expects encoding f32, f16 or bf16 for random values, but found q8_0"},
+    {"ForeignBf16",
+     [](Program& p) {
+       p.encodings[1].blockElements = 2;
+       p.encodings[1].blockBytes = 4;
+     },
+     "expects encoding f32, f16 or bf16 for random values, but found bf16"},
+    {"HalfARandomValue", [](Program& p) { random(p).bytes = 63; },
+     "constant \"w\" expects random ranges of whole bf16 values, but found 63 bytes"},
+    {"InfiniteScale", [](Program& p) { random(p).scale = INFINITY; },
+     "constant \"w\" expects a finite mean and scale of random values, but found 0 and inf"},
+    {"MeanNotANumber", [](Program& p) { random(p).mean = NAN; }, "but found nan and 0.25"},
+    {"RandomRangesTooShort", [](Program& p) { random(p).bytes = 62; },
+     "constant \"w\" expects 96 bytes of source, but found 94"},
+};
+
+INSTANTIATE_TEST_SUITE_P(All, ValidateCudaRefusal, testing::ValuesIn(cudaRefusals),
+                         [](const auto& info) { return std::string(info.param.name); });
 
 INSTANTIATE_TEST_SUITE_P(All, ValidateProgramRefusal, testing::ValuesIn(refusals),
                          [](const auto& info) { return std::string(info.param.name); });

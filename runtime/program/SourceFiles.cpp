@@ -1,0 +1,28 @@
+#include "runtime/program/SourceFiles.h"
+
+#include "absl/strings/str_format.h"
+#include "support/Fingerprint.h"
+#include "support/Status.h"
+
+namespace tenon::runtime {
+
+absl::StatusOr<std::vector<std::shared_ptr<const MappedFile>>>
+mapSourceFiles(const Program& program) {
+  std::vector<std::shared_ptr<const MappedFile>> files;
+  for (const SourceFile& source : program.files) {
+    TENON_ASSIGN_OR_RETURN(std::shared_ptr<const MappedFile> file, MappedFile::open(source.path));
+    if (file->bytes().size() != source.bytes)
+      return absl::FailedPreconditionError(absl::StrFormat(
+          "%s: the program expects the file of %u bytes that it was compiled from, but found %u",
+          source.path, source.bytes, file->bytes().size()));
+    if (uint64_t found = fingerprintFile(file->bytes()); found != source.fingerprint)
+      return absl::FailedPreconditionError(absl::StrFormat(
+          "%s: the program expects the file with fingerprint %016x that it was compiled from, but "
+          "found %016x",
+          source.path, source.fingerprint, found));
+    files.push_back(std::move(file));
+  }
+  return files;
+}
+
+} // namespace tenon::runtime

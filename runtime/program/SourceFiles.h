@@ -1,0 +1,20 @@
+#ifndef TENON_RUNTIME_PROGRAM_SOURCEFILES_H
+#define TENON_RUNTIME_PROGRAM_SOURCEFILES_H
+
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "runtime/program/Program.h"
+#include "support/MappedFile.h"
+
+namespace tenon::runtime {
+
+/// Maps the source files of `program`, in their order, and checks that they are the ones it was
+/// compiled from: FailedPrecondition names the file, the size or fingerprint expected and found.
+absl::StatusOr<std::vector<std::shared_ptr<const MappedFile>>>
+mapSourceFiles(const Program& program);
+
+} // namespace tenon::runtime
+
+#endif // TENON_RUNTIME_PROGRAM_SOURCEFILES_H

@@ -1,0 +1,98 @@
+#include "runtime/program/internal/ValidateKernel.h"
+
+#include "support/Status.h"
+
+namespace tenon::runtime::internal {
+
+// Limits of every CUDA device of compute capability 8.0 and above (CUDA C++ Programming Guide,
+// "Technical Specifications per Compute Capability"); what one device has is checked at load.
+static constexpr uint32_t maxThreads = 1024;
+static constexpr int64_t maxGrid = INT32_MAX;
+/// 4,096 bytes of parameters, which drivers of every version take.
+static constexpr size_t maxParameters = 512;
+/// More than any block can have.
+static constexpr uint32_t maxSharedBytes = 1 << 20;
+/// cuBLASLt gains nothing from more.
+static constexpr uint64_t maxLibraryWorkspace = uint64_t{1} << 30;
+
+static absl::Status validateCudaLaunch(const CudaLaunch& launch) {
+  if (launch.threads == 0 || launch.threads > maxThreads)
+    return invalid("expects between 1 and %u threads in a block, but found %u", maxThreads,
+                   launch.threads);
+  if (launch.sharedBytes > maxSharedBytes)
+    return invalid("expects at most %u bytes of shared memory, but found %u", maxSharedBytes,
+                   launch.sharedBytes);
+  return absl::OkStatus();
+}
+
+static absl::Status validateMatmul(const LibraryMatmul& matmul) {
+  for (int64_t extent : {matmul.m, matmul.n, matmul.k})
+    if (extent <= 0 || extent > INT32_MAX)
+      return invalid("expects m, n and k between 1 and 2^31 - 1, but found %d", extent);
+  if (matmul.input > MatmulType::Bf16 || matmul.output > MatmulType::Bf16)
+    return invalid("expects element types from 0 to 2, but found %d and %d",
+                   static_cast<int>(matmul.input), static_cast<int>(matmul.output));
+  if (matmul.output != matmul.input && matmul.output != MatmulType::F32)
+    return invalid("expects an output of the input's type or f32");
+  if (matmul.tf32 && matmul.input != MatmulType::F32)
+    return invalid("expects f32 input where TF32 is allowed");
+  if (matmul.workspaceBytes > maxLibraryWorkspace)
+    return invalid("expects at most %u bytes of workspace, but found %u", maxLibraryWorkspace,
+                   matmul.workspaceBytes);
+  return absl::OkStatus();
+}
+
+absl::Status validateKernel(const Program& program, const Kernel& kernel) {
+  std::string what = "kernel " + quoted(kernel.symbol);
+  bool isCuda = program.device == "cuda";
+  if (isCuda == std::holds_alternative<std::monostate>(kernel.launch))
+    return invalid("%s expects %s launch for device %s", what, isCuda ? "a" : "no", program.device);
+  absl::Status status;
+  if (const auto* launch = std::get_if<CudaLaunch>(&kernel.launch))
+    status = validateCudaLaunch(*launch);
+  const auto* matmul = std::get_if<LibraryMatmul>(&kernel.launch);
+  if (matmul)
+    status = validateMatmul(*matmul);
+  if (!status.ok())
+    return invalid("%s %s", what, std::string(status.message()));
+  if (matmul && kernel.code != 0)
+    return invalid("%s expects no object, but names object %u", what, kernel.code);
+  if (!matmul && kernel.code >= program.code.size())
+    return invalid("%s expects one of the %u objects, but names object %u", what,
+                   program.code.size(), kernel.code);
+  return absl::OkStatus();
+}
+
+static uint64_t typeBytes(MatmulType type) { return type == MatmulType::F32 ? 4 : 2; }
+
+static absl::Status validateMatmulStep(const LibraryMatmul& matmul, const Step& step) {
+  if (step.tiles != 1)
+    return invalid("expects one tile of a library's matmul, but found %d", step.tiles);
+  if (step.args.size() != 3)
+    return invalid("expects x, W and y as arguments, but found %u", step.args.size());
+  // Each extent is below 2^31: products of two and the size of a type fit 64 bits.
+  auto m = static_cast<uint64_t>(matmul.m), n = static_cast<uint64_t>(matmul.n);
+  auto k = static_cast<uint64_t>(matmul.k);
+  const uint64_t expected[] = {m * k * typeBytes(matmul.input), n * k * typeBytes(matmul.input),
+                               m * n * typeBytes(matmul.output)};
+  for (size_t i = 0; i < 3; ++i)
+    if (step.args[i].bytes != expected[i])
+      return invalid("expects %u bytes in argument %u of a matmul of %d x %d x %d, but found %u",
+                     expected[i], i, matmul.m, matmul.n, matmul.k, step.args[i].bytes);
+  return absl::OkStatus();
+}
+
+absl::Status validateLaunch(const Kernel& kernel, const Step& step) {
+  if (const auto* matmul = std::get_if<LibraryMatmul>(&kernel.launch))
+    return validateMatmulStep(*matmul, step);
+  if (!std::holds_alternative<CudaLaunch>(kernel.launch))
+    return absl::OkStatus();
+  if (step.tiles > maxGrid)
+    return invalid("expects at most %d tiles on a CUDA device, but found %d", maxGrid, step.tiles);
+  if (step.args.size() > maxParameters)
+    return invalid("expects at most %u arguments on a CUDA device, but found %u", maxParameters,
+                   step.args.size());
+  return absl::OkStatus();
+}
+
+} // namespace tenon::runtime::internal

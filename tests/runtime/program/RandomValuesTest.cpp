@@ -1,0 +1,62 @@
+#include "runtime/program/RandomValues.h"
+
+#include <bit>
+#include <cmath>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace tenon::runtime {
+namespace {
+
+template <typename T> std::vector<T> fill(const RandomRange& range, std::string_view encoding) {
+  std::vector<T> values(range.bytes / sizeof(T));
+  fillRandomValues(range, encoding, std::as_writable_bytes(std::span(values)));
+  return values;
+}
+
+/// The published test vector of SplitMix64 for this seed.
+TEST(RandomValues, FollowSplitMix64) {
+  auto values = fill<float>({12, 1234567, 0.0f, 0x1p23f}, "f32");
+  const uint64_t hashes[] = {6457827717110365317ull, 3203168211198807973ull,
+                             9817491932198370423ull};
+  for (size_t i = 0; i < 3; ++i)
+    EXPECT_EQ(values[i], static_cast<float>(static_cast<int64_t>(hashes[i] >> 40) - (1 << 23)));
+}
+
+TEST(RandomValues, SpreadEvenlyAroundTheMean) {
+  auto values = fill<float>({400'000, 1, 3.0f, 0.5f}, "f32");
+  double sum = 0, squares = 0;
+  for (float value : values) {
+    EXPECT_GE(value, 2.5f);
+    EXPECT_LE(value, 3.5f);
+    sum += value;
+    squares += (value - 3.0) * (value - 3.0);
+  }
+  EXPECT_NEAR(sum / 1e5, 3.0, 0.005);
+  EXPECT_NEAR(squares / 1e5, 0.25 / 3, 0.001);
+}
+
+TEST(RandomValues, RoundOnceTo16Bits) {
+  auto f32 = fill<float>({4'000, 9, 1.0f, 0.5f}, "f32");
+  auto f16 = fill<uint16_t>({2'000, 9, 1.0f, 0.5f}, "f16");
+  auto bf16 = fill<uint16_t>({2'000, 9, 1.0f, 0.5f}, "bf16");
+  for (size_t i = 0; i < f16.size(); ++i) {
+    // Below and above 1, an f16 has steps of 2^-11 and 2^-10, a bf16 of 2^-8 and 2^-7.
+    float f16Steps = f32[i] < 1 ? 2048 : 1024, bf16Steps = f32[i] < 1 ? 256 : 128;
+    EXPECT_EQ(static_cast<float>(std::bit_cast<_Float16>(f16[i])),
+              std::nearbyint(f32[i] * f16Steps) / f16Steps);
+    EXPECT_EQ(std::bit_cast<float>(uint32_t{bf16[i]} << 16),
+              std::nearbyint(f32[i] * bf16Steps) / bf16Steps);
+  }
+}
+
+TEST(RandomValues, KnowTheirEncodings) {
+  EXPECT_EQ(randomElementBytes("f32"), 4u);
+  EXPECT_EQ(randomElementBytes("f16"), 2u);
+  EXPECT_EQ(randomElementBytes("bf16"), 2u);
+  EXPECT_EQ(randomElementBytes("q8_0"), 0u);
+}
+
+} // namespace
+} // namespace tenon::runtime
