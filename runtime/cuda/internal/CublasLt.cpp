@@ -1,0 +1,215 @@
+#include "runtime/cuda/internal/CublasLt.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <cublasLt.h>
+#include <dlfcn.h>
+
+#include "absl/strings/str_format.h"
+#include "support/Status.h"
+
+namespace tenon::runtime::internal {
+
+#define TENON_CUBLASLT_FUNCTIONS(X)                                                                \
+  X(create, cublasLtCreate)                                                                        \
+  X(destroy, cublasLtDestroy)                                                                      \
+  X(getStatusName, cublasLtGetStatusName)                                                          \
+  X(matmul, cublasLtMatmul)                                                                        \
+  X(descCreate, cublasLtMatmulDescCreate)                                                          \
+  X(descDestroy, cublasLtMatmulDescDestroy)                                                        \
+  X(descSetAttribute, cublasLtMatmulDescSetAttribute)                                              \
+  X(layoutCreate, cublasLtMatrixLayoutCreate)                                                      \
+  X(layoutDestroy, cublasLtMatrixLayoutDestroy)                                                    \
+  X(preferenceCreate, cublasLtMatmulPreferenceCreate)                                              \
+  X(preferenceDestroy, cublasLtMatmulPreferenceDestroy)                                            \
+  X(preferenceSetAttribute, cublasLtMatmulPreferenceSetAttribute)                                  \
+  X(getHeuristic, cublasLtMatmulAlgoGetHeuristic)
+
+struct CublasLt::Impl {
+#define TENON_DECLARE(member, symbol) decltype(&::symbol) member = nullptr;
+  TENON_CUBLASLT_FUNCTIONS(TENON_DECLARE)
+#undef TENON_DECLARE
+  cublasLtHandle_t handle = nullptr;
+
+  ~Impl() {
+    if (handle)
+      destroy(handle);
+  }
+
+  absl::Status check(cublasStatus_t status, const char* action) const {
+    if (status == CUBLAS_STATUS_SUCCESS)
+      return absl::OkStatus();
+    std::string name = getStatusName(status);
+    auto message = absl::StrFormat("cuBLASLt cannot %s: %s", action, name);
+    return status == CUBLAS_STATUS_NOT_SUPPORTED ? absl::UnimplementedError(message)
+                                                 : absl::InternalError(message);
+  }
+
+  absl::Status resolve(void* library, const std::string& path);
+};
+
+absl::Status CublasLt::Impl::resolve(void* library, const std::string& path) {
+  auto find = [&](const char* symbol, auto& function) -> absl::Status {
+    function = reinterpret_cast<std::decay_t<decltype(function)>>(::dlsym(library, symbol));
+    if (!function)
+      return absl::FailedPreconditionError(
+          absl::StrFormat("%s: expects cuBLASLt 13, but found no %s", path, symbol));
+    return absl::OkStatus();
+  };
+#define TENON_FIND(member, symbol) TENON_RETURN_IF_ERROR(find(#symbol, member));
+  TENON_CUBLASLT_FUNCTIONS(TENON_FIND)
+#undef TENON_FIND
+  return absl::OkStatus();
+}
+
+CublasLt::CublasLt(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
+CublasLt::CublasLt(CublasLt&&) noexcept = default;
+CublasLt& CublasLt::operator=(CublasLt&&) noexcept = default;
+CublasLt::~CublasLt() = default;
+
+std::span<const std::string> CublasLt::defaultPaths() {
+  static const std::string paths[] = {"libcublasLt.so.13",
+                                      "/usr/local/cuda/lib64/libcublasLt.so.13"};
+  return paths;
+}
+
+absl::StatusOr<CublasLt> CublasLt::open(std::span<const std::string> paths) {
+  std::string reasons;
+  for (const std::string& path : paths) {
+    void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+      reasons += absl::StrFormat("; %s", std::string(::dlerror()));
+      continue;
+    }
+    auto impl = std::make_unique<Impl>();
+    TENON_RETURN_IF_ERROR(impl->resolve(library, path));
+    TENON_RETURN_IF_ERROR(impl->check(impl->create(&impl->handle), "create a handle"));
+    return CublasLt(std::move(impl));
+  }
+  return absl::NotFoundError("the program uses cuBLASLt, which this machine lacks" + reasons);
+}
+
+struct MatmulPlan::Impl {
+  const CublasLt::Impl& library;
+  LibraryMatmul matmul;
+  cublasLtMatmulDesc_t description = nullptr;
+  cublasLtMatrixLayout_t x = nullptr, weight = nullptr, y = nullptr;
+  cublasLtMatmulPreference_t preference = nullptr;
+  cublasLtMatmulAlgo_t algorithm{};
+
+  explicit Impl(const CublasLt::Impl& library, const LibraryMatmul& matmul)
+      : library(library), matmul(matmul) {}
+  ~Impl();
+
+  absl::Status describe();
+  absl::Status prefer(const MatmulOperands& operands);
+  absl::Status choose();
+};
+
+MatmulPlan::Impl::~Impl() {
+  for (cublasLtMatrixLayout_t layout : {x, weight, y})
+    if (layout)
+      library.layoutDestroy(layout);
+  if (preference)
+    library.preferenceDestroy(preference);
+  if (description)
+    library.descDestroy(description);
+}
+
+static cudaDataType dataType(MatmulType type) {
+  switch (type) {
+  case MatmulType::F16:
+    return CUDA_R_16F;
+  case MatmulType::Bf16:
+    return CUDA_R_16BF;
+  default:
+    return CUDA_R_32F;
+  }
+}
+
+/// cuBLASLt's matrices are column-major: our row-major y [m, n] is its [n, m], so that
+/// yᵀ = W·xᵀ with W given as its transpose.
+absl::Status MatmulPlan::Impl::describe() {
+  auto m = static_cast<uint64_t>(matmul.m), n = static_cast<uint64_t>(matmul.n);
+  auto k = static_cast<uint64_t>(matmul.k);
+  cublasComputeType_t compute = matmul.tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
+  cublasOperation_t transpose = CUBLAS_OP_T;
+  TENON_RETURN_IF_ERROR(
+      library.check(library.descCreate(&description, compute, CUDA_R_32F), "describe a matmul"));
+  TENON_RETURN_IF_ERROR(
+      library.check(library.descSetAttribute(description, CUBLASLT_MATMUL_DESC_TRANSA, &transpose,
+                                             sizeof(transpose)),
+                    "describe a matmul"));
+  cudaDataType input = dataType(matmul.input), output = dataType(matmul.output);
+  TENON_RETURN_IF_ERROR(
+      library.check(library.layoutCreate(&weight, input, k, n, matmul.k), "describe a matrix"));
+  TENON_RETURN_IF_ERROR(
+      library.check(library.layoutCreate(&x, input, k, m, matmul.k), "describe a matrix"));
+  return library.check(library.layoutCreate(&y, output, n, m, matmul.n), "describe a matrix");
+}
+
+/// The largest power of two up to 256 that divides `address`.
+static uint32_t alignmentOf(CUdeviceptr address) {
+  return static_cast<uint32_t>(std::min<CUdeviceptr>(address & -address, 256));
+}
+
+absl::Status MatmulPlan::Impl::prefer(const MatmulOperands& operands) {
+  auto set = [this](cublasLtMatmulPreferenceAttributes_t attribute, auto value) {
+    return library.check(
+        library.preferenceSetAttribute(preference, attribute, &value, sizeof(value)),
+        "set a preference");
+  };
+  TENON_RETURN_IF_ERROR(
+      library.check(library.preferenceCreate(&preference), "create a preference"));
+  TENON_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, matmul.workspaceBytes));
+  // Neither atomics (in place) nor partial sums rounded to the output's type.
+  TENON_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+                            uint32_t{CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE}));
+  TENON_RETURN_IF_ERROR(
+      set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, alignmentOf(operands.weight)));
+  TENON_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignmentOf(operands.x)));
+  TENON_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, alignmentOf(operands.y)));
+  return set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, alignmentOf(operands.y));
+}
+
+absl::Status MatmulPlan::Impl::choose() {
+  cublasLtMatmulHeuristicResult_t result{};
+  int found = 0;
+  TENON_RETURN_IF_ERROR(library.check(library.getHeuristic(library.handle, description, weight, x,
+                                                           y, y, preference, 1, &result, &found),
+                                      "choose an implementation"));
+  if (found == 0 || result.state != CUBLAS_STATUS_SUCCESS)
+    return absl::UnimplementedError("cuBLASLt has no implementation");
+  algorithm = result.algo;
+  return absl::OkStatus();
+}
+
+MatmulPlan::MatmulPlan(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
+MatmulPlan::MatmulPlan(MatmulPlan&&) noexcept = default;
+MatmulPlan& MatmulPlan::operator=(MatmulPlan&&) noexcept = default;
+MatmulPlan::~MatmulPlan() = default;
+
+absl::StatusOr<MatmulPlan> MatmulPlan::create(const CublasLt& library, const LibraryMatmul& matmul,
+                                              const MatmulOperands& operands) {
+  auto impl = std::make_unique<Impl>(*library.impl, matmul);
+  TENON_RETURN_IF_ERROR(impl->describe());
+  TENON_RETURN_IF_ERROR(impl->prefer(operands));
+  TENON_RETURN_IF_ERROR(impl->choose());
+  return MatmulPlan(std::move(impl));
+}
+
+absl::Status MatmulPlan::enqueue(const MatmulOperands& operands, CUdeviceptr workspace,
+                                 CUstream stream) const {
+  auto pointer = [](CUdeviceptr address) { return reinterpret_cast<void*>(address); };
+  const float one = 1.0f, zero = 0.0f;
+  const CublasLt::Impl& library = impl->library;
+  return library.check(library.matmul(library.handle, impl->description, &one,
+                                      pointer(operands.weight), impl->weight, pointer(operands.x),
+                                      impl->x, &zero, pointer(operands.y), impl->y,
+                                      pointer(operands.y), impl->y, &impl->algorithm,
+                                      pointer(workspace), impl->matmul.workspaceBytes, stream),
+                       "start");
+}
+
+} // namespace tenon::runtime::internal

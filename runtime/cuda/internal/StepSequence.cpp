@@ -1,0 +1,212 @@
+#include "runtime/cuda/internal/StepSequence.h"
+
+#include "absl/strings/str_format.h"
+#include "support/Status.h"
+
+namespace tenon::runtime::internal {
+
+static std::string_view typeName(MatmulType type) {
+  switch (type) {
+  case MatmulType::F16:
+    return "f16";
+  case MatmulType::Bf16:
+    return "bf16";
+  default:
+    return "f32";
+  }
+}
+
+std::string describeLaunch(const Kernel& kernel, int64_t tiles) {
+  if (const auto* matmul = std::get_if<LibraryMatmul>(&kernel.launch))
+    return absl::StrFormat("cuBLASLt: %d x %d x %d, %s to %s%s", matmul->m, matmul->n, matmul->k,
+                           typeName(matmul->input), typeName(matmul->output),
+                           matmul->tf32 ? " by TF32" : "");
+  const auto& launch = std::get<CudaLaunch>(kernel.launch);
+  return absl::StrFormat("kernel %s: %d blocks of %u threads, %u bytes of shared memory%s",
+                         kernel.symbol, tiles, launch.threads, launch.sharedBytes,
+                         launch.pdl ? ", dependent launch" : "");
+}
+
+absl::Status StepSequence::inStep(const BoundStep& step, const absl::Status& status) const {
+  if (status.ok())
+    return status;
+  return absl::Status(status.code(), absl::StrFormat("function %s: step %u %s (%s): %s", name,
+                                                     &step - steps.data(), step.step->name,
+                                                     describeLaunch(*step.kernel, step.step->tiles),
+                                                     std::string(status.message())));
+}
+
+static MatmulOperands operandsOf(const std::vector<CUdeviceptr>& addresses) {
+  return {addresses[0], addresses[1], addresses[2]};
+}
+
+absl::StatusOr<StepSequence::BoundStep> StepSequence::bind(size_t function,
+                                                           const Step& step) const {
+  BoundStep bound;
+  bound.step = &step;
+  bound.kernel = &parts.program.kernels[step.kernel];
+  for (const BufferRef& ref : step.args)
+    bound.addresses.push_back(parts.memory.address(function, ref));
+  if (const auto* matmul = std::get_if<LibraryMatmul>(&bound.kernel->launch)) {
+    TENON_ASSIGN_OR_RETURN(
+        bound.matmul, MatmulPlan::create(*parts.library, *matmul, operandsOf(bound.addresses)));
+    return bound;
+  }
+  const LoadedKernel& loaded = parts.kernels.kernel(step.kernel);
+  if (loaded.parameters != step.args.size())
+    return absl::InvalidArgumentError(
+        absl::StrFormat("expects %u arguments, which the kernel takes, but found %u",
+                        loaded.parameters, step.args.size()));
+  bound.function = loaded.function;
+  return bound;
+}
+
+absl::StatusOr<StepSequence> StepSequence::create(const Parts& parts, size_t index) {
+  StepSequence sequence(parts);
+  const Function& function = parts.program.functions[index];
+  sequence.name = function.name;
+  for (const Step& step : function.steps) {
+    absl::StatusOr<BoundStep> bound = sequence.bind(index, step);
+    if (!bound.ok())
+      return absl::Status(
+          bound.status().code(),
+          absl::StrFormat("function %s: step %u %s (%s): %s", function.name, sequence.steps.size(),
+                          step.name, describeLaunch(parts.program.kernels[step.kernel], step.tiles),
+                          std::string(bound.status().message())));
+    sequence.steps.push_back(*std::move(bound));
+  }
+  return sequence;
+}
+
+absl::Status StepSequence::launchKernel(const BoundStep& step, CUstream stream) const {
+  const auto& launch = std::get<CudaLaunch>(step.kernel->launch);
+  std::array<void*, 512> parameters; // as many as a step may have
+  for (size_t i = 0; i < step.addresses.size(); ++i)
+    parameters[i] = const_cast<CUdeviceptr*>(&step.addresses[i]);
+  CUlaunchAttribute attribute{};
+  attribute.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+  attribute.value.programmaticStreamSerializationAllowed = 1;
+  CUlaunchConfig config{};
+  config.gridDimX = static_cast<uint32_t>(step.step->tiles);
+  config.blockDimX = launch.threads;
+  config.gridDimY = config.gridDimZ = config.blockDimY = config.blockDimZ = 1;
+  config.sharedMemBytes = launch.sharedBytes;
+  config.hStream = stream;
+  config.attrs = &attribute;
+  config.numAttrs = launch.pdl ? 1 : 0;
+  const Driver& driver = parts.device.driver();
+  return driver.check(driver.launchKernelEx(&config, step.function, parameters.data(), nullptr),
+                      "launch it");
+}
+
+absl::Status StepSequence::launchStep(const BoundStep& step, CUstream stream) const {
+  if (step.matmul)
+    return inStep(step, step.matmul->enqueue(operandsOf(step.addresses),
+                                             parts.memory.libraryWorkspace(), stream));
+  return inStep(step, launchKernel(step, stream));
+}
+
+absl::Status StepSequence::launch(CUstream stream, bool check) const {
+  const Driver& driver = parts.device.driver();
+  for (const BoundStep& step : steps) {
+    TENON_RETURN_IF_ERROR(launchStep(step, stream));
+    if (check)
+      TENON_RETURN_IF_ERROR(
+          inStep(step, driver.check(driver.streamSynchronize(stream), "finish it")));
+  }
+  return absl::OkStatus();
+}
+
+/// What `launch` does on `stream`, as a graph. The stream is usable again afterwards, also where
+/// `launch` failed.
+template <typename Launch>
+absl::StatusOr<GraphExecutable> StepSequence::capture(CUstream stream, Launch launch) const {
+  const Driver& driver = parts.device.driver();
+  TENON_RETURN_IF_ERROR(driver.check(
+      driver.streamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), "capture a graph"));
+  absl::Status launched = launch();
+  CUgraph captured = nullptr;
+  CUresult ended = driver.streamEndCapture(stream, &captured);
+  TENON_RETURN_IF_ERROR(launched);
+  TENON_RETURN_IF_ERROR(
+      driver.check(ended, absl::StrFormat("capture the graph of function %s", name)));
+  Graph owned(driver, captured);
+  CUgraphExec executable = nullptr;
+  TENON_RETURN_IF_ERROR(
+      driver.check(driver.graphInstantiateWithFlags(&executable, captured, 0),
+                   absl::StrFormat("instantiate the graph of function %s", name)));
+  GraphExecutable result(driver, executable);
+  TENON_RETURN_IF_ERROR(driver.check(driver.graphUpload(executable, stream),
+                                     absl::StrFormat("upload the graph of function %s", name)));
+  return result;
+}
+
+absl::Status StepSequence::replay(CUstream stream) {
+  if (steps.empty())
+    return absl::OkStatus();
+  if (!graph) {
+    TENON_ASSIGN_OR_RETURN(graph, capture(stream, [&] { return launch(stream, /*check=*/false); }));
+  }
+  const Driver& driver = parts.device.driver();
+  return driver.check(driver.graphLaunch(graph.get(), stream),
+                      absl::StrFormat("launch the graph of function %s", name));
+}
+
+absl::Status StepSequence::createEvents() {
+  while (events.size() < steps.size() + 1) {
+    TENON_ASSIGN_OR_RETURN(Event event, parts.device.createEvent(/*timed=*/true));
+    events.push_back(std::move(event));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status StepSequence::launchTimed(CUstream stream, unsigned eventFlags) const {
+  const Driver& driver = parts.device.driver();
+  auto record = [&](size_t event) {
+    return driver.check(driver.eventRecordWithFlags(events[event].get(), stream, eventFlags),
+                        "record an event");
+  };
+  TENON_RETURN_IF_ERROR(record(0));
+  for (size_t i = 0; i < steps.size(); ++i) {
+    TENON_RETURN_IF_ERROR(launchStep(steps[i], stream));
+    TENON_RETURN_IF_ERROR(record(i + 1));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status StepSequence::readTimes(std::vector<StepProfile>& profiles) const {
+  const Driver& driver = parts.device.driver();
+  double startMs = 0;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    float ms = 0;
+    TENON_RETURN_IF_ERROR(driver.check(
+        driver.eventElapsedTime(&ms, events[i].get(), events[i + 1].get()), "read a step's time"));
+    profiles[i].add(static_cast<uint64_t>(startMs * 1e6),
+                    static_cast<uint64_t>(static_cast<double>(ms) * 1e6));
+    startMs += ms;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status StepSequence::runTimed(CUstream stream, bool asGraph,
+                                    std::vector<StepProfile>& profiles) {
+  const Driver& driver = parts.device.driver();
+  TENON_RETURN_IF_ERROR(createEvents());
+  if (asGraph && !steps.empty()) {
+    if (!timedGraph) {
+      TENON_ASSIGN_OR_RETURN(timedGraph, capture(stream, [&] {
+                               return launchTimed(stream, CU_EVENT_RECORD_EXTERNAL);
+                             }));
+    }
+    TENON_RETURN_IF_ERROR(
+        driver.check(driver.graphLaunch(timedGraph.get(), stream),
+                     absl::StrFormat("launch the timed graph of function %s", name)));
+  } else {
+    TENON_RETURN_IF_ERROR(launchTimed(stream, 0));
+  }
+  TENON_RETURN_IF_ERROR(driver.check(driver.streamSynchronize(stream),
+                                     absl::StrFormat("finish the steps of function %s", name)));
+  return readTimes(profiles);
+}
+
+} // namespace tenon::runtime::internal

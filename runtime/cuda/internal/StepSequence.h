@@ -1,0 +1,77 @@
+#ifndef TENON_RUNTIME_CUDA_INTERNAL_STEPSEQUENCE_H
+#define TENON_RUNTIME_CUDA_INTERNAL_STEPSEQUENCE_H
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/StepProfile.h"
+#include "runtime/cuda/internal/CublasLt.h"
+#include "runtime/cuda/internal/DeviceProgramMemory.h"
+#include "runtime/cuda/internal/KernelModules.h"
+
+namespace tenon::runtime::internal {
+
+/// "kernel gemv: 132 blocks of 256 threads, 4096 bytes of shared memory, dependent launch", or
+/// "cuBLASLt: 16 x 4096 x 4096, bf16 to f32".
+std::string describeLaunch(const Kernel& kernel, int64_t tiles);
+
+/// The steps of one function with the addresses of their arguments.
+class StepSequence {
+public:
+  /// What the steps are made of; all of it outlives the sequence.
+  struct Parts {
+    const Device& device;
+    const Program& program;
+    const DeviceProgramMemory& memory;
+    const KernelModules& kernels;
+    const CublasLt* library; ///< null if no kernel uses it
+  };
+
+  /// Binds the steps of function `function`. Errors name the step and its kernel.
+  static absl::StatusOr<StepSequence> create(const Parts& parts, size_t function);
+
+  /// Starts every step on `stream`; with `check`, waits for each.
+  absl::Status launch(CUstream stream, bool check) const;
+
+  /// Starts the graph of the steps, which the first call builds.
+  absl::Status replay(CUstream stream);
+
+  /// Runs the steps, as a graph or one by one, with an event between each and the next, waits for
+  /// them, and adds their times to `profiles`.
+  absl::Status runTimed(CUstream stream, bool asGraph, std::vector<StepProfile>& profiles);
+
+  size_t size() const { return steps.size(); }
+
+private:
+  struct BoundStep {
+    const Step* step = nullptr;
+    const Kernel* kernel = nullptr;
+    CUfunction function = nullptr;
+    std::vector<CUdeviceptr> addresses;
+    std::optional<MatmulPlan> matmul;
+  };
+
+  explicit StepSequence(const Parts& parts) : parts(parts) {}
+
+  absl::StatusOr<BoundStep> bind(size_t function, const Step& step) const;
+  absl::Status inStep(const BoundStep& step, const absl::Status& status) const;
+  absl::Status launchKernel(const BoundStep& step, CUstream stream) const;
+  absl::Status launchStep(const BoundStep& step, CUstream stream) const;
+  absl::Status launchTimed(CUstream stream, unsigned eventFlags) const;
+  template <typename Launch>
+  absl::StatusOr<GraphExecutable> capture(CUstream stream, Launch launch) const;
+  absl::Status createEvents();
+  absl::Status readTimes(std::vector<StepProfile>& profiles) const;
+
+  Parts parts;
+  std::string name; ///< of the function
+  std::vector<BoundStep> steps;
+  GraphExecutable graph;
+  std::vector<Event> events; ///< before each step and after the last
+  GraphExecutable timedGraph;
+};
+
+} // namespace tenon::runtime::internal
+
+#endif // TENON_RUNTIME_CUDA_INTERNAL_STEPSEQUENCE_H
