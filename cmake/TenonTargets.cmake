@@ -80,3 +80,18 @@ function(tenon_test name)
   endif()
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES ${properties})
 endfunction()
+
+# tenon_embed_cubin(TARGET SOURCE SYMBOL ARCH): compiles a .cu file for one architecture (sm_90a)
+# with TENON_NVCC and gives TARGET a header SYMBOL.h with its bytes: `unsigned char SYMBOL[]`.
+function(tenon_embed_cubin target source symbol arch)
+  string(REPLACE "sm_" "compute_" virtual ${arch})
+  set(cubin ${CMAKE_CURRENT_BINARY_DIR}/${symbol}.cubin)
+  set(header ${CMAKE_CURRENT_BINARY_DIR}/${symbol}.h)
+  add_custom_command(OUTPUT ${header}
+    COMMAND ${TENON_NVCC} -cubin -gencode=arch=${virtual},code=${arch} -O3 -std=c++17
+      -o ${cubin} ${CMAKE_CURRENT_SOURCE_DIR}/${source}
+    COMMAND ${TENON_BIN2C} --name ${symbol} ${cubin} > ${header}
+    DEPENDS ${source} VERBATIM)
+  target_sources(${target} PRIVATE ${header})
+  target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_BINARY_DIR})
+endfunction()

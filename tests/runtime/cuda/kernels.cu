@@ -27,8 +27,5 @@ extern "C" __global__ void scalar(float* y, int value) { y[threadIdx.x] = static
 
 // Writes where nothing is.
 extern "C" __global__ void fault(float* y) {
-  *reinterpret_cast<volatile float*>(reinterpret_cast<unsigned long long>(y) | (1ull << 46)) = 1.0f;
+  *reinterpret_cast<volatile float*>(reinterpret_cast<unsigned long long>(y) ^ (1ull << 45)) = 1.0f;
 }
-
-extern "C" __global__ void empty() {}
-extern "C" __global__ void emptyDependent() { asm volatile("griddepcontrol.wait;" ::: "memory"); }

@@ -1,0 +1,3 @@
+extern "C" __global__ void empty() {}
+
+extern "C" __global__ void emptyDependent() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
