@@ -2,9 +2,9 @@
 
 #include <cstring>
 
-#include "absl/strings/str_format.h"
 #include "ir/Dialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "runtime/program/CheckCall.h"
 #include "support/Status.h"
 #include "tools/common/CompileModel.h"
 
@@ -22,21 +22,14 @@ ReferenceExecutor::create(mlir::ModuleOp module) {
       new ReferenceExecutor(module, std::move(description), std::move(interpreter)));
 }
 
-/// The port's name, and the size that it wants and got.
-static absl::Status sizeError(const runtime::Port& port, size_t found) {
-  return absl::InvalidArgumentError(
-      absl::StrFormat("%s: expects %d bytes, but got %d", port.name, port.bytes, found));
-}
-
 absl::Status ReferenceExecutor::run(size_t function,
                                     std::span<const std::span<const std::byte>> inputs,
                                     std::span<const std::span<std::byte>> outputs) {
+  TENON_RETURN_IF_ERROR(runtime::checkCall(description, function, inputs, outputs));
   const runtime::Function& signature = description.functions[function];
   auto body = module.lookupSymbol<mlir::func::FuncOp>(signature.name);
   std::vector<ReferenceTensor> arguments;
   for (auto [index, type] : llvm::enumerate(body.getArgumentTypes())) {
-    if (inputs[index].size() != signature.inputs[index].bytes)
-      return sizeError(signature.inputs[index], inputs[index].size());
     auto tensor = llvm::cast<mlir::RankedTensorType>(type);
     if (llvm::isa<BlockType>(tensor.getElementType())) {
       arguments.emplace_back(tensor, inputs[index], nullptr);
@@ -49,8 +42,6 @@ absl::Status ReferenceExecutor::run(size_t function,
   TENON_ASSIGN_OR_RETURN(auto results, interpreter->run(signature.name, arguments));
   for (auto [index, result] : llvm::enumerate(results)) {
     std::vector<std::byte> bytes = result.encode();
-    if (outputs[index].size() != bytes.size())
-      return sizeError(signature.outputs[index], outputs[index].size());
     std::memcpy(outputs[index].data(), bytes.data(), bytes.size());
   }
   return absl::OkStatus();

@@ -61,6 +61,10 @@ absl::Status run(const Options& options) {
     return std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count();
   };
   if (isProgram(options.model.path)) {
+    if (options.device == "reference")
+      return absl::InvalidArgumentError(
+          options.model.path + ": expects a model or a graph for --device=reference, but got a "
+                               "compiled program");
     TENON_ASSIGN_OR_RETURN(runtime::Program program, runtime::readProgram(options.model.path));
     TENON_ASSIGN_OR_RETURN(auto executor,
                            makeCpuExecutor(std::move(program), options.generate.threads));
