@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "nlohmann/json.hpp"
+#include "runtime/program/Program.h"
 #include "runtime/text/Generator.h"
 #include "tests/Tolerances.h"
 #include "tests/common/StatusMatchers.h"

@@ -30,10 +30,10 @@ absl::StatusOr<Outputs> runRows(runtime::Executor& executor, size_t index,
   std::vector<int32_t> positions(ids.size());
   std::iota(positions.begin(), positions.end(), firstPosition);
   std::vector<int32_t> lastRow = {static_cast<int32_t>(ids.size()) - 1};
-  std::vector<std::span<const std::byte>> inputs;
-  for (const std::vector<int32_t>* values : {&ids, &sequences, &positions, &lastRow})
-    if (inputs.size() < function.inputs.size())
-      inputs.push_back(std::as_bytes(std::span(*values)));
+  std::vector<std::span<const std::byte>> inputs = {
+      std::as_bytes(std::span(ids)), std::as_bytes(std::span(sequences)),
+      std::as_bytes(std::span(positions)), std::as_bytes(std::span(lastRow))};
+  inputs.resize(function.inputs.size());
   Outputs outputs;
   for (const runtime::Port& port : function.outputs)
     outputs.emplace_back(port.bytes / sizeof(float));
