@@ -1,5 +1,6 @@
 #include "tools/common/RandomModel.h"
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <set>
@@ -8,6 +9,7 @@
 #include "support/Hash.h"
 #include "tests/common/StatusMatchers.h"
 #include "tests/common/TempFolder.h"
+#include "tools/common/internal/RandomWeights.h"
 
 namespace tenon::tools {
 namespace {
@@ -221,6 +223,22 @@ TEST_F(RandomModel, BytesDependOnTheSeedAlone) {
   EXPECT_TRUE(tests::readFile(path) == first);
   make(shape, "q4_0", 2);
   EXPECT_FALSE(tests::readFile(path) == first);
+}
+
+// A matrix is made in many units on all cores, and written in several pieces; together they must be
+// the one sequence of its name.
+TEST_F(RandomModel, LargeMatricesAreOneSequence) {
+  ModelShape shape = smallShape("llama-3.2-1b");
+  shape.vocabulary = 140000;
+  auto file = make(shape, "f16", 5);
+  ASSERT_NE(file, nullptr);
+  const GgufTensor& tensor = *file->findTensor("token_embd.weight");
+  std::vector<float> values(140000 * 128);
+  ASSERT_GT(values.size(), size_t(1) << 24);
+  GaussianSequence(5, tensor.name, 0.0f, 1.0f / std::sqrt(128.0f)).fill(0, values);
+  std::vector<std::byte> expected(tensor.byteSize);
+  tensor.encoding->encodeF32(values, expected);
+  EXPECT_TRUE(std::ranges::equal(file->data(tensor), expected));
 }
 
 // Benchmarks on two machines must see the same weights: the hash was taken on x86-64.
