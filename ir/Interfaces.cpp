@@ -55,6 +55,14 @@ int64_t saturatingProduct(llvm::ArrayRef<int64_t> factors) {
   return product;
 }
 
+int64_t saturatingSum(llvm::ArrayRef<int64_t> terms) {
+  int64_t sum = 0;
+  for (int64_t term : terms)
+    if (llvm::AddOverflow(sum, term, sum))
+      return std::numeric_limits<int64_t>::max();
+  return sum;
+}
+
 LogicalResult verifySameElementType(Operation* op) {
   Type result = getElementTypeOrSelf(op->getResult(0));
   for (Type type : op->getOperandTypes())

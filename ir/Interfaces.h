@@ -47,6 +47,8 @@ Work defaultWork(mlir::Operation* op);
 Work copyWork(mlir::Operation* op);
 /// The product of positive factors, or the largest int64_t where it is larger.
 int64_t saturatingProduct(llvm::ArrayRef<int64_t> factors);
+/// The sum of terms of zero or more, or the largest int64_t where it is larger.
+int64_t saturatingSum(llvm::ArrayRef<int64_t> terms);
 /// Checks that operands and results have one element type.
 mlir::LogicalResult verifySameElementType(mlir::Operation* op);
 /// Checks `positions` [rows] and `sequences` [rows] or [1].

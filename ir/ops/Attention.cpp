@@ -64,9 +64,11 @@ Work AttentionOp::getWork() {
   llvm::ArrayRef<int64_t> value = cacheShape(getValue().getType());
   int64_t window = getWindow(), capacity = value[1];
   int64_t keys = window > 0 ? std::min(window, capacity) : capacity;
-  // Two products a key and value element; scale, maximum, subtract, exponential, add a score.
-  int64_t perScore = 2 * (query[2] + value[3]) + 5;
-  work.flops = detail::saturatingProduct({perScore, query[0], query[1], keys});
+  int64_t scores = detail::saturatingProduct({query[0], query[1], keys});
+  // Of a score: its product, its part of the result; scale, maximum, subtract, exponential, add.
+  work.flops = detail::saturatingSum({detail::saturatingProduct({2, scores, query[2]}),
+                                      detail::saturatingProduct({2, scores, value[3]}),
+                                      detail::saturatingProduct({5, scores})});
   bool shared = getSequences().getType().getNumElements() == 1;
   int64_t sequences = shared ? 1 : std::min(query[0], value[0]);
   int64_t rowsPerSequence = shared ? query[0] : 1;

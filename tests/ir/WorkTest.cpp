@@ -57,6 +57,15 @@ TEST_F(WorkTest, FlopsSaturate) {
   EXPECT_EQ(op.getWork().flops, std::numeric_limits<int64_t>::max());
 }
 
+TEST_F(WorkTest, AttentionFlopsSaturate) {
+  // Head sizes of 2^61: each product and their sum leave 63 bits.
+  std::string large = "2305843009213693952", state = "!tenon.state<1x1x1x" + large + "xf16>";
+  auto op = make("attention %a, %b, %c, %d, %e scale 1.0",
+                 {"tensor<1x1x" + large + "xf16>", state, state, "tensor<1xi32>", "tensor<1xi32>"},
+                 "tensor<1x1x" + large + "xf16>");
+  EXPECT_EQ(op.getWork().flops, std::numeric_limits<int64_t>::max());
+}
+
 TEST_F(WorkTest, EmbeddingReadsTheRowsUsed) {
   auto op = make("embedding %a, %b", {"tensor<100x32x!tenon.block<q4_0>>", "tensor<3xi32>"},
                  "tensor<3x32xf32>");
