@@ -208,6 +208,23 @@ TEST_F(ImportFixture, EveryIllShapedTensorIsNamed) {
   }
 }
 
+/// A changed byte in the metadata or the tensor table gives a module or an error, never a crash.
+TEST_F(ImportFixture, SurvivesMutation) {
+  for (ModelFile (*base)() : {llama, neox}) {
+    std::string bytes = tests::readFile(base().write(folder));
+    size_t header = bytes.rfind("token_embd.weight") + 64;
+    int refused = 0;
+    for (size_t i = 4; i < header; i += 3) {
+      std::string mutated = bytes;
+      mutated[i] = static_cast<char>(mutated[i] ^ "\x01\x80\xff\x10"[i % 4]);
+      refused +=
+          !importGguf(context, folder.write("m.gguf", mutated), {.entries = {{Role::Decode, 1}}})
+               .ok();
+    }
+    EXPECT_GT(refused, static_cast<int>(header / 6));
+  }
+}
+
 TEST_F(ImportFixture, AFileThatIsNotThere) {
   EXPECT_THAT(importGguf(context, "/nowhere/m.gguf"),
               FailsWith(notFound, HasSubstr("/nowhere/m.gguf")));

@@ -8,7 +8,8 @@
 namespace tenon::tests {
 namespace {
 
-const std::string folder = TENON_TEST_DATA "/stories260K/";
+/// A file of the model's folder.
+std::string dataFile(const std::string& name) { return TENON_TEST_DATA "/stories260K/" + name; }
 
 GreedyRun runOf(const nlohmann::json& json) {
   return {json.at("prompt_ids").get<std::vector<int32_t>>(),
@@ -23,34 +24,34 @@ std::vector<int32_t> first13(const GreedyRun& run) {
 }
 
 TEST(StoriesTest, GreedyIdsOfF32) {
-  ReferenceModel model(folder + "stories260K.gguf");
-  auto json = nlohmann::json::parse(readFile(folder + "stories260K_greedy.json"));
+  ReferenceModel model(dataFile("stories260K.gguf"));
+  auto json = nlohmann::json::parse(readFile(dataFile("stories260K_greedy.json")));
   for (const nlohmann::json& run : json.at("runs"))
     expectGreedy(model, runOf(run));
 }
 
 TEST(StoriesTest, LogitsOfF32) {
-  auto json = nlohmann::json::parse(readFile(folder + "stories260K_greedy.json"));
+  auto json = nlohmann::json::parse(readFile(dataFile("stories260K_greedy.json")));
   std::vector<int32_t> ids = first13(runOf(json.at("runs")[0]));
-  std::string expected = folder + "stories260K_logits_13x512.f32";
-  ReferenceModel rounded(folder + "stories260K.gguf");
+  std::string expected = dataFile("stories260K_logits_13x512.f32");
+  ReferenceModel rounded(dataFile("stories260K.gguf"));
   expectLogits(rounded, ids, expected, relativeToLargest);
-  ReferenceModel unrounded(folder + "stories260K.gguf", /*round=*/false);
+  ReferenceModel unrounded(dataFile("stories260K.gguf"), /*round=*/false);
   expectLogits(unrounded, ids, expected, relativeToLargestInDouble);
 }
 
 class QuantisedStoriesTest : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(QuantisedStoriesTest, GreedyIdsAndLogits) {
-  auto json = nlohmann::json::parse(readFile(folder + "stories260K_quant_greedy.json"));
+  auto json = nlohmann::json::parse(readFile(dataFile("stories260K_quant_greedy.json")));
   const nlohmann::json& entry = json.at(GetParam());
   std::string name = entry.at("file").get<std::string>();
-  ReferenceModel model(folder + name);
+  ReferenceModel model(dataFile(name));
   expectGreedy(model, runOf(entry));
-  std::string logits = folder + name.substr(0, name.find(".gguf")) + "_logits_13x512.f32";
+  std::string logits = dataFile(name.substr(0, name.find(".gguf")) + "_logits_13x512.f32");
   std::vector<int32_t> ids = first13(runOf(entry));
   expectLogits(model, ids, logits, relativeToLargest);
-  ReferenceModel unrounded(folder + name, /*round=*/false);
+  ReferenceModel unrounded(dataFile(name), /*round=*/false);
   expectLogits(unrounded, ids, logits, relativeToLargestInDouble);
 }
 
@@ -59,7 +60,7 @@ INSTANTIATE_TEST_SUITE_P(Encodings, QuantisedStoriesTest, ::testing::Values("F16
 
 /// Two sequences in one step give what each gives alone, to the bit.
 TEST(StoriesTest, SequencesDoNotMix) {
-  ReferenceModel together(folder + "stories260K.gguf"), alone(folder + "stories260K.gguf");
+  ReferenceModel together(dataFile("stories260K.gguf")), alone(dataFile("stories260K.gguf"));
   const std::vector<int32_t> first = {1, 403, 407, 261}, second = {1, 291, 376, 400};
   std::vector<double> joined;
   for (int32_t i = 0; i < 4; ++i)
@@ -74,7 +75,7 @@ TEST(StoriesTest, SequencesDoNotMix) {
 
 /// A prompt in two chunks gives what it gives in one, to the bit.
 TEST(StoriesTest, ChunkedPrefill) {
-  ReferenceModel model(folder + "stories260K.gguf");
+  ReferenceModel model(dataFile("stories260K.gguf"));
   std::vector<double> whole = model.prefill({1, 403, 407, 261, 378}).at(0);
   model.reset();
   model.prefill({1, 403, 407});
@@ -83,12 +84,12 @@ TEST(StoriesTest, ChunkedPrefill) {
 
 /// Rounding to 16 bits costs accuracy, not sense.
 TEST(StoriesTest, ActivationsOf16Bits) {
-  auto json = nlohmann::json::parse(readFile(folder + "stories260K_greedy.json"));
+  auto json = nlohmann::json::parse(readFile(dataFile("stories260K_greedy.json")));
   std::vector<int32_t> ids = first13(runOf(json.at("runs")[0]));
-  std::vector<double> expected = readF32File(folder + "stories260K_logits_13x512.f32");
+  std::vector<double> expected = readF32File(dataFile("stories260K_logits_13x512.f32"));
   expected.erase(expected.begin(), expected.end() - 512);
   auto errorOf = [&](frontends::ActivationType type) {
-    ReferenceModel model(folder + "stories260K.gguf", /*round=*/true, type);
+    ReferenceModel model(dataFile("stories260K.gguf"), /*round=*/true, type);
     Results results = model.prefill(ids);
     return results.empty() ? INFINITY : relativeError(results.front(), expected);
   };

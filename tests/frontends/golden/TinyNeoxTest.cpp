@@ -14,8 +14,9 @@
 namespace tenon::tests {
 namespace {
 
-const std::string folder = TENON_TEST_DATA "/tiny-neox/";
-const std::string modelFile = folder + "tiny-neox-262k-f32.gguf";
+/// A file of the model's folder.
+std::string dataFile(const std::string& name) { return TENON_TEST_DATA "/tiny-neox/" + name; }
+constexpr const char* modelFile = TENON_TEST_DATA "/tiny-neox/tiny-neox-262k-f32.gguf";
 constexpr int blocks = 4;
 
 /// Intermediates of the model's own code in double: ids, each block's output, logits.
@@ -33,7 +34,7 @@ template <typename T> std::vector<T> elementsOf(const tools::NpyArray& array) {
 }
 
 Reference readReference() {
-  auto arrays = tools::readNpz(folder + "tiny-neox-262k_ref.npz");
+  auto arrays = tools::readNpz(dataFile("tiny-neox-262k_ref.npz"));
   EXPECT_THAT(arrays, IsOk());
   Reference reference;
   reference.ids = elementsOf<int32_t>(arrays->at("ids"));
@@ -56,7 +57,7 @@ std::vector<std::vector<double>> blockOutputsOf(ReferenceModel& model,
 
 class TinyNeoxTest : public ::testing::Test {
 protected:
-  nlohmann::json json = nlohmann::json::parse(readFile(folder + "tiny-neox-262k_greedy.json"));
+  nlohmann::json json = nlohmann::json::parse(readFile(dataFile("tiny-neox-262k_greedy.json")));
   GreedyRun runOf(size_t index) {
     const nlohmann::json& run = json.at("runs").at(index);
     return {run.at("prompt_ids").get<std::vector<int32_t>>(),
@@ -75,7 +76,7 @@ TEST_F(TinyNeoxTest, GreedyIds) {
 
 TEST_F(TinyNeoxTest, Logits) {
   Reference reference = readReference();
-  std::string expected = folder + "tiny-neox-262k_logits_13x512.f32";
+  std::string expected = dataFile("tiny-neox-262k_logits_13x512.f32");
   ReferenceModel rounded(modelFile);
   expectLogits(rounded, reference.ids, expected, relativeToLargest);
   ReferenceModel unrounded(modelFile, /*round=*/false);

@@ -147,7 +147,7 @@ struct HeaderPlace {
 absl::StatusOr<HeaderPlace> findHeader(std::string_view file) {
   if (!file.starts_with(magic) || file.size() < 10)
     return absl::InvalidArgumentError("expects an .npy file, but got other bytes");
-  int version = file[6];
+  int version = static_cast<unsigned char>(file[6]);
   if (version < 1 || version > 3)
     return absl::InvalidArgumentError(
         absl::StrFormat("expects .npy version 1, 2 or 3, but got %d", version));
