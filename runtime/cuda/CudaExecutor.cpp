@@ -1,10 +1,11 @@
 #include "runtime/cuda/CudaExecutor.h"
 
-#include <cstring>
+#include <algorithm>
 #include <optional>
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "runtime/cuda/internal/CaptureGraph.h"
 #include "runtime/cuda/internal/CublasLt.h"
 #include "runtime/cuda/internal/DeviceProgramMemory.h"
 #include "runtime/cuda/internal/KernelModules.h"
@@ -17,6 +18,19 @@
 namespace tenon::runtime {
 
 using namespace internal;
+
+namespace {
+
+/// A function ready to be called. A graph holds addresses of the device and of the staging memory,
+/// which do not change while the executor lives.
+struct LoadedFunction {
+  StepSequence steps;
+  std::vector<StepProfile> profile;
+  GraphExecutable graph;
+  GraphExecutable timedGraph; ///< with an event between the steps
+};
+
+} // namespace
 
 struct CudaExecutor::Impl {
   Device device;
@@ -33,8 +47,7 @@ struct CudaExecutor::Impl {
   PinnedMemory staging; ///< the ports of one function, laid out as on the device
   Event stepsBegin;
   Event stepsEnd;
-  std::vector<StepSequence> functions;
-  std::vector<std::vector<StepProfile>> profiles;
+  std::vector<LoadedFunction> functions;
 
   Impl(Device device, Program program, const CudaExecutorOptions& options)
       : device(std::move(device)), program(std::move(program)), options(options) {}
@@ -42,11 +55,17 @@ struct CudaExecutor::Impl {
 
   absl::Status load();
   absl::Status bindFunctions();
-  absl::Status sendInputs(size_t function, std::span<const std::span<const std::byte>> inputs);
-  absl::Status runSteps(size_t function);
-  absl::Status fetchOutputs(size_t function);
-  absl::Status enqueueAll(size_t function, std::span<const std::span<const std::byte>> inputs);
+
+  std::byte* staged() const { return static_cast<std::byte*>(staging.get()); }
+  absl::Status sendInputs(const PortLayout& layout) const;
+  absl::Status fetchOutputs(const PortLayout& layout) const;
+  /// Starts a call whose inputs are staged: their copy, the steps, the copy of the outputs.
+  absl::Status enqueue(size_t function, unsigned eventFlags);
+  /// The same by its graph, which the first call builds.
+  absl::Status replay(size_t function);
+  /// Waits for a call and reads its times.
   absl::Status finish(size_t function);
+  absl::Status runStaged(size_t function);
 };
 
 CudaExecutor::Impl::~Impl() {
@@ -65,8 +84,8 @@ absl::Status CudaExecutor::Impl::bindFunctions() {
   StepSequence::Parts parts{device, program, memory, kernels, library ? &*library : nullptr};
   for (size_t i = 0; i < program.functions.size(); ++i) {
     TENON_ASSIGN_OR_RETURN(StepSequence sequence, StepSequence::create(parts, i));
-    profiles.emplace_back(sequence.size());
-    functions.push_back(std::move(sequence));
+    std::vector<StepProfile> profile(sequence.size());
+    functions.push_back({std::move(sequence), std::move(profile), {}, {}});
   }
   return absl::OkStatus();
 }
@@ -117,95 +136,100 @@ absl::Status CudaExecutor::resetStates() {
   return driver.check(driver.streamSynchronize(impl->stream.get()), "clear the states");
 }
 
-absl::Status CudaExecutor::Impl::sendInputs(size_t function,
-                                            std::span<const std::span<const std::byte>> inputs) {
-  const PortLayout& layout = memory.portLayout(function);
+absl::Status CudaExecutor::Impl::sendInputs(const PortLayout& layout) const {
   if (layout.inputBytes == 0)
     return absl::OkStatus();
-  auto* staged = static_cast<std::byte*>(staging.get());
-  for (size_t i = 0; i < inputs.size(); ++i)
-    std::memcpy(staged + layout.inputs[i], inputs[i].data(), inputs[i].size());
   const Driver& driver = device.driver();
   return driver.check(
-      driver.memcpyHtoDAsync(memory.ports(), staged, layout.inputBytes, stream.get()),
+      driver.memcpyHtoDAsync(memory.ports(), staging.get(), layout.inputBytes, stream.get()),
       "send the inputs");
 }
 
-absl::Status CudaExecutor::Impl::runSteps(size_t function) {
-  const Driver& driver = device.driver();
-  StepSequence& steps = functions[function];
-  bool asGraph = options.graphs && !options.checkSteps;
-  TENON_RETURN_IF_ERROR(
-      driver.check(driver.eventRecordWithFlags(stepsBegin.get(), stream.get(), 0), "time a call"));
-  if (profiling)
-    TENON_RETURN_IF_ERROR(steps.runTimed(stream.get(), asGraph, profiles[function]));
-  else if (asGraph)
-    TENON_RETURN_IF_ERROR(steps.replay(stream.get()));
-  else
-    TENON_RETURN_IF_ERROR(steps.launch(stream.get(), options.checkSteps));
-  return driver.check(driver.eventRecordWithFlags(stepsEnd.get(), stream.get(), 0), "time a call");
-}
-
-absl::Status CudaExecutor::Impl::fetchOutputs(size_t function) {
-  const PortLayout& layout = memory.portLayout(function);
+absl::Status CudaExecutor::Impl::fetchOutputs(const PortLayout& layout) const {
   if (layout.totalBytes == layout.inputBytes)
     return absl::OkStatus();
   const Driver& driver = device.driver();
-  return driver.check(
-      driver.memcpyDtoHAsync(static_cast<std::byte*>(staging.get()) + layout.inputBytes,
-                             memory.ports() + layout.inputBytes,
-                             layout.totalBytes - layout.inputBytes, stream.get()),
-      "fetch the outputs");
+  return driver.check(driver.memcpyDtoHAsync(staged() + layout.inputBytes,
+                                             memory.ports() + layout.inputBytes,
+                                             layout.totalBytes - layout.inputBytes, stream.get()),
+                      "fetch the outputs");
 }
 
-absl::Status CudaExecutor::Impl::enqueueAll(size_t function,
-                                            std::span<const std::span<const std::byte>> inputs) {
-  TENON_RETURN_IF_ERROR(sendInputs(function, inputs));
-  TENON_RETURN_IF_ERROR(runSteps(function));
-  return fetchOutputs(function);
+absl::Status CudaExecutor::Impl::enqueue(size_t function, unsigned eventFlags) {
+  auto record = [&](const Event& event) {
+    return device.driver().check(
+        device.driver().eventRecordWithFlags(event.get(), stream.get(), eventFlags), "time a call");
+  };
+  TENON_RETURN_IF_ERROR(sendInputs(memory.portLayout(function)));
+  TENON_RETURN_IF_ERROR(record(stepsBegin));
+  StepSequence& steps = functions[function].steps;
+  TENON_RETURN_IF_ERROR(profiling ? steps.launchTimed(stream.get(), eventFlags)
+                                  : steps.launch(stream.get(), options.checkSteps));
+  TENON_RETURN_IF_ERROR(record(stepsEnd));
+  return fetchOutputs(memory.portLayout(function));
+}
+
+absl::Status CudaExecutor::Impl::replay(size_t function) {
+  const Driver& driver = device.driver();
+  GraphExecutable& graph = profiling ? functions[function].timedGraph : functions[function].graph;
+  if (!graph) {
+    TENON_ASSIGN_OR_RETURN(graph, captureGraph(driver, stream.get(), [&] {
+                             return enqueue(function, CU_EVENT_RECORD_EXTERNAL);
+                           }));
+  }
+  return driver.check(driver.graphLaunch(graph.get(), stream.get()), "launch a graph");
 }
 
 absl::Status CudaExecutor::Impl::finish(size_t function) {
   const Driver& driver = device.driver();
+  LoadedFunction& loaded = functions[function];
   CUresult result = driver.streamSynchronize(stream.get());
   if (result != CUDA_SUCCESS)
-    return absl::InternalError(absl::StrFormat(
-        "function %s: one of its %u steps failed on %s: %s; checking every step names it",
-        program.functions[function].name, functions[function].size(), device.name(),
-        driver.describe(result)));
+    return absl::InternalError(
+        absl::StrFormat("one of the %u steps failed on %s: %s; checking every step names it",
+                        loaded.steps.size(), device.name(), driver.describe(result)));
   float ms = 0;
   TENON_RETURN_IF_ERROR(driver.check(driver.eventElapsedTime(&ms, stepsBegin.get(), stepsEnd.get()),
                                      "read a call's time"));
   lastStepsNs = static_cast<uint64_t>(static_cast<double>(ms) * 1e6);
-  return absl::OkStatus();
+  return profiling ? loaded.steps.readTimes(loaded.profile) : absl::OkStatus();
+}
+
+absl::Status CudaExecutor::Impl::runStaged(size_t function) {
+  bool asGraph = options.graphs && !options.checkSteps;
+  absl::Status status = asGraph ? replay(function) : enqueue(function, 0);
+  if (status.ok())
+    return finish(function);
+  // The next call must find the stream empty, or fail as this one.
+  static_cast<void>(device.driver().streamSynchronize(stream.get()));
+  return status;
 }
 
 absl::Status CudaExecutor::run(size_t index, std::span<const std::span<const std::byte>> inputs,
                                std::span<const std::span<std::byte>> outputs) {
   TENON_RETURN_IF_ERROR(checkCall(impl->program, index, inputs, outputs));
   TENON_RETURN_IF_ERROR(impl->device.makeCurrent());
-  if (absl::Status status = impl->enqueueAll(index, inputs); !status.ok()) {
-    // The next call must find the stream empty, or fail as this one.
-    static_cast<void>(impl->device.driver().streamSynchronize(impl->stream.get()));
-    return status;
-  }
-  TENON_RETURN_IF_ERROR(impl->finish(index));
   const PortLayout& layout = impl->memory.portLayout(index);
-  const auto* staged = static_cast<const std::byte*>(impl->staging.get());
+  for (size_t i = 0; i < inputs.size(); ++i)
+    std::ranges::copy(inputs[i], impl->staged() + layout.inputs[i]);
+  if (absl::Status status = impl->runStaged(index); !status.ok())
+    return absl::Status(status.code(),
+                        absl::StrFormat("function %s: %s", impl->program.functions[index].name,
+                                        std::string(status.message())));
   for (size_t i = 0; i < outputs.size(); ++i)
-    std::memcpy(outputs[i].data(), staged + layout.outputs[i], outputs[i].size());
+    std::copy_n(impl->staged() + layout.outputs[i], outputs[i].size(), outputs[i].data());
   return absl::OkStatus();
 }
 
 void CudaExecutor::setProfiling(bool enabled) {
   impl->profiling = enabled;
   if (enabled)
-    for (std::vector<StepProfile>& steps : impl->profiles)
-      steps.assign(steps.size(), StepProfile{});
+    for (LoadedFunction& function : impl->functions)
+      std::ranges::fill(function.profile, StepProfile{});
 }
 
 std::span<const StepProfile> CudaExecutor::profile(size_t function) const {
-  return impl->profiles[function];
+  return impl->functions[function].profile;
 }
 
 } // namespace tenon::runtime

@@ -18,8 +18,8 @@ struct Driver;
 
 struct CudaExecutorOptions {
   int device = 0; ///< number of the GPU, as the driver counts them
-  /// Replays a function's steps as a CUDA graph, built at its first call, instead of launching one
-  /// after the other (some 2.5 µs of a step's time, measured on an H200).
+  /// Replays a call as a CUDA graph, which the function's first call builds, instead of launching
+  /// step by step: a step takes 0.5 instead of 2.5 µs where it does nothing (H200, CUDA 13.0).
   bool graphs = true;
   /// Waits after every step, so that the error of a faulty kernel names its step. Without graphs.
   bool checkSteps = false;

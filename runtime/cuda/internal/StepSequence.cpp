@@ -30,10 +30,10 @@ std::string describeLaunch(const Kernel& kernel, int64_t tiles) {
 absl::Status StepSequence::inStep(const BoundStep& step, const absl::Status& status) const {
   if (status.ok())
     return status;
-  return absl::Status(status.code(), absl::StrFormat("function %s: step %u %s (%s): %s", name,
-                                                     &step - steps.data(), step.step->name,
-                                                     describeLaunch(*step.kernel, step.step->tiles),
-                                                     std::string(status.message())));
+  return absl::Status(status.code(),
+                      absl::StrFormat("step %u %s (%s): %s", &step - steps.data(), step.step->name,
+                                      describeLaunch(*step.kernel, step.step->tiles),
+                                      std::string(status.message())));
 }
 
 static MatmulOperands operandsOf(const std::vector<CUdeviceptr>& addresses) {
@@ -64,7 +64,6 @@ absl::StatusOr<StepSequence::BoundStep> StepSequence::bind(size_t function,
 absl::StatusOr<StepSequence> StepSequence::create(const Parts& parts, size_t index) {
   StepSequence sequence(parts);
   const Function& function = parts.program.functions[index];
-  sequence.name = function.name;
   for (const Step& step : function.steps) {
     absl::StatusOr<BoundStep> bound = sequence.bind(index, step);
     if (!bound.ok())
@@ -117,51 +116,12 @@ absl::Status StepSequence::launch(CUstream stream, bool check) const {
   return absl::OkStatus();
 }
 
-/// What `launch` does on `stream`, as a graph. The stream is usable again afterwards, also where
-/// `launch` failed.
-template <typename Launch>
-absl::StatusOr<GraphExecutable> StepSequence::capture(CUstream stream, Launch launch) const {
+absl::Status StepSequence::launchTimed(CUstream stream, unsigned eventFlags) {
   const Driver& driver = parts.device.driver();
-  TENON_RETURN_IF_ERROR(driver.check(
-      driver.streamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), "capture a graph"));
-  absl::Status launched = launch();
-  CUgraph captured = nullptr;
-  CUresult ended = driver.streamEndCapture(stream, &captured);
-  TENON_RETURN_IF_ERROR(launched);
-  TENON_RETURN_IF_ERROR(
-      driver.check(ended, absl::StrFormat("capture the graph of function %s", name)));
-  Graph owned(driver, captured);
-  CUgraphExec executable = nullptr;
-  TENON_RETURN_IF_ERROR(
-      driver.check(driver.graphInstantiateWithFlags(&executable, captured, 0),
-                   absl::StrFormat("instantiate the graph of function %s", name)));
-  GraphExecutable result(driver, executable);
-  TENON_RETURN_IF_ERROR(driver.check(driver.graphUpload(executable, stream),
-                                     absl::StrFormat("upload the graph of function %s", name)));
-  return result;
-}
-
-absl::Status StepSequence::replay(CUstream stream) {
-  if (steps.empty())
-    return absl::OkStatus();
-  if (!graph) {
-    TENON_ASSIGN_OR_RETURN(graph, capture(stream, [&] { return launch(stream, /*check=*/false); }));
-  }
-  const Driver& driver = parts.device.driver();
-  return driver.check(driver.graphLaunch(graph.get(), stream),
-                      absl::StrFormat("launch the graph of function %s", name));
-}
-
-absl::Status StepSequence::createEvents() {
   while (events.size() < steps.size() + 1) {
     TENON_ASSIGN_OR_RETURN(Event event, parts.device.createEvent(/*timed=*/true));
     events.push_back(std::move(event));
   }
-  return absl::OkStatus();
-}
-
-absl::Status StepSequence::launchTimed(CUstream stream, unsigned eventFlags) const {
-  const Driver& driver = parts.device.driver();
   auto record = [&](size_t event) {
     return driver.check(driver.eventRecordWithFlags(events[event].get(), stream, eventFlags),
                         "record an event");
@@ -176,37 +136,16 @@ absl::Status StepSequence::launchTimed(CUstream stream, unsigned eventFlags) con
 
 absl::Status StepSequence::readTimes(std::vector<StepProfile>& profiles) const {
   const Driver& driver = parts.device.driver();
-  double startMs = 0;
+  uint64_t startNs = 0;
   for (size_t i = 0; i < steps.size(); ++i) {
     float ms = 0;
     TENON_RETURN_IF_ERROR(driver.check(
         driver.eventElapsedTime(&ms, events[i].get(), events[i + 1].get()), "read a step's time"));
-    profiles[i].add(static_cast<uint64_t>(startMs * 1e6),
-                    static_cast<uint64_t>(static_cast<double>(ms) * 1e6));
-    startMs += ms;
+    auto ns = static_cast<uint64_t>(static_cast<double>(ms) * 1e6);
+    profiles[i].add(startNs, ns);
+    startNs += ns;
   }
   return absl::OkStatus();
-}
-
-absl::Status StepSequence::runTimed(CUstream stream, bool asGraph,
-                                    std::vector<StepProfile>& profiles) {
-  const Driver& driver = parts.device.driver();
-  TENON_RETURN_IF_ERROR(createEvents());
-  if (asGraph && !steps.empty()) {
-    if (!timedGraph) {
-      TENON_ASSIGN_OR_RETURN(timedGraph, capture(stream, [&] {
-                               return launchTimed(stream, CU_EVENT_RECORD_EXTERNAL);
-                             }));
-    }
-    TENON_RETURN_IF_ERROR(
-        driver.check(driver.graphLaunch(timedGraph.get(), stream),
-                     absl::StrFormat("launch the timed graph of function %s", name)));
-  } else {
-    TENON_RETURN_IF_ERROR(launchTimed(stream, 0));
-  }
-  TENON_RETURN_IF_ERROR(driver.check(driver.streamSynchronize(stream),
-                                     absl::StrFormat("finish the steps of function %s", name)));
-  return readTimes(profiles);
 }
 
 } // namespace tenon::runtime::internal

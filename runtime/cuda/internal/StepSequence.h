@@ -34,12 +34,11 @@ public:
   /// Starts every step on `stream`; with `check`, waits for each.
   absl::Status launch(CUstream stream, bool check) const;
 
-  /// Starts the graph of the steps, which the first call builds.
-  absl::Status replay(CUstream stream);
-
-  /// Runs the steps, as a graph or one by one, with an event between each and the next, waits for
-  /// them, and adds their times to `profiles`.
-  absl::Status runTimed(CUstream stream, bool asGraph, std::vector<StepProfile>& profiles);
+  /// Starts every step on `stream` with an event before each and after the last; `eventFlags` are
+  /// cuEventRecordWithFlags's.
+  absl::Status launchTimed(CUstream stream, unsigned eventFlags);
+  /// Adds the times of the last timed launch, which has ended, to `profiles`.
+  absl::Status readTimes(std::vector<StepProfile>& profiles) const;
 
   size_t size() const { return steps.size(); }
 
@@ -55,21 +54,14 @@ private:
   explicit StepSequence(const Parts& parts) : parts(parts) {}
 
   absl::StatusOr<BoundStep> bind(size_t function, const Step& step) const;
+  /// Says which step an error is about.
   absl::Status inStep(const BoundStep& step, const absl::Status& status) const;
   absl::Status launchKernel(const BoundStep& step, CUstream stream) const;
   absl::Status launchStep(const BoundStep& step, CUstream stream) const;
-  absl::Status launchTimed(CUstream stream, unsigned eventFlags) const;
-  template <typename Launch>
-  absl::StatusOr<GraphExecutable> capture(CUstream stream, Launch launch) const;
-  absl::Status createEvents();
-  absl::Status readTimes(std::vector<StepProfile>& profiles) const;
 
   Parts parts;
-  std::string name; ///< of the function
   std::vector<BoundStep> steps;
-  GraphExecutable graph;
-  std::vector<Event> events; ///< before each step and after the last
-  GraphExecutable timedGraph;
+  std::vector<Event> events; ///< before each step and after the last; none before they are needed
 };
 
 } // namespace tenon::runtime::internal

@@ -118,19 +118,19 @@ INSTANTIATE_TEST_SUITE_P(Modes, CudaExecutorGpuModes,
                          });
 
 TEST_F(CudaExecutorGpuTest, UploadsLargeConstants) {
-  constexpr uint64_t bytes = (100 << 20) + 12;
+  constexpr uint64_t bytes = (200 << 20) + 12;
   Program program = makeProgram();
   Floats large(bytes / 4);
-  std::iota(large.begin(), large.end(), 0.0f);
+  for (uint64_t i = 0; i < large.size(); ++i)
+    large[i] = static_cast<float>(i % (1 << 20)); // exact in a float, also ten times
   program.constants.push_back(
       {"large", "f32", {bytes / 4}, bytes, SharedBytes(std::as_bytes(std::span(large)), nullptr)});
   BufferRef& middle = program.functions[0].steps[0].args[1];
-  for (uint64_t offset : {uint64_t{0}, uint64_t{4 << 20} - 16, bytes - 32}) {
+  for (uint64_t offset : {uint64_t{0}, uint64_t{2 << 20} - 16, bytes - 32}) {
     middle = {Space::Constant, 4, offset, 32};
     auto executor = load(program);
-    auto first = static_cast<float>(offset / 4);
-    EXPECT_EQ(call(*executor, 0, zeros)[0], 10 * first);
-    EXPECT_EQ(call(*executor, 0, zeros)[7], 10 * (first + 7));
+    EXPECT_EQ(call(*executor, 0, zeros)[0], 10 * large[offset / 4]);
+    EXPECT_EQ(call(*executor, 0, zeros)[7], 10 * large[offset / 4 + 7]);
   }
 }
 

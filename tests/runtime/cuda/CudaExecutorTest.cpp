@@ -185,20 +185,20 @@ TEST_F(CudaExecutorTest, CountsMemoryAndUploads) {
 
 /// Several readers, and a last chunk that is not full.
 TEST_F(CudaExecutorTest, UploadsLargeConstants) {
-  constexpr uint64_t bytes = (50 << 20) + 12;
+  constexpr uint64_t bytes = (200 << 20) + 12;
   Program program = makeProgram();
   Floats large(bytes / 4);
-  std::iota(large.begin(), large.end(), 0.0f);
+  for (uint64_t i = 0; i < large.size(); ++i)
+    large[i] = static_cast<float>(i % (1 << 20)); // exact in a float, also ten times
   auto view = std::as_bytes(std::span(large));
   program.constants.push_back(
       {"large", "f32", {bytes / 4}, bytes, SharedBytes(view, std::shared_ptr<const void>())});
   BufferRef& middle = program.functions[0].steps[0].args[1];
-  for (uint64_t offset : {uint64_t{0}, uint64_t{4 << 20} - 16, bytes - 32}) {
+  for (uint64_t offset : {uint64_t{0}, uint64_t{2 << 20} - 16, bytes - 32}) {
     middle = {Space::Constant, 4, offset, 32};
     auto executor = load(program);
-    auto first = static_cast<float>(offset / 4);
-    EXPECT_EQ(call(*executor, 0, zeros)[0], 10 * first);
-    EXPECT_EQ(call(*executor, 0, zeros)[7], 10 * (first + 7));
+    EXPECT_EQ(call(*executor, 0, zeros)[0], 10 * large[offset / 4]);
+    EXPECT_EQ(call(*executor, 0, zeros)[7], 10 * large[offset / 4 + 7]);
     EXPECT_EQ(executor->loadTimes().uploadedBytes, bytes + 96);
   }
 }
@@ -396,6 +396,7 @@ struct CallFailure {
   CudaExecutorOptions options;
   bool profiling;
   const char* message;
+  int call = 1; ///< the first that fails
 };
 
 void PrintTo(const CallFailure& failure, std::ostream* stream) { *stream << failure.name; }
@@ -406,7 +407,7 @@ class CudaExecutorCallFailure : public CudaExecutorTest,
 TEST_P(CudaExecutorCallFailure, IsNamedAndPasses) {
   auto executor = load(makeProgram(), GetParam().options);
   executor->setProfiling(GetParam().profiling);
-  fake.fail(GetParam().symbol, CUDA_ERROR_UNKNOWN);
+  fake.fail(GetParam().symbol, CUDA_ERROR_UNKNOWN, GetParam().call);
   absl::Status status = failingCall(*executor, test::Sum);
   EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
   EXPECT_THAT(std::string(status.message()), HasSubstr(GetParam().message));
@@ -420,29 +421,31 @@ const CudaExecutorOptions noGraphs{.graphs = false};
 const CudaExecutorOptions checked{.checkSteps = true};
 const CallFailure callFailures[] = {
     {"Context", "cuCtxSetCurrent", graphs, false, "cannot make the device's context current"},
-    {"Inputs", "cuMemcpyHtoDAsync", graphs, false, "cannot send the inputs: CUDA_ERROR_FAKE"},
+    {"Inputs", "cuMemcpyHtoDAsync", graphs, false,
+     "function sum: cannot send the inputs: CUDA_ERROR_FAKE"},
     {"Outputs", "cuMemcpyDtoHAsync", graphs, false, "cannot fetch the outputs"},
     {"Timing", "cuEventRecordWithFlags", graphs, false, "cannot time a call"},
     {"ReadingTime", "cuEventElapsedTime", graphs, false, "cannot read a call's time"},
-    {"BeginCapture", "cuStreamBeginCapture", graphs, false, "cannot capture a graph"},
-    {"EndCapture", "cuStreamEndCapture", graphs, false, "cannot capture the graph of function sum"},
+    {"BeginCapture", "cuStreamBeginCapture", graphs, false,
+     "function sum: cannot begin to capture a graph"},
+    {"EndCapture", "cuStreamEndCapture", graphs, false, "function sum: cannot capture a graph"},
     {"Instantiate", "cuGraphInstantiateWithFlags", graphs, false,
-     "cannot instantiate the graph of function sum"},
-    {"GraphUpload", "cuGraphUpload", graphs, false, "cannot upload the graph of function sum"},
-    {"GraphLaunch", "cuGraphLaunch", graphs, false, "cannot launch the graph of function sum"},
-    {"TimedGraphLaunch", "cuGraphLaunch", graphs, true,
-     "cannot launch the timed graph of function sum"},
+     "function sum: cannot instantiate a graph"},
+    {"GraphUpload", "cuGraphUpload", graphs, false, "function sum: cannot upload a graph"},
+    {"GraphLaunch", "cuGraphLaunch", graphs, false, "function sum: cannot launch a graph"},
+    {"TimedGraphLaunch", "cuGraphLaunch", graphs, true, "function sum: cannot launch a graph"},
     {"LaunchInCapture", "cuLaunchKernelEx", graphs, false,
      "function sum: step 0 twice (kernel twice: 1 blocks of 8 threads, 256 bytes of shared memory, "
      "dependent launch): cannot launch it: CUDA_ERROR_FAKE (it failed)"},
     {"Launch", "cuLaunchKernelEx", noGraphs, false, "function sum: step 0 twice (kernel twice"},
     {"TimedLaunch", "cuLaunchKernelEx", noGraphs, true, "function sum: step 0 twice"},
     {"Events", "cuEventCreate", noGraphs, true, "cannot create an event"},
-    {"ReadingTimes", "cuEventElapsedTime", noGraphs, true, "cannot read a step's time"},
+    {"ReadingTimes", "cuEventElapsedTime", noGraphs, true, "cannot read a step's time", 2},
+    {"TimingSteps", "cuEventRecordWithFlags", graphs, true, "cannot record an event", 2},
     {"TimedFinish", "cuStreamSynchronize", noGraphs, true,
-     "cannot finish the steps of function sum"},
+     "function sum: one of the 2 steps failed"},
     {"Finish", "cuStreamSynchronize", graphs, false,
-     "function sum: one of its 2 steps failed on Fake 0: CUDA_ERROR_FAKE (it failed); checking "
+     "function sum: one of the 2 steps failed on Fake 0: CUDA_ERROR_FAKE (it failed); checking "
      "every step names it"},
     {"CheckedFinish", "cuStreamSynchronize", checked, false,
      "function sum: step 0 twice (kernel twice: 1 blocks of 8 threads, 256 bytes of shared memory, "

@@ -109,10 +109,10 @@ CUresult memFree(CUdeviceptr address) {
   return CUDA_SUCCESS;
 }
 
-CUresult copyBytes(const char* symbol, void* to, const void* from, size_t bytes) {
+CUresult copyBytes(const char* symbol, void* to, const void* from, size_t bytes, CUstream stream) {
   if (CUresult result = enter(symbol); result != CUDA_SUCCESS)
     return result;
-  std::memcpy(to, from, bytes);
+  runOrCapture(stream, [=] { std::memcpy(to, from, bytes); });
   return CUDA_SUCCESS;
 }
 
@@ -247,11 +247,11 @@ void installMemory(internal::Driver& table) {
     countObject(-1);
     return CUDA_SUCCESS;
   };
-  table.memcpyHtoDAsync = [](CUdeviceptr to, const void* from, size_t bytes, CUstream) {
-    return copyBytes("cuMemcpyHtoDAsync", reinterpret_cast<void*>(to), from, bytes);
+  table.memcpyHtoDAsync = [](CUdeviceptr to, const void* from, size_t bytes, CUstream stream) {
+    return copyBytes("cuMemcpyHtoDAsync", reinterpret_cast<void*>(to), from, bytes, stream);
   };
-  table.memcpyDtoHAsync = [](void* to, CUdeviceptr from, size_t bytes, CUstream) {
-    return copyBytes("cuMemcpyDtoHAsync", to, reinterpret_cast<const void*>(from), bytes);
+  table.memcpyDtoHAsync = [](void* to, CUdeviceptr from, size_t bytes, CUstream stream) {
+    return copyBytes("cuMemcpyDtoHAsync", to, reinterpret_cast<const void*>(from), bytes, stream);
   };
   table.memsetD8Async = [](CUdeviceptr to, unsigned char value, size_t bytes, CUstream) {
     TENON_ENTER(cuMemsetD8Async);
