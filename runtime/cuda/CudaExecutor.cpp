@@ -58,7 +58,7 @@ struct CudaExecutor::Impl {
 
   std::byte* staged() const { return static_cast<std::byte*>(staging.get()); }
   absl::Status sendInputs(const PortLayout& layout) const;
-  absl::Status fetchOutputs(const PortLayout& layout) const;
+  absl::Status fetchOutputs(size_t function) const;
   /// Starts a call whose inputs are staged: their copy, the steps, the copy of the outputs.
   absl::Status enqueue(size_t function, unsigned eventFlags);
   /// The same by its graph, which the first call builds.
@@ -145,14 +145,17 @@ absl::Status CudaExecutor::Impl::sendInputs(const PortLayout& layout) const {
       "send the inputs");
 }
 
-absl::Status CudaExecutor::Impl::fetchOutputs(const PortLayout& layout) const {
-  if (layout.totalBytes == layout.inputBytes)
-    return absl::OkStatus();
+absl::Status CudaExecutor::Impl::fetchOutputs(size_t function) const {
   const Driver& driver = device.driver();
-  return driver.check(driver.memcpyDtoHAsync(staged() + layout.inputBytes,
-                                             memory.ports() + layout.inputBytes,
-                                             layout.totalBytes - layout.inputBytes, stream.get()),
-                      "fetch the outputs");
+  const std::vector<Port>& outputs = program.functions[function].outputs;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    uint64_t offset = memory.portLayout(function).outputs[i];
+    TENON_RETURN_IF_ERROR(
+        driver.check(driver.memcpyDtoHAsync(staged() + offset, memory.ports() + offset,
+                                            outputs[i].bytes, stream.get()),
+                     "fetch the outputs"));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status CudaExecutor::Impl::enqueue(size_t function, unsigned eventFlags) {
@@ -166,7 +169,7 @@ absl::Status CudaExecutor::Impl::enqueue(size_t function, unsigned eventFlags) {
   TENON_RETURN_IF_ERROR(profiling ? steps.launchTimed(stream.get(), eventFlags)
                                   : steps.launch(stream.get(), options.checkSteps));
   TENON_RETURN_IF_ERROR(record(stepsEnd));
-  return fetchOutputs(memory.portLayout(function));
+  return fetchOutputs(function);
 }
 
 absl::Status CudaExecutor::Impl::replay(size_t function) {

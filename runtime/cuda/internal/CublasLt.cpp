@@ -1,6 +1,7 @@
 #include "runtime/cuda/internal/CublasLt.h"
 
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 
 #include <cublasLt.h>
@@ -27,7 +28,8 @@ namespace tenon::runtime::internal {
   X(getHeuristic, cublasLtMatmulAlgoGetHeuristic)
 
 struct CublasLt::Impl {
-#define TENON_DECLARE(member, symbol) decltype(&::symbol) member = nullptr;
+// A declarator takes no parentheses. NOLINTNEXTLINE(bugprone-macro-parentheses)
+#define TENON_DECLARE(member, symbol) std::add_pointer_t<decltype(::symbol)> member = nullptr;
   TENON_CUBLASLT_FUNCTIONS(TENON_DECLARE)
 #undef TENON_DECLARE
   cublasLtHandle_t handle = nullptr;

@@ -10,11 +10,11 @@
 namespace tenon::runtime::internal {
 
 /// Where the ports of a function lie in the memory for ports, in bytes. Inputs come first, so that
-/// one copy brings all of them, and one fetches all outputs.
+/// one copy brings all of them.
 struct PortLayout {
   std::vector<uint64_t> inputs;
   std::vector<uint64_t> outputs;
-  uint64_t inputBytes = 0; ///< the inputs end and the outputs begin
+  uint64_t inputBytes = 0; ///< where the inputs end
   uint64_t totalBytes = 0;
 };
 
