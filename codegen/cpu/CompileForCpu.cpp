@@ -27,7 +27,7 @@ static LogicalResult emitKernel(KernelOp kernel, const std::string& symbol, int6
   if (!emitter)
     return kernel.emitOpError("expects a schedule of an emitter that the CPU has, but got ")
            << schedule;
-  VectorBuilder b(kernel.getLoc(), code.getContext());
+  VectorBuilder b(kernel.getLoc(), code.getContext(), lanes);
   b.setInsertionPointToEnd(code.getBody());
   Type pointer = LLVM::LLVMPointerType::get(b.getContext()), i64 = b.getI64Type();
   auto function = func::FuncOp::create(b, symbol, b.getFunctionType({pointer, i64, i64}, {}));
@@ -41,7 +41,7 @@ static LogicalResult emitKernel(KernelOp kernel, const std::string& symbol, int6
     arguments.push_back(nextBuffer(type));
   for (Type type : kernel.getResultTypes())
     results.push_back(llvm::isa<StateType>(type) ? Value() : nextBuffer(type));
-  KernelContext context(kernel, b, lanes, arguments, results);
+  KernelContext context(kernel, b, arguments, results);
   LogicalResult outcome = success();
   b.loop(function.getArgument(1), function.getArgument(2), 1,
          [&](Value tile) { outcome = emitter->emitTile(context, tile); });

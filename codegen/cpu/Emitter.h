@@ -11,9 +11,10 @@ class KernelContext {
 public:
   /// `pointers` has an entry for every argument of the region, and one for every yielded tensor in
   /// `results`, by position.
-  KernelContext(KernelOp kernel, VectorBuilder& builder, int64_t lanes,
-                llvm::ArrayRef<mlir::Value> arguments, llvm::ArrayRef<mlir::Value> results)
-      : kernel(kernel), builder(builder), lanes(lanes), arguments(arguments), results(results) {}
+  KernelContext(KernelOp kernel, VectorBuilder& builder, llvm::ArrayRef<mlir::Value> arguments,
+                llvm::ArrayRef<mlir::Value> results)
+      : kernel(kernel), builder(builder), lanes(builder.nativeLanes()), arguments(arguments),
+        results(results) {}
 
   KernelOp kernel;
   VectorBuilder& builder;

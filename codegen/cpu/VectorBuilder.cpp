@@ -146,6 +146,13 @@ Value VectorBuilder::keepTail(Value updated, Value previous, int64_t count) {
                 previous);
 }
 
+Value VectorBuilder::lookUp(Value table, Value indices) {
+  auto intrinsic = getStringAttr("llvm.x86.avx512.permvar.sf.512");
+  return LLVM::CallIntrinsicOp::create(*this, table.getType(), intrinsic,
+                                       ValueRange{table, indices})
+      .getResult(0);
+}
+
 Value VectorBuilder::lane(Value vector, int64_t lane) {
   return vector::ExtractOp::create(*this, vector, lane);
 }
@@ -206,6 +213,13 @@ Value VectorBuilder::narrow(Value value, Type element) {
   if (element.isBF16())
     return narrowToBf16(*this, value);
   return arith::TruncFOp::create(*this, withElement(value.getType(), element), value);
+}
+
+Value VectorBuilder::splatF16(Value pointer, int64_t count) {
+  constexpr int64_t converted = 4;
+  Value four = loadFloats(getF16Type(), pointer, converted, converted);
+  llvm::SmallVector<int64_t> mask(count, 0);
+  return vector::ShuffleOp::create(*this, four, four, mask);
 }
 
 Value VectorBuilder::roundTo(Value value, Type element) {

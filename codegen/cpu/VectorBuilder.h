@@ -17,7 +17,12 @@ namespace tenon::codegen::cpu {
 /// load and anything after arithmetic.
 class VectorBuilder : public mlir::ImplicitLocOpBuilder {
 public:
-  using mlir::ImplicitLocOpBuilder::ImplicitLocOpBuilder;
+  /// For a target whose vectors hold `lanes` f32.
+  VectorBuilder(mlir::Location location, mlir::MLIRContext* context, int64_t lanes)
+      : ImplicitLocOpBuilder(location, context), lanesOfTarget(lanes) {}
+
+  /// f32 elements in a native vector of the target.
+  int64_t nativeLanes() const { return lanesOfTarget; }
 
   // Integers
   mlir::Value i64(int64_t value);
@@ -78,6 +83,10 @@ public:
   mlir::Value pad(mlir::Value vector, int64_t lanes);
   /// `updated` in the first `count` lanes and `previous` in the others.
   mlir::Value keepTail(mlir::Value updated, mlir::Value previous, int64_t count);
+  /// True on targets with an instruction for `lookUp`.
+  bool hasLookUp() const { return lanesOfTarget >= 16; }
+  /// table[indices mod 16], lane by lane: `table` 16 f32, `indices` 16 i32 of any value.
+  mlir::Value lookUp(mlir::Value table, mlir::Value indices);
   /// The scalar in lane `lane`.
   mlir::Value lane(mlir::Value vector, int64_t lane);
 
@@ -89,6 +98,10 @@ public:
   /// One element as an f32 scalar, and back.
   mlir::Value loadFloat(mlir::Type element, mlir::Value pointer);
   void storeFloat(mlir::Value scalar, mlir::Type element, mlir::Value pointer);
+  /// The f16 number at `pointer` in `count` lanes. Reads 8 bytes: a conversion of four elements in
+  /// memory is one instruction on x86, that of one element three, the first of which waits for
+  /// whatever was in the register before.
+  mlir::Value splatF16(mlir::Value pointer, int64_t count);
   /// f32 rounded to `element`, to nearest even, and widened again; scalars or vectors.
   mlir::Value roundTo(mlir::Value value, mlir::Type element);
   /// Widens `element`s, a scalar or a vector as loaded (bf16 as i16), to f32, and back.
@@ -129,6 +142,9 @@ public:
   using AddTerms =
       llvm::function_ref<mlir::Value(mlir::Value accumulator, mlir::Value first, int64_t count)>;
   mlir::Value orderedSum(OrderAttr order, int64_t length, AddTerms add);
+
+private:
+  int64_t lanesOfTarget;
 };
 
 /// Bytes of an element of a float or i32 tensor.

@@ -32,7 +32,7 @@ template <typename OpTy> OpTy soleOp(KernelOp kernel) {
   return llvm::hasNItems(block, 2) ? llvm::dyn_cast<OpTy>(block.front()) : OpTy();
 }
 
-/// A schedule with the parameters given.
+/// A schedule with those of the parameters given that are not zero.
 ScheduleAttr makeSchedule(KernelOp kernel, llvm::StringRef emitter, int64_t tiles,
                           std::initializer_list<std::pair<llvm::StringRef, int64_t>> parameters);
 /// A schedule whose tiles are `rows_per_tile` of `rows` rows of `rowElements` elements each.

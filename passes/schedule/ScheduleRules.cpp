@@ -22,7 +22,8 @@ ScheduleAttr makeSchedule(KernelOp kernel, llvm::StringRef emitter, int64_t tile
   Builder builder(kernel.getContext());
   llvm::SmallVector<NamedAttribute> entries;
   for (auto [name, value] : parameters)
-    entries.push_back(builder.getNamedAttr(name, builder.getI64IntegerAttr(value)));
+    if (value > 0)
+      entries.push_back(builder.getNamedAttr(name, builder.getI64IntegerAttr(value)));
   return ScheduleAttr::get(kernel.getContext(), emitter, tiles, builder.getDictionaryAttr(entries));
 }
 

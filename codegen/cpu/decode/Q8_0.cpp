@@ -8,11 +8,11 @@ namespace tenon::codegen::cpu::decoders {
 /// ggml's `block_q8_0`: an f16 scale, then 32 i8. Scale times quant is exact in f32 (11 + 8 bits).
 static Value decodeQ8(VectorBuilder& b, Value block, int64_t first, int64_t count) {
   constexpr int64_t scaleBytes = 2;
-  Value scale = b.loadFloat(b.getF16Type(), block);
+  Value scale = b.splatF16(block, count);
   Value quants =
       b.load(VectorType::get({count}, b.getI8Type()), b.advance(block, scaleBytes + first));
   Value wide = arith::ExtSIOp::create(b, VectorType::get({count}, b.getI32Type()), quants);
-  return b.fmul(arith::SIToFPOp::create(b, b.f32s(count), wide), b.splat(scale, count));
+  return b.fmul(arith::SIToFPOp::create(b, b.f32s(count), wide), scale);
 }
 
 const WeightDecoder q8_0 = {"q8_0", decodeQ8};

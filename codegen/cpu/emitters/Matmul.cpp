@@ -15,8 +15,10 @@ namespace {
 /// decoded once for `row_block` rows.
 ///
 /// A tile is `columns_per_tile` rows of W (all rows of x): its weights stay in the cache while the
-/// rows of x pass by. `prefetch_bytes`, if present, is how far ahead of its loads each weight row
-/// is asked for.
+/// rows of x pass by. The inner loop takes `step` elements of K at once, rounded up
+/// to whole vectors and blocks. `prefetch_bytes`, if
+/// present, is how far ahead of its loads each weight row is asked for. With `decoded_columns` that
+/// many rows of W at a time are decoded to f32 on the stack first.
 class MatmulEmission {
 public:
   MatmulEmission(KernelContext& context, MatmulOp op)
@@ -27,7 +29,11 @@ public:
 
 private:
   LogicalResult readSchedule();
-  void emitColumns(Value firstRow, int64_t rowCount);
+  LogicalResult checkOrder();
+  void decodeColumns(Value first, Value end);
+  void emitRows(Value firstColumn, Value endColumn);
+  void emitColumns(Value firstRow, int64_t rowCount, Value firstColumn, Value endColumn);
+  Value weightRow(Value column);
   void emitBlock(Value firstRow, int64_t rowCount, Value firstColumn, int64_t columnCount);
   llvm::SmallVector<Value> emitChunk(Value start, int64_t length);
   void emitStep(Value element, int64_t count, llvm::SmallVectorImpl<Value>& accumulators);
@@ -42,7 +48,9 @@ private:
   int64_t batches = 0, rows = 0, columns = 0, depth = 0; ///< y [batches, rows, columns]
   int64_t columnsPerTile = 0, columnBlock = 0, rowBlock = 0, prefetchBytes = 0;
   int64_t step = 0; ///< elements of K that the inner loop takes at once
-  Value batch, tileFirst, tileEnd;
+  Value batch;
+  int64_t decodedColumns = 0;
+  Value decoded, firstDecoded;                    ///< f32 [decodedColumns, depth], its first column
   llvm::SmallVector<Value> inputRows, weightRows; ///< of the block being emitted
 };
 
@@ -53,47 +61,105 @@ LogicalResult MatmulEmission::readSchedule() {
   FailureOr<int64_t> tile = context.parameter("columns_per_tile");
   FailureOr<int64_t> columnUnroll = context.parameter("column_block");
   FailureOr<int64_t> rowUnroll = context.parameter("row_block");
-  if (failed(scheduled) || failed(tile) || failed(columnUnroll) || failed(rowUnroll))
+  FailureOr<int64_t> elements = context.parameter("step");
+  if (failed(scheduled) || failed(tile) || failed(columnUnroll) || failed(rowUnroll) ||
+      failed(elements))
     return failure();
-  order = *scheduled, columnsPerTile = *tile, columnBlock = *columnUnroll, rowBlock = *rowUnroll;
+  order = *scheduled, columnsPerTile = *tile, columnBlock = *columnUnroll, step = *elements;
   prefetchBytes = context.schedule().getParameter("prefetch_bytes").value_or(0);
+  decodedColumns = context.schedule().getParameter("decoded_columns").value_or(0);
   depth = weightType.getShape().back();
   columns = weightType.getShape().end()[-2];
   batches = weightType.getNumElements() / (columns * depth);
   rows = input.rows() / batches;
-  rowBlock = std::min(rowBlock, rows);
-  int64_t lanes = order.getLanes();
-  step = std::max(lanes, decoder.blockSize());
-  if (!decoder.supports(lanes) || order.getChunk() % step != 0)
+  rowBlock = std::min(*rowUnroll, rows);
+  constexpr int64_t mostStackBytes = 1 << 20;
+  if (decodedColumns > mostStackBytes / 4 / depth)
+    return op.emitOpError("expects decoded_columns to take at most ")
+           << mostStackBytes << " bytes of stack, but got " << decodedColumns << " rows of "
+           << depth;
+  return checkOrder();
+}
+
+LogicalResult MatmulEmission::checkOrder() {
+  int64_t granule = std::max(order.getLanes(), decoder.blockSize());
+  if (!decoder.supports(order.getLanes()) || order.getChunk() % granule != 0)
     return op.emitOpError("expects an order whose lanes divide or hold whole blocks of ")
            << decoder.blockSize() << " elements, and whose chunk is a multiple of both, but got "
            << order;
+  step = llvm::alignTo(step, granule);
   return context.expectTiles(batches * llvm::divideCeil(columns, columnsPerTile));
+}
+
+/// The encoded row of W for `column` of the current batch.
+Value MatmulEmission::weightRow(Value column) {
+  Value row = b.add(b.mul(batch, columns), column);
+  return b.advance(context.pointer(op.getWeight()), b.mul(row, decoder.rowBytes()));
+}
+
+/// Decodes rows [first, end) of W.
+void MatmulEmission::decodeColumns(Value first, Value end) {
+  int64_t lanes = context.lanes, granule = std::max(lanes, decoder.blockSize());
+  b.loop(first, end, 1, [&](Value column) {
+    Value source = weightRow(column);
+    Value target = b.advance(decoded, b.mul(b.sub(column, first), depth * 4));
+    b.forVectors(depth, granule, [&](Value element, int64_t count) {
+      Value encoded = b.advance(source, decoder.byteOffset(b, element));
+      Value place = b.advance(target, b.mul(element, 4));
+      for (int64_t part = 0; part < count; part += lanes)
+        b.store(decoder.decode(b, encoded, part, std::min(lanes, count - part)),
+                b.advance(place, part * 4));
+    });
+  });
 }
 
 /// Adds `count` elements of K from `element` on to the accumulators, row-major [rows, columns].
 void MatmulEmission::emitStep(Value element, int64_t count,
                               llvm::SmallVectorImpl<Value>& accumulators) {
   int64_t lanes = order.getLanes();
-  Value weightOffset = decoder.byteOffset(b, element);
+  Value weightOffset = decodedColumns > 0 ? b.mul(element, 4) : decoder.byteOffset(b, element);
   llvm::SmallVector<Value> weights;
   for (Value row : weightRows) {
     weights.push_back(b.advance(row, weightOffset));
     if (prefetchBytes > 0 && count == step)
       b.prefetch(b.advance(weights.back(), prefetchBytes));
   }
-  for (int64_t first = 0; first < count; first += lanes) {
-    int64_t part = std::min(lanes, count - first);
+  auto loadInput = [&](Value row, int64_t first, int64_t part) {
+    return RowView(input.type, row).load(b, b.add(element, first), part, lanes);
+  };
+  auto addTerms = [&](Value x, Value w, int64_t part, Value& accumulator) {
+    accumulator = b.keepTail(b.fma(x, w, accumulator), accumulator, part);
+  };
+  auto forParts = [&](auto body) {
+    for (int64_t first = 0; first < count; first += lanes)
+      body(first, std::min(lanes, count - first));
+  };
+  auto decode = [&](Value weight, int64_t first, int64_t part) {
+    if (decodedColumns > 0)
+      return b.loadFloats(b.getF32Type(), b.advance(weight, first * 4), part, lanes);
+    return b.pad(decoder.decode(b, weight, first, part), lanes);
+  };
+  // Whichever operand is used again stays in registers: the parts of the one row of x, or a part
+  // of each weight row.
+  if (inputRows.size() == 1) {
+    llvm::SmallVector<Value> x;
+    forParts(
+        [&](int64_t first, int64_t part) { x.push_back(loadInput(inputRows[0], first, part)); });
+    for (auto [weight, accumulator] : llvm::zip_equal(weights, accumulators))
+      forParts([&](int64_t first, int64_t part) {
+        addTerms(x[first / lanes], decode(weight, first, part), part, accumulator);
+      });
+    return;
+  }
+  forParts([&](int64_t first, int64_t part) {
     llvm::SmallVector<Value> x, w;
     for (Value row : inputRows)
-      x.push_back(RowView(input.type, row).load(b, b.add(element, first), part, lanes));
+      x.push_back(loadInput(row, first, part));
     for (Value weight : weights)
-      w.push_back(b.pad(decoder.decode(b, weight, first, part), lanes));
-    for (auto [index, accumulator] : llvm::enumerate(accumulators)) {
-      Value updated = b.fma(x[index / w.size()], w[index % w.size()], accumulator);
-      accumulator = b.keepTail(updated, accumulator, part);
-    }
-  }
+      w.push_back(decode(weight, first, part));
+    for (auto [index, accumulator] : llvm::enumerate(accumulators))
+      addTerms(x[index / w.size()], w[index % w.size()], part, accumulator);
+  });
 }
 
 /// The block's dot products over elements [start, start + length) of K.
@@ -120,10 +186,12 @@ void MatmulEmission::emitBlock(Value firstRow, int64_t rowCount, Value firstColu
   Value inputRow = b.add(b.mul(batch, rows), firstRow);
   for (int64_t i = 0; i < rowCount; ++i)
     inputRows.push_back(input.from(b, b.add(inputRow, i)).base);
-  Value weightRow = b.add(b.mul(batch, columns), firstColumn);
-  for (int64_t i = 0; i < columnCount; ++i)
-    weightRows.push_back(
-        b.advance(context.pointer(op.getWeight()), b.mul(b.add(weightRow, i), decoder.rowBytes())));
+  for (int64_t i = 0; i < columnCount; ++i) {
+    Value column = b.add(firstColumn, i);
+    weightRows.push_back(decodedColumns > 0
+                             ? b.advance(decoded, b.mul(b.sub(column, firstDecoded), depth * 4))
+                             : weightRow(column));
+  }
   int64_t chunk = order.getChunk();
   llvm::SmallVector<Value> sums;
   if (chunk == 0 || chunk >= depth) {
@@ -149,17 +217,28 @@ void MatmulEmission::emitBlock(Value firstRow, int64_t rowCount, Value firstColu
   }
 }
 
-/// All columns of the tile for `rowCount` rows of x.
-void MatmulEmission::emitColumns(Value firstRow, int64_t rowCount) {
-  // Only the last tile of a batch can end in the middle of a block.
-  bool wholeBlocks = columnsPerTile % columnBlock == 0 && columns % columnBlock == 0;
-  Value count = b.sub(tileEnd, tileFirst);
+/// Columns [firstColumn, endColumn) for `rowCount` rows of x.
+void MatmulEmission::emitColumns(Value firstRow, int64_t rowCount, Value firstColumn,
+                                 Value endColumn) {
+  // Otherwise the range ends in the middle of a block in the last tile of a batch alone.
+  bool wholeBlocks = columnsPerTile % columnBlock == 0 && decodedColumns % columnBlock == 0 &&
+                     columns % columnBlock == 0;
+  Value count = b.sub(endColumn, firstColumn);
   Value endWhole =
-      wholeBlocks ? tileEnd : b.add(tileFirst, b.mul(b.div(count, columnBlock), columnBlock));
-  b.loop(tileFirst, endWhole, columnBlock,
+      wholeBlocks ? endColumn : b.add(firstColumn, b.mul(b.div(count, columnBlock), columnBlock));
+  b.loop(firstColumn, endWhole, columnBlock,
          [&](Value column) { emitBlock(firstRow, rowCount, column, columnBlock); });
   if (!wholeBlocks)
-    b.loop(endWhole, tileEnd, 1, [&](Value column) { emitBlock(firstRow, rowCount, column, 1); });
+    b.loop(endWhole, endColumn, 1, [&](Value column) { emitBlock(firstRow, rowCount, column, 1); });
+}
+
+/// Columns [firstColumn, endColumn) for all rows of x.
+void MatmulEmission::emitRows(Value firstColumn, Value endColumn) {
+  int64_t wholeRows = rows / rowBlock * rowBlock;
+  b.loop(b.i64(0), b.i64(wholeRows), rowBlock,
+         [&](Value row) { emitColumns(row, rowBlock, firstColumn, endColumn); });
+  if (wholeRows < rows)
+    emitColumns(b.i64(wholeRows), rows - wholeRows, firstColumn, endColumn);
 }
 
 LogicalResult MatmulEmission::emit(Value tile) {
@@ -167,12 +246,19 @@ LogicalResult MatmulEmission::emit(Value tile) {
     return failure();
   int64_t tilesPerBatch = llvm::divideCeil(columns, columnsPerTile);
   batch = b.div(tile, tilesPerBatch);
-  tileFirst = b.mul(b.rem(tile, tilesPerBatch), columnsPerTile);
-  tileEnd = b.min(b.add(tileFirst, columnsPerTile), b.i64(columns));
-  int64_t wholeRows = rows / rowBlock * rowBlock;
-  b.loop(b.i64(0), b.i64(wholeRows), rowBlock, [&](Value row) { emitColumns(row, rowBlock); });
-  if (wholeRows < rows)
-    emitColumns(b.i64(wholeRows), rows - wholeRows);
+  Value first = b.mul(b.rem(tile, tilesPerBatch), columnsPerTile);
+  Value end = b.min(b.add(first, columnsPerTile), b.i64(columns));
+  if (decodedColumns == 0) {
+    emitRows(first, end);
+    return success();
+  }
+  decoded = b.scratch(decodedColumns * depth * 4);
+  b.loop(first, end, decodedColumns, [&](Value start) {
+    firstDecoded = start;
+    Value stop = b.min(b.add(start, decodedColumns), end);
+    decodeColumns(start, stop);
+    emitRows(start, stop);
+  });
   return success();
 }
 
