@@ -1,0 +1,256 @@
+#!/usr/bin/env python3
+"""Writes a Hugging Face checkpoint of a family that Tenon knows as GGUF, every tensor in f32.
+
+Names of keys and tensors, and what GGUF stores in another form (Llama's rows of Q and K,
+GPT-NeoX's rows of Q, K and V, GPT-2's transposed matrices, Gemma's 1 + weight), are those of
+llama.cpp's converter. Beyond it: a sliding window of Mistral, and Gemma 2's attention scale where
+it is not that of the head size, which llama.cpp derives from the number of blocks. No tokeniser is
+written.
+
+Usage: convert_hf_to_gguf.py FOLDER OUT.gguf
+       convert_hf_to_gguf.py --compare FOLDER MODEL.gguf
+FOLDER holds config.json and model.safetensors. The second form converts in memory and says whether
+every tensor of MODEL.gguf has the same shape and the same bytes.
+"""
+import json
+import math
+import re
+import struct
+import sys
+from pathlib import Path
+
+import numpy as np
+
+import gguf_format
+
+BLOCK = re.compile(r"(?:model|transformer|gpt_neox)\.(?:layers|h)\.(\d+)\.(.+)")
+
+LLAMA_NAMES = {
+    "model.embed_tokens": "token_embd", "model.norm": "output_norm", "lm_head": "output",
+    "input_layernorm": "attn_norm", "post_attention_layernorm": "ffn_norm",
+    "self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v",
+    "self_attn.o_proj": "attn_output", "self_attn.qkv_proj": "attn_qkv",
+    "self_attn.q_norm": "attn_q_norm", "self_attn.k_norm": "attn_k_norm",
+    "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down",
+    "mlp.gate_up_proj": "ffn_up",
+}
+GEMMA2_NAMES = LLAMA_NAMES | {
+    "post_attention_layernorm": "post_attention_norm", "pre_feedforward_layernorm": "ffn_norm",
+    "post_feedforward_layernorm": "post_ffw_norm",
+}
+GPT_NEOX_NAMES = {
+    "gpt_neox.embed_in": "token_embd", "gpt_neox.final_layer_norm": "output_norm",
+    "embed_out": "output", "input_layernorm": "attn_norm", "post_attention_layernorm": "ffn_norm",
+    "attention.query_key_value": "attn_qkv", "attention.dense": "attn_output",
+    "mlp.dense_h_to_4h": "ffn_up", "mlp.dense_4h_to_h": "ffn_down",
+}
+GPT2_NAMES = {
+    "transformer.wte": "token_embd", "transformer.wpe": "position_embd",
+    "transformer.ln_f": "output_norm", "lm_head": "output", "ln_1": "attn_norm",
+    "ln_2": "ffn_norm", "attn.c_attn": "attn_qkv", "attn.c_proj": "attn_output",
+    "mlp.c_fc": "ffn_up", "mlp.c_proj": "ffn_down",
+}
+
+
+def head_size(config):
+    return config.get("head_dim") or config["hidden_size"] // config["num_attention_heads"]
+
+
+def rope(config):
+    """The rope parameters, in the form that transformers 5 gives them."""
+    return config.get("rope_parameters") or {"rope_theta": config.get("rope_theta", 10000.0)}
+
+
+def decoder_parameters(config):
+    """The keys that the families with RMS norms share."""
+    keys = {
+        "context_length": config["max_position_embeddings"],
+        "embedding_length": config["hidden_size"],
+        "block_count": config["num_hidden_layers"],
+        "feed_forward_length": config["intermediate_size"],
+        "attention.head_count": config["num_attention_heads"],
+        "attention.head_count_kv": config["num_key_value_heads"],
+        "attention.layer_norm_rms_epsilon": config["rms_norm_eps"],
+        "rope.freq_base": float(rope(config)["rope_theta"]),
+    }
+    if config.get("head_dim"):
+        keys |= {"attention.key_length": config["head_dim"],
+                 "attention.value_length": config["head_dim"]}
+    return keys
+
+
+def llama_parameters(config):
+    keys = decoder_parameters(config) | {"rope.dimension_count": head_size(config)}
+    if config.get("sliding_window"):
+        keys["attention.sliding_window"] = config["sliding_window"]
+    return keys
+
+
+def gemma2_parameters(config):
+    keys = decoder_parameters(config) | {
+        "attention.sliding_window": config["sliding_window"],
+        "attn_logit_softcapping": config["attn_logit_softcapping"],
+        "final_logit_softcapping": config["final_logit_softcapping"],
+    }
+    if config["query_pre_attn_scalar"] != head_size(config):
+        keys["attention.scale"] = config["query_pre_attn_scalar"] ** -0.5
+    return keys
+
+
+def phi3_rotary_size(config):
+    share = rope(config).get("partial_rotary_factor", 1.0)
+    return int(share * config["hidden_size"]) // config["num_attention_heads"]
+
+
+def phi3_parameters(config):
+    original = config["original_max_position_embeddings"]
+    keys = decoder_parameters(config) | {
+        "rope.dimension_count": phi3_rotary_size(config),
+        "rope.scaling.original_context_length": original,
+        "attention.sliding_window": config.get("sliding_window") or 0,
+    }
+    scale = config["max_position_embeddings"] / original
+    if "long_factor" in rope(config):
+        keys["rope.scaling.attn_factor"] = (
+            math.sqrt(1 + math.log(scale) / math.log(original)) if scale > 1 else 1.0)
+    return keys
+
+
+def phi3_extra_tensors(config):
+    return {f"rope_factors_{kind}.weight": np.array(rope(config)[f"{kind}_factor"], np.float32)
+            for kind in ("long", "short") if f"{kind}_factor" in rope(config)}
+
+
+def gpt_neox_parameters(config):
+    size = config["hidden_size"] // config["num_attention_heads"]
+    return {
+        "context_length": config["max_position_embeddings"],
+        "embedding_length": config["hidden_size"],
+        "block_count": config["num_hidden_layers"],
+        "feed_forward_length": config["intermediate_size"],
+        "rope.dimension_count": int(size * config["rotary_pct"]),
+        "attention.head_count": config["num_attention_heads"],
+        "use_parallel_residual": config["use_parallel_residual"],
+        "attention.layer_norm_epsilon": config["layer_norm_eps"],
+    }
+
+
+def gpt2_parameters(config):
+    return {
+        "context_length": config["n_positions"],
+        "embedding_length": config["n_embd"],
+        "block_count": config["n_layer"],
+        "feed_forward_length": config.get("n_inner") or 4 * config["n_embd"],
+        "attention.head_count": config["n_head"],
+        "attention.layer_norm_epsilon": config["layer_norm_epsilon"],
+    }
+
+
+def unchanged(name, tensor, config):
+    return tensor
+
+
+def pair_rows(name, tensor, config):
+    """Moves the two halves of each head of Q and K so that rotated pairs are adjacent."""
+    if not re.search(r"attn_[qk]\.", name):
+        return tensor
+    key = "num_attention_heads" if "attn_q" in name else "num_key_value_heads"
+    heads = tensor.reshape(config[key], 2, -1, *tensor.shape[1:])
+    return heads.swapaxes(1, 2).reshape(tensor.shape)
+
+
+def group_rows(name, tensor, config):
+    """[heads, (q, k, v), size] of GPT-NeoX to [(q, k, v), heads, size]."""
+    if "attn_qkv" not in name:
+        return tensor
+    heads = tensor.reshape(config["num_attention_heads"], 3, -1, *tensor.shape[1:])
+    return heads.swapaxes(0, 1).reshape(tensor.shape)
+
+
+def transpose_matrices(name, tensor, config):
+    """GPT-2 stores [inputs, outputs]; its two embeddings are tables as everywhere."""
+    return tensor.T if tensor.ndim == 2 and "embd" not in name and name[:3] == "blk" else tensor
+
+
+def add_one_to_norms(name, tensor, config):
+    return tensor + np.float32(1) if "norm" in name else tensor
+
+
+def no_tensors(config):
+    return {}
+
+
+# model_type: architecture in GGUF, names, metadata, change of a tensor, tensors made of the config.
+FAMILIES = {
+    "llama": ("llama", LLAMA_NAMES, llama_parameters, pair_rows, no_tensors),
+    "mistral": ("llama", LLAMA_NAMES, llama_parameters, pair_rows, no_tensors),
+    "qwen2": ("qwen2", LLAMA_NAMES, decoder_parameters, unchanged, no_tensors),
+    "qwen3": ("qwen3", LLAMA_NAMES, decoder_parameters, unchanged, no_tensors),
+    "phi3": ("phi3", LLAMA_NAMES, phi3_parameters, unchanged, phi3_extra_tensors),
+    "gemma2": ("gemma2", GEMMA2_NAMES, gemma2_parameters, add_one_to_norms, no_tensors),
+    "gpt2": ("gpt2", GPT2_NAMES, gpt2_parameters, transpose_matrices, no_tensors),
+    "gpt_neox": ("gptneox", GPT_NEOX_NAMES, gpt_neox_parameters, group_rows, no_tensors),
+}
+
+
+def convert(config, tensors):
+    """Metadata and tensors in GGUF's form, of a config and a state dictionary of f32 arrays."""
+    architecture, names, parameters, change, extra = FAMILIES[config["model_type"]]
+    metadata = {"general.architecture": architecture, "general.file_type": 0}
+    metadata |= {f"{architecture}.{key}": value for key, value in parameters(config).items()}
+    converted = extra(config)
+    for name, tensor in tensors.items():
+        if name == "lm_head.weight" and config.get("tie_word_embeddings"):
+            continue
+        stem, suffix = name.rsplit(".", 1)
+        if block := BLOCK.fullmatch(stem):
+            name = f"blk.{block[1]}.{names[block[2]]}.{suffix}"
+        else:
+            name = f"{names[stem]}.{suffix}"
+        converted[name] = change(name, tensor, config)
+    return metadata, converted
+
+
+def read_safetensors(path):
+    """The f32 tensors of a file: an 8-byte length, a JSON table, the data."""
+    data = Path(path).read_bytes()
+    length, = struct.unpack_from("<Q", data)
+    table = json.loads(data[8:8 + length])
+    table.pop("__metadata__", None)
+    tensors = {}
+    for name, row in table.items():
+        if row["dtype"] != "F32":
+            raise ValueError(f"{path}: tensor '{name}' expects F32, but got {row['dtype']}")
+        begin, end = (8 + length + offset for offset in row["data_offsets"])
+        tensors[name] = np.frombuffer(data[begin:end], "<f4").reshape(row["shape"])
+    return tensors
+
+
+def differences(expected, found):
+    """Yields a sentence for every tensor that is not in both or not the same."""
+    for name in sorted(expected.keys() | found.keys()):
+        if name not in expected or name not in found:
+            yield f"'{name}' is in one of the two only"
+        elif expected[name].shape != found[name].shape:
+            yield f"'{name}' expects {expected[name].shape}, but got {found[name].shape}"
+        elif expected[name].tobytes() != np.ascontiguousarray(found[name]).tobytes():
+            yield f"'{name}' has other bytes"
+
+
+def main():
+    folder, model = Path(sys.argv[-2]), sys.argv[-1]
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    metadata, tensors = convert(config, read_safetensors(folder / "model.safetensors"))
+    if sys.argv[1] != "--compare":
+        gguf_format.write(model, metadata, tensors)
+        return 0
+    _, expected = gguf_format.read(model)
+    found = list(differences(expected, tensors))
+    for difference in found:
+        print(f"{model}: {difference}")
+    print(f"{model}: {len(expected)} tensors, {len(found)} differences")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+"""Makes tiny random models with Hugging Face transformers, and what they compute.
+
+For each entry of MODELS, OUT/NAME.gguf holds the model (convert_hf_to_gguf.py) and OUT/NAME.npz
+what it gives, run in float64 with eager attention on the whole sequence at once:
+  ids            i32 [tokens]            the prompt
+  logits         f32 [tokens, vocabulary]
+  blk.N.output   f32 [tokens, hidden]    the hidden state behind block N
+  greedy         i32 [64]                the ids that follow greedily
+A model with two sets of rope factors, one for prompts beyond its original context, also gives
+`short.ids`, `short.logits` and `short.blk.N.output` for the first tokens, within that context.
+The random seed is the first one whose two best logits differ by at least LEAST_MARGIN at each of
+the 64 ids, of which LEAST_DISTINCT differ. Needs torch and transformers; prints the seeds.
+
+Usage: make_goldens.py OUT
+"""
+import sys
+from pathlib import Path
+
+import numpy as np
+import torch
+import transformers
+
+import convert_hf_to_gguf
+import gguf_format
+
+LEAST_MARGIN = 1e-3
+LEAST_DISTINCT = 12
+GREEDY = 64
+PROMPT = [1, 77, 12, 203, 77, 5, 140, 31, 250, 9, 66, 181, 3, 118, 77, 12, 240, 54, 99, 17]
+
+SIZES = {"vocab_size": 256, "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2,
+         "num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 128,
+         "rms_norm_eps": 1e-5, "bos_token_id": None, "eos_token_id": None, "pad_token_id": None}
+
+
+def rope(theta, **more):
+    return {"rope_parameters": {"rope_type": "default", "rope_theta": theta} | more}
+
+
+# Model type: configuration, tokens of the prompt. Windows are chosen so that they cut, soft-caps
+# so that they bend, and head sizes so that they do not follow from the hidden size.
+MODELS = {
+    "qwen2": (SIZES | {"tie_word_embeddings": False} | rope(1000000.0), 16),
+    "qwen3": (SIZES | {"head_dim": 24, "tie_word_embeddings": True} | rope(1000000.0), 16),
+    "gpt2": ({"vocab_size": 256, "n_embd": 64, "n_layer": 2, "n_head": 4, "n_inner": 96,
+              "n_positions": 96, "bos_token_id": None, "eos_token_id": None}, 16),
+    "mistral": (SIZES | {"sliding_window": 8, "tie_word_embeddings": False} | rope(10000.0), 16),
+    "phi3": (SIZES | {
+        "original_max_position_embeddings": 16, "sliding_window": 12, "tie_word_embeddings": False,
+    } | rope(10000.0, rope_type="longrope", partial_rotary_factor=0.5,
+             short_factor=[1.0, 1.25, 1.5, 2.0], long_factor=[1.5, 3.0, 5.0, 7.0]), 20),
+    "gemma2": (SIZES | {
+        "num_hidden_layers": 3, "head_dim": 24, "query_pre_attn_scalar": 40, "sliding_window": 8,
+        "attn_logit_softcapping": 2.0, "final_logit_softcapping": 4.0,
+    } | rope(10000.0), 16),
+}
+
+
+def randomise(model, seed):
+    """Weights that leave nothing at its default: norms around 1, biases, matrices that keep the
+    size of what passes through."""
+    gemma2 = model.config.model_type == "gemma2"
+    generator = torch.Generator().manual_seed(seed)
+    for name, parameter in model.named_parameters():
+        noise = torch.randn(parameter.shape, generator=generator, dtype=torch.float32)
+        if parameter.ndim == 1 and name.endswith(".bias"):
+            value = 0.3 * noise
+        elif parameter.ndim == 1:
+            value = 0.25 * noise + (0.0 if gemma2 else 1.0)
+        elif "embed" in name or "wte" in name or "wpe" in name or "lm_head" in name:
+            value = (0.1 if gemma2 else 0.35) * noise  # Gemma multiplies it by √hidden
+        else:
+            inputs = parameter.shape[0 if model.config.model_type == "gpt2" else 1]
+            value = 1.5 * noise / inputs**0.5
+        parameter.data.copy_(value)
+
+
+def make_model(model_type, configuration):
+    config = transformers.AutoConfig.for_model(model_type, **configuration)
+    model = transformers.AutoModelForCausalLM.from_config(config, attn_implementation="eager")
+    return model.eval()
+
+
+def decoder_layers(model):
+    body = model.base_model
+    return body.h if hasattr(body, "h") else body.layers
+
+
+def run(model, ids):
+    """Logits and every block's output for the tokens `ids`."""
+    outputs = []
+
+    def keep(module, inputs, output):
+        outputs.append((output[0] if isinstance(output, tuple) else output)[0])
+
+    hooks = [layer.register_forward_hook(keep) for layer in decoder_layers(model)]
+    with torch.no_grad():
+        logits = model(input_ids=torch.tensor([ids]), use_cache=False).logits[0]
+    for hook in hooks:
+        hook.remove()
+    return logits, outputs
+
+
+def generate(model, prompt):
+    """The greedy ids and their smallest top-2 margin; stops at a margin that is too small."""
+    ids, margin = list(prompt), float("inf")
+    while len(ids) < len(prompt) + GREEDY and margin >= LEAST_MARGIN:
+        best = torch.topk(run(model, ids)[0][-1], 2)
+        margin = min(margin, float(best.values[0] - best.values[1]))
+        ids.append(int(best.indices[0]))
+    return ids[len(prompt):], margin
+
+
+def arrays_of(model, ids):
+    """The arrays of one run, in f32."""
+    logits, outputs = run(model, ids)
+    arrays = {f"blk.{layer}.output": output for layer, output in enumerate(outputs)}
+    arrays["logits"] = logits
+    return {"ids": np.array(ids, np.int32)} | {
+        name: tensor.to(torch.float32).numpy() for name, tensor in arrays.items()}
+
+
+def make(name, folder):
+    configuration, tokens = MODELS[name]
+    prompt = PROMPT[:tokens]
+    model = make_model(name, configuration)
+    for seed in range(500):
+        randomise(model.to(torch.float32), seed)
+        # A tied output layer is no parameter of its own.
+        state = {name: tensor.detach().numpy().copy()
+                 for name, tensor in model.named_parameters()}
+        greedy, margin = generate(model.to(torch.float64), prompt)
+        if margin >= LEAST_MARGIN and len(set(greedy)) >= LEAST_DISTINCT:
+            break
+    else:
+        raise SystemExit(f"{name}: no seed gives margins of {LEAST_MARGIN}")
+    arrays = arrays_of(model, prompt) | {"greedy": np.array(greedy, np.int32)}
+    if original := configuration.get("original_max_position_embeddings"):
+        short = arrays_of(model, prompt[:original - 1])
+        arrays |= {f"short.{key}": array for key, array in short.items()}
+    np.savez_compressed(folder / f"{name}.npz", **arrays)
+    gguf_format.write(folder / f"{name}.gguf",
+                      *convert_hf_to_gguf.convert(model.config.to_dict(), state))
+    print(f"| `{name}` | {seed} | {margin:.4f} | {len(set(greedy))} |", flush=True)
+
+
+def main():
+    folder = Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
+    print(f"transformers {transformers.__version__}, torch {torch.__version__}")
+    for name in MODELS:
+        make(name, folder)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
