@@ -6,7 +6,7 @@
 #include "absl/strings/str_format.h"
 
 #include "frontends/builder/GraphBuilder.h"
-#include "frontends/gguf/GgufFile.h"
+#include "frontends/gguf/GgufModel.h"
 #include "frontends/gguf/architectures/Architecture.h"
 #include "frontends/gguf/internal/GgufText.h"
 #include "frontends/gguf/internal/ModelGraph.h"
@@ -16,7 +16,8 @@
 namespace tenon::frontends {
 namespace {
 
-/// The symbol of the model's `tenon.file`.
+/// The symbol of the model's `tenon.file`; those of a split model's other parts are `model.2` and
+/// so on.
 constexpr std::string_view fileSymbol = "model";
 /// More rows than any entry has use for, and few enough for every size to fit an int64_t.
 constexpr int64_t highestRows = 1 << 16;
@@ -110,6 +111,29 @@ void declareStates(GraphBuilder& builder, const Hyperparameters& p, const Capaci
   }
 }
 
+/// Declares the files of the model's parts; returns their symbols.
+std::vector<std::string> declareFiles(GraphBuilder& builder, const GgufModel& model) {
+  std::vector<std::string> symbols;
+  for (const std::shared_ptr<const GgufFile>& file : model.parts()) {
+    std::string symbol(fileSymbol);
+    if (!symbols.empty())
+      absl::StrAppend(&symbol, ".", symbols.size() + 1);
+    std::span<const std::byte> bytes = file->mapping()->bytes();
+    builder.declareFile(symbol, file->path(), bytes.size(), fingerprintFile(bytes));
+    symbols.push_back(std::move(symbol));
+  }
+  return symbols;
+}
+
+/// Nothing for a family whose heads are not rotated.
+absl::StatusOr<RopeFrequencies> readRotation(const MetadataReader& reader,
+                                             const Architecture& architecture,
+                                             const Hyperparameters& p, int64_t contextLength) {
+  if (!architecture.pairing)
+    return RopeFrequencies();
+  return readRopeFrequencies(reader, p, contextLength);
+}
+
 /// Builds one entry function; stops at the first error, which the builder keeps.
 void buildEntry(const ModelGraph::Shared& shared, const EntryShape& entry, bool blockOutputs) {
   GraphBuilder& builder = shared.builder;
@@ -123,7 +147,7 @@ void buildEntry(const ModelGraph::Shared& shared, const EntryShape& entry, bool 
   Value outputRows = isPrefill ? builder.input("output_rows", {1}, i32) : Value();
 
   ModelGraph graph(shared, inputs);
-  Value x = graph.embedTokens();
+  Value x = shared.architecture.buildEmbedding(graph);
   std::vector<Value> blocks;
   for (int64_t layer = 0; layer < shared.parameters.blocks && builder.getStatus().ok(); ++layer) {
     x = graph.block(layer, x);
@@ -141,19 +165,19 @@ void buildEntry(const ModelGraph::Shared& shared, const EntryShape& entry, bool 
 
 absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>>
 importGguf(mlir::MLIRContext& context, const std::string& path, const ImportOptions& options) {
-  TENON_ASSIGN_OR_RETURN(std::shared_ptr<const GgufFile> file, GgufFile::open(path));
-  TENON_ASSIGN_OR_RETURN(const Architecture* architecture, findArchitecture(*file));
-  MetadataReader reader(*file, architecture->name);
-  TENON_ASSIGN_OR_RETURN(Hyperparameters parameters,
-                         readHyperparameters(reader, architecture->norm));
-  TENON_ASSIGN_OR_RETURN(RopeFrequencies frequencies, readRopeFrequencies(reader, parameters));
-  TENON_ASSIGN_OR_RETURN(Capacities capacities, resolveCapacities(*file, parameters, options));
+  TENON_ASSIGN_OR_RETURN(GgufModel model, GgufModel::open(path));
+  const GgufFile& file = model.main();
+  TENON_ASSIGN_OR_RETURN(const Architecture* architecture, findArchitecture(file));
+  MetadataReader reader(model, architecture->name);
+  TENON_ASSIGN_OR_RETURN(Hyperparameters parameters, readHyperparameters(reader, *architecture));
+  TENON_ASSIGN_OR_RETURN(Capacities capacities, resolveCapacities(file, parameters, options));
+  TENON_ASSIGN_OR_RETURN(RopeFrequencies frequencies,
+                         readRotation(reader, *architecture, parameters, capacities.contextLength));
   TENON_ASSIGN_OR_RETURN(std::string_view name,
-                         file->optionalString("general.name", architecture->name));
+                         file.optionalString("general.name", architecture->name));
 
   GraphBuilder builder(context, activationElementType(context, options.activations));
-  std::span<const std::byte> bytes = file->mapping()->bytes();
-  builder.declareFile(fileSymbol, path, bytes.size(), fingerprintFile(bytes));
+  std::vector<std::string> fileSymbols = declareFiles(builder, model);
   builder.setModel({.architecture = std::string(architecture->name),
                     .name = std::string(name),
                     .file = std::string(fileSymbol),
@@ -161,8 +185,11 @@ importGguf(mlir::MLIRContext& context, const std::string& path, const ImportOpti
                     .contextLength = capacities.contextLength,
                     .sequences = capacities.sequences});
   declareStates(builder, parameters, capacities);
-  WeightTable weights(*file, builder, fileSymbol);
-  weights.markUsed(ropeFactorsTensor);
+  WeightTable weights(model, builder, std::move(fileSymbols));
+  if (architecture->pairing)
+    for (std::string_view tensor :
+         {ropeFactorsTensor, longRopeFactorsTensor, shortRopeFactorsTensor})
+      weights.markUsed(tensor);
   ModelGraph::Shared shared{*architecture, reader, parameters, frequencies, weights, builder};
   for (const EntryShape& entry : options.entries)
     buildEntry(shared, entry, options.blockOutputs);

@@ -40,7 +40,8 @@ struct ImportOptions {
 /// caches can exceed the weights.
 inline constexpr int64_t defaultContextLength = 4096;
 
-/// Makes a module of the model in the GGUF file at `path`, in phase `input`.
+/// Makes a module of the model in the GGUF file at `path`, or in the split file of which it is the
+/// first part, in phase `input`.
 ///
 /// Each entry is a function with the inputs `ids` i32 [rows], `sequences` i32 [rows] (prefill:
 /// [1]), `positions` i32 [rows] and, for prefill, `output_rows` i32 [1]: the row whose logits are

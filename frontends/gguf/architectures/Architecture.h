@@ -1,6 +1,7 @@
 #ifndef TENON_FRONTENDS_GGUF_ARCHITECTURES_ARCHITECTURE_H
 #define TENON_FRONTENDS_GGUF_ARCHITECTURES_ARCHITECTURE_H
 
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -14,9 +15,18 @@ struct Architecture {
   /// The value of `general.architecture`, and the prefix of its metadata keys.
   std::string_view name;
   NormKind norm;
-  RopePairing pairing;
+  /// Which elements of Q and K rotate together; none where positions enter in another way.
+  std::optional<RopePairing> pairing;
   /// Whether a file without `output.weight` uses the token embedding in its place.
   bool mayTieOutput;
+  /// What `attention.sliding_window` narrows.
+  WindowedBlocks windowed = WindowedBlocks::None;
+  /// Changes what the common import has read, where a family differs from its defaults; or null.
+  void (*completeParameters)(const MetadataReader& reader, Hyperparameters& parameters) = nullptr;
+  /// Makes the first block's input: [rows, hidden].
+  Value (*buildEmbedding)(ModelGraph& graph) = [](ModelGraph& graph) {
+    return graph.embedTokens();
+  };
   /// Builds one block: [rows, hidden] to the same.
   Value (*buildBlock)(ModelGraph& graph, Value x);
 };

@@ -2,23 +2,12 @@
 
 namespace tenon::frontends {
 
-/// The rows of Q, K and V lie behind one another in one tensor.
 static Value buildAttention(ModelGraph& graph, Value normed) {
-  const Hyperparameters& p = graph.parameters();
-  int64_t queryRows = p.heads * p.headSize;
-  int64_t keyRows = p.kvHeads * p.headSize;
-  int64_t valueRows = p.kvHeads * p.valueSize;
-  auto part = [&](std::string_view name, int64_t first, int64_t count) {
-    return graph.linearPart(normed, name, "attn_qkv", queryRows + keyRows + valueRows,
-                            {first, count}, Bias::Required);
-  };
-  Value query = part("attn_q", 0, queryRows);
-  Value key = part("attn_k", queryRows, keyRows);
-  Value value = part("attn_v", queryRows + keyRows, valueRows);
-  query = graph.rotate(graph.splitHeads(query, p.heads, "attn_q"), "attn_q");
-  key = graph.rotate(graph.splitHeads(key, p.kvHeads, "attn_k"), "attn_k");
-  value = graph.splitHeads(value, p.kvHeads, "attn_v");
-  return graph.linear(graph.attend(query, key, value), "attn_output", p.hidden, Bias::Required);
+  Heads heads = graph.projectFusedHeads(normed, Bias::Required);
+  heads.query = graph.rotate(heads.query, "attn_q");
+  heads.key = graph.rotate(heads.key, "attn_k");
+  return graph.linear(graph.attend(heads), "attn_output", graph.parameters().hidden,
+                      Bias::Required);
 }
 
 /// The GELU is the exact one (erf), as the model's own code has it.
@@ -48,7 +37,7 @@ static Value buildGptNeoxBlock(ModelGraph& graph, Value x) {
 }
 
 extern const Architecture gptNeoxArchitecture;
-const Architecture gptNeoxArchitecture = {
+constexpr Architecture gptNeoxArchitecture = {
     .name = "gptneox",
     .norm = NormKind::Layer,
     .pairing = RopePairing::Halves,

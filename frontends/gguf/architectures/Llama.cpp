@@ -5,39 +5,32 @@ namespace tenon::frontends {
 /// Touvron et al. 2023, arXiv 2302.13971; grouped-query attention from Llama 2 on. GGUF stores the
 /// rows of Q and K so that rotated pairs are adjacent.
 ///
+///     n = attn_norm(x)
 ///     h = x + attn_output(attention(rope(attn_q(n)), rope(attn_k(n)), attn_v(n)))
+///     m = ffn_norm(h)
 ///     y = h + ffn_down(silu(ffn_gate(m)) · ffn_up(m))
 ///
-/// with n = attn_norm(x) and m = ffn_norm(h).
+/// Mistral (Jiang et al. 2023, arXiv 2310.06825) is a Llama in GGUF; all of its blocks have the
+/// sliding window, where the file states one.
 static Value buildLlamaBlock(ModelGraph& graph, Value x) {
-  const Hyperparameters& p = graph.parameters();
   GraphBuilder& builder = graph.builder();
-
-  Value normed = graph.norm(x, "attn_norm");
-  Value query = graph.linear(normed, "attn_q", p.heads * p.headSize, Bias::Optional);
-  Value key = graph.linear(normed, "attn_k", p.kvHeads * p.headSize, Bias::Optional);
-  Value value = graph.linear(normed, "attn_v", p.kvHeads * p.valueSize, Bias::Optional);
-  query = graph.rotate(graph.splitHeads(query, p.heads, "attn_q"), "attn_q");
-  key = graph.rotate(graph.splitHeads(key, p.kvHeads, "attn_k"), "attn_k");
-  value = graph.splitHeads(value, p.kvHeads, "attn_v");
-  Value attended = graph.attend(query, key, value);
-  Value attention = graph.linear(attended, "attn_output", p.hidden, Bias::Optional);
+  Heads heads = graph.projectHeads(graph.norm(x, "attn_norm"), Bias::Optional);
+  heads.query = graph.rotate(heads.query, "attn_q");
+  heads.key = graph.rotate(heads.key, "attn_k");
+  Value attention =
+      graph.linear(graph.attend(heads), "attn_output", graph.parameters().hidden, Bias::Optional);
   Value middle = builder.add(x, attention, {.name = "attn_residual"});
-
-  normed = graph.norm(middle, "ffn_norm");
-  Value gate = graph.linear(normed, "ffn_gate", p.ffn, Bias::Optional);
-  Value up = graph.linear(normed, "ffn_up", p.ffn, Bias::Optional);
-  Value gated = builder.glu(Activation::Silu, gate, up, {.name = "ffn_glu"});
-  Value down = graph.linear(gated, "ffn_down", p.hidden, Bias::Optional);
-  return builder.add(middle, down, {.name = "ffn_residual"});
+  Value mlp = graph.gatedMlp(graph.norm(middle, "ffn_norm"), Activation::Silu);
+  return builder.add(middle, mlp, {.name = "ffn_residual"});
 }
 
 extern const Architecture llamaArchitecture;
-const Architecture llamaArchitecture = {
+constexpr Architecture llamaArchitecture = {
     .name = "llama",
     .norm = NormKind::Rms,
     .pairing = RopePairing::Adjacent,
     .mayTieOutput = true,
+    .windowed = WindowedBlocks::All,
     .buildBlock = buildLlamaBlock,
 };
 

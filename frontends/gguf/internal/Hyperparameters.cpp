@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 
+#include "frontends/gguf/architectures/Architecture.h"
 #include "support/Status.h"
 
 namespace tenon::frontends {
@@ -27,11 +28,12 @@ static std::optional<int64_t> blockNumber(std::string_view name) {
 
 /// Too few blocks in the file show as a missing tensor; too many would go unnoticed.
 static absl::Status checkBlockCount(const MetadataReader& reader, int64_t blocks) {
-  for (const GgufTensor& tensor : reader.getFile().tensors())
-    if (std::optional<int64_t> number = blockNumber(tensor.name); number && *number >= blocks)
-      return reader.error("block_count",
-                          absl::StrFormat("more than %d for tensor '%s'", *number, tensor.name),
-                          absl::StrCat(blocks));
+  for (const auto& file : reader.getModel().parts())
+    for (const GgufTensor& tensor : file->tensors())
+      if (std::optional<int64_t> number = blockNumber(tensor.name); number && *number >= blocks)
+        return reader.error("block_count",
+                            absl::StrFormat("more than %d for tensor '%s'", *number, tensor.name),
+                            absl::StrCat(blocks));
   return absl::OkStatus();
 }
 
@@ -63,9 +65,26 @@ static absl::Status readHeads(const MetadataReader& reader, Hyperparameters& p) 
   return absl::OkStatus();
 }
 
+/// A window of 0, or none at all, leaves attention as it is.
+static absl::Status readWindow(const MetadataReader& reader, const Architecture& architecture,
+                               Hyperparameters& p) {
+  TENON_ASSIGN_OR_RETURN(p.window, reader.countOrZero("attention.sliding_window", highestSize));
+  if (p.window != 0 && architecture.windowed == WindowedBlocks::None)
+    return reader.error("attention.sliding_window", "to be absent or 0", absl::StrCat(p.window));
+  if (reader.has("attention.sliding_window_pattern"))
+    return reader.error("attention.sliding_window_pattern", "to be absent", "a value");
+  return absl::OkStatus();
+}
+
+static absl::Status readSoftcaps(const MetadataReader& reader, Hyperparameters& p) {
+  TENON_ASSIGN_OR_RETURN(p.attentionSoftcap, reader.numberAbove(0, "attn_logit_softcapping", 0.0));
+  TENON_ASSIGN_OR_RETURN(p.logitSoftcap, reader.numberAbove(0, "final_logit_softcapping", 0.0));
+  return absl::OkStatus();
+}
+
 /// The vocabulary is the embedding's number of rows; whatever else states it must agree.
 static absl::StatusOr<int64_t> readVocabulary(const MetadataReader& reader, int64_t hidden) {
-  const GgufFile& file = reader.getFile();
+  const GgufFile& file = reader.getModel().fileWith("token_embd.weight");
   TENON_ASSIGN_OR_RETURN(const GgufTensor* table, file.requireTensor("token_embd.weight"));
   std::vector<int64_t> shape = table->shape();
   if (shape.size() != 2 || shape[1] != hidden || shape[0] > highestSize) {
@@ -81,19 +100,21 @@ static absl::StatusOr<int64_t> readVocabulary(const MetadataReader& reader, int6
   TENON_ASSIGN_OR_RETURN(int64_t stated, reader.count("vocab_size", highestSize, rows));
   if (stated != rows)
     return reader.error("vocab_size", expected, absl::StrCat(stated));
-  const GgufValue* tokens = file.find("tokenizer.ggml.tokens");
+  const GgufFile& main = reader.getModel().main();
+  const GgufValue* tokens = main.find("tokenizer.ggml.tokens");
   if (tokens && tokens->type == GgufValueType::Array &&
       tokens->count != static_cast<uint64_t>(rows))
     return absl::InvalidArgumentError(
         absl::StrFormat("%s: metadata key 'tokenizer.ggml.tokens' expects as many tokens as %s, "
                         "but got %d",
-                        file.path(), expected, tokens->count));
+                        main.path(), expected, tokens->count));
   return rows;
 }
 
-absl::StatusOr<Hyperparameters> readHyperparameters(const MetadataReader& reader, NormKind norm) {
+absl::StatusOr<Hyperparameters> readHyperparameters(const MetadataReader& reader,
+                                                    const Architecture& architecture) {
   Hyperparameters p;
-  int64_t tensors = static_cast<int64_t>(reader.getFile().tensors().size());
+  int64_t tensors = static_cast<int64_t>(reader.getModel().tensorCount());
   TENON_ASSIGN_OR_RETURN(p.blocks, reader.count("block_count", tensors));
   TENON_RETURN_IF_ERROR(checkBlockCount(reader, p.blocks));
   TENON_ASSIGN_OR_RETURN(p.hidden, reader.count("embedding_length", highestSize));
@@ -102,9 +123,13 @@ absl::StatusOr<Hyperparameters> readHyperparameters(const MetadataReader& reader
   TENON_RETURN_IF_ERROR(readHeads(reader, p));
   TENON_ASSIGN_OR_RETURN(p.vocabulary, readVocabulary(reader, p.hidden));
   TENON_ASSIGN_OR_RETURN(p.normEpsilon,
-                         reader.numberAbove(0, norm == NormKind::Rms
+                         reader.numberAbove(0, architecture.norm == NormKind::Rms
                                                    ? "attention.layer_norm_rms_epsilon"
                                                    : "attention.layer_norm_epsilon"));
+  TENON_RETURN_IF_ERROR(readWindow(reader, architecture, p));
+  TENON_RETURN_IF_ERROR(readSoftcaps(reader, p));
+  if (architecture.completeParameters)
+    architecture.completeParameters(reader, p);
   return p;
 }
 

@@ -15,6 +15,15 @@ enum class NormKind {
   Layer ///< `attention.layer_norm_epsilon`; a weight and a bias
 };
 
+/// Which blocks attend to the last `attention.sliding_window` positions only.
+enum class WindowedBlocks {
+  None, ///< a file that states a window is refused
+  All,
+  Even ///< blocks 0, 2, 4 and so on
+};
+
+struct Architecture;
+
 /// The sizes that all families share. Every one is positive and small enough for products of two
 /// to fit an int64_t.
 struct Hyperparameters {
@@ -29,13 +38,17 @@ struct Hyperparameters {
   int64_t valueSize = 0;  ///< elements of a value head
   int64_t rotarySize = 0; ///< the elements of a head that are rotated: even, at most `headSize`
   double attentionScale = 0;
+  double attentionSoftcap = 0; ///< of `tenon.attention`; 0: none
+  double logitSoftcap = 0;     ///< logits become cap · tanh(logits / cap); 0: none
+  int64_t window = 0;          ///< positions that windowed blocks look back; 0: all
   double normEpsilon = 0;
 };
 
 /// Reads and checks them. Defaults as GGUF's specification and llama.cpp have them: as many KV
 /// heads as heads, heads that share the hidden size evenly, all of a head rotated, attention scaled
-/// by 1/√head size.
-absl::StatusOr<Hyperparameters> readHyperparameters(const MetadataReader& reader, NormKind norm);
+/// by 1/√head size, no window, no soft-cap.
+absl::StatusOr<Hyperparameters> readHyperparameters(const MetadataReader& reader,
+                                                    const Architecture& architecture);
 
 } // namespace tenon::frontends
 

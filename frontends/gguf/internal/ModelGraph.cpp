@@ -11,10 +11,12 @@ std::string keyStateName(int64_t layer) { return absl::StrFormat("kv.%d.k", laye
 std::string valueStateName(int64_t layer) { return absl::StrFormat("kv.%d.v", layer); }
 
 ModelGraph::ModelGraph(const Shared& shared, const Inputs& inputs)
-    : shared(shared), inputs(inputs),
-      inverseFrequencies(
-          shared.builder.constant({static_cast<int64_t>(shared.frequencies.inverse.size())},
-                                  shared.frequencies.inverse, {.name = "rope_frequencies"})) {}
+    : shared(shared), inputs(inputs) {
+  const std::vector<float>& inverse = shared.frequencies.inverse;
+  if (shared.architecture.pairing)
+    inverseFrequencies = shared.builder.constant({static_cast<int64_t>(inverse.size())}, inverse,
+                                                 {.name = "rope_frequencies"});
+}
 
 bool ModelGraph::flag(std::string_view key) {
   absl::StatusOr<bool> value = shared.reader.flag(key);
@@ -31,6 +33,12 @@ Value ModelGraph::embedTokens() {
   const Hyperparameters& p = parameters();
   Value table = shared.weights.get("token_embd.weight", {p.vocabulary, p.hidden});
   return builder().embedding(table, inputs.ids, {.name = "token_embd"});
+}
+
+Value ModelGraph::embedPositions() {
+  const Hyperparameters& p = parameters();
+  Value table = shared.weights.get("position_embd.weight", {p.contextLength, p.hidden});
+  return builder().embedding(table, inputs.positions, {.name = "position_embd"});
 }
 
 Value ModelGraph::block(int64_t index, Value x) {
@@ -50,7 +58,14 @@ Value ModelGraph::logits(Value x) {
   Value weight =
       shared.weights.get(tied ? "token_embd.weight" : "output.weight", {p.vocabulary, p.hidden});
   mlir::Type f32 = mlir::Float32Type::get(builder().getActivationType().getContext());
-  return builder().matmul(normed, weight, {.name = "output", .elementType = f32});
+  Value scores = builder().matmul(normed, weight, {.name = "output", .elementType = f32});
+  if (p.logitSoftcap == 0)
+    return scores;
+  float cap = static_cast<float>(p.logitSoftcap);
+  Value divisor = builder().constant({1}, {cap}, {.name = "output.softcap"});
+  scores = builder().div(scores, divisor, {.name = "output.divided", .elementType = f32});
+  scores = builder().tanh(scores, {.name = "output.tanh", .elementType = f32});
+  return builder().scale(scores, cap, {.name = "output.capped", .elementType = f32});
 }
 
 Value ModelGraph::norm(Value x, std::string_view name) {
@@ -91,25 +106,67 @@ Value ModelGraph::splitHeads(Value x, int64_t heads, std::string_view name) {
                            {.name = absl::StrFormat("%s.heads", name)});
 }
 
+Heads ModelGraph::splitHeads(const Heads& flat) {
+  const Hyperparameters& p = parameters();
+  return {.query = splitHeads(flat.query, p.heads, "attn_q"),
+          .key = splitHeads(flat.key, p.kvHeads, "attn_k"),
+          .value = splitHeads(flat.value, p.kvHeads, "attn_v")};
+}
+
+Heads ModelGraph::projectHeads(Value x, Bias bias) {
+  const Hyperparameters& p = parameters();
+  return splitHeads({.query = linear(x, "attn_q", p.heads * p.headSize, bias),
+                     .key = linear(x, "attn_k", p.kvHeads * p.headSize, bias),
+                     .value = linear(x, "attn_v", p.kvHeads * p.valueSize, bias)});
+}
+
+Heads ModelGraph::projectFusedHeads(Value x, Bias bias) {
+  const Hyperparameters& p = parameters();
+  int64_t queryRows = p.heads * p.headSize;
+  int64_t keyRows = p.kvHeads * p.headSize;
+  int64_t valueRows = p.kvHeads * p.valueSize;
+  auto part = [&](std::string_view name, int64_t first, int64_t count) {
+    return linearPart(x, name, "attn_qkv", queryRows + keyRows + valueRows, {first, count}, bias);
+  };
+  return splitHeads({.query = part("attn_q", 0, queryRows),
+                     .key = part("attn_k", queryRows, keyRows),
+                     .value = part("attn_v", queryRows + keyRows, valueRows)});
+}
+
 Value ModelGraph::rotate(Value x, std::string_view name) {
-  return builder().rope(shared.architecture.pairing, x, inputs.positions, inverseFrequencies,
+  return builder().rope(*shared.architecture.pairing, x, inputs.positions, inverseFrequencies,
                         shared.frequencies.magnitude, {.name = absl::StrFormat("%s.rope", name)});
 }
 
-Value ModelGraph::attend(Value query, Value key, Value value) {
-  if (!query)
+int64_t ModelGraph::window() const {
+  bool isFull = shared.architecture.windowed == WindowedBlocks::Even && layer % 2 != 0;
+  return isFull ? 0 : shared.parameters.window;
+}
+
+Value ModelGraph::attend(const Heads& heads) {
+  if (!heads.query)
     return {};
+  const Hyperparameters& p = parameters();
   StateValue keys = builder().state(keyStateName(layer));
   StateValue values = builder().state(valueStateName(layer));
-  keys = builder().kvWrite(key, inputs.sequences, inputs.positions, keys, {.name = "kv_write.k"});
-  values =
-      builder().kvWrite(value, inputs.sequences, inputs.positions, values, {.name = "kv_write.v"});
-  Value attended =
-      builder().attention(query, keys, values, inputs.sequences, inputs.positions,
-                          {.scale = parameters().attentionScale}, {.name = "attention"});
-  return builder().reshape(attended,
-                           {query.getShape().front(), parameters().heads * parameters().valueSize},
+  keys = builder().kvWrite(heads.key, inputs.sequences, inputs.positions, keys,
+                           {.name = "kv_write.k"});
+  values = builder().kvWrite(heads.value, inputs.sequences, inputs.positions, values,
+                             {.name = "kv_write.v"});
+  Value attended = builder().attention(
+      heads.query, keys, values, inputs.sequences, inputs.positions,
+      {.scale = p.attentionScale, .softcap = p.attentionSoftcap, .window = window()},
+      {.name = "attention"});
+  return builder().reshape(attended, {heads.query.getShape().front(), p.heads * p.valueSize},
                            {.name = "attention.joined"});
+}
+
+Value ModelGraph::gatedMlp(Value x, Activation activation) {
+  const Hyperparameters& p = parameters();
+  Value gate = linear(x, "ffn_gate", p.ffn, Bias::Optional);
+  Value up = linear(x, "ffn_up", p.ffn, Bias::Optional);
+  Value gated = builder().glu(activation, gate, up, {.name = "ffn_glu"});
+  return linear(gated, "ffn_down", p.hidden, Bias::Optional);
 }
 
 } // namespace tenon::frontends

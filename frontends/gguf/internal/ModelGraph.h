@@ -20,6 +20,13 @@ enum class Bias {
   Required
 };
 
+/// The heads of an attention layer, each [rows, heads or KV heads, size].
+struct Heads {
+  Value query;
+  Value key;
+  Value value;
+};
+
 /// One entry function while it is built, and the layers that model families share. Names of
 /// tensors are those behind the block's prefix: `attn_q` is `blk.3.attn_q.weight` and
 /// `blk.3.attn_q.bias` in block 3. Errors stay in the builder, so families check nothing.
@@ -49,9 +56,11 @@ public:
 
   /// The token embedding: [rows, hidden].
   Value embedTokens();
+  /// The embedding of the positions, learned with the model: [rows, hidden].
+  Value embedPositions();
   /// Block `layer` of the architecture applied to `x` [rows, hidden], in scope `blk.<layer>`.
   Value block(int64_t layer, Value x);
-  /// The final norm and the output layer: [rows, hidden] to f32 [rows, vocabulary].
+  /// The final norm, the output layer and the soft-cap: [rows, hidden] to f32 [rows, vocabulary].
   Value logits(Value x);
 
   /// The architecture's norm over the innermost axis.
@@ -61,16 +70,25 @@ public:
   /// The same with rows `part` of the fused tensors `fused`, which have `outputs` rows in all.
   Value linearPart(Value x, std::string_view name, std::string_view fused, int64_t outputs,
                    RowRange part, Bias bias);
-  /// [rows, heads · size] to [rows, heads, size].
-  Value splitHeads(Value x, int64_t heads, std::string_view name);
+  /// `attn_q`, `attn_k` and `attn_v` of `x` [rows, hidden].
+  Heads projectHeads(Value x, Bias bias);
+  /// The same from `attn_qkv`, in which the rows of the three lie behind one another.
+  Heads projectFusedHeads(Value x, Bias bias);
   /// Rotates the heads of `x` [rows, heads, head size] as the metadata say.
   Value rotate(Value x, std::string_view name);
-  /// Stores `key` and `value` in the block's cache and attends to it: [rows, heads · value size].
-  /// `query` [rows, heads, head size], `key` and `value` [rows, KV heads, their size].
-  Value attend(Value query, Value key, Value value);
+  /// Stores key and value in the block's cache and attends to it, within the block's window:
+  /// [rows, heads · value size].
+  Value attend(const Heads& heads);
+  /// ffn_down(activation(ffn_gate(x)) · ffn_up(x)): [rows, hidden] to the same.
+  Value gatedMlp(Value x, Activation activation);
 
 private:
   std::string tensorName(std::string_view name, std::string_view suffix) const;
+  /// [rows, heads · size] to [rows, heads, size].
+  Value splitHeads(Value x, int64_t heads, std::string_view name);
+  Heads splitHeads(const Heads& flat);
+  /// Positions that this block's queries look back, their own included; 0: all.
+  int64_t window() const;
 
   Shared shared;
   Inputs inputs;

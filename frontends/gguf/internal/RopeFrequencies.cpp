@@ -11,19 +11,39 @@
 
 namespace tenon::frontends {
 
-/// The divisors of the file's tensor, or ones.
-static absl::StatusOr<std::vector<double>> readFactors(const GgufFile& file, int64_t pairs) {
+/// The context that the model was trained for before its rotation was scaled.
+static absl::StatusOr<int64_t> readOriginalContext(const MetadataReader& reader,
+                                                   const Hyperparameters& p) {
+  return reader.count("rope.scaling.original_context_length", int64_t(1) << 40, p.contextLength);
+}
+
+/// The name of the tensor of divisors, or nothing where the file has none.
+static absl::StatusOr<std::string_view>
+chooseFactors(const MetadataReader& reader, const Hyperparameters& p, int64_t contextLength) {
+  auto has = [&](std::string_view name) {
+    return reader.getModel().fileWith(name).findTensor(name) != nullptr;
+  };
+  if (has(ropeFactorsTensor))
+    return ropeFactorsTensor;
+  if (!has(longRopeFactorsTensor) && !has(shortRopeFactorsTensor))
+    return "";
+  TENON_ASSIGN_OR_RETURN(int64_t original, readOriginalContext(reader, p));
+  return contextLength > original ? longRopeFactorsTensor : shortRopeFactorsTensor;
+}
+
+/// The divisors of the tensor of that name, or ones.
+static absl::StatusOr<std::vector<double>> readFactors(const GgufModel& model,
+                                                       std::string_view name, int64_t pairs) {
   std::vector<double> factors(pairs, 1.0);
-  if (!file.findTensor(ropeFactorsTensor))
+  if (name.empty())
     return factors;
-  TENON_ASSIGN_OR_RETURN(const GgufTensor* tensor,
-                         file.requireTensor(ropeFactorsTensor, std::span(&pairs, 1)));
+  const GgufFile& file = model.fileWith(name);
+  TENON_ASSIGN_OR_RETURN(const GgufTensor* tensor, file.requireTensor(name, std::span(&pairs, 1)));
   tensor->encoding->decode(file.data(*tensor), factors);
   for (double factor : factors)
     if (!std::isfinite(factor) || factor <= 0)
-      return absl::InvalidArgumentError(
-          absl::StrFormat("%s: tensor '%s' expects finite numbers above 0, but got %g", file.path(),
-                          ropeFactorsTensor, factor));
+      return absl::InvalidArgumentError(absl::StrFormat(
+          "%s: tensor '%s' expects finite numbers above 0, but got %g", file.path(), name, factor));
   return factors;
 }
 
@@ -45,15 +65,14 @@ struct YarnParameters {
   double base;
 };
 
-static absl::StatusOr<YarnParameters> readYarn(const MetadataReader& reader, double factor,
-                                               double base, int64_t contextLength) {
+static absl::StatusOr<YarnParameters>
+readYarn(const MetadataReader& reader, const Hyperparameters& p, double factor, double base) {
   if (reader.has("rope.scaling.yarn_log_multiplier"))
     return reader.error("rope.scaling.yarn_log_multiplier", "to be absent", "a value");
   YarnParameters yarn{};
   yarn.factor = factor;
   yarn.base = base;
-  TENON_ASSIGN_OR_RETURN(yarn.originalContext, reader.count("rope.scaling.original_context_length",
-                                                            int64_t(1) << 40, contextLength));
+  TENON_ASSIGN_OR_RETURN(yarn.originalContext, readOriginalContext(reader, p));
   TENON_ASSIGN_OR_RETURN(yarn.betaFast, reader.numberAbove(0, "rope.scaling.yarn_beta_fast", 32.0));
   TENON_ASSIGN_OR_RETURN(yarn.betaSlow, reader.numberAbove(0, "rope.scaling.yarn_beta_slow", 1.0));
   TENON_ASSIGN_OR_RETURN(yarn.extrapolation,
@@ -84,10 +103,13 @@ static void applyYarn(const YarnParameters& yarn, RopeFrequencies& frequencies) 
 }
 
 absl::StatusOr<RopeFrequencies> readRopeFrequencies(const MetadataReader& reader,
-                                                    const Hyperparameters& parameters) {
+                                                    const Hyperparameters& parameters,
+                                                    int64_t contextLength) {
   int64_t pairs = parameters.rotarySize / 2;
   TENON_ASSIGN_OR_RETURN(double base, reader.numberAbove(1, "rope.freq_base", 10000.0));
-  TENON_ASSIGN_OR_RETURN(std::vector<double> factors, readFactors(reader.getFile(), pairs));
+  TENON_ASSIGN_OR_RETURN(std::string_view tensor, chooseFactors(reader, parameters, contextLength));
+  TENON_ASSIGN_OR_RETURN(std::vector<double> factors,
+                         readFactors(reader.getModel(), tensor, pairs));
   TENON_ASSIGN_OR_RETURN(std::string_view type, reader.text("rope.scaling.type", "linear"));
   TENON_ASSIGN_OR_RETURN(double factor, readScalingFactor(reader));
   RopeFrequencies frequencies;
@@ -100,11 +122,10 @@ absl::StatusOr<RopeFrequencies> readRopeFrequencies(const MetadataReader& reader
         static_cast<float>(std::pow(base, exponent) / factors[pair] / divisor));
   }
   if (type == "yarn") {
-    TENON_ASSIGN_OR_RETURN(YarnParameters yarn,
-                           readYarn(reader, factor, base, parameters.contextLength));
+    TENON_ASSIGN_OR_RETURN(YarnParameters yarn, readYarn(reader, parameters, factor, base));
     applyYarn(yarn, frequencies);
-  } else if (type != "linear" && type != "none") {
-    return reader.error("rope.scaling.type", "'none', 'linear' or 'yarn'",
+  } else if (type != "linear" && type != "none" && type != "longrope") {
+    return reader.error("rope.scaling.type", "'none', 'linear', 'longrope' or 'yarn'",
                         absl::StrFormat("'%s'", type));
   }
   return frequencies;

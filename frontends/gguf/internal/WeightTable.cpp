@@ -22,6 +22,8 @@ Value WeightTable::getRows(std::string_view name, std::string_view tensor,
 
 absl::Status WeightTable::declare(std::string_view name, std::string_view tensorName,
                                   llvm::ArrayRef<int64_t> shape, RowRange rows) {
+  size_t part = model.partWith(tensorName);
+  const GgufFile& file = *model.parts()[part];
   TENON_ASSIGN_OR_RETURN(const GgufTensor* tensor,
                          file.requireTensor(tensorName, std::span(shape.data(), shape.size())));
   const Encoding& encoding = *tensor->encoding;
@@ -35,7 +37,7 @@ absl::Status WeightTable::declare(std::string_view name, std::string_view tensor
   int64_t rowBytes = encoding.bytesFor(rowElements);
   llvm::SmallVector<int64_t> partShape(shape);
   partShape.front() = rows.count;
-  WeightRange range{.file = fileSymbol,
+  WeightRange range{.file = fileSymbols[part],
                     .offset = static_cast<int64_t>(tensor->offset) + rows.first * rowBytes,
                     .bytes = rows.count * rowBytes};
   builder.declareWeight(name, partShape, elementType, range);
@@ -44,12 +46,13 @@ absl::Status WeightTable::declare(std::string_view name, std::string_view tensor
 }
 
 absl::Status WeightTable::checkAllUsed(std::string_view architecture) const {
-  for (const GgufTensor& tensor : file.tensors())
-    if (!used.contains(tensor.name))
-      return absl::InvalidArgumentError(
-          absl::StrFormat("%s: expects the tensors of architecture '%s', but got %s, which it has "
-                          "no use for",
-                          file.path(), architecture, quoteName(tensor.name)));
+  for (const auto& file : model.parts())
+    for (const GgufTensor& tensor : file->tensors())
+      if (!used.contains(tensor.name))
+        return absl::InvalidArgumentError(
+            absl::StrFormat("%s: expects the tensors of architecture '%s', but got %s, which it "
+                            "has no use for",
+                            file->path(), architecture, quoteName(tensor.name)));
   return absl::OkStatus();
 }
 

@@ -5,11 +5,13 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 
 #include "frontends/builder/GraphBuilder.h"
-#include "frontends/gguf/GgufFile.h"
+#include "frontends/gguf/GgufModel.h"
 
 namespace tenon::frontends {
 
@@ -19,15 +21,17 @@ struct RowRange {
   int64_t count;
 };
 
-/// Declares a file's tensors as weights when they are first asked for, each once, and remembers
+/// Declares a model's tensors as weights when they are first asked for, each once, and remembers
 /// which were. Errors go to the builder and name the file and the tensor.
 class WeightTable {
 public:
-  /// `fileSymbol` is the declared `tenon.file`.
-  WeightTable(const GgufFile& file, GraphBuilder& builder, std::string_view fileSymbol)
-      : file(file), builder(builder), fileSymbol(fileSymbol) {}
+  /// `fileSymbols` are the declared `tenon.file`s, one for each part of `model`.
+  WeightTable(const GgufModel& model, GraphBuilder& builder, std::vector<std::string> fileSymbols)
+      : model(model), builder(builder), fileSymbols(std::move(fileSymbols)) {}
 
-  bool has(std::string_view tensor) const { return file.findTensor(tensor) != nullptr; }
+  bool has(std::string_view tensor) const {
+    return model.fileWith(tensor).findTensor(tensor) != nullptr;
+  }
 
   /// The weight in the open function: a matrix in any encoding [rows, columns], or a vector of
   /// floating-point numbers [length].
@@ -38,16 +42,16 @@ public:
 
   /// Counts the tensor as used.
   void markUsed(std::string_view tensor) { used.emplace(tensor); }
-  /// Refuses a tensor of the file that nothing asked for.
+  /// Refuses a tensor of the model that nothing asked for.
   absl::Status checkAllUsed(std::string_view architecture) const;
 
 private:
   absl::Status declare(std::string_view name, std::string_view tensor,
                        llvm::ArrayRef<int64_t> shape, RowRange rows);
 
-  const GgufFile& file;
+  const GgufModel& model;
   GraphBuilder& builder;
-  std::string fileSymbol;
+  std::vector<std::string> fileSymbols;
   std::set<std::string, std::less<>> used;
 };
 

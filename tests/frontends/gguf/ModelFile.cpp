@@ -2,6 +2,9 @@
 
 #include <cmath>
 
+#include "absl/strings/str_format.h"
+#include "frontends/gguf/GgufFile.h"
+
 namespace tenon::frontends {
 
 static constexpr int64_t hidden = 8, ffn = 32, vocabulary = 5;
@@ -97,8 +100,61 @@ static std::vector<std::byte> encodeTensor(const ModelTensor& tensor) {
   return bytes;
 }
 
-std::string ModelFile::write(const tests::TempFolder& folder) const {
-  std::string path = folder.path("model.gguf");
+static ModelFile::KeyValue keyValue(const GgufValue& value) {
+  if (std::optional<bool> flag = value.asBool())
+    return *flag;
+  if (std::optional<uint64_t> number = value.asU64())
+    return static_cast<uint32_t>(*number);
+  if (std::optional<double> real = value.asF64())
+    return static_cast<float>(*real);
+  return std::string(value.asString().value());
+}
+
+ModelFile ModelFile::read(const std::string& path) {
+  ModelFile model;
+  auto file = GgufFile::open(path);
+  EXPECT_THAT(file, tests::IsOk());
+  if (!file.ok())
+    return model;
+  for (const GgufMetadata& entry : (*file)->metadata())
+    model.keys[std::string(entry.key)] = keyValue(entry.value);
+  for (const GgufTensor& tensor : (*file)->tensors()) {
+    ModelTensor& copy = model.tensors[std::string(tensor.name)];
+    copy = {tensor.shape(), std::string(tensor.encoding->name)};
+    int64_t elements = 1;
+    for (int64_t length : copy.shape)
+      elements *= length;
+    copy.values.resize(elements);
+    tensor.encoding->decode((*file)->data(tensor), copy.values);
+  }
+  return model;
+}
+
+ModelFile ModelFile::part(uint32_t part, uint32_t parts) const {
+  ModelFile result;
+  if (part == 0)
+    result.keys = keys;
+  result.keys["split.no"] = part;
+  result.keys["split.count"] = parts;
+  result.keys["split.tensors.count"] = static_cast<uint32_t>(tensors.size());
+  uint32_t index = 0;
+  for (const auto& [name, tensor] : tensors)
+    if (index++ % parts == part)
+      result.tensors[name] = tensor;
+  return result;
+}
+
+std::string ModelFile::writeSplit(const tests::TempFolder& folder, uint32_t parts) const {
+  auto name = [&](uint32_t index) {
+    return absl::StrFormat("model-%05d-of-%05d.gguf", index + 1, parts);
+  };
+  for (uint32_t index = 0; index < parts; ++index)
+    part(index, parts).write(folder, name(index));
+  return folder.path(name(0));
+}
+
+std::string ModelFile::write(const tests::TempFolder& folder, const std::string& name) const {
+  std::string path = folder.path(name);
   auto writer = GgufWriter::create(path);
   EXPECT_THAT(writer, tests::IsOk());
   for (const auto& [key, value] : keys)

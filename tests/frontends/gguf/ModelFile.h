@@ -31,9 +31,23 @@ struct ModelFile {
   static ModelFile llama();
   /// Two blocks, hidden 8, FFN 32, 2 heads of 4, rotary 2, vocabulary 5, context 16.
   static ModelFile gptNeox();
+  /// The other families in Llama's sizes; GPT-2 in GPT-NeoX's. The output layers of GPT-2 and
+  /// Gemma 2 are tied; Phi-3 has LongRoPE's factors, for an original context of 8.
+  static ModelFile qwen2();
+  static ModelFile qwen3();
+  static ModelFile gpt2();
+  static ModelFile phi3();
+  static ModelFile gemma2();
 
-  /// Writes it and gives its path, which ends in `model.gguf`.
-  std::string write(const tests::TempFolder& folder) const;
+  /// What is in a file with metadata of these types only.
+  static ModelFile read(const std::string& path);
+
+  /// Writes it and gives its path.
+  std::string write(const tests::TempFolder& folder, const std::string& name = "model.gguf") const;
+  /// Part `part`, counted from 0, of `parts`: every `parts`-th tensor, the metadata in the first.
+  ModelFile part(uint32_t part, uint32_t parts) const;
+  /// Writes all parts, named as llama.cpp names them, and gives the path of the first.
+  std::string writeSplit(const tests::TempFolder& folder, uint32_t parts) const;
 };
 
 } // namespace tenon::frontends

@@ -14,16 +14,18 @@ using ::testing::FloatEq;
 class RopeFrequenciesTest : public ImportFixture {
 protected:
   RopeFrequencies read() {
-    auto file = GgufFile::open(model.write(folder));
+    auto file = GgufModel::open(model.write(folder));
     EXPECT_THAT(file, IsOk());
     Hyperparameters parameters;
     parameters.rotarySize = 8;
     parameters.contextLength = 16;
-    auto frequencies = readRopeFrequencies(MetadataReader(**file, "llama"), parameters);
+    auto frequencies =
+        readRopeFrequencies(MetadataReader(*file, "llama"), parameters, contextLength);
     EXPECT_THAT(frequencies, IsOk());
     return frequencies.ok() ? *frequencies : RopeFrequencies();
   }
   ModelFile model = ModelFile::llama();
+  int64_t contextLength = 16; ///< positions that the caches hold
 };
 
 TEST_F(RopeFrequenciesTest, TheBaseDefaultsTo10000) {
@@ -64,6 +66,23 @@ TEST_F(RopeFrequenciesTest, FactorsOfTheFile) {
   model.keys["llama.rope.freq_base"] = 16.0f;
   model.tensors["rope_freqs.weight"] = {{4}, "f32", {1, 2, 4, 8}};
   EXPECT_THAT(read().inverse, ElementsAre(1.0f, 0.25f, 0.0625f, 0.015625f));
+}
+
+TEST_F(RopeFrequenciesTest, LongRopeGoesByTheContext) {
+  model.keys["llama.rope.freq_base"] = 16.0f;
+  model.keys["llama.rope.scaling.type"] = std::string("longrope");
+  model.keys["llama.rope.scaling.original_context_length"] = 8u;
+  model.tensors["rope_factors_short.weight"] = {{4}, "f32", {1, 1, 2, 2}};
+  model.tensors["rope_factors_long.weight"] = {{4}, "f32", {1, 2, 4, 8}};
+  EXPECT_THAT(read().inverse, ElementsAre(1.0f, 0.25f, 0.0625f, 0.015625f));
+  contextLength = 9;
+  EXPECT_THAT(read().inverse, ElementsAre(1.0f, 0.25f, 0.0625f, 0.015625f));
+  contextLength = 8;
+  EXPECT_THAT(read().inverse, ElementsAre(1.0f, 0.5f, 0.125f, 0.0625f));
+  // The original context is the model's own by default; no cache is longer than that.
+  contextLength = 16;
+  model.keys.erase("llama.rope.scaling.original_context_length");
+  EXPECT_THAT(read().inverse, ElementsAre(1.0f, 0.5f, 0.125f, 0.0625f));
 }
 
 /// By hand, as llama.cpp's rope_yarn: base 16, 8 dimensions, original context 64. The pair that

@@ -1,0 +1,129 @@
+// What the families add to the blocks of Llama and GPT-NeoX, as text; the golden tests compare what
+// they compute.
+#include "tests/frontends/gguf/ImportFixture.h"
+
+namespace tenon::frontends {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using Parts = std::vector<std::string>;
+
+class FamiliesTest : public ImportFixture {};
+
+TEST_F(FamiliesTest, Qwen2HasBiasesAndRotatesHalves) {
+  EXPECT_THAT(importText(ModelFile::qwen2()),
+              ContainsInOrder(Parts{"tenon.matmul %1, %blk.0.attn_q.weight",
+                                    "tenon.add %2, %blk.0.attn_q.bias", "halves"}));
+}
+
+TEST_F(FamiliesTest, Qwen3NormsEachHeadBeforeItIsRotated) {
+  EXPECT_THAT(importText(ModelFile::qwen3()),
+              ContainsInOrder(Parts{"%5 = tenon.reshape %2 to [1, 4, 2]",
+                                    "%8 = tenon.rms_norm %5, %blk.0.attn_q_norm.weight",
+                                    "%9 = tenon.rope  halves %8",
+                                    "%10 = tenon.rms_norm %6, %blk.0.attn_k_norm.weight",
+                                    "%11 = tenon.rope  halves %10"}));
+}
+
+TEST_F(FamiliesTest, Gpt2AddsPositionsAndDoesNotRotate) {
+  std::string module = importText(ModelFile::gpt2());
+  EXPECT_THAT(module, ContainsInOrder(Parts{"%0 = tenon.embedding %token_embd.weight, %arg0",
+                                            "%1 = tenon.embedding %position_embd.weight, %arg2",
+                                            "%2 = tenon.add %0, %1", "tenon.gelu_tanh",
+                                            "%token_embd.weight"}));
+  EXPECT_THAT(module, Not(HasSubstr("tenon.rope")));
+  EXPECT_THAT(module, Not(HasSubstr("tenon.constant")));
+}
+
+TEST_F(FamiliesTest, EveryBlockOfALlamaHasItsWindow) {
+  ModelFile model = ModelFile::llama();
+  EXPECT_THAT(importText(model), Not(HasSubstr("window")));
+  model.keys["llama.attention.sliding_window"] = 0u;
+  EXPECT_THAT(importText(model), Not(HasSubstr("window")));
+  model.keys["llama.attention.sliding_window"] = 5u;
+  EXPECT_THAT(importText(model), ContainsInOrder(Parts{"window = 5", "window = 5"}));
+}
+
+TEST_F(FamiliesTest, Phi3SplitsItsTensors) {
+  std::string module = importText(ModelFile::phi3());
+  EXPECT_THAT(module, ContainsInOrder(Parts{"@blk.0.ffn_gate.weight : tensor<32x8xf32>",
+                                            "@blk.0.ffn_up.weight : tensor<32x8xf32>",
+                                            "dense<5.000000e-01> : tensor<1xf32>",
+                                            "{window = 6 : i64}", "{window = 6 : i64}"}));
+  EXPECT_THAT(importText(ModelFile::phi3(), {.contextLength = 8}),
+              HasSubstr("dense<0.666666686> : tensor<1xf32>"));
+}
+
+TEST_F(FamiliesTest, Gemma2CapsAndAlternates) {
+  std::string module = importText(ModelFile::gemma2());
+  EXPECT_THAT(module, ContainsInOrder(Parts{
+                          "%1 = tenon.scale %0 by 2.8284270763397217",
+                          "scale 0.70710678118654746 {softcap = 4.000000e+01 : f64, window = 6",
+                          "tenon.rms_norm", "%blk.0.post_attention_norm.weight", "gelu_tanh",
+                          "tenon.rms_norm", "%blk.0.post_ffw_norm.weight",
+                          "scale 0.70710678118654746 {softcap = 4.000000e+01 : f64}",
+                          "tenon.constant dense<2.000000e+01>", "tenon.div", "tenon.tanh",
+                          "tenon.scale", "by 2.000000e+01"}));
+}
+
+/// √8 rounded to f32 above, to 16 bits here, as the model's own code does.
+TEST_F(FamiliesTest, Gemma2RoundsItsScaleToTheActivationType) {
+  EXPECT_THAT(importText(ModelFile::gemma2(), {.activations = ActivationType::BF16}),
+              HasSubstr("%1 = tenon.scale %0 by 2.828125 :"));
+  EXPECT_THAT(importText(ModelFile::gemma2(), {.activations = ActivationType::F16}),
+              HasSubstr("%1 = tenon.scale %0 by 2.828125 :"));
+}
+
+TEST_F(FamiliesTest, Gemma2FillsInWhatEarlyFilesLack) {
+  ModelFile model = ModelFile::gemma2();
+  model.keys.erase("gemma2.attention.sliding_window");
+  model.keys.erase("gemma2.attn_logit_softcapping");
+  model.keys.erase("gemma2.final_logit_softcapping");
+  EXPECT_THAT(importText(model),
+              ContainsInOrder(Parts{"softcap = 5.000000e+01 : f64, window = 4096",
+                                    "softcap = 5.000000e+01 : f64}", "dense<3.000000e+01>"}));
+}
+
+/// The 27B model, of 46 blocks, scales by its even share of the hidden size: 1/√(8/2) = 0.5 here,
+/// and not by its head size, 2.
+TEST_F(FamiliesTest, TheLargestGemma2ScalesAnotherWay) {
+  ModelFile model = ModelFile::gemma2();
+  model.keys["gemma2.block_count"] = 46u;
+  model.keys["gemma2.attention.head_count"] = 2u;
+  model.keys["gemma2.attention.head_count_kv"] = 1u;
+  model.keys["gemma2.attention.key_length"] = 2u;
+  model.keys["gemma2.attention.value_length"] = 2u;
+  for (const auto& [name, tensor] : ModelFile(model).tensors)
+    if (name.starts_with("blk.0."))
+      for (int block = 0; block < 46; ++block)
+        model.tensors["blk." + std::to_string(block) + name.substr(5)] = tensor;
+  for (auto& [name, tensor] : model.tensors) {
+    if (name.find(".attn_q.") != std::string::npos)
+      tensor.shape = {4, 8};
+    if (name.find(".attn_k.") != std::string::npos || name.find(".attn_v.") != std::string::npos)
+      tensor.shape = {2, 8};
+    if (name.find(".attn_output.") != std::string::npos)
+      tensor.shape = {8, 4};
+  }
+  EXPECT_THAT(importText(model), HasSubstr("scale 5.000000e-01 {softcap"));
+  model.keys["gemma2.attention.scale"] = 0.25f;
+  EXPECT_THAT(importText(model), HasSubstr("scale 2.500000e-01 {softcap"));
+}
+
+/// Weights refer to the part that holds them, and the module is otherwise that of the whole file.
+TEST_F(FamiliesTest, ASplitModelRefersToItsParts) {
+  ModelFile model = ModelFile::qwen2();
+  std::string whole = importText(model);
+  auto module = importGguf(context, model.writeSplit(folder, 3));
+  std::string split = text(module);
+  EXPECT_THAT(split,
+              ContainsInOrder(Parts{"tenon.file @model \"", "-00001-of-00003.gguf\" bytes",
+                                    "tenon.file @model.2 \"", "-00002-of-00003.gguf\" bytes",
+                                    "tenon.file @model.3 \"", "-00003-of-00003.gguf\" bytes"}));
+  EXPECT_THAT(split, ContainsInOrder(Parts{"tenon.weight", "#tenon.range<@model.2, offset = "}));
+  EXPECT_EQ(split.substr(split.find("func.func")), whole.substr(whole.find("func.func")));
+}
+
+} // namespace
+} // namespace tenon::frontends
