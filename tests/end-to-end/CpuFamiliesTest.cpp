@@ -1,0 +1,62 @@
+// Tiny random models of each family on the CPU, against Hugging Face's own code (tests/goldens).
+#include "ir/Dialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "runtime/cpu/CpuExecutor.h"
+#include "support/Status.h"
+#include "tests/Tolerances.h"
+#include "tests/common/FamilyGolden.h"
+#include "tests/end-to-end/Models.h"
+#include "tools/common/CompileModel.h"
+
+namespace tenon::tests {
+namespace {
+
+class CpuFamilies : public testing::TestWithParam<const char*> {};
+
+/// Compiles decode and prefill for this machine. The goldens hold no tokeniser, so the module may
+/// not say that it is a model for text.
+absl::StatusOr<std::unique_ptr<runtime::Executor>> compileFamily(const std::string& path) {
+  std::unique_ptr<mlir::MLIRContext> context = tools::makeContext();
+  TENON_ASSIGN_OR_RETURN(
+      mlir::OwningOpRef<mlir::ModuleOp> module,
+      tools::readModel(*context,
+                       {.path = path, .shapes = {"decode:1", "prefill:16"}, .blockOutputs = true}));
+  (*module)->removeAttr(TenonDialect::modelAttrName);
+  for (auto function : module->getOps<mlir::func::FuncOp>())
+    function->removeAttr(TenonDialect::entryAttrName);
+  TENON_ASSIGN_OR_RETURN(TargetAttr target, tools::chooseTarget(*context, "native"));
+  TENON_ASSIGN_OR_RETURN(runtime::Program program, tools::compileModel(*module, target));
+  return runtime::CpuExecutor::create(std::move(program), {});
+}
+
+/// The first 16 tokens as one chunk, the others one by one.
+TEST_P(CpuFamilies, HiddenStatesAndLogits) {
+  FamilyGolden golden(GetParam());
+  std::unique_ptr<runtime::Executor> cpu = compileFamily(golden.modelPath()).value();
+  std::vector<std::string> names = golden.outputs();
+  ASSERT_GE(names.size(), 3u);
+  const std::vector<int32_t> ids = golden.ids();
+  ASSERT_GE(ids.size(), 16u);
+
+  Outputs found = runRows(*cpu, 1, {ids.begin(), ids.begin() + 16}, 0).value();
+  for (size_t token = 16; token < ids.size(); ++token) {
+    Outputs row = runRows(*cpu, 0, {ids[token]}, static_cast<int32_t>(token)).value();
+    for (size_t output = 0; output < row.size(); ++output)
+      found[output].insert(found[output].end(), row[output].begin(), row[output].end());
+  }
+  ASSERT_EQ(found.size(), names.size());
+  for (size_t output = 0; output < names.size(); ++output) {
+    std::vector<float> expected = golden.values(names[output]);
+    // A chunk gives the logits of its last token only.
+    if (output == 0)
+      expected.erase(expected.begin(), expected.begin() + 15 * (expected.size() / ids.size()));
+    ASSERT_EQ(found[output].size(), expected.size());
+    EXPECT_LE(relativeDifference(found[output], expected), relativeToLargest) << names[output];
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, CpuFamilies, testing::ValuesIn(goldenFamilies),
+                         [](const auto& info) { return std::string(info.param); });
+
+} // namespace
+} // namespace tenon::tests
