@@ -54,21 +54,21 @@ TEST_P(GoldenLogits, AreThoseOfTheReference) {
 
 INSTANTIATE_TEST_SUITE_P(
     TrainedModels, GoldenLogits,
-    testing::Values(
-        Golden{"stories260K_f32", "stories260K/stories260K.gguf",
-               "stories260K/stories260K_logits_13x512.f32", "stories260K/stories260K_greedy.json"},
-        Golden{"stories260K_f16", "stories260K/stories260K-f16.gguf",
-               "stories260K/stories260K-f16_logits_13x512.f32",
-               "stories260K/stories260K_greedy.json"},
-        Golden{"stories260K_q8_0", "stories260K/stories260K-q8_0.gguf",
-               "stories260K/stories260K-q8_0_logits_13x512.f32",
-               "stories260K/stories260K_greedy.json"},
-        Golden{"stories260K_q4_0", "stories260K/stories260K-q4_0.gguf",
-               "stories260K/stories260K-q4_0_logits_13x512.f32",
-               "stories260K/stories260K_greedy.json"},
-        Golden{"tiny_neox", "tiny-neox/tiny-neox-262k-f32.gguf",
-               "tiny-neox/tiny-neox-262k_logits_13x512.f32",
-               "tiny-neox/tiny-neox-262k_greedy.json"}),
+    testing::Values(Golden{"stories260K_f32", "stories260K/stories260K.gguf",
+                           "stories260K/stories260K_logits_13x512.f32",
+                           "stories260K/stories260K_greedy.json"},
+                    Golden{"stories260K_f16", "stories260K/stories260K-f16.gguf",
+                           "stories260K/stories260K-f16_logits_13x512.f32",
+                           "stories260K/stories260K_greedy.json"},
+                    Golden{"stories260K_q8_0", "stories260K/stories260K-q8_0.gguf",
+                           "stories260K/stories260K-q8_0_logits_13x512.f32",
+                           "stories260K/stories260K_greedy.json"},
+                    Golden{"stories260K_q4_0", "stories260K/stories260K-q4_0.gguf",
+                           "stories260K/stories260K-q4_0_logits_13x512.f32",
+                           "stories260K/stories260K_greedy.json"},
+                    Golden{"tiny_neox", "tiny-neox/tiny-neox-262k-f32.gguf",
+                           "tiny-neox/tiny-neox-262k_logits_13x512.f32",
+                           "tiny-neox/tiny-neox-262k_greedy.json"}),
     [](const auto& info) { return std::string(info.param.name); });
 
 /// A shape at its real width, cut to two layers.
