@@ -22,6 +22,6 @@
   auto holder = (expression);                                                                      \
   if (!holder.ok())                                                                                \
     return std::move(holder).status();                                                             \
-  target = *std::move(holder) // NOLINT(bugprone-macro-parentheses): may be a declaration
+  target = *std::move(holder)
 
 #endif // TENON_SUPPORT_STATUS_H
