@@ -1,0 +1,215 @@
+#include <gtest/gtest.h>
+
+#include "codegen/cpu/CompileForCpu.h"
+#include "ir/Dialect.h"
+#include "ir/Targets.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Parser/Parser.h"
+#include "tests/codegen/cpu/CpuTest.h"
+#include "tests/common/StatusMatchers.h"
+
+using namespace mlir;
+using testing::HasSubstr;
+
+namespace tenon::tests {
+
+/// Parses `text`, marks it as planned for x86-64-v3 unless it says otherwise, and compiles it.
+static absl::Status compileText(const std::string& text) {
+  auto context = makeContext();
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, context.get());
+  if (!module)
+    return absl::InternalError("the test's module does not parse");
+  if (!(*module)->hasAttr(TenonDialect::phaseAttrName))
+    (*module)->setAttr(TenonDialect::phaseAttrName, PhaseAttr::get(context.get(), Phase::Planned));
+  if (!(*module)->hasAttr(TenonDialect::targetAttrName))
+    (*module)->setAttr(TenonDialect::targetAttrName, findTarget(context.get(), "x86-64-v3"));
+  return codegen::compileForCpu(*module, {}).status();
+}
+
+/// A planned function around one kernel with the arguments %a, %b, … of types `inputs`.
+static std::string kernelText(const std::vector<std::string>& inputs, const std::string& result,
+                              const std::string& schedule, const std::string& body) {
+  std::string arguments, bindings;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    std::string comma = i ? ", " : "", name(1, 'a' + static_cast<char>(i));
+    arguments += comma + "%x" + name + ": " + inputs[i];
+    bindings += comma + "%" + name + " = %x" + name + " : " + inputs[i];
+  }
+  return "func.func @f(" + arguments + ") -> " + result +
+         " attributes {tenon.workspace = 0 : i64} {\n  %y = tenon.kernel (" + bindings + ") -> " +
+         result + " schedule #tenon.schedule<" + schedule + "> buffers [unit] {\n    " + body +
+         "\n    tenon.yield %r : " + result + "\n  }\n  return %y : " + result + "\n}\n";
+}
+
+/// A kernel of one elementwise operation on [4, 16].
+static std::string expText(const std::string& schedule) {
+  std::string type = "tensor<4x16xf32>";
+  return kernelText({type}, type, schedule, "%r = tenon.exp %a : (" + type + ") -> " + type);
+}
+
+static std::string matmulText(const std::string& order, const std::string& parameters,
+                              const std::string& weight = "tensor<8x64xf32>") {
+  return kernelText({"tensor<1x64xf32>", weight}, "tensor<1x8xf32>",
+                    "\"matmul\", tiles = 1, {" + parameters + "}",
+                    "%r = tenon.matmul %a, %b " + order + " : (tensor<1x64xf32>, " + weight +
+                        ") -> tensor<1x8xf32>");
+}
+
+constexpr char matmulParameters[] =
+    "columns_per_tile = 8 : i64, column_block = 4 : i64, row_block = 1 : i64, step = 32 : i64";
+
+static void expectRefused(const std::string& text, const std::string& message) {
+  EXPECT_THAT(compileText(text), FailsWith(absl::StatusCode::kInvalidArgument, HasSubstr(message)));
+}
+
+TEST(CpuErrors, ModuleAndTarget) {
+  std::string kernel = expText("\"elementwise\", tiles = 1, {row_elements = 64 : i64, "
+                               "rows_per_tile = 1 : i64, columns_per_tile = 64 : i64}");
+  EXPECT_THAT(compileText(kernel), IsOk());
+  auto inModule = [&](const std::string& attributes) {
+    return "module attributes {" + attributes + "} {\n" + kernel + "}";
+  };
+  expectRefused(inModule("tenon.phase = #tenon.phase<scheduled>"), "expects a planned module");
+  auto target = [](const std::string& device, const std::string& features,
+                   const std::string& bits) {
+    return "tenon.target = #tenon.target<\"mine\", " + device + ", features = [" + features +
+           "], {vector_bits = " + bits + " : i64}>";
+  };
+  expectRefused(inModule(target("cuda", "", "256")), "expects a CPU target");
+  expectRefused(inModule(target("cpu", "", "384")), "vector_bits of 128, 256 or 512");
+  expectRefused(inModule(target("cpu", "\"avx2\", \"warp\"", "256")),
+                "target mine: expects features of x86-64 as LLVM names them, but got \"warp\"");
+}
+
+TEST(CpuErrors, NoTarget) {
+  auto context = makeContext();
+  OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(context.get()));
+  EXPECT_THAT(codegen::compileForCpu(*module, {}),
+              FailsWith(absl::StatusCode::kInvalidArgument, HasSubstr("with a target")));
+}
+
+TEST(CpuErrors, Schedules) {
+  expectRefused(expText("\"systolic\", tiles = 1"), "expects a schedule of an emitter");
+  expectRefused(expText("\"elementwise\", tiles = 1"), "expects a parameter 'row_elements'");
+  std::string parameters = "rows_per_tile = 1 : i64, columns_per_tile = 16 : i64}";
+  expectRefused(expText("\"elementwise\", tiles = 3, {row_elements = 16 : i64, " + parameters),
+                "expects 4 tiles for the parameters of its schedule, but got 3");
+  expectRefused(expText("\"elementwise\", tiles = 4, {row_elements = 8 : i64, " + parameters),
+                "expects row_elements to be the innermost extent");
+  expectRefused(expText("\"elementwise\", tiles = 4, {row_elements = 16 : i64, rows_per_tile = 1 : "
+                        "i64, columns_per_tile = 7 : i64}"),
+                "expects columns_per_tile to be a multiple of 8");
+  expectRefused(expText("\"rms_norm\", tiles = 1"), "expects a region of one tenon.rms_norm");
+  expectRefused(expText("\"copy\", tiles = 1"), "expects an operation that moves elements");
+}
+
+TEST(CpuErrors, ElementwiseRegions) {
+  std::string schedule = "\"elementwise\", tiles = 1, {row_elements = 16 : i64, rows_per_tile = 4 "
+                         ": i64, columns_per_tile = 16 : i64}";
+  std::string type = "tensor<4x16xf32>";
+  expectRefused(
+      kernelText({type}, type, schedule, "%r = tenon.softmax %a : (" + type + ") -> " + type),
+      "expects an elementwise operation");
+  expectRefused(kernelText({type}, type, schedule,
+                           "%c = tenon.constant dense<[1.0, 2.0]> : tensor<2xf32> : tensor<2xf32>\n"
+                           "%r = tenon.exp %a : (" +
+                               type + ") -> " + type),
+                "expects an elementwise operation");
+  expectRefused(R"(func.func @f(%x: tensor<4x16xf32>) -> (tensor<4x16xf32>, tensor<16xf32>)
+      attributes {tenon.workspace = 0 : i64} {
+    %w = tenon.constant dense<1.0> : tensor<16xf32> : tensor<16xf32>
+    %y:2 = tenon.kernel (%a = %x : tensor<4x16xf32>, %b = %w : tensor<16xf32>)
+        -> (tensor<4x16xf32>, tensor<16xf32>) schedule #tenon.schedule<)" +
+                    schedule + R"(> buffers [unit, unit] {
+      %0 = tenon.exp %a : (tensor<4x16xf32>) -> tensor<4x16xf32>
+      %1 = tenon.exp %b : (tensor<16xf32>) -> tensor<16xf32>
+      tenon.yield %0, %1 : tensor<4x16xf32>, tensor<16xf32>
+    }
+    return %y#0, %y#1 : tensor<4x16xf32>, tensor<16xf32>
+  })",
+                "expects float results of one shape");
+}
+
+TEST(CpuErrors, CopyOfSeveralOperations) {
+  std::string type = "tensor<4x16xf32>";
+  expectRefused(kernelText({type}, type, "\"copy\", tiles = 1",
+                           "%0 = tenon.transpose %a by [1, 0] : (" + type +
+                               ") -> tensor<16x4xf32>\n"
+                               "%r = tenon.transpose %0 by [1, 0] : (tensor<16x4xf32>) -> " +
+                               type),
+                "expects a region of one operation for the emitter copy");
+}
+
+TEST(CpuErrors, Matmul) {
+  expectRefused(matmulText("", matmulParameters), "expects an order");
+  std::string order = "order <chunk = 0, lanes = 8, tree = halving>";
+  EXPECT_THAT(compileText(matmulText(order, matmulParameters)), IsOk());
+  std::string quantised = "tensor<8x64x!tenon.block<q8_0>>";
+  for (const char* refused : {"order <chunk = 0, lanes = 6, tree = ascending>",
+                              "order <chunk = 16, lanes = 8, tree = halving>"})
+    expectRefused(matmulText(refused, matmulParameters, quantised),
+                  "expects an order whose lanes divide or hold whole blocks of 32 elements");
+  expectRefused(
+      matmulText(order, std::string(matmulParameters) + ", decoded_columns = 100000 : i64"),
+      "expects decoded_columns to take at most 1048576 bytes");
+}
+
+TEST(CpuErrors, Attention) {
+  auto text = [](const std::string& order, int heads) {
+    std::string cache = "tensor<1x64x2x8xf32>", query = "tensor<1x4x8xf32>";
+    return kernelText(
+        {query, cache, "tensor<1xi32>"}, query,
+        "\"attention\", tiles = 4, {heads_per_tile = " + std::to_string(heads) + " : i64}",
+        "%r = tenon.attention %a, %b, %b, %c, %c scale 1.0 " + order + " : (" + query + ", " +
+            cache + ", " + cache + ", tensor<1xi32>, tensor<1xi32>) -> " + query);
+  };
+  EXPECT_THAT(compileText(text("order <chunk = 32, lanes = 8, tree = halving>", 1)), IsOk());
+  expectRefused(text("", 1), "expects an order");
+  for (const char* order : {"order <chunk = 0, lanes = 8, tree = halving>",
+                            "order <chunk = 20, lanes = 8, tree = halving>"})
+    expectRefused(text(order, 1), "expects an order whose chunk, the keys of a block");
+  expectRefused(text("order <chunk = 32, lanes = 8, tree = halving>", 3),
+                "expects heads_per_tile to divide the 2 query heads of a key head");
+}
+
+// What `buildProgram` refuses: modules that say planned and are not.
+TEST(CpuErrors, ProgramsThatAreNotPlanned) {
+  std::string exp = "%r = tenon.exp %x : (tensor<4xf32>) -> tensor<4xf32>";
+  expectRefused("func.func private @f(tensor<4xf32>)", "expects a body of one block");
+  expectRefused("func.func @f(%x: i32) { return }",
+                "expects arguments and results that are tensors");
+  expectRefused("func.func @f(%x: tensor<4xf32>) { return }", "expects its bytes of workspace");
+  expectRefused("func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : tensor<4xf32> }",
+                "expects output #0 to be a view of a kernel result of its own");
+  expectRefused("func.func @f(%x: tensor<4xf32>) { " + exp + "\n return }",
+                "expects to be inside a kernel");
+  expectRefused("tenon.state @s : !tenon.state<4611686018427387904x4xf32>\n",
+                "expects a size within 63 bits");
+  auto kernel = [](const std::string& attributes) {
+    return "func.func @f(%x: tensor<4xf32>) attributes {tenon.workspace = 16 : i64} {\n"
+           "%y = tenon.kernel (%a = %x : tensor<4xf32>) -> tensor<4xf32> " +
+           attributes +
+           " {\n%r = tenon.exp %a : (tensor<4xf32>) -> tensor<4xf32>\n"
+           "tenon.yield %r : tensor<4xf32>\n}\nreturn }";
+  };
+  expectRefused(kernel("buffers [unit]"), "expects a schedule and buffers");
+  expectRefused(kernel("schedule #tenon.schedule<\"elementwise\", tiles = 1> buffers [unit]"),
+                "expects a buffer for each result that is neither a state nor an output");
+}
+
+// A buffer outside the workspace is found by the program's own validation.
+TEST(CpuErrors, BufferOutsideTheWorkspace) {
+  expectRefused(R"(func.func @f(%x: tensor<4xf32>) attributes {tenon.workspace = 8 : i64} {
+    %y = tenon.kernel (%a = %x : tensor<4xf32>) -> tensor<4xf32>
+        schedule #tenon.schedule<"elementwise", tiles = 1, {row_elements = 4 : i64,
+          rows_per_tile = 1 : i64, columns_per_tile = 4 : i64}>
+        buffers [#tenon.buffer<offset = 0, bytes = 16>] {
+      %r = tenon.exp %a : (tensor<4xf32>) -> tensor<4xf32>
+      tenon.yield %r : tensor<4xf32>
+    }
+    return
+  })",
+                "expects a range within 8 bytes, but found 16 bytes at offset 0");
+}
+
+} // namespace tenon::tests
