@@ -31,7 +31,7 @@ private:
   void addModel();
   void addFile(FileOp file);
   void addWeight(WeightOp weight);
-  LogicalResult addState(StateOp state);
+  void addState(StateOp state);
   std::string useEncoding(Type elementType);
   template <typename T> void describe(T& value, Type type);
   uint32_t constantFor(ConstantOp constant);
@@ -117,14 +117,11 @@ void ProgramBuilder::addWeight(WeightOp weight) {
   constant.source = std::move(ranges);
 }
 
-LogicalResult ProgramBuilder::addState(StateOp state) {
-  if (!getStorageBytes(state.getType()))
-    return state.emitOpError("expects a size within 63 bits, but got ") << state.getType();
+void ProgramBuilder::addState(StateOp state) {
   states[state.getSymName()] = program.states.size();
   runtime::State& added = program.states.emplace_back();
   added.name = state.getSymName().str();
   describe(added, state.getType());
-  return success();
 }
 
 /// The index of an embedded constant, one for each distinct value.
@@ -318,8 +315,7 @@ LogicalResult ProgramBuilder::build() {
   for (auto weight : module.getOps<WeightOp>())
     addWeight(weight);
   for (auto state : module.getOps<StateOp>())
-    if (failed(addState(state)))
-      return failure();
+    addState(state);
   for (auto function : module.getOps<func::FuncOp>())
     if (failed(addFunction(function)))
       return failure();

@@ -25,6 +25,8 @@ using namespace mlir;
 namespace tenon::codegen::cpu {
 
 static constexpr llvm::StringLiteral tripleText = "x86_64-unknown-linux-gnu";
+/// What every feature of a target is added to.
+static constexpr llvm::StringLiteral baseCpu = "x86-64";
 
 static std::string featureText(TargetAttr target) {
   llvm::SmallVector<std::string> features;
@@ -33,8 +35,11 @@ static std::string featureText(TargetAttr target) {
   return llvm::join(features, ",");
 }
 
-static absl::Status checkFeatures(const llvm::TargetMachine& machine, TargetAttr target) {
-  auto known = machine.getMCSubtargetInfo()->getAllProcessorFeatures();
+static absl::Status checkFeatures(const llvm::Target& x86, const llvm::Triple& triple,
+                                  TargetAttr target) {
+  std::unique_ptr<llvm::MCSubtargetInfo> subtarget(
+      x86.createMCSubtargetInfo(triple, baseCpu, /*Features=*/""));
+  llvm::ArrayRef<llvm::SubtargetFeatureKV> known = subtarget->getAllProcessorFeatures();
   for (auto feature : target.getFeatures().getAsRange<StringAttr>())
     if (llvm::none_of(known, [&](const auto& entry) { return feature.getValue() == entry.Key; }))
       return absl::InvalidArgumentError(absl::StrFormat(
@@ -56,12 +61,12 @@ static absl::StatusOr<std::unique_ptr<llvm::TargetMachine>> createMachine(Target
   const llvm::Target* x86 = llvm::TargetRegistry::lookupTarget(triple, error);
   if (!x86)
     return absl::InternalError(error);
+  TENON_RETURN_IF_ERROR(checkFeatures(*x86, triple, target));
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
   std::unique_ptr<llvm::TargetMachine> machine(
-      x86->createTargetMachine(triple, "x86-64", featureText(target), options, llvm::Reloc::PIC_,
+      x86->createTargetMachine(triple, baseCpu, featureText(target), options, llvm::Reloc::PIC_,
                                llvm::CodeModel::Small, llvm::CodeGenOptLevel::Aggressive));
-  TENON_RETURN_IF_ERROR(checkFeatures(*machine, target));
   return machine;
 }
 
@@ -72,7 +77,7 @@ static void setAttributes(llvm::Module& module, TargetAttr target) {
     function.addFnAttr(llvm::Attribute::NoUnwind);
     if (function.isDeclaration())
       continue;
-    function.addFnAttr("target-cpu", "x86-64");
+    function.addFnAttr("target-cpu", baseCpu);
     function.addFnAttr("target-features", features);
     function.addFnAttr("prefer-vector-width", width);
   }

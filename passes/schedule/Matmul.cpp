@@ -25,25 +25,32 @@ Block chooseBlock(int64_t rows, const CpuTarget& target) {
   return {std::min<int64_t>(rows, manyRegisters ? 6 : 3), manyRegisters ? 4 : 3};
 }
 
-/// Elements of K that the inner loop takes at once: whole vectors and blocks; for one row of x, at
-/// least a cache line of each weight row, which is prefetched once a step.
-int64_t chooseStep(const Encoding& encoding, int64_t rows, const CpuTarget& target) {
+/// Elements of K that the inner loop takes at once: whole vectors and blocks; where weights are
+/// streamed, at least a cache line of each row, which is prefetched once a step.
+int64_t chooseStep(const Encoding& encoding, bool isStreamed, const CpuTarget& target) {
   int64_t step = std::max(target.lanes, encoding.blockSize);
-  if (rows == 1)
+  if (isStreamed)
     step *= llvm::divideCeil(cacheLineBytes, encoding.bytesFor(step));
   return step;
 }
 
-/// Rows of the weight that are decoded to f32 in memory at once, a few blocks that fit the
-/// second-level cache beside everything else; 0: decode in registers, each time anew. Worth it for
-/// block formats, whose decoding costs several instructions a vector, and rows that use it again.
+/// Rows of the weight that a quarter of the second-level cache holds at `bytes` each, in whole
+/// blocks; at most 32, which is enough to use each element of x often and leaves tiles for all
+/// cores.
+int64_t fittingColumns(int64_t bytes, const Block& block, const CpuTarget& target) {
+  constexpr int64_t mostColumns = 32;
+  return std::min(target.l2Bytes / 4 / bytes, mostColumns) / block.columns * block.columns;
+}
+
+/// Rows of the weight that are decoded to f32 in memory at once; 0: decode in registers, each time
+/// anew. Worth it for block formats, whose decoding costs several instructions a vector, and rows
+/// that use it again.
 int64_t chooseDecodedColumns(RankedTensorType weight, int64_t rows, const Block& block,
                              const CpuTarget& target) {
   if (rows <= block.rows || !llvm::isa<BlockType>(weight.getElementType()))
     return 0;
-  constexpr int64_t mostColumns = 32, floatBytes = 4;
-  int64_t fitting = target.l2Bytes / 4 / (weight.getShape().back() * floatBytes);
-  return std::min(fitting, mostColumns) / block.columns * block.columns;
+  constexpr int64_t floatBytes = 4;
+  return fittingColumns(weight.getShape().back() * floatBytes, block, target);
 }
 
 bool matches(KernelOp kernel) { return bool(soleOp<MatmulOp>(kernel)); }
@@ -61,16 +68,21 @@ ScheduleAttr choose(KernelOp kernel, const CpuTarget& target) {
   int64_t rowBytes = *getStorageBytes(weight) / (columns * batches);
   Block block = chooseBlock(rows, target);
   int64_t decoded = chooseDecodedColumns(weight, rows, block, target);
-  int64_t perTile = (rows == 1 ? streamedBytes : target.l2Bytes / 4) / rowBytes;
-  int64_t granule = std::max(block.columns, decoded);
-  perTile = std::max(perTile / granule, int64_t{1}) * granule;
-  int64_t step = chooseStep(*getEncoding(weight.getElementType()), rows, target);
+  // One pass of the rows of x over the weight: what counts is reading it.
+  bool isStreamed = rows <= block.rows;
+  int64_t perTile = decoded;
+  if (isStreamed)
+    perTile = streamedBytes / rowBytes / block.columns * block.columns;
+  else if (decoded == 0)
+    perTile = fittingColumns(rowBytes, block, target);
+  perTile = std::max(perTile, block.columns);
+  int64_t step = chooseStep(*getEncoding(weight.getElementType()), isStreamed, target);
   int64_t tiles = batches * llvm::divideCeil(columns, perTile);
-  // With one row of x the next block of weight rows is asked for while this one is multiplied:
-  // hardware prefetchers lose track where several short rows end at once. Measured 2026-11-21 on
-  // Zen 5, [1, 2048] x [32768, 2048], one thread, CPU time on a loaded machine, GB/s without and
-  // with: q8_0 18, 35; f16 24, 33; f32 31, 38.
-  int64_t prefetchBytes = rows == 1 ? block.columns * rowBytes : 0;
+  // The next block of weight rows is asked for while this one is multiplied: hardware prefetchers
+  // lose track where several short rows end at once. Measured 2026-11-21 on Zen 5, [1, 2048] x
+  // [32768, 2048], one thread, CPU time on a loaded machine, GB/s without and with: q8_0 18, 35;
+  // f16 24, 33; f32 31, 38.
+  int64_t prefetchBytes = isStreamed ? block.columns * rowBytes : 0;
   return makeSchedule(kernel, "matmul", tiles,
                       {{"columns_per_tile", perTile},
                        {"column_block", block.columns},

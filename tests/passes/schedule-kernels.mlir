@@ -3,15 +3,15 @@
 // One row of x on AVX-512: four weight rows at a time, the next four prefetched; one lane of the
 // order for each f32 of a vector. A tile is 64 KiB of weights.
 // CHECK-LABEL: func @decode
-// CHECK: schedule <"matmul", tiles = 32, {column_block = 4 : i64, columns_per_tile = 8 : i64, prefetch_bytes = 32768 : i64, row_block = 1 : i64, step = 32 : i64}>
+// CHECK: schedule #tenon.schedule<"matmul", tiles = 32, {column_block = 4 : i64, columns_per_tile = 8 : i64, prefetch_bytes = 32768 : i64, row_block = 1 : i64, step = 32 : i64}>
 // CHECK: tenon.matmul {{.*}} order <chunk = 0, lanes = 16, tree = halving>
 // Several rows: blocks that fill the registers.
 // CHECK-LABEL: func @prefill
-// CHECK: schedule <"matmul", tiles = 8, {column_block = 4 : i64, columns_per_tile = 32 : i64, row_block = 6 : i64, step = 16 : i64}>
+// CHECK: schedule #tenon.schedule<"matmul", tiles = 8, {column_block = 4 : i64, columns_per_tile = 32 : i64, row_block = 6 : i64, step = 16 : i64}>
 // CHECK: tenon.matmul {{.*}} order <chunk = 0, lanes = 16, tree = halving>
 // Quantised: decoded to memory once for all rows.
 // CHECK-LABEL: func @quantised
-// CHECK: schedule <"matmul", tiles = 4, {column_block = 4 : i64, columns_per_tile = 64 : i64, decoded_columns = 16 : i64, row_block = 6 : i64, step = 32 : i64}>
+// CHECK: schedule #tenon.schedule<"matmul", tiles = 16, {column_block = 4 : i64, columns_per_tile = 16 : i64, decoded_columns = 16 : i64, row_block = 6 : i64, step = 32 : i64}>
 module attributes {tenon.target = #tenon.target<"v4", cpu, features = [], {vector_bits = 512 : i64, vector_registers = 32 : i64, l2_bytes = 1048576 : i64}>} {
   func.func @decode(%x: tensor<1x4096xf32>, %w: tensor<256x4096xf16>) -> tensor<1x256xf32> {
     %y = tenon.matmul %x, %w : (tensor<1x4096xf32>, tensor<256x4096xf16>) -> tensor<1x256xf32>
@@ -31,23 +31,23 @@ module attributes {tenon.target = #tenon.target<"v4", cpu, features = [], {vecto
 
 // 16 registers of 8 floats: smaller blocks.
 // CHECK-LABEL: func @prefill
-// CHECK: schedule <"matmul", tiles = 1, {column_block = 3 : i64, columns_per_tile = 255 : i64, row_block = 3 : i64, step = 8 : i64}>
+// CHECK: schedule #tenon.schedule<"matmul", tiles = 9, {column_block = 3 : i64, columns_per_tile = 30 : i64, row_block = 3 : i64, step = 8 : i64}>
 // CHECK: tenon.matmul {{.*}} order <chunk = 0, lanes = 8, tree = halving>
 // CHECK-LABEL: func @rows
 // Nothing broadcasts: one long row, cut into tiles.
-// CHECK: schedule <"elementwise", tiles = 16, {columns_per_tile = 4096 : i64, row_elements = 65536 : i64, rows_per_tile = 1 : i64}>
-// CHECK: schedule <"elementwise", tiles = 16, {columns_per_tile = 256 : i64, row_elements = 256 : i64, rows_per_tile = 16 : i64}>
-// CHECK: schedule <"rms_norm", tiles = 16, {rows_per_tile = 16 : i64}>
+// CHECK: schedule #tenon.schedule<"elementwise", tiles = 16, {columns_per_tile = 4096 : i64, row_elements = 65536 : i64, rows_per_tile = 1 : i64}>
+// CHECK: schedule #tenon.schedule<"elementwise", tiles = 16, {columns_per_tile = 256 : i64, row_elements = 256 : i64, rows_per_tile = 16 : i64}>
+// CHECK: schedule #tenon.schedule<"rms_norm", tiles = 16, {rows_per_tile = 16 : i64}>
 // CHECK: tenon.rms_norm {{.*}} order <chunk = 0, lanes = 32, tree = halving>
-// CHECK: schedule <"copy", tiles = 16, {rows_per_tile = 16 : i64}>
+// CHECK: schedule #tenon.schedule<"copy", tiles = 16, {rows_per_tile = 16 : i64}>
 // CHECK-LABEL: func @attention
-// CHECK: schedule <"kv_write", tiles = 1, {bytes_per_tile = 1024 : i64}>
+// CHECK: schedule #tenon.schedule<"kv_write", tiles = 1, {bytes_per_tile = 1024 : i64}>
 // Six query heads share a key head; three of them, the most below a quarter of the registers that
 // divide six, make a tile.
-// CHECK: schedule <"attention", tiles = 8, {heads_per_tile = 3 : i64}>
+// CHECK: schedule #tenon.schedule<"attention", tiles = 8, {heads_per_tile = 3 : i64}>
 // CHECK: tenon.attention {{.*}} order <chunk = 64, lanes = 8, tree = halving>
 // CHECK-LABEL: func @one
-// CHECK: schedule <"elementwise", tiles = 1,
+// CHECK: schedule #tenon.schedule<"elementwise", tiles = 1,
 module attributes {tenon.target = #tenon.target<"v3", cpu, features = [], {vector_bits = 256 : i64, vector_registers = 16 : i64, l2_bytes = 262144 : i64}>} {
   tenon.state @k : !tenon.state<1x64x2x128xf32>
   func.func @prefill(%x: tensor<32x64xf32>, %w: tensor<251x64xf32>) -> tensor<32x251xf32> {
