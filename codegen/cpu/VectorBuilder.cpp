@@ -215,11 +215,20 @@ Value VectorBuilder::narrow(Value value, Type element) {
   return arith::TruncFOp::create(*this, withElement(value.getType(), element), value);
 }
 
-Value VectorBuilder::splatF16(Value pointer, int64_t count) {
+/// Number `index` of the four f16 numbers at `pointer`, in `count` lanes.
+static Value splatOneOfFour(VectorBuilder& b, Value pointer, int64_t index, int64_t count) {
   constexpr int64_t converted = 4;
-  Value four = loadFloats(getF16Type(), pointer, converted, converted);
-  llvm::SmallVector<int64_t> mask(count, 0);
-  return vector::ShuffleOp::create(*this, four, four, mask);
+  Value four = b.loadFloats(b.getF16Type(), pointer, converted, converted);
+  llvm::SmallVector<int64_t> mask(count, index);
+  return vector::ShuffleOp::create(b, four, four, mask);
+}
+
+Value VectorBuilder::splatF16(Value pointer, int64_t count) {
+  return splatOneOfFour(*this, pointer, 0, count);
+}
+
+Value VectorBuilder::splatLastF16(Value pointer, int64_t count) {
+  return splatOneOfFour(*this, advance(pointer, -6), 3, count);
 }
 
 Value VectorBuilder::roundTo(Value value, Type element) {

@@ -25,10 +25,11 @@ Block chooseBlock(int64_t rows, const CpuTarget& target) {
   return {std::min<int64_t>(rows, manyRegisters ? 6 : 3), manyRegisters ? 4 : 3};
 }
 
-/// Elements of K that the inner loop takes at once: whole vectors and blocks; where weights are
-/// streamed, at least a cache line of each row, which is prefetched once a step.
-int64_t chooseStep(const Encoding& encoding, bool isStreamed, const CpuTarget& target) {
-  int64_t step = std::max(target.lanes, encoding.blockSize);
+/// Elements of K that the inner loop takes at once: whole vectors, and blocks where it decodes;
+/// where weights are streamed, at least a cache line of each row, which is prefetched once a step.
+int64_t chooseStep(const Encoding& encoding, bool isStreamed, bool isDecoded,
+                   const CpuTarget& target) {
+  int64_t step = isDecoded ? target.lanes : std::max(target.lanes, encoding.blockSize);
   if (isStreamed)
     step *= llvm::divideCeil(cacheLineBytes, encoding.bytesFor(step));
   return step;
@@ -76,7 +77,7 @@ ScheduleAttr choose(KernelOp kernel, const CpuTarget& target) {
   else if (decoded == 0)
     perTile = fittingColumns(rowBytes, block, target);
   perTile = std::max(perTile, block.columns);
-  int64_t step = chooseStep(*getEncoding(weight.getElementType()), isStreamed, target);
+  int64_t step = chooseStep(*getEncoding(weight.getElementType()), isStreamed, decoded > 0, target);
   int64_t tiles = batches * llvm::divideCeil(columns, perTile);
   // The next block of weight rows is asked for while this one is multiplied: hardware prefetchers
   // lose track where several short rows end at once. Measured 2026-11-21 on Zen 5, [1, 2048] x

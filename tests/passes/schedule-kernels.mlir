@@ -11,7 +11,7 @@
 // CHECK: tenon.matmul {{.*}} order <chunk = 0, lanes = 16, tree = halving>
 // Quantised: decoded to memory once for all rows.
 // CHECK-LABEL: func @quantised
-// CHECK: schedule #tenon.schedule<"matmul", tiles = 16, {column_block = 4 : i64, columns_per_tile = 16 : i64, decoded_columns = 16 : i64, row_block = 6 : i64, step = 32 : i64}>
+// CHECK: schedule #tenon.schedule<"matmul", tiles = 16, {column_block = 4 : i64, columns_per_tile = 16 : i64, decoded_columns = 16 : i64, row_block = 6 : i64, step = 16 : i64}>
 module attributes {tenon.target = #tenon.target<"v4", cpu, features = [], {vector_bits = 512 : i64, vector_registers = 32 : i64, l2_bytes = 1048576 : i64}>} {
   func.func @decode(%x: tensor<1x4096xf32>, %w: tensor<256x4096xf16>) -> tensor<1x256xf32> {
     %y = tenon.matmul %x, %w : (tensor<1x4096xf32>, tensor<256x4096xf16>) -> tensor<1x256xf32>

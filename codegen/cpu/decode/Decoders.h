@@ -11,6 +11,15 @@ extern const WeightDecoder f16;
 extern const WeightDecoder bf16;
 extern const WeightDecoder q8_0;
 extern const WeightDecoder q4_0;
+extern const WeightDecoder q4_1;
+extern const WeightDecoder q5_0;
+extern const WeightDecoder q5_1;
+extern const WeightDecoder q2_k;
+extern const WeightDecoder q3_k;
+extern const WeightDecoder q4_k;
+extern const WeightDecoder q5_k;
+extern const WeightDecoder q6_k;
+extern const WeightDecoder iq4_nl;
 
 } // namespace tenon::codegen::cpu::decoders
 

@@ -82,7 +82,7 @@ LogicalResult MatmulEmission::readSchedule() {
 }
 
 LogicalResult MatmulEmission::checkOrder() {
-  int64_t granule = std::max(order.getLanes(), decoder.blockSize());
+  int64_t granule = std::max(order.getLanes(), decodedColumns > 0 ? 1 : decoder.blockSize());
   if (!decoder.supports(order.getLanes()) || order.getChunk() % granule != 0)
     return op.emitOpError("expects an order whose lanes divide or hold whole blocks of ")
            << decoder.blockSize() << " elements, and whose chunk is a multiple of both, but got "

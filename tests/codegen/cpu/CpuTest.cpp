@@ -196,7 +196,7 @@ void expectMatchesReference(const std::vector<CpuCase>& cases, const std::string
   }
 }
 
-void expectSameBits(const CpuCase& test) {
+void expectEqualsReference(const CpuCase& test) {
   Reference reference;
   ASSERT_NO_FATAL_FAILURE(runReference({test}, reference));
   for (const std::string& target : hostTargets()) {
@@ -205,8 +205,11 @@ void expectSameBits(const CpuCase& test) {
     ASSERT_THAT(program, IsOk());
     auto outputs = runFunction(*program, 0, reference.inputs[0], 1);
     ASSERT_THAT(outputs, IsOk());
-    for (size_t i = 0; i < outputs->size(); ++i)
-      EXPECT_TRUE((*outputs)[i] == reference.expected[0][i].encode()) << "output " << i;
+    for (auto [i, expected] : llvm::enumerate(reference.expected[0])) {
+      std::vector<double> actual(expected.getNumElements());
+      getEncoding(expected.getType().getElementType())->decode((*outputs)[i], actual);
+      EXPECT_EQ(actual, expected.toVector()) << "output " << i;
+    }
   }
 }
 

@@ -47,8 +47,8 @@ runFunction(const runtime::Program& program, size_t index,
 /// reference's results within the tolerances.
 void expectMatchesReference(const std::vector<CpuCase>& cases, const std::string& symbols = "");
 
-/// Expects the CPU's results to be the reference's bit for bit.
-void expectSameBits(const CpuCase& test);
+/// Expects the CPU's results to be exactly the reference's; zeros of either sign are equal.
+void expectEqualsReference(const CpuCase& test);
 
 /// Cases whose functions hold one operation.
 class CaseList {

@@ -16,6 +16,9 @@ using namespace mlir;
 namespace tenon::tests {
 
 static const char* const encodings[] = {"f32", "f16", "bf16", "q8_0", "q4_0"};
+/// The other formats of blocks of 32, and those of 256.
+static const char* const smallBlocks[] = {"q4_1", "q5_0", "q5_1", "iq4_nl"};
+static const char* const superBlocks[] = {"q2_k", "q3_k", "q4_k", "q5_k", "q6_k"};
 
 static void addMatmul(CaseList& list, const std::string& input, int64_t rows, int64_t columns,
                       int64_t depth, const std::string& weight, const std::string& result) {
@@ -32,6 +35,17 @@ TEST(CpuMatmul, RowsTimesEncodings) {
       addMatmul(list, "f32", rows, 37, 96, encoding, "f32");
     expectMatchesReference(list.cases);
   }
+}
+
+TEST(CpuMatmul, OtherBlockFormats) {
+  CaseList list;
+  for (int64_t rows : {1, 3, 17}) {
+    for (const char* encoding : smallBlocks)
+      addMatmul(list, "f32", rows, 37, 96, encoding, "f32");
+    for (const char* encoding : superBlocks)
+      addMatmul(list, "f32", rows, 37, 768, encoding, "f32");
+  }
+  expectMatchesReference(list.cases);
 }
 
 TEST(CpuMatmul, Deep) {
@@ -148,6 +162,11 @@ TEST(CpuMatmul, AddsInTheScheduledOrder) {
     for (int64_t rows : {1, 5})
       addMatmul(list, "f32", rows, 37, 352, encoding, "f32");
   addMatmul(list, "f32", 1, 3, 37, "f32", "f32");
+  // Formats whose decoded values are exact in f32.
+  for (const char* encoding : {"q5_0", "iq4_nl"})
+    addMatmul(list, "f32", 1, 5, 352, encoding, "f32");
+  for (int64_t rows : {1, 17})
+    addMatmul(list, "f32", rows, 5, 512, "q3_k", "f32");
   for (const std::string& target : hostTargets())
     for (const CpuCase& test : list.cases) {
       SCOPED_TRACE(target + " " + test.name);

@@ -133,14 +133,22 @@ TEST(CpuRows, Embedding) {
 
 TEST(CpuRows, Dequantize) {
   CaseList list;
-  for (const char* encoding : {"q8_0", "q4_0"})
+  for (const char* encoding : {"q8_0", "q4_0", "q4_1", "q5_0", "q5_1", "iq4_nl"})
     for (const char* result : elements) {
       list.add("dequantize", {tensorType({5, 96}, encoding)}, tensorType({5, 96}, result),
                "tenon.dequantize %a");
       list.add("dequantize", {tensorType({2, 3, 32}, encoding)}, tensorType({2, 3, 32}, result),
                "tenon.dequantize %a");
     }
+  for (const char* encoding : {"q2_k", "q3_k", "q4_k", "q5_k", "q6_k"})
+    list.add("dequantize", {tensorType({5, 512}, encoding)}, tensorType({5, 512}, "f32"),
+             "tenon.dequantize %a");
   expectMatchesReference(list.cases);
+  // Decoded values are those of the encoding, rounded to f32 once.
+  for (const CpuCase& test : list.cases)
+    if (test.function.find("xf16>") == std::string::npos &&
+        test.function.find("xbf16>") == std::string::npos)
+      expectEqualsReference(test);
 }
 
 } // namespace tenon::tests
