@@ -1,8 +1,8 @@
 #include "codegen/cpu/CompileForCpu.h"
 
+#include "codegen/KernelSet.h"
 #include "codegen/ProgramBuilder.h"
 #include "codegen/cpu/Emitter.h"
-#include "codegen/cpu/KernelSet.h"
 #include "codegen/cpu/Lowering.h"
 #include "codegen/cpu/ObjectCode.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -31,9 +31,10 @@ static_assert(sizeof(Q6KBlock) == 210);
 
 static void decodeQ6K(const Q6KBlock& block, double* values) {
   double scale = f16ToF32(block.scale.bits());
-  for (size_t i = 0; i < Q6KBlock::size; ++i)
-    values[i] = scale * block.scales[i / Q6KBlock::groupSize] *
-                ((block.low.get(i) | block.high.get(i) << 4) - 32);
+  for (size_t i = 0; i < Q6KBlock::size; ++i) {
+    size_t group = i / Q6KBlock::groupSize;
+    values[i] = scale * block.scales[group] * ((block.low.get(i) | block.high.get(i) << 4) - 32);
+  }
 }
 
 /// The search for each group's scale, ggml's `make_qx_quants`: the sum of squared errors, weighted

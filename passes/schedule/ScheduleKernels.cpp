@@ -2,6 +2,7 @@
 
 #include "ir/Dialect.h"
 #include "passes/schedule/ScheduleRule.h"
+#include "passes/schedule/cuda/CudaScheduleRule.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -16,11 +17,27 @@ namespace {
 class ScheduleKernelsPass : public impl::ScheduleKernelsPassBase<ScheduleKernelsPass> {
 public:
   void runOnOperation() override {
-    FailureOr<schedule::CpuTarget> target = readTarget();
-    if (failed(target))
+    ModuleOp module = getOperation();
+    auto target = module->getAttrOfType<TargetAttr>(TenonDialect::targetAttrName);
+    if (!target) {
+      module.emitError("expects a target to schedule for, '")
+          << TenonDialect::targetAttrName << "'";
       return signalPassFailure();
+    }
+    LogicalResult scheduled = target.getDevice() == DeviceKind::Cuda
+                                  ? scheduleAll(schedule::findCudaRule, readCudaTarget(target))
+                                  : scheduleAll(schedule::findRule, readCpuTarget(target));
+    if (failed(scheduled))
+      signalPassFailure();
+  }
+
+private:
+  template <typename Rule, typename Target>
+  LogicalResult scheduleAll(const Rule* (*findRule)(KernelOp), FailureOr<Target> target) {
+    if (failed(target))
+      return failure();
     WalkResult result = getOperation().walk([&](KernelOp kernel) {
-      const schedule::ScheduleRule* rule = schedule::findRule(kernel);
+      const Rule* rule = findRule(kernel);
       if (!rule) {
         kernel.emitOpError("expects a region that a schedule rule knows, but no rule matches");
         return WalkResult::interrupt();
@@ -28,19 +45,24 @@ public:
       kernel.setScheduleAttr(rule->choose(kernel, *target));
       return WalkResult::advance();
     });
-    if (result.wasInterrupted())
-      signalPassFailure();
+    return failure(result.wasInterrupted());
   }
 
-private:
-  FailureOr<schedule::CpuTarget> readTarget() {
+  FailureOr<schedule::CudaTarget> readCudaTarget(TargetAttr target) {
+    std::optional<int64_t> sms = target.getProperty("sms");
+    if (!sms || *sms < 1)
+      return getOperation().emitError("expects positive sms in target ") << target.getName();
+    int capability = 0;
+    for (auto feature : target.getFeatures().getAsRange<StringAttr>()) {
+      llvm::StringRef number = feature.getValue();
+      if (number.consume_front("sm_"))
+        number.consumeInteger(10, capability);
+    }
+    return schedule::CudaTarget{*sms, /*bulkCopies=*/capability >= 90};
+  }
+
+  FailureOr<schedule::CpuTarget> readCpuTarget(TargetAttr target) {
     ModuleOp module = getOperation();
-    auto target = module->getAttrOfType<TargetAttr>(TenonDialect::targetAttrName);
-    if (!target)
-      return module.emitError("expects a target to schedule for, '")
-             << TenonDialect::targetAttrName << "'";
-    if (target.getDevice() != DeviceKind::Cpu)
-      return module.emitError("expects a CPU to schedule for, but got ") << target.getName();
     std::optional<int64_t> bits = target.getProperty("vector_bits");
     std::optional<int64_t> registers = target.getProperty("vector_registers");
     std::optional<int64_t> l2Bytes = target.getProperty("l2_bytes");

@@ -5,7 +5,7 @@ module {}
 
 // -----
 
-// expected-error@+1 {{expects a CPU to schedule for, but got "h200"}}
+// expected-error@+1 {{expects positive sms in target "h200"}}
 module attributes {tenon.target = #tenon.target<"h200", cuda, features = ["sm_90a"], {}>} {}
 
 // -----

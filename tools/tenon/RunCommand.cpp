@@ -55,7 +55,8 @@ absl::Status runWith(runtime::Executor& executor, const Options& options, int64_
 
 absl::Status run(const Options& options) {
   if (options.device == "cuda")
-    return absl::UnimplementedError("--device=cuda: this build has no CUDA backend");
+    return absl::UnimplementedError(
+        "--device=cuda: the command line does not run models on GPUs yet");
   auto start = std::chrono::steady_clock::now();
   auto elapsedNs = [&] {
     return std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count();

@@ -1,5 +1,5 @@
-#ifndef TENON_CODEGEN_CPU_KERNELSET_H
-#define TENON_CODEGEN_CPU_KERNELSET_H
+#ifndef TENON_CODEGEN_KERNELSET_H
+#define TENON_CODEGEN_KERNELSET_H
 
 #include <unordered_map>
 #include <vector>
@@ -7,7 +7,7 @@
 #include "ir/Dialect.h"
 #include "llvm/ADT/DenseMap.h"
 
-namespace tenon::codegen::cpu {
+namespace tenon::codegen {
 
 /// The distinct kernels of a module: two are equal where their schedules, their types and the
 /// operations of their regions are. The layers of a model share theirs.
@@ -30,6 +30,6 @@ private:
   llvm::DenseMap<mlir::Operation*, uint32_t> indices;
 };
 
-} // namespace tenon::codegen::cpu
+} // namespace tenon::codegen
 
-#endif // TENON_CODEGEN_CPU_KERNELSET_H
+#endif // TENON_CODEGEN_KERNELSET_H

@@ -1,11 +1,11 @@
-#include "codegen/cpu/KernelSet.h"
+#include "codegen/KernelSet.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/OperationSupport.h"
 
 using namespace mlir;
 
-namespace tenon::codegen::cpu {
+namespace tenon::codegen {
 
 static size_t hashOf(KernelOp kernel) {
   auto types = [](auto range) { return llvm::hash_combine_range(range.begin(), range.end()); };
@@ -45,4 +45,4 @@ std::string KernelSet::symbol(uint32_t index) const {
   return "k" + std::to_string(index) + "_" + kernel.getScheduleAttr().getEmitter().str();
 }
 
-} // namespace tenon::codegen::cpu
+} // namespace tenon::codegen

@@ -1,0 +1,120 @@
+#include "codegen/cuda/CubinCache.h"
+
+#include <cstring>
+#include <filesystem>
+
+#include "absl/strings/str_format.h"
+#include "codegen/cuda/CacheFolder.h"
+#include "support/Hash.h"
+#include "support/MappedFile.h"
+#include "support/Status.h"
+
+namespace tenon::codegen::cuda {
+
+/// An entry is: `magic`, the hash of everything behind it, then length-prefixed strings: the key's
+/// two hashes, the cubin, the PTX, and the resources as a log in ptxas's words.
+static constexpr std::string_view magic = "tenonC01";
+
+static uint64_t hashText(std::string_view text) {
+  return hashBytes(std::as_bytes(std::span(text)));
+}
+
+/// 128 bits that name a key.
+static std::string nameOf(const std::string& key) {
+  return absl::StrFormat("%016x%016x", hashText(key), hashText(key + "#"));
+}
+
+static void appendString(std::string& bytes, std::string_view text) {
+  uint64_t size = text.size();
+  bytes.append(reinterpret_cast<const char*>(&size), sizeof(size));
+  bytes.append(text);
+}
+
+/// Takes a length-prefixed string off the front; false where there is none.
+static bool takeString(std::string_view& bytes, std::string_view& text) {
+  uint64_t size;
+  if (bytes.size() < sizeof(size))
+    return false;
+  std::memcpy(&size, bytes.data(), sizeof(size));
+  bytes.remove_prefix(sizeof(size));
+  if (bytes.size() < size)
+    return false;
+  text = bytes.substr(0, size);
+  bytes.remove_prefix(size);
+  return true;
+}
+
+static std::string formatResources(const std::vector<KernelResources>& kernels) {
+  std::string log;
+  for (const KernelResources& kernel : kernels)
+    log += absl::StrFormat("Compiling entry function '%s'\n%d bytes stack frame, %d bytes spill "
+                           "stores, %d bytes spill loads\nUsed %d registers, %d bytes smem\n",
+                           kernel.symbol, kernel.stackBytes, kernel.spillStoreBytes,
+                           kernel.spillLoadBytes, kernel.registers, kernel.staticSmemBytes);
+  return log;
+}
+
+std::string CubinCache::pathFor(const std::string& key) const {
+  return folder + "/" + nameOf(key) + ".cubin";
+}
+
+std::optional<CompiledSource> CubinCache::find(const std::string& key) const {
+  if (folder.empty())
+    return std::nullopt;
+  auto file = MappedFile::open(pathFor(key));
+  if (!file.ok())
+    return std::nullopt;
+  std::string_view bytes(reinterpret_cast<const char*>((*file)->bytes().data()),
+                         (*file)->bytes().size());
+  uint64_t stored;
+  if (bytes.size() < magic.size() + sizeof(stored) || bytes.substr(0, magic.size()) != magic)
+    return std::nullopt;
+  std::memcpy(&stored, bytes.data() + magic.size(), sizeof(stored));
+  bytes.remove_prefix(magic.size() + sizeof(stored));
+  if (hashText(bytes) != stored)
+    return std::nullopt;
+  std::string_view name, cubin, ptx, log;
+  if (!takeString(bytes, name) || !takeString(bytes, cubin) || !takeString(bytes, ptx) ||
+      !takeString(bytes, log) || name != nameOf(key))
+    return std::nullopt;
+  CompiledSource compiled;
+  auto cubinBytes = std::as_bytes(std::span(cubin));
+  compiled.cubin.assign(cubinBytes.begin(), cubinBytes.end());
+  compiled.ptx = ptx;
+  compiled.kernels = parsePtxasLog(log);
+  return compiled;
+}
+
+bool CubinCache::store(const std::string& key, const CompiledSource& compiled) const {
+  if (folder.empty())
+    return false;
+  std::error_code ignored;
+  std::filesystem::create_directories(folder, ignored);
+  std::string content;
+  appendString(content, nameOf(key));
+  appendString(content,
+               {reinterpret_cast<const char*>(compiled.cubin.data()), compiled.cubin.size()});
+  appendString(content, compiled.ptx);
+  appendString(content, formatResources(compiled.kernels));
+  uint64_t hash = hashText(content);
+  std::string entry(magic);
+  entry.append(reinterpret_cast<const char*>(&hash), sizeof(hash));
+  entry += content;
+  return writeAtomically(pathFor(key), entry);
+}
+
+absl::StatusOr<CompiledSource> compileCached(const std::string& source, const std::string& name,
+                                             const std::string& architecture) {
+  TENON_ASSIGN_OR_RETURN(const Nvrtc* nvrtc, Nvrtc::get());
+  std::string key = nvrtc->describeOptions(architecture) + "\n" + source;
+  for (const DeviceHeader& header : deviceHeaders())
+    key += header.text;
+  CubinCache cache(cacheFolder());
+  if (std::optional<CompiledSource> found = cache.find(key))
+    return *std::move(found);
+  TENON_ASSIGN_OR_RETURN(CompiledSource compiled, nvrtc->compile(source, name, architecture));
+  cache.store(key, compiled);
+  return compiled;
+}
+
+} // namespace tenon::codegen::cuda

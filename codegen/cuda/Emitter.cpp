@@ -1,0 +1,132 @@
+#include "codegen/cuda/Emitter.h"
+
+#include "codegen/cuda/emitters/Emitters.h"
+
+using namespace mlir;
+
+namespace tenon::codegen::cuda {
+
+static const Emitter* const allEmitters[] = {
+    &emitters::argmax,    &emitters::copy,      &emitters::decodeAttention,
+    &emitters::gemm,      &emitters::gemv,      &emitters::elementwise,
+    &emitters::kvWrite,   &emitters::layerNorm, &emitters::reduce,
+    &emitters::rmsNorm,   &emitters::rope,      &emitters::softmax,
+    &emitters::topK,      &emitters::gemvBulk,  &emitters::narrowGemm,
+    &emitters::tensorGemm};
+
+const Emitter* findEmitter(llvm::StringRef name) {
+  for (const Emitter* emitter : allEmitters)
+    if (emitter->name == name)
+      return emitter;
+  return nullptr;
+}
+
+Type elementTypeOf(Type type) {
+  if (auto state = llvm::dyn_cast<StateType>(type))
+    return state.getElementType();
+  return llvm::cast<RankedTensorType>(type).getElementType();
+}
+
+llvm::ArrayRef<int64_t> shapeOf(Type type) {
+  if (auto state = llvm::dyn_cast<StateType>(type))
+    return state.getShape();
+  return llvm::cast<RankedTensorType>(type).getShape();
+}
+
+int64_t elementBytes(Type elementType) { return getEncoding(elementType)->blockBytes; }
+
+bool isBlockQuantized(Type elementType) { return getEncoding(elementType)->isBlockQuantized(); }
+
+std::string deviceType(Type elementType) {
+  if (elementType.isF32())
+    return "float";
+  if (elementType.isInteger())
+    return "int";
+  std::string name(getEncoding(elementType)->name);
+  name = llvm::StringRef(name).upper();
+  return name;
+}
+
+/// The type of a parameter that points to `type`.
+static std::string pointerType(Type type, bool written) {
+  std::string element =
+      isBlockQuantized(elementTypeOf(type)) ? "unsigned char" : deviceType(elementTypeOf(type));
+  return (written ? "" : "const ") + element + "*";
+}
+
+KernelContext::KernelContext(KernelOp kernelOp, Architecture target, std::vector<bool> constant)
+    : kernel(kernelOp), architecture(std::move(target)), isConstant(std::move(constant)) {
+  structure.symbol = schedule().getEmitter().str();
+  structure.pdl = architecture.isHopperOrLater();
+  for (BlockArgument argument : kernel.getBlock().getArguments()) {
+    auto writes = [&](Operation* user) {
+      auto write = llvm::dyn_cast<KvWriteOp>(user);
+      return write && write.getState() == argument;
+    };
+    bool written = llvm::any_of(argument.getUsers(), writes);
+    structure.parameters.push_back({pointerType(argument.getType(), written), pointer(argument)});
+  }
+  for (OpResult result : kernel->getResults())
+    if (!llvm::isa<StateType>(result.getType()))
+      structure.parameters.push_back({pointerType(result.getType(), /*written=*/true),
+                                      "r" + std::to_string(result.getResultNumber())});
+}
+
+std::string KernelContext::pointer(Value argument) const {
+  return "a" + std::to_string(llvm::cast<BlockArgument>(argument).getArgNumber());
+}
+
+llvm::SmallVector<std::string> KernelContext::destinations(Value value) {
+  llvm::SmallVector<std::string> found;
+  for (auto [index, yielded] : llvm::enumerate(kernel.getYield().getValues()))
+    if (yielded == value)
+      found.push_back("r" + std::to_string(index));
+  return found;
+}
+
+Access KernelContext::access(Value argument) const {
+  bool constant = isConstant[llvm::cast<BlockArgument>(argument).getArgNumber()];
+  return {constant ? MemorySpace::Constant : MemorySpace::Global, pointer(argument)};
+}
+
+std::vector<Access> KernelContext::arguments(bool constant) {
+  std::vector<Access> found;
+  for (BlockArgument argument : kernel.getBlock().getArguments())
+    if (isConstant[argument.getArgNumber()] == constant)
+      found.push_back(access(argument));
+  return found;
+}
+
+std::vector<Access> KernelContext::results() {
+  std::vector<Access> found;
+  for (OpResult result : kernel->getResults())
+    if (!llvm::isa<StateType>(result.getType()))
+      found.push_back({MemorySpace::Global, "r" + std::to_string(result.getResultNumber())});
+  return found;
+}
+
+FailureOr<int64_t> KernelContext::parameter(llvm::StringRef name) {
+  if (std::optional<int64_t> value = schedule().getParameter(name))
+    return *value;
+  return kernel.emitOpError("expects a parameter '") << name << "' in the schedule " << schedule();
+}
+
+LogicalResult KernelContext::expectTiles(int64_t tiles) {
+  if (schedule().getTiles() == tiles)
+    return success();
+  return kernel.emitOpError("expects ")
+         << tiles << " tiles for the parameters of its schedule, but got " << schedule().getTiles();
+}
+
+LogicalResult KernelContext::readThreads() {
+  FailureOr<int64_t> threads = parameter("threads");
+  if (failed(threads))
+    return failure();
+  if (*threads % 32 != 0 || *threads > 1024)
+    return kernel.emitOpError("expects threads to be a multiple of 32 of at most 1024, but got ")
+           << *threads;
+  structure.threads = *threads;
+  return success();
+}
+
+} // namespace tenon::codegen::cuda

@@ -1,0 +1,102 @@
+#ifndef TENON_CODEGEN_CUDA_EMITTER_H
+#define TENON_CODEGEN_CUDA_EMITTER_H
+
+#include <string>
+#include <vector>
+
+#include "codegen/cuda/PhaseStructure.h"
+#include "ir/Dialect.h"
+
+namespace tenon::codegen::cuda {
+
+/// What an emitter needs to know of a GPU.
+struct Architecture {
+  std::string name; ///< `sm_90a`
+  int capability;   ///< compute capability, major · 10 + minor: 90
+
+  /// cp.async.bulk, mbarrier transactions, programmatic dependent launch, clusters.
+  bool isHopperOrLater() const { return capability >= 90; }
+};
+
+/// What an emitter works on: one kernel region, its parameters, and the structure that it fills.
+class KernelContext {
+public:
+  /// `isConstant` has an entry an argument of the region: whether it is a weight or a constant in
+  /// every place where the program runs this kernel.
+  KernelContext(KernelOp kernel, Architecture architecture, std::vector<bool> isConstant);
+
+  KernelOp kernel;
+  Architecture architecture;
+  PhaseStructure structure;
+
+  ScheduleAttr schedule() { return kernel.getScheduleAttr(); }
+  /// The parameter that points to a region argument: `a0`.
+  std::string pointer(mlir::Value argument) const;
+  /// The parameters that `value` is to be written to: one for each time that the region yields it.
+  llvm::SmallVector<std::string> destinations(mlir::Value value);
+
+  /// An access to a region argument, in the space that it lies in.
+  Access access(mlir::Value argument) const;
+  /// The accesses to all arguments that lie in constant memory, or to all others.
+  std::vector<Access> arguments(bool constant);
+  /// The accesses to the results that are no states.
+  std::vector<Access> results();
+
+  /// The one operation of the region, which must be an `OpTy`; null after an error.
+  template <typename OpTy> OpTy soleOp() {
+    mlir::Block& block = kernel.getBlock();
+    auto op = llvm::dyn_cast<OpTy>(block.front());
+    if (op && llvm::hasNItems(block, 2))
+      return op;
+    kernel.emitOpError("expects a region of one ")
+        << OpTy::getOperationName() << " for the emitter " << schedule().getEmitter();
+    return nullptr;
+  }
+  /// A parameter of the schedule; emits an error where it is missing.
+  mlir::FailureOr<int64_t> parameter(llvm::StringRef name);
+  /// Checks that the schedule has as many tiles as the emitter will number.
+  mlir::LogicalResult expectTiles(int64_t tiles);
+  /// Reads `threads`, a multiple of 32 of at most 1024, into the structure.
+  mlir::LogicalResult readThreads();
+
+private:
+  std::vector<bool> isConstant;
+};
+
+/// Computes kernel regions of one schedule kind. An emitter is one file in `emitters/` and one line
+/// in the list in `Emitter.cpp`.
+///
+/// Every buffer that a kernel is given starts at a multiple of 16 bytes; positions, sequences and
+/// ids may hold anything.
+struct Emitter {
+  /// The name in `#tenon.schedule`.
+  llvm::StringLiteral name;
+  /// Fills `context.structure`. Emits an error where the region or its schedule is none that the
+  /// emitter can compute.
+  mlir::LogicalResult (*emit)(KernelContext& context);
+};
+
+/// The emitter of that name; null where there is none.
+const Emitter* findEmitter(llvm::StringRef name);
+
+/// The device type of an element type: `float`, `F16`, `BF16`, `int`, `Q8_0`, `Q4_0`.
+std::string deviceType(mlir::Type elementType);
+/// The element type of a tensor or state.
+mlir::Type elementTypeOf(mlir::Type type);
+/// The shape of a tensor or state.
+llvm::ArrayRef<int64_t> shapeOf(mlir::Type type);
+/// Bytes of an element of a plain type.
+int64_t elementBytes(mlir::Type elementType);
+/// True for a block-quantised element type.
+bool isBlockQuantized(mlir::Type elementType);
+
+/// The order of a reduction, which scheduling has set; emits an error where it is missing.
+template <typename OpTy> mlir::FailureOr<OrderAttr> orderOf(OpTy op) {
+  if (OrderAttr order = op.getOrderAttr())
+    return order;
+  return op.emitOpError("expects an order in a scheduled module");
+}
+
+} // namespace tenon::codegen::cuda
+
+#endif // TENON_CODEGEN_CUDA_EMITTER_H

@@ -1,0 +1,42 @@
+#include "codegen/cuda/KernelSource.h"
+
+#include "absl/strings/str_format.h"
+
+using namespace mlir;
+
+namespace tenon::codegen::cuda {
+
+absl::StatusOr<Architecture> readArchitecture(ModuleOp module) {
+  auto target = module->getAttrOfType<TargetAttr>(TenonDialect::targetAttrName);
+  if (!target)
+    return absl::InvalidArgumentError("expects a module with a target");
+  for (auto feature : target.getFeatures().getAsRange<StringAttr>()) {
+    llvm::StringRef number = feature.getValue();
+    int capability;
+    if (number.consume_front("sm_") && !number.consumeInteger(10, capability) && capability >= 80)
+      return Architecture{feature.getValue().str(), capability};
+  }
+  return absl::InvalidArgumentError(absl::StrFormat(
+      "expects a CUDA target with a feature sm_80 or later, but got %s", target.getName().str()));
+}
+
+FailureOr<KernelSource> printKernel(KernelOp kernel, const Architecture& architecture,
+                                    std::vector<bool> isConstant) {
+  ScheduleAttr schedule = kernel.getScheduleAttr();
+  if (!schedule)
+    return kernel.emitOpError("expects a schedule");
+  const Emitter* emitter = findEmitter(schedule.getEmitter());
+  if (!emitter)
+    return kernel.emitOpError("expects a schedule of an emitter that CUDA has, but got ")
+           << schedule;
+  KernelContext context(kernel, architecture, std::move(isConstant));
+  if (failed(emitter->emit(context)))
+    return failure();
+  const PhaseStructure& structure = context.structure;
+  if (std::string reason = structure.verify(); !reason.empty())
+    return kernel.emitOpError("expects phases that a kernel can have, but ") << reason;
+  return KernelSource{structure.symbol, structure.print(), structure.threads,
+                      structure.dynamicSmemBytes, structure.pdl};
+}
+
+} // namespace tenon::codegen::cuda

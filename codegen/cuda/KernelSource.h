@@ -1,0 +1,33 @@
+#ifndef TENON_CODEGEN_CUDA_KERNELSOURCE_H
+#define TENON_CODEGEN_CUDA_KERNELSOURCE_H
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "codegen/cuda/Emitter.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace tenon::codegen::cuda {
+
+/// The source of one distinct kernel of a module, with what its launch takes.
+struct KernelSource {
+  std::string symbol; ///< of the function in its own source and cubin
+  std::string text;   ///< CUDA C++, includes by name from `deviceHeaders`
+  int64_t threads = 0;
+  int64_t dynamicSmemBytes = 0;
+  bool pdl = false;
+};
+
+/// The architecture of a module's target: its feature `sm_…`. InvalidArgument where the target is
+/// no CUDA device or older than sm_80.
+absl::StatusOr<Architecture> readArchitecture(mlir::ModuleOp module);
+
+/// Prints `kernel`; `isConstant` as in `KernelContext`. Emits an error where its schedule is none
+/// that an emitter computes.
+mlir::FailureOr<KernelSource> printKernel(KernelOp kernel, const Architecture& architecture,
+                                          std::vector<bool> isConstant);
+
+} // namespace tenon::codegen::cuda
+
+#endif // TENON_CODEGEN_CUDA_KERNELSOURCE_H

@@ -1,0 +1,156 @@
+#include "codegen/cuda/Nvrtc.h"
+
+#include <dlfcn.h>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/str_format.h"
+#include "codegen/cuda/CacheFolder.h"
+#include "support/Status.h"
+
+namespace tenon::codegen::cuda {
+
+/// The functions that we call, with nvrtc.h's signatures; a result of 0 is success.
+struct Nvrtc::Functions {
+  int (*version)(int* major, int* minor);
+  int (*createProgram)(void** program, const char* source, const char* name, int headerCount,
+                       const char* const* headers, const char* const* headerNames);
+  int (*destroyProgram)(void** program);
+  int (*compileProgram)(void* program, int optionCount, const char* const* options);
+  int (*getCubinSize)(void* program, size_t* bytes);
+  int (*getCubin)(void* program, char* cubin);
+  int (*getPtxSize)(void* program, size_t* bytes);
+  int (*getPtx)(void* program, char* ptx);
+  int (*getLogSize)(void* program, size_t* bytes);
+  int (*getLog)(void* program, char* log);
+  const char* (*getErrorString)(int result);
+};
+
+static std::vector<std::string> optionsFor(const std::string& architecture) {
+  // Rounding is explicit in Tenon: an FMA stands only where an operation defines one.
+  return {"--gpu-architecture=" + architecture, "--std=c++17", "--fmad=false",
+          "--ptxas-options=-v"};
+}
+
+static void* openLibrary(std::string& tried) {
+  for (const char* path : {"libnvrtc.so.13", "/usr/local/cuda/lib64/libnvrtc.so.13",
+                           "/usr/local/cuda-13/lib64/libnvrtc.so.13"}) {
+    if (void* handle = dlopen(path, RTLD_NOW | RTLD_LOCAL))
+      return handle;
+    tried += std::string(tried.empty() ? "" : "; ") + dlerror();
+  }
+  return nullptr;
+}
+
+absl::StatusOr<const Nvrtc*> Nvrtc::open() {
+  std::string tried;
+  void* handle = openLibrary(tried);
+  if (!handle)
+    return absl::FailedPreconditionError("cannot open NVRTC, CUDA's run-time compiler: " + tried);
+  auto* functions = new Functions;
+  std::string missing;
+  auto load = [&](auto& function, const char* name) {
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(handle, name));
+    if (!function)
+      missing = name;
+  };
+  load(functions->version, "nvrtcVersion");
+  load(functions->createProgram, "nvrtcCreateProgram");
+  load(functions->destroyProgram, "nvrtcDestroyProgram");
+  load(functions->compileProgram, "nvrtcCompileProgram");
+  load(functions->getCubinSize, "nvrtcGetCUBINSize");
+  load(functions->getCubin, "nvrtcGetCUBIN");
+  load(functions->getPtxSize, "nvrtcGetPTXSize");
+  load(functions->getPtx, "nvrtcGetPTX");
+  load(functions->getLogSize, "nvrtcGetProgramLogSize");
+  load(functions->getLog, "nvrtcGetProgramLog");
+  load(functions->getErrorString, "nvrtcGetErrorString");
+  if (!missing.empty())
+    return absl::FailedPreconditionError("libnvrtc.so.13 has no function " + missing);
+  auto* nvrtc = new Nvrtc;
+  nvrtc->functions = functions;
+  int major = 0, minor = 0;
+  functions->version(&major, &minor);
+  nvrtc->versionText = absl::StrFormat("%d.%d", major, minor);
+  return nvrtc;
+}
+
+absl::StatusOr<const Nvrtc*> Nvrtc::get() {
+  // Lives as long as the process: a library that is open stays open.
+  static const absl::StatusOr<const Nvrtc*> instance = open();
+  return instance;
+}
+
+std::string Nvrtc::describeOptions(const std::string& architecture) const {
+  std::string text = "nvrtc " + versionText;
+  for (const std::string& option : optionsFor(architecture))
+    text += " " + option;
+  return text;
+}
+
+std::string Nvrtc::readLog(void* program) const {
+  size_t bytes = 0;
+  if (functions->getLogSize(program, &bytes) != 0 || bytes == 0)
+    return "";
+  std::string log(bytes, '\0');
+  functions->getLog(program, log.data());
+  log.resize(log.find('\0'));
+  return log;
+}
+
+absl::Status Nvrtc::readResult(void* program, CompiledSource& result) const {
+  size_t cubinBytes = 0, ptxBytes = 0;
+  int error = functions->getCubinSize(program, &cubinBytes);
+  result.cubin.resize(cubinBytes);
+  if (error == 0)
+    error = functions->getCubin(program, reinterpret_cast<char*>(result.cubin.data()));
+  if (error == 0)
+    error = functions->getPtxSize(program, &ptxBytes);
+  result.ptx.resize(ptxBytes);
+  if (error == 0)
+    error = functions->getPtx(program, result.ptx.data());
+  if (error != 0)
+    return absl::InternalError(std::string("NVRTC gives no cubin: ") +
+                               functions->getErrorString(error));
+  if (!result.ptx.empty() && result.ptx.back() == '\0')
+    result.ptx.pop_back();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<CompiledSource> Nvrtc::compile(const std::string& source, const std::string& name,
+                                              const std::string& architecture) const {
+  std::vector<std::string> headerNames, headerTexts;
+  std::vector<const char*> namePointers, textPointers, optionPointers;
+  for (const DeviceHeader& header : deviceHeaders()) {
+    headerNames.emplace_back(header.name);
+    headerTexts.emplace_back(header.text);
+  }
+  for (size_t i = 0; i < headerNames.size(); ++i) {
+    namePointers.push_back(headerNames[i].c_str());
+    textPointers.push_back(headerTexts[i].c_str());
+  }
+  std::vector<std::string> options = optionsFor(architecture);
+  for (const std::string& option : options)
+    optionPointers.push_back(option.c_str());
+
+  void* program = nullptr;
+  int error = functions->createProgram(&program, source.c_str(), (name + ".cu").c_str(),
+                                       static_cast<int>(headerNames.size()), textPointers.data(),
+                                       namePointers.data());
+  if (error != 0)
+    return absl::InternalError(std::string("NVRTC cannot start: ") +
+                               functions->getErrorString(error));
+  absl::Cleanup destroy = [&] { functions->destroyProgram(&program); };
+  error =
+      functions->compileProgram(program, static_cast<int>(options.size()), optionPointers.data());
+  std::string log = readLog(program);
+  if (error != 0)
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "kernel %s does not compile for %s (%s); source kept in %s; log:\n%s", name, architecture,
+        functions->getErrorString(error), keepSource(source, name), log));
+  CompiledSource result;
+  TENON_RETURN_IF_ERROR(readResult(program, result));
+  result.kernels = parsePtxasLog(log);
+  return result;
+}
+
+} // namespace tenon::codegen::cuda

@@ -1,0 +1,102 @@
+#include "codegen/cuda/PhaseStructure.h"
+
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+
+namespace tenon::codegen::cuda {
+
+static const char* nameOf(PhaseKind kind) {
+  constexpr const char* names[] = {"load", "prologue", "main loop", "epilogue", "store"};
+  return names[static_cast<int>(kind)];
+}
+
+static const char* nameOf(MemorySpace space) {
+  constexpr const char* names[] = {"constant", "global", "scratch", "shared", "registers"};
+  return names[static_cast<int>(space)];
+}
+
+bool Phase::touchesGlobal() const {
+  auto isGlobal = [](const Access& access) { return access.space == MemorySpace::Global; };
+  return std::any_of(reads.begin(), reads.end(), isGlobal) ||
+         std::any_of(writes.begin(), writes.end(), isGlobal);
+}
+
+CodeWriter& PhaseStructure::begin(PhaseKind kind, std::vector<Access> reads,
+                                  std::vector<Access> writes) {
+  phases.push_back({kind, std::move(reads), std::move(writes), CodeWriter(1)});
+  return phases.back().code;
+}
+
+std::string PhaseStructure::verify() const {
+  bool stores = false;
+  PhaseKind last = PhaseKind::Load;
+  for (const Phase& phase : phases) {
+    if (phase.kind < last)
+      return absl::StrFormat("a %s phase stands behind a %s phase", nameOf(phase.kind),
+                             nameOf(last));
+    last = phase.kind;
+    for (const Access& write : phase.writes) {
+      if (write.space == MemorySpace::Constant)
+        return absl::StrFormat("a %s phase writes the constant %s", nameOf(phase.kind), write.name);
+      bool global = write.space == MemorySpace::Global;
+      if (global && phase.kind != PhaseKind::Store)
+        return absl::StrFormat("a %s phase writes %s in global memory", nameOf(phase.kind),
+                               write.name);
+      stores |= global;
+    }
+  }
+  return stores ? "" : "no phase stores a result";
+}
+
+static std::string describe(const std::vector<Access>& accesses) {
+  return absl::StrJoin(accesses, ", ", [](std::string* out, const Access& access) {
+    absl::StrAppend(out, access.name, " (", nameOf(access.space), ")");
+  });
+}
+
+static void printPhase(CodeWriter& code, const Phase& phase) {
+  std::string comment = absl::StrFormat("// %s", nameOf(phase.kind));
+  if (!phase.reads.empty())
+    comment += ": reads " + describe(phase.reads);
+  if (!phase.writes.empty())
+    comment += (phase.reads.empty() ? ": writes " : "; writes ") + describe(phase.writes);
+  code.line(comment);
+  code.append(phase.code);
+}
+
+std::string PhaseStructure::print() const {
+  CodeWriter code;
+  for (const std::string& header : headers)
+    code.line("#include \"" + header + "\"");
+  code.line("using namespace tenon;");
+  code.append(declarations);
+  std::vector<std::string> declared, names;
+  for (const Parameter& parameter : parameters) {
+    declared.push_back(parameter.type + " " + parameter.name);
+    names.push_back(parameter.name);
+  }
+  std::string parameterList = absl::StrJoin(declared, ", ");
+  code.open(absl::StrFormat("__device__ __forceinline__ void %s_tile(const long long tile, %s)",
+                            symbol, parameterList));
+  bool waited = !pdl;
+  for (const Phase& phase : phases) {
+    if (!waited && phase.touchesGlobal()) {
+      code.line("asm volatile(\"griddepcontrol.wait;\" ::: \"memory\");");
+      waited = true;
+    }
+    printPhase(code, phase);
+  }
+  code.close();
+  std::string bounds = absl::StrFormat("%d", threads);
+  if (blocksPerSm > 0)
+    bounds += absl::StrFormat(", %d", blocksPerSm);
+  code.open(absl::StrFormat("extern \"C\" __global__ void __launch_bounds__(%s) %s(%s)", bounds,
+                            symbol, parameterList));
+  if (pdl)
+    code.line("asm volatile(\"griddepcontrol.launch_dependents;\");");
+  code.line(absl::StrFormat("%s_tile(blockIdx.x, %s);", symbol, absl::StrJoin(names, ", ")));
+  code.close();
+  return code.text();
+}
+
+} // namespace tenon::codegen::cuda

@@ -1,0 +1,78 @@
+#ifndef TENON_CODEGEN_CUDA_PHASESTRUCTURE_H
+#define TENON_CODEGEN_CUDA_PHASESTRUCTURE_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "codegen/cuda/CodeWriter.h"
+
+namespace tenon::codegen::cuda {
+
+/// What a part of a kernel does. The phases of a kernel stand in this order, some repeated.
+enum class PhaseKind { Load, Prologue, MainLoop, Epilogue, Store };
+
+/// Where data that a phase touches lies.
+enum class MemorySpace {
+  Constant,  ///< weights: no kernel of the program writes them
+  Global,    ///< activations, states, inputs and outputs: other kernels write or read them
+  Scratch,   ///< global memory of this kernel alone
+  Shared,    ///< shared memory of the block
+  Registers, ///< variables of a thread
+};
+
+/// Data that a phase reads or writes.
+struct Access {
+  MemorySpace space;
+  std::string name; ///< of the variable or parameter
+};
+
+/// Some statements of a kernel with everything that they read and write.
+struct Phase {
+  PhaseKind kind;
+  std::vector<Access> reads;
+  std::vector<Access> writes;
+  CodeWriter code;
+
+  /// True where it touches what another kernel writes or reads.
+  bool touchesGlobal() const;
+};
+
+/// A parameter of a kernel: `const F16* a0`.
+struct Parameter {
+  std::string type;
+  std::string name;
+};
+
+/// One kernel as a chain of phases, from which its source is printed: a `__device__` body that
+/// takes a tile id, and a thin `__global__` wrapper that passes blockIdx.x as tile id.
+///
+/// With `pdl` the wrapper lets the next kernel start at entry, and the body waits for the previous
+/// one (griddepcontrol.wait) in front of the first phase that touches global memory that is not
+/// constant. So before the wait nothing but weights is read and nothing is stored, and every kernel
+/// waits; that is what makes programmatic dependent launch safe, and `verify` proves it.
+struct PhaseStructure {
+  std::string symbol;
+  std::vector<Parameter> parameters;
+  std::vector<std::string> headers; ///< of `device/`, included by name
+  CodeWriter declarations;          ///< at file level: constants, scratch
+  std::vector<Phase> phases;
+  int64_t threads = 0;     ///< of a block
+  int64_t blocksPerSm = 0; ///< wanted at once, for __launch_bounds__; 0: no matter
+  int64_t dynamicSmemBytes = 0;
+  bool pdl = false;
+
+  /// Starts a phase; its code is written to the reference returned, which the next call ends.
+  CodeWriter& begin(PhaseKind kind, std::vector<Access> reads, std::vector<Access> writes);
+
+  /// An explanation where the phases are none that a kernel can have: a kind before one that it
+  /// must follow, a store that is not to global memory, a kernel that stores nothing; else empty.
+  std::string verify() const;
+
+  /// The CUDA C++ source.
+  std::string print() const;
+};
+
+} // namespace tenon::codegen::cuda
+
+#endif // TENON_CODEGEN_CUDA_PHASESTRUCTURE_H

@@ -1,0 +1,182 @@
+#include "codegen/cuda/RegionPrinter.h"
+
+#include "codegen/cuda/ScalarPrinter.h"
+
+using namespace mlir;
+
+namespace tenon::codegen::cuda {
+
+bool isPrintable(Operation* op) {
+  if (auto constant = llvm::dyn_cast<ConstantOp>(op))
+    return llvm::cast<DenseElementsAttr>(constant.getValue()).isSplat();
+  return llvm::isa<ElementwiseOpInterface, EmbeddingOp, DequantizeOp>(op);
+}
+
+void RegionPrinter::moveTo(CodeWriter& writer, RowPosition where) {
+  code = &writer;
+  position = std::move(where);
+  variables.clear();
+}
+
+/// The element of a tensor that the current row starts at, following the broadcast.
+std::string RegionPrinter::rowOffset(RankedTensorType type) const {
+  llvm::ArrayRef<int64_t> extents = type.getShape();
+  if (flat || extents.size() <= 1)
+    return "0";
+  if (extents.drop_back() == shape.drop_back())
+    return absl::StrFormat("(%s) * %d", position.row, extents.back());
+  std::string offset;
+  int64_t rowStride = 1, stride = extents.back();
+  size_t lead = shape.size() - extents.size();
+  for (size_t axis = shape.size() - 1; axis-- > lead;) {
+    if (extents[axis - lead] != 1)
+      offset += absl::StrFormat("%s(%s) / %d %% %d * %d", offset.empty() ? "" : " + ", position.row,
+                                rowStride, shape[axis], stride);
+    rowStride *= shape[axis];
+    stride *= extents[axis - lead];
+  }
+  return offset.empty() ? "0" : offset;
+}
+
+RegionPrinter::Variable RegionPrinter::printLoad(BlockArgument argument) {
+  auto type = llvm::cast<RankedTensorType>(argument.getType());
+  if (isBlockQuantized(type.getElementType()))
+    return printRow(argument, position.row, type);
+  std::string name = newName(), source = context.pointer(argument) + " + " + rowOffset(type);
+  bool single = flat ? type.getNumElements() == 1 && ShapedType::getNumElements(shape) != 1
+                     : type.getRank() == 0 || type.getShape().back() == 1;
+  if (single) {
+    code->format("const float %s = toFloat(*(%s));", name, source);
+    return {name, false};
+  }
+  code->format("float %s[%d];", name, width);
+  if (position.valid.empty())
+    code->format("loadVector(%s, %s + %s);", name, source, position.column);
+  else
+    code->format("loadPart(%s, %s + %s, %s);", name, source, position.column, position.valid);
+  return {name, true};
+}
+
+/// Elements of row `row` of a table of any encoding.
+RegionPrinter::Variable RegionPrinter::printRow(Value table, const std::string& row,
+                                                RankedTensorType type) {
+  std::string name = newName(), pointer = context.pointer(table);
+  code->format("float %s[%d];", name, width);
+  Type element = type.getElementType();
+  if (position.valid.empty() || isBlockQuantized(element))
+    code->format("decodeRow<%s>(%s, %s, %s, %d, %s);", deviceType(element), name, pointer, row,
+                 type.getShape().back(), position.column);
+  else
+    code->format("loadPart(%s, %s + (%s) * %d + %s, %s);", name, pointer, row,
+                 type.getShape().back(), position.column, position.valid);
+  return {name, true};
+}
+
+/// An id outside the table gives zeros: a row that exists is read and not used.
+RegionPrinter::Variable RegionPrinter::printEmbedding(EmbeddingOp op) {
+  RankedTensorType table = op.getTable().getType();
+  std::string id = newName();
+  code->format("const int %s = %s[%s];", id, context.pointer(op.getIds()), position.row);
+  code->format("const bool %s_exists = %s >= 0 && %s < %d;", id, id, id, table.getShape()[0]);
+  Variable row = printRow(
+      op.getTable(), absl::StrFormat("static_cast<long long>(%s_exists ? %s : 0)", id, id), table);
+  code->unroll();
+  code->format("for (int j = 0; j < %d; ++j)", width);
+  code->format("  %s[j] = %s_exists ? roundTo<%s>(%s[j]) : 0.0f;", row.name, id,
+               deviceType(op.getType().getElementType()), row.name);
+  return row;
+}
+
+RegionPrinter::Variable RegionPrinter::printConstant(ConstantOp op) {
+  APFloat value = llvm::cast<DenseElementsAttr>(op.getValue()).getSplatValue<APFloat>();
+  return {floatLiteral(static_cast<float>(value.convertToDouble())), false};
+}
+
+FailureOr<RegionPrinter::Variable> RegionPrinter::printElementwise(ElementwiseOpInterface op) {
+  bool isArray = false;
+  llvm::SmallVector<std::string> operands;
+  for (Value operand : op->getOperands()) {
+    FailureOr<Variable> variable = print(operand);
+    if (failed(variable))
+      return failure();
+    isArray |= variable->isArray;
+    operands.push_back(variable->isArray ? variable->name + "[j]" : variable->name);
+  }
+  std::string name = newName();
+  auto type = llvm::cast<RankedTensorType>(op->getResult(0).getType());
+  std::string rounding =
+      type.getElementType().isF32() ? "" : "roundTo<" + deviceType(type.getElementType()) + ">";
+  if (isArray) {
+    code->format("float %s[%d];", name, width);
+    code->unroll();
+    code->openFormat("for (int j = 0; j < %d; ++j)", width);
+  }
+  FailureOr<std::string> result = printScalarBody(op, operands, name, *code);
+  if (failed(result))
+    return failure();
+  if (isArray) {
+    code->format("%s[j] = %s(%s);", name, rounding, *result);
+    code->close();
+  } else {
+    code->format("const float %s = %s(%s);", name, rounding, *result);
+  }
+  return Variable{name, isArray};
+}
+
+FailureOr<RegionPrinter::Variable> RegionPrinter::print(Value value) {
+  if (auto known = variables.find(value); known != variables.end())
+    return known->second;
+  Variable variable;
+  if (auto argument = llvm::dyn_cast<BlockArgument>(value)) {
+    variable = printLoad(argument);
+  } else if (auto op = value.getDefiningOp<ElementwiseOpInterface>()) {
+    FailureOr<Variable> printed = printElementwise(op);
+    if (failed(printed))
+      return failure();
+    variable = *printed;
+  } else if (auto embedding = value.getDefiningOp<EmbeddingOp>()) {
+    variable = printEmbedding(embedding);
+  } else if (auto dequantize = value.getDefiningOp<DequantizeOp>()) {
+    variable = printRow(dequantize.getInput(), position.row, dequantize.getInput().getType());
+  } else if (auto constant = value.getDefiningOp<ConstantOp>()) {
+    variable = printConstant(constant);
+  } else {
+    return value.getDefiningOp()->emitOpError("expects to be the hero of its kernel, or an "
+                                              "operation of which a thread needs one element");
+  }
+  variables[value] = variable;
+  return variable;
+}
+
+FailureOr<std::string> RegionPrinter::element(Value value) {
+  FailureOr<Variable> variable = print(value);
+  if (failed(variable))
+    return failure();
+  return variable->isArray ? variable->name + "[j]" : variable->name;
+}
+
+LogicalResult RegionPrinter::store(Value value) {
+  FailureOr<Variable> variable = print(value);
+  if (failed(variable))
+    return failure();
+  std::string name = variable->name;
+  if (!variable->isArray) {
+    std::string scalar = name;
+    name = newName();
+    code->format("float %s[%d];", name, width);
+    code->unroll();
+    code->format("for (int j = 0; j < %d; ++j)", width);
+    code->format("  %s[j] = %s;", name, scalar);
+  }
+  auto type = llvm::cast<RankedTensorType>(value.getType());
+  for (const std::string& pointer : context.destinations(value)) {
+    std::string target = pointer + " + " + rowOffset(type) + " + " + position.column;
+    if (position.valid.empty())
+      code->format("storeVector(%s, %s);", target, name);
+    else
+      code->format("storePart(%s, %s, %s);", target, name, position.valid);
+  }
+  return success();
+}
+
+} // namespace tenon::codegen::cuda

@@ -1,0 +1,72 @@
+#ifndef TENON_CODEGEN_CUDA_REGIONPRINTER_H
+#define TENON_CODEGEN_CUDA_REGIONPRINTER_H
+
+#include <string>
+
+#include "codegen/cuda/Emitter.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace tenon::codegen::cuda {
+
+/// Elements [column, column + width) of row `row`, of which `valid` exist.
+struct RowPosition {
+  std::string row;    ///< expression of long long
+  std::string column; ///< expression of int
+  std::string valid;  ///< expression of int; empty: all of them, aligned to the widest word
+};
+
+/// Prints the values of a region, each when it is first asked for: loads of arguments, chains of
+/// elementwise operations, rows of an embedding or of a block-quantised tensor. A hero defines its
+/// own result, and whatever follows it in the region, an epilogue, is printed from there; what
+/// stands before a hero, a prologue, is printed when the hero asks for its operand.
+///
+/// A value is an array of `width` floats, or one float where it is the same along the row; it is
+/// rounded to its element type.
+class RegionPrinter {
+public:
+  /// `shape` is the space of positions: rows are its leading axes, columns its innermost one, or
+  /// all elements where `flat` (then nothing may broadcast but single elements).
+  RegionPrinter(KernelContext& context, llvm::ArrayRef<int64_t> shape, bool flat, int width)
+      : context(context), shape(shape), flat(flat), width(width) {}
+
+  /// Moves to another position: forgets everything but what is defined afterwards.
+  void moveTo(CodeWriter& code, RowPosition position);
+  /// Says that `value` is in the array `variable`.
+  void define(mlir::Value value, const std::string& variable) {
+    variables[value] = {variable, true};
+  }
+  /// Prints what `value` takes and returns an expression of its element `j`, a loop variable.
+  mlir::FailureOr<std::string> element(mlir::Value value);
+  /// Prints `value` and stores it to each of its destinations.
+  mlir::LogicalResult store(mlir::Value value);
+
+private:
+  struct Variable {
+    std::string name;
+    bool isArray;
+  };
+  mlir::FailureOr<Variable> print(mlir::Value value);
+  Variable printLoad(mlir::BlockArgument argument);
+  Variable printRow(mlir::Value table, const std::string& row, mlir::RankedTensorType tableType);
+  Variable printEmbedding(EmbeddingOp op);
+  mlir::FailureOr<Variable> printElementwise(ElementwiseOpInterface op);
+  Variable printConstant(ConstantOp op);
+  std::string rowOffset(mlir::RankedTensorType type) const;
+  std::string newName() { return "v" + std::to_string(nextName++); }
+
+  KernelContext& context;
+  llvm::ArrayRef<int64_t> shape;
+  bool flat;
+  int width;
+  CodeWriter* code = nullptr;
+  RowPosition position;
+  llvm::DenseMap<mlir::Value, Variable> variables;
+  int nextName = 0;
+};
+
+/// True for an operation that a RegionPrinter prints by itself.
+bool isPrintable(mlir::Operation* op);
+
+} // namespace tenon::codegen::cuda
+
+#endif // TENON_CODEGEN_CUDA_REGIONPRINTER_H

@@ -1,0 +1,99 @@
+#include "codegen/cuda/ScalarPrinter.h"
+
+#include <bit>
+#include <cmath>
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+
+namespace tenon::codegen::cuda {
+
+std::string floatLiteral(float value) {
+  if (!std::isfinite(value))
+    return absl::StrFormat("__uint_as_float(0x%08xu)", std::bit_cast<uint32_t>(value));
+  std::string text = absl::StrFormat("%.9g", value);
+  bool hasPoint = text.find_first_of(".e") != std::string::npos;
+  text += hasPoint ? "f" : ".0f";
+  return value < 0 || std::signbit(value) ? "(" + text + ")" : text;
+}
+
+/// How the scalar operations are written: `$0` and `$1` stand for the operands. The functions are
+/// CUDA's accurate ones, within 2 ulp (CUDA C++ Programming Guide, mathematical functions).
+static const llvm::StringMap<llvm::StringRef>& patterns() {
+  static const llvm::StringMap<llvm::StringRef> table = {
+      {arith::AddFOp::getOperationName(), "$0 + $1"},
+      {arith::SubFOp::getOperationName(), "$0 - $1"},
+      {arith::MulFOp::getOperationName(), "$0 * $1"},
+      {arith::DivFOp::getOperationName(), "$0 / $1"},
+      {arith::NegFOp::getOperationName(), "-$0"},
+      {arith::MaximumFOp::getOperationName(), "maximum($0, $1)"},
+      {arith::MinimumFOp::getOperationName(), "minimum($0, $1)"},
+      {math::AbsFOp::getOperationName(), "fabsf($0)"},
+      {math::SqrtOp::getOperationName(), "sqrtf($0)"},
+      {math::ExpOp::getOperationName(), "expf($0)"},
+      {math::LogOp::getOperationName(), "logf($0)"},
+      {math::SinOp::getOperationName(), "sinf($0)"},
+      {math::CosOp::getOperationName(), "cosf($0)"},
+      {math::TanhOp::getOperationName(), "tanhf($0)"},
+      {math::ErfOp::getOperationName(), "erff($0)"},
+  };
+  return table;
+}
+
+static std::string substitute(llvm::StringRef pattern, llvm::ArrayRef<std::string> operands) {
+  std::string text;
+  for (size_t i = 0; i < pattern.size(); ++i) {
+    if (pattern[i] == '$')
+      text += operands[pattern[++i] - '0'];
+    else
+      text += pattern[i];
+  }
+  return text;
+}
+
+/// Builds the body in a block of its own, for the time of the printing.
+static Value buildBody(ElementwiseOpInterface op, Block& block) {
+  MLIRContext* context = op->getContext();
+  context->loadDialect<arith::ArithDialect, math::MathDialect>();
+  for (Value operand : op->getOperands())
+    block.addArgument(Float32Type::get(context), operand.getLoc());
+  OpBuilder builder(context);
+  builder.setInsertionPointToEnd(&block);
+  return op.buildScalarBody(builder, op->getLoc(), block.getArguments());
+}
+
+FailureOr<std::string> printScalarBody(ElementwiseOpInterface op,
+                                       llvm::ArrayRef<std::string> operands,
+                                       const std::string& prefix, CodeWriter& code) {
+  Block block;
+  Value result = buildBody(op, block);
+  llvm::DenseMap<Value, std::string> names;
+  for (auto [argument, operand] : llvm::zip_equal(block.getArguments(), operands))
+    names[argument] = operand;
+  int count = 0;
+  for (Operation& scalar : block) {
+    Value value = scalar.getResult(0);
+    if (auto constant = llvm::dyn_cast<arith::ConstantOp>(scalar)) {
+      auto number = llvm::cast<FloatAttr>(constant.getValue());
+      names[value] = floatLiteral(number.getValue().convertToFloat());
+      continue;
+    }
+    auto pattern = patterns().find(scalar.getName().getStringRef());
+    if (pattern == patterns().end())
+      return op->emitOpError("expects a scalar body of operations that CUDA C++ has, but got '")
+             << scalar.getName() << "'";
+    llvm::SmallVector<std::string> inputs;
+    for (Value input : scalar.getOperands())
+      inputs.push_back(names.at(input));
+    std::string name = prefix + "_" + std::to_string(count++);
+    code.format("const float %s = %s;", name, substitute(pattern->second, inputs));
+    names[value] = name;
+  }
+  return names.at(result);
+}
+
+} // namespace tenon::codegen::cuda

@@ -1,0 +1,293 @@
+// Attention of a few query heads that share a key head, over a range of keys: online softmax
+// (Milakov and Gimelshein 2018, arXiv 1805.02867) in blocks of keys, everything in f32.
+#pragma once
+#include "memory.cuh"
+
+namespace tenon {
+
+/// The largest power of two, at most `limit`, that divides `value`.
+constexpr __device__ int largestPower(int value, int limit) {
+  int power = 1;
+  while (2 * power <= limit && value % (2 * power) == 0)
+    power *= 2;
+  return power;
+}
+constexpr __device__ int roundUpToPower(int value) {
+  int power = 1;
+  while (power < value)
+    power *= 2;
+  return power;
+}
+constexpr __device__ int smaller(int a, int b) { return a < b ? a : b; }
+
+/// What a row attends to: keys [begin, end) of `sequence`; none where begin >= end.
+struct KeyRange {
+  int sequence, begin, end;
+};
+
+/// The keys of a row; none for a position or sequence outside the cache.
+__device__ __forceinline__ KeyRange findKeys(int sequence, int position, int sequences,
+                                             int capacity, bool causal, int window) {
+  KeyRange range = {sequence, 0, 0};
+  if (position < 0 || sequence < 0 || sequence >= sequences)
+    return range;
+  range.begin = window > 0 && position >= window ? position - window + 1 : 0;
+  range.end = causal && position < capacity ? position + 1 : capacity;
+  return range;
+}
+
+/// K, V: element types of the cache; `heads` query heads; `keySize`, `valueSize`: elements of a
+/// head; `threads` of the block; `block`: keys of a step, a multiple of 32.
+template <typename K, typename V, int heads, int keySize, int valueSize, int threads, int block>
+struct Attention {
+  static constexpr int keyVector = largestPower(keySize, 16 / sizeof(K));
+  static constexpr int keyLanes = smaller(32, roundUpToPower(keySize / keyVector));
+  static constexpr int keyGroups = threads / keyLanes;
+  static constexpr int valueVector = largestPower(valueSize, 16 / sizeof(V));
+  static constexpr int valueLanes = valueSize / valueVector;
+  static constexpr int valueGroups = threads / valueLanes;
+  static_assert(valueGroups >= 1, "a block has a thread for each vector of a value");
+
+  struct Shared {
+    alignas(16) float query[heads][keySize];
+    float scores[heads][block];
+    float largest[heads], total[heads], correction[heads];
+    float partial[valueGroups][heads][valueSize];
+  };
+
+  Shared& shared;
+  float sums[heads][valueVector]; // of this thread's keys
+
+  __device__ __forceinline__ explicit Attention(Shared& memory) : shared(memory) {
+#pragma unroll
+    for (int h = 0; h < heads; ++h)
+#pragma unroll
+      for (int j = 0; j < valueVector; ++j)
+        sums[h][j] = 0.0f;
+  }
+
+  template <typename Q> __device__ __forceinline__ void loadQuery(const Q* query) {
+    for (int i = threadIdx.x; i < heads * keySize; i += threads)
+      shared.query[i / keySize][i % keySize] = toFloat(query[i]);
+    if (threadIdx.x < heads) {
+      shared.largest[threadIdx.x] = __uint_as_float(0xff800000u); // -inf
+      shared.total[threadIdx.x] = 0.0f;
+    }
+    __syncthreads();
+  }
+
+  /// Adds each head's products over the lanes of a key and stores the scores. While a lane has
+  /// several heads it hands half of them to its partner and takes the partner's other half.
+  __device__ __forceinline__ void storeScores(float (&dots)[heads], int c, bool exists, float scale,
+                                              float softcap) {
+    const int lane = threadIdx.x % keyLanes;
+    constexpr bool scatters = (heads & (heads - 1)) == 0 && heads <= keyLanes;
+    constexpr int owned = scatters ? 1 : heads; // heads that a lane ends up with
+    int offset = keyLanes / 2, head = 0;
+    if (scatters) {
+#pragma unroll
+      for (int half = heads / 2; half >= 1; half /= 2, offset /= 2) {
+        const bool upper = lane & offset;
+        head += upper ? half : 0;
+#pragma unroll
+        for (int h = 0; h < half; ++h) {
+          const float given = upper ? dots[h] : dots[h + half];
+          const float kept = upper ? dots[h + half] : dots[h];
+          dots[h] = kept + __shfl_xor_sync(0xFFFFFFFFu, given, offset);
+        }
+      }
+    }
+    const bool stores = lane % (offset > 0 ? 2 * offset : 1) == 0;
+#pragma unroll
+    for (; offset >= 1; offset /= 2)
+#pragma unroll
+      for (int h = 0; h < owned; ++h)
+        dots[h] += __shfl_xor_sync(0xFFFFFFFFu, dots[h], offset);
+#pragma unroll
+    for (int h = 0; h < owned; ++h) {
+      float score = dots[h] * scale;
+      if (softcap > 0.0f)
+        score = softcap * tanhf(score / softcap);
+      if (stores)
+        shared.scores[head + h][c] = exists ? score : __uint_as_float(0xff800000u);
+    }
+  }
+
+  /// Scores of `count` keys, count <= block; -inf behind them.
+  __device__ __forceinline__ void computeScores(const K* keys, long long stride, int count,
+                                                float scale, float softcap) {
+    constexpr int batch = 4; // keys whose loads are in flight together
+    constexpr int steps = (keySize + keyLanes * keyVector - 1) / (keyLanes * keyVector);
+    const int lane = threadIdx.x % keyLanes, group = threadIdx.x / keyLanes;
+    for (int first = group; first < block; first += batch * keyGroups) {
+      float dots[batch][heads] = {};
+#pragma unroll
+      for (int step = 0; step < steps; ++step) {
+        const int d = (step * keyLanes + lane) * keyVector;
+        if (d >= keySize)
+          break;
+        float key[batch][keyVector];
+#pragma unroll
+        for (int i = 0; i < batch; ++i)
+          loadVector(key[i], keys + min(first + i * keyGroups, count - 1) * stride + d);
+#pragma unroll
+        for (int h = 0; h < heads; ++h) {
+          float query[keyVector];
+          loadVector(query, &shared.query[h][d]);
+#pragma unroll
+          for (int i = 0; i < batch; ++i)
+#pragma unroll
+            for (int j = 0; j < keyVector; ++j)
+              dots[i][h] = __fmaf_rn(query[j], key[i][j], dots[i][h]);
+        }
+      }
+#pragma unroll
+      for (int i = 0; i < batch; ++i) {
+        const int c = first + i * keyGroups;
+        // The same for all lanes of a warp: `block` is a multiple of a warp's keys.
+        if (c < block)
+          storeScores(dots[i], c, c < count, scale, softcap);
+      }
+    }
+  }
+
+  /// Turns scores into weights relative to the new maximum; one warp a head at a time.
+  __device__ __forceinline__ void normalize() {
+    const int lane = threadIdx.x % 32;
+    for (int h = threadIdx.x / 32; h < heads; h += threads / 32) {
+      const float before = shared.largest[h];
+      float largest = before;
+#pragma unroll
+      for (int c = lane; c < block; c += 32)
+        largest = fmaxf(largest, shared.scores[h][c]);
+#pragma unroll
+      for (int offset = 16; offset >= 1; offset /= 2)
+        largest = fmaxf(largest, __shfl_xor_sync(0xFFFFFFFFu, largest, offset));
+      float total = 0.0f;
+#pragma unroll
+      for (int c = lane; c < block; c += 32) {
+        const float weight = expf(shared.scores[h][c] - largest);
+        shared.scores[h][c] = weight;
+        total += weight;
+      }
+#pragma unroll
+      for (int offset = 16; offset >= 1; offset /= 2)
+        total += __shfl_xor_sync(0xFFFFFFFFu, total, offset);
+      __syncwarp(); // all have read the maximum before
+      if (lane == 0) {
+        const float correction = expf(before - largest);
+        shared.correction[h] = correction;
+        shared.total[h] = shared.total[h] * correction + total;
+        shared.largest[h] = largest;
+      }
+    }
+  }
+
+  __device__ __forceinline__ void addValues(const V* values, long long stride, int count) {
+    const int d = threadIdx.x % valueLanes * valueVector, group = threadIdx.x / valueLanes;
+    if (group >= valueGroups)
+      return;
+#pragma unroll
+    for (int h = 0; h < heads; ++h)
+#pragma unroll
+      for (int j = 0; j < valueVector; ++j)
+        sums[h][j] *= shared.correction[h];
+    constexpr int batch = 4; // values whose loads are in flight together
+    for (int first = group; first < count; first += batch * valueGroups) {
+      float value[batch][valueVector];
+#pragma unroll
+      for (int i = 0; i < batch; ++i)
+        loadVector(value[i], values + min(first + i * valueGroups, count - 1) * stride + d);
+#pragma unroll
+      for (int i = 0; i < batch; ++i) {
+        const int c = first + i * valueGroups;
+#pragma unroll
+        for (int h = 0; h < heads; ++h) {
+          const float weight = c < count ? shared.scores[h][c] : 0.0f;
+#pragma unroll
+          for (int j = 0; j < valueVector; ++j)
+            sums[h][j] = c < count ? __fmaf_rn(weight, value[i][j], sums[h][j]) : sums[h][j];
+        }
+      }
+    }
+  }
+
+  /// Attends to keys [begin, end) of rows of `keys` and `values`, `stride` elements apart; blocks
+  /// start at multiples of `block`, so that the result depends on the range alone.
+  __device__ __forceinline__ void attend(const K* keys, const V* values, long long keyStride,
+                                         long long valueStride, int begin, int end, float scale,
+                                         float softcap) {
+    for (int first = begin; first < end;) {
+      const int next = (first / block + 1) * block;
+      const int count = (next < end ? next : end) - first;
+      computeScores(keys + first * keyStride, keyStride, count, scale, softcap);
+      __syncthreads();
+      normalize();
+      __syncthreads();
+      addValues(values + first * valueStride, valueStride, count);
+      __syncthreads();
+      first += count;
+    }
+    const int d = threadIdx.x % valueLanes * valueVector, group = threadIdx.x / valueLanes;
+    if (group < valueGroups)
+#pragma unroll
+      for (int h = 0; h < heads; ++h)
+#pragma unroll
+        for (int j = 0; j < valueVector; ++j)
+          shared.partial[group][h][d + j] = sums[h][j];
+    __syncthreads();
+  }
+
+  /// Element `d` of head `h`, not yet divided by the total: groups of keys in ascending order.
+  __device__ __forceinline__ float output(int h, int d) const {
+    float sum = shared.partial[0][h][d];
+#pragma unroll
+    for (int group = 1; group < valueGroups; ++group)
+      sum += shared.partial[group][h][d];
+    return sum;
+  }
+};
+
+/// The parts of a row's attention that the blocks of one unit, `heads` query heads of a row, leave
+/// in scratch memory: for each part and head its maximum and total, and `valueSize` sums.
+template <int heads, int valueSize> struct AttentionParts {
+  static constexpr int headFloats = valueSize + 2;
+
+  /// Head `h` of part `part` of unit `unit`.
+  static __device__ __forceinline__ float* at(float* scratch, long long unit, int parts, int part,
+                                              int h) {
+    return scratch + ((unit * parts + part) * heads + h) * headFloats;
+  }
+
+  /// The result at element `d` of head `h`: parts [first, last] in ascending order.
+  static __device__ __forceinline__ float combine(float* scratch, long long unit, int parts,
+                                                  int first, int last, int h, int d) {
+    float largest = __uint_as_float(0xff800000u);
+    for (int part = first; part <= last; ++part)
+      largest = fmaxf(largest, __ldcg(at(scratch, unit, parts, part, h)));
+    float total = 0.0f, sum = 0.0f;
+    for (int part = first; part <= last; ++part) {
+      const float* source = at(scratch, unit, parts, part, h);
+      const float correction = expf(__ldcg(source) - largest);
+      total += correction * __ldcg(source + 1);
+      sum += correction * __ldcg(source + 2 + d);
+    }
+    return sum / total;
+  }
+};
+
+/// True in all threads of the block that arrives last of `count` blocks at `arrivals`, which is
+/// zero before and after.
+__device__ __forceinline__ bool arrivesLast(unsigned* arrivals, int count) {
+  __shared__ bool last;
+  __threadfence();
+  __syncthreads();
+  if (threadIdx.x == 0)
+    last = atomicInc(arrivals, count - 1) == count - 1;
+  __syncthreads();
+  if (last)
+    __threadfence();
+  return last;
+}
+
+} // namespace tenon

@@ -1,0 +1,74 @@
+// Loads and stores of short runs of elements, widened to f32.
+#pragma once
+#include "types.cuh"
+
+namespace tenon {
+
+/// Bits of `bytes` bytes that one instruction moves.
+template <int bytes> struct Word;
+template <> struct Word<2> {
+  using type = unsigned short;
+};
+template <> struct Word<4> {
+  using type = unsigned;
+};
+template <> struct Word<8> {
+  using type = uint2;
+};
+template <> struct Word<16> {
+  using type = uint4;
+};
+
+/// The widest word, at most 16 bytes, that divides `bytes`.
+constexpr __device__ int wordBytes(int bytes) {
+  return bytes % 16 == 0 ? 16 : bytes % 8 == 0 ? 8 : bytes % 4 == 0 ? 4 : 2;
+}
+
+template <int count, typename T> union Packed {
+  static constexpr int bytes = wordBytes(count * sizeof(T));
+  using Bits = typename Word<bytes>::type;
+  Bits words[count * sizeof(T) / bytes];
+  T elements[count];
+};
+
+/// `count` elements from `source`, aligned to the widest word.
+template <int count, typename T>
+__device__ __forceinline__ void loadVector(float (&values)[count], const T* source) {
+  Packed<count, T> packed;
+#pragma unroll
+  for (int i = 0; i < int(count * sizeof(T) / packed.bytes); ++i)
+    packed.words[i] = reinterpret_cast<const typename Packed<count, T>::Bits*>(source)[i];
+#pragma unroll
+  for (int i = 0; i < count; ++i)
+    values[i] = toFloat(packed.elements[i]);
+}
+
+/// The first `valid` of `count` elements, `fill` for the others; any alignment of T.
+template <int count, typename T>
+__device__ __forceinline__ void loadPart(float (&values)[count], const T* source, int valid,
+                                         float fill = 0.0f) {
+#pragma unroll
+  for (int i = 0; i < count; ++i)
+    values[i] = i < valid ? toFloat(source[i]) : fill;
+}
+
+template <int count, typename T>
+__device__ __forceinline__ void storeVector(T* target, const float (&values)[count]) {
+  Packed<count, T> packed;
+#pragma unroll
+  for (int i = 0; i < count; ++i)
+    packed.elements[i] = fromFloat<T>(values[i]);
+#pragma unroll
+  for (int i = 0; i < int(count * sizeof(T) / packed.bytes); ++i)
+    reinterpret_cast<typename Packed<count, T>::Bits*>(target)[i] = packed.words[i];
+}
+
+template <int count, typename T>
+__device__ __forceinline__ void storePart(T* target, const float (&values)[count], int valid) {
+#pragma unroll
+  for (int i = 0; i < count; ++i)
+    if (i < valid)
+      target[i] = fromFloat<T>(values[i]);
+}
+
+} // namespace tenon

@@ -1,0 +1,146 @@
+// Products on tensor cores: mma.sync m16n8k16 with 16-bit factors and f32 sums (sm_80 and later).
+#pragma once
+#include "memory.cuh"
+
+namespace tenon {
+
+template <typename T>
+__device__ __forceinline__ void multiplyAdd(float (&sums)[4], const unsigned (&a)[4],
+                                            const unsigned (&b)[2]);
+template <>
+__device__ __forceinline__ void multiplyAdd<F16>(float (&d)[4], const unsigned (&a)[4],
+                                                 const unsigned (&b)[2]) {
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+      "{%0,%1,%2,%3};"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+template <>
+__device__ __forceinline__ void multiplyAdd<BF16>(float (&d)[4], const unsigned (&a)[4],
+                                                  const unsigned (&b)[2]) {
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+      "{%0,%1,%2,%3};"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
+/// Four 8 x 8 matrices of 16-bit elements; thread l gives the address of row l % 8 of matrix l / 8.
+__device__ __forceinline__ void loadMatrices(unsigned (&r)[4], const void* row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
+               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+               : "r"(static_cast<unsigned>(__cvta_generic_to_shared(row)))
+               : "memory");
+}
+
+/// 16 bytes from global to shared memory, zeros where not `exists`.
+__device__ __forceinline__ void copyAsync(void* target, const void* source, bool exists) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(
+                   static_cast<unsigned>(__cvta_generic_to_shared(target))),
+               "l"(source), "r"(exists ? 16 : 0)
+               : "memory");
+}
+
+/// Sums of 16 rows of W times up to 8 * tiles rows of x over a part of the depth, for one warp.
+///
+/// Thread (g, t) = (lane / 4, lane % 4) loads 8 consecutive elements from 8 t on of rows g and g + 8
+/// of W and of rows g, g + 8, ... of x: two steps of the instruction over 32 elements of the depth,
+/// permuted alike in both factors. sums[i] holds W rows g, g, g + 8, g + 8 and x rows 8 i + 2 t,
+/// + 1, + 0, + 1.
+template <typename T, int tiles> struct NarrowProduct {
+  float sums[tiles][4] = {};
+
+  /// Depth [begin, end), multiples of 8. W rows wRow and wRow + 8 are `low` and `high`.
+  __device__ __forceinline__ void multiply(const T* low, const T* high, const T* x, int rows,
+                                           int length, int begin, int end) {
+    const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
+#pragma unroll 4
+    for (int k = begin + 8 * t; k < begin + (end - begin + 31) / 32 * 32; k += 32) {
+      const uint4 zero = {0, 0, 0, 0};
+      const bool exists = k < end;
+      const uint4 a = exists ? *reinterpret_cast<const uint4*>(low + k) : zero;
+      const uint4 b = exists ? *reinterpret_cast<const uint4*>(high + k) : zero;
+#pragma unroll
+      for (int i = 0; i < tiles; ++i) {
+        const int row = 8 * i + g;
+        const uint4 v = exists && row < rows
+                            ? *reinterpret_cast<const uint4*>(x + (long long)row * length + k)
+                            : zero;
+        multiplyAdd<T>(sums[i], {a.x, b.x, a.y, b.y}, {v.x, v.y});
+        multiplyAdd<T>(sums[i], {a.z, b.z, a.w, b.w}, {v.z, v.w});
+      }
+    }
+  }
+};
+
+/// A block of 256 threads computes tileRows x 128 of y = x * W^T, `tileRows` 64 or 128: a ring of
+/// three stages of 32 elements of the depth, filled by asynchronous copies; 2 x 4 warps.
+template <typename T, int tileRows> struct TensorProduct {
+  static constexpr int tileColumns = 128, depth = 32, stages = 3, pitch = depth + 8;
+  static constexpr int rowTiles = tileRows / 32, columnTiles = 4; // of 16 x 8, in a warp
+  struct Stage {
+    T x[tileRows][pitch], w[tileColumns][pitch];
+  };
+
+  Stage* ring; ///< in shared memory
+  float sums[rowTiles][columnTiles][4] = {};
+
+  __device__ __forceinline__ explicit TensorProduct(void* memory)
+      : ring(static_cast<Stage*>(memory)) {}
+
+  /// `count` rows of 32 elements from column k on; rows outside repeat the last one.
+  __device__ __forceinline__ void load(T (*target)[pitch], int count, const T* source,
+                                       long long first, long long rows, int k, int length) {
+    for (int i = threadIdx.x; i < count * 4; i += 256) {
+      const int column = i % 4 * 8;
+      const long long row = min(first + i / 4, rows - 1);
+      const bool exists = k + column < length;
+      copyAsync(&target[i / 4][column], source + row * length + (exists ? k + column : 0), exists);
+    }
+  }
+
+  __device__ __forceinline__ void multiplyStage(const Stage& stage) {
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const int firstRow = warp / 4 * (tileRows / 2), firstColumn = warp % 4 * 32;
+#pragma unroll
+    for (int k = 0; k < depth; k += 16) {
+      unsigned b[2][4];
+#pragma unroll
+      for (int j = 0; j < 2; ++j)
+        loadMatrices(b[j], &stage.w[firstColumn + 16 * j + lane % 8 + lane / 16 * 8]
+                                   [k + lane / 8 % 2 * 8]);
+#pragma unroll
+      for (int i = 0; i < rowTiles; ++i) {
+        unsigned a[4];
+        loadMatrices(a, &stage.x[firstRow + 16 * i + lane % 16][k + lane / 16 * 8]);
+#pragma unroll
+        for (int j = 0; j < columnTiles; ++j)
+          multiplyAdd<T>(sums[i][j], a, {b[j / 2][j % 2 * 2], b[j / 2][j % 2 * 2 + 1]});
+      }
+    }
+  }
+
+  /// x [m, length], w [n, length]; the tile starts at row `firstRow`, column `firstColumn` of y.
+  __device__ __forceinline__ void multiply(const T* x, const T* w, long long m, long long n,
+                                           int length, long long firstRow,
+                                           long long firstColumn) {
+    const int steps = (length + depth - 1) / depth;
+    auto fetch = [&](int step) {
+      if (step < steps) {
+        load(ring[step % stages].x, tileRows, x, firstRow, m, step * depth, length);
+        load(ring[step % stages].w, tileColumns, w, firstColumn, n, step * depth, length);
+      }
+      asm volatile("cp.async.commit_group;" ::: "memory");
+    };
+    for (int step = 0; step < stages - 1; ++step)
+      fetch(step);
+    for (int step = 0; step < steps; ++step) {
+      asm volatile("cp.async.wait_group %0;" ::"n"(stages - 2) : "memory");
+      __syncthreads();
+      fetch(step + stages - 1);
+      multiplyStage(ring[step % stages]);
+    }
+    asm volatile("cp.async.wait_group 0;" ::: "memory");
+  }
+};
+
+} // namespace tenon

@@ -1,0 +1,127 @@
+// Reductions over the threads that share a row: a warp, or a block of a power of two of warps.
+#pragma once
+#include "types.cuh"
+
+namespace tenon {
+
+/// The sum of the lanes of a warp by halving, thread t holding lanes width * t ...; every thread gets
+/// it. While a thread holds several sums, it hands half of them to its partner and takes the
+/// partner's other half, so that width + 4 shuffles do what 5 * width would.
+template <int width> __device__ __forceinline__ float combineWarpLanes(float (&sums)[width]) {
+  const int lane = threadIdx.x % 32;
+  int offset = 16;
+#pragma unroll
+  for (int half = width / 2; half >= 1; half /= 2, offset /= 2) {
+    const bool upper = lane & offset;
+#pragma unroll
+    for (int e = 0; e < half; ++e) {
+      const float given = upper ? sums[e] : sums[e + half];
+      const float kept = upper ? sums[e + half] : sums[e];
+      sums[e] = kept + __shfl_xor_sync(0xFFFFFFFFu, given, offset);
+    }
+  }
+  float sum = sums[0];
+#pragma unroll
+  for (; offset >= 1; offset /= 2)
+    sum += __shfl_xor_sync(0xFFFFFFFFu, sum, offset);
+  // Now over the sums that a thread began with, which lie in threads 16, 8, ... apart.
+  int apart = 16;
+#pragma unroll
+  for (int half = width / 2; half >= 1; half /= 2, apart /= 2)
+    sum += __shfl_xor_sync(0xFFFFFFFFu, sum, apart);
+  return sum;
+}
+
+/// Combines lane sums by halving (#tenon.order, tree = halving): thread t of `group` holds lanes
+/// width * t ... width * t + width - 1; the tree adds lane i + n/2 to lane i. Every thread gets the
+/// sum. `shared` holds group * width floats for a block, nothing for a warp; one buffer may serve
+/// again only behind a barrier.
+template <int group, int width>
+__device__ __forceinline__ float combineLanes(float (&sums)[width], float* shared) {
+  constexpr int warps = group / 32;
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  if (warps > 1) {
+#pragma unroll
+    for (int e = 0; e < width; ++e)
+      shared[(warp * width + e) * 32 + lane] = sums[e];
+    __syncthreads();
+#pragma unroll
+    for (int e = 0; e < width; ++e) {
+      float parts[warps];
+#pragma unroll
+      for (int w = 0; w < warps; ++w)
+        parts[w] = shared[(w * width + e) * 32 + lane];
+#pragma unroll
+      for (int half = warps / 2; half >= 1; half /= 2)
+#pragma unroll
+        for (int w = 0; w < half; ++w)
+          parts[w] += parts[w + half];
+      sums[e] = parts[0];
+    }
+  }
+  return combineWarpLanes(sums);
+}
+
+struct Maximum {
+  __device__ __forceinline__ float operator()(float a, float b) const { return maximum(a, b); }
+};
+struct Minimum {
+  __device__ __forceinline__ float operator()(float a, float b) const { return minimum(a, b); }
+};
+
+/// Combines one value of each thread by an operation whose order does not matter. `shared` holds
+/// group / 32 floats.
+template <int group, typename Combine>
+__device__ __forceinline__ float combineThreads(float value, Combine combine, float* shared) {
+#pragma unroll
+  for (int offset = 16; offset >= 1; offset /= 2)
+    value = combine(value, __shfl_xor_sync(0xFFFFFFFFu, value, offset));
+  if (group > 32) {
+    if (threadIdx.x % 32 == 0)
+      shared[threadIdx.x / 32] = value;
+    __syncthreads();
+    value = shared[0];
+#pragma unroll
+    for (int w = 1; w < group / 32; ++w)
+      value = combine(value, shared[w]);
+  }
+  return value;
+}
+
+/// A candidate for the largest element of a row.
+struct Ranked {
+  float value;
+  int index; // -1: none
+};
+
+/// True where `a` comes before `b` in descending order: NaN last, the lower index first.
+__device__ __forceinline__ bool ranksBefore(Ranked a, Ranked b) {
+  if (a.index < 0 || b.index < 0)
+    return a.index >= 0;
+  if (a.value > b.value || a.value < b.value)
+    return a.value > b.value;
+  const bool aIsNan = a.value != a.value, bIsNan = b.value != b.value;
+  return aIsNan != bIsNan ? bIsNan : a.index < b.index;
+}
+
+/// The first of one candidate of each thread of a block; `shared` holds group / 32 entries and may
+/// serve again only behind a barrier.
+template <int group> __device__ __forceinline__ Ranked firstRanked(Ranked best, Ranked* shared) {
+#pragma unroll
+  for (int offset = 16; offset >= 1; offset /= 2) {
+    const Ranked other = {__shfl_xor_sync(0xFFFFFFFFu, best.value, offset),
+                          __shfl_xor_sync(0xFFFFFFFFu, best.index, offset)};
+    if (ranksBefore(other, best))
+      best = other;
+  }
+  if (threadIdx.x % 32 == 0)
+    shared[threadIdx.x / 32] = best;
+  __syncthreads();
+  best = shared[0];
+  for (int w = 1; w < group / 32; ++w)
+    if (ranksBefore(shared[w], best))
+      best = shared[w];
+  return best;
+}
+
+} // namespace tenon

@@ -1,0 +1,53 @@
+// Element types and their conversions, without cuda_fp16.h: it costs more to parse than a kernel.
+#pragma once
+
+namespace tenon {
+
+struct F16 {
+  unsigned short bits; // IEEE binary16
+};
+struct BF16 {
+  unsigned short bits;
+};
+
+__device__ __forceinline__ float toFloat(float value) { return value; }
+__device__ __forceinline__ float toFloat(F16 value) {
+  float result;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(result) : "h"(value.bits));
+  return result;
+}
+__device__ __forceinline__ float toFloat(BF16 value) {
+  return __uint_as_float(static_cast<unsigned>(value.bits) << 16);
+}
+
+template <typename T> __device__ __forceinline__ T fromFloat(float value);
+template <> __device__ __forceinline__ float fromFloat<float>(float value) { return value; }
+template <> __device__ __forceinline__ F16 fromFloat<F16>(float value) {
+  F16 result;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(result.bits) : "f"(value));
+  return result;
+}
+template <> __device__ __forceinline__ BF16 fromFloat<BF16>(float value) {
+  BF16 result;
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(result.bits) : "f"(value));
+  return result;
+}
+
+/// `value` rounded to T and widened again.
+template <typename T> __device__ __forceinline__ float roundTo(float value) {
+  return toFloat(fromFloat<T>(value));
+}
+
+/// IEEE 754-2019 maximum and minimum: NaN if either is, +0 above -0.
+__device__ __forceinline__ float maximum(float a, float b) {
+  float result;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+  return result;
+}
+__device__ __forceinline__ float minimum(float a, float b) {
+  float result;
+  asm("min.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+  return result;
+}
+
+} // namespace tenon

@@ -1,0 +1,71 @@
+#include "codegen/cuda/emitters/Emitters.h"
+#include "codegen/cuda/emitters/MatmulShape.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace tenon::codegen::cuda::emitters {
+
+/// y = x · Wᵀ on CUDA cores: a block of 256 threads takes 64 rows and 64 columns of y, a thread 4 x
+/// 4 of them, each one accumulator in ascending k: the order of one lane. For any element types.
+/// Parameter: `vector`, elements that are loaded at once and divide the depth. Tiles run down the
+/// rows of y first, so that blocks that run together share rows of W.
+static LogicalResult emitGemm(KernelContext& context) {
+  MatmulOp op = findMatmul(context);
+  FailureOr<int64_t> vector = context.parameter("vector");
+  if (!op || failed(vector))
+    return failure();
+  FailureOr<OrderAttr> order = orderOf(op);
+  if (failed(order))
+    return failure();
+  if (order->getLanes() != 1 || order->getChunk() != 0)
+    return op.emitOpError("expects an order of one chunk and one lane, but got ") << *order;
+  MatmulShape shape(op);
+  if (!llvm::isPowerOf2_64(*vector) || *vector > 8 || shape.depth % *vector != 0)
+    return context.kernel.emitOpError("expects a vector of a power of two up to 8 that divides the "
+                                      "depth, but got ")
+           << *vector;
+  int64_t rowTiles = llvm::divideCeil(shape.rows, 64),
+          columnTiles = llvm::divideCeil(shape.columns, 64);
+  if (failed(context.expectTiles(shape.batches * rowTiles * columnTiles)))
+    return failure();
+  PhaseStructure& structure = context.structure;
+  structure.threads = 256;
+  structure.headers = {"gemm.cuh"};
+  std::vector<Access> factors = {context.access(op.getInput()), context.access(op.getWeight())};
+  CodeWriter& code =
+      structure.begin(PhaseKind::MainLoop, factors, {{MemorySpace::Registers, "product"}});
+  code.format("using Product = TiledProduct<%s, %s, %d>;",
+              deviceType(elementTypeOf(op.getInput().getType())),
+              deviceType(elementTypeOf(op.getWeight().getType())), *vector);
+  code.line("__shared__ Product::Shared shared;");
+  code.line("Product product(shared);");
+  code.format("const long long batch = tile / %d;", rowTiles * columnTiles);
+  code.format("const long long firstRow = tile %% %d * 64;", rowTiles);
+  code.format("const long long firstColumn = tile / %d %% %d * 64;", rowTiles, columnTiles);
+  code.format(
+      "product.multiply(%s, %s, batch * %d, batch * %d, %d, %d, %d, firstRow, firstColumn);",
+      context.pointer(op.getInput()), context.pointer(op.getWeight()), shape.rows, shape.columns,
+      shape.rows, shape.columns, shape.depth);
+  CodeWriter& store =
+      structure.begin(PhaseKind::Store, {{MemorySpace::Registers, "product"}}, context.results());
+  for (const Access& access : context.arguments(false))
+    structure.phases.back().reads.push_back(access);
+  store.line("const int column = static_cast<int>(firstColumn) + threadIdx.x % 16 * 4;");
+  store.unroll();
+  store.open("for (int i = 0; i < 4; ++i)");
+  store.line("const long long batchRow = firstRow + threadIdx.x / 16 * 4 + i;");
+  bool whole = shape.columns % 4 == 0;
+  store.openFormat("if (batchRow < %d%s)", shape.rows,
+                   whole ? absl::StrFormat(" && column < %d", shape.columns) : "");
+  store.format("const long long row = batch * %d + batchRow;", shape.rows);
+  LogicalResult printed =
+      printMatmulResults(context, op, store, "row", "column", "product.sums[i]", 4, !whole);
+  store.close();
+  store.close();
+  return printed;
+}
+
+const Emitter gemm = {"gemm", emitGemm};
+
+} // namespace tenon::codegen::cuda::emitters

@@ -1,0 +1,61 @@
+#include "codegen/cuda/emitters/Emitters.h"
+
+using namespace mlir;
+
+namespace tenon::codegen::cuda::emitters {
+
+/// A block copies one row to its place, unless a later row goes to the same place: then that one
+/// stays. Parameters: `threads`; `vector`, elements of at most 16 bytes that divide a row.
+static LogicalResult emitKvWrite(KernelContext& context) {
+  auto op = context.soleOp<KvWriteOp>();
+  FailureOr<int64_t> vector = context.parameter("vector");
+  if (!op || failed(vector) || failed(context.readThreads()))
+    return failure();
+  llvm::ArrayRef<int64_t> state = op.getState().getType().getShape(); // [S, C, H, D]
+  int64_t rows = op.getValues().getType().getShape()[0], rowElements = state[2] * state[3];
+  int64_t bytes = *vector * elementBytes(elementTypeOf(op.getState().getType()));
+  if (rowElements % *vector != 0 || (bytes != 2 && bytes != 4 && bytes != 8 && bytes != 16))
+    return context.kernel.emitOpError("expects a vector of 2, 4, 8 or 16 bytes that divides a row, "
+                                      "but got ")
+           << *vector;
+  if (failed(context.expectTiles(rows)))
+    return failure();
+  context.structure.headers = {"memory.cuh"};
+  std::string sequences = context.pointer(op.getSequences());
+  std::string positions = context.pointer(op.getPositions());
+  bool shared = op.getSequences().getType().getNumElements() == 1;
+  std::vector<Access> reads = context.arguments(false);
+  llvm::append_range(reads, context.arguments(true));
+  std::vector<Access> writes = context.results();
+  writes.push_back(context.access(op.getState()));
+  CodeWriter& code = context.structure.begin(PhaseKind::Store, reads, writes);
+  code.line("const int row = static_cast<int>(tile);");
+  code.format("const int sequence = %s[%s], position = %s[row];", sequences, shared ? "0" : "row",
+              positions);
+  code.format("bool stays = sequence >= 0 && sequence < %d && position >= 0 && position < %d;",
+              state[0], state[1]);
+  if (rows > 1) {
+    code.line("bool overwritten = false;");
+    code.format("for (int later = row + 1 + threadIdx.x; later < %d; later += %d)", rows,
+                context.structure.threads);
+    code.format("  overwritten |= %s%s[later] == position;",
+                shared ? "" : sequences + "[later] == sequence && ", positions);
+    code.line("stays &= !__syncthreads_or(overwritten);");
+  }
+  code.open("if (stays)");
+  code.format("using Bits = Word<%d>::type;", bytes);
+  code.format("const Bits* source = reinterpret_cast<const Bits*>(%s + (long long)row * %d);",
+              context.pointer(op.getValues()), rowElements);
+  code.format("Bits* target = reinterpret_cast<Bits*>(%s + ((long long)sequence * %d + position) * "
+              "%d);",
+              context.pointer(op.getState()), state[1], rowElements);
+  code.format("for (int i = threadIdx.x; i < %d; i += %d)", rowElements / *vector,
+              context.structure.threads);
+  code.line("  target[i] = source[i];");
+  code.close();
+  return success();
+}
+
+const Emitter kvWrite = {"kv_write", emitKvWrite};
+
+} // namespace tenon::codegen::cuda::emitters

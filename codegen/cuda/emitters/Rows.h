@@ -1,0 +1,61 @@
+#ifndef TENON_CODEGEN_CUDA_EMITTERS_ROWS_H
+#define TENON_CODEGEN_CUDA_EMITTERS_ROWS_H
+
+#include "codegen/cuda/RegionPrinter.h"
+
+namespace tenon::codegen::cuda {
+
+/// The frame of a kernel whose hero reduces rows: a group of threads, a warp or a whole block,
+/// takes a row in vectors; the row, computed by the region's prologue, stays in registers where it
+/// fits and is computed again for each pass where it does not.
+///
+/// Parameters: `threads`; `group`, the threads that share a row, 32 or `threads`; `vector`. Thread
+/// t of a group holds lanes vector · t … of the hero's order, whose lanes are group · vector, in
+/// one chunk, combined by halving: so the order fixes the group, and not the other way round.
+class RowEmission {
+public:
+  /// `hero` is an operation of the region on rows of `input`.
+  RowEmission(KernelContext& context, mlir::Operation* hero, mlir::Value input);
+
+  /// Reads the schedule; `order` may be null for a hero without one.
+  mlir::LogicalResult readSchedule(OrderAttr order);
+
+  /// Starts the kernel: the row, its first column, the passes' loads. Must follow `readSchedule`.
+  mlir::LogicalResult begin();
+  /// Prints a loop over the thread's vectors; `body` prints on elements `x[j]`, j a loop variable
+  /// in [0, vector), of which those with `column + j < length` exist.
+  mlir::LogicalResult forVectors(llvm::function_ref<void()> body);
+  /// Prints a sum over the row of `term`, an expression of `x[j]`, in the hero's order, into the
+  /// new variable `name`.
+  mlir::LogicalResult sum(const std::string& name, const std::string& term);
+  /// Prints the largest or smallest of the row, NaN if any is, into the new variable `name`.
+  mlir::LogicalResult extremum(const std::string& name, bool largest);
+  /// Prints the last pass: `expression` of `x[j]` and of the operand vectors `others[i][j]`, named
+  /// `y0[j]`, `y1[j]`, …, is the hero's result; the epilogue and the stores follow.
+  mlir::LogicalResult finish(const std::string& expression, mlir::ValueRange others);
+
+  KernelContext& context;
+  CodeWriter* code = nullptr;
+  int64_t length = 0, rows = 0;
+  int64_t group = 0, vector = 0;
+
+  /// Starts the phase of the stores.
+  void beginStore();
+
+private:
+  RowPosition position() const;
+  mlir::LogicalResult printInput();
+  std::string sharedBuffer(int64_t floats);
+  mlir::LogicalResult printEpilogue(const std::string& expression, mlir::ValueRange others);
+
+  mlir::Operation* hero;
+  mlir::Value input;
+  llvm::ArrayRef<int64_t> shape;
+  int64_t iterations = 0; ///< vectors of a thread
+  bool cached = false;
+  int buffers = 0;
+};
+
+} // namespace tenon::codegen::cuda
+
+#endif // TENON_CODEGEN_CUDA_EMITTERS_ROWS_H

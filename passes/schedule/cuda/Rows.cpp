@@ -1,0 +1,41 @@
+#include "passes/schedule/cuda/CudaScheduleRule.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace tenon::passes::schedule::cuda_rules {
+
+static bool isHero(Operation& op) {
+  return llvm::isa<LayerNormOp, ReduceOp, RmsNormOp, SoftmaxOp>(op);
+}
+
+static bool matches(KernelOp kernel) {
+  auto operations = kernel.getBlock().without_terminator();
+  return llvm::count_if(operations, isHero) == 1 && llvm::all_of(operations, [](Operation& op) {
+           return isHero(op) || llvm::isa<ElementwiseOpInterface, ConstantOp>(op);
+         });
+}
+
+/// The lanes of the order follow from the row's length and element type alone: a warp for short
+/// rows, up to 1,024 lanes for long ones. A block takes one long row or four short ones.
+static ScheduleAttr choose(KernelOp kernel, const CudaTarget&) {
+  constexpr int64_t mostLanes = 1024, vectorsPerThread = 4;
+  Operation& hero = *llvm::find_if(kernel.getBlock(), isHero);
+  auto input = llvm::cast<RankedTensorType>(hero.getOperand(0).getType());
+  int64_t length = input.getShape().back(), rows = input.getNumElements() / length;
+  int64_t vector = input.getElementType().isF32() ? 4 : 8;
+  int64_t wanted = llvm::PowerOf2Ceil(llvm::divideCeil(length, vector * vectorsPerThread));
+  int64_t group = std::clamp<int64_t>(wanted, 32, mostLanes / vector);
+  int64_t threads = group > 32 ? group : rows > 1 ? 128 : 32;
+  OrderAttr order = makeOrder(kernel.getContext(), group * vector);
+  llvm::TypeSwitch<Operation&>(hero).Case<LayerNormOp, ReduceOp, RmsNormOp, SoftmaxOp>(
+      [&](auto reduction) { reduction.setOrderAttr(order); });
+  return makeSchedule(kernel, hero.getName().stripDialect(),
+                      llvm::divideCeil(rows, threads / group),
+                      {{"threads", threads}, {"group", group}, {"vector", vector}});
+}
+
+const CudaScheduleRule rows = {matches, choose};
+
+} // namespace tenon::passes::schedule::cuda_rules

@@ -1,0 +1,366 @@
+#include "CudaCases.h"
+
+#include "ir/Targets.h"
+#include "passes/Pipeline.h"
+#include "support/Status.h"
+
+using tenon::frontends::AttentionOptions;
+using tenon::frontends::GraphBuilder;
+using tenon::frontends::StateValue;
+using tenon::frontends::Value;
+
+namespace tenon::testing {
+
+namespace {
+
+using Values = std::vector<Value>;
+
+mlir::Type typeNamed(GraphBuilder& builder, const std::string& name) {
+  return getElementType(builder.getActivationType().getContext(), *findEncoding(name));
+}
+
+std::string shapeName(llvm::ArrayRef<int64_t> shape) {
+  std::string name;
+  for (int64_t extent : shape)
+    name += (name.empty() ? "" : "x") + std::to_string(extent);
+  return name;
+}
+
+void addElementwise(std::vector<CudaCase>& cases) {
+  for (const char* type : {"f32", "f16", "bf16"})
+    for (std::vector<int64_t> shape :
+         {std::vector<int64_t>{1}, {7}, {1, 2560}, {3, 5, 40}, {5, 33}, {64, 1000}}) {
+      cases.push_back({"unary_" + std::string(type) + "_" + shapeName(shape),
+                       {{shape, type}},
+                       type,
+                       [](GraphBuilder& b, const Values& x) {
+                         b.output("a", b.silu(x[0]));
+                         b.output("b", b.gelu(x[0]));
+                         b.output("c", b.geluTanh(x[0]));
+                         b.output("d", b.tanh(x[0]));
+                         b.output("e", b.rsqrt(b.square(x[0])));
+                         b.output("f", b.sigmoid(x[0]));
+                         b.output("g", b.erf(x[0]));
+                         b.output("h", b.log(b.exp(x[0])));
+                         b.output("i", b.sin(b.cos(x[0])));
+                         b.output("j", b.sqrt(b.abs(x[0])));
+                         b.output("k", b.neg(b.relu(x[0])));
+                         b.output("l", b.scale(x[0], 0.3));
+                       },
+                       1e-5});
+      cases.push_back({"binary_" + std::string(type) + "_" + shapeName(shape),
+                       {{shape, type}, {shape, type}},
+                       type,
+                       [](GraphBuilder& b, const Values& x) {
+                         b.output("a", b.add(x[0], x[1]));
+                         b.output("b", b.sub(x[0], x[1]));
+                         b.output("c", b.mul(x[0], x[1]));
+                         b.output("d", b.max(x[0], x[1]));
+                         b.output("e", b.min(x[0], x[1]));
+                         b.output("f", b.glu(Activation::Silu, x[0], x[1]));
+                         b.output("g", b.glu(Activation::Gelu, x[0], x[1]));
+                       }});
+    }
+  struct Broadcast {
+    std::vector<int64_t> a, b;
+  };
+  for (const Broadcast& shapes : {Broadcast{{4, 64}, {64}},
+                                  {{4, 6, 10}, {6, 1}},
+                                  {{3, 1, 8}, {5, 1}},
+                                  {{5, 7}, {1}},
+                                  {{2, 3, 4, 16}, {3, 1, 16}},
+                                  {{9}, {4, 1}},
+                                  {{6, 33}, {33}}})
+    for (const char* type : {"f32", "f16"})
+      cases.push_back(
+          {"broadcast_" + std::string(type) + "_" + shapeName(shapes.a) + "_" + shapeName(shapes.b),
+           {{shapes.a, type}, {shapes.b, "f32"}},
+           type,
+           [](GraphBuilder& b, const Values& x) {
+             b.output("a", b.add(x[0], x[1]));
+             b.output("b", b.sub(x[1], x[0]));
+           }});
+  for (const char* from : {"f32", "f16", "bf16"})
+    for (const char* to : {"f32", "f16", "bf16"})
+      if (std::string(from) != to)
+        cases.push_back({std::string("cast_") + from + "_" + to,
+                         {{{3, 37}, from}},
+                         to,
+                         [](GraphBuilder& b, const Values& x) { b.output("y", b.cast(x[0])); }});
+}
+
+void addRows(std::vector<CudaCase>& cases) {
+  for (const char* type : {"f32", "f16", "bf16"})
+    for (std::vector<int64_t> shape : {std::vector<int64_t>{1, 64},
+                                       {1, 2560},
+                                       {3, 4096},
+                                       {5, 33},
+                                       {130, 172},
+                                       {2, 8200},
+                                       {1, 40001},
+                                       {1, 1}}) {
+      std::string suffix = std::string(type) + "_" + shapeName(shape);
+      int64_t width = shape.back();
+      cases.push_back({"norms_" + suffix,
+                       {{shape, type}, {{width}, "f32"}, {{width}, type}},
+                       type,
+                       [](GraphBuilder& b, const Values& x) {
+                         b.output("a", b.rmsNorm(x[0], x[1], 1e-5));
+                         b.output("b", b.rmsNorm(x[0], 1e-6));
+                         b.output("c", b.layerNorm(x[0], x[1], x[2], 1e-5));
+                         b.output("d", b.layerNorm(x[0], 1e-5));
+                       },
+                       4e-6});
+      cases.push_back({"reductions_" + suffix,
+                       {{shape, type}},
+                       type,
+                       [](GraphBuilder& b, const Values& x) {
+                         b.output("a", b.softmax(x[0]));
+                         b.output("b", b.reduce(ReduceKind::Mean, b.square(x[0])));
+                         b.output("c", b.reduce(ReduceKind::Max, x[0]));
+                         b.output("d", b.reduce(ReduceKind::Min, x[0]));
+                         b.output("e", b.reduce(ReduceKind::Sum, b.abs(x[0])));
+                       },
+                       4e-6});
+    }
+  for (int64_t width : {1, 5, 512, 50257})
+    cases.push_back({"selection_" + std::to_string(width),
+                     {{{3, width}, "f32"}},
+                     "f32",
+                     [width](GraphBuilder& b, const Values& x) {
+                       b.output("best", b.argmax(x[0]));
+                       GraphBuilder::TopK top = b.topK(x[0], std::min<int64_t>(width, 7));
+                       b.output("values", top.values);
+                       b.output("indices", top.indices);
+                     }});
+  cases.push_back({"selection_ties",
+                   {{{2, 70}, "f16", Fill::Index, 0, 4}},
+                   "f16",
+                   [](GraphBuilder& b, const Values& x) {
+                     b.output("best", b.argmax(x[0]));
+                     GraphBuilder::TopK top = b.topK(x[0], 40);
+                     b.output("values", top.values);
+                     b.output("indices", top.indices);
+                   }});
+}
+
+void addTables(std::vector<CudaCase>& cases) {
+  for (const char* table : {"f32", "f16", "bf16", "q8_0", "q4_0"})
+    for (const char* type : {"f32", "bf16"})
+      cases.push_back(
+          {std::string("embedding_") + table + "_" + type,
+           {{{11, 96}, table}, {{6}, "i32", Fill::Listed, 0, 0, {3, 0, 10, 11, -1, 2147483647}}},
+           type,
+           [](GraphBuilder& b, const Values& x) { b.output("y", b.embedding(x[0], x[1])); }});
+  cases.push_back(
+      {"embedding_odd",
+       {{{11, 33}, "f16"}, {{3}, "i32", Fill::Listed, 0, 0, {3, 0, 10}}},
+       "f16",
+       [](GraphBuilder& b, const Values& x) { b.output("y", b.embedding(x[0], x[1])); }});
+  for (const char* block : {"q8_0", "q4_0"})
+    cases.push_back({std::string("dequantize_") + block,
+                     {{{3, 5, 64}, block}},
+                     "f32",
+                     [](GraphBuilder& b, const Values& x) { b.output("y", b.dequantize(x[0])); }});
+}
+
+void addMoves(std::vector<CudaCase>& cases) {
+  for (const char* type : {"f32", "f16"}) {
+    cases.push_back({std::string("copies_") + type,
+                     {{{4, 6, 16}, type}, {{4, 3, 16}, type}, {{5, 7}, type}},
+                     type,
+                     [](GraphBuilder& b, const Values& x) {
+                       b.output("a", b.transpose(x[0], {1, 0, 2}));
+                       b.output("b", b.transpose(x[0], {2, 0, 1}));
+                       b.output("c", b.slice(x[0], {1, 0, 8}, {2, 3, 8}, {1, 2, 1}));
+                       b.output("d", b.slice(x[0], {0, 0, 1}, {4, 6, 5}, {1, 1, 3}));
+                       b.output("e", b.concat({x[0], x[1]}, 1));
+                       b.output("f", b.concat({x[2], x[2]}, 1));
+                       b.output("g", b.concat({x[2], x[2], x[2]}, 0));
+                       b.output("h", b.reshape(x[0], {6, 64}));
+                       b.output("i", b.slice(x[2], {1, 1}, {3, 3}, {1, 2}));
+                     }});
+    for (RopePairing pairing : {RopePairing::Adjacent, RopePairing::Halves})
+      for (int64_t pairs : {2, 5, 40}) {
+        std::string name = pairing == RopePairing::Adjacent ? "adjacent" : "halves";
+        cases.push_back({"rope_" + name + "_" + type + "_" + std::to_string(pairs),
+                         {{{4, 3, 80}, type},
+                          {{4}, "i32", Fill::Listed, 0, 0, {0, 7, 4095, -1}},
+                          {{pairs}, "f32", Fill::Index, 0, 2}},
+                         type,
+                         [pairing](GraphBuilder& b, const Values& x) {
+                           b.output("y", b.rope(pairing, x[0], x[1], x[2], 1.25));
+                         },
+                         4e-6});
+      }
+  }
+}
+
+void addMatmuls(std::vector<CudaCase>& cases) {
+  struct Shape {
+    int64_t rows, columns, depth;
+  };
+  for (const char* weight : {"f32", "f16", "bf16", "q8_0", "q4_0"})
+    for (const char* type : {"f32", "f16", "bf16"})
+      for (const Shape& s : {Shape{1, 64, 64},
+                             {1, 300, 2048},
+                             {1, 20000, 64},
+                             {2, 96, 512},
+                             {3, 40, 160},
+                             {5, 17, 96},
+                             {8, 130, 4096},
+                             {16, 64, 1024},
+                             {17, 70, 96},
+                             {64, 128, 256},
+                             {100, 200, 320},
+                             {1, 2500, 2048},
+                             {2, 1100, 3072},
+                             {1, 1300, 16384},
+                             {130, 257, 72}}) {
+        if (s.depth % findEncoding(weight)->blockSize != 0)
+          continue;
+        std::string name = std::string("matmul_") + weight + "_" + type + "_" +
+                           shapeName({s.rows, s.columns, s.depth});
+        cases.push_back(
+            {name,
+             {{{s.rows, s.depth}, type}, {{s.columns, s.depth}, weight, Fill::Small}},
+             type,
+             [](GraphBuilder& b, const Values& x) { b.output("y", b.matmul(x[0], x[1])); },
+             4e-6});
+      }
+  for (const Shape& s : {Shape{1, 33, 77}, {4, 5, 3}, {20, 65, 33}})
+    cases.push_back({"matmul_odd_" + shapeName({s.rows, s.columns, s.depth}),
+                     {{{s.rows, s.depth}, "f16"}, {{s.columns, s.depth}, "f16", Fill::Small}},
+                     "f16",
+                     [](GraphBuilder& b, const Values& x) { b.output("y", b.matmul(x[0], x[1])); },
+                     4e-6});
+  for (int64_t rows : {2, 24})
+    cases.push_back({"matmul_batched_" + std::to_string(rows),
+                     {{{3, rows, 64}, "f32"}, {{3, 40, 64}, "f32", Fill::Small}},
+                     "f32",
+                     [](GraphBuilder& b, const Values& x) { b.output("y", b.matmul(x[0], x[1])); },
+                     4e-6});
+}
+
+struct AttentionCase {
+  const char* name;
+  int64_t rows, queryHeads, keyHeads, size, valueSize, capacity;
+  std::vector<double> positions, sequences;
+  AttentionOptions options = {};
+};
+
+void addAttention(std::vector<CudaCase>& cases) {
+  std::vector<double> many, one(40, 0.0);
+  for (int i = 0; i < 40; ++i)
+    many.push_back(i * 7 - 1);
+  const double huge = 2147483647;
+  for (const AttentionCase& c : std::vector<AttentionCase>{
+           {"decode", 1, 32, 8, 128, 128, 600, {511}, {1}, {.scale = 0.088}},
+           {"short", 1, 8, 4, 8, 8, 64, {20}, {0}, {.scale = 0.35}},
+           {"mha80", 2, 6, 6, 80, 80, 300, {299, 128}, {1, 0}, {.scale = 0.11}},
+           {"mqa64", 3, 12, 1, 64, 64, 512, {127, 128, 400}, {0, 1, 2}, {.scale = 0.125}},
+           {"size256", 1, 4, 2, 256, 256, 260, {259}, {0}, {.scale = 0.06}},
+           {"size96", 1, 4, 4, 96, 64, 200, {150}, {0}, {.scale = 0.1}},
+           {"odd", 2, 3, 3, 5, 7, 140, {139, 2}, {0, 1}, {.scale = 0.4}},
+           {"hostile",
+            5,
+            4,
+            2,
+            32,
+            32,
+            256,
+            {-1, huge, 10, 10, 300},
+            {0, 1, -1, huge, 2},
+            {.scale = 0.2}},
+           {"window", 2, 4, 2, 64, 64, 1000, {900, 3}, {0, 1}, {.scale = 0.1, .window = 130}},
+           {"softcap", 1, 4, 2, 64, 64, 300, {299}, {0}, {.scale = 0.3, .softcap = 20}},
+           {"full", 2, 4, 2, 64, 64, 300, {0, 5}, {0, 1}, {.scale = 0.1, .causal = false}},
+           {"prefill", 40, 8, 2, 64, 64, 384, many, {1}, {.scale = 0.125}},
+           {"prefill_rows", 40, 4, 4, 128, 128, 300, many, one, {.scale = 0.09, .window = 50}}})
+    for (const char* cache : {"f32", "f16", "bf16"})
+      for (const char* type : {"f32", "f16"}) {
+        int64_t sequences = 3;
+        cases.push_back(
+            {std::string("attention_") + c.name + "_" + cache + "_" + type,
+             {{{c.rows, c.queryHeads, c.size}, type},
+              {{sequences, c.capacity, c.keyHeads, c.size}, cache},
+              {{sequences, c.capacity, c.keyHeads, c.valueSize}, cache},
+              {{static_cast<int64_t>(c.sequences.size())}, "i32", Fill::Listed, 0, 0, c.sequences},
+              {{c.rows}, "i32", Fill::Listed, 0, 0, c.positions}},
+             type,
+             [options = c.options](GraphBuilder& b, const Values& x) {
+               b.output("y", b.attention(x[0], x[1], x[2], x[3], x[4], options));
+             },
+             1e-5});
+      }
+}
+
+/// kv_write, then attention over what it wrote.
+void addCache(std::vector<CudaCase>& cases) {
+  const double huge = 2147483647;
+  for (const char* type : {"f32", "f16"})
+    for (int64_t rows : {1, 6})
+      cases.push_back(
+          {std::string("cache_") + type + "_" + std::to_string(rows),
+           {{{rows, 2, 12}, type},
+            {{rows, 2, 12}, type},
+            {{rows},
+             "i32",
+             Fill::Listed,
+             0,
+             0,
+             rows == 6 ? std::vector<double>{0, 1, 1, 0, 5, -1} : std::vector<double>{1}},
+            {{rows},
+             "i32",
+             Fill::Listed,
+             0,
+             0,
+             rows == 6 ? std::vector<double>{0, 3, 3, -1, 2, huge} : std::vector<double>{0}}},
+           type,
+           [](GraphBuilder& b, const Values& x) {
+             StateValue keys = b.kvWrite(x[0], x[2], x[3], b.state("k"));
+             StateValue values = b.kvWrite(x[1], x[2], x[3], b.state("v"));
+             b.output("y", b.attention(x[0], keys, values, x[2], x[3], {.scale = 0.3}));
+           },
+           1e-5});
+}
+
+} // namespace
+
+std::vector<CudaCase> allCudaCases() {
+  std::vector<CudaCase> cases;
+  addElementwise(cases);
+  addRows(cases);
+  addTables(cases);
+  addMoves(cases);
+  addMatmuls(cases);
+  addAttention(cases);
+  addCache(cases);
+  return cases;
+}
+
+absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> buildCase(mlir::MLIRContext& context,
+                                                            const CudaCase& testCase) {
+  context.loadDialect<TenonDialect>();
+  GraphBuilder builder(context, getElementType(&context, *findEncoding(testCase.activation)));
+  if (testCase.name.starts_with("cache"))
+    for (const char* name : {"k", "v"})
+      builder.declareState(name, {3, 8, 2, 12}, builder.getActivationType());
+  builder.beginFunction("f");
+  Values inputs;
+  for (const auto& [index, input] : llvm::enumerate(testCase.inputs))
+    inputs.push_back(
+        builder.input("x" + std::to_string(index), input.shape, typeNamed(builder, input.type)));
+  testCase.build(builder, inputs);
+  builder.endFunction();
+  return builder.finish();
+}
+
+absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>>
+planCase(mlir::MLIRContext& context, const CudaCase& testCase, const std::string& target) {
+  TENON_ASSIGN_OR_RETURN(mlir::OwningOpRef<mlir::ModuleOp> module, buildCase(context, testCase));
+  TENON_RETURN_IF_ERROR(passes::runPipeline(*module, {.target = findTarget(&context, target)}));
+  return module;
+}
+
+} // namespace tenon::testing

@@ -1,0 +1,53 @@
+#ifndef TENON_TESTS_CODEGEN_CUDA_CUDACASES_H
+#define TENON_TESTS_CODEGEN_CUDA_CUDACASES_H
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "frontends/builder/GraphBuilder.h"
+#include "ir/ReferenceTensor.h"
+#include "mlir/IR/OwningOpRef.h"
+
+namespace tenon::testing {
+
+/// How the elements of an input are chosen.
+enum class Fill {
+  Gaussian, ///< about 0, deviation 1
+  Small,    ///< the same, deviation 1/√(row length): weights
+  Index,    ///< integers in [low, high)
+  Listed,   ///< the values given
+};
+
+struct CaseInput {
+  std::vector<int64_t> shape;
+  std::string type; ///< name of an encoding
+  Fill fill = Fill::Gaussian;
+  int64_t low = 0, high = 0;
+  std::vector<double> values = {};
+};
+
+/// One function `f` with inputs, compiled for CUDA and run by the interpreter.
+struct CudaCase {
+  std::string name;
+  std::vector<CaseInput> inputs;
+  /// Element type of results that state none.
+  std::string activation = "f32";
+  std::function<void(frontends::GraphBuilder&, const std::vector<frontends::Value>&)> build;
+  /// |a − b| ≤ tolerance · max |b|, plus two units of the result's last place.
+  double tolerance = 2e-6;
+};
+
+/// Every emitter over types and shapes.
+std::vector<CudaCase> allCudaCases();
+
+/// The module of a case, in phase `input`.
+absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> buildCase(mlir::MLIRContext& context,
+                                                            const CudaCase& testCase);
+/// The same, planned for the target of that name.
+absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>>
+planCase(mlir::MLIRContext& context, const CudaCase& testCase, const std::string& target);
+
+} // namespace tenon::testing
+
+#endif // TENON_TESTS_CODEGEN_CUDA_CUDACASES_H

@@ -1,0 +1,221 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "codegen/cuda/CacheFolder.h"
+#include "codegen/cuda/CubinCache.h"
+#include "codegen/cuda/Nvrtc.h"
+#include "tests/common/TempFolder.h"
+
+namespace tenon::codegen::cuda {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr const char* copySource = "extern \"C\" __global__ void copy(const float* a, float* b) { "
+                                   "b[threadIdx.x] = a[threadIdx.x]; }";
+
+/// Sets an environment variable while it lives.
+class Variable {
+public:
+  Variable(const char* name, const std::string& value) : name(name) {
+    setenv(name, value.c_str(), 1);
+  }
+  ~Variable() { unsetenv(name); }
+
+private:
+  const char* name;
+};
+
+TEST(PtxasLog, ReadsResourcesOfEveryKernel) {
+  std::vector<KernelResources> kernels = parsePtxasLog(
+      "ptxas info    : 0 bytes gmem\n"
+      "ptxas info    : Compiling entry function 'a' for 'sm_90a'\n"
+      "ptxas info    : Function properties for a\n"
+      "    16 bytes stack frame, 8 bytes spill stores, 12 bytes spill loads\n"
+      "ptxas info    : Used 40 registers, used 1 barriers, 1024 bytes smem, 380 bytes cmem[0]\n"
+      "ptxas info    : Compiling entry function 'b' for 'sm_90a'\n"
+      "ptxas info    : Used 12 registers, used 0 barriers\n");
+  ASSERT_EQ(kernels.size(), 2u);
+  EXPECT_EQ(kernels[0], (KernelResources{"a", 40, 16, 8, 12, 1024}));
+  EXPECT_EQ(kernels[1], (KernelResources{"b", 12, 0, 0, 0, 0}));
+}
+
+TEST(PtxasLog, SurvivesTextThatIsNoLog) {
+  EXPECT_TRUE(parsePtxasLog("").empty());
+  EXPECT_TRUE(parsePtxasLog("registers\nstack frame").empty());
+  EXPECT_EQ(parsePtxasLog("Compiling entry function 'x").size(), 1u);
+  EXPECT_EQ(parsePtxasLog("Compiling entry function 'x'\n999999999999999 registers")[0].registers,
+            0);
+}
+
+class NvrtcTest : public ::testing::Test {
+protected:
+  void SetUp() override {
+    absl::StatusOr<const Nvrtc*> opened = Nvrtc::get();
+    if (!opened.ok())
+      GTEST_SKIP() << opened.status();
+    nvrtc = *opened;
+  }
+  const Nvrtc* nvrtc = nullptr;
+  tests::TempFolder folder;
+};
+
+TEST_F(NvrtcTest, CompilesForEachArchitectureWithoutAGpu) {
+  for (const char* architecture : {"sm_80", "sm_90a", "sm_100a"}) {
+    absl::StatusOr<CompiledSource> compiled = nvrtc->compile(copySource, "copy", architecture);
+    ASSERT_TRUE(compiled.ok()) << compiled.status();
+    ASSERT_EQ(compiled->kernels.size(), 1u);
+    EXPECT_EQ(compiled->kernels[0].symbol, "copy");
+    EXPECT_GT(compiled->kernels[0].registers, 0);
+    ASSERT_GT(compiled->cubin.size(), 4u);
+    EXPECT_EQ(static_cast<char>(compiled->cubin[1]), 'E'); // an ELF file
+    EXPECT_THAT(compiled->ptx, HasSubstr(".visible .entry copy"));
+  }
+}
+
+TEST_F(NvrtcTest, ErrorsCarryTheLogAndKeepTheSource) {
+  Variable cache("TENON_CACHE_DIR", folder.path("cache"));
+  absl::StatusOr<CompiledSource> compiled = nvrtc->compile("broken code", "bad", "sm_90a");
+  ASSERT_FALSE(compiled.ok());
+  std::string message(compiled.status().message());
+  EXPECT_THAT(message, HasSubstr("kernel bad does not compile for sm_90a"));
+  EXPECT_THAT(message, HasSubstr("bad.cu(1): error"));
+  std::filesystem::directory_iterator kept(folder.path("cache"));
+  ASSERT_NE(kept, std::filesystem::directory_iterator());
+  EXPECT_THAT(message, HasSubstr(kept->path().string()));
+  std::stringstream text;
+  text << std::ifstream(kept->path()).rdbuf();
+  EXPECT_EQ(text.str(), "broken code");
+}
+
+TEST_F(NvrtcTest, RefusesAnUnknownArchitecture) {
+  Variable cache("TENON_CACHE_DIR", folder.path("cache"));
+  EXPECT_THAT(std::string(nvrtc->compile(copySource, "copy", "sm_1").status().message()),
+              HasSubstr("does not compile for sm_1"));
+}
+
+TEST_F(NvrtcTest, TakesASecondCompilationFromTheCache) {
+  Variable cache("TENON_CACHE_DIR", folder.path("made/on/demand"));
+  absl::StatusOr<CompiledSource> first = compileCached(copySource, "copy", "sm_90a");
+  ASSERT_TRUE(first.ok()) << first.status();
+  std::string key = nvrtc->describeOptions("sm_90a") + "\n" + copySource;
+  for (const DeviceHeader& header : deviceHeaders())
+    key += header.text;
+  CubinCache entries(cacheFolder());
+  std::optional<CompiledSource> found = entries.find(key);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->cubin, first->cubin);
+  EXPECT_EQ(found->kernels, first->kernels);
+  EXPECT_EQ(found->ptx, first->ptx);
+}
+
+CompiledSource makeEntry(char fill) {
+  CompiledSource entry;
+  entry.cubin.assign(1000, static_cast<std::byte>(fill));
+  entry.ptx = "ptx";
+  entry.kernels = {{"k", 1, 2, 3, 4, 5}};
+  return entry;
+}
+
+class CubinCacheTest : public ::testing::Test {
+protected:
+  tests::TempFolder folder;
+  CubinCache cache{folder.path("cache")};
+};
+
+TEST_F(CubinCacheTest, FindsWhatItStored) {
+  EXPECT_FALSE(cache.find("a"));
+  EXPECT_TRUE(cache.store("a", makeEntry('a')));
+  ASSERT_TRUE(cache.find("a"));
+  EXPECT_EQ(cache.find("a")->cubin, makeEntry('a').cubin);
+  EXPECT_EQ(cache.find("a")->kernels, makeEntry('a').kernels);
+  EXPECT_FALSE(cache.find("b"));
+}
+
+TEST_F(CubinCacheTest, TakesDamagedEntriesForAbsent) {
+  ASSERT_TRUE(cache.store("a", makeEntry('a')));
+  std::string path = cache.pathFor("a");
+  auto size = std::filesystem::file_size(path);
+  for (uintmax_t at = 0; at < size; at += 7) {
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekg(at);
+    char byte = static_cast<char>(file.get());
+    file.seekp(at);
+    file.put(byte ^ 0x10);
+    file.close();
+    EXPECT_FALSE(cache.find("a")) << "byte " << at;
+    file.open(path, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(at);
+    file.put(byte);
+  }
+  EXPECT_TRUE(cache.find("a"));
+  for (uintmax_t length : {size - 1, uintmax_t{20}, uintmax_t{3}, uintmax_t{0}}) {
+    std::filesystem::resize_file(path, length);
+    EXPECT_FALSE(cache.find("a")) << length << " bytes";
+  }
+  EXPECT_TRUE(cache.store("a", makeEntry('a')));
+  EXPECT_TRUE(cache.find("a"));
+}
+
+TEST_F(CubinCacheTest, AnEntryOfAnotherKeyUnderItsNameCountsAsAbsent) {
+  ASSERT_TRUE(cache.store("a", makeEntry('a')));
+  std::filesystem::copy_file(cache.pathFor("a"), cache.pathFor("b"));
+  EXPECT_FALSE(cache.find("b"));
+}
+
+TEST_F(CubinCacheTest, ManyWritersLeaveOneWholeEntryAndNothingElse) {
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i)
+    threads.emplace_back([&] {
+      for (int j = 0; j < 20; ++j) {
+        cache.store("a", makeEntry('a'));
+        EXPECT_TRUE(cache.find("a"));
+      }
+    });
+  for (std::thread& thread : threads)
+    thread.join();
+  std::filesystem::directory_iterator files(folder.path("cache"));
+  EXPECT_EQ(std::distance(begin(files), end(files)), 1);
+}
+
+TEST_F(CubinCacheTest, AFullDiskLeavesNoEntry) {
+  if (!std::filesystem::exists("/dev/full"))
+    GTEST_SKIP() << "no /dev/full";
+  EXPECT_FALSE(writeAtomically("/dev/full/x", "text")); // not a folder
+  CubinCache nowhere("/proc/no-such-folder");
+  EXPECT_FALSE(nowhere.store("a", makeEntry('a')));
+  EXPECT_FALSE(nowhere.find("a"));
+}
+
+TEST_F(CubinCacheTest, WithoutAFolderThereIsNoCache) {
+  CubinCache none("");
+  EXPECT_FALSE(none.store("a", makeEntry('a')));
+  EXPECT_FALSE(none.find("a"));
+}
+
+TEST(CacheFolder, FollowsTheEnvironment) {
+  std::string home = getenv("HOME") ? getenv("HOME") : "";
+  {
+    Variable xdg("XDG_CACHE_HOME", "/x");
+    EXPECT_EQ(cacheFolder(), "/x/tenon");
+    Variable own("TENON_CACHE_DIR", "/own");
+    EXPECT_EQ(cacheFolder(), "/own");
+  }
+  {
+    Variable set("HOME", "/h");
+    EXPECT_EQ(cacheFolder(), "/h/.cache/tenon");
+  }
+  EXPECT_EQ(cacheFolder(), "");
+  if (!home.empty())
+    setenv("HOME", home.c_str(), 1);
+}
+
+} // namespace
+} // namespace tenon::codegen::cuda

@@ -1,0 +1,202 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "CudaCases.h"
+#include "codegen/cuda/CompileForCuda.h"
+#include "codegen/cuda/PhaseStructure.h"
+#include "codegen/cuda/ScalarPrinter.h"
+#include "frontends/text/TextFrontend.h"
+#include "ir/Targets.h"
+#include "mlir/IR/MLIRContext.h"
+#include "passes/Pipeline.h"
+#include "tests/common/TempFolder.h"
+
+namespace tenon::testing {
+namespace {
+
+using codegen::CudaKernel;
+using ::testing::HasSubstr;
+using ::testing::Not;
+namespace cuda = codegen::cuda;
+
+std::string golden(const std::string& name) {
+  return tests::readFile(std::string(TENON_TEST_DATA) + "/../codegen/cuda/golden/" + name);
+}
+
+/// The kernels of a module in textual IR, scheduled for `target`.
+absl::StatusOr<std::vector<CudaKernel>> printText(const std::string& text,
+                                                  const std::string& target = "h200") {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  auto module = frontends::parseModuleText(context, text, "test");
+  if (!module.ok())
+    return module.status();
+  absl::Status status = passes::runPipeline(
+      **module, {.upTo = Phase::Scheduled, .target = findTarget(&context, target)});
+  if (!status.ok())
+    return status;
+  return codegen::printCudaKernels(**module);
+}
+
+constexpr const char* chain = R"(
+tenon.file @m "m.gguf" bytes 8192 fingerprint 0
+tenon.weight @w : tensor<64xf32> from [#tenon.range<@m, offset = 0, bytes = 256>]
+func.func @f(%x: tensor<2x64xf16>) -> tensor<2x64xf16> {
+  %w = tenon.get_weight @w : tensor<64xf32>
+  %y = tenon.rms_norm %x, %w eps 1.0e-5 : (tensor<2x64xf16>, tensor<64xf32>) -> tensor<2x64xf16>
+  return %y : tensor<2x64xf16>
+})";
+
+TEST(CudaSource, OfANormIsTheGoldenOne) {
+  auto kernels = printText(chain);
+  ASSERT_TRUE(kernels.ok()) << kernels.status();
+  ASSERT_EQ(kernels->size(), 1u);
+  EXPECT_EQ((*kernels)[0].name, "k0_rms_norm");
+  EXPECT_EQ((*kernels)[0].source, golden("rms_norm.cu"));
+}
+
+/// A kernel of two elementwise operations, as fusion will make them.
+TEST(CudaSource, OfAFusedChainIsTheGoldenOne) {
+  auto kernels = printText(R"(
+module attributes {tenon.phase = #tenon.phase<fused>} {
+  func.func @f(%x: tensor<3x40xf16>, %b: tensor<40xf32>) -> (tensor<3x40xf16>, tensor<3x40xf16>) {
+    %0:2 = tenon.kernel (%a = %x : tensor<3x40xf16>, %c = %b : tensor<40xf32>)
+        -> (tensor<3x40xf16>, tensor<3x40xf16>) {
+      %s = tenon.add %a, %c : (tensor<3x40xf16>, tensor<40xf32>) -> tensor<3x40xf16>
+      %r = tenon.silu %s : (tensor<3x40xf16>) -> tensor<3x40xf16>
+      tenon.yield %s, %r : tensor<3x40xf16>, tensor<3x40xf16>
+    }
+    return %0#0, %0#1 : tensor<3x40xf16>, tensor<3x40xf16>
+  }
+})");
+  ASSERT_TRUE(kernels.ok()) << kernels.status();
+  ASSERT_EQ(kernels->size(), 1u);
+  EXPECT_EQ((*kernels)[0].source, golden("add_silu.cu"));
+}
+
+constexpr const char* product = R"(
+tenon.file @m "m.gguf" bytes 16777216 fingerprint 0
+tenon.weight @w : tensor<2048x2048xf16> from [#tenon.range<@m, offset = 0, bytes = 8388608>]
+func.func @f(%x: tensor<1x2048xf16>) -> tensor<1x2048xf16> {
+  %w = tenon.get_weight @w : tensor<2048x2048xf16>
+  %y = tenon.matmul %x, %w : (tensor<1x2048xf16>, tensor<2048x2048xf16>) -> tensor<1x2048xf16>
+  return %y : tensor<1x2048xf16>
+})";
+
+TEST(CudaSource, WeightsAreOnTheirWayBeforeTheKernelWaits) {
+  auto kernels = printText(product);
+  ASSERT_TRUE(kernels.ok()) << kernels.status();
+  const std::string& source = kernels->front().source;
+  size_t start = source.find("ring.start()"), wait = source.find("griddepcontrol.wait");
+  ASSERT_NE(start, std::string::npos);
+  ASSERT_NE(wait, std::string::npos);
+  EXPECT_LT(start, wait);
+  EXPECT_LT(wait, source.find("loadVector(x, a0"));
+}
+
+TEST(CudaSource, AnActivationAsWeightIsReadBehindTheWait) {
+  auto kernels = printText(R"(
+func.func @f(%x: tensor<1x2048xf16>, %w: tensor<2048x2048xf16>) -> tensor<1x2048xf16> {
+  %y = tenon.matmul %x, %w : (tensor<1x2048xf16>, tensor<2048x2048xf16>) -> tensor<1x2048xf16>
+  return %y : tensor<1x2048xf16>
+})");
+  ASSERT_TRUE(kernels.ok()) << kernels.status();
+  const std::string& source = kernels->front().source;
+  EXPECT_LT(source.find("griddepcontrol.wait"), source.find("ring.start()"));
+}
+
+TEST(CudaSource, OlderTargetsHaveNeitherBulkCopiesNorDependentLaunch) {
+  auto kernels = printText(product, "a100");
+  ASSERT_TRUE(kernels.ok()) << kernels.status();
+  EXPECT_EQ(kernels->front().name, "k0_gemv");
+  EXPECT_THAT(kernels->front().source, Not(HasSubstr("griddepcontrol")));
+}
+
+TEST(CudaSource, BodiesTakeATileAndOnlyTheWrapperReadsTheBlock) {
+  for (const char* text : {chain, product}) {
+    auto kernels = printText(text);
+    ASSERT_TRUE(kernels.ok()) << kernels.status();
+    const std::string& source = kernels->front().source;
+    size_t block = source.find("blockIdx");
+    EXPECT_GT(block, source.find("__global__"));
+    EXPECT_EQ(source.find("blockIdx", block + 1), std::string::npos);
+  }
+}
+
+std::string scheduled(const std::string& schedule, const std::string& order = "") {
+  return R"(module attributes {tenon.phase = #tenon.phase<scheduled>,
+      tenon.target = #tenon.target<"t", cuda, features = ["sm_90a"], {sms = 132 : i64}>} {
+  func.func @f(%x: tensor<2x64xf32>) -> tensor<2x64xf32> {
+    %0 = tenon.kernel (%a = %x : tensor<2x64xf32>) -> tensor<2x64xf32> schedule )" +
+         schedule + R"( {
+      %s = tenon.softmax %a )" +
+         order + R"( : (tensor<2x64xf32>) -> tensor<2x64xf32>
+      tenon.yield %s : tensor<2x64xf32>
+    }
+    return %0 : tensor<2x64xf32>
+  }
+})";
+}
+
+struct Refusal {
+  std::string schedule, order, message;
+};
+
+TEST(CudaSource, RefusesSchedulesThatNoEmitterComputes) {
+  const std::string order = "order <chunk = 0, lanes = 128, tree = halving>";
+  auto rows = [](const char* tiles, const char* parameters) {
+    return std::string("#tenon.schedule<\"softmax\", tiles = ") + tiles + ", {" + parameters + "}>";
+  };
+  const char* good = "threads = 128 : i64, group = 32 : i64, vector = 4 : i64";
+  for (const Refusal& refusal : std::vector<Refusal>{
+           {"#tenon.schedule<\"nothing\", tiles = 1>", order, "an emitter that CUDA has"},
+           {"#tenon.schedule<\"softmax\", tiles = 1>", order, "expects a parameter 'group'"},
+           {"#tenon.schedule<\"rms_norm\", tiles = 1>", order, "region of one tenon.rms_norm"},
+           {"#tenon.schedule<\"argmax\", tiles = 1>", order, "region of one tenon.argmax"},
+           {rows("2", good), order, "expects 1 tiles"},
+           {rows("1", good), "", "expects an order in a scheduled module"},
+           {rows("1", good), "order <chunk = 0, lanes = 64, tree = halving>",
+            "expects an order of one chunk in 128 lanes"},
+           {rows("1", "threads = 100 : i64, group = 32 : i64, vector = 4 : i64"), order,
+            "multiple of 32"},
+           {rows("1", "threads = 128 : i64, group = 64 : i64, vector = 4 : i64"), order,
+            "a group of 32 or of all threads"}}) {
+    auto kernels = printText(scheduled(refusal.schedule, refusal.order));
+    ASSERT_FALSE(kernels.ok()) << refusal.message;
+    EXPECT_THAT(std::string(kernels.status().message()), HasSubstr(refusal.message));
+  }
+  auto kernels = printText(scheduled(rows("1", good), order));
+  EXPECT_TRUE(kernels.ok()) << kernels.status();
+}
+
+TEST(CudaSource, RefusesATargetThatIsNoGpu) {
+  auto kernels = printText(chain, "x86-64-v3");
+  EXPECT_THAT(std::string(kernels.status().message()), HasSubstr("a feature sm_80 or later"));
+}
+
+TEST(PhaseStructure, VerifiesTheChain) {
+  using enum cuda::MemorySpace;
+  cuda::PhaseStructure structure;
+  EXPECT_EQ(structure.verify(), "no phase stores a result");
+  structure.begin(cuda::PhaseKind::Store, {}, {{Global, "r0"}});
+  EXPECT_EQ(structure.verify(), "");
+  structure.begin(cuda::PhaseKind::Load, {}, {});
+  EXPECT_EQ(structure.verify(), "a load phase stands behind a store phase");
+  structure.phases.pop_back();
+  structure.begin(cuda::PhaseKind::Store, {}, {{Constant, "a0"}});
+  EXPECT_EQ(structure.verify(), "a store phase writes the constant a0");
+  structure.phases.clear();
+  structure.begin(cuda::PhaseKind::Load, {}, {{Global, "r0"}});
+  EXPECT_EQ(structure.verify(), "a load phase writes r0 in global memory");
+}
+
+TEST(ScalarPrinter, LiteralsReadBackExactly) {
+  EXPECT_EQ(cuda::floatLiteral(1), "1.0f");
+  EXPECT_EQ(cuda::floatLiteral(-0.5f), "(-0.5f)");
+  EXPECT_EQ(cuda::floatLiteral(-0.0f), "(-0.0f)");
+  EXPECT_EQ(cuda::floatLiteral(1e-20f), "9.99999968e-21f");
+  EXPECT_EQ(cuda::floatLiteral(std::numeric_limits<float>::infinity()),
+            "__uint_as_float(0x7f800000u)");
+}
+
+} // namespace
+} // namespace tenon::testing
