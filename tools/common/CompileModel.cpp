@@ -3,6 +3,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "codegen/ProgramBuilder.h"
+#include "codegen/cuda/CompileForCuda.h"
 #include "frontends/gguf/GgufFile.h"
 #include "ir/Dialect.h"
 #include "ir/Targets.h"
@@ -59,6 +60,11 @@ static absl::Status addTokenizer(mlir::ModuleOp module, runtime::Program& progra
 
 absl::StatusOr<runtime::Program> compileModel(mlir::ModuleOp module, TargetAttr target) {
   TENON_RETURN_IF_ERROR(passes::runPipeline(module, {.target = target}));
+  if (target.getDevice() == DeviceKind::Cuda) {
+    TENON_ASSIGN_OR_RETURN(runtime::Program program, codegen::compileForCuda(module, {}));
+    TENON_RETURN_IF_ERROR(addTokenizer(module, program));
+    return program;
+  }
 #ifdef TENON_CPU
   if (target.getDevice() == DeviceKind::Cpu) {
     TENON_ASSIGN_OR_RETURN(runtime::Program program, codegen::compileForCpu(module, {}));

@@ -53,7 +53,7 @@ template <typename T, int tiles> struct NarrowProduct {
   __device__ __forceinline__ void multiply(const T* low, const T* high, const T* x, int rows,
                                            int length, int begin, int end) {
     const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
-#pragma unroll 4
+#pragma unroll 3
     for (int k = begin + 8 * t; k < begin + (end - begin + 31) / 32 * 32; k += 32) {
       const uint4 zero = {0, 0, 0, 0};
       const bool exists = k < end;

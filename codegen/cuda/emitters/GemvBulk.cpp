@@ -12,7 +12,7 @@ namespace {
 /// brings them through a ring in shared memory by bulk copies that it issues itself. On an H200
 /// that beats loads into registers and a ring shared by the block, whose cost is a barrier a piece
 /// (measured 2026-11-20). Weights that are constant are on their way before the kernel waits for
-/// the one before.
+/// the one before. x lies in shared memory as f32, so that no warp converts it again.
 ///
 /// Parameters: `threads`; `vector`, elements that a thread takes at once; `piece_elements`, a
 /// multiple of 32 · vector, the part of a row in a stage of the ring; `stages`. The order has one
@@ -37,7 +37,6 @@ private:
   int64_t pieceBytes = 0, lastBytes = 0;
   int64_t paddedDepth = 0; ///< whole lanes
   int64_t ringBytes = 0;   ///< of all warps
-  bool sharesInput = false;
 };
 
 } // namespace
@@ -59,9 +58,9 @@ LogicalResult GemvBulkEmission::readSchedule() {
   lastBytes = rowBytes - (pieces - 1) * pieceBytes;
   if (!context.architecture.isHopperOrLater() || shape.batches != 1)
     return op.emitOpError("expects sm_90 or later and one batch for the emitter gemv_bulk");
-  if (!llvm::isPowerOf2_64(vector) || vector > 8 || shape.depth % vector != 0 ||
-      piece % lanes != 0 || piece % encoding.blockSize != 0 || rowBytes % 16 != 0 ||
-      pieceBytes % 16 != 0 || shape.rows * vector > 64)
+  if ((vector != 4 && vector != 8) || shape.depth % vector != 0 || piece % lanes != 0 ||
+      piece % encoding.blockSize != 0 || rowBytes % 16 != 0 || pieceBytes % 16 != 0 ||
+      shape.rows * vector > 64)
     return context.kernel.emitOpError("expects rows and pieces of multiples of 16 bytes and whole "
                                       "lanes, but got a vector of ")
            << vector << " and pieces of " << piece << " elements";
@@ -71,9 +70,6 @@ LogicalResult GemvBulkEmission::readSchedule() {
            << lanes << " lanes, but got " << *order;
   paddedDepth = llvm::alignTo(shape.depth, lanes);
   ringBytes = llvm::alignTo(warps * (stages * llvm::alignTo(pieceBytes, 128) + 8 * stages), 16);
-  // Two blocks a multiprocessor have 113 KB each.
-  constexpr int64_t bytesPerBlock = 113 * 1024;
-  sharesInput = vector >= 4 && ringBytes + 4 * shape.rows * paddedDepth <= bytesPerBlock;
   if (shape.columns > std::numeric_limits<int32_t>::max() / pieces)
     return op.emitOpError("expects fewer than 2^31 pieces of rows");
   return success();
@@ -146,20 +142,14 @@ void GemvBulkEmission::printLoop(CodeWriter& code) {
   code.unroll();
   code.openFormat("for (int m = 0; m < %d; ++m)", shape.rows);
   code.format("float x[%d];", vector);
-  if (sharesInput) {
-    code.unroll();
-    code.openFormat("for (int h = 0; h < %d; ++h)", vector / 4);
-    code.format(
-        "const float4 four = *reinterpret_cast<const float4*>(input + m * %d + first + step "
-        "+ h * 128 + lane * 4);",
-        paddedDepth);
-    code.line("x[4 * h] = four.x, x[4 * h + 1] = four.y;");
-    code.line("x[4 * h + 2] = four.z, x[4 * h + 3] = four.w;");
-    code.close();
-  } else {
-    code.format("loadVector(x, %s + m * %d + first + (k < count ? k : 0));",
-                context.pointer(op.getInput()), shape.depth);
-  }
+  code.unroll();
+  code.openFormat("for (int h = 0; h < %d; ++h)", vector / 4);
+  code.format("const float4 four = *reinterpret_cast<const float4*>(input + m * %d + first + step "
+              "+ h * 128 + lane * 4);",
+              paddedDepth);
+  code.line("x[4 * h] = four.x, x[4 * h + 1] = four.y;");
+  code.line("x[4 * h + 2] = four.z, x[4 * h + 3] = four.w;");
+  code.close();
   code.unroll();
   code.format("for (int j = 0; j < %d; ++j)", vector);
   // A lane without an element keeps its sum, sign of zero included.
@@ -175,12 +165,11 @@ LogicalResult GemvBulkEmission::emit() {
   PhaseStructure& structure = context.structure;
   structure.headers = {"blocks.cuh", "reduce.cuh", "bulk.cuh"};
   structure.declarations.format("constexpr int PIECES = %d;", pieces);
-  structure.dynamicSmemBytes = ringBytes + (sharesInput ? 4 * shape.rows * paddedDepth : 0);
+  structure.dynamicSmemBytes = ringBytes + 4 * shape.rows * paddedDepth;
   printRing(structure.begin(PhaseKind::Load, {context.access(op.getWeight())},
                             {{MemorySpace::Shared, "ring"}}));
-  if (sharesInput)
-    printInput(structure.begin(PhaseKind::Prologue, {context.access(op.getInput())},
-                               {{MemorySpace::Shared, "input"}}));
+  printInput(structure.begin(PhaseKind::Prologue, {context.access(op.getInput())},
+                             {{MemorySpace::Shared, "input"}}));
   std::vector<Access> reads = context.arguments(false);
   llvm::append_range(reads, context.arguments(true));
   reads.push_back({MemorySpace::Shared, "ring"});

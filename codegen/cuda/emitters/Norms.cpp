@@ -38,9 +38,12 @@ static LogicalResult emitRmsNorm(KernelContext& context) {
     return failure();
   rows.code->format("const float factor = 1.0f / sqrtf(squares / %d.0f + %s);", rows.length,
                     floatLiteral(norm.getEpsilon().convertToDouble()));
-  if (!norm.getWeight())
-    return rows.finish("x[j] * factor", {});
-  return rows.finish("x[j] * factor * y0[j]", norm.getWeight());
+  llvm::SmallVector<Value> operands;
+  if (norm.getWeight())
+    operands.push_back(norm.getWeight());
+  return rows.finish(operands, [](llvm::ArrayRef<std::string> elements) {
+    return "x[j] * factor" + (elements.empty() ? "" : " * " + elements[0]);
+  });
 }
 
 /// (x − mean) / √(var + ε) · weight + bias, in two passes.
@@ -58,13 +61,16 @@ static LogicalResult emitLayerNorm(KernelContext& context) {
     return failure();
   rows.code->format("const float factor = 1.0f / sqrtf(squares / %d.0f + %s);", rows.length,
                     floatLiteral(norm.getEpsilon().convertToDouble()));
-  std::string expression = "(x[j] - mean) * factor";
-  llvm::SmallVector<Value> others;
-  if (norm.getWeight())
-    expression += " * y0[j]", others.push_back(norm.getWeight());
-  if (norm.getBias())
-    expression += absl::StrFormat(" + y%d[j]", others.size()), others.push_back(norm.getBias());
-  return rows.finish(expression, others);
+  llvm::SmallVector<Value> operands;
+  for (Value operand : {norm.getWeight(), norm.getBias()})
+    if (operand)
+      operands.push_back(operand);
+  return rows.finish(operands, [&](llvm::ArrayRef<std::string> elements) {
+    std::string expression = "(x[j] - mean) * factor";
+    if (norm.getWeight())
+      expression += " * " + elements.front();
+    return norm.getBias() ? expression + " + " + elements.back() : expression;
+  });
 }
 
 /// exp(x − max) / Σ exp(x − max). The exponentials are computed again for the result.
@@ -77,7 +83,8 @@ static LogicalResult emitSoftmax(KernelContext& context) {
   if (failed(order) || failed(rows.readSchedule(*order)) || failed(rows.begin()) ||
       failed(rows.extremum("largest", true)) || failed(rows.sum("total", "expf(x[j] - largest)")))
     return failure();
-  return rows.finish("expf(x[j] - largest) / total", {});
+  return rows.finish({},
+                     [](llvm::ArrayRef<std::string>) { return "expf(x[j] - largest) / total"; });
 }
 
 /// Sum, mean, maximum or minimum of each row.

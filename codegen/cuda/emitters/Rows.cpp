@@ -160,29 +160,26 @@ void RowEmission::beginStore() {
 }
 
 /// The results at the vector in `x`, whose elements from `position().valid` on do not exist.
-LogicalResult RowEmission::printEpilogue(const std::string& expression, ValueRange others) {
+LogicalResult RowEmission::printEpilogue(ValueRange operands, ResultExpression result) {
   RegionPrinter printer(context, shape, /*flat=*/false, vector);
   bool aligned = length % vector == 0;
   if (aligned && !position().valid.empty())
     code->openFormat("if (column < %d)", length);
   printer.moveTo(*code, aligned ? RowPosition{"row", "column", ""} : position());
   printer.define(input, "x");
-  std::string text = expression;
-  for (auto [index, other] : llvm::enumerate(others)) {
-    FailureOr<std::string> element = printer.element(other);
+  llvm::SmallVector<std::string> elements;
+  for (Value operand : operands) {
+    FailureOr<std::string> element = printer.element(operand);
     if (failed(element))
       return failure();
-    std::string name = absl::StrFormat("y%d[j]", index);
-    for (size_t at; (at = text.find(name)) != std::string::npos;)
-      text.replace(at, name.size(), *element);
+    elements.push_back(*element);
   }
-  Value result = hero->getResult(0);
-  std::string type = deviceType(elementTypeOf(result.getType()));
+  std::string type = deviceType(elementTypeOf(hero->getResult(0).getType()));
   code->format("float hero[%d];", vector);
   code->unroll();
   code->format("for (int j = 0; j < %d; ++j)", vector);
-  code->format("  hero[j] = roundTo<%s>(%s);", type, text);
-  printer.define(result, "hero");
+  code->format("  hero[j] = roundTo<%s>(%s);", type, result(elements));
+  printer.define(hero->getResult(0), "hero");
   llvm::SmallPtrSet<Value, 4> stored;
   for (Value yielded : context.kernel.getYield().getValues())
     if (stored.insert(yielded).second && failed(printer.store(yielded)))
@@ -192,10 +189,10 @@ LogicalResult RowEmission::printEpilogue(const std::string& expression, ValueRan
   return success();
 }
 
-LogicalResult RowEmission::finish(const std::string& expression, ValueRange others) {
+LogicalResult RowEmission::finish(ValueRange operands, ResultExpression result) {
   beginStore();
   LogicalResult stored = success();
-  LogicalResult printed = forVectors([&] { stored = printEpilogue(expression, others); });
+  LogicalResult printed = forVectors([&] { stored = printEpilogue(operands, result); });
   return success(succeeded(printed) && succeeded(stored));
 }
 

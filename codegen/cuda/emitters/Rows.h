@@ -30,9 +30,11 @@ public:
   mlir::LogicalResult sum(const std::string& name, const std::string& term);
   /// Prints the largest or smallest of the row, NaN if any is, into the new variable `name`.
   mlir::LogicalResult extremum(const std::string& name, bool largest);
-  /// Prints the last pass: `expression` of `x[j]` and of the operand vectors `others[i][j]`, named
-  /// `y0[j]`, `y1[j]`, …, is the hero's result; the epilogue and the stores follow.
-  mlir::LogicalResult finish(const std::string& expression, mlir::ValueRange others);
+  /// The hero's result at an element: an expression of `x[j]` and of the operands' elements.
+  using ResultExpression = llvm::function_ref<std::string(llvm::ArrayRef<std::string> elements)>;
+  /// Prints the last pass, `result` from the row and from the vectors `operands`; the epilogue and
+  /// the stores follow.
+  mlir::LogicalResult finish(mlir::ValueRange operands, ResultExpression result);
 
   KernelContext& context;
   CodeWriter* code = nullptr;
@@ -46,7 +48,7 @@ private:
   RowPosition position() const;
   mlir::LogicalResult printInput();
   std::string sharedBuffer(int64_t floats);
-  mlir::LogicalResult printEpilogue(const std::string& expression, mlir::ValueRange others);
+  mlir::LogicalResult printEpilogue(mlir::ValueRange operands, ResultExpression result);
 
   mlir::Operation* hero;
   mlir::Value input;

@@ -57,13 +57,22 @@ ScheduleAttr chooseGemv(KernelOp kernel, MatmulOp op, const Extents& extents) {
       {{"threads", threads}, {"vector", vector}, {"columns_per_warp", columns}, {"split", split}});
 }
 
-/// Whether warps can bring whole rows of W through rings of bulk copies: rows of multiples of 16
-/// bytes, and enough of them for a few warps on every multiprocessor.
+/// Whether warps should bring whole rows of W through rings of bulk copies: rows of multiples of 16
+/// bytes, enough of them for a few warps on every multiprocessor, and an x that fits beside the
+/// rings. Measured on an H200, 2026-11-21 (bench/cuda, f16, one row, µs, rings against registers):
+/// 2048x2048 3.6, 4.1; 3072x2048 5.0, 5.6; 2048x8192 11.3, 13.2; 4096x4096 10.3, 13.0; but
+/// 16384x2048 18.7, 17.5; 28672x4096 57.3, 55.2; 128256x2048 135, 119; without room for x
+/// 4096x14336 38.3, 36.8. Blocks, which cost more to decode, gain at many rows too: q8_0
+/// 28672x4096 52.8, 72.4.
 bool suitsBulkCopies(MatmulOp op, const Extents& extents, const CudaTarget& target) {
+  constexpr int64_t mostRows = 2, mostPlainColumns = 16384, mostInputBytes = 40 * 1024;
   const Encoding& encoding = *getEncoding(op.getWeight().getType().getElementType());
-  return target.bulkCopies && extents.batches == 1 && extents.rows <= 2 && extents.depth % 8 == 0 &&
-         encoding.bytesFor(extents.depth) % 16 == 0 && encoding.bytesFor(extents.depth) >= 2048 &&
-         extents.columns >= 8 * target.sms;
+  int64_t rowBytes = encoding.bytesFor(extents.depth);
+  return target.bulkCopies && extents.batches == 1 && extents.rows <= mostRows &&
+         extents.depth % 8 == 0 && rowBytes % 16 == 0 && rowBytes >= 2048 &&
+         extents.columns >= 8 * target.sms &&
+         (encoding.isBlockQuantized() || extents.columns < mostPlainColumns) &&
+         4 * extents.rows * extents.depth <= mostInputBytes;
 }
 
 /// Two stages of 4 KB a warp, 8 warps a block, two blocks a multiprocessor: the best of what was

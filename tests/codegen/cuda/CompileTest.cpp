@@ -7,17 +7,18 @@
 namespace tenon::testing {
 namespace {
 
-/// Kernels of these emitters spill a few registers at some shapes: decode attention of f32 queries,
-/// the narrow GEMM at 8 rows. All others must not.
-bool maySpill(llvm::StringRef kernel) {
-  return kernel.ends_with("_decode_attention") || kernel.ends_with("_narrow_gemm");
-}
+/// What calls of the accurate division, square root and tanh may save around themselves, measured
+/// with NVRTC 13.0: some kernels have 8 to 24 bytes.
+constexpr int callBytes = 24;
 
-/// Every emitter's kernels compile for every target, without a GPU.
+/// Every emitter's kernels compile without a GPU: all cases for the H200, every fourth for the
+/// others. Products spill nothing, other kernels no more than around calls.
 class CudaCompileTest : public ::testing::TestWithParam<const char*> {};
 
-TEST_P(CudaCompileTest, CompilesEveryCase) {
-  for (const CudaCase& testCase : allCudaCases()) {
+TEST_P(CudaCompileTest, CompilesWithoutSpills) {
+  for (const auto& [index, testCase] : llvm::enumerate(allCudaCases())) {
+    if (index % 4 != 0 && std::string(GetParam()) != "h200")
+      continue;
     mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
     auto module = planCase(context, testCase, GetParam());
     ASSERT_TRUE(module.ok()) << testCase.name << ": " << module.status();
@@ -26,8 +27,8 @@ TEST_P(CudaCompileTest, CompilesEveryCase) {
     ASSERT_TRUE(program.ok()) << testCase.name << ": " << program.status();
     ASSERT_FALSE(kernels.empty()) << testCase.name;
     for (const codegen::CudaKernel& kernel : kernels) {
-      if (!maySpill(kernel.name))
-        EXPECT_EQ(kernel.spillBytes, 0) << testCase.name << ": " << kernel.name;
+      EXPECT_LE(kernel.spillBytes, testCase.name.starts_with("matmul") ? 0 : callBytes)
+          << testCase.name << ": " << kernel.name;
       EXPECT_GT(kernel.registers, 0) << testCase.name << ": " << kernel.name;
       EXPECT_FALSE(kernel.ptx.empty()) << testCase.name << ": " << kernel.name;
     }
