@@ -2,9 +2,11 @@
 #define TENON_RUNTIME_EXECUTOR_H
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include "absl/status/status.h"
+#include "runtime/StepProfile.h"
 
 namespace tenon::runtime {
 
@@ -27,6 +29,17 @@ public:
 
   /// Sets every byte of every state to zero, as after loading.
   virtual absl::Status resetStates() = 0;
+
+  // What a device measures of itself; the defaults are those of one that does not.
+
+  /// Time of the last call's steps, without the copies of inputs and outputs; 0 if not measured.
+  virtual uint64_t lastStepsNs() const { return 0; }
+  /// Times every step of the calls from now on, or stops; starting clears the times.
+  virtual void setProfiling(bool enabled) {}
+  /// The times of `function`'s steps, in their order; none where steps are not timed.
+  virtual std::span<const StepProfile> profile(size_t function) const { return {}; }
+  /// Bytes of the device's own memory that the program takes; 0 where it has none of its own.
+  virtual uint64_t deviceBytes() const { return 0; }
 };
 
 } // namespace tenon::runtime

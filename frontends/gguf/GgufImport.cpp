@@ -88,8 +88,23 @@ absl::StatusOr<Capacities> resolveCapacities(const GgufFile& file, const Hyperpa
   return capacities;
 }
 
-mlir::Type activationElementType(mlir::MLIRContext& context, ActivationType type) {
+/// The 16-bit type that more bytes of the weights have; f16 where none has one.
+ActivationType suitWeights(const GgufModel& model) {
+  uint64_t f16Bytes = 0, bf16Bytes = 0;
+  for (const std::shared_ptr<const GgufFile>& file : model.parts())
+    for (const GgufTensor& tensor : file->tensors()) {
+      std::string_view encoding = tensor.encoding ? tensor.encoding->name : "";
+      f16Bytes += encoding == "f16" ? tensor.byteSize : 0;
+      bf16Bytes += encoding == "bf16" ? tensor.byteSize : 0;
+    }
+  return bf16Bytes > f16Bytes ? ActivationType::BF16 : ActivationType::F16;
+}
+
+mlir::Type activationElementType(mlir::MLIRContext& context, ActivationType type,
+                                 const GgufModel& model) {
   switch (type) {
+  case ActivationType::SuitsWeights:
+    return activationElementType(context, suitWeights(model), model);
   case ActivationType::F16:
     return mlir::Float16Type::get(&context);
   case ActivationType::BF16:
@@ -176,7 +191,7 @@ importGguf(mlir::MLIRContext& context, const std::string& path, const ImportOpti
   TENON_ASSIGN_OR_RETURN(std::string_view name,
                          file.optionalString("general.name", architecture->name));
 
-  GraphBuilder builder(context, activationElementType(context, options.activations));
+  GraphBuilder builder(context, activationElementType(context, options.activations, model));
   std::vector<std::string> fileSymbols = declareFiles(builder, model);
   builder.setModel({.architecture = std::string(architecture->name),
                     .name = std::string(name),

@@ -13,7 +13,14 @@
 namespace tenon::frontends {
 
 /// The element type of activations and KV caches.
-enum class ActivationType { F32, F16, BF16 };
+enum class ActivationType {
+  F32,
+  F16,
+  BF16,
+  /// bf16 where more bytes of the weights are bf16 than f16, otherwise f16: for devices whose
+  /// arithmetic is widest in 16 bits.
+  SuitsWeights
+};
 
 /// A function to make: decode with `rows` sequences, or prefill with a chunk of `rows` tokens.
 struct EntryShape {

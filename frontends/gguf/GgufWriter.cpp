@@ -179,6 +179,22 @@ absl::Status GgufWriter::append(std::span<const std::byte> bytes) {
   return absl::OkStatus();
 }
 
+absl::Status GgufWriter::appendHole() {
+  if (!headerWritten)
+    TENON_RETURN_IF_ERROR(writeHeader());
+  if (currentTensor == tensors.size())
+    return absl::InvalidArgumentError(
+        absl::StrFormat("%s: expects no data after the last tensor, but got a hole", path));
+  uint64_t size = tensors[currentTensor].byteSize;
+  uint64_t hole = size - currentBytes + paddingAfter(size);
+  off_t end = ::lseek(descriptor, static_cast<off_t>(hole), SEEK_CUR);
+  if (end < 0 || ::ftruncate(descriptor, end) != 0)
+    return errnoStatus("extend");
+  ++currentTensor;
+  currentBytes = 0;
+  return absl::OkStatus();
+}
+
 absl::Status GgufWriter::write(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     ssize_t written = ::write(descriptor, bytes.data(), bytes.size());

@@ -58,6 +58,10 @@ public:
   /// more than the tensors hold.
   absl::Status append(std::span<const std::byte> bytes);
 
+  /// What is missing of the tensor that the next byte belongs to, as zeros that take no place on
+  /// the disk. Refuses if no tensor is left.
+  absl::Status appendHole();
+
   /// Gives the complete file its name. Refuses if data are missing.
   absl::Status finish();
 

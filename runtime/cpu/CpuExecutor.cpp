@@ -50,6 +50,7 @@ struct CpuExecutor::Impl {
   std::unique_ptr<ThreadPool> pool;
   std::vector<BoundFunction> functions;
   bool profiling = false;
+  uint64_t lastStepsNs = 0;
 
   absl::StatusOr<std::vector<KernelFunction>> linkKernels();
   BoundFunction bind(const Function& function, std::span<const KernelFunction> kernels) const;
@@ -149,13 +150,17 @@ absl::Status CpuExecutor::run(size_t index, std::span<const std::span<const std:
         const_cast<std::byte*>(inputs[binding.port].data()) + binding.offset;
   for (const PortBinding& binding : bound.outputs)
     bound.table[binding.entry] = outputs[binding.port].data() + binding.offset;
+  auto start = std::chrono::steady_clock::now();
   if (impl->profiling)
     impl->runProfiled(bound);
   else
     for (const BoundStep& step : bound.steps)
       impl->runStep(step);
+  impl->lastStepsNs = std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count();
   return absl::OkStatus();
 }
+
+uint64_t CpuExecutor::lastStepsNs() const { return impl->lastStepsNs; }
 
 void CpuExecutor::setProfiling(bool enabled) {
   impl->profiling = enabled;

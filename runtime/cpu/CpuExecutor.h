@@ -40,10 +40,12 @@ public:
 
   int threads() const;
 
+  /// Wall time of the last call's steps.
+  uint64_t lastStepsNs() const override;
   /// Collects step times from now on, or stops. Off after loading; starting clears the times.
-  void setProfiling(bool enabled);
+  void setProfiling(bool enabled) override;
   /// The wall times of `function`'s steps, in their order, barriers included.
-  std::span<const StepProfile> profile(size_t function) const;
+  std::span<const StepProfile> profile(size_t function) const override;
 
 private:
   struct Impl;

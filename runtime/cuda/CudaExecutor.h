@@ -78,13 +78,14 @@ public:
   const CudaMemoryUse& memoryUse() const;
   const CudaLoadTimes& loadTimes() const;
   /// Device time of the last call's steps, copies of inputs and outputs excluded.
-  uint64_t lastStepsNs() const;
+  uint64_t lastStepsNs() const override;
+  uint64_t deviceBytes() const override { return memoryUse().totalBytes(); }
 
   /// Times every step of the calls from now on, or stops. Off after loading; starting clears the
   /// times. Events between the steps keep each from overlapping the next.
-  void setProfiling(bool enabled);
+  void setProfiling(bool enabled) override;
   /// The device times of `function`'s steps, in their order.
-  std::span<const StepProfile> profile(size_t function) const;
+  std::span<const StepProfile> profile(size_t function) const override;
 
 private:
   struct Impl;

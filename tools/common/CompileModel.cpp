@@ -15,6 +15,9 @@
 #ifdef TENON_CPU
 #include "codegen/cpu/CompileForCpu.h"
 #endif
+#ifdef TENON_CUDA
+#include "runtime/cuda/Devices.h"
+#endif
 
 namespace tenon::tools {
 
@@ -42,6 +45,56 @@ absl::StatusOr<TargetAttr> chooseTarget(mlir::MLIRContext& context, const std::s
   if (!best)
     return absl::NotFoundError("--target=native: this CPU has the features of no known target");
   return best;
+}
+
+#ifdef TENON_CUDA
+/// The target of a GPU: the one whose name is in the GPU's (`h200` in `NVIDIA H200`), else the first
+/// of its architecture.
+static TargetAttr findGpuTarget(mlir::MLIRContext& context, const runtime::CudaDeviceInfo& gpu) {
+  std::string feature = absl::StrFormat("sm_%d%d", gpu.capabilityMajor, gpu.capabilityMinor);
+  auto isOfArchitecture = [&](TargetAttr target) {
+    return llvm::any_of(target.getFeatures().getAsRange<mlir::StringAttr>(),
+                        [&](mlir::StringAttr found) { return found.strref().starts_with(feature); });
+  };
+  TargetAttr sameArchitecture;
+  for (const std::string& name : listTargets()) {
+    TargetAttr target = findTarget(&context, name);
+    if (target.getDevice() != DeviceKind::Cuda || !isOfArchitecture(target))
+      continue;
+    if (llvm::StringRef(gpu.name).contains_insensitive(name))
+      return target;
+    if (!sameArchitecture)
+      sameArchitecture = target;
+  }
+  return sameArchitecture;
+}
+
+static absl::StatusOr<TargetAttr> chooseGpuTarget(mlir::MLIRContext& context) {
+  TENON_ASSIGN_OR_RETURN(std::vector<runtime::CudaDeviceInfo> gpus, runtime::listCudaDevices());
+  if (gpus.empty())
+    return absl::NotFoundError("--device=cuda: expects an NVIDIA GPU, but found none");
+  if (TargetAttr target = findGpuTarget(context, gpus.front()))
+    return target;
+  return absl::NotFoundError(absl::StrFormat(
+      "--target=native: no target for %s, compute capability %d.%d", gpus.front().name,
+      gpus.front().capabilityMajor, gpus.front().capabilityMinor));
+}
+#else
+static absl::StatusOr<TargetAttr> chooseGpuTarget(mlir::MLIRContext&) {
+  return absl::UnimplementedError("--device=cuda: this build has no CUDA runtime");
+}
+#endif
+
+absl::StatusOr<TargetAttr> chooseTarget(mlir::MLIRContext& context, const std::string& device,
+                                        const std::string& name) {
+  if (name == "native" && device == "cuda")
+    return chooseGpuTarget(context);
+  TENON_ASSIGN_OR_RETURN(TargetAttr target, chooseTarget(context, name));
+  if (stringifyDeviceKind(target.getDevice()) != device)
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "--target: expects a target for --device=%s, but %s is one for %s", device, name,
+        stringifyDeviceKind(target.getDevice()).str()));
+  return target;
 }
 
 /// The tokeniser of the file that `tenon.model` names, where there is a model.

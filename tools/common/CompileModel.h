@@ -14,6 +14,12 @@ namespace tenon::tools {
 /// has. NotFound lists the targets that there are.
 absl::StatusOr<TargetAttr> chooseTarget(mlir::MLIRContext& context, const std::string& name);
 
+/// The same, where `native` means this machine's device of the kind that `device` names, `cpu` or
+/// `cuda`: for `cuda` the target of the first GPU, by its name, else by its compute capability.
+/// InvalidArgument for a target of another kind, NotFound where there is no such device.
+absl::StatusOr<TargetAttr> chooseTarget(mlir::MLIRContext& context, const std::string& device,
+                                        const std::string& name);
+
 /// Compiles `module`, of any phase, for `target` into a program, with the tokeniser of its model
 /// file. The module ends up planned.
 absl::StatusOr<runtime::Program> compileModel(mlir::ModuleOp module, TargetAttr target);

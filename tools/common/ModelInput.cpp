@@ -21,7 +21,11 @@ bool isGgufFile(const std::string& path) {
   return std::string_view(magic, sizeof(magic)) == "GGUF";
 }
 
-absl::StatusOr<frontends::ActivationType> parseActivations(const std::string& name) {
+absl::StatusOr<frontends::ActivationType> parseActivations(const std::string& name,
+                                                           DeviceKind device) {
+  if (name.empty())
+    return device == DeviceKind::Cuda ? frontends::ActivationType::SuitsWeights
+                                      : frontends::ActivationType::F32;
   if (name == "f32")
     return frontends::ActivationType::F32;
   if (name == "f16")
@@ -45,9 +49,10 @@ absl::StatusOr<frontends::EntryShape> parseEntryShape(const std::string& text) {
 }
 
 absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> readGguf(mlir::MLIRContext& context,
-                                                           const ModelInputOptions& options) {
+                                                           const ModelInputOptions& options,
+                                                           DeviceKind device) {
   frontends::ImportOptions import;
-  TENON_ASSIGN_OR_RETURN(import.activations, parseActivations(options.activations));
+  TENON_ASSIGN_OR_RETURN(import.activations, parseActivations(options.activations, device));
   import.entries.clear();
   for (const std::string& shape : options.shapes) {
     TENON_ASSIGN_OR_RETURN(import.entries.emplace_back(), parseEntryShape(shape));
@@ -63,10 +68,9 @@ absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> readGguf(mlir::MLIRContext& co
 void addModelInputOptions(CLI::App& command, ModelInputOptions& options) {
   command.add_option("MODEL", options.path, "A GGUF file, or a graph in textual IR (.mlir)")
       ->required();
-  command
-      .add_option("--activations", options.activations,
-                  "Element type between operations: f32, f16 or bf16")
-      ->capture_default_str();
+  command.add_option("--activations", options.activations,
+                     "Element type between operations: f32, f16 or bf16 (default: f32 for a CPU, "
+                     "for a GPU the 16-bit type of the weights, f16 where they have none)");
   command
       .add_option("--shapes", options.shapes,
                   "Entry shapes to compile: decode:ROWS, each row its own sequence, and "
@@ -79,6 +83,13 @@ void addModelInputOptions(CLI::App& command, ModelInputOptions& options) {
                      "Sequences that the caches hold (default: rows of the largest decode shape)");
   command.add_flag("--block-outputs", options.blockOutputs,
                    "Add every block's hidden state to the results");
+  command.add_option("--random-weights", options.randomSeed,
+                     "Seed of random weights, made when the model is loaded. MODEL may then be a "
+                     "shape that random-model knows, and needs no file");
+  command.add_option("--type", options.weightType, "Their type where MODEL is a shape: f32, f16 "
+                                                   "or bf16")
+      ->check(CLI::IsMember({"f32", "f16", "bf16"}))
+      ->capture_default_str();
 }
 
 std::unique_ptr<mlir::MLIRContext> makeContext() {
@@ -88,10 +99,11 @@ std::unique_ptr<mlir::MLIRContext> makeContext() {
 }
 
 absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> readModel(mlir::MLIRContext& context,
-                                                            const ModelInputOptions& options) {
+                                                            const ModelInputOptions& options,
+                                                            DeviceKind device) {
   namespace fs = std::filesystem;
   absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> module =
-      isGgufFile(options.path) ? readGguf(context, options)
+      isGgufFile(options.path) ? readGguf(context, options, device)
                                : frontends::parseModuleFile(context, options.path);
   if (!module.ok())
     return module;

@@ -2,12 +2,14 @@
 #define TENON_TOOLS_COMMON_MODELINPUT_H
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 
 #include "absl/status/statusor.h"
+#include "ir/Attributes.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 
@@ -16,11 +18,13 @@ namespace tenon::tools {
 /// What the flags say about a model that is read.
 struct ModelInputOptions {
   std::string path;
-  std::string activations = "f32"; ///< or `f16`, `bf16`
+  std::string activations; ///< `f32`, `f16`, `bf16`; empty: what suits the device
   std::vector<std::string> shapes = {"decode:1", "prefill:32"};
   int64_t contextLength = 0; ///< positions that the states hold; 0: the model's, within limits
   int64_t sequences = 0;     ///< that the states hold; 0: rows of the largest decode shape
   bool blockOutputs = false;
+  std::optional<uint64_t> randomSeed; ///< of weights made at load instead of the model's own
+  std::string weightType = "f16";     ///< of the random weights of a shape that is named
 };
 
 /// Adds MODEL and the flags that fill `options` to `command`.
@@ -31,8 +35,11 @@ std::unique_ptr<mlir::MLIRContext> makeContext();
 
 /// Reads the model: a GGUF file, by its magic, else a graph in textual IR of any phase. The paths
 /// of its `tenon.file`s come out absolute; relative ones in textual IR are meant from its folder.
+/// Where the options name no type of activations, it is f32 on a CPU, and on a GPU the 16-bit type
+/// that suits the weights.
 absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> readModel(mlir::MLIRContext& context,
-                                                            const ModelInputOptions& options);
+                                                            const ModelInputOptions& options,
+                                                            DeviceKind device = DeviceKind::Cpu);
 
 } // namespace tenon::tools
 

@@ -197,18 +197,25 @@ static absl::Status writeTensor(const RandomTensor& tensor, uint64_t seed, GgufW
   return absl::OkStatus();
 }
 
+/// A writer at the first byte of the tensors' data.
+static absl::StatusOr<std::unique_ptr<GgufWriter>>
+beginModel(const ModelShape& shape, const Encoding& encoding, const std::string& path,
+           std::span<const RandomTensor> tensors) {
+  TENON_ASSIGN_OR_RETURN(std::unique_ptr<GgufWriter> writer, GgufWriter::create(path));
+  addMetadata(*writer, shape, encoding);
+  for (const RandomTensor& tensor : tensors)
+    TENON_RETURN_IF_ERROR(writer->addTensor(tensor.name, tensor.shape, *tensor.encoding));
+  return writer;
+}
+
 absl::Status writeRandomModel(const ModelShape& shape, const Encoding& encoding, uint64_t seed,
                               const std::string& path, const ProgressCallback& progress) {
   TENON_RETURN_IF_ERROR(checkShape(shape));
-  TENON_ASSIGN_OR_RETURN(std::unique_ptr<GgufWriter> writer, GgufWriter::create(path));
-  addMetadata(*writer, shape, encoding);
   std::vector<RandomTensor> tensors = listTensors(shape, encoding);
-  uint64_t total = 0;
-  for (const RandomTensor& tensor : tensors) {
-    TENON_RETURN_IF_ERROR(writer->addTensor(tensor.name, tensor.shape, *tensor.encoding));
+  TENON_ASSIGN_OR_RETURN(auto writer, beginModel(shape, encoding, path, tensors));
+  uint64_t total = 0, done = 0;
+  for (const RandomTensor& tensor : tensors)
     total += tensor.encoding->bytesFor(tensor.elements());
-  }
-  uint64_t done = 0;
   std::vector<std::byte> buffer;
   for (const RandomTensor& tensor : tensors) {
     TENON_RETURN_IF_ERROR(writeTensor(tensor, seed, *writer, buffer));
@@ -216,6 +223,18 @@ absl::Status writeRandomModel(const ModelShape& shape, const Encoding& encoding,
     if (progress)
       progress(done, total);
   }
+  return writer->finish();
+}
+
+absl::Status writeModelMetadata(const ModelShape& shape, const Encoding& encoding,
+                                const std::string& path) {
+  TENON_RETURN_IF_ERROR(checkShape(shape));
+  std::vector<RandomTensor> tensors = listTensors(shape, encoding);
+  TENON_ASSIGN_OR_RETURN(auto writer, beginModel(shape, encoding, path, tensors));
+  for (const RandomTensor& tensor : tensors)
+    TENON_RETURN_IF_ERROR(tensor.values.empty()
+                              ? writer->appendHole()
+                              : writer->append(std::as_bytes(std::span(tensor.values))));
   return writer->finish();
 }
 

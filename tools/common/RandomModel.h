@@ -59,6 +59,11 @@ using ProgressCallback = std::function<void(uint64_t done, uint64_t total)>;
 absl::Status writeRandomModel(const ModelShape& shape, const Encoding& encoding, uint64_t seed,
                               const std::string& path, const ProgressCallback& progress = nullptr);
 
+/// Writes the file that `writeRandomModel` would, but with zeros instead of random weights, as holes
+/// that take no place on the disk: for programs whose weights are made when they are loaded.
+absl::Status writeModelMetadata(const ModelShape& shape, const Encoding& encoding,
+                                const std::string& path);
+
 } // namespace tenon::tools
 
 #endif // TENON_TOOLS_COMMON_RANDOMMODEL_H

@@ -5,10 +5,10 @@
 
 #include <CLI/CLI.hpp>
 
-#include "runtime/cpu/CpuExecutor.h"
 #include "runtime/program/ProgramFile.h"
 #include "support/Status.h"
 #include "tools/common/GenerateCommand.h"
+#include "tools/common/MakeExecutor.h"
 
 namespace {
 
@@ -27,7 +27,7 @@ constexpr const char* description =
 absl::Status runProgram(const std::string& path, const tools::GenerateOptions& options) {
   auto start = std::chrono::steady_clock::now();
   TENON_ASSIGN_OR_RETURN(runtime::Program program, runtime::readProgram(path));
-  auto executor = runtime::CpuExecutor::create(std::move(program), {.threads = options.threads});
+  auto executor = tools::makeExecutor(std::move(program), {.threads = options.threads});
   if (!executor.ok())
     return absl::Status(executor.status().code(),
                         path + ": " + std::string(executor.status().message()));

@@ -4,8 +4,7 @@
 #include "absl/strings/str_format.h"
 #include "runtime/program/ProgramFile.h"
 #include "support/Status.h"
-#include "tools/common/CompileModel.h"
-#include "tools/common/ModelInput.h"
+#include "tools/common/InputModel.h"
 #include "tools/tenon/Command.h"
 
 namespace tenon::tools {
@@ -19,10 +18,8 @@ struct Options {
 };
 
 absl::Status compile(const Options& options) {
-  auto context = makeContext();
-  TENON_ASSIGN_OR_RETURN(auto module, readModel(*context, options.model));
-  TENON_ASSIGN_OR_RETURN(TargetAttr target, chooseTarget(*context, options.target));
-  TENON_ASSIGN_OR_RETURN(runtime::Program program, compileModel(*module, target));
+  TENON_ASSIGN_OR_RETURN(InputModel input, readInputModel(options.model, options.target));
+  TENON_ASSIGN_OR_RETURN(runtime::Program program, compileInputModel(input, options.model));
   TENON_RETURN_IF_ERROR(runtime::writeProgram(program, options.output));
   size_t steps = 0;
   for (const runtime::Function& function : program.functions)

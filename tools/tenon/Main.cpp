@@ -13,6 +13,7 @@ constexpr const char* description =
     "  tenon run model.gguf -p 'Once upon a time'          generate text\n"
     "  tenon compile model.gguf -o model.tnn               compile ahead of time\n"
     "  tenon dump model.gguf --phase=planned               read the IR of a phase\n"
+    "  tenon bench model.gguf                              measure it, kernel by kernel\n"
     "  tenon COMMAND --help                                what a command takes";
 
 /// Exit codes: the request was done, failed, or was worded wrongly.
@@ -25,7 +26,7 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", TENON_VERSION);
   app.require_subcommand(1);
   tenon::tools::Action action;
-  for (auto add : {tenon::tools::addCompileCommand, tenon::tools::addDevicesCommand,
+  for (auto add : {tenon::tools::addBenchCommand, tenon::tools::addCompileCommand, tenon::tools::addDevicesCommand,
                    tenon::tools::addDumpCommand, tenon::tools::addInspectCommand,
                    tenon::tools::addRandomModelCommand, tenon::tools::addRunCommand,
                    tenon::tools::addTokenizeCommand})

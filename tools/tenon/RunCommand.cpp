@@ -7,15 +7,12 @@
 #include "absl/strings/str_format.h"
 #include "runtime/program/ProgramFile.h"
 #include "support/Status.h"
-#include "tools/common/CompileModel.h"
 #include "tools/common/GenerateCommand.h"
-#include "tools/common/ModelInput.h"
+#include "tools/common/InputModel.h"
+#include "tools/common/MakeExecutor.h"
 #include "tools/common/ReferenceExecutor.h"
 #include "tools/common/RunGraph.h"
 #include "tools/tenon/Command.h"
-#ifdef TENON_CPU
-#include "runtime/cpu/CpuExecutor.h"
-#endif
 
 namespace tenon::tools {
 
@@ -37,15 +34,6 @@ bool isProgram(const std::string& path) {
       std::as_bytes(std::span(head.data(), static_cast<size_t>(file.gcount()))));
 }
 
-absl::StatusOr<std::unique_ptr<runtime::Executor>> makeCpuExecutor(runtime::Program program,
-                                                                   int threads) {
-#ifdef TENON_CPU
-  return runtime::CpuExecutor::create(std::move(program), {.threads = threads});
-#else
-  return absl::UnimplementedError("--device=cpu: this build has no CPU backend");
-#endif
-}
-
 /// Runs what the flags ask for: text, or one call of a function.
 absl::Status runWith(runtime::Executor& executor, const Options& options, int64_t loadNs) {
   if (!options.graph.inputs.empty() || !options.graph.outputs.empty())
@@ -54,9 +42,6 @@ absl::Status runWith(runtime::Executor& executor, const Options& options, int64_
 }
 
 absl::Status run(const Options& options) {
-  if (options.device == "cuda")
-    return absl::UnimplementedError(
-        "--device=cuda: the command line does not run models on GPUs yet");
   auto start = std::chrono::steady_clock::now();
   auto elapsedNs = [&] {
     return std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count();
@@ -67,20 +52,24 @@ absl::Status run(const Options& options) {
           options.model.path + ": expects a model or a graph for --device=reference, but got a "
                                "compiled program");
     TENON_ASSIGN_OR_RETURN(runtime::Program program, runtime::readProgram(options.model.path));
-    TENON_ASSIGN_OR_RETURN(auto executor,
-                           makeCpuExecutor(std::move(program), options.generate.threads));
+    TENON_ASSIGN_OR_RETURN(auto executor, makeExecutor(std::move(program),
+                                                       {.threads = options.generate.threads}));
     return runWith(*executor, options, elapsedNs());
   }
-  auto context = makeContext();
-  TENON_ASSIGN_OR_RETURN(auto module, readModel(*context, options.model));
   if (options.device == "reference") {
+    if (options.model.randomSeed)
+      return absl::InvalidArgumentError(
+          "--random-weights: expects --device=cpu or cuda, whose programs make them at load");
+    auto context = makeContext();
+    TENON_ASSIGN_OR_RETURN(auto module, readModel(*context, options.model));
     TENON_ASSIGN_OR_RETURN(auto executor, ReferenceExecutor::create(*module));
     return runWith(*executor, options, elapsedNs());
   }
-  TENON_ASSIGN_OR_RETURN(TargetAttr target, chooseTarget(*context, options.target));
-  TENON_ASSIGN_OR_RETURN(runtime::Program program, compileModel(*module, target));
-  TENON_ASSIGN_OR_RETURN(auto executor,
-                         makeCpuExecutor(std::move(program), options.generate.threads));
+  TENON_ASSIGN_OR_RETURN(InputModel input,
+                         readInputModel(options.model, options.device, options.target));
+  TENON_ASSIGN_OR_RETURN(runtime::Program program, compileInputModel(input, options.model));
+  TENON_ASSIGN_OR_RETURN(auto executor, makeExecutor(std::move(program),
+                                                     {.threads = options.generate.threads}));
   return runWith(*executor, options, elapsedNs());
 }
 

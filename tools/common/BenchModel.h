@@ -1,0 +1,66 @@
+#ifndef TENON_TOOLS_COMMON_BENCHMODEL_H
+#define TENON_TOOLS_COMMON_BENCHMODEL_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "runtime/Executor.h"
+#include "runtime/program/Program.h"
+#include "tools/common/Distribution.h"
+
+namespace tenon::tools {
+
+/// What is measured: calls of one function, all at the same position.
+struct BenchOptions {
+  int64_t position = 512; ///< of decode's tokens: how many keys lie before them
+  int64_t calls = 200;
+  int64_t warmupCalls = 20;
+  int64_t profiledCalls = 20; ///< with every step timed; not among `calls`
+};
+
+/// The times of one executor.
+struct BenchResult {
+  std::vector<uint64_t> stepsNs; ///< of each call's steps, as the device measures them
+  std::vector<uint64_t> callNs;  ///< of each call as its caller sees it, copies included
+  std::vector<uint64_t> profileNs; ///< mean time of each step, timed by itself
+};
+
+/// A function of a program under measurement: its inputs at the position, filled caches, times.
+class ModelBench {
+public:
+  /// `executor` must outlive the bench. NotFound where its program has no function of that role
+  /// and rows; InvalidArgument where the position and the rows do not fit the context.
+  static absl::StatusOr<ModelBench> create(runtime::Executor& executor, runtime::Role role,
+                                           int64_t rows, const BenchOptions& options);
+
+  const runtime::Function& function() const { return executor->program().functions[index]; }
+  size_t functionIndex() const { return index; }
+
+  /// Runs decode at every position before the measured one, so that the caches hold values of the
+  /// model, and the calls that warm up. Prefill starts at position 0 and needs none.
+  absl::Status prepare();
+  /// One measured call.
+  absl::Status call();
+  /// The calls that time every step.
+  absl::Status profile();
+
+  const BenchResult& result() const { return times; }
+
+private:
+  ModelBench(runtime::Executor& executor, size_t index, const BenchOptions& options);
+  /// Runs the function with its first row at `position`.
+  absl::Status runAt(int64_t position);
+
+  runtime::Executor* executor;
+  size_t index;
+  BenchOptions options;
+  std::vector<std::vector<int32_t>> inputs;
+  std::vector<std::vector<std::byte>> outputs;
+  BenchResult times;
+};
+
+} // namespace tenon::tools
+
+#endif // TENON_TOOLS_COMMON_BENCHMODEL_H

@@ -1,0 +1,148 @@
+#include "tools/common/BenchReport.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "absl/strings/str_format.h"
+#include "nlohmann/json.hpp"
+
+namespace tenon::tools {
+
+namespace {
+
+/// The steps of one kernel together.
+struct KernelGroup {
+  std::string symbol;
+  std::string example; ///< name of its first step
+  int64_t steps = 0;
+  uint64_t ns = 0; ///< 0 where steps were not timed
+  int64_t bytes = 0;
+};
+
+/// The kernels that the function calls, the longest first.
+std::vector<KernelGroup> groupSteps(const BenchReport& report, const runtime::Program& program,
+                                    size_t function) {
+  std::map<uint32_t, KernelGroup> byKernel;
+  const std::vector<runtime::Step>& steps = program.functions[function].steps;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    KernelGroup& group = byKernel[steps[i].kernel];
+    if (group.steps++ == 0) {
+      group.symbol = absl::StrFormat("k%d_%s", steps[i].kernel,
+                                     program.kernels[steps[i].kernel].symbol);
+      group.example = steps[i].name;
+    }
+    group.ns += report.times.profileNs.empty() ? 0 : report.times.profileNs[i];
+    group.bytes += report.work[i].bytes();
+  }
+  std::vector<KernelGroup> groups;
+  for (auto& [kernel, group] : byKernel)
+    groups.push_back(std::move(group));
+  std::ranges::sort(groups, [](const KernelGroup& a, const KernelGroup& b) {
+    return a.ns != b.ns ? a.ns > b.ns : a.symbol < b.symbol;
+  });
+  return groups;
+}
+
+StepWork totalWork(const BenchReport& report) {
+  StepWork total;
+  for (const StepWork& step : report.work) {
+    total.flops += step.flops;
+    total.weightBytes += step.weightBytes;
+    total.otherBytes += step.otherBytes;
+  }
+  return total;
+}
+
+/// The share of the target's read rate at which `bytes` in `ns` are read, in percent; 0 if unknown.
+double readPercent(const BenchReport& report, int64_t bytes, uint64_t ns) {
+  if (report.readMBs == 0 || ns == 0)
+    return 0;
+  double leastNs = static_cast<double>(bytes) * 1e3 / static_cast<double>(report.readMBs);
+  return 100 * leastNs / static_cast<double>(ns);
+}
+
+std::string formatKernels(const BenchReport& report, const std::vector<KernelGroup>& groups) {
+  if (report.times.profileNs.empty())
+    return "";
+  uint64_t sumNs = std::accumulate(report.times.profileNs.begin(), report.times.profileNs.end(),
+                                   uint64_t(0));
+  std::string text = absl::StrFormat(
+      "  each step timed by itself, events between them: %.1f us together\n"
+      "  %-24s %6s %10s %8s %6s %9s %8s %7s  %s\n",
+      sumNs / 1e3, "kernel", "steps", "us", "us each", "%", "MB", "GB/s", "% read", "first step");
+  for (const KernelGroup& group : groups)
+    text += absl::StrFormat(
+        "  %-24s %6d %10.1f %8.2f %6.1f %9.2f %8.0f %7.1f  %s\n", group.symbol, group.steps,
+        group.ns / 1e3, group.ns / 1e3 / group.steps, 100.0 * group.ns / std::max<uint64_t>(sumNs, 1),
+        group.bytes / 1e6, group.ns == 0 ? 0.0 : static_cast<double>(group.bytes) / group.ns,
+        readPercent(report, group.bytes, group.ns), group.example);
+  return text;
+}
+
+std::string formatTimes(const char* name, const Distribution& times) {
+  return absl::StrFormat(
+      "  %-6s min %.4f  median %.4f  P90 %.4f  P95 %.4f  P99 %.4f  max %.4f  deviation %.4f ms\n",
+      name, times.minNs / 1e6, times.medianNs / 1e6, times.p90Ns / 1e6, times.p95Ns / 1e6,
+      times.p99Ns / 1e6, times.maxNs / 1e6, times.deviationNs / 1e6);
+}
+
+nlohmann::ordered_json describeTimes(const Distribution& times) {
+  return {{"min", times.minNs},   {"median", times.medianNs}, {"p90", times.p90Ns},
+          {"p95", times.p95Ns},   {"p99", times.p99Ns},       {"max", times.maxNs},
+          {"mean", times.meanNs}, {"deviation", times.deviationNs}};
+}
+
+} // namespace
+
+std::string formatReport(const BenchReport& report, const runtime::Program& program,
+                         size_t function) {
+  Distribution steps = summarize(report.times.stepsNs);
+  StepWork work = totalWork(report);
+  std::string text = absl::StrFormat(
+      "%s, plan %s, %s at position %d on %s, activations %s: %d calls\n", report.model, report.plan,
+      report.function, report.position, report.device, report.activations,
+      report.times.stepsNs.size());
+  text += formatTimes("steps", steps) + formatTimes("call", summarize(report.times.callNs));
+  text += absl::StrFormat("  %d launches, weights %.1f MB, other operands %.1f MB, %.2f GFLOP, "
+                          "memory %.1f MB",
+                          report.work.size(), work.weightBytes / 1e6, work.otherBytes / 1e6,
+                          work.flops / 1e9, report.deviceBytes / 1e6);
+  if (report.readMBs > 0)
+    text += absl::StrFormat("; the weights alone take %.4f ms at %.0f GB/s, %.1f %% of the median",
+                            static_cast<double>(work.weightBytes) / report.readMBs / 1e3,
+                            report.readMBs / 1e3,
+                            readPercent(report, work.weightBytes, steps.medianNs));
+  return text + "\n" + formatKernels(report, groupSteps(report, program, function));
+}
+
+nlohmann::ordered_json describeReport(const BenchReport& report, const runtime::Program& program,
+                                      size_t function) {
+  Distribution steps = summarize(report.times.stepsNs);
+  StepWork work = totalWork(report);
+  nlohmann::ordered_json kernels = nlohmann::ordered_json::array();
+  for (const KernelGroup& group : groupSteps(report, program, function))
+    kernels.push_back({{"symbol", group.symbol},
+                       {"steps", group.steps},
+                       {"example", group.example},
+                       {"ns", group.ns},
+                       {"bytes", group.bytes}});
+  return {{"plan", report.plan},
+          {"model", report.model},
+          {"target", report.device},
+          {"activations", report.activations},
+          {"function", report.function},
+          {"position", report.position},
+          {"launches", report.work.size()},
+          {"device_bytes", report.deviceBytes},
+          {"steps_ns", describeTimes(steps)},
+          {"call_ns", describeTimes(summarize(report.times.callNs))},
+          {"weight_bytes", work.weightBytes},
+          {"other_bytes", work.otherBytes},
+          {"flops", work.flops},
+          {"read_mb_per_s", report.readMBs},
+          {"read_limit_percent", readPercent(report, work.weightBytes, steps.medianNs)},
+          {"kernels", std::move(kernels)}};
+}
+
+} // namespace tenon::tools

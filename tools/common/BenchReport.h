@@ -1,0 +1,45 @@
+#ifndef TENON_TOOLS_COMMON_BENCHREPORT_H
+#define TENON_TOOLS_COMMON_BENCHREPORT_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "nlohmann/json_fwd.hpp"
+#include "runtime/program/Program.h"
+#include "tools/common/BenchModel.h"
+#include "tools/common/FunctionWork.h"
+
+namespace tenon::tools {
+
+/// What was measured of one plan, and what it says about it.
+struct BenchReport {
+  std::string plan;
+  std::string model;
+  std::string device;      ///< the target's name
+  std::string activations; ///< element type of the caches, which is that of the activations
+  std::string function;
+  int64_t position = 0;
+  uint64_t deviceBytes = 0; ///< peak memory
+  int64_t readMBs = 0;      ///< the target's DRAM rate in 1e6 bytes a second; 0 if it has none
+  BenchResult times;
+  std::vector<StepWork> work; ///< by step
+};
+
+/// The report as text: the distribution of the steps' times and the table of kernels.
+std::string formatReport(const BenchReport& report, const runtime::Program& program,
+                         size_t function);
+
+/// The report as one object:
+///
+///   plan, model, target, activations, function, position, launches, device_bytes
+///   steps_ns, call_ns   min, median, p90, p95, p99, max, mean, deviation
+///   weight_bytes, other_bytes, flops   of a call, as the operations state them
+///   read_mb_per_s, read_limit_percent   the target's; the least time of the weights over the median
+///   kernels             for each: symbol, steps, example, ns (of all its steps in a call), bytes
+nlohmann::ordered_json describeReport(const BenchReport& report, const runtime::Program& program,
+                                      size_t function);
+
+} // namespace tenon::tools
+
+#endif // TENON_TOOLS_COMMON_BENCHREPORT_H

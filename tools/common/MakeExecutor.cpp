@@ -1,0 +1,28 @@
+#include "tools/common/MakeExecutor.h"
+
+#include "absl/strings/str_format.h"
+#ifdef TENON_CPU
+#include "runtime/cpu/CpuExecutor.h"
+#endif
+#ifdef TENON_CUDA
+#include "runtime/cuda/CudaExecutor.h"
+#endif
+
+namespace tenon::tools {
+
+absl::StatusOr<std::unique_ptr<runtime::Executor>> makeExecutor(runtime::Program program,
+                                                                const ExecutorOptions& options) {
+#ifdef TENON_CPU
+  if (program.device == "cpu")
+    return runtime::CpuExecutor::create(std::move(program), {.threads = options.threads});
+#endif
+#ifdef TENON_CUDA
+  if (program.device == "cuda")
+    return runtime::CudaExecutor::create(std::move(program),
+                                         {.device = options.gpu, .graphs = options.graphs});
+#endif
+  return absl::UnimplementedError(absl::StrFormat(
+      "this build runs no programs for device %s, but the program is one", program.device));
+}
+
+} // namespace tenon::tools

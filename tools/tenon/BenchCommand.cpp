@@ -1,0 +1,170 @@
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <sys/resource.h>
+
+#include "absl/strings/str_format.h"
+#include "nlohmann/json.hpp"
+#include "runtime/ChromeTrace.h"
+#include "support/Status.h"
+#include "tools/common/BenchModel.h"
+#include "tools/common/BenchReport.h"
+#include "tools/common/FunctionWork.h"
+#include "tools/common/InputModel.h"
+#include "tools/common/MakeExecutor.h"
+#include "tools/tenon/Command.h"
+
+namespace tenon::tools {
+
+namespace {
+
+struct Options {
+  ModelInputOptions model;
+  BenchOptions bench;
+  ExecutorOptions executor;
+  std::string device = "cpu";
+  std::string target = "native";
+  std::vector<std::string> plans = {"unfused"};
+  int64_t rows = 1;
+  int64_t prefill = 0;
+  bool noGraph = false;
+  std::string json;
+  std::string trace;
+};
+
+/// A plan of the model, loaded and under measurement.
+struct MeasuredPlan {
+  std::string name;
+  std::unique_ptr<runtime::Executor> executor;
+  ModelBench bench;
+  std::vector<StepWork> work;
+  TargetAttr target; ///< lives as long as `input.context`
+  InputModel input;
+};
+
+absl::StatusOr<MeasuredPlan> loadPlan(const Options& options, const std::string& plan) {
+  ModelInputOptions model = options.model;
+  bool isPrefill = options.prefill > 0;
+  int64_t rows = isPrefill ? options.prefill : options.rows;
+  model.shapes = {absl::StrFormat("%s:%d", isPrefill ? "prefill" : "decode", rows)};
+  TENON_ASSIGN_OR_RETURN(InputModel input, readInputModel(model, options.device, options.target));
+  TENON_ASSIGN_OR_RETURN(runtime::Program program, compileInputModel(input, model));
+  TENON_ASSIGN_OR_RETURN(auto executor, makeExecutor(std::move(program), options.executor));
+  BenchOptions bench = options.bench;
+  bench.position = isPrefill ? 0 : bench.position;
+  TENON_ASSIGN_OR_RETURN(
+      ModelBench measured,
+      ModelBench::create(*executor, isPrefill ? runtime::Role::Prefill : runtime::Role::Decode,
+                         rows, bench));
+  int64_t newest = isPrefill ? rows - 1 : bench.position;
+  TENON_ASSIGN_OR_RETURN(std::vector<StepWork> work,
+                         computeWork(*input.module, measured.function().name, newest));
+  TargetAttr target = input.target;
+  return MeasuredPlan{plan,           std::move(executor), std::move(measured),
+                      std::move(work), target,              std::move(input)};
+}
+
+/// Peak memory of the process, which on a CPU is that of the model.
+uint64_t processPeakBytes() {
+  rusage usage{};
+  return ::getrusage(RUSAGE_SELF, &usage) == 0 ? static_cast<uint64_t>(usage.ru_maxrss) * 1024 : 0;
+}
+
+BenchReport makeReport(const Options& options, MeasuredPlan& plan) {
+  const runtime::Program& program = plan.executor->program();
+  BenchReport report;
+  report.plan = plan.name;
+  report.model = options.model.path;
+  report.device = program.target;
+  report.activations = program.states.empty() ? "none" : program.states.front().encoding;
+  report.function = plan.bench.function().name;
+  report.position = options.prefill > 0 ? 0 : options.bench.position;
+  report.deviceBytes =
+      plan.executor->deviceBytes() > 0 ? plan.executor->deviceBytes() : processPeakBytes();
+  report.readMBs = plan.target.getProperty("dram_mb_per_s").value_or(0);
+  report.times = plan.bench.result();
+  report.work = plan.work;
+  return report;
+}
+
+/// The plans alternate call by call, so that what changes on the device meets all alike.
+absl::Status measure(const Options& options, std::vector<MeasuredPlan>& plans) {
+  for (MeasuredPlan& plan : plans)
+    TENON_RETURN_IF_ERROR(plan.bench.prepare());
+  for (int64_t call = 0; call < options.bench.calls; ++call)
+    for (MeasuredPlan& plan : plans)
+      TENON_RETURN_IF_ERROR(plan.bench.call());
+  for (MeasuredPlan& plan : plans)
+    TENON_RETURN_IF_ERROR(plan.bench.profile());
+  return absl::OkStatus();
+}
+
+absl::Status writeText(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary);
+  if (!(file << text << std::flush))
+    return absl::InternalError(path + ": cannot write");
+  return absl::OkStatus();
+}
+
+absl::Status bench(Options options) {
+  options.executor.graphs = !options.noGraph;
+  if (options.bench.calls < 1)
+    return absl::InvalidArgumentError(
+        absl::StrFormat("--steps: expects at least 1, but got %d", options.bench.calls));
+  std::vector<MeasuredPlan> plans;
+  for (const std::string& plan : options.plans) {
+    TENON_ASSIGN_OR_RETURN(MeasuredPlan loaded, loadPlan(options, plan));
+    plans.push_back(std::move(loaded));
+  }
+  TENON_RETURN_IF_ERROR(measure(options, plans));
+  nlohmann::ordered_json reports = nlohmann::ordered_json::array();
+  for (MeasuredPlan& plan : plans) {
+    const runtime::Program& program = plan.executor->program();
+    size_t function = plan.bench.functionIndex();
+    BenchReport report = makeReport(options, plan);
+    std::cout << formatReport(report, program, function) << std::flush;
+    reports.push_back(describeReport(report, program, function));
+    reports.back()["graph"] = options.executor.graphs;
+    if (!options.trace.empty())
+      TENON_RETURN_IF_ERROR(runtime::writeChromeTrace(
+          program, function, plan.executor->profile(function), options.trace));
+  }
+  return options.json.empty() ? absl::OkStatus() : writeText(options.json, reports.dump(2) + "\n");
+}
+
+} // namespace
+
+void addBenchCommand(CLI::App& app, Action& action) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "bench", "Measure decode or prefill of a model: distribution of times, table of kernels");
+  command->footer("tenon bench llama-3.2-1b --random-weights=1 --type=bf16 --device=cuda\n"
+                  "tenon bench model.gguf --device=cuda --prefill=512 --json=times.json");
+  addModelInputOptions(*command, options->model);
+  command->add_option("--device", options->device, "cpu or cuda")
+      ->check(CLI::IsMember({"cpu", "cuda"}))
+      ->capture_default_str();
+  command->add_option("--target", options->target, "The target to compile for (see `devices`)")
+      ->capture_default_str();
+  command->add_option("--plans", options->plans, "The plans to measure, alternating: unfused")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"unfused"}))
+      ->capture_default_str();
+  command->add_option("--rows", options->rows, "Rows of decode, each its own sequence")
+      ->capture_default_str();
+  command->add_option("--prefill", options->prefill,
+                      "Measure prefill of that many tokens instead of decode");
+  command->add_option("--position", options->bench.position,
+                      "Position of decode's tokens: as many keys lie before them")
+      ->capture_default_str();
+  command->add_option("--steps", options->bench.calls, "Calls to measure")->capture_default_str();
+  command->add_option("--threads", options->executor.threads, "CPU threads; 0 for every core")
+      ->capture_default_str();
+  command->add_flag("--no-graph", options->noGraph, "Launch step by step, not as a CUDA graph");
+  command->add_option("--json", options->json, "A file for the figures, as JSON");
+  command->add_option("--trace", options->trace,
+                      "A file for the last profiled call as a Chrome trace");
+  command->callback([options, &action] { action = [options] { return bench(*options); }; });
+}
+
+} // namespace tenon::tools
