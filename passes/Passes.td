@@ -23,11 +23,16 @@ def SimplifyPass : Pass<"tenon-simplify", "mlir::ModuleOp"> {
   let dependentDialects = ["::tenon::TenonDialect"];
 }
 
-def FuseKernelsPass : Pass<"tenon-fuse-kernels", "mlir::func::FuncOp"> {
+def FuseKernelsPass : Pass<"tenon-fuse-kernels", "mlir::ModuleOp"> {
   let summary = "Wrap operations in kernel regions, one launch each";
   let description = [{
-    The only pass that creates `tenon.kernel`. Under the plan `unfused` every computation has a
-    kernel of its own. `tenon.reshape` stays outside: it is another view of the same bytes.
+    The only pass that creates `tenon.kernel`; `tenon-split-kernels` cuts them. Under the plan
+    `unfused` every computation has a kernel of its own. Under `fused`, `split` and `auto` rules
+    (`passes/fusion/rules`) propose groups of operations, one legality analysis for all refuses
+    some, and of the others `fused` and `split` take the cover with fewest kernels, `auto` the one
+    that the cost model says is fastest on `tenon.target`. Each candidate gives one remark of the
+    category `fusion`, passed, missed (legal, not taken) or failed (refused), with its reason.
+    `tenon.reshape` stays outside: it is another view of the same bytes.
 
     Afterwards every result of a function is (a view of) the result of a kernel, and of a different
     one each, so that kernels write outputs directly; where that does not hold by itself a copy is
@@ -44,6 +49,33 @@ def FuseKernelsPass : Pass<"tenon-fuse-kernels", "mlir::func::FuncOp"> {
       tenon.yield %0 : tensor<1x64xf32>
     }
     ```
+  }];
+  let options = [
+    Option<"plan", "plan", "std::string", /*default=*/"\"unfused\"",
+           "unfused, split, fused or auto">,
+    Option<"maxFusions", "max-fusions", "int64_t", /*default=*/"-1",
+           "kernels of several operations that a function may have; -1: any number">,
+    ListOption<"disabledRules", "disable-rules", "std::string", "rules that propose nothing">
+  ];
+  let dependentDialects = ["::tenon::TenonDialect"];
+}
+
+def SplitKernelsPass : Pass<"tenon-split-kernels", "mlir::ModuleOp"> {
+  let summary = "Cut scheduled kernels into one an operation, each keeping its order";
+  let description = [{
+    The plan `split`, the reference that `fused` equals bit for bit: every reduction adds in the
+    order that scheduling chose for the whole region.
+
+    ```mlir
+    %y = tenon.kernel (%a = %x : tensor<1x64xf32>, %b = %w : tensor<64xf32>) -> tensor<1x64xf32>
+        schedule #tenon.schedule<"rms_norm", tiles = 1> {
+      %0 = tenon.square %a : (tensor<1x64xf32>) -> tensor<1x64xf32>
+      %1 = tenon.rms_norm %0, %b eps 1.0e-5 order <chunk = 0, lanes = 128, tree = halving>
+          : (tensor<1x64xf32>, tensor<64xf32>) -> tensor<1x64xf32>
+      tenon.yield %1 : tensor<1x64xf32>
+    }
+    ```
+    becomes a kernel of `tenon.square` and one of `tenon.rms_norm` with the same order.
   }];
   let dependentDialects = ["::tenon::TenonDialect"];
 }

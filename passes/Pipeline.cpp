@@ -3,6 +3,7 @@
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/Passes.h"
+#include "passes/fusion/FuseKernels.h"
 #include "passes/memory/VerifyPlan.h"
 #include "passes/schedule/ScheduleKernels.h"
 #include "support/Diagnostics.h"
@@ -50,17 +51,20 @@ static LogicalResult verifyModule(ModuleOp module) {
   return success();
 }
 
-/// Adds the pass that takes a module from the phase before `phase` to `phase`.
-static void addPass(PassManager& manager, Phase phase) {
+/// Adds what takes a module from the phase before `phase` to `phase`.
+static void addPasses(PassManager& manager, Phase phase, const FusionOptions& fusion) {
   switch (phase) {
   case Phase::Input:
     return;
   case Phase::Simplified:
     return manager.addPass(createSimplifyPass());
   case Phase::Fused:
-    return manager.addNestedPass<func::FuncOp>(createFuseKernelsPass());
+    return manager.addPass(createFuseKernelsPass(fusion));
   case Phase::Scheduled:
-    return manager.addPass(createScheduleKernelsPass());
+    manager.addPass(createScheduleKernelsPass());
+    if (fusion.plan == Plan::Split)
+      manager.addPass(createSplitKernelsPass());
+    return;
   case Phase::Planned:
     return manager.addNestedPass<func::FuncOp>(createPlanMemoryPass());
   }
@@ -77,6 +81,7 @@ static absl::Status chooseTarget(ModuleOp module, const PipelineOptions& options
 }
 
 absl::Status runPipeline(ModuleOp module, const PipelineOptions& options) {
+  TENON_RETURN_IF_ERROR(checkFusionOptions(options.fusion));
   TENON_RETURN_IF_ERROR(chooseTarget(module, options));
   DiagnosticCollector diagnostics(module.getContext());
   if (failed(verifyModule(module)))
@@ -85,7 +90,7 @@ absl::Status runPipeline(ModuleOp module, const PipelineOptions& options) {
        next <= static_cast<uint32_t>(options.upTo); ++next) {
     Phase phase = static_cast<Phase>(next);
     PassManager manager(module.getContext());
-    addPass(manager, phase);
+    addPasses(manager, phase, options.fusion);
     if (failed(manager.run(module)))
       return diagnostics.takeStatus();
     module->setAttr(TenonDialect::phaseAttrName, PhaseAttr::get(module.getContext(), phase));

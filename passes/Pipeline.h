@@ -4,6 +4,7 @@
 #include "absl/status/status.h"
 #include "ir/Dialect.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "passes/fusion/Fusion.h"
 
 namespace tenon::passes {
 
@@ -13,6 +14,9 @@ struct PipelineOptions {
   /// The device to compile for; a module that already names one keeps it. Needed from the
   /// scheduled phase on.
   TargetAttr target = {};
+  /// Which operations share kernels; every plan but `unfused` needs a target from the fused phase
+  /// on.
+  FusionOptions fusion = {};
 };
 
 /// The phase that `module` has reached: its `tenon.phase`, or Input where it has none.

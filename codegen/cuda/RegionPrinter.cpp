@@ -1,16 +1,13 @@
 #include "codegen/cuda/RegionPrinter.h"
 
 #include "codegen/cuda/ScalarPrinter.h"
+#include "ir/Regions.h"
 
 using namespace mlir;
 
 namespace tenon::codegen::cuda {
 
-bool isPrintable(Operation* op) {
-  if (auto constant = llvm::dyn_cast<ConstantOp>(op))
-    return llvm::cast<DenseElementsAttr>(constant.getValue()).isSplat();
-  return llvm::isa<ElementwiseOpInterface, EmbeddingOp, DequantizeOp>(op);
-}
+bool isPrintable(Operation* op) { return isElementOperation(*op); }
 
 void RegionPrinter::moveTo(CodeWriter& writer, RowPosition where) {
   code = &writer;

@@ -9,13 +9,7 @@ static RankedTensorType resultType(KernelOp kernel) {
   return llvm::cast<RankedTensorType>(kernel.getResult(0).getType());
 }
 
-static bool matches(KernelOp kernel) {
-  auto isElementwise = [](Operation& op) {
-    return llvm::isa<ElementwiseOpInterface, ConstantOp>(op);
-  };
-  return kernel->getNumResults() > 0 &&
-         llvm::all_of(kernel.getBlock().without_terminator(), isElementwise);
-}
+static bool matches(KernelOp kernel) { return refuse(forms::cpuElementwise, kernel).empty(); }
 
 /// True if some input has to be repeated along an axis; then rows keep their meaning.
 static bool broadcasts(KernelOp kernel) {
@@ -41,6 +35,6 @@ static ScheduleAttr choose(KernelOp kernel, const CpuTarget&) {
                        {"columns_per_tile", columnsPerTile}});
 }
 
-const ScheduleRule elementwise = {matches, choose};
+const ScheduleRule elementwise = {matches, choose, &forms::cpuElementwise};
 
 } // namespace tenon::passes::schedule::rules

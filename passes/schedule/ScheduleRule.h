@@ -4,6 +4,7 @@
 #include <initializer_list>
 
 #include "ir/Dialect.h"
+#include "ir/Regions.h"
 
 namespace tenon::passes::schedule {
 
@@ -21,10 +22,12 @@ struct ScheduleRule {
   bool (*matches)(KernelOp kernel);
   /// The schedule; sets `order` on the reductions of the region.
   ScheduleAttr (*choose)(KernelOp kernel, const CpuTarget& target);
+  /// What the rule's emitter computes, for one whose regions hold more than one operation.
+  const RegionForm* form = nullptr;
 };
 
-/// The first rule that matches; null if there is none.
-const ScheduleRule* findRule(KernelOp kernel);
+/// The rules in the order in which they are asked.
+llvm::ArrayRef<const ScheduleRule*> allCpuRules();
 
 /// The one operation of the region, if it is an `OpTy`; null otherwise.
 template <typename OpTy> OpTy soleOp(KernelOp kernel) {

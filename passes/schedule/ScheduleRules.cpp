@@ -10,12 +10,7 @@ static const ScheduleRule* const allRules[] = {&rules::matmul,  &rules::attentio
                                                &rules::kvWrite, &rules::rows,
                                                &rules::copies,  &rules::elementwise};
 
-const ScheduleRule* findRule(KernelOp kernel) {
-  for (const ScheduleRule* rule : allRules)
-    if (rule->matches(kernel))
-      return rule;
-  return nullptr;
-}
+llvm::ArrayRef<const ScheduleRule*> allCpuRules() { return allRules; }
 
 ScheduleAttr makeSchedule(KernelOp kernel, llvm::StringRef emitter, int64_t tiles,
                           std::initializer_list<std::pair<llvm::StringRef, int64_t>> parameters) {

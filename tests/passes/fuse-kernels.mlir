@@ -1,4 +1,4 @@
-// RUN: tenon-opt %s --pass-pipeline='builtin.module(func.func(tenon-fuse-kernels))' | FileCheck %s
+// RUN: tenon-opt %s --pass-pipeline='builtin.module(tenon-fuse-kernels)' | FileCheck %s
 
 tenon.state @k : !tenon.state<1x8x2x4xf32>
 

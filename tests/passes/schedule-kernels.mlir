@@ -1,4 +1,4 @@
-// RUN: tenon-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(tenon-fuse-kernels),tenon-schedule-kernels)' | FileCheck %s
+// RUN: tenon-opt %s --split-input-file --pass-pipeline='builtin.module(tenon-fuse-kernels,tenon-schedule-kernels)' | FileCheck %s
 
 // One row of x on AVX-512: four weight rows at a time, the next four prefetched; one lane of the
 // order for each f32 of a vector. A tile is 64 KiB of weights.

@@ -2,6 +2,7 @@
 #define TENON_PASSES_SCHEDULE_CUDA_CUDASCHEDULERULE_H
 
 #include "ir/Dialect.h"
+#include "ir/Regions.h"
 #include "passes/schedule/ScheduleRule.h"
 
 namespace tenon::passes::schedule {
@@ -19,10 +20,12 @@ struct CudaScheduleRule {
   bool (*matches)(KernelOp kernel);
   /// The schedule; sets `order` on the reductions of the region.
   ScheduleAttr (*choose)(KernelOp kernel, const CudaTarget& target);
+  /// What the rule's emitters compute, for one whose regions hold more than one operation.
+  const RegionForm* form = nullptr;
 };
 
-/// The first rule that matches; null if there is none.
-const CudaScheduleRule* findCudaRule(KernelOp kernel);
+/// The rules in the order in which they are asked.
+llvm::ArrayRef<const CudaScheduleRule*> allCudaRules();
 
 /// Elements of 16 bytes of the narrowest element type among the region's tensors.
 int64_t widestVector(KernelOp kernel);

@@ -8,12 +8,7 @@ static const CudaScheduleRule* const allRules[] = {
     &cuda_rules::matmul, &cuda_rules::attention, &cuda_rules::kvWrite, &cuda_rules::rows,
     &cuda_rules::rope,   &cuda_rules::selection, &cuda_rules::copies,  &cuda_rules::elementwise};
 
-const CudaScheduleRule* findCudaRule(KernelOp kernel) {
-  for (const CudaScheduleRule* rule : allRules)
-    if (rule->matches(kernel))
-      return rule;
-  return nullptr;
-}
+llvm::ArrayRef<const CudaScheduleRule*> allCudaRules() { return allRules; }
 
 int64_t widestVector(KernelOp kernel) {
   int64_t vector = 4;

@@ -10,9 +10,7 @@ static bool readsRows(KernelOp kernel) {
 }
 
 static bool matches(KernelOp kernel) {
-  return kernel->getNumResults() > 0 &&
-         llvm::all_of(kernel.getBlock().without_terminator(),
-                      llvm::IsaPred<ElementwiseOpInterface, ConstantOp, EmbeddingOp, DequantizeOp>);
+  return refuse(forms::cudaElementwise, kernel).empty();
 }
 
 /// True if some input has to be repeated along an axis; then rows keep their meaning.
@@ -40,6 +38,6 @@ static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target) {
                       {{"threads", threads}, {"row_elements", row}, {"vector", vector}});
 }
 
-const CudaScheduleRule elementwise = {matches, choose};
+const CudaScheduleRule elementwise = {matches, choose, &forms::cudaElementwise};
 
 } // namespace tenon::passes::schedule::cuda_rules

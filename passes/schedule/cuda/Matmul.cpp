@@ -14,12 +14,7 @@ struct Extents {
 
 bool isHero(Operation& op) { return llvm::isa<MatmulOp>(op); }
 
-bool matches(KernelOp kernel) {
-  auto operations = kernel.getBlock().without_terminator();
-  return llvm::count_if(operations, isHero) == 1 && llvm::all_of(operations, [](Operation& op) {
-           return isHero(op) || llvm::isa<ElementwiseOpInterface, ConstantOp>(op);
-         });
-}
+bool matches(KernelOp kernel) { return refuse(forms::cudaMatmul, kernel).empty(); }
 
 Extents extentsOf(MatmulOp op) {
   RankedTensorType weight = op.getWeight().getType();
@@ -131,6 +126,6 @@ ScheduleAttr choose(KernelOp kernel, const CudaTarget& target) {
 
 } // namespace
 
-const CudaScheduleRule matmul = {matches, choose};
+const CudaScheduleRule matmul = {matches, choose, &forms::cudaMatmul};
 
 } // namespace tenon::passes::schedule::cuda_rules

@@ -6,15 +6,11 @@ using namespace mlir;
 
 namespace tenon::passes::schedule::cuda_rules {
 
-static bool isHero(Operation& op) {
-  return llvm::isa<LayerNormOp, ReduceOp, RmsNormOp, SoftmaxOp>(op);
-}
+static bool isHero(Operation& op) { return llvm::isa<ReduceOp>(op) || forms::cudaRows.isHero(op); }
 
+/// A reduction to one element a row stands alone.
 static bool matches(KernelOp kernel) {
-  auto operations = kernel.getBlock().without_terminator();
-  return llvm::count_if(operations, isHero) == 1 && llvm::all_of(operations, [](Operation& op) {
-           return isHero(op) || llvm::isa<ElementwiseOpInterface, ConstantOp>(op);
-         });
+  return bool(soleOp<ReduceOp>(kernel)) || refuse(forms::cudaRows, kernel).empty();
 }
 
 /// The lanes of the order follow from the row's length and element type alone: a warp for short
@@ -36,6 +32,6 @@ static ScheduleAttr choose(KernelOp kernel, const CudaTarget&) {
                       {{"threads", threads}, {"group", group}, {"vector", vector}});
 }
 
-const CudaScheduleRule rows = {matches, choose};
+const CudaScheduleRule rows = {matches, choose, &forms::cudaRows};
 
 } // namespace tenon::passes::schedule::cuda_rules

@@ -1,0 +1,146 @@
+#include "passes/cost/CostModel.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "mlir/IR/Diagnostics.h"
+#include "passes/cost/Occupancy.h"
+#include "support/Hash.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace tenon::passes::cost {
+
+llvm::StringRef nameOf(Limiter limiter) {
+  constexpr llvm::StringLiteral names[] = {"launch", "memory", "compute", "latency", "measured"};
+  return names[static_cast<int>(limiter)];
+}
+
+std::string contentKey(KernelOp kernel) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  stream << kernel.getScheduleAttr() << "\n";
+  llvm::DenseMap<Value, unsigned> numbers;
+  auto number = [&](Value value) { return numbers.try_emplace(value, numbers.size()).first->second; };
+  for (BlockArgument argument : kernel.getBlock().getArguments())
+    stream << number(argument) << ":" << argument.getType() << "\n";
+  for (Operation& op : kernel.getBlock()) {
+    stream << op.getName() << op.getAttrDictionary();
+    for (Value operand : op.getOperands())
+      stream << " " << number(operand);
+    for (Value result : op.getResults())
+      stream << " = " << number(result) << ":" << result.getType();
+    stream << "\n";
+  }
+  uint64_t hash = hashBytes(std::as_bytes(std::span(text)));
+  return llvm::utohexstr(hash, /*LowerCase=*/true, /*Width=*/16);
+}
+
+static llvm::ArrayRef<llvm::StringLiteral> requiredProperties(DeviceKind device) {
+  static constexpr llvm::StringLiteral gpu[] = {
+      "sms",           "threads_per_sm",  "blocks_per_sm",     "registers_per_sm",
+      "smem_bytes_per_sm", "dram_mb_per_s", "copy_mb_per_s",   "read_ramp_ns",
+      "read_ramp_bytes", "dependent_load_ns", "reduction_ns",  "tensor_16bit_gflops",
+      "mma_percent",   "f32_gflops"};
+  static constexpr llvm::StringLiteral cpu[] = {"cores", "step_ns", "dram_mb_per_s",
+                                                "cache_mb_per_s", "f32_gflops"};
+  return device == DeviceKind::Cuda ? llvm::ArrayRef<llvm::StringLiteral>(gpu) : cpu;
+}
+
+static llvm::StringRef launchProperty(LaunchMode mode) {
+  constexpr llvm::StringLiteral names[] = {"launch_stream_ns", "launch_graph_ns",
+                                           "launch_graph_pdl_ns"};
+  return names[static_cast<int>(mode)];
+}
+
+FailureOr<CostModel> CostModel::create(Location location, TargetAttr target, LaunchMode mode,
+                                       const MeasuredTimes* times) {
+  llvm::SmallVector<llvm::StringRef> required(requiredProperties(target.getDevice()));
+  if (target.getDevice() == DeviceKind::Cuda)
+    required.push_back(launchProperty(mode));
+  for (llvm::StringRef name : required)
+    if (target.getProperty(name).value_or(0) < 1)
+      return emitError(location) << "expects a positive property '" << name << "' in target "
+                                 << target.getName() << " to predict times";
+  return CostModel(target, mode, times);
+}
+
+/// ns that `amount` takes at `millionsPerSecond`: bytes at MB/s.
+static double nsAt(double amount, double millionsPerSecond) {
+  return amount / millionsPerSecond * 1e3;
+}
+
+/// Rounds, and names the largest part.
+static Estimate finish(double launch, double memory, double compute, double latency) {
+  Estimate estimate;
+  estimate.launchNs = std::llround(launch), estimate.memoryNs = std::llround(memory);
+  estimate.computeNs = std::llround(compute), estimate.latencyNs = std::llround(latency);
+  double total = launch + latency + std::max(memory, compute);
+  constexpr double longest = 9e18;
+  estimate.ns = std::max<int64_t>(1, std::llround(std::min(total, longest)));
+  double largest = std::max({launch, memory, compute, latency});
+  estimate.limiter = largest == memory    ? Limiter::Memory
+                     : largest == compute ? Limiter::Compute
+                     : largest == launch  ? Limiter::Launch
+                                          : Limiter::Latency;
+  return estimate;
+}
+
+Estimate CostModel::estimate(KernelOp kernel) const {
+  if (times)
+    if (std::optional<int64_t> ns = times->find(contentKey(kernel))) {
+      Estimate measured;
+      measured.ns = *ns, measured.limiter = Limiter::Measured;
+      return measured;
+    }
+  KernelWork work = sumWork(kernel);
+  return target.getDevice() == DeviceKind::Cuda ? estimateOnGpu(kernel, work)
+                                                : estimateOnCpu(kernel, work);
+}
+
+Estimate CostModel::estimateOnGpu(KernelOp kernel, const KernelWork& work) const {
+  double launch = property(launchProperty(mode));
+  double loadNs = property("dependent_load_ns"), reductionNs = property("reduction_ns");
+  double ramp = property("read_ramp_ns") *
+                std::min(1.0, static_cast<double>(work.weightBytes) / property("read_ramp_bytes"));
+  double latency = std::max(
+      loadNs + reductionNs * static_cast<double>(work.reductions - work.repeatedReductions),
+      ramp - launch);
+
+  Occupancy occupancy = estimateOccupancy(kernel, target);
+  double dram = property("dram_mb_per_s"), copy = property("copy_mb_per_s");
+  double reads = static_cast<double>(work.weightBytes) + work.readBytes;
+  double writes = work.writtenBytes, both = std::min(reads, writes);
+  double rounds = (reads + writes) / occupancy.bytesInFlight; // loads that wait for one another
+  double memory = std::max(nsAt(2 * both, copy) + nsAt(reads + writes - 2 * both, dram),
+                           loadNs * (rounds - 1));
+
+  double tiles = kernel.getScheduleAttr().getTiles();
+  double repeated = work.repeatedFlops * (tiles - 1);
+  double waves = std::ceil(tiles / occupancy.tilesAtOnce);
+  double efficiency = tiles / (waves * occupancy.tilesAtOnce);
+  double product = occupancy.tensorCores
+                       ? property("tensor_16bit_gflops") * property("mma_percent") / 100.0
+                       : property("f32_gflops");
+  double compute = (work.flops - work.repeatedFlops) / product / efficiency +
+                   (work.repeatedFlops + repeated) / property("f32_gflops") / efficiency;
+  // A block waits for its own prologue before it multiplies.
+  latency += reductionNs * static_cast<double>(work.repeatedReductions);
+  return finish(launch, memory, compute, latency);
+}
+
+Estimate CostModel::estimateOnCpu(KernelOp kernel, const KernelWork& work) const {
+  double cores = property("cores");
+  double busy = std::min<double>(cores, kernel.getScheduleAttr().getTiles());
+  double cached = static_cast<double>(work.readBytes) + work.writtenBytes;
+  double memory = nsAt(work.weightBytes, property("dram_mb_per_s")) +
+                  nsAt(cached, property("cache_mb_per_s") * busy / cores);
+  // Every thread does what comes before a matrix product for itself.
+  double flops = work.flops + (busy - 1) * work.repeatedFlops;
+  double compute = flops / (property("f32_gflops") * busy / cores);
+  return finish(busy > 1 ? property("step_ns") : 0, memory, compute, 0);
+}
+
+} // namespace tenon::passes::cost

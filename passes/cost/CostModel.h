@@ -1,0 +1,95 @@
+#ifndef TENON_PASSES_COST_COSTMODEL_H
+#define TENON_PASSES_COST_COSTMODEL_H
+
+#include <memory>
+#include <string>
+
+#include "ir/Dialect.h"
+#include "passes/cost/KernelWork.h"
+
+namespace tenon::passes::cost {
+
+/// How kernels are started on a GPU.
+enum class LaunchMode {
+  Stream,   ///< one by one
+  Graph,    ///< nodes of a CUDA graph, each after the one before
+  GraphPdl, ///< the same, each started early (programmatic dependent launch)
+};
+
+/// What the time of a kernel goes to.
+enum class Limiter { Launch, Memory, Compute, Latency, Measured };
+
+llvm::StringRef nameOf(Limiter limiter);
+
+/// A prediction, or a measured time.
+struct Estimate {
+  int64_t ns = 0;
+  Limiter limiter = Limiter::Launch; ///< the largest of the parts
+  // The parts; 0 where the time was measured. Memory and compute overlap: the larger one counts.
+  int64_t launchNs = 0;
+  int64_t memoryNs = 0;
+  int64_t computeNs = 0;
+  int64_t latencyNs = 0;
+};
+
+/// Where measured times come from. Times measured on the target replace what the model would say.
+class MeasuredTimes {
+public:
+  virtual ~MeasuredTimes() = default;
+  /// The time of the kernel with that content, in ns; nullopt where none was measured.
+  virtual std::optional<int64_t> find(const std::string& contentKey) const = 0;
+};
+
+/// 16 hexadecimal digits that stand for a scheduled region: its operations, types and schedule, but
+/// not its inputs, its name or its place.
+std::string contentKey(KernelOp kernel);
+
+/// The one model of time. All constants are properties of the target attribute, so a prediction
+/// can be traced to a line of `ir/targets` and its source.
+///
+/// On a GPU, with b the bytes read and written, f the flops:
+///
+///     ns = launch + latency + max(memory, compute)
+///     latency = max(dependent_load_ns + reductions · reduction_ns, ramp − launch)
+///               + reductions that every tile repeats · reduction_ns
+///     ramp    = read_ramp_ns · min(1, weight bytes / read_ramp_bytes)
+///     memory  = max(bytes / rate, dependent_load_ns · (bytes / bytes in flight − 1))
+///     rate    = dram, or copy for as many reads as there are writes
+///     compute = (f + repeated f · (tiles − 1)) / (peak · wave efficiency)
+///
+/// Bytes in flight are those of the blocks that registers, shared memory and threads of the target
+/// let run at once. Wave efficiency is tiles over whole waves of tiles. Peak is that of tensor
+/// cores for their emitters, less what code that is not the library's loses (`mma_percent`).
+///
+/// On a CPU, with c of the target's cores that have a tile:
+///
+///     ns = step_ns + max(weights / dram + (reads + writes) / (cache · c), f / (peak · c))
+///
+/// Example, H200 in a graph: residual add of [1, 2560] f16 takes 500 + 470 + 15360 bytes / 4.3
+/// TB/s = 974 ns; measured 0.97 µs.
+class CostModel {
+public:
+  /// Emits an error at `location` where the target lacks a property that the model needs. `times`
+  /// may be null and must outlive the model.
+  static mlir::FailureOr<CostModel> create(mlir::Location location, TargetAttr target,
+                                           LaunchMode mode, const MeasuredTimes* times = nullptr);
+
+  /// The time of `kernel`, which has a schedule.
+  Estimate estimate(KernelOp kernel) const;
+
+private:
+  CostModel(TargetAttr target, LaunchMode mode, const MeasuredTimes* times)
+      : target(target), mode(mode), times(times) {}
+
+  int64_t property(llvm::StringRef name) const { return *target.getProperty(name); }
+  Estimate estimateOnGpu(KernelOp kernel, const KernelWork& work) const;
+  Estimate estimateOnCpu(KernelOp kernel, const KernelWork& work) const;
+
+  TargetAttr target;
+  LaunchMode mode;
+  const MeasuredTimes* times;
+};
+
+} // namespace tenon::passes::cost
+
+#endif // TENON_PASSES_COST_COSTMODEL_H

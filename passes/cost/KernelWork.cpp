@@ -1,0 +1,93 @@
+#include "passes/cost/KernelWork.h"
+
+#include "ir/Views.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace tenon::passes::cost {
+
+int64_t reductionsOf(Operation& op) {
+  return llvm::TypeSwitch<Operation&, int64_t>(op)
+      .Case<LayerNormOp, SoftmaxOp>([](auto) { return 2; })
+      .Case<RmsNormOp, ReduceOp, ArgmaxOp, MatmulOp, AttentionOp>([](auto) { return 1; })
+      .Case([](TopKOp op) { return static_cast<int64_t>(op.getK()); })
+      .Default([](Operation&) { return 0; });
+}
+
+/// True where the operand is a matrix or table that no earlier kernel has just written.
+static bool isWeightOperand(OpOperand& operand) {
+  return llvm::isa<MatmulOp, EmbeddingOp>(operand.getOwner()) &&
+         operand.getOperandNumber() == (llvm::isa<MatmulOp>(operand.getOwner()) ? 1u : 0u);
+}
+
+/// Bytes that the region reads of `argument`: the most that one of its readers does.
+static void addRead(BlockArgument argument, KernelWork& work) {
+  int64_t most = 0;
+  bool isWeight = false;
+  auto visit = [&](auto&& self, Value value) -> void {
+    for (OpOperand& use : value.getUses()) {
+      auto op = llvm::dyn_cast<ComputeOpInterface>(use.getOwner());
+      if (!op)
+        continue;
+      if (isView(op)) {
+        self(self, op->getResult(0));
+        continue;
+      }
+      most = std::max(most, op.getWork().operandBytes[use.getOperandNumber()]);
+      isWeight |= isWeightOperand(use);
+    }
+  };
+  visit(visit, argument);
+  int64_t& sum = isWeight ? work.weightBytes : work.readBytes;
+  sum = detail::saturatingSum({sum, most});
+}
+
+/// The bytes written of a value that the region yields.
+static int64_t writtenBytes(Value value) {
+  auto result = llvm::dyn_cast<OpResult>(getViewSource(value));
+  auto op = result ? result.getOwner() : nullptr;
+  if (auto compute = llvm::dyn_cast_or_null<ComputeOpInterface>(op))
+    return compute.getWork().resultBytes[result.getResultNumber()];
+  return getStorageBytes(value.getType()).value_or(0);
+}
+
+/// Operations of the region that a matrix product in it depends on.
+static llvm::DenseSet<Operation*> findRepeated(KernelOp kernel) {
+  llvm::DenseSet<Operation*> repeated;
+  for (Operation& op : llvm::reverse(kernel.getBlock().without_terminator()))
+    if (llvm::any_of(op.getUsers(), [&](Operation* user) {
+          return llvm::isa<MatmulOp>(user) || repeated.contains(user);
+        }))
+      repeated.insert(&op);
+  return repeated;
+}
+
+KernelWork sumWork(KernelOp kernel) {
+  KernelWork work;
+  llvm::DenseSet<Operation*> repeated = findRepeated(kernel);
+  llvm::DenseMap<Operation*, int64_t> depth;
+  for (Operation& op : kernel.getBlock().without_terminator()) {
+    auto compute = llvm::dyn_cast<ComputeOpInterface>(op);
+    if (!compute || isView(&op))
+      continue;
+    int64_t flops = compute.getWork().flops, before = 0;
+    for (Value operand : op.getOperands())
+      if (Operation* producer = getViewSource(operand).getDefiningOp())
+        before = std::max(before, depth.lookup(producer));
+    depth[&op] = before + reductionsOf(op);
+    work.reductions = std::max(work.reductions, depth[&op]);
+    work.flops = detail::saturatingSum({work.flops, flops});
+    if (repeated.contains(&op)) {
+      work.repeatedFlops = detail::saturatingSum({work.repeatedFlops, flops});
+      work.repeatedReductions += reductionsOf(op);
+    }
+  }
+  for (BlockArgument argument : kernel.getBlock().getArguments())
+    addRead(argument, work);
+  for (Value value : kernel.getYield().getValues())
+    work.writtenBytes = detail::saturatingSum({work.writtenBytes, writtenBytes(value)});
+  return work;
+}
+
+} // namespace tenon::passes::cost

@@ -1,0 +1,28 @@
+#ifndef TENON_PASSES_COST_KERNELWORK_H
+#define TENON_PASSES_COST_KERNELWORK_H
+
+#include "ir/Dialect.h"
+
+namespace tenon::passes::cost {
+
+/// What one run of a kernel does, whatever the device: sums over the operations of its region.
+struct KernelWork {
+  int64_t flops = 0;          ///< each operation once
+  int64_t weightBytes = 0;    ///< read of operands that matrix products and tables hold
+  int64_t readBytes = 0;      ///< read of other inputs, each input once
+  int64_t writtenBytes = 0;   ///< of results
+  int64_t reductions = 0;     ///< on the longest chain of operations: threads wait for each other
+  int64_t repeatedFlops = 0;  ///< of operations that every tile of a matrix product does again
+  int64_t repeatedReductions = 0;
+};
+
+/// Adds up the work of `kernel`. Saturates.
+KernelWork sumWork(KernelOp kernel);
+
+/// The passes over a row that wait for a sum or a maximum: 1 of rms_norm, 2 of layer_norm and
+/// softmax, 0 of most operations.
+int64_t reductionsOf(mlir::Operation& op);
+
+} // namespace tenon::passes::cost
+
+#endif // TENON_PASSES_COST_KERNELWORK_H

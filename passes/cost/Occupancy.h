@@ -1,0 +1,22 @@
+#ifndef TENON_PASSES_COST_OCCUPANCY_H
+#define TENON_PASSES_COST_OCCUPANCY_H
+
+#include "ir/Dialect.h"
+
+namespace tenon::passes::cost {
+
+/// How much of a kernel runs at once on a GPU, from its schedule alone.
+struct Occupancy {
+  int64_t tilesAtOnce = 1;   ///< that fit on all multiprocessors together
+  double bytesInFlight = 0;  ///< that the tiles which run at once have asked for
+  bool tensorCores = false;
+};
+
+/// Blocks a multiprocessor are what its threads, registers and shared memory allow. Registers and
+/// shared memory are those that the schedule's emitter takes; they are compared with what ptxas
+/// reports in tests.
+Occupancy estimateOccupancy(KernelOp kernel, TargetAttr target);
+
+} // namespace tenon::passes::cost
+
+#endif // TENON_PASSES_COST_OCCUPANCY_H

@@ -1,0 +1,63 @@
+#ifndef TENON_PASSES_FUSION_CANDIDATES_H
+#define TENON_PASSES_FUSION_CANDIDATES_H
+
+#include <map>
+
+#include "passes/fusion/Fusion.h"
+#include "passes/fusion/FusionGraph.h"
+#include "passes/schedule/Scheduler.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace tenon::passes::fusion {
+
+/// What a kernel would take, as `schedule::Scheduler::best` computes it.
+struct RegionPrice {
+  std::string refusal = {}; ///< why there is no such kernel; the rest is then not set
+  cost::Estimate time = {};
+  int64_t bytes = 0; ///< read and written
+  int64_t flops = 0; ///< repeated ones included
+};
+
+/// A group of operations that might become a kernel.
+struct Candidate {
+  llvm::SmallVector<unsigned> nodes; ///< ascending
+  llvm::SmallVector<llvm::StringRef, 2> rules;
+  RegionPrice price = {};
+
+  bool isLegal() const { return price.refusal.empty(); }
+  std::string ruleNames() const { return llvm::join(rules, "+"); }
+};
+
+/// The groups of a function that rules propose, and what they and single operations cost. Equal
+/// regions, the layers of a model, are priced once.
+class CandidateSet {
+public:
+  CandidateSet(const FusionGraph& graph, const schedule::Scheduler& scheduler,
+               const cost::CostModel& model)
+      : graph(graph), scheduler(scheduler), model(model) {}
+
+  /// Asks every rule but the disabled ones; then unites legal candidates that share operations, as
+  /// long as the union is legal: a chain that no one rule names is found so. Deterministic.
+  void collect(llvm::ArrayRef<std::string> disabledRules);
+
+  llvm::ArrayRef<Candidate> candidates() const { return list; }
+  /// The price of one operation in a kernel of its own.
+  const RegionPrice& alone(unsigned node);
+
+private:
+  void add(llvm::SmallVector<unsigned> nodes, llvm::ArrayRef<llvm::StringRef> rules, bool isUnion);
+  void unite();
+  RegionPrice price(llvm::ArrayRef<unsigned> nodes);
+
+  const FusionGraph& graph;
+  const schedule::Scheduler& scheduler;
+  const cost::CostModel& model;
+  std::vector<Candidate> list;
+  std::map<std::vector<unsigned>, size_t> indices; ///< of those in `list` and, as `npos`, of refused unions
+  std::map<unsigned, RegionPrice> singles;
+  llvm::StringMap<RegionPrice> priced; ///< by content of the region
+};
+
+} // namespace tenon::passes::fusion
+
+#endif // TENON_PASSES_FUSION_CANDIDATES_H

@@ -1,0 +1,52 @@
+#ifndef TENON_PASSES_FUSION_FUSION_H
+#define TENON_PASSES_FUSION_FUSION_H
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "ir/Dialect.h"
+#include "passes/cost/CostModel.h"
+
+namespace tenon::passes {
+
+/// Which operations share kernels.
+enum class Plan {
+  Unfused, ///< each operation has a kernel of its own: the baseline of speed
+  Split,   ///< as `Fused`, then cut into one kernel an operation that keeps its order: the reference
+           ///< that `Fused` equals bit for bit
+  Fused,   ///< the legal cover with fewest kernels; among those, fewest bytes
+  Auto,    ///< what the cost model says is fastest
+};
+
+/// The plan of that name on the command line; nullopt for another name.
+std::optional<Plan> parsePlan(llvm::StringRef name);
+
+/// One group of operations that a rule proposed, and what became of it.
+struct FusionDecision {
+  std::string function;
+  std::string rule; ///< several, joined by `+`, where their groups share operations
+  std::vector<std::string> ops;
+  std::string shape; ///< type of the first result of the last operation
+  bool taken = false;
+  std::string reason;   ///< a sentence without final period
+  bool legal = false;   ///< the figures below are those of a kernel that there is
+  int64_t bytesSaved = 0, flopsSaved = 0; ///< against one kernel an operation
+  cost::Estimate fused, unfused;
+};
+
+struct FusionOptions {
+  Plan plan = Plan::Unfused;
+  int64_t maxFusions = -1;                ///< kernels of several operations, per function; −1: any number
+  std::vector<std::string> disabledRules; ///< by name
+  cost::LaunchMode launchMode = cost::LaunchMode::Graph;
+  const cost::MeasuredTimes* times = nullptr; ///< may be null
+  std::vector<FusionDecision>* report = nullptr; ///< if set, receives every decision
+};
+
+/// InvalidArgument where a disabled rule is none, with the list of those that there are.
+absl::Status checkFusionOptions(const FusionOptions& options);
+
+} // namespace tenon::passes
+
+#endif // TENON_PASSES_FUSION_FUSION_H

@@ -1,0 +1,66 @@
+#ifndef TENON_PASSES_FUSION_FUSIONRULE_H
+#define TENON_PASSES_FUSION_FUSIONRULE_H
+
+#include "passes/fusion/FusionGraph.h"
+#include "llvm/ADT/STLExtras.h"
+
+namespace tenon::passes::fusion {
+
+/// Receives the groups of operations that a rule would compute in one kernel.
+using Propose = llvm::function_ref<void(llvm::ArrayRef<mlir::Operation*> ops)>;
+
+/// A chain of operations worth a kernel. A rule is one file in `rules/` and one line in the list in
+/// `FusionRules.cpp`. It proposes; whether a group is legal and whether it pays is decided for all
+/// rules alike. Groups of several rules that share operations are tried together, too, so a rule
+/// names its own chain alone.
+struct FusionRule {
+  /// In remarks and in `--disable-rule=`.
+  llvm::StringLiteral name;
+  /// Proposes the groups that `op` stands for: each chain once, in any order of its operations.
+  void (*propose)(mlir::Operation* op, Propose propose);
+};
+
+/// All rules, in the order in which their candidates are listed.
+llvm::ArrayRef<const FusionRule*> allRules();
+
+// What several rules ask.
+
+/// True for an elementwise operation.
+bool isElementwise(mlir::Operation* op);
+/// True for rms_norm and layer_norm.
+bool isNorm(mlir::Operation* op);
+/// The operation that computes operand `index` of `op`, if it is an `OpTy`; null otherwise.
+template <typename OpTy> OpTy operandOp(mlir::Operation* op, unsigned index = 0) {
+  return llvm::dyn_cast_or_null<OpTy>(producerOf(op->getOperand(index)));
+}
+/// The one operation that reads the result of `op`; null where there are several, or the function
+/// returns it.
+mlir::Operation* onlyUser(mlir::Operation* op);
+/// The elementwise operations that follow `op`, each the only user of the one before.
+llvm::SmallVector<mlir::Operation*> elementwiseTail(mlir::Operation* op);
+/// The matrix products whose input is `value`.
+llvm::SmallVector<mlir::Operation*> matmulsOf(mlir::Value value);
+/// The matrix product that `value` comes from and the elementwise operations and views between
+/// (a bias), the product first; empty where there is none.
+llvm::SmallVector<mlir::Operation*> matmulChain(mlir::Value value);
+
+namespace rules {
+
+/// The rules, each defined in the file of its name.
+extern const FusionRule elementwiseChain;
+extern const FusionRule embeddingNorm;
+extern const FusionRule gatedLinear;
+extern const FusionRule headArgmax;
+extern const FusionRule matmulEpilogue;
+extern const FusionRule normMatmul;
+extern const FusionRule normResidual;
+extern const FusionRule parallelResidual;
+extern const FusionRule qkvCache;
+extern const FusionRule residualNorm;
+extern const FusionRule sharedInput;
+
+} // namespace rules
+
+} // namespace tenon::passes::fusion
+
+#endif // TENON_PASSES_FUSION_FUSIONRULE_H

@@ -1,0 +1,78 @@
+#include "passes/fusion/Legality.h"
+
+#include "mlir/IR/Operation.h"
+
+using namespace mlir;
+
+namespace tenon::passes::fusion {
+
+/// `add at "blk.0.attn_residual"`.
+static std::string describe(Operation* op) {
+  std::string text = op->getName().stripDialect().str();
+  if (auto name = op->getLoc()->findInstanceOf<NameLoc>())
+    text += " '" + name.getName().str() + "'";
+  return text;
+}
+
+static std::string refuseOrder(const FusionGraph& graph, llvm::ArrayRef<unsigned> nodes) {
+  llvm::BitVector inside(graph.size()), after(graph.size());
+  for (unsigned node : nodes) {
+    inside.set(node);
+    after |= graph.after(node);
+  }
+  for (unsigned between : after.set_bits()) {
+    if (inside.test(between))
+      continue;
+    for (unsigned last : nodes)
+      if (graph.reaches(between, last))
+        return describe(graph.getOp(between)) + " has to run between " +
+               describe(graph.getOp(nodes.front())) + " and " + describe(graph.getOp(last));
+  }
+  return "";
+}
+
+static std::string refuseFootprints(const FusionGraph& graph, llvm::ArrayRef<unsigned> nodes) {
+  for (unsigned node : nodes) {
+    auto op = llvm::cast<ComputeOpInterface>(graph.getOp(node));
+    for (OpOperand& operand : op->getOpOperands()) {
+      Operation* producer = producerOf(operand.get());
+      std::optional<unsigned> from = producer ? graph.indexOf(producer) : std::nullopt;
+      if (from && llvm::is_contained(nodes, *from) &&
+          op.getFootprint(operand.getOperandNumber()).kind == Footprint::Kind::Grid)
+        return describe(op) + " needs elements of " + describe(producer) +
+               " that other blocks compute";
+    }
+  }
+  return "";
+}
+
+static std::string refuseEncodings(const FusionGraph& graph, llvm::ArrayRef<unsigned> nodes) {
+  MatmulOp first;
+  for (unsigned node : nodes) {
+    auto matmul = llvm::dyn_cast<MatmulOp>(graph.getOp(node));
+    if (!matmul)
+      continue;
+    if (!first)
+      first = matmul;
+    Type a = first.getWeight().getType().getElementType();
+    Type b = matmul.getWeight().getType().getElementType();
+    if (a != b)
+      return "weights of different encodings cannot stand together: " + detail::formatType(a) +
+             " of " + describe(first) + " and " + detail::formatType(b) + " of " + describe(matmul);
+  }
+  return "";
+}
+
+std::string refuseGroup(const FusionGraph& graph, llvm::ArrayRef<unsigned> nodes) {
+  for (auto ask : {refuseOrder, refuseFootprints, refuseEncodings})
+    if (std::string reason = ask(graph, nodes); !reason.empty())
+      return reason;
+  return "";
+}
+
+std::string refuseRegion(const schedule::Scheduler& scheduler, KernelOp prototype) {
+  std::string reason = scheduler.refuse(prototype);
+  return reason.empty() ? "" : "no emitter: " + reason;
+}
+
+} // namespace tenon::passes::fusion

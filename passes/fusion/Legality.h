@@ -1,0 +1,28 @@
+#ifndef TENON_PASSES_FUSION_LEGALITY_H
+#define TENON_PASSES_FUSION_LEGALITY_H
+
+#include <string>
+
+#include "passes/fusion/FusionGraph.h"
+#include "passes/schedule/Scheduler.h"
+
+namespace tenon::passes::fusion {
+
+/// Why `nodes`, ascending, may not become one kernel, in a sentence without final period; empty
+/// where they may. What is asked, in this order:
+///
+/// 1. Convex: nothing outside runs after one of them and before another, so that the kernels still
+///    have an order (of several regions together, the cover makes sure).
+/// 2. No operation inside needs elements of other rows or columns of another one inside (footprint
+///    `grid`): a block would wait for all blocks.
+/// 3. Matrix products inside hold weights of one encoding, which can stand together.
+std::string refuseGroup(const FusionGraph& graph, llvm::ArrayRef<unsigned> nodes);
+
+/// Why no emitter of the target computes the region; empty where one does. The emitter's own
+/// description answers what else legality asks: which operations, several users and results, views,
+/// broadcast, element types, and whether what its thread, warp or block owns covers the footprints.
+std::string refuseRegion(const schedule::Scheduler& scheduler, KernelOp prototype);
+
+} // namespace tenon::passes::fusion
+
+#endif // TENON_PASSES_FUSION_LEGALITY_H

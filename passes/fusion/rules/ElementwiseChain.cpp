@@ -1,0 +1,28 @@
+#include "passes/fusion/FusionRule.h"
+
+using namespace mlir;
+
+namespace tenon::passes::fusion::rules {
+
+/// Elementwise operations one behind the other: each pair, and the whole chain that ends in an
+/// operation which no elementwise one follows.
+static void propose(Operation* op, Propose propose) {
+  if (!isElementwise(op))
+    return;
+  llvm::SmallVector<Operation*> group = {op};
+  for (size_t next = 0; next < group.size(); ++next)
+    for (Value operand : group[next]->getOperands()) {
+      Operation* producer = producerOf(operand);
+      if (!isElementwise(producer) || llvm::is_contained(group, producer))
+        continue;
+      group.push_back(producer);
+      if (next == 0)
+        propose({producer, op});
+    }
+  if (group.size() > 2 && llvm::none_of(usersOf(op->getResult(0)), isElementwise))
+    propose(group);
+}
+
+const FusionRule elementwiseChain = {"elementwise-chain", propose};
+
+} // namespace tenon::passes::fusion::rules

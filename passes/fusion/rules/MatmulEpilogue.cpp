@@ -1,0 +1,21 @@
+#include "passes/fusion/FusionRule.h"
+
+using namespace mlir;
+
+namespace tenon::passes::fusion::rules {
+
+/// matmul → bias, activation, scale, residual(s): each chain that begins behind a product, one
+/// operation longer at a time.
+static void propose(Operation* op, Propose propose) {
+  if (!llvm::isa<MatmulOp>(op))
+    return;
+  llvm::SmallVector<Operation*> group = {op};
+  for (Operation* next : elementwiseTail(op)) {
+    group.push_back(next);
+    propose(group);
+  }
+}
+
+const FusionRule matmulEpilogue = {"matmul-epilogue", propose};
+
+} // namespace tenon::passes::fusion::rules

@@ -1,0 +1,24 @@
+#include "passes/fusion/FusionRule.h"
+
+using namespace mlir;
+
+namespace tenon::passes::fusion::rules {
+
+/// Matrix products of one input, Q, K and V or gate and up, as one product whose weights stand
+/// together; with the norm that feeds them, too.
+static void propose(Operation* op, Propose propose) {
+  if (op->getNumResults() != 1)
+    return;
+  llvm::SmallVector<Operation*> group = matmulsOf(op->getResult(0));
+  if (group.size() < 2)
+    return;
+  propose(group);
+  if (!isNorm(op))
+    return;
+  group.insert(group.begin(), op);
+  propose(group);
+}
+
+const FusionRule sharedInput = {"shared-input", propose};
+
+} // namespace tenon::passes::fusion::rules

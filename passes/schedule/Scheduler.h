@@ -1,0 +1,39 @@
+#ifndef TENON_PASSES_SCHEDULE_SCHEDULER_H
+#define TENON_PASSES_SCHEDULE_SCHEDULER_H
+
+#include <optional>
+#include <string>
+
+#include "ir/Dialect.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "passes/schedule/ScheduleRule.h"
+#include "passes/schedule/cuda/CudaScheduleRule.h"
+
+namespace tenon::passes::schedule {
+
+/// Chooses the schedules of kernels on one target. What it knows to schedule is what the target's
+/// code generator has an emitter for.
+class Scheduler {
+public:
+  /// For the target; emits an error at `module` where the target lacks a property or states an
+  /// impossible one.
+  static mlir::FailureOr<Scheduler> create(mlir::ModuleOp module, TargetAttr target);
+
+  /// The best schedule of `kernel`, and the `order` of each reduction in its region, which is set.
+  /// Null where no emitter computes the region.
+  ScheduleAttr best(KernelOp kernel) const;
+
+  /// Why no emitter computes the region, in a sentence without final period; empty where one does.
+  std::string refuse(KernelOp kernel) const;
+
+private:
+  explicit Scheduler(const CpuTarget& target) : cpu(target) {}
+  explicit Scheduler(const CudaTarget& target) : cuda(target) {}
+
+  std::optional<CpuTarget> cpu;
+  std::optional<CudaTarget> cuda;
+};
+
+} // namespace tenon::passes::schedule
+
+#endif // TENON_PASSES_SCHEDULE_SCHEDULER_H
