@@ -52,17 +52,18 @@ static LogicalResult verifyModule(ModuleOp module) {
 }
 
 /// Adds what takes a module from the phase before `phase` to `phase`.
-static void addPasses(PassManager& manager, Phase phase, const FusionOptions& fusion) {
+static void addPasses(PassManager& manager, Phase phase, const PipelineOptions& options) {
   switch (phase) {
   case Phase::Input:
     return;
   case Phase::Simplified:
     return manager.addPass(createSimplifyPass());
   case Phase::Fused:
-    return manager.addPass(createFuseKernelsPass(fusion));
+    return manager.addPass(createFuseKernelsPass(options.fusion));
   case Phase::Scheduled:
-    manager.addPass(createScheduleKernelsPass());
-    if (fusion.plan == Plan::Split)
+    manager.addPass(createScheduleKernelsPass(
+        {.libraries = options.libraries && options.fusion.plan == Plan::Unfused}));
+    if (options.fusion.plan == Plan::Split)
       manager.addPass(createSplitKernelsPass());
     return;
   case Phase::Planned:
@@ -90,7 +91,7 @@ absl::Status runPipeline(ModuleOp module, const PipelineOptions& options) {
        next <= static_cast<uint32_t>(options.upTo); ++next) {
     Phase phase = static_cast<Phase>(next);
     PassManager manager(module.getContext());
-    addPasses(manager, phase, options.fusion);
+    addPasses(manager, phase, options);
     if (failed(manager.run(module)))
       return diagnostics.takeStatus();
     module->setAttr(TenonDialect::phaseAttrName, PhaseAttr::get(module.getContext(), phase));

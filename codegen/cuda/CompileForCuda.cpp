@@ -7,6 +7,7 @@
 #include "codegen/ProgramBuilder.h"
 #include "codegen/cuda/CubinCache.h"
 #include "codegen/cuda/KernelSource.h"
+#include "codegen/cuda/LibraryProduct.h"
 #include "runtime/program/ValidateProgram.h"
 #include "support/Diagnostics.h"
 #include "support/Status.h"
@@ -37,29 +38,56 @@ static std::vector<std::vector<bool>> findConstants(ModuleOp module, const Kerne
   return constants;
 }
 
-static absl::StatusOr<std::vector<KernelSource>>
+/// A distinct kernel that has a source, and the launches that run it.
+struct NamedSource {
+  uint32_t index; ///< in the `KernelSet`
+  std::string name;
+  KernelSource source;
+};
+
+/// Prints every kernel but those that a library computes.
+static absl::StatusOr<std::vector<NamedSource>>
 printSources(ModuleOp module, const KernelSet& kernels, const Architecture& architecture) {
   DiagnosticCollector diagnostics(module.getContext());
   std::vector<std::vector<bool>> constants = findConstants(module, kernels);
-  std::vector<KernelSource> sources;
-  for (auto [index, kernel] : llvm::enumerate(kernels.kernels())) {
+  std::vector<NamedSource> sources;
+  for (uint32_t index = 0; index < kernels.kernels().size(); ++index) {
+    KernelOp kernel = kernels.kernels()[index];
+    if (isLibraryProduct(kernel))
+      continue;
     FailureOr<KernelSource> source = printKernel(kernel, architecture, constants[index]);
     if (failed(source))
       return diagnostics.takeStatus();
-    sources.push_back(*std::move(source));
+    sources.push_back({index, kernels.symbol(index), *std::move(source)});
   }
   return sources;
 }
 
+/// The kernels that a library computes; the others are empty.
+static absl::StatusOr<std::vector<runtime::Kernel>> describeKernels(ModuleOp module,
+                                                                    const KernelSet& kernels) {
+  DiagnosticCollector diagnostics(module.getContext());
+  std::vector<runtime::Kernel> described(kernels.kernels().size());
+  for (uint32_t index = 0; index < described.size(); ++index) {
+    if (!isLibraryProduct(kernels.kernels()[index]))
+      continue;
+    FailureOr<runtime::LibraryMatmul> matmul = describeProduct(kernels.kernels()[index]);
+    if (failed(matmul))
+      return diagnostics.takeStatus();
+    described[index].symbol = kernels.symbol(index);
+    described[index].launch = *matmul;
+  }
+  return described;
+}
+
 /// Compiles every source, on as many threads as the machine has cores.
 static absl::StatusOr<std::vector<CompiledSource>>
-compileSources(const std::vector<KernelSource>& sources, const KernelSet& kernels,
-               const Architecture& architecture) {
+compileSources(const std::vector<NamedSource>& sources, const Architecture& architecture) {
   std::vector<absl::StatusOr<CompiledSource>> results(sources.size(), CompiledSource());
   std::atomic<size_t> next = 0;
   auto work = [&] {
     for (size_t i; (i = next++) < sources.size();)
-      results[i] = compileCached(sources[i].text, kernels.symbol(i), architecture.name);
+      results[i] = compileCached(sources[i].source.text, sources[i].name, architecture.name);
   };
   std::vector<std::thread> threads;
   size_t workers = std::min<size_t>(sources.size(), std::thread::hardware_concurrency());
@@ -76,21 +104,21 @@ compileSources(const std::vector<KernelSource>& sources, const KernelSet& kernel
   return compiled;
 }
 
-static CudaKernel describeSource(const KernelSource& source, std::string name) {
+static CudaKernel describeSource(const NamedSource& named) {
+  const KernelSource& source = named.source;
   CudaKernel kernel;
-  kernel.name = std::move(name);
+  kernel.name = named.name;
   kernel.source = source.text;
   kernel.threads = source.threads;
   kernel.dynamicSmemBytes = source.dynamicSmemBytes;
   return kernel;
 }
 
-static CudaKernel describeKernel(const KernelSource& source, std::string name,
-                                 const CompiledSource& compiled) {
-  CudaKernel kernel = describeSource(source, std::move(name));
+static CudaKernel describeKernel(const NamedSource& named, const CompiledSource& compiled) {
+  CudaKernel kernel = describeSource(named);
   kernel.ptx = compiled.ptx;
   for (const KernelResources& resources : compiled.kernels)
-    if (resources.symbol == source.symbol) {
+    if (resources.symbol == named.source.symbol) {
       kernel.registers = resources.registers;
       kernel.spillBytes = resources.spillLoadBytes + resources.spillStoreBytes;
       kernel.staticSmemBytes = resources.staticSmemBytes;
@@ -101,11 +129,11 @@ static CudaKernel describeKernel(const KernelSource& source, std::string name,
 absl::StatusOr<std::vector<CudaKernel>> printCudaKernels(ModuleOp module) {
   TENON_ASSIGN_OR_RETURN(Architecture architecture, readArchitecture(module));
   KernelSet kernels(module);
-  TENON_ASSIGN_OR_RETURN(std::vector<KernelSource> sources,
+  TENON_ASSIGN_OR_RETURN(std::vector<NamedSource> sources,
                          printSources(module, kernels, architecture));
   std::vector<CudaKernel> printed;
-  for (auto [index, source] : llvm::enumerate(sources))
-    printed.push_back(describeSource(source, kernels.symbol(index)));
+  for (const NamedSource& source : sources)
+    printed.push_back(describeSource(source));
   return printed;
 }
 
@@ -116,19 +144,21 @@ absl::StatusOr<runtime::Program> compileForCuda(ModuleOp module,
   TENON_ASSIGN_OR_RETURN(runtime::Program program, buildProgram(module, [&](KernelOp kernel) {
                            return kernels.indexOf(kernel);
                          }));
-  TENON_ASSIGN_OR_RETURN(std::vector<KernelSource> sources,
+  TENON_ASSIGN_OR_RETURN(program.kernels, describeKernels(module, kernels));
+  TENON_ASSIGN_OR_RETURN(std::vector<NamedSource> sources,
                          printSources(module, kernels, architecture));
   TENON_ASSIGN_OR_RETURN(std::vector<CompiledSource> compiled,
-                         compileSources(sources, kernels, architecture));
-  for (auto [index, source] : llvm::enumerate(sources)) {
-    runtime::Kernel& kernel = program.kernels.emplace_back();
+                         compileSources(sources, architecture));
+  for (auto [code, named] : llvm::enumerate(sources)) {
+    const KernelSource& source = named.source;
+    runtime::Kernel& kernel = program.kernels[named.index];
     kernel.symbol = source.symbol;
-    kernel.code = static_cast<uint32_t>(index);
+    kernel.code = static_cast<uint32_t>(code);
     kernel.launch = runtime::CudaLaunch{static_cast<uint32_t>(source.threads),
                                         static_cast<uint32_t>(source.dynamicSmemBytes), source.pdl};
     if (options.kernels)
-      options.kernels->push_back(describeKernel(source, kernels.symbol(index), compiled[index]));
-    program.code.emplace_back(std::move(compiled[index].cubin));
+      options.kernels->push_back(describeKernel(named, compiled[code]));
+    program.code.emplace_back(std::move(compiled[code].cubin));
   }
   TENON_RETURN_IF_ERROR(runtime::validateProgram(program));
   return program;

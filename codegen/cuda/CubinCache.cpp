@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "absl/strings/str_format.h"
-#include "codegen/cuda/CacheFolder.h"
+#include "support/CacheFolder.h"
 #include "support/Hash.h"
 #include "support/MappedFile.h"
 #include "support/Status.h"

@@ -4,7 +4,7 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_format.h"
-#include "codegen/cuda/CacheFolder.h"
+#include "codegen/cuda/KeepSource.h"
 #include "support/Status.h"
 
 namespace tenon::codegen::cuda {

@@ -14,6 +14,8 @@ namespace {
 
 class ScheduleKernelsPass : public impl::ScheduleKernelsPassBase<ScheduleKernelsPass> {
 public:
+  using ScheduleKernelsPassBase::ScheduleKernelsPassBase;
+
   void runOnOperation() override {
     ModuleOp module = getOperation();
     auto target = module->getAttrOfType<TargetAttr>(TenonDialect::targetAttrName);
@@ -22,7 +24,7 @@ public:
           << TenonDialect::targetAttrName << "'";
       return signalPassFailure();
     }
-    FailureOr<schedule::Scheduler> scheduler = schedule::Scheduler::create(module, target);
+    FailureOr<schedule::Scheduler> scheduler = schedule::Scheduler::create(module, target, libraries);
     if (failed(scheduler) || failed(scheduleAll(*scheduler)))
       signalPassFailure();
   }

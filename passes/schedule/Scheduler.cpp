@@ -6,7 +6,8 @@ using namespace mlir;
 
 namespace tenon::passes::schedule {
 
-static FailureOr<CudaTarget> readCudaTarget(ModuleOp module, TargetAttr target) {
+static FailureOr<CudaTarget> readCudaTarget(ModuleOp module, TargetAttr target,
+                                            bool libraries) {
   std::optional<int64_t> sms = target.getProperty("sms");
   if (!sms || *sms < 1)
     return module.emitError("expects positive sms in target ") << target.getName();
@@ -16,7 +17,7 @@ static FailureOr<CudaTarget> readCudaTarget(ModuleOp module, TargetAttr target) 
     if (number.consume_front("sm_"))
       number.consumeInteger(10, capability);
   }
-  return CudaTarget{*sms, /*bulkCopies=*/capability >= 90};
+  return CudaTarget{*sms, /*bulkCopies=*/capability >= 90, libraries};
 }
 
 static FailureOr<CpuTarget> readCpuTarget(ModuleOp module, TargetAttr target) {
@@ -32,9 +33,9 @@ static FailureOr<CpuTarget> readCpuTarget(ModuleOp module, TargetAttr target) {
   return CpuTarget{*bits / 32, *registers, *l2Bytes};
 }
 
-FailureOr<Scheduler> Scheduler::create(ModuleOp module, TargetAttr target) {
+FailureOr<Scheduler> Scheduler::create(ModuleOp module, TargetAttr target, bool libraries) {
   if (target.getDevice() == DeviceKind::Cuda) {
-    FailureOr<CudaTarget> cuda = readCudaTarget(module, target);
+    FailureOr<CudaTarget> cuda = readCudaTarget(module, target, libraries);
     return failed(cuda) ? FailureOr<Scheduler>() : Scheduler(*cuda);
   }
   FailureOr<CpuTarget> cpu = readCpuTarget(module, target);

@@ -13,6 +13,7 @@
 #include "runtime/cuda/internal/StepSequence.h"
 #include "runtime/program/CheckCall.h"
 #include "runtime/program/ValidateProgram.h"
+#include "support/CacheFolder.h"
 #include "support/Status.h"
 
 namespace tenon::runtime {
@@ -80,8 +81,10 @@ absl::Status CudaExecutor::Impl::bindFunctions() {
     usesLibrary |= std::holds_alternative<LibraryMatmul>(kernel.launch);
   if (usesLibrary) {
     TENON_ASSIGN_OR_RETURN(library, CublasLt::open(CublasLt::defaultPaths()));
+    library->setStore(AlgorithmStore(cacheFolder()));
   }
-  StepSequence::Parts parts{device, program, memory, kernels, library ? &*library : nullptr};
+  StepSequence::Parts parts{device, program, memory, kernels, library ? &*library : nullptr,
+                            stream.get()};
   for (size_t i = 0; i < program.functions.size(); ++i) {
     TENON_ASSIGN_OR_RETURN(StepSequence sequence, StepSequence::create(parts, i));
     std::vector<StepProfile> profile(sequence.size());

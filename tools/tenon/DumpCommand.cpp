@@ -1,10 +1,12 @@
 #include <iostream>
 #include <memory>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_format.h"
+#include "codegen/cuda/CompileForCuda.h"
 #include "passes/Pipeline.h"
 #include "support/Status.h"
-#include "tools/common/CompileModel.h"
-#include "tools/common/ModelInput.h"
+#include "tools/common/InputModel.h"
 #include "tools/tenon/Command.h"
 #ifdef TENON_CPU
 #include "codegen/cpu/CompileForCpu.h"
@@ -20,11 +22,49 @@ struct Options {
   std::string phase = "planned";
   std::string target = "native";
   std::string as = "ir";
+  std::string kernel;
   bool locations = false;
 };
 
+/// What a kernel takes of a multiprocessor, as a comment.
+std::string describeResources(const codegen::CudaKernel& kernel) {
+  return absl::StrFormat("// %s: %d threads, %d registers, %d bytes spilled, %d + %d bytes of "
+                         "static and dynamic shared memory\n",
+                         kernel.name, kernel.threads, kernel.registers, kernel.spillBytes,
+                         kernel.staticSmemBytes, kernel.dynamicSmemBytes);
+}
+
+/// The kernels for a GPU whose names begin with `prefix`, as source or PTX.
+absl::StatusOr<std::string> printCudaKernels(mlir::ModuleOp module, const std::string& as,
+                                             const std::string& prefix) {
+  std::vector<codegen::CudaKernel> kernels;
+  TENON_RETURN_IF_ERROR(codegen::compileForCuda(module, {.kernels = &kernels}).status());
+  std::string text, names;
+  for (const codegen::CudaKernel& kernel : kernels) {
+    names += (names.empty() ? "" : ", ") + kernel.name;
+    if (absl::StartsWith(kernel.name, prefix))
+      text += describeResources(kernel) + (as == "ptx" ? kernel.ptx : kernel.source) + "\n";
+  }
+  if (text.empty())
+    return absl::NotFoundError(absl::StrFormat("--kernel: expects the beginning of one of %s, but "
+                                               "got '%s'",
+                                               names, prefix));
+  return text;
+}
+
 /// The kernels of a planned module as the code generator's text.
-absl::StatusOr<std::string> printKernels(mlir::ModuleOp module, const std::string& as) {
+absl::StatusOr<std::string> printKernels(mlir::ModuleOp module, const Options& dump,
+                                         TargetAttr target) {
+  const std::string& as = dump.as;
+  bool wantsCuda = as == "cuda" || as == "ptx";
+  if (wantsCuda != (target.getDevice() == DeviceKind::Cuda))
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "--as=%s: expects a target for %s, but got %s", as, wantsCuda ? "cuda" : "cpu",
+        target.getName().str()));
+  if (wantsCuda)
+    return printCudaKernels(module, as, dump.kernel);
+  if (!dump.kernel.empty())
+    return absl::InvalidArgumentError("--kernel: expects --as=cuda or --as=ptx");
 #ifdef TENON_CPU
   std::string text;
   codegen::CpuCodegenOptions options;
@@ -40,17 +80,17 @@ absl::Status dump(const Options& options) {
   std::optional<Phase> phase = symbolizePhase(options.phase);
   if (!phase)
     return absl::InvalidArgumentError("--phase: expects a phase, but got '" + options.phase + "'");
-  auto context = makeContext();
-  TENON_ASSIGN_OR_RETURN(auto module, readModel(*context, options.model));
   if (options.as != "ir")
     phase = Phase::Planned;
-  passes::PipelineOptions pipeline{.upTo = *phase};
-  if (*phase >= Phase::Scheduled) {
-    TENON_ASSIGN_OR_RETURN(pipeline.target, chooseTarget(*context, options.target));
-  }
-  TENON_RETURN_IF_ERROR(passes::runPipeline(*module, pipeline));
+  TENON_ASSIGN_OR_RETURN(InputModel input, readInputModel(options.model, options.target));
+  passes::PipelineOptions pipeline;
+  pipeline.upTo = *phase;
+  if (*phase >= Phase::Scheduled)
+    pipeline.target = input.target;
+  mlir::ModuleOp module = *input.module;
+  TENON_RETURN_IF_ERROR(passes::runPipeline(module, pipeline));
   if (options.as != "ir") {
-    TENON_ASSIGN_OR_RETURN(std::string text, printKernels(*module, options.as));
+    TENON_ASSIGN_OR_RETURN(std::string text, printKernels(module, options, input.target));
     std::cout << text;
     return absl::OkStatus();
   }
@@ -58,7 +98,7 @@ absl::Status dump(const Options& options) {
   if (options.locations)
     flags.enableDebugInfo();
   llvm::raw_os_ostream stream(std::cout);
-  module->print(stream, flags);
+  module.print(stream, flags);
   stream << "\n";
   return absl::OkStatus();
 }
@@ -77,9 +117,12 @@ void addDumpCommand(CLI::App& app, Action& action) {
       ->capture_default_str();
   command
       ->add_option("--as", options->as,
-                   "ir, or the planned module's kernels as optimised llvm IR or asm, assembly")
-      ->check(CLI::IsMember({"ir", "llvm", "asm"}))
+                   "ir, or the planned module's kernels: for a CPU as optimised llvm IR or asm, "
+                   "assembly; for a GPU as cuda source or ptx")
+      ->check(CLI::IsMember({"ir", "llvm", "asm", "cuda", "ptx"}))
       ->capture_default_str();
+  command->add_option("--kernel", options->kernel,
+                      "Of a GPU's kernels, those whose names begin so: k3 or k3_rms_norm");
   command->add_flag("--locations", options->locations, "Print the name of each operation too");
   command->callback([options, &action] { action = [options] { return dump(*options); }; });
 }

@@ -11,6 +11,7 @@ namespace tenon::passes::schedule {
 struct CudaTarget {
   int64_t sms;     ///< streaming multiprocessors
   bool bulkCopies; ///< cp.async.bulk: sm_90 and later
+  bool libraries;  ///< whether cuBLASLt may be used
 };
 
 /// How kernels with one kind of hero are computed on a GPU. A rule is one file in this folder and

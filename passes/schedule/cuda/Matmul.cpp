@@ -86,6 +86,23 @@ ScheduleAttr chooseGemvBulk(KernelOp kernel, MatmulOp op, const Extents& extents
       {{"threads", threads}, {"vector", vector}, {"piece_elements", piece}, {"stages", stages}});
 }
 
+/// Whether the kernel is a product that cuBLASLt computes: factors of one plain type, the result in
+/// that type or f32, and rows enough that a library's tiles are used.
+bool suitsLibrary(KernelOp kernel, MatmulOp op, const Extents& extents, const CudaTarget& target) {
+  constexpr int64_t leastRows = 16;
+  Type input = op.getInput().getType().getElementType();
+  Type weight = op.getWeight().getType().getElementType(), result = op.getType().getElementType();
+  return target.libraries && soleOp<MatmulOp>(kernel) && extents.batches == 1 &&
+         extents.rows >= leastRows && input == weight && (result == input || result.isF32()) &&
+         op.getInput() != op.getWeight();
+}
+
+/// A workspace of 32 MiB, what NVIDIA recommends for Hopper (cuBLAS documentation,
+/// cublasSetWorkspace).
+ScheduleAttr chooseLibrary(KernelOp kernel) {
+  return makeSchedule(kernel, "cublaslt", /*tiles=*/1, {{"workspace_bytes", 32 << 20}});
+}
+
 /// Whether tensor cores can multiply the factors as they are.
 bool suitsTensorCores(MatmulOp op, const Extents& extents) {
   Type type = op.getInput().getType().getElementType();
@@ -109,6 +126,8 @@ ScheduleAttr choose(KernelOp kernel, const CudaTarget& target) {
   auto op = llvm::cast<MatmulOp>(*llvm::find_if(kernel.getBlock(), isHero));
   Extents extents = extentsOf(op);
   op.removeOrderAttr(); // tensor cores have none
+  if (suitsLibrary(kernel, op, extents, target))
+    return chooseLibrary(kernel);
   if (suitsBulkCopies(op, extents, target))
     return chooseGemvBulk(kernel, op, extents, target);
   if (suitsTensorCores(op, extents) && extents.rows > mostGemvRows)

@@ -1,6 +1,9 @@
 #include "runtime/cuda/internal/CublasLt.h"
 
 #include <algorithm>
+#include <array>
+#include <cstring>
+#include <limits>
 #include <type_traits>
 #include <utility>
 
@@ -25,7 +28,8 @@ namespace tenon::runtime::internal {
   X(preferenceCreate, cublasLtMatmulPreferenceCreate)                                              \
   X(preferenceDestroy, cublasLtMatmulPreferenceDestroy)                                            \
   X(preferenceSetAttribute, cublasLtMatmulPreferenceSetAttribute)                                  \
-  X(getHeuristic, cublasLtMatmulAlgoGetHeuristic)
+  X(getHeuristic, cublasLtMatmulAlgoGetHeuristic)                                                  \
+  X(getVersion, cublasLtGetVersion)
 
 struct CublasLt::Impl {
 // A declarator takes no parentheses. NOLINTNEXTLINE(bugprone-macro-parentheses)
@@ -106,7 +110,14 @@ struct MatmulPlan::Impl {
 
   absl::Status describe();
   absl::Status prefer(const MatmulOperands& operands);
-  absl::Status choose();
+  /// What decides which implementation is best.
+  std::string key(const MatmulOperands& operands, const Device& device) const;
+  absl::Status enqueue(const cublasLtMatmulAlgo_t& with, const MatmulOperands& operands,
+                       CUdeviceptr workspace, CUstream stream) const;
+  /// The least of five times.
+  absl::StatusOr<float> time(const cublasLtMatmulAlgo_t& candidate, const MatmulOperands& operands,
+                             const MatmulTrial& trial) const;
+  absl::Status choose(const MatmulOperands& operands, const MatmulTrial& trial);
 };
 
 MatmulPlan::Impl::~Impl() {
@@ -175,15 +186,69 @@ absl::Status MatmulPlan::Impl::prefer(const MatmulOperands& operands) {
   return set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, alignmentOf(operands.y));
 }
 
-absl::Status MatmulPlan::Impl::choose() {
-  cublasLtMatmulHeuristicResult_t result{};
+std::string MatmulPlan::Impl::key(const MatmulOperands& operands, const Device& device) const {
+  return absl::StrFormat(
+      "cublaslt %u, %s: %d x %d x %d, types %d %d%s, workspace %u, alignment %u %u %u",
+      library.getVersion(), device.name(), matmul.m, matmul.n, matmul.k,
+      static_cast<int>(matmul.input), static_cast<int>(matmul.output), matmul.tf32 ? " tf32" : "",
+      matmul.workspaceBytes, alignmentOf(operands.x), alignmentOf(operands.weight),
+      alignmentOf(operands.y));
+}
+
+absl::Status MatmulPlan::Impl::enqueue(const cublasLtMatmulAlgo_t& with,
+                                       const MatmulOperands& operands, CUdeviceptr workspace,
+                                       CUstream stream) const {
+  auto pointer = [](CUdeviceptr address) { return reinterpret_cast<void*>(address); };
+  const float one = 1.0f, zero = 0.0f;
+  return library.check(library.matmul(library.handle, description, &one, pointer(operands.weight),
+                                      weight, pointer(operands.x), x, &zero, pointer(operands.y), y,
+                                      pointer(operands.y), y, &with, pointer(workspace),
+                                      matmul.workspaceBytes, stream),
+                       "start");
+}
+
+absl::StatusOr<float> MatmulPlan::Impl::time(const cublasLtMatmulAlgo_t& candidate,
+                                             const MatmulOperands& operands,
+                                             const MatmulTrial& trial) const {
+  constexpr int runs = 5;
+  const Driver& driver = trial.device.driver();
+  TENON_ASSIGN_OR_RETURN(Event begin, trial.device.createEvent(/*timed=*/true));
+  TENON_ASSIGN_OR_RETURN(Event end, trial.device.createEvent(/*timed=*/true));
+  float least = std::numeric_limits<float>::infinity();
+  for (int run = 0; run <= runs; ++run) { // the first warms up
+    TENON_RETURN_IF_ERROR(
+        driver.check(driver.eventRecordWithFlags(begin.get(), trial.stream, 0), "time a matmul"));
+    TENON_RETURN_IF_ERROR(enqueue(candidate, operands, trial.workspace, trial.stream));
+    TENON_RETURN_IF_ERROR(
+        driver.check(driver.eventRecordWithFlags(end.get(), trial.stream, 0), "time a matmul"));
+    TENON_RETURN_IF_ERROR(driver.check(driver.eventSynchronize(end.get()), "time a matmul"));
+    float ms = 0;
+    TENON_RETURN_IF_ERROR(
+        driver.check(driver.eventElapsedTime(&ms, begin.get(), end.get()), "time a matmul"));
+    least = run == 0 ? least : std::min(least, ms);
+  }
+  return least;
+}
+
+absl::Status MatmulPlan::Impl::choose(const MatmulOperands& operands, const MatmulTrial& trial) {
+  std::array<cublasLtMatmulHeuristicResult_t, 8> results{};
   int found = 0;
-  TENON_RETURN_IF_ERROR(library.check(library.getHeuristic(library.handle, description, weight, x,
-                                                           y, y, preference, 1, &result, &found),
-                                      "choose an implementation"));
-  if (found == 0 || result.state != CUBLAS_STATUS_SUCCESS)
+  TENON_RETURN_IF_ERROR(library.check(
+      library.getHeuristic(library.handle, description, weight, x, y, y, preference, results.size(),
+                           results.data(), &found),
+      "choose an implementation"));
+  float best = std::numeric_limits<float>::infinity();
+  for (const auto& result : std::span(results).first(found)) {
+    if (result.state != CUBLAS_STATUS_SUCCESS)
+      continue;
+    TENON_ASSIGN_OR_RETURN(float ms, time(result.algo, operands, trial));
+    if (ms < best) {
+      best = ms;
+      algorithm = result.algo;
+    }
+  }
+  if (best == std::numeric_limits<float>::infinity())
     return absl::UnimplementedError("cuBLASLt has no implementation");
-  algorithm = result.algo;
   return absl::OkStatus();
 }
 
@@ -193,25 +258,25 @@ MatmulPlan& MatmulPlan::operator=(MatmulPlan&&) noexcept = default;
 MatmulPlan::~MatmulPlan() = default;
 
 absl::StatusOr<MatmulPlan> MatmulPlan::create(const CublasLt& library, const LibraryMatmul& matmul,
-                                              const MatmulOperands& operands) {
+                                              const MatmulOperands& operands,
+                                              const MatmulTrial& trial) {
   auto impl = std::make_unique<Impl>(*library.impl, matmul);
   TENON_RETURN_IF_ERROR(impl->describe());
   TENON_RETURN_IF_ERROR(impl->prefer(operands));
-  TENON_RETURN_IF_ERROR(impl->choose());
+  cublasLtMatmulAlgo_t& algorithm = impl->algorithm;
+  std::string key = impl->key(operands, trial.device);
+  if (auto stored = library.algorithms.find(key, sizeof(algorithm))) {
+    std::memcpy(&algorithm, stored->data(), sizeof(algorithm));
+    return MatmulPlan(std::move(impl));
+  }
+  TENON_RETURN_IF_ERROR(impl->choose(operands, trial));
+  library.algorithms.store(key, std::as_bytes(std::span(&algorithm, 1)));
   return MatmulPlan(std::move(impl));
 }
 
 absl::Status MatmulPlan::enqueue(const MatmulOperands& operands, CUdeviceptr workspace,
                                  CUstream stream) const {
-  auto pointer = [](CUdeviceptr address) { return reinterpret_cast<void*>(address); };
-  const float one = 1.0f, zero = 0.0f;
-  const CublasLt::Impl& library = impl->library;
-  return library.check(library.matmul(library.handle, impl->description, &one,
-                                      pointer(operands.weight), impl->weight, pointer(operands.x),
-                                      impl->x, &zero, pointer(operands.y), impl->y,
-                                      pointer(operands.y), impl->y, &impl->algorithm,
-                                      pointer(workspace), impl->matmul.workspaceBytes, stream),
-                       "start");
+  return impl->enqueue(impl->algorithm, operands, workspace, stream);
 }
 
 } // namespace tenon::runtime::internal

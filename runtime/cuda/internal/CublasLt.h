@@ -7,6 +7,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "runtime/cuda/internal/AlgorithmStore.h"
+#include "runtime/cuda/internal/Device.h"
 #include "runtime/program/Program.h"
 #include <cuda.h>
 
@@ -22,6 +24,9 @@ public:
   /// cuBLASLt or finds no device to work on.
   static absl::StatusOr<CublasLt> open(std::span<const std::string> paths);
 
+  /// Where the implementations that were chosen are kept.
+  void setStore(AlgorithmStore store) { algorithms = std::move(store); }
+
   CublasLt(CublasLt&& other) noexcept;
   CublasLt& operator=(CublasLt&& other) noexcept;
   ~CublasLt();
@@ -32,6 +37,7 @@ private:
   explicit CublasLt(std::unique_ptr<Impl> impl);
 
   std::unique_ptr<Impl> impl;
+  mutable AlgorithmStore algorithms{""}; ///< a plan that chooses keeps its choice
 };
 
 /// The device addresses of a matmul's operands.
@@ -41,14 +47,23 @@ struct MatmulOperands {
   CUdeviceptr y = 0;      ///< [m, n]
 };
 
-/// A matmul with the implementation that cuBLASLt's heuristics put first for its shape, its types
-/// and the alignment of its operands; it stays the same for the life of the plan. Split-K sums in
-/// f32 in a fixed order, never by atomics.
+/// What choosing an implementation takes: the operands are written to, and read as they are.
+struct MatmulTrial {
+  const Device& device;
+  CUdeviceptr workspace = 0; ///< of the bytes that `LibraryMatmul` allows
+  CUstream stream = nullptr;
+};
+
+/// A matmul with one implementation of cuBLASLt for its shape, its types and the alignment of its
+/// operands: the one kept in the library's store, else the fastest on this device of the eight that
+/// cuBLASLt's heuristics put first, which is then kept. So every later load computes the same bits.
+/// Split-K sums in f32 in a fixed order, never by atomics.
 class MatmulPlan {
 public:
   /// `library` must outlive the plan. Fails where cuBLASLt has no implementation.
   static absl::StatusOr<MatmulPlan> create(const CublasLt& library, const LibraryMatmul& matmul,
-                                           const MatmulOperands& operands);
+                                           const MatmulOperands& operands,
+                                           const MatmulTrial& trial);
 
   MatmulPlan(MatmulPlan&& other) noexcept;
   MatmulPlan& operator=(MatmulPlan&& other) noexcept;

@@ -49,7 +49,9 @@ absl::StatusOr<StepSequence::BoundStep> StepSequence::bind(size_t function,
     bound.addresses.push_back(parts.memory.address(function, ref));
   if (const auto* matmul = std::get_if<LibraryMatmul>(&bound.kernel->launch)) {
     TENON_ASSIGN_OR_RETURN(
-        bound.matmul, MatmulPlan::create(*parts.library, *matmul, operandsOf(bound.addresses)));
+        bound.matmul,
+        MatmulPlan::create(*parts.library, *matmul, operandsOf(bound.addresses),
+                           {parts.device, parts.memory.libraryWorkspace(), parts.stream}));
     return bound;
   }
   const LoadedKernel& loaded = parts.kernels.kernel(step.kernel);

@@ -26,6 +26,7 @@ public:
     const DeviceProgramMemory& memory;
     const KernelModules& kernels;
     const CublasLt* library; ///< null if no kernel uses it
+    CUstream stream;         ///< for trials of the library's implementations
   };
 
   /// Binds the steps of function `function`. Errors name the step and its kernel.

@@ -357,9 +357,11 @@ absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> buildCase(mlir::MLIRContext& c
 }
 
 absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>>
-planCase(mlir::MLIRContext& context, const CudaCase& testCase, const std::string& target) {
+planCase(mlir::MLIRContext& context, const CudaCase& testCase, const std::string& target,
+         bool libraries) {
   TENON_ASSIGN_OR_RETURN(mlir::OwningOpRef<mlir::ModuleOp> module, buildCase(context, testCase));
-  TENON_RETURN_IF_ERROR(passes::runPipeline(*module, {.target = findTarget(&context, target)}));
+  TENON_RETURN_IF_ERROR(passes::runPipeline(
+      *module, {.target = findTarget(&context, target), .libraries = libraries}));
   return module;
 }
 

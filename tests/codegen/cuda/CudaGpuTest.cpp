@@ -105,9 +105,9 @@ void compareOnDevice(const CudaCase& testCase, mlir::ModuleOp planned,
   }
 }
 
-TEST_P(CudaGpuTest, EqualsTheReference) {
+void compareCase(const CudaCase& testCase, bool libraries) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  auto module = planCase(context, GetParam(), "h200");
+  auto module = planCase(context, testCase, "h200", libraries);
   ASSERT_TRUE(module.ok()) << module.status();
   auto program = codegen::compileForCuda(**module, {});
   ASSERT_TRUE(program.ok()) << program.status();
@@ -115,10 +115,37 @@ TEST_P(CudaGpuTest, EqualsTheReference) {
   if (absl::IsNotFound(executor.status()))
     GTEST_SKIP() << "no GPU: " << executor.status();
   ASSERT_TRUE(executor.ok()) << executor.status();
-  compareOnDevice(GetParam(), **module, **executor);
+  compareOnDevice(testCase, **module, **executor);
+}
+
+TEST_P(CudaGpuTest, EqualsTheReference) { compareCase(GetParam(), /*libraries=*/false); }
+
+/// The products that cuBLASLt computes.
+class CudaLibraryTest : public ::testing::TestWithParam<CudaCase> {};
+
+TEST_P(CudaLibraryTest, EqualsTheReference) { compareCase(GetParam(), /*libraries=*/true); }
+
+/// The cases in which some kernel is left to a library.
+std::vector<CudaCase> libraryCases() {
+  std::vector<CudaCase> cases;
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  for (const CudaCase& testCase : allCudaCases()) {
+    auto module = planCase(context, testCase, "h200", /*libraries=*/true);
+    bool uses = false;
+    if (module.ok())
+      (**module).walk([&](KernelOp kernel) {
+        uses |= kernel.getScheduleAttr().getEmitter() == "cublaslt";
+      });
+    if (uses)
+      cases.push_back(testCase);
+  }
+  return cases;
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, CudaGpuTest, ::testing::ValuesIn(allCudaCases()),
+                         [](const auto& info) { return info.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(Cases, CudaLibraryTest, ::testing::ValuesIn(libraryCases()),
                          [](const auto& info) { return info.param.name; });
 
 } // namespace

@@ -8,7 +8,6 @@
 #include <fstream>
 #include <thread>
 
-#include "codegen/cuda/CacheFolder.h"
 #include "codegen/cuda/CubinCache.h"
 #include "codegen/cuda/Nvrtc.h"
 #include "tests/common/TempFolder.h"

@@ -1,4 +1,4 @@
-#include "codegen/cuda/CacheFolder.h"
+#include "support/CacheFolder.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -6,12 +6,10 @@
 
 #include <atomic>
 #include <cstdlib>
-#include <filesystem>
 
 #include "absl/strings/str_format.h"
-#include "support/Hash.h"
 
-namespace tenon::codegen::cuda {
+namespace tenon {
 
 std::string cacheFolder() {
   auto variable = [](const char* name) {
@@ -51,18 +49,4 @@ bool writeAtomically(const std::string& path, std::string_view bytes) {
   return false;
 }
 
-std::string keepSource(const std::string& source, const std::string& name) {
-  std::string file =
-      absl::StrFormat("/%s-%016x.cu", name, hashBytes(std::as_bytes(std::span(source))));
-  for (const std::string& folder : {cacheFolder(), std::string("/tmp")}) {
-    if (folder.empty())
-      continue;
-    std::error_code ignored;
-    std::filesystem::create_directories(folder, ignored);
-    if (writeAtomically(folder + file, source))
-      return folder + file;
-  }
-  return "(no folder can be written to)";
-}
-
-} // namespace tenon::codegen::cuda
+} // namespace tenon

@@ -1,0 +1,18 @@
+#ifndef TENON_CODEGEN_CUDA_LIBRARYPRODUCT_H
+#define TENON_CODEGEN_CUDA_LIBRARYPRODUCT_H
+
+#include "ir/Dialect.h"
+#include "runtime/program/Program.h"
+
+namespace tenon::codegen::cuda {
+
+/// Whether the kernel's schedule leaves it to cuBLASLt.
+bool isLibraryProduct(KernelOp kernel);
+
+/// What cuBLASLt is to compute for such a kernel: one `tenon.matmul` of the kernel's two arguments,
+/// x and W in this order. Emits an error where the region or its types are none that it computes.
+mlir::FailureOr<runtime::LibraryMatmul> describeProduct(KernelOp kernel);
+
+} // namespace tenon::codegen::cuda
+
+#endif // TENON_CODEGEN_CUDA_LIBRARYPRODUCT_H
