@@ -3,10 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "runtime/StepProfile.h"
+#include "runtime/TokenStream.h"
 
 namespace tenon::runtime {
 
@@ -29,6 +32,15 @@ public:
 
   /// Sets every byte of every state to zero, as after loading.
   virtual absl::Status resetStates() = 0;
+
+  /// Decode function `function` on its own results, beginning with these inputs ([rows] each), where
+  /// the device can do that and the function has the output `next_ids`; null otherwise. The stream
+  /// must go before the executor, and ends with the executor's next call.
+  virtual absl::StatusOr<std::unique_ptr<TokenStream>>
+  streamTokens(size_t function, std::span<const int32_t> ids, std::span<const int32_t> sequences,
+               std::span<const int32_t> positions) {
+    return nullptr;
+  }
 
   // What a device measures of itself; the defaults are those of one that does not.
 

@@ -150,7 +150,8 @@ absl::StatusOr<RopeFrequencies> readRotation(const MetadataReader& reader,
 }
 
 /// Builds one entry function; stops at the first error, which the builder keeps.
-void buildEntry(const ModelGraph::Shared& shared, const EntryShape& entry, bool blockOutputs) {
+void buildEntry(const ModelGraph::Shared& shared, const EntryShape& entry,
+                const ImportOptions& options) {
   GraphBuilder& builder = shared.builder;
   mlir::Type i32 = mlir::IntegerType::get(builder.getActivationType().getContext(), 32);
   bool isPrefill = entry.role == Role::Prefill;
@@ -170,8 +171,11 @@ void buildEntry(const ModelGraph::Shared& shared, const EntryShape& entry, bool 
   }
   if (isPrefill)
     x = builder.embedding(x, outputRows, {.name = "output_rows"});
-  builder.output("logits", graph.logits(x));
-  for (size_t layer = 0; blockOutputs && layer < blocks.size(); ++layer)
+  Value logits = graph.logits(x);
+  builder.output("logits", logits);
+  if (options.nextIds)
+    builder.output("next_ids", builder.argmax(logits, {.name = "next_ids"}));
+  for (size_t layer = 0; options.blockOutputs && layer < blocks.size(); ++layer)
     builder.output(absl::StrFormat("blk.%d.output", layer), blocks[layer]);
   builder.endFunction();
 }
@@ -207,7 +211,7 @@ importGguf(mlir::MLIRContext& context, const std::string& path, const ImportOpti
       weights.markUsed(tensor);
   ModelGraph::Shared shared{*architecture, reader, parameters, frequencies, weights, builder};
   for (const EntryShape& entry : options.entries)
-    buildEntry(shared, entry, options.blockOutputs);
+    buildEntry(shared, entry, options);
   if (builder.getStatus().ok())
     builder.fail(weights.checkAllUsed(architecture->name));
   return builder.finish();

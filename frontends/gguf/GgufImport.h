@@ -41,6 +41,9 @@ struct ImportOptions {
   /// Whether each function also returns every block's output, `blk.<n>.output`
   /// [rows, hidden] in the activation type.
   bool blockOutputs = false;
+  /// Whether each function also returns the most likely token behind each row of logits,
+  /// `next_ids` i32 [rows or 1], so that greedy decoding needs no logits on the host.
+  bool nextIds = false;
 };
 
 /// The capacity of the caches where nothing states one: models allow up to 128K positions, whose

@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "runtime/cuda/internal/CaptureGraph.h"
 #include "runtime/cuda/internal/CublasLt.h"
+#include "runtime/cuda/internal/CudaTokenStream.h"
 #include "runtime/cuda/internal/DeviceProgramMemory.h"
 #include "runtime/cuda/internal/KernelModules.h"
 #include "runtime/cuda/internal/LoadConstants.h"
@@ -29,6 +30,7 @@ struct LoadedFunction {
   std::vector<StepProfile> profile;
   GraphExecutable graph;
   GraphExecutable timedGraph; ///< with an event between the steps
+  GraphExecutable tokenGraph; ///< of a step of a token stream
 };
 
 } // namespace
@@ -45,6 +47,7 @@ struct CudaExecutor::Impl {
   DeviceProgramMemory memory;
   KernelModules kernels;
   std::optional<CublasLt> library;
+  std::optional<AdvanceTokens> advance; ///< once tokens are streamed
   PinnedMemory staging; ///< the ports of one function, laid out as on the device
   Event stepsBegin;
   Event stepsEnd;
@@ -67,6 +70,9 @@ struct CudaExecutor::Impl {
   /// Waits for a call and reads its times.
   absl::Status finish(size_t function);
   absl::Status runStaged(size_t function);
+  /// Where the ports of a decode function lie that has `next_ids`; nothing for another one.
+  std::optional<TokenPorts> findTokenPorts(size_t function) const;
+  absl::Status ensureAdvance();
 };
 
 CudaExecutor::Impl::~Impl() {
@@ -88,7 +94,7 @@ absl::Status CudaExecutor::Impl::bindFunctions() {
   for (size_t i = 0; i < program.functions.size(); ++i) {
     TENON_ASSIGN_OR_RETURN(StepSequence sequence, StepSequence::create(parts, i));
     std::vector<StepProfile> profile(sequence.size());
-    functions.push_back({std::move(sequence), std::move(profile), {}, {}});
+    functions.push_back({std::move(sequence), std::move(profile), {}, {}, {}});
   }
   return absl::OkStatus();
 }
@@ -225,6 +231,52 @@ absl::Status CudaExecutor::run(size_t index, std::span<const std::span<const std
   for (size_t i = 0; i < outputs.size(); ++i)
     std::copy_n(impl->staged() + layout.outputs[i], outputs[i].size(), outputs[i].data());
   return absl::OkStatus();
+}
+
+std::optional<TokenPorts> CudaExecutor::Impl::findTokenPorts(size_t index) const {
+  if (index >= program.functions.size() || program.functions[index].role != Role::Decode)
+    return std::nullopt;
+  const Function& function = program.functions[index];
+  auto next = std::ranges::find(function.outputs, "next_ids", &Port::name);
+  if (next == function.outputs.end() || next->encoding != "i32" ||
+      next->bytes != function.inputs[0].bytes)
+    return std::nullopt;
+  const PortLayout& layout = memory.portLayout(index);
+  return TokenPorts{memory.ports() + layout.inputs[0], memory.ports() + layout.inputs[2],
+                    memory.ports() + layout.outputs[next - function.outputs.begin()],
+                    static_cast<uint32_t>(function.rows)};
+}
+
+absl::Status CudaExecutor::Impl::ensureAdvance() {
+  if (!advance) {
+    TENON_ASSIGN_OR_RETURN(advance, AdvanceTokens::create(device));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<TokenStream>>
+CudaExecutor::streamTokens(size_t index, std::span<const int32_t> ids,
+                           std::span<const int32_t> sequences, std::span<const int32_t> positions) {
+  std::optional<TokenPorts> ports = impl->findTokenPorts(index);
+  if (!ports)
+    return nullptr;
+  const Function& function = impl->program.functions[index];
+  const std::span<const int32_t> inputs[] = {ids, sequences, positions};
+  const PortLayout& layout = impl->memory.portLayout(index);
+  TENON_RETURN_IF_ERROR(impl->device.makeCurrent());
+  for (size_t i = 0; i < std::size(inputs); ++i) {
+    if (inputs[i].size_bytes() != function.inputs[i].bytes)
+      return absl::InvalidArgumentError(
+          absl::StrFormat("function %s: input %s expects %u bytes, but got %u", function.name,
+                          function.inputs[i].name, function.inputs[i].bytes,
+                          inputs[i].size_bytes()));
+    std::ranges::copy(std::as_bytes(inputs[i]), impl->staged() + layout.inputs[i]);
+  }
+  TENON_RETURN_IF_ERROR(impl->ensureAdvance());
+  TENON_RETURN_IF_ERROR(impl->sendInputs(layout));
+  LoadedFunction& loaded = impl->functions[index];
+  return CudaTokenStream::create({impl->device, impl->stream.get(), loaded.steps, *impl->advance,
+                                  impl->options.graphs ? &loaded.tokenGraph : nullptr, *ports});
 }
 
 void CudaExecutor::setProfiling(bool enabled) {

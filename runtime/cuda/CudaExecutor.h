@@ -74,6 +74,9 @@ public:
   absl::Status run(size_t function, std::span<const std::span<const std::byte>> inputs,
                    std::span<const std::span<std::byte>> outputs) override;
   absl::Status resetStates() override;
+  absl::StatusOr<std::unique_ptr<TokenStream>>
+  streamTokens(size_t function, std::span<const int32_t> ids, std::span<const int32_t> sequences,
+               std::span<const int32_t> positions) override;
 
   const CudaMemoryUse& memoryUse() const;
   const CudaLoadTimes& loadTimes() const;

@@ -61,6 +61,34 @@ std::optional<size_t> findPrefill(const Program& program) {
 
 } // namespace
 
+namespace {
+
+/// Greedy tokens that a device chooses by itself. One step is under way behind the one asked for,
+/// so that the device does not wait for the host.
+class DeviceTokens {
+public:
+  /// `steps`: how many may be taken.
+  DeviceTokens(std::unique_ptr<TokenStream> stream, int64_t steps)
+      : stream(std::move(stream)), steps(steps) {}
+
+  /// The token behind the last one; at most `steps` times.
+  absl::StatusOr<int32_t> next() {
+    for (; launched < std::min(steps, collected + 2); ++launched)
+      TENON_RETURN_IF_ERROR(stream->launch());
+    TENON_ASSIGN_OR_RETURN(const std::span<const int32_t> ids, stream->collect());
+    ++collected;
+    return ids[0];
+  }
+
+private:
+  std::unique_ptr<TokenStream> stream;
+  int64_t steps;
+  int64_t launched = 0;
+  int64_t collected = 0;
+};
+
+} // namespace
+
 class Generator::Impl {
 public:
   Impl(Executor& executor, ModelFunction decode, std::optional<ModelFunction> prefill)
@@ -97,6 +125,16 @@ public:
       TENON_ASSIGN_OR_RETURN(logits, function.run(prompt.subspan(at, count), int64_t(at)));
     }
     return logits;
+  }
+
+  /// Greedy decode by the device from `first` at `position` on, for up to `count` steps, where it
+  /// can.
+  absl::StatusOr<std::optional<DeviceTokens>> streamTokens(int32_t first, int64_t position,
+                                                           int64_t count) {
+    TENON_ASSIGN_OR_RETURN(std::unique_ptr<TokenStream> stream, decode.stream(first, position));
+    if (!stream)
+      return std::nullopt;
+    return DeviceTokens(std::move(stream), std::min(count, model().context - position));
   }
 
   Executor& executor;
@@ -150,13 +188,19 @@ absl::StatusOr<Generation> Generator::generate(std::span<const int32_t> prompt, 
   Generation result;
   Stopwatch watch;
   TENON_ASSIGN_OR_RETURN(std::span<const float> logits, impl->feedPrompt(prompt));
+  std::optional<DeviceTokens> device;
+  int32_t id = 0;
   // `position` is that of the token to choose; it is fed only if the context has room for it.
   for (int64_t position = int64_t(prompt.size());; ++position) {
     if (int64_t(result.ids.size()) == count) {
       result.reason = StopReason::TokenLimit;
       return result;
     }
-    TENON_ASSIGN_OR_RETURN(const int32_t id, sampler.sample(logits, uint64_t(position)));
+    if (device) {
+      TENON_ASSIGN_OR_RETURN(id, device->next());
+    } else {
+      TENON_ASSIGN_OR_RETURN(id, sampler.sample(logits, uint64_t(position)));
+    }
     if (result.ids.empty())
       result.promptNs = watch.elapsedNs();
     else
@@ -176,7 +220,12 @@ absl::StatusOr<Generation> Generator::generate(std::span<const int32_t> prompt, 
         return result;
       }
       watch.restart();
-      TENON_ASSIGN_OR_RETURN(logits, impl->decode.run({&id, 1}, position));
+      if (sampler.isGreedy() && !device) {
+        TENON_ASSIGN_OR_RETURN(device, impl->streamTokens(id, position, count - 1));
+      }
+      if (!device) {
+        TENON_ASSIGN_OR_RETURN(logits, impl->decode.run({&id, 1}, position));
+      }
     }
   }
 }

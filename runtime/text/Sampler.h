@@ -37,6 +37,9 @@ public:
   /// and at most 1.
   static absl::StatusOr<Sampler> create(const SamplerOptions& options);
 
+  /// Whether the highest logit is taken.
+  bool isGreedy() const { return options.temperature == 0; }
+
   /// The id for the token at `position` of `sequence`, given the logits of all tokens (at most
   /// 2^23). A logit may be −infinity: never chosen. InvalidArgument names the first that is NaN or
   /// +infinity, and where there is nothing to choose from.

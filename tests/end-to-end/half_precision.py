@@ -132,7 +132,7 @@ def make_weights(name, seed):
         weights |= {"gpt_neox.embed_in.weight": get("token_embd.weight", vocabulary, hidden),
                     "gpt_neox.final_layer_norm.weight": get("output_norm.weight", hidden),
                     "gpt_neox.final_layer_norm.bias": get("output_norm.bias", hidden),
-                    "embed_out.weight": get("output.weight", vocabulary, hidden)}
+                    "lm_head.weight": get("output.weight", vocabulary, hidden)}
     return weights
 
 
@@ -141,7 +141,7 @@ def make_config(name, parallel=True):
     s = SHAPES[name]
     common = dict(vocab_size=s["vocabulary"], hidden_size=s["hidden"], intermediate_size=s["ffn"],
                   num_hidden_layers=s["layers"], num_attention_heads=s["heads"],
-                  max_position_embeddings=2048)
+                  max_position_embeddings=16384)
     if name.startswith("llama"):
         return transformers.LlamaConfig(
             **common, num_key_value_heads=s["kv"], rms_norm_eps=1e-5,

@@ -20,6 +20,13 @@ struct KernelGroup {
   int64_t bytes = 0;
 };
 
+/// `k3_rms_norm`; a CPU's kernels have such names already.
+std::string kernelLabel(const runtime::Program& program, uint32_t kernel) {
+  const std::string& symbol = program.kernels[kernel].symbol;
+  std::string prefix = absl::StrFormat("k%d_", kernel);
+  return symbol.starts_with(prefix) ? symbol : prefix + symbol;
+}
+
 /// The kernels that the function calls, the longest first.
 std::vector<KernelGroup> groupSteps(const BenchReport& report, const runtime::Program& program,
                                     size_t function) {
@@ -28,8 +35,7 @@ std::vector<KernelGroup> groupSteps(const BenchReport& report, const runtime::Pr
   for (size_t i = 0; i < steps.size(); ++i) {
     KernelGroup& group = byKernel[steps[i].kernel];
     if (group.steps++ == 0) {
-      group.symbol = absl::StrFormat("k%d_%s", steps[i].kernel,
-                                     program.kernels[steps[i].kernel].symbol);
+      group.symbol = kernelLabel(program, steps[i].kernel);
       group.example = steps[i].name;
     }
     group.ns += report.times.profileNs.empty() ? 0 : report.times.profileNs[i];

@@ -60,6 +60,7 @@ absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> readGguf(mlir::MLIRContext& co
   import.contextLength = options.contextLength;
   import.sequences = options.sequences;
   import.blockOutputs = options.blockOutputs;
+  import.nextIds = options.nextIds && device == DeviceKind::Cuda;
   return frontends::importGguf(context, options.path, import);
 }
 

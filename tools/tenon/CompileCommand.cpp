@@ -34,6 +34,7 @@ absl::Status compile(const Options& options) {
 
 void addCompileCommand(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
+  options->model.nextIds = true;
   CLI::App* command = app.add_subcommand("compile", "Compile a model ahead of time into a program");
   addModelInputOptions(*command, options->model);
   command->add_option("-o,--output", options->output, "The program to write, .tnn")->required();

@@ -77,6 +77,7 @@ absl::Status run(const Options& options) {
 
 void addRunCommand(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
+  options->model.nextIds = true;
   CLI::App* command = app.add_subcommand(
       "run", "Generate text with a model or a compiled program, or call a function of a graph");
   command->footer("Text:   tenon run model.gguf -p 'Once upon a time' -n 100 --temperature 0\n"

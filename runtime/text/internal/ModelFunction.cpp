@@ -65,8 +65,11 @@ absl::Status checkFunction(const Function& function, int64_t vocabulary) {
   if (isPrefill)
     inputs.push_back({"output_rows", "i32", {1}});
   TENON_RETURN_IF_ERROR(checkPorts(function, "input", function.inputs, inputs));
-  return checkPorts(function, "output", function.outputs,
-                    {{"logits", "f32", {isPrefill ? 1 : rows, vocabulary}}});
+  const int64_t logitsRows = isPrefill ? 1 : rows;
+  std::vector<ExpectedPort> outputs = {{"logits", "f32", {logitsRows, vocabulary}}};
+  if (function.outputs.size() > 1)
+    outputs.push_back({"next_ids", "i32", {logitsRows}});
+  return checkPorts(function, "output", function.outputs, outputs);
 }
 
 std::span<const std::byte> bytesOf(const std::vector<int32_t>& values) {
@@ -90,6 +93,8 @@ ModelFunction::ModelFunction(Executor& executor, size_t index, int64_t vocabular
   sequences.resize(isPrefill ? 1 : rowCount);
   positions.resize(rowCount);
   outputRow.resize(isPrefill ? 1 : 0);
+  if (function.outputs.size() > 1)
+    nextIds.resize(isPrefill ? 1 : rowCount);
   logits.resize((isPrefill ? 1 : rowCount) * size_t(vocabulary));
 }
 
@@ -109,10 +114,18 @@ absl::StatusOr<std::span<const float>> ModelFunction::run(std::span<const int32_
     logitsRow = 0;
     inputs.push_back(bytesOf(outputRow));
   }
-  const std::span<std::byte> output = std::as_writable_bytes(std::span(logits));
-  TENON_RETURN_IF_ERROR(executor->run(index, inputs, {&output, 1}));
+  std::vector<std::span<std::byte>> outputs = {std::as_writable_bytes(std::span(logits))};
+  if (!nextIds.empty())
+    outputs.push_back(std::as_writable_bytes(std::span(nextIds)));
+  TENON_RETURN_IF_ERROR(executor->run(index, inputs, outputs));
   const size_t vocabulary = logits.size() / (isPrefill ? 1 : ids.size());
   return std::span<const float>(logits).subspan(logitsRow * vocabulary, vocabulary);
+}
+
+absl::StatusOr<std::unique_ptr<TokenStream>> ModelFunction::stream(int32_t token,
+                                                                   int64_t position) {
+  const int32_t sequence = 0, at = int32_t(position);
+  return executor->streamTokens(index, {&token, 1}, {&sequence, 1}, {&at, 1});
 }
 
 } // namespace tenon::runtime::internal

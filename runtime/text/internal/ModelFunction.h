@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -29,6 +30,10 @@ public:
   /// inactive. Returns the logits behind the last token, [vocabulary], valid until the next run.
   absl::StatusOr<std::span<const float>> run(std::span<const int32_t> tokens, int64_t first);
 
+  /// Greedy decode by the device alone from `token` at `position` on; null where it cannot. For a
+  /// Decode function of one row.
+  absl::StatusOr<std::unique_ptr<TokenStream>> stream(int32_t token, int64_t position);
+
 private:
   ModelFunction(Executor& executor, size_t index, int64_t vocabulary);
 
@@ -40,6 +45,7 @@ private:
   std::vector<int32_t> positions; // [rows]
   std::vector<int32_t> outputRow; // prefill [1]
   std::vector<float> logits;      // [rows, vocabulary], prefill [1, vocabulary]
+  std::vector<int32_t> nextIds;   // as many as rows of logits, where the function gives them
 };
 
 } // namespace tenon::runtime::internal

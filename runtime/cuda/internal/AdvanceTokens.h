@@ -1,0 +1,37 @@
+#ifndef TENON_RUNTIME_CUDA_INTERNAL_ADVANCETOKENS_H
+#define TENON_RUNTIME_CUDA_INTERNAL_ADVANCETOKENS_H
+
+#include "runtime/cuda/internal/Device.h"
+
+namespace tenon::runtime::internal {
+
+/// The PTX of the kernel, for compute capability 8.0 and above; the driver compiles it.
+extern const char* const advanceTokensPtx;
+
+/// Device memory of `rows` i32 each.
+struct TokenPorts {
+  CUdeviceptr ids = 0;
+  CUdeviceptr positions = 0;
+  CUdeviceptr nextIds = 0;
+  uint32_t rows = 0;
+};
+
+/// Makes what a decode step gave the input of the next: ids become the next ids, and positions that
+/// are not negative grow by one.
+class AdvanceTokens {
+public:
+  static absl::StatusOr<AdvanceTokens> create(const Device& device);
+
+  absl::Status enqueue(const TokenPorts& ports, CUstream stream) const;
+
+private:
+  AdvanceTokens(const Driver& driver) : driver(&driver) {}
+
+  const Driver* driver;
+  Module module;
+  CUfunction kernel = nullptr;
+};
+
+} // namespace tenon::runtime::internal
+
+#endif // TENON_RUNTIME_CUDA_INTERNAL_ADVANCETOKENS_H

@@ -1,0 +1,173 @@
+// Whole models on a GPU in f32: tiny random models of each family against Hugging Face's own code
+// (tests/goldens) at every block, trained models against their reference logits.
+#include <cstring>
+
+#include "ir/Dialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "nlohmann/json.hpp"
+#include "runtime/cuda/CudaExecutor.h"
+#include "runtime/text/Generator.h"
+#include "support/Status.h"
+#include "tests/Tolerances.h"
+#include "tests/common/FamilyGolden.h"
+#include "tests/common/TempFolder.h"
+#include "tests/end-to-end/Models.h"
+#include "tools/common/CompileModel.h"
+
+namespace tenon::tests {
+namespace {
+
+/// Compiles for the H200. A model without a tokeniser may not say that it is one for text.
+absl::StatusOr<std::unique_ptr<runtime::Executor>>
+loadOnGpu(const tools::ModelInputOptions& options, bool hasTokenizer) {
+  std::unique_ptr<mlir::MLIRContext> context = tools::makeContext();
+  TENON_ASSIGN_OR_RETURN(mlir::OwningOpRef<mlir::ModuleOp> module,
+                         tools::readModel(*context, options, DeviceKind::Cuda));
+  if (!hasTokenizer) {
+    (*module)->removeAttr(TenonDialect::modelAttrName);
+    for (auto function : module->getOps<mlir::func::FuncOp>())
+      function->removeAttr(TenonDialect::entryAttrName);
+  }
+  TENON_ASSIGN_OR_RETURN(TargetAttr target, tools::chooseTarget(*context, "h200"));
+  TENON_ASSIGN_OR_RETURN(runtime::Program program, tools::compileModel(*module, target));
+  return runtime::CudaExecutor::create(std::move(program), {});
+}
+
+class CudaFamilies : public testing::TestWithParam<const char*> {};
+
+/// The first 16 tokens as one chunk, the others one by one.
+TEST_P(CudaFamilies, HiddenStatesAndLogits) {
+  FamilyGolden golden(GetParam());
+  auto loaded = loadOnGpu({.path = golden.modelPath(),
+                           .activations = "f32",
+                           .shapes = {"decode:1", "prefill:16"},
+                           .blockOutputs = true},
+                          /*hasTokenizer=*/false);
+  if (absl::IsNotFound(loaded.status()))
+    GTEST_SKIP() << "no GPU: " << loaded.status();
+  ASSERT_THAT(loaded, IsOk());
+  runtime::Executor& gpu = **loaded;
+  std::vector<std::string> names = golden.outputs();
+  ASSERT_GE(names.size(), 3u);
+  const std::vector<int32_t> ids = golden.ids();
+  ASSERT_GE(ids.size(), 16u);
+
+  Outputs found = runRows(gpu, 1, {ids.begin(), ids.begin() + 16}, 0).value();
+  for (size_t token = 16; token < ids.size(); ++token) {
+    Outputs row = runRows(gpu, 0, {ids[token]}, static_cast<int32_t>(token)).value();
+    for (size_t output = 0; output < row.size(); ++output)
+      found[output].insert(found[output].end(), row[output].begin(), row[output].end());
+  }
+  ASSERT_EQ(found.size(), names.size());
+  for (size_t output = 0; output < names.size(); ++output) {
+    std::vector<float> expected = golden.values(names[output]);
+    // A chunk gives the logits of its last token only.
+    if (output == 0)
+      expected.erase(expected.begin(), expected.begin() + 15 * (expected.size() / ids.size()));
+    ASSERT_EQ(found[output].size(), expected.size());
+    double difference = relativeDifference(found[output], expected);
+    RecordProperty(names[output], std::to_string(difference));
+    EXPECT_LE(difference, relativeToLargest) << names[output];
+  }
+}
+
+/// The 64 ids that follow greedily, chosen from logits on the host.
+TEST_P(CudaFamilies, GreedyIds) {
+  FamilyGolden golden(GetParam());
+  auto loaded =
+      loadOnGpu({.path = golden.modelPath(), .activations = "f32", .shapes = {"decode:1"}},
+                /*hasTokenizer=*/false);
+  if (absl::IsNotFound(loaded.status()))
+    GTEST_SKIP() << "no GPU: " << loaded.status();
+  ASSERT_THAT(loaded, IsOk());
+  std::vector<int32_t> ids = golden.ids();
+  const std::vector<int32_t> expected = golden.ids("greedy");
+  std::vector<int32_t> found;
+  for (size_t position = 0; found.size() < expected.size(); ++position) {
+    Outputs row = runRows(**loaded, 0, {ids[position]}, static_cast<int32_t>(position)).value();
+    if (position + 1 < ids.size())
+      continue;
+    auto best = std::ranges::max_element(row[0]) - row[0].begin();
+    found.push_back(static_cast<int32_t>(best));
+    ids.push_back(found.back());
+  }
+  EXPECT_EQ(found, expected);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, CudaFamilies, testing::ValuesIn(goldenFamilies),
+                         [](const auto& info) { return std::string(info.param); });
+
+/// A trained model and its reference: logits of the first 13 positions, and the ids that follow.
+struct Trained {
+  const char* name;
+  const char* model;
+  const char* logits;
+  const char* greedy;
+};
+
+class CudaTrainedModels : public testing::TestWithParam<Trained> {};
+
+std::string dataPath(const std::string& name) { return std::string(TENON_TEST_DATA) + "/" + name; }
+
+TEST_P(CudaTrainedModels, LogitsAreThoseOfTheReference) {
+  auto loaded = loadOnGpu({.path = dataPath(GetParam().model), .activations = "f32"},
+                          /*hasTokenizer=*/true);
+  if (absl::IsNotFound(loaded.status()))
+    GTEST_SKIP() << "no GPU: " << loaded.status();
+  ASSERT_THAT(loaded, IsOk());
+  std::string bytes = readFile(dataPath(GetParam().logits));
+  std::vector<float> expected(bytes.size() / sizeof(float));
+  std::memcpy(expected.data(), bytes.data(), bytes.size());
+  auto run = nlohmann::json::parse(readFile(dataPath(GetParam().greedy)))["runs"][0];
+  auto ids = run["prompt_ids"].get<std::vector<int32_t>>();
+  auto greedy = run["greedy_ids"].get<std::vector<int32_t>>();
+  ids.insert(ids.end(), greedy.begin(), greedy.begin() + 8);
+
+  auto generator = runtime::Generator::create(**loaded).value();
+  std::vector<float> found = generator.computeLogits(ids).value();
+  ASSERT_EQ(found.size(), expected.size());
+  EXPECT_LE(relativeDifference(found, expected), relativeToLargest);
+}
+
+/// Tokens that the device chooses by itself are those chosen on the host, after one prompt and
+/// after another, whatever was under way before.
+TEST_P(CudaTrainedModels, TokensChosenOnTheDevice) {
+  auto onDevice = loadOnGpu(
+      {.path = dataPath(GetParam().model), .activations = "f32", .nextIds = true}, true);
+  auto onHost = loadOnGpu({.path = dataPath(GetParam().model), .activations = "f32"}, true);
+  if (absl::IsNotFound(onHost.status()))
+    GTEST_SKIP() << "no GPU: " << onHost.status();
+  ASSERT_THAT(onDevice, IsOk());
+  ASSERT_THAT(onHost, IsOk());
+  auto device = runtime::Generator::create(**onDevice).value();
+  auto host = runtime::Generator::create(**onHost).value();
+  runtime::Sampler greedy = runtime::Sampler::create({}).value();
+  for (const std::vector<int32_t>& prompt : {std::vector<int32_t>{1, 403, 407}, {1, 9}}) {
+    int calls = 0;
+    auto stopEarly = [&](int32_t) { return ++calls < 7; };
+    EXPECT_EQ(device.generate(prompt, 40, greedy, stopEarly)->ids.size(), 7u);
+    EXPECT_EQ(device.generate(prompt, 40, greedy)->ids, host.generate(prompt, 40, greedy)->ids);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, CudaTrainedModels,
+    testing::Values(Trained{"stories260K_f32", "stories260K/stories260K.gguf",
+                            "stories260K/stories260K_logits_13x512.f32",
+                            "stories260K/stories260K_greedy.json"},
+                    Trained{"stories260K_f16", "stories260K/stories260K-f16.gguf",
+                            "stories260K/stories260K-f16_logits_13x512.f32",
+                            "stories260K/stories260K_greedy.json"},
+                    Trained{"stories260K_q8_0", "stories260K/stories260K-q8_0.gguf",
+                            "stories260K/stories260K-q8_0_logits_13x512.f32",
+                            "stories260K/stories260K_greedy.json"},
+                    Trained{"stories260K_q4_0", "stories260K/stories260K-q4_0.gguf",
+                            "stories260K/stories260K-q4_0_logits_13x512.f32",
+                            "stories260K/stories260K_greedy.json"},
+                    Trained{"tiny_neox", "tiny-neox/tiny-neox-262k-f32.gguf",
+                            "tiny-neox/tiny-neox-262k_logits_13x512.f32",
+                            "tiny-neox/tiny-neox-262k_greedy.json"}),
+    [](const auto& info) { return std::string(info.param.name); });
+
+} // namespace
+} // namespace tenon::tests
