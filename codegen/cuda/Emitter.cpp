@@ -12,7 +12,7 @@ static const Emitter* const allEmitters[] = {
     &emitters::kvWrite,   &emitters::layerNorm, &emitters::reduce,
     &emitters::rmsNorm,   &emitters::rope,      &emitters::softmax,
     &emitters::topK,      &emitters::gemvBulk,  &emitters::narrowGemm,
-    &emitters::tensorGemm};
+    &emitters::tensorGemm, &emitters::tensorDecodeAttention, &emitters::tensorPrefillAttention};
 
 const Emitter* findEmitter(llvm::StringRef name) {
   for (const Emitter* emitter : allEmitters)

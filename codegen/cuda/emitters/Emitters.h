@@ -20,7 +20,9 @@ extern const Emitter reduce;
 extern const Emitter rmsNorm;
 extern const Emitter rope;
 extern const Emitter softmax;
+extern const Emitter tensorDecodeAttention;
 extern const Emitter tensorGemm;
+extern const Emitter tensorPrefillAttention;
 extern const Emitter topK;
 
 } // namespace tenon::codegen::cuda::emitters
