@@ -36,8 +36,13 @@ template <typename OpTy> OpTy soleOp(KernelOp kernel) {
 }
 
 /// A schedule with those of the parameters given that are not zero.
-ScheduleAttr makeSchedule(KernelOp kernel, llvm::StringRef emitter, int64_t tiles,
+ScheduleAttr makeSchedule(mlir::MLIRContext* context, llvm::StringRef emitter, int64_t tiles,
                           std::initializer_list<std::pair<llvm::StringRef, int64_t>> parameters);
+inline ScheduleAttr
+makeSchedule(KernelOp kernel, llvm::StringRef emitter, int64_t tiles,
+             std::initializer_list<std::pair<llvm::StringRef, int64_t>> parameters) {
+  return makeSchedule(kernel->getContext(), emitter, tiles, parameters);
+}
 /// A schedule whose tiles are `rows_per_tile` of `rows` rows of `rowElements` elements each.
 ScheduleAttr makeRowSchedule(KernelOp kernel, llvm::StringRef emitter, int64_t rows,
                              int64_t rowElements);

@@ -12,14 +12,14 @@ static const ScheduleRule* const allRules[] = {&rules::matmul,  &rules::attentio
 
 llvm::ArrayRef<const ScheduleRule*> allCpuRules() { return allRules; }
 
-ScheduleAttr makeSchedule(KernelOp kernel, llvm::StringRef emitter, int64_t tiles,
+ScheduleAttr makeSchedule(MLIRContext* context, llvm::StringRef emitter, int64_t tiles,
                           std::initializer_list<std::pair<llvm::StringRef, int64_t>> parameters) {
-  Builder builder(kernel.getContext());
+  Builder builder(context);
   llvm::SmallVector<NamedAttribute> entries;
   for (auto [name, value] : parameters)
     if (value > 0)
       entries.push_back(builder.getNamedAttr(name, builder.getI64IntegerAttr(value)));
-  return ScheduleAttr::get(kernel.getContext(), emitter, tiles, builder.getDictionaryAttr(entries));
+  return ScheduleAttr::get(context, emitter, tiles, builder.getDictionaryAttr(entries));
 }
 
 ScheduleAttr makeRowSchedule(KernelOp kernel, llvm::StringRef emitter, int64_t rows,

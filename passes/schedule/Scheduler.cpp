@@ -17,7 +17,10 @@ static FailureOr<CudaTarget> readCudaTarget(ModuleOp module, TargetAttr target,
     if (number.consume_front("sm_"))
       number.consumeInteger(10, capability);
   }
-  return CudaTarget{*sms, /*bulkCopies=*/capability >= 90, libraries};
+  std::optional<int64_t> smemBytes = target.getProperty("smem_bytes_per_sm");
+  if (!smemBytes || *smemBytes < 1)
+    return module.emitError("expects positive smem_bytes_per_sm in target ") << target.getName();
+  return CudaTarget{*sms, /*bulkCopies=*/capability >= 90, *smemBytes, libraries};
 }
 
 static FailureOr<CpuTarget> readCpuTarget(ModuleOp module, TargetAttr target) {
@@ -43,27 +46,45 @@ FailureOr<Scheduler> Scheduler::create(ModuleOp module, TargetAttr target, bool 
 }
 
 /// The first rule that matches; null if there is none.
-template <typename Rule>
-static const Rule* findRule(llvm::ArrayRef<const Rule*> rules, KernelOp kernel) {
-  auto found = llvm::find_if(rules, [&](const Rule* rule) { return rule->matches(kernel); });
-  return found == rules.end() ? nullptr : *found;
+static const CudaScheduleRule* findRule(KernelOp kernel, const CudaTarget& target) {
+  for (const CudaScheduleRule* rule : allCudaRules())
+    if (rule->matches(kernel, target))
+      return rule;
+  return nullptr;
 }
+static const ScheduleRule* findRule(KernelOp kernel, const CpuTarget&) {
+  for (const ScheduleRule* rule : allCpuRules())
+    if (rule->matches(kernel))
+      return rule;
+  return nullptr;
+}
+
+static std::string explainRegion(KernelOp kernel, const CudaTarget& target) {
+  for (const CudaScheduleRule* rule : allCudaRules())
+    if (std::string reason = rule->explain ? rule->explain(kernel, target) : ""; !reason.empty())
+      return reason;
+  return "";
+}
+static std::string explainRegion(KernelOp, const CpuTarget&) { return ""; }
 
 ScheduleAttr Scheduler::best(KernelOp kernel) const {
   if (cuda) {
-    const CudaScheduleRule* rule = findRule(allCudaRules(), kernel);
+    const CudaScheduleRule* rule = findRule(kernel, *cuda);
     return rule ? rule->choose(kernel, *cuda) : ScheduleAttr();
   }
-  const ScheduleRule* rule = findRule(allCpuRules(), kernel);
+  const ScheduleRule* rule = findRule(kernel, *cpu);
   return rule ? rule->choose(kernel, *cpu) : ScheduleAttr();
 }
 
 /// What the rule for the region's hero says against it; where no rule has a hero there, what is
 /// known: the operation that only ever stands alone.
-template <typename Rule>
-static std::string explainNoRule(llvm::ArrayRef<const Rule*> rules, KernelOp kernel) {
-  if (findRule(rules, kernel))
+template <typename Rule, typename Target>
+static std::string explainNoRule(llvm::ArrayRef<const Rule*> rules, KernelOp kernel,
+                                 const Target& target) {
+  if (findRule(kernel, target))
     return "";
+  if (std::string reason = explainRegion(kernel, target); !reason.empty())
+    return reason;
   for (const Rule* rule : rules)
     if (rule->form && concerns(*rule->form, kernel))
       return tenon::refuse(*rule->form, kernel);
@@ -74,7 +95,8 @@ static std::string explainNoRule(llvm::ArrayRef<const Rule*> rules, KernelOp ker
 }
 
 std::string Scheduler::refuse(KernelOp kernel) const {
-  return cuda ? explainNoRule(allCudaRules(), kernel) : explainNoRule(allCpuRules(), kernel);
+  return cuda ? explainNoRule(allCudaRules(), kernel, *cuda)
+              : explainNoRule(allCpuRules(), kernel, *cpu);
 }
 
 } // namespace tenon::passes::schedule

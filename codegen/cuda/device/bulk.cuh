@@ -48,8 +48,9 @@ __device__ __forceinline__ void fenceBarriers() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
 
-/// A ring of `stages` pieces in shared memory that one warp fills and consumes: rows of a table,
-/// each in `pieces` pieces of `pieceBytes`, the last one of `lastBytes`.
+/// A ring of `stages` pieces in shared memory that one warp fills and consumes: rows of `pieces`
+/// pieces of `pieceBytes`, the last one of `lastBytes`, from wherever `rowAt(i)`, the address of the
+/// i-th row of this warp, says.
 template <int stages, int pieces, int pieceBytes, int lastBytes> struct RowRing {
   struct Shared {
     unsigned char bytes[stages][(pieceBytes + 127) / 128 * 128];
@@ -57,24 +58,21 @@ template <int stages, int pieces, int pieceBytes, int lastBytes> struct RowRing 
   };
 
   Shared& shared;
-  const unsigned char* table;
-  int firstRow, rowStep, items; ///< rows firstRow, firstRow + rowStep, ...
+  int items; ///< rows times pieces
 
-  __device__ __forceinline__ void issue(int item) {
-    const long long row = firstRow + static_cast<long long>(item / pieces) * rowStep;
+  template <typename RowAt> __device__ __forceinline__ void issue(int item, RowAt rowAt) {
     const int piece = item % pieces, stage = item % stages;
-    const long long rowBytes = (pieces - 1LL) * pieceBytes + lastBytes;
-    shared.barriers[stage].copy(shared.bytes[stage], table + row * rowBytes + piece * pieceBytes,
+    shared.barriers[stage].copy(shared.bytes[stage], rowAt(item / pieces) + piece * pieceBytes,
                                 piece == pieces - 1 ? lastBytes : pieceBytes);
   }
   /// Starts the first copies. All threads of the warp.
-  __device__ __forceinline__ void start() {
+  template <typename RowAt> __device__ __forceinline__ void start(RowAt rowAt) {
     if (threadIdx.x % 32 == 0) {
       for (int stage = 0; stage < stages; ++stage)
         shared.barriers[stage].init();
       fenceBarriers();
       for (int item = 0; item < stages && item < items; ++item)
-        issue(item);
+        issue(item, rowAt);
     }
     __syncwarp();
   }
@@ -84,10 +82,10 @@ template <int stages, int pieces, int pieceBytes, int lastBytes> struct RowRing 
     return shared.bytes[item % stages];
   }
   /// Says that all threads of the warp are done with item `item`.
-  __device__ __forceinline__ void release(int item) {
+  template <typename RowAt> __device__ __forceinline__ void release(int item, RowAt rowAt) {
     __syncwarp();
     if (threadIdx.x % 32 == 0 && item + stages < items)
-      issue(item + stages);
+      issue(item + stages, rowAt);
   }
 };
 

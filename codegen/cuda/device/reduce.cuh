@@ -62,6 +62,26 @@ __device__ __forceinline__ float combineLanes(float (&sums)[width], float* share
   return combineWarpLanes(sums);
 }
 
+/// Combines `lanes` lane sums in shared memory by halving, a multiple of 32 and a power of two; every
+/// thread gets the sum, each warp on its own.
+template <int lanes> __device__ __forceinline__ float combineShared(const float* sums) {
+  constexpr int own = lanes / 32;
+  float parts[own];
+#pragma unroll
+  for (int i = 0; i < own; ++i)
+    parts[i] = sums[32 * i + threadIdx.x % 32];
+#pragma unroll
+  for (int half = own / 2; half >= 1; half /= 2)
+#pragma unroll
+    for (int i = 0; i < half; ++i)
+      parts[i] += parts[i + half];
+  float sum = parts[0];
+#pragma unroll
+  for (int offset = 16; offset >= 1; offset /= 2)
+    sum += __shfl_xor_sync(0xFFFFFFFFu, sum, offset);
+  return sum;
+}
+
 struct Maximum {
   __device__ __forceinline__ float operator()(float a, float b) const { return maximum(a, b); }
 };

@@ -1,5 +1,5 @@
-#include "codegen/cuda/ScalarPrinter.h"
 #include "codegen/cuda/emitters/Emitters.h"
+#include "codegen/cuda/emitters/NormTerms.h"
 #include "codegen/cuda/emitters/Rows.h"
 
 using namespace mlir;
@@ -26,50 +26,29 @@ template <typename OpTy> static OpTy findHero(KernelContext& context) {
   return hero;
 }
 
-/// x / √(mean(x²) + ε) · weight.
-static LogicalResult emitRmsNorm(KernelContext& context) {
-  auto norm = findHero<RmsNormOp>(context);
-  if (!norm)
+/// x / √(mean(x²) + ε) · weight, or (x − mean) / √(var + ε) · weight + bias, in two passes.
+template <typename OpTy> static LogicalResult emitNorm(KernelContext& context) {
+  auto hero = findHero<OpTy>(context);
+  if (!hero)
     return failure();
-  FailureOr<OrderAttr> order = orderOf(norm);
-  RowEmission rows(context, norm, norm.getInput());
-  if (failed(order) || failed(rows.readSchedule(*order)) || failed(rows.begin()) ||
-      failed(rows.sum("squares", "x[j] * x[j]")))
+  NormTerms norm = *NormTerms::of(hero);
+  FailureOr<OrderAttr> order = norm.order();
+  RowEmission rows(context, norm.op, norm.input);
+  if (failed(order) || failed(rows.readSchedule(*order)))
     return failure();
-  rows.code->format("const float factor = 1.0f / sqrtf(squares / %d.0f + %s);", rows.length,
-                    floatLiteral(norm.getEpsilon().convertToDouble()));
-  llvm::SmallVector<Value> operands;
-  if (norm.getWeight())
-    operands.push_back(norm.getWeight());
-  return rows.finish(operands, [](llvm::ArrayRef<std::string> elements) {
-    return "x[j] * factor" + (elements.empty() ? "" : " * " + elements[0]);
-  });
-}
-
-/// (x − mean) / √(var + ε) · weight + bias, in two passes.
-static LogicalResult emitLayerNorm(KernelContext& context) {
-  auto norm = findHero<LayerNormOp>(context);
-  if (!norm)
+  rows.preload(norm.operands);
+  if (failed(rows.begin()))
     return failure();
-  FailureOr<OrderAttr> order = orderOf(norm);
-  RowEmission rows(context, norm, norm.getInput());
-  if (failed(order) || failed(rows.readSchedule(*order)) || failed(rows.begin()) ||
-      failed(rows.sum("total", "x[j]")))
+  if (norm.hasMean()) {
+    if (failed(rows.sum("total", "x[j]")))
+      return failure();
+    rows.code->line(norm.meanStatement());
+  }
+  if (failed(rows.sum("squares", norm.squareOf("x[j]"))))
     return failure();
-  rows.code->format("const float mean = total / %d.0f;", rows.length);
-  if (failed(rows.sum("squares", "(x[j] - mean) * (x[j] - mean)")))
-    return failure();
-  rows.code->format("const float factor = 1.0f / sqrtf(squares / %d.0f + %s);", rows.length,
-                    floatLiteral(norm.getEpsilon().convertToDouble()));
-  llvm::SmallVector<Value> operands;
-  for (Value operand : {norm.getWeight(), norm.getBias()})
-    if (operand)
-      operands.push_back(operand);
-  return rows.finish(operands, [&](llvm::ArrayRef<std::string> elements) {
-    std::string expression = "(x[j] - mean) * factor";
-    if (norm.getWeight())
-      expression += " * " + elements.front();
-    return norm.getBias() ? expression + " + " + elements.back() : expression;
+  rows.code->line(norm.factorStatement());
+  return rows.finish(norm.operands, [&](llvm::ArrayRef<std::string> elements) {
+    return norm.resultOf("x[j]", elements);
   });
 }
 
@@ -112,8 +91,8 @@ static LogicalResult emitReduce(KernelContext& context) {
   return success();
 }
 
-const Emitter rmsNorm = {"rms_norm", emitRmsNorm};
-const Emitter layerNorm = {"layer_norm", emitLayerNorm};
+const Emitter rmsNorm = {"rms_norm", emitNorm<RmsNormOp>};
+const Emitter layerNorm = {"layer_norm", emitNorm<LayerNormOp>};
 const Emitter softmax = {"softmax", emitSoftmax};
 const Emitter reduce = {"reduce", emitReduce};
 

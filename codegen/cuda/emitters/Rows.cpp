@@ -60,17 +60,48 @@ LogicalResult RowEmission::printInput() {
   return success();
 }
 
+void RowEmission::printPlace() {
+  if (placed)
+    return;
+  placed = true;
+  int64_t perBlock = context.structure.threads / group;
+  code->format("const int thread = threadIdx.x %% %d;", group);
+  code->format("const long long row = tile * %d + threadIdx.x / %d;", perBlock, group);
+}
+
+void RowEmission::preload(ValueRange operands) {
+  if (!cached)
+    return;
+  for (Value operand : operands) {
+    auto argument = llvm::dyn_cast<BlockArgument>(operand);
+    if (!argument || shapeOf(operand.getType()) != llvm::ArrayRef(length) || length % vector != 0)
+      continue;
+    std::string name = "row_" + context.pointer(argument);
+    code = &context.structure.begin(PhaseKind::Load, {context.access(argument)},
+                                    {{MemorySpace::Registers, name}});
+    printPlace();
+    code->format("float %s[%d][%d];", name, iterations, vector);
+    code->unroll();
+    code->openFormat("for (int i = 0; i < %d; ++i)", iterations);
+    code->format("const int column = (i * %d + thread) * %d;", group, vector);
+    if (!position().valid.empty())
+      code->format("if (column < %d)", length);
+    code->format("%sloadVector(%s[i], %s + column);", position().valid.empty() ? "" : "  ", name,
+                 context.pointer(argument));
+    code->close();
+    preloaded[operand] = name;
+  }
+}
+
 LogicalResult RowEmission::begin() {
   PhaseStructure& structure = context.structure;
   structure.headers = {"blocks.cuh", "reduce.cuh"};
   std::vector<Access> reads = context.arguments(false);
   llvm::append_range(reads, context.arguments(true));
   code = &structure.begin(PhaseKind::Load, reads, {{MemorySpace::Registers, "row_x"}});
-  int64_t perBlock = structure.threads / group;
-  code->format("const int thread = threadIdx.x %% %d;", group);
-  code->format("const long long row = tile * %d + threadIdx.x / %d;", perBlock, group);
+  printPlace();
   // A warp leaves as a whole; a block has one row.
-  if (rows % perBlock != 0) {
+  if (rows % (structure.threads / group) != 0) {
     code->format("if (row >= %d)", rows);
     code->line("  return;");
   }
@@ -167,6 +198,8 @@ LogicalResult RowEmission::printEpilogue(ValueRange operands, ResultExpression r
     code->openFormat("if (column < %d)", length);
   printer.moveTo(*code, aligned ? RowPosition{"row", "column", ""} : position());
   printer.define(input, "x");
+  for (const auto& [operand, name] : preloaded)
+    printer.define(operand, name + "[i]");
   llvm::SmallVector<std::string> elements;
   for (Value operand : operands) {
     FailureOr<std::string> element = printer.element(operand);

@@ -20,6 +20,10 @@ public:
   /// Reads the schedule; `order` may be null for a hero without one.
   mlir::LogicalResult readSchedule(OrderAttr order);
 
+  /// Loads those of `operands` that are vectors of the row's length into registers at the start,
+  /// constant ones before the kernel waits for the one before, so that the last pass need not wait
+  /// for them. Must follow `readSchedule`.
+  void preload(mlir::ValueRange operands);
   /// Starts the kernel: the row, its first column, the passes' loads. Must follow `readSchedule`.
   mlir::LogicalResult begin();
   /// Prints a loop over the thread's vectors; `body` prints on elements `x[j]`, j a loop variable
@@ -45,6 +49,7 @@ public:
   void beginStore();
 
 private:
+  void printPlace();
   RowPosition position() const;
   mlir::LogicalResult printInput();
   std::string sharedBuffer(int64_t floats);
@@ -55,6 +60,8 @@ private:
   llvm::ArrayRef<int64_t> shape;
   int64_t iterations = 0; ///< vectors of a thread
   bool cached = false;
+  bool placed = false; ///< `row` and `thread` are printed
+  llvm::DenseMap<mlir::Value, std::string> preloaded;
   int buffers = 0;
 };
 

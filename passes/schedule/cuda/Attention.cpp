@@ -5,7 +5,7 @@ using namespace mlir;
 
 namespace tenon::passes::schedule::cuda_rules {
 
-static bool matches(KernelOp kernel) { return bool(soleOp<AttentionOp>(kernel)); }
+static bool matches(KernelOp kernel, const CudaTarget&) { return bool(soleOp<AttentionOp>(kernel)); }
 
 static RankedTensorType cacheType(Value value) {
   if (auto state = llvm::dyn_cast<StateType>(value.getType()))

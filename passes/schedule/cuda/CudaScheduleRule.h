@@ -9,24 +9,37 @@ namespace tenon::passes::schedule {
 
 /// What rules ask of a CUDA target.
 struct CudaTarget {
-  int64_t sms;     ///< streaming multiprocessors
-  bool bulkCopies; ///< cp.async.bulk: sm_90 and later
-  bool libraries;  ///< whether cuBLASLt may be used
+  int64_t sms;            ///< streaming multiprocessors
+  bool bulkCopies;        ///< cp.async.bulk: sm_90 and later
+  int64_t smemBytesPerSm; ///< shared memory of a multiprocessor
+  bool libraries;         ///< whether cuBLASLt may be used
 };
 
 /// How kernels with one kind of hero are computed on a GPU. A rule is one file in this folder and
 /// one line in the list in `CudaScheduleRules.cpp`.
 struct CudaScheduleRule {
   /// True for a region that the rule knows to schedule.
-  bool (*matches)(KernelOp kernel);
+  bool (*matches)(KernelOp kernel, const CudaTarget& target);
   /// The schedule; sets `order` on the reductions of the region.
   ScheduleAttr (*choose)(KernelOp kernel, const CudaTarget& target);
   /// What the rule's emitters compute, for one whose regions hold more than one operation.
   const RegionForm* form = nullptr;
+  /// Instead of `form`, where the rule's regions have more than one hero: why the rule schedules no
+  /// such region; empty where it does, or where the region is no business of its.
+  std::string (*explain)(KernelOp kernel, const CudaTarget& target) = nullptr;
 };
 
 /// The rules in the order in which they are asked.
 llvm::ArrayRef<const CudaScheduleRule*> allCudaRules();
+
+/// The schedule of a kernel of one row reduction; sets its order, which follows from the row's length
+/// and element type alone.
+ScheduleAttr scheduleRows(mlir::Operation& hero);
+/// Whether warps should bring rows of W through rings of bulk copies for one product alone.
+bool suitsBulkCopies(MatmulOp op, const CudaTarget& target);
+/// The schedule that does; sets the product's order. `lines` rows of W, in groups of `joined`.
+ScheduleAttr scheduleBulkCopies(MatmulOp op, int64_t lines, int64_t joined,
+                                const CudaTarget& target);
 
 /// Elements of 16 bytes of the narrowest element type among the region's tensors.
 int64_t widestVector(KernelOp kernel);
@@ -43,6 +56,7 @@ extern const CudaScheduleRule copies;
 extern const CudaScheduleRule elementwise;
 extern const CudaScheduleRule kvWrite;
 extern const CudaScheduleRule matmul;
+extern const CudaScheduleRule products;
 extern const CudaScheduleRule rope;
 extern const CudaScheduleRule rows;
 extern const CudaScheduleRule selection;

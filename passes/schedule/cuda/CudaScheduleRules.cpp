@@ -5,7 +5,7 @@ using namespace mlir;
 namespace tenon::passes::schedule {
 
 static const CudaScheduleRule* const allRules[] = {
-    &cuda_rules::matmul, &cuda_rules::attention, &cuda_rules::kvWrite, &cuda_rules::rows,
+    &cuda_rules::matmul, &cuda_rules::products, &cuda_rules::attention, &cuda_rules::kvWrite, &cuda_rules::rows,
     &cuda_rules::rope,   &cuda_rules::selection, &cuda_rules::copies,  &cuda_rules::elementwise};
 
 llvm::ArrayRef<const CudaScheduleRule*> allCudaRules() { return allRules; }

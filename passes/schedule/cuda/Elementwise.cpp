@@ -9,7 +9,7 @@ static bool readsRows(KernelOp kernel) {
   return llvm::any_of(kernel.getBlock(), llvm::IsaPred<EmbeddingOp, DequantizeOp>);
 }
 
-static bool matches(KernelOp kernel) {
+static bool matches(KernelOp kernel, const CudaTarget&) {
   return refuse(forms::cudaElementwise, kernel).empty();
 }
 

@@ -14,7 +14,7 @@ struct Extents {
 
 bool isHero(Operation& op) { return llvm::isa<MatmulOp>(op); }
 
-bool matches(KernelOp kernel) { return refuse(forms::cudaMatmul, kernel).empty(); }
+bool matches(KernelOp kernel, const CudaTarget&) { return refuse(forms::cudaMatmul, kernel).empty(); }
 
 Extents extentsOf(MatmulOp op) {
   RankedTensorType weight = op.getWeight().getType();
@@ -50,40 +50,6 @@ ScheduleAttr chooseGemv(KernelOp kernel, MatmulOp op, const Extents& extents) {
   return makeSchedule(
       kernel, "gemv", extents.batches * llvm::divideCeil(extents.columns, perTile),
       {{"threads", threads}, {"vector", vector}, {"columns_per_warp", columns}, {"split", split}});
-}
-
-/// Whether warps should bring whole rows of W through rings of bulk copies: rows of multiples of 16
-/// bytes, enough of them for a few warps on every multiprocessor, and an x that fits beside the
-/// rings. Measured on an H200, 2026-11-21 (bench/cuda, f16, one row, µs, rings against registers):
-/// 2048x2048 3.6, 4.1; 3072x2048 5.0, 5.6; 2048x8192 11.3, 13.2; 4096x4096 10.3, 13.0; but
-/// 16384x2048 18.7, 17.5; 28672x4096 57.3, 55.2; 128256x2048 135, 119; without room for x
-/// 4096x14336 38.3, 36.8. Blocks, which cost more to decode, gain at many rows too: q8_0
-/// 28672x4096 52.8, 72.4.
-bool suitsBulkCopies(MatmulOp op, const Extents& extents, const CudaTarget& target) {
-  constexpr int64_t mostRows = 2, mostPlainColumns = 16384, mostInputBytes = 40 * 1024;
-  const Encoding& encoding = *getEncoding(op.getWeight().getType().getElementType());
-  int64_t rowBytes = encoding.bytesFor(extents.depth);
-  return target.bulkCopies && extents.batches == 1 && extents.rows <= mostRows &&
-         extents.depth % 8 == 0 && rowBytes % 16 == 0 && rowBytes >= 2048 &&
-         extents.columns >= 8 * target.sms &&
-         (encoding.isBlockQuantized() || extents.columns < mostPlainColumns) &&
-         4 * extents.rows * extents.depth <= mostInputBytes;
-}
-
-/// Two stages of 4 KB a warp, 8 warps a block, two blocks a multiprocessor: the best of what was
-/// measured on an H200, 2026-11-20 (65 dependent products of a Llama-1B decode step).
-ScheduleAttr chooseGemvBulk(KernelOp kernel, MatmulOp op, const Extents& extents,
-                            const CudaTarget& target) {
-  constexpr int64_t threads = 256, stageBytes = 4096, stages = 2, blocksPerSm = 2;
-  const Encoding& encoding = *getEncoding(op.getWeight().getType().getElementType());
-  int64_t vector = encoding.name == "f32" ? 4 : 8, lanes = 32 * vector;
-  int64_t piece = stageBytes / encoding.bytesFor(lanes) * lanes;
-  op.setOrderAttr(makeOrder(kernel.getContext(), lanes));
-  int64_t tiles =
-      std::min<int64_t>(blocksPerSm * target.sms, llvm::divideCeil(extents.columns, threads / 32));
-  return makeSchedule(
-      kernel, "gemv_bulk", tiles,
-      {{"threads", threads}, {"vector", vector}, {"piece_elements", piece}, {"stages", stages}});
 }
 
 /// Whether the kernel is a product that cuBLASLt computes: factors of one plain type, the result in
@@ -128,8 +94,8 @@ ScheduleAttr choose(KernelOp kernel, const CudaTarget& target) {
   op.removeOrderAttr(); // tensor cores have none
   if (suitsLibrary(kernel, op, extents, target))
     return chooseLibrary(kernel);
-  if (suitsBulkCopies(op, extents, target))
-    return chooseGemvBulk(kernel, op, extents, target);
+  if (suitsBulkCopies(op, target))
+    return scheduleBulkCopies(op, extents.columns, /*joined=*/1, target);
   if (suitsTensorCores(op, extents) && extents.rows > mostGemvRows)
     return chooseTensorGemm(kernel, extents, target);
   if (suitsTensorCores(op, extents) && extents.rows > 1)

@@ -11,7 +11,7 @@ static constexpr int64_t threadsPerBlock = 128;
 /// Elements of 16 bytes.
 static int64_t wordElements(Type elementType) { return 16 / getEncoding(elementType)->blockBytes; }
 
-static bool isCopy(KernelOp kernel) {
+static bool isCopy(KernelOp kernel, const CudaTarget&) {
   return llvm::hasNItems(kernel.getBlock(), 2) &&
          llvm::isa<ConcatOp, ReshapeOp, SliceOp, TransposeOp>(kernel.getBlock().front());
 }
@@ -55,7 +55,7 @@ static ScheduleAttr chooseCopy(KernelOp kernel, const CudaTarget&) {
                       {{"threads", threadsPerBlock}, {"vector", vector}});
 }
 
-static bool isKvWrite(KernelOp kernel) { return bool(soleOp<KvWriteOp>(kernel)); }
+static bool isKvWrite(KernelOp kernel, const CudaTarget&) { return bool(soleOp<KvWriteOp>(kernel)); }
 
 /// A block a row: whether a later row overwrites it is asked once.
 static ScheduleAttr chooseKvWrite(KernelOp kernel, const CudaTarget&) {
@@ -66,7 +66,7 @@ static ScheduleAttr chooseKvWrite(KernelOp kernel, const CudaTarget&) {
   return makeSchedule(kernel, "kv_write", rows, {{"threads", threadsPerBlock}, {"vector", vector}});
 }
 
-static bool isRope(KernelOp kernel) { return bool(soleOp<RopeOp>(kernel)); }
+static bool isRope(KernelOp kernel, const CudaTarget&) { return bool(soleOp<RopeOp>(kernel)); }
 
 static ScheduleAttr chooseRope(KernelOp kernel, const CudaTarget&) {
   auto op = soleOp<RopeOp>(kernel);
@@ -77,7 +77,7 @@ static ScheduleAttr chooseRope(KernelOp kernel, const CudaTarget&) {
                       {{"threads", threadsPerBlock}});
 }
 
-static bool isSelection(KernelOp kernel) {
+static bool isSelection(KernelOp kernel, const CudaTarget&) {
   return bool(soleOp<ArgmaxOp>(kernel)) || bool(soleOp<TopKOp>(kernel));
 }
 

@@ -9,29 +9,36 @@ namespace tenon::passes::schedule::cuda_rules {
 static bool isHero(Operation& op) { return llvm::isa<ReduceOp>(op) || forms::cudaRows.isHero(op); }
 
 /// A reduction to one element a row stands alone.
-static bool matches(KernelOp kernel) {
+static bool matches(KernelOp kernel, const CudaTarget&) {
   return bool(soleOp<ReduceOp>(kernel)) || refuse(forms::cudaRows, kernel).empty();
 }
 
-/// The lanes of the order follow from the row's length and element type alone: a warp for short
-/// rows, up to 1,024 lanes for long ones. A block takes one long row or four short ones.
+/// A block takes one long row or four short ones.
 static ScheduleAttr choose(KernelOp kernel, const CudaTarget&) {
+  return scheduleRows(*llvm::find_if(kernel.getBlock(), isHero));
+}
+
+const CudaScheduleRule rows = {matches, choose, &forms::cudaRows};
+
+} // namespace tenon::passes::schedule::cuda_rules
+
+namespace tenon::passes::schedule {
+
+/// A warp for short rows, up to 1,024 lanes for long ones.
+ScheduleAttr scheduleRows(Operation& hero) {
   constexpr int64_t mostLanes = 1024, vectorsPerThread = 4;
-  Operation& hero = *llvm::find_if(kernel.getBlock(), isHero);
   auto input = llvm::cast<RankedTensorType>(hero.getOperand(0).getType());
   int64_t length = input.getShape().back(), rows = input.getNumElements() / length;
   int64_t vector = input.getElementType().isF32() ? 4 : 8;
   int64_t wanted = llvm::PowerOf2Ceil(llvm::divideCeil(length, vector * vectorsPerThread));
   int64_t group = std::clamp<int64_t>(wanted, 32, mostLanes / vector);
   int64_t threads = group > 32 ? group : rows > 1 ? 128 : 32;
-  OrderAttr order = makeOrder(kernel.getContext(), group * vector);
+  OrderAttr order = makeOrder(hero.getContext(), group * vector);
   llvm::TypeSwitch<Operation&>(hero).Case<LayerNormOp, ReduceOp, RmsNormOp, SoftmaxOp>(
       [&](auto reduction) { reduction.setOrderAttr(order); });
-  return makeSchedule(kernel, hero.getName().stripDialect(),
+  return makeSchedule(hero.getContext(), hero.getName().stripDialect(),
                       llvm::divideCeil(rows, threads / group),
                       {{"threads", threads}, {"group", group}, {"vector", vector}});
 }
 
-const CudaScheduleRule rows = {matches, choose, &forms::cudaRows};
-
-} // namespace tenon::passes::schedule::cuda_rules
+} // namespace tenon::passes::schedule

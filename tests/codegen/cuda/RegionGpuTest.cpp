@@ -1,0 +1,215 @@
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "CompareOnDevice.h"
+#include "absl/strings/str_replace.h"
+#include "codegen/cuda/CompileForCuda.h"
+#include "frontends/text/TextFrontend.h"
+#include "ir/Targets.h"
+#include "ir/interpreter/Interpreter.h"
+#include "mlir/IR/MLIRContext.h"
+#include "passes/Pipeline.h"
+#include "runtime/cuda/CudaExecutor.h"
+
+namespace tenon::testing {
+namespace {
+
+/// A kernel region in text, in which T stands for an element type, M for rows.
+struct RegionCase {
+  const char* name;
+  const char* arguments; ///< of the function
+  const char* region;    ///< kernel operation(s) and return
+  const char* results;   ///< of the function
+};
+
+/// |a − b| ≤ tolerance · max |b| against the reference, which rounds only results: 16-bit values
+/// inside a region are rounded alike there and here, but a rounding may fall the other way.
+double toleranceOf(const std::string& type) {
+  return type == "f32" ? 1e-5 : type == "f16" ? 4e-3 : 3e-2;
+}
+
+const RegionCase regionCases[] = {
+    {"residual_norm", "%x: tensor<MxKxT>, %r: tensor<MxKxT>, %g: tensor<KxT>", R"(
+  %0:2 = tenon.kernel (%a = %x : tensor<MxKxT>, %b = %r : tensor<MxKxT>, %c = %g : tensor<KxT>)
+      -> (tensor<MxKxT>, tensor<MxKxT>) {
+    %s = tenon.add %a, %b : (tensor<MxKxT>, tensor<MxKxT>) -> tensor<MxKxT>
+    %n = tenon.rms_norm %s, %c eps 1.0e-5 : (tensor<MxKxT>, tensor<KxT>) -> tensor<MxKxT>
+    tenon.yield %s, %n : tensor<MxKxT>, tensor<MxKxT>
+  }
+  return %0#0, %0#1 : tensor<MxKxT>, tensor<MxKxT>)",
+     "tensor<MxKxT>, tensor<MxKxT>"},
+    {"bias_gelu_residual",
+     "%x: tensor<MxKxT>, %w: tensor<NxKxT>, %d: tensor<NxT>, %r: tensor<MxNxT>", R"(
+  %0 = tenon.kernel (%a = %x : tensor<MxKxT>, %b = %w : tensor<NxKxT>, %c = %d : tensor<NxT>,
+                     %e = %r : tensor<MxNxT>) -> tensor<MxNxT> {
+    %y = tenon.matmul %a, %b : (tensor<MxKxT>, tensor<NxKxT>) -> tensor<MxNxT>
+    %s = tenon.add %y, %c : (tensor<MxNxT>, tensor<NxT>) -> tensor<MxNxT>
+    %g = tenon.gelu %s : (tensor<MxNxT>) -> tensor<MxNxT>
+    %z = tenon.add %g, %e : (tensor<MxNxT>, tensor<MxNxT>) -> tensor<MxNxT>
+    tenon.yield %z : tensor<MxNxT>
+  }
+  return %0 : tensor<MxNxT>)",
+     "tensor<MxNxT>"},
+    {"norm_product", "%x: tensor<MxKxT>, %g: tensor<KxT>, %w: tensor<NxKxT>", R"(
+  %0 = tenon.kernel (%a = %x : tensor<MxKxT>, %b = %g : tensor<KxT>, %c = %w : tensor<NxKxT>)
+      -> tensor<MxNxT> {
+    %n = tenon.rms_norm %a, %b eps 1.0e-5 : (tensor<MxKxT>, tensor<KxT>) -> tensor<MxKxT>
+    %y = tenon.matmul %n, %c : (tensor<MxKxT>, tensor<NxKxT>) -> tensor<MxNxT>
+    tenon.yield %y : tensor<MxNxT>
+  }
+  return %0 : tensor<MxNxT>)",
+     "tensor<MxNxT>"},
+    {"layer_norm_product",
+     "%x: tensor<MxKxT>, %g: tensor<KxT>, %h: tensor<KxT>, %w: tensor<NxKxT>", R"(
+  %0 = tenon.kernel (%a = %x : tensor<MxKxT>, %b = %g : tensor<KxT>, %d = %h : tensor<KxT>,
+                     %c = %w : tensor<NxKxT>) -> tensor<MxNxT> {
+    %n = tenon.layer_norm %a weight %b bias %d eps 1.0e-5
+        : (tensor<MxKxT>, tensor<KxT>, tensor<KxT>) -> tensor<MxKxT>
+    %y = tenon.matmul %n, %c : (tensor<MxKxT>, tensor<NxKxT>) -> tensor<MxNxT>
+    tenon.yield %y : tensor<MxNxT>
+  }
+  return %0 : tensor<MxNxT>)",
+     "tensor<MxNxT>"},
+    {"gate_up", "%x: tensor<MxKxT>, %v: tensor<NxKxT>, %w: tensor<NxKxT>", R"(
+  %0 = tenon.kernel (%a = %x : tensor<MxKxT>, %b = %v : tensor<NxKxT>, %c = %w : tensor<NxKxT>)
+      -> tensor<MxNxT> {
+    %g = tenon.matmul %a, %b : (tensor<MxKxT>, tensor<NxKxT>) -> tensor<MxNxT>
+    %u = tenon.matmul %a, %c : (tensor<MxKxT>, tensor<NxKxT>) -> tensor<MxNxT>
+    %y = tenon.glu silu %g, %u : (tensor<MxNxT>, tensor<MxNxT>) -> tensor<MxNxT>
+    tenon.yield %y : tensor<MxNxT>
+  }
+  return %0 : tensor<MxNxT>)",
+     "tensor<MxNxT>"},
+    {"residual_norm_qkv",
+     "%x: tensor<MxKxT>, %r: tensor<MxKxT>, %g: tensor<KxT>, %q: tensor<NxKxT>, "
+     "%k: tensor<264xKxT>, %v: tensor<264xKxT>, %d: tensor<264xT>",
+     R"(
+  %0:4 = tenon.kernel (%a = %x : tensor<MxKxT>, %b = %r : tensor<MxKxT>, %c = %g : tensor<KxT>,
+                       %e = %q : tensor<NxKxT>, %f = %k : tensor<264xKxT>,
+                       %h = %v : tensor<264xKxT>, %i = %d : tensor<264xT>)
+      -> (tensor<MxKxT>, tensor<MxNxT>, tensor<Mx264xT>, tensor<Mx264xT>) {
+    %s = tenon.add %a, %b : (tensor<MxKxT>, tensor<MxKxT>) -> tensor<MxKxT>
+    %n = tenon.rms_norm %s, %c eps 1.0e-5 : (tensor<MxKxT>, tensor<KxT>) -> tensor<MxKxT>
+    %1 = tenon.matmul %n, %e : (tensor<MxKxT>, tensor<NxKxT>) -> tensor<MxNxT>
+    %2 = tenon.matmul %n, %f : (tensor<MxKxT>, tensor<264xKxT>) -> tensor<Mx264xT>
+    %3 = tenon.matmul %n, %h : (tensor<MxKxT>, tensor<264xKxT>) -> tensor<Mx264xT>
+    %4 = tenon.add %3, %i : (tensor<Mx264xT>, tensor<264xT>) -> tensor<Mx264xT>
+    tenon.yield %s, %1, %2, %4 : tensor<MxKxT>, tensor<MxNxT>, tensor<Mx264xT>, tensor<Mx264xT>
+  }
+  return %0#0, %0#1, %0#2, %0#3
+      : tensor<MxKxT>, tensor<MxNxT>, tensor<Mx264xT>, tensor<Mx264xT>)",
+     "tensor<MxKxT>, tensor<MxNxT>, tensor<Mx264xT>, tensor<Mx264xT>"},
+    {"norm_gate_up_all_outputs",
+     "%x: tensor<MxKxT>, %g: tensor<KxT>, %v: tensor<NxKxT>, %w: tensor<NxKxT>", R"(
+  %0:3 = tenon.kernel (%a = %x : tensor<MxKxT>, %b = %g : tensor<KxT>, %c = %v : tensor<NxKxT>,
+                       %d = %w : tensor<NxKxT>) -> (tensor<MxNxT>, tensor<MxKxT>, tensor<MxNxT>) {
+    %n = tenon.rms_norm %a, %b eps 1.0e-5 : (tensor<MxKxT>, tensor<KxT>) -> tensor<MxKxT>
+    %1 = tenon.matmul %n, %c : (tensor<MxKxT>, tensor<NxKxT>) -> tensor<MxNxT>
+    %2 = tenon.matmul %n, %d : (tensor<MxKxT>, tensor<NxKxT>) -> tensor<MxNxT>
+    %3 = tenon.glu gelu_tanh %1, %2 : (tensor<MxNxT>, tensor<MxNxT>) -> tensor<MxNxT>
+    tenon.yield %3, %n, %2 : tensor<MxNxT>, tensor<MxKxT>, tensor<MxNxT>
+  }
+  return %0#0, %0#1, %0#2 : tensor<MxNxT>, tensor<MxKxT>, tensor<MxNxT>)",
+     "tensor<MxNxT>, tensor<MxKxT>, tensor<MxNxT>"},
+};
+
+struct RegionParameters {
+  const RegionCase* region;
+  std::string type;
+  int64_t rows, columns, depth;
+};
+
+std::string textOf(const RegionParameters& p) {
+  std::string text = absl::StrReplaceAll(
+      R"(module attributes {tenon.phase = #tenon.phase<fused>} {
+func.func @f(ARGUMENTS) -> (RESULTS) {REGION
+}
+})",
+      {{"ARGUMENTS", p.region->arguments},
+       {"RESULTS", p.region->results},
+       {"REGION", p.region->region}});
+  std::string rows = std::to_string(p.rows), columns = std::to_string(p.columns),
+              depth = std::to_string(p.depth);
+  // One after another: neighbours share an x.
+  absl::StrReplaceAll({{"xT>", "x" + p.type + ">"}}, &text);
+  absl::StrReplaceAll({{"<Mx", "<" + rows + "x"}}, &text);
+  absl::StrReplaceAll({{"<Nx", "<" + columns + "x"}, {"<Kx", "<" + depth + "x"}}, &text);
+  absl::StrReplaceAll({{"xNx", "x" + columns + "x"}, {"xKx", "x" + depth + "x"}}, &text);
+  return text;
+}
+
+/// The program of the region, or of its operations one by one.
+absl::StatusOr<runtime::Program> compileRegion(mlir::MLIRContext& context, const std::string& text,
+                                               passes::Plan plan,
+                                               mlir::OwningOpRef<mlir::ModuleOp>& module) {
+  auto parsed = frontends::parseModuleText(context, text, "region");
+  if (!parsed.ok())
+    return parsed.status();
+  module = *std::move(parsed);
+  passes::PipelineOptions options = {.target = findTarget(&context, "h200")};
+  options.fusion.plan = plan;
+  if (absl::Status status = passes::runPipeline(*module, options); !status.ok())
+    return status;
+  return codegen::compileForCuda(*module, {});
+}
+
+class CudaRegionTest : public ::testing::TestWithParam<RegionParameters> {};
+
+TEST_P(CudaRegionTest, EqualsItsOperationsOneByOneInEveryBit) {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  std::string text = textOf(GetParam());
+  mlir::OwningOpRef<mlir::ModuleOp> fusedModule, splitModule;
+  auto fused = compileRegion(context, text, passes::Plan::Fused, fusedModule);
+  ASSERT_TRUE(fused.ok()) << fused.status() << text;
+  auto split = compileRegion(context, text, passes::Plan::Split, splitModule);
+  ASSERT_TRUE(split.ok()) << split.status();
+  EXPECT_EQ(fused->functions[0].steps.size(), 1u);
+  EXPECT_GT(split->functions[0].steps.size(), 1u);
+  auto fusedExecutor = runtime::CudaExecutor::create(*std::move(fused), {});
+  if (absl::IsNotFound(fusedExecutor.status()))
+    GTEST_SKIP() << "no GPU: " << fusedExecutor.status();
+  ASSERT_TRUE(fusedExecutor.ok()) << fusedExecutor.status();
+  auto splitExecutor = runtime::CudaExecutor::create(*std::move(split), {});
+  ASSERT_TRUE(splitExecutor.ok()) << splitExecutor.status();
+
+  std::vector<CaseInput> described;
+  for (const runtime::Port& port : (*fusedExecutor)->program().functions[0].inputs)
+    described.push_back({port.shape, GetParam().type, port.shape.size() == 2 ? Fill::Small
+                                                                             : Fill::Gaussian});
+  std::vector<ReferenceTensor> inputs = makeInputs(context, described);
+  auto fusedOutputs = runOnDevice(**fusedExecutor, inputs);
+  ASSERT_TRUE(fusedOutputs.ok()) << fusedOutputs.status();
+  auto splitOutputs = runOnDevice(**splitExecutor, inputs);
+  ASSERT_TRUE(splitOutputs.ok()) << splitOutputs.status();
+  auto interpreter = Interpreter::create(*fusedModule);
+  ASSERT_TRUE(interpreter.ok()) << interpreter.status();
+  auto expected = (*interpreter)->run("f", inputs);
+  ASSERT_TRUE(expected.ok()) << expected.status();
+  for (auto [index, want] : llvm::enumerate(*expected)) {
+    EXPECT_EQ((*fusedOutputs)[index], (*splitOutputs)[index]) << "result " << index;
+    expectClose(want, (*fusedOutputs)[index], toleranceOf(GetParam().type),
+                "result " + std::to_string(index));
+  }
+}
+
+std::vector<RegionParameters> allRegions() {
+  std::vector<RegionParameters> all;
+  for (const RegionCase& region : regionCases)
+    for (const char* type : {"f32", "f16", "bf16"})
+      for (auto [rows, columns, depth] :
+           {std::tuple{1, 2048, 2048}, {1, 2560, 2560}, {2, 1100, 3072}, {5, 528, 1032}})
+        all.push_back({&region, type, rows, columns, depth});
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Regions, CudaRegionTest, ::testing::ValuesIn(allRegions()),
+                         [](const auto& info) {
+                           const RegionParameters& p = info.param;
+                           return std::string(p.region->name) + "_" + p.type + "_" +
+                                  std::to_string(p.rows) + "x" + std::to_string(p.columns) + "x" +
+                                  std::to_string(p.depth);
+                         });
+
+} // namespace
+} // namespace tenon::testing
