@@ -8,6 +8,7 @@
 #include <random>
 
 #include "tests/frontends/gguf/GgufBytes.h"
+#include "tests/frontends/gguf/ReadEverything.h"
 
 /// The largest request to `new` since it was last reset.
 static size_t largestAllocation = 0;
@@ -23,23 +24,6 @@ void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 
 namespace tenon::frontends {
 namespace {
-
-/// Uses everything that an opened file offers.
-size_t touchEverything(const GgufFile& file) {
-  size_t sum = 0;
-  for (const GgufMetadata& entry : file.metadata()) {
-    sum += entry.value.text().size() + entry.value.typeText().size();
-    sum += file.requireStrings(entry.key).ok() + file.requireF32s(entry.key).ok();
-    sum += file.requireI64s(entry.key).ok() + file.requireU64(entry.key).ok();
-  }
-  for (const GgufTensor& tensor : file.tensors()) {
-    sum += file.requireTensor(tensor.name, tensor.shape()).ok();
-    std::span<const std::byte> data = file.data(tensor);
-    if (!data.empty())
-      sum += static_cast<size_t>(data.front()) + static_cast<size_t>(data.back());
-  }
-  return sum;
-}
 
 class GgufMutation : public ::testing::Test {
 protected:
@@ -65,7 +49,7 @@ protected:
     largestAllocation = 0;
     auto file = GgufFile::open(path);
     if (file.ok())
-      touchEverything(**file);
+      readEverything(**file);
     else
       EXPECT_EQ(std::string(file.status().message()).rfind(path + ": ", 0), 0u) << file.status();
     EXPECT_LT(largestAllocation, 4 * original.size());

@@ -1,0 +1,253 @@
+module attributes {tenon.model = #tenon.model<architecture = "gemma2", name = "a test's model", file = @model, vocabulary = 5, contextLength = 16, sequences = 1>, tenon.phase = #tenon.phase<planned>, tenon.target = #tenon.target<"x86-64-v3", cpu, features = ["cmov", "cx8", "fxsr", "mmx", "sse", "sse2", "cx16", "sahf", "popcnt", "sse3", "sse4.1", "sse4.2", "ssse3", "avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "xsave"], {cache_line_bytes = 64 : i64, l2_bytes = 262144 : i64, measured = 0 : i64, vector_bits = 256 : i64, vector_registers = 16 : i64}>} {
+  tenon.file @model "gemma2.gguf" bytes 10208 fingerprint -7214541058029100502
+  tenon.state @kv.0.k : !tenon.state<1x16x2x2xf32>
+  tenon.state @kv.0.v : !tenon.state<1x16x2x2xf32>
+  tenon.state @kv.1.k : !tenon.state<1x16x2x2xf32>
+  tenon.state @kv.1.v : !tenon.state<1x16x2x2xf32>
+  tenon.weight @token_embd.weight : tensor<5x8xf32> from [#tenon.range<@model, offset = 10048, bytes = 160>]
+  tenon.weight @blk.0.attn_norm.weight : tensor<8xf32> from [#tenon.range<@model, offset = 2208, bytes = 32>]
+  tenon.weight @blk.0.attn_q.weight : tensor<8x8xf32> from [#tenon.range<@model, offset = 2496, bytes = 256>]
+  tenon.weight @blk.0.attn_k.weight : tensor<4x8xf32> from [#tenon.range<@model, offset = 2080, bytes = 128>]
+  tenon.weight @blk.0.attn_v.weight : tensor<4x8xf32> from [#tenon.range<@model, offset = 2752, bytes = 128>]
+  tenon.weight @blk.0.attn_output.weight : tensor<8x8xf32> from [#tenon.range<@model, offset = 2240, bytes = 256>]
+  tenon.weight @blk.0.post_attention_norm.weight : tensor<8xf32> from [#tenon.range<@model, offset = 5984, bytes = 32>]
+  tenon.weight @blk.0.ffn_norm.weight : tensor<8xf32> from [#tenon.range<@model, offset = 4928, bytes = 32>]
+  tenon.weight @blk.0.ffn_gate.weight : tensor<32x8xf32> from [#tenon.range<@model, offset = 3904, bytes = 1024>]
+  tenon.weight @blk.0.ffn_up.weight : tensor<32x8xf32> from [#tenon.range<@model, offset = 4960, bytes = 1024>]
+  tenon.weight @blk.0.ffn_down.weight : tensor<8x32xf32> from [#tenon.range<@model, offset = 2880, bytes = 1024>]
+  tenon.weight @blk.0.post_ffw_norm.weight : tensor<8xf32> from [#tenon.range<@model, offset = 6016, bytes = 32>]
+  tenon.weight @blk.1.attn_norm.weight : tensor<8xf32> from [#tenon.range<@model, offset = 6176, bytes = 32>]
+  tenon.weight @blk.1.attn_q.weight : tensor<8x8xf32> from [#tenon.range<@model, offset = 6464, bytes = 256>]
+  tenon.weight @blk.1.attn_k.weight : tensor<4x8xf32> from [#tenon.range<@model, offset = 6048, bytes = 128>]
+  tenon.weight @blk.1.attn_v.weight : tensor<4x8xf32> from [#tenon.range<@model, offset = 6720, bytes = 128>]
+  tenon.weight @blk.1.attn_output.weight : tensor<8x8xf32> from [#tenon.range<@model, offset = 6208, bytes = 256>]
+  tenon.weight @blk.1.post_attention_norm.weight : tensor<8xf32> from [#tenon.range<@model, offset = 9952, bytes = 32>]
+  tenon.weight @blk.1.ffn_norm.weight : tensor<8xf32> from [#tenon.range<@model, offset = 8896, bytes = 32>]
+  tenon.weight @blk.1.ffn_gate.weight : tensor<32x8xf32> from [#tenon.range<@model, offset = 7872, bytes = 1024>]
+  tenon.weight @blk.1.ffn_up.weight : tensor<32x8xf32> from [#tenon.range<@model, offset = 8928, bytes = 1024>]
+  tenon.weight @blk.1.ffn_down.weight : tensor<8x32xf32> from [#tenon.range<@model, offset = 6848, bytes = 1024>]
+  tenon.weight @blk.1.post_ffw_norm.weight : tensor<8xf32> from [#tenon.range<@model, offset = 9984, bytes = 32>]
+  tenon.weight @output_norm.weight : tensor<8xf32> from [#tenon.range<@model, offset = 10016, bytes = 32>]
+  func.func @decode_1(%arg0: tensor<1xi32> {tenon.name = "ids"}, %arg1: tensor<1xi32> {tenon.name = "sequences"}, %arg2: tensor<1xi32> {tenon.name = "positions"}) -> (tensor<1x5xf32> {tenon.name = "logits"}) attributes {tenon.entry = #tenon.entry<decode, rows = 1>, tenon.workspace = 1040 : i64} {
+    %cst = tenon.constant dense<2.000000e+01> : tensor<1xf32> : tensor<1xf32>
+    %cst_0 = tenon.constant dense<1.000000e+00> : tensor<1xf32> : tensor<1xf32>
+    %token_embd.weight = tenon.get_weight @token_embd.weight : tensor<5x8xf32>
+    %0 = tenon.kernel (%arg3 = %token_embd.weight : tensor<5x8xf32>, %arg4 = %arg0 : tensor<1xi32>) -> tensor<1x8xf32> schedule #tenon.schedule<"embedding", tiles = 1, {rows_per_tile = 1 : i64}> buffers [#tenon.buffer<offset = 0, bytes = 32>] {
+      %53 = tenon.embedding %arg3, %arg4 : (tensor<5x8xf32>, tensor<1xi32>) -> tensor<1x8xf32>
+      tenon.yield %53 : tensor<1x8xf32>
+    }
+    %1 = tenon.kernel (%arg3 = %0 : tensor<1x8xf32>) -> tensor<1x8xf32> schedule #tenon.schedule<"elementwise", tiles = 1, {columns_per_tile = 8 : i64, row_elements = 8 : i64, rows_per_tile = 1 : i64}> buffers [#tenon.buffer<offset = 256, bytes = 32>] {
+      %53 = tenon.scale %arg3 by 2.8284270763397217 : (tensor<1x8xf32>) -> tensor<1x8xf32>
+      tenon.yield %53 : tensor<1x8xf32>
+    }
+    %blk.0.attn_norm.weight = tenon.get_weight @blk.0.attn_norm.weight : tensor<8xf32>
+    %2 = tenon.kernel (%arg3 = %1 : tensor<1x8xf32>, %arg4 = %blk.0.attn_norm.weight : tensor<8xf32>) -> tensor<1x8xf32> schedule #tenon.schedule<"rms_norm", tiles = 1, {rows_per_tile = 1 : i64}> buffers [#tenon.buffer<offset = 0, bytes = 32>] {
+      %53 = tenon.rms_norm %arg3, %arg4 eps 9.9999997473787516E-6 order <chunk = 0, lanes = 32, tree = halving> : (tensor<1x8xf32>, tensor<8xf32>) -> tensor<1x8xf32>
+      tenon.yield %53 : tensor<1x8xf32>
+    }
+    %blk.0.attn_q.weight = tenon.get_weight @blk.0.attn_q.weight : tensor<8x8xf32>
+    %3 = tenon.kernel (%arg3 = %2 : tensor<1x8xf32>, %arg4 = %blk.0.attn_q.weight : tensor<8x8xf32>) -> tensor<1x8xf32> schedule #tenon.schedule<"matmul", tiles = 1, {column_block = 4 : i64, columns_per_tile = 2048 : i64, prefetch_bytes = 128 : i64, row_block = 1 : i64, step = 16 : i64}> buffers [#tenon.buffer<offset = 512, bytes = 32>] {
+      %53 = tenon.matmul %arg3, %arg4 order <chunk = 0, lanes = 8, tree = halving> : (tensor<1x8xf32>, tensor<8x8xf32>) -> tensor<1x8xf32>
+      tenon.yield %53 : tensor<1x8xf32>
+    }
+    %blk.0.attn_k.weight = tenon.get_weight @blk.0.attn_k.weight : tensor<4x8xf32>
+    %4 = tenon.kernel (%arg3 = %2 : tensor<1x8xf32>, %arg4 = %blk.0.attn_k.weight : tensor<4x8xf32>) -> tensor<1x4xf32> schedule #tenon.schedule<"matmul", tiles = 1, {column_block = 4 : i64, columns_per_tile = 2048 : i64, prefetch_bytes = 128 : i64, row_block = 1 : i64, step = 16 : i64}> buffers [#tenon.buffer<offset = 768, bytes = 16>] {
+      %53 = tenon.matmul %arg3, %arg4 order <chunk = 0, lanes = 8, tree = halving> : (tensor<1x8xf32>, tensor<4x8xf32>) -> tensor<1x4xf32>
+      tenon.yield %53 : tensor<1x4xf32>
+    }
+    %blk.0.attn_v.weight = tenon.get_weight @blk.0.attn_v.weight : tensor<4x8xf32>
+    %5 = tenon.kernel (%arg3 = %2 : tensor<1x8xf32>, %arg4 = %blk.0.attn_v.weight : tensor<4x8xf32>) -> tensor<1x4xf32> schedule #tenon.schedule<"matmul", tiles = 1, {column_block = 4 : i64, columns_per_tile = 2048 : i64, prefetch_bytes = 128 : i64, row_block = 1 : i64, step = 16 : i64}> buffers [#tenon.buffer<offset = 1024, bytes = 16>] {
+      %53 = tenon.matmul %arg3, %arg4 order <chunk = 0, lanes = 8, tree = halving> : (tensor<1x8xf32>, tensor<4x8xf32>) -> tensor<1x4xf32>
+      tenon.yield %53 : tensor<1x4xf32>
+    }
+    %6 = tenon.reshape %3 to [1, 4, 2] : (tensor<1x8xf32>) -> tensor<1x4x2xf32>
+    %7 = tenon.reshape %4 to [1, 2, 2] : (tensor<1x4xf32>) -> tensor<1x2x2xf32>
+    %8 = tenon.reshape %5 to [1, 2, 2] : (tensor<1x4xf32>) -> tensor<1x2x2xf32>
+    %9 = tenon.kernel (%arg3 = %6 : tensor<1x4x2xf32>, %arg4 = %arg2 : tensor<1xi32>, %arg5 = %cst_0 : tensor<1xf32>) -> tensor<1x4x2xf32> schedule #tenon.schedule<"rope", tiles = 1, {rows_per_tile = 1 : i64}> buffers [#tenon.buffer<offset = 0, bytes = 32>] {
+      %53 = tenon.rope  halves %arg3, %arg4, %arg5 : (tensor<1x4x2xf32>, tensor<1xi32>, tensor<1xf32>) -> tensor<1x4x2xf32>
+      tenon.yield %53 : tensor<1x4x2xf32>
+    }
+    %10 = tenon.kernel (%arg3 = %7 : tensor<1x2x2xf32>, %arg4 = %arg2 : tensor<1xi32>, %arg5 = %cst_0 : tensor<1xf32>) -> tensor<1x2x2xf32> schedule #tenon.schedule<"rope", tiles = 1, {rows_per_tile = 1 : i64}> buffers [#tenon.buffer<offset = 512, bytes = 16>] {
+      %53 = tenon.rope  halves %arg3, %arg4, %arg5 : (tensor<1x2x2xf32>, tensor<1xi32>, tensor<1xf32>) -> tensor<1x2x2xf32>
+      tenon.yield %53 : tensor<1x2x2xf32>
+    }
+    %kv.0.k = tenon.get_state @kv.0.k : <1x16x2x2xf32>
+    %kv.0.v = tenon.get_state @kv.0.v : <1x16x2x2xf32>
+    %11 = tenon.kernel (%arg3 = %10 : tensor<1x2x2xf32>, %arg4 = %arg1 : tensor<1xi32>, %arg5 = %arg2 : tensor<1xi32>, %arg6 = %kv.0.k : !tenon.state<1x16x2x2xf32>) -> !tenon.state<1x16x2x2xf32> schedule #tenon.schedule<"kv_write", tiles = 1, {bytes_per_tile = 16 : i64}> buffers [unit] {
+      %53 = tenon.kv_write %arg3, %arg4, %arg5 into %arg6 : (tensor<1x2x2xf32>, tensor<1xi32>, tensor<1xi32>, !tenon.state<1x16x2x2xf32>) -> !tenon.state<1x16x2x2xf32>
+      tenon.yield %53 : !tenon.state<1x16x2x2xf32>
+    }
+    %12 = tenon.kernel (%arg3 = %8 : tensor<1x2x2xf32>, %arg4 = %arg1 : tensor<1xi32>, %arg5 = %arg2 : tensor<1xi32>, %arg6 = %kv.0.v : !tenon.state<1x16x2x2xf32>) -> !tenon.state<1x16x2x2xf32> schedule #tenon.schedule<"kv_write", tiles = 1, {bytes_per_tile = 16 : i64}> buffers [unit] {
+      %53 = tenon.kv_write %arg3, %arg4, %arg5 into %arg6 : (tensor<1x2x2xf32>, tensor<1xi32>, tensor<1xi32>, !tenon.state<1x16x2x2xf32>) -> !tenon.state<1x16x2x2xf32>
+      tenon.yield %53 : !tenon.state<1x16x2x2xf32>
+    }
+    %13 = tenon.kernel (%arg3 = %9 : tensor<1x4x2xf32>, %arg4 = %11 : !tenon.state<1x16x2x2xf32>, %arg5 = %12 : !tenon.state<1x16x2x2xf32>, %arg6 = %arg1 : tensor<1xi32>, %arg7 = %arg2 : tensor<1xi32>) -> tensor<1x4x2xf32> schedule #tenon.schedule<"attention", tiles = 2, {heads_per_tile = 2 : i64}> buffers [#tenon.buffer<offset = 512, bytes = 32>] {
+      %53 = tenon.attention %arg3, %arg4, %arg5, %arg6, %arg7 scale 0.70710678118654746 order <chunk = 64, lanes = 8, tree = halving> {softcap = 4.000000e+01 : f64, window = 6 : i64} : (tensor<1x4x2xf32>, !tenon.state<1x16x2x2xf32>, !tenon.state<1x16x2x2xf32>, tensor<1xi32>, tensor<1xi32>) -> tensor<1x4x2xf32>
+      tenon.yield %53 : tensor<1x4x2xf32>
+    }
+    %14 = tenon.reshape %13 to [1, 8] : (tensor<1x4x2xf32>) -> tensor<1x8xf32>
+    %blk.0.attn_output.weight = tenon.get_weight @blk.0.attn_output.weight : tensor<8x8xf32>
+    %15 = tenon.kernel (%arg3 = %14 : tensor<1x8xf32>, %arg4 = %blk.0.attn_output.weight : tensor<8x8xf32>) -> tensor<1x8xf32> schedule #tenon.schedule<"matmul", tiles = 1, {column_block = 4 : i64, columns_per_tile = 2048 : i64, prefetch_bytes = 128 : i64, row_block = 1 : i64, step = 16 : i64}> buffers [#tenon.buffer<offset = 0, bytes = 32>] {
+      %53 = tenon.matmul %arg3, %arg4 order <chunk = 0, lanes = 8, tree = halving> : (tensor<1x8xf32>, tensor<8x8xf32>) -> tensor<1x8xf32>
+      tenon.yield %53 : tensor<1x8xf32>
+    }
+    %blk.0.post_attention_norm.weight = tenon.get_weight @blk.0.post_attention_norm.weight : tensor<8xf32>
+    %16 = tenon.kernel (%arg3 = %15 : tensor<1x8xf32>, %arg4 = %blk.0.post_attention_norm.weight : tensor<8xf32>) -> tensor<1x8xf32> schedule #tenon.schedule<"rms_norm", tiles = 1, {rows_per_tile = 1 : i64}> buffers [#tenon.buffer<offset = 512, bytes = 32>] {
+      %53 = tenon.rms_norm %arg3, %arg4 eps 9.9999997473787516E-6 order <chunk = 0, lanes = 32, tree = halving> : (tensor<1x8xf32>, tensor<8xf32>) -> tensor<1x8xf32>
+      tenon.yield %53 : tensor<1x8xf32>
+    }
+    %17 = tenon.kernel (%arg3 = %1 : tensor<1x8xf32>, %arg4 = %16 : tensor<1x8xf32>) -> tensor<1x8xf32> schedule #tenon.schedule<"elementwise", tiles = 1, {columns_per_tile = 8 : i64, row_elements = 8 : i64, rows_per_tile = 1 : i64}> buffers [#tenon.buffer<offset = 768, bytes = 32>] {
+      %53 = tenon.add %arg3, %arg4 : (tensor<1x8xf32>, tensor<1x8xf32>) -> tensor<1x8xf32>
+      tenon.yield %53 : tensor<1x8xf32>
+    }
+    %blk.0.ffn_norm.weight = tenon.get_weight @blk.0.ffn_norm.weight : tensor<8xf32>
+    %18 = tenon.kernel (%arg3 = %17 : tensor<1x8xf32>, %arg4 = %blk.0.ffn_norm.weight : tensor<8xf32>) -> tensor<1x8xf32> schedule #tenon.schedule<"rms_norm", tiles = 1, {rows_per_tile = 1 : i64}> buffers [#tenon.buffer<offset = 512, bytes = 32>] {
+      %53 = tenon.rms_norm %arg3, %arg4 eps 9.9999997473787516E-6 order <chunk = 0, lanes = 32, tree = halving> : (tensor<1x8xf32>, tensor<8xf32>) -> tensor<1x8xf32>
+      tenon.yield %53 : tensor<1x8xf32>
+    }
+    %blk.0.ffn_gate.weight = tenon.get_weight @blk.0.ffn_gate.weight : tensor<32x8xf32>
+    %19 = tenon.kernel (%arg3 = %18 : tensor<1x8xf32>, %arg4 = %blk.0.ffn_gate.weight : tensor<32x8xf32>) -> tensor<1x32xf32> schedule #tenon.schedule<"matmul", tiles = 1, {column_block = 4 : i64, columns_per_tile = 2048 : i64, prefetch_bytes = 128 : i64, row_block = 1 : i64, step = 16 : i64}> buffers [#tenon.buffer<offset = 0, bytes = 128>] {
+      %53 = tenon.matmul %arg3, %arg4 order <chunk = 0, lanes = 8, tree = halving> : (tensor<1x8xf32>, tensor<32x8xf32>) -> tensor<1x32xf32>
+      tenon.yield %53 : tensor<1x32xf32>
+    }
+    %blk.0.ffn_up.weight = tenon.get_weight @blk.0.ffn_up.weight : tensor<32x8xf32>
+    %20 = tenon.kernel (%arg3 = %18 : tensor<1x8xf32>, %arg4 = %blk.0.ffn_up.weight : tensor<32x8xf32>) -> tensor<1x32xf32> schedule #tenon.schedule<"matmul", tiles = 1, {column_block = 4 : i64, columns_per_tile = 2048 : i64, prefetch_bytes = 128 : i64, row_block = 1 : i64, step = 16 : i64}> buffers [#tenon.buffer<offset = 256, bytes = 128>] {
+      %53 = tenon.matmul %arg3, %arg4 order <chunk = 0, lanes = 8, tree = halving> : (tensor<1x8xf32>, tensor<32x8xf32>) -> tensor<1x32xf32>
+      tenon.yield %53 : tensor<1x32xf32>
+    }
+    %21 = tenon.kernel (%arg3 = %19 : tensor<1x32xf32>, %arg4 = %20 : tensor<1x32xf32>) -> tensor<1x32xf32> schedule #tenon.schedule<"elementwise", tiles = 1, {columns_per_tile = 32 : i64, row_elements = 32 : i64, rows_per_tile = 1 : i64}> buffers [#tenon.buffer<offset = 512, bytes = 128>] {
+      %53 = tenon.glu  gelu_tanh %arg3, %arg4 : (tensor<1x32xf32>, tensor<1x32xf32>) -> tensor<1x32xf32>
+      tenon.yield %53 : tensor<1x32xf32>
+    }
+    %blk.0.ffn_down.weight = tenon.get_weight @blk.0.ffn_down.weight : tensor<8x32xf32>
+    %22 = tenon.kernel (%arg3 = %21 : tensor<1x32xf32>, %arg4 = %blk.0.ffn_down.weight : tensor<8x32xf32>) -> tensor<1x8xf32> schedule #tenon.schedule<"matmul", tiles = 1, {column_block = 4 : i64, columns_per_tile = 512 : i64, prefetch_bytes = 512 : i64, row_block = 1 : i64, step = 16 : i64}> buffers [#tenon.buffer<offset = 0, bytes = 32>] {
+      %53 = tenon.matmul %arg3, %arg4 order <chunk = 0, lanes = 8, tree = halving> : (tensor<1x32xf32>, tensor<8x32xf32>) -> tensor<1x8xf32>
+      tenon.yield %53 : tensor<1x8xf32>
+    }
+    %blk.0.post_ffw_norm.weight = tenon.get_weight @blk.0.post_ffw_norm.weight : tensor<8xf32>
+    %23 = tenon.kernel (%arg3 = %22 : tensor<1x8xf32>, %arg4 = %blk.0.post_ffw_norm.weight : tensor<8xf32>) -> tensor<1x8xf32> schedule #tenon.schedule<"rms_norm", tiles = 1, {rows_per_tile = 1 : i64}> buffers [#tenon.buffer<offset = 256, bytes = 32>] {
+      %53 = tenon.rms_norm %arg3, %arg4 eps 9.9999997473787516E-6 order <chunk = 0, lanes = 32, tree = halving> : (tensor<1x8xf32>, tensor<8xf32>) -> tensor<1x8xf32>
+      tenon.yield %53 : tensor<1x8xf32>
+    }
+    %24 = tenon.kernel (%arg3 = %17 : tensor<1x8xf32>, %arg4 = %23 : tensor<1x8xf32>) -> tensor<1x8xf32> schedule #tenon.schedule<"elementwise", tiles = 1, {columns_per_tile = 8 : i64, row_elements = 8 : i64, rows_per_tile = 1 : i64}> buffers [#tenon.buffer<offset = 0, bytes = 32>] {
+      %53 = tenon.add %arg3, %arg4 : (tensor<1x8xf32>, tensor<1x8xf32>) -> tensor<1x8xf32>
+      tenon.yield %53 : tensor<1x8xf32>
+    }
+    %blk.1.attn_norm.weight = tenon.get_weight @blk.1.attn_norm.weight : tensor<8xf32>
+    %25 = tenon.kernel (%arg3 = %24 : tensor<1x8xf32>, %arg4 = %blk.1.attn_norm.weight : tensor<8xf32>) -> tensor<1x8xf32> schedule #tenon.schedule<"rms_norm", tiles = 1, {rows_per_tile = 1 : i64}> buffers [#tenon.buffer<offset = 256, bytes = 32>] {
+      %53 = tenon.rms_norm %arg3, %arg4 eps 9.9999997473787516E-6 order <chunk = 0, lanes = 32, tree = halving> : (tensor<1x8xf32>, tensor<8xf32>) -> tensor<1x8xf32>
+      tenon.yield %53 : tensor<1x8xf32>
+    }
+    %blk.1.attn_q.weight = tenon.get_weight @blk.1.attn_q.weight : tensor<8x8xf32>
+    %26 = tenon.kernel (%arg3 = %25 : tensor<1x8xf32>, %arg4 = %blk.1.attn_q.weight : tensor<8x8xf32>) -> tensor<1x8xf32> schedule #tenon.schedule<"matmul", tiles = 1, {column_block = 4 : i64, columns_per_tile = 2048 : i64, prefetch_bytes = 128 : i64, row_block = 1 : i64, step = 16 : i64}> buffers [#tenon.buffer<offset = 512, bytes = 32>] {
+      %53 = tenon.matmul %arg3, %arg4 order <chunk = 0, lanes = 8, tree = halving> : (tensor<1x8xf32>, tensor<8x8xf32>) -> tensor<1x8xf32>
+      tenon.yield %53 : tensor<1x8xf32>
+    }
+    %blk.1.attn_k.weight = tenon.get_weight @blk.1.attn_k.weight : tensor<4x8xf32>
+    %27 = tenon.kernel (%arg3 = %25 : tensor<1x8xf32>, %arg4 = %blk.1.attn_k.weight : tensor<4x8xf32>) -> tensor<1x4xf32> schedule #tenon.schedule<"matmul", tiles = 1, {column_block = 4 : i64, columns_per_tile = 2048 : i64, prefetch_bytes = 128 : i64, row_block = 1 : i64, step = 16 : i64}> buffers [#tenon.buffer<offset = 768, bytes = 16>] {
+      %53 = tenon.matmul %arg3, %arg4 order <chunk = 0, lanes = 8, tree = halving> : (tensor<1x8xf32>, tensor<4x8xf32>) -> tensor<1x4xf32>
+      tenon.yield %53 : tensor<1x4xf32>
+    }
+    %blk.1.attn_v.weight = tenon.get_weight @blk.1.attn_v.weight : tensor<4x8xf32>
+    %28 = tenon.kernel (%arg3 = %25 : tensor<1x8xf32>, %arg4 = %blk.1.attn_v.weight : tensor<4x8xf32>) -> tensor<1x4xf32> schedule #tenon.schedule<"matmul", tiles = 1, {column_block = 4 : i64, columns_per_tile = 2048 : i64, prefetch_bytes = 128 : i64, row_block = 1 : i64, step = 16 : i64}> buffers [#tenon.buffer<offset = 1024, bytes = 16>] {
+      %53 = tenon.matmul %arg3, %arg4 order <chunk = 0, lanes = 8, tree = halving> : (tensor<1x8xf32>, tensor<4x8xf32>) -> tensor<1x4xf32>
+      tenon.yield %53 : tensor<1x4xf32>
+    }
+    %29 = tenon.reshape %26 to [1, 4, 2] : (tensor<1x8xf32>) -> tensor<1x4x2xf32>
+    %30 = tenon.reshape %27 to [1, 2, 2] : (tensor<1x4xf32>) -> tensor<1x2x2xf32>
+    %31 = tenon.reshape %28 to [1, 2, 2] : (tensor<1x4xf32>) -> tensor<1x2x2xf32>
+    %32 = tenon.kernel (%arg3 = %29 : tensor<1x4x2xf32>, %arg4 = %arg2 : tensor<1xi32>, %arg5 = %cst_0 : tensor<1xf32>) -> tensor<1x4x2xf32> schedule #tenon.schedule<"rope", tiles = 1, {rows_per_tile = 1 : i64}> buffers [#tenon.buffer<offset = 256, bytes = 32>] {
+      %53 = tenon.rope  halves %arg3, %arg4, %arg5 : (tensor<1x4x2xf32>, tensor<1xi32>, tensor<1xf32>) -> tensor<1x4x2xf32>
+      tenon.yield %53 : tensor<1x4x2xf32>
+    }
+    %33 = tenon.kernel (%arg3 = %30 : tensor<1x2x2xf32>, %arg4 = %arg2 : tensor<1xi32>, %arg5 = %cst_0 : tensor<1xf32>) -> tensor<1x2x2xf32> schedule #tenon.schedule<"rope", tiles = 1, {rows_per_tile = 1 : i64}> buffers [#tenon.buffer<offset = 512, bytes = 16>] {
+      %53 = tenon.rope  halves %arg3, %arg4, %arg5 : (tensor<1x2x2xf32>, tensor<1xi32>, tensor<1xf32>) -> tensor<1x2x2xf32>
+      tenon.yield %53 : tensor<1x2x2xf32>
+    }
+    %kv.1.k = tenon.get_state @kv.1.k : <1x16x2x2xf32>
+    %kv.1.v = tenon.get_state @kv.1.v : <1x16x2x2xf32>
+    %34 = tenon.kernel (%arg3 = %33 : tensor<1x2x2xf32>, %arg4 = %arg1 : tensor<1xi32>, %arg5 = %arg2 : tensor<1xi32>, %arg6 = %kv.1.k : !tenon.state<1x16x2x2xf32>) -> !tenon.state<1x16x2x2xf32> schedule #tenon.schedule<"kv_write", tiles = 1, {bytes_per_tile = 16 : i64}> buffers [unit] {
+      %53 = tenon.kv_write %arg3, %arg4, %arg5 into %arg6 : (tensor<1x2x2xf32>, tensor<1xi32>, tensor<1xi32>, !tenon.state<1x16x2x2xf32>) -> !tenon.state<1x16x2x2xf32>
+      tenon.yield %53 : !tenon.state<1x16x2x2xf32>
+    }
+    %35 = tenon.kernel (%arg3 = %31 : tensor<1x2x2xf32>, %arg4 = %arg1 : tensor<1xi32>, %arg5 = %arg2 : tensor<1xi32>, %arg6 = %kv.1.v : !tenon.state<1x16x2x2xf32>) -> !tenon.state<1x16x2x2xf32> schedule #tenon.schedule<"kv_write", tiles = 1, {bytes_per_tile = 16 : i64}> buffers [unit] {
+      %53 = tenon.kv_write %arg3, %arg4, %arg5 into %arg6 : (tensor<1x2x2xf32>, tensor<1xi32>, tensor<1xi32>, !tenon.state<1x16x2x2xf32>) -> !tenon.state<1x16x2x2xf32>
+      tenon.yield %53 : !tenon.state<1x16x2x2xf32>
+    }
+    %36 = tenon.kernel (%arg3 = %32 : tensor<1x4x2xf32>, %arg4 = %34 : !tenon.state<1x16x2x2xf32>, %arg5 = %35 : !tenon.state<1x16x2x2xf32>, %arg6 = %arg1 : tensor<1xi32>, %arg7 = %arg2 : tensor<1xi32>) -> tensor<1x4x2xf32> schedule #tenon.schedule<"attention", tiles = 2, {heads_per_tile = 2 : i64}> buffers [#tenon.buffer<offset = 512, bytes = 32>] {
+      %53 = tenon.attention %arg3, %arg4, %arg5, %arg6, %arg7 scale 0.70710678118654746 order <chunk = 64, lanes = 8, tree = halving> {softcap = 4.000000e+01 : f64} : (tensor<1x4x2xf32>, !tenon.state<1x16x2x2xf32>, !tenon.state<1x16x2x2xf32>, tensor<1xi32>, tensor<1xi32>) -> tensor<1x4x2xf32>
+      tenon.yield %53 : tensor<1x4x2xf32>
+    }
+    %37 = tenon.reshape %36 to [1, 8] : (tensor<1x4x2xf32>) -> tensor<1x8xf32>
+    %blk.1.attn_output.weight = tenon.get_weight @blk.1.attn_output.weight : tensor<8x8xf32>
+    %38 = tenon.kernel (%arg3 = %37 : tensor<1x8xf32>, %arg4 = %blk.1.attn_output.weight : tensor<8x8xf32>) -> tensor<1x8xf32> schedule #tenon.schedule<"matmul", tiles = 1, {column_block = 4 : i64, columns_per_tile = 2048 : i64, prefetch_bytes = 128 : i64, row_block = 1 : i64, step = 16 : i64}> buffers [#tenon.buffer<offset = 256, bytes = 32>] {
+      %53 = tenon.matmul %arg3, %arg4 order <chunk = 0, lanes = 8, tree = halving> : (tensor<1x8xf32>, tensor<8x8xf32>) -> tensor<1x8xf32>
+      tenon.yield %53 : tensor<1x8xf32>
+    }
+    %blk.1.post_attention_norm.weight = tenon.get_weight @blk.1.post_attention_norm.weight : tensor<8xf32>
+    %39 = tenon.kernel (%arg3 = %38 : tensor<1x8xf32>, %arg4 = %blk.1.post_attention_norm.weight : tensor<8xf32>) -> tensor<1x8xf32> schedule #tenon.schedule<"rms_norm", tiles = 1, {rows_per_tile = 1 : i64}> buffers [#tenon.buffer<offset = 512, bytes = 32>] {
+      %53 = tenon.rms_norm %arg3, %arg4 eps 9.9999997473787516E-6 order <chunk = 0, lanes = 32, tree = halving> : (tensor<1x8xf32>, tensor<8xf32>) -> tensor<1x8xf32>
+      tenon.yield %53 : tensor<1x8xf32>
+    }
+    %40 = tenon.kernel (%arg3 = %24 : tensor<1x8xf32>, %arg4 = %39 : tensor<1x8xf32>) -> tensor<1x8xf32> schedule #tenon.schedule<"elementwise", tiles = 1, {columns_per_tile = 8 : i64, row_elements = 8 : i64, rows_per_tile = 1 : i64}> buffers [#tenon.buffer<offset = 768, bytes = 32>] {
+      %53 = tenon.add %arg3, %arg4 : (tensor<1x8xf32>, tensor<1x8xf32>) -> tensor<1x8xf32>
+      tenon.yield %53 : tensor<1x8xf32>
+    }
+    %blk.1.ffn_norm.weight = tenon.get_weight @blk.1.ffn_norm.weight : tensor<8xf32>
+    %41 = tenon.kernel (%arg3 = %40 : tensor<1x8xf32>, %arg4 = %blk.1.ffn_norm.weight : tensor<8xf32>) -> tensor<1x8xf32> schedule #tenon.schedule<"rms_norm", tiles = 1, {rows_per_tile = 1 : i64}> buffers [#tenon.buffer<offset = 512, bytes = 32>] {
+      %53 = tenon.rms_norm %arg3, %arg4 eps 9.9999997473787516E-6 order <chunk = 0, lanes = 32, tree = halving> : (tensor<1x8xf32>, tensor<8xf32>) -> tensor<1x8xf32>
+      tenon.yield %53 : tensor<1x8xf32>
+    }
+    %blk.1.ffn_gate.weight = tenon.get_weight @blk.1.ffn_gate.weight : tensor<32x8xf32>
+    %42 = tenon.kernel (%arg3 = %41 : tensor<1x8xf32>, %arg4 = %blk.1.ffn_gate.weight : tensor<32x8xf32>) -> tensor<1x32xf32> schedule #tenon.schedule<"matmul", tiles = 1, {column_block = 4 : i64, columns_per_tile = 2048 : i64, prefetch_bytes = 128 : i64, row_block = 1 : i64, step = 16 : i64}> buffers [#tenon.buffer<offset = 0, bytes = 128>] {
+      %53 = tenon.matmul %arg3, %arg4 order <chunk = 0, lanes = 8, tree = halving> : (tensor<1x8xf32>, tensor<32x8xf32>) -> tensor<1x32xf32>
+      tenon.yield %53 : tensor<1x32xf32>
+    }
+    %blk.1.ffn_up.weight = tenon.get_weight @blk.1.ffn_up.weight : tensor<32x8xf32>
+    %43 = tenon.kernel (%arg3 = %41 : tensor<1x8xf32>, %arg4 = %blk.1.ffn_up.weight : tensor<32x8xf32>) -> tensor<1x32xf32> schedule #tenon.schedule<"matmul", tiles = 1, {column_block = 4 : i64, columns_per_tile = 2048 : i64, prefetch_bytes = 128 : i64, row_block = 1 : i64, step = 16 : i64}> buffers [#tenon.buffer<offset = 256, bytes = 128>] {
+      %53 = tenon.matmul %arg3, %arg4 order <chunk = 0, lanes = 8, tree = halving> : (tensor<1x8xf32>, tensor<32x8xf32>) -> tensor<1x32xf32>
+      tenon.yield %53 : tensor<1x32xf32>
+    }
+    %44 = tenon.kernel (%arg3 = %42 : tensor<1x32xf32>, %arg4 = %43 : tensor<1x32xf32>) -> tensor<1x32xf32> schedule #tenon.schedule<"elementwise", tiles = 1, {columns_per_tile = 32 : i64, row_elements = 32 : i64, rows_per_tile = 1 : i64}> buffers [#tenon.buffer<offset = 512, bytes = 128>] {
+      %53 = tenon.glu  gelu_tanh %arg3, %arg4 : (tensor<1x32xf32>, tensor<1x32xf32>) -> tensor<1x32xf32>
+      tenon.yield %53 : tensor<1x32xf32>
+    }
+    %blk.1.ffn_down.weight = tenon.get_weight @blk.1.ffn_down.weight : tensor<8x32xf32>
+    %45 = tenon.kernel (%arg3 = %44 : tensor<1x32xf32>, %arg4 = %blk.1.ffn_down.weight : tensor<8x32xf32>) -> tensor<1x8xf32> schedule #tenon.schedule<"matmul", tiles = 1, {column_block = 4 : i64, columns_per_tile = 512 : i64, prefetch_bytes = 512 : i64, row_block = 1 : i64, step = 16 : i64}> buffers [#tenon.buffer<offset = 0, bytes = 32>] {
+      %53 = tenon.matmul %arg3, %arg4 order <chunk = 0, lanes = 8, tree = halving> : (tensor<1x32xf32>, tensor<8x32xf32>) -> tensor<1x8xf32>
+      tenon.yield %53 : tensor<1x8xf32>
+    }
+    %blk.1.post_ffw_norm.weight = tenon.get_weight @blk.1.post_ffw_norm.weight : tensor<8xf32>
+    %46 = tenon.kernel (%arg3 = %45 : tensor<1x8xf32>, %arg4 = %blk.1.post_ffw_norm.weight : tensor<8xf32>) -> tensor<1x8xf32> schedule #tenon.schedule<"rms_norm", tiles = 1, {rows_per_tile = 1 : i64}> buffers [#tenon.buffer<offset = 256, bytes = 32>] {
+      %53 = tenon.rms_norm %arg3, %arg4 eps 9.9999997473787516E-6 order <chunk = 0, lanes = 32, tree = halving> : (tensor<1x8xf32>, tensor<8xf32>) -> tensor<1x8xf32>
+      tenon.yield %53 : tensor<1x8xf32>
+    }
+    %47 = tenon.kernel (%arg3 = %40 : tensor<1x8xf32>, %arg4 = %46 : tensor<1x8xf32>) -> tensor<1x8xf32> schedule #tenon.schedule<"elementwise", tiles = 1, {columns_per_tile = 8 : i64, row_elements = 8 : i64, rows_per_tile = 1 : i64}> buffers [#tenon.buffer<offset = 0, bytes = 32>] {
+      %53 = tenon.add %arg3, %arg4 : (tensor<1x8xf32>, tensor<1x8xf32>) -> tensor<1x8xf32>
+      tenon.yield %53 : tensor<1x8xf32>
+    }
+    %output_norm.weight = tenon.get_weight @output_norm.weight : tensor<8xf32>
+    %48 = tenon.kernel (%arg3 = %47 : tensor<1x8xf32>, %arg4 = %output_norm.weight : tensor<8xf32>) -> tensor<1x8xf32> schedule #tenon.schedule<"rms_norm", tiles = 1, {rows_per_tile = 1 : i64}> buffers [#tenon.buffer<offset = 256, bytes = 32>] {
+      %53 = tenon.rms_norm %arg3, %arg4 eps 9.9999997473787516E-6 order <chunk = 0, lanes = 32, tree = halving> : (tensor<1x8xf32>, tensor<8xf32>) -> tensor<1x8xf32>
+      tenon.yield %53 : tensor<1x8xf32>
+    }
+    %49 = tenon.kernel (%arg3 = %48 : tensor<1x8xf32>, %arg4 = %token_embd.weight : tensor<5x8xf32>) -> tensor<1x5xf32> schedule #tenon.schedule<"matmul", tiles = 1, {column_block = 4 : i64, columns_per_tile = 2048 : i64, prefetch_bytes = 128 : i64, row_block = 1 : i64, step = 16 : i64}> buffers [#tenon.buffer<offset = 0, bytes = 20>] {
+      %53 = tenon.matmul %arg3, %arg4 order <chunk = 0, lanes = 8, tree = halving> : (tensor<1x8xf32>, tensor<5x8xf32>) -> tensor<1x5xf32>
+      tenon.yield %53 : tensor<1x5xf32>
+    }
+    %50 = tenon.kernel (%arg3 = %49 : tensor<1x5xf32>, %arg4 = %cst : tensor<1xf32>) -> tensor<1x5xf32> schedule #tenon.schedule<"elementwise", tiles = 1, {columns_per_tile = 5 : i64, row_elements = 5 : i64, rows_per_tile = 1 : i64}> buffers [#tenon.buffer<offset = 256, bytes = 20>] {
+      %53 = tenon.div %arg3, %arg4 : (tensor<1x5xf32>, tensor<1xf32>) -> tensor<1x5xf32>
+      tenon.yield %53 : tensor<1x5xf32>
+    }
+    %51 = tenon.kernel (%arg3 = %50 : tensor<1x5xf32>) -> tensor<1x5xf32> schedule #tenon.schedule<"elementwise", tiles = 1, {columns_per_tile = 5 : i64, row_elements = 5 : i64, rows_per_tile = 1 : i64}> buffers [#tenon.buffer<offset = 0, bytes = 20>] {
+      %53 = tenon.tanh %arg3 : (tensor<1x5xf32>) -> tensor<1x5xf32>
+      tenon.yield %53 : tensor<1x5xf32>
+    }
+    %52 = tenon.kernel (%arg3 = %51 : tensor<1x5xf32>) -> tensor<1x5xf32> schedule #tenon.schedule<"elementwise", tiles = 1, {columns_per_tile = 5 : i64, row_elements = 5 : i64, rows_per_tile = 1 : i64}> buffers [unit] {
+      %53 = tenon.scale %arg3 by 2.000000e+01 : (tensor<1x5xf32>) -> tensor<1x5xf32>
+      tenon.yield %53 : tensor<1x5xf32>
+    }
+    return %52 : tensor<1x5xf32>
+  }
+}
+

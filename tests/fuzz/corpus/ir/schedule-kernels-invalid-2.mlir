@@ -1,0 +1,1 @@
+module attributes {tenon.target = #tenon.target<"mine", cpu, features = [], {vector_bits = 96 : i64}>} {}

@@ -1,0 +1,7 @@
+func.func @no_schedule(%x: tensor<4xf32>) -> tensor<4xf32> attributes {tenon.workspace = 512 : i64} {
+  %a = tenon.kernel (%0 = %x : tensor<4xf32>) -> tensor<4xf32> buffers [unit] {
+    %1 = tenon.exp %0 : (tensor<4xf32>) -> tensor<4xf32>
+    tenon.yield %1 : tensor<4xf32>
+  }
+  return %a : tensor<4xf32>
+}
