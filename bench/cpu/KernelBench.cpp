@@ -1,0 +1,203 @@
+// Single kernels on the CPU beside the machine's read bandwidth, alternated in one run: one-row
+// products of every encoding that models decode with, and attention.
+//
+// The weights of a product are passed as an input, another copy in each call, so that they come
+// from memory and not from a cache. Medians.
+
+#include <iostream>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <benchmark/benchmark.h>
+
+#include "absl/strings/str_format.h"
+#include "bench/cpu/Median.h"
+#include "bench/cpu/ReadBandwidth.h"
+#include "frontends/text/TextFrontend.h"
+#include "ir/encoding/Encoding.h"
+#include "runtime/cpu/CpuExecutor.h"
+#include "support/Status.h"
+#include "tools/common/CompileModel.h"
+#include "tools/common/ModelInput.h"
+
+namespace tenon::bench {
+
+namespace {
+
+/// Weights of one product, all copies together: several times the third-level cache.
+constexpr int64_t ringBytes = int64_t(384) << 20;
+constexpr int64_t readBytes = int64_t(512) << 20;
+
+using Bytes = runtime::AnonymousMemory;
+
+/// `elements` random values in [-1, 1), encoded; a block of them repeats.
+absl::StatusOr<Bytes> makeValues(const std::string& encodingName, int64_t elements) {
+  constexpr int64_t distinct = 1 << 16;
+  const Encoding& encoding = *findEncoding(encodingName);
+  std::mt19937 random(1);
+  std::uniform_real_distribution<float> uniform(-1, 1);
+  std::vector<float> values(distinct);
+  for (float& value : values)
+    value = uniform(random);
+  std::vector<std::byte> encoded(encoding.bytesFor(distinct));
+  encoding.encodeF32(values, encoded);
+  TENON_ASSIGN_OR_RETURN(Bytes bytes, Bytes::create(encoding.bytesFor(elements), "values"));
+  for (size_t at = 0; at < bytes.bytes().size(); at += encoded.size())
+    std::copy_n(encoded.begin(), std::min(encoded.size(), bytes.bytes().size() - at),
+                bytes.bytes().begin() + at);
+  return bytes;
+}
+
+absl::StatusOr<std::unique_ptr<runtime::CpuExecutor>> load(const std::string& text, int threads) {
+  auto context = tools::makeContext();
+  TENON_ASSIGN_OR_RETURN(auto module, frontends::parseModuleText(*context, text, "benchmark"));
+  TENON_ASSIGN_OR_RETURN(TargetAttr target, tools::chooseTarget(*context, "native"));
+  TENON_ASSIGN_OR_RETURN(runtime::Program program, tools::compileModel(*module, target));
+  return runtime::CpuExecutor::create(std::move(program), {.threads = threads});
+}
+
+void report(benchmark::State& state, const std::vector<double>& seconds, double bytes,
+            const std::vector<double>& reads) {
+  double rate = bytes / median(seconds) / 1e9, read = readBytes / median(reads) / 1e9;
+  state.counters["median_us"] = median(seconds) * 1e6;
+  state.counters["GBps"] = rate;
+  state.counters["read_GBps"] = read;
+  state.counters["percent_of_read"] = 100 * rate / read;
+}
+
+/// Times `run(call)` and, between calls, reads of memory.
+void measure(benchmark::State& state, ReadBandwidth& bandwidth, double bytes,
+             const std::function<absl::Status(int call)>& run) {
+  constexpr int callsPerRead = 16;
+  std::vector<double> seconds, reads;
+  int call = 0;
+  for (auto _ : state) {
+    absl::Status status;
+    seconds.push_back(measureSeconds([&] { status = run(call); }));
+    if (!status.ok())
+      return state.SkipWithError(std::string(status.message()).c_str());
+    state.SetIterationTime(seconds.back());
+    if (call++ % callsPerRead == 0)
+      reads.push_back(bandwidth.measureSeconds());
+  }
+  report(state, seconds, bytes, reads);
+}
+
+struct Gemv {
+  std::string encoding;
+  int64_t columns, depth;
+};
+
+absl::Status benchGemv(benchmark::State& state, const Gemv& gemv, ReadBandwidth& bandwidth) {
+  const Encoding& encoding = *findEncoding(gemv.encoding);
+  std::string element =
+      encoding.blockSize == 1 ? gemv.encoding : "!tenon.block<" + gemv.encoding + ">";
+  std::string signature = absl::StrFormat("tensor<1x%dxf32>, %%w: tensor<%dx%dx%s>", gemv.depth,
+                                          gemv.columns, gemv.depth, element);
+  std::string text = absl::StrFormat(
+      "func.func @gemv(%%x: tensor<1x%2$dxf32>, %%w: tensor<%1$dx%2$dx%3$s>) -> tensor<1x%1$dxf32> "
+      "{\n  %%y = tenon.matmul %%x, %%w : (tensor<1x%2$dxf32>, tensor<%1$dx%2$dx%3$s>) -> "
+      "tensor<1x%1$dxf32>\n  return %%y : tensor<1x%1$dxf32>\n}\n",
+      gemv.columns, gemv.depth, element);
+  TENON_ASSIGN_OR_RETURN(auto executor, load(text, bandwidth.threads()));
+  int64_t weightBytes = encoding.bytesFor(gemv.columns * gemv.depth);
+  int64_t copies = ringBytes / weightBytes + 1;
+  TENON_ASSIGN_OR_RETURN(Bytes x, makeValues("f32", gemv.depth));
+  TENON_ASSIGN_OR_RETURN(Bytes weights,
+                         makeValues(gemv.encoding, copies * gemv.columns * gemv.depth));
+  std::vector<std::byte> y(gemv.columns * 4);
+  measure(state, bandwidth, weightBytes, [&](int call) {
+    const std::span<const std::byte> inputs[] = {
+        x.bytes(), weights.bytes().subspan(call % copies * weightBytes, weightBytes)};
+    const std::span<std::byte> outputs[] = {y};
+    return executor->run(0, inputs, outputs);
+  });
+  return absl::OkStatus();
+}
+
+/// `rows` queries of Llama-3.2-1B's heads, the last one at position `keys` − 1.
+struct Attention {
+  int64_t rows, keys;
+};
+
+absl::Status benchAttention(benchmark::State& state, const Attention& attention,
+                            ReadBandwidth& bandwidth) {
+  constexpr int64_t queryHeads = 32, keyHeads = 8, headSize = 64;
+  std::string query = absl::StrFormat("tensor<%dx%dx%dxf32>", attention.rows, queryHeads, headSize);
+  std::string cache = absl::StrFormat("tensor<1x%dx%dx%dxf32>", attention.keys, keyHeads, headSize);
+  std::string positions = absl::StrFormat("tensor<%dxi32>", attention.rows);
+  std::string text = absl::StrFormat(
+      "func.func @attention(%%q: %1$s, %%k: %2$s, %%v: %2$s, %%s: tensor<1xi32>, %%p: %3$s) -> "
+      "%1$s {\n  %%y = tenon.attention %%q, %%k, %%v, %%s, %%p scale 0.125 : (%1$s, %2$s, %2$s, "
+      "tensor<1xi32>, %3$s) -> %1$s\n  return %%y : %1$s\n}\n",
+      query, cache, positions);
+  TENON_ASSIGN_OR_RETURN(auto executor, load(text, bandwidth.threads()));
+  int64_t queryElements = attention.rows * queryHeads * headSize;
+  int64_t cacheElements = attention.keys * keyHeads * headSize;
+  TENON_ASSIGN_OR_RETURN(Bytes q, makeValues("f32", queryElements));
+  TENON_ASSIGN_OR_RETURN(Bytes k, makeValues("f32", cacheElements));
+  TENON_ASSIGN_OR_RETURN(Bytes v, makeValues("f32", cacheElements));
+  std::vector<int32_t> rowPositions;
+  for (int64_t row = 0; row < attention.rows; ++row)
+    rowPositions.push_back(attention.keys - attention.rows + row);
+  int32_t sequence = 0;
+  std::vector<std::byte> y(queryElements * 4);
+  measure(state, bandwidth, 2.0 * cacheElements * 4, [&](int) {
+    const std::span<const std::byte> inputs[] = {q.bytes(), k.bytes(), v.bytes(),
+                                                 std::as_bytes(std::span(&sequence, 1)),
+                                                 std::as_bytes(std::span(rowPositions))};
+    const std::span<std::byte> outputs[] = {y};
+    return executor->run(0, inputs, outputs);
+  });
+  double pairs = 0;
+  for (int32_t position : rowPositions)
+    pairs += position + 1;
+  state.counters["GFLOPs"] =
+      4 * pairs * queryHeads * headSize / (state.counters["median_us"] * 1e3);
+  return absl::OkStatus();
+}
+
+/// Registers `bench(state, what, bandwidth)` under `name`.
+template <typename What, typename Bench>
+void add(const std::string& name, const What& what, ReadBandwidth& bandwidth, Bench bench) {
+  benchmark::RegisterBenchmark(name.c_str(),
+                               [=, &bandwidth](benchmark::State& state) {
+                                 absl::Status status = bench(state, what, bandwidth);
+                                 if (!status.ok())
+                                   state.SkipWithError(std::string(status.message()).c_str());
+                               })
+      ->UseManualTime()
+      ->Unit(benchmark::kMicrosecond)
+      ->Iterations(96);
+}
+
+absl::Status runBenchmarks() {
+  TENON_ASSIGN_OR_RETURN(auto pool, runtime::ThreadPool::create(runtime::usableCores()));
+  TENON_ASSIGN_OR_RETURN(ReadBandwidth bandwidth,
+                         ReadBandwidth::create(readBytes, std::move(pool)));
+  for (const char* encoding : {"f32", "f16", "bf16", "q8_0", "q4_0", "q4_k", "q6_k"})
+    for (int64_t columns : {4096, 14336})
+      add(absl::StrFormat("gemv/%s/%dx4096", encoding, columns), Gemv{encoding, columns, 4096},
+          bandwidth, benchGemv);
+  for (const Attention& attention : {Attention{1, 512}, {1, 4096}, {64, 64}, {64, 512}})
+    add(absl::StrFormat("attention/rows:%d/keys:%d", attention.rows, attention.keys), attention,
+        bandwidth, benchAttention);
+  benchmark::RunSpecifiedBenchmarks();
+  return absl::OkStatus();
+}
+
+} // namespace
+
+} // namespace tenon::bench
+
+int main(int argc, char** argv) {
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv))
+    return 2;
+  absl::Status status = tenon::bench::runBenchmarks();
+  if (!status.ok())
+    std::cerr << "bench_cpu_kernels: error: " << status.message() << "\n";
+  return status.ok() ? 0 : 1;
+}
