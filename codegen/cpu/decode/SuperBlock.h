@@ -14,6 +14,15 @@ struct GroupScales {
   mlir::Value minimums;
 };
 
+/// The eight scales, then the eight minimums, of `decodeSixBitScales`, stored as floats at
+/// `prepared`.
+void prepareSixBitScales(VectorBuilder& builder, mlir::Value block, mlir::Value prepared);
+inline constexpr int64_t preparedSixBitFloats = 16;
+
+/// Float `index` (i64) + `offset` of those at `prepared`, in `lanes` lanes.
+mlir::Value splatPrepared(VectorBuilder& builder, mlir::Value prepared, mlir::Value index,
+                          int64_t offset, int64_t lanes);
+
 /// The eight scales and minimums of 6 bits of `q4_k` and `q5_k`, times the f16 scale and minimum at
 /// bytes 0 and 2; see `ir/encoding/internal/SixBitScales.h`.
 GroupScales decodeSixBitScales(VectorBuilder& builder, mlir::Value block);

@@ -5,6 +5,21 @@
 
 namespace tenon::codegen::cpu {
 
+/// Decodes a large block in units of like code, so that a loop over units decodes several rows at
+/// once without running out of registers: first what all units share, then unit by unit.
+struct BlockUnits {
+  /// Elements of a unit, which divides the block; a multiple of 16.
+  int64_t elements;
+  /// Floats that `prepare` keeps for one block.
+  int64_t preparedFloats;
+  /// Decodes the scales of the block at `block` to memory at `prepared`.
+  void (*prepare)(VectorBuilder& builder, mlir::Value block, mlir::Value prepared);
+  /// The elements of unit number `unit` (i64) of that block, ascending, in vectors of `lanes`, at
+  /// most 16: the same bits as `WeightDecoder::decode` gives.
+  llvm::SmallVector<mlir::Value> (*decode)(VectorBuilder& builder, mlir::Value block,
+                                           mlir::Value prepared, mlir::Value unit, int64_t lanes);
+};
+
 /// Emits the decoding of one encoding to f32 in registers. A decoder is one file in this folder and
 /// one line in the list in `WeightDecoder.cpp`.
 struct WeightDecoder {
@@ -15,6 +30,8 @@ struct WeightDecoder {
   /// two that divides the block and `first` is a multiple of it. For a plain type, whose block is
   /// one element, the values may reach over any number of blocks.
   mlir::Value (*decode)(VectorBuilder& builder, mlir::Value block, int64_t first, int64_t count);
+  /// Null where a block is small, or rarely used enough, to be decoded as a whole.
+  const BlockUnits* units = nullptr;
 };
 
 /// The decoder of tensors with that element type; null where there is none.
@@ -29,6 +46,8 @@ public:
   /// Elements in a block; 1 for a plain type.
   int64_t blockSize() const { return encoding.blockSize; }
   int64_t rowBytes() const { return bytesPerRow; }
+  /// How to decode blocks in units; null where the encoding has none.
+  const BlockUnits* units() const { return decoder.units; }
   /// Bytes of `elements` elements, a multiple of the block.
   int64_t bytes(int64_t elements) const { return encoding.bytesFor(elements); }
   /// Byte offset of element `element` (i64), a multiple of the block.

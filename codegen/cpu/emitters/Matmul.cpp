@@ -37,6 +37,9 @@ private:
   void emitBlock(Value firstRow, int64_t rowCount, Value firstColumn, int64_t columnCount);
   llvm::SmallVector<Value> emitChunk(Value start, int64_t length);
   void emitStep(Value element, int64_t count, llvm::SmallVectorImpl<Value>& accumulators);
+  bool usesUnits() const;
+  void prefetchRow(Value weight, int64_t bytes);
+  llvm::SmallVector<Value> emitUnits(Value element, ValueRange accumulators);
 
   KernelContext& context;
   VectorBuilder& b;
@@ -51,6 +54,7 @@ private:
   Value batch;
   int64_t decodedColumns = 0;
   Value decoded, firstDecoded;                    ///< f32 [decodedColumns, depth], its first column
+  Value preparedScales;                           ///< of a block of each weight row
   llvm::SmallVector<Value> inputRows, weightRows; ///< of the block being emitted
 };
 
@@ -162,6 +166,45 @@ void MatmulEmission::emitStep(Value element, int64_t count,
   });
 }
 
+/// True where the blocks of the weight are decoded unit by unit.
+bool MatmulEmission::usesUnits() const {
+  const BlockUnits* units = decoder.units();
+  return units && decodedColumns == 0 && order.getLanes() <= 16 && inputRows.size() == 1 &&
+         step == decoder.blockSize();
+}
+
+/// Asks for the `bytes` that lie `prefetchBytes` behind `weight`.
+void MatmulEmission::prefetchRow(Value weight, int64_t bytes) {
+  constexpr int64_t cacheLine = 64;
+  for (int64_t line = 0; prefetchBytes > 0 && line < bytes; line += cacheLine)
+    b.prefetch(b.advance(weight, prefetchBytes + line));
+}
+
+/// Adds the block of K from `element` on to the accumulators, unit by unit.
+llvm::SmallVector<Value> MatmulEmission::emitUnits(Value element, ValueRange accumulators) {
+  const BlockUnits& units = *decoder.units();
+  int64_t lanes = order.getLanes(), preparedBytes = units.preparedFloats * 4;
+  llvm::SmallVector<Value> blocks, prepared;
+  for (Value row : weightRows) {
+    blocks.push_back(b.advance(row, decoder.byteOffset(b, element)));
+    prefetchRow(blocks.back(), decoder.bytes(decoder.blockSize()));
+    prepared.push_back(b.advance(preparedScales, preparedBytes * prepared.size()));
+    units.prepare(b, blocks.back(), prepared.back());
+  }
+  int64_t count = decoder.blockSize() / units.elements;
+  return b.loop(b.i64(0), b.i64(count), 1, accumulators, [&](Value unit, ValueRange state) {
+    Value first = b.add(element, b.mul(unit, units.elements));
+    llvm::SmallVector<Value> x, next(state);
+    for (int64_t part = 0; part < units.elements; part += lanes)
+      x.push_back(RowView(input.type, inputRows[0]).load(b, b.add(first, part), lanes, lanes));
+    for (auto [row, accumulator] : llvm::enumerate(next))
+      for (auto [part, w] :
+           llvm::enumerate(units.decode(b, blocks[row], prepared[row], unit, lanes)))
+        accumulator = b.fma(x[part], w, accumulator);
+    return next;
+  });
+}
+
 /// The block's dot products over elements [start, start + length) of K.
 llvm::SmallVector<Value> MatmulEmission::emitChunk(Value start, int64_t length) {
   int64_t whole = length / step * step;
@@ -169,6 +212,8 @@ llvm::SmallVector<Value> MatmulEmission::emitChunk(Value start, int64_t length) 
   llvm::SmallVector<Value> sums(inputRows.size() * weightRows.size(), zeros);
   if (whole > 0)
     sums = b.loop(start, b.add(start, whole), step, sums, [&](Value element, ValueRange state) {
+      if (usesUnits())
+        return emitUnits(element, state);
       llvm::SmallVector<Value> next(state);
       emitStep(element, step, next);
       return next;
@@ -248,6 +293,8 @@ LogicalResult MatmulEmission::emit(Value tile) {
   batch = b.div(tile, tilesPerBatch);
   Value first = b.mul(b.rem(tile, tilesPerBatch), columnsPerTile);
   Value end = b.min(b.add(first, columnsPerTile), b.i64(columns));
+  if (const BlockUnits* units = decoder.units())
+    preparedScales = b.scratch(columnBlock * units->preparedFloats * 4);
   if (decodedColumns == 0) {
     emitRows(first, end);
     return success();

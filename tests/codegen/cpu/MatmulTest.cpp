@@ -162,11 +162,12 @@ TEST(CpuMatmul, AddsInTheScheduledOrder) {
     for (int64_t rows : {1, 5})
       addMatmul(list, "f32", rows, 37, 352, encoding, "f32");
   addMatmul(list, "f32", 1, 3, 37, "f32", "f32");
-  // Formats whose decoded values are exact in f32.
   for (const char* encoding : {"q5_0", "iq4_nl"})
     addMatmul(list, "f32", 1, 5, 352, encoding, "f32");
-  for (int64_t rows : {1, 17})
-    addMatmul(list, "f32", rows, 5, 512, "q3_k", "f32");
+  // One row decodes some of these unit by unit, several rows whole blocks.
+  for (const char* encoding : {"q3_k", "q4_k", "q5_k", "q6_k"})
+    for (int64_t rows : {1, 3, 17})
+      addMatmul(list, "f32", rows, 5, 768, encoding, "f32");
   for (const std::string& target : hostTargets())
     for (const CpuCase& test : list.cases) {
       SCOPED_TRACE(target + " " + test.name);
