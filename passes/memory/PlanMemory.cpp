@@ -4,6 +4,7 @@
 #include "passes/Passes.h"
 #include "passes/memory/Liveness.h"
 #include "passes/memory/VerifyPlan.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -72,6 +73,17 @@ private:
   int64_t workspaceBytes = 0;
 };
 
+/// Refuses results whose sizes, each rounded up to the alignment, add up to more than an offset can
+/// say: what is planned below cannot overflow.
+static LogicalResult checkTotal(func::FuncOp function, llvm::ArrayRef<LiveResult> results) {
+  int64_t total = 0;
+  for (const LiveResult& result : results)
+    if (llvm::AddOverflow(total, result.bytes, total) ||
+        llvm::AddOverflow(total, bufferAlignment, total))
+      return function.emitOpError("expects results of less than 2^63 bytes in all, but got more");
+  return success();
+}
+
 class PlanMemoryPass : public impl::PlanMemoryPassBase<PlanMemoryPass> {
 public:
   void runOnOperation() override {
@@ -80,6 +92,8 @@ public:
       return;
     Builder builder(&getContext());
     WorkspacePlanner planner(computeLiveness(function));
+    if (failed(checkTotal(function, planner.getResults())))
+      return signalPassFailure();
     planner.run();
     for (auto kernel : function.getOps<KernelOp>()) {
       llvm::SmallVector<Attribute> buffers(kernel.getNumResults(), builder.getUnitAttr());
