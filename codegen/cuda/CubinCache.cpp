@@ -1,29 +1,16 @@
 #include "codegen/cuda/CubinCache.h"
 
 #include <cstring>
-#include <filesystem>
+#include <span>
 
 #include "absl/strings/str_format.h"
 #include "support/CacheFolder.h"
-#include "support/Hash.h"
-#include "support/MappedFile.h"
 #include "support/Status.h"
 
 namespace tenon::codegen::cuda {
 
-/// An entry is: `magic`, the hash of everything behind it, then length-prefixed strings: the key's
-/// two hashes, the cubin, the PTX, and the resources as a log in ptxas's words.
-static constexpr std::string_view magic = "tenonC01";
-
-static uint64_t hashText(std::string_view text) {
-  return hashBytes(std::as_bytes(std::span(text)));
-}
-
-/// 128 bits that name a key.
-static std::string nameOf(const std::string& key) {
-  return absl::StrFormat("%016x%016x", hashText(key), hashText(key + "#"));
-}
-
+/// An entry is length-prefixed strings: the cubin, the PTX, and the resources as a log in ptxas's
+/// words.
 static void appendString(std::string& bytes, std::string_view text) {
   uint64_t size = text.size();
   bytes.append(reinterpret_cast<const char*>(&size), sizeof(size));
@@ -54,28 +41,12 @@ static std::string formatResources(const std::vector<KernelResources>& kernels) 
   return log;
 }
 
-std::string CubinCache::pathFor(const std::string& key) const {
-  return folder + "/" + nameOf(key) + ".cubin";
-}
-
 std::optional<CompiledSource> CubinCache::find(const std::string& key) const {
-  if (folder.empty())
+  std::optional<std::string> content = entries.find(key);
+  if (!content)
     return std::nullopt;
-  auto file = MappedFile::open(pathFor(key));
-  if (!file.ok())
-    return std::nullopt;
-  std::string_view bytes(reinterpret_cast<const char*>((*file)->bytes().data()),
-                         (*file)->bytes().size());
-  uint64_t stored;
-  if (bytes.size() < magic.size() + sizeof(stored) || bytes.substr(0, magic.size()) != magic)
-    return std::nullopt;
-  std::memcpy(&stored, bytes.data() + magic.size(), sizeof(stored));
-  bytes.remove_prefix(magic.size() + sizeof(stored));
-  if (hashText(bytes) != stored)
-    return std::nullopt;
-  std::string_view name, cubin, ptx, log;
-  if (!takeString(bytes, name) || !takeString(bytes, cubin) || !takeString(bytes, ptx) ||
-      !takeString(bytes, log) || name != nameOf(key))
+  std::string_view bytes = *content, cubin, ptx, log;
+  if (!takeString(bytes, cubin) || !takeString(bytes, ptx) || !takeString(bytes, log))
     return std::nullopt;
   CompiledSource compiled;
   auto cubinBytes = std::as_bytes(std::span(cubin));
@@ -86,21 +57,12 @@ std::optional<CompiledSource> CubinCache::find(const std::string& key) const {
 }
 
 bool CubinCache::store(const std::string& key, const CompiledSource& compiled) const {
-  if (folder.empty())
-    return false;
-  std::error_code ignored;
-  std::filesystem::create_directories(folder, ignored);
   std::string content;
-  appendString(content, nameOf(key));
   appendString(content,
                {reinterpret_cast<const char*>(compiled.cubin.data()), compiled.cubin.size()});
   appendString(content, compiled.ptx);
   appendString(content, formatResources(compiled.kernels));
-  uint64_t hash = hashText(content);
-  std::string entry(magic);
-  entry.append(reinterpret_cast<const char*>(&hash), sizeof(hash));
-  entry += content;
-  return writeAtomically(pathFor(key), entry);
+  return entries.store(key, content);
 }
 
 absl::StatusOr<CompiledSource> compileCached(const std::string& source, const std::string& name,

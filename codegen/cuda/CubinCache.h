@@ -6,26 +6,25 @@
 
 #include "absl/status/statusor.h"
 #include "codegen/cuda/Nvrtc.h"
+#include "support/DiskCache.h"
 
 namespace tenon::codegen::cuda {
 
-/// Compiled kernels on disk, by content: source, device headers, options, version of NVRTC and
-/// architecture make the name of a file. Entries appear by rename, so that any number of processes
-/// may share a folder; each carries a hash of its content, and a damaged one counts as absent. A
-/// folder that cannot be written to costs time, never a failure.
+/// Compiled kernels on disk: source, device headers, options, version of NVRTC and architecture are
+/// the key of an entry.
 class CubinCache {
 public:
   /// An empty folder means no cache.
-  explicit CubinCache(std::string folder) : folder(std::move(folder)) {}
+  explicit CubinCache(std::string folder) : entries(std::move(folder), "cubin") {}
 
   std::optional<CompiledSource> find(const std::string& key) const;
   /// False where the entry could not be written.
   bool store(const std::string& key, const CompiledSource& compiled) const;
   /// The file of that key.
-  std::string pathFor(const std::string& key) const;
+  std::string pathFor(const std::string& key) const { return entries.pathFor(key); }
 
 private:
-  std::string folder;
+  DiskCache entries;
 };
 
 /// Compiles `source` for `architecture`, or takes it from the cache in `cacheFolder()`.

@@ -1,12 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <sys/stat.h>
-
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <thread>
 
 #include "codegen/cuda/CubinCache.h"
 #include "codegen/cuda/Nvrtc.h"
@@ -136,84 +133,6 @@ TEST_F(CubinCacheTest, FindsWhatItStored) {
   EXPECT_EQ(cache.find("a")->cubin, makeEntry('a').cubin);
   EXPECT_EQ(cache.find("a")->kernels, makeEntry('a').kernels);
   EXPECT_FALSE(cache.find("b"));
-}
-
-TEST_F(CubinCacheTest, TakesDamagedEntriesForAbsent) {
-  ASSERT_TRUE(cache.store("a", makeEntry('a')));
-  std::string path = cache.pathFor("a");
-  auto size = std::filesystem::file_size(path);
-  for (uintmax_t at = 0; at < size; at += 7) {
-    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
-    file.seekg(at);
-    char byte = static_cast<char>(file.get());
-    file.seekp(at);
-    file.put(byte ^ 0x10);
-    file.close();
-    EXPECT_FALSE(cache.find("a")) << "byte " << at;
-    file.open(path, std::ios::in | std::ios::out | std::ios::binary);
-    file.seekp(at);
-    file.put(byte);
-  }
-  EXPECT_TRUE(cache.find("a"));
-  for (uintmax_t length : {size - 1, uintmax_t{20}, uintmax_t{3}, uintmax_t{0}}) {
-    std::filesystem::resize_file(path, length);
-    EXPECT_FALSE(cache.find("a")) << length << " bytes";
-  }
-  EXPECT_TRUE(cache.store("a", makeEntry('a')));
-  EXPECT_TRUE(cache.find("a"));
-}
-
-TEST_F(CubinCacheTest, AnEntryOfAnotherKeyUnderItsNameCountsAsAbsent) {
-  ASSERT_TRUE(cache.store("a", makeEntry('a')));
-  std::filesystem::copy_file(cache.pathFor("a"), cache.pathFor("b"));
-  EXPECT_FALSE(cache.find("b"));
-}
-
-TEST_F(CubinCacheTest, ManyWritersLeaveOneWholeEntryAndNothingElse) {
-  std::vector<std::thread> threads;
-  for (int i = 0; i < 8; ++i)
-    threads.emplace_back([&] {
-      for (int j = 0; j < 20; ++j) {
-        cache.store("a", makeEntry('a'));
-        EXPECT_TRUE(cache.find("a"));
-      }
-    });
-  for (std::thread& thread : threads)
-    thread.join();
-  std::filesystem::directory_iterator files(folder.path("cache"));
-  EXPECT_EQ(std::distance(begin(files), end(files)), 1);
-}
-
-TEST_F(CubinCacheTest, AFullDiskLeavesNoEntry) {
-  if (!std::filesystem::exists("/dev/full"))
-    GTEST_SKIP() << "no /dev/full";
-  EXPECT_FALSE(writeAtomically("/dev/full/x", "text")); // not a folder
-  CubinCache nowhere("/proc/no-such-folder");
-  EXPECT_FALSE(nowhere.store("a", makeEntry('a')));
-  EXPECT_FALSE(nowhere.find("a"));
-}
-
-TEST_F(CubinCacheTest, WithoutAFolderThereIsNoCache) {
-  CubinCache none("");
-  EXPECT_FALSE(none.store("a", makeEntry('a')));
-  EXPECT_FALSE(none.find("a"));
-}
-
-TEST(CacheFolder, FollowsTheEnvironment) {
-  std::string home = getenv("HOME") ? getenv("HOME") : "";
-  {
-    Variable xdg("XDG_CACHE_HOME", "/x");
-    EXPECT_EQ(cacheFolder(), "/x/tenon");
-    Variable own("TENON_CACHE_DIR", "/own");
-    EXPECT_EQ(cacheFolder(), "/own");
-  }
-  {
-    Variable set("HOME", "/h");
-    EXPECT_EQ(cacheFolder(), "/h/.cache/tenon");
-  }
-  EXPECT_EQ(cacheFolder(), "");
-  if (!home.empty())
-    setenv("HOME", home.c_str(), 1);
 }
 
 } // namespace
