@@ -84,7 +84,8 @@ absl::StatusOr<runtime::Program> compileForCpu(ModuleOp module, const CpuCodegen
   if (failed(lowerToLlvmDialect(*code)))
     return diagnostics.takeStatus();
   TENON_ASSIGN_OR_RETURN(std::vector<std::byte> object,
-                         emitObject(*code, target, {options.llvmIr, options.assembly}));
+                         emitObject(*code, target, {options.llvmIr, options.assembly},
+                                    DiskCache(options.cacheFolder, "o")));
   program.code.emplace_back(std::move(object));
   TENON_RETURN_IF_ERROR(runtime::validateProgram(program));
   return program;

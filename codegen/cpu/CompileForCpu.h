@@ -14,6 +14,8 @@ struct CpuCodegenOptions {
   std::string* llvmIr = nullptr;
   /// If set, receives the kernels as x86-64 assembly.
   std::string* assembly = nullptr;
+  /// Where objects are kept between compilations; empty: nowhere.
+  std::string cacheFolder;
 };
 
 /// Compiles a planned module for the CPU that its `tenon.target` describes: equal kernel regions

@@ -8,6 +8,7 @@
 #include "support/Status.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Config/llvm-config.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
@@ -85,7 +86,8 @@ static void setAttributes(llvm::Module& module, TargetAttr target) {
 
 static void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
   llvm::PipelineTuningOptions tuning;
-  // Kernels are written in vectors already.
+  // Kernels are written in vectors already, and unrolled as far as registers allow.
+  tuning.LoopUnrolling = false;
   tuning.LoopVectorization = false;
   tuning.SLPVectorization = false;
   llvm::PassBuilder builder(&machine, tuning);
@@ -112,8 +114,40 @@ static llvm::SmallVector<char> generateCode(llvm::Module& module, llvm::TargetMa
   return code;
 }
 
+/// Part of every key of the cache: to be raised where this file has LLVM compile differently.
+static constexpr int settingsVersion = 1;
+
+/// What the object depends on: the code with the attributes of its functions, LLVM, its settings.
+static std::string cacheKey(const llvm::Module& module) {
+  std::string key =
+      absl::StrFormat("LLVM %s, object, settings %d\n", LLVM_VERSION_STRING, settingsVersion);
+  llvm::raw_string_ostream stream(key);
+  module.print(stream, nullptr);
+  return key;
+}
+
+static std::vector<std::byte> copyBytes(llvm::ArrayRef<char> text) {
+  auto bytes = std::as_bytes(std::span<const char>(text.data(), text.size()));
+  return {bytes.begin(), bytes.end()};
+}
+
+static void writeListings(const llvm::Module& module, llvm::TargetMachine& machine,
+                          const CodeListings& listings) {
+  if (listings.llvmIr) {
+    llvm::raw_string_ostream stream(*listings.llvmIr);
+    module.print(stream, nullptr);
+  }
+  if (listings.assembly) {
+    std::unique_ptr<llvm::Module> copy = llvm::CloneModule(module);
+    llvm::SmallVector<char> text =
+        generateCode(*copy, machine, llvm::CodeGenFileType::AssemblyFile);
+    listings.assembly->assign(text.begin(), text.end());
+  }
+}
+
 absl::StatusOr<std::vector<std::byte>> emitObject(ModuleOp module, TargetAttr target,
-                                                  const CodeListings& listings) {
+                                                  const CodeListings& listings,
+                                                  const DiskCache& cache) {
   TENON_ASSIGN_OR_RETURN(std::unique_ptr<llvm::TargetMachine> machine, createMachine(target));
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> code = translateModuleToLLVMIR(module, context);
@@ -122,20 +156,15 @@ absl::StatusOr<std::vector<std::byte>> emitObject(ModuleOp module, TargetAttr ta
   code->setTargetTriple(machine->getTargetTriple());
   code->setDataLayout(machine->createDataLayout());
   setAttributes(*code, target);
+  std::string key = cacheKey(*code);
+  bool isListed = listings.llvmIr || listings.assembly;
+  if (std::optional<std::string> found = isListed ? std::nullopt : cache.find(key))
+    return copyBytes(*found);
   optimize(*code, *machine);
-  if (listings.llvmIr) {
-    llvm::raw_string_ostream stream(*listings.llvmIr);
-    code->print(stream, nullptr);
-  }
-  if (listings.assembly) {
-    std::unique_ptr<llvm::Module> copy = llvm::CloneModule(*code);
-    llvm::SmallVector<char> text =
-        generateCode(*copy, *machine, llvm::CodeGenFileType::AssemblyFile);
-    listings.assembly->assign(text.begin(), text.end());
-  }
+  writeListings(*code, *machine, listings);
   llvm::SmallVector<char> object = generateCode(*code, *machine, llvm::CodeGenFileType::ObjectFile);
-  auto bytes = std::as_bytes(std::span<const char>(object.data(), object.size()));
-  return std::vector<std::byte>(bytes.begin(), bytes.end());
+  cache.store(key, {object.data(), object.size()});
+  return copyBytes(object);
 }
 
 } // namespace tenon::codegen::cpu

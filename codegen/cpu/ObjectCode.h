@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "ir/Attributes.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "support/DiskCache.h"
 
 namespace tenon::codegen::cpu {
 
@@ -20,9 +21,12 @@ struct CodeListings {
 /// Optimises a module of the llvm dialect (O3) for the features and vector width of `target` and
 /// returns a relocatable ELF object: position-independent, without thread-local storage and unwind
 /// tables. Floating-point arithmetic is kept as written: nothing is reassociated or contracted.
-/// Fails with InvalidArgument where LLVM does not know a feature.
+/// Where no listing is asked for, the object may come from `cache`, whose key is the code before
+/// LLVM optimises it, its settings and its version. Fails with InvalidArgument where LLVM does not
+/// know a feature.
 absl::StatusOr<std::vector<std::byte>> emitObject(mlir::ModuleOp module, TargetAttr target,
-                                                  const CodeListings& listings);
+                                                  const CodeListings& listings,
+                                                  const DiskCache& cache);
 
 } // namespace tenon::codegen::cpu
 

@@ -9,6 +9,7 @@
 #include "ir/Targets.h"
 #include "passes/Pipeline.h"
 #include "runtime/program/ValidateProgram.h"
+#include "support/CacheFolder.h"
 #include "support/Status.h"
 #include "tools/common/GgufTokenizer.h"
 #include "llvm/TargetParser/Host.h"
@@ -53,8 +54,9 @@ absl::StatusOr<TargetAttr> chooseTarget(mlir::MLIRContext& context, const std::s
 static TargetAttr findGpuTarget(mlir::MLIRContext& context, const runtime::CudaDeviceInfo& gpu) {
   std::string feature = absl::StrFormat("sm_%d%d", gpu.capabilityMajor, gpu.capabilityMinor);
   auto isOfArchitecture = [&](TargetAttr target) {
-    return llvm::any_of(target.getFeatures().getAsRange<mlir::StringAttr>(),
-                        [&](mlir::StringAttr found) { return found.strref().starts_with(feature); });
+    return llvm::any_of(
+        target.getFeatures().getAsRange<mlir::StringAttr>(),
+        [&](mlir::StringAttr found) { return found.strref().starts_with(feature); });
   };
   TargetAttr sameArchitecture;
   for (const std::string& name : listTargets()) {
@@ -91,9 +93,9 @@ absl::StatusOr<TargetAttr> chooseTarget(mlir::MLIRContext& context, const std::s
     return chooseGpuTarget(context);
   TENON_ASSIGN_OR_RETURN(TargetAttr target, chooseTarget(context, name));
   if (stringifyDeviceKind(target.getDevice()) != device)
-    return absl::InvalidArgumentError(absl::StrFormat(
-        "--target: expects a target for --device=%s, but %s is one for %s", device, name,
-        stringifyDeviceKind(target.getDevice()).str()));
+    return absl::InvalidArgumentError(
+        absl::StrFormat("--target: expects a target for --device=%s, but %s is one for %s", device,
+                        name, stringifyDeviceKind(target.getDevice()).str()));
   return target;
 }
 
@@ -120,7 +122,8 @@ absl::StatusOr<runtime::Program> compileModel(mlir::ModuleOp module, TargetAttr 
   }
 #ifdef TENON_CPU
   if (target.getDevice() == DeviceKind::Cpu) {
-    TENON_ASSIGN_OR_RETURN(runtime::Program program, codegen::compileForCpu(module, {}));
+    TENON_ASSIGN_OR_RETURN(runtime::Program program,
+                           codegen::compileForCpu(module, {.cacheFolder = cacheFolder()}));
     TENON_RETURN_IF_ERROR(addTokenizer(module, program));
     return program;
   }

@@ -1,3 +1,5 @@
+#include <filesystem>
+
 #include <gtest/gtest.h>
 
 #include "codegen/ProgramBuilder.h"
@@ -5,6 +7,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tests/codegen/cpu/CpuTest.h"
 #include "tests/common/StatusMatchers.h"
+#include "tests/common/TempFolder.h"
 
 using namespace mlir;
 using testing::ElementsAre;
@@ -143,6 +146,53 @@ TEST(CpuListings, ShowLlvmIrAndAssembly) {
   EXPECT_THAT(llvmIr, testing::Not(testing::HasSubstr("reassoc")));
   EXPECT_THAT(assembly, testing::HasSubstr("vmulps"));
   EXPECT_THAT(assembly, testing::Not(testing::HasSubstr("vfmadd")));
+}
+
+static const char* const expText = "func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {\n"
+                                   "  %a = tenon.exp %x : (tensor<4xf32>) -> tensor<4xf32>\n"
+                                   "  return %a : tensor<4xf32>\n}";
+
+/// Compiles `text` for `target` with a cache in `folder`; returns the object.
+static std::vector<std::byte> compileWithCache(const std::string& text, const std::string& target,
+                                               const std::string& folder) {
+  auto context = makeContext();
+  auto module = planModule(*context, text, target);
+  EXPECT_THAT(module, IsOk());
+  codegen::CpuCodegenOptions options;
+  options.cacheFolder = folder;
+  auto program = codegen::compileForCpu(**module, options);
+  EXPECT_THAT(program, IsOk());
+  std::span<const std::byte> bytes = program->code[0].bytes();
+  return {bytes.begin(), bytes.end()};
+}
+
+static size_t countFiles(const std::string& folder) {
+  std::filesystem::directory_iterator files(folder);
+  return std::distance(begin(files), end(files));
+}
+
+TEST(CpuObjectCache, KeepsAnObjectForEachCodeAndTarget) {
+  TempFolder folder;
+  std::string cache = folder.path("cache");
+  std::vector<std::byte> first = compileWithCache(expText, "x86-64-v3", cache);
+  EXPECT_EQ(countFiles(cache), 1u);
+  // Writing an entry replaces its file; a second compilation must not have written.
+  std::string path = std::filesystem::directory_iterator(cache)->path();
+  std::string kept = folder.path("kept");
+  std::filesystem::create_hard_link(path, kept);
+  EXPECT_EQ(compileWithCache(expText, "x86-64-v3", cache), first);
+  EXPECT_TRUE(std::filesystem::equivalent(path, kept));
+  compileWithCache(expText, "x86-64-v4", cache);
+  EXPECT_EQ(countFiles(cache), 2u);
+  std::string other = expText;
+  other.replace(other.find("tenon.exp"), 9, "tenon.neg");
+  compileWithCache(other, "x86-64-v3", cache);
+  EXPECT_EQ(countFiles(cache), 3u);
+}
+
+TEST(CpuObjectCache, CompilesWhereTheCacheCannotBeWritten) {
+  EXPECT_EQ(compileWithCache(expText, "x86-64-v3", "/proc/no-such-folder"),
+            compileWithCache(expText, "x86-64-v3", ""));
 }
 
 } // namespace tenon::tests
