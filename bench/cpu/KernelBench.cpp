@@ -1,5 +1,5 @@
-// Single kernels on the CPU beside the machine's read bandwidth, alternated in one run: one-row
-// products of every encoding that models decode with, and attention.
+// Single kernels on the CPU beside the machine's read bandwidth, alternated in one run: products of
+// one row and of 64 rows in every encoding that models decode with, and attention.
 //
 // The weights of a product are passed as an input, another copy in each call, so that they come
 // from memory and not from a cache. Medians.
@@ -85,35 +85,34 @@ void measure(benchmark::State& state, ReadBandwidth& bandwidth, double bytes,
   report(state, seconds, bytes, reads);
 }
 
-struct Gemv {
+struct Product {
   std::string encoding;
-  int64_t columns, depth;
+  int64_t rows, columns, depth;
 };
 
-absl::Status benchGemv(benchmark::State& state, const Gemv& gemv, ReadBandwidth& bandwidth) {
-  const Encoding& encoding = *findEncoding(gemv.encoding);
+absl::Status benchProduct(benchmark::State& state, const Product& product,
+                          ReadBandwidth& bandwidth) {
+  const Encoding& encoding = *findEncoding(product.encoding);
   std::string element =
-      encoding.blockSize == 1 ? gemv.encoding : "!tenon.block<" + gemv.encoding + ">";
-  std::string signature = absl::StrFormat("tensor<1x%dxf32>, %%w: tensor<%dx%dx%s>", gemv.depth,
-                                          gemv.columns, gemv.depth, element);
+      encoding.blockSize == 1 ? product.encoding : "!tenon.block<" + product.encoding + ">";
   std::string text = absl::StrFormat(
-      "func.func @gemv(%%x: tensor<1x%2$dxf32>, %%w: tensor<%1$dx%2$dx%3$s>) -> tensor<1x%1$dxf32> "
-      "{\n  %%y = tenon.matmul %%x, %%w : (tensor<1x%2$dxf32>, tensor<%1$dx%2$dx%3$s>) -> "
-      "tensor<1x%1$dxf32>\n  return %%y : tensor<1x%1$dxf32>\n}\n",
-      gemv.columns, gemv.depth, element);
+      "func.func @product(%%x: tensor<%1$dx%3$dxf32>, %%w: tensor<%2$dx%3$dx%4$s>) -> "
+      "tensor<%1$dx%2$dxf32> {\n  %%y = tenon.matmul %%x, %%w : (tensor<%1$dx%3$dxf32>, "
+      "tensor<%2$dx%3$dx%4$s>) -> tensor<%1$dx%2$dxf32>\n  return %%y : tensor<%1$dx%2$dxf32>\n}\n",
+      product.rows, product.columns, product.depth, element);
   TENON_ASSIGN_OR_RETURN(auto executor, load(text, bandwidth.threads()));
-  int64_t weightBytes = encoding.bytesFor(gemv.columns * gemv.depth);
+  int64_t weights = product.columns * product.depth, weightBytes = encoding.bytesFor(weights);
   int64_t copies = ringBytes / weightBytes + 1;
-  TENON_ASSIGN_OR_RETURN(Bytes x, makeValues("f32", gemv.depth));
-  TENON_ASSIGN_OR_RETURN(Bytes weights,
-                         makeValues(gemv.encoding, copies * gemv.columns * gemv.depth));
-  std::vector<std::byte> y(gemv.columns * 4);
+  TENON_ASSIGN_OR_RETURN(Bytes x, makeValues("f32", product.rows * product.depth));
+  TENON_ASSIGN_OR_RETURN(Bytes ring, makeValues(product.encoding, copies * weights));
+  std::vector<std::byte> y(product.rows * product.columns * 4);
   measure(state, bandwidth, weightBytes, [&](int call) {
     const std::span<const std::byte> inputs[] = {
-        x.bytes(), weights.bytes().subspan(call % copies * weightBytes, weightBytes)};
+        x.bytes(), ring.bytes().subspan(call % copies * weightBytes, weightBytes)};
     const std::span<std::byte> outputs[] = {y};
     return executor->run(0, inputs, outputs);
   });
+  state.counters["GFLOPs"] = 2.0 * product.rows * weights / (state.counters["median_us"] * 1e3);
   return absl::OkStatus();
 }
 
@@ -178,9 +177,13 @@ absl::Status runBenchmarks() {
   TENON_ASSIGN_OR_RETURN(ReadBandwidth bandwidth,
                          ReadBandwidth::create(readBytes, std::move(pool)));
   for (const char* encoding : {"f32", "f16", "bf16", "q8_0", "q4_0", "q4_k", "q6_k"})
-    for (int64_t columns : {4096, 14336})
-      add(absl::StrFormat("gemv/%s/%dx4096", encoding, columns), Gemv{encoding, columns, 4096},
-          bandwidth, benchGemv);
+    for (const Product& product : {Product{encoding, 1, 4096, 4096},
+                                   {encoding, 1, 14336, 4096},
+                                   {encoding, 64, 8192, 2048},
+                                   {encoding, 64, 2048, 8192}})
+      add(absl::StrFormat("product/%s/rows:%d/%dx%d", encoding, product.rows, product.columns,
+                          product.depth),
+          product, bandwidth, benchProduct);
   for (const Attention& attention : {Attention{1, 512}, {1, 4096}, {64, 64}, {64, 512}})
     add(absl::StrFormat("attention/rows:%d/keys:%d", attention.rows, attention.keys), attention,
         bandwidth, benchAttention);

@@ -72,9 +72,11 @@ void VectorBuilder::copy(Value target, Value source, Value bytes) {
   LLVM::MemcpyOp::create(*this, target, source, bytes, /*isVolatile=*/false);
 }
 
-void VectorBuilder::prefetch(Value pointer) {
-  constexpr unsigned read = 0, dropSoon = 0, data = 1;
-  LLVM::Prefetch::create(*this, pointer, read, dropSoon, data);
+void VectorBuilder::prefetch(Value pointer, Keep keep) {
+  // Locality 0 is x86's `prefetchnta`, 2 is `prefetcht1`.
+  constexpr unsigned read = 0, data = 1;
+  unsigned locality = keep == Keep::Once ? 0 : 2;
+  LLVM::Prefetch::create(*this, pointer, read, locality, data);
 }
 
 // f32 vectors
@@ -327,6 +329,26 @@ Value VectorBuilder::combineLanes(Value vector, CombineTree tree) {
   for (int64_t i = 1; i < lanes; ++i)
     sum = fadd(sum, lane(vector, i));
   return sum;
+}
+
+Value VectorBuilder::combineEach(llvm::SmallVector<Value> vectors) {
+  int64_t lanes = vectors.size();
+  // Each vector holds the partial sums of lanes / width of those given, `width` of each.
+  for (int64_t width = lanes; width > 1; width /= 2) {
+    llvm::SmallVector<int64_t> lower, upper;
+    for (int64_t start = 0; start < 2 * lanes; start += width)
+      for (int64_t i = 0; i < width / 2; ++i)
+        lower.push_back(start + i), upper.push_back(start + width / 2 + i);
+    llvm::SmallVector<Value> merged;
+    for (size_t i = 0; i < vectors.size(); i += 2) {
+      auto pick = [&](llvm::ArrayRef<int64_t> mask) {
+        return vector::ShuffleOp::create(*this, vectors[i], vectors[i + 1], mask);
+      };
+      merged.push_back(fadd(pick(lower), pick(upper)));
+    }
+    vectors = merged;
+  }
+  return vectors[0];
 }
 
 Value VectorBuilder::greatestLane(Value vector) {

@@ -54,8 +54,10 @@ public:
   mlir::Value scratch(int64_t bytes);
   /// Copies `bytes` (i64) from `source` to `target`, which do not overlap.
   void copy(mlir::Value target, mlir::Value source, mlir::Value bytes);
-  /// Asks for the cache line at `pointer`, to be read once.
-  void prefetch(mlir::Value pointer);
+  /// Where a prefetched line goes: to be read once, or into the second-level cache.
+  enum class Keep { Once, SecondLevel };
+  /// Asks for the cache line at `pointer`.
+  void prefetch(mlir::Value pointer, Keep keep = Keep::Once);
 
   // f32 vectors
   mlir::VectorType f32s(int64_t lanes);
@@ -137,6 +139,9 @@ public:
   // Reductions
   /// The sum of the lanes by `tree`: halving adds lane i + n/2 to lane i, then n/4, …
   mlir::Value combineLanes(mlir::Value vector, CombineTree tree);
+  /// `combineLanes` by halving of each of `vectors`, as many as a vector has lanes, a power of two:
+  /// sum i in lane i. Each step adds the halves of two vectors at once.
+  mlir::Value combineEach(llvm::SmallVector<mlir::Value> vectors);
   /// The largest lane; unspecified where one is NaN.
   mlir::Value greatestLane(mlir::Value vector);
   /// Σ term(k), k in [0, length), in the order given. `add` adds `count` terms from element `first`

@@ -5,13 +5,16 @@
 // CHECK-LABEL: func @decode
 // CHECK: schedule #tenon.schedule<"matmul", tiles = 32, {column_block = 4 : i64, columns_per_tile = 8 : i64, prefetch_bytes = 32768 : i64, row_block = 1 : i64, step = 32 : i64}>
 // CHECK: tenon.matmul {{.*}} order <chunk = 0, lanes = 16, tree = halving>
-// Several rows: blocks that fill the registers.
+// Many rows: packed, in blocks that fill the registers and the same order.
 // CHECK-LABEL: func @prefill
-// CHECK: schedule #tenon.schedule<"matmul", tiles = 8, {column_block = 4 : i64, columns_per_tile = 32 : i64, row_block = 6 : i64, step = 16 : i64}>
+// CHECK: schedule #tenon.schedule<"packed_matmul", tiles = 16, {column_block = 4 : i64, columns_per_tile = 16 : i64, depth_block = 512 : i64, row_block = 6 : i64, rows_per_pass = 32 : i64}>
 // CHECK: tenon.matmul {{.*}} order <chunk = 0, lanes = 16, tree = halving>
-// Quantised: decoded to memory once for all rows.
+// More rows than their sums fit a quarter of the second-level cache for: equal passes.
 // CHECK-LABEL: func @quantised
-// CHECK: schedule #tenon.schedule<"matmul", tiles = 16, {column_block = 4 : i64, columns_per_tile = 16 : i64, decoded_columns = 16 : i64, row_block = 6 : i64, step = 16 : i64}>
+// CHECK: schedule #tenon.schedule<"packed_matmul", tiles = 32, {column_block = 4 : i64, columns_per_tile = 64 : i64, depth_block = 512 : i64, row_block = 6 : i64, rows_per_pass = 50 : i64}>
+// Few rows: streamed.
+// CHECK-LABEL: func @few
+// CHECK: schedule #tenon.schedule<"matmul", tiles = 22, {column_block = 4 : i64, columns_per_tile = 12 : i64, prefetch_bytes = 17408 : i64, row_block = 6 : i64, step = 64 : i64}>
 module attributes {tenon.target = #tenon.target<"v4", cpu, features = [], {vector_bits = 512 : i64, vector_registers = 32 : i64, l2_bytes = 1048576 : i64}>} {
   func.func @decode(%x: tensor<1x4096xf32>, %w: tensor<256x4096xf16>) -> tensor<1x256xf32> {
     %y = tenon.matmul %x, %w : (tensor<1x4096xf32>, tensor<256x4096xf16>) -> tensor<1x256xf32>
@@ -21,9 +24,13 @@ module attributes {tenon.target = #tenon.target<"v4", cpu, features = [], {vecto
     %y = tenon.matmul %x, %w : (tensor<32x4096xf32>, tensor<256x4096xf16>) -> tensor<32x256xf32>
     return %y : tensor<32x256xf32>
   }
-  func.func @quantised(%x: tensor<32x4096xf32>, %w: tensor<256x4096x!tenon.block<q8_0>>) -> tensor<32x256xf32> {
-    %y = tenon.matmul %x, %w : (tensor<32x4096xf32>, tensor<256x4096x!tenon.block<q8_0>>) -> tensor<32x256xf32>
-    return %y : tensor<32x256xf32>
+  func.func @quantised(%x: tensor<100x4096xf32>, %w: tensor<2048x4096x!tenon.block<q8_0>>) -> tensor<100x2048xf32> {
+    %y = tenon.matmul %x, %w : (tensor<100x4096xf32>, tensor<2048x4096x!tenon.block<q8_0>>) -> tensor<100x2048xf32>
+    return %y : tensor<100x2048xf32>
+  }
+  func.func @few(%x: tensor<6x4096xf32>, %w: tensor<256x4096x!tenon.block<q8_0>>) -> tensor<6x256xf32> {
+    %y = tenon.matmul %x, %w : (tensor<6x4096xf32>, tensor<256x4096x!tenon.block<q8_0>>) -> tensor<6x256xf32>
+    return %y : tensor<6x256xf32>
   }
 }
 
@@ -31,7 +38,7 @@ module attributes {tenon.target = #tenon.target<"v4", cpu, features = [], {vecto
 
 // 16 registers of 8 floats: smaller blocks.
 // CHECK-LABEL: func @prefill
-// CHECK: schedule #tenon.schedule<"matmul", tiles = 9, {column_block = 3 : i64, columns_per_tile = 30 : i64, row_block = 3 : i64, step = 8 : i64}>
+// CHECK: schedule #tenon.schedule<"packed_matmul", tiles = 11, {column_block = 3 : i64, columns_per_tile = 24 : i64, depth_block = 64 : i64, row_block = 3 : i64, rows_per_pass = 32 : i64}>
 // CHECK: tenon.matmul {{.*}} order <chunk = 0, lanes = 8, tree = halving>
 // CHECK-LABEL: func @rows
 // Nothing broadcasts: one long row, cut into tiles.

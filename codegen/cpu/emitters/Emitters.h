@@ -15,6 +15,7 @@ extern const Emitter embedding;
 extern const Emitter kvWrite;
 extern const Emitter layerNorm;
 extern const Emitter matmul;
+extern const Emitter packedMatmul;
 extern const Emitter reduce;
 extern const Emitter rmsNorm;
 extern const Emitter rope;

@@ -9,16 +9,14 @@ namespace tenon::codegen::cpu::emitters {
 
 namespace {
 
-/// y = x · Wᵀ as blocks of dot products in registers: `row_block` rows of x times `column_block`
-/// rows of W, one accumulator of `order.lanes` each. A step along K loads or decodes a vector of
-/// each weight row once and multiplies it into every row of x, so a block-quantised weight is
-/// decoded once for `row_block` rows.
+/// y = x · Wᵀ for few rows of x, where reading W is what takes time, as blocks of dot products in
+/// registers: `row_block` rows of x times `column_block` rows of W, one accumulator of
+/// `order.lanes` each. A step along K loads or decodes a vector of each weight row once and
+/// multiplies it into every row of x.
 ///
-/// A tile is `columns_per_tile` rows of W (all rows of x): its weights stay in the cache while the
-/// rows of x pass by. The inner loop takes `step` elements of K at once, rounded up
-/// to whole vectors and blocks. `prefetch_bytes`, if
-/// present, is how far ahead of its loads each weight row is asked for. With `decoded_columns` that
-/// many rows of W at a time are decoded to f32 on the stack first.
+/// A tile is `columns_per_tile` rows of W and all rows of x. The inner loop takes `step` elements
+/// of K at once, rounded up to whole vectors and blocks. `prefetch_bytes`, if present, is how far
+/// ahead of its loads each weight row is asked for.
 class MatmulEmission {
 public:
   MatmulEmission(KernelContext& context, MatmulOp op)
@@ -30,7 +28,6 @@ public:
 private:
   LogicalResult readSchedule();
   LogicalResult checkOrder();
-  void decodeColumns(Value first, Value end);
   void emitRows(Value firstColumn, Value endColumn);
   void emitColumns(Value firstRow, int64_t rowCount, Value firstColumn, Value endColumn);
   Value weightRow(Value column);
@@ -52,8 +49,6 @@ private:
   int64_t columnsPerTile = 0, columnBlock = 0, rowBlock = 0, prefetchBytes = 0;
   int64_t step = 0; ///< elements of K that the inner loop takes at once
   Value batch;
-  int64_t decodedColumns = 0;
-  Value decoded, firstDecoded;                    ///< f32 [decodedColumns, depth], its first column
   Value preparedScales;                           ///< of a block of each weight row
   llvm::SmallVector<Value> inputRows, weightRows; ///< of the block being emitted
 };
@@ -71,22 +66,16 @@ LogicalResult MatmulEmission::readSchedule() {
     return failure();
   order = *scheduled, columnsPerTile = *tile, columnBlock = *columnUnroll, step = *elements;
   prefetchBytes = context.schedule().getParameter("prefetch_bytes").value_or(0);
-  decodedColumns = context.schedule().getParameter("decoded_columns").value_or(0);
   depth = weightType.getShape().back();
   columns = weightType.getShape().end()[-2];
   batches = weightType.getNumElements() / (columns * depth);
   rows = input.rows() / batches;
   rowBlock = std::min(*rowUnroll, rows);
-  constexpr int64_t mostStackBytes = 1 << 20;
-  if (decodedColumns > mostStackBytes / 4 / depth)
-    return op.emitOpError("expects decoded_columns to take at most ")
-           << mostStackBytes << " bytes of stack, but got " << decodedColumns << " rows of "
-           << depth;
   return checkOrder();
 }
 
 LogicalResult MatmulEmission::checkOrder() {
-  int64_t granule = std::max(order.getLanes(), decodedColumns > 0 ? 1 : decoder.blockSize());
+  int64_t granule = std::max(order.getLanes(), decoder.blockSize());
   if (!decoder.supports(order.getLanes()) || order.getChunk() % granule != 0)
     return op.emitOpError("expects an order whose lanes divide or hold whole blocks of ")
            << decoder.blockSize() << " elements, and whose chunk is a multiple of both, but got "
@@ -101,27 +90,11 @@ Value MatmulEmission::weightRow(Value column) {
   return b.advance(context.pointer(op.getWeight()), b.mul(row, decoder.rowBytes()));
 }
 
-/// Decodes rows [first, end) of W.
-void MatmulEmission::decodeColumns(Value first, Value end) {
-  int64_t lanes = context.lanes, granule = std::max(lanes, decoder.blockSize());
-  b.loop(first, end, 1, [&](Value column) {
-    Value source = weightRow(column);
-    Value target = b.advance(decoded, b.mul(b.sub(column, first), depth * 4));
-    b.forVectors(depth, granule, [&](Value element, int64_t count) {
-      Value encoded = b.advance(source, decoder.byteOffset(b, element));
-      Value place = b.advance(target, b.mul(element, 4));
-      for (int64_t part = 0; part < count; part += lanes)
-        b.store(decoder.decode(b, encoded, part, std::min(lanes, count - part)),
-                b.advance(place, part * 4));
-    });
-  });
-}
-
 /// Adds `count` elements of K from `element` on to the accumulators, row-major [rows, columns].
 void MatmulEmission::emitStep(Value element, int64_t count,
                               llvm::SmallVectorImpl<Value>& accumulators) {
   int64_t lanes = order.getLanes();
-  Value weightOffset = decodedColumns > 0 ? b.mul(element, 4) : decoder.byteOffset(b, element);
+  Value weightOffset = decoder.byteOffset(b, element);
   llvm::SmallVector<Value> weights;
   for (Value row : weightRows) {
     weights.push_back(b.advance(row, weightOffset));
@@ -139,8 +112,6 @@ void MatmulEmission::emitStep(Value element, int64_t count,
       body(first, std::min(lanes, count - first));
   };
   auto decode = [&](Value weight, int64_t first, int64_t part) {
-    if (decodedColumns > 0)
-      return b.loadFloats(b.getF32Type(), b.advance(weight, first * 4), part, lanes);
     return b.pad(decoder.decode(b, weight, first, part), lanes);
   };
   // Whichever operand is used again stays in registers: the parts of the one row of x, or a part
@@ -169,8 +140,7 @@ void MatmulEmission::emitStep(Value element, int64_t count,
 /// True where the blocks of the weight are decoded unit by unit.
 bool MatmulEmission::usesUnits() const {
   const BlockUnits* units = decoder.units();
-  return units && decodedColumns == 0 && order.getLanes() <= 16 && inputRows.size() == 1 &&
-         step == decoder.blockSize();
+  return units && order.getLanes() <= 16 && inputRows.size() == 1 && step == decoder.blockSize();
 }
 
 /// Asks for the `bytes` that lie `prefetchBytes` behind `weight`.
@@ -232,10 +202,7 @@ void MatmulEmission::emitBlock(Value firstRow, int64_t rowCount, Value firstColu
   for (int64_t i = 0; i < rowCount; ++i)
     inputRows.push_back(input.from(b, b.add(inputRow, i)).base);
   for (int64_t i = 0; i < columnCount; ++i) {
-    Value column = b.add(firstColumn, i);
-    weightRows.push_back(decodedColumns > 0
-                             ? b.advance(decoded, b.mul(b.sub(column, firstDecoded), depth * 4))
-                             : weightRow(column));
+    weightRows.push_back(weightRow(b.add(firstColumn, i)));
   }
   int64_t chunk = order.getChunk();
   llvm::SmallVector<Value> sums;
@@ -266,8 +233,7 @@ void MatmulEmission::emitBlock(Value firstRow, int64_t rowCount, Value firstColu
 void MatmulEmission::emitColumns(Value firstRow, int64_t rowCount, Value firstColumn,
                                  Value endColumn) {
   // Otherwise the range ends in the middle of a block in the last tile of a batch alone.
-  bool wholeBlocks = columnsPerTile % columnBlock == 0 && decodedColumns % columnBlock == 0 &&
-                     columns % columnBlock == 0;
+  bool wholeBlocks = columnsPerTile % columnBlock == 0 && columns % columnBlock == 0;
   Value count = b.sub(endColumn, firstColumn);
   Value endWhole =
       wholeBlocks ? endColumn : b.add(firstColumn, b.mul(b.div(count, columnBlock), columnBlock));
@@ -295,17 +261,7 @@ LogicalResult MatmulEmission::emit(Value tile) {
   Value end = b.min(b.add(first, columnsPerTile), b.i64(columns));
   if (const BlockUnits* units = decoder.units())
     preparedScales = b.scratch(columnBlock * units->preparedFloats * 4);
-  if (decodedColumns == 0) {
-    emitRows(first, end);
-    return success();
-  }
-  decoded = b.scratch(decodedColumns * depth * 4);
-  b.loop(first, end, decodedColumns, [&](Value start) {
-    firstDecoded = start;
-    Value stop = b.min(b.add(start, decodedColumns), end);
-    decodeColumns(start, stop);
-    emitRows(start, stop);
-  });
+  emitRows(first, end);
   return success();
 }
 

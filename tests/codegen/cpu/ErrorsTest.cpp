@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_format.h"
 #include "codegen/cpu/CompileForCpu.h"
 #include "ir/Dialect.h"
 #include "ir/Targets.h"
@@ -149,9 +150,32 @@ TEST(CpuErrors, Matmul) {
                               "order <chunk = 16, lanes = 8, tree = halving>"})
     expectRefused(matmulText(refused, matmulParameters, quantised),
                   "expects an order whose lanes divide or hold whole blocks of 32 elements");
-  expectRefused(
-      matmulText(order, std::string(matmulParameters) + ", decoded_columns = 100000 : i64"),
-      "expects decoded_columns to take at most 1048576 bytes");
+}
+
+TEST(CpuErrors, PackedMatmul) {
+  auto text = [](const std::string& order, int columnsPerTile, int rowBlock, int depthBlock) {
+    std::string parameters = absl::StrFormat(
+        "columns_per_tile = %d : i64, column_block = 4 : i64, row_block = %d : i64, "
+        "rows_per_pass = 32 : i64, depth_block = %d : i64",
+        columnsPerTile, rowBlock, depthBlock);
+    return kernelText({"tensor<32x64xf32>", "tensor<8x64x!tenon.block<q8_0>>"}, "tensor<32x8xf32>",
+                      "\"packed_matmul\", tiles = 1, {" + parameters + "}",
+                      "%r = tenon.matmul %a, %b " + order +
+                          " : (tensor<32x64xf32>, tensor<8x64x!tenon.block<q8_0>>) -> "
+                          "tensor<32x8xf32>");
+  };
+  std::string order = "order <chunk = 0, lanes = 8, tree = halving>";
+  EXPECT_THAT(compileText(text(order, 8, 3, 32)), IsOk());
+  expectRefused(text("", 8, 3, 32), "expects an order");
+  for (const char* refused : {"order <chunk = 0, lanes = 6, tree = ascending>",
+                              "order <chunk = 32, lanes = 8, tree = halving>"})
+    expectRefused(text(refused, 8, 3, 32), "expects an order of one chunk whose lanes divide or "
+                                           "hold whole blocks of 32 elements");
+  expectRefused(text(order, 6, 3, 32), "expects columns_per_tile in whole column blocks");
+  expectRefused(text(order, 8, 3, 48), "depth_block a multiple of 32, but got 8 and 48");
+  expectRefused(text(order, 8, 17, 32), "expects at most 64 accumulators in a block");
+  expectRefused(text(order, 1 << 20, 3, 32), "and 1048576 bytes of stack");
+  expectRefused(text(order, 4, 3, 32), "expects 2 tiles");
 }
 
 TEST(CpuErrors, Attention) {

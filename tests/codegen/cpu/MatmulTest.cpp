@@ -97,6 +97,18 @@ TEST(CpuMatmul, BatchesAndRanks) {
   expectMatchesReference(list.cases);
 }
 
+// Several passes of rows, parts of the depth and tiles, and ends of each.
+TEST(CpuMatmul, PackedInPartsAndPasses) {
+  CaseList list;
+  for (const char* encoding : {"f32", "f16", "q8_0"})
+    addMatmul(list, "f32", 131, 147, 1120, encoding, "f32");
+  addMatmul(list, "f16", 70, 66, 1051, "bf16", "bf16");
+  addMatmul(list, "f32", 9, 70, 1280, "q5_k", "f16");
+  list.add("batched", {tensorType({2, 3, 7, 544}, "f32"), tensorType({2, 3, 21, 544}, "q4_0")},
+           tensorType({2, 3, 7, 21}, "f32"), "tenon.matmul %a, %b");
+  expectMatchesReference(list.cases);
+}
+
 /// The order of additions as `#tenon.order` describes it, one element after the other.
 static float orderedDot(const float* x, const float* w, int64_t depth, OrderAttr order) {
   int64_t chunk = order.getChunk() == 0 ? depth : order.getChunk();
@@ -164,7 +176,10 @@ TEST(CpuMatmul, AddsInTheScheduledOrder) {
   addMatmul(list, "f32", 1, 3, 37, "f32", "f32");
   for (const char* encoding : {"q5_0", "iq4_nl"})
     addMatmul(list, "f32", 1, 5, 352, encoding, "f32");
-  // One row decodes some of these unit by unit, several rows whole blocks.
+  // Several parts of the depth and tiles of a packed product.
+  for (const char* encoding : {"f16", "q8_0"})
+    addMatmul(list, "f32", 9, 70, 1120, encoding, "f32");
+  // One row and packed products decode some of these unit by unit, few rows whole blocks.
   for (const char* encoding : {"q3_k", "q4_k", "q5_k", "q6_k"})
     for (int64_t rows : {1, 3, 17})
       addMatmul(list, "f32", rows, 5, 768, encoding, "f32");
