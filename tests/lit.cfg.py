@@ -7,7 +7,7 @@ import lit.formats
 config.name = "tenon"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".test"]
-config.excludes = ["data"]
+config.excludes = ["corpus", "reproducers", "data"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(config.build_folder, "tests", "lit")
 config.substitutions.append(("%python", sys.executable))
