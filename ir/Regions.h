@@ -21,10 +21,6 @@ struct RegionForm {
   bool hasPrologue;
 };
 
-/// On an operation of a region whose emitter computes its operations one by one: the schedule of
-/// that operation, a `ScheduleAttr`.
-inline constexpr llvm::StringLiteral partAttrName = "part";
-
 /// An operation of which a thread needs the operands' elements at its own position alone, or a row
 /// that it can read by itself: elementwise, constant of one value, embedding, dequantize.
 bool isElementOperation(mlir::Operation& op);

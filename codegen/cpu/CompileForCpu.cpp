@@ -42,7 +42,9 @@ static LogicalResult emitKernel(KernelOp kernel, const std::string& symbol, int6
   for (Type type : kernel.getResultTypes())
     results.push_back(llvm::isa<StateType>(type) ? Value() : nextBuffer(type));
   KernelContext context(kernel, b, arguments, results);
-  LogicalResult outcome = success();
+  LogicalResult outcome = emitter->emitBefore ? emitter->emitBefore(context) : success();
+  if (failed(outcome))
+    return failure();
   b.loop(function.getArgument(1), function.getArgument(2), 1,
          [&](Value tile) { outcome = emitter->emitTile(context, tile); });
   func::ReturnOp::create(b);

@@ -26,6 +26,8 @@ public:
   mlir::Value pointer(mlir::Value argument) const {
     return arguments[llvm::cast<mlir::BlockArgument>(argument).getArgNumber()];
   }
+  /// Where values of the region lie that the thread has computed before its tiles.
+  llvm::DenseMap<mlir::Value, mlir::Value> shared;
   /// The address of result `index` of the kernel.
   mlir::Value result(unsigned index) const { return results[index]; }
   /// The addresses that `value` is to be written to: one for each time that the region yields it.
@@ -60,6 +62,8 @@ struct Emitter {
   /// in a function of its own. Emits an error where the region or its schedule is none that the
   /// emitter can compute.
   mlir::LogicalResult (*emitTile)(KernelContext& context, mlir::Value tile);
+  /// If set, emits what a thread does once, before its tiles; `context.shared` passes it on.
+  mlir::LogicalResult (*emitBefore)(KernelContext& context) = nullptr;
 };
 
 /// The emitter of that name; null where there is none.

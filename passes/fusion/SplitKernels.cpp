@@ -1,3 +1,4 @@
+#include "ir/PartTile.h"
 #include "ir/Regions.h"
 #include "ir/Views.h"
 #include "mlir/IR/IRMapping.h"
@@ -55,8 +56,9 @@ static OrderAttr orderOf(Operation& op) { return op.getAttrOfType<OrderAttr>("or
 /// that decided it; else the best, which must not change the order of a reduction.
 LogicalResult KernelCutter::schedule(KernelOp single, KernelOp from) {
   Operation& op = single.getBlock().front();
-  if (auto part = op.getAttrOfType<ScheduleAttr>(partAttrName)) {
+  if (ScheduleAttr part = partOf(&op)) {
     op.removeAttr(partAttrName);
+    op.removeAttr(firstTileAttrName);
     single.setScheduleAttr(part);
     return success();
   }

@@ -22,8 +22,6 @@ struct ScheduleRule {
   bool (*matches)(KernelOp kernel);
   /// The schedule; sets `order` on the reductions of the region.
   ScheduleAttr (*choose)(KernelOp kernel, const CpuTarget& target);
-  /// What the rule's emitter computes, for one whose regions hold more than one operation.
-  const RegionForm* form = nullptr;
 };
 
 /// The rules in the order in which they are asked.
@@ -64,6 +62,7 @@ extern const ScheduleRule elementwise;
 extern const ScheduleRule kvWrite;
 extern const ScheduleRule matmul;
 extern const ScheduleRule rows;
+extern const ScheduleRule sequence;
 
 } // namespace tenon::passes::schedule::rules
 

@@ -8,7 +8,8 @@ namespace tenon::passes::schedule {
 
 static const ScheduleRule* const allRules[] = {&rules::matmul,  &rules::attention,
                                                &rules::kvWrite, &rules::rows,
-                                               &rules::copies,  &rules::elementwise};
+                                               &rules::copies,  &rules::elementwise,
+                                               &rules::sequence};
 
 llvm::ArrayRef<const ScheduleRule*> allCpuRules() { return allRules; }
 

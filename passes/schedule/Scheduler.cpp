@@ -1,5 +1,6 @@
 #include "passes/schedule/Scheduler.h"
 
+#include "passes/schedule/Sequence.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -65,7 +66,9 @@ static std::string explainRegion(KernelOp kernel, const CudaTarget& target) {
       return reason;
   return "";
 }
-static std::string explainRegion(KernelOp, const CpuTarget&) { return ""; }
+static std::string explainRegion(KernelOp kernel, const CpuTarget&) {
+  return rules::refuseSequence(kernel);
+}
 
 ScheduleAttr Scheduler::best(KernelOp kernel) const {
   if (cuda) {
@@ -78,14 +81,8 @@ ScheduleAttr Scheduler::best(KernelOp kernel) const {
 
 /// What the rule for the region's hero says against it; where no rule has a hero there, what is
 /// known: the operation that only ever stands alone.
-template <typename Rule, typename Target>
-static std::string explainNoRule(llvm::ArrayRef<const Rule*> rules, KernelOp kernel,
-                                 const Target& target) {
-  if (findRule(kernel, target))
-    return "";
-  if (std::string reason = explainRegion(kernel, target); !reason.empty())
-    return reason;
-  for (const Rule* rule : rules)
+static std::string explainForm(KernelOp kernel) {
+  for (const CudaScheduleRule* rule : allCudaRules())
     if (rule->form && concerns(*rule->form, kernel))
       return tenon::refuse(*rule->form, kernel);
   for (Operation& op : kernel.getBlock().without_terminator())
@@ -94,9 +91,16 @@ static std::string explainNoRule(llvm::ArrayRef<const Rule*> rules, KernelOp ker
   return "no emitter computes such a region";
 }
 
+template <typename Target>
+static std::string explainNoRule(KernelOp kernel, const Target& target) {
+  if (findRule(kernel, target))
+    return "";
+  std::string reason = explainRegion(kernel, target);
+  return reason.empty() ? explainForm(kernel) : reason;
+}
+
 std::string Scheduler::refuse(KernelOp kernel) const {
-  return cuda ? explainNoRule(allCudaRules(), kernel, *cuda)
-              : explainNoRule(allCpuRules(), kernel, *cpu);
+  return cuda ? explainNoRule(kernel, *cuda) : explainNoRule(kernel, *cpu);
 }
 
 } // namespace tenon::passes::schedule

@@ -113,8 +113,9 @@ static absl::Status addTokenizer(mlir::ModuleOp module, runtime::Program& progra
   return absl::OkStatus();
 }
 
-absl::StatusOr<runtime::Program> compileModel(mlir::ModuleOp module, TargetAttr target) {
-  TENON_RETURN_IF_ERROR(passes::runPipeline(module, {.target = target}));
+absl::StatusOr<runtime::Program> compileModel(mlir::ModuleOp module, TargetAttr target,
+                                              const passes::FusionOptions& fusion) {
+  TENON_RETURN_IF_ERROR(passes::runPipeline(module, {.target = target, .fusion = fusion}));
   if (target.getDevice() == DeviceKind::Cuda) {
     TENON_ASSIGN_OR_RETURN(runtime::Program program, codegen::compileForCuda(module, {}));
     TENON_RETURN_IF_ERROR(addTokenizer(module, program));

@@ -6,6 +6,7 @@
 #include "absl/status/statusor.h"
 #include "ir/Attributes.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "passes/fusion/Fusion.h"
 #include "runtime/program/Program.h"
 
 namespace tenon::tools {
@@ -22,7 +23,8 @@ absl::StatusOr<TargetAttr> chooseTarget(mlir::MLIRContext& context, const std::s
 
 /// Compiles `module`, of any phase, for `target` into a program, with the tokeniser of its model
 /// file. The module ends up planned.
-absl::StatusOr<runtime::Program> compileModel(mlir::ModuleOp module, TargetAttr target);
+absl::StatusOr<runtime::Program> compileModel(mlir::ModuleOp module, TargetAttr target,
+                                              const passes::FusionOptions& fusion = {});
 
 /// The program of `module`, of any phase, without kernels: the functions' signatures, the model and
 /// its tokeniser, for running by the interpreter.

@@ -64,8 +64,10 @@ absl::StatusOr<InputModel> readInputModel(const ModelInputOptions& options,
 }
 
 absl::StatusOr<runtime::Program> compileInputModel(const InputModel& model,
-                                                   const ModelInputOptions& options) {
-  TENON_ASSIGN_OR_RETURN(runtime::Program program, compileModel(*model.module, model.target));
+                                                   const ModelInputOptions& options,
+                                                   const passes::FusionOptions& fusion) {
+  TENON_ASSIGN_OR_RETURN(runtime::Program program,
+                         compileModel(*model.module, model.target, fusion));
   if (options.randomSeed)
     TENON_RETURN_IF_ERROR(randomizeConstants(program, *options.randomSeed));
   return program;

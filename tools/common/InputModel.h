@@ -8,6 +8,7 @@
 #include "ir/Attributes.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "passes/fusion/Fusion.h"
 #include "runtime/program/Program.h"
 #include "tools/common/ModelInput.h"
 
@@ -53,7 +54,8 @@ absl::StatusOr<InputModel> readInputModel(const ModelInputOptions& options,
 
 /// Compiles it; its weights are random where `options` ask for that. The module ends up planned.
 absl::StatusOr<runtime::Program> compileInputModel(const InputModel& model,
-                                                   const ModelInputOptions& options);
+                                                   const ModelInputOptions& options,
+                                                   const passes::FusionOptions& fusion = {});
 
 } // namespace tenon::tools
 

@@ -12,6 +12,7 @@
 #include "tools/common/FunctionWork.h"
 #include "tools/common/InputModel.h"
 #include "tools/common/MakeExecutor.h"
+#include "tools/common/PlanFlags.h"
 #include "tools/tenon/Command.h"
 
 namespace tenon::tools {
@@ -25,6 +26,7 @@ struct Options {
   std::string device = "cpu";
   std::string target = "native";
   std::vector<std::string> plans = {"unfused"};
+  PlanFlags plan; ///< but for the plan's name
   int64_t rows = 1;
   int64_t prefill = 0;
   bool noGraph = false;
@@ -48,7 +50,10 @@ absl::StatusOr<MeasuredPlan> loadPlan(const Options& options, const std::string&
   int64_t rows = isPrefill ? options.prefill : options.rows;
   model.shapes = {absl::StrFormat("%s:%d", isPrefill ? "prefill" : "decode", rows)};
   TENON_ASSIGN_OR_RETURN(InputModel input, readInputModel(model, options.device, options.target));
-  TENON_ASSIGN_OR_RETURN(runtime::Program program, compileInputModel(input, model));
+  PlanFlags flags = options.plan;
+  flags.plan = plan;
+  TENON_ASSIGN_OR_RETURN(passes::FusionOptions fusion, readPlanFlags(flags));
+  TENON_ASSIGN_OR_RETURN(runtime::Program program, compileInputModel(input, model, fusion));
   TENON_ASSIGN_OR_RETURN(auto executor, makeExecutor(std::move(program), options.executor));
   BenchOptions bench = options.bench;
   bench.position = isPrefill ? 0 : bench.position;
@@ -146,7 +151,7 @@ void addBenchCommand(CLI::App& app, Action& action) {
       ->capture_default_str();
   command->add_option("--target", options->target, "The target to compile for (see `devices`)")
       ->capture_default_str();
-  command->add_option("--plans", options->plans, "The plans to measure, alternating: unfused")
+  command->add_option("--plans", options->plans, "The plans to measure, alternating: unfused, split, fused, auto")
       ->delimiter(',')
       ->check(CLI::IsMember({"unfused"}))
       ->capture_default_str();

@@ -18,6 +18,7 @@ void addBenchCommand(CLI::App& app, Action& action);
 void addCompileCommand(CLI::App& app, Action& action);
 void addDevicesCommand(CLI::App& app, Action& action);
 void addDumpCommand(CLI::App& app, Action& action);
+void addExplainCommand(CLI::App& app, Action& action);
 void addInspectCommand(CLI::App& app, Action& action);
 void addRandomModelCommand(CLI::App& app, Action& action);
 void addRunCommand(CLI::App& app, Action& action);

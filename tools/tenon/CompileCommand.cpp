@@ -5,6 +5,7 @@
 #include "runtime/program/ProgramFile.h"
 #include "support/Status.h"
 #include "tools/common/InputModel.h"
+#include "tools/common/PlanFlags.h"
 #include "tools/tenon/Command.h"
 
 namespace tenon::tools {
@@ -15,11 +16,13 @@ struct Options {
   ModelInputOptions model;
   std::string output;
   std::string target = "native";
+  PlanFlags plan;
 };
 
 absl::Status compile(const Options& options) {
   TENON_ASSIGN_OR_RETURN(InputModel input, readInputModel(options.model, options.target));
-  TENON_ASSIGN_OR_RETURN(runtime::Program program, compileInputModel(input, options.model));
+  TENON_ASSIGN_OR_RETURN(passes::FusionOptions fusion, readPlanFlags(options.plan));
+  TENON_ASSIGN_OR_RETURN(runtime::Program program, compileInputModel(input, options.model, fusion));
   TENON_RETURN_IF_ERROR(runtime::writeProgram(program, options.output));
   size_t steps = 0;
   for (const runtime::Function& function : program.functions)
@@ -40,6 +43,7 @@ void addCompileCommand(CLI::App& app, Action& action) {
   command->add_option("-o,--output", options->output, "The program to write, .tnn")->required();
   command->add_option("--target", options->target, "The target to compile for (see `devices`)")
       ->capture_default_str();
+  addPlanFlags(*command, options->plan);
   command->callback([options, &action] { action = [options] { return compile(*options); }; });
 }
 

@@ -7,6 +7,7 @@
 #include "passes/Pipeline.h"
 #include "support/Status.h"
 #include "tools/common/InputModel.h"
+#include "tools/common/PlanFlags.h"
 #include "tools/tenon/Command.h"
 #ifdef TENON_CPU
 #include "codegen/cpu/CompileForCpu.h"
@@ -24,6 +25,7 @@ struct Options {
   std::string as = "ir";
   std::string kernel;
   bool locations = false;
+  PlanFlags plan;
 };
 
 /// What a kernel takes of a multiprocessor, as a comment.
@@ -85,8 +87,9 @@ absl::Status dump(const Options& options) {
   TENON_ASSIGN_OR_RETURN(InputModel input, readInputModel(options.model, options.target));
   passes::PipelineOptions pipeline;
   pipeline.upTo = *phase;
-  if (*phase >= Phase::Scheduled)
+  if (*phase >= Phase::Fused)
     pipeline.target = input.target;
+  TENON_ASSIGN_OR_RETURN(pipeline.fusion, readPlanFlags(options.plan));
   mlir::ModuleOp module = *input.module;
   TENON_RETURN_IF_ERROR(passes::runPipeline(module, pipeline));
   if (options.as != "ir") {
@@ -121,6 +124,7 @@ void addDumpCommand(CLI::App& app, Action& action) {
                    "assembly; for a GPU as cuda source or ptx")
       ->check(CLI::IsMember({"ir", "llvm", "asm", "cuda", "ptx"}))
       ->capture_default_str();
+  addPlanFlags(*command, options->plan);
   command->add_option("--kernel", options->kernel,
                       "Of a GPU's kernels, those whose names begin so: k3 or k3_rms_norm");
   command->add_flag("--locations", options->locations, "Print the name of each operation too");

@@ -27,7 +27,8 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   tenon::tools::Action action;
   for (auto add : {tenon::tools::addBenchCommand, tenon::tools::addCompileCommand, tenon::tools::addDevicesCommand,
-                   tenon::tools::addDumpCommand, tenon::tools::addInspectCommand,
+                   tenon::tools::addDumpCommand, tenon::tools::addExplainCommand,
+                   tenon::tools::addInspectCommand,
                    tenon::tools::addRandomModelCommand, tenon::tools::addRunCommand,
                    tenon::tools::addTokenizeCommand})
     add(app, action);

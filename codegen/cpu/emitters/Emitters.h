@@ -19,6 +19,7 @@ extern const Emitter packedMatmul;
 extern const Emitter reduce;
 extern const Emitter rmsNorm;
 extern const Emitter rope;
+extern const Emitter sequence;
 extern const Emitter softmax;
 extern const Emitter topK;
 

@@ -4,8 +4,9 @@ using namespace mlir;
 
 namespace tenon::passes::fusion::rules {
 
-/// Elementwise operations one behind the other: each pair, and the whole chain that ends in an
-/// operation which no elementwise one follows.
+/// Elementwise operations one behind the other, each read by elementwise ones alone: each pair, and
+/// the whole chain that ends in an operation which no elementwise one follows. A sum that others
+/// read, too, the residual of a model, is the business of their rules.
 static void propose(Operation* op, Propose propose) {
   if (!isElementwise(op))
     return;
@@ -13,7 +14,8 @@ static void propose(Operation* op, Propose propose) {
   for (size_t next = 0; next < group.size(); ++next)
     for (Value operand : group[next]->getOperands()) {
       Operation* producer = producerOf(operand);
-      if (!isElementwise(producer) || llvm::is_contained(group, producer))
+      if (!isElementwise(producer) || llvm::is_contained(group, producer) ||
+          !llvm::all_of(usersOf(producer->getResult(0)), isElementwise))
         continue;
       group.push_back(producer);
       if (next == 0)

@@ -1,0 +1,185 @@
+#include "codegen/cpu/emitters/Emitters.h"
+#include "ir/PartTile.h"
+#include "ir/Views.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace tenon::codegen::cpu::emitters {
+
+namespace {
+
+/// Runs the emitters of a region's operations one behind the other in each tile. What only the
+/// region reads lies on the thread's stack: of consecutive elements those of the tile, of columns
+/// of several rows the whole tensor, of which a tile touches its columns. The arithmetic is that of
+/// the single kernels, so every bit is.
+///
+/// Each operation has its `part` and its `first_tile`; see `ir/PartTile.h`.
+class SequenceEmission {
+public:
+  explicit SequenceEmission(KernelContext& context) : context(context), b(context.builder) {}
+
+  LogicalResult emitBefore();
+  LogicalResult emitTile(Value tile);
+
+private:
+  /// True for an operation that each thread computes before its tiles.
+  static bool standsBefore(Operation* op) { return firstTileOf(op) < 0; }
+  LogicalResult checkPart(Operation* op);
+  FailureOr<Value> placeOf(Operation* op, Value localTile);
+  Value pointerTo(Value value);
+  LogicalResult emitPart(Operation* op, Value place, Value firstTile, Value endTile);
+  Value scratchFor(int64_t bytes);
+
+  KernelContext& context;
+  VectorBuilder& b;
+  int64_t scratchBytes = 0;
+  llvm::DenseMap<Operation*, Value> places; ///< of the results of tiled operations
+};
+
+} // namespace
+
+static bool isPart(Operation& op) { return !isView(&op); }
+
+/// Checks that the tiles of `op` cover the tiles of what it reads in the region.
+LogicalResult SequenceEmission::checkPart(Operation* op) {
+  ScheduleAttr part = partOf(op);
+  std::optional<PartTile> tile = partTileOf(op, part);
+  const Emitter* emitter = part ? findEmitter(part.getEmitter()) : nullptr;
+  if (!tile || !emitter || emitter->emitBefore)
+    return op->emitOpError("expects a part with tiles of rows or columns, but got ") << part;
+  if (standsBefore(op))
+    return success();
+  if (firstTileOf(op) + part.getTiles() > context.schedule().getTiles())
+    return op->emitOpError("expects its tiles inside those of the kernel, but got ")
+           << part << " from tile " << firstTileOf(op);
+  for (Value operand : op->getOperands()) {
+    Operation* producer = getViewSource(operand).getDefiningOp();
+    if (!producer || standsBefore(producer))
+      continue;
+    if (llvm::isa<MatmulOp>(op) || firstTileOf(producer) != firstTileOf(op) ||
+        partTileOf(producer, partOf(producer)) != tile)
+      return op->emitOpError("expects the tiles of what it reads to be its own, but got ")
+             << part << " behind " << partOf(producer);
+  }
+  return success();
+}
+
+Value SequenceEmission::scratchFor(int64_t bytes) {
+  scratchBytes += bytes;
+  return b.scratch(bytes);
+}
+
+/// The address of the result of `op`, such that the elements of tile `localTile` lie at their
+/// places: in memory that others see, or on the stack.
+FailureOr<Value> SequenceEmission::placeOf(Operation* op, Value localTile) {
+  constexpr int64_t mostStackBytes = 1 << 20;
+  KernelOp kernel = context.kernel;
+  auto values = kernel.getYield().getValues();
+  auto yielded = llvm::find(values, op->getResult(0));
+  if (yielded != values.end())
+    return context.result(yielded - values.begin());
+  auto type = llvm::cast<RankedTensorType>(op->getResult(0).getType());
+  PartTile tile = *partTileOf(op, partOf(op));
+  bool whole = standsBefore(op) || tile.isColumns;
+  int64_t bytes = whole ? *getStorageBytes(type) : tile.elements * elementBytes(type.getElementType());
+  if (bytes > mostStackBytes - scratchBytes)
+    return op->emitOpError("expects at most ")
+           << mostStackBytes << " bytes of stack between operations, but got "
+           << scratchBytes << " and " << bytes;
+  Value scratch = scratchFor(bytes);
+  return whole ? scratch : b.advance(scratch, b.mul(localTile, -bytes));
+}
+
+Value SequenceEmission::pointerTo(Value value) {
+  Value source = getViewSource(value);
+  if (llvm::isa<BlockArgument>(source))
+    return context.pointer(source);
+  if (Value place = context.shared.lookup(source))
+    return place;
+  return places.lookup(source.getDefiningOp());
+}
+
+/// Emits tiles [firstTile, endTile) of `op` by the emitter of its part, as a kernel of its own.
+LogicalResult SequenceEmission::emitPart(Operation* op, Value place, Value firstTile,
+                                         Value endTile) {
+  OpBuilder builder(op->getContext());
+  OwningOpRef<KernelOp> single =
+      KernelOp::create(builder, op->getLoc(), op->getResultTypes(), ValueRange());
+  builder.setInsertionPointToEnd(&single->getBlock());
+  IRMapping mapping;
+  llvm::SmallVector<Value> pointers;
+  for (Value operand : op->getOperands()) {
+    if (mapping.contains(operand))
+      continue;
+    mapping.map(operand, single->getBlock().addArgument(operand.getType(), op->getLoc()));
+    pointers.push_back(pointerTo(operand));
+  }
+  Operation* copy = builder.clone(*op, mapping);
+  YieldOp::create(builder, op->getLoc(), copy->getResults());
+  single->setScheduleAttr(partOf(op));
+  KernelContext part(*single, b, pointers, place);
+  LogicalResult outcome = success();
+  b.loop(firstTile, endTile, 1, [&](Value tile) {
+    outcome = findEmitter(partOf(op).getEmitter())->emitTile(part, tile);
+  });
+  return outcome;
+}
+
+LogicalResult SequenceEmission::emitBefore() {
+  KernelOp kernel = context.kernel;
+  for (Operation& op : llvm::make_filter_range(kernel.getBlock().without_terminator(), isPart)) {
+    if (failed(checkPart(&op)))
+      return failure();
+    if (!standsBefore(&op))
+      continue;
+    FailureOr<Value> place = placeOf(&op, Value());
+    if (failed(place))
+      return failure();
+    if (llvm::is_contained(kernel.getYield().getValues(), op.getResult(0)))
+      return op.emitOpError("expects a value that every thread computes not to be yielded");
+    if (failed(emitPart(&op, *place, b.i64(0), b.i64(partOf(&op).getTiles()))))
+      return failure();
+    context.shared[op.getResult(0)] = *place;
+  }
+  return success();
+}
+
+LogicalResult SequenceEmission::emitTile(Value tile) {
+  KernelOp kernel = context.kernel;
+  for (Operation& op : llvm::make_filter_range(kernel.getBlock().without_terminator(), isPart)) {
+    if (standsBefore(&op))
+      continue;
+    int64_t first = firstTileOf(&op), tiles = partOf(&op).getTiles();
+    Value local = b.add(tile, -first);
+    FailureOr<Value> place = placeOf(&op, local);
+    if (failed(place))
+      return failure();
+    places[&op] = *place;
+    // No tile at all for a thread that is at another operation's.
+    Value end = b.min(b.max(b.add(local, 1), b.i64(0)), b.i64(tiles));
+    Value begin = first == 0 && tiles == context.schedule().getTiles()
+                      ? local
+                      : b.select(arith::CmpIOp::create(b, arith::CmpIPredicate::slt, local,
+                                                       b.i64(0)),
+                                 end, local);
+    if (failed(emitPart(&op, *place, begin, end)))
+      return failure();
+  }
+  return success();
+}
+
+static LogicalResult emitBefore(KernelContext& context) {
+  return SequenceEmission(context).emitBefore();
+}
+
+static LogicalResult emitTile(KernelContext& context, Value tile) {
+  return SequenceEmission(context).emitTile(tile);
+}
+
+const Emitter sequence = {"sequence", emitTile, emitBefore};
+
+} // namespace tenon::codegen::cpu::emitters

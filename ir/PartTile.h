@@ -1,0 +1,35 @@
+#ifndef TENON_IR_PARTTILE_H
+#define TENON_IR_PARTTILE_H
+
+#include "ir/Dialect.h"
+
+namespace tenon {
+
+/// The schedule of one operation of a kernel whose emitter computes them one by one: a
+/// `ScheduleAttr` on that operation.
+inline constexpr llvm::StringLiteral partAttrName = "part";
+/// The tile of the kernel that is tile 0 of that operation: an i64 `IntegerAttr`; absent: 0. −1: it
+/// belongs to no tile; each thread computes all of it before its tiles.
+inline constexpr llvm::StringLiteral firstTileAttrName = "first_tile";
+
+/// What one tile of an operation computes of its result, and reads of the operands of that shape.
+struct PartTile {
+  bool isColumns;   ///< some columns of all rows; otherwise consecutive elements
+  int64_t elements; ///< columns, or elements
+  int64_t total;    ///< elements of the result
+
+  bool operator==(const PartTile&) const = default;
+};
+
+/// The tile of `op` under `part` on a CPU; nullopt where its tiles are no such ranges. Of one row,
+/// columns are consecutive elements.
+std::optional<PartTile> partTileOf(mlir::Operation* op, ScheduleAttr part);
+
+/// The schedule of `op` as a part; null where it has none.
+ScheduleAttr partOf(mlir::Operation* op);
+/// The first tile of `op` as a part.
+int64_t firstTileOf(mlir::Operation* op);
+
+} // namespace tenon
+
+#endif // TENON_IR_PARTTILE_H

@@ -1,0 +1,314 @@
+#include "passes/schedule/Sequence.h"
+
+#include "ir/PartTile.h"
+#include "ir/Views.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/EquivalenceClasses.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace tenon::passes::schedule::rules {
+
+namespace {
+
+/// What a thread keeps of values that no other kernel reads: at home in the second-level cache.
+constexpr int64_t mostScratchBytes = 256 * 1024;
+
+/// `first_tile` of what each thread computes before its tiles.
+constexpr int64_t beforeTiles = -1;
+
+std::string nameOf(Operation* op) { return op->getName().stripDialect().str(); }
+
+RankedTensorType typeOf(Operation* op) {
+  return llvm::cast<RankedTensorType>(op->getResult(0).getType());
+}
+
+bool worksOnRows(Operation* op) {
+  return llvm::isa<EmbeddingOp, LayerNormOp, RmsNormOp, RopeOp, SoftmaxOp>(op);
+}
+
+/// Elements that the operation takes at once: a row, or all heads of a token for rope.
+int64_t rowElementsOf(Operation* op) {
+  llvm::ArrayRef<int64_t> shape = typeOf(op).getShape();
+  return ShapedType::getNumElements(shape.take_back(llvm::isa<RopeOp>(op) ? 2 : 1));
+}
+
+/// A region taken apart.
+struct Sequence {
+  std::string refusal; ///< why it is none; the rest is then not set
+  llvm::SmallVector<Operation*> prologue; ///< before matrix products: each thread computes all of it
+  llvm::SmallVector<Operation*> tiled;
+  llvm::SmallVector<llvm::SmallVector<Operation*>> groups; ///< of `tiled`, by products that meet
+};
+
+/// Takes a region apart, see `refuseSequence`.
+class SequenceReader {
+public:
+  explicit SequenceReader(KernelOp kernel) : kernel(kernel) {}
+
+  Sequence read();
+
+private:
+  std::string refuseOperations();
+  std::string readRows();
+  std::string readColumns();
+  std::string readGroups();
+  bool isYielded(Operation* op);
+  llvm::SmallVector<Operation*> producersOf(Operation* op);
+
+  KernelOp kernel;
+  llvm::SmallVector<Operation*> ops;
+  Sequence sequence;
+};
+
+} // namespace
+
+/// The operations of the region that compute operands of `op`, through views.
+llvm::SmallVector<Operation*> SequenceReader::producersOf(Operation* op) {
+  llvm::SmallVector<Operation*> producers;
+  for (Value operand : op->getOperands())
+    if (Operation* producer = getViewSource(operand).getDefiningOp())
+      producers.push_back(producer);
+  return producers;
+}
+
+bool SequenceReader::isYielded(Operation* op) {
+  return llvm::any_of(kernel.getYield().getValues(),
+                      [&](Value value) { return getViewSource(value).getDefiningOp() == op; });
+}
+
+std::string SequenceReader::refuseOperations() {
+  for (Operation& op : kernel.getBlock().without_terminator()) {
+    if (isView(&op))
+      continue;
+    bool isKnown = worksOnRows(&op) || llvm::isa<ElementwiseOpInterface, MatmulOp>(op);
+    if (!isKnown || typeOf(&op).getRank() == 0)
+      return "a sequence of tiles cannot hold " + nameOf(&op);
+    if (auto matmul = llvm::dyn_cast<MatmulOp>(op);
+        matmul && matmul.getWeight().getType().getRank() != 2)
+      return "a sequence of tiles holds no batched matmul";
+    if (auto embedding = llvm::dyn_cast<EmbeddingOp>(op);
+        embedding && !llvm::all_of(op.getOperands(), llvm::IsaPred<BlockArgument>))
+      return "a sequence of tiles reads tables from memory";
+    ops.push_back(&op);
+  }
+  for (Value value : kernel.getYield().getValues())
+    if (!value.getDefiningOp() || isView(value.getDefiningOp()))
+      return "a sequence of tiles yields what it computes";
+  return ops.size() < 2 ? "a sequence has two operations or more" : "";
+}
+
+/// All operations work on the same rows, one tile behind the other.
+std::string SequenceReader::readRows() {
+  int64_t total = typeOf(ops.front()).getNumElements(), unit = 1;
+  for (Operation* op : ops)
+    unit = std::max(unit, rowElementsOf(op));
+  for (Operation* op : ops) {
+    if (typeOf(op).getNumElements() != total)
+      return "tiles of rows do not fit together: " + nameOf(ops.front()) + " has " +
+             detail::formatShape(typeOf(ops.front()).getShape()) + ", " + nameOf(op) + " " +
+             detail::formatShape(typeOf(op).getShape());
+    if (unit % rowElementsOf(op) != 0)
+      return "tiles of rows do not fit together: " + nameOf(op) + " has rows of " +
+             std::to_string(rowElementsOf(op)) + " elements beside rows of " +
+             std::to_string(unit);
+    // What an operation reads of another one must be its own tile of the same elements.
+    for (Value operand : op->getOperands())
+      if (getViewSource(operand).getDefiningOp() &&
+          llvm::cast<RankedTensorType>(operand.getType()).getNumElements() != total)
+        return nameOf(op) + " reads other rows than its own";
+  }
+  for (Operation* op : ops)
+    if (worksOnRows(op))
+      for (Value operand : op->getOperands().drop_front())
+        if (getViewSource(operand).getDefiningOp())
+          return nameOf(op) + " takes its row alone from another operation";
+  sequence.tiled = ops;
+  sequence.groups.push_back(ops);
+  return "";
+}
+
+/// Matrix products by columns: what stands before them is computed whole by each thread, what
+/// stands behind them column by column.
+std::string SequenceReader::readColumns() {
+  llvm::DenseSet<Operation*> before;
+  for (Operation* op : llvm::reverse(ops)) {
+    bool feeds = llvm::isa<MatmulOp>(op) || before.contains(op);
+    if (feeds)
+      for (Operation* producer : producersOf(op))
+        before.insert(producer);
+  }
+  int64_t scratchBytes = 0;
+  for (Operation* op : ops) {
+    if (!before.contains(op)) {
+      sequence.tiled.push_back(op);
+      continue;
+    }
+    if (llvm::isa<MatmulOp>(op))
+      return "a matmul needs whole rows of another one, which other tiles compute";
+    if (isYielded(op))
+      return nameOf(op) + " is computed by every thread before its matmul and cannot be stored";
+    scratchBytes += *getStorageBytes(typeOf(op));
+    sequence.prologue.push_back(op);
+  }
+  if (scratchBytes > mostScratchBytes)
+    return "what stands before a matmul takes " + std::to_string(scratchBytes) +
+           " bytes of a thread, more than " + std::to_string(mostScratchBytes);
+  return readGroups();
+}
+
+/// Products whose results meet, gate and up, share tiles; others have tiles of their own.
+std::string SequenceReader::readGroups() {
+  llvm::EquivalenceClasses<Operation*> classes;
+  for (Operation* op : sequence.tiled) {
+    classes.insert(op);
+    if (!llvm::isa<MatmulOp, ElementwiseOpInterface>(op))
+      return nameOf(op) + " needs whole rows of a matmul, which other tiles compute";
+    for (Operation* producer : producersOf(op)) {
+      if (llvm::is_contained(sequence.prologue, producer)) {
+        if (!llvm::isa<MatmulOp>(op))
+          return nameOf(op) + " reads what stands before a matmul, not its result";
+        continue;
+      }
+      if (typeOf(op).getShape() != typeOf(producer).getShape())
+        return nameOf(op) + " has other columns than " + nameOf(producer);
+      classes.unionSets(op, producer);
+    }
+  }
+  llvm::DenseMap<Operation*, size_t> indices;
+  for (Operation* op : sequence.tiled) {
+    auto [found, isNew] = indices.try_emplace(classes.getLeaderValue(op), sequence.groups.size());
+    if (isNew)
+      sequence.groups.emplace_back();
+    sequence.groups[found->second].push_back(op);
+  }
+  int64_t scratchBytes = 0;
+  for (const auto& group : sequence.groups) {
+    if (llvm::none_of(group, llvm::IsaPred<MatmulOp>))
+      return nameOf(group.front()) + " has nothing to do with the matmul beside it";
+    for (Operation* op : group)
+      if (!isYielded(op) && typeOf(op).getNumElements() != typeOf(op).getShape().back())
+        scratchBytes += *getStorageBytes(typeOf(op));
+  }
+  return scratchBytes > mostScratchBytes
+             ? "values between the operations take " + std::to_string(scratchBytes) +
+                   " bytes of a thread, more than " + std::to_string(mostScratchBytes)
+             : "";
+}
+
+Sequence SequenceReader::read() {
+  sequence.refusal = refuseOperations();
+  if (sequence.refusal.empty())
+    sequence.refusal = llvm::any_of(ops, llvm::IsaPred<MatmulOp>) ? readColumns() : readRows();
+  return std::move(sequence);
+}
+
+std::string refuseSequence(KernelOp kernel) { return SequenceReader(kernel).read().refusal; }
+
+static bool matches(KernelOp kernel) { return refuseSequence(kernel).empty(); }
+
+/// The best schedule of `op` alone; its order is set on `op`.
+static ScheduleAttr chooseAlone(Operation* op, const ScheduleRule& rule, const CpuTarget& target) {
+  OpBuilder builder(op->getContext());
+  OwningOpRef<KernelOp> single =
+      KernelOp::create(builder, op->getLoc(), op->getResultTypes(), ValueRange());
+  builder.setInsertionPointToEnd(&single->getBlock());
+  IRMapping mapping;
+  for (Value operand : op->getOperands())
+    if (!mapping.contains(operand))
+      mapping.map(operand, single->getBlock().addArgument(operand.getType(), op->getLoc()));
+  Operation* copy = builder.clone(*op, mapping);
+  YieldOp::create(builder, op->getLoc(), copy->getResults());
+  ScheduleAttr schedule = rule.choose(*single, target);
+  if (auto order = copy->getAttrOfType<OrderAttr>("order"))
+    op->setAttr("order", order);
+  return schedule;
+}
+
+/// `rows` rows of the innermost axis (tokens for rope) a tile.
+static ScheduleAttr rowPart(KernelOp kernel, Operation* op, int64_t elements,
+                            const CpuTarget& target) {
+  int64_t total = typeOf(op).getNumElements(), innermost = typeOf(op).getShape().back();
+  int64_t tiles = llvm::divideCeil(total, elements);
+  if (llvm::isa<ElementwiseOpInterface>(op))
+    return makeSchedule(kernel, "elementwise", tiles,
+                        {{"row_elements", innermost},
+                         {"rows_per_tile", elements / innermost},
+                         {"columns_per_tile", innermost}});
+  chooseAlone(op, rows, target);
+  return makeSchedule(kernel, op->getName().stripDialect(), tiles,
+                      {{"rows_per_tile", elements / rowElementsOf(op)}});
+}
+
+static void setPart(Operation* op, ScheduleAttr part, int64_t firstTile) {
+  op->setAttr(partAttrName, part);
+  op->removeAttr(firstTileAttrName);
+  if (firstTile != 0)
+    op->setAttr(firstTileAttrName, Builder(op->getContext()).getI64IntegerAttr(firstTile));
+}
+
+/// As many rows a tile as are worth a thread's while.
+static ScheduleAttr chooseRows(KernelOp kernel, const Sequence& sequence, const CpuTarget& target) {
+  int64_t unit = 1, total = typeOf(sequence.tiled.front()).getNumElements();
+  for (Operation* op : sequence.tiled)
+    unit = std::max(unit, rowElementsOf(op));
+  int64_t elements = unit * std::clamp<int64_t>(elementsPerTile / unit, 1, total / unit);
+  for (Operation* op : sequence.tiled)
+    setPart(op, rowPart(kernel, op, elements, target), 0);
+  return makeSchedule(kernel, "sequence", llvm::divideCeil(total, elements), {});
+}
+
+/// The schedules of the products of a group with one number of columns a tile, whole vectors.
+static int64_t chooseColumns(KernelOp kernel, llvm::ArrayRef<Operation*> group, int64_t firstTile,
+                             const CpuTarget& target) {
+  int64_t columns = typeOf(group.front()).getShape().back();
+  int64_t rows = typeOf(group.front()).getNumElements() / columns, perTile = target.lanes;
+  llvm::DenseMap<Operation*, ScheduleAttr> products;
+  for (Operation* op : group)
+    if (llvm::isa<MatmulOp>(op)) {
+      ScheduleAttr schedule = chooseAlone(op, matmul, target);
+      products[op] = schedule;
+      perTile = std::max(perTile, llvm::alignTo(*schedule.getParameter("columns_per_tile"),
+                                                target.lanes));
+    }
+  int64_t tiles = llvm::divideCeil(columns, perTile);
+  Builder builder(kernel.getContext());
+  for (Operation* op : group) {
+    if (auto product = products.lookup(op)) {
+      llvm::SmallVector<NamedAttribute> parameters(product.getParameters().getValue());
+      for (NamedAttribute& parameter : parameters)
+        if (parameter.getName() == "columns_per_tile")
+          parameter.setValue(builder.getI64IntegerAttr(perTile));
+      setPart(op,
+              ScheduleAttr::get(kernel.getContext(), product.getEmitter(), tiles,
+                                builder.getDictionaryAttr(parameters)),
+              firstTile);
+      continue;
+    }
+    setPart(op,
+            makeSchedule(kernel, "elementwise", tiles,
+                         {{"row_elements", columns},
+                          {"rows_per_tile", rows},
+                          {"columns_per_tile", std::min(perTile, columns)}}),
+            firstTile);
+  }
+  return tiles;
+}
+
+static ScheduleAttr choose(KernelOp kernel, const CpuTarget& target) {
+  Sequence sequence = SequenceReader(kernel).read();
+  if (llvm::none_of(sequence.tiled, llvm::IsaPred<MatmulOp>))
+    return chooseRows(kernel, sequence, target);
+  for (Operation* op : sequence.prologue)
+    setPart(op, rowPart(kernel, op, typeOf(op).getNumElements(), target),
+            beforeTiles);
+  int64_t tiles = 0;
+  for (const auto& group : sequence.groups)
+    tiles += chooseColumns(kernel, group, tiles, target);
+  return makeSchedule(kernel, "sequence", tiles, {});
+}
+
+const ScheduleRule sequence = {matches, choose};
+
+} // namespace tenon::passes::schedule::rules

@@ -1,0 +1,25 @@
+#ifndef TENON_PASSES_SCHEDULE_SEQUENCE_H
+#define TENON_PASSES_SCHEDULE_SEQUENCE_H
+
+#include <string>
+
+#include "passes/schedule/ScheduleRule.h"
+
+namespace tenon::passes::schedule::rules {
+
+/// Why the CPU's emitter `sequence` does not compute the region of `kernel`; empty where it does.
+///
+/// It runs the emitters of the single operations one behind the other in each tile, with what lies
+/// between them in a thread's own memory, so every bit is that of the single kernels. Two kinds of
+/// regions have tiles that fit together:
+///
+/// * rows: elementwise operations and operations on rows (norms, softmax, rope, embedding) of
+///   equally many elements; a tile is some rows of all of them;
+/// * columns: matrix products and elementwise operations on their results; a tile is some columns
+///   of products that meet. What stands before the products, operations on rows, is computed whole
+///   by each thread, and not stored.
+std::string refuseSequence(KernelOp kernel);
+
+} // namespace tenon::passes::schedule::rules
+
+#endif // TENON_PASSES_SCHEDULE_SEQUENCE_H
