@@ -62,7 +62,10 @@ Value VectorBuilder::loadIndex(Value pointer, Value index) {
 
 Value VectorBuilder::scratch(int64_t bytes) {
   OpBuilder::InsertionGuard guard(*this);
-  auto function = getInsertionBlock()->getParentOp()->getParentOfType<FunctionOpInterface>();
+  Operation* parent = getInsertionBlock()->getParentOp();
+  auto function = llvm::dyn_cast<FunctionOpInterface>(parent);
+  if (!function)
+    function = parent->getParentOfType<FunctionOpInterface>();
   setInsertionPointToStart(&function.getFunctionBody().front());
   return LLVM::AllocaOp::create(*this, LLVM::LLVMPointerType::get(getContext()), getI8Type(),
                                 i64(bytes), /*alignment=*/64);

@@ -269,8 +269,8 @@ static int64_t chooseColumns(KernelOp kernel, llvm::ArrayRef<Operation*> group, 
     if (llvm::isa<MatmulOp>(op)) {
       ScheduleAttr schedule = chooseAlone(op, matmul, target);
       products[op] = schedule;
-      perTile = std::max(perTile, llvm::alignTo(*schedule.getParameter("columns_per_tile"),
-                                                target.lanes));
+      int64_t own = *schedule.getParameter("columns_per_tile");
+      perTile = std::max<int64_t>(perTile, llvm::alignTo(own, target.lanes));
     }
   int64_t tiles = llvm::divideCeil(columns, perTile);
   Builder builder(kernel.getContext());

@@ -4,14 +4,7 @@
 
 namespace tenon::tools {
 
-void addPlanFlags(CLI::App& command, PlanFlags& flags) {
-  command
-      .add_option("--plan", flags.plan,
-                  "Which operations share kernels: auto, what the cost model says is fastest; fused, "
-                  "fewest kernels; split, the same cut into one kernel an operation, equal bit for "
-                  "bit; unfused, each in its own best kernel")
-      ->check(CLI::IsMember({"auto", "fused", "split", "unfused"}))
-      ->capture_default_str();
+void addFusionFlags(CLI::App& command, PlanFlags& flags) {
   command
       .add_option("--launch", flags.launch,
                   "How kernels will be launched, for the cost model: stream, graph or graph-pdl")
@@ -22,6 +15,17 @@ void addPlanFlags(CLI::App& command, PlanFlags& flags) {
       ->check(CLI::NonNegativeNumber);
   command.add_option("--disable-rule", flags.disabledRules, "A fusion rule to leave out")
       ->delimiter(',');
+}
+
+void addPlanFlags(CLI::App& command, PlanFlags& flags) {
+  command
+      .add_option("--plan", flags.plan,
+                  "Which operations share kernels: auto, what the cost model says is fastest; fused, "
+                  "fewest kernels; split, the same cut into one kernel an operation, equal bit for "
+                  "bit; unfused, each in its own best kernel")
+      ->check(CLI::IsMember({"auto", "fused", "split", "unfused"}))
+      ->capture_default_str();
+  addFusionFlags(command, flags);
 }
 
 absl::StatusOr<passes::FusionOptions> readPlanFlags(const PlanFlags& flags) {

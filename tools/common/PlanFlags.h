@@ -19,7 +19,9 @@ struct PlanFlags {
   std::vector<std::string> disabledRules;
 };
 
-/// Adds the flags that fill `flags` to `command`.
+/// Adds the flags that fill `flags`, but for the plan, to `command`.
+void addFusionFlags(CLI::App& command, PlanFlags& flags);
+/// The same and the plan.
 void addPlanFlags(CLI::App& command, PlanFlags& flags);
 
 /// The options that the flags stand for. InvalidArgument names a flag and what it may be.

@@ -153,8 +153,9 @@ void addBenchCommand(CLI::App& app, Action& action) {
       ->capture_default_str();
   command->add_option("--plans", options->plans, "The plans to measure, alternating: unfused, split, fused, auto")
       ->delimiter(',')
-      ->check(CLI::IsMember({"unfused"}))
+      ->check(CLI::IsMember({"unfused", "split", "fused", "auto"}))
       ->capture_default_str();
+  addFusionFlags(*command, options->plan);
   command->add_option("--rows", options->rows, "Rows of decode, each its own sequence")
       ->capture_default_str();
   command->add_option("--prefill", options->prefill,
