@@ -7,7 +7,9 @@ using namespace mlir;
 namespace tenon {
 
 std::optional<PartTile> partTileOf(Operation* op, ScheduleAttr part) {
-  auto type = llvm::dyn_cast<RankedTensorType>(op->getResult(0).getType());
+  auto write = llvm::dyn_cast<KvWriteOp>(op);
+  auto type = write ? write.getValues().getType()
+                    : llvm::dyn_cast<RankedTensorType>(op->getResult(0).getType());
   if (!part || !type || type.getRank() == 0)
     return std::nullopt;
   int64_t total = type.getNumElements(), innermost = type.getShape().back();
@@ -16,6 +18,8 @@ std::optional<PartTile> partTileOf(Operation* op, ScheduleAttr part) {
   auto cut = [&](int64_t count) {
     return PartTile{total != innermost && count < innermost, std::min(count, innermost), total};
   };
+  if (write && part.getTiles() == 1)
+    return PartTile{false, total, total};
   if (llvm::isa<MatmulOp>(op))
     return columns > 0 ? std::optional(cut(columns)) : std::nullopt;
   if (rows < 1)

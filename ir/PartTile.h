@@ -16,7 +16,7 @@ inline constexpr llvm::StringLiteral firstTileAttrName = "first_tile";
 struct PartTile {
   bool isColumns;   ///< some columns of all rows; otherwise consecutive elements
   int64_t elements; ///< columns, or elements
-  int64_t total;    ///< elements of the result
+  int64_t total;    ///< elements of the result, or of the values that a cache write stores
 
   bool operator==(const PartTile&) const = default;
 };

@@ -20,7 +20,10 @@ constexpr int64_t beforeTiles = -1;
 
 std::string nameOf(Operation* op) { return op->getName().stripDialect().str(); }
 
+/// What the operation computes; of a cache write, what it stores.
 RankedTensorType typeOf(Operation* op) {
+  if (auto write = llvm::dyn_cast<KvWriteOp>(op))
+    return write.getValues().getType();
   return llvm::cast<RankedTensorType>(op->getResult(0).getType());
 }
 
@@ -28,10 +31,10 @@ bool worksOnRows(Operation* op) {
   return llvm::isa<EmbeddingOp, LayerNormOp, RmsNormOp, RopeOp, SoftmaxOp>(op);
 }
 
-/// Elements that the operation takes at once: a row, or all heads of a token for rope.
+/// Elements that the operation takes at once: a row, or all heads of a token.
 int64_t rowElementsOf(Operation* op) {
   llvm::ArrayRef<int64_t> shape = typeOf(op).getShape();
-  return ShapedType::getNumElements(shape.take_back(llvm::isa<RopeOp>(op) ? 2 : 1));
+  return ShapedType::getNumElements(shape.take_back(llvm::isa<KvWriteOp, RopeOp>(op) ? 2 : 1));
 }
 
 /// A region taken apart.
@@ -39,7 +42,7 @@ struct Sequence {
   std::string refusal; ///< why it is none; the rest is then not set
   llvm::SmallVector<Operation*> prologue; ///< before matrix products: each thread computes all of it
   llvm::SmallVector<Operation*> tiled;
-  llvm::SmallVector<llvm::SmallVector<Operation*>> groups; ///< of `tiled`, by products that meet
+  std::vector<llvm::SmallVector<Operation*>> groups; ///< of `tiled`: those that read one another
 };
 
 /// Takes a region apart, see `refuseSequence`.
@@ -52,6 +55,8 @@ public:
 private:
   std::string refuseOperations();
   std::string readRows();
+  static std::string refuseRows(llvm::ArrayRef<Operation*> group);
+  std::vector<llvm::SmallVector<Operation*>> connectedGroups();
   std::string readColumns();
   std::string readGroups();
   bool isYielded(Operation* op);
@@ -82,7 +87,7 @@ std::string SequenceReader::refuseOperations() {
   for (Operation& op : kernel.getBlock().without_terminator()) {
     if (isView(&op))
       continue;
-    bool isKnown = worksOnRows(&op) || llvm::isa<ElementwiseOpInterface, MatmulOp>(op);
+    bool isKnown = worksOnRows(&op) || llvm::isa<ElementwiseOpInterface, KvWriteOp, MatmulOp>(op);
     if (!isKnown || typeOf(&op).getRank() == 0)
       return "a sequence of tiles cannot hold " + nameOf(&op);
     if (auto matmul = llvm::dyn_cast<MatmulOp>(op);
@@ -99,33 +104,61 @@ std::string SequenceReader::refuseOperations() {
   return ops.size() < 2 ? "a sequence has two operations or more" : "";
 }
 
-/// All operations work on the same rows, one tile behind the other.
-std::string SequenceReader::readRows() {
-  int64_t total = typeOf(ops.front()).getNumElements(), unit = 1;
-  for (Operation* op : ops)
+/// Operations that read one another, each group in program order.
+std::vector<llvm::SmallVector<Operation*>> SequenceReader::connectedGroups() {
+  llvm::EquivalenceClasses<Operation*> classes;
+  for (Operation* op : sequence.tiled) {
+    classes.insert(op);
+    for (Operation* producer : producersOf(op))
+      if (llvm::is_contained(sequence.tiled, producer))
+        classes.unionSets(op, producer);
+  }
+  std::vector<llvm::SmallVector<Operation*>> groups;
+  llvm::DenseMap<Operation*, size_t> indices;
+  for (Operation* op : sequence.tiled) {
+    auto [found, isNew] = indices.try_emplace(classes.getLeaderValue(op), groups.size());
+    if (isNew)
+      groups.emplace_back();
+    groups[found->second].push_back(op);
+  }
+  return groups;
+}
+
+/// Why operations that read one another do not work on the same rows, one tile behind the other.
+std::string SequenceReader::refuseRows(llvm::ArrayRef<Operation*> group) {
+  int64_t total = typeOf(group.front()).getNumElements(), unit = 1;
+  for (Operation* op : group)
     unit = std::max(unit, rowElementsOf(op));
-  for (Operation* op : ops) {
+  for (Operation* op : group) {
     if (typeOf(op).getNumElements() != total)
-      return "tiles of rows do not fit together: " + nameOf(ops.front()) + " has " +
-             detail::formatShape(typeOf(ops.front()).getShape()) + ", " + nameOf(op) + " " +
+      return "tiles of rows do not fit together: " + nameOf(group.front()) + " has " +
+             detail::formatShape(typeOf(group.front()).getShape()) + ", " + nameOf(op) + " " +
              detail::formatShape(typeOf(op).getShape());
     if (unit % rowElementsOf(op) != 0)
       return "tiles of rows do not fit together: " + nameOf(op) + " has rows of " +
-             std::to_string(rowElementsOf(op)) + " elements beside rows of " +
-             std::to_string(unit);
-    // What an operation reads of another one must be its own tile of the same elements.
-    for (Value operand : op->getOperands())
-      if (getViewSource(operand).getDefiningOp() &&
-          llvm::cast<RankedTensorType>(operand.getType()).getNumElements() != total)
+             std::to_string(rowElementsOf(op)) + " elements beside rows of " + std::to_string(unit);
+    if (llvm::isa<KvWriteOp>(op) && total != unit)
+      return "of several rows two may be for one place of the cache, and the later one has to stay";
+    for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
+      if (!getViewSource(operand).getDefiningOp())
+        continue;
+      // What an operation reads of another one must be its own tile of the same elements.
+      if (llvm::cast<RankedTensorType>(operand.getType()).getNumElements() != total ||
+          (index > 0 && !llvm::isa<ElementwiseOpInterface>(op)))
         return nameOf(op) + " reads other rows than its own";
+    }
   }
-  for (Operation* op : ops)
-    if (worksOnRows(op))
-      for (Value operand : op->getOperands().drop_front())
-        if (getViewSource(operand).getDefiningOp())
-          return nameOf(op) + " takes its row alone from another operation";
+  return "";
+}
+
+/// Groups of operations that work on the same rows; each group has tiles of its own.
+std::string SequenceReader::readRows() {
   sequence.tiled = ops;
-  sequence.groups.push_back(ops);
+  for (llvm::SmallVector<Operation*>& group : connectedGroups()) {
+    if (std::string reason = refuseRows(group); !reason.empty())
+      return reason;
+    sequence.groups.push_back(std::move(group));
+  }
   return "";
 }
 
@@ -160,29 +193,18 @@ std::string SequenceReader::readColumns() {
 
 /// Products whose results meet, gate and up, share tiles; others have tiles of their own.
 std::string SequenceReader::readGroups() {
-  llvm::EquivalenceClasses<Operation*> classes;
   for (Operation* op : sequence.tiled) {
-    classes.insert(op);
     if (!llvm::isa<MatmulOp, ElementwiseOpInterface>(op))
       return nameOf(op) + " needs whole rows of a matmul, which other tiles compute";
     for (Operation* producer : producersOf(op)) {
-      if (llvm::is_contained(sequence.prologue, producer)) {
-        if (!llvm::isa<MatmulOp>(op))
-          return nameOf(op) + " reads what stands before a matmul, not its result";
-        continue;
-      }
-      if (typeOf(op).getShape() != typeOf(producer).getShape())
+      bool isBefore = llvm::is_contained(sequence.prologue, producer);
+      if (isBefore && !llvm::isa<MatmulOp>(op))
+        return nameOf(op) + " reads what stands before a matmul, not its result";
+      if (!isBefore && typeOf(op).getShape() != typeOf(producer).getShape())
         return nameOf(op) + " has other columns than " + nameOf(producer);
-      classes.unionSets(op, producer);
     }
   }
-  llvm::DenseMap<Operation*, size_t> indices;
-  for (Operation* op : sequence.tiled) {
-    auto [found, isNew] = indices.try_emplace(classes.getLeaderValue(op), sequence.groups.size());
-    if (isNew)
-      sequence.groups.emplace_back();
-    sequence.groups[found->second].push_back(op);
-  }
+  sequence.groups = connectedGroups();
   int64_t scratchBytes = 0;
   for (const auto& group : sequence.groups) {
     if (llvm::none_of(group, llvm::IsaPred<MatmulOp>))
@@ -236,6 +258,9 @@ static ScheduleAttr rowPart(KernelOp kernel, Operation* op, int64_t elements,
                         {{"row_elements", innermost},
                          {"rows_per_tile", elements / innermost},
                          {"columns_per_tile", innermost}});
+  if (llvm::isa<KvWriteOp>(op))
+    return makeSchedule(kernel, "kv_write", tiles,
+                        {{"bytes_per_tile", *getStorageBytes(typeOf(op))}});
   chooseAlone(op, rows, target);
   return makeSchedule(kernel, op->getName().stripDialect(), tiles,
                       {{"rows_per_tile", elements / rowElementsOf(op)}});
@@ -248,15 +273,16 @@ static void setPart(Operation* op, ScheduleAttr part, int64_t firstTile) {
     op->setAttr(firstTileAttrName, Builder(op->getContext()).getI64IntegerAttr(firstTile));
 }
 
-/// As many rows a tile as are worth a thread's while.
-static ScheduleAttr chooseRows(KernelOp kernel, const Sequence& sequence, const CpuTarget& target) {
-  int64_t unit = 1, total = typeOf(sequence.tiled.front()).getNumElements();
-  for (Operation* op : sequence.tiled)
+/// As many rows a tile as are worth a thread's while. Returns the tiles.
+static int64_t chooseRows(KernelOp kernel, llvm::ArrayRef<Operation*> group, int64_t firstTile,
+                          const CpuTarget& target) {
+  int64_t unit = 1, total = typeOf(group.front()).getNumElements();
+  for (Operation* op : group)
     unit = std::max(unit, rowElementsOf(op));
   int64_t elements = unit * std::clamp<int64_t>(elementsPerTile / unit, 1, total / unit);
-  for (Operation* op : sequence.tiled)
-    setPart(op, rowPart(kernel, op, elements, target), 0);
-  return makeSchedule(kernel, "sequence", llvm::divideCeil(total, elements), {});
+  for (Operation* op : group)
+    setPart(op, rowPart(kernel, op, elements, target), firstTile);
+  return llvm::divideCeil(total, elements);
 }
 
 /// The schedules of the products of a group with one number of columns a tile, whole vectors.
@@ -298,14 +324,14 @@ static int64_t chooseColumns(KernelOp kernel, llvm::ArrayRef<Operation*> group, 
 
 static ScheduleAttr choose(KernelOp kernel, const CpuTarget& target) {
   Sequence sequence = SequenceReader(kernel).read();
-  if (llvm::none_of(sequence.tiled, llvm::IsaPred<MatmulOp>))
-    return chooseRows(kernel, sequence, target);
   for (Operation* op : sequence.prologue)
     setPart(op, rowPart(kernel, op, typeOf(op).getNumElements(), target),
             beforeTiles);
   int64_t tiles = 0;
   for (const auto& group : sequence.groups)
-    tiles += chooseColumns(kernel, group, tiles, target);
+    tiles += llvm::any_of(group, llvm::IsaPred<MatmulOp>)
+                 ? chooseColumns(kernel, group, tiles, target)
+                 : chooseRows(kernel, group, tiles, target);
   return makeSchedule(kernel, "sequence", tiles, {});
 }
 

@@ -77,6 +77,8 @@ Value SequenceEmission::scratchFor(int64_t bytes) {
 /// places: in memory that others see, or on the stack.
 FailureOr<Value> SequenceEmission::placeOf(Operation* op, Value localTile) {
   constexpr int64_t mostStackBytes = 1 << 20;
+  if (llvm::isa<StateType>(op->getResult(0).getType()))
+    return Value(); // written in place
   KernelOp kernel = context.kernel;
   auto values = kernel.getYield().getValues();
   auto yielded = llvm::find(values, op->getResult(0));
