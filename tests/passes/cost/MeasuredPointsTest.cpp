@@ -1,0 +1,56 @@
+#include "passes/cost/MeasuredPoints.h"
+
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/common/StatusMatchers.h"
+#include "tests/common/TempFolder.h"
+
+namespace tenon::tests {
+namespace {
+
+using passes::cost::MeasuredPoints;
+using testing::HasSubstr;
+using testing::Optional;
+
+TEST(MeasuredPoints, LastForKernelTargetAndDriver) {
+  TempFolder folder;
+  std::string path = folder.path("points.sqlite");
+  {
+    auto points = MeasuredPoints::open(path, "h200", "580");
+    ASSERT_THAT(points, IsOk());
+    EXPECT_THAT((*points)->add("0123456789abcdef", 1900), IsOk());
+    EXPECT_THAT((*points)->add("0123456789abcdef", 1850), IsOk());
+  }
+  auto points = MeasuredPoints::open(path, "h200", "580");
+  ASSERT_THAT(points, IsOk());
+  EXPECT_THAT((*points)->find("0123456789abcdef"), Optional(1850));
+  EXPECT_EQ((*points)->find("0123456789abcdee"), std::nullopt);
+  auto otherDriver = MeasuredPoints::open(path, "h200", "590");
+  ASSERT_THAT(otherDriver, IsOk());
+  EXPECT_EQ((*otherDriver)->find("0123456789abcdef"), std::nullopt);
+  auto otherTarget = MeasuredPoints::open(path, "h100", "580");
+  ASSERT_THAT(otherTarget, IsOk());
+  EXPECT_EQ((*otherTarget)->find("0123456789abcdef"), std::nullopt);
+}
+
+TEST(MeasuredPoints, NoTimeOfZero) {
+  TempFolder folder;
+  auto points = MeasuredPoints::open(folder.path("points.sqlite"), "h200", "580");
+  ASSERT_THAT(points, IsOk());
+  EXPECT_THAT((*points)->add("0123456789abcdef", 0), FailsWith(absl::StatusCode::kUnavailable, HasSubstr("CHECK")));
+}
+
+TEST(MeasuredPoints, NoDatabase) {
+  TempFolder folder;
+  std::string path = folder.path("text");
+  std::ofstream(path) << "no database at all, but long enough for SQLite to look at its header\n";
+  EXPECT_THAT(MeasuredPoints::open(path, "h200", "580"), FailsWith(absl::StatusCode::kUnavailable, HasSubstr(path)));
+  EXPECT_THAT(MeasuredPoints::open(folder.path("none/points.sqlite"), "h200", "580"),
+              FailsWith(absl::StatusCode::kUnavailable, HasSubstr("none/points.sqlite")));
+}
+
+} // namespace
+} // namespace tenon::tests

@@ -1,0 +1,82 @@
+// Every fused kernel of the test models and of random graphs compiles for the H200, without a GPU.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "codegen/cuda/CompileForCuda.h"
+#include "ir/Targets.h"
+#include "passes/Pipeline.h"
+#include "tests/common/RandomGraph.h"
+#include "tests/common/StatusMatchers.h"
+#include "tests/passes/fusion/PlannedModels.h"
+
+namespace tenon::tests {
+namespace {
+
+struct ModelCase {
+  const char* name;
+  const char* file;
+  const char* activations;
+  /// Rules that take part in kernels of `fused`, functions together.
+  std::vector<std::string> rules;
+};
+
+void PrintTo(const ModelCase& model, std::ostream* out) { *out << model.name; }
+
+class CudaPlans : public testing::TestWithParam<ModelCase> {};
+
+/// Plans `fused` and `split`: what codegen refuses, legality or the cut should have.
+TEST_P(CudaPlans, CompileForTheH200) {
+  for (passes::Plan plan : {passes::Plan::Fused, passes::Plan::Split}) {
+    auto context = tools::makeContext();
+    auto module = readTestModel(*context, GetParam().file, GetParam().activations,
+                                {"decode:1", "decode:4", "prefill:32"});
+    ASSERT_THAT(module, IsOk());
+    std::vector<passes::FusionDecision> decisions;
+    ASSERT_THAT(passes::runPipeline(**module, {.target = findTarget(context.get(), "h200"),
+                                               .fusion = {.plan = plan, .report = &decisions}}),
+                IsOk());
+    std::vector<codegen::CudaKernel> kernels;
+    ASSERT_THAT(codegen::compileForCuda(**module, {.kernels = &kernels}), IsOk());
+    for (const codegen::CudaKernel& kernel : kernels)
+      EXPECT_GT(kernel.registers, 0) << kernel.name;
+    std::map<std::string, int> counts = countRules(decisions);
+    for (const std::string& rule : GetParam().rules)
+      EXPECT_GE(counts[rule], 1) << rule;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Families, CudaPlans,
+    testing::Values(
+        ModelCase{"llama", "stories260K/stories260K-f16.gguf", "f16",
+                  {"embedding-norm", "matmul-epilogue"}},
+        ModelCase{"gptneox", "tiny-neox/tiny-neox-262k-f32.gguf", "f16",
+                  {"matmul-epilogue", "parallel-residual"}},
+        ModelCase{"gemma2", "goldens/gemma2.gguf", "bf16", {"norm-residual", "matmul-epilogue"}},
+        ModelCase{"gpt2", "goldens/gpt2.gguf", "f16", {"matmul-epilogue"}},
+        ModelCase{"phi3", "goldens/phi3.gguf", "f16", {"embedding-norm", "matmul-epilogue"}},
+        ModelCase{"qwen3", "goldens/qwen3.gguf", "f16", {"embedding-norm", "matmul-epilogue"}}),
+    [](const auto& info) { return std::string(info.param.name); });
+
+/// Sources alone, of many graphs: what the emitters' common description accepts, they print.
+TEST(CudaPlans, RandomGraphsPrint) {
+  size_t fusions = 0;
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    SCOPED_TRACE(seed);
+    mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+    for (passes::Plan plan : {passes::Plan::Fused, passes::Plan::Split}) {
+      auto graph = makeRandomGraph(context, seed);
+      ASSERT_THAT(graph, IsOk());
+      std::vector<passes::FusionDecision> decisions;
+      ASSERT_THAT(passes::runPipeline(**graph, {.target = findTarget(&context, "h200"),
+                                                .fusion = {.plan = plan, .report = &decisions}}),
+                  IsOk());
+      EXPECT_THAT(codegen::printCudaKernels(**graph), IsOk());
+      fusions += llvm::count_if(decisions, [](const auto& decision) { return decision.taken; });
+    }
+  }
+  EXPECT_GT(fusions, 200u);
+}
+
+} // namespace
+} // namespace tenon::tests

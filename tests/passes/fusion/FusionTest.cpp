@@ -1,0 +1,107 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "ir/Targets.h"
+#include "ir/interpreter/Interpreter.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/Pipeline.h"
+#include "tests/common/RandomGraph.h"
+#include "tests/common/StatusMatchers.h"
+
+using namespace mlir;
+
+namespace tenon::tests {
+namespace {
+
+constexpr uint64_t graphs = 200;
+
+std::vector<std::vector<double>> interpret(ModuleOp module, uint64_t seed) {
+  auto interpreter = Interpreter::create(module);
+  EXPECT_THAT(interpreter, IsOk());
+  auto results = (*interpreter)->run("f", makeRandomInputs(module, seed));
+  EXPECT_THAT(results, IsOk());
+  std::vector<std::vector<double>> values;
+  for (const ReferenceTensor& tensor : *results)
+    values.push_back(tensor.toVector());
+  return values;
+}
+
+class Fusion : public testing::TestWithParam<const char*> {};
+
+/// To the interpreter a fusion changes nothing: every element is the same double.
+TEST_P(Fusion, MeansTheSameToTheInterpreter) {
+  size_t fusions = 0;
+  for (uint64_t seed = 0; seed < graphs; ++seed) {
+    SCOPED_TRACE(seed);
+    MLIRContext context(MLIRContext::Threading::DISABLED);
+    auto module = makeRandomGraph(context, seed);
+    ASSERT_THAT(module, IsOk());
+    TargetAttr target = findTarget(&context, GetParam());
+    ASSERT_THAT(passes::runPipeline(**module, {.upTo = Phase::Simplified, .target = target}),
+                IsOk());
+    auto expected = interpret(**module, seed);
+    for (passes::Plan plan : {passes::Plan::Fused, passes::Plan::Auto}) {
+      OwningOpRef<ModuleOp> copy = (*module)->clone();
+      std::vector<passes::FusionDecision> decisions;
+      ASSERT_THAT(passes::runPipeline(*copy, {.upTo = Phase::Planned,
+                                              .target = target,
+                                              .fusion = {.plan = plan, .report = &decisions}}),
+                  IsOk());
+      fusions += llvm::count_if(decisions, [](const auto& decision) { return decision.taken; });
+      EXPECT_EQ(interpret(*copy, seed), expected);
+    }
+  }
+  EXPECT_GT(fusions, graphs);
+}
+
+/// The same graph gives the same kernels, whatever else the process has done.
+TEST_P(Fusion, IsDeterministic) {
+  auto fuse = [](uint64_t seed) {
+    MLIRContext context(MLIRContext::Threading::DISABLED);
+    auto module = makeRandomGraph(context, seed);
+    EXPECT_THAT(passes::runPipeline(**module, {.upTo = Phase::Fused,
+                                               .target = findTarget(&context, GetParam()),
+                                               .fusion = {.plan = passes::Plan::Auto}}),
+                IsOk());
+    std::string text;
+    llvm::raw_string_ostream(text) << **module;
+    return text;
+  };
+  for (uint64_t seed = 0; seed < 20; ++seed)
+    EXPECT_EQ(fuse(seed), fuse(seed)) << "seed " << seed;
+}
+
+/// `auto` never chooses what the model says is slower than one kernel an operation, nor slower than
+/// `fused`.
+TEST_P(Fusion, AutoIsNoSlowerByItsOwnModel) {
+  auto predictedNs = [](uint64_t seed, passes::Plan plan) {
+    MLIRContext context(MLIRContext::Threading::DISABLED);
+    auto module = makeRandomGraph(context, seed);
+    std::vector<passes::FusionDecision> decisions;
+    EXPECT_THAT(
+        passes::runPipeline(**module, {.upTo = Phase::Fused,
+                                       .target = findTarget(&context, GetParam()),
+                                       .fusion = {.plan = plan, .report = &decisions}}),
+        IsOk());
+    int64_t saved = 0;
+    for (const passes::FusionDecision& decision : decisions)
+      if (decision.taken)
+        saved += decision.unfused.ns - decision.fused.ns;
+    return saved;
+  };
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    int64_t saved = predictedNs(seed, passes::Plan::Auto);
+    EXPECT_GE(saved, 0) << "seed " << seed;
+    EXPECT_GE(saved, predictedNs(seed, passes::Plan::Fused)) << "seed " << seed;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets, Fusion, testing::Values("h200", "a100", "x86-64-v3", "x86-64-v4"),
+                         [](const auto& info) {
+                           std::string name = info.param;
+                           llvm::replace(name, '-', '_');
+                           return name;
+                         });
+
+} // namespace
+} // namespace tenon::tests
