@@ -16,7 +16,8 @@ std::optional<PartTile> partTileOf(Operation* op, ScheduleAttr part) {
   int64_t rows = part.getParameter("rows_per_tile").value_or(0);
   int64_t columns = part.getParameter("columns_per_tile").value_or(0);
   auto cut = [&](int64_t count) {
-    return PartTile{total != innermost && count < innermost, std::min(count, innermost), total};
+    return count < innermost ? PartTile{total != innermost, count, total}
+                             : PartTile{false, total, total};
   };
   if (write && part.getTiles() == 1)
     return PartTile{false, total, total};

@@ -40,7 +40,7 @@ std::string contentKey(KernelOp kernel) {
 
 static llvm::ArrayRef<llvm::StringLiteral> requiredProperties(DeviceKind device) {
   static constexpr llvm::StringLiteral gpu[] = {
-      "sms",           "threads_per_sm",  "blocks_per_sm",     "registers_per_sm",
+      "sms",           "l2_bytes", "l2_mb_per_s", "threads_per_sm",  "blocks_per_sm",     "registers_per_sm",
       "smem_bytes_per_sm", "dram_mb_per_s", "copy_mb_per_s",   "read_ramp_ns",
       "read_ramp_bytes", "dependent_load_ns", "reduction_ns",  "tensor_16bit_gflops",
       "mma_percent",   "f32_gflops"};
@@ -109,13 +109,17 @@ Estimate CostModel::estimateOnGpu(KernelOp kernel, const KernelWork& work) const
       loadNs + reductionNs * static_cast<double>(work.reductions - work.repeatedReductions),
       ramp - launch);
 
-  Occupancy occupancy = estimateOccupancy(kernel, target);
-  double dram = property("dram_mb_per_s"), copy = property("copy_mb_per_s");
-  double reads = static_cast<double>(work.weightBytes) + work.readBytes;
-  double writes = work.writtenBytes, both = std::min(reads, writes);
-  double rounds = (reads + writes) / occupancy.bytesInFlight; // loads that wait for one another
-  double memory = std::max(nsAt(2 * both, copy) + nsAt(reads + writes - 2 * both, dram),
-                           loadNs * (rounds - 1));
+  Occupancy occupancy = estimateOccupancy(kernel, work, target);
+  double dram = property("dram_mb_per_s");
+  double reads = work.readBytes, writes = work.writtenBytes, both = std::min(reads, writes);
+  double bytes = work.weightBytes + reads + writes;
+  // What one kernel has written the next one finds in the cache, if it fits.
+  double activations = 2 * (reads + writes) <= property("l2_bytes")
+                           ? nsAt(reads + writes, property("l2_mb_per_s"))
+                           : nsAt(2 * both, property("copy_mb_per_s")) +
+                                 nsAt(reads + writes - 2 * both, dram);
+  double rounds = bytes / occupancy.bytesInFlight; // loads that wait for one another
+  double memory = std::max(nsAt(work.weightBytes, dram) + activations, loadNs * (rounds - 1));
 
   double tiles = kernel.getScheduleAttr().getTiles();
   double repeated = work.repeatedFlops * (tiles - 1);

@@ -53,8 +53,9 @@ std::string contentKey(KernelOp kernel);
 ///     latency = max(dependent_load_ns + reductions · reduction_ns, ramp − launch)
 ///               + reductions that every tile repeats · reduction_ns
 ///     ramp    = read_ramp_ns · min(1, weight bytes / read_ramp_bytes)
-///     memory  = max(bytes / rate, dependent_load_ns · (bytes / bytes in flight − 1))
-///     rate    = dram, or copy for as many reads as there are writes
+///     memory  = max(weights / dram + others / rate, dependent_load_ns · (b / bytes in flight − 1))
+///     rate    = l2 where half of the cache holds the others; else copy for as many reads as there
+///               are writes and dram for the rest
 ///     compute = (f + repeated f · (tiles − 1)) / (peak · wave efficiency)
 ///
 /// Bytes in flight are those of the blocks that registers, shared memory and threads of the target
@@ -65,8 +66,8 @@ std::string contentKey(KernelOp kernel);
 ///
 ///     ns = step_ns + max(weights / dram + (reads + writes) / (cache · c), f / (peak · c))
 ///
-/// Example, H200 in a graph: residual add of [1, 2560] f16 takes 500 + 470 + 15360 bytes / 4.3
-/// TB/s = 974 ns; measured 0.97 µs.
+/// Example, H200 in a graph: residual add of [1, 2560] f16 takes 500 + 470 + 15360 bytes / 7.5
+/// TB/s = 972 ns; measured 0.97 µs.
 class CostModel {
 public:
   /// Emits an error at `location` where the target lacks a property that the model needs. `times`

@@ -15,6 +15,7 @@ struct BlockNeeds {
   int64_t smemBytes = 0;       ///< a block
   int64_t bytesAThread = 16;   ///< asked for at once
   bool tensorCores = false;
+  bool wholeTiles = false;     ///< all of a tile is asked for at once
 };
 
 } // namespace
@@ -51,6 +52,8 @@ static BlockNeeds needsOf(KernelOp kernel) {
     needs.smemBytes = 3 * (schedule.getParameter("tile_rows").value_or(64) + 128) * 40 * 2;
   } else if (emitter == "gemm" || emitter == "decode_attention") {
     needs.registers = 96, needs.smemBytes = 32 * 1024;
+  } else if (schedule.getParameter("group")) {
+    needs.wholeTiles = true; // rows, which threads keep in registers
   } else {
     // A thread loads the vectors of all inputs before it needs the first.
     needs.bytesAThread = std::max<int64_t>(16, vector * 2 * kernel.getBlock().getNumArguments());
@@ -58,7 +61,7 @@ static BlockNeeds needsOf(KernelOp kernel) {
   return needs;
 }
 
-Occupancy estimateOccupancy(KernelOp kernel, TargetAttr target) {
+Occupancy estimateOccupancy(KernelOp kernel, const KernelWork& work, TargetAttr target) {
   BlockNeeds needs = needsOf(kernel);
   auto limit = [&](llvm::StringRef property) { return *target.getProperty(property); };
   int64_t blocks = limit("blocks_per_sm");
@@ -68,8 +71,12 @@ Occupancy estimateOccupancy(KernelOp kernel, TargetAttr target) {
     blocks = std::min(blocks, limit("smem_bytes_per_sm") / needs.smemBytes);
   Occupancy occupancy;
   occupancy.tilesAtOnce = std::max<int64_t>(1, blocks) * limit("sms");
-  int64_t running = std::min(occupancy.tilesAtOnce, kernel.getScheduleAttr().getTiles());
-  occupancy.bytesInFlight = static_cast<double>(running) * needs.threads * needs.bytesAThread;
+  int64_t tiles = kernel.getScheduleAttr().getTiles();
+  double running = static_cast<double>(std::min(occupancy.tilesAtOnce, tiles));
+  double bytes = static_cast<double>(work.weightBytes) + work.readBytes + work.writtenBytes;
+  occupancy.bytesInFlight = needs.wholeTiles
+                                ? std::max(1.0, bytes * running / static_cast<double>(tiles))
+                                : running * static_cast<double>(needs.threads * needs.bytesAThread);
   occupancy.tensorCores = needs.tensorCores;
   return occupancy;
 }

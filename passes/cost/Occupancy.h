@@ -1,7 +1,7 @@
 #ifndef TENON_PASSES_COST_OCCUPANCY_H
 #define TENON_PASSES_COST_OCCUPANCY_H
 
-#include "ir/Dialect.h"
+#include "passes/cost/KernelWork.h"
 
 namespace tenon::passes::cost {
 
@@ -15,7 +15,7 @@ struct Occupancy {
 /// Blocks a multiprocessor are what its threads, registers and shared memory allow. Registers and
 /// shared memory are those that the schedule's emitter takes; they are compared with what ptxas
 /// reports in tests.
-Occupancy estimateOccupancy(KernelOp kernel, TargetAttr target);
+Occupancy estimateOccupancy(KernelOp kernel, const KernelWork& work, TargetAttr target);
 
 } // namespace tenon::passes::cost
 

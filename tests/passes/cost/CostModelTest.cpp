@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_format.h"
 #include "ir/Targets.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
 #include "passes/Pipeline.h"
 #include "support/Diagnostics.h"
