@@ -1,0 +1,53 @@
+// RUN: tenon dump %s --phase=fused --target=x86-64-v4 --plan=fused | FileCheck %s
+// RUN: tenon explain %s --target=x86-64-v4 --plan=fused | FileCheck %s --check-prefix=WHY
+// RUN: tenon explain %s --target=x86-64-v4 --plan=auto | FileCheck %s --check-prefix=COST
+
+// CHECK-LABEL: func.func @one_row
+// CHECK-NEXT: %[[K:.*]] = tenon.kernel
+// CHECK-NEXT:   tenon.rms_norm
+// CHECK-NEXT:   tenon.matmul
+// CHECK-NOT: tenon.kernel
+// CHECK: return %[[K]]
+// WHY-LABEL: @one_row
+// WHY: yes {{.*}} norm-matmul: rms_norm matmul
+func.func @one_row(%x: tensor<1x512xf32>, %n: tensor<512xf32>, %w: tensor<1024x512xf16>) -> tensor<1x1024xf32> {
+  %0 = tenon.rms_norm %x, %n eps 1.0e-5 : (tensor<1x512xf32>, tensor<512xf32>) -> tensor<1x512xf32>
+  %y = tenon.matmul %0, %w : (tensor<1x512xf32>, tensor<1024x512xf16>) -> tensor<1x1024xf32>
+  return %y : tensor<1x1024xf32>
+}
+
+// Every thread computes the norm: it cannot be a result, too.
+// WHY-LABEL: @norm_is_needed
+// WHY: no {{.*}} norm-matmul: {{.*}} no emitter: rms_norm is computed by every thread before its matmul and cannot be stored
+func.func @norm_is_needed(%x: tensor<1x512xf32>, %w: tensor<1024x512xf16>) -> (tensor<1x512xf32>, tensor<1x1024xf32>) {
+  %0 = tenon.rms_norm %x eps 1.0e-5 : (tensor<1x512xf32>) -> tensor<1x512xf32>
+  %y = tenon.matmul %0, %w : (tensor<1x512xf32>, tensor<1024x512xf16>) -> tensor<1x1024xf32>
+  return %0, %y : tensor<1x512xf32>, tensor<1x1024xf32>
+}
+
+// So many rows do not fit a core's cache beside the weights.
+// WHY-LABEL: @many_rows
+// WHY: no {{.*}} no emitter: what stands before a matmul takes 1048576 bytes of a thread, more than 262144
+func.func @many_rows(%x: tensor<512x512xf32>, %w: tensor<1024x512xf16>) -> tensor<512x1024xf32> {
+  %0 = tenon.rms_norm %x eps 1.0e-5 : (tensor<512x512xf32>) -> tensor<512x512xf32>
+  %y = tenon.matmul %0, %w : (tensor<512x512xf32>, tensor<1024x512xf16>) -> tensor<512x1024xf32>
+  return %y : tensor<512x1024xf32>
+}
+
+// A matmul whose weight is computed: each tile would need all of it.
+// WHY-LABEL: @computed_weight
+// WHY: no {{.*}} matmul needs elements of {{.*}} that other blocks compute
+func.func @computed_weight(%x: tensor<4x64xf32>, %z: tensor<4x64xf32>) -> tensor<4x4xf32> {
+  %0 = tenon.rms_norm %x eps 1.0e-5 : (tensor<4x64xf32>) -> tensor<4x64xf32>
+  %y = tenon.matmul %0, %0 : (tensor<4x64xf32>, tensor<4x64xf32>) -> tensor<4x4xf32>
+  return %y : tensor<4x4xf32>
+}
+
+// Both threads would compute 64 norms of 1,024 elements, which costs more than a step.
+// COST-LABEL: @dear_norm
+// COST: no {{.*}} norm-matmul: rms_norm matmul → tensor<64x1024xf32>; takes {{[0-9]+}} ns longer than its operations one by one
+func.func @dear_norm(%x: tensor<64x1024xf32>, %w: tensor<1024x1024xf16>) -> tensor<64x1024xf32> {
+  %0 = tenon.rms_norm %x eps 1.0e-5 : (tensor<64x1024xf32>) -> tensor<64x1024xf32>
+  %y = tenon.matmul %0, %w : (tensor<64x1024xf32>, tensor<1024x1024xf16>) -> tensor<64x1024xf32>
+  return %y : tensor<64x1024xf32>
+}
