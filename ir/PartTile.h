@@ -1,13 +1,10 @@
 #ifndef TENON_IR_PARTTILE_H
 #define TENON_IR_PARTTILE_H
 
-#include "ir/Dialect.h"
+#include "ir/Regions.h"
 
 namespace tenon {
 
-/// The schedule of one operation of a kernel whose emitter computes them one by one: a
-/// `ScheduleAttr` on that operation.
-inline constexpr llvm::StringLiteral partAttrName = "part";
 /// The tile of the kernel that is tile 0 of that operation: an i64 `IntegerAttr`; absent: 0. −1: it
 /// belongs to no tile; each thread computes all of it before its tiles.
 inline constexpr llvm::StringLiteral firstTileAttrName = "first_tile";

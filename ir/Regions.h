@@ -21,6 +21,10 @@ struct RegionForm {
   bool hasPrologue;
 };
 
+/// On an operation of a region: the schedule, a `ScheduleAttr`, that it has as a part of a kernel
+/// whose emitter computes operations one by one, or alone, where the kernel is cut.
+inline constexpr llvm::StringLiteral partAttrName = "part";
+
 /// An operation of which a thread needs the operands' elements at its own position alone, or a row
 /// that it can read by itself: elementwise, constant of one value, embedding, dequantize.
 bool isElementOperation(mlir::Operation& op);
