@@ -39,7 +39,7 @@ struct ScoreScale {
   }
 };
 
-constexpr __device__ float minusInfinity() { return -__builtin_inff(); }
+__device__ __forceinline__ float minusInfinity() { return __uint_as_float(0xff800000u); }
 
 /// Attention of up to 8 query heads that share a key head, for single rows. Each warp takes 16 keys
 /// at a time on its own and loads them straight into the instruction's registers: an element of the
