@@ -4,7 +4,10 @@
 The same ids must come out of the interpreter, of `tenon run` on the model file, of `tenon compile`
 followed by `tenon run` on the program, and of `tenon-run` on the program.
 
-Usage: greedy_ids.py TENON TENON_RUN MODEL REFERENCE [KEY]
+With --cuda, the same on a GPU, in f32, without the interpreter: there the device chooses the
+tokens.
+
+Usage: greedy_ids.py [--cuda] TENON TENON_RUN MODEL REFERENCE [KEY]
 REFERENCE is a JSON file with `runs` (prompt, prompt_ids, greedy_ids, min_top2_margin), or, with
 KEY, an object of that name with prompt_ids, greedy_ids, text. Runs whose smallest margin between
 the two best tokens is below 1e-3 must agree in their prompt ids and up to the first token only:
@@ -50,18 +53,23 @@ def differences(expected, found):
 
 
 def main():
-    tenon, tenon_run, model, reference = sys.argv[1:5]
-    runs = read_runs(reference, sys.argv[5] if len(sys.argv) > 5 else None)
+    on_gpu = "--cuda" in sys.argv
+    arguments = [argument for argument in sys.argv[1:] if argument != "--cuda"]
+    tenon, tenon_run, model, reference = arguments[:4]
+    runs = read_runs(reference, arguments[4] if len(arguments) > 4 else None)
+    how = ["--activations=f32"] if on_gpu else []
     failures = checks = 0
     with tempfile.TemporaryDirectory() as folder:
         program = str(Path(folder, "model.tnn"))
-        subprocess.run([tenon, "compile", model, "-o", program], check=True)
+        target = ["--target=h200"] if on_gpu else []
+        subprocess.run([tenon, "compile", model, "-o", program, *target, *how], check=True)
         ways = {
-            "interpreter": [tenon, "run", model, "--device", "reference"],
-            "tenon run": [tenon, "run", model],
+            "tenon run": [tenon, "run", model, *how, *(["--device=cuda"] if on_gpu else [])],
             "tenon run on a program": [tenon, "run", program],
             "tenon-run": [tenon_run, program],
         }
+        if not on_gpu:
+            ways["interpreter"] = [tenon, "run", model, "--device", "reference"]
         for run in runs:
             for way, command in ways.items():
                 checks += 1
