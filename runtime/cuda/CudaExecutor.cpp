@@ -48,7 +48,7 @@ struct CudaExecutor::Impl {
   KernelModules kernels;
   std::optional<CublasLt> library;
   std::optional<AdvanceTokens> advance; ///< once tokens are streamed
-  PinnedMemory staging; ///< the ports of one function, laid out as on the device
+  PinnedMemory staging;                 ///< the ports of one function, laid out as on the device
   Event stepsBegin;
   Event stepsEnd;
   std::vector<LoadedFunction> functions;
@@ -89,7 +89,7 @@ absl::Status CudaExecutor::Impl::bindFunctions() {
     TENON_ASSIGN_OR_RETURN(library, CublasLt::open(CublasLt::defaultPaths()));
     library->setStore(AlgorithmStore(cacheFolder()));
   }
-  StepSequence::Parts parts{device, program, memory, kernels, library ? &*library : nullptr,
+  StepSequence::Parts parts{device,      program, memory, kernels, library ? &*library : nullptr,
                             stream.get()};
   for (size_t i = 0; i < program.functions.size(); ++i) {
     TENON_ASSIGN_OR_RETURN(StepSequence sequence, StepSequence::create(parts, i));
@@ -266,10 +266,9 @@ CudaExecutor::streamTokens(size_t index, std::span<const int32_t> ids,
   TENON_RETURN_IF_ERROR(impl->device.makeCurrent());
   for (size_t i = 0; i < std::size(inputs); ++i) {
     if (inputs[i].size_bytes() != function.inputs[i].bytes)
-      return absl::InvalidArgumentError(
-          absl::StrFormat("function %s: input %s expects %u bytes, but got %u", function.name,
-                          function.inputs[i].name, function.inputs[i].bytes,
-                          inputs[i].size_bytes()));
+      return absl::InvalidArgumentError(absl::StrFormat(
+          "function %s: input %s expects %u bytes, but got %u", function.name,
+          function.inputs[i].name, function.inputs[i].bytes, inputs[i].size_bytes()));
     std::ranges::copy(std::as_bytes(inputs[i]), impl->staged() + layout.inputs[i]);
   }
   TENON_RETURN_IF_ERROR(impl->ensureAdvance());

@@ -105,6 +105,10 @@ struct Trained {
   const char* greedy;
 };
 
+std::ostream& operator<<(std::ostream& stream, const Trained& trained) {
+  return stream << trained.name;
+}
+
 class CudaTrainedModels : public testing::TestWithParam<Trained> {};
 
 std::string dataPath(const std::string& name) { return std::string(TENON_TEST_DATA) + "/" + name; }
@@ -132,8 +136,8 @@ TEST_P(CudaTrainedModels, LogitsAreThoseOfTheReference) {
 /// Tokens that the device chooses by itself are those chosen on the host, after one prompt and
 /// after another, whatever was under way before.
 TEST_P(CudaTrainedModels, TokensChosenOnTheDevice) {
-  auto onDevice = loadOnGpu(
-      {.path = dataPath(GetParam().model), .activations = "f32", .nextIds = true}, true);
+  auto onDevice =
+      loadOnGpu({.path = dataPath(GetParam().model), .activations = "f32", .nextIds = true}, true);
   auto onHost = loadOnGpu({.path = dataPath(GetParam().model), .activations = "f32"}, true);
   if (absl::IsNotFound(onHost.status()))
     GTEST_SKIP() << "no GPU: " << onHost.status();

@@ -49,11 +49,11 @@ absl::Status ModelBench::runAt(int64_t position) {
     const std::string& name = function().inputs[i].name;
     for (size_t row = 0; row < inputs[i].size(); ++row) {
       auto at = static_cast<int64_t>(row);
-      inputs[i][row] = static_cast<int32_t>(
-          name == "ids"           ? (position * 7919 + at * 104729 + 17) % vocabulary
-          : name == "positions"   ? (isDecode ? position : position + at)
-          : name == "output_rows" ? function().rows - 1
-                                  : at);
+      inputs[i][row] =
+          static_cast<int32_t>(name == "ids" ? (position * 7919 + at * 104729 + 17) % vocabulary
+                               : name == "positions"   ? (isDecode ? position : position + at)
+                               : name == "output_rows" ? function().rows - 1
+                                                       : at);
     }
     arguments.push_back(std::as_bytes(std::span(inputs[i])));
   }

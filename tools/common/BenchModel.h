@@ -22,8 +22,8 @@ struct BenchOptions {
 
 /// The times of one executor.
 struct BenchResult {
-  std::vector<uint64_t> stepsNs; ///< of each call's steps, as the device measures them
-  std::vector<uint64_t> callNs;  ///< of each call as its caller sees it, copies included
+  std::vector<uint64_t> stepsNs;   ///< of each call's steps, as the device measures them
+  std::vector<uint64_t> callNs;    ///< of each call as its caller sees it, copies included
   std::vector<uint64_t> profileNs; ///< mean time of each step, timed by itself
 };
 

@@ -71,18 +71,18 @@ double readPercent(const BenchReport& report, int64_t bytes, uint64_t ns) {
 std::string formatKernels(const BenchReport& report, const std::vector<KernelGroup>& groups) {
   if (report.times.profileNs.empty())
     return "";
-  uint64_t sumNs = std::accumulate(report.times.profileNs.begin(), report.times.profileNs.end(),
-                                   uint64_t(0));
+  uint64_t sumNs =
+      std::accumulate(report.times.profileNs.begin(), report.times.profileNs.end(), uint64_t(0));
   std::string text = absl::StrFormat(
       "  each step timed by itself, events between them: %.1f us together\n"
       "  %-24s %6s %10s %8s %6s %9s %8s %7s  %s\n",
       sumNs / 1e3, "kernel", "steps", "us", "us each", "%", "MB", "GB/s", "% read", "first step");
   for (const KernelGroup& group : groups)
-    text += absl::StrFormat(
-        "  %-24s %6d %10.1f %8.2f %6.1f %9.2f %8.0f %7.1f  %s\n", group.symbol, group.steps,
-        group.ns / 1e3, group.ns / 1e3 / group.steps, 100.0 * group.ns / std::max<uint64_t>(sumNs, 1),
-        group.bytes / 1e6, group.ns == 0 ? 0.0 : static_cast<double>(group.bytes) / group.ns,
-        readPercent(report, group.bytes, group.ns), group.example);
+    text += absl::StrFormat("  %-24s %6d %10.1f %8.2f %6.1f %9.2f %8.0f %7.1f  %s\n", group.symbol,
+                            group.steps, group.ns / 1e3, group.ns / 1e3 / group.steps,
+                            100.0 * group.ns / std::max<uint64_t>(sumNs, 1), group.bytes / 1e6,
+                            group.ns == 0 ? 0.0 : static_cast<double>(group.bytes) / group.ns,
+                            readPercent(report, group.bytes, group.ns), group.example);
   return text;
 }
 
@@ -94,8 +94,9 @@ std::string formatTimes(const char* name, const Distribution& times) {
 }
 
 nlohmann::ordered_json describeTimes(const Distribution& times) {
-  return {{"min", times.minNs},   {"median", times.medianNs}, {"p90", times.p90Ns},
-          {"p95", times.p95Ns},   {"p99", times.p99Ns},       {"max", times.maxNs},
+  return {{"min", times.minNs},   {"median", times.medianNs},
+          {"p90", times.p90Ns},   {"p95", times.p95Ns},
+          {"p99", times.p99Ns},   {"max", times.maxNs},
           {"mean", times.meanNs}, {"deviation", times.deviationNs}};
 }
 
@@ -105,10 +106,10 @@ std::string formatReport(const BenchReport& report, const runtime::Program& prog
                          size_t function) {
   Distribution steps = summarize(report.times.stepsNs);
   StepWork work = totalWork(report);
-  std::string text = absl::StrFormat(
-      "%s, plan %s, %s at position %d on %s, activations %s: %d calls\n", report.model, report.plan,
-      report.function, report.position, report.device, report.activations,
-      report.times.stepsNs.size());
+  std::string text =
+      absl::StrFormat("%s, plan %s, %s at position %d on %s, activations %s: %d calls\n",
+                      report.model, report.plan, report.function, report.position, report.device,
+                      report.activations, report.times.stepsNs.size());
   text += formatTimes("steps", steps) + formatTimes("call", summarize(report.times.callNs));
   text += absl::StrFormat("  %d launches, weights %.1f MB, other operands %.1f MB, %.2f GFLOP, "
                           "memory %.1f MB",

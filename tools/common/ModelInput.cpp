@@ -48,9 +48,8 @@ absl::StatusOr<frontends::EntryShape> parseEntryShape(const std::string& text) {
   return frontends::EntryShape{*role, rows};
 }
 
-absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> readGguf(mlir::MLIRContext& context,
-                                                           const ModelInputOptions& options,
-                                                           DeviceKind device) {
+absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>>
+readGguf(mlir::MLIRContext& context, const ModelInputOptions& options, DeviceKind device) {
   frontends::ImportOptions import;
   TENON_ASSIGN_OR_RETURN(import.activations, parseActivations(options.activations, device));
   import.entries.clear();
@@ -87,8 +86,10 @@ void addModelInputOptions(CLI::App& command, ModelInputOptions& options) {
   command.add_option("--random-weights", options.randomSeed,
                      "Seed of random weights, made when the model is loaded. MODEL may then be a "
                      "shape that random-model knows, and needs no file");
-  command.add_option("--type", options.weightType, "Their type where MODEL is a shape: f32, f16 "
-                                                   "or bf16")
+  command
+      .add_option("--type", options.weightType,
+                  "Their type where MODEL is a shape: f32, f16 "
+                  "or bf16")
       ->check(CLI::IsMember({"f32", "f16", "bf16"}))
       ->capture_default_str();
 }
@@ -99,9 +100,8 @@ std::unique_ptr<mlir::MLIRContext> makeContext() {
   return context;
 }
 
-absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> readModel(mlir::MLIRContext& context,
-                                                            const ModelInputOptions& options,
-                                                            DeviceKind device) {
+absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>>
+readModel(mlir::MLIRContext& context, const ModelInputOptions& options, DeviceKind device) {
   namespace fs = std::filesystem;
   absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> module =
       isGgufFile(options.path) ? readGguf(context, options, device)

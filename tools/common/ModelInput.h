@@ -23,9 +23,9 @@ struct ModelInputOptions {
   int64_t contextLength = 0; ///< positions that the states hold; 0: the model's, within limits
   int64_t sequences = 0;     ///< that the states hold; 0: rows of the largest decode shape
   bool blockOutputs = false;
-  bool nextIds = false; ///< as in `ImportOptions`, where the device is a GPU
+  bool nextIds = false;                    ///< as in `ImportOptions`, where the device is a GPU
   std::optional<uint64_t> randomSeed = {}; ///< of weights made at load instead of the model's own
-  std::string weightType = "f16"; ///< of the random weights of a shape that is named
+  std::string weightType = "f16";          ///< of the random weights of a shape that is named
 };
 
 /// Adds MODEL and the flags that fill `options` to `command`.

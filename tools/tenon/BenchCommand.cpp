@@ -65,8 +65,8 @@ absl::StatusOr<MeasuredPlan> loadPlan(const Options& options, const std::string&
   TENON_ASSIGN_OR_RETURN(std::vector<StepWork> work,
                          computeWork(*input.module, measured.function().name, newest));
   TargetAttr target = input.target;
-  return MeasuredPlan{plan,           std::move(executor), std::move(measured),
-                      std::move(work), target,              std::move(input)};
+  return MeasuredPlan{plan,   std::move(executor), std::move(measured), std::move(work),
+                      target, std::move(input)};
 }
 
 /// Peak memory of the process, which on a CPU is that of the model.
@@ -160,8 +160,9 @@ void addBenchCommand(CLI::App& app, Action& action) {
       ->capture_default_str();
   command->add_option("--prefill", options->prefill,
                       "Measure prefill of that many tokens instead of decode");
-  command->add_option("--position", options->bench.position,
-                      "Position of decode's tokens: as many keys lie before them")
+  command
+      ->add_option("--position", options->bench.position,
+                   "Position of decode's tokens: as many keys lie before them")
       ->capture_default_str();
   command->add_option("--steps", options->bench.calls, "Calls to measure")->capture_default_str();
   command->add_option("--threads", options->executor.threads, "CPU threads; 0 for every core")

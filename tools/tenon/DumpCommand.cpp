@@ -60,9 +60,9 @@ absl::StatusOr<std::string> printKernels(mlir::ModuleOp module, const Options& d
   const std::string& as = dump.as;
   bool wantsCuda = as == "cuda" || as == "ptx";
   if (wantsCuda != (target.getDevice() == DeviceKind::Cuda))
-    return absl::InvalidArgumentError(absl::StrFormat(
-        "--as=%s: expects a target for %s, but got %s", as, wantsCuda ? "cuda" : "cpu",
-        target.getName().str()));
+    return absl::InvalidArgumentError(
+        absl::StrFormat("--as=%s: expects a target for %s, but got %s", as,
+                        wantsCuda ? "cuda" : "cpu", target.getName().str()));
   if (wantsCuda)
     return printCudaKernels(module, as, dump.kernel);
   if (!dump.kernel.empty())

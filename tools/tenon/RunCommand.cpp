@@ -52,8 +52,8 @@ absl::Status run(const Options& options) {
           options.model.path + ": expects a model or a graph for --device=reference, but got a "
                                "compiled program");
     TENON_ASSIGN_OR_RETURN(runtime::Program program, runtime::readProgram(options.model.path));
-    TENON_ASSIGN_OR_RETURN(auto executor, makeExecutor(std::move(program),
-                                                       {.threads = options.generate.threads}));
+    TENON_ASSIGN_OR_RETURN(auto executor,
+                           makeExecutor(std::move(program), {.threads = options.generate.threads}));
     return runWith(*executor, options, elapsedNs());
   }
   if (options.device == "reference") {
@@ -68,8 +68,8 @@ absl::Status run(const Options& options) {
   TENON_ASSIGN_OR_RETURN(InputModel input,
                          readInputModel(options.model, options.device, options.target));
   TENON_ASSIGN_OR_RETURN(runtime::Program program, compileInputModel(input, options.model));
-  TENON_ASSIGN_OR_RETURN(auto executor, makeExecutor(std::move(program),
-                                                     {.threads = options.generate.threads}));
+  TENON_ASSIGN_OR_RETURN(auto executor,
+                         makeExecutor(std::move(program), {.threads = options.generate.threads}));
   return runWith(*executor, options, elapsedNs());
 }
 

@@ -53,10 +53,10 @@ absl::StatusOr<AdvanceTokens> AdvanceTokens::create(const Device& device) {
   AdvanceTokens advance(device.driver());
   TENON_ASSIGN_OR_RETURN(advance.module,
                          loadModule(device, advanceTokensPtx, "the kernel between tokens"));
-  TENON_RETURN_IF_ERROR(advance.driver->check(
-      advance.driver->moduleGetFunction(&advance.kernel, advance.module.get(),
-                                        "tenonAdvanceTokens"),
-      "find the kernel between tokens"));
+  TENON_RETURN_IF_ERROR(
+      advance.driver->check(advance.driver->moduleGetFunction(&advance.kernel, advance.module.get(),
+                                                              "tenonAdvanceTokens"),
+                            "find the kernel between tokens"));
   return advance;
 }
 

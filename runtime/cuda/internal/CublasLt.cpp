@@ -233,10 +233,10 @@ absl::StatusOr<float> MatmulPlan::Impl::time(const cublasLtMatmulAlgo_t& candida
 absl::Status MatmulPlan::Impl::choose(const MatmulOperands& operands, const MatmulTrial& trial) {
   std::array<cublasLtMatmulHeuristicResult_t, 8> results{};
   int found = 0;
-  TENON_RETURN_IF_ERROR(library.check(
-      library.getHeuristic(library.handle, description, weight, x, y, y, preference, results.size(),
-                           results.data(), &found),
-      "choose an implementation"));
+  TENON_RETURN_IF_ERROR(
+      library.check(library.getHeuristic(library.handle, description, weight, x, y, y, preference,
+                                         results.size(), results.data(), &found),
+                    "choose an implementation"));
   float best = std::numeric_limits<float>::infinity();
   for (const auto& result : std::span(results).first(found)) {
     if (result.state != CUBLAS_STATUS_SUCCESS)

@@ -45,11 +45,11 @@ absl::Status CudaTokenStream::launch() {
   }
   size_t slot = launched % slots;
   auto* place = static_cast<std::byte*>(tokens.get()) + slot * slotBytes();
-  TENON_RETURN_IF_ERROR(driver.check(
-      driver.memcpyDtoHAsync(place, parts.ports.nextIds, slotBytes(), parts.stream),
-      "fetch the tokens"));
-  TENON_RETURN_IF_ERROR(driver.check(
-      driver.eventRecordWithFlags(done[slot].get(), parts.stream, 0), "mark the end of a step"));
+  TENON_RETURN_IF_ERROR(
+      driver.check(driver.memcpyDtoHAsync(place, parts.ports.nextIds, slotBytes(), parts.stream),
+                   "fetch the tokens"));
+  TENON_RETURN_IF_ERROR(driver.check(driver.eventRecordWithFlags(done[slot].get(), parts.stream, 0),
+                                     "mark the end of a step"));
   ++launched;
   return absl::OkStatus();
 }
@@ -60,8 +60,7 @@ absl::StatusOr<std::span<const int32_t>> CudaTokenStream::collect() {
   size_t slot = collected % slots;
   TENON_RETURN_IF_ERROR(parts.device.makeCurrent());
   const Driver& driver = parts.device.driver();
-  TENON_RETURN_IF_ERROR(
-      driver.check(driver.eventSynchronize(done[slot].get()), "finish a step"));
+  TENON_RETURN_IF_ERROR(driver.check(driver.eventSynchronize(done[slot].get()), "finish a step"));
   ++collected;
   const auto* place = static_cast<const int32_t*>(tokens.get()) + slot * parts.ports.rows;
   return std::span<const int32_t>(place, parts.ports.rows);

@@ -9,7 +9,8 @@
 
 namespace tenon::testing {
 
-static ReferenceTensor makeInput(mlir::MLIRContext& context, const CaseInput& input, unsigned seed) {
+static ReferenceTensor makeInput(mlir::MLIRContext& context, const CaseInput& input,
+                                 unsigned seed) {
   const Encoding* encoding = findEncoding(input.type);
   auto type = mlir::RankedTensorType::get(input.shape, getElementType(&context, *encoding));
   auto plain = mlir::RankedTensorType::get(input.shape, mlir::Float32Type::get(&context));

@@ -295,8 +295,8 @@ void addAttention(std::vector<CudaCase>& cases) {
         if (wide && std::string(type) == "f32")
           continue;
         int64_t sequences = 3;
-        bool roundsWeights = c.rows > 16 && c.sequences.size() == 1 &&
-                             cache == std::string(type) && type != std::string("f32");
+        bool roundsWeights = c.rows > 16 && c.sequences.size() == 1 && cache == std::string(type) &&
+                             type != std::string("f32");
         cases.push_back(
             {std::string("attention_") + c.name + "_" + cache + "_" + type,
              {{{c.rows, c.queryHeads, c.size}, type},
@@ -375,9 +375,10 @@ absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> buildCase(mlir::MLIRContext& c
   return builder.finish();
 }
 
-absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>>
-planCase(mlir::MLIRContext& context, const CudaCase& testCase, const std::string& target,
-         bool libraries) {
+absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> planCase(mlir::MLIRContext& context,
+                                                           const CudaCase& testCase,
+                                                           const std::string& target,
+                                                           bool libraries) {
   TENON_ASSIGN_OR_RETURN(mlir::OwningOpRef<mlir::ModuleOp> module, buildCase(context, testCase));
   TENON_RETURN_IF_ERROR(passes::runPipeline(
       *module, {.target = findTarget(&context, target), .libraries = libraries}));

@@ -45,9 +45,10 @@ std::vector<CudaCase> allCudaCases();
 absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> buildCase(mlir::MLIRContext& context,
                                                             const CudaCase& testCase);
 /// The same, planned for the target of that name; `libraries` as in `PipelineOptions`.
-absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>>
-planCase(mlir::MLIRContext& context, const CudaCase& testCase, const std::string& target,
-         bool libraries = false);
+absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> planCase(mlir::MLIRContext& context,
+                                                           const CudaCase& testCase,
+                                                           const std::string& target,
+                                                           bool libraries = false);
 
 } // namespace tenon::testing
 

@@ -56,9 +56,8 @@ std::vector<CudaCase> libraryCases() {
     auto module = planCase(context, testCase, "h200", /*libraries=*/true);
     bool uses = false;
     if (module.ok())
-      (**module).walk([&](KernelOp kernel) {
-        uses |= kernel.getScheduleAttr().getEmitter() == "cublaslt";
-      });
+      (**module).walk(
+          [&](KernelOp kernel) { uses |= kernel.getScheduleAttr().getEmitter() == "cublaslt"; });
     if (uses)
       cases.push_back(testCase);
   }

@@ -60,8 +60,8 @@ const RegionCase regionCases[] = {
   }
   return %0 : tensor<MxNxT>)",
      "tensor<MxNxT>"},
-    {"layer_norm_product",
-     "%x: tensor<MxKxT>, %g: tensor<KxT>, %h: tensor<KxT>, %w: tensor<NxKxT>", R"(
+    {"layer_norm_product", "%x: tensor<MxKxT>, %g: tensor<KxT>, %h: tensor<KxT>, %w: tensor<NxKxT>",
+     R"(
   %0 = tenon.kernel (%a = %x : tensor<MxKxT>, %b = %g : tensor<KxT>, %d = %h : tensor<KxT>,
                      %c = %w : tensor<NxKxT>) -> tensor<MxNxT> {
     %n = tenon.layer_norm %a weight %b bias %d eps 1.0e-5
@@ -175,8 +175,8 @@ TEST_P(CudaRegionTest, EqualsItsOperationsOneByOneInEveryBit) {
 
   std::vector<CaseInput> described;
   for (const runtime::Port& port : (*fusedExecutor)->program().functions[0].inputs)
-    described.push_back({port.shape, GetParam().type, port.shape.size() == 2 ? Fill::Small
-                                                                             : Fill::Gaussian});
+    described.push_back(
+        {port.shape, GetParam().type, port.shape.size() == 2 ? Fill::Small : Fill::Gaussian});
   std::vector<ReferenceTensor> inputs = makeInputs(context, described);
   auto fusedOutputs = runOnDevice(**fusedExecutor, inputs);
   ASSERT_TRUE(fusedOutputs.ok()) << fusedOutputs.status();

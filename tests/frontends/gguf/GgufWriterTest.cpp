@@ -1,7 +1,10 @@
 #include "frontends/gguf/GgufWriter.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <numeric>
+
+#include <sys/stat.h>
 
 #include "tests/frontends/gguf/GgufBytes.h"
 
@@ -189,6 +192,34 @@ TEST_F(GgufWriterTest, NamesTheFileThatItCannotWrite) {
   EXPECT_THAT(writer->finish(),
               FailsWith(absl::StatusCode::kFailedPrecondition, HasSubstr("out.gguf.partial: cannot "
                                                                          "rename")));
+}
+
+TEST_F(GgufWriterTest, HolesAreZerosThatTakeNoPlace) {
+  const int64_t length = 1 << 24;
+  ASSERT_THAT(writer->addTensor("first", Shape{3}, f32), IsOk());
+  ASSERT_THAT(writer->addTensor("hole", Shape{length}, f32), IsOk());
+  ASSERT_THAT(writer->addTensor("last", Shape{3}, f32), IsOk());
+  auto bytes = countingBytes(12);
+  ASSERT_THAT(writer->append(bytes), IsOk());
+  ASSERT_THAT(writer->appendHole(), IsOk());
+  ASSERT_THAT(writer->append(std::span(bytes).first(4)), IsOk());
+  ASSERT_THAT(writer->appendHole(), IsOk()); // the rest of a tensor
+  EXPECT_THAT(writer->appendHole(),
+              FailsWith(absl::StatusCode::kInvalidArgument, HasSubstr("after the last tensor")));
+  ASSERT_THAT(writer->finish(), IsOk());
+
+  auto file = GgufFile::open(path);
+  ASSERT_THAT(file, IsOk());
+  EXPECT_TRUE(std::ranges::equal((*file)->data(*(*file)->findTensor("first")), bytes));
+  auto hole = (*file)->data(*(*file)->findTensor("hole"));
+  EXPECT_EQ(hole.size(), 4u * length);
+  EXPECT_TRUE(std::ranges::all_of(hole, [](std::byte byte) { return byte == std::byte{0}; }));
+  auto last = (*file)->data(*(*file)->findTensor("last"));
+  EXPECT_TRUE(std::ranges::equal(last.first(4), std::span(bytes).first(4)));
+  EXPECT_EQ(last[4], std::byte{0});
+  struct stat information{};
+  ASSERT_EQ(::stat(path.c_str(), &information), 0);
+  EXPECT_LT(information.st_blocks * 512, 1 << 20);
 }
 
 } // namespace

@@ -49,7 +49,7 @@ Program makeProgram(std::vector<Function> functions) {
 
 /// A model whose cache holds the ids that it was fed. It prefers the token (sum of the ids up to a
 /// position + 1) mod 50, and counts how it was called.
-class FakeExecutor final : public Executor {
+class FakeExecutor : public Executor {
 public:
   explicit FakeExecutor(Program program) : held(std::move(program)) {}
 
@@ -186,6 +186,77 @@ TEST(Generator, stopsAtTheEndOfTheContext) {
   EXPECT_EQ(executor.cache.size(), 16u);
   EXPECT_EQ(generator.generate(Ids(16, 1), 100, greedy()).value().ids.size(), 1u);
   EXPECT_EQ(generator.generate(Ids(16, 1), 1, greedy()).value().reason, StopReason::TokenLimit);
+}
+
+/// A `FakeExecutor` that chooses tokens by itself, as a GPU does: steps may be started ahead.
+class StreamingExecutor final : public FakeExecutor {
+public:
+  using FakeExecutor::FakeExecutor;
+
+  class Stream final : public TokenStream {
+  public:
+    Stream(StreamingExecutor& executor, int32_t id) : executor(executor), id(id) {}
+    int64_t depth() const override { return 4; }
+    absl::Status launch() override {
+      EXPECT_LT(chosen.size(), 2u); // one behind the one asked for
+      EXPECT_LT(executor.cache.size(), size_t(executor.held.model->context));
+      executor.cache.push_back(id);
+      id = executor.nextId();
+      chosen.push_back(id);
+      ++executor.steps;
+      return absl::OkStatus();
+    }
+    absl::StatusOr<std::span<const int32_t>> collect() override {
+      collected = chosen.front();
+      chosen.erase(chosen.begin());
+      return std::span<const int32_t>(&collected, 1);
+    }
+
+  private:
+    StreamingExecutor& executor;
+    int32_t id;
+    int32_t collected = 0;
+    Ids chosen;
+  };
+
+  absl::StatusOr<std::unique_ptr<TokenStream>>
+  streamTokens(size_t function, std::span<const int32_t> ids, std::span<const int32_t> sequences,
+               std::span<const int32_t> positions) override {
+    EXPECT_THAT(sequences, ElementsAre(0));
+    EXPECT_THAT(positions, ElementsAre(int32_t(cache.size())));
+    return std::make_unique<Stream>(*this, ids[0]);
+  }
+
+  int steps = 0;
+};
+
+TEST(Generator, letsTheDeviceChooseGreedyTokens) {
+  StreamingExecutor executor(makeProgram({makeFunction(Role::Decode, 1)}));
+  Generator generator = Generator::create(executor).value();
+  for (const Ids& prompt : {Ids{3, 4, 5}, Ids{9}}) {
+    executor.calls.clear(), executor.steps = 0;
+    const Generation result = generator.generate(prompt, 6, greedy()).value();
+    EXPECT_EQ(result.ids, expectedIds(prompt, 6));
+    EXPECT_EQ(result.tokenNs.size(), 5u);
+    EXPECT_EQ(executor.calls.size(), prompt.size()); // the logits behind the prompt alone
+    EXPECT_EQ(executor.steps, 5);                    // none beyond the last token
+  }
+}
+
+TEST(Generator, letsTheDeviceChooseUpToTheEndOfTheContext) {
+  StreamingExecutor executor(makeProgram({makeFunction(Role::Decode, 1)}));
+  Generator generator = Generator::create(executor).value();
+  const Generation result = generator.generate(Ids(14, 1), 100, greedy()).value();
+  EXPECT_EQ(result.ids, expectedIds(Ids(14, 1), 3));
+  EXPECT_EQ(result.reason, StopReason::ContextEnd);
+}
+
+TEST(Generator, drawsOnTheHost) {
+  StreamingExecutor executor(makeProgram({makeFunction(Role::Decode, 1)}));
+  Generator generator = Generator::create(executor).value();
+  const Sampler sampler = Sampler::create({.temperature = 0.01f}).value();
+  EXPECT_EQ(generator.generate(Ids{3}, 4, sampler).value().ids, expectedIds({3}, 4));
+  EXPECT_EQ(executor.steps, 0);
 }
 
 TEST(Generator, callsBackForEachTokenAndStopsWhenToldTo) {

@@ -330,5 +330,25 @@ TEST_F(RandomModel, RefusesWhatIsNoModel) {
       FailsWith(absl::StatusCode::kNotFound, HasSubstr("/nowhere/random.gguf")));
 }
 
+TEST_F(RandomModel, MetadataAloneHaveNoWeights) {
+  ModelShape shape = smallShape("llama-3.2-1b");
+  auto full = make(shape, "bf16");
+  std::string other = folder.path("metadata.gguf");
+  ASSERT_THAT(writeModelMetadata(shape, *findEncoding("bf16"), other), IsOk());
+  auto file = GgufFile::open(other);
+  ASSERT_THAT(file, IsOk());
+  ASSERT_EQ((*file)->metadata().size(), full->metadata().size());
+  ASSERT_EQ((*file)->tensors().size(), full->tensors().size());
+  EXPECT_EQ((*file)->mapping()->bytes().size(), full->mapping()->bytes().size());
+  for (const GgufTensor& tensor : full->tensors()) {
+    auto found = (*file)->data(*(*file)->findTensor(tensor.name));
+    bool isConstant = tensor.name == "rope_freqs.weight";
+    EXPECT_EQ(std::ranges::equal(found, full->data(tensor)), isConstant) << tensor.name;
+  }
+  shape.layers = 0;
+  EXPECT_THAT(writeModelMetadata(shape, *findEncoding("bf16"), other),
+              FailsWith(absl::StatusCode::kInvalidArgument, HasSubstr("layers")));
+}
+
 } // namespace
 } // namespace tenon::tools

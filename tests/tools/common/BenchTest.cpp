@@ -1,0 +1,176 @@
+#include <cstring>
+
+#include "frontends/text/TextFrontend.h"
+#include "ir/Dialect.h"
+#include "ir/Targets.h"
+#include "mlir/IR/MLIRContext.h"
+#include "nlohmann/json.hpp"
+#include "passes/Pipeline.h"
+#include "tests/common/StatusMatchers.h"
+#include "tools/common/BenchModel.h"
+#include "tools/common/BenchReport.h"
+#include "tools/common/Distribution.h"
+#include "tools/common/FunctionWork.h"
+
+namespace tenon::tools {
+namespace {
+
+using runtime::Role;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using tests::FailsWith;
+
+TEST(Distribution, OfSamples) {
+  std::vector<uint64_t> samples;
+  for (uint64_t i = 1; i <= 200; ++i)
+    samples.push_back((i * 77) % 201); // 1 to 200 in another order
+  Distribution result = summarize(samples);
+  EXPECT_EQ(result.minNs, 1u);
+  EXPECT_EQ(result.medianNs, 100u);
+  EXPECT_EQ(result.p90Ns, 180u);
+  EXPECT_EQ(result.p95Ns, 190u);
+  EXPECT_EQ(result.p99Ns, 198u);
+  EXPECT_EQ(result.maxNs, 200u);
+  EXPECT_DOUBLE_EQ(result.meanNs, 100.5);
+  EXPECT_NEAR(result.deviationNs, 57.879, 1e-3);
+  EXPECT_EQ(summarize({7}).p99Ns, 7u);
+  EXPECT_EQ(summarize({7}).deviationNs, 0);
+}
+
+/// Remembers the calls; each takes 5 ns, each step 2.
+class FakeExecutor final : public runtime::Executor {
+public:
+  explicit FakeExecutor(runtime::Program program) : held(std::move(program)) {}
+
+  const runtime::Program& program() const override { return held; }
+  absl::Status run(size_t function, std::span<const std::span<const std::byte>> inputs,
+                   std::span<const std::span<std::byte>> outputs) override {
+    EXPECT_EQ(outputs[0].size(), held.functions[function].outputs[0].bytes);
+    std::vector<int32_t>& call = positions.emplace_back(inputs[2].size() / sizeof(int32_t));
+    std::memcpy(call.data(), inputs[2].data(), inputs[2].size());
+    if (profiling)
+      steps[0].add(0, 2);
+    return absl::OkStatus();
+  }
+  absl::Status resetStates() override {
+    positions.clear();
+    return absl::OkStatus();
+  }
+  uint64_t lastStepsNs() const override { return 5; }
+  void setProfiling(bool enabled) override { profiling = enabled; }
+  std::span<const runtime::StepProfile> profile(size_t function) const override { return steps; }
+
+  runtime::Program held;
+  std::vector<std::vector<int32_t>> positions; ///< of each call
+  std::vector<runtime::StepProfile> steps = std::vector<runtime::StepProfile>(1);
+  bool profiling = false;
+};
+
+runtime::Program makeProgram(Role role, int64_t rows) {
+  runtime::Program program;
+  program.model = runtime::ModelInfo{"fake", "fake", 50, 16, 4};
+  program.kernels = {{"k0_matmul", 0, {}}};
+  auto port = [&](const char* name, int64_t length) {
+    return runtime::Port{name, "i32", {length}, static_cast<uint64_t>(4 * length)};
+  };
+  program.functions = {{"f",
+                        role,
+                        rows,
+                        {port("ids", rows), port("sequences", rows), port("positions", rows)},
+                        {{"logits", "f32", {rows, 50}, static_cast<uint64_t>(200 * rows)}},
+                        {{0, 1, {}, "blk.0.attn_q: matmul"}}}};
+  return program;
+}
+
+TEST(ModelBench, FillsTheCacheAndMeasuresAtThePosition) {
+  FakeExecutor executor(makeProgram(Role::Decode, 2));
+  ModelBench bench = ModelBench::create(executor, Role::Decode, 2,
+                                        {.position = 3, .warmupCalls = 1, .profiledCalls = 4})
+                         .value();
+  ASSERT_THAT(bench.prepare(), tests::IsOk());
+  EXPECT_THAT(executor.positions, ElementsAre(ElementsAre(0, 0), ElementsAre(1, 1),
+                                              ElementsAre(2, 2), ElementsAre(3, 3)));
+  ASSERT_THAT(bench.call(), tests::IsOk());
+  ASSERT_THAT(bench.call(), tests::IsOk());
+  EXPECT_THAT(bench.result().stepsNs, ElementsAre(5, 5));
+  EXPECT_EQ(bench.result().callNs.size(), 2u);
+  ASSERT_THAT(bench.profile(), tests::IsOk());
+  EXPECT_THAT(bench.result().profileNs, ElementsAre(2));
+  EXPECT_EQ(executor.positions.size(), 10u);
+  EXPECT_FALSE(executor.profiling);
+}
+
+TEST(ModelBench, PrefillsFromPositionZero) {
+  FakeExecutor executor(makeProgram(Role::Prefill, 3));
+  ModelBench bench =
+      ModelBench::create(executor, Role::Prefill, 3, {.position = 0, .warmupCalls = 1}).value();
+  ASSERT_THAT(bench.prepare(), tests::IsOk());
+  EXPECT_THAT(executor.positions, ElementsAre(ElementsAre(0, 1, 2)));
+}
+
+TEST(ModelBench, RefusesWhatTheProgramHasNot) {
+  FakeExecutor executor(makeProgram(Role::Decode, 2));
+  EXPECT_THAT(ModelBench::create(executor, Role::Decode, 1, {}),
+              FailsWith(absl::StatusCode::kNotFound, HasSubstr("a decode function of 1 rows")));
+  EXPECT_THAT(ModelBench::create(executor, Role::Decode, 2, {.position = 16}),
+              FailsWith(absl::StatusCode::kInvalidArgument, HasSubstr("up to 15, the last")));
+  executor.held.model.reset();
+  EXPECT_THAT(ModelBench::create(executor, Role::Decode, 2, {.position = 1}),
+              FailsWith(absl::StatusCode::kNotFound, HasSubstr("a language model")));
+}
+
+/// Attention over a cache behind a product.
+constexpr const char* graph = R"(
+tenon.file @m "m.gguf" bytes 65536 fingerprint 0
+tenon.weight @w : tensor<64x128xf16> from [#tenon.range<@m, offset = 0, bytes = 16384>]
+tenon.state @k : !tenon.state<1x100x2x32xf16>
+tenon.state @v : !tenon.state<1x100x2x32xf16>
+func.func @f(%x: tensor<1x128xf16>, %s: tensor<1xi32>, %p: tensor<1xi32>) -> tensor<1x2x32xf16> {
+  %w = tenon.get_weight @w : tensor<64x128xf16>
+  %k = tenon.get_state @k : !tenon.state<1x100x2x32xf16>
+  %v = tenon.get_state @v : !tenon.state<1x100x2x32xf16>
+  %q = tenon.matmul %x, %w : (tensor<1x128xf16>, tensor<64x128xf16>) -> tensor<1x64xf16>
+  %h = tenon.reshape %q to [1, 2, 32] : (tensor<1x64xf16>) -> tensor<1x2x32xf16>
+  %y = tenon.attention %h, %k, %v, %s, %p scale 1.0 : (tensor<1x2x32xf16>, !tenon.state<1x100x2x32xf16>, !tenon.state<1x100x2x32xf16>, tensor<1xi32>, tensor<1xi32>) -> tensor<1x2x32xf16>
+  return %y : tensor<1x2x32xf16>
+})";
+
+TEST(FunctionWork, ReadsTheKeysThatThereAre) {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  auto module = frontends::parseModuleText(context, graph, "test");
+  ASSERT_THAT(module, tests::IsOk());
+  ASSERT_THAT(passes::runPipeline(**module, {.target = findTarget(&context, "h200")}),
+              tests::IsOk());
+  std::vector<StepWork> work = computeWork(**module, "f", 24).value();
+  ASSERT_EQ(work.size(), 2u);
+  EXPECT_EQ(work[0].flops, 2 * 64 * 128);
+  EXPECT_EQ(work[0].weightBytes, 16384);
+  EXPECT_EQ(work[0].otherBytes, 2 * (128 + 64));
+  EXPECT_EQ(work[1].weightBytes, 0);
+  // 25 of 100 keys and values, the query, the result, sequence and position.
+  EXPECT_EQ(work[1].otherBytes, 2 * 25 * 64 * 2 + 2 * 64 * 2 + 8);
+  EXPECT_THAT(computeWork(**module, "g", 0),
+              FailsWith(absl::StatusCode::kNotFound, HasSubstr("'g'")));
+}
+
+TEST(BenchReport, NamesTheKernelsAndTheReadLimit) {
+  runtime::Program program = makeProgram(Role::Decode, 2);
+  BenchReport report;
+  report.plan = "unfused", report.model = "m", report.device = "h200", report.activations = "f16";
+  report.function = "f", report.position = 7, report.deviceBytes = 1000, report.readMBs = 4000000;
+  report.times = {{200, 100, 300}, {210, 110, 310}, {80}};
+  report.work = {{.flops = 10, .weightBytes = 400000, .otherBytes = 8}};
+  nlohmann::ordered_json json = describeReport(report, program, 0);
+  EXPECT_EQ(json["steps_ns"]["median"], 200);
+  EXPECT_EQ(json["call_ns"]["max"], 310);
+  EXPECT_DOUBLE_EQ(json["read_limit_percent"].get<double>(), 50); // 100 ns at 4,000 GB/s
+  EXPECT_EQ(json["kernels"][0]["symbol"], "k0_matmul");
+  EXPECT_EQ(json["kernels"][0]["bytes"], 400008);
+  std::string text = formatReport(report, program, 0);
+  EXPECT_THAT(text,
+              HasSubstr("m, plan unfused, f at position 7 on h200, activations f16: 3 calls"));
+  EXPECT_THAT(text, HasSubstr("blk.0.attn_q: matmul"));
+}
+
+} // namespace
+} // namespace tenon::tools
