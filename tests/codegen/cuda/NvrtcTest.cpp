@@ -7,6 +7,7 @@
 
 #include "codegen/cuda/CubinCache.h"
 #include "codegen/cuda/Nvrtc.h"
+#include "support/CacheFolder.h"
 #include "tests/common/TempFolder.h"
 
 namespace tenon::codegen::cuda {
