@@ -98,8 +98,8 @@ void MatmulEmission::emitStep(Value element, int64_t count,
   llvm::SmallVector<Value> weights;
   for (Value row : weightRows) {
     weights.push_back(b.advance(row, weightOffset));
-    if (prefetchBytes > 0 && count == step)
-      b.prefetch(b.advance(weights.back(), prefetchBytes));
+    if (count == step)
+      prefetchRow(weights.back(), decoder.bytes(step));
   }
   auto loadInput = [&](Value row, int64_t first, int64_t part) {
     return RowView(input.type, row).load(b, b.add(element, first), part, lanes);
