@@ -51,9 +51,8 @@ std::string RegionReader::addProduct(MatmulOp op) {
     return "the emitter of several products reads each weight [N, K] from memory";
   if (behind.contains(op.getInput()))
     return "the emitter of several products has none that another one's input depends on";
-  if (!products.empty() &&
-      (op.getInput() != products.front().getInput() ||
-       elementOf(op.getWeight()) != elementOf(products.front().getWeight())))
+  if (!products.empty() && (op.getInput() != products.front().getInput() ||
+                            elementOf(op.getWeight()) != elementOf(products.front().getWeight())))
     return "the emitter of several products takes one input and weights of one element type";
   products.push_back(op);
   joined.insert(op);
@@ -114,10 +113,10 @@ void RegionReader::collectGroups() {
 /// Behind products: positions are those of their result.
 std::string RegionReader::checkElement(Operation& op, llvm::ArrayRef<int64_t> positions) {
   llvm::ArrayRef<int64_t> shape = shapeOf(op.getResult(0));
-  return shape == positions ? ""
-                            : "the emitter of products works on positions " +
-                                  detail::formatShape(positions) + ", not on those of " +
-                                  nameOf(op) + " " + detail::formatShape(shape);
+  return shape == positions
+             ? ""
+             : "the emitter of products works on positions " + detail::formatShape(positions) +
+                   ", not on those of " + nameOf(op) + " " + detail::formatShape(shape);
 }
 
 std::string RegionReader::checkGroups() {
@@ -131,7 +130,8 @@ std::string RegionReader::checkGroups() {
     for (MatmulOp product : group.products)
       if (shapeOf(product.getResult()) != positions)
         return "the emitter of products joins results of one shape, not " +
-               detail::formatShape(positions) + " and " + detail::formatShape(shapeOf(product.getResult()));
+               detail::formatShape(positions) + " and " +
+               detail::formatShape(shapeOf(product.getResult()));
   }
   for (Operation& op : kernel.getBlock().without_terminator())
     if (auto found = op.getNumResults() == 1 ? behind.find(op.getResult(0)) : behind.end();

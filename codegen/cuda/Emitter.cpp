@@ -6,13 +6,25 @@ using namespace mlir;
 
 namespace tenon::codegen::cuda {
 
-static const Emitter* const allEmitters[] = {
-    &emitters::argmax,    &emitters::copy,      &emitters::decodeAttention,
-    &emitters::gemm,      &emitters::gemv,      &emitters::elementwise,
-    &emitters::kvWrite,   &emitters::layerNorm, &emitters::reduce,
-    &emitters::rmsNorm,   &emitters::rope,      &emitters::softmax,
-    &emitters::topK,      &emitters::gemvBulk,  &emitters::narrowGemm,
-    &emitters::tensorGemm, &emitters::tensorDecodeAttention, &emitters::tensorPrefillAttention};
+static const Emitter* const allEmitters[] = {&emitters::argmax,
+                                             &emitters::copy,
+                                             &emitters::decodeAttention,
+                                             &emitters::gemm,
+                                             &emitters::gemv,
+                                             &emitters::elementwise,
+                                             &emitters::kvWrite,
+                                             &emitters::layerNorm,
+                                             &emitters::reduce,
+                                             &emitters::rmsNorm,
+                                             &emitters::rope,
+                                             &emitters::softmax,
+                                             &emitters::topK,
+                                             &emitters::gemvBulk,
+                                             &emitters::narrowGemm,
+                                             &emitters::tensorGemm,
+                                             &emitters::tensorDecodeAttention,
+                                             &emitters::tensorPrefillAttention,
+                                             &emitters::heads};
 
 const Emitter* findEmitter(llvm::StringRef name) {
   for (const Emitter* emitter : allEmitters)

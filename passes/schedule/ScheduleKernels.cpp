@@ -24,7 +24,8 @@ public:
           << TenonDialect::targetAttrName << "'";
       return signalPassFailure();
     }
-    FailureOr<schedule::Scheduler> scheduler = schedule::Scheduler::create(module, target, libraries);
+    FailureOr<schedule::Scheduler> scheduler =
+        schedule::Scheduler::create(module, target, libraries);
     if (failed(scheduler) || failed(scheduleAll(*scheduler)))
       signalPassFailure();
   }
@@ -34,7 +35,8 @@ private:
     WalkResult result = getOperation().walk([&](KernelOp kernel) {
       ScheduleAttr schedule = scheduler.best(kernel);
       if (!schedule) {
-        kernel.emitOpError("expects a region that a schedule rule knows, but no rule matches");
+        kernel.emitOpError("expects a region that a schedule rule knows, but ")
+            << scheduler.refuse(kernel);
         return WalkResult::interrupt();
       }
       kernel.setScheduleAttr(schedule);

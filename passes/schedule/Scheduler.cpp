@@ -7,8 +7,7 @@ using namespace mlir;
 
 namespace tenon::passes::schedule {
 
-static FailureOr<CudaTarget> readCudaTarget(ModuleOp module, TargetAttr target,
-                                            bool libraries) {
+static FailureOr<CudaTarget> readCudaTarget(ModuleOp module, TargetAttr target, bool libraries) {
   std::optional<int64_t> sms = target.getProperty("sms");
   if (!sms || *sms < 1)
     return module.emitError("expects positive sms in target ") << target.getName();

@@ -49,6 +49,152 @@ struct Q4_0 {
   }
 };
 
+/// A row of 32-element blocks: a binary16 scale d, a binary16 minimum m and quants as in Q4_0; the
+/// value is d * q + m.
+struct Q4_1 {
+  static constexpr int blockElements = 32, blockBytes = 20;
+
+  template <int count>
+  static __device__ __forceinline__ void decode(float (&values)[count], const unsigned char* row,
+                                                int first) {
+    const unsigned char* block = row + static_cast<long long>(first / 32) * blockBytes;
+    const F16* factors = reinterpret_cast<const F16*>(block);
+    const float scale = toFloat(factors[0]), minimum = toFloat(factors[1]);
+    const int shift = first % 32 / 16 * 4;
+#pragma unroll
+    for (int i = 0; i < count; ++i)
+      values[i] = scale * static_cast<float>((block[4 + first % 16 + i] >> shift) & 15) + minimum;
+  }
+};
+
+/// Quants of 5 bits: bit 4 of quant i is bit i of the 4 bytes at `high`, bits 0-3 as in Q4_0.
+__device__ __forceinline__ int fiveBits(const unsigned char* high, const unsigned char* low,
+                                        int i) {
+  return ((low[i % 16] >> i / 16 * 4) & 15) | ((high[i / 8] >> i % 8) & 1) << 4;
+}
+
+/// A row of 32-element blocks: a binary16 scale d, 4 bytes of high bits, 16 of low ones; the value is
+/// d * (q - 16).
+struct Q5_0 {
+  static constexpr int blockElements = 32, blockBytes = 22;
+
+  template <int count>
+  static __device__ __forceinline__ void decode(float (&values)[count], const unsigned char* row,
+                                                int first) {
+    const unsigned char* block = row + static_cast<long long>(first / 32) * blockBytes;
+    const float scale = toFloat(*reinterpret_cast<const F16*>(block));
+#pragma unroll
+    for (int i = 0; i < count; ++i)
+      values[i] = scale * static_cast<float>(fiveBits(block + 2, block + 6, first % 32 + i) - 16);
+  }
+};
+
+/// The same with a binary16 minimum m: d * q + m.
+struct Q5_1 {
+  static constexpr int blockElements = 32, blockBytes = 24;
+
+  template <int count>
+  static __device__ __forceinline__ void decode(float (&values)[count], const unsigned char* row,
+                                                int first) {
+    const unsigned char* block = row + static_cast<long long>(first / 32) * blockBytes;
+    const F16* factors = reinterpret_cast<const F16*>(block);
+    const float scale = toFloat(factors[0]), minimum = toFloat(factors[1]);
+#pragma unroll
+    for (int i = 0; i < count; ++i)
+      values[i] =
+          scale * static_cast<float>(fiveBits(block + 4, block + 8, first % 32 + i)) + minimum;
+  }
+};
+
+/// Eight scales and eight minimums of 6 bits in 12 bytes, as Q4_K and Q5_K store them: scales 0-3
+/// and minimums 0-3 in the low bits of bytes 0-3 and 4-7, whose upper two bits and bytes 8-11 hold
+/// the others.
+struct SixBitScales {
+  float scale, minimum;
+
+  __device__ __forceinline__ SixBitScales(const unsigned char* block, int group) {
+    const F16* factors = reinterpret_cast<const F16*>(block);
+    const unsigned char* bytes = block + 4;
+    int s, m;
+    if (group < 4) {
+      s = bytes[group] & 63;
+      m = bytes[group + 4] & 63;
+    } else {
+      s = (bytes[group + 4] & 15) | bytes[group - 4] >> 6 << 4;
+      m = bytes[group + 4] >> 4 | bytes[group] >> 6 << 4;
+    }
+    scale = toFloat(factors[0]) * static_cast<float>(s);
+    minimum = toFloat(factors[1]) * static_cast<float>(m);
+  }
+};
+
+/// A row of 256-element blocks in groups of 32: binary16 d and m, six-bit scales, 128 bytes: byte
+/// 32 * h + j has quant 64 * h + j in its low half and + 32 in its high half; the value of group g
+/// is d * scales[g] * q - m * minimums[g].
+struct Q4_K {
+  static constexpr int blockElements = 256, blockBytes = 144;
+
+  /// Elements [first, first + count), all of one group; count divides 32.
+  template <int count>
+  static __device__ __forceinline__ void decode(float (&values)[count], const unsigned char* row,
+                                                int first) {
+    const unsigned char* block = row + static_cast<long long>(first / 256) * blockBytes;
+    const int group = first % 256 / 32, shift = group % 2 * 4;
+    const SixBitScales scales(block, group);
+    const unsigned char* quants = block + 16 + group / 2 * 32 + first % 32;
+#pragma unroll
+    for (int i = 0; i < count; ++i)
+      values[i] = scales.scale * static_cast<float>((quants[i] >> shift) & 15) - scales.minimum;
+  }
+};
+
+/// As Q4_K with a fifth bit: bit g of byte 16 + j belongs to quant 32 * g + j; the low bits follow.
+struct Q5_K {
+  static constexpr int blockElements = 256, blockBytes = 176;
+
+  template <int count>
+  static __device__ __forceinline__ void decode(float (&values)[count], const unsigned char* row,
+                                                int first) {
+    const unsigned char* block = row + static_cast<long long>(first / 256) * blockBytes;
+    const int group = first % 256 / 32, shift = group % 2 * 4;
+    const SixBitScales scales(block, group);
+    const unsigned char* high = block + 16 + first % 32;
+    const unsigned char* low = block + 48 + group / 2 * 32 + first % 32;
+#pragma unroll
+    for (int i = 0; i < count; ++i)
+      values[i] = scales.scale * static_cast<float>(((low[i] >> shift) & 15) |
+                                                    ((high[i] >> group) & 1) << 4) -
+                  scales.minimum;
+  }
+};
+
+/// A row of 256-element blocks in groups of 16: 128 bytes: byte 64 * h + j has bits 0-3 of quant
+/// 128 * h + j in its low half, of + 64 in its high half; 64 bytes: byte 32 * h + j has bits 4-5 of
+/// quants 128 * h + j, + 32, + 64, + 96; 16 signed scales; a binary16 d. The value of group g is
+/// d * scales[g] * (q - 32).
+struct Q6_K {
+  static constexpr int blockElements = 256, blockBytes = 210;
+
+  /// Elements [first, first + count), all of one group; count divides 16.
+  template <int count>
+  static __device__ __forceinline__ void decode(float (&values)[count], const unsigned char* row,
+                                                int first) {
+    const unsigned char* block = row + static_cast<long long>(first / 256) * blockBytes;
+    const int at = first % 256, half = at / 128, within = at % 128;
+    const float scale =
+        toFloat(*reinterpret_cast<const F16*>(block + 208)) *
+        static_cast<float>(reinterpret_cast<const signed char*>(block)[192 + at / 16]);
+    const unsigned char* low = block + 64 * half + within % 64;
+    const unsigned char* high = block + 128 + 32 * half + within % 32;
+    const int lowShift = within / 64 * 4, highShift = within / 32 * 2;
+#pragma unroll
+    for (int i = 0; i < count; ++i)
+      values[i] = scale * static_cast<float>((((low[i] >> lowShift) & 15) |
+                                              ((high[i] >> highShift) & 3) << 4) -
+                                             32);
+  }
+};
+
 /// Bytes of a row of `elements` elements.
 template <typename E> struct RowBytes {
   static constexpr __device__ long long of(long long elements) {

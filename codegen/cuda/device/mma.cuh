@@ -40,34 +40,63 @@ __device__ __forceinline__ void copyAsync(void* target, const void* source, bool
                : "memory");
 }
 
+/// 16 bytes that are read once: not kept in the first-level cache, which the other factor fills.
+__device__ __forceinline__ uint4 loadOnce(const void* source) {
+  uint4 v;
+  asm volatile("ld.global.L1::no_allocate.v4.u32 {%0,%1,%2,%3}, [%4];"
+               : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+               : "l"(source)
+               : "memory");
+  return v;
+}
+
 /// Sums of 16 rows of W times up to 8 * tiles rows of x over a part of the depth, for one warp.
 ///
 /// Thread (g, t) = (lane / 4, lane % 4) loads 8 consecutive elements from 8 t on of rows g and g + 8
 /// of W and of rows g, g + 8, ... of x: two steps of the instruction over 32 elements of the depth,
-/// permuted alike in both factors. sums[i] holds W rows g, g, g + 8, g + 8 and x rows 8 i + 2 t,
-/// + 1, + 0, + 1.
-template <typename T, int tiles> struct NarrowProduct {
+/// permuted alike in both factors. Loads of W for `batch` such steps are on their way together.
+/// sums[i] holds W rows g, g, g + 8, g + 8 and x rows 8 i + 2 t, + 1, + 0, + 1.
+template <typename T, int tiles, int batch> struct NarrowProduct {
   float sums[tiles][4] = {};
 
-  /// Depth [begin, end), multiples of 8. W rows wRow and wRow + 8 are `low` and `high`.
+  __device__ __forceinline__ void add(const uint4& a, const uint4& b,
+                                      const T* const (&x)[tiles], int k) {
+#pragma unroll
+    for (int i = 0; i < tiles; ++i) {
+      const uint4 v = *reinterpret_cast<const uint4*>(x[i] + k);
+      multiplyAdd<T>(sums[i], {a.x, b.x, a.y, b.y}, {v.x, v.y});
+      multiplyAdd<T>(sums[i], {a.z, b.z, a.w, b.w}, {v.z, v.w});
+    }
+  }
+
+  /// Depth [begin, end), multiples of 8. W rows wRow and wRow + 8 are `low` and `high`; rows of x
+  /// behind the last one repeat it.
   __device__ __forceinline__ void multiply(const T* low, const T* high, const T* x, int rows,
                                            int length, int begin, int end) {
     const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
-#pragma unroll 3
-    for (int k = begin + 8 * t; k < begin + (end - begin + 31) / 32 * 32; k += 32) {
+    const T* xRows[tiles];
+#pragma unroll
+    for (int i = 0; i < tiles; ++i)
+      xRows[i] = x + (long long)min(8 * i + g, rows - 1) * length;
+    int k = begin + 8 * t;
+    for (; k - 8 * t + 32 * batch <= end; k += 32 * batch) {
+      uint4 a[batch], b[batch];
+#pragma unroll
+      for (int s = 0; s < batch; ++s) {
+        a[s] = loadOnce(low + k + 32 * s);
+        b[s] = loadOnce(high + k + 32 * s);
+      }
+#pragma unroll
+      for (int s = 0; s < batch; ++s)
+        add(a[s], b[s], xRows, k + 32 * s);
+    }
+    for (; k - 8 * t < end; k += 32) {
       const uint4 zero = {0, 0, 0, 0};
       const bool exists = k < end;
-      const uint4 a = exists ? *reinterpret_cast<const uint4*>(low + k) : zero;
-      const uint4 b = exists ? *reinterpret_cast<const uint4*>(high + k) : zero;
-#pragma unroll
-      for (int i = 0; i < tiles; ++i) {
-        const int row = 8 * i + g;
-        const uint4 v = exists && row < rows
-                            ? *reinterpret_cast<const uint4*>(x + (long long)row * length + k)
-                            : zero;
-        multiplyAdd<T>(sums[i], {a.x, b.x, a.y, b.y}, {v.x, v.y});
-        multiplyAdd<T>(sums[i], {a.z, b.z, a.w, b.w}, {v.z, v.w});
-      }
+      const int safe = exists ? k : begin;
+      const uint4 a = exists ? loadOnce(low + safe) : zero;
+      const uint4 b = exists ? loadOnce(high + safe) : zero;
+      add(a, b, xRows, safe);
     }
   }
 };

@@ -278,7 +278,8 @@ __device__ __forceinline__ float4 combineSums(int sources, const float* largestO
 /// several, each block leaves its sums in scratch memory, and the last one to come combines them in
 /// ascending order. `store(h, d, sums)` takes four results of head h from element d on.
 ///
-/// scratch: [splits][heads][valueSize + 2] floats of this unit, `arrivals` its counter.
+/// scratch: splits * heads * (valueSize + 2) floats of this unit from a multiple of 16 bytes on,
+/// `arrivals` its counter.
 template <typename Attention, int heads, int valueSize, int warps, int splits, typename Store>
 __device__ __forceinline__ void finishDecode(typename Attention::Shared& shared, float* scratch,
                                              unsigned* arrivals, int split, int parts,

@@ -84,7 +84,7 @@ LogicalResult GemvBulkEmission::checkOrders() {
   if (!whole || lanes % 32 != 0 || !llvm::isPowerOf2_64(lanes) || lanes > 1024 ||
       order->getTree() != CombineTree::Halving)
     return norm->op->emitOpError("expects an order of one chunk in at most 1024 lanes, a "
-                                        "power of two and a multiple of 32, but got ")
+                                 "power of two and a multiple of 32, but got ")
            << *order;
   return success();
 }
@@ -93,8 +93,7 @@ LogicalResult GemvBulkEmission::readSchedule() {
   FailureOr<int64_t> width = context.parameter("vector");
   FailureOr<int64_t> pieceElements = context.parameter("piece_elements");
   FailureOr<int64_t> stageCount = context.parameter("stages");
-  if (failed(width) || failed(pieceElements) || failed(stageCount) ||
-      failed(context.readThreads()))
+  if (failed(width) || failed(pieceElements) || failed(stageCount) || failed(context.readThreads()))
     return failure();
   vector = *width, piece = *pieceElements, stages = *stageCount;
   warps = context.structure.threads / 32;
@@ -115,8 +114,7 @@ LogicalResult GemvBulkEmission::readSchedule() {
   if (failed(checkOrders()))
     return failure();
   paddedDepth = llvm::alignTo(region.depth, lanes);
-  inputVector =
-      std::min<int64_t>(vector, 16 / elementBytes(elementTypeOf(region.input.getType())));
+  inputVector = std::min<int64_t>(vector, 16 / elementBytes(elementTypeOf(region.input.getType())));
   ringBytes = llvm::alignTo(warps * (stages * llvm::alignTo(pieceBytes, 128) + 8 * stages), 16);
   if (region.lines > std::numeric_limits<int32_t>::max() / (pieces * joined))
     return op.emitOpError("expects fewer than 2^31 pieces of rows");
@@ -382,8 +380,7 @@ LogicalResult GemvBulkEmission::emit() {
   PhaseStructure& structure = context.structure;
   structure.headers = {"blocks.cuh", "reduce.cuh", "bulk.cuh"};
   structure.dynamicSmemBytes =
-      ringBytes +
-      elementBytes(elementTypeOf(region.input.getType())) * region.rows * paddedDepth;
+      ringBytes + elementBytes(elementTypeOf(region.input.getType())) * region.rows * paddedDepth;
   std::vector<Access> weights;
   for (ProductRegion::Group& group : region.groups)
     for (MatmulOp product : group.products)

@@ -68,6 +68,9 @@ private:
   void printRange(CodeWriter& code);
   void printAttention(CodeWriter& code);
   void printStore(CodeWriter& code);
+  /// Of the parts of a row's heads in scratch memory: sums, largest score and total of each; whole
+  /// words of 16 bytes.
+  int64_t unitFloats() { return llvm::alignTo(splits * heads * (shapes.value[3] + 2), 4); }
 
   KernelContext& context;
   AttentionOp op;
@@ -149,9 +152,7 @@ void TensorDecodeAttention::printStore(CodeWriter& code) {
   bool combines = splits > 1;
   code.format("finishDecode<Kernel, %d, %d, %d, %d>(shared, %s, %s, split, cut.parts, store);",
               heads, shapes.value[3], warps, splits,
-              combines ? absl::StrFormat("attentionParts + unit * %d",
-                                         splits * heads * (shapes.value[3] + 2))
-                       : "nullptr",
+              combines ? absl::StrFormat("attentionParts + unit * %d", unitFloats()) : "nullptr",
               combines ? "attentionArrivals + unit" : "nullptr");
 }
 
@@ -160,10 +161,9 @@ LogicalResult TensorDecodeAttention::emit() {
     return failure();
   PhaseStructure& structure = context.structure;
   structure.headers = {"tensor_attention.cuh"};
-  int64_t headFloats = shapes.value[3] + 2;
   if (splits > 1) {
     structure.declarations.format("__device__ __align__(16) float attentionParts[%d];",
-                                  units * splits * heads * headFloats);
+                                  units * unitFloats());
     structure.declarations.format("__device__ unsigned attentionArrivals[%d];", units);
   }
   printRange(structure.begin(PhaseKind::Prologue,
@@ -210,11 +210,10 @@ static LogicalResult emitPrefill(KernelContext& context, AttentionOp op) {
   structure.blocksPerSm = *blocksPerSm;
   structure.headers = {"tensor_attention.cuh"};
   int64_t keyPitch = key[3] + 8, valuePitch = value[3] + 8;
-  structure.dynamicSmemBytes =
-      llvm::alignTo(2 * (rows * std::max(keyPitch, valuePitch) +
-                         2 * *keysPerBlock * (keyPitch + valuePitch)) +
-                        8 * rows + 16,
-                    16);
+  structure.dynamicSmemBytes = llvm::alignTo(
+      2 * (rows * std::max(keyPitch, valuePitch) + 2 * *keysPerBlock * (keyPitch + valuePitch)) +
+          8 * rows + 16,
+      16);
   std::string sequences = context.pointer(op.getSequences());
   CodeWriter& code = structure.begin(PhaseKind::MainLoop, context.arguments(false),
                                      {{MemorySpace::Shared, "kernel"}});
@@ -229,22 +228,22 @@ static LogicalResult emitPrefill(KernelContext& context, AttentionOp op) {
               query[1]);
   code.format("const int count = min(Kernel::rows, %d - first);", query[0]);
   code.format("kernel.findRanges(%s[0], %s + first, count, %d, %d, %s, %d);", sequences,
-              context.pointer(op.getPositions()), key[0], key[1],
-              op.getCausal() ? "true" : "false", shapes.window());
+              context.pointer(op.getPositions()), key[0], key[1], op.getCausal() ? "true" : "false",
+              shapes.window());
   code.format("const long long cache = (long long)%s[0] * %d + head / %d;", sequences,
               key[1] * key[2], shapes.sharing);
   code.format("kernel.attend(%s + ((long long)first * %d + head) * %d, %d, count, %s + cache * %d, "
               "%d, %s + cache * %d, %d, %s);",
               context.pointer(op.getQuery()), query[1], query[2], query[1] * query[2],
-              context.pointer(op.getKey()), key[3], key[2] * key[3],
-              context.pointer(op.getValue()), value[3], value[2] * value[3], shapes.scale());
+              context.pointer(op.getKey()), key[3], key[2] * key[3], context.pointer(op.getValue()),
+              value[3], value[2] * value[3], shapes.scale());
   code.line("kernel.finish();");
   CodeWriter& store =
       structure.begin(PhaseKind::Store, {{MemorySpace::Shared, "kernel"}}, context.results());
   store.line("const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;");
   store.openFormat("for (int i = lane; i < %d; i += 32)", *rowTiles * 2 * value[3]);
-  store.format("const int row = warp * %d + i / %d, d = i %% %d * 8;", *rowTiles * 16,
-               value[3] / 8, value[3] / 8);
+  store.format("const int row = warp * %d + i / %d, d = i %% %d * 8;", *rowTiles * 16, value[3] / 8,
+               value[3] / 8);
   store.open("if (row < count)");
   store.line("const uint4 bits = *reinterpret_cast<const uint4*>(&kernel.shared.query[row][d]);");
   for (const std::string& pointer : context.destinations(op.getResult()))

@@ -22,13 +22,19 @@ static LogicalResult checkFactors(KernelContext& context, MatmulOp op, const Mat
 }
 
 /// Up to 16 rows of x: a block of `threads` takes 16 rows of W, a warp a part of the depth; the
-/// parts are added in ascending order. A thread loads 16 bytes of each factor at a time.
-/// Parameter: `threads`.
+/// parts are added in ascending order. A thread loads 16 bytes of each factor at a time, of W those
+/// of `batch` steps of 32 elements together.
+/// Parameters: `threads`, at most 512; `batch`, at most 8; `blocks_per_sm` for the registers.
 static LogicalResult emitNarrowGemm(KernelContext& context) {
   MatmulOp op = findMatmul(context);
-  if (!op || failed(context.readThreads()))
+  FailureOr<int64_t> batch = context.parameter("batch");
+  FailureOr<int64_t> blocksPerSm = context.parameter("blocks_per_sm");
+  if (!op || failed(batch) || failed(blocksPerSm) || failed(context.readThreads()))
     return failure();
   MatmulShape shape(op);
+  if (context.structure.threads > 512 || *batch < 1 || *batch > 8)
+    return context.kernel.emitOpError("expects at most 512 threads and a batch of 1 to 8, but got ")
+           << context.structure.threads << " and " << *batch;
   if (failed(checkFactors(context, op, shape)) ||
       failed(context.expectTiles(llvm::divideCeil(shape.columns, 16))))
     return failure();
@@ -36,6 +42,7 @@ static LogicalResult emitNarrowGemm(KernelContext& context) {
     return op.emitOpError("expects at most 16 rows for the emitter narrow_gemm");
   PhaseStructure& structure = context.structure;
   structure.headers = {"mma.cuh"};
+  structure.blocksPerSm = *blocksPerSm;
   int64_t warps = structure.threads / 32, tiles = llvm::divideCeil(shape.rows, 8);
   int64_t part = llvm::alignTo(llvm::divideCeil(shape.depth, warps), 32);
   std::string type = deviceType(elementTypeOf(op.getInput().getType()));
@@ -48,7 +55,7 @@ static LogicalResult emitNarrowGemm(KernelContext& context) {
   code.line("const int firstColumn = static_cast<int>(tile) * 16;");
   code.format("const int begin = min(warp * %d, %d), end = min(begin + %d, %d);", part, shape.depth,
               part, shape.depth);
-  code.format("NarrowProduct<%s, %d> product;", type, tiles);
+  code.format("NarrowProduct<%s, %d, %d> product;", type, tiles, *batch);
   // Columns behind the end repeat the last one and are not stored.
   for (auto [name, offset] : {std::pair("low", 0), std::pair("high", 8)})
     code.format("const %s* %s = %s + min(firstColumn + g + %d, %d) * %dLL;", type, name, weight,

@@ -5,7 +5,9 @@ using namespace mlir;
 
 namespace tenon::passes::schedule::cuda_rules {
 
-static bool matches(KernelOp kernel, const CudaTarget&) { return bool(soleOp<AttentionOp>(kernel)); }
+static bool matches(KernelOp kernel, const CudaTarget&) {
+  return bool(soleOp<AttentionOp>(kernel));
+}
 
 static RankedTensorType cacheType(Value value) {
   if (auto state = llvm::dyn_cast<StateType>(value.getType()))
@@ -39,7 +41,7 @@ static int64_t headsPerTile(int64_t sharing) {
 /// 10.9, 37.6 µs, with three blocks 7.3, 11.3, 43.5.
 static ScheduleAttr chooseDecode(KernelOp kernel, AttentionOp op, const CudaTarget& target) {
   constexpr int64_t blocksPerSm = 2, mostSplits = 64;
-  llvm::ArrayRef<int64_t> query = op.getQuery().getType().getShape(); // [M, Hq, D]
+  llvm::ArrayRef<int64_t> query = op.getQuery().getType().getShape();  // [M, Hq, D]
   llvm::ArrayRef<int64_t> value = cacheType(op.getValue()).getShape(); // [S, C, Hkv, Dv]
   int64_t heads = headsPerTile(query[1] / value[2]), units = query[0] * query[1] / heads;
   int64_t splits = std::clamp<int64_t>(blocksPerSm * target.sms / units, 1, mostSplits);

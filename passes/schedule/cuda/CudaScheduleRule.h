@@ -54,6 +54,7 @@ namespace tenon::passes::schedule::cuda_rules {
 extern const CudaScheduleRule attention;
 extern const CudaScheduleRule copies;
 extern const CudaScheduleRule elementwise;
+extern const CudaScheduleRule heads;
 extern const CudaScheduleRule kvWrite;
 extern const CudaScheduleRule matmul;
 extern const CudaScheduleRule products;

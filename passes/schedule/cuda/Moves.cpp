@@ -55,7 +55,9 @@ static ScheduleAttr chooseCopy(KernelOp kernel, const CudaTarget&) {
                       {{"threads", threadsPerBlock}, {"vector", vector}});
 }
 
-static bool isKvWrite(KernelOp kernel, const CudaTarget&) { return bool(soleOp<KvWriteOp>(kernel)); }
+static bool isKvWrite(KernelOp kernel, const CudaTarget&) {
+  return bool(soleOp<KvWriteOp>(kernel));
+}
 
 /// A block a row: whether a later row overwrites it is asked once.
 static ScheduleAttr chooseKvWrite(KernelOp kernel, const CudaTarget&) {

@@ -8,9 +8,8 @@ namespace tenon::passes::schedule {
 
 namespace {
 
-/// Two blocks a multiprocessor, rings of two stages of 4 KB a warp: the best of what was measured on
-/// an H200, 2026-11-20 (65 dependent products of a Llama-1B decode step).
-constexpr int64_t blocksPerSm = 2, stages = 2, stageBytes = 4096, mostWarps = 12;
+/// Rings of two stages of 4 KB a warp; deeper ones gained nothing on an H200, 2026-11-21.
+constexpr int64_t stages = 2, stageBytes = 4096, mostWarps = 24;
 
 /// What bulk copies ask of a product.
 struct BulkShape {
@@ -18,8 +17,8 @@ struct BulkShape {
       : encoding(*getEncoding(op.getWeight().getType().getElementType())),
         depth(op.getWeight().getType().getShape().back()),
         columns(op.getWeight().getType().getShape().end()[-2]),
-        rows(op.getInput().getType().getNumElements() / depth),
-        rowBytes(encoding.bytesFor(depth)), vector(encoding.name == "f32" ? 4 : 8),
+        rows(op.getInput().getType().getNumElements() / depth), rowBytes(encoding.bytesFor(depth)),
+        vector(encoding.name == "f32" ? 4 : 8),
         inputBytes(rows * llvm::alignTo(depth, 32 * vector) *
                    getEncoding(op.getInput().getType().getElementType())->blockBytes) {}
 
@@ -41,19 +40,26 @@ std::string refuseBulkCopies(const BulkShape& shape, const CudaTarget& target) {
     return "the emitter of products takes at most 8 rows";
   if (shape.depth % 8 != 0 || shape.rowBytes % 16 != 0)
     return "bulk copies take rows of weights of multiples of 16 bytes";
-  if (blocksPerSm * smemBytes(shape, /*warps=*/4) > target.smemBytesPerSm)
+  if (smemBytes(shape, /*warps=*/4) > target.smemBytesPerSm)
     return "the input does not fit into shared memory beside the weights";
   return "";
 }
 
-/// Warps a block so that the rows of W divide evenly: all take the same number, or nearly.
+/// Warps of the one block of each multiprocessor: 16, or as many from 12 to 24 as give all warps the
+/// same number of rows of W, or nearly. Measured on an H200, 2026-11-21 (bench/cuda, f16, one row,
+/// µs): one block of 16 warps against two of 8: 1024x4096 3.4, 4.8; 4096x4096 9.8, 11.0; 6144x4096
+/// 14.6, 15.8; 10240x2560 16.9, 19.1; 2048x2048 3.7, 3.5. Against 128 blocks of 8 and of 4 warps:
+/// 1024x4096 3.4, 4.9; 512x2048 2.3, 2.5. Even against 16 warps: 2560x2560 5.6, 5.9; 2560x10240
+/// 14.9, 18.0; 3072x2048 4.3, 5.1.
 int64_t chooseWarps(const BulkShape& shape, int64_t lines, const CudaTarget& target) {
-  int64_t best = 2, bestCost = std::numeric_limits<int64_t>::max();
-  for (int64_t warps = 2; warps <= mostWarps; ++warps) {
-    if (blocksPerSm * smemBytes(shape, warps) > target.smemBytesPerSm)
+  constexpr int64_t wantedWarps = 16, leastWarps = 12;
+  int64_t best = 4, bestCost = std::numeric_limits<int64_t>::max();
+  for (int64_t warps = leastWarps; warps <= mostWarps; ++warps) {
+    if (smemBytes(shape, warps) > target.smemBytesPerSm)
       break;
-    int64_t cost = llvm::divideCeil(lines, blocksPerSm * target.sms * warps) * warps;
-    bool nearer = std::abs(warps - 8) < std::abs(best - 8);
+    int64_t rounds = llvm::divideCeil(lines, target.sms * warps);
+    int64_t cost = rounds * std::max(warps, rounds == 1 ? wantedWarps : 0);
+    bool nearer = std::abs(warps - wantedWarps) < std::abs(best - wantedWarps);
     if (cost < bestCost || (cost == bestCost && nearer))
       best = warps, bestCost = cost;
   }
@@ -72,7 +78,7 @@ bool suitsBulkCopies(MatmulOp op, const CudaTarget& target) {
     return false;
   BulkShape shape(op);
   return refuseBulkCopies(shape, target).empty() && shape.rows <= mostRows &&
-         shape.rowBytes >= 1024 && shape.columns >= blocksPerSm * target.sms &&
+         shape.rowBytes >= 1024 && shape.columns >= 2 * target.sms &&
          (shape.encoding.isBlockQuantized() || shape.columns < mostPlainColumns);
 }
 
@@ -86,7 +92,7 @@ ScheduleAttr scheduleBulkCopies(MatmulOp op, int64_t lines, int64_t joined,
     piece -= step;
   op.setOrderAttr(makeOrder(op.getContext(), lanes));
   int64_t warps = chooseWarps(shape, lines * joined, target);
-  int64_t tiles = std::min<int64_t>(blocksPerSm * target.sms, llvm::divideCeil(lines, warps));
+  int64_t tiles = std::min<int64_t>(target.sms, llvm::divideCeil(lines, warps));
   return makeSchedule(op.getContext(), "gemv_bulk", tiles,
                       {{"threads", 32 * warps},
                        {"vector", shape.vector},

@@ -11,6 +11,16 @@ namespace {
 /// with NVRTC 13.0: some kernels have 8 to 24 bytes.
 constexpr int callBytes = 24;
 
+/// What attention of 128 rows of heads of 128 may save: its sums fill the registers, and with fewer
+/// keys a block it saves nothing but takes longer (H200, 2,048 tokens: 144 and 151 µs).
+constexpr int widePrefillBytes = 80;
+
+int allowedSpills(const CudaCase& testCase) {
+  if (testCase.name.starts_with("matmul"))
+    return 0;
+  return testCase.name.starts_with("attention_prefill_wide") ? widePrefillBytes : callBytes;
+}
+
 /// Every emitter's kernels compile without a GPU: all cases for the H200, every fourth for the
 /// others. Products spill nothing, other kernels no more than around calls.
 class CudaCompileTest : public ::testing::TestWithParam<const char*> {};
@@ -27,8 +37,7 @@ TEST_P(CudaCompileTest, CompilesWithoutSpills) {
     ASSERT_TRUE(program.ok()) << testCase.name << ": " << program.status();
     ASSERT_FALSE(kernels.empty()) << testCase.name;
     for (const codegen::CudaKernel& kernel : kernels) {
-      EXPECT_LE(kernel.spillBytes, testCase.name.starts_with("matmul") ? 0 : callBytes)
-          << testCase.name << ": " << kernel.name;
+      EXPECT_LE(kernel.spillBytes, allowedSpills(testCase)) << testCase.name << ": " << kernel.name;
       EXPECT_GT(kernel.registers, 0) << testCase.name << ": " << kernel.name;
       EXPECT_FALSE(kernel.ptx.empty()) << testCase.name << ": " << kernel.name;
     }

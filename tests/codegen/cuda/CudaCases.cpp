@@ -228,6 +228,17 @@ void addMatmuls(std::vector<CudaCase>& cases) {
              [](GraphBuilder& b, const Values& x) { b.output("y", b.matmul(x[0], x[1])); },
              4e-6});
       }
+  for (const char* weight : {"q4_1", "q5_0", "q5_1", "q4_k", "q5_k", "q6_k"})
+    for (const char* type : {"f16", "f32"})
+      for (const Shape& s :
+           {Shape{1, 70, 256}, {1, 1100, 2048}, {2, 40, 512}, {5, 300, 4096}, {40, 70, 768}})
+        cases.push_back(
+            {std::string("matmul_") + weight + "_" + type + "_" +
+                 shapeName({s.rows, s.columns, s.depth}),
+             {{{s.rows, s.depth}, type}, {{s.columns, s.depth}, weight, Fill::Small}},
+             type,
+             [](GraphBuilder& b, const Values& x) { b.output("y", b.matmul(x[0], x[1])); },
+             4e-6});
   for (const Shape& s : {Shape{1, 33, 77}, {4, 5, 3}, {20, 65, 33}})
     cases.push_back({"matmul_odd_" + shapeName({s.rows, s.columns, s.depth}),
                      {{{s.rows, s.depth}, "f16"}, {{s.columns, s.depth}, "f16", Fill::Small}},

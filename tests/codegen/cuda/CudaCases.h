@@ -2,6 +2,7 @@
 #define TENON_TESTS_CODEGEN_CUDA_CUDACASES_H
 
 #include <functional>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,9 @@ struct CudaCase {
   /// |a − b| ≤ tolerance · max |b|, plus two units of the result's last place.
   double tolerance = 2e-6;
 };
+
+/// For the names of tests.
+inline void PrintTo(const CudaCase& testCase, std::ostream* out) { *out << testCase.name; }
 
 /// Every emitter over types and shapes.
 std::vector<CudaCase> allCudaCases();

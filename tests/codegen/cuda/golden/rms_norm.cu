@@ -2,10 +2,18 @@
 #include "reduce.cuh"
 using namespace tenon;
 __device__ __forceinline__ void rms_norm_tile(const long long tile, const F16* a0, const float* a1, F16* r0) {
-  asm volatile("griddepcontrol.wait;" ::: "memory");
-  // load: reads a0 (global), a1 (constant); writes row_x (registers)
+  // load: reads a1 (constant); writes row_a1 (registers)
   const int thread = threadIdx.x % 32;
   const long long row = tile * 4 + threadIdx.x / 32;
+  float row_a1[1][8];
+#pragma unroll
+  for (int i = 0; i < 1; ++i) {
+    const int column = (i * 32 + thread) * 8;
+    if (column < 64)
+      loadVector(row_a1[i], a1 + column);
+  }
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+  // load: reads a0 (global), a1 (constant); writes row_x (registers)
   if (row >= 2)
     return;
   float row_x[1][8];
@@ -43,12 +51,10 @@ __device__ __forceinline__ void rms_norm_tile(const long long tile, const F16* a
     const int column = (i * 32 + thread) * 8;
     const float (&x)[8] = row_x[i];
     if (column < 64) {
-      float v0[8];
-      loadVector(v0, a1 + 0 + column);
       float hero[8];
 #pragma unroll
       for (int j = 0; j < 8; ++j)
-        hero[j] = roundTo<F16>(x[j] * factor * v0[j]);
+        hero[j] = roundTo<F16>(x[j] * factor * row_a1[i][j]);
       storeVector(r0 + (row) * 64 + column, hero);
     }
   }

@@ -1,0 +1,39 @@
+#ifndef TENON_IR_HEADREGION_H
+#define TENON_IR_HEADREGION_H
+
+#include <string>
+
+#include "ir/Dialect.h"
+
+namespace tenon {
+
+/// What stands between the products and attention of a step, in one region: chains that each take
+/// the heads of a tensor [M, H, D] of the region's arguments, and in this order may normalise a head
+/// over D, rotate it, and write it to a cache.
+///
+/// ```mlir
+/// %q1 = tenon.rms_norm %q, %g ...      // chain 0: norm, rope, result
+/// %q2 = tenon.rope halves %q1, ...
+/// %k1 = tenon.rope halves %k, ...      // chain 1: rope, write
+/// %s1 = tenon.kv_write %k1, ... into %s
+/// ```
+struct HeadRegion {
+  struct Chain {
+    mlir::Value source; ///< argument of the region
+    RmsNormOp norm;     ///< these three may be null
+    RopeOp rope;
+    KvWriteOp write;
+    mlir::Value end; ///< tensor that the chain makes
+    bool isYielded = false;
+    int64_t rows = 0, heads = 0, size = 0;
+  };
+  llvm::SmallVector<Chain, 4> chains;
+};
+
+/// Reads the region of `kernel`. Returns why it is none of that kind, in a sentence without final
+/// period; empty, and `region` filled, where it is.
+std::string readHeadRegion(KernelOp kernel, HeadRegion& region);
+
+} // namespace tenon
+
+#endif // TENON_IR_HEADREGION_H

@@ -1,0 +1,45 @@
+#include "ir/HeadRegion.h"
+#include "passes/schedule/cuda/CudaScheduleRule.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace tenon::passes::schedule::cuda_rules {
+
+/// Regions of several operations, a rope or a cache write among them.
+static std::string explain(KernelOp kernel, const CudaTarget&) {
+  auto operations = kernel.getBlock().without_terminator();
+  bool concerned = !llvm::hasSingleElement(operations) &&
+                   llvm::any_of(operations, llvm::IsaPred<RopeOp, KvWriteOp>) &&
+                   llvm::none_of(operations, llvm::IsaPred<MatmulOp>);
+  if (!concerned)
+    return "";
+  HeadRegion region;
+  return readHeadRegion(kernel, region);
+}
+
+static bool matches(KernelOp kernel, const CudaTarget& target) {
+  HeadRegion region;
+  return !llvm::hasSingleElement(kernel.getBlock().without_terminator()) &&
+         readHeadRegion(kernel, region).empty() && explain(kernel, target).empty();
+}
+
+/// Four warps a block: a step of one row has few heads, which are to spread over the device.
+static ScheduleAttr choose(KernelOp kernel, const CudaTarget&) {
+  constexpr int64_t threads = 128;
+  HeadRegion region;
+  [[maybe_unused]] std::string reason = readHeadRegion(kernel, region);
+  assert(reason.empty() && "the rule matches");
+  int64_t total = 0;
+  for (HeadRegion::Chain& chain : region.chains) {
+    total += chain.rows * chain.heads;
+    if (chain.norm)
+      chain.norm->setAttr(partAttrName, scheduleRows(*chain.norm));
+  }
+  return makeSchedule(kernel, "heads", llvm::divideCeil(total, threads / 32),
+                      {{"threads", threads}});
+}
+
+const CudaScheduleRule heads = {matches, choose, nullptr, explain};
+
+} // namespace tenon::passes::schedule::cuda_rules
