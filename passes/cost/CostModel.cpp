@@ -40,7 +40,7 @@ std::string contentKey(KernelOp kernel) {
 
 static llvm::ArrayRef<llvm::StringLiteral> requiredProperties(DeviceKind device) {
   static constexpr llvm::StringLiteral gpu[] = {
-      "sms",           "l2_bytes", "l2_mb_per_s", "threads_per_sm",  "blocks_per_sm",     "registers_per_sm",
+      "sms",           "l2_bytes", "l2_mb_per_s", "prologue_ps_per_element", "threads_per_sm",  "blocks_per_sm",     "registers_per_sm",
       "smem_bytes_per_sm", "dram_mb_per_s", "copy_mb_per_s",   "read_ramp_ns",
       "read_ramp_bytes", "dependent_load_ns", "reduction_ns",  "tensor_16bit_gflops",
       "mma_percent",   "f32_gflops"};
@@ -49,17 +49,19 @@ static llvm::ArrayRef<llvm::StringLiteral> requiredProperties(DeviceKind device)
   return device == DeviceKind::Cuda ? llvm::ArrayRef<llvm::StringLiteral>(gpu) : cpu;
 }
 
-static llvm::StringRef launchProperty(LaunchMode mode) {
-  constexpr llvm::StringLiteral names[] = {"launch_stream_ns", "launch_graph_ns",
-                                           "launch_graph_pdl_ns"};
-  return names[static_cast<int>(mode)];
+/// A device without programmatic dependent launch starts the nodes of a graph one after the other.
+static llvm::StringRef launchProperty(LaunchMode mode, TargetAttr target) {
+  if (mode == LaunchMode::Stream)
+    return "launch_stream_ns";
+  bool hasPdl = target.getProperty("launch_graph_pdl_ns").has_value();
+  return mode == LaunchMode::GraphPdl && hasPdl ? "launch_graph_pdl_ns" : "launch_graph_ns";
 }
 
 FailureOr<CostModel> CostModel::create(Location location, TargetAttr target, LaunchMode mode,
                                        const MeasuredTimes* times) {
   llvm::SmallVector<llvm::StringRef> required(requiredProperties(target.getDevice()));
   if (target.getDevice() == DeviceKind::Cuda)
-    required.push_back(launchProperty(mode));
+    required.push_back(launchProperty(mode, target));
   for (llvm::StringRef name : required)
     if (target.getProperty(name).value_or(0) < 1)
       return emitError(location) << "expects a positive property '" << name << "' in target "
@@ -101,7 +103,7 @@ Estimate CostModel::estimate(KernelOp kernel) const {
 }
 
 Estimate CostModel::estimateOnGpu(KernelOp kernel, const KernelWork& work) const {
-  double launch = property(launchProperty(mode));
+  double launch = property(launchProperty(mode, target));
   double loadNs = property("dependent_load_ns"), reductionNs = property("reduction_ns");
   double ramp = property("read_ramp_ns") *
                 std::min(1.0, static_cast<double>(work.weightBytes) / property("read_ramp_bytes"));
@@ -131,7 +133,8 @@ Estimate CostModel::estimateOnGpu(KernelOp kernel, const KernelWork& work) const
   double compute = (work.flops - work.repeatedFlops) / product / efficiency +
                    (work.repeatedFlops + repeated) / property("f32_gflops") / efficiency;
   // A block waits for its own prologue before it multiplies.
-  latency += reductionNs * static_cast<double>(work.repeatedReductions);
+  latency += property("prologue_ps_per_element") * 1e-3 *
+             static_cast<double>(work.repeatedElements);
   return finish(launch, memory, compute, latency);
 }
 

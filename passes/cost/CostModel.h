@@ -51,7 +51,7 @@ std::string contentKey(KernelOp kernel);
 ///
 ///     ns = launch + latency + max(memory, compute)
 ///     latency = max(dependent_load_ns + reductions · reduction_ns, ramp − launch)
-///               + reductions that every tile repeats · reduction_ns
+///               + elements that reductions of every tile read again · prologue_ps_per_element
 ///     ramp    = read_ramp_ns · min(1, weight bytes / read_ramp_bytes)
 ///     memory  = max(weights / dram + others / rate, dependent_load_ns · (b / bytes in flight − 1))
 ///     rate    = l2 where half of the cache holds the others; else copy for as many reads as there

@@ -81,6 +81,8 @@ KernelWork sumWork(KernelOp kernel) {
     if (repeated.contains(&op)) {
       work.repeatedFlops = detail::saturatingSum({work.repeatedFlops, flops});
       work.repeatedReductions += reductionsOf(op);
+      if (reductionsOf(op) > 0)
+        work.repeatedElements += llvm::cast<RankedTensorType>(op.getOperand(0).getType()).getNumElements();
     }
   }
   for (BlockArgument argument : kernel.getBlock().getArguments())

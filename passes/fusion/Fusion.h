@@ -39,7 +39,7 @@ struct FusionOptions {
   Plan plan = Plan::Unfused;
   int64_t maxFusions = -1;                ///< kernels of several operations, per function; −1: any number
   std::vector<std::string> disabledRules = {}; ///< by name
-  cost::LaunchMode launchMode = cost::LaunchMode::Graph;
+  cost::LaunchMode launchMode = cost::LaunchMode::GraphPdl;
   const cost::MeasuredTimes* times = nullptr; ///< may be null
   std::vector<FusionDecision>* report = nullptr; ///< if set, receives every decision
 };

@@ -14,7 +14,7 @@ namespace tenon::tools {
 /// What the flags say about fusion.
 struct PlanFlags {
   std::string plan = "auto";
-  std::string launch = "graph";
+  std::string launch = "graph-pdl";
   int64_t maxFusions = -1;
   std::vector<std::string> disabledRules;
 };

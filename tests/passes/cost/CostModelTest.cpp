@@ -155,12 +155,16 @@ TEST(CostModel, ASecondCoreHelps) {
 
 TEST(CostModel, MissingProperty) {
   MLIRContext context;
-  TargetAttr target = findTarget(&context, "a100"); // without programmatic dependent launch
+  TargetAttr whole = findTarget(&context, "x86-64-v4");
+  NamedAttrList properties(whole.getProperties());
+  properties.erase("step_ns");
+  TargetAttr target = TargetAttr::get(&context, whole.getName(), whole.getDevice(),
+                                      whole.getFeatures(), properties.getDictionary(&context));
   DiagnosticCollector diagnostics(&context);
-  EXPECT_TRUE(failed(
-      CostModel::create(UnknownLoc::get(&context), target, LaunchMode::GraphPdl, nullptr)));
+  EXPECT_TRUE(
+      failed(CostModel::create(UnknownLoc::get(&context), target, LaunchMode::Graph, nullptr)));
   EXPECT_THAT(diagnostics.takeStatus(),
-              FailsWith(absl::StatusCode::kInvalidArgument, HasSubstr("launch_graph_pdl_ns")));
+              FailsWith(absl::StatusCode::kInvalidArgument, HasSubstr("step_ns")));
 }
 
 } // namespace
