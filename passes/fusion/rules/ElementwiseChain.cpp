@@ -4,6 +4,13 @@ using namespace mlir;
 
 namespace tenon::passes::fusion::rules {
 
+/// True where elementwise operations alone read `op`, and perhaps the function returns it.
+static bool isReadElementwise(Operation* op) {
+  return llvm::all_of(usersOf(op->getResult(0)), [](Operation* user) {
+    return isElementwise(user) || user->hasTrait<OpTrait::IsTerminator>();
+  });
+}
+
 /// Elementwise operations one behind the other, each read by elementwise ones alone: each pair, and
 /// the whole chain that ends in an operation which no elementwise one follows. A sum that others
 /// read, too, the residual of a model, is the business of their rules.
@@ -15,7 +22,7 @@ static void propose(Operation* op, Propose propose) {
     for (Value operand : group[next]->getOperands()) {
       Operation* producer = producerOf(operand);
       if (!isElementwise(producer) || llvm::is_contained(group, producer) ||
-          !llvm::all_of(usersOf(producer->getResult(0)), isElementwise))
+          !isReadElementwise(producer))
         continue;
       group.push_back(producer);
       if (next == 0)

@@ -13,7 +13,7 @@
 // CHECK-NOT: tenon.kernel
 // CHECK: return
 // PARTS-LABEL: func.func @qkv
-// PARTS: schedule #tenon.schedule<"sequence", tiles = 24>
+// PARTS: schedule #tenon.schedule<"sequence", tiles = 24
 // PARTS: tenon.rms_norm {{.*}} {first_tile = -1 : i64, part = #tenon.schedule<"rms_norm", tiles = 1
 // PARTS: tenon.matmul {{.*}} {part = #tenon.schedule<"matmul", tiles = 16
 // PARTS: tenon.matmul {{.*}} {first_tile = 16 : i64, part = #tenon.schedule<"matmul", tiles = 4
