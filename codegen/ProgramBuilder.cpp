@@ -183,7 +183,7 @@ LogicalResult ProgramBuilder::placeResult(KernelOp kernel, unsigned index) {
     if (!state)
       return kernel.emitOpError("expects result #")
              << index << " to be a state that the kernel was given";
-    places[result] = places.at(state);
+    places[result] = BufferRef(places.at(state)); // a copy: the map may grow
     return success();
   }
   uint64_t bytes = *getStorageBytes(result.getType());

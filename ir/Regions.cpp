@@ -31,11 +31,10 @@ const RegionForm cpuElementwise = {"the emitter of elementwise chains", nullptr,
                                    isSplatOrElementwise, false};
 const RegionForm cudaElementwise = {"the emitter of elementwise chains", nullptr,
                                     isElementOperation, false};
-const RegionForm cudaMatmul = {"the emitter of matrix products", isOp<MatmulOp>,
-                               isElementOperation, false};
+const RegionForm cudaMatmul = {"the emitter of matrix products", isOp<MatmulOp>, isElementOperation,
+                               false};
 const RegionForm cudaRows = {"the emitter of row reductions",
-                             isOp<LayerNormOp, RmsNormOp, SoftmaxOp>, isElementOperation,
-                             true};
+                             isOp<LayerNormOp, RmsNormOp, SoftmaxOp>, isElementOperation, true};
 
 } // namespace forms
 
@@ -45,8 +44,7 @@ static std::string nameOf(Operation* op) { return op->getName().stripDialect().s
 static bool broadcastsTo(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> positions) {
   if (shape.size() > positions.size())
     return false;
-  for (auto [extent, whole] :
-       llvm::zip_equal(shape, positions.take_back(shape.size())))
+  for (auto [extent, whole] : llvm::zip_equal(shape, positions.take_back(shape.size())))
     if (extent != 1 && extent != whole)
       return false;
   return true;
@@ -63,8 +61,8 @@ static Operation* findHero(const RegionForm& form, KernelOp kernel, std::string&
     if (!form.isHero(op))
       continue;
     if (hero) {
-      reason = form.name.str() + " computes one " + nameOf(hero) + " a kernel, not also " +
-               nameOf(&op);
+      reason =
+          form.name.str() + " computes one " + nameOf(hero) + " a kernel, not also " + nameOf(&op);
       return nullptr;
     }
     hero = &op;

@@ -23,7 +23,9 @@ std::string contentKey(KernelOp kernel) {
   llvm::raw_string_ostream stream(text);
   stream << kernel.getScheduleAttr() << "\n";
   llvm::DenseMap<Value, unsigned> numbers;
-  auto number = [&](Value value) { return numbers.try_emplace(value, numbers.size()).first->second; };
+  auto number = [&](Value value) {
+    return numbers.try_emplace(value, numbers.size()).first->second;
+  };
   for (BlockArgument argument : kernel.getBlock().getArguments())
     stream << number(argument) << ":" << argument.getType() << "\n";
   for (Operation& op : kernel.getBlock()) {
@@ -39,11 +41,23 @@ std::string contentKey(KernelOp kernel) {
 }
 
 static llvm::ArrayRef<llvm::StringLiteral> requiredProperties(DeviceKind device) {
-  static constexpr llvm::StringLiteral gpu[] = {
-      "sms",           "l2_bytes", "l2_mb_per_s", "prologue_ps_per_element", "threads_per_sm",  "blocks_per_sm",     "registers_per_sm",
-      "smem_bytes_per_sm", "dram_mb_per_s", "copy_mb_per_s",   "read_ramp_ns",
-      "read_ramp_bytes", "dependent_load_ns", "reduction_ns",  "tensor_16bit_gflops",
-      "mma_percent",   "f32_gflops"};
+  static constexpr llvm::StringLiteral gpu[] = {"sms",
+                                                "l2_bytes",
+                                                "l2_mb_per_s",
+                                                "prologue_ps_per_element",
+                                                "threads_per_sm",
+                                                "blocks_per_sm",
+                                                "registers_per_sm",
+                                                "smem_bytes_per_sm",
+                                                "dram_mb_per_s",
+                                                "copy_mb_per_s",
+                                                "read_ramp_ns",
+                                                "read_ramp_bytes",
+                                                "dependent_load_ns",
+                                                "reduction_ns",
+                                                "tensor_16bit_gflops",
+                                                "mma_percent",
+                                                "f32_gflops"};
   static constexpr llvm::StringLiteral cpu[] = {"cores", "step_ns", "dram_mb_per_s",
                                                 "cache_mb_per_s", "f32_gflops"};
   return device == DeviceKind::Cuda ? llvm::ArrayRef<llvm::StringLiteral>(gpu) : cpu;
@@ -116,10 +130,10 @@ Estimate CostModel::estimateOnGpu(KernelOp kernel, const KernelWork& work) const
   double reads = work.readBytes, writes = work.writtenBytes, both = std::min(reads, writes);
   double bytes = work.weightBytes + reads + writes;
   // What one kernel has written the next one finds in the cache, if it fits.
-  double activations = 2 * (reads + writes) <= property("l2_bytes")
-                           ? nsAt(reads + writes, property("l2_mb_per_s"))
-                           : nsAt(2 * both, property("copy_mb_per_s")) +
-                                 nsAt(reads + writes - 2 * both, dram);
+  double activations =
+      2 * (reads + writes) <= property("l2_bytes")
+          ? nsAt(reads + writes, property("l2_mb_per_s"))
+          : nsAt(2 * both, property("copy_mb_per_s")) + nsAt(reads + writes - 2 * both, dram);
   double rounds = bytes / occupancy.bytesInFlight; // loads that wait for one another
   double memory = std::max(nsAt(work.weightBytes, dram) + activations, loadNs * (rounds - 1));
 
@@ -133,8 +147,8 @@ Estimate CostModel::estimateOnGpu(KernelOp kernel, const KernelWork& work) const
   double compute = (work.flops - work.repeatedFlops) / product / efficiency +
                    (work.repeatedFlops + repeated) / property("f32_gflops") / efficiency;
   // A block waits for its own prologue before it multiplies.
-  latency += property("prologue_ps_per_element") * 1e-3 *
-             static_cast<double>(work.repeatedElements);
+  latency +=
+      property("prologue_ps_per_element") * 1e-3 * static_cast<double>(work.repeatedElements);
   return finish(launch, memory, compute, latency);
 }
 

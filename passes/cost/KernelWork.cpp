@@ -82,7 +82,8 @@ KernelWork sumWork(KernelOp kernel) {
       work.repeatedFlops = detail::saturatingSum({work.repeatedFlops, flops});
       work.repeatedReductions += reductionsOf(op);
       if (reductionsOf(op) > 0)
-        work.repeatedElements += llvm::cast<RankedTensorType>(op.getOperand(0).getType()).getNumElements();
+        work.repeatedElements +=
+            llvm::cast<RankedTensorType>(op.getOperand(0).getType()).getNumElements();
     }
   }
   for (BlockArgument argument : kernel.getBlock().getArguments())

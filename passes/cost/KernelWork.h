@@ -7,12 +7,12 @@ namespace tenon::passes::cost {
 
 /// What one run of a kernel does, whatever the device: sums over the operations of its region.
 struct KernelWork {
-  int64_t flops = 0;          ///< each operation once
-  int64_t weightBytes = 0;    ///< read of operands that matrix products and tables hold
-  int64_t readBytes = 0;      ///< read of other inputs, each input once
-  int64_t writtenBytes = 0;   ///< of results
-  int64_t reductions = 0;     ///< on the longest chain of operations: threads wait for each other
-  int64_t repeatedFlops = 0;  ///< of operations that every tile of a matrix product does again
+  int64_t flops = 0;         ///< each operation once
+  int64_t weightBytes = 0;   ///< read of operands that matrix products and tables hold
+  int64_t readBytes = 0;     ///< read of other inputs, each input once
+  int64_t writtenBytes = 0;  ///< of results
+  int64_t reductions = 0;    ///< on the longest chain of operations: threads wait for each other
+  int64_t repeatedFlops = 0; ///< of operations that every tile of a matrix product does again
   int64_t repeatedReductions = 0;
   int64_t repeatedElements = 0; ///< that repeated reductions read
 };

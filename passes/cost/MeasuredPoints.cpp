@@ -23,8 +23,8 @@ absl::StatusOr<std::unique_ptr<MeasuredPoints>> MeasuredPoints::open(const std::
                                                                      const std::string& driver) {
   constexpr int waitMs = 10'000;
   sqlite3* database = nullptr;
-  int result = sqlite3_open_v2(path.c_str(), &database,
-                               SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
+  int result =
+      sqlite3_open_v2(path.c_str(), &database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
   std::unique_ptr<MeasuredPoints> points(new MeasuredPoints(database, path, target, driver));
   if (result != SQLITE_OK)
     return databaseError(path, database);
@@ -61,9 +61,8 @@ std::optional<int64_t> MeasuredPoints::find(const std::string& contentKey) const
 }
 
 absl::Status MeasuredPoints::add(const std::string& contentKey, int64_t ns) {
-  sqlite3_stmt* statement =
-      prepare(database, "INSERT OR REPLACE INTO points VALUES (?, ?, ?, ?)",
-              {&contentKey, &target, &driver});
+  sqlite3_stmt* statement = prepare(database, "INSERT OR REPLACE INTO points VALUES (?, ?, ?, ?)",
+                                    {&contentKey, &target, &driver});
   absl::Cleanup finalize = [&] { sqlite3_finalize(statement); };
   if (!statement || sqlite3_bind_int64(statement, 4, ns) != SQLITE_OK ||
       sqlite3_step(statement) != SQLITE_DONE)

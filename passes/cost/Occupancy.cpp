@@ -11,11 +11,11 @@ namespace {
 /// What the blocks of one emitter take.
 struct BlockNeeds {
   int64_t threads = 256;
-  int64_t registers = 40;      ///< a thread
-  int64_t smemBytes = 0;       ///< a block
-  int64_t bytesAThread = 16;   ///< asked for at once
+  int64_t registers = 40;    ///< a thread
+  int64_t smemBytes = 0;     ///< a block
+  int64_t bytesAThread = 16; ///< asked for at once
   bool tensorCores = false;
-  bool wholeTiles = false;     ///< all of a tile is asked for at once
+  bool wholeTiles = false; ///< all of a tile is asked for at once
 };
 
 } // namespace

@@ -7,8 +7,8 @@ namespace tenon::passes::cost {
 
 /// How much of a kernel runs at once on a GPU, from its schedule alone.
 struct Occupancy {
-  int64_t tilesAtOnce = 1;   ///< that fit on all multiprocessors together
-  double bytesInFlight = 0;  ///< that the tiles which run at once have asked for
+  int64_t tilesAtOnce = 1;  ///< that fit on all multiprocessors together
+  double bytesInFlight = 0; ///< that the tiles which run at once have asked for
   bool tensorCores = false;
 };
 

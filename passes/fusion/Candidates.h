@@ -53,7 +53,8 @@ private:
   const schedule::Scheduler& scheduler;
   const cost::CostModel& model;
   std::vector<Candidate> list;
-  std::map<std::vector<unsigned>, size_t> indices; ///< of those in `list` and, as `npos`, of refused unions
+  std::map<std::vector<unsigned>, size_t>
+      indices; ///< of those in `list` and, as `npos`, of refused unions
   std::map<unsigned, RegionPrice> singles;
   llvm::StringMap<RegionPrice> priced; ///< by content of the region
 };

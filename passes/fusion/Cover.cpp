@@ -59,8 +59,8 @@ private:
   unsigned beamWidth;
   PartialCover best;
   std::vector<llvm::SmallVector<unsigned, 4>> setsAt; ///< by lowest node
-  std::vector<int64_t> shares;                        ///< least primary cost of a node, rounded down
-  std::vector<llvm::BitVector> dependsOn;             ///< by set: sets that it needs results of
+  std::vector<int64_t> shares;            ///< least primary cost of a node, rounded down
+  std::vector<llvm::BitVector> dependsOn; ///< by set: sets that it needs results of
 };
 
 } // namespace

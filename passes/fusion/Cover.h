@@ -31,8 +31,8 @@ struct CoverSet {
 /// Every node of a graph has to be computed by exactly one kernel: by one of `sets`, each of two or
 /// more nodes, or alone. The kernels must have an order in which they can run.
 struct CoverProblem {
-  unsigned size = 0;               ///< nodes, numbered in a topological order
-  std::vector<CoverCost> alone;    ///< by node
+  unsigned size = 0;            ///< nodes, numbered in a topological order
+  std::vector<CoverCost> alone; ///< by node
   std::vector<CoverSet> sets;
   /// True where a path leads from the first node to the second: transitively closed.
   std::function<bool(unsigned from, unsigned to)> reaches;

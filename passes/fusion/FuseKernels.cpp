@@ -35,9 +35,9 @@ void copySharedOutputs(func::FuncOp function, OpBuilder& builder) {
     auto kernel = KernelOp::create(builder, terminator->getLoc(), type, output.get());
     output.set(kernel.getResult(0));
     builder.setInsertionPointToEnd(&kernel.getBlock());
-    auto copy = ReshapeOp::create(builder, terminator->getLoc(), type,
-                                  kernel.getBlock().getArgument(0),
-                                  builder.getDenseI64ArrayAttr(type.getShape()));
+    auto copy =
+        ReshapeOp::create(builder, terminator->getLoc(), type, kernel.getBlock().getArgument(0),
+                          builder.getDenseI64ArrayAttr(type.getShape()));
     YieldOp::create(builder, terminator->getLoc(), copy.getResult());
   }
 }
@@ -153,9 +153,8 @@ std::string FunctionFuser::reasonFor(const Candidate& candidate, const FusionDec
 void FunctionFuser::report(const FusionDecision& decision, Location location) {
   if (options.report)
     options.report->push_back(decision);
-  auto opts = remark::RemarkOpts::name(decision.rule)
-                  .category("fusion")
-                  .function(decision.function);
+  auto opts =
+      remark::RemarkOpts::name(decision.rule).category("fusion").function(decision.function);
   auto describe = [&](remark::detail::InFlightRemark remark) {
     remark << remark::detail::Remark::Arg("ops", llvm::join(decision.ops, ", "))
            << remark::detail::Remark::Arg("shape", decision.shape)
@@ -186,8 +185,8 @@ void FunctionFuser::fuse(const schedule::Scheduler& scheduler, const cost::CostM
   for (auto [index, candidate] : llvm::enumerate(candidates.candidates())) {
     FusionDecision decision = describe(candidate, candidates);
     decision.taken = llvm::is_contained(taken, index);
-    decision.reason = reasonFor(candidate, decision, taken, llvm::is_contained(chosen, index),
-                                candidates);
+    decision.reason =
+        reasonFor(candidate, decision, taken, llvm::is_contained(chosen, index), candidates);
     report(decision, graph.getOp(candidate.nodes.back())->getLoc());
   }
   wrap(taken, &candidates);
@@ -235,8 +234,7 @@ private:
     if (!target)
       return getOperation().emitError("expects a target to fuse for, '")
              << TenonDialect::targetAttrName << "'";
-    FailureOr<schedule::Scheduler> scheduler =
-        schedule::Scheduler::create(getOperation(), target);
+    FailureOr<schedule::Scheduler> scheduler = schedule::Scheduler::create(getOperation(), target);
     FailureOr<cost::CostModel> model =
         cost::CostModel::create(function.getLoc(), target, options.launchMode, options.times);
     if (failed(scheduler) || failed(model))

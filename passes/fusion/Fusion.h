@@ -13,10 +13,10 @@ namespace tenon::passes {
 /// Which operations share kernels.
 enum class Plan {
   Unfused, ///< each operation has a kernel of its own: the baseline of speed
-  Split,   ///< as `Fused`, then cut into one kernel an operation that keeps its order: the reference
-           ///< that `Fused` equals bit for bit
-  Fused,   ///< the legal cover with fewest kernels; among those, fewest bytes
-  Auto,    ///< what the cost model says is fastest
+  Split, ///< as `Fused`, then cut into one kernel an operation that keeps its order: the reference
+         ///< that `Fused` equals bit for bit
+  Fused, ///< the legal cover with fewest kernels; among those, fewest bytes
+  Auto,  ///< what the cost model says is fastest
 };
 
 /// The plan of that name on the command line; nullopt for another name.
@@ -29,18 +29,18 @@ struct FusionDecision {
   std::vector<std::string> ops;
   std::string shape; ///< type of the first result of the last operation
   bool taken = false;
-  std::string reason;   ///< a sentence without final period
-  bool legal = false;   ///< the figures below are those of a kernel that there is
+  std::string reason;                     ///< a sentence without final period
+  bool legal = false;                     ///< the figures below are those of a kernel that there is
   int64_t bytesSaved = 0, flopsSaved = 0; ///< against one kernel an operation
   cost::Estimate fused, unfused;
 };
 
 struct FusionOptions {
   Plan plan = Plan::Unfused;
-  int64_t maxFusions = -1;                ///< kernels of several operations, per function; −1: any number
+  int64_t maxFusions = -1; ///< kernels of several operations, per function; −1: any number
   std::vector<std::string> disabledRules = {}; ///< by name
   cost::LaunchMode launchMode = cost::LaunchMode::GraphPdl;
-  const cost::MeasuredTimes* times = nullptr; ///< may be null
+  const cost::MeasuredTimes* times = nullptr;    ///< may be null
   std::vector<FusionDecision>* report = nullptr; ///< if set, receives every decision
 };
 

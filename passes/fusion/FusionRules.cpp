@@ -6,10 +6,9 @@ namespace tenon::passes::fusion {
 
 llvm::ArrayRef<const FusionRule*> allRules() {
   static constexpr const FusionRule* list[] = {
-      &rules::residualNorm,   &rules::normResidual, &rules::embeddingNorm,
-      &rules::normMatmul,     &rules::sharedInput,  &rules::qkvCache,
-      &rules::matmulEpilogue, &rules::gatedLinear,  &rules::parallelResidual,
-      &rules::headArgmax,     &rules::elementwiseChain};
+      &rules::residualNorm,     &rules::normResidual, &rules::embeddingNorm,   &rules::normMatmul,
+      &rules::sharedInput,      &rules::qkvCache,     &rules::matmulEpilogue,  &rules::gatedLinear,
+      &rules::parallelResidual, &rules::headArgmax,   &rules::elementwiseChain};
   return list;
 }
 

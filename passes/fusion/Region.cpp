@@ -54,9 +54,8 @@ void Region::fill(KernelOp kernel, OpBuilder& builder) const {
       bring(operand);
     builder.clone(*op, mapping);
   }
-  YieldOp::create(builder, kernel.getLoc(), llvm::map_to_vector(results, [&](Value value) {
-                    return mapping.lookup(value);
-                  }));
+  YieldOp::create(builder, kernel.getLoc(),
+                  llvm::map_to_vector(results, [&](Value value) { return mapping.lookup(value); }));
 }
 
 OwningOpRef<KernelOp> Region::prototype() const {

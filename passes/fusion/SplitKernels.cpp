@@ -36,14 +36,13 @@ KernelOp KernelCutter::moveOut(Operation& op, OpBuilder& builder) {
   llvm::SmallSetVector<Value, 8> inputs;
   for (Value operand : op.getOperands())
     inputs.insert(mapping.lookup(operand));
-  auto kernel =
-      KernelOp::create(builder, op.getLoc(), op.getResultTypes(), inputs.getArrayRef());
+  auto kernel = KernelOp::create(builder, op.getLoc(), op.getResultTypes(), inputs.getArrayRef());
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToEnd(&kernel.getBlock());
   IRMapping inner;
   for (Value operand : op.getOperands())
-    inner.map(operand, kernel.getBlock().getArgument(
-                           llvm::find(inputs, mapping.lookup(operand)) - inputs.begin()));
+    inner.map(operand, kernel.getBlock().getArgument(llvm::find(inputs, mapping.lookup(operand)) -
+                                                     inputs.begin()));
   Operation* copy = builder.clone(op, inner);
   YieldOp::create(builder, op.getLoc(), copy->getResults());
   mapping.map(op.getResults(), kernel.getResults());

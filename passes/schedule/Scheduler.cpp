@@ -90,8 +90,7 @@ static std::string explainForm(KernelOp kernel) {
   return "no emitter computes such a region";
 }
 
-template <typename Target>
-static std::string explainNoRule(KernelOp kernel, const Target& target) {
+template <typename Target> static std::string explainNoRule(KernelOp kernel, const Target& target) {
   if (findRule(kernel, target))
     return "";
   std::string reason = explainRegion(kernel, target);

@@ -40,7 +40,8 @@ int64_t rowElementsOf(Operation* op) {
 /// A region taken apart.
 struct Sequence {
   std::string refusal; ///< why it is none; the rest is then not set
-  llvm::SmallVector<Operation*> prologue; ///< before matrix products: each thread computes all of it
+  llvm::SmallVector<Operation*>
+      prologue; ///< before matrix products: each thread computes all of it
   llvm::SmallVector<Operation*> tiled;
   std::vector<llvm::SmallVector<Operation*>> groups; ///< of `tiled`: those that read one another
 };
@@ -325,8 +326,7 @@ static int64_t chooseColumns(KernelOp kernel, llvm::ArrayRef<Operation*> group, 
 static ScheduleAttr choose(KernelOp kernel, const CpuTarget& target) {
   Sequence sequence = SequenceReader(kernel).read();
   for (Operation* op : sequence.prologue)
-    setPart(op, rowPart(kernel, op, typeOf(op).getNumElements(), target),
-            beforeTiles);
+    setPart(op, rowPart(kernel, op, typeOf(op).getNumElements(), target), beforeTiles);
   int64_t tiles = 0;
   for (const auto& group : sequence.groups)
     tiles += llvm::any_of(group, llvm::IsaPred<MatmulOp>)

@@ -10,8 +10,9 @@ void addFusionFlags(CLI::App& command, PlanFlags& flags) {
                   "How kernels will be launched, for the cost model: stream, graph or graph-pdl")
       ->check(CLI::IsMember({"stream", "graph", "graph-pdl"}))
       ->capture_default_str();
-  command.add_option("--max-fusions", flags.maxFusions,
-                     "Kernels of several operations that a function may have (default: any number)")
+  command
+      .add_option("--max-fusions", flags.maxFusions,
+                  "Kernels of several operations that a function may have (default: any number)")
       ->check(CLI::NonNegativeNumber);
   command.add_option("--disable-rule", flags.disabledRules, "A fusion rule to leave out")
       ->delimiter(',');
@@ -19,10 +20,11 @@ void addFusionFlags(CLI::App& command, PlanFlags& flags) {
 
 void addPlanFlags(CLI::App& command, PlanFlags& flags) {
   command
-      .add_option("--plan", flags.plan,
-                  "Which operations share kernels: auto, what the cost model says is fastest; fused, "
-                  "fewest kernels; split, the same cut into one kernel an operation, equal bit for "
-                  "bit; unfused, each in its own best kernel")
+      .add_option(
+          "--plan", flags.plan,
+          "Which operations share kernels: auto, what the cost model says is fastest; fused, "
+          "fewest kernels; split, the same cut into one kernel an operation, equal bit for "
+          "bit; unfused, each in its own best kernel")
       ->check(CLI::IsMember({"auto", "fused", "split", "unfused"}))
       ->capture_default_str();
   addFusionFlags(command, flags);
@@ -32,8 +34,8 @@ absl::StatusOr<passes::FusionOptions> readPlanFlags(const PlanFlags& flags) {
   passes::FusionOptions options;
   std::optional<passes::Plan> plan = passes::parsePlan(flags.plan);
   if (!plan)
-    return absl::InvalidArgumentError(
-        "--plan: expects auto, fused, split or unfused, but got '" + flags.plan + "'");
+    return absl::InvalidArgumentError("--plan: expects auto, fused, split or unfused, but got '" +
+                                      flags.plan + "'");
   options.plan = *plan;
   options.maxFusions = flags.maxFusions;
   options.disabledRules = flags.disabledRules;

@@ -25,16 +25,17 @@ struct Options {
 
 /// One object a candidate. Times of a kernel that there is not are null.
 nlohmann::json toJson(const FusionDecision& decision) {
-  nlohmann::json object = {{"function", decision.function},
-                           {"rule", decision.rule},
-                           {"ops", decision.ops},
-                           {"shape", decision.shape},
-                           {"taken", decision.taken},
-                           {"reason", decision.reason},
-                           {"predicted_fused_ns", nullptr},
-                           {"predicted_unfused_ns", decision.unfused.ns},
-                           {"limiter", nullptr},
-                           {"unfused_limiter", passes::cost::nameOf(decision.unfused.limiter).str()}};
+  nlohmann::json object = {
+      {"function", decision.function},
+      {"rule", decision.rule},
+      {"ops", decision.ops},
+      {"shape", decision.shape},
+      {"taken", decision.taken},
+      {"reason", decision.reason},
+      {"predicted_fused_ns", nullptr},
+      {"predicted_unfused_ns", decision.unfused.ns},
+      {"limiter", nullptr},
+      {"unfused_limiter", passes::cost::nameOf(decision.unfused.limiter).str()}};
   if (decision.legal) {
     object["predicted_fused_ns"] = decision.fused.ns;
     object["limiter"] = passes::cost::nameOf(decision.fused.limiter).str();
@@ -55,11 +56,11 @@ std::string contentOf(const FusionDecision& decision) {
   std::vector<std::string> ops;
   for (const std::string& op : decision.ops)
     ops.push_back(op.substr(0, op.find(' ')));
-  return absl::StrJoin(
-      {decision.function, decision.rule, absl::StrJoin(ops, ","), decision.shape,
-       decision.legal ? std::string() : decision.reason, std::to_string(decision.taken),
-       std::to_string(decision.fused.ns), std::to_string(decision.unfused.ns)},
-      "|");
+  return absl::StrJoin({decision.function, decision.rule, absl::StrJoin(ops, ","), decision.shape,
+                        decision.legal ? std::string() : decision.reason,
+                        std::to_string(decision.taken), std::to_string(decision.fused.ns),
+                        std::to_string(decision.unfused.ns)},
+                       "|");
 }
 
 std::vector<Row> joinEqual(const std::vector<FusionDecision>& decisions) {
@@ -111,8 +112,9 @@ absl::Status explain(const Options& options) {
   mlir::ModuleOp module = *input.module;
   if (passes::getPhase(module) >= Phase::Fused)
     return absl::InvalidArgumentError(
-        options.model.path + ": expects a model before the phase fused, for which there is "
-                             "something to decide, but got phase " +
+        options.model.path +
+        ": expects a model before the phase fused, for which there is "
+        "something to decide, but got phase " +
         stringifyPhase(passes::getPhase(module)).str());
   passes::PipelineOptions pipeline{.upTo = Phase::Fused, .target = input.target};
   TENON_ASSIGN_OR_RETURN(pipeline.fusion, readPlanFlags(options.plan));
@@ -135,8 +137,9 @@ absl::Status explain(const Options& options) {
 void addExplainCommand(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
-      "explain", "Every fusion that was considered: predicted times, what limits them, the decision "
-                 "and its reason");
+      "explain",
+      "Every fusion that was considered: predicted times, what limits them, the decision "
+      "and its reason");
   addModelInputOptions(*command, options->model);
   addPlanFlags(*command, options->plan);
   command->add_option("--target", options->target, "The target to decide for (see `devices`)")

@@ -87,11 +87,12 @@ FailureOr<Value> SequenceEmission::placeOf(Operation* op, Value localTile) {
   auto type = llvm::cast<RankedTensorType>(op->getResult(0).getType());
   PartTile tile = *partTileOf(op, partOf(op));
   bool whole = standsBefore(op) || tile.isColumns;
-  int64_t bytes = whole ? *getStorageBytes(type) : tile.elements * elementBytes(type.getElementType());
+  int64_t bytes =
+      whole ? *getStorageBytes(type) : tile.elements * elementBytes(type.getElementType());
   if (bytes > mostStackBytes - scratchBytes)
     return op->emitOpError("expects at most ")
-           << mostStackBytes << " bytes of stack between operations, but got "
-           << scratchBytes << " and " << bytes;
+           << mostStackBytes << " bytes of stack between operations, but got " << scratchBytes
+           << " and " << bytes;
   Value scratch = scratchFor(bytes);
   return whole ? scratch : b.advance(scratch, b.mul(localTile, -bytes));
 }
@@ -125,9 +126,8 @@ LogicalResult SequenceEmission::emitPart(Operation* op, Value place, Value first
   single->setScheduleAttr(partOf(op));
   KernelContext part(*single, b, pointers, place);
   LogicalResult outcome = success();
-  b.loop(firstTile, endTile, 1, [&](Value tile) {
-    outcome = findEmitter(partOf(op).getEmitter())->emitTile(part, tile);
-  });
+  b.loop(firstTile, endTile, 1,
+         [&](Value tile) { outcome = findEmitter(partOf(op).getEmitter())->emitTile(part, tile); });
   return outcome;
 }
 
@@ -163,11 +163,11 @@ LogicalResult SequenceEmission::emitTile(Value tile) {
     places[&op] = *place;
     // No tile at all for a thread that is at another operation's.
     Value end = b.min(b.max(b.add(local, 1), b.i64(0)), b.i64(tiles));
-    Value begin = first == 0 && tiles == context.schedule().getTiles()
-                      ? local
-                      : b.select(arith::CmpIOp::create(b, arith::CmpIPredicate::slt, local,
-                                                       b.i64(0)),
-                                 end, local);
+    Value begin =
+        first == 0 && tiles == context.schedule().getTiles()
+            ? local
+            : b.select(arith::CmpIOp::create(b, arith::CmpIPredicate::slt, local, b.i64(0)), end,
+                       local);
     if (failed(emitPart(&op, *place, begin, end)))
       return failure();
   }

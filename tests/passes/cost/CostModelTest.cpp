@@ -51,7 +51,8 @@ public:
 
 std::string add(int rows, int width) {
   return absl::StrFormat(
-      "func.func @f(%%a: tensor<%1$dx%2$dxf16>, %%b: tensor<%1$dx%2$dxf16>) -> tensor<%1$dx%2$dxf16> {"
+      "func.func @f(%%a: tensor<%1$dx%2$dxf16>, %%b: tensor<%1$dx%2$dxf16>) -> "
+      "tensor<%1$dx%2$dxf16> {"
       "%%0 = tenon.add %%a, %%b : (tensor<%1$dx%2$dxf16>, tensor<%1$dx%2$dxf16>) -> "
       "tensor<%1$dx%2$dxf16> return %%0 : tensor<%1$dx%2$dxf16> }",
       rows, width);

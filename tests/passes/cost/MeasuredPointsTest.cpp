@@ -40,14 +40,16 @@ TEST(MeasuredPoints, NoTimeOfZero) {
   TempFolder folder;
   auto points = MeasuredPoints::open(folder.path("points.sqlite"), "h200", "580");
   ASSERT_THAT(points, IsOk());
-  EXPECT_THAT((*points)->add("0123456789abcdef", 0), FailsWith(absl::StatusCode::kUnavailable, HasSubstr("CHECK")));
+  EXPECT_THAT((*points)->add("0123456789abcdef", 0),
+              FailsWith(absl::StatusCode::kUnavailable, HasSubstr("CHECK")));
 }
 
 TEST(MeasuredPoints, NoDatabase) {
   TempFolder folder;
   std::string path = folder.path("text");
   std::ofstream(path) << "no database at all, but long enough for SQLite to look at its header\n";
-  EXPECT_THAT(MeasuredPoints::open(path, "h200", "580"), FailsWith(absl::StatusCode::kUnavailable, HasSubstr(path)));
+  EXPECT_THAT(MeasuredPoints::open(path, "h200", "580"),
+              FailsWith(absl::StatusCode::kUnavailable, HasSubstr(path)));
   EXPECT_THAT(MeasuredPoints::open(folder.path("none/points.sqlite"), "h200", "580"),
               FailsWith(absl::StatusCode::kUnavailable, HasSubstr("none/points.sqlite")));
 }

@@ -48,9 +48,13 @@ TEST_P(CudaPlans, CompileForTheH200) {
 INSTANTIATE_TEST_SUITE_P(
     Families, CudaPlans,
     testing::Values(
-        ModelCase{"llama", "stories260K/stories260K-f16.gguf", "f16",
+        ModelCase{"llama",
+                  "stories260K/stories260K-f16.gguf",
+                  "f16",
                   {"embedding-norm", "matmul-epilogue"}},
-        ModelCase{"gptneox", "tiny-neox/tiny-neox-262k-f32.gguf", "f16",
+        ModelCase{"gptneox",
+                  "tiny-neox/tiny-neox-262k-f32.gguf",
+                  "f16",
                   {"matmul-epilogue", "parallel-residual"}},
         ModelCase{"gemma2", "goldens/gemma2.gguf", "bf16", {"norm-residual", "matmul-epilogue"}},
         ModelCase{"gpt2", "goldens/gpt2.gguf", "f16", {"matmul-epilogue"}},

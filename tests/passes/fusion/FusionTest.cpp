@@ -78,11 +78,10 @@ TEST_P(Fusion, AutoIsNoSlowerByItsOwnModel) {
     MLIRContext context(MLIRContext::Threading::DISABLED);
     auto module = makeRandomGraph(context, seed);
     std::vector<passes::FusionDecision> decisions;
-    EXPECT_THAT(
-        passes::runPipeline(**module, {.upTo = Phase::Fused,
-                                       .target = findTarget(&context, GetParam()),
-                                       .fusion = {.plan = plan, .report = &decisions}}),
-        IsOk());
+    EXPECT_THAT(passes::runPipeline(**module, {.upTo = Phase::Fused,
+                                               .target = findTarget(&context, GetParam()),
+                                               .fusion = {.plan = plan, .report = &decisions}}),
+                IsOk());
     int64_t saved = 0;
     for (const passes::FusionDecision& decision : decisions)
       if (decision.taken)

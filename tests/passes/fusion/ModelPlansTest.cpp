@@ -12,7 +12,6 @@
 namespace tenon::tests {
 namespace {
 
-
 struct ModelCase {
   const char* name;
   const char* file;
@@ -31,9 +30,8 @@ load(const ModelCase& model, passes::Plan plan, std::vector<passes::FusionDecisi
   TENON_ASSIGN_OR_RETURN(auto module, readTestModel(*context, model.file, model.activations,
                                                     {"decode:1", "decode:3", "prefill:8"}));
   TENON_ASSIGN_OR_RETURN(TargetAttr target, tools::chooseTarget(*context, "native"));
-  TENON_ASSIGN_OR_RETURN(
-      runtime::Program program,
-      tools::compileModel(*module, target, {.plan = plan, .report = report}));
+  TENON_ASSIGN_OR_RETURN(runtime::Program program,
+                         tools::compileModel(*module, target, {.plan = plan, .report = report}));
   return runtime::CpuExecutor::create(std::move(program), {.threads = 2});
 }
 
@@ -110,7 +108,9 @@ INSTANTIATE_TEST_SUITE_P(
         ModelCase{"llama_f32", "stories260K/stories260K.gguf", "f32", gated},
         ModelCase{"llama_f16", "stories260K/stories260K-f16.gguf", "f16", gated},
         ModelCase{"llama_q8_0", "stories260K/stories260K-q8_0.gguf", "bf16", gated},
-        ModelCase{"gptneox", "tiny-neox/tiny-neox-262k-f32.gguf", "f16",
+        ModelCase{"gptneox",
+                  "tiny-neox/tiny-neox-262k-f32.gguf",
+                  "f16",
                   {"shared-input", "matmul-epilogue", "parallel-residual"}},
         ModelCase{"gemma2", "goldens/gemma2.gguf", "f32", {"norm-residual", "gated-linear"}},
         ModelCase{"gpt2", "goldens/gpt2.gguf", "f16", {"shared-input", "matmul-epilogue"}},

@@ -22,9 +22,9 @@ absl::StatusOr<runtime::Program> compile(ModuleOp graph, const std::string& targ
                                          passes::Plan plan,
                                          std::vector<passes::FusionDecision>* report) {
   OwningOpRef<ModuleOp> copy = graph.clone();
-  absl::Status status = passes::runPipeline(
-      *copy, {.target = findTarget(graph.getContext(), target),
-              .fusion = {.plan = plan, .report = report}});
+  absl::Status status =
+      passes::runPipeline(*copy, {.target = findTarget(graph.getContext(), target),
+                                  .fusion = {.plan = plan, .report = report}});
   if (!status.ok())
     return status;
   return codegen::compileForCpu(*copy, {});
