@@ -36,7 +36,9 @@ std::string formatReport(const BenchReport& report, const runtime::Program& prog
 ///   steps_ns, call_ns   min, median, p90, p95, p99, max, mean, deviation
 ///   weight_bytes, other_bytes, flops   of a call, as the operations state them
 ///   read_mb_per_s, read_limit_percent   the target's; the least time of the weights over the median
-///   kernels             for each: symbol, steps, example, ns (of all its steps in a call), bytes
+///   step_timing_ns      what timing a step by itself adds to it, on average
+///   kernels             for each: symbol, steps, example, ns (of all its steps in a call, each timed
+///                       by itself), bytes
 nlohmann::ordered_json describeReport(const BenchReport& report, const runtime::Program& program,
                                       size_t function);
 

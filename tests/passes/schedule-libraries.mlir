@@ -1,0 +1,45 @@
+// RUN: tenon-opt %s --split-input-file --pass-pipeline='builtin.module(tenon-fuse-kernels,tenon-schedule-kernels)' | FileCheck %s
+// RUN: tenon-opt %s --split-input-file --pass-pipeline='builtin.module(tenon-fuse-kernels,tenon-schedule-kernels{libraries=false})' | FileCheck %s --check-prefix=OWN
+
+// Products of 16 rows and more with factors of one plain type are left to cuBLASLt, unless that is
+// forbidden. It has an order of its own.
+// OWN-NOT: cublaslt
+module attributes {tenon.target = #tenon.target<"h200", cuda, features = ["sm_90a"], {sms = 132 : i64}>} {
+  // CHECK-LABEL: func @prefill
+  // CHECK: schedule #tenon.schedule<"cublaslt", tiles = 1, {workspace_bytes = 33554432 : i64}>
+  // CHECK-NEXT: tenon.matmul %{{[^ ]*}}, %{{[^ ]*}} : (tensor<16x256xbf16>
+  func.func @prefill(%x: tensor<16x256xbf16>, %w: tensor<128x256xbf16>) -> tensor<16x128xbf16> {
+    %y = tenon.matmul %x, %w : (tensor<16x256xbf16>, tensor<128x256xbf16>) -> tensor<16x128xbf16>
+    return %y : tensor<16x128xbf16>
+  }
+  // CHECK-LABEL: func @head
+  // CHECK: schedule #tenon.schedule<"cublaslt"
+  func.func @head(%x: tensor<16x256xf16>, %w: tensor<128x256xf16>) -> tensor<16x128xf32> {
+    %y = tenon.matmul %x, %w : (tensor<16x256xf16>, tensor<128x256xf16>) -> tensor<16x128xf32>
+    return %y : tensor<16x128xf32>
+  }
+  // CHECK-LABEL: func @few_rows
+  // CHECK-NOT: cublaslt
+  func.func @few_rows(%x: tensor<15x256xbf16>, %w: tensor<128x256xbf16>) -> tensor<15x128xbf16> {
+    %y = tenon.matmul %x, %w : (tensor<15x256xbf16>, tensor<128x256xbf16>) -> tensor<15x128xbf16>
+    return %y : tensor<15x128xbf16>
+  }
+  // CHECK-LABEL: func @quantised
+  // CHECK-NOT: cublaslt
+  func.func @quantised(%x: tensor<16x256xf16>, %w: tensor<128x256x!tenon.block<q8_0>>) -> tensor<16x128xf16> {
+    %y = tenon.matmul %x, %w : (tensor<16x256xf16>, tensor<128x256x!tenon.block<q8_0>>) -> tensor<16x128xf16>
+    return %y : tensor<16x128xf16>
+  }
+  // CHECK-LABEL: func @mixed
+  // CHECK-NOT: cublaslt
+  func.func @mixed(%x: tensor<16x256xf16>, %w: tensor<128x256xbf16>) -> tensor<16x128xf16> {
+    %y = tenon.matmul %x, %w : (tensor<16x256xf16>, tensor<128x256xbf16>) -> tensor<16x128xf16>
+    return %y : tensor<16x128xf16>
+  }
+  // CHECK-LABEL: func @batched
+  // CHECK-NOT: cublaslt
+  func.func @batched(%x: tensor<2x16x256xf16>, %w: tensor<2x128x256xf16>) -> tensor<2x16x128xf16> {
+    %y = tenon.matmul %x, %w : (tensor<2x16x256xf16>, tensor<2x128x256xf16>) -> tensor<2x16x128xf16>
+    return %y : tensor<2x16x128xf16>
+  }
+}

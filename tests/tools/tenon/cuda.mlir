@@ -1,0 +1,60 @@
+// What needs no GPU: the kernels of a graph for one, their resources, and what is refused.
+//
+// RUN: tenon dump %s --target=h200 --as=cuda --kernel=k0 | FileCheck %s --check-prefix=SOURCE
+// SOURCE: // k0_elementwise: 64 threads, {{[0-9]+}} registers, 0 bytes spilled
+// SOURCE: __device__ {{.*}}elementwise_tile(const long long tile, const float* a0, const float* a1, float* r0)
+// SOURCE: __global__
+// SOURCE-NOT: // k1
+// RUN: tenon dump %s --target=a100 --as=ptx --kernel=k1 | FileCheck %s --check-prefix=PTX
+// PTX: // k1_softmax:
+// PTX: .target sm_80
+// PTX: .entry
+// RUN: not tenon dump %s --target=h200 --as=cuda --kernel=k7 2>&1 | FileCheck %s --check-prefix=KERNEL
+// KERNEL: tenon: error: --kernel: expects the beginning of one of k0_elementwise, k1_softmax, but got 'k7'
+// RUN: not tenon dump %s --as=cuda 2>&1 | FileCheck %s --check-prefix=TARGET
+// TARGET: tenon: error: --as=cuda: expects a target for cuda, but got x86-64
+// RUN: not tenon dump %s --target=h200 --as=llvm 2>&1 | FileCheck %s --check-prefix=CPU
+// CPU: tenon: error: --as=llvm: expects a target for cpu, but got h200
+// RUN: not tenon dump %s --as=asm --kernel=k0 2>&1 | FileCheck %s --check-prefix=ASM
+// ASM: tenon: error: --kernel: expects --as=cuda or --as=ptx
+//
+// RUN: not tenon run %s --device=cpu --target=h200 2>&1 | FileCheck %s --check-prefix=KIND
+// KIND: tenon: error: --target: expects a target for --device=cpu, but h200 is one for cuda
+//
+// A program for another machine's GPU, from a shape without a file.
+// RUN: tenon compile llama-3.2-1b --random-weights=1 --type=bf16 --target=h200 --shapes=decode:1,prefill:512 -o %t.tnn 2>&1 | FileCheck %s --check-prefix=COMPILE
+// COMPILE: 2 functions, {{[0-9]+}} steps, {{[0-9]+}} kernels for h200
+// RUN: not tenon compile llama-3.2-1b --target=h200 -o %t.tnn 2>&1 | FileCheck %s --check-prefix=NOSEED
+// NOSEED: tenon: error: llama-3.2-1b: {{.*}}No such file
+// RUN: not tenon compile llama-9 --random-weights=1 --target=h200 -o %t.tnn 2>&1 | FileCheck %s --check-prefix=NOSHAPE
+// NOSHAPE: tenon: error: {{.*}}llama-3.2-1b
+// RUN: not tenon run %s --random-weights=1 --device=reference 2>&1 | FileCheck %s --check-prefix=REFERENCE
+// REFERENCE: tenon: error: --random-weights: expects --device=cpu or cuda
+//
+// Activations: f32 on a CPU, on a GPU the 16-bit type of the weights or, without one, f16.
+// RUN: tenon dump llama-3.2-1b --random-weights=1 --type=bf16 --target=h200 --phase=input --shapes=decode:1 | FileCheck %s --check-prefix=BF16
+// BF16: tenon.state @kv.0.k : !tenon.state<1x4096x8x64xbf16>
+// RUN: tenon dump llama-3.2-1b --random-weights=1 --type=f32 --target=h200 --phase=input --shapes=decode:1 | FileCheck %s --check-prefix=F16
+// F16: tenon.state @kv.0.k : !tenon.state<1x4096x8x64xf16>
+// RUN: tenon dump llama-3.2-1b --random-weights=1 --type=bf16 --phase=input --shapes=decode:1 | FileCheck %s --check-prefix=F32
+// F32: tenon.state @kv.0.k : !tenon.state<1x4096x8x64xf32>
+//
+// bench, on the CPU: the table and the same figures as JSON.
+// RUN: tenon bench %data/stories260K/stories260K.gguf --steps=3 --position=4 --json=%t.json --trace=%t.trace | FileCheck %s --check-prefix=BENCH
+// BENCH: plan unfused, decode_1 at position 4 on x86-64-{{.*}}, activations f32: 3 calls
+// BENCH: steps  min {{.*}} median
+// BENCH: launches, weights
+// BENCH: k{{[0-9]+}}_{{.*}}: matmul
+// RUN: %python -c 'import json, sys; r, = json.load(open(sys.argv[1])); assert r["weight_bytes"] > 900000 and r["launches"] == sum(k["steps"] for k in r["kernels"]); json.load(open(sys.argv[2]))' %t.json %t.trace
+// RUN: tenon bench %data/stories260K/stories260K.gguf --steps=2 --prefill=16 | FileCheck %s --check-prefix=PREFILL
+// PREFILL: prefill_16 at position 0
+// RUN: not tenon bench %data/stories260K/stories260K.gguf --steps=2 --position=600 2>&1 | FileCheck %s --check-prefix=POSITION
+// POSITION: tenon: error: bench: expects positions from 0 up to 511
+// RUN: not tenon bench %data/stories260K/stories260K.gguf --steps=0 2>&1 | FileCheck %s --check-prefix=STEPS
+// STEPS: tenon: error: --steps: expects at least 1, but got 0
+
+func.func @f(%x: tensor<2x40xf32>, %y: tensor<2x40xf32>) -> tensor<2x40xf32> {
+  %0 = tenon.add %x, %y : (tensor<2x40xf32>, tensor<2x40xf32>) -> tensor<2x40xf32>
+  %1 = tenon.softmax %0 : (tensor<2x40xf32>) -> tensor<2x40xf32>
+  return %1 : tensor<2x40xf32>
+}
