@@ -6,10 +6,9 @@ using namespace mlir;
 
 namespace tenon::passes::schedule {
 
-static const ScheduleRule* const allRules[] = {&rules::matmul,  &rules::attention,
-                                               &rules::kvWrite, &rules::rows,
-                                               &rules::copies,  &rules::elementwise,
-                                               &rules::sequence};
+static const ScheduleRule* const allRules[] = {
+    &rules::matmul, &rules::attention,   &rules::kvWrite, &rules::rows,
+    &rules::copies, &rules::elementwise, &rules::sequence};
 
 llvm::ArrayRef<const ScheduleRule*> allCpuRules() { return allRules; }
 

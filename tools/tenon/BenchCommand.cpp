@@ -151,7 +151,9 @@ void addBenchCommand(CLI::App& app, Action& action) {
       ->capture_default_str();
   command->add_option("--target", options->target, "The target to compile for (see `devices`)")
       ->capture_default_str();
-  command->add_option("--plans", options->plans, "The plans to measure, alternating: unfused, split, fused, auto")
+  command
+      ->add_option("--plans", options->plans,
+                   "The plans to measure, alternating: unfused, split, fused, auto")
       ->delimiter(',')
       ->check(CLI::IsMember({"unfused", "split", "fused", "auto"}))
       ->capture_default_str();
