@@ -16,7 +16,7 @@ using namespace mlir;
 namespace tenon::tests {
 namespace {
 
-constexpr uint64_t graphs = 250;
+constexpr uint64_t graphs = 40;
 
 absl::StatusOr<runtime::Program> compile(ModuleOp graph, const std::string& target,
                                          passes::Plan plan,
