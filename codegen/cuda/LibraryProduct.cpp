@@ -48,8 +48,8 @@ FailureOr<LibraryMatmul> describeProduct(KernelOp kernel) {
                               "type or f32 for the schedule ")
            << kernel.getScheduleAttr();
   std::optional<int64_t> workspace = kernel.getScheduleAttr().getParameter("workspace_bytes");
-  if (!workspace || *workspace < 0)
-    return kernel.emitOpError("expects workspace_bytes of zero or more in the schedule ")
+  if (!workspace)
+    return kernel.emitOpError("expects a parameter 'workspace_bytes' in the schedule ")
            << kernel.getScheduleAttr();
   llvm::ArrayRef<int64_t> shape = op.getWeight().getType().getShape(); // [N, K]
   return LibraryMatmul{.m = op.getInput().getType().getNumElements() / shape[1],
