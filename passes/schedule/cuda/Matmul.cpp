@@ -98,9 +98,11 @@ ScheduleAttr chooseNarrowGemm(KernelOp kernel, const Extents& extents, const Cud
   bool few = tiles <= 2 * target.sms;
   // More than 8 rows have twice the sums: one block less fits into the registers.
   int64_t blocksPerSm = (few ? 2 : 3) - (extents.rows > 8 ? 1 : 0);
+  // Before sm_90 a batch of 2 spills at 64 registers a thread (NVRTC 13.0).
+  int64_t batch = !few ? 4 : target.bulkCopies ? 2 : 1;
   return makeSchedule(
       kernel, "narrow_gemm", tiles,
-      {{"threads", few ? 512 : 256}, {"batch", few ? 2 : 4}, {"blocks_per_sm", blocksPerSm}});
+      {{"threads", few ? 512 : 256}, {"batch", batch}, {"blocks_per_sm", blocksPerSm}});
 }
 
 ScheduleAttr choose(KernelOp kernel, const CudaTarget& target) {
