@@ -89,8 +89,13 @@ absl::Status CudaExecutor::Impl::bindFunctions() {
     TENON_ASSIGN_OR_RETURN(library, CublasLt::open(CublasLt::defaultPaths()));
     library->setStore(AlgorithmStore(cacheFolder()));
   }
-  StepSequence::Parts parts{device,      program, memory, kernels, library ? &*library : nullptr,
-                            stream.get()};
+  StepSequence::Parts parts{device,
+                            program,
+                            memory,
+                            kernels,
+                            library ? &*library : nullptr,
+                            stream.get(),
+                            options.dependentLaunches};
   for (size_t i = 0; i < program.functions.size(); ++i) {
     TENON_ASSIGN_OR_RETURN(StepSequence sequence, StepSequence::create(parts, i));
     std::vector<StepProfile> profile(sequence.size());

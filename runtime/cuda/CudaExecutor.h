@@ -21,6 +21,9 @@ struct CudaExecutorOptions {
   /// Replays a call as a CUDA graph, which the function's first call builds, instead of launching
   /// step by step: a step takes 0.5 instead of 2.5 µs where it does nothing (H200, CUDA 13.0).
   bool graphs = true;
+  /// Lets steps start before the one before has ended, where the program allows it
+  /// (`CudaLaunch::pdl`).
+  bool dependentLaunches = true;
   /// Waits after every step, so that the error of a faulty kernel names its step. Without graphs.
   bool checkSteps = false;
 };

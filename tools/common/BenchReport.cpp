@@ -123,8 +123,9 @@ std::string formatReport(const BenchReport& report, const runtime::Program& prog
   Distribution steps = summarize(report.times.stepsNs);
   StepWork work = totalWork(report);
   std::string text =
-      absl::StrFormat("%s, plan %s, %s at position %d on %s, activations %s: %d calls\n",
+      absl::StrFormat("%s, plan %s, %s at position %d on %s%s, activations %s: %d calls\n",
                       report.model, report.plan, report.function, report.position, report.device,
+                      report.launch == "none" ? "" : ", launch " + report.launch,
                       report.activations, report.times.stepsNs.size());
   text += formatTimes("steps", steps) + formatTimes("call", summarize(report.times.callNs));
   text += absl::StrFormat("  %d launches, weights %.1f MB, other operands %.1f MB, %.2f GFLOP, "
@@ -151,6 +152,7 @@ nlohmann::ordered_json describeReport(const BenchReport& report, const runtime::
                        {"ns", group.ns},
                        {"bytes", group.bytes}});
   return {{"plan", report.plan},
+          {"launch", report.launch},
           {"model", report.model},
           {"target", report.device},
           {"activations", report.activations},

@@ -15,6 +15,7 @@ namespace tenon::tools {
 /// What was measured of one plan, and what it says about it.
 struct BenchReport {
   std::string plan;
+  std::string launch; ///< `stream`, `graph`, `graph-pdl`; `none` on a CPU
   std::string model;
   std::string device;      ///< the target's name
   std::string activations; ///< element type of the caches, which is that of the activations
@@ -32,7 +33,7 @@ std::string formatReport(const BenchReport& report, const runtime::Program& prog
 
 /// The report as one object:
 ///
-///   plan, model, target, activations, function, position, launches, device_bytes
+///   plan, launch, model, target, activations, function, position, launches, device_bytes
 ///   steps_ns, call_ns   min, median, p90, p95, p99, max, mean, deviation
 ///   weight_bytes, other_bytes, flops   of a call, as the operations state them
 ///   read_mb_per_s, read_limit_percent   the target's; the least time of the weights over the median

@@ -10,6 +10,11 @@
 
 namespace tenon::tools {
 
+void ExecutorOptions::setLaunch(std::string_view mode) {
+  graphs = mode != "stream";
+  dependentLaunches = mode == "graph-pdl";
+}
+
 absl::StatusOr<std::unique_ptr<runtime::Executor>> makeExecutor(runtime::Program program,
                                                                 const ExecutorOptions& options) {
 #ifdef TENON_CPU
@@ -19,7 +24,9 @@ absl::StatusOr<std::unique_ptr<runtime::Executor>> makeExecutor(runtime::Program
 #ifdef TENON_CUDA
   if (program.device == "cuda")
     return runtime::CudaExecutor::create(std::move(program),
-                                         {.device = options.gpu, .graphs = options.graphs});
+                                         {.device = options.gpu,
+                                          .graphs = options.graphs,
+                                          .dependentLaunches = options.dependentLaunches});
 #endif
   return absl::UnimplementedError(absl::StrFormat(
       "this build runs no programs for device %s, but the program is one", program.device));

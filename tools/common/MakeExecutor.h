@@ -2,6 +2,7 @@
 #define TENON_TOOLS_COMMON_MAKEEXECUTOR_H
 
 #include <memory>
+#include <string_view>
 
 #include "absl/status/statusor.h"
 #include "runtime/Executor.h"
@@ -11,9 +12,13 @@ namespace tenon::tools {
 
 /// What flags say about running a program, on whichever device it is for.
 struct ExecutorOptions {
-  int threads = 0;    ///< of a CPU; 0: every core that the process may use
-  int gpu = 0;        ///< number of the GPU, as the driver counts them
-  bool graphs = true; ///< whether a GPU replays calls as CUDA graphs
+  int threads = 0;               ///< of a CPU; 0: every core that the process may use
+  int gpu = 0;                   ///< number of the GPU, as the driver counts them
+  bool graphs = true;            ///< whether a GPU replays calls as CUDA graphs
+  bool dependentLaunches = true; ///< whether kernels start early there that may
+
+  /// Sets both as `--launch` says: `stream`, `graph` or `graph-pdl`.
+  void setLaunch(std::string_view mode);
 };
 
 /// Loads `program` on the device that it was compiled for. Unimplemented where this build has no

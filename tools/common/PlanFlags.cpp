@@ -7,7 +7,8 @@ namespace tenon::tools {
 void addFusionFlags(CLI::App& command, PlanFlags& flags) {
   command
       .add_option("--launch", flags.launch,
-                  "How kernels will be launched, for the cost model: stream, graph or graph-pdl")
+                  "How a GPU's kernels are launched: stream, one by one; graph, as nodes of a "
+                  "CUDA graph; graph-pdl, the same, each started before the last has ended")
       ->check(CLI::IsMember({"stream", "graph", "graph-pdl"}))
       ->capture_default_str();
   command

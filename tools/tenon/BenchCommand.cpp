@@ -29,7 +29,6 @@ struct Options {
   PlanFlags plan; ///< but for the plan's name
   int64_t rows = 1;
   int64_t prefill = 0;
-  bool noGraph = false;
   std::string json;
   std::string trace;
 };
@@ -79,6 +78,7 @@ BenchReport makeReport(const Options& options, MeasuredPlan& plan) {
   const runtime::Program& program = plan.executor->program();
   BenchReport report;
   report.plan = plan.name;
+  report.launch = program.device == "cuda" ? options.plan.launch : "none";
   report.model = options.model.path;
   report.device = program.target;
   report.activations = program.states.empty() ? "none" : program.states.front().encoding;
@@ -112,7 +112,7 @@ absl::Status writeText(const std::string& path, const std::string& text) {
 }
 
 absl::Status bench(Options options) {
-  options.executor.graphs = !options.noGraph;
+  options.executor.setLaunch(options.plan.launch);
   if (options.bench.calls < 1)
     return absl::InvalidArgumentError(
         absl::StrFormat("--steps: expects at least 1, but got %d", options.bench.calls));
@@ -129,7 +129,6 @@ absl::Status bench(Options options) {
     BenchReport report = makeReport(options, plan);
     std::cout << formatReport(report, program, function) << std::flush;
     reports.push_back(describeReport(report, program, function));
-    reports.back()["graph"] = options.executor.graphs;
     if (!options.trace.empty())
       TENON_RETURN_IF_ERROR(runtime::writeChromeTrace(
           program, function, plan.executor->profile(function), options.trace));
@@ -169,7 +168,6 @@ void addBenchCommand(CLI::App& app, Action& action) {
   command->add_option("--steps", options->bench.calls, "Calls to measure")->capture_default_str();
   command->add_option("--threads", options->executor.threads, "CPU threads; 0 for every core")
       ->capture_default_str();
-  command->add_flag("--no-graph", options->noGraph, "Launch step by step, not as a CUDA graph");
   command->add_option("--json", options->json, "A file for the figures, as JSON");
   command->add_option("--trace", options->trace,
                       "A file for the last profiled call as a Chrome trace");

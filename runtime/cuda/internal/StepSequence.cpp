@@ -94,7 +94,7 @@ absl::Status StepSequence::launchKernel(const BoundStep& step, CUstream stream) 
   config.sharedMemBytes = launch.sharedBytes;
   config.hStream = stream;
   config.attrs = &attribute;
-  config.numAttrs = launch.pdl ? 1 : 0;
+  config.numAttrs = launch.pdl && parts.dependentLaunches ? 1 : 0;
   const Driver& driver = parts.device.driver();
   return driver.check(driver.launchKernelEx(&config, step.function, parameters.data(), nullptr),
                       "launch it");

@@ -27,6 +27,7 @@ public:
     const KernelModules& kernels;
     const CublasLt* library; ///< null if no kernel uses it
     CUstream stream;         ///< for trials of the library's implementations
+    bool dependentLaunches;  ///< whether kernels that may start early do
   };
 
   /// Binds the steps of function `function`. Errors name the step and its kernel.

@@ -109,12 +109,14 @@ TEST_P(CudaExecutorGpuModes, TimesSteps) {
 
 INSTANTIATE_TEST_SUITE_P(Modes, CudaExecutorGpuModes,
                          testing::Values(CudaExecutorOptions{.graphs = true},
+                                         CudaExecutorOptions{.dependentLaunches = false},
                                          CudaExecutorOptions{.graphs = false},
                                          CudaExecutorOptions{.checkSteps = true}),
                          [](const auto& info) {
-                           return info.param.checkSteps ? "Checked"
-                                  : info.param.graphs   ? "Graph"
-                                                        : "Stream";
+                           return info.param.checkSteps           ? "Checked"
+                                  : !info.param.dependentLaunches ? "InOrder"
+                                  : info.param.graphs             ? "Graph"
+                                                                  : "Stream";
                          });
 
 TEST_F(CudaExecutorGpuTest, UploadsLargeConstants) {

@@ -142,6 +142,15 @@ TEST_P(CudaExecutorModes, LaunchesAsTheProgramSays) {
   EXPECT_FALSE(launches.back().pdl);
 }
 
+TEST_P(CudaExecutorModes, LaunchesInOrderWhereAsked) {
+  auto executor = load(makeProgram(), {.graphs = GetParam(), .dependentLaunches = false});
+  fake.state().launches.clear();
+  EXPECT_EQ(call(*executor, test::Sum, ones), Floats(8, 2.0f));
+  ASSERT_EQ(fake.state().launches.size(), 2u);
+  for (const FakeLaunch& launch : fake.state().launches)
+    EXPECT_FALSE(launch.pdl) << launch.kernel;
+}
+
 TEST_P(CudaExecutorModes, TimesStepsWhenAsked) {
   auto executor = load(makeProgram(), {.graphs = GetParam()});
   call(*executor, test::Sum, ones);

@@ -156,19 +156,22 @@ TEST(FunctionWork, ReadsTheKeysThatThereAre) {
 TEST(BenchReport, NamesTheKernelsAndTheReadLimit) {
   runtime::Program program = makeProgram(Role::Decode, 2);
   BenchReport report;
-  report.plan = "unfused", report.model = "m", report.device = "h200", report.activations = "f16";
+  report.plan = "unfused", report.launch = "graph", report.model = "m", report.device = "h200",
+  report.activations = "f16";
   report.function = "f", report.position = 7, report.deviceBytes = 1000, report.readMBs = 4000000;
   report.times = {{200, 100, 300}, {210, 110, 310}, {80}};
   report.work = {{.flops = 10, .weightBytes = 400000, .otherBytes = 8}};
   nlohmann::ordered_json json = describeReport(report, program, 0);
   EXPECT_EQ(json["steps_ns"]["median"], 200);
   EXPECT_EQ(json["call_ns"]["max"], 310);
+  EXPECT_EQ(json["launch"], "graph");
   EXPECT_DOUBLE_EQ(json["read_limit_percent"].get<double>(), 50); // 100 ns at 4,000 GB/s
   EXPECT_EQ(json["kernels"][0]["symbol"], "k0_matmul");
   EXPECT_EQ(json["kernels"][0]["bytes"], 400008);
   std::string text = formatReport(report, program, 0);
   EXPECT_THAT(text,
-              HasSubstr("m, plan unfused, f at position 7 on h200, activations f16: 3 calls"));
+              HasSubstr("m, plan unfused, f at position 7 on h200, launch graph, activations f16: "
+                        "3 calls"));
   EXPECT_THAT(text, HasSubstr("blk.0.attn_q: matmul"));
 }
 
