@@ -4,6 +4,13 @@
 
 namespace tenon::tools {
 
+void addPlansOption(CLI::App& command, std::vector<std::string>& plans) {
+  command.add_option("--plans", plans, "The plans to compare: unfused, split, fused, auto")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"unfused", "split", "fused", "auto"}))
+      ->capture_default_str();
+}
+
 void addFusionFlags(CLI::App& command, PlanFlags& flags) {
   command
       .add_option("--launch", flags.launch,

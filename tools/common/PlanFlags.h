@@ -19,6 +19,8 @@ struct PlanFlags {
   std::vector<std::string> disabledRules;
 };
 
+/// Adds `--plans`, several plans to compare.
+void addPlansOption(CLI::App& command, std::vector<std::string>& plans);
 /// Adds the flags that fill `flags`, but for the plan, to `command`.
 void addFusionFlags(CLI::App& command, PlanFlags& flags);
 /// The same and the plan.

@@ -150,12 +150,7 @@ void addBenchCommand(CLI::App& app, Action& action) {
       ->capture_default_str();
   command->add_option("--target", options->target, "The target to compile for (see `devices`)")
       ->capture_default_str();
-  command
-      ->add_option("--plans", options->plans,
-                   "The plans to measure, alternating: unfused, split, fused, auto")
-      ->delimiter(',')
-      ->check(CLI::IsMember({"unfused", "split", "fused", "auto"}))
-      ->capture_default_str();
+  addPlansOption(*command, options->plans);
   addFusionFlags(*command, options->plan);
   command->add_option("--rows", options->rows, "Rows of decode, each its own sequence")
       ->capture_default_str();

@@ -20,6 +20,7 @@ void addDevicesCommand(CLI::App& app, Action& action);
 void addDumpCommand(CLI::App& app, Action& action);
 void addExplainCommand(CLI::App& app, Action& action);
 void addInspectCommand(CLI::App& app, Action& action);
+void addPerplexityCommand(CLI::App& app, Action& action);
 void addRandomModelCommand(CLI::App& app, Action& action);
 void addRunCommand(CLI::App& app, Action& action);
 void addTokenizeCommand(CLI::App& app, Action& action);

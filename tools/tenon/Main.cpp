@@ -29,8 +29,8 @@ int main(int argc, char** argv) {
   for (auto add : {tenon::tools::addBenchCommand, tenon::tools::addCompileCommand,
                    tenon::tools::addDevicesCommand, tenon::tools::addDumpCommand,
                    tenon::tools::addExplainCommand, tenon::tools::addInspectCommand,
-                   tenon::tools::addRandomModelCommand, tenon::tools::addRunCommand,
-                   tenon::tools::addTokenizeCommand})
+                   tenon::tools::addPerplexityCommand, tenon::tools::addRandomModelCommand,
+                   tenon::tools::addRunCommand, tenon::tools::addTokenizeCommand})
     add(app, action);
 
   try {

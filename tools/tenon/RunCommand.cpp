@@ -10,6 +10,7 @@
 #include "tools/common/GenerateCommand.h"
 #include "tools/common/InputModel.h"
 #include "tools/common/MakeExecutor.h"
+#include "tools/common/PlanFlags.h"
 #include "tools/common/ReferenceExecutor.h"
 #include "tools/common/RunGraph.h"
 #include "tools/tenon/Command.h"
@@ -22,6 +23,7 @@ struct Options {
   ModelInputOptions model;
   GenerateOptions generate;
   GraphRunOptions graph;
+  PlanFlags plan;
   std::string device = "cpu";
   std::string target = "native";
 };
@@ -46,14 +48,15 @@ absl::Status run(const Options& options) {
   auto elapsedNs = [&] {
     return std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count();
   };
+  ExecutorOptions executorOptions{.threads = options.generate.threads};
+  executorOptions.setLaunch(options.plan.launch);
   if (isProgram(options.model.path)) {
     if (options.device == "reference")
       return absl::InvalidArgumentError(
           options.model.path + ": expects a model or a graph for --device=reference, but got a "
                                "compiled program");
     TENON_ASSIGN_OR_RETURN(runtime::Program program, runtime::readProgram(options.model.path));
-    TENON_ASSIGN_OR_RETURN(auto executor,
-                           makeExecutor(std::move(program), {.threads = options.generate.threads}));
+    TENON_ASSIGN_OR_RETURN(auto executor, makeExecutor(std::move(program), executorOptions));
     return runWith(*executor, options, elapsedNs());
   }
   if (options.device == "reference") {
@@ -67,9 +70,9 @@ absl::Status run(const Options& options) {
   }
   TENON_ASSIGN_OR_RETURN(InputModel input,
                          readInputModel(options.model, options.device, options.target));
-  TENON_ASSIGN_OR_RETURN(runtime::Program program, compileInputModel(input, options.model));
-  TENON_ASSIGN_OR_RETURN(auto executor,
-                         makeExecutor(std::move(program), {.threads = options.generate.threads}));
+  TENON_ASSIGN_OR_RETURN(passes::FusionOptions fusion, readPlanFlags(options.plan));
+  TENON_ASSIGN_OR_RETURN(runtime::Program program, compileInputModel(input, options.model, fusion));
+  TENON_ASSIGN_OR_RETURN(auto executor, makeExecutor(std::move(program), executorOptions));
   return runWith(*executor, options, elapsedNs());
 }
 
@@ -92,6 +95,7 @@ void addRunCommand(CLI::App& app, Action& action) {
       ->capture_default_str();
   command->add_option("--target", options->target, "The target to compile for (see `devices`)")
       ->capture_default_str();
+  addPlanFlags(*command, options->plan);
   command->add_option("--function", options->graph.function,
                       "The function to call (default: the only one)");
   command->add_option("--inputs", options->graph.inputs, "Its inputs, a NumPy .npz archive");
