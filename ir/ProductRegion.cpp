@@ -21,10 +21,14 @@ public:
 private:
   std::string addProduct(MatmulOp op);
   std::string addOther(Operation& op);
+  std::string addBehind(Operation& op, Operation* product);
+  void collectInputs();
   void collectGroups();
   std::string checkGroups();
+  std::string checkGroup(ProductRegion::Group& group);
+  std::string checkInputs();
   std::string checkPrologue();
-  std::string checkElement(Operation& op, llvm::ArrayRef<int64_t> positions);
+  std::string checkPositions(Operation& op);
 
   KernelOp kernel;
   ProductRegion& region;
@@ -32,6 +36,7 @@ private:
   llvm::SmallVector<Operation*> prologue;
   llvm::EquivalenceClasses<Operation*> joined; ///< of products
   llvm::DenseMap<Value, Operation*> behind;    ///< a product that a value depends on
+  llvm::DenseMap<Value, Operation*> norms;     ///< the norm that a value of the prologue depends on
 };
 
 } // namespace
@@ -51,46 +56,72 @@ std::string RegionReader::addProduct(MatmulOp op) {
     return "the emitter of several products reads each weight [N, K] from memory";
   if (behind.contains(op.getInput()))
     return "the emitter of several products has none that another one's input depends on";
-  if (!products.empty() && (op.getInput() != products.front().getInput() ||
+  if (!products.empty() && (elementOf(op.getInput()) != elementOf(products.front().getInput()) ||
                             elementOf(op.getWeight()) != elementOf(products.front().getWeight())))
-    return "the emitter of several products takes one input and weights of one element type";
+    return "the emitter of several products takes inputs of one element type and weights of one";
   products.push_back(op);
   joined.insert(op);
   behind[op.getResult()] = op;
   return "";
 }
 
+/// An operation behind `product`.
+std::string RegionReader::addBehind(Operation& op, Operation* product) {
+  if (!llvm::isa<ElementwiseOpInterface>(op))
+    return "the emitter of products computes elementwise operations behind them, not " + nameOf(op);
+  if (llvm::any_of(op.getOperands(), [&](Value operand) { return norms.contains(operand); }))
+    return "the emitter of products has no norm at hand behind them";
+  behind[op.getResult(0)] = product;
+  return "";
+}
+
 std::string RegionReader::addOther(Operation& op) {
-  Operation* product = nullptr;
-  for (Value operand : op.getOperands())
+  Operation *product = nullptr, *norm = nullptr;
+  for (Value operand : op.getOperands()) {
     if (auto found = behind.find(operand); found != behind.end()) {
       if (product)
         joined.unionSets(product, found->second);
       product = found->second;
     }
-  if (product) {
-    if (!llvm::isa<ElementwiseOpInterface>(op))
-      return "the emitter of products computes elementwise operations behind them, not " +
-             nameOf(op);
-    behind[op.getResult(0)] = product;
-    return "";
+    if (auto found = norms.find(operand); found != norms.end()) {
+      if (norm && norm != found->second)
+        return "the emitter of products computes one norm of an input, not two";
+      norm = found->second;
+    }
   }
+  if (product)
+    return addBehind(op, product);
   prologue.push_back(&op);
-  if (!llvm::isa<RmsNormOp, LayerNormOp>(op))
-    return isElementOperation(op) ? ""
-                                  : "the emitter of products computes operations on elements and "
-                                    "norms before them, not " +
-                                        nameOf(op);
-  if (region.norm)
-    return "the emitter of products computes one norm before them, not two";
-  region.norm = &op;
+  bool isNorm = llvm::isa<RmsNormOp, LayerNormOp>(op);
+  if (!isNorm && !isElementOperation(op))
+    return "the emitter of products computes operations on elements and norms before them, not " +
+           nameOf(op);
+  if (isNorm && norm)
+    return "the emitter of products computes one norm of an input, not two";
+  if (isNorm || norm)
+    norms[op.getResult(0)] = isNorm ? &op : norm;
   return "";
+}
+
+void RegionReader::collectInputs() {
+  for (MatmulOp product : products) {
+    Value value = product.getInput();
+    if (llvm::any_of(region.inputs, [&](const auto& input) { return input.value == value; }))
+      continue;
+    region.inputs.push_back({value, norms.lookup(value), shapeOf(value).back()});
+  }
+  const ProductRegion::Input& first = region.inputs.front();
+  region.rows = ShapedType::getNumElements(shapeOf(first.value)) / first.depth;
 }
 
 void RegionReader::collectGroups() {
   llvm::MapVector<Operation*, ProductRegion::Group> groups;
-  for (MatmulOp product : products)
-    groups[joined.getLeaderValue(product)].products.push_back(product);
+  for (MatmulOp product : products) {
+    auto input = llvm::find_if(
+        region.inputs, [&](const auto& input) { return input.value == product.getInput(); });
+    groups[joined.getLeaderValue(product)].products.push_back(
+        {product, static_cast<unsigned>(input - region.inputs.begin())});
+  }
   for (Value yielded : kernel.getYield().getValues()) {
     auto product = behind.find(yielded);
     if (product == behind.end()) {
@@ -104,62 +135,99 @@ void RegionReader::collectGroups() {
   }
   for (auto& [leader, group] : groups) {
     group.firstLine = region.lines;
-    group.columns = shapeOf(group.products.front().getWeight())[0];
+    group.columns = shapeOf(group.products.front().op.getWeight())[0];
     region.lines += group.columns;
     region.groups.push_back(std::move(group));
   }
 }
 
-/// Behind products: positions are those of their result.
-std::string RegionReader::checkElement(Operation& op, llvm::ArrayRef<int64_t> positions) {
-  llvm::ArrayRef<int64_t> shape = shapeOf(op.getResult(0));
-  return shape == positions
-             ? ""
-             : "the emitter of products works on positions " + detail::formatShape(positions) +
-                   ", not on those of " + nameOf(op) + " " + detail::formatShape(shape);
-}
-
-std::string RegionReader::checkGroups() {
-  for (ProductRegion::Group& group : region.groups) {
-    llvm::ArrayRef<int64_t> positions = shapeOf(group.products.front().getResult());
-    if (static_cast<int64_t>(group.products.size()) != region.joined())
-      return "the emitter of products wants as many products in each group that is joined behind "
-             "them";
-    if (group.yields.empty())
-      return "the emitter of products stores something of each product";
-    for (MatmulOp product : group.products)
-      if (shapeOf(product.getResult()) != positions)
-        return "the emitter of products joins results of one shape, not " +
-               detail::formatShape(positions) + " and " +
-               detail::formatShape(shapeOf(product.getResult()));
+std::string RegionReader::checkGroup(ProductRegion::Group& group) {
+  llvm::ArrayRef<int64_t> positions = shapeOf(group.products.front().op.getResult());
+  if (group.products.size() != region.groups.front().products.size())
+    return "the emitter of products wants as many products in each group that is joined behind "
+           "them";
+  if (group.yields.empty())
+    return "the emitter of products stores something of each product";
+  for (auto [product, like] : llvm::zip_equal(group.products, region.groups.front().products)) {
+    llvm::ArrayRef<int64_t> shape = shapeOf(product.op.getResult());
+    if (shape != positions)
+      return "the emitter of products joins results of one shape, not " +
+             detail::formatShape(positions) + " and " + detail::formatShape(shape);
+    if (shapeOf(product.op.getInput()).back() != shapeOf(like.op.getInput()).back())
+      return "the emitter of products wants the same depths in each group of products";
   }
-  for (Operation& op : kernel.getBlock().without_terminator())
-    if (auto found = op.getNumResults() == 1 ? behind.find(op.getResult(0)) : behind.end();
-        found != behind.end())
-      if (std::string reason = checkElement(op, shapeOf(found->second->getResult(0)));
-          !reason.empty())
-        return reason;
   return "";
 }
 
-/// Before products: positions are those of their input, along which everything may broadcast.
-std::string RegionReader::checkPrologue() {
-  llvm::ArrayRef<int64_t> positions = shapeOf(region.input);
-  for (Operation* op : prologue) {
-    llvm::ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
-    bool whole = llvm::isa<ConstantOp>(op) || shape == positions;
-    if (!whole)
+/// Behind products: positions are those of their result.
+std::string RegionReader::checkGroups() {
+  for (ProductRegion::Group& group : region.groups)
+    if (std::string reason = checkGroup(group); !reason.empty())
+      return reason;
+  for (Operation& op : kernel.getBlock().without_terminator()) {
+    auto found = op.getNumResults() == 1 ? behind.find(op.getResult(0)) : behind.end();
+    if (found == behind.end())
+      continue;
+    llvm::ArrayRef<int64_t> positions = shapeOf(found->second->getResult(0));
+    llvm::ArrayRef<int64_t> shape = shapeOf(op.getResult(0));
+    if (shape != positions)
       return "the emitter of products works on positions " + detail::formatShape(positions) +
-             " of their input, not on those of " + nameOf(*op) + " " + detail::formatShape(shape);
+             ", not on those of " + nameOf(op) + " " + detail::formatShape(shape);
+  }
+  return "";
+}
+
+std::string RegionReader::checkInputs() {
+  for (const ProductRegion::Input& input : region.inputs) {
+    llvm::ArrayRef<int64_t> shape = shapeOf(input.value);
+    if (ShapedType::getNumElements(shape) != region.rows * input.depth)
+      return "the emitter of products takes inputs of as many rows, not of " +
+             std::to_string(region.rows) + " and " + detail::formatShape(shape);
+    if (input.norm && elementOf(input.norm->getOperand(0)) != elementOf(input.value))
+      return "the emitter of products takes a norm whose input has the element type of theirs";
+  }
+  return "";
+}
+
+/// Before products: positions are those of the inputs that `op` feeds, along which everything may
+/// broadcast; of any input where it feeds none.
+std::string RegionReader::checkPositions(Operation& op) {
+  if (llvm::isa<ConstantOp>(op))
+    return "";
+  llvm::ArrayRef<int64_t> shape = shapeOf(op.getResult(0));
+  llvm::DenseSet<Value> reached = {op.getResult(0)};
+  for (Operation* next : prologue)
+    if (llvm::any_of(next->getOperands(), [&](Value value) { return reached.contains(value); }))
+      reached.insert(next->getResult(0));
+  bool feeds = false, known = false;
+  for (const ProductRegion::Input& input : region.inputs) {
+    known |= shapeOf(input.value) == shape;
+    if (!reached.contains(input.value))
+      continue;
+    feeds = true;
+    if (shapeOf(input.value) != shape)
+      return "the emitter of products works on positions " +
+             detail::formatShape(shapeOf(input.value)) + " of their input, not on those of " +
+             nameOf(op) + " " + detail::formatShape(shape);
+  }
+  if (!feeds && norms.contains(op.getResult(0)))
+    return "the emitter of products computes norms of their inputs alone";
+  return feeds || known ? ""
+                        : "the emitter of products has no input of the positions of " + nameOf(op) +
+                              " " + detail::formatShape(shape);
+}
+
+std::string RegionReader::checkPrologue() {
+  for (Operation* op : prologue) {
+    if (std::string reason = checkPositions(*op); !reason.empty())
+      return reason;
     bool readsRow = llvm::isa<EmbeddingOp, DequantizeOp>(op);
     if (readsRow && !llvm::all_of(op->getOperands(), llvm::IsaPred<BlockArgument>))
       return "the emitter of products embeds rows of a table in memory";
   }
   for (Value value : region.prologueYields)
-    if (llvm::isa<BlockArgument>(value) || shapeOf(value) != positions)
+    if (llvm::isa<BlockArgument>(value) || value.getDefiningOp<ConstantOp>())
       return "the emitter of products computes its results and copies none";
-  if (region.norm && elementOf(region.norm->getOperand(0)) != elementOf(region.input))
-    return "the emitter of products takes a norm whose input has the element type of theirs";
   return "";
 }
 
@@ -171,13 +239,20 @@ std::string RegionReader::read() {
   }
   if (products.empty())
     return "the emitter of products has no product here";
-  region.input = products.front().getInput();
-  region.depth = shapeOf(region.input).back();
-  region.rows = ShapedType::getNumElements(shapeOf(region.input)) / region.depth;
+  collectInputs();
   collectGroups();
-  if (std::string reason = checkGroups(); !reason.empty())
-    return reason;
-  return checkPrologue();
+  for (auto check :
+       {&RegionReader::checkGroups, &RegionReader::checkInputs, &RegionReader::checkPrologue})
+    if (std::string reason = (this->*check)(); !reason.empty())
+      return reason;
+  return "";
+}
+
+llvm::SmallVector<int64_t, 2> ProductRegion::depths() const {
+  llvm::SmallVector<int64_t, 2> found;
+  for (const Product& product : groups.front().products)
+    found.push_back(inputs[product.input].depth);
+  return found;
 }
 
 std::string readProductRegion(KernelOp kernel, ProductRegion& region) {

@@ -27,7 +27,8 @@ namespace {
 class GemvBulkEmission {
 public:
   GemvBulkEmission(KernelContext& context, ProductRegion& region)
-      : context(context), region(region), op(region.first()), norm(NormTerms::of(region.norm)) {}
+      : context(context), region(region), input(region.inputs.front()), op(region.first()),
+        norm(NormTerms::of(input.norm)) {}
 
   LogicalResult emit();
 
@@ -44,13 +45,14 @@ private:
   void printProduct(CodeWriter& code);
   LogicalResult printResults(CodeWriter& code);
 
-  std::string inputType() { return deviceType(elementTypeOf(region.input.getType())); }
+  std::string inputType() { return deviceType(elementTypeOf(input.value.getType())); }
   std::string weightType() { return deviceType(elementTypeOf(op.getWeight().getType())); }
   /// Where elements from `k` on of row `m` lie in `input`.
   std::string place(const std::string& m, const std::string& k) const;
 
   KernelContext& context;
   ProductRegion& region;
+  ProductRegion::Input input;    ///< of all products
   MatmulOp op;                   ///< the first product
   std::optional<NormTerms> norm; ///< of the prologue
   int64_t vector = 0, piece = 0, stages = 0, pieces = 0, warps = 0;
@@ -65,11 +67,11 @@ private:
 
 LogicalResult GemvBulkEmission::checkOrders() {
   for (ProductRegion::Group& group : region.groups)
-    for (MatmulOp product : group.products) {
+    for (auto [product, index] : group.products) {
       FailureOr<OrderAttr> order = orderOf(product);
       if (failed(order))
         return failure();
-      bool whole = order->getChunk() == 0 || order->getChunk() >= region.depth;
+      bool whole = order->getChunk() == 0 || order->getChunk() >= input.depth;
       if (order->getLanes() != 32 * vector || order->getTree() != CombineTree::Halving || !whole)
         return product.emitOpError("expects an order of one chunk in ")
                << 32 * vector << " lanes, but got " << *order;
@@ -80,7 +82,7 @@ LogicalResult GemvBulkEmission::checkOrders() {
   if (failed(order))
     return failure();
   int64_t lanes = order->getLanes();
-  bool whole = order->getChunk() == 0 || order->getChunk() >= region.depth;
+  bool whole = order->getChunk() == 0 || order->getChunk() >= input.depth;
   if (!whole || lanes % 32 != 0 || !llvm::isPowerOf2_64(lanes) || lanes > 1024 ||
       order->getTree() != CombineTree::Halving)
     return norm->op->emitOpError("expects an order of one chunk in at most 1024 lanes, a "
@@ -99,13 +101,13 @@ LogicalResult GemvBulkEmission::readSchedule() {
   warps = context.structure.threads / 32;
   joined = region.joined();
   const Encoding& encoding = *getEncoding(op.getWeight().getType().getElementType());
-  int64_t lanes = 32 * vector, rowBytes = encoding.bytesFor(region.depth);
-  pieces = llvm::divideCeil(region.depth, piece);
+  int64_t lanes = 32 * vector, rowBytes = encoding.bytesFor(input.depth);
+  pieces = llvm::divideCeil(input.depth, piece);
   pieceBytes = encoding.bytesFor(piece);
   lastBytes = rowBytes - (pieces - 1) * pieceBytes;
   if (!context.architecture.isHopperOrLater())
     return op.emitOpError("expects sm_90 or later for the emitter gemv_bulk");
-  if ((vector != 4 && vector != 8) || region.depth % vector != 0 || piece % lanes != 0 ||
+  if ((vector != 4 && vector != 8) || input.depth % vector != 0 || piece % lanes != 0 ||
       piece % encoding.blockSize != 0 || rowBytes % 16 != 0 || pieceBytes % 16 != 0 ||
       region.rows * vector > 64)
     return context.kernel.emitOpError("expects rows and pieces of multiples of 16 bytes and whole "
@@ -113,8 +115,8 @@ LogicalResult GemvBulkEmission::readSchedule() {
            << vector << " and pieces of " << piece << " elements";
   if (failed(checkOrders()))
     return failure();
-  paddedDepth = llvm::alignTo(region.depth, lanes);
-  inputVector = std::min<int64_t>(vector, 16 / elementBytes(elementTypeOf(region.input.getType())));
+  paddedDepth = llvm::alignTo(input.depth, lanes);
+  inputVector = std::min<int64_t>(vector, 16 / elementBytes(elementTypeOf(input.value.getType())));
   ringBytes = llvm::alignTo(warps * (stages * llvm::alignTo(pieceBytes, 128) + 8 * stages), 16);
   if (region.lines > std::numeric_limits<int32_t>::max() / (pieces * joined))
     return op.emitOpError("expects fewer than 2^31 pieces of rows");
@@ -156,7 +158,7 @@ void GemvBulkEmission::printRing(CodeWriter& code) {
       if (!conditions.empty())
         code.format("if (%s)", llvm::join(conditions, " && "));
       code.format("%sreturn reinterpret_cast<const unsigned char*>(%s) + (line - %d) * %dLL;",
-                  conditions.empty() ? "" : "  ", context.pointer(product.getWeight()),
+                  conditions.empty() ? "" : "  ", context.pointer(product.op.getWeight()),
                   group.firstLine, rowBytes);
     }
   code.close(";");
@@ -170,11 +172,11 @@ void GemvBulkEmission::printRing(CodeWriter& code) {
 LogicalResult
 GemvBulkEmission::forInputVectors(CodeWriter& code,
                                   llvm::function_ref<LogicalResult(RegionPrinter&)> body) {
-  int64_t perRow = region.depth / inputVector;
+  int64_t perRow = input.depth / inputVector;
   code.openFormat("for (int i = threadIdx.x; i < %d; i += %d)", region.rows * perRow,
                   context.structure.threads);
   code.format("const int m = i / %d, k = i %% %d * %d;", perRow, perRow, inputVector);
-  RegionPrinter printer(context, shapeOf(region.input.getType()), /*flat=*/false, inputVector);
+  RegionPrinter printer(context, shapeOf(input.value.getType()), /*flat=*/false, inputVector);
   printer.moveTo(code, {"static_cast<long long>(m)", "k", ""});
   LogicalResult printed = body(printer);
   code.close();
@@ -214,7 +216,7 @@ void GemvBulkEmission::printNormSum(CodeWriter& code, const std::string& name,
   code.openFormat("for (int i = threadIdx.x; i < %d; i += %d)", lanes, context.structure.threads);
   code.line("float sum = 0.0f;");
   code.unroll();
-  code.openFormat("for (int k = i; k < %d; k += %d)", region.depth, lanes);
+  code.openFormat("for (int k = i; k < %d; k += %d)", input.depth, lanes);
   code.format("const float x = toFloat(input[%s]);", place("m", "k"));
   code.format("sum += %s;", term);
   code.close();
@@ -233,9 +235,9 @@ LogicalResult GemvBulkEmission::printNorm(CodeWriter& code) {
   }
   printNormSum(code, "squares", norm->squareOf("x"));
   code.line(norm->factorStatement());
-  code.openFormat("for (int k = threadIdx.x * %d; k < %d; k += %d)", inputVector, region.depth,
+  code.openFormat("for (int k = threadIdx.x * %d; k < %d; k += %d)", inputVector, input.depth,
                   inputVector * context.structure.threads);
-  RegionPrinter printer(context, shapeOf(region.input.getType()), /*flat=*/false, inputVector);
+  RegionPrinter printer(context, shapeOf(input.value.getType()), /*flat=*/false, inputVector);
   printer.moveTo(code, {"static_cast<long long>(m)", "k", ""});
   code.format("%s* const target = input + %s;", inputType(), place("m", "k"));
   code.format("float x[%d], hero[%d];", inputVector, inputVector);
@@ -254,7 +256,7 @@ LogicalResult GemvBulkEmission::printNorm(CodeWriter& code) {
               deviceType(elementTypeOf(norm->op->getResult(0).getType())),
               norm->resultOf("x[j]", elements));
   printer.define(norm->op->getResult(0), "hero");
-  FailureOr<std::string> element = printer.element(region.input);
+  FailureOr<std::string> element = printer.element(input.value);
   if (failed(element))
     return failure();
   code.format("float y[%d];", inputVector);
@@ -271,10 +273,10 @@ LogicalResult GemvBulkEmission::printNorm(CodeWriter& code) {
 }
 
 LogicalResult GemvBulkEmission::printInput(CodeWriter& code) {
-  Value staged = norm ? norm->input : region.input;
+  Value staged = norm ? norm->input : input.value;
   code.format("%s* input = reinterpret_cast<%s*>(memory + %d);", inputType(), inputType(),
               ringBytes);
-  bool padded = paddedDepth != region.depth;
+  bool padded = paddedDepth != input.depth;
   LogicalResult printed = forInputVectors(code, [&](RegionPrinter& printer) {
     FailureOr<std::string> element = printer.element(staged);
     if (failed(element) || failed(storeYields(code, printer, /*behindNorm=*/false)))
@@ -290,10 +292,10 @@ LogicalResult GemvBulkEmission::printInput(CodeWriter& code) {
     return failure();
   if (padded) {
     // A lane behind the row's end multiplies these and drops the product.
-    int64_t behind = (paddedDepth - region.depth) / inputVector;
+    int64_t behind = (paddedDepth - input.depth) / inputVector;
     code.openFormat("for (int i = threadIdx.x; i < %d; i += %d)", region.rows * behind,
                     context.structure.threads);
-    code.format("const int m = i / %d, k = %d + i %% %d * %d;", behind, region.depth, behind,
+    code.format("const int m = i / %d, k = %d + i %% %d * %d;", behind, input.depth, behind,
                 inputVector);
     code.format("const float zeros[%d] = {};", inputVector);
     code.format("storeVector(input + %s, zeros);", place("m", "k"));
@@ -309,16 +311,16 @@ void GemvBulkEmission::printProduct(CodeWriter& code) {
   code.openFormat("for (int piece = 0; piece < %d; ++piece)", pieces);
   code.line("const unsigned char* bytes = ring.take(firstItem + piece);");
   code.format("const int first = piece * %d;", piece);
-  if (region.depth % piece == 0 || pieces == 1)
-    code.format("constexpr int count = %d;", std::min(piece, region.depth));
+  if (input.depth % piece == 0 || pieces == 1)
+    code.format("constexpr int count = %d;", std::min(piece, input.depth));
   else
-    code.format("const int count = min(%d, %d - first);", piece, region.depth);
+    code.format("const int count = min(%d, %d - first);", piece, input.depth);
   code.line("#pragma unroll 8");
   code.openFormat("for (int step = 0; step < count; step += %d)", 32 * vector);
   code.format("const int k = step + lane * %d;", vector);
   code.format("float w[%d] = {};", vector);
   code.line("if (k < count)");
-  code.format("  decodeRow<%s>(w, bytes, 0, %d, k);", weightType(), region.depth);
+  code.format("  decodeRow<%s>(w, bytes, 0, %d, k);", weightType(), input.depth);
   code.unroll();
   code.openFormat("for (int m = 0; m < %d; ++m)", region.rows);
   code.unroll();
@@ -354,15 +356,15 @@ LogicalResult GemvBulkEmission::printResults(CodeWriter& code) {
       code.openFormat("if (line >= %d && line < %d)", group.firstLine,
                       group.firstLine + group.columns);
     code.format("const int column = line - %d;", group.firstLine);
-    RegionPrinter printer(context, group.products.front().getType().getShape(), /*flat=*/false,
+    RegionPrinter printer(context, group.products.front().op.getType().getShape(), /*flat=*/false,
                           /*width=*/1);
     printer.moveTo(code, {"static_cast<long long>(lane)", "column", ""});
     for (auto [index, product] : llvm::enumerate(group.products)) {
-      Type element = product.getType().getElementType();
+      Type element = product.op.getType().getElementType();
       if (!element.isF32())
         code.format("results[%d][0] = roundTo<%s>(results[%d][0]);", index, deviceType(element),
                     index);
-      printer.define(product.getResult(), absl::StrFormat("results[%d]", index));
+      printer.define(product.op.getResult(), absl::StrFormat("results[%d]", index));
     }
     for (Value yielded : group.yields)
       if (failed(printer.store(yielded)))
@@ -380,11 +382,11 @@ LogicalResult GemvBulkEmission::emit() {
   PhaseStructure& structure = context.structure;
   structure.headers = {"blocks.cuh", "reduce.cuh", "bulk.cuh"};
   structure.dynamicSmemBytes =
-      ringBytes + elementBytes(elementTypeOf(region.input.getType())) * region.rows * paddedDepth;
+      ringBytes + elementBytes(elementTypeOf(input.value.getType())) * region.rows * paddedDepth;
   std::vector<Access> weights;
   for (ProductRegion::Group& group : region.groups)
-    for (MatmulOp product : group.products)
-      weights.push_back(context.access(product.getWeight()));
+    for (ProductRegion::Product product : group.products)
+      weights.push_back(context.access(product.op.getWeight()));
   printRing(structure.begin(PhaseKind::Load, weights, {{MemorySpace::Shared, "ring"}}));
   std::vector<Access> reads = context.arguments(false);
   llvm::append_range(reads, context.arguments(true));
@@ -415,6 +417,8 @@ static LogicalResult emitGemvBulk(KernelContext& context) {
   ProductRegion region;
   if (std::string reason = readProductRegion(context.kernel, region); !reason.empty())
     return context.kernel.emitOpError("has no emitter: ") << reason;
+  if (region.inputs.size() > 1)
+    return context.kernel.emitOpError("expects products of one input");
   return GemvBulkEmission(context, region).emit();
 }
 

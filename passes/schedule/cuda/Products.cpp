@@ -112,6 +112,8 @@ static std::string explain(KernelOp kernel, const CudaTarget& target) {
   ProductRegion region;
   if (std::string reason = readProductRegion(kernel, region); !reason.empty())
     return reason;
+  if (region.inputs.size() > 1)
+    return "the emitter of several products takes one input";
   return refuseBulkCopies(BulkShape(region.first()), target);
 }
 
@@ -127,10 +129,11 @@ static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target) {
   [[maybe_unused]] std::string reason = readProductRegion(kernel, region);
   assert(reason.empty() && "the rule matches");
   for (const ProductRegion::Group& group : region.groups)
-    for (MatmulOp product : group.products)
-      product->setAttr(partAttrName, scheduleBulkCopies(product, group.columns, 1, target));
-  if (region.norm)
-    region.norm->setAttr(partAttrName, scheduleRows(*region.norm));
+    for (ProductRegion::Product product : group.products)
+      product.op->setAttr(partAttrName, scheduleBulkCopies(product.op, group.columns, 1, target));
+  for (const ProductRegion::Input& input : region.inputs)
+    if (input.norm)
+      input.norm->setAttr(partAttrName, scheduleRows(*input.norm));
   return scheduleBulkCopies(region.first(), region.lines, region.joined(), target);
 }
 
