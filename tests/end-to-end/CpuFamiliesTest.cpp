@@ -7,6 +7,7 @@
 #include "tests/common/FamilyGolden.h"
 #include "tests/end-to-end/Models.h"
 #include "tools/common/CompileModel.h"
+#include "tools/common/ModelInput.h"
 
 namespace tenon::tests {
 namespace {

@@ -6,17 +6,44 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
 #include "nlohmann/json.hpp"
+#include "runtime/cpu/CpuExecutor.h"
 #include "runtime/program/Program.h"
 #include "runtime/text/Generator.h"
+#include "support/Status.h"
 #include "tests/Tolerances.h"
 #include "tests/common/StatusMatchers.h"
 #include "tests/common/TempFolder.h"
 #include "tests/end-to-end/Models.h"
+#include "tools/common/CompileModel.h"
+#include "tools/common/ModelInput.h"
 #include "tools/common/RandomModel.h"
+#include "tools/common/ReferenceExecutor.h"
 
 namespace tenon::tests {
 namespace {
+
+/// A model on the CPU and on the interpreter.
+struct Model {
+  std::unique_ptr<mlir::MLIRContext> context;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  std::unique_ptr<runtime::Executor> cpu;
+  std::unique_ptr<runtime::Executor> reference;
+};
+
+/// Reads the model and makes both executors; the CPU's compiles for this machine.
+absl::StatusOr<Model> loadModel(const tools::ModelInputOptions& options) {
+  Model model;
+  model.context = tools::makeContext();
+  TENON_ASSIGN_OR_RETURN(model.module, tools::readModel(*model.context, options));
+  TENON_ASSIGN_OR_RETURN(TargetAttr target, tools::chooseTarget(*model.context, "native"));
+  TENON_ASSIGN_OR_RETURN(runtime::Program program, tools::compileModel(*model.module, target));
+  TENON_ASSIGN_OR_RETURN(model.cpu, runtime::CpuExecutor::create(std::move(program), {}));
+  TENON_ASSIGN_OR_RETURN(model.reference, tools::ReferenceExecutor::create(*model.module));
+  return model;
+}
 
 std::string dataPath(const std::string& name) { return std::string(TENON_TEST_DATA) + "/" + name; }
 

@@ -13,6 +13,7 @@
 #include "tests/common/TempFolder.h"
 #include "tests/end-to-end/Models.h"
 #include "tools/common/CompileModel.h"
+#include "tools/common/ModelInput.h"
 
 namespace tenon::tests {
 namespace {

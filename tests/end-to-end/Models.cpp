@@ -5,23 +5,10 @@
 #include <limits>
 #include <numeric>
 
-#include "runtime/cpu/CpuExecutor.h"
+#include "runtime/program/Program.h"
 #include "support/Status.h"
-#include "tools/common/CompileModel.h"
-#include "tools/common/ReferenceExecutor.h"
 
 namespace tenon::tests {
-
-absl::StatusOr<Model> loadModel(const tools::ModelInputOptions& options) {
-  Model model;
-  model.context = tools::makeContext();
-  TENON_ASSIGN_OR_RETURN(model.module, tools::readModel(*model.context, options));
-  TENON_ASSIGN_OR_RETURN(TargetAttr target, tools::chooseTarget(*model.context, "native"));
-  TENON_ASSIGN_OR_RETURN(runtime::Program program, tools::compileModel(*model.module, target));
-  TENON_ASSIGN_OR_RETURN(model.cpu, runtime::CpuExecutor::create(std::move(program), {}));
-  TENON_ASSIGN_OR_RETURN(model.reference, tools::ReferenceExecutor::create(*model.module));
-  return model;
-}
 
 absl::StatusOr<Outputs> runRows(runtime::Executor& executor, size_t index,
                                 const std::vector<int32_t>& ids, int32_t firstPosition) {
