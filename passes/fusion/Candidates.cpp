@@ -38,7 +38,8 @@ const RegionPrice& CandidateSet::alone(unsigned node) {
   return found->second;
 }
 
-void CandidateSet::add(llvm::SmallVector<unsigned> nodes, llvm::ArrayRef<llvm::StringRef> rules,
+/// Returns whether there is such a candidate now.
+bool CandidateSet::add(llvm::SmallVector<unsigned> nodes, llvm::ArrayRef<llvm::StringRef> rules,
                        bool isUnion) {
   llvm::sort(nodes);
   nodes.erase(llvm::unique(nodes), nodes.end());
@@ -46,16 +47,17 @@ void CandidateSet::add(llvm::SmallVector<unsigned> nodes, llvm::ArrayRef<llvm::S
   if (isNew) {
     RegionPrice regionPrice = price(nodes);
     if (isUnion && !regionPrice.refusal.empty())
-      return;
+      return false;
     found->second = list.size();
     list.push_back({std::move(nodes), {}, std::move(regionPrice)});
   }
   if (found->second == npos)
-    return;
+    return false;
   Candidate& candidate = list[found->second];
   for (llvm::StringRef rule : rules)
     if (!llvm::is_contained(candidate.rules, rule))
       candidate.rules.push_back(rule);
+  return true;
 }
 
 void CandidateSet::collect(llvm::ArrayRef<std::string> disabledRules) {
@@ -73,7 +75,42 @@ void CandidateSet::collect(llvm::ArrayRef<std::string> disabledRules) {
   unite();
 }
 
+void CandidateSet::findTails() {
+  for (auto [index, candidate] : llvm::enumerate(list)) {
+    Operation* product = graph.getOp(candidate.nodes.front());
+    if (!candidate.isLegal() || !llvm::isa<MatmulOp>(product))
+      continue;
+    llvm::SmallVector<Operation*> tail = pointwiseTail(product);
+    auto rest = llvm::ArrayRef(candidate.nodes).drop_front();
+    if (rest.size() == tail.size() && llvm::equal(rest, tail, [&](unsigned node, Operation* op) {
+          return graph.getOp(node) == op;
+        }))
+      tails[candidate.nodes.front()] = index;
+  }
+}
+
+static void append(const Candidate& candidate, llvm::SmallVectorImpl<unsigned>& nodes,
+                   llvm::SmallVectorImpl<llvm::StringRef>& rules) {
+  llvm::append_range(nodes, candidate.nodes);
+  llvm::append_range(rules, candidate.rules);
+}
+
+void CandidateSet::addUnion(const Candidate& a, const Candidate& b) {
+  llvm::SmallVector<unsigned> nodes;
+  llvm::SmallVector<llvm::StringRef, 2> rules;
+  append(a, nodes, rules);
+  append(b, nodes, rules);
+  llvm::SmallVector<unsigned> whole(nodes);
+  llvm::SmallVector<llvm::StringRef, 2> wholeRules(rules);
+  for (unsigned node : nodes)
+    if (auto tail = tails.find(node); tail != tails.end())
+      append(list[tail->second], whole, wholeRules);
+  if (!add(std::move(whole), wholeRules, /*isUnion=*/true))
+    add(std::move(nodes), rules, /*isUnion=*/true);
+}
+
 void CandidateSet::unite() {
+  findTails();
   // Several times what the proposals are; a model's layers stay far below.
   size_t most = 8 * list.size();
   std::vector<std::vector<size_t>> at(graph.size()); ///< legal candidates by node
@@ -85,13 +122,8 @@ void CandidateSet::unite() {
       llvm::append_range(neighbours, at[node]);
     llvm::sort(neighbours);
     neighbours.erase(llvm::unique(neighbours), neighbours.end());
-    for (size_t other : neighbours) {
-      llvm::SmallVector<unsigned> nodes(list[next].nodes);
-      llvm::append_range(nodes, list[other].nodes);
-      llvm::SmallVector<llvm::StringRef, 2> rules = list[other].rules;
-      llvm::append_range(rules, list[next].rules);
-      add(std::move(nodes), rules, /*isUnion=*/true);
-    }
+    for (size_t other : neighbours)
+      addUnion(list[other], list[next]);
     for (unsigned node : list[next].nodes)
       at[node].push_back(next);
   }

@@ -37,7 +37,10 @@ public:
       : graph(graph), scheduler(scheduler), model(model) {}
 
   /// Asks every rule but the disabled ones; then unites legal candidates that share operations, as
-  /// long as the union is legal: a chain that no one rule names is found so. Deterministic.
+  /// long as the union is legal: a chain that no one rule names is found so. A union takes the whole
+  /// tail of pointwise operations behind each of its products where a candidate has it and it stays
+  /// legal: to store a product for another kernel's bias or activation never pays, and the ways to
+  /// cut several tails short multiply. Deterministic.
   void collect(llvm::ArrayRef<std::string> disabledRules);
 
   llvm::ArrayRef<Candidate> candidates() const { return list; }
@@ -45,8 +48,10 @@ public:
   const RegionPrice& alone(unsigned node);
 
 private:
-  void add(llvm::SmallVector<unsigned> nodes, llvm::ArrayRef<llvm::StringRef> rules, bool isUnion);
+  bool add(llvm::SmallVector<unsigned> nodes, llvm::ArrayRef<llvm::StringRef> rules, bool isUnion);
   void unite();
+  void findTails();
+  void addUnion(const Candidate& a, const Candidate& b);
   RegionPrice price(llvm::ArrayRef<unsigned> nodes);
 
   const FusionGraph& graph;
@@ -54,7 +59,8 @@ private:
   const cost::CostModel& model;
   std::vector<Candidate> list;
   std::map<std::vector<unsigned>, size_t>
-      indices; ///< of those in `list` and, as `npos`, of refused unions
+      indices;                            ///< of those in `list` and, as `npos`, of refused unions
+  llvm::DenseMap<unsigned, size_t> tails; ///< by product: the candidate of it and its whole tail
   std::map<unsigned, RegionPrice> singles;
   llvm::StringMap<RegionPrice> priced; ///< by content of the region
 };

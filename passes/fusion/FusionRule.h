@@ -38,11 +38,19 @@ template <typename OpTy> OpTy operandOp(mlir::Operation* op, unsigned index = 0)
 mlir::Operation* onlyUser(mlir::Operation* op);
 /// The elementwise operations that follow `op`, each the only user of the one before.
 llvm::SmallVector<mlir::Operation*> elementwiseTail(mlir::Operation* op);
+/// True for an elementwise operation of one value beside weights and constants: a bias, an
+/// activation, a scale.
+bool isPointwise(mlir::Operation* op);
+/// The pointwise operations that follow `op`, each the only user of the one before: what a kernel
+/// that computes `op` can do with its result before it stores it.
+llvm::SmallVector<mlir::Operation*> pointwiseTail(mlir::Operation* op);
 /// The matrix products whose input is `value`.
 llvm::SmallVector<mlir::Operation*> matmulsOf(mlir::Value value);
 /// The matrix product that `value` comes from and the elementwise operations and views between
 /// (a bias), the product first; empty where there is none.
 llvm::SmallVector<mlir::Operation*> matmulChain(mlir::Value value);
+/// The same, where the operations between are pointwise: nothing else goes into `value`.
+llvm::SmallVector<mlir::Operation*> pointwiseChain(mlir::Value value);
 
 namespace rules {
 
@@ -54,6 +62,7 @@ extern const FusionRule headArgmax;
 extern const FusionRule matmulEpilogue;
 extern const FusionRule normMatmul;
 extern const FusionRule normResidual;
+extern const FusionRule parallelProducts;
 extern const FusionRule parallelResidual;
 extern const FusionRule qkvCache;
 extern const FusionRule residualNorm;

@@ -6,9 +6,10 @@ namespace tenon::passes::fusion {
 
 llvm::ArrayRef<const FusionRule*> allRules() {
   static constexpr const FusionRule* list[] = {
-      &rules::residualNorm,     &rules::normResidual, &rules::embeddingNorm,   &rules::normMatmul,
-      &rules::sharedInput,      &rules::qkvCache,     &rules::matmulEpilogue,  &rules::gatedLinear,
-      &rules::parallelResidual, &rules::headArgmax,   &rules::elementwiseChain};
+      &rules::residualNorm,     &rules::normResidual,   &rules::embeddingNorm,
+      &rules::normMatmul,       &rules::sharedInput,    &rules::parallelProducts,
+      &rules::qkvCache,         &rules::matmulEpilogue, &rules::gatedLinear,
+      &rules::parallelResidual, &rules::headArgmax,     &rules::elementwiseChain};
   return list;
 }
 
@@ -29,6 +30,21 @@ llvm::SmallVector<Operation*> elementwiseTail(Operation* op) {
   return tail;
 }
 
+bool isPointwise(Operation* op) {
+  if (!isElementwise(op))
+    return false;
+  return llvm::count_if(op->getOperands(), [](Value operand) {
+           return !llvm::isa_and_nonnull<GetWeightOp, ConstantOp>(producerOf(operand));
+         }) == 1;
+}
+
+llvm::SmallVector<Operation*> pointwiseTail(Operation* op) {
+  llvm::SmallVector<Operation*> tail;
+  for (Operation* next = onlyUser(op); next && isPointwise(next); next = onlyUser(next))
+    tail.push_back(next);
+  return tail;
+}
+
 llvm::SmallVector<Operation*> matmulsOf(Value value) {
   llvm::SmallVector<Operation*> found;
   for (Operation* user : usersOf(value))
@@ -38,16 +54,22 @@ llvm::SmallVector<Operation*> matmulsOf(Value value) {
   return found;
 }
 
-llvm::SmallVector<Operation*> matmulChain(Value value) {
+/// Back from `value` through operations that `passes` lets pass, each read by the next alone, to a
+/// product.
+static llvm::SmallVector<Operation*> chainTo(Value value, bool (*passes)(Operation*)) {
   llvm::SmallVector<Operation*> chain;
   for (Operation* op = producerOf(value); op; op = producerOf(op->getOperand(0))) {
     chain.insert(chain.begin(), op);
     if (llvm::isa<MatmulOp>(op))
       return chain;
-    if (!isElementwise(op) || !onlyUser(op))
+    if (!passes(op) || !onlyUser(op))
       break;
   }
   return {};
 }
+
+llvm::SmallVector<Operation*> matmulChain(Value value) { return chainTo(value, isElementwise); }
+
+llvm::SmallVector<Operation*> pointwiseChain(Value value) { return chainTo(value, isPointwise); }
 
 } // namespace tenon::passes::fusion

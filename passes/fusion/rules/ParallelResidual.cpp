@@ -4,19 +4,31 @@ using namespace mlir;
 
 namespace tenon::passes::fusion::rules {
 
-/// (mlp + attention) + x, the parallel residual of GPT-NeoX, alone and behind the product of either
-/// half with its bias. The order of the sum stays.
+/// A sum of three: x and both halves of a parallel block in any order, (mlp + attention) + x of
+/// GPT-NeoX; alone, behind the product of either half with its bias, and behind both products. The
+/// order of the sum stays.
 static void propose(Operation* op, Propose propose) {
-  auto inner = llvm::isa<AddOp>(op) ? operandOp<AddOp>(op, 0) : AddOp();
-  if (!inner || onlyUser(inner) != op)
+  if (!llvm::isa<AddOp>(op))
     return;
-  propose({inner, op});
-  for (Value half : inner->getOperands()) {
-    llvm::SmallVector<Operation*> group = matmulChain(half);
-    if (group.empty())
+  for (unsigned index : {0u, 1u}) {
+    auto inner = operandOp<AddOp>(op, index);
+    if (!inner || onlyUser(inner) != op || isPointwise(inner))
       continue;
-    group.append({inner, op});
-    propose(group);
+    propose({inner, op});
+    llvm::SmallVector<Operation*> both;
+    unsigned products = 0;
+    for (Value term : {inner->getOperand(0), inner->getOperand(1), op->getOperand(1 - index)}) {
+      llvm::SmallVector<Operation*> group = pointwiseChain(term);
+      if (group.empty())
+        continue;
+      ++products;
+      llvm::append_range(both, group);
+      group.append({inner, op});
+      propose(group);
+    }
+    both.append({inner, op});
+    if (products > 1)
+      propose(both);
   }
 }
 

@@ -1,0 +1,44 @@
+#include "passes/fusion/FusionRule.h"
+
+using namespace mlir;
+
+namespace tenon::passes::fusion::rules {
+
+/// The norms of the value that `norm` reads; empty where `norm` is not the first of them.
+static llvm::SmallVector<Operation*> parallelNorms(Operation* norm) {
+  Value input = norm->getOperand(0);
+  llvm::SmallVector<Operation*> norms =
+      llvm::filter_to_vector(usersOf(input), [&](Operation* user) {
+        return isNorm(user) && user->getOperand(0) == input;
+      });
+  return norms.front() == norm ? norms : llvm::SmallVector<Operation*>();
+}
+
+/// The halves of a parallel block, attention and MLP, begin with products of norms of one value
+/// (GPT-NeoX): all of them with what follows element by element, and with the norms, too.
+///
+///     n = norm(x), m = norm'(x); q, k, v = n · W + b; u = gelu(m · U + c)
+static void propose(Operation* op, Propose propose) {
+  if (!isNorm(op))
+    return;
+  llvm::SmallVector<Operation*> norms, products;
+  for (Operation* norm : parallelNorms(op)) {
+    llvm::SmallVector<Operation*> found = matmulsOf(norm->getResult(0));
+    if (found.empty())
+      continue;
+    norms.push_back(norm);
+    for (Operation* matmul : found) {
+      products.push_back(matmul);
+      llvm::append_range(products, pointwiseTail(matmul));
+    }
+  }
+  if (norms.size() < 2)
+    return;
+  propose(products);
+  llvm::append_range(norms, products);
+  propose(norms);
+}
+
+const FusionRule parallelProducts = {"parallel-products", propose};
+
+} // namespace tenon::passes::fusion::rules
