@@ -109,8 +109,7 @@ static CudaKernel describeSource(const NamedSource& named) {
   CudaKernel kernel;
   kernel.name = named.name;
   kernel.source = source.text;
-  kernel.threads = source.threads;
-  kernel.dynamicSmemBytes = source.dynamicSmemBytes;
+  kernel.stated = source.resources;
   return kernel;
 }
 
@@ -154,8 +153,9 @@ absl::StatusOr<runtime::Program> compileForCuda(ModuleOp module,
     runtime::Kernel& kernel = program.kernels[named.index];
     kernel.symbol = source.symbol;
     kernel.code = static_cast<uint32_t>(code);
-    kernel.launch = runtime::CudaLaunch{static_cast<uint32_t>(source.threads),
-                                        static_cast<uint32_t>(source.dynamicSmemBytes), source.pdl};
+    kernel.launch =
+        runtime::CudaLaunch{static_cast<uint32_t>(source.resources.threads),
+                            static_cast<uint32_t>(source.resources.dynamicSmemBytes), source.pdl};
     if (options.kernels)
       options.kernels->push_back(describeKernel(named, compiled[code]));
     program.code.emplace_back(std::move(compiled[code].cubin));

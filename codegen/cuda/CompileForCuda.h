@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "ir/schedules/BlockResources.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "runtime/program/Program.h"
 
@@ -12,11 +13,10 @@ namespace tenon::codegen {
 
 /// One distinct kernel of a module, for inspection.
 struct CudaKernel {
-  std::string name;   ///< `k3_rms_norm`: unique in the module
-  std::string source; ///< CUDA C++
-  std::string ptx;    ///< empty where only sources were asked for
-  int64_t threads = 0;
-  int64_t dynamicSmemBytes = 0;
+  std::string name;      ///< `k3_rms_norm`: unique in the module
+  std::string source;    ///< CUDA C++
+  std::string ptx;       ///< empty where only sources were asked for
+  BlockResources stated; ///< what its schedule says that a block takes
   // As ptxas reports them; 0 where only sources were asked for.
   int registers = 0;
   int spillBytes = 0;

@@ -1,6 +1,7 @@
 #include "codegen/cuda/Emitter.h"
 
 #include "codegen/cuda/emitters/Emitters.h"
+#include "ir/schedules/BlockResources.h"
 
 using namespace mlir;
 
@@ -130,14 +131,14 @@ LogicalResult KernelContext::expectTiles(int64_t tiles) {
          << tiles << " tiles for the parameters of its schedule, but got " << schedule().getTiles();
 }
 
-LogicalResult KernelContext::readThreads() {
-  FailureOr<int64_t> threads = parameter("threads");
-  if (failed(threads))
-    return failure();
-  if (*threads % 32 != 0 || *threads > 1024)
-    return kernel.emitOpError("expects threads to be a multiple of 32 of at most 1024, but got ")
-           << *threads;
-  structure.threads = *threads;
+LogicalResult KernelContext::readResources() {
+  std::optional<BlockResources> resources = blockResourcesOf(kernel);
+  if (!resources || resources->threads % 32 != 0)
+    return kernel.emitOpError("expects whole warps of at most 1024 threads and sizes that a block "
+                              "can have, but got ")
+           << schedule();
+  structure.threads = resources->threads;
+  structure.blocksPerSm = resources->blocksPerSm;
   return success();
 }
 

@@ -56,8 +56,9 @@ public:
   mlir::FailureOr<int64_t> parameter(llvm::StringRef name);
   /// Checks that the schedule has as many tiles as the emitter will number.
   mlir::LogicalResult expectTiles(int64_t tiles);
-  /// Reads `threads`, a multiple of 32 of at most 1024, into the structure.
-  mlir::LogicalResult readThreads();
+  /// Reads what a block takes into the structure; emits an error where the schedule's parameters are
+  /// none that a block can have, or its threads no whole warps.
+  mlir::LogicalResult readResources();
 
 private:
   std::vector<bool> isConstant;

@@ -35,8 +35,8 @@ FailureOr<KernelSource> printKernel(KernelOp kernel, const Architecture& archite
   const PhaseStructure& structure = context.structure;
   if (std::string reason = structure.verify(); !reason.empty())
     return kernel.emitOpError("expects phases that a kernel can have, but ") << reason;
-  return KernelSource{structure.symbol, structure.print(), structure.threads,
-                      structure.dynamicSmemBytes, structure.pdl};
+  return KernelSource{structure.symbol, structure.print(), *blockResourcesOf(kernel),
+                      structure.pdl};
 }
 
 } // namespace tenon::codegen::cuda

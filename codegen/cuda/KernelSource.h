@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "codegen/cuda/Emitter.h"
+#include "ir/schedules/BlockResources.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace tenon::codegen::cuda {
@@ -14,8 +15,7 @@ namespace tenon::codegen::cuda {
 struct KernelSource {
   std::string symbol; ///< of the function in its own source and cubin
   std::string text;   ///< CUDA C++, includes by name from `deviceHeaders`
-  int64_t threads = 0;
-  int64_t dynamicSmemBytes = 0;
+  BlockResources resources;
   bool pdl = false;
 };
 

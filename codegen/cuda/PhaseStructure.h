@@ -59,7 +59,6 @@ struct PhaseStructure {
   std::vector<Phase> phases;
   int64_t threads = 0;     ///< of a block
   int64_t blocksPerSm = 0; ///< wanted at once, for __launch_bounds__; 0: no matter
-  int64_t dynamicSmemBytes = 0;
   bool pdl = false;
 
   /// Starts a phase; its code is written to the reference returned, which the next call ends.

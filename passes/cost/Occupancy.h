@@ -12,9 +12,7 @@ struct Occupancy {
   bool tensorCores = false;
 };
 
-/// Blocks a multiprocessor are what its threads, registers and shared memory allow. Registers and
-/// shared memory are those that the schedule's emitter takes; they are compared with what ptxas
-/// reports in tests.
+/// From what the schedule's kind says of its blocks (`BlockResources`).
 Occupancy estimateOccupancy(KernelOp kernel, const KernelWork& work, TargetAttr target);
 
 } // namespace tenon::passes::cost

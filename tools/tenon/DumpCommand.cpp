@@ -32,8 +32,8 @@ struct Options {
 std::string describeResources(const codegen::CudaKernel& kernel) {
   return absl::StrFormat("// %s: %d threads, %d registers, %d bytes spilled, %d + %d bytes of "
                          "static and dynamic shared memory\n",
-                         kernel.name, kernel.threads, kernel.registers, kernel.spillBytes,
-                         kernel.staticSmemBytes, kernel.dynamicSmemBytes);
+                         kernel.name, kernel.stated.threads, kernel.registers, kernel.spillBytes,
+                         kernel.staticSmemBytes, kernel.stated.dynamicSmemBytes);
 }
 
 /// The kernels for a GPU whose names begin with `prefix`, as source or PTX.

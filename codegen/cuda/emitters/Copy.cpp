@@ -151,7 +151,7 @@ LogicalResult CopyEmission::emit() {
   if (!llvm::hasNItems(context.kernel.getBlock(), 2))
     return context.kernel.emitOpError("expects a region of one operation for the emitter copy");
   FailureOr<int64_t> width = context.parameter("vector");
-  if (failed(width) || failed(context.readThreads()))
+  if (failed(width) || failed(context.readResources()))
     return failure();
   vector = *width;
   type = llvm::dyn_cast<RankedTensorType>(op.getResult(0).getType());

@@ -45,7 +45,7 @@ LogicalResult DecodeAttentionEmission::readSchedule() {
   FailureOr<int64_t> keysPerSplit = context.parameter("keys_per_split");
   FailureOr<int64_t> keysPerBlock = context.parameter("keys_per_block");
   if (failed(headsPerTile) || failed(keysPerSplit) || failed(keysPerBlock) ||
-      failed(context.readThreads()))
+      failed(context.readResources()))
     return failure();
   heads = *headsPerTile, split = *keysPerSplit, block = *keysPerBlock;
   int64_t shared = query[1] / key[2];
@@ -163,13 +163,6 @@ LogicalResult DecodeAttentionEmission::emit() {
   if (splits > 1)
     writes.push_back({MemorySpace::Scratch, "attentionParts"});
   printStore(structure.begin(PhaseKind::Store, {{MemorySpace::Shared, "kernel"}}, writes));
-  int64_t keyElement = elementBytes(elementTypeOf(op.getValue().getType()));
-  int64_t vector = 1;
-  while (2 * vector <= 16 / keyElement && value[3] % (2 * vector) == 0)
-    vector *= 2;
-  int64_t groups = structure.threads / (value[3] / vector);
-  structure.dynamicSmemBytes =
-      4 * (heads * query[2] + heads * block + 3 * heads + groups * heads * value[3]);
   return success();
 }
 

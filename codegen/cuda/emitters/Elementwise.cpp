@@ -56,7 +56,7 @@ LogicalResult ElementwiseEmission::readRegion() {
 LogicalResult ElementwiseEmission::readSchedule() {
   FailureOr<int64_t> row = context.parameter("row_elements");
   FailureOr<int64_t> width = context.parameter("vector");
-  if (failed(row) || failed(width) || failed(context.readThreads()))
+  if (failed(row) || failed(width) || failed(context.readResources()))
     return failure();
   rowElements = *row, vector = *width;
   flat = rowElements == elements && !readsRows;

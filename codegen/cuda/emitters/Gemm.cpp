@@ -13,7 +13,7 @@ namespace tenon::codegen::cuda::emitters {
 static LogicalResult emitGemm(KernelContext& context) {
   MatmulOp op = findMatmul(context);
   FailureOr<int64_t> vector = context.parameter("vector");
-  if (!op || failed(vector))
+  if (!op || failed(vector) || failed(context.readResources()))
     return failure();
   FailureOr<OrderAttr> order = orderOf(op);
   if (failed(order))
@@ -30,7 +30,6 @@ static LogicalResult emitGemm(KernelContext& context) {
   if (failed(context.expectTiles(shape.batches * rowTiles * columnTiles)))
     return failure();
   PhaseStructure& structure = context.structure;
-  structure.threads = 256;
   structure.headers = {"gemm.cuh"};
   std::vector<Access> factors = {context.access(op.getInput()), context.access(op.getWeight())};
   CodeWriter& code =

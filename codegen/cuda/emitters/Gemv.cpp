@@ -43,7 +43,7 @@ LogicalResult GemvEmission::readSchedule() {
   FailureOr<int64_t> warps = context.parameter("split");
   FailureOr<OrderAttr> order = orderOf(op);
   if (failed(width) || failed(columnsPerWarp) || failed(warps) || failed(order) ||
-      failed(context.readThreads()))
+      failed(context.readResources()))
     return failure();
   vector = *width, columns = *columnsPerWarp, split = *warps;
   chunk = order->getChunk() == 0 ? shape.depth : order->getChunk();

@@ -95,7 +95,8 @@ LogicalResult GemvBulkEmission::readSchedule() {
   FailureOr<int64_t> width = context.parameter("vector");
   FailureOr<int64_t> pieceElements = context.parameter("piece_elements");
   FailureOr<int64_t> stageCount = context.parameter("stages");
-  if (failed(width) || failed(pieceElements) || failed(stageCount) || failed(context.readThreads()))
+  if (failed(width) || failed(pieceElements) || failed(stageCount) ||
+      failed(context.readResources()))
     return failure();
   vector = *width, piece = *pieceElements, stages = *stageCount;
   warps = context.structure.threads / 32;
@@ -381,8 +382,6 @@ LogicalResult GemvBulkEmission::emit() {
     return failure();
   PhaseStructure& structure = context.structure;
   structure.headers = {"blocks.cuh", "reduce.cuh", "bulk.cuh"};
-  structure.dynamicSmemBytes =
-      ringBytes + elementBytes(elementTypeOf(input.value.getType())) * region.rows * paddedDepth;
   std::vector<Access> weights;
   for (ProductRegion::Group& group : region.groups)
     for (ProductRegion::Product product : group.products)

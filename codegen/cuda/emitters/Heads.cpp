@@ -178,7 +178,7 @@ LogicalResult HeadsEmission::printChain(CodeWriter& code, HeadRegion::Chain& cha
 }
 
 LogicalResult HeadsEmission::emit() {
-  if (failed(context.readThreads()))
+  if (failed(context.readResources()))
     return failure();
   int64_t total = 0, warps = context.structure.threads / 32;
   for (HeadRegion::Chain& chain : region.chains) {

@@ -9,7 +9,7 @@ namespace tenon::codegen::cuda::emitters {
 static LogicalResult emitKvWrite(KernelContext& context) {
   auto op = context.soleOp<KvWriteOp>();
   FailureOr<int64_t> vector = context.parameter("vector");
-  if (!op || failed(vector) || failed(context.readThreads()))
+  if (!op || failed(vector) || failed(context.readResources()))
     return failure();
   llvm::ArrayRef<int64_t> state = op.getState().getType().getShape(); // [S, C, H, D]
   int64_t rows = op.getValues().getType().getShape()[0], rowElements = state[2] * state[3];

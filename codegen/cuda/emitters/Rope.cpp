@@ -10,7 +10,7 @@ namespace tenon::codegen::cuda::emitters {
 /// Parameter: `threads`.
 static LogicalResult emitRope(KernelContext& context) {
   auto op = context.soleOp<RopeOp>();
-  if (!op || failed(context.readThreads()))
+  if (!op || failed(context.readResources()))
     return failure();
   llvm::ArrayRef<int64_t> shape = op.getInput().getType().getShape(); // [M, H, D]
   int64_t pairs = op.getInverseFrequencies().getType().getNumElements();

@@ -18,7 +18,7 @@ RowEmission::RowEmission(KernelContext& context, Operation* hero, Value input)
 LogicalResult RowEmission::readSchedule(OrderAttr order) {
   FailureOr<int64_t> groupSize = context.parameter("group");
   FailureOr<int64_t> width = context.parameter("vector");
-  if (failed(groupSize) || failed(width) || failed(context.readThreads()))
+  if (failed(groupSize) || failed(width) || failed(context.readResources()))
     return failure();
   group = *groupSize, vector = *width;
   int64_t threads = context.structure.threads;

@@ -25,7 +25,7 @@ static void printSearch(CodeWriter& code, const std::string& name, const std::st
 /// The rows and the row length of the operand; a block takes a row.
 static LogicalResult readRows(KernelContext& context, RankedTensorType type, int64_t& length) {
   length = type.getShape().back();
-  if (failed(context.readThreads()))
+  if (failed(context.readResources()))
     return failure();
   context.structure.headers = {"reduce.cuh"};
   return context.expectTiles(type.getNumElements() / length);

@@ -83,12 +83,10 @@ private:
 LogicalResult TensorDecodeAttention::readSchedule() {
   FailureOr<int64_t> headsPerTile = context.parameter("heads_per_tile");
   FailureOr<int64_t> mostSplits = context.parameter("splits");
-  FailureOr<int64_t> blocksPerSm = context.parameter("blocks_per_sm");
-  if (failed(headsPerTile) || failed(mostSplits) || failed(blocksPerSm) ||
-      failed(context.readThreads()) || failed(shapes.verify(8)))
+  if (failed(headsPerTile) || failed(mostSplits) || failed(context.readResources()) ||
+      failed(shapes.verify(8)))
     return failure();
   heads = *headsPerTile, splits = *mostSplits, warps = context.structure.threads / 32;
-  context.structure.blocksPerSm = *blocksPerSm;
   if (heads > 8 || shapes.sharing % heads != 0 || splits < 1 || splits > 64)
     return context.kernel.emitOpError("expects at most 64 splits and heads_per_tile of at most 8 "
                                       "that divides the ")
@@ -177,7 +175,6 @@ LogicalResult TensorDecodeAttention::emit() {
   if (splits > 1)
     writes.push_back({MemorySpace::Scratch, "attentionParts"});
   printStore(structure.begin(PhaseKind::Store, {{MemorySpace::Shared, "shared"}}, writes));
-  structure.dynamicSmemBytes = 4 * (warps * heads * shapes.value[3] + 2 * warps * 8);
   return success();
 }
 
@@ -190,9 +187,8 @@ static LogicalResult emitPrefill(KernelContext& context, AttentionOp op) {
   Operands shapes(op);
   FailureOr<int64_t> rowTiles = context.parameter("row_tiles");
   FailureOr<int64_t> keysPerBlock = context.parameter("keys_per_block");
-  FailureOr<int64_t> blocksPerSm = context.parameter("blocks_per_sm");
-  if (failed(rowTiles) || failed(keysPerBlock) || failed(blocksPerSm) ||
-      failed(context.readThreads()) || failed(shapes.verify(16)))
+  if (failed(rowTiles) || failed(keysPerBlock) || failed(context.readResources()) ||
+      failed(shapes.verify(16)))
     return failure();
   if (op.getSequences().getType().getNumElements() != 1)
     return op.emitOpError("expects one sequence for the emitter tensor_prefill_attention, but got ")
@@ -207,13 +203,7 @@ static LogicalResult emitPrefill(KernelContext& context, AttentionOp op) {
   int64_t blocks = llvm::divideCeil(query[0], rows);
   if (failed(context.expectTiles(blocks * query[1])))
     return failure();
-  structure.blocksPerSm = *blocksPerSm;
   structure.headers = {"tensor_attention.cuh"};
-  int64_t keyPitch = key[3] + 8, valuePitch = value[3] + 8;
-  structure.dynamicSmemBytes = llvm::alignTo(
-      2 * (rows * std::max(keyPitch, valuePitch) + 2 * *keysPerBlock * (keyPitch + valuePitch)) +
-          8 * rows + 16,
-      16);
   std::string sequences = context.pointer(op.getSequences());
   CodeWriter& code = structure.begin(PhaseKind::MainLoop, context.arguments(false),
                                      {{MemorySpace::Shared, "kernel"}});

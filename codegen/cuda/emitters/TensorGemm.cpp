@@ -28,8 +28,7 @@ static LogicalResult checkFactors(KernelContext& context, MatmulOp op, const Mat
 static LogicalResult emitNarrowGemm(KernelContext& context) {
   MatmulOp op = findMatmul(context);
   FailureOr<int64_t> batch = context.parameter("batch");
-  FailureOr<int64_t> blocksPerSm = context.parameter("blocks_per_sm");
-  if (!op || failed(batch) || failed(blocksPerSm) || failed(context.readThreads()))
+  if (!op || failed(batch) || failed(context.readResources()))
     return failure();
   MatmulShape shape(op);
   if (context.structure.threads > 512 || *batch < 1 || *batch > 8)
@@ -42,7 +41,6 @@ static LogicalResult emitNarrowGemm(KernelContext& context) {
     return op.emitOpError("expects at most 16 rows for the emitter narrow_gemm");
   PhaseStructure& structure = context.structure;
   structure.headers = {"mma.cuh"};
-  structure.blocksPerSm = *blocksPerSm;
   int64_t warps = structure.threads / 32, tiles = llvm::divideCeil(shape.rows, 8);
   int64_t part = llvm::alignTo(llvm::divideCeil(shape.depth, warps), 32);
   std::string type = deviceType(elementTypeOf(op.getInput().getType()));
@@ -92,7 +90,7 @@ static LogicalResult emitNarrowGemm(KernelContext& context) {
 static LogicalResult emitTensorGemm(KernelContext& context) {
   MatmulOp op = findMatmul(context);
   FailureOr<int64_t> tileRows = context.parameter("tile_rows");
-  if (!op || failed(tileRows))
+  if (!op || failed(tileRows) || failed(context.readResources()))
     return failure();
   MatmulShape shape(op);
   if (*tileRows != 64 && *tileRows != 128)
@@ -102,9 +100,7 @@ static LogicalResult emitTensorGemm(KernelContext& context) {
       failed(context.expectTiles(rowTiles * llvm::divideCeil(shape.columns, 128))))
     return failure();
   PhaseStructure& structure = context.structure;
-  structure.threads = 256;
   structure.headers = {"mma.cuh"};
-  structure.dynamicSmemBytes = 3 * (*tileRows + 128) * 40 * 2; // TensorProduct's ring
   CodeWriter& code = structure.begin(
       PhaseKind::MainLoop, {context.access(op.getInput()), context.access(op.getWeight())},
       {{MemorySpace::Registers, "product"}});

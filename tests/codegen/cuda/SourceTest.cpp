@@ -218,7 +218,7 @@ TEST(CudaSource, RefusesSchedulesThatNoEmitterComputes) {
            {rows("1", good), "order <chunk = 0, lanes = 64, tree = halving>",
             "expects an order of one chunk in 128 lanes"},
            {rows("1", "threads = 100 : i64, group = 32 : i64, vector = 4 : i64"), order,
-            "multiple of 32"},
+            "whole warps of at most 1024"},
            {rows("1", "threads = 128 : i64, group = 64 : i64, vector = 4 : i64"), order,
             "a group of 32 or of all threads"}}) {
     auto kernels = printText(scheduled(refusal.schedule, refusal.order));

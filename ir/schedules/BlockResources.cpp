@@ -1,0 +1,72 @@
+#include "ir/schedules/BlockResources.h"
+
+#include "ir/schedules/ScheduleKind.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace tenon {
+
+static const ScheduleKind* const allKinds[] = {&schedules::argmax,
+                                               &schedules::copy,
+                                               &schedules::decodeAttention,
+                                               &schedules::elementwise,
+                                               &schedules::gemm,
+                                               &schedules::gemv,
+                                               &schedules::gemvBulk,
+                                               &schedules::heads,
+                                               &schedules::kvWrite,
+                                               &schedules::layerNorm,
+                                               &schedules::narrowGemm,
+                                               &schedules::reduce,
+                                               &schedules::rmsNorm,
+                                               &schedules::rope,
+                                               &schedules::softmax,
+                                               &schedules::tensorDecodeAttention,
+                                               &schedules::tensorGemm,
+                                               &schedules::tensorPrefillAttention,
+                                               &schedules::topK};
+
+int64_t schedules::sizeParameter(KernelOp kernel, llvm::StringRef name) {
+  constexpr int64_t largest = 1 << 20;
+  int64_t value = kernel.getScheduleAttr().getParameter(name).value_or(0);
+  return value <= largest ? value : 0;
+}
+
+int64_t schedules::boundedRegisters(const BlockResources& resources) {
+  constexpr int64_t registers = 65536, mostOfThread = 255, unit = 8;
+  int64_t threads = resources.threads * std::max<int64_t>(resources.blocksPerSm, 1);
+  return std::min(registers / threads / unit * unit, mostOfThread);
+}
+
+std::optional<BlockResources> blockResourcesOf(KernelOp kernel) {
+  constexpr int64_t mostThreads = 1024;
+  for (const ScheduleKind* kind : allKinds) {
+    if (kind->name != kernel.getScheduleAttr().getEmitter())
+      continue;
+    BlockResources resources;
+    resources.threads =
+        kind->fixedThreads > 0 ? kind->fixedThreads : schedules::sizeParameter(kernel, "threads");
+    bool valid =
+        resources.threads > 0 && resources.threads <= mostThreads && kind->fill(kernel, resources);
+    return valid ? std::optional(resources) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+int64_t residentBlocks(const BlockResources& resources, TargetAttr target) {
+  constexpr int64_t warp = 32, registerUnit = 256, reservedSmemBytes = 1024, smemUnit = 128;
+  auto limit = [&](llvm::StringRef property) { return target.getProperty(property).value_or(0); };
+  int64_t warps = llvm::divideCeil(resources.threads, warp);
+  int64_t registers = warps * llvm::alignTo(resources.registers * warp, registerUnit);
+  int64_t smem = detail::saturatingSum(
+      {resources.staticSmemBytes, resources.dynamicSmemBytes, reservedSmemBytes});
+  int64_t blocks = std::min(limit("blocks_per_sm"), limit("threads_per_sm") / (warps * warp));
+  blocks = std::min(blocks, limit("registers_per_sm") / registers);
+  return std::min(blocks, smem > limit("smem_bytes_per_sm")
+                              ? 0
+                              : limit("smem_bytes_per_sm") /
+                                    static_cast<int64_t>(llvm::alignTo(smem, smemUnit)));
+}
+
+} // namespace tenon

@@ -1,0 +1,110 @@
+#include "ir/ProductRegion.h"
+#include "ir/schedules/ScheduleKind.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace tenon::schedules {
+
+static constexpr int64_t floatBytes = 4, wordBytes = 16;
+
+static int64_t rowsOf(MatmulOp op) {
+  RankedTensorType weight = op.getWeight().getType();
+  int64_t batches = ShapedType::getNumElements(weight.getShape().drop_back(2));
+  return op.getInput().getType().getNumElements() / weight.getShape().back() / batches;
+}
+
+/// Those of a loop over the depth with `sums` accumulators a thread.
+static int64_t registersOf(int64_t sums) {
+  constexpr int64_t least = 64, sumsOfLeast = 16, most = 255;
+  int64_t more = detail::saturatingProduct({2, std::max<int64_t>(sums - sumsOfLeast, 0)});
+  return std::min<int64_t>(most, llvm::alignTo(least + std::min(more, most), 8));
+}
+
+/// Partial sums of each warp; loads unrolled four times.
+static bool fillGemv(KernelOp kernel, BlockResources& resources) {
+  constexpr int64_t unrolled = 4;
+  auto op = findOp<MatmulOp>(kernel);
+  int64_t columns = sizeParameter(kernel, "columns_per_warp");
+  int64_t vector = sizeParameter(kernel, "vector");
+  if (!op || columns < 1 || vector < 1)
+    return false;
+  resources.registers = registersOf(detail::saturatingProduct({rowsOf(op), columns, vector}));
+  resources.bytesAThread = unrolled * wordBytes * columns;
+  resources.staticSmemBytes =
+      detail::saturatingProduct({floatBytes * (resources.threads / 32), rowsOf(op), columns});
+  return true;
+}
+
+/// The factors' parts of one step, transposed, with four floats of padding a row.
+static bool fillGemm(KernelOp, BlockResources& resources) {
+  constexpr int64_t depth = 16, pitch = 64 + 4;
+  resources.registers = 80;
+  resources.staticSmemBytes = 2 * depth * pitch * floatBytes;
+  return true;
+}
+
+/// Sums of each warp's part of the depth; of each factor a batch of words at a time.
+static bool fillNarrowGemm(KernelOp kernel, BlockResources& resources) {
+  auto op = findOp<MatmulOp>(kernel);
+  int64_t batch = sizeParameter(kernel, "batch");
+  resources.blocksPerSm = sizeParameter(kernel, "blocks_per_sm");
+  if (!op || batch < 1 || resources.blocksPerSm < 1)
+    return false;
+  constexpr int64_t columns = 16;
+  int64_t rows = llvm::alignTo(rowsOf(op), 8);
+  resources.registers = boundedRegisters(resources);
+  resources.tensorCores = true;
+  resources.bytesAThread = 2 * wordBytes * batch;
+  resources.staticSmemBytes =
+      detail::saturatingProduct({floatBytes * (resources.threads / 32) * columns, rows});
+  return true;
+}
+
+/// A ring of three stages of 32 elements of the depth, rows padded to 40; two are on their way.
+static bool fillTensorGemm(KernelOp kernel, BlockResources& resources) {
+  constexpr int64_t columns = 128, pitchBytes = 80, stages = 3;
+  int64_t rows = sizeParameter(kernel, "tile_rows");
+  int64_t stageBytes = (rows + columns) * pitchBytes;
+  resources.registers = 64 + rows / 2;
+  resources.tensorCores = true;
+  resources.dynamicSmemBytes = stages * stageBytes;
+  resources.bytesAThread = (stages - 1) * stageBytes / resources.threads;
+  return true;
+}
+
+/// A ring of pieces of rows of W with a barrier a stage for each warp, and x.
+static bool fillGemvBulk(KernelOp kernel, BlockResources& resources) {
+  ProductRegion region;
+  int64_t piece = sizeParameter(kernel, "piece_elements"), stages = sizeParameter(kernel, "stages");
+  int64_t vector = sizeParameter(kernel, "vector"), warps = resources.threads / 32;
+  if (piece < 1 || stages < 1 || vector < 1 || !readProductRegion(kernel, region).empty())
+    return false;
+  constexpr int64_t barrierBytes = 8, stageAlignment = 128;
+  const Encoding& weight = *getEncoding(region.first().getWeight().getType().getElementType());
+  const ProductRegion::Input& input = region.inputs.front();
+  auto type = llvm::cast<RankedTensorType>(input.value.getType());
+  int64_t stageBytes = llvm::alignTo(weight.bytesFor(piece), stageAlignment);
+  int64_t ringBytes = llvm::alignTo(warps * stages * (stageBytes + barrierBytes), wordBytes);
+  int64_t inputBytes = detail::saturatingProduct(
+      {region.rows, static_cast<int64_t>(llvm::alignTo(input.depth, 32 * vector)),
+       static_cast<int64_t>(getEncoding(type.getElementType())->blockBytes)});
+  resources.registers = registersOf(detail::saturatingProduct({region.rows, vector}));
+  if (weight.isBlockQuantized()) // words of a block and their parts
+    resources.registers = std::max<int64_t>(resources.registers, 96);
+  resources.dynamicSmemBytes = detail::saturatingSum({ringBytes, inputBytes});
+  resources.bytesAThread = stages * weight.bytesFor(piece) / 32;
+  if (auto norm = llvm::dyn_cast_or_null<RmsNormOp>(input.norm); norm && norm.getOrderAttr())
+    resources.staticSmemBytes = floatBytes * norm.getOrderAttr().getLanes();
+  if (auto norm = llvm::dyn_cast_or_null<LayerNormOp>(input.norm); norm && norm.getOrderAttr())
+    resources.staticSmemBytes = 2 * floatBytes * norm.getOrderAttr().getLanes();
+  return true;
+}
+
+const ScheduleKind gemv = {"gemv", fillGemv};
+const ScheduleKind gemm = {"gemm", fillGemm, /*fixedThreads=*/256};
+const ScheduleKind narrowGemm = {"narrow_gemm", fillNarrowGemm};
+const ScheduleKind tensorGemm = {"tensor_gemm", fillTensorGemm, /*fixedThreads=*/256};
+const ScheduleKind gemvBulk = {"gemv_bulk", fillGemvBulk};
+
+} // namespace tenon::schedules

@@ -1,0 +1,54 @@
+// Every kernel of the models takes what its schedule states, without a GPU.
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/Pipeline.h"
+#include "tests/codegen/cuda/ExpectResources.h"
+#include "tests/common/StatusMatchers.h"
+#include "tools/common/InputModel.h"
+
+namespace tenon::testing {
+namespace {
+
+struct Model {
+  const char* shape;
+  const char* type;
+};
+
+void PrintTo(const Model& model, std::ostream* out) { *out << model.shape; }
+
+class ModelResources : public ::testing::TestWithParam<Model> {};
+
+TEST_P(ModelResources, AreThoseStated) {
+  tools::ModelInputOptions options = {.path = GetParam().shape,
+                                      .activations = GetParam().type,
+                                      .shapes = {"decode:1", "decode:4", "prefill:512"},
+                                      .contextLength = 1024,
+                                      .randomSeed = 1,
+                                      .weightType = GetParam().type};
+  for (passes::Plan plan : {passes::Plan::Unfused, passes::Plan::Fused, passes::Plan::Auto}) {
+    auto model = tools::readInputModel(options, "h200");
+    ASSERT_THAT(model, tests::IsOk());
+    passes::PipelineOptions pipeline = {.target = model->target};
+    pipeline.fusion.plan = plan;
+    ASSERT_THAT(passes::runPipeline(*model->module, pipeline), tests::IsOk());
+    std::vector<codegen::CudaKernel> kernels;
+    ASSERT_THAT(codegen::compileForCuda(*model->module, {.kernels = &kernels}), tests::IsOk());
+    EXPECT_GE(kernels.size(), 8u);
+    for (const codegen::CudaKernel& kernel : kernels) {
+      expectResources(kernel, model->target, /*slack=*/2);
+      EXPECT_EQ(kernel.spillBytes, 0) << kernel.name;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(H200, ModelResources,
+                         ::testing::Values(Model{"llama-3.2-1b", "bf16"},
+                                           Model{"llama-3.1-8b", "bf16"},
+                                           Model{"pythia-2.8b", "f16"}),
+                         [](const auto& info) {
+                           std::string name = info.param.shape;
+                           std::erase_if(name, [](char c) { return !std::isalnum(c); });
+                           return name;
+                         });
+
+} // namespace
+} // namespace tenon::testing
