@@ -5,12 +5,12 @@
 
 #include "codegen/cuda/CompileForCuda.h"
 
-namespace tenon::testing {
+namespace tenon::codegen {
 
 /// Expects what ptxas reports of a kernel to be what its schedule states: shared memory to the byte,
 /// no more registers, and not so few that more than `slack` times the blocks stated would run on a
 /// multiprocessor.
-inline void expectResources(const codegen::CudaKernel& kernel, TargetAttr target, int64_t slack) {
+inline void expectResources(const CudaKernel& kernel, TargetAttr target, int64_t slack) {
   BlockResources reported = kernel.stated;
   reported.registers = kernel.registers;
   EXPECT_GT(kernel.registers, 0) << kernel.name;
@@ -22,6 +22,6 @@ inline void expectResources(const codegen::CudaKernel& kernel, TargetAttr target
       << kernel.stated.registers;
 }
 
-} // namespace tenon::testing
+} // namespace tenon::codegen
 
 #endif // TENON_TESTS_CODEGEN_CUDA_EXPECTRESOURCES_H

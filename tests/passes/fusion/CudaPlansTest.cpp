@@ -5,8 +5,8 @@
 #include "codegen/cuda/CompileForCuda.h"
 #include "ir/Targets.h"
 #include "passes/Pipeline.h"
-#include "tests/common/RandomGraph.h"
 #include "tests/codegen/cuda/ExpectResources.h"
+#include "tests/common/RandomGraph.h"
 #include "tests/common/StatusMatchers.h"
 #include "tests/passes/fusion/PlannedModels.h"
 
@@ -39,7 +39,7 @@ TEST_P(CudaPlans, CompileForTheH200) {
     std::vector<codegen::CudaKernel> kernels;
     ASSERT_THAT(codegen::compileForCuda(**module, {.kernels = &kernels}), IsOk());
     for (const codegen::CudaKernel& kernel : kernels)
-      testing::expectResources(kernel, findTarget(context.get(), "h200"), /*slack=*/4);
+      expectResources(kernel, findTarget(context.get(), "h200"), /*slack=*/4);
     std::map<std::string, int> counts = countRules(decisions);
     for (const std::string& rule : GetParam().rules)
       EXPECT_GE(counts[rule], 1) << rule;
