@@ -8,19 +8,29 @@ using namespace mlir;
 namespace tenon::passes::schedule {
 
 static FailureOr<CudaTarget> readCudaTarget(ModuleOp module, TargetAttr target, bool libraries) {
-  std::optional<int64_t> sms = target.getProperty("sms");
-  if (!sms || *sms < 1)
-    return module.emitError("expects positive sms in target ") << target.getName();
+  CudaTarget cuda = {};
+  for (auto [name, value] : std::initializer_list<std::pair<llvm::StringRef, int64_t*>>{
+           {"sms", &cuda.sms},
+           {"smem_bytes_per_sm", &cuda.smemBytesPerSm},
+           {"library_rows", &cuda.libraryRows},
+           {"gemv_warps", &cuda.gemvWarps},
+           {"narrow_tiles_per_sm", &cuda.narrowTilesPerSm},
+           {"decode_blocks_per_sm", &cuda.decodeBlocksPerSm},
+           {"prefill_tiles_per_sm", &cuda.prefillTilesPerSm},
+           {"element_vectors_per_sm", &cuda.elementVectorsPerSm}}) {
+    *value = target.getProperty(name).value_or(0);
+    if (*value < 1)
+      return module.emitError("expects positive ") << name << " in target " << target.getName();
+  }
   int capability = 0;
   for (auto feature : target.getFeatures().getAsRange<StringAttr>()) {
     llvm::StringRef number = feature.getValue();
     if (number.consume_front("sm_"))
       number.consumeInteger(10, capability);
   }
-  std::optional<int64_t> smemBytes = target.getProperty("smem_bytes_per_sm");
-  if (!smemBytes || *smemBytes < 1)
-    return module.emitError("expects positive smem_bytes_per_sm in target ") << target.getName();
-  return CudaTarget{*sms, /*bulkCopies=*/capability >= 90, *smemBytes, libraries};
+  cuda.bulkCopies = capability >= 90;
+  cuda.libraries = libraries;
+  return cuda;
 }
 
 static FailureOr<CpuTarget> readCpuTarget(ModuleOp module, TargetAttr target) {

@@ -36,31 +36,28 @@ static int64_t headsPerTile(int64_t sharing) {
   return heads;
 }
 
-/// As many parts of the keys as give every multiprocessor two blocks of four warps, which was the
-/// best or near it at 512, 4,096 and 32,768 keys of 8 heads of 128 on an H200, 2026-11-21: 7.3,
-/// 10.9, 37.6 µs, with three blocks 7.3, 11.3, 43.5.
+/// As many parts of the keys as give every multiprocessor its blocks of four warps.
 static ScheduleAttr chooseDecode(KernelOp kernel, AttentionOp op, const CudaTarget& target) {
-  constexpr int64_t blocksPerSm = 2, mostSplits = 64;
+  constexpr int64_t mostSplits = 64;
   llvm::ArrayRef<int64_t> query = op.getQuery().getType().getShape();  // [M, Hq, D]
   llvm::ArrayRef<int64_t> value = cacheType(op.getValue()).getShape(); // [S, C, Hkv, Dv]
   int64_t heads = headsPerTile(query[1] / value[2]), units = query[0] * query[1] / heads;
-  int64_t splits = std::clamp<int64_t>(blocksPerSm * target.sms / units, 1, mostSplits);
+  int64_t splits =
+      std::clamp<int64_t>(target.decodeBlocksPerSm * target.sms / units, 1, mostSplits);
   splits = std::min<int64_t>(splits, llvm::divideCeil(value[1], 64));
   return makeSchedule(kernel, "tensor_decode_attention", units * splits,
                       {{"threads", 128},
                        {"heads_per_tile", heads},
                        {"splits", splits},
-                       {"blocks_per_sm", blocksPerSm}});
+                       {"blocks_per_sm", target.decodeBlocksPerSm}});
 }
 
-/// 128 rows a block, or 64 where those would leave multiprocessors idle. Measured on an H200,
-/// 2026-11-21, 32 heads of 128, causal, 128 and 64 rows a block: 512 tokens 27.8, 23.1 µs; 2,048
-/// tokens 144, 160 µs.
+/// 128 rows a block, or 64 where those would leave multiprocessors idle.
 static ScheduleAttr choosePrefill(KernelOp kernel, AttentionOp op, const CudaTarget& target) {
   llvm::ArrayRef<int64_t> query = op.getQuery().getType().getShape();
   int64_t size = std::max(elementSize(op), cacheType(op.getValue()).getShape()[3]);
   int64_t wideTiles = query[1] * llvm::divideCeil(query[0], 128);
-  bool wide = size <= 128 && wideTiles >= 2 * target.sms;
+  bool wide = size <= 128 && wideTiles >= target.prefillTilesPerSm * target.sms;
   int64_t tiles = query[1] * llvm::divideCeil(query[0], wide ? 128 : 64);
   return makeSchedule(kernel, "tensor_prefill_attention", tiles,
                       {{"threads", 128},

@@ -13,6 +13,13 @@ struct CudaTarget {
   bool bulkCopies;        ///< cp.async.bulk: sm_90 and later
   int64_t smemBytesPerSm; ///< shared memory of a multiprocessor
   bool libraries;         ///< whether cuBLASLt may be used
+  // What was measured to be best on the device; `ir/targets` says how.
+  int64_t libraryRows;         ///< from which on cuBLASLt computes a product
+  int64_t gemvWarps;           ///< that keep the memory busy while they load into registers
+  int64_t narrowTilesPerSm;    ///< up to which narrow_gemm takes 16 warps a block instead of 8
+  int64_t decodeBlocksPerSm;   ///< of decode attention
+  int64_t prefillTilesPerSm;   ///< from which on prefill attention takes 128 rows a block
+  int64_t elementVectorsPerSm; ///< from which on elementwise kernels take 256 threads a block
 };
 
 /// How kernels with one kind of hero are computed on a GPU. A rule is one file in this folder and

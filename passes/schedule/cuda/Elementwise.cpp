@@ -33,7 +33,7 @@ static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target) {
   if (rowwise)
     vector = dividingPower(row, vector);
   int64_t vectors = elements / row * llvm::divideCeil(row, vector);
-  int64_t threads = vectors >= 1024 * target.sms ? 256 : 64;
+  int64_t threads = vectors >= target.elementVectorsPerSm * target.sms ? 256 : 64;
   return makeSchedule(kernel, "elementwise", llvm::divideCeil(vectors, threads),
                       {{"threads", threads}, {"row_elements", row}, {"vector", vector}});
 }

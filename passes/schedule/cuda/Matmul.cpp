@@ -26,12 +26,12 @@ Extents extentsOf(MatmulOp op) {
 }
 
 /// Chunks of whole lanes, one a warp: enough warps that few rows of W still fill the memory system
-/// (measured on an H200, 2026-11-20: split K for 4,096 rows and fewer).
-int64_t chooseSplit(const Extents& extents, int64_t lanes, int64_t warps) {
-  constexpr int64_t wantedWarps = 16384;
+/// (`gemv_warps` of the target).
+int64_t chooseSplit(const Extents& extents, int64_t lanes, int64_t warps,
+                    const CudaTarget& target) {
   for (int64_t split = warps; split > 1; split /= 2) {
     int64_t chunk = llvm::alignTo(llvm::divideCeil(extents.depth, split), lanes);
-    bool useful = extents.batches * extents.columns * (split / 2) < wantedWarps;
+    bool useful = extents.batches * extents.columns * (split / 2) < target.gemvWarps;
     if (useful && chunk >= 2 * lanes &&
         llvm::divideCeil(extents.depth, chunk) == static_cast<uint64_t>(split))
       return split;
@@ -39,13 +39,14 @@ int64_t chooseSplit(const Extents& extents, int64_t lanes, int64_t warps) {
   return 1;
 }
 
-ScheduleAttr chooseGemv(KernelOp kernel, MatmulOp op, const Extents& extents) {
+ScheduleAttr chooseGemv(KernelOp kernel, MatmulOp op, const Extents& extents,
+                        const CudaTarget& target) {
   constexpr int64_t threads = 256, warps = threads / 32;
   int64_t vector =
       dividingPower(extents.depth, op.getWeight().getType().getElementType().isF32() ? 4 : 8);
   int64_t lanes = 32 * vector;
   int64_t columns = extents.rows == 1 && extents.columns >= 16384 ? 2 : 1;
-  int64_t split = chooseSplit(extents, lanes, warps);
+  int64_t split = chooseSplit(extents, lanes, warps, target);
   int64_t chunk = split == 1 ? 0 : llvm::alignTo(llvm::divideCeil(extents.depth, split), lanes);
   op.setOrderAttr(makeOrder(kernel.getContext(), lanes, chunk));
   int64_t perTile = warps / split * columns;
@@ -57,12 +58,11 @@ ScheduleAttr chooseGemv(KernelOp kernel, MatmulOp op, const Extents& extents) {
 /// Whether the kernel is a product that cuBLASLt computes: factors of one plain type, the result in
 /// that type or f32, and rows enough that a library's tiles are used.
 bool suitsLibrary(KernelOp kernel, MatmulOp op, const Extents& extents, const CudaTarget& target) {
-  constexpr int64_t leastRows = 16;
   Type input = op.getInput().getType().getElementType();
   Type weight = op.getWeight().getType().getElementType(), result = op.getType().getElementType();
   return target.libraries && soleOp<MatmulOp>(kernel) && extents.batches == 1 &&
-         extents.rows >= leastRows && input == weight && (result == input || result.isF32()) &&
-         op.getInput() != op.getWeight();
+         extents.rows >= target.libraryRows && input == weight &&
+         (result == input || result.isF32()) && op.getInput() != op.getWeight();
 }
 
 /// A workspace of 32 MiB, what NVIDIA recommends for Hopper (cuBLAS documentation,
@@ -89,13 +89,10 @@ ScheduleAttr chooseTensorGemm(KernelOp kernel, const Extents& extents, const Cud
   return makeSchedule(kernel, "tensor_gemm", tiles(tileRows), {{"tile_rows", tileRows}});
 }
 
-/// 16 warps where 8 a block would leave multiprocessors without loads on their way. Measured on an
-/// H200, 2026-11-21 (f16, graph of cold weights, µs), 16 warps with batches of 2 and 8 with 4, cuBLAS
-/// of PyTorch 2.11: 8 x 2560x2560 5.9, 6.9, 7.0; 16 x 2048x8192 12.4, 13.9, 14.0; 4 x 6144x4096
-/// 15.6, 14.9, 16.6; 16 x 6144x4096 17.8, 17.0, 16.3; 16 x 28672x4096 62.9, 64.8, 66.2.
+/// 16 warps where 8 a block would leave multiprocessors without loads on their way.
 ScheduleAttr chooseNarrowGemm(KernelOp kernel, const Extents& extents, const CudaTarget& target) {
   int64_t tiles = llvm::divideCeil(extents.columns, 16);
-  bool few = tiles <= 2 * target.sms;
+  bool few = tiles <= target.narrowTilesPerSm * target.sms;
   // More than 8 rows have twice the sums: one block less fits into the registers.
   int64_t blocksPerSm = (few ? 2 : 3) - (extents.rows > 8 ? 1 : 0);
   // Before sm_90 a batch of 2 spills at 64 registers a thread (NVRTC 13.0).
@@ -119,7 +116,7 @@ ScheduleAttr choose(KernelOp kernel, const CudaTarget& target) {
   if (suitsTensorCores(op, extents) && extents.rows > 1)
     return chooseNarrowGemm(kernel, extents, target);
   if (extents.rows <= mostGemvRows)
-    return chooseGemv(kernel, op, extents);
+    return chooseGemv(kernel, op, extents, target);
   op.setOrderAttr(makeOrder(kernel.getContext(), /*lanes=*/1));
   int64_t tiles = extents.batches * llvm::divideCeil(extents.rows, tile) *
                   llvm::divideCeil(extents.columns, tile);
