@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "runtime/StepObserver.h"
 #include "runtime/StepProfile.h"
 #include "runtime/TokenStream.h"
 
@@ -29,6 +30,15 @@ public:
   /// exactly the byte sizes of the signature; InvalidArgument names the first that does not.
   virtual absl::Status run(size_t function, std::span<const std::span<const std::byte>> inputs,
                            std::span<const std::span<std::byte>> outputs) = 0;
+
+  /// The same step by step, each ended before the next begins; `observer` is called between them.
+  /// Unimplemented where a device has no steps.
+  virtual absl::Status runObserved(size_t function,
+                                   std::span<const std::span<const std::byte>> inputs,
+                                   std::span<const std::span<std::byte>> outputs,
+                                   StepObserver& observer) {
+    return absl::UnimplementedError("this device runs no single steps to observe");
+  }
 
   /// Sets every byte of every state to zero, as after loading.
   virtual absl::Status resetStates() = 0;

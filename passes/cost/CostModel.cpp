@@ -13,6 +13,11 @@ using namespace mlir;
 
 namespace tenon::passes::cost {
 
+llvm::StringRef nameOf(LaunchMode mode) {
+  constexpr llvm::StringLiteral names[] = {"stream", "graph", "graph-pdl"};
+  return names[static_cast<int>(mode)];
+}
+
 llvm::StringRef nameOf(Limiter limiter) {
   constexpr llvm::StringLiteral names[] = {"launch", "memory", "compute", "latency", "measured"};
   return names[static_cast<int>(limiter)];

@@ -16,6 +16,9 @@ enum class LaunchMode {
   GraphPdl, ///< the same, each started early (programmatic dependent launch)
 };
 
+/// `stream`, `graph` or `graph-pdl`, as on the command line.
+llvm::StringRef nameOf(LaunchMode mode);
+
 /// What the time of a kernel goes to.
 enum class Limiter { Launch, Memory, Compute, Latency, Measured };
 

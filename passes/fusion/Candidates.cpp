@@ -16,10 +16,12 @@ RegionPrice CandidateSet::price(llvm::ArrayRef<unsigned> nodes) {
     return {.refusal = std::move(refusal)};
   auto ops = llvm::map_to_vector(nodes, [&](unsigned node) { return graph.getOp(node); });
   OwningOpRef<KernelOp> kernel = Region(ops).prototype();
-  auto [found, isNew] = priced.try_emplace(cost::contentKey(*kernel));
+  std::string content = cost::contentKey(*kernel);
+  auto [found, isNew] = priced.try_emplace(content);
   RegionPrice& price = found->second;
   if (!isNew)
     return price;
+  price.content = std::move(content);
   price.refusal = refuseRegion(scheduler, *kernel);
   if (!price.refusal.empty())
     return price;

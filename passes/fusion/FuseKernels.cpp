@@ -102,6 +102,7 @@ FusionDecision FunctionFuser::describe(const Candidate& candidate, CandidateSet&
   decision.function = function.getName().str();
   decision.rule = candidate.ruleNames();
   decision.legal = candidate.isLegal();
+  decision.content = candidate.price.content;
   decision.fused = candidate.price.time;
   int64_t bytes = 0, flops = 0, largest = -1;
   for (unsigned node : candidate.nodes) {
@@ -188,6 +189,10 @@ void FunctionFuser::fuse(const schedule::Scheduler& scheduler, const cost::CostM
     decision.reason =
         reasonFor(candidate, decision, taken, llvm::is_contained(chosen, index), candidates);
     report(decision, graph.getOp(candidate.nodes.back())->getLoc());
+    if (options.inspect && decision.legal)
+      options.inspect(decision, llvm::map_to_vector(candidate.nodes, [&](unsigned node) {
+                        return graph.getOp(node);
+                      }));
   }
   wrap(taken, &candidates);
 }

@@ -30,6 +30,7 @@ struct FusionDecision {
   std::string shape; ///< type of the first result of the last operation
   bool taken = false;
   std::string reason;                     ///< a sentence without final period
+  std::string content;                    ///< `cost::contentKey` of the region, not scheduled
   bool legal = false;                     ///< the figures below are those of a kernel that there is
   int64_t bytesSaved = 0, flopsSaved = 0; ///< against one kernel an operation
   cost::Estimate fused, unfused;
@@ -42,6 +43,9 @@ struct FusionOptions {
   cost::LaunchMode launchMode = cost::LaunchMode::GraphPdl;
   const cost::MeasuredTimes* times = nullptr;    ///< may be null
   std::vector<FusionDecision>* report = nullptr; ///< if set, receives every decision
+  /// If set, is called with every decision about a group that may become a kernel, and with its
+  /// operations, in program order, while they still stand in the function.
+  std::function<void(const FusionDecision&, llvm::ArrayRef<mlir::Operation*>)> inspect = {};
 };
 
 /// InvalidArgument where a disabled rule is none, with the list of those that there are.

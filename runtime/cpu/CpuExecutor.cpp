@@ -141,15 +141,21 @@ const Program& CpuExecutor::program() const { return impl->program; }
 int CpuExecutor::threads() const { return impl->pool->threads(); }
 absl::Status CpuExecutor::resetStates() { return impl->memory.resetStates(); }
 
-absl::Status CpuExecutor::run(size_t index, std::span<const std::span<const std::byte>> inputs,
-                              std::span<const std::span<std::byte>> outputs) {
-  TENON_RETURN_IF_ERROR(checkCall(impl->program, index, inputs, outputs));
-  BoundFunction& bound = impl->functions[index];
+/// Puts the addresses of a call's ports into the function's table.
+static void bindPorts(BoundFunction& bound, std::span<const std::span<const std::byte>> inputs,
+                      std::span<const std::span<std::byte>> outputs) {
   for (const PortBinding& binding : bound.inputs)
     bound.table[binding.entry] =
         const_cast<std::byte*>(inputs[binding.port].data()) + binding.offset;
   for (const PortBinding& binding : bound.outputs)
     bound.table[binding.entry] = outputs[binding.port].data() + binding.offset;
+}
+
+absl::Status CpuExecutor::run(size_t index, std::span<const std::span<const std::byte>> inputs,
+                              std::span<const std::span<std::byte>> outputs) {
+  TENON_RETURN_IF_ERROR(checkCall(impl->program, index, inputs, outputs));
+  BoundFunction& bound = impl->functions[index];
+  bindPorts(bound, inputs, outputs);
   auto start = std::chrono::steady_clock::now();
   if (impl->profiling)
     impl->runProfiled(bound);
@@ -157,6 +163,55 @@ absl::Status CpuExecutor::run(size_t index, std::span<const std::span<const std:
     for (const BoundStep& step : bound.steps)
       impl->runStep(step);
   impl->lastStepsNs = std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count();
+  return absl::OkStatus();
+}
+
+namespace {
+
+/// The memory of a call on the host, where ports are the caller's.
+class HostStepMemory final : public StepMemory {
+public:
+  HostStepMemory(const ProgramMemory& memory, std::span<const std::span<const std::byte>> inputs,
+                 std::span<const std::span<std::byte>> outputs)
+      : memory(memory), inputs(inputs), outputs(outputs) {}
+
+  absl::Status read(const BufferRef& ref, std::span<std::byte> bytes) override {
+    std::copy_n(address(ref), bytes.size(), bytes.data());
+    return absl::OkStatus();
+  }
+  absl::Status write(const BufferRef& ref, std::span<const std::byte> bytes) override {
+    std::copy_n(bytes.data(), bytes.size(), address(ref));
+    return absl::OkStatus();
+  }
+
+private:
+  std::byte* address(const BufferRef& ref) const {
+    if (ref.space == Space::Input)
+      return const_cast<std::byte*>(inputs[ref.index].data()) + ref.offset;
+    return ref.space == Space::Output ? outputs[ref.index].data() + ref.offset
+                                      : memory.address(ref);
+  }
+
+  const ProgramMemory& memory;
+  std::span<const std::span<const std::byte>> inputs;
+  std::span<const std::span<std::byte>> outputs;
+};
+
+} // namespace
+
+absl::Status CpuExecutor::runObserved(size_t index,
+                                      std::span<const std::span<const std::byte>> inputs,
+                                      std::span<const std::span<std::byte>> outputs,
+                                      StepObserver& observer) {
+  TENON_RETURN_IF_ERROR(checkCall(impl->program, index, inputs, outputs));
+  BoundFunction& bound = impl->functions[index];
+  bindPorts(bound, inputs, outputs);
+  HostStepMemory memory(impl->memory, inputs, outputs);
+  for (size_t step = 0; step < bound.steps.size(); ++step) {
+    TENON_RETURN_IF_ERROR(observer.before(step, memory));
+    impl->runStep(bound.steps[step]);
+    TENON_RETURN_IF_ERROR(observer.after(step, memory));
+  }
   return absl::OkStatus();
 }
 

@@ -36,6 +36,9 @@ public:
   const Program& program() const override;
   absl::Status run(size_t function, std::span<const std::span<const std::byte>> inputs,
                    std::span<const std::span<std::byte>> outputs) override;
+  absl::Status runObserved(size_t function, std::span<const std::span<const std::byte>> inputs,
+                           std::span<const std::span<std::byte>> outputs,
+                           StepObserver& observer) override;
   absl::Status resetStates() override;
 
   int threads() const;

@@ -9,6 +9,7 @@
 #include "runtime/cuda/internal/CublasLt.h"
 #include "runtime/cuda/internal/CudaTokenStream.h"
 #include "runtime/cuda/internal/DeviceProgramMemory.h"
+#include "runtime/cuda/internal/DeviceStepMemory.h"
 #include "runtime/cuda/internal/KernelModules.h"
 #include "runtime/cuda/internal/LoadConstants.h"
 #include "runtime/cuda/internal/StepSequence.h"
@@ -70,6 +71,14 @@ struct CudaExecutor::Impl {
   /// Waits for a call and reads its times.
   absl::Status finish(size_t function);
   absl::Status runStaged(size_t function);
+  /// Runs a call whose inputs are staged step by step.
+  absl::Status observe(size_t function, StepObserver& observer);
+  /// Brings a call's inputs to where the device takes them from.
+  void stage(size_t function, std::span<const std::span<const std::byte>> inputs) const;
+  /// Hands out the outputs of a call that has ended.
+  void unstage(size_t function, std::span<const std::span<std::byte>> outputs) const;
+  /// `status` with the function's name.
+  absl::Status inFunction(size_t function, const absl::Status& status) const;
   /// Where the ports of a decode function lie that has `next_ids`; nothing for another one.
   std::optional<TokenPorts> findTokenPorts(size_t function) const;
   absl::Status ensureAdvance();
@@ -222,19 +231,59 @@ absl::Status CudaExecutor::Impl::runStaged(size_t function) {
   return status;
 }
 
+absl::Status CudaExecutor::Impl::observe(size_t index, StepObserver& observer) {
+  DeviceStepMemory stepMemory(device, memory, stream.get(), index);
+  const StepSequence& steps = functions[index].steps;
+  TENON_RETURN_IF_ERROR(sendInputs(memory.portLayout(index)));
+  for (size_t step = 0; step < steps.size(); ++step) {
+    TENON_RETURN_IF_ERROR(observer.before(step, stepMemory));
+    TENON_RETURN_IF_ERROR(steps.finishStep(step, stream.get()));
+    TENON_RETURN_IF_ERROR(observer.after(step, stepMemory));
+  }
+  TENON_RETURN_IF_ERROR(fetchOutputs(index));
+  return device.driver().check(device.driver().streamSynchronize(stream.get()), "finish a call");
+}
+
+void CudaExecutor::Impl::stage(size_t index,
+                               std::span<const std::span<const std::byte>> inputs) const {
+  const PortLayout& layout = memory.portLayout(index);
+  for (size_t i = 0; i < inputs.size(); ++i)
+    std::ranges::copy(inputs[i], staged() + layout.inputs[i]);
+}
+
+void CudaExecutor::Impl::unstage(size_t index,
+                                 std::span<const std::span<std::byte>> outputs) const {
+  const PortLayout& layout = memory.portLayout(index);
+  for (size_t i = 0; i < outputs.size(); ++i)
+    std::copy_n(staged() + layout.outputs[i], outputs[i].size(), outputs[i].data());
+}
+
+absl::Status CudaExecutor::Impl::inFunction(size_t index, const absl::Status& status) const {
+  return status.ok() ? status
+                     : absl::Status(status.code(), absl::StrFormat("function %s: %s",
+                                                                   program.functions[index].name,
+                                                                   std::string(status.message())));
+}
+
 absl::Status CudaExecutor::run(size_t index, std::span<const std::span<const std::byte>> inputs,
                                std::span<const std::span<std::byte>> outputs) {
   TENON_RETURN_IF_ERROR(checkCall(impl->program, index, inputs, outputs));
   TENON_RETURN_IF_ERROR(impl->device.makeCurrent());
-  const PortLayout& layout = impl->memory.portLayout(index);
-  for (size_t i = 0; i < inputs.size(); ++i)
-    std::ranges::copy(inputs[i], impl->staged() + layout.inputs[i]);
-  if (absl::Status status = impl->runStaged(index); !status.ok())
-    return absl::Status(status.code(),
-                        absl::StrFormat("function %s: %s", impl->program.functions[index].name,
-                                        std::string(status.message())));
-  for (size_t i = 0; i < outputs.size(); ++i)
-    std::copy_n(impl->staged() + layout.outputs[i], outputs[i].size(), outputs[i].data());
+  impl->stage(index, inputs);
+  TENON_RETURN_IF_ERROR(impl->inFunction(index, impl->runStaged(index)));
+  impl->unstage(index, outputs);
+  return absl::OkStatus();
+}
+
+absl::Status CudaExecutor::runObserved(size_t index,
+                                       std::span<const std::span<const std::byte>> inputs,
+                                       std::span<const std::span<std::byte>> outputs,
+                                       StepObserver& observer) {
+  TENON_RETURN_IF_ERROR(checkCall(impl->program, index, inputs, outputs));
+  TENON_RETURN_IF_ERROR(impl->device.makeCurrent());
+  impl->stage(index, inputs);
+  TENON_RETURN_IF_ERROR(impl->inFunction(index, impl->observe(index, observer)));
+  impl->unstage(index, outputs);
   return absl::OkStatus();
 }
 

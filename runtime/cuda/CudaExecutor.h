@@ -76,6 +76,9 @@ public:
   /// device refuses every further call of the process.
   absl::Status run(size_t function, std::span<const std::span<const std::byte>> inputs,
                    std::span<const std::span<std::byte>> outputs) override;
+  absl::Status runObserved(size_t function, std::span<const std::span<const std::byte>> inputs,
+                           std::span<const std::span<std::byte>> outputs,
+                           StepObserver& observer) override;
   absl::Status resetStates() override;
   absl::StatusOr<std::unique_ptr<TokenStream>>
   streamTokens(size_t function, std::span<const int32_t> ids, std::span<const int32_t> sequences,

@@ -41,10 +41,9 @@ absl::StatusOr<ModelBench> ModelBench::create(runtime::Executor& executor, Role 
   return ModelBench(executor, found - program.functions.begin(), options);
 }
 
-absl::Status ModelBench::runAt(int64_t position) {
+void ModelBench::setPosition(int64_t position) {
   bool isDecode = function().role == Role::Decode;
   int64_t vocabulary = executor->program().model->vocabulary;
-  std::vector<std::span<const std::byte>> arguments;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const std::string& name = function().inputs[i].name;
     for (size_t row = 0; row < inputs[i].size(); ++row) {
@@ -55,10 +54,31 @@ absl::Status ModelBench::runAt(int64_t position) {
                                : name == "output_rows" ? function().rows - 1
                                                        : at);
     }
-    arguments.push_back(std::as_bytes(std::span(inputs[i])));
   }
+}
+
+int64_t ModelBench::measuredPosition() const {
+  return function().role == Role::Decode ? options.position : 0;
+}
+
+static std::vector<std::span<const std::byte>>
+viewInputs(const std::vector<std::vector<int32_t>>& inputs) {
+  std::vector<std::span<const std::byte>> views;
+  for (const std::vector<int32_t>& input : inputs)
+    views.push_back(std::as_bytes(std::span(input)));
+  return views;
+}
+
+absl::Status ModelBench::runAt(int64_t position) {
+  setPosition(position);
   std::vector<std::span<std::byte>> results(outputs.begin(), outputs.end());
-  return executor->run(index, arguments, results);
+  return executor->run(index, viewInputs(inputs), results);
+}
+
+absl::Status ModelBench::observe(runtime::StepObserver& observer) {
+  setPosition(measuredPosition());
+  std::vector<std::span<std::byte>> results(outputs.begin(), outputs.end());
+  return executor->runObserved(index, viewInputs(inputs), results, observer);
 }
 
 absl::Status ModelBench::prepare() {
@@ -67,13 +87,13 @@ absl::Status ModelBench::prepare() {
     for (int64_t position = 0; position < options.position; ++position)
       TENON_RETURN_IF_ERROR(runAt(position));
   for (int64_t i = 0; i < options.warmupCalls; ++i)
-    TENON_RETURN_IF_ERROR(runAt(function().role == Role::Decode ? options.position : 0));
+    TENON_RETURN_IF_ERROR(runAt(measuredPosition()));
   return absl::OkStatus();
 }
 
 absl::Status ModelBench::call() {
   auto start = std::chrono::steady_clock::now();
-  TENON_RETURN_IF_ERROR(runAt(function().role == Role::Decode ? options.position : 0));
+  TENON_RETURN_IF_ERROR(runAt(measuredPosition()));
   times.callNs.push_back(
       std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count());
   times.stepsNs.push_back(executor->lastStepsNs());
@@ -83,7 +103,7 @@ absl::Status ModelBench::call() {
 absl::Status ModelBench::profile() {
   executor->setProfiling(true);
   for (int64_t i = 0; i < options.profiledCalls; ++i)
-    TENON_RETURN_IF_ERROR(runAt(function().role == Role::Decode ? options.position : 0));
+    TENON_RETURN_IF_ERROR(runAt(measuredPosition()));
   times.profileNs.clear();
   for (const runtime::StepProfile& step : executor->profile(index))
     times.profileNs.push_back(step.calls == 0 ? 0 : step.totalNs / step.calls);

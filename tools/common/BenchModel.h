@@ -43,6 +43,8 @@ public:
   absl::Status prepare();
   /// One measured call.
   absl::Status call();
+  /// One call at the measured position that `observer` looks at from step to step.
+  absl::Status observe(runtime::StepObserver& observer);
   /// The calls that time every step.
   absl::Status profile();
 
@@ -50,8 +52,11 @@ public:
 
 private:
   ModelBench(runtime::Executor& executor, size_t index, const BenchOptions& options);
-  /// Runs the function with its first row at `position`.
+  /// Makes the inputs of a call with its first row at `position`.
+  void setPosition(int64_t position);
   absl::Status runAt(int64_t position);
+  /// Where the first row of measured calls stands.
+  int64_t measuredPosition() const;
 
   runtime::Executor* executor;
   size_t index;

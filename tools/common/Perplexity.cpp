@@ -33,6 +33,23 @@ static absl::StatusOr<int64_t> chooseWindow(int64_t window, int64_t context) {
   return chosen;
 }
 
+/// The text as tokens of the vocabulary, two at least.
+static absl::StatusOr<std::vector<int32_t>> readTokens(const runtime::Program& program,
+                                                       const std::string& text) {
+  TENON_ASSIGN_OR_RETURN(auto tokenizer, runtime::Tokenizer::create(*program.tokenizer));
+  TENON_ASSIGN_OR_RETURN(std::vector<int32_t> ids, tokenizer->encode(text));
+  if (ids.size() < 2)
+    return absl::InvalidArgumentError(
+        absl::StrFormat("perplexity: expects a text of at least 2 tokens, but got %u", ids.size()));
+  for (int32_t id : ids)
+    if (id < 0 || id >= program.model->vocabulary)
+      return absl::InvalidArgumentError(
+          absl::StrFormat("perplexity: expects tokens below %d, the model's vocabulary, but its "
+                          "tokeniser gave %d",
+                          program.model->vocabulary, id));
+  return ids;
+}
+
 absl::StatusOr<Perplexity> computePerplexity(runtime::Executor& executor, const std::string& text,
                                              int64_t window) {
   const runtime::Program& program = executor.program();
@@ -40,11 +57,7 @@ absl::StatusOr<Perplexity> computePerplexity(runtime::Executor& executor, const 
     return absl::InvalidArgumentError(
         "expects the program of a language model with its tokeniser, but it has none");
   TENON_ASSIGN_OR_RETURN(window, chooseWindow(window, program.model->context));
-  TENON_ASSIGN_OR_RETURN(auto tokenizer, runtime::Tokenizer::create(*program.tokenizer));
-  TENON_ASSIGN_OR_RETURN(std::vector<int32_t> ids, tokenizer->encode(text));
-  if (ids.size() < 2)
-    return absl::InvalidArgumentError(
-        absl::StrFormat("perplexity: expects a text of at least 2 tokens, but got %u", ids.size()));
+  TENON_ASSIGN_OR_RETURN(std::vector<int32_t> ids, readTokens(program, text));
   TENON_ASSIGN_OR_RETURN(runtime::Generator generator, runtime::Generator::create(executor));
   Perplexity result;
   auto vocabulary = static_cast<size_t>(program.model->vocabulary);

@@ -1,6 +1,7 @@
 #include "tools/common/PlanFlags.h"
 
 #include "support/Status.h"
+#include "tools/common/PointsFlag.h"
 
 namespace tenon::tools {
 
@@ -24,6 +25,7 @@ void addFusionFlags(CLI::App& command, PlanFlags& flags) {
       ->check(CLI::NonNegativeNumber);
   command.add_option("--disable-rule", flags.disabledRules, "A fusion rule to leave out")
       ->delimiter(',');
+  addPointsFlag(command, flags.points);
 }
 
 void addPlanFlags(CLI::App& command, PlanFlags& flags) {
@@ -38,8 +40,9 @@ void addPlanFlags(CLI::App& command, PlanFlags& flags) {
   addFusionFlags(command, flags);
 }
 
-absl::StatusOr<passes::FusionOptions> readPlanFlags(const PlanFlags& flags) {
-  passes::FusionOptions options;
+absl::StatusOr<PlanSettings> readPlanFlags(const PlanFlags& flags, TargetAttr target) {
+  PlanSettings settings;
+  passes::FusionOptions& options = settings.fusion;
   std::optional<passes::Plan> plan = passes::parsePlan(flags.plan);
   if (!plan)
     return absl::InvalidArgumentError("--plan: expects auto, fused, split or unfused, but got '" +
@@ -51,7 +54,9 @@ absl::StatusOr<passes::FusionOptions> readPlanFlags(const PlanFlags& flags) {
                        : flags.launch == "graph" ? passes::cost::LaunchMode::Graph
                                                  : passes::cost::LaunchMode::GraphPdl;
   TENON_RETURN_IF_ERROR(passes::checkFusionOptions(options));
-  return options;
+  TENON_ASSIGN_OR_RETURN(settings.points, findPoints(flags.points, target, flags.launch));
+  options.times = settings.points.get();
+  return settings;
 }
 
 } // namespace tenon::tools

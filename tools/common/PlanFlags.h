@@ -1,12 +1,15 @@
 #ifndef TENON_TOOLS_COMMON_PLANFLAGS_H
 #define TENON_TOOLS_COMMON_PLANFLAGS_H
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 
 #include "absl/status/statusor.h"
+#include "ir/Attributes.h"
+#include "passes/cost/MeasuredPoints.h"
 #include "passes/fusion/Fusion.h"
 
 namespace tenon::tools {
@@ -17,6 +20,13 @@ struct PlanFlags {
   std::string launch = "graph-pdl";
   int64_t maxFusions = -1;
   std::vector<std::string> disabledRules;
+  std::string points; ///< as `PointsFlag.h` reads it
+};
+
+/// The options that flags stand for, and what they refer to.
+struct PlanSettings {
+  passes::FusionOptions fusion;
+  std::unique_ptr<passes::cost::MeasuredPoints> points; ///< may be null
 };
 
 /// Adds `--plans`, several plans to compare.
@@ -26,8 +36,9 @@ void addFusionFlags(CLI::App& command, PlanFlags& flags);
 /// The same and the plan.
 void addPlanFlags(CLI::App& command, PlanFlags& flags);
 
-/// The options that the flags stand for. InvalidArgument names a flag and what it may be.
-absl::StatusOr<passes::FusionOptions> readPlanFlags(const PlanFlags& flags);
+/// The options that the flags stand for on `target`. InvalidArgument names a flag and what it may
+/// be.
+absl::StatusOr<PlanSettings> readPlanFlags(const PlanFlags& flags, TargetAttr target);
 
 } // namespace tenon::tools
 

@@ -51,8 +51,9 @@ absl::StatusOr<MeasuredPlan> loadPlan(const Options& options, const std::string&
   TENON_ASSIGN_OR_RETURN(InputModel input, readInputModel(model, options.device, options.target));
   PlanFlags flags = options.plan;
   flags.plan = plan;
-  TENON_ASSIGN_OR_RETURN(passes::FusionOptions fusion, readPlanFlags(flags));
-  TENON_ASSIGN_OR_RETURN(runtime::Program program, compileInputModel(input, model, fusion));
+  TENON_ASSIGN_OR_RETURN(PlanSettings settings, readPlanFlags(flags, input.target));
+  TENON_ASSIGN_OR_RETURN(runtime::Program program,
+                         compileInputModel(input, model, settings.fusion));
   TENON_ASSIGN_OR_RETURN(auto executor, makeExecutor(std::move(program), options.executor));
   BenchOptions bench = options.bench;
   bench.position = isPrefill ? 0 : bench.position;

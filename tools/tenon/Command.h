@@ -24,6 +24,7 @@ void addPerplexityCommand(CLI::App& app, Action& action);
 void addRandomModelCommand(CLI::App& app, Action& action);
 void addRunCommand(CLI::App& app, Action& action);
 void addTokenizeCommand(CLI::App& app, Action& action);
+void addVerifyCommand(CLI::App& app, Action& action);
 
 } // namespace tenon::tools
 

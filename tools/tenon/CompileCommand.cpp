@@ -21,8 +21,9 @@ struct Options {
 
 absl::Status compile(const Options& options) {
   TENON_ASSIGN_OR_RETURN(InputModel input, readInputModel(options.model, options.target));
-  TENON_ASSIGN_OR_RETURN(passes::FusionOptions fusion, readPlanFlags(options.plan));
-  TENON_ASSIGN_OR_RETURN(runtime::Program program, compileInputModel(input, options.model, fusion));
+  TENON_ASSIGN_OR_RETURN(PlanSettings plan, readPlanFlags(options.plan, input.target));
+  TENON_ASSIGN_OR_RETURN(runtime::Program program,
+                         compileInputModel(input, options.model, plan.fusion));
   TENON_RETURN_IF_ERROR(runtime::writeProgram(program, options.output));
   size_t steps = 0;
   for (const runtime::Function& function : program.functions)

@@ -89,7 +89,8 @@ absl::Status dump(const Options& options) {
   pipeline.upTo = *phase;
   if (*phase >= Phase::Fused)
     pipeline.target = input.target;
-  TENON_ASSIGN_OR_RETURN(pipeline.fusion, readPlanFlags(options.plan));
+  TENON_ASSIGN_OR_RETURN(PlanSettings settings, readPlanFlags(options.plan, input.target));
+  pipeline.fusion = settings.fusion;
   mlir::ModuleOp module = *input.module;
   TENON_RETURN_IF_ERROR(passes::runPipeline(module, pipeline));
   if (options.as != "ir") {

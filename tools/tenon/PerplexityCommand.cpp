@@ -33,8 +33,9 @@ absl::StatusOr<Perplexity> measure(const Options& options, const std::string& pl
                          readInputModel(options.model, options.device, options.target));
   PlanFlags flags = options.plan;
   flags.plan = plan;
-  TENON_ASSIGN_OR_RETURN(passes::FusionOptions fusion, readPlanFlags(flags));
-  TENON_ASSIGN_OR_RETURN(runtime::Program program, compileInputModel(input, options.model, fusion));
+  TENON_ASSIGN_OR_RETURN(PlanSettings settings, readPlanFlags(flags, input.target));
+  TENON_ASSIGN_OR_RETURN(runtime::Program program,
+                         compileInputModel(input, options.model, settings.fusion));
   ExecutorOptions executorOptions{.threads = options.threads};
   executorOptions.setLaunch(flags.launch);
   TENON_ASSIGN_OR_RETURN(auto executor, makeExecutor(std::move(program), executorOptions));

@@ -70,8 +70,9 @@ absl::Status run(const Options& options) {
   }
   TENON_ASSIGN_OR_RETURN(InputModel input,
                          readInputModel(options.model, options.device, options.target));
-  TENON_ASSIGN_OR_RETURN(passes::FusionOptions fusion, readPlanFlags(options.plan));
-  TENON_ASSIGN_OR_RETURN(runtime::Program program, compileInputModel(input, options.model, fusion));
+  TENON_ASSIGN_OR_RETURN(PlanSettings plan, readPlanFlags(options.plan, input.target));
+  TENON_ASSIGN_OR_RETURN(runtime::Program program,
+                         compileInputModel(input, options.model, plan.fusion));
   TENON_ASSIGN_OR_RETURN(auto executor, makeExecutor(std::move(program), executorOptions));
   return runWith(*executor, options, elapsedNs());
 }

@@ -108,14 +108,15 @@ absl::Status StepSequence::launchStep(const BoundStep& step, CUstream stream) co
 }
 
 absl::Status StepSequence::launch(CUstream stream, bool check) const {
-  const Driver& driver = parts.device.driver();
-  for (const BoundStep& step : steps) {
-    TENON_RETURN_IF_ERROR(launchStep(step, stream));
-    if (check)
-      TENON_RETURN_IF_ERROR(
-          inStep(step, driver.check(driver.streamSynchronize(stream), "finish it")));
-  }
+  for (size_t i = 0; i < steps.size(); ++i)
+    TENON_RETURN_IF_ERROR(check ? finishStep(i, stream) : launchStep(steps[i], stream));
   return absl::OkStatus();
+}
+
+absl::Status StepSequence::finishStep(size_t index, CUstream stream) const {
+  const Driver& driver = parts.device.driver();
+  TENON_RETURN_IF_ERROR(launchStep(steps[index], stream));
+  return inStep(steps[index], driver.check(driver.streamSynchronize(stream), "finish it"));
 }
 
 absl::Status StepSequence::launchTimed(CUstream stream, unsigned eventFlags) {

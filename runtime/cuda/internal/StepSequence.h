@@ -36,6 +36,9 @@ public:
   /// Starts every step on `stream`; with `check`, waits for each.
   absl::Status launch(CUstream stream, bool check) const;
 
+  /// Starts step `index` alone on `stream` and waits for it.
+  absl::Status finishStep(size_t index, CUstream stream) const;
+
   /// Starts every step on `stream` with an event before each and after the last; `eventFlags` are
   /// cuEventRecordWithFlags's.
   absl::Status launchTimed(CUstream stream, unsigned eventFlags);

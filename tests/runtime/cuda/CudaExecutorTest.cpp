@@ -151,6 +151,48 @@ TEST_P(CudaExecutorModes, LaunchesInOrderWhereAsked) {
     EXPECT_FALSE(launch.pdl) << launch.kernel;
 }
 
+/// Reads the second step's result and doubles what it finds in its first input.
+class Doubling final : public StepObserver {
+public:
+  explicit Doubling(const Program& program) : steps(program.functions[test::Sum].steps) {}
+  absl::Status before(size_t step, StepMemory& memory) override {
+    if (step == 0)
+      return absl::OkStatus();
+    Floats values(8);
+    if (absl::Status status =
+            memory.read(steps[step].args[0], std::as_writable_bytes(std::span(values)));
+        !status.ok())
+      return status;
+    for (float& value : values)
+      value *= 2;
+    return memory.write(steps[step].args[0], std::as_bytes(std::span(values)));
+  }
+  absl::Status after(size_t step, StepMemory& memory) override {
+    seen.push_back(step);
+    return failAt == step ? absl::AbortedError("seen enough") : absl::OkStatus();
+  }
+
+  const std::vector<Step>& steps;
+  std::vector<size_t> seen;
+  size_t failAt = -1;
+};
+
+TEST_F(CudaExecutorTest, LetsAnObserverReadAndWriteBetweenSteps) {
+  auto executor = load(makeProgram());
+  Doubling observer(executor->program());
+  Floats x = ones, y(8);
+  std::span<const std::byte> input = std::as_bytes(std::span(x));
+  std::span<std::byte> output = std::as_writable_bytes(std::span(y));
+  ASSERT_EQ(executor->runObserved(test::Sum, {&input, 1}, {&output, 1}, observer),
+            absl::OkStatus());
+  EXPECT_THAT(observer.seen, ElementsAre(0, 1));
+  EXPECT_EQ(y, Floats(8, 4.0f)); // twice 2 · x
+  observer.failAt = 0;
+  absl::Status status = executor->runObserved(test::Sum, {&input, 1}, {&output, 1}, observer);
+  EXPECT_EQ(status.code(), absl::StatusCode::kAborted);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("function sum: seen enough"));
+}
+
 TEST_P(CudaExecutorModes, TimesStepsWhenAsked) {
   auto executor = load(makeProgram(), {.graphs = GetParam()});
   call(*executor, test::Sum, ones);

@@ -1,0 +1,169 @@
+#include "tools/measure/ExplainReport.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "nlohmann/json.hpp"
+
+namespace tenon::tools {
+
+using passes::FusionDecision;
+using passes::cost::nameOf;
+
+bool ExplainedFusion::measurementDecidesOtherwise() const {
+  return (times->fusedNs < times->unfusedNs) != (decision->fused.ns < decision->unfused.ns);
+}
+
+static double errorPercent(int64_t predictedNs, int64_t measuredNs) {
+  return 100.0 * static_cast<double>(predictedNs - measuredNs) / static_cast<double>(measuredNs);
+}
+
+double ExplainedFusion::fusedErrorPercent() const {
+  return errorPercent(decision->fused.ns, times->fusedNs);
+}
+double ExplainedFusion::unfusedErrorPercent() const {
+  return errorPercent(decision->unfused.ns, times->unfusedNs);
+}
+
+nlohmann::json describeFusion(const ExplainedFusion& fusion) {
+  const FusionDecision& decision = *fusion.decision;
+  nlohmann::json object = {{"function", decision.function},
+                           {"rule", decision.rule},
+                           {"ops", decision.ops},
+                           {"shape", decision.shape},
+                           {"taken", decision.taken},
+                           {"reason", decision.reason},
+                           {"predicted_fused_ns", nullptr},
+                           {"predicted_unfused_ns", decision.unfused.ns},
+                           {"limiter", nullptr},
+                           {"unfused_limiter", nameOf(decision.unfused.limiter).str()}};
+  if (decision.legal) {
+    object["predicted_fused_ns"] = decision.fused.ns;
+    object["limiter"] = nameOf(decision.fused.limiter).str();
+    object["bytes_saved"] = decision.bytesSaved;
+    object["flops_saved"] = decision.flopsSaved;
+  }
+  if (fusion.times) {
+    object["measured_fused_ns"] = fusion.times->fusedNs;
+    object["measured_unfused_ns"] = fusion.times->unfusedNs;
+    object["fused_spread_ns"] = fusion.times->fusedSpreadNs;
+    object["unfused_spread_ns"] = fusion.times->unfusedSpreadNs;
+    object["fused_error_percent"] = fusion.fusedErrorPercent();
+    object["unfused_error_percent"] = fusion.unfusedErrorPercent();
+    object["measurement_decides_otherwise"] = fusion.measurementDecidesOtherwise();
+  }
+  return object;
+}
+
+namespace {
+
+/// Equal decisions in one row.
+struct Row {
+  const ExplainedFusion* fusion;
+  int64_t times = 1;
+};
+
+} // namespace
+
+static std::string operationsOf(const FusionDecision& decision) {
+  std::vector<std::string> names;
+  for (const std::string& op : decision.ops)
+    names.push_back(op.substr(0, op.find(' ')));
+  return absl::StrJoin(names, " ");
+}
+
+/// Everything of a decision that the table shows, but the layer.
+static std::string contentOf(const FusionDecision& decision) {
+  return absl::StrJoin({decision.function, decision.rule, operationsOf(decision), decision.shape,
+                        decision.legal ? std::string() : decision.reason,
+                        std::to_string(decision.taken), std::to_string(decision.fused.ns),
+                        std::to_string(decision.unfused.ns)},
+                       "|");
+}
+
+static std::vector<Row> joinEqual(const std::vector<ExplainedFusion>& fusions) {
+  std::vector<Row> rows;
+  std::map<std::string, size_t> indices;
+  for (const ExplainedFusion& fusion : fusions) {
+    auto [found, isNew] = indices.try_emplace(contentOf(*fusion.decision), rows.size());
+    if (isNew)
+      rows.push_back({&fusion});
+    else
+      ++rows[found->second].times;
+  }
+  return rows;
+}
+
+static std::string formatHeader(const std::string& function, bool measured) {
+  std::string text =
+      absl::StrFormat("@%s\n%-5s %5s %9s %9s ", function, "taken", "times", "fused ns", "apart ns");
+  if (measured)
+    text += absl::StrFormat("%9s %9s %7s %7s %-5s ", "measured", "apart", "error %", "apart %",
+                            "other");
+  return text + absl::StrFormat("%-8s %11s %12s  %s\n", "limiter", "bytes saved", "flops saved",
+                                "rule: operations → result; reason");
+}
+
+static std::string formatRow(const Row& row, bool measured) {
+  const FusionDecision& decision = *row.fusion->decision;
+  std::string fused = "-", limiter = "-", bytes = "-", flops = "-";
+  if (decision.legal) {
+    fused = std::to_string(decision.fused.ns);
+    limiter = nameOf(decision.fused.limiter).str();
+    bytes = std::to_string(decision.bytesSaved), flops = std::to_string(decision.flopsSaved);
+  }
+  std::string text = absl::StrFormat("%-5s %5d %9s %9d ", decision.taken ? "yes" : "no", row.times,
+                                     fused, decision.unfused.ns);
+  if (measured && row.fusion->times)
+    text += absl::StrFormat("%9d %9d %7.1f %7.1f %-5s ", row.fusion->times->fusedNs,
+                            row.fusion->times->unfusedNs, row.fusion->fusedErrorPercent(),
+                            row.fusion->unfusedErrorPercent(),
+                            row.fusion->measurementDecidesOtherwise() ? "yes" : "no");
+  else if (measured)
+    text += absl::StrFormat("%9s %9s %7s %7s %-5s ", "-", "-", "-", "-", "-");
+  return text + absl::StrFormat("%-8s %11s %12s  %s: %s → %s; %s\n", limiter, bytes, flops,
+                                decision.rule, operationsOf(decision), decision.shape,
+                                decision.reason);
+}
+
+/// Errors of all rows that were measured, kernels and chains, and how many decide otherwise.
+static std::string formatSummary(const std::vector<Row>& rows) {
+  std::vector<double> errors;
+  int64_t otherwise = 0, measured = 0;
+  for (const Row& row : rows) {
+    if (!row.fusion->times)
+      continue;
+    errors.push_back(std::abs(row.fusion->fusedErrorPercent()));
+    errors.push_back(std::abs(row.fusion->unfusedErrorPercent()));
+    otherwise += row.fusion->measurementDecidesOtherwise();
+    ++measured;
+  }
+  if (errors.empty())
+    return "";
+  std::ranges::sort(errors);
+  return absl::StrFormat("\n%d candidates measured: error of prediction, median %.1f %%, 95th "
+                         "percentile %.1f %%; measurement decides %d otherwise\n",
+                         measured, errors[(errors.size() - 1) / 2],
+                         errors[(errors.size() * 95 + 99) / 100 - 1], otherwise);
+}
+
+std::string formatFusions(const std::vector<ExplainedFusion>& fusions) {
+  std::vector<Row> rows = joinEqual(fusions);
+  bool measured = std::ranges::any_of(
+      fusions, [](const ExplainedFusion& fusion) { return fusion.times.has_value(); });
+  std::string text, function;
+  for (const Row& row : rows) {
+    if (row.fusion->decision->function != function) {
+      text += function.empty() ? "" : "\n";
+      function = row.fusion->decision->function;
+      text += formatHeader(function, measured);
+    }
+    text += formatRow(row, measured);
+  }
+  return text + formatSummary(rows);
+}
+
+} // namespace tenon::tools

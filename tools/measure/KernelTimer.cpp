@@ -1,0 +1,125 @@
+#include "tools/measure/KernelTimer.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "ir/Dialect.h"
+#include "passes/cost/CostModel.h"
+#include "support/Diagnostics.h"
+#include "support/Status.h"
+#include "tools/common/CompileModel.h"
+#include "tools/common/FunctionInputs.h"
+#include "tools/common/FunctionWork.h"
+#include "tools/measure/IsolatedKernels.h"
+#include "tools/measure/RepeatKernels.h"
+
+namespace tenon::tools {
+
+/// What the machine says of its own last level; most have less where it says nothing.
+static int64_t hostCacheBytes() {
+  constexpr int64_t usualBytes = int64_t(64) << 20;
+  long bytes = ::sysconf(_SC_LEVEL3_CACHE_SIZE);
+  return bytes > 0 ? bytes : usualBytes;
+}
+
+/// Bytes that no cache of the target's machine holds: four times the cache that all cores share.
+static int64_t coldBytesFor(TargetAttr target) {
+  int64_t cache = target.getDevice() == DeviceKind::Cpu
+                      ? hostCacheBytes()
+                      : target.getProperty("l2_bytes").value_or(0);
+  return 4 * cache;
+}
+
+/// Repetitions of the shorter run: some 100 µs, which a graph's own launch hardly shows in, and few
+/// enough that a run of the longest kernels stays below some milliseconds.
+static int64_t chooseRepetitions(int64_t expectedNs) {
+  constexpr int64_t wantedNs = 150'000, most = 32;
+  return std::clamp<int64_t>(wantedNs / std::max<int64_t>(expectedNs, 1), 1, most);
+}
+
+/// Bytes of weights and caches that the steps read.
+static absl::StatusOr<int64_t> countTouched(mlir::ModuleOp planned, int64_t position) {
+  TENON_ASSIGN_OR_RETURN(std::vector<StepWork> work,
+                         computeWork(planned, isolatedFunction, position));
+  std::vector<bool> hasCache;
+  planned.walk([&](KernelOp kernel) {
+    hasCache.push_back(llvm::any_of(kernel.getInputs().getTypes(), llvm::IsaPred<StateType>));
+  });
+  int64_t bytes = 0;
+  for (auto [step, cached] : llvm::zip_equal(work, hasCache))
+    bytes += step.weightBytes + (cached ? step.otherBytes : 0);
+  return bytes;
+}
+
+/// What the cost model says that one repetition takes, in ns.
+static absl::StatusOr<int64_t> predictNs(mlir::ModuleOp planned, TargetAttr target) {
+  DiagnosticCollector diagnostics(planned.getContext());
+  auto model =
+      passes::cost::CostModel::create(planned.getLoc(), target, passes::cost::LaunchMode::Graph);
+  if (mlir::failed(model))
+    return diagnostics.takeStatus();
+  int64_t ns = 0;
+  planned.walk([&](KernelOp kernel) { ns += model->estimate(kernel).ns; });
+  return ns;
+}
+
+absl::StatusOr<KernelTimer> KernelTimer::create(mlir::ModuleOp isolated, mlir::ModuleOp planned,
+                                                const TimerOptions& options) {
+  auto target = planned->getAttrOfType<TargetAttr>(TenonDialect::targetAttrName);
+  TENON_ASSIGN_OR_RETURN(runtime::Program program, compileModel(planned, target));
+  KernelTimer timer;
+  TENON_ASSIGN_OR_RETURN(int64_t expectedNs, predictNs(planned, target));
+  timer.repetitions = chooseRepetitions(expectedNs);
+  RepeatOptions repeat{.repetitions = timer.repetitions, .coldBytes = coldBytesFor(target)};
+  TENON_ASSIGN_OR_RETURN(repeat.touchedBytes, countTouched(planned, options.position));
+  TENON_ASSIGN_OR_RETURN(program, repeatKernels(std::move(program), repeat));
+  for (const runtime::Port& port : program.functions[ShortRun].outputs)
+    timer.outputs.emplace_back(port.bytes);
+  timer.inputs = makeFunctionInputs(isolatedBody(isolated), options.position);
+  TENON_ASSIGN_OR_RETURN(timer.executor, makeExecutor(std::move(program), options.executor));
+  return timer;
+}
+
+absl::StatusOr<uint64_t> KernelTimer::run(size_t function) {
+  std::vector<std::span<const std::byte>> arguments(inputs.begin(), inputs.end());
+  std::vector<std::span<std::byte>> results(outputs.begin(), outputs.end());
+  TENON_RETURN_IF_ERROR(executor->run(function, arguments, results));
+  return executor->lastStepsNs();
+}
+
+absl::Status KernelTimer::warmUp() {
+  for (size_t function : {ShortRun, LongRun})
+    TENON_RETURN_IF_ERROR(run(function).status());
+  return absl::OkStatus();
+}
+
+absl::Status KernelTimer::sample() {
+  TENON_ASSIGN_OR_RETURN(uint64_t shortNs, run(ShortRun));
+  TENON_ASSIGN_OR_RETURN(uint64_t longNs, run(LongRun));
+  samples.push_back((static_cast<double>(longNs) - static_cast<double>(shortNs)) /
+                    (2.0 * static_cast<double>(repetitions)));
+  return absl::OkStatus();
+}
+
+int64_t KernelTimer::quantile(double share) const {
+  std::vector<double> sorted = samples;
+  std::ranges::sort(sorted);
+  auto index = static_cast<size_t>(share * static_cast<double>(sorted.size() - 1) + 0.5);
+  return std::llround(sorted[index]);
+}
+
+int64_t KernelTimer::medianNs() const { return std::max<int64_t>(1, quantile(0.5)); }
+int64_t KernelTimer::spreadNs() const { return (quantile(0.75) - quantile(0.25)) / 2; }
+
+absl::Status sampleInTurns(std::vector<KernelTimer*> timers, int64_t rounds) {
+  for (KernelTimer* timer : timers)
+    TENON_RETURN_IF_ERROR(timer->warmUp());
+  for (int64_t round = 0; round < rounds; ++round)
+    for (KernelTimer* timer : timers)
+      TENON_RETURN_IF_ERROR(timer->sample());
+  return absl::OkStatus();
+}
+
+} // namespace tenon::tools

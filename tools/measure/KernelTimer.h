@@ -1,0 +1,62 @@
+#ifndef TENON_TOOLS_MEASURE_KERNELTIMER_H
+#define TENON_TOOLS_MEASURE_KERNELTIMER_H
+
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "runtime/Executor.h"
+#include "tools/common/MakeExecutor.h"
+
+namespace tenon::tools {
+
+/// What a measurement of kernels obeys.
+struct TimerOptions {
+  ExecutorOptions executor = {}; ///< with the launch mode that is meant
+  int64_t position = 512;        ///< keys before those of decode's rows
+};
+
+/// The time of the kernels of an isolated function, back to back as in the middle of a model's step.
+///
+/// The steps are repeated in two functions, n and 3n times, in the launch mode of the options: as
+/// nodes of one CUDA graph, each started early or not, or one by one. One sample is
+///
+///     (time of 3n repetitions − time of n) / 2n
+///
+/// so that what starts and ends a graph does not count. Weights and caches are random values that
+/// rotate, beyond what caches hold; what one kernel hands to the next stays where it was, as in a
+/// model: four times the cache that all cores share pass before a weight is read again. The result
+/// is the median of the samples.
+class KernelTimer {
+public:
+  /// Of `planned`, what `planIsolated` made of `isolated`; compiles and loads it.
+  static absl::StatusOr<KernelTimer> create(mlir::ModuleOp isolated, mlir::ModuleOp planned,
+                                            const TimerOptions& options);
+
+  /// Runs both functions once, without taking a sample.
+  absl::Status warmUp();
+  /// Takes one sample.
+  absl::Status sample();
+  /// The median of the samples in ns, at least 1.
+  int64_t medianNs() const;
+  /// Half of what lies between the quartiles, in ns.
+  int64_t spreadNs() const;
+
+private:
+  absl::StatusOr<uint64_t> run(size_t function);
+  int64_t quantile(double share) const;
+
+  std::unique_ptr<runtime::Executor> executor;
+  int64_t repetitions = 1;
+  std::vector<std::vector<std::byte>> inputs, outputs;
+  std::vector<double> samples;
+};
+
+/// Warms each up, then takes `rounds` samples of each in turn, so that what changes on the device
+/// meets all alike.
+absl::Status sampleInTurns(std::vector<KernelTimer*> timers, int64_t rounds);
+
+} // namespace tenon::tools
+
+#endif // TENON_TOOLS_MEASURE_KERNELTIMER_H

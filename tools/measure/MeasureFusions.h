@@ -1,0 +1,60 @@
+#ifndef TENON_TOOLS_MEASURE_MEASUREFUSIONS_H
+#define TENON_TOOLS_MEASURE_MEASUREFUSIONS_H
+
+#include <functional>
+#include <map>
+#include <string>
+
+#include "absl/status/status.h"
+#include "passes/cost/MeasuredPoints.h"
+#include "passes/fusion/Fusion.h"
+#include "tools/measure/KernelTimer.h"
+
+namespace tenon::tools {
+
+/// Measured times of one candidate of fusion, in ns, each with half of its quartiles' distance.
+struct FusionTimes {
+  int64_t fusedNs = 0, fusedSpreadNs = 0;     ///< of its kernel
+  int64_t unfusedNs = 0, unfusedSpreadNs = 0; ///< of its operations, one kernel each, in a chain
+};
+
+/// Measures the candidates that the fusion pass considered: equal ones, the layers of a model, once.
+/// A candidate's kernel and the chain of its operations take their samples in turns.
+class FusionMeasurer {
+public:
+  FusionMeasurer(TargetAttr target, const TimerOptions& options, int64_t rounds)
+      : target(target), options(options), rounds(rounds) {}
+
+  /// Notes a candidate: for `FusionOptions::inspect`.
+  void note(const passes::FusionDecision& decision, llvm::ArrayRef<mlir::Operation*> ops);
+  /// Distinct candidates and single operations that were noted.
+  size_t size() const { return candidates.size() + singles.size(); }
+
+  /// Measures what was noted, and each single operation of it alone, and adds to `points` the times
+  /// of fused kernels and of single ones. `onDone` is called after each with how many are done.
+  /// Errors name the operations.
+  absl::Status measureAll(passes::cost::MeasuredPoints& points,
+                          const std::function<void(size_t)>& onDone);
+
+  /// The times of the decision's candidate; null where it was not noted.
+  const FusionTimes* find(const passes::FusionDecision& decision) const;
+
+private:
+  struct Noted {
+    mlir::OwningOpRef<mlir::ModuleOp> module; ///< the operations alone
+    FusionTimes times = {};
+  };
+
+  absl::Status measureCandidate(Noted& noted, passes::cost::MeasuredPoints& points) const;
+  absl::Status measureSingle(mlir::ModuleOp module, passes::cost::MeasuredPoints& points) const;
+
+  TargetAttr target;
+  TimerOptions options;
+  int64_t rounds;
+  std::map<std::string, Noted> candidates;                          ///< by content
+  std::map<std::string, mlir::OwningOpRef<mlir::ModuleOp>> singles; ///< by content
+};
+
+} // namespace tenon::tools
+
+#endif // TENON_TOOLS_MEASURE_MEASUREFUSIONS_H
