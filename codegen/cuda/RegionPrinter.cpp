@@ -35,22 +35,38 @@ std::string RegionPrinter::rowOffset(RankedTensorType type) const {
   return offset.empty() ? "0" : offset;
 }
 
+/// True where a tensor has one element for a whole row.
+bool RegionPrinter::isSingle(RankedTensorType type) const {
+  return flat ? type.getNumElements() == 1 && ShapedType::getNumElements(shape) != 1
+              : type.getRank() == 0 || type.getShape().back() == 1;
+}
+
+void RegionPrinter::load(BlockArgument argument, const std::string& variable) {
+  auto type = llvm::cast<RankedTensorType>(argument.getType());
+  std::string source = context.pointer(argument) + " + " + rowOffset(type);
+  if (isSingle(type)) {
+    code->unroll();
+    code->format("for (int j = 0; j < %d; ++j)", width);
+    code->format("  %s[j] = toFloat(*(%s));", variable, source);
+  } else if (position.valid.empty()) {
+    code->format("loadVector(%s, %s + %s);", variable, source, position.column);
+  } else {
+    code->format("loadPart(%s, %s + %s, %s);", variable, source, position.column, position.valid);
+  }
+}
+
 RegionPrinter::Variable RegionPrinter::printLoad(BlockArgument argument) {
   auto type = llvm::cast<RankedTensorType>(argument.getType());
   if (isBlockQuantized(type.getElementType()))
     return printRow(argument, position.row, type);
-  std::string name = newName(), source = context.pointer(argument) + " + " + rowOffset(type);
-  bool single = flat ? type.getNumElements() == 1 && ShapedType::getNumElements(shape) != 1
-                     : type.getRank() == 0 || type.getShape().back() == 1;
-  if (single) {
-    code->format("const float %s = toFloat(*(%s));", name, source);
+  std::string name = newName();
+  if (isSingle(type)) {
+    code->format("const float %s = toFloat(*(%s + %s));", name, context.pointer(argument),
+                 rowOffset(type));
     return {name, false};
   }
   code->format("float %s[%d];", name, width);
-  if (position.valid.empty())
-    code->format("loadVector(%s, %s + %s);", name, source, position.column);
-  else
-    code->format("loadPart(%s, %s + %s, %s);", name, source, position.column, position.valid);
+  load(argument, name);
   return {name, true};
 }
 

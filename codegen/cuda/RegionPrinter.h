@@ -35,6 +35,8 @@ public:
   void define(mlir::Value value, const std::string& variable) {
     variables[value] = {variable, true};
   }
+  /// Prints the load of `argument`, of a plain type, into the array `variable`, which exists.
+  void load(mlir::BlockArgument argument, const std::string& variable);
   /// Prints what `value` takes and returns an expression of its element `j`, a loop variable.
   mlir::FailureOr<std::string> element(mlir::Value value);
   /// Prints `value` and stores it to each of its destinations.
@@ -46,6 +48,7 @@ private:
     bool isArray;
   };
   mlir::FailureOr<Variable> print(mlir::Value value);
+  bool isSingle(mlir::RankedTensorType type) const;
   Variable printLoad(mlir::BlockArgument argument);
   Variable printRow(mlir::Value table, const std::string& row, mlir::RankedTensorType tableType);
   Variable printEmbedding(EmbeddingOp op);

@@ -1,4 +1,4 @@
-#include "ir/ProductRegion.h"
+#include "ir/ProductLayout.h"
 #include "ir/schedules/ScheduleKind.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -73,31 +73,20 @@ static bool fillTensorGemm(KernelOp kernel, BlockResources& resources) {
   return true;
 }
 
-/// A ring of pieces of rows of W with a barrier a stage for each warp, and x.
+/// Rings of the warps, the inputs and the sums (ProductLayout).
 static bool fillGemvBulk(KernelOp kernel, BlockResources& resources) {
   ProductRegion region;
-  int64_t piece = sizeParameter(kernel, "piece_elements"), stages = sizeParameter(kernel, "stages");
-  int64_t vector = sizeParameter(kernel, "vector"), warps = resources.threads / 32;
-  if (piece < 1 || stages < 1 || vector < 1 || !readProductRegion(kernel, region).empty())
+  ProductLayout layout;
+  if (!readProductRegion(kernel, region).empty() ||
+      !layOutProducts(region, kernel.getScheduleAttr(), layout).empty())
     return false;
-  constexpr int64_t barrierBytes = 8, stageAlignment = 128;
-  const Encoding& weight = *getEncoding(region.first().getWeight().getType().getElementType());
-  const ProductRegion::Input& input = region.inputs.front();
-  auto type = llvm::cast<RankedTensorType>(input.value.getType());
-  int64_t stageBytes = llvm::alignTo(weight.bytesFor(piece), stageAlignment);
-  int64_t ringBytes = llvm::alignTo(warps * stages * (stageBytes + barrierBytes), wordBytes);
-  int64_t inputBytes = detail::saturatingProduct(
-      {region.rows, static_cast<int64_t>(llvm::alignTo(input.depth, 32 * vector)),
-       static_cast<int64_t>(getEncoding(type.getElementType())->blockBytes)});
-  resources.registers = registersOf(detail::saturatingProduct({region.rows, vector}));
-  if (weight.isBlockQuantized()) // words of a block and their parts
-    resources.registers = std::max<int64_t>(resources.registers, 96);
-  resources.dynamicSmemBytes = detail::saturatingSum({ringBytes, inputBytes});
-  resources.bytesAThread = stages * weight.bytesFor(piece) / 32;
-  if (auto norm = llvm::dyn_cast_or_null<RmsNormOp>(input.norm); norm && norm.getOrderAttr())
-    resources.staticSmemBytes = floatBytes * norm.getOrderAttr().getLanes();
-  if (auto norm = llvm::dyn_cast_or_null<LayerNormOp>(input.norm); norm && norm.getOrderAttr())
-    resources.staticSmemBytes = 2 * floatBytes * norm.getOrderAttr().getLanes();
+  bool isBlockQuantized =
+      getEncoding(region.first().getWeight().getType().getElementType())->isBlockQuantized();
+  constexpr int64_t least = 72, leastOfBlocks = 96; // words of a block and their parts
+  resources.registers =
+      std::max(registersOf(region.rows * layout.vector), isBlockQuantized ? leastOfBlocks : least);
+  resources.dynamicSmemBytes = layout.smemBytes;
+  resources.bytesAThread = layout.stages * layout.stageBytes / 32;
   return true;
 }
 

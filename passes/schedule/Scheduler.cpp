@@ -11,7 +11,8 @@ static FailureOr<CudaTarget> readCudaTarget(ModuleOp module, TargetAttr target, 
   CudaTarget cuda = {};
   for (auto [name, value] : std::initializer_list<std::pair<llvm::StringRef, int64_t*>>{
            {"sms", &cuda.sms},
-           {"smem_bytes_per_sm", &cuda.smemBytesPerSm},
+           {"smem_bytes_per_block", &cuda.smemBytesPerBlock},
+           {"bulk_ring_bytes", &cuda.bulkRingBytes},
            {"library_rows", &cuda.libraryRows},
            {"gemv_warps", &cuda.gemvWarps},
            {"narrow_tiles_per_sm", &cuda.narrowTilesPerSm},

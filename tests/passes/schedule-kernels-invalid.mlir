@@ -10,8 +10,8 @@ module attributes {tenon.target = #tenon.target<"h200", cuda, features = ["sm_90
 
 // -----
 
-// expected-error@+1 {{expects positive library_rows in target "h200"}}
-module attributes {tenon.target = #tenon.target<"h200", cuda, features = ["sm_90a"], {sms = 132 : i64, smem_bytes_per_sm = 233472 : i64}>} {}
+// expected-error@+1 {{expects positive smem_bytes_per_block in target "h200"}}
+module attributes {tenon.target = #tenon.target<"h200", cuda, features = ["sm_90a"], {sms = 132 : i64}>} {}
 
 // -----
 

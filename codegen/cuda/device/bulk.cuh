@@ -14,20 +14,16 @@ struct BulkBarrier {
   __device__ __forceinline__ void init() {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(sharedAddress(&state)));
   }
-  /// Starts the copy of `bytes`, a multiple of 16, and counts them in; read once, so first to leave
-  /// the L2 cache.
-  __device__ __forceinline__ void copy(void* target, const void* source, unsigned bytes) {
+  /// Starts the copy of `bytes`, a multiple of 16, and counts them in.
+  __device__ __forceinline__ void copy(void* target, const void* source, unsigned bytes,
+                                       unsigned long long policy) {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(
                      sharedAddress(&state)),
                  "r"(bytes)
                  : "memory");
-    asm volatile("{\n"
-                 ".reg .b64 policy;\n"
-                 "createpolicy.fractional.L2::evict_first.b64 policy, 1.0;\n"
-                 "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
-                 ".L2::cache_hint [%0], [%1], %2, [%3], policy;\n"
-                 "}" ::"r"(sharedAddress(target)),
-                 "l"(source), "r"(bytes), "r"(sharedAddress(&state))
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
+                 ".L2::cache_hint [%0], [%1], %2, [%3], %4;" ::"r"(sharedAddress(target)),
+                 "l"(source), "r"(bytes), "r"(sharedAddress(&state)), "l"(policy)
                  : "memory");
   }
   /// Waits for the end of phase `parity`.
@@ -48,44 +44,67 @@ __device__ __forceinline__ void fenceBarriers() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
 
-/// A ring of `stages` pieces in shared memory that one warp fills and consumes: rows of `pieces`
-/// pieces of `pieceBytes`, the last one of `lastBytes`, from wherever `rowAt(i)`, the address of the
-/// i-th row of this warp, says.
-template <int stages, int pieces, int pieceBytes, int lastBytes> struct RowRing {
-  struct Shared {
-    unsigned char bytes[stages][(pieceBytes + 127) / 128 * 128];
+/// The policy of what is read once: first to leave the L2 cache.
+__device__ __forceinline__ unsigned long long evictFirst() {
+  unsigned long long policy;
+  asm volatile("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+  return policy;
+}
+
+/// Some bytes in global memory, a multiple of 16.
+struct Piece {
+  const unsigned char* source;
+  unsigned bytes;
+};
+
+/// A ring of `stages` pieces of at most `stageBytes`, a multiple of 128, in shared memory that one
+/// warp fills and consumes in order: `pieceAt(i)` is its i-th piece.
+template <int stages, int stageBytes> struct PieceRing {
+  struct alignas(128) Shared {
+    unsigned char bytes[stages][stageBytes];
     BulkBarrier barriers[stages];
   };
 
   Shared& shared;
-  int items; ///< rows times pieces
+  const int pieces;
+  int stage = 0;       ///< of the next piece
+  unsigned parity = 0; ///< of its barrier
+  unsigned long long policy = evictFirst();
 
-  template <typename RowAt> __device__ __forceinline__ void issue(int item, RowAt rowAt) {
-    const int piece = item % pieces, stage = item % stages;
-    shared.barriers[stage].copy(shared.bytes[stage], rowAt(item / pieces) + piece * pieceBytes,
-                                piece == pieces - 1 ? lastBytes : pieceBytes);
-  }
+  __device__ __forceinline__ PieceRing(Shared& shared, int pieces)
+      : shared(shared), pieces(pieces) {}
+
   /// Starts the first copies. All threads of the warp.
-  template <typename RowAt> __device__ __forceinline__ void start(RowAt rowAt) {
+  template <typename PieceAt> __device__ __forceinline__ void start(PieceAt pieceAt) {
     if (threadIdx.x % 32 == 0) {
-      for (int stage = 0; stage < stages; ++stage)
-        shared.barriers[stage].init();
+#pragma unroll
+      for (int first = 0; first < stages; ++first)
+        shared.barriers[first].init();
       fenceBarriers();
-      for (int item = 0; item < stages && item < items; ++item)
-        issue(item, rowAt);
+#pragma unroll
+      for (int first = 0; first < stages; ++first)
+        if (first < pieces)
+          issue(first, pieceAt(first));
     }
     __syncwarp();
   }
-  /// Waits for item `item`.
-  __device__ __forceinline__ const unsigned char* take(int item) {
-    shared.barriers[item % stages].wait(item / stages % 2);
-    return shared.bytes[item % stages];
+  /// Waits for the next piece.
+  __device__ __forceinline__ const unsigned char* take() {
+    shared.barriers[stage].wait(parity);
+    return shared.bytes[stage];
   }
-  /// Says that all threads of the warp are done with item `item`.
-  template <typename RowAt> __device__ __forceinline__ void release(int item, RowAt rowAt) {
+  /// Says that all threads of the warp are done with piece `index`, the last one taken.
+  template <typename PieceAt> __device__ __forceinline__ void release(int index, PieceAt pieceAt) {
     __syncwarp();
-    if (threadIdx.x % 32 == 0 && item + stages < items)
-      issue(item + stages, rowAt);
+    if (threadIdx.x % 32 == 0 && index + stages < pieces)
+      issue(stage, pieceAt(index + stages));
+    if (++stage == stages)
+      stage = 0, parity ^= 1;
+  }
+
+private:
+  __device__ __forceinline__ void issue(int target, Piece piece) {
+    shared.barriers[target].copy(shared.bytes[target], piece.source, piece.bytes, policy);
   }
 };
 

@@ -82,6 +82,37 @@ template <int lanes> __device__ __forceinline__ float combineShared(const float*
   return sum;
 }
 
+/// The sum over a row of `depth` elements by one warp, in one chunk of `lanes` lanes that halve:
+/// `load(x, k)` makes the `width` terms from element k on. Every thread gets the sum. `lanes` is
+/// 32 · width times a power of two, `depth` a multiple of width.
+template <int depth, int lanes, int width, typename Load>
+__device__ __forceinline__ float sumRow(Load load) {
+  constexpr int step = 32 * width, own = lanes / step;
+  float sums[own][width] = {};
+  const int first = threadIdx.x % 32 * width;
+#pragma unroll (own < 4 ? 4 / own : 1)
+  for (int base = 0; base < depth; base += lanes)
+#pragma unroll
+    for (int i = 0; i < own; ++i) {
+      const int k = base + i * step + first;
+      if (k >= depth)
+        continue;
+      float terms[width];
+      load(terms, k);
+#pragma unroll
+      for (int j = 0; j < width; ++j)
+        sums[i][j] += terms[j];
+    }
+#pragma unroll
+  for (int half = own / 2; half >= 1; half /= 2)
+#pragma unroll
+    for (int i = 0; i < half; ++i)
+#pragma unroll
+      for (int j = 0; j < width; ++j)
+        sums[i][j] += sums[i + half][j];
+  return combineWarpLanes(sums[0]);
+}
+
 struct Maximum {
   __device__ __forceinline__ float operator()(float a, float b) const { return maximum(a, b); }
 };

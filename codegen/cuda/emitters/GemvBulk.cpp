@@ -1,9 +1,7 @@
 #include "codegen/cuda/emitters/Emitters.h"
-#include "codegen/cuda/emitters/MatmulShape.h"
-#include "codegen/cuda/emitters/NormTerms.h"
-#include "ir/ProductRegion.h"
+#include "codegen/cuda/emitters/ProductInputs.h"
+#include "codegen/cuda/emitters/ProductResults.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -11,374 +9,213 @@ namespace tenon::codegen::cuda::emitters {
 
 namespace {
 
-/// y = x · Wᵀ for very few rows of x, on sm_90 and later: every warp owns rows of W, far apart, and
-/// brings them through a ring in shared memory by bulk copies that it issues itself. On an H200
-/// that beats loads into registers and a ring shared by the block, whose cost is a barrier a piece
-/// (measured 2026-11-20). Weights that are constant are on their way before the kernel waits for
-/// the one before.
+/// y = x · Wᵀ for very few rows of x, on sm_90 and later. A block owns consecutive lines and its
+/// warps take the lines' segments in turn (ProductLayout): each brings its own through a ring in
+/// shared memory by bulk copies that it issues itself, which on an H200 beats loads into registers
+/// and a ring shared by the block, whose cost is a barrier a piece (measured 2026-11-20). Weights
+/// that are constant are on their way before the kernel waits for the one before, and a block takes
+/// less than half of the shared memory, so that the next kernel's blocks stand beside this one's and
+/// bring theirs.
 ///
-/// x lies in shared memory. Every block makes all of it: elementwise operations, and a norm whose
-/// sums every block adds in the order of the norm's own kernel. Of several weights a warp takes the
-/// same row of each that the epilogue joins, one after another.
+/// x lies in shared memory, made by every block (ProductInputs). Warps meet behind that and again
+/// when all sums are there; the epilogue of a block's lines follows (ProductResults).
 ///
-/// Parameters: `threads`; `vector`, elements that a thread takes at once; `piece_elements`, a
-/// multiple of 32 · vector, the part of a row in a stage of the ring; `stages`. The order has one
-/// chunk of 32 · vector lanes. Tiles are blocks that take rows in turn, any number of them.
+/// Parameters: `threads`; `vector`, elements that a thread takes at once; `stages` of a warp's ring.
+/// Orders have chunks of whole lanes, 32 · vector of them.
 class GemvBulkEmission {
 public:
   GemvBulkEmission(KernelContext& context, ProductRegion& region)
-      : context(context), region(region), input(region.inputs.front()), op(region.first()),
-        norm(NormTerms::of(input.norm)) {}
+      : context(context), region(region) {}
 
   LogicalResult emit();
 
 private:
   LogicalResult readSchedule();
-  LogicalResult checkOrders();
   void printRing(CodeWriter& code);
-  LogicalResult printInput(CodeWriter& code);
-  LogicalResult forInputVectors(CodeWriter& code,
-                                llvm::function_ref<LogicalResult(RegionPrinter&)> body);
-  LogicalResult printNorm(CodeWriter& code);
-  void printNormSum(CodeWriter& code, const std::string& name, const std::string& term);
-  LogicalResult storeYields(CodeWriter& code, RegionPrinter& printer, bool behindNorm);
-  void printProduct(CodeWriter& code);
-  LogicalResult printResults(CodeWriter& code);
-
-  std::string inputType() { return deviceType(elementTypeOf(input.value.getType())); }
-  std::string weightType() { return deviceType(elementTypeOf(op.getWeight().getType())); }
-  /// Where elements from `k` on of row `m` lie in `input`.
-  std::string place(const std::string& m, const std::string& k) const;
+  void printPieces(CodeWriter& code);
+  void printOperand(CodeWriter& code);
+  void printMainLoop(CodeWriter& code);
+  void printSegment(CodeWriter& code);
+  using Statement = llvm::function_ref<std::string(ProductRegion::Group&, size_t index)>;
+  void printCases(CodeWriter& code, Statement statement);
 
   KernelContext& context;
   ProductRegion& region;
-  ProductRegion::Input input;    ///< of all products
-  MatmulOp op;                   ///< the first product
-  std::optional<NormTerms> norm; ///< of the prologue
-  int64_t vector = 0, piece = 0, stages = 0, pieces = 0, warps = 0;
-  int64_t pieceBytes = 0, lastBytes = 0;
-  int64_t inputVector = 0; ///< elements of x of 16 bytes, at most `vector`
-  int64_t paddedDepth = 0; ///< whole lanes
-  int64_t ringBytes = 0;   ///< of all warps
-  int64_t joined = 0;      ///< products of a group
+  ProductLayout layout;
+  bool hasOneLength = false;  ///< every segment has as many elements
+  bool hasWholeLanes = false; ///< every segment has whole lanes
 };
 
 } // namespace
 
-LogicalResult GemvBulkEmission::checkOrders() {
-  for (ProductRegion::Group& group : region.groups)
-    for (auto [product, index] : group.products) {
-      FailureOr<OrderAttr> order = orderOf(product);
-      if (failed(order))
-        return failure();
-      bool whole = order->getChunk() == 0 || order->getChunk() >= input.depth;
-      if (order->getLanes() != 32 * vector || order->getTree() != CombineTree::Halving || !whole)
-        return product.emitOpError("expects an order of one chunk in ")
-               << 32 * vector << " lanes, but got " << *order;
-    }
-  if (!norm)
-    return success();
-  FailureOr<OrderAttr> order = norm->order();
-  if (failed(order))
-    return failure();
-  int64_t lanes = order->getLanes();
-  bool whole = order->getChunk() == 0 || order->getChunk() >= input.depth;
-  if (!whole || lanes % 32 != 0 || !llvm::isPowerOf2_64(lanes) || lanes > 1024 ||
-      order->getTree() != CombineTree::Halving)
-    return norm->op->emitOpError("expects an order of one chunk in at most 1024 lanes, a "
-                                 "power of two and a multiple of 32, but got ")
-           << *order;
-  return success();
-}
-
 LogicalResult GemvBulkEmission::readSchedule() {
-  FailureOr<int64_t> width = context.parameter("vector");
-  FailureOr<int64_t> pieceElements = context.parameter("piece_elements");
-  FailureOr<int64_t> stageCount = context.parameter("stages");
-  if (failed(width) || failed(pieceElements) || failed(stageCount) ||
-      failed(context.readResources()))
-    return failure();
-  vector = *width, piece = *pieceElements, stages = *stageCount;
-  warps = context.structure.threads / 32;
-  joined = region.joined();
-  const Encoding& encoding = *getEncoding(op.getWeight().getType().getElementType());
-  int64_t lanes = 32 * vector, rowBytes = encoding.bytesFor(input.depth);
-  pieces = llvm::divideCeil(input.depth, piece);
-  pieceBytes = encoding.bytesFor(piece);
-  lastBytes = rowBytes - (pieces - 1) * pieceBytes;
   if (!context.architecture.isHopperOrLater())
-    return op.emitOpError("expects sm_90 or later for the emitter gemv_bulk");
-  if ((vector != 4 && vector != 8) || input.depth % vector != 0 || piece % lanes != 0 ||
-      piece % encoding.blockSize != 0 || rowBytes % 16 != 0 || pieceBytes % 16 != 0 ||
-      region.rows * vector > 64)
-    return context.kernel.emitOpError("expects rows and pieces of multiples of 16 bytes and whole "
-                                      "lanes, but got a vector of ")
-           << vector << " and pieces of " << piece << " elements";
-  if (failed(checkOrders()))
+    return context.kernel.emitOpError("expects sm_90 or later for the emitter gemv_bulk");
+  for (llvm::StringRef name : {"threads", "vector", "stages"})
+    if (failed(context.parameter(name)))
+      return failure();
+  if (failed(context.readResources()))
     return failure();
-  paddedDepth = llvm::alignTo(input.depth, lanes);
-  inputVector = std::min<int64_t>(vector, 16 / elementBytes(elementTypeOf(input.value.getType())));
-  ringBytes = llvm::alignTo(warps * (stages * llvm::alignTo(pieceBytes, 128) + 8 * stages), 16);
-  if (region.lines > std::numeric_limits<int32_t>::max() / (pieces * joined))
-    return op.emitOpError("expects fewer than 2^31 pieces of rows");
+  if (std::string reason = layOutProducts(region, context.schedule(), layout); !reason.empty())
+    return context.kernel.emitOpError(reason) << " for the emitter gemv_bulk";
+  const ProductLayout::Product& first = layout.products.front();
+  hasOneLength = llvm::all_of(layout.products, [&](const ProductLayout::Product& product) {
+    return product.chunk == first.chunk && product.depth % product.chunk == 0;
+  });
+  hasWholeLanes = llvm::all_of(layout.products, [&](const ProductLayout::Product& product) {
+    return product.depth % (32 * layout.vector) == 0;
+  });
   return success();
 }
 
-/// Vectors of 16 bytes of each lane stand together, so that a warp's loads meet no bank twice.
-std::string GemvBulkEmission::place(const std::string& m, const std::string& k) const {
-  std::string row = region.rows == 1 ? "" : absl::StrFormat("%s * %d + ", m, paddedDepth);
-  if (inputVector == vector)
-    return row + k;
-  int64_t lanes = 32 * vector;
-  return absl::StrFormat("%s%s / %d * %d + %s %% %d / %d * %d + %s / %d %% 32 * %d", row, k, lanes,
-                         lanes, k, vector, inputVector, 32 * inputVector, k, vector, inputVector) +
-         absl::StrFormat(" + %s %% %d", k, inputVector);
-}
-
-void GemvBulkEmission::printRing(CodeWriter& code) {
-  code.format("using Ring = RowRing<%d, %d, %d, %d>;", stages, pieces, pieceBytes, lastBytes);
-  code.line("extern __shared__ __align__(128) unsigned char memory[];");
-  code.line("const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;");
-  code.format("const int workers = gridDim.x * %d;", warps);
-  code.format("const int worker = static_cast<int>(tile) * %d + warp;", warps);
-  code.format("const int lines = worker < %d ? (%d - worker) / workers + 1 : 0;", region.lines,
-              region.lines - 1);
-  code.open("auto rowAt = [&](int i) -> const unsigned char*");
-  if (joined > 1)
-    code.format("const int line = worker + i / %d * workers, product = i %% %d;", joined, joined);
-  else
-    code.line("const int line = worker + i * workers;");
-  int64_t rowBytes = (pieces - 1) * pieceBytes + lastBytes;
+/// The statement of each product where `line` and `segment` are its own; once where all are alike.
+void GemvBulkEmission::printCases(CodeWriter& code, Statement statement) {
+  std::vector<std::pair<std::string, std::string>> cases; // condition, statement
   for (ProductRegion::Group& group : region.groups)
-    for (auto [index, product] : llvm::enumerate(group.products)) {
+    for (size_t index = 0; index < group.products.size(); ++index) {
+      const ProductLayout::Product& product = layout.products[index];
       llvm::SmallVector<std::string> conditions;
       if (&group != &region.groups.back())
         conditions.push_back(absl::StrFormat("line < %d", group.firstLine + group.columns));
       if (index + 1 < group.products.size())
-        conditions.push_back(absl::StrFormat("product == %d", index));
-      if (!conditions.empty())
-        code.format("if (%s)", llvm::join(conditions, " && "));
-      code.format("%sreturn reinterpret_cast<const unsigned char*>(%s) + (line - %d) * %dLL;",
-                  conditions.empty() ? "" : "  ", context.pointer(product.op.getWeight()),
-                  group.firstLine, rowBytes);
+        conditions.push_back(
+            absl::StrFormat("segment < %d", product.firstSegment + product.segments));
+      cases.emplace_back(llvm::join(conditions, " && "), statement(group, index));
     }
-  code.close(";");
-  code.format("Ring ring = {reinterpret_cast<Ring::Shared*>(memory)[warp], lines * %d};",
-              pieces * joined);
-  code.line("ring.start(rowAt);");
-}
-
-/// A loop over the vectors of the input, elements [k, k + inputVector) of row m; `body` prints
-/// inside.
-LogicalResult
-GemvBulkEmission::forInputVectors(CodeWriter& code,
-                                  llvm::function_ref<LogicalResult(RegionPrinter&)> body) {
-  int64_t perRow = input.depth / inputVector;
-  code.openFormat("for (int i = threadIdx.x; i < %d; i += %d)", region.rows * perRow,
-                  context.structure.threads);
-  code.format("const int m = i / %d, k = i %% %d * %d;", perRow, perRow, inputVector);
-  RegionPrinter printer(context, shapeOf(input.value.getType()), /*flat=*/false, inputVector);
-  printer.moveTo(code, {"static_cast<long long>(m)", "k", ""});
-  LogicalResult printed = body(printer);
-  code.close();
-  return printed;
-}
-
-/// The results that the prologue makes, by the first block: those behind the norm, or the others.
-LogicalResult GemvBulkEmission::storeYields(CodeWriter& code, RegionPrinter& printer,
-                                            bool behindNorm) {
-  llvm::SmallPtrSet<Operation*, 8> behind;
-  if (norm) {
-    behind.insert(norm->op);
-    for (Operation* next = norm->op->getNextNode(); next; next = next->getNextNode())
-      if (llvm::any_of(next->getOperands(),
-                       [&](Value value) { return behind.contains(value.getDefiningOp()); }))
-        behind.insert(next);
+  auto isLast = [&](const auto& entry) { return entry.second == cases.back().second; };
+  if (llvm::all_of(cases, isLast))
+    return code.line(cases.back().second);
+  for (size_t i = 0; i + 1 < cases.size(); ++i) {
+    code.format("%sif (%s)", i == 0 ? "" : "else ", cases[i].first);
+    code.line("  " + cases[i].second);
   }
-  for (Value value : region.prologueYields) {
-    if (behind.contains(value.getDefiningOp()) != behindNorm)
-      continue;
-    if (failed(printer.element(value)))
-      return failure();
-    code.open("if (tile == 0)");
-    if (failed(printer.store(value)))
-      return failure();
-    code.close();
-  }
-  return success();
+  code.line("else");
+  code.line("  " + cases.back().second);
 }
 
-/// A sum over each row of the input of `term`, an expression of `x`, in the norm's order, into
-/// the variable `name`.
-void GemvBulkEmission::printNormSum(CodeWriter& code, const std::string& name,
-                                    const std::string& term) {
-  int64_t lanes = norm->order()->getLanes();
-  code.format("__shared__ float %s_lanes[%d];", name, lanes);
-  code.openFormat("for (int i = threadIdx.x; i < %d; i += %d)", lanes, context.structure.threads);
-  code.line("float sum = 0.0f;");
-  code.unroll();
-  code.openFormat("for (int k = i; k < %d; k += %d)", input.depth, lanes);
-  code.format("const float x = toFloat(input[%s]);", place("m", "k"));
-  code.format("sum += %s;", term);
-  code.close();
-  code.format("%s_lanes[i] = sum;", name);
-  code.close();
-  code.line("__syncthreads();");
-  code.format("const float %s = combineShared<%d>(%s_lanes);", name, lanes, name);
+/// Where a warp's pieces lie, and the first of them on their way.
+void GemvBulkEmission::printRing(CodeWriter& code) {
+  code.format("using Ring = PieceRing<%d, %d>;", layout.stages, layout.stageBytes);
+  code.line("extern __shared__ __align__(128) unsigned char memory[];");
+  code.line("const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;");
+  code.format("const int firstLine = static_cast<int>(tile) * %d / %d;", region.lines,
+              layout.tiles);
+  code.format("const int lastLine = (static_cast<int>(tile) + 1) * %d / %d;", region.lines,
+              layout.tiles);
+  code.format("const int segments = (lastLine - firstLine) * %d;", layout.segments);
+  code.format("const int pieces = (segments - warp + %d) / %d;", layout.warps - 1, layout.warps);
+  printPieces(code);
+  code.line("Ring ring(reinterpret_cast<Ring::Shared*>(memory)[warp], pieces);");
+  code.line("ring.start(pieceAt);");
 }
 
-/// Turns the norm's input, which lies in shared memory, into the products' input in its place.
-LogicalResult GemvBulkEmission::printNorm(CodeWriter& code) {
-  code.openFormat("for (int m = 0; m < %d; ++m)", region.rows);
-  if (norm->hasMean()) {
-    printNormSum(code, "total", "x");
-    code.line(norm->meanStatement());
-  }
-  printNormSum(code, "squares", norm->squareOf("x"));
-  code.line(norm->factorStatement());
-  code.openFormat("for (int k = threadIdx.x * %d; k < %d; k += %d)", inputVector, input.depth,
-                  inputVector * context.structure.threads);
-  RegionPrinter printer(context, shapeOf(input.value.getType()), /*flat=*/false, inputVector);
-  printer.moveTo(code, {"static_cast<long long>(m)", "k", ""});
-  code.format("%s* const target = input + %s;", inputType(), place("m", "k"));
-  code.format("float x[%d], hero[%d];", inputVector, inputVector);
-  code.line("loadVector(x, target);");
-  printer.define(norm->input, "x");
-  llvm::SmallVector<std::string> elements;
-  for (Value operand : norm->operands) {
-    FailureOr<std::string> element = printer.element(operand);
-    if (failed(element))
-      return failure();
-    elements.push_back(*element);
-  }
-  code.unroll();
-  code.format("for (int j = 0; j < %d; ++j)", inputVector);
-  code.format("  hero[j] = roundTo<%s>(%s);",
-              deviceType(elementTypeOf(norm->op->getResult(0).getType())),
-              norm->resultOf("x[j]", elements));
-  printer.define(norm->op->getResult(0), "hero");
-  FailureOr<std::string> element = printer.element(input.value);
-  if (failed(element))
-    return failure();
-  code.format("float y[%d];", inputVector);
-  code.unroll();
-  code.format("for (int j = 0; j < %d; ++j)", inputVector);
-  code.format("  y[j] = %s;", *element);
-  code.line("storeVector(target, y);");
-  if (failed(storeYields(code, printer, /*behindNorm=*/true)))
-    return failure();
-  code.close();
-  code.line("__syncthreads();");
-  code.close();
-  return success();
-}
-
-LogicalResult GemvBulkEmission::printInput(CodeWriter& code) {
-  Value staged = norm ? norm->input : input.value;
-  code.format("%s* input = reinterpret_cast<%s*>(memory + %d);", inputType(), inputType(),
-              ringBytes);
-  bool padded = paddedDepth != input.depth;
-  LogicalResult printed = forInputVectors(code, [&](RegionPrinter& printer) {
-    FailureOr<std::string> element = printer.element(staged);
-    if (failed(element) || failed(storeYields(code, printer, /*behindNorm=*/false)))
-      return failure();
-    code.format("float y[%d];", inputVector);
-    code.unroll();
-    code.format("for (int j = 0; j < %d; ++j)", inputVector);
-    code.format("  y[j] = %s;", *element);
-    code.format("storeVector(input + %s, y);", place("m", "k"));
-    return success();
+void GemvBulkEmission::printPieces(CodeWriter& code) {
+  code.open("auto pieceAt = [&](int piece) -> Piece");
+  code.format("const int index = warp + piece * %d;", layout.warps);
+  code.format("const int line = firstLine + index / %d, segment = index %% %d;", layout.segments,
+              layout.segments);
+  printCases(code, [&](ProductRegion::Group& group, size_t index) {
+    const ProductLayout::Product& product = layout.products[index];
+    std::string bytes = absl::StrFormat("%du", product.chunkBytes);
+    if (product.lastBytes != product.chunkBytes)
+      bytes =
+          absl::StrFormat("segment == %d ? %du : %du", product.firstSegment + product.segments - 1,
+                          product.lastBytes, product.chunkBytes);
+    return absl::StrFormat("return {reinterpret_cast<const unsigned char*>(%s) + (line - %d) * "
+                           "%dLL + (segment - %d) * %d, %s};",
+                           context.pointer(group.products[index].op.getWeight()), group.firstLine,
+                           product.rowBytes, product.firstSegment, product.chunkBytes, bytes);
   });
-  if (failed(printed))
-    return failure();
-  if (padded) {
-    // A lane behind the row's end multiplies these and drops the product.
-    int64_t behind = (paddedDepth - input.depth) / inputVector;
-    code.openFormat("for (int i = threadIdx.x; i < %d; i += %d)", region.rows * behind,
-                    context.structure.threads);
-    code.format("const int m = i / %d, k = %d + i %% %d * %d;", behind, input.depth, behind,
-                inputVector);
-    code.format("const float zeros[%d] = {};", inputVector);
-    code.format("storeVector(input + %s, zeros);", place("m", "k"));
-    code.close();
-  }
-  code.line("__syncthreads();");
-  return norm ? printNorm(code) : success();
+  code.close(";");
 }
 
-/// The sums of one row of W, ring items from `firstItem` on, in lane m for row m of x.
-void GemvBulkEmission::printProduct(CodeWriter& code) {
-  code.format("float sums[%d][%d] = {};", region.rows, vector);
-  code.openFormat("for (int piece = 0; piece < %d; ++piece)", pieces);
-  code.line("const unsigned char* bytes = ring.take(firstItem + piece);");
-  code.format("const int first = piece * %d;", piece);
-  if (input.depth % piece == 0 || pieces == 1)
-    code.format("constexpr int count = %d;", std::min(piece, input.depth));
+/// `x`, what segment `index` of the block is multiplied with, `stride` elements a row, and `count`,
+/// the segment's elements.
+void GemvBulkEmission::printOperand(CodeWriter& code) {
+  code.format("const int index = warp + piece * %d;", layout.warps);
+  code.format("[[maybe_unused]] const int line = firstLine + index / %d, segment = index %% %d;",
+              layout.segments, layout.segments);
+  code.format("const %s* x;", deviceType(elementTypeOf(region.inputs.front().value.getType())));
+  code.line("[[maybe_unused]] int stride;");
+  if (hasOneLength)
+    code.format("constexpr int count = %d;", layout.products.front().chunk);
   else
-    code.format("const int count = min(%d, %d - first);", piece, input.depth);
-  code.line("#pragma unroll 8");
-  code.openFormat("for (int step = 0; step < count; step += %d)", 32 * vector);
+    code.line("int count;");
+  printCases(code, [&](ProductRegion::Group& group, size_t index) {
+    const ProductLayout::Product& product = layout.products[index];
+    std::string offset =
+        product.segments == 1
+            ? ""
+            : absl::StrFormat(" + (segment - %d) * %d", product.firstSegment, product.chunk);
+    std::string statement =
+        absl::StrFormat("x = input%d%s, stride = %d", group.products[index].input, offset,
+                        layout.paddedDepth(product.depth));
+    int64_t last = product.depth - (product.segments - 1) * product.chunk;
+    if (!hasOneLength)
+      statement +=
+          absl::StrFormat(", count = segment == %d ? %d : %d",
+                          product.firstSegment + product.segments - 1, last, product.chunk);
+    return statement + ";";
+  });
+}
+
+/// Adds a segment, at `bytes` in the ring, to `partial`, the lanes' sums of each row of x.
+void GemvBulkEmission::printSegment(CodeWriter& code) {
+  constexpr int64_t mostUnrolled = 16;
+  int64_t vector = layout.vector, narrow = layout.inputVector, lanes = 32 * vector;
+  bool unrolled = hasOneLength && layout.products.front().chunk <= mostUnrolled * lanes;
+  code.line(unrolled ? "#pragma unroll" : "#pragma unroll 8");
+  code.openFormat("for (int step = 0; step < count; step += %d)", lanes);
   code.format("const int k = step + lane * %d;", vector);
-  code.format("float w[%d] = {};", vector);
-  code.line("if (k < count)");
-  code.format("  decodeRow<%s>(w, bytes, 0, %d, k);", weightType(), input.depth);
-  code.unroll();
-  code.openFormat("for (int m = 0; m < %d; ++m)", region.rows);
-  code.unroll();
-  code.openFormat("for (int h = 0; h < %d; ++h)", vector / inputVector);
-  code.format("float x[%d];", inputVector);
-  code.format("loadVector(x, input + m * %d + first + step + h * %d + lane * %d);", paddedDepth,
-              32 * inputVector, inputVector);
-  code.unroll();
-  code.openFormat("for (int j = 0; j < %d; ++j)", inputVector);
-  code.format("float& sum = sums[m][h * %d + j];", inputVector);
   // A lane without an element keeps its sum, sign of zero included.
-  code.format("sum = k < count ? __fmaf_rn(x[j], w[h * %d + j], sum) : sum;", inputVector);
-  code.close();
-  code.close();
-  code.close();
-  code.close();
-  code.line("ring.release(firstItem + piece, rowAt);");
-  code.close();
+  if (!hasWholeLanes) {
+    code.line("if (k >= count)");
+    code.line("  continue;");
+  }
+  code.format("float w[%d];", vector);
+  code.format("decodeRow<%s>(w, bytes, 0, %d, k);",
+              deviceType(elementTypeOf(region.first().getWeight().getType())),
+              layout.products.front().chunk);
   code.unroll();
   code.openFormat("for (int m = 0; m < %d; ++m)", region.rows);
-  code.line("const float total = combineWarpLanes(sums[m]);");
-  code.line("if (lane == m)");
-  code.line("  results[product][0] = total;");
+  code.unroll();
+  code.openFormat("for (int h = 0; h < %d; ++h)", vector / narrow);
+  code.format("float values[%d];", narrow);
+  code.format("loadVector(values, x + m * stride + step + h * %d + lane * %d);", 32 * narrow,
+              narrow);
+  code.unroll();
+  code.format("for (int j = 0; j < %d; ++j)", narrow);
+  code.format("  partial[m][h * %d + j] =", narrow);
+  code.format("      __fmaf_rn(values[j], w[h * %d + j], partial[m][h * %d + j]);", narrow, narrow);
+  code.close();
+  code.close();
   code.close();
 }
 
-/// The epilogues and stores of a line: lane m has row m.
-LogicalResult GemvBulkEmission::printResults(CodeWriter& code) {
-  code.openFormat("if (lane < %d)", region.rows);
-  for (ProductRegion::Group& group : region.groups) {
-    bool several = region.groups.size() > 1;
-    if (several)
-      code.openFormat("if (line >= %d && line < %d)", group.firstLine,
-                      group.firstLine + group.columns);
-    code.format("const int column = line - %d;", group.firstLine);
-    RegionPrinter printer(context, group.products.front().op.getType().getShape(), /*flat=*/false,
-                          /*width=*/1);
-    printer.moveTo(code, {"static_cast<long long>(lane)", "column", ""});
-    for (auto [index, product] : llvm::enumerate(group.products)) {
-      Type element = product.op.getType().getElementType();
-      if (!element.isF32())
-        code.format("results[%d][0] = roundTo<%s>(results[%d][0]);", index, deviceType(element),
-                    index);
-      printer.define(product.op.getResult(), absl::StrFormat("results[%d]", index));
-    }
-    for (Value yielded : group.yields)
-      if (failed(printer.store(yielded)))
-        return failure();
-    if (several)
-      code.close();
-  }
+void GemvBulkEmission::printMainLoop(CodeWriter& code) {
+  code.format("float* const sums = reinterpret_cast<float*>(memory + %d);", layout.resultsOffset);
+  code.open("for (int piece = 0; piece < pieces; ++piece)");
+  printOperand(code);
+  code.format("float partial[%d][%d] = {};", region.rows, layout.vector);
+  code.line("const unsigned char* bytes = ring.take();");
+  printSegment(code);
+  code.line("ring.release(piece, pieceAt);");
+  code.unroll();
+  code.openFormat("for (int m = 0; m < %d; ++m)", region.rows);
+  code.line("const float total = combineWarpLanes(partial[m]);");
+  code.line("if (lane == m)");
+  code.format("  sums[index * %d + m] = total;", region.rows);
   code.close();
-  return success();
+  code.close();
+  code.line("__syncthreads();");
 }
 
 LogicalResult GemvBulkEmission::emit() {
   if (failed(readSchedule()))
+    return failure();
+  ProductInputs inputs(context, region, layout);
+  ProductResults results(context, region, layout);
+  if (failed(inputs.check()))
     return failure();
   PhaseStructure& structure = context.structure;
   structure.headers = {"blocks.cuh", "reduce.cuh", "bulk.cuh"};
@@ -387,37 +224,30 @@ LogicalResult GemvBulkEmission::emit() {
     for (ProductRegion::Product product : group.products)
       weights.push_back(context.access(product.op.getWeight()));
   printRing(structure.begin(PhaseKind::Load, weights, {{MemorySpace::Shared, "ring"}}));
+  inputs.preload();
+  if (failed(results.preloadConstants()))
+    return failure();
   std::vector<Access> reads = context.arguments(false);
   llvm::append_range(reads, context.arguments(true));
-  // What the prologue makes for others is stored with the rest: one store phase holds both.
+  // What the prologue makes for others is stored at once: what follows is a phase of stores too.
   bool stores = !region.prologueYields.empty();
   CodeWriter& prologue =
       stores ? structure.begin(PhaseKind::Store, reads, context.results())
              : structure.begin(PhaseKind::Prologue, reads, {{MemorySpace::Shared, "input"}});
-  if (failed(printInput(prologue)))
+  if (failed(results.preloadOthers(prologue)) || failed(inputs.print(prologue)))
     return failure();
-  reads.push_back({MemorySpace::Shared, "ring"});
-  reads.push_back({MemorySpace::Shared, "input"});
-  CodeWriter& code = structure.begin(PhaseKind::Store, reads, context.results());
-  code.open("for (int i = 0; i < lines; ++i)");
-  code.line("const int line = worker + i * workers;");
-  code.format("float results[%d][1] = {};", joined);
-  code.unroll();
-  code.openFormat("for (int product = 0; product < %d; ++product)", joined);
-  code.format("const int firstItem = (i * %d + product) * %d;", joined, pieces);
-  printProduct(code);
-  code.close();
-  LogicalResult printed = printResults(code);
-  code.close();
-  return printed;
+  printMainLoop(structure.begin(
+      stores ? PhaseKind::Store : PhaseKind::MainLoop,
+      {{MemorySpace::Shared, "ring"}, {MemorySpace::Shared, "input"}, weights.front()},
+      {{MemorySpace::Shared, "sums"}}));
+  reads.push_back({MemorySpace::Shared, "sums"});
+  return results.print(structure.begin(PhaseKind::Store, reads, context.results()));
 }
 
 static LogicalResult emitGemvBulk(KernelContext& context) {
   ProductRegion region;
   if (std::string reason = readProductRegion(context.kernel, region); !reason.empty())
     return context.kernel.emitOpError("has no emitter: ") << reason;
-  if (region.inputs.size() > 1)
-    return context.kernel.emitOpError("expects products of one input");
   return GemvBulkEmission(context, region).emit();
 }
 

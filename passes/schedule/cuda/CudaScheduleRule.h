@@ -9,12 +9,13 @@ namespace tenon::passes::schedule {
 
 /// What rules ask of a CUDA target.
 struct CudaTarget {
-  int64_t sms;            ///< streaming multiprocessors
-  bool bulkCopies;        ///< cp.async.bulk: sm_90 and later
-  int64_t smemBytesPerSm; ///< shared memory of a multiprocessor
-  bool libraries;         ///< whether cuBLASLt may be used
+  int64_t sms;               ///< streaming multiprocessors
+  bool bulkCopies;           ///< cp.async.bulk: sm_90 and later
+  int64_t smemBytesPerBlock; ///< shared memory that a block may have
+  bool libraries;            ///< whether cuBLASLt may be used
   // What was measured to be best on the device; `ir/targets` says how.
   int64_t libraryRows;         ///< from which on cuBLASLt computes a product
+  int64_t bulkRingBytes;       ///< of a block whose warps bring weights by bulk copies
   int64_t gemvWarps;           ///< that keep the memory busy while they load into registers
   int64_t narrowTilesPerSm;    ///< up to which narrow_gemm takes 16 warps a block instead of 8
   int64_t decodeBlocksPerSm;   ///< of decode attention
@@ -44,9 +45,8 @@ llvm::ArrayRef<const CudaScheduleRule*> allCudaRules();
 ScheduleAttr scheduleRows(mlir::Operation& hero);
 /// Whether warps should bring rows of W through rings of bulk copies for one product alone.
 bool suitsBulkCopies(MatmulOp op, const CudaTarget& target);
-/// The schedule that does; sets the product's order. `lines` rows of W, in groups of `joined`.
-ScheduleAttr scheduleBulkCopies(MatmulOp op, int64_t lines, int64_t joined,
-                                const CudaTarget& target);
+/// The schedule of one product that does; sets the product's order.
+ScheduleAttr scheduleBulkCopies(MatmulOp op, const CudaTarget& target);
 
 /// Elements of 16 bytes of the narrowest element type among the region's tensors.
 int64_t widestVector(KernelOp kernel);

@@ -110,7 +110,7 @@ ScheduleAttr choose(KernelOp kernel, const CudaTarget& target) {
   if (suitsLibrary(kernel, op, extents, target))
     return chooseLibrary(kernel);
   if (suitsBulkCopies(op, target))
-    return scheduleBulkCopies(op, extents.columns, /*joined=*/1, target);
+    return scheduleBulkCopies(op, target);
   if (suitsTensorCores(op, extents) && extents.rows > mostGemvRows)
     return chooseTensorGemm(kernel, extents, target);
   if (suitsTensorCores(op, extents) && extents.rows > 1)

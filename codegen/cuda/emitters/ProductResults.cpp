@@ -1,0 +1,164 @@
+#include "codegen/cuda/emitters/ProductResults.h"
+
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+
+namespace tenon::codegen::cuda {
+
+ProductResults::ProductResults(KernelContext& context, ProductRegion& region,
+                               const ProductLayout& layout)
+    : context(context), region(region), layout(layout) {}
+
+bool ProductResults::hasOneLine() const {
+  return layout.linesPerTile * region.rows <= context.structure.threads;
+}
+
+std::string ProductResults::nameOf(const ProductRegion::Group& group,
+                                   BlockArgument argument) const {
+  return absl::StrFormat("early%d_%s", &group - region.groups.begin(), context.pointer(argument));
+}
+
+/// The arguments that the operations behind the products of `group` read.
+llvm::SetVector<BlockArgument> ProductResults::operandsOf(const ProductRegion::Group& group) {
+  llvm::SetVector<BlockArgument> found;
+  auto visit = [&](auto&& self, Value value) -> void {
+    if (auto argument = llvm::dyn_cast<BlockArgument>(value)) {
+      if (!isBlockQuantized(elementTypeOf(value.getType())))
+        found.insert(argument);
+      return;
+    }
+    if (auto op = value.getDefiningOp<ElementwiseOpInterface>())
+      for (Value operand : op->getOperands())
+        self(self, operand);
+  };
+  for (Value yielded : group.yields)
+    visit(visit, yielded);
+  return found;
+}
+
+/// The line and the row of x that number `index` of a block is, and whether it is there.
+void ProductResults::printLine(CodeWriter& code, const std::string& index) {
+  if (region.rows == 1) {
+    code.line("constexpr int m = 0;");
+    code.format("const int inTile = %s;", index);
+  } else {
+    code.format("const int m = %s / %d, inTile = %s %% %d;", index, layout.linesPerTile, index,
+                layout.linesPerTile);
+  }
+  code.line("const int line = firstLine + inTile;");
+}
+
+LogicalResult ProductResults::forGroup(CodeWriter& code, ProductRegion::Group& group,
+                                       llvm::function_ref<LogicalResult(RegionPrinter&)> body) {
+  bool several = region.groups.size() > 1;
+  if (several)
+    code.openFormat("if (line >= %d && line < %d)", group.firstLine,
+                    group.firstLine + group.columns);
+  code.format("const int column = line - %d;", group.firstLine);
+  RegionPrinter printer(context, group.products.front().op.getType().getShape(), /*flat=*/false,
+                        /*width=*/1);
+  printer.moveTo(code, {"static_cast<long long>(m)", "column", ""});
+  LogicalResult printed = body(printer);
+  if (several)
+    code.close();
+  return printed;
+}
+
+LogicalResult ProductResults::preload(CodeWriter& code, bool constant) {
+  auto isWanted = [&](BlockArgument argument) {
+    return (context.access(argument).space == MemorySpace::Constant) == constant;
+  };
+  for (ProductRegion::Group& group : region.groups)
+    for (BlockArgument argument : operandsOf(group))
+      if (isWanted(argument))
+        code.format("float %s[1];", nameOf(group, argument));
+  code.open("");
+  code.line("const int own = threadIdx.x;");
+  printLine(code, "own");
+  code.openFormat("if (own < %d && line < lastLine)", layout.linesPerTile * region.rows);
+  for (ProductRegion::Group& group : region.groups) {
+    LogicalResult printed = forGroup(code, group, [&](RegionPrinter& printer) {
+      for (BlockArgument argument : operandsOf(group))
+        if (isWanted(argument))
+          printer.load(argument, nameOf(group, argument));
+      return success();
+    });
+    if (failed(printed))
+      return failure();
+  }
+  code.close();
+  code.close();
+  return success();
+}
+
+LogicalResult ProductResults::preloadConstants() {
+  std::vector<Access> reads, writes;
+  for (ProductRegion::Group& group : region.groups)
+    for (BlockArgument argument : operandsOf(group))
+      if (Access access = context.access(argument); access.space == MemorySpace::Constant) {
+        reads.push_back(access);
+        writes.push_back({MemorySpace::Registers, nameOf(group, argument)});
+      }
+  if (reads.empty() || !hasOneLine())
+    return success();
+  return preload(context.structure.begin(PhaseKind::Load, reads, writes), /*constant=*/true);
+}
+
+LogicalResult ProductResults::preloadOthers(CodeWriter& code) {
+  bool any = llvm::any_of(region.groups, [&](ProductRegion::Group& group) {
+    return llvm::any_of(operandsOf(group), [&](BlockArgument argument) {
+      return context.access(argument).space != MemorySpace::Constant;
+    });
+  });
+  return any && hasOneLine() ? preload(code, /*constant=*/false) : success();
+}
+
+/// The product at place `index` of a group, rounded, as `results<index>`.
+void ProductResults::printSum(CodeWriter& code, ProductRegion::Group& group, unsigned index) {
+  const ProductLayout::Product& product = layout.products[index];
+  auto segment = [&](int64_t number) {
+    return absl::StrFormat("sums[(inTile * %d + %d) * %d + m]", layout.segments,
+                           product.firstSegment + number, region.rows);
+  };
+  code.format("float results%d[1] = {%s};", index, segment(0));
+  for (int64_t next = 1; next < product.segments; ++next)
+    code.format("results%d[0] += %s;", index, segment(next));
+  Type element = group.products[index].op.getType().getElementType();
+  if (!element.isF32())
+    code.format("results%d[0] = roundTo<%s>(results%d[0]);", index, deviceType(element), index);
+}
+
+LogicalResult ProductResults::print(CodeWriter& code) {
+  if (hasOneLine()) {
+    code.line("const int i = threadIdx.x;");
+    code.openFormat("if (i < %d)", layout.linesPerTile * region.rows);
+  } else {
+    code.openFormat("for (int i = threadIdx.x; i < %d; i += %d)", layout.linesPerTile * region.rows,
+                    context.structure.threads);
+  }
+  printLine(code, "i");
+  code.open("if (line < lastLine)");
+  for (ProductRegion::Group& group : region.groups) {
+    LogicalResult printed = forGroup(code, group, [&](RegionPrinter& printer) -> LogicalResult {
+      if (hasOneLine())
+        for (BlockArgument argument : operandsOf(group))
+          printer.define(argument, nameOf(group, argument));
+      for (unsigned index = 0; index < group.products.size(); ++index) {
+        printSum(code, group, index);
+        printer.define(group.products[index].op.getResult(), absl::StrFormat("results%d", index));
+      }
+      for (Value yielded : group.yields)
+        if (failed(printer.store(yielded)))
+          return failure();
+      return success();
+    });
+    if (failed(printed))
+      return failure();
+  }
+  code.close();
+  code.close();
+  return success();
+}
+
+} // namespace tenon::codegen::cuda

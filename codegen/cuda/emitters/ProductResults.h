@@ -1,0 +1,41 @@
+#ifndef TENON_CODEGEN_CUDA_EMITTERS_PRODUCTRESULTS_H
+#define TENON_CODEGEN_CUDA_EMITTERS_PRODUCTRESULTS_H
+
+#include "codegen/cuda/RegionPrinter.h"
+#include "ir/ProductLayout.h"
+
+namespace tenon::codegen::cuda {
+
+/// What stands behind the products of a region: a thread takes a line and a row of x, adds the sums
+/// of each product's segments in ascending order and goes on element by element.
+class ProductResults {
+public:
+  ProductResults(KernelContext& context, ProductRegion& region, const ProductLayout& layout);
+
+  /// Starts a phase that loads those operands of the epilogues that are constant, before the kernel
+  /// waits, or else prints the loads of the others to `code`: a thread has one line at most, so
+  /// that the end of the kernel need not wait for them. Does nothing where it has more.
+  mlir::LogicalResult preloadConstants();
+  mlir::LogicalResult preloadOthers(CodeWriter& code);
+
+  /// Prints the epilogues and the stores, from `sums`, the segments' sums of each line and row.
+  mlir::LogicalResult print(CodeWriter& code);
+
+private:
+  bool hasOneLine() const;
+  std::string nameOf(const ProductRegion::Group& group, mlir::BlockArgument argument) const;
+  llvm::SetVector<mlir::BlockArgument> operandsOf(const ProductRegion::Group& group);
+  mlir::LogicalResult preload(CodeWriter& code, bool constant);
+  void printLine(CodeWriter& code, const std::string& index);
+  mlir::LogicalResult forGroup(CodeWriter& code, ProductRegion::Group& group,
+                               llvm::function_ref<mlir::LogicalResult(RegionPrinter&)> body);
+  void printSum(CodeWriter& code, ProductRegion::Group& group, unsigned index);
+
+  KernelContext& context;
+  ProductRegion& region;
+  const ProductLayout& layout;
+};
+
+} // namespace tenon::codegen::cuda
+
+#endif // TENON_CODEGEN_CUDA_EMITTERS_PRODUCTRESULTS_H

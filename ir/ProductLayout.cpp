@@ -1,0 +1,112 @@
+#include "ir/ProductLayout.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace tenon {
+
+static const Encoding& encodingOf(Value value) {
+  return *getEncoding(llvm::cast<RankedTensorType>(value.getType()).getElementType());
+}
+
+int64_t ProductLayout::paddedDepth(int64_t depth) const {
+  return llvm::alignTo(depth, 32 * vector);
+}
+
+/// The segments of a product; what speaks against them.
+static std::string cutProduct(MatmulOp op, OrderAttr order, ProductLayout& layout) {
+  if (!order)
+    return "expects an order of each product";
+  const Encoding& encoding = encodingOf(op.getWeight());
+  ProductLayout::Product product;
+  product.depth = op.getWeight().getType().getShape().back();
+  product.chunk = order.getChunk() == 0 ? product.depth : std::min(order.getChunk(), product.depth);
+  product.segments = llvm::divideCeil(product.depth, product.chunk);
+  product.firstSegment = layout.segments;
+  if (order.getLanes() != 32 * layout.vector || order.getTree() != CombineTree::Halving)
+    return "expects orders of " + std::to_string(32 * layout.vector) + " lanes that halve";
+  bool whole = product.segments == 1 || product.chunk % order.getLanes() == 0;
+  if (!whole || product.chunk % encoding.blockSize != 0 || product.depth % layout.vector != 0)
+    return "expects chunks of whole lanes and blocks, but got " + std::to_string(product.chunk) +
+           " elements";
+  product.rowBytes = encoding.bytesFor(product.depth);
+  product.chunkBytes = encoding.bytesFor(product.chunk);
+  product.lastBytes = product.rowBytes - (product.segments - 1) * product.chunkBytes;
+  if (product.rowBytes % 16 != 0 || product.chunkBytes % 16 != 0)
+    return "expects rows and chunks of multiples of 16 bytes, but got " +
+           std::to_string(product.rowBytes) + " and " + std::to_string(product.chunkBytes);
+  layout.segments += product.segments;
+  layout.stageBytes = std::max<int64_t>(layout.stageBytes, llvm::alignTo(product.chunkBytes, 128));
+  layout.products.push_back(product);
+  return "";
+}
+
+/// The segments of a line, which every group has alike.
+static std::string cutGroup(const ProductRegion::Group& group, ProductOrder orderOf,
+                            ProductLayout& layout) {
+  llvm::SmallVector<ProductLayout::Product, 2> before = std::move(layout.products);
+  layout.products.clear();
+  layout.segments = 0;
+  for (ProductRegion::Product product : group.products)
+    if (std::string reason = cutProduct(product.op, orderOf(product.op), layout); !reason.empty())
+      return reason;
+  auto isAlike = [](const auto& pair) {
+    return std::get<0>(pair).chunk == std::get<1>(pair).chunk;
+  };
+  if (!before.empty() && !llvm::all_of(llvm::zip_equal(before, layout.products), isAlike))
+    return "expects the same chunks in each group of products";
+  return "";
+}
+
+/// Places the inputs behind the rings, and behind them what norms take and what products give.
+static void placeBuffers(const ProductRegion& region, ProductLayout& layout) {
+  constexpr int64_t floatBytes = 4;
+  int64_t offset = layout.warps * layout.ringBytes;
+  for (const ProductRegion::Input& input : region.inputs) {
+    layout.inputOffsets.push_back(offset);
+    offset += llvm::alignTo(
+        region.rows * layout.paddedDepth(input.depth) * encodingOf(input.value).blockBytes, 16);
+  }
+  layout.resultsOffset = offset;
+  for (const ProductRegion::Input& input : region.inputs) {
+    if (!input.norm || llvm::is_contained(layout.normSources, input.norm->getOperand(0)))
+      continue;
+    layout.normSources.push_back(input.norm->getOperand(0));
+    layout.sourceOffsets.push_back(offset);
+    offset += llvm::alignTo(region.rows * input.depth * encodingOf(input.value).blockBytes, 16);
+  }
+  int64_t results = layout.linesPerTile * layout.segments * region.rows * floatBytes;
+  layout.smemBytes = std::max(offset, layout.resultsOffset + results);
+}
+
+std::string layOutProducts(const ProductRegion& region, ScheduleAttr schedule,
+                           ProductLayout& layout, ProductOrder orderOf) {
+  layout = ProductLayout();
+  auto parameter = [&](llvm::StringRef name) { return schedule.getParameter(name).value_or(0); };
+  constexpr int64_t barrierBytes = 8, mostSums = 64; // that a thread's registers hold
+  layout.warps = parameter("threads") / 32;
+  layout.vector = parameter("vector");
+  layout.stages = parameter("stages");
+  layout.tiles = schedule.getTiles();
+  if (layout.warps < 1 || layout.warps > 32 || parameter("threads") % 32 != 0 ||
+      layout.stages < 1 || (layout.vector != 4 && layout.vector != 8))
+    return "expects whole warps, stages and a vector of 4 or 8 elements";
+  if (region.rows * layout.vector > mostSums)
+    return "expects at most " + std::to_string(mostSums / layout.vector) + " rows";
+  for (const ProductRegion::Group& group : region.groups)
+    if (std::string reason = cutGroup(group, orderOf, layout); !reason.empty())
+      return reason;
+  layout.linesPerTile = llvm::divideCeil(region.lines, layout.tiles);
+  int64_t most = layout.linesPerTile * layout.segments * region.rows;
+  if (region.lines > std::numeric_limits<int32_t>::max() / layout.tiles ||
+      most > std::numeric_limits<int32_t>::max())
+    return "expects fewer than 2^31 segments";
+  layout.inputVector =
+      std::min<int64_t>(layout.vector, 16 / encodingOf(region.inputs.front().value).blockBytes);
+  layout.ringBytes = llvm::alignTo(layout.stages * (layout.stageBytes + barrierBytes), 128);
+  placeBuffers(region, layout);
+  return "";
+}
+
+} // namespace tenon

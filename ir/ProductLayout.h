@@ -1,0 +1,56 @@
+#ifndef TENON_IR_PRODUCTLAYOUT_H
+#define TENON_IR_PRODUCTLAYOUT_H
+
+#include "ir/ProductRegion.h"
+
+namespace tenon {
+
+/// How a block of the emitter `gemv_bulk` divides its work and its shared memory: what the schedule
+/// rule, the emitter and the cost model know alike.
+///
+/// A line is one column of every product of a group. Its products are cut at the chunks of their
+/// orders into segments, each what a warp brings and multiplies at once. A block has the lines
+/// [tile · lines / tiles, (tile + 1) · lines / tiles) and deals their segments out to its warps in
+/// turn.
+///
+/// Shared memory: a ring of stages a warp; every input; then, one after the other in the same place,
+/// the inputs of norms and the segments' sums.
+///
+/// Example: gate and up of 2,048 elements in chunks of 2,048, 8,192 columns on 132 tiles: lines of 2
+/// segments of 4,096 bytes, at most 63 lines a tile.
+struct ProductLayout {
+  /// The product at one place of a group.
+  struct Product {
+    int64_t depth = 0, chunk = 0; ///< elements
+    int64_t segments = 0, firstSegment = 0;
+    int64_t rowBytes = 0, chunkBytes = 0, lastBytes = 0; ///< of the weight
+  };
+  llvm::SmallVector<Product, 2> products;
+  int64_t segments = 0; ///< of a line
+  int64_t tiles = 0, linesPerTile = 0;
+  int64_t warps = 0, vector = 0; ///< elements that a lane takes at once
+  int64_t stages = 0, stageBytes = 0;
+  int64_t ringBytes = 0;   ///< of a warp
+  int64_t inputVector = 0; ///< elements of an input of 16 bytes, at most `vector`
+  llvm::SmallVector<int64_t, 2> inputOffsets;    ///< bytes from the start of shared memory
+  llvm::SmallVector<mlir::Value, 2> normSources; ///< distinct inputs of norms
+  llvm::SmallVector<int64_t, 2> sourceOffsets;   ///< of each
+  int64_t resultsOffset = 0;
+  int64_t smemBytes = 0;
+
+  /// Elements of a row of an input in shared memory: whole lanes.
+  int64_t paddedDepth(int64_t depth) const;
+};
+
+/// The order of a product: its attribute, or what a schedule rule would give it.
+using ProductOrder = llvm::function_ref<OrderAttr(MatmulOp op)>;
+
+/// Lays out `region` for `schedule` (`threads`, `vector`, `stages`, tiles) and the orders of its
+/// products. Returns why the emitter cannot compute it so, in a sentence without final period.
+std::string layOutProducts(
+    const ProductRegion& region, ScheduleAttr schedule, ProductLayout& layout,
+    ProductOrder orderOf = [](MatmulOp op) { return op.getOrderAttr(); });
+
+} // namespace tenon
+
+#endif // TENON_IR_PRODUCTLAYOUT_H
