@@ -53,4 +53,37 @@ absl::StatusOr<std::vector<CudaDeviceInfo>> listCudaDevicesOn(const Driver& driv
   return devices;
 }
 
+absl::StatusOr<CudaDeviceLimits> readCudaLimits(int ordinal) {
+  TENON_ASSIGN_OR_RETURN(const Driver* driver, Driver::get());
+  return readCudaLimitsOn(*driver, ordinal);
+}
+
+absl::StatusOr<CudaDeviceLimits> readCudaLimitsOn(const Driver& driver, int ordinal) {
+  CUdevice device = 0;
+  CudaDeviceLimits limits;
+  size_t memoryBytes = 0;
+  auto check = [&](CUresult result) {
+    return driver.check(result, absl::StrFormat("read the limits of CUDA device %d", ordinal));
+  };
+  TENON_RETURN_IF_ERROR(check(driver.deviceGet(&device, ordinal)));
+  TENON_RETURN_IF_ERROR(check(driver.deviceTotalMem(&memoryBytes, device)));
+  limits.memoryBytes = memoryBytes;
+  struct Limit {
+    int* value;
+    CUdevice_attribute attribute;
+  };
+  for (const Limit& limit :
+       {Limit{&limits.multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT},
+        Limit{&limits.l2Bytes, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE},
+        Limit{&limits.sharedBytesPerBlock, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN},
+        Limit{&limits.sharedBytesPerMultiprocessor,
+              CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR},
+        Limit{&limits.registersPerMultiprocessor,
+              CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR},
+        Limit{&limits.threadsPerMultiprocessor, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR},
+        Limit{&limits.blocksPerMultiprocessor, CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR}})
+    TENON_RETURN_IF_ERROR(check(driver.deviceGetAttribute(limit.value, limit.attribute, device)));
+  return limits;
+}
+
 } // namespace tenon::runtime

@@ -29,6 +29,23 @@ absl::StatusOr<std::vector<CudaDeviceInfo>> listCudaDevices();
 /// The same of a given driver.
 absl::StatusOr<std::vector<CudaDeviceInfo>> listCudaDevicesOn(const internal::Driver& driver);
 
+/// What a GPU has, as its driver says.
+struct CudaDeviceLimits {
+  int multiprocessors = 0;
+  int l2Bytes = 0;
+  int sharedBytesPerBlock = 0; ///< at most, where a kernel asks for it
+  int sharedBytesPerMultiprocessor = 0;
+  int registersPerMultiprocessor = 0;
+  int threadsPerMultiprocessor = 0;
+  int blocksPerMultiprocessor = 0;
+  uint64_t memoryBytes = 0;
+};
+
+/// The limits of device number `ordinal`. NotFound where there is no driver.
+absl::StatusOr<CudaDeviceLimits> readCudaLimits(int ordinal);
+/// The same of a given driver.
+absl::StatusOr<CudaDeviceLimits> readCudaLimitsOn(const internal::Driver& driver, int ordinal);
+
 } // namespace tenon::runtime
 
 #endif // TENON_RUNTIME_CUDA_DEVICES_H

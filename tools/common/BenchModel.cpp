@@ -32,7 +32,8 @@ absl::StatusOr<ModelBench> ModelBench::create(runtime::Executor& executor, Role 
         absl::StrFormat("bench: expects a language model with a %s function of %d rows, but there "
                         "is none",
                         role == Role::Decode ? "decode" : "prefill", rows));
-  int64_t last = role == Role::Decode ? options.position : rows - 1;
+  int64_t fed = options.generatedTokens > 0 ? options.generatedTokens + warmupTokens : 0;
+  int64_t last = role == Role::Decode ? options.position + fed : rows - 1;
   if (options.position < 0 || last >= program.model->context)
     return absl::InvalidArgumentError(
         absl::StrFormat("bench: expects positions from 0 up to %d, the last that the context of "
@@ -97,6 +98,69 @@ absl::Status ModelBench::call() {
   times.callNs.push_back(
       std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count());
   times.stepsNs.push_back(executor->lastStepsNs());
+  return absl::OkStatus();
+}
+
+using Clock = std::chrono::steady_clock;
+
+static uint64_t nsBetween(Clock::time_point from, Clock::time_point to) {
+  return std::chrono::nanoseconds(to - from).count();
+}
+
+absl::Status ModelBench::generate() {
+  int64_t count = options.generatedTokens + warmupTokens;
+  setPosition(options.position);
+  TENON_ASSIGN_OR_RETURN(auto stream,
+                         executor->streamTokens(index, inputs[0], inputs[1], inputs[2]));
+  return stream ? generateOnDevice(*stream, count) : generateOnHost(count);
+}
+
+/// Steps are launched ahead, as many as the stream takes.
+absl::Status ModelBench::generateOnDevice(runtime::TokenStream& stream, int64_t count) {
+  Clock::time_point before = Clock::now();
+  for (int64_t launched = 0, token = 0; token < count; ++token) {
+    for (; launched < count && launched - token < stream.depth(); ++launched)
+      TENON_RETURN_IF_ERROR(stream.launch());
+    TENON_RETURN_IF_ERROR(stream.collect().status());
+    Clock::time_point now = Clock::now();
+    if (token >= warmupTokens)
+      times.tokenNs.push_back(nsBetween(before, now));
+    before = now;
+  }
+  return absl::OkStatus();
+}
+
+void ModelBench::feedBack() {
+  size_t rows = inputs[0].size();
+  size_t vocabulary = outputs[0].size() / rows / sizeof(float);
+  const auto* logits = reinterpret_cast<const float*>(outputs[0].data());
+  for (size_t row = 0; row < rows; ++row) {
+    const float* first = logits + row * vocabulary;
+    inputs[0][row] = static_cast<int32_t>(std::max_element(first, first + vocabulary) - first);
+    ++inputs[2][row];
+  }
+}
+
+absl::Status ModelBench::generateOnHost(int64_t count) {
+  std::vector<std::span<std::byte>> results(outputs.begin(), outputs.end());
+  for (int64_t token = 0; token < count; ++token) {
+    Clock::time_point before = Clock::now();
+    TENON_RETURN_IF_ERROR(executor->run(index, viewInputs(inputs), results));
+    feedBack();
+    if (token >= warmupTokens)
+      times.tokenNs.push_back(nsBetween(before, Clock::now()));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ModelBench::callGroups(std::span<const GroupFunction> groups) {
+  setPosition(measuredPosition());
+  times.groupNs.resize(groups.size());
+  std::vector<std::span<std::byte>> results(outputs.begin(), outputs.end());
+  for (size_t i = 0; i < groups.size(); ++i) {
+    TENON_RETURN_IF_ERROR(executor->run(groups[i].function, viewInputs(inputs), results));
+    times.groupNs[i].push_back(executor->lastStepsNs());
+  }
   return absl::OkStatus();
 }
 

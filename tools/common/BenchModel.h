@@ -2,6 +2,7 @@
 #define TENON_TOOLS_COMMON_BENCHMODEL_H
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "runtime/Executor.h"
 #include "runtime/program/Program.h"
 #include "tools/common/Distribution.h"
+#include "tools/common/StepGroups.h"
 
 namespace tenon::tools {
 
@@ -17,7 +19,8 @@ struct BenchOptions {
   int64_t position = 512; ///< of decode's tokens: how many keys lie before them
   int64_t calls = 200;
   int64_t warmupCalls = 20;
-  int64_t profiledCalls = 20; ///< with every step timed; not among `calls`
+  int64_t profiledCalls = 20;  ///< with every step timed; not among `calls`
+  int64_t generatedTokens = 0; ///< that one `generate` times
 };
 
 /// The times of one executor.
@@ -25,7 +28,13 @@ struct BenchResult {
   std::vector<uint64_t> stepsNs;   ///< of each call's steps, as the device measures them
   std::vector<uint64_t> callNs;    ///< of each call as its caller sees it, copies included
   std::vector<uint64_t> profileNs; ///< mean time of each step, timed by itself
+  /// Of each token of a generation as its caller sees it: from one token to the next.
+  std::vector<uint64_t> tokenNs;
+  std::vector<std::vector<uint64_t>> groupNs; ///< by group: of each call of its steps alone
 };
+
+/// Tokens of each `ModelBench::generate` that warm up.
+inline constexpr int64_t warmupTokens = 8;
 
 /// A function of a program under measurement: its inputs at the position, filled caches, times.
 class ModelBench {
@@ -43,6 +52,11 @@ public:
   absl::Status prepare();
   /// One measured call.
   absl::Status call();
+  /// Generates tokens from the measured position on, each the most likely one, fed to the next step
+  /// on the device where it can do that, else by the host, and times each but the first ones.
+  absl::Status generate();
+  /// One call of each group.
+  absl::Status callGroups(std::span<const GroupFunction> groups);
   /// One call at the measured position that `observer` looks at from step to step.
   absl::Status observe(runtime::StepObserver& observer);
   /// The calls that time every step.
@@ -55,6 +69,10 @@ private:
   /// Makes the inputs of a call with its first row at `position`.
   void setPosition(int64_t position);
   absl::Status runAt(int64_t position);
+  absl::Status generateOnDevice(runtime::TokenStream& stream, int64_t count);
+  absl::Status generateOnHost(int64_t count);
+  /// Feeds the most likely tokens of the last call, at the positions that follow.
+  void feedBack();
   /// Where the first row of measured calls stands.
   int64_t measuredPosition() const;
 

@@ -79,6 +79,47 @@ double timingNs(const BenchReport& report) {
   return std::max(0.0, (sum - median) / static_cast<double>(steps.size()));
 }
 
+/// The time of the group's steps without what timing by themselves adds.
+double netNs(const KernelGroup& group, double addedNs) {
+  return std::max(0.0, static_cast<double>(group.ns) - static_cast<double>(group.steps) * addedNs);
+}
+
+/// Bytes of the steps of group `index`.
+int64_t groupBytes(const BenchReport& report, size_t index) {
+  int64_t bytes = 0;
+  for (size_t step : report.groups[index].steps)
+    bytes += report.work[step].bytes();
+  return bytes;
+}
+
+uint64_t groupMedianNs(const BenchReport& report, size_t index) {
+  return summarize(report.times.groupNs[index]).medianNs;
+}
+
+/// The groups in one line each.
+std::string formatGroups(const BenchReport& report) {
+  std::string text;
+  for (size_t i = 0; i < report.times.groupNs.size(); ++i)
+    text +=
+        absl::StrFormat("  %-13s alone: median %.4f ms, %d launches, %.1f MB, %.1f %% of read\n",
+                        report.groups[i].group, groupMedianNs(report, i) / 1e6,
+                        report.groups[i].steps.size(), groupBytes(report, i) / 1e6,
+                        readPercent(report, groupBytes(report, i), groupMedianNs(report, i)));
+  return text;
+}
+
+nlohmann::ordered_json describeGroups(const BenchReport& report) {
+  nlohmann::ordered_json groups = nlohmann::ordered_json::array();
+  for (size_t i = 0; i < report.times.groupNs.size(); ++i)
+    groups.push_back({{"name", report.groups[i].group},
+                      {"steps", report.groups[i].steps.size()},
+                      {"ns", groupMedianNs(report, i)},
+                      {"bytes", groupBytes(report, i)},
+                      {"read_limit_percent",
+                       readPercent(report, groupBytes(report, i), groupMedianNs(report, i))}});
+  return groups;
+}
+
 std::string formatKernels(const BenchReport& report, const std::vector<KernelGroup>& groups) {
   if (report.times.profileNs.empty())
     return "";
@@ -91,13 +132,13 @@ std::string formatKernels(const BenchReport& report, const std::vector<KernelGro
   auto medianNs = static_cast<double>(summarize(report.times.stepsNs).medianNs);
   for (const KernelGroup& group : groups) {
     auto steps = static_cast<double>(group.steps);
-    double netNs = std::max(0.0, static_cast<double>(group.ns) - steps * addedNs);
+    double net = netNs(group, addedNs);
     text += absl::StrFormat(
         "  %-24s %6d %10.1f %8.2f %8.2f %6.1f %9.2f %8.0f %7.1f  %s\n", group.symbol, group.steps,
-        group.ns / 1e3, group.ns / 1e3 / steps, netNs / 1e3 / steps,
-        100 * netNs / std::max(medianNs, 1.0), group.bytes / 1e6,
-        netNs == 0 ? 0.0 : static_cast<double>(group.bytes) / netNs,
-        readPercent(report, group.bytes, static_cast<uint64_t>(netNs)), group.example);
+        group.ns / 1e3, group.ns / 1e3 / steps, net / 1e3 / steps,
+        100 * net / std::max(medianNs, 1.0), group.bytes / 1e6,
+        net == 0 ? 0.0 : static_cast<double>(group.bytes) / net,
+        readPercent(report, group.bytes, static_cast<uint64_t>(net)), group.example);
   }
   return text;
 }
@@ -127,6 +168,8 @@ std::string formatReport(const BenchReport& report, const runtime::Program& prog
                       report.model, report.plan, report.function, report.position, report.device,
                       report.launch == "none" ? "" : ", launch " + report.launch,
                       report.activations, report.times.stepsNs.size());
+  if (!report.times.tokenNs.empty())
+    text += formatTimes("token", summarize(report.times.tokenNs));
   text += formatTimes("steps", steps) + formatTimes("call", summarize(report.times.callNs));
   text += absl::StrFormat("  %d launches, weights %.1f MB, other operands %.1f MB, %.2f GFLOP, "
                           "memory %.1f MB",
@@ -137,7 +180,8 @@ std::string formatReport(const BenchReport& report, const runtime::Program& prog
                             static_cast<double>(work.weightBytes) / report.readMBs / 1e3,
                             report.readMBs / 1e3,
                             readPercent(report, work.weightBytes, steps.medianNs));
-  return text + "\n" + formatKernels(report, groupSteps(report, program, function));
+  return text + "\n" + formatGroups(report) +
+         formatKernels(report, groupSteps(report, program, function));
 }
 
 nlohmann::ordered_json describeReport(const BenchReport& report, const runtime::Program& program,
@@ -150,25 +194,36 @@ nlohmann::ordered_json describeReport(const BenchReport& report, const runtime::
                        {"steps", group.steps},
                        {"example", group.example},
                        {"ns", group.ns},
-                       {"bytes", group.bytes}});
-  return {{"plan", report.plan},
-          {"launch", report.launch},
-          {"model", report.model},
-          {"target", report.device},
-          {"activations", report.activations},
-          {"function", report.function},
-          {"position", report.position},
-          {"launches", report.work.size()},
-          {"device_bytes", report.deviceBytes},
-          {"steps_ns", describeTimes(steps)},
-          {"call_ns", describeTimes(summarize(report.times.callNs))},
-          {"weight_bytes", work.weightBytes},
-          {"other_bytes", work.otherBytes},
-          {"flops", work.flops},
-          {"read_mb_per_s", report.readMBs},
-          {"read_limit_percent", readPercent(report, work.weightBytes, steps.medianNs)},
-          {"step_timing_ns", timingNs(report)},
-          {"kernels", std::move(kernels)}};
+                       {"net_ns", netNs(group, timingNs(report))},
+                       {"bytes", group.bytes},
+                       {"read_limit_percent",
+                        readPercent(report, group.bytes,
+                                    static_cast<uint64_t>(netNs(group, timingNs(report))))}});
+  nlohmann::ordered_json object = {
+      {"plan", report.plan},
+      {"launch", report.launch},
+      {"model", report.model},
+      {"target", report.device},
+      {"activations", report.activations},
+      {"function", report.function},
+      {"position", report.position},
+      {"launches", report.work.size()},
+      {"device_bytes", report.deviceBytes},
+      {"steps_ns", describeTimes(steps)},
+      {"call_ns", describeTimes(summarize(report.times.callNs))},
+      {"planned_bytes", work.weightBytes + work.otherBytes},
+      {"workspace_bytes", report.workspaceBytes},
+      {"weight_bytes", work.weightBytes},
+      {"other_bytes", work.otherBytes},
+      {"flops", work.flops},
+      {"read_mb_per_s", report.readMBs},
+      {"read_limit_percent", readPercent(report, work.weightBytes, steps.medianNs)},
+      {"step_timing_ns", timingNs(report)},
+      {"groups", describeGroups(report)},
+      {"kernels", std::move(kernels)}};
+  if (!report.times.tokenNs.empty())
+    object["token_ns"] = describeTimes(summarize(report.times.tokenNs));
+  return object;
 }
 
 } // namespace tenon::tools

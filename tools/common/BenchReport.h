@@ -25,6 +25,8 @@ struct BenchReport {
   int64_t readMBs = 0;      ///< the target's DRAM rate in 1e6 bytes a second; 0 if it has none
   BenchResult times;
   std::vector<StepWork> work; ///< by step
+  uint64_t workspaceBytes = 0;
+  std::vector<GroupFunction> groups; ///< whose times `times` has
 };
 
 /// The report as text: the distribution of the steps' times and the table of kernels.
@@ -35,11 +37,16 @@ std::string formatReport(const BenchReport& report, const runtime::Program& prog
 ///
 ///   plan, launch, model, target, activations, function, position, launches, device_bytes
 ///   steps_ns, call_ns   min, median, p90, p95, p99, max, mean, deviation
+///   token_ns            the same of each token of a generation, host included; where measured
 ///   weight_bytes, other_bytes, flops   of a call, as the operations state them
+///   planned_bytes       both together: what the plan's kernels have to read and write
+///   workspace_bytes     for what kernels hand on
+///   groups              for each: name, steps, ns (median of its steps alone), bytes,
+///                       read_limit_percent
 ///   read_mb_per_s, read_limit_percent   the target's; the least time of the weights over the median
 ///   step_timing_ns      what timing a step by itself adds to it, on average
 ///   kernels             for each: symbol, steps, example, ns (of all its steps in a call, each timed
-///                       by itself), bytes
+///                       by itself), net_ns (without what timing adds), bytes, read_limit_percent
 nlohmann::ordered_json describeReport(const BenchReport& report, const runtime::Program& program,
                                       size_t function);
 

@@ -12,6 +12,7 @@
 #include "support/CacheFolder.h"
 #include "support/Status.h"
 #include "tools/common/GgufTokenizer.h"
+#include "tools/common/TargetFile.h"
 #include "llvm/TargetParser/Host.h"
 #ifdef TENON_CPU
 #include "codegen/cpu/CompileForCpu.h"
@@ -31,10 +32,13 @@ static bool isNative(TargetAttr target) {
 }
 
 absl::StatusOr<TargetAttr> chooseTarget(mlir::MLIRContext& context, const std::string& name) {
+  if (isTargetFile(name))
+    return readTargetFile(context, name);
   if (name != "native") {
     if (TargetAttr target = findTarget(&context, name))
       return target;
-    return absl::NotFoundError(absl::StrFormat("--target: expects native, %s, but got '%s'",
+    return absl::NotFoundError(absl::StrFormat("--target: expects native, %s or a file .target, "
+                                               "but got '%s'",
                                                absl::StrJoin(listTargets(), ", "), name));
   }
   TargetAttr best;

@@ -11,7 +11,7 @@
 
 namespace tenon::tools {
 
-/// The target named, or, for `native`, the x86-64 target with the most features that this machine
+/// The target of that name, or of the file of that name where it ends in `.target`, or, for `native`, the x86-64 target with the most features that this machine
 /// has. NotFound lists the targets that there are.
 absl::StatusOr<TargetAttr> chooseTarget(mlir::MLIRContext& context, const std::string& name);
 

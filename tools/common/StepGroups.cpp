@@ -32,8 +32,9 @@ static Parts partsOf(KernelOp kernel) {
     if (llvm::isa<AttentionOp, RopeOp, KvWriteOp>(op))
       parts.attention = true;
     else if (llvm::isa<MatmulOp>(op))
-      (name.contains("attn") ? parts.attention : name.contains("ffn") ? parts.ffn : parts.head) =
-          true;
+      (name.contains("attn")  ? parts.attention
+       : name.contains("ffn") ? parts.ffn
+                              : parts.head) = true;
     else if (llvm::isa<GluOp>(op))
       parts.ffn = true;
     else if (llvm::isa<RmsNormOp, LayerNormOp, AddOp>(op))
@@ -75,6 +76,7 @@ std::vector<GroupFunction> addGroupFunctions(runtime::Program& program, size_t i
     if (steps.empty())
       continue;
     function.name += std::string(".") + group;
+    function.role = runtime::Role::Other;
     function.steps = std::move(steps);
     program.functions.push_back(std::move(function));
     added.push_back(std::move(entry));

@@ -69,16 +69,26 @@ absl::StatusOr<KernelTimer> KernelTimer::create(mlir::ModuleOp isolated, mlir::M
                                                 const TimerOptions& options) {
   auto target = planned->getAttrOfType<TargetAttr>(TenonDialect::targetAttrName);
   TENON_ASSIGN_OR_RETURN(runtime::Program program, compileModel(planned, target));
-  KernelTimer timer;
   TENON_ASSIGN_OR_RETURN(int64_t expectedNs, predictNs(planned, target));
+  TENON_ASSIGN_OR_RETURN(int64_t touchedBytes, countTouched(planned, options.position));
+  return load(std::move(program), makeFunctionInputs(isolatedBody(isolated), options.position),
+              target, touchedBytes, expectedNs, options.executor);
+}
+
+absl::StatusOr<KernelTimer> KernelTimer::load(runtime::Program program,
+                                              std::vector<std::vector<std::byte>> inputs,
+                                              TargetAttr target, int64_t touchedBytes,
+                                              int64_t expectedNs, const ExecutorOptions& executor) {
+  KernelTimer timer;
   timer.repetitions = chooseRepetitions(expectedNs);
-  RepeatOptions repeat{.repetitions = timer.repetitions, .coldBytes = coldBytesFor(target)};
-  TENON_ASSIGN_OR_RETURN(repeat.touchedBytes, countTouched(planned, options.position));
-  TENON_ASSIGN_OR_RETURN(program, repeatKernels(std::move(program), repeat));
+  TENON_ASSIGN_OR_RETURN(program,
+                         repeatKernels(std::move(program), {.repetitions = timer.repetitions,
+                                                            .touchedBytes = touchedBytes,
+                                                            .coldBytes = coldBytesFor(target)}));
   for (const runtime::Port& port : program.functions[ShortRun].outputs)
     timer.outputs.emplace_back(port.bytes);
-  timer.inputs = makeFunctionInputs(isolatedBody(isolated), options.position);
-  TENON_ASSIGN_OR_RETURN(timer.executor, makeExecutor(std::move(program), options.executor));
+  timer.inputs = std::move(inputs);
+  TENON_ASSIGN_OR_RETURN(timer.executor, makeExecutor(std::move(program), executor));
   return timer;
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "ir/Attributes.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "runtime/Executor.h"
 #include "tools/common/MakeExecutor.h"
@@ -33,6 +34,13 @@ public:
   /// Of `planned`, what `planIsolated` made of `isolated`; compiles and loads it.
   static absl::StatusOr<KernelTimer> create(mlir::ModuleOp isolated, mlir::ModuleOp planned,
                                             const TimerOptions& options);
+
+  /// Of a program of one function for `target`, called with `inputs`, whose steps read `touchedBytes` of
+  /// its constants and take about `expectedNs`.
+  static absl::StatusOr<KernelTimer> load(runtime::Program program,
+                                          std::vector<std::vector<std::byte>> inputs,
+                                          TargetAttr target, int64_t touchedBytes,
+                                          int64_t expectedNs, const ExecutorOptions& executor);
 
   /// Runs both functions once, without taking a sample.
   absl::Status warmUp();

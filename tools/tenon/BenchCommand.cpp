@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <fstream>
 #include <iostream>
 #include <memory>
@@ -29,9 +30,13 @@ struct Options {
   PlanFlags plan; ///< but for the plan's name
   int64_t rows = 1;
   int64_t prefill = 0;
+  int64_t generate = 0;
   std::string json;
   std::string trace;
 };
+
+/// Generations of each plan, which alternate.
+constexpr int64_t generateRounds = 4;
 
 /// A plan of the model, loaded and under measurement.
 struct MeasuredPlan {
@@ -39,14 +44,28 @@ struct MeasuredPlan {
   std::unique_ptr<runtime::Executor> executor;
   ModelBench bench;
   std::vector<StepWork> work;
+  std::vector<GroupFunction> groups;
   TargetAttr target; ///< lives as long as `input.context`
   InputModel input;
 };
+
+/// Adds a function for each group of the steps of the one that will be measured, if it is there.
+absl::StatusOr<std::vector<GroupFunction>>
+addGroups(runtime::Program& program, mlir::ModuleOp module, runtime::Role role, int64_t rows) {
+  auto found = std::ranges::find_if(program.functions, [&](const runtime::Function& function) {
+    return function.role == role && function.rows == rows;
+  });
+  if (found == program.functions.end())
+    return std::vector<GroupFunction>();
+  TENON_ASSIGN_OR_RETURN(std::vector<std::string> groups, groupSteps(module, found->name));
+  return addGroupFunctions(program, found - program.functions.begin(), groups);
+}
 
 absl::StatusOr<MeasuredPlan> loadPlan(const Options& options, const std::string& plan) {
   ModelInputOptions model = options.model;
   bool isPrefill = options.prefill > 0;
   int64_t rows = isPrefill ? options.prefill : options.rows;
+  model.nextIds = options.generate > 0;
   model.shapes = {absl::StrFormat("%s:%d", isPrefill ? "prefill" : "decode", rows)};
   TENON_ASSIGN_OR_RETURN(InputModel input, readInputModel(model, options.device, options.target));
   PlanFlags flags = options.plan;
@@ -54,19 +73,21 @@ absl::StatusOr<MeasuredPlan> loadPlan(const Options& options, const std::string&
   TENON_ASSIGN_OR_RETURN(PlanSettings settings, readPlanFlags(flags, input.target));
   TENON_ASSIGN_OR_RETURN(runtime::Program program,
                          compileInputModel(input, model, settings.fusion));
+  runtime::Role role = isPrefill ? runtime::Role::Prefill : runtime::Role::Decode;
+  TENON_ASSIGN_OR_RETURN(std::vector<GroupFunction> groups,
+                         addGroups(program, *input.module, role, rows));
   TENON_ASSIGN_OR_RETURN(auto executor, makeExecutor(std::move(program), options.executor));
   BenchOptions bench = options.bench;
   bench.position = isPrefill ? 0 : bench.position;
-  TENON_ASSIGN_OR_RETURN(
-      ModelBench measured,
-      ModelBench::create(*executor, isPrefill ? runtime::Role::Prefill : runtime::Role::Decode,
-                         rows, bench));
+  bench.generatedTokens = isPrefill ? 0 : (options.generate + generateRounds - 1) / generateRounds;
+  TENON_ASSIGN_OR_RETURN(ModelBench measured, ModelBench::create(*executor, role, rows, bench));
   int64_t newest = isPrefill ? rows - 1 : bench.position;
   TENON_ASSIGN_OR_RETURN(std::vector<StepWork> work,
                          computeWork(*input.module, measured.function().name, newest));
   TargetAttr target = input.target;
-  return MeasuredPlan{plan,   std::move(executor), std::move(measured), std::move(work),
-                      target, std::move(input)};
+  return MeasuredPlan{
+      plan,   std::move(executor), std::move(measured), std::move(work), std::move(groups),
+      target, std::move(input)};
 }
 
 /// Peak memory of the process, which on a CPU is that of the model.
@@ -90,6 +111,8 @@ BenchReport makeReport(const Options& options, MeasuredPlan& plan) {
   report.readMBs = plan.target.getProperty("dram_mb_per_s").value_or(0);
   report.times = plan.bench.result();
   report.work = plan.work;
+  report.workspaceBytes = program.workspaceBytes;
+  report.groups = plan.groups;
   return report;
 }
 
@@ -100,6 +123,13 @@ absl::Status measure(const Options& options, std::vector<MeasuredPlan>& plans) {
   for (int64_t call = 0; call < options.bench.calls; ++call)
     for (MeasuredPlan& plan : plans)
       TENON_RETURN_IF_ERROR(plan.bench.call());
+  for (int64_t round = 0; options.generate > 0 && round < generateRounds; ++round)
+    for (MeasuredPlan& plan : plans)
+      TENON_RETURN_IF_ERROR(plan.bench.generate());
+  constexpr int64_t groupCalls = 25;
+  for (int64_t call = 0; call < std::min(groupCalls, options.bench.calls); ++call)
+    for (MeasuredPlan& plan : plans)
+      TENON_RETURN_IF_ERROR(plan.bench.callGroups(plan.groups));
   for (MeasuredPlan& plan : plans)
     TENON_RETURN_IF_ERROR(plan.bench.profile());
   return absl::OkStatus();
@@ -117,6 +147,8 @@ absl::Status bench(Options options) {
   if (options.bench.calls < 1)
     return absl::InvalidArgumentError(
         absl::StrFormat("--steps: expects at least 1, but got %d", options.bench.calls));
+  if (options.generate > 0 && options.prefill > 0)
+    return absl::InvalidArgumentError("--generate: expects decode, but --prefill is given too");
   std::vector<MeasuredPlan> plans;
   for (const std::string& plan : options.plans) {
     TENON_ASSIGN_OR_RETURN(MeasuredPlan loaded, loadPlan(options, plan));
@@ -161,6 +193,11 @@ void addBenchCommand(CLI::App& app, Action& action) {
       ->add_option("--position", options->bench.position,
                    "Position of decode's tokens: as many keys lie before them")
       ->capture_default_str();
+  command
+      ->add_option("--generate", options->generate,
+                   "Also time that many tokens of a greedy generation from the position on, host "
+                   "time included; a GPU then chooses the tokens and feeds them to itself")
+      ->check(CLI::NonNegativeNumber);
   command->add_option("--steps", options->bench.calls, "Calls to measure")->capture_default_str();
   command->add_option("--threads", options->executor.threads, "CPU threads; 0 for every core")
       ->capture_default_str();

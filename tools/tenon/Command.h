@@ -15,6 +15,7 @@ using Action = std::function<absl::Status()>;
 
 /// Each adds one subcommand to `app` that sets `action` when it is chosen. One file a command.
 void addBenchCommand(CLI::App& app, Action& action);
+void addCalibrateCommand(CLI::App& app, Action& action);
 void addCompileCommand(CLI::App& app, Action& action);
 void addDevicesCommand(CLI::App& app, Action& action);
 void addDumpCommand(CLI::App& app, Action& action);

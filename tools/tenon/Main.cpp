@@ -26,12 +26,12 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", TENON_VERSION);
   app.require_subcommand(1);
   tenon::tools::Action action;
-  for (auto add : {tenon::tools::addBenchCommand, tenon::tools::addCompileCommand,
-                   tenon::tools::addDevicesCommand, tenon::tools::addDumpCommand,
-                   tenon::tools::addExplainCommand, tenon::tools::addInspectCommand,
-                   tenon::tools::addPerplexityCommand, tenon::tools::addRandomModelCommand,
-                   tenon::tools::addRunCommand, tenon::tools::addTokenizeCommand,
-                   tenon::tools::addVerifyCommand})
+  for (auto add : {tenon::tools::addBenchCommand, tenon::tools::addCalibrateCommand,
+                   tenon::tools::addCompileCommand, tenon::tools::addDevicesCommand,
+                   tenon::tools::addDumpCommand, tenon::tools::addExplainCommand,
+                   tenon::tools::addInspectCommand, tenon::tools::addPerplexityCommand,
+                   tenon::tools::addRandomModelCommand, tenon::tools::addRunCommand,
+                   tenon::tools::addTokenizeCommand, tenon::tools::addVerifyCommand})
     add(app, action);
 
   try {

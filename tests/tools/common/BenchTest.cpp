@@ -108,6 +108,33 @@ TEST(ModelBench, PrefillsFromPositionZero) {
   EXPECT_THAT(executor.positions, ElementsAre(ElementsAre(0, 1, 2)));
 }
 
+TEST(ModelBench, FeedsTheMostLikelyTokens) {
+  FakeExecutor executor(makeProgram(Role::Decode, 1));
+  ModelBench bench =
+      ModelBench::create(executor, Role::Decode, 1, {.position = 2, .generatedTokens = 3}).value();
+  ASSERT_THAT(bench.generate(), tests::IsOk());
+  EXPECT_EQ(bench.result().tokenNs.size(), 3u);
+  ASSERT_EQ(executor.positions.size(), 3u + warmupTokens);
+  for (size_t i = 0; i < executor.positions.size(); ++i)
+    EXPECT_THAT(executor.positions[i], ElementsAre(2 + static_cast<int32_t>(i)));
+  EXPECT_THAT(ModelBench::create(executor, Role::Decode, 1, {.position = 2, .generatedTokens = 6}),
+              FailsWith(absl::StatusCode::kInvalidArgument, HasSubstr("up to 15, the last")));
+}
+
+TEST(ModelBench, RunsEachGroupAlone) {
+  FakeExecutor executor(makeProgram(Role::Decode, 1));
+  std::vector<GroupFunction> groups =
+      addGroupFunctions(executor.held, 0, std::vector<std::string>{"ffn"});
+  ASSERT_EQ(groups.size(), 1u);
+  EXPECT_EQ(executor.held.functions[groups[0].function].name, "f.ffn");
+  EXPECT_EQ(executor.held.functions[groups[0].function].role, Role::Other);
+  EXPECT_EQ(executor.held.functions[groups[0].function].steps, executor.held.functions[0].steps);
+  ModelBench bench = ModelBench::create(executor, Role::Decode, 1, {.position = 2}).value();
+  ASSERT_THAT(bench.callGroups(groups), tests::IsOk());
+  ASSERT_THAT(bench.callGroups(groups), tests::IsOk());
+  EXPECT_THAT(bench.result().groupNs, ElementsAre(ElementsAre(5, 5)));
+}
+
 TEST(ModelBench, RefusesWhatTheProgramHasNot) {
   FakeExecutor executor(makeProgram(Role::Decode, 2));
   EXPECT_THAT(ModelBench::create(executor, Role::Decode, 1, {}),
@@ -153,13 +180,38 @@ TEST(FunctionWork, ReadsTheKeysThatThereAre) {
               FailsWith(absl::StatusCode::kNotFound, HasSubstr("'g'")));
 }
 
+TEST(StepGroups, KnowsThePartsOfAModel) {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  auto module = frontends::parseModuleText(context, R"(
+func.func @f(%x: tensor<1x64xf32>, %g: tensor<64xf32>, %w: tensor<64x64xf32>) -> tensor<1x64xf32> {
+  %0 = tenon.rms_norm %x, %g eps 1.0e-5 : (tensor<1x64xf32>, tensor<64xf32>) -> tensor<1x64xf32>
+  %1 = tenon.matmul %0, %w : (tensor<1x64xf32>, tensor<64x64xf32>) -> tensor<1x64xf32> loc("blk.0.attn_q")
+  %2 = tenon.matmul %1, %w : (tensor<1x64xf32>, tensor<64x64xf32>) -> tensor<1x64xf32> loc("blk.0.ffn_up")
+  %3 = tenon.glu silu %2, %1 : (tensor<1x64xf32>, tensor<1x64xf32>) -> tensor<1x64xf32>
+  %4 = tenon.matmul %3, %w : (tensor<1x64xf32>, tensor<64x64xf32>) -> tensor<1x64xf32> loc("output")
+  return %4 : tensor<1x64xf32>
+})",
+                                           "test");
+  ASSERT_THAT(module, tests::IsOk());
+  ASSERT_THAT(passes::runPipeline(**module, {.target = findTarget(&context, "h200")}),
+              tests::IsOk());
+  EXPECT_THAT(groupSteps(**module, "f").value(),
+              ElementsAre("norm", "attention", "ffn", "ffn", "other"));
+  EXPECT_THAT(groupSteps(**module, "g"), FailsWith(absl::StatusCode::kNotFound, HasSubstr("'g'")));
+}
+
 TEST(BenchReport, NamesTheKernelsAndTheReadLimit) {
   runtime::Program program = makeProgram(Role::Decode, 2);
   BenchReport report;
   report.plan = "unfused", report.launch = "graph", report.model = "m", report.device = "h200",
   report.activations = "f16";
   report.function = "f", report.position = 7, report.deviceBytes = 1000, report.readMBs = 4000000;
-  report.times = {{200, 100, 300}, {210, 110, 310}, {80}};
+  report.times.stepsNs = {200, 100, 300};
+  report.times.callNs = {210, 110, 310};
+  report.times.profileNs = {80};
+  report.times.tokenNs = {220, 230, 250};
+  report.times.groupNs = {{190, 200, 210}};
+  report.groups = {{"ffn", 1, {0}}};
   report.work = {{.flops = 10, .weightBytes = 400000, .otherBytes = 8}};
   nlohmann::ordered_json json = describeReport(report, program, 0);
   EXPECT_EQ(json["steps_ns"]["median"], 200);
@@ -168,6 +220,11 @@ TEST(BenchReport, NamesTheKernelsAndTheReadLimit) {
   EXPECT_DOUBLE_EQ(json["read_limit_percent"].get<double>(), 50); // 100 ns at 4,000 GB/s
   EXPECT_EQ(json["kernels"][0]["symbol"], "k0_matmul");
   EXPECT_EQ(json["kernels"][0]["bytes"], 400008);
+  EXPECT_EQ(json["planned_bytes"], 400008);
+  EXPECT_EQ(json["token_ns"]["median"], 230);
+  EXPECT_EQ(json["groups"][0]["name"], "ffn");
+  EXPECT_EQ(json["groups"][0]["ns"], 200);
+  EXPECT_NEAR(json["groups"][0]["read_limit_percent"].get<double>(), 50, 0.01);
   std::string text = formatReport(report, program, 0);
   EXPECT_THAT(text,
               HasSubstr("m, plan unfused, f at position 7 on h200, launch graph, activations f16: "

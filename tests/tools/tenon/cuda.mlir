@@ -46,6 +46,15 @@
 // BENCH: launches, weights
 // BENCH: k{{[0-9]+}}_{{.*}}: matmul
 // RUN: %python -c 'import json, sys; r, = json.load(open(sys.argv[1])); assert r["weight_bytes"] > 900000 and r["launches"] == sum(k["steps"] for k in r["kernels"]); json.load(open(sys.argv[2]))' %t.json %t.trace
+// RUN: tenon bench %data/stories260K/stories260K.gguf --steps=2 --position=4 --generate=8 --plans=unfused,auto --json=%t.json | FileCheck %s --check-prefix=GENERATE
+// GENERATE: plan unfused
+// GENERATE: token  min {{.*}} median
+// GENERATE: attention     alone: median
+// GENERATE: ffn           alone: median
+// GENERATE: plan auto
+// RUN: %python -c 'import json, sys; r = json.load(open(sys.argv[1])); assert all(p["token_ns"]["median"] > 0 and sum(g["steps"] for g in p["groups"]) == p["launches"] and p["launch"] == "none" for p in r) and r[0]["planned_bytes"] > r[0]["weight_bytes"]' %t.json
+// RUN: not tenon bench %data/stories260K/stories260K.gguf --prefill=16 --generate=8 2>&1 | FileCheck %s --check-prefix=FED
+// FED: tenon: error: --generate: expects decode, but --prefill is given too
 // RUN: tenon bench %data/stories260K/stories260K.gguf --steps=2 --prefill=16 | FileCheck %s --check-prefix=PREFILL
 // PREFILL: prefill_16 at position 0
 // RUN: not tenon bench %data/stories260K/stories260K.gguf --steps=2 --position=99999 2>&1 | FileCheck %s --check-prefix=POSITION

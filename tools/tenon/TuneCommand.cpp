@@ -1,0 +1,120 @@
+#include <iostream>
+#include <memory>
+
+#include "absl/strings/str_format.h"
+#include "nlohmann/json.hpp"
+#include "passes/Pipeline.h"
+#include "support/Status.h"
+#include "tools/common/InputModel.h"
+#include "tools/common/PlanFlags.h"
+#include "tools/common/PointsFlag.h"
+#include "tools/common/Progress.h"
+#include "tools/measure/TuneSchedules.h"
+#include "tools/tenon/Command.h"
+
+namespace tenon::tools {
+
+namespace {
+
+struct Options {
+  ModelInputOptions model;
+  PlanFlags plan;
+  std::string target = "native";
+  int64_t rounds = 15;
+  int64_t position = 512;
+  int threads = 0;
+  bool json = false;
+};
+
+std::string formatKernel(const TunedKernel& kernel) {
+  std::string text = absl::StrFormat("%s: %s, %d times\n", kernel.name, kernel.operations,
+                                     kernel.places);
+  for (size_t i = 0; i < kernel.schedules.size(); ++i)
+    text += absl::StrFormat("  %s %9d ns ± %-6d %s\n", i == kernel.best() ? "*" : " ",
+                            kernel.schedules[i].ns, kernel.schedules[i].spreadNs,
+                            kernel.schedules[i].schedule);
+  return text;
+}
+
+nlohmann::ordered_json describeKernel(const TunedKernel& kernel) {
+  nlohmann::ordered_json schedules = nlohmann::ordered_json::array();
+  for (const TunedSchedule& schedule : kernel.schedules)
+    schedules.push_back({{"schedule", schedule.schedule},
+                         {"ns", schedule.ns},
+                         {"spread_ns", schedule.spreadNs}});
+  return {{"name", kernel.name},
+          {"operations", kernel.operations},
+          {"places", kernel.places},
+          {"best", kernel.best()},
+          {"schedules", std::move(schedules)}};
+}
+
+/// What the model's step gains, if its kernels' times add up.
+std::string formatGain(const std::vector<TunedKernel>& kernels) {
+  int64_t before = 0, after = 0, changed = 0;
+  for (const TunedKernel& kernel : kernels) {
+    before += kernel.places * kernel.schedules[0].ns;
+    after += kernel.places * kernel.schedules[kernel.best()].ns;
+    changed += kernel.best() != 0;
+  }
+  return absl::StrFormat("%u kernels tuned, %d get another schedule: %.3f ms of their time become "
+                         "%.3f\n",
+                         kernels.size(), changed, before / 1e6, after / 1e6);
+}
+
+absl::Status tune(const Options& options) {
+  TENON_ASSIGN_OR_RETURN(InputModel input, readInputModel(options.model, options.target));
+  TENON_ASSIGN_OR_RETURN(PlanSettings settings, readPlanFlags(options.plan, input.target));
+  TENON_RETURN_IF_ERROR(passes::runPipeline(*input.module, {.upTo = Phase::Scheduled,
+                                                            .target = input.target,
+                                                            .fusion = settings.fusion}));
+  TENON_ASSIGN_OR_RETURN(auto points,
+                         openPoints(options.plan.points, input.target, options.plan.launch));
+  TimerOptions timer{.executor = {.threads = options.threads}, .position = options.position};
+  timer.executor.setLaunch(options.plan.launch);
+  Progress progress("measuring schedules");
+  TENON_ASSIGN_OR_RETURN(
+      std::vector<TunedKernel> kernels,
+      tuneSchedules(*input.module, timer, options.rounds, *points,
+                    [&](size_t done, size_t total) { progress.update(done, total); }));
+  if (options.json) {
+    nlohmann::ordered_json list = nlohmann::ordered_json::array();
+    for (const TunedKernel& kernel : kernels)
+      list.push_back(describeKernel(kernel));
+    std::cout << list.dump(1) << "\n";
+    return absl::OkStatus();
+  }
+  for (const TunedKernel& kernel : kernels)
+    std::cout << formatKernel(kernel);
+  std::cout << formatGain(kernels);
+  return absl::OkStatus();
+}
+
+} // namespace
+
+void addTuneCommand(CLI::App& app, Action& action) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "tune", "Measure other schedules of a model's products, and keep the fastest");
+  command->footer("tenon tune model.gguf --target=h200 --shapes=decode:1\n"
+                  "The times go where explain --measure keeps its own (--points); every command "
+                  "then takes\nthe fastest schedule. All schedules of a kernel give the same bits.");
+  addModelInputOptions(*command, options->model);
+  addPlanFlags(*command, options->plan);
+  command->add_option("--target", options->target, "The target to tune for (see `devices`)")
+      ->capture_default_str();
+  command->add_option("--rounds", options->rounds, "Samples of each measurement")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_option("--position", options->position, "Keys that lie before the tokens of decode")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command->add_option("--threads", options->threads, "CPU threads; 0 for every core")
+      ->capture_default_str();
+  command->add_flag("--json", options->json,
+                    "A JSON array of one object a kernel: name, operations, places, schedules, the "
+                    "index of the best");
+  command->callback([options, &action] { action = [options] { return tune(*options); }; });
+}
+
+} // namespace tenon::tools
