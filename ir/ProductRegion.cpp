@@ -52,6 +52,8 @@ static Type elementOf(Value value) {
 static std::string nameOf(Operation& op) { return op.getName().stripDialect().str(); }
 
 std::string RegionReader::addProduct(MatmulOp op) {
+  if (op.isQuantized())
+    return "the emitter of several products multiplies floats, not quants";
   if (!llvm::isa<BlockArgument>(op.getWeight()) || shapeOf(op.getWeight()).size() != 2)
     return "the emitter of several products reads each weight [N, K] from memory";
   if (behind.contains(op.getInput()))

@@ -4,6 +4,7 @@
 // The weights of a product are passed as an input, another copy in each call, so that they come
 // from memory and not from a cache. Medians.
 
+#include <algorithm>
 #include <iostream>
 #include <memory>
 #include <random>
@@ -62,6 +63,7 @@ void report(benchmark::State& state, const std::vector<double>& seconds, double 
             const std::vector<double>& reads) {
   double rate = bytes / median(seconds) / 1e9, read = readBytes / median(reads) / 1e9;
   state.counters["median_us"] = median(seconds) * 1e6;
+  state.counters["least_us"] = *std::min_element(seconds.begin(), seconds.end()) * 1e6;
   state.counters["GBps"] = rate;
   state.counters["read_GBps"] = read;
   state.counters["percent_of_read"] = 100 * rate / read;
@@ -88,19 +90,42 @@ void measure(benchmark::State& state, ReadBandwidth& bandwidth, double bytes,
 struct Product {
   std::string encoding;
   int64_t rows, columns, depth;
+  bool isQuantized = false; ///< x is quantised first, and quants are multiplied as integers
 };
+
+/// `@product(x, w)`, x of f32.
+std::string productText(const Product& product) {
+  const Encoding& encoding = *findEncoding(product.encoding);
+  auto tensor = [](int64_t rows, int64_t columns, const Encoding& stored) {
+    std::string element(stored.name);
+    if (stored.isBlockQuantized())
+      element = "!tenon.block<" + element + ">";
+    return absl::StrFormat("tensor<%dx%dx%s>", rows, columns, element);
+  };
+  const Encoding& f32 = *findEncoding("f32");
+  std::string x = tensor(product.rows, product.depth, f32);
+  std::string w = tensor(product.columns, product.depth, encoding);
+  std::string y = tensor(product.rows, product.columns, f32);
+  std::string input = "%x", inputType = x, quantize;
+  if (product.isQuantized) {
+    input = "%q",
+    inputType = tensor(product.rows, product.depth, *findActivationEncoding(encoding));
+    quantize = absl::StrFormat("  %%q = tenon.quantize %%x : (%s) -> %s\n", x, inputType);
+  }
+  return absl::StrFormat("func.func @product(%%x: %s, %%w: %s) -> %s {\n%s"
+                         "  %%y = tenon.matmul %s, %%w : (%s, %s) -> %s\n  return %%y : %s\n}\n",
+                         x, w, y, quantize, input, inputType, w, y, y);
+}
+
+std::string nameOf(const Product& product) {
+  return absl::StrFormat("product/%s/rows:%d/%dx%d", product.encoding, product.rows,
+                         product.columns, product.depth);
+}
 
 absl::Status benchProduct(benchmark::State& state, const Product& product,
                           ReadBandwidth& bandwidth) {
   const Encoding& encoding = *findEncoding(product.encoding);
-  std::string element =
-      encoding.blockSize == 1 ? product.encoding : "!tenon.block<" + product.encoding + ">";
-  std::string text = absl::StrFormat(
-      "func.func @product(%%x: tensor<%1$dx%3$dxf32>, %%w: tensor<%2$dx%3$dx%4$s>) -> "
-      "tensor<%1$dx%2$dxf32> {\n  %%y = tenon.matmul %%x, %%w : (tensor<%1$dx%3$dxf32>, "
-      "tensor<%2$dx%3$dx%4$s>) -> tensor<%1$dx%2$dxf32>\n  return %%y : tensor<%1$dx%2$dxf32>\n}\n",
-      product.rows, product.columns, product.depth, element);
-  TENON_ASSIGN_OR_RETURN(auto executor, load(text, bandwidth.threads()));
+  TENON_ASSIGN_OR_RETURN(auto executor, load(productText(product), bandwidth.threads()));
   int64_t weights = product.columns * product.depth, weightBytes = encoding.bytesFor(weights);
   int64_t copies = ringBytes / weightBytes + 1;
   TENON_ASSIGN_OR_RETURN(Bytes x, makeValues("f32", product.rows * product.depth));
@@ -181,9 +206,14 @@ absl::Status runBenchmarks() {
                                    {encoding, 1, 14336, 4096},
                                    {encoding, 64, 8192, 2048},
                                    {encoding, 64, 2048, 8192}})
-      add(absl::StrFormat("product/%s/rows:%d/%dx%d", encoding, product.rows, product.columns,
-                          product.depth),
-          product, bandwidth, benchProduct);
+      add(nameOf(product), product, bandwidth, benchProduct);
+  for (const char* encoding : {"q8_0", "q4_0", "q4_k", "q6_k"})
+    for (int64_t rows : {1, 2, 3, 4, 6, 16, 64})
+      for (bool isQuantized : {false, true})
+        for (Product product : {Product{encoding, rows, 8192, 2048, isQuantized},
+                                {encoding, rows, 2048, 8192, isQuantized}})
+          add(nameOf(product) + (isQuantized ? "/quantized" : "/floats"), product, bandwidth,
+              benchProduct);
   for (const Attention& attention : {Attention{1, 512}, {1, 4096}, {64, 64}, {64, 512}})
     add(absl::StrFormat("attention/rows:%d/keys:%d", attention.rows, attention.keys), attention,
         bandwidth, benchAttention);

@@ -18,16 +18,24 @@ namespace tenon::codegen {
 
 using namespace cpu;
 
+namespace {
+/// What kernels ask of a target's vectors.
+struct Vectors {
+  int64_t lanes; ///< f32 elements
+  bool hasVnni;
+};
+} // namespace
+
 /// Emits `kernel` as function `symbol(buffers, firstTile, endTile)` at the end of `code`. The
 /// buffers are the kernel's inputs, then its results that are not states.
-static LogicalResult emitKernel(KernelOp kernel, const std::string& symbol, int64_t lanes,
+static LogicalResult emitKernel(KernelOp kernel, const std::string& symbol, const Vectors& vectors,
                                 ModuleOp code) {
   ScheduleAttr schedule = kernel.getScheduleAttr();
   const Emitter* emitter = findEmitter(schedule.getEmitter());
   if (!emitter)
     return kernel.emitOpError("expects a schedule of an emitter that the CPU has, but got ")
            << schedule;
-  VectorBuilder b(kernel.getLoc(), code.getContext(), lanes);
+  VectorBuilder b(kernel.getLoc(), code.getContext(), vectors.lanes, vectors.hasVnni);
   b.setInsertionPointToEnd(code.getBody());
   Type pointer = LLVM::LLVMPointerType::get(b.getContext()), i64 = b.getI64Type();
   auto function = func::FuncOp::create(b, symbol, b.getFunctionType({pointer, i64, i64}, {}));
@@ -51,21 +59,25 @@ static LogicalResult emitKernel(KernelOp kernel, const std::string& symbol, int6
   return outcome;
 }
 
-static absl::StatusOr<int64_t> lanesOf(TargetAttr target) {
+static absl::StatusOr<Vectors> vectorsOf(TargetAttr target) {
   std::optional<int64_t> bits = target.getProperty("vector_bits");
   if (target.getDevice() != DeviceKind::Cpu || !bits || !llvm::isPowerOf2_64(*bits) ||
       *bits < 128 || *bits > 512)
     return absl::InvalidArgumentError("expects a CPU target with vector_bits of 128, 256 or 512, "
                                       "but got " +
                                       target.getName().str());
-  return *bits / 32;
+  constexpr int64_t zmmBits = 512;
+  llvm::StringRef feature = *bits == zmmBits ? "avx512vnni" : "avxvnni";
+  bool hasVnni = llvm::any_of(target.getFeatures().getAsRange<StringAttr>(),
+                              [&](StringAttr found) { return found.getValue() == feature; });
+  return Vectors{*bits / 32, hasVnni};
 }
 
 absl::StatusOr<runtime::Program> compileForCpu(ModuleOp module, const CpuCodegenOptions& options) {
   auto target = module->getAttrOfType<TargetAttr>(TenonDialect::targetAttrName);
   if (!target)
     return absl::InvalidArgumentError("expects a module with a target");
-  TENON_ASSIGN_OR_RETURN(int64_t lanes, lanesOf(target));
+  TENON_ASSIGN_OR_RETURN(Vectors vectors, vectorsOf(target));
   KernelSet kernels(module);
   TENON_ASSIGN_OR_RETURN(runtime::Program program, buildProgram(module, [&](KernelOp kernel) {
                            return kernels.indexOf(kernel);
@@ -79,7 +91,7 @@ absl::StatusOr<runtime::Program> compileForCpu(ModuleOp module, const CpuCodegen
   OwningOpRef<ModuleOp> code = ModuleOp::create(module.getLoc());
   for (auto [index, kernel] : llvm::enumerate(kernels.kernels())) {
     std::string symbol = kernels.symbol(index);
-    if (failed(emitKernel(kernel, symbol, lanes, *code)))
+    if (failed(emitKernel(kernel, symbol, vectors, *code)))
       return diagnostics.takeStatus();
     program.kernels.push_back({symbol, /*code=*/0});
   }

@@ -17,12 +17,14 @@ namespace tenon::codegen::cpu {
 /// load and anything after arithmetic.
 class VectorBuilder : public mlir::ImplicitLocOpBuilder {
 public:
-  /// For a target whose vectors hold `lanes` f32.
-  VectorBuilder(mlir::Location location, mlir::MLIRContext* context, int64_t lanes)
-      : ImplicitLocOpBuilder(location, context), lanesOfTarget(lanes) {}
+  /// For a target whose vectors hold `lanes` f32; `hasVnni` says that it has `vpdpbusd` for them.
+  VectorBuilder(mlir::Location location, mlir::MLIRContext* context, int64_t lanes, bool hasVnni)
+      : ImplicitLocOpBuilder(location, context), lanesOfTarget(lanes), vnni(hasVnni) {}
 
   /// f32 elements in a native vector of the target.
   int64_t nativeLanes() const { return lanesOfTarget; }
+  /// True on targets that multiply four bytes and add them to an i32 in one instruction.
+  bool hasVnni() const { return vnni; }
 
   // Integers
   mlir::Value i64(int64_t value);
@@ -152,6 +154,7 @@ public:
 
 private:
   int64_t lanesOfTarget;
+  bool vnni;
 };
 
 /// Bytes of an element of a float or i32 tensor.

@@ -51,6 +51,10 @@ std::span<const Encoding* const> allEncodings();
 const Encoding* findEncoding(std::string_view name);
 /// The encoding with that GGUF type number, or null.
 const Encoding* findEncodingOfGgufType(int32_t type);
+/// The encoding that activations take to be multiplied as integers with weights in `weight`, as
+/// ggml pairs them: `q8_s` beside blocks of 32, `q8_k` beside blocks of 256; null beside a plain
+/// type.
+const Encoding* findActivationEncoding(const Encoding& weight);
 
 } // namespace tenon
 

@@ -3,6 +3,7 @@
 
 #include "ir/encoding/Float16.h"
 #include "ir/encoding/internal/Block.h"
+#include "ir/encoding/internal/EightBitQuants.h"
 #include "ir/encoding/internal/Encodings.h"
 
 namespace tenon::encodings {
@@ -21,12 +22,6 @@ static void decodeQ8(const Q8Block& block, double* values) {
     values[i] = scale * block.quants[i];
 }
 
-/// `roundf` for |value| < 2^22, as an expression that vectorises without SSE4.1: half a unit, less
-/// one last bit, pushes every fraction of at least one half over the next integer.
-static int roundHalfAwayFromZero(float value) {
-  return static_cast<int>(value + std::copysign(0x1.fffffep-2f, value));
-}
-
 /// ggml's `quantize_row_q8_0_ref`: scale = max |x| / 127, quant = round(x / scale). Blocks that
 /// ggml leaves undefined (not finite, or so small that 1 / scale overflows) saturate.
 static void encodeQ8(const float* values, Q8Block& block) {
@@ -36,13 +31,8 @@ static void encodeQ8(const float* values, Q8Block& block) {
   float scale = largest / 127;
   float inverse = scale != 0 ? 1.0f / scale : 0.0f;
   block.scale.setBits(f32ToF16(scale));
-  for (size_t i = 0; i < Q8Block::size; ++i) {
-    float scaled = values[i] * inverse;
-    // Written so that NaN takes the lower bound.
-    scaled = scaled > -127.0f ? scaled : -127.0f;
-    scaled = scaled < 127.0f ? scaled : 127.0f;
-    block.quants[i] = static_cast<int8_t>(roundHalfAwayFromZero(scaled));
-  }
+  for (size_t i = 0; i < Q8Block::size; ++i)
+    block.quants[i] = static_cast<int8_t>(roundToEightBits(values[i] * inverse));
 }
 
 constinit const Encoding q8_0 = {

@@ -14,13 +14,52 @@ def Tenon_MatmulOp : Tenon_PureOp<"matmul", [Tenon_OwnWork]> {
     %y = tenon.matmul %x, %w
         : (tensor<1x64xf32>, tensor<172x64x!tenon.block<q8_0>>) -> tensor<1x172xf32>
     ```
+
+    A quantised input (`tenon.quantize`) stands beside a block-quantised weight, in the encoding
+    that goes with the weight's: `q8_s` beside blocks of 32, `q8_k` beside blocks of 256. Blocks
+    then take the place of elements in `order`. For each block b of a row, with the scales dx, dw
+    and the least value m of the blocks in f32,
+
+        I = Σ quants of x · quants of w · integer scale of w's group     exact, in 32 bits
+        M = Σ quants of x · integer minimum of w's group                 exact, in 32 bits
+        sum = fma(I, dx · dw, sum), then, if w has minimums, sum = fma(M, dx · −m, sum)
+
+    with I and M rounded to f32. (A weight of blocks of 32 has no scales of groups; its zero point
+    is part of its quants.)
+    ```mlir
+    %q = tenon.quantize %x : (tensor<1x64xf32>) -> tensor<1x64x!tenon.block<q8_s>>
+    %y = tenon.matmul %q, %w
+        : (tensor<1x64x!tenon.block<q8_s>>, tensor<172x64x!tenon.block<q8_0>>) -> tensor<1x172xf32>
+    ```
   }];
-  let arguments = (ins Tenon_FloatTensor:$input, Tenon_WeightTensor:$weight,
+  let arguments = (ins Tenon_WeightTensor:$input, Tenon_WeightTensor:$weight,
                        OptionalAttr<Tenon_OrderAttr>:$order);
   let results = (outs Tenon_FloatTensor:$result);
   let assemblyFormat = [{
     $input `,` $weight (`order` $order^)? attr-dict `:` functional-type(operands, results)
   }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// True where the input is quantised and quants are multiplied as integers.
+    bool isQuantized();
+  }];
+}
+
+def Tenon_QuantizeOp : Tenon_PureOp<"quantize"> {
+  let summary = "Activations in blocks of 8-bit integers";
+  let description = [{
+    `input` [..., K], result of the same shape, in the encoding `q8_s` (blocks of 32) or `q8_k`
+    (blocks of 256): in each block scale = max |x| / 127 and quant = round(x / scale), as
+    `ir/encoding/Q8_S.cpp` and `Q8_K.cpp` say. That is the result's rounding point. For products
+    with block-quantised weights; `tenon-quantize-activations` inserts it.
+    ```mlir
+    %q = tenon.quantize %x : (tensor<1x64xf32>) -> tensor<1x64x!tenon.block<q8_s>>
+    ```
+  }];
+  let arguments = (ins Tenon_FloatTensor:$input);
+  let results = (outs Tenon_BlockTensor:$result);
+  let assemblyFormat = "$input attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
 }
 
 def Tenon_EmbeddingOp : Tenon_PureOp<"embedding", [Tenon_OwnWork]> {

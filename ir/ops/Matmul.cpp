@@ -30,6 +30,24 @@ MatmulOp::inferReturnTypeComponents(MLIRContext* context, std::optional<Location
   return success();
 }
 
+bool MatmulOp::isQuantized() { return llvm::isa<BlockType>(getInput().getType().getElementType()); }
+
+LogicalResult MatmulOp::verify() {
+  if (!isQuantized())
+    return success();
+  const Encoding& weight = *getEncoding(getWeight().getType().getElementType());
+  const Encoding* expected = findActivationEncoding(weight);
+  if (!expected)
+    return emitOpError("expects a block-quantised weight beside a quantised input, but got ")
+           << getWeight().getType();
+  const Encoding& found = *getEncoding(getInput().getType().getElementType());
+  if (&found != expected)
+    return emitOpError("expects an input in ")
+           << llvm::StringRef(expected->name) << " beside a weight in "
+           << llvm::StringRef(weight.name) << ", but got " << getInput().getType();
+  return success();
+}
+
 Work MatmulOp::getWork() {
   Work work = detail::defaultWork(*this);
   work.flops = detail::saturatingProduct(

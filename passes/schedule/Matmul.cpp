@@ -5,6 +5,17 @@
 
 using namespace mlir;
 
+namespace tenon::passes::schedule {
+
+/// Of quants, what `quantized_matmul` unpacks.
+bool isMultiplied(MatmulOp op) {
+  constexpr std::string_view unpacked[] = {"q8_0", "q4_0", "q4_k", "q6_k"};
+  std::string_view name = getEncoding(op.getWeight().getType().getElementType())->name;
+  return !op.isQuantized() || llvm::is_contained(unpacked, name);
+}
+
+} // namespace tenon::passes::schedule
+
 namespace tenon::passes::schedule::rules {
 
 namespace {
@@ -46,7 +57,10 @@ int64_t chooseStep(const Encoding& encoding, const CpuTarget& target) {
   return step * llvm::divideCeil(cacheLineBytes, encoding.bytesFor(step));
 }
 
-bool matches(KernelOp kernel) { return bool(soleOp<MatmulOp>(kernel)); }
+bool matches(KernelOp kernel) {
+  MatmulOp op = soleOp<MatmulOp>(kernel);
+  return op && isMultiplied(op);
+}
 
 /// One pass of the rows of x over the weight: what counts is reading it. A tile is some rows of the
 /// weight and all rows of x.
@@ -99,8 +113,39 @@ ScheduleAttr choosePacked(KernelOp kernel, const Shape& shape, const Block& bloc
                        {"depth_block", depthBlock}});
 }
 
+/// Rows of x and native vectors of columns whose sums fill the registers: each sum is a vector of
+/// integers and one of what the block's earlier groups, or blocks, gave.
+Block chooseQuantizedBlock(int64_t rows, const CpuTarget& target) {
+  constexpr int64_t vectors = 2;
+  int64_t most = target.registers >= 32 ? 6 : 2, blocks = llvm::divideCeil(rows, most);
+  return {static_cast<int64_t>(llvm::divideCeil(rows, blocks)), vectors};
+}
+
+/// Quants times quants. A tile streams as much as one of a product of floats does, in whole blocks
+/// of columns, but there are at least 16 tiles for the cores to share. The sums of a pass lie in
+/// the first-level cache.
+ScheduleAttr chooseQuantized(KernelOp kernel, const Shape& shape, const CpuTarget& target) {
+  constexpr int64_t streamedBytes = 64 * 1024, leastTiles = 16, mostRows = 256;
+  Block block = chooseQuantizedBlock(shape.rows, target);
+  int64_t columns = block.columns * target.lanes;
+  int64_t wanted = std::min(streamedBytes / shape.weightRowBytes, shape.columns / leastTiles);
+  int64_t perTile = std::max(wanted / columns, int64_t(1)) * columns;
+  int64_t passes = llvm::divideCeil(shape.rows, mostRows);
+  return makeSchedule(kernel, "quantized_matmul",
+                      shape.batches * llvm::divideCeil(shape.columns, perTile),
+                      {{"columns_per_tile", perTile},
+                       {"column_vectors", block.columns},
+                       {"row_block", block.rows},
+                       {"rows_per_pass", llvm::divideCeil(shape.rows, passes)},
+                       {"prefetch_bytes", columns * shape.weightRowBytes}});
+}
+
 ScheduleAttr choose(KernelOp kernel, const CpuTarget& target) {
   MatmulOp op = soleOp<MatmulOp>(kernel);
+  if (op.isQuantized()) {
+    op.setOrderAttr(makeOrder(kernel.getContext(), /*lanes=*/1));
+    return chooseQuantized(kernel, getShape(op), target);
+  }
   op.setOrderAttr(makeOrder(kernel.getContext(), target.lanes));
   Shape shape = getShape(op);
   Block block = chooseBlock(shape.rows, target);

@@ -33,6 +33,9 @@ template <typename OpTy> OpTy soleOp(KernelOp kernel) {
   return llvm::hasNItems(block, 2) ? llvm::dyn_cast<OpTy>(block.front()) : OpTy();
 }
 
+/// True where the CPU has an emitter for operands of the types of `op`.
+bool isMultiplied(MatmulOp op);
+
 /// A schedule with those of the parameters given that are not zero.
 ScheduleAttr makeSchedule(mlir::MLIRContext* context, llvm::StringRef emitter, int64_t tiles,
                           std::initializer_list<std::pair<llvm::StringRef, int64_t>> parameters);

@@ -56,8 +56,18 @@ FailureOr<Scheduler> Scheduler::create(ModuleOp module, TargetAttr target, bool 
   return failed(cpu) ? FailureOr<Scheduler>() : Scheduler(*cpu);
 }
 
+/// True where the region makes or multiplies quants of activations.
+static bool worksOnQuants(KernelOp kernel) {
+  return llvm::any_of(kernel.getBlock(), [](Operation& op) {
+    auto matmul = llvm::dyn_cast<MatmulOp>(op);
+    return llvm::isa<QuantizeOp>(op) || (matmul && matmul.isQuantized());
+  });
+}
+
 /// The first rule that matches; null if there is none.
 static const CudaScheduleRule* findRule(KernelOp kernel, const CudaTarget& target) {
+  if (worksOnQuants(kernel))
+    return nullptr;
   for (const CudaScheduleRule* rule : allCudaRules())
     if (rule->matches(kernel, target))
       return rule;
@@ -71,6 +81,8 @@ static const ScheduleRule* findRule(KernelOp kernel, const CpuTarget&) {
 }
 
 static std::string explainRegion(KernelOp kernel, const CudaTarget& target) {
+  if (worksOnQuants(kernel))
+    return "no emitter for CUDA quantises activations or multiplies quants";
   for (const CudaScheduleRule* rule : allCudaRules())
     if (std::string reason = rule->explain ? rule->explain(kernel, target) : ""; !reason.empty())
       return reason;

@@ -94,6 +94,9 @@ std::string SequenceReader::refuseOperations() {
     if (auto matmul = llvm::dyn_cast<MatmulOp>(op);
         matmul && matmul.getWeight().getType().getRank() != 2)
       return "a sequence of tiles holds no batched matmul";
+    if (auto matmul = llvm::dyn_cast<MatmulOp>(op); matmul && !isMultiplied(matmul))
+      return "no emitter for CPUs multiplies quants of " +
+             std::string(getEncoding(matmul.getWeight().getType().getElementType())->name);
     if (auto embedding = llvm::dyn_cast<EmbeddingOp>(op);
         embedding && !llvm::all_of(op.getOperands(), llvm::IsaPred<BlockArgument>))
       return "a sequence of tiles reads tables from memory";

@@ -9,8 +9,8 @@ namespace tenon::tests {
 namespace {
 
 TEST(TargetsTest, Lists) {
-  EXPECT_THAT(listTargets(),
-              ::testing::ElementsAre("a100", "b200", "h100", "h200", "x86-64-v3", "x86-64-v4"));
+  EXPECT_THAT(listTargets(), ::testing::ElementsAre("a100", "b200", "h100", "h200", "x86-64-v3",
+                                                    "x86-64-v4", "x86-64-v4-vnni"));
 }
 
 TEST(TargetsTest, EveryFileHoldsTheTargetOfItsName) {

@@ -19,11 +19,16 @@ struct Options {
   int64_t layers = 0, hidden = 0, ffn = 0, heads = 0, kvHeads = 0, vocabulary = 0, context = 0;
 };
 
+/// True for what weights of a file may be stored in.
+bool isForWeights(const Encoding& encoding) {
+  return encoding.name != "i32" && encoding.ggufType >= 0;
+}
+
 /// The names of the encodings that weights may have.
 std::string weightEncodings() {
   std::string names;
   for (const Encoding* encoding : allEncodings())
-    if (encoding->name != "i32")
+    if (isForWeights(*encoding))
       names += (names.empty() ? "" : ", ") + std::string(encoding->name);
   return names;
 }
@@ -31,7 +36,7 @@ std::string weightEncodings() {
 absl::Status writeModel(const Options& options) {
   TENON_ASSIGN_OR_RETURN(ModelShape shape, findModelShape(options.shape));
   const Encoding* encoding = findEncoding(options.encoding);
-  if (!encoding || encoding->name == "i32")
+  if (!encoding || !isForWeights(*encoding))
     return absl::InvalidArgumentError(absl::StrFormat("--type: expects one of %s, but got '%s'",
                                                       weightEncodings(), options.encoding));
   for (auto [override, field] :

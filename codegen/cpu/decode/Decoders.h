@@ -20,6 +20,8 @@ extern const WeightDecoder q4_k;
 extern const WeightDecoder q5_k;
 extern const WeightDecoder q6_k;
 extern const WeightDecoder iq4_nl;
+extern const WeightDecoder q8_s;
+extern const WeightDecoder q8_k;
 
 } // namespace tenon::codegen::cpu::decoders
 

@@ -36,7 +36,7 @@ static Value gatherBits(VectorBuilder& b, Value bytes, llvm::ArrayRef<int64_t> p
 /// All sixteen numbers in one vector: numbers 0 to 3 of each kind are the low six bits of their
 /// byte; 4 to 7 have their low four bits in a byte that they share, scale below and minimum above,
 /// and their upper two above the six bits of numbers 0 to 3.
-void prepareSixBitScales(VectorBuilder& b, Value block, Value prepared) {
+Value unpackSixBitScales(VectorBuilder& b, Value block) {
   Value bytes = b.load(VectorType::get({16}, b.getI8Type()), block);
   Value low = gatherBits(b, bytes, {4, 5, 6, 7, 12, 13, 14, 15, 8, 9, 10, 11, 12, 13, 14, 15},
                          {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 4, 4, 4},
@@ -44,10 +44,14 @@ void prepareSixBitScales(VectorBuilder& b, Value block, Value prepared) {
   Value high = gatherBits(b, bytes, {4, 5, 6, 7, 4, 5, 6, 7, 8, 9, 10, 11, 8, 9, 10, 11},
                           {2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2},
                           {0, 0, 0, 0, 48, 48, 48, 48, 0, 0, 0, 0, 48, 48, 48, 48});
+  return arith::OrIOp::create(b, low, high);
+}
+
+void prepareSixBitScales(VectorBuilder& b, Value block, Value prepared) {
   Value factors = b.loadFloats(b.getF16Type(), block, 4, 4); // scale, minimum, then other bytes
   Value spread = vector::ShuffleOp::create(
       b, factors, factors, llvm::ArrayRef<int64_t>{0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1});
-  b.store(b.fmul(toFloats(b, arith::OrIOp::create(b, low, high)), spread), prepared);
+  b.store(b.fmul(toFloats(b, unpackSixBitScales(b, block)), spread), prepared);
 }
 
 Value splatPrepared(VectorBuilder& b, Value prepared, Value index, int64_t offset, int64_t lanes) {

@@ -8,9 +8,10 @@ using namespace mlir;
 namespace tenon::codegen::cpu {
 
 static const WeightDecoder* const allDecoders[] = {
-    &decoders::f32,  &decoders::f16,  &decoders::bf16, &decoders::q8_0,  &decoders::q4_0,
-    &decoders::q4_1, &decoders::q5_0, &decoders::q5_1, &decoders::q2_k,  &decoders::q3_k,
-    &decoders::q4_k, &decoders::q5_k, &decoders::q6_k, &decoders::iq4_nl};
+    &decoders::f32,  &decoders::f16,    &decoders::bf16, &decoders::q8_0,
+    &decoders::q4_0, &decoders::q4_1,   &decoders::q5_0, &decoders::q5_1,
+    &decoders::q2_k, &decoders::q3_k,   &decoders::q4_k, &decoders::q5_k,
+    &decoders::q6_k, &decoders::iq4_nl, &decoders::q8_s, &decoders::q8_k};
 
 const WeightDecoder* findWeightDecoder(Type elementType) {
   const Encoding* encoding = getEncoding(elementType);

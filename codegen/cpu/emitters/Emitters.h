@@ -16,6 +16,8 @@ extern const Emitter kvWrite;
 extern const Emitter layerNorm;
 extern const Emitter matmul;
 extern const Emitter packedMatmul;
+extern const Emitter quantize;
+extern const Emitter quantizedMatmul;
 extern const Emitter reduce;
 extern const Emitter rmsNorm;
 extern const Emitter rope;

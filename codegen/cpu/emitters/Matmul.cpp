@@ -269,6 +269,9 @@ static LogicalResult emitMatmul(KernelContext& context, Value tile) {
   auto op = context.soleOp<MatmulOp>();
   if (!op)
     return failure();
+  if (op.isQuantized())
+    return op.emitOpError("expects an input of floats for this emitter, but got ")
+           << op.getInput().getType();
   if (!findWeightDecoder(op.getWeight().getType().getElementType()))
     return op.emitOpError("expects a weight that can be decoded on the CPU, but got ")
            << op.getWeight().getType();

@@ -26,6 +26,9 @@ MatmulOp findMatmul(KernelContext& context) {
   if (!hero)
     context.kernel.emitOpError("expects a tenon.matmul in a kernel of the emitter ")
         << context.schedule().getEmitter();
+  else if (hero.isQuantized())
+    return hero.emitOpError("expects an input of floats, but got ") << hero.getInput().getType(),
+           nullptr;
   else if (!llvm::isa<BlockArgument>(hero.getInput()) ||
            !llvm::isa<BlockArgument>(hero.getWeight()))
     return hero.emitOpError("expects input and weight to be arguments of the kernel"), nullptr;

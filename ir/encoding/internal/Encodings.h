@@ -21,6 +21,8 @@ extern const Encoding q4_k;
 extern const Encoding q5_k;
 extern const Encoding q6_k;
 extern const Encoding iq4_nl;
+extern const Encoding q8_s;
+extern const Encoding q8_k;
 
 } // namespace tenon::encodings
 

@@ -37,7 +37,7 @@ std::unique_ptr<MLIRContext> makeContext() {
 std::vector<std::string> hostTargets() {
   auto context = makeContext();
   std::vector<std::string> usable;
-  for (const char* name : {"x86-64-v3", "x86-64-v4"}) {
+  for (const char* name : {"x86-64-v3", "x86-64-v4", "x86-64-v4-vnni"}) {
     std::vector<std::string> features;
     for (auto feature : findTarget(context.get(), name).getFeatures().getAsRange<StringAttr>())
       features.push_back(feature.str());

@@ -29,7 +29,7 @@ struct CpuCase {
 
 /// A context with the dialects of a module.
 std::unique_ptr<mlir::MLIRContext> makeContext();
-/// The CPU targets whose code this machine can run, of x86-64-v3 and x86-64-v4.
+/// The CPU targets whose code this machine can run, in ascending order.
 std::vector<std::string> hostTargets();
 /// Parses `text` and takes it through all phases for `target`.
 absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>>

@@ -16,18 +16,26 @@ TEST(Encoding, ListIsConsistent) {
   std::set<int32_t> numbers;
   for (const Encoding* encoding : allEncodings()) {
     EXPECT_TRUE(names.insert(encoding->name).second) << encoding->name;
-    EXPECT_TRUE(numbers.insert(encoding->ggufType).second) << encoding->name;
     EXPECT_EQ(findEncoding(encoding->name), encoding);
-    EXPECT_EQ(findEncodingOfGgufType(encoding->ggufType), encoding);
+    if (encoding->ggufType >= 0) {
+      EXPECT_TRUE(numbers.insert(encoding->ggufType).second) << encoding->name;
+      EXPECT_EQ(findEncodingOfGgufType(encoding->ggufType), encoding);
+    }
     EXPECT_GE(encoding->blockSize, 1);
     EXPECT_GE(encoding->blockBytes, 1);
   }
-  EXPECT_EQ(names,
-            (std::set<std::string_view>{"f32", "f16", "bf16", "i32", "q8_0", "q4_0", "q4_1", "q5_0",
-                                        "q5_1", "q2_k", "q3_k", "q4_k", "q5_k", "q6_k", "iq4_nl"}));
+  EXPECT_EQ(names, (std::set<std::string_view>{"f32", "f16", "bf16", "i32", "q8_0", "q4_0", "q4_1",
+                                               "q5_0", "q5_1", "q2_k", "q3_k", "q4_k", "q5_k",
+                                               "q6_k", "iq4_nl", "q8_s", "q8_k"}));
   EXPECT_EQ(findEncoding("q9_9"), nullptr);
   EXPECT_EQ(findEncodingOfGgufType(-1), nullptr);
   EXPECT_EQ(findEncodingOfGgufType(999), nullptr);
+}
+
+TEST(Encoding, PairsActivationsWithBlocksOfWeights) {
+  EXPECT_EQ(findActivationEncoding(*findEncoding("q4_0")), findEncoding("q8_s"));
+  EXPECT_EQ(findActivationEncoding(*findEncoding("q6_k")), findEncoding("q8_k"));
+  EXPECT_EQ(findActivationEncoding(*findEncoding("f16")), nullptr);
 }
 
 TEST(Encoding, BytesForCountsBlocks) {
