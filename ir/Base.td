@@ -32,6 +32,8 @@ def Tenon_Dialect : Dialect {
     static constexpr llvm::StringLiteral targetAttrName = "tenon.target";
     /// Module: what a text loop needs to know, a `ModelAttr`.
     static constexpr llvm::StringLiteral modelAttrName = "tenon.model";
+    /// Module: products may take their inputs in 8 bits, a `UnitAttr`.
+    static constexpr llvm::StringLiteral quantizeAttrName = "tenon.quantize_activations";
     /// Function: the entry shape, an `EntryAttr`.
     static constexpr llvm::StringLiteral entryAttrName = "tenon.entry";
     /// Function argument or result: its name in the Program, a `StringAttr`.

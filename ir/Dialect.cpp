@@ -75,6 +75,8 @@ LogicalResult tenon::TenonDialect::verifyOperationAttribute(Operation* op,
     return verifyPlacement<TargetAttr, ModuleOp>(op, attribute, "a #tenon.target");
   if (name == modelAttrName)
     return verifyPlacement<ModelAttr, ModuleOp>(op, attribute, "a #tenon.model");
+  if (name == quantizeAttrName)
+    return verifyPlacement<UnitAttr, ModuleOp>(op, attribute, "a unit attribute");
   if (name == entryAttrName)
     return verifyPlacement<EntryAttr, func::FuncOp>(op, attribute, "a #tenon.entry");
   if (name == workspaceAttrName)

@@ -23,6 +23,29 @@ def SimplifyPass : Pass<"tenon-simplify", "mlir::ModuleOp"> {
   let dependentDialects = ["::tenon::TenonDialect"];
 }
 
+def QuantizeActivationsPass : Pass<"tenon-quantize-activations", "mlir::ModuleOp"> {
+  let summary = "Quantise inputs of products where the module allows it and it is faster";
+  let description = [{
+    Does nothing without `tenon.quantize_activations` on the module: quantising rounds activations
+    to 8 bits. Products of one input whose weights go with one encoding of activations share its
+    quants. They are quantised where the cost model predicts that `tenon.quantize` and the products
+    of quants, each in its own kernel, take less time than the products of floats; so the choice
+    depends on shapes and target, not on the plan. One remark of the category `quantize` an input.
+
+    ```mlir
+    %y = tenon.matmul %x, %w
+        : (tensor<8x256xf32>, tensor<512x256x!tenon.block<q4_k>>) -> tensor<8x512xf32>
+    ```
+    becomes
+    ```mlir
+    %q = tenon.quantize %x : (tensor<8x256xf32>) -> tensor<8x256x!tenon.block<q8_k>>
+    %y = tenon.matmul %q, %w : (tensor<8x256x!tenon.block<q8_k>>,
+                                tensor<512x256x!tenon.block<q4_k>>) -> tensor<8x512xf32>
+    ```
+  }];
+  let dependentDialects = ["::tenon::TenonDialect"];
+}
+
 def FuseKernelsPass : Pass<"tenon-fuse-kernels", "mlir::ModuleOp"> {
   let summary = "Wrap operations in kernel regions, one launch each";
   let description = [{

@@ -59,6 +59,7 @@ static void addPasses(PassManager& manager, Phase phase, const PipelineOptions& 
   case Phase::Simplified:
     return manager.addPass(createSimplifyPass());
   case Phase::Fused:
+    manager.addPass(createQuantizeActivationsPass());
     return manager.addPass(createFuseKernelsPass(options.fusion));
   case Phase::Scheduled:
     manager.addPass(createScheduleKernelsPass(

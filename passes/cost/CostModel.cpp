@@ -64,7 +64,7 @@ static llvm::ArrayRef<llvm::StringLiteral> requiredProperties(DeviceKind device)
                                                 "mma_percent",
                                                 "f32_gflops"};
   static constexpr llvm::StringLiteral cpu[] = {"cores", "step_ns", "dram_mb_per_s",
-                                                "cache_mb_per_s", "f32_gflops"};
+                                                "cache_mb_per_s", "f32_gflops", "i8_gops"};
   return device == DeviceKind::Cuda ? llvm::ArrayRef<llvm::StringLiteral>(gpu) : cpu;
 }
 
@@ -157,6 +157,14 @@ Estimate CostModel::estimateOnGpu(KernelOp kernel, const KernelWork& work) const
   return finish(launch, memory, compute, latency);
 }
 
+/// What one weight takes a core, in ps: `decode_q4_k_ps` beside floats, `unpack_q4_k_ps` beside
+/// quants; 0 where the target does not state it.
+static double unpackPs(TargetAttr target, const KernelWork::Blocks& blocks) {
+  std::string name = blocks.besideQuants ? "unpack_" : "decode_";
+  name += std::string(blocks.encoding->name) + "_ps";
+  return static_cast<double>(target.getProperty(name).value_or(0));
+}
+
 Estimate CostModel::estimateOnCpu(KernelOp kernel, const KernelWork& work) const {
   double cores = property("cores");
   double busy = std::min<double>(cores, kernel.getScheduleAttr().getTiles());
@@ -164,8 +172,12 @@ Estimate CostModel::estimateOnCpu(KernelOp kernel, const KernelWork& work) const
   double memory = nsAt(work.weightBytes, property("dram_mb_per_s")) +
                   nsAt(cached, property("cache_mb_per_s") * busy / cores);
   // Every thread does what comes before a matrix product for itself.
-  double flops = work.flops + (busy - 1) * work.repeatedFlops;
+  double flops = work.flops - work.quantOps + (busy - 1) * work.repeatedFlops;
   double compute = flops / (property("f32_gflops") * busy / cores);
+  if (work.quantOps > 0)
+    compute += work.quantOps / (property("i8_gops") * busy / cores);
+  for (const KernelWork::Blocks& blocks : work.blocks)
+    compute += blocks.elements * unpackPs(target, blocks) * 1e-3 / busy;
   return finish(busy > 1 ? property("step_ns") : 0, memory, compute, 0);
 }
 

@@ -67,7 +67,9 @@ std::string contentKey(KernelOp kernel);
 ///
 /// On a CPU, with c of the target's cores that have a tile:
 ///
-///     ns = step_ns + max(weights / dram + (reads + writes) / (cache · c), f / (peak · c))
+///     ns = step_ns + max(weights / dram + (reads + writes) / (cache · c), compute)
+///     compute = f / (peak · c) + operations on quants / (i8 peak · c)
+///               + block-quantised weights · decode_T_ps (beside quants unpack_T_ps) / c
 ///
 /// Example, H200 in a graph: residual add of [1, 2560] f16 takes 500 + 470 + 15360 bytes / 7.5
 /// TB/s = 972 ns; measured 0.97 µs.

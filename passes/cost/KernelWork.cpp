@@ -63,6 +63,16 @@ static llvm::DenseSet<Operation*> findRepeated(KernelOp kernel) {
   return repeated;
 }
 
+/// What a product does beyond floating-point operations on its weight.
+static void addProduct(MatmulOp op, int64_t flops, KernelWork& work) {
+  RankedTensorType weight = op.getWeight().getType();
+  const Encoding* encoding = getEncoding(weight.getElementType());
+  if (encoding->isBlockQuantized())
+    work.blocks.push_back({encoding, op.isQuantized(), weight.getNumElements()});
+  if (op.isQuantized())
+    work.quantOps = detail::saturatingSum({work.quantOps, flops});
+}
+
 KernelWork sumWork(KernelOp kernel) {
   KernelWork work;
   llvm::DenseSet<Operation*> repeated = findRepeated(kernel);
@@ -78,6 +88,8 @@ KernelWork sumWork(KernelOp kernel) {
     depth[&op] = before + reductionsOf(op);
     work.reductions = std::max(work.reductions, depth[&op]);
     work.flops = detail::saturatingSum({work.flops, flops});
+    if (auto product = llvm::dyn_cast<MatmulOp>(op))
+      addProduct(product, flops, work);
     if (repeated.contains(&op)) {
       work.repeatedFlops = detail::saturatingSum({work.repeatedFlops, flops});
       work.repeatedReductions += reductionsOf(op);

@@ -8,6 +8,7 @@ namespace tenon::passes::cost {
 /// What one run of a kernel does, whatever the device: sums over the operations of its region.
 struct KernelWork {
   int64_t flops = 0;         ///< each operation once
+  int64_t quantOps = 0;      ///< of those, the ones of products of quants, on integers
   int64_t weightBytes = 0;   ///< read of operands that matrix products and tables hold
   int64_t readBytes = 0;     ///< read of other inputs, each input once
   int64_t writtenBytes = 0;  ///< of results
@@ -15,6 +16,13 @@ struct KernelWork {
   int64_t repeatedFlops = 0; ///< of operations that every tile of a matrix product does again
   int64_t repeatedReductions = 0;
   int64_t repeatedElements = 0; ///< that repeated reductions read
+  /// Block-quantised weights of products: elements that are decoded, or unpacked beside quants.
+  struct Blocks {
+    const Encoding* encoding;
+    bool besideQuants;
+    int64_t elements;
+  };
+  llvm::SmallVector<Blocks, 2> blocks;
 };
 
 /// Adds up the work of `kernel`. Saturates.

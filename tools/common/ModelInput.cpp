@@ -21,19 +21,22 @@ bool isGgufFile(const std::string& path) {
   return std::string_view(magic, sizeof(magic)) == "GGUF";
 }
 
+/// `--activations` that leaves f32 between operations and lets products quantise their inputs.
+constexpr std::string_view quantizedActivations = "q8";
+
 absl::StatusOr<frontends::ActivationType> parseActivations(const std::string& name,
                                                            DeviceKind device) {
   if (name.empty())
     return device == DeviceKind::Cuda ? frontends::ActivationType::SuitsWeights
                                       : frontends::ActivationType::F32;
-  if (name == "f32")
+  if (name == "f32" || name == quantizedActivations)
     return frontends::ActivationType::F32;
   if (name == "f16")
     return frontends::ActivationType::F16;
   if (name == "bf16")
     return frontends::ActivationType::BF16;
   return absl::InvalidArgumentError(
-      absl::StrFormat("--activations: expects f32, f16 or bf16, but got '%s'", name));
+      absl::StrFormat("--activations: expects f32, f16, bf16 or q8, but got '%s'", name));
 }
 
 /// Parses `decode:1` or `prefill:32`.
@@ -70,7 +73,9 @@ void addModelInputOptions(CLI::App& command, ModelInputOptions& options) {
       ->required();
   command.add_option("--activations", options.activations,
                      "Element type between operations: f32, f16 or bf16 (default: f32 for a CPU, "
-                     "for a GPU the 16-bit type of the weights, f16 where they have none)");
+                     "for a GPU the 16-bit type of the weights, f16 where they have none); q8, on "
+                     "a CPU: f32, but where it is faster products with block-quantised weights "
+                     "take their inputs in blocks of 8 bits");
   command
       .add_option("--shapes", options.shapes,
                   "Entry shapes to compile: decode:ROWS, each row its own sequence, and "
@@ -110,6 +115,8 @@ readModel(mlir::MLIRContext& context, const ModelInputOptions& options, DeviceKi
     return module;
   fs::path folder =
       isGgufFile(options.path) ? fs::current_path() : fs::absolute(options.path).parent_path();
+  if (options.activations == quantizedActivations)
+    (**module)->setAttr(TenonDialect::quantizeAttrName, mlir::UnitAttr::get(&context));
   for (auto file : (**module).getOps<FileOp>())
     file.setPath((folder / file.getPath().str()).lexically_normal().string());
   return module;

@@ -18,7 +18,7 @@ namespace tenon::tools {
 /// What the flags say about a model that is read.
 struct ModelInputOptions {
   std::string path;
-  std::string activations = {}; ///< `f32`, `f16`, `bf16`; empty: what suits the device
+  std::string activations = {}; ///< `f32`, `f16`, `bf16`, `q8`; empty: what suits the device
   std::vector<std::string> shapes = {"decode:1", "prefill:32"};
   int64_t contextLength = 0; ///< positions that the states hold; 0: the model's, within limits
   int64_t sequences = 0;     ///< that the states hold; 0: rows of the largest decode shape

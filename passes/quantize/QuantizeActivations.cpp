@@ -1,0 +1,174 @@
+#include "mlir/IR/OwningOpRef.h"
+#include "mlir/IR/Remarks.h"
+#include "passes/Passes.h"
+#include "passes/cost/CostModel.h"
+#include "passes/schedule/Scheduler.h"
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+
+namespace tenon::passes {
+
+#define GEN_PASS_DEF_QUANTIZEACTIVATIONSPASS
+#include "passes/Passes.h.inc"
+
+namespace {
+
+/// Products of one input whose weights go with one encoding of activations: they share the quants.
+struct SharedProducts {
+  Value input;
+  Type quants; ///< the input's type, quantised
+  llvm::SmallVector<MatmulOp> products;
+};
+
+/// Decides for each input of products whether it is quantised, see the pass.
+class ActivationQuantizer {
+public:
+  ActivationQuantizer(const schedule::Scheduler& scheduler, const cost::CostModel& model)
+      : scheduler(scheduler), model(model) {}
+
+  void run(func::FuncOp function);
+
+private:
+  using BuildOp = llvm::function_ref<Operation*(OpBuilder&, ValueRange)>;
+  std::optional<int64_t> price(Location loc, TypeRange operands, Type result, BuildOp build);
+  std::optional<int64_t> priceProducts(SharedProducts& shared, Type input);
+  std::optional<int64_t> priceQuantized(SharedProducts& shared);
+  void decide(SharedProducts& shared);
+
+  const schedule::Scheduler& scheduler;
+  const cost::CostModel& model;
+};
+
+} // namespace
+
+static std::vector<SharedProducts> collectProducts(func::FuncOp function) {
+  llvm::MapVector<std::pair<Value, Type>, llvm::SmallVector<MatmulOp>> groups;
+  function.walk([&](MatmulOp op) {
+    RankedTensorType input = op.getInput().getType();
+    const Encoding& weight = *getEncoding(op.getWeight().getType().getElementType());
+    const Encoding* activations = findActivationEncoding(weight);
+    if (!activations || op.isQuantized())
+      return;
+    Type quants = input.clone(BlockType::get(op.getContext(), activations->name));
+    groups[{op.getInput(), quants}].push_back(op);
+  });
+  std::vector<SharedProducts> shared;
+  for (auto& [key, products] : groups)
+    shared.push_back({key.first, key.second, std::move(products)});
+  return shared;
+}
+
+/// The predicted time in ns of a kernel of the one operation that `build` makes of operands of
+/// these types; nullopt where no emitter computes it.
+std::optional<int64_t> ActivationQuantizer::price(Location loc, TypeRange operands, Type result,
+                                                  BuildOp build) {
+  OpBuilder builder(loc.getContext());
+  OwningOpRef<KernelOp> kernel = KernelOp::create(builder, loc, result, ValueRange());
+  for (Type type : operands)
+    kernel->getBlock().addArgument(type, loc);
+  builder.setInsertionPointToEnd(&kernel->getBlock());
+  Operation* op = build(builder, kernel->getBlock().getArguments());
+  YieldOp::create(builder, loc, op->getResults());
+  ScheduleAttr schedule = scheduler.best(*kernel);
+  if (!schedule)
+    return std::nullopt;
+  kernel->setScheduleAttr(schedule);
+  return model.estimate(*kernel).ns;
+}
+
+/// All products with an input of that type.
+std::optional<int64_t> ActivationQuantizer::priceProducts(SharedProducts& shared,
+                                                          Type input) {
+  int64_t sum = 0;
+  for (MatmulOp op : shared.products) {
+    std::optional<int64_t> ns =
+        price(op.getLoc(), {input, op.getWeight().getType()}, op.getType(),
+              [&](OpBuilder& b, ValueRange operands) {
+                return MatmulOp::create(b, op.getLoc(), op.getType(), operands[0], operands[1],
+                                        OrderAttr());
+              });
+    if (!ns)
+      return std::nullopt;
+    sum = detail::saturatingSum({sum, *ns});
+  }
+  return sum;
+}
+
+std::optional<int64_t> ActivationQuantizer::priceQuantized(SharedProducts& shared) {
+  std::optional<int64_t> products = priceProducts(shared, shared.quants);
+  Location loc = shared.products.front().getLoc();
+  std::optional<int64_t> quantize =
+      price(loc, shared.input.getType(), shared.quants, [&](OpBuilder& b, ValueRange operands) {
+        return QuantizeOp::create(b, loc, shared.quants, operands[0]);
+      });
+  if (!products || !quantize)
+    return std::nullopt;
+  return detail::saturatingSum({*products, *quantize});
+}
+
+/// Quantises the input where that is predicted to be faster, and says so in a remark.
+void ActivationQuantizer::decide(SharedProducts& shared) {
+  MatmulOp first = shared.products.front();
+  std::optional<int64_t> floats = priceProducts(shared, shared.input.getType());
+  std::optional<int64_t> quants = priceQuantized(shared);
+  auto options = remark::RemarkOpts::name("quantize-activations")
+                     .category("quantize")
+                     .function(first->getParentOfType<func::FuncOp>().getName());
+  using Arg = remark::detail::Remark::Arg;
+  Arg input("input", detail::formatType(shared.quants)), products("products", shared.products.size());
+  if (!floats || !quants) {
+    remark::failed(first.getLoc(), options)
+        << input << products << Arg("reason", "no emitter multiplies these quants");
+    return;
+  }
+  if (*quants >= *floats) {
+    remark::missed(first.getLoc(), options)
+        << input << products << Arg("quantized_ns", *quants) << Arg("floats_ns", *floats);
+    return;
+  }
+  remark::passed(first.getLoc(), options)
+      << input << products << Arg("quantized_ns", *quants) << Arg("floats_ns", *floats);
+  OpBuilder builder(first.getContext());
+  builder.setInsertionPointAfterValue(shared.input);
+  Value quantized = QuantizeOp::create(builder, first.getLoc(), shared.quants, shared.input);
+  for (MatmulOp op : shared.products)
+    op.getInputMutable().assign(quantized);
+}
+
+void ActivationQuantizer::run(func::FuncOp function) {
+  std::vector<SharedProducts> inputs = collectProducts(function);
+  for (SharedProducts& shared : inputs)
+    decide(shared);
+}
+
+namespace {
+
+class QuantizeActivationsPass
+    : public impl::QuantizeActivationsPassBase<QuantizeActivationsPass> {
+public:
+  using QuantizeActivationsPassBase::QuantizeActivationsPassBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    if (!module->hasAttr(TenonDialect::quantizeAttrName))
+      return;
+    auto target = module->getAttrOfType<TargetAttr>(TenonDialect::targetAttrName);
+    if (!target || target.getDevice() != DeviceKind::Cpu) {
+      module.emitError("expects a CPU target for quantised activations, '")
+          << TenonDialect::targetAttrName << "'";
+      return signalPassFailure();
+    }
+    FailureOr<schedule::Scheduler> scheduler = schedule::Scheduler::create(module, target);
+    FailureOr<cost::CostModel> model =
+        cost::CostModel::create(module.getLoc(), target, cost::LaunchMode::Stream);
+    if (failed(scheduler) || failed(model))
+      return signalPassFailure();
+    ActivationQuantizer quantizer(*scheduler, *model);
+    for (auto function : module.getOps<func::FuncOp>())
+      quantizer.run(function);
+  }
+};
+
+} // namespace
+} // namespace tenon::passes
