@@ -13,9 +13,7 @@ namespace {
 /// warps take the lines' segments in turn (ProductLayout): each brings its own through a ring in
 /// shared memory by bulk copies that it issues itself, which on an H200 beats loads into registers
 /// and a ring shared by the block, whose cost is a barrier a piece (measured 2026-11-20). Weights
-/// that are constant are on their way before the kernel waits for the one before, and a block takes
-/// less than half of the shared memory, so that the next kernel's blocks stand beside this one's and
-/// bring theirs.
+/// that are constant are on their way before the kernel waits for the one before.
 ///
 /// x lies in shared memory, made by every block (ProductInputs). Warps meet behind that and again
 /// when all sums are there; the epilogue of a block's lines follows (ProductResults).

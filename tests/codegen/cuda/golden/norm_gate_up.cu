@@ -5,15 +5,15 @@ using namespace tenon;
 __device__ __forceinline__ void gemv_bulk_tile(const long long tile, const F16* a0, const F16* a1, const F16* a2, const F16* a3, F16* r0) {
   asm volatile("griddepcontrol.wait;" ::: "memory");
   // load: reads a2 (global), a3 (global); writes ring (shared)
-  using Ring = PieceRing<3, 4096>;
+  using Ring = PieceRing<2, 4096>;
   extern __shared__ __align__(128) unsigned char memory[];
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const int firstLine = static_cast<int>(tile) * 512 / 132;
   const int lastLine = (static_cast<int>(tile) + 1) * 512 / 132;
   const int segments = (lastLine - firstLine) * 2;
-  const int pieces = (segments - warp + 7) / 8;
+  const int pieces = (segments - warp + 15) / 16;
   auto pieceAt = [&](int piece) -> Piece {
-    const int index = warp + piece * 8;
+    const int index = warp + piece * 16;
     const int line = firstLine + index / 2, segment = index % 2;
     if (segment < 1)
       return {reinterpret_cast<const unsigned char*>(a2) + (line - 0) * 4096LL + (segment - 0) * 4096, 4096u};
@@ -26,18 +26,18 @@ __device__ __forceinline__ void gemv_bulk_tile(const long long tile, const F16* 
   float norm_a1[1][8];
 #pragma unroll
   for (int i = 0; i < 1; ++i) {
-    const int k = (i * 256 + static_cast<int>(threadIdx.x)) * 8;
+    const int k = (i * 512 + static_cast<int>(threadIdx.x)) * 8;
     if (k < 2048)
       loadVector(norm_a1[i], a1 + k);
   }
   // prologue: reads a0 (global), a1 (global), a2 (global), a3 (global); writes input (shared)
-  F16* const input0 = reinterpret_cast<F16*>(memory + 99328);
-  F16* const source0 = reinterpret_cast<F16*>(memory + 103424);
+  F16* const input0 = reinterpret_cast<F16*>(memory + 133120);
+  F16* const source0 = reinterpret_cast<F16*>(memory + 137216);
   for (int m = 0; m < 1; ++m) {
     float staged0[1][8];
 #pragma unroll
     for (int i = 0; i < 1; ++i) {
-      const int k = (i * 256 + static_cast<int>(threadIdx.x)) * 8;
+      const int k = (i * 512 + static_cast<int>(threadIdx.x)) * 8;
       if (k < 2048) {
         float v0[8];
         loadVector(v0, a0 + (static_cast<long long>(m)) * 2048 + k);
@@ -48,7 +48,7 @@ __device__ __forceinline__ void gemv_bulk_tile(const long long tile, const F16* 
     }
 #pragma unroll
     for (int i = 0; i < 1; ++i) {
-      const int k = (i * 256 + static_cast<int>(threadIdx.x)) * 8;
+      const int k = (i * 512 + static_cast<int>(threadIdx.x)) * 8;
       if (k < 2048) {
         storeVector(source0 + m * 2048 + k, staged0[i]);
       }
@@ -65,7 +65,7 @@ __device__ __forceinline__ void gemv_bulk_tile(const long long tile, const F16* 
     const float factor = 1.0f / sqrtf(squares / 2048.0f + 9.99999975e-06f);
 #pragma unroll
     for (int i = 0; i < 1; ++i) {
-      const int k = (i * 256 + static_cast<int>(threadIdx.x)) * 8;
+      const int k = (i * 512 + static_cast<int>(threadIdx.x)) * 8;
       if (k < 2048) {
         float x[8], hero[8], y[8];
         loadVector(x, source0 + m * 2048 + k);
@@ -81,9 +81,9 @@ __device__ __forceinline__ void gemv_bulk_tile(const long long tile, const F16* 
   }
   __syncthreads();
   // main loop: reads ring (shared), input (shared), a2 (global); writes sums (shared)
-  float* const sums = reinterpret_cast<float*>(memory + 103424);
+  float* const sums = reinterpret_cast<float*>(memory + 137216);
   for (int piece = 0; piece < pieces; ++piece) {
-    const int index = warp + piece * 8;
+    const int index = warp + piece * 16;
     [[maybe_unused]] const int line = firstLine + index / 2, segment = index % 2;
     const F16* x;
     [[maybe_unused]] int stride;
@@ -144,7 +144,7 @@ __device__ __forceinline__ void gemv_bulk_tile(const long long tile, const F16* 
     }
   }
 }
-extern "C" __global__ void __launch_bounds__(256) gemv_bulk(const F16* a0, const F16* a1, const F16* a2, const F16* a3, F16* r0) {
+extern "C" __global__ void __launch_bounds__(512) gemv_bulk(const F16* a0, const F16* a1, const F16* a2, const F16* a3, F16* r0) {
   asm volatile("griddepcontrol.launch_dependents;");
   gemv_bulk_tile(blockIdx.x, a0, a1, a2, a3, r0);
 }
