@@ -1,4 +1,5 @@
 #include "ir/ProductLayout.h"
+#include "ir/schedules/NarrowGemm.h"
 #include "ir/schedules/ScheduleKind.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -44,20 +45,29 @@ static bool fillGemm(KernelOp, BlockResources& resources) {
   return true;
 }
 
-/// Sums of each warp's part of the depth; of each factor a batch of words at a time.
+/// Rings of pieces of 16 rows of W, sums of each warp's part of the depth, norms in front.
 static bool fillNarrowGemm(KernelOp kernel, BlockResources& resources) {
   auto op = findOp<MatmulOp>(kernel);
-  int64_t batch = sizeParameter(kernel, "batch");
+  int64_t stages = sizeParameter(kernel, "stages"), warps = resources.threads / 32;
   resources.blocksPerSm = sizeParameter(kernel, "blocks_per_sm");
-  if (!op || batch < 1 || resources.blocksPerSm < 1)
+  constexpr int64_t mostRows = 16;
+  if (!op || stages < 1 || resources.blocksPerSm < 1 || rowsOf(op) > mostRows)
     return false;
-  constexpr int64_t columns = 16;
-  int64_t rows = llvm::alignTo(rowsOf(op), 8);
+  llvm::SmallSetVector<Value, 2> norms;
+  for (auto product : kernel.getBlock().getOps<MatmulOp>())
+    if (!llvm::isa<BlockArgument>(product.getInput()))
+      norms.insert(product.getInput());
+  NarrowGemmMemory memory = {rowsOf(op)};
   resources.registers = boundedRegisters(resources);
   resources.tensorCores = true;
-  resources.bytesAThread = 2 * wordBytes * batch;
-  resources.staticSmemBytes =
-      detail::saturatingProduct({floatBytes * (resources.threads / 32) * columns, rows});
+  resources.bytesAThread = stages * 4 * wordBytes;
+  resources.dynamicSmemBytes =
+      detail::saturatingProduct({warps * memory.pieceBytes, stages}) + warps * memory.partBytes();
+  for (Value norm : norms) {
+    int64_t depth = llvm::cast<RankedTensorType>(norm.getType()).getShape().back();
+    resources.dynamicSmemBytes =
+        detail::saturatingSum({resources.dynamicSmemBytes, memory.inputBytes(depth)});
+  }
   return true;
 }
 

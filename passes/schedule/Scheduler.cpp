@@ -12,10 +12,11 @@ static FailureOr<CudaTarget> readCudaTarget(ModuleOp module, TargetAttr target, 
   for (auto [name, value] : std::initializer_list<std::pair<llvm::StringRef, int64_t*>>{
            {"sms", &cuda.sms},
            {"smem_bytes_per_block", &cuda.smemBytesPerBlock},
+           {"smem_bytes_per_sm", &cuda.smemBytesPerSm},
            {"bulk_ring_bytes", &cuda.bulkRingBytes},
            {"library_rows", &cuda.libraryRows},
            {"gemv_warps", &cuda.gemvWarps},
-           {"narrow_tiles_per_sm", &cuda.narrowTilesPerSm},
+           {"narrow_blocks_per_sm", &cuda.narrowBlocksPerSm},
            {"decode_blocks_per_sm", &cuda.decodeBlocksPerSm},
            {"prefill_tiles_per_sm", &cuda.prefillTilesPerSm},
            {"element_vectors_per_sm", &cuda.elementVectorsPerSm}}) {

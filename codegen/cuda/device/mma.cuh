@@ -40,66 +40,13 @@ __device__ __forceinline__ void copyAsync(void* target, const void* source, bool
                : "memory");
 }
 
-/// 16 bytes that are read once: not kept in the first-level cache, which the other factor fills.
-__device__ __forceinline__ uint4 loadOnce(const void* source) {
-  uint4 v;
-  asm volatile("ld.global.L1::no_allocate.v4.u32 {%0,%1,%2,%3}, [%4];"
-               : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-               : "l"(source)
+/// The same of runs that other copies bring the rest of: memory is read 256 bytes at a time.
+__device__ __forceinline__ void copyRun(void* target, const void* source, bool exists) {
+  asm volatile("cp.async.cg.shared.global.L2::256B [%0], [%1], 16, %2;" ::"r"(
+                   static_cast<unsigned>(__cvta_generic_to_shared(target))),
+               "l"(source), "r"(exists ? 16 : 0)
                : "memory");
-  return v;
 }
-
-/// Sums of 16 rows of W times up to 8 * tiles rows of x over a part of the depth, for one warp.
-///
-/// Thread (g, t) = (lane / 4, lane % 4) loads 8 consecutive elements from 8 t on of rows g and g + 8
-/// of W and of rows g, g + 8, ... of x: two steps of the instruction over 32 elements of the depth,
-/// permuted alike in both factors. Loads of W for `batch` such steps are on their way together.
-/// sums[i] holds W rows g, g, g + 8, g + 8 and x rows 8 i + 2 t, + 1, + 0, + 1.
-template <typename T, int tiles, int batch> struct NarrowProduct {
-  float sums[tiles][4] = {};
-
-  __device__ __forceinline__ void add(const uint4& a, const uint4& b,
-                                      const T* const (&x)[tiles], int k) {
-#pragma unroll
-    for (int i = 0; i < tiles; ++i) {
-      const uint4 v = *reinterpret_cast<const uint4*>(x[i] + k);
-      multiplyAdd<T>(sums[i], {a.x, b.x, a.y, b.y}, {v.x, v.y});
-      multiplyAdd<T>(sums[i], {a.z, b.z, a.w, b.w}, {v.z, v.w});
-    }
-  }
-
-  /// Depth [begin, end), multiples of 8. W rows wRow and wRow + 8 are `low` and `high`; rows of x
-  /// behind the last one repeat it.
-  __device__ __forceinline__ void multiply(const T* low, const T* high, const T* x, int rows,
-                                           int length, int begin, int end) {
-    const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
-    const T* xRows[tiles];
-#pragma unroll
-    for (int i = 0; i < tiles; ++i)
-      xRows[i] = x + (long long)min(8 * i + g, rows - 1) * length;
-    int k = begin + 8 * t;
-    for (; k - 8 * t + 32 * batch <= end; k += 32 * batch) {
-      uint4 a[batch], b[batch];
-#pragma unroll
-      for (int s = 0; s < batch; ++s) {
-        a[s] = loadOnce(low + k + 32 * s);
-        b[s] = loadOnce(high + k + 32 * s);
-      }
-#pragma unroll
-      for (int s = 0; s < batch; ++s)
-        add(a[s], b[s], xRows, k + 32 * s);
-    }
-    for (; k - 8 * t < end; k += 32) {
-      const uint4 zero = {0, 0, 0, 0};
-      const bool exists = k < end;
-      const int safe = exists ? k : begin;
-      const uint4 a = exists ? loadOnce(low + safe) : zero;
-      const uint4 b = exists ? loadOnce(high + safe) : zero;
-      add(a, b, xRows, safe);
-    }
-  }
-};
 
 /// A block of 256 threads computes tileRows x 128 of y = x * W^T, `tileRows` 64 or 128: a ring of
 /// three stages of 32 elements of the depth, filled by asynchronous copies; 2 x 4 warps.

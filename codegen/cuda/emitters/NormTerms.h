@@ -20,6 +20,10 @@ public:
   int64_t length;                             ///< of a row
 
   mlir::FailureOr<OrderAttr> order() const;
+  /// True where `other` is a norm of the same value with the same sums and factor.
+  bool hasStatisticsOf(const NormTerms& other) const {
+    return input == other.input && isLayerNorm == other.isLayerNorm && epsilon == other.epsilon;
+  }
   /// True where the sum of `x[j]`, `total`, comes first, and `mean` from it.
   bool hasMean() const { return isLayerNorm; }
   std::string meanStatement() const;

@@ -2,6 +2,7 @@
 #define TENON_PASSES_SCHEDULE_CUDA_CUDASCHEDULERULE_H
 
 #include "ir/Dialect.h"
+#include "ir/ProductRegion.h"
 #include "ir/Regions.h"
 #include "passes/schedule/ScheduleRule.h"
 
@@ -11,13 +12,14 @@ namespace tenon::passes::schedule {
 struct CudaTarget {
   int64_t sms;               ///< streaming multiprocessors
   bool bulkCopies;           ///< cp.async.bulk: sm_90 and later
+  int64_t smemBytesPerSm;    ///< shared memory of a multiprocessor
   int64_t smemBytesPerBlock; ///< shared memory that a block may have
   bool libraries;            ///< whether cuBLASLt may be used
   // What was measured to be best on the device; `ir/targets` says how.
   int64_t libraryRows;         ///< from which on cuBLASLt computes a product
   int64_t bulkRingBytes;       ///< of a block whose warps bring weights by bulk copies
   int64_t gemvWarps;           ///< that keep the memory busy while they load into registers
-  int64_t narrowTilesPerSm;    ///< up to which narrow_gemm takes 16 warps a block instead of 8
+  int64_t narrowBlocksPerSm;   ///< of narrow_gemm
   int64_t decodeBlocksPerSm;   ///< of decode attention
   int64_t prefillTilesPerSm;   ///< from which on prefill attention takes 128 rows a block
   int64_t elementVectorsPerSm; ///< from which on elementwise kernels take 256 threads a block
@@ -47,6 +49,15 @@ ScheduleAttr scheduleRows(mlir::Operation& hero);
 bool suitsBulkCopies(MatmulOp op, const CudaTarget& target);
 /// The schedule of one product that does; sets the product's order.
 ScheduleAttr scheduleBulkCopies(MatmulOp op, const CudaTarget& target);
+
+/// Whether tensor cores can multiply the factors as they are: one 16-bit type, one batch, rows of
+/// multiples of 16 bytes.
+bool suitsTensorCores(MatmulOp op);
+/// Why tensor cores do not compute a region of products with 2 to 16 rows; empty where they do.
+std::string refuseNarrowGemm(const ProductRegion& region, const CudaTarget& target);
+/// The schedule that does, of a product alone and of a region; the product's order is taken away.
+ScheduleAttr scheduleNarrowGemm(MatmulOp op, const CudaTarget& target);
+ScheduleAttr scheduleNarrowGemm(const ProductRegion& region, const CudaTarget& target);
 
 /// Elements of 16 bytes of the narrowest element type among the region's tensors.
 int64_t widestVector(KernelOp kernel);

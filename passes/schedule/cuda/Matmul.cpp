@@ -71,13 +71,6 @@ ScheduleAttr chooseLibrary(KernelOp kernel) {
   return makeSchedule(kernel, "cublaslt", /*tiles=*/1, {{"workspace_bytes", 32 << 20}});
 }
 
-/// Whether tensor cores can multiply the factors as they are.
-bool suitsTensorCores(MatmulOp op, const Extents& extents) {
-  Type type = op.getInput().getType().getElementType();
-  return type == op.getWeight().getType().getElementType() && !type.isF32() &&
-         extents.batches == 1 && extents.depth % 8 == 0;
-}
-
 /// Tiles of 128 rows, or of 64 where those would leave multiprocessors without work.
 ScheduleAttr chooseTensorGemm(KernelOp kernel, const Extents& extents, const CudaTarget& target) {
   constexpr int64_t tileColumns = 128;
@@ -89,19 +82,6 @@ ScheduleAttr chooseTensorGemm(KernelOp kernel, const Extents& extents, const Cud
   return makeSchedule(kernel, "tensor_gemm", tiles(tileRows), {{"tile_rows", tileRows}});
 }
 
-/// 16 warps where 8 a block would leave multiprocessors without loads on their way.
-ScheduleAttr chooseNarrowGemm(KernelOp kernel, const Extents& extents, const CudaTarget& target) {
-  int64_t tiles = llvm::divideCeil(extents.columns, 16);
-  bool few = tiles <= target.narrowTilesPerSm * target.sms;
-  // More than 8 rows have twice the sums: one block less fits into the registers.
-  int64_t blocksPerSm = (few ? 2 : 3) - (extents.rows > 8 ? 1 : 0);
-  // Before sm_90 a batch of 2 spills at 64 registers a thread (NVRTC 13.0).
-  int64_t batch = !few ? 4 : target.bulkCopies ? 2 : 1;
-  return makeSchedule(
-      kernel, "narrow_gemm", tiles,
-      {{"threads", few ? 512 : 256}, {"batch", batch}, {"blocks_per_sm", blocksPerSm}});
-}
-
 ScheduleAttr choose(KernelOp kernel, const CudaTarget& target) {
   constexpr int64_t mostGemvRows = 16, tile = 64;
   auto op = llvm::cast<MatmulOp>(*llvm::find_if(kernel.getBlock(), isHero));
@@ -111,10 +91,10 @@ ScheduleAttr choose(KernelOp kernel, const CudaTarget& target) {
     return chooseLibrary(kernel);
   if (suitsBulkCopies(op, target))
     return scheduleBulkCopies(op, target);
-  if (suitsTensorCores(op, extents) && extents.rows > mostGemvRows)
+  if (suitsTensorCores(op) && extents.rows > mostGemvRows)
     return chooseTensorGemm(kernel, extents, target);
-  if (suitsTensorCores(op, extents) && extents.rows > 1)
-    return chooseNarrowGemm(kernel, extents, target);
+  if (suitsTensorCores(op) && extents.rows > 1)
+    return scheduleNarrowGemm(op, target);
   if (extents.rows <= mostGemvRows)
     return chooseGemv(kernel, op, extents, target);
   op.setOrderAttr(makeOrder(kernel.getContext(), /*lanes=*/1));

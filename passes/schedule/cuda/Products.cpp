@@ -117,16 +117,24 @@ static bool hasProduct(KernelOp kernel) {
   return llvm::any_of(kernel.getBlock(), llvm::IsaPred<MatmulOp>);
 }
 
+/// One row is memory's business alone, and two nearly: bulk copies serve them better.
+static bool suitsNarrowGemm(const ProductRegion& region, const CudaTarget& target) {
+  return (region.rows > 2 || !target.bulkCopies) && refuseNarrowGemm(region, target).empty();
+}
+
 static std::string explain(KernelOp kernel, const CudaTarget& target) {
   if (!hasProduct(kernel))
     return "";
   ProductRegion region;
   if (std::string reason = readProductRegion(kernel, region); !reason.empty())
     return reason;
+  constexpr int64_t mostBulkRows = 8; // of 16 bits; more are the business of tensor cores
+  if (suitsNarrowGemm(region, target))
+    return "";
   for (const ProductRegion::Group& group : region.groups)
     for (ProductRegion::Product product : group.products)
       if (std::string reason = refuseBulkCopies(BulkShape(product.op), target); !reason.empty())
-        return reason;
+        return region.rows > mostBulkRows ? refuseNarrowGemm(region, target) : reason;
   return scheduleRegion(region, target)
              ? ""
              : "the inputs do not fit into shared memory beside the weights";
@@ -143,13 +151,15 @@ static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target) {
   ProductRegion region;
   [[maybe_unused]] std::string reason = readProductRegion(kernel, region);
   assert(reason.empty() && "the rule matches");
+  bool narrow = suitsNarrowGemm(region, target);
   for (const ProductRegion::Group& group : region.groups)
     for (ProductRegion::Product product : group.products)
-      product.op->setAttr(partAttrName, scheduleBulkCopies(product.op, target));
+      product.op->setAttr(partAttrName, narrow ? scheduleNarrowGemm(product.op, target)
+                                               : scheduleBulkCopies(product.op, target));
   for (const ProductRegion::Input& input : region.inputs)
     if (input.norm)
       input.norm->setAttr(partAttrName, scheduleRows(*input.norm));
-  return scheduleRegion(region, target);
+  return narrow ? scheduleNarrowGemm(region, target) : scheduleRegion(region, target);
 }
 
 const CudaScheduleRule products = {matches, choose, nullptr, explain};

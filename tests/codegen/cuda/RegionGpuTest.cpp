@@ -155,6 +155,47 @@ const RegionCase regionCases[] = {
      "tensor<MxNxT>, tensor<MxKxT>, tensor<MxNxT>"},
 };
 
+/// The halves of a parallel block.
+const RegionCase parallelCases[] = {
+    {"parallel_products",
+     "%x: tensor<MxKxT>, %g: tensor<KxT>, %h: tensor<KxT>, %l: tensor<KxT>, %q: tensor<NxKxT>, "
+     "%k: tensor<264xKxT>, %u: tensor<520xKxT>, %d: tensor<520xT>",
+     R"(
+  %0:3 = tenon.kernel (%a = %x : tensor<MxKxT>, %b = %g : tensor<KxT>, %c = %h : tensor<KxT>,
+                       %e = %l : tensor<KxT>, %f = %q : tensor<NxKxT>, %i = %k : tensor<264xKxT>,
+                       %j = %u : tensor<520xKxT>, %m = %d : tensor<520xT>)
+      -> (tensor<MxNxT>, tensor<Mx264xT>, tensor<Mx520xT>) {
+    %n = tenon.layer_norm %a weight %b bias %c eps 1.0e-5
+        : (tensor<MxKxT>, tensor<KxT>, tensor<KxT>) -> tensor<MxKxT>
+    %1 = tenon.matmul %n, %f : (tensor<MxKxT>, tensor<NxKxT>) -> tensor<MxNxT>
+    %2 = tenon.matmul %n, %i : (tensor<MxKxT>, tensor<264xKxT>) -> tensor<Mx264xT>
+    %o = tenon.layer_norm %a weight %e eps 1.0e-5
+        : (tensor<MxKxT>, tensor<KxT>) -> tensor<MxKxT>
+    %3 = tenon.matmul %o, %j : (tensor<MxKxT>, tensor<520xKxT>) -> tensor<Mx520xT>
+    %4 = tenon.add %3, %m : (tensor<Mx520xT>, tensor<520xT>) -> tensor<Mx520xT>
+    %5 = tenon.gelu %4 : (tensor<Mx520xT>) -> tensor<Mx520xT>
+    tenon.yield %1, %2, %5 : tensor<MxNxT>, tensor<Mx264xT>, tensor<Mx520xT>
+  }
+  return %0#0, %0#1, %0#2 : tensor<MxNxT>, tensor<Mx264xT>, tensor<Mx520xT>)",
+     "tensor<MxNxT>, tensor<Mx264xT>, tensor<Mx520xT>"},
+    {"parallel_residual",
+     "%x: tensor<MxKxT>, %h: tensor<Mx1544xT>, %w: tensor<NxKxT>, %v: tensor<Nx1544xT>, "
+     "%d: tensor<NxT>, %r: tensor<MxNxT>",
+     R"(
+  %0 = tenon.kernel (%a = %x : tensor<MxKxT>, %b = %w : tensor<NxKxT>, %c = %h : tensor<Mx1544xT>,
+                     %e = %v : tensor<Nx1544xT>, %f = %d : tensor<NxT>, %g = %r : tensor<MxNxT>)
+      -> tensor<MxNxT> {
+    %1 = tenon.matmul %a, %b : (tensor<MxKxT>, tensor<NxKxT>) -> tensor<MxNxT>
+    %2 = tenon.matmul %c, %e : (tensor<Mx1544xT>, tensor<Nx1544xT>) -> tensor<MxNxT>
+    %3 = tenon.add %2, %f : (tensor<MxNxT>, tensor<NxT>) -> tensor<MxNxT>
+    %4 = tenon.add %3, %1 : (tensor<MxNxT>, tensor<MxNxT>) -> tensor<MxNxT>
+    %5 = tenon.add %4, %g : (tensor<MxNxT>, tensor<MxNxT>) -> tensor<MxNxT>
+    tenon.yield %5 : tensor<MxNxT>
+  }
+  return %0 : tensor<MxNxT>)",
+     "tensor<MxNxT>"},
+};
+
 struct RegionParameters {
   const RegionCase* region;
   std::string type;
@@ -253,6 +294,15 @@ std::vector<RegionParameters> allRegions() {
     for (const char* type : {"f32", "f16", "bf16"})
       for (auto [rows, columns, depth] :
            {std::tuple{1, 2048, 2048}, {1, 2560, 2560}, {2, 1100, 3072}, {5, 528, 1032}})
+        all.push_back({&region, type, rows, columns, depth});
+  for (const RegionCase& region : parallelCases)
+    for (const char* type : {"f16", "bf16"})
+      for (auto [rows, columns, depth] :
+           {std::tuple{3, 528, 1032}, {4, 2560, 2560}, {16, 1100, 776}})
+        all.push_back({&region, type, rows, columns, depth});
+  for (const RegionCase& region : llvm::ArrayRef(regionCases).slice(1, 4)) // in memory, or a norm
+    for (const char* type : {"f16", "bf16"})
+      for (auto [rows, columns, depth] : {std::tuple{8, 6144, 2048}, {16, 1100, 1032}})
         all.push_back({&region, type, rows, columns, depth});
   for (const char* type : {"f32", "f16", "bf16"})
     for (auto [rows, pairing, size] : {std::tuple{1, 0, 128}, {7, 1, 64}, {4, 0, 50}})

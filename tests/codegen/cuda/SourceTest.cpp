@@ -229,6 +229,45 @@ TEST(CudaSource, RefusesSchedulesThatNoEmitterComputes) {
   EXPECT_TRUE(kernels.ok()) << kernels.status();
 }
 
+/// A scheduled module: products of %h, which is made of %x, in one kernel of narrow_gemm.
+std::string narrow(const std::string& input, const std::string& order, const char* stages) {
+  return R"(module attributes {tenon.phase = #tenon.phase<scheduled>,
+      tenon.target = #tenon.target<"t", cuda, features = ["sm_90a"], {sms = 132 : i64}>} {
+  func.func @f(%x: tensor<4x256xf16>, %w: tensor<64x256xf16>) -> tensor<4x64xf16> {
+    %0 = tenon.kernel (%a = %x : tensor<4x256xf16>, %b = %w : tensor<64x256xf16>)
+        -> tensor<4x64xf16> schedule #tenon.schedule<"narrow_gemm", tiles = 4,
+             {threads = 256 : i64, blocks_per_sm = 2 : i64, stages = )" +
+         std::string(stages) + R"( : i64}> {
+      )" +
+         input + R"(
+      %y = tenon.matmul %h, %b )" +
+         order + R"( : (tensor<4x256xf16>, tensor<64x256xf16>) -> tensor<4x64xf16>
+      tenon.yield %y : tensor<4x64xf16>
+    }
+    return %0 : tensor<4x64xf16>
+  }
+})";
+}
+
+TEST(CudaSource, RefusesNarrowProductsThatNoScheduleMakes) {
+  const std::string norm = "%h = tenon.rms_norm %a eps 1.0e-5 ";
+  const std::string types = " : (tensor<4x256xf16>) -> tensor<4x256xf16>";
+  const std::string good = norm + "order <chunk = 0, lanes = 256, tree = halving>" + types;
+  for (auto [text, message] :
+       {std::pair(narrow(good, "", "9"), "at most 8 stages"),
+        {narrow(good, "order <chunk = 0, lanes = 256, tree = halving>", "4"),
+         "expects no order on tensor cores"},
+        {narrow("%h = tenon.gelu %a" + types, "", "4"), "inputs in memory, or norms of such"},
+        {narrow(norm + "order <chunk = 0, lanes = 128, tree = halving>" + types, "", "4"),
+         "one chunk in 256 to 2048 lanes"}}) {
+    auto kernels = printText(text);
+    ASSERT_FALSE(kernels.ok()) << message;
+    EXPECT_THAT(std::string(kernels.status().message()), HasSubstr(message));
+  }
+  auto kernels = printText(narrow(good, "", "4"));
+  EXPECT_TRUE(kernels.ok()) << kernels.status();
+}
+
 TEST(CudaSource, RefusesATargetThatIsNoGpu) {
   auto kernels = printText(chain, "x86-64-v3");
   EXPECT_THAT(std::string(kernels.status().message()), HasSubstr("a feature sm_80 or later"));

@@ -19,11 +19,21 @@ func.func @swiglu(%x: tensor<1x2048xf16>, %g: tensor<4096x2048xf16>, %u: tensor<
   return %y : tensor<1x4096xf16>
 }
 
+// Each half of an input of its own: one kernel, too.
 // WHY-LABEL: @two_inputs
-// WHY: no {{.*}} gated-linear{{.*}}: matmul matmul glu {{.*}} no emitter: {{.*}} one input
+// WHY: yes {{.*}} gated-linear{{.*}}: matmul matmul glu
 func.func @two_inputs(%x: tensor<1x2048xf16>, %z: tensor<1x2048xf16>, %g: tensor<4096x2048xf16>, %u: tensor<4096x2048xf16>) -> tensor<1x4096xf16> {
   %1 = tenon.matmul %x, %g : (tensor<1x2048xf16>, tensor<4096x2048xf16>) -> tensor<1x4096xf16>
   %2 = tenon.matmul %z, %u : (tensor<1x2048xf16>, tensor<4096x2048xf16>) -> tensor<1x4096xf16>
+  %y = tenon.glu silu %1, %2 : (tensor<1x4096xf16>, tensor<1x4096xf16>) -> tensor<1x4096xf16>
+  return %y : tensor<1x4096xf16>
+}
+
+// WHY-LABEL: @two_encodings
+// WHY: no {{.*}} gated-linear{{.*}}: matmul matmul glu {{.*}} weights of different encodings cannot stand together
+func.func @two_encodings(%x: tensor<1x2048xf16>, %g: tensor<4096x2048xf16>, %u: tensor<4096x2048x!tenon.block<q8_0>>) -> tensor<1x4096xf16> {
+  %1 = tenon.matmul %x, %g : (tensor<1x2048xf16>, tensor<4096x2048xf16>) -> tensor<1x4096xf16>
+  %2 = tenon.matmul %x, %u : (tensor<1x2048xf16>, tensor<4096x2048x!tenon.block<q8_0>>) -> tensor<1x4096xf16>
   %y = tenon.glu silu %1, %2 : (tensor<1x4096xf16>, tensor<1x4096xf16>) -> tensor<1x4096xf16>
   return %y : tensor<1x4096xf16>
 }

@@ -1,0 +1,189 @@
+// y = x * W^T for up to 16 rows of x on tensor cores: what a warp does with its part of the depth.
+#pragma once
+#include "mma.cuh"
+#include "reduce.cuh"
+
+namespace tenon {
+
+/// Where a warp stands in its stream of pieces: tile, product of the tile, place in the depth.
+template <typename T> struct NarrowCursor {
+  int tile, product;
+  int k, depth;        // the warp's next piece, and where the rows end
+  const T *low, *high; // rows g and g + 8 of W in the tile, where (g, t) = (lane / 4, lane % 4)
+
+  /// Moves to the rows of a tile that begins at row `first` of W [rows, depth]; rows behind the last
+  /// one repeat it.
+  __device__ __forceinline__ void seek(const T* weight, int first, int rows, int length) {
+    const int g = threadIdx.x % 32 / 4;
+    k = static_cast<int>(threadIdx.x) / 32 * 64, depth = length;
+    low = weight + static_cast<long long>(min(first + g, rows - 1)) * length;
+    high = weight + static_cast<long long>(min(first + g + 8, rows - 1)) * length;
+  }
+};
+
+/// The pieces of W that one of `warps` warps multiplies, in order, `stages` of them on their way or
+/// waiting in shared memory: 64 elements of 16 rows each. The warps of a block take neighbouring
+/// pieces in turn, so that together they read long runs of each row. A thread copies what it
+/// multiplies itself, so nothing but its own copies is ever waited for. Blocks take tiles in turn; of
+/// each, `joined` products one after the other. `Seek` moves a cursor to the rows of its tile and
+/// product.
+template <typename T, int warps, int joined, int stages, typename Seek> struct NarrowStream {
+  static constexpr int step = 64 * warps; // from one of the warp's pieces to the next
+
+  uint4* slots; // of this thread: [stages][4], 32 apart
+  int tiles, workers;
+  Seek seek;
+  NarrowCursor<T> ahead;
+  int stage = 0;
+
+  __device__ __forceinline__ NarrowStream(void* shared, int firstTile, int tiles, int workers,
+                                          Seek seek)
+      : slots(static_cast<uint4*>(shared) + threadIdx.x / 32 * (stages * 4 * 32) +
+              threadIdx.x % 32),
+        tiles(tiles), workers(workers), seek(seek) {
+    ahead.tile = firstTile, ahead.product = 0;
+    find();
+    for (int i = 0; i < stages; ++i)
+      release();
+  }
+
+  /// Moves on to the next product of which this warp has a piece, if it does not stand in one.
+  __device__ __forceinline__ void find() {
+    while (ahead.tile < tiles) {
+      seek(ahead);
+      if (ahead.k < ahead.depth)
+        return;
+      nextProduct();
+    }
+  }
+  __device__ __forceinline__ void nextProduct() {
+    if (++ahead.product == joined) {
+      ahead.product = 0;
+      ahead.tile += workers;
+    }
+  }
+
+  /// Starts the copy of the next piece into the present stage: 16 bytes of each row at 8 t and at 32 +
+  /// 8 t, zeros behind the end.
+  __device__ __forceinline__ void release() {
+    if (ahead.tile < tiles) {
+      uint4* slot = slots + stage * (4 * 32);
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const int own = ahead.k + 32 * half + threadIdx.x % 4 * 8;
+        const bool exists = own < ahead.depth;
+        copyRun(slot + (2 * half) * 32, ahead.low + (exists ? own : 0), exists);
+        copyRun(slot + (2 * half + 1) * 32, ahead.high + (exists ? own : 0), exists);
+      }
+      ahead.k += step;
+      if (ahead.k >= ahead.depth) {
+        nextProduct();
+        find();
+      }
+    }
+    asm volatile("cp.async.commit_group;" ::: "memory");
+    stage = stage + 1 == stages ? 0 : stage + 1;
+  }
+
+  /// Adds the warp's pieces of 16 rows of W times `rows` rows of x, `pitch` apart; rows behind the last
+  /// one repeat it. sums[i] holds W rows g, g, g + 8, g + 8 and x rows 8 i + 2 t, + 1, + 0, + 1. The
+  /// elements of the depth are permuted alike in both factors, so that a thread has 16 bytes of each
+  /// at a time. x of the next pieces is on its way while the present one is multiplied.
+  template <int rowTiles>
+  __device__ __forceinline__ void multiply(float (&sums)[rowTiles][4], const T* x, int rows,
+                                           int pitch, int depth) {
+    constexpr int early = 4 / rowTiles;
+    uint4 v[early][2][rowTiles];
+    auto load = [&](uint4 (&target)[2][rowTiles], int k) {
+#pragma unroll
+      for (int half = 0; half < 2; ++half)
+#pragma unroll
+        for (int i = 0; i < rowTiles; ++i) {
+          const int row = min(8 * i + static_cast<int>(threadIdx.x) % 32 / 4, rows - 1);
+          const int own = k + 32 * half + threadIdx.x % 4 * 8;
+          target[half][i] = own < depth ? *reinterpret_cast<const uint4*>(x + row * pitch + own)
+                                        : uint4{0, 0, 0, 0};
+        }
+    };
+    const int first = static_cast<int>(threadIdx.x) / 32 * 64;
+#pragma unroll
+    for (int e = 0; e < early; ++e)
+      load(v[e], first + e * step);
+#pragma unroll 1
+    for (int k = first; k < depth; k += early * step) {
+#pragma unroll
+      for (int e = 0; e < early; ++e) {
+        if (k + e * step >= depth)
+          break;
+        asm volatile("cp.async.wait_group %0;" ::"n"(stages - 1) : "memory");
+        const uint4* slot = slots + stage * (4 * 32);
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+          const uint4 a = slot[(2 * half) * 32], b = slot[(2 * half + 1) * 32];
+#pragma unroll
+          for (int i = 0; i < rowTiles; ++i) {
+            const uint4 c = v[e][half][i];
+            multiplyAdd<T>(sums[i], {a.x, b.x, a.y, b.y}, {c.x, c.y});
+            multiplyAdd<T>(sums[i], {a.z, b.z, a.w, b.w}, {c.z, c.w});
+          }
+        }
+        load(v[e], k + (early + e) * step);
+        release();
+      }
+    }
+  }
+};
+
+/// Where the sum of W row `column` and x row `m` of warp `warp`'s part lies in shared memory; rows
+/// stand 20 apart, so that the threads that store sums together meet no bank twice.
+template <int rowTiles> __device__ __forceinline__ int partPlace(int warp, int m, int column) {
+  return (warp * 8 * rowTiles + m) * 20 + column;
+}
+
+template <int rowTiles>
+__device__ __forceinline__ void storeParts(float* parts, const float (&sums)[rowTiles][4]) {
+  const int warp = threadIdx.x / 32, g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
+#pragma unroll
+  for (int i = 0; i < rowTiles; ++i)
+#pragma unroll
+    for (int j = 0; j < 4; ++j)
+      parts[partPlace<rowTiles>(warp, 8 * i + 2 * t + j % 2, g + j / 2 * 8)] = sums[i][j];
+}
+
+/// The parts of `warps` warps in ascending order.
+template <int rowTiles, int warps>
+__device__ __forceinline__ float sumParts(const float* parts, int m, int column) {
+  float sum = parts[partPlace<rowTiles>(0, m, column)];
+#pragma unroll
+  for (int warp = 1; warp < warps; ++warp)
+    sum += parts[partPlace<rowTiles>(warp, m, column)];
+  return sum;
+}
+
+/// Sum of `term(x)` over a row of `length` elements, a multiple of 8, by one warp, in `lanes` lanes
+/// that combine by halving (#tenon.order); `lanes` a multiple of 256. Every thread gets the sum.
+template <int lanes, typename T, typename Term>
+__device__ __forceinline__ float sumRow(const T* row, int length, Term term) {
+  constexpr int vectors = lanes / 256;
+  float sums[vectors][8] = {};
+  for (int first = threadIdx.x % 32 * 8; first < length; first += lanes)
+#pragma unroll
+    for (int v = 0; v < vectors; ++v)
+      if (first + 256 * v < length) {
+        float x[8];
+        loadVector(x, row + first + 256 * v);
+#pragma unroll
+        for (int j = 0; j < 8; ++j)
+          sums[v][j] += term(x[j]);
+      }
+#pragma unroll
+  for (int half = vectors / 2; half >= 1; half /= 2)
+#pragma unroll
+    for (int v = 0; v < half; ++v)
+#pragma unroll
+      for (int j = 0; j < 8; ++j)
+        sums[v][j] += sums[v + half][j];
+  return combineWarpLanes(sums[0]);
+}
+
+} // namespace tenon

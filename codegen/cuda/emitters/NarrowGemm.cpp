@@ -1,0 +1,372 @@
+#include "ir/schedules/NarrowGemm.h"
+#include "codegen/cuda/emitters/Emitters.h"
+#include "codegen/cuda/emitters/MatmulShape.h"
+#include "codegen/cuda/emitters/NormTerms.h"
+#include "ir/ProductRegion.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace tenon::codegen::cuda::emitters {
+
+namespace {
+
+/// y = x · Wᵀ for 2 to 16 rows of x on tensor cores: a block takes 16 rows of W, of each product
+/// that the epilogue joins, and its warps pieces of the depth in turn; their sums are added in
+/// ascending order.
+/// Weights come through rings in shared memory, the first pieces before the kernel waits for the one
+/// before.
+///
+/// Inputs lie in memory, and come through the rings, too, where they have few rows; or all are norms
+/// of such: then every block normalises them into shared memory, a warp a row, in the order of the norm's own kernel.
+///
+/// Parameters: `threads`; `stages` of the rings; `blocks_per_sm`. Products have no order. Tiles are blocks that take 16 rows of W in turn, any number of them.
+class NarrowGemmEmission {
+public:
+  NarrowGemmEmission(KernelContext& context, ProductRegion& region)
+      : context(context), region(region), op(region.first()) {}
+
+  LogicalResult emit();
+
+private:
+  /// Where an input's rows begin.
+  struct Source {
+    std::string pointer; ///< expression
+    int64_t pitch = 0;   ///< elements from a row to the next
+    std::optional<NormTerms> norm;
+  };
+
+  LogicalResult readSchedule();
+  LogicalResult checkProducts();
+  LogicalResult addSource(const ProductRegion::Input& input);
+  void placeSources();
+  void printStream(CodeWriter& code);
+  void printSeek(CodeWriter& code);
+  LogicalResult printNorms(CodeWriter& code);
+  LogicalResult printNormed(CodeWriter& code, const Source& source);
+  void printSums(CodeWriter& code);
+  LogicalResult printResults(CodeWriter& code);
+
+  NarrowGemmMemory memory() const { return {region.rows}; }
+  int64_t firstTile(size_t group) const;
+  std::string inGroup(size_t group) const;
+  std::string type() { return deviceType(elementTypeOf(op.getWeight().getType())); }
+
+  KernelContext& context;
+  ProductRegion& region;
+  MatmulOp op; ///< the first product
+  llvm::SmallVector<Source, 2> sources;
+  int64_t warps = 0, stages = 0, rowTiles = 0, joined = 0;
+  int64_t ringBytes = 0;
+};
+
+} // namespace
+
+/// The first tile of a group; the number of tiles behind the last.
+int64_t NarrowGemmEmission::firstTile(size_t group) const {
+  int64_t tiles = 0;
+  for (const ProductRegion::Group& other : llvm::ArrayRef(region.groups).take_front(group))
+    tiles += llvm::divideCeil(other.columns, 16);
+  return tiles;
+}
+
+/// `if (index < 480) ` in front of what is done in tiles of a group; nothing for the last.
+std::string NarrowGemmEmission::inGroup(size_t group) const {
+  return group + 1 == region.groups.size()
+             ? ""
+             : absl::StrFormat("if (index < %d)", firstTile(group + 1));
+}
+
+LogicalResult NarrowGemmEmission::checkProducts() {
+  Type element = elementTypeOf(op.getWeight().getType());
+  for (ProductRegion::Group& group : region.groups)
+    for (ProductRegion::Product& product : group.products) {
+      MatmulShape shape(product.op);
+      if (element.isF32() || elementTypeOf(product.op.getInput().getType()) != element ||
+          elementTypeOf(product.op.getWeight().getType()) != element || shape.batches != 1 ||
+          shape.rows > 16 || shape.depth % 8 != 0)
+        return product.op.emitOpError("expects factors of one 16-bit type, one batch, at most 16 "
+                                      "rows and a depth of a multiple of 8 for the emitter "
+                                      "narrow_gemm");
+      if (product.op.getOrderAttr())
+        return product.op.emitOpError("expects no order on tensor cores, but got ")
+               << product.op.getOrderAttr();
+    }
+  return success();
+}
+
+/// The order of a norm must be one that a warp can follow with vectors of 8.
+LogicalResult NarrowGemmEmission::addSource(const ProductRegion::Input& input) {
+  Source& source = sources.emplace_back();
+  source.norm = NormTerms::of(input.norm);
+  source.pitch = input.depth;
+  Value memory = source.norm ? source.norm->input : input.value;
+  bool direct = !source.norm || source.norm->op->getResult(0) == input.value;
+  if (!direct || !llvm::isa<BlockArgument>(memory))
+    return op.emitOpError(
+        "expects inputs in memory, or norms of such, for the emitter narrow_gemm");
+  source.pointer = context.pointer(memory);
+  if (!source.norm)
+    return success();
+  FailureOr<OrderAttr> order = source.norm->order();
+  if (failed(order))
+    return failure();
+  bool whole = order->getChunk() == 0 || order->getChunk() >= input.depth;
+  int64_t lanes = order->getLanes();
+  if (!whole || order->getTree() != CombineTree::Halving || lanes % 256 != 0 ||
+      !llvm::isPowerOf2_64(lanes) || lanes > 2048)
+    return source.norm->op->emitOpError(
+               "expects an order of one chunk in 256 to 2048 lanes, a power "
+               "of two, but got ")
+           << *order;
+  return success();
+}
+
+LogicalResult NarrowGemmEmission::readSchedule() {
+  FailureOr<int64_t> stageCount = context.parameter("stages");
+  if (failed(stageCount) || failed(context.readResources()))
+    return failure();
+  stages = *stageCount, warps = context.structure.threads / 32, joined = region.joined();
+  if (stages > 8 || joined > 4)
+    return context.kernel.emitOpError(
+               "expects at most 8 stages and 4 products in a group, but got ")
+           << stages << " and " << joined;
+  if (!region.prologueYields.empty())
+    return op.emitOpError("expects results of products alone for the emitter narrow_gemm");
+  if (failed(checkProducts()))
+    return failure();
+  for (const ProductRegion::Input& input : region.inputs)
+    if (failed(addSource(input)))
+      return failure();
+  rowTiles = llvm::divideCeil(region.rows, 8);
+  if (context.structure.threads < 16 * region.rows)
+    return context.kernel.emitOpError("expects a thread for each of ")
+           << 16 * region.rows << " elements of a tile, but got " << context.structure.threads;
+  placeSources();
+  return success();
+}
+
+/// Shared memory: the rings, the parts of sums, the inputs that are made here.
+void NarrowGemmEmission::placeSources() {
+  ringBytes = warps * stages * NarrowGemmMemory::pieceBytes;
+  int64_t offset = ringBytes + warps * memory().partBytes();
+  for (Source& source : sources) {
+    if (!source.norm)
+      continue;
+    source.pointer = absl::StrFormat("reinterpret_cast<%s*>(memory + %d)", type(), offset);
+    source.pitch = NarrowGemmMemory::inputPitch(source.norm->length);
+    offset += memory().inputBytes(source.norm->length);
+  }
+}
+
+void NarrowGemmEmission::printSeek(CodeWriter& code) {
+  code.openFormat("auto seek = [&](NarrowCursor<%s>& cursor)", type());
+  code.line("const int index = cursor.tile;");
+  for (auto [number, group] : llvm::enumerate(region.groups)) {
+    std::string condition = inGroup(number);
+    for (auto [index, product] : llvm::enumerate(group.products)) {
+      std::string which =
+          index + 1 < group.products.size() ? absl::StrFormat("cursor.product == %d", index) : "";
+      std::string full = condition;
+      if (!which.empty())
+        full = condition.empty()
+                   ? "if (" + which + ")"
+                   : absl::StrFormat("if (index < %d && %s)", firstTile(number + 1), which);
+      int64_t depth = region.inputs[product.input].depth;
+      if (!full.empty())
+        code.line(full);
+      code.format("%sreturn cursor.seek(%s, (index - %d) * 16, %d, %d);", full.empty() ? "" : "  ",
+                  context.pointer(product.op.getWeight()), firstTile(number), group.columns, depth);
+    }
+  }
+  code.close(";");
+}
+
+void NarrowGemmEmission::printStream(CodeWriter& code) {
+  code.line("extern __shared__ __align__(128) unsigned char memory[];");
+  code.line("const int workers = gridDim.x;");
+  printSeek(code);
+  code.format("NarrowStream<%s, %d, %d, %d, decltype(seek)> stream(memory, "
+              "static_cast<int>(tile), %d, workers, seek);",
+              type(), warps, joined, stages, firstTile(region.groups.size()));
+}
+
+/// One row of a norm's result into shared memory, by a warp that knows mean and factor.
+LogicalResult NarrowGemmEmission::printNormed(CodeWriter& code, const Source& source) {
+  const NormTerms& norm = *source.norm;
+  code.openFormat("for (int k = threadIdx.x %% 32 * 8; k < %d; k += 256)", norm.length);
+  RegionPrinter printer(context, shapeOf(norm.input.getType()), /*flat=*/false, /*width=*/8);
+  printer.moveTo(code, {"static_cast<long long>(m)", "k", ""});
+  FailureOr<std::string> x = printer.element(norm.input);
+  llvm::SmallVector<std::string> elements;
+  for (Value operand : norm.operands) {
+    FailureOr<std::string> element = printer.element(operand);
+    if (failed(element))
+      return failure();
+    elements.push_back(*element);
+  }
+  if (failed(x))
+    return failure();
+  code.line("float y[8];");
+  code.unroll();
+  code.line("for (int j = 0; j < 8; ++j)");
+  code.format("  y[j] = %s;", norm.resultOf(*x, elements));
+  code.format("storeVector(%s + m * %d + k, y);", source.pointer, source.pitch);
+  code.close();
+  return success();
+}
+
+/// Norms of one value that differ in weight and bias alone share mean and factor.
+LogicalResult NarrowGemmEmission::printNorms(CodeWriter& code) {
+  code.openFormat("for (int m = threadIdx.x / 32; m < %d; m += %d)", region.rows, warps);
+  llvm::SmallPtrSet<Operation*, 2> printed;
+  for (const Source& first : sources) {
+    if (!first.norm || printed.contains(first.norm->op))
+      continue;
+    const NormTerms& norm = *first.norm;
+    code.open("");
+    code.format("const %s* row = %s + m * %d;", type(), context.pointer(norm.input), norm.length);
+    auto sum = [&](const char* name, const std::string& term) {
+      code.format("const float %s = sumRow<%d>(row, %d, [&](float x) { return %s; });", name,
+                  norm.order()->getLanes(), norm.length, term);
+    };
+    if (norm.hasMean()) {
+      sum("total", "x");
+      code.line(norm.meanStatement());
+    }
+    sum("squares", norm.squareOf("x"));
+    code.line(norm.factorStatement());
+    for (const Source& source : sources)
+      if (source.norm && norm.hasStatisticsOf(*source.norm)) {
+        printed.insert(source.norm->op);
+        if (failed(printNormed(code, source)))
+          return failure();
+      }
+    code.close();
+  }
+  code.close();
+  code.line("__syncthreads();");
+  return success();
+}
+
+/// The warp's part of the sums of the tile `index`, of each joined product.
+void NarrowGemmEmission::printSums(CodeWriter& code) {
+  code.format("float sums[%d][%d][4] = {};", joined, rowTiles);
+  for (auto [number, group] : llvm::enumerate(region.groups)) {
+    std::string condition = inGroup(number);
+    if (number > 0)
+      condition = condition.empty() ? "else" : "else " + condition;
+    if (region.groups.size() > 1)
+      code.open(condition);
+    for (auto [index, product] : llvm::enumerate(group.products)) {
+      const Source& source = sources[product.input];
+      code.format("stream.multiply(sums[%d], %s, %d, %d, %d);", index, source.pointer, region.rows,
+                  source.pitch, region.inputs[product.input].depth);
+    }
+    if (region.groups.size() > 1)
+      code.close();
+  }
+}
+
+/// Adds the warps' parts and stores; a thread has one element of the tile.
+LogicalResult NarrowGemmEmission::printResults(CodeWriter& code) {
+  code.line("const int m = threadIdx.x / 16, inTile = threadIdx.x % 16;");
+  code.format("float results[%d][1];", joined);
+  code.unroll();
+  code.openFormat("for (int product = 0; product < %d; ++product)", joined);
+  code.line("__syncthreads();");
+  code.format("storeParts<%d>(parts, sums[product]);", rowTiles);
+  code.line("__syncthreads();");
+  code.format("if (m < %d)", region.rows);
+  code.format("  results[product][0] = sumParts<%d, %d>(parts, m, inTile);", rowTiles, warps);
+  code.close();
+  code.format("if (m >= %d)", region.rows);
+  code.line("  continue;");
+  for (auto [number, group] : llvm::enumerate(region.groups)) {
+    std::string condition = inGroup(number);
+    if (number > 0)
+      condition = condition.empty() ? "else" : "else " + condition;
+    code.open(condition);
+    code.format("const int column = (index - %d) * 16 + inTile;", firstTile(number));
+    code.openFormat("if (column < %d)", group.columns);
+    RegionPrinter printer(context, group.products.front().op.getType().getShape(), /*flat=*/false,
+                          /*width=*/1);
+    printer.moveTo(code, {"static_cast<long long>(m)", "column", ""});
+    for (auto [index, product] : llvm::enumerate(group.products)) {
+      Type element = product.op.getType().getElementType();
+      if (!element.isF32())
+        code.format("results[%d][0] = roundTo<%s>(results[%d][0]);", index, deviceType(element),
+                    index);
+      printer.define(product.op.getResult(), absl::StrFormat("results[%d]", index));
+    }
+    for (Value yielded : group.yields)
+      if (failed(printer.store(yielded)))
+        return failure();
+    code.close();
+    code.close();
+  }
+  return success();
+}
+
+LogicalResult NarrowGemmEmission::emit() {
+  if (failed(readSchedule()))
+    return failure();
+  PhaseStructure& structure = context.structure;
+  structure.headers = {"narrow.cuh"};
+  std::vector<Access> weights;
+  for (ProductRegion::Group& group : region.groups)
+    for (ProductRegion::Product& product : group.products)
+      weights.push_back(context.access(product.op.getWeight()));
+  printStream(structure.begin(PhaseKind::Load, weights, {{MemorySpace::Shared, "stream"}}));
+  std::vector<Access> reads = context.arguments(false);
+  llvm::append_range(reads, context.arguments(true));
+  if (llvm::any_of(sources, [](const Source& source) { return source.norm.has_value(); })) {
+    CodeWriter& norms =
+        structure.begin(PhaseKind::Prologue, reads, {{MemorySpace::Shared, "memory"}});
+    if (failed(printNorms(norms)))
+      return failure();
+  }
+  reads.push_back({MemorySpace::Shared, "stream"});
+  CodeWriter& code = structure.begin(PhaseKind::Store, reads, context.results());
+  code.format("float* parts = reinterpret_cast<float*>(memory + %d);", ringBytes);
+  code.openFormat("for (int index = static_cast<int>(tile); index < %d; index += workers)",
+                  firstTile(region.groups.size()));
+  printSums(code);
+  LogicalResult printed = printResults(code);
+  code.close();
+  return printed;
+}
+
+/// One product and any operations on its elements, broadcast ones too, are a region of one group.
+static ProductRegion regionOf(KernelContext& context, MatmulOp op) {
+  MatmulShape shape(op);
+  ProductRegion region;
+  region.inputs.push_back({op.getInput(), nullptr, shape.depth});
+  region.rows = shape.rows, region.lines = shape.columns;
+  ProductRegion::Group& group = region.groups.emplace_back();
+  group.products.push_back({op, 0});
+  group.columns = shape.columns;
+  for (Value yielded : context.kernel.getYield().getValues())
+    if (!llvm::is_contained(group.yields, yielded))
+      group.yields.push_back(yielded);
+  return region;
+}
+
+static LogicalResult emitNarrowGemm(KernelContext& context) {
+  ProductRegion region;
+  std::string reason = readProductRegion(context.kernel, region);
+  if (reason.empty())
+    return NarrowGemmEmission(context, region).emit();
+  if (!llvm::hasSingleElement(context.kernel.getBlock().getOps<MatmulOp>()))
+    return context.kernel.emitOpError("has no emitter: ") << reason;
+  MatmulOp op = findMatmul(context);
+  if (!op)
+    return failure();
+  region = regionOf(context, op);
+  return NarrowGemmEmission(context, region).emit();
+}
+
+const Emitter narrowGemm = {"narrow_gemm", emitNarrowGemm};
+
+} // namespace tenon::codegen::cuda::emitters

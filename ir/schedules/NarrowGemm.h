@@ -1,0 +1,31 @@
+#ifndef TENON_IR_SCHEDULES_NARROWGEMM_H
+#define TENON_IR_SCHEDULES_NARROWGEMM_H
+
+#include <cstdint>
+
+#include "llvm/Support/MathExtras.h"
+
+namespace tenon {
+
+/// Shared memory of a block of `narrow_gemm` with `rows` rows of x, in bytes: for each warp a ring of
+/// pieces and its part of the sums of a tile; for each norm that is computed in front, its result.
+struct NarrowGemmMemory {
+  int64_t rows;
+
+  static constexpr int64_t pieceElements = 64, tileColumns = 16, elementBytes = 2;
+  /// A stage of a warp's ring.
+  static constexpr int64_t pieceBytes = tileColumns * pieceElements * elementBytes;
+  /// Floats from a row of sums to the next, so that threads which store them meet no bank twice.
+  static constexpr int64_t sumPitch = 20;
+
+  int64_t rowTiles() const { return llvm::divideCeil(rows, 8); }
+  int64_t partBytes() const { return 8 * rowTiles() * sumPitch * 4; }
+  /// Elements from a row of a norm's result to the next: 64 bytes off a multiple of 128, so that a
+  /// warp's loads meet no bank twice.
+  static int64_t inputPitch(int64_t depth) { return llvm::alignTo(depth, 64) + 32; }
+  int64_t inputBytes(int64_t depth) const { return rows * inputPitch(depth) * elementBytes; }
+};
+
+} // namespace tenon
+
+#endif // TENON_IR_SCHEDULES_NARROWGEMM_H
