@@ -62,8 +62,8 @@ struct FileRange {
   bool operator==(const FileRange&) const = default;
 };
 
-/// `bytes` bytes of random values in the constant's encoding (f32, f16 or bf16): weights for
-/// measurements, without a file. `RandomValues.h` defines value i, counted from 0 in each range.
+/// `bytes` bytes of random values in the constant's encoding (plain types and ggml's blocks): weights
+/// for measurements, without a file. `RandomValues.h` defines value i, counted from 0 in each range.
 struct RandomRange {
   uint64_t bytes = 0;
   uint64_t seed = 0;

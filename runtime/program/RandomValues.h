@@ -10,9 +10,28 @@
 
 namespace tenon::runtime {
 
-/// The bytes of an element of `encoding` if it can be filled with random values (f32, f16, bf16),
-/// otherwise 0.
-uint64_t randomElementBytes(std::string_view encoding);
+/// The bytes of an element of `encoding`, or of a block where it has blocks, if it can be filled
+/// with random values (f32, f16, bf16 and ggml's block formats), otherwise 0.
+uint64_t randomUnitBytes(std::string_view encoding);
+
+/// A block whose bytes may hold anything but for one or two binary16 numbers that scale and shift
+/// its values.
+struct RandomBlock {
+  struct Number {
+    uint32_t offset; ///< in the block, even
+    float factor;    ///< the number is factor · scale of the range
+  };
+  std::string_view encoding;
+  uint32_t bytes; ///< even
+  Number numbers[2];
+  uint32_t count; ///< of numbers
+};
+
+/// How blocks of `encoding` are made; null for an encoding without blocks or one that is not known.
+const RandomBlock* findRandomBlock(std::string_view encoding);
+
+/// A number of a block as it is stored: factor · scale, rounded to binary16.
+uint16_t randomBlockNumber(const RandomBlock::Number& number, const RandomRange& range);
 
 /// Fills `out`, of `range.bytes` bytes, with the values of `range`; every device makes the same:
 ///
@@ -22,6 +41,10 @@ uint64_t randomElementBytes(std::string_view encoding);
 ///   u = (h >> 40) · 2^-23 - 1, one of 2^24 values in [-1, 1), exact in f32
 ///   value i = round(u · scale + mean), product and sum each rounded to f32, then once to
 ///   `encoding`
+///
+/// Of blocks, the i-th two bytes (little-endian) are h >> 48, but for those of `RandomBlock`'s
+/// numbers; the numbers give values about 0 (half a quant beside it where a format has one more
+/// quant below 0) with the deviation of u · scale, scale / sqrt(3). The range's mean does not count.
 void fillRandomValues(const RandomRange& range, std::string_view encoding,
                       std::span<std::byte> out);
 

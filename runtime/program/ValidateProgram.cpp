@@ -115,12 +115,12 @@ absl::Status Validator::validateFileRange(const FileRange& range) {
 }
 
 absl::Status Validator::validateRandomRange(const Constant& constant, const RandomRange& range) {
-  uint64_t elementBytes = randomElementBytes(constant.encoding);
+  uint64_t unitBytes = randomUnitBytes(constant.encoding);
+  bool isBlock = findRandomBlock(constant.encoding);
   auto info = std::ranges::find(program.encodings, constant.encoding, &EncodingInfo::name);
-  if (elementBytes == 0 || info->blockElements != 1 || info->blockBytes != elementBytes)
-    return invalid("expects encoding f32, f16 or bf16 for random values, but found %s",
-                   constant.encoding);
-  if (range.bytes % elementBytes != 0)
+  if (unitBytes == 0 || (info->blockElements == 1) == isBlock || info->blockBytes != unitBytes)
+    return invalid("expects an encoding that random values have, but found %s", constant.encoding);
+  if (range.bytes % unitBytes != 0)
     return invalid("expects random ranges of whole %s values, but found %u bytes",
                    constant.encoding, range.bytes);
   if (!std::isfinite(range.mean) || !std::isfinite(range.scale))

@@ -21,7 +21,7 @@ absl::StatusOr<std::unique_ptr<ShapeFile>> ShapeFile::write(const std::string& n
   const Encoding* stored = findEncoding(encoding);
   if (!stored)
     return absl::InvalidArgumentError(
-        absl::StrFormat("--type: expects f32, f16 or bf16, but got '%s'", encoding));
+        absl::StrFormat("--type: expects an element type, but got '%s'", encoding));
   std::error_code failure;
   std::string folder = (fs::temp_directory_path(failure) / "tenon-XXXXXX").string();
   if (failure || !::mkdtemp(folder.data()))

@@ -93,9 +93,9 @@ void addModelInputOptions(CLI::App& command, ModelInputOptions& options) {
                      "shape that random-model knows, and needs no file");
   command
       .add_option("--type", options.weightType,
-                  "Their type where MODEL is a shape: f32, f16 "
-                  "or bf16")
-      ->check(CLI::IsMember({"f32", "f16", "bf16"}))
+                  "Their type where MODEL is a shape: f32, f16, bf16 or a block format")
+      ->check(CLI::IsMember({"f32", "f16", "bf16", "q8_0", "q4_0", "q4_1", "q5_0", "q5_1", "iq4_nl",
+                             "q2_k", "q3_k", "q4_k", "q5_k", "q6_k"}))
       ->capture_default_str();
 }
 

@@ -42,10 +42,10 @@ absl::Status randomizeConstants(runtime::Program& program, uint64_t seed) {
   for (Constant& constant : program.constants) {
     if (!std::holds_alternative<std::vector<FileRange>>(constant.source))
       continue;
-    if (runtime::randomElementBytes(constant.encoding) == 0)
-      return absl::InvalidArgumentError(
-          absl::StrFormat("random weights: '%s' expects f32, f16 or bf16, but got %s",
-                          constant.name, constant.encoding));
+    if (runtime::randomUnitBytes(constant.encoding) == 0)
+      return absl::InvalidArgumentError(absl::StrFormat(
+          "random weights: '%s' expects an encoding that random values have, but got %s",
+          constant.name, constant.encoding));
     constant.source = std::vector<RandomRange>{describeValues(constant, seed)};
   }
   program.files.clear();

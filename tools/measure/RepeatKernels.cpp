@@ -1,13 +1,9 @@
 #include "tools/measure/RepeatKernels.h"
 
 #include <algorithm>
-#include <cmath>
-#include <random>
 #include <span>
 
 #include "absl/strings/str_format.h"
-#include "ir/encoding/Encoding.h"
-#include "runtime/program/RandomValues.h"
 #include "support/Status.h"
 #include "tools/common/RandomConstants.h"
 
@@ -18,26 +14,6 @@ using runtime::Constant;
 using runtime::FileRange;
 using runtime::Program;
 using runtime::Space;
-
-/// Bytes of `encoding` that decode to values of a matrix with rows of `rowElements`: some blocks of
-/// random values, again and again.
-static absl::StatusOr<runtime::SharedBytes> randomBlocks(const Constant& constant, uint64_t seed) {
-  const Encoding* encoding = findEncoding(constant.encoding);
-  if (!encoding)
-    return absl::InvalidArgumentError(absl::StrFormat(
-        "constant '%s' expects a known encoding, but got %s", constant.name, constant.encoding));
-  constexpr int64_t wantedBlocks = 512;
-  int64_t blocks = std::min<int64_t>(wantedBlocks, constant.bytes / encoding->blockBytes);
-  std::mt19937_64 engine(seed);
-  std::normal_distribution<double> gaussian(0, 1 / std::sqrt(double(constant.shape.back())));
-  std::vector<double> values(blocks * encoding->blockSize);
-  std::ranges::generate(values, [&] { return gaussian(engine); });
-  std::vector<std::byte> piece(blocks * encoding->blockBytes), bytes(constant.bytes);
-  encoding->encode(values, piece);
-  for (size_t at = 0; at < bytes.size(); at += piece.size())
-    std::copy_n(piece.begin(), std::min(piece.size(), bytes.size() - at), bytes.begin() + at);
-  return runtime::SharedBytes(std::move(bytes));
-}
 
 namespace {
 
@@ -95,12 +71,6 @@ absl::Status Repeater::copyConstants() {
       program.constants.push_back(std::move(next));
     }
   }
-  for (Constant& constant : program.constants)
-    if (std::holds_alternative<std::vector<FileRange>>(constant.source) &&
-        runtime::randomElementBytes(constant.encoding) == 0) {
-      TENON_ASSIGN_OR_RETURN(constant.source,
-                             randomBlocks(constant, &constant - program.constants.data()));
-    }
   return randomizeConstants(program, /*seed=*/1);
 }
 

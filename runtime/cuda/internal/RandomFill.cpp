@@ -9,7 +9,8 @@
 namespace tenon::runtime::internal {
 
 // Value i of RandomValues.h for i = thread, thread + all threads, …; `type` is 0 for f32, 1 for
-// f16, 2 for bf16.
+// f16, 2 for bf16, 3 for the words of two bytes of blocks of `blockWords` words, of which the words
+// `firstWord` and `secondWord` are `firstBits` and `secondBits`.
 const char* const randomFillPtx = R"(
 .version 7.0
 .target sm_80
@@ -17,10 +18,14 @@ const char* const randomFillPtx = R"(
 
 .visible .entry tenonFillRandom(
   .param .u64 destinationParam, .param .u64 countParam, .param .u64 seedParam,
-  .param .f32 scaleParam, .param .f32 meanParam, .param .u32 typeParam)
+  .param .f32 scaleParam, .param .f32 meanParam, .param .u32 typeParam,
+  .param .u32 blockWordsParam, .param .u32 firstWordParam, .param .u32 firstBitsParam,
+  .param .u32 secondWordParam, .param .u32 secondBitsParam)
 {
-  .reg .pred %end, %wide, %isF16;
+  .reg .pred %end, %wide, %isF16, %isBlock, %isFirst, %isSecond;
   .reg .b16 %half;
+  .reg .b32 %word, %firstWord, %firstBits, %secondWord, %secondBits;
+  .reg .b64 %blockWords, %place;
   .reg .b32 %block, %blocks, %threads, %thread, %type, %step;
   .reg .b64 %destination, %count, %seed, %i, %stride, %offset, %h, %t;
   .reg .f32 %scale, %mean, %value;
@@ -34,6 +39,13 @@ const char* const randomFillPtx = R"(
   cvta.to.global.u64 %destination, %destination;
   setp.eq.u32 %wide, %type, 0;
   setp.eq.u32 %isF16, %type, 1;
+  setp.eq.u32 %isBlock, %type, 3;
+  ld.param.u32 %word, [blockWordsParam];
+  cvt.u64.u32 %blockWords, %word;
+  ld.param.u32 %firstWord, [firstWordParam];
+  ld.param.u32 %firstBits, [firstBitsParam];
+  ld.param.u32 %secondWord, [secondWordParam];
+  ld.param.u32 %secondBits, [secondBitsParam];
   mov.u32 %block, %ctaid.x;
   mov.u32 %blocks, %nctaid.x;
   mov.u32 %threads, %ntid.x;
@@ -59,6 +71,7 @@ NEXT:
   xor.b64 %h, %h, %t;
   shr.u64 %h, %h, 40;
   cvt.u32.u64 %step, %h;
+  @%isBlock bra BLOCK;
   sub.s32 %step, %step, 8388608;
   cvt.rn.f32.s32 %value, %step;
   mul.rn.f32 %value, %value, 0f34000000;
@@ -67,10 +80,21 @@ NEXT:
   @%wide bra STORE32;
   @%isF16 cvt.rn.f16.f32 %half, %value;
   @!%isF16 cvt.rn.bf16.f32 %half, %value;
+STORE16:
   shl.b64 %offset, %i, 1;
   add.u64 %offset, %destination, %offset;
   st.global.b16 [%offset], %half;
   bra STEP;
+BLOCK:
+  shr.u32 %step, %step, 8;
+  rem.u64 %place, %i, %blockWords;
+  cvt.u32.u64 %word, %place;
+  setp.eq.u32 %isFirst, %word, %firstWord;
+  setp.eq.u32 %isSecond, %word, %secondWord;
+  @%isFirst mov.u32 %step, %firstBits;
+  @%isSecond mov.u32 %step, %secondBits;
+  cvt.u16.u32 %half, %step;
+  bra STORE16;
 STORE32:
   shl.b64 %offset, %i, 2;
   add.u64 %offset, %destination, %offset;
@@ -98,10 +122,19 @@ absl::StatusOr<RandomFill> RandomFill::create(const Device& device) {
 
 absl::Status RandomFill::enqueue(const RandomRange& range, const std::string& encoding,
                                  CUdeviceptr destination, CUstream stream) const {
-  uint64_t count = range.bytes / randomElementBytes(encoding), seed = range.seed;
+  const RandomBlock* block = findRandomBlock(encoding);
+  uint64_t count = range.bytes / (block ? 2 : randomUnitBytes(encoding)), seed = range.seed;
   float scale = range.scale, mean = range.mean;
-  uint32_t type = encoding == "f32" ? 0 : encoding == "f16" ? 1 : 2;
-  void* parameters[] = {&destination, &count, &seed, &scale, &mean, &type};
+  uint32_t type = block ? 3 : encoding == "f32" ? 0 : encoding == "f16" ? 1 : 2;
+  constexpr uint32_t noWord = UINT32_MAX;
+  uint32_t blockWords = block ? block->bytes / 2 : 1;
+  uint32_t words[2] = {noWord, noWord}, bits[2] = {};
+  for (uint32_t i = 0; block && i < block->count; ++i) {
+    words[i] = block->numbers[i].offset / 2;
+    bits[i] = randomBlockNumber(block->numbers[i], range);
+  }
+  void* parameters[] = {&destination, &count,    &seed,    &scale,    &mean,   &type,
+                        &blockWords,  &words[0], &bits[0], &words[1], &bits[1]};
   CUlaunchConfig config{};
   config.gridDimX = static_cast<uint32_t>(std::min((count + threads - 1) / threads, maxBlocks));
   config.gridDimY = config.gridDimZ = config.blockDimY = config.blockDimZ = 1;

@@ -17,9 +17,9 @@ TEST_F(RandomFillGpuTest, MakesTheValuesOfTheHost) {
   absl::StatusOr<RandomFill> fill = RandomFill::create(device);
   ASSERT_EQ(fill.status(), absl::OkStatus());
   Stream stream = *device.createStream();
-  for (const char* encoding : {"f32", "f16", "bf16"})
+  for (const char* encoding : {"f32", "f16", "bf16", "q8_0", "q4_1", "q4_k", "q6_k"})
     for (uint64_t count : {1u, 255u, 256u, 1'000'003u}) {
-      RandomRange range{count * randomElementBytes(encoding), 0xfedcba9876543210 + count, 0.125f,
+      RandomRange range{count * randomUnitBytes(encoding), 0xfedcba9876543210 + count, 0.125f,
                         0.75f};
       std::vector<std::byte> expected(range.bytes), found(range.bytes + 16);
       fillRandomValues(range, encoding, expected);

@@ -52,10 +52,11 @@ TEST(RandomValues, RoundOnceTo16Bits) {
 }
 
 TEST(RandomValues, KnowTheirEncodings) {
-  EXPECT_EQ(randomElementBytes("f32"), 4u);
-  EXPECT_EQ(randomElementBytes("f16"), 2u);
-  EXPECT_EQ(randomElementBytes("bf16"), 2u);
-  EXPECT_EQ(randomElementBytes("q8_0"), 0u);
+  EXPECT_EQ(randomUnitBytes("f32"), 4u);
+  EXPECT_EQ(randomUnitBytes("f16"), 2u);
+  EXPECT_EQ(randomUnitBytes("bf16"), 2u);
+  EXPECT_EQ(randomUnitBytes("q8_0"), 34u);
+  EXPECT_EQ(randomUnitBytes("i32"), 0u);
 }
 
 } // namespace

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "ir/encoding/Encoding.h"
 #include "runtime/program/RandomValues.h"
 #include "tests/common/StatusMatchers.h"
 
@@ -56,13 +57,34 @@ TEST(RandomConstants, HaveTheDeviationOfAMatrix) {
   EXPECT_NEAR(std::sqrt(squares / 40000), 1 / std::sqrt(400.0), 5e-4); // two standard errors
 }
 
-TEST(RandomConstants, RefuseBlocks) {
+/// Quants of two's complement lie half a step below 0.
+TEST(RandomConstants, BlocksHaveMeanAndDeviation) {
+  int formats = 0;
+  for (const Encoding* encoding : allEncodings()) {
+    if (!encoding->isBlockQuantized())
+      continue;
+    ++formats;
+    constexpr size_t count = 1 << 18;
+    std::vector<std::byte> bytes(encoding->bytesFor(count));
+    runtime::fillRandomValues({bytes.size(), 11, 0, std::sqrt(3.0f)}, encoding->name, bytes);
+    std::vector<double> values(count);
+    encoding->decode(bytes, values);
+    double sum = 0, squares = 0;
+    for (double value : values)
+      sum += value, squares += value * value;
+    EXPECT_NEAR(sum / count, 0, 0.13) << encoding->name;
+    EXPECT_NEAR(std::sqrt(squares / count), 1, 0.03) << encoding->name;
+  }
+  EXPECT_EQ(formats, 11);
+}
+
+TEST(RandomConstants, RefuseWhatHasNoRandomValues) {
   Program program;
-  program.constants = {fromFile("blk.0.attn_q.weight", "q8_0", {4, 32}, 136)};
+  program.constants = {fromFile("blk.0.attn_q.weight", "i32", {4, 32}, 512)};
   EXPECT_THAT(randomizeConstants(program, 1),
               tests::FailsWith(absl::StatusCode::kInvalidArgument,
-                               HasSubstr("'blk.0.attn_q.weight' expects f32, f16 or bf16, but got "
-                                         "q8_0")));
+                               HasSubstr("'blk.0.attn_q.weight' expects an encoding that random "
+                                         "values have, but got i32")));
 }
 
 } // namespace
