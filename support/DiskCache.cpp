@@ -1,8 +1,11 @@
 #include "support/DiskCache.h"
 
+#include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <filesystem>
 #include <span>
+#include <vector>
 
 #include "absl/strings/str_format.h"
 #include "support/CacheFolder.h"
@@ -45,6 +48,9 @@ std::optional<std::string> DiskCache::find(std::string_view key) const {
   bytes.remove_prefix(magic.size() + sizeof(stored));
   if (hashText(bytes) != stored || bytes.substr(0, nameDigits) != nameOf(key))
     return std::nullopt;
+  std::error_code ignored;
+  std::filesystem::last_write_time(pathFor(key), std::filesystem::file_time_type::clock::now(),
+                                   ignored);
   return std::string(bytes.substr(nameDigits));
 }
 
@@ -59,7 +65,43 @@ bool DiskCache::store(std::string_view key, std::string_view content) const {
   std::string entry(magic);
   entry.append(reinterpret_cast<const char*>(&hash), sizeof(hash));
   entry += hashed;
+  constexpr unsigned storesATrim = 32;
+  static std::atomic<unsigned> stores = 0;
+  if (stores++ % storesATrim == 0)
+    trim();
   return writeAtomically(pathFor(key), entry);
+}
+
+void DiskCache::trim() const {
+  struct Entry {
+    std::filesystem::file_time_type used;
+    uint64_t bytes;
+    std::filesystem::path path;
+  };
+  std::vector<Entry> entries;
+  uint64_t total = 0;
+  std::error_code error; // of a folder or entry that is gone meanwhile
+  for (std::filesystem::directory_iterator next(folder, error), end; !error && next != end;
+       next.increment(error)) {
+    if (next->path().extension() != "." + extension)
+      continue;
+    std::error_code sizeError, timeError;
+    uint64_t bytes = next->file_size(sizeError);
+    auto used = next->last_write_time(timeError);
+    if (sizeError || timeError)
+      continue;
+    entries.push_back({used, bytes, next->path()});
+    total += bytes;
+  }
+  if (total <= mostBytes)
+    return;
+  std::ranges::sort(entries, {}, &Entry::used);
+  for (const Entry& entry : entries) {
+    if (total <= mostBytes / 4 * 3)
+      return;
+    std::filesystem::remove(entry.path, error);
+    total -= entry.bytes;
+  }
 }
 
 } // namespace tenon

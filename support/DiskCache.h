@@ -1,6 +1,7 @@
 #ifndef TENON_SUPPORT_DISKCACHE_H
 #define TENON_SUPPORT_DISKCACHE_H
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -8,14 +9,15 @@
 namespace tenon {
 
 /// Results of compilations on disk, by content: everything that a result depends on is its key, and
-/// a hash of the key names its file. Entries appear by rename, so that any number of processes may
+/// a hash of the key names its file. Where the entries take more than a number of bytes, those go that
+/// were not used for longest; that is looked at now and then. Entries appear by rename, so that any number of processes may
 /// share a folder; each carries a hash of its content, and a damaged one counts as absent. A folder
 /// that cannot be written to costs time, never a failure.
 class DiskCache {
 public:
   /// Entries are files `NAME.extension` in `folder`; an empty folder means no cache.
-  DiskCache(std::string folder, std::string extension)
-      : folder(std::move(folder)), extension(std::move(extension)) {}
+  DiskCache(std::string folder, std::string extension, uint64_t mostBytes = uint64_t{1} << 30)
+      : folder(std::move(folder)), extension(std::move(extension)), mostBytes(mostBytes) {}
 
   std::optional<std::string> find(std::string_view key) const;
   /// False where the entry could not be written.
@@ -24,7 +26,11 @@ public:
   std::string pathFor(std::string_view key) const;
 
 private:
+  /// Removes what was not used for longest until three quarters of `mostBytes` are left.
+  void trim() const;
+
   std::string folder, extension;
+  uint64_t mostBytes;
 };
 
 } // namespace tenon

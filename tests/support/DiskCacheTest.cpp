@@ -94,6 +94,28 @@ TEST_F(DiskCacheTest, WhereNothingCanBeWrittenThereIsNoEntry) {
   EXPECT_FALSE(nowhere.find("a"));
 }
 
+TEST_F(DiskCacheTest, WhatWasNotUsedForLongestGoesFirst) {
+  constexpr size_t bytes = 1000;
+  DiskCache small(folder.path("small"), "o", 40 * bytes);
+  auto age = [&](const std::string& key, int hours) {
+    std::filesystem::last_write_time(small.pathFor(key),
+                                     std::filesystem::file_time_type::clock::now() -
+                                         std::chrono::hours(hours));
+  };
+  for (int i = 0; i < 50; ++i) {
+    std::string key = "key" + std::to_string(i);
+    ASSERT_TRUE(small.store(key, std::string(bytes, 'x')));
+    age(key, 1000 - i);
+  }
+  EXPECT_TRUE(small.find("key20")); // used now
+  for (int i = 0; i < 40; ++i)
+    ASSERT_TRUE(small.store("new" + std::to_string(i % 8), std::string(bytes, 'x')));
+  EXPECT_FALSE(small.find("key19"));
+  EXPECT_TRUE(small.find("key20"));
+  EXPECT_TRUE(small.find("key49"));
+  EXPECT_TRUE(small.find("new7"));
+}
+
 TEST_F(DiskCacheTest, WithoutAFolderThereIsNoCache) {
   DiskCache none("", "o");
   EXPECT_FALSE(none.store("a", content));

@@ -8,26 +8,26 @@
 #include <string>
 #include <vector>
 
+#include "support/DiskCache.h"
+
 namespace tenon::runtime::internal {
 
 /// The algorithms that a library chose, kept in memory and on disk, so that equal products of a
-/// program, and every later load, compute the same bits. A file for each key, of magic, hash, key and the algorithm's bytes; entries appear by
-/// rename and may be shared by processes; a damaged one counts as absent. A folder that cannot be
-/// written to costs time, never a failure.
+/// program, and every later load, compute the same bits.
 class AlgorithmStore {
 public:
   /// With an empty folder, nothing is kept on disk.
-  explicit AlgorithmStore(std::string folder) : folder(std::move(folder)) {}
+  explicit AlgorithmStore(std::string folder) : entries(std::move(folder), "algorithm") {}
 
   /// The bytes stored under `key`, if there are `size` of them.
   std::optional<std::vector<std::byte>> find(const std::string& key, size_t size) const;
   /// False where the entry could not be written to disk.
   bool store(const std::string& key, std::span<const std::byte> algorithm);
   /// The file of that key.
-  std::string pathFor(const std::string& key) const;
+  std::string pathFor(const std::string& key) const { return entries.pathFor(key); }
 
 private:
-  std::string folder;
+  DiskCache entries;
   std::map<std::string, std::vector<std::byte>> stored; ///< by this object
 };
 
