@@ -63,7 +63,8 @@ static void addPasses(PassManager& manager, Phase phase, const PipelineOptions& 
     return manager.addPass(createFuseKernelsPass(options.fusion));
   case Phase::Scheduled:
     manager.addPass(createScheduleKernelsPass(
-        {.libraries = options.libraries && options.fusion.plan == Plan::Unfused}));
+        {.libraries = options.libraries && options.fusion.plan == Plan::Unfused,
+         .tf32 = options.fusion.tf32}));
     if (options.fusion.plan == Plan::Split)
       manager.addPass(createSplitKernelsPass());
     return;

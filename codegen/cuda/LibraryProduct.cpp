@@ -51,12 +51,17 @@ FailureOr<LibraryMatmul> describeProduct(KernelOp kernel) {
   if (!workspace)
     return kernel.emitOpError("expects a parameter 'workspace_bytes' in the schedule ")
            << kernel.getScheduleAttr();
+  bool tf32 = kernel.getScheduleAttr().getParameter("tf32").has_value();
+  if (tf32 && *input != MatmulType::F32)
+    return kernel.emitOpError("expects f32 factors for TF32 in the schedule ")
+           << kernel.getScheduleAttr();
   llvm::ArrayRef<int64_t> shape = op.getWeight().getType().getShape(); // [N, K]
   return LibraryMatmul{.m = op.getInput().getType().getNumElements() / shape[1],
                        .n = shape[0],
                        .k = shape[1],
                        .input = *input,
                        .output = *output,
+                       .tf32 = tf32,
                        .workspaceBytes = static_cast<uint64_t>(*workspace)};
 }
 

@@ -38,6 +38,7 @@ struct FusionDecision {
 
 struct FusionOptions {
   Plan plan = Plan::Unfused;
+  bool tf32 = false; ///< under `Unfused`, a library may round the factors of f32 products to TF32
   int64_t maxFusions = -1; ///< kernels of several operations, per function; −1: any number
   std::vector<std::string> disabledRules = {}; ///< by name
   cost::LaunchMode launchMode = cost::LaunchMode::GraphPdl;

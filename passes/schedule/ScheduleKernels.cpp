@@ -25,7 +25,7 @@ public:
       return signalPassFailure();
     }
     FailureOr<schedule::Scheduler> scheduler =
-        schedule::Scheduler::create(module, target, libraries);
+        schedule::Scheduler::create(module, target, {libraries, tf32});
     if (failed(scheduler) || failed(scheduleAll(*scheduler)))
       signalPassFailure();
   }

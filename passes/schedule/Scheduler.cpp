@@ -7,7 +7,7 @@ using namespace mlir;
 
 namespace tenon::passes::schedule {
 
-static FailureOr<CudaTarget> readCudaTarget(ModuleOp module, TargetAttr target, bool libraries) {
+static FailureOr<CudaTarget> readCudaTarget(ModuleOp module, TargetAttr target, LibraryUse use) {
   CudaTarget cuda = {};
   for (auto [name, value] : std::initializer_list<std::pair<llvm::StringRef, int64_t*>>{
            {"sms", &cuda.sms},
@@ -31,7 +31,7 @@ static FailureOr<CudaTarget> readCudaTarget(ModuleOp module, TargetAttr target, 
       number.consumeInteger(10, capability);
   }
   cuda.bulkCopies = capability >= 90;
-  cuda.libraries = libraries;
+  cuda.libraries = use;
   return cuda;
 }
 
@@ -48,9 +48,9 @@ static FailureOr<CpuTarget> readCpuTarget(ModuleOp module, TargetAttr target) {
   return CpuTarget{*bits / 32, *registers, *l2Bytes};
 }
 
-FailureOr<Scheduler> Scheduler::create(ModuleOp module, TargetAttr target, bool libraries) {
+FailureOr<Scheduler> Scheduler::create(ModuleOp module, TargetAttr target, LibraryUse use) {
   if (target.getDevice() == DeviceKind::Cuda) {
-    FailureOr<CudaTarget> cuda = readCudaTarget(module, target, libraries);
+    FailureOr<CudaTarget> cuda = readCudaTarget(module, target, use);
     return failed(cuda) ? FailureOr<Scheduler>() : Scheduler(*cuda);
   }
   FailureOr<CpuTarget> cpu = readCpuTarget(module, target);

@@ -16,9 +16,9 @@ namespace tenon::passes::schedule {
 class Scheduler {
 public:
   /// For the target; emits an error at `module` where the target lacks a property or states an
-  /// impossible one. `libraries`: whether a GPU's libraries may compute large products.
+  /// impossible one.
   static mlir::FailureOr<Scheduler> create(mlir::ModuleOp module, TargetAttr target,
-                                           bool libraries = false);
+                                           LibraryUse use = {});
 
   /// The best schedule of `kernel`, and the `order` of each reduction in its region, which is set.
   /// Null where no emitter computes the region.

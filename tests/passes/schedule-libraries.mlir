@@ -1,6 +1,8 @@
 // RUN: tenon-opt %s --split-input-file --pass-pipeline='builtin.module(tenon-fuse-kernels,tenon-schedule-kernels)' | FileCheck %s
 // RUN: tenon-opt %s --split-input-file --pass-pipeline='builtin.module(tenon-fuse-kernels,tenon-schedule-kernels{libraries=false})' | FileCheck %s --check-prefix=OWN
 
+// RUN: tenon-opt %s --split-input-file --pass-pipeline='builtin.module(tenon-fuse-kernels,tenon-schedule-kernels{tf32=true})' | FileCheck %s --check-prefix=TF32
+
 // Products of 16 rows and more with factors of one plain type are left to cuBLASLt, unless that is
 // forbidden. It has an order of its own.
 // OWN-NOT: cublaslt
@@ -16,6 +18,16 @@ module attributes {tenon.target = #tenon.target<"h200", cuda, features = ["sm_90
   // CHECK: schedule #tenon.schedule<"cublaslt"
   func.func @head(%x: tensor<16x256xf16>, %w: tensor<128x256xf16>) -> tensor<16x128xf32> {
     %y = tenon.matmul %x, %w : (tensor<16x256xf16>, tensor<128x256xf16>) -> tensor<16x128xf32>
+    return %y : tensor<16x128xf32>
+  }
+  // CHECK-LABEL: func @single_precision
+  // CHECK: schedule #tenon.schedule<"cublaslt", tiles = 1, {workspace_bytes = 33554432 : i64}>
+  // TF32-LABEL: func @prefill
+  // TF32-NOT: tf32
+  // TF32-LABEL: func @single_precision
+  // TF32: schedule #tenon.schedule<"cublaslt", tiles = 1, {tf32 = 1 : i64, workspace_bytes = 33554432 : i64}>
+  func.func @single_precision(%x: tensor<16x256xf32>, %w: tensor<128x256xf32>) -> tensor<16x128xf32> {
+    %y = tenon.matmul %x, %w : (tensor<16x256xf32>, tensor<128x256xf32>) -> tensor<16x128xf32>
     return %y : tensor<16x128xf32>
   }
   // CHECK-LABEL: func @few_rows

@@ -25,6 +25,9 @@ void addFusionFlags(CLI::App& command, PlanFlags& flags) {
       ->check(CLI::NonNegativeNumber);
   command.add_option("--disable-rule", flags.disabledRules, "A fusion rule to leave out")
       ->delimiter(',');
+  command.add_flag("--tf32", flags.tf32,
+                   "Let a GPU's library round the factors of f32 products to TF32, 10 bits, under "
+                   "the plan unfused");
   addPointsFlag(command, flags.points);
 }
 
@@ -48,6 +51,7 @@ absl::StatusOr<PlanSettings> readPlanFlags(const PlanFlags& flags, TargetAttr ta
     return absl::InvalidArgumentError("--plan: expects auto, fused, split or unfused, but got '" +
                                       flags.plan + "'");
   options.plan = *plan;
+  options.tf32 = flags.tf32;
   options.maxFusions = flags.maxFusions;
   options.disabledRules = flags.disabledRules;
   options.launchMode = flags.launch == "stream"  ? passes::cost::LaunchMode::Stream

@@ -18,6 +18,7 @@ namespace tenon::tools {
 struct PlanFlags {
   std::string plan = "auto";
   std::string launch = "graph-pdl";
+  bool tf32 = false;
   int64_t maxFusions = -1;
   std::vector<std::string> disabledRules;
   std::string points; ///< as `PointsFlag.h` reads it

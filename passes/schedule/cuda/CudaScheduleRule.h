@@ -8,13 +8,19 @@
 
 namespace tenon::passes::schedule {
 
+/// What a GPU's libraries may do.
+struct LibraryUse {
+  bool products = false; ///< compute large products
+  bool tf32 = false;     ///< round the factors of f32 products to TF32
+};
+
 /// What rules ask of a CUDA target.
 struct CudaTarget {
   int64_t sms;               ///< streaming multiprocessors
   bool bulkCopies;           ///< cp.async.bulk: sm_90 and later
   int64_t smemBytesPerSm;    ///< shared memory of a multiprocessor
   int64_t smemBytesPerBlock; ///< shared memory that a block may have
-  bool libraries;            ///< whether cuBLASLt may be used
+  LibraryUse libraries;      ///< cuBLASLt
   // What was measured to be best on the device; `ir/targets` says how.
   int64_t libraryRows;         ///< from which on cuBLASLt computes a product
   int64_t bulkRingBytes;       ///< of a block whose warps bring weights by bulk copies

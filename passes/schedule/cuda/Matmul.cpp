@@ -60,15 +60,19 @@ ScheduleAttr chooseGemv(KernelOp kernel, MatmulOp op, const Extents& extents,
 bool suitsLibrary(KernelOp kernel, MatmulOp op, const Extents& extents, const CudaTarget& target) {
   Type input = op.getInput().getType().getElementType();
   Type weight = op.getWeight().getType().getElementType(), result = op.getType().getElementType();
-  return target.libraries && soleOp<MatmulOp>(kernel) && extents.batches == 1 &&
+  return target.libraries.products && soleOp<MatmulOp>(kernel) && extents.batches == 1 &&
          extents.rows >= target.libraryRows && input == weight &&
          (result == input || result.isF32()) && op.getInput() != op.getWeight();
 }
 
 /// A workspace of 32 MiB, what NVIDIA recommends for Hopper (cuBLAS documentation,
 /// cublasSetWorkspace).
-ScheduleAttr chooseLibrary(KernelOp kernel) {
-  return makeSchedule(kernel, "cublaslt", /*tiles=*/1, {{"workspace_bytes", 32 << 20}});
+ScheduleAttr chooseLibrary(KernelOp kernel, MatmulOp op, const CudaTarget& target) {
+  constexpr int64_t workspaceBytes = 32 << 20;
+  if (target.libraries.tf32 && op.getInput().getType().getElementType().isF32())
+    return makeSchedule(kernel, "cublaslt", /*tiles=*/1,
+                        {{"workspace_bytes", workspaceBytes}, {"tf32", 1}});
+  return makeSchedule(kernel, "cublaslt", /*tiles=*/1, {{"workspace_bytes", workspaceBytes}});
 }
 
 /// Tiles of 128 rows, or of 64 where those would leave multiprocessors without work.
@@ -88,7 +92,7 @@ ScheduleAttr choose(KernelOp kernel, const CudaTarget& target) {
   Extents extents = extentsOf(op);
   op.removeOrderAttr(); // tensor cores have none
   if (suitsLibrary(kernel, op, extents, target))
-    return chooseLibrary(kernel);
+    return chooseLibrary(kernel, op, target);
   if (suitsBulkCopies(op, target))
     return scheduleBulkCopies(op, target);
   if (suitsTensorCores(op) && extents.rows > mostGemvRows)

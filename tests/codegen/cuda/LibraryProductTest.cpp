@@ -66,6 +66,18 @@ func.func @f(%x: tensor<24x64xf16>, %w: tensor<32x64xf16>) -> (tensor<24x32xf16>
   EXPECT_EQ(program->functions[0].steps[0].tiles, 1);
 }
 
+TEST(LibraryProduct, MayRoundToTf32) {
+  for (bool tf32 : {false, true}) {
+    auto program =
+        compile(scheduled("f32",
+                          std::string("\"cublaslt\", tiles = 1, {") +
+                              (tf32 ? "tf32 = 1 : i64, " : "") + "workspace_bytes = 1 : i64}",
+                          "tenon.yield %p : tensor<16x32xf32>"));
+    ASSERT_THAT(program, IsOk());
+    EXPECT_EQ(std::get<runtime::LibraryMatmul>(program->kernels[0].launch).tf32, tf32);
+  }
+}
+
 TEST(LibraryProduct, RefusesWhatCublasLtDoesNotCompute) {
   const std::string good = "\"cublaslt\", tiles = 1, {workspace_bytes = 1 : i64}";
   EXPECT_THAT(compile(scheduled("f16", good, yieldProduct)), IsOk());
@@ -81,6 +93,10 @@ TEST(LibraryProduct, RefusesWhatCublasLtDoesNotCompute) {
   expectRefused(
       scheduled("f16", "\"cublaslt\", tiles = 2, {workspace_bytes = 1 : i64}", yieldProduct),
       "expects one tile of a library's matmul, but found 2");
+  expectRefused(scheduled("f16",
+                          "\"cublaslt\", tiles = 1, {tf32 = 1 : i64, workspace_bytes = 1 : i64}",
+                          yieldProduct),
+                "expects f32 factors for TF32");
   expectRefused(R"(
 module attributes {tenon.phase = #tenon.phase<scheduled>, tenon.target = #tenon.target<"h200", cuda, features = ["sm_90a"], {sms = 132 : i64}>} {
   func.func @f(%x: tensor<16x64xf16>, %w: tensor<32x64xbf16>) -> tensor<16x32xf16> {
