@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "ir/Dialect.h"
@@ -27,11 +28,10 @@ Footprint ArgmaxOp::getFootprint(unsigned operand) { return Footprint::row(); }
 void ArgmaxOp::evaluate(llvm::ArrayRef<ReferenceTensor> operands,
                         llvm::MutableArrayRef<ReferenceTensor> results) {
   detail::forEachRow(operands[0], results[0], [](auto x, auto y) {
-    size_t best = 0;
-    for (size_t i = 1; i < x.size(); ++i)
-      if (x[i] > x[best] || (std::isnan(x[best]) && !std::isnan(x[i])))
-        best = i;
-    y[0] = best;
+    if (llvm::any_of(x, [](double element) { return std::isnan(element); }))
+      y[0] = -1;
+    else
+      y[0] = std::max_element(x.begin(), x.end()) - x.begin();
   });
 }
 

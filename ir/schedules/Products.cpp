@@ -92,7 +92,7 @@ static bool fillGemvBulk(KernelOp kernel, BlockResources& resources) {
     return false;
   bool isBlockQuantized =
       getEncoding(region.first().getWeight().getType().getElementType())->isBlockQuantized();
-  constexpr int64_t least = 72, leastOfBlocks = 96; // words of a block and their parts
+  constexpr int64_t least = 72, leastOfBlocks = 104; // words of a block and their parts
   resources.registers =
       std::max(registersOf(region.rows * layout.vector), isBlockQuantized ? leastOfBlocks : least);
   resources.dynamicSmemBytes = layout.smemBytes;

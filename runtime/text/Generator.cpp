@@ -77,6 +77,10 @@ public:
       TENON_RETURN_IF_ERROR(stream->launch());
     TENON_ASSIGN_OR_RETURN(const std::span<const int32_t> ids, stream->collect());
     ++collected;
+    if (ids[0] < 0)
+      return absl::InvalidArgumentError(absl::StrFormat(
+          "device: expects numbers as the logits behind token %d of the answer, but found NaN",
+          collected));
     return ids[0];
   }
 

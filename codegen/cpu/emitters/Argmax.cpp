@@ -1,11 +1,12 @@
 #include "codegen/cpu/emitters/Emitters.h"
 #include "codegen/cpu/emitters/Selection.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
 
 namespace tenon::codegen::cpu::emitters {
 
-/// Index of the largest element of each row, the lowest on a tie.
+/// Index of the largest element of each row, the lowest on a tie; −1 where there is a NaN.
 static LogicalResult emitArgmax(KernelContext& context, Value tile) {
   auto op = context.soleOp<ArgmaxOp>();
   if (!op)
@@ -13,9 +14,11 @@ static LogicalResult emitArgmax(KernelContext& context, Value tile) {
   VectorBuilder& b = context.builder;
   RowView input(context, op.getInput());
   return forTileRows(context, tile, input.rows(), [&](Value row) {
-    Selected best = selectBest(b, input.from(b, row), context.lanes, std::nullopt);
+    Selected best = selectBest(b, input.from(b, row), context.lanes, highestKey, std::nullopt);
+    Value isNan = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, best.key, b.i32(highestKey));
+    Value index = b.select(isNan, b.i32(-1), best.index);
     for (Value destination : context.destinations(op.getResult()))
-      b.store(best.index, b.advance(destination, b.mul(row, 4)));
+      b.store(index, b.advance(destination, b.mul(row, 4)));
   });
 }
 

@@ -1,6 +1,5 @@
 #include "codegen/cpu/emitters/Selection.h"
 
-#include <limits>
 #include <numeric>
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -23,8 +22,8 @@ Value compare(VectorBuilder& b, CmpIPredicate predicate, Value a, Value other) {
 }
 
 /// Integers in the order of the floats (Knuth's trick of flipping the magnitude of negatives):
-/// bits ≥ 0 ? bits : bits ^ 0x7fffffff. −0 becomes +0 first; NaN lies between `noKey` and −∞.
-Value orderedKeys(VectorBuilder& b, Value floats, int64_t lanes) {
+/// bits ≥ 0 ? bits : bits ^ 0x7fffffff. −0 becomes +0 first.
+Value orderedKeys(VectorBuilder& b, Value floats, int64_t lanes, int32_t nanKey) {
   auto integers = VectorType::get({lanes}, b.getI32Type());
   Value positiveZero = b.fadd(floats, b.splat(0.0f, lanes));
   Value bits = arith::BitcastOp::create(b, integers, positiveZero);
@@ -32,7 +31,7 @@ Value orderedKeys(VectorBuilder& b, Value floats, int64_t lanes) {
   Value flip = arith::AndIOp::create(b, sign, splatInteger(b, 0x7fffffff, lanes));
   Value keys = arith::XOrIOp::create(b, bits, flip);
   Value isNan = arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, floats, floats);
-  return b.select(isNan, splatInteger(b, noKey + 1, lanes), keys);
+  return b.select(isNan, splatInteger(b, nanKey, lanes), keys);
 }
 
 /// True where (key, index) is preferred to (otherKey, otherIndex).
@@ -57,7 +56,7 @@ Selected combine(VectorBuilder& b, Value keys, Value indices, int64_t lanes) {
 
 } // namespace
 
-Selected selectBest(VectorBuilder& b, const RowView& row, int64_t lanes,
+Selected selectBest(VectorBuilder& b, const RowView& row, int64_t lanes, int32_t nanKey,
                     std::optional<Selected> after) {
   auto integers = VectorType::get({lanes}, b.getI32Type());
   llvm::SmallVector<int32_t> counting(lanes);
@@ -66,7 +65,7 @@ Selected selectBest(VectorBuilder& b, const RowView& row, int64_t lanes,
       arith::ConstantOp::create(b, DenseElementsAttr::get(integers, llvm::ArrayRef(counting)));
   llvm::SmallVector<Value> best = {splatInteger(b, noKey, lanes), splatInteger(b, 0, lanes)};
   best = b.forVectors(row.length(), lanes, best, [&](Value first, int64_t count, ValueRange state) {
-    Value keys = orderedKeys(b, row.load(b, first, count, lanes), lanes);
+    Value keys = orderedKeys(b, row.load(b, first, count, lanes), lanes, nanKey);
     Value start = arith::TruncIOp::create(b, b.getI32Type(), first);
     Value indices = b.add(b.splat(start, lanes), lane);
     if (after) {

@@ -1,5 +1,3 @@
-#include <limits>
-
 #include "codegen/cpu/emitters/Emitters.h"
 #include "codegen/cpu/emitters/Selection.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -19,9 +17,9 @@ static LogicalResult emitTopK(KernelContext& context, Value tile) {
   RowView input(context, op.getInput());
   return forTileRows(context, tile, input.rows(), [&](Value row) {
     RowView x = input.from(b, row);
-    Value highest = b.i32(std::numeric_limits<int32_t>::max());
+    Value highest = b.i32(highestKey);
     b.loop(b.i64(0), b.i64(k), 1, {highest, b.i32(-1)}, [&](Value place, ValueRange last) {
-      Selected best = selectBest(b, x, context.lanes, Selected{last[0], last[1]});
+      Selected best = selectBest(b, x, context.lanes, lowestKey, Selected{last[0], last[1]});
       Value index = arith::ExtSIOp::create(b, b.getI64Type(), best.index);
       Value value = b.splat(b.loadFloat(x.element(), x.at(b, index)), 1);
       storeRow(context, op.getValues(), row, place, value, 1);

@@ -4,68 +4,97 @@ using namespace mlir;
 
 namespace tenon::codegen::cuda::emitters {
 
-/// Prints the search of the best candidate of the block's row that comes after the one in
-/// the variable `bound` (every element where it is empty or holds none) into the new variable
-/// `name`.
-static void printSearch(CodeWriter& code, const std::string& name, const std::string& bound,
-                        const std::string& source, int64_t length, int64_t threads,
-                        const std::string& shared) {
-  code.format("Ranked %s = {0.0f, -1};", name);
-  code.openFormat("for (int i = threadIdx.x; i < %d; i += %d)", length, threads);
-  code.format("const Ranked candidate = {toFloat(%s[row * %d + i]), i};", source, length);
-  std::string after;
-  if (!bound.empty())
-    after = absl::StrFormat("(%s.index < 0 || ranksBefore(%s, candidate)) && ", bound, bound);
-  code.format("if (%sranksBefore(candidate, %s))", after, name);
-  code.format("  %s = candidate;", name);
-  code.close();
-  code.format("%s = firstRanked<%d>(%s, %s);", name, threads, name, shared);
-}
+namespace {
 
-/// The rows and the row length of the operand; a block takes a row.
-static LogicalResult readRows(KernelContext& context, RankedTensorType type, int64_t& length) {
-  length = type.getShape().back();
-  if (failed(context.readResources()))
+/// Searches of the best element of each row, a block a row. Parameter: `threads`.
+class SelectionEmission {
+public:
+  SelectionEmission(KernelContext& context, TypedValue<RankedTensorType> input)
+      : context(context), input(input), length(input.getType().getShape().back()) {}
+
+  /// Starts the kernel, with shared memory for the candidates of `buffers` searches.
+  FailureOr<CodeWriter*> begin(int buffers);
+  /// Prints a loop over the thread's elements `x` at `i`.
+  void forElements(llvm::function_ref<void()> body);
+  /// Prints the search of the best candidate that comes after the one in the variable `bound`
+  /// (every element where it is empty or holds none) into the new variable `name`.
+  void search(const std::string& name, const std::string& bound, const std::string& shared);
+
+private:
+  KernelContext& context;
+  TypedValue<RankedTensorType> input;
+  int64_t length;
+  CodeWriter* code = nullptr;
+};
+
+} // namespace
+
+FailureOr<CodeWriter*> SelectionEmission::begin(int buffers) {
+  if (failed(context.readResources()) ||
+      failed(context.expectTiles(input.getType().getNumElements() / length)))
     return failure();
   context.structure.headers = {"reduce.cuh"};
-  return context.expectTiles(type.getNumElements() / length);
+  code = &context.structure.begin(PhaseKind::Store, {context.access(input)}, context.results());
+  code->line("const long long row = tile;");
+  code->format("__shared__ Ranked shared[%d][%d];", buffers, context.structure.threads / 32);
+  return code;
+}
+
+void SelectionEmission::forElements(llvm::function_ref<void()> body) {
+  code->openFormat("for (int i = threadIdx.x; i < %d; i += %d)", length, context.structure.threads);
+  code->format("const float x = toFloat(%s[row * %d + i]);", context.pointer(input), length);
+  body();
+  code->close();
+}
+
+void SelectionEmission::search(const std::string& name, const std::string& bound,
+                               const std::string& shared) {
+  code->format("Ranked %s = {0.0f, -1};", name);
+  forElements([&] {
+    code->line("const Ranked candidate = {x, i};");
+    std::string after;
+    if (!bound.empty())
+      after = absl::StrFormat("(%s.index < 0 || ranksBefore(%s, candidate)) && ", bound, bound);
+    code->format("if (%sranksBefore(candidate, %s))", after, name);
+    code->format("  %s = candidate;", name);
+  });
+  code->format("%s = firstRanked<%d>(%s, %s);", name, context.structure.threads, name, shared);
 }
 
 static LogicalResult emitArgmax(KernelContext& context) {
   auto op = context.soleOp<ArgmaxOp>();
-  int64_t length;
-  if (!op || failed(readRows(context, op.getInput().getType(), length)))
+  if (!op)
     return failure();
-  int64_t threads = context.structure.threads;
-  CodeWriter& code =
-      context.structure.begin(PhaseKind::Store, {context.access(op.getInput())}, context.results());
-  code.line("const long long row = tile;");
-  code.format("__shared__ Ranked shared[%d];", threads / 32);
-  printSearch(code, "best", "", context.pointer(op.getInput()), length, threads, "shared");
-  code.open("if (threadIdx.x == 0)");
+  SelectionEmission selection(context, op.getInput());
+  FailureOr<CodeWriter*> code = selection.begin(/*buffers=*/1);
+  if (failed(code))
+    return failure();
+  (*code)->line("bool hasNan = false;");
+  selection.forElements([&] { (*code)->line("hasNan |= x != x;"); });
+  (*code)->line("hasNan = __syncthreads_or(hasNan);");
+  selection.search("best", "", "shared[0]");
+  (*code)->open("if (threadIdx.x == 0)");
   for (const std::string& pointer : context.destinations(op.getResult()))
-    code.format("%s[row] = best.index;", pointer);
-  code.close();
+    (*code)->format("%s[row] = hasNan ? -1 : best.index;", pointer);
+  (*code)->close();
   return success();
 }
 
 /// k searches, each for what comes after the one before: for the small k of sampling.
 static LogicalResult emitTopK(KernelContext& context) {
   auto op = context.soleOp<TopKOp>();
-  int64_t length;
-  if (!op || failed(readRows(context, op.getInput().getType(), length)))
+  if (!op)
     return failure();
-  int64_t threads = context.structure.threads;
-  CodeWriter& code =
-      context.structure.begin(PhaseKind::Store, {context.access(op.getInput())}, context.results());
-  code.line("const long long row = tile;");
-  code.format("__shared__ Ranked shared[2][%d];", threads / 32);
+  SelectionEmission selection(context, op.getInput());
+  FailureOr<CodeWriter*> begun = selection.begin(/*buffers=*/2);
+  if (failed(begun))
+    return failure();
+  CodeWriter& code = **begun;
   std::string type = deviceType(op.getValues().getType().getElementType());
   int64_t k = op.getK();
   code.line("Ranked last = {0.0f, -1};");
   code.openFormat("for (int rank = 0; rank < %d; ++rank)", k);
-  printSearch(code, "best", "last", context.pointer(op.getInput()), length, threads,
-              "shared[rank % 2]");
+  selection.search("best", "last", "shared[rank % 2]");
   code.open("if (threadIdx.x == 0)");
   for (const std::string& pointer : context.destinations(op.getValues()))
     code.format("%s[row * %d + rank] = fromFloat<%s>(best.value);", pointer, k, type);

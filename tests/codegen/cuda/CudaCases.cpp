@@ -133,6 +133,19 @@ void addRows(std::vector<CudaCase>& cases) {
                        b.output("values", top.values);
                        b.output("indices", top.indices);
                      }});
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  cases.push_back(
+      {"selection_nan",
+       {{{4, 5}, "f16", Fill::Listed, 0, 0, {1,         2,         nan,       4,         5,
+                                             -infinity, -infinity, -infinity, -infinity, -infinity,
+                                             nan,       nan,       nan,       nan,       nan,
+                                             1,         infinity,  infinity,  2,         3}}},
+       "f16",
+       [](GraphBuilder& b, const Values& x) {
+         b.output("best", b.argmax(x[0]));
+         b.output("indices", b.topK(x[0], 5).indices);
+       }});
   cases.push_back({"selection_ties",
                    {{{2, 70}, "f16", Fill::Index, 0, 4}},
                    "f16",

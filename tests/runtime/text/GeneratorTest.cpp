@@ -201,7 +201,7 @@ public:
       EXPECT_LT(chosen.size(), 2u); // one behind the one asked for
       EXPECT_LT(executor.cache.size(), size_t(executor.held.model->context));
       executor.cache.push_back(id);
-      id = executor.nextId();
+      id = executor.steps + 1 == executor.stepOfNan ? -1 : executor.nextId();
       chosen.push_back(id);
       ++executor.steps;
       return absl::OkStatus();
@@ -228,6 +228,7 @@ public:
   }
 
   int steps = 0;
+  int stepOfNan = 0; ///< counted from 1; 0: none
 };
 
 TEST(Generator, letsTheDeviceChooseGreedyTokens) {
@@ -241,6 +242,16 @@ TEST(Generator, letsTheDeviceChooseGreedyTokens) {
     EXPECT_EQ(executor.calls.size(), prompt.size()); // the logits behind the prompt alone
     EXPECT_EQ(executor.steps, 5);                    // none beyond the last token
   }
+}
+
+TEST(Generator, saysWhereTheDeviceFoundNoToken) {
+  StreamingExecutor executor(makeProgram({makeFunction(Role::Decode, 1)}));
+  executor.stepOfNan = 2;
+  Generator generator = Generator::create(executor).value();
+  absl::Status status = generator.generate(Ids{3, 4, 5}, 6, greedy()).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("the logits behind token 2 of the answer, but found NaN"));
 }
 
 TEST(Generator, letsTheDeviceChooseUpToTheEndOfTheContext) {
