@@ -13,7 +13,11 @@ namespace tenon::tests {
 namespace {
 
 using frontends::GraphBuilder;
+using frontends::StateValue;
 using frontends::Value;
+
+/// Rows of the embedding table and of caches; sequences of caches.
+constexpr int64_t ids = 50, capacity = 24, sequences = 5;
 
 class GraphMaker {
 public:
@@ -29,35 +33,48 @@ private:
   }
   /// A number in [0, count).
   int64_t upTo(int64_t count) { return static_cast<int64_t>(random() % count); }
+  bool oneIn(int64_t count) { return upTo(count) == 0; }
   int64_t oneOf(std::initializer_list<int64_t> list) { return *(list.begin() + upTo(list.size())); }
-  Value argument(llvm::ArrayRef<int64_t> shape, Type type = {}) {
-    return builder.input("a" + std::to_string(arguments++), shape, type);
+  MLIRContext* context() const { return builder.getActivationType().getContext(); }
+  Type i32() { return IntegerType::get(context(), 32); }
+  Value argument(llvm::ArrayRef<int64_t> shape, Type type = {}, const std::string& prefix = "a") {
+    return builder.input(prefix + std::to_string(arguments++), shape, type);
   }
   int64_t widthOf(Value value) { return value.getShape().back(); }
+  Type weightType(int64_t depth);
+  Value first(int64_t width);
   Value norm(Value x);
   Value unary(Value x);
   Value binary(Value x);
+  Value elements(Value x);
   Value matmul(Value x, int64_t width);
   Value gated(Value x);
-  Value rotated(Value x);
+  Value attended(Value x);
+  Value block(Value x);
   Value next(Value x);
+  Value heads(Value x, int64_t count, int64_t size, bool normed, bool rotates);
+  StateValue written(Value values);
+  void finish(Value x);
 
   std::mt19937_64 random;
   GraphBuilder builder;
-  int arguments = 0;
+  int arguments = 0, states = 0, outputs = 0;
   int64_t rows = 1;
-  std::vector<Value> pool; ///< values [rows, width]
+  Value rowSequences, rowPositions; ///< once an attention needs them
+  std::vector<Value> pool;          ///< values [rows, width]
 };
 
 } // namespace
 
 Value GraphMaker::norm(Value x) {
   Value weight = argument({widthOf(x)}, builder.getActivationType());
-  switch (upTo(4)) {
+  switch (upTo(8)) {
   case 0:
-    return builder.layerNorm(x, weight, argument({widthOf(x)}), 1e-5);
-  case 1:
     return builder.softmax(x);
+  case 1:
+  case 2:
+  case 3:
+    return builder.layerNorm(x, weight, argument({widthOf(x)}), 1e-5);
   default:
     return builder.rmsNorm(x, weight, 1e-6);
   }
@@ -86,7 +103,7 @@ Value GraphMaker::binary(Value x) {
   for (Value value : pool)
     if (widthOf(value) == widthOf(x))
       same.push_back(value);
-  Value other = upTo(3) == 0 ? argument({widthOf(x)}) : same[upTo(same.size())];
+  Value other = same.empty() || oneIn(3) ? argument({widthOf(x)}) : same[upTo(same.size())];
   switch (upTo(4)) {
   case 0:
     return builder.mul(x, other);
@@ -97,74 +114,158 @@ Value GraphMaker::binary(Value x) {
   }
 }
 
+/// A chain of elementwise operations.
+Value GraphMaker::elements(Value x) {
+  for (int64_t left = 2 + upTo(4); left > 0; --left)
+    x = oneIn(2) ? unary(x) : binary(x);
+  return x;
+}
+
+/// Mostly the activations' type, at times f16, or blocks where they divide the row.
+Type GraphMaker::weightType(int64_t depth) {
+  if (depth % 256 == 0 && oneIn(10))
+    return BlockType::get(context(), oneIn(2) ? "q4_k" : "q6_k");
+  if (depth % 32 == 0 && oneIn(10))
+    return BlockType::get(context(), oneIn(2) ? "q8_0" : "q4_0");
+  return oneIn(12) ? Float16Type::get(context()) : builder.getActivationType();
+}
+
+/// A product, at times with a bias.
 Value GraphMaker::matmul(Value x, int64_t width) {
-  MLIRContext* context = builder.getActivationType().getContext();
-  Type type = builder.getActivationType();
-  if (upTo(4) == 0)
-    type = Float16Type::get(context);
-  if (upTo(4) == 0 && widthOf(x) % 32 == 0)
-    type = BlockType::get(context, "q8_0");
-  return builder.matmul(x, argument({width, widthOf(x)}, type));
+  Value y = builder.matmul(x, argument({width, widthOf(x)}, weightType(widthOf(x))));
+  return oneIn(4) ? builder.add(y, argument({width})) : y;
 }
 
 /// norm → gate, up → glu → down → residual.
 Value GraphMaker::gated(Value x) {
   Value normed = norm(x);
-  int64_t width = oneOf({32, 48, 96, 130});
-  Value hidden = builder.glu(Activation::Silu, matmul(normed, width), matmul(normed, width));
+  int64_t width = oneOf({96, 130});
+  Type type = weightType(widthOf(x));
+  auto half = [&] { return builder.matmul(normed, argument({width, widthOf(x)}, type)); };
+  Value gate = half(), up = half();
+  Value hidden = builder.glu(oneIn(2) ? Activation::Silu : Activation::GeluTanh, gate, up);
   return builder.add(x, matmul(hidden, widthOf(x)));
 }
 
-Value GraphMaker::rotated(Value x) {
-  int64_t heads = widthOf(x) % 4 == 0 ? 2 : 1, size = widthOf(x) / heads;
-  if (size % 2 != 0)
-    return unary(x);
-  Type i32 = IntegerType::get(builder.getActivationType().getContext(), 32);
-  Type f32 = Float32Type::get(builder.getActivationType().getContext());
-  Value split = builder.reshape(x, {rows, heads, size});
-  RopePairing pairing = upTo(2) == 0 ? RopePairing::Halves : RopePairing::Adjacent;
-  Value turned = builder.rope(pairing, split, argument({rows}, i32), argument({size / 2}, f32));
-  return builder.reshape(turned, {rows, widthOf(x)});
+Value GraphMaker::heads(Value x, int64_t count, int64_t size, bool normed, bool rotates) {
+  Value split = builder.reshape(x, {rows, count, size});
+  if (normed)
+    split = builder.rmsNorm(split, argument({size}), 1e-6);
+  if (!rotates)
+    return split;
+  RopePairing pairing = oneIn(2) ? RopePairing::Halves : RopePairing::Adjacent;
+  int64_t turned = pairing == RopePairing::Halves ? size / 2 : size / 4; // pairs
+  Type f32 = Float32Type::get(context());
+  return builder.rope(pairing, split, rowPositions, argument({turned}, f32, "frequencies"));
+}
+
+StateValue GraphMaker::written(Value values) {
+  std::string name = "s" + std::to_string(states++);
+  llvm::ArrayRef<int64_t> shape = values.getShape();
+  builder.declareState(name, {sequences, capacity, shape[1], shape[2]},
+                       builder.getActivationType());
+  return builder.kvWrite(values, rowSequences, rowPositions, builder.state(name));
+}
+
+/// norm → Q, K, V → (norm of heads) → rope → cache write → attention → product → residual.
+Value GraphMaker::attended(Value x) {
+  if (!rowPositions) {
+    rowSequences = argument({rows}, i32(), "sequences");
+    rowPositions = argument({rows}, i32(), "positions");
+  }
+  int64_t size = widthOf(x) == 64 ? 16 : 32, kvHeads = oneOf({1, 2}), queries = 2;
+  bool normed = oneIn(3), rotates = !oneIn(6);
+  Value input = norm(x);
+  Type type = weightType(widthOf(x));
+  auto project = [&](int64_t count) {
+    Value y = builder.matmul(input, argument({count * size, widthOf(x)}, type));
+    return oneIn(4) ? builder.add(y, argument({count * size})) : y;
+  };
+  Value query = project(queries), key = project(kvHeads), value = project(kvHeads);
+  query = heads(query, queries, size, normed, rotates);
+  StateValue keys = written(heads(key, kvHeads, size, normed, rotates));
+  StateValue values = written(heads(value, kvHeads, size, false, false));
+  Value y = builder.attention(query, keys, values, rowSequences, rowPositions,
+                              {.scale = 1 / std::sqrt(static_cast<double>(size)),
+                               .softcap = oneIn(5) ? 20.0 : 0.0,
+                               .window = oneIn(5) ? 7 : 0});
+  return builder.add(x, matmul(builder.reshape(y, {rows, queries * size}), widthOf(x)));
+}
+
+/// A parallel residual: (mlp + attention) + x; or both halves one after the other.
+Value GraphMaker::block(Value x) {
+  if (oneIn(2))
+    return gated(attended(x));
+  Value mlp = matmul(unary(matmul(norm(x), 96)), widthOf(x));
+  Value other = matmul(norm(x), widthOf(x));
+  return builder.add(builder.add(mlp, other), x);
 }
 
 Value GraphMaker::next(Value x) {
-  switch (upTo(10)) {
+  switch (upTo(12)) {
   case 0:
-  case 1:
     return norm(x);
+  case 1:
   case 2:
     return gated(x);
   case 3:
-    return rotated(x);
   case 4:
+    return attended(x);
   case 5:
-    return matmul(x, oneOf({24, 33, 64, 129, 160}));
+    return block(x);
   case 6:
-    return unary(x);
+    return binary(norm(x));
+  case 7:
+    return unary(matmul(x, oneOf({64, 257})));
+  case 8:
+    return norm(binary(x));
+  case 9:
+    return matmul(norm(x), oneOf({33, 64}));
   default:
-    return binary(x);
+    return elements(x);
+  }
+}
+
+/// An embedding, at times the sum of two, or an argument.
+Value GraphMaker::first(int64_t width) {
+  if (oneIn(3))
+    return argument({rows, width});
+  Value x = builder.embedding(argument({ids, width}), argument({rows}, i32(), "ids"));
+  return oneIn(3) ? builder.add(x, builder.embedding(argument({ids, width}),
+                                                     argument({rows}, i32(), "ids")))
+                  : x;
+}
+
+/// At times a head: the largest of its results, with or without them; a sum or maximum of rows.
+void GraphMaker::finish(Value x) {
+  auto add = [&](Value value) { builder.output("y" + std::to_string(outputs++), value); };
+  if (oneIn(3)) {
+    Value logits = matmul(oneIn(2) ? norm(x) : x, 301);
+    add(builder.argmax(logits));
+    if (oneIn(2))
+      add(logits);
+  }
+  if (oneIn(5))
+    add(builder.reduce(oneIn(2) ? ReduceKind::Sum : ReduceKind::Max, pool[upTo(pool.size())]));
+  for (Value value : pool) {
+    bool isArgument = !value || llvm::isa<BlockArgument>(value.get());
+    if (!isArgument && (value.get().use_empty() || oneIn(8)))
+      add(value);
   }
 }
 
 absl::StatusOr<OwningOpRef<ModuleOp>> GraphMaker::make() {
-  rows = oneOf({1, 1, 2, 3, 5});
+  rows = oneOf({1, 1, 3});
   builder.beginFunction("f");
-  int64_t width = oneOf({32, 33, 64, 96, 129, 160, 257});
-  Type i32 = IntegerType::get(builder.getActivationType().getContext(), 32);
-  pool.push_back(upTo(2) == 0 ? argument({rows, width})
-                              : builder.embedding(argument({50, width}), argument({rows}, i32)));
-  int64_t steps = 6 + upTo(9);
+  int64_t width = oneOf({33, 64, 256, 257});
+  pool.push_back(first(width));
+  int64_t steps = 1 + upTo(3);
   for (int64_t step = 0; step < steps; ++step) {
     // Mostly a chain; at times a branch from earlier on.
-    Value from = upTo(5) == 0 ? pool[upTo(pool.size())] : pool.back();
+    Value from = oneIn(5) ? pool[upTo(pool.size())] : pool.back();
     pool.push_back(next(from));
   }
-  int outputs = 0;
-  for (auto [index, value] : llvm::enumerate(pool)) {
-    bool isArgument = !value || llvm::isa<BlockArgument>(value.get());
-    if (!isArgument && (value.get().use_empty() || upTo(8) == 0))
-      builder.output("y" + std::to_string(outputs++), value);
-  }
+  finish(pool.back());
   builder.endFunction();
   return builder.finish();
 }
@@ -174,17 +275,25 @@ absl::StatusOr<OwningOpRef<ModuleOp>> makeRandomGraph(MLIRContext& context, uint
   return GraphMaker(context, seed).make();
 }
 
+/// Of an integer argument: ids anywhere, a sequence of its own a row, positions in the first half.
+static double makeIndex(llvm::StringRef name, int64_t element, uint64_t any) {
+  if (name.starts_with("sequences"))
+    return static_cast<double>(element % sequences);
+  return static_cast<double>(any % (name.starts_with("positions") ? capacity / 2 : ids));
+}
+
 std::vector<ReferenceTensor> makeRandomInputs(ModuleOp graph, uint64_t seed) {
   std::mt19937_64 random(seed ^ 0x9e3779b97f4a7c15);
   std::vector<ReferenceTensor> inputs;
   auto function = *graph.getOps<func::FuncOp>().begin();
-  for (Type type : function.getArgumentTypes()) {
+  for (auto [index, type] : llvm::enumerate(function.getArgumentTypes())) {
     auto tensor = llvm::cast<RankedTensorType>(type);
+    auto name = function.getArgAttrOfType<StringAttr>(index, TenonDialect::portAttrName);
     bool isInteger = tensor.getElementType().isInteger(), isMatrix = tensor.getRank() == 2;
     double scale = isMatrix ? 2 / std::sqrt(static_cast<double>(tensor.getShape().back())) : 1;
     ReferenceTensor values(tensor);
-    for (double& value : values.getValues())
-      value = isInteger ? static_cast<double>(random() % 50)
+    for (auto [element, value] : llvm::enumerate(values.getValues()))
+      value = isInteger ? makeIndex(name.getValue(), element, random())
                         : scale * (static_cast<double>(random() >> 11) * 0x1p-52 - 1);
     if (isInteger || !llvm::isa<BlockType>(tensor.getElementType())) {
       values.roundToElementType();

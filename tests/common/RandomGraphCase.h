@@ -1,0 +1,55 @@
+#ifndef TENON_TESTS_COMMON_RANDOMGRAPHCASE_H
+#define TENON_TESTS_COMMON_RANDOMGRAPHCASE_H
+
+#include <memory>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "ir/ReferenceTensor.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "passes/Pipeline.h"
+#include "runtime/Executor.h"
+
+namespace tenon::tests {
+
+/// The random graph of a seed and two calls of it, the second of which finds what the first has left
+/// in the caches.
+class RandomGraphCase {
+public:
+  static absl::StatusOr<RandomGraphCase> create(uint64_t seed);
+
+  /// A planned copy of the graph; `report` may be null.
+  absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>>
+  plan(const std::string& target, passes::Plan plan,
+       std::vector<passes::FusionDecision>* report = nullptr) const;
+
+  /// The bytes of the outputs, call by call. Fails the test where a byte beside a buffer changes.
+  using Outputs = std::vector<std::vector<std::byte>>;
+  absl::StatusOr<Outputs> run(runtime::Executor& executor) const;
+
+  /// Fails the test where an output is not near the interpreter's. The index of a largest element may
+  /// be that of another one that is as large within the tolerance.
+  void expectNearReference(const Outputs& outputs) const;
+
+private:
+  std::unique_ptr<mlir::MLIRContext> context;
+  mlir::OwningOpRef<mlir::ModuleOp> graph;
+  std::vector<std::vector<ReferenceTensor>> calls;
+};
+
+/// The seeds listed in `tests/data/random-graphs.seeds`, as ranges of which each is a number or
+/// `FIRST-LAST`.
+struct SeedRange {
+  uint64_t first = 0, last = 0;
+};
+inline void PrintTo(const SeedRange& range, std::ostream* out) {
+  *out << range.first << "-" << range.last;
+}
+absl::StatusOr<std::vector<SeedRange>> readSeeds(const std::string& path);
+
+} // namespace tenon::tests
+
+#endif // TENON_TESTS_COMMON_RANDOMGRAPHCASE_H
