@@ -50,13 +50,17 @@ static llvm::ArrayRef<llvm::StringLiteral> requiredProperties(DeviceKind device)
                                                 "l2_bytes",
                                                 "l2_mb_per_s",
                                                 "prologue_ps_per_element",
+                                                "next_reduction_ns",
+                                                "spread_ns",
+                                                "vector_ns",
+                                                "gemv_gflops",
+                                                "unhidden_percent",
                                                 "threads_per_sm",
                                                 "blocks_per_sm",
                                                 "registers_per_sm",
                                                 "smem_bytes_per_sm",
                                                 "dram_mb_per_s",
                                                 "copy_mb_per_s",
-                                                "read_ramp_ns",
                                                 "read_ramp_bytes",
                                                 "dependent_load_ns",
                                                 "reduction_ns",
@@ -76,11 +80,16 @@ static llvm::StringRef launchProperty(LaunchMode mode, TargetAttr target) {
   return mode == LaunchMode::GraphPdl && hasPdl ? "launch_graph_pdl_ns" : "launch_graph_ns";
 }
 
+static llvm::StringRef rampProperty(LaunchMode mode, TargetAttr target) {
+  return launchProperty(mode, target) == "launch_graph_pdl_ns" ? "read_ramp_pdl_ns"
+                                                               : "read_ramp_ns";
+}
+
 FailureOr<CostModel> CostModel::create(Location location, TargetAttr target, LaunchMode mode,
                                        const MeasuredTimes* times) {
   llvm::SmallVector<llvm::StringRef> required(requiredProperties(target.getDevice()));
   if (target.getDevice() == DeviceKind::Cuda)
-    required.push_back(launchProperty(mode, target));
+    required.append({launchProperty(mode, target), rampProperty(mode, target)});
   for (llvm::StringRef name : required)
     if (target.getProperty(name).value_or(0) < 1)
       return emitError(location) << "expects a positive property '" << name << "' in target "
@@ -121,40 +130,67 @@ Estimate CostModel::estimate(KernelOp kernel) const {
                                                 : estimateOnCpu(kernel, work);
 }
 
-Estimate CostModel::estimateOnGpu(KernelOp kernel, const KernelWork& work) const {
-  double launch = property(launchProperty(mode, target));
-  double loadNs = property("dependent_load_ns"), reductionNs = property("reduction_ns");
-  double ramp = property("read_ramp_ns") *
-                std::min(1.0, static_cast<double>(work.weightBytes) / property("read_ramp_bytes"));
-  double latency = std::max(
-      loadNs + reductionNs * static_cast<double>(work.reductions - work.repeatedReductions),
-      ramp - launch);
+/// Bytes that a thread of a kernel that keeps whole rows takes one vector after the other.
+static double vectorsPerThread(KernelOp kernel, const KernelWork& work) {
+  ScheduleAttr schedule = kernel.getScheduleAttr();
+  constexpr double vectorBytes = 16;
+  if (!schedule.getParameter("group"))
+    return 0;
+  double threads = static_cast<double>(schedule.getTiles()) *
+                   static_cast<double>(schedule.getParameter("threads").value_or(1));
+  return (static_cast<double>(work.readBytes) + work.writtenBytes) / threads / vectorBytes;
+}
 
-  Occupancy occupancy = estimateOccupancy(kernel, work, target);
+double CostModel::latencyOnGpu(KernelOp kernel, const KernelWork& work) const {
+  double latency = property("dependent_load_ns");
+  int64_t reductions = work.reductions - work.repeatedReductions;
+  if (reductions > 0)
+    latency += property("reduction_ns") +
+               static_cast<double>(property("next_reduction_ns") * (reductions - 1));
+  if (kernel.getScheduleAttr().getTiles() > 1)
+    latency += property("spread_ns");
+  latency += property("vector_ns") * vectorsPerThread(kernel, work);
+  // A block waits for its own prologue before it multiplies.
+  latency +=
+      property("prologue_ps_per_element") * 1e-3 * static_cast<double>(work.repeatedElements);
+  return latency +
+         property(rampProperty(mode, target)) *
+             std::min(1.0, static_cast<double>(work.weightBytes) / property("read_ramp_bytes"));
+}
+
+double CostModel::memoryOnGpu(const KernelWork& work, const Occupancy& occupancy) const {
   double dram = property("dram_mb_per_s");
   double reads = work.readBytes, writes = work.writtenBytes, both = std::min(reads, writes);
-  double bytes = work.weightBytes + reads + writes;
   // What one kernel has written the next one finds in the cache, if it fits.
   double activations =
       2 * (reads + writes) <= property("l2_bytes")
           ? nsAt(reads + writes, property("l2_mb_per_s"))
           : nsAt(2 * both, property("copy_mb_per_s")) + nsAt(reads + writes - 2 * both, dram);
-  double rounds = bytes / occupancy.bytesInFlight; // loads that wait for one another
-  double memory = std::max(nsAt(work.weightBytes, dram) + activations, loadNs * (rounds - 1));
+  // Loads that wait for one another.
+  double rounds = (work.weightBytes + reads + writes) / occupancy.bytesInFlight;
+  return std::max(nsAt(work.weightBytes, dram) + activations,
+                  property("dependent_load_ns") * (rounds - 1));
+}
 
+double CostModel::computeOnGpu(KernelOp kernel, const KernelWork& work,
+                               const Occupancy& occupancy) const {
   double tiles = kernel.getScheduleAttr().getTiles();
-  double repeated = work.repeatedFlops * (tiles - 1);
   double waves = std::ceil(tiles / occupancy.tilesAtOnce);
   double efficiency = tiles / (waves * occupancy.tilesAtOnce);
   double product = occupancy.tensorCores
                        ? property("tensor_16bit_gflops") * property("mma_percent") / 100.0
-                       : property("f32_gflops");
-  double compute = (work.flops - work.repeatedFlops) / product / efficiency +
-                   (work.repeatedFlops + repeated) / property("f32_gflops") / efficiency;
-  // A block waits for its own prologue before it multiplies.
-  latency +=
-      property("prologue_ps_per_element") * 1e-3 * static_cast<double>(work.repeatedElements);
-  return finish(launch, memory, compute, latency);
+                   : work.weightBytes > 0 ? property("gemv_gflops")
+                                          : property("f32_gflops");
+  return (work.flops - work.repeatedFlops) / product / efficiency +
+         work.repeatedFlops * tiles / property("f32_gflops") / efficiency;
+}
+
+Estimate CostModel::estimateOnGpu(KernelOp kernel, const KernelWork& work) const {
+  Occupancy occupancy = estimateOccupancy(kernel, work, target);
+  double memory = memoryOnGpu(work, occupancy), compute = computeOnGpu(kernel, work, occupancy);
+  double unhidden = property("unhidden_percent") / 100.0 * std::min(memory, compute);
+  return finish(property(launchProperty(mode, target)), memory, compute,
+                latencyOnGpu(kernel, work) + unhidden);
 }
 
 /// What one weight takes a core, in ps: `decode_q4_k_ps` beside floats, `unpack_q4_k_ps` beside

@@ -6,6 +6,7 @@
 
 #include "ir/Dialect.h"
 #include "passes/cost/KernelWork.h"
+#include "passes/cost/Occupancy.h"
 
 namespace tenon::passes::cost {
 
@@ -52,18 +53,22 @@ std::string contentKey(KernelOp kernel);
 ///
 /// On a GPU, with b the bytes read and written, f the flops:
 ///
-///     ns = launch + latency + max(memory, compute)
-///     latency = max(dependent_load_ns + reductions · reduction_ns, ramp − launch)
-///               + elements that reductions of every tile read again · prologue_ps_per_element
-///     ramp    = read_ramp_ns · min(1, weight bytes / read_ramp_bytes)
+///     ns = launch + latency + max(memory, compute) + unhidden_percent · min(memory, compute)
+///     latency = dependent_load_ns + reduction_ns + (reductions − 1) · next_reduction_ns
+///               + spread_ns, where there is more than one tile
+///               + vector_ns · 16-byte vectors that a thread has of a row
+///               + prologue_ps_per_element · elements that reductions of every tile read again
+///               + ramp · min(1, weight bytes / read_ramp_bytes)
+///     ramp    = read_ramp_pdl_ns where kernels start early, else read_ramp_ns
 ///     memory  = max(weights / dram + others / rate, dependent_load_ns · (b / bytes in flight − 1))
 ///     rate    = l2 where half of the cache holds the others; else copy for as many reads as there
 ///               are writes and dram for the rest
-///     compute = (f + repeated f · (tiles − 1)) / (peak · wave efficiency)
+///     compute = (f / rate of products or f32 + repeated f · tiles / f32) / wave efficiency
 ///
 /// Bytes in flight are those of the blocks that registers, shared memory and threads of the target
-/// let run at once. Wave efficiency is tiles over whole waves of tiles. Peak is that of tensor
-/// cores for their emitters, less what code that is not the library's loses (`mma_percent`).
+/// let run at once. Wave efficiency is tiles over whole waves of tiles. Products on tensor cores run
+/// at their peak, less what code that is not the library's loses (`mma_percent`), others at
+/// `gemv_gflops`.
 ///
 /// On a CPU, with c of the target's cores that have a tile:
 ///
@@ -71,8 +76,8 @@ std::string contentKey(KernelOp kernel);
 ///     compute = f / (peak · c) + operations on quants / (i8 peak · c)
 ///               + block-quantised weights · decode_T_ps (beside quants unpack_T_ps) / c
 ///
-/// Example, H200 in a graph: residual add of [1, 2560] f16 takes 500 + 470 + 15360 bytes / 7.5
-/// TB/s = 972 ns; measured 0.97 µs.
+/// The constants that are no data sheet's are fitted to points that a device has measured
+/// (bench/fusion), and compared with others that it has measured.
 class CostModel {
 public:
   /// Emits an error at `location` where the target lacks a property that the model needs. `times`
@@ -88,6 +93,9 @@ private:
       : target(target), mode(mode), times(times) {}
 
   int64_t property(llvm::StringRef name) const { return *target.getProperty(name); }
+  double latencyOnGpu(KernelOp kernel, const KernelWork& work) const;
+  double memoryOnGpu(const KernelWork& work, const Occupancy& occupancy) const;
+  double computeOnGpu(KernelOp kernel, const KernelWork& work, const Occupancy& occupancy) const;
   Estimate estimateOnGpu(KernelOp kernel, const KernelWork& work) const;
   Estimate estimateOnCpu(KernelOp kernel, const KernelWork& work) const;
 
