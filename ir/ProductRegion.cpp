@@ -69,6 +69,10 @@ std::string RegionReader::addProduct(MatmulOp op) {
 
 /// An operation behind `product`.
 std::string RegionReader::addBehind(Operation& op, Operation* product) {
+  if (auto search = llvm::dyn_cast<ArgmaxOp>(op)) {
+    behind[search.getResult()] = product;
+    return refuseSearch(search, shapeOf(product->getResult(0)));
+  }
   if (!llvm::isa<ElementwiseOpInterface>(op))
     return "the emitter of products computes elementwise operations behind them, not " + nameOf(op);
   if (llvm::any_of(op.getOperands(), [&](Value operand) { return norms.contains(operand); }))
@@ -168,7 +172,7 @@ std::string RegionReader::checkGroups() {
       return reason;
   for (Operation& op : kernel.getBlock().without_terminator()) {
     auto found = op.getNumResults() == 1 ? behind.find(op.getResult(0)) : behind.end();
-    if (found == behind.end())
+    if (found == behind.end() || llvm::isa<ArgmaxOp>(op))
       continue;
     llvm::ArrayRef<int64_t> positions = shapeOf(found->second->getResult(0));
     llvm::ArrayRef<int64_t> shape = shapeOf(op.getResult(0));

@@ -32,7 +32,7 @@ const RegionForm cpuElementwise = {"the emitter of elementwise chains", nullptr,
 const RegionForm cudaElementwise = {"the emitter of elementwise chains", nullptr,
                                     isElementOperation, false};
 const RegionForm cudaMatmul = {"the emitter of matrix products", isOp<MatmulOp>, isElementOperation,
-                               false};
+                               false, true};
 const RegionForm cudaRows = {"the emitter of row reductions",
                              isOp<LayerNormOp, RmsNormOp, SoftmaxOp>, isElementOperation, true};
 
@@ -80,10 +80,35 @@ static bool fitsPositions(Operation& op, llvm::ArrayRef<int64_t> positions) {
   return broadcastsTo(shape, positions);
 }
 
+ArgmaxOp findSearch(KernelOp kernel) {
+  auto found = kernel.getBlock().getOps<ArgmaxOp>();
+  bool isAlone = llvm::hasSingleElement(kernel.getBlock().without_terminator());
+  return found.empty() || isAlone ? ArgmaxOp() : *found.begin();
+}
+
+std::string refuseSearch(ArgmaxOp op, llvm::ArrayRef<int64_t> positions) {
+  if (shapeOf(op.getInput()) != positions)
+    return "tiles search the largest element of rows of shape " + detail::formatShape(positions) +
+           ", not of " + detail::formatShape(shapeOf(op.getInput()));
+  if (llvm::isa<BlockArgument>(op.getInput()))
+    return "tiles search among what they compute, not among an input";
+  if (op.getType().getNumElements() > mostSearchedRows)
+    return "tiles search the largest element of at most " + std::to_string(mostSearchedRows) +
+           " rows, not of " + std::to_string(op.getType().getNumElements());
+  for (Operation* user : op->getUsers())
+    if (!llvm::isa<YieldOp>(user))
+      return "the index of the largest element is known when every tile is done, too late for " +
+             nameOf(user);
+  auto searches = op->getBlock()->getOps<ArgmaxOp>();
+  return llvm::hasSingleElement(searches) ? "" : "tiles search for one argmax, not for several";
+}
+
 /// Yields must be float tensors over all positions: one element a position is stored, once.
 static std::string refuseResults(const RegionForm& form, KernelOp kernel,
                                  llvm::ArrayRef<int64_t> positions) {
   for (Value value : kernel.getYield().getValues()) {
+    if (form.hasSearch && value.getDefiningOp<ArgmaxOp>())
+      continue;
     auto type = llvm::dyn_cast<RankedTensorType>(value.getType());
     if (!type || !llvm::isa<FloatType>(type.getElementType()))
       return form.name.str() + " stores float tensors, not " + detail::formatType(value.getType());
@@ -109,6 +134,11 @@ std::string refuse(const RegionForm& form, KernelOp kernel) {
   for (Operation& op : kernel.getBlock().without_terminator()) {
     if (&op == hero)
       continue;
+    if (auto search = llvm::dyn_cast<ArgmaxOp>(op); search && form.hasSearch) {
+      if (std::string refusal = refuseSearch(search, positions); !refusal.empty())
+        return refusal;
+      continue;
+    }
     if (!form.isElement(op))
       return form.name.str() + " cannot hold " + nameOf(&op);
     if (!fitsPositions(op, positions))

@@ -19,6 +19,8 @@ struct RegionForm {
   bool (*isElement)(mlir::Operation& op);
   /// Whether operations on elements may stand before the hero's operands.
   bool hasPrologue;
+  /// Whether an argmax of what the region computes may end it (`refuseSearch`).
+  bool hasSearch = false;
 };
 
 /// On an operation of a region: the schedule, a `ScheduleAttr`, that it has as a part of a kernel
@@ -39,6 +41,17 @@ bool concerns(const RegionForm& form, KernelOp kernel);
 /// broadcasts; float results of that whole shape; nothing before the hero unless there is a
 /// prologue.
 std::string refuse(const RegionForm& form, KernelOp kernel);
+
+/// Rows of which tiles that compute columns search the largest element together.
+inline constexpr int64_t mostSearchedRows = 64;
+/// Why tiles of results of shape `positions` cannot search the largest element of each row for `op`,
+/// in a sentence without final period; empty where they can: `op` reads elements at these positions,
+/// the region yields its result and nothing in it reads that.
+std::string refuseSearch(ArgmaxOp op, llvm::ArrayRef<int64_t> positions);
+
+/// The argmax that ends the region, for which every tile computes a part of the rows; null where there
+/// is none, or where it is all that the region holds.
+ArgmaxOp findSearch(KernelOp kernel);
 
 /// What the emitters of the code generators compute.
 namespace forms {

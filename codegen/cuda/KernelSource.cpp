@@ -1,6 +1,7 @@
 #include "codegen/cuda/KernelSource.h"
 
 #include "absl/strings/str_format.h"
+#include "codegen/cuda/LargestSearch.h"
 
 using namespace mlir;
 
@@ -32,6 +33,7 @@ FailureOr<KernelSource> printKernel(KernelOp kernel, const Architecture& archite
   KernelContext context(kernel, architecture, std::move(isConstant));
   if (failed(emitter->emit(context)))
     return failure();
+  surroundSearch(context);
   const PhaseStructure& structure = context.structure;
   if (std::string reason = structure.verify(); !reason.empty())
     return kernel.emitOpError("expects phases that a kernel can have, but ") << reason;

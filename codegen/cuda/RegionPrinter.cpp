@@ -168,7 +168,24 @@ FailureOr<std::string> RegionPrinter::element(Value value) {
   return variable->isArray ? variable->name + "[j]" : variable->name;
 }
 
+/// Offers the elements at this position to the search for the largest of their rows.
+LogicalResult RegionPrinter::offer(ArgmaxOp op) {
+  FailureOr<std::string> value = element(op.getInput());
+  if (failed(value))
+    return failure();
+  std::string name = newName();
+  code->format("float %s[%d];", name, width);
+  code->unroll();
+  code->format("for (int j = 0; j < %d; ++j)", width);
+  code->format("  %s[j] = %s;", name, *value);
+  code->format("largest.offer(%s, %s, %s, %s);", position.row, position.column, name,
+               position.valid.empty() ? std::to_string(width) : position.valid);
+  return success();
+}
+
 LogicalResult RegionPrinter::store(Value value) {
+  if (auto argmax = value.getDefiningOp<ArgmaxOp>())
+    return offer(argmax);
   FailureOr<Variable> variable = print(value);
   if (failed(variable))
     return failure();

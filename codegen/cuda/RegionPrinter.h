@@ -39,7 +39,8 @@ public:
   void load(mlir::BlockArgument argument, const std::string& variable);
   /// Prints what `value` takes and returns an expression of its element `j`, a loop variable.
   mlir::FailureOr<std::string> element(mlir::Value value);
-  /// Prints `value` and stores it to each of its destinations.
+  /// Prints `value` and stores it to each of its destinations; of an argmax, prints that its operand's
+  /// elements are candidates (`surroundSearch` adds the rest).
   mlir::LogicalResult store(mlir::Value value);
 
 private:
@@ -54,6 +55,7 @@ private:
   Variable printEmbedding(EmbeddingOp op);
   mlir::FailureOr<Variable> printElementwise(ElementwiseOpInterface op);
   Variable printConstant(ConstantOp op);
+  mlir::LogicalResult offer(ArgmaxOp op);
   std::string rowOffset(mlir::RankedTensorType type) const;
   std::string newName() { return "v" + std::to_string(nextName++); }
 

@@ -1,5 +1,6 @@
 #include "ir/schedules/BlockResources.h"
 
+#include "ir/Regions.h"
 #include "ir/schedules/ScheduleKind.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -39,6 +40,13 @@ int64_t schedules::boundedRegisters(const BlockResources& resources) {
   return std::min(registers / threads / unit * unit, mostOfThread);
 }
 
+/// Shared memory of a search for the largest elements of rows: a key of 8 bytes for each, and a flag.
+static int64_t searchBytes(KernelOp kernel) {
+  constexpr int64_t keyBytes = 8, unit = 16;
+  ArgmaxOp search = findSearch(kernel);
+  return search ? llvm::alignTo((search.getType().getNumElements() + 1) * keyBytes, unit) : 0;
+}
+
 std::optional<BlockResources> blockResourcesOf(KernelOp kernel) {
   constexpr int64_t mostThreads = 1024;
   for (const ScheduleKind* kind : allKinds) {
@@ -49,6 +57,7 @@ std::optional<BlockResources> blockResourcesOf(KernelOp kernel) {
         kind->fixedThreads > 0 ? kind->fixedThreads : schedules::sizeParameter(kernel, "threads");
     bool valid =
         resources.threads > 0 && resources.threads <= mostThreads && kind->fill(kernel, resources);
+    resources.staticSmemBytes += searchBytes(kernel);
     return valid ? std::optional(resources) : std::nullopt;
   }
   return std::nullopt;

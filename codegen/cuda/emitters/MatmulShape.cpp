@@ -16,7 +16,7 @@ MatmulOp findMatmul(KernelContext& context) {
   MatmulOp hero;
   for (Operation& op : context.kernel.getBlock().without_terminator()) {
     auto candidate = llvm::dyn_cast<MatmulOp>(op);
-    if ((candidate && hero) || (!candidate && !isPrintable(&op))) {
+    if ((candidate && hero) || (!candidate && !isPrintable(&op) && !llvm::isa<ArgmaxOp>(op))) {
       op.emitOpError("expects a region of one tenon.matmul and operations on its elements");
       return nullptr;
     }

@@ -1,8 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <random>
 
 #include "CompareOnDevice.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
 #include "codegen/cuda/CompileForCuda.h"
 #include "frontends/text/TextFrontend.h"
@@ -153,6 +155,15 @@ const RegionCase regionCases[] = {
   }
   return %0#0, %0#1, %0#2 : tensor<MxNxT>, tensor<MxKxT>, tensor<MxNxT>)",
      "tensor<MxNxT>, tensor<MxKxT>, tensor<MxNxT>"},
+    {"head_argmax", "%x: tensor<MxKxT>, %w: tensor<NxKxT>", R"(
+  %0:2 = tenon.kernel (%a = %x : tensor<MxKxT>, %b = %w : tensor<NxKxT>)
+      -> (tensor<MxNxf32>, tensor<Mxi32>) {
+    %1 = tenon.matmul %a, %b : (tensor<MxKxT>, tensor<NxKxT>) -> tensor<MxNxf32>
+    %2 = tenon.argmax %1 : (tensor<MxNxf32>) -> tensor<Mxi32>
+    tenon.yield %1, %2 : tensor<MxNxf32>, tensor<Mxi32>
+  }
+  return %0#0, %0#1 : tensor<MxNxf32>, tensor<Mxi32>)",
+     "tensor<MxNxf32>, tensor<Mxi32>"},
 };
 
 /// The halves of a parallel block.
@@ -285,6 +296,51 @@ TEST_P(CudaRegionTest, EqualsItsOperationsOneByOneInEveryBit) {
     EXPECT_EQ((*fusedOutputs)[index], (*splitOutputs)[index]) << "result " << index;
     expectClose(want, (*fusedOutputs)[index], toleranceOf(GetParam().type),
                 "result " + std::to_string(index));
+  }
+}
+
+/// Of equal elements the lowest index counts and NaN comes last, whichever block is done last; what a
+/// call leaves behind does not change the next.
+TEST(CudaRegion, SearchesAmongEqualElementsAndNan) {
+  constexpr int64_t rows = 3, depth = 64, columns = 1000;
+  std::string text = absl::StrFormat(
+      R"(module attributes {tenon.phase = #tenon.phase<fused>} {
+func.func @f(%%x: tensor<%1$dx%2$dxf16>, %%w: tensor<%3$dx%2$dxf16>) -> tensor<%1$dxi32> {
+  %%0 = tenon.kernel (%%a = %%x : tensor<%1$dx%2$dxf16>, %%b = %%w : tensor<%3$dx%2$dxf16>)
+      -> tensor<%1$dxi32> {
+    %%1 = tenon.matmul %%a, %%b : (tensor<%1$dx%2$dxf16>, tensor<%3$dx%2$dxf16>)
+        -> tensor<%1$dx%3$dxf32>
+    %%2 = tenon.argmax %%1 : (tensor<%1$dx%3$dxf32>) -> tensor<%1$dxi32>
+    tenon.yield %%2 : tensor<%1$dxi32>
+  }
+  return %%0 : tensor<%1$dxi32>
+}
+})",
+      rows, depth, columns);
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  auto program = compileRegion(context, text, passes::Plan::Fused, module);
+  ASSERT_TRUE(program.ok()) << program.status();
+  ASSERT_EQ(program->functions[0].steps.size(), 1u);
+  auto executor = runtime::CudaExecutor::create(*std::move(program), {});
+  if (absl::IsNotFound(executor.status()))
+    GTEST_SKIP() << "no GPU: " << executor.status();
+  ASSERT_TRUE(executor.ok()) << executor.status();
+  auto interpreter = Interpreter::create(*module);
+  ASSERT_TRUE(interpreter.ok()) << interpreter.status();
+  double nan = std::numeric_limits<double>::quiet_NaN();
+  for (double sign : {1.0, -1.0}) {
+    CaseInput x = {{rows, depth}, "f16", Fill::Listed}, w = {{columns, depth}, "f16", Fill::Listed};
+    for (int64_t i = 0; i < rows * depth; ++i) // row 1 is NaN
+      x.values.push_back(i / depth == 1 ? nan : sign * static_cast<double>(i % 7 - 3));
+    for (int64_t i = 0; i < columns * depth; ++i) // every 97th column alike, column 3 NaN
+      w.values.push_back(i / depth == 3 ? nan : static_cast<double>((i / depth % 97 + i % 5) % 11));
+    std::vector<ReferenceTensor> inputs = makeInputs(context, {x, w});
+    auto expected = (*interpreter)->run("f", inputs);
+    ASSERT_TRUE(expected.ok()) << expected.status();
+    auto outputs = runOnDevice(**executor, inputs);
+    ASSERT_TRUE(outputs.ok()) << outputs.status();
+    expectClose(expected->front(), outputs->front(), 0, "indices");
   }
 }
 

@@ -14,17 +14,20 @@
 
 namespace tenon::tests {
 
-/// Reads a model with every block's output. Some files hold no tokeniser, so the module does not
+/// Reads a model with every block's output, and the likeliest tokens where they are asked for. Some files hold no tokeniser, so the module does not
 /// say that it is a model for text.
 inline absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>>
 readTestModel(mlir::MLIRContext& context, const std::string& file, const std::string& activations,
-              const std::vector<std::string>& shapes) {
+              const std::vector<std::string>& shapes, bool nextIds = false) {
   TENON_ASSIGN_OR_RETURN(mlir::OwningOpRef<mlir::ModuleOp> module,
-                         tools::readModel(context, {.path = TENON_TEST_DATA "/" + file,
-                                                    .activations = activations,
-                                                    .shapes = shapes,
-                                                    .contextLength = 64,
-                                                    .blockOutputs = true}));
+                         tools::readModel(context,
+                                          {.path = TENON_TEST_DATA "/" + file,
+                                           .activations = activations,
+                                           .shapes = shapes,
+                                           .contextLength = 64,
+                                           .blockOutputs = true,
+                                           .nextIds = nextIds},
+                                          nextIds ? DeviceKind::Cuda : DeviceKind::Cpu));
   (*module)->removeAttr(TenonDialect::modelAttrName);
   for (auto function : module->getOps<mlir::func::FuncOp>())
     function->removeAttr(TenonDialect::entryAttrName);
