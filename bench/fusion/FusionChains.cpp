@@ -1,0 +1,253 @@
+#include "bench/fusion/FusionChains.h"
+
+#include "support/Status.h"
+
+namespace tenon::bench {
+
+using frontends::GraphBuilder;
+using frontends::StateValue;
+using frontends::Value;
+
+mlir::Type ChainCopy::i32() const {
+  return mlir::IntegerType::get(b.getActivationType().getContext(), 32);
+}
+mlir::Type ChainCopy::f32() const {
+  return mlir::Float32Type::get(b.getActivationType().getContext());
+}
+
+Value ChainCopy::declared(const std::string& name, llvm::ArrayRef<int64_t> dimensions,
+                          mlir::Type type) {
+  std::string symbol = named(name);
+  int64_t elements = mlir::ShapedType::getNumElements(dimensions);
+  int64_t bytes = getEncoding(type)->bytesFor(elements);
+  b.declareFile("file." + symbol, "unused", bytes, 0);
+  b.declareWeight(symbol, dimensions, type, {{"file." + symbol, 0, bytes}});
+  weightBytes += bytes;
+  return b.weight(symbol);
+}
+
+Value ChainCopy::matrix(const std::string& name, int64_t columns, int64_t depth) {
+  return declared(name, {columns, depth}, b.getActivationType());
+}
+
+Value ChainCopy::vector(const std::string& name, int64_t length, mlir::Type type) {
+  return declared(name, {length}, type ? type : b.getActivationType());
+}
+
+Value ChainCopy::shared(const std::string& name, llvm::ArrayRef<int64_t> dimensions,
+                        mlir::Type type) {
+  Value& input = inputs[name];
+  if (!input)
+    input = b.input(name, dimensions, type);
+  return input;
+}
+
+StateValue ChainCopy::cache(const std::string& name, llvm::ArrayRef<int64_t> dimensions) {
+  b.declareState(named(name), dimensions, b.getActivationType());
+  return b.state(named(name));
+}
+
+void ChainCopy::result(Value value) { b.output("y" + std::to_string(results++), value); }
+
+class ChainFunction {
+public:
+  ChainFunction(GraphBuilder& builder, const ChainShape& shape) : copy(builder, shape) {}
+
+  void build(const FusionChain& chain, int copies) {
+    copy.b.beginFunction("f");
+    Value x = copy.x = copy.shared("x", {copy.shape.rows, copy.shape.hidden});
+    for (; copy.copy < copies; ++copy.copy)
+      chain.build(copy);
+    for (Value last : {copy.x, copy.residual})
+      if (last && last.get() != x.get() && !llvm::isa<mlir::BlockArgument>(last.get()))
+        copy.result(last);
+    copy.b.endFunction();
+  }
+  int64_t weightBytes() const { return copy.weightBytes; }
+
+private:
+  ChainCopy copy;
+};
+
+namespace {
+
+constexpr double epsilon = 1e-5;
+
+Value rmsNorm(ChainCopy& c, Value x) {
+  return c.b.rmsNorm(x, c.vector("norm", c.shape.hidden), epsilon);
+}
+Value layerNorm(ChainCopy& c, Value x, const std::string& name) {
+  return c.b.layerNorm(x, c.vector(name, c.shape.hidden), c.vector(name + ".bias", c.shape.hidden),
+                       epsilon);
+}
+/// x and what stands beside it: the residual of the copy before, at first an input.
+Value beside(ChainCopy& c) {
+  if (!c.residual)
+    c.residual = c.shared("residual", {c.shape.rows, c.shape.hidden});
+  return c.residual;
+}
+
+void residualRms(ChainCopy& c) {
+  c.residual = c.b.add(beside(c), c.x);
+  c.x = rmsNorm(c, c.residual);
+}
+void residualLayer(ChainCopy& c) {
+  c.residual = c.b.add(beside(c), c.x);
+  c.x = layerNorm(c, c.residual, "norm");
+}
+/// The sum of a parallel residual, and the two norms of the next block.
+void parallelSumNorms(ChainCopy& c) {
+  c.residual = c.b.add(c.b.add(c.x, c.shared("half", {c.shape.rows, c.shape.hidden})), beside(c));
+  c.x = layerNorm(c, c.residual, "norm");
+  c.result(layerNorm(c, c.residual, "other"));
+}
+void normResidual(ChainCopy& c) { c.x = c.b.add(rmsNorm(c, c.x), beside(c)); }
+
+/// cap · tanh(x · w / cap), as of soft-capped logits. Copies stand beside each other: one behind the
+/// other they would be one chain.
+void cappedScale(ChainCopy& c) {
+  Value x = c.b.mul(c.x, c.vector("scale", c.shape.hidden));
+  c.result(c.b.scale(c.b.tanh(c.b.scale(x, 1.0 / 30)), 30));
+}
+void biasActivation(ChainCopy& c) {
+  Value x = c.b.add(c.x, c.vector("bias", c.shape.hidden));
+  c.result(c.b.mul(c.b.geluTanh(x), beside(c)));
+}
+
+void embeddingRms(ChainCopy& c) {
+  Value e = c.b.embedding(c.matrix("table", 4096, c.shape.hidden),
+                          c.shared("ids", {c.shape.rows}, c.i32()));
+  c.result(e);
+  c.result(rmsNorm(c, e));
+}
+
+Value product(ChainCopy& c, Value x, const std::string& name) {
+  return c.b.matmul(x, c.matrix(name, c.shape.columns, c.shape.hidden));
+}
+void productBias(ChainCopy& c) {
+  c.result(c.b.add(product(c, c.x, "w"), c.vector("w.bias", c.shape.columns)));
+}
+void productBiasGelu(ChainCopy& c) {
+  c.result(c.b.geluTanh(c.b.add(product(c, c.x, "w"), c.vector("w.bias", c.shape.columns))));
+}
+void productResidual(ChainCopy& c) {
+  Value r = c.shared("wide", {c.shape.rows, c.shape.columns});
+  c.result(c.b.add(product(c, c.x, "w"), r));
+}
+/// ((x · Wᵀ + b) + attention) + residual.
+void parallelResidual(ChainCopy& c) {
+  Value mlp = c.b.add(product(c, c.x, "w"), c.vector("w.bias", c.shape.columns));
+  Value attention = c.shared("attention", {c.shape.rows, c.shape.columns});
+  Value r = c.shared("wide", {c.shape.rows, c.shape.columns});
+  c.result(c.b.add(c.b.add(mlp, attention), r));
+}
+
+void rmsProduct(ChainCopy& c) { c.result(product(c, rmsNorm(c, c.x), "w")); }
+void layerProductBias(ChainCopy& c) {
+  Value y = product(c, layerNorm(c, c.x, "norm"), "w");
+  c.result(c.b.add(y, c.vector("w.bias", c.shape.columns)));
+}
+
+/// Q of `columns`, K and V of a quarter of it.
+void qkv(ChainCopy& c, Value x) {
+  c.result(c.b.matmul(x, c.matrix("q", c.shape.columns, c.shape.hidden)));
+  c.result(c.b.matmul(x, c.matrix("k", c.shape.columns / 4, c.shape.hidden)));
+  c.result(c.b.matmul(x, c.matrix("v", c.shape.columns / 4, c.shape.hidden)));
+}
+void sharedQkv(ChainCopy& c) { qkv(c, c.x); }
+void rmsQkv(ChainCopy& c) { qkv(c, rmsNorm(c, c.x)); }
+
+Value gated(ChainCopy& c, Value x) {
+  return c.b.glu(Activation::Silu, product(c, x, "gate"), product(c, x, "up"));
+}
+void gatedLinear(ChainCopy& c) { c.result(gated(c, c.x)); }
+void rmsGated(ChainCopy& c) { c.result(gated(c, rmsNorm(c, c.x))); }
+
+/// Heads of 128, a quarter of them of keys and values: rotated, cached, attended to.
+void ropeCacheAttention(ChainCopy& c) {
+  constexpr int64_t size = 128, capacity = 512;
+  int64_t rows = c.shape.rows, heads = c.shape.hidden / size, kvHeads = heads / 4;
+  Value positions = c.shared("positions", {rows}, c.i32());
+  Value sequences = c.shared("sequences", {rows}, c.i32());
+  Value frequencies = c.vector("frequencies", size / 2, c.f32());
+  auto rotate = [&](Value value) {
+    return c.b.rope(RopePairing::Halves, value, positions, frequencies);
+  };
+  Value q = rotate(c.b.reshape(c.x, {rows, heads, size}));
+  Value k = rotate(c.shared("k", {rows, kvHeads, size}));
+  Value v = c.shared("v", {rows, kvHeads, size});
+  StateValue keys =
+      c.b.kvWrite(k, sequences, positions, c.cache("keys", {rows, capacity, kvHeads, size}));
+  StateValue values =
+      c.b.kvWrite(v, sequences, positions, c.cache("values", {rows, capacity, kvHeads, size}));
+  Value y = c.b.attention(q, keys, values, sequences, positions, {.scale = 0.088});
+  c.x = c.b.reshape(y, {rows, c.shape.hidden});
+}
+
+void headArgmax(ChainCopy& c) {
+  c.result(c.b.argmax(c.b.matmul(c.x, c.matrix("head", c.shape.columns, c.shape.hidden),
+                                 {.elementType = c.f32()})));
+}
+
+} // namespace
+
+const std::vector<FusionChain>& allChains() {
+  static const std::vector<FusionChain> chains = {
+      {"residual_rms", {"residual-norm"}, residualRms},
+      {"residual_layer", {"residual-norm"}, residualLayer},
+      {"parallel_sum_norms", {"residual-norm", "parallel-residual"}, parallelSumNorms},
+      {"norm_residual", {"norm-residual"}, normResidual},
+      {"capped_scale", {"elementwise-chain"}, cappedScale},
+      {"bias_activation", {"elementwise-chain"}, biasActivation},
+      {"embedding_rms", {"embedding-norm"}, embeddingRms},
+      {"product_bias", {"matmul-epilogue"}, productBias},
+      {"product_bias_gelu", {"matmul-epilogue"}, productBiasGelu},
+      {"product_residual", {"matmul-epilogue"}, productResidual},
+      {"parallel_residual", {"parallel-residual"}, parallelResidual},
+      {"rms_product", {"norm-matmul"}, rmsProduct},
+      {"layer_product_bias", {"norm-matmul", "matmul-epilogue"}, layerProductBias},
+      {"qkv", {"shared-input"}, sharedQkv},
+      {"rms_qkv", {"shared-input", "norm-matmul"}, rmsQkv},
+      {"gated", {"gated-linear"}, gatedLinear},
+      {"rms_gated", {"gated-linear"}, rmsGated},
+      {"rope_cache_attention", {"qkv-cache"}, ropeCacheAttention},
+      {"head_argmax", {"head-argmax"}, headArgmax}};
+  return chains;
+}
+
+const FusionChain* findChain(const std::string& name) {
+  for (const FusionChain& chain : allChains())
+    if (chain.name == name)
+      return &chain;
+  return nullptr;
+}
+
+static absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> build(mlir::MLIRContext& context,
+                                                               const FusionChain& chain,
+                                                               const ChainShape& shape, int copies,
+                                                               int64_t& weightBytes) {
+  context.loadDialect<TenonDialect>();
+  GraphBuilder builder(context, getElementType(&context, *findEncoding(shape.type)));
+  ChainFunction function(builder, shape);
+  function.build(chain, copies);
+  weightBytes = function.weightBytes();
+  return builder.finish();
+}
+
+absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> makeChainModule(mlir::MLIRContext& context,
+                                                                  const FusionChain& chain,
+                                                                  const ChainShape& shape,
+                                                                  int copies) {
+  int64_t bytes;
+  return build(context, chain, shape, copies, bytes);
+}
+
+absl::StatusOr<int> chooseCopies(const FusionChain& chain, const ChainShape& shape) {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  int64_t bytes = 0;
+  TENON_RETURN_IF_ERROR(build(context, chain, shape, /*copies=*/1, bytes).status());
+  constexpr int64_t wantedBytes = 200'000'000, fewBytes = 64 << 10;
+  return bytes < fewBytes ? 16 : static_cast<int>(std::clamp<int64_t>(wantedBytes / bytes, 2, 48));
+}
+
+} // namespace tenon::bench

@@ -1,0 +1,74 @@
+#include "tools/common/TimeInTurn.h"
+
+#include <cstring>
+
+#include "runtime/program/RandomValues.h"
+#include "support/Status.h"
+
+namespace tenon::tools {
+
+namespace {
+
+/// A function with its arguments in host memory.
+class TimedCall {
+public:
+  TimedCall(runtime::Executor& executor, int32_t position) : executor(executor) {
+    const runtime::Function& function = executor.program().functions.front();
+    for (const runtime::Port& port : function.inputs) {
+      inputs.emplace_back(port.bytes);
+      fill(port, position, inputs.back());
+    }
+    for (const runtime::Port& port : function.outputs)
+      outputs.emplace_back(port.bytes);
+  }
+
+  absl::Status run() {
+    std::vector<std::span<const std::byte>> arguments(inputs.begin(), inputs.end());
+    std::vector<std::span<std::byte>> results(outputs.begin(), outputs.end());
+    return executor.run(0, arguments, results);
+  }
+  absl::Status time() {
+    TENON_RETURN_IF_ERROR(run());
+    samples.push_back(executor.lastStepsNs());
+    return absl::OkStatus();
+  }
+  Distribution summary() const { return summarize(samples); }
+
+private:
+  static void fill(const runtime::Port& port, int32_t position, std::vector<std::byte>& bytes) {
+    if (runtime::randomElementBytes(port.encoding) > 0)
+      return runtime::fillRandomValues({port.bytes, 1, 0, 1}, port.encoding, bytes);
+    bool isPosition = port.name.starts_with("positions");
+    for (size_t i = 0; i + sizeof(int32_t) <= bytes.size(); i += sizeof(int32_t)) {
+      int32_t value = isPosition ? position : static_cast<int32_t>(i / sizeof(int32_t));
+      std::memcpy(&bytes[i], &value, sizeof(value));
+    }
+  }
+
+  runtime::Executor& executor;
+  std::vector<std::vector<std::byte>> inputs, outputs;
+  std::vector<uint64_t> samples;
+};
+
+} // namespace
+
+absl::StatusOr<std::vector<Distribution>>
+timeInTurn(const std::vector<runtime::Executor*>& executors, int64_t calls, int32_t position) {
+  constexpr int warmUp = 2;
+  std::vector<TimedCall> timed;
+  timed.reserve(executors.size());
+  for (runtime::Executor* executor : executors)
+    timed.emplace_back(*executor, position);
+  for (int64_t call = 0; call < warmUp; ++call)
+    for (TimedCall& one : timed)
+      TENON_RETURN_IF_ERROR(one.run());
+  for (int64_t call = 0; call < calls; ++call)
+    for (TimedCall& one : timed)
+      TENON_RETURN_IF_ERROR(one.time());
+  std::vector<Distribution> all;
+  for (const TimedCall& one : timed)
+    all.push_back(one.summary());
+  return all;
+}
+
+} // namespace tenon::tools
