@@ -1,6 +1,9 @@
 // Single kernels on the CPU beside the machine's read bandwidth, alternated in one run: products of
 // one row and of 64 rows in every encoding that models decode with, and attention.
 //
+// Products of block-quantised weights also with 1 to 64 rows, on floats and on quants (with the
+// quantisation of x). `--target=` names another target than this machine's.
+//
 // The weights of a product are passed as an input, another copy in each call, so that they come
 // from memory and not from a cache. Medians.
 
@@ -51,12 +54,19 @@ absl::StatusOr<Bytes> makeValues(const std::string& encodingName, int64_t elemen
   return bytes;
 }
 
-absl::StatusOr<std::unique_ptr<runtime::CpuExecutor>> load(const std::string& text, int threads) {
+/// What every benchmark runs on: the machine's read bandwidth, and the target compiled for.
+struct Machine {
+  ReadBandwidth& bandwidth;
+  std::string target;
+};
+
+absl::StatusOr<std::unique_ptr<runtime::CpuExecutor>> load(const std::string& text,
+                                                           const Machine& machine) {
   auto context = tools::makeContext();
   TENON_ASSIGN_OR_RETURN(auto module, frontends::parseModuleText(*context, text, "benchmark"));
-  TENON_ASSIGN_OR_RETURN(TargetAttr target, tools::chooseTarget(*context, "native"));
+  TENON_ASSIGN_OR_RETURN(TargetAttr target, tools::chooseTarget(*context, machine.target));
   TENON_ASSIGN_OR_RETURN(runtime::Program program, tools::compileModel(*module, target));
-  return runtime::CpuExecutor::create(std::move(program), {.threads = threads});
+  return runtime::CpuExecutor::create(std::move(program), {.threads = machine.bandwidth.threads()});
 }
 
 void report(benchmark::State& state, const std::vector<double>& seconds, double bytes,
@@ -122,16 +132,15 @@ std::string nameOf(const Product& product) {
                          product.columns, product.depth);
 }
 
-absl::Status benchProduct(benchmark::State& state, const Product& product,
-                          ReadBandwidth& bandwidth) {
+absl::Status benchProduct(benchmark::State& state, const Product& product, const Machine& machine) {
   const Encoding& encoding = *findEncoding(product.encoding);
-  TENON_ASSIGN_OR_RETURN(auto executor, load(productText(product), bandwidth.threads()));
+  TENON_ASSIGN_OR_RETURN(auto executor, load(productText(product), machine));
   int64_t weights = product.columns * product.depth, weightBytes = encoding.bytesFor(weights);
   int64_t copies = ringBytes / weightBytes + 1;
   TENON_ASSIGN_OR_RETURN(Bytes x, makeValues("f32", product.rows * product.depth));
   TENON_ASSIGN_OR_RETURN(Bytes ring, makeValues(product.encoding, copies * weights));
   std::vector<std::byte> y(product.rows * product.columns * 4);
-  measure(state, bandwidth, weightBytes, [&](int call) {
+  measure(state, machine.bandwidth, weightBytes, [&](int call) {
     const std::span<const std::byte> inputs[] = {
         x.bytes(), ring.bytes().subspan(call % copies * weightBytes, weightBytes)};
     const std::span<std::byte> outputs[] = {y};
@@ -147,7 +156,7 @@ struct Attention {
 };
 
 absl::Status benchAttention(benchmark::State& state, const Attention& attention,
-                            ReadBandwidth& bandwidth) {
+                            const Machine& machine) {
   constexpr int64_t queryHeads = 32, keyHeads = 8, headSize = 64;
   std::string query = absl::StrFormat("tensor<%dx%dx%dxf32>", attention.rows, queryHeads, headSize);
   std::string cache = absl::StrFormat("tensor<1x%dx%dx%dxf32>", attention.keys, keyHeads, headSize);
@@ -157,7 +166,7 @@ absl::Status benchAttention(benchmark::State& state, const Attention& attention,
       "%1$s {\n  %%y = tenon.attention %%q, %%k, %%v, %%s, %%p scale 0.125 : (%1$s, %2$s, %2$s, "
       "tensor<1xi32>, %3$s) -> %1$s\n  return %%y : %1$s\n}\n",
       query, cache, positions);
-  TENON_ASSIGN_OR_RETURN(auto executor, load(text, bandwidth.threads()));
+  TENON_ASSIGN_OR_RETURN(auto executor, load(text, machine));
   int64_t queryElements = attention.rows * queryHeads * headSize;
   int64_t cacheElements = attention.keys * keyHeads * headSize;
   TENON_ASSIGN_OR_RETURN(Bytes q, makeValues("f32", queryElements));
@@ -168,7 +177,7 @@ absl::Status benchAttention(benchmark::State& state, const Attention& attention,
     rowPositions.push_back(attention.keys - attention.rows + row);
   int32_t sequence = 0;
   std::vector<std::byte> y(queryElements * 4);
-  measure(state, bandwidth, 2.0 * cacheElements * 4, [&](int) {
+  measure(state, machine.bandwidth, 2.0 * cacheElements * 4, [&](int) {
     const std::span<const std::byte> inputs[] = {q.bytes(), k.bytes(), v.bytes(),
                                                  std::as_bytes(std::span(&sequence, 1)),
                                                  std::as_bytes(std::span(rowPositions))};
@@ -183,12 +192,12 @@ absl::Status benchAttention(benchmark::State& state, const Attention& attention,
   return absl::OkStatus();
 }
 
-/// Registers `bench(state, what, bandwidth)` under `name`.
+/// Registers `bench(state, what, machine)` under `name`.
 template <typename What, typename Bench>
-void add(const std::string& name, const What& what, ReadBandwidth& bandwidth, Bench bench) {
+void add(const std::string& name, const What& what, const Machine& machine, Bench bench) {
   benchmark::RegisterBenchmark(name.c_str(),
-                               [=, &bandwidth](benchmark::State& state) {
-                                 absl::Status status = bench(state, what, bandwidth);
+                               [=](benchmark::State& state) {
+                                 absl::Status status = bench(state, what, machine);
                                  if (!status.ok())
                                    state.SkipWithError(std::string(status.message()).c_str());
                                })
@@ -197,26 +206,27 @@ void add(const std::string& name, const What& what, ReadBandwidth& bandwidth, Be
       ->Iterations(96);
 }
 
-absl::Status runBenchmarks() {
+absl::Status runBenchmarks(const std::string& target) {
   TENON_ASSIGN_OR_RETURN(auto pool, runtime::ThreadPool::create(runtime::usableCores()));
   TENON_ASSIGN_OR_RETURN(ReadBandwidth bandwidth,
                          ReadBandwidth::create(readBytes, std::move(pool)));
+  Machine machine{bandwidth, target};
   for (const char* encoding : {"f32", "f16", "bf16", "q8_0", "q4_0", "q4_k", "q6_k"})
     for (const Product& product : {Product{encoding, 1, 4096, 4096},
                                    {encoding, 1, 14336, 4096},
                                    {encoding, 64, 8192, 2048},
                                    {encoding, 64, 2048, 8192}})
-      add(nameOf(product), product, bandwidth, benchProduct);
+      add(nameOf(product), product, machine, benchProduct);
   for (const char* encoding : {"q8_0", "q4_0", "q4_k", "q6_k"})
     for (int64_t rows : {1, 2, 3, 4, 6, 16, 64})
       for (bool isQuantized : {false, true})
         for (Product product : {Product{encoding, rows, 8192, 2048, isQuantized},
                                 {encoding, rows, 2048, 8192, isQuantized}})
-          add(nameOf(product) + (isQuantized ? "/quantized" : "/floats"), product, bandwidth,
+          add(nameOf(product) + (isQuantized ? "/quantized" : "/floats"), product, machine,
               benchProduct);
   for (const Attention& attention : {Attention{1, 512}, {1, 4096}, {64, 64}, {64, 512}})
     add(absl::StrFormat("attention/rows:%d/keys:%d", attention.rows, attention.keys), attention,
-        bandwidth, benchAttention);
+        machine, benchAttention);
   benchmark::RunSpecifiedBenchmarks();
   return absl::OkStatus();
 }
@@ -227,9 +237,14 @@ absl::Status runBenchmarks() {
 
 int main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
+  std::string target = "native";
+  if (argc == 2 && std::string_view(argv[1]).starts_with("--target=")) {
+    target = argv[1] + std::string_view("--target=").size();
+    --argc;
+  }
   if (benchmark::ReportUnrecognizedArguments(argc, argv))
     return 2;
-  absl::Status status = tenon::bench::runBenchmarks();
+  absl::Status status = tenon::bench::runBenchmarks(target);
   if (!status.ok())
     std::cerr << "bench_cpu_kernels: error: " << status.message() << "\n";
   return status.ok() ? 0 : 1;

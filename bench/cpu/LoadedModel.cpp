@@ -28,10 +28,12 @@ static int64_t countWeightBytes(mlir::ModuleOp module, llvm::StringRef function)
   return bytes;
 }
 
-absl::StatusOr<LoadedModel> LoadedModel::load(const std::string& path, int threads) {
+absl::StatusOr<LoadedModel> LoadedModel::load(const std::string& path,
+                                              const std::string& activations, int threads) {
   auto context = tools::makeContext();
   tools::ModelInputOptions options;
   options.path = path;
+  options.activations = activations;
   options.shapes = {"decode:1", "prefill:" + std::to_string(prefillRows)};
   options.contextLength = contextLength;
   TENON_ASSIGN_OR_RETURN(auto module, tools::readModel(*context, options));

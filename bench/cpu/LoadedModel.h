@@ -20,7 +20,9 @@ inline constexpr int64_t contextLength = 1024;
 /// A model file compiled for this machine with one-row decode and prefill of `prefillRows`.
 class LoadedModel {
 public:
-  static absl::StatusOr<LoadedModel> load(const std::string& path, int threads);
+  /// `activations` as `--activations` names them.
+  static absl::StatusOr<LoadedModel> load(const std::string& path, const std::string& activations,
+                                          int threads);
 
   /// Feeds one token; returns the greedy next one.
   absl::StatusOr<int32_t> decode(int32_t id, int32_t position);

@@ -67,7 +67,7 @@ static llvm::ArrayRef<llvm::StringLiteral> requiredProperties(DeviceKind device)
                                                 "tensor_16bit_gflops",
                                                 "mma_percent",
                                                 "f32_gflops"};
-  static constexpr llvm::StringLiteral cpu[] = {"cores", "step_ns", "dram_mb_per_s",
+  static constexpr llvm::StringLiteral cpu[] = {"cores",          "step_ns",    "dram_mb_per_s",
                                                 "cache_mb_per_s", "f32_gflops", "i8_gops"};
   return device == DeviceKind::Cuda ? llvm::ArrayRef<llvm::StringLiteral>(gpu) : cpu;
 }

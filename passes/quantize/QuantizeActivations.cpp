@@ -78,8 +78,7 @@ std::optional<int64_t> ActivationQuantizer::price(Location loc, TypeRange operan
 }
 
 /// All products with an input of that type.
-std::optional<int64_t> ActivationQuantizer::priceProducts(SharedProducts& shared,
-                                                          Type input) {
+std::optional<int64_t> ActivationQuantizer::priceProducts(SharedProducts& shared, Type input) {
   int64_t sum = 0;
   for (MatmulOp op : shared.products) {
     std::optional<int64_t> ns =
@@ -116,7 +115,8 @@ void ActivationQuantizer::decide(SharedProducts& shared) {
                      .category("quantize")
                      .function(first->getParentOfType<func::FuncOp>().getName());
   using Arg = remark::detail::Remark::Arg;
-  Arg input("input", detail::formatType(shared.quants)), products("products", shared.products.size());
+  Arg input("input", detail::formatType(shared.quants)),
+      products("products", shared.products.size());
   if (!floats || !quants) {
     remark::failed(first.getLoc(), options)
         << input << products << Arg("reason", "no emitter multiplies these quants");
@@ -144,8 +144,7 @@ void ActivationQuantizer::run(func::FuncOp function) {
 
 namespace {
 
-class QuantizeActivationsPass
-    : public impl::QuantizeActivationsPassBase<QuantizeActivationsPass> {
+class QuantizeActivationsPass : public impl::QuantizeActivationsPassBase<QuantizeActivationsPass> {
 public:
   using QuantizeActivationsPassBase::QuantizeActivationsPassBase;
 

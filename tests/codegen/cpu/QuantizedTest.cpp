@@ -164,6 +164,50 @@ TEST(CpuQuantized, ExtremeQuantsGiveTheSameBitsOnEveryTarget) {
   }
 }
 
+/// y of a product of 300 rows, with activations in f32 or quantised where that is faster.
+static std::vector<double> runProduct(const std::string& weight, const std::string& leave) {
+  auto context = makeContext();
+  std::string w = tensorType({512, 1024}, weight);
+  CpuCase test;
+  test.name = "f";
+  test.function = absl::StrFormat(
+      "module %1$s {\nfunc.func @f(%%x: tensor<300x1024xf32>, %%w: %2$s) -> tensor<300x512xf32> {\n"
+      "  %%y = tenon.matmul %%x, %%w : (tensor<300x1024xf32>, %2$s) -> tensor<300x512xf32>\n"
+      "  return %%y : tensor<300x512xf32>\n}\n}",
+      leave, w);
+  auto module = planModule(*context, test.function, hostTargets().back());
+  EXPECT_THAT(module, IsOk());
+  bool isQuantized = false;
+  (*module)->walk([&](QuantizeOp) { isQuantized = true; });
+  EXPECT_EQ(isQuantized, !leave.empty());
+  auto function = *(*module)->getOps<func::FuncOp>().begin();
+  auto program = codegen::compileForCpu(**module, {});
+  EXPECT_THAT(program, IsOk());
+  auto outputs = runFunction(*program, 0, makeInputs(test, function.getFunctionType()), 2);
+  EXPECT_THAT(outputs, IsOk());
+  std::vector<double> y(300 * 512);
+  findEncoding("f32")->decode((*outputs)[0], y);
+  return y;
+}
+
+// A quant of n levels a side errs by up to scale / 2, evenly: with x even in [-2, 2) and scale
+// 2 / 127, 0.0045 of a standard deviation of 1.15. Products of independent weights keep that ratio.
+TEST(CpuQuantized, ErrorBesideFloats) {
+  for (const char* weight : encodings) {
+    SCOPED_TRACE(weight);
+    std::vector<double> floats = runProduct(weight, "");
+    std::vector<double> quants = runProduct(weight, "attributes {tenon.quantize_activations}");
+    double error = 0, size = 0;
+    for (size_t i = 0; i < floats.size(); ++i) {
+      error += (quants[i] - floats[i]) * (quants[i] - floats[i]);
+      size += floats[i] * floats[i];
+    }
+    double ratio = std::sqrt(error / size);
+    EXPECT_LT(ratio, 0.005);
+    EXPECT_GT(ratio, 0.001); // it was quantised
+  }
+}
+
 /// What `tenon.matmul` says of q8_s beside q8_0.
 static float blockwiseDot(const std::byte* x, const std::byte* w, int64_t depth) {
   float sum = 0;

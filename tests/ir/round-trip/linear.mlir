@@ -28,3 +28,12 @@ func.func @dequantize(%t: tensor<4x64x!tenon.block<q8_0>>) -> tensor<4x64xf32> {
   %0 = tenon.dequantize %t : (tensor<4x64x!tenon.block<q8_0>>) -> tensor<4x64xf32>
   return %0 : tensor<4x64xf32>
 }
+
+// CHECK-LABEL: func @quantized
+func.func @quantized(%x: tensor<2x64xf16>, %w: tensor<8x64x!tenon.block<q8_0>>) -> tensor<2x8xf32> {
+  // CHECK: %[[Q:.*]] = tenon.quantize %{{.*}} : (tensor<2x64xf16>) -> tensor<2x64x!tenon.block<q8_s>>
+  %0 = tenon.quantize %x : (tensor<2x64xf16>) -> tensor<2x64x!tenon.block<q8_s>>
+  // CHECK: tenon.matmul %[[Q]], %{{.*}} order <chunk = 0, lanes = 1, tree = halving> : (tensor<2x64x!tenon.block<q8_s>>, tensor<8x64x!tenon.block<q8_0>>) -> tensor<2x8xf32>
+  %1 = tenon.matmul %0, %w order <chunk = 0, lanes = 1, tree = halving> : (tensor<2x64x!tenon.block<q8_s>>, tensor<8x64x!tenon.block<q8_0>>) -> tensor<2x8xf32>
+  return %1 : tensor<2x8xf32>
+}

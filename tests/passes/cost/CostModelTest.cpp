@@ -154,6 +154,33 @@ TEST(CostModel, ASecondCoreHelps) {
   EXPECT_EQ(two.estimate().memoryNs, one.estimate().memoryNs);
 }
 
+/// `rows` rows of activations of type `input` times q4_k weights [4096, 4096].
+std::string quantMatmul(int rows, const std::string& input) {
+  return absl::StrFormat(
+      "func.func @f(%%x: tensor<%1$dx4096x%2$s>, %%w: tensor<4096x4096x!tenon.block<q4_k>>) -> "
+      "tensor<%1$dx4096xf32> { %%0 = tenon.matmul %%x, %%w : (tensor<%1$dx4096x%2$s>, "
+      "tensor<4096x4096x!tenon.block<q4_k>>) -> tensor<%1$dx4096xf32> "
+      "return %%0 : tensor<%1$dx4096xf32> }",
+      rows, input);
+}
+
+// 64 rows: 2.1 G operations at the rate of floats or of integers, and each weight decoded or
+// unpacked once, shared by the cores.
+TEST(CostModel, QuantsHaveARateOfTheirOwn) {
+  Scheduled floats(quantMatmul(64, "f32"), "x86-64-v4-vnni");
+  Scheduled quants(quantMatmul(64, "!tenon.block<q8_k>"), "x86-64-v4-vnni");
+  auto property = [&](const char* name) {
+    return static_cast<double>(floats.target.getProperty(name).value_or(0));
+  };
+  constexpr double weights = 4096.0 * 4096, operations = 2 * 64 * weights;
+  double decode = weights * property("decode_q4_k_ps") * 1e-3 / property("cores");
+  double unpack = weights * property("unpack_q4_k_ps") * 1e-3 / property("cores");
+  EXPECT_GT(decode, 0);
+  EXPECT_GT(unpack, 0);
+  EXPECT_NEAR(floats.estimate().computeNs, operations / property("f32_gflops") + decode, 1);
+  EXPECT_NEAR(quants.estimate().computeNs, operations / property("i8_gops") + unpack, 1);
+}
+
 TEST(CostModel, MissingProperty) {
   MLIRContext context;
   TargetAttr whole = findTarget(&context, "x86-64-v4");
