@@ -65,7 +65,7 @@ func.func @f(%t: tensor<8x4xf32>) {
 // -----
 
 func.func @f(%x: tensor<1x64x!tenon.block<q8_s>>, %w: tensor<8x64xf32>) {
-  // expected-error @+1 {{'tenon.matmul' op expects a block-quantised weight beside a quantised input, but got tensor<8x64xf32>}}
+  // expected-error @+1 {{'tenon.matmul' op expects a block-quantised weight beside a quantised input, but got 'tensor<8x64xf32>'}}
   %0 = tenon.matmul %x, %w : (tensor<1x64x!tenon.block<q8_s>>, tensor<8x64xf32>) -> tensor<1x8xf32>
   return
 }
@@ -73,7 +73,7 @@ func.func @f(%x: tensor<1x64x!tenon.block<q8_s>>, %w: tensor<8x64xf32>) {
 // -----
 
 func.func @f(%x: tensor<1x256x!tenon.block<q8_s>>, %w: tensor<8x256x!tenon.block<q4_k>>) {
-  // expected-error @+1 {{'tenon.matmul' op expects an input in q8_k beside a weight in q4_k, but got tensor<1x256x!tenon.block<q8_s>>}}
+  // expected-error @+1 {{'tenon.matmul' op expects an input in q8_k beside a weight in q4_k, but got 'tensor<1x256x!tenon.block<q8_s>>'}}
   %0 = tenon.matmul %x, %w : (tensor<1x256x!tenon.block<q8_s>>, tensor<8x256x!tenon.block<q4_k>>) -> tensor<1x8xf32>
   return
 }
@@ -81,7 +81,7 @@ func.func @f(%x: tensor<1x256x!tenon.block<q8_s>>, %w: tensor<8x256x!tenon.block
 // -----
 
 func.func @f(%x: tensor<1x64xf32>) {
-  // expected-error @+1 {{'tenon.quantize' op expects a result in q8_s or q8_k, but got tensor<1x64x!tenon.block<q4_0>>}}
+  // expected-error @+1 {{'tenon.quantize' op expects a result in q8_s or q8_k, but got 'tensor<1x64x!tenon.block<q4_0>>'}}
   %0 = tenon.quantize %x : (tensor<1x64xf32>) -> tensor<1x64x!tenon.block<q4_0>>
   return
 }
@@ -89,7 +89,7 @@ func.func @f(%x: tensor<1x64xf32>) {
 // -----
 
 func.func @f(%x: tensor<1x64xf32>) {
-  // expected-error @+1 {{expects result #0 of shape [1, 64], but got tensor<2x64x!tenon.block<q8_s>>}}
+  // expected-error @+1 {{expects result #0 of shape [1, 64], but got 'tensor<2x64x!tenon.block<q8_s>>'}}
   %0 = tenon.quantize %x : (tensor<1x64xf32>) -> tensor<2x64x!tenon.block<q8_s>>
   return
 }
