@@ -1,5 +1,6 @@
 #include "ir/Targets.h"
 
+#include <algorithm>
 #include <cassert>
 
 #include "ir/Dialect.h"
@@ -41,6 +42,7 @@ std::vector<std::string> listTargets() {
   std::vector<std::string> names;
   for (const TargetFile& file : targetFiles)
     names.emplace_back(file.name);
+  std::ranges::sort(names);
   return names;
 }
 

@@ -201,6 +201,13 @@ static double unpackPs(TargetAttr target, const KernelWork::Blocks& blocks) {
   return static_cast<double>(target.getProperty(name).value_or(0));
 }
 
+/// Operations on integers beside such weights: `i8_q8_0_gops`, or `i8_gops` where the target does
+/// not state it.
+static double quantGops(TargetAttr target, const KernelWork::Blocks& blocks) {
+  std::string name = "i8_" + std::string(blocks.encoding->name) + "_gops";
+  return static_cast<double>(target.getProperty(name).value_or(*target.getProperty("i8_gops")));
+}
+
 Estimate CostModel::estimateOnCpu(KernelOp kernel, const KernelWork& work) const {
   double cores = property("cores");
   double busy = std::min<double>(cores, kernel.getScheduleAttr().getTiles());
@@ -210,10 +217,9 @@ Estimate CostModel::estimateOnCpu(KernelOp kernel, const KernelWork& work) const
   // Every thread does what comes before a matrix product for itself.
   double flops = work.flops - work.quantOps + (busy - 1) * work.repeatedFlops;
   double compute = flops / (property("f32_gflops") * busy / cores);
-  if (work.quantOps > 0)
-    compute += work.quantOps / (property("i8_gops") * busy / cores);
   for (const KernelWork::Blocks& blocks : work.blocks)
-    compute += blocks.elements * unpackPs(target, blocks) * 1e-3 / busy;
+    compute += blocks.quantOps / (quantGops(target, blocks) * busy / cores) +
+               blocks.elements * unpackPs(target, blocks) * 1e-3 / busy;
   return finish(busy > 1 ? property("step_ns") : 0, memory, compute, 0);
 }
 

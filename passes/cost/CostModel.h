@@ -73,7 +73,7 @@ std::string contentKey(KernelOp kernel);
 /// On a CPU, with c of the target's cores that have a tile:
 ///
 ///     ns = step_ns + max(weights / dram + (reads + writes) / (cache · c), compute)
-///     compute = f / (peak · c) + operations on quants / (i8 peak · c)
+///     compute = f / (peak · c) + operations on quants / (i8_gops or i8_T_gops · c)
 ///               + block-quantised weights · decode_T_ps (beside quants unpack_T_ps) / c
 ///
 /// The constants that are no data sheet's are fitted to points that a device has measured

@@ -67,10 +67,10 @@ static llvm::DenseSet<Operation*> findRepeated(KernelOp kernel) {
 static void addProduct(MatmulOp op, int64_t flops, KernelWork& work) {
   RankedTensorType weight = op.getWeight().getType();
   const Encoding* encoding = getEncoding(weight.getElementType());
+  int64_t quantOps = op.isQuantized() ? flops : 0;
   if (encoding->isBlockQuantized())
-    work.blocks.push_back({encoding, op.isQuantized(), weight.getNumElements()});
-  if (op.isQuantized())
-    work.quantOps = detail::saturatingSum({work.quantOps, flops});
+    work.blocks.push_back({encoding, op.isQuantized(), weight.getNumElements(), quantOps});
+  work.quantOps = detail::saturatingSum({work.quantOps, quantOps});
 }
 
 KernelWork sumWork(KernelOp kernel) {

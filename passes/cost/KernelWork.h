@@ -8,7 +8,7 @@ namespace tenon::passes::cost {
 /// What one run of a kernel does, whatever the device: sums over the operations of its region.
 struct KernelWork {
   int64_t flops = 0;         ///< each operation once
-  int64_t quantOps = 0;      ///< of those, the ones of products of quants, on integers
+  int64_t quantOps = 0;      ///< of those, the ones of products of quants: those of `blocks`
   int64_t weightBytes = 0;   ///< read of operands that matrix products and tables hold
   int64_t readBytes = 0;     ///< read of other inputs, each input once
   int64_t writtenBytes = 0;  ///< of results
@@ -21,6 +21,7 @@ struct KernelWork {
     const Encoding* encoding;
     bool besideQuants;
     int64_t elements;
+    int64_t quantOps; ///< of the product, on integers; 0 beside floats
   };
   llvm::SmallVector<Blocks, 2> blocks;
 };

@@ -74,9 +74,9 @@ TEST(CpuQuantized, RowsTimesEncodings) {
   for (const char* encoding : encodings) {
     SCOPED_TRACE(encoding);
     CaseList list;
-    for (int64_t rows : {1, 2, 3, 4, 5, 6, 7, 13})
+    for (int64_t rows : {1, 2, 6, 7, 13})
       addProduct(list, rows, 37, 512, encoding);
-    for (int64_t columns : {1, 8, 16, 31, 32, 48, 96})
+    for (int64_t columns : {1, 16, 31, 48})
       addProduct(list, 2, columns, 256, encoding);
     expectMatchesReference(list.cases);
   }
