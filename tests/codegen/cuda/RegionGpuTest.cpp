@@ -352,9 +352,13 @@ std::vector<RegionParameters> allRegions() {
            {std::tuple{1, 2048, 2048}, {1, 2560, 2560}, {2, 1100, 3072}, {5, 528, 1032}})
         all.push_back({&region, type, rows, columns, depth});
   for (const RegionCase& region : parallelCases)
-    for (const char* type : {"f16", "bf16"})
+    for (const char* type : {"f32", "f16", "bf16"})
       for (auto [rows, columns, depth] :
-           {std::tuple{3, 528, 1032}, {4, 2560, 2560}, {16, 1100, 776}})
+           {std::tuple{1, 2560, 2560}, {1, 1100, 1032}, {2, 528, 776}, {3, 528, 1032}})
+        all.push_back({&region, type, rows, columns, depth});
+  for (const RegionCase& region : parallelCases)
+    for (const char* type : {"f16", "bf16"})
+      for (auto [rows, columns, depth] : {std::tuple{4, 2560, 2560}, {16, 1100, 776}})
         all.push_back({&region, type, rows, columns, depth});
   for (const RegionCase& region : llvm::ArrayRef(regionCases).slice(1, 4)) // in memory, or a norm
     for (const char* type : {"f16", "bf16"})
