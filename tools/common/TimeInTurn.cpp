@@ -36,7 +36,7 @@ public:
 
 private:
   static void fill(const runtime::Port& port, int32_t position, std::vector<std::byte>& bytes) {
-    if (runtime::randomElementBytes(port.encoding) > 0)
+    if (runtime::randomUnitBytes(port.encoding) > 0)
       return runtime::fillRandomValues({port.bytes, 1, 0, 1}, port.encoding, bytes);
     bool isPosition = port.name.starts_with("positions");
     for (size_t i = 0; i + sizeof(int32_t) <= bytes.size(); i += sizeof(int32_t)) {
