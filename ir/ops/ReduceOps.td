@@ -20,8 +20,8 @@ def Tenon_ReduceOp : Tenon_PureOp<"reduce", [Tenon_OwnWork]> {
 def Tenon_ArgmaxOp : Tenon_PureOp<"argmax", [Tenon_OwnWork]> {
   let summary = "Index of the largest element of the innermost axis, the lowest on a tie";
   let description = [{
-    `input` [..., D], result [...] of i32. A NaN counts as smaller than everything; a row of NaN
-    gives 0.
+    `input` [..., D], result [...] of i32. A row that holds a NaN has no largest element
+    and gives -1.
   }];
   let arguments = (ins Tenon_FloatTensor:$input);
   let results = (outs Tenon_IntTensor:$result);
@@ -32,7 +32,7 @@ def Tenon_TopKOp : Tenon_PureOp<"top_k", [Tenon_OwnWork]> {
   let summary = "The k largest elements of the innermost axis, in descending order";
   let description = [{
     `input` [..., D], results `values` [..., k] and `indices` [..., k]. Ties: the lower index first.
-    NaN as in `tenon.argmax`.
+    A NaN counts as smaller than everything.
   }];
   let arguments = (ins Tenon_FloatTensor:$input, I64Attr:$k);
   let results = (outs Tenon_FloatTensor:$values, Tenon_IntTensor:$indices);

@@ -2,7 +2,8 @@
 //
 // A candidate is a key of 64 bits, the value in an order of unsigned integers above and the
 // complement of the index below: the largest key is the largest value, and of equal ones the lowest
-// index. NaN comes before every number. So the result does not depend on the order of blocks.
+// index. The key of a NaN is above those of all numbers, and the index of a row that has one is -1.
+// So the result does not depend on the order of blocks.
 #pragma once
 
 namespace tenon {
@@ -10,6 +11,7 @@ namespace tenon {
 template <int rows> struct alignas(16) LargestSearch { // in shared memory
   unsigned long long keys[rows];                       // 0: none yet
   unsigned isLast;
+  static constexpr unsigned nanBits = 0xFFFFFFFFu;
 
   __device__ __forceinline__ void clear() {
     for (int i = threadIdx.x; i < rows; i += blockDim.x)
@@ -19,7 +21,7 @@ template <int rows> struct alignas(16) LargestSearch { // in shared memory
 
   static __device__ __forceinline__ unsigned long long keyOf(float value, int index) {
     const unsigned bits = __float_as_uint(value + 0.0f); // zeros of either sign are equal
-    const unsigned ordered = value != value ? 0u : bits >> 31 != 0 ? ~bits : bits | 0x80000000u;
+    const unsigned ordered = value != value ? nanBits : bits >> 31 != 0 ? ~bits : bits | 0x80000000u;
     return static_cast<unsigned long long>(ordered) << 32 | ~static_cast<unsigned>(index);
   }
 
@@ -52,8 +54,10 @@ template <int rows> struct alignas(16) LargestSearch { // in shared memory
     if (!isLast)
       return;
     __threadfence();
-    for (int i = threadIdx.x; i < rows; i += blockDim.x)
-      store(i, static_cast<int>(~static_cast<unsigned>(atomicExch(&best[i], 0ull))));
+    for (int i = threadIdx.x; i < rows; i += blockDim.x) {
+      const unsigned long long key = atomicExch(&best[i], 0ull);
+      store(i, key >> 32 == nanBits ? -1 : static_cast<int>(~static_cast<unsigned>(key)));
+    }
     if (threadIdx.x == 0)
       *arrivals = 0;
   }
