@@ -1,6 +1,7 @@
 #include "codegen/cuda/KernelSource.h"
 
 #include "absl/strings/str_format.h"
+#include "codegen/cuda/DependentLaunch.h"
 #include "codegen/cuda/LargestSearch.h"
 
 using namespace mlir;
@@ -34,9 +35,11 @@ FailureOr<KernelSource> printKernel(KernelOp kernel, const Architecture& archite
   if (failed(emitter->emit(context)))
     return failure();
   surroundSearch(context);
-  const PhaseStructure& structure = context.structure;
-  if (std::string reason = structure.verify(); !reason.empty())
-    return kernel.emitOpError("expects phases that a kernel can have, but ") << reason;
+  PhaseStructure& structure = context.structure;
+  placeWait(structure);
+  for (const std::string& reason : {structure.verify(), verifyWait(structure)})
+    if (!reason.empty())
+      return kernel.emitOpError("expects phases that a kernel can have, but ") << reason;
   return KernelSource{structure.symbol, structure.print(), *blockResourcesOf(kernel),
                       structure.pdl};
 }

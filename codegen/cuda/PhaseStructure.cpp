@@ -15,12 +15,6 @@ static const char* nameOf(MemorySpace space) {
   return names[static_cast<int>(space)];
 }
 
-bool Phase::touchesGlobal() const {
-  auto isGlobal = [](const Access& access) { return access.space == MemorySpace::Global; };
-  return std::any_of(reads.begin(), reads.end(), isGlobal) ||
-         std::any_of(writes.begin(), writes.end(), isGlobal);
-}
-
 CodeWriter& PhaseStructure::begin(PhaseKind kind, std::vector<Access> reads,
                                   std::vector<Access> writes) {
   phases.push_back({kind, std::move(reads), std::move(writes), CodeWriter(1)});
@@ -78,13 +72,10 @@ std::string PhaseStructure::print() const {
   std::string parameterList = absl::StrJoin(declared, ", ");
   code.open(absl::StrFormat("__device__ __forceinline__ void %s_tile(const long long tile, %s)",
                             symbol, parameterList));
-  bool waited = !pdl;
-  for (const Phase& phase : phases) {
-    if (!waited && phase.touchesGlobal()) {
+  for (size_t i = 0; i < phases.size(); ++i) {
+    if (wait == i)
       code.line("asm volatile(\"griddepcontrol.wait;\" ::: \"memory\");");
-      waited = true;
-    }
-    printPhase(code, phase);
+    printPhase(code, phases[i]);
   }
   code.close();
   std::string bounds = absl::StrFormat("%d", threads);

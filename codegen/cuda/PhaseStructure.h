@@ -2,6 +2,7 @@
 #define TENON_CODEGEN_CUDA_PHASESTRUCTURE_H
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,9 +34,6 @@ struct Phase {
   std::vector<Access> reads;
   std::vector<Access> writes;
   CodeWriter code;
-
-  /// True where it touches what another kernel writes or reads.
-  bool touchesGlobal() const;
 };
 
 /// A parameter of a kernel: `const F16* a0`.
@@ -48,9 +46,8 @@ struct Parameter {
 /// takes a tile id, and a thin `__global__` wrapper that passes blockIdx.x as tile id.
 ///
 /// With `pdl` the wrapper lets the next kernel start at entry, and the body waits for the previous
-/// one (griddepcontrol.wait) in front of the first phase that touches global memory that is not
-/// constant. So before the wait nothing but weights is read and nothing is stored, and every kernel
-/// waits; that is what makes programmatic dependent launch safe, and `verify` proves it.
+/// one (griddepcontrol.wait) in front of the phase `wait`. `DependentLaunch` places the wait and
+/// proves it.
 struct PhaseStructure {
   std::string symbol;
   std::vector<Parameter> parameters;
@@ -60,6 +57,7 @@ struct PhaseStructure {
   int64_t threads = 0;     ///< of a block
   int64_t blocksPerSm = 0; ///< wanted at once, for __launch_bounds__; 0: no matter
   bool pdl = false;
+  std::optional<size_t> wait; ///< index of the phase that the kernel waits in front of
 
   /// Starts a phase; its code is written to the reference returned, which the next call ends.
   CodeWriter& begin(PhaseKind kind, std::vector<Access> reads, std::vector<Access> writes);

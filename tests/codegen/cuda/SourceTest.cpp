@@ -3,6 +3,7 @@
 
 #include "CudaCases.h"
 #include "codegen/cuda/CompileForCuda.h"
+#include "codegen/cuda/DependentLaunch.h"
 #include "codegen/cuda/PhaseStructure.h"
 #include "codegen/cuda/ScalarPrinter.h"
 #include "frontends/text/TextFrontend.h"
@@ -287,6 +288,63 @@ TEST(PhaseStructure, VerifiesTheChain) {
   structure.phases.clear();
   structure.begin(cuda::PhaseKind::Load, {}, {{Global, "r0"}});
   EXPECT_EQ(structure.verify(), "a load phase writes r0 in global memory");
+}
+
+/// Weights on their way, an activation, a result: what a product does.
+cuda::PhaseStructure waitingStructure() {
+  using enum cuda::MemorySpace;
+  cuda::PhaseStructure structure;
+  structure.pdl = true;
+  structure.begin(cuda::PhaseKind::Load, {{Constant, "a1"}}, {{Shared, "ring"}});
+  structure.begin(cuda::PhaseKind::Load, {{Global, "a0"}}, {{Shared, "input"}});
+  structure.begin(cuda::PhaseKind::Store, {{Shared, "input"}}, {{Global, "r0"}});
+  cuda::placeWait(structure);
+  return structure;
+}
+
+TEST(DependentLaunch, WaitsBehindTheWeightsAndBeforeAllElse) {
+  cuda::PhaseStructure structure = waitingStructure();
+  EXPECT_EQ(structure.wait, 1u);
+  EXPECT_EQ(cuda::verifyWait(structure), "");
+  structure.pdl = false;
+  cuda::placeWait(structure);
+  EXPECT_EQ(structure.wait, std::nullopt);
+  EXPECT_EQ(cuda::verifyWait(structure), "");
+}
+
+TEST(DependentLaunch, RefusesAReadBeforeTheWait) {
+  cuda::PhaseStructure structure = waitingStructure();
+  structure.wait = 2;
+  EXPECT_EQ(cuda::verifyWait(structure), "phase 1 reads a0 before the wait");
+}
+
+TEST(DependentLaunch, RefusesAMissingWait) {
+  cuda::PhaseStructure structure = waitingStructure();
+  structure.wait.reset();
+  EXPECT_EQ(cuda::verifyWait(structure), "the kernel never waits for the one before");
+  structure.wait = structure.phases.size();
+  EXPECT_EQ(cuda::verifyWait(structure), "the kernel never waits for the one before");
+}
+
+TEST(DependentLaunch, RefusesAStoreBeforeTheWait) {
+  cuda::PhaseStructure structure = waitingStructure();
+  structure.phases[0].writes.push_back({cuda::MemorySpace::Global, "r1"});
+  EXPECT_EQ(cuda::verifyWait(structure), "phase 0 stores r1 before the wait");
+}
+
+/// A result takes over the buffer of a value that the kernel before may still read; scratch memory
+/// is that of the launch before.
+TEST(DependentLaunch, RefusesMemoryThatTheKernelBeforeStillHas) {
+  using enum cuda::MemorySpace;
+  cuda::PhaseStructure structure;
+  structure.pdl = true;
+  structure.begin(cuda::PhaseKind::Load, {{Constant, "a0"}}, {{Registers, "x"}});
+  structure.begin(cuda::PhaseKind::MainLoop, {}, {{Scratch, "parts"}});
+  structure.begin(cuda::PhaseKind::Store, {}, {{Global, "r0"}});
+  cuda::placeWait(structure);
+  EXPECT_EQ(structure.wait, 1u);
+  structure.wait = 2;
+  EXPECT_EQ(cuda::verifyWait(structure), "phase 1 stores parts before the wait");
 }
 
 TEST(ScalarPrinter, LiteralsReadBackExactly) {
