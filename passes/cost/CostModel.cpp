@@ -52,6 +52,7 @@ static llvm::ArrayRef<llvm::StringLiteral> requiredProperties(DeviceKind device)
                                                 "prologue_ps_per_element",
                                                 "next_reduction_ns",
                                                 "spread_ns",
+                                                "combine_ns",
                                                 "vector_ns",
                                                 "gemv_gflops",
                                                 "unhidden_percent",
@@ -141,6 +142,11 @@ static double vectorsPerThread(KernelOp kernel, const KernelWork& work) {
   return (static_cast<double>(work.readBytes) + work.writtenBytes) / threads / vectorBytes;
 }
 
+/// True where the last tile of several combines what they leave in memory: parts of the keys.
+static bool combinesTiles(KernelOp kernel) {
+  return kernel.getScheduleAttr().getParameter("splits").value_or(1) > 1;
+}
+
 double CostModel::latencyOnGpu(KernelOp kernel, const KernelWork& work) const {
   double latency = property("dependent_load_ns");
   int64_t reductions = work.reductions - work.repeatedReductions;
@@ -149,6 +155,8 @@ double CostModel::latencyOnGpu(KernelOp kernel, const KernelWork& work) const {
                static_cast<double>(property("next_reduction_ns") * (reductions - 1));
   if (kernel.getScheduleAttr().getTiles() > 1)
     latency += property("spread_ns");
+  if (combinesTiles(kernel))
+    latency += property("combine_ns");
   latency += property("vector_ns") * vectorsPerThread(kernel, work);
   // A block waits for its own prologue before it multiplies.
   latency +=

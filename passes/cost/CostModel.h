@@ -56,6 +56,7 @@ std::string contentKey(KernelOp kernel);
 ///     ns = launch + latency + max(memory, compute) + unhidden_percent · min(memory, compute)
 ///     latency = dependent_load_ns + reduction_ns + (reductions − 1) · next_reduction_ns
 ///               + spread_ns, where there is more than one tile
+///               + combine_ns, where the last tile combines what the others have left
 ///               + vector_ns · 16-byte vectors that a thread has of a row
 ///               + prologue_ps_per_element · elements that reductions of every tile read again
 ///               + ramp · min(1, weight bytes / read_ramp_bytes)

@@ -41,9 +41,9 @@ TEST_P(RandomGraphsOnGpu, FusedEqualsSplit) {
   }
 }
 
-/// The ranges of the file in pieces of 25 seeds.
+/// The ranges of the file in pieces of 5 seeds.
 std::vector<SeedRange> pieces() {
-  constexpr uint64_t most = 25;
+  constexpr uint64_t most = 5;
   std::vector<SeedRange> all;
   auto ranges = readSeeds(TENON_TEST_DATA "/random-graphs.seeds");
   EXPECT_THAT(ranges, IsOk());
