@@ -63,8 +63,9 @@ static void addPasses(PassManager& manager, Phase phase, const PipelineOptions& 
     return manager.addPass(createFuseKernelsPass(options.fusion));
   case Phase::Scheduled:
     manager.addPass(createScheduleKernelsPass(
-        {.libraries = options.libraries && options.fusion.plan == Plan::Unfused,
-         .tf32 = options.fusion.tf32}));
+        ScheduleOptions{.use = {options.libraries && options.fusion.plan == Plan::Unfused,
+                                options.fusion.tf32},
+                        .times = options.fusion.times}));
     if (options.fusion.plan == Plan::Split)
       manager.addPass(createSplitKernelsPass());
     return;

@@ -239,7 +239,8 @@ private:
     if (!target)
       return getOperation().emitError("expects a target to fuse for, '")
              << TenonDialect::targetAttrName << "'";
-    FailureOr<schedule::Scheduler> scheduler = schedule::Scheduler::create(getOperation(), target);
+    FailureOr<schedule::Scheduler> scheduler =
+        schedule::Scheduler::create(getOperation(), target, /*use=*/{}, options.times);
     FailureOr<cost::CostModel> model =
         cost::CostModel::create(function.getLoc(), target, options.launchMode, options.times);
     if (failed(scheduler) || failed(model))

@@ -153,8 +153,30 @@ ScheduleAttr choose(KernelOp kernel, const CpuTarget& target) {
                                   : choosePacked(kernel, shape, block, target);
 }
 
+/// Tiles of half, twice and four times as many columns, in whole blocks; the sums stay as they are.
+llvm::SmallVector<ScheduleAttr> alternatives(KernelOp kernel, const CpuTarget& target) {
+  ScheduleAttr schedule = kernel.getScheduleAttr();
+  Shape shape = getShape(soleOp<MatmulOp>(kernel));
+  int64_t perTile = *schedule.getParameter("columns_per_tile");
+  int64_t granule = std::lcm(*schedule.getParameter("column_block"), target.lanes);
+  llvm::SmallVector<ScheduleAttr> others;
+  for (int64_t wanted : {perTile / 2, 2 * perTile, 4 * perTile}) {
+    int64_t columns = wanted / granule * granule;
+    if (columns == 0 || columns == perTile || columns > shape.columns)
+      continue;
+    llvm::SmallVector<NamedAttribute> parameters(schedule.getParameters().getValue());
+    for (NamedAttribute& parameter : parameters)
+      if (parameter.getName() == "columns_per_tile")
+        parameter.setValue(Builder(kernel.getContext()).getI64IntegerAttr(columns));
+    others.push_back(ScheduleAttr::get(kernel.getContext(), schedule.getEmitter(),
+                                       shape.batches * llvm::divideCeil(shape.columns, columns),
+                                       DictionaryAttr::get(kernel.getContext(), parameters)));
+  }
+  return others;
+}
+
 } // namespace
 
-const ScheduleRule matmul = {matches, choose};
+const ScheduleRule matmul = {matches, choose, alternatives};
 
 } // namespace tenon::passes::schedule::rules

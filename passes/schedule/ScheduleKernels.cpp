@@ -15,6 +15,10 @@ namespace {
 class ScheduleKernelsPass : public impl::ScheduleKernelsPassBase<ScheduleKernelsPass> {
 public:
   using ScheduleKernelsPassBase::ScheduleKernelsPassBase;
+  explicit ScheduleKernelsPass(const ScheduleOptions& options) : times(options.times) {
+    libraries = options.use.products;
+    tf32 = options.use.tf32;
+  }
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
@@ -25,12 +29,14 @@ public:
       return signalPassFailure();
     }
     FailureOr<schedule::Scheduler> scheduler =
-        schedule::Scheduler::create(module, target, {libraries, tf32});
+        schedule::Scheduler::create(module, target, {libraries, tf32}, times);
     if (failed(scheduler) || failed(scheduleAll(*scheduler)))
       signalPassFailure();
   }
 
 private:
+  const cost::MeasuredTimes* times = nullptr;
+
   LogicalResult scheduleAll(const schedule::Scheduler& scheduler) {
     WalkResult result = getOperation().walk([&](KernelOp kernel) {
       ScheduleAttr schedule = scheduler.best(kernel);
@@ -47,4 +53,9 @@ private:
 };
 
 } // namespace
+
+std::unique_ptr<Pass> createScheduleKernelsPass(const ScheduleOptions& options) {
+  return std::make_unique<ScheduleKernelsPass>(options);
+}
+
 } // namespace tenon::passes

@@ -6,6 +6,8 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
+#include "passes/cost/CostModel.h"
+#include "passes/schedule/cuda/CudaScheduleRule.h"
 
 namespace tenon::passes {
 
@@ -13,6 +15,15 @@ namespace tenon::passes {
 #include "passes/schedule/ScheduleKernels.h.inc"
 #define GEN_PASS_REGISTRATION
 #include "passes/schedule/ScheduleKernels.h.inc"
+
+/// What scheduling may use beside the target.
+struct ScheduleOptions {
+  schedule::LibraryUse use = {};              ///< of a device's own, for large products
+  const cost::MeasuredTimes* times = nullptr; ///< may be null
+};
+
+/// The pass with options that no text can hold.
+std::unique_ptr<mlir::Pass> createScheduleKernelsPass(const ScheduleOptions& options);
 
 } // namespace tenon::passes
 

@@ -22,6 +22,10 @@ struct ScheduleRule {
   bool (*matches)(KernelOp kernel);
   /// The schedule; sets `order` on the reductions of the region.
   ScheduleAttr (*choose)(KernelOp kernel, const CpuTarget& target);
+  /// Other schedules of a scheduled region that compute the same bits, worth measuring; null where
+  /// there are none.
+  llvm::SmallVector<ScheduleAttr> (*alternatives)(KernelOp kernel,
+                                                  const CpuTarget& target) = nullptr;
 };
 
 /// The rules in the order in which they are asked.

@@ -48,13 +48,22 @@ static FailureOr<CpuTarget> readCpuTarget(ModuleOp module, TargetAttr target) {
   return CpuTarget{*bits / 32, *registers, *l2Bytes};
 }
 
-FailureOr<Scheduler> Scheduler::create(ModuleOp module, TargetAttr target, LibraryUse use) {
+FailureOr<Scheduler> Scheduler::create(ModuleOp module, TargetAttr target, LibraryUse use,
+                                       const cost::MeasuredTimes* times) {
+  Scheduler scheduler;
+  scheduler.times = times;
   if (target.getDevice() == DeviceKind::Cuda) {
     FailureOr<CudaTarget> cuda = readCudaTarget(module, target, use);
-    return failed(cuda) ? FailureOr<Scheduler>() : Scheduler(*cuda);
+    if (failed(cuda))
+      return failure();
+    scheduler.cuda = *cuda;
+    return scheduler;
   }
   FailureOr<CpuTarget> cpu = readCpuTarget(module, target);
-  return failed(cpu) ? FailureOr<Scheduler>() : Scheduler(*cpu);
+  if (failed(cpu))
+    return failure();
+  scheduler.cpu = *cpu;
+  return scheduler;
 }
 
 /// True where the region makes or multiplies quants of activations.
@@ -93,7 +102,37 @@ static std::string explainRegion(KernelOp kernel, const CpuTarget&) {
   return rules::refuseSequence(kernel);
 }
 
+std::optional<int64_t> Scheduler::measured(KernelOp kernel, ScheduleAttr schedule) const {
+  ScheduleAttr before = kernel.getScheduleAttr();
+  kernel.setScheduleAttr(schedule);
+  std::optional<int64_t> ns = times->find(cost::contentKey(kernel));
+  before ? kernel.setScheduleAttr(before) : void(kernel.removeScheduleAttr());
+  return ns;
+}
+
 ScheduleAttr Scheduler::best(KernelOp kernel) const {
+  ScheduleAttr chosen = choose(kernel);
+  std::optional<int64_t> least = chosen && times ? measured(kernel, chosen) : std::nullopt;
+  if (!least)
+    return chosen;
+  ScheduleAttr best = chosen, before = kernel.getScheduleAttr();
+  kernel.setScheduleAttr(chosen);
+  for (ScheduleAttr other : alternatives(kernel))
+    if (std::optional<int64_t> ns = measured(kernel, other); ns && *ns < *least)
+      least = ns, best = other;
+  before ? kernel.setScheduleAttr(before) : void(kernel.removeScheduleAttr());
+  return best;
+}
+
+llvm::SmallVector<ScheduleAttr> Scheduler::alternatives(KernelOp kernel) const {
+  auto ask = [&](const auto* rule, const auto& target) {
+    return rule && rule->alternatives ? rule->alternatives(kernel, target)
+                                      : llvm::SmallVector<ScheduleAttr>();
+  };
+  return cuda ? ask(findRule(kernel, *cuda), *cuda) : ask(findRule(kernel, *cpu), *cpu);
+}
+
+ScheduleAttr Scheduler::choose(KernelOp kernel) const {
   if (cuda) {
     const CudaScheduleRule* rule = findRule(kernel, *cuda);
     return rule ? rule->choose(kernel, *cuda) : ScheduleAttr();

@@ -6,6 +6,7 @@
 
 #include "ir/Dialect.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "passes/cost/CostModel.h"
 #include "passes/schedule/ScheduleRule.h"
 #include "passes/schedule/cuda/CudaScheduleRule.h"
 
@@ -16,21 +17,30 @@ namespace tenon::passes::schedule {
 class Scheduler {
 public:
   /// For the target; emits an error at `module` where the target lacks a property or states an
-  /// impossible one.
+  /// impossible one. `times` may be null and must outlive the scheduler.
   static mlir::FailureOr<Scheduler> create(mlir::ModuleOp module, TargetAttr target,
-                                           LibraryUse use = {});
+                                           LibraryUse use = {},
+                                           const cost::MeasuredTimes* times = nullptr);
 
   /// The best schedule of `kernel`, and the `order` of each reduction in its region, which is set.
-  /// Null where no emitter computes the region.
+  /// Null where no emitter computes the region. It is the rule's choice, or, where that has been
+  /// measured, the alternative with the least measured time.
   ScheduleAttr best(KernelOp kernel) const;
+
+  /// Other schedules of a scheduled kernel that compute the same bits, worth measuring.
+  llvm::SmallVector<ScheduleAttr> alternatives(KernelOp kernel) const;
 
   /// Why no emitter computes the region, in a sentence without final period; empty where one does.
   std::string refuse(KernelOp kernel) const;
 
 private:
-  explicit Scheduler(const CpuTarget& target) : cpu(target) {}
-  explicit Scheduler(const CudaTarget& target) : cuda(target) {}
+  Scheduler() = default;
 
+  ScheduleAttr choose(KernelOp kernel) const;
+  /// The measured time of `kernel` with that schedule, in ns.
+  std::optional<int64_t> measured(KernelOp kernel, ScheduleAttr schedule) const;
+
+  const cost::MeasuredTimes* times = nullptr;
   std::optional<CpuTarget> cpu;
   std::optional<CudaTarget> cuda;
 };

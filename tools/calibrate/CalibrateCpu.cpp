@@ -17,7 +17,7 @@ static absl::StatusOr<MeasuredProperty> measureRead(const Prober& prober, double
   constexpr int64_t depth = 4096;
   double mbPerS = 0;
   std::string sizes;
-  for (int64_t megabytes : {1, 4, 16, 64, 256}) {
+  for (int64_t megabytes : {1, 4, 16, 64}) {
     int64_t columns = megabytes * (1 << 20) / (4 * depth);
     TENON_ASSIGN_OR_RETURN(
         double ns, prober.timeGraph(productGraph(1, columns, depth, "f32"), Grouping::KernelEach));
@@ -29,23 +29,35 @@ static absl::StatusOr<MeasuredProperty> measureRead(const Prober& prober, double
                      ".");
 }
 
+/// Sums in the caches of two sizes give the cost of a step with its barrier, which is returned, and
+/// the rate of the caches: ns = step + bytes / rate.
+static absl::StatusOr<double> measureRows(const Prober& prober,
+                                          std::vector<MeasuredProperty>& measured) {
+  constexpr int64_t few = 4, many = 32, columns = 4096; // a tile each row and more
+  constexpr double rowBytes = 3.0 * 4 * columns;        // two reads and a write
+  TENON_ASSIGN_OR_RETURN(double fewNs,
+                         prober.timeGraph(sumGraph(few, columns, "f32"), Grouping::KernelEach));
+  TENON_ASSIGN_OR_RETURN(double manyNs,
+                         prober.timeGraph(sumGraph(many, columns, "f32"), Grouping::KernelEach));
+  double bytesPerNs = (many - few) * rowBytes / std::max(1.0, manyNs - fewNs);
+  double stepNs = std::max(1.0, fewNs - few * rowBytes / bytesPerNs);
+  measured.push_back(rounded("step_ns", stepNs,
+                             absl::StrFormat("Sums of [%d, 4096] and [%d, 4096] in f32 take %.0f "
+                                             "and %.0f ns: what no bytes would take.",
+                                             few, many, fewNs, manyNs)));
+  measured.push_back(rounded("cache_mb_per_s", bytesPerNs * 1e3,
+                             "What the larger takes more for its bytes, which the caches hold."));
+  return stepNs;
+}
+
 absl::StatusOr<std::vector<MeasuredProperty>> calibrateCpu(TargetAttr base,
                                                            const CalibrationOptions& options) {
   Prober prober(base, options);
   int64_t cores = options.threads > 0 ? options.threads : std::thread::hardware_concurrency();
   std::vector<MeasuredProperty> measured = {{"cores", cores, "Threads that it was measured with."}};
-  TENON_ASSIGN_OR_RETURN(double stepNs,
-                         prober.timeGraph(sumGraph(1, 16, "f32"), Grouping::KernelEach));
-  measured.push_back(rounded("step_ns", stepNs, "A sum of 16 elements: a step and its barrier."));
+  TENON_ASSIGN_OR_RETURN(double stepNs, measureRows(prober, measured));
   TENON_ASSIGN_OR_RETURN(MeasuredProperty read, measureRead(prober, stepNs));
   measured.push_back(std::move(read));
-
-  constexpr int64_t rows = 16, columns = 4096;
-  TENON_ASSIGN_OR_RETURN(double sumNs,
-                         prober.timeGraph(sumGraph(rows, columns, "f32"), Grouping::KernelEach));
-  measured.push_back(
-      rounded("cache_mb_per_s", 3.0 * 4 * rows * columns / std::max(1.0, sumNs - stepNs) * 1e3,
-              "A sum of [16, 4096] in f32, which the caches hold: two reads and a write."));
 
   constexpr int64_t side = 1024, chunk = 64;
   TENON_ASSIGN_OR_RETURN(double productNs, prober.timeGraph(productGraph(chunk, side, side, "f32"),

@@ -33,10 +33,14 @@ static int64_t coldBytesFor(TargetAttr target) {
 }
 
 /// Repetitions of the shorter run: some 100 µs, which a graph's own launch hardly shows in, and few
-/// enough that a run of the longest kernels stays below some milliseconds.
-static int64_t chooseRepetitions(int64_t expectedNs) {
-  constexpr int64_t wantedNs = 150'000, most = 32;
-  return std::clamp<int64_t>(wantedNs / std::max<int64_t>(expectedNs, 1), 1, most);
+/// enough that a run of the longest kernels stays below some milliseconds; more where small weights
+/// would else come back before the cold bytes have passed, since both runs together read four times
+/// as many copies.
+static int64_t chooseRepetitions(int64_t expectedNs, int64_t touchedBytes, int64_t coldBytes) {
+  constexpr int64_t wantedNs = 150'000, usual = 32, most = 128;
+  int64_t timed = std::clamp<int64_t>(wantedNs / std::max<int64_t>(expectedNs, 1), 1, usual);
+  int64_t cold = touchedBytes == 0 ? 0 : coldBytes / (4 * touchedBytes) + 1;
+  return std::max(timed, std::min(cold, most));
 }
 
 /// Bytes of weights and caches that the steps read.
@@ -80,7 +84,7 @@ absl::StatusOr<KernelTimer> KernelTimer::load(runtime::Program program,
                                               TargetAttr target, int64_t touchedBytes,
                                               int64_t expectedNs, const ExecutorOptions& executor) {
   KernelTimer timer;
-  timer.repetitions = chooseRepetitions(expectedNs);
+  timer.repetitions = chooseRepetitions(expectedNs, touchedBytes, coldBytesFor(target));
   TENON_ASSIGN_OR_RETURN(program,
                          repeatKernels(std::move(program), {.repetitions = timer.repetitions,
                                                             .touchedBytes = touchedBytes,

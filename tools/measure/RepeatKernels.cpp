@@ -29,7 +29,7 @@ private:
   absl::Status copyConstants();
   void copyStates();
   runtime::Function makeFunction(const runtime::Function& function, const char* name,
-                                 int64_t repetitions) const;
+                                 int64_t firstCopy, int64_t repetitions) const;
   BufferRef place(const BufferRef& ref, int64_t copy) const;
 
   Program program;
@@ -55,7 +55,7 @@ void Repeater::countCopies() {
     return;
   int64_t wanted = (options.coldBytes + options.touchedBytes - 1) / options.touchedBytes;
   int64_t most =
-      std::min<int64_t>(options.mostBytes / static_cast<int64_t>(bytes), 3 * options.repetitions);
+      std::min<int64_t>(options.mostBytes / static_cast<int64_t>(bytes), 4 * options.repetitions);
   copies = std::max<int64_t>(1, std::min(wanted, most));
 }
 
@@ -98,7 +98,7 @@ BufferRef Repeater::place(const BufferRef& ref, int64_t copy) const {
 }
 
 runtime::Function Repeater::makeFunction(const runtime::Function& function, const char* name,
-                                         int64_t repetitions) const {
+                                         int64_t firstCopy, int64_t repetitions) const {
   runtime::Function repeated = function;
   repeated.name = name;
   repeated.steps.clear();
@@ -106,7 +106,7 @@ runtime::Function Repeater::makeFunction(const runtime::Function& function, cons
     for (const runtime::Step& step : function.steps) {
       runtime::Step next = step;
       for (BufferRef& ref : next.args)
-        ref = place(ref, repetition % copies);
+        ref = place(ref, (firstCopy + repetition) % copies);
       repeated.steps.push_back(std::move(next));
     }
   return repeated;
@@ -120,8 +120,9 @@ absl::StatusOr<Program> Repeater::repeat() {
   TENON_RETURN_IF_ERROR(copyConstants());
   copyStates();
   runtime::Function original = std::move(program.functions.front());
-  program.functions = {makeFunction(original, "short", options.repetitions),
-                       makeFunction(original, "long", 3 * options.repetitions)};
+  int64_t repetitions = options.repetitions;
+  program.functions = {makeFunction(original, "short", 3 * repetitions, repetitions),
+                       makeFunction(original, "long", 0, 3 * repetitions)};
   return std::move(program);
 }
 

@@ -50,8 +50,7 @@ static absl::StatusOr<std::vector<Tunable>> findTunable(ModuleOp module) {
   std::vector<Tunable> tunable;
   std::map<std::string, size_t> indices;
   module.walk([&](KernelOp kernel) {
-    auto [found, isNew] =
-        indices.try_emplace(passes::cost::contentKey(kernel), tunable.size());
+    auto [found, isNew] = indices.try_emplace(passes::cost::contentKey(kernel), tunable.size());
     if (isNew) {
       Tunable entry{kernel, {kernel.getScheduleAttr()}, 0};
       llvm::append_range(entry.schedules, scheduler->alternatives(kernel));
@@ -93,19 +92,18 @@ static TunedKernel describe(const Tunable& tunable) {
     tuned.name = name.getName().str();
   for (Operation& op : kernel.getBlock().without_terminator())
     if (!isView(&op) && !llvm::isa<ConstantOp>(op))
-      tuned.operations +=
-          (tuned.operations.empty() ? "" : "+") + op.getName().stripDialect().str();
+      tuned.operations += (tuned.operations.empty() ? "" : "+") + op.getName().stripDialect().str();
   return tuned;
 }
 
 static absl::StatusOr<TunedKernel> tune(const Tunable& tunable, const TimerOptions& options,
                                         int64_t rounds, passes::cost::MeasuredPoints& points) {
-  ModuleOp module = KernelOp(tunable.kernel)->getParentOfType<ModuleOp>();
-  OwningOpRef<ModuleOp> isolated = isolate({tunable.kernel.getOperation()});
+  KernelOp kernel = tunable.kernel;
+  auto module = kernel->getParentOfType<ModuleOp>();
+  OwningOpRef<ModuleOp> isolated = isolate({kernel.getOperation()});
   (*isolated)->setAttr(TenonDialect::phaseAttrName,
                        PhaseAttr::get(module.getContext(), Phase::Scheduled));
-  (*isolated)->setAttr(TenonDialect::targetAttrName,
-                       module->getAttr(TenonDialect::targetAttrName));
+  (*isolated)->setAttr(TenonDialect::targetAttrName, module->getAttr(TenonDialect::targetAttrName));
   std::vector<Trial> trials;
   std::vector<KernelTimer*> timers;
   for (ScheduleAttr schedule : tunable.schedules) {

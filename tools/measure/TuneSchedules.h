@@ -21,9 +21,9 @@ struct TunedSchedule {
 
 /// A kernel of a model with the schedules that were tried, the scheduler's own choice first.
 struct TunedKernel {
-  std::string name;         ///< of its first place in the model
-  std::string operations;   ///< of its region
-  int64_t places = 0;       ///< where the model runs it
+  std::string name;       ///< of its first place in the model
+  std::string operations; ///< of its region
+  int64_t places = 0;     ///< where the model runs it
   std::vector<TunedSchedule> schedules;
 
   /// The fastest; the scheduler's own where others gain less than the spread of both.

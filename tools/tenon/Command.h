@@ -25,6 +25,7 @@ void addPerplexityCommand(CLI::App& app, Action& action);
 void addRandomModelCommand(CLI::App& app, Action& action);
 void addRunCommand(CLI::App& app, Action& action);
 void addTokenizeCommand(CLI::App& app, Action& action);
+void addTuneCommand(CLI::App& app, Action& action);
 void addVerifyCommand(CLI::App& app, Action& action);
 
 } // namespace tenon::tools

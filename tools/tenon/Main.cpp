@@ -31,7 +31,8 @@ int main(int argc, char** argv) {
                    tenon::tools::addDumpCommand, tenon::tools::addExplainCommand,
                    tenon::tools::addInspectCommand, tenon::tools::addPerplexityCommand,
                    tenon::tools::addRandomModelCommand, tenon::tools::addRunCommand,
-                   tenon::tools::addTokenizeCommand, tenon::tools::addVerifyCommand})
+                   tenon::tools::addTokenizeCommand, tenon::tools::addTuneCommand,
+                   tenon::tools::addVerifyCommand})
     add(app, action);
 
   try {

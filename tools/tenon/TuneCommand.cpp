@@ -27,8 +27,8 @@ struct Options {
 };
 
 std::string formatKernel(const TunedKernel& kernel) {
-  std::string text = absl::StrFormat("%s: %s, %d times\n", kernel.name, kernel.operations,
-                                     kernel.places);
+  std::string text =
+      absl::StrFormat("%s: %s, %d times\n", kernel.name, kernel.operations, kernel.places);
   for (size_t i = 0; i < kernel.schedules.size(); ++i)
     text += absl::StrFormat("  %s %9d ns ± %-6d %s\n", i == kernel.best() ? "*" : " ",
                             kernel.schedules[i].ns, kernel.schedules[i].spreadNs,
@@ -39,9 +39,8 @@ std::string formatKernel(const TunedKernel& kernel) {
 nlohmann::ordered_json describeKernel(const TunedKernel& kernel) {
   nlohmann::ordered_json schedules = nlohmann::ordered_json::array();
   for (const TunedSchedule& schedule : kernel.schedules)
-    schedules.push_back({{"schedule", schedule.schedule},
-                         {"ns", schedule.ns},
-                         {"spread_ns", schedule.spreadNs}});
+    schedules.push_back(
+        {{"schedule", schedule.schedule}, {"ns", schedule.ns}, {"spread_ns", schedule.spreadNs}});
   return {{"name", kernel.name},
           {"operations", kernel.operations},
           {"places", kernel.places},
@@ -65,9 +64,9 @@ std::string formatGain(const std::vector<TunedKernel>& kernels) {
 absl::Status tune(const Options& options) {
   TENON_ASSIGN_OR_RETURN(InputModel input, readInputModel(options.model, options.target));
   TENON_ASSIGN_OR_RETURN(PlanSettings settings, readPlanFlags(options.plan, input.target));
-  TENON_RETURN_IF_ERROR(passes::runPipeline(*input.module, {.upTo = Phase::Scheduled,
-                                                            .target = input.target,
-                                                            .fusion = settings.fusion}));
+  TENON_RETURN_IF_ERROR(passes::runPipeline(
+      *input.module,
+      {.upTo = Phase::Scheduled, .target = input.target, .fusion = settings.fusion}));
   TENON_ASSIGN_OR_RETURN(auto points,
                          openPoints(options.plan.points, input.target, options.plan.launch));
   TimerOptions timer{.executor = {.threads = options.threads}, .position = options.position};
@@ -96,9 +95,10 @@ void addTuneCommand(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
       "tune", "Measure other schedules of a model's products, and keep the fastest");
-  command->footer("tenon tune model.gguf --target=h200 --shapes=decode:1\n"
-                  "The times go where explain --measure keeps its own (--points); every command "
-                  "then takes\nthe fastest schedule. All schedules of a kernel give the same bits.");
+  command->footer(
+      "tenon tune model.gguf --target=h200 --shapes=decode:1\n"
+      "The times go where explain --measure keeps its own (--points); every command "
+      "then takes\nthe fastest schedule. All schedules of a kernel give the same bits.");
   addModelInputOptions(*command, options->model);
   addPlanFlags(*command, options->plan);
   command->add_option("--target", options->target, "The target to tune for (see `devices`)")

@@ -43,6 +43,10 @@ struct CudaScheduleRule {
   /// Instead of `form`, where the rule's regions have more than one hero: why the rule schedules no
   /// such region; empty where it does, or where the region is no business of its.
   std::string (*explain)(KernelOp kernel, const CudaTarget& target) = nullptr;
+  /// Other schedules of a scheduled region that compute the same bits, worth measuring; null where
+  /// there are none.
+  llvm::SmallVector<ScheduleAttr> (*alternatives)(KernelOp kernel,
+                                                  const CudaTarget& target) = nullptr;
 };
 
 /// The rules in the order in which they are asked.
@@ -64,6 +68,10 @@ std::string refuseNarrowGemm(const ProductRegion& region, const CudaTarget& targ
 /// The schedule that does, of a product alone and of a region; the product's order is taken away.
 ScheduleAttr scheduleNarrowGemm(MatmulOp op, const CudaTarget& target);
 ScheduleAttr scheduleNarrowGemm(const ProductRegion& region, const CudaTarget& target);
+
+/// Other schedules of a product whose weights come by bulk copies: other warps a block and stages of
+/// their rings, where a block fits. Nothing for another emitter.
+llvm::SmallVector<ScheduleAttr> bulkAlternatives(KernelOp kernel, const CudaTarget& target);
 
 /// Elements of 16 bytes of the narrowest element type among the region's tensors.
 int64_t widestVector(KernelOp kernel);

@@ -109,6 +109,6 @@ ScheduleAttr choose(KernelOp kernel, const CudaTarget& target) {
 
 } // namespace
 
-const CudaScheduleRule matmul = {matches, choose, &forms::cudaMatmul};
+const CudaScheduleRule matmul = {matches, choose, &forms::cudaMatmul, nullptr, bulkAlternatives};
 
 } // namespace tenon::passes::schedule::cuda_rules

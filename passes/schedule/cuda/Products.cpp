@@ -162,7 +162,7 @@ static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target) {
   return narrow ? scheduleNarrowGemm(region, target) : scheduleRegion(region, target);
 }
 
-const CudaScheduleRule products = {matches, choose, nullptr, explain};
+const CudaScheduleRule products = {matches, choose, nullptr, explain, bulkAlternatives};
 
 } // namespace cuda_rules
 

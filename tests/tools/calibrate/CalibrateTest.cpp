@@ -31,10 +31,10 @@ TEST(Calibrate, MeasuresThisCpu) {
     EXPECT_GE(property.value, 1) << property.name;
     names.push_back(property.name);
   }
-  EXPECT_THAT(names, testing::ElementsAre("cores", "step_ns", "dram_mb_per_s", "cache_mb_per_s",
+  EXPECT_THAT(names, testing::ElementsAre("cores", "step_ns", "cache_mb_per_s", "dram_mb_per_s",
                                           "f32_gflops"));
   EXPECT_EQ((*measured)[0].value, 1);
-  EXPECT_GT((*measured)[2].value, 100); // MB/s: a floppy disk has less
+  EXPECT_GT((*measured)[3].value, 100); // MB/s: a floppy disk has less
 }
 
 TEST(Calibrate, WritesATargetThatIsReadAgain) {

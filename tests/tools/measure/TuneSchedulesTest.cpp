@@ -1,0 +1,153 @@
+#include "tools/measure/TuneSchedules.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "codegen/cuda/CompileForCuda.h"
+#include "frontends/text/TextFrontend.h"
+#include "ir/Dialect.h"
+#include "ir/schedules/BlockResources.h"
+#include "passes/Pipeline.h"
+#include "passes/schedule/Scheduler.h"
+#include "tests/common/StatusMatchers.h"
+#include "tests/common/TempFolder.h"
+#include "tools/common/CompileModel.h"
+#include "tools/common/ModelInput.h"
+
+namespace tenon::tools {
+namespace {
+
+using passes::cost::contentKey;
+
+/// Two equal products and one operation that has no other schedule.
+constexpr const char* graph = R"(
+func.func @f(%x: tensor<1x256xf32>, %w: tensor<256x256xf32>) -> tensor<1x256xf32> {
+  %0 = tenon.matmul %x, %w : (tensor<1x256xf32>, tensor<256x256xf32>) -> tensor<1x256xf32>
+  %1 = tenon.matmul %0, %w : (tensor<1x256xf32>, tensor<256x256xf32>) -> tensor<1x256xf32>
+  %2 = tenon.softmax %1 : (tensor<1x256xf32>) -> tensor<1x256xf32>
+  return %2 : tensor<1x256xf32>
+})";
+
+mlir::OwningOpRef<mlir::ModuleOp> schedule(mlir::MLIRContext& context, TargetAttr target,
+                                           const passes::cost::MeasuredTimes* times = nullptr) {
+  auto module = frontends::parseModuleText(context, graph, "test");
+  EXPECT_THAT(module, tests::IsOk());
+  passes::PipelineOptions options{.upTo = Phase::Scheduled, .target = target, .libraries = false};
+  options.fusion.times = times;
+  EXPECT_THAT(passes::runPipeline(**module, options), tests::IsOk());
+  return *std::move(module);
+}
+
+KernelOp firstKernel(mlir::ModuleOp module) {
+  KernelOp first;
+  module.walk([&](KernelOp kernel) {
+    first = kernel;
+    return mlir::WalkResult::interrupt();
+  });
+  return first;
+}
+
+/// Times that a test states.
+class StatedTimes final : public passes::cost::MeasuredTimes {
+public:
+  std::optional<int64_t> find(const std::string& key) const override {
+    auto found = times.find(key);
+    return found == times.end() ? std::nullopt : std::optional(found->second);
+  }
+  std::map<std::string, int64_t> times;
+};
+
+TEST(Scheduler, TakesTheAlternativeOfLeastMeasuredTime) {
+  auto context = makeContext();
+  TargetAttr target = chooseTarget(*context, "x86-64-v3").value();
+  auto module = schedule(*context, target);
+  KernelOp kernel = firstKernel(*module);
+  ScheduleAttr own = kernel.getScheduleAttr();
+  auto scheduler = passes::schedule::Scheduler::create(*module, target);
+  ASSERT_TRUE(mlir::succeeded(scheduler));
+  auto alternatives = scheduler->alternatives(kernel);
+  ASSERT_FALSE(alternatives.empty());
+  StatedTimes times;
+  for (ScheduleAttr other : alternatives) {
+    EXPECT_NE(other, own);
+    kernel.setScheduleAttr(other);
+    times.times[contentKey(kernel)] = other == alternatives.back() ? 50 : 70;
+  }
+  // Without a time of its own choice there is nothing to compare with.
+  EXPECT_EQ(firstKernel(*schedule(*context, target, &times)).getScheduleAttr(), own);
+  kernel.setScheduleAttr(own);
+  times.times[contentKey(kernel)] = 60;
+  EXPECT_EQ(firstKernel(*schedule(*context, target, &times)).getScheduleAttr(),
+            alternatives.back());
+  times.times[contentKey(kernel)] = 40;
+  EXPECT_EQ(firstKernel(*schedule(*context, target, &times)).getScheduleAttr(), own);
+}
+
+/// Every alternative of a product with bulk copies can be compiled, and its blocks fit.
+TEST(Scheduler, KnowsOtherBulkCopies) {
+  auto context = makeContext();
+  TargetAttr target = chooseTarget(*context, "h200").value();
+  auto module = frontends::parseModuleText(*context, R"(
+func.func @f(%x: tensor<1x2048xf16>, %g: tensor<2048xf16>, %w: tensor<3072x2048xf16>)
+    -> tensor<1x3072xf16> {
+  %0 = tenon.rms_norm %x, %g eps 1.0e-5 : (tensor<1x2048xf16>, tensor<2048xf16>) -> tensor<1x2048xf16>
+  %1 = tenon.matmul %0, %w : (tensor<1x2048xf16>, tensor<3072x2048xf16>) -> tensor<1x3072xf16>
+  return %1 : tensor<1x3072xf16>
+})",
+                                           "test");
+  ASSERT_THAT(module, tests::IsOk());
+  ASSERT_THAT(passes::runPipeline(**module, {.upTo = Phase::Planned,
+                                             .target = target,
+                                             .fusion = {.plan = passes::Plan::Fused}}),
+              tests::IsOk());
+  KernelOp kernel = firstKernel(**module);
+  ScheduleAttr own = kernel.getScheduleAttr();
+  ASSERT_EQ(own.getEmitter(), "gemv_bulk");
+  auto scheduler = passes::schedule::Scheduler::create(**module, target);
+  ASSERT_TRUE(mlir::succeeded(scheduler));
+  auto alternatives = scheduler->alternatives(kernel);
+  EXPECT_GE(alternatives.size(), 4u);
+  for (ScheduleAttr other : alternatives) {
+    EXPECT_NE(other, own);
+    kernel.setScheduleAttr(other);
+    auto block = blockResourcesOf(kernel);
+    ASSERT_TRUE(block);
+    EXPECT_GE(residentBlocks(*block, target), 1);
+    EXPECT_THAT(codegen::compileForCuda(**module, {}), tests::IsOk());
+  }
+}
+
+TEST(TuneSchedules, MeasuresEachKernelOnceAndKeepsTheBest) {
+  tests::TempFolder folder;
+  auto context = makeContext();
+  TargetAttr target = chooseTarget(*context, "native").value();
+  auto module = schedule(*context, target);
+  auto points =
+      passes::cost::MeasuredPoints::open(folder.path("points.sqlite"), {"native", "here", "none"});
+  ASSERT_THAT(points, tests::IsOk());
+  auto tuned = tuneSchedules(*module, {.executor = {.threads = 1}, .position = 0}, /*rounds=*/3,
+                             **points, [](size_t done, size_t total) { EXPECT_LE(done, total); });
+  ASSERT_THAT(tuned, tests::IsOk());
+  ASSERT_EQ(tuned->size(), 1u);
+  const TunedKernel& kernel = tuned->front();
+  EXPECT_EQ(kernel.operations, "matmul");
+  EXPECT_EQ(kernel.places, 2);
+  EXPECT_GT(kernel.schedules.size(), 1u);
+  EXPECT_THAT(kernel.schedules[0].schedule, testing::HasSubstr("columns_per_tile"));
+  // What was kept decides.
+  std::string chosen;
+  llvm::raw_string_ostream(chosen)
+      << firstKernel(*schedule(*context, target, points->get())).getScheduleAttr();
+  EXPECT_EQ(chosen, kernel.schedules[kernel.best()].schedule);
+}
+
+TEST(TunedKernel, PrefersItsOwnScheduleWithinTheSpread) {
+  TunedKernel kernel;
+  kernel.schedules = {{"own", 1000, 20}, {"a", 970, 15}, {"b", 990, 0}};
+  EXPECT_EQ(kernel.best(), 0u);
+  kernel.schedules[1].ns = 960;
+  EXPECT_EQ(kernel.best(), 1u);
+}
+
+} // namespace
+} // namespace tenon::tools
