@@ -42,6 +42,8 @@ static absl::Status named(const absl::Status& status, mlir::ModuleOp isolated) {
 }
 
 void FusionMeasurer::note(const FusionDecision& decision, llvm::ArrayRef<mlir::Operation*> ops) {
+  if (ops.size() < 2) // its kernel is that of the operation alone
+    return;
   auto [found, isNew] = candidates.try_emplace(decision.content);
   if (!isNew)
     return;

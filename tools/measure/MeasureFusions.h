@@ -25,7 +25,7 @@ public:
   FusionMeasurer(TargetAttr target, const TimerOptions& options, int64_t rounds)
       : target(target), options(options), rounds(rounds) {}
 
-  /// Notes a candidate: for `FusionOptions::inspect`.
+  /// Notes a candidate of several operations: for `FusionOptions::inspect`.
   void note(const passes::FusionDecision& decision, llvm::ArrayRef<mlir::Operation*> ops);
   /// Distinct candidates and single operations that were noted.
   size_t size() const { return candidates.size() + singles.size(); }
