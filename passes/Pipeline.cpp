@@ -62,10 +62,9 @@ static void addPasses(PassManager& manager, Phase phase, const PipelineOptions& 
     manager.addPass(createQuantizeActivationsPass());
     return manager.addPass(createFuseKernelsPass(options.fusion));
   case Phase::Scheduled:
-    manager.addPass(createScheduleKernelsPass(
-        ScheduleOptions{.use = {options.libraries && options.fusion.plan == Plan::Unfused,
-                                options.fusion.tf32},
-                        .times = options.fusion.times}));
+    manager.addPass(createScheduleKernelsPass(ScheduleOptions{
+        .use = {options.libraries && options.fusion.plan == Plan::Unfused, options.fusion.tf32},
+        .times = options.fusion.times}));
     if (options.fusion.plan == Plan::Split)
       manager.addPass(createSplitKernelsPass());
     return;

@@ -26,8 +26,7 @@ static bool fits(KernelOp kernel, ScheduleAttr schedule, const CudaTarget& targe
   kernel.setScheduleAttr(schedule);
   std::optional<BlockResources> block = blockResourcesOf(kernel);
   kernel.setScheduleAttr(before);
-  return block &&
-         block->dynamicSmemBytes + block->staticSmemBytes <= target.smemBytesPerBlock &&
+  return block && block->dynamicSmemBytes + block->staticSmemBytes <= target.smemBytesPerBlock &&
          block->registers * block->threads <= registersPerSm;
 }
 
