@@ -98,10 +98,18 @@ static absl::Status prepareLaunch(const Device& device, CUfunction function,
         "expects at most %d bytes of shared memory in a block on %s, but is launched with %u "
         "beside %d of its own",
         maxShared, device.name(), launch.sharedBytes, staticBytes));
-  return driver.check(driver.funcSetAttribute(function,
-                                              CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                              static_cast<int>(launch.sharedBytes)),
-                      "raise the limit of shared memory");
+  TENON_RETURN_IF_ERROR(driver.check(
+      driver.funcSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                              static_cast<int>(launch.sharedBytes)),
+      "raise the limit of shared memory"));
+  // What every device takes, by the CUDA programming guide; more a kernel has to ask for.
+  constexpr int portableCluster = 8;
+  TENON_ASSIGN_OR_RETURN(int cluster, read(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH));
+  if (cluster <= portableCluster)
+    return absl::OkStatus();
+  return driver.check(
+      driver.funcSetAttribute(function, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1),
+      "allow its clusters");
 }
 
 static absl::StatusOr<LoadedKernel> loadKernel(const Device& device, CUmodule module,

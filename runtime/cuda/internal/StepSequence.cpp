@@ -94,7 +94,10 @@ absl::Status StepSequence::launchKernel(const BoundStep& step, CUstream stream) 
   config.sharedMemBytes = launch.sharedBytes;
   config.hStream = stream;
   config.attrs = &attribute;
-  config.numAttrs = launch.pdl && parts.dependentLaunches ? 1 : 0;
+  // A call's first kernel starts when all before the call is done: later ones may then read what the
+  // call found before they wait for one another.
+  bool isFirst = &step == &steps.front();
+  config.numAttrs = launch.pdl && parts.dependentLaunches && !isFirst ? 1 : 0;
   const Driver& driver = parts.device.driver();
   return driver.check(driver.launchKernelEx(&config, step.function, parameters.data(), nullptr),
                       "launch it");

@@ -133,7 +133,8 @@ TEST_P(CudaExecutorModes, LaunchesAsTheProgramSays) {
   EXPECT_EQ(launches[0].blocks, 1u);
   EXPECT_EQ(launches[0].threads, 8u);
   EXPECT_EQ(launches[0].sharedBytes, 256u);
-  EXPECT_TRUE(launches[0].pdl);
+  EXPECT_FALSE(launches[0].pdl) << "a call's first kernel waits for all before it";
+  EXPECT_TRUE(launches[1].pdl);
   EXPECT_EQ(launches[0].captured, GetParam());
   EXPECT_EQ(launches[1].kernel, "accumulate");
   call(*executor, test::Piece, zeros);
@@ -149,6 +150,15 @@ TEST_P(CudaExecutorModes, LaunchesInOrderWhereAsked) {
   ASSERT_EQ(fake.state().launches.size(), 2u);
   for (const FakeLaunch& launch : fake.state().launches)
     EXPECT_FALSE(launch.pdl) << launch.kernel;
+}
+
+TEST_F(CudaExecutorTest, AsksForClustersThatNotEveryDeviceTakes) {
+  fake.state().kernels["twice"].clusterWidth = 8;
+  load(makeProgram(), {});
+  EXPECT_TRUE(fake.state().wideClusters.empty());
+  fake.state().kernels["twice"].clusterWidth = 16;
+  load(makeProgram(), {});
+  EXPECT_THAT(fake.state().wideClusters, ElementsAre("twice"));
 }
 
 /// Reads the second step's result and doubles what it finds in its first input.

@@ -142,9 +142,10 @@ const std::pair<const std::string, FakeKernel>& kernelOf(CUfunction function) {
 CUresult funcGetAttribute(int* value, CUfunction_attribute attribute, CUfunction function) {
   TENON_ENTER(cuFuncGetAttribute);
   const FakeKernel& kernel = kernelOf(function).second;
-  *value = attribute == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK ? kernel.maxThreads
-           : attribute == CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES   ? kernel.staticSharedBytes
-                                                                : 40;
+  *value = attribute == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK    ? kernel.maxThreads
+           : attribute == CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES      ? kernel.staticSharedBytes
+           : attribute == CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH ? kernel.clusterWidth
+                                                                   : 40;
   return CUDA_SUCCESS;
 }
 
@@ -302,7 +303,9 @@ void installKernels(internal::Driver& table) {
   table.moduleGetFunction = moduleGetFunction;
   table.funcLoad = [](CUfunction) { return enter("cuFuncLoad"); };
   table.funcGetAttribute = funcGetAttribute;
-  table.funcSetAttribute = [](CUfunction, CUfunction_attribute, int) {
+  table.funcSetAttribute = [](CUfunction function, CUfunction_attribute attribute, int value) {
+    if (attribute == CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED && value == 1)
+      state->wideClusters.push_back(kernelOf(function).first);
     return enter("cuFuncSetAttribute");
   };
   table.funcGetParamInfo = funcGetParamInfo;

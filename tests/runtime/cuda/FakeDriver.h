@@ -18,6 +18,7 @@ struct FakeKernel {
   size_t parameterBytes = sizeof(void*);
   int maxThreads = 1024;
   int staticSharedBytes = 0;
+  int clusterWidth = 0; ///< blocks of a cluster, 0 without
   /// Instead of `body`, for parameters that are no pointers.
   std::function<void(void** parameters)> rawBody = {};
 };
@@ -42,9 +43,10 @@ struct FakeDriverState {
   int devices = 1;
 
   std::vector<FakeLaunch> launches;
-  std::map<std::string, int> calls; ///< by symbol
-  uint64_t liveBytes = 0;           ///< of device memory
-  int liveObjects = 0;              ///< streams, events, modules, graphs, pinned buffers, contexts
+  std::vector<std::string> wideClusters; ///< kernels whose clusters may be wider than 8
+  std::map<std::string, int> calls;      ///< by symbol
+  uint64_t liveBytes = 0;                ///< of device memory
+  int liveObjects = 0; ///< streams, events, modules, graphs, pinned buffers, contexts
 };
 
 /// Installs a driver whose device is the host's memory and whose kernels are host functions, for as
