@@ -8,6 +8,7 @@
 #include "codegen/cuda/CubinCache.h"
 #include "codegen/cuda/KernelSource.h"
 #include "codegen/cuda/LibraryProduct.h"
+#include "ir/Views.h"
 #include "runtime/program/ValidateProgram.h"
 #include "support/Diagnostics.h"
 #include "support/Status.h"
@@ -18,24 +19,31 @@ namespace tenon::codegen {
 
 using namespace cuda;
 
-/// True where `value` is a weight or constant, or another view of one.
-static bool isConstant(Value value) {
-  while (auto reshape = value.getDefiningOp<ReshapeOp>())
-    value = reshape.getInput();
-  return value.getDefiningOp() && llvm::isa<GetWeightOp, ConstantOp>(value.getDefiningOp());
+/// Where the bytes of a kernel's input come from. A function's arguments are written before its first
+/// kernel starts, and so is a state that no kernel has yielded: a function has one `get_state` of it.
+/// Tensors of numbers as arguments stand for another kernel's results, as a kernel that is measured
+/// or tested alone has them.
+static MemorySpace spaceOf(Value value) {
+  Value source = getViewSource(value);
+  Operation* producer = source.getDefiningOp();
+  if (!producer)
+    return elementTypeOf(source.getType()).isInteger() ? MemorySpace::Settled : MemorySpace::Global;
+  if (llvm::isa<GetStateOp>(producer))
+    return MemorySpace::Settled;
+  return llvm::isa<GetWeightOp, ConstantOp>(producer) ? MemorySpace::Constant : MemorySpace::Global;
 }
 
-/// For each distinct kernel, which of its inputs are constant wherever it runs.
-static std::vector<std::vector<bool>> findConstants(ModuleOp module, const KernelSet& kernels) {
-  std::vector<std::vector<bool>> constants;
+/// For each distinct kernel, where its inputs lie wherever it runs: what is promised of all places.
+static std::vector<std::vector<MemorySpace>> findSpaces(ModuleOp module, const KernelSet& kernels) {
+  std::vector<std::vector<MemorySpace>> spaces;
   for (KernelOp kernel : kernels.kernels())
-    constants.emplace_back(kernel.getInputs().size(), true);
+    spaces.emplace_back(kernel.getInputs().size(), MemorySpace::Constant);
   module.walk([&](KernelOp kernel) {
-    std::vector<bool>& known = constants[kernels.indexOf(kernel)];
+    std::vector<MemorySpace>& known = spaces[kernels.indexOf(kernel)];
     for (auto [index, input] : llvm::enumerate(kernel.getInputs()))
-      known[index] = known[index] && isConstant(input);
+      known[index] = std::max(known[index], spaceOf(input));
   });
-  return constants;
+  return spaces;
 }
 
 /// A distinct kernel that has a source, and the launches that run it.
@@ -49,13 +57,13 @@ struct NamedSource {
 static absl::StatusOr<std::vector<NamedSource>>
 printSources(ModuleOp module, const KernelSet& kernels, const Architecture& architecture) {
   DiagnosticCollector diagnostics(module.getContext());
-  std::vector<std::vector<bool>> constants = findConstants(module, kernels);
+  std::vector<std::vector<MemorySpace>> spaces = findSpaces(module, kernels);
   std::vector<NamedSource> sources;
   for (uint32_t index = 0; index < kernels.kernels().size(); ++index) {
     KernelOp kernel = kernels.kernels()[index];
     if (isLibraryProduct(kernel))
       continue;
-    FailureOr<KernelSource> source = printKernel(kernel, architecture, constants[index]);
+    FailureOr<KernelSource> source = printKernel(kernel, architecture, spaces[index]);
     if (failed(source))
       return diagnostics.takeStatus();
     sources.push_back({index, kernels.symbol(index), *std::move(source)});

@@ -67,8 +67,9 @@ static std::string pointerType(Type type, bool written) {
   return (written ? "" : "const ") + element + "*";
 }
 
-KernelContext::KernelContext(KernelOp kernelOp, Architecture target, std::vector<bool> constant)
-    : kernel(kernelOp), architecture(std::move(target)), isConstant(std::move(constant)) {
+KernelContext::KernelContext(KernelOp kernelOp, Architecture target,
+                             std::vector<MemorySpace> argumentSpaces)
+    : kernel(kernelOp), architecture(std::move(target)), spaces(std::move(argumentSpaces)) {
   structure.symbol = schedule().getEmitter().str();
   structure.pdl = architecture.isHopperOrLater();
   for (BlockArgument argument : kernel.getBlock().getArguments()) {
@@ -98,14 +99,13 @@ llvm::SmallVector<std::string> KernelContext::destinations(Value value) {
 }
 
 Access KernelContext::access(Value argument) const {
-  bool constant = isConstant[llvm::cast<BlockArgument>(argument).getArgNumber()];
-  return {constant ? MemorySpace::Constant : MemorySpace::Global, pointer(argument)};
+  return {spaces[llvm::cast<BlockArgument>(argument).getArgNumber()], pointer(argument)};
 }
 
 std::vector<Access> KernelContext::arguments(bool constant) {
   std::vector<Access> found;
   for (BlockArgument argument : kernel.getBlock().getArguments())
-    if (isConstant[argument.getArgNumber()] == constant)
+    if ((spaces[argument.getArgNumber()] == MemorySpace::Constant) == constant)
       found.push_back(access(argument));
   return found;
 }

@@ -21,9 +21,10 @@ struct Architecture {
 /// What an emitter works on: one kernel region, its parameters, and the structure that it fills.
 class KernelContext {
 public:
-  /// `isConstant` has an entry an argument of the region: whether it is a weight or a constant in
-  /// every place where the program runs this kernel.
-  KernelContext(KernelOp kernel, Architecture architecture, std::vector<bool> isConstant);
+  /// `spaces` has an entry an argument of the region: where it lies in every place where the program
+  /// runs this kernel. Constant, settled or global; of a state that the region writes, settled says
+  /// that no kernel before this one has written to it in the same call.
+  KernelContext(KernelOp kernel, Architecture architecture, std::vector<MemorySpace> spaces);
 
   KernelOp kernel;
   Architecture architecture;
@@ -35,8 +36,10 @@ public:
   /// The parameters that `value` is to be written to: one for each time that the region yields it.
   llvm::SmallVector<std::string> destinations(mlir::Value value);
 
-  /// An access to a region argument, in the space that it lies in.
+  /// A read of a region argument, in the space that it lies in.
   Access access(mlir::Value argument) const;
+  /// A write to a state that is a region argument.
+  Access writeAccess(mlir::Value state) const { return {MemorySpace::Global, pointer(state)}; }
   /// The accesses to all arguments that lie in constant memory, or to all others.
   std::vector<Access> arguments(bool constant);
   /// The accesses to the results that are no states.
@@ -61,7 +64,7 @@ public:
   mlir::LogicalResult readResources();
 
 private:
-  std::vector<bool> isConstant;
+  std::vector<MemorySpace> spaces;
 };
 
 /// Computes kernel regions of one schedule kind. An emitter is one file in `emitters/` and one line

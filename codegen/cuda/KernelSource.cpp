@@ -23,7 +23,7 @@ absl::StatusOr<Architecture> readArchitecture(ModuleOp module) {
 }
 
 FailureOr<KernelSource> printKernel(KernelOp kernel, const Architecture& architecture,
-                                    std::vector<bool> isConstant) {
+                                    std::vector<MemorySpace> spaces) {
   ScheduleAttr schedule = kernel.getScheduleAttr();
   if (!schedule)
     return kernel.emitOpError("expects a schedule");
@@ -31,7 +31,7 @@ FailureOr<KernelSource> printKernel(KernelOp kernel, const Architecture& archite
   if (!emitter)
     return kernel.emitOpError("expects a schedule of an emitter that CUDA has, but got ")
            << schedule;
-  KernelContext context(kernel, architecture, std::move(isConstant));
+  KernelContext context(kernel, architecture, std::move(spaces));
   if (failed(emitter->emit(context)))
     return failure();
   surroundSearch(context);

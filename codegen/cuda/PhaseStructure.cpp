@@ -11,7 +11,8 @@ static const char* nameOf(PhaseKind kind) {
 }
 
 static const char* nameOf(MemorySpace space) {
-  constexpr const char* names[] = {"constant", "global", "scratch", "shared", "registers"};
+  constexpr const char* names[] = {"constant", "settled", "global",
+                                   "scratch",  "shared",  "registers"};
   return names[static_cast<int>(space)];
 }
 
@@ -30,8 +31,9 @@ std::string PhaseStructure::verify() const {
                              nameOf(last));
     last = phase.kind;
     for (const Access& write : phase.writes) {
-      if (write.space == MemorySpace::Constant)
-        return absl::StrFormat("a %s phase writes the constant %s", nameOf(phase.kind), write.name);
+      if (write.space == MemorySpace::Constant || write.space == MemorySpace::Settled)
+        return absl::StrFormat("a %s phase writes the %s %s", nameOf(phase.kind),
+                               nameOf(write.space), write.name);
       bool global = write.space == MemorySpace::Global;
       if (global && phase.kind != PhaseKind::Store)
         return absl::StrFormat("a %s phase writes %s in global memory", nameOf(phase.kind),
@@ -81,8 +83,10 @@ std::string PhaseStructure::print() const {
   std::string bounds = absl::StrFormat("%d", threads);
   if (blocksPerSm > 0)
     bounds += absl::StrFormat(", %d", blocksPerSm);
-  code.open(absl::StrFormat("extern \"C\" __global__ void __launch_bounds__(%s) %s(%s)", bounds,
-                            symbol, parameterList));
+  std::string cluster =
+      clusterBlocks > 1 ? absl::StrFormat("__cluster_dims__(%d, 1, 1) ", clusterBlocks) : "";
+  code.open(absl::StrFormat("extern \"C\" __global__ void __launch_bounds__(%s) %s%s(%s)", bounds,
+                            cluster, symbol, parameterList));
   if (pdl)
     code.line("asm volatile(\"griddepcontrol.launch_dependents;\");");
   code.line(absl::StrFormat("%s_tile(blockIdx.x, %s);", symbol, absl::StrJoin(names, ", ")));

@@ -13,12 +13,13 @@ namespace tenon::codegen::cuda {
 /// What a part of a kernel does. The phases of a kernel stand in this order, some repeated.
 enum class PhaseKind { Load, Prologue, MainLoop, Epilogue, Store };
 
-/// Where data that a phase touches lies.
+/// Where data that a phase touches lies. The first three are ordered by what they promise.
 enum class MemorySpace {
-  Constant,  ///< weights: no kernel of the program writes them
-  Global,    ///< activations, states, inputs and outputs: other kernels write or read them
-  Scratch,   ///< global memory of this kernel alone
-  Shared,    ///< shared memory of the block
+  Constant, ///< weights: no kernel of the program writes them
+  Settled,  ///< a call's inputs, and states as the call finds them: written before its first kernel
+  Global,   ///< activations, states, outputs: other kernels of the call write or read them
+  Scratch,  ///< global memory of this kernel alone
+  Shared,   ///< shared memory of the block
   Registers, ///< variables of a thread
 };
 
@@ -47,15 +48,16 @@ struct Parameter {
 ///
 /// With `pdl` the wrapper lets the next kernel start at entry, and the body waits for the previous
 /// one (griddepcontrol.wait) in front of the phase `wait`. `DependentLaunch` places the wait and
-/// proves it.
+/// proves it (docs/decisions/0005-reads-before-the-wait.md).
 struct PhaseStructure {
   std::string symbol;
   std::vector<Parameter> parameters;
   std::vector<std::string> headers; ///< of `device/`, included by name
   CodeWriter declarations;          ///< at file level: constants, scratch
   std::vector<Phase> phases;
-  int64_t threads = 0;     ///< of a block
-  int64_t blocksPerSm = 0; ///< wanted at once, for __launch_bounds__; 0: no matter
+  int64_t threads = 0;       ///< of a block
+  int64_t blocksPerSm = 0;   ///< wanted at once, for __launch_bounds__; 0: no matter
+  int64_t clusterBlocks = 1; ///< of a cluster; whole clusters are launched
   bool pdl = false;
   std::optional<size_t> wait; ///< index of the phase that the kernel waits in front of
 

@@ -27,7 +27,7 @@ static LogicalResult emitKvWrite(KernelContext& context) {
   std::vector<Access> reads = context.arguments(false);
   llvm::append_range(reads, context.arguments(true));
   std::vector<Access> writes = context.results();
-  writes.push_back(context.access(op.getState()));
+  writes.push_back(context.writeAccess(op.getState()));
   CodeWriter& code = context.structure.begin(PhaseKind::Store, reads, writes);
   code.line("const int row = static_cast<int>(tile);");
   code.format("const int sequence = %s[%s], position = %s[row];", sequences, shared ? "0" : "row",
