@@ -23,7 +23,7 @@ static bool areArguments(ValueRange values) {
   return llvm::all_of(values, llvm::IsaPred<BlockArgument>);
 }
 
-static std::string addOperation(HeadRegion& region, Operation& op) {
+std::string addToHeadRegion(Operation& op, HeadRegion& region) {
   constexpr const char* what = "the emitter of heads ";
   if (!llvm::isa<RmsNormOp, RopeOp, KvWriteOp>(op))
     return what + ("cannot hold " + op.getName().stripDialect()).str();
@@ -52,7 +52,7 @@ static std::string addOperation(HeadRegion& region, Operation& op) {
 
 std::string readHeadRegion(KernelOp kernel, HeadRegion& region) {
   for (Operation& op : kernel.getBlock().without_terminator())
-    if (std::string reason = addOperation(region, op); !reason.empty())
+    if (std::string reason = addToHeadRegion(op, region); !reason.empty())
       return reason;
   if (region.chains.empty())
     return "the emitter of heads has none here";

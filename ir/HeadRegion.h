@@ -30,6 +30,10 @@ struct HeadRegion {
   llvm::SmallVector<Chain, 4> chains;
 };
 
+/// Adds `op` to the chain that it continues, or to a new one. Returns why no emitter of heads computes
+/// it there, in a sentence without final period; empty, and `region` extended, where one does.
+std::string addToHeadRegion(mlir::Operation& op, HeadRegion& region);
+
 /// Reads the region of `kernel`. Returns why it is none of that kind, in a sentence without final
 /// period; empty, and `region` filled, where it is.
 std::string readHeadRegion(KernelOp kernel, HeadRegion& region);

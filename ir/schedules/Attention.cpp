@@ -1,3 +1,4 @@
+#include "ir/AttentionRegion.h"
 #include "ir/schedules/ScheduleKind.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -11,7 +12,7 @@ constexpr int64_t floatBytes = 4, wordBytes = 16, halfBytes = 2;
 
 /// Elements of a head, of keys and of values; of a cache [S, C, H, D].
 struct HeadSizes {
-  int64_t key, value, capacity;
+  int64_t key, value;
   Type valueElement;
 };
 
@@ -28,8 +29,7 @@ static std::optional<HeadSizes> sizesOf(KernelOp kernel) {
   if (!op)
     return std::nullopt;
   RankedTensorType key = cacheType(op.getKey()), value = cacheType(op.getValue());
-  return HeadSizes{key.getShape()[3], value.getShape()[3], value.getShape()[1],
-                   value.getElementType()};
+  return HeadSizes{key.getShape()[3], value.getShape()[3], value.getElementType()};
 }
 
 /// Whether a block arrived last, where several share a row. Shared memory is counted in words.
@@ -41,8 +41,7 @@ static bool fillScalar(KernelOp kernel, BlockResources& resources) {
   std::optional<HeadSizes> sizes = sizesOf(kernel);
   int64_t heads = sizeParameter(kernel, "heads_per_tile");
   int64_t block = sizeParameter(kernel, "keys_per_block");
-  std::optional<int64_t> split = kernel.getScheduleAttr().getParameter("keys_per_split");
-  if (!sizes || heads < 1 || block < 1 || !split)
+  if (!sizes || heads < 1 || block < 1)
     return false;
   int64_t vector = 1, widest = wordBytes / getEncoding(sizes->valueElement)->blockBytes;
   while (2 * vector <= widest && sizes->value % (2 * vector) == 0)
@@ -54,30 +53,66 @@ static bool fillScalar(KernelOp kernel, BlockResources& resources) {
       {floatBytes, detail::saturatingSum(
                        {detail::saturatingProduct({heads, sizes->key}), heads * block + 3 * heads,
                         detail::saturatingProduct({groups, heads, sizes->value})})});
-  resources.staticSmemBytes = sizes->capacity > *split ? llvm::alignTo(arrivalBytes, wordBytes) : 0;
+  resources.staticSmemBytes =
+      sizeParameter(kernel, "splits") > 1 ? llvm::alignTo(arrivalBytes, wordBytes) : 0;
   return true;
 }
 
-/// Sums, largest score and total of each warp; of the parts of a row the largest and the totals.
+/// Of each warp the sums, largest score and total; the queries; the keys and values that the kernel
+/// makes, with their places.
+static int64_t decodeBytes(const HeadSizes& sizes, int64_t heads, int64_t warps, int64_t madeRows) {
+  constexpr int64_t mostHeads = 8, sumPadding = 4, queryPadding = 16, placeBytes = 4;
+  int64_t stored = std::max<int64_t>(madeRows, 1);
+  int64_t sums = floatBytes * warps * (heads * (sizes.value + sumPadding) + 2 * mostHeads);
+  int64_t rows =
+      halfBytes * (heads * (sizes.key + queryPadding) + stored * (sizes.key + sizes.value));
+  return llvm::alignTo(sums + rows + placeBytes * stored, wordBytes);
+}
+
+/// Of the parts of a row the largest scores and totals; in a cluster also this block's run of the
+/// sums, and a barrier.
+static int64_t exchangeBytes(const HeadSizes& sizes, int64_t heads, int64_t splits, bool cluster) {
+  constexpr int64_t barrierBytes = 8;
+  int64_t runs = cluster ? heads * sizes.value * floatBytes + splits * wordBytes + barrierBytes : 0;
+  return llvm::alignTo(runs + 2 * floatBytes * splits * heads, wordBytes);
+}
+
+/// Turns of the row's pairs, and what each warp normalises: a head and the lanes of its sum.
+static int64_t chainBytes(AttentionRegion& region, int64_t warps) {
+  int64_t bytes = 0, size = 0, lanes = 0;
+  for (RopeOp rope : region.distinctRopes())
+    bytes += llvm::alignTo(2 * floatBytes * rope.getInverseFrequencies().getType().getNumElements(),
+                           wordBytes);
+  for (HeadRegion::Chain* chain : {&region.query, &region.key, &region.value})
+    if (chain->norm && chain->norm.getOrderAttr()) {
+      size = std::max(size, chain->size);
+      lanes = std::max(lanes, chain->norm.getOrderAttr().getLanes());
+    }
+  return bytes + warps * floatBytes * llvm::alignTo(size + lanes, wordBytes / floatBytes);
+}
+
 static bool fillDecode(KernelOp kernel, BlockResources& resources) {
-  constexpr int64_t keysOfWarp = 16, mostHeads = 8;
+  constexpr int64_t keysOfWarp = 16, mostSize = 256, mostHeads = 8, mostSplits = 64, mostRows = 16;
+  AttentionRegion region;
+  if (!readAttentionRegion(kernel, region).empty())
+    return false;
   std::optional<HeadSizes> sizes = sizesOf(kernel);
   int64_t heads = sizeParameter(kernel, "heads_per_tile"), splits = sizeParameter(kernel, "splits");
   int64_t warps = resources.threads / 32;
+  int64_t made = region.writesCache() ? region.query.rows : 0;
+  bool cluster = sizeParameter(kernel, "cluster_blocks") > 1;
   resources.blocksPerSm = sizeParameter(kernel, "blocks_per_sm");
-  if (!sizes || heads < 1 || splits < 1 || resources.blocksPerSm < 1)
+  if (heads < 1 || heads > mostHeads || splits < 1 || splits > mostSplits ||
+      resources.blocksPerSm < 1 || std::max(sizes->key, sizes->value) > mostSize || made > mostRows)
     return false;
   resources.registers = boundedRegisters(resources);
   resources.tensorCores = true;
-  resources.bytesAThread =
-      detail::saturatingProduct(
-          {keysOfWarp * halfBytes, detail::saturatingSum({sizes->key, sizes->value})}) /
-      32;
-  resources.dynamicSmemBytes =
-      detail::saturatingSum({detail::saturatingProduct({floatBytes * warps * heads, sizes->value}),
-                             2 * floatBytes * warps * mostHeads});
-  resources.staticSmemBytes =
-      llvm::alignTo(2 * floatBytes * splits * heads + arrivalBytes, wordBytes);
+  resources.bytesAThread = keysOfWarp * halfBytes * (sizes->key + sizes->value) / 32;
+  resources.dynamicSmemBytes = decodeBytes(*sizes, heads, warps, made) +
+                               exchangeBytes(*sizes, heads, splits, cluster) +
+                               chainBytes(region, warps);
+  if (splits > 1 && !cluster)
+    resources.staticSmemBytes = llvm::alignTo(arrivalBytes, wordBytes);
   return true;
 }
 

@@ -21,6 +21,12 @@ static bool isWeightOperand(OpOperand& operand) {
          operand.getOperandNumber() == (llvm::isa<MatmulOp>(operand.getOwner()) ? 1u : 0u);
 }
 
+/// The cache that `op` writes in place and passes on; null where it writes none.
+static Value stateOf(Operation* op) {
+  auto write = llvm::dyn_cast<KvWriteOp>(op);
+  return write ? Value(write.getState()) : Value();
+}
+
 /// Bytes that the region reads of `argument`: the most that one of its readers does.
 static void addRead(BlockArgument argument, KernelWork& work) {
   int64_t most = 0;
@@ -30,7 +36,7 @@ static void addRead(BlockArgument argument, KernelWork& work) {
       auto op = llvm::dyn_cast<ComputeOpInterface>(use.getOwner());
       if (!op)
         continue;
-      if (isView(op)) {
+      if (isView(op) || use.get() == stateOf(op)) {
         self(self, op->getResult(0));
         continue;
       }

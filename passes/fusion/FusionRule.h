@@ -46,6 +46,9 @@ bool isPointwise(mlir::Operation* op);
 llvm::SmallVector<mlir::Operation*> pointwiseTail(mlir::Operation* op);
 /// The matrix products whose input is `value`.
 llvm::SmallVector<mlir::Operation*> matmulsOf(mlir::Value value);
+/// What stands between a product and the attention that reads `value`: cache write, rope and norm of
+/// heads, from there backwards; each where it is.
+llvm::SmallVector<mlir::Operation*> headTail(mlir::Value value);
 /// The matrix product that `value` comes from and the elementwise operations and views between
 /// (a bias), the product first; empty where there is none.
 llvm::SmallVector<mlir::Operation*> matmulChain(mlir::Value value);
@@ -55,6 +58,7 @@ llvm::SmallVector<mlir::Operation*> pointwiseChain(mlir::Value value);
 namespace rules {
 
 /// The rules, each defined in the file of its name.
+extern const FusionRule attentionCache;
 extern const FusionRule elementwiseChain;
 extern const FusionRule embeddingNorm;
 extern const FusionRule gatedLinear;

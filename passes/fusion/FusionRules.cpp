@@ -6,10 +6,11 @@ namespace tenon::passes::fusion {
 
 llvm::ArrayRef<const FusionRule*> allRules() {
   static constexpr const FusionRule* list[] = {
-      &rules::residualNorm,     &rules::normResidual,   &rules::embeddingNorm,
-      &rules::normMatmul,       &rules::sharedInput,    &rules::parallelProducts,
-      &rules::qkvCache,         &rules::matmulEpilogue, &rules::gatedLinear,
-      &rules::parallelResidual, &rules::headArgmax,     &rules::elementwiseChain};
+      &rules::residualNorm,    &rules::normResidual,     &rules::embeddingNorm,
+      &rules::normMatmul,      &rules::sharedInput,      &rules::parallelProducts,
+      &rules::qkvCache,        &rules::attentionCache,   &rules::matmulEpilogue,
+      &rules::gatedLinear,     &rules::parallelResidual, &rules::headArgmax,
+      &rules::elementwiseChain};
   return list;
 }
 
@@ -66,6 +67,15 @@ static llvm::SmallVector<Operation*> chainTo(Value value, bool (*passes)(Operati
       break;
   }
   return {};
+}
+
+llvm::SmallVector<Operation*> headTail(Value value) {
+  llvm::SmallVector<Operation*> tail;
+  for (Operation* op = producerOf(value);
+       llvm::isa_and_nonnull<KvWriteOp, RopeOp>(op) || isNorm(op);
+       op = producerOf(op->getOperand(0)))
+    tail.push_back(op);
+  return tail;
 }
 
 llvm::SmallVector<Operation*> matmulChain(Value value) { return chainTo(value, isElementwise); }

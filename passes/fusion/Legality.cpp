@@ -37,6 +37,9 @@ static std::string refuseFootprints(const FusionGraph& graph, llvm::ArrayRef<uns
     for (OpOperand& operand : op->getOpOperands()) {
       Operation* producer = producerOf(operand.get());
       std::optional<unsigned> from = producer ? graph.indexOf(producer) : std::nullopt;
+      // Of a cache the region's emitter reads what the region itself writes, or refuses the region.
+      if (llvm::isa<StateType>(operand.get().getType()))
+        continue;
       if (from && llvm::is_contained(nodes, *from) &&
           op.getFootprint(operand.getOperandNumber()).kind == Footprint::Kind::Grid)
         return describe(op) + " needs elements of " + describe(producer) +

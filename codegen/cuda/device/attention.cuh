@@ -1,6 +1,7 @@
 // Attention of a few query heads that share a key head, over a range of keys: online softmax
 // (Milakov and Gimelshein 2018, arXiv 1805.02867) in blocks of keys, everything in f32.
 #pragma once
+#include "key_range.cuh"
 #include "memory.cuh"
 
 namespace tenon {
@@ -19,22 +20,6 @@ constexpr __device__ int roundUpToPower(int value) {
   return power;
 }
 constexpr __device__ int smaller(int a, int b) { return a < b ? a : b; }
-
-/// What a row attends to: keys [begin, end) of `sequence`; none where begin >= end.
-struct KeyRange {
-  int sequence, begin, end;
-};
-
-/// The keys of a row; none for a position or sequence outside the cache.
-__device__ __forceinline__ KeyRange findKeys(int sequence, int position, int sequences,
-                                             int capacity, bool causal, int window) {
-  KeyRange range = {sequence, 0, 0};
-  if (position < 0 || sequence < 0 || sequence >= sequences)
-    return range;
-  range.begin = window > 0 && position >= window ? position - window + 1 : 0;
-  range.end = causal && position < capacity ? position + 1 : capacity;
-  return range;
-}
 
 /// K, V: element types of the cache; `heads` query heads; `keySize`, `valueSize`: elements of a
 /// head; `threads` of the block; `block`: keys of a step, a multiple of 32.
@@ -259,14 +244,14 @@ template <int heads, int valueSize> struct AttentionParts {
     return scratch + ((unit * parts + part) * heads + h) * headFloats;
   }
 
-  /// The result at element `d` of head `h`: parts [first, last] in ascending order.
+  /// The result at element `d` of head `h`: parts [0, count) in ascending order.
   static __device__ __forceinline__ float combine(float* scratch, long long unit, int parts,
-                                                  int first, int last, int h, int d) {
+                                                  int count, int h, int d) {
     float largest = __uint_as_float(0xff800000u);
-    for (int part = first; part <= last; ++part)
+    for (int part = 0; part < count; ++part)
       largest = fmaxf(largest, __ldcg(at(scratch, unit, parts, part, h)));
     float total = 0.0f, sum = 0.0f;
-    for (int part = first; part <= last; ++part) {
+    for (int part = 0; part < count; ++part) {
       const float* source = at(scratch, unit, parts, part, h);
       const float correction = expf(__ldcg(source) - largest);
       total += correction * __ldcg(source + 1);
@@ -275,19 +260,5 @@ template <int heads, int valueSize> struct AttentionParts {
     return sum / total;
   }
 };
-
-/// True in all threads of the block that arrives last of `count` blocks at `arrivals`, which is
-/// zero before and after.
-__device__ __forceinline__ bool arrivesLast(unsigned* arrivals, int count) {
-  __shared__ bool last;
-  __threadfence();
-  __syncthreads();
-  if (threadIdx.x == 0)
-    last = atomicInc(arrivals, count - 1) == count - 1;
-  __syncthreads();
-  if (last)
-    __threadfence();
-  return last;
-}
 
 } // namespace tenon

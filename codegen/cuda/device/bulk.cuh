@@ -26,6 +26,24 @@ struct BulkBarrier {
                  "l"(source), "r"(bytes), "r"(sharedAddress(&state)), "l"(policy)
                  : "memory");
   }
+  /// Counts in `bytes` that stores of the cluster's blocks will bring.
+  __device__ __forceinline__ void expect(unsigned bytes) {
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(
+                     sharedAddress(&state)),
+                 "r"(bytes)
+                 : "memory");
+  }
+  /// Waits for the end of phase `parity`, and for what other blocks have stored before it.
+  __device__ __forceinline__ void waitForCluster(unsigned parity) {
+    asm volatile("{\n"
+                 ".reg .pred done;\n"
+                 "AGAIN_%=:\n"
+                 "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%0], %1;\n"
+                 "@!done bra AGAIN_%=;\n"
+                 "}" ::"r"(sharedAddress(&state)),
+                 "r"(parity)
+                 : "memory");
+  }
   /// Waits for the end of phase `parity`.
   __device__ __forceinline__ void wait(unsigned parity) {
     asm volatile("{\n"

@@ -1,5 +1,5 @@
-#include "codegen/cuda/ScalarPrinter.h"
 #include "codegen/cuda/emitters/Emitters.h"
+#include "codegen/cuda/emitters/HeadChain.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -19,7 +19,6 @@ static LogicalResult emitRope(KernelContext& context) {
   if (failed(context.expectTiles(llvm::divideCeil(shape[0] * shape[1] * perHead, threads))))
     return failure();
   context.structure.headers = {"types.cuh"};
-  bool adjacent = op.getPairing() == RopePairing::Adjacent;
   std::string x = context.pointer(op.getInput());
   std::string type = deviceType(op.getType().getElementType());
   std::vector<Access> reads = context.arguments(false);
@@ -30,20 +29,13 @@ static LogicalResult emitRope(KernelContext& context) {
   code.format("const int part = static_cast<int>(index %% %d);", perHead);
   code.openFormat("if (head < %d)", shape[0] * shape[1]);
   code.openFormat("if (part < %d)", pairs);
-  code.format("const float position = static_cast<float>(%s[head / %d]);",
-              context.pointer(op.getPositions()), shape[1]);
-  code.format("const float angle = position * %s[part];",
-              context.pointer(op.getInverseFrequencies()));
-  std::string magnitude = floatLiteral(op.getMagnitude().convertToDouble());
-  code.line("float sine, cosine;");
-  code.line("sincosf(angle, &sine, &cosine);");
-  code.format("sine *= %s, cosine *= %s;", magnitude, magnitude);
-  code.format("const long long first = head * %d + %s;", shape[2], adjacent ? "2 * part" : "part");
-  code.format("const long long second = first + %d;", adjacent ? 1 : pairs);
+  printTurn(context, code, op,
+            absl::StrFormat("%s[head / %d]", context.pointer(op.getPositions()), shape[1]));
+  printPair(code, op, absl::StrFormat("head * %d + ", shape[2]));
   code.format("const float a = toFloat(%s[first]), b = toFloat(%s[second]);", x, x);
   for (const std::string& pointer : context.destinations(op.getResult())) {
-    code.format("%s[first] = fromFloat<%s>(a * cosine - b * sine);", pointer, type);
-    code.format("%s[second] = fromFloat<%s>(a * sine + b * cosine);", pointer, type);
+    code.format("%s[first] = fromFloat<%s>(%s);", pointer, type, turnedFirst);
+    code.format("%s[second] = fromFloat<%s>(%s);", pointer, type, turnedSecond);
   }
   code.close();
   code.open("else");

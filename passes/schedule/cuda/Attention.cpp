@@ -1,13 +1,11 @@
+#include "ir/AttentionRegion.h"
 #include "passes/schedule/cuda/CudaScheduleRule.h"
+#include "llvm/ADT/bit.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
 namespace tenon::passes::schedule::cuda_rules {
-
-static bool matches(KernelOp kernel, const CudaTarget&) {
-  return bool(soleOp<AttentionOp>(kernel));
-}
 
 static RankedTensorType cacheType(Value value) {
   if (auto state = llvm::dyn_cast<StateType>(value.getType()))
@@ -36,20 +34,27 @@ static int64_t headsPerTile(int64_t sharing) {
   return heads;
 }
 
-/// As many parts of the keys as give every multiprocessor its blocks of four warps.
+/// A block a multiprocessor, of parts that a cluster combines where its blocks are enough to fill a
+/// quarter of the device; else of parts that memory combines. Where the rows' heads alone fill a
+/// quarter, four warps a block: eight find no keys to share.
 static ScheduleAttr chooseDecode(KernelOp kernel, AttentionOp op, const CudaTarget& target) {
-  constexpr int64_t mostSplits = 64;
+  constexpr int64_t mostCluster = 16, mostSplits = 64, stepKeys = 16;
   llvm::ArrayRef<int64_t> query = op.getQuery().getType().getShape();  // [M, Hq, D]
   llvm::ArrayRef<int64_t> value = cacheType(op.getValue()).getShape(); // [S, C, Hkv, Dv]
   int64_t heads = headsPerTile(query[1] / value[2]), units = query[0] * query[1] / heads;
-  int64_t splits =
-      std::clamp<int64_t>(target.decodeBlocksPerSm * target.sms / units, 1, mostSplits);
-  splits = std::min<int64_t>(splits, llvm::divideCeil(value[1], 64));
+  int64_t wanted = std::max<int64_t>(target.sms / units, 1), warps = wanted > 4 ? 8 : 4;
+  wanted = std::min<int64_t>(wanted, llvm::divideCeil(value[1], warps * stepKeys));
+  int64_t splits = std::min(wanted, mostSplits), cluster = 0;
+  int64_t power = std::min<int64_t>(llvm::bit_floor<uint64_t>(wanted), mostCluster);
+  if (target.bulkCopies && 4 * power >= wanted)
+    cluster = splits = power;
+  bool small = std::max(elementSize(op), value[3]) <= 128;
   return makeSchedule(kernel, "tensor_decode_attention", units * splits,
-                      {{"threads", 128},
+                      {{"threads", 32 * warps},
                        {"heads_per_tile", heads},
                        {"splits", splits},
-                       {"blocks_per_sm", target.decodeBlocksPerSm}});
+                       {"cluster_blocks", cluster > 1 ? cluster : 0},
+                       {"blocks_per_sm", small ? target.decodeBlocksPerSm : 1}});
 }
 
 /// 128 rows a block, or 64 where those would leave multiprocessors idle. The sums of 128 rows of
@@ -68,38 +73,91 @@ static ScheduleAttr choosePrefill(KernelOp kernel, AttentionOp op, const CudaTar
                        {"blocks_per_sm", size <= 128 ? 2 : 1}});
 }
 
-/// Any element types, on CUDA cores. Few rows: splits of 128 keys, so that one row fills the
+/// Any element types, on CUDA cores. Few rows: parts of at least 128 keys, so that one row fills the
 /// device. Many rows fill it by themselves, and each takes its keys in one go.
-static ScheduleAttr chooseScalar(KernelOp kernel, AttentionOp op, bool fewRows) {
-  constexpr int64_t keysPerBlock = 128;
+static ScheduleAttr chooseScalar(KernelOp kernel, AttentionOp op, const CudaTarget& target) {
+  constexpr int64_t keysPerBlock = 128, mostSplits = 64;
   llvm::ArrayRef<int64_t> query = op.getQuery().getType().getShape(); // [M, Hq, D]
   RankedTensorType value = cacheType(op.getValue());                  // [S, C, Hkv, Dv]
-  int64_t capacity = value.getShape()[1], heads = headsPerTile(query[1] / value.getShape()[2]);
-  int64_t split = fewRows ? keysPerBlock : llvm::alignTo(capacity, keysPerBlock);
+  int64_t heads = headsPerTile(query[1] / value.getShape()[2]);
+  int64_t units = query[0] * (query[1] / heads);
+  int64_t splits =
+      std::min(std::clamp<int64_t>(2 * target.sms / units, 1, mostSplits),
+               static_cast<int64_t>(llvm::divideCeil(value.getShape()[1], keysPerBlock)));
   int64_t vector =
       dividingPower(value.getShape()[3], 16 / getEncoding(value.getElementType())->blockBytes);
   int64_t threads = std::max<int64_t>(128, llvm::PowerOf2Ceil(value.getShape()[3] / vector));
-  int64_t tiles = query[0] * (query[1] / heads) * llvm::divideCeil(capacity, split);
-  return makeSchedule(kernel, "decode_attention", tiles,
+  return makeSchedule(kernel, "decode_attention", units * splits,
                       {{"threads", threads},
                        {"heads_per_tile", heads},
-                       {"keys_per_split", split},
+                       {"splits", splits},
                        {"keys_per_block", keysPerBlock}});
 }
 
+constexpr int64_t mostDecodeRows = 16;
+
+static bool suitsPrefill(AttentionOp op) {
+  return op.getQuery().getType().getShape()[0] > mostDecodeRows &&
+         op.getSequences().getType().getNumElements() == 1 && suitsTensorCores(op, 16);
+}
+
+/// Regions of several operations, attention among them.
+static std::string explain(KernelOp kernel, const CudaTarget&) {
+  auto operations = kernel.getBlock().without_terminator();
+  if (llvm::hasSingleElement(operations) || llvm::none_of(operations, llvm::IsaPred<AttentionOp>))
+    return "";
+  AttentionRegion region;
+  if (std::string reason = readAttentionRegion(kernel, region); !reason.empty())
+    return reason;
+  AttentionOp op = region.attention;
+  Type type = op.getQuery().getType().getElementType();
+  bool oneType = llvm::all_of(operations, [&](Operation& other) {
+    auto tensor = llvm::dyn_cast<RankedTensorType>(other.getResult(0).getType());
+    return !tensor || tensor.getElementType() == type;
+  });
+  for (HeadRegion::Chain* chain : {&region.query, &region.key, &region.value})
+    oneType &= !chain->source ||
+               llvm::cast<RankedTensorType>(chain->source.getType()).getElementType() == type;
+  if (!oneType || !suitsTensorCores(op, 8))
+    return "attention takes rope and cache writes where tensor cores take its operands: heads of "
+           "one 16-bit type, multiples of 8 elements and at most 256";
+  int64_t rows = op.getQuery().getType().getShape()[0];
+  return rows <= mostDecodeRows
+             ? ""
+             : "attention takes rope and cache writes of at most " +
+                   std::to_string(mostDecodeRows) + " rows, not of " + std::to_string(rows);
+}
+
+static bool matches(KernelOp kernel, const CudaTarget& target) {
+  auto operations = kernel.getBlock().without_terminator();
+  return llvm::any_of(operations, llvm::IsaPred<AttentionOp>) && explain(kernel, target).empty();
+}
+
+/// The region's operations one by one keep the orders and schedules that they have inside.
+static ScheduleAttr chooseRegion(KernelOp kernel, const CudaTarget& target) {
+  AttentionRegion region;
+  [[maybe_unused]] std::string reason = readAttentionRegion(kernel, region);
+  assert(reason.empty() && "the rule matches");
+  for (HeadRegion::Chain* chain : {&region.query, &region.key, &region.value})
+    if (chain->norm)
+      chain->norm->setAttr(partAttrName, scheduleRows(*chain->norm));
+  ScheduleAttr schedule = chooseDecode(kernel, region.attention, target);
+  region.attention->setAttr(partAttrName, schedule);
+  return schedule;
+}
+
 static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target) {
-  constexpr int64_t mostDecodeRows = 16;
   auto op = soleOp<AttentionOp>(kernel);
+  if (!op)
+    return chooseRegion(kernel, target);
   op.removeOrderAttr(); // the schedule's parameters fix the order
-  bool fewRows = op.getQuery().getType().getShape()[0] <= mostDecodeRows;
-  bool oneSequence = op.getSequences().getType().getNumElements() == 1;
-  if (!fewRows && oneSequence && suitsTensorCores(op, 16))
+  if (suitsPrefill(op))
     return choosePrefill(kernel, op, target);
   if (suitsTensorCores(op, 8))
     return chooseDecode(kernel, op, target);
-  return chooseScalar(kernel, op, fewRows);
+  return chooseScalar(kernel, op, target);
 }
 
-const CudaScheduleRule attention = {matches, choose};
+const CudaScheduleRule attention = {matches, choose, nullptr, explain};
 
 } // namespace tenon::passes::schedule::cuda_rules

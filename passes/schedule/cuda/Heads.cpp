@@ -11,7 +11,7 @@ static std::string explain(KernelOp kernel, const CudaTarget&) {
   auto operations = kernel.getBlock().without_terminator();
   bool concerned = !llvm::hasSingleElement(operations) &&
                    llvm::any_of(operations, llvm::IsaPred<RopeOp, KvWriteOp>) &&
-                   llvm::none_of(operations, llvm::IsaPred<MatmulOp>);
+                   llvm::none_of(operations, llvm::IsaPred<AttentionOp, MatmulOp>);
   if (!concerned)
     return "";
   HeadRegion region;

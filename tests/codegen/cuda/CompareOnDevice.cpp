@@ -67,15 +67,16 @@ void expectClose(const ReferenceTensor& expected, const std::vector<std::byte>& 
 }
 
 std::vector<ReferenceTensor> makeInputs(mlir::MLIRContext& context,
-                                        llvm::ArrayRef<CaseInput> described) {
+                                        llvm::ArrayRef<CaseInput> described, unsigned seed) {
   std::vector<ReferenceTensor> inputs;
   for (auto [index, input] : llvm::enumerate(described))
-    inputs.push_back(makeInput(context, input, 17 * index + 1));
+    inputs.push_back(makeInput(context, input, 17 * index + seed));
   return inputs;
 }
 
 absl::StatusOr<std::vector<std::vector<std::byte>>>
-runOnDevice(runtime::CudaExecutor& executor, llvm::ArrayRef<ReferenceTensor> inputs) {
+runOnDevice(runtime::CudaExecutor& executor, llvm::ArrayRef<ReferenceTensor> inputs,
+            size_t function) {
   // Bytes around every output that no kernel may touch.
   constexpr std::byte sentinel{0xA5};
   constexpr size_t sentinelBytes = 64;
@@ -84,12 +85,12 @@ runOnDevice(runtime::CudaExecutor& executor, llvm::ArrayRef<ReferenceTensor> inp
     inputBytes.push_back(input.encode());
   std::vector<std::span<const std::byte>> inputSpans(inputBytes.begin(), inputBytes.end());
   std::vector<std::span<std::byte>> outputSpans;
-  for (const runtime::Port& port : executor.program().functions[0].outputs)
+  for (const runtime::Port& port : executor.program().functions[function].outputs)
     storage.emplace_back(port.bytes + 2 * sentinelBytes, sentinel);
   for (std::vector<std::byte>& bytes : storage)
     outputSpans.push_back(
         std::span(bytes).subspan(sentinelBytes, bytes.size() - 2 * sentinelBytes));
-  TENON_RETURN_IF_ERROR(executor.run(0, inputSpans, outputSpans));
+  TENON_RETURN_IF_ERROR(executor.run(function, inputSpans, outputSpans));
   for (auto [bytes, output] : llvm::zip_equal(storage, outputSpans)) {
     for (size_t i = 0; i < sentinelBytes; ++i)
       EXPECT_TRUE(bytes[i] == sentinel && bytes[bytes.size() - 1 - i] == sentinel)

@@ -1,0 +1,381 @@
+// Attention of single rows on tensor cores: 16-bit factors, f32 sums, online softmax (Milakov and
+// Gimelshein 2018, arXiv 1805.02867).
+#pragma once
+#include "key_range.cuh"
+#include "mma.cuh"
+#include "scores.cuh"
+
+namespace tenon {
+
+/// Transposes an 8 x 8 matrix of 16-bit elements: thread (g, t) = (lane / 4, lane % 4) gives row g,
+/// columns 2 t and + 1, and gets column g, rows 2 t and + 1.
+__device__ __forceinline__ unsigned transposeMatrix(unsigned rows) {
+  unsigned columns;
+  asm("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(columns) : "r"(rows));
+  return columns;
+}
+
+/// Which keys and values of a row's sequence the kernel makes itself, of `rows` rows of the call:
+/// those are in shared memory, and not yet or only just in the cache. Usually the row's own, at the
+/// end of its keys; those of other rows, too, where the call has several of one sequence.
+template <int rows> struct NewKeys {
+  int own;     ///< the row
+  int place;   ///< of its key; -1: it has none in the cache
+  bool others; ///< whether `places` counts
+  int* places; ///< in shared memory: of the sequence's rows; -1 for rows of another one
+
+  /// The row whose key is at `position`, the last one if there are several; -1: it is in the cache.
+  __device__ __forceinline__ int find(int position) const {
+    if (!others)
+      return position == place ? own : -1;
+    int row = rows - 1;
+    while (row >= 0 && places[row] != position)
+      --row;
+    return row;
+  }
+  /// Whether there may be one in [first, first + count).
+  __device__ __forceinline__ bool mayContain(int first, int count) const {
+    return others || (place >= first && place - first < count);
+  }
+};
+template <> struct NewKeys<0> {
+  __device__ __forceinline__ int find(int) const { return -1; }
+  __device__ __forceinline__ bool mayContain(int, int) const { return false; }
+};
+
+/// Attention of up to 8 query heads that share a key head, for single rows. Each warp takes 16 keys
+/// at a time on its own and loads them straight into the instruction's registers: an element of the
+/// depth stands at another place than in memory, in both factors alike, so that every load has 16
+/// bytes. Keys and values are the first factor, queries and weights the second one; weights are
+/// exact to twice the bits of T.
+///
+/// Thread (g, t) = (lane / 4, lane % 4) holds scores of heads 2 t and + 1.
+template <typename T, int heads, int keyHeads, int keySize, int valueSize, int warps, int newRows>
+struct DecodeAttention {
+  static_assert(heads <= 8 && keySize % 8 == 0 && valueSize % 8 == 0, "fits the instruction");
+  static constexpr int keyChunks = (keySize + 31) / 32, valueChunks = (valueSize + 63) / 64;
+  static constexpr int step = 16; ///< keys of a warp at a time
+  static constexpr long long keyStride = keyHeads * keySize, valueStride = keyHeads * valueSize;
+  static constexpr int storedRows = newRows > 0 ? newRows : 1;
+
+  struct alignas(16) Shared {
+    float sums[warps][heads][valueSize + 4]; // the banks of heads differ
+    float largest[warps][8], total[warps][8];
+    T query[heads][keySize + 16]; // as they do here
+    T newKeys[storedRows][keySize], newValues[storedRows][valueSize];
+    int places[storedRows];
+  };
+
+  Shared& shared;
+  const T *keys, *values; ///< of the row's sequence and key head
+  int end;
+  NewKeys<newRows> made;
+
+  uint4 key[2][keyChunks], value[4][valueChunks];
+  float sums[valueChunks][4][4] = {}; ///< [c][j]: elements 64 c + 8 g + 2 j, + 1, of two heads each
+  float largest[2] = {minusInfinity(), minusInfinity()}, total[2] = {};
+
+  __device__ __forceinline__ explicit DecodeAttention(Shared& memory) : shared(memory) {}
+
+  static __device__ __forceinline__ bool hasKeyChunk(int c) {
+    return keySize % 32 == 0 || 32 * c + 8 * int(threadIdx.x % 4) < keySize;
+  }
+  static __device__ __forceinline__ bool hasValueChunk(int c) {
+    return valueSize % 64 == 0 || 64 * c + 8 * int(threadIdx.x % 32 / 4) < valueSize;
+  }
+  /// The places of a thread's keys and values; those behind the end repeat the last one.
+  __device__ __forceinline__ int keyPlace(int first, int i) const {
+    return min(first + 8 * i + int(threadIdx.x % 32 / 4), end - 1);
+  }
+  __device__ __forceinline__ int valuePlace(int first, int i) const {
+    return min(first + 2 * int(threadIdx.x % 4) + i % 2 + i / 2 * 8, end - 1);
+  }
+
+  /// The keys from `first` on, as far as they are in the cache.
+  __device__ __forceinline__ void loadKeys(int first) {
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      const int place = keyPlace(first, i);
+      const bool cached = made.find(place) < 0;
+      const T* source = keys + place * keyStride + 8 * (threadIdx.x % 4);
+#pragma unroll
+      for (int c = 0; c < keyChunks; ++c)
+        key[i][c] = cached && hasKeyChunk(c) ? *reinterpret_cast<const uint4*>(source + 32 * c)
+                                             : uint4{0, 0, 0, 0};
+    }
+  }
+  __device__ __forceinline__ void loadValues(int first) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const int place = valuePlace(first, i);
+      const bool cached = made.find(place) < 0;
+      const T* source = values + place * valueStride + 8 * (threadIdx.x % 32 / 4);
+#pragma unroll
+      for (int c = 0; c < valueChunks; ++c)
+        value[i][c] = cached && hasValueChunk(c) ? *reinterpret_cast<const uint4*>(source + 64 * c)
+                                                 : uint4{0, 0, 0, 0};
+    }
+  }
+  /// Those that the kernel has made.
+  __device__ __forceinline__ void takeNewKeys(int first) {
+    if (!made.mayContain(first, step))
+      return;
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      const int row = made.find(keyPlace(first, i));
+#pragma unroll
+      for (int c = 0; c < keyChunks; ++c)
+        if (row >= 0 && hasKeyChunk(c))
+          key[i][c] = *reinterpret_cast<const uint4*>(
+              &shared.newKeys[row][32 * c + 8 * (threadIdx.x % 4)]);
+    }
+  }
+  __device__ __forceinline__ void takeNewValues(int first) {
+    if (!made.mayContain(first, step))
+      return;
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const int row = made.find(valuePlace(first, i));
+#pragma unroll
+      for (int c = 0; c < valueChunks; ++c)
+        if (row >= 0 && hasValueChunk(c))
+          value[i][c] = *reinterpret_cast<const uint4*>(
+              &shared.newValues[row][64 * c + 8 * (threadIdx.x % 32 / 4)]);
+    }
+  }
+
+  /// Begins to load the first keys and values of [begin, end).
+  __device__ __forceinline__ void start(int begin) {
+    const int first = begin + threadIdx.x / 32 * step;
+    if (first < end) {
+      loadKeys(first);
+      loadValues(first);
+    }
+  }
+  /// The scores of keys g and g + 8 of 16 from `first` on, each for two heads; -inf behind the end.
+  __device__ __forceinline__ void score(float (&scores)[4], int first, ScoreScale scale) const {
+    const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
+    float dots[2][4] = {}; // two sums, so that one instruction need not wait for the last
+#pragma unroll
+    for (int c = 0; c < keyChunks; ++c) {
+      const uint4 q = g < heads && hasKeyChunk(c)
+                          ? *reinterpret_cast<const uint4*>(&shared.query[g][32 * c + 8 * t])
+                          : uint4{0, 0, 0, 0};
+      multiplyAdd<T>(dots[0], {key[0][c].x, key[1][c].x, key[0][c].y, key[1][c].y}, {q.x, q.y});
+      multiplyAdd<T>(dots[1], {key[0][c].z, key[1][c].z, key[0][c].w, key[1][c].w}, {q.z, q.w});
+    }
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+      scores[i] = first + g + i / 2 * 8 < end ? scale.score(dots[0][i] + dots[1][i])
+                                              : minusInfinity();
+  }
+
+  /// The weights of 16 keys as the instruction's second factor: their upper bits, and what those
+  /// lack.
+  __device__ __forceinline__ void weigh(unsigned (&upper)[2], unsigned (&rest)[2], int first,
+                                        ScoreScale scale) {
+    float scores[4];
+    score(scores, first, scale);
+    float most[2];
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      most[h] = fmaxf(largest[h], fmaxf(scores[h], scores[h + 2]));
+#pragma unroll
+      for (int offset = 4; offset <= 16; offset *= 2)
+        most[h] = fmaxf(most[h], __shfl_xor_sync(0xFFFFFFFFu, most[h], offset));
+    }
+    if (__any_sync(0xFFFFFFFFu, most[0] != largest[0] || most[1] != largest[1])) {
+#pragma unroll
+      for (int h = 0; h < 2; ++h) {
+        const float correction = powerOfTwo((largest[h] - most[h]) * scale.factor());
+        total[h] *= correction;
+#pragma unroll
+        for (int c = 0; c < valueChunks; ++c)
+#pragma unroll
+          for (int j = 0; j < 4; ++j) {
+            sums[c][j][h] *= correction;
+            sums[c][j][h + 2] *= correction;
+          }
+        largest[h] = most[h];
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      const float a = powerOfTwo((scores[2 * i] - most[0]) * scale.factor());
+      const float b = powerOfTwo((scores[2 * i + 1] - most[1]) * scale.factor());
+      total[0] += a;
+      total[1] += b;
+      upper[i] = transposeMatrix(packPair<T>(a, b));
+      rest[i] = transposeMatrix(packPair<T>(a - roundTo<T>(a), b - roundTo<T>(b)));
+    }
+  }
+
+  __device__ __forceinline__ void addValues(const unsigned (&upper)[2], const unsigned (&rest)[2]) {
+#pragma unroll
+    for (int c = 0; c < valueChunks; ++c)
+#pragma unroll
+      for (int j = 0; j < 4; ++j) {
+        unsigned words[4];
+#pragma unroll
+        for (int i = 0; i < 4; ++i)
+          words[i] = j == 0   ? value[i][c].x
+                     : j == 1 ? value[i][c].y
+                     : j == 2 ? value[i][c].z
+                              : value[i][c].w;
+        const unsigned elements[4] = {
+            __byte_perm(words[0], words[1], 0x5410), __byte_perm(words[0], words[1], 0x7632),
+            __byte_perm(words[2], words[3], 0x5410), __byte_perm(words[2], words[3], 0x7632)};
+        multiplyAdd<T>(sums[c][j], elements, upper);
+        multiplyAdd<T>(sums[c][j], elements, rest);
+      }
+  }
+
+  /// Attends to keys [begin, end), whose first ones `start` has asked for; the next ones are on
+  /// their way meanwhile.
+  __device__ __forceinline__ void attend(int begin, ScoreScale scale) {
+    for (int first = begin + threadIdx.x / 32 * step; first < end;) {
+      const int next = first + warps * step;
+      unsigned upper[2], rest[2];
+      takeNewKeys(first);
+      weigh(upper, rest, first, scale);
+      if (next < end)
+        loadKeys(next);
+      takeNewValues(first);
+      addValues(upper, rest);
+      if (next < end)
+        loadValues(next);
+      first = next;
+    }
+#pragma unroll
+    for (int h = 0; h < 2; ++h)
+      largest[h] *= scale.factor();
+  }
+
+  /// Leaves the warp's sums in shared memory.
+  __device__ __forceinline__ void share() {
+    const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4, warp = threadIdx.x / 32;
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+#pragma unroll
+      for (int offset = 4; offset <= 16; offset *= 2)
+        total[h] += __shfl_xor_sync(0xFFFFFFFFu, total[h], offset);
+      const int head = 2 * t + h;
+      if (g == 0) {
+        shared.largest[warp][head] = largest[h];
+        shared.total[warp][head] = total[h];
+      }
+      if (head >= heads)
+        continue;
+#pragma unroll
+      for (int c = 0; c < valueChunks; ++c)
+        if (hasValueChunk(c))
+#pragma unroll
+          for (int j = 0; j < 4; j += 2)
+            *reinterpret_cast<float4*>(&shared.sums[warp][head][64 * c + 8 * g + 2 * j]) = {
+                sums[c][j][h], sums[c][j][h + 2], sums[c][j + 1][h], sums[c][j + 1][h + 2]};
+    }
+    __syncthreads();
+  }
+};
+
+/// Four sums of several sources, warps or blocks, each relative to its own largest exponent; source i
+/// has `largest[i * stride]`, `total[i * stride]` and the sums `sumsOf(i)`.
+struct CombinedSums {
+  float largest, total;
+  float4 sums;
+
+  template <typename Sums>
+  __device__ __forceinline__ CombinedSums(int sources, const float* largestOf, const float* totalOf,
+                                          int stride, Sums sumsOf)
+      : largest(minusInfinity()), total(0.0f), sums{0.0f, 0.0f, 0.0f, 0.0f} {
+    for (int i = 0; i < sources; ++i)
+      largest = fmaxf(largest, largestOf[i * stride]);
+#pragma unroll 8
+    for (int i = 0; i < sources; ++i) {
+      const float weight = powerOfTwo(largestOf[i * stride] - largest);
+      const float4 part = sumsOf(i);
+      total = __fmaf_rn(weight, totalOf[i * stride], total);
+      sums.x = __fmaf_rn(weight, part.x, sums.x);
+      sums.y = __fmaf_rn(weight, part.y, sums.y);
+      sums.z = __fmaf_rn(weight, part.z, sums.z);
+      sums.w = __fmaf_rn(weight, part.w, sums.w);
+    }
+  }
+  __device__ __forceinline__ float4 quotient() const {
+    return {sums.x / total, sums.y / total, sums.z / total, sums.w / total};
+  }
+};
+
+/// Combines the warps' sums and stores them where the row has one part; else leaves them with
+/// `exchange`, and stores the vectors that fall to this block, of all parts in ascending order.
+/// `store(h, d, sums)` takes four results of head h from element d on.
+template <typename Attention, int heads, int valueSize, int warps, typename Exchange, typename Store>
+__device__ __forceinline__ void finishDecode(const typename Attention::Shared& shared,
+                                             Exchange& exchange, int part, int parts, Store store) {
+  constexpr int headVectors = valueSize / 4, vectors = heads * headVectors;
+  for (int i = threadIdx.x; i < vectors; i += 32 * warps) {
+    const int h = i / headVectors, d = i % headVectors * 4;
+    const CombinedSums own(warps, &shared.largest[0][h], &shared.total[0][h], 8, [&](int w) {
+      return *reinterpret_cast<const float4*>(&shared.sums[w][h][d]);
+    });
+    if (parts == 1)
+      store(h, d, own.quotient());
+    else
+      exchange.leave(part, parts, i, own);
+  }
+  if (parts == 1 || !exchange.collect(part, parts))
+    return;
+  for (int i = exchange.first(part, parts) + threadIdx.x; i < exchange.behind(part, parts);
+       i += 32 * warps) {
+    const int h = i / headVectors, d = i % headVectors * 4;
+    const CombinedSums all(parts, exchange.largestOf(h), exchange.totalOf(h), exchange.stride,
+                           [&](int p) { return exchange.sumsOf(p, parts, i); });
+    store(h, d, all.quotient());
+  }
+}
+
+/// Parts that blocks exchange through memory of the kernel; the one that comes last has all of them.
+template <int heads, int valueSize, int splits, int threads> struct MemoryExchange {
+  static constexpr int headVectors = valueSize / 4, vectors = heads * headVectors;
+  static constexpr int stride = heads;
+
+  struct alignas(16) Scratch { ///< of a unit
+    float4 sums[splits][vectors];
+    float largest[splits * heads], total[splits * heads];
+  };
+  struct Shared {
+    float largest[splits * heads], total[splits * heads];
+  };
+
+  Scratch* scratch;
+  unsigned* arrivals; ///< zero before and after
+  Shared& shared;
+
+  __device__ __forceinline__ void leave(int part, int, int i, const CombinedSums& own) {
+    __stcg(&scratch->sums[part][i], own.sums);
+    if (i % headVectors == 0) {
+      __stcg(&scratch->largest[part * heads + i / headVectors], own.largest);
+      __stcg(&scratch->total[part * heads + i / headVectors], own.total);
+    }
+  }
+  /// True in the block that is to store the results.
+  __device__ __forceinline__ bool collect(int, int parts) {
+    if (!arrivesLast(arrivals, parts))
+      return false;
+    for (int i = threadIdx.x; i < parts * heads; i += threads) {
+      shared.largest[i] = __ldcg(&scratch->largest[i]);
+      shared.total[i] = __ldcg(&scratch->total[i]);
+    }
+    __syncthreads();
+    return true;
+  }
+  __device__ __forceinline__ int first(int, int) const { return 0; }
+  __device__ __forceinline__ int behind(int, int) const { return vectors; }
+  __device__ __forceinline__ const float* largestOf(int h) const { return shared.largest + h; }
+  __device__ __forceinline__ const float* totalOf(int h) const { return shared.total + h; }
+  __device__ __forceinline__ float4 sumsOf(int part, int, int i) const {
+    return __ldcg(&scratch->sums[part][i]);
+  }
+};
+
+} // namespace tenon

@@ -1,0 +1,48 @@
+// Which keys a row of attention sees, and how several blocks share them.
+#pragma once
+
+namespace tenon {
+
+/// What a row attends to: keys [begin, end) of `sequence`; none where begin >= end.
+struct KeyRange {
+  int sequence, begin, end;
+};
+
+/// The keys of a row; none for a position or sequence outside the cache.
+__device__ __forceinline__ KeyRange findKeys(int sequence, int position, int sequences,
+                                             int capacity, bool causal, int window) {
+  KeyRange range = {sequence, 0, 0};
+  if (position < 0 || sequence < 0 || sequence >= sequences)
+    return range;
+  range.begin = window > 0 && position >= window ? position - window + 1 : 0;
+  range.end = causal && position < capacity ? position + 1 : capacity;
+  return range;
+}
+
+/// How the keys of a row are cut: into at most `splits` parts, all but the last of one size, whole
+/// steps of `step` keys and at least `least`. It depends on the row's keys alone.
+struct KeySplit {
+  int keys, parts; ///< of a part, and how many
+
+  __device__ __forceinline__ KeySplit(int count, int splits, int least, int step) {
+    keys = (count + splits - 1) / splits;
+    keys = max(least, (keys + step - 1) / step * step);
+    parts = (count + keys - 1) / keys;
+  }
+};
+
+/// True in all threads of the block that arrives last of `count` blocks at `arrivals`, which is
+/// zero before and after.
+__device__ __forceinline__ bool arrivesLast(unsigned* arrivals, int count) {
+  __shared__ bool last;
+  __threadfence();
+  __syncthreads();
+  if (threadIdx.x == 0)
+    last = atomicInc(arrivals, count - 1) == count - 1;
+  __syncthreads();
+  if (last)
+    __threadfence();
+  return last;
+}
+
+} // namespace tenon

@@ -1,0 +1,80 @@
+#include "codegen/cuda/emitters/RowAttention.h"
+
+#include <limits>
+
+using namespace mlir;
+
+namespace tenon::codegen::cuda {
+
+RowAttention::RowAttention(KernelContext& kernelContext, AttentionOp attention)
+    : context(kernelContext), op(attention), query(shapeOf(op.getQuery().getType())),
+      key(shapeOf(op.getKey().getType())), value(shapeOf(op.getValue().getType())),
+      sharing(query[1] / key[2]) {}
+
+LogicalResult RowAttention::read() {
+  FailureOr<int64_t> headsPerTile = context.parameter("heads_per_tile");
+  FailureOr<int64_t> mostSplits = context.parameter("splits");
+  if (failed(headsPerTile) || failed(mostSplits) || failed(context.readResources()))
+    return failure();
+  heads = *headsPerTile, splits = *mostSplits;
+  if (heads < 1 || heads > 8 || sharing % heads != 0)
+    return context.kernel.emitOpError("expects heads_per_tile of at most 8 that divides the ")
+           << sharing << " query heads of a key head, but got " << heads;
+  if (splits < 1 || splits > 4096)
+    return context.kernel.emitOpError("expects 1 to 4096 splits, but got ") << splits;
+  if (key[1] > std::numeric_limits<int32_t>::max() / 2 ||
+      key[0] > std::numeric_limits<int32_t>::max())
+    return op.emitOpError("expects a cache of at most 2^30 positions and 2^31 - 1 sequences, but "
+                          "got ")
+           << key[1] << " and " << key[0];
+  units = query[0] * query[1] / heads;
+  return context.expectTiles(units * splits);
+}
+
+std::vector<Access> RowAttention::rangeReads() {
+  return {context.access(op.getSequences()), context.access(op.getPositions())};
+}
+
+std::string RowAttention::sequenceOf(const std::string& row) {
+  bool one = op.getSequences().getType().getNumElements() == 1;
+  return absl::StrFormat("%s[%s]", context.pointer(op.getSequences()), one ? "0" : row);
+}
+
+void RowAttention::printRange(CodeWriter& code, const std::string& leastKeys,
+                              const std::string& step) {
+  int64_t perRow = query[1] / heads;
+  int64_t window = std::min<int64_t>(op.getWindow(), std::numeric_limits<int32_t>::max());
+  code.format("const int part = static_cast<int>(tile %% %d);", splits);
+  code.format("const long long unit = tile / %d;", splits);
+  code.format("const int row = static_cast<int>(unit / %d);", perRow);
+  code.format("const int firstHead = static_cast<int>(unit %% %d) * %d;", perRow, heads);
+  code.format("const int keyHead = firstHead / %d;", sharing);
+  code.format("const KeyRange range = findKeys(%s, %s[row], %d, %d, %s, %d);", sequenceOf("row"),
+              context.pointer(op.getPositions()), key[0], key[1], op.getCausal() ? "true" : "false",
+              window);
+  code.line("const bool empty = range.begin >= range.end;");
+  code.format("const KeySplit cut(empty ? 1 : range.end - range.begin, %d, %s, %s);", splits,
+              leastKeys, step);
+  code.line("if (part >= cut.parts)");
+  code.line("  return;");
+  code.line("const int begin = empty ? 0 : range.begin + part * cut.keys;");
+  code.line("const int end = empty ? 0 : min(range.end, begin + cut.keys);");
+  // Where the row has no keys the sequence may be outside the cache.
+  code.format("const long long cacheHead = (empty ? 0 : (long long)range.sequence * %d) + keyHead;",
+              key[1] * key[2]);
+}
+
+std::string RowAttention::keyPointer(const std::string& base) {
+  return absl::StrFormat("%s + cacheHead * %d", base, key[3]);
+}
+
+std::string RowAttention::valuePointer(const std::string& base) {
+  return absl::StrFormat("%s + cacheHead * %d", base, value[3]);
+}
+
+std::string RowAttention::resultPointer(const std::string& destination, const std::string& index) {
+  return absl::StrFormat("%s + ((long long)row * %d + firstHead) * %d + %s", destination, query[1],
+                         value[3], index);
+}
+
+} // namespace tenon::codegen::cuda

@@ -1,0 +1,422 @@
+#include "absl/strings/str_replace.h"
+#include "codegen/cuda/emitters/Emitters.h"
+#include "codegen/cuda/emitters/HeadChain.h"
+#include "codegen/cuda/emitters/RowAttention.h"
+#include "codegen/cuda/emitters/TensorOperands.h"
+#include "ir/AttentionRegion.h"
+#include "ir/schedules/BlockResources.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace tenon::codegen::cuda::emitters {
+
+namespace {
+
+/// Attention of single rows on tensor cores, with the norm and rope of its queries and the norm, rope
+/// and cache write of the call's own keys and values where the region has them.
+///
+/// 1. Load: the row's keys, and on their way into registers the first ones that lie in the cache:
+///    these no kernel of the call has written, so that a block asks for them before it waits for the
+///    kernel before it. Turns of the rope, which depend on positions alone.
+/// 2. Prologue: a warp takes a head through norm and rope into shared memory, rounded behind each
+///    operation as that operation's own kernel rounds it. The key and value of the row itself, which
+///    are not in the cache yet, stay there for the block that needs them; where the call has other
+///    rows of the same sequence, so do theirs.
+/// 3. Main loop: online softmax over the part's keys.
+/// 4. Store: the block of the last part writes the row's key and value to the caches; parts combine
+///    in ascending order, within a cluster (`cluster_blocks`) or through memory.
+///
+/// Parameters, beside those of `RowAttention`: `cluster_blocks`, equal to `splits`, or none;
+/// `blocks_per_sm` for the registers.
+class TensorDecodeEmission {
+public:
+  TensorDecodeEmission(KernelContext& context, AttentionRegion& region)
+      : context(context), region(region), op(region.attention), rows(context, region.attention) {}
+
+  LogicalResult emit();
+
+private:
+  LogicalResult readSchedule();
+  LogicalResult verifyChain(HeadRegion::Chain& chain);
+  /// Rows whose keys the kernel makes: of the call, or none.
+  int64_t madeRows() { return region.writesCache() ? rows.query[0] : 0; }
+  /// The argument that holds the cache which the attention reads.
+  static Value cacheOf(Value operand);
+  static Value cacheOf(HeadRegion::Chain& chain) { return chain.write.getState(); }
+  std::string exchangeType();
+
+  void declare();
+  void printLoad();
+  void printNewKeys(CodeWriter& code);
+  void printTurns(CodeWriter& code);
+  /// The table of what `rope` turns the row's pairs by; equal ropes share one.
+  std::string turnsOf(RopeOp rope);
+  void printPrologue();
+  void printMadeHeads(CodeWriter& code);
+  void printChain(CodeWriter& code, HeadRegion::Chain& chain);
+  void printRope(CodeWriter& code, HeadRegion::Chain& chain, const std::string& element);
+  void printCopy(CodeWriter& code, HeadRegion::Chain& chain, const std::string& element,
+                 const std::string& source);
+  void printMainLoop();
+  void printStore();
+  void printCacheWrite(CodeWriter& code);
+
+  KernelContext& context;
+  AttentionRegion& region;
+  AttentionOp op;
+  RowAttention rows;
+  std::string type; ///< of an element, on the device
+  int64_t warps = 0, cluster = 0;
+  int64_t normSize = 0, normLanes = 0; ///< floats of shared memory that a warp takes for a norm
+  llvm::SmallVector<RopeOp, 3> tables; ///< a rope of each table of turns
+};
+
+} // namespace
+
+Value TensorDecodeEmission::cacheOf(Value operand) {
+  auto write = operand.getDefiningOp<KvWriteOp>();
+  return write ? Value(write.getState()) : operand;
+}
+
+LogicalResult TensorDecodeEmission::verifyChain(HeadRegion::Chain& chain) {
+  if (!chain.source)
+    return success();
+  Type element = elementTypeOf(op.getQuery().getType());
+  for (Value value : {chain.source, chain.end})
+    if (elementTypeOf(value.getType()) != element)
+      return op.emitOpError("expects heads of its own element type, but got ") << value.getType();
+  if (chain.norm && elementTypeOf(chain.norm.getType()) != element)
+    return chain.norm.emitOpError("expects heads of attention's element type, but got ")
+           << chain.norm.getType();
+  FailureOr<int64_t> lanes = normLanesOf(chain);
+  if (failed(lanes))
+    return failure();
+  normSize = std::max<int64_t>(normSize, *lanes > 0 ? chain.size : 0);
+  normLanes = std::max(normLanes, *lanes);
+  return success();
+}
+
+LogicalResult TensorDecodeEmission::readSchedule() {
+  if (failed(rows.read()) || failed(verifyTensorOperands(op, 8)))
+    return failure();
+  for (HeadRegion::Chain* chain : {&region.query, &region.key, &region.value})
+    if (failed(verifyChain(*chain)))
+      return failure();
+  type = deviceType(elementTypeOf(op.getQuery().getType()));
+  warps = context.structure.threads / 32;
+  cluster = context.schedule().getParameter("cluster_blocks").value_or(0);
+  tables = region.distinctRopes();
+  if (cluster != 0 &&
+      (cluster != rows.splits || cluster > 16 || !context.architecture.isHopperOrLater()))
+    return context.kernel.emitOpError("expects cluster_blocks to be the ")
+           << rows.splits << " splits, at most 16, on sm_90 or later, but got " << cluster << " on "
+           << context.architecture.name;
+  if (cluster == 0 && rows.splits > 64)
+    return context.kernel.emitOpError("expects at most 64 splits, but got ") << rows.splits;
+  if (region.writesCache() && rows.query[0] > 16)
+    return context.kernel.emitOpError("expects at most 16 rows with cache writes, but got ")
+           << rows.query[0];
+  return success();
+}
+
+std::string TensorDecodeEmission::exchangeType() {
+  if (cluster > 1)
+    return absl::StrFormat("ClusterExchange<%d, %d, %d>", rows.heads, rows.value[3], rows.splits);
+  return absl::StrFormat("MemoryExchange<%d, %d, %d, %d>", rows.heads, rows.value[3], rows.splits,
+                         context.structure.threads);
+}
+
+void TensorDecodeEmission::declare() {
+  PhaseStructure& structure = context.structure;
+  structure.headers = {"decode_attention.cuh"};
+  if (region.query.norm || region.key.norm || region.value.norm)
+    structure.headers.push_back("reduce.cuh");
+  if (cluster > 1)
+    structure.headers.push_back("cluster.cuh");
+  CodeWriter& code = structure.declarations;
+  code.format("using Kernel = DecodeAttention<%s, %d, %d, %d, %d, %d, %d>;", type, rows.heads,
+              rows.key[2], rows.key[3], rows.value[3], warps, madeRows());
+  code.format("using Exchange = %s;", exchangeType());
+  code.open("struct Block"); // its shared memory
+  code.line("alignas(16) Kernel::Shared kernel;");
+  code.line("alignas(16) Exchange::Shared exchange;");
+  for (auto [index, rope] : llvm::enumerate(tables))
+    code.format("alignas(16) float2 turns%d[%d];", index,
+                rope.getInverseFrequencies().getType().getNumElements());
+  if (normLanes > 0)
+    code.format("alignas(16) float normed[%d][%d];", warps, llvm::alignTo(normSize + normLanes, 4));
+  code.close(";");
+  code.format("static_assert(sizeof(Block) == %d);",
+              blockResourcesOf(context.kernel)->dynamicSmemBytes);
+  if (rows.splits > 1 && cluster <= 1) {
+    code.format("__device__ Exchange::Scratch attentionParts[%d];", rows.units);
+    code.format("__device__ unsigned attentionArrivals[%d];", rows.units);
+  }
+  structure.clusterBlocks = std::max<int64_t>(cluster, 1);
+}
+
+/// Of the row's own key: `made`. Of other rows of the call with the same sequence: their places.
+void TensorDecodeEmission::printNewKeys(CodeWriter& code) {
+  int64_t count = rows.query[0];
+  code.format("const int place = empty || position >= %d ? -1 : position;", rows.key[1]);
+  if (count == 1) {
+    code.line("constexpr bool others = false;");
+  } else {
+    code.line("bool others = false;");
+    code.openFormat("for (int other = 0; other < %d; ++other)", count);
+    code.format("int otherPlace = %s[other];", context.pointer(op.getPositions()));
+    code.format("if (empty || %s != range.sequence || otherPlace >= %d)", rows.sequenceOf("other"),
+                rows.key[1]);
+    code.line("  otherPlace = -1;");
+    code.line("others |= other != row && otherPlace >= 0;");
+    code.line("if (threadIdx.x == 0)");
+    code.line("  shared.places[other] = otherPlace;");
+    code.close();
+    code.line("if (others)");
+    code.line("  __syncthreads();");
+  }
+  code.line("kernel.made = {row, place, others, shared.places};");
+  code.line("const bool isLast = part == cut.parts - 1;");
+  code.line("const bool makesKeys = isLast || others || (place >= begin && place < end);");
+}
+
+std::string TensorDecodeEmission::turnsOf(RopeOp rope) {
+  auto found = llvm::find_if(tables, [&](RopeOp other) { return haveEqualTurns(other, rope); });
+  return "block.turns" + std::to_string(found - tables.begin());
+}
+
+void TensorDecodeEmission::printTurns(CodeWriter& code) {
+  for (RopeOp rope : tables) {
+    code.openFormat("for (int part = threadIdx.x; part < %d; part += %d)",
+                    rope.getInverseFrequencies().getType().getNumElements(),
+                    context.structure.threads);
+    printTurn(context, code, rope, "position");
+    code.format("%s[part] = {sine, cosine};", turnsOf(rope));
+    code.close();
+  }
+}
+
+void TensorDecodeEmission::printLoad() {
+  Value keyCache = cacheOf(op.getKey()), valueCache = cacheOf(op.getValue());
+  std::vector<Access> reads = rows.rangeReads();
+  reads.push_back(context.access(keyCache));
+  reads.push_back(context.access(valueCache));
+  for (HeadRegion::Chain* chain : {&region.query, &region.key, &region.value})
+    if (chain->rope)
+      reads.push_back(context.access(chain->rope.getInverseFrequencies()));
+  CodeWriter& code =
+      context.structure.begin(PhaseKind::Load, reads, {{MemorySpace::Registers, "kernel"}});
+  rows.printRange(code, absl::StrFormat("%d * Kernel::step", warps), "Kernel::step");
+  code.line("extern __shared__ __align__(16) unsigned char memory[];");
+  code.line("Block& block = *reinterpret_cast<Block*>(memory);");
+  code.line("Kernel::Shared& shared = block.kernel;");
+  code.line("Kernel kernel(shared);");
+  code.format("kernel.keys = %s;", rows.keyPointer(context.pointer(keyCache)));
+  code.format("kernel.values = %s;", rows.valuePointer(context.pointer(valueCache)));
+  code.line("kernel.end = end;");
+  code.format("const int position = %s[row];", context.pointer(op.getPositions()));
+  if (cluster > 1) {
+    code.line("Exchange exchange{block.exchange};");
+    code.line("if (cut.parts > 1)");
+    code.line("  exchange.open(part, cut.parts);");
+  }
+  if (region.writesCache())
+    printNewKeys(code);
+  code.line("kernel.start(begin);");
+  printTurns(code);
+  if (!tables.empty())
+    code.line("__syncthreads();");
+}
+
+/// Of elements `element`, an expression in `k`, to `target`.
+void TensorDecodeEmission::printRope(CodeWriter& code, HeadRegion::Chain& chain,
+                                     const std::string& element) {
+  RopeOp rope = chain.rope;
+  int64_t pairs = rope.getInverseFrequencies().getType().getNumElements();
+  auto elementAt = [&](const std::string& place) {
+    return absl::StrReplaceAll(element, {{"[k]", "[" + place + "]"}});
+  };
+  code.openFormat("for (int part = lane; part < %d; part += 32)", pairs);
+  code.format("float2 turn = %s[part];", turnsOf(rope));
+  if (&chain != &region.query && rows.query[0] > 1) {
+    code.open("if (made != row)");
+    printTurn(context, code, rope, context.pointer(rope.getPositions()) + "[made]");
+    code.line("turn = {sine, cosine};");
+    code.close();
+  }
+  code.line("const float sine = turn.x, cosine = turn.y;");
+  printPair(code, rope);
+  code.format("const float a = %s, b = %s;", elementAt("first"), elementAt("second"));
+  code.format("target[first] = fromFloat<%s>(%s);", type, turnedFirst);
+  code.format("target[second] = fromFloat<%s>(%s);", type, turnedSecond);
+  code.close();
+  if (2 * pairs == chain.size)
+    return;
+  code.format("for (int k = %d + lane; k < %d; k += 32)", 2 * pairs, chain.size);
+  code.format("  target[k] = fromFloat<%s>(%s);", type, element);
+}
+
+/// Elements as `element` says, or where that is empty as they are, to `target`.
+void TensorDecodeEmission::printCopy(CodeWriter& code, HeadRegion::Chain& chain,
+                                     const std::string& element, const std::string& source) {
+  if (!element.empty()) {
+    code.format("for (int k = lane; k < %d; k += 32)", chain.size);
+    code.format("  target[k] = fromFloat<%s>(%s);", type, element);
+    return;
+  }
+  code.format("for (int k = 8 * lane; k < %d; k += 256)", chain.size);
+  code.format("  *reinterpret_cast<uint4*>(target + k) = *reinterpret_cast<const uint4*>(%s + k);",
+              source);
+}
+
+/// Takes head `head` of the chain's source to `target`.
+void TensorDecodeEmission::printChain(CodeWriter& code, HeadRegion::Chain& chain) {
+  std::string source =
+      absl::StrFormat("(%s + head * %d)", context.pointer(chain.source), chain.size);
+  std::string element = "toFloat(" + source + "[k])";
+  if (chain.norm) {
+    printHeadLoad(context, code, chain, "head");
+    printHeadNorm(context, code, chain);
+    element = "values[k]";
+  }
+  if (chain.rope)
+    printRope(code, chain, element);
+  else
+    printCopy(code, chain, chain.norm ? element : "", source);
+  if (chain.norm)
+    code.line("__syncwarp();");
+}
+
+/// Keys and values of rows of the call, one warp each.
+void TensorDecodeEmission::printMadeHeads(CodeWriter& code) {
+  code.openFormat("for (int item = warp - %d; item < %d; item += %d)", rows.heads, 2 * madeRows(),
+                  warps);
+  code.line("if (item < 0)");
+  code.line("  continue;");
+  code.line("const int made = item / 2;");
+  code.line(madeRows() == 1 ? "if (!makesKeys)"
+                            : "if (made == row ? !makesKeys : !others || shared.places[made] < 0)");
+  code.line("  continue;");
+  code.format("const long long head = (long long)made * %d + keyHead;", rows.key[2]);
+  code.open("if (item % 2 == 0)");
+  code.format("%s* const target = shared.newKeys[made];", type);
+  printChain(code, region.key);
+  code.close();
+  code.open("else");
+  code.format("%s* const target = shared.newValues[made];", type);
+  printChain(code, region.value);
+  code.close();
+  code.close();
+}
+
+void TensorDecodeEmission::printPrologue() {
+  std::vector<Access> reads;
+  for (HeadRegion::Chain* chain : {&region.query, &region.key, &region.value}) {
+    if (!chain->source)
+      continue;
+    reads.push_back(context.access(chain->source));
+    if (chain->norm && chain->norm.getWeight())
+      reads.push_back(context.access(chain->norm.getWeight()));
+  }
+  CodeWriter& code =
+      context.structure.begin(PhaseKind::Prologue, reads, {{MemorySpace::Shared, "shared"}});
+  code.line("const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;");
+  if (normLanes > 0) {
+    code.line("float* const values = block.normed[warp];");
+    code.format("float* const sums = values + %d;", normSize);
+  }
+  code.openFormat("for (int item = warp; item < %d; item += %d)", rows.heads, warps);
+  code.format("const long long head = (long long)row * %d + firstHead + item;", rows.query[1]);
+  code.format("%s* const target = shared.query[item];", type);
+  printChain(code, region.query);
+  code.close();
+  if (region.writesCache())
+    printMadeHeads(code);
+  code.line("__syncthreads();");
+}
+
+void TensorDecodeEmission::printMainLoop() {
+  CodeWriter& code = context.structure.begin(
+      PhaseKind::MainLoop,
+      {context.access(cacheOf(op.getKey())), context.access(cacheOf(op.getValue()))},
+      {{MemorySpace::Shared, "shared"}});
+  code.format("kernel.attend(begin, %s);", scoreScale(op));
+  code.line("kernel.share();");
+}
+
+/// The row's key and value go to the caches once, unless a later row has the same place.
+void TensorDecodeEmission::printCacheWrite(CodeWriter& code) {
+  std::string condition = "isLast && place >= 0";
+  if (rows.heads < rows.sharing)
+    condition += absl::StrFormat(" && firstHead %% %d == 0", rows.sharing);
+  if (madeRows() > 1)
+    condition += " && kernel.made.find(place) == row";
+  code.open("if (" + condition + ")");
+  code.format("const long long at = ((long long)range.sequence * %d + place) * %d + keyHead;",
+              rows.key[1], rows.key[2]);
+  auto copy = [&](HeadRegion::Chain& chain, const char* made) {
+    code.format("for (int k = 8 * threadIdx.x; k < %d; k += %d)", chain.size,
+                8 * context.structure.threads);
+    code.format("  *reinterpret_cast<uint4*>(%s + at * %d + k) = "
+                "*reinterpret_cast<const uint4*>(&shared.%s[row][k]);",
+                context.pointer(cacheOf(chain)), chain.size, made);
+  };
+  copy(region.key, "newKeys");
+  copy(region.value, "newValues");
+  code.close();
+}
+
+void TensorDecodeEmission::printStore() {
+  std::vector<Access> writes = context.results();
+  if (region.writesCache())
+    for (HeadRegion::Chain* chain : {&region.key, &region.value})
+      writes.push_back(context.writeAccess(cacheOf(*chain)));
+  if (rows.splits > 1 && cluster <= 1)
+    writes.push_back({MemorySpace::Scratch, "attentionParts"});
+  CodeWriter& code =
+      context.structure.begin(PhaseKind::Store, {{MemorySpace::Shared, "shared"}}, writes);
+  if (region.writesCache())
+    printCacheWrite(code);
+  code.open("auto store = [&](int h, int d, float4 sums)");
+  code.line("float results[4] = {sums.x, sums.y, sums.z, sums.w};");
+  code.line("if (empty)");
+  code.line("  results[0] = results[1] = results[2] = results[3] = 0.0f;");
+  std::string index = absl::StrFormat("h * %d + d", rows.value[3]);
+  for (const std::string& pointer : context.destinations(op.getResult()))
+    code.format("storeVector(%s, results);", rows.resultPointer(pointer, index));
+  code.close(";");
+  if (cluster > 1) {
+    code.line("if (cut.parts > 1)");
+    code.line("  exchange.waitForOthers();");
+  } else {
+    bool alone = rows.splits == 1;
+    code.format("Exchange exchange{%s, %s, block.exchange};",
+                alone ? "nullptr" : "attentionParts + unit",
+                alone ? "nullptr" : "attentionArrivals + unit");
+  }
+  code.format("finishDecode<Kernel, %d, %d, %d>(shared, exchange, part, %s, store);", rows.heads,
+              rows.value[3], warps, rows.splits > 1 ? "cut.parts" : "1");
+}
+
+LogicalResult TensorDecodeEmission::emit() {
+  if (failed(readSchedule()))
+    return failure();
+  declare();
+  printLoad();
+  printPrologue();
+  printMainLoop();
+  printStore();
+  return success();
+}
+
+static LogicalResult emitTensorDecode(KernelContext& context) {
+  AttentionRegion region;
+  if (std::string reason = readAttentionRegion(context.kernel, region); !reason.empty())
+    return context.kernel.emitOpError("has no emitter: ") << reason;
+  return TensorDecodeEmission(context, region).emit();
+}
+
+const Emitter tensorDecodeAttention = {"tensor_decode_attention", emitTensorDecode};
+
+} // namespace tenon::codegen::cuda::emitters

@@ -1,0 +1,32 @@
+#include "codegen/cuda/emitters/TensorOperands.h"
+
+#include "codegen/cuda/ScalarPrinter.h"
+
+using namespace mlir;
+
+namespace tenon::codegen::cuda {
+
+LogicalResult verifyTensorOperands(AttentionOp op, int64_t sizeMultiple) {
+  Type type = elementTypeOf(op.getQuery().getType());
+  int64_t size = shapeOf(op.getKey().getType())[3], valueSize = shapeOf(op.getValue().getType())[3];
+  if (type.isF32() || type != elementTypeOf(op.getKey().getType()) ||
+      type != elementTypeOf(op.getValue().getType()) || type != op.getType().getElementType())
+    return op.emitOpError("expects one 16-bit type for an emitter on tensor cores, but got ")
+           << op->getOperandTypes() << " and " << op.getType();
+  if (size % sizeMultiple != 0 || valueSize % sizeMultiple != 0 || size > 256 || valueSize > 256)
+    return op.emitOpError("expects heads of at most 256 elements, multiples of ")
+           << sizeMultiple << ", but got " << size << " and " << valueSize;
+  if (op.getScale().convertToDouble() <= 0)
+    return op.emitOpError("expects a positive scale on tensor cores, but got ")
+           << op.getScale().convertToDouble();
+  if (op.getOrderAttr())
+    return op.emitOpError("expects no order on tensor cores, but got ") << op.getOrderAttr();
+  return success();
+}
+
+std::string scoreScale(AttentionOp op) {
+  return absl::StrFormat("ScoreScale{%s, %s}", floatLiteral(op.getScale().convertToDouble()),
+                         floatLiteral(op.getSoftcap().convertToDouble()));
+}
+
+} // namespace tenon::codegen::cuda

@@ -1,0 +1,81 @@
+// RUN: tenon dump %s --phase=fused --target=h200 --plan=fused | FileCheck %s
+// RUN: tenon explain %s --target=h200 --plan=fused | FileCheck %s --check-prefix=WHY
+// RUN: tenon dump %s --phase=scheduled --target=h200 --plan=split | FileCheck %s --check-prefix=SPLIT
+// RUN: tenon explain %s --target=x86-64-v4 --plan=fused | FileCheck %s --check-prefix=CPU
+
+tenon.state @k : !tenon.state<2x512x2x64xf16>
+tenon.state @v : !tenon.state<2x512x2x64xf16>
+
+// Norm, rope and cache writes go into the kernel of the attention that reads them; cut again, its
+// operations keep what fixes the order of every sum.
+// CHECK-LABEL: func.func @one_row
+// CHECK: tenon.kernel
+// CHECK-NEXT: tenon.rms_norm
+// CHECK-NEXT: tenon.rope
+// CHECK-NEXT: tenon.rope
+// CHECK-NEXT: tenon.kv_write
+// CHECK-NEXT: tenon.kv_write
+// CHECK-NEXT: tenon.attention
+// CHECK-NEXT: tenon.yield
+// CHECK-NOT: tenon.kernel
+// CHECK: return
+// WHY-LABEL: @one_row
+// WHY: yes {{.*}} attention-cache{{.*}}: rms_norm rope rope kv_write kv_write attention
+// SPLIT-LABEL: func.func @one_row
+// SPLIT: schedule #tenon.schedule<"rms_norm"
+// SPLIT: schedule #tenon.schedule<"rope"
+// SPLIT: schedule #tenon.schedule<"kv_write"
+// SPLIT: schedule #tenon.schedule<"tensor_decode_attention", tiles = 8, {blocks_per_sm = 2 : i64, cluster_blocks = 4 : i64, heads_per_tile = 2 : i64, splits = 4 : i64, threads = 256 : i64}>
+// CPU-LABEL: @one_row
+// CPU: no {{.*}} attention-cache{{.*}} no emitter: a sequence of tiles cannot hold attention
+func.func @one_row(%qx: tensor<1x4x64xf16>, %kx: tensor<1x2x64xf16>, %vx: tensor<1x2x64xf16>, %s: tensor<1xi32>, %p: tensor<1xi32>, %f: tensor<32xf32>) -> tensor<1x4x64xf16> {
+  %k0 = tenon.get_state @k : !tenon.state<2x512x2x64xf16>
+  %v0 = tenon.get_state @v : !tenon.state<2x512x2x64xf16>
+  %n = tenon.rms_norm %qx eps 1.0e-6 : (tensor<1x4x64xf16>) -> tensor<1x4x64xf16>
+  %q = tenon.rope halves %n, %p, %f : (tensor<1x4x64xf16>, tensor<1xi32>, tensor<32xf32>) -> tensor<1x4x64xf16>
+  %r = tenon.rope halves %kx, %p, %f : (tensor<1x2x64xf16>, tensor<1xi32>, tensor<32xf32>) -> tensor<1x2x64xf16>
+  %k1 = tenon.kv_write %r, %s, %p into %k0 : (tensor<1x2x64xf16>, tensor<1xi32>, tensor<1xi32>, !tenon.state<2x512x2x64xf16>) -> !tenon.state<2x512x2x64xf16>
+  %v1 = tenon.kv_write %vx, %s, %p into %v0 : (tensor<1x2x64xf16>, tensor<1xi32>, tensor<1xi32>, !tenon.state<2x512x2x64xf16>) -> !tenon.state<2x512x2x64xf16>
+  %y = tenon.attention %q, %k1, %v1, %s, %p scale 0.125 : (tensor<1x4x64xf16>, !tenon.state<2x512x2x64xf16>, !tenon.state<2x512x2x64xf16>, tensor<1xi32>, tensor<1xi32>) -> tensor<1x4x64xf16>
+  return %y : tensor<1x4x64xf16>
+}
+
+// WHY-LABEL: @other_positions
+// WHY: no {{.*}} no emitter: the emitter of attention writes rows of the sequences and positions that it attends from
+func.func @other_positions(%q: tensor<1x4x64xf16>, %kx: tensor<1x2x64xf16>, %vx: tensor<1x2x64xf16>, %s: tensor<1xi32>, %p: tensor<1xi32>, %o: tensor<1xi32>) -> tensor<1x4x64xf16> {
+  %k0 = tenon.get_state @k : !tenon.state<2x512x2x64xf16>
+  %v0 = tenon.get_state @v : !tenon.state<2x512x2x64xf16>
+  %k1 = tenon.kv_write %kx, %s, %o into %k0 : (tensor<1x2x64xf16>, tensor<1xi32>, tensor<1xi32>, !tenon.state<2x512x2x64xf16>) -> !tenon.state<2x512x2x64xf16>
+  %v1 = tenon.kv_write %vx, %s, %p into %v0 : (tensor<1x2x64xf16>, tensor<1xi32>, tensor<1xi32>, !tenon.state<2x512x2x64xf16>) -> !tenon.state<2x512x2x64xf16>
+  %y = tenon.attention %q, %k1, %v1, %s, %p scale 0.125 : (tensor<1x4x64xf16>, !tenon.state<2x512x2x64xf16>, !tenon.state<2x512x2x64xf16>, tensor<1xi32>, tensor<1xi32>) -> tensor<1x4x64xf16>
+  return %y : tensor<1x4x64xf16>
+}
+
+// WHY-LABEL: @keys_alone
+// WHY: no {{.*}} no emitter: the emitter of attention writes both keys and values, or neither
+func.func @keys_alone(%q: tensor<1x4x64xf16>, %kx: tensor<1x2x64xf16>, %s: tensor<1xi32>, %p: tensor<1xi32>) -> tensor<1x4x64xf16> {
+  %k0 = tenon.get_state @k : !tenon.state<2x512x2x64xf16>
+  %v0 = tenon.get_state @v : !tenon.state<2x512x2x64xf16>
+  %k1 = tenon.kv_write %kx, %s, %p into %k0 : (tensor<1x2x64xf16>, tensor<1xi32>, tensor<1xi32>, !tenon.state<2x512x2x64xf16>) -> !tenon.state<2x512x2x64xf16>
+  %y = tenon.attention %q, %k1, %v0, %s, %p scale 0.125 : (tensor<1x4x64xf16>, !tenon.state<2x512x2x64xf16>, !tenon.state<2x512x2x64xf16>, tensor<1xi32>, tensor<1xi32>) -> tensor<1x4x64xf16>
+  return %y : tensor<1x4x64xf16>
+}
+
+// WHY-LABEL: @f32
+// WHY: no {{.*}} no emitter: attention takes rope and cache writes where tensor cores take its operands: heads of one 16-bit type, multiples of 8 elements and at most 256
+func.func @f32(%q: tensor<1x4x64xf32>, %kx: tensor<1x2x64xf32>, %s: tensor<1xi32>, %p: tensor<1xi32>, %f: tensor<32xf32>, %v: tensor<2x512x2x64xf32>) -> tensor<1x4x64xf32> {
+  %r = tenon.rope halves %q, %p, %f : (tensor<1x4x64xf32>, tensor<1xi32>, tensor<32xf32>) -> tensor<1x4x64xf32>
+  %y = tenon.attention %r, %v, %v, %s, %p scale 0.125 : (tensor<1x4x64xf32>, tensor<2x512x2x64xf32>, tensor<2x512x2x64xf32>, tensor<1xi32>, tensor<1xi32>) -> tensor<1x4x64xf32>
+  return %y : tensor<1x4x64xf32>
+}
+
+// WHY-LABEL: @many_rows
+// WHY: no {{.*}} no emitter: attention takes rope and cache writes of at most 16 rows, not of 17
+func.func @many_rows(%q: tensor<17x4x64xf16>, %kx: tensor<17x2x64xf16>, %vx: tensor<17x2x64xf16>, %s: tensor<1xi32>, %p: tensor<17xi32>) -> tensor<17x4x64xf16> {
+  %k0 = tenon.get_state @k : !tenon.state<2x512x2x64xf16>
+  %v0 = tenon.get_state @v : !tenon.state<2x512x2x64xf16>
+  %k1 = tenon.kv_write %kx, %s, %p into %k0 : (tensor<17x2x64xf16>, tensor<1xi32>, tensor<17xi32>, !tenon.state<2x512x2x64xf16>) -> !tenon.state<2x512x2x64xf16>
+  %v1 = tenon.kv_write %vx, %s, %p into %v0 : (tensor<17x2x64xf16>, tensor<1xi32>, tensor<17xi32>, !tenon.state<2x512x2x64xf16>) -> !tenon.state<2x512x2x64xf16>
+  %y = tenon.attention %q, %k1, %v1, %s, %p scale 0.125 : (tensor<17x4x64xf16>, !tenon.state<2x512x2x64xf16>, !tenon.state<2x512x2x64xf16>, tensor<1xi32>, tensor<17xi32>) -> tensor<17x4x64xf16>
+  return %y : tensor<17x4x64xf16>
+}
