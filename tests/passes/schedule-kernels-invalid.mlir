@@ -36,3 +36,16 @@ module attributes {tenon.target = #tenon.target<"mine", cpu, features = [], {vec
     return %y : tensor<4x4xf32>
   }
 }
+
+// -----
+
+module attributes {tenon.target = #tenon.target<"mine", cpu, features = [], {vector_bits = 256 : i64, vector_registers = 16 : i64, l2_bytes = 1 : i64}>} {
+  func.func @f(%x: tensor<1x32x!tenon.block<q8_s>>, %w: tensor<8x32x!tenon.block<q5_1>>) -> tensor<1x8xf32> {
+    // expected-error@+1 {{expects a region that a schedule rule knows, but no emitter for CPUs multiplies quants of q5_1}}
+    %y = tenon.kernel (%a = %x : tensor<1x32x!tenon.block<q8_s>>, %b = %w : tensor<8x32x!tenon.block<q5_1>>) -> tensor<1x8xf32> {
+      %0 = tenon.matmul %a, %b : (tensor<1x32x!tenon.block<q8_s>>, tensor<8x32x!tenon.block<q5_1>>) -> tensor<1x8xf32>
+      tenon.yield %0 : tensor<1x8xf32>
+    }
+    return %y : tensor<1x8xf32>
+  }
+}

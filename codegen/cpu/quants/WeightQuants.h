@@ -34,10 +34,11 @@ struct WeightQuants {
 /// How tensors with that element type are unpacked; null where there is no way.
 const WeightQuants* findWeightQuants(mlir::Type elementType);
 
-/// Byte vectors: `count` bytes at `pointer`, bits [shift, shift + bits) of each byte, a | b << shift,
-/// and zero-extended numbers of 32 bits.
+/// `count` bytes at `pointer`.
 mlir::Value loadBytes(VectorBuilder& builder, mlir::Value pointer, int64_t count);
+/// Bits [shift, shift + bits) of each byte.
 mlir::Value bitsOfBytes(VectorBuilder& builder, mlir::Value bytes, int64_t shift, int64_t bits);
+/// low | high << shift, byte by byte.
 mlir::Value joinBytes(VectorBuilder& builder, mlir::Value low, mlir::Value high, int64_t shift);
 
 } // namespace tenon::codegen::cpu

@@ -178,6 +178,44 @@ TEST(CpuErrors, PackedMatmul) {
   expectRefused(text(order, 4, 3, 32), "expects 2 tiles");
 }
 
+/// A product of quants, [1, 64] x [8, 64], by `emitter`.
+static std::string quantsText(const std::string& emitter, const std::string& order,
+                              const std::string& parameters, const std::string& weight = "q8_0") {
+  std::string x = tensorType({1, 64}, "q8_s"), w = tensorType({8, 64}, weight);
+  return kernelText(
+      {x, w}, "tensor<1x8xf32>", "\"" + emitter + "\", tiles = 1, {" + parameters + "}",
+      "%r = tenon.matmul %a, %b " + order + " : (" + x + ", " + w + ") -> tensor<1x8xf32>");
+}
+
+TEST(CpuErrors, QuantizedMatmul) {
+  const std::string order = "order <chunk = 0, lanes = 1, tree = halving>";
+  const std::string tile = "columns_per_tile = 16 : i64, column_vectors = 2 : i64, ";
+  const std::string rows = "row_block = 1 : i64, rows_per_pass = 1 : i64";
+  EXPECT_THAT(compileText(quantsText("quantized_matmul", order, tile + rows)), IsOk());
+  expectRefused(quantsText("quantized_matmul", order, rows), "a parameter 'columns_per_tile'");
+  expectRefused(quantsText("quantized_matmul", "", tile + rows),
+                "expects blocks of a quantised input in the order <chunk = 0, lanes = 1>");
+  expectRefused(
+      quantsText("quantized_matmul", "order <chunk = 0, lanes = 8, tree = halving>", tile + rows),
+      "expects blocks of a quantised input in the order <chunk = 0, lanes = 1>");
+  expectRefused(quantsText("quantized_matmul", order,
+                           "columns_per_tile = 24 : i64, column_vectors = 2 : i64, " + rows),
+                "expects tiles of whole blocks of 2 vectors of columns, but got 24 columns");
+  expectRefused(quantsText("quantized_matmul", order,
+                           "columns_per_tile = 8000 : i64, column_vectors = 1000 : i64, " + rows),
+                "bytes of sums and of a panel of weights");
+  expectRefused(quantsText("quantized_matmul", order, tile + rows, "q5_1"),
+                "expects a weight whose quants the CPU can multiply");
+  std::string floats = kernelText(
+      {"tensor<1x64xf32>", tensorType({8, 64}, "q8_0")}, "tensor<1x8xf32>",
+      "\"quantized_matmul\", tiles = 1",
+      "%r = tenon.matmul %a, %b : (tensor<1x64xf32>, tensor<8x64x!tenon.block<q8_0>>) -> "
+      "tensor<1x8xf32>");
+  expectRefused(floats, "expects a quantised input for this emitter");
+  for (const char* emitter : {"matmul", "packed_matmul"})
+    expectRefused(quantsText(emitter, order, tile + rows), "expects an input of floats");
+}
+
 TEST(CpuErrors, Attention) {
   auto text = [](const std::string& order, int heads) {
     std::string cache = "tensor<1x64x2x8xf32>", query = "tensor<1x4x8xf32>";
