@@ -48,7 +48,7 @@ struct Parameter {
 ///
 /// With `pdl` the wrapper lets the next kernel start at entry, and the body waits for the previous
 /// one (griddepcontrol.wait) in front of the phase `wait`. `DependentLaunch` places the wait and
-/// proves it (docs/decisions/0005-reads-before-the-wait.md).
+/// proves it (docs/decisions/0007-reads-before-the-wait.md).
 struct PhaseStructure {
   std::string symbol;
   std::vector<Parameter> parameters;
