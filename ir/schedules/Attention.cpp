@@ -47,7 +47,7 @@ static bool fillScalar(KernelOp kernel, BlockResources& resources) {
   while (2 * vector <= widest && sizes->value % (2 * vector) == 0)
     vector *= 2;
   int64_t groups = resources.threads / std::max<int64_t>(sizes->value / vector, 1);
-  resources.registers = 44 + heads * (vector + 1) + batch * (heads + vector);
+  resources.registers = 52 + heads * (vector + 1) + batch * (heads + vector);
   resources.bytesAThread = batch * wordBytes;
   resources.dynamicSmemBytes = detail::saturatingProduct(
       {floatBytes, detail::saturatingSum(
