@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <fstream>
+#include <tuple>
 
 #include "absl/strings/str_format.h"
 #include "ir/Targets.h"
@@ -15,7 +16,8 @@ static absl::StatusOr<nlohmann::json> parseLine(const std::string& line) {
   nlohmann::json object = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
   auto isTimed = [&](const char* plan) {
     return object.contains(plan) && object[plan].is_object() && object[plan].contains("ns") &&
-           object[plan]["ns"].is_number() && object[plan]["ns"].get<double>() > 0;
+           object[plan]["ns"].is_number() && object[plan]["ns"].get<double>() > 0 &&
+           object[plan].contains("kernels") && object[plan]["kernels"].is_number_integer();
   };
   bool whole = object.is_object() && isTimed("fused") && isTimed("unfused");
   for (const char* name : {"chain", "type", "launch"})
@@ -49,10 +51,15 @@ absl::StatusOr<CostFit> CostFit::create(const std::string& path, const std::stri
                            launchModeOf(o["launch"]),
                            {o["fused"]["ns"], o["unfused"]["ns"]},
                            {}};
-    for (auto [plan, module] : {std::pair{passes::Plan::Fused, &scheduled.modules[0]},
-                                std::pair{passes::Plan::Unfused, &scheduled.modules[1]}}) {
+    for (auto [plan, name, module] :
+         {std::tuple{passes::Plan::Fused, "fused", &scheduled.modules[0]},
+          std::tuple{passes::Plan::Unfused, "unfused", &scheduled.modules[1]}}) {
       TENON_ASSIGN_OR_RETURN(PlannedPoint planned, planPoint(*fit.context, point, /*copies=*/1,
                                                              plan, fit.target, Phase::Scheduled));
+      if (int64_t measured = o[name]["kernels"]; measured != planned.kernels)
+        return absl::FailedPreconditionError(absl::StrFormat(
+            "%s:%d: %s %s was measured as %d kernels, but is planned as %d: measure it again", path,
+            number, scheduled.point, name, measured, planned.kernels));
       *module = std::move(planned.module);
     }
     fit.points.push_back(std::move(scheduled));

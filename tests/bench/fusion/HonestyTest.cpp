@@ -89,7 +89,20 @@ TEST(CostFit, NamesLinesThatAreNoPoints) {
                         HasSubstr("points.jsonl:1: expects an object")));
 }
 
-/// What an H200 took, against the model with an emptydatabase of measured times.
+/// Times of other kernels than the plans now make say nothing of the model.
+TEST(CostFit, RefusesPointsOfOtherKernels) {
+  std::string path = ::testing::TempDir() + "/other-kernels.jsonl";
+  std::ofstream(path)
+      << R"({"chain": "rms_product", "type": "f16", "rows": 1, "hidden": 2048, )"
+      << R"("columns": 2048, "launch": "graph-pdl", )"
+      << R"("fused": {"kernels": 7, "ns": 4000}, "unfused": {"kernels": 2, "ns": 5000}})"
+      << "\n";
+  EXPECT_THAT(CostFit::create(path, "h200"),
+              FailsWith(absl::StatusCode::kFailedPrecondition,
+                        HasSubstr("fused was measured as 7 kernels, but is planned as 1")));
+}
+
+/// What an H200 took, against the model with an empty database of measured times.
 TEST(HonestyOnH200, HoldsForShapesThatTheModelWasNotFittedTo) {
   auto fit = CostFit::create(TENON_BENCH_RESULTS "/fusion-check-h200.jsonl", "h200");
   ASSERT_THAT(fit, IsOk());
