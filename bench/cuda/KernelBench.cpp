@@ -144,33 +144,24 @@ std::vector<Measurement> matmuls() {
 std::vector<Measurement> fusedRows() {
   std::vector<Measurement> all;
   for (auto [rows, width] : {std::pair<int64_t, int64_t>{1, 2560}, {1024, 2560}, {4096, 4096}}) {
-    all.push_back({absl::StrFormat("residual + rms_norm f16 %dx%d, both stored", rows, width),
-                   20,
-                   8.0 * rows * width,
-                   [=](GraphBuilder& b, int copy) {
-                     std::string suffix = std::to_string(copy);
-                     Value x = b.input("x" + suffix, {rows, width});
-                     Value r = b.input("r" + suffix, {rows, width});
-                     Value sum = b.add(x, r);
-                     b.output("s" + suffix, sum);
-                     b.output("y" + suffix, b.rmsNorm(sum, b.input("w" + suffix, {width}), 1e-5));
-                   },
-                   {},
-                   passes::Plan::Fused});
-    all.push_back({absl::StrFormat("residual + layer_norm f16 %dx%d, both stored", rows, width),
-                   20,
-                   8.0 * rows * width,
-                   [=](GraphBuilder& b, int copy) {
-                     std::string suffix = std::to_string(copy);
-                     Value x = b.input("x" + suffix, {rows, width});
-                     Value r = b.input("r" + suffix, {rows, width});
-                     Value sum = b.add(x, r);
-                     b.output("s" + suffix, sum);
-                     b.output("y" + suffix, b.layerNorm(sum, b.input("w" + suffix, {width}),
-                                                        b.input("b" + suffix, {width}), 1e-5));
-                   },
-                   {},
-                   passes::Plan::Fused});
+    for (bool layer : {false, true})
+      all.push_back({absl::StrFormat("residual + %s f16 %dx%d, both stored",
+                                     layer ? "layer_norm" : "rms_norm", rows, width),
+                     20,
+                     8.0 * rows * width,
+                     [=](GraphBuilder& b, int copy) {
+                       std::string suffix = std::to_string(copy);
+                       Value x = b.input("x" + suffix, {rows, width});
+                       Value sum = b.add(x, b.input("r" + suffix, {rows, width}));
+                       Value weight = b.input("w" + suffix, {width});
+                       b.output("s" + suffix, sum);
+                       b.output("y" + suffix,
+                                layer
+                                    ? b.layerNorm(sum, weight, b.input("b" + suffix, {width}), 1e-5)
+                                    : b.rmsNorm(sum, weight, 1e-5));
+                     },
+                     {},
+                     passes::Plan::Fused});
   }
   return all;
 }

@@ -105,6 +105,14 @@ std::unique_ptr<mlir::MLIRContext> makeContext() {
   return context;
 }
 
+void addDeviceOptions(CLI::App& command, std::string& device, std::string& target) {
+  command.add_option("--device", device, "cpu or cuda")
+      ->check(CLI::IsMember({"cpu", "cuda"}))
+      ->capture_default_str();
+  command.add_option("--target", target, "The target to compile for (see `devices`)")
+      ->capture_default_str();
+}
+
 absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>>
 readModel(mlir::MLIRContext& context, const ModelInputOptions& options, DeviceKind device) {
   namespace fs = std::filesystem;

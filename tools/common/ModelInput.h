@@ -30,6 +30,8 @@ struct ModelInputOptions {
 
 /// Adds MODEL and the flags that fill `options` to `command`.
 void addModelInputOptions(CLI::App& command, ModelInputOptions& options);
+/// Adds `--device`, cpu or cuda, and `--target`, which fill the two.
+void addDeviceOptions(CLI::App& command, std::string& device, std::string& target);
 
 /// A context with the dialects that modules are made of.
 std::unique_ptr<mlir::MLIRContext> makeContext();

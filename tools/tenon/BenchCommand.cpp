@@ -178,11 +178,7 @@ void addBenchCommand(CLI::App& app, Action& action) {
   command->footer("tenon bench llama-3.2-1b --random-weights=1 --type=bf16 --device=cuda\n"
                   "tenon bench model.gguf --device=cuda --prefill=512 --json=times.json");
   addModelInputOptions(*command, options->model);
-  command->add_option("--device", options->device, "cpu or cuda")
-      ->check(CLI::IsMember({"cpu", "cuda"}))
-      ->capture_default_str();
-  command->add_option("--target", options->target, "The target to compile for (see `devices`)")
-      ->capture_default_str();
+  addDeviceOptions(*command, options->device, options->target);
   addPlansOption(*command, options->plans);
   addFusionFlags(*command, options->plan);
   command->add_option("--rows", options->rows, "Rows of decode, each its own sequence")

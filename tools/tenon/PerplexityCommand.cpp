@@ -78,11 +78,7 @@ void addPerplexityCommand(CLI::App& app, Action& action) {
       ->add_option("--window", options->window,
                    "Tokens that are read from position 0 on (default: the context, at most 512)")
       ->check(CLI::PositiveNumber);
-  command->add_option("--device", options->device, "cpu or cuda")
-      ->check(CLI::IsMember({"cpu", "cuda"}))
-      ->capture_default_str();
-  command->add_option("--target", options->target, "The target to compile for (see `devices`)")
-      ->capture_default_str();
+  addDeviceOptions(*command, options->device, options->target);
   addPlansOption(*command, options->plans);
   addFusionFlags(*command, options->plan);
   command->add_option("--threads", options->threads, "CPU threads; 0 for every core")

@@ -99,11 +99,7 @@ void addVerifyCommand(CLI::App& app, Action& action) {
                   "Exit code 1, and the kernels named, where bits differ.");
   addModelInputOptions(*command, options->model);
   addPlanFlags(*command, options->plan);
-  command->add_option("--device", options->device, "cpu or cuda")
-      ->check(CLI::IsMember({"cpu", "cuda"}))
-      ->capture_default_str();
-  command->add_option("--target", options->target, "The target to compile for (see `devices`)")
-      ->capture_default_str();
+  addDeviceOptions(*command, options->device, options->target);
   command
       ->add_option("--position", options->position,
                    "Position of decode's tokens: as many tokens are read before")
