@@ -9,13 +9,20 @@ scaled_dot_product_attention, the position in device memory. Measured are, per s
                 that makes graphs by itself refuses the caches, which are written in place)
 Weights are random. Decode runs at one position, as `tenon bench --position` does; caches hold
 random values. Times are of CUDA events around each step; the device's own time for `eager` is
-bounded by how fast the host launches. Prints a JSON object a shape.
+bounded by how fast the host launches.
+With --tokens, the compiled step also generates that many tokens from the position on, as `tenon
+bench --generate` does: argmax in the graph, its token fed to the next step in device memory, two
+replays ahead of the host; times are the host's, from one token's arrival to the next.
+Prints a JSON object a shape.
 
-Usage: torch_models.py [--position=512] [--prefill=512] [--steps=100] [--no-compile] SHAPE...
+Usage: torch_models.py [--position=512] [--prefill=512] [--steps=100] [--tokens=200] [--no-compile]
+                       SHAPE...
 """
 import argparse
+import collections
 import json
 import statistics
+import time
 
 import torch
 import torch.nn.functional as F
@@ -135,6 +142,10 @@ def measure(step, steps, warmup=10):
         end.record()
         end.synchronize()
         times.append(begin.elapsed_time(end))
+    return distribution(times)
+
+
+def distribution(times):
     times.sort()
     return dict(min=times[0], median=statistics.median(times), p99=times[len(times) * 99 // 100],
                 max=times[-1])
@@ -154,10 +165,35 @@ def capture(step):
     return graph.replay
 
 
+def generate(forward, ids, positions, tokens, warmup=8, ahead=2):
+    """The distribution of the time from token to token in ms, as the host sees them arrive."""
+    def step():
+        ids.copy_(forward(ids, positions, False).argmax(-1))
+        positions.add_(1)
+
+    first = positions.clone()
+    replay = capture(step)
+    positions.copy_(first)
+    slots = torch.empty(ahead + 1, dtype=ids.dtype, pin_memory=True)
+    pending, times, before = collections.deque(), [], time.perf_counter()
+    for token in range(warmup + tokens + ahead):
+        if token < warmup + tokens:
+            replay()
+            slots[token % len(slots)].copy_(ids[0], non_blocking=True)
+            pending.append(torch.cuda.Event())
+            pending[-1].record()
+        if token >= ahead:
+            pending.popleft().synchronize()
+            now = time.perf_counter()
+            times.append((now - before) * 1e3)
+            before = now
+    return distribution(times[warmup:])
+
+
 @torch.inference_mode()
 def run(name, options):
     """All measurements of a shape."""
-    model = Model(SHAPES[name], options.position + 128)
+    model = Model(SHAPES[name], options.position + options.tokens + 128)
     result = dict(model=name, dtype=str(SHAPES[name]["dtype"]), torch=torch.__version__,
                   position=options.position, prefill=options.prefill)
     cases = {"decode": (1, options.position, False)}
@@ -174,6 +210,8 @@ def run(name, options):
                                      fullgraph=True)
             result[case + "_compile_ms"] = measure(
                 capture(lambda: compiled(ids, positions, is_prefill)), options.steps)
+            if options.tokens and not is_prefill:
+                result["token_compile_ms"] = generate(compiled, ids, positions, options.tokens)
     return result
 
 
@@ -182,6 +220,7 @@ def main():
     parser.add_argument("--position", type=int, default=512)
     parser.add_argument("--prefill", type=int, default=512)
     parser.add_argument("--steps", type=int, default=100)
+    parser.add_argument("--tokens", type=int, default=0)
     parser.add_argument("--no-compile", action="store_true")
     parser.add_argument("shapes", nargs="+", choices=SHAPES)
     options = parser.parse_args()

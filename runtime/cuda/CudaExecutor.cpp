@@ -30,8 +30,8 @@ struct LoadedFunction {
   StepSequence steps;
   std::vector<StepProfile> profile;
   GraphExecutable graph;
-  GraphExecutable timedGraph; ///< with an event between the steps
-  GraphExecutable tokenGraph; ///< of a step of a token stream
+  GraphExecutable timedGraph;        ///< with an event between the steps
+  std::optional<TokenGraphs> tokens; ///< once they are streamed
 };
 
 } // namespace
@@ -81,7 +81,8 @@ struct CudaExecutor::Impl {
   absl::Status inFunction(size_t function, const absl::Status& status) const;
   /// Where the ports of a decode function lie that has `next_ids`; nothing for another one.
   std::optional<TokenPorts> findTokenPorts(size_t function) const;
-  absl::Status ensureAdvance();
+  /// Makes what `function`'s token streams share, if it is not there yet.
+  absl::Status prepareTokens(LoadedFunction& function, uint32_t rows);
 };
 
 CudaExecutor::Impl::~Impl() {
@@ -108,7 +109,7 @@ absl::Status CudaExecutor::Impl::bindFunctions() {
   for (size_t i = 0; i < program.functions.size(); ++i) {
     TENON_ASSIGN_OR_RETURN(StepSequence sequence, StepSequence::create(parts, i));
     std::vector<StepProfile> profile(sequence.size());
-    functions.push_back({std::move(sequence), std::move(profile), {}, {}, {}});
+    functions.push_back({std::move(sequence), std::move(profile), {}, {}, std::nullopt});
   }
   return absl::OkStatus();
 }
@@ -301,16 +302,21 @@ std::optional<TokenPorts> CudaExecutor::Impl::findTokenPorts(size_t index) const
                     static_cast<uint32_t>(function.rows)};
 }
 
-absl::Status CudaExecutor::Impl::ensureAdvance() {
+absl::Status CudaExecutor::Impl::prepareTokens(LoadedFunction& function, uint32_t rows) {
   if (!advance) {
     TENON_ASSIGN_OR_RETURN(advance, AdvanceTokens::create(device));
+  }
+  if (!function.tokens) {
+    TENON_ASSIGN_OR_RETURN(TokenRing ring, TokenRing::create(device, rows));
+    function.tokens = TokenGraphs{std::move(ring), {}, {}};
   }
   return absl::OkStatus();
 }
 
 absl::StatusOr<std::unique_ptr<TokenStream>>
 CudaExecutor::streamTokens(size_t index, std::span<const int32_t> ids,
-                           std::span<const int32_t> sequences, std::span<const int32_t> positions) {
+                           std::span<const int32_t> sequences, std::span<const int32_t> positions,
+                           int64_t steps) {
   std::optional<TokenPorts> ports = impl->findTokenPorts(index);
   if (!ports)
     return nullptr;
@@ -325,11 +331,12 @@ CudaExecutor::streamTokens(size_t index, std::span<const int32_t> ids,
           function.inputs[i].name, function.inputs[i].bytes, inputs[i].size_bytes()));
     std::ranges::copy(std::as_bytes(inputs[i]), impl->staged() + layout.inputs[i]);
   }
-  TENON_RETURN_IF_ERROR(impl->ensureAdvance());
-  TENON_RETURN_IF_ERROR(impl->sendInputs(layout));
   LoadedFunction& loaded = impl->functions[index];
+  TENON_RETURN_IF_ERROR(impl->prepareTokens(loaded, ports->rows));
+  TENON_RETURN_IF_ERROR(impl->sendInputs(layout));
   return CudaTokenStream::create({impl->device, impl->stream.get(), loaded.steps, *impl->advance,
-                                  impl->options.graphs ? &loaded.tokenGraph : nullptr, *ports});
+                                  *loaded.tokens, impl->options.graphs, *ports},
+                                 steps);
 }
 
 void CudaExecutor::setProfiling(bool enabled) {

@@ -82,7 +82,7 @@ public:
   absl::Status resetStates() override;
   absl::StatusOr<std::unique_ptr<TokenStream>>
   streamTokens(size_t function, std::span<const int32_t> ids, std::span<const int32_t> sequences,
-               std::span<const int32_t> positions) override;
+               std::span<const int32_t> positions, int64_t steps) override;
 
   const CudaMemoryUse& memoryUse() const;
   const CudaLoadTimes& loadTimes() const;

@@ -63,19 +63,14 @@ std::optional<size_t> findPrefill(const Program& program) {
 
 namespace {
 
-/// Greedy tokens that a device chooses by itself. One step is under way behind the one asked for,
-/// so that the device does not wait for the host.
+/// Greedy tokens that a device chooses by itself.
 class DeviceTokens {
 public:
-  /// `steps`: how many may be taken.
-  DeviceTokens(std::unique_ptr<TokenStream> stream, int64_t steps)
-      : stream(std::move(stream)), steps(steps) {}
+  explicit DeviceTokens(std::unique_ptr<TokenStream> stream) : stream(std::move(stream)) {}
 
-  /// The token behind the last one; at most `steps` times.
+  /// The token behind the last one.
   absl::StatusOr<int32_t> next() {
-    for (; launched < std::min(steps, collected + 2); ++launched)
-      TENON_RETURN_IF_ERROR(stream->launch());
-    TENON_ASSIGN_OR_RETURN(const std::span<const int32_t> ids, stream->collect());
+    TENON_ASSIGN_OR_RETURN(const std::span<const int32_t> ids, stream->next());
     ++collected;
     if (ids[0] < 0)
       return absl::InvalidArgumentError(absl::StrFormat(
@@ -86,8 +81,6 @@ public:
 
 private:
   std::unique_ptr<TokenStream> stream;
-  int64_t steps;
-  int64_t launched = 0;
   int64_t collected = 0;
 };
 
@@ -135,10 +128,12 @@ public:
   /// can.
   absl::StatusOr<std::optional<DeviceTokens>> streamTokens(int32_t first, int64_t position,
                                                            int64_t count) {
-    TENON_ASSIGN_OR_RETURN(std::unique_ptr<TokenStream> stream, decode.stream(first, position));
+    TENON_ASSIGN_OR_RETURN(
+        std::unique_ptr<TokenStream> stream,
+        decode.stream(first, position, std::min(count, model().context - position)));
     if (!stream)
       return std::nullopt;
-    return DeviceTokens(std::move(stream), std::min(count, model().context - position));
+    return DeviceTokens(std::move(stream));
   }
 
   Executor& executor;

@@ -111,17 +111,14 @@ absl::Status ModelBench::generate() {
   int64_t count = options.generatedTokens + warmupTokens;
   setPosition(options.position);
   TENON_ASSIGN_OR_RETURN(auto stream,
-                         executor->streamTokens(index, inputs[0], inputs[1], inputs[2]));
+                         executor->streamTokens(index, inputs[0], inputs[1], inputs[2], count));
   return stream ? generateOnDevice(*stream, count) : generateOnHost(count);
 }
 
-/// Steps are launched ahead, as many as the stream takes.
 absl::Status ModelBench::generateOnDevice(runtime::TokenStream& stream, int64_t count) {
   Clock::time_point before = Clock::now();
-  for (int64_t launched = 0, token = 0; token < count; ++token) {
-    for (; launched < count && launched - token < stream.depth(); ++launched)
-      TENON_RETURN_IF_ERROR(stream.launch());
-    TENON_RETURN_IF_ERROR(stream.collect().status());
+  for (int64_t token = 0; token < count; ++token) {
+    TENON_RETURN_IF_ERROR(stream.next().status());
     Clock::time_point now = Clock::now();
     if (token >= warmupTokens)
       times.tokenNs.push_back(nsBetween(before, now));

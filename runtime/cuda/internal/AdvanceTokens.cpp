@@ -5,7 +5,8 @@
 
 namespace tenon::runtime::internal {
 
-// One block: thread t takes the rows t, t + threads, …
+// One block: thread t takes the rows t, t + threads, … An entry of the ring is stored at once, so that
+// who finds the number of its step there finds the id too.
 const char* const advanceTokensPtx = R"(
 .version 7.0
 .target sm_80
@@ -13,21 +14,34 @@ const char* const advanceTokensPtx = R"(
 
 .visible .entry tenonAdvanceTokens(
   .param .u64 idsParam, .param .u64 positionsParam, .param .u64 nextIdsParam,
-  .param .u32 rowsParam)
+  .param .u64 ringParam, .param .u64 stepsParam, .param .u32 rowsParam, .param .u32 slotsParam)
 {
-  .reg .pred %end, %active;
-  .reg .b32 %row, %threads, %rows, %id, %position;
-  .reg .b64 %ids, %positions, %nextIds, %offset, %address;
+  .reg .pred %end, %active, %first;
+  .reg .b32 %row, %threads, %rows, %id, %position, %step, %slot, %slots;
+  .reg .b64 %ids, %positions, %nextIds, %ring, %steps, %offset, %address, %entry;
 
   ld.param.u64 %ids, [idsParam];
   ld.param.u64 %positions, [positionsParam];
   ld.param.u64 %nextIds, [nextIdsParam];
+  ld.param.u64 %ring, [ringParam];
+  ld.param.u64 %steps, [stepsParam];
   ld.param.u32 %rows, [rowsParam];
+  ld.param.u32 %slots, [slotsParam];
   cvta.to.global.u64 %ids, %ids;
   cvta.to.global.u64 %positions, %positions;
   cvta.to.global.u64 %nextIds, %nextIds;
+  cvta.to.global.u64 %ring, %ring;
+  cvta.to.global.u64 %steps, %steps;
   mov.u32 %row, %tid.x;
   mov.u32 %threads, %ntid.x;
+  setp.eq.u32 %first, %row, 0;
+
+  ld.global.u32 %step, [%steps];
+  bar.sync 0;
+  rem.u32 %slot, %step, %slots;
+  mul.lo.u32 %slot, %slot, %rows;
+  add.u32 %step, %step, 1;
+  @%first st.global.u32 [%steps], %step;
 
 NEXT:
   setp.ge.u32 %end, %row, %rows;
@@ -42,6 +56,11 @@ NEXT:
   setp.ge.s32 %active, %position, 0;
   @%active add.s32 %position, %position, 1;
   st.global.u32 [%address], %position;
+  add.u32 %position, %slot, %row;
+  mul.wide.u32 %offset, %position, 8;
+  add.u64 %address, %ring, %offset;
+  mov.b64 %entry, {%id, %step};
+  st.relaxed.sys.global.u64 [%address], %entry;
   add.u32 %row, %row, %threads;
   bra NEXT;
 DONE:
@@ -60,9 +79,13 @@ absl::StatusOr<AdvanceTokens> AdvanceTokens::create(const Device& device) {
   return advance;
 }
 
-absl::Status AdvanceTokens::enqueue(const TokenPorts& ports, CUstream stream) const {
+absl::Status AdvanceTokens::enqueue(const TokenPorts& ports, const TokenRing& ring,
+                                    CUstream stream) const {
   TokenPorts values = ports;
-  void* parameters[] = {&values.ids, &values.positions, &values.nextIds, &values.rows};
+  CUdeviceptr entries = ring.entries(), steps = ring.steps();
+  uint32_t slots = TokenRing::slots;
+  void* parameters[] = {&values.ids, &values.positions, &values.nextIds, &entries,
+                        &steps,      &values.rows,      &slots};
   CUlaunchConfig config{};
   config.gridDimX = config.gridDimY = config.gridDimZ = 1;
   config.blockDimX = 128;

@@ -1,7 +1,7 @@
 #ifndef TENON_RUNTIME_CUDA_INTERNAL_ADVANCETOKENS_H
 #define TENON_RUNTIME_CUDA_INTERNAL_ADVANCETOKENS_H
 
-#include "runtime/cuda/internal/Device.h"
+#include "runtime/cuda/internal/TokenRing.h"
 
 namespace tenon::runtime::internal {
 
@@ -17,12 +17,13 @@ struct TokenPorts {
 };
 
 /// Makes what a decode step gave the input of the next: ids become the next ids, and positions that
-/// are not negative grow by one.
+/// are not negative grow by one. Leaves the ids in a ring for the host.
 class AdvanceTokens {
 public:
   static absl::StatusOr<AdvanceTokens> create(const Device& device);
 
-  absl::Status enqueue(const TokenPorts& ports, CUstream stream) const;
+  /// `ring` has as many rows as `ports`.
+  absl::Status enqueue(const TokenPorts& ports, const TokenRing& ring, CUstream stream) const;
 
 private:
   AdvanceTokens(const Driver& driver) : driver(&driver) {}

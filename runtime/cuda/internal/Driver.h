@@ -36,6 +36,7 @@ namespace tenon::runtime::internal {
   X(streamCreate, cuStreamCreate, 2000)                                                            \
   X(streamDestroy, cuStreamDestroy, 4000)                                                          \
   X(streamSynchronize, cuStreamSynchronize, 2000)                                                  \
+  X(streamQuery, cuStreamQuery, 2000)                                                              \
   X(streamBeginCapture, cuStreamBeginCapture, 10010)                                               \
   X(streamEndCapture, cuStreamEndCapture, 10000)                                                   \
   X(eventCreate, cuEventCreate, 2000)                                                              \

@@ -122,10 +122,10 @@ absl::StatusOr<std::span<const float>> ModelFunction::run(std::span<const int32_
   return std::span<const float>(logits).subspan(logitsRow * vocabulary, vocabulary);
 }
 
-absl::StatusOr<std::unique_ptr<TokenStream>> ModelFunction::stream(int32_t token,
-                                                                   int64_t position) {
+absl::StatusOr<std::unique_ptr<TokenStream>> ModelFunction::stream(int32_t token, int64_t position,
+                                                                   int64_t steps) {
   const int32_t sequence = 0, at = int32_t(position);
-  return executor->streamTokens(index, {&token, 1}, {&sequence, 1}, {&at, 1});
+  return executor->streamTokens(index, {&token, 1}, {&sequence, 1}, {&at, 1}, steps);
 }
 
 } // namespace tenon::runtime::internal

@@ -32,7 +32,8 @@ public:
 
   /// Greedy decode by the device alone from `token` at `position` on; null where it cannot. For a
   /// Decode function of one row.
-  absl::StatusOr<std::unique_ptr<TokenStream>> stream(int32_t token, int64_t position);
+  absl::StatusOr<std::unique_ptr<TokenStream>> stream(int32_t token, int64_t position,
+                                                      int64_t steps);
 
 private:
   ModelFunction(Executor& executor, size_t index, int64_t vocabulary);

@@ -4,7 +4,6 @@
 #include <array>
 #include <cstring>
 
-#include <elf.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,21 +17,12 @@ namespace {
 using test::call;
 using test::FakeLaunch;
 using test::Floats;
+using test::makeCubin;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
 const Floats zeros(8, 0.0f);
 const Floats ones(8, 1.0f);
-
-std::vector<std::byte> makeCubin(const std::function<void(Elf64_Ehdr&)>& edit = {}) {
-  Elf64_Ehdr header{};
-  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
-  header.e_machine = 190;
-  if (edit)
-    edit(header);
-  auto bytes = std::as_bytes(std::span(&header, 1));
-  return {bytes.begin(), bytes.end()};
-}
 
 float* floats(void* buffer) { return static_cast<float*>(buffer); }
 
@@ -225,108 +215,6 @@ TEST_P(CudaExecutorModes, TimesStepsWhenAsked) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Graphs, CudaExecutorModes, testing::Bool());
-
-/// A decode function of two rows that chooses 3·id + position.
-Program makeDecodeProgram() {
-  Program program;
-  program.target = "h200";
-  program.device = "cuda";
-  program.encodings = {{"f32", 1, 4}, {"i32", 1, 4}};
-  program.code = {SharedBytes(makeCubin())};
-  program.kernels = {{"choose", 0, CudaLaunch{32, 0, true}}};
-  program.model = ModelInfo{"fake", "fake", 4, 16, 2};
-  auto rows = [](const char* name) { return Port{name, "i32", {2}, 8}; };
-  Step step{0,
-            1,
-            {{Space::Input, 0, 0, 8},
-             {Space::Input, 2, 0, 8},
-             {Space::Output, 0, 0, 32},
-             {Space::Output, 1, 0, 8}},
-            "choose"};
-  program.functions = {{"decode_2",
-                        Role::Decode,
-                        2,
-                        {rows("ids"), rows("sequences"), rows("positions")},
-                        {{"logits", "f32", {2, 4}, 32}, rows("next_ids")},
-                        {step}}};
-  return program;
-}
-
-class CudaTokenStreams : public CudaExecutorModes {
-protected:
-  CudaTokenStreams() {
-    auto ints = [](void* buffer) { return static_cast<int32_t*>(buffer); };
-    fake.state().kernels["choose"] = {4, [ints](void* const* buffers, uint32_t) {
-                                        for (int row = 0; row < 2; ++row)
-                                          ints(buffers[3])[row] =
-                                              3 * ints(buffers[0])[row] + ints(buffers[1])[row];
-                                      }};
-    fake.state().kernels["tenonAdvanceTokens"] = {3, [ints](void* const* buffers, uint32_t) {
-                                                    for (int row = 0; row < 2; ++row) {
-                                                      ints(buffers[0])[row] = ints(buffers[2])[row];
-                                                      ints(buffers[1])[row] +=
-                                                          ints(buffers[1])[row] >= 0;
-                                                    }
-                                                  }};
-  }
-
-  static std::unique_ptr<TokenStream> stream(CudaExecutor& executor, std::array<int32_t, 2> ids,
-                                             std::array<int32_t, 2> positions) {
-    const std::array<int32_t, 2> sequences = {0, 1};
-    auto made = executor.streamTokens(0, ids, sequences, positions);
-    EXPECT_EQ(made.status(), absl::OkStatus());
-    return made.ok() ? *std::move(made) : nullptr;
-  }
-
-  static std::vector<int32_t> collect(TokenStream& stream) {
-    auto ids = stream.collect();
-    EXPECT_EQ(ids.status(), absl::OkStatus());
-    return ids.ok() ? std::vector<int32_t>(ids->begin(), ids->end()) : std::vector<int32_t>();
-  }
-};
-
-TEST_P(CudaTokenStreams, FeedTokensBack) {
-  auto executor = load(makeDecodeProgram(), {.graphs = GetParam()});
-  for (int32_t first : {1, 5}) { // a second stream begins anew
-    auto tokens = stream(*executor, {first, 7}, {10, -1});
-    int32_t a = first, b = 7, position = 10;
-    ASSERT_EQ(tokens->launch(), absl::OkStatus());
-    for (int step = 0; step < 6; ++step) {
-      ASSERT_EQ(tokens->launch(), absl::OkStatus()); // one ahead
-      a = 3 * a + position++;
-      b = 3 * b - 1; // an inactive row stays at position −1
-      EXPECT_THAT(collect(*tokens), ElementsAre(a, b));
-    }
-  }
-}
-
-TEST_P(CudaTokenStreams, RefuseTooManySteps) {
-  auto executor = load(makeDecodeProgram(), {.graphs = GetParam()});
-  auto tokens = stream(*executor, {1, 2}, {0, 0});
-  EXPECT_EQ(tokens->collect().status().code(), absl::StatusCode::kFailedPrecondition);
-  for (int64_t step = 0; step < tokens->depth(); ++step)
-    EXPECT_EQ(tokens->launch(), absl::OkStatus());
-  EXPECT_EQ(tokens->launch().code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(collect(*tokens), ElementsAre(3, 6));
-  EXPECT_EQ(tokens->launch(), absl::OkStatus());
-}
-
-TEST_P(CudaTokenStreams, NeedNextIdsAndTheirInputs) {
-  auto executor = load(makeDecodeProgram(), {.graphs = GetParam()});
-  const std::array<int32_t, 2> two = {0, 1};
-  absl::Status status = executor->streamTokens(0, two, two, {two.data(), 1}).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("positions expects 8 bytes, but got 4"));
-  auto none = executor->streamTokens(1, two, two, two);
-  ASSERT_EQ(none.status(), absl::OkStatus());
-  EXPECT_EQ(*none, nullptr);
-  auto plain = load(makeProgram(), {.graphs = GetParam()});
-  auto other = plain->streamTokens(0, two, two, two);
-  ASSERT_EQ(other.status(), absl::OkStatus());
-  EXPECT_EQ(*other, nullptr);
-}
-
-INSTANTIATE_TEST_SUITE_P(Modes, CudaTokenStreams, testing::Bool());
 
 TEST_F(CudaExecutorTest, ReleasesEverything) {
   load(makeProgram());

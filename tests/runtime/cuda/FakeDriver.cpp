@@ -272,6 +272,7 @@ void installStreams(internal::Driver& table) {
     return CUDA_SUCCESS;
   };
   table.streamSynchronize = [](CUstream) { return enter("cuStreamSynchronize"); };
+  table.streamQuery = [](CUstream) { return enter("cuStreamQuery"); };
   table.streamBeginCapture = [](CUstream stream, CUstreamCaptureMode) {
     TENON_ENTER(cuStreamBeginCapture);
     workOf(stream).capturing = true;

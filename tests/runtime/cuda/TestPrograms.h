@@ -3,12 +3,15 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <numeric>
 #include <string>
 #include <vector>
 
+#include <elf.h>
 #include <gtest/gtest.h>
 
 #include "runtime/cuda/CudaExecutor.h"
@@ -19,6 +22,17 @@
 namespace tenon::runtime::test {
 
 using Floats = std::vector<float>;
+
+/// What a loader takes for a cubin, after `edit`: a header without code.
+inline std::vector<std::byte> makeCubin(const std::function<void(Elf64_Ehdr&)>& edit = {}) {
+  Elf64_Ehdr header{};
+  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_machine = 190;
+  if (edit)
+    edit(header);
+  auto bytes = std::as_bytes(std::span(&header, 1));
+  return {bytes.begin(), bytes.end()};
+}
 
 /// A model file of 3,000 floats, 0 to 2999, in a folder that is removed at the end.
 class ModelFile {

@@ -195,36 +195,29 @@ public:
 
   class Stream final : public TokenStream {
   public:
-    Stream(StreamingExecutor& executor, int32_t id) : executor(executor), id(id) {}
-    int64_t depth() const override { return 4; }
-    absl::Status launch() override {
-      EXPECT_LT(chosen.size(), 2u); // one behind the one asked for
-      EXPECT_LT(executor.cache.size(), size_t(executor.held.model->context));
+    Stream(StreamingExecutor& executor, int32_t id, int64_t count)
+        : executor(executor), id(id), count(count) {}
+    absl::StatusOr<std::span<const int32_t>> next() override {
+      EXPECT_GT(count--, 0);
       executor.cache.push_back(id);
       id = executor.steps + 1 == executor.stepOfNan ? -1 : executor.nextId();
-      chosen.push_back(id);
       ++executor.steps;
-      return absl::OkStatus();
-    }
-    absl::StatusOr<std::span<const int32_t>> collect() override {
-      collected = chosen.front();
-      chosen.erase(chosen.begin());
-      return std::span<const int32_t>(&collected, 1);
+      return std::span<const int32_t>(&id, 1);
     }
 
   private:
     StreamingExecutor& executor;
     int32_t id;
-    int32_t collected = 0;
-    Ids chosen;
+    int64_t count;
   };
 
   absl::StatusOr<std::unique_ptr<TokenStream>>
   streamTokens(size_t function, std::span<const int32_t> ids, std::span<const int32_t> sequences,
-               std::span<const int32_t> positions) override {
+               std::span<const int32_t> positions, int64_t steps) override {
+    EXPECT_LE(int64_t(cache.size()) + steps, held.model->context);
     EXPECT_THAT(sequences, ElementsAre(0));
     EXPECT_THAT(positions, ElementsAre(int32_t(cache.size())));
-    return std::make_unique<Stream>(*this, ids[0]);
+    return std::make_unique<Stream>(*this, ids[0], steps);
   }
 
   int steps = 0;

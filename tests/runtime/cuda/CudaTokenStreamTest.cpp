@@ -1,0 +1,161 @@
+// Token streams on a fake device.
+#include <array>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "runtime/cuda/internal/CudaTokenStream.h"
+#include "tests/runtime/cuda/FakeDriver.h"
+#include "tests/runtime/cuda/TestPrograms.h"
+
+namespace tenon::runtime {
+namespace {
+
+using internal::TokenRing;
+using test::makeCubin;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+/// A decode function of two rows that chooses 3·id + position.
+Program makeDecodeProgram() {
+  Program program;
+  program.target = "h200";
+  program.device = "cuda";
+  program.encodings = {{"f32", 1, 4}, {"i32", 1, 4}};
+  program.code = {SharedBytes(makeCubin())};
+  program.kernels = {{"choose", 0, CudaLaunch{32, 0, true}}};
+  program.model = ModelInfo{"fake", "fake", 4, 16, 2};
+  auto rows = [](const char* name) { return Port{name, "i32", {2}, 8}; };
+  Step step{0,
+            1,
+            {{Space::Input, 0, 0, 8},
+             {Space::Input, 2, 0, 8},
+             {Space::Output, 0, 0, 32},
+             {Space::Output, 1, 0, 8}},
+            "choose"};
+  program.functions = {{"decode_2",
+                        Role::Decode,
+                        2,
+                        {rows("ids"), rows("sequences"), rows("positions")},
+                        {{"logits", "f32", {2, 4}, 32}, rows("next_ids")},
+                        {step}}};
+  return program;
+}
+
+int32_t* ints(void* buffer) { return static_cast<int32_t*>(buffer); }
+
+/// With graphs, and without.
+class CudaTokenStreams : public testing::TestWithParam<bool> {
+protected:
+  CudaTokenStreams() {
+    auto& kernels = fake.state().kernels;
+    kernels["choose"] = {4, [this](void* const* buffers, uint32_t) {
+                           ++stepsRun;
+                           for (int row = 0; row < 2; ++row)
+                             ints(buffers[3])[row] =
+                                 3 * ints(buffers[0])[row] + ints(buffers[1])[row];
+                         }};
+    kernels["tenonAdvanceTokens"] = {5, [this](void* const* buffers, uint32_t) {
+                                       if (lostStep == 0 || stepsRun < lostStep)
+                                         advance(buffers);
+                                     }};
+  }
+
+  /// What the kernel does with ids, positions, next ids, the ring's entries and its count of steps.
+  static void advance(void* const* buffers) {
+    auto* entries = static_cast<uint64_t*>(buffers[3]);
+    uint32_t& steps = *static_cast<uint32_t*>(buffers[4]);
+    uint64_t slot = steps++ % TokenRing::slots;
+    for (int row = 0; row < 2; ++row) {
+      int32_t id = ints(buffers[0])[row] = ints(buffers[2])[row];
+      ints(buffers[1])[row] += ints(buffers[1])[row] >= 0;
+      entries[slot * 2 + row] = uint64_t{steps} << 32 | static_cast<uint32_t>(id);
+    }
+  }
+
+  std::unique_ptr<CudaExecutor> load(Program program) {
+    auto executor =
+        CudaExecutor::createOn(fake.driver(), std::move(program), {.graphs = GetParam()});
+    EXPECT_EQ(executor.status(), absl::OkStatus());
+    return executor.ok() ? *std::move(executor) : nullptr;
+  }
+
+  static std::unique_ptr<TokenStream> stream(CudaExecutor& executor, std::array<int32_t, 2> ids,
+                                             std::array<int32_t, 2> positions, int64_t steps) {
+    const std::array<int32_t, 2> sequences = {0, 1};
+    auto made = executor.streamTokens(0, ids, sequences, positions, steps);
+    EXPECT_EQ(made.status(), absl::OkStatus());
+    return made.ok() ? *std::move(made) : nullptr;
+  }
+
+  static std::vector<int32_t> next(TokenStream& stream) {
+    auto ids = stream.next();
+    EXPECT_EQ(ids.status(), absl::OkStatus());
+    return ids.ok() ? std::vector<int32_t>(ids->begin(), ids->end()) : std::vector<int32_t>();
+  }
+
+  test::FakeDriver fake;
+  test::ModelFile model;
+  int stepsRun = 0;
+  int lostStep = 0; ///< counted from 1: from it on no tokens come; 0: none
+};
+
+TEST_P(CudaTokenStreams, FeedTokensBack) {
+  auto executor = load(makeDecodeProgram());
+  constexpr int64_t count = 11;  // two graphs of four steps, and three of one
+  for (int32_t first : {1, 5}) { // a second stream begins anew
+    auto tokens = stream(*executor, {first, 7}, {10, -1}, count);
+    int32_t a = first, b = 7, position = 10;
+    for (int64_t step = 0; step < count; ++step) {
+      a = 3 * a + position++;
+      b = 3 * b - 1; // an inactive row stays at position −1
+      EXPECT_THAT(next(*tokens), ElementsAre(a, b));
+    }
+    EXPECT_EQ(tokens->next().status().code(), absl::StatusCode::kFailedPrecondition);
+  }
+  EXPECT_EQ(stepsRun, 2 * count); // none beyond the last
+}
+
+TEST_P(CudaTokenStreams, RunFewStepsAhead) {
+  auto executor = load(makeDecodeProgram());
+  auto tokens = stream(*executor, {1, 2}, {0, 0}, 1000);
+  for (int step = 1; step <= 40; ++step) {
+    next(*tokens);
+    EXPECT_GE(stepsRun, step + 1);
+    EXPECT_LT(stepsRun, step + int(TokenRing::slots));
+  }
+}
+
+TEST_P(CudaTokenStreams, SayWhatWentWrong) {
+  auto executor = load(makeDecodeProgram());
+  lostStep = 2;
+  auto tokens = stream(*executor, {1, 2}, {0, 0}, 8);
+  next(*tokens);
+  EXPECT_THAT(std::string(tokens->next().status().message()),
+              HasSubstr("step 1 ended on Fake 0 without its tokens"));
+  fake.fail("cuStreamQuery", CUDA_ERROR_ILLEGAL_ADDRESS);
+  EXPECT_THAT(std::string(tokens->next().status().message()), HasSubstr("finish a step"));
+}
+
+TEST_P(CudaTokenStreams, NeedNextIdsAndTheirInputs) {
+  auto executor = load(makeDecodeProgram());
+  const std::array<int32_t, 2> two = {0, 1};
+  absl::Status status = executor->streamTokens(0, two, two, {two.data(), 1}, 4).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("positions expects 8 bytes, but got 4"));
+  auto none = executor->streamTokens(1, two, two, two, 4);
+  ASSERT_EQ(none.status(), absl::OkStatus());
+  EXPECT_EQ(*none, nullptr);
+  fake.state().kernels["addScaled"].parameters = fake.state().kernels["accumulate"].parameters = 3;
+  fake.state().kernels["twice"].parameters = 2;
+  fake.state().kernels["tenonFillRandom"].rawBody = [](void**) {};
+  auto plain = load(test::makeCudaProgram(model, makeCubin()));
+  auto other = plain->streamTokens(0, two, two, two, 4);
+  ASSERT_EQ(other.status(), absl::OkStatus());
+  EXPECT_EQ(*other, nullptr);
+}
+
+INSTANTIATE_TEST_SUITE_P(Modes, CudaTokenStreams, testing::Bool());
+
+} // namespace
+} // namespace tenon::runtime
