@@ -106,6 +106,31 @@ struct Q5_1 {
   }
 };
 
+/// A row of 32-element blocks laid out as Q4_0; a quant is the number of one of 16 levels, which lie
+/// closer about zero; the value is d * level.
+struct IQ4_NL {
+  static constexpr int blockElements = 32, blockBytes = 18;
+
+  /// Level `quant`, a byte of four words: ggml's kvalues_iq4nl, -127 -104 -83 ... 113.
+  static __device__ __forceinline__ int level(int quant) {
+    const unsigned low = quant & 4 ? 0xF6EADDCFu : 0xBFAD9881u;
+    const unsigned high = quant & 4 ? 0x71594535u : 0x26190D01u;
+    const unsigned word = quant & 8 ? high : low;
+    return static_cast<signed char>(word >> quant % 4 * 8 & 0xFF);
+  }
+
+  template <int count>
+  static __device__ __forceinline__ void decode(float (&values)[count], const unsigned char* row,
+                                                int first) {
+    const unsigned char* block = row + static_cast<long long>(first / 32) * blockBytes;
+    const float scale = toFloat(*reinterpret_cast<const F16*>(block));
+    const int shift = first % 32 / 16 * 4;
+#pragma unroll
+    for (int i = 0; i < count; ++i)
+      values[i] = scale * static_cast<float>(level((block[2 + first % 16 + i] >> shift) & 15));
+  }
+};
+
 /// Eight scales and eight minimums of 6 bits in 12 bytes, as Q4_K and Q5_K store them: scales 0-3
 /// and minimums 0-3 in the low bits of bytes 0-3 and 4-7, whose upper two bits and bytes 8-11 hold
 /// the others.
@@ -125,6 +150,57 @@ struct SixBitScales {
     }
     scale = toFloat(factors[0]) * static_cast<float>(s);
     minimum = toFloat(factors[1]) * static_cast<float>(m);
+  }
+};
+
+/// A row of 256-element blocks in groups of 16: 16 bytes: byte g has a scale in its low, a minimum in
+/// its high half; 64 bytes: byte 32 * h + j has quants of 2 bits 128 * h + j, + 32, + 64, + 96;
+/// binary16 d and m; the value of group g is d * scales[g] * q - m * minimums[g].
+struct Q2_K {
+  static constexpr int blockElements = 256, blockBytes = 84;
+
+  /// Elements [first, first + count), all of one group; count divides 16.
+  template <int count>
+  static __device__ __forceinline__ void decode(float (&values)[count], const unsigned char* row,
+                                                int first) {
+    const unsigned char* block = row + static_cast<long long>(first / 256) * blockBytes;
+    const int at = first % 256, factors = block[at / 16], shift = at % 128 / 32 * 2;
+    const F16* const halves = reinterpret_cast<const F16*>(block + 80);
+    const float scale = toFloat(halves[0]) * static_cast<float>(factors & 15);
+    const float minimum = toFloat(halves[1]) * static_cast<float>(factors >> 4);
+    const unsigned char* quants = block + 16 + at / 128 * 32 + at % 32;
+#pragma unroll
+    for (int i = 0; i < count; ++i)
+      values[i] = scale * static_cast<float>((quants[i] >> shift) & 3) - minimum;
+  }
+};
+
+/// A row of 256-element blocks in groups of 16: 32 bytes: bit k of byte j is bit 2 of quant 32 * k + j;
+/// 64 bytes of bits 0-1 as in Q2_K; 12 bytes of scales: byte j < 8 has bits 0-3 of scales j and j + 8,
+/// byte 8 + j bits 4-5 of scales j, j + 4, j + 8, j + 12; a binary16 d. The value of group g is
+/// d * (scales[g] - 32) * (q - 4).
+struct Q3_K {
+  static constexpr int blockElements = 256, blockBytes = 110;
+
+  /// Elements [first, first + count), all of one group; count divides 16.
+  template <int count>
+  static __device__ __forceinline__ void decode(float (&values)[count], const unsigned char* row,
+                                                int first) {
+    const unsigned char* block = row + static_cast<long long>(first / 256) * blockBytes;
+    const int at = first % 256, group = at / 16;
+    const unsigned char* const scales = block + 96;
+    const int groupScale = ((scales[group % 8] >> group / 8 * 4) & 15) |
+                           ((scales[8 + group % 4] >> group / 4 * 2) & 3) << 4;
+    const float scale = toFloat(*reinterpret_cast<const F16*>(block + 108)) *
+                        static_cast<float>(groupScale - 32);
+    const unsigned char* high = block + at % 32;
+    const unsigned char* low = block + 32 + at / 128 * 32 + at % 32;
+    const int highShift = at / 32, lowShift = at % 128 / 32 * 2;
+#pragma unroll
+    for (int i = 0; i < count; ++i)
+      values[i] = scale * static_cast<float>((((low[i] >> lowShift) & 3) |
+                                              ((high[i] >> highShift) & 1) << 2) -
+                                             4);
   }
 };
 

@@ -241,7 +241,8 @@ void addMatmuls(std::vector<CudaCase>& cases) {
              [](GraphBuilder& b, const Values& x) { b.output("y", b.matmul(x[0], x[1])); },
              4e-6});
       }
-  for (const char* weight : {"q4_1", "q5_0", "q5_1", "q4_k", "q5_k", "q6_k"})
+  for (const char* weight :
+       {"q4_1", "q5_0", "q5_1", "iq4_nl", "q2_k", "q3_k", "q4_k", "q5_k", "q6_k"})
     for (const char* type : {"f16", "f32"})
       for (const Shape& s :
            {Shape{1, 70, 256}, {1, 1100, 2048}, {2, 40, 512}, {5, 300, 4096}, {40, 70, 768}})
