@@ -14,6 +14,11 @@ int64_t ProductLayout::paddedDepth(int64_t depth) const {
   return llvm::alignTo(depth, 32 * vector);
 }
 
+int64_t ProductLayout::chunkSums(int64_t depth) {
+  constexpr int64_t leastChunk = 64, floatsOfWord = 4;
+  return llvm::alignTo(llvm::divideCeil(depth, leastChunk), floatsOfWord);
+}
+
 /// The segments of a product; what speaks against them.
 static std::string cutProduct(MatmulOp op, OrderAttr order, ProductLayout& layout) {
   if (!order)
@@ -59,25 +64,21 @@ static std::string cutGroup(const ProductRegion::Group& group, ProductOrder orde
   return "";
 }
 
-/// Places the inputs behind the rings, and behind them what norms take and what products give.
+/// Places the inputs behind the rings, and behind them the sums of norms' chunks, a mean's and the
+/// squares', and what products give.
 static void placeBuffers(const ProductRegion& region, ProductLayout& layout) {
-  constexpr int64_t floatBytes = 4;
-  int64_t offset = layout.warps * layout.ringBytes;
+  constexpr int64_t floatBytes = 4, sumsOfNorm = 2;
+  int64_t offset = layout.warps * layout.ringBytes, normSums = 0;
   for (const ProductRegion::Input& input : region.inputs) {
     layout.inputOffsets.push_back(offset);
     offset += llvm::alignTo(
         region.rows * layout.paddedDepth(input.depth) * encodingOf(input.value).blockBytes, 16);
+    if (input.norm)
+      normSums += sumsOfNorm * region.rows * ProductLayout::chunkSums(input.depth);
   }
   layout.resultsOffset = offset;
-  for (const ProductRegion::Input& input : region.inputs) {
-    if (!input.norm || llvm::is_contained(layout.normSources, input.norm->getOperand(0)))
-      continue;
-    layout.normSources.push_back(input.norm->getOperand(0));
-    layout.sourceOffsets.push_back(offset);
-    offset += llvm::alignTo(region.rows * input.depth * encodingOf(input.value).blockBytes, 16);
-  }
-  int64_t results = layout.linesPerTile * layout.segments * region.rows * floatBytes;
-  layout.smemBytes = std::max(offset, layout.resultsOffset + results);
+  int64_t results = layout.linesPerTile * layout.segments * region.rows;
+  layout.smemBytes = layout.resultsOffset + std::max(normSums, results) * floatBytes;
 }
 
 std::string layOutProducts(const ProductRegion& region, ScheduleAttr schedule,

@@ -14,7 +14,7 @@ namespace tenon {
 /// turn.
 ///
 /// Shared memory: a ring of stages a warp; every input; then, one after the other in the same place,
-/// the inputs of norms and the segments' sums.
+/// sums of the chunks of norms and the segments' sums.
 ///
 /// Example: gate and up of 2,048 elements in chunks of 2,048, 8,192 columns on 132 tiles: lines of 2
 /// segments of 4,096 bytes, at most 63 lines a tile.
@@ -32,14 +32,14 @@ struct ProductLayout {
   int64_t stages = 0, stageBytes = 0;
   int64_t ringBytes = 0;   ///< of a warp
   int64_t inputVector = 0; ///< elements of an input of 16 bytes, at most `vector`
-  llvm::SmallVector<int64_t, 2> inputOffsets;    ///< bytes from the start of shared memory
-  llvm::SmallVector<mlir::Value, 2> normSources; ///< distinct inputs of norms
-  llvm::SmallVector<int64_t, 2> sourceOffsets;   ///< of each
-  int64_t resultsOffset = 0;
+  llvm::SmallVector<int64_t, 2> inputOffsets; ///< bytes from the start of shared memory
+  int64_t resultsOffset = 0;                  ///< of norms' chunk sums, then of segments' sums
   int64_t smemBytes = 0;
 
   /// Elements of a row of an input in shared memory: whole lanes.
   int64_t paddedDepth(int64_t depth) const;
+  /// Room for the sums of a norm's chunks, of 64 elements and more, in floats that 16 bytes divide.
+  static int64_t chunkSums(int64_t depth);
 };
 
 /// The order of a product: its attribute, or what a schedule rule would give it.

@@ -23,8 +23,12 @@ static bool fillRows(KernelOp kernel, BlockResources& resources) {
   bool alone = llvm::hasNItems(kernel.getBlock(), 2);
   resources.registers = llvm::alignTo((alone ? others : othersFused) + kept, 8);
   resources.wholeTiles = true;
+  OrderAttr order = hero.getOrderAttr();
+  int64_t parts = group * vector;
+  if (order && order.getChunk() > 0)
+    parts = llvm::alignTo(llvm::divideCeil(input.getShape().back(), order.getChunk()), 4);
   if (group > 32) // a warp combines by itself
-    resources.staticSmemBytes = floatBytes * (sums * group * vector + extrema * (group / 32));
+    resources.staticSmemBytes = floatBytes * (sums * parts + extrema * (group / 32));
   return true;
 }
 

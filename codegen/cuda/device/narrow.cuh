@@ -160,16 +160,16 @@ __device__ __forceinline__ float sumParts(const float* parts, int m, int column)
   return sum;
 }
 
-/// Sum of `term(x)` over a row of `length` elements, a multiple of 8, by one warp, in `lanes` lanes
-/// that combine by halving (#tenon.order); `lanes` a multiple of 256. Every thread gets the sum.
+/// Sum of `term(x)` over elements [begin, end) of a row, multiples of 8, by one warp, in `lanes` lanes
+/// that combine by halving; `lanes` a multiple of 256. Every thread gets the sum.
 template <int lanes, typename T, typename Term>
-__device__ __forceinline__ float sumRow(const T* row, int length, Term term) {
+__device__ __forceinline__ float sumLanes(const T* row, int begin, int end, Term term) {
   constexpr int vectors = lanes / 256;
   float sums[vectors][8] = {};
-  for (int first = threadIdx.x % 32 * 8; first < length; first += lanes)
+  for (int first = begin + threadIdx.x % 32 * 8; first < end; first += lanes)
 #pragma unroll
     for (int v = 0; v < vectors; ++v)
-      if (first + 256 * v < length) {
+      if (first + 256 * v < end) {
         float x[8];
         loadVector(x, row + first + 256 * v);
 #pragma unroll
@@ -184,6 +184,21 @@ __device__ __forceinline__ float sumRow(const T* row, int length, Term term) {
       for (int j = 0; j < 8; ++j)
         sums[v][j] += sums[v + half][j];
   return combineWarpLanes(sums[0]);
+}
+
+/// Sum of `term(x)` over a row of `length` elements, a multiple of 8, by one warp, in the order
+/// #tenon.order of such lanes and chunks (0: one chunk). Every thread gets the sum.
+template <int lanes, int chunk, typename T, typename Term>
+__device__ __forceinline__ float sumRow(const T* row, int length, Term term) {
+  if (chunk == 0)
+    return sumLanes<lanes>(row, 0, length, term);
+  float sum = 0.0f;
+#pragma unroll 4
+  for (int first = 0; first < length; first += chunk) {
+    const float part = sumLanes<lanes>(row, first, min(length, first + chunk), term);
+    sum = first == 0 ? part : sum + part;
+  }
+  return sum;
 }
 
 } // namespace tenon

@@ -82,35 +82,34 @@ template <int lanes> __device__ __forceinline__ float combineShared(const float*
   return sum;
 }
 
-/// The sum over a row of `depth` elements by one warp, in one chunk of `lanes` lanes that halve:
-/// `load(x, k)` makes the `width` terms from element k on. Every thread gets the sum. `lanes` is
-/// 32 · width times a power of two, `depth` a multiple of width.
-template <int depth, int lanes, int width, typename Load>
-__device__ __forceinline__ float sumRow(Load load) {
-  constexpr int step = 32 * width, own = lanes / step;
-  float sums[own][width] = {};
-  const int first = threadIdx.x % 32 * width;
-#pragma unroll (own < 4 ? 4 / own : 1)
-  for (int base = 0; base < depth; base += lanes)
+/// Combines 64 * pairs lane sums of a warp by halving, thread t holding lanes 64 * i + 2 * t and the
+/// next; every thread gets the sum. The same bits as combineWarpLanes with vectors, for half of its
+/// shuffles.
+template <int pairs> __device__ __forceinline__ float combineWarpPairs(float (&sums)[pairs][2]) {
 #pragma unroll
-    for (int i = 0; i < own; ++i) {
-      const int k = base + i * step + first;
-      if (k >= depth)
-        continue;
-      float terms[width];
-      load(terms, k);
-#pragma unroll
-      for (int j = 0; j < width; ++j)
-        sums[i][j] += terms[j];
-    }
-#pragma unroll
-  for (int half = own / 2; half >= 1; half /= 2)
+  for (int half = pairs / 2; half >= 1; half /= 2)
 #pragma unroll
     for (int i = 0; i < half; ++i)
 #pragma unroll
-      for (int j = 0; j < width; ++j)
+      for (int j = 0; j < 2; ++j)
         sums[i][j] += sums[i + half][j];
   return combineWarpLanes(sums[0]);
+}
+
+/// Adds the sums of chunks, 16-byte aligned in shared memory, in ascending order; every thread gets
+/// the sum.
+template <int chunks> __device__ __forceinline__ float addChunks(const float* sums) {
+  float sum = 0.0f;
+#pragma unroll
+  for (int first = 0; first < chunks; first += 4) {
+    const float4 four = *reinterpret_cast<const float4*>(sums + first);
+    const float parts[4] = {four.x, four.y, four.z, four.w};
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+      if (first + i < chunks)
+        sum = first + i == 0 ? parts[0] : sum + parts[i];
+  }
+  return sum;
 }
 
 struct Maximum {

@@ -112,13 +112,11 @@ LogicalResult NarrowGemmEmission::addSource(const ProductRegion::Input& input) {
   FailureOr<OrderAttr> order = source.norm->order();
   if (failed(order))
     return failure();
-  bool whole = order->getChunk() == 0 || order->getChunk() >= input.depth;
   int64_t lanes = order->getLanes();
-  if (!whole || order->getTree() != CombineTree::Halving || lanes % 256 != 0 ||
-      !llvm::isPowerOf2_64(lanes) || lanes > 2048)
-    return source.norm->op->emitOpError(
-               "expects an order of one chunk in 256 to 2048 lanes, a power "
-               "of two, but got ")
+  if (order->getTree() != CombineTree::Halving || lanes % 256 != 0 || !llvm::isPowerOf2_64(lanes) ||
+      lanes > 2048 || order->getChunk() % lanes != 0)
+    return source.norm->op->emitOpError("expects an order of chunks of whole lanes, a power of two "
+                                        "from 256 to 2048, but got ")
            << *order;
   return success();
 }
@@ -228,8 +226,8 @@ LogicalResult NarrowGemmEmission::printNorms(CodeWriter& code) {
     code.open("");
     code.format("const %s* row = %s + m * %d;", type(), context.pointer(norm.input), norm.length);
     auto sum = [&](const char* name, const std::string& term) {
-      code.format("const float %s = sumRow<%d>(row, %d, [&](float x) { return %s; });", name,
-                  norm.order()->getLanes(), norm.length, term);
+      code.format("const float %s = sumRow<%d, %d>(row, %d, [&](float x) { return %s; });", name,
+                  norm.order()->getLanes(), norm.order()->getChunk(), norm.length, term);
     };
     if (norm.hasMean()) {
       sum("total", "x");

@@ -8,50 +8,58 @@ namespace tenon::codegen::cuda {
 
 /// Floats that a thread keeps of what it stages or preloads.
 static constexpr int64_t mostFloats = 64;
+/// From one pair of elements of a thread to the next.
+static constexpr int64_t pairStep = 64;
 
 ProductInputs::ProductInputs(KernelContext& context, ProductRegion& region,
                              const ProductLayout& layout)
     : context(context), region(region), layout(layout),
-      type(deviceType(elementTypeOf(region.inputs.front().value.getType()))) {
+      type(deviceType(elementTypeOf(region.inputs.front().value.getType()))),
+      sumsOffset(layout.resultsOffset) {}
+
+/// Shares out what `norm` takes, if no norm before it takes the same.
+LogicalResult ProductInputs::addSource(unsigned input, const NormTerms& norm) {
+  FailureOr<OrderAttr> order = norm.order();
+  if (failed(order))
+    return failure();
+  auto known =
+      llvm::find_if(sources, [&](const Source& source) { return source.value == norm.input; });
+  if (known != sources.end())
+    return known->order == *order
+               ? success()
+               : norm.op->emitOpError("expects norms of one value to have one order, but got ")
+                     << *order;
+  constexpr int64_t mostLanes = 8 * pairStep;
+  int64_t lanes = order->getLanes(), depth = norm.length;
+  bool whole = order->getChunk() == 0 || order->getChunk() >= depth;
+  int64_t chunk = whole ? llvm::alignTo(depth, lanes) : order->getChunk();
+  if (lanes % pairStep != 0 || !llvm::isPowerOf2_64(lanes) || lanes > mostLanes ||
+      chunk % lanes != 0 || order->getTree() != CombineTree::Halving)
+    return norm.op->emitOpError("expects an order of chunks of whole lanes, a power of two from ")
+           << pairStep << " to " << mostLanes << ", but got " << *order;
+  int64_t chunks = llvm::divideCeil(depth, chunk);
+  int64_t ownChunks = llvm::divideCeil(chunks, layout.warps), pairs = chunk / pairStep;
+  bool kept = region.rows * ownChunks * pairs * 2 <= mostFloats;
+  sources.push_back({norm.input, input, *order, depth, chunk, chunks, ownChunks, pairs, kept});
+  return success();
+}
+
+LogicalResult ProductInputs::check() {
   for (auto [index, input] : llvm::enumerate(region.inputs)) {
     std::optional<NormTerms> norm = NormTerms::of(input.norm);
     if (!norm)
       continue;
-    auto shared = llvm::find_if(sums, [&](const SharedSums& other) {
-      return other.norm.input == norm->input && other.norm.hasMean() == norm->hasMean() &&
-             other.norm.factorStatement() == norm->factorStatement();
-    });
+    if (failed(addSource(index, *norm)))
+      return failure();
+    auto shared = llvm::find_if(
+        sums, [&](const SharedSums& other) { return other.norm.hasStatisticsOf(*norm); });
     if (shared == sums.end()) {
-      unsigned source = llvm::find(layout.normSources, norm->input) - layout.normSources.begin();
-      shared = sums.insert(sums.end(), SharedSums{*norm, source, {}});
+      auto source =
+          llvm::find_if(sources, [&](const Source& other) { return other.value == norm->input; });
+      unsigned number = source - sources.begin();
+      shared = sums.insert(sums.end(), SharedSums{*norm, number, {}});
     }
     shared->inputs.push_back(index);
-  }
-}
-
-LogicalResult ProductInputs::check() {
-  int64_t step = 32 * layout.inputVector;
-  for (const ProductRegion::Input& input : region.inputs) {
-    std::optional<NormTerms> norm = NormTerms::of(input.norm);
-    if (!norm)
-      continue;
-    FailureOr<OrderAttr> order = norm->order();
-    if (failed(order))
-      return failure();
-    int64_t lanes = order->getLanes();
-    bool whole = order->getChunk() == 0 || order->getChunk() >= input.depth;
-    if (!whole || lanes % step != 0 || !llvm::isPowerOf2_64(lanes / step) || lanes > 1024 ||
-        order->getTree() != CombineTree::Halving)
-      return norm->op->emitOpError("expects an order of one chunk in at most 1024 lanes, a power "
-                                   "of two and a multiple of ")
-             << step << ", but got " << *order;
-    bool shares = llvm::all_of(sums, [&](SharedSums& other) {
-      return !llvm::is_contained(other.inputs, &input - region.inputs.begin()) ||
-             *other.norm.order() == *order;
-    });
-    if (!shares)
-      return norm->op->emitOpError("expects norms of one value to have one order, but got ")
-             << *order;
   }
   return success();
 }
@@ -84,35 +92,80 @@ Operation* ProductInputs::normOf(Value value) const {
 }
 
 void ProductInputs::preload() {
-  for (const ProductRegion::Input& input : region.inputs) {
-    std::optional<NormTerms> norm = NormTerms::of(input.norm);
-    int64_t count = vectors(input.depth), vector = layout.inputVector;
-    if (!norm || count * vector > mostFloats)
-      continue;
-    for (Value operand : norm->operands) {
-      auto argument = llvm::dyn_cast<BlockArgument>(operand);
-      if (!argument || preloaded.contains(operand) ||
-          shapeOf(operand.getType()) != llvm::ArrayRef(input.depth))
-        continue;
-      std::string name = "norm_" + context.pointer(argument);
-      CodeWriter& code = context.structure.begin(PhaseKind::Load, {context.access(argument)},
-                                                 {{MemorySpace::Registers, name}});
-      code.format("float %s[%d][%d];", name, count, vector);
-      code.unroll();
-      code.openFormat("for (int i = 0; i < %d; ++i)", count);
-      code.format("const int k = (i * %d + static_cast<int>(threadIdx.x)) * %d;",
-                  context.structure.threads, vector);
-      code.format("if (k < %d)", input.depth);
-      code.format("  loadVector(%s[i], %s + k);", name, context.pointer(argument));
-      code.close();
-      preloaded[operand] = name;
+  for (const SharedSums& shared : sums) {
+    const Source& source = sources[shared.source];
+    int64_t pairs = source.ownChunks * source.pairs;
+    for (unsigned input : shared.inputs) {
+      NormTerms norm = *NormTerms::of(region.inputs[input].norm);
+      for (Value operand : norm.operands) {
+        auto argument = llvm::dyn_cast<BlockArgument>(operand);
+        if (!argument || preloaded.contains(operand) || 2 * pairs > mostFloats ||
+            shapeOf(operand.getType()) != llvm::ArrayRef(source.depth))
+          continue;
+        std::string name = "norm_" + context.pointer(argument);
+        CodeWriter& code = context.structure.begin(PhaseKind::Load, {context.access(argument)},
+                                                   {{MemorySpace::Registers, name}});
+        code.format("float %s[%d][2];", name, pairs);
+        openChunks(code, source);
+        [[maybe_unused]] LogicalResult printed = forPairs(code, source, [&](RegionPrinter&) {
+          code.format("loadVector(%s[pair], %s + k);", name, context.pointer(argument));
+          return success();
+        });
+        closeChunks(code);
+        preloaded[operand] = name;
+      }
     }
   }
 }
 
+/// A loop over the chunks of a warp, `chunk` of the row.
+void ProductInputs::openChunks(CodeWriter& code, const Source& source) {
+  if (source.kept)
+    code.unroll();
+  code.openFormat("for (int own = 0; own < %d; ++own)", source.ownChunks);
+  code.format("const int chunk = own * %d + warp;", layout.warps);
+  code.openFormat("if (chunk < %d)", source.chunks);
+}
+
+void ProductInputs::closeChunks(CodeWriter& code) {
+  code.close();
+  code.close();
+}
+
+/// A loop over a thread's pairs of a chunk: the pair number `pair` of the thread has elements k and
+/// k + 1 of row m.
+LogicalResult ProductInputs::forPairs(CodeWriter& code, const Source& source, PrintElements body) {
+  if (source.kept)
+    code.unroll();
+  code.openFormat("for (int i = 0; i < %d; ++i)", source.pairs);
+  code.format("[[maybe_unused]] const int pair = own * %d + i;", source.pairs);
+  code.format("const int k = chunk * %d + i * %d + lane * 2;", source.chunk, pairStep);
+  bool whole = source.depth % source.chunk == 0;
+  if (!whole)
+    code.openFormat("if (k < %d)", source.depth);
+  RegionPrinter printer(context, shapeOf(source.value.getType()), /*flat=*/false, /*width=*/2);
+  printer.moveTo(code, {"static_cast<long long>(m)", "k", ""});
+  LogicalResult printed = body(printer);
+  if (!whole)
+    code.close();
+  code.close();
+  return printed;
+}
+
+void ProductInputs::openRows(CodeWriter& code) {
+  code.unroll();
+  code.openFormat("for (int m = 0; m < %d; ++m)", region.rows);
+}
+
+/// Element `j` of a pair of what norms take, from registers or computed again.
+FailureOr<std::string> ProductInputs::elementOf(RegionPrinter& printer, unsigned source) {
+  if (sources[source].kept)
+    printer.define(sources[source].value, absl::StrFormat("source%d[m][pair]", source));
+  return printer.element(sources[source].value);
+}
+
 /// A loop over a thread's vectors of row m of an input: iteration i has elements [k, k + inputVector).
-LogicalResult ProductInputs::forVectors(CodeWriter& code, unsigned input,
-                                        llvm::function_ref<LogicalResult(RegionPrinter&)> body) {
+LogicalResult ProductInputs::forVectors(CodeWriter& code, unsigned input, PrintElements body) {
   int64_t depth = region.inputs[input].depth, count = vectors(depth), vector = layout.inputVector;
   if (count * vector <= mostFloats)
     code.unroll();
@@ -147,24 +200,53 @@ LogicalResult ProductInputs::storeYields(CodeWriter& code, RegionPrinter& printe
   return success();
 }
 
-/// Step 1: all loads of a row are on their way before the first is stored.
-LogicalResult ProductInputs::stage(CodeWriter& code, llvm::ArrayRef<Staged> values) {
+/// Step 1 for what norms take.
+LogicalResult ProductInputs::load(CodeWriter& code, unsigned number) {
+  const Source& source = sources[number];
+  if (source.kept)
+    code.format("float source%d[%d][%d][2];", number, region.rows, source.ownChunks * source.pairs);
+  openRows(code);
+  openChunks(code, source);
+  LogicalResult printed = forPairs(code, source, [&](RegionPrinter& printer) -> LogicalResult {
+    FailureOr<std::string> element = printer.element(source.value);
+    if (failed(element))
+      return failure();
+    if (source.kept) {
+      code.unroll();
+      code.line("for (int j = 0; j < 2; ++j)");
+      code.format("  source%d[m][pair][j] = %s;", number, *element);
+    }
+    return storeYields(code, printer, source.input, nullptr);
+  });
+  closeChunks(code);
+  code.close();
+  return printed;
+}
+
+/// Step 1 for other inputs: all loads of a row are on their way before the first is stored.
+LogicalResult ProductInputs::stage(CodeWriter& code) {
   int64_t floats = 0, vector = layout.inputVector;
-  for (const Staged& staged : values)
-    floats += vectors(region.inputs[staged.input].depth) * vector;
+  llvm::SmallVector<unsigned> staged;
+  for (auto [index, input] : llvm::enumerate(region.inputs))
+    if (!input.norm) {
+      staged.push_back(index);
+      floats += vectors(input.depth) * vector;
+    }
+  if (staged.empty())
+    return success();
   bool apart = floats <= mostFloats;
-  auto storeElements = [&](const Staged& staged, const std::string& name) {
-    code.format("storeVector(%s, %s);", staged.target, name);
+  auto storeElements = [&](unsigned index, const std::string& name) {
+    code.format("storeVector(input%d + %s, %s);", index, place(index, "m", "k"), name);
   };
+  code.openFormat("for (int m = 0; m < %d; ++m)", region.rows);
   if (apart)
-    for (auto [index, staged] : llvm::enumerate(values))
-      code.format("float staged%d[%d][%d];", index, vectors(region.inputs[staged.input].depth),
-                  vector);
-  for (auto [index, staged] : llvm::enumerate(values)) {
+    for (unsigned index : staged)
+      code.format("float staged%d[%d][%d];", index, vectors(region.inputs[index].depth), vector);
+  for (unsigned index : staged) {
     std::string name = apart ? absl::StrFormat("staged%d[i]", index) : "elements";
-    LogicalResult printed = forVectors(code, staged.input, [&](RegionPrinter& printer) {
-      FailureOr<std::string> element = printer.element(staged.value);
-      if (failed(element) || failed(storeYields(code, printer, staged.input, nullptr)))
+    LogicalResult printed = forVectors(code, index, [&](RegionPrinter& printer) {
+      FailureOr<std::string> element = printer.element(region.inputs[index].value);
+      if (failed(element) || failed(storeYields(code, printer, index, nullptr)))
         return failure();
       if (!apart)
         code.format("float %s[%d];", name, vector);
@@ -172,47 +254,85 @@ LogicalResult ProductInputs::stage(CodeWriter& code, llvm::ArrayRef<Staged> valu
       code.format("for (int j = 0; j < %d; ++j)", vector);
       code.format("  %s[j] = %s;", name, *element);
       if (!apart)
-        storeElements(staged, name);
+        storeElements(index, name);
       return success();
     });
     if (failed(printed))
       return failure();
   }
-  for (auto [index, staged] : llvm::enumerate(values))
-    if (apart && failed(forVectors(code, staged.input, [&](RegionPrinter&) {
-          storeElements(staged, absl::StrFormat("staged%d[i]", index));
+  for (unsigned index : staged)
+    if (apart && failed(forVectors(code, index, [&](RegionPrinter&) {
+          storeElements(index, absl::StrFormat("staged%d[i]", index));
           return success();
         })))
       return failure();
+  code.close();
   return success();
 }
 
-/// A sum over row m of what norms take, in their order, into the variable `name`.
-void ProductInputs::printSum(CodeWriter& code, const SharedSums& shared, const std::string& name,
-                             const std::string& term) {
-  NormTerms norm = shared.norm;
-  int64_t vector = layout.inputVector;
-  code.openFormat("const float %s = sumRow<%d, %d, %d>([&](float(&x)[%d], int k)", name,
-                  norm.length, norm.order()->getLanes(), vector, vector);
-  code.format("loadVector(x, source%d + m * %d + k);", shared.source, norm.length);
+/// Mean and, `withFactor`, factor of row m.
+void ProductInputs::printStatistics(CodeWriter& code, const SharedSums& shared, bool withFactor) {
+  unsigned number = &shared - sums.data();
+  if (shared.norm.hasMean()) {
+    code.format("const float total = total%d[m];", number);
+    code.line(shared.norm.meanStatement());
+  }
+  if (!withFactor)
+    return;
+  code.format("const float squares = squares%d[m];", number);
+  code.line(shared.norm.factorStatement());
+}
+
+/// Step 2: sums over each row of what norms take, in their order, into the array `name`.
+LogicalResult ProductInputs::printSum(CodeWriter& code, const SharedSums& shared,
+                                      const std::string& name, const std::string& term,
+                                      bool behindMean) {
+  const Source& source = sources[shared.source];
+  int64_t pairLanes = source.order.getLanes() / pairStep;
+  int64_t pitch = ProductLayout::chunkSums(source.depth);
+  code.format("float* const %s_chunks = reinterpret_cast<float*>(memory + %d);", name, sumsOffset);
+  sumsOffset += region.rows * pitch * sizeof(float);
+  openRows(code);
+  if (behindMean)
+    printStatistics(code, shared, /*withFactor=*/false);
+  openChunks(code, source);
+  code.format("float terms[%d][2] = {};", pairLanes);
+  LogicalResult printed = forPairs(code, source, [&](RegionPrinter& printer) -> LogicalResult {
+    FailureOr<std::string> element = elementOf(printer, shared.source);
+    if (failed(element))
+      return failure();
+    code.unroll();
+    code.open("for (int j = 0; j < 2; ++j)");
+    code.format("const float x = %s;", *element);
+    code.format("terms[i %% %d][j] += %s;", pairLanes, term);
+    code.close();
+    return success();
+  });
+  code.line("const float sum = combineWarpPairs(terms);");
+  code.line("if (lane == 0)");
+  code.format("  %s_chunks[m * %d + chunk] = sum;", name, pitch);
+  closeChunks(code);
+  code.close();
+  code.line("__syncthreads();");
+  code.format("float %s[%d];", name, region.rows);
   code.unroll();
-  code.format("for (int j = 0; j < %d; ++j)", vector);
-  code.format("  x[j] = %s;", term);
-  code.close(");");
+  code.format("for (int m = 0; m < %d; ++m)", region.rows);
+  code.format("  %s[m] = addChunks<%d>(%s_chunks + m * %d);", name, source.chunks, name, pitch);
+  return printed;
 }
 
 /// Step 3 of one input.
-LogicalResult ProductInputs::applyNorm(CodeWriter& code, unsigned index) {
+LogicalResult ProductInputs::applyNorm(CodeWriter& code, const SharedSums& shared, unsigned index) {
   ProductRegion::Input& input = region.inputs[index];
   NormTerms norm = *NormTerms::of(input.norm);
-  unsigned source = llvm::find(layout.normSources, norm.input) - layout.normSources.begin();
-  int64_t vector = layout.inputVector;
-  return forVectors(code, index, [&](RegionPrinter& printer) -> LogicalResult {
-    code.format("float x[%d], hero[%d], y[%d];", vector, vector, vector);
-    code.format("loadVector(x, source%d + m * %d + k);", source, input.depth);
-    printer.define(norm.input, "x");
+  const Source& source = sources[shared.source];
+  openChunks(code, source);
+  LogicalResult printed = forPairs(code, source, [&](RegionPrinter& printer) -> LogicalResult {
     for (const auto& [operand, name] : preloaded)
-      printer.define(operand, name + "[i]");
+      printer.define(operand, name + "[pair]");
+    FailureOr<std::string> x = elementOf(printer, shared.source);
+    if (failed(x))
+      return failure();
     llvm::SmallVector<std::string> elements;
     for (Value operand : norm.operands) {
       FailureOr<std::string> element = printer.element(operand);
@@ -220,34 +340,39 @@ LogicalResult ProductInputs::applyNorm(CodeWriter& code, unsigned index) {
         return failure();
       elements.push_back(*element);
     }
+    code.line("float hero[2], y[2];");
     code.unroll();
-    code.format("for (int j = 0; j < %d; ++j)", vector);
+    code.line("for (int j = 0; j < 2; ++j)");
     code.format("  hero[j] = roundTo<%s>(%s);",
                 deviceType(elementTypeOf(norm.op->getResult(0).getType())),
-                norm.resultOf("x[j]", elements));
+                norm.resultOf(*x, elements));
     printer.define(norm.op->getResult(0), "hero");
     FailureOr<std::string> element = printer.element(input.value);
     if (failed(element))
       return failure();
     code.unroll();
-    code.format("for (int j = 0; j < %d; ++j)", vector);
+    code.line("for (int j = 0; j < 2; ++j)");
     code.format("  y[j] = %s;", *element);
     code.format("storeVector(input%d + %s, y);", index, place(index, "m", "k"));
     return storeYields(code, printer, index, norm.op);
   });
+  closeChunks(code);
+  return printed;
 }
 
 /// Steps 2 and 3 of norms that share their sums.
 LogicalResult ProductInputs::applyNorms(CodeWriter& code, const SharedSums& shared) {
-  code.openFormat("for (int m = 0; m < %d; ++m)", region.rows);
-  if (shared.norm.hasMean()) {
-    printSum(code, shared, "total", "x[j]");
-    code.line(shared.norm.meanStatement());
-  }
-  printSum(code, shared, "squares", shared.norm.squareOf("x[j]"));
-  code.line(shared.norm.factorStatement());
+  unsigned number = &shared - sums.data();
+  if (shared.norm.hasMean() &&
+      failed(printSum(code, shared, absl::StrFormat("total%d", number), "x", false)))
+    return failure();
+  if (failed(printSum(code, shared, absl::StrFormat("squares%d", number), shared.norm.squareOf("x"),
+                      shared.norm.hasMean())))
+    return failure();
+  openRows(code);
+  printStatistics(code, shared, /*withFactor=*/true);
   for (unsigned input : shared.inputs)
-    if (failed(applyNorm(code, input)))
+    if (failed(applyNorm(code, shared, input)))
       return failure();
   code.close();
   return success();
@@ -257,26 +382,11 @@ LogicalResult ProductInputs::print(CodeWriter& code) {
   for (auto [index, offset] : llvm::enumerate(layout.inputOffsets))
     code.format("%s* const input%d = reinterpret_cast<%s*>(memory + %d);", type, index, type,
                 offset);
-  for (auto [index, offset] : llvm::enumerate(layout.sourceOffsets))
-    code.format("%s* const source%d = reinterpret_cast<%s*>(memory + %d);", type, index, type,
-                offset);
-  llvm::SmallVector<Staged> values;
-  for (auto [index, input] : llvm::enumerate(region.inputs))
-    if (!input.norm)
-      values.push_back({input.value, absl::StrFormat("input%d + %s", index, place(index, "m", "k")),
-                        static_cast<unsigned>(index)});
-  for (const SharedSums& shared : sums) {
-    std::string target =
-        absl::StrFormat("source%d + m * %d + k", shared.source, shared.norm.length);
-    if (llvm::none_of(values, [&](const Staged& other) { return other.target == target; }))
-      values.push_back({shared.norm.input, target, shared.inputs.front()});
-  }
-  code.openFormat("for (int m = 0; m < %d; ++m)", region.rows);
-  if (failed(stage(code, values)))
+  for (unsigned source = 0; source < sources.size(); ++source)
+    if (failed(load(code, source)))
+      return failure();
+  if (failed(stage(code)))
     return failure();
-  code.close();
-  if (!sums.empty())
-    code.line("__syncthreads();");
   for (const SharedSums& shared : sums)
     if (failed(applyNorms(code, shared)))
       return failure();

@@ -8,20 +8,23 @@
 namespace tenon::codegen::cuda {
 
 /// Makes the inputs of a region's products in shared memory, each whole in every block: elementwise
-/// operations, and norms whose sums every warp adds by itself in the order of the norm's own kernel.
+/// operations, and norms whose sums a block adds in the order of the norm's own kernel.
 ///
-/// 1. What norms take is loaded and stored (a barrier).
-/// 2. Each warp adds up the row: mean, squares. Norms of one value that differ in weights alone
-///    share the sums.
+/// 1. What norms take is loaded into registers: warp w has the chunks w, w + warps, ... of the norm's
+///    order, a thread of it pairs of elements 64 apart, so that halving takes few shuffles.
+///    What no norm takes is stored.
+/// 2. Each warp halves its chunks' lanes and stores the chunks' sums (a barrier), which every thread
+///    adds: the mean's, then the squares'. Norms of one value that differ in weights alone share
+///    the sums.
 /// 3. Each thread norms its own elements and stores them (a barrier).
 ///
-/// Without a norm, step 1 stores the inputs themselves. Input i is the array `input<i>` of the inputs'
-/// element type, `paddedDepth` elements a row.
+/// Where the registers of a thread do not hold what norms take, it is computed again for each step.
+/// Input i is the array `input<i>` of the inputs' element type, `paddedDepth` elements a row.
 class ProductInputs {
 public:
   ProductInputs(KernelContext& context, ProductRegion& region, const ProductLayout& layout);
 
-  /// Emits an error where a norm's order is none that a warp can follow.
+  /// Emits an error where a norm's order is none that warps can follow.
   mlir::LogicalResult check();
   /// Starts phases that load what norms take beside their input: constants are on their way before
   /// the kernel waits.
@@ -34,38 +37,52 @@ public:
   std::string place(unsigned input, const std::string& m, const std::string& k) const;
 
 private:
+  /// What norms take, and how a block shares it out.
+  struct Source {
+    mlir::Value value;
+    unsigned input;        ///< the first that a norm of it makes
+    OrderAttr order;       ///< of its norms
+    int64_t depth;         ///< elements of a row
+    int64_t chunk, chunks; ///< elements of a chunk, in whole lanes; chunks of a row
+    int64_t ownChunks;     ///< of a warp
+    int64_t pairs;         ///< of a thread in a chunk
+    bool kept;             ///< in registers, `source<i>` [rows][ownChunks * pairs][2]
+  };
   /// Norms that share their sums.
   struct SharedSums {
     NormTerms norm;
     unsigned source;
     llvm::SmallVector<unsigned, 2> inputs;
   };
-  /// A value that step 1 stores.
-  struct Staged {
-    mlir::Value value;
-    std::string target; ///< expression of its elements at `m` and `k`
-    unsigned input;     ///< one of the inputs that it makes
-  };
+  using PrintElements = llvm::function_ref<mlir::LogicalResult(RegionPrinter&)>;
 
+  mlir::LogicalResult addSource(unsigned input, const NormTerms& norm);
   mlir::Operation* normOf(mlir::Value value) const;
   int64_t vectors(int64_t depth) const;
-  mlir::LogicalResult forVectors(CodeWriter& code, unsigned input,
-                                 llvm::function_ref<mlir::LogicalResult(RegionPrinter&)> body);
+  mlir::LogicalResult forVectors(CodeWriter& code, unsigned input, PrintElements body);
+  void openChunks(CodeWriter& code, const Source& source);
+  mlir::LogicalResult forPairs(CodeWriter& code, const Source& source, PrintElements body);
+  void closeChunks(CodeWriter& code);
+  void openRows(CodeWriter& code);
+  mlir::FailureOr<std::string> elementOf(RegionPrinter& printer, unsigned source);
   mlir::LogicalResult storeYields(CodeWriter& code, RegionPrinter& printer, unsigned input,
                                   mlir::Operation* norm);
-  mlir::LogicalResult stage(CodeWriter& code, llvm::ArrayRef<Staged> values);
-  void printSum(CodeWriter& code, const SharedSums& sums, const std::string& name,
-                const std::string& term);
-  mlir::LogicalResult applyNorms(CodeWriter& code, const SharedSums& sums);
-  mlir::LogicalResult applyNorm(CodeWriter& code, unsigned index);
-  void printPadding(CodeWriter& code, unsigned input);
+  mlir::LogicalResult load(CodeWriter& code, unsigned source);
+  mlir::LogicalResult stage(CodeWriter& code);
+  void printStatistics(CodeWriter& code, const SharedSums& shared, bool withFactor);
+  mlir::LogicalResult printSum(CodeWriter& code, const SharedSums& shared, const std::string& name,
+                               const std::string& term, bool behindMean);
+  mlir::LogicalResult applyNorms(CodeWriter& code, const SharedSums& shared);
+  mlir::LogicalResult applyNorm(CodeWriter& code, const SharedSums& shared, unsigned index);
 
   KernelContext& context;
   ProductRegion& region;
   const ProductLayout& layout;
   std::string type; ///< of the inputs' elements
+  std::vector<Source> sources;
   std::vector<SharedSums> sums;
-  llvm::DenseMap<mlir::Value, std::string> preloaded; ///< arrays [vectors][inputVector]
+  int64_t sumsOffset;                                 ///< of the next chunks' sums, bytes
+  llvm::DenseMap<mlir::Value, std::string> preloaded; ///< arrays [ownChunks * pairs][2]
   llvm::SmallPtrSet<mlir::Value, 4> stored;           ///< of the prologue's results
 };
 

@@ -27,11 +27,16 @@ LogicalResult RowEmission::readSchedule(OrderAttr order) {
     return context.kernel.emitOpError("expects a group of 32 or of all threads, a power of two, "
                                       "and a vector of a power of two up to 16, but got ")
            << group << " and " << vector;
-  bool whole = order && (order.getChunk() == 0 || order.getChunk() >= length);
-  if (order &&
-      (!whole || order.getLanes() != group * vector || order.getTree() != CombineTree::Halving))
-    return hero->emitOpError("expects an order of one chunk in ")
-           << group * vector << " lanes that halve, but got " << order;
+  if (order) {
+    bool whole = order.getChunk() == 0 || order.getChunk() >= length;
+    inChunks = group > 32 && order.getChunk() == 32 * vector;
+    int64_t lanes = inChunks ? 32 * vector : group * vector;
+    if ((!whole && !inChunks) || order.getLanes() != lanes ||
+        order.getTree() != CombineTree::Halving)
+      return hero->emitOpError("expects an order of one chunk in ")
+             << group * vector << " lanes that halve, or of chunks of " << 32 * vector
+             << " elements in as many, but got " << order;
+  }
   iterations = llvm::divideCeil(length, group * vector);
   cached = iterations * vector <= cachedFloats;
   return context.expectTiles(llvm::divideCeil(rows, threads / group));
@@ -127,7 +132,9 @@ LogicalResult RowEmission::forVectors(llvm::function_ref<void()> body) {
     code->format("const int column = (i * %d + thread) * %d;", group, vector);
     code->format("const float (&x)[%d] = row_x[i];", vector);
   } else {
-    code->openFormat("for (int column = thread * %d; column < %d; column += %d)", vector, length,
+    // A warp leaves the loop as a whole.
+    code->openFormat("for (int column = thread * %d; column%s < %d; column += %d)", vector,
+                     inChunks ? absl::StrFormat(" - thread %% 32 * %d", vector) : "", length,
                      group * vector);
     if (failed(printInput()))
       return failure();
@@ -145,11 +152,36 @@ std::string RowEmission::sharedBuffer(int64_t floats) {
   return name;
 }
 
+/// The sum where each vector of a warp is a chunk: the warp halves its lanes, and all threads add the
+/// chunks' sums.
+LogicalResult RowEmission::sumChunks(const std::string& name, const std::string& term) {
+  int64_t chunk = 32 * vector, chunks = llvm::divideCeil(length, chunk);
+  code->format("__shared__ alignas(16) float %s_chunks[%d];", name, llvm::alignTo(chunks, 4));
+  bool exact = length % (group * vector) == 0;
+  LogicalResult printed = forVectors([&] {
+    code->format("float terms[%d] = {};", vector);
+    code->unroll();
+    code->format("for (int j = 0; j < %d; ++j)", vector);
+    if (!exact)
+      code->format("  if (column + j < %d)", length);
+    code->format("  %sterms[j] += %s;", exact ? "" : "  ", term);
+    code->line("const float sum = combineWarpLanes(terms);");
+    code->format("if (thread %% 32 == 0%s)",
+                 exact ? "" : absl::StrFormat(" && column < %d", length));
+    code->format("  %s_chunks[column / %d] = sum;", name, chunk);
+  });
+  code->line("__syncthreads();");
+  code->format("const float %s = addChunks<%d>(%s_chunks);", name, chunks, name);
+  return printed;
+}
+
 LogicalResult RowEmission::sum(const std::string& name, const std::string& term) {
   code = &context.structure.begin(PhaseKind::MainLoop, {{MemorySpace::Registers, "row_x"}},
                                   {{MemorySpace::Registers, name}});
   if (!cached)
     context.structure.phases.back().reads = context.arguments(false);
+  if (inChunks)
+    return sumChunks(name, term);
   code->format("float %s_lanes[%d] = {};", name, vector);
   bool exact = length % (group * vector) == 0;
   LogicalResult printed = forVectors([&] {

@@ -9,9 +9,9 @@ namespace tenon::codegen::cuda {
 /// takes a row in vectors; the row, computed by the region's prologue, stays in registers where it
 /// fits and is computed again for each pass where it does not.
 ///
-/// Parameters: `threads`; `group`, the threads that share a row, 32 or `threads`; `vector`. Thread
-/// t of a group holds lanes vector · t … of the hero's order, whose lanes are group · vector, in
-/// one chunk, combined by halving: so the order fixes the group, and not the other way round.
+/// Parameters: `threads`; `group`, the threads that share a row, 32 or `threads`; `vector`. The hero's
+/// order halves either group · vector lanes of one chunk, of which thread t holds vector · t …; or
+/// the lanes of each chunk of 32 · vector elements, one a lane, so that a group of any size follows it.
 class RowEmission {
 public:
   /// `hero` is an operation of the region on rows of `input`.
@@ -53,6 +53,7 @@ private:
   RowPosition position() const;
   mlir::LogicalResult printInput();
   std::string sharedBuffer(int64_t floats);
+  mlir::LogicalResult sumChunks(const std::string& name, const std::string& term);
   mlir::LogicalResult printEpilogue(mlir::ValueRange operands, ResultExpression result);
 
   mlir::Operation* hero;
@@ -60,7 +61,8 @@ private:
   llvm::ArrayRef<int64_t> shape;
   int64_t iterations = 0; ///< vectors of a thread
   bool cached = false;
-  bool placed = false; ///< `row` and `thread` are printed
+  bool inChunks = false; ///< the order's, of a warp's vectors
+  bool placed = false;   ///< `row` and `thread` are printed
   llvm::DenseMap<mlir::Value, std::string> preloaded;
   int buffers = 0;
 };

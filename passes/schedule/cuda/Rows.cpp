@@ -24,6 +24,14 @@ const CudaScheduleRule rows = {matches, choose, &forms::cudaRows};
 
 namespace tenon::passes::schedule {
 
+/// Norms of long rows have chunks of a warp's lanes, so that any number of warps can share a row: a
+/// product that makes the norm itself has other threads than the norm's own kernel.
+static OrderAttr chooseOrder(Operation& hero, int64_t group, int64_t vector) {
+  bool inChunks = llvm::isa<RmsNormOp, LayerNormOp>(hero) && group > 32;
+  return inChunks ? makeOrder(hero.getContext(), 32 * vector, 32 * vector)
+                  : makeOrder(hero.getContext(), group * vector);
+}
+
 /// A warp for short rows, up to 1,024 lanes for long ones.
 ScheduleAttr scheduleRows(Operation& hero) {
   constexpr int64_t mostLanes = 1024, vectorsPerThread = 4;
@@ -33,7 +41,7 @@ ScheduleAttr scheduleRows(Operation& hero) {
   int64_t wanted = llvm::PowerOf2Ceil(llvm::divideCeil(length, vector * vectorsPerThread));
   int64_t group = std::clamp<int64_t>(wanted, 32, mostLanes / vector);
   int64_t threads = group > 32 ? group : rows > 1 ? 128 : 32;
-  OrderAttr order = makeOrder(hero.getContext(), group * vector);
+  OrderAttr order = chooseOrder(hero, group, vector);
   llvm::TypeSwitch<Operation&>(hero).Case<LayerNormOp, ReduceOp, RmsNormOp, SoftmaxOp>(
       [&](auto reduction) { reduction.setOrderAttr(order); });
   return makeSchedule(hero.getContext(), hero.getName().stripDialect(),

@@ -260,7 +260,7 @@ TEST(CudaSource, RefusesNarrowProductsThatNoScheduleMakes) {
          "expects no order on tensor cores"},
         {narrow("%h = tenon.gelu %a" + types, "", "4"), "inputs in memory, or norms of such"},
         {narrow(norm + "order <chunk = 0, lanes = 128, tree = halving>" + types, "", "4"),
-         "one chunk in 256 to 2048 lanes"}}) {
+         "a power of two from 256 to 2048"}}) {
     auto kernels = printText(text);
     ASSERT_FALSE(kernels.ok()) << message;
     EXPECT_THAT(std::string(kernels.status().message()), HasSubstr(message));

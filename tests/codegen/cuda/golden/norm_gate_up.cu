@@ -23,59 +23,91 @@ __device__ __forceinline__ void gemv_bulk_tile(const long long tile, const F16* 
   Ring ring(reinterpret_cast<Ring::Shared*>(memory)[warp], pieces);
   ring.start(pieceAt);
   // load: reads a1 (global); writes norm_a1 (registers)
-  float norm_a1[1][8];
+  float norm_a1[4][2];
 #pragma unroll
-  for (int i = 0; i < 1; ++i) {
-    const int k = (i * 512 + static_cast<int>(threadIdx.x)) * 8;
-    if (k < 2048)
-      loadVector(norm_a1[i], a1 + k);
+  for (int own = 0; own < 1; ++own) {
+    const int chunk = own * 16 + warp;
+    if (chunk < 8) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        [[maybe_unused]] const int pair = own * 4 + i;
+        const int k = chunk * 256 + i * 64 + lane * 2;
+        loadVector(norm_a1[pair], a1 + k);
+      }
+    }
   }
   // prologue: reads a0 (global), a1 (global), a2 (global), a3 (global); writes input (shared)
   F16* const input0 = reinterpret_cast<F16*>(memory + 133120);
-  F16* const source0 = reinterpret_cast<F16*>(memory + 137216);
+  float source0[1][4][2];
+#pragma unroll
   for (int m = 0; m < 1; ++m) {
-    float staged0[1][8];
 #pragma unroll
-    for (int i = 0; i < 1; ++i) {
-      const int k = (i * 512 + static_cast<int>(threadIdx.x)) * 8;
-      if (k < 2048) {
-        float v0[8];
-        loadVector(v0, a0 + (static_cast<long long>(m)) * 2048 + k);
+    for (int own = 0; own < 1; ++own) {
+      const int chunk = own * 16 + warp;
+      if (chunk < 8) {
 #pragma unroll
-        for (int j = 0; j < 8; ++j)
-          staged0[i][j] = v0[j];
+        for (int i = 0; i < 4; ++i) {
+          [[maybe_unused]] const int pair = own * 4 + i;
+          const int k = chunk * 256 + i * 64 + lane * 2;
+          float v0[2];
+          loadVector(v0, a0 + (static_cast<long long>(m)) * 2048 + k);
+#pragma unroll
+          for (int j = 0; j < 2; ++j)
+            source0[m][pair][j] = v0[j];
+        }
       }
     }
+  }
+  float* const squares0_chunks = reinterpret_cast<float*>(memory + 137216);
 #pragma unroll
-    for (int i = 0; i < 1; ++i) {
-      const int k = (i * 512 + static_cast<int>(threadIdx.x)) * 8;
-      if (k < 2048) {
-        storeVector(source0 + m * 2048 + k, staged0[i]);
+  for (int m = 0; m < 1; ++m) {
+#pragma unroll
+    for (int own = 0; own < 1; ++own) {
+      const int chunk = own * 16 + warp;
+      if (chunk < 8) {
+        float terms[4][2] = {};
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+          [[maybe_unused]] const int pair = own * 4 + i;
+          const int k = chunk * 256 + i * 64 + lane * 2;
+#pragma unroll
+          for (int j = 0; j < 2; ++j) {
+            const float x = source0[m][pair][j];
+            terms[i % 4][j] += x * x;
+          }
+        }
+        const float sum = combineWarpPairs(terms);
+        if (lane == 0)
+          squares0_chunks[m * 32 + chunk] = sum;
       }
     }
   }
   __syncthreads();
-  for (int m = 0; m < 1; ++m) {
-    const float squares = sumRow<2048, 512, 8>([&](float(&x)[8], int k) {
-      loadVector(x, source0 + m * 2048 + k);
+  float squares0[1];
 #pragma unroll
-      for (int j = 0; j < 8; ++j)
-        x[j] = x[j] * x[j];
-    });
+  for (int m = 0; m < 1; ++m)
+    squares0[m] = addChunks<8>(squares0_chunks + m * 32);
+#pragma unroll
+  for (int m = 0; m < 1; ++m) {
+    const float squares = squares0[m];
     const float factor = 1.0f / sqrtf(squares / 2048.0f + 9.99999975e-06f);
 #pragma unroll
-    for (int i = 0; i < 1; ++i) {
-      const int k = (i * 512 + static_cast<int>(threadIdx.x)) * 8;
-      if (k < 2048) {
-        float x[8], hero[8], y[8];
-        loadVector(x, source0 + m * 2048 + k);
+    for (int own = 0; own < 1; ++own) {
+      const int chunk = own * 16 + warp;
+      if (chunk < 8) {
 #pragma unroll
-        for (int j = 0; j < 8; ++j)
-          hero[j] = roundTo<F16>(x[j] * factor * norm_a1[i][j]);
+        for (int i = 0; i < 4; ++i) {
+          [[maybe_unused]] const int pair = own * 4 + i;
+          const int k = chunk * 256 + i * 64 + lane * 2;
+          float hero[2], y[2];
 #pragma unroll
-        for (int j = 0; j < 8; ++j)
-          y[j] = hero[j];
-        storeVector(input0 + k, y);
+          for (int j = 0; j < 2; ++j)
+            hero[j] = roundTo<F16>(source0[m][pair][j] * factor * norm_a1[pair][j]);
+#pragma unroll
+          for (int j = 0; j < 2; ++j)
+            y[j] = hero[j];
+          storeVector(input0 + k, y);
+        }
       }
     }
   }
