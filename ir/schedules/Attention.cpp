@@ -1,4 +1,5 @@
 #include "ir/AttentionRegion.h"
+#include "ir/schedules/DecodeRing.h"
 #include "ir/schedules/ScheduleKind.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -58,15 +59,18 @@ static bool fillScalar(KernelOp kernel, BlockResources& resources) {
   return true;
 }
 
-/// Of each warp the sums, largest score and total; the queries; the keys and values that the kernel
-/// makes, with their places.
-static int64_t decodeBytes(const HeadSizes& sizes, int64_t heads, int64_t warps, int64_t madeRows) {
+/// Of each warp the ring, or the sums that take its place, largest score and total; the queries; the
+/// keys and values that the kernel makes, with their places.
+static int64_t decodeBytes(const HeadSizes& sizes, int64_t heads, int64_t warps, int64_t stages,
+                           int64_t madeRows) {
   constexpr int64_t mostHeads = 8, sumPadding = 4, queryPadding = 16, placeBytes = 4;
   int64_t stored = std::max<int64_t>(madeRows, 1);
-  int64_t sums = floatBytes * warps * (heads * (sizes.value + sumPadding) + 2 * mostHeads);
+  int64_t sums = floatBytes * heads * (sizes.value + sumPadding);
+  int64_t ring = std::max(stages * decodeStageBytes(sizes.key, sizes.value), sums);
+  int64_t ofWarps = warps * (ring + floatBytes * 2 * mostHeads);
   int64_t rows =
       halfBytes * (heads * (sizes.key + queryPadding) + stored * (sizes.key + sizes.value));
-  return llvm::alignTo(sums + rows + placeBytes * stored, wordBytes);
+  return llvm::alignTo(ofWarps + rows + placeBytes * stored, wordBytes);
 }
 
 /// Of the parts of a row the largest scores and totals; in a cluster also this block's run of the
@@ -92,23 +96,25 @@ static int64_t chainBytes(AttentionRegion& region, int64_t warps) {
 }
 
 static bool fillDecode(KernelOp kernel, BlockResources& resources) {
-  constexpr int64_t keysOfWarp = 16, mostSize = 256, mostHeads = 8, mostSplits = 64, mostRows = 16;
+  constexpr int64_t mostSize = 256, mostHeads = 8, mostSplits = 64, mostRows = 16, mostStages = 16;
   AttentionRegion region;
   if (!readAttentionRegion(kernel, region).empty())
     return false;
   std::optional<HeadSizes> sizes = sizesOf(kernel);
   int64_t heads = sizeParameter(kernel, "heads_per_tile"), splits = sizeParameter(kernel, "splits");
-  int64_t warps = resources.threads / 32;
+  int64_t warps = resources.threads / 32, stages = sizeParameter(kernel, "stages");
   int64_t made = region.writesCache() ? region.query.rows : 0;
   bool cluster = sizeParameter(kernel, "cluster_blocks") > 1;
   resources.blocksPerSm = sizeParameter(kernel, "blocks_per_sm");
   if (heads < 1 || heads > mostHeads || splits < 1 || splits > mostSplits ||
-      resources.blocksPerSm < 1 || std::max(sizes->key, sizes->value) > mostSize || made > mostRows)
+      resources.blocksPerSm < 1 || stages < 0 || stages > mostStages ||
+      std::max(sizes->key, sizes->value) > mostSize || made > mostRows)
     return false;
   resources.registers = boundedRegisters(resources);
   resources.tensorCores = true;
-  resources.bytesAThread = keysOfWarp * halfBytes * (sizes->key + sizes->value) / 32;
-  resources.dynamicSmemBytes = decodeBytes(*sizes, heads, warps, made) +
+  resources.bytesAThread =
+      std::max<int64_t>(stages, 1) * decodeStepKeys * halfBytes * (sizes->key + sizes->value) / 32;
+  resources.dynamicSmemBytes = decodeBytes(*sizes, heads, warps, stages, made) +
                                exchangeBytes(*sizes, heads, splits, cluster) +
                                chainBytes(region, warps);
   if (splits > 1 && !cluster)

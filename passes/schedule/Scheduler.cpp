@@ -18,6 +18,8 @@ static FailureOr<CudaTarget> readCudaTarget(ModuleOp module, TargetAttr target, 
            {"gemv_warps", &cuda.gemvWarps},
            {"narrow_blocks_per_sm", &cuda.narrowBlocksPerSm},
            {"decode_blocks_per_sm", &cuda.decodeBlocksPerSm},
+           {"decode_ring_bytes", &cuda.decodeRingBytes},
+           {"decode_ring_elements", &cuda.decodeRingElements},
            {"prefill_tiles_per_sm", &cuda.prefillTilesPerSm},
            {"element_vectors_per_sm", &cuda.elementVectorsPerSm}}) {
     *value = target.getProperty(name).value_or(0);

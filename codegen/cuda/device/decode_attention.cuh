@@ -44,22 +44,39 @@ template <> struct NewKeys<0> {
 };
 
 /// Attention of up to 8 query heads that share a key head, for single rows. Each warp takes 16 keys
-/// at a time on its own and loads them straight into the instruction's registers: an element of the
-/// depth stands at another place than in memory, in both factors alike, so that every load has 16
-/// bytes. Keys and values are the first factor, queries and weights the second one; weights are
+/// at a time on its own: through a ring of `stages` such steps in shared memory that it fills by
+/// asynchronous copies, the next ones on their way as soon as a step is in registers; or, with no
+/// stages, straight into the instruction's registers. Threads take keys and values 16 bytes at a time:
+/// an element of the depth stands at another place in the instruction's factors than in memory, in
+/// both alike. Keys and values are the first factor, queries and weights the second one; weights are
 /// exact to twice the bits of T.
 ///
 /// Thread (g, t) = (lane / 4, lane % 4) holds scores of heads 2 t and + 1.
-template <typename T, int heads, int keyHeads, int keySize, int valueSize, int warps, int newRows>
+template <typename T, int heads, int keyHeads, int keySize, int valueSize, int warps, int stages,
+          int newRows>
 struct DecodeAttention {
   static_assert(heads <= 8 && keySize % 8 == 0 && valueSize % 8 == 0, "fits the instruction");
   static constexpr int keyChunks = (keySize + 31) / 32, valueChunks = (valueSize + 63) / 64;
   static constexpr int step = 16; ///< keys of a warp at a time
   static constexpr long long keyStride = keyHeads * keySize, valueStride = keyHeads * valueSize;
   static constexpr int storedRows = newRows > 0 ? newRows : 1;
+  // Of a key or value in the ring, in vectors of 16 bytes: how many, and from one to the next. Eight
+  // threads that read at once find eight vectors in banks that differ (`keyAt`, `valueAt`).
+  static constexpr int keyVectors = keySize / 8, valueVectors = valueSize / 8;
+  static constexpr int keyPitch = keyVectors % 8 == 0 ? keyVectors : (keyVectors + 3) / 8 * 8 + 4;
+  static constexpr int valuePitch = valueVectors % 8 == 0 ? valueVectors : valueVectors | 1;
 
+  struct Stage {
+    uint4 keys[step * keyPitch], values[step * valuePitch];
+  };
+  static constexpr int sumVectors = heads * (valueSize + 4) / 4;
+  static constexpr int ringVectors = stages * int(sizeof(Stage) / sizeof(uint4));
+  union Warp {
+    uint4 ring[ringVectors > sumVectors ? ringVectors : sumVectors]; // stages of `Stage`
+    float sums[heads][valueSize + 4]; // behind the last step; the banks of heads differ
+  };
   struct alignas(16) Shared {
-    float sums[warps][heads][valueSize + 4]; // the banks of heads differ
+    Warp ofWarp[warps];
     float largest[warps][8], total[warps][8];
     T query[heads][keySize + 16]; // as they do here
     T newKeys[storedRows][keySize], newValues[storedRows][valueSize];
@@ -83,19 +100,32 @@ struct DecodeAttention {
   static __device__ __forceinline__ bool hasValueChunk(int c) {
     return valueSize % 64 == 0 || 64 * c + 8 * int(threadIdx.x % 32 / 4) < valueSize;
   }
-  /// The places of a thread's keys and values; those behind the end repeat the last one.
-  __device__ __forceinline__ int keyPlace(int first, int i) const {
-    return min(first + 8 * i + int(threadIdx.x % 32 / 4), end - 1);
+  /// Which keys and values of a step a thread takes.
+  static __device__ __forceinline__ int keyRow(int i) { return 8 * i + threadIdx.x % 32 / 4; }
+  static __device__ __forceinline__ int valueRow(int i) {
+    return 2 * (threadIdx.x % 4) + i % 2 + i / 2 * 8;
   }
-  __device__ __forceinline__ int valuePlace(int first, int i) const {
-    return min(first + 2 * int(threadIdx.x % 4) + i % 2 + i / 2 * 8, end - 1);
+  /// The places of keys and values; those behind the end repeat the last one.
+  __device__ __forceinline__ int placeOf(int row, int first) const {
+    return min(first + row, end - 1);
+  }
+  /// Where a vector of a step stands in the ring. Of keys eight threads read four vectors of two
+  /// rows, one even and one odd; of values two vectors of four rows, all even or all odd.
+  static __device__ __forceinline__ int keyAt(int row, int vector) {
+    return row * keyPitch + (keyPitch == keyVectors ? vector ^ (row & 1) * 4 : vector);
+  }
+  static __device__ __forceinline__ int valueAt(int row, int vector) {
+    return row * valuePitch + (valuePitch == valueVectors ? vector ^ (row & 6) : vector);
+  }
+  __device__ __forceinline__ Stage& stageOf(int slot) const {
+    return reinterpret_cast<Stage*>(shared.ofWarp[threadIdx.x / 32].ring)[slot];
   }
 
-  /// The keys from `first` on, as far as they are in the cache.
+  /// Loads a step's keys, as far as they are in the cache.
   __device__ __forceinline__ void loadKeys(int first) {
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
-      const int place = keyPlace(first, i);
+      const int place = placeOf(keyRow(i), first);
       const bool cached = made.find(place) < 0;
       const T* source = keys + place * keyStride + 8 * (threadIdx.x % 4);
 #pragma unroll
@@ -107,7 +137,7 @@ struct DecodeAttention {
   __device__ __forceinline__ void loadValues(int first) {
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      const int place = valuePlace(first, i);
+      const int place = placeOf(valueRow(i), first);
       const bool cached = made.find(place) < 0;
       const T* source = values + place * valueStride + 8 * (threadIdx.x % 32 / 4);
 #pragma unroll
@@ -116,13 +146,62 @@ struct DecodeAttention {
                                                  : uint4{0, 0, 0, 0};
     }
   }
+  /// Begins to bring a step's rows from `first` on, as far as they are in the cache: zeros for those
+  /// that the kernel makes. `at(row, vector)` is a vector's place in `target`.
+  template <int vectors, typename At>
+  __device__ __forceinline__ void copyRows(uint4* target, const T* source, long long stride,
+                                           int first, At at) const {
+    if (first < end)
+#pragma unroll
+      for (int i = threadIdx.x % 32; i < step * vectors; i += 32) {
+        const int row = i / vectors, vector = i % vectors, place = placeOf(row, first);
+        copyAsync(target + at(row, vector), source + place * stride + 8 * vector,
+                  made.find(place) < 0);
+      }
+    asm volatile("cp.async.commit_group;" ::: "memory");
+  }
+  __device__ __forceinline__ void copyKeys(int slot, int first) const {
+    copyRows<keyVectors>(stageOf(slot).keys, keys, keyStride, first, keyAt);
+  }
+  __device__ __forceinline__ void copyValues(int slot, int first) const {
+    copyRows<valueVectors>(stageOf(slot).values, values, valueStride, first, valueAt);
+  }
+  /// Waits for the oldest keys or values on their way: both are counted in turn.
+  static __device__ __forceinline__ void waitForCopy() {
+    asm volatile("cp.async.wait_group %0;" ::"n"(stages > 0 ? 2 * stages - 1 : 0) : "memory");
+    __syncwarp();
+  }
+
+  /// A step of the ring into registers.
+  __device__ __forceinline__ void takeKeys(int slot) {
+    waitForCopy();
+#pragma unroll
+    for (int i = 0; i < 2; ++i)
+#pragma unroll
+      for (int c = 0; c < keyChunks; ++c)
+        key[i][c] = hasKeyChunk(c) ? stageOf(slot).keys[keyAt(keyRow(i), 4 * c + threadIdx.x % 4)]
+                                   : uint4{0, 0, 0, 0};
+    __syncwarp();
+  }
+  __device__ __forceinline__ void takeValues(int slot) {
+    waitForCopy();
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+#pragma unroll
+      for (int c = 0; c < valueChunks; ++c)
+        value[i][c] =
+            hasValueChunk(c)
+                ? stageOf(slot).values[valueAt(valueRow(i), 8 * c + threadIdx.x % 32 / 4)]
+                : uint4{0, 0, 0, 0};
+    __syncwarp();
+  }
   /// Those that the kernel has made.
   __device__ __forceinline__ void takeNewKeys(int first) {
     if (!made.mayContain(first, step))
       return;
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
-      const int row = made.find(keyPlace(first, i));
+      const int row = made.find(placeOf(keyRow(i), first));
 #pragma unroll
       for (int c = 0; c < keyChunks; ++c)
         if (row >= 0 && hasKeyChunk(c))
@@ -135,7 +214,7 @@ struct DecodeAttention {
       return;
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      const int row = made.find(valuePlace(first, i));
+      const int row = made.find(placeOf(valueRow(i), first));
 #pragma unroll
       for (int c = 0; c < valueChunks; ++c)
         if (row >= 0 && hasValueChunk(c))
@@ -144,12 +223,17 @@ struct DecodeAttention {
     }
   }
 
-  /// Begins to load the first keys and values of [begin, end).
+  /// Begins to bring the first keys and values of [begin, end).
   __device__ __forceinline__ void start(int begin) {
     const int first = begin + threadIdx.x / 32 * step;
-    if (first < end) {
+    if (stages == 0 && first < end) {
       loadKeys(first);
       loadValues(first);
+    }
+#pragma unroll
+    for (int slot = 0; slot < stages; ++slot) {
+      copyKeys(slot, first + slot * warps * step);
+      copyValues(slot, first + slot * warps * step);
     }
   }
   /// The scores of keys g and g + 8 of 16 from `first` on, each for two heads; -inf behind the end.
@@ -230,21 +314,29 @@ struct DecodeAttention {
       }
   }
 
-  /// Attends to keys [begin, end), whose first ones `start` has asked for; the next ones are on
-  /// their way meanwhile.
+  /// Attends to keys [begin, end), the first of which `start` has asked for.
   __device__ __forceinline__ void attend(int begin, ScoreScale scale) {
-    for (int first = begin + threadIdx.x / 32 * step; first < end;) {
-      const int next = first + warps * step;
+    int slot = 0;
+    for (int first = begin + threadIdx.x / 32 * step; first < end; first += warps * step) {
+      const int next = first + (stages > 0 ? stages : 1) * warps * step;
       unsigned upper[2], rest[2];
+      if (stages > 0) {
+        takeKeys(slot);
+        copyKeys(slot, next);
+      }
       takeNewKeys(first);
       weigh(upper, rest, first, scale);
-      if (next < end)
+      if (stages > 0) {
+        takeValues(slot);
+        copyValues(slot, next);
+      } else if (next < end) {
         loadKeys(next);
+      }
       takeNewValues(first);
       addValues(upper, rest);
-      if (next < end)
+      if (stages == 0 && next < end)
         loadValues(next);
-      first = next;
+      slot = slot + 1 < stages ? slot + 1 : 0;
     }
 #pragma unroll
     for (int h = 0; h < 2; ++h)
@@ -271,7 +363,7 @@ struct DecodeAttention {
         if (hasValueChunk(c))
 #pragma unroll
           for (int j = 0; j < 4; j += 2)
-            *reinterpret_cast<float4*>(&shared.sums[warp][head][64 * c + 8 * g + 2 * j]) = {
+            *reinterpret_cast<float4*>(&shared.ofWarp[warp].sums[head][64 * c + 8 * g + 2 * j]) = {
                 sums[c][j][h], sums[c][j][h + 2], sums[c][j + 1][h], sums[c][j + 1][h + 2]};
     }
     __syncthreads();
@@ -316,7 +408,7 @@ __device__ __forceinline__ void finishDecode(const typename Attention::Shared& s
   for (int i = threadIdx.x; i < vectors; i += 32 * warps) {
     const int h = i / headVectors, d = i % headVectors * 4;
     const CombinedSums own(warps, &shared.largest[0][h], &shared.total[0][h], 8, [&](int w) {
-      return *reinterpret_cast<const float4*>(&shared.sums[w][h][d]);
+      return *reinterpret_cast<const float4*>(&shared.ofWarp[w].sums[h][d]);
     });
     if (parts == 1)
       store(h, d, own.quotient());

@@ -67,9 +67,11 @@ void printHeadNorm(KernelContext& context, CodeWriter& code, HeadRegion::Chain& 
   code.line("__syncwarp();");
 }
 
-void printTurn(KernelContext& context, CodeWriter& code, RopeOp op, const std::string& position) {
-  code.format("const float angle = static_cast<float>(%s) * %s[part];", position,
-              context.pointer(op.getInverseFrequencies()));
+void printTurn(KernelContext& context, CodeWriter& code, RopeOp op, const std::string& position,
+               const std::string& frequency) {
+  code.format("const float angle = static_cast<float>(%s) * %s;", position,
+              frequency.empty() ? context.pointer(op.getInverseFrequencies()) + "[part]"
+                                : frequency);
   std::string magnitude = floatLiteral(op.getMagnitude().convertToDouble());
   code.line("float sine, cosine;");
   code.line("sincosf(angle, &sine, &cosine);");

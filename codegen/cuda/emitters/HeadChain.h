@@ -22,8 +22,10 @@ void printHeadLoad(KernelContext& context, CodeWriter& code, HeadRegion::Chain& 
 /// Normalises `values`; `sums` are the floats of the lanes.
 void printHeadNorm(KernelContext& context, CodeWriter& code, HeadRegion::Chain& chain);
 
-/// `sine` and `cosine` of pair `part` at `position`, an expression of int.
-void printTurn(KernelContext& context, CodeWriter& code, RopeOp op, const std::string& position);
+/// `sine` and `cosine` of pair `part` at `position`, an expression of int; of its inverse frequency
+/// `frequency` where the kernel has loaded it.
+void printTurn(KernelContext& context, CodeWriter& code, RopeOp op, const std::string& position,
+               const std::string& frequency = "");
 /// The elements of pair `part`: `first` and `second`, `offset` elements into the tensor.
 void printPair(CodeWriter& code, RopeOp op, const std::string& offset = "");
 /// The expressions of a pair (a, b) turned by `sine` and `cosine`, not yet rounded.

@@ -16,7 +16,7 @@ namespace {
 /// Attention of single rows on tensor cores, with the norm and rope of its queries and the norm, rope
 /// and cache write of the call's own keys and values where the region has them.
 ///
-/// 1. Load: the row's keys, and on their way into registers the first ones that lie in the cache:
+/// 1. Load: the row's keys, and on their way the first ones that lie in the cache:
 ///    these no kernel of the call has written, so that a block asks for them before it waits for the
 ///    kernel before it. Turns of the rope, which depend on positions alone.
 /// 2. Prologue: a warp takes a head through norm and rope into shared memory, rounded behind each
@@ -28,7 +28,8 @@ namespace {
 ///    in ascending order, within a cluster (`cluster_blocks`) or through memory.
 ///
 /// Parameters, beside those of `RowAttention`: `cluster_blocks`, equal to `splits`, or none;
-/// `blocks_per_sm` for the registers.
+/// `blocks_per_sm` for the registers; `stages` of a warp's ring of keys and values, or
+/// none: straight into registers.
 class TensorDecodeEmission {
 public:
   TensorDecodeEmission(KernelContext& context, AttentionRegion& region)
@@ -49,6 +50,7 @@ private:
   void declare();
   void printLoad();
   void printNewKeys(CodeWriter& code);
+  void printFrequencies(CodeWriter& code);
   void printTurns(CodeWriter& code);
   /// The table of what `rope` turns the row's pairs by; equal ropes share one.
   std::string turnsOf(RopeOp rope);
@@ -67,7 +69,7 @@ private:
   AttentionOp op;
   RowAttention rows;
   std::string type; ///< of an element, on the device
-  int64_t warps = 0, cluster = 0;
+  int64_t warps = 0, cluster = 0, stages = 0;
   int64_t normSize = 0, normLanes = 0; ///< floats of shared memory that a warp takes for a norm
   llvm::SmallVector<RopeOp, 3> tables; ///< a rope of each table of turns
 };
@@ -106,7 +108,13 @@ LogicalResult TensorDecodeEmission::readSchedule() {
   type = deviceType(elementTypeOf(op.getQuery().getType()));
   warps = context.structure.threads / 32;
   cluster = context.schedule().getParameter("cluster_blocks").value_or(0);
+  stages = context.schedule().getParameter("stages").value_or(0);
   tables = region.distinctRopes();
+  for (RopeOp rope : tables)
+    if (int64_t pairs = rope.getInverseFrequencies().getType().getNumElements();
+        pairs > context.structure.threads)
+      return context.kernel.emitOpError("expects a thread for each of the ")
+             << pairs << " pairs that rope turns, but got " << context.structure.threads;
   if (cluster != 0 &&
       (cluster != rows.splits || cluster > 16 || !context.architecture.isHopperOrLater()))
     return context.kernel.emitOpError("expects cluster_blocks to be the ")
@@ -135,8 +143,8 @@ void TensorDecodeEmission::declare() {
   if (cluster > 1)
     structure.headers.push_back("cluster.cuh");
   CodeWriter& code = structure.declarations;
-  code.format("using Kernel = DecodeAttention<%s, %d, %d, %d, %d, %d, %d>;", type, rows.heads,
-              rows.key[2], rows.key[3], rows.value[3], warps, madeRows());
+  code.format("using Kernel = DecodeAttention<%s, %d, %d, %d, %d, %d, %d, %d>;", type, rows.heads,
+              rows.key[2], rows.key[3], rows.value[3], warps, stages, madeRows());
   code.format("using Exchange = %s;", exchangeType());
   code.open("struct Block"); // its shared memory
   code.line("alignas(16) Kernel::Shared kernel;");
@@ -186,13 +194,20 @@ std::string TensorDecodeEmission::turnsOf(RopeOp rope) {
   return "block.turns" + std::to_string(found - tables.begin());
 }
 
+/// Of a thread's pair, before keys and values: what waits for them waits behind all of their bytes.
+void TensorDecodeEmission::printFrequencies(CodeWriter& code) {
+  for (auto [index, rope] : llvm::enumerate(tables))
+    code.format("const float frequency%d = threadIdx.x < %d ? %s[threadIdx.x] : 0.0f;", index,
+                rope.getInverseFrequencies().getType().getNumElements(),
+                context.pointer(rope.getInverseFrequencies()));
+}
+
 void TensorDecodeEmission::printTurns(CodeWriter& code) {
-  for (RopeOp rope : tables) {
-    code.openFormat("for (int part = threadIdx.x; part < %d; part += %d)",
-                    rope.getInverseFrequencies().getType().getNumElements(),
-                    context.structure.threads);
-    printTurn(context, code, rope, "position");
-    code.format("%s[part] = {sine, cosine};", turnsOf(rope));
+  for (auto [index, rope] : llvm::enumerate(tables)) {
+    code.openFormat("if (threadIdx.x < %d)",
+                    rope.getInverseFrequencies().getType().getNumElements());
+    printTurn(context, code, rope, "position", absl::StrFormat("frequency%d", index));
+    code.format("%s[threadIdx.x] = {sine, cosine};", turnsOf(rope));
     code.close();
   }
 }
@@ -206,7 +221,8 @@ void TensorDecodeEmission::printLoad() {
     if (chain->rope)
       reads.push_back(context.access(chain->rope.getInverseFrequencies()));
   CodeWriter& code =
-      context.structure.begin(PhaseKind::Load, reads, {{MemorySpace::Registers, "kernel"}});
+      context.structure.begin(PhaseKind::Load, reads, {{MemorySpace::Shared, "shared"}});
+  printFrequencies(code);
   rows.printRange(code, absl::StrFormat("%d * Kernel::step", warps), "Kernel::step");
   code.line("extern __shared__ __align__(16) unsigned char memory[];");
   code.line("Block& block = *reinterpret_cast<Block*>(memory);");

@@ -1,4 +1,5 @@
 #include "ir/AttentionRegion.h"
+#include "ir/schedules/DecodeRing.h"
 #include "passes/schedule/cuda/CudaScheduleRule.h"
 #include "llvm/ADT/bit.h"
 #include "llvm/Support/MathExtras.h"
@@ -36,23 +37,34 @@ static int64_t headsPerTile(int64_t sharing) {
 
 /// A block a multiprocessor, of parts that a cluster combines where its blocks are enough to fill a
 /// quarter of the device; else of parts that memory combines. Where the rows' heads alone fill a
-/// quarter, four warps a block: eight find no keys to share.
+/// quarter, four warps a block: eight find no keys to share. Wide heads of fewer
+/// rows go through a ring of four warps: registers hold too little of them.
 static ScheduleAttr chooseDecode(KernelOp kernel, AttentionOp op, const CudaTarget& target) {
-  constexpr int64_t mostCluster = 16, mostSplits = 64, stepKeys = 16;
+  constexpr int64_t mostCluster = 16, mostSplits = 64, mostStages = 8;
+  constexpr int64_t stepKeys = schedules::decodeStepKeys;
   llvm::ArrayRef<int64_t> query = op.getQuery().getType().getShape();  // [M, Hq, D]
   llvm::ArrayRef<int64_t> value = cacheType(op.getValue()).getShape(); // [S, C, Hkv, Dv]
   int64_t heads = headsPerTile(query[1] / value[2]), units = query[0] * query[1] / heads;
-  int64_t wanted = std::max<int64_t>(target.sms / units, 1), warps = wanted > 4 ? 8 : 4;
+  int64_t wanted = std::max<int64_t>(target.sms / units, 1);
+  bool many = wanted > 4;
+  bool ring = many && std::max(elementSize(op), value[3]) >= target.decodeRingElements;
+  int64_t warps = many && !ring ? 8 : 4;
   wanted = std::min<int64_t>(wanted, llvm::divideCeil(value[1], warps * stepKeys));
   int64_t splits = std::min(wanted, mostSplits), cluster = 0;
   int64_t power = std::min<int64_t>(llvm::bit_floor<uint64_t>(wanted), mostCluster);
   if (target.bulkCopies && 4 * power >= wanted)
     cluster = splits = power;
+  int64_t stepBytes = warps * schedules::decodeStageBytes(elementSize(op), value[3]);
+  int64_t steps = llvm::divideCeil(value[1], std::max<int64_t>(splits, 1) * warps * stepKeys);
+  int64_t stages =
+      ring ? std::clamp<int64_t>(target.decodeRingBytes / stepBytes, 1, std::min(steps, mostStages))
+           : 0;
   bool small = std::max(elementSize(op), value[3]) <= 128;
   return makeSchedule(kernel, "tensor_decode_attention", units * splits,
                       {{"threads", 32 * warps},
                        {"heads_per_tile", heads},
                        {"splits", splits},
+                       {"stages", stages},
                        {"cluster_blocks", cluster > 1 ? cluster : 0},
                        {"blocks_per_sm", small ? target.decodeBlocksPerSm : 1}});
 }

@@ -27,6 +27,8 @@ struct CudaTarget {
   int64_t gemvWarps;           ///< that keep the memory busy while they load into registers
   int64_t narrowBlocksPerSm;   ///< of narrow_gemm
   int64_t decodeBlocksPerSm;   ///< of decode attention
+  int64_t decodeRingBytes;     ///< of keys and values, of a block of decode attention
+  int64_t decodeRingElements;  ///< of a head, from which on its keys and values go through it
   int64_t prefillTilesPerSm;   ///< from which on prefill attention takes 128 rows a block
   int64_t elementVectorsPerSm; ///< from which on elementwise kernels take 256 threads a block
 };
