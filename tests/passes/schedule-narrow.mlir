@@ -3,7 +3,7 @@
 
 // Several rows of x: tensor cores; every product keeps the schedule that it has alone.
 // CHECK-LABEL: func.func @qkv
-// CHECK: schedule #tenon.schedule<"narrow_gemm", tiles = 192, {blocks_per_sm = 2 : i64, stages = 4 : i64, threads = 256 : i64}>
+// CHECK: schedule #tenon.schedule<"narrow_gemm", tiles = 192, {blocks_per_sm = 2 : i64, stages = 5 : i64, threads = 256 : i64, tile_lines = 16 : i64}>
 // CHECK: tenon.matmul {{.*}}part = #tenon.schedule<"narrow_gemm", tiles = 128
 // CHECK: tenon.matmul {{.*}}part = #tenon.schedule<"narrow_gemm", tiles = 64
 // WHY-LABEL: @qkv
@@ -31,11 +31,20 @@ func.func @projections(%h: tensor<8x4096xf16>, %a: tensor<8x2048xf16>, %x: tenso
 // 16 rows of 8,192 elements, normalised, do not fit beside the weights.
 // CHECK-LABEL: func.func @long
 // CHECK: schedule #tenon.schedule<"rms_norm"
-// CHECK: schedule #tenon.schedule<"narrow_gemm", tiles = 64, {blocks_per_sm = 2 : i64, stages = 4 : i64, threads = 256 : i64}>
+// CHECK: schedule #tenon.schedule<"narrow_gemm", tiles = 64, {blocks_per_sm = 2 : i64, stages = 4 : i64, threads = 256 : i64, tile_lines = 16 : i64}>
 // WHY-LABEL: @long
 // WHY: no {{.*}}norm-matmul: rms_norm matmul → {{.*}}no emitter: the inputs do not fit into shared memory beside the weights
 func.func @long(%x: tensor<16x8192xf16>, %w: tensor<1024x8192xf16>) -> tensor<16x1024xf16> {
   %0 = tenon.rms_norm %x eps 1.0e-5 : (tensor<16x8192xf16>) -> tensor<16x8192xf16>
   %1 = tenon.matmul %0, %w : (tensor<16x8192xf16>, tensor<1024x8192xf16>) -> tensor<16x1024xf16>
   return %1 : tensor<16x1024xf16>
+}
+
+// 160 tiles of 16 rows of W leave multiprocessors waiting for long ones: every block takes 10 rows.
+// CHECK-LABEL: func.func @balanced
+// CHECK: schedule #tenon.schedule<"narrow_gemm", tiles = 256, {blocks_per_sm = 2 : i64, stages = 5 : i64, threads = 256 : i64, tile_lines = 10 : i64}>
+// WHY-LABEL: @balanced
+func.func @balanced(%x: tensor<4x10240xf16>, %w: tensor<2560x10240xf16>) -> tensor<4x2560xf16> {
+  %0 = tenon.matmul %x, %w : (tensor<4x10240xf16>, tensor<2560x10240xf16>) -> tensor<4x2560xf16>
+  return %0 : tensor<4x2560xf16>
 }

@@ -1,5 +1,6 @@
 // Bulk copies from global to shared memory, completed on barriers: sm_90 and later.
 #pragma once
+#include "memory.cuh"
 
 namespace tenon {
 
@@ -60,13 +61,6 @@ struct BulkBarrier {
 /// Makes initialised barriers visible to the copy engine.
 __device__ __forceinline__ void fenceBarriers() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-}
-
-/// The policy of what is read once: first to leave the L2 cache.
-__device__ __forceinline__ unsigned long long evictFirst() {
-  unsigned long long policy;
-  asm volatile("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
-  return policy;
 }
 
 /// Some bytes in global memory, a multiple of 16.

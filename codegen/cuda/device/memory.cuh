@@ -31,6 +31,13 @@ template <int count, typename T> union Packed {
   T elements[count];
 };
 
+/// The policy of what is read once: first to leave the L2 cache.
+__device__ __forceinline__ unsigned long long evictFirst() {
+  unsigned long long policy;
+  asm volatile("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+  return policy;
+}
+
 /// `count` elements from `source`, aligned to the widest word.
 template <int count, typename T>
 __device__ __forceinline__ void loadVector(float (&values)[count], const T* source) {

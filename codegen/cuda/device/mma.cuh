@@ -40,11 +40,13 @@ __device__ __forceinline__ void copyAsync(void* target, const void* source, bool
                : "memory");
 }
 
-/// The same of runs that other copies bring the rest of: memory is read 256 bytes at a time.
-__device__ __forceinline__ void copyRun(void* target, const void* source, bool exists) {
-  asm volatile("cp.async.cg.shared.global.L2::256B [%0], [%1], 16, %2;" ::"r"(
+/// The same of runs that other copies bring the rest of, under a policy of the L2 cache: memory is
+/// read 256 bytes at a time.
+__device__ __forceinline__ void copyRun(void* target, const void* source, bool exists,
+                                        unsigned long long policy) {
+  asm volatile("cp.async.cg.shared.global.L2::cache_hint.L2::256B [%0], [%1], 16, %2, %3;" ::"r"(
                    static_cast<unsigned>(__cvta_generic_to_shared(target))),
-               "l"(source), "r"(exists ? 16 : 0)
+               "l"(source), "r"(exists ? 16 : 0), "l"(policy)
                : "memory");
 }
 

@@ -12,7 +12,7 @@ namespace tenon::codegen::cuda::emitters {
 
 namespace {
 
-/// y = x · Wᵀ for 2 to 16 rows of x on tensor cores: a block takes 16 rows of W, of each product
+/// y = x · Wᵀ for 2 to 16 rows of x on tensor cores: a block takes up to 16 rows of W, of each product
 /// that the epilogue joins, and its warps pieces of the depth in turn; their sums are added in
 /// ascending order.
 /// Weights come through rings in shared memory, the first pieces before the kernel waits for the one
@@ -21,7 +21,9 @@ namespace {
 /// Inputs lie in memory, and come through the rings, too, where they have few rows; or all are norms
 /// of such: then every block normalises them into shared memory, a warp a row, in the order of the norm's own kernel.
 ///
-/// Parameters: `threads`; `stages` of the rings; `blocks_per_sm`. Products have no order. Tiles are blocks that take 16 rows of W in turn, any number of them.
+/// Parameters: `threads`; `stages` of the rings; `tile_lines`, the rows of W of a tile, at most 16;
+/// `blocks_per_sm`. Products have no order. Tiles are blocks that take such rows in turn, any number
+/// of them.
 class NarrowGemmEmission {
 public:
   NarrowGemmEmission(KernelContext& context, ProductRegion& region)
@@ -57,7 +59,7 @@ private:
   ProductRegion& region;
   MatmulOp op; ///< the first product
   llvm::SmallVector<Source, 2> sources;
-  int64_t warps = 0, stages = 0, rowTiles = 0, joined = 0;
+  int64_t warps = 0, stages = 0, lines = 0, rowTiles = 0, joined = 0;
   int64_t ringBytes = 0;
 };
 
@@ -67,7 +69,7 @@ private:
 int64_t NarrowGemmEmission::firstTile(size_t group) const {
   int64_t tiles = 0;
   for (const ProductRegion::Group& other : llvm::ArrayRef(region.groups).take_front(group))
-    tiles += llvm::divideCeil(other.columns, 16);
+    tiles += llvm::divideCeil(other.columns, lines);
   return tiles;
 }
 
@@ -123,13 +125,17 @@ LogicalResult NarrowGemmEmission::addSource(const ProductRegion::Input& input) {
 
 LogicalResult NarrowGemmEmission::readSchedule() {
   FailureOr<int64_t> stageCount = context.parameter("stages");
-  if (failed(stageCount) || failed(context.readResources()))
+  FailureOr<int64_t> lineCount = context.parameter("tile_lines");
+  if (failed(stageCount) || failed(lineCount) || failed(context.readResources()))
     return failure();
-  stages = *stageCount, warps = context.structure.threads / 32, joined = region.joined();
+  stages = *stageCount, lines = *lineCount, warps = context.structure.threads / 32,
+  joined = region.joined();
   if (stages > 8 || joined > 4)
     return context.kernel.emitOpError(
                "expects at most 8 stages and 4 products in a group, but got ")
            << stages << " and " << joined;
+  if (lines < 1 || lines > NarrowGemmMemory::tileColumns)
+    return context.kernel.emitOpError("expects 1 to 16 tile_lines, but got ") << lines;
   if (!region.prologueYields.empty())
     return op.emitOpError("expects results of products alone for the emitter narrow_gemm");
   if (failed(checkProducts()))
@@ -174,8 +180,10 @@ void NarrowGemmEmission::printSeek(CodeWriter& code) {
       int64_t depth = region.inputs[product.input].depth;
       if (!full.empty())
         code.line(full);
-      code.format("%sreturn cursor.seek(%s, (index - %d) * 16, %d, %d);", full.empty() ? "" : "  ",
-                  context.pointer(product.op.getWeight()), firstTile(number), group.columns, depth);
+      code.format(
+          "%sreturn cursor.seek(%s, (index - %d) * %d, min((index - %d + 1) * %d, %d), %d);",
+          full.empty() ? "" : "  ", context.pointer(product.op.getWeight()), firstTile(number),
+          lines, firstTile(number), lines, group.columns, depth);
     }
   }
   code.close(";");
@@ -286,8 +294,8 @@ LogicalResult NarrowGemmEmission::printResults(CodeWriter& code) {
     if (number > 0)
       condition = condition.empty() ? "else" : "else " + condition;
     code.open(condition);
-    code.format("const int column = (index - %d) * 16 + inTile;", firstTile(number));
-    code.openFormat("if (column < %d)", group.columns);
+    code.format("const int column = (index - %d) * %d + inTile;", firstTile(number), lines);
+    code.openFormat("if (inTile < %d && column < %d)", lines, group.columns);
     RegionPrinter printer(context, group.products.front().op.getType().getShape(), /*flat=*/false,
                           /*width=*/1);
     printer.moveTo(code, {"static_cast<long long>(m)", "column", ""});

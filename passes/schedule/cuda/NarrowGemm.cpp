@@ -10,29 +10,51 @@ namespace {
 
 constexpr int64_t warps = 8;
 
-/// Pieces of 16 rows of W of all groups.
-int64_t tilesOf(const ProductRegion& region) {
+/// Tiles of `lines` rows of W of all groups.
+int64_t tilesOf(const ProductRegion& region, int64_t lines) {
   int64_t tiles = 0;
   for (const ProductRegion::Group& group : region.groups)
-    tiles += llvm::divideCeil(group.columns, NarrowGemmMemory::tileColumns);
+    tiles += llvm::divideCeil(group.columns, lines);
   return tiles;
 }
 
-/// Stages of the rings, at most 4, beside `inputBytes` of inputs, where as many blocks as the target
-/// wants fit on a multiprocessor, each with 1 KiB of the system's. 0 or 1: too few.
-int64_t stagesFor(NarrowGemmMemory memory, int64_t inputBytes, const CudaTarget& target) {
-  constexpr int64_t mostStages = 4, reservedBytes = 1024;
-  int64_t left = target.smemBytesPerSm / target.narrowBlocksPerSm - reservedBytes - inputBytes -
-                 warps * memory.partBytes();
-  return std::clamp<int64_t>(left / (warps * memory.pieceBytes), 0, mostStages);
+/// Rows of W of a tile: 16, what tensor cores take, or fewer, as many for every block, where that
+/// would leave multiprocessors waiting for more than rings hold. Measured on an H200, 2026-11-21: both
+/// projections of pythia-2.8b's block, 160 tiles of 16 rows of 12,800 elements on 132
+/// multiprocessors, in decode of 4 rows 20.0 µs, tiles of 10 19.2. With 16 rows, which are read once a
+/// tile, 23.5 and 24.3: at most 8 rows.
+int64_t linesFor(const ProductRegion& region, int64_t stages, const CudaTarget& target) {
+  constexpr int64_t most = NarrowGemmMemory::tileColumns, mostRows = 8;
+  if (region.rows > mostRows)
+    return most;
+  int64_t tileBytes = 0, tiles = tilesOf(region, most);
+  for (int64_t depth : region.depths())
+    tileBytes += most * depth * NarrowGemmMemory::elementBytes;
+  int64_t ringBytes = target.narrowBlocksPerSm * warps * stages * NarrowGemmMemory::pieceBytes;
+  int64_t idle = llvm::alignTo(tiles, target.sms) - tiles; // tiles that multiprocessors lack
+  if (idle * tileBytes <= target.sms * ringBytes)
+    return most;
+  int64_t workers = target.narrowBlocksPerSm * target.sms;
+  int64_t places = llvm::alignTo(tiles, workers);
+  int64_t lines = llvm::divideCeil(region.lines, places);
+  return tilesOf(region, lines) <= places ? lines : most;
 }
 
+/// Stages of the rings beside the norms' results, where as many blocks as the target
+/// wants fit on a multiprocessor, each with 1 KiB of the system's. 0 or 1: too few. At most 5: two such
+/// blocks leave room for no third, which would take another multiprocessor's work while blocks of the
+/// kernel before leave (H200, 2026-11-21, decode of llama-3.1-8b bf16 with 4 rows, 4 stages and 5:
+/// 4.232 and 4.182 ms). More than 8 rows of x, read once a tile, need the first-level cache more: at
+/// most 4 (products alone of a layer of pythia-2.8b with 16 rows: 47.1 and 49.3 µs).
 int64_t stagesFor(const ProductRegion& region, const CudaTarget& target) {
+  constexpr int64_t reservedBytes = 1024;
   NarrowGemmMemory memory = {region.rows};
-  int64_t inputBytes = 0;
+  const int64_t mostStages = memory.rowTiles() == 1 ? 5 : 4;
+  int64_t left =
+      target.smemBytesPerSm / target.narrowBlocksPerSm - reservedBytes - warps * memory.partBytes();
   for (const ProductRegion::Input& input : region.inputs)
-    inputBytes += input.norm ? memory.inputBytes(input.depth) : 0;
-  return stagesFor(memory, inputBytes, target);
+    left -= input.norm ? memory.inputBytes(input.depth) : 0;
+  return std::clamp<int64_t>(left / (warps * memory.pieceBytes), 0, mostStages);
 }
 
 bool isInMemory(Value value) { return llvm::isa<BlockArgument>(value); }
@@ -78,25 +100,31 @@ std::string refuseNarrowGemm(const ProductRegion& region, const CudaTarget& targ
   return "";
 }
 
-static ScheduleAttr makeNarrow(MLIRContext* context, int64_t tiles, int64_t stages,
+static ScheduleAttr makeNarrow(const ProductRegion& region, int64_t stages,
                                const CudaTarget& target) {
-  return makeSchedule(
-      context, "narrow_gemm", std::min<int64_t>(tiles, target.narrowBlocksPerSm * target.sms),
-      {{"threads", 32 * warps}, {"stages", stages}, {"blocks_per_sm", target.narrowBlocksPerSm}});
+  int64_t lines = linesFor(region, stages, target), tiles = tilesOf(region, lines);
+  return makeSchedule(region.first().getContext(), "narrow_gemm",
+                      std::min<int64_t>(tiles, target.narrowBlocksPerSm * target.sms),
+                      {{"threads", 32 * warps},
+                       {"stages", stages},
+                       {"tile_lines", lines},
+                       {"blocks_per_sm", target.narrowBlocksPerSm}});
 }
 
 ScheduleAttr scheduleNarrowGemm(MatmulOp op, const CudaTarget& target) {
   op.removeOrderAttr(); // tensor cores have none
   llvm::ArrayRef<int64_t> weight = op.getWeight().getType().getShape();
-  NarrowGemmMemory memory = {op.getInput().getType().getNumElements() / weight.back()};
-  return makeNarrow(op.getContext(),
-                    llvm::divideCeil(weight.end()[-2], NarrowGemmMemory::tileColumns),
-                    std::max<int64_t>(1, stagesFor(memory, 0, target)), target);
+  int64_t depth = weight.back(), columns = weight.end()[-2];
+  ProductRegion region;
+  region.inputs.push_back({op.getInput(), nullptr, depth});
+  region.groups.push_back({{{op, 0}}, 0, columns, {}});
+  region.rows = op.getInput().getType().getNumElements() / depth;
+  region.lines = columns;
+  return makeNarrow(region, std::max<int64_t>(1, stagesFor(region, target)), target);
 }
 
 ScheduleAttr scheduleNarrowGemm(const ProductRegion& region, const CudaTarget& target) {
-  return makeNarrow(region.first().getContext(), tilesOf(region), stagesFor(region, target),
-                    target);
+  return makeNarrow(region, stagesFor(region, target), target);
 }
 
 } // namespace tenon::passes::schedule

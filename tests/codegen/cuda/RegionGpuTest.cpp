@@ -358,8 +358,9 @@ std::vector<RegionParameters> allRegions() {
         all.push_back({&region, type, rows, columns, depth});
   for (const RegionCase& region : parallelCases)
     for (const char* type : {"f16", "bf16"})
-      for (auto [rows, columns, depth] : {std::tuple{4, 2560, 2560}, {16, 1100, 776}})
-        all.push_back({&region, type, rows, columns, depth});
+      for (auto [rows, columns, depth] :
+           {std::tuple{4, 2560, 2560}, {3, 2147, 7168}, {16, 1100, 776}})
+        all.push_back({&region, type, rows, columns, depth}); // the second: tiles of fewer lines
   for (const RegionCase& region : llvm::ArrayRef(regionCases).slice(1, 4)) // in memory, or a norm
     for (const char* type : {"f16", "bf16"})
       for (auto [rows, columns, depth] : {std::tuple{8, 6144, 2048}, {16, 1100, 1032}})

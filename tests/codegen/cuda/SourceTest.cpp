@@ -255,17 +255,20 @@ TEST(CudaSource, RefusesNarrowProductsThatNoScheduleMakes) {
   const std::string types = " : (tensor<4x256xf16>) -> tensor<4x256xf16>";
   const std::string good = norm + "order <chunk = 0, lanes = 256, tree = halving>" + types;
   for (auto [text, message] :
-       {std::pair(narrow(good, "", "9"), "at most 8 stages"),
-        {narrow(good, "order <chunk = 0, lanes = 256, tree = halving>", "4"),
+       {std::pair(narrow(good, "", "9 : i64, tile_lines = 16"), "at most 8 stages"),
+        {narrow(good, "", "4 : i64, tile_lines = 17"), "expects 1 to 16 tile_lines, but got 17"},
+        {narrow(good, "order <chunk = 0, lanes = 256, tree = halving>", "4 : i64, tile_lines = 16"),
          "expects no order on tensor cores"},
-        {narrow("%h = tenon.gelu %a" + types, "", "4"), "inputs in memory, or norms of such"},
-        {narrow(norm + "order <chunk = 0, lanes = 128, tree = halving>" + types, "", "4"),
+        {narrow("%h = tenon.gelu %a" + types, "", "4 : i64, tile_lines = 16"),
+         "inputs in memory, or norms of such"},
+        {narrow(norm + "order <chunk = 0, lanes = 128, tree = halving>" + types, "",
+                "4 : i64, tile_lines = 16"),
          "a power of two from 256 to 2048"}}) {
     auto kernels = printText(text);
     ASSERT_FALSE(kernels.ok()) << message;
     EXPECT_THAT(std::string(kernels.status().message()), HasSubstr(message));
   }
-  auto kernels = printText(narrow(good, "", "4"));
+  auto kernels = printText(narrow(good, "", "4 : i64, tile_lines = 16"));
   EXPECT_TRUE(kernels.ok()) << kernels.status();
 }
 
