@@ -43,7 +43,6 @@ func.func @long(%x: tensor<16x8192xf16>, %w: tensor<1024x8192xf16>) -> tensor<16
 // 160 tiles of 16 rows of W leave multiprocessors waiting for long ones: every block takes 10 rows.
 // CHECK-LABEL: func.func @balanced
 // CHECK: schedule #tenon.schedule<"narrow_gemm", tiles = 256, {blocks_per_sm = 2 : i64, stages = 5 : i64, threads = 256 : i64, tile_lines = 10 : i64}>
-// WHY-LABEL: @balanced
 func.func @balanced(%x: tensor<4x10240xf16>, %w: tensor<2560x10240xf16>) -> tensor<4x2560xf16> {
   %0 = tenon.matmul %x, %w : (tensor<4x10240xf16>, tensor<2560x10240xf16>) -> tensor<4x2560xf16>
   return %0 : tensor<4x2560xf16>

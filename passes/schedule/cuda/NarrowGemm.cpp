@@ -21,8 +21,8 @@ int64_t tilesOf(const ProductRegion& region, int64_t lines) {
 /// Rows of W of a tile: 16, what tensor cores take, or fewer, as many for every block, where that
 /// would leave multiprocessors waiting for more than rings hold. Measured on an H200, 2026-11-21: both
 /// projections of pythia-2.8b's block, 160 tiles of 16 rows of 12,800 elements on 132
-/// multiprocessors, in decode of 4 rows 20.0 µs, tiles of 10 19.2. With 16 rows, which are read once a
-/// tile, 23.5 and 24.3: at most 8 rows.
+/// multiprocessors, in decode of 4 rows 20.0 µs, tiles of 10 19.2 and 19.9 in two runs. With 16 rows,
+/// which are read once a tile, 23.5 and 24.3: at most 8 rows.
 int64_t linesFor(const ProductRegion& region, int64_t stages, const CudaTarget& target) {
   constexpr int64_t most = NarrowGemmMemory::tileColumns, mostRows = 8;
   if (region.rows > mostRows)
