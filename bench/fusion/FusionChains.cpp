@@ -143,9 +143,22 @@ void parallelResidual(ChainCopy& c) {
 }
 
 void rmsProduct(ChainCopy& c) { c.result(product(c, rmsNorm(c, c.x), "w")); }
+void layerProduct(ChainCopy& c) { c.result(product(c, layerNorm(c, c.x, "norm"), "w")); }
 void layerProductBias(ChainCopy& c) {
   Value y = product(c, layerNorm(c, c.x, "norm"), "w");
   c.result(c.b.add(y, c.vector("w.bias", c.shape.columns)));
+}
+/// How both halves of GPT-NeoX's block begin: Q, K and V as wide as x behind one norm, an up
+/// projection of `columns` with its activation behind the other.
+void parallelProducts(ChainCopy& c) {
+  auto biased = [&](Value x, const std::string& name, int64_t columns) {
+    Value y = c.b.matmul(x, c.matrix(name, columns, c.shape.hidden));
+    return c.b.add(y, c.vector(name + ".bias", columns));
+  };
+  Value attention = layerNorm(c, c.x, "norm"), mlp = layerNorm(c, c.x, "other");
+  for (const char* name : {"q", "k", "v"})
+    c.result(biased(attention, name, c.shape.hidden));
+  c.result(c.b.geluTanh(biased(mlp, "up", c.shape.columns)));
 }
 
 /// Q of `columns`, K and V of a quarter of it.
@@ -205,12 +218,15 @@ const std::vector<FusionChain>& allChains() {
       {"product_residual", {"matmul-epilogue"}, productResidual},
       {"parallel_residual", {"parallel-residual"}, parallelResidual},
       {"rms_product", {"norm-matmul"}, rmsProduct},
+      {"layer_product", {"norm-matmul"}, layerProduct},
       {"layer_product_bias", {"norm-matmul", "matmul-epilogue"}, layerProductBias},
       {"qkv", {"shared-input"}, sharedQkv},
       {"rms_qkv", {"shared-input", "norm-matmul"}, rmsQkv},
       {"gated", {"gated-linear"}, gatedLinear},
       {"rms_gated", {"gated-linear"}, rmsGated},
+      {"parallel_products", {"parallel-products", "matmul-epilogue"}, parallelProducts},
       {"rope_cache_attention", {"qkv-cache"}, ropeCacheAttention},
+      {"attention_cache", {"attention-cache"}, ropeCacheAttention},
       {"head_argmax", {"head-argmax"}, headArgmax}};
   return chains;
 }

@@ -38,10 +38,9 @@ nlohmann::json toJson(const tools::Distribution& times, const CompiledPlan& plan
           {"deviation", times.deviationNs / median}};
 }
 
-absl::StatusOr<nlohmann::json> measurePoint(const FusionPoint& point, const CompiledPoint& compiled,
-                                            const Options& options) {
-  TENON_ASSIGN_OR_RETURN(PointDistributions times,
-                         timePoint(compiled, options.launch, options.calls));
+absl::StatusOr<nlohmann::json> measurePoint(PointTimer& timer, const FusionPoint& point,
+                                            const CompiledPoint& compiled, const Options& options) {
+  TENON_ASSIGN_OR_RETURN(PointDistributions times, timer.time(compiled, options.calls));
   return nlohmann::json{{"point", point.name()},
                         {"chain", point.chain->name},
                         {"type", point.shape.type},
@@ -94,6 +93,7 @@ absl::Status measureAll(const Options& options) {
     file.open(options.out);
   std::ostream& out = options.out.empty() ? std::cout : file;
   Compiler compiler(points, options);
+  PointTimer timer(options.launch);
   size_t failed = 0, without = 0;
   for (size_t i = 0; i < points.size(); ++i) {
     absl::StatusOr<CompiledPoint> compiled = compiler.take(i);
@@ -103,7 +103,7 @@ absl::Status measureAll(const Options& options) {
       continue;
     }
     if (status.ok() && !options.compileOnly) {
-      absl::StatusOr<nlohmann::json> measured = measurePoint(points[i], *compiled, options);
+      absl::StatusOr<nlohmann::json> measured = measurePoint(timer, points[i], *compiled, options);
       status = measured.status();
       if (status.ok())
         out << measured->dump() << std::endl;

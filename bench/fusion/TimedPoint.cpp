@@ -3,7 +3,6 @@
 #include "codegen/cuda/CompileForCuda.h"
 #include "ir/Targets.h"
 #include "support/Status.h"
-#include "tools/common/MakeExecutor.h"
 #include "tools/common/RandomConstants.h"
 #include "tools/common/TimeInTurn.h"
 
@@ -36,13 +35,14 @@ absl::StatusOr<CompiledPoint> compilePoint(const FusionPoint& point, const std::
   return compiled;
 }
 
-absl::StatusOr<PointDistributions> timePoint(CompiledPoint point, const std::string& launch,
-                                             int64_t calls) {
+PointTimer::PointTimer(const std::string& launch) { how.setLaunch(launch); }
+
+absl::StatusOr<PointDistributions> PointTimer::time(CompiledPoint point, int64_t calls) {
   constexpr int32_t position = 511;
-  tools::ExecutorOptions how;
-  how.setLaunch(launch);
-  TENON_ASSIGN_OR_RETURN(auto fused, tools::makeExecutor(std::move(point.fused.program), how));
-  TENON_ASSIGN_OR_RETURN(auto unfused, tools::makeExecutor(std::move(point.unfused.program), how));
+  TENON_ASSIGN_OR_RETURN(auto nextFused, tools::makeExecutor(std::move(point.fused.program), how));
+  TENON_ASSIGN_OR_RETURN(auto nextUnfused,
+                         tools::makeExecutor(std::move(point.unfused.program), how));
+  fused = std::move(nextFused), unfused = std::move(nextUnfused);
   TENON_ASSIGN_OR_RETURN(std::vector<tools::Distribution> times,
                          tools::timeInTurn({fused.get(), unfused.get()}, calls, position));
   return PointDistributions{times[0], times[1]};

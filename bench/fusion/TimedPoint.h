@@ -1,10 +1,12 @@
 #ifndef TENON_BENCH_FUSION_TIMEDPOINT_H
 #define TENON_BENCH_FUSION_TIMEDPOINT_H
 
+#include <memory>
+
 #include "bench/fusion/FusionPoints.h"
-#include "runtime/Executor.h"
 #include "runtime/program/Program.h"
 #include "tools/common/Distribution.h"
+#include "tools/common/MakeExecutor.h"
 
 namespace tenon::bench {
 
@@ -27,12 +29,25 @@ struct CompiledPoint {
 absl::StatusOr<CompiledPoint> compilePoint(const FusionPoint& point, const std::string& target,
                                            const std::string& launch);
 
-/// Loads both plans and times them in turn, `calls` calls each. Of all copies together.
+/// Of all copies together.
 struct PointDistributions {
   tools::Distribution fused, unfused;
 };
-absl::StatusOr<PointDistributions> timePoint(CompiledPoint point, const std::string& launch,
-                                             int64_t calls);
+
+/// Times points on the first GPU. The plans of the last point stay loaded until those of the next
+/// are: a device without any starts anew, which takes longer than most points.
+class PointTimer {
+public:
+  /// `launch` as of `compilePoint`.
+  explicit PointTimer(const std::string& launch);
+
+  /// Loads both plans and times them in turn, `calls` calls each.
+  absl::StatusOr<PointDistributions> time(CompiledPoint point, int64_t calls);
+
+private:
+  tools::ExecutorOptions how;
+  std::unique_ptr<runtime::Executor> fused, unfused;
+};
 
 } // namespace tenon::bench
 
