@@ -97,7 +97,7 @@ absl::StatusOr<std::vector<PointTimes>> CostFit::predict() const {
 }
 
 absl::StatusOr<double> CostFit::loss() const {
-  constexpr double allowed = 0.15, beyond = 2, ofRegret = 5;
+  constexpr double allowed = 0.15, beyond = 2, ofRegret = 10;
   TENON_ASSIGN_OR_RETURN(std::vector<PointTimes> times, predict());
   double sum = 0;
   auto add = [&](double predicted, double measured) {

@@ -24,7 +24,7 @@ public:
 
   /// Changes one of `names` after the other, by less and less, as long as that brings the predictions
   /// nearer to what was measured: the least mean of |ln(predicted / measured)|, with the error
-  /// beyond 15 % counted three times, and regrets of choices five times. Values stay integers.
+  /// beyond 15 % counted three times, and regrets of choices ten times. Values stay integers.
   absl::Status fit(const std::vector<std::string>& names);
 
 private:

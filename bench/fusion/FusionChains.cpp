@@ -42,6 +42,10 @@ Value ChainCopy::shared(const std::string& name, llvm::ArrayRef<int64_t> dimensi
   return input;
 }
 
+Value ChainCopy::own(const std::string& name, llvm::ArrayRef<int64_t> dimensions) {
+  return b.input(named(name), dimensions, {});
+}
+
 StateValue ChainCopy::cache(const std::string& name, llvm::ArrayRef<int64_t> dimensions) {
   b.declareState(named(name), dimensions, b.getActivationType());
   return b.state(named(name));
@@ -155,7 +159,8 @@ void parallelProducts(ChainCopy& c) {
     Value y = c.b.matmul(x, c.matrix(name, columns, c.shape.hidden));
     return c.b.add(y, c.vector(name + ".bias", columns));
   };
-  Value attention = layerNorm(c, c.x, "norm"), mlp = layerNorm(c, c.x, "other");
+  Value x = c.own("x", {c.shape.rows, c.shape.hidden});
+  Value attention = layerNorm(c, x, "norm"), mlp = layerNorm(c, x, "other");
   for (const char* name : {"q", "k", "v"})
     c.result(biased(attention, name, c.shape.hidden));
   c.result(c.b.geluTanh(biased(mlp, "up", c.shape.columns)));
@@ -167,7 +172,7 @@ void qkv(ChainCopy& c, Value x) {
   c.result(c.b.matmul(x, c.matrix("k", c.shape.columns / 4, c.shape.hidden)));
   c.result(c.b.matmul(x, c.matrix("v", c.shape.columns / 4, c.shape.hidden)));
 }
-void sharedQkv(ChainCopy& c) { qkv(c, c.x); }
+void sharedQkv(ChainCopy& c) { qkv(c, c.own("x", {c.shape.rows, c.shape.hidden})); }
 void rmsQkv(ChainCopy& c) { qkv(c, rmsNorm(c, c.x)); }
 
 Value gated(ChainCopy& c, Value x) {

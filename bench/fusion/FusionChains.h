@@ -29,6 +29,8 @@ public:
   /// An activation that all copies share.
   frontends::Value shared(const std::string& name, llvm::ArrayRef<int64_t> dimensions,
                           mlir::Type type = {});
+  /// An activation of this copy alone, where copies that share it would become one kernel.
+  frontends::Value own(const std::string& name, llvm::ArrayRef<int64_t> dimensions);
   /// A cache of this copy alone.
   frontends::StateValue cache(const std::string& name, llvm::ArrayRef<int64_t> dimensions);
   /// What nothing in the function reads but its caller.

@@ -50,9 +50,11 @@ static llvm::ArrayRef<llvm::StringLiteral> requiredProperties(DeviceKind device)
                                                 "l2_bytes",
                                                 "l2_mb_per_s",
                                                 "prologue_ps_per_element",
+                                                "warp_prologue_ps_per_element",
                                                 "next_reduction_ns",
                                                 "spread_ns",
-                                                "combine_ns",
+                                                "attention_ns",
+                                                "key_step_ns",
                                                 "vector_ns",
                                                 "gemv_gflops",
                                                 "unhidden_percent",
@@ -142,9 +144,39 @@ static double vectorsPerThread(KernelOp kernel, const KernelWork& work) {
   return (static_cast<double>(work.readBytes) + work.writtenBytes) / threads / vectorBytes;
 }
 
-/// True where the last tile of several combines what they leave in memory: parts of the keys.
-static bool combinesTiles(KernelOp kernel) {
-  return kernel.getScheduleAttr().getParameter("splits").value_or(1) > 1;
+/// Steps of 16 keys that a warp of decode attention takes one after the other, of caches that are
+/// full: keys over the warps that share them. 0 of other kernels.
+static double keySteps(KernelOp kernel) {
+  ScheduleAttr schedule = kernel.getScheduleAttr();
+  std::optional<int64_t> splits = schedule.getParameter("splits");
+  auto attentions = kernel.getBlock().getOps<AttentionOp>();
+  if (!splits || attentions.empty())
+    return 0;
+  constexpr int64_t keysOfStep = 16, lanes = 32;
+  Type key = (*attentions.begin()).getKey().getType();
+  auto state = llvm::dyn_cast<StateType>(key);
+  auto tensor = state ? state.getTensorType() : llvm::cast<RankedTensorType>(key); // [S, C, H, D]
+  int64_t warps = std::max<int64_t>(1, schedule.getParameter("threads").value_or(lanes) / lanes);
+  return static_cast<double>(llvm::divideCeil(tensor.getShape()[1], *splits * warps * keysOfStep));
+}
+
+/// ns that a block waits for the reductions in front of its product.
+double CostModel::prologueOnGpu(KernelOp kernel, const KernelWork& work) const {
+  auto products = kernel.getBlock().getOps<MatmulOp>();
+  if (work.repeatedElements == 0 || products.empty())
+    return 0;
+  auto elements = static_cast<double>(work.repeatedElements) * 1e-3;
+  auto passes = static_cast<double>(property("reduction_ns") * work.repeatedReductions);
+  if (kernel.getScheduleAttr().getEmitter() != "narrow_gemm")
+    return passes + property("prologue_ps_per_element") * elements;
+  // A warp normalises whole rows.
+  RankedTensorType input = (*products.begin()).getInput().getType();
+  int64_t rows = input.getNumElements() / input.getShape().back();
+  constexpr int64_t lanes = 32;
+  int64_t warps = kernel.getScheduleAttr().getParameter("threads").value_or(lanes) / lanes;
+  int64_t ofOneWarp = llvm::divideCeil(rows, std::max<int64_t>(1, warps));
+  return passes + property("warp_prologue_ps_per_element") * elements / static_cast<double>(rows) *
+                      static_cast<double>(ofOneWarp);
 }
 
 double CostModel::latencyOnGpu(KernelOp kernel, const KernelWork& work) const {
@@ -155,12 +187,10 @@ double CostModel::latencyOnGpu(KernelOp kernel, const KernelWork& work) const {
                static_cast<double>(property("next_reduction_ns") * (reductions - 1));
   if (kernel.getScheduleAttr().getTiles() > 1)
     latency += property("spread_ns");
-  if (combinesTiles(kernel))
-    latency += property("combine_ns");
+  if (double steps = keySteps(kernel))
+    latency += property("attention_ns") + property("key_step_ns") * steps;
   latency += property("vector_ns") * vectorsPerThread(kernel, work);
-  // A block waits for its own prologue before it multiplies.
-  latency +=
-      property("prologue_ps_per_element") * 1e-3 * static_cast<double>(work.repeatedElements);
+  latency += prologueOnGpu(kernel, work);
   return latency +
          property(rampProperty(mode, target)) *
              std::min(1.0, static_cast<double>(work.weightBytes) / property("read_ramp_bytes"));

@@ -56,9 +56,13 @@ std::string contentKey(KernelOp kernel);
 ///     ns = launch + latency + max(memory, compute) + unhidden_percent · min(memory, compute)
 ///     latency = dependent_load_ns + reduction_ns + (reductions − 1) · next_reduction_ns
 ///               + spread_ns, where there is more than one tile
-///               + combine_ns, where the last tile combines what the others have left
+///               + attention_ns, of decode attention, + key_step_ns · steps of 16 keys that a warp takes one
+///                 after the other
 ///               + vector_ns · 16-byte vectors that a thread has of a row
-///               + prologue_ps_per_element · elements that reductions of every tile read again
+///               + reduction_ns · reductions that every tile repeats
+///               + prologue_ps_per_element · elements that reductions of every tile read again, by
+///                 all threads of a block; where each warp takes a row of them (narrow_gemm),
+///                 warp_prologue_ps_per_element · elements of the rows of one warp
 ///               + ramp · min(1, weight bytes / read_ramp_bytes)
 ///     ramp    = read_ramp_pdl_ns where kernels start early, else read_ramp_ns
 ///     memory  = max(weights / dram + others / rate, dependent_load_ns · (b / bytes in flight − 1))
@@ -94,6 +98,7 @@ private:
       : target(target), mode(mode), times(times) {}
 
   int64_t property(llvm::StringRef name) const { return *target.getProperty(name); }
+  double prologueOnGpu(KernelOp kernel, const KernelWork& work) const;
   double latencyOnGpu(KernelOp kernel, const KernelWork& work) const;
   double memoryOnGpu(const KernelWork& work, const Occupancy& occupancy) const;
   double computeOnGpu(KernelOp kernel, const KernelWork& work, const Occupancy& occupancy) const;

@@ -83,6 +83,7 @@ KernelWork sumWork(KernelOp kernel) {
   KernelWork work;
   llvm::DenseSet<Operation*> repeated = findRepeated(kernel);
   llvm::DenseMap<Operation*, int64_t> depth;
+  llvm::DenseSet<Value> reduced;
   for (Operation& op : kernel.getBlock().without_terminator()) {
     auto compute = llvm::dyn_cast<ComputeOpInterface>(op);
     if (!compute || isView(&op))
@@ -98,10 +99,12 @@ KernelWork sumWork(KernelOp kernel) {
       addProduct(product, flops, work);
     if (repeated.contains(&op)) {
       work.repeatedFlops = detail::saturatingSum({work.repeatedFlops, flops});
-      work.repeatedReductions += reductionsOf(op);
-      if (reductionsOf(op) > 0)
+      // Norms of one value share its sums, and a block keeps what it has read.
+      if (reductionsOf(op) > 0 && reduced.insert(op.getOperand(0)).second) {
+        work.repeatedReductions += reductionsOf(op);
         work.repeatedElements +=
             llvm::cast<RankedTensorType>(op.getOperand(0).getType()).getNumElements();
+      }
     }
   }
   for (BlockArgument argument : kernel.getBlock().getArguments())

@@ -15,7 +15,7 @@ struct KernelWork {
   int64_t reductions = 0;    ///< on the longest chain of operations: threads wait for each other
   int64_t repeatedFlops = 0; ///< of operations that every tile of a matrix product does again
   int64_t repeatedReductions = 0;
-  int64_t repeatedElements = 0; ///< that repeated reductions read
+  int64_t repeatedElements = 0; ///< that repeated reductions read, of each value once
   /// Block-quantised weights of products: elements that are decoded, or unpacked beside quants.
   struct Blocks {
     const Encoding* encoding;

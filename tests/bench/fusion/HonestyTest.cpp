@@ -109,7 +109,8 @@ TEST(HonestyOnH200, HoldsForShapesThatTheModelWasNotFittedTo) {
   auto points = fit->predict();
   ASSERT_THAT(points, IsOk());
   Honesty h = judge(*points);
-  EXPECT_GE(h.points, 250u);
+  EXPECT_GE(h.points, 300u);
+  EXPECT_GE(h.fasterUnfused, h.points / 5);
   EXPECT_LE(h.medianError, 0.15);
   EXPECT_LE(h.p95Error, 0.40);
   EXPECT_GE(h.rightRefusals, h.refusals * 4 / 5);
