@@ -35,6 +35,10 @@ std::string addToHeadRegion(Operation& op, HeadRegion& region) {
   if (auto norm = llvm::dyn_cast<RmsNormOp>(op)) {
     if (chain->norm || chain->rope || chain->write)
       return what + std::string("normalises a head once, first of all");
+    // A warp adds a head, in one chunk (scheduleRows).
+    constexpr int64_t mostBytes = 2048;
+    if (chain->size * norm.getType().getElementTypeBitWidth() > 8 * mostBytes)
+      return what + std::string("normalises heads of at most 2048 bytes");
     chain->norm = norm;
   } else if (auto rope = llvm::dyn_cast<RopeOp>(op)) {
     if (chain->rope || chain->write)
