@@ -124,16 +124,23 @@ int64_t KernelTimer::quantile(double share) const {
   return std::llround(sorted[index]);
 }
 
-int64_t KernelTimer::medianNs() const { return std::max<int64_t>(1, quantile(0.5)); }
+int64_t KernelTimer::medianNs() const { return quantile(0.5); }
 int64_t KernelTimer::spreadNs() const { return (quantile(0.75) - quantile(0.25)) / 2; }
 
 absl::Status sampleInTurns(std::vector<KernelTimer*> timers, int64_t rounds) {
   for (KernelTimer* timer : timers)
     TENON_RETURN_IF_ERROR(timer->warmUp());
-  for (int64_t round = 0; round < rounds; ++round)
-    for (KernelTimer* timer : timers)
-      TENON_RETURN_IF_ERROR(timer->sample());
-  return absl::OkStatus();
+  constexpr int doublings = 7;
+  for (int attempt = 0; attempt <= doublings; ++attempt, rounds *= 2) {
+    for (int64_t round = 0; round < rounds; ++round)
+      for (KernelTimer* timer : timers)
+        TENON_RETURN_IF_ERROR(timer->sample());
+    if (std::ranges::all_of(timers, [](KernelTimer* timer) { return timer->medianNs() > 0; }))
+      return absl::OkStatus();
+  }
+  return absl::UnavailableError(
+      "the time of a kernel is lost in this machine's noise: a longer run "
+      "takes no longer; expects a machine without other work");
 }
 
 } // namespace tenon::tools

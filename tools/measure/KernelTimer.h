@@ -46,7 +46,7 @@ public:
   absl::Status warmUp();
   /// Takes one sample.
   absl::Status sample();
-  /// The median of the samples in ns, at least 1.
+  /// The median of the samples in ns; not positive where noise hides the kernel.
   int64_t medianNs() const;
   /// Half of what lies between the quartiles, in ns.
   int64_t spreadNs() const;
@@ -62,7 +62,7 @@ private:
 };
 
 /// Warms each up, then takes `rounds` samples of each in turn, so that what changes on the device
-/// meets all alike.
+/// meets all alike; more of them while a median is not positive. Unavailable where it stays so.
 absl::Status sampleInTurns(std::vector<KernelTimer*> timers, int64_t rounds);
 
 } // namespace tenon::tools
