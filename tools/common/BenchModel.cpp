@@ -112,19 +112,32 @@ absl::Status ModelBench::generate() {
   setPosition(options.position);
   TENON_ASSIGN_OR_RETURN(auto stream,
                          executor->streamTokens(index, inputs[0], inputs[1], inputs[2], count));
-  return stream ? generateOnDevice(*stream, count) : generateOnHost(count);
+  TENON_ASSIGN_OR_RETURN(std::vector<int32_t> ids,
+                         stream ? generateOnDevice(*stream, count) : generateOnHost(count));
+  if (times.tokenIds.empty())
+    times.tokenIds = ids;
+  auto [now, before] = std::ranges::mismatch(ids, times.tokenIds);
+  if (now == ids.end())
+    return absl::OkStatus();
+  return absl::InternalError(absl::StrFormat(
+      "generation: expects the tokens of the generation before, but token %d is %d, not %d",
+      (now - ids.begin()) / static_cast<int64_t>(inputs[0].size()), *now, *before));
 }
 
-absl::Status ModelBench::generateOnDevice(runtime::TokenStream& stream, int64_t count) {
+absl::StatusOr<std::vector<int32_t>> ModelBench::generateOnDevice(runtime::TokenStream& stream,
+                                                                  int64_t count) {
+  std::vector<int32_t> ids;
+  ids.reserve(count * inputs[0].size());
   Clock::time_point before = Clock::now();
   for (int64_t token = 0; token < count; ++token) {
-    TENON_RETURN_IF_ERROR(stream.next().status());
+    TENON_ASSIGN_OR_RETURN(std::span<const int32_t> chosen, stream.next());
     Clock::time_point now = Clock::now();
     if (token >= warmupTokens)
       times.tokenNs.push_back(nsBetween(before, now));
     before = now;
+    ids.insert(ids.end(), chosen.begin(), chosen.end());
   }
-  return absl::OkStatus();
+  return ids;
 }
 
 void ModelBench::feedBack() {
@@ -138,7 +151,8 @@ void ModelBench::feedBack() {
   }
 }
 
-absl::Status ModelBench::generateOnHost(int64_t count) {
+absl::StatusOr<std::vector<int32_t>> ModelBench::generateOnHost(int64_t count) {
+  std::vector<int32_t> ids;
   std::vector<std::span<std::byte>> results(outputs.begin(), outputs.end());
   for (int64_t token = 0; token < count; ++token) {
     Clock::time_point before = Clock::now();
@@ -146,8 +160,9 @@ absl::Status ModelBench::generateOnHost(int64_t count) {
     feedBack();
     if (token >= warmupTokens)
       times.tokenNs.push_back(nsBetween(before, Clock::now()));
+    ids.insert(ids.end(), inputs[0].begin(), inputs[0].end());
   }
-  return absl::OkStatus();
+  return ids;
 }
 
 absl::Status ModelBench::callGroups(std::span<const GroupFunction> groups) {

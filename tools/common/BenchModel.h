@@ -30,6 +30,7 @@ struct BenchResult {
   std::vector<uint64_t> profileNs; ///< mean time of each step, timed by itself
   /// Of each token of a generation as its caller sees it: from one token to the next.
   std::vector<uint64_t> tokenNs;
+  std::vector<int32_t> tokenIds; ///< [tokens, rows] of a generation, those that warm up included
   std::vector<std::vector<uint64_t>> groupNs; ///< by group: of each call of its steps alone
 };
 
@@ -54,6 +55,7 @@ public:
   absl::Status call();
   /// Generates tokens from the measured position on, each the most likely one, fed to the next step
   /// on the device where it can do that, else by the host, and times each but the first ones.
+  /// Internal where the tokens are not those of the generation before.
   absl::Status generate();
   /// One call of each group.
   absl::Status callGroups(std::span<const GroupFunction> groups);
@@ -69,8 +71,10 @@ private:
   /// Makes the inputs of a call with its first row at `position`.
   void setPosition(int64_t position);
   absl::Status runAt(int64_t position);
-  absl::Status generateOnDevice(runtime::TokenStream& stream, int64_t count);
-  absl::Status generateOnHost(int64_t count);
+  /// The tokens that they chose, [count, rows].
+  absl::StatusOr<std::vector<int32_t>> generateOnDevice(runtime::TokenStream& stream,
+                                                        int64_t count);
+  absl::StatusOr<std::vector<int32_t>> generateOnHost(int64_t count);
   /// Feeds the most likely tokens of the last call, at the positions that follow.
   void feedBack();
   /// Where the first row of measured calls stands.

@@ -221,8 +221,10 @@ nlohmann::ordered_json describeReport(const BenchReport& report, const runtime::
       {"step_timing_ns", timingNs(report)},
       {"groups", describeGroups(report)},
       {"kernels", std::move(kernels)}};
-  if (!report.times.tokenNs.empty())
+  if (!report.times.tokenNs.empty()) {
     object["token_ns"] = describeTimes(summarize(report.times.tokenNs));
+    object["token_ids"] = report.times.tokenIds;
+  }
   return object;
 }
 

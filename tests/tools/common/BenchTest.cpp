@@ -37,7 +37,8 @@ TEST(Distribution, OfSamples) {
   EXPECT_EQ(summarize({7}).deviationNs, 0);
 }
 
-/// Remembers the calls; each takes 5 ns, each step 2.
+/// Remembers the calls; each takes 5 ns, each step 2. The most likely token of one row is its
+/// position, `shift` further.
 class FakeExecutor final : public runtime::Executor {
 public:
   explicit FakeExecutor(runtime::Program program) : held(std::move(program)) {}
@@ -48,6 +49,11 @@ public:
     EXPECT_EQ(outputs[0].size(), held.functions[function].outputs[0].bytes);
     std::vector<int32_t>& call = positions.emplace_back(inputs[2].size() / sizeof(int32_t));
     std::memcpy(call.data(), inputs[2].data(), inputs[2].size());
+    if (outputs[0].size() == 50 * sizeof(float)) {
+      std::ranges::fill(outputs[0], std::byte(0));
+      float one = 1;
+      std::memcpy(&outputs[0][(call[0] + shift) % 50 * sizeof(one)], &one, sizeof(one));
+    }
     if (profiling)
       steps[0].add(0, 2);
     return absl::OkStatus();
@@ -64,6 +70,7 @@ public:
   std::vector<std::vector<int32_t>> positions; ///< of each call
   std::vector<runtime::StepProfile> steps = std::vector<runtime::StepProfile>(1);
   bool profiling = false;
+  int32_t shift = 0;
 };
 
 runtime::Program makeProgram(Role role, int64_t rows) {
@@ -117,8 +124,20 @@ TEST(ModelBench, FeedsTheMostLikelyTokens) {
   ASSERT_EQ(executor.positions.size(), 3u + warmupTokens);
   for (size_t i = 0; i < executor.positions.size(); ++i)
     EXPECT_THAT(executor.positions[i], ElementsAre(2 + static_cast<int32_t>(i)));
+  EXPECT_THAT(bench.result().tokenIds, ElementsAre(2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12));
   EXPECT_THAT(ModelBench::create(executor, Role::Decode, 1, {.position = 2, .generatedTokens = 6}),
               FailsWith(absl::StatusCode::kInvalidArgument, HasSubstr("up to 15, the last")));
+}
+
+TEST(ModelBench, ExpectsEqualGenerations) {
+  FakeExecutor executor(makeProgram(Role::Decode, 1));
+  ModelBench bench =
+      ModelBench::create(executor, Role::Decode, 1, {.position = 2, .generatedTokens = 3}).value();
+  EXPECT_THAT(bench.generate(), tests::IsOk());
+  EXPECT_THAT(bench.generate(), tests::IsOk());
+  executor.shift = 1;
+  EXPECT_THAT(bench.generate(),
+              FailsWith(absl::StatusCode::kInternal, HasSubstr("but token 0 is 3, not 2")));
 }
 
 TEST(ModelBench, RunsEachGroupAlone) {
