@@ -1,0 +1,440 @@
+#include "Machine.h"
+
+#include <sys/mman.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <random>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+// Saves what the calling convention asks of a callee on the stack, and goes on where another stack
+// was left.
+extern "C" void emulatorSwitch(void** from, void* to);
+asm(R"(
+.text
+.globl emulatorSwitch
+.hidden emulatorSwitch
+emulatorSwitch:
+  pushq %rbp
+  pushq %rbx
+  pushq %r12
+  pushq %r13
+  pushq %r14
+  pushq %r15
+  movq %rsp, (%rdi)
+  movq %rsi, %rsp
+  popq %r15
+  popq %r14
+  popq %r13
+  popq %r12
+  popq %rbx
+  popq %rbp
+  ret
+)");
+
+namespace tenon::emulator {
+
+namespace {
+
+constexpr size_t warpSize = 32, slotBytes = 32;
+constexpr size_t dynamicBytesOfBlock = 256 << 10, staticBytesOfBlock = 64 << 10;
+constexpr size_t sharedBytesOfBlock = dynamicBytesOfBlock + staticBytesOfBlock;
+constexpr unsigned firstHandle = 1 << 10; // so that none is null
+constexpr size_t stackBytes = 256 << 10;
+
+[[noreturn]] void fail(const char* reason) {
+  std::fprintf(stderr, "emulator: %s\n", reason);
+  std::abort();
+}
+
+struct Fiber;
+
+/// Those that wait until `live` threads have arrived.
+struct Meeting {
+  size_t live = 0, arrived = 0;
+  int any = 0, result = 0;
+  std::vector<Fiber*> waiting;
+};
+
+struct Warp {
+  Meeting meeting;
+  alignas(16) unsigned char slots[2][warpSize * slotBytes];
+};
+
+struct Block {
+  Meeting meeting;
+  std::vector<Warp> warps;
+  unsigned char* shared = nullptr;
+};
+
+struct Copy {
+  void* target;
+  const void* source;
+  int bytes;
+  void run() const {
+    std::memcpy(target, source, bytes);
+    std::memset(static_cast<char*>(target) + bytes, 0, 16 - bytes);
+  }
+};
+
+struct Fiber {
+  EmulatedThread thread;
+  Block* block = nullptr;
+  Warp* warp = nullptr;
+  void* stack = nullptr; ///< pointer, while it does not run
+  unsigned exchanges = 0;
+  unsigned clusterPhase = 0; ///< of its last arrival at the cluster's barrier
+  bool arrived = false;      ///< there
+  std::vector<Copy> open;    ///< copies since the last commit
+  std::deque<std::vector<Copy>> committed;
+  std::function<bool()> condition; ///< that it waits for
+};
+
+struct Bulk {
+  void* target;
+  const void* source;
+  unsigned bytes;
+};
+
+struct Barrier {
+  unsigned count = 1, pending = 1, phase = 0;
+  int64_t bytes = 0;
+  std::vector<Bulk> copies;
+};
+
+/// A cluster's threads and memory. There is one at a time in a thread of the host.
+class Machine {
+public:
+  void launch(const EmulatedKernel& kernel, void** arguments, unsigned blocks, unsigned threads);
+
+  Fiber* current = nullptr;
+  std::map<const void*, size_t> statics; ///< offsets
+  size_t staticBytes = 0;
+  std::unordered_map<void*, Barrier> barriers;
+  unsigned clusterArrived = 0, clusterPhase = 0;
+
+  void waitFor(std::function<bool()> condition);
+  /// True for the last to arrive, which goes on; the others wait.
+  void meet(Meeting& meeting, int value);
+  void ready(Fiber* fiber) { runnable.push_back(fiber); }
+  unsigned char* base() { return arena; }
+  void completeCluster();
+
+private:
+  void prepare(unsigned firstBlock, unsigned count, unsigned blocks, unsigned threads);
+  void run();
+  void yieldTo();
+  Fiber* next();
+  static void enter();
+  void finish();
+  void leave(Meeting& meeting);
+  void release(Meeting& meeting);
+
+  const EmulatedKernel* kernel = nullptr;
+  void** arguments = nullptr;
+  std::vector<Fiber> fibers;
+  std::vector<Block> cluster;
+  std::deque<Fiber*> runnable;
+  std::vector<Fiber*> polling;
+  unsigned char* arena = nullptr;
+  size_t arenaBytes = 0;
+  std::vector<void*> stacks;
+  void* host = nullptr; ///< its stack pointer
+  size_t alive = 0;
+  std::mt19937 random{1};
+  bool shuffled = std::getenv("TENON_EMULATED_ORDER") != nullptr;
+};
+
+thread_local Machine machine;
+
+void* mapMemory(size_t bytes) {
+  void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED)
+    fail("no memory");
+  return memory;
+}
+
+void Machine::enter() {
+  Machine& self = machine;
+  self.kernel->invoke(self.arguments);
+  self.finish();
+}
+
+void Machine::prepare(unsigned firstBlock, unsigned count, unsigned blocks, unsigned threads) {
+  if (arenaBytes < count * sharedBytesOfBlock) {
+    arena = static_cast<unsigned char*>(mapMemory(count * sharedBytesOfBlock));
+    arenaBytes = count * sharedBytesOfBlock;
+  }
+  std::memset(arena, 0xff, count * sharedBytesOfBlock);
+  while (stacks.size() < size_t{count} * threads)
+    stacks.push_back(mapMemory(stackBytes));
+  barriers.clear();
+  clusterArrived = clusterPhase = 0;
+  cluster.assign(count, {});
+  fibers.assign(size_t{count} * threads, {});
+  alive = fibers.size();
+  for (unsigned b = 0; b < count; ++b) {
+    Block& block = cluster[b];
+    block.shared = arena + b * sharedBytesOfBlock;
+    block.meeting.live = threads;
+    block.warps = std::vector<Warp>((threads + warpSize - 1) / warpSize);
+    for (unsigned t = 0; t < threads; ++t) {
+      Fiber& fiber = fibers[size_t{b} * threads + t];
+      fiber.thread = {{t, 0, 0}, {firstBlock + b, 0, 0}, {threads, 1, 1}, {blocks, 1, 1}};
+      fiber.block = &block;
+      fiber.warp = &block.warps[t / warpSize];
+      ++fiber.warp->meeting.live;
+      // Six registers and where to go on; the stack is then as behind a call.
+      auto* top = reinterpret_cast<void**>(static_cast<char*>(stacks[size_t{b} * threads + t]) +
+                                           stackBytes - 64);
+      *top = reinterpret_cast<void*>(&Machine::enter);
+      fiber.stack = top - 6;
+      runnable.push_back(&fiber);
+    }
+  }
+}
+
+Fiber* Machine::next() {
+  while (runnable.empty()) {
+    std::vector<Fiber*> still;
+    for (Fiber* fiber : polling) {
+      current = fiber;
+      if (fiber->condition())
+        runnable.push_back(fiber);
+      else
+        still.push_back(fiber);
+    }
+    if (runnable.empty())
+      fail("every thread of the cluster waits: a barrier that not all reach, or bytes that never "
+           "come");
+    polling = std::move(still);
+  }
+  size_t index = shuffled ? random() % runnable.size() : 0;
+  Fiber* fiber = runnable[index];
+  runnable.erase(runnable.begin() + index);
+  return fiber;
+}
+
+void Machine::yieldTo() {
+  Fiber* self = current;
+  Fiber* other = next();
+  current = other;
+  if (other != self)
+    emulatorSwitch(&self->stack, other->stack);
+}
+
+void Machine::waitFor(std::function<bool()> condition) {
+  if (condition())
+    return;
+  current->condition = std::move(condition);
+  polling.push_back(current);
+  yieldTo();
+}
+
+void Machine::release(Meeting& meeting) {
+  meeting.arrived = 0;
+  meeting.result = std::exchange(meeting.any, 0);
+  for (Fiber* fiber : meeting.waiting)
+    ready(fiber);
+  meeting.waiting.clear();
+}
+
+void Machine::meet(Meeting& meeting, int value) {
+  meeting.any |= value;
+  if (++meeting.arrived == meeting.live)
+    return release(meeting);
+  meeting.waiting.push_back(current);
+  yieldTo();
+}
+
+void Machine::leave(Meeting& meeting) {
+  if (--meeting.live > 0 && meeting.arrived == meeting.live)
+    release(meeting);
+}
+
+void Machine::completeCluster() {
+  if (clusterArrived == alive && alive > 0) {
+    clusterArrived = 0;
+    ++clusterPhase;
+  }
+}
+
+void Machine::finish() {
+  Fiber* self = current;
+  for (const std::vector<Copy>& group : self->committed)
+    if (!group.empty())
+      fail("a thread ends with asynchronous copies on their way");
+  --alive;
+  if (self->arrived && self->clusterPhase == clusterPhase)
+    --clusterArrived;
+  leave(self->warp->meeting);
+  leave(self->block->meeting);
+  completeCluster();
+  void* ignored;
+  if (alive == 0)
+    emulatorSwitch(&ignored, host);
+  current = next();
+  emulatorSwitch(&ignored, current->stack);
+}
+
+void Machine::run() {
+  current = next();
+  emulatorSwitch(&host, current->stack);
+}
+
+void Machine::launch(const EmulatedKernel& launched, void** given, unsigned blocks,
+                     unsigned threads) {
+  kernel = &launched, arguments = given;
+  statics.clear();
+  staticBytes = 0;
+  for (unsigned first = 0; first < blocks; first += launched.clusterBlocks) {
+    prepare(first, launched.clusterBlocks, blocks, threads);
+    run();
+  }
+}
+
+Barrier& barrierAt(unsigned handle) {
+  auto found = machine.barriers.find(emulatedPointer(handle));
+  if (found == machine.barriers.end())
+    fail("a barrier in shared memory is used before it was initialised");
+  return found->second;
+}
+
+void complete(Barrier& barrier) {
+  if (barrier.pending == 0 && barrier.bytes == 0) {
+    barrier.pending = barrier.count;
+    barrier.phase ^= 1;
+  }
+}
+
+} // namespace
+
+void launch(const EmulatedKernel& kernel, void** arguments, unsigned blocks, unsigned threads,
+            size_t dynamicBytes) {
+  if (threads > kernel.threads || blocks % kernel.clusterBlocks != 0 ||
+      dynamicBytes > dynamicBytesOfBlock)
+    fail("a launch that the kernel does not allow");
+  machine.launch(kernel, arguments, blocks, threads);
+}
+
+} // namespace tenon::emulator
+
+using namespace tenon::emulator;
+
+const EmulatedThread* emulatedThread() { return &machine.current->thread; }
+
+int emulatedBlockBarrier(int value) {
+  Meeting& meeting = machine.current->block->meeting;
+  machine.meet(meeting, value);
+  return meeting.result;
+}
+
+const unsigned char* emulatedExchange(const void* own, size_t bytes) {
+  Fiber& self = *machine.current;
+  unsigned char* slots = self.warp->slots[self.exchanges++ % 2];
+  std::memcpy(slots + self.thread.threadIndex.x % warpSize * slotBytes, own, bytes);
+  machine.meet(self.warp->meeting, 0);
+  return slots;
+}
+
+void* emulatedStatic(const void* key, size_t bytes) {
+  auto [found, isNew] = machine.statics.try_emplace(key, machine.staticBytes);
+  if (isNew)
+    machine.staticBytes += (bytes + 127) / 128 * 128;
+  if (machine.staticBytes > staticBytesOfBlock)
+    fail("more static shared memory than a block has");
+  return machine.current->block->shared + dynamicBytesOfBlock + found->second;
+}
+
+unsigned char* emulatedDynamic() { return machine.current->block->shared; }
+
+unsigned emulatedHandle(const void* pointer) {
+  ptrdiff_t offset = static_cast<const unsigned char*>(pointer) - machine.base();
+  if (offset < 0 || offset >= ptrdiff_t(sharedBytesOfBlock * 16))
+    fail("an address outside shared memory is taken for one inside");
+  return static_cast<unsigned>(offset) + firstHandle;
+}
+
+void* emulatedPointer(unsigned handle) { return machine.base() + (handle - firstHandle); }
+
+unsigned emulatedMap(unsigned handle, unsigned rank) {
+  ptrdiff_t own = machine.current->block->shared - machine.base();
+  return handle - static_cast<unsigned>(own) + rank * static_cast<unsigned>(sharedBytesOfBlock);
+}
+
+void emulatedCopy(unsigned target, const void* source, int bytes) {
+  if (target % 16 != firstHandle % 16 || reinterpret_cast<uintptr_t>(source) % 16 != 0)
+    fail("cp.async of 16 bytes at an address that is no multiple of 16");
+  machine.current->open.push_back({emulatedPointer(target), source, bytes});
+}
+
+void emulatedCommitCopies() {
+  machine.current->committed.push_back(std::exchange(machine.current->open, {}));
+}
+
+void emulatedWaitForCopies(int pending) {
+  std::deque<std::vector<Copy>>& committed = machine.current->committed;
+  for (; committed.size() > static_cast<size_t>(pending); committed.pop_front())
+    for (const Copy& copy : committed.front())
+      copy.run();
+}
+
+void emulatedBarrierInit(unsigned barrier, unsigned count) {
+  machine.barriers[emulatedPointer(barrier)] = {count, count, 0, 0, {}};
+}
+
+void emulatedBarrierExpect(unsigned handle, unsigned bytes) {
+  Barrier& barrier = barrierAt(handle);
+  barrier.bytes += bytes;
+  if (barrier.pending-- == 0)
+    fail("more arrivals on a barrier than it counts");
+  complete(barrier);
+}
+
+void emulatedBulkCopy(unsigned target, const void* source, unsigned bytes, unsigned barrier) {
+  if (bytes % 16 != 0 || target % 16 != firstHandle % 16 ||
+      reinterpret_cast<uintptr_t>(source) % 16 != 0)
+    fail("a bulk copy whose addresses or size are no multiples of 16");
+  barrierAt(barrier).copies.push_back({emulatedPointer(target), source, bytes});
+}
+
+void emulatedStoreAsync(unsigned target, const void* value, unsigned bytes, unsigned handle) {
+  std::memcpy(emulatedPointer(target), value, bytes);
+  Barrier& barrier = barrierAt(handle);
+  barrier.bytes -= bytes;
+  complete(barrier);
+}
+
+void emulatedBarrierWait(unsigned handle, unsigned parity) {
+  Barrier* barrier = &barrierAt(handle);
+  machine.waitFor([barrier, parity] {
+    if (barrier->phase != parity)
+      return true;
+    for (const Bulk& copy : std::exchange(barrier->copies, {})) {
+      std::memcpy(copy.target, copy.source, copy.bytes);
+      barrier->bytes -= copy.bytes;
+    }
+    complete(*barrier);
+    return barrier->phase != parity;
+  });
+}
+
+void emulatedClusterArrive() {
+  machine.current->clusterPhase = machine.clusterPhase;
+  machine.current->arrived = true;
+  ++machine.clusterArrived;
+  machine.completeCluster();
+}
+
+void emulatedClusterWait() {
+  unsigned phase = machine.current->clusterPhase;
+  machine.waitFor([phase] { return machine.clusterPhase != phase; });
+}

@@ -1,0 +1,78 @@
+#ifndef TENON_TESTS_EMULATOR_MACHINE_H
+#define TENON_TESTS_EMULATOR_MACHINE_H
+
+#include <cstddef>
+#include <cstdint>
+
+/// What a kernel that was compiled for the host calls, and what it says of itself. Plain C, since
+/// kernels are loaded while the program runs. No such function is called but from a kernel's threads.
+///
+/// A launch runs cluster by cluster, in ascending order; the threads of a cluster take turns on one
+/// thread of the host, and one goes on until it must wait for others. Shared memory is filled with
+/// ones first, NaNs as numbers. Asynchronous copies are done no earlier than something waits for
+/// them. So a missing wait gives wrong numbers, and a barrier that not all reach ends the program
+/// with a message.
+extern "C" {
+
+/// The indices of a thread, as CUDA names them.
+struct EmulatedIndex {
+  unsigned x, y, z;
+};
+struct EmulatedThread {
+  EmulatedIndex threadIndex, blockIndex, blockSize, gridSize;
+};
+
+/// A kernel in a module, under the symbol `emulated_kernel_NAME`.
+struct EmulatedKernel {
+  unsigned threads;                 ///< of a block, at most
+  unsigned clusterBlocks;           ///< of a cluster; 1 without
+  unsigned parameters;              ///< their number,
+  const size_t* parameterBytes;     ///< and their sizes
+  void (*invoke)(void** arguments); ///< as one thread
+};
+
+const EmulatedThread* emulatedThread() __attribute__((const));
+
+/// __syncthreads; the threads that gave something other than 0.
+int emulatedBlockBarrier(int value);
+
+/// Hands `bytes` up to 32 to the warp's other threads. All come to the same call. Thread l's lie at 32 l
+/// of what is returned, until the next call but one.
+const unsigned char* emulatedExchange(const void* own, size_t bytes);
+
+/// Shared memory: a static variable that `key` stands for; what the launch asked for; an address as
+/// 32 bits and back, in any block of the cluster.
+void* emulatedStatic(const void* key, size_t bytes);
+unsigned char* emulatedDynamic();
+unsigned emulatedHandle(const void* pointer);
+void* emulatedPointer(unsigned handle);
+unsigned emulatedMap(unsigned handle, unsigned rank);
+
+/// cp.async: `bytes` of 16, zeros behind them.
+void emulatedCopy(unsigned target, const void* source, int bytes);
+void emulatedCommitCopies();
+void emulatedWaitForCopies(int pending);
+
+/// mbarrier, on which bytes complete.
+void emulatedBarrierInit(unsigned barrier, unsigned count);
+void emulatedBarrierExpect(unsigned barrier, unsigned bytes);
+void emulatedBulkCopy(unsigned target, const void* source, unsigned bytes, unsigned barrier);
+void emulatedStoreAsync(unsigned target, const void* value, unsigned bytes, unsigned barrier);
+void emulatedBarrierWait(unsigned barrier, unsigned parity);
+
+void emulatedClusterArrive();
+void emulatedClusterWait();
+}
+
+/// The machine that the ELF header of a cubin names, EM_CUDA.
+constexpr uint16_t emulatedMachine = 190;
+
+namespace tenon::emulator {
+
+/// Runs all blocks of a launch.
+void launch(const EmulatedKernel& kernel, void** arguments, unsigned blocks, unsigned threads,
+            size_t dynamicBytes);
+
+} // namespace tenon::emulator
+
+#endif // TENON_TESTS_EMULATOR_MACHINE_H
