@@ -179,8 +179,6 @@ inline void asm_ex2_approx_ftz_f32(float& y, float x) {
   if (y < 0x1p-126f)
     y = 0;
 }
-inline void asm_rsqrt_approx_f32(float& y, float x) { y = 1.0f / sqrtf(x); }
-inline void asm_rsqrt_approx_ftz_f32(float& y, float x) { y = 1.0f / sqrtf(x); }
 inline void asm_createpolicy_fractional_L2__evict_first_b64(unsigned long long& policy) {
   policy = 0;
 }
@@ -274,10 +272,6 @@ inline void asm_cp_async_cg_shared_global_L2__cache_hint_L2__256B(unsigned targe
 }
 inline void asm_cp_async_commit_group() { emulatedCommitCopies(); }
 inline void asm_cp_async_wait_group(int pending) { emulatedWaitForCopies(pending); }
-inline void asm_cp_async_wait_all() {
-  emulatedCommitCopies();
-  emulatedWaitForCopies(0);
-}
 
 inline void asm_mbarrier_init_shared__cta_b64(unsigned barrier) { emulatedBarrierInit(barrier, 1); }
 inline void asm_mbarrier_arrive_expect_tx_shared__cta_b64(unsigned barrier, unsigned bytes) {
