@@ -4,6 +4,7 @@
 #include <limits>
 #include <numeric>
 
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 
@@ -28,6 +29,7 @@ public:
     findSets();
     findShares();
     findConflicts();
+    findEntangled();
   }
 
   std::vector<unsigned> solve() {
@@ -43,6 +45,8 @@ private:
   void findSets();
   void findShares();
   void findConflicts();
+  void findEntangled();
+  bool isDominated(const PartialCover& cover);
   bool fits(const PartialCover& cover, unsigned set) const;
   int64_t leastRest(const PartialCover& cover) const;
   void offer(const PartialCover& cover) {
@@ -61,6 +65,8 @@ private:
   std::vector<llvm::SmallVector<unsigned, 4>> setsAt; ///< by lowest node
   std::vector<int64_t> shares;            ///< least primary cost of a node, rounded down
   std::vector<llvm::BitVector> dependsOn; ///< by set: sets that it needs results of
+  llvm::BitVector entangled; ///< sets that may be part of a circle of sets that need each other
+  llvm::DenseMap<llvm::BitVector, CoverCost> cheapest; ///< covers met, by `isDominated`'s key
 };
 
 } // namespace
@@ -93,6 +99,40 @@ void CoverSolver::findConflicts() {
     for (size_t b = 0; b < count; ++b)
       if (a != b && reachesSet(problem, problem.sets[b].nodes, problem.sets[a].nodes))
         dependsOn[a].set(b);
+}
+
+void CoverSolver::findEntangled() {
+  size_t count = problem.sets.size();
+  std::vector<llvm::BitVector> needs = dependsOn; // closed over sets that can stand together
+  for (size_t a = 0; a < count; ++a)
+    for (size_t b = 0; b < count; ++b)
+      if (problem.sets[a].nodes.anyCommon(problem.sets[b].nodes))
+        needs[a].reset(b);
+  for (size_t through = 0; through < count; ++through)
+    for (size_t a = 0; a < count; ++a)
+      if (needs[a].test(through))
+        needs[a] |= needs[through];
+  entangled.resize(count);
+  for (size_t a = 0; a < count; ++a)
+    if (needs[a].test(a))
+      entangled.set(a);
+}
+
+/// True where another cover of the same nodes costs no more, and what can follow is the same: the
+/// chosen sets that some later set may close a circle with are the same ones.
+bool CoverSolver::isDominated(const PartialCover& cover) {
+  llvm::BitVector key = cover.covered;
+  key.resize(problem.size + problem.sets.size());
+  for (unsigned set : cover.chosen)
+    if (entangled.test(set))
+      key.set(problem.size + set);
+  auto [known, isNew] = cheapest.try_emplace(std::move(key), cover.cost);
+  if (isNew)
+    return false;
+  if (known->second <= cover.cost)
+    return true;
+  known->second = cover.cost;
+  return false;
 }
 
 /// True where the sets, one of which depends on another where `dependsOn` says so, have an order.
@@ -145,7 +185,8 @@ void CoverSolver::branch(const PartialCover& cover) {
   int node = cover.covered.find_first_unset();
   if (node < 0)
     return offer(cover);
-  if (--stepsLeft < 0 || cover.cost.primary + leastRest(cover) > best.cost.primary)
+  if (--stepsLeft < 0 || cover.cost.primary + leastRest(cover) > best.cost.primary ||
+      isDominated(cover))
     return;
   for (unsigned set : setsAt[node])
     if (fits(cover, set))

@@ -44,7 +44,9 @@ struct CoverProblem {
 /// Branch and bound, depth first: the lowest node that is not covered yet is covered by each set
 /// that holds it and fits, in the order of `sets`, then by itself. A part is given up where its
 /// cost and the least that the other nodes can cost reach the best cover so far: each node costs at
-/// least the smallest share, cost of a set over its nodes, of the sets that hold it.
+/// least the smallest share, cost of a set over its nodes, of the sets that hold it. It is given up,
+/// too, where the same nodes were covered before for no more, unless the sets chosen leave another
+/// order to those that follow.
 ///
 /// Example: nodes 0 → 1 → 2 of cost 1 each, sets {0, 1} and {1, 2} of cost 1: {0, 1} and node 2
 /// cost 2, which {1, 2} and node 0 do not beat; the first is taken.

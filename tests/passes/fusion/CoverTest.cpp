@@ -126,6 +126,35 @@ TEST(Cover, EqualsBruteForce) {
   }
 }
 
+/// Two chains side by side, in each of which any 2 to 6 neighbours make a set: of the many covers of
+/// the same nodes the cheapest alone is followed, so the search ends. The best cost of a chain is the
+/// least over its first kernel and the best of the rest.
+TEST(Cover, LongChainsAreSolved) {
+  constexpr unsigned chains = 2, length = 24, most = 6;
+  std::mt19937_64 random(7);
+  std::vector<std::pair<unsigned, unsigned>> edges;
+  std::vector<std::pair<std::vector<unsigned>, int64_t>> sets;
+  CoverCost least;
+  for (unsigned chain = 0; chain < chains; ++chain) {
+    std::vector<CoverCost> rest(length + 1);
+    for (unsigned first = length; first-- > 0;) {
+      rest[first] = CoverCost{10, 1} + rest[first + 1];
+      std::vector<unsigned> nodes = {chains * first + chain};
+      for (unsigned next = first + 1; next < std::min(length, first + most); ++next) {
+        edges.emplace_back(nodes.back(), chains * next + chain);
+        nodes.push_back(edges.back().second);
+        auto cost = static_cast<int64_t>(5 * nodes.size() + random() % 20);
+        sets.emplace_back(nodes, cost);
+        rest[first] = std::min(rest[first], CoverCost{cost, 1} + rest[next + 1]);
+      }
+    }
+    least = least + rest[0];
+  }
+  CoverProblem problem = makeProblem(chains * length, edges, sets);
+  std::vector<unsigned> chosen = solveCover(problem, /*mostSteps=*/200'000, /*beamWidth=*/1);
+  EXPECT_EQ(costOf(problem, chosen), least);
+}
+
 /// The beam keeps all partial covers of small problems, so it finds the best there, too.
 TEST(Cover, BeamOnSmallGraphs) {
   for (uint64_t seed = 0; seed < 100; ++seed) {
