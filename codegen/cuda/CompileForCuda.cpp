@@ -88,9 +88,10 @@ static absl::StatusOr<std::vector<runtime::Kernel>> describeKernels(ModuleOp mod
   return described;
 }
 
-/// Compiles every source, on as many threads as the machine has cores.
+/// Compiles every source, on that many threads, or as many as the machine has cores.
 static absl::StatusOr<std::vector<CompiledSource>>
-compileSources(const std::vector<NamedSource>& sources, const Architecture& architecture) {
+compileSources(const std::vector<NamedSource>& sources, const Architecture& architecture,
+               unsigned threadCount) {
   std::vector<absl::StatusOr<CompiledSource>> results(sources.size(), CompiledSource());
   std::atomic<size_t> next = 0;
   auto work = [&] {
@@ -98,7 +99,8 @@ compileSources(const std::vector<NamedSource>& sources, const Architecture& arch
       results[i] = compileCached(sources[i].source.text, sources[i].name, architecture.name);
   };
   std::vector<std::thread> threads;
-  size_t workers = std::min<size_t>(sources.size(), std::thread::hardware_concurrency());
+  size_t workers = std::min<size_t>(
+      sources.size(), threadCount ? threadCount : std::thread::hardware_concurrency());
   for (size_t i = 1; i < workers; ++i)
     threads.emplace_back(work);
   work();
@@ -155,7 +157,7 @@ absl::StatusOr<runtime::Program> compileForCuda(ModuleOp module,
   TENON_ASSIGN_OR_RETURN(std::vector<NamedSource> sources,
                          printSources(module, kernels, architecture));
   TENON_ASSIGN_OR_RETURN(std::vector<CompiledSource> compiled,
-                         compileSources(sources, architecture));
+                         compileSources(sources, architecture, options.threads));
   for (auto [code, named] : llvm::enumerate(sources)) {
     const KernelSource& source = named.source;
     runtime::Kernel& kernel = program.kernels[named.index];

@@ -26,6 +26,7 @@ struct CudaKernel {
 struct CudaCodegenOptions {
   /// If set, receives every distinct kernel.
   std::vector<CudaKernel>* kernels = nullptr;
+  unsigned threads = 0; ///< that compile; 0: as many as the machine has cores
 };
 
 /// Compiles a planned module for the CUDA device that its `tenon.target` describes: every distinct

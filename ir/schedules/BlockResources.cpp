@@ -57,7 +57,12 @@ std::optional<BlockResources> blockResourcesOf(KernelOp kernel) {
         kind->fixedThreads > 0 ? kind->fixedThreads : schedules::sizeParameter(kernel, "threads");
     bool valid =
         resources.threads > 0 && resources.threads <= mostThreads && kind->fill(kernel, resources);
-    resources.staticSmemBytes += searchBytes(kernel);
+    if (int64_t search = searchBytes(kernel)) {
+      // What a launch adds begins behind it, where products' emitters ask for multiples of 128.
+      constexpr int64_t dynamicUnit = 128;
+      resources.staticSmemBytes = llvm::alignTo(resources.staticSmemBytes + search,
+                                                resources.dynamicSmemBytes > 0 ? dynamicUnit : 1);
+    }
     return valid ? std::optional(resources) : std::nullopt;
   }
   return std::nullopt;
