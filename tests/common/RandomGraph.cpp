@@ -16,8 +16,12 @@ using frontends::GraphBuilder;
 using frontends::StateValue;
 using frontends::Value;
 
-/// Rows of the embedding table and of caches; sequences of caches.
-constexpr int64_t ids = 50, capacity = 24, sequences = 5;
+/// Rows of the embedding table.
+constexpr int64_t ids = 50;
+
+/// More rows than kernels of a few rows take are consecutive tokens of one sequence, as in prefill;
+/// fewer are tokens of a sequence each, as in decode.
+constexpr int64_t mostDecodeRows = 16;
 
 class GraphMaker {
 public:
@@ -49,7 +53,8 @@ private:
   Value elements(Value x);
   Value matmul(Value x, int64_t width);
   Value gated(Value x);
-  Value attended(Value x);
+  Value swapped(Value x);
+  Value attention(Value x);
   Value block(Value x);
   Value next(Value x);
   Value heads(Value x, int64_t count, int64_t size, bool normed, bool rotates);
@@ -59,7 +64,7 @@ private:
   std::mt19937_64 random;
   GraphBuilder builder;
   int arguments = 0, states = 0, outputs = 0;
-  int64_t rows = 1;
+  int64_t rows = 1, capacity = 24;
   Value rowSequences, rowPositions; ///< once an attention needs them
   std::vector<Value> pool;          ///< values [rows, width]
 };
@@ -123,17 +128,21 @@ Value GraphMaker::elements(Value x) {
 
 /// Mostly the activations' type, at times f16, or blocks where they divide the row.
 Type GraphMaker::weightType(int64_t depth) {
+  constexpr const char* of256[] = {"q2_k", "q3_k", "q4_k", "q5_k", "q6_k"};
+  constexpr const char* of32[] = {"q4_0", "q4_1", "q5_0", "q5_1", "q8_0", "iq4_nl"};
   if (depth % 256 == 0 && oneIn(10))
-    return BlockType::get(context(), oneIn(2) ? "q4_k" : "q6_k");
+    return BlockType::get(context(), of256[upTo(std::size(of256))]);
   if (depth % 32 == 0 && oneIn(10))
-    return BlockType::get(context(), oneIn(2) ? "q8_0" : "q4_0");
+    return BlockType::get(context(), of32[upTo(std::size(of32))]);
   return oneIn(12) ? Float16Type::get(context()) : builder.getActivationType();
 }
 
-/// A product, at times with a bias.
+/// A product, at times with a bias, an activation or both.
 Value GraphMaker::matmul(Value x, int64_t width) {
   Value y = builder.matmul(x, argument({width, widthOf(x)}, weightType(widthOf(x))));
-  return oneIn(4) ? builder.add(y, argument({width})) : y;
+  if (oneIn(3))
+    y = builder.add(y, argument({width}));
+  return oneIn(4) ? unary(y) : y;
 }
 
 /// norm → gate, up → glu → down → residual.
@@ -145,6 +154,15 @@ Value GraphMaker::gated(Value x) {
   Value gate = half(), up = half();
   Value hidden = builder.glu(oneIn(2) ? Activation::Silu : Activation::GeluTanh, gate, up);
   return builder.add(x, matmul(hidden, widthOf(x)));
+}
+
+/// Both halves of every row, each other's places taken; the halves of odd rows begin at no multiple
+/// of anything.
+Value GraphMaker::swapped(Value x) {
+  int64_t width = widthOf(x), half = width / 2;
+  Value low = builder.slice(x, {0, 0}, {rows, half}, {1, 1});
+  Value high = builder.slice(x, {0, half}, {rows, width - half}, {1, 1});
+  return builder.concat({oneIn(2) ? unary(high) : high, low}, 1);
 }
 
 Value GraphMaker::heads(Value x, int64_t count, int64_t size, bool normed, bool rotates) {
@@ -162,15 +180,16 @@ Value GraphMaker::heads(Value x, int64_t count, int64_t size, bool normed, bool 
 StateValue GraphMaker::written(Value values) {
   std::string name = "s" + std::to_string(states++);
   llvm::ArrayRef<int64_t> shape = values.getShape();
+  int64_t sequences = rowSequences.getShape()[0] + 2;
   builder.declareState(name, {sequences, capacity, shape[1], shape[2]},
                        builder.getActivationType());
   return builder.kvWrite(values, rowSequences, rowPositions, builder.state(name));
 }
 
-/// norm → Q, K, V → (norm of heads) → rope → cache write → attention → product → residual.
-Value GraphMaker::attended(Value x) {
+/// norm → Q, K, V → (norm of heads) → rope → cache write → attention → product.
+Value GraphMaker::attention(Value x) {
   if (!rowPositions) {
-    rowSequences = argument({rows}, i32(), "sequences");
+    rowSequences = argument({rows > mostDecodeRows ? 1 : rows}, i32(), "sequences");
     rowPositions = argument({rows}, i32(), "positions");
   }
   int64_t size = widthOf(x) == 64 ? 16 : 32, kvHeads = oneOf({1, 2}), queries = 2;
@@ -189,20 +208,21 @@ Value GraphMaker::attended(Value x) {
                               {.scale = 1 / std::sqrt(static_cast<double>(size)),
                                .softcap = oneIn(5) ? 20.0 : 0.0,
                                .window = oneIn(5) ? 7 : 0});
-  return builder.add(x, matmul(builder.reshape(y, {rows, queries * size}), widthOf(x)));
+  return matmul(builder.reshape(y, {rows, queries * size}), widthOf(x));
 }
 
-/// A parallel residual: (mlp + attention) + x; or both halves one after the other.
+/// A parallel residual: (mlp + attention) + x, with a product alone at times for the attention; or
+/// both halves one after the other.
 Value GraphMaker::block(Value x) {
-  if (oneIn(2))
-    return gated(attended(x));
+  if (oneIn(3))
+    return gated(builder.add(x, attention(x)));
   Value mlp = matmul(unary(matmul(norm(x), 96)), widthOf(x));
-  Value other = matmul(norm(x), widthOf(x));
+  Value other = oneIn(3) ? matmul(norm(x), widthOf(x)) : attention(x);
   return builder.add(builder.add(mlp, other), x);
 }
 
 Value GraphMaker::next(Value x) {
-  switch (upTo(12)) {
+  switch (upTo(14)) {
   case 0:
     return norm(x);
   case 1:
@@ -210,17 +230,20 @@ Value GraphMaker::next(Value x) {
     return gated(x);
   case 3:
   case 4:
-    return attended(x);
+    return builder.add(x, attention(x));
   case 5:
-    return block(x);
   case 6:
-    return binary(norm(x));
+    return block(x);
   case 7:
-    return unary(matmul(x, oneOf({64, 257})));
+    return binary(norm(x));
   case 8:
-    return norm(binary(x));
+    return unary(matmul(x, oneOf({64, 257})));
   case 9:
+    return norm(binary(x));
+  case 10:
     return matmul(norm(x), oneOf({33, 64}));
+  case 11:
+    return swapped(x);
   default:
     return elements(x);
   }
@@ -255,7 +278,8 @@ void GraphMaker::finish(Value x) {
 }
 
 absl::StatusOr<OwningOpRef<ModuleOp>> GraphMaker::make() {
-  rows = oneOf({1, 1, 3});
+  rows = oneOf({1, 1, 1, 1, 3, 3, 11, 40});
+  capacity = rows > mostDecodeRows ? 64 : oneOf({24, 24, 24, 600});
   builder.beginFunction("f");
   int64_t width = oneOf({33, 64, 256, 257});
   pool.push_back(first(width));
@@ -275,16 +299,32 @@ absl::StatusOr<OwningOpRef<ModuleOp>> makeRandomGraph(MLIRContext& context, uint
   return GraphMaker(context, seed).make();
 }
 
-/// Of an integer argument: ids anywhere, a sequence of its own a row, positions in the first half.
-static double makeIndex(llvm::StringRef name, int64_t element, uint64_t any) {
-  if (name.starts_with("sequences"))
-    return static_cast<double>(element % sequences);
-  return static_cast<double>(any % (name.starts_with("positions") ? capacity / 2 : ids));
+/// How many positions each sequence of the caches has; 0 where there are no caches.
+static int64_t findCapacity(ModuleOp graph) {
+  auto states = graph.getOps<StateOp>();
+  return states.empty() ? 0 : llvm::cast<StateType>((*states.begin()).getType()).getShape()[1];
+}
+
+/// An integer argument: ids anywhere, a sequence of its own a row, positions in the first half of
+/// the caches, or consecutive ones where rows share a sequence.
+static void fillIndices(ReferenceTensor& values, llvm::StringRef name, int64_t capacity,
+                        std::mt19937_64& random) {
+  auto upTo = [&](int64_t count) { return static_cast<int64_t>(random() % count); };
+  int64_t count = values.getNumElements();
+  bool isChunk = count > mostDecodeRows, arePositions = name.starts_with("positions");
+  int64_t first = isChunk && arePositions ? upTo(capacity - count + 1) : 0;
+  for (auto [element, value] : llvm::enumerate(values.getValues())) {
+    auto number = static_cast<int64_t>(element);
+    if (!name.starts_with("sequences") && !(arePositions && isChunk))
+      number = upTo(arePositions ? capacity / 2 : ids);
+    value = static_cast<double>(first + number);
+  }
 }
 
 std::vector<ReferenceTensor> makeRandomInputs(ModuleOp graph, uint64_t seed) {
   std::mt19937_64 random(seed ^ 0x9e3779b97f4a7c15);
   std::vector<ReferenceTensor> inputs;
+  int64_t capacity = findCapacity(graph);
   auto function = *graph.getOps<func::FuncOp>().begin();
   for (auto [index, type] : llvm::enumerate(function.getArgumentTypes())) {
     auto tensor = llvm::cast<RankedTensorType>(type);
@@ -292,9 +332,11 @@ std::vector<ReferenceTensor> makeRandomInputs(ModuleOp graph, uint64_t seed) {
     bool isInteger = tensor.getElementType().isInteger(), isMatrix = tensor.getRank() == 2;
     double scale = isMatrix ? 2 / std::sqrt(static_cast<double>(tensor.getShape().back())) : 1;
     ReferenceTensor values(tensor);
-    for (auto [element, value] : llvm::enumerate(values.getValues()))
-      value = isInteger ? makeIndex(name.getValue(), element, random())
-                        : scale * (static_cast<double>(random() >> 11) * 0x1p-52 - 1);
+    if (isInteger)
+      fillIndices(values, name.getValue(), capacity, random);
+    else
+      for (double& value : values.getValues())
+        value = scale * (static_cast<double>(random() >> 11) * 0x1p-52 - 1);
     if (isInteger || !llvm::isa<BlockType>(tensor.getElementType())) {
       values.roundToElementType();
       inputs.push_back(values);

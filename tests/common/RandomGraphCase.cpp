@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "ir/Targets.h"
@@ -139,6 +140,16 @@ void RandomGraphCase::expectNearReference(const Outputs& outputs) const {
   }
 }
 
+absl::StatusOr<SeedRange> parseSeedRange(absl::string_view text) {
+  std::vector<absl::string_view> ends = absl::StrSplit(text, absl::MaxSplits('-', 1));
+  SeedRange range;
+  if (!absl::SimpleAtoi(ends.front(), &range.first) ||
+      !absl::SimpleAtoi(ends.back(), &range.last) || range.last < range.first)
+    return absl::InvalidArgumentError(
+        absl::StrFormat("expects seeds as SEED or FIRST-LAST, but got '%s'", text));
+  return range;
+}
+
 absl::StatusOr<std::vector<SeedRange>> readSeeds(const std::string& path) {
   std::ifstream file(path);
   std::vector<SeedRange> ranges;
@@ -147,13 +158,10 @@ absl::StatusOr<std::vector<SeedRange>> readSeeds(const std::string& path) {
         absl::StripAsciiWhitespace(absl::string_view(line).substr(0, line.find('#')));
     if (text.empty())
       continue;
-    std::vector<absl::string_view> ends = absl::StrSplit(text, absl::MaxSplits('-', 1));
-    SeedRange range;
-    if (!absl::SimpleAtoi(ends.front(), &range.first) ||
-        !absl::SimpleAtoi(ends.back(), &range.last) || range.last < range.first)
-      return absl::InvalidArgumentError(
-          absl::StrFormat("%s: expects SEED or FIRST-LAST, but got '%s'", path, text));
-    ranges.push_back(range);
+    auto range = parseSeedRange(text);
+    if (!range.ok())
+      return absl::InvalidArgumentError(absl::StrCat(path, ": ", range.status().message()));
+    ranges.push_back(*range);
   }
   if (ranges.empty())
     return absl::NotFoundError(path + ": expects seeds, but found none");

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "ir/ReferenceTensor.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -40,14 +41,15 @@ private:
   std::vector<std::vector<ReferenceTensor>> calls;
 };
 
-/// The seeds listed in `tests/data/random-graphs.seeds`, as ranges of which each is a number or
-/// `FIRST-LAST`.
 struct SeedRange {
   uint64_t first = 0, last = 0;
 };
 inline void PrintTo(const SeedRange& range, std::ostream* out) {
   *out << range.first << "-" << range.last;
 }
+/// A range written `SEED` or `FIRST-LAST`.
+absl::StatusOr<SeedRange> parseSeedRange(absl::string_view text);
+/// The ranges of a file such as `tests/data/random-graphs.seeds`: one a line, text behind `#` apart.
 absl::StatusOr<std::vector<SeedRange>> readSeeds(const std::string& path);
 
 } // namespace tenon::tests

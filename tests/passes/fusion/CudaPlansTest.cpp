@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "codegen/cuda/CompileForCuda.h"
 #include "ir/Targets.h"
 #include "passes/Pipeline.h"
@@ -63,10 +65,17 @@ INSTANTIATE_TEST_SUITE_P(
         ModelCase{"qwen3", "goldens/qwen3.gguf", "f16", {"embedding-norm", "matmul-epilogue"}}),
     [](const auto& info) { return std::string(info.param.name); });
 
+/// The emitters of a plan's kernels.
+void addHeroes(mlir::ModuleOp module, std::set<std::string>& heroes) {
+  module.walk([&](KernelOp kernel) { heroes.insert(kernel.getScheduleAttr().getEmitter().str()); });
+}
+
 /// Sources alone, of many graphs: what the emitters' common description accepts, they print. Half of
-/// the fused kernels hold three operations or more.
+/// the fused kernels hold three operations or more; every emitter but that of top_k, which no graph
+/// has, is there.
 TEST(CudaPlans, RandomGraphsPrint) {
   std::vector<size_t> fusedOps;
+  std::set<std::string> heroes;
   for (uint64_t seed = 0; seed < 200; ++seed) {
     SCOPED_TRACE(seed);
     auto graph = RandomGraphCase::create(seed);
@@ -78,6 +87,8 @@ TEST(CudaPlans, RandomGraphsPrint) {
     ASSERT_THAT(split, IsOk());
     EXPECT_THAT(codegen::printCudaKernels(**fused), IsOk());
     EXPECT_THAT(codegen::printCudaKernels(**split), IsOk());
+    addHeroes(**fused, heroes);
+    addHeroes(**split, heroes);
     for (const passes::FusionDecision& decision : decisions)
       if (decision.taken)
         fusedOps.push_back(decision.ops.size());
@@ -85,6 +96,27 @@ TEST(CudaPlans, RandomGraphsPrint) {
   llvm::sort(fusedOps);
   ASSERT_GT(fusedOps.size(), 200u);
   EXPECT_GE(fusedOps[fusedOps.size() / 2], 3u) << "operations in the median kernel";
+  EXPECT_THAT(heroes, testing::ElementsAre("argmax", "copy", "decode_attention", "elementwise",
+                                           "gemm", "gemv", "gemv_bulk", "heads", "kv_write",
+                                           "layer_norm", "narrow_gemm", "reduce", "rms_norm",
+                                           "rope", "softmax", "tensor_decode_attention",
+                                           "tensor_gemm", "tensor_prefill_attention"));
+}
+
+/// Kernels of some graphs compile, and take what their schedules state. The registers stated for
+/// products of several f32 rows are far more than ptxas needs.
+TEST(CudaPlans, RandomGraphsCompile) {
+  for (uint64_t seed : {22, 28, 114, 120, 142, 157}) {
+    SCOPED_TRACE(seed);
+    auto graph = RandomGraphCase::create(seed);
+    ASSERT_THAT(graph, IsOk());
+    auto fused = graph->plan("h200", passes::Plan::Fused);
+    ASSERT_THAT(fused, IsOk());
+    std::vector<codegen::CudaKernel> kernels;
+    ASSERT_THAT(codegen::compileForCuda(**fused, {.kernels = &kernels}), IsOk());
+    for (const codegen::CudaKernel& kernel : kernels)
+      expectResources(kernel, findTarget((*fused)->getContext(), "h200"), /*slack=*/8);
+  }
 }
 
 } // namespace
