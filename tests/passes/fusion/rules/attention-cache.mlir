@@ -2,6 +2,7 @@
 // RUN: tenon explain %s --target=h200 --plan=fused | FileCheck %s --check-prefix=WHY
 // RUN: tenon dump %s --phase=scheduled --target=h200 --plan=split | FileCheck %s --check-prefix=SPLIT
 // RUN: tenon explain %s --target=x86-64-v4 --plan=fused | FileCheck %s --check-prefix=CPU
+// RUN: tenon explain %s --target=h200 --plan=auto | FileCheck %s --check-prefix=AUTO
 
 tenon.state @k : !tenon.state<2x512x2x64xf16>
 tenon.state @v : !tenon.state<2x512x2x64xf16>
@@ -78,4 +79,55 @@ func.func @many_rows(%q: tensor<17x4x64xf16>, %kx: tensor<17x2x64xf16>, %vx: ten
   %v1 = tenon.kv_write %vx, %s, %p into %v0 : (tensor<17x2x64xf16>, tensor<1xi32>, tensor<17xi32>, !tenon.state<2x512x2x64xf16>) -> !tenon.state<2x512x2x64xf16>
   %y = tenon.attention %q, %k1, %v1, %s, %p scale 0.125 : (tensor<17x4x64xf16>, !tenon.state<2x512x2x64xf16>, !tenon.state<2x512x2x64xf16>, tensor<1xi32>, tensor<17xi32>) -> tensor<17x4x64xf16>
   return %y : tensor<17x4x64xf16>
+}
+
+// `auto` takes it at llama-3.2-1b's heads, where the blocks that share a row repeat its norm and rope,
+// and at 16 rows of llama-3.1-8b's.
+// AUTO-LABEL: @llama_1b
+// AUTO: yes {{.*}} attention-cache{{.*}}: rms_norm rope rope kv_write kv_write attention → {{.*}}; saves {{[0-9]+}} ns
+tenon.state @llama_1b_k : !tenon.state<1x8192x8x64xf16>
+tenon.state @llama_1b_v : !tenon.state<1x8192x8x64xf16>
+func.func @llama_1b(%qx: tensor<1x32x64xf16>, %kx: tensor<1x8x64xf16>, %vx: tensor<1x8x64xf16>, %s: tensor<1xi32>, %p: tensor<1xi32>, %f: tensor<32xf32>) -> tensor<1x32x64xf16> {
+  %k0 = tenon.get_state @llama_1b_k : !tenon.state<1x8192x8x64xf16>
+  %v0 = tenon.get_state @llama_1b_v : !tenon.state<1x8192x8x64xf16>
+  %n = tenon.rms_norm %qx eps 1.0e-6 : (tensor<1x32x64xf16>) -> tensor<1x32x64xf16>
+  %q = tenon.rope halves %n, %p, %f : (tensor<1x32x64xf16>, tensor<1xi32>, tensor<32xf32>) -> tensor<1x32x64xf16>
+  %r = tenon.rope halves %kx, %p, %f : (tensor<1x8x64xf16>, tensor<1xi32>, tensor<32xf32>) -> tensor<1x8x64xf16>
+  %k1 = tenon.kv_write %r, %s, %p into %k0 : (tensor<1x8x64xf16>, tensor<1xi32>, tensor<1xi32>, !tenon.state<1x8192x8x64xf16>) -> !tenon.state<1x8192x8x64xf16>
+  %v1 = tenon.kv_write %vx, %s, %p into %v0 : (tensor<1x8x64xf16>, tensor<1xi32>, tensor<1xi32>, !tenon.state<1x8192x8x64xf16>) -> !tenon.state<1x8192x8x64xf16>
+  %y = tenon.attention %q, %k1, %v1, %s, %p scale 0.125 : (tensor<1x32x64xf16>, !tenon.state<1x8192x8x64xf16>, !tenon.state<1x8192x8x64xf16>, tensor<1xi32>, tensor<1xi32>) -> tensor<1x32x64xf16>
+  return %y : tensor<1x32x64xf16>
+}
+
+// AUTO-LABEL: @sixteen_rows
+// AUTO: yes {{.*}} attention-cache{{.*}}: rms_norm rope rope kv_write kv_write attention → {{.*}}; saves {{[0-9]+}} ns
+tenon.state @sixteen_rows_k : !tenon.state<16x1024x8x128xf16>
+tenon.state @sixteen_rows_v : !tenon.state<16x1024x8x128xf16>
+func.func @sixteen_rows(%qx: tensor<16x32x128xf16>, %kx: tensor<16x8x128xf16>, %vx: tensor<16x8x128xf16>, %s: tensor<16xi32>, %p: tensor<16xi32>, %f: tensor<64xf32>) -> tensor<16x32x128xf16> {
+  %k0 = tenon.get_state @sixteen_rows_k : !tenon.state<16x1024x8x128xf16>
+  %v0 = tenon.get_state @sixteen_rows_v : !tenon.state<16x1024x8x128xf16>
+  %n = tenon.rms_norm %qx eps 1.0e-6 : (tensor<16x32x128xf16>) -> tensor<16x32x128xf16>
+  %q = tenon.rope halves %n, %p, %f : (tensor<16x32x128xf16>, tensor<16xi32>, tensor<64xf32>) -> tensor<16x32x128xf16>
+  %r = tenon.rope halves %kx, %p, %f : (tensor<16x8x128xf16>, tensor<16xi32>, tensor<64xf32>) -> tensor<16x8x128xf16>
+  %k1 = tenon.kv_write %r, %s, %p into %k0 : (tensor<16x8x128xf16>, tensor<16xi32>, tensor<16xi32>, !tenon.state<16x1024x8x128xf16>) -> !tenon.state<16x1024x8x128xf16>
+  %v1 = tenon.kv_write %vx, %s, %p into %v0 : (tensor<16x8x128xf16>, tensor<16xi32>, tensor<16xi32>, !tenon.state<16x1024x8x128xf16>) -> !tenon.state<16x1024x8x128xf16>
+  %y = tenon.attention %q, %k1, %v1, %s, %p scale 0.125 : (tensor<16x32x128xf16>, !tenon.state<16x1024x8x128xf16>, !tenon.state<16x1024x8x128xf16>, tensor<16xi32>, tensor<16xi32>) -> tensor<16x32x128xf16>
+  return %y : tensor<16x32x128xf16>
+}
+
+// A warp adds a head of 2,080 bytes in two chunks, which the emitters of heads do not.
+// WHY-LABEL: @long_heads
+// WHY: no {{.*}} qkv-cache: rms_norm rope → {{.*}}; no emitter: the emitter of heads normalises heads of at most 2048 bytes
+tenon.state @long_heads_k : !tenon.state<1x64x2x1040xf16>
+tenon.state @long_heads_v : !tenon.state<1x64x2x1040xf16>
+func.func @long_heads(%qx: tensor<1x4x1040xf16>, %kx: tensor<1x2x1040xf16>, %vx: tensor<1x2x1040xf16>, %s: tensor<1xi32>, %p: tensor<1xi32>, %f: tensor<520xf32>) -> tensor<1x4x1040xf16> {
+  %k0 = tenon.get_state @long_heads_k : !tenon.state<1x64x2x1040xf16>
+  %v0 = tenon.get_state @long_heads_v : !tenon.state<1x64x2x1040xf16>
+  %n = tenon.rms_norm %qx eps 1.0e-6 : (tensor<1x4x1040xf16>) -> tensor<1x4x1040xf16>
+  %q = tenon.rope halves %n, %p, %f : (tensor<1x4x1040xf16>, tensor<1xi32>, tensor<520xf32>) -> tensor<1x4x1040xf16>
+  %r = tenon.rope halves %kx, %p, %f : (tensor<1x2x1040xf16>, tensor<1xi32>, tensor<520xf32>) -> tensor<1x2x1040xf16>
+  %k1 = tenon.kv_write %r, %s, %p into %k0 : (tensor<1x2x1040xf16>, tensor<1xi32>, tensor<1xi32>, !tenon.state<1x64x2x1040xf16>) -> !tenon.state<1x64x2x1040xf16>
+  %v1 = tenon.kv_write %vx, %s, %p into %v0 : (tensor<1x2x1040xf16>, tensor<1xi32>, tensor<1xi32>, !tenon.state<1x64x2x1040xf16>) -> !tenon.state<1x64x2x1040xf16>
+  %y = tenon.attention %q, %k1, %v1, %s, %p scale 0.125 : (tensor<1x4x1040xf16>, !tenon.state<1x64x2x1040xf16>, !tenon.state<1x64x2x1040xf16>, tensor<1xi32>, tensor<1xi32>) -> tensor<1x4x1040xf16>
+  return %y : tensor<1x4x1040xf16>
 }
