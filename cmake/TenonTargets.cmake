@@ -81,6 +81,16 @@ function(tenon_test name)
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES ${properties})
 endfunction()
 
+# tenon_carry_benchmark(TARGET): Google Benchmark is packaged as a shared library alone. A copy of it
+# beside the program serves where the package is not installed.
+function(tenon_carry_benchmark target)
+  set_target_properties(${target} PROPERTIES BUILD_RPATH "$ORIGIN")
+  add_custom_command(TARGET ${target} POST_BUILD
+    COMMAND ${CMAKE_COMMAND} -E copy_if_different $<TARGET_FILE:benchmark::benchmark>
+      $<TARGET_FILE_DIR:${target}>/$<TARGET_SONAME_FILE_NAME:benchmark::benchmark>
+    VERBATIM)
+endfunction()
+
 # tenon_embed_cubin(TARGET SOURCE SYMBOL ARCH): compiles a .cu file for one architecture (sm_90a)
 # with TENON_NVCC and gives TARGET a header SYMBOL.h with its bytes: `unsigned char SYMBOL[]`.
 function(tenon_embed_cubin target source symbol arch)
