@@ -1,11 +1,13 @@
 // Whole models on a GPU in f32: tiny random models of each family against Hugging Face's own code
-// (tests/goldens) at every block, trained models against their reference logits.
+// (tests/goldens) at every block, trained models against their reference logits, every block format
+// with random weights against the interpreter.
 #include <cstring>
 
 #include "ir/Dialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "nlohmann/json.hpp"
 #include "runtime/cuda/CudaExecutor.h"
+#include "runtime/cuda/Devices.h"
 #include "runtime/text/Generator.h"
 #include "support/Status.h"
 #include "tests/Tolerances.h"
@@ -14,13 +16,16 @@
 #include "tests/end-to-end/Models.h"
 #include "tools/common/CompileModel.h"
 #include "tools/common/ModelInput.h"
+#include "tools/common/RandomModel.h"
+#include "tools/common/ReferenceExecutor.h"
 
 namespace tenon::tests {
 namespace {
 
 /// Compiles for the H200. A model without a tokeniser may not say that it is one for text.
 absl::StatusOr<std::unique_ptr<runtime::Executor>>
-loadOnGpu(const tools::ModelInputOptions& options, bool hasTokenizer) {
+loadOnGpu(const tools::ModelInputOptions& options, bool hasTokenizer,
+          const passes::FusionOptions& fusion = {}) {
   std::unique_ptr<mlir::MLIRContext> context = tools::makeContext();
   TENON_ASSIGN_OR_RETURN(mlir::OwningOpRef<mlir::ModuleOp> module,
                          tools::readModel(*context, options, DeviceKind::Cuda));
@@ -30,8 +35,15 @@ loadOnGpu(const tools::ModelInputOptions& options, bool hasTokenizer) {
       function->removeAttr(TenonDialect::entryAttrName);
   }
   TENON_ASSIGN_OR_RETURN(TargetAttr target, tools::chooseTarget(*context, "h200"));
-  TENON_ASSIGN_OR_RETURN(runtime::Program program, tools::compileModel(*module, target));
+  TENON_ASSIGN_OR_RETURN(runtime::Program program, tools::compileModel(*module, target, fusion));
   return runtime::CudaExecutor::create(std::move(program), {});
+}
+
+/// Asked before anything is compiled.
+bool hasGpu() {
+  auto devices = runtime::listCudaDevices();
+  EXPECT_THAT(devices, IsOk());
+  return devices.ok() && !devices->empty();
 }
 
 class CudaFamilies : public testing::TestWithParam<const char*> {};
@@ -98,6 +110,52 @@ TEST_P(CudaFamilies, GreedyIds) {
 INSTANTIATE_TEST_SUITE_P(All, CudaFamilies, testing::ValuesIn(goldenFamilies),
                          [](const auto& info) { return std::string(info.param); });
 
+class CudaBlockFormats : public testing::TestWithParam<const char*> {};
+
+/// A llama of two narrow layers with weights of one block format, against the interpreter in every
+/// block: a chunk of three tokens, then two more one by one, one kernel an operation and fused.
+TEST_P(CudaBlockFormats, EqualsTheInterpreterInEveryBlock) {
+  if (!hasGpu())
+    GTEST_SKIP() << "no CUDA device on this machine";
+  TempFolder folder;
+  tools::ModelShape shape = tools::findModelShape("llama-3.2-1b").value();
+  shape.layers = 2, shape.hidden = 512, shape.ffn = 1536, shape.heads = 8, shape.kvHeads = 2;
+  shape.vocabulary = 512, shape.context = 64;
+  std::string path = folder.path("model.gguf");
+  ASSERT_THAT(tools::writeRandomModel(shape, *findEncoding(GetParam()), 7, path), IsOk());
+  tools::ModelInputOptions options{.path = path,
+                                   .activations = "f32",
+                                   .shapes = {"decode:1", "prefill:3"},
+                                   .blockOutputs = true};
+  std::unique_ptr<mlir::MLIRContext> context = tools::makeContext();
+  auto module = tools::readModel(*context, options, DeviceKind::Cuda);
+  ASSERT_THAT(module, IsOk());
+  const std::vector<std::vector<int32_t>> calls = {{1, 300, 511}, {42}, {7}};
+  for (passes::Plan plan : {passes::Plan::Unfused, passes::Plan::Fused}) {
+    auto reference = tools::ReferenceExecutor::create(**module);
+    ASSERT_THAT(reference, IsOk());
+    auto gpu = loadOnGpu(options, /*hasTokenizer=*/true, {.plan = plan});
+    ASSERT_THAT(gpu, IsOk());
+    int32_t position = 0;
+    for (const std::vector<int32_t>& ids : calls) {
+      size_t function = ids.size() == 1 ? 0 : 1;
+      Outputs found = runRows(**gpu, function, ids, position).value();
+      Outputs expected = runRows(**reference, function, ids, position).value();
+      ASSERT_EQ(found.size(), 3u); // logits and two blocks
+      for (size_t output = 0; output < found.size(); ++output)
+        EXPECT_LE(relativeDifference(found[output], expected[output]), relativeToLargest)
+            << (*gpu)->program().functions[function].outputs[output].name << " from position "
+            << position << (plan == passes::Plan::Fused ? ", fused" : ", unfused");
+      position += static_cast<int32_t>(ids.size());
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(RandomWeights, CudaBlockFormats,
+                         testing::Values("q2_k", "q3_k", "q4_k", "q5_k", "q6_k", "q4_0", "q4_1",
+                                         "q5_0", "q5_1", "q8_0", "iq4_nl"),
+                         [](const auto& info) { return std::string(info.param); });
+
 /// A trained model and its reference: logits of the first 13 positions, and the ids that follow.
 struct Trained {
   const char* name;
@@ -153,6 +211,45 @@ TEST_P(CudaTrainedModels, TokensChosenOnTheDevice) {
     EXPECT_EQ(device.generate(prompt, 40, greedy, stopEarly)->ids.size(), 7u);
     EXPECT_EQ(device.generate(prompt, 40, greedy)->ids, host.generate(prompt, 40, greedy)->ids);
   }
+}
+
+/// The ids that follow `first`, `count` of them; the first `taken` are asked for.
+std::vector<int32_t> streamIds(runtime::Executor& executor, int32_t first, int64_t count,
+                               int64_t taken) {
+  const std::vector<int32_t> id = {first}, zero = {0};
+  auto stream = executor.streamTokens(0, id, zero, zero, count);
+  EXPECT_THAT(stream, IsOk());
+  std::vector<int32_t> ids;
+  for (int64_t step = 0; stream.ok() && step < taken; ++step) {
+    auto next = (*stream)->next();
+    EXPECT_THAT(next, IsOk());
+    if (!next.ok())
+      break;
+    ids.push_back(next->front());
+  }
+  return ids;
+}
+
+/// Graphs hold four steps: streams that end with a graph, one step before and one to three behind,
+/// and such as are given up within one, where the device is steps ahead, give the same ids from the
+/// same beginning.
+TEST_P(CudaTrainedModels, StreamsOfAnyLength) {
+  if (!hasGpu())
+    GTEST_SKIP() << "no CUDA device on this machine";
+  auto loaded =
+      loadOnGpu({.path = dataPath(GetParam().model), .activations = "f32", .nextIds = true}, true);
+  ASSERT_THAT(loaded, IsOk());
+  constexpr int64_t longest = 23;
+  std::vector<int32_t> expected = streamIds(**loaded, 1, longest, longest);
+  ASSERT_EQ(expected.size(), static_cast<size_t>(longest));
+  for (int64_t count : {1, 3, 4, 5, 19, 20, 21, 22})
+    for (int64_t taken : {count, count / 2}) {
+      std::vector<int32_t> found = streamIds(**loaded, 1, count, taken);
+      EXPECT_TRUE(std::ranges::equal(found, std::span(expected).first(taken)))
+          << taken << " of " << count << " steps";
+      // Another beginning in between, so that nothing that is left over can stand for it.
+      EXPECT_EQ(streamIds(**loaded, 9, 2, 2).size(), 2u);
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -11,7 +11,9 @@ namespace tenon::conformance {
 
 /// The rows of an operator whose block formats CUDA kernels decode: those of `device/blocks.cuh`.
 inline std::vector<const GgmlRow*> cudaRowsOf(const std::string& op) {
-  static const std::vector<std::string> types = {"f32", "f16", "bf16", "i32", "q8_0", "q4_0"};
+  static const std::vector<std::string> types = {"f32",  "f16",  "bf16", "i32",  "q4_0",
+                                                 "q4_1", "q5_0", "q5_1", "q8_0", "iq4_nl",
+                                                 "q2_k", "q3_k", "q4_k", "q5_k", "q6_k"};
   std::vector<const GgmlRow*> rows = rowsOf(op);
   std::erase_if(rows, [](const GgmlRow* row) {
     return std::ranges::any_of(row->sources, [](const std::optional<GgmlTensor>& source) {
