@@ -116,6 +116,27 @@ TEST_P(CudaTokenStreams, FeedTokensBack) {
   EXPECT_EQ(stepsRun, 2 * count); // none beyond the last
 }
 
+/// Streams of one to three graphs' steps and some more, each given up after every number of tokens:
+/// what is under way then is waited for, and nothing of it is left for the next.
+TEST_P(CudaTokenStreams, MayStopAnywhere) {
+  auto executor = load(makeDecodeProgram());
+  for (int64_t count : {1, 3, 4, 5, 8, 9, 13})
+    for (int64_t taken = 0; taken <= count; ++taken) {
+      SCOPED_TRACE(testing::Message() << taken << " of " << count);
+      int before = stepsRun;
+      auto tokens = stream(*executor, {1, 2}, {3, -1}, count);
+      int32_t a = 1, b = 2, position = 3;
+      for (int64_t step = 0; step < taken; ++step) {
+        a = (3 * a + position++) % 1009;
+        b = (3 * b - 1) % 1009;
+        EXPECT_THAT(next(*tokens), ElementsAre(a, b));
+      }
+      tokens.reset();
+      EXPECT_GE(stepsRun - before, taken);
+      EXPECT_LE(stepsRun - before, count);
+    }
+}
+
 TEST_P(CudaTokenStreams, RunFewStepsAhead) {
   auto executor = load(makeDecodeProgram());
   auto tokens = stream(*executor, {1, 2}, {0, 0}, 1000);
