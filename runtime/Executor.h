@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "runtime/BlockStamps.h"
 #include "runtime/StepObserver.h"
 #include "runtime/StepProfile.h"
 #include "runtime/TokenStream.h"
@@ -61,6 +63,12 @@ public:
   virtual void setProfiling(bool enabled) {}
   /// The times of `function`'s steps, in their order; none where steps are not timed.
   virtual std::span<const StepProfile> profile(size_t function) const { return {}; }
+  /// What the blocks of `function`'s last call left, by step; none for a step whose kernel does not
+  /// stamp. FailedPrecondition where no kernel of the program does.
+  virtual absl::StatusOr<std::vector<std::vector<BlockStamps>>> readStamps(size_t function) {
+    return absl::FailedPreconditionError(
+        "expects a program whose kernels leave stamps (--timeline), but this one's leave none");
+  }
   /// Bytes of the device's own memory that the program takes; 0 where it has none of its own.
   virtual uint64_t deviceBytes() const { return 0; }
 };

@@ -54,8 +54,10 @@ struct NamedSource {
 };
 
 /// Prints every kernel but those that a library computes.
-static absl::StatusOr<std::vector<NamedSource>>
-printSources(ModuleOp module, const KernelSet& kernels, const Architecture& architecture) {
+static absl::StatusOr<std::vector<NamedSource>> printSources(ModuleOp module,
+                                                             const KernelSet& kernels,
+                                                             const Architecture& architecture,
+                                                             bool stamps) {
   DiagnosticCollector diagnostics(module.getContext());
   std::vector<std::vector<MemorySpace>> spaces = findSpaces(module, kernels);
   std::vector<NamedSource> sources;
@@ -63,7 +65,7 @@ printSources(ModuleOp module, const KernelSet& kernels, const Architecture& arch
     KernelOp kernel = kernels.kernels()[index];
     if (isLibraryProduct(kernel))
       continue;
-    FailureOr<KernelSource> source = printKernel(kernel, architecture, spaces[index]);
+    FailureOr<KernelSource> source = printKernel(kernel, architecture, spaces[index], stamps);
     if (failed(source))
       return diagnostics.takeStatus();
     sources.push_back({index, kernels.symbol(index), *std::move(source)});
@@ -135,11 +137,11 @@ static CudaKernel describeKernel(const NamedSource& named, const CompiledSource&
   return kernel;
 }
 
-absl::StatusOr<std::vector<CudaKernel>> printCudaKernels(ModuleOp module) {
+absl::StatusOr<std::vector<CudaKernel>> printCudaKernels(ModuleOp module, bool stamps) {
   TENON_ASSIGN_OR_RETURN(Architecture architecture, readArchitecture(module));
   KernelSet kernels(module);
   TENON_ASSIGN_OR_RETURN(std::vector<NamedSource> sources,
-                         printSources(module, kernels, architecture));
+                         printSources(module, kernels, architecture, stamps));
   std::vector<CudaKernel> printed;
   for (const NamedSource& source : sources)
     printed.push_back(describeSource(source));
@@ -155,7 +157,7 @@ absl::StatusOr<runtime::Program> compileForCuda(ModuleOp module,
                          }));
   TENON_ASSIGN_OR_RETURN(program.kernels, describeKernels(module, kernels));
   TENON_ASSIGN_OR_RETURN(std::vector<NamedSource> sources,
-                         printSources(module, kernels, architecture));
+                         printSources(module, kernels, architecture, options.stamps));
   TENON_ASSIGN_OR_RETURN(std::vector<CompiledSource> compiled,
                          compileSources(sources, architecture, options.threads));
   for (auto [code, named] : llvm::enumerate(sources)) {
@@ -163,9 +165,9 @@ absl::StatusOr<runtime::Program> compileForCuda(ModuleOp module,
     runtime::Kernel& kernel = program.kernels[named.index];
     kernel.symbol = source.symbol;
     kernel.code = static_cast<uint32_t>(code);
-    kernel.launch =
-        runtime::CudaLaunch{static_cast<uint32_t>(source.resources.threads),
-                            static_cast<uint32_t>(source.resources.dynamicSmemBytes), source.pdl};
+    kernel.launch = runtime::CudaLaunch{static_cast<uint32_t>(source.resources.threads),
+                                        static_cast<uint32_t>(source.resources.dynamicSmemBytes),
+                                        source.pdl, options.stamps};
     if (options.kernels)
       options.kernels->push_back(describeKernel(named, compiled[code]));
     program.code.emplace_back(std::move(compiled[code].cubin));

@@ -27,6 +27,9 @@ struct CudaCodegenOptions {
   /// If set, receives every distinct kernel.
   std::vector<CudaKernel>* kernels = nullptr;
   unsigned threads = 0; ///< that compile; 0: as many as the machine has cores
+  /// Kernels in which every block says when it started, passed its wait and ended
+  /// (`runtime::CudaLaunch::stamps`).
+  bool stamps = false;
 };
 
 /// Compiles a planned module for the CUDA device that its `tenon.target` describes: every distinct
@@ -42,7 +45,8 @@ absl::StatusOr<runtime::Program> compileForCuda(mlir::ModuleOp module,
                                                 const CudaCodegenOptions& options);
 
 /// The sources of the distinct kernels of a scheduled module, without NVRTC.
-absl::StatusOr<std::vector<CudaKernel>> printCudaKernels(mlir::ModuleOp module);
+absl::StatusOr<std::vector<CudaKernel>> printCudaKernels(mlir::ModuleOp module,
+                                                         bool stamps = false);
 
 } // namespace tenon::codegen
 

@@ -23,7 +23,7 @@ absl::StatusOr<Architecture> readArchitecture(ModuleOp module) {
 }
 
 FailureOr<KernelSource> printKernel(KernelOp kernel, const Architecture& architecture,
-                                    std::vector<MemorySpace> spaces) {
+                                    std::vector<MemorySpace> spaces, bool stamps) {
   ScheduleAttr schedule = kernel.getScheduleAttr();
   if (!schedule)
     return kernel.emitOpError("expects a schedule");
@@ -36,6 +36,7 @@ FailureOr<KernelSource> printKernel(KernelOp kernel, const Architecture& archite
     return failure();
   surroundSearch(context);
   PhaseStructure& structure = context.structure;
+  structure.stamps = stamps;
   placeWait(structure);
   for (const std::string& reason : {structure.verify(), verifyWait(structure)})
     if (!reason.empty())

@@ -23,10 +23,10 @@ struct KernelSource {
 /// no CUDA device or older than sm_80.
 absl::StatusOr<Architecture> readArchitecture(mlir::ModuleOp module);
 
-/// Prints `kernel`; `spaces` as in `KernelContext`. Emits an error where its schedule is none
-/// that an emitter computes.
+/// Prints `kernel`; `spaces` as in `KernelContext`, `stamps` as in `PhaseStructure`. Emits an error
+/// where its schedule is none that an emitter computes.
 mlir::FailureOr<KernelSource> printKernel(KernelOp kernel, const Architecture& architecture,
-                                          std::vector<MemorySpace> spaces);
+                                          std::vector<MemorySpace> spaces, bool stamps);
 
 } // namespace tenon::codegen::cuda
 

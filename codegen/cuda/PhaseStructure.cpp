@@ -60,10 +60,18 @@ static void printPhase(CodeWriter& code, const Phase& phase) {
   code.append(phase.code);
 }
 
+static void printWait(CodeWriter& code, bool stamps) {
+  code.line("asm volatile(\"griddepcontrol.wait;\" ::: \"memory\");");
+  if (stamps)
+    code.line("stampWait(stamps[tile]);");
+}
+
 std::string PhaseStructure::print() const {
   CodeWriter code;
   for (const std::string& header : headers)
     code.line("#include \"" + header + "\"");
+  if (stamps)
+    code.line("#include \"stamps.cuh\"");
   code.line("using namespace tenon;");
   code.append(declarations);
   std::vector<std::string> declared, names;
@@ -71,12 +79,16 @@ std::string PhaseStructure::print() const {
     declared.push_back(parameter.type + " " + parameter.name);
     names.push_back(parameter.name);
   }
+  if (stamps) {
+    declared.push_back("BlockStamps* stamps");
+    names.push_back("stamps");
+  }
   std::string parameterList = absl::StrJoin(declared, ", ");
   code.open(absl::StrFormat("__device__ __forceinline__ void %s_tile(const long long tile, %s)",
                             symbol, parameterList));
   for (size_t i = 0; i < phases.size(); ++i) {
     if (wait == i)
-      code.line("asm volatile(\"griddepcontrol.wait;\" ::: \"memory\");");
+      printWait(code, stamps);
     printPhase(code, phases[i]);
   }
   code.close();
@@ -87,9 +99,13 @@ std::string PhaseStructure::print() const {
       clusterBlocks > 1 ? absl::StrFormat("__cluster_dims__(%d, 1, 1) ", clusterBlocks) : "";
   code.open(absl::StrFormat("extern \"C\" __global__ void __launch_bounds__(%s) %s%s(%s)", bounds,
                             cluster, symbol, parameterList));
+  if (stamps)
+    code.line("stampEntry(stamps[blockIdx.x]);");
   if (pdl)
     code.line("asm volatile(\"griddepcontrol.launch_dependents;\");");
   code.line(absl::StrFormat("%s_tile(blockIdx.x, %s);", symbol, absl::StrJoin(names, ", ")));
+  if (stamps)
+    code.line("stampExit(stamps[blockIdx.x]);");
   code.close();
   return code.text();
 }

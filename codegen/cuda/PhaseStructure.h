@@ -49,6 +49,10 @@ struct Parameter {
 /// With `pdl` the wrapper lets the next kernel start at entry, and the body waits for the previous
 /// one (griddepcontrol.wait) in front of the phase `wait`. `DependentLaunch` places the wait and
 /// proves it (docs/decisions/0007-reads-before-the-wait.md).
+///
+/// With `stamps` the kernel takes one more parameter, an array with a place for each block, where
+/// the block leaves when it started, passed the wait and ended (`device/stamps.cuh`): nothing else
+/// reads that memory in the call, so that a stamp may be stored before the wait.
 struct PhaseStructure {
   std::string symbol;
   std::vector<Parameter> parameters;
@@ -59,6 +63,7 @@ struct PhaseStructure {
   int64_t blocksPerSm = 0;   ///< wanted at once, for __launch_bounds__; 0: no matter
   int64_t clusterBlocks = 1; ///< of a cluster; whole clusters are launched
   bool pdl = false;
+  bool stamps = false;
   std::optional<size_t> wait; ///< index of the phase that the kernel waits in front of
 
   /// Starts a phase; its code is written to the reference returned, which the next call ends.

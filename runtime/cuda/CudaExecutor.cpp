@@ -46,6 +46,7 @@ struct CudaExecutor::Impl {
   // In order of creation: what is destroyed first comes last.
   Stream stream;
   DeviceProgramMemory memory;
+  StampMemory stamps; ///< for one call; none in a program whose kernels do not stamp
   KernelModules kernels;
   std::optional<CublasLt> library;
   std::optional<AdvanceTokens> advance; ///< once tokens are streamed
@@ -99,13 +100,10 @@ absl::Status CudaExecutor::Impl::bindFunctions() {
     TENON_ASSIGN_OR_RETURN(library, CublasLt::open(CublasLt::defaultPaths()));
     library->setStore(AlgorithmStore(cacheFolder()));
   }
-  StepSequence::Parts parts{device,
-                            program,
-                            memory,
-                            kernels,
-                            library ? &*library : nullptr,
-                            stream.get(),
-                            options.dependentLaunches};
+  StepSequence::Parts parts{device,       program,
+                            memory,       stamps,
+                            kernels,      library ? &*library : nullptr,
+                            stream.get(), options.dependentLaunches};
   for (size_t i = 0; i < program.functions.size(); ++i) {
     TENON_ASSIGN_OR_RETURN(StepSequence sequence, StepSequence::create(parts, i));
     std::vector<StepProfile> profile(sequence.size());
@@ -118,6 +116,7 @@ absl::Status CudaExecutor::Impl::load() {
   TENON_ASSIGN_OR_RETURN(stream, device.createStream());
   TENON_ASSIGN_OR_RETURN(kernels, KernelModules::load(device, program));
   TENON_ASSIGN_OR_RETURN(memory, DeviceProgramMemory::create(device, program));
+  TENON_ASSIGN_OR_RETURN(stamps, StampMemory::create(device, program));
   TENON_ASSIGN_OR_RETURN(staging,
                          device.allocatePinned(memory.use().portBytes, "inputs and outputs"));
   TENON_ASSIGN_OR_RETURN(stepsBegin, device.createEvent(/*timed=*/true));
@@ -223,6 +222,7 @@ absl::Status CudaExecutor::Impl::finish(size_t function) {
 }
 
 absl::Status CudaExecutor::Impl::runStaged(size_t function) {
+  TENON_RETURN_IF_ERROR(stamps.clear(device.driver(), stream.get()));
   bool asGraph = options.graphs && !options.checkSteps;
   absl::Status status = asGraph ? replay(function) : enqueue(function, 0);
   if (status.ok())
@@ -344,6 +344,13 @@ void CudaExecutor::setProfiling(bool enabled) {
   if (enabled)
     for (LoadedFunction& function : impl->functions)
       std::ranges::fill(function.profile, StepProfile{});
+}
+
+absl::StatusOr<std::vector<std::vector<BlockStamps>>> CudaExecutor::readStamps(size_t function) {
+  if (!impl->stamps)
+    return Executor::readStamps(function);
+  TENON_RETURN_IF_ERROR(impl->device.makeCurrent());
+  return impl->stamps.read(impl->device.driver(), impl->stream.get(), function);
 }
 
 std::span<const StepProfile> CudaExecutor::profile(size_t function) const {

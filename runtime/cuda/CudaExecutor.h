@@ -96,6 +96,8 @@ public:
   /// The device times of `function`'s steps, in their order.
   std::span<const StepProfile> profile(size_t function) const override;
 
+  absl::StatusOr<std::vector<std::vector<BlockStamps>>> readStamps(size_t function) override;
+
 private:
   struct Impl;
   explicit CudaExecutor(std::unique_ptr<Impl> impl);

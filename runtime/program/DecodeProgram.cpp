@@ -140,7 +140,8 @@ absl::StatusOr<Kernel> Decoder::kernel(const fbs::Kernel& kernel) {
     return absl::InvalidArgumentError(
         absl::StrFormat("kernel %s expects a launch or a matmul, but has both", result.symbol));
   if (launch)
-    result.launch = CudaLaunch{launch->threads(), launch->shared_bytes(), launch->pdl()};
+    result.launch =
+        CudaLaunch{launch->threads(), launch->shared_bytes(), launch->pdl(), launch->stamps()};
   if (matmul)
     result.launch = LibraryMatmul{matmul->m(),
                                   matmul->n(),

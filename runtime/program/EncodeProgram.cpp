@@ -149,7 +149,7 @@ Offset<FlatTables<fbs::Kernel>> Encoder::kernels() {
     fbs::LibraryMatmul storedMatmul;
     const auto* launch = std::get_if<CudaLaunch>(&kernel.launch);
     if (launch)
-      storedLaunch = {launch->threads, launch->sharedBytes, launch->pdl};
+      storedLaunch = {launch->threads, launch->sharedBytes, launch->pdl, launch->stamps};
     const auto* matmul = std::get_if<LibraryMatmul>(&kernel.launch);
     if (matmul)
       storedMatmul = {matmul->m,

@@ -115,6 +115,8 @@ struct CudaLaunch {
   /// Programmatic dependent launch: blocks may start before the step before has ended. The kernel
   /// itself waits (griddepcontrol.wait) before it touches what other steps write or read.
   bool pdl = false;
+  /// The kernel takes one more parameter, the address of a `BlockStamps` for each block.
+  bool stamps = false;
 
   bool operator==(const CudaLaunch&) const = default;
 };

@@ -40,8 +40,8 @@ static MatmulOperands operandsOf(const std::vector<CUdeviceptr>& addresses) {
   return {addresses[0], addresses[1], addresses[2]};
 }
 
-absl::StatusOr<StepSequence::BoundStep> StepSequence::bind(size_t function,
-                                                           const Step& step) const {
+absl::StatusOr<StepSequence::BoundStep> StepSequence::bind(size_t function, const Step& step,
+                                                           size_t index) const {
   BoundStep bound;
   bound.step = &step;
   bound.kernel = &parts.program.kernels[step.kernel];
@@ -54,11 +54,13 @@ absl::StatusOr<StepSequence::BoundStep> StepSequence::bind(size_t function,
                            {parts.device, parts.memory.libraryWorkspace(), parts.stream}));
     return bound;
   }
+  if (std::get<CudaLaunch>(bound.kernel->launch).stamps)
+    bound.addresses.push_back(parts.stamps.address(function, index));
   const LoadedKernel& loaded = parts.kernels.kernel(step.kernel);
-  if (loaded.parameters != step.args.size())
+  if (loaded.parameters != bound.addresses.size())
     return absl::InvalidArgumentError(
         absl::StrFormat("expects %u arguments, which the kernel takes, but found %u",
-                        loaded.parameters, step.args.size()));
+                        loaded.parameters, bound.addresses.size()));
   bound.function = loaded.function;
   return bound;
 }
@@ -67,7 +69,7 @@ absl::StatusOr<StepSequence> StepSequence::create(const Parts& parts, size_t ind
   StepSequence sequence(parts);
   const Function& function = parts.program.functions[index];
   for (const Step& step : function.steps) {
-    absl::StatusOr<BoundStep> bound = sequence.bind(index, step);
+    absl::StatusOr<BoundStep> bound = sequence.bind(index, step, sequence.steps.size());
     if (!bound.ok())
       return absl::Status(
           bound.status().code(),
@@ -81,7 +83,7 @@ absl::StatusOr<StepSequence> StepSequence::create(const Parts& parts, size_t ind
 
 absl::Status StepSequence::launchKernel(const BoundStep& step, CUstream stream) const {
   const auto& launch = std::get<CudaLaunch>(step.kernel->launch);
-  std::array<void*, 512> parameters; // as many as a step may have
+  std::array<void*, 513> parameters; // as many as a step may have, and its stamps
   for (size_t i = 0; i < step.addresses.size(); ++i)
     parameters[i] = const_cast<CUdeviceptr*>(&step.addresses[i]);
   CUlaunchAttribute attribute{};

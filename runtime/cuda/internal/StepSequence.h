@@ -9,6 +9,7 @@
 #include "runtime/cuda/internal/CublasLt.h"
 #include "runtime/cuda/internal/DeviceProgramMemory.h"
 #include "runtime/cuda/internal/KernelModules.h"
+#include "runtime/cuda/internal/StampMemory.h"
 
 namespace tenon::runtime::internal {
 
@@ -24,6 +25,7 @@ public:
     const Device& device;
     const Program& program;
     const DeviceProgramMemory& memory;
+    const StampMemory& stamps;
     const KernelModules& kernels;
     const CublasLt* library; ///< null if no kernel uses it
     CUstream stream;         ///< for trials of the library's implementations
@@ -52,13 +54,14 @@ private:
     const Step* step = nullptr;
     const Kernel* kernel = nullptr;
     CUfunction function = nullptr;
-    std::vector<CUdeviceptr> addresses;
+    std::vector<CUdeviceptr>
+        addresses; ///< of the arguments, then of the stamps where it leaves any
     std::optional<MatmulPlan> matmul;
   };
 
   explicit StepSequence(const Parts& parts) : parts(parts) {}
 
-  absl::StatusOr<BoundStep> bind(size_t function, const Step& step) const;
+  absl::StatusOr<BoundStep> bind(size_t function, const Step& step, size_t index) const;
   /// Says which step an error is about.
   absl::Status inStep(const BoundStep& step, const absl::Status& status) const;
   absl::Status launchKernel(const BoundStep& step, CUstream stream) const;

@@ -54,6 +54,30 @@ TEST_P(CudaCompileTest, CompilesWithoutSpills) {
   }
 }
 
+/// Kernels that stamp, every 28th case: products spill nothing, the others what they do without stamps
+/// and an address; a block takes what its schedule says.
+TEST(CudaCompileStampsTest, CompilesWithoutSpills) {
+  constexpr int addressBytes = 8;
+  for (const auto& [index, testCase] : llvm::enumerate(allCudaCases())) {
+    if (index % 28 != 0)
+      continue;
+    SCOPED_TRACE(testCase.name);
+    mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+    auto module = planCase(context, testCase, "h200");
+    ASSERT_TRUE(module.ok()) << module.status();
+    std::vector<codegen::CudaKernel> kernels;
+    auto program = codegen::compileForCuda(**module, {.kernels = &kernels, .stamps = true});
+    ASSERT_TRUE(program.ok()) << program.status();
+    for (const runtime::Kernel& kernel : program->kernels)
+      EXPECT_TRUE(std::get<runtime::CudaLaunch>(kernel.launch).stamps);
+    for (const codegen::CudaKernel& kernel : kernels) {
+      int allowed = allowedSpills(testCase);
+      expectResources(kernel, findTarget(&context, "h200"), /*slack=*/4);
+      EXPECT_LE(kernel.spillBytes, allowed == 0 ? 0 : allowed + addressBytes) << kernel.name;
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Targets, CudaCompileTest, ::testing::Values("a100", "h200", "b200"),
                          [](const auto& info) { return std::string(info.param); });
 

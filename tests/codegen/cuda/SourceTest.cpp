@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "CudaCases.h"
+#include "absl/strings/str_replace.h"
 #include "codegen/cuda/CompileForCuda.h"
 #include "codegen/cuda/DependentLaunch.h"
 #include "codegen/cuda/PhaseStructure.h"
@@ -25,8 +26,8 @@ std::string golden(const std::string& name) {
 }
 
 /// The kernels of a module in textual IR, scheduled for `target`.
-absl::StatusOr<std::vector<CudaKernel>> printText(const std::string& text,
-                                                  const std::string& target = "h200") {
+absl::StatusOr<std::vector<CudaKernel>>
+printText(const std::string& text, const std::string& target = "h200", bool stamps = false) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   auto module = frontends::parseModuleText(context, text, "test");
   if (!module.ok())
@@ -35,7 +36,33 @@ absl::StatusOr<std::vector<CudaKernel>> printText(const std::string& text,
       **module, {.upTo = Phase::Scheduled, .target = findTarget(&context, target)});
   if (!status.ok())
     return status;
-  return codegen::printCudaKernels(**module);
+  return codegen::printCudaKernels(**module, stamps);
+}
+
+/// `source` without `text`, which stands in it once.
+std::string without(const std::string& source, const std::string& text) {
+  EXPECT_NE(source.find(text), std::string::npos) << text;
+  EXPECT_EQ(source.find(text), source.rfind(text)) << text;
+  return absl::StrReplaceAll(source, {{text, ""}});
+}
+
+/// The source of a kernel that stamps, without what it does for that.
+std::string withoutStamps(std::string source) {
+  const std::string wait = "  asm volatile(\"griddepcontrol.wait;\" ::: \"memory\");\n";
+  if (source.find(wait) != std::string::npos) {
+    EXPECT_THAT(source, HasSubstr(wait + "  stampWait(stamps[tile]);\n"));
+    source = without(source, "  stampWait(stamps[tile]);\n");
+  }
+  size_t body = source.rfind("_tile(blockIdx.x");
+  EXPECT_LT(source.find("stampEntry("), body);
+  EXPECT_GT(source.find("stampExit("), body);
+  for (const char* text : {"#include \"stamps.cuh\"\n", "  stampEntry(stamps[blockIdx.x]);\n",
+                           "  stampExit(stamps[blockIdx.x]);\n"})
+    source = without(source, text);
+  source = without(source, ", stamps);");
+  source.insert(source.rfind("\n}"), ");");
+  EXPECT_EQ(absl::StrReplaceAll({{", BlockStamps* stamps", ""}}, &source), 2);
+  return source;
 }
 
 constexpr const char* chain = R"(
@@ -53,6 +80,34 @@ TEST(CudaSource, OfANormIsTheGoldenOne) {
   ASSERT_EQ(kernels->size(), 1u);
   EXPECT_EQ((*kernels)[0].name, "k0_rms_norm");
   EXPECT_EQ((*kernels)[0].source, golden("rms_norm.cu"));
+}
+
+TEST(CudaSource, OfANormThatStampsIsTheGoldenOne) {
+  auto kernels = printText(chain, "h200", /*stamps=*/true);
+  ASSERT_TRUE(kernels.ok()) << kernels.status();
+  ASSERT_EQ(kernels->size(), 1u);
+  EXPECT_EQ((*kernels)[0].source, golden("rms_norm_stamps.cu"));
+}
+
+/// Every kernel of every emitter stamps its entry, its wait where it has one, and its exit, each in one
+/// place, and is else the kernel without stamps, byte for byte.
+TEST(CudaSource, StampsAreAllThatStampingAdds) {
+  for (const char* target : {"a100", "h200"})
+    for (const CudaCase& testCase : allCudaCases()) {
+      SCOPED_TRACE(testCase.name);
+      mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+      auto module = planCase(context, testCase, target);
+      ASSERT_TRUE(module.ok()) << module.status();
+      auto plain = codegen::printCudaKernels(**module);
+      auto stamping = codegen::printCudaKernels(**module, /*stamps=*/true);
+      ASSERT_TRUE(plain.ok()) << plain.status();
+      ASSERT_TRUE(stamping.ok()) << stamping.status();
+      ASSERT_EQ(plain->size(), stamping->size());
+      for (size_t i = 0; i < plain->size(); ++i) {
+        EXPECT_THAT((*plain)[i].source, Not(HasSubstr("stamp")));
+        EXPECT_EQ(withoutStamps((*stamping)[i].source), (*plain)[i].source);
+      }
+    }
 }
 
 /// A kernel of two elementwise operations, as fusion will make them.

@@ -75,12 +75,15 @@ TEST_F(ProgramFileTest, RoundTripsEveryField) {
 
 TEST_F(ProgramFileTest, RoundTripsEveryFieldOfCudaKernels) {
   Program program = test::richCudaProgram();
-  ASSERT_EQ(writeProgram(program, path), absl::OkStatus());
-  absl::StatusOr<Program> read = readProgram(path);
-  ASSERT_EQ(read.status(), absl::OkStatus());
-  EXPECT_TRUE(*read == program);
-  std::get<CudaLaunch>(read->kernels[0].launch).pdl = false;
-  EXPECT_FALSE(*read == program);
+  for (bool stamps : {false, true}) {
+    std::get<CudaLaunch>(program.kernels[0].launch).stamps = stamps;
+    ASSERT_EQ(writeProgram(program, path), absl::OkStatus());
+    absl::StatusOr<Program> read = readProgram(path);
+    ASSERT_EQ(read.status(), absl::OkStatus());
+    EXPECT_TRUE(*read == program);
+    std::get<CudaLaunch>(read->kernels[0].launch).pdl = false;
+    EXPECT_FALSE(*read == program);
+  }
 }
 
 TEST_F(ProgramFileTest, RoundTripsTheEmptyProgram) {
