@@ -176,6 +176,17 @@ absl::Status ModelBench::callGroups(std::span<const GroupFunction> groups) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<std::vector<runtime::StepTimeline>> ModelBench::timelines() {
+  std::vector<runtime::StepTimeline> found;
+  for (int64_t i = 0; i < options.profiledCalls; ++i) {
+    TENON_RETURN_IF_ERROR(call());
+    TENON_ASSIGN_OR_RETURN(auto stamps, executor->readStamps(index));
+    TENON_ASSIGN_OR_RETURN(runtime::StepTimeline timeline, runtime::readTimeline(stamps));
+    found.push_back(std::move(timeline));
+  }
+  return found;
+}
+
 absl::Status ModelBench::profile() {
   executor->setProfiling(true);
   for (int64_t i = 0; i < options.profiledCalls; ++i)

@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "runtime/Executor.h"
+#include "runtime/StepTimeline.h"
 #include "runtime/program/Program.h"
 #include "tools/common/Distribution.h"
 #include "tools/common/StepGroups.h"
@@ -61,6 +62,9 @@ public:
   absl::Status callGroups(std::span<const GroupFunction> groups);
   /// One call at the measured position that `observer` looks at from step to step.
   absl::Status observe(runtime::StepObserver& observer);
+  /// As many calls as `profile` makes, of kernels that stamp: the timeline of each. They are measured
+  /// calls too.
+  absl::StatusOr<std::vector<runtime::StepTimeline>> timelines();
   /// The calls that time every step.
   absl::Status profile();
 

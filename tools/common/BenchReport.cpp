@@ -20,13 +20,6 @@ struct KernelGroup {
   int64_t bytes = 0;
 };
 
-/// `k3_rms_norm`; a CPU's kernels have such names already.
-std::string kernelLabel(const runtime::Program& program, uint32_t kernel) {
-  const std::string& symbol = program.kernels[kernel].symbol;
-  std::string prefix = absl::StrFormat("k%d_", kernel);
-  return symbol.starts_with(prefix) ? symbol : prefix + symbol;
-}
-
 /// The kernels that the function calls, the longest first.
 std::vector<KernelGroup> groupSteps(const BenchReport& report, const runtime::Program& program,
                                     size_t function) {
@@ -60,12 +53,8 @@ StepWork totalWork(const BenchReport& report) {
   return total;
 }
 
-/// The share of the target's read rate at which `bytes` in `ns` are read, in percent; 0 if unknown.
 double readPercent(const BenchReport& report, int64_t bytes, uint64_t ns) {
-  if (report.readMBs == 0 || ns == 0)
-    return 0;
-  double leastNs = static_cast<double>(bytes) * 1e3 / static_cast<double>(report.readMBs);
-  return 100 * leastNs / static_cast<double>(ns);
+  return readLimitPercent(report.readMBs, bytes, static_cast<double>(ns));
 }
 
 /// What timing a step by itself adds to it: the sum of such times less the median of a call, over
@@ -158,6 +147,19 @@ nlohmann::ordered_json describeTimes(const Distribution& times) {
 }
 
 } // namespace
+
+std::string kernelLabel(const runtime::Program& program, uint32_t kernel) {
+  const std::string& symbol = program.kernels[kernel].symbol;
+  std::string prefix = absl::StrFormat("k%d_", kernel);
+  return symbol.starts_with(prefix) ? symbol : prefix + symbol;
+}
+
+double readLimitPercent(int64_t readMBs, int64_t bytes, double ns) {
+  if (readMBs == 0 || ns <= 0)
+    return 0;
+  double leastNs = static_cast<double>(bytes) * 1e3 / static_cast<double>(readMBs);
+  return 100 * leastNs / ns;
+}
 
 std::string formatReport(const BenchReport& report, const runtime::Program& program,
                          size_t function) {

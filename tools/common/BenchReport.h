@@ -29,6 +29,13 @@ struct BenchReport {
   std::vector<GroupFunction> groups; ///< whose times `times` has
 };
 
+/// `k3_rms_norm`; a CPU's kernels have such names already.
+std::string kernelLabel(const runtime::Program& program, uint32_t kernel);
+
+/// The share of a read rate of `readMBs` 1e6 bytes a second at which `bytes` are read in `ns`, in
+/// percent; 0 where the rate or the time is none.
+double readLimitPercent(int64_t readMBs, int64_t bytes, double ns);
+
 /// The report as text: the distribution of the steps' times and the table of kernels.
 std::string formatReport(const BenchReport& report, const runtime::Program& program,
                          size_t function);

@@ -118,10 +118,11 @@ static absl::Status addTokenizer(mlir::ModuleOp module, runtime::Program& progra
 }
 
 absl::StatusOr<runtime::Program> compileModel(mlir::ModuleOp module, TargetAttr target,
-                                              const passes::FusionOptions& fusion) {
+                                              const passes::FusionOptions& fusion, bool stamps) {
   TENON_RETURN_IF_ERROR(passes::runPipeline(module, {.target = target, .fusion = fusion}));
   if (target.getDevice() == DeviceKind::Cuda) {
-    TENON_ASSIGN_OR_RETURN(runtime::Program program, codegen::compileForCuda(module, {}));
+    TENON_ASSIGN_OR_RETURN(runtime::Program program,
+                           codegen::compileForCuda(module, {.stamps = stamps}));
     TENON_RETURN_IF_ERROR(addTokenizer(module, program));
     return program;
   }

@@ -22,9 +22,11 @@ absl::StatusOr<TargetAttr> chooseTarget(mlir::MLIRContext& context, const std::s
                                         const std::string& name);
 
 /// Compiles `module`, of any phase, for `target` into a program, with the tokeniser of its model
-/// file. The module ends up planned.
+/// file. The module ends up planned. With `stamps` the kernels of a GPU leave stamps
+/// (`runtime::CudaLaunch`).
 absl::StatusOr<runtime::Program> compileModel(mlir::ModuleOp module, TargetAttr target,
-                                              const passes::FusionOptions& fusion = {});
+                                              const passes::FusionOptions& fusion = {},
+                                              bool stamps = false);
 
 /// The program of `module`, of any phase, without kernels: the functions' signatures, the model and
 /// its tokeniser, for running by the interpreter.

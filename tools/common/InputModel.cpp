@@ -65,9 +65,10 @@ absl::StatusOr<InputModel> readInputModel(const ModelInputOptions& options,
 
 absl::StatusOr<runtime::Program> compileInputModel(const InputModel& model,
                                                    const ModelInputOptions& options,
-                                                   const passes::FusionOptions& fusion) {
+                                                   const passes::FusionOptions& fusion,
+                                                   bool stamps) {
   TENON_ASSIGN_OR_RETURN(runtime::Program program,
-                         compileModel(*model.module, model.target, fusion));
+                         compileModel(*model.module, model.target, fusion, stamps));
   if (options.randomSeed)
     TENON_RETURN_IF_ERROR(randomizeConstants(program, *options.randomSeed));
   return program;

@@ -53,9 +53,11 @@ absl::StatusOr<InputModel> readInputModel(const ModelInputOptions& options,
                                           const std::string& target);
 
 /// Compiles it; its weights are random where `options` ask for that. The module ends up planned.
+/// `stamps` as in `compileModel`.
 absl::StatusOr<runtime::Program> compileInputModel(const InputModel& model,
                                                    const ModelInputOptions& options,
-                                                   const passes::FusionOptions& fusion = {});
+                                                   const passes::FusionOptions& fusion = {},
+                                                   bool stamps = false);
 
 } // namespace tenon::tools
 

@@ -14,6 +14,7 @@
 #include "tools/common/InputModel.h"
 #include "tools/common/MakeExecutor.h"
 #include "tools/common/PlanFlags.h"
+#include "tools/common/TimelineReport.h"
 #include "tools/tenon/Command.h"
 
 namespace tenon::tools {
@@ -33,6 +34,7 @@ struct Options {
   int64_t generate = 0;
   std::string json;
   std::string trace;
+  std::string timeline;
 };
 
 /// Generations of each plan, which alternate.
@@ -135,6 +137,40 @@ absl::Status measure(const Options& options, std::vector<MeasuredPlan>& plans) {
   return absl::OkStatus();
 }
 
+/// The calls once more, by kernels whose blocks leave stamps.
+absl::StatusOr<MeasuredTimelines> measureTimelines(const Options& options,
+                                                   const MeasuredPlan& plan) {
+  TENON_ASSIGN_OR_RETURN(
+      runtime::Program program,
+      compileInputModel(plan.input, options.model, /*fusion=*/{}, /*stamps=*/true));
+  TENON_ASSIGN_OR_RETURN(auto executor, makeExecutor(std::move(program), options.executor));
+  const runtime::Function& function = plan.bench.function();
+  BenchOptions bench = options.bench;
+  bench.position = options.prefill > 0 ? 0 : bench.position;
+  TENON_ASSIGN_OR_RETURN(ModelBench measured,
+                         ModelBench::create(*executor, function.role, function.rows, bench));
+  TENON_RETURN_IF_ERROR(measured.prepare());
+  MeasuredTimelines timelines;
+  TENON_ASSIGN_OR_RETURN(timelines.calls, measured.timelines());
+  timelines.stepsNs = measured.result().stepsNs;
+  return timelines;
+}
+
+/// Prints the timeline of a plan, adds it to the plan's figures and to `calls`.
+absl::Status reportTimeline(const Options& options, const MeasuredPlan& plan,
+                            const BenchReport& report, nlohmann::ordered_json& figures,
+                            std::vector<runtime::TracedCall>& calls) {
+  TENON_ASSIGN_OR_RETURN(MeasuredTimelines measured, measureTimelines(options, plan));
+  const runtime::Program& program = plan.executor->program();
+  size_t function = plan.bench.functionIndex();
+  std::cout << formatTimeline(measured, report, program, function) << std::flush;
+  figures["timeline"] = describeTimeline(measured, report, program, function);
+  calls.push_back({absl::StrFormat("%s, plan %s, launch %s", plan.bench.function().name, plan.name,
+                                   report.launch),
+                   &program, function, typicalCall(measured)});
+  return absl::OkStatus();
+}
+
 absl::Status writeText(const std::string& path, const std::string& text) {
   std::ofstream file(path, std::ios::binary);
   if (!(file << text << std::flush))
@@ -149,6 +185,9 @@ absl::Status bench(Options options) {
         absl::StrFormat("--steps: expects at least 1, but got %d", options.bench.calls));
   if (options.generate > 0 && options.prefill > 0)
     return absl::InvalidArgumentError("--generate: expects decode, but --prefill is given too");
+  if (!options.timeline.empty() && options.device != "cuda")
+    return absl::InvalidArgumentError(
+        absl::StrFormat("--timeline: expects --device=cuda, but got %s", options.device));
   std::vector<MeasuredPlan> plans;
   for (const std::string& plan : options.plans) {
     TENON_ASSIGN_OR_RETURN(MeasuredPlan loaded, loadPlan(options, plan));
@@ -156,6 +195,7 @@ absl::Status bench(Options options) {
   }
   TENON_RETURN_IF_ERROR(measure(options, plans));
   nlohmann::ordered_json reports = nlohmann::ordered_json::array();
+  std::vector<runtime::TracedCall> calls;
   for (MeasuredPlan& plan : plans) {
     const runtime::Program& program = plan.executor->program();
     size_t function = plan.bench.functionIndex();
@@ -165,7 +205,11 @@ absl::Status bench(Options options) {
     if (!options.trace.empty())
       TENON_RETURN_IF_ERROR(runtime::writeChromeTrace(
           program, function, plan.executor->profile(function), options.trace));
+    if (!options.timeline.empty())
+      TENON_RETURN_IF_ERROR(reportTimeline(options, plan, report, reports.back(), calls));
   }
+  if (!options.timeline.empty())
+    TENON_RETURN_IF_ERROR(runtime::writeChromeTimelines(calls, options.timeline));
   return options.json.empty() ? absl::OkStatus() : writeText(options.json, reports.dump(2) + "\n");
 }
 
@@ -200,6 +244,11 @@ void addBenchCommand(CLI::App& app, Action& action) {
   command->add_option("--json", options->json, "A file for the figures, as JSON");
   command->add_option("--trace", options->trace,
                       "A file for the last profiled call as a Chrome trace");
+  command->add_option(
+      "--timeline", options->timeline,
+      "A file for a call of each plan as a Chrome trace with the gaps between its "
+      "steps, as launched: a GPU's kernels are compiled once more, to say when each "
+      "block starts, works and ends. Also a table, and part of --json");
   command->callback([options, &action] { action = [options] { return bench(*options); }; });
 }
 

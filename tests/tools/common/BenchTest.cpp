@@ -11,6 +11,7 @@
 #include "tools/common/BenchReport.h"
 #include "tools/common/Distribution.h"
 #include "tools/common/FunctionWork.h"
+#include "tools/common/TimelineReport.h"
 
 namespace tenon::tools {
 namespace {
@@ -63,6 +64,12 @@ public:
     return absl::OkStatus();
   }
   uint64_t lastStepsNs() const override { return 5; }
+  /// Of each call, two blocks of the one step, one behind the other.
+  absl::StatusOr<std::vector<std::vector<runtime::BlockStamps>>>
+  readStamps(size_t function) override {
+    return std::vector<std::vector<runtime::BlockStamps>>{
+        {{1'000, 2'000, 0, 4'000, 0}, {2'000, 4'000, 0, 6'000, 0}}};
+  }
   void setProfiling(bool enabled) override { profiling = enabled; }
   std::span<const runtime::StepProfile> profile(size_t function) const override { return steps; }
 
@@ -152,6 +159,18 @@ TEST(ModelBench, RunsEachGroupAlone) {
   ASSERT_THAT(bench.callGroups(groups), tests::IsOk());
   ASSERT_THAT(bench.callGroups(groups), tests::IsOk());
   EXPECT_THAT(bench.result().groupNs, ElementsAre(ElementsAre(5, 5)));
+}
+
+TEST(ModelBench, ReadsTheStampsOfEachCall) {
+  FakeExecutor executor(makeProgram(Role::Decode, 1));
+  ModelBench bench =
+      ModelBench::create(executor, Role::Decode, 1, {.position = 2, .profiledCalls = 3}).value();
+  auto timelines = bench.timelines();
+  ASSERT_THAT(timelines, tests::IsOk());
+  ASSERT_EQ(timelines->size(), 3u);
+  EXPECT_DOUBLE_EQ(timelines->front().clockGhz, 2);
+  EXPECT_DOUBLE_EQ(timelines->front().totalNs(), 2'000);
+  EXPECT_THAT(bench.result().stepsNs, ElementsAre(5, 5, 5));
 }
 
 TEST(ModelBench, RefusesWhatTheProgramHasNot) {
@@ -249,6 +268,64 @@ TEST(BenchReport, NamesTheKernelsAndTheReadLimit) {
               HasSubstr("m, plan unfused, f at position 7 on h200, launch graph, activations f16: "
                         "3 calls"));
   EXPECT_THAT(text, HasSubstr("blk.0.attn_q: matmul"));
+}
+
+/// Three steps, the last without stamps behind it; `gapNs` between the first two.
+runtime::StepTimeline makeTimeline(double gapNs) {
+  runtime::StepTimeline timeline;
+  timeline.steps.resize(3);
+  timeline.steps[0] = {.blocks = 4, .firstExitNs = 90, .lastExitNs = 100};
+  timeline.steps[2] = {.blocks = 2,
+                       .firstEntryNs = 60,
+                       .lastEntryNs = 70,
+                       .firstWorkNs = 100 + gapNs,
+                       .lastWorkNs = 110 + gapNs,
+                       .firstExitNs = 150 + gapNs,
+                       .lastExitNs = 200 + gapNs,
+                       .gapNs = gapNs,
+                       .aheadNs = 40,
+                       .unstampedBefore = 1};
+  timeline.workNs = 200;
+  timeline.unstampedNs = gapNs;
+  return timeline;
+}
+
+TEST(TimelineReport, TakesMediansOverTheCalls) {
+  runtime::Program program = makeProgram(Role::Decode, 1);
+  program.kernels.push_back({"cublaslt", 0, runtime::LibraryMatmul{}});
+  program.functions[0].steps = {{0, 4, {}, "first"}, {1, 1, {}, "product"}, {0, 2, {}, "last"}};
+  MeasuredTimelines measured = {
+      {makeTimeline(1'000), makeTimeline(100), makeTimeline(300), makeTimeline(200)},
+      {900, 700, 800, 600}};
+  BenchReport report;
+  report.readMBs = 1'000;
+  report.times.stepsNs = {500};
+  report.work = {{.weightBytes = 50}, {.weightBytes = 7}, {.weightBytes = 150}};
+  EXPECT_EQ(typicalCall(measured).unstampedNs, 200);
+  nlohmann::ordered_json json = describeTimeline(measured, report, program, 0);
+  EXPECT_EQ(json["calls"], 4);
+  EXPECT_EQ(json["steps_ns"], 700);
+  EXPECT_EQ(json["unstamped_steps_ns"], 500);
+  EXPECT_EQ(json["total_ns"], 400);
+  EXPECT_EQ(json["work_ns"], 200);
+  EXPECT_EQ(json["unstamped_ns"], 200);
+  ASSERT_EQ(json["steps"].size(), 3u);
+  EXPECT_EQ(json["steps"][0]["read_limit_percent"], 50);
+  EXPECT_EQ(json["steps"][0]["tail_ns"], 10);
+  EXPECT_EQ(json["steps"][1]["kernel"], "k1_cublaslt");
+  EXPECT_EQ(json["steps"][1]["blocks"], 0);
+  EXPECT_FALSE(json["steps"][1].contains("work_ns"));
+  EXPECT_EQ(json["steps"][2]["gap_ns"], 200);
+  EXPECT_EQ(json["steps"][2]["ahead_ns"], 40);
+  EXPECT_EQ(json["steps"][2]["unstamped_before"], 1);
+  EXPECT_EQ(json["steps"][2]["work_ns"], 100);
+  EXPECT_EQ(json["steps"][2]["read_limit_percent"], 50);
+  EXPECT_EQ(json["steps"][2]["last_exit_ns"], 400);
+  std::string text = formatTimeline(measured, report, program, 0);
+  EXPECT_THAT(text, HasSubstr("timeline of 4 calls with stamps: steps 0.0007 ms, 0.0005 without"));
+  EXPECT_THAT(text, HasSubstr("k0_matmul"));
+  EXPECT_THAT(text, HasSubstr("no stamps: its time is in the gap behind it   product"));
+  EXPECT_LT(text.find("k0_matmul"), text.find("k1_cublaslt"));
 }
 
 } // namespace

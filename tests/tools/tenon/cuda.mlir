@@ -61,6 +61,8 @@
 // POSITION: tenon: error: bench: expects positions from 0 up to {{[0-9]+}}, the last
 // RUN: not tenon bench %data/stories260K/stories260K.gguf --steps=0 2>&1 | FileCheck %s --check-prefix=STEPS
 // STEPS: tenon: error: --steps: expects at least 1, but got 0
+// RUN: not tenon bench %data/stories260K/stories260K.gguf --timeline=%t.timeline 2>&1 | FileCheck %s --check-prefix=TIMELINE
+// TIMELINE: tenon: error: --timeline: expects --device=cuda, but got cpu
 
 func.func @f(%x: tensor<2x40xf32>, %y: tensor<2x40xf32>) -> tensor<2x40xf32> {
   %0 = tenon.add %x, %y : (tensor<2x40xf32>, tensor<2x40xf32>) -> tensor<2x40xf32>
