@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -101,6 +102,8 @@ CUresult moduleLoadDataEx(CUmodule* module, const void* image, unsigned, CUjit_o
   ::close(file);
   void* library = written ? ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL) : nullptr;
   ::unlink(path.c_str());
+  if (!library)
+    std::fprintf(stderr, "emulator: %s\n", ::dlerror());
   *module = reinterpret_cast<CUmodule>(library);
   return library ? CUDA_SUCCESS : CUDA_ERROR_INVALID_IMAGE;
 }
