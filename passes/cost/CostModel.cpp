@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ir/schedules/DecodeRing.h"
 #include "mlir/IR/Diagnostics.h"
 #include "passes/cost/Occupancy.h"
 #include "support/Hash.h"
@@ -152,7 +153,7 @@ static double keySteps(KernelOp kernel) {
   auto attentions = kernel.getBlock().getOps<AttentionOp>();
   if (!splits || attentions.empty())
     return 0;
-  constexpr int64_t keysOfStep = 16, lanes = 32;
+  constexpr int64_t keysOfStep = schedules::decodeStepKeys, lanes = 32;
   Type key = (*attentions.begin()).getKey().getType();
   auto state = llvm::dyn_cast<StateType>(key);
   auto tensor = state ? state.getTensorType() : llvm::cast<RankedTensorType>(key); // [S, C, H, D]

@@ -46,9 +46,7 @@ template <typename A, typename B> constexpr std::common_type_t<A, B> max(A a, B 
 
 inline float __fmaf_rn(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 inline float __uint_as_float(unsigned bits) { return std::bit_cast<float>(bits); }
-inline float __int_as_float(int bits) { return std::bit_cast<float>(bits); }
 inline unsigned __float_as_uint(float value) { return std::bit_cast<unsigned>(value); }
-inline int __float_as_int(float value) { return std::bit_cast<int>(value); }
 inline unsigned __byte_perm(unsigned low, unsigned high, unsigned selector) {
   uint64_t bytes = uint64_t{high} << 32 | low;
   unsigned result = 0;
@@ -60,10 +58,6 @@ inline unsigned __byte_perm(unsigned low, unsigned high, unsigned selector) {
   }
   return result;
 }
-inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
-  return static_cast<unsigned>((uint64_t{high} << 32 | low) >> (shift & 31));
-}
-inline float rsqrtf(float value) { return 1.0f / sqrtf(value); }
 
 inline void __syncthreads() { emulatedBlockBarrier(0); }
 inline int __syncthreads_or(int value) { return emulatedBlockBarrier(value != 0); }
@@ -90,13 +84,6 @@ inline void __syncwarp(unsigned = ~0u) { emulated::Lanes<int>(0); }
 template <typename T> T __shfl_xor_sync(unsigned, T value, int offset, int = 32) {
   return emulated::Lanes<T>(value)[emulated::lane() ^ offset];
 }
-template <typename T> T __shfl_sync(unsigned, T value, int from, int width = 32) {
-  return emulated::Lanes<T>(value)[emulated::lane() / width * width + from % width];
-}
-template <typename T> T __shfl_down_sync(unsigned, T value, int offset, int = 32) {
-  int from = emulated::lane() + offset;
-  return emulated::Lanes<T>(value)[from < 32 ? from : emulated::lane()];
-}
 inline unsigned __ballot_sync(unsigned, int predicate) {
   emulated::Lanes<int> all(predicate != 0);
   unsigned result = 0;
@@ -105,14 +92,9 @@ inline unsigned __ballot_sync(unsigned, int predicate) {
   return result;
 }
 inline int __any_sync(unsigned mask, int predicate) { return __ballot_sync(mask, predicate) != 0; }
-inline int __all_sync(unsigned mask, int predicate) {
-  return __ballot_sync(mask, predicate) == ~0u;
-}
 
 template <typename T> T __ldcg(const T* source) { return *source; }
-template <typename T> T __ldg(const T* source) { return *source; }
 template <typename T> void __stcg(T* target, T value) { *target = value; }
-template <typename T> void __stcs(T* target, T value) { *target = value; }
 template <typename T, typename U> T atomicAdd(T* target, U value) {
   T before = *target;
   *target = before + static_cast<T>(value);
@@ -281,7 +263,6 @@ inline void asm_cp_async_bulk_shared__cluster_global_mbarrier__complete_tx__byte
     unsigned target, const void* source, unsigned bytes, unsigned barrier, unsigned long long) {
   emulatedBulkCopy(target, source, bytes, barrier);
 }
-inline void asm_cp_async_bulk_prefetch_L2_global(const void*, unsigned) {}
 inline void asm_mbarrier_try_wait_parity_shared__cta_b64(unsigned barrier, unsigned parity) {
   emulatedBarrierWait(barrier, parity);
 }

@@ -39,7 +39,8 @@ template <typename T, int warps, int joined, int stages, typename Seek> struct N
 
   __device__ __forceinline__ NarrowStream(void* shared, int firstTile, int tiles, int workers,
                                           Seek seek)
-      : slots(static_cast<uint4*>(shared) + threadIdx.x / 32 * (stages * 4 * 32)), tiles(tiles), workers(workers), seek(seek) {
+      : slots(static_cast<uint4*>(shared) + threadIdx.x / 32 * (stages * 4 * 32)), tiles(tiles),
+        workers(workers), seek(seek) {
     ahead.tile = firstTile, ahead.product = 0;
     find();
     for (int i = 0; i < stages; ++i)
