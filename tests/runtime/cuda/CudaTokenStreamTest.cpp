@@ -16,7 +16,7 @@ using test::makeCubin;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-/// A decode function of two rows that chooses 3·id + position.
+/// A decode function of two rows that chooses (3·id + position) mod 1009.
 Program makeDecodeProgram() {
   Program program;
   program.target = "h200";
