@@ -4,10 +4,11 @@
     bench/peers/torch_operators.py --measure build/release/bin/measure_fusion_points \
         --shapes bench/shapes [--out FILE]
 
-Every operator is captured as a CUDA graph of copies whose weights rotate beyond the L2 cache (of
-copies on the same activations where there are no weights), fp16, random values. Times are medians
-of replays, in µs a copy. Tenon's are those of the plan that its cost model chooses, from the set
-`peers` of the shapes, in a CUDA graph without and with programmatic dependent launch.
+Every operator is captured as a CUDA graph of copies, fp16, random values: products with weights that
+rotate beyond the L2 cache, on the same activations; sums with norms each on the sum and the norm of
+the copy before, as one layer follows another. Tenon's copies are made so, too. Times are medians of
+replays, in µs a copy. Tenon's are those of the plan that its cost model chooses, from the set `peers`
+of the shapes, in a CUDA graph without and with programmatic dependent launch.
 """
 import argparse
 import json
@@ -73,7 +74,9 @@ def time_graph(function, activations, make_weights):
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph, stream=stream):
         for w in weights:
-            function(*activations, *w)
+            results = function(*activations, *w)
+            if isinstance(results, tuple):  # the sum and its norm: what the next copy adds
+                activations = results[::-1]
     times = []
     for call in range(18):
         begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
