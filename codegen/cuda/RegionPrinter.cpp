@@ -41,17 +41,22 @@ bool RegionPrinter::isSingle(RankedTensorType type) const {
               : type.getRank() == 0 || type.getShape().back() == 1;
 }
 
-void RegionPrinter::load(BlockArgument argument, const std::string& variable) {
+std::string RegionPrinter::address(BlockArgument argument) const {
   auto type = llvm::cast<RankedTensorType>(argument.getType());
-  std::string source = context.pointer(argument) + " + " + rowOffset(type);
-  if (isSingle(type)) {
+  std::string row = context.pointer(argument) + " + " + rowOffset(type);
+  return isSingle(type) ? row : row + " + " + position.column;
+}
+
+void RegionPrinter::load(BlockArgument argument, const std::string& variable) {
+  std::string source = address(argument);
+  if (isSingle(llvm::cast<RankedTensorType>(argument.getType()))) {
     code->unroll();
     code->format("for (int j = 0; j < %d; ++j)", width);
     code->format("  %s[j] = toFloat(*(%s));", variable, source);
   } else if (position.valid.empty()) {
-    code->format("loadVector(%s, %s + %s);", variable, source, position.column);
+    code->format("loadVector(%s, %s);", variable, source);
   } else {
-    code->format("loadPart(%s, %s + %s, %s);", variable, source, position.column, position.valid);
+    code->format("loadPart(%s, %s, %s);", variable, source, position.valid);
   }
 }
 
@@ -61,8 +66,7 @@ RegionPrinter::Variable RegionPrinter::printLoad(BlockArgument argument) {
     return printRow(argument, position.row, type);
   std::string name = newName();
   if (isSingle(type)) {
-    code->format("const float %s = toFloat(*(%s + %s));", name, context.pointer(argument),
-                 rowOffset(type));
+    code->format("const float %s = toFloat(*(%s));", name, address(argument));
     return {name, false};
   }
   code->format("float %s[%d];", name, width);

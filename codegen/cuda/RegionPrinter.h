@@ -35,6 +35,8 @@ public:
   void define(mlir::Value value, const std::string& variable) {
     variables[value] = {variable, true};
   }
+  /// An expression of the address of the elements of `argument`, of a plain type, at the position.
+  std::string address(mlir::BlockArgument argument) const;
   /// Prints the load of `argument`, of a plain type, into the array `variable`, which exists.
   void load(mlir::BlockArgument argument, const std::string& variable);
   /// Prints what `value` takes and returns an expression of its element `j`, a loop variable.

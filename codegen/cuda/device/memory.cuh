@@ -29,6 +29,7 @@ template <int count, typename T> union Packed {
   using Bits = typename Word<bytes>::type;
   Bits words[count * sizeof(T) / bytes];
   T elements[count];
+  unsigned pairs[(count * sizeof(T) + 3) / 4]; // of elements of 16 bits
 };
 
 /// The policy of what is read once: first to leave the L2 cache.
@@ -38,16 +39,38 @@ __device__ __forceinline__ unsigned long long evictFirst() {
   return policy;
 }
 
+/// `count` elements from `source`, aligned to the widest word, as they lie there.
+template <int count, typename T>
+__device__ __forceinline__ void loadPacked(Packed<count, T>& packed, const T* source) {
+#pragma unroll
+  for (int i = 0; i < int(count * sizeof(T) / packed.bytes); ++i)
+    packed.words[i] = reinterpret_cast<const typename Packed<count, T>::Bits*>(source)[i];
+}
+
+template <int count, typename T>
+__device__ __forceinline__ void widen(float (&values)[count], const Packed<count, T>& packed) {
+#pragma unroll
+  for (int i = 0; i < count; ++i)
+    values[i] = toFloat(packed.elements[i]);
+}
+/// One instruction an element: out of a register's upper half toFloat takes two.
+template <int count>
+__device__ __forceinline__ void widen(float (&values)[count], const Packed<count, BF16>& packed) {
+#pragma unroll
+  for (int i = 0; i + 1 < count; i += 2) {
+    values[i] = __uint_as_float(packed.pairs[i / 2] << 16);
+    values[i + 1] = __uint_as_float(packed.pairs[i / 2] & 0xFFFF0000u);
+  }
+  if (count % 2 == 1)
+    values[count - 1] = toFloat(packed.elements[count - 1]);
+}
+
 /// `count` elements from `source`, aligned to the widest word.
 template <int count, typename T>
 __device__ __forceinline__ void loadVector(float (&values)[count], const T* source) {
   Packed<count, T> packed;
-#pragma unroll
-  for (int i = 0; i < int(count * sizeof(T) / packed.bytes); ++i)
-    packed.words[i] = reinterpret_cast<const typename Packed<count, T>::Bits*>(source)[i];
-#pragma unroll
-  for (int i = 0; i < count; ++i)
-    values[i] = toFloat(packed.elements[i]);
+  loadPacked(packed, source);
+  widen(values, packed);
 }
 
 /// The first `valid` of `count` elements, `fill` for the others; any alignment of T.
@@ -60,14 +83,19 @@ __device__ __forceinline__ void loadPart(float (&values)[count], const T* source
 }
 
 template <int count, typename T>
+__device__ __forceinline__ void storePacked(T* target, const Packed<count, T>& packed) {
+#pragma unroll
+  for (int i = 0; i < int(count * sizeof(T) / packed.bytes); ++i)
+    reinterpret_cast<typename Packed<count, T>::Bits*>(target)[i] = packed.words[i];
+}
+
+template <int count, typename T>
 __device__ __forceinline__ void storeVector(T* target, const float (&values)[count]) {
   Packed<count, T> packed;
 #pragma unroll
   for (int i = 0; i < count; ++i)
     packed.elements[i] = fromFloat<T>(values[i]);
-#pragma unroll
-  for (int i = 0; i < int(count * sizeof(T) / packed.bytes); ++i)
-    reinterpret_cast<typename Packed<count, T>::Bits*>(target)[i] = packed.words[i];
+  storePacked(target, packed);
 }
 
 template <int count, typename T>

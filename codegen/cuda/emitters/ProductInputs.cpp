@@ -223,38 +223,67 @@ LogicalResult ProductInputs::load(CodeWriter& code, unsigned number) {
   return printed;
 }
 
+/// The argument that an input is, as it lies in memory; null where it is computed.
+static BlockArgument argumentOf(const ProductRegion::Input& input) {
+  return llvm::dyn_cast<BlockArgument>(input.value);
+}
+
+/// A declaration of vectors of an input, `extent` an array's: as they lie in memory, where nothing is
+/// computed, for loads behind would wait for what is widened.
+std::string ProductInputs::stagedVectors(unsigned input, const std::string& extent) const {
+  int64_t vector = layout.inputVector;
+  if (argumentOf(region.inputs[input]))
+    return absl::StrFormat("Packed<%d, %s> staged%d%s;", vector, type, input, extent);
+  return absl::StrFormat("float staged%d%s[%d];", input, extent, vector);
+}
+
+/// Loads or computes a vector of an input into `name`.
+LogicalResult ProductInputs::stageVector(CodeWriter& code, RegionPrinter& printer, unsigned input,
+                                         const std::string& name) {
+  if (BlockArgument argument = argumentOf(region.inputs[input])) {
+    code.format("loadPacked(%s, %s);", name, printer.address(argument));
+    return storeYields(code, printer, input, nullptr);
+  }
+  FailureOr<std::string> element = printer.element(region.inputs[input].value);
+  if (failed(element) || failed(storeYields(code, printer, input, nullptr)))
+    return failure();
+  code.unroll();
+  code.format("for (int j = 0; j < %d; ++j)", layout.inputVector);
+  code.format("  %s[j] = %s;", name, *element);
+  return success();
+}
+
+void ProductInputs::storeStaged(CodeWriter& code, unsigned input, const std::string& name) {
+  bool packed = static_cast<bool>(argumentOf(region.inputs[input]));
+  code.format("%s(input%d + %s, %s);", packed ? "storePacked" : "storeVector", input,
+              place(input, "m", "k"), name);
+}
+
 /// Step 1 for other inputs: all loads of a row are on their way before the first is stored.
 LogicalResult ProductInputs::stage(CodeWriter& code) {
-  int64_t floats = 0, vector = layout.inputVector;
+  int64_t floats = 0;
   llvm::SmallVector<unsigned> staged;
   for (auto [index, input] : llvm::enumerate(region.inputs))
     if (!input.norm) {
       staged.push_back(index);
-      floats += vectors(input.depth) * vector;
+      floats += vectors(input.depth) * layout.inputVector;
     }
   if (staged.empty())
     return success();
   bool apart = floats <= mostFloats;
-  auto storeElements = [&](unsigned index, const std::string& name) {
-    code.format("storeVector(input%d + %s, %s);", index, place(index, "m", "k"), name);
-  };
   code.openFormat("for (int m = 0; m < %d; ++m)", region.rows);
   if (apart)
     for (unsigned index : staged)
-      code.format("float staged%d[%d][%d];", index, vectors(region.inputs[index].depth), vector);
+      code.line(stagedVectors(index, absl::StrFormat("[%d]", vectors(region.inputs[index].depth))));
   for (unsigned index : staged) {
-    std::string name = apart ? absl::StrFormat("staged%d[i]", index) : "elements";
-    LogicalResult printed = forVectors(code, index, [&](RegionPrinter& printer) {
-      FailureOr<std::string> element = printer.element(region.inputs[index].value);
-      if (failed(element) || failed(storeYields(code, printer, index, nullptr)))
+    LogicalResult printed = forVectors(code, index, [&](RegionPrinter& printer) -> LogicalResult {
+      if (apart)
+        return stageVector(code, printer, index, absl::StrFormat("staged%d[i]", index));
+      std::string name = absl::StrFormat("staged%d", index);
+      code.line(stagedVectors(index, ""));
+      if (failed(stageVector(code, printer, index, name)))
         return failure();
-      if (!apart)
-        code.format("float %s[%d];", name, vector);
-      code.unroll();
-      code.format("for (int j = 0; j < %d; ++j)", vector);
-      code.format("  %s[j] = %s;", name, *element);
-      if (!apart)
-        storeElements(index, name);
+      storeStaged(code, index, name);
       return success();
     });
     if (failed(printed))
@@ -262,7 +291,7 @@ LogicalResult ProductInputs::stage(CodeWriter& code) {
   }
   for (unsigned index : staged)
     if (apart && failed(forVectors(code, index, [&](RegionPrinter&) {
-          storeElements(index, absl::StrFormat("staged%d[i]", index));
+          storeStaged(code, index, absl::StrFormat("staged%d[i]", index));
           return success();
         })))
       return failure();

@@ -68,6 +68,10 @@ private:
   mlir::LogicalResult storeYields(CodeWriter& code, RegionPrinter& printer, unsigned input,
                                   mlir::Operation* norm);
   mlir::LogicalResult load(CodeWriter& code, unsigned source);
+  std::string stagedVectors(unsigned input, const std::string& extent) const;
+  mlir::LogicalResult stageVector(CodeWriter& code, RegionPrinter& printer, unsigned input,
+                                  const std::string& name);
+  void storeStaged(CodeWriter& code, unsigned input, const std::string& name);
   mlir::LogicalResult stage(CodeWriter& code);
   void printStatistics(CodeWriter& code, const SharedSums& shared, bool withFactor);
   mlir::LogicalResult printSum(CodeWriter& code, const SharedSums& shared, const std::string& name,

@@ -72,7 +72,8 @@ LogicalResult ProductResults::preload(CodeWriter& code, bool constant) {
   for (ProductRegion::Group& group : region.groups)
     for (BlockArgument argument : operandsOf(group))
       if (isWanted(argument))
-        code.format("float %s[1];", nameOf(group, argument));
+        code.format("%s %s;", deviceType(elementTypeOf(argument.getType())),
+                    nameOf(group, argument));
   code.open("");
   code.line("const int own = threadIdx.x;");
   printLine(code, "own");
@@ -81,7 +82,7 @@ LogicalResult ProductResults::preload(CodeWriter& code, bool constant) {
     LogicalResult printed = forGroup(code, group, [&](RegionPrinter& printer) {
       for (BlockArgument argument : operandsOf(group))
         if (isWanted(argument))
-          printer.load(argument, nameOf(group, argument));
+          code.format("%s = *(%s);", nameOf(group, argument), printer.address(argument));
       return success();
     });
     if (failed(printed))
@@ -142,8 +143,11 @@ LogicalResult ProductResults::print(CodeWriter& code) {
   for (ProductRegion::Group& group : region.groups) {
     LogicalResult printed = forGroup(code, group, [&](RegionPrinter& printer) -> LogicalResult {
       if (hasOneLine())
-        for (BlockArgument argument : operandsOf(group))
-          printer.define(argument, nameOf(group, argument));
+        for (BlockArgument argument : operandsOf(group)) {
+          std::string name = nameOf(group, argument);
+          code.format("const float wide_%s[1] = {toFloat(%s)};", name, name);
+          printer.define(argument, "wide_" + name);
+        }
       for (unsigned index = 0; index < group.products.size(); ++index) {
         printSum(code, group, index);
         printer.define(group.products[index].op.getResult(), absl::StrFormat("results%d", index));

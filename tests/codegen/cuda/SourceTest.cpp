@@ -221,6 +221,36 @@ func.func @f(%x: tensor<1x2048xf16>, %w: tensor<2048x2048xf16>) -> tensor<1x2048
   EXPECT_LT(source.find("griddepcontrol.wait"), source.find("ring.start("));
 }
 
+/// What is widened where it is loaded is waited for there, and the loads behind it with it.
+TEST(CudaSource, LoadsInFrontOfAProductDoNotWaitForOneAnother) {
+  auto kernels = printText(R"(
+module attributes {tenon.phase = #tenon.phase<fused>} {
+  func.func @f(%x: tensor<1x8192xbf16>, %w: tensor<2048x8192xbf16>, %r: tensor<1x2048xbf16>)
+      -> tensor<1x2048xbf16> {
+    %0 = tenon.kernel (%a = %x : tensor<1x8192xbf16>, %b = %w : tensor<2048x8192xbf16>,
+                       %c = %r : tensor<1x2048xbf16>) -> tensor<1x2048xbf16> {
+      %p = tenon.matmul %a, %b
+          : (tensor<1x8192xbf16>, tensor<2048x8192xbf16>) -> tensor<1x2048xbf16>
+      %y = tenon.add %p, %c
+          : (tensor<1x2048xbf16>, tensor<1x2048xbf16>) -> tensor<1x2048xbf16>
+      tenon.yield %y : tensor<1x2048xbf16>
+    }
+    return %0 : tensor<1x2048xbf16>
+  }
+})");
+  ASSERT_TRUE(kernels.ok()) << kernels.status();
+  const std::string& source = kernels->front().source;
+  size_t residual = source.find("early0_a2 = *("), x = source.find("loadPacked(staged0"),
+         stored = source.find("storePacked(input0"), loop = source.find("ring.take()"),
+         widened = source.find("toFloat(early0_a2)");
+  ASSERT_NE(widened, std::string::npos);
+  EXPECT_LT(residual, x);
+  EXPECT_LT(x, stored);
+  EXPECT_LT(stored, loop);
+  EXPECT_LT(loop, widened);
+  EXPECT_EQ(source.find("toFloat"), widened);
+}
+
 TEST(CudaSource, OlderTargetsHaveNeitherBulkCopiesNorDependentLaunch) {
   auto kernels = printText(product, "a100");
   ASSERT_TRUE(kernels.ok()) << kernels.status();
