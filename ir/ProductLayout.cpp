@@ -89,10 +89,14 @@ std::string layOutProducts(const ProductRegion& region, ScheduleAttr schedule,
   layout.warps = parameter("threads") / 32;
   layout.vector = parameter("vector");
   layout.stages = parameter("stages");
+  layout.early = schedule.getParameter("early").value_or(layout.stages);
   layout.tiles = schedule.getTiles();
   if (layout.warps < 1 || layout.warps > 32 || parameter("threads") % 32 != 0 ||
       layout.stages < 1 || (layout.vector != 4 && layout.vector != 8))
     return "expects whole warps, stages and a vector of 4 or 8 elements";
+  if (layout.early > layout.stages)
+    return "expects at most " + std::to_string(layout.stages) + " early segments, but got " +
+           std::to_string(layout.early);
   if (region.rows * layout.vector > mostSums)
     return "expects at most " + std::to_string(mostSums / layout.vector) + " rows";
   for (const ProductRegion::Group& group : region.groups)

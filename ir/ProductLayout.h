@@ -29,7 +29,8 @@ struct ProductLayout {
   int64_t segments = 0; ///< of a line
   int64_t tiles = 0, linesPerTile = 0;
   int64_t warps = 0, vector = 0; ///< elements that a lane takes at once
-  int64_t stages = 0, stageBytes = 0;
+  int64_t stages = 0, early = 0; ///< segments of a ring; those on their way before the kernel waits
+  int64_t stageBytes = 0;
   int64_t ringBytes = 0;   ///< of a warp
   int64_t inputVector = 0; ///< elements of an input of 16 bytes, at most `vector`
   llvm::SmallVector<int64_t, 2> inputOffsets; ///< bytes from the start of shared memory
@@ -45,8 +46,9 @@ struct ProductLayout {
 /// The order of a product: its attribute, or what a schedule rule would give it.
 using ProductOrder = llvm::function_ref<OrderAttr(MatmulOp op)>;
 
-/// Lays out `region` for `schedule` (`threads`, `vector`, `stages`, tiles) and the orders of its
-/// products. Returns why the emitter cannot compute it so, in a sentence without final period.
+/// Lays out `region` for `schedule` (`threads`, `vector`, `stages`, `early` if fewer than those,
+/// tiles) and the orders of its products. Returns why the emitter cannot compute it so, in a sentence
+/// without final period.
 std::string layOutProducts(
     const ProductRegion& region, ScheduleAttr schedule, ProductLayout& layout,
     ProductOrder orderOf = [](MatmulOp op) { return op.getOrderAttr(); });

@@ -86,17 +86,28 @@ template <int stages, int stageBytes> struct PieceRing {
   __device__ __forceinline__ PieceRing(Shared& shared, int pieces)
       : shared(shared), pieces(pieces) {}
 
-  /// Starts the first copies. All threads of the warp.
-  template <typename PieceAt> __device__ __forceinline__ void start(PieceAt pieceAt) {
+  /// Starts the first `early` copies. All threads of the warp.
+  template <int early = stages, typename PieceAt>
+  __device__ __forceinline__ void start(PieceAt pieceAt) {
     if (threadIdx.x % 32 == 0) {
 #pragma unroll
       for (int first = 0; first < stages; ++first)
         shared.barriers[first].init();
       fenceBarriers();
 #pragma unroll
-      for (int first = 0; first < stages; ++first)
+      for (int first = 0; first < early; ++first)
         if (first < pieces)
           issue(first, pieceAt(first));
+    }
+    __syncwarp();
+  }
+  /// Starts the copies that fill the ring behind `start<early>`. All threads of the warp.
+  template <int early, typename PieceAt> __device__ __forceinline__ void fill(PieceAt pieceAt) {
+    if (threadIdx.x % 32 == 0) {
+#pragma unroll
+      for (int next = early; next < stages; ++next)
+        if (next < pieces)
+          issue(next, pieceAt(next));
     }
     __syncwarp();
   }

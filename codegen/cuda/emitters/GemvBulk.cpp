@@ -18,7 +18,9 @@ namespace {
 /// x lies in shared memory, made by every block (ProductInputs). Warps meet behind that and again
 /// when all sums are there; the epilogue of a block's lines follows (ProductResults).
 ///
-/// Parameters: `threads`; `vector`, elements that a thread takes at once; `stages` of a warp's ring.
+/// Parameters: `threads`; `vector`, elements that a thread takes at once; `stages` of a warp's ring;
+/// `early`, if fewer than all, those that are filled before the kernel waits: the others are behind
+/// the loads of x, whose way from the L2 cache they would share.
 /// Orders have chunks of whole lanes, 32 · vector of them.
 class GemvBulkEmission {
 public:
@@ -33,6 +35,7 @@ private:
   void printPieces(CodeWriter& code);
   void printOperand(CodeWriter& code);
   void printMainLoop(CodeWriter& code);
+  std::string fillStatement() const;
   void printSegment(CodeWriter& code);
   using Statement = llvm::function_ref<std::string(ProductRegion::Group&, size_t index)>;
   void printCases(CodeWriter& code, Statement statement);
@@ -52,10 +55,10 @@ LogicalResult GemvBulkEmission::readSchedule() {
   for (llvm::StringRef name : {"threads", "vector", "stages"})
     if (failed(context.parameter(name)))
       return failure();
-  if (failed(context.readResources()))
-    return failure();
   if (std::string reason = layOutProducts(region, context.schedule(), layout); !reason.empty())
     return context.kernel.emitOpError(reason) << " for the emitter gemv_bulk";
+  if (failed(context.readResources()))
+    return failure();
   const ProductLayout::Product& first = layout.products.front();
   hasOneLength = llvm::all_of(layout.products, [&](const ProductLayout::Product& product) {
     return product.chunk == first.chunk && product.depth % product.chunk == 0;
@@ -104,7 +107,16 @@ void GemvBulkEmission::printRing(CodeWriter& code) {
   code.format("const int pieces = (segments - warp + %d) / %d;", layout.warps - 1, layout.warps);
   printPieces(code);
   code.line("Ring ring(reinterpret_cast<Ring::Shared*>(memory)[warp], pieces);");
-  code.line("ring.start(pieceAt);");
+  if (layout.early == layout.stages)
+    code.line("ring.start(pieceAt);");
+  else
+    code.format("ring.start<%d>(pieceAt);", layout.early);
+}
+
+/// What fills the ring behind the loads of x; empty where it is full before.
+std::string GemvBulkEmission::fillStatement() const {
+  return layout.early == layout.stages ? ""
+                                       : absl::StrFormat("ring.fill<%d>(pieceAt);", layout.early);
 }
 
 void GemvBulkEmission::printPieces(CodeWriter& code) {
@@ -232,7 +244,7 @@ LogicalResult GemvBulkEmission::emit() {
   CodeWriter& prologue =
       stores ? structure.begin(PhaseKind::Store, reads, context.results())
              : structure.begin(PhaseKind::Prologue, reads, {{MemorySpace::Shared, "input"}});
-  if (failed(results.preloadOthers(prologue)) || failed(inputs.print(prologue)))
+  if (failed(results.preloadOthers(prologue)) || failed(inputs.print(prologue, fillStatement())))
     return failure();
   printMainLoop(structure.begin(
       stores ? PhaseKind::Store : PhaseKind::MainLoop,

@@ -200,14 +200,22 @@ LogicalResult ProductInputs::storeYields(CodeWriter& code, RegionPrinter& printe
   return success();
 }
 
-/// Step 1 for what norms take.
+/// Step 1 for what norms take: as it lies in memory, where nothing is computed.
 LogicalResult ProductInputs::load(CodeWriter& code, unsigned number) {
   const Source& source = sources[number];
+  bool packed = isPacked(source);
   if (source.kept)
-    code.format("float source%d[%d][%d][2];", number, region.rows, source.ownChunks * source.pairs);
+    code.format("%s %s%d[%d][%d]%s;", packed ? absl::StrFormat("Packed<2, %s>", type) : "float",
+                packed ? "packed" : "source", number, region.rows, source.ownChunks * source.pairs,
+                packed ? "" : "[2]");
   openRows(code);
   openChunks(code, source);
   LogicalResult printed = forPairs(code, source, [&](RegionPrinter& printer) -> LogicalResult {
+    if (packed) {
+      code.format("loadPacked(packed%d[m][pair], %s);", number,
+                  printer.address(llvm::cast<BlockArgument>(source.value)));
+      return storeYields(code, printer, source.input, nullptr);
+    }
     FailureOr<std::string> element = printer.element(source.value);
     if (failed(element))
       return failure();
@@ -221,6 +229,26 @@ LogicalResult ProductInputs::load(CodeWriter& code, unsigned number) {
   closeChunks(code);
   code.close();
   return printed;
+}
+
+bool ProductInputs::isPacked(const Source& source) const {
+  return source.kept && llvm::isa<BlockArgument>(source.value);
+}
+
+/// Widens what norms take, where it was loaded as it lies in memory.
+void ProductInputs::widenSource(CodeWriter& code, unsigned number) {
+  const Source& source = sources[number];
+  if (!isPacked(source))
+    return;
+  code.format("float source%d[%d][%d][2];", number, region.rows, source.ownChunks * source.pairs);
+  openRows(code);
+  openChunks(code, source);
+  [[maybe_unused]] LogicalResult printed = forPairs(code, source, [&](RegionPrinter&) {
+    code.format("widen(source%d[m][pair], packed%d[m][pair]);", number, number);
+    return success();
+  });
+  closeChunks(code);
+  code.close();
 }
 
 /// The argument that an input is, as it lies in memory; null where it is computed.
@@ -260,7 +288,7 @@ void ProductInputs::storeStaged(CodeWriter& code, unsigned input, const std::str
 }
 
 /// Step 1 for other inputs: all loads of a row are on their way before the first is stored.
-LogicalResult ProductInputs::stage(CodeWriter& code) {
+LogicalResult ProductInputs::stage(CodeWriter& code, const std::string& behindLoads) {
   int64_t floats = 0;
   llvm::SmallVector<unsigned> staged;
   for (auto [index, input] : llvm::enumerate(region.inputs))
@@ -268,9 +296,11 @@ LogicalResult ProductInputs::stage(CodeWriter& code) {
       staged.push_back(index);
       floats += vectors(input.depth) * layout.inputVector;
     }
+  bool apart = floats <= mostFloats;
+  if ((staged.empty() || !apart) && !behindLoads.empty())
+    code.line(behindLoads);
   if (staged.empty())
     return success();
-  bool apart = floats <= mostFloats;
   code.openFormat("for (int m = 0; m < %d; ++m)", region.rows);
   if (apart)
     for (unsigned index : staged)
@@ -288,6 +318,10 @@ LogicalResult ProductInputs::stage(CodeWriter& code) {
     });
     if (failed(printed))
       return failure();
+  }
+  if (apart && !behindLoads.empty()) {
+    code.line("if (m == 0)");
+    code.line("  " + behindLoads);
   }
   for (unsigned index : staged)
     if (apart && failed(forVectors(code, index, [&](RegionPrinter&) {
@@ -407,15 +441,17 @@ LogicalResult ProductInputs::applyNorms(CodeWriter& code, const SharedSums& shar
   return success();
 }
 
-LogicalResult ProductInputs::print(CodeWriter& code) {
+LogicalResult ProductInputs::print(CodeWriter& code, const std::string& behindLoads) {
   for (auto [index, offset] : llvm::enumerate(layout.inputOffsets))
     code.format("%s* const input%d = reinterpret_cast<%s*>(memory + %d);", type, index, type,
                 offset);
   for (unsigned source = 0; source < sources.size(); ++source)
     if (failed(load(code, source)))
       return failure();
-  if (failed(stage(code)))
+  if (failed(stage(code, behindLoads)))
     return failure();
+  for (unsigned source = 0; source < sources.size(); ++source)
+    widenSource(code, source);
   for (const SharedSums& shared : sums)
     if (failed(applyNorms(code, shared)))
       return failure();

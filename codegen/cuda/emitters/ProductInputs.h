@@ -29,8 +29,10 @@ public:
   /// Starts phases that load what norms take beside their input: constants are on their way before
   /// the kernel waits.
   void preload();
-  /// Prints steps 1 to 3 with the results that the prologue makes, which the first tile stores.
-  mlir::LogicalResult print(CodeWriter& code);
+  /// Prints steps 1 to 3 with the results that the prologue makes, which the first tile stores;
+  /// `behindLoads`, a statement or nothing, once behind the loads of step 1 and before what waits for
+  /// them, if registers hold what they bring.
+  mlir::LogicalResult print(CodeWriter& code, const std::string& behindLoads);
 
   /// Where elements from `k` on of row `m` lie in an input. Vectors of 16 bytes of each lane stand
   /// together, so that a warp's loads meet no bank twice.
@@ -67,12 +69,14 @@ private:
   mlir::FailureOr<std::string> elementOf(RegionPrinter& printer, unsigned source);
   mlir::LogicalResult storeYields(CodeWriter& code, RegionPrinter& printer, unsigned input,
                                   mlir::Operation* norm);
+  bool isPacked(const Source& source) const;
   mlir::LogicalResult load(CodeWriter& code, unsigned source);
+  void widenSource(CodeWriter& code, unsigned source);
   std::string stagedVectors(unsigned input, const std::string& extent) const;
   mlir::LogicalResult stageVector(CodeWriter& code, RegionPrinter& printer, unsigned input,
                                   const std::string& name);
   void storeStaged(CodeWriter& code, unsigned input, const std::string& name);
-  mlir::LogicalResult stage(CodeWriter& code);
+  mlir::LogicalResult stage(CodeWriter& code, const std::string& behindLoads);
   void printStatistics(CodeWriter& code, const SharedSums& shared, bool withFactor);
   mlir::LogicalResult printSum(CodeWriter& code, const SharedSums& shared, const std::string& name,
                                const std::string& term, bool behindMean);

@@ -5,18 +5,17 @@ using namespace mlir;
 
 namespace tenon::passes::schedule {
 
-/// `schedule` with other values of some parameters, and as many tiles.
+/// `schedule` with other values of some parameters, and as many tiles; without those given as 0.
 static ScheduleAttr
-withParameters(ScheduleAttr schedule, int64_t tiles,
+withParameters(ScheduleAttr schedule,
                std::initializer_list<std::pair<llvm::StringRef, int64_t>> given) {
-  MLIRContext* context = schedule.getContext();
-  llvm::SmallVector<NamedAttribute> parameters(schedule.getParameters().getValue());
-  for (NamedAttribute& parameter : parameters)
-    for (auto [name, value] : given)
-      if (parameter.getName() == name)
-        parameter.setValue(Builder(context).getI64IntegerAttr(value));
-  return ScheduleAttr::get(context, schedule.getEmitter(), tiles,
-                           DictionaryAttr::get(context, parameters));
+  Builder builder(schedule.getContext());
+  NamedAttrList parameters(schedule.getParameters());
+  for (auto [name, value] : given)
+    value == 0 ? void(parameters.erase(name))
+               : void(parameters.set(name, builder.getI64IntegerAttr(value)));
+  return ScheduleAttr::get(schedule.getContext(), schedule.getEmitter(), schedule.getTiles(),
+                           parameters.getDictionary(schedule.getContext()));
 }
 
 /// True where a block of that schedule fits a multiprocessor.
@@ -35,17 +34,22 @@ llvm::SmallVector<ScheduleAttr> bulkAlternatives(KernelOp kernel, const CudaTarg
   llvm::SmallVector<ScheduleAttr> others;
   if (own.getEmitter() != "gemv_bulk")
     return others;
-  int64_t stages = *own.getParameter("stages");
-  for (int64_t warps : {4, 8, 12, 16, 20})
-    for (int64_t depth : {stages / 2, stages, 2 * stages}) {
-      constexpr int64_t leastStages = 2; // one to read from, one on its way
-      if (depth < leastStages)
-        continue;
-      ScheduleAttr other =
-          withParameters(own, own.getTiles(), {{"threads", 32 * warps}, {"stages", depth}});
-      if (other != own && fits(kernel, other, target))
-        others.push_back(other);
-    }
+  int64_t ownWarps = *own.getParameter("threads") / 32, stages = *own.getParameter("stages");
+  auto add = [&](int64_t warps, int64_t depth, int64_t early) {
+    ScheduleAttr other = withParameters(
+        own, {{"threads", 32 * warps}, {"stages", depth}, {"early", early < depth ? early : 0}});
+    if (other != own && !llvm::is_contained(others, other) && fits(kernel, other, target))
+      others.push_back(other);
+  };
+  for (int64_t depth : {stages / 2, stages, 2 * stages}) {
+    constexpr int64_t leastStages = 2; // one to read from, one on its way
+    if (depth < leastStages)
+      continue;
+    for (int64_t warps : {4, 8, 12, 16, 20})
+      add(warps, depth, own.getParameter("early").value_or(depth));
+    for (int64_t early : {depth / 2, depth})
+      add(ownWarps, depth, early);
+  }
   return others;
 }
 

@@ -24,6 +24,7 @@ struct CudaTarget {
   // What was measured to be best on the device; `ir/targets` says how.
   int64_t libraryRows;         ///< from which on cuBLASLt computes a product
   int64_t bulkRingBytes;       ///< of a block whose warps bring weights by bulk copies
+  int64_t bulkEarlyBytes;      ///< of those, on their way before it waits; behind attention all
   int64_t gemvWarps;           ///< that keep the memory busy while they load into registers
   int64_t narrowBlocksPerSm;   ///< of narrow_gemm
   int64_t decodeBlocksPerSm;   ///< of decode attention
@@ -71,8 +72,9 @@ std::string refuseNarrowGemm(const ProductRegion& region, const CudaTarget& targ
 ScheduleAttr scheduleNarrowGemm(MatmulOp op, const CudaTarget& target);
 ScheduleAttr scheduleNarrowGemm(const ProductRegion& region, const CudaTarget& target);
 
-/// Other schedules of a product whose weights come by bulk copies: other warps a block and stages of
-/// their rings, where a block fits. Nothing for another emitter.
+/// Other schedules of a product whose weights come by bulk copies: other warps a block, stages of
+/// their rings, and stages filled before the kernel waits, where a block fits. Nothing for another
+/// emitter.
 llvm::SmallVector<ScheduleAttr> bulkAlternatives(KernelOp kernel, const CudaTarget& target);
 
 /// Elements of 16 bytes of the narrowest element type among the region's tensors.

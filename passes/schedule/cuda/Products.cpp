@@ -1,4 +1,5 @@
 #include "ir/ProductLayout.h"
+#include "ir/Views.h"
 #include "passes/schedule/cuda/CudaScheduleRule.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -61,26 +62,44 @@ static OrderAttr chooseOrder(MatmulOp op) {
 /// blocks ever share one: where they fit, blocks that start while those of the kernel before leave
 /// do, others have no weights on their way meanwhile, and the step takes up to a third longer
 /// (H200, 2026-11-21, Pythia-2.8B f16: rings of 80 KB 2.23 ms a step, of 160 KB 1.67).
-static ScheduleAttr scheduleRegion(const ProductRegion& region, const CudaTarget& target) {
+///
+/// Before the kernel waits, a part of a ring is filled, lest x wait for the rest; all of it behind
+/// attention, which leaves memory idle where contexts are short.
+static ScheduleAttr scheduleRegion(const ProductRegion& region, const CudaTarget& target,
+                                   bool isBehindAttention) {
   constexpr int64_t mostStages = 8, leastStages = 2;
   BulkShape shape(region.first());
   constexpr int64_t warps = 16;
   int64_t tiles = std::min(target.sms, region.lines);
   ProductLayout layout;
-  auto make = [&](int64_t stages) {
-    ScheduleAttr schedule =
-        makeSchedule(region.first()->getContext(), "gemv_bulk", tiles,
-                     {{"threads", 32 * warps}, {"vector", shape.vector}, {"stages", stages}});
+  auto make = [&](int64_t stages, int64_t early) {
+    ScheduleAttr schedule = makeSchedule(region.first()->getContext(), "gemv_bulk", tiles,
+                                         {{"threads", 32 * warps},
+                                          {"vector", shape.vector},
+                                          {"stages", stages},
+                                          {"early", early < stages ? early : 0}});
     bool fits = layOutProducts(region, schedule, layout, chooseOrder).empty() &&
                 layout.smemBytes <= target.smemBytesPerBlock;
     return fits ? schedule : ScheduleAttr();
   };
-  if (!make(leastStages))
+  if (!make(leastStages, leastStages))
     return ScheduleAttr();
-  int64_t stages = llvm::divideCeil(target.bulkRingBytes, warps * layout.stageBytes);
-  if (ScheduleAttr schedule = make(std::clamp(stages, leastStages, mostStages)))
+  auto stagesOf = [&](int64_t bytes) -> int64_t {
+    return llvm::divideCeil(bytes, warps * layout.stageBytes);
+  };
+  int64_t stages = std::clamp(stagesOf(target.bulkRingBytes), leastStages, mostStages);
+  int64_t early = isBehindAttention ? stages : stagesOf(target.bulkEarlyBytes);
+  if (ScheduleAttr schedule = make(stages, early))
     return schedule;
-  return make(leastStages);
+  return make(leastStages, early);
+}
+
+/// Whether a kernel reads what attention gives, itself or a view of it.
+static bool isBehindAttention(KernelOp kernel) {
+  return llvm::any_of(kernel.getInputs(), [](Value input) {
+    auto before = getViewSource(input).getDefiningOp<KernelOp>();
+    return before && llvm::any_of(before.getBlock(), llvm::IsaPred<AttentionOp>);
+  });
 }
 
 /// The region of one product of a value in memory.
@@ -96,7 +115,7 @@ static ProductRegion regionOf(MatmulOp op) {
 
 ScheduleAttr scheduleBulkCopies(MatmulOp op, const CudaTarget& target) {
   op.setOrderAttr(chooseOrder(op));
-  return scheduleRegion(regionOf(op), target);
+  return scheduleRegion(regionOf(op), target, isBehindAttention(op->getParentOfType<KernelOp>()));
 }
 
 /// Measured on an H200, 2026-11-21 (bench/cuda, f16, one row, µs, rings against registers):
@@ -108,7 +127,7 @@ bool suitsBulkCopies(MatmulOp op, const CudaTarget& target) {
   BulkShape shape(op);
   return refuseBulkCopies(shape, target).empty() && shape.rows <= mostRows &&
          shape.rowBytes >= 1024 && shape.columns >= 2 * target.sms &&
-         scheduleRegion(regionOf(op), target);
+         scheduleRegion(regionOf(op), target, /*isBehindAttention=*/false);
 }
 
 namespace cuda_rules {
@@ -135,7 +154,7 @@ static std::string explain(KernelOp kernel, const CudaTarget& target) {
     for (ProductRegion::Product product : group.products)
       if (std::string reason = refuseBulkCopies(BulkShape(product.op), target); !reason.empty())
         return region.rows > mostBulkRows ? refuseNarrowGemm(region, target) : reason;
-  return scheduleRegion(region, target)
+  return scheduleRegion(region, target, /*isBehindAttention=*/false)
              ? ""
              : "the inputs do not fit into shared memory beside the weights";
 }
@@ -159,7 +178,8 @@ static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target) {
   for (const ProductRegion::Input& input : region.inputs)
     if (input.norm)
       input.norm->setAttr(partAttrName, scheduleRows(*input.norm));
-  return narrow ? scheduleNarrowGemm(region, target) : scheduleRegion(region, target);
+  return narrow ? scheduleNarrowGemm(region, target)
+                : scheduleRegion(region, target, isBehindAttention(kernel));
 }
 
 const CudaScheduleRule products = {matches, choose, nullptr, explain, bulkAlternatives};

@@ -203,7 +203,7 @@ TEST(CudaSource, WeightsAreOnTheirWayBeforeTheKernelWaits) {
   auto kernels = printText(product);
   ASSERT_TRUE(kernels.ok()) << kernels.status();
   const std::string& source = kernels->front().source;
-  size_t start = source.find("ring.start("), wait = source.find("griddepcontrol.wait");
+  size_t start = source.find("ring.start<1>("), wait = source.find("griddepcontrol.wait");
   ASSERT_NE(start, std::string::npos);
   ASSERT_NE(wait, std::string::npos);
   EXPECT_LT(start, wait);
@@ -218,7 +218,9 @@ func.func @f(%x: tensor<1x2048xf16>, %w: tensor<2048x2048xf16>) -> tensor<1x2048
 })");
   ASSERT_TRUE(kernels.ok()) << kernels.status();
   const std::string& source = kernels->front().source;
-  EXPECT_LT(source.find("griddepcontrol.wait"), source.find("ring.start("));
+  size_t start = source.find("ring.start<1>(");
+  ASSERT_NE(start, std::string::npos);
+  EXPECT_LT(source.find("griddepcontrol.wait"), start);
 }
 
 /// What is widened where it is loaded is waited for there, and the loads behind it with it.
@@ -249,6 +251,49 @@ module attributes {tenon.phase = #tenon.phase<fused>} {
   EXPECT_LT(stored, loop);
   EXPECT_LT(loop, widened);
   EXPECT_EQ(source.find("toFloat"), widened);
+}
+
+/// A scheduled module: the product of a weight with a ring of four segments of 1,024 elements.
+std::string ringed(const std::string& parameters) {
+  return R"(module attributes {tenon.phase = #tenon.phase<scheduled>,
+      tenon.target = #tenon.target<"t", cuda, features = ["sm_90a"], {sms = 132 : i64}>} {
+  tenon.file @m "m.gguf" bytes 16777216 fingerprint 0
+  tenon.weight @w : tensor<2048x2048xf16> from [#tenon.range<@m, offset = 0, bytes = 8388608>]
+  func.func @f(%x: tensor<1x2048xf16>) -> tensor<1x2048xf16> {
+    %w = tenon.get_weight @w : tensor<2048x2048xf16>
+    %0 = tenon.kernel (%a = %x : tensor<1x2048xf16>, %b = %w : tensor<2048x2048xf16>)
+        -> tensor<1x2048xf16> schedule #tenon.schedule<"gemv_bulk", tiles = 132,
+             {threads = 512 : i64, vector = 8 : i64, stages = 4 : i64, )" +
+         parameters + R"(}> {
+      %y = tenon.matmul %a, %b order <chunk = 1024, lanes = 256, tree = halving>
+          : (tensor<1x2048xf16>, tensor<2048x2048xf16>) -> tensor<1x2048xf16>
+      tenon.yield %y : tensor<1x2048xf16>
+    }
+    return %0 : tensor<1x2048xf16>
+  }
+})";
+}
+
+TEST(CudaSource, ARingIsFilledBehindTheLoadsOfX) {
+  auto kernels = printText(ringed("early = 3 : i64"));
+  ASSERT_TRUE(kernels.ok()) << kernels.status();
+  const std::string& source = kernels->front().source;
+  size_t start = source.find("ring.start<3>("), wait = source.find("griddepcontrol.wait"),
+         x = source.find("loadPacked(staged0"), fill = source.find("ring.fill<3>("),
+         stored = source.find("storePacked(input0");
+  ASSERT_NE(start, std::string::npos);
+  ASSERT_NE(stored, std::string::npos);
+  EXPECT_LT(start, wait);
+  EXPECT_LT(wait, x);
+  EXPECT_LT(x, fill);
+  EXPECT_LT(fill, stored);
+}
+
+TEST(CudaSource, RefusesARingThatStartsWithMoreThanItHolds) {
+  auto kernels = printText(ringed("early = 5 : i64"));
+  ASSERT_FALSE(kernels.ok());
+  EXPECT_THAT(std::string(kernels.status().message()),
+              HasSubstr("expects at most 4 early segments, but got 5"));
 }
 
 TEST(CudaSource, OlderTargetsHaveNeitherBulkCopiesNorDependentLaunch) {

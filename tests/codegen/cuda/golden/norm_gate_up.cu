@@ -21,7 +21,7 @@ __device__ __forceinline__ void gemv_bulk_tile(const long long tile, const F16* 
       return {reinterpret_cast<const unsigned char*>(a3) + (line - 0) * 4096LL + (segment - 1) * 4096, 4096u};
   };
   Ring ring(reinterpret_cast<Ring::Shared*>(memory)[warp], pieces);
-  ring.start(pieceAt);
+  ring.start<1>(pieceAt);
   // load: reads a1 (global); writes norm_a1 (registers)
   float norm_a1[4][2];
 #pragma unroll
@@ -38,6 +38,23 @@ __device__ __forceinline__ void gemv_bulk_tile(const long long tile, const F16* 
   }
   // prologue: reads a0 (global), a1 (global), a2 (global), a3 (global); writes input (shared)
   F16* const input0 = reinterpret_cast<F16*>(memory + 133120);
+  Packed<2, F16> packed0[1][4];
+#pragma unroll
+  for (int m = 0; m < 1; ++m) {
+#pragma unroll
+    for (int own = 0; own < 1; ++own) {
+      const int chunk = own * 16 + warp;
+      if (chunk < 8) {
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+          [[maybe_unused]] const int pair = own * 4 + i;
+          const int k = chunk * 256 + i * 64 + lane * 2;
+          loadPacked(packed0[m][pair], a0 + (static_cast<long long>(m)) * 2048 + k);
+        }
+      }
+    }
+  }
+  ring.fill<1>(pieceAt);
   float source0[1][4][2];
 #pragma unroll
   for (int m = 0; m < 1; ++m) {
@@ -49,11 +66,7 @@ __device__ __forceinline__ void gemv_bulk_tile(const long long tile, const F16* 
         for (int i = 0; i < 4; ++i) {
           [[maybe_unused]] const int pair = own * 4 + i;
           const int k = chunk * 256 + i * 64 + lane * 2;
-          float v0[2];
-          loadVector(v0, a0 + (static_cast<long long>(m)) * 2048 + k);
-#pragma unroll
-          for (int j = 0; j < 2; ++j)
-            source0[m][pair][j] = v0[j];
+          widen(source0[m][pair], packed0[m][pair]);
         }
       }
     }
