@@ -35,7 +35,7 @@ std::string PhaseStructure::verify() const {
         return absl::StrFormat("a %s phase writes the %s %s", nameOf(phase.kind),
                                nameOf(write.space), write.name);
       bool global = write.space == MemorySpace::Global;
-      if (global && phase.kind != PhaseKind::Store)
+      if (global && phase.kind != PhaseKind::Store && phase.kind != PhaseKind::Prologue)
         return absl::StrFormat("a %s phase writes %s in global memory", nameOf(phase.kind),
                                write.name);
       stores |= global;

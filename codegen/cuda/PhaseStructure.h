@@ -10,7 +10,8 @@
 
 namespace tenon::codegen::cuda {
 
-/// What a part of a kernel does. The phases of a kernel stand in this order, some repeated.
+/// What a part of a kernel does. The phases of a kernel stand in this order, some repeated. A prologue
+/// may store what it makes.
 enum class PhaseKind { Load, Prologue, MainLoop, Epilogue, Store };
 
 /// Where data that a phase touches lies. The first three are ordered by what they promise.

@@ -69,6 +69,10 @@ RegionPrinter::Variable RegionPrinter::printLoad(BlockArgument argument) {
     code->format("const float %s = toFloat(*(%s));", name, address(argument));
     return {name, false};
   }
+  if (packs(type) && position.valid.empty())
+    return widenPacked(name, absl::StrFormat("loadPacked<%d>(%s + %s + %s)", width,
+                                             context.pointer(argument), rowOffset(type),
+                                             position.column));
   code->format("float %s[%d];", name, width);
   load(argument, name);
   return {name, true};
@@ -109,7 +113,46 @@ RegionPrinter::Variable RegionPrinter::printConstant(ConstantOp op) {
   return {floatLiteral(static_cast<float>(value.convertToDouble())), false};
 }
 
+/// True where values of that type are kept packed.
+bool RegionPrinter::packs(Type type) const {
+  Type element = elementTypeOf(type);
+  return keepsPacked && width % 2 == 0 && llvm::isa<FloatType>(element) &&
+         elementBytes(element) == 2;
+}
+
+/// The array `name` beside its `Packed`, which is `expression`.
+RegionPrinter::Variable RegionPrinter::widenPacked(const std::string& name,
+                                                   const std::string& expression) {
+  std::string packed = name + "_packed";
+  code->format("const auto %s = %s;", packed, expression);
+  code->format("float %s[%d];", name, width);
+  code->format("widen(%s, %s);", name, packed);
+  return {name, true, packed};
+}
+
+/// A sum of two packed values as an expression; empty where `op` is none.
+FailureOr<std::string> RegionPrinter::printPackedSum(Operation* op) {
+  if (!llvm::isa<AddOp>(op) || !packs(op->getResult(0).getType()))
+    return std::string();
+  llvm::SmallVector<std::string> terms;
+  for (Value operand : op->getOperands()) {
+    FailureOr<Variable> variable = print(operand);
+    if (failed(variable))
+      return failure();
+    if (variable->packed.empty() ||
+        elementTypeOf(operand.getType()) != elementTypeOf(op->getResult(0).getType()))
+      return std::string();
+    terms.push_back(variable->packed);
+  }
+  return absl::StrFormat("addPacked(%s, %s)", terms[0], terms[1]);
+}
+
 FailureOr<RegionPrinter::Variable> RegionPrinter::printElementwise(ElementwiseOpInterface op) {
+  FailureOr<std::string> sum = printPackedSum(op);
+  if (failed(sum))
+    return failure();
+  if (!sum->empty())
+    return widenPacked(newName(), *sum);
   bool isArray = false;
   llvm::SmallVector<std::string> operands;
   for (Value operand : op->getOperands()) {
@@ -121,8 +164,13 @@ FailureOr<RegionPrinter::Variable> RegionPrinter::printElementwise(ElementwiseOp
   }
   std::string name = newName();
   auto type = llvm::cast<RankedTensorType>(op->getResult(0).getType());
+  bool isPacked = isArray && packs(type);
+  std::string element = deviceType(type.getElementType());
   std::string rounding =
-      type.getElementType().isF32() ? "" : "roundTo<" + deviceType(type.getElementType()) + ">";
+      isPacked || type.getElementType().isF32() ? "" : "roundTo<" + element + ">";
+  std::string rounded = name;
+  if (isPacked)
+    name += "_exact";
   if (isArray) {
     code->format("float %s[%d];", name, width);
     code->unroll();
@@ -137,6 +185,8 @@ FailureOr<RegionPrinter::Variable> RegionPrinter::printElementwise(ElementwiseOp
   } else {
     code->format("const float %s = %s(%s);", name, rounding, *result);
   }
+  if (isPacked)
+    return widenPacked(rounded, absl::StrFormat("pack<%s>(%s)", element, name));
   return Variable{name, isArray};
 }
 
@@ -172,6 +222,28 @@ FailureOr<std::string> RegionPrinter::element(Value value) {
   return variable->isArray ? variable->name + "[j]" : variable->name;
 }
 
+FailureOr<std::string> RegionPrinter::packed(Value value) {
+  FailureOr<Variable> variable = print(value);
+  if (failed(variable))
+    return failure();
+  if (!variable->packed.empty())
+    return variable->packed;
+  return absl::StrFormat("pack<%s>(%s)", deviceType(elementTypeOf(value.getType())),
+                         asArray(*variable));
+}
+
+/// The name of an array of a variable's elements.
+std::string RegionPrinter::asArray(const Variable& variable) {
+  if (variable.isArray)
+    return variable.name;
+  std::string name = newName();
+  code->format("float %s[%d];", name, width);
+  code->unroll();
+  code->format("for (int j = 0; j < %d; ++j)", width);
+  code->format("  %s[j] = %s;", name, variable.name);
+  return name;
+}
+
 /// Offers the elements at this position to the search for the largest of their rows.
 LogicalResult RegionPrinter::offer(ArgmaxOp op) {
   FailureOr<std::string> value = element(op.getInput());
@@ -193,22 +265,16 @@ LogicalResult RegionPrinter::store(Value value) {
   FailureOr<Variable> variable = print(value);
   if (failed(variable))
     return failure();
-  std::string name = variable->name;
-  if (!variable->isArray) {
-    std::string scalar = name;
-    name = newName();
-    code->format("float %s[%d];", name, width);
-    code->unroll();
-    code->format("for (int j = 0; j < %d; ++j)", width);
-    code->format("  %s[j] = %s;", name, scalar);
-  }
+  std::string name = asArray(*variable);
   auto type = llvm::cast<RankedTensorType>(value.getType());
   for (const std::string& pointer : context.destinations(value)) {
     std::string target = pointer + " + " + rowOffset(type) + " + " + position.column;
-    if (position.valid.empty())
-      code->format("storeVector(%s, %s);", target, name);
-    else
+    if (!position.valid.empty())
       code->format("storePart(%s, %s, %s);", target, name, position.valid);
+    else if (!variable->packed.empty())
+      code->format("storePacked(%s, %s);", target, variable->packed);
+    else
+      code->format("storeVector(%s, %s);", target, name);
   }
   return success();
 }

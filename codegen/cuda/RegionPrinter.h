@@ -21,7 +21,8 @@ struct RowPosition {
 /// stands before a hero, a prologue, is printed when the hero asks for its operand.
 ///
 /// A value is an array of `width` floats, or one float where it is the same along the row; it is
-/// rounded to its element type.
+/// rounded to its element type. With `keepPacked`, arrays of elements of 16 bits stand beside a
+/// `Packed`, which sums are computed and results stored from.
 class RegionPrinter {
 public:
   /// `shape` is the space of positions: rows are its leading axes, columns its innermost one, or
@@ -29,11 +30,12 @@ public:
   RegionPrinter(KernelContext& context, llvm::ArrayRef<int64_t> shape, bool flat, int width)
       : context(context), shape(shape), flat(flat), width(width) {}
 
+  void keepPacked() { keepsPacked = true; }
   /// Moves to another position: forgets everything but what is defined afterwards.
   void moveTo(CodeWriter& code, RowPosition position);
-  /// Says that `value` is in the array `variable`.
-  void define(mlir::Value value, const std::string& variable) {
-    variables[value] = {variable, true};
+  /// Says that `value` is in the array `variable`, and in the `Packed` of that name, if any.
+  void define(mlir::Value value, const std::string& variable, const std::string& packed = "") {
+    variables[value] = {variable, true, packed};
   }
   /// An expression of the address of the elements of `argument`, of a plain type, at the position.
   std::string address(mlir::BlockArgument argument) const;
@@ -41,6 +43,8 @@ public:
   void load(mlir::BlockArgument argument, const std::string& variable);
   /// Prints what `value` takes and returns an expression of its element `j`, a loop variable.
   mlir::FailureOr<std::string> element(mlir::Value value);
+  /// Prints what `value` takes and returns an expression of it as a `Packed`.
+  mlir::FailureOr<std::string> packed(mlir::Value value);
   /// Prints `value` and stores it to each of its destinations; of an argmax, prints that its operand's
   /// elements are candidates (`surroundSearch` adds the rest).
   mlir::LogicalResult store(mlir::Value value);
@@ -49,13 +53,18 @@ private:
   struct Variable {
     std::string name;
     bool isArray;
+    std::string packed = {}; ///< the name of its `Packed`; empty: there is none
   };
   mlir::FailureOr<Variable> print(mlir::Value value);
   bool isSingle(mlir::RankedTensorType type) const;
   Variable printLoad(mlir::BlockArgument argument);
   Variable printRow(mlir::Value table, const std::string& row, mlir::RankedTensorType tableType);
   Variable printEmbedding(EmbeddingOp op);
+  bool packs(mlir::Type type) const;
+  Variable widenPacked(const std::string& name, const std::string& expression);
+  mlir::FailureOr<std::string> printPackedSum(mlir::Operation* op);
   mlir::FailureOr<Variable> printElementwise(ElementwiseOpInterface op);
+  std::string asArray(const Variable& variable);
   Variable printConstant(ConstantOp op);
   mlir::LogicalResult offer(ArgmaxOp op);
   std::string rowOffset(mlir::RankedTensorType type) const;
@@ -65,6 +74,7 @@ private:
   llvm::ArrayRef<int64_t> shape;
   bool flat;
   int width;
+  bool keepsPacked = false;
   CodeWriter* code = nullptr;
   RowPosition position;
   llvm::DenseMap<mlir::Value, Variable> variables;

@@ -8,25 +8,39 @@ namespace tenon::schedules {
 
 static constexpr int64_t floatBytes = 4;
 
-/// Rows that threads keep in registers, with the vectors that scale and shift them, where a thread
-/// has at most 64 elements of a row; longer ones are read again for each pass.
+/// Elements of a row that a thread keeps; it reads longer rows again for each pass.
+static constexpr int64_t mostElements = 64;
+
+/// Registers of a thread that has `elements` of a row, beside those that do not depend on it, as ptxas
+/// gives them to rows of 768 to 8,192 elements (CUDA 13.0): operands packed, and the difference from
+/// the mean where there is one.
+template <typename OpTy> static int64_t keptRegisters(OpTy hero, int64_t elements) {
+  bool packed = getElementTypeOrSelf(hero->getOperand(0)).getIntOrFloatBitWidth() == 16;
+  int64_t halves = hero->getNumOperands() + 1;
+  int64_t quarters = 2 * halves + (!llvm::isa<LayerNormOp>(*hero) ? 0 : packed ? 1 : 5);
+  return llvm::divideCeil(elements * quarters, 4);
+}
+
+/// Rows that threads keep in registers, with the vectors that scale and shift them.
 template <typename OpTy, int64_t sums, int64_t extrema>
 static bool fillRows(KernelOp kernel, BlockResources& resources) {
-  constexpr int64_t others = 36, othersFused = 52, mostFloats = 64;
+  constexpr int64_t others = 36, othersFused = 44;
   int64_t group = sizeParameter(kernel, "group"), vector = sizeParameter(kernel, "vector");
   auto hero = findOp<OpTy>(kernel);
   if (group < 1 || vector < 1 || !hero)
     return false;
-  auto input = llvm::cast<RankedTensorType>(hero->getOperand(0).getType());
-  int64_t floats = llvm::divideCeil(input.getShape().back(), group * vector) * vector;
-  int64_t kept = floats <= mostFloats ? floats * hero->getNumOperands() : vector;
+  int64_t length = llvm::cast<RankedTensorType>(hero->getOperand(0).getType()).getShape().back();
+  int64_t elements = llvm::divideCeil(length, group * vector) * vector;
   bool alone = llvm::hasNItems(kernel.getBlock(), 2);
-  resources.registers = llvm::alignTo((alone ? others : othersFused) + kept, 8);
+  int64_t kept = elements <= mostElements ? keptRegisters(hero, elements) : vector;
+  resources.registers = std::min<int64_t>(llvm::alignTo((alone ? others : othersFused) + kept, 8),
+                                          boundedRegisters(resources));
   resources.wholeTiles = true;
   OrderAttr order = hero.getOrderAttr();
   int64_t parts = group * vector;
-  if (order && order.getChunk() > 0)
-    parts = llvm::alignTo(llvm::divideCeil(input.getShape().back(), order.getChunk()), 4);
+  if (order && order.getChunk() > 0 && order.getChunk() < length)
+    parts =
+        resources.threads / group * llvm::alignTo(llvm::divideCeil(length, order.getChunk()), 4);
   if (group > 32) // a warp combines by itself
     resources.staticSmemBytes = floatBytes * (sums * parts + extrema * (group / 32));
   return true;

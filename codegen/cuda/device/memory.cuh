@@ -24,12 +24,13 @@ constexpr __device__ int wordBytes(int bytes) {
   return bytes % 16 == 0 ? 16 : bytes % 8 == 0 ? 8 : bytes % 4 == 0 ? 4 : 2;
 }
 
+/// Elements as they lie in memory.
 template <int count, typename T> union Packed {
   static constexpr int bytes = wordBytes(count * sizeof(T));
   using Bits = typename Word<bytes>::type;
   Bits words[count * sizeof(T) / bytes];
   T elements[count];
-  unsigned pairs[(count * sizeof(T) + 3) / 4]; // of elements of 16 bits
+  unsigned pairs[(count * sizeof(T) + 3) / 4]; // of elements of 16 bits, the first the lower half
 };
 
 /// The policy of what is read once: first to leave the L2 cache.
@@ -48,6 +49,14 @@ __device__ __forceinline__ void loadPacked(Packed<count, T>& packed, const T* so
 }
 
 template <int count, typename T>
+__device__ __forceinline__ Packed<count, T> loadPacked(const T* source) {
+  Packed<count, T> packed;
+  loadPacked(packed, source);
+  return packed;
+}
+
+/// The elements as f32.
+template <int count, typename T>
 __device__ __forceinline__ void widen(float (&values)[count], const Packed<count, T>& packed) {
 #pragma unroll
   for (int i = 0; i < count; ++i)
@@ -63,6 +72,36 @@ __device__ __forceinline__ void widen(float (&values)[count], const Packed<count
   }
   if (count % 2 == 1)
     values[count - 1] = toFloat(packed.elements[count - 1]);
+}
+
+/// `values` rounded to T, two by one instruction where they fill a register.
+template <typename T, int count>
+__device__ __forceinline__ Packed<count, T> pack(const float (&values)[count]) {
+  Packed<count, T> packed;
+  if constexpr (sizeof(T) == 2 && count % 2 == 0) {
+#pragma unroll
+    for (int i = 0; i < count; i += 2)
+      packed.pairs[i / 2] = pairFromFloat<T>(values[i], values[i + 1]);
+  } else {
+#pragma unroll
+    for (int i = 0; i < count; ++i)
+      packed.elements[i] = fromFloat<T>(values[i]);
+  }
+  return packed;
+}
+
+/// The sums of elements of 16 bits, rounded to T: what addition in f32 and rounding to T gives, too,
+/// because f32 has at least two bits more than twice T's (Figueroa, "When is double rounding
+/// innocuous?", 1995).
+template <int count, typename T>
+__device__ __forceinline__ Packed<count, T> addPacked(const Packed<count, T>& a,
+                                                      const Packed<count, T>& b) {
+  static_assert(sizeof(T) == 2 && count % 2 == 0, "pairs of 16 bits");
+  Packed<count, T> sum;
+#pragma unroll
+  for (int i = 0; i < count / 2; ++i)
+    sum.pairs[i] = addPairs<T>(a.pairs[i], b.pairs[i]);
+  return sum;
 }
 
 /// `count` elements from `source`, aligned to the widest word.

@@ -96,6 +96,11 @@ template <int pairs> __device__ __forceinline__ float combineWarpPairs(float (&s
   return combineWarpLanes(sums[0]);
 }
 
+/// A barrier of the `group` threads, whole warps, that share a row; a block has at most 15 such groups.
+template <int group> __device__ __forceinline__ void syncGroup() {
+  asm volatile("bar.sync %0, %1;" ::"r"(threadIdx.x / group + 1), "n"(group) : "memory");
+}
+
 /// Adds the sums of chunks, 16-byte aligned in shared memory, in ascending order; every thread gets
 /// the sum.
 template <int chunks> __device__ __forceinline__ float addChunks(const float* sums) {

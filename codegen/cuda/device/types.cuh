@@ -33,6 +33,33 @@ template <> __device__ __forceinline__ BF16 fromFloat<BF16>(float value) {
   return result;
 }
 
+/// Two elements of 16 bits in a register, `low` in its lower half.
+template <typename T>
+__device__ __forceinline__ unsigned pairFromFloat(float low, float high);
+template <> __device__ __forceinline__ unsigned pairFromFloat<F16>(float low, float high) {
+  unsigned result;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(result) : "f"(high), "f"(low));
+  return result;
+}
+template <> __device__ __forceinline__ unsigned pairFromFloat<BF16>(float low, float high) {
+  unsigned result;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(result) : "f"(high), "f"(low));
+  return result;
+}
+
+/// The sums of two pairs of elements, each rounded to T once.
+template <typename T> __device__ __forceinline__ unsigned addPairs(unsigned a, unsigned b);
+template <> __device__ __forceinline__ unsigned addPairs<F16>(unsigned a, unsigned b) {
+  unsigned result;
+  asm("add.rn.f16x2 %0, %1, %2;" : "=r"(result) : "r"(a), "r"(b));
+  return result;
+}
+template <> __device__ __forceinline__ unsigned addPairs<BF16>(unsigned a, unsigned b) {
+  unsigned result; // a * 1 + b: bf16x2 has no sum of its own before sm_90
+  asm("fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(result) : "r"(a), "r"(0x3F803F80u), "r"(b));
+  return result;
+}
+
 /// `value` rounded to T and widened again.
 template <typename T> __device__ __forceinline__ float roundTo(float value) {
   return toFloat(fromFloat<T>(value));

@@ -40,9 +40,12 @@ std::string NormTerms::meanStatement() const {
   return absl::StrFormat("const float mean = total / %d.0f;", length);
 }
 
+std::string NormTerms::centeredOf(const std::string& x) const {
+  return isLayerNorm ? absl::StrFormat("(%s - mean)", x) : x;
+}
+
 std::string NormTerms::squareOf(const std::string& x) const {
-  return isLayerNorm ? absl::StrFormat("(%s - mean) * (%s - mean)", x, x)
-                     : absl::StrFormat("%s * %s", x, x);
+  return squareOfCentered(centeredOf(x));
 }
 
 std::string NormTerms::factorStatement() const {
@@ -51,7 +54,12 @@ std::string NormTerms::factorStatement() const {
 }
 
 std::string NormTerms::resultOf(const std::string& x, llvm::ArrayRef<std::string> elements) const {
-  std::string expression = isLayerNorm ? "(" + x + " - mean) * factor" : x + " * factor";
+  return resultOfCentered(centeredOf(x), elements);
+}
+
+std::string NormTerms::resultOfCentered(const std::string& centered,
+                                        llvm::ArrayRef<std::string> elements) const {
+  std::string expression = centered + " * factor";
   if (hasWeight)
     expression += " * " + elements.front();
   if (hasBias)

@@ -27,12 +27,21 @@ public:
   /// True where the sum of `x[j]`, `total`, comes first, and `mean` from it.
   bool hasMean() const { return isLayerNorm; }
   std::string meanStatement() const;
+  /// An element `x` less the mean, where there is one.
+  std::string centeredOf(const std::string& x) const;
   /// What is added over the row into `squares`, of an element `x`.
   std::string squareOf(const std::string& x) const;
+  /// The same of `centeredOf(x)`.
+  std::string squareOfCentered(const std::string& centered) const {
+    return centered + " * " + centered;
+  }
   /// `const float factor = …` of `squares`.
   std::string factorStatement() const;
   /// The result at element `x` with the elements of `operands`, not yet rounded.
   std::string resultOf(const std::string& x, llvm::ArrayRef<std::string> elements) const;
+  /// The same of `centeredOf(x)`.
+  std::string resultOfCentered(const std::string& centered,
+                               llvm::ArrayRef<std::string> elements) const;
 
 private:
   bool isLayerNorm, hasWeight, hasBias;

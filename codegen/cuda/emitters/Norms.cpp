@@ -37,18 +37,20 @@ template <typename OpTy> static LogicalResult emitNorm(KernelContext& context) {
   if (failed(order) || failed(rows.readSchedule(*order)))
     return failure();
   rows.preload(norm.operands);
-  if (failed(rows.begin()))
+  if (failed(rows.begin()) || failed(rows.storeInput()))
     return failure();
   if (norm.hasMean()) {
     if (failed(rows.sum("total", "x[j]")))
       return failure();
     rows.code->line(norm.meanStatement());
   }
-  if (failed(rows.sum("squares", norm.squareOf("x[j]"))))
+  std::string centered =
+      norm.hasMean() ? rows.keep("centered", norm.centeredOf("x[j]")) : norm.centeredOf("x[j]");
+  if (failed(rows.sum("squares", norm.squareOfCentered(centered))))
     return failure();
   rows.code->line(norm.factorStatement());
   return rows.finish(norm.operands, [&](llvm::ArrayRef<std::string> elements) {
-    return norm.resultOf("x[j]", elements);
+    return norm.resultOfCentered(centered, elements);
   });
 }
 

@@ -5,13 +5,21 @@
 
 namespace tenon::codegen::cuda {
 
-/// The frame of a kernel whose hero reduces rows: a group of threads, a warp or a whole block,
-/// takes a row in vectors; the row, computed by the region's prologue, stays in registers where it
-/// fits and is computed again for each pass where it does not.
+/// The frame of a kernel whose hero reduces rows: a group of threads, whole warps, takes a row in
+/// vectors; the row, computed by the region's prologue, stays in registers where it fits and is
+/// computed again for each pass where it does not.
 ///
-/// Parameters: `threads`; `group`, the threads that share a row, 32 or `threads`; `vector`. The hero's
-/// order halves either group · vector lanes of one chunk, of which thread t holds vector · t …; or
-/// the lanes of each chunk of 32 · vector elements, one a lane, so that a group of any size follows it.
+/// Parameters: `threads`; `group`, the threads that share a row; `vector`. What a thread takes follows
+/// from the hero's order:
+///
+/// | order | group | thread t takes vectors |
+/// |---|---|---|
+/// | one chunk, group · vector lanes | 32, or all threads, a power of two | t, t + group … |
+/// | chunks of 32 · vector lanes, each once | whole warps | t, t + group … |
+/// | chunks of 32 · vector lanes, one a warp, in registers | whole warps | of its warp's chunk, t % 32, t % 32 + 32 … |
+///
+/// Lanes of one chunk are halved by the group; those of one of several by a warp, and all threads
+/// add the chunks' sums.
 class RowEmission {
 public:
   /// `hero` is an operation of the region on rows of `input`.
@@ -26,12 +34,20 @@ public:
   void preload(mlir::ValueRange operands);
   /// Starts the kernel: the row, its first column, the passes' loads. Must follow `readSchedule`.
   mlir::LogicalResult begin();
-  /// Prints a loop over the thread's vectors; `body` prints on elements `x[j]`, j a loop variable
-  /// in [0, vector), of which those with `column + j < length` exist.
-  mlir::LogicalResult forVectors(llvm::function_ref<void()> body);
+  /// Stores the row where it is a result and in registers, so that it leaves while the passes wait.
+  /// Must follow `begin`.
+  mlir::LogicalResult storeInput();
+  /// Prints on elements `x[j]` of a vector, j a loop variable in [0, vector), of which those with
+  /// `column + j < length` exist; `exists` is an `if` that the first does, empty where all do.
+  using PrintVector = llvm::function_ref<mlir::LogicalResult(const std::string& exists)>;
+  /// Prints a loop over the thread's vectors around `body`.
+  mlir::LogicalResult forVectors(PrintVector body);
   /// Prints a sum over the row of `term`, an expression of `x[j]`, in the hero's order, into the
   /// new variable `name`.
   mlir::LogicalResult sum(const std::string& name, const std::string& term);
+  /// Prints `expression` of `x[j]` into new variables of the thread where they fit, behind a sum; an
+  /// expression of it that the passes behind may use.
+  std::string keep(const std::string& name, const std::string& expression);
   /// Prints the largest or smallest of the row, NaN if any is, into the new variable `name`.
   mlir::LogicalResult extremum(const std::string& name, bool largest);
   /// The hero's result at an element: an expression of `x[j]` and of the operands' elements.
@@ -50,8 +66,13 @@ public:
 
 private:
   void printPlace();
+  mlir::LogicalResult readOrder(OrderAttr order);
   RowPosition position() const;
+  bool isWhole() const;
+  bool isAligned() const { return length % vector == 0; }
+  std::string openVector();
   mlir::LogicalResult printInput();
+  void addTerms(const std::string& sums, const std::string& term, const std::string& exists);
   std::string sharedBuffer(int64_t floats);
   mlir::LogicalResult sumChunks(const std::string& name, const std::string& term);
   mlir::LogicalResult printEpilogue(mlir::ValueRange operands, ResultExpression result);
@@ -61,9 +82,10 @@ private:
   llvm::ArrayRef<int64_t> shape;
   int64_t iterations = 0; ///< vectors of a thread
   bool cached = false;
-  bool inChunks = false; ///< the order's, of a warp's vectors
-  bool placed = false;   ///< `row` and `thread` are printed
+  int64_t chunkVectors = 0; ///< of a thread in a chunk; 0: the row is one chunk
+  bool placed = false;      ///< `row` and `thread` are printed
   llvm::DenseMap<mlir::Value, std::string> preloaded;
+  llvm::SmallPtrSet<mlir::Value, 4> stored;
   int buffers = 0;
 };
 

@@ -152,7 +152,7 @@ static ScheduleAttr chooseRegion(KernelOp kernel, const CudaTarget& target) {
   assert(reason.empty() && "the rule matches");
   for (HeadRegion::Chain* chain : {&region.query, &region.key, &region.value})
     if (chain->norm)
-      chain->norm->setAttr(partAttrName, scheduleRows(*chain->norm));
+      chain->norm->setAttr(partAttrName, scheduleRows(*chain->norm, target));
   ScheduleAttr schedule = chooseDecode(kernel, region.attention, target);
   region.attention->setAttr(partAttrName, schedule);
   return schedule;

@@ -55,9 +55,9 @@ struct CudaScheduleRule {
 /// The rules in the order in which they are asked.
 llvm::ArrayRef<const CudaScheduleRule*> allCudaRules();
 
-/// The schedule of a kernel of one row reduction; sets its order, which follows from the row's length
-/// and element type alone.
-ScheduleAttr scheduleRows(mlir::Operation& hero);
+/// The schedule of a kernel of one row reduction; sets its order, which follows from the operation and
+/// the target alone.
+ScheduleAttr scheduleRows(mlir::Operation& hero, const CudaTarget& target);
 /// Whether warps should bring rows of W through rings of bulk copies for one product alone.
 bool suitsBulkCopies(MatmulOp op, const CudaTarget& target);
 /// The schedule of one product that does; sets the product's order.

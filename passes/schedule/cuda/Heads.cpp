@@ -25,7 +25,7 @@ static bool matches(KernelOp kernel, const CudaTarget& target) {
 }
 
 /// Four warps a block: a step of one row has few heads, which are to spread over the device.
-static ScheduleAttr choose(KernelOp kernel, const CudaTarget&) {
+static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target) {
   constexpr int64_t threads = 128;
   HeadRegion region;
   [[maybe_unused]] std::string reason = readHeadRegion(kernel, region);
@@ -34,7 +34,7 @@ static ScheduleAttr choose(KernelOp kernel, const CudaTarget&) {
   for (HeadRegion::Chain& chain : region.chains) {
     total += chain.rows * chain.heads;
     if (chain.norm)
-      chain.norm->setAttr(partAttrName, scheduleRows(*chain.norm));
+      chain.norm->setAttr(partAttrName, scheduleRows(*chain.norm, target));
   }
   return makeSchedule(kernel, "heads", llvm::divideCeil(total, threads / 32),
                       {{"threads", threads}});

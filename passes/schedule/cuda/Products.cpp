@@ -177,7 +177,7 @@ static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target) {
                                                : scheduleBulkCopies(product.op, target));
   for (const ProductRegion::Input& input : region.inputs)
     if (input.norm)
-      input.norm->setAttr(partAttrName, scheduleRows(*input.norm));
+      input.norm->setAttr(partAttrName, scheduleRows(*input.norm, target));
   return narrow ? scheduleNarrowGemm(region, target)
                 : scheduleRegion(region, target, isBehindAttention(kernel));
 }

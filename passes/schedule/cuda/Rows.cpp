@@ -13,9 +13,8 @@ static bool matches(KernelOp kernel, const CudaTarget&) {
   return bool(soleOp<ReduceOp>(kernel)) || refuse(forms::cudaRows, kernel).empty();
 }
 
-/// A block takes one long row or four short ones.
-static ScheduleAttr choose(KernelOp kernel, const CudaTarget&) {
-  return scheduleRows(*llvm::find_if(kernel.getBlock(), isHero));
+static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target) {
+  return scheduleRows(*llvm::find_if(kernel.getBlock(), isHero), target);
 }
 
 const CudaScheduleRule rows = {matches, choose, &forms::cudaRows};
@@ -24,29 +23,72 @@ const CudaScheduleRule rows = {matches, choose, &forms::cudaRows};
 
 namespace tenon::passes::schedule {
 
-/// Norms of long rows have chunks of a warp's lanes, so that any number of warps can share a row: a
-/// product that makes the norm itself has other threads than the norm's own kernel.
-static OrderAttr chooseOrder(Operation& hero, int64_t group, int64_t vector) {
-  bool inChunks = llvm::isa<RmsNormOp, LayerNormOp>(hero) && group > 32;
-  return inChunks ? makeOrder(hero.getContext(), 32 * vector, 32 * vector)
-                  : makeOrder(hero.getContext(), group * vector);
+namespace {
+
+/// Who takes the rows of a reduction, and in what order a row is added.
+struct RowShape {
+  RowShape(Operation& hero)
+      : length(llvm::cast<RankedTensorType>(hero.getOperand(0).getType()).getShape().back()),
+        rows(llvm::cast<RankedTensorType>(hero.getOperand(0).getType()).getNumElements() / length),
+        vector(getElementTypeOrSelf(hero.getOperand(0)).isF32() ? 4 : 8),
+        vectors(llvm::divideCeil(length, vector)) {}
+
+  int64_t length, rows;
+  int64_t vector, vectors;           ///< elements of 16 bytes; such vectors of a row
+  int64_t group = 32, threads = 128; ///< of a row, of a block
+  int64_t lanes = 0, chunk = 0;      ///< of the order
+};
+
+} // namespace
+
+/// A warp for short rows, up to 1,024 lanes in one chunk for long ones.
+static void shareInOneChunk(RowShape& shape) {
+  constexpr int64_t mostLanes = 1024, vectorsPerThread = 4;
+  int64_t wanted = llvm::PowerOf2Ceil(llvm::divideCeil(shape.vectors, vectorsPerThread));
+  shape.group = std::clamp<int64_t>(wanted, 32, mostLanes / shape.vector);
+  shape.threads = shape.group > 32 ? shape.group : shape.rows > 1 ? 128 : 32;
+  shape.lanes = shape.group * shape.vector;
 }
 
-/// A warp for short rows, up to 1,024 lanes for long ones.
-ScheduleAttr scheduleRows(Operation& hero) {
-  constexpr int64_t mostLanes = 1024, vectorsPerThread = 4;
-  auto input = llvm::cast<RankedTensorType>(hero.getOperand(0).getType());
-  int64_t length = input.getShape().back(), rows = input.getNumElements() / length;
-  int64_t vector = input.getElementType().isF32() ? 4 : 8;
-  int64_t wanted = llvm::PowerOf2Ceil(llvm::divideCeil(length, vector * vectorsPerThread));
-  int64_t group = std::clamp<int64_t>(wanted, 32, mostLanes / vector);
-  int64_t threads = group > 32 ? group : rows > 1 ? 128 : 32;
-  OrderAttr order = chooseOrder(hero, group, vector);
+/// A multiprocessor for each row: few vectors a thread, since all that a row takes waits for one
+/// another. Chunks of one vector of a warp, so that any number of warps can share a row: a product
+/// that makes the norm itself has other threads than the norm's own kernel.
+static void shareFewRows(RowShape& shape) {
+  constexpr int64_t mostThreads = 512;
+  int64_t perThread = llvm::divideCeil(shape.vectors, mostThreads);
+  shape.group = llvm::alignTo(llvm::divideCeil(shape.vectors, perThread), 32);
+  shape.threads = shape.group;
+  shape.lanes = shape.chunk = 32 * shape.vector;
+}
+
+/// Rows wait for each other's multiprocessors: a chunk for a warp, which then halves its lanes once,
+/// and no more warps than keep a row in registers.
+static void shareManyRows(RowShape& shape, const CudaTarget& target) {
+  constexpr int64_t mostVectors = 8, threads = 128;
+  int64_t warps = llvm::PowerOf2Ceil(llvm::divideCeil(shape.vectors, 32 * mostVectors));
+  if (32 * warps > 1024)
+    return shareFewRows(shape);
+  int64_t rowsOfBlock = std::clamp<int64_t>(llvm::bit_floor<uint64_t>(shape.rows / target.sms), 1,
+                                            std::max<int64_t>(1, threads / (32 * warps)));
+  shape.group = 32 * warps;
+  shape.threads = shape.group * rowsOfBlock;
+  shape.lanes = 32 * shape.vector;
+  if (warps > 1)
+    shape.chunk = llvm::divideCeil(shape.vectors, shape.group) * shape.lanes;
+}
+
+ScheduleAttr scheduleRows(Operation& hero, const CudaTarget& target) {
+  RowShape shape(hero);
+  shareInOneChunk(shape);
+  if (llvm::isa<RmsNormOp, LayerNormOp>(hero) && shape.group > 32)
+    shape.rows <= target.sms ? shareFewRows(shape) : shareManyRows(shape, target);
+  OrderAttr order = makeOrder(hero.getContext(), shape.lanes, shape.chunk);
   llvm::TypeSwitch<Operation&>(hero).Case<LayerNormOp, ReduceOp, RmsNormOp, SoftmaxOp>(
       [&](auto reduction) { reduction.setOrderAttr(order); });
-  return makeSchedule(hero.getContext(), hero.getName().stripDialect(),
-                      llvm::divideCeil(rows, threads / group),
-                      {{"threads", threads}, {"group", group}, {"vector", vector}});
+  return makeSchedule(
+      hero.getContext(), hero.getName().stripDialect(),
+      llvm::divideCeil(shape.rows, shape.threads / shape.group),
+      {{"threads", shape.threads}, {"group", shape.group}, {"vector", shape.vector}});
 }
 
 } // namespace tenon::passes::schedule

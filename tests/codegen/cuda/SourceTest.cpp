@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "CudaCases.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
 #include "codegen/cuda/CompileForCuda.h"
 #include "codegen/cuda/DependentLaunch.h"
@@ -351,13 +352,35 @@ TEST(CudaSource, RefusesSchedulesThatNoEmitterComputes) {
            {rows("1", "threads = 100 : i64, group = 32 : i64, vector = 4 : i64"), order,
             "whole warps of at most 1024"},
            {rows("1", "threads = 128 : i64, group = 64 : i64, vector = 4 : i64"), order,
-            "a group of 32 or of all threads"}}) {
+            "a group of 32 or of all threads"},
+           {rows("1", "threads = 128 : i64, group = 32 : i64, vector = 4 : i64"),
+            "order <chunk = 32, lanes = 128, tree = halving>", "whole warps, at most 15 groups"},
+           {rows("1", "threads = 64 : i64, group = 64 : i64, vector = 1 : i64"),
+            "order <chunk = 48, lanes = 32, tree = halving>",
+            "or of chunks of multiples of 32 elements in 32 lanes"}}) {
     auto kernels = printText(scheduled(refusal.schedule, refusal.order));
     ASSERT_FALSE(kernels.ok()) << refusal.message;
     EXPECT_THAT(std::string(kernels.status().message()), HasSubstr(refusal.message));
   }
   auto kernels = printText(scheduled(rows("1", good), order));
   EXPECT_TRUE(kernels.ok()) << kernels.status();
+}
+
+/// Rows of 300 elements that two warps share: chunks of a vector of a warp, or one for each.
+TEST(CudaSource, RefusesChunksThatWarpsDoNotTake) {
+  auto print = [](int chunk) {
+    std::string schedule = "#tenon.schedule<\"softmax\", tiles = 2, {threads = 64 : i64, "
+                           "group = 64 : i64, vector = 1 : i64}>";
+    std::string text = scheduled(
+        schedule, absl::StrFormat("order <chunk = %d, lanes = 32, tree = halving>", chunk));
+    absl::StrReplaceAll({{"2x64x", "2x300x"}}, &text);
+    return printText(text).status();
+  };
+  EXPECT_TRUE(print(32).ok()) << print(32);
+  EXPECT_TRUE(print(160).ok()) << print(160);
+  for (int chunk : {64, 192})
+    EXPECT_THAT(std::string(print(chunk).message()),
+                HasSubstr("chunks of 32 elements, or of the 160 that a warp"));
 }
 
 /// A scheduled module: products of %h, which is made of %x, in one kernel of narrow_gemm.
@@ -421,6 +444,10 @@ TEST(PhaseStructure, VerifiesTheChain) {
   structure.phases.clear();
   structure.begin(cuda::PhaseKind::Load, {}, {{Global, "r0"}});
   EXPECT_EQ(structure.verify(), "a load phase writes r0 in global memory");
+  structure.phases.clear();
+  structure.begin(cuda::PhaseKind::Prologue, {}, {{Global, "r0"}});
+  structure.begin(cuda::PhaseKind::MainLoop, {}, {{Registers, "sum"}});
+  EXPECT_EQ(structure.verify(), "");
 }
 
 /// Weights on their way, an activation, a result: what a product does.
