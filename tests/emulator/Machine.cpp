@@ -1,5 +1,6 @@
 #include "Machine.h"
 
+#include <array>
 #include <sys/mman.h>
 
 #include <cstdio>
@@ -70,6 +71,7 @@ struct Warp {
 
 struct Block {
   Meeting meeting;
+  std::array<Meeting, 16> groups; ///< of the barriers by number
   std::vector<Warp> warps;
   unsigned char* shared = nullptr;
 };
@@ -335,6 +337,14 @@ int emulatedBlockBarrier(int value) {
   Meeting& meeting = machine.current->block->meeting;
   machine.meet(meeting, value);
   return meeting.result;
+}
+
+void emulatedGroupBarrier(unsigned number, unsigned threads) {
+  Block& block = *machine.current->block;
+  if (number >= block.groups.size() || threads == 0 || threads % warpSize != 0)
+    fail("bar.sync of a barrier above 15, or of threads that are no whole warps");
+  block.groups[number].live = threads;
+  machine.meet(block.groups[number], 0);
 }
 
 const unsigned char* emulatedExchange(const void* own, size_t bytes) {

@@ -36,6 +36,10 @@ const EmulatedThread* emulatedThread() __attribute__((const));
 /// __syncthreads; the threads that gave something other than 0.
 int emulatedBlockBarrier(int value);
 
+/// bar.sync: waits until that many threads of the block, whole warps, have come to the barrier of that
+/// number, 0 to 15.
+void emulatedGroupBarrier(unsigned number, unsigned threads);
+
 /// Hands `bytes` up to 32 to the warp's other threads. All come to the same call. Thread l's lie at 32 l
 /// of what is returned, until the next call but one.
 const unsigned char* emulatedExchange(const void* own, size_t bytes);

@@ -144,6 +144,26 @@ inline void asm_cvt_rn_f16x2_f32(unsigned& y, float high, float low) {
 inline void asm_cvt_rn_bf16x2_f32(unsigned& y, float high, float low) {
   y = unsigned{floatToBfloat(high)} << 16 | floatToBfloat(low);
 }
+/// One rounding: sums of two halves are exact in double.
+inline void asm_add_rn_f16x2(unsigned& y, unsigned a, unsigned b) {
+  auto sum = [&](int shift) -> unsigned {
+    auto x = static_cast<unsigned short>(a >> shift), z = static_cast<unsigned short>(b >> shift);
+    double exact = double{halfToFloat(x)} + halfToFloat(z);
+    return exact != exact ? 0x7FFFu : std::bit_cast<unsigned short>(static_cast<_Float16>(exact));
+  };
+  y = sum(16) << 16 | sum(0);
+}
+/// Of products with 1, which are exact; f32 holds sums of bfloats to more than twice their bits.
+inline void asm_fma_rn_bf16x2(unsigned& y, unsigned a, unsigned b, unsigned c) {
+  auto sum = [&](int shift) -> unsigned {
+    auto at = [&](unsigned pair) {
+      return bfloatToFloat(static_cast<unsigned short>(pair >> shift));
+    };
+    return floatToBfloat(at(a) * at(b) + at(c));
+  };
+  y = sum(16) << 16 | sum(0);
+}
+inline void asm_bar_sync(unsigned number, int threads) { emulatedGroupBarrier(number, threads); }
 inline void asm_max_NaN_f32(float& y, float a, float b) {
   y = a != a || b != b ? __uint_as_float(0x7FFFFFFF)
       : a == b         ? (signbit(a) ? b : a)
