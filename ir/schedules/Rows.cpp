@@ -12,12 +12,16 @@ static constexpr int64_t floatBytes = 4;
 static constexpr int64_t mostElements = 64;
 
 /// Registers of a thread that has `elements` of a row, beside those that do not depend on it, as ptxas
-/// gives them to rows of 768 to 8,192 elements (CUDA 13.0): operands packed, and the difference from
-/// the mean where there is one.
+/// gives them to rows of 768 to 8,192 elements (CUDA 13.0): the row and what is added to it, weights,
+/// and the difference from the mean where there is one.
 template <typename OpTy> static int64_t keptRegisters(OpTy hero, int64_t elements) {
-  bool packed = getElementTypeOrSelf(hero->getOperand(0)).getIntOrFloatBitWidth() == 16;
-  int64_t halves = hero->getNumOperands() + 1;
-  int64_t quarters = 2 * halves + (!llvm::isa<LayerNormOp>(*hero) ? 0 : packed ? 1 : 5);
+  auto bytesOf = [](Value value) {
+    return getElementTypeOrSelf(value).getIntOrFloatBitWidth() / 8;
+  };
+  bool packed = bytesOf(hero->getOperand(0)) == 2;
+  int64_t quarters = 4 + (!llvm::isa<LayerNormOp>(*hero) ? 0 : packed ? 1 : 5);
+  for (Value weight : hero->getOperands().drop_front())
+    quarters += packed ? bytesOf(weight) : 2;
   return llvm::divideCeil(elements * quarters, 4);
 }
 
