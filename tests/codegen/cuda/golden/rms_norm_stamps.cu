@@ -6,58 +6,61 @@ __device__ __forceinline__ void rms_norm_tile(const long long tile, const F16* a
   // load: reads a1 (constant); writes row_a1 (registers)
   const int thread = threadIdx.x % 32;
   const long long row = tile * 4 + threadIdx.x / 32;
-  float row_a1[1][8];
+  const long long first = thread * 8;
+  Packed<8, float> row_a1[1];
 #pragma unroll
   for (int i = 0; i < 1; ++i) {
-    const int column = (i * 32 + thread) * 8;
+    const long long column = first + i * 256;
     if (column < 64)
-      loadVector(row_a1[i], a1 + column);
+      row_a1[i] = loadPacked<8>(a1 + column);
   }
   asm volatile("griddepcontrol.wait;" ::: "memory");
   stampWait(stamps[tile]);
   // load: reads a0 (global), a1 (constant); writes row_x (registers)
   if (row >= 2)
     return;
-  float row_x[1][8];
+  Packed<8, F16> row_x[1] = {};
 #pragma unroll
   for (int i = 0; i < 1; ++i) {
-    const int column = (i * 32 + thread) * 8;
-    float x[8] = {};
+    const long long column = first + i * 256;
     if (column < 64) {
+      const auto v0_packed = loadPacked<8>(a0 + (row) * 64 + column);
       float v0[8];
-      loadVector(v0, a0 + (row) * 64 + column);
-#pragma unroll
-      for (int j = 0; j < 8; ++j)
-        x[j] = v0[j];
+      widen(v0, v0_packed);
+      row_x[i] = v0_packed;
     }
-#pragma unroll
-    for (int j = 0; j < 8; ++j)
-      row_x[i][j] = x[j];
   }
   // main loop: reads row_x (registers); writes squares (registers)
   float squares_lanes[8] = {};
 #pragma unroll
   for (int i = 0; i < 1; ++i) {
-    const int column = (i * 32 + thread) * 8;
-    const float (&x)[8] = row_x[i];
+    const long long column = first + i * 256;
+    float x[8];
+    widen(x, row_x[i]);
+    if (column < 64) {
 #pragma unroll
-    for (int j = 0; j < 8; ++j)
-      if (column + j < 64)
+      for (int j = 0; j < 8; ++j)
         squares_lanes[j] += x[j] * x[j];
+    }
   }
   const float squares = combineLanes<32>(squares_lanes, nullptr);
   const float factor = 1.0f / sqrtf(squares / 64.0f + 9.99999975e-06f);
   // store: reads row_x (registers); writes r0 (global)
 #pragma unroll
   for (int i = 0; i < 1; ++i) {
-    const int column = (i * 32 + thread) * 8;
-    const float (&x)[8] = row_x[i];
+    const long long column = first + i * 256;
+    float x[8];
+    widen(x, row_x[i]);
     if (column < 64) {
-      float hero[8];
+      float row_a1_x[8];
+      widen(row_a1_x, row_a1[i]);
+      float exact[8], hero[8];
 #pragma unroll
       for (int j = 0; j < 8; ++j)
-        hero[j] = roundTo<F16>(x[j] * factor * row_a1[i][j]);
-      storeVector(r0 + (row) * 64 + column, hero);
+        exact[j] = x[j] * factor * row_a1_x[j];
+      const auto hero_packed = pack<F16>(exact);
+      widen(hero, hero_packed);
+      storePacked(r0 + (row) * 64 + column, hero_packed);
     }
   }
 }
