@@ -53,6 +53,7 @@ static llvm::ArrayRef<llvm::StringLiteral> requiredProperties(DeviceKind device)
                                                 "prologue_ps_per_element",
                                                 "warp_prologue_ps_per_element",
                                                 "next_reduction_ns",
+                                                "row_barrier_ns",
                                                 "spread_ns",
                                                 "attention_ns",
                                                 "key_step_ns",
@@ -186,6 +187,9 @@ double CostModel::latencyOnGpu(KernelOp kernel, const KernelWork& work) const {
   if (reductions > 0)
     latency += property("reduction_ns") +
                static_cast<double>(property("next_reduction_ns") * (reductions - 1));
+  constexpr int64_t lanes = 32;
+  if (kernel.getScheduleAttr().getParameter("group").value_or(lanes) > lanes)
+    latency += static_cast<double>(property("row_barrier_ns") * reductions);
   if (kernel.getScheduleAttr().getTiles() > 1)
     latency += property("spread_ns");
   if (double steps = keySteps(kernel))

@@ -55,6 +55,7 @@ std::string contentKey(KernelOp kernel);
 ///
 ///     ns = launch + latency + max(memory, compute) + unhidden_percent · min(memory, compute)
 ///     latency = dependent_load_ns + reduction_ns + (reductions − 1) · next_reduction_ns
+///               + row_barrier_ns · reductions, where several warps share a row
 ///               + spread_ns, where there is more than one tile
 ///               + attention_ns, of decode attention, + key_step_ns · steps of 16 keys that a warp takes one
 ///                 after the other

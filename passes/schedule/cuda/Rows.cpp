@@ -61,12 +61,25 @@ static void shareFewRows(RowShape& shape) {
   shape.lanes = shape.chunk = 32 * shape.vector;
 }
 
-/// Rows wait for each other's multiprocessors: a chunk for a warp, which then halves its lanes once,
-/// and no more warps than keep a row in registers.
-static void shareManyRows(RowShape& shape, const CudaTarget& target) {
-  constexpr int64_t mostVectors = 8, threads = 128;
-  int64_t warps = llvm::PowerOf2Ceil(llvm::divideCeil(shape.vectors, 32 * mostVectors));
-  if (32 * warps > 1024)
+/// Warps among which `vectors` of a warp divide with the fewest left empty, of the counts from the
+/// fewest that leave each at most `most` up to twice as many.
+static int64_t divideEvenly(int64_t vectors, int64_t most) {
+  int64_t fewest = llvm::divideCeil(vectors, most), best = fewest;
+  auto taken = [&](int64_t warps) { return warps * llvm::divideCeil(vectors, warps); };
+  for (int64_t warps = fewest; warps <= 2 * fewest; ++warps)
+    if (taken(warps) < taken(best))
+      best = warps;
+  return best;
+}
+
+/// Rows wait for each other's multiprocessors: a chunk for a warp, which then halves its lanes once
+/// for each sum. A norm with two sums has half of the warps: what they do for their sums, and the
+/// barriers, count twice.
+static void shareManyRows(RowShape& shape, int64_t sums, const CudaTarget& target) {
+  constexpr int64_t vectorsOfSum = 4, mostThreads = 1024, threads = 128;
+  int64_t ofWarp = llvm::divideCeil(shape.vectors, 32);
+  int64_t warps = divideEvenly(ofWarp, vectorsOfSum * sums);
+  if (32 * warps > mostThreads)
     return shareFewRows(shape);
   int64_t rowsOfBlock = std::clamp<int64_t>(llvm::bit_floor<uint64_t>(shape.rows / target.sms), 1,
                                             std::max<int64_t>(1, threads / (32 * warps)));
@@ -74,14 +87,15 @@ static void shareManyRows(RowShape& shape, const CudaTarget& target) {
   shape.threads = shape.group * rowsOfBlock;
   shape.lanes = 32 * shape.vector;
   if (warps > 1)
-    shape.chunk = llvm::divideCeil(shape.vectors, shape.group) * shape.lanes;
+    shape.chunk = llvm::divideCeil(ofWarp, warps) * shape.lanes;
 }
 
 ScheduleAttr scheduleRows(Operation& hero, const CudaTarget& target) {
   RowShape shape(hero);
   shareInOneChunk(shape);
   if (llvm::isa<RmsNormOp, LayerNormOp>(hero) && shape.group > 32)
-    shape.rows <= target.sms ? shareFewRows(shape) : shareManyRows(shape, target);
+    shape.rows <= target.sms ? shareFewRows(shape)
+                             : shareManyRows(shape, llvm::isa<LayerNormOp>(hero) ? 2 : 1, target);
   OrderAttr order = makeOrder(hero.getContext(), shape.lanes, shape.chunk);
   llvm::TypeSwitch<Operation&>(hero).Case<LayerNormOp, ReduceOp, RmsNormOp, SoftmaxOp>(
       [&](auto reduction) { reduction.setOrderAttr(order); });
