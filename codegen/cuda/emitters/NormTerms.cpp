@@ -49,8 +49,8 @@ std::string NormTerms::squareOf(const std::string& x) const {
 }
 
 std::string NormTerms::factorStatement() const {
-  return absl::StrFormat("const float factor = 1.0f / sqrtf(squares / %d.0f + %s);", length,
-                         floatLiteral(epsilon));
+  return absl::StrFormat("const float factor = rsqrtf(squares * %s + %s);",
+                         floatLiteral(1.0f / static_cast<float>(length)), floatLiteral(epsilon));
 }
 
 std::string NormTerms::resultOf(const std::string& x, llvm::ArrayRef<std::string> elements) const {

@@ -35,7 +35,8 @@ public:
   std::string squareOfCentered(const std::string& centered) const {
     return centered + " * " + centered;
   }
-  /// `const float factor = …` of `squares`.
+  /// `const float factor = …` of `squares`: within three units of the last place, without the long
+  /// sequences of exact division and root that every element would wait for.
   std::string factorStatement() const;
   /// The result at element `x` with the elements of `operands`, not yet rounded.
   std::string resultOf(const std::string& x, llvm::ArrayRef<std::string> elements) const;

@@ -103,7 +103,7 @@ __device__ __forceinline__ void gemv_bulk_tile(const long long tile, const F16* 
 #pragma unroll
   for (int m = 0; m < 1; ++m) {
     const float squares = squares0[m];
-    const float factor = 1.0f / sqrtf(squares / 2048.0f + 9.99999975e-06f);
+    const float factor = rsqrtf(squares * 0.00048828125f + 9.99999975e-06f);
 #pragma unroll
     for (int own = 0; own < 1; ++own) {
       const int chunk = own * 16 + warp;

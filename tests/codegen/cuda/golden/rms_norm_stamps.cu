@@ -44,7 +44,7 @@ __device__ __forceinline__ void rms_norm_tile(const long long tile, const F16* a
     }
   }
   const float squares = combineLanes<32>(squares_lanes, nullptr);
-  const float factor = 1.0f / sqrtf(squares / 64.0f + 9.99999975e-06f);
+  const float factor = rsqrtf(squares * 0.015625f + 9.99999975e-06f);
   // store: reads row_x (registers); writes r0 (global)
 #pragma unroll
   for (int i = 0; i < 1; ++i) {
