@@ -1,7 +1,6 @@
 #include "runtime/StepTimeline.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <map>
 #include <utility>
@@ -15,86 +14,80 @@ namespace {
 
 using Steps = std::span<const std::vector<BlockStamps>>;
 
-/// The entries of blocks on one multiprocessor. Values are relative to the first, so that a double
-/// holds their products.
-struct Multiprocessor {
-  uint64_t firstClock = 0;
-  double entries = 0;
-  double meanCycles = 0;
-  double meanTimerNs = 0;
-
-  double cyclesOf(uint64_t clock) const {
-    return static_cast<double>(static_cast<int64_t>(clock - firstClock));
-  }
-};
-
-/// The line from clocks to the timer.
-class ClockFit {
-public:
-  static absl::StatusOr<ClockFit> create(Steps steps);
-
-  /// In ns since the earliest stamp of the timer.
-  double timeNs(const BlockStamps& block, uint64_t clock) const {
-    const Multiprocessor& found = multiprocessors.at(block.multiprocessor);
-    return found.meanTimerNs + nsPerCycle * (found.cyclesOf(clock) - found.meanCycles);
-  }
-
-  double nsPerCycle = 0;
-  double errorNs = 0;
-
-private:
-  void addMeans(Steps steps);
-  double timerNs(const BlockStamps& block) const {
-    return static_cast<double>(block.timerNs - firstTimerNs);
-  }
-
-  uint64_t firstTimerNs = std::numeric_limits<uint64_t>::max();
-  std::map<uint64_t, Multiprocessor> multiprocessors;
-};
-
 template <typename Visit> void forEachBlock(Steps steps, Visit visit) {
   for (const std::vector<BlockStamps>& step : steps)
     for (const BlockStamps& block : step)
       visit(block);
 }
 
-void ClockFit::addMeans(Steps steps) {
-  forEachBlock(steps, [&](const BlockStamps& block) {
-    firstTimerNs = std::min(firstTimerNs, block.timerNs);
-  });
-  forEachBlock(steps, [&](const BlockStamps& block) {
-    Multiprocessor& seen = multiprocessors[block.multiprocessor];
-    if (seen.entries == 0)
-      seen.firstClock = block.entryClock;
-    ++seen.entries;
-    seen.meanCycles += (seen.cyclesOf(block.entryClock) - seen.meanCycles) / seen.entries;
-    seen.meanTimerNs += (timerNs(block) - seen.meanTimerNs) / seen.entries;
-  });
+/// The smallest difference of two stamps of the timer.
+double findTimerStep(Steps steps) {
+  std::vector<uint64_t> times;
+  forEachBlock(steps, [&](const BlockStamps& block) { times.push_back(block.timerNs); });
+  std::ranges::sort(times);
+  uint64_t smallest = 0;
+  for (size_t i = 1; i < times.size(); ++i)
+    if (uint64_t difference = times[i] - times[i - 1]; difference > 0)
+      smallest = smallest == 0 ? difference : std::min(smallest, difference);
+  return static_cast<double>(smallest);
 }
 
-absl::StatusOr<ClockFit> ClockFit::create(Steps steps) {
-  ClockFit fit;
-  fit.addMeans(steps);
-  double products = 0, squares = 0, count = 0;
+/// The first and the last entry of a block on one multiprocessor.
+struct Multiprocessor {
+  BlockStamps first, last;
+
+  double ns() const { return static_cast<double>(last.timerNs - first.timerNs); }
+  double cycles() const { return static_cast<double>(last.entryClock - first.entryClock); }
+};
+
+/// How long the cycles of each multiprocessor are.
+class Clocks {
+public:
+  static absl::StatusOr<Clocks> create(Steps steps, double timerStepNs);
+
+  /// When `clock` was, in ns since the earliest stamp of the timer.
+  double timeNs(const BlockStamps& block, uint64_t clock) const {
+    return static_cast<double>(block.timerNs - firstTimerNs) +
+           nsPerCycle.at(block.multiprocessor) * static_cast<double>(clock - block.entryClock);
+  }
+
+  double commonNsPerCycle = 0;
+  double spread = 0; ///< of the lengths, over the common one
+
+private:
+  uint64_t firstTimerNs = std::numeric_limits<uint64_t>::max();
+  std::map<uint64_t, double> nsPerCycle;
+};
+
+absl::StatusOr<Clocks> Clocks::create(Steps steps, double timerStepNs) {
+  Clocks clocks;
+  std::map<uint64_t, Multiprocessor> seen;
   forEachBlock(steps, [&](const BlockStamps& block) {
-    const Multiprocessor& seen = fit.multiprocessors.at(block.multiprocessor);
-    double cycles = seen.cyclesOf(block.entryClock) - seen.meanCycles;
-    products += cycles * (fit.timerNs(block) - seen.meanTimerNs);
-    squares += cycles * cycles;
+    clocks.firstTimerNs = std::min(clocks.firstTimerNs, block.timerNs);
+    Multiprocessor& own = seen.try_emplace(block.multiprocessor, block, block).first->second;
+    if (block.entryClock < own.first.entryClock)
+      own.first = block;
+    if (block.entryClock > own.last.entryClock)
+      own.last = block;
   });
-  if (squares == 0 || products <= 0)
+  double ns = 0, cycles = 0;
+  for (const auto& [number, own] : seen)
+    ns += own.ns(), cycles += own.cycles();
+  if (ns <= 0 || cycles <= 0)
     return absl::FailedPreconditionError(
         "expects a multiprocessor that runs blocks at different times of the device's timer, which "
         "says how long its cycles are, but found none");
-  fit.nsPerCycle = products / squares;
-  double error = 0;
-  forEachBlock(steps, [&](const BlockStamps& block) {
-    double missedNs = fit.timeNs(block, block.entryClock) - fit.timerNs(block);
-    error += missedNs * missedNs;
-    ++count;
-  });
-  fit.errorNs = std::sqrt(error / count);
-  return fit;
+  clocks.commonNsPerCycle = ns / cycles;
+  constexpr double leastTimerSteps = 1'000; // so that a step is 0.1 % of them
+  double shortest = clocks.commonNsPerCycle, longest = shortest;
+  for (const auto& [number, own] : seen) {
+    bool isLong = own.cycles() > 0 && own.ns() >= leastTimerSteps * timerStepNs;
+    double length = isLong ? own.ns() / own.cycles() : clocks.commonNsPerCycle;
+    clocks.nsPerCycle[number] = length;
+    shortest = std::min(shortest, length), longest = std::max(longest, length);
+  }
+  clocks.spread = (longest - shortest) / clocks.commonNsPerCycle;
+  return clocks;
 }
 
 absl::Status checkBlock(const BlockStamps& block) {
@@ -119,18 +112,6 @@ absl::Status checkBlocks(Steps steps) {
   return absl::OkStatus();
 }
 
-/// The smallest difference of two stamps of the timer.
-double findTimerStep(Steps steps) {
-  std::vector<uint64_t> times;
-  forEachBlock(steps, [&](const BlockStamps& block) { times.push_back(block.timerNs); });
-  std::ranges::sort(times);
-  uint64_t smallest = 0;
-  for (size_t i = 1; i < times.size(); ++i)
-    if (uint64_t difference = times[i] - times[i - 1]; difference > 0)
-      smallest = smallest == 0 ? difference : std::min(smallest, difference);
-  return static_cast<double>(smallest);
-}
-
 /// The first and the last of some times.
 struct Range {
   double first = std::numeric_limits<double>::infinity();
@@ -142,7 +123,7 @@ struct Range {
   }
 };
 
-StepTimes summarizeStep(const std::vector<BlockStamps>& blocks, const ClockFit& fit) {
+StepTimes summarizeStep(const std::vector<BlockStamps>& blocks, const Clocks& clocks) {
   StepTimes times;
   times.blocks = blocks.size();
   if (blocks.empty())
@@ -151,11 +132,11 @@ StepTimes summarizeStep(const std::vector<BlockStamps>& blocks, const ClockFit& 
       std::ranges::any_of(blocks, [](const BlockStamps& block) { return block.waitClock != 0; });
   Range entry, work, exit;
   for (const BlockStamps& block : blocks) {
-    entry.add(fit.timeNs(block, block.entryClock));
+    entry.add(clocks.timeNs(block, block.entryClock));
     if (waits && block.waitClock == 0)
       continue;
-    work.add(fit.timeNs(block, waits ? block.waitClock : block.entryClock));
-    exit.add(fit.timeNs(block, block.exitClock));
+    work.add(clocks.timeNs(block, waits ? block.waitClock : block.entryClock));
+    exit.add(clocks.timeNs(block, block.exitClock));
   }
   times.firstEntryNs = entry.first, times.lastEntryNs = entry.last;
   times.firstWorkNs = work.first, times.lastWorkNs = work.last;
@@ -193,14 +174,14 @@ void findGaps(StepTimeline& timeline) {
 
 absl::StatusOr<StepTimeline> readTimeline(Steps steps) {
   TENON_RETURN_IF_ERROR(checkBlocks(steps));
-  TENON_ASSIGN_OR_RETURN(ClockFit fit, ClockFit::create(steps));
   StepTimeline timeline;
-  timeline.clockGhz = 1 / fit.nsPerCycle;
   timeline.timerStepNs = findTimerStep(steps);
-  timeline.fitErrorNs = fit.errorNs;
+  TENON_ASSIGN_OR_RETURN(Clocks clocks, Clocks::create(steps, timeline.timerStepNs));
+  timeline.clockGhz = 1 / clocks.commonNsPerCycle;
+  timeline.clockSpread = clocks.spread;
   double firstNs = std::numeric_limits<double>::infinity();
   for (const std::vector<BlockStamps>& blocks : steps) {
-    timeline.steps.push_back(summarizeStep(blocks, fit));
+    timeline.steps.push_back(summarizeStep(blocks, clocks));
     if (!blocks.empty())
       firstNs = std::min(firstNs, timeline.steps.back().firstEntryNs);
   }
