@@ -57,7 +57,8 @@ def Tenon_DeviceKind : Tenon_EnumInfo<"DeviceKind", "the kind of device", [
 
 def Tenon_CombineTree : Tenon_EnumInfo<"CombineTree", "how partial results of lanes combine", [
     I32EnumAttrCase<"Halving", 0, "halving">,      // lane i + lane i + n/2, then n/4, …
-    I32EnumAttrCase<"Ascending", 1, "ascending">   // ((lane 0 + lane 1) + lane 2) + …
+    I32EnumAttrCase<"Ascending", 1, "ascending">,  // ((lane 0 + lane 1) + lane 2) + …
+    I32EnumAttrCase<"TensorCores", 2, "tensor_cores"> // as a GPU's tensor cores add
   ]>;
 
 def Tenon_OrderAttr : Tenon_Attr<"Order", "order"> {
@@ -66,6 +67,7 @@ def Tenon_OrderAttr : Tenon_Attr<"Order", "order"> {
     The reduced axis is cut into chunks of `chunk` elements (0: one chunk). Inside a chunk element
     k belongs to lane k mod `lanes`; a lane adds its elements in ascending order, starting from
     +0; the lanes combine by `tree`; the chunks combine in ascending order. Everything in f32.
+    With the tree `tensor_cores` the order inside a chunk is the device's own.
     Example: `#tenon.order<chunk = 0, lanes = 16, tree = halving>`.
   }];
   let parameters = (ins "int64_t":$chunk, "int64_t":$lanes,

@@ -29,8 +29,15 @@ static std::string cutProduct(MatmulOp op, OrderAttr order, ProductLayout& layou
   product.chunk = order.getChunk() == 0 ? product.depth : std::min(order.getChunk(), product.depth);
   product.segments = llvm::divideCeil(product.depth, product.chunk);
   product.firstSegment = layout.segments;
-  if (order.getLanes() != 32 * layout.vector || order.getTree() != CombineTree::Halving)
-    return "expects orders of " + std::to_string(32 * layout.vector) + " lanes that halve";
+  bool onTensorCores = order.getTree() == CombineTree::TensorCores;
+  if (order.getLanes() != 32 * layout.vector || order.getTree() == CombineTree::Ascending)
+    return "expects orders of " + std::to_string(32 * layout.vector) +
+           " lanes that halve, or of tensor cores";
+  if (onTensorCores && (!encoding.isBlockQuantized() || encodingOf(op.getInput()).blockBytes != 2))
+    return "expects weights in blocks and inputs of 16 bits on tensor cores";
+  if (!layout.products.empty() && layout.onTensorCores != onTensorCores)
+    return "expects all products of a line on tensor cores, or none";
+  layout.onTensorCores = onTensorCores;
   bool whole = product.segments == 1 || product.chunk % order.getLanes() == 0;
   if (!whole || product.chunk % encoding.blockSize != 0 || product.depth % layout.vector != 0)
     return "expects chunks of whole lanes and blocks, but got " + std::to_string(product.chunk) +

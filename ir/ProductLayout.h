@@ -26,7 +26,8 @@ struct ProductLayout {
     int64_t rowBytes = 0, chunkBytes = 0, lastBytes = 0; ///< of the weight
   };
   llvm::SmallVector<Product, 2> products;
-  int64_t segments = 0; ///< of a line
+  bool onTensorCores = false; ///< the sums of segments
+  int64_t segments = 0;       ///< of a line
   int64_t tiles = 0, linesPerTile = 0;
   int64_t warps = 0, vector = 0; ///< elements that a lane takes at once
   int64_t stages = 0, early = 0; ///< segments of a ring; those on their way before the kernel waits

@@ -38,11 +38,13 @@ struct RowView {
 mlir::LogicalResult forTileRows(KernelContext& context, mlir::Value tile, int64_t rows,
                                 llvm::function_ref<void(mlir::Value row)> body);
 
-/// The order of a reduction, which scheduling has set; emits an error where it is missing.
+/// The order of a reduction, which scheduling has set; emits an error where it is missing or none
+/// that a CPU adds in.
 template <typename OpTy> mlir::FailureOr<OrderAttr> orderOf(OpTy op) {
-  if (OrderAttr order = op.getOrderAttr())
+  OrderAttr order = op.getOrderAttr();
+  if (order && order.getTree() != CombineTree::TensorCores)
     return order;
-  return op.emitOpError("expects an order in a scheduled module");
+  return op.emitOpError("expects an order of lanes in a scheduled module");
 }
 
 /// Stores `vector`, `count` elements from `first` on, to row `row` of every destination.

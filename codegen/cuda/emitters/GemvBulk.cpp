@@ -18,10 +18,12 @@ namespace {
 /// x lies in shared memory, made by every block (ProductInputs). Warps meet behind that and again
 /// when all sums are there; the epilogue of a block's lines follows (ProductResults).
 ///
+/// Weights in blocks are multiplied with inputs of 16 bits on tensor cores (`device/quants.cuh`).
+///
 /// Parameters: `threads`; `vector`, elements that a thread takes at once; `stages` of a warp's ring;
 /// `early`, if fewer than all, those that are filled before the kernel waits: the others are behind
 /// the loads of x, whose way from the L2 cache they would share.
-/// Orders have chunks of whole lanes, 32 · vector of them.
+/// Orders have chunks of whole lanes, 32 · vector of them, or are of tensor cores.
 class GemvBulkEmission {
 public:
   GemvBulkEmission(KernelContext& context, ProductRegion& region)
@@ -37,6 +39,7 @@ private:
   void printMainLoop(CodeWriter& code);
   std::string fillStatement() const;
   void printSegment(CodeWriter& code);
+  void printQuants(CodeWriter& code);
   using Statement = llvm::function_ref<std::string(ProductRegion::Group&, size_t index)>;
   void printCases(CodeWriter& code, Statement statement);
 
@@ -169,6 +172,12 @@ void GemvBulkEmission::printOperand(CodeWriter& code) {
   });
 }
 
+/// Adds a segment of blocks, at `bytes` in the ring, to `partial`, a sum of each row of x.
+void GemvBulkEmission::printQuants(CodeWriter& code) {
+  code.format("multiplyQuants<%s>(partial, bytes, x, stride, count);",
+              deviceType(elementTypeOf(region.first().getWeight().getType())));
+}
+
 /// Adds a segment, at `bytes` in the ring, to `partial`, the lanes' sums of each row of x.
 void GemvBulkEmission::printSegment(CodeWriter& code) {
   constexpr int64_t mostUnrolled = 16;
@@ -206,9 +215,13 @@ void GemvBulkEmission::printMainLoop(CodeWriter& code) {
   code.format("float* const sums = reinterpret_cast<float*>(memory + %d);", layout.resultsOffset);
   code.open("for (int piece = 0; piece < pieces; ++piece)");
   printOperand(code);
-  code.format("float partial[%d][%d] = {};", region.rows, layout.vector);
+  int64_t lanes = layout.onTensorCores ? 1 : layout.vector;
+  code.format("float partial[%d][%d] = {};", region.rows, lanes);
   code.line("const unsigned char* bytes = ring.take();");
-  printSegment(code);
+  if (layout.onTensorCores)
+    printQuants(code);
+  else
+    printSegment(code);
   code.line("ring.release(piece, pieceAt);");
   code.unroll();
   code.openFormat("for (int m = 0; m < %d; ++m)", region.rows);
@@ -229,6 +242,8 @@ LogicalResult GemvBulkEmission::emit() {
     return failure();
   PhaseStructure& structure = context.structure;
   structure.headers = {"blocks.cuh", "reduce.cuh", "bulk.cuh"};
+  if (layout.onTensorCores)
+    structure.headers.push_back("quants.cuh");
   std::vector<Access> weights;
   for (ProductRegion::Group& group : region.groups)
     for (ProductRegion::Product product : group.products)

@@ -51,10 +51,14 @@ static int64_t chooseChunk(const BulkShape& shape) {
   return chunk >= shape.depth ? 0 : chunk;
 }
 
-/// The order of a product, which follows from its weight and input alone.
+/// The order of a product, which follows from its weight and input alone. Blocks are multiplied on
+/// tensor cores where the input has 16 bits.
 static OrderAttr chooseOrder(MatmulOp op) {
   BulkShape shape(op);
-  return makeOrder(op.getContext(), 32 * shape.vector, chooseChunk(shape));
+  Type input = op.getInput().getType().getElementType();
+  bool onTensorCores = shape.encoding.isBlockQuantized() && !input.isF32();
+  return OrderAttr::get(op.getContext(), chooseChunk(shape), 32 * shape.vector,
+                        onTensorCores ? CombineTree::TensorCores : CombineTree::Halving);
 }
 
 /// The schedule of a region; null where its inputs do not fit into shared memory beside the rings.
