@@ -244,9 +244,14 @@ void addMatmuls(std::vector<CudaCase>& cases) {
       }
   for (const char* weight :
        {"q4_1", "q5_0", "q5_1", "iq4_nl", "q2_k", "q3_k", "q4_k", "q5_k", "q6_k"})
-    for (const char* type : {"f16", "f32"})
-      for (const Shape& s :
-           {Shape{1, 70, 256}, {1, 1100, 2048}, {2, 40, 512}, {5, 300, 4096}, {40, 70, 768}})
+    for (const char* type : {"f16", "bf16", "f32"})
+      for (const Shape& s : {Shape{1, 70, 256},
+                             {1, 1100, 2048},
+                             {1, 600, 2816},
+                             {2, 40, 512},
+                             {2, 600, 1280},
+                             {5, 300, 4096},
+                             {40, 70, 768}})
         cases.push_back(
             {std::string("matmul_") + weight + "_" + type + "_" +
                  shapeName({s.rows, s.columns, s.depth}),
