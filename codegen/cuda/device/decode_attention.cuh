@@ -29,6 +29,7 @@ template <int rows> struct NewKeys {
     if (!others)
       return position == place ? own : -1;
     int row = rows - 1;
+#pragma unroll 1
     while (row >= 0 && places[row] != position)
       --row;
     return row;
@@ -37,26 +38,40 @@ template <int rows> struct NewKeys {
   __device__ __forceinline__ bool mayContain(int first, int count) const {
     return others || (place >= first && place - first < count);
   }
+  /// Of places up to `end`, excluded, the last one whose key may be in the cache.
+  __device__ __forceinline__ int lastCached(int end) const {
+    return place == end - 1 ? end - 2 : end - 1;
+  }
 };
 template <> struct NewKeys<0> {
   __device__ __forceinline__ int find(int) const { return -1; }
   __device__ __forceinline__ bool mayContain(int, int) const { return false; }
+  __device__ __forceinline__ int lastCached(int end) const { return end - 1; }
 };
 
 /// Attention of up to 8 query heads that share a key head, for single rows. Each warp takes 16 keys
 /// at a time on its own: through a ring of `stages` such steps in shared memory that it fills by
 /// asynchronous copies, the next ones on their way as soon as a step is in registers; or, with no
-/// stages, straight into the instruction's registers. Threads take keys and values 16 bytes at a time:
-/// an element of the depth stands at another place in the instruction's factors than in memory, in
-/// both alike. Keys and values are the first factor, queries and weights the second one; weights are
-/// exact to twice the bits of T.
+/// stages, straight into the instruction's registers. Threads take keys and values 16 bytes at a time,
+/// chunks of 32 and 64 elements, and what is left of them, `keyRest` and `valueRest` elements, 4 or 8
+/// bytes at a time: an element of the depth stands at another place in the instruction's factors than
+/// in memory, in both alike. Keys and values are the first factor, queries and weights the second
+/// one; weights are exact to twice the bits of T.
 ///
-/// Thread (g, t) = (lane / 4, lane % 4) holds scores of heads 2 t and + 1.
+/// What the cache holds at the places of keys that the kernel makes is loaded like any other key and
+/// then replaced: so loads stand one behind the other, without a branch between them.
+///
+/// Thread (g, t) = (lane / 4, lane % 4) holds scores of heads 2 t and + 1, or of the only one.
 template <typename T, int heads, int keyHeads, int keySize, int valueSize, int warps, int stages,
           int newRows>
 struct DecodeAttention {
   static_assert(heads <= 8 && keySize % 8 == 0 && valueSize % 8 == 0, "fits the instruction");
-  static constexpr int keyChunks = (keySize + 31) / 32, valueChunks = (valueSize + 63) / 64;
+  static constexpr int keyRest = keySize % 32 == 16 ? 16 : 0;
+  static constexpr int valueRest = valueSize % 64 == 16 || valueSize % 64 == 32 ? valueSize % 64 : 0;
+  static constexpr int keyChunks = (keySize - keyRest + 31) / 32;
+  static constexpr int valueChunks = (valueSize - valueRest + 63) / 64;
+  static constexpr int valueTiles = 4 * valueChunks + valueRest / 16; ///< of the instruction
+  static constexpr int held = heads > 1 ? 2 : 1;                      ///< heads of a thread
   static constexpr int step = 16; ///< keys of a warp at a time
   static constexpr long long keyStride = keyHeads * keySize, valueStride = keyHeads * valueSize;
   static constexpr int storedRows = newRows > 0 ? newRows : 1;
@@ -86,28 +101,36 @@ struct DecodeAttention {
   Shared& shared;
   const T *keys, *values; ///< of the row's sequence and key head
   int end;
+  int last; ///< place that is loaded
   NewKeys<newRows> made;
 
-  uint4 key[2][keyChunks], value[4][valueChunks];
-  float sums[valueChunks][4][4] = {}; ///< [c][j]: elements 64 c + 8 g + 2 j, + 1, of two heads each
-  float largest[2] = {minusInfinity(), minusInfinity()}, total[2] = {};
+  uint4 key[2][keyChunks + 1], value[4][valueChunks + 1]; // the last one for what is left
+  /// Elements 64 c + 8 g + 2 j, + 1, in tile 4 c + j, behind the chunks (valueRest / 8) g + 2 j, + 1:
+  /// of two heads each.
+  float sums[valueTiles][4] = {};
+  float largest[held], total[held];
 
-  __device__ __forceinline__ explicit DecodeAttention(Shared& memory) : shared(memory) {}
+  __device__ __forceinline__ explicit DecodeAttention(Shared& memory) : shared(memory) {
+#pragma unroll
+    for (int h = 0; h < held; ++h)
+      largest[h] = minusInfinity(), total[h] = 0.0f;
+  }
+
+  /// Attends to keys of `newKeys` and the cache, none from `behind` on.
+  __device__ __forceinline__ void setKeys(int behind, NewKeys<newRows> newKeys) {
+    end = behind, made = newKeys, last = newKeys.lastCached(behind);
+  }
 
   static __device__ __forceinline__ bool hasKeyChunk(int c) {
-    return keySize % 32 == 0 || 32 * c + 8 * int(threadIdx.x % 4) < keySize;
+    return (keySize - keyRest) % 32 == 0 || 32 * c + 8 * int(threadIdx.x % 4) < keySize;
   }
   static __device__ __forceinline__ bool hasValueChunk(int c) {
-    return valueSize % 64 == 0 || 64 * c + 8 * int(threadIdx.x % 32 / 4) < valueSize;
+    return (valueSize - valueRest) % 64 == 0 || 64 * c + 8 * int(threadIdx.x % 32 / 4) < valueSize;
   }
   /// Which keys and values of a step a thread takes.
   static __device__ __forceinline__ int keyRow(int i) { return 8 * i + threadIdx.x % 32 / 4; }
   static __device__ __forceinline__ int valueRow(int i) {
     return 2 * (threadIdx.x % 4) + i % 2 + i / 2 * 8;
-  }
-  /// The places of keys and values; those behind the end repeat the last one.
-  __device__ __forceinline__ int placeOf(int row, int first) const {
-    return min(first + row, end - 1);
   }
   /// Where a vector of a step stands in the ring. Of keys eight threads read four vectors of two
   /// rows, one even and one odd; of values two vectors of four rows, all even or all odd.
@@ -121,42 +144,61 @@ struct DecodeAttention {
     return reinterpret_cast<Stage*>(shared.ofWarp[threadIdx.x / 32].ring)[slot];
   }
 
-  /// Loads a step's keys, as far as they are in the cache.
-  __device__ __forceinline__ void loadKeys(int first) {
+  /// What a thread takes of a key or value from its `row`, a pointer to whole vectors: `at(vector)` is
+  /// the place of a vector of 16 bytes.
+  template <typename At>
+  __device__ __forceinline__ void takeKey(int i, const uint4* row, At at) {
+    const int t = threadIdx.x % 4;
 #pragma unroll
-    for (int i = 0; i < 2; ++i) {
-      const int place = placeOf(keyRow(i), first);
-      const bool cached = made.find(place) < 0;
-      const T* source = keys + place * keyStride + 8 * (threadIdx.x % 4);
-#pragma unroll
-      for (int c = 0; c < keyChunks; ++c)
-        key[i][c] = cached && hasKeyChunk(c) ? *reinterpret_cast<const uint4*>(source + 32 * c)
-                                             : uint4{0, 0, 0, 0};
+    for (int c = 0; c < keyChunks; ++c)
+      key[i][c] = hasKeyChunk(c) ? row[at(4 * c + t)] : uint4{0, 0, 0, 0};
+    if (keyRest > 0) {
+      const uint2 words = reinterpret_cast<const uint2*>(row + at(4 * keyChunks + t / 2))[t % 2];
+      key[i][keyChunks].x = words.x, key[i][keyChunks].y = words.y;
     }
+  }
+  template <typename At>
+  __device__ __forceinline__ void takeValue(int i, const uint4* row, At at) {
+    const int g = threadIdx.x % 32 / 4;
+#pragma unroll
+    for (int c = 0; c < valueChunks; ++c)
+      value[i][c] = hasValueChunk(c) ? row[at(8 * c + g)] : uint4{0, 0, 0, 0};
+    if (valueRest == 16) {
+      value[i][valueChunks].x =
+          reinterpret_cast<const unsigned*>(row + at(8 * valueChunks + g / 4))[g % 4];
+    } else if (valueRest == 32) {
+      const uint2 words = reinterpret_cast<const uint2*>(row + at(8 * valueChunks + g / 2))[g % 2];
+      value[i][valueChunks].x = words.x, value[i][valueChunks].y = words.y;
+    }
+  }
+  static __device__ __forceinline__ const uint4* vectorsOf(const T* row) {
+    return reinterpret_cast<const uint4*>(row);
+  }
+  static __device__ __forceinline__ int inOrder(int vector) { return vector; }
+
+  /// Loads a step's keys, if any is in the cache; behind the last one they repeat it.
+  __device__ __forceinline__ void loadKeys(int first) {
+    if (first <= last)
+#pragma unroll
+      for (int i = 0; i < 2; ++i)
+        takeKey(i, vectorsOf(keys + min(first + keyRow(i), last) * keyStride), inOrder);
   }
   __device__ __forceinline__ void loadValues(int first) {
+    if (first <= last)
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const int place = placeOf(valueRow(i), first);
-      const bool cached = made.find(place) < 0;
-      const T* source = values + place * valueStride + 8 * (threadIdx.x % 32 / 4);
-#pragma unroll
-      for (int c = 0; c < valueChunks; ++c)
-        value[i][c] = cached && hasValueChunk(c) ? *reinterpret_cast<const uint4*>(source + 64 * c)
-                                                 : uint4{0, 0, 0, 0};
-    }
+      for (int i = 0; i < 4; ++i)
+        takeValue(i, vectorsOf(values + min(first + valueRow(i), last) * valueStride), inOrder);
   }
-  /// Begins to bring a step's rows from `first` on, as far as they are in the cache: zeros for those
-  /// that the kernel makes. `at(row, vector)` is a vector's place in `target`.
+  /// Begins to bring a step's rows from `first` on, if any is in the cache: `at(row, vector)` is a
+  /// vector's place in `target`.
   template <int vectors, typename At>
   __device__ __forceinline__ void copyRows(uint4* target, const T* source, long long stride,
                                            int first, At at) const {
-    if (first < end)
+    if (first <= last)
 #pragma unroll
       for (int i = threadIdx.x % 32; i < step * vectors; i += 32) {
-        const int row = i / vectors, vector = i % vectors, place = placeOf(row, first);
-        copyAsync(target + at(row, vector), source + place * stride + 8 * vector,
-                  made.find(place) < 0);
+        const int row = i / vectors, vector = i % vectors, place = min(first + row, last);
+        copyAsync(target + at(row, vector), source + place * stride + 8 * vector, true);
       }
     asm volatile("cp.async.commit_group;" ::: "memory");
   }
@@ -177,56 +219,42 @@ struct DecodeAttention {
     waitForCopy();
 #pragma unroll
     for (int i = 0; i < 2; ++i)
-#pragma unroll
-      for (int c = 0; c < keyChunks; ++c)
-        key[i][c] = hasKeyChunk(c) ? stageOf(slot).keys[keyAt(keyRow(i), 4 * c + threadIdx.x % 4)]
-                                   : uint4{0, 0, 0, 0};
+      takeKey(i, stageOf(slot).keys, [i](int vector) { return keyAt(keyRow(i), vector); });
     __syncwarp();
   }
   __device__ __forceinline__ void takeValues(int slot) {
     waitForCopy();
 #pragma unroll
     for (int i = 0; i < 4; ++i)
-#pragma unroll
-      for (int c = 0; c < valueChunks; ++c)
-        value[i][c] =
-            hasValueChunk(c)
-                ? stageOf(slot).values[valueAt(valueRow(i), 8 * c + threadIdx.x % 32 / 4)]
-                : uint4{0, 0, 0, 0};
+      takeValue(i, stageOf(slot).values, [i](int vector) { return valueAt(valueRow(i), vector); });
     __syncwarp();
   }
-  /// Those that the kernel has made.
+  /// The row of the call that made a key or value of a step; -1: none. Places behind the end repeat
+  /// the last one.
+  __device__ __forceinline__ int madeRow(int row, int first) const {
+    return made.find(min(first + row, end - 1));
+  }
   __device__ __forceinline__ void takeNewKeys(int first) {
     if (!made.mayContain(first, step))
       return;
 #pragma unroll
-    for (int i = 0; i < 2; ++i) {
-      const int row = made.find(placeOf(keyRow(i), first));
-#pragma unroll
-      for (int c = 0; c < keyChunks; ++c)
-        if (row >= 0 && hasKeyChunk(c))
-          key[i][c] = *reinterpret_cast<const uint4*>(
-              &shared.newKeys[row][32 * c + 8 * (threadIdx.x % 4)]);
-    }
+    for (int i = 0; i < 2; ++i)
+      if (const int row = madeRow(keyRow(i), first); row >= 0)
+        takeKey(i, vectorsOf(shared.newKeys[row]), inOrder);
   }
   __device__ __forceinline__ void takeNewValues(int first) {
     if (!made.mayContain(first, step))
       return;
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const int row = made.find(placeOf(valueRow(i), first));
-#pragma unroll
-      for (int c = 0; c < valueChunks; ++c)
-        if (row >= 0 && hasValueChunk(c))
-          value[i][c] = *reinterpret_cast<const uint4*>(
-              &shared.newValues[row][64 * c + 8 * (threadIdx.x % 32 / 4)]);
-    }
+    for (int i = 0; i < 4; ++i)
+      if (const int row = madeRow(valueRow(i), first); row >= 0)
+        takeValue(i, vectorsOf(shared.newValues[row]), inOrder);
   }
 
   /// Begins to bring the first keys and values of [begin, end).
   __device__ __forceinline__ void start(int begin) {
     const int first = begin + threadIdx.x / 32 * step;
-    if (stages == 0 && first < end) {
+    if (stages == 0) {
       loadKeys(first);
       loadValues(first);
     }
@@ -248,70 +276,81 @@ struct DecodeAttention {
       multiplyAdd<T>(dots[0], {key[0][c].x, key[1][c].x, key[0][c].y, key[1][c].y}, {q.x, q.y});
       multiplyAdd<T>(dots[1], {key[0][c].z, key[1][c].z, key[0][c].w, key[1][c].w}, {q.z, q.w});
     }
+    if (keyRest > 0) {
+      const uint2 q = g < heads ? *reinterpret_cast<const uint2*>(
+                                      &shared.query[g][32 * keyChunks + 4 * t])
+                                : uint2{0, 0};
+      const uint4 a = key[0][keyChunks], b = key[1][keyChunks];
+      multiplyAdd<T>(dots[0], {a.x, b.x, a.y, b.y}, {q.x, q.y});
+    }
 #pragma unroll
     for (int i = 0; i < 4; ++i)
       scores[i] = first + g + i / 2 * 8 < end ? scale.score(dots[0][i] + dots[1][i])
                                               : minusInfinity();
   }
 
-  /// The weights of 16 keys as the instruction's second factor: their upper bits, and what those
+  /// The weights of 16 keys with these scores as the instruction's second factor: their upper bits, and what those
   /// lack.
-  __device__ __forceinline__ void weigh(unsigned (&upper)[2], unsigned (&rest)[2], int first,
-                                        ScoreScale scale) {
-    float scores[4];
-    score(scores, first, scale);
-    float most[2];
+  __device__ __forceinline__ void weigh(unsigned (&upper)[2], unsigned (&rest)[2],
+                                        const float (&scores)[4], ScoreScale scale) {
+    float most[held];
+    bool rises = false;
 #pragma unroll
-    for (int h = 0; h < 2; ++h) {
+    for (int h = 0; h < held; ++h) {
       most[h] = fmaxf(largest[h], fmaxf(scores[h], scores[h + 2]));
 #pragma unroll
       for (int offset = 4; offset <= 16; offset *= 2)
         most[h] = fmaxf(most[h], __shfl_xor_sync(0xFFFFFFFFu, most[h], offset));
+      rises |= most[h] != largest[h];
     }
-    if (__any_sync(0xFFFFFFFFu, most[0] != largest[0] || most[1] != largest[1])) {
+    if (__any_sync(0xFFFFFFFFu, rises)) {
 #pragma unroll
-      for (int h = 0; h < 2; ++h) {
+      for (int h = 0; h < held; ++h) {
         const float correction = powerOfTwo((largest[h] - most[h]) * scale.factor());
         total[h] *= correction;
 #pragma unroll
-        for (int c = 0; c < valueChunks; ++c)
-#pragma unroll
-          for (int j = 0; j < 4; ++j) {
-            sums[c][j][h] *= correction;
-            sums[c][j][h + 2] *= correction;
-          }
+        for (int tile = 0; tile < valueTiles; ++tile) {
+          sums[tile][h] *= correction;
+          sums[tile][h + 2] *= correction;
+        }
         largest[h] = most[h];
       }
     }
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
-      const float a = powerOfTwo((scores[2 * i] - most[0]) * scale.factor());
-      const float b = powerOfTwo((scores[2 * i + 1] - most[1]) * scale.factor());
-      total[0] += a;
-      total[1] += b;
-      upper[i] = transposeMatrix(packPair<T>(a, b));
-      rest[i] = transposeMatrix(packPair<T>(a - roundTo<T>(a), b - roundTo<T>(b)));
+      float weights[2] = {0.0f, 0.0f};
+#pragma unroll
+      for (int h = 0; h < held; ++h) {
+        weights[h] = powerOfTwo((scores[2 * i + h] - most[h]) * scale.factor());
+        total[h] += weights[h];
+      }
+      upper[i] = transposeMatrix(packPair<T>(weights[0], weights[1]));
+      rest[i] = transposeMatrix(packPair<T>(weights[0] - roundTo<T>(weights[0]),
+                                            weights[1] - roundTo<T>(weights[1])));
     }
   }
 
+  /// Adds elements of 16 values, of each two elements in one word, times their weights to a tile.
+  __device__ __forceinline__ void addTile(int tile, const unsigned (&words)[4],
+                                          const unsigned (&upper)[2], const unsigned (&rest)[2]) {
+    const unsigned elements[4] = {
+        __byte_perm(words[0], words[1], 0x5410), __byte_perm(words[0], words[1], 0x7632),
+        __byte_perm(words[2], words[3], 0x5410), __byte_perm(words[2], words[3], 0x7632)};
+    multiplyAdd<T>(sums[tile], elements, upper);
+    multiplyAdd<T>(sums[tile], elements, rest);
+  }
+  static __device__ __forceinline__ unsigned wordOf(const uint4& vector, int word) {
+    return word == 0 ? vector.x : word == 1 ? vector.y : word == 2 ? vector.z : vector.w;
+  }
   __device__ __forceinline__ void addValues(const unsigned (&upper)[2], const unsigned (&rest)[2]) {
 #pragma unroll
-    for (int c = 0; c < valueChunks; ++c)
-#pragma unroll
-      for (int j = 0; j < 4; ++j) {
-        unsigned words[4];
-#pragma unroll
-        for (int i = 0; i < 4; ++i)
-          words[i] = j == 0   ? value[i][c].x
-                     : j == 1 ? value[i][c].y
-                     : j == 2 ? value[i][c].z
-                              : value[i][c].w;
-        const unsigned elements[4] = {
-            __byte_perm(words[0], words[1], 0x5410), __byte_perm(words[0], words[1], 0x7632),
-            __byte_perm(words[2], words[3], 0x5410), __byte_perm(words[2], words[3], 0x7632)};
-        multiplyAdd<T>(sums[c][j], elements, upper);
-        multiplyAdd<T>(sums[c][j], elements, rest);
-      }
+    for (int tile = 0; tile < valueTiles; ++tile) {
+      const int c = tile / 4, j = tile % 4;
+      addTile(tile,
+              {wordOf(value[0][c], j), wordOf(value[1][c], j), wordOf(value[2][c], j),
+               wordOf(value[3][c], j)},
+              upper, rest);
+    }
   }
 
   /// Attends to keys [begin, end), the first of which `start` has asked for.
@@ -319,35 +358,55 @@ struct DecodeAttention {
     int slot = 0;
     for (int first = begin + threadIdx.x / 32 * step; first < end; first += warps * step) {
       const int next = first + (stages > 0 ? stages : 1) * warps * step;
+      float scores[4];
       unsigned upper[2], rest[2];
       if (stages > 0) {
         takeKeys(slot);
         copyKeys(slot, next);
       }
       takeNewKeys(first);
-      weigh(upper, rest, first, scale);
+      score(scores, first, scale);
+      if (stages == 0)
+        loadKeys(next);
+      weigh(upper, rest, scores, scale);
       if (stages > 0) {
         takeValues(slot);
         copyValues(slot, next);
-      } else if (next < end) {
-        loadKeys(next);
       }
       takeNewValues(first);
       addValues(upper, rest);
-      if (stages == 0 && next < end)
+      if (stages == 0)
         loadValues(next);
       slot = slot + 1 < stages ? slot + 1 : 0;
     }
 #pragma unroll
-    for (int h = 0; h < 2; ++h)
+    for (int h = 0; h < held; ++h)
       largest[h] *= scale.factor();
   }
 
+  __device__ __forceinline__ void shareSums(float* target, int h, int g) const {
+    auto pair = [&](int tile) { return float2{sums[tile][h], sums[tile][h + 2]}; };
+    auto store = [&](int element, int tile) {
+      const float2 low = pair(tile), high = pair(tile + 1);
+      *reinterpret_cast<float4*>(target + element) = {low.x, low.y, high.x, high.y};
+    };
+#pragma unroll
+    for (int c = 0; c < valueChunks; ++c)
+      if (hasValueChunk(c))
+#pragma unroll
+        for (int j = 0; j < 4; j += 2)
+          store(64 * c + 8 * g + 2 * j, 4 * c + j);
+    constexpr int tiles = 4 * valueChunks, elements = 64 * valueChunks;
+    if constexpr (valueRest == 16)
+      *reinterpret_cast<float2*>(target + elements + 2 * g) = pair(tiles);
+    else if constexpr (valueRest == 32)
+      store(elements + 4 * g, tiles);
+  }
   /// Leaves the warp's sums in shared memory.
   __device__ __forceinline__ void share() {
     const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4, warp = threadIdx.x / 32;
 #pragma unroll
-    for (int h = 0; h < 2; ++h) {
+    for (int h = 0; h < held; ++h) {
 #pragma unroll
       for (int offset = 4; offset <= 16; offset *= 2)
         total[h] += __shfl_xor_sync(0xFFFFFFFFu, total[h], offset);
@@ -356,15 +415,8 @@ struct DecodeAttention {
         shared.largest[warp][head] = largest[h];
         shared.total[warp][head] = total[h];
       }
-      if (head >= heads)
-        continue;
-#pragma unroll
-      for (int c = 0; c < valueChunks; ++c)
-        if (hasValueChunk(c))
-#pragma unroll
-          for (int j = 0; j < 4; j += 2)
-            *reinterpret_cast<float4*>(&shared.ofWarp[warp].sums[head][64 * c + 8 * g + 2 * j]) = {
-                sums[c][j][h], sums[c][j][h + 2], sums[c][j + 1][h], sums[c][j + 1][h + 2]};
+      if (head < heads)
+        shareSums(shared.ofWarp[warp].sums[head], h, g);
     }
     __syncthreads();
   }

@@ -58,7 +58,7 @@ void RowAttention::printRange(CodeWriter& code, const std::string& leastKeys,
   code.line("if (part >= cut.parts)");
   code.line("  return;");
   code.line("const int begin = empty ? 0 : range.begin + part * cut.keys;");
-  code.line("const int end = empty ? 0 : min(range.end, begin + cut.keys);");
+  code.line("const int end = empty ? 0 : part == cut.parts - 1 ? range.end : begin + cut.keys;");
   // Where the row has no keys the sequence may be outside the cache.
   code.format("const long long cacheHead = (empty ? 0 : (long long)range.sequence * %d) + keyHead;",
               key[1] * key[2]);

@@ -164,27 +164,31 @@ void TensorDecodeEmission::declare() {
   structure.clusterBlocks = std::max<int64_t>(cluster, 1);
 }
 
-/// Of the row's own key: `made`. Of other rows of the call with the same sequence: their places.
+/// Of the row's own key: `made`. Of other rows of the call with the same sequence: their places, which
+/// a lane finds for each; all warps alike.
 void TensorDecodeEmission::printNewKeys(CodeWriter& code) {
   int64_t count = rows.query[0];
   code.format("const int place = empty || position >= %d ? -1 : position;", rows.key[1]);
   if (count == 1) {
     code.line("constexpr bool others = false;");
   } else {
-    code.line("bool others = false;");
-    code.openFormat("for (int other = 0; other < %d; ++other)", count);
-    code.format("int otherPlace = %s[other];", context.pointer(op.getPositions()));
-    code.format("if (empty || %s != range.sequence || otherPlace >= %d)", rows.sequenceOf("other"),
+    code.line("int otherPlace = -1;");
+    code.openFormat("if (!empty && threadIdx.x %% 32 < %d)", count);
+    code.line("const int other = threadIdx.x % 32;");
+    code.format("const int otherPosition = %s[other];", context.pointer(op.getPositions()));
+    code.format("if (%s == range.sequence && otherPosition < %d)", rows.sequenceOf("other"),
                 rows.key[1]);
-    code.line("  otherPlace = -1;");
-    code.line("others |= other != row && otherPlace >= 0;");
-    code.line("if (threadIdx.x == 0)");
-    code.line("  shared.places[other] = otherPlace;");
+    code.line("  otherPlace = otherPosition;");
     code.close();
-    code.line("if (others)");
-    code.line("  __syncthreads();");
+    code.line("const bool others = __any_sync(0xFFFFFFFFu, otherPlace >= 0 && "
+              "threadIdx.x % 32 != row);");
+    code.open("if (others)");
+    code.format("if (threadIdx.x < %d)", count);
+    code.line("  shared.places[threadIdx.x] = otherPlace;");
+    code.line("__syncthreads();");
+    code.close();
   }
-  code.line("kernel.made = {row, place, others, shared.places};");
+  code.line("kernel.setKeys(end, {row, place, others, shared.places});");
   code.line("const bool isLast = part == cut.parts - 1;");
   code.line("const bool makesKeys = isLast || others || (place >= begin && place < end);");
 }
@@ -230,7 +234,6 @@ void TensorDecodeEmission::printLoad() {
   code.line("Kernel kernel(shared);");
   code.format("kernel.keys = %s;", rows.keyPointer(context.pointer(keyCache)));
   code.format("kernel.values = %s;", rows.valuePointer(context.pointer(valueCache)));
-  code.line("kernel.end = end;");
   code.format("const int position = %s[row];", context.pointer(op.getPositions()));
   if (cluster > 1) {
     code.line("Exchange exchange{block.exchange};");
@@ -239,19 +242,22 @@ void TensorDecodeEmission::printLoad() {
   }
   if (region.writesCache())
     printNewKeys(code);
+  else
+    code.line("kernel.setKeys(end, {});");
   code.line("kernel.start(begin);");
   printTurns(code);
   if (!tables.empty())
     code.line("__syncthreads();");
 }
 
-/// Of elements `element`, an expression in `k`, to `target`.
+/// Of elements `element`, an expression in `k`, to `target`; empty: in place, of those that lie there.
 void TensorDecodeEmission::printRope(CodeWriter& code, HeadRegion::Chain& chain,
                                      const std::string& element) {
   RopeOp rope = chain.rope;
   int64_t pairs = rope.getInverseFrequencies().getType().getNumElements();
   auto elementAt = [&](const std::string& place) {
-    return absl::StrReplaceAll(element, {{"[k]", "[" + place + "]"}});
+    return element.empty() ? "toFloat(target[" + place + "])"
+                           : absl::StrReplaceAll(element, {{"[k]", "[" + place + "]"}});
   };
   code.openFormat("for (int part = lane; part < %d; part += 32)", pairs);
   code.format("float2 turn = %s[part];", turnsOf(rope));
@@ -267,7 +273,7 @@ void TensorDecodeEmission::printRope(CodeWriter& code, HeadRegion::Chain& chain,
   code.format("target[first] = fromFloat<%s>(%s);", type, turnedFirst);
   code.format("target[second] = fromFloat<%s>(%s);", type, turnedSecond);
   code.close();
-  if (2 * pairs == chain.size)
+  if (2 * pairs == chain.size || element.empty())
     return;
   code.format("for (int k = %d + lane; k < %d; k += 32)", 2 * pairs, chain.size);
   code.format("  target[k] = fromFloat<%s>(%s);", type, element);
@@ -290,29 +296,35 @@ void TensorDecodeEmission::printCopy(CodeWriter& code, HeadRegion::Chain& chain,
 void TensorDecodeEmission::printChain(CodeWriter& code, HeadRegion::Chain& chain) {
   std::string source =
       absl::StrFormat("(%s + head * %d)", context.pointer(chain.source), chain.size);
-  std::string element = "toFloat(" + source + "[k])";
-  if (chain.norm) {
-    printHeadLoad(context, code, chain, "head");
-    printHeadNorm(context, code, chain);
-    element = "values[k]";
-  }
-  if (chain.rope)
-    printRope(code, chain, element);
-  else
-    printCopy(code, chain, chain.norm ? element : "", source);
-  if (chain.norm)
+  if (!chain.norm) {
+    printCopy(code, chain, "", source);
+    if (!chain.rope)
+      return;
+    // All of the head comes in one turn, and rope finds it in shared memory.
     code.line("__syncwarp();");
+    printRope(code, chain, "");
+    return;
+  }
+  printHeadLoad(context, code, chain, "head");
+  printHeadNorm(context, code, chain);
+  if (chain.rope)
+    printRope(code, chain, "values[k]");
+  else
+    printCopy(code, chain, "values[k]", source);
+  code.line("__syncwarp();");
 }
 
-/// Keys and values of rows of the call, one warp each.
+/// The row's own key and value and, where the call has others of its sequence, theirs; one warp each.
 void TensorDecodeEmission::printMadeHeads(CodeWriter& code) {
-  code.openFormat("for (int item = warp - %d; item < %d; item += %d)", rows.heads, 2 * madeRows(),
-                  warps);
+  int64_t count = madeRows();
+  std::string items = count == 1 ? "2" : absl::StrFormat("(others ? %d : 2)", 2 * count);
+  code.openFormat("for (int item = warp - %d; item < %s; item += %d)", rows.heads, items, warps);
   code.line("if (item < 0)");
   code.line("  continue;");
-  code.line("const int made = item / 2;");
-  code.line(madeRows() == 1 ? "if (!makesKeys)"
-                            : "if (made == row ? !makesKeys : !others || shared.places[made] < 0)");
+  code.line(count == 1 ? "const int made = row;"
+                       : absl::StrFormat("const int made = (row + item / 2) %% %d;", count));
+  code.line(count == 1 ? "if (!makesKeys)"
+                       : "if (made == row ? !makesKeys : shared.places[made] < 0)");
   code.line("  continue;");
   code.format("const long long head = (long long)made * %d + keyHead;", rows.key[2]);
   code.open("if (item % 2 == 0)");
