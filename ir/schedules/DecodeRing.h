@@ -1,6 +1,7 @@
 #ifndef TENON_IR_SCHEDULES_DECODERING_H
 #define TENON_IR_SCHEDULES_DECODERING_H
 
+#include <algorithm>
 #include <cstdint>
 
 namespace tenon::schedules {
@@ -18,6 +19,15 @@ constexpr int64_t decodeStageBytes(int64_t keySize, int64_t valueSize) {
   int64_t keyPitch = key % 8 == 0 ? key : (key + 3) / 8 * 8 + 4;
   int64_t valuePitch = value % 8 == 0 ? value : value | 1;
   return decodeStepKeys * vectorBytes * (keyPitch + valuePitch);
+}
+
+/// Warps of tensor_decode_attention without a ring that 64 Ki registers hold, a multiple of 4 and at
+/// most 16: a thread has 16 keys and values of 16-bit elements and the values' f32 sums over 32 lanes,
+/// and 64 registers beside them (ptxas takes 36 to 58, sm_90a, 2 to 16 rows of heads of 64 to 256).
+constexpr int64_t decodeWarps(int64_t keySize, int64_t valueSize) {
+  constexpr int64_t registersOfLane = 65536 / 32, others = 64, unit = 4, most = 16;
+  int64_t registers = others + (keySize + 2 * valueSize) / 4;
+  return std::min(registersOfLane / registers / unit * unit, most);
 }
 
 } // namespace tenon::schedules

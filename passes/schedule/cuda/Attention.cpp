@@ -35,38 +35,68 @@ static int64_t headsPerTile(int64_t sharing) {
   return heads;
 }
 
-/// A block a multiprocessor, of parts that a cluster combines where its blocks are enough to fill a
-/// quarter of the device; else of parts that memory combines. Where the rows' heads alone fill a
-/// quarter, four warps a block: eight find no keys to share. Wide heads of fewer
-/// rows go through a ring of four warps: registers hold too little of them.
+/// How decode attention covers the device: warps of a block, blocks of a unit, steps of a warp's ring
+/// (none: straight into registers), blocks of a multiprocessor that registers are to leave room for.
+struct DecodeCover {
+  int64_t warps, splits, stages, blocksPerSm;
+};
+
+/// One row: a block a multiprocessor. Where its heads alone fill a quarter of the device, four warps a
+/// block: eight find no keys to share. Wide heads of fewer go through a ring of four warps: registers
+/// hold too little of them.
+static DecodeCover coverOneRow(int64_t units, int64_t keySize, int64_t valueSize, int64_t capacity,
+                               const CudaTarget& target) {
+  constexpr int64_t mostStages = 8, stepKeys = schedules::decodeStepKeys;
+  int64_t wanted = std::max<int64_t>(target.sms / units, 1), size = std::max(keySize, valueSize);
+  bool many = wanted > 4, ring = many && size >= target.decodeRingElements;
+  DecodeCover cover = {many && !ring ? 8 : 4, wanted, 0,
+                       size <= 128 ? target.decodeBlocksPerSm : 1};
+  if (!ring)
+    return cover;
+  int64_t stepBytes = cover.warps * schedules::decodeStageBytes(keySize, valueSize);
+  int64_t steps = llvm::divideCeil(capacity, wanted * cover.warps * stepKeys);
+  cover.stages =
+      std::clamp<int64_t>(target.decodeRingBytes / stepBytes, 1, std::min(steps, mostStages));
+  return cover;
+}
+
+/// Several rows: as many warps a unit as fit when all units run at once, in one block where that takes
+/// them; else in blocks of eight warps. Four warps a block where units are many: a warp's keys and
+/// values lie in registers, and a block of four starts where a larger one would wait.
+static DecodeCover coverRows(int64_t units, int64_t keySize, int64_t valueSize,
+                             const CudaTarget& target) {
+  constexpr int64_t few = 4, some = 8;
+  int64_t fitting = schedules::decodeWarps(keySize, valueSize);
+  int64_t warps = target.sms * fitting / units;
+  if (warps >= fitting + some)
+    return {some, warps / some, 0, fitting / some};
+  int64_t ofBlock = warps >= fitting ? fitting : warps >= some ? some : few;
+  return {ofBlock, 1, 0, fitting / ofBlock};
+}
+
+/// Parts that a cluster combines where its blocks are at least a quarter of those wanted; else parts
+/// that memory combines.
 static ScheduleAttr chooseDecode(KernelOp kernel, AttentionOp op, const CudaTarget& target) {
-  constexpr int64_t mostCluster = 16, mostSplits = 64, mostStages = 8;
-  constexpr int64_t stepKeys = schedules::decodeStepKeys;
+  constexpr int64_t mostCluster = 16, mostSplits = 64, stepKeys = schedules::decodeStepKeys;
   llvm::ArrayRef<int64_t> query = op.getQuery().getType().getShape();  // [M, Hq, D]
   llvm::ArrayRef<int64_t> value = cacheType(op.getValue()).getShape(); // [S, C, Hkv, Dv]
   int64_t heads = headsPerTile(query[1] / value[2]), units = query[0] * query[1] / heads;
-  int64_t wanted = std::max<int64_t>(target.sms / units, 1);
-  bool many = wanted > 4;
-  bool ring = many && std::max(elementSize(op), value[3]) >= target.decodeRingElements;
-  int64_t warps = many && !ring ? 8 : 4;
-  wanted = std::min<int64_t>(wanted, llvm::divideCeil(value[1], warps * stepKeys));
+  DecodeCover cover = query[0] == 1
+                          ? coverOneRow(units, elementSize(op), value[3], value[1], target)
+                          : coverRows(units, elementSize(op), value[3], target);
+  int64_t wanted =
+      std::min<int64_t>(cover.splits, llvm::divideCeil(value[1], cover.warps * stepKeys));
   int64_t splits = std::min(wanted, mostSplits), cluster = 0;
   int64_t power = std::min<int64_t>(llvm::bit_floor<uint64_t>(wanted), mostCluster);
   if (target.bulkCopies && 4 * power >= wanted)
     cluster = splits = power;
-  int64_t stepBytes = warps * schedules::decodeStageBytes(elementSize(op), value[3]);
-  int64_t steps = llvm::divideCeil(value[1], std::max<int64_t>(splits, 1) * warps * stepKeys);
-  int64_t stages =
-      ring ? std::clamp<int64_t>(target.decodeRingBytes / stepBytes, 1, std::min(steps, mostStages))
-           : 0;
-  bool small = std::max(elementSize(op), value[3]) <= 128;
   return makeSchedule(kernel, "tensor_decode_attention", units * splits,
-                      {{"threads", 32 * warps},
+                      {{"threads", 32 * cover.warps},
                        {"heads_per_tile", heads},
                        {"splits", splits},
-                       {"stages", stages},
+                       {"stages", cover.stages},
                        {"cluster_blocks", cluster > 1 ? cluster : 0},
-                       {"blocks_per_sm", small ? target.decodeBlocksPerSm : 1}});
+                       {"blocks_per_sm", cover.blocksPerSm}});
 }
 
 /// 128 rows a block, or 64 where those would leave multiprocessors idle. The sums of 128 rows of
