@@ -181,7 +181,8 @@ double CostModel::prologueOnGpu(KernelOp kernel, const KernelWork& work) const {
                       static_cast<double>(ofOneWarp);
 }
 
-double CostModel::latencyOnGpu(KernelOp kernel, const KernelWork& work) const {
+double CostModel::latencyOnGpu(KernelOp kernel, const KernelWork& work,
+                               const Occupancy& occupancy) const {
   double latency = property("dependent_load_ns");
   int64_t reductions = work.reductions - work.repeatedReductions;
   if (reductions > 0)
@@ -192,8 +193,12 @@ double CostModel::latencyOnGpu(KernelOp kernel, const KernelWork& work) const {
     latency += static_cast<double>(property("row_barrier_ns") * reductions);
   if (kernel.getScheduleAttr().getTiles() > 1)
     latency += property("spread_ns");
-  if (double steps = keySteps(kernel))
-    latency += property("attention_ns") + property("key_step_ns") * steps;
+  // A unit whose block waits for another one's place takes its keys behind it.
+  if (double steps = keySteps(kernel)) {
+    auto tiles = static_cast<double>(kernel.getScheduleAttr().getTiles());
+    double waves = std::ceil(tiles / static_cast<double>(occupancy.tilesAtOnce));
+    latency += waves * (property("attention_ns") + property("key_step_ns") * steps);
+  }
   latency += property("vector_ns") * vectorsPerThread(kernel, work);
   latency += prologueOnGpu(kernel, work);
   return latency +
@@ -233,7 +238,7 @@ Estimate CostModel::estimateOnGpu(KernelOp kernel, const KernelWork& work) const
   double memory = memoryOnGpu(work, occupancy), compute = computeOnGpu(kernel, work, occupancy);
   double unhidden = property("unhidden_percent") / 100.0 * std::min(memory, compute);
   return finish(property(launchProperty(mode, target)), memory, compute,
-                latencyOnGpu(kernel, work) + unhidden);
+                latencyOnGpu(kernel, work, occupancy) + unhidden);
 }
 
 /// What one weight takes a core, in ps: `decode_q4_k_ps` beside floats, `unpack_q4_k_ps` beside

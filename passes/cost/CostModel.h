@@ -100,7 +100,7 @@ private:
 
   int64_t property(llvm::StringRef name) const { return *target.getProperty(name); }
   double prologueOnGpu(KernelOp kernel, const KernelWork& work) const;
-  double latencyOnGpu(KernelOp kernel, const KernelWork& work) const;
+  double latencyOnGpu(KernelOp kernel, const KernelWork& work, const Occupancy& occupancy) const;
   double memoryOnGpu(const KernelWork& work, const Occupancy& occupancy) const;
   double computeOnGpu(KernelOp kernel, const KernelWork& work, const Occupancy& occupancy) const;
   Estimate estimateOnGpu(KernelOp kernel, const KernelWork& work) const;

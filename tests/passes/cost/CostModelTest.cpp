@@ -83,6 +83,23 @@ TEST(CostModel, Waves) {
   EXPECT_GT(more.estimate().computeNs, whole.estimate().computeNs * 5 / 4);
 }
 
+std::string attention(int rows) {
+  return absl::StrFormat(
+      "func.func @f(%%q: tensor<%1$dx32x80xf16>, %%k: tensor<%1$dx512x32x80xf16>, "
+      "%%s: tensor<%1$dxi32>) -> tensor<%1$dx32x80xf16> { %%0 = tenon.attention %%q, %%k, %%k, "
+      "%%s, %%s scale 0.1 : (tensor<%1$dx32x80xf16>, tensor<%1$dx512x32x80xf16>, "
+      "tensor<%1$dx512x32x80xf16>, tensor<%1$dxi32>, tensor<%1$dxi32>) -> tensor<%1$dx32x80xf16> "
+      "return %%0 : tensor<%1$dx32x80xf16> }",
+      rows);
+}
+
+/// Fewer warps for a unit take longer; blocks that wait for the place of others take twice as long.
+TEST(CostModel, WavesOfAttention) {
+  Scheduled four(attention(4), "h200"), whole(attention(16), "h200"), more(attention(17), "h200");
+  EXPECT_GT(whole.estimate().latencyNs, four.estimate().latencyNs * 3 / 2);
+  EXPECT_GT(more.estimate().latencyNs, whole.estimate().latencyNs * 3 / 2);
+}
+
 TEST(CostModel, MeasuredTimesCount) {
   struct One : MeasuredTimes {
     std::string key;
