@@ -36,6 +36,43 @@ constexpr double huge = 2147483647;
 const std::vector<Call> oneRow = {{{1}, {0}},   {{1}, {1}},   {{1}, {127}}, {{1}, {128}},
                                   {{1}, {511}}, {{1}, {512}}, {{1}, {513}}};
 
+/// Rows in turn of three sequences, `first` and the next ones: keys that fill steps and parts, and one
+/// more or less; then all in one sequence, some twice, some inactive.
+std::vector<Call> manyRows(int64_t rows, double first) {
+  Call apart, shared;
+  for (int64_t row = 0; row < rows; ++row) {
+    apart.sequences.push_back(row % 3);
+    apart.positions.push_back(row < 3 ? first + row : -1);
+    shared.sequences.push_back(1);
+    shared.positions.push_back(row % 5 == 4 ? -1 : first - row / 2);
+  }
+  return {apart, shared};
+}
+
+/// As many rows as make a head's block of 16, 12, 8 and 4 warps, and parts, on a device of 132
+/// multiprocessors; head sizes with what is left of keys and values beside whole vectors.
+std::vector<AttentionStep> severalRows() {
+  return {
+      {"rows3_80", 3, 32, 32, 80, 80, 700, manyRows(3, 511), 20},
+      {"rows4_80", 4, 32, 32, 80, 80, 300, manyRows(4, 255), 20},
+      {"rows8_80", 8, 32, 32, 80, 80, 300, manyRows(8, 127), 20},
+      {"rows16_80", 16, 32, 32, 80, 80, 200, manyRows(16, 64), 20},
+      {"rows16_64", 16, 32, 8, 64, 64, 300, manyRows(16, 256), 64, "adjacent"},
+      {"rows8_128", 8, 32, 8, 128, 128, 600, manyRows(8, 512), 128, "adjacent"},
+      {"rows16_128", 16, 32, 8, 128, 128, 300, manyRows(16, 192), 128, "adjacent"},
+      {"rows4_96", 4, 32, 32, 96, 96, 300, manyRows(4, 191), 96},
+      {"rows2_96_32", 2, 8, 4, 96, 32, 300, manyRows(2, 130), 96},
+      {"rows2_112_48", 2, 16, 2, 112, 48, 300, manyRows(2, 128)},
+      {"rows2_16_80", 2, 8, 8, 16, 80, 300, manyRows(2, 128), 16},
+      {"rows8_256", 8, 16, 4, 256, 256, 300, manyRows(8, 129), 256, "halves", true},
+      {"rows4_window", 4, 12, 12, 80, 80, 700, manyRows(4, 600), 20, "halves", false,
+       "window = 130 : i64"},
+      {"rows4_softcap", 4, 8, 1, 64, 64, 300, manyRows(4, 255), 64, "halves", false,
+       "softcap = 50.0 : f64"},
+      {"rows3_full", 3, 8, 8, 80, 80, 300, manyRows(3, 150), 20, "halves", false, "causal = false"},
+  };
+}
+
 std::vector<AttentionStep> allSteps() {
   std::vector<Call> far = oneRow;
   far.push_back({{0}, {4095}});
@@ -313,7 +350,10 @@ TEST_P(CudaAttentionTest, EqualsItsOperationsOneByOneInEveryBit) {
 
 std::vector<Parameters> allParameters() {
   std::vector<Parameters> all;
-  for (const AttentionStep& step : allSteps())
+  std::vector<AttentionStep> steps = allSteps();
+  for (AttentionStep& step : severalRows())
+    steps.push_back(std::move(step));
+  for (const AttentionStep& step : steps)
     for (const char* type : {"f16", "bf16"})
       all.push_back({step, type});
   return all;

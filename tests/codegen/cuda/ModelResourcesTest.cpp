@@ -35,7 +35,8 @@ tools::ModelInputOptions inputOf(const Model& model, std::vector<std::string> sh
 }
 
 TEST_P(ModelResources, AreThoseStated) {
-  tools::ModelInputOptions options = inputOf(GetParam(), {"decode:1", "decode:4", "prefill:512"});
+  tools::ModelInputOptions options =
+      inputOf(GetParam(), {"decode:1", "decode:4", "decode:16", "prefill:512"});
   for (passes::Plan plan : {passes::Plan::Unfused, passes::Plan::Fused, passes::Plan::Auto}) {
     auto model = tools::readInputModel(options, "h200");
     ASSERT_THAT(model, tests::IsOk());
