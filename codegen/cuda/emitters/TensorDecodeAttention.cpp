@@ -19,10 +19,10 @@ namespace {
 /// 1. Load: the row's keys, and on their way the first ones that lie in the cache:
 ///    these no kernel of the call has written, so that a block asks for them before it waits for the
 ///    kernel before it. Turns of the rope, which depend on positions alone.
-/// 2. Prologue: a warp takes a head through norm and rope into shared memory, rounded behind each
-///    operation as that operation's own kernel rounds it. The key and value of the row itself, which
-///    are not in the cache yet, stay there for the block that needs them; where the call has other
-///    rows of the same sequence, so do theirs.
+/// 2. Prologue: the block takes heads to shared memory, and a warp each through norm and rope,
+///    rounded behind each operation as that operation's own kernel rounds it. The key and value of
+///    the row itself, which are not in the cache yet, stay there for the block that needs them;
+///    where the call has other rows of the same sequence, so do theirs.
 /// 3. Main loop: online softmax over the part's keys.
 /// 4. Store: the block of the last part writes the row's key and value to the caches; parts combine
 ///    in ascending order, within a cluster (`cluster_blocks`) or through memory.
@@ -55,8 +55,10 @@ private:
   /// The table of what `rope` turns the row's pairs by; equal ropes share one.
   std::string turnsOf(RopeOp rope);
   void printPrologue();
+  void printOwnHeads(CodeWriter& code);
   void printMadeHeads(CodeWriter& code);
-  void printChain(CodeWriter& code, HeadRegion::Chain& chain);
+  void printMadeHead(CodeWriter& code, HeadRegion::Chain& chain, const char* target);
+  void printChain(CodeWriter& code, HeadRegion::Chain& chain, bool others);
   void printRope(CodeWriter& code, HeadRegion::Chain& chain, const std::string& element);
   void printCopy(CodeWriter& code, HeadRegion::Chain& chain, const std::string& element,
                  const std::string& source);
@@ -292,17 +294,20 @@ void TensorDecodeEmission::printCopy(CodeWriter& code, HeadRegion::Chain& chain,
               source);
 }
 
-/// Takes head `head` of the chain's source to `target`.
-void TensorDecodeEmission::printChain(CodeWriter& code, HeadRegion::Chain& chain) {
+/// Takes head `head` of the chain's source to `target`; the row's own heads, unless a norm loads them,
+/// lie there already. `others`: of other rows, too.
+void TensorDecodeEmission::printChain(CodeWriter& code, HeadRegion::Chain& chain, bool others) {
   std::string source =
       absl::StrFormat("(%s + head * %d)", context.pointer(chain.source), chain.size);
   if (!chain.norm) {
-    printCopy(code, chain, "", source);
-    if (!chain.rope)
-      return;
-    // All of the head comes in one turn, and rope finds it in shared memory.
-    code.line("__syncwarp();");
-    printRope(code, chain, "");
+    if (others) {
+      code.open("if (made != row)");
+      printCopy(code, chain, "", source);
+      code.line("__syncwarp();");
+      code.close();
+    }
+    if (chain.rope)
+      printRope(code, chain, "");
     return;
   }
   printHeadLoad(context, code, chain, "head");
@@ -312,6 +317,46 @@ void TensorDecodeEmission::printChain(CodeWriter& code, HeadRegion::Chain& chain
   else
     printCopy(code, chain, "values[k]", source);
   code.line("__syncwarp();");
+}
+
+/// The row's own queries, key and value as they come, as far as no norm loads them: warps share them, so
+/// that the block waits for memory once.
+void TensorDecodeEmission::printOwnHeads(CodeWriter& code) {
+  constexpr int64_t vector = 8, warp = 32;
+  int64_t first = 0;
+  auto copy = [&](HeadRegion::Chain& chain, int64_t heads, const std::string& head,
+                  const char* condition, const std::string& target) {
+    int64_t vectors = heads * chain.size / vector;
+    code.openFormat("for (int i = %s; i < %d; i += %d)",
+                    first == 0 ? "threadIdx.x" : absl::StrFormat("int(threadIdx.x) - %d", first),
+                    vectors, context.structure.threads);
+    code.format("if (i >= 0%s)", condition);
+    code.format("  *reinterpret_cast<uint4*>(%s) = *reinterpret_cast<const uint4*>(%s + "
+                "((long long)row * %d + %s) * %d + %d * i);",
+                target, context.pointer(chain.source), chain.heads, head, chain.size, vector);
+    code.close();
+    first += llvm::alignTo(vectors, warp);
+  };
+  if (!region.query.norm)
+    copy(region.query, rows.heads, "firstHead", "",
+         absl::StrFormat("&shared.query[i / %d][i %% %d * 8]", region.query.size / vector,
+                         region.query.size / vector));
+  if (!region.writesCache())
+    return;
+  if (!region.key.norm)
+    copy(region.key, 1, "keyHead", " && makesKeys", "&shared.newKeys[row][8 * i]");
+  if (!region.value.norm)
+    copy(region.value, 1, "keyHead", " && makesKeys", "&shared.newValues[row][8 * i]");
+}
+
+/// What is left of one key or value: all of it, or of the row's own one norm and rope.
+void TensorDecodeEmission::printMadeHead(CodeWriter& code, HeadRegion::Chain& chain,
+                                         const char* target) {
+  if (madeRows() == 1 && !chain.norm && !chain.rope)
+    return;
+  code.format("const long long head = (long long)made * %d + keyHead;", rows.key[2]);
+  code.format("%s* const target = shared.%s[made];", type, target);
+  printChain(code, chain, madeRows() > 1);
 }
 
 /// The row's own key and value and, where the call has others of its sequence, theirs; one warp each.
@@ -326,14 +371,11 @@ void TensorDecodeEmission::printMadeHeads(CodeWriter& code) {
   code.line(count == 1 ? "if (!makesKeys)"
                        : "if (made == row ? !makesKeys : shared.places[made] < 0)");
   code.line("  continue;");
-  code.format("const long long head = (long long)made * %d + keyHead;", rows.key[2]);
   code.open("if (item % 2 == 0)");
-  code.format("%s* const target = shared.newKeys[made];", type);
-  printChain(code, region.key);
+  printMadeHead(code, region.key, "newKeys");
   code.close();
   code.open("else");
-  code.format("%s* const target = shared.newValues[made];", type);
-  printChain(code, region.value);
+  printMadeHead(code, region.value, "newValues");
   code.close();
   code.close();
 }
@@ -354,11 +396,15 @@ void TensorDecodeEmission::printPrologue() {
     code.line("float* const values = block.normed[warp];");
     code.format("float* const sums = values + %d;", normSize);
   }
-  code.openFormat("for (int item = warp; item < %d; item += %d)", rows.heads, warps);
-  code.format("const long long head = (long long)row * %d + firstHead + item;", rows.query[1]);
-  code.format("%s* const target = shared.query[item];", type);
-  printChain(code, region.query);
-  code.close();
+  printOwnHeads(code);
+  code.line("__syncthreads();");
+  if (region.query.norm || region.query.rope) {
+    code.openFormat("for (int item = warp; item < %d; item += %d)", rows.heads, warps);
+    code.format("const long long head = (long long)row * %d + firstHead + item;", rows.query[1]);
+    code.format("%s* const target = shared.query[item];", type);
+    printChain(code, region.query, /*others=*/false);
+    code.close();
+  }
   if (region.writesCache())
     printMadeHeads(code);
   code.line("__syncthreads();");
