@@ -1,7 +1,8 @@
 // RUN: tenon dump %s --phase=scheduled --target=h200 --plan=unfused | FileCheck %s
 
 // Attention of several rows: as many warps as registers hold, of a block for each row's head where the
-// units fill the device; else a row's keys are cut.
+// units fill the device; else a row's keys are cut, into clusters of more than two blocks only where they
+// leave a quarter of the places free.
 
 // CHECK-LABEL: func.func @four_rows_of_80
 // CHECK: schedule #tenon.schedule<"tensor_decode_attention", tiles = 128, {blocks_per_sm = 1 : i64, heads_per_tile = 1 : i64, splits = 1 : i64, threads = 512 : i64}
@@ -32,7 +33,7 @@ func.func @many_rows_of_80(%q: tensor<32x32x80xf16>, %k: tensor<32x1024x32x80xf1
 }
 
 // CHECK-LABEL: func.func @four_rows_of_64
-// CHECK: schedule #tenon.schedule<"tensor_decode_attention", tiles = 256, {blocks_per_sm = 2 : i64, cluster_blocks = 8 : i64, heads_per_tile = 4 : i64, splits = 8 : i64, threads = 256 : i64}
+// CHECK: schedule #tenon.schedule<"tensor_decode_attention", tiles = 128, {blocks_per_sm = 2 : i64, cluster_blocks = 4 : i64, heads_per_tile = 4 : i64, splits = 4 : i64, threads = 256 : i64}
 func.func @four_rows_of_64(%q: tensor<4x32x64xf16>, %k: tensor<4x1024x8x64xf16>, %v: tensor<4x1024x8x64xf16>, %s: tensor<4xi32>, %p: tensor<4xi32>) -> tensor<4x32x64xf16> {
   %0 = tenon.attention %q, %k, %v, %s, %p scale 0.125 : (tensor<4x32x64xf16>, tensor<4x1024x8x64xf16>, tensor<4x1024x8x64xf16>, tensor<4xi32>, tensor<4xi32>) -> tensor<4x32x64xf16>
   return %0 : tensor<4x32x64xf16>
@@ -43,6 +44,20 @@ func.func @four_rows_of_64(%q: tensor<4x32x64xf16>, %k: tensor<4x1024x8x64xf16>,
 func.func @sixteen_rows_of_64(%q: tensor<16x32x64xf16>, %k: tensor<16x1024x8x64xf16>, %v: tensor<16x1024x8x64xf16>, %s: tensor<16xi32>, %p: tensor<16xi32>) -> tensor<16x32x64xf16> {
   %0 = tenon.attention %q, %k, %v, %s, %p scale 0.125 : (tensor<16x32x64xf16>, tensor<16x1024x8x64xf16>, tensor<16x1024x8x64xf16>, tensor<16xi32>, tensor<16xi32>) -> tensor<16x32x64xf16>
   return %0 : tensor<16x32x64xf16>
+}
+
+// CHECK-LABEL: func.func @eight_rows_of_64
+// CHECK: schedule #tenon.schedule<"tensor_decode_attention", tiles = 128, {blocks_per_sm = 2 : i64, cluster_blocks = 2 : i64, heads_per_tile = 4 : i64, splits = 2 : i64, threads = 256 : i64}
+func.func @eight_rows_of_64(%q: tensor<8x32x64xf16>, %k: tensor<8x1024x8x64xf16>, %v: tensor<8x1024x8x64xf16>, %s: tensor<8xi32>, %p: tensor<8xi32>) -> tensor<8x32x64xf16> {
+  %0 = tenon.attention %q, %k, %v, %s, %p scale 0.125 : (tensor<8x32x64xf16>, tensor<8x1024x8x64xf16>, tensor<8x1024x8x64xf16>, tensor<8xi32>, tensor<8xi32>) -> tensor<8x32x64xf16>
+  return %0 : tensor<8x32x64xf16>
+}
+
+// CHECK-LABEL: func.func @four_rows_of_128
+// CHECK: schedule #tenon.schedule<"tensor_decode_attention", tiles = 256, {blocks_per_sm = 3 : i64, cluster_blocks = 8 : i64, heads_per_tile = 4 : i64, splits = 8 : i64, threads = 128 : i64}
+func.func @four_rows_of_128(%q: tensor<4x32x128xf16>, %k: tensor<4x1024x8x128xf16>, %v: tensor<4x1024x8x128xf16>, %s: tensor<4xi32>, %p: tensor<4xi32>) -> tensor<4x32x128xf16> {
+  %0 = tenon.attention %q, %k, %v, %s, %p scale 0.125 : (tensor<4x32x128xf16>, tensor<4x1024x8x128xf16>, tensor<4x1024x8x128xf16>, tensor<4xi32>, tensor<4xi32>) -> tensor<4x32x128xf16>
+  return %0 : tensor<4x32x128xf16>
 }
 
 // CHECK-LABEL: func.func @eight_rows_of_128

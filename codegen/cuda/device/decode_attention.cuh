@@ -49,6 +49,50 @@ template <> struct NewKeys<0> {
   __device__ __forceinline__ int lastCached(int end) const { return end - 1; }
 };
 
+/// A head of `size` elements on its way from memory through its warp, as it comes: a lane has the pairs
+/// lane + 32 i of `turned` that rope turns, `adjacent` elements or as many apart as there are pairs, and
+/// what stands behind those; without pairs 8 elements, of at most 256.
+template <typename T, int size, int turned, bool adjacent> struct HeadOfWarp {
+  static constexpr int rest = size - 2 * turned;
+  struct alignas(2 * sizeof(T)) Pair {
+    T first, second;
+  };
+  Pair pairs[turned > 0 ? (turned + 31) / 32 : 1];
+  T others[rest > 0 ? (rest + 31) / 32 : 1]; ///< beside pairs
+  uint4 whole;                               ///< without pairs
+
+  __device__ __forceinline__ void load(const T* source) {
+    const int lane = threadIdx.x % 32;
+    if (turned == 0) {
+      if (8 * lane < size)
+        whole = reinterpret_cast<const uint4*>(source)[lane];
+      return;
+    }
+#pragma unroll
+    for (int i = 0; i < (turned + 31) / 32; ++i)
+      if (const int pair = lane + 32 * i; pair < turned)
+        pairs[i] = adjacent ? reinterpret_cast<const Pair*>(source)[pair]
+                            : Pair{source[pair], source[pair + turned]};
+#pragma unroll
+    for (int i = 0; i < (rest + 31) / 32; ++i)
+      if (const int k = lane + 32 * i; k < rest)
+        others[i] = source[2 * turned + k];
+  }
+  /// What rope leaves as it is, all without pairs.
+  __device__ __forceinline__ void storeRest(T* target) const {
+    const int lane = threadIdx.x % 32;
+    if (turned == 0) {
+      if (8 * lane < size)
+        reinterpret_cast<uint4*>(target)[lane] = whole;
+      return;
+    }
+#pragma unroll
+    for (int i = 0; i < (rest + 31) / 32; ++i)
+      if (const int k = lane + 32 * i; k < rest)
+        target[2 * turned + k] = others[i];
+  }
+};
+
 /// Attention of up to 8 query heads that share a key head, for single rows. Each warp takes 16 keys
 /// at a time on its own: through a ring of `stages` such steps in shared memory that it fills by
 /// asynchronous copies, the next ones on their way as soon as a step is in registers; or, with no

@@ -19,10 +19,11 @@ namespace {
 /// 1. Load: the row's keys, and on their way the first ones that lie in the cache:
 ///    these no kernel of the call has written, so that a block asks for them before it waits for the
 ///    kernel before it. Turns of the rope, which depend on positions alone.
-/// 2. Prologue: the block takes heads to shared memory, and a warp each through norm and rope,
-///    rounded behind each operation as that operation's own kernel rounds it. The key and value of
-///    the row itself, which are not in the cache yet, stay there for the block that needs them;
-///    where the call has other rows of the same sequence, so do theirs.
+/// 2. Prologue: a warp takes a head through norm and rope into shared memory, rounded behind each
+///    operation as that operation's own kernel rounds it; where it takes several, it asks for all of
+///    them before it uses the first. The key and value of the row itself, which are not in the cache
+///    yet, stay there for the block that needs them; where the call has other rows of the same
+///    sequence, so do theirs.
 /// 3. Main loop: online softmax over the part's keys.
 /// 4. Store: the block of the last part writes the row's key and value to the caches; parts combine
 ///    in ascending order, within a cluster (`cluster_blocks`) or through memory.
@@ -55,10 +56,17 @@ private:
   /// The table of what `rope` turns the row's pairs by; equal ropes share one.
   std::string turnsOf(RopeOp rope);
   void printPrologue();
-  void printOwnHeads(CodeWriter& code);
-  void printMadeHeads(CodeWriter& code);
-  void printMadeHead(CodeWriter& code, HeadRegion::Chain& chain, const char* target);
-  void printChain(CodeWriter& code, HeadRegion::Chain& chain, bool others);
+  /// A head of the row itself: where it lies and goes, and which warps take one.
+  struct OwnHead {
+    HeadRegion::Chain* chain;
+    std::string name, condition, head, target;
+  };
+  llvm::SmallVector<OwnHead> ownHeads();
+  void printOwnLoad(CodeWriter& code, const OwnHead& own);
+  void printOwnHead(CodeWriter& code, const OwnHead& own);
+  void printOtherHeads(CodeWriter& code);
+  void printChain(CodeWriter& code, HeadRegion::Chain& chain);
+  void printTurned(CodeWriter& code, RopeOp rope, const std::string& a, const std::string& b);
   void printRope(CodeWriter& code, HeadRegion::Chain& chain, const std::string& element);
   void printCopy(CodeWriter& code, HeadRegion::Chain& chain, const std::string& element,
                  const std::string& source);
@@ -252,14 +260,13 @@ void TensorDecodeEmission::printLoad() {
     code.line("__syncthreads();");
 }
 
-/// Of elements `element`, an expression in `k`, to `target`; empty: in place, of those that lie there.
+/// Of elements `element`, an expression in `k`, to `target`.
 void TensorDecodeEmission::printRope(CodeWriter& code, HeadRegion::Chain& chain,
                                      const std::string& element) {
   RopeOp rope = chain.rope;
   int64_t pairs = rope.getInverseFrequencies().getType().getNumElements();
   auto elementAt = [&](const std::string& place) {
-    return element.empty() ? "toFloat(target[" + place + "])"
-                           : absl::StrReplaceAll(element, {{"[k]", "[" + place + "]"}});
+    return absl::StrReplaceAll(element, {{"[k]", "[" + place + "]"}});
   };
   code.openFormat("for (int part = lane; part < %d; part += 32)", pairs);
   code.format("float2 turn = %s[part];", turnsOf(rope));
@@ -269,16 +276,22 @@ void TensorDecodeEmission::printRope(CodeWriter& code, HeadRegion::Chain& chain,
     code.line("turn = {sine, cosine};");
     code.close();
   }
-  code.line("const float sine = turn.x, cosine = turn.y;");
-  printPair(code, rope);
-  code.format("const float a = %s, b = %s;", elementAt("first"), elementAt("second"));
-  code.format("target[first] = fromFloat<%s>(%s);", type, turnedFirst);
-  code.format("target[second] = fromFloat<%s>(%s);", type, turnedSecond);
+  printTurned(code, rope, elementAt("first"), elementAt("second"));
   code.close();
-  if (2 * pairs == chain.size || element.empty())
+  if (2 * pairs == chain.size)
     return;
   code.format("for (int k = %d + lane; k < %d; k += 32)", 2 * pairs, chain.size);
   code.format("  target[k] = fromFloat<%s>(%s);", type, element);
+}
+
+/// A pair `part` of these elements, turned by `turn`, to `target`.
+void TensorDecodeEmission::printTurned(CodeWriter& code, RopeOp rope, const std::string& a,
+                                       const std::string& b) {
+  code.line("const float sine = turn.x, cosine = turn.y;");
+  printPair(code, rope);
+  code.format("const float a = %s, b = %s;", a, b);
+  code.format("target[first] = fromFloat<%s>(%s);", type, turnedFirst);
+  code.format("target[second] = fromFloat<%s>(%s);", type, turnedSecond);
 }
 
 /// Elements as `element` says, or where that is empty as they are, to `target`.
@@ -294,88 +307,106 @@ void TensorDecodeEmission::printCopy(CodeWriter& code, HeadRegion::Chain& chain,
               source);
 }
 
-/// Takes head `head` of the chain's source to `target`; the row's own heads, unless a norm loads them,
-/// lie there already. `others`: of other rows, too.
-void TensorDecodeEmission::printChain(CodeWriter& code, HeadRegion::Chain& chain, bool others) {
+/// Takes head `head` of the chain's source to `target`.
+void TensorDecodeEmission::printChain(CodeWriter& code, HeadRegion::Chain& chain) {
   std::string source =
       absl::StrFormat("(%s + head * %d)", context.pointer(chain.source), chain.size);
-  if (!chain.norm) {
-    if (others) {
-      code.open("if (made != row)");
-      printCopy(code, chain, "", source);
-      code.line("__syncwarp();");
+  std::string element = "toFloat(" + source + "[k])";
+  if (chain.norm) {
+    printHeadLoad(context, code, chain, "head");
+    printHeadNorm(context, code, chain);
+    element = "values[k]";
+  }
+  if (chain.rope)
+    printRope(code, chain, element);
+  else
+    printCopy(code, chain, chain.norm ? element : "", source);
+  if (chain.norm)
+    code.line("__syncwarp();");
+}
+
+/// The row's own heads, a warp each: queries in turn, then key and value.
+llvm::SmallVector<TensorDecodeEmission::OwnHead> TensorDecodeEmission::ownHeads() {
+  llvm::SmallVector<OwnHead> heads;
+  for (int64_t first = 0; first < rows.heads; first += warps) {
+    std::string item = first == 0 ? "warp" : absl::StrFormat("warp + %d", first);
+    heads.push_back({&region.query, absl::StrFormat("query%d", first),
+                     absl::StrFormat("warp < %d", rows.heads - first),
+                     absl::StrFormat("(long long)row * %d + firstHead + %s", rows.query[1], item),
+                     absl::StrFormat("shared.query[%s]", item)});
+  }
+  if (!region.writesCache())
+    return heads;
+  auto made = [&](HeadRegion::Chain& chain, const char* name, const char* target, int64_t item) {
+    heads.push_back({&chain, name, absl::StrFormat("makesKeys && warp == %d", item % warps),
+                     absl::StrFormat("(long long)row * %d + keyHead", rows.key[2]),
+                     absl::StrFormat("shared.%s[row]", target)});
+  };
+  made(region.key, "newKey", "newKeys", rows.heads);
+  made(region.value, "newValue", "newValues", rows.heads + 1);
+  return heads;
+}
+
+/// Asks for a head as it comes, unless a norm does.
+void TensorDecodeEmission::printOwnLoad(CodeWriter& code, const OwnHead& own) {
+  HeadRegion::Chain& chain = *own.chain;
+  RopeOp rope = chain.rope;
+  bool adjacent = rope && rope.getPairing() == RopePairing::Adjacent;
+  int64_t pairs = rope ? rope.getInverseFrequencies().getType().getNumElements() : 0;
+  code.format("HeadOfWarp<%s, %d, %d, %s> %s;", type, chain.size, pairs,
+              adjacent ? "true" : "false", own.name);
+  code.format("if (%s)", own.condition);
+  code.format("  %s.load(%s + (%s) * %d);", own.name, context.pointer(chain.source), own.head,
+              chain.size);
+}
+
+/// Takes a head that is loaded, or that a norm loads, to its place.
+void TensorDecodeEmission::printOwnHead(CodeWriter& code, const OwnHead& own) {
+  HeadRegion::Chain& chain = *own.chain;
+  code.openFormat("if (%s)", own.condition);
+  code.format("%s* const target = %s;", type, own.target);
+  if (chain.norm) {
+    if (&chain != &region.query)
+      code.line("const int made = row;");
+    code.format("const long long head = %s;", own.head);
+    printChain(code, chain);
+  } else {
+    if (chain.rope) {
+      int64_t pairs = chain.rope.getInverseFrequencies().getType().getNumElements();
+      code.unroll();
+      code.openFormat("for (int i = 0; i < %d; ++i)", llvm::divideCeil(pairs, 32));
+      code.line("const int part = lane + 32 * i;");
+      if (pairs % 32 != 0) {
+        code.format("if (part >= %d)", pairs);
+        code.line("  break;");
+      }
+      code.format("const float2 turn = %s[part];", turnsOf(chain.rope));
+      printTurned(code, chain.rope, "toFloat(" + own.name + ".pairs[i].first)",
+                  "toFloat(" + own.name + ".pairs[i].second)");
       code.close();
     }
-    if (chain.rope)
-      printRope(code, chain, "");
-    return;
+    code.format("%s.storeRest(target);", own.name);
   }
-  printHeadLoad(context, code, chain, "head");
-  printHeadNorm(context, code, chain);
-  if (chain.rope)
-    printRope(code, chain, "values[k]");
-  else
-    printCopy(code, chain, "values[k]", source);
-  code.line("__syncwarp();");
-}
-
-/// The row's own queries, key and value as they come, as far as no norm loads them: warps share them, so
-/// that the block waits for memory once.
-void TensorDecodeEmission::printOwnHeads(CodeWriter& code) {
-  constexpr int64_t vector = 8, warp = 32;
-  int64_t first = 0;
-  auto copy = [&](HeadRegion::Chain& chain, int64_t heads, const std::string& head,
-                  const char* condition, const std::string& target) {
-    int64_t vectors = heads * chain.size / vector;
-    code.openFormat("for (int i = %s; i < %d; i += %d)",
-                    first == 0 ? "threadIdx.x" : absl::StrFormat("int(threadIdx.x) - %d", first),
-                    vectors, context.structure.threads);
-    code.format("if (i >= 0%s)", condition);
-    code.format("  *reinterpret_cast<uint4*>(%s) = *reinterpret_cast<const uint4*>(%s + "
-                "((long long)row * %d + %s) * %d + %d * i);",
-                target, context.pointer(chain.source), chain.heads, head, chain.size, vector);
-    code.close();
-    first += llvm::alignTo(vectors, warp);
-  };
-  if (!region.query.norm)
-    copy(region.query, rows.heads, "firstHead", "",
-         absl::StrFormat("&shared.query[i / %d][i %% %d * 8]", region.query.size / vector,
-                         region.query.size / vector));
-  if (!region.writesCache())
-    return;
-  if (!region.key.norm)
-    copy(region.key, 1, "keyHead", " && makesKeys", "&shared.newKeys[row][8 * i]");
-  if (!region.value.norm)
-    copy(region.value, 1, "keyHead", " && makesKeys", "&shared.newValues[row][8 * i]");
-}
-
-/// What is left of one key or value: all of it, or of the row's own one norm and rope.
-void TensorDecodeEmission::printMadeHead(CodeWriter& code, HeadRegion::Chain& chain,
-                                         const char* target) {
-  if (madeRows() == 1 && !chain.norm && !chain.rope)
-    return;
-  code.format("const long long head = (long long)made * %d + keyHead;", rows.key[2]);
-  code.format("%s* const target = shared.%s[made];", type, target);
-  printChain(code, chain, madeRows() > 1);
-}
-
-/// The row's own key and value and, where the call has others of its sequence, theirs; one warp each.
-void TensorDecodeEmission::printMadeHeads(CodeWriter& code) {
-  int64_t count = madeRows();
-  std::string items = count == 1 ? "2" : absl::StrFormat("(others ? %d : 2)", 2 * count);
-  code.openFormat("for (int item = warp - %d; item < %s; item += %d)", rows.heads, items, warps);
-  code.line("if (item < 0)");
-  code.line("  continue;");
-  code.line(count == 1 ? "const int made = row;"
-                       : absl::StrFormat("const int made = (row + item / 2) %% %d;", count));
-  code.line(count == 1 ? "if (!makesKeys)"
-                       : "if (made == row ? !makesKeys : shared.places[made] < 0)");
-  code.line("  continue;");
-  code.open("if (item % 2 == 0)");
-  printMadeHead(code, region.key, "newKeys");
   code.close();
+}
+
+/// Keys and values of other rows of the call with the same sequence, one warp each.
+void TensorDecodeEmission::printOtherHeads(CodeWriter& code) {
+  auto print = [&](HeadRegion::Chain& chain, const char* target) {
+    code.format("%s* const target = shared.%s[made];", type, target);
+    printChain(code, chain);
+    code.close();
+  };
+  code.open("if (others)");
+  code.openFormat("for (int item = warp; item < %d; item += %d)", 2 * madeRows(), warps);
+  code.line("const int made = item / 2;");
+  code.line("if (made == row || shared.places[made] < 0)");
+  code.line("  continue;");
+  code.format("const long long head = (long long)made * %d + keyHead;", rows.key[2]);
+  code.open("if (item % 2 == 0)");
+  print(region.key, "newKeys");
   code.open("else");
-  printMadeHead(code, region.value, "newValues");
+  print(region.value, "newValues");
   code.close();
   code.close();
 }
@@ -396,17 +427,14 @@ void TensorDecodeEmission::printPrologue() {
     code.line("float* const values = block.normed[warp];");
     code.format("float* const sums = values + %d;", normSize);
   }
-  printOwnHeads(code);
-  code.line("__syncthreads();");
-  if (region.query.norm || region.query.rope) {
-    code.openFormat("for (int item = warp; item < %d; item += %d)", rows.heads, warps);
-    code.format("const long long head = (long long)row * %d + firstHead + item;", rows.query[1]);
-    code.format("%s* const target = shared.query[item];", type);
-    printChain(code, region.query, /*others=*/false);
-    code.close();
-  }
-  if (region.writesCache())
-    printMadeHeads(code);
+  llvm::SmallVector<OwnHead> own = ownHeads();
+  for (const OwnHead& head : own)
+    if (!head.chain->norm)
+      printOwnLoad(code, head);
+  for (const OwnHead& head : own)
+    printOwnHead(code, head);
+  if (madeRows() > 1)
+    printOtherHeads(code);
   code.line("__syncthreads();");
 }
 
