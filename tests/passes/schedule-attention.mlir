@@ -89,7 +89,7 @@ func.func @few_keys(%q: tensor<2x32x64xf16>, %k: tensor<2x100x8x64xf16>, %v: ten
 }
 
 // CHECK-LABEL: func.func @one_row
-// CHECK: schedule #tenon.schedule<"tensor_decode_attention", tiles = 128, {blocks_per_sm = 2 : i64, cluster_blocks = 4 : i64, heads_per_tile = 1 : i64, splits = 4 : i64, threads = 128 : i64}
+// CHECK: schedule #tenon.schedule<"tensor_decode_attention", tiles = 128, {blocks_per_sm = 2 : i64, cluster_blocks = 4 : i64, heads_per_tile = 1 : i64, splits = 4 : i64, threads = 256 : i64}
 func.func @one_row(%q: tensor<1x32x80xf16>, %k: tensor<1x1024x32x80xf16>, %v: tensor<1x1024x32x80xf16>, %s: tensor<1xi32>, %p: tensor<1xi32>) -> tensor<1x32x80xf16> {
   %0 = tenon.attention %q, %k, %v, %s, %p scale 0.125 : (tensor<1x32x80xf16>, tensor<1x1024x32x80xf16>, tensor<1x1024x32x80xf16>, tensor<1xi32>, tensor<1xi32>) -> tensor<1x32x80xf16>
   return %0 : tensor<1x32x80xf16>

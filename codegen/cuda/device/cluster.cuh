@@ -31,7 +31,9 @@ __device__ __forceinline__ void storeAsync(unsigned target, float2 v, unsigned b
 /// Parts that the first blocks of a cluster, part i of block i, exchange through shared memory: each
 /// block gets one run of all vectors, of every part, and stores the results of that run. Blocks
 /// behind the parts have exited.
-template <int heads, int valueSize, int splits> struct ClusterExchange {
+///
+/// Which vectors go where is computed when a block opens, while it waits for the kernel before it.
+template <int heads, int valueSize, int splits, int threads> struct ClusterExchange {
   static constexpr int headVectors = valueSize / 4, vectors = heads * headVectors;
   static constexpr int stride = 2 * heads;
 
@@ -42,11 +44,15 @@ template <int heads, int valueSize, int splits> struct ClusterExchange {
   };
 
   Shared& shared;
-
-  static __device__ __forceinline__ int runOf(int parts) { return (vectors + parts - 1) / parts; }
+  int run = vectors, begin = 0; ///< vectors of a block, of the last one maybe fewer; this block's first
+  int target = 0, place = 0;    ///< of the vector that the thread sends next: block, and place in its run
 
   /// Before any block may send: part `part` of `parts` > 1.
   __device__ __forceinline__ void open(int part, int parts) {
+    run = (vectors + parts - 1) / parts;
+    target = static_cast<int>(threadIdx.x) / run;
+    place = static_cast<int>(threadIdx.x) % run;
+    begin = first(part, parts);
     if (threadIdx.x == 0) {
       shared.arrived.init();
       fenceBarriers();
@@ -61,11 +67,15 @@ template <int heads, int valueSize, int splits> struct ClusterExchange {
     asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
   }
 
+  /// Of vectors i, threads further each time.
   __device__ __forceinline__ void leave(int part, int parts, int i, const CombinedSums& own) {
-    const int run = runOf(parts), target = i / run;
-    storeAsync(addressIn(target, &shared.sums[part * run + i % run]), own.sums,
+    storeAsync(addressIn(target, &shared.sums[part * run + place]), own.sums,
                addressIn(target, &shared.arrived));
+    if (vectors > threads)
+      for (place += threads; place >= run; place -= run)
+        ++target;
     const int h = i / headVectors;
+#pragma unroll 1
     for (int block = i % headVectors; block * run < vectors && block < parts; block += headVectors)
       storeAsync(addressIn(block, &shared.stats[part][h]), float2{own.largest, own.total},
                  addressIn(block, &shared.arrived));
@@ -77,16 +87,15 @@ template <int heads, int valueSize, int splits> struct ClusterExchange {
     return true;
   }
   __device__ __forceinline__ int first(int part, int parts) const {
-    return min(part * runOf(parts), vectors);
+    return min(part * run, vectors);
   }
   __device__ __forceinline__ int behind(int part, int parts) const {
-    return min((part + 1) * runOf(parts), vectors);
+    return min((part + 1) * run, vectors);
   }
   __device__ __forceinline__ const float* largestOf(int h) const { return &shared.stats[0][h].x; }
   __device__ __forceinline__ const float* totalOf(int h) const { return &shared.stats[0][h].y; }
-  __device__ __forceinline__ float4 sumsOf(int part, int parts, int i) const {
-    const int run = runOf(parts);
-    return shared.sums[part * run + i % run];
+  __device__ __forceinline__ float4 sumsOf(int part, int, int i) const {
+    return shared.sums[part * run + i - begin];
   }
 };
 

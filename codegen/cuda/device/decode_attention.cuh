@@ -94,9 +94,9 @@ template <typename T, int size, int turned, bool adjacent> struct HeadOfWarp {
 };
 
 /// Attention of up to 8 query heads that share a key head, for single rows. Each warp takes 16 keys
-/// at a time on its own: through a ring of `stages` such steps in shared memory that it fills by
-/// asynchronous copies, the next ones on their way as soon as a step is in registers; or, with no
-/// stages, straight into the instruction's registers. Threads take keys and values 16 bytes at a time,
+/// at a time on its own: the first ones straight into the instruction's registers, those behind them
+/// through a ring of `stages` such steps in shared memory that it fills by asynchronous copies, the next
+/// ones on their way as soon as a step is in registers; or, with no stages, into registers, too. Threads take keys and values 16 bytes at a time,
 /// chunks of 32 and 64 elements, and what is left of them, `keyRest` and `valueRest` elements, 4 or 8
 /// bytes at a time: an element of the depth stands at another place in the instruction's factors than
 /// in memory, in both alike. Keys and values are the first factor, queries and weights the second
@@ -298,14 +298,12 @@ struct DecodeAttention {
   /// Begins to bring the first keys and values of [begin, end).
   __device__ __forceinline__ void start(int begin) {
     const int first = begin + threadIdx.x / 32 * step;
-    if (stages == 0) {
-      loadKeys(first);
-      loadValues(first);
-    }
+    loadKeys(first);
+    loadValues(first);
 #pragma unroll
     for (int slot = 0; slot < stages; ++slot) {
-      copyKeys(slot, first + slot * warps * step);
-      copyValues(slot, first + slot * warps * step);
+      copyKeys(slot, first + (slot + 1) * warps * step);
+      copyValues(slot, first + (slot + 1) * warps * step);
     }
   }
   /// The scores of keys g and g + 8 of 16 from `first` on, each for two heads; -inf behind the end.
@@ -335,10 +333,11 @@ struct DecodeAttention {
 
   /// The weights of 16 keys with these scores as the instruction's second factor: their upper bits, and what those
   /// lack.
+  /// `isFirst`: of a warp, so that there are no sums yet.
   __device__ __forceinline__ void weigh(unsigned (&upper)[2], unsigned (&rest)[2],
-                                        const float (&scores)[4], ScoreScale scale) {
+                                        const float (&scores)[4], ScoreScale scale, bool isFirst) {
     float most[held];
-    bool rises = false;
+    bool rises = false; // above what the sums are relative to
 #pragma unroll
     for (int h = 0; h < held; ++h) {
       most[h] = fmaxf(largest[h], fmaxf(scores[h], scores[h + 2]));
@@ -347,7 +346,7 @@ struct DecodeAttention {
         most[h] = fmaxf(most[h], __shfl_xor_sync(0xFFFFFFFFu, most[h], offset));
       rises |= most[h] != largest[h];
     }
-    if (__any_sync(0xFFFFFFFFu, rises)) {
+    if (!isFirst && __any_sync(0xFFFFFFFFu, rises)) {
 #pragma unroll
       for (int h = 0; h < held; ++h) {
         const float correction = powerOfTwo((largest[h] - most[h]) * scale.factor());
@@ -357,9 +356,11 @@ struct DecodeAttention {
           sums[tile][h] *= correction;
           sums[tile][h + 2] *= correction;
         }
-        largest[h] = most[h];
       }
     }
+#pragma unroll
+    for (int h = 0; h < held; ++h)
+      largest[h] = most[h];
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
       float weights[2] = {0.0f, 0.0f};
@@ -399,12 +400,14 @@ struct DecodeAttention {
 
   /// Attends to keys [begin, end), the first of which `start` has asked for.
   __device__ __forceinline__ void attend(int begin, ScoreScale scale) {
+    const int own = begin + threadIdx.x / 32 * step;
     int slot = 0;
-    for (int first = begin + threadIdx.x / 32 * step; first < end; first += warps * step) {
+    for (int first = own; first < end; first += warps * step) {
       const int next = first + (stages > 0 ? stages : 1) * warps * step;
+      const bool inRing = stages > 0 && first != own;
       float scores[4];
       unsigned upper[2], rest[2];
-      if (stages > 0) {
+      if (inRing) {
         takeKeys(slot);
         copyKeys(slot, next);
       }
@@ -412,16 +415,16 @@ struct DecodeAttention {
       score(scores, first, scale);
       if (stages == 0)
         loadKeys(next);
-      weigh(upper, rest, scores, scale);
-      if (stages > 0) {
+      weigh(upper, rest, scores, scale, first == own);
+      if (inRing) {
         takeValues(slot);
         copyValues(slot, next);
+        slot = slot + 1 < stages ? slot + 1 : 0;
       }
       takeNewValues(first);
       addValues(upper, rest);
       if (stages == 0)
         loadValues(next);
-      slot = slot + 1 < stages ? slot + 1 : 0;
     }
 #pragma unroll
     for (int h = 0; h < held; ++h)
@@ -501,6 +504,7 @@ template <typename Attention, int heads, int valueSize, int warps, typename Exch
 __device__ __forceinline__ void finishDecode(const typename Attention::Shared& shared,
                                              Exchange& exchange, int part, int parts, Store store) {
   constexpr int headVectors = valueSize / 4, vectors = heads * headVectors;
+#pragma unroll 1
   for (int i = threadIdx.x; i < vectors; i += 32 * warps) {
     const int h = i / headVectors, d = i % headVectors * 4;
     const CombinedSums own(warps, &shared.largest[0][h], &shared.total[0][h], 8, [&](int w) {
@@ -513,6 +517,7 @@ __device__ __forceinline__ void finishDecode(const typename Attention::Shared& s
   }
   if (parts == 1 || !exchange.collect(part, parts))
     return;
+#pragma unroll 1
   for (int i = exchange.first(part, parts) + threadIdx.x; i < exchange.behind(part, parts);
        i += 32 * warps) {
     const int h = i / headVectors, d = i % headVectors * 4;

@@ -140,7 +140,8 @@ LogicalResult TensorDecodeEmission::readSchedule() {
 
 std::string TensorDecodeEmission::exchangeType() {
   if (cluster > 1)
-    return absl::StrFormat("ClusterExchange<%d, %d, %d>", rows.heads, rows.value[3], rows.splits);
+    return absl::StrFormat("ClusterExchange<%d, %d, %d, %d>", rows.heads, rows.value[3],
+                           rows.splits, context.structure.threads);
   return absl::StrFormat("MemoryExchange<%d, %d, %d, %d>", rows.heads, rows.value[3], rows.splits,
                          context.structure.threads);
 }
@@ -447,7 +448,8 @@ void TensorDecodeEmission::printMainLoop() {
   code.line("kernel.share();");
 }
 
-/// The row's key and value go to the caches once, unless a later row has the same place.
+/// The row's key and value go to the caches once, unless a later row has the same place; last, as no
+/// other block waits for them.
 void TensorDecodeEmission::printCacheWrite(CodeWriter& code) {
   std::string condition = "isLast && place >= 0";
   if (rows.heads < rows.sharing)
@@ -458,10 +460,9 @@ void TensorDecodeEmission::printCacheWrite(CodeWriter& code) {
   code.format("const long long at = ((long long)range.sequence * %d + place) * %d + keyHead;",
               rows.key[1], rows.key[2]);
   auto copy = [&](HeadRegion::Chain& chain, const char* made) {
-    code.format("for (int k = 8 * threadIdx.x; k < %d; k += %d)", chain.size,
-                8 * context.structure.threads);
-    code.format("  *reinterpret_cast<uint4*>(%s + at * %d + k) = "
-                "*reinterpret_cast<const uint4*>(&shared.%s[row][k]);",
+    code.format("if (threadIdx.x < %d)", chain.size / 8);
+    code.format("  reinterpret_cast<uint4*>(%s + at * %d)[threadIdx.x] = "
+                "reinterpret_cast<const uint4*>(shared.%s[row])[threadIdx.x];",
                 context.pointer(cacheOf(chain)), chain.size, made);
   };
   copy(region.key, "newKeys");
@@ -478,8 +479,6 @@ void TensorDecodeEmission::printStore() {
     writes.push_back({MemorySpace::Scratch, "attentionParts"});
   CodeWriter& code =
       context.structure.begin(PhaseKind::Store, {{MemorySpace::Shared, "shared"}}, writes);
-  if (region.writesCache())
-    printCacheWrite(code);
   code.open("auto store = [&](int h, int d, float4 sums)");
   code.line("float results[4] = {sums.x, sums.y, sums.z, sums.w};");
   code.line("if (empty)");
@@ -499,6 +498,8 @@ void TensorDecodeEmission::printStore() {
   }
   code.format("finishDecode<Kernel, %d, %d, %d>(shared, exchange, part, %s, store);", rows.heads,
               rows.value[3], warps, rows.splits > 1 ? "cut.parts" : "1");
+  if (region.writesCache())
+    printCacheWrite(code);
 }
 
 LogicalResult TensorDecodeEmission::emit() {
