@@ -50,6 +50,7 @@ static llvm::ArrayRef<llvm::StringLiteral> requiredProperties(DeviceKind device)
   static constexpr llvm::StringLiteral gpu[] = {"sms",
                                                 "l2_bytes",
                                                 "l2_mb_per_s",
+                                                "sm_mb_per_s",
                                                 "prologue_ps_per_element",
                                                 "warp_prologue_ps_per_element",
                                                 "next_reduction_ns",
@@ -181,6 +182,11 @@ double CostModel::prologueOnGpu(KernelOp kernel, const KernelWork& work) const {
                       static_cast<double>(ofOneWarp);
 }
 
+/// How far tiles are spread over multiprocessors: 0 of one, 1 of as many as there are.
+static double spreadOf(int64_t tiles, int64_t sms) {
+  return std::min(1.0, std::log2(tiles) / std::log2(std::max<int64_t>(2, sms)));
+}
+
 double CostModel::latencyOnGpu(KernelOp kernel, const KernelWork& work,
                                const Occupancy& occupancy) const {
   double latency = property("dependent_load_ns");
@@ -191,8 +197,7 @@ double CostModel::latencyOnGpu(KernelOp kernel, const KernelWork& work,
   constexpr int64_t lanes = 32;
   if (kernel.getScheduleAttr().getParameter("group").value_or(lanes) > lanes)
     latency += static_cast<double>(property("row_barrier_ns") * reductions);
-  if (kernel.getScheduleAttr().getTiles() > 1)
-    latency += property("spread_ns");
+  latency += property("spread_ns") * spreadOf(kernel.getScheduleAttr().getTiles(), property("sms"));
   // A unit whose block waits for another one's place takes its keys behind it.
   if (double steps = keySteps(kernel)) {
     auto tiles = static_cast<double>(kernel.getScheduleAttr().getTiles());
@@ -206,14 +211,20 @@ double CostModel::latencyOnGpu(KernelOp kernel, const KernelWork& work,
              std::min(1.0, static_cast<double>(work.weightBytes) / property("read_ramp_bytes"));
 }
 
-double CostModel::memoryOnGpu(const KernelWork& work, const Occupancy& occupancy) const {
+double CostModel::memoryOnGpu(KernelOp kernel, const KernelWork& work,
+                              const Occupancy& occupancy) const {
   double dram = property("dram_mb_per_s");
   double reads = work.readBytes, writes = work.writtenBytes, both = std::min(reads, writes);
   // What one kernel has written the next one finds in the cache, if it fits.
   double activations =
-      2 * (reads + writes) <= property("l2_bytes")
+      5 * (reads + writes) <= 4 * property("l2_bytes")
           ? nsAt(reads + writes, property("l2_mb_per_s"))
           : nsAt(2 * both, property("copy_mb_per_s")) + nsAt(reads + writes - 2 * both, dram);
+  // A row is one multiprocessor's.
+  if (kernel.getScheduleAttr().getParameter("group")) {
+    double busy = std::min(kernel.getScheduleAttr().getTiles(), property("sms"));
+    activations = std::max(activations, nsAt(reads + writes, busy * property("sm_mb_per_s")));
+  }
   // Loads that wait for one another.
   double rounds = (work.weightBytes + reads + writes) / occupancy.bytesInFlight;
   return std::max(nsAt(work.weightBytes, dram) + activations,
@@ -235,7 +246,8 @@ double CostModel::computeOnGpu(KernelOp kernel, const KernelWork& work,
 
 Estimate CostModel::estimateOnGpu(KernelOp kernel, const KernelWork& work) const {
   Occupancy occupancy = estimateOccupancy(kernel, work, target);
-  double memory = memoryOnGpu(work, occupancy), compute = computeOnGpu(kernel, work, occupancy);
+  double memory = memoryOnGpu(kernel, work, occupancy),
+         compute = computeOnGpu(kernel, work, occupancy);
   double unhidden = property("unhidden_percent") / 100.0 * std::min(memory, compute);
   return finish(property(launchProperty(mode, target)), memory, compute,
                 latencyOnGpu(kernel, work, occupancy) + unhidden);

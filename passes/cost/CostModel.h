@@ -56,7 +56,7 @@ std::string contentKey(KernelOp kernel);
 ///     ns = launch + latency + max(memory, compute) + unhidden_percent · min(memory, compute)
 ///     latency = dependent_load_ns + reduction_ns + (reductions − 1) · next_reduction_ns
 ///               + row_barrier_ns · reductions, where several warps share a row
-///               + spread_ns, where there is more than one tile
+///               + spread_ns · min(1, log tiles / log multiprocessors)
 ///               + attention_ns, of decode attention, + key_step_ns · steps of 16 keys that a warp takes one
 ///                 after the other
 ///               + vector_ns · 16-byte vectors that a thread has of a row
@@ -67,8 +67,8 @@ std::string contentKey(KernelOp kernel);
 ///               + ramp · min(1, weight bytes / read_ramp_bytes)
 ///     ramp    = read_ramp_pdl_ns where kernels start early, else read_ramp_ns
 ///     memory  = max(weights / dram + others / rate, dependent_load_ns · (b / bytes in flight − 1))
-///     rate    = l2 where half of the cache holds the others; else copy for as many reads as there
-///               are writes and dram for the rest
+///     rate    = l2 where four fifths of the cache hold the others, at most sm · multiprocessors that have rows; else
+///               copy for as many reads as there are writes and dram for the rest
 ///     compute = (f / rate of products or f32 + repeated f · tiles / f32) / wave efficiency
 ///
 /// Bytes in flight are those of the blocks that registers, shared memory and threads of the target
@@ -101,7 +101,7 @@ private:
   int64_t property(llvm::StringRef name) const { return *target.getProperty(name); }
   double prologueOnGpu(KernelOp kernel, const KernelWork& work) const;
   double latencyOnGpu(KernelOp kernel, const KernelWork& work, const Occupancy& occupancy) const;
-  double memoryOnGpu(const KernelWork& work, const Occupancy& occupancy) const;
+  double memoryOnGpu(KernelOp kernel, const KernelWork& work, const Occupancy& occupancy) const;
   double computeOnGpu(KernelOp kernel, const KernelWork& work, const Occupancy& occupancy) const;
   Estimate estimateOnGpu(KernelOp kernel, const KernelWork& work) const;
   Estimate estimateOnCpu(KernelOp kernel, const KernelWork& work) const;
