@@ -71,6 +71,25 @@ static std::string cutGroup(const ProductRegion::Group& group, ProductOrder orde
   return "";
 }
 
+/// Whether the segments of a warp, as they are dealt out, all have the same whole part of x, of no
+/// more elements than a thread's registers hold.
+static bool canHold(const ProductRegion& region, const ProductLayout& layout) {
+  constexpr int64_t mostHeld = 64;
+  const ProductLayout::Product& first = layout.products.front();
+  auto isWhole = [&](const ProductLayout::Product& product) {
+    return product.chunk == first.chunk && product.depth % product.chunk == 0;
+  };
+  auto hasSameInputs = [&](const ProductRegion::Group& group) {
+    return llvm::all_of(
+        llvm::zip_equal(group.products, region.groups.front().products),
+        [](const auto& pair) { return std::get<0>(pair).input == std::get<1>(pair).input; });
+  };
+  return region.rows == 1 && !encodingOf(region.first().getWeight()).isBlockQuantized() &&
+         layout.warps % layout.segments == 0 && first.chunk % (32 * layout.vector) == 0 &&
+         first.chunk <= 32 * mostHeld && llvm::all_of(layout.products, isWhole) &&
+         llvm::all_of(region.groups, hasSameInputs);
+}
+
 /// Places the inputs behind the rings, and behind them the sums of norms' chunks, a mean's and the
 /// squares', and what products give.
 static void placeBuffers(const ProductRegion& region, ProductLayout& layout) {
@@ -97,6 +116,7 @@ std::string layOutProducts(const ProductRegion& region, ScheduleAttr schedule,
   layout.vector = parameter("vector");
   layout.stages = parameter("stages");
   layout.early = schedule.getParameter("early").value_or(layout.stages);
+  layout.held = parameter("held") == 1;
   layout.tiles = schedule.getTiles();
   if (layout.warps < 1 || layout.warps > 32 || parameter("threads") % 32 != 0 ||
       layout.stages < 1 || (layout.vector != 4 && layout.vector != 8))
@@ -109,6 +129,10 @@ std::string layOutProducts(const ProductRegion& region, ScheduleAttr schedule,
   for (const ProductRegion::Group& group : region.groups)
     if (std::string reason = cutGroup(group, orderOf, layout); !reason.empty())
       return reason;
+  if (layout.held && !canHold(region, layout))
+    return "expects one row and one whole part of x, at most 64 elements a thread, for all "
+           "segments "
+           "of a warp that holds it";
   layout.linesPerTile = llvm::divideCeil(region.lines, layout.tiles);
   int64_t most = layout.linesPerTile * layout.segments * region.rows;
   if (region.lines > std::numeric_limits<int32_t>::max() / layout.tiles ||

@@ -31,6 +31,7 @@ struct ProductLayout {
   int64_t tiles = 0, linesPerTile = 0;
   int64_t warps = 0, vector = 0; ///< elements that a lane takes at once
   int64_t stages = 0, early = 0; ///< segments of a ring; those on their way before the kernel waits
+  bool held = false;             ///< a warp keeps the part of x of its segments in registers
   int64_t stageBytes = 0;
   int64_t ringBytes = 0;   ///< of a warp
   int64_t inputVector = 0; ///< elements of an input of 16 bytes, at most `vector`
@@ -48,7 +49,7 @@ struct ProductLayout {
 using ProductOrder = llvm::function_ref<OrderAttr(MatmulOp op)>;
 
 /// Lays out `region` for `schedule` (`threads`, `vector`, `stages`, `early` if fewer than those,
-/// tiles) and the orders of its products. Returns why the emitter cannot compute it so, in a sentence
+/// `held` if 1, tiles) and the orders of its products. Returns why the emitter cannot compute it so, in a sentence
 /// without final period.
 std::string layOutProducts(
     const ProductRegion& region, ScheduleAttr schedule, ProductLayout& layout,

@@ -95,8 +95,10 @@ static bool fillGemvBulk(KernelOp kernel, BlockResources& resources) {
   constexpr int64_t least = 72, leastOfBlocks = 104; // words of a block and their parts
   resources.registers =
       std::max(registersOf(region.rows * layout.vector), isBlockQuantized ? leastOfBlocks : least);
-  // Weights of norms wait in registers; the rings leave a multiprocessor one block all the same.
-  if (llvm::any_of(region.inputs, [](const ProductRegion::Input& input) { return input.norm; }))
+  // Weights of norms and x wait in registers; the rings leave a multiprocessor one block all the same.
+  bool hasNorm =
+      llvm::any_of(region.inputs, [](const ProductRegion::Input& input) { return input.norm; });
+  if (hasNorm || layout.held)
     resources.registers = boundedRegisters(resources);
   resources.dynamicSmemBytes = layout.smemBytes;
   resources.bytesAThread = layout.stages * layout.stageBytes / 32;

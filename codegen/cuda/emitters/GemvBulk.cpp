@@ -22,7 +22,8 @@ namespace {
 ///
 /// Parameters: `threads`; `vector`, elements that a thread takes at once; `stages` of a warp's ring;
 /// `early`, if fewer than all, those that are filled before the kernel waits: the others are behind
-/// the loads of x, whose way from the L2 cache they would share.
+/// the loads of x, whose way from the L2 cache they would share; `held`, 1 if a warp keeps in registers
+/// the part of x that all its segments are multiplied with.
 /// Orders have chunks of whole lanes, 32 · vector of them, or are of tensor cores.
 class GemvBulkEmission {
 public:
@@ -36,6 +37,7 @@ private:
   void printRing(CodeWriter& code);
   void printPieces(CodeWriter& code);
   void printOperand(CodeWriter& code);
+  void printHeld(CodeWriter& code);
   void printMainLoop(CodeWriter& code);
   std::string fillStatement() const;
   void printSegment(CodeWriter& code);
@@ -199,9 +201,13 @@ void GemvBulkEmission::printSegment(CodeWriter& code) {
   code.openFormat("for (int m = 0; m < %d; ++m)", region.rows);
   code.unroll();
   code.openFormat("for (int h = 0; h < %d; ++h)", vector / narrow);
-  code.format("float values[%d];", narrow);
-  code.format("loadVector(values, x + m * stride + step + h * %d + lane * %d);", 32 * narrow,
-              narrow);
+  if (layout.held) {
+    code.format("const float(&values)[%d] = held[step / %d][h];", narrow, lanes);
+  } else {
+    code.format("float values[%d];", narrow);
+    code.format("loadVector(values, x + m * stride + step + h * %d + lane * %d);", 32 * narrow,
+                narrow);
+  }
   code.unroll();
   code.format("for (int j = 0; j < %d; ++j)", narrow);
   code.format("  partial[m][h * %d + j] =", narrow);
@@ -211,10 +217,34 @@ void GemvBulkEmission::printSegment(CodeWriter& code) {
   code.close();
 }
 
+/// The part of x of a warp's segments, `held` [steps][vectors of an input][its elements].
+void GemvBulkEmission::printHeld(CodeWriter& code) {
+  int64_t lanes = 32 * layout.vector, narrow = layout.inputVector;
+  int64_t steps = layout.products.front().chunk / lanes;
+  code.format("float held[%d][%d][%d];", steps, layout.vector / narrow, narrow);
+  code.open("");
+  code.line("constexpr int piece = 0;");
+  printOperand(code);
+  code.unroll();
+  code.format("for (int step = 0; step < %d; ++step)", steps);
+  code.unroll();
+  code.format("for (int h = 0; h < %d; ++h)", layout.vector / narrow);
+  code.format("loadVector(held[step][h], x + step * %d + h * %d + lane * %d);", lanes, 32 * narrow,
+              narrow);
+  code.close();
+}
+
 void GemvBulkEmission::printMainLoop(CodeWriter& code) {
   code.format("float* const sums = reinterpret_cast<float*>(memory + %d);", layout.resultsOffset);
+  if (layout.held)
+    printHeld(code);
   code.open("for (int piece = 0; piece < pieces; ++piece)");
-  printOperand(code);
+  if (layout.held) {
+    code.format("const int index = warp + piece * %d;", layout.warps);
+    code.format("constexpr int count = %d;", layout.products.front().chunk);
+  } else {
+    printOperand(code);
+  }
   int64_t lanes = layout.onTensorCores ? 1 : layout.vector;
   code.format("float partial[%d][%d] = {};", region.rows, lanes);
   code.line("const unsigned char* bytes = ring.take();");

@@ -24,7 +24,7 @@ struct CudaTarget {
   // What was measured to be best on the device; `ir/targets` says how.
   int64_t libraryRows;         ///< from which on cuBLASLt computes a product
   int64_t bulkRingBytes;       ///< of a block whose warps bring weights by bulk copies
-  int64_t bulkEarlyBytes;      ///< of those, on their way before it waits; behind attention all
+  int64_t bulkEarlyBytes;      ///< of those, on their way before it waits
   int64_t gemvWarps;           ///< that keep the memory busy while they load into registers
   int64_t narrowBlocksPerSm;   ///< of narrow_gemm
   int64_t decodeBlocksPerSm;   ///< of decode attention

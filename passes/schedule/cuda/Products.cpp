@@ -61,30 +61,57 @@ static OrderAttr chooseOrder(MatmulOp op) {
                         onTensorCores ? CombineTree::TensorCores : CombineTree::Halving);
 }
 
+static bool isAttention(Operation* op) {
+  auto kernel = llvm::dyn_cast_or_null<KernelOp>(op);
+  return kernel && llvm::any_of(kernel.getBlock(), llvm::IsaPred<AttentionOp>);
+}
+
+/// Whether attention reads `value`, itself or a view of it.
+static bool feedsAttention(Value value) {
+  return llvm::any_of(value.getUsers(), [](Operation* user) {
+    return isAttention(user) || (isView(user) && llvm::any_of(user->getResults(), feedsAttention));
+  });
+}
+
+/// Whether attention stands right before or behind a kernel, so that blocks of both share
+/// multiprocessors.
+static bool isBesideAttention(KernelOp kernel) {
+  auto comesFromAttention = [](Value input) {
+    return isAttention(getViewSource(input).getDefiningOp());
+  };
+  return llvm::any_of(kernel.getInputs(), comesFromAttention) ||
+         llvm::any_of(kernel->getResults(), feedsAttention);
+}
+
 /// The schedule of a region; null where its inputs do not fit into shared memory beside the rings.
 /// One block a multiprocessor, of more than half of its shared memory, so that no two of a kernel's
 /// blocks ever share one: where they fit, blocks that start while those of the kernel before leave
 /// do, others have no weights on their way meanwhile, and the step takes up to a third longer
 /// (H200, 2026-11-21, Pythia-2.8B f16: rings of 80 KB 2.23 ms a step, of 160 KB 1.67).
 ///
-/// Before the kernel waits, a part of a ring is filled, lest x wait for the rest; all of it behind
-/// attention, which leaves memory idle where contexts are short.
+/// Before the kernel waits, a part of a ring is filled, lest x wait for the rest. Warps hold x where they
+/// can, but not beside attention, whose blocks need the registers.
 static ScheduleAttr scheduleRegion(const ProductRegion& region, const CudaTarget& target,
-                                   bool isBehindAttention) {
+                                   bool isBeside) {
   constexpr int64_t mostStages = 8, leastStages = 2;
   BulkShape shape(region.first());
   constexpr int64_t warps = 16;
   int64_t tiles = std::min(target.sms, region.lines);
   ProductLayout layout;
-  auto make = [&](int64_t stages, int64_t early) {
+  auto makeWith = [&](int64_t stages, int64_t early, bool held) {
     ScheduleAttr schedule = makeSchedule(region.first()->getContext(), "gemv_bulk", tiles,
                                          {{"threads", 32 * warps},
                                           {"vector", shape.vector},
                                           {"stages", stages},
-                                          {"early", early < stages ? early : 0}});
+                                          {"early", early < stages ? early : 0},
+                                          {"held", held ? 1 : 0}});
     bool fits = layOutProducts(region, schedule, layout, chooseOrder).empty() &&
                 layout.smemBytes <= target.smemBytesPerBlock;
     return fits ? schedule : ScheduleAttr();
+  };
+  auto make = [&](int64_t stages, int64_t early) {
+    ScheduleAttr held = isBeside ? ScheduleAttr() : makeWith(stages, early, /*held=*/true);
+    return held ? held : makeWith(stages, early, /*held=*/false);
   };
   if (!make(leastStages, leastStages))
     return ScheduleAttr();
@@ -92,18 +119,10 @@ static ScheduleAttr scheduleRegion(const ProductRegion& region, const CudaTarget
     return llvm::divideCeil(bytes, warps * layout.stageBytes);
   };
   int64_t stages = std::clamp(stagesOf(target.bulkRingBytes), leastStages, mostStages);
-  int64_t early = isBehindAttention ? stages : stagesOf(target.bulkEarlyBytes);
+  int64_t early = stagesOf(target.bulkEarlyBytes);
   if (ScheduleAttr schedule = make(stages, early))
     return schedule;
   return make(leastStages, early);
-}
-
-/// Whether a kernel reads what attention gives, itself or a view of it.
-static bool isBehindAttention(KernelOp kernel) {
-  return llvm::any_of(kernel.getInputs(), [](Value input) {
-    auto before = getViewSource(input).getDefiningOp<KernelOp>();
-    return before && llvm::any_of(before.getBlock(), llvm::IsaPred<AttentionOp>);
-  });
 }
 
 /// The region of one product of a value in memory.
@@ -119,7 +138,7 @@ static ProductRegion regionOf(MatmulOp op) {
 
 ScheduleAttr scheduleBulkCopies(MatmulOp op, const CudaTarget& target) {
   op.setOrderAttr(chooseOrder(op));
-  return scheduleRegion(regionOf(op), target, isBehindAttention(op->getParentOfType<KernelOp>()));
+  return scheduleRegion(regionOf(op), target, isBesideAttention(op->getParentOfType<KernelOp>()));
 }
 
 /// Measured on an H200, 2026-11-21 (bench/cuda, f16, one row, µs, rings against registers):
@@ -131,7 +150,7 @@ bool suitsBulkCopies(MatmulOp op, const CudaTarget& target) {
   BulkShape shape(op);
   return refuseBulkCopies(shape, target).empty() && shape.rows <= mostRows &&
          shape.rowBytes >= 1024 && shape.columns >= 2 * target.sms &&
-         scheduleRegion(regionOf(op), target, /*isBehindAttention=*/false);
+         scheduleRegion(regionOf(op), target, /*isBeside=*/false);
 }
 
 namespace cuda_rules {
@@ -158,7 +177,7 @@ static std::string explain(KernelOp kernel, const CudaTarget& target) {
     for (ProductRegion::Product product : group.products)
       if (std::string reason = refuseBulkCopies(BulkShape(product.op), target); !reason.empty())
         return region.rows > mostBulkRows ? refuseNarrowGemm(region, target) : reason;
-  return scheduleRegion(region, target, /*isBehindAttention=*/false)
+  return scheduleRegion(region, target, /*isBeside=*/false)
              ? ""
              : "the inputs do not fit into shared memory beside the weights";
 }
@@ -183,7 +202,7 @@ static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target) {
     if (input.norm)
       input.norm->setAttr(partAttrName, scheduleRows(*input.norm, target));
   return narrow ? scheduleNarrowGemm(region, target)
-                : scheduleRegion(region, target, isBehindAttention(kernel));
+                : scheduleRegion(region, target, isBesideAttention(kernel));
 }
 
 const CudaScheduleRule products = {matches, choose, nullptr, explain, bulkAlternatives};

@@ -17,20 +17,20 @@ namespace {
 /// lines of several segments, with a residual. T stands for an element type.
 constexpr const char* chain = R"(
 module attributes {tenon.phase = #tenon.phase<fused>} {
-  func.func @f(%x: tensor<1x2048xT>, %g: tensor<2048xT>, %u: tensor<6144x2048xT>,
-               %v: tensor<6144x2048xT>, %w: tensor<2048x6144xT>) -> tensor<1x2048xT> {
+  func.func @f(%x: tensor<1x2048xT>, %g: tensor<2048xT>, %u: tensor<4096x2048xT>,
+               %v: tensor<4096x2048xT>, %w: tensor<2048x4096xT>) -> tensor<1x2048xT> {
     %0 = tenon.kernel (%a = %x : tensor<1x2048xT>, %b = %g : tensor<2048xT>,
-                       %c = %u : tensor<6144x2048xT>, %d = %v : tensor<6144x2048xT>)
-        -> tensor<1x6144xT> {
+                       %c = %u : tensor<4096x2048xT>, %d = %v : tensor<4096x2048xT>)
+        -> tensor<1x4096xT> {
       %n = tenon.rms_norm %a, %b eps 1.0e-5 : (tensor<1x2048xT>, tensor<2048xT>) -> tensor<1x2048xT>
-      %p = tenon.matmul %n, %c : (tensor<1x2048xT>, tensor<6144x2048xT>) -> tensor<1x6144xT>
-      %q = tenon.matmul %n, %d : (tensor<1x2048xT>, tensor<6144x2048xT>) -> tensor<1x6144xT>
-      %y = tenon.glu silu %p, %q : (tensor<1x6144xT>, tensor<1x6144xT>) -> tensor<1x6144xT>
-      tenon.yield %y : tensor<1x6144xT>
+      %p = tenon.matmul %n, %c : (tensor<1x2048xT>, tensor<4096x2048xT>) -> tensor<1x4096xT>
+      %q = tenon.matmul %n, %d : (tensor<1x2048xT>, tensor<4096x2048xT>) -> tensor<1x4096xT>
+      %y = tenon.glu silu %p, %q : (tensor<1x4096xT>, tensor<1x4096xT>) -> tensor<1x4096xT>
+      tenon.yield %y : tensor<1x4096xT>
     }
-    %1 = tenon.kernel (%a = %0 : tensor<1x6144xT>, %b = %w : tensor<2048x6144xT>,
+    %1 = tenon.kernel (%a = %0 : tensor<1x4096xT>, %b = %w : tensor<2048x4096xT>,
                        %c = %x : tensor<1x2048xT>) -> tensor<1x2048xT> {
-      %p = tenon.matmul %a, %b : (tensor<1x6144xT>, tensor<2048x6144xT>) -> tensor<1x2048xT>
+      %p = tenon.matmul %a, %b : (tensor<1x4096xT>, tensor<2048x4096xT>) -> tensor<1x2048xT>
       %y = tenon.add %p, %c : (tensor<1x2048xT>, tensor<1x2048xT>) -> tensor<1x2048xT>
       tenon.yield %y : tensor<1x2048xT>
     }
@@ -40,7 +40,7 @@ module attributes {tenon.phase = #tenon.phase<fused>} {
 
 /// Parameters of a ring.
 struct Ring {
-  int64_t stages, early;
+  int64_t stages, early, held;
 };
 
 /// The program of the chain with those rings, or with the rule's own, and its module.
@@ -62,9 +62,11 @@ absl::StatusOr<runtime::Program> compileChain(mlir::MLIRContext& context, const 
     if (!ring)
       return;
     mlir::NamedAttrList parameters(own.getParameters());
-    mlir::Builder builder(&context);
-    parameters.set("stages", builder.getI64IntegerAttr(ring->stages));
-    parameters.set("early", builder.getI64IntegerAttr(ring->early));
+    parameters.erase("held");
+    for (auto [name, value] :
+         {std::pair("stages", ring->stages), {"early", ring->early}, {"held", ring->held}})
+      if (value != 0)
+        parameters.set(name, mlir::Builder(&context).getI64IntegerAttr(value));
     kernel.setScheduleAttr(ScheduleAttr::get(&context, own.getEmitter(), own.getTiles(),
                                              parameters.getDictionary(&context)));
   });
@@ -106,10 +108,11 @@ TEST_P(CudaRingTest, LeavesEveryBit) {
   auto expected = (*interpreter)->run("f", inputs);
   ASSERT_TRUE(expected.ok()) << expected.status();
   expectClose(expected->front(), own->front(), 3e-2, "result");
-  for (const Ring& ring : {Ring{2, 2}, {3, 1}, {3, 2}}) {
+  for (const Ring& ring : {Ring{2, 2, 0}, {3, 1, 0}, {3, 2, 1}}) {
     auto outputs = run(&ring, inputs);
     ASSERT_TRUE(outputs.ok()) << outputs.status();
-    EXPECT_EQ(*outputs, *own) << ring.stages << " stages, early " << ring.early;
+    EXPECT_EQ(*outputs, *own) << ring.stages << " stages, early " << ring.early << ", held "
+                              << ring.held;
   }
 }
 

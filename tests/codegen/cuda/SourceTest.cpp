@@ -297,6 +297,30 @@ TEST(CudaSource, RefusesARingThatStartsWithMoreThanItHolds) {
               HasSubstr("expects at most 4 early segments, but got 5"));
 }
 
+/// A part of x for all segments of a warp is loaded once, in front of them.
+TEST(CudaSource, WarpsHoldTheirPartOfX) {
+  auto kernels = printText(ringed("early = 1 : i64, held = 1 : i64"));
+  ASSERT_TRUE(kernels.ok()) << kernels.status();
+  const std::string& source = kernels->front().source;
+  size_t load = source.find("loadVector(held[step][h], x + step * 256"),
+         loop = source.find("piece < pieces");
+  ASSERT_NE(load, std::string::npos);
+  ASSERT_NE(loop, std::string::npos);
+  EXPECT_LT(load, loop);
+  EXPECT_EQ(source.find("loadVector(", loop), std::string::npos);
+}
+
+TEST(CudaSource, RefusesToHoldPartsOfXThatSegmentsDoNotShare) {
+  std::string text = ringed("early = 1 : i64, held = 1 : i64");
+  for (auto [from, to] :
+       {std::pair("threads = 512", "threads = 96"), {"chunk = 1024", "chunk = 768"}}) {
+    auto kernels = printText(absl::StrReplaceAll(text, {{from, to}}));
+    ASSERT_FALSE(kernels.ok()) << to;
+    EXPECT_THAT(std::string(kernels.status().message()),
+                HasSubstr("one whole part of x, at most 64 elements a thread"));
+  }
+}
+
 TEST(CudaSource, OlderTargetsHaveNeitherBulkCopiesNorDependentLaunch) {
   auto kernels = printText(product, "a100");
   ASSERT_TRUE(kernels.ok()) << kernels.status();
