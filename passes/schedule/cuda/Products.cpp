@@ -68,9 +68,15 @@ static bool isAttention(Operation* op) {
 
 /// Whether attention reads `value`, itself or a view of it.
 static bool feedsAttention(Value value) {
-  return llvm::any_of(value.getUsers(), [](Operation* user) {
-    return isAttention(user) || (isView(user) && llvm::any_of(user->getResults(), feedsAttention));
-  });
+  llvm::SmallVector<Value> views = {value};
+  while (!views.empty())
+    for (Operation* user : views.pop_back_val().getUsers()) {
+      if (isAttention(user))
+        return true;
+      if (isView(user))
+        llvm::append_range(views, user->getResults());
+    }
+  return false;
 }
 
 /// Whether attention stands right before or behind a kernel, so that blocks of both share
