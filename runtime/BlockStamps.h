@@ -6,13 +6,12 @@
 namespace tenon::runtime {
 
 /// What a block of a kernel that stamps (`CudaLaunch::stamps`) leaves in device memory, which is zero
-/// before. Clocks are cycles of the block's multiprocessor; those of two do not compare.
+/// before: what the device's timer said, the same for all multiprocessors. Its steps depend on the device
+/// (32 ns on an H200).
 struct BlockStamps {
-  uint64_t timerNs = 0;    ///< the device's timer at the entry; its steps may be long
-  uint64_t entryClock = 0; ///< at the same moment
-  uint64_t waitClock = 0;  ///< past the wait for the step before; 0 where the block did not wait
-  uint64_t exitClock = 0;  ///< when the last of the block's warps ended
-  uint64_t multiprocessor = 0;
+  uint64_t entryNs = 0;
+  uint64_t waitNs = 0; ///< past the wait for the step before; 0 where the block did not wait
+  uint64_t exitNs = 0; ///< when the last of the block's warps ended
 
   bool operator==(const BlockStamps&) const = default;
 };

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
 #include <utility>
 
 #include "absl/strings/str_format.h"
@@ -23,7 +22,7 @@ template <typename Visit> void forEachBlock(Steps steps, Visit visit) {
 /// The smallest difference of two stamps of the timer.
 double findTimerStep(Steps steps) {
   std::vector<uint64_t> times;
-  forEachBlock(steps, [&](const BlockStamps& block) { times.push_back(block.timerNs); });
+  forEachBlock(steps, [&](const BlockStamps& block) { times.push_back(block.entryNs); });
   std::ranges::sort(times);
   uint64_t smallest = 0;
   for (size_t i = 1; i < times.size(); ++i)
@@ -32,74 +31,15 @@ double findTimerStep(Steps steps) {
   return static_cast<double>(smallest);
 }
 
-/// The first and the last entry of a block on one multiprocessor.
-struct Multiprocessor {
-  BlockStamps first, last;
-
-  double ns() const { return static_cast<double>(last.timerNs - first.timerNs); }
-  double cycles() const { return static_cast<double>(last.entryClock - first.entryClock); }
-};
-
-/// How long the cycles of each multiprocessor are.
-class Clocks {
-public:
-  static absl::StatusOr<Clocks> create(Steps steps, double timerStepNs);
-
-  /// When `clock` was, in ns since the earliest stamp of the timer.
-  double timeNs(const BlockStamps& block, uint64_t clock) const {
-    return static_cast<double>(block.timerNs - firstTimerNs) +
-           nsPerCycle.at(block.multiprocessor) * static_cast<double>(clock - block.entryClock);
-  }
-
-  double commonNsPerCycle = 0;
-  double spread = 0; ///< of the lengths, over the common one
-
-private:
-  uint64_t firstTimerNs = std::numeric_limits<uint64_t>::max();
-  std::map<uint64_t, double> nsPerCycle;
-};
-
-absl::StatusOr<Clocks> Clocks::create(Steps steps, double timerStepNs) {
-  Clocks clocks;
-  std::map<uint64_t, Multiprocessor> seen;
-  forEachBlock(steps, [&](const BlockStamps& block) {
-    clocks.firstTimerNs = std::min(clocks.firstTimerNs, block.timerNs);
-    Multiprocessor& own = seen.try_emplace(block.multiprocessor, block, block).first->second;
-    if (block.entryClock < own.first.entryClock)
-      own.first = block;
-    if (block.entryClock > own.last.entryClock)
-      own.last = block;
-  });
-  double ns = 0, cycles = 0;
-  for (const auto& [number, own] : seen)
-    ns += own.ns(), cycles += own.cycles();
-  if (ns <= 0 || cycles <= 0)
-    return absl::FailedPreconditionError(
-        "expects a multiprocessor that runs blocks at different times of the device's timer, which "
-        "says how long its cycles are, but found none");
-  clocks.commonNsPerCycle = ns / cycles;
-  constexpr double leastTimerSteps = 1'000; // so that a step is 0.1 % of them
-  double shortest = clocks.commonNsPerCycle, longest = shortest;
-  for (const auto& [number, own] : seen) {
-    bool isLong = own.cycles() > 0 && own.ns() >= leastTimerSteps * timerStepNs;
-    double length = isLong ? own.ns() / own.cycles() : clocks.commonNsPerCycle;
-    clocks.nsPerCycle[number] = length;
-    shortest = std::min(shortest, length), longest = std::max(longest, length);
-  }
-  clocks.spread = (longest - shortest) / clocks.commonNsPerCycle;
-  return clocks;
-}
-
 absl::Status checkBlock(const BlockStamps& block) {
-  if (block.timerNs == 0 || block.exitClock == 0)
+  if (block.entryNs == 0 || block.exitNs == 0)
     return absl::InternalError("expects stamps, but found none");
-  bool waited = block.waitClock != 0;
-  if (block.exitClock < block.entryClock ||
-      (waited && (block.waitClock < block.entryClock || block.exitClock < block.waitClock)))
-    return absl::InternalError(
-        absl::StrFormat("expects entry, wait and exit in this order, but found them at cycles %u, "
-                        "%u and %u of multiprocessor %u",
-                        block.entryClock, block.waitClock, block.exitClock, block.multiprocessor));
+  bool waited = block.waitNs != 0;
+  if (block.exitNs < block.entryNs ||
+      (waited && (block.waitNs < block.entryNs || block.exitNs < block.waitNs)))
+    return absl::InternalError(absl::StrFormat(
+        "expects entry, wait and exit in this order, but found them at %u, %u and %u ns",
+        block.entryNs, block.waitNs, block.exitNs));
   return absl::OkStatus();
 }
 
@@ -123,31 +63,26 @@ struct Range {
   }
 };
 
-StepTimes summarizeStep(const std::vector<BlockStamps>& blocks, const Clocks& clocks) {
+StepTimes summarizeStep(const std::vector<BlockStamps>& blocks, uint64_t startNs) {
   StepTimes times;
   times.blocks = blocks.size();
   if (blocks.empty())
     return times;
+  auto timeOf = [&](uint64_t ns) { return static_cast<double>(ns - startNs); };
   bool waits =
-      std::ranges::any_of(blocks, [](const BlockStamps& block) { return block.waitClock != 0; });
+      std::ranges::any_of(blocks, [](const BlockStamps& block) { return block.waitNs != 0; });
   Range entry, work, exit;
   for (const BlockStamps& block : blocks) {
-    entry.add(clocks.timeNs(block, block.entryClock));
-    if (waits && block.waitClock == 0)
+    entry.add(timeOf(block.entryNs));
+    if (waits && block.waitNs == 0)
       continue;
-    work.add(clocks.timeNs(block, waits ? block.waitClock : block.entryClock));
-    exit.add(clocks.timeNs(block, block.exitClock));
+    work.add(timeOf(waits ? block.waitNs : block.entryNs));
+    exit.add(timeOf(block.exitNs));
   }
   times.firstEntryNs = entry.first, times.lastEntryNs = entry.last;
   times.firstWorkNs = work.first, times.lastWorkNs = work.last;
   times.firstExitNs = exit.first, times.lastExitNs = exit.last;
   return times;
-}
-
-void shift(StepTimes& times, double ns) {
-  for (double* time : {&times.firstEntryNs, &times.lastEntryNs, &times.firstWorkNs,
-                       &times.lastWorkNs, &times.firstExitNs, &times.lastExitNs})
-    *time += ns;
 }
 
 /// Places each step beside the one before, and adds up the parts of the call.
@@ -174,20 +109,15 @@ void findGaps(StepTimeline& timeline) {
 
 absl::StatusOr<StepTimeline> readTimeline(Steps steps) {
   TENON_RETURN_IF_ERROR(checkBlocks(steps));
+  uint64_t startNs = std::numeric_limits<uint64_t>::max();
+  forEachBlock(steps,
+               [&](const BlockStamps& block) { startNs = std::min(startNs, block.entryNs); });
+  if (startNs == std::numeric_limits<uint64_t>::max())
+    return absl::FailedPreconditionError("expects steps whose blocks leave stamps, but found none");
   StepTimeline timeline;
   timeline.timerStepNs = findTimerStep(steps);
-  TENON_ASSIGN_OR_RETURN(Clocks clocks, Clocks::create(steps, timeline.timerStepNs));
-  timeline.clockGhz = 1 / clocks.commonNsPerCycle;
-  timeline.clockSpread = clocks.spread;
-  double firstNs = std::numeric_limits<double>::infinity();
-  for (const std::vector<BlockStamps>& blocks : steps) {
-    timeline.steps.push_back(summarizeStep(blocks, clocks));
-    if (!blocks.empty())
-      firstNs = std::min(firstNs, timeline.steps.back().firstEntryNs);
-  }
-  for (StepTimes& step : timeline.steps)
-    if (step.blocks > 0)
-      shift(step, -firstNs);
+  for (const std::vector<BlockStamps>& blocks : steps)
+    timeline.steps.push_back(summarizeStep(blocks, startNs));
   findGaps(timeline);
   return timeline;
 }

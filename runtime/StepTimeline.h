@@ -39,8 +39,6 @@ struct StepTimes {
 /// The steps of one call on the device's clock.
 struct StepTimeline {
   std::vector<StepTimes> steps;
-  double clockGhz = 0;
-  double clockSpread = 0; ///< of the multiprocessors' clocks: (fastest − slowest) / common
   double timerStepNs = 0; ///< the smallest step of the timer that was seen; 0 if it stood still
 
   // Parts of the time from the first work to the last exit.
@@ -51,20 +49,11 @@ struct StepTimeline {
   double totalNs() const { return workNs + gapNs + unstampedNs; }
 };
 
-/// Puts the stamps of a call, step by step and block by block, on one time scale.
-///
-/// Every block's entry has the timer, which is the same everywhere, and the clock of its multiprocessor,
-/// which counts cycles from a zero of its own and at a speed of its own: on an H200 they are 0.1 to 0.4 %
-/// apart. With the first and the last entry on a multiprocessor, 0 and 1,
-///
-///     time of clock c = timer at the block's entry + (c − clock at it) · (t₁ − t₀) / (c₁ − c₀),
-///
-/// so that times are as fine as the steps of the timer. Where the entries are fewer than 1,000 such steps
-/// apart, the quotient is that of the sums over all multiprocessors.
+/// Puts the stamps of a call, step by step and block by block, on one time scale, as fine as the steps of
+/// the device's timer.
 ///
 /// Internal where a block left no stamps, or stamps in no order that a block can have;
-/// FailedPrecondition where no multiprocessor ran two blocks at different times: nothing then says
-/// how long a cycle is.
+/// FailedPrecondition where no step has blocks.
 absl::StatusOr<StepTimeline> readTimeline(std::span<const std::vector<BlockStamps>> steps);
 
 } // namespace tenon::runtime

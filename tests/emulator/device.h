@@ -292,13 +292,12 @@ inline void asm_mbarrier_try_wait_parity_acquire_cluster_shared__cta_b64(unsigne
   emulatedBarrierWait(barrier, parity);
 }
 inline void asm_fence_mbarrier_init_release_cluster() {}
-/// A clock or timer: nothing else is moved. All multiprocessors are one.
+/// The timer: nothing else is moved.
 inline void asm_mov_u64(unsigned long long& y) {
   timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   y = now.tv_sec * 1000000000ull + now.tv_nsec;
 }
-inline void asm_mov_u32(unsigned& y) { y = 0; }
 inline void asm_griddepcontrol_wait() {}
 inline void asm_griddepcontrol_launch_dependents() {}
 inline void asm_barrier_cluster_arrive_release_aligned() { emulatedClusterArrive(); }

@@ -131,20 +131,19 @@ std::string formatTimeline(const MeasuredTimelines& measured, const BenchReport&
   auto medianMs = [&](const std::function<double(const StepTimeline&)>& get) {
     return medianOfCalls(measured, get) / 1e6;
   };
-  const StepTimeline& typical = typicalCall(measured);
   std::string text = absl::StrFormat(
       "  timeline of %d calls with stamps: steps %.4f ms, %.4f without stamps\n"
       "  first work to last exit %.4f ms: work %.4f, gaps %.4f, around steps without stamps %.4f\n"
-      "  clock %.3f GHz, of the multiprocessors %.2f %% apart, smallest step of the timer %.0f ns\n"
+      "  smallest step of the timer %.0f ns\n"
       "  %-28s %5s %7s %8s %8s %8s %8s %9s %7s\n",
       measured.calls.size(), summarize(measured.stepsNs).medianNs / 1e6,
       summarize(report.times.stepsNs).medianNs / 1e6,
       medianMs([](const StepTimeline& call) { return call.totalNs(); }),
       medianMs([](const StepTimeline& call) { return call.workNs; }),
       medianMs([](const StepTimeline& call) { return call.gapNs; }),
-      medianMs([](const StepTimeline& call) { return call.unstampedNs; }), typical.clockGhz,
-      100 * typical.clockSpread, typical.timerStepNs, "kernel", "steps", "blocks", "gap us",
-      "ahead us", "work us", "tail us", "all ms", "% read");
+      medianMs([](const StepTimeline& call) { return call.unstampedNs; }),
+      typicalCall(measured).timerStepNs, "kernel", "steps", "blocks", "gap us", "ahead us",
+      "work us", "tail us", "all ms", "% read");
   for (const KernelTimeline& kernel : groupTimes(measured, report, program, function))
     text += formatKernel(kernel, report);
   return text;
@@ -177,8 +176,6 @@ nlohmann::ordered_json describeTimeline(const MeasuredTimelines& measured,
           {"work_ns", median([](const StepTimeline& call) { return call.workNs; })},
           {"gap_ns", median([](const StepTimeline& call) { return call.gapNs; })},
           {"unstamped_ns", median([](const StepTimeline& call) { return call.unstampedNs; })},
-          {"clock_ghz", typical.clockGhz},
-          {"clock_spread", typical.clockSpread},
           {"timer_step_ns", typical.timerStepNs},
           {"steps", std::move(steps)}};
 }

@@ -31,7 +31,7 @@ std::string formatTimeline(const MeasuredTimelines& measured, const BenchReport&
 ///   unstamped_steps_ns  the same of the plan's own kernels, without stamps
 ///   total_ns            from the first work to the last exit, of which
 ///   work_ns, gap_ns, unstamped_ns   passed in steps, between them, and where steps left no stamps
-///   clock_ghz, clock_spread, timer_step_ns   of the typical call: `runtime::StepTimeline`
+///   timer_step_ns   of the typical call: `runtime::StepTimeline`
 ///   steps   for each: name, kernel, blocks, gap_ns, ahead_ns, work_ns, tail_ns, unstamped_before,
 ///           bytes, read_limit_percent (over gap and work), and in the typical call
 ///           first_entry_ns, last_entry_ns, first_work_ns, last_work_ns, first_exit_ns, last_exit_ns;

@@ -5,44 +5,34 @@ namespace tenon {
 
 /// What a block leaves in global memory, zeros before it starts; `runtime::BlockStamps` is the same.
 struct BlockStamps {
-  unsigned long long timerNs;        // %globaltimer at the entry
-  unsigned long long entryClock;     // %clock64 of the multiprocessor, as the other clocks
-  unsigned long long waitClock;      // 0 where the block leaves without waiting
-  unsigned long long exitClock;      // of the warp that ends last
-  unsigned long long multiprocessor; // %smid
+  unsigned long long entryNs;
+  unsigned long long waitNs; // 0 where the block leaves without waiting
+  unsigned long long exitNs; // of the warp that ends last
 };
 
-__device__ __forceinline__ unsigned long long readClock() {
-  unsigned long long clock;
-  asm volatile("mov.u64 %0, %%clock64;" : "=l"(clock)::"memory");
-  return clock;
+/// The timer that all multiprocessors share. Their own clocks, which step each cycle, cannot stand in
+/// for it: on an H200 they differ in speed, and change it by some per cent within a call.
+__device__ __forceinline__ unsigned long long readTimer() {
+  unsigned long long timer;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(timer)::"memory");
+  return timer;
 }
 
-/// The timer's steps may be as long as a kernel (PTX ISA: they depend on the device), those of the
-/// clock are not; read together they tie a multiprocessor's clock to the timer that all share.
 __device__ __forceinline__ void stampEntry(BlockStamps& stamps) {
-  if (threadIdx.x != 0)
-    return;
-  const unsigned long long clock = readClock();
-  unsigned long long timer;
-  unsigned multiprocessor;
-  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(timer)::"memory");
-  asm volatile("mov.u32 %0, %%smid;" : "=r"(multiprocessor));
-  stamps.timerNs = timer;
-  stamps.entryClock = clock;
-  stamps.multiprocessor = multiprocessor;
+  if (threadIdx.x == 0)
+    stamps.entryNs = readTimer();
 }
 
 __device__ __forceinline__ void stampWait(BlockStamps& stamps) {
   if (threadIdx.x == 0)
-    stamps.waitClock = readClock();
+    stamps.waitNs = readTimer();
 }
 
 /// Every warp comes here, wherever it left the body.
 __device__ __forceinline__ void stampExit(BlockStamps& stamps) {
   __syncwarp();
   if (threadIdx.x % 32 == 0)
-    atomicMax(&stamps.exitClock, readClock());
+    atomicMax(&stamps.exitNs, readTimer());
 }
 
 } // namespace tenon

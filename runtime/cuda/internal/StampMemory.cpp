@@ -8,7 +8,7 @@
 namespace tenon::runtime::internal {
 
 // The layout that kernels write (codegen/cuda/device/stamps.cuh).
-static_assert(sizeof(BlockStamps) == 5 * sizeof(uint64_t));
+static_assert(sizeof(BlockStamps) == 3 * sizeof(uint64_t));
 
 /// A decode step has some ten thousand blocks.
 static constexpr uint64_t mostPlaces = (uint64_t{1} << 30) / sizeof(BlockStamps);

@@ -21,8 +21,8 @@ protected:
       unstamped(buffers, blocks);
       auto* stamps = static_cast<BlockStamps*>(buffers[3]);
       for (uint32_t block = 0; block < blocks; ++block) {
-        ++stamps[block].timerNs;
-        stamps[block].multiprocessor = block;
+        ++stamps[block].entryNs;
+        stamps[block].exitNs = block;
       }
     };
   }
@@ -46,7 +46,7 @@ TEST_P(CudaExecutorStampModes, LeaveThoseOfTheLastCall) {
   ASSERT_EQ(stamps.status(), absl::OkStatus());
   ASSERT_EQ(stamps->size(), 2u);
   EXPECT_TRUE(stamps->at(0).empty());
-  EXPECT_THAT(stamps->at(1), ElementsAre(BlockStamps{1, 0, 0, 0, 0}, BlockStamps{1, 0, 0, 0, 1}));
+  EXPECT_THAT(stamps->at(1), ElementsAre(BlockStamps{1, 0, 0}, BlockStamps{1, 0, 1}));
   EXPECT_THAT(executor->readStamps(test::Piece).value(), ElementsAre(testing::IsEmpty()));
 }
 
@@ -65,14 +65,14 @@ TEST_F(CudaExecutorStamps, OfStepsDoNotOverlap) {
   EXPECT_EQ(stamps[1].size(), 2u);
   ASSERT_EQ(stamps[2].size(), 3u);
   for (uint64_t block = 0; block < 3; ++block)
-    EXPECT_EQ(stamps[2][block], (BlockStamps{1, 0, 0, 0, block}));
+    EXPECT_EQ(stamps[2][block], (BlockStamps{1, 0, block}));
 }
 
 TEST_F(CudaExecutorStamps, RefuseMoreBlocksThanThereArePlacesFor) {
   Program program = makeStampingProgram();
   program.functions[test::Sum].steps[1].tiles = INT32_MAX;
   expectRefused(program, absl::StatusCode::kResourceExhausted,
-                "function sum: expects at most 26843545 blocks in a call whose blocks leave "
+                "function sum: expects at most 44739242 blocks in a call whose blocks leave "
                 "stamps, but its first 2 steps have 2147483647");
 }
 

@@ -1,8 +1,5 @@
-// Timelines from stamps of a device that is made up: every multiprocessor with a clock of its own, a
-// timer with long steps.
+// Timelines from stamps of a device that is made up.
 #include "runtime/StepTimeline.h"
-
-#include <cmath>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,28 +12,20 @@ using testing::HasSubstr;
 /// When a block does what, in ns.
 struct BlockTimes {
   double entry, work, exit;
-  uint64_t multiprocessor;
   bool waits = true;
 };
 
-/// A device whose clocks run at `ghz`, each from another zero, those of odd multiprocessors faster, and
-/// whose timer has steps.
+/// A device whose timer has steps.
 struct Device {
-  double ghz = 1.98;
-  double oddFaster = 0;
   uint64_t timerStepNs = 32;
   uint64_t startNs = 1'763'700'000'000'000'000; // of this size the timer's values are
 
-  uint64_t clock(const BlockTimes& block, double ns) const {
-    uint64_t zero = 1'000'000'007 * (block.multiprocessor + 1) * (block.multiprocessor + 3);
-    return zero + static_cast<uint64_t>(
-                      std::llround(ns * ghz * (1 + block.multiprocessor % 2 * oddFaster)));
+  uint64_t timer(double ns) const {
+    uint64_t time = startNs + static_cast<uint64_t>(ns);
+    return time - time % timerStepNs;
   }
   BlockStamps stampBlock(const BlockTimes& block) const {
-    uint64_t timer = startNs + static_cast<uint64_t>(block.entry);
-    return {timer - timer % timerStepNs, clock(block, block.entry),
-            block.waits ? clock(block, block.work) : 0, clock(block, block.exit),
-            block.multiprocessor};
+    return {timer(block.entry), block.waits ? timer(block.work) : 0, timer(block.exit)};
   }
   std::vector<std::vector<BlockStamps>>
   stamp(const std::vector<std::vector<BlockTimes>>& steps) const {
@@ -48,15 +37,14 @@ struct Device {
   }
 };
 
-/// Steps of a block on each of 132 multiprocessors: every 10 us a step begins to work, for 8 us; its
+/// Steps of 132 blocks: every 10 us a step begins to work, for 8 us; its
 /// blocks are there 3 us earlier. Block b is b ns behind.
 std::vector<std::vector<BlockTimes>> regularSteps(int count) {
   std::vector<std::vector<BlockTimes>> steps(count);
   for (int step = 0; step < count; ++step)
     for (int block = 0; block < 132; ++block) {
       double work = 5'000 + 10'000.0 * step + block;
-      steps[step].push_back(
-          {work - 3'000, work, work + 8'000, static_cast<uint64_t>((block * 7 + step) % 132)});
+      steps[step].push_back({work - 3'000, work, work + 8'000});
     }
   return steps;
 }
@@ -68,8 +56,7 @@ TEST_P(StepTimelineOf, RecoversTheTimes) {
   Device device{.timerStepNs = GetParam()};
   auto timeline = readTimeline(device.stamp(regularSteps(60)));
   ASSERT_EQ(timeline.status(), absl::OkStatus());
-  double tolerance = 1 + 1.02 * static_cast<double>(GetParam()); // and the clocks' error over 8 us
-  EXPECT_NEAR(timeline->clockGhz, 1.98, 4e-3);
+  auto tolerance = static_cast<double>(GetParam());
   ASSERT_EQ(timeline->steps.size(), 60u);
   for (size_t i = 0; i < 60; ++i) {
     const StepTimes& step = timeline->steps[i];
@@ -98,23 +85,11 @@ TEST(StepTimeline, FindsTheStepOfTheTimer) {
   EXPECT_EQ(readTimeline(Device{.timerStepNs = 1024}.stamp(regularSteps(4)))->timerStepNs, 1024);
 }
 
-/// Multiprocessors whose clocks differ agree on when steps end.
-TEST(StepTimeline, ClocksHaveSpeedsOfTheirOwn) {
-  auto timeline = readTimeline(Device{.oddFaster = 0.004}.stamp(regularSteps(60)));
-  ASSERT_EQ(timeline.status(), absl::OkStatus());
-  EXPECT_NEAR(timeline->clockSpread, 0.004, 5e-4);
-  for (const StepTimes& step : timeline->steps) {
-    EXPECT_NEAR(step.workNs(), 8'131, 66);
-    EXPECT_NEAR(step.tailNs(), 131, 66);
-  }
-}
-
 /// A block that leaves without waiting counts only as one that was there: step 1 has one that leaves
 /// while step 0 still works.
 TEST(StepTimeline, BlocksThatLeaveHaveNoWork) {
   auto timeline = readTimeline(Device{.timerStepNs = 1}.stamp(
-      {{{0, 0, 5'000, 0}, {0, 0, 5'000, 1}},
-       {{1'000, 6'000, 9'000, 0}, {500, 500, 700, 1, /*waits=*/false}}}));
+      {{{0, 0, 5'000}, {0, 0, 5'000}}, {{1'000, 6'000, 9'000}, {500, 500, 700, /*waits=*/false}}}));
   ASSERT_EQ(timeline.status(), absl::OkStatus());
   const StepTimes& step = timeline->steps[1];
   EXPECT_NEAR(step.firstEntryNs, 500, 2);
@@ -128,7 +103,7 @@ TEST(StepTimeline, BlocksThatLeaveHaveNoWork) {
 /// Kernels without a wait work from their entry on; where one starts too early, the gap is negative.
 TEST(StepTimeline, AnOverlapIsANegativeGap) {
   auto timeline = readTimeline(
-      Device{.timerStepNs = 1}.stamp({{{0, 0, 5'000, 0, false}}, {{4'000, 0, 9'000, 0, false}}}));
+      Device{.timerStepNs = 1}.stamp({{{0, 0, 5'000, false}}, {{4'000, 0, 9'000, false}}}));
   ASSERT_EQ(timeline.status(), absl::OkStatus());
   EXPECT_NEAR(timeline->steps[1].firstWorkNs, 4'000, 2);
   EXPECT_NEAR(timeline->steps[1].gapNs, -1'000, 2);
@@ -163,12 +138,12 @@ TEST(StepTimeline, RefusesStampsThatNoBlockLeaves) {
   for (const Refused& refused : std::vector<Refused>{
            {[](BlockStamps& block) { block = {}; },
             "step 1, block 7: expects stamps, but found none"},
-           {[](BlockStamps& block) { block.exitClock = 0; }, "expects stamps, but found none"},
-           {[](BlockStamps& block) { block.waitClock = block.exitClock + 1; },
+           {[](BlockStamps& block) { block.exitNs = 0; }, "expects stamps, but found none"},
+           {[](BlockStamps& block) { block.waitNs = block.exitNs + 1; },
             "expects entry, wait and exit in this order"},
-           {[](BlockStamps& block) { block.waitClock = block.entryClock - 1; },
+           {[](BlockStamps& block) { block.waitNs = block.entryNs - 1; },
             "expects entry, wait and exit in this order"},
-           {[](BlockStamps& block) { block.exitClock = block.entryClock - 1, block.waitClock = 0; },
+           {[](BlockStamps& block) { block.exitNs = block.entryNs - 1, block.waitNs = 0; },
             "expects entry, wait and exit in this order"}}) {
     auto stamps = Device{}.stamp(regularSteps(3));
     refused.edit(stamps[1][7]);
@@ -178,11 +153,9 @@ TEST(StepTimeline, RefusesStampsThatNoBlockLeaves) {
   }
 }
 
-TEST(StepTimeline, NeedsTwoMomentsOnAMultiprocessor) {
-  for (const auto& steps : {std::vector<std::vector<BlockTimes>>{},
-                            {{{0, 0, 5'000, 0}, {0, 0, 5'000, 1}}, {}},
-                            {{{0, 0, 5'000, 0}}, {{9'000, 9'000, 9'500, 1}}}})
-    EXPECT_EQ(readTimeline(Device{}.stamp(steps)).status().code(),
+TEST(StepTimeline, NeedsAStepWithBlocks) {
+  for (size_t count : {0, 2})
+    EXPECT_EQ(readTimeline(std::vector<std::vector<BlockStamps>>(count)).status().code(),
               absl::StatusCode::kFailedPrecondition);
 }
 

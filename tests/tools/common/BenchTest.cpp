@@ -67,8 +67,7 @@ public:
   /// Of each call, two blocks of the one step, one behind the other.
   absl::StatusOr<std::vector<std::vector<runtime::BlockStamps>>>
   readStamps(size_t function) override {
-    return std::vector<std::vector<runtime::BlockStamps>>{
-        {{1'000, 2'000, 0, 4'000, 0}, {2'000, 4'000, 0, 6'000, 0}}};
+    return std::vector<std::vector<runtime::BlockStamps>>{{{1'000, 0, 2'000}, {2'000, 0, 3'000}}};
   }
   void setProfiling(bool enabled) override { profiling = enabled; }
   std::span<const runtime::StepProfile> profile(size_t function) const override { return steps; }
@@ -168,7 +167,6 @@ TEST(ModelBench, ReadsTheStampsOfEachCall) {
   auto timelines = bench.timelines();
   ASSERT_THAT(timelines, tests::IsOk());
   ASSERT_EQ(timelines->size(), 3u);
-  EXPECT_DOUBLE_EQ(timelines->front().clockGhz, 2);
   EXPECT_DOUBLE_EQ(timelines->front().totalNs(), 2'000);
   EXPECT_THAT(bench.result().stepsNs, ElementsAre(5, 5, 5));
 }

@@ -71,7 +71,7 @@ absl::StatusOr<std::vector<std::vector<std::byte>>> call(runtime::Executor& exec
 }
 
 /// Every step of a kernel of ours is there with all its blocks, in the order of the program: none
-/// works before the one before has ended, as far as the timer can tell and a clock keeps its speed.
+/// works before the one before has ended, as far as the timer can tell.
 void expectTimeline(runtime::Executor& executor) {
   auto stamps = executor.readStamps(0);
   ASSERT_THAT(stamps, tests::IsOk());
@@ -79,7 +79,7 @@ void expectTimeline(runtime::Executor& executor) {
   ASSERT_THAT(read, tests::IsOk());
   const runtime::Program& program = executor.program();
   const std::vector<runtime::Step>& steps = program.functions[0].steps;
-  double errorNs = 100 + 2 * read->timerStepNs;
+  double errorNs = 2 * read->timerStepNs;
   ASSERT_EQ(read->steps.size(), steps.size());
   for (size_t i = 0; i < steps.size(); ++i) {
     const StepTimes& step = read->steps[i];
@@ -94,10 +94,7 @@ void expectTimeline(runtime::Executor& executor) {
     EXPECT_GE(step.gapNs, -errorNs);
     EXPECT_GT(step.workNs(), 0);
   }
-  EXPECT_GT(read->clockGhz, 0.2);
-  EXPECT_LT(read->clockGhz, 4);
   testing::Test::RecordProperty("timer_step_ns", std::to_string(read->timerStepNs));
-  testing::Test::RecordProperty("clock_spread", std::to_string(read->clockSpread));
   testing::Test::RecordProperty("gap_ns", std::to_string(read->gapNs));
 }
 
