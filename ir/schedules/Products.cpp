@@ -22,15 +22,17 @@ static int64_t registersOf(int64_t sums) {
   return std::min<int64_t>(most, llvm::alignTo(least + std::min(more, most), 8));
 }
 
-/// Partial sums of each warp; loads unrolled four times.
+/// Partial sums of each warp; loads unrolled four times, the words of blocks and their parts.
 static bool fillGemv(KernelOp kernel, BlockResources& resources) {
-  constexpr int64_t unrolled = 4;
+  constexpr int64_t unrolled = 4, leastOfBlocks = 104, mostRegisters = 255;
   auto op = findOp<MatmulOp>(kernel);
   int64_t columns = sizeParameter(kernel, "columns_per_warp");
   int64_t vector = sizeParameter(kernel, "vector");
   if (!op || columns < 1 || vector < 1)
     return false;
   resources.registers = registersOf(detail::saturatingProduct({rowsOf(op), columns, vector}));
+  if (getEncoding(op.getWeight().getType().getElementType())->isBlockQuantized())
+    resources.registers = std::clamp(resources.registers + 16, leastOfBlocks, mostRegisters);
   resources.bytesAThread = unrolled * wordBytes * columns;
   resources.staticSmemBytes =
       detail::saturatingProduct({floatBytes * (resources.threads / 32), rowsOf(op), columns});

@@ -226,11 +226,12 @@ void GemvBulkEmission::printHeld(CodeWriter& code) {
   code.line("constexpr int piece = 0;");
   printOperand(code);
   code.unroll();
-  code.format("for (int step = 0; step < %d; ++step)", steps);
+  code.openFormat("for (int step = 0; step < %d; ++step)", steps);
   code.unroll();
   code.format("for (int h = 0; h < %d; ++h)", layout.vector / narrow);
-  code.format("loadVector(held[step][h], x + step * %d + h * %d + lane * %d);", lanes, 32 * narrow,
-              narrow);
+  code.format("  loadVector(held[step][h], x + step * %d + h * %d + lane * %d);", lanes,
+              32 * narrow, narrow);
+  code.close();
   code.close();
 }
 

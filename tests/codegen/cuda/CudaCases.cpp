@@ -247,11 +247,13 @@ void addMatmuls(std::vector<CudaCase>& cases) {
     for (const char* type : {"f16", "bf16", "f32"})
       for (const Shape& s : {Shape{1, 70, 256},
                              {1, 1100, 2048},
-                             {1, 600, 2816},
                              {2, 40, 512},
-                             {2, 600, 1280},
+                             {2, 600, 4096},
                              {5, 300, 4096},
-                             {40, 70, 768}})
+                             {40, 70, 768}}) {
+        // Two rows of f32 take no tensor cores, and so add nothing to one.
+        if (s.rows == 2 && s.columns == 600 && std::string(type) == "f32")
+          continue;
         cases.push_back(
             {std::string("matmul_") + weight + "_" + type + "_" +
                  shapeName({s.rows, s.columns, s.depth}),
@@ -259,6 +261,7 @@ void addMatmuls(std::vector<CudaCase>& cases) {
              type,
              [](GraphBuilder& b, const Values& x) { b.output("y", b.matmul(x[0], x[1])); },
              4e-6});
+      }
   for (const Shape& s : {Shape{1, 33, 77}, {4, 5, 3}, {20, 65, 33}})
     cases.push_back({"matmul_odd_" + shapeName({s.rows, s.columns, s.depth}),
                      {{{s.rows, s.depth}, "f16"}, {{s.columns, s.depth}, "f16", Fill::Small}},

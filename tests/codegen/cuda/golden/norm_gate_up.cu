@@ -127,13 +127,25 @@ __device__ __forceinline__ void gemv_bulk_tile(const long long tile, const F16* 
   __syncthreads();
   // main loop: reads ring (shared), input (shared), a2 (global); writes sums (shared)
   float* const sums = reinterpret_cast<float*>(memory + 137216);
-  for (int piece = 0; piece < pieces; ++piece) {
+  float held[8][1][8];
+   {
+    constexpr int piece = 0;
     const int index = warp + piece * 16;
     [[maybe_unused]] const int line = firstLine + index / 2, segment = index % 2;
     const F16* x;
     [[maybe_unused]] int stride;
     constexpr int count = 2048;
     x = input0, stride = 2048;
+#pragma unroll
+    for (int step = 0; step < 8; ++step) {
+#pragma unroll
+      for (int h = 0; h < 1; ++h)
+        loadVector(held[step][h], x + step * 256 + h * 256 + lane * 8);
+    }
+  }
+  for (int piece = 0; piece < pieces; ++piece) {
+    const int index = warp + piece * 16;
+    constexpr int count = 2048;
     float partial[1][8] = {};
     const unsigned char* bytes = ring.take();
 #pragma unroll
@@ -145,8 +157,7 @@ __device__ __forceinline__ void gemv_bulk_tile(const long long tile, const F16* 
       for (int m = 0; m < 1; ++m) {
 #pragma unroll
         for (int h = 0; h < 1; ++h) {
-          float values[8];
-          loadVector(values, x + m * stride + step + h * 256 + lane * 8);
+          const float(&values)[8] = held[step / 256][h];
 #pragma unroll
           for (int j = 0; j < 8; ++j)
             partial[m][h * 8 + j] =
