@@ -4,6 +4,7 @@
 #include "codegen/cuda/RegionPrinter.h"
 #include "codegen/cuda/emitters/NormTerms.h"
 #include "ir/ProductLayout.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace tenon::codegen::cuda {
 
@@ -89,9 +90,9 @@ private:
   std::string type; ///< of the inputs' elements
   std::vector<Source> sources;
   std::vector<SharedSums> sums;
-  int64_t sumsOffset;                                 ///< of the next chunks' sums, bytes
-  llvm::DenseMap<mlir::Value, std::string> preloaded; ///< arrays [ownChunks * pairs][2]
-  llvm::SmallPtrSet<mlir::Value, 4> stored;           ///< of the prologue's results
+  int64_t sumsOffset;                                  ///< of the next chunks' sums, bytes
+  llvm::MapVector<mlir::Value, std::string> preloaded; ///< arrays [ownChunks * pairs][2]
+  llvm::SmallPtrSet<mlir::Value, 4> stored;            ///< of the prologue's results
 };
 
 } // namespace tenon::codegen::cuda

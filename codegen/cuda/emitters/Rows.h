@@ -2,6 +2,7 @@
 #define TENON_CODEGEN_CUDA_EMITTERS_ROWS_H
 
 #include "codegen/cuda/RegionPrinter.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace tenon::codegen::cuda {
 
@@ -84,7 +85,7 @@ private:
   bool cached = false;
   int64_t chunkVectors = 0; ///< of a thread in a chunk; 0: the row is one chunk
   bool placed = false;      ///< `row` and `thread` are printed
-  llvm::DenseMap<mlir::Value, std::string> preloaded;
+  llvm::MapVector<mlir::Value, std::string> preloaded;
   llvm::SmallPtrSet<mlir::Value, 4> stored;
   int buffers = 0;
 };

@@ -83,6 +83,30 @@ TEST(CudaSource, OfANormIsTheGoldenOne) {
   EXPECT_EQ((*kernels)[0].source, golden("rms_norm.cu"));
 }
 
+/// Whatever the addresses of its values: a kernel's source is the key of its code in the cache.
+TEST(CudaSource, IsTheSameEachTime) {
+  std::string text = R"(
+  tenon.file @m "m.gguf" bytes 8192 fingerprint 0
+  tenon.weight @scale : tensor<512xf16> from [#tenon.range<@m, offset = 0, bytes = 1024>]
+  tenon.weight @shift : tensor<512xf16> from [#tenon.range<@m, offset = 1024, bytes = 1024>]
+  func.func @f(%x: tensor<2x512xf16>) -> tensor<2x512xf16> {
+    %scale = tenon.get_weight @scale : tensor<512xf16>
+    %shift = tenon.get_weight @shift : tensor<512xf16>
+    %y = tenon.layer_norm %x weight %scale bias %shift eps 1.0e-5
+        : (tensor<2x512xf16>, tensor<512xf16>, tensor<512xf16>) -> tensor<2x512xf16>
+    return %y : tensor<2x512xf16>
+  })";
+  auto first = printText(text);
+  ASSERT_TRUE(first.ok()) << first.status();
+  std::vector<std::unique_ptr<std::string>> between; // moves what is allocated next
+  for (size_t call = 0; call < 16; ++call) {
+    between.push_back(std::make_unique<std::string>(100 + 1000 * call, ' '));
+    auto next = printText(text);
+    ASSERT_TRUE(next.ok()) << next.status();
+    EXPECT_EQ(next->front().source, first->front().source);
+  }
+}
+
 TEST(CudaSource, OfANormThatStampsIsTheGoldenOne) {
   auto kernels = printText(chain, "h200", /*stamps=*/true);
   ASSERT_TRUE(kernels.ok()) << kernels.status();
