@@ -70,9 +70,7 @@ RegionPrinter::Variable RegionPrinter::printLoad(BlockArgument argument) {
     return {name, false};
   }
   if (packs(type) && position.valid.empty())
-    return widenPacked(name, absl::StrFormat("loadPacked<%d>(%s + %s + %s)", width,
-                                             context.pointer(argument), rowOffset(type),
-                                             position.column));
+    return widenPacked(name, absl::StrFormat("loadPacked<%d>(%s)", width, address(argument)));
   code->format("float %s[%d];", name, width);
   load(argument, name);
   return {name, true};
