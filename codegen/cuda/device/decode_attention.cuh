@@ -96,11 +96,11 @@ template <typename T, int size, int turned, bool adjacent> struct HeadOfWarp {
 /// Attention of up to 8 query heads that share a key head, for single rows. Each warp takes 16 keys
 /// at a time on its own: the first ones straight into the instruction's registers, those behind them
 /// through a ring of `stages` such steps in shared memory that it fills by asynchronous copies, the next
-/// ones on their way as soon as a step is in registers; or, with no stages, into registers, too. Threads take keys and values 16 bytes at a time,
-/// chunks of 32 and 64 elements, and what is left of them, `keyRest` and `valueRest` elements, 4 or 8
-/// bytes at a time: an element of the depth stands at another place in the instruction's factors than
-/// in memory, in both alike. Keys and values are the first factor, queries and weights the second
-/// one; weights are exact to twice the bits of T.
+/// ones on their way as soon as a step is in registers; or, with no stages, into registers, too. Threads
+/// take keys and values 16 bytes at a time, chunks of 32 and 64 elements, and what is left of them,
+/// `keyRest` and `valueRest` elements, 4 or 8 bytes at a time: an element of the depth stands at another
+/// place in the instruction's factors than in memory, in both alike. Keys and values are the first
+/// factor, queries and weights the second one; weights are exact to twice the bits of T.
 ///
 /// What the cache holds at the places of keys that the kernel makes is loaded like any other key and
 /// then replaced: so loads stand one behind the other, without a branch between them.
@@ -369,8 +369,8 @@ struct DecodeAttention {
         weights[h] = powerOfTwo((scores[2 * i + h] - most[h]) * scale.factor());
         total[h] += weights[h];
       }
-      upper[i] = transposeMatrix(packPair<T>(weights[0], weights[1]));
-      rest[i] = transposeMatrix(packPair<T>(weights[0] - roundTo<T>(weights[0]),
+      upper[i] = transposeMatrix(pairFromFloat<T>(weights[0], weights[1]));
+      rest[i] = transposeMatrix(pairFromFloat<T>(weights[0] - roundTo<T>(weights[0]),
                                             weights[1] - roundTo<T>(weights[1])));
     }
   }

@@ -11,18 +11,6 @@ __device__ __forceinline__ float powerOfTwo(float x) {
   return result;
 }
 
-template <typename T> __device__ __forceinline__ unsigned packPair(float low, float high);
-template <> __device__ __forceinline__ unsigned packPair<F16>(float low, float high) {
-  unsigned result;
-  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(result) : "f"(high), "f"(low));
-  return result;
-}
-template <> __device__ __forceinline__ unsigned packPair<BF16>(float low, float high) {
-  unsigned result;
-  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(result) : "f"(high), "f"(low));
-  return result;
-}
-
 /// How dot products become scores, and scores exponents of two: capped where `softcap` > 0, times
 /// `factor`, which is positive.
 struct ScoreScale {

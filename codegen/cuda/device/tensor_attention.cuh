@@ -165,7 +165,7 @@ struct PrefillAttention {
       for (int i = 0; i < tiles; ++i)
 #pragma unroll
         for (int c = 0; c < 4; ++c)
-          a[i][c] = packPair<T>(scores[i][2 * k + c / 2][c % 2 * 2],
+          a[i][c] = pairFromFloat<T>(scores[i][2 * k + c / 2][c % 2 * 2],
                                 scores[i][2 * k + c / 2][c % 2 * 2 + 1]);
 #pragma unroll
       for (int j = 0; j < valueTiles; j += 2) {
@@ -248,7 +248,7 @@ struct PrefillAttention {
 #pragma unroll
         for (int j = 0; j < valueTiles; ++j)
           *reinterpret_cast<unsigned*>(&shared.query[row][8 * j + 2 * t]) =
-              exists ? packPair<T>(sums[i][j][2 * half] / sum, sums[i][j][2 * half + 1] / sum) : 0;
+              exists ? pairFromFloat<T>(sums[i][j][2 * half] / sum, sums[i][j][2 * half + 1] / sum) : 0;
       }
     __syncwarp();
   }
