@@ -265,4 +265,29 @@ std::string readProductRegion(KernelOp kernel, ProductRegion& region) {
   return RegionReader(kernel, region).read();
 }
 
+ProductRegion regionOfProduct(MatmulOp op) {
+  llvm::ArrayRef<int64_t> weight = op.getWeight().getType().getShape();
+  ProductRegion region;
+  region.inputs.push_back({op.getInput(), nullptr, weight.back()});
+  region.lines = weight.end()[-2];
+  region.rows = op.getInput().getType().getNumElements() / weight.back();
+  ProductRegion::Group& group = region.groups.emplace_back();
+  group.products.push_back({op, 0});
+  group.columns = region.lines;
+  return region;
+}
+
+std::string readProducts(KernelOp kernel, ProductRegion& region) {
+  std::string reason = readProductRegion(kernel, region);
+  auto products = kernel.getBlock().getOps<MatmulOp>();
+  if (reason.empty() || !llvm::hasSingleElement(products))
+    return reason;
+  region = regionOfProduct(*products.begin());
+  ProductRegion::Group& group = region.groups.front();
+  for (Value yielded : kernel.getYield().getValues())
+    if (!llvm::is_contained(group.yields, yielded))
+      group.yields.push_back(yielded);
+  return "";
+}
+
 } // namespace tenon

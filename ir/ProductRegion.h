@@ -55,6 +55,13 @@ struct ProductRegion {
 /// period; empty, and `region` filled, where it is.
 std::string readProductRegion(KernelOp kernel, ProductRegion& region);
 
+/// The region of one product of a value in memory, without results.
+ProductRegion regionOfProduct(MatmulOp op);
+
+/// Reads the region of a kernel of products: one of several, or one product with any operations on its
+/// elements, broadcast ones too. Returns why it is neither, as readProductRegion does.
+std::string readProducts(KernelOp kernel, ProductRegion& region);
+
 } // namespace tenon
 
 #endif // TENON_IR_PRODUCTREGION_H

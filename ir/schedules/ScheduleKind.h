@@ -19,7 +19,7 @@ struct ScheduleKind {
 namespace schedules {
 
 extern const ScheduleKind argmax, copy, decodeAttention, elementwise, gemm, gemv, gemvBulk, heads,
-    kvWrite, layerNorm, narrowGemm, reduce, rmsNorm, rope, softmax, tensorDecodeAttention,
+    heldGemm, kvWrite, layerNorm, narrowGemm, reduce, rmsNorm, rope, softmax, tensorDecodeAttention,
     tensorGemm, tensorPrefillAttention, topK;
 
 /// The parameter; 0 where it is missing or larger than any that a block's resources follow from.

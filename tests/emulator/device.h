@@ -85,6 +85,9 @@ inline void __syncwarp(unsigned = ~0u) { emulated::Lanes<int>(0); }
 template <typename T> T __shfl_xor_sync(unsigned, T value, int offset, int = 32) {
   return emulated::Lanes<T>(value)[emulated::lane() ^ offset];
 }
+template <typename T> T __shfl_sync(unsigned, T value, int source) {
+  return emulated::Lanes<T>(value)[source % 32];
+}
 inline unsigned __ballot_sync(unsigned, int predicate) {
   emulated::Lanes<int> all(predicate != 0);
   unsigned result = 0;
@@ -273,6 +276,8 @@ inline void asm_cp_async_cg_shared_global_L2__cache_hint_L2__256B(unsigned targe
                                                                   unsigned long long) {
   emulatedCopy(target, source, bytes);
 }
+/// No instruction: what the compiler must not look through.
+inline void asm_(unsigned&) {}
 inline void asm_cp_async_commit_group() { emulatedCommitCopies(); }
 inline void asm_cp_async_wait_group(int pending) { emulatedWaitForCopies(pending); }
 

@@ -15,19 +15,21 @@ struct BulkBarrier {
   __device__ __forceinline__ void init() {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(sharedAddress(&state)));
   }
-  /// Starts the copy of `bytes`, a multiple of 16, and counts them in.
-  __device__ __forceinline__ void copy(void* target, const void* source, unsigned bytes,
-                                       unsigned long long policy) {
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(
-                     sharedAddress(&state)),
-                 "r"(bytes)
-                 : "memory");
+  /// Starts the copy of `bytes`, a multiple of 16, which are counted in.
+  __device__ __forceinline__ void bring(void* target, const void* source, unsigned bytes,
+                                        unsigned long long policy) {
     asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
                  ".L2::cache_hint [%0], [%1], %2, [%3], %4;" ::"r"(sharedAddress(target)),
                  "l"(source), "r"(bytes), "r"(sharedAddress(&state)), "l"(policy)
                  : "memory");
   }
-  /// Counts in `bytes` that stores of the cluster's blocks will bring.
+  /// Counts them in and starts the copy.
+  __device__ __forceinline__ void copy(void* target, const void* source, unsigned bytes,
+                                       unsigned long long policy) {
+    expect(bytes);
+    bring(target, source, bytes, policy);
+  }
+  /// Counts in `bytes` that copies, or stores of the cluster's blocks, will bring.
   __device__ __forceinline__ void expect(unsigned bytes) {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(
                      sharedAddress(&state)),

@@ -17,6 +17,7 @@ extern const Emitter heads;
 extern const Emitter kvWrite;
 extern const Emitter layerNorm;
 extern const Emitter narrowGemm;
+extern const Emitter heldGemm;
 extern const Emitter reduce;
 extern const Emitter rmsNorm;
 extern const Emitter rope;

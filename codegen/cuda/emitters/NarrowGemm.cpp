@@ -1,7 +1,8 @@
 #include "ir/schedules/NarrowGemm.h"
+#include "codegen/cuda/RegionPrinter.h"
 #include "codegen/cuda/emitters/Emitters.h"
-#include "codegen/cuda/emitters/MatmulShape.h"
 #include "codegen/cuda/emitters/NormTerms.h"
+#include "codegen/cuda/emitters/ProductTiles.h"
 #include "ir/ProductRegion.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -40,19 +41,17 @@ private:
   };
 
   LogicalResult readSchedule();
-  LogicalResult checkProducts();
   LogicalResult addSource(const ProductRegion::Input& input);
   void placeSources();
   void printStream(CodeWriter& code);
-  void printSeek(CodeWriter& code);
   LogicalResult printNorms(CodeWriter& code);
   LogicalResult printNormed(CodeWriter& code, const Source& source);
   void printSums(CodeWriter& code);
   LogicalResult printResults(CodeWriter& code);
 
   NarrowGemmMemory memory() const { return {region.rows}; }
-  int64_t firstTile(size_t group) const;
-  std::string inGroup(size_t group) const;
+  ProductTiles tiles() const { return {region, lines}; }
+  int64_t firstTile(size_t group) const { return tiles().first(group); }
   std::string type() { return deviceType(elementTypeOf(op.getWeight().getType())); }
 
   KernelContext& context;
@@ -64,39 +63,6 @@ private:
 };
 
 } // namespace
-
-/// The first tile of a group; the number of tiles behind the last.
-int64_t NarrowGemmEmission::firstTile(size_t group) const {
-  int64_t tiles = 0;
-  for (const ProductRegion::Group& other : llvm::ArrayRef(region.groups).take_front(group))
-    tiles += llvm::divideCeil(other.columns, lines);
-  return tiles;
-}
-
-/// `if (index < 480) ` in front of what is done in tiles of a group; nothing for the last.
-std::string NarrowGemmEmission::inGroup(size_t group) const {
-  return group + 1 == region.groups.size()
-             ? ""
-             : absl::StrFormat("if (index < %d)", firstTile(group + 1));
-}
-
-LogicalResult NarrowGemmEmission::checkProducts() {
-  Type element = elementTypeOf(op.getWeight().getType());
-  for (ProductRegion::Group& group : region.groups)
-    for (ProductRegion::Product& product : group.products) {
-      MatmulShape shape(product.op);
-      if (element.isF32() || elementTypeOf(product.op.getInput().getType()) != element ||
-          elementTypeOf(product.op.getWeight().getType()) != element || shape.batches != 1 ||
-          shape.rows > 16 || shape.depth % 8 != 0)
-        return product.op.emitOpError("expects factors of one 16-bit type, one batch, at most 16 "
-                                      "rows and a depth of a multiple of 8 for the emitter "
-                                      "narrow_gemm");
-      if (product.op.getOrderAttr())
-        return product.op.emitOpError("expects no order on tensor cores, but got ")
-               << product.op.getOrderAttr();
-    }
-  return success();
-}
 
 /// The order of a norm must be one that a warp can follow with vectors of 8.
 LogicalResult NarrowGemmEmission::addSource(const ProductRegion::Input& input) {
@@ -138,7 +104,7 @@ LogicalResult NarrowGemmEmission::readSchedule() {
     return context.kernel.emitOpError("expects 1 to 16 tile_lines, but got ") << lines;
   if (!region.prologueYields.empty())
     return op.emitOpError("expects results of products alone for the emitter narrow_gemm");
-  if (failed(checkProducts()))
+  if (failed(tiles().check("narrow_gemm")))
     return failure();
   for (const ProductRegion::Input& input : region.inputs)
     if (failed(addSource(input)))
@@ -164,35 +130,10 @@ void NarrowGemmEmission::placeSources() {
   }
 }
 
-void NarrowGemmEmission::printSeek(CodeWriter& code) {
-  code.openFormat("auto seek = [&](NarrowCursor<%s>& cursor)", type());
-  code.line("const int index = cursor.tile;");
-  for (auto [number, group] : llvm::enumerate(region.groups)) {
-    std::string condition = inGroup(number);
-    for (auto [index, product] : llvm::enumerate(group.products)) {
-      std::string which =
-          index + 1 < group.products.size() ? absl::StrFormat("cursor.product == %d", index) : "";
-      std::string full = condition;
-      if (!which.empty())
-        full = condition.empty()
-                   ? "if (" + which + ")"
-                   : absl::StrFormat("if (index < %d && %s)", firstTile(number + 1), which);
-      int64_t depth = region.inputs[product.input].depth;
-      if (!full.empty())
-        code.line(full);
-      code.format(
-          "%sreturn cursor.seek(%s, (index - %d) * %d, min((index - %d + 1) * %d, %d), %d);",
-          full.empty() ? "" : "  ", context.pointer(product.op.getWeight()), firstTile(number),
-          lines, firstTile(number), lines, group.columns, depth);
-    }
-  }
-  code.close(";");
-}
-
 void NarrowGemmEmission::printStream(CodeWriter& code) {
   code.line("extern __shared__ __align__(128) unsigned char memory[];");
   code.line("const int workers = gridDim.x;");
-  printSeek(code);
+  tiles().printSeek(code, context, absl::StrFormat("NarrowCursor<%s>", type()), /*depths=*/true);
   code.format("NarrowStream<%s, %d, %d, %d, decltype(seek)> stream(memory, "
               "static_cast<int>(tile), %d, workers, seek);",
               type(), warps, joined, stages, firstTile(region.groups.size()));
@@ -260,11 +201,8 @@ LogicalResult NarrowGemmEmission::printNorms(CodeWriter& code) {
 void NarrowGemmEmission::printSums(CodeWriter& code) {
   code.format("float sums[%d][%d][4] = {};", joined, rowTiles);
   for (auto [number, group] : llvm::enumerate(region.groups)) {
-    std::string condition = inGroup(number);
-    if (number > 0)
-      condition = condition.empty() ? "else" : "else " + condition;
     if (region.groups.size() > 1)
-      code.open(condition);
+      code.open(tiles().branch(number));
     for (auto [index, product] : llvm::enumerate(group.products)) {
       const Source& source = sources[product.input];
       code.format("stream.multiply(sums[%d], %s, %d, %d, %d);", index, source.pointer, region.rows,
@@ -290,10 +228,7 @@ LogicalResult NarrowGemmEmission::printResults(CodeWriter& code) {
   code.format("if (m >= %d)", region.rows);
   code.line("  continue;");
   for (auto [number, group] : llvm::enumerate(region.groups)) {
-    std::string condition = inGroup(number);
-    if (number > 0)
-      condition = condition.empty() ? "else" : "else " + condition;
-    code.open(condition);
+    code.open(tiles().branch(number));
     code.format("const int column = (index - %d) * %d + inTile;", firstTile(number), lines);
     code.openFormat("if (inTile < %d && column < %d)", lines, group.columns);
     RegionPrinter printer(context, group.products.front().op.getType().getShape(), /*flat=*/false,
@@ -344,32 +279,10 @@ LogicalResult NarrowGemmEmission::emit() {
   return printed;
 }
 
-/// One product and any operations on its elements, broadcast ones too, are a region of one group.
-static ProductRegion regionOf(KernelContext& context, MatmulOp op) {
-  MatmulShape shape(op);
-  ProductRegion region;
-  region.inputs.push_back({op.getInput(), nullptr, shape.depth});
-  region.rows = shape.rows, region.lines = shape.columns;
-  ProductRegion::Group& group = region.groups.emplace_back();
-  group.products.push_back({op, 0});
-  group.columns = shape.columns;
-  for (Value yielded : context.kernel.getYield().getValues())
-    if (!llvm::is_contained(group.yields, yielded))
-      group.yields.push_back(yielded);
-  return region;
-}
-
 static LogicalResult emitNarrowGemm(KernelContext& context) {
   ProductRegion region;
-  std::string reason = readProductRegion(context.kernel, region);
-  if (reason.empty())
-    return NarrowGemmEmission(context, region).emit();
-  if (!llvm::hasSingleElement(context.kernel.getBlock().getOps<MatmulOp>()))
+  if (std::string reason = readProducts(context.kernel, region); !reason.empty())
     return context.kernel.emitOpError("has no emitter: ") << reason;
-  MatmulOp op = findMatmul(context);
-  if (!op)
-    return failure();
-  region = regionOf(context, op);
   return NarrowGemmEmission(context, region).emit();
 }
 

@@ -58,6 +58,10 @@ llvm::ArrayRef<const CudaScheduleRule*> allCudaRules();
 /// The schedule of a kernel of one row reduction; sets its order, which follows from the operation and
 /// the target alone.
 ScheduleAttr scheduleRows(mlir::Operation& hero, const CudaTarget& target);
+
+/// True where that order adds chunks of so many lanes.
+bool hasChunksOf(mlir::Operation& hero, int64_t elements, const CudaTarget& target);
+
 /// Whether warps should bring rows of W through rings of bulk copies for one product alone.
 bool suitsBulkCopies(MatmulOp op, const CudaTarget& target);
 /// The schedule of one product that does; sets the product's order.
@@ -71,6 +75,12 @@ std::string refuseNarrowGemm(const ProductRegion& region, const CudaTarget& targ
 /// The schedule that does, of a product alone and of a region; the product's order is taken away.
 ScheduleAttr scheduleNarrowGemm(MatmulOp op, const CudaTarget& target);
 ScheduleAttr scheduleNarrowGemm(const ProductRegion& region, const CudaTarget& target);
+/// That or the schedule below, whichever is faster, of a product alone; its order is taken away.
+ScheduleAttr scheduleFewRows(MatmulOp op, const CudaTarget& target);
+/// Whether products of 3 to 16 rows go to tensor cores from warps that hold x.
+bool suitsHeldGemm(const ProductRegion& region, const CudaTarget& target);
+/// The schedule that does, for a region without an order for its products.
+ScheduleAttr scheduleHeldGemm(const ProductRegion& region, const CudaTarget& target);
 
 /// Other schedules of a product whose weights come by bulk copies: other warps a block, stages of
 /// their rings, and stages filled before the kernel waits, where a block fits. Nothing for another

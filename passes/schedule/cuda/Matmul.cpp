@@ -98,7 +98,7 @@ ScheduleAttr choose(KernelOp kernel, const CudaTarget& target) {
   if (suitsTensorCores(op) && extents.rows > mostGemvRows)
     return chooseTensorGemm(kernel, extents, target);
   if (suitsTensorCores(op) && extents.rows > 1)
-    return scheduleNarrowGemm(op, target);
+    return scheduleFewRows(op, target);
   if (extents.rows <= mostGemvRows)
     return chooseGemv(kernel, op, extents, target);
   op.setOrderAttr(makeOrder(kernel.getContext(), /*lanes=*/1));

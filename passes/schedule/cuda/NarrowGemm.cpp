@@ -111,15 +111,17 @@ static ScheduleAttr makeNarrow(const ProductRegion& region, int64_t stages,
                        {"blocks_per_sm", target.narrowBlocksPerSm}});
 }
 
+ScheduleAttr scheduleFewRows(MatmulOp op, const CudaTarget& target) {
+  ProductRegion region = regionOfProduct(op);
+  if (!suitsHeldGemm(region, target))
+    return scheduleNarrowGemm(op, target);
+  op.removeOrderAttr(); // tensor cores have none
+  return scheduleHeldGemm(region, target);
+}
+
 ScheduleAttr scheduleNarrowGemm(MatmulOp op, const CudaTarget& target) {
   op.removeOrderAttr(); // tensor cores have none
-  llvm::ArrayRef<int64_t> weight = op.getWeight().getType().getShape();
-  int64_t depth = weight.back(), columns = weight.end()[-2];
-  ProductRegion region;
-  region.inputs.push_back({op.getInput(), nullptr, depth});
-  region.groups.push_back({{{op, 0}}, 0, columns, {}});
-  region.rows = op.getInput().getType().getNumElements() / depth;
-  region.lines = columns;
+  ProductRegion region = regionOfProduct(op);
   return makeNarrow(region, std::max<int64_t>(1, stagesFor(region, target)), target);
 }
 

@@ -131,20 +131,10 @@ static ScheduleAttr scheduleRegion(const ProductRegion& region, const CudaTarget
   return make(leastStages, early);
 }
 
-/// The region of one product of a value in memory.
-static ProductRegion regionOf(MatmulOp op) {
-  BulkShape shape(op);
-  ProductRegion region;
-  region.inputs.push_back({op.getInput(), nullptr, shape.depth});
-  region.groups.push_back({{{op, 0}}, 0, shape.columns, {}});
-  region.rows = shape.rows;
-  region.lines = shape.columns;
-  return region;
-}
-
 ScheduleAttr scheduleBulkCopies(MatmulOp op, const CudaTarget& target) {
   op.setOrderAttr(chooseOrder(op));
-  return scheduleRegion(regionOf(op), target, isBesideAttention(op->getParentOfType<KernelOp>()));
+  return scheduleRegion(regionOfProduct(op), target,
+                        isBesideAttention(op->getParentOfType<KernelOp>()));
 }
 
 /// Measured on an H200, 2026-11-21 (bench/cuda, f16, one row, µs, rings against registers):
@@ -156,7 +146,7 @@ bool suitsBulkCopies(MatmulOp op, const CudaTarget& target) {
   BulkShape shape(op);
   return refuseBulkCopies(shape, target).empty() && shape.rows <= mostRows &&
          shape.rowBytes >= 1024 && shape.columns >= 2 * target.sms &&
-         scheduleRegion(regionOf(op), target, /*isBeside=*/false);
+         scheduleRegion(regionOfProduct(op), target, /*isBeside=*/false);
 }
 
 namespace cuda_rules {
@@ -170,6 +160,17 @@ static bool suitsNarrowGemm(const ProductRegion& region, const CudaTarget& targe
   return (region.rows > 2 || !target.bulkCopies) && refuseNarrowGemm(region, target).empty();
 }
 
+/// The schedule of a region of several rows, `product` of it or all.
+static ScheduleAttr scheduleOnTensorCores(const ProductRegion& region, MatmulOp product,
+                                          const CudaTarget& target) {
+  if (!suitsHeldGemm(region, target))
+    return product ? scheduleNarrowGemm(product, target) : scheduleNarrowGemm(region, target);
+  if (!product)
+    return scheduleHeldGemm(region, target);
+  product.removeOrderAttr(); // tensor cores have none
+  return scheduleHeldGemm(regionOfProduct(product), target);
+}
+
 static std::string explain(KernelOp kernel, const CudaTarget& target) {
   if (!hasProduct(kernel))
     return "";
@@ -177,7 +178,7 @@ static std::string explain(KernelOp kernel, const CudaTarget& target) {
   if (std::string reason = readProductRegion(kernel, region); !reason.empty())
     return reason;
   constexpr int64_t mostBulkRows = 8; // of 16 bits; more are the business of tensor cores
-  if (suitsNarrowGemm(region, target))
+  if (suitsNarrowGemm(region, target) || suitsHeldGemm(region, target))
     return "";
   for (const ProductRegion::Group& group : region.groups)
     for (ProductRegion::Product product : group.products)
@@ -199,16 +200,16 @@ static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target) {
   ProductRegion region;
   [[maybe_unused]] std::string reason = readProductRegion(kernel, region);
   assert(reason.empty() && "the rule matches");
-  bool narrow = suitsNarrowGemm(region, target);
+  bool several = suitsNarrowGemm(region, target) || suitsHeldGemm(region, target);
   for (const ProductRegion::Group& group : region.groups)
     for (ProductRegion::Product product : group.products)
-      product.op->setAttr(partAttrName, narrow ? scheduleNarrowGemm(product.op, target)
-                                               : scheduleBulkCopies(product.op, target));
+      product.op->setAttr(partAttrName, several ? scheduleOnTensorCores(region, product.op, target)
+                                                : scheduleBulkCopies(product.op, target));
   for (const ProductRegion::Input& input : region.inputs)
     if (input.norm)
       input.norm->setAttr(partAttrName, scheduleRows(*input.norm, target));
-  return narrow ? scheduleNarrowGemm(region, target)
-                : scheduleRegion(region, target, isBesideAttention(kernel));
+  return several ? scheduleOnTensorCores(region, nullptr, target)
+                 : scheduleRegion(region, target, isBesideAttention(kernel));
 }
 
 const CudaScheduleRule products = {matches, choose, nullptr, explain, bulkAlternatives};

@@ -90,12 +90,22 @@ static void shareManyRows(RowShape& shape, int64_t sums, const CudaTarget& targe
     shape.chunk = llvm::divideCeil(ofWarp, warps) * shape.lanes;
 }
 
-ScheduleAttr scheduleRows(Operation& hero, const CudaTarget& target) {
+static RowShape shareRows(Operation& hero, const CudaTarget& target) {
   RowShape shape(hero);
   shareInOneChunk(shape);
   if (llvm::isa<RmsNormOp, LayerNormOp>(hero) && shape.group > 32)
     shape.rows <= target.sms ? shareFewRows(shape)
                              : shareManyRows(shape, llvm::isa<LayerNormOp>(hero) ? 2 : 1, target);
+  return shape;
+}
+
+bool hasChunksOf(Operation& hero, int64_t elements, const CudaTarget& target) {
+  RowShape shape = shareRows(hero, target);
+  return shape.lanes == elements && shape.chunk == elements;
+}
+
+ScheduleAttr scheduleRows(Operation& hero, const CudaTarget& target) {
+  RowShape shape = shareRows(hero, target);
   OrderAttr order = makeOrder(hero.getContext(), shape.lanes, shape.chunk);
   llvm::TypeSwitch<Operation&>(hero).Case<LayerNormOp, ReduceOp, RmsNormOp, SoftmaxOp>(
       [&](auto reduction) { reduction.setOrderAttr(order); });

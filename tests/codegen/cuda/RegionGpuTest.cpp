@@ -233,6 +233,40 @@ const RegionCase parallelCases[] = {
      "tensor<MxNxT>"},
 };
 
+/// Groups of products of what lies in memory: of one input, of two.
+const RegionCase groupCases[] = {
+    {"qkv_bias",
+     "%x: tensor<MxKxT>, %q: tensor<NxKxT>, %k: tensor<264xKxT>, %v: tensor<264xKxT>, "
+     "%d: tensor<264xT>",
+     R"(
+  %0:3 = tenon.kernel (%a = %x : tensor<MxKxT>, %b = %q : tensor<NxKxT>, %c = %k : tensor<264xKxT>,
+                       %e = %v : tensor<264xKxT>, %f = %d : tensor<264xT>)
+      -> (tensor<MxNxT>, tensor<Mx264xT>, tensor<Mx264xT>) {
+    %1 = tenon.matmul %a, %b : (tensor<MxKxT>, tensor<NxKxT>) -> tensor<MxNxT>
+    %2 = tenon.matmul %a, %c : (tensor<MxKxT>, tensor<264xKxT>) -> tensor<Mx264xT>
+    %3 = tenon.add %2, %f : (tensor<Mx264xT>, tensor<264xT>) -> tensor<Mx264xT>
+    %4 = tenon.matmul %a, %e : (tensor<MxKxT>, tensor<264xKxT>) -> tensor<Mx264xT>
+    tenon.yield %1, %3, %4 : tensor<MxNxT>, tensor<Mx264xT>, tensor<Mx264xT>
+  }
+  return %0#0, %0#1, %0#2 : tensor<MxNxT>, tensor<Mx264xT>, tensor<Mx264xT>)",
+     "tensor<MxNxT>, tensor<Mx264xT>, tensor<Mx264xT>"},
+    {"query_up",
+     "%x: tensor<MxKxT>, %y: tensor<MxKxT>, %q: tensor<NxKxT>, %u: tensor<520xKxT>, "
+     "%d: tensor<520xT>",
+     R"(
+  %0:2 = tenon.kernel (%a = %x : tensor<MxKxT>, %b = %y : tensor<MxKxT>, %c = %q : tensor<NxKxT>,
+                       %e = %u : tensor<520xKxT>, %f = %d : tensor<520xT>)
+      -> (tensor<MxNxT>, tensor<Mx520xT>) {
+    %1 = tenon.matmul %a, %c : (tensor<MxKxT>, tensor<NxKxT>) -> tensor<MxNxT>
+    %2 = tenon.matmul %b, %e : (tensor<MxKxT>, tensor<520xKxT>) -> tensor<Mx520xT>
+    %3 = tenon.add %2, %f : (tensor<Mx520xT>, tensor<520xT>) -> tensor<Mx520xT>
+    %4 = tenon.gelu %3 : (tensor<Mx520xT>) -> tensor<Mx520xT>
+    tenon.yield %1, %4 : tensor<MxNxT>, tensor<Mx520xT>
+  }
+  return %0#0, %0#1 : tensor<MxNxT>, tensor<Mx520xT>)",
+     "tensor<MxNxT>, tensor<Mx520xT>"},
+};
+
 struct RegionParameters {
   const RegionCase* region;
   std::string type;
@@ -399,11 +433,17 @@ std::vector<RegionParameters> allRegions() {
   for (const RegionCase& region : parallelCases)
     for (const char* type : {"f16", "bf16"})
       for (auto [rows, columns, depth] :
-           {std::tuple{4, 2560, 2560}, {3, 2147, 7168}, {16, 1100, 776}})
+           {std::tuple{4, 2560, 2560}, {3, 2147, 7168}, {16, 1100, 776}, {9, 1100, 3080}})
         all.push_back({&region, type, rows, columns, depth}); // the second: tiles of fewer lines
   for (const RegionCase& region : llvm::ArrayRef(regionCases).slice(1, 4)) // in memory, or a norm
     for (const char* type : {"f16", "bf16"})
-      for (auto [rows, columns, depth] : {std::tuple{8, 6144, 2048}, {16, 1100, 1032}})
+      for (auto [rows, columns, depth] :
+           {std::tuple{8, 6144, 2048}, {16, 1100, 1032}, {4, 2147, 3072}, {16, 1100, 4096}})
+        all.push_back({&region, type, rows, columns, depth}); // the last two: x in registers
+  for (const RegionCase& region : groupCases)
+    for (const char* type : {"f16", "bf16"})
+      for (auto [rows, columns, depth] :
+           {std::tuple{8, 1100, 1032}, {16, 1100, 776}, {9, 1100, 3080}})
         all.push_back({&region, type, rows, columns, depth});
   for (const char* type : {"f32", "f16", "bf16"})
     for (auto [rows, pairing, size] : {std::tuple{1, 0, 128}, {7, 1, 64}, {4, 0, 50}})

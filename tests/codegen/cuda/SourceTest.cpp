@@ -180,6 +180,31 @@ module attributes {tenon.phase = #tenon.phase<fused>} {
   EXPECT_EQ((*kernels)[0].source, golden("norm_gate_up.cu"));
 }
 
+/// The same of 16 rows, which the warps of a block hold.
+TEST(CudaSource, OfProductsOfRowsThatWarpsHoldIsTheGoldenOne) {
+  auto kernels = printText(R"(
+module attributes {tenon.phase = #tenon.phase<fused>} {
+  func.func @f(%x: tensor<16x4096xf16>, %g: tensor<4096xf16>, %v: tensor<14336x4096xf16>,
+               %w: tensor<14336x4096xf16>) -> tensor<16x14336xf16> {
+    %0 = tenon.kernel (%a = %x : tensor<16x4096xf16>, %b = %g : tensor<4096xf16>,
+                       %c = %v : tensor<14336x4096xf16>, %e = %w : tensor<14336x4096xf16>)
+        -> tensor<16x14336xf16> {
+      %n = tenon.rms_norm %a, %b eps 1.0e-5
+          : (tensor<16x4096xf16>, tensor<4096xf16>) -> tensor<16x4096xf16>
+      %p = tenon.matmul %n, %c : (tensor<16x4096xf16>, tensor<14336x4096xf16>) -> tensor<16x14336xf16>
+      %q = tenon.matmul %n, %e : (tensor<16x4096xf16>, tensor<14336x4096xf16>) -> tensor<16x14336xf16>
+      %y = tenon.glu silu %p, %q
+          : (tensor<16x14336xf16>, tensor<16x14336xf16>) -> tensor<16x14336xf16>
+      tenon.yield %y : tensor<16x14336xf16>
+    }
+    return %0 : tensor<16x14336xf16>
+  }
+})");
+  ASSERT_TRUE(kernels.ok()) << kernels.status();
+  ASSERT_EQ(kernels->size(), 1u);
+  EXPECT_EQ((*kernels)[0].source, golden("held_norm_gate_up.cu")) << (*kernels)[0].source;
+}
+
 /// Regions that no emitter computes are refused with the reason, on every target.
 TEST(CudaSource, RefusesRegionsWithoutEmitter) {
   struct Refused {
@@ -470,6 +495,50 @@ TEST(CudaSource, RefusesNarrowProductsThatNoScheduleMakes) {
     EXPECT_THAT(std::string(kernels.status().message()), HasSubstr(message));
   }
   auto kernels = printText(narrow(good, "", "4 : i64, tile_lines = 16"));
+  EXPECT_TRUE(kernels.ok()) << kernels.status();
+}
+
+/// A scheduled module: products of %h, which is made of %x, in one kernel of held_gemm.
+std::string held(const std::string& norm, const std::string& order, const char* parameters,
+                 const char* feature = "sm_90a") {
+  return absl::StrReplaceAll(
+      R"(module attributes {tenon.phase = #tenon.phase<scheduled>,
+      tenon.target = #tenon.target<"t", cuda, features = ["FEATURE"], {sms = 132 : i64}>} {
+  func.func @f(%x: tensor<4x4096xf16>, %w: tensor<64x4096xf16>) -> tensor<4x64xf16> {
+    %0 = tenon.kernel (%a = %x : tensor<4x4096xf16>, %b = %w : tensor<64x4096xf16>)
+        -> tensor<4x64xf16> schedule #tenon.schedule<"held_gemm", tiles = 8, {PARAMETERS}> {
+      %h = NORM : (tensor<4x4096xf16>) -> tensor<4x4096xf16>
+      %y = tenon.matmul %h, %b ORDER : (tensor<4x4096xf16>, tensor<64x4096xf16>) -> tensor<4x64xf16>
+      tenon.yield %y : tensor<4x64xf16>
+    }
+    return %0 : tensor<4x64xf16>
+  }
+})",
+      {{"FEATURE", feature}, {"PARAMETERS", parameters}, {"NORM", norm}, {"ORDER", order}});
+}
+
+TEST(CudaSource, RefusesHeldProductsThatNoScheduleMakes) {
+  const std::string norm = "tenon.rms_norm %a eps 1.0e-5 order ";
+  const std::string good = norm + "<chunk = 256, lanes = 256, tree = halving>";
+  const char* parameters = "threads = 512 : i64, stages = 4 : i64, tile_lines = 8 : i64";
+  for (auto [text, message] :
+       {std::pair(held(good, "", "threads = 512 : i64, stages = 17 : i64, tile_lines = 8 : i64"),
+                  "expects 1 to 16 stages"),
+        {held(good, "", "threads = 512 : i64, stages = 4 : i64, tile_lines = 33 : i64"),
+         "expects 1 to 32 tile_lines, but got 33"},
+        {held(good, "", "threads = 256 : i64, stages = 4 : i64, tile_lines = 8 : i64"),
+         "sizes that a block can have"},
+        {held(good, "order <chunk = 0, lanes = 256, tree = halving>", parameters),
+         "expects no order on tensor cores"},
+        {held("tenon.gelu %a", "", parameters), "inputs in memory of the weights' type"},
+        {held(norm + "<chunk = 512, lanes = 256, tree = halving>", "", parameters),
+         "an order of chunks of 256 lanes"},
+        {held(good, "", parameters, "sm_80"), "expects sm_90 or later"}}) {
+    auto kernels = printText(text);
+    ASSERT_FALSE(kernels.ok()) << message;
+    EXPECT_THAT(std::string(kernels.status().message()), HasSubstr(message));
+  }
+  auto kernels = printText(held(good, "", parameters));
   EXPECT_TRUE(kernels.ok()) << kernels.status();
 }
 
