@@ -42,6 +42,15 @@ public:
     return absl::UnimplementedError("this device runs no single steps to observe");
   }
 
+  /// Runs the steps of `function`, the last call's, `times` times more, each right behind the other:
+  /// on the inputs that the device still has, without fetching outputs, as the steps of a larger whole
+  /// would run. To be timed: `lastStepsNs` and `profile` are as after a call, the last of them.
+  /// FailedPrecondition where the last call was not of this function, Unimplemented where a device
+  /// keeps no inputs.
+  virtual absl::Status repeatSteps(size_t function, int64_t times) {
+    return absl::UnimplementedError("this device keeps no inputs to repeat a call's steps on");
+  }
+
   /// Sets every byte of every state to zero, as after loading.
   virtual absl::Status resetStates() = 0;
 

@@ -6,8 +6,9 @@
 //      "fused": {"kernels": 1, "predicted_ns": 13900, "ns": 14310, "deviation": 0.004},
 //      "unfused": {"kernels": 4, "predicted_ns": 16800, "ns": 17220, "deviation": 0.003}}
 //
-// `ns` is the median of the time of one copy; the deviation is relative to it. Points of which no
-// plan makes fewer kernels are left out.
+// `ns` is the median of the time of one copy, of runs on inputs that stay on the device
+// (`tools::timeInTurn`); the deviation is relative to it. Points of which no plan makes fewer kernels
+// are left out.
 #include <atomic>
 #include <fstream>
 #include <future>

@@ -6,9 +6,10 @@
 
 Every operator is captured as a CUDA graph of copies, fp16, random values: products with weights that
 rotate beyond the L2 cache, on the same activations; sums with norms each on the sum and the norm of
-the copy before, as one layer follows another. Tenon's copies are made so, too. Times are medians of
-replays, in µs a copy. Tenon's are those of the plan that its cost model chooses, from the set `peers`
-of the shapes, in a CUDA graph without and with programmatic dependent launch.
+the copy before, as one layer follows another. Times are medians of replays, each behind another, in µs
+a copy, between events that are nodes of the graph: what starts a graph does not count. Tenon's copies
+are made and timed so, too. Tenon's are those of the plan that its cost model chooses, from the set
+`peers` of the shapes, in a CUDA graph without and with programmatic dependent launch.
 """
 import argparse
 import json
@@ -72,20 +73,20 @@ def time_graph(function, activations, make_weights):
             function(*activations, *w)
     stream.synchronize()
     graph = torch.cuda.CUDAGraph()
+    begin, end = (torch.cuda.Event(enable_timing=True, external=True) for _ in range(2))
     with torch.cuda.graph(graph, stream=stream):
+        begin.record()
         for w in weights:
             results = function(*activations, *w)
             if isinstance(results, tuple):  # the sum and its norm: what the next copy adds
                 activations = results[::-1]
-    times = []
-    for call in range(18):
-        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        begin.record()
-        graph.replay()
         end.record()
-        end.synchronize()
-        if call >= 3:
-            times.append(begin.elapsed_time(end) * 1e3 / copies)
+    times = []
+    for _ in range(15):
+        graph.replay()  # leaves in the caches what copies leave
+        graph.replay()
+        torch.cuda.synchronize()
+        times.append(begin.elapsed_time(end) * 1e3 / copies)
     return statistics.median(times), statistics.stdev(times) / statistics.median(times)
 
 

@@ -24,13 +24,24 @@ using namespace internal;
 
 namespace {
 
+/// What of a call is started.
+enum class Extent {
+  Call,  ///< the copy of its inputs, its steps, the copy of its outputs
+  Steps, ///< its steps alone
+};
+
+/// A function's steps as graphs, once they have run so.
+struct FunctionGraphs {
+  GraphExecutable plain;
+  GraphExecutable timed; ///< with an event between the steps
+};
+
 /// A function ready to be called. A graph holds addresses of the device and of the staging memory,
 /// which do not change while the executor lives.
 struct LoadedFunction {
   StepSequence steps;
   std::vector<StepProfile> profile;
-  GraphExecutable graph;
-  GraphExecutable timedGraph;        ///< with an event between the steps
+  FunctionGraphs call, repeated;
   std::optional<TokenGraphs> tokens; ///< once they are streamed
 };
 
@@ -43,6 +54,7 @@ struct CudaExecutor::Impl {
   bool profiling = false;
   CudaLoadTimes loadTimes;
   uint64_t lastStepsNs = 0;
+  std::optional<size_t> lastCalled; ///< the function whose inputs the device has
   // In order of creation: what is destroyed first comes last.
   Stream stream;
   DeviceProgramMemory memory;
@@ -65,13 +77,15 @@ struct CudaExecutor::Impl {
   std::byte* staged() const { return static_cast<std::byte*>(staging.get()); }
   absl::Status sendInputs(const PortLayout& layout) const;
   absl::Status fetchOutputs(size_t function) const;
-  /// Starts a call whose inputs are staged: their copy, the steps, the copy of the outputs.
-  absl::Status enqueue(size_t function, unsigned eventFlags);
+  /// Starts a call whose inputs are staged, or its steps alone.
+  absl::Status enqueue(size_t function, Extent extent, unsigned eventFlags);
+  absl::Status enqueueSteps(size_t function, unsigned eventFlags);
   /// The same by its graph, which the first call builds.
-  absl::Status replay(size_t function);
+  absl::Status replay(size_t function, Extent extent);
   /// Waits for a call and reads its times.
   absl::Status finish(size_t function);
-  absl::Status runStaged(size_t function);
+  /// Runs a call whose inputs are staged, or its steps alone, `times` times.
+  absl::Status runStaged(size_t function, Extent extent, int64_t times = 1);
   /// Runs a call whose inputs are staged step by step.
   absl::Status observe(size_t function, StepObserver& observer);
   /// Brings a call's inputs to where the device takes them from.
@@ -181,26 +195,34 @@ absl::Status CudaExecutor::Impl::fetchOutputs(size_t function) const {
   return absl::OkStatus();
 }
 
-absl::Status CudaExecutor::Impl::enqueue(size_t function, unsigned eventFlags) {
+absl::Status CudaExecutor::Impl::enqueueSteps(size_t function, unsigned eventFlags) {
   auto record = [&](const Event& event) {
     return device.driver().check(
         device.driver().eventRecordWithFlags(event.get(), stream.get(), eventFlags), "time a call");
   };
-  TENON_RETURN_IF_ERROR(sendInputs(memory.portLayout(function)));
   TENON_RETURN_IF_ERROR(record(stepsBegin));
   StepSequence& steps = functions[function].steps;
   TENON_RETURN_IF_ERROR(profiling ? steps.launchTimed(stream.get(), eventFlags)
                                   : steps.launch(stream.get(), options.checkSteps));
-  TENON_RETURN_IF_ERROR(record(stepsEnd));
+  return record(stepsEnd);
+}
+
+absl::Status CudaExecutor::Impl::enqueue(size_t function, Extent extent, unsigned eventFlags) {
+  if (extent == Extent::Steps)
+    return enqueueSteps(function, eventFlags);
+  TENON_RETURN_IF_ERROR(sendInputs(memory.portLayout(function)));
+  TENON_RETURN_IF_ERROR(enqueueSteps(function, eventFlags));
   return fetchOutputs(function);
 }
 
-absl::Status CudaExecutor::Impl::replay(size_t function) {
+absl::Status CudaExecutor::Impl::replay(size_t function, Extent extent) {
   const Driver& driver = device.driver();
-  GraphExecutable& graph = profiling ? functions[function].timedGraph : functions[function].graph;
+  LoadedFunction& loaded = functions[function];
+  FunctionGraphs& graphs = extent == Extent::Call ? loaded.call : loaded.repeated;
+  GraphExecutable& graph = profiling ? graphs.timed : graphs.plain;
   if (!graph) {
     TENON_ASSIGN_OR_RETURN(graph, captureGraph(driver, stream.get(), [&] {
-                             return enqueue(function, CU_EVENT_RECORD_EXTERNAL);
+                             return enqueue(function, extent, CU_EVENT_RECORD_EXTERNAL);
                            }));
   }
   return driver.check(driver.graphLaunch(graph.get(), stream.get()), "launch a graph");
@@ -221,10 +243,12 @@ absl::Status CudaExecutor::Impl::finish(size_t function) {
   return profiling ? loaded.steps.readTimes(loaded.profile) : absl::OkStatus();
 }
 
-absl::Status CudaExecutor::Impl::runStaged(size_t function) {
+absl::Status CudaExecutor::Impl::runStaged(size_t function, Extent extent, int64_t times) {
   TENON_RETURN_IF_ERROR(stamps.clear(device.driver(), stream.get()));
   bool asGraph = options.graphs && !options.checkSteps;
-  absl::Status status = asGraph ? replay(function) : enqueue(function, 0);
+  absl::Status status;
+  for (int64_t i = 0; i < times && status.ok(); ++i)
+    status = asGraph ? replay(function, extent) : enqueue(function, extent, 0);
   if (status.ok())
     return finish(function);
   // The next call must find the stream empty, or fail as this one.
@@ -271,9 +295,20 @@ absl::Status CudaExecutor::run(size_t index, std::span<const std::span<const std
   TENON_RETURN_IF_ERROR(checkCall(impl->program, index, inputs, outputs));
   TENON_RETURN_IF_ERROR(impl->device.makeCurrent());
   impl->stage(index, inputs);
-  TENON_RETURN_IF_ERROR(impl->inFunction(index, impl->runStaged(index)));
+  impl->lastCalled.reset();
+  TENON_RETURN_IF_ERROR(impl->inFunction(index, impl->runStaged(index, Extent::Call)));
+  impl->lastCalled = index;
   impl->unstage(index, outputs);
   return absl::OkStatus();
+}
+
+absl::Status CudaExecutor::repeatSteps(size_t index, int64_t times) {
+  if (impl->lastCalled != index)
+    return absl::FailedPreconditionError(absl::StrFormat(
+        "expects the function of the last call that ended well to repeat its steps, but got %u",
+        index));
+  TENON_RETURN_IF_ERROR(impl->device.makeCurrent());
+  return impl->inFunction(index, impl->runStaged(index, Extent::Steps, times));
 }
 
 absl::Status CudaExecutor::runObserved(size_t index,
@@ -283,6 +318,7 @@ absl::Status CudaExecutor::runObserved(size_t index,
   TENON_RETURN_IF_ERROR(checkCall(impl->program, index, inputs, outputs));
   TENON_RETURN_IF_ERROR(impl->device.makeCurrent());
   impl->stage(index, inputs);
+  impl->lastCalled.reset();
   TENON_RETURN_IF_ERROR(impl->inFunction(index, impl->observe(index, observer)));
   impl->unstage(index, outputs);
   return absl::OkStatus();
@@ -324,6 +360,7 @@ CudaExecutor::streamTokens(size_t index, std::span<const int32_t> ids,
   const std::span<const int32_t> inputs[] = {ids, sequences, positions};
   const PortLayout& layout = impl->memory.portLayout(index);
   TENON_RETURN_IF_ERROR(impl->device.makeCurrent());
+  impl->lastCalled.reset();
   for (size_t i = 0; i < std::size(inputs); ++i) {
     if (inputs[i].size_bytes() != function.inputs[i].bytes)
       return absl::InvalidArgumentError(absl::StrFormat(

@@ -79,6 +79,7 @@ public:
   absl::Status runObserved(size_t function, std::span<const std::span<const std::byte>> inputs,
                            std::span<const std::span<std::byte>> outputs,
                            StepObserver& observer) override;
+  absl::Status repeatSteps(size_t function, int64_t times) override;
   absl::Status resetStates() override;
   absl::StatusOr<std::unique_ptr<TokenStream>>
   streamTokens(size_t function, std::span<const int32_t> ids, std::span<const int32_t> sequences,

@@ -88,6 +88,14 @@ TEST_P(CudaExecutorGpuModes, KeepsTheOrderOfSteps) {
   EXPECT_EQ(call(*executor, test::Sum, ones), Floats(8, 0x1p22f));
 }
 
+TEST_P(CudaExecutorGpuModes, RepeatsSteps) {
+  auto executor = load(makeProgram(), GetParam());
+  EXPECT_EQ(call(*executor, test::Sum, ones), Floats(8, 2.0f));
+  ASSERT_EQ(executor->repeatSteps(test::Sum, 3), absl::OkStatus());
+  EXPECT_GT(executor->lastStepsNs(), 0u);
+  EXPECT_EQ(call(*executor, test::Sum, ones), Floats(8, 10.0f)) << "the state of five runs";
+}
+
 TEST_P(CudaExecutorGpuModes, TimesSteps) {
   auto executor = load(makeProgram(), GetParam());
   call(*executor, test::Sum, ones);

@@ -146,6 +146,45 @@ TEST_P(CudaExecutorModes, TimesStepsWhenAsked) {
   EXPECT_EQ(executor->profile(test::Sum)[1].calls, 0u);
 }
 
+TEST_P(CudaExecutorModes, RepeatsStepsWithoutCopies) {
+  auto executor = load(makeProgram(), {.graphs = GetParam()});
+  EXPECT_EQ(call(*executor, test::Sum, ones), Floats(8, 2.0f));
+  auto copies = [&] {
+    return fake.state().calls["cuMemcpyHtoDAsync"] + fake.state().calls["cuMemcpyDtoHAsync"];
+  };
+  const int before = copies();
+  fake.state().launches.clear();
+  ASSERT_EQ(executor->repeatSteps(test::Sum, 2), absl::OkStatus());
+  ASSERT_EQ(executor->repeatSteps(test::Sum, 1), absl::OkStatus());
+  EXPECT_EQ(copies(), before);
+  EXPECT_EQ(fake.state().launches.size(), GetParam() ? 2u : 6u);
+  EXPECT_EQ(executor->lastStepsNs(), 250'000u);
+  executor->setProfiling(true);
+  ASSERT_EQ(executor->repeatSteps(test::Sum, 1), absl::OkStatus());
+  EXPECT_EQ(executor->profile(test::Sum)[1].calls, 1u);
+  EXPECT_EQ(call(*executor, test::Sum, ones), Floats(8, 12.0f)) << "the state of six runs";
+}
+
+TEST_P(CudaExecutorModes, RepeatsOnlyWhatTheDeviceHasTheInputsOf) {
+  auto executor = load(makeProgram(), {.graphs = GetParam()});
+  auto expectRefusal = [&](size_t function) {
+    absl::Status status = executor->repeatSteps(function, 1);
+    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(std::string(status.message()), HasSubstr("the function of the last call"));
+  };
+  expectRefusal(test::Sum);
+  call(*executor, test::Piece, ones);
+  expectRefusal(test::Sum);
+  Doubling observer(executor->program());
+  Floats x = ones, y(8);
+  std::span<const std::byte> input = std::as_bytes(std::span(x));
+  std::span<std::byte> output = std::as_writable_bytes(std::span(y));
+  ASSERT_EQ(executor->runObserved(test::Sum, {&input, 1}, {&output, 1}, observer),
+            absl::OkStatus());
+  expectRefusal(test::Sum);
+  expectRefusal(test::Piece);
+}
+
 INSTANTIATE_TEST_SUITE_P(Graphs, CudaExecutorModes, testing::Bool());
 
 TEST_F(CudaExecutorTest, ReleasesEverything) {
