@@ -73,6 +73,7 @@ KernelContext::KernelContext(KernelOp kernelOp, Architecture target,
     : kernel(kernelOp), architecture(std::move(target)), spaces(std::move(argumentSpaces)) {
   structure.symbol = schedule().getEmitter().str();
   structure.pdl = architecture.isHopperOrLater();
+  structure.triggersAtEntry = !schedule().getParameter("trigger_at_exit");
   for (BlockArgument argument : kernel.getBlock().getArguments()) {
     auto writes = [&](Operation* user) {
       auto write = llvm::dyn_cast<KvWriteOp>(user);

@@ -101,7 +101,7 @@ std::string PhaseStructure::print() const {
                             cluster, symbol, parameterList));
   if (stamps)
     code.line("stampEntry(stamps[blockIdx.x]);");
-  if (pdl)
+  if (pdl && triggersAtEntry)
     code.line("asm volatile(\"griddepcontrol.launch_dependents;\");");
   code.line(absl::StrFormat("%s_tile(blockIdx.x, %s);", symbol, absl::StrJoin(names, ", ")));
   if (stamps)

@@ -47,7 +47,8 @@ struct Parameter {
 /// One kernel as a chain of phases, from which its source is printed: a `__device__` body that
 /// takes a tile id, and a thin `__global__` wrapper that passes blockIdx.x as tile id.
 ///
-/// With `pdl` the wrapper lets the next kernel start at entry, and the body waits for the previous
+/// With `pdl` the wrapper lets the next kernel start at entry or, unless `triggersAtEntry`, as its
+/// blocks end, which counts as their trigger (PTX ISA, griddepcontrol); the body waits for the previous
 /// one (griddepcontrol.wait) in front of the phase `wait`. `DependentLaunch` places the wait and
 /// proves it (docs/decisions/0007-reads-before-the-wait.md).
 ///
@@ -64,6 +65,7 @@ struct PhaseStructure {
   int64_t blocksPerSm = 0;   ///< wanted at once, for __launch_bounds__; 0: no matter
   int64_t clusterBlocks = 1; ///< of a cluster; whole clusters are launched
   bool pdl = false;
+  bool triggersAtEntry = true;
   bool stamps = false;
   std::optional<size_t> wait; ///< index of the phase that the kernel waits in front of
 

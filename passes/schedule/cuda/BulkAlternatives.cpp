@@ -5,19 +5,6 @@ using namespace mlir;
 
 namespace tenon::passes::schedule {
 
-/// `schedule` with other values of some parameters, and as many tiles; without those given as 0.
-static ScheduleAttr
-withParameters(ScheduleAttr schedule,
-               std::initializer_list<std::pair<llvm::StringRef, int64_t>> given) {
-  Builder builder(schedule.getContext());
-  NamedAttrList parameters(schedule.getParameters());
-  for (auto [name, value] : given)
-    value == 0 ? void(parameters.erase(name))
-               : void(parameters.set(name, builder.getI64IntegerAttr(value)));
-  return ScheduleAttr::get(schedule.getContext(), schedule.getEmitter(), schedule.getTiles(),
-                           parameters.getDictionary(schedule.getContext()));
-}
-
 /// True where a block of that schedule fits a multiprocessor.
 static bool fits(KernelOp kernel, ScheduleAttr schedule, const CudaTarget& target) {
   constexpr int64_t registersPerSm = 65536;

@@ -87,6 +87,9 @@ ScheduleAttr scheduleHeldGemm(const ProductRegion& region, const CudaTarget& tar
 /// emitter.
 llvm::SmallVector<ScheduleAttr> bulkAlternatives(KernelOp kernel, const CudaTarget& target);
 
+/// `schedule` with other values of some parameters, and as many tiles; without those given as 0.
+ScheduleAttr withParameters(ScheduleAttr schedule,
+                            std::initializer_list<std::pair<llvm::StringRef, int64_t>> given);
 /// Elements of 16 bytes of the narrowest element type among the region's tensors.
 int64_t widestVector(KernelOp kernel);
 /// The largest power of two, at most `limit`, that divides `extent`.

@@ -11,6 +11,17 @@ static const CudaScheduleRule* const allRules[] = {
 
 llvm::ArrayRef<const CudaScheduleRule*> allCudaRules() { return allRules; }
 
+ScheduleAttr withParameters(ScheduleAttr schedule,
+                            std::initializer_list<std::pair<llvm::StringRef, int64_t>> given) {
+  Builder builder(schedule.getContext());
+  NamedAttrList parameters(schedule.getParameters());
+  for (auto [name, value] : given)
+    value == 0 ? void(parameters.erase(name))
+               : void(parameters.set(name, builder.getI64IntegerAttr(value)));
+  return ScheduleAttr::get(schedule.getContext(), schedule.getEmitter(), schedule.getTiles(),
+                           parameters.getDictionary(schedule.getContext()));
+}
+
 int64_t widestVector(KernelOp kernel) {
   int64_t vector = 4;
   auto widen = [&](Type type) {

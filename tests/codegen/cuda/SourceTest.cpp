@@ -589,6 +589,15 @@ TEST(DependentLaunch, WaitsBehindTheWeightsAndBeforeAllElse) {
   EXPECT_EQ(cuda::verifyWait(structure), "");
 }
 
+TEST(DependentLaunch, LetsTheNextKernelStartAtEntryOrAsBlocksEnd) {
+  cuda::PhaseStructure structure = waitingStructure();
+  const std::string trigger = "griddepcontrol.launch_dependents", wait = "griddepcontrol.wait";
+  EXPECT_NE(structure.print().find(trigger), std::string::npos);
+  structure.triggersAtEntry = false;
+  EXPECT_EQ(structure.print().find(trigger), std::string::npos);
+  EXPECT_NE(structure.print().find(wait), std::string::npos);
+}
+
 TEST(DependentLaunch, RefusesAReadBeforeTheWait) {
   cuda::PhaseStructure structure = waitingStructure();
   structure.wait = 2;
