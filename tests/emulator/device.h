@@ -306,6 +306,7 @@ inline void asm_mov_u64(unsigned long long& y) {
 inline void asm_griddepcontrol_wait() {}
 inline void asm_griddepcontrol_launch_dependents() {}
 inline void asm_barrier_cluster_arrive_release_aligned() { emulatedClusterArrive(); }
+inline void asm_barrier_cluster_arrive_relaxed_aligned() { emulatedClusterArrive(); }
 inline void asm_barrier_cluster_wait_acquire_aligned() { emulatedClusterWait(); }
 inline void asm_mapa_shared__cluster_u32(unsigned& y, unsigned address, unsigned rank) {
   y = emulatedMap(address, rank);

@@ -47,8 +47,10 @@ template <int heads, int valueSize, int splits, int threads> struct ClusterExcha
   int run = vectors, begin = 0; ///< vectors of a block, of the last one maybe fewer; this block's first
   int target = 0, place = 0;    ///< of the vector that the thread sends next: block, and place in its run
 
-  /// Before any block may send: part `part` of `parts` > 1.
-  __device__ __forceinline__ void open(int part, int parts) {
+  /// Before any block may send: part `part` of `parts` > 1. The fence lets others see the barrier, the
+  /// only thing of this block that they use, so that arriving need not; `released`: it does, which takes
+  /// until memory has answered all threads of the block.
+  template <bool released> __device__ __forceinline__ void open(int part, int parts) {
     run = (vectors + parts - 1) / parts;
     target = static_cast<int>(threadIdx.x) / run;
     place = static_cast<int>(threadIdx.x) % run;
@@ -60,7 +62,10 @@ template <int heads, int valueSize, int splits, int threads> struct ClusterExcha
       if (count > 0)
         shared.arrived.expect(parts * (count * sizeof(float4) + heads * sizeof(float2)));
     }
-    asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+    if constexpr (released)
+      asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+    else
+      asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
   }
   /// Until every block has opened.
   __device__ __forceinline__ void waitForOthers() {
