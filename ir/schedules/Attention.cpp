@@ -96,24 +96,26 @@ static int64_t chainBytes(AttentionRegion& region, int64_t warps) {
 }
 
 static bool fillDecode(KernelOp kernel, BlockResources& resources) {
-  constexpr int64_t mostSize = 256, mostHeads = 8, mostSplits = 64, mostRows = 16, mostStages = 16;
+  constexpr int64_t mostSize = 256, mostHeads = 8, mostSplits = 64, mostRows = 16;
+  constexpr int64_t mostStages = 16, mostSets = 2;
   AttentionRegion region;
   if (!readAttentionRegion(kernel, region).empty())
     return false;
   std::optional<HeadSizes> sizes = sizesOf(kernel);
   int64_t heads = sizeParameter(kernel, "heads_per_tile"), splits = sizeParameter(kernel, "splits");
   int64_t warps = resources.threads / 32, stages = sizeParameter(kernel, "stages");
+  int64_t sets = std::max<int64_t>(sizeParameter(kernel, "sets"), 1);
   int64_t made = region.writesCache() ? region.query.rows : 0;
   bool cluster = sizeParameter(kernel, "cluster_blocks") > 1;
   resources.blocksPerSm = sizeParameter(kernel, "blocks_per_sm");
   if (heads < 1 || heads > mostHeads || splits < 1 || splits > mostSplits ||
-      resources.blocksPerSm < 1 || stages < 0 || stages > mostStages ||
-      std::max(sizes->key, sizes->value) > mostSize || made > mostRows)
+      resources.blocksPerSm < 1 || stages < 0 || stages > mostStages || sets > mostSets ||
+      (sets > 1 && stages > 0) || std::max(sizes->key, sizes->value) > mostSize || made > mostRows)
     return false;
   resources.registers = boundedRegisters(resources);
   resources.tensorCores = true;
   resources.bytesAThread =
-      std::max<int64_t>(stages, 1) * decodeStepKeys * halfBytes * (sizes->key + sizes->value) / 32;
+      std::max(stages, sets) * decodeStepKeys * halfBytes * (sizes->key + sizes->value) / 32;
   resources.dynamicSmemBytes = decodeBytes(*sizes, heads, warps, stages, made) +
                                exchangeBytes(*sizes, heads, splits, cluster) +
                                chainBytes(region, warps);

@@ -96,20 +96,24 @@ template <typename T, int size, int turned, bool adjacent> struct HeadOfWarp {
 /// Attention of up to 8 query heads that share a key head, for single rows. Each warp takes 16 keys
 /// at a time on its own: the first ones straight into the instruction's registers, those behind them
 /// through a ring of `stages` such steps in shared memory that it fills by asynchronous copies, the next
-/// ones on their way as soon as a step is in registers; or, with no stages, into registers, too. Threads
-/// take keys and values 16 bytes at a time, chunks of 32 and 64 elements, and what is left of them,
-/// `keyRest` and `valueRest` elements, 4 or 8 bytes at a time: an element of the depth stands at another
-/// place in the instruction's factors than in memory, in both alike. Keys and values are the first
-/// factor, queries and weights the second one; weights are exact to twice the bits of T.
+/// ones on their way as soon as a step is in registers; or, with no stages, into registers, too: `sets`
+/// of them, used in turn, each on its way again as soon as its step is done. ptxas has a warp wait for all
+/// loads of the loop at once, so that with two sets each turn waits once for two steps.
+///
+/// Threads take keys and values 16 bytes at a time, chunks of 32 and 64 elements, and what is left of
+/// them, `keyRest` and `valueRest` elements, 4 or 8 bytes at a time: an element of the depth stands at
+/// another place in the instruction's factors than in memory, in both alike. Keys and values are the
+/// first factor, queries and weights the second one; weights are exact to twice the bits of T.
 ///
 /// What the cache holds at the places of keys that the kernel makes is loaded like any other key and
 /// then replaced: so loads stand one behind the other, without a branch between them.
 ///
 /// Thread (g, t) = (lane / 4, lane % 4) holds scores of heads 2 t and + 1, or of the only one.
-template <typename T, int heads, int keyHeads, int keySize, int valueSize, int warps, int stages,
-          int newRows>
+template <typename T, int heads, int keyHeads, int keySize, int valueSize, int warps, int sets,
+          int stages, int newRows>
 struct DecodeAttention {
   static_assert(heads <= 8 && keySize % 8 == 0 && valueSize % 8 == 0, "fits the instruction");
+  static_assert(sets == 1 || stages == 0, "steps behind the first are in registers or in a ring");
   static constexpr int keyRest = keySize % 32 == 16 ? 16 : 0;
   static constexpr int valueRest = valueSize % 64 == 16 || valueSize % 64 == 32 ? valueSize % 64 : 0;
   static constexpr int keyChunks = (keySize - keyRest + 31) / 32;
@@ -148,7 +152,11 @@ struct DecodeAttention {
   int last; ///< place that is loaded
   NewKeys<newRows> made;
 
-  uint4 key[2][keyChunks + 1], value[4][valueChunks + 1]; // the last one for what is left
+  /// A thread's part of a step's keys and values; the last vectors for what is left.
+  struct Operands {
+    uint4 key[2][keyChunks + 1], value[4][valueChunks + 1];
+  };
+  Operands operands[sets];
   /// Elements 64 c + 8 g + 2 j, + 1, in tile 4 c + j, behind the chunks (valueRest / 8) g + 2 j, + 1:
   /// of two heads each.
   float sums[valueTiles][4] = {};
@@ -191,28 +199,28 @@ struct DecodeAttention {
   /// What a thread takes of a key or value from its `row`, a pointer to whole vectors: `at(vector)` is
   /// the place of a vector of 16 bytes.
   template <typename At>
-  __device__ __forceinline__ void takeKey(int i, const uint4* row, At at) {
+  static __device__ __forceinline__ void takeKey(Operands& to, int i, const uint4* row, At at) {
     const int t = threadIdx.x % 4;
 #pragma unroll
     for (int c = 0; c < keyChunks; ++c)
-      key[i][c] = hasKeyChunk(c) ? row[at(4 * c + t)] : uint4{0, 0, 0, 0};
+      to.key[i][c] = hasKeyChunk(c) ? row[at(4 * c + t)] : uint4{0, 0, 0, 0};
     if (keyRest > 0) {
       const uint2 words = reinterpret_cast<const uint2*>(row + at(4 * keyChunks + t / 2))[t % 2];
-      key[i][keyChunks].x = words.x, key[i][keyChunks].y = words.y;
+      to.key[i][keyChunks].x = words.x, to.key[i][keyChunks].y = words.y;
     }
   }
   template <typename At>
-  __device__ __forceinline__ void takeValue(int i, const uint4* row, At at) {
+  static __device__ __forceinline__ void takeValue(Operands& to, int i, const uint4* row, At at) {
     const int g = threadIdx.x % 32 / 4;
 #pragma unroll
     for (int c = 0; c < valueChunks; ++c)
-      value[i][c] = hasValueChunk(c) ? row[at(8 * c + g)] : uint4{0, 0, 0, 0};
+      to.value[i][c] = hasValueChunk(c) ? row[at(8 * c + g)] : uint4{0, 0, 0, 0};
     if (valueRest == 16) {
-      value[i][valueChunks].x =
+      to.value[i][valueChunks].x =
           reinterpret_cast<const unsigned*>(row + at(8 * valueChunks + g / 4))[g % 4];
     } else if (valueRest == 32) {
       const uint2 words = reinterpret_cast<const uint2*>(row + at(8 * valueChunks + g / 2))[g % 2];
-      value[i][valueChunks].x = words.x, value[i][valueChunks].y = words.y;
+      to.value[i][valueChunks].x = words.x, to.value[i][valueChunks].y = words.y;
     }
   }
   static __device__ __forceinline__ const uint4* vectorsOf(const T* row) {
@@ -221,17 +229,17 @@ struct DecodeAttention {
   static __device__ __forceinline__ int inOrder(int vector) { return vector; }
 
   /// Loads a step's keys, if any is in the cache; behind the last one they repeat it.
-  __device__ __forceinline__ void loadKeys(int first) {
+  __device__ __forceinline__ void loadKeys(Operands& to, int first) const {
     if (first <= last)
 #pragma unroll
       for (int i = 0; i < 2; ++i)
-        takeKey(i, vectorsOf(keys + min(first + keyRow(i), last) * keyStride), inOrder);
+        takeKey(to, i, vectorsOf(keys + min(first + keyRow(i), last) * keyStride), inOrder);
   }
-  __device__ __forceinline__ void loadValues(int first) {
+  __device__ __forceinline__ void loadValues(Operands& to, int first) const {
     if (first <= last)
 #pragma unroll
       for (int i = 0; i < 4; ++i)
-        takeValue(i, vectorsOf(values + min(first + valueRow(i), last) * valueStride), inOrder);
+        takeValue(to, i, vectorsOf(values + min(first + valueRow(i), last) * valueStride), inOrder);
   }
   /// Begins to bring a step's rows from `first` on, if any is in the cache: `at(row, vector)` is a
   /// vector's place in `target`.
@@ -259,18 +267,18 @@ struct DecodeAttention {
   }
 
   /// A step of the ring into registers.
-  __device__ __forceinline__ void takeKeys(int slot) {
+  __device__ __forceinline__ void takeKeys(Operands& to, int slot) const {
     waitForCopy();
 #pragma unroll
     for (int i = 0; i < 2; ++i)
-      takeKey(i, stageOf(slot).keys, [i](int vector) { return keyAt(keyRow(i), vector); });
+      takeKey(to, i, stageOf(slot).keys, [i](int vector) { return keyAt(keyRow(i), vector); });
     __syncwarp();
   }
-  __device__ __forceinline__ void takeValues(int slot) {
+  __device__ __forceinline__ void takeValues(Operands& to, int slot) const {
     waitForCopy();
 #pragma unroll
     for (int i = 0; i < 4; ++i)
-      takeValue(i, stageOf(slot).values, [i](int vector) { return valueAt(valueRow(i), vector); });
+      takeValue(to, i, stageOf(slot).values, [i](int vector) { return valueAt(valueRow(i), vector); });
     __syncwarp();
   }
   /// The row of the call that made a key or value of a step; -1: none. Places behind the end repeat
@@ -278,28 +286,31 @@ struct DecodeAttention {
   __device__ __forceinline__ int madeRow(int row, int first) const {
     return made.find(min(first + row, end - 1));
   }
-  __device__ __forceinline__ void takeNewKeys(int first) {
+  __device__ __forceinline__ void takeNewKeys(Operands& to, int first) const {
     if (!made.mayContain(first, step))
       return;
 #pragma unroll
     for (int i = 0; i < 2; ++i)
       if (const int row = madeRow(keyRow(i), first); row >= 0)
-        takeKey(i, vectorsOf(shared.newKeys[row]), inOrder);
+        takeKey(to, i, vectorsOf(shared.newKeys[row]), inOrder);
   }
-  __device__ __forceinline__ void takeNewValues(int first) {
+  __device__ __forceinline__ void takeNewValues(Operands& to, int first) const {
     if (!made.mayContain(first, step))
       return;
 #pragma unroll
     for (int i = 0; i < 4; ++i)
       if (const int row = madeRow(valueRow(i), first); row >= 0)
-        takeValue(i, vectorsOf(shared.newValues[row]), inOrder);
+        takeValue(to, i, vectorsOf(shared.newValues[row]), inOrder);
   }
 
   /// Begins to bring the first keys and values of [begin, end).
   __device__ __forceinline__ void start(int begin) {
     const int first = begin + threadIdx.x / 32 * step;
-    loadKeys(first);
-    loadValues(first);
+#pragma unroll
+    for (int set = 0; set < sets; ++set) {
+      loadKeys(operands[set], first + set * warps * step);
+      loadValues(operands[set], first + set * warps * step);
+    }
 #pragma unroll
     for (int slot = 0; slot < stages; ++slot) {
       copyKeys(slot, first + (slot + 1) * warps * step);
@@ -307,7 +318,8 @@ struct DecodeAttention {
     }
   }
   /// The scores of keys g and g + 8 of 16 from `first` on, each for two heads; -inf behind the end.
-  __device__ __forceinline__ void score(float (&scores)[4], int first, ScoreScale scale) const {
+  __device__ __forceinline__ void score(float (&scores)[4], const Operands& of, int first,
+                                        ScoreScale scale) const {
     const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
     float dots[2][4] = {}; // two sums, so that one instruction need not wait for the last
 #pragma unroll
@@ -315,14 +327,15 @@ struct DecodeAttention {
       const uint4 q = g < heads && hasKeyChunk(c)
                           ? *reinterpret_cast<const uint4*>(&shared.query[g][32 * c + 8 * t])
                           : uint4{0, 0, 0, 0};
-      multiplyAdd<T>(dots[0], {key[0][c].x, key[1][c].x, key[0][c].y, key[1][c].y}, {q.x, q.y});
-      multiplyAdd<T>(dots[1], {key[0][c].z, key[1][c].z, key[0][c].w, key[1][c].w}, {q.z, q.w});
+      const uint4 a = of.key[0][c], b = of.key[1][c];
+      multiplyAdd<T>(dots[0], {a.x, b.x, a.y, b.y}, {q.x, q.y});
+      multiplyAdd<T>(dots[1], {a.z, b.z, a.w, b.w}, {q.z, q.w});
     }
     if (keyRest > 0) {
       const uint2 q = g < heads ? *reinterpret_cast<const uint2*>(
                                       &shared.query[g][32 * keyChunks + 4 * t])
                                 : uint2{0, 0};
-      const uint4 a = key[0][keyChunks], b = key[1][keyChunks];
+      const uint4 a = of.key[0][keyChunks], b = of.key[1][keyChunks];
       multiplyAdd<T>(dots[0], {a.x, b.x, a.y, b.y}, {q.x, q.y});
     }
 #pragma unroll
@@ -387,45 +400,56 @@ struct DecodeAttention {
   static __device__ __forceinline__ unsigned wordOf(const uint4& vector, int word) {
     return word == 0 ? vector.x : word == 1 ? vector.y : word == 2 ? vector.z : vector.w;
   }
-  __device__ __forceinline__ void addValues(const unsigned (&upper)[2], const unsigned (&rest)[2]) {
+  __device__ __forceinline__ void addValues(const Operands& of, const unsigned (&upper)[2],
+                                            const unsigned (&rest)[2]) {
 #pragma unroll
     for (int tile = 0; tile < valueTiles; ++tile) {
       const int c = tile / 4, j = tile % 4;
       addTile(tile,
-              {wordOf(value[0][c], j), wordOf(value[1][c], j), wordOf(value[2][c], j),
-               wordOf(value[3][c], j)},
+              {wordOf(of.value[0][c], j), wordOf(of.value[1][c], j), wordOf(of.value[2][c], j),
+               wordOf(of.value[3][c], j)},
               upper, rest);
     }
   }
 
-  /// Attends to keys [begin, end), the first of which `start` has asked for.
+  /// Attends to the 16 keys from `first` on with a set that holds them, or into which they go from `slot`
+  /// of the ring, which it moves on; asks for those that the set or slot takes next.
+  __device__ __forceinline__ void attendStep(Operands& with, int first, bool isFirst, int& slot,
+                                             ScoreScale scale) {
+    const int next = first + (stages > 0 ? stages : sets) * warps * step;
+    const bool inRing = stages > 0 && !isFirst;
+    float scores[4];
+    unsigned upper[2], rest[2];
+    if (inRing) {
+      takeKeys(with, slot);
+      copyKeys(slot, next);
+    }
+    takeNewKeys(with, first);
+    score(scores, with, first, scale);
+    if (stages == 0)
+      loadKeys(with, next);
+    weigh(upper, rest, scores, scale, isFirst);
+    if (inRing) {
+      takeValues(with, slot);
+      copyValues(slot, next);
+      slot = slot + 1 < stages ? slot + 1 : 0;
+    }
+    takeNewValues(with, first);
+    addValues(with, upper, rest);
+    if (stages == 0)
+      loadValues(with, next);
+  }
+
+  /// Attends to keys [begin, end), the first of which `start` has asked for. The sets take their turns
+  /// in code of their own, as registers have no index.
   __device__ __forceinline__ void attend(int begin, ScoreScale scale) {
     const int own = begin + threadIdx.x / 32 * step;
     int slot = 0;
-    for (int first = own; first < end; first += warps * step) {
-      const int next = first + (stages > 0 ? stages : 1) * warps * step;
-      const bool inRing = stages > 0 && first != own;
-      float scores[4];
-      unsigned upper[2], rest[2];
-      if (inRing) {
-        takeKeys(slot);
-        copyKeys(slot, next);
-      }
-      takeNewKeys(first);
-      score(scores, first, scale);
-      if (stages == 0)
-        loadKeys(next);
-      weigh(upper, rest, scores, scale, first == own);
-      if (inRing) {
-        takeValues(slot);
-        copyValues(slot, next);
-        slot = slot + 1 < stages ? slot + 1 : 0;
-      }
-      takeNewValues(first);
-      addValues(upper, rest);
-      if (stages == 0)
-        loadValues(next);
-    }
+    for (int turn = own; turn < end; turn += sets * warps * step)
+#pragma unroll
+      for (int set = 0; set < sets; ++set)
+        if (const int first = turn + set * warps * step; set == 0 || first < end)
+          attendStep(operands[set], first, first == own, slot, scale);
 #pragma unroll
     for (int h = 0; h < held; ++h)
       largest[h] *= scale.factor();

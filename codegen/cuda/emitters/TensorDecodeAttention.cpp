@@ -30,7 +30,7 @@ namespace {
 ///
 /// Parameters, beside those of `RowAttention`: `cluster_blocks`, equal to `splits`, or none;
 /// `blocks_per_sm` for the registers; `stages` of a warp's ring of keys and values, or
-/// none: straight into registers.
+/// none: straight into registers, one set of them for a step of keys or, `sets`, two in turn.
 class TensorDecodeEmission {
 public:
   TensorDecodeEmission(KernelContext& context, AttentionRegion& region)
@@ -79,7 +79,7 @@ private:
   AttentionOp op;
   RowAttention rows;
   std::string type; ///< of an element, on the device
-  int64_t warps = 0, cluster = 0, stages = 0;
+  int64_t warps = 0, cluster = 0, sets = 0, stages = 0;
   int64_t normSize = 0, normLanes = 0; ///< floats of shared memory that a warp takes for a norm
   llvm::SmallVector<RopeOp, 3> tables; ///< a rope of each table of turns
 };
@@ -118,6 +118,7 @@ LogicalResult TensorDecodeEmission::readSchedule() {
   type = deviceType(elementTypeOf(op.getQuery().getType()));
   warps = context.structure.threads / 32;
   cluster = context.schedule().getParameter("cluster_blocks").value_or(0);
+  sets = context.schedule().getParameter("sets").value_or(1);
   stages = context.schedule().getParameter("stages").value_or(0);
   tables = region.distinctRopes();
   for (RopeOp rope : tables)
@@ -154,8 +155,8 @@ void TensorDecodeEmission::declare() {
   if (cluster > 1)
     structure.headers.push_back("cluster.cuh");
   CodeWriter& code = structure.declarations;
-  code.format("using Kernel = DecodeAttention<%s, %d, %d, %d, %d, %d, %d, %d>;", type, rows.heads,
-              rows.key[2], rows.key[3], rows.value[3], warps, stages, madeRows());
+  code.format("using Kernel = DecodeAttention<%s, %d, %d, %d, %d, %d, %d, %d, %d>;", type,
+              rows.heads, rows.key[2], rows.key[3], rows.value[3], warps, sets, stages, madeRows());
   code.format("using Exchange = %s;", exchangeType());
   code.open("struct Block"); // its shared memory
   code.line("alignas(16) Kernel::Shared kernel;");

@@ -37,10 +37,11 @@ static int64_t headsPerTile(int64_t sharing) {
 
 constexpr int64_t mostCluster = 16;
 
-/// How decode attention covers the device: warps of a block, blocks of a unit, steps of a warp's ring
-/// (none: straight into registers), blocks of a multiprocessor that registers are to leave room for.
+/// How decode attention covers the device: warps of a block, blocks of a unit, sets of registers for a
+/// step of keys and values, steps of a warp's ring (none: straight into registers), blocks of a
+/// multiprocessor that registers are to leave room for.
 struct DecodeCover {
-  int64_t warps, splits, stages, blocksPerSm;
+  int64_t warps, splits, sets, stages, blocksPerSm;
 };
 
 /// One row: a block a multiprocessor, of eight warps, or of four where heads are wide: eight are slow to
@@ -48,20 +49,27 @@ struct DecodeCover {
 /// keys goes through a ring: registers hold too little of it. Narrow heads do without: products beside
 /// the kernel leave so little shared memory that blocks with a ring start only when those end. Decode of
 /// Llama-3.2-1B, 512 keys of 8,448, with and without a ring of 64 KB: 0.718 and 0.695 ms (H200,
-/// 2026-11-21).
+/// 2026-11-21). Where the context gives a warp several steps, narrow heads take two sets of registers in
+/// turn if those leave room for the blocks beside: a warp that waits for one load waits for all it has
+/// asked for, so that each turn of its loop costs the way to memory once, and takes two steps instead of one.
+/// At 4,096, 6,000 and 8,192 of 8,448 Llama-3.2-1B takes 0.711, 0.724, 0.755 ms, and 0.715, 0.731, 0.756
+/// with one set (H200, 2026-11-21).
 static DecodeCover coverOneRow(int64_t units, int64_t keySize, int64_t valueSize, int64_t capacity,
                                const CudaTarget& target) {
   constexpr int64_t mostStages = 8, stepKeys = schedules::decodeStepKeys;
   int64_t wanted = std::max<int64_t>(target.sms / units, 1), size = std::max(keySize, valueSize);
   int64_t blocksPerSm = size <= 128 ? target.decodeBlocksPerSm : 1;
   int64_t warps = size < target.decodeRingElements ? 8 : 4;
-  if (warps == 8 || wanted <= 4)
-    return {warps, wanted, 0, blocksPerSm};
-  int64_t stepBytes = warps * schedules::decodeStageBytes(keySize, valueSize);
   int64_t splits = std::min<int64_t>(wanted, llvm::divideCeil(capacity, warps * stepKeys));
   int64_t steps = llvm::divideCeil(capacity, splits * warps * stepKeys);
-  return {warps, wanted, std::min({target.decodeRingBytes / stepBytes, steps - 1, mostStages}),
-          blocksPerSm};
+  if (warps == 8 || wanted <= 4) {
+    bool alternate = warps == 8 && steps > 1 &&
+                     schedules::fitsTwoDecodeSets(keySize, valueSize, 32 * warps * blocksPerSm);
+    return {warps, wanted, alternate ? 2 : 1, 0, blocksPerSm};
+  }
+  int64_t stepBytes = warps * schedules::decodeStageBytes(keySize, valueSize);
+  int64_t stages = std::min({target.decodeRingBytes / stepBytes, steps - 1, mostStages});
+  return {warps, wanted, 1, stages, blocksPerSm};
 }
 
 /// Parts of a unit, a block of `warps` each, that a cluster combines. Blocks of a cluster find their places at
@@ -88,15 +96,15 @@ static DecodeCover coverRows(int64_t units, int64_t keySize, int64_t valueSize,
   int64_t warps = target.sms * fitting / units;
   if (warps < fitting + some) {
     int64_t ofBlock = warps >= fitting ? fitting : warps >= some ? some : few;
-    return {ofBlock, 1, 0, fitting / ofBlock};
+    return {ofBlock, 1, 1, 0, fitting / ofBlock};
   }
   if (!target.bulkCopies)
-    return {some, warps / some, 0, fitting / some};
+    return {some, warps / some, 1, 0, fitting / some};
   int64_t parts = clusterParts(units, some, fitting, target);
   int64_t smallParts = clusterParts(units, few, fitting, target);
   if (few * smallParts > some * parts)
-    return {few, smallParts, 0, fitting / few};
-  return {some, parts, 0, fitting / some};
+    return {few, smallParts, 1, 0, fitting / few};
+  return {some, parts, 1, 0, fitting / some};
 }
 
 /// Parts that a cluster combines where its blocks are at least a quarter of those wanted; else parts
@@ -119,6 +127,7 @@ static ScheduleAttr chooseDecode(KernelOp kernel, AttentionOp op, const CudaTarg
                       {{"threads", 32 * cover.warps},
                        {"heads_per_tile", heads},
                        {"splits", splits},
+                       {"sets", cover.sets > 1 ? cover.sets : 0},
                        {"stages", cover.stages},
                        {"cluster_blocks", cluster > 1 ? cluster : 0},
                        {"blocks_per_sm", cover.blocksPerSm}});

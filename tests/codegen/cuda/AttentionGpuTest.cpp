@@ -77,9 +77,26 @@ std::vector<AttentionStep> allSteps() {
   std::vector<Call> far = oneRow;
   far.push_back({{0}, {4095}});
   far.push_back({{0}, {4096}});
+  far.push_back({{2}, {4199}});
+  const std::vector<Call> turns = {{{1}, {0}},   {{1}, {127}}, {{1}, {255}},
+                                   {{1}, {256}}, {{1}, {400}}, {{1}, {599}}};
   return {
       {"llama64", 1, 32, 8, 64, 64, 4200, far, 64, "adjacent"},
       {"llama128", 1, 32, 8, 128, 128, 4200, far, 128, "adjacent"},
+      {"heads128", 1, 32, 32, 128, 128, 600, turns, 128, "adjacent"},
+      {"size40", 1, 12, 12, 40, 40, 1500, {{{1}, {0}}, {{2}, {1300}}, {{0}, {1499}}}, 40},
+      {"far_window",
+       1,
+       32,
+       8,
+       64,
+       64,
+       4200,
+       {{{1}, {2499}}, {{1}, {2500}}, {{1}, {4100}}},
+       64,
+       "halves",
+       false,
+       "window = 2500 : i64"},
       {"neox80", 1, 32, 32, 80, 80, 1100, oneRow, 20},
       {"qwen128", 1, 16, 8, 128, 128, 700, oneRow, 128, "halves", true},
       {"size96", 1, 8, 8, 96, 64, 700, oneRow, 96},

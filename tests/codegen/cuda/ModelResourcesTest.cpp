@@ -11,6 +11,7 @@ namespace {
 struct Model {
   const char* shape;
   const char* type;
+  int64_t longContext; ///< positions, several steps of keys for a warp of decode attention
 };
 
 void PrintTo(const Model& model, std::ostream* out) { *out << model.shape; }
@@ -30,11 +31,12 @@ int allowedSpills(const codegen::CudaKernel& kernel) {
 
 class ModelResources : public ::testing::TestWithParam<Model> {};
 
-tools::ModelInputOptions inputOf(const Model& model, std::vector<std::string> shapes) {
+tools::ModelInputOptions inputOf(const Model& model, std::vector<std::string> shapes,
+                                 int64_t context = 1024) {
   return {.path = model.shape,
           .activations = model.type,
           .shapes = std::move(shapes),
-          .contextLength = 1024,
+          .contextLength = context,
           .randomSeed = 1,
           .weightType = model.type};
 }
@@ -55,6 +57,22 @@ TEST_P(ModelResources, AreThoseStated) {
       expectResources(kernel, model->target, /*slack=*/3);
       EXPECT_LE(kernel.spillBytes, allowedSpills(kernel)) << kernel.name;
     }
+  }
+}
+
+TEST_P(ModelResources, AreThoseStatedForLongContexts) {
+  auto model =
+      tools::readInputModel(inputOf(GetParam(), {"decode:1"}, GetParam().longContext), "h200");
+  ASSERT_THAT(model, tests::IsOk());
+  passes::PipelineOptions pipeline = {.target = model->target};
+  pipeline.fusion.plan = passes::Plan::Fused;
+  ASSERT_THAT(passes::runPipeline(*model->module, pipeline), tests::IsOk());
+  std::vector<codegen::CudaKernel> kernels;
+  ASSERT_THAT(codegen::compileForCuda(*model->module, {.kernels = &kernels}), tests::IsOk());
+  EXPECT_GE(kernels.size(), 4u);
+  for (const codegen::CudaKernel& kernel : kernels) {
+    expectResources(kernel, model->target, /*slack=*/3);
+    EXPECT_LE(kernel.spillBytes, allowedSpills(kernel)) << kernel.name;
   }
 }
 
@@ -83,9 +101,9 @@ TEST_P(ModelResources, AreThoseStatedWithStamps) {
 }
 
 INSTANTIATE_TEST_SUITE_P(H200, ModelResources,
-                         ::testing::Values(Model{"llama-3.2-1b", "bf16"},
-                                           Model{"llama-3.1-8b", "bf16"},
-                                           Model{"pythia-2.8b", "f16"}),
+                         ::testing::Values(Model{"llama-3.2-1b", "bf16", 8448},
+                                           Model{"llama-3.1-8b", "bf16", 8448},
+                                           Model{"pythia-2.8b", "f16", 2048}),
                          [](const auto& info) {
                            std::string name = info.param.shape;
                            std::erase_if(name, [](char c) { return !std::isalnum(c); });
