@@ -268,6 +268,11 @@ inline void asm_movmatrix_sync_aligned_m8n8_trans_b16(unsigned& y, unsigned x) {
   y = at(2 * t + 1, g) << 16 | at(2 * t, g);
 }
 
+inline void asm_ld_global_L2__256B_v4_u32(unsigned& x, unsigned& y, unsigned& z, unsigned& w,
+                                          const void* source) {
+  const auto* words = static_cast<const unsigned*>(source);
+  x = words[0], y = words[1], z = words[2], w = words[3];
+}
 inline void asm_cp_async_cg_shared_global(unsigned target, const void* source, int bytes) {
   emulatedCopy(target, source, bytes);
 }

@@ -197,24 +197,26 @@ struct DecodeAttention {
   }
 
   /// What a thread takes of a key or value from its `row`, a pointer to whole vectors: `at(vector)` is
-  /// the place of a vector of 16 bytes.
-  template <typename At>
-  static __device__ __forceinline__ void takeKey(Operands& to, int i, const uint4* row, At at) {
+  /// the place of a vector of 16 bytes, `load(pointer)` the vector.
+  template <typename At, typename Load>
+  static __device__ __forceinline__ void takeKey(Operands& to, int i, const uint4* row, At at,
+                                                 Load load) {
     const int t = threadIdx.x % 4;
 #pragma unroll
     for (int c = 0; c < keyChunks; ++c)
-      to.key[i][c] = hasKeyChunk(c) ? row[at(4 * c + t)] : uint4{0, 0, 0, 0};
+      to.key[i][c] = hasKeyChunk(c) ? load(row + at(4 * c + t)) : uint4{0, 0, 0, 0};
     if (keyRest > 0) {
       const uint2 words = reinterpret_cast<const uint2*>(row + at(4 * keyChunks + t / 2))[t % 2];
       to.key[i][keyChunks].x = words.x, to.key[i][keyChunks].y = words.y;
     }
   }
-  template <typename At>
-  static __device__ __forceinline__ void takeValue(Operands& to, int i, const uint4* row, At at) {
+  template <typename At, typename Load>
+  static __device__ __forceinline__ void takeValue(Operands& to, int i, const uint4* row, At at,
+                                                   Load load) {
     const int g = threadIdx.x % 32 / 4;
 #pragma unroll
     for (int c = 0; c < valueChunks; ++c)
-      to.value[i][c] = hasValueChunk(c) ? row[at(8 * c + g)] : uint4{0, 0, 0, 0};
+      to.value[i][c] = hasValueChunk(c) ? load(row + at(8 * c + g)) : uint4{0, 0, 0, 0};
     if (valueRest == 16) {
       to.value[i][valueChunks].x =
           reinterpret_cast<const unsigned*>(row + at(8 * valueChunks + g / 4))[g % 4];
@@ -227,19 +229,28 @@ struct DecodeAttention {
     return reinterpret_cast<const uint4*>(row);
   }
   static __device__ __forceinline__ int inOrder(int vector) { return vector; }
+  static __device__ __forceinline__ uint4 fromShared(const uint4* vector) { return *vector; }
+  /// From a cache whose rows are as many vectors: where several fill 256 bytes, other blocks ask for the
+  /// rest of those, rows of other heads, at about the same time. Rows of 160 and 256 bytes gain nothing.
+  template <int vectors> static __device__ __forceinline__ uint4 fromCache(const uint4* vector) {
+    constexpr int run = 256 / int(sizeof(uint4));
+    return vectors < run && run % vectors == 0 ? loadRun(vector) : *vector;
+  }
 
   /// Loads a step's keys, if any is in the cache; behind the last one they repeat it.
   __device__ __forceinline__ void loadKeys(Operands& to, int first) const {
     if (first <= last)
 #pragma unroll
       for (int i = 0; i < 2; ++i)
-        takeKey(to, i, vectorsOf(keys + min(first + keyRow(i), last) * keyStride), inOrder);
+        takeKey(to, i, vectorsOf(keys + min(first + keyRow(i), last) * keyStride), inOrder,
+                fromCache<keyVectors>);
   }
   __device__ __forceinline__ void loadValues(Operands& to, int first) const {
     if (first <= last)
 #pragma unroll
       for (int i = 0; i < 4; ++i)
-        takeValue(to, i, vectorsOf(values + min(first + valueRow(i), last) * valueStride), inOrder);
+        takeValue(to, i, vectorsOf(values + min(first + valueRow(i), last) * valueStride), inOrder,
+                  fromCache<valueVectors>);
   }
   /// Begins to bring a step's rows from `first` on, if any is in the cache: `at(row, vector)` is a
   /// vector's place in `target`.
@@ -271,14 +282,18 @@ struct DecodeAttention {
     waitForCopy();
 #pragma unroll
     for (int i = 0; i < 2; ++i)
-      takeKey(to, i, stageOf(slot).keys, [i](int vector) { return keyAt(keyRow(i), vector); });
+      takeKey(
+          to, i, stageOf(slot).keys, [i](int vector) { return keyAt(keyRow(i), vector); },
+          fromShared);
     __syncwarp();
   }
   __device__ __forceinline__ void takeValues(Operands& to, int slot) const {
     waitForCopy();
 #pragma unroll
     for (int i = 0; i < 4; ++i)
-      takeValue(to, i, stageOf(slot).values, [i](int vector) { return valueAt(valueRow(i), vector); });
+      takeValue(
+          to, i, stageOf(slot).values, [i](int vector) { return valueAt(valueRow(i), vector); },
+          fromShared);
     __syncwarp();
   }
   /// The row of the call that made a key or value of a step; -1: none. Places behind the end repeat
@@ -292,7 +307,7 @@ struct DecodeAttention {
 #pragma unroll
     for (int i = 0; i < 2; ++i)
       if (const int row = madeRow(keyRow(i), first); row >= 0)
-        takeKey(to, i, vectorsOf(shared.newKeys[row]), inOrder);
+        takeKey(to, i, vectorsOf(shared.newKeys[row]), inOrder, fromShared);
   }
   __device__ __forceinline__ void takeNewValues(Operands& to, int first) const {
     if (!made.mayContain(first, step))
@@ -300,7 +315,7 @@ struct DecodeAttention {
 #pragma unroll
     for (int i = 0; i < 4; ++i)
       if (const int row = madeRow(valueRow(i), first); row >= 0)
-        takeValue(to, i, vectorsOf(shared.newValues[row]), inOrder);
+        takeValue(to, i, vectorsOf(shared.newValues[row]), inOrder, fromShared);
   }
 
   /// Begins to bring the first keys and values of [begin, end).

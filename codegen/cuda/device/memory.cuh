@@ -40,6 +40,15 @@ __device__ __forceinline__ unsigned long long evictFirst() {
   return policy;
 }
 
+/// 16 bytes of a run that other loads bring the rest of: memory is read 256 bytes at a time.
+__device__ __forceinline__ uint4 loadRun(const uint4* source) {
+  uint4 words;
+  asm volatile("ld.global.L2::256B.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(words.x), "=r"(words.y), "=r"(words.z), "=r"(words.w)
+               : "l"(source));
+  return words;
+}
+
 /// `count` elements from `source`, aligned to the widest word, as they lie there.
 template <int count, typename T>
 __device__ __forceinline__ void loadPacked(Packed<count, T>& packed, const T* source) {
