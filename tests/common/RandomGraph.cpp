@@ -275,6 +275,9 @@ void GraphMaker::finish(Value x) {
     if (!isArgument && (value.get().use_empty() || oneIn(8)))
       add(value);
   }
+  // Rows that the warps of a block share.
+  if (rows > 2 && rows <= 16 && oneIn(3))
+    add(matmul(norm(matmul(x, 3080)), 72));
 }
 
 absl::StatusOr<OwningOpRef<ModuleOp>> GraphMaker::make() {
