@@ -12,7 +12,7 @@ module attributes {tenon.target = #tenon.target<"h200", cuda, features = ["sm_90
   }
   // More: five warps of two vectors, four would hold 12 for 10.
   // CHECK-LABEL: @many
-  // CHECK: schedule #tenon.schedule<"rms_norm", tiles = 1024, {group = 160 : i64, threads = 160 : i64, trigger_at_exit = 1 : i64, vector = 8 : i64}>
+  // CHECK: schedule #tenon.schedule<"rms_norm", tiles = 1024, {group = 160 : i64, threads = 160 : i64, vector = 8 : i64}>
   // CHECK: order <chunk = 512, lanes = 256, tree = halving>
   func.func @many(%x: tensor<1024x2560xf16>, %w: tensor<2560xf16>) -> tensor<1024x2560xf16> {
     %y = tenon.rms_norm %x, %w eps 1.0e-5 : (tensor<1024x2560xf16>, tensor<2560xf16>) -> tensor<1024x2560xf16>
@@ -20,7 +20,7 @@ module attributes {tenon.target = #tenon.target<"h200", cuda, features = ["sm_90
   }
   // 14 vectors of a warp: seven warps of two.
   // CHECK-LABEL: @seven
-  // CHECK: schedule #tenon.schedule<"rms_norm", tiles = 1024, {group = 224 : i64, threads = 224 : i64, trigger_at_exit = 1 : i64, vector = 8 : i64}>
+  // CHECK: schedule #tenon.schedule<"rms_norm", tiles = 1024, {group = 224 : i64, threads = 224 : i64, vector = 8 : i64}>
   // CHECK: order <chunk = 512, lanes = 256, tree = halving>
   func.func @seven(%x: tensor<1024x3584xf16>, %w: tensor<3584xf16>) -> tensor<1024x3584xf16> {
     %y = tenon.rms_norm %x, %w eps 1.0e-5 : (tensor<1024x3584xf16>, tensor<3584xf16>) -> tensor<1024x3584xf16>
@@ -28,23 +28,31 @@ module attributes {tenon.target = #tenon.target<"h200", cuda, features = ["sm_90
   }
   // Two sums: half of the warps, and two rows a block.
   // CHECK-LABEL: @two_sums
-  // CHECK: schedule #tenon.schedule<"layer_norm", tiles = 512, {group = 64 : i64, threads = 128 : i64, trigger_at_exit = 1 : i64, vector = 8 : i64}>
+  // CHECK: schedule #tenon.schedule<"layer_norm", tiles = 512, {group = 64 : i64, threads = 128 : i64, vector = 8 : i64}>
   // CHECK: order <chunk = 1280, lanes = 256, tree = halving>
   func.func @two_sums(%x: tensor<1024x2560xf16>, %w: tensor<2560xf16>) -> tensor<1024x2560xf16> {
     %y = tenon.layer_norm %x weight %w eps 1.0e-5 : (tensor<1024x2560xf16>, tensor<2560xf16>) -> tensor<1024x2560xf16>
     return %y : tensor<1024x2560xf16>
   }
-  // Elements of many rows do not let the next kernel in at their entry either, those of few do.
+  // A sum with its norm: many rows let the next kernel start as their blocks end, few at their entry.
   // CHECK-LABEL: @many_sums
-  // CHECK: schedule #tenon.schedule<"elementwise", tiles = 1280, {row_elements = 2621440 : i64, threads = 256 : i64, trigger_at_exit = 1 : i64, vector = 8 : i64}>
-  func.func @many_sums(%x: tensor<1024x2560xf16>, %y: tensor<1024x2560xf16>) -> tensor<1024x2560xf16> {
-    %z = tenon.add %x, %y : (tensor<1024x2560xf16>, tensor<1024x2560xf16>) -> tensor<1024x2560xf16>
-    return %z : tensor<1024x2560xf16>
+  // CHECK: schedule #tenon.schedule<"rms_norm", tiles = 1024, {group = 160 : i64, threads = 160 : i64, trigger_at_exit = 1 : i64, vector = 8 : i64}>
+  func.func @many_sums(%a: tensor<1024x2560xf16>, %b: tensor<1024x2560xf16>, %w: tensor<2560xf16>) -> (tensor<1024x2560xf16>, tensor<1024x2560xf16>) {
+    %k:2 = tenon.kernel (%ka = %a : tensor<1024x2560xf16>, %kb = %b : tensor<1024x2560xf16>, %kw = %w : tensor<2560xf16>) -> (tensor<1024x2560xf16>, tensor<1024x2560xf16>) {
+      %x = tenon.add %ka, %kb : (tensor<1024x2560xf16>, tensor<1024x2560xf16>) -> tensor<1024x2560xf16>
+      %y = tenon.rms_norm %x, %kw eps 1.0e-5 : (tensor<1024x2560xf16>, tensor<2560xf16>) -> tensor<1024x2560xf16>
+      tenon.yield %x, %y : tensor<1024x2560xf16>, tensor<1024x2560xf16>
+    }
+    return %k#0, %k#1 : tensor<1024x2560xf16>, tensor<1024x2560xf16>
   }
   // CHECK-LABEL: @few_sums
-  // CHECK: schedule #tenon.schedule<"elementwise", tiles = 80, {row_elements = 40960 : i64, threads = 64 : i64, vector = 8 : i64}>
-  func.func @few_sums(%x: tensor<16x2560xf16>, %y: tensor<16x2560xf16>) -> tensor<16x2560xf16> {
-    %z = tenon.add %x, %y : (tensor<16x2560xf16>, tensor<16x2560xf16>) -> tensor<16x2560xf16>
-    return %z : tensor<16x2560xf16>
+  // CHECK: schedule #tenon.schedule<"rms_norm", tiles = 16, {group = 320 : i64, threads = 320 : i64, vector = 8 : i64}>
+  func.func @few_sums(%a: tensor<16x2560xf16>, %b: tensor<16x2560xf16>, %w: tensor<2560xf16>) -> (tensor<16x2560xf16>, tensor<16x2560xf16>) {
+    %k:2 = tenon.kernel (%ka = %a : tensor<16x2560xf16>, %kb = %b : tensor<16x2560xf16>, %kw = %w : tensor<2560xf16>) -> (tensor<16x2560xf16>, tensor<16x2560xf16>) {
+      %x = tenon.add %ka, %kb : (tensor<16x2560xf16>, tensor<16x2560xf16>) -> tensor<16x2560xf16>
+      %y = tenon.rms_norm %x, %kw eps 1.0e-5 : (tensor<16x2560xf16>, tensor<2560xf16>) -> tensor<16x2560xf16>
+      tenon.yield %x, %y : tensor<16x2560xf16>, tensor<16x2560xf16>
+    }
+    return %k#0, %k#1 : tensor<16x2560xf16>, tensor<16x2560xf16>
   }
 }

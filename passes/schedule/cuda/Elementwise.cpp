@@ -22,8 +22,7 @@ static bool broadcasts(KernelOp kernel, int64_t elements) {
 }
 
 /// A thread takes 16 bytes of the narrowest operand, so that every access is as wide as it can be;
-/// few threads a block, so that small tensors spread over many multiprocessors. Large ones do not let
-/// the next kernel's blocks wait beside their own (`rows` has what that costs).
+/// few threads a block, so that small tensors spread over many multiprocessors.
 static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target) {
   auto type = llvm::cast<RankedTensorType>(kernel.getResult(0).getType());
   int64_t elements = type.getNumElements(), row = elements;
@@ -34,12 +33,9 @@ static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target) {
   if (rowwise)
     vector = dividingPower(row, vector);
   int64_t vectors = elements / row * llvm::divideCeil(row, vector);
-  bool isLarge = vectors >= target.elementVectorsPerSm * target.sms;
-  int64_t threads = isLarge ? 256 : 64;
-  ScheduleAttr schedule =
-      makeSchedule(kernel, "elementwise", llvm::divideCeil(vectors, threads),
-                   {{"threads", threads}, {"row_elements", row}, {"vector", vector}});
-  return isLarge ? withParameters(schedule, {{"trigger_at_exit", 1}}) : schedule;
+  int64_t threads = vectors >= target.elementVectorsPerSm * target.sms ? 256 : 64;
+  return makeSchedule(kernel, "elementwise", llvm::divideCeil(vectors, threads),
+                      {{"threads", threads}, {"row_elements", row}, {"vector", vector}});
 }
 
 const CudaScheduleRule elementwise = {matches, choose, &forms::cudaElementwise};

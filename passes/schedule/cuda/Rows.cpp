@@ -14,13 +14,15 @@ static bool matches(KernelOp kernel, const CudaTarget&) {
 }
 
 /// Few rows let the next kernel start at their entry, so that it brings its weights meanwhile. Many
-/// have bytes of their own to bring, and blocks of the next kernel that wait beside them cost more than
-/// their early start saves: residual + RMSNorm of 16, 128 and 1,024 rows takes 1.49, 2.09 and 4.19 us
-/// with a trigger at entry, 1.56, 1.82 and 3.68 without (H200, 2026-11-21, bench/results/fusion.md).
+/// with other operations beside their reduction have bytes of their own to bring, and blocks of the next
+/// kernel that wait beside them cost more than their early start saves: residual + RMSNorm of 16, 128
+/// and 1,024 rows takes 1.49, 2.09 and 4.19 us with a trigger at entry, 1.56, 1.82 and 3.68 without
+/// (H200, 2026-11-21, bench/results/fusion.md). A sum and a norm in kernels of their own lose by it.
 static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target) {
   ScheduleAttr schedule = scheduleRows(*llvm::find_if(kernel.getBlock(), isHero), target);
   bool isMany = 2 * schedule.getTiles() > target.sms;
-  return isMany ? withParameters(schedule, {{"trigger_at_exit", 1}}) : schedule;
+  bool isFused = !llvm::hasNItems(kernel.getBlock(), 2); // beside the terminator
+  return isMany && isFused ? withParameters(schedule, {{"trigger_at_exit", 1}}) : schedule;
 }
 
 const CudaScheduleRule rows = {matches, choose, &forms::cudaRows};
