@@ -53,6 +53,8 @@ static llvm::ArrayRef<llvm::StringLiteral> requiredProperties(DeviceKind device)
                                                 "sm_mb_per_s",
                                                 "prologue_ps_per_element",
                                                 "warp_prologue_ps_per_element",
+                                                "held_reduction_ns",
+                                                "held_prologue_ps_per_element",
                                                 "next_reduction_ns",
                                                 "row_barrier_ns",
                                                 "spread_ns",
@@ -170,7 +172,11 @@ double CostModel::prologueOnGpu(KernelOp kernel, const KernelWork& work) const {
     return 0;
   auto elements = static_cast<double>(work.repeatedElements) * 1e-3;
   auto passes = static_cast<double>(property("reduction_ns") * work.repeatedReductions);
-  if (kernel.getScheduleAttr().getEmitter() != "narrow_gemm")
+  llvm::StringRef emitter = kernel.getScheduleAttr().getEmitter();
+  if (emitter == "held_gemm")
+    return static_cast<double>(property("held_reduction_ns") * work.repeatedReductions) +
+           property("held_prologue_ps_per_element") * elements;
+  if (emitter != "narrow_gemm")
     return passes + property("prologue_ps_per_element") * elements;
   // A warp normalises whole rows.
   RankedTensorType input = (*products.begin()).getInput().getType();

@@ -63,7 +63,9 @@ std::string contentKey(KernelOp kernel);
 ///               + reduction_ns · reductions that every tile repeats
 ///               + prologue_ps_per_element · elements that reductions of every tile read again, by
 ///                 all threads of a block; where each warp takes a row of them (narrow_gemm),
-///                 warp_prologue_ps_per_element · elements of the rows of one warp
+///                 warp_prologue_ps_per_element · elements of the rows of one warp; where warps hold
+///                 all rows (held_gemm), held_reduction_ns · reductions + held_prologue_ps_per_element ·
+///                 elements
 ///               + ramp · min(1, weight bytes / read_ramp_bytes)
 ///     ramp    = read_ramp_pdl_ns where kernels start early, else read_ramp_ns
 ///     memory  = max(weights / dram + others / rate, dependent_load_ns · (b / bytes in flight − 1))

@@ -277,7 +277,7 @@ void GraphMaker::finish(Value x) {
   }
   // Rows that the warps of a block share.
   if (rows > 2 && rows <= 16 && oneIn(3))
-    add(matmul(norm(matmul(x, 3080)), 72));
+    add(matmul(norm(matmul(x, 3848)), 72));
 }
 
 absl::StatusOr<OwningOpRef<ModuleOp>> GraphMaker::make() {

@@ -433,17 +433,17 @@ std::vector<RegionParameters> allRegions() {
   for (const RegionCase& region : parallelCases)
     for (const char* type : {"f16", "bf16"})
       for (auto [rows, columns, depth] :
-           {std::tuple{4, 2560, 2560}, {3, 2147, 7168}, {16, 1100, 776}, {9, 1100, 3080}})
+           {std::tuple{4, 2560, 2560}, {3, 2147, 7168}, {16, 1100, 776}, {9, 1100, 3848}})
         all.push_back({&region, type, rows, columns, depth}); // the second: tiles of fewer lines
   for (const RegionCase& region : llvm::ArrayRef(regionCases).slice(1, 4)) // in memory, or a norm
     for (const char* type : {"f16", "bf16"})
       for (auto [rows, columns, depth] :
-           {std::tuple{8, 6144, 2048}, {16, 1100, 1032}, {4, 2147, 3072}, {16, 1100, 4096}})
+           {std::tuple{8, 6144, 2048}, {16, 1100, 1032}, {4, 2147, 3976}, {16, 1100, 4096}})
         all.push_back({&region, type, rows, columns, depth}); // the last two: x in registers
   for (const RegionCase& region : groupCases)
     for (const char* type : {"f16", "bf16"})
       for (auto [rows, columns, depth] :
-           {std::tuple{8, 1100, 1032}, {16, 1100, 776}, {9, 1100, 3080}})
+           {std::tuple{8, 1100, 1032}, {16, 1100, 776}, {9, 1100, 3848}})
         all.push_back({&region, type, rows, columns, depth});
   for (const char* type : {"f32", "f16", "bf16"})
     for (auto [rows, pairing, size] : {std::tuple{1, 0, 128}, {7, 1, 64}, {4, 0, 50}})
