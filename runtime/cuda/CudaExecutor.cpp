@@ -136,6 +136,8 @@ absl::Status CudaExecutor::Impl::load() {
   TENON_ASSIGN_OR_RETURN(stepsBegin, device.createEvent(/*timed=*/true));
   TENON_ASSIGN_OR_RETURN(stepsEnd, device.createEvent(/*timed=*/true));
   TENON_RETURN_IF_ERROR(memory.clearStates(device.driver(), stream.get()));
+  TENON_RETURN_IF_ERROR(
+      stamps.clear(device.driver(), stream.get())); // blocks of tokens leave some, too
   TENON_ASSIGN_OR_RETURN(loadTimes, loadConstants(device, program, memory, stream.get()));
   return bindFunctions();
 }
