@@ -3,6 +3,7 @@
 #include "ir/Regions.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -252,6 +253,13 @@ std::string RegionReader::read() {
     if (std::string reason = (this->*check)(); !reason.empty())
       return reason;
   return "";
+}
+
+int64_t ProductRegion::firstTile(size_t group, int64_t lines) const {
+  int64_t tiles = 0;
+  for (const Group& before : llvm::ArrayRef(groups).take_front(group))
+    tiles += llvm::divideCeil(before.columns, lines);
+  return tiles;
 }
 
 llvm::SmallVector<int64_t, 2> ProductRegion::depths() const {

@@ -47,6 +47,10 @@ struct ProductRegion {
 
   MatmulOp first() const { return groups.front().products.front().op; }
   int64_t joined() const { return groups.front().products.size(); }
+  /// The first tile of a group where each group's columns are tiles of `lines` of their own; the number
+  /// of tiles behind the last.
+  int64_t firstTile(size_t group, int64_t lines) const;
+  int64_t tiles(int64_t lines) const { return firstTile(groups.size(), lines); }
   /// The depths of a group's products, which are those of every group.
   llvm::SmallVector<int64_t, 2> depths() const;
 };

@@ -1,18 +1,10 @@
 #include "codegen/cuda/emitters/ProductTiles.h"
 
 #include "codegen/cuda/emitters/MatmulShape.h"
-#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
 namespace tenon::codegen::cuda {
-
-int64_t ProductTiles::first(size_t group) const {
-  int64_t tiles = 0;
-  for (const ProductRegion::Group& other : llvm::ArrayRef(region.groups).take_front(group))
-    tiles += llvm::divideCeil(other.columns, lines);
-  return tiles;
-}
 
 std::string ProductTiles::condition(size_t group) const {
   return group + 1 == region.groups.size() ? ""

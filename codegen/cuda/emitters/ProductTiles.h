@@ -13,7 +13,7 @@ struct ProductTiles {
   int64_t lines = 0;
 
   /// The first tile of a group; the number of tiles behind the last.
-  int64_t first(size_t group) const;
+  int64_t first(size_t group) const { return region.firstTile(group, lines); }
   /// `if (index < 480)` in front of what is done in tiles of a group; nothing for the last.
   std::string condition(size_t group) const;
   /// The same behind what is done in tiles of the groups before: `else if (index < 480)`.

@@ -70,6 +70,8 @@ ScheduleAttr scheduleBulkCopies(MatmulOp op, const CudaTarget& target);
 /// Whether tensor cores can multiply the factors as they are: one 16-bit type, one batch, rows of
 /// multiples of 16 bytes.
 bool suitsTensorCores(MatmulOp op);
+/// Whether an input lies in memory, or is the norm of one that does.
+bool readsMemory(const ProductRegion::Input& input);
 /// Why tensor cores do not compute a region of products with 2 to 16 rows; empty where they do.
 std::string refuseNarrowGemm(const ProductRegion& region, const CudaTarget& target);
 /// The schedule that does, of a product alone and of a region; the product's order is taken away.

@@ -7,14 +7,6 @@ namespace tenon::passes::schedule {
 
 namespace {
 
-/// Tiles of `lines` rows of W of all groups.
-int64_t tilesOf(const ProductRegion& region, int64_t lines) {
-  int64_t tiles = 0;
-  for (const ProductRegion::Group& group : region.groups)
-    tiles += llvm::divideCeil(group.columns, lines);
-  return tiles;
-}
-
 /// Rows of W of a tile: as many as take a block several times as long as its warps wait for one another
 /// behind them, but leave no block more than a twenty-fifth more than the fewest would.
 int64_t linesFor(const ProductRegion& region, const CudaTarget& target) {
@@ -24,7 +16,7 @@ int64_t linesFor(const ProductRegion& region, const CudaTarget& target) {
   int64_t lines = std::clamp<int64_t>(tileBytes / unitBytes * HeldGemmShape::unitLines,
                                       HeldGemmShape::unitLines, HeldGemmShape::mostLines);
   auto share = [&](int64_t lines) -> int64_t {
-    return llvm::divideCeil(tilesOf(region, lines), target.sms) * lines;
+    return llvm::divideCeil(region.tiles(lines), target.sms) * lines;
   };
   while (lines > fewest && 25 * share(lines) > 26 * share(1))
     --lines;
@@ -43,16 +35,12 @@ int64_t stagesFor(const ProductRegion& region, int64_t lines, const CudaTarget& 
                              std::clamp<int64_t>(left / stageBytes, 1, mostStages));
 }
 
-bool isInMemory(Value value) { return llvm::isa<BlockArgument>(value); }
-
-/// True where warps can hold the input: it lies in memory, or is the norm of one that does, whose chunks
-/// are theirs.
+/// True where warps can hold the input: it lies in memory, or is the norm of such of the same type, whose
+/// chunks are theirs.
 bool isHoldable(const ProductRegion::Input& input, const CudaTarget& target) {
-  if (!input.norm)
-    return isInMemory(input.value);
-  return input.norm->getResult(0) == input.value &&
-         getElementTypeOrSelf(input.norm->getOperand(0)) == getElementTypeOrSelf(input.value) &&
-         llvm::all_of(input.norm->getOperands(), isInMemory) &&
+  if (!readsMemory(input) || !input.norm)
+    return readsMemory(input);
+  return getElementTypeOrSelf(input.norm->getOperand(0)) == getElementTypeOrSelf(input.value) &&
          hasChunksOf(*input.norm, HeldGemmShape::sliceElements, target);
 }
 
@@ -84,7 +72,7 @@ bool suitsHeldGemm(const ProductRegion& region, const CudaTarget& target) {
 ScheduleAttr scheduleHeldGemm(const ProductRegion& region, const CudaTarget& target) {
   int64_t lines = linesFor(region, target);
   return makeSchedule(region.first().getContext(), "held_gemm",
-                      std::min(tilesOf(region, lines), target.sms),
+                      std::min(region.tiles(lines), target.sms),
                       {{"threads", 32 * HeldGemmShape::of(region, lines).warps()},
                        {"stages", stagesFor(region, lines, target)},
                        {"tile_lines", lines}});

@@ -10,14 +10,6 @@ namespace {
 
 constexpr int64_t warps = 8;
 
-/// Tiles of `lines` rows of W of all groups.
-int64_t tilesOf(const ProductRegion& region, int64_t lines) {
-  int64_t tiles = 0;
-  for (const ProductRegion::Group& group : region.groups)
-    tiles += llvm::divideCeil(group.columns, lines);
-  return tiles;
-}
-
 /// Rows of W of a tile: 16, what tensor cores take, or fewer, as many for every block, where that
 /// would leave multiprocessors waiting for more than rings hold. Measured on an H200, 2026-11-21: both
 /// projections of pythia-2.8b's block, 160 tiles of 16 rows of 12,800 elements on 132
@@ -27,7 +19,7 @@ int64_t linesFor(const ProductRegion& region, int64_t stages, const CudaTarget& 
   constexpr int64_t most = NarrowGemmMemory::tileColumns, mostRows = 8;
   if (region.rows > mostRows)
     return most;
-  int64_t tileBytes = 0, tiles = tilesOf(region, most);
+  int64_t tileBytes = 0, tiles = region.tiles(most);
   for (int64_t depth : region.depths())
     tileBytes += most * depth * NarrowGemmMemory::elementBytes;
   int64_t ringBytes = target.narrowBlocksPerSm * warps * stages * NarrowGemmMemory::pieceBytes;
@@ -37,7 +29,7 @@ int64_t linesFor(const ProductRegion& region, int64_t stages, const CudaTarget& 
   int64_t workers = target.narrowBlocksPerSm * target.sms;
   int64_t places = llvm::alignTo(tiles, workers);
   int64_t lines = llvm::divideCeil(region.lines, places);
-  return tilesOf(region, lines) <= places ? lines : most;
+  return region.tiles(lines) <= places ? lines : most;
 }
 
 /// Stages of the rings beside the norms' results, where as many blocks as the target
@@ -57,17 +49,16 @@ int64_t stagesFor(const ProductRegion& region, const CudaTarget& target) {
   return std::clamp<int64_t>(left / (warps * memory.pieceBytes), 0, mostStages);
 }
 
-bool isInMemory(Value value) { return llvm::isa<BlockArgument>(value); }
+} // namespace
 
-/// True where the input lies in memory, or is the norm of one that does.
-bool isDirect(const ProductRegion::Input& input) {
+static bool isInMemory(Value value) { return llvm::isa<BlockArgument>(value); }
+
+bool readsMemory(const ProductRegion::Input& input) {
   if (!input.norm)
     return isInMemory(input.value);
   return input.norm->getResult(0) == input.value &&
          llvm::all_of(input.norm->getOperands(), isInMemory);
 }
-
-} // namespace
 
 bool suitsTensorCores(MatmulOp op) {
   RankedTensorType weight = op.getWeight().getType();
@@ -88,7 +79,7 @@ std::string refuseNarrowGemm(const ProductRegion& region, const CudaTarget& targ
                "depths of multiples of 8";
   if (region.joined() > mostJoined)
     return "the emitter of products on tensor cores joins at most 4";
-  if (!llvm::all_of(region.inputs, isDirect))
+  if (!llvm::all_of(region.inputs, readsMemory))
     return "the emitter of products on tensor cores reads its inputs from memory, or makes norms "
            "of "
            "what it reads";
@@ -102,7 +93,7 @@ std::string refuseNarrowGemm(const ProductRegion& region, const CudaTarget& targ
 
 static ScheduleAttr makeNarrow(const ProductRegion& region, int64_t stages,
                                const CudaTarget& target) {
-  int64_t lines = linesFor(region, stages, target), tiles = tilesOf(region, lines);
+  int64_t lines = linesFor(region, stages, target), tiles = region.tiles(lines);
   return makeSchedule(region.first().getContext(), "narrow_gemm",
                       std::min<int64_t>(tiles, target.narrowBlocksPerSm * target.sms),
                       {{"threads", 32 * warps},
