@@ -30,11 +30,12 @@ constexpr int64_t decodeWarps(int64_t keySize, int64_t valueSize) {
   return std::min(registersOfLane / registers / unit * unit, most);
 }
 
-/// Whether `threads` of a multiprocessor find registers for two sets of 16 keys and values each, used in
+/// Whether `threads` of a multiprocessor with `registers` find registers for two sets of 16 keys and values each, used in
 /// turn, and 48 beside those and the values' sums. ptxas then spills none (sm_90a, 256 threads of each of
 /// two blocks: heads of 64 take 128; of 80, where 28 are left, it spills 28 bytes).
-constexpr bool fitsTwoDecodeSets(int64_t keySize, int64_t valueSize, int64_t threads) {
-  constexpr int64_t registers = 65536, others = 48;
+constexpr bool fitsTwoDecodeSets(int64_t keySize, int64_t valueSize, int64_t threads,
+                                 int64_t registers) {
+  constexpr int64_t others = 48;
   return threads * (others + (2 * keySize + 3 * valueSize) / 4) <= registers;
 }
 

@@ -11,6 +11,7 @@ static FailureOr<CudaTarget> readCudaTarget(ModuleOp module, TargetAttr target, 
   CudaTarget cuda = {};
   for (auto [name, value] : std::initializer_list<std::pair<llvm::StringRef, int64_t*>>{
            {"sms", &cuda.sms},
+           {"registers_per_sm", &cuda.registersPerSm},
            {"smem_bytes_per_block", &cuda.smemBytesPerBlock},
            {"smem_bytes_per_sm", &cuda.smemBytesPerSm},
            {"bulk_ring_bytes", &cuda.bulkRingBytes},

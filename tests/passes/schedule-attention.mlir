@@ -126,7 +126,7 @@ func.func @several_steps_of_128(%q: tensor<1x32x128xf16>, %k: tensor<1x2048x32x1
 }
 
 // CHECK-LABEL: func.func @several_steps_of_128_through_a_ring
-// CHECK: schedule #tenon.schedule<"tensor_decode_attention", tiles = 128, {blocks_per_sm = 2 : i64, cluster_blocks = 16 : i64, heads_per_tile = 4 : i64, splits = 16 : i64, stages = 2 : i64, threads = 128 : i64}
+// CHECK: schedule #tenon.schedule<"tensor_decode_attention", tiles = 128, {blocks_per_sm = 2 : i64, cluster_blocks = 16 : i64, heads_per_tile = 4 : i64, released = 1 : i64, splits = 16 : i64, stages = 2 : i64, threads = 128 : i64}
 func.func @several_steps_of_128_through_a_ring(%q: tensor<1x32x128xf16>, %k: tensor<1x8448x8x128xf16>, %v: tensor<1x8448x8x128xf16>, %s: tensor<1xi32>, %p: tensor<1xi32>) -> tensor<1x32x128xf16> {
   %0 = tenon.attention %q, %k, %v, %s, %p scale 0.125 : (tensor<1x32x128xf16>, tensor<1x8448x8x128xf16>, tensor<1x8448x8x128xf16>, tensor<1xi32>, tensor<1xi32>) -> tensor<1x32x128xf16>
   return %0 : tensor<1x32x128xf16>

@@ -2,7 +2,7 @@
 
 // Rings of products with one row, as a target states them: half of them before the wait. Away
 // from attention, seen through a view too, warps hold x.
-module attributes {tenon.target = #tenon.target<"h200", cuda, features = ["sm_90a"], {sms = 132 : i64, smem_bytes_per_sm = 233472 : i64, smem_bytes_per_block = 232448 : i64, bulk_ring_bytes = 131072 : i64, bulk_early_bytes = 65536 : i64, library_rows = 16 : i64, gemv_warps = 16384 : i64, narrow_blocks_per_sm = 2 : i64, decode_blocks_per_sm = 2 : i64, decode_ring_bytes = 65536 : i64, decode_ring_elements = 128 : i64, prefill_tiles_per_sm = 2 : i64, element_vectors_per_sm = 1024 : i64}>} {
+module attributes {tenon.target = #tenon.target<"h200", cuda, features = ["sm_90a"], {sms = 132 : i64, registers_per_sm = 65536 : i64, smem_bytes_per_sm = 233472 : i64, smem_bytes_per_block = 232448 : i64, bulk_ring_bytes = 131072 : i64, bulk_early_bytes = 65536 : i64, library_rows = 16 : i64, gemv_warps = 16384 : i64, narrow_blocks_per_sm = 2 : i64, decode_blocks_per_sm = 2 : i64, decode_ring_bytes = 65536 : i64, decode_ring_elements = 128 : i64, prefill_tiles_per_sm = 2 : i64, element_vectors_per_sm = 1024 : i64}>} {
   tenon.state @k : !tenon.state<1x64x8x128xbf16>
   // CHECK-LABEL: func @layer
   // CHECK: schedule #tenon.schedule<"gemv_bulk", tiles = 132, {early = 1 : i64, stages = 2 : i64, threads = 512 : i64, vector = 8 : i64}>

@@ -32,17 +32,11 @@ public:
   LogicalResult emit();
 
 private:
-  /// Where an input's rows begin, and the norm of them that it is, if any.
-  struct Source {
-    std::string pointer;
-    std::optional<NormTerms> norm;
-  };
-
   LogicalResult readSchedule();
   LogicalResult addSource(const ProductRegion::Input& input);
   void printStream(CodeWriter& code);
   void preloadOperands();
-  void printSource(CodeWriter& code, const Source& source);
+  void printSource(CodeWriter& code, const ProductSource& source);
   void printOfRows(CodeWriter& code, const std::string& target, const std::string& name,
                    const std::string& sums, const std::string& statement);
   void printStatistics(CodeWriter& code, const NormTerms& norm);
@@ -50,7 +44,7 @@ private:
   void printChange(CodeWriter& code);
   void printSums(CodeWriter& code);
   LogicalResult printResults(CodeWriter& code);
-  LogicalResult printResultsOf(CodeWriter& code, size_t number);
+  std::string printResult(CodeWriter& code, const ProductRegion::Group& group, size_t index);
 
   std::string type() { return deviceType(elementTypeOf(op.getWeight().getType())); }
 
@@ -59,7 +53,7 @@ private:
   MatmulOp op; ///< the first product
   HeldGemmShape shape;
   ProductTiles tiles;
-  llvm::SmallVector<Source, 2> sources;
+  llvm::SmallVector<ProductSource, 2> sources;
   llvm::SmallDenseSet<Value, 4> preloaded; ///< operands of norms
   int64_t stages = 0, sumsOffset = 0;
 };
@@ -67,28 +61,21 @@ private:
 } // namespace
 
 LogicalResult HeldGemmEmission::addSource(const ProductRegion::Input& input) {
-  Source& source = sources.emplace_back();
-  source.norm = NormTerms::of(input.norm);
-  Value memory = source.norm ? source.norm->input : input.value;
-  bool direct = !source.norm || source.norm->op->getResult(0) == input.value;
-  bool readsMemory =
-      llvm::isa<BlockArgument>(memory) &&
-      (!source.norm || llvm::all_of(source.norm->operands, llvm::IsaPred<BlockArgument>));
-  if (!direct || !readsMemory ||
-      elementTypeOf(memory.getType()) != elementTypeOf(op.getWeight().getType()))
+  std::optional<ProductSource> source = ProductSource::of(input);
+  if (!source || elementTypeOf(source->memory.getType()) != elementTypeOf(op.getWeight().getType()))
     return op.emitOpError(
         "expects inputs in memory of the weights' type, or norms of such, for the "
         "emitter held_gemm");
-  source.pointer = context.pointer(memory);
-  if (!source.norm)
+  sources.push_back(*source);
+  if (!source->norm)
     return success();
-  FailureOr<OrderAttr> order = source.norm->order();
+  FailureOr<OrderAttr> order = source->norm->order();
   if (failed(order))
     return failure();
   constexpr int64_t lanes = HeldGemmShape::sliceElements;
   if (order->getTree() != CombineTree::Halving || order->getLanes() != lanes ||
       order->getChunk() != lanes)
-    return source.norm->op->emitOpError("expects an order of chunks of ")
+    return source->norm->op->emitOpError("expects an order of chunks of ")
            << lanes << " lanes for the emitter held_gemm, but got " << *order;
   return success();
 }
@@ -169,7 +156,7 @@ void HeldGemmEmission::printStatistics(CodeWriter& code, const NormTerms& norm) 
 /// Weights and biases of norms in the order of their rows: thread l of a warp has elements 8 l ... of
 /// the warp's slice, which other threads get from it.
 void HeldGemmEmission::preloadOperands() {
-  for (const Source& source : sources) {
+  for (const ProductSource& source : sources) {
     if (!source.norm)
       continue;
     for (Value operand : source.norm->operands) {
@@ -218,8 +205,9 @@ void HeldGemmEmission::printNormed(CodeWriter& code, const NormTerms& norm) {
 
 /// The warp's slice of an input into `held`. Elements behind the end of a row are zeros, or what a norm
 /// makes of them; weights have none there.
-void HeldGemmEmission::printSource(CodeWriter& code, const Source& source) {
-  code.format("loadHeld<%d>(held, %s, %d);", shape.depth, source.pointer, region.rows);
+void HeldGemmEmission::printSource(CodeWriter& code, const ProductSource& source) {
+  code.format("loadHeld<%d>(held, %s, %d);", shape.depth, context.pointer(source.memory),
+              region.rows);
   if (!source.norm)
     return;
   code.format("float* statistics = reinterpret_cast<float*>(memory + %d);",
@@ -272,31 +260,18 @@ void HeldGemmEmission::printSums(CodeWriter& code) {
   code.line("__syncthreads();");
 }
 
-/// What a tile of a group makes of the sums at `place`, of row m of x and row inTile of W in the tile.
-LogicalResult HeldGemmEmission::printResultsOf(CodeWriter& code, size_t number) {
-  ProductRegion::Group& group = region.groups[number];
-  code.format("const int column = (index - %d) * %d + inTile;", tiles.first(number), shape.lines);
-  std::string exists = absl::StrFormat("inTile < %d && column < %d", shape.lines, group.columns);
-  if (region.rows < 8 * shape.rowTiles())
-    exists += absl::StrFormat(" && m < %d", region.rows);
-  code.openFormat("if (%s)", exists);
-  RegionPrinter printer(context, group.products.front().op.getType().getShape(), /*flat=*/false,
-                        /*width=*/1);
-  printer.moveTo(code, {"static_cast<long long>(m)", "column", ""});
-  for (auto [index, product] : llvm::enumerate(group.products)) {
-    std::string sum = absl::StrFormat("addHeldSums<%d>(parts + place + %d, %d)", shape.warps(),
-                                      index * shape.sumFloats(), shape.joined * shape.sumFloats());
-    Type element = product.op.getType().getElementType();
-    if (!element.isF32())
-      sum = absl::StrFormat("roundTo<%s>(%s)", deviceType(element), sum);
-    code.format("const float result%d[1] = {%s};", index, sum);
-    printer.define(product.op.getResult(), absl::StrFormat("result%d", index));
-  }
-  for (Value yielded : group.yields)
-    if (failed(printer.store(yielded)))
-      return failure();
-  code.close();
-  return success();
+/// The product `index` at `place`, the sum of all warps.
+std::string HeldGemmEmission::printResult(CodeWriter& code, const ProductRegion::Group& group,
+                                          size_t index) {
+  std::string sum = absl::StrFormat("addHeldSums<%d>(parts + place + %d, %d)", shape.warps(),
+                                    index * shape.sumFloats(), shape.joined * shape.sumFloats());
+  MatmulOp product = group.products[index].op;
+  Type element = product.getType().getElementType();
+  if (!element.isF32())
+    sum = absl::StrFormat("roundTo<%s>(%s)", deviceType(element), sum);
+  std::string name = absl::StrFormat("result%d", index);
+  code.format("const float %s[1] = {%s};", name, sum);
+  return name;
 }
 
 /// Adds the warps' sums and stores; a thread has one element of the tile at a time.
@@ -306,11 +281,14 @@ LogicalResult HeldGemmEmission::printResults(CodeWriter& code) {
                   context.structure.threads);
   code.format("const int m = place / 8 %% %d, inTile = place / %d * 8 + place %% 8;",
               8 * shape.rowTiles(), unit);
+  std::string exists =
+      region.rows < 8 * shape.rowTiles() ? absl::StrFormat(" && m < %d", region.rows) : "";
   bool branches = region.groups.size() > 1;
   for (size_t number = 0; number < region.groups.size(); ++number) {
     if (branches)
       code.open(tiles.branch(number));
-    if (failed(printResultsOf(code, number)))
+    auto result = [&](size_t index) { return printResult(code, region.groups[number], index); };
+    if (failed(tiles.printResults(code, context, number, exists, result)))
       return failure();
     if (branches)
       code.close();
@@ -324,11 +302,8 @@ LogicalResult HeldGemmEmission::emit() {
     return failure();
   PhaseStructure& structure = context.structure;
   structure.headers = {"held.cuh"};
-  std::vector<Access> weights;
-  for (ProductRegion::Group& group : region.groups)
-    for (ProductRegion::Product& product : group.products)
-      weights.push_back(context.access(product.op.getWeight()));
-  printStream(structure.begin(PhaseKind::Load, weights, {{MemorySpace::Shared, "stream"}}));
+  printStream(
+      structure.begin(PhaseKind::Load, tiles.weights(context), {{MemorySpace::Shared, "stream"}}));
   preloadOperands();
   std::vector<Access> reads = context.arguments(false);
   llvm::append_range(reads, context.arguments(true));

@@ -66,15 +66,12 @@ private:
 
 /// The order of a norm must be one that a warp can follow with vectors of 8.
 LogicalResult NarrowGemmEmission::addSource(const ProductRegion::Input& input) {
-  Source& source = sources.emplace_back();
-  source.norm = NormTerms::of(input.norm);
-  source.pitch = input.depth;
-  Value memory = source.norm ? source.norm->input : input.value;
-  bool direct = !source.norm || source.norm->op->getResult(0) == input.value;
-  if (!direct || !llvm::isa<BlockArgument>(memory))
+  std::optional<ProductSource> found = ProductSource::of(input);
+  if (!found)
     return op.emitOpError(
         "expects inputs in memory, or norms of such, for the emitter narrow_gemm");
-  source.pointer = context.pointer(memory);
+  Source& source =
+      sources.emplace_back(Source{context.pointer(found->memory), input.depth, found->norm});
   if (!source.norm)
     return success();
   FailureOr<OrderAttr> order = source.norm->order();
@@ -227,24 +224,17 @@ LogicalResult NarrowGemmEmission::printResults(CodeWriter& code) {
   code.close();
   code.format("if (m >= %d)", region.rows);
   code.line("  continue;");
-  for (auto [number, group] : llvm::enumerate(region.groups)) {
+  for (size_t number = 0; number < region.groups.size(); ++number) {
     code.open(tiles().branch(number));
-    code.format("const int column = (index - %d) * %d + inTile;", firstTile(number), lines);
-    code.openFormat("if (inTile < %d && column < %d)", lines, group.columns);
-    RegionPrinter printer(context, group.products.front().op.getType().getShape(), /*flat=*/false,
-                          /*width=*/1);
-    printer.moveTo(code, {"static_cast<long long>(m)", "column", ""});
-    for (auto [index, product] : llvm::enumerate(group.products)) {
-      Type element = product.op.getType().getElementType();
+    auto result = [&](size_t index) {
+      Type element = region.groups[number].products[index].op.getType().getElementType();
+      std::string name = absl::StrFormat("results[%d]", index);
       if (!element.isF32())
-        code.format("results[%d][0] = roundTo<%s>(results[%d][0]);", index, deviceType(element),
-                    index);
-      printer.define(product.op.getResult(), absl::StrFormat("results[%d]", index));
-    }
-    for (Value yielded : group.yields)
-      if (failed(printer.store(yielded)))
-        return failure();
-    code.close();
+        code.format("%s[0] = roundTo<%s>(%s[0]);", name, deviceType(element), name);
+      return name;
+    };
+    if (failed(tiles().printResults(code, context, number, "", result)))
+      return failure();
     code.close();
   }
   return success();
@@ -255,11 +245,8 @@ LogicalResult NarrowGemmEmission::emit() {
     return failure();
   PhaseStructure& structure = context.structure;
   structure.headers = {"narrow.cuh"};
-  std::vector<Access> weights;
-  for (ProductRegion::Group& group : region.groups)
-    for (ProductRegion::Product& product : group.products)
-      weights.push_back(context.access(product.op.getWeight()));
-  printStream(structure.begin(PhaseKind::Load, weights, {{MemorySpace::Shared, "stream"}}));
+  printStream(structure.begin(PhaseKind::Load, tiles().weights(context),
+                              {{MemorySpace::Shared, "stream"}}));
   std::vector<Access> reads = context.arguments(false);
   llvm::append_range(reads, context.arguments(true));
   if (llvm::any_of(sources, [](const Source& source) { return source.norm.has_value(); })) {

@@ -1,5 +1,6 @@
 #include "codegen/cuda/emitters/ProductTiles.h"
 
+#include "codegen/cuda/RegionPrinter.h"
 #include "codegen/cuda/emitters/MatmulShape.h"
 
 using namespace mlir;
@@ -41,6 +42,43 @@ void ProductTiles::printSeek(CodeWriter& code, KernelContext& context, const std
     }
   }
   code.close(";");
+}
+
+LogicalResult ProductTiles::printResults(CodeWriter& code, KernelContext& context, size_t number,
+                                         const std::string& exists,
+                                         llvm::function_ref<std::string(size_t)> result) const {
+  ProductRegion::Group& group = region.groups[number];
+  code.format("const int column = (index - %d) * %d + inTile;", first(number), lines);
+  code.openFormat("if (inTile < %d && column < %d%s)", lines, group.columns, exists);
+  RegionPrinter printer(context, group.products.front().op.getType().getShape(), /*flat=*/false,
+                        /*width=*/1);
+  printer.moveTo(code, {"static_cast<long long>(m)", "column", ""});
+  for (auto [index, product] : llvm::enumerate(group.products))
+    printer.define(product.op.getResult(), result(index));
+  for (Value yielded : group.yields)
+    if (failed(printer.store(yielded)))
+      return failure();
+  code.close();
+  return success();
+}
+
+std::vector<Access> ProductTiles::weights(KernelContext& context) const {
+  std::vector<Access> weights;
+  for (ProductRegion::Group& group : region.groups)
+    for (ProductRegion::Product& product : group.products)
+      weights.push_back(context.access(product.op.getWeight()));
+  return weights;
+}
+
+std::optional<ProductSource> ProductSource::of(const ProductRegion::Input& input) {
+  ProductSource source = {input.value, NormTerms::of(input.norm)};
+  if (source.norm) {
+    if (source.norm->op->getResult(0) != input.value ||
+        !llvm::all_of(source.norm->operands, llvm::IsaPred<BlockArgument>))
+      return std::nullopt;
+    source.memory = source.norm->input;
+  }
+  return llvm::isa<BlockArgument>(source.memory) ? std::optional(source) : std::nullopt;
 }
 
 LogicalResult ProductTiles::check(llvm::StringRef emitter) const {

@@ -1,7 +1,7 @@
 #ifndef TENON_CODEGEN_CUDA_EMITTERS_PRODUCTTILES_H
 #define TENON_CODEGEN_CUDA_EMITTERS_PRODUCTTILES_H
 
-#include "codegen/cuda/Emitter.h"
+#include "codegen/cuda/emitters/NormTerms.h"
 #include "ir/ProductRegion.h"
 
 namespace tenon::codegen::cuda {
@@ -22,9 +22,25 @@ struct ProductTiles {
   /// product; with `depths`, of how many elements.
   void printSeek(CodeWriter& code, KernelContext& context, const std::string& cursor,
                  bool depths) const;
+  /// Prints what a tile of a group makes of the element of row m of x and row inTile of W in the tile, where
+  /// `exists` and the column does: `result(index)` is an array with the product `index`, rounded.
+  mlir::LogicalResult printResults(CodeWriter& code, KernelContext& context, size_t number,
+                                   const std::string& exists,
+                                   llvm::function_ref<std::string(size_t index)> result) const;
+  /// The weights of all products.
+  std::vector<Access> weights(KernelContext& context) const;
   /// What tensor cores ask of products: factors of one 16-bit type, one batch, at most 16 rows, a depth of
   /// a multiple of 8, no order.
   mlir::LogicalResult check(llvm::StringRef emitter) const;
+};
+
+/// What an input of a region is made of: a value in memory, or the norm of one.
+struct ProductSource {
+  mlir::Value memory;
+  std::optional<NormTerms> norm;
+
+  /// Nothing where it is made of anything else.
+  static std::optional<ProductSource> of(const ProductRegion::Input& input);
 };
 
 } // namespace tenon::codegen::cuda

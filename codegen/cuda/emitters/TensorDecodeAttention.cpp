@@ -28,7 +28,8 @@ namespace {
 /// 4. Store: the block of the last part writes the row's key and value to the caches; parts combine
 ///    in ascending order, within a cluster (`cluster_blocks`) or through memory.
 ///
-/// Parameters, beside those of `RowAttention`: `cluster_blocks`, equal to `splits`, or none;
+/// Parameters, beside those of `RowAttention`: `cluster_blocks`, equal to `splits`, or none; `released`,
+/// where its blocks arrive in it with a release;
 /// `blocks_per_sm` for the registers; `stages` of a warp's ring of keys and values, or
 /// none: straight into registers, one set of them for a step of keys or, `sets`, two in turn.
 class TensorDecodeEmission {
@@ -228,9 +229,6 @@ void TensorDecodeEmission::printTurns(CodeWriter& code) {
   }
 }
 
-/// Blocks with a ring arrive in their cluster with a release, because that measured better from 4,096 keys on,
-/// for a reason not found: decode of Llama-3.1-8B at 512 and 8,192 of 8,448 takes 3.640 and 3.885 ms,
-/// without the release 3.628 and 3.914 (H200, 2026-11-21).
 void TensorDecodeEmission::printLoad() {
   Value keyCache = cacheOf(op.getKey()), valueCache = cacheOf(op.getValue());
   std::vector<Access> reads = rows.rangeReads();
@@ -253,7 +251,8 @@ void TensorDecodeEmission::printLoad() {
   if (cluster > 1) {
     code.line("Exchange exchange{block.exchange};");
     code.line("if (cut.parts > 1)");
-    code.format("  exchange.open<%s>(part, cut.parts);", stages > 0 ? "true" : "false");
+    code.format("  exchange.open<%s>(part, cut.parts);",
+                context.schedule().getParameter("released") ? "true" : "false");
   }
   if (region.writesCache())
     printNewKeys(code);

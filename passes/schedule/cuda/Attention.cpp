@@ -52,6 +52,9 @@ struct DecodeCover {
 /// 2026-11-21). Where the context gives a warp several steps, narrow heads take two sets of registers in
 /// turn if those leave room for the blocks beside: a warp that waits for one load waits for all it has
 /// asked for, so that each turn of its loop costs the way to memory once, and takes two steps instead of one.
+/// Blocks with a ring arrive in their cluster with a release, because that measured better from 4,096 keys
+/// on, for a reason not found: decode of Llama-3.1-8B at 512 and 8,192 of 8,448 takes 3.640 and 3.885 ms,
+/// without 3.628 and 3.914 (H200, 2026-11-21).
 /// At 4,096, 6,000 and 8,192 of 8,448 Llama-3.2-1B takes 0.711, 0.724, 0.755 ms, and 0.715, 0.731, 0.756
 /// with one set (H200, 2026-11-21).
 static DecodeCover coverOneRow(int64_t units, int64_t keySize, int64_t valueSize, int64_t capacity,
@@ -64,7 +67,8 @@ static DecodeCover coverOneRow(int64_t units, int64_t keySize, int64_t valueSize
   int64_t steps = llvm::divideCeil(capacity, splits * warps * stepKeys);
   if (warps == 8 || wanted <= 4) {
     bool alternate = warps == 8 && steps > 1 &&
-                     schedules::fitsTwoDecodeSets(keySize, valueSize, 32 * warps * blocksPerSm);
+                     schedules::fitsTwoDecodeSets(keySize, valueSize, 32 * warps * blocksPerSm,
+                                                  target.registersPerSm);
     return {warps, wanted, alternate ? 2 : 1, 0, blocksPerSm};
   }
   int64_t stepBytes = warps * schedules::decodeStageBytes(keySize, valueSize);
@@ -129,6 +133,7 @@ static ScheduleAttr chooseDecode(KernelOp kernel, AttentionOp op, const CudaTarg
                        {"splits", splits},
                        {"sets", cover.sets > 1 ? cover.sets : 0},
                        {"stages", cover.stages},
+                       {"released", cluster > 1 && cover.stages > 0 ? 1 : 0},
                        {"cluster_blocks", cluster > 1 ? cluster : 0},
                        {"blocks_per_sm", cover.blocksPerSm}});
 }

@@ -7,13 +7,12 @@ namespace tenon::passes::schedule {
 
 /// True where a block of that schedule fits a multiprocessor.
 static bool fits(KernelOp kernel, ScheduleAttr schedule, const CudaTarget& target) {
-  constexpr int64_t registersPerSm = 65536;
   ScheduleAttr before = kernel.getScheduleAttr();
   kernel.setScheduleAttr(schedule);
   std::optional<BlockResources> block = blockResourcesOf(kernel);
   kernel.setScheduleAttr(before);
   return block && block->dynamicSmemBytes + block->staticSmemBytes <= target.smemBytesPerBlock &&
-         block->registers * block->threads <= registersPerSm;
+         block->registers * block->threads <= target.registersPerSm;
 }
 
 llvm::SmallVector<ScheduleAttr> bulkAlternatives(KernelOp kernel, const CudaTarget& target) {

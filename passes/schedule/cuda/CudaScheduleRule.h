@@ -19,6 +19,7 @@ struct CudaTarget {
   int64_t sms;               ///< streaming multiprocessors
   bool bulkCopies;           ///< cp.async.bulk: sm_90 and later
   int64_t smemBytesPerSm;    ///< shared memory of a multiprocessor
+  int64_t registersPerSm;    ///< of 32 bits
   int64_t smemBytesPerBlock; ///< shared memory that a block may have
   LibraryUse libraries;      ///< cuBLASLt
   // What was measured to be best on the device; `ir/targets` says how.

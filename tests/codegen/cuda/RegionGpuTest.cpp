@@ -440,6 +440,10 @@ std::vector<RegionParameters> allRegions() {
       for (auto [rows, columns, depth] :
            {std::tuple{8, 6144, 2048}, {16, 1100, 1032}, {4, 2147, 3976}, {16, 1100, 4096}})
         all.push_back({&region, type, rows, columns, depth}); // the last two: x in registers
+  for (const RegionCase& region : regionCases)
+    if (region.name == std::string("head_argmax"))
+      for (const char* type : {"f16", "bf16"})
+        all.push_back({&region, type, 11, 1100, 4096});
   for (const RegionCase& region : groupCases)
     for (const char* type : {"f16", "bf16"})
       for (auto [rows, columns, depth] :
