@@ -1,0 +1,274 @@
+// Sources of kernels of products, and schedules of such that are refused.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "SourceText.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
+
+namespace tenon::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+/// A norm before two products that a GLU joins.
+TEST(CudaSource, OfProductsWithANormBeforeThemIsTheGoldenOne) {
+  auto kernels = printText(R"(
+module attributes {tenon.phase = #tenon.phase<fused>} {
+  func.func @f(%x: tensor<1x2048xf16>, %g: tensor<2048xf16>, %v: tensor<512x2048xf16>,
+               %w: tensor<512x2048xf16>) -> tensor<1x512xf16> {
+    %0 = tenon.kernel (%a = %x : tensor<1x2048xf16>, %b = %g : tensor<2048xf16>,
+                       %c = %v : tensor<512x2048xf16>, %d = %w : tensor<512x2048xf16>)
+        -> tensor<1x512xf16> {
+      %n = tenon.rms_norm %a, %b eps 1.0e-5
+          : (tensor<1x2048xf16>, tensor<2048xf16>) -> tensor<1x2048xf16>
+      %p = tenon.matmul %n, %c
+          : (tensor<1x2048xf16>, tensor<512x2048xf16>) -> tensor<1x512xf16>
+      %q = tenon.matmul %n, %d
+          : (tensor<1x2048xf16>, tensor<512x2048xf16>) -> tensor<1x512xf16>
+      %y = tenon.glu silu %p, %q : (tensor<1x512xf16>, tensor<1x512xf16>) -> tensor<1x512xf16>
+      tenon.yield %y : tensor<1x512xf16>
+    }
+    return %0 : tensor<1x512xf16>
+  }
+})");
+  ASSERT_TRUE(kernels.ok()) << kernels.status();
+  ASSERT_EQ(kernels->size(), 1u);
+  EXPECT_EQ((*kernels)[0].source, golden("norm_gate_up.cu"));
+}
+
+/// The same of 16 rows, which the warps of a block hold.
+TEST(CudaSource, OfProductsOfRowsThatWarpsHoldIsTheGoldenOne) {
+  auto kernels = printText(R"(
+module attributes {tenon.phase = #tenon.phase<fused>} {
+  func.func @f(%x: tensor<16x4096xf16>, %g: tensor<4096xf16>, %v: tensor<14336x4096xf16>,
+               %w: tensor<14336x4096xf16>) -> tensor<16x14336xf16> {
+    %0 = tenon.kernel (%a = %x : tensor<16x4096xf16>, %b = %g : tensor<4096xf16>,
+                       %c = %v : tensor<14336x4096xf16>, %e = %w : tensor<14336x4096xf16>)
+        -> tensor<16x14336xf16> {
+      %n = tenon.rms_norm %a, %b eps 1.0e-5
+          : (tensor<16x4096xf16>, tensor<4096xf16>) -> tensor<16x4096xf16>
+      %p = tenon.matmul %n, %c : (tensor<16x4096xf16>, tensor<14336x4096xf16>) -> tensor<16x14336xf16>
+      %q = tenon.matmul %n, %e : (tensor<16x4096xf16>, tensor<14336x4096xf16>) -> tensor<16x14336xf16>
+      %y = tenon.glu silu %p, %q
+          : (tensor<16x14336xf16>, tensor<16x14336xf16>) -> tensor<16x14336xf16>
+      tenon.yield %y : tensor<16x14336xf16>
+    }
+    return %0 : tensor<16x14336xf16>
+  }
+})");
+  ASSERT_TRUE(kernels.ok()) << kernels.status();
+  ASSERT_EQ(kernels->size(), 1u);
+  EXPECT_EQ((*kernels)[0].source, golden("held_norm_gate_up.cu")) << (*kernels)[0].source;
+}
+
+TEST(CudaSource, WeightsAreOnTheirWayBeforeTheKernelWaits) {
+  auto kernels = printText(product);
+  ASSERT_TRUE(kernels.ok()) << kernels.status();
+  const std::string& source = kernels->front().source;
+  size_t start = source.find("ring.start<1>("), wait = source.find("griddepcontrol.wait");
+  ASSERT_NE(start, std::string::npos);
+  ASSERT_NE(wait, std::string::npos);
+  EXPECT_LT(start, wait);
+  EXPECT_LT(wait, source.find(", a0 + "));
+}
+
+TEST(CudaSource, AnActivationAsWeightIsReadBehindTheWait) {
+  auto kernels = printText(R"(
+func.func @f(%x: tensor<1x2048xf16>, %w: tensor<2048x2048xf16>) -> tensor<1x2048xf16> {
+  %y = tenon.matmul %x, %w : (tensor<1x2048xf16>, tensor<2048x2048xf16>) -> tensor<1x2048xf16>
+  return %y : tensor<1x2048xf16>
+})");
+  ASSERT_TRUE(kernels.ok()) << kernels.status();
+  const std::string& source = kernels->front().source;
+  size_t start = source.find("ring.start<1>(");
+  ASSERT_NE(start, std::string::npos);
+  EXPECT_LT(source.find("griddepcontrol.wait"), start);
+}
+
+/// What is widened where it is loaded is waited for there, and the loads behind it with it.
+TEST(CudaSource, LoadsInFrontOfAProductDoNotWaitForOneAnother) {
+  auto kernels = printText(R"(
+module attributes {tenon.phase = #tenon.phase<fused>} {
+  func.func @f(%x: tensor<1x8192xbf16>, %w: tensor<2048x8192xbf16>, %r: tensor<1x2048xbf16>)
+      -> tensor<1x2048xbf16> {
+    %0 = tenon.kernel (%a = %x : tensor<1x8192xbf16>, %b = %w : tensor<2048x8192xbf16>,
+                       %c = %r : tensor<1x2048xbf16>) -> tensor<1x2048xbf16> {
+      %p = tenon.matmul %a, %b
+          : (tensor<1x8192xbf16>, tensor<2048x8192xbf16>) -> tensor<1x2048xbf16>
+      %y = tenon.add %p, %c
+          : (tensor<1x2048xbf16>, tensor<1x2048xbf16>) -> tensor<1x2048xbf16>
+      tenon.yield %y : tensor<1x2048xbf16>
+    }
+    return %0 : tensor<1x2048xbf16>
+  }
+})");
+  ASSERT_TRUE(kernels.ok()) << kernels.status();
+  const std::string& source = kernels->front().source;
+  size_t residual = source.find("early0_a2 = *("), x = source.find("loadPacked(staged0"),
+         stored = source.find("storePacked(input0"), loop = source.find("ring.take()"),
+         widened = source.find("toFloat(early0_a2)");
+  ASSERT_NE(widened, std::string::npos);
+  EXPECT_LT(residual, x);
+  EXPECT_LT(x, stored);
+  EXPECT_LT(stored, loop);
+  EXPECT_LT(loop, widened);
+  EXPECT_EQ(source.find("toFloat"), widened);
+}
+
+/// A scheduled module: the product of a weight with a ring of four segments of 1,024 elements.
+std::string ringed(const std::string& parameters) {
+  return R"(module attributes {tenon.phase = #tenon.phase<scheduled>,
+      tenon.target = #tenon.target<"t", cuda, features = ["sm_90a"], {sms = 132 : i64}>} {
+  tenon.file @m "m.gguf" bytes 16777216 fingerprint 0
+  tenon.weight @w : tensor<2048x2048xf16> from [#tenon.range<@m, offset = 0, bytes = 8388608>]
+  func.func @f(%x: tensor<1x2048xf16>) -> tensor<1x2048xf16> {
+    %w = tenon.get_weight @w : tensor<2048x2048xf16>
+    %0 = tenon.kernel (%a = %x : tensor<1x2048xf16>, %b = %w : tensor<2048x2048xf16>)
+        -> tensor<1x2048xf16> schedule #tenon.schedule<"gemv_bulk", tiles = 132,
+             {threads = 512 : i64, vector = 8 : i64, stages = 4 : i64, )" +
+         parameters + R"(}> {
+      %y = tenon.matmul %a, %b order <chunk = 1024, lanes = 256, tree = halving>
+          : (tensor<1x2048xf16>, tensor<2048x2048xf16>) -> tensor<1x2048xf16>
+      tenon.yield %y : tensor<1x2048xf16>
+    }
+    return %0 : tensor<1x2048xf16>
+  }
+})";
+}
+
+TEST(CudaSource, ARingIsFilledBehindTheLoadsOfX) {
+  auto kernels = printText(ringed("early = 3 : i64"));
+  ASSERT_TRUE(kernels.ok()) << kernels.status();
+  const std::string& source = kernels->front().source;
+  size_t start = source.find("ring.start<3>("), wait = source.find("griddepcontrol.wait"),
+         x = source.find("loadPacked(staged0"), fill = source.find("ring.fill<3>("),
+         stored = source.find("storePacked(input0");
+  ASSERT_NE(start, std::string::npos);
+  ASSERT_NE(stored, std::string::npos);
+  EXPECT_LT(start, wait);
+  EXPECT_LT(wait, x);
+  EXPECT_LT(x, fill);
+  EXPECT_LT(fill, stored);
+}
+
+TEST(CudaSource, RefusesARingThatStartsWithMoreThanItHolds) {
+  auto kernels = printText(ringed("early = 5 : i64"));
+  ASSERT_FALSE(kernels.ok());
+  EXPECT_THAT(std::string(kernels.status().message()),
+              HasSubstr("expects at most 4 early segments, but got 5"));
+}
+
+/// A part of x for all segments of a warp is loaded once, in front of them.
+TEST(CudaSource, WarpsHoldTheirPartOfX) {
+  auto kernels = printText(ringed("early = 1 : i64, held = 1 : i64"));
+  ASSERT_TRUE(kernels.ok()) << kernels.status();
+  const std::string& source = kernels->front().source;
+  size_t load = source.find("loadVector(held[step][h], x + step * 256"),
+         loop = source.find("piece < pieces");
+  ASSERT_NE(load, std::string::npos);
+  ASSERT_NE(loop, std::string::npos);
+  EXPECT_LT(load, loop);
+  EXPECT_EQ(source.find("loadVector(", loop), std::string::npos);
+}
+
+TEST(CudaSource, RefusesToHoldPartsOfXThatSegmentsDoNotShare) {
+  std::string text = ringed("early = 1 : i64, held = 1 : i64");
+  for (auto [from, to] :
+       {std::pair("threads = 512", "threads = 96"), {"chunk = 1024", "chunk = 768"}}) {
+    auto kernels = printText(absl::StrReplaceAll(text, {{from, to}}));
+    ASSERT_FALSE(kernels.ok()) << to;
+    EXPECT_THAT(std::string(kernels.status().message()),
+                HasSubstr("one whole part of x, at most 64 elements a thread"));
+  }
+}
+
+/// A scheduled module: products of %h, which is made of %x, in one kernel of narrow_gemm.
+std::string narrow(const std::string& input, const std::string& order, const char* stages) {
+  return R"(module attributes {tenon.phase = #tenon.phase<scheduled>,
+      tenon.target = #tenon.target<"t", cuda, features = ["sm_90a"], {sms = 132 : i64}>} {
+  func.func @f(%x: tensor<4x256xf16>, %w: tensor<64x256xf16>) -> tensor<4x64xf16> {
+    %0 = tenon.kernel (%a = %x : tensor<4x256xf16>, %b = %w : tensor<64x256xf16>)
+        -> tensor<4x64xf16> schedule #tenon.schedule<"narrow_gemm", tiles = 4,
+             {threads = 256 : i64, blocks_per_sm = 2 : i64, stages = )" +
+         std::string(stages) + R"( : i64}> {
+      )" +
+         input + R"(
+      %y = tenon.matmul %h, %b )" +
+         order + R"( : (tensor<4x256xf16>, tensor<64x256xf16>) -> tensor<4x64xf16>
+      tenon.yield %y : tensor<4x64xf16>
+    }
+    return %0 : tensor<4x64xf16>
+  }
+})";
+}
+
+TEST(CudaSource, RefusesNarrowProductsThatNoScheduleMakes) {
+  const std::string norm = "%h = tenon.rms_norm %a eps 1.0e-5 ";
+  const std::string types = " : (tensor<4x256xf16>) -> tensor<4x256xf16>";
+  const std::string good = norm + "order <chunk = 0, lanes = 256, tree = halving>" + types;
+  for (auto [text, message] :
+       {std::pair(narrow(good, "", "9 : i64, tile_lines = 16"), "at most 8 stages"),
+        {narrow(good, "", "4 : i64, tile_lines = 17"), "expects 1 to 16 tile_lines, but got 17"},
+        {narrow(good, "order <chunk = 0, lanes = 256, tree = halving>", "4 : i64, tile_lines = 16"),
+         "expects no order on tensor cores"},
+        {narrow("%h = tenon.gelu %a" + types, "", "4 : i64, tile_lines = 16"),
+         "inputs in memory, or norms of such"},
+        {narrow(norm + "order <chunk = 0, lanes = 128, tree = halving>" + types, "",
+                "4 : i64, tile_lines = 16"),
+         "a power of two from 256 to 2048"}}) {
+    auto kernels = printText(text);
+    ASSERT_FALSE(kernels.ok()) << message;
+    EXPECT_THAT(std::string(kernels.status().message()), HasSubstr(message));
+  }
+  auto kernels = printText(narrow(good, "", "4 : i64, tile_lines = 16"));
+  EXPECT_TRUE(kernels.ok()) << kernels.status();
+}
+
+/// A scheduled module: products of %h, which is made of %x, in one kernel of held_gemm.
+std::string held(const std::string& norm, const std::string& order, const char* parameters,
+                 const char* feature = "sm_90a") {
+  return absl::StrReplaceAll(
+      R"(module attributes {tenon.phase = #tenon.phase<scheduled>,
+      tenon.target = #tenon.target<"t", cuda, features = ["FEATURE"], {sms = 132 : i64}>} {
+  func.func @f(%x: tensor<4x4096xf16>, %w: tensor<64x4096xf16>) -> tensor<4x64xf16> {
+    %0 = tenon.kernel (%a = %x : tensor<4x4096xf16>, %b = %w : tensor<64x4096xf16>)
+        -> tensor<4x64xf16> schedule #tenon.schedule<"held_gemm", tiles = 8, {PARAMETERS}> {
+      %h = NORM : (tensor<4x4096xf16>) -> tensor<4x4096xf16>
+      %y = tenon.matmul %h, %b ORDER : (tensor<4x4096xf16>, tensor<64x4096xf16>) -> tensor<4x64xf16>
+      tenon.yield %y : tensor<4x64xf16>
+    }
+    return %0 : tensor<4x64xf16>
+  }
+})",
+      {{"FEATURE", feature}, {"PARAMETERS", parameters}, {"NORM", norm}, {"ORDER", order}});
+}
+
+TEST(CudaSource, RefusesHeldProductsThatNoScheduleMakes) {
+  const std::string norm = "tenon.rms_norm %a eps 1.0e-5 order ";
+  const std::string good = norm + "<chunk = 256, lanes = 256, tree = halving>";
+  const char* parameters = "threads = 512 : i64, stages = 4 : i64, tile_lines = 8 : i64";
+  for (auto [text, message] :
+       {std::pair(held(good, "", "threads = 512 : i64, stages = 17 : i64, tile_lines = 8 : i64"),
+                  "expects 1 to 16 stages"),
+        {held(good, "", "threads = 512 : i64, stages = 4 : i64, tile_lines = 33 : i64"),
+         "expects 1 to 32 tile_lines, but got 33"},
+        {held(good, "", "threads = 256 : i64, stages = 4 : i64, tile_lines = 8 : i64"),
+         "sizes that a block can have"},
+        {held(good, "order <chunk = 0, lanes = 256, tree = halving>", parameters),
+         "expects no order on tensor cores"},
+        {held("tenon.gelu %a", "", parameters), "inputs in memory of the weights' type"},
+        {held(norm + "<chunk = 512, lanes = 256, tree = halving>", "", parameters),
+         "an order of chunks of 256 lanes"},
+        {held(good, "", parameters, "sm_80"), "expects sm_90 or later"}}) {
+    auto kernels = printText(text);
+    ASSERT_FALSE(kernels.ok()) << message;
+    EXPECT_THAT(std::string(kernels.status().message()), HasSubstr(message));
+  }
+  auto kernels = printText(held(good, "", parameters));
+  EXPECT_TRUE(kernels.ok()) << kernels.status();
+}
+
+} // namespace
+} // namespace tenon::testing
