@@ -11,9 +11,9 @@ static FailureOr<CudaTarget> readCudaTarget(ModuleOp module, TargetAttr target, 
   CudaTarget cuda = {};
   for (auto [name, value] : std::initializer_list<std::pair<llvm::StringRef, int64_t*>>{
            {"sms", &cuda.sms},
-           {"registers_per_sm", &cuda.registersPerSm},
            {"smem_bytes_per_block", &cuda.smemBytesPerBlock},
            {"smem_bytes_per_sm", &cuda.smemBytesPerSm},
+           {"registers_per_sm", &cuda.registersPerSm},
            {"bulk_ring_bytes", &cuda.bulkRingBytes},
            {"bulk_early_bytes", &cuda.bulkEarlyBytes},
            {"library_rows", &cuda.libraryRows},
