@@ -47,27 +47,38 @@ Value ChainCopy::own(const std::string& name, llvm::ArrayRef<int64_t> dimensions
 }
 
 StateValue ChainCopy::cache(const std::string& name, llvm::ArrayRef<int64_t> dimensions) {
+  keepsMemory = true;
   b.declareState(named(name), dimensions, b.getActivationType());
   return b.state(named(name));
 }
 
-void ChainCopy::result(Value value) { b.output("y" + std::to_string(results++), value); }
+void ChainCopy::result(Value value) {
+  keepsMemory = true;
+  b.output("y" + std::to_string(results++), value);
+}
+
+/// What a copy of a chain has that no other copy has.
+struct OwnMemory {
+  int64_t weightBytes;
+  bool others; ///< results or caches
+};
 
 class ChainFunction {
 public:
   ChainFunction(GraphBuilder& builder, const ChainShape& shape) : copy(builder, shape) {}
 
-  void build(const FusionChain& chain, int copies) {
+  OwnMemory build(const FusionChain& chain, int copies) {
     copy.b.beginFunction("f");
     Value x = copy.x = copy.shared("x", {copy.shape.rows, copy.shape.hidden});
     for (; copy.copy < copies; ++copy.copy)
       chain.build(copy);
+    OwnMemory own{copy.weightBytes, copy.keepsMemory};
     for (Value last : {copy.x, copy.residual})
       if (last && last.get() != x.get() && !llvm::isa<mlir::BlockArgument>(last.get()))
         copy.result(last);
     copy.b.endFunction();
+    return own;
   }
-  int64_t weightBytes() const { return copy.weightBytes; }
 
 private:
   ChainCopy copy;
@@ -246,12 +257,11 @@ const FusionChain* findChain(const std::string& name) {
 static absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> build(mlir::MLIRContext& context,
                                                                const FusionChain& chain,
                                                                const ChainShape& shape, int copies,
-                                                               int64_t& weightBytes) {
+                                                               OwnMemory& own) {
   context.loadDialect<TenonDialect>();
   GraphBuilder builder(context, getElementType(&context, *findEncoding(shape.type)));
   ChainFunction function(builder, shape);
-  function.build(chain, copies);
-  weightBytes = function.weightBytes();
+  own = function.build(chain, copies);
   return builder.finish();
 }
 
@@ -259,16 +269,18 @@ absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> makeChainModule(mlir::MLIRCont
                                                                   const FusionChain& chain,
                                                                   const ChainShape& shape,
                                                                   int copies) {
-  int64_t bytes;
-  return build(context, chain, shape, copies, bytes);
+  OwnMemory own;
+  return build(context, chain, shape, copies, own);
 }
 
 absl::StatusOr<int> chooseCopies(const FusionChain& chain, const ChainShape& shape) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  int64_t bytes = 0;
-  TENON_RETURN_IF_ERROR(build(context, chain, shape, /*copies=*/1, bytes).status());
-  constexpr int64_t wantedBytes = 200'000'000, fewBytes = 64 << 10;
-  return bytes < fewBytes ? 16 : static_cast<int>(std::clamp<int64_t>(wantedBytes / bytes, 2, 48));
+  OwnMemory own;
+  TENON_RETURN_IF_ERROR(build(context, chain, shape, /*copies=*/1, own).status());
+  constexpr int64_t wantedBytes = 200'000'000, fewBytes = 64 << 10, fewElements = 4 << 20;
+  if (own.weightBytes >= fewBytes)
+    return static_cast<int>(std::clamp<int64_t>(wantedBytes / own.weightBytes, 2, 48));
+  return own.others || shape.rows * shape.hidden > fewElements ? 16 : 64;
 }
 
 } // namespace tenon::bench

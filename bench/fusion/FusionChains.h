@@ -52,6 +52,7 @@ private:
 
   int copy = 0;
   int results = 0;
+  bool keepsMemory = false; ///< has had results or caches of a copy's own
   llvm::StringMap<frontends::Value> inputs;
 };
 
@@ -73,8 +74,9 @@ absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> makeChainModule(mlir::MLIRCont
                                                                   const FusionChain& chain,
                                                                   const ChainShape& shape,
                                                                   int copies);
-/// As many copies as hold 200 MB of weights, several times a second-level cache, from 2 to 48; 16 of
-/// a chain with less than 64 KB of them.
+/// As many copies as hold 200 MB of weights, several times a second-level cache, from 2 to 48. Of a
+/// chain with less than 64 KB of them 16, or 64 where each copy reads what the one before has
+/// written, x is small, and what starts and ends a graph would count.
 absl::StatusOr<int> chooseCopies(const FusionChain& chain, const ChainShape& shape);
 
 } // namespace tenon::bench
