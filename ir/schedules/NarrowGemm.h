@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "ir/ProductRegion.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace tenon {
@@ -24,6 +26,24 @@ struct NarrowGemmMemory {
   /// warp's loads meet no bank twice.
   static int64_t inputPitch(int64_t depth) { return llvm::alignTo(depth, 64) + 32; }
   int64_t inputBytes(int64_t depth) const { return rows * inputPitch(depth) * elementBytes; }
+
+  /// Pieces of 8 rows of x that a warp can hold, where two blocks leave a thread 128 registers.
+  static constexpr int64_t mostHeldPieces = 10;
+  /// Pieces of an input that each of `warps` warps multiplies, where it can hold them from tile to tile:
+  /// all inputs are of one depth, and products that are joined have the same one. 0 where it can't.
+  static int64_t piecesToHold(const ProductRegion& region, int64_t warps) {
+    int64_t depth = region.inputs.front().depth;
+    auto joinsInputs = [](const ProductRegion::Group& group) {
+      return llvm::any_of(group.products, [&](const ProductRegion::Product& product) {
+        return product.input != group.products.front().input;
+      });
+    };
+    if (llvm::any_of(region.groups, joinsInputs) ||
+        llvm::any_of(region.inputs, [&](const auto& input) { return input.depth != depth; }))
+      return 0;
+    int64_t pieces = llvm::divideCeil(depth, warps * pieceElements);
+    return pieces * NarrowGemmMemory{region.rows}.rowTiles() <= mostHeldPieces ? pieces : 0;
+  }
 };
 
 } // namespace tenon

@@ -3,7 +3,7 @@
 
 // Several rows of x: tensor cores; every product keeps the schedule that it has alone.
 // CHECK-LABEL: func.func @qkv
-// CHECK: schedule #tenon.schedule<"narrow_gemm", tiles = 192, {blocks_per_sm = 2 : i64, stages = 5 : i64, threads = 256 : i64, tile_lines = 16 : i64}>
+// CHECK: schedule #tenon.schedule<"narrow_gemm", tiles = 192, {blocks_per_sm = 2 : i64, held_pieces = 2 : i64, stages = 5 : i64, threads = 256 : i64, tile_lines = 16 : i64}>
 // CHECK: tenon.matmul {{.*}}part = #tenon.schedule<"narrow_gemm", tiles = 128
 // CHECK: tenon.matmul {{.*}}part = #tenon.schedule<"narrow_gemm", tiles = 64
 // WHY-LABEL: @qkv
@@ -15,9 +15,9 @@ func.func @qkv(%x: tensor<4x1024xf16>, %n: tensor<1024xf16>, %q: tensor<2048x102
   return %1, %2 : tensor<4x2048xf16>, tensor<4x1024xf16>
 }
 
-// Both projections of a parallel block, each of a depth of its own.
+// Both projections of a parallel block, each of a depth of its own: warps load x for each tile.
 // CHECK-LABEL: func.func @projections
-// CHECK: schedule #tenon.schedule<"narrow_gemm", tiles = 128
+// CHECK: schedule #tenon.schedule<"narrow_gemm", tiles = 128, {blocks_per_sm = 2 : i64, stages
 // WHY-LABEL: @projections
 // WHY: yes {{.*}}parallel-residual{{.*}}: matmul matmul add add
 func.func @projections(%h: tensor<8x4096xf16>, %a: tensor<8x2048xf16>, %x: tensor<8x2048xf16>, %d: tensor<2048x4096xf16>, %o: tensor<2048x2048xf16>) -> tensor<8x2048xf16> {

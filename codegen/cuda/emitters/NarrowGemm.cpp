@@ -19,11 +19,12 @@ namespace {
 /// Weights come through rings in shared memory, the first pieces before the kernel waits for the one
 /// before.
 ///
-/// Inputs lie in memory, and come through the rings, too, where they have few rows; or all are norms
-/// of such: then every block normalises them into shared memory, a warp a row, in the order of the norm's own kernel.
+/// Inputs lie in memory, or are norms of such: then every block normalises them into shared memory, a
+/// warp a row, in the order of the norm's own kernel. Warps load their pieces for each tile, or hold
+/// them in registers from one to the next.
 ///
 /// Parameters: `threads`; `stages` of the rings; `tile_lines`, the rows of W of a tile, at most 16;
-/// `blocks_per_sm`. Products have no order. Tiles are blocks that take such rows in turn, any number
+/// `held_pieces`, those of an input that a warp holds, all or none; `blocks_per_sm`. Products have no order. Tiles are blocks that take such rows in turn, any number
 /// of them.
 class NarrowGemmEmission {
 public:
@@ -46,6 +47,7 @@ private:
   void printStream(CodeWriter& code);
   LogicalResult printNorms(CodeWriter& code);
   LogicalResult printNormed(CodeWriter& code, const Source& source);
+  void printHeldInput(CodeWriter& code);
   void printSums(CodeWriter& code);
   LogicalResult printResults(CodeWriter& code);
 
@@ -58,7 +60,7 @@ private:
   ProductRegion& region;
   MatmulOp op; ///< the first product
   llvm::SmallVector<Source, 2> sources;
-  int64_t warps = 0, stages = 0, lines = 0, rowTiles = 0, joined = 0;
+  int64_t warps = 0, stages = 0, lines = 0, heldPieces = 0, rowTiles = 0, joined = 0;
   int64_t ringBytes = 0;
 };
 
@@ -93,12 +95,16 @@ LogicalResult NarrowGemmEmission::readSchedule() {
     return failure();
   stages = *stageCount, lines = *lineCount, warps = context.structure.threads / 32,
   joined = region.joined();
+  heldPieces = context.schedule().getParameter("held_pieces").value_or(0);
   if (stages > 8 || joined > 4)
     return context.kernel.emitOpError(
                "expects at most 8 stages and 4 products in a group, but got ")
            << stages << " and " << joined;
   if (lines < 1 || lines > NarrowGemmMemory::tileColumns)
     return context.kernel.emitOpError("expects 1 to 16 tile_lines, but got ") << lines;
+  if (heldPieces != 0 && heldPieces != NarrowGemmMemory::piecesToHold(region, warps))
+    return context.kernel.emitOpError("expects held_pieces of 0 or ")
+           << NarrowGemmMemory::piecesToHold(region, warps) << ", but got " << heldPieces;
   if (!region.prologueYields.empty())
     return op.emitOpError("expects results of products alone for the emitter narrow_gemm");
   if (failed(tiles().check("narrow_gemm")))
@@ -194,9 +200,34 @@ LogicalResult NarrowGemmEmission::printNorms(CodeWriter& code) {
   return success();
 }
 
+/// The pieces of the input of the tile `index`, unless the warp has them from the tile before.
+void NarrowGemmEmission::printHeldInput(CodeWriter& code) {
+  for (auto [number, group] : llvm::enumerate(region.groups)) {
+    unsigned input = group.products.front().input;
+    if (number > 0 && region.groups[number - 1].products.front().input == input)
+      continue;
+    size_t last = number;
+    while (last + 1 < region.groups.size() &&
+           region.groups[last + 1].products.front().input == input)
+      ++last;
+    code.openFormat("if (index >= %d && index < %d && held != %d)", firstTile(number),
+                    firstTile(last + 1), input);
+    code.format("stream.loadPieces(x, %s, %d, %d, %d);", sources[input].pointer, region.rows,
+                sources[input].pitch, region.inputs[input].depth);
+    code.format("held = %d;", input);
+    code.close();
+  }
+}
+
 /// The warp's part of the sums of the tile `index`, of each joined product.
 void NarrowGemmEmission::printSums(CodeWriter& code) {
   code.format("float sums[%d][%d][4] = {};", joined, rowTiles);
+  if (heldPieces != 0) {
+    printHeldInput(code);
+    for (int64_t index = 0; index < joined; ++index)
+      code.format("stream.multiply(sums[%d], x, %d);", index, region.inputs.front().depth);
+    return;
+  }
   for (auto [number, group] : llvm::enumerate(region.groups)) {
     if (region.groups.size() > 1)
       code.open(tiles().branch(number));
@@ -258,6 +289,10 @@ LogicalResult NarrowGemmEmission::emit() {
   reads.push_back({MemorySpace::Shared, "stream"});
   CodeWriter& code = structure.begin(PhaseKind::Store, reads, context.results());
   code.format("float* parts = reinterpret_cast<float*>(memory + %d);", ringBytes);
+  if (heldPieces != 0) {
+    code.format("uint4 x[%d][2][%d];", heldPieces, rowTiles);
+    code.line("int held = -1; // number of the input");
+  }
   code.openFormat("for (int index = static_cast<int>(tile); index < %d; index += workers)",
                   firstTile(region.groups.size()));
   printSums(code);

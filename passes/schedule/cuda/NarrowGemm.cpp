@@ -99,6 +99,7 @@ static ScheduleAttr makeNarrow(const ProductRegion& region, int64_t stages,
                       {{"threads", 32 * warps},
                        {"stages", stages},
                        {"tile_lines", lines},
+                       {"held_pieces", NarrowGemmMemory::piecesToHold(region, warps)},
                        {"blocks_per_sm", target.narrowBlocksPerSm}});
 }
 

@@ -211,6 +211,8 @@ TEST(CudaSource, RefusesNarrowProductsThatNoScheduleMakes) {
   for (auto [text, message] :
        {std::pair(narrow(good, "", "9 : i64, tile_lines = 16"), "at most 8 stages"),
         {narrow(good, "", "4 : i64, tile_lines = 17"), "expects 1 to 16 tile_lines, but got 17"},
+        {narrow(good, "", "4 : i64, tile_lines = 16 : i64, held_pieces = 2"),
+         "expects held_pieces of 0 or 1, but got 2"},
         {narrow(good, "order <chunk = 0, lanes = 256, tree = halving>", "4 : i64, tile_lines = 16"),
          "expects no order on tensor cores"},
         {narrow("%h = tenon.gelu %a" + types, "", "4 : i64, tile_lines = 16"),
@@ -222,8 +224,26 @@ TEST(CudaSource, RefusesNarrowProductsThatNoScheduleMakes) {
     ASSERT_FALSE(kernels.ok()) << message;
     EXPECT_THAT(std::string(kernels.status().message()), HasSubstr(message));
   }
-  auto kernels = printText(narrow(good, "", "4 : i64, tile_lines = 16"));
-  EXPECT_TRUE(kernels.ok()) << kernels.status();
+  for (const char* parameters :
+       {"4 : i64, tile_lines = 16", "4 : i64, tile_lines = 16 : i64, held_pieces = 1"}) {
+    auto kernels = printText(narrow(good, "", parameters));
+    EXPECT_TRUE(kernels.ok()) << kernels.status();
+  }
+}
+
+/// x is loaded where a tile has another input than the one before, in front of its products.
+TEST(CudaSource, NarrowProductsHoldTheirInput) {
+  const std::string norm =
+      "%h = tenon.rms_norm %a eps 1.0e-5 order <chunk = 0, lanes = 256, tree = "
+      "halving> : (tensor<4x256xf16>) -> tensor<4x256xf16>";
+  auto kernels = printText(narrow(norm, "", "4 : i64, tile_lines = 16 : i64, held_pieces = 1"));
+  ASSERT_TRUE(kernels.ok()) << kernels.status();
+  const std::string& source = kernels->front().source;
+  size_t other = source.find("held != 0"), load = source.find("stream.loadPieces(x, "),
+         products = source.find("stream.multiply(sums[0], x, 256)");
+  ASSERT_NE(products, std::string::npos) << source;
+  EXPECT_LT(other, load);
+  EXPECT_LT(load, products);
 }
 
 /// A scheduled module: products of %h, which is made of %x, in one kernel of held_gemm.
