@@ -59,25 +59,27 @@ static bool fillScalar(KernelOp kernel, BlockResources& resources) {
   return true;
 }
 
-/// Of each warp the ring, or the sums that take its place, largest score and total; the queries; the
-/// keys and values that the kernel makes, with their places.
+/// Of each warp the ring, or the sums that take its place, largest score and total; the last key's
+/// scores; the queries; the keys and values that the kernel makes, with their places, and the last one.
 static int64_t decodeBytes(const HeadSizes& sizes, int64_t heads, int64_t warps, int64_t stages,
                            int64_t madeRows) {
   constexpr int64_t mostHeads = 8, sumPadding = 4, queryPadding = 16, placeBytes = 4;
-  int64_t stored = std::max<int64_t>(madeRows, 1);
+  int64_t stored = madeRows + 1;
   int64_t sums = floatBytes * heads * (sizes.value + sumPadding);
   int64_t ring = std::max(stages * decodeStageBytes(sizes.key, sizes.value), sums);
-  int64_t ofWarps = warps * (ring + floatBytes * 2 * mostHeads);
+  int64_t ofWarps = warps * (ring + floatBytes * 2 * mostHeads) + floatBytes * mostHeads;
   int64_t rows =
       halfBytes * (heads * (sizes.key + queryPadding) + stored * (sizes.key + sizes.value));
   return llvm::alignTo(ofWarps + rows + placeBytes * stored, wordBytes);
 }
 
 /// Of the parts of a row the largest scores and totals; in a cluster also this block's run of the
-/// sums, and a barrier.
+/// sums, a barrier, and how long runs are.
 static int64_t exchangeBytes(const HeadSizes& sizes, int64_t heads, int64_t splits, bool cluster) {
-  constexpr int64_t barrierBytes = 8;
-  int64_t runs = cluster ? heads * sizes.value * floatBytes + splits * wordBytes + barrierBytes : 0;
+  constexpr int64_t barrierBytes = 8, lengthBytes = 8;
+  int64_t runs =
+      cluster ? heads * sizes.value * floatBytes + splits * wordBytes + barrierBytes + lengthBytes
+              : 0;
   return llvm::alignTo(runs + 2 * floatBytes * splits * heads, wordBytes);
 }
 

@@ -185,6 +185,7 @@ inline void asm_ex2_approx_ftz_f32(float& y, float x) {
   if (y < 0x1p-126f)
     y = 0;
 }
+inline void asm_rcp_approx_ftz_f32(float& y, float x) { y = 1.0f / x; }
 inline void asm_createpolicy_fractional_L2__evict_first_b64(unsigned long long& policy) {
   policy = 0;
 }
@@ -245,6 +246,16 @@ inline void asm_mma_sync_aligned_m16n8k16_row_col_f32_bf16_bf16_f32(float& d0, f
                                                                     unsigned a3, unsigned b0,
                                                                     unsigned b1) {
   emulated::multiply<bfloatToFloat>(d0, d1, d2, d3, a0, a1, a2, a3, b0, b1);
+}
+inline void asm_mma_sync_aligned_m16n8k8_row_col_f32_f16_f16_f32(float& d0, float& d1, float& d2,
+                                                                 float& d3, unsigned a0,
+                                                                 unsigned a1, unsigned b) {
+  emulated::multiply<halfToFloat>(d0, d1, d2, d3, a0, a1, 0, 0, b, 0);
+}
+inline void asm_mma_sync_aligned_m16n8k8_row_col_f32_bf16_bf16_f32(float& d0, float& d1, float& d2,
+                                                                   float& d3, unsigned a0,
+                                                                   unsigned a1, unsigned b) {
+  emulated::multiply<bfloatToFloat>(d0, d1, d2, d3, a0, a1, 0, 0, b, 0);
 }
 inline void asm_ldmatrix_sync_aligned_m8n8_x4_shared_b16(unsigned& r0, unsigned& r1, unsigned& r2,
                                                          unsigned& r3, unsigned address) {

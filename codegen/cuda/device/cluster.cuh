@@ -1,7 +1,7 @@
 // Parts of a sum that the blocks of a cluster exchange through shared memory: sm_90 and later.
 #pragma once
 #include "bulk.cuh"
-#include "decode_attention.cuh"
+#include "decode_combine.cuh"
 
 namespace tenon {
 
@@ -41,24 +41,23 @@ template <int heads, int valueSize, int splits, int threads> struct ClusterExcha
     float4 sums[vectors + splits]; // [part][vector of the run]
     float2 stats[splits][heads];   // largest, total
     BulkBarrier arrived;
+    int run;     // vectors of a block, of the last one maybe fewer
+    int inverse; // of `run`, times 2^20, rounded up: exact for quotients of at most 512 vectors
   };
 
   Shared& shared;
-  int run = vectors, begin = 0; ///< vectors of a block, of the last one maybe fewer; this block's first
-  int target = 0, place = 0;    ///< of the vector that the thread sends next: block, and place in its run
 
   /// Before any block may send: part `part` of `parts` > 1. The fence lets others see the barrier, the
   /// only thing of this block that they use, so that arriving need not; `released`: it does, which takes
   /// until memory has answered all threads of the block.
   template <bool released> __device__ __forceinline__ void open(int part, int parts) {
-    run = (vectors + parts - 1) / parts;
-    target = static_cast<int>(threadIdx.x) / run;
-    place = static_cast<int>(threadIdx.x) % run;
-    begin = first(part, parts);
+    static_assert(vectors <= 512, "2^20 is more than any vector times any rest");
     if (threadIdx.x == 0) {
+      const int run = (vectors + parts - 1) / parts;
+      shared.run = run, shared.inverse = ((1 << 20) + run - 1) / run;
       shared.arrived.init();
       fenceBarriers();
-      const int count = behind(part, parts) - first(part, parts);
+      const int count = min((part + 1) * run, vectors) - part * run;
       if (count > 0)
         shared.arrived.expect(parts * (count * sizeof(float4) + heads * sizeof(float2)));
     }
@@ -72,13 +71,10 @@ template <int heads, int valueSize, int splits, int threads> struct ClusterExcha
     asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
   }
 
-  /// Of vectors i, threads further each time.
   __device__ __forceinline__ void leave(int part, int parts, int i, const CombinedSums& own) {
-    storeAsync(addressIn(target, &shared.sums[part * run + place]), own.sums,
+    const int run = shared.run, target = i * shared.inverse >> 20;
+    storeAsync(addressIn(target, &shared.sums[(part - target) * run + i]), own.sums,
                addressIn(target, &shared.arrived));
-    if (vectors > threads)
-      for (place += threads; place >= run; place -= run)
-        ++target;
     const int h = i / headVectors;
 #pragma unroll 1
     for (int block = i % headVectors; block * run < vectors && block < parts; block += headVectors)
@@ -92,15 +88,16 @@ template <int heads, int valueSize, int splits, int threads> struct ClusterExcha
     return true;
   }
   __device__ __forceinline__ int first(int part, int parts) const {
-    return min(part * run, vectors);
+    return min(part * shared.run, vectors);
   }
   __device__ __forceinline__ int behind(int part, int parts) const {
-    return min((part + 1) * run, vectors);
+    return min((part + 1) * shared.run, vectors);
   }
   __device__ __forceinline__ const float* largestOf(int h) const { return &shared.stats[0][h].x; }
   __device__ __forceinline__ const float* totalOf(int h) const { return &shared.stats[0][h].y; }
   __device__ __forceinline__ float4 sumsOf(int part, int, int i) const {
-    return shared.sums[part * run + i - begin];
+    const int run = shared.run, place = i - (i * shared.inverse >> 20) * run;
+    return shared.sums[part * run + place];
   }
 };
 

@@ -20,9 +20,8 @@ __device__ __forceinline__ KeyRange findKeys(int sequence, int position, int seq
 }
 
 /// How the keys of a row are cut: into at most `splits` parts, all but the last of one size, whole
-/// steps of `step` keys and at least `least`. The row's last key does not make parts longer: mostly it is the
-/// row's own, behind whole steps a step of its own, so that it gets its own part, or where there are
-/// `splits` already goes with the last one. The cut depends on the row's keys alone.
+/// steps of `step` keys and at least `least`. The row's last key, mostly its own, is not counted and goes
+/// with the last part. The cut depends on the row's keys alone.
 struct KeySplit {
   int keys, parts; ///< of a part, and how many
 
@@ -30,7 +29,7 @@ struct KeySplit {
     const int counted = max(count - 1, 1);
     keys = (counted + splits - 1) / splits;
     keys = max(least, (keys + step - 1) / step * step);
-    parts = min((count + keys - 1) / keys, splits);
+    parts = (counted + keys - 1) / keys;
   }
 };
 

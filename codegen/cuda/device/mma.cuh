@@ -1,4 +1,4 @@
-// Products on tensor cores: mma.sync m16n8k16 with 16-bit factors and f32 sums (sm_80 and later).
+// Products on tensor cores: mma.sync m16n8k16, m16n8k8 with 16-bit factors and f32 sums (sm_80 and later).
 #pragma once
 #include "memory.cuh"
 
@@ -22,6 +22,26 @@ __device__ __forceinline__ void multiplyAdd<BF16>(float (&d)[4], const unsigned 
       "{%0,%1,%2,%3};"
       : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
+/// The same of a depth of 8 instead of 16.
+template <typename T>
+__device__ __forceinline__ void multiplyAdd(float (&sums)[4], const unsigned (&a)[2], unsigned b);
+template <>
+__device__ __forceinline__ void multiplyAdd<F16>(float (&d)[4], const unsigned (&a)[2],
+                                                 unsigned b) {
+  asm("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5}, {%6}, "
+      "{%0,%1,%2,%3};"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(b));
+}
+template <>
+__device__ __forceinline__ void multiplyAdd<BF16>(float (&d)[4], const unsigned (&a)[2],
+                                                  unsigned b) {
+  asm("mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5}, {%6}, "
+      "{%0,%1,%2,%3};"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(b));
 }
 
 /// Four 8 x 8 matrices of 16-bit elements; thread l gives the address of row l % 8 of matrix l / 8.

@@ -11,6 +11,13 @@ __device__ __forceinline__ float powerOfTwo(float x) {
   return result;
 }
 
+/// 1 / x, at most one unit in the last place off, for a total of weights: 1 or more.
+__device__ __forceinline__ float reciprocal(float x) {
+  float result;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
+  return result;
+}
+
 /// How dot products become scores, and scores exponents of two: capped where `softcap` > 0, times
 /// `factor`, which is positive.
 struct ScoreScale {

@@ -24,14 +24,14 @@ namespace {
 ///    them before it uses the first. The key and value of the row itself, which are not in the cache
 ///    yet, stay there for the block that needs them; where the call has other rows of the same
 ///    sequence, so do theirs.
-/// 3. Main loop: online softmax over the part's keys.
+/// 3. Main loop: online softmax over the part's keys; the row's last key apart.
 /// 4. Store: the block of the last part writes the row's key and value to the caches; parts combine
 ///    in ascending order, within a cluster (`cluster_blocks`) or through memory.
 ///
 /// Parameters, beside those of `RowAttention`: `cluster_blocks`, equal to `splits`, or none; `released`,
-/// where its blocks arrive in it with a release;
-/// `blocks_per_sm` for the registers; `stages` of a warp's ring of keys and values, or
-/// none: straight into registers, one set of them for a step of keys or, `sets`, two in turn.
+/// where its blocks arrive in it with a release; `blocks_per_sm` for the registers; `stages` of a warp's ring
+/// of keys and values, or none: straight into registers, one set of them for a step of keys or, `sets`, two
+/// for a turn; `run_bytes` of memory that loads of keys and values ask for at a time, 256 or none.
 class TensorDecodeEmission {
 public:
   TensorDecodeEmission(KernelContext& context, AttentionRegion& region)
@@ -44,6 +44,8 @@ private:
   LogicalResult verifyChain(HeadRegion::Chain& chain);
   /// Rows whose keys the kernel makes: of the call, or none.
   int64_t madeRows() { return region.writesCache() ? rows.query[0] : 0; }
+  /// Whether those may stand among a row's keys, not only at their end.
+  bool makesStepKeys() { return region.writesCache() && (!op.getCausal() || rows.query[0] > 1); }
   /// The argument that holds the cache which the attention reads.
   static Value cacheOf(Value operand);
   static Value cacheOf(HeadRegion::Chain& chain) { return chain.write.getState(); }
@@ -57,11 +59,13 @@ private:
   /// The table of what `rope` turns the row's pairs by; equal ropes share one.
   std::string turnsOf(RopeOp rope);
   void printPrologue();
-  /// A head of the row itself: where it lies and goes, and which warps take one.
+  /// A head of the row itself: which warps take one, where it lies, in elements of the chain's source or as
+  /// a pointer, and goes.
   struct OwnHead {
     HeadRegion::Chain* chain;
-    std::string name, condition, head, target;
+    std::string name, condition, head, source, target;
   };
+  bool takesKeyAsQuery();
   llvm::SmallVector<OwnHead> ownHeads();
   void printOwnLoad(CodeWriter& code, const OwnHead& own);
   void printOwnHead(CodeWriter& code, const OwnHead& own);
@@ -80,7 +84,7 @@ private:
   AttentionOp op;
   RowAttention rows;
   std::string type; ///< of an element, on the device
-  int64_t warps = 0, cluster = 0, sets = 0, stages = 0;
+  int64_t warps = 0, cluster = 0, sets = 0, stages = 0, runBytes = 0;
   int64_t normSize = 0, normLanes = 0; ///< floats of shared memory that a warp takes for a norm
   llvm::SmallVector<RopeOp, 3> tables; ///< a rope of each table of turns
 };
@@ -121,6 +125,7 @@ LogicalResult TensorDecodeEmission::readSchedule() {
   cluster = context.schedule().getParameter("cluster_blocks").value_or(0);
   sets = context.schedule().getParameter("sets").value_or(1);
   stages = context.schedule().getParameter("stages").value_or(0);
+  runBytes = context.schedule().getParameter("run_bytes").value_or(0);
   tables = region.distinctRopes();
   for (RopeOp rope : tables)
     if (int64_t pairs = rope.getInverseFrequencies().getType().getNumElements();
@@ -132,6 +137,8 @@ LogicalResult TensorDecodeEmission::readSchedule() {
     return context.kernel.emitOpError("expects cluster_blocks to be the ")
            << rows.splits << " splits, at most 16, on sm_90 or later, but got " << cluster << " on "
            << context.architecture.name;
+  if (runBytes != 0 && runBytes != 256)
+    return context.kernel.emitOpError("expects run_bytes of 256 or none, but got ") << runBytes;
   if (cluster == 0 && rows.splits > 64)
     return context.kernel.emitOpError("expects at most 64 splits, but got ") << rows.splits;
   if (region.writesCache() && rows.query[0] > 16)
@@ -156,8 +163,10 @@ void TensorDecodeEmission::declare() {
   if (cluster > 1)
     structure.headers.push_back("cluster.cuh");
   CodeWriter& code = structure.declarations;
-  code.format("using Kernel = DecodeAttention<%s, %d, %d, %d, %d, %d, %d, %d, %d>;", type,
-              rows.heads, rows.key[2], rows.key[3], rows.value[3], warps, sets, stages, madeRows());
+  code.format("using Keys = DecodeKeys<%s, %d, %d, %d, %d, %d, %d, %d, %s, %d>;", type, rows.key[2],
+              rows.key[3], rows.value[3], warps, sets, stages, madeRows(),
+              makesStepKeys() ? "true" : "false", runBytes);
+  code.format("using Kernel = DecodeAttention<Keys, %d>;", rows.heads);
   code.format("using Exchange = %s;", exchangeType());
   code.open("struct Block"); // its shared memory
   code.line("alignas(16) Kernel::Shared kernel;");
@@ -197,12 +206,11 @@ void TensorDecodeEmission::printNewKeys(CodeWriter& code) {
               "threadIdx.x % 32 != row);");
     code.open("if (others)");
     code.format("if (threadIdx.x < %d)", count);
-    code.line("  shared.places[threadIdx.x] = otherPlace;");
+    code.line("  shared.made.places[threadIdx.x] = otherPlace;");
     code.line("__syncthreads();");
     code.close();
   }
-  code.line("kernel.setKeys(end, {row, place, others, shared.places});");
-  code.line("const bool isLast = part == cut.parts - 1;");
+  code.line("const NewKeys<Keys::newRows> newKeys = {row, place, others, shared.made.places};");
   code.line("const bool makesKeys = isLast || others || (place >= begin && place < end);");
 }
 
@@ -245,8 +253,8 @@ void TensorDecodeEmission::printLoad() {
   code.line("Block& block = *reinterpret_cast<Block*>(memory);");
   code.line("Kernel::Shared& shared = block.kernel;");
   code.line("Kernel kernel(shared);");
-  code.format("kernel.keys = %s;", rows.keyPointer(context.pointer(keyCache)));
-  code.format("kernel.values = %s;", rows.valuePointer(context.pointer(valueCache)));
+  code.format("kernel.keys.cachedKeys = %s;", rows.keyPointer(context.pointer(keyCache)));
+  code.format("kernel.keys.cachedValues = %s;", rows.valuePointer(context.pointer(valueCache)));
   code.format("const int position = %s[row];", context.pointer(op.getPositions()));
   if (cluster > 1) {
     code.line("Exchange exchange{block.exchange};");
@@ -254,11 +262,12 @@ void TensorDecodeEmission::printLoad() {
     code.format("  exchange.open<%s>(part, cut.parts);",
                 context.schedule().getParameter("released") ? "true" : "false");
   }
+  code.line("const bool isLast = part == cut.parts - 1;");
   if (region.writesCache())
     printNewKeys(code);
-  else
-    code.line("kernel.setKeys(end, {});");
-  code.line("kernel.start(begin);");
+  code.format("kernel.keys.setRange(begin, end, isLast && !empty, %s);",
+              region.writesCache() ? "newKeys" : "{}");
+  code.line("kernel.start();");
   printTurns(code);
   if (!tables.empty())
     code.line("__syncthreads();");
@@ -329,25 +338,49 @@ void TensorDecodeEmission::printChain(CodeWriter& code, HeadRegion::Chain& chain
     code.line("__syncwarp();");
 }
 
+/// Whether a warp takes the row's key as others take its queries, by the same code.
+bool TensorDecodeEmission::takesKeyAsQuery() {
+  HeadRegion::Chain &query = region.query, &key = region.key;
+  if (!region.writesCache() || query.norm || key.norm || rows.heads >= warps ||
+      query.size != key.size || !query.rope != !key.rope)
+    return false;
+  return !query.rope ||
+         (haveEqualTurns(query.rope, key.rope) && query.rope.getPairing() == key.rope.getPairing());
+}
+
 /// The row's own heads, a warp each: queries in turn, then key and value.
 llvm::SmallVector<TensorDecodeEmission::OwnHead> TensorDecodeEmission::ownHeads() {
   llvm::SmallVector<OwnHead> heads;
+  auto add = [&](HeadRegion::Chain& chain, std::string name, std::string condition,
+                 std::string head, std::string target) {
+    std::string source =
+        absl::StrFormat("%s + (%s) * %d", context.pointer(chain.source), head, chain.size);
+    heads.push_back({&chain, std::move(name), std::move(condition), std::move(head),
+                     std::move(source), std::move(target)});
+  };
+  auto made = [&](HeadRegion::Chain& chain, const char* name, const char* target, int64_t item) {
+    add(chain, name, absl::StrFormat("makesKeys && warp == %d", item % warps),
+        absl::StrFormat("(long long)row * %d + keyHead", rows.key[2]),
+        absl::StrFormat("shared.made.%s[row]", target));
+  };
   for (int64_t first = 0; first < rows.heads; first += warps) {
     std::string item = first == 0 ? "warp" : absl::StrFormat("warp + %d", first);
-    heads.push_back({&region.query, absl::StrFormat("query%d", first),
-                     absl::StrFormat("warp < %d", rows.heads - first),
-                     absl::StrFormat("(long long)row * %d + firstHead + %s", rows.query[1], item),
-                     absl::StrFormat("shared.query[%s]", item)});
+    add(region.query, absl::StrFormat("query%d", first),
+        absl::StrFormat("warp < %d", rows.heads - first),
+        absl::StrFormat("(long long)row * %d + firstHead + %s", rows.query[1], item),
+        absl::StrFormat("shared.query[%s]", item));
   }
   if (!region.writesCache())
     return heads;
-  auto made = [&](HeadRegion::Chain& chain, const char* name, const char* target, int64_t item) {
-    heads.push_back({&chain, name, absl::StrFormat("makesKeys && warp == %d", item % warps),
-                     absl::StrFormat("(long long)row * %d + keyHead", rows.key[2]),
-                     absl::StrFormat("shared.%s[row]", target)});
-  };
-  made(region.key, "newKey", "newKeys", rows.heads);
-  made(region.value, "newValue", "newValues", rows.heads + 1);
+  made(region.key, "newKey", "keys", rows.heads);
+  if (takesKeyAsQuery()) {
+    OwnHead key = heads.pop_back_val();
+    OwnHead& query = heads.front();
+    query.source = absl::StrFormat("(%s ? %s : %s)", query.condition, query.source, key.source);
+    query.target = absl::StrFormat("%s ? %s : %s", query.condition, query.target, key.target);
+    query.condition += " || (" + key.condition + ")";
+  }
+  made(region.value, "newValue", "values", rows.heads + 1);
   return heads;
 }
 
@@ -360,8 +393,7 @@ void TensorDecodeEmission::printOwnLoad(CodeWriter& code, const OwnHead& own) {
   code.format("HeadOfWarp<%s, %d, %d, %s> %s;", type, chain.size, pairs,
               adjacent ? "true" : "false", own.name);
   code.format("if (%s)", own.condition);
-  code.format("  %s.load(%s + (%s) * %d);", own.name, context.pointer(chain.source), own.head,
-              chain.size);
+  code.format("  %s.load(%s);", own.name, own.source);
 }
 
 /// Takes a head that is loaded, or that a norm loads, to its place.
@@ -397,20 +429,20 @@ void TensorDecodeEmission::printOwnHead(CodeWriter& code, const OwnHead& own) {
 /// Keys and values of other rows of the call with the same sequence, one warp each.
 void TensorDecodeEmission::printOtherHeads(CodeWriter& code) {
   auto print = [&](HeadRegion::Chain& chain, const char* target) {
-    code.format("%s* const target = shared.%s[made];", type, target);
+    code.format("%s* const target = shared.made.%s[made];", type, target);
     printChain(code, chain);
     code.close();
   };
   code.open("if (others)");
   code.openFormat("for (int item = warp; item < %d; item += %d)", 2 * madeRows(), warps);
   code.line("const int made = item / 2;");
-  code.line("if (made == row || shared.places[made] < 0)");
+  code.line("if (made == row || shared.made.places[made] < 0)");
   code.line("  continue;");
   code.format("const long long head = (long long)made * %d + keyHead;", rows.key[2]);
   code.open("if (item % 2 == 0)");
-  print(region.key, "newKeys");
+  print(region.key, "keys");
   code.open("else");
-  print(region.value, "newValues");
+  print(region.value, "values");
   code.close();
   code.close();
 }
@@ -447,7 +479,7 @@ void TensorDecodeEmission::printMainLoop() {
       PhaseKind::MainLoop,
       {context.access(cacheOf(op.getKey())), context.access(cacheOf(op.getValue()))},
       {{MemorySpace::Shared, "shared"}});
-  code.format("kernel.attend(begin, %s);", scoreScale(op));
+  code.format("kernel.attend(%s);", scoreScale(op));
   code.line("kernel.share();");
 }
 
@@ -458,18 +490,18 @@ void TensorDecodeEmission::printCacheWrite(CodeWriter& code) {
   if (rows.heads < rows.sharing)
     condition += absl::StrFormat(" && firstHead %% %d == 0", rows.sharing);
   if (madeRows() > 1)
-    condition += " && kernel.made.find(place) == row";
+    condition += " && newKeys.find(place) == row";
   code.open("if (" + condition + ")");
   code.format("const long long at = ((long long)range.sequence * %d + place) * %d + keyHead;",
               rows.key[1], rows.key[2]);
   auto copy = [&](HeadRegion::Chain& chain, const char* made) {
     code.format("if (threadIdx.x < %d)", chain.size / 8);
     code.format("  reinterpret_cast<uint4*>(%s + at * %d)[threadIdx.x] = "
-                "reinterpret_cast<const uint4*>(shared.%s[row])[threadIdx.x];",
+                "reinterpret_cast<const uint4*>(shared.made.%s[row])[threadIdx.x];",
                 context.pointer(cacheOf(chain)), chain.size, made);
   };
-  copy(region.key, "newKeys");
-  copy(region.value, "newValues");
+  copy(region.key, "keys");
+  copy(region.value, "values");
   code.close();
 }
 
@@ -499,7 +531,7 @@ void TensorDecodeEmission::printStore() {
                 alone ? "nullptr" : "attentionParts + unit",
                 alone ? "nullptr" : "attentionArrivals + unit");
   }
-  code.format("finishDecode<Kernel, %d, %d, %d>(shared, exchange, part, %s, store);", rows.heads,
+  code.format("finishDecode<%d, %d, %d>(kernel, exchange, part, %s, store);", rows.heads,
               rows.value[3], warps, rows.splits > 1 ? "cut.parts" : "1");
   if (region.writesCache())
     printCacheWrite(code);

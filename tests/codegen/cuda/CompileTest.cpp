@@ -17,9 +17,9 @@ constexpr int callBytes = 24;
 /// keys a block it saves nothing but takes longer (H200, 2,048 tokens: 144 and 151 µs).
 constexpr int widePrefillBytes = 80;
 
-/// What decode attention may save around the exchange of a row's parts, where the launch bound of two
-/// blocks leaves a thread 128 registers (NVRTC 13.0); not compared with kernels that save nothing.
-constexpr int decodeAttentionBytes = 136;
+/// What decode attention on CUDA cores may save around the exchange of a row's parts (NVRTC 13.0); not
+/// compared with kernels that save nothing. On tensor cores it saves nothing.
+constexpr int decodeAttentionBytes = 40;
 
 /// What IQ4_NL's levels and numbers take beyond the registers in one case each on an A100 and a B200, none on
 /// an H200 (NVRTC 13.0).

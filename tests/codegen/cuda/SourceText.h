@@ -19,13 +19,16 @@ inline std::string golden(const std::string& name) {
 
 /// The kernels of a module in textual IR, scheduled for `target`.
 inline absl::StatusOr<std::vector<codegen::CudaKernel>>
-printText(const std::string& text, const std::string& target = "h200", bool stamps = false) {
+printText(const std::string& text, const std::string& target = "h200", bool stamps = false,
+          passes::Plan plan = passes::PipelineOptions().fusion.plan) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   auto module = frontends::parseModuleText(context, text, "test");
   if (!module.ok())
     return module.status();
-  absl::Status status = passes::runPipeline(
-      **module, {.upTo = Phase::Scheduled, .target = findTarget(&context, target)});
+  passes::PipelineOptions options = {.upTo = Phase::Scheduled,
+                                     .target = findTarget(&context, target)};
+  options.fusion.plan = plan;
+  absl::Status status = passes::runPipeline(**module, options);
   if (!status.ok())
     return status;
   return codegen::printCudaKernels(**module, stamps);
