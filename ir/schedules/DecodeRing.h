@@ -11,8 +11,8 @@ constexpr int64_t decodeStepKeys = 16;
 
 /// Bytes of shared memory that a step of a warp takes in its ring: 16 keys and values of 16-bit
 /// elements, rows of `keySize` and `valueSize` of them, multiples of 8. Rows that are no
-/// multiple of 128 bytes are padded so that threads find them in different banks (DecodeAttention in
-/// codegen/cuda/device/decode_attention.cuh).
+/// multiple of 128 bytes are padded so that threads find them in different banks (DecodeKeys in
+/// codegen/cuda/device/decode_keys.cuh).
 constexpr int64_t decodeStageBytes(int64_t keySize, int64_t valueSize) {
   constexpr int64_t vectorElements = 8, vectorBytes = 16;
   int64_t key = keySize / vectorElements, value = valueSize / vectorElements;
@@ -30,12 +30,12 @@ constexpr int64_t decodeWarps(int64_t keySize, int64_t valueSize) {
   return std::min(registersOfLane / registers / unit * unit, most);
 }
 
-/// Whether `threads` of a multiprocessor with `registers` find registers for two sets of 16 keys and values each, used in
-/// turn, and 48 beside those and the values' sums. ptxas then spills none (sm_90a, 256 threads of each of
-/// two blocks: heads of 64 take 128; of 80, where 28 are left, it spills 28 bytes).
+/// Whether `threads` of a multiprocessor with `registers` find registers for two sets of 16 keys and
+/// values each, used in turn, and 28 beside those and the values' sums. ptxas then spills none (sm_90a, 128
+/// registers of a thread: heads of 64 take 124, of 80 127).
 constexpr bool fitsTwoDecodeSets(int64_t keySize, int64_t valueSize, int64_t threads,
                                  int64_t registers) {
-  constexpr int64_t others = 48;
+  constexpr int64_t others = 28;
   return threads * (others + (2 * keySize + 3 * valueSize) / 4) <= registers;
 }
 

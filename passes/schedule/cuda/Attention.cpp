@@ -37,11 +37,10 @@ static int64_t headsPerTile(int64_t sharing) {
 
 constexpr int64_t mostCluster = 16;
 
-/// How decode attention covers the device: warps of a block, blocks of a unit, sets of registers for a
-/// step of keys and values, steps of a warp's ring (none: straight into registers), blocks of a
-/// multiprocessor that registers are to leave room for.
+/// How decode attention covers the device: warps of a block, blocks of a unit, steps of a warp's ring
+/// (none: straight into registers), blocks of a multiprocessor that registers are to leave room for.
 struct DecodeCover {
-  int64_t warps, splits, sets, stages, blocksPerSm;
+  int64_t warps, splits, stages, blocksPerSm;
 };
 
 /// One row: a block a multiprocessor, of eight warps, or of four where heads are wide: eight are slow to
@@ -49,31 +48,23 @@ struct DecodeCover {
 /// keys goes through a ring: registers hold too little of it. Narrow heads do without: products beside
 /// the kernel leave so little shared memory that blocks with a ring start only when those end. Decode of
 /// Llama-3.2-1B, 512 keys of 8,448, with and without a ring of 64 KB: 0.718 and 0.695 ms (H200,
-/// 2026-11-21). Where the context gives a warp several steps, narrow heads take two sets of registers in
-/// turn if those leave room for the blocks beside: a warp that waits for one load waits for all it has
-/// asked for, so that each turn of its loop costs the way to memory once, and takes two steps instead of one.
+/// 2026-11-21).
 /// Blocks with a ring arrive in their cluster with a release, because that measured better from 4,096 keys
 /// on, for a reason not found: decode of Llama-3.1-8B at 512 and 8,192 of 8,448 takes 3.640 and 3.885 ms,
 /// without 3.628 and 3.914 (H200, 2026-11-21).
-/// At 4,096, 6,000 and 8,192 of 8,448 Llama-3.2-1B takes 0.711, 0.724, 0.755 ms, and 0.715, 0.731, 0.756
-/// with one set (H200, 2026-11-21).
 static DecodeCover coverOneRow(int64_t units, int64_t keySize, int64_t valueSize, int64_t capacity,
                                const CudaTarget& target) {
   constexpr int64_t mostStages = 8, stepKeys = schedules::decodeStepKeys;
   int64_t wanted = std::max<int64_t>(target.sms / units, 1), size = std::max(keySize, valueSize);
   int64_t blocksPerSm = size <= 128 ? target.decodeBlocksPerSm : 1;
   int64_t warps = size < target.decodeRingElements ? 8 : 4;
+  if (warps == 8 || wanted <= 4)
+    return {warps, wanted, 0, blocksPerSm};
   int64_t splits = std::min<int64_t>(wanted, llvm::divideCeil(capacity, warps * stepKeys));
   int64_t steps = llvm::divideCeil(capacity, splits * warps * stepKeys);
-  if (warps == 8 || wanted <= 4) {
-    bool alternate = warps == 8 && steps > 1 &&
-                     schedules::fitsTwoDecodeSets(keySize, valueSize, 32 * warps * blocksPerSm,
-                                                  target.registersPerSm);
-    return {warps, wanted, alternate ? 2 : 1, 0, blocksPerSm};
-  }
   int64_t stepBytes = warps * schedules::decodeStageBytes(keySize, valueSize);
   int64_t stages = std::min({target.decodeRingBytes / stepBytes, steps - 1, mostStages});
-  return {warps, wanted, 1, stages, blocksPerSm};
+  return {warps, wanted, stages, blocksPerSm};
 }
 
 /// Parts of a unit, a block of `warps` each, that a cluster combines. Blocks of a cluster find their places at
@@ -92,23 +83,55 @@ static int64_t clusterParts(int64_t units, int64_t warps, int64_t fitting,
 /// Several rows: as many warps a unit as fit when all units run at once, in one block where that takes
 /// them; else in parts of eight warps, or of four where more warps find places so. Four warps a block
 /// where units are many: a warp's keys and values lie in registers, and a block of four starts where a
-/// larger one would wait.
-static DecodeCover coverRows(int64_t units, int64_t keySize, int64_t valueSize,
+/// larger one would wait. So do two of eight instead of one of sixteen where a unit is one head, which two
+/// blocks combine quickly: decode of Pythia-2.8B with 4 rows at 512 1.770 and 1.775 ms (H200, 2026-11-22).
+static DecodeCover coverRows(int64_t units, int64_t heads, int64_t keySize, int64_t valueSize,
                              const CudaTarget& target) {
   constexpr int64_t few = 4, some = 8;
   int64_t fitting = schedules::decodeWarps(keySize, valueSize);
   int64_t warps = target.sms * fitting / units;
   if (warps < fitting + some) {
     int64_t ofBlock = warps >= fitting ? fitting : warps >= some ? some : few;
-    return {ofBlock, 1, 1, 0, fitting / ofBlock};
+    if (ofBlock == 2 * some && heads == 1 && target.bulkCopies)
+      return {some, 2, 0, fitting / some};
+    return {ofBlock, 1, 0, fitting / ofBlock};
   }
   if (!target.bulkCopies)
-    return {some, warps / some, 1, 0, fitting / some};
+    return {some, warps / some, 0, fitting / some};
   int64_t parts = clusterParts(units, some, fitting, target);
   int64_t smallParts = clusterParts(units, few, fitting, target);
   if (few * smallParts > some * parts)
-    return {few, smallParts, 1, 0, fitting / few};
-  return {some, parts, 1, 0, fitting / some};
+    return {few, smallParts, 0, fitting / few};
+  return {some, parts, 0, fitting / some};
+}
+
+/// Sets of registers, each for a step of keys and values: for narrow heads two, where the context gives a
+/// warp several steps and blocks are not alone on their multiprocessors. A warp that waits for one load waits
+/// for all it has asked for, so that each turn of its loop costs the way to memory once, and one chain of
+/// scores, weights and sums; so it takes two steps. At positions 512, 544 and 608 of 1,024 Pythia-2.8B takes
+/// 1.360, 1.362 and 1.366 ms, 1.354, 1.372 and 1.379 with one set, with 8 rows at 512 1.994 and 1.998 (H200,
+/// 2026-11-22).
+static int64_t setsOf(const DecodeCover& cover, int64_t keySize, int64_t valueSize,
+                      int64_t capacity, const CudaTarget& target) {
+  bool severalSteps = capacity > cover.splits * cover.warps * schedules::decodeStepKeys;
+  bool narrow = std::max(keySize, valueSize) < target.decodeRingElements;
+  return severalSteps && narrow && cover.blocksPerSm > 1 &&
+                 schedules::fitsTwoDecodeSets(keySize, valueSize,
+                                              32 * cover.warps * cover.blocksPerSm,
+                                              target.registersPerSm)
+             ? 2
+             : 1;
+}
+
+/// How much of memory is read at a time: where several heads' rows fill 256 bytes, other blocks ask for the
+/// rest of those at about the same time. Rows of 160 and 256 bytes gain nothing (H200, 2026-11-21).
+static int64_t runBytes(int64_t keySize, int64_t valueSize) {
+  constexpr int64_t run = 256, elementBytes = 2;
+  auto shares = [](int64_t size) {
+    int64_t bytes = elementBytes * size;
+    return bytes < run && run % bytes == 0;
+  };
+  return shares(keySize) && shares(valueSize) ? run : 0;
 }
 
 /// Parts that a cluster combines where its blocks are at least a quarter of those wanted; else parts
@@ -118,9 +141,10 @@ static ScheduleAttr chooseDecode(KernelOp kernel, AttentionOp op, const CudaTarg
   llvm::ArrayRef<int64_t> query = op.getQuery().getType().getShape();  // [M, Hq, D]
   llvm::ArrayRef<int64_t> value = cacheType(op.getValue()).getShape(); // [S, C, Hkv, Dv]
   int64_t heads = headsPerTile(query[1] / value[2]), units = query[0] * query[1] / heads;
-  DecodeCover cover = query[0] == 1
-                          ? coverOneRow(units, elementSize(op), value[3], value[1], target)
-                          : coverRows(units, elementSize(op), value[3], target);
+  int64_t keySize = elementSize(op), valueSize = value[3];
+  DecodeCover cover = query[0] == 1 ? coverOneRow(units, keySize, valueSize, value[1], target)
+                                    : coverRows(units, heads, keySize, valueSize, target);
+  int64_t sets = setsOf(cover, keySize, valueSize, value[1], target);
   int64_t wanted =
       std::min<int64_t>(cover.splits, llvm::divideCeil(value[1], cover.warps * stepKeys));
   int64_t splits = std::min(wanted, mostSplits), cluster = 0;
@@ -131,7 +155,8 @@ static ScheduleAttr chooseDecode(KernelOp kernel, AttentionOp op, const CudaTarg
                       {{"threads", 32 * cover.warps},
                        {"heads_per_tile", heads},
                        {"splits", splits},
-                       {"sets", cover.sets > 1 ? cover.sets : 0},
+                       {"run_bytes", runBytes(keySize, valueSize)},
+                       {"sets", sets > 1 ? sets : 0},
                        {"stages", cover.stages},
                        {"released", cluster > 1 && cover.stages > 0 ? 1 : 0},
                        {"cluster_blocks", cluster > 1 ? cluster : 0},

@@ -16,17 +16,11 @@ struct Model {
 
 void PrintTo(const Model& model, std::ostream* out) { *out << model.shape; }
 
-/// What decode attention may save around the exchange of a row's parts, as in `CudaCompileTest`.
-constexpr int decodeAttentionBytes = 64;
-
 /// Of products of more than 8 rows behind a norm: once, while it is made, not among the products.
 constexpr int heldNormBytes = 128;
 
 int allowedSpills(const codegen::CudaKernel& kernel) {
-  if (kernel.name.find("held_gemm") != std::string::npos)
-    return heldNormBytes;
-  bool isAttention = kernel.name.find("tensor_decode_attention") != std::string::npos;
-  return isAttention ? decodeAttentionBytes : 0;
+  return kernel.name.find("held_gemm") != std::string::npos ? heldNormBytes : 0;
 }
 
 class ModelResources : public ::testing::TestWithParam<Model> {};
