@@ -134,7 +134,7 @@ LogicalResult KernelContext::expectTiles(int64_t tiles) {
 }
 
 LogicalResult KernelContext::readResources() {
-  std::optional<BlockResources> resources = blockResourcesOf(kernel);
+  std::optional<BlockResources> resources = blockResourcesOf(kernel, architecture.registersPerSm);
   if (!resources || resources->threads % 32 != 0)
     return kernel.emitOpError("expects whole warps of at most 1024 threads and sizes that a block "
                               "can have, but got ")

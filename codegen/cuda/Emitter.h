@@ -11,8 +11,9 @@ namespace tenon::codegen::cuda {
 
 /// What an emitter needs to know of a GPU.
 struct Architecture {
-  std::string name; ///< `sm_90a`
-  int capability;   ///< compute capability, major · 10 + minor: 90
+  std::string name;       ///< `sm_90a`
+  int capability;         ///< compute capability, major · 10 + minor: 90
+  int64_t registersPerSm; ///< of a multiprocessor; 0 where the target does not say
 
   /// cp.async.bulk, mbarrier transactions, programmatic dependent launch, clusters.
   bool isHopperOrLater() const { return capability >= 90; }

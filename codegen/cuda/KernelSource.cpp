@@ -16,7 +16,8 @@ absl::StatusOr<Architecture> readArchitecture(ModuleOp module) {
     llvm::StringRef number = feature.getValue();
     int capability;
     if (number.consume_front("sm_") && !number.consumeInteger(10, capability) && capability >= 80)
-      return Architecture{feature.getValue().str(), capability};
+      return Architecture{feature.getValue().str(), capability,
+                          target.getProperty("registers_per_sm").value_or(0)};
   }
   return absl::InvalidArgumentError(absl::StrFormat(
       "expects a CUDA target with a feature sm_80 or later, but got %s", target.getName().str()));
@@ -41,8 +42,8 @@ FailureOr<KernelSource> printKernel(KernelOp kernel, const Architecture& archite
   for (const std::string& reason : {structure.verify(), verifyWait(structure)})
     if (!reason.empty())
       return kernel.emitOpError("expects phases that a kernel can have, but ") << reason;
-  return KernelSource{structure.symbol, structure.print(), *blockResourcesOf(kernel),
-                      structure.pdl};
+  return KernelSource{structure.symbol, structure.print(),
+                      *blockResourcesOf(kernel, architecture.registersPerSm), structure.pdl};
 }
 
 } // namespace tenon::codegen::cuda

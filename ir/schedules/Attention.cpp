@@ -114,7 +114,7 @@ static bool fillDecode(KernelOp kernel, BlockResources& resources) {
       resources.blocksPerSm < 1 || stages < 0 || stages > mostStages || sets > mostSets ||
       (sets > 1 && stages > 0) || std::max(sizes->key, sizes->value) > mostSize || made > mostRows)
     return false;
-  resources.registers = boundedRegisters(resources);
+  resources.registers = mostRegisters;
   resources.tensorCores = true;
   resources.bytesAThread =
       std::max(stages, sets) * decodeStepKeys * halfBytes * (sizes->key + sizes->value) / 32;
@@ -140,7 +140,7 @@ static bool fillPrefill(KernelOp kernel, BlockResources& resources) {
   int64_t valuePitch = detail::saturatingSum({sizes->value, padding});
   int64_t stepElements =
       detail::saturatingProduct({block, detail::saturatingSum({keyPitch, valuePitch})});
-  resources.registers = boundedRegisters(resources);
+  resources.registers = mostRegisters;
   resources.tensorCores = true;
   resources.bytesAThread = detail::saturatingProduct({halfBytes, stepElements}) / resources.threads;
   int64_t elements =

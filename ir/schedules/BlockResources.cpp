@@ -35,10 +35,12 @@ int64_t schedules::sizeParameter(KernelOp kernel, llvm::StringRef name) {
   return value <= largest ? value : 0;
 }
 
-int64_t schedules::boundedRegisters(const BlockResources& resources) {
-  constexpr int64_t registers = 65536, mostOfThread = 255, unit = 8;
+/// No more registers than `__launch_bounds__` leaves a thread.
+static void boundRegisters(BlockResources& resources, int64_t registersPerSm) {
+  constexpr int64_t unit = 8;
   int64_t threads = resources.threads * std::max<int64_t>(resources.blocksPerSm, 1);
-  return std::min(registers / threads / unit * unit, mostOfThread);
+  int64_t most = std::max(registersPerSm / threads / unit * unit, unit);
+  resources.registers = std::min(resources.registers, most);
 }
 
 /// Shared memory of a search for the largest elements of rows: a key of 8 bytes for each, and a flag.
@@ -48,7 +50,7 @@ static int64_t searchBytes(KernelOp kernel) {
   return search ? llvm::alignTo((search.getType().getNumElements() + 1) * keyBytes, unit) : 0;
 }
 
-std::optional<BlockResources> blockResourcesOf(KernelOp kernel) {
+std::optional<BlockResources> blockResourcesOf(KernelOp kernel, int64_t registersPerSm) {
   constexpr int64_t mostThreads = 1024;
   for (const ScheduleKind* kind : allKinds) {
     if (kind->name != kernel.getScheduleAttr().getEmitter())
@@ -58,6 +60,8 @@ std::optional<BlockResources> blockResourcesOf(KernelOp kernel) {
         kind->fixedThreads > 0 ? kind->fixedThreads : schedules::sizeParameter(kernel, "threads");
     bool valid =
         resources.threads > 0 && resources.threads <= mostThreads && kind->fill(kernel, resources);
+    if (valid && registersPerSm > 0)
+      boundRegisters(resources, registersPerSm);
     if (int64_t search = searchBytes(kernel)) {
       // What a launch adds begins behind it, where products' emitters ask for multiples of 128.
       constexpr int64_t dynamicUnit = 128;

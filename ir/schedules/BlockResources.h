@@ -21,9 +21,10 @@ struct BlockResources {
   bool tensorCores = false; ///< products are theirs
 };
 
-/// The resources of a scheduled region. Nothing where the schedule's kind has no blocks (a library's
+/// The resources of a scheduled region on a device whose multiprocessors have so many registers, 0 where
+/// it is not known. Nothing where the schedule's kind has no blocks (a library's
 /// product, a CPU kernel), lacks a parameter, or names a size that no block has. Saturates.
-std::optional<BlockResources> blockResourcesOf(KernelOp kernel);
+std::optional<BlockResources> blockResourcesOf(KernelOp kernel, int64_t registersPerSm);
 
 /// Blocks that run at once on a multiprocessor of `target`, a CUDA device: what its threads,
 /// registers (which a warp takes in units of 256), shared memory (with the 1 KiB that the system

@@ -35,7 +35,7 @@ static bool fillHeldGemm(KernelOp kernel, BlockResources& resources) {
     return false;
   bool hasNorm =
       llvm::any_of(region.inputs, [](const ProductRegion::Input& input) { return input.norm; });
-  resources.registers = boundedRegisters(resources);
+  resources.registers = mostRegisters;
   resources.tensorCores = true;
   resources.bytesAThread =
       stages * HeldGemmShape::unitLines * HeldGemmShape::pieceElements * halfBytes / lanes;

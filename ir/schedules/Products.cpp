@@ -24,7 +24,7 @@ static int64_t registersOf(int64_t sums) {
 
 /// Partial sums of each warp; loads unrolled four times, the words of blocks and their parts.
 static bool fillGemv(KernelOp kernel, BlockResources& resources) {
-  constexpr int64_t unrolled = 4, leastOfBlocks = 104, mostRegisters = 255;
+  constexpr int64_t unrolled = 4, leastOfBlocks = 104;
   auto op = findOp<MatmulOp>(kernel);
   int64_t columns = sizeParameter(kernel, "columns_per_warp");
   int64_t vector = sizeParameter(kernel, "vector");
@@ -60,7 +60,7 @@ static bool fillNarrowGemm(KernelOp kernel, BlockResources& resources) {
     if (!llvm::isa<BlockArgument>(product.getInput()))
       norms.insert(product.getInput());
   NarrowGemmMemory memory = {rowsOf(op)};
-  resources.registers = boundedRegisters(resources);
+  resources.registers = mostRegisters;
   resources.tensorCores = true;
   resources.bytesAThread = stages * 4 * wordBytes;
   resources.dynamicSmemBytes =
@@ -101,7 +101,7 @@ static bool fillGemvBulk(KernelOp kernel, BlockResources& resources) {
   bool hasNorm =
       llvm::any_of(region.inputs, [](const ProductRegion::Input& input) { return input.norm; });
   if (hasNorm || layout.held)
-    resources.registers = boundedRegisters(resources);
+    resources.registers = mostRegisters;
   resources.dynamicSmemBytes = layout.smemBytes;
   resources.bytesAThread = layout.stages * layout.stageBytes / 32;
   return true;

@@ -37,8 +37,8 @@ static bool fillRows(KernelOp kernel, BlockResources& resources) {
   int64_t elements = llvm::divideCeil(length, group * vector) * vector;
   bool alone = llvm::hasNItems(kernel.getBlock(), 2);
   int64_t kept = elements <= mostElements ? keptRegisters(hero, elements) : vector;
-  resources.registers = std::min<int64_t>(llvm::alignTo((alone ? others : othersFused) + kept, 8),
-                                          boundedRegisters(resources));
+  resources.registers =
+      std::min<int64_t>(llvm::alignTo((alone ? others : othersFused) + kept, 8), mostRegisters);
   resources.wholeTiles = true;
   OrderAttr order = hero.getOrderAttr();
   int64_t parts = group * vector;

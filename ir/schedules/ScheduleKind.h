@@ -10,8 +10,9 @@ namespace tenon {
 struct ScheduleKind {
   /// The emitter's name in `#tenon.schedule`.
   llvm::StringLiteral name;
-  /// Fills all but the threads, which are the parameter of that name or `fixedThreads`. False where
-  /// the region or the parameters are none of that kind.
+  /// Fills all but the threads, which are the parameter of that name or `fixedThreads`; of registers as
+  /// many as a thread would take were there enough. False where the region or the parameters are none
+  /// of that kind.
   bool (*fill)(KernelOp kernel, BlockResources& resources);
   int64_t fixedThreads = 0; ///< where the kind has no parameter `threads`
 };
@@ -33,8 +34,8 @@ template <typename OpTy> OpTy findOp(KernelOp kernel) {
   return nullptr;
 }
 
-/// Registers that `__launch_bounds__` leaves a thread, on a device with 64 Ki of them.
-int64_t boundedRegisters(const BlockResources& resources);
+/// Registers of a thread that takes what `__launch_bounds__` leaves it.
+constexpr int64_t mostRegisters = 255;
 
 } // namespace schedules
 } // namespace tenon

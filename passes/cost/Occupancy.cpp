@@ -16,7 +16,8 @@ static Occupancy libraryOccupancy(const KernelWork& work, TargetAttr target) {
 }
 
 Occupancy estimateOccupancy(KernelOp kernel, const KernelWork& work, TargetAttr target) {
-  std::optional<BlockResources> needs = blockResourcesOf(kernel);
+  std::optional<BlockResources> needs =
+      blockResourcesOf(kernel, target.getProperty("registers_per_sm").value_or(0));
   if (!needs)
     return libraryOccupancy(work, target);
   Occupancy occupancy;

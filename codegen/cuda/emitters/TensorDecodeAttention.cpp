@@ -177,8 +177,9 @@ void TensorDecodeEmission::declare() {
   if (normLanes > 0)
     code.format("alignas(16) float normed[%d][%d];", warps, llvm::alignTo(normSize + normLanes, 4));
   code.close(";");
-  code.format("static_assert(sizeof(Block) == %d);",
-              blockResourcesOf(context.kernel)->dynamicSmemBytes);
+  code.format(
+      "static_assert(sizeof(Block) == %d);",
+      blockResourcesOf(context.kernel, context.architecture.registersPerSm)->dynamicSmemBytes);
   if (rows.splits > 1 && cluster <= 1) {
     code.format("__device__ Exchange::Scratch attentionParts[%d];", rows.units);
     code.format("__device__ unsigned attentionArrivals[%d];", rows.units);

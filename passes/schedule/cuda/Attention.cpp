@@ -88,7 +88,7 @@ static int64_t clusterParts(int64_t units, int64_t warps, int64_t fitting,
 static DecodeCover coverRows(int64_t units, int64_t heads, int64_t keySize, int64_t valueSize,
                              const CudaTarget& target) {
   constexpr int64_t few = 4, some = 8;
-  int64_t fitting = schedules::decodeWarps(keySize, valueSize);
+  int64_t fitting = schedules::decodeWarps(keySize, valueSize, target.registersPerSm);
   int64_t warps = target.sms * fitting / units;
   if (warps < fitting + some) {
     int64_t ofBlock = warps >= fitting ? fitting : warps >= some ? some : few;

@@ -9,7 +9,7 @@ namespace tenon::passes::schedule {
 static bool fits(KernelOp kernel, ScheduleAttr schedule, const CudaTarget& target) {
   ScheduleAttr before = kernel.getScheduleAttr();
   kernel.setScheduleAttr(schedule);
-  std::optional<BlockResources> block = blockResourcesOf(kernel);
+  std::optional<BlockResources> block = blockResourcesOf(kernel, target.registersPerSm);
   kernel.setScheduleAttr(before);
   return block && block->dynamicSmemBytes + block->staticSmemBytes <= target.smemBytesPerBlock &&
          block->registers * block->threads <= target.registersPerSm;

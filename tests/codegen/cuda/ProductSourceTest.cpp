@@ -248,10 +248,10 @@ TEST(CudaSource, NarrowProductsHoldTheirInput) {
 
 /// A scheduled module: products of %h, which is made of %x, in one kernel of held_gemm.
 std::string held(const std::string& norm, const std::string& order, const char* parameters,
-                 const char* feature = "sm_90a") {
+                 const char* feature = "sm_90a", const char* properties = "") {
   return absl::StrReplaceAll(
       R"(module attributes {tenon.phase = #tenon.phase<scheduled>,
-      tenon.target = #tenon.target<"t", cuda, features = ["FEATURE"], {sms = 132 : i64}>} {
+      tenon.target = #tenon.target<"t", cuda, features = ["FEATURE"], {sms = 132 : i64PROPERTIES}>} {
   func.func @f(%x: tensor<4x4096xf16>, %w: tensor<64x4096xf16>) -> tensor<4x64xf16> {
     %0 = tenon.kernel (%a = %x : tensor<4x4096xf16>, %b = %w : tensor<64x4096xf16>)
         -> tensor<4x64xf16> schedule #tenon.schedule<"held_gemm", tiles = 8, {PARAMETERS}> {
@@ -262,7 +262,25 @@ std::string held(const std::string& norm, const std::string& order, const char* 
     return %0 : tensor<4x64xf16>
   }
 })",
-      {{"FEATURE", feature}, {"PARAMETERS", parameters}, {"NORM", norm}, {"ORDER", order}});
+      {{"FEATURE", feature},
+       {"PROPERTIES", properties},
+       {"PARAMETERS", parameters},
+       {"NORM", norm},
+       {"ORDER", order}});
+}
+
+/// A block of 512 threads, which asks for as many as there are.
+TEST(CudaSource, StatesTheRegistersThatTheTargetHas) {
+  for (auto [properties, registers] : {std::pair("", 255),
+                                       {", registers_per_sm = 65536 : i64", 128},
+                                       {", registers_per_sm = 32768 : i64", 64},
+                                       {", registers_per_sm = 1 : i64", 8}}) {
+    auto kernels = printText(
+        held("tenon.rms_norm %a eps 1.0e-5 order <chunk = 256, lanes = 256, tree = halving>", "",
+             "threads = 512 : i64, stages = 4 : i64, tile_lines = 8 : i64", "sm_90a", properties));
+    ASSERT_TRUE(kernels.ok()) << kernels.status();
+    EXPECT_EQ(kernels->front().stated.registers, registers) << properties;
+  }
 }
 
 TEST(CudaSource, RefusesHeldProductsThatNoScheduleMakes) {

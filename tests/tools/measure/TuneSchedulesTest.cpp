@@ -110,7 +110,7 @@ func.func @f(%x: tensor<1x2048xf16>, %g: tensor<2048xf16>, %w: tensor<3072x2048x
   for (ScheduleAttr other : alternatives) {
     EXPECT_NE(other, own);
     kernel.setScheduleAttr(other);
-    auto block = blockResourcesOf(kernel);
+    auto block = blockResourcesOf(kernel, *target.getProperty("registers_per_sm"));
     ASSERT_TRUE(block);
     EXPECT_GE(residentBlocks(*block, target), 1);
     EXPECT_THAT(codegen::compileForCuda(**module, {}), tests::IsOk());
