@@ -85,14 +85,14 @@ template <typename Keys, int heads> struct DecodeAttention {
     const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
     const T* const query = shared.query[min(headOf(g), heads - 1)];
     auto wordsAt = [&](int k) { return reinterpret_cast<const unsigned*>(query + k) + g % 2; };
-    unsigned words[Keys::keyChunks][2], restWord = 0;
+    unsigned words[Keys::keyChunks + 1][2]; // the last ones of what is left
 #pragma unroll
     for (int c = 0; c < Keys::keyChunks; ++c) {
       const unsigned* const at = wordsAt(Keys::hasKeyChunk(c) ? 32 * c + 8 * t : 0);
       words[c][0] = at[0], words[c][1] = at[2];
     }
     if (Keys::keyRest > 0)
-      restWord = *wordsAt(32 * Keys::keyChunks + 4 * t);
+      words[Keys::keyChunks][0] = *wordsAt(32 * Keys::keyChunks + 4 * t);
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
       float dots[4] = {};
@@ -103,7 +103,7 @@ template <typename Keys, int heads> struct DecodeAttention {
       }
       if (Keys::keyRest > 0) {
         const uint4& key = of.key[i][Keys::keyChunks];
-        multiplyAdd<T>(dots, {key.x, key.y}, restWord);
+        multiplyAdd<T>(dots, {key.x, key.y}, words[Keys::keyChunks][0]);
       }
       products[i][0] = dots[0] + dots[3];
     }
