@@ -21,7 +21,7 @@ import torch
 import torch.nn.functional as F
 
 COLD_BYTES = 200_000_000
-FEW_ELEMENTS = 4 << 20
+FEW_ELEMENTS = 4 << 20  # with more, 16 copies, else 64, as Tenon's: bench/fusion/FusionChains.cpp
 
 
 def residual_layer(x, r, w, b):
@@ -66,7 +66,7 @@ def time_graph(function, activations, make_weights):
     """The median time of a copy in a CUDA graph, µs, and its relative deviation."""
     first = make_weights()
     size = sum(w.numel() * w.element_size() for w in first)
-    few = 64 if activations[0].numel() <= FEW_ELEMENTS else 16  # as Tenon's: bench/fusion/FusionChains.cpp
+    few = 64 if activations[0].numel() <= FEW_ELEMENTS else 16
     copies = few if size < 65536 else max(2, min(48, COLD_BYTES // size))
     weights = [first] + [make_weights() for _ in range(copies - 1)]
     stream = torch.cuda.Stream()

@@ -15,7 +15,7 @@ public:
 
   void line(std::string_view statement) {
     if (!statement.starts_with('#'))
-      content.append(2 * depth, ' ');
+      content.append(size_t{2} * depth, ' ');
     content += statement;
     content += '\n';
   }
