@@ -21,8 +21,8 @@ struct BlockResources {
   bool tensorCores = false; ///< products are theirs
 };
 
-/// The resources of a scheduled region on a device whose multiprocessors have so many registers, 0 where
-/// it is not known. Nothing where the schedule's kind has no blocks (a library's
+/// The resources of a scheduled region on a device whose multiprocessors have `registersPerSm` 32-bit
+/// registers, 0 where that is not known. Nothing where the schedule's kind has no blocks (a library's
 /// product, a CPU kernel), lacks a parameter, or names a size that no block has. Saturates.
 std::optional<BlockResources> blockResourcesOf(KernelOp kernel, int64_t registersPerSm);
 

@@ -24,8 +24,8 @@ namespace {
 /// them in registers from one to the next.
 ///
 /// Parameters: `threads`; `stages` of the rings; `tile_lines`, the rows of W of a tile, at most 16;
-/// `held_pieces`, those of an input that a warp holds, all or none; `blocks_per_sm`. Products have no order. Tiles are blocks that take such rows in turn, any number
-/// of them.
+/// `held_pieces`, those of an input that a warp holds, all or none; `blocks_per_sm`. Products have no
+/// order. Tiles are blocks that take such rows in turn, any number of them.
 class NarrowGemmEmission {
 public:
   NarrowGemmEmission(KernelContext& context, ProductRegion& region)

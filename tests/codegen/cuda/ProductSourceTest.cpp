@@ -12,52 +12,37 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-/// A norm before two products that a GLU joins.
-TEST(CudaSource, OfProductsWithANormBeforeThemIsTheGoldenOne) {
-  auto kernels = printText(R"(
+/// The kernel of a norm before two products that a GLU joins.
+absl::StatusOr<std::vector<codegen::CudaKernel>> printNormGateUp(int rows, int depth, int columns) {
+  return printText(absl::StrReplaceAll(R"(
 module attributes {tenon.phase = #tenon.phase<fused>} {
-  func.func @f(%x: tensor<1x2048xf16>, %g: tensor<2048xf16>, %v: tensor<512x2048xf16>,
-               %w: tensor<512x2048xf16>) -> tensor<1x512xf16> {
-    %0 = tenon.kernel (%a = %x : tensor<1x2048xf16>, %b = %g : tensor<2048xf16>,
-                       %c = %v : tensor<512x2048xf16>, %d = %w : tensor<512x2048xf16>)
-        -> tensor<1x512xf16> {
-      %n = tenon.rms_norm %a, %b eps 1.0e-5
-          : (tensor<1x2048xf16>, tensor<2048xf16>) -> tensor<1x2048xf16>
-      %p = tenon.matmul %n, %c
-          : (tensor<1x2048xf16>, tensor<512x2048xf16>) -> tensor<1x512xf16>
-      %q = tenon.matmul %n, %d
-          : (tensor<1x2048xf16>, tensor<512x2048xf16>) -> tensor<1x512xf16>
-      %y = tenon.glu silu %p, %q : (tensor<1x512xf16>, tensor<1x512xf16>) -> tensor<1x512xf16>
-      tenon.yield %y : tensor<1x512xf16>
+  func.func @f(%x: X, %g: tensor<DEPTHxf16>, %v: W, %w: W) -> Y {
+    %0 = tenon.kernel (%a = %x : X, %b = %g : tensor<DEPTHxf16>, %c = %v : W, %d = %w : W) -> Y {
+      %n = tenon.rms_norm %a, %b eps 1.0e-5 : (X, tensor<DEPTHxf16>) -> X
+      %p = tenon.matmul %n, %c : (X, W) -> Y
+      %q = tenon.matmul %n, %d : (X, W) -> Y
+      %y = tenon.glu silu %p, %q : (Y, Y) -> Y
+      tenon.yield %y : Y
     }
-    return %0 : tensor<1x512xf16>
+    return %0 : Y
   }
-})");
+})",
+                                       {{"X", absl::StrFormat("tensor<%dx%dxf16>", rows, depth)},
+                                        {"W", absl::StrFormat("tensor<%dx%dxf16>", columns, depth)},
+                                        {"Y", absl::StrFormat("tensor<%dx%dxf16>", rows, columns)},
+                                        {"DEPTH", absl::StrFormat("%d", depth)}}));
+}
+
+TEST(CudaSource, OfProductsWithANormBeforeThemIsTheGoldenOne) {
+  auto kernels = printNormGateUp(/*rows=*/1, /*depth=*/2048, /*columns=*/512);
   ASSERT_TRUE(kernels.ok()) << kernels.status();
   ASSERT_EQ(kernels->size(), 1u);
   EXPECT_EQ((*kernels)[0].source, golden("norm_gate_up.cu"));
 }
 
-/// The same of 16 rows, which the warps of a block hold.
+/// Several rows, which the warps of a block hold.
 TEST(CudaSource, OfProductsOfRowsThatWarpsHoldIsTheGoldenOne) {
-  auto kernels = printText(R"(
-module attributes {tenon.phase = #tenon.phase<fused>} {
-  func.func @f(%x: tensor<16x4096xf16>, %g: tensor<4096xf16>, %v: tensor<14336x4096xf16>,
-               %w: tensor<14336x4096xf16>) -> tensor<16x14336xf16> {
-    %0 = tenon.kernel (%a = %x : tensor<16x4096xf16>, %b = %g : tensor<4096xf16>,
-                       %c = %v : tensor<14336x4096xf16>, %e = %w : tensor<14336x4096xf16>)
-        -> tensor<16x14336xf16> {
-      %n = tenon.rms_norm %a, %b eps 1.0e-5
-          : (tensor<16x4096xf16>, tensor<4096xf16>) -> tensor<16x4096xf16>
-      %p = tenon.matmul %n, %c : (tensor<16x4096xf16>, tensor<14336x4096xf16>) -> tensor<16x14336xf16>
-      %q = tenon.matmul %n, %e : (tensor<16x4096xf16>, tensor<14336x4096xf16>) -> tensor<16x14336xf16>
-      %y = tenon.glu silu %p, %q
-          : (tensor<16x14336xf16>, tensor<16x14336xf16>) -> tensor<16x14336xf16>
-      tenon.yield %y : tensor<16x14336xf16>
-    }
-    return %0 : tensor<16x14336xf16>
-  }
-})");
+  auto kernels = printNormGateUp(/*rows=*/16, /*depth=*/4096, /*columns=*/14336);
   ASSERT_TRUE(kernels.ok()) << kernels.status();
   ASSERT_EQ(kernels->size(), 1u);
   EXPECT_EQ((*kernels)[0].source, golden("held_norm_gate_up.cu")) << (*kernels)[0].source;
