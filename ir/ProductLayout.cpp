@@ -49,7 +49,7 @@ static std::string cutProduct(MatmulOp op, OrderAttr order, ProductLayout& layou
     return "expects rows and chunks of multiples of 16 bytes, but got " +
            std::to_string(product.rowBytes) + " and " + std::to_string(product.chunkBytes);
   layout.segments += product.segments;
-  layout.stageBytes = std::max<int64_t>(layout.stageBytes, llvm::alignTo(product.chunkBytes, 128));
+  layout.pieceBytes = std::max<int64_t>(layout.pieceBytes, llvm::alignTo(product.chunkBytes, 128));
   layout.products.push_back(product);
   return "";
 }
@@ -71,23 +71,30 @@ static std::string cutGroup(const ProductRegion::Group& group, ProductOrder orde
   return "";
 }
 
-/// Whether the segments of a warp, as they are dealt out, all have the same whole part of x, of no
-/// more elements than a thread's registers hold.
-static bool canHold(const ProductRegion& region, const ProductLayout& layout) {
-  constexpr int64_t mostHeld = 64;
-  const ProductLayout::Product& first = layout.products.front();
-  auto isWhole = [&](const ProductLayout::Product& product) {
-    return product.chunk == first.chunk && product.depth % product.chunk == 0;
-  };
+/// Whether the segments of a warp, as they are dealt out, all have the same part of x.
+static bool hasOnePart(const ProductRegion& region, const ProductLayout& layout) {
   auto hasSameInputs = [&](const ProductRegion::Group& group) {
     return llvm::all_of(
         llvm::zip_equal(group.products, region.groups.front().products),
         [](const auto& pair) { return std::get<0>(pair).input == std::get<1>(pair).input; });
   };
-  return region.rows == 1 && !encodingOf(region.first().getWeight()).isBlockQuantized() &&
-         layout.warps % layout.segments == 0 && first.chunk % (32 * layout.vector) == 0 &&
-         first.chunk <= 32 * mostHeld && llvm::all_of(layout.products, isWhole) &&
-         llvm::all_of(region.groups, hasSameInputs);
+  return layout.warps % layout.segments == 0 && llvm::all_of(region.groups, hasSameInputs);
+}
+
+/// Whether a warp's part of x is as the emitter keeps it: on tensor cores 16 bits an element, elsewhere 32 and
+/// whole lanes, as many for every warp.
+static bool canHold(const ProductRegion& region, const ProductLayout& layout) {
+  const int64_t mostHeld = layout.onTensorCores ? 128 : 64; // elements a thread
+  const ProductLayout::Product& first = layout.products.front();
+  auto isWhole = [&](const ProductLayout::Product& product) {
+    return product.chunk == first.chunk && product.depth % product.chunk == 0;
+  };
+  auto fits = [&](const ProductLayout::Product& product) { return product.chunk <= 32 * mostHeld; };
+  if (region.rows != 1 || !hasOnePart(region, layout) || !llvm::all_of(layout.products, fits))
+    return false;
+  return layout.onTensorCores ||
+         (!encodingOf(region.first().getWeight()).isBlockQuantized() &&
+          first.chunk % (32 * layout.vector) == 0 && llvm::all_of(layout.products, isWhole));
 }
 
 /// Places the inputs behind the rings, and behind them the sums of norms' chunks, a mean's and the
@@ -117,6 +124,7 @@ std::string layOutProducts(const ProductRegion& region, ScheduleAttr schedule,
   layout.stages = parameter("stages");
   layout.early = schedule.getParameter("early").value_or(layout.stages);
   layout.held = parameter("held") == 1;
+  layout.batch = schedule.getParameter("batch").value_or(1);
   layout.tiles = schedule.getTiles();
   if (layout.warps < 1 || layout.warps > 32 || parameter("threads") % 32 != 0 ||
       layout.stages < 1 || (layout.vector != 4 && layout.vector != 8))
@@ -130,9 +138,13 @@ std::string layOutProducts(const ProductRegion& region, ScheduleAttr schedule,
     if (std::string reason = cutGroup(group, orderOf, layout); !reason.empty())
       return reason;
   if (layout.held && !canHold(region, layout))
-    return "expects one row and one whole part of x, at most 64 elements a thread, for all "
-           "segments "
-           "of a warp that holds it";
+    return "expects one row and one whole part of x, at most 64 elements a thread, 128 on tensor "
+           "cores, for all segments of a warp that holds it";
+  bool isBatch = layout.batch == 2 || layout.batch == 4;
+  if (layout.batch != 1 && !(isBatch && layout.onTensorCores && hasOnePart(region, layout)))
+    return "expects batches of 2 or 4 segments that one part of x belongs to, on tensor cores, but "
+           "got " +
+           std::to_string(layout.batch);
   layout.linesPerTile = llvm::divideCeil(region.lines, layout.tiles);
   int64_t most = layout.linesPerTile * layout.segments * region.rows;
   if (region.lines > std::numeric_limits<int32_t>::max() / layout.tiles ||
@@ -140,6 +152,7 @@ std::string layOutProducts(const ProductRegion& region, ScheduleAttr schedule,
     return "expects fewer than 2^31 segments";
   layout.inputVector =
       std::min<int64_t>(layout.vector, 16 / encodingOf(region.inputs.front().value).blockBytes);
+  layout.stageBytes = layout.batch * layout.pieceBytes;
   layout.ringBytes = llvm::alignTo(layout.stages * (layout.stageBytes + barrierBytes), 128);
   placeBuffers(region, layout);
   return "";

@@ -11,7 +11,7 @@ namespace tenon {
 /// A line is one column of every product of a group. Its products are cut at the chunks of their
 /// orders into segments, each what a warp brings and multiplies at once. A block has the lines
 /// [tile · lines / tiles, (tile + 1) · lines / tiles) and deals their segments out to its warps in
-/// turn.
+/// turn. A warp takes a batch of its segments at once where one part of x belongs to all of them.
 ///
 /// Shared memory: a ring of stages a warp; every input; then, one after the other in the same place,
 /// sums of the chunks of norms and the segments' sums.
@@ -30,8 +30,10 @@ struct ProductLayout {
   int64_t segments = 0;       ///< of a line
   int64_t tiles = 0, linesPerTile = 0;
   int64_t warps = 0, vector = 0; ///< elements that a lane takes at once
-  int64_t stages = 0, early = 0; ///< segments of a ring; those on their way before the kernel waits
+  int64_t batch = 0;             ///< segments of a stage of a ring
+  int64_t stages = 0, early = 0; ///< of a ring; those on their way before the kernel waits
   bool held = false;             ///< a warp keeps the part of x of its segments in registers
+  int64_t pieceBytes = 0;        ///< from one segment of a stage to the next
   int64_t stageBytes = 0;
   int64_t ringBytes = 0;   ///< of a warp
   int64_t inputVector = 0; ///< elements of an input of 16 bytes, at most `vector`
@@ -48,9 +50,9 @@ struct ProductLayout {
 /// The order of a product: its attribute, or what a schedule rule would give it.
 using ProductOrder = llvm::function_ref<OrderAttr(MatmulOp op)>;
 
-/// Lays out `region` for `schedule` (`threads`, `vector`, `stages`, `early` if fewer than those,
-/// `held` if 1, tiles) and the orders of its products. Returns why the emitter cannot compute it so, in a sentence
-/// without final period.
+/// Lays out `region` for `schedule` (`threads`, `vector`, `stages`, `early` if fewer than those, `held` if 1,
+/// `batch` if more than 1, tiles) and the orders of its products. Returns why the emitter cannot compute it
+/// so, in a sentence without final period.
 std::string layOutProducts(
     const ProductRegion& region, ScheduleAttr schedule, ProductLayout& layout,
     ProductOrder orderOf = [](MatmulOp op) { return op.getOrderAttr(); });

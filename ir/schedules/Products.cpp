@@ -24,7 +24,7 @@ static int64_t registersOf(int64_t sums) {
 
 /// Partial sums of each warp; loads unrolled four times, the words of blocks and their parts.
 static bool fillGemv(KernelOp kernel, BlockResources& resources) {
-  constexpr int64_t unrolled = 4, leastOfBlocks = 104;
+  constexpr int64_t unrolled = 4;
   auto op = findOp<MatmulOp>(kernel);
   int64_t columns = sizeParameter(kernel, "columns_per_warp");
   int64_t vector = sizeParameter(kernel, "vector");
@@ -32,7 +32,7 @@ static bool fillGemv(KernelOp kernel, BlockResources& resources) {
     return false;
   resources.registers = registersOf(detail::saturatingProduct({rowsOf(op), columns, vector}));
   if (getEncoding(op.getWeight().getType().getElementType())->isBlockQuantized())
-    resources.registers = std::clamp(resources.registers + 16, leastOfBlocks, mostRegisters);
+    resources.registers = mostRegisters;
   resources.bytesAThread = unrolled * wordBytes * columns;
   resources.staticSmemBytes =
       detail::saturatingProduct({floatBytes * (resources.threads / 32), rowsOf(op), columns});
@@ -100,7 +100,10 @@ static bool fillGemvBulk(KernelOp kernel, BlockResources& resources) {
   // Weights of norms and x wait in registers; the rings leave a multiprocessor one block all the same.
   bool hasNorm =
       llvm::any_of(region.inputs, [](const ProductRegion::Input& input) { return input.norm; });
-  if (hasNorm || layout.held)
+  // Rows of x share the loads of quants, beyond the registers that a second block would leave.
+  bool sharesQuants = layout.onTensorCores && region.rows > 1;
+  resources.blocksPerSm = sharesQuants ? 1 : 0;
+  if (hasNorm || layout.held || sharesQuants)
     resources.registers = mostRegisters;
   resources.dynamicSmemBytes = layout.smemBytes;
   resources.bytesAThread = layout.stages * layout.stageBytes / 32;

@@ -2,7 +2,7 @@
 
 // Rings of products with one row, as a target states them: half of them before the wait. Away
 // from attention, seen through a view too, warps hold x.
-module attributes {tenon.target = #tenon.target<"h200", cuda, features = ["sm_90a"], {sms = 132 : i64, registers_per_sm = 65536 : i64, smem_bytes_per_sm = 233472 : i64, smem_bytes_per_block = 232448 : i64, bulk_ring_bytes = 131072 : i64, bulk_early_bytes = 65536 : i64, library_rows = 16 : i64, gemv_warps = 16384 : i64, narrow_blocks_per_sm = 2 : i64, decode_blocks_per_sm = 2 : i64, decode_ring_bytes = 65536 : i64, decode_ring_elements = 128 : i64, prefill_tiles_per_sm = 2 : i64, element_vectors_per_sm = 1024 : i64}>} {
+module attributes {tenon.target = #tenon.target<"h200", cuda, features = ["sm_90a"], {sms = 132 : i64, registers_per_sm = 65536 : i64, smem_bytes_per_sm = 233472 : i64, smem_bytes_per_block = 232448 : i64, bulk_ring_bytes = 131072 : i64, bulk_early_bytes = 65536 : i64, quants_ring_bytes = 98304 : i64, quants_early_bytes = 24576 : i64, library_rows = 16 : i64, gemv_warps = 16384 : i64, narrow_blocks_per_sm = 2 : i64, decode_blocks_per_sm = 2 : i64, decode_ring_bytes = 65536 : i64, decode_ring_elements = 128 : i64, prefill_tiles_per_sm = 2 : i64, element_vectors_per_sm = 1024 : i64}>} {
   tenon.state @k : !tenon.state<1x64x8x128xbf16>
   // CHECK-LABEL: func @layer
   // CHECK: schedule #tenon.schedule<"gemv_bulk", tiles = 132, {early = 1 : i64, stages = 2 : i64, threads = 512 : i64, vector = 8 : i64}>
@@ -18,5 +18,25 @@ module attributes {tenon.target = #tenon.target<"h200", cuda, features = ["sm_90
     %4 = tenon.matmul %3, %o : (tensor<1x4096xbf16>, tensor<4096x4096xbf16>) -> tensor<1x4096xbf16>
     %5 = tenon.matmul %4, %d : (tensor<1x4096xbf16>, tensor<4096x4096xbf16>) -> tensor<1x4096xbf16>
     return %5 : tensor<1x4096xbf16>
+  }
+
+  // Quantised weights on tensor cores, in segments that leave each warp one part of x: two lines at once, and x
+  // held where a warp takes more than those; attention's neighbours too.
+  // CHECK-LABEL: func @quantised
+  // CHECK: schedule #tenon.schedule<"gemv_bulk", tiles = 132, {batch = 2 : i64, early = 1 : i64, held = 1 : i64, stages = 3 : i64, threads = 512 : i64, vector = 8 : i64}>
+  // CHECK: order <chunk = 2048, lanes = 256, tree = tensor_cores>
+  // CHECK: tenon.attention
+  // CHECK: schedule #tenon.schedule<"gemv_bulk", tiles = 132, {batch = 2 : i64, early = 1 : i64, held = 1 : i64, stages = 4 : i64, threads = 448 : i64, vector = 8 : i64}>
+  // CHECK: order <chunk = 2048, lanes = 256, tree = tensor_cores>
+  // CHECK: schedule #tenon.schedule<"gemv_bulk", tiles = 132, {early = 2 : i64, stages = 6 : i64, threads = 512 : i64, vector = 8 : i64}>
+  // CHECK: order <chunk = 2048, lanes = 256, tree = tensor_cores>
+  func.func @quantised(%x: tensor<1x4096xf16>, %q: tensor<4096x4096x!tenon.block<q4_k>>, %d: tensor<4096x14336x!tenon.block<q4_k>>, %h: tensor<1x14336xf16>, %o: tensor<512x4096x!tenon.block<q4_k>>, %s: tensor<1xi32>, %p: tensor<1xi32>) -> (tensor<1x32x128xbf16>, tensor<1x4096xf16>, tensor<1x512xf16>) {
+    %k = tenon.get_state @k : !tenon.state<1x64x8x128xbf16>
+    %0 = tenon.matmul %x, %q : (tensor<1x4096xf16>, tensor<4096x4096x!tenon.block<q4_k>>) -> tensor<1x4096xbf16>
+    %1 = tenon.reshape %0 to [1, 32, 128] : (tensor<1x4096xbf16>) -> tensor<1x32x128xbf16>
+    %2 = tenon.attention %1, %k, %k, %s, %p scale 0.1 : (tensor<1x32x128xbf16>, !tenon.state<1x64x8x128xbf16>, !tenon.state<1x64x8x128xbf16>, tensor<1xi32>, tensor<1xi32>) -> tensor<1x32x128xbf16>
+    %3 = tenon.matmul %h, %d : (tensor<1x14336xf16>, tensor<4096x14336x!tenon.block<q4_k>>) -> tensor<1x4096xf16>
+    %4 = tenon.matmul %x, %o : (tensor<1x4096xf16>, tensor<512x4096x!tenon.block<q4_k>>) -> tensor<1x512xf16>
+    return %2, %3, %4 : tensor<1x32x128xbf16>, tensor<1x4096xf16>, tensor<1x512xf16>
   }
 }

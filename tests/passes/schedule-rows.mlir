@@ -1,7 +1,7 @@
 // RUN: tenon-opt %s --pass-pipeline='builtin.module(tenon-fuse-kernels,tenon-schedule-kernels)' | FileCheck %s
 
 // Who takes the rows of a norm.
-module attributes {tenon.target = #tenon.target<"h200", cuda, features = ["sm_90a"], {sms = 132 : i64, registers_per_sm = 65536 : i64, smem_bytes_per_sm = 233472 : i64, smem_bytes_per_block = 232448 : i64, bulk_ring_bytes = 131072 : i64, bulk_early_bytes = 65536 : i64, library_rows = 16 : i64, gemv_warps = 16384 : i64, narrow_blocks_per_sm = 2 : i64, decode_blocks_per_sm = 2 : i64, decode_ring_bytes = 65536 : i64, decode_ring_elements = 128 : i64, prefill_tiles_per_sm = 2 : i64, element_vectors_per_sm = 1024 : i64}>} {
+module attributes {tenon.target = #tenon.target<"h200", cuda, features = ["sm_90a"], {sms = 132 : i64, registers_per_sm = 65536 : i64, smem_bytes_per_sm = 233472 : i64, smem_bytes_per_block = 232448 : i64, bulk_ring_bytes = 131072 : i64, bulk_early_bytes = 65536 : i64, quants_ring_bytes = 98304 : i64, quants_early_bytes = 24576 : i64, library_rows = 16 : i64, gemv_warps = 16384 : i64, narrow_blocks_per_sm = 2 : i64, decode_blocks_per_sm = 2 : i64, decode_ring_bytes = 65536 : i64, decode_ring_elements = 128 : i64, prefill_tiles_per_sm = 2 : i64, element_vectors_per_sm = 1024 : i64}>} {
   // Fewer rows than multiprocessors: a vector a thread, a chunk for each vector of a warp.
   // CHECK-LABEL: @one
   // CHECK: schedule #tenon.schedule<"rms_norm", tiles = 1, {group = 320 : i64, threads = 320 : i64, vector = 8 : i64}>

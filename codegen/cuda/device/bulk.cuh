@@ -8,6 +8,12 @@ __device__ __forceinline__ unsigned sharedAddress(const void* pointer) {
   return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
 }
 
+/// The number of the warp in its block, as a value that the compiler keeps once for all of the warp's
+/// threads: addresses of bulk copies, which it otherwise sorts out thread by thread, are made of it.
+__device__ __forceinline__ int warpOfBlock() {
+  return __shfl_sync(0xFFFFFFFFu, static_cast<int>(threadIdx.x) / 32, 0);
+}
+
 /// An mbarrier on which one thread arrives and bytes complete.
 struct BulkBarrier {
   unsigned long long state;
@@ -31,10 +37,10 @@ struct BulkBarrier {
   }
   /// Counts in `bytes` that copies, or stores of the cluster's blocks, will bring.
   __device__ __forceinline__ void expect(unsigned bytes) {
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(
-                     sharedAddress(&state)),
-                 "r"(bytes)
-                 : "memory");
+    asm volatile(
+        "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(sharedAddress(&state)),
+        "r"(bytes)
+        : "memory");
   }
   /// Waits for the end of phase `parity`, and for what other blocks have stored before it.
   __device__ __forceinline__ void waitForCluster(unsigned parity) {
@@ -71,11 +77,11 @@ struct Piece {
   unsigned bytes;
 };
 
-/// A ring of `stages` pieces of at most `stageBytes`, a multiple of 128, in shared memory that one
-/// warp fills and consumes in order: `pieceAt(i)` is its i-th piece.
-template <int stages, int stageBytes> struct PieceRing {
+/// A ring of `stages` in shared memory that one warp fills and consumes in order, each of `batch` pieces
+/// of at most `pieceBytes`, a multiple of 128: `pieceAt(i)` is its i-th piece.
+template <int stages, int pieceBytes, int batch = 1> struct PieceRing {
   struct alignas(128) Shared {
-    unsigned char bytes[stages][stageBytes];
+    unsigned char bytes[stages][batch * pieceBytes];
     BulkBarrier barriers[stages];
   };
 
@@ -98,8 +104,8 @@ template <int stages, int stageBytes> struct PieceRing {
       fenceBarriers();
 #pragma unroll
       for (int first = 0; first < early; ++first)
-        if (first < pieces)
-          issue(first, pieceAt(first));
+        if (first * batch < pieces)
+          issue(first, first, pieceAt);
     }
     __syncwarp();
   }
@@ -108,28 +114,43 @@ template <int stages, int stageBytes> struct PieceRing {
     if (threadIdx.x % 32 == 0) {
 #pragma unroll
       for (int next = early; next < stages; ++next)
-        if (next < pieces)
-          issue(next, pieceAt(next));
+        if (next * batch < pieces)
+          issue(next, next, pieceAt);
     }
     __syncwarp();
   }
-  /// Waits for the next piece.
+  /// Waits for the next batch; its pieces lie `pieceBytes` apart.
   __device__ __forceinline__ const unsigned char* take() {
     shared.barriers[stage].wait(parity);
     return shared.bytes[stage];
   }
-  /// Says that all threads of the warp are done with piece `index`, the last one taken.
+  /// Says that all threads of the warp are done with batch `index`, the last one taken.
   template <typename PieceAt> __device__ __forceinline__ void release(int index, PieceAt pieceAt) {
     __syncwarp();
-    if (threadIdx.x % 32 == 0 && index + stages < pieces)
-      issue(stage, pieceAt(index + stages));
+    if (threadIdx.x % 32 == 0 && (index + stages) * batch < pieces)
+      issue(stage, index + stages, pieceAt);
     if (++stage == stages)
       stage = 0, parity ^= 1;
   }
 
 private:
-  __device__ __forceinline__ void issue(int target, Piece piece) {
-    shared.barriers[target].copy(shared.bytes[target], piece.source, piece.bytes, policy);
+  template <typename PieceAt>
+  __device__ __forceinline__ void issue(int target, int index, PieceAt pieceAt) {
+    const int first = index * batch;
+    Piece brought[batch];
+    unsigned bytes = 0;
+#pragma unroll
+    for (int i = 0; i < batch; ++i)
+      if (i == 0 || first + i < pieces) {
+        brought[i] = pieceAt(first + i);
+        bytes += brought[i].bytes;
+      }
+    shared.barriers[target].expect(bytes);
+#pragma unroll
+    for (int i = 0; i < batch; ++i)
+      if (i == 0 || first + i < pieces)
+        shared.barriers[target].bring(shared.bytes[target] + i * pieceBytes, brought[i].source,
+                                      brought[i].bytes, policy);
   }
 };
 

@@ -1,5 +1,6 @@
 // Products of block-quantised rows with 16-bit factors on tensor cores: quants are multiplied as
-// integers, and scales stand behind the sums of a group.
+// integers, and scales stand behind the sums of a group. Threads take rounds of 32 groups of 32 elements
+// of a row; thread (g, t) of a warp, of number 4 g + t, has eight elements of the groups 4 g to 4 g + 3.
 #pragma once
 #include "blocks.cuh"
 #include "mma.cuh"
@@ -13,6 +14,11 @@ __device__ __forceinline__ unsigned wordAt(const unsigned char* source) {
 }
 __device__ __forceinline__ unsigned alignedWordAt(const unsigned char* source) {
   return *reinterpret_cast<const unsigned*>(source);
+}
+/// Four bytes at a multiple of 4, or 2 behind one.
+__device__ __forceinline__ unsigned wordAt(const unsigned char* source, bool isAligned) {
+  return isAligned ? alignedWordAt(source)
+                   : __byte_perm(alignedWordAt(source - 2), alignedWordAt(source + 2), 0x5432u);
 }
 __device__ __forceinline__ float halfAt(const unsigned char* source) {
   return toFloat(*reinterpret_cast<const F16*>(source));
@@ -28,70 +34,116 @@ struct GroupFactors {
   float scale, minimum;
 };
 
-/// How a group of encoding E is taken apart by four threads, eight elements each. `inHalves`: thread t
-/// has elements 4 t to 4 t + 3 of both halves, else 8 t to 8 t + 7. `wide`: quants of 8 bits, else of
-/// less. `scales`: of a group, one or one for each half. `word(block, group, half, t)`: those four
-/// elements as bytes; without halves, `half` counts them. `factors(block, group, half)`.
+/// How encoding E stores a round of a line. An object has the quants of eight elements of the groups 4 g to
+/// 4 g + 3: `word(tile, step)` is four of group 4 g + tile as bytes. `inHalves`: thread t has elements 4 t to
+/// 4 t + 3 of both halves of a group, else 8 t to 8 t + 7. `wide`: quants of 8 bits, else of less. `inNibbles`:
+/// `nibbles(tile, step)` has them in the lower halves of bytes where the tile is even, else in the upper ones.
+/// `scales`: of a group, one or one for each half. `factors(line, g, tile, half)` are those of group 4 g + tile.
+/// A line begins at a multiple of 16 bytes, its rounds follow one another.
 template <typename E> struct Quants;
 
 template <> struct Quants<Q8_0> {
   static constexpr int scales = 1, bias = 128;
-  static constexpr bool inHalves = false, wide = true;
-  static __device__ __forceinline__ unsigned word(const unsigned char* block, int, int half,
-                                                  int t) {
-    return wordAt(block + 2 + 8 * t + 4 * half) ^ 0x80808080u;
+  static constexpr bool inHalves = false, wide = true, inNibbles = false;
+  unsigned words[4][2];
+
+  __device__ __forceinline__ Quants(const unsigned char* line, int g, int t) {
+    const unsigned char* const blocks = line + 4 * g * Q8_0::blockBytes + 2 + 8 * t;
+#pragma unroll
+    for (int tile = 0; tile < 4; ++tile)
+#pragma unroll
+      for (int step = 0; step < 2; ++step)
+        words[tile][step] = wordAt(blocks + tile * Q8_0::blockBytes + 4 * step, tile % 2 != 0);
   }
-  static __device__ __forceinline__ GroupFactors factors(const unsigned char* block, int, int) {
-    return {halfAt(block), 0.0f};
+  __device__ __forceinline__ unsigned word(int tile, int step) const {
+    return words[tile][step] ^ 0x80808080u;
+  }
+  static __device__ __forceinline__ GroupFactors factors(const unsigned char* line, int g, int tile,
+                                                         int) {
+    return {halfAt(line + (4 * g + tile) * Q8_0::blockBytes), 0.0f};
   }
 };
 
 template <> struct Quants<Q4_0> {
   static constexpr int scales = 1, bias = 8;
-  static constexpr bool inHalves = true, wide = false;
-  static __device__ __forceinline__ unsigned word(const unsigned char* block, int, int half,
-                                                  int t) {
-    return wordAt(block + 2 + 4 * t) >> 4 * half & 0x0F0F0F0Fu;
+  static constexpr bool inHalves = true, wide = false, inNibbles = false;
+  unsigned words[4];
+
+  __device__ __forceinline__ Quants(const unsigned char* line, int g, int t) {
+#pragma unroll
+    for (int tile = 0; tile < 4; ++tile)
+      words[tile] = wordAt(line + (4 * g + tile) * Q4_0::blockBytes + 2 + 4 * t, tile % 2 != 0);
   }
-  static __device__ __forceinline__ GroupFactors factors(const unsigned char* block, int, int) {
-    return {halfAt(block), 0.0f};
+  __device__ __forceinline__ unsigned word(int tile, int step) const {
+    return words[tile] >> 4 * step & 0x0F0F0F0Fu;
+  }
+  static __device__ __forceinline__ GroupFactors factors(const unsigned char* line, int g, int tile,
+                                                         int) {
+    return {halfAt(line + (4 * g + tile) * Q4_0::blockBytes), 0.0f};
   }
 };
 
 template <> struct Quants<Q4_1> {
   static constexpr int scales = 1, bias = 0;
-  static constexpr bool inHalves = true, wide = false;
-  static __device__ __forceinline__ unsigned word(const unsigned char* block, int, int half,
-                                                  int t) {
-    return alignedWordAt(block + 4 + 4 * t) >> 4 * half & 0x0F0F0F0Fu;
+  static constexpr bool inHalves = true, wide = false, inNibbles = false;
+  unsigned words[4];
+
+  __device__ __forceinline__ Quants(const unsigned char* line, int g, int t) {
+#pragma unroll
+    for (int tile = 0; tile < 4; ++tile)
+      words[tile] = alignedWordAt(line + (4 * g + tile) * Q4_1::blockBytes + 4 + 4 * t);
   }
-  static __device__ __forceinline__ GroupFactors factors(const unsigned char* block, int, int) {
+  __device__ __forceinline__ unsigned word(int tile, int step) const {
+    return words[tile] >> 4 * step & 0x0F0F0F0Fu;
+  }
+  static __device__ __forceinline__ GroupFactors factors(const unsigned char* line, int g, int tile,
+                                                         int) {
+    const unsigned char* const block = line + (4 * g + tile) * Q4_1::blockBytes;
     return {halfAt(block), -halfAt(block + 2)};
   }
 };
 
 template <> struct Quants<Q5_0> {
   static constexpr int scales = 1, bias = 16;
-  static constexpr bool inHalves = true, wide = false;
-  static __device__ __forceinline__ unsigned word(const unsigned char* block, int, int half,
-                                                  int t) {
-    const unsigned high = wordAt(block + 2) >> (16 * half + 4 * t);
-    return (wordAt(block + 6 + 4 * t) >> 4 * half & 0x0F0F0F0Fu) | spreadBits(high) << 4;
+  static constexpr bool inHalves = true, wide = false, inNibbles = false;
+  unsigned words[4], high[4];
+
+  __device__ __forceinline__ Quants(const unsigned char* line, int g, int t) {
+#pragma unroll
+    for (int tile = 0; tile < 4; ++tile) {
+      const unsigned char* const block = line + (4 * g + tile) * Q5_0::blockBytes;
+      words[tile] = wordAt(block + 6 + 4 * t, tile % 2 != 0);
+      high[tile] = wordAt(block + 2, tile % 2 != 0) >> 4 * t;
+    }
   }
-  static __device__ __forceinline__ GroupFactors factors(const unsigned char* block, int, int) {
-    return {halfAt(block), 0.0f};
+  __device__ __forceinline__ unsigned word(int tile, int step) const {
+    return (words[tile] >> 4 * step & 0x0F0F0F0Fu) | spreadBits(high[tile] >> 16 * step) << 4;
+  }
+  static __device__ __forceinline__ GroupFactors factors(const unsigned char* line, int g, int tile,
+                                                         int) {
+    return {halfAt(line + (4 * g + tile) * Q5_0::blockBytes), 0.0f};
   }
 };
 
 template <> struct Quants<Q5_1> {
   static constexpr int scales = 1, bias = 0;
-  static constexpr bool inHalves = true, wide = false;
-  static __device__ __forceinline__ unsigned word(const unsigned char* block, int, int half,
-                                                  int t) {
-    const unsigned high = alignedWordAt(block + 4) >> (16 * half + 4 * t);
-    return (alignedWordAt(block + 8 + 4 * t) >> 4 * half & 0x0F0F0F0Fu) | spreadBits(high) << 4;
+  static constexpr bool inHalves = true, wide = false, inNibbles = false;
+  unsigned words[4], high[4];
+
+  __device__ __forceinline__ Quants(const unsigned char* line, int g, int t) {
+#pragma unroll
+    for (int tile = 0; tile < 4; ++tile) {
+      const unsigned char* const block = line + (4 * g + tile) * Q5_1::blockBytes;
+      words[tile] = alignedWordAt(block + 8 + 4 * t);
+      high[tile] = alignedWordAt(block + 4) >> 4 * t;
+    }
   }
-  static __device__ __forceinline__ GroupFactors factors(const unsigned char* block, int, int) {
+  __device__ __forceinline__ unsigned word(int tile, int step) const {
+    return (words[tile] >> 4 * step & 0x0F0F0F0Fu) | spreadBits(high[tile] >> 16 * step) << 4;
+  }
+  static __device__ __forceinline__ GroupFactors factors(const unsigned char* line, int g, int tile,
+                                                         int) {
+    const unsigned char* const block = line + (4 * g + tile) * Q5_1::blockBytes;
     return {halfAt(block), -halfAt(block + 2)};
   }
 };
@@ -99,63 +151,113 @@ template <> struct Quants<Q5_1> {
 /// The quants are the levels, 128 higher.
 template <> struct Quants<IQ4_NL> {
   static constexpr int scales = 1, bias = 128;
-  static constexpr bool inHalves = true, wide = true;
-  static __device__ __forceinline__ unsigned word(const unsigned char* block, int, int half,
-                                                  int t) {
-    const unsigned numbers = wordAt(block + 2 + 4 * t) >> 4 * half & 0x0F0F0F0Fu;
-    const unsigned pairs = (numbers | numbers >> 4) & 0x00FF00FFu;
-    const unsigned selector = (pairs | pairs >> 8) & 0xFFFFu; // a number in each half byte
-    const unsigned low = __byte_perm(0x3F2D1801u, 0x766A5D4Fu, selector & 0x7777u);
-    const unsigned high = __byte_perm(0xA6998D81u, 0xF1D9C5B5u, selector & 0x7777u);
-    return __byte_perm(low, high, 0x3210u | (selector & 0x8888u) >> 1);
+  static constexpr bool inHalves = true, wide = true, inNibbles = false;
+  unsigned levels[4][2]; // of bytes 0 and 1 of a word of numbers, and 2 and 3; two each
+
+  /// The levels of the four numbers in the lower half of `numbers`.
+  static __device__ __forceinline__ unsigned lookUp(unsigned numbers) {
+    const unsigned low = __byte_perm(0x3F2D1801u, 0x766A5D4Fu, numbers & 0x7777u);
+    const unsigned high = __byte_perm(0xA6998D81u, 0xF1D9C5B5u, numbers & 0x7777u);
+    return __byte_perm(low, high, 0x3210u | (numbers & 0x8888u) >> 1);
   }
-  static __device__ __forceinline__ GroupFactors factors(const unsigned char* block, int, int) {
-    return {halfAt(block), 0.0f};
+  __device__ __forceinline__ Quants(const unsigned char* line, int g, int t) {
+#pragma unroll
+    for (int tile = 0; tile < 4; ++tile) {
+      const unsigned char* const block = line + (4 * g + tile) * IQ4_NL::blockBytes;
+      const unsigned numbers = wordAt(block + 2 + 4 * t, tile % 2 != 0);
+      levels[tile][0] = lookUp(numbers), levels[tile][1] = lookUp(numbers >> 16);
+    }
+  }
+  __device__ __forceinline__ unsigned word(int tile, int step) const {
+    return __byte_perm(levels[tile][0], levels[tile][1], step == 0 ? 0x6420u : 0x7531u);
+  }
+  static __device__ __forceinline__ GroupFactors factors(const unsigned char* line, int g, int tile,
+                                                         int) {
+    return {halfAt(line + (4 * g + tile) * IQ4_NL::blockBytes), 0.0f};
   }
 };
 
+/// Factors of group `group` of a block whose first 16 bytes are those of Q4_K and Q5_K (SixBitScales),
+/// without branches.
+__device__ __forceinline__ GroupFactors sixBitFactors(const unsigned char* block, int group) {
+  const uint4 head =
+      *reinterpret_cast<const uint4*>(block); // d and m; scales; minimums; upper groups
+  const bool upper = group >= 4;
+  const int shift = group % 4 * 8;
+  const unsigned low = upper ? 0x0Fu : 0x3Fu, high = upper ? 0x30u : 0u;
+  const unsigned scale =
+      ((upper ? head.w : head.y) >> shift & low) | (head.y >> (shift + 2) & high);
+  const unsigned minimum = ((upper ? head.w : head.z) >> (upper ? shift + 4 : shift) & low) |
+                           (head.z >> (shift + 2) & high);
+  const F16* const factors = reinterpret_cast<const F16*>(block);
+  return {toFloat(factors[0]) * static_cast<float>(scale),
+          toFloat(factors[1]) * static_cast<float>(minimum)};
+}
+
 template <> struct Quants<Q4_K> {
   static constexpr int scales = 1, bias = 0;
-  static constexpr bool inHalves = false, wide = false;
-  static __device__ __forceinline__ unsigned word(const unsigned char* block, int group, int half,
-                                                  int t) {
-    return alignedWordAt(block + 16 + group / 2 * 32 + 8 * t + 4 * half) >> group % 2 * 4 &
-           0x0F0F0F0Fu;
+  static constexpr bool inHalves = false, wide = false, inNibbles = true;
+  uint2 words[2]; // of groups 4 g and 4 g + 1, and of the next two
+
+  __device__ __forceinline__ Quants(const unsigned char* line, int g, int t) {
+    const unsigned char* const quants = line + g / 2 * Q4_K::blockBytes + 16 + g % 2 * 64 + 8 * t;
+    words[0] = *reinterpret_cast<const uint2*>(quants);
+    words[1] = *reinterpret_cast<const uint2*>(quants + 32);
   }
-  static __device__ __forceinline__ GroupFactors factors(const unsigned char* block, int group,
+  __device__ __forceinline__ unsigned nibbles(int tile, int step) const {
+    return step == 0 ? words[tile / 2].x : words[tile / 2].y;
+  }
+  __device__ __forceinline__ unsigned word(int tile, int step) const {
+    return nibbles(tile, step) >> tile % 2 * 4 & 0x0F0F0F0Fu;
+  }
+  static __device__ __forceinline__ GroupFactors factors(const unsigned char* line, int g, int tile,
                                                          int) {
-    const SixBitScales scales(block, group);
-    return {scales.scale, scales.minimum};
+    return sixBitFactors(line + g / 2 * Q4_K::blockBytes, g % 2 * 4 + tile);
   }
 };
 
 template <> struct Quants<Q5_K> {
   static constexpr int scales = 1, bias = 0;
-  static constexpr bool inHalves = false, wide = false;
-  static __device__ __forceinline__ unsigned word(const unsigned char* block, int group, int half,
-                                                  int t) {
-    const int at = 8 * t + 4 * half;
-    return (alignedWordAt(block + 48 + group / 2 * 32 + at) >> group % 2 * 4 & 0x0F0F0F0Fu) |
-           (alignedWordAt(block + 16 + at) >> group & 0x01010101u) << 4;
+  static constexpr bool inHalves = false, wide = false, inNibbles = false;
+  unsigned low[2][2], high[2]; // bit i of bytes: of group 4 g + i
+
+  __device__ __forceinline__ Quants(const unsigned char* line, int g, int t) {
+    const unsigned char* const block = line + g / 2 * Q5_K::blockBytes;
+#pragma unroll
+    for (int pair = 0; pair < 2; ++pair) {
+      const unsigned char* const quants = block + 48 + g % 2 * 64 + 32 * pair + 8 * t;
+      const uint2 both = *reinterpret_cast<const uint2*>(quants);
+      low[pair][0] = both.x, low[pair][1] = both.y;
+    }
+    const uint2 both = *reinterpret_cast<const uint2*>(block + 16 + 8 * t);
+    high[0] = both.x >> g % 2 * 4, high[1] = both.y >> g % 2 * 4;
   }
-  static __device__ __forceinline__ GroupFactors factors(const unsigned char* block, int group,
+  __device__ __forceinline__ unsigned word(int tile, int step) const {
+    return (low[tile / 2][step] >> tile % 2 * 4 & 0x0F0F0F0Fu) |
+           (high[step] << (4 - tile) & 0x10101010u);
+  }
+  static __device__ __forceinline__ GroupFactors factors(const unsigned char* line, int g, int tile,
                                                          int) {
-    const SixBitScales scales(block, group);
-    return {scales.scale, scales.minimum};
+    return sixBitFactors(line + g / 2 * Q5_K::blockBytes, g % 2 * 4 + tile);
   }
 };
 
 template <> struct Quants<Q2_K> {
   static constexpr int scales = 2, bias = 0;
-  static constexpr bool inHalves = true, wide = false;
-  static __device__ __forceinline__ unsigned word(const unsigned char* block, int group, int half,
-                                                  int t) {
-    return alignedWordAt(block + 16 + group / 4 * 32 + 16 * half + 4 * t) >> group % 4 * 2 &
-           0x03030303u;
+  static constexpr bool inHalves = true, wide = false, inNibbles = false;
+  unsigned words[2];
+
+  __device__ __forceinline__ Quants(const unsigned char* line, int g, int t) {
+    const unsigned char* const quants = line + g / 2 * Q2_K::blockBytes + 16 + g % 2 * 32 + 4 * t;
+    words[0] = alignedWordAt(quants), words[1] = alignedWordAt(quants + 16);
   }
-  static __device__ __forceinline__ GroupFactors factors(const unsigned char* block, int group,
+  __device__ __forceinline__ unsigned word(int tile, int step) const {
+    return words[step] >> 2 * tile & 0x03030303u;
+  }
+  static __device__ __forceinline__ GroupFactors factors(const unsigned char* line, int g, int tile,
                                                          int half) {
-    const int both = block[2 * group + half];
+    const unsigned char* const block = line + g / 2 * Q2_K::blockBytes;
+    const int both = block[8 * (g % 2) + 2 * tile + half];
     return {halfAt(block + 80) * static_cast<float>(both & 15),
             halfAt(block + 82) * static_cast<float>(both >> 4)};
   }
@@ -163,17 +265,26 @@ template <> struct Quants<Q2_K> {
 
 template <> struct Quants<Q3_K> {
   static constexpr int scales = 2, bias = 4;
-  static constexpr bool inHalves = true, wide = false;
-  static __device__ __forceinline__ unsigned word(const unsigned char* block, int group, int half,
-                                                  int t) {
-    const int at = 16 * half + 4 * t;
-    return (wordAt(block + 32 + group / 4 * 32 + at) >> group % 4 * 2 & 0x03030303u) |
-           (wordAt(block + at) >> group & 0x01010101u) << 2;
+  static constexpr bool inHalves = true, wide = false, inNibbles = false;
+  unsigned low[2], high[2]; // bit i of high bytes: of group 4 g + i
+
+  __device__ __forceinline__ Quants(const unsigned char* line, int g, int t) {
+    const unsigned char* const block = line + g / 2 * Q3_K::blockBytes;
+#pragma unroll
+    for (int step = 0; step < 2; ++step) {
+      low[step] = wordAt(block + 32 + g % 2 * 32 + 16 * step + 4 * t);
+      high[step] = wordAt(block + 16 * step + 4 * t) >> g % 2 * 4;
+    }
   }
-  static __device__ __forceinline__ GroupFactors factors(const unsigned char* block, int group,
+  __device__ __forceinline__ unsigned word(int tile, int step) const {
+    const unsigned bits = tile < 3 ? high[step] << (2 - tile) : high[step] >> 1;
+    return (low[step] >> 2 * tile & 0x03030303u) | (bits & 0x04040404u);
+  }
+  static __device__ __forceinline__ GroupFactors factors(const unsigned char* line, int g, int tile,
                                                          int half) {
+    const unsigned char* const block = line + g / 2 * Q3_K::blockBytes;
     const unsigned char* const scales = block + 96;
-    const int of16 = 2 * group + half;
+    const int of16 = 8 * (g % 2) + 2 * tile + half;
     const int scale = ((scales[of16 % 8] >> of16 / 8 * 4) & 15) |
                       ((scales[8 + of16 % 4] >> of16 / 4 * 2) & 3) << 4;
     return {halfAt(block + 108) * static_cast<float>(scale - 32), 0.0f};
@@ -182,47 +293,63 @@ template <> struct Quants<Q3_K> {
 
 template <> struct Quants<Q6_K> {
   static constexpr int scales = 2, bias = 32;
-  static constexpr bool inHalves = true, wide = false;
-  static __device__ __forceinline__ unsigned word(const unsigned char* block, int group, int half,
-                                                  int t) {
-    const int at = 16 * half + 4 * t, upper = group / 4, shift = group % 4;
-    return (wordAt(block + 64 * upper + 32 * (shift % 2) + at) >> shift / 2 * 4 & 0x0F0F0F0Fu) |
-           (wordAt(block + 128 + 32 * upper + at) >> 2 * shift & 0x03030303u) << 4;
+  static constexpr bool inHalves = true, wide = false, inNibbles = false;
+  unsigned low[2][2], high[2]; // low[i]: of groups 4 g + i and 4 g + i + 2
+
+  __device__ __forceinline__ Quants(const unsigned char* line, int g, int t) {
+    const unsigned char* const block = line + g / 2 * Q6_K::blockBytes;
+#pragma unroll
+    for (int step = 0; step < 2; ++step) {
+      const int at = 16 * step + 4 * t;
+      low[0][step] = wordAt(block + g % 2 * 64 + at);
+      low[1][step] = wordAt(block + g % 2 * 64 + 32 + at);
+      high[step] = wordAt(block + 128 + g % 2 * 32 + at);
+    }
   }
-  static __device__ __forceinline__ GroupFactors factors(const unsigned char* block, int group,
+  __device__ __forceinline__ unsigned word(int tile, int step) const {
+    const unsigned bits = tile < 3 ? high[step] << (4 - 2 * tile) : high[step] >> 2;
+    return (low[tile % 2][step] >> tile / 2 * 4 & 0x0F0F0F0Fu) | (bits & 0x30303030u);
+  }
+  static __device__ __forceinline__ GroupFactors factors(const unsigned char* line, int g, int tile,
                                                          int half) {
-    const int scale = reinterpret_cast<const signed char*>(block)[192 + 2 * group + half];
+    const unsigned char* const block = line + g / 2 * Q6_K::blockBytes;
+    const int at = 192 + 8 * (g % 2) + 2 * tile + half;
+    const int scale = reinterpret_cast<const signed char*>(block)[at];
     return {halfAt(block + 208) * static_cast<float>(scale), 0.0f};
   }
 };
 
-/// Bytes as factors of type T, whose value is (byte + shift) * unit, exactly.
+/// Bytes as factors of type T, whose value is (byte + shift) * unit, exactly; of four the first and the third
+/// in pairs[0], the second and the fourth in pairs[1].
 template <typename T, bool wide> struct QuantFactors;
 
 /// The bytes are bits 0 to 7 of subnormal numbers.
 template <bool wide> struct QuantFactors<F16, wide> {
   static constexpr float inverseUnit = 16777216.0f; // 2^24
   static constexpr int shift = 0;
+  static constexpr bool takesBitsInPlace = true;
   static constexpr unsigned ones = 0x3C003C00u;
   static __device__ __forceinline__ void widen(unsigned (&pairs)[2], unsigned bytes) {
-    pairs[0] = __byte_perm(bytes, 0u, 0x4140u);
-    pairs[1] = __byte_perm(bytes, 0u, 0x4342u);
+    pairs[0] = __byte_perm(bytes, 0u, 0x4240u);
+    pairs[1] = __byte_perm(bytes, 0u, 0x4341u);
   }
 };
 /// 0x43 in front of 7 bits is 128 and those.
 template <> struct QuantFactors<BF16, false> {
   static constexpr float inverseUnit = 1.0f;
   static constexpr int shift = 128;
+  static constexpr bool takesBitsInPlace = false;
   static constexpr unsigned ones = 0x3F803F80u;
   static __device__ __forceinline__ void widen(unsigned (&pairs)[2], unsigned bytes) {
-    pairs[0] = __byte_perm(bytes, 0x43434343u, 0x4140u);
-    pairs[1] = __byte_perm(bytes, 0x43434343u, 0x4342u);
+    pairs[0] = __byte_perm(bytes, 0x43434343u, 0x4240u);
+    pairs[1] = __byte_perm(bytes, 0x43434343u, 0x4341u);
   }
 };
 /// As f32, whose upper half the numbers from -128 to 127 fit into.
 template <> struct QuantFactors<BF16, true> {
   static constexpr float inverseUnit = 1.0f;
   static constexpr int shift = -128;
+  static constexpr bool takesBitsInPlace = false;
   static constexpr unsigned ones = 0x3F803F80u;
   static __device__ __forceinline__ unsigned number(unsigned bytes, unsigned index) {
     constexpr float behind = 8388608.0f + 128.0f; // 2^23, whose last bits the byte is
@@ -230,90 +357,216 @@ template <> struct QuantFactors<BF16, true> {
                            behind);
   }
   static __device__ __forceinline__ void widen(unsigned (&pairs)[2], unsigned bytes) {
-    pairs[0] = __byte_perm(number(bytes, 0), number(bytes, 1), 0x7632u);
-    pairs[1] = __byte_perm(number(bytes, 2), number(bytes, 3), 0x7632u);
+    pairs[0] = __byte_perm(number(bytes, 0), number(bytes, 2), 0x7632u);
+    pairs[1] = __byte_perm(number(bytes, 1), number(bytes, 3), 0x7632u);
   }
 };
 
-/// Adds to sums[m][0], over the threads of a warp, the dot product of `count` elements at `bytes`, in
-/// blocks of E, with row m of x, `stride` apart; `count` a multiple of 32. What count leaves of x's
-/// rows is not read.
+/// Products of rounds of 32 groups of encoding E with factors of type T.
 ///
-/// Row g of a tile is a group, column n the same elements of x, so that the groups' dot products lie
-/// on the diagonal; rows 8 + g are ones, which adds up x. Four tiles, each with its columns turned by
-/// two more, leave every thread the results of one group: it brings its scale, and adds
-/// scale * (sum of quants - bias * sum of x) - minimum * sum of x.
-template <typename E, typename T, int rows>
-__device__ __forceinline__ void multiplyQuants(float (&sums)[rows][1], const unsigned char* bytes,
-                                               const T* x, int stride, int count) {
+/// Four instructions with 16 rows and 8 columns take a round of two lines of weights at once: row g of
+/// tile i is group 4 g + i of the first line, row 8 + g of the second; column n is the same group of x as
+/// one row, so that the groups' dot products lie on a diagonal. Each tile has its columns turned by two more,
+/// which leaves every thread the results of one group of each line, 4 g + `own`: it brings their scales.
+template <typename E, typename T> struct QuantRound {
   using Format = Quants<E>;
   using Factors = QuantFactors<T, Format::wide>;
-  constexpr int tiles = 4, groupsOfBlock = E::blockElements / 32, scales = Format::scales;
-  const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
-  const int groups = count / 32, own = (t - g / 2) & 3;
-  auto blockOf = [&](int group) { return bytes + group / groupsOfBlock * E::blockBytes; };
-  // Which half comes first: so the threads of a warp read x from every bank once.
-  auto halfAt = [](int group, int step) {
-    return Format::inHalves ? step ^ (group / 2 % 2) : step;
-  };
-#pragma unroll 1
-  for (int first = 0; first < groups; first += 8 * tiles) {
-    unsigned quants[tiles][2][2];
+  static constexpr int tiles = 4, groups = 32, elements = 32 * groups, scales = Format::scales;
+  static constexpr int bytes = elements / E::blockElements * E::blockBytes;
+
+  uint2 x[tiles][2];    ///< the eight elements of a group, in the order of `QuantFactors`
+  float totals[scales]; ///< of x, of the thread's own group
+
+  /// Of `count` elements behind the round's first.
+  static __device__ __forceinline__ int groupsOf(int count) { return min(count / 32, groups); }
+  static __device__ __forceinline__ int row() { return threadIdx.x % 32 / 4; }
+  static __device__ __forceinline__ int own() { return (threadIdx.x - row() / 2) & 3; }
+
+  /// Takes over from the results of a tile those of the thread's own group.
+  template <int n>
+  static __device__ __forceinline__ void keepOwn(float (&kept)[n], const float (&results)[n],
+                                                 int tile) {
+#pragma unroll
+    for (int i = 0; i < n; ++i)
+      kept[i] = tile == 0 || tile == own() ? results[i] : kept[i];
+  }
+
+  /// The round's part of x, of which `count` groups are there.
+  __device__ __forceinline__ void load(const T* source, int count) {
+    const int g = row(), t = threadIdx.x % 4;
 #pragma unroll
     for (int tile = 0; tile < tiles; ++tile) {
-      const int group = min(first + 8 * tile + g, groups - 1);
-#pragma unroll
-      for (int step = 0; step < 2; ++step)
-        Factors::widen(quants[tile][step], Format::word(blockOf(group), group % groupsOfBlock,
-                                                        halfAt(group, step), t));
-    }
-    const bool exists = first + 8 * own + g < groups;
-    const int ownGroup = min(first + 8 * own + g, groups - 1);
-    GroupFactors factors[scales];
-#pragma unroll
-    for (int i = 0; i < scales; ++i)
-      factors[i] =
-          Format::factors(blockOf(ownGroup), ownGroup % groupsOfBlock, halfAt(ownGroup, i));
-#pragma unroll
-    for (int m = 0; m < rows; ++m) {
-      float dots[scales], totals[scales];
-#pragma unroll
-      for (int tile = 0; tile < tiles; ++tile) {
-        const int group = min(first + 8 * tile + ((g - 2 * tile) & 7), groups - 1);
-        const T* const row = x + m * stride + group * 32;
-        uint2 v[2];
+      const int group = 4 * ((g - 2 * tile) & 7) + tile;
+      const T* const elements = source + 32 * group;
+      uint2 words[2] = {};
+      if (group < count) {
         if constexpr (Format::inHalves) {
-          v[0] = *reinterpret_cast<const uint2*>(row + 16 * halfAt(group, 0) + 4 * t);
-          v[1] = *reinterpret_cast<const uint2*>(row + 16 * halfAt(group, 1) + 4 * t);
+          words[0] = *reinterpret_cast<const uint2*>(elements + 4 * t);
+          words[1] = *reinterpret_cast<const uint2*>(elements + 16 + 4 * t);
         } else {
-          const uint4 both = *reinterpret_cast<const uint4*>(row + 8 * t);
-          v[0] = {both.x, both.y}, v[1] = {both.z, both.w};
-        }
-        float results[scales][4] = {};
-#pragma unroll
-        for (int step = 0; step < 2; ++step)
-          multiplyAdd<T>(results[step % scales],
-                         {quants[tile][step][0], Factors::ones, quants[tile][step][1],
-                          Factors::ones},
-                         {v[step].x, v[step].y});
-#pragma unroll
-        for (int i = 0; i < scales; ++i) {
-          const float dot = g % 2 ? results[i][1] : results[i][0];
-          const float total = g % 2 ? results[i][3] : results[i][2];
-          dots[i] = tile == 0 || tile == own ? dot : dots[i];
-          totals[i] = tile == 0 || tile == own ? total : totals[i];
+          const uint4 both = *reinterpret_cast<const uint4*>(elements + 8 * t);
+          words[0] = {both.x, both.y}, words[1] = {both.z, both.w};
         }
       }
+      float sums[scales][4] = {};
 #pragma unroll
-      for (int i = 0; i < scales; ++i) {
-        constexpr float offset = static_cast<float>(Format::bias + Factors::shift);
-        const float less = __fmaf_rn(factors[i].scale, offset, factors[i].minimum);
-        const float scaled = factors[i].scale * Factors::inverseUnit;
-        const float sum = __fmaf_rn(scaled, dots[i], sums[m][0]);
-        sums[m][0] = exists ? __fmaf_rn(-less, totals[i], sum) : sums[m][0];
+      for (int step = 0; step < 2; ++step) {
+        x[tile][step] = {__byte_perm(words[step].x, words[step].y, 0x5410u),
+                         __byte_perm(words[step].x, words[step].y, 0x7632u)};
+        multiplyAdd<T>(sums[step % scales],
+                       {Factors::ones, Factors::ones, Factors::ones, Factors::ones},
+                       {x[tile][step].x, x[tile][step].y});
       }
+      float results[scales];
+#pragma unroll
+      for (int i = 0; i < scales; ++i)
+        results[i] = g % 2 ? sums[i][1] : sums[i][0];
+      keepOwn(totals, results, tile);
     }
   }
+
+  /// Adds to a thread's sums of two lines what its own groups give; `first` and `second` are the bytes of
+  /// the round, of which `count` groups are there.
+  __device__ __forceinline__ void multiply(float& sumOfFirst, float& sumOfSecond,
+                                           const unsigned char* first, const unsigned char* second,
+                                           int count) const {
+    const int g = row(), t = threadIdx.x % 4;
+    const int there = min(g, (count - 1) / tiles); // rows that are not there repeat the last
+    const Format lines[2] = {Format(first, there, t), Format(second, there, t)};
+    float dots[scales][4];
+#pragma unroll
+    for (int tile = 0; tile < tiles; ++tile) {
+      unsigned quants[2][2][2];
+#pragma unroll
+      for (int line = 0; line < 2; ++line)
+#pragma unroll
+        for (int step = 0; step < 2; ++step)
+          take(quants[line][step], lines[line], tile, step);
+      float results[scales][4] = {};
+#pragma unroll
+      for (int step = 0; step < 2; ++step)
+        multiplyAdd<T>(
+            results[step % scales],
+            {quants[0][step][0], quants[1][step][0], quants[0][step][1], quants[1][step][1]},
+            {x[tile][step].x, x[tile][step].y});
+#pragma unroll
+      for (int i = 0; i < scales; ++i)
+        keepOwn(dots[i], results[i], tile);
+    }
+    if (tiles * g + own() >= count)
+      return;
+#pragma unroll
+    for (int i = 0; i < scales; ++i) {
+      addScaled(sumOfFirst, g % 2 ? dots[i][1] : dots[i][0], first, i);
+      addScaled(sumOfSecond, g % 2 ? dots[i][3] : dots[i][2], second, i);
+    }
+  }
+
+private:
+  /// Where a thread's quants stay in the half of the byte that they lie in.
+  static constexpr bool inPlace = Format::inNibbles && Factors::takesBitsInPlace;
+
+  static __device__ __forceinline__ void take(unsigned (&pairs)[2], const Format& line, int tile,
+                                              int step) {
+    if constexpr (inPlace) {
+      const unsigned mask = tile % 2 ? 0x00F000F0u : 0x000F000Fu;
+      pairs[0] = line.nibbles(tile, step) & mask, pairs[1] = line.nibbles(tile, step) >> 8 & mask;
+    } else {
+      Factors::widen(pairs, line.word(tile, step));
+    }
+  }
+
+  __device__ __forceinline__ void addScaled(float& sum, float dot, const unsigned char* line,
+                                            int half) const {
+    const GroupFactors factors = Format::factors(line, row(), own(), half);
+    const float inverseUnit =
+        inPlace && own() % 2 ? Factors::inverseUnit / 16.0f : Factors::inverseUnit;
+    constexpr int offset = Format::bias + Factors::shift;
+    float less = factors.minimum;
+    if constexpr (offset != 0)
+      less = __fmaf_rn(factors.scale, static_cast<float>(offset), less);
+    sum = __fmaf_rn(-less, totals[half], __fmaf_rn(factors.scale * inverseUnit, dot, sum));
+  }
+};
+
+/// The products of a round with the segments of lines at `bytes`, `pitch` bytes apart.
+template <int lines, typename E, typename T>
+__device__ __forceinline__ void multiplyRound(float (&sums)[lines], const QuantRound<E, T>& round,
+                                              const unsigned char* bytes, int pitch, int groups) {
+#pragma unroll
+  for (int line = 0; line < lines; line += 2) {
+    const int other = line + 1 < lines ? line + 1 : line;
+    float none = 0.0f;
+    round.multiply(sums[line], other == line ? none : sums[other], bytes + line * pitch,
+                   bytes + other * pitch, groups);
+  }
+}
+
+/// What a warp multiplies segments of lines with: at most `elements` of x, in registers.
+template <typename E, typename T, int elements> struct QuantInput {
+  using Round = QuantRound<E, T>;
+  static constexpr int rounds = (elements + Round::elements - 1) / Round::elements;
+
+  Round parts[rounds];
+
+  /// `count` elements, a multiple of 32, of which a round takes up to 32 groups.
+  __device__ __forceinline__ void load(const T* x, int count) {
+#pragma unroll
+    for (int i = 0; i < rounds; ++i)
+      if (i * Round::elements < count)
+        parts[i].load(x + i * Round::elements, Round::groupsOf(count - i * Round::elements));
+  }
+  /// Adds to a thread's sums of `lines` segments of `count` elements, which lie `pitch` bytes apart; over the
+  /// warp they add up to the products.
+  template <int lines>
+  __device__ __forceinline__ void multiply(float (&sums)[lines], const unsigned char* bytes,
+                                           int pitch, int count) const {
+#pragma unroll
+    for (int i = 0; i < rounds; ++i)
+      if (i * Round::elements < count)
+        multiplyRound(sums, parts[i], bytes + i * Round::bytes, pitch,
+                      Round::groupsOf(count - i * Round::elements));
+  }
+};
+
+/// The same with rows of x in memory, `stride` elements apart, a round after the other.
+template <typename E, typename T, int rows, int lines>
+__device__ __forceinline__ void multiplyQuants(float (&sums)[rows][lines],
+                                               const unsigned char* bytes, int pitch, const T* x,
+                                               int stride, int count) {
+  using Round = QuantRound<E, T>;
+#pragma unroll 1
+  for (int first = 0; first < count; first += Round::elements) {
+#pragma unroll
+    for (int m = 0; m < rows; ++m) {
+      Round part;
+      part.load(x + m * stride + first, Round::groupsOf(count - first));
+      multiplyRound(sums[m], part, bytes, pitch, Round::groupsOf(count - first));
+      __syncwarp(); // registers hold one row's part
+    }
+    bytes += Round::bytes;
+  }
+}
+
+/// The sums over the threads of a warp of `count` values each, a power of two: thread t gets that of value
+/// t / (32 / count). The order is that of halving, the same for any count.
+template <int count> __device__ __forceinline__ float sumOverWarp(float (&values)[count]) {
+  int offset = 16;
+#pragma unroll
+  for (int half = count / 2; half >= 1; half /= 2, offset /= 2) {
+    const bool upper = threadIdx.x & offset;
+#pragma unroll
+    for (int i = 0; i < half; ++i) {
+      const float given = upper ? values[i] : values[i + half];
+      const float kept = upper ? values[i + half] : values[i];
+      values[i] = kept + __shfl_xor_sync(0xFFFFFFFFu, given, offset);
+    }
+  }
+  float sum = values[0];
+#pragma unroll
+  for (; offset >= 1; offset /= 2)
+    sum += __shfl_xor_sync(0xFFFFFFFFu, sum, offset);
+  return sum;
 }
 
 } // namespace tenon

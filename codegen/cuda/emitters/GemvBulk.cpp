@@ -23,7 +23,8 @@ namespace {
 /// Parameters: `threads`; `vector`, elements that a thread takes at once; `stages` of a warp's ring;
 /// `early`, if fewer than all, those that are filled before the kernel waits: the others are behind
 /// the loads of x, whose way from the L2 cache they would share; `held`, 1 if a warp keeps in registers
-/// the part of x that all its segments are multiplied with.
+/// the part of x that all its segments are multiplied with; `batch`, the segments of a stage, if more
+/// than one.
 /// Orders have chunks of whole lanes, 32 · vector of them, or are of tensor cores.
 class GemvBulkEmission {
 public:
@@ -35,13 +36,18 @@ public:
 private:
   LogicalResult readSchedule();
   void printRing(CodeWriter& code);
+  void printPlace(CodeWriter& code);
   void printPieces(CodeWriter& code);
   void printOperand(CodeWriter& code);
   void printHeld(CodeWriter& code);
   void printMainLoop(CodeWriter& code);
   std::string fillStatement() const;
   void printSegment(CodeWriter& code);
+  void printHeldQuants(CodeWriter& code);
   void printQuants(CodeWriter& code);
+  void printSums(CodeWriter& code);
+  /// Elements of the longest segment.
+  int64_t mostElements() const;
   using Statement = llvm::function_ref<std::string(ProductRegion::Group&, size_t index)>;
   void printCases(CodeWriter& code, Statement statement);
 
@@ -74,6 +80,13 @@ LogicalResult GemvBulkEmission::readSchedule() {
   return success();
 }
 
+int64_t GemvBulkEmission::mostElements() const {
+  int64_t most = 0;
+  for (const ProductLayout::Product& product : layout.products)
+    most = std::max(most, product.chunk);
+  return most;
+}
+
 /// The statement of each product where `line` and `segment` are its own; once where all are alike.
 void GemvBulkEmission::printCases(CodeWriter& code, Statement statement) {
   std::vector<std::pair<std::string, std::string>> cases; // condition, statement
@@ -101,9 +114,10 @@ void GemvBulkEmission::printCases(CodeWriter& code, Statement statement) {
 
 /// Where a warp's pieces lie, and the first of them on their way.
 void GemvBulkEmission::printRing(CodeWriter& code) {
-  code.format("using Ring = PieceRing<%d, %d>;", layout.stages, layout.stageBytes);
+  std::string batch = layout.batch > 1 ? absl::StrFormat(", %d", layout.batch) : "";
+  code.format("using Ring = PieceRing<%d, %d%s>;", layout.stages, layout.pieceBytes, batch);
   code.line("extern __shared__ __align__(128) unsigned char memory[];");
-  code.line("const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;");
+  code.line("const int lane = threadIdx.x % 32, warp = warpOfBlock();");
   code.format("const int firstLine = static_cast<int>(tile) * %d / %d;", region.lines,
               layout.tiles);
   code.format("const int lastLine = (static_cast<int>(tile) + 1) * %d / %d;", region.lines,
@@ -124,11 +138,23 @@ std::string GemvBulkEmission::fillStatement() const {
                                        : absl::StrFormat("ring.fill<%d>(pieceAt);", layout.early);
 }
 
+/// `line` and `segment` of the warp's segment `piece`.
+void GemvBulkEmission::printPlace(CodeWriter& code) {
+  int64_t segments = layout.segments;
+  if (layout.warps % segments == 0) { // the same segment of each line
+    code.format("[[maybe_unused]] const int line = firstLine + warp / %d + piece * %d;", segments,
+                layout.warps / segments);
+    return code.format("[[maybe_unused]] const int segment = warp %% %d;", segments);
+  }
+  code.format("[[maybe_unused]] const int line = firstLine + (warp + piece * %d) / %d;",
+              layout.warps, segments);
+  code.format("[[maybe_unused]] const int segment = (warp + piece * %d) %% %d;", layout.warps,
+              segments);
+}
+
 void GemvBulkEmission::printPieces(CodeWriter& code) {
   code.open("auto pieceAt = [&](int piece) -> Piece");
-  code.format("const int index = warp + piece * %d;", layout.warps);
-  code.format("const int line = firstLine + index / %d, segment = index %% %d;", layout.segments,
-              layout.segments);
+  printPlace(code);
   printCases(code, [&](ProductRegion::Group& group, size_t index) {
     const ProductLayout::Product& product = layout.products[index];
     std::string bytes = absl::StrFormat("%du", product.chunkBytes);
@@ -148,8 +174,7 @@ void GemvBulkEmission::printPieces(CodeWriter& code) {
 /// the segment's elements.
 void GemvBulkEmission::printOperand(CodeWriter& code) {
   code.format("const int index = warp + piece * %d;", layout.warps);
-  code.format("[[maybe_unused]] const int line = firstLine + index / %d, segment = index %% %d;",
-              layout.segments, layout.segments);
+  printPlace(code);
   code.format("const %s* x;", deviceType(elementTypeOf(region.inputs.front().value.getType())));
   code.line("[[maybe_unused]] int stride;");
   if (hasOneLength)
@@ -174,10 +199,31 @@ void GemvBulkEmission::printOperand(CodeWriter& code) {
   });
 }
 
-/// Adds a segment of blocks, at `bytes` in the ring, to `partial`, a sum of each row of x.
+/// The part of x of a warp's segments of blocks, `held`.
+void GemvBulkEmission::printHeldQuants(CodeWriter& code) {
+  if (!hasOneLength)
+    code.line("int heldCount;");
+  code.format("QuantInput<%s, %s, %d> held;",
+              deviceType(elementTypeOf(region.first().getWeight().getType())),
+              deviceType(elementTypeOf(region.inputs.front().value.getType())), mostElements());
+  code.open("");
+  code.line("constexpr int piece = 0;");
+  printOperand(code);
+  code.line("held.load(x, count);");
+  if (!hasOneLength)
+    code.line("heldCount = count;");
+  code.close();
+}
+
+/// Adds a batch of segments of blocks, at `bytes` in the ring, to `partial`, a thread's sums of each row of x.
 void GemvBulkEmission::printQuants(CodeWriter& code) {
-  code.format("multiplyQuants<%s>(partial, bytes, x, stride, count);",
-              deviceType(elementTypeOf(region.first().getWeight().getType())));
+  std::string place = absl::StrFormat("bytes, %d", layout.pieceBytes);
+  if (layout.held) {
+    std::string count = hasOneLength ? std::to_string(layout.products.front().chunk) : "heldCount";
+    return code.format("held.multiply(partial[0], %s, %s);", place, count);
+  }
+  code.format("multiplyQuants<%s>(partial, %s, x, stride, count);",
+              deviceType(elementTypeOf(region.first().getWeight().getType())), place);
 }
 
 /// Adds a segment, at `bytes` in the ring, to `partial`, the lanes' sums of each row of x.
@@ -235,31 +281,51 @@ void GemvBulkEmission::printHeld(CodeWriter& code) {
   code.close();
 }
 
+/// The sums of the segments of a turn over the warp, `partial` of its threads, to `sums`.
+void GemvBulkEmission::printSums(CodeWriter& code) {
+  code.unroll();
+  code.openFormat("for (int m = 0; m < %d; ++m)", region.rows);
+  if (!layout.onTensorCores) {
+    code.line("const float total = combineWarpLanes(partial[m]);");
+    code.line("if (lane == m)");
+    code.format("  sums[index * %d + m] = total;", region.rows);
+  } else {
+    code.line("const float total = sumOverWarp(partial[m]);");
+    code.format("const int own = index + lane / %d * %d;", 32 / layout.batch, layout.warps);
+    code.format("if (lane %% %d == 0 && own < segments)", 32 / layout.batch);
+    code.format("  sums[own * %d + m] = total;", region.rows);
+  }
+  code.close();
+}
+
 void GemvBulkEmission::printMainLoop(CodeWriter& code) {
   code.format("float* const sums = reinterpret_cast<float*>(memory + %d);", layout.resultsOffset);
-  if (layout.held)
+  if (layout.held && layout.onTensorCores)
+    printHeldQuants(code);
+  else if (layout.held)
     printHeld(code);
-  code.open("for (int piece = 0; piece < pieces; ++piece)");
+  if (layout.batch == 1) {
+    code.open("for (int piece = 0; piece < pieces; ++piece)");
+  } else {
+    code.openFormat("for (int turn = 0; turn * %d < pieces; ++turn)", layout.batch);
+    code.format("const int piece = turn * %d;", layout.batch);
+  }
   if (layout.held) {
     code.format("const int index = warp + piece * %d;", layout.warps);
-    code.format("constexpr int count = %d;", layout.products.front().chunk);
+    if (!layout.onTensorCores)
+      code.format("constexpr int count = %d;", layout.products.front().chunk);
   } else {
     printOperand(code);
   }
-  int64_t lanes = layout.onTensorCores ? 1 : layout.vector;
-  code.format("float partial[%d][%d] = {};", region.rows, lanes);
+  code.format("float partial[%d][%d] = {};", region.rows,
+              layout.onTensorCores ? layout.batch : layout.vector);
   code.line("const unsigned char* bytes = ring.take();");
   if (layout.onTensorCores)
     printQuants(code);
   else
     printSegment(code);
-  code.line("ring.release(piece, pieceAt);");
-  code.unroll();
-  code.openFormat("for (int m = 0; m < %d; ++m)", region.rows);
-  code.line("const float total = combineWarpLanes(partial[m]);");
-  code.line("if (lane == m)");
-  code.format("  sums[index * %d + m] = total;", region.rows);
-  code.close();
+  code.format("ring.release(%s, pieceAt);", layout.batch == 1 ? "piece" : "turn");
+  printSums(code);
   code.close();
   code.line("__syncthreads();");
 }

@@ -21,11 +21,13 @@ llvm::SmallVector<ScheduleAttr> bulkAlternatives(KernelOp kernel, const CudaTarg
   if (own.getEmitter() != "gemv_bulk")
     return others;
   int64_t ownWarps = *own.getParameter("threads") / 32, stages = *own.getParameter("stages");
-  auto add = [&](int64_t warps, int64_t depth, int64_t early) {
-    ScheduleAttr other = withParameters(
-        own, {{"threads", 32 * warps}, {"stages", depth}, {"early", early < depth ? early : 0}});
+  auto addOther = [&](ScheduleAttr other) {
     if (other != own && !llvm::is_contained(others, other) && fits(kernel, other, target))
       others.push_back(other);
+  };
+  auto add = [&](int64_t warps, int64_t depth, int64_t early) {
+    addOther(withParameters(
+        own, {{"threads", 32 * warps}, {"stages", depth}, {"early", early < depth ? early : 0}}));
   };
   for (int64_t depth : {stages / 2, stages, 2 * stages}) {
     constexpr int64_t leastStages = 2; // one to read from, one on its way
@@ -36,6 +38,8 @@ llvm::SmallVector<ScheduleAttr> bulkAlternatives(KernelOp kernel, const CudaTarg
     for (int64_t early : {depth / 2, depth})
       add(ownWarps, depth, early);
   }
+  if (own.getParameter("batch"))
+    addOther(withParameters(own, {{"batch", 4}, {"stages", 2}, {"early", 1}}));
   return others;
 }
 

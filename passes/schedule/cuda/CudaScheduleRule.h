@@ -23,9 +23,11 @@ struct CudaTarget {
   int64_t smemBytesPerBlock; ///< shared memory that a block may have
   LibraryUse libraries;      ///< cuBLASLt
   // What was measured to be best on the device; `ir/targets` says how.
-  int64_t libraryRows;         ///< from which on cuBLASLt computes a product
-  int64_t bulkRingBytes;       ///< of a block whose warps bring weights by bulk copies
-  int64_t bulkEarlyBytes;      ///< of those, on their way before it waits
+  int64_t libraryRows;     ///< from which on cuBLASLt computes a product
+  int64_t bulkRingBytes;   ///< of a block whose warps bring weights by bulk copies
+  int64_t bulkEarlyBytes;  ///< of those, on their way before it waits
+  int64_t quantsRingBytes; ///< the same two of quantised blocks on tensor cores
+  int64_t quantsEarlyBytes;
   int64_t gemvWarps;           ///< that keep the memory busy while they load into registers
   int64_t narrowBlocksPerSm;   ///< of narrow_gemm
   int64_t decodeBlocksPerSm;   ///< of decode attention

@@ -51,14 +51,30 @@ static int64_t chooseChunk(const BulkShape& shape) {
   return chunk >= shape.depth ? 0 : chunk;
 }
 
+/// The same for blocks on tensor cores: what a warp holds of x, in whole rounds of 1,024 elements where there
+/// is such a cut.
+static int64_t chooseRounds(const BulkShape& shape) {
+  constexpr int64_t mostElements = 3072, round = 1024;
+  int64_t step = std::lcm(32 * shape.vector, shape.encoding.blockSize);
+  while (shape.encoding.bytesFor(step) % 16 != 0)
+    step *= 2;
+  int64_t least = llvm::divideCeil(shape.depth, mostElements);
+  for (int64_t parts = least; parts <= 2 * least; ++parts)
+    if (shape.depth % (parts * std::lcm(step, round)) == 0)
+      return parts == 1 ? 0 : shape.depth / parts;
+  int64_t chunk = llvm::alignTo(llvm::divideCeil(shape.depth, least), step);
+  return chunk >= shape.depth ? 0 : chunk;
+}
+
 /// The order of a product, which follows from its weight and input alone. Blocks are multiplied on
 /// tensor cores where the input has 16 bits.
 static OrderAttr chooseOrder(MatmulOp op) {
   BulkShape shape(op);
   Type input = op.getInput().getType().getElementType();
-  bool onTensorCores = shape.encoding.isBlockQuantized() && !input.isF32();
-  return OrderAttr::get(op.getContext(), chooseChunk(shape), 32 * shape.vector,
-                        onTensorCores ? CombineTree::TensorCores : CombineTree::Halving);
+  int64_t lanes = 32 * shape.vector;
+  if (shape.encoding.isBlockQuantized() && !input.isF32())
+    return OrderAttr::get(op.getContext(), chooseRounds(shape), lanes, CombineTree::TensorCores);
+  return OrderAttr::get(op.getContext(), chooseChunk(shape), lanes, CombineTree::Halving);
 }
 
 static bool isAttention(Operation* op) {
@@ -89,46 +105,97 @@ static bool isBesideAttention(KernelOp kernel) {
          llvm::any_of(kernel->getResults(), feedsAttention);
 }
 
-/// The schedule of a region; null where its inputs do not fit into shared memory beside the rings.
+namespace {
+
+/// Finds the schedule of a region.
+class BulkSchedule {
+public:
+  BulkSchedule(const ProductRegion& region, const CudaTarget& target, bool isBeside)
+      : region(region), target(target), vector(BulkShape(region.first()).vector), holds(!isBeside) {
+  }
+
+  ScheduleAttr choose();
+
+private:
+  static constexpr int64_t mostWarps = 16, leastStages = 2;
+
+  ScheduleAttr makeWith(int64_t stages, int64_t early, bool held);
+  ScheduleAttr make(int64_t stages, int64_t early);
+  void chooseBatch();
+
+  const ProductRegion& region;
+  const CudaTarget& target;
+  int64_t vector, warps = mostWarps, batch = 1;
+  bool holds;           ///< x, where the emitter can
+  ProductLayout layout; ///< of the last schedule that was made
+};
+
+} // namespace
+
+/// Null where the emitter cannot do it or shared memory does not hold it.
+ScheduleAttr BulkSchedule::makeWith(int64_t stages, int64_t early, bool held) {
+  ScheduleAttr schedule =
+      makeSchedule(region.first()->getContext(), "gemv_bulk", std::min(target.sms, region.lines),
+                   {{"threads", 32 * warps},
+                    {"vector", vector},
+                    {"stages", stages},
+                    {"early", early < stages ? early : 0},
+                    {"held", held ? 1 : 0},
+                    {"batch", batch > 1 ? batch : 0}});
+  bool fits = layOutProducts(region, schedule, layout, chooseOrder).empty() &&
+              layout.smemBytes <= target.smemBytesPerBlock;
+  return fits ? schedule : ScheduleAttr();
+}
+
+ScheduleAttr BulkSchedule::make(int64_t stages, int64_t early) {
+  ScheduleAttr held = holds ? makeWith(stages, early, /*held=*/true) : ScheduleAttr();
+  return held ? held : makeWith(stages, early, /*held=*/false);
+}
+
+/// On tensor cores: as many warps as leave each one part of x, and two of its segments at once, which
+/// the instructions that multiply take for the price of one.
+void BulkSchedule::chooseBatch() {
+  if (!layout.onTensorCores || layout.segments > mostWarps)
+    return;
+  warps = mostWarps / layout.segments * layout.segments;
+  int64_t ofWarp = llvm::divideCeil(layout.linesPerTile * layout.segments, warps);
+  batch = ofWarp > 1 ? 2 : 1;
+  holds = ofWarp > batch;
+  if (!make(leastStages, leastStages))
+    batch = 1;
+}
+
 /// One block a multiprocessor, of more than half of its shared memory, so that no two of a kernel's
 /// blocks ever share one: where they fit, blocks that start while those of the kernel before leave
 /// do, others have no weights on their way meanwhile, and the step takes up to a third longer
 /// (H200, 2026-11-21, Pythia-2.8B f16: rings of 80 KB 2.23 ms a step, of 160 KB 1.67).
 ///
-/// Before the kernel waits, a part of a ring is filled, lest x wait for the rest. Warps hold x where they
-/// can, but not beside attention, whose blocks need the registers.
-static ScheduleAttr scheduleRegion(const ProductRegion& region, const CudaTarget& target,
-                                   bool isBeside) {
-  constexpr int64_t mostStages = 8, leastStages = 2;
-  BulkShape shape(region.first());
-  constexpr int64_t warps = 16;
-  int64_t tiles = std::min(target.sms, region.lines);
-  ProductLayout layout;
-  auto makeWith = [&](int64_t stages, int64_t early, bool held) {
-    ScheduleAttr schedule = makeSchedule(region.first()->getContext(), "gemv_bulk", tiles,
-                                         {{"threads", 32 * warps},
-                                          {"vector", shape.vector},
-                                          {"stages", stages},
-                                          {"early", early < stages ? early : 0},
-                                          {"held", held ? 1 : 0}});
-    bool fits = layOutProducts(region, schedule, layout, chooseOrder).empty() &&
-                layout.smemBytes <= target.smemBytesPerBlock;
-    return fits ? schedule : ScheduleAttr();
-  };
-  auto make = [&](int64_t stages, int64_t early) {
-    ScheduleAttr held = isBeside ? ScheduleAttr() : makeWith(stages, early, /*held=*/true);
-    return held ? held : makeWith(stages, early, /*held=*/false);
-  };
+/// Before the kernel waits, a part of a ring is filled, lest x wait for the rest: less of blocks, of which a
+/// byte is more work behind x. Warps hold x where they can, but not beside attention, whose blocks need the
+/// registers, nor on tensor cores for a single turn.
+ScheduleAttr BulkSchedule::choose() {
+  constexpr int64_t mostStages = 8;
+  if (!make(leastStages, leastStages))
+    return ScheduleAttr();
+  chooseBatch();
   if (!make(leastStages, leastStages))
     return ScheduleAttr();
   auto stagesOf = [&](int64_t bytes) -> int64_t {
     return llvm::divideCeil(bytes, warps * layout.stageBytes);
   };
-  int64_t stages = std::clamp(stagesOf(target.bulkRingBytes), leastStages, mostStages);
-  int64_t early = stagesOf(target.bulkEarlyBytes);
+  bool quants = layout.onTensorCores;
+  int64_t ring = stagesOf(quants ? target.quantsRingBytes : target.bulkRingBytes);
+  int64_t stages = std::clamp(ring, leastStages, mostStages);
+  int64_t early = stagesOf(quants ? target.quantsEarlyBytes : target.bulkEarlyBytes);
   if (ScheduleAttr schedule = make(stages, early))
     return schedule;
   return make(leastStages, early);
+}
+
+/// The schedule of a region; null where its inputs do not fit into shared memory beside the rings.
+static ScheduleAttr scheduleRegion(const ProductRegion& region, const CudaTarget& target,
+                                   bool isBeside) {
+  return BulkSchedule(region, target, isBeside).choose();
 }
 
 ScheduleAttr scheduleBulkCopies(MatmulOp op, const CudaTarget& target) {

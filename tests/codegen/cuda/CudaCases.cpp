@@ -247,6 +247,7 @@ void addMatmuls(std::vector<CudaCase>& cases) {
     for (const char* type : {"f16", "bf16", "f32"})
       for (const Shape& s : {Shape{1, 70, 256},
                              {1, 1100, 2048},
+                             {1, 300, 5120},
                              {2, 40, 512},
                              {2, 600, 4096},
                              {5, 300, 4096},

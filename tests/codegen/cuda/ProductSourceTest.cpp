@@ -158,6 +158,14 @@ TEST(CudaSource, WarpsHoldTheirPartOfX) {
   EXPECT_EQ(source.find("loadVector(", loop), std::string::npos);
 }
 
+TEST(CudaSource, RefusesBatchesOutsideTensorCores) {
+  auto kernels = printText(ringed("batch = 2 : i64"));
+  ASSERT_FALSE(kernels.ok());
+  EXPECT_THAT(kernels.status().message(),
+              HasSubstr("expects batches of 2 or 4 segments that one part of x belongs to, on "
+                        "tensor cores, but got 2"));
+}
+
 TEST(CudaSource, RefusesToHoldPartsOfXThatSegmentsDoNotShare) {
   std::string text = ringed("early = 1 : i64, held = 1 : i64");
   for (auto [from, to] :

@@ -7,14 +7,14 @@ __device__ __forceinline__ void gemv_bulk_tile(const long long tile, const F16* 
   // load: reads a2 (global), a3 (global); writes ring (shared)
   using Ring = PieceRing<2, 4096>;
   extern __shared__ __align__(128) unsigned char memory[];
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const int lane = threadIdx.x % 32, warp = warpOfBlock();
   const int firstLine = static_cast<int>(tile) * 512 / 132;
   const int lastLine = (static_cast<int>(tile) + 1) * 512 / 132;
   const int segments = (lastLine - firstLine) * 2;
   const int pieces = (segments - warp + 15) / 16;
   auto pieceAt = [&](int piece) -> Piece {
-    const int index = warp + piece * 16;
-    const int line = firstLine + index / 2, segment = index % 2;
+    [[maybe_unused]] const int line = firstLine + warp / 2 + piece * 8;
+    [[maybe_unused]] const int segment = warp % 2;
     if (segment < 1)
       return {reinterpret_cast<const unsigned char*>(a2) + (line - 0) * 4096LL + (segment - 0) * 4096, 4096u};
     else
@@ -131,7 +131,8 @@ __device__ __forceinline__ void gemv_bulk_tile(const long long tile, const F16* 
    {
     constexpr int piece = 0;
     const int index = warp + piece * 16;
-    [[maybe_unused]] const int line = firstLine + index / 2, segment = index % 2;
+    [[maybe_unused]] const int line = firstLine + warp / 2 + piece * 8;
+    [[maybe_unused]] const int segment = warp % 2;
     const F16* x;
     [[maybe_unused]] int stride;
     constexpr int count = 2048;
