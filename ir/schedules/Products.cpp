@@ -24,7 +24,7 @@ static int64_t registersOf(int64_t sums) {
 
 /// Partial sums of each warp; loads unrolled four times, the words of blocks and their parts.
 static bool fillGemv(KernelOp kernel, BlockResources& resources) {
-  constexpr int64_t unrolled = 4;
+  constexpr int64_t unrolled = 4, leastOfBlocks = 128;
   auto op = findOp<MatmulOp>(kernel);
   int64_t columns = sizeParameter(kernel, "columns_per_warp");
   int64_t vector = sizeParameter(kernel, "vector");
@@ -32,7 +32,7 @@ static bool fillGemv(KernelOp kernel, BlockResources& resources) {
     return false;
   resources.registers = registersOf(detail::saturatingProduct({rowsOf(op), columns, vector}));
   if (getEncoding(op.getWeight().getType().getElementType())->isBlockQuantized())
-    resources.registers = mostRegisters;
+    resources.registers = std::clamp(resources.registers + 16, leastOfBlocks, mostRegisters);
   resources.bytesAThread = unrolled * wordBytes * columns;
   resources.staticSmemBytes =
       detail::saturatingProduct({floatBytes * (resources.threads / 32), rowsOf(op), columns});
