@@ -453,12 +453,16 @@ template <typename E, typename T> struct QuantRound {
       for (int i = 0; i < scales; ++i)
         keepOwn(dots[i], results[i], tile);
     }
-    if (tiles * g + own() >= count)
-      return;
+    // No branch: the instructions above are the whole warp's, wherever a compiler puts them.
+    const bool exists = tiles * g + own() < count;
 #pragma unroll
     for (int i = 0; i < scales; ++i) {
-      addScaled(sumOfFirst, g % 2 ? dots[i][1] : dots[i][0], first, i);
-      addScaled(sumOfSecond, g % 2 ? dots[i][3] : dots[i][2], second, i);
+      const float dotOfFirst = g % 2 ? dots[i][1] : dots[i][0];
+      const float dotOfSecond = g % 2 ? dots[i][3] : dots[i][2];
+      const float withFirst = addScaled(sumOfFirst, dotOfFirst, first, there, i);
+      const float withSecond = addScaled(sumOfSecond, dotOfSecond, second, there, i);
+      sumOfFirst = exists ? withFirst : sumOfFirst;
+      sumOfSecond = exists ? withSecond : sumOfSecond;
     }
   }
 
@@ -476,16 +480,17 @@ private:
     }
   }
 
-  __device__ __forceinline__ void addScaled(float& sum, float dot, const unsigned char* line,
-                                            int half) const {
-    const GroupFactors factors = Format::factors(line, row(), own(), half);
+  /// `sum` and what the own group of row `g` gives.
+  __device__ __forceinline__ float addScaled(float sum, float dot, const unsigned char* line, int g,
+                                             int half) const {
+    const GroupFactors factors = Format::factors(line, g, own(), half);
     const float inverseUnit =
         inPlace && own() % 2 ? Factors::inverseUnit / 16.0f : Factors::inverseUnit;
     constexpr int offset = Format::bias + Factors::shift;
     float less = factors.minimum;
     if constexpr (offset != 0)
       less = __fmaf_rn(factors.scale, static_cast<float>(offset), less);
-    sum = __fmaf_rn(-less, totals[half], __fmaf_rn(factors.scale * inverseUnit, dot, sum));
+    return __fmaf_rn(-less, totals[half], __fmaf_rn(factors.scale * inverseUnit, dot, sum));
   }
 };
 
