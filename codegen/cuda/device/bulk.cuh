@@ -29,18 +29,12 @@ struct BulkBarrier {
                  "l"(source), "r"(bytes), "r"(sharedAddress(&state)), "l"(policy)
                  : "memory");
   }
-  /// Counts them in and starts the copy.
-  __device__ __forceinline__ void copy(void* target, const void* source, unsigned bytes,
-                                       unsigned long long policy) {
-    expect(bytes);
-    bring(target, source, bytes, policy);
-  }
   /// Counts in `bytes` that copies, or stores of the cluster's blocks, will bring.
   __device__ __forceinline__ void expect(unsigned bytes) {
-    asm volatile(
-        "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(sharedAddress(&state)),
-        "r"(bytes)
-        : "memory");
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(
+                     sharedAddress(&state)),
+                 "r"(bytes)
+                 : "memory");
   }
   /// Waits for the end of phase `parity`, and for what other blocks have stored before it.
   __device__ __forceinline__ void waitForCluster(unsigned parity) {

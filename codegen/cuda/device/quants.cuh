@@ -4,6 +4,7 @@
 #pragma once
 #include "blocks.cuh"
 #include "mma.cuh"
+#include "reduce.cuh"
 
 namespace tenon {
 
@@ -551,27 +552,6 @@ __device__ __forceinline__ void multiplyQuants(float (&sums)[rows][lines],
     }
     bytes += Round::bytes;
   }
-}
-
-/// The sums over the threads of a warp of `count` values each, a power of two: thread t gets that of value
-/// t / (32 / count). The order is that of halving, the same for any count.
-template <int count> __device__ __forceinline__ float sumOverWarp(float (&values)[count]) {
-  int offset = 16;
-#pragma unroll
-  for (int half = count / 2; half >= 1; half /= 2, offset /= 2) {
-    const bool upper = threadIdx.x & offset;
-#pragma unroll
-    for (int i = 0; i < half; ++i) {
-      const float given = upper ? values[i] : values[i + half];
-      const float kept = upper ? values[i + half] : values[i];
-      values[i] = kept + __shfl_xor_sync(0xFFFFFFFFu, given, offset);
-    }
-  }
-  float sum = values[0];
-#pragma unroll
-  for (; offset >= 1; offset /= 2)
-    sum += __shfl_xor_sync(0xFFFFFFFFu, sum, offset);
-  return sum;
 }
 
 } // namespace tenon

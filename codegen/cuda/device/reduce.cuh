@@ -4,26 +4,33 @@
 
 namespace tenon {
 
-/// The sum of the lanes of a warp by halving, thread t holding lanes width * t ...; every thread gets
-/// it. While a thread holds several sums, it hands half of them to its partner and takes the
-/// partner's other half, so that width + 4 shuffles do what 5 * width would.
-template <int width> __device__ __forceinline__ float combineWarpLanes(float (&sums)[width]) {
+/// The sums over the threads of a warp of `count` values each, a power of two, by halving: thread t
+/// gets that of value t / (32 / count), in the same order for any count. While a thread holds
+/// several values, it hands half of them to its partner and takes the partner's other half.
+template <int count> __device__ __forceinline__ float sumOverWarp(float (&values)[count]) {
   const int lane = threadIdx.x % 32;
   int offset = 16;
 #pragma unroll
-  for (int half = width / 2; half >= 1; half /= 2, offset /= 2) {
+  for (int half = count / 2; half >= 1; half /= 2, offset /= 2) {
     const bool upper = lane & offset;
 #pragma unroll
     for (int e = 0; e < half; ++e) {
-      const float given = upper ? sums[e] : sums[e + half];
-      const float kept = upper ? sums[e + half] : sums[e];
-      sums[e] = kept + __shfl_xor_sync(0xFFFFFFFFu, given, offset);
+      const float given = upper ? values[e] : values[e + half];
+      const float kept = upper ? values[e + half] : values[e];
+      values[e] = kept + __shfl_xor_sync(0xFFFFFFFFu, given, offset);
     }
   }
-  float sum = sums[0];
+  float sum = values[0];
 #pragma unroll
   for (; offset >= 1; offset /= 2)
     sum += __shfl_xor_sync(0xFFFFFFFFu, sum, offset);
+  return sum;
+}
+
+/// The sum of the lanes of a warp by halving, thread t holding lanes width * t ...; every thread gets
+/// it, for width + 4 shuffles instead of 5 * width.
+template <int width> __device__ __forceinline__ float combineWarpLanes(float (&sums)[width]) {
+  float sum = sumOverWarp(sums);
   // Now over the sums that a thread began with, which lie in threads 16, 8, ... apart.
   int apart = 16;
 #pragma unroll

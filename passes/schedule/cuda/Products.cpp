@@ -36,45 +36,35 @@ static std::string refuseBulkCopies(const BulkShape& shape, const CudaTarget& ta
   return "";
 }
 
-/// Elements of the chunks in which warps bring a row: about 4 KB, in whole lanes and blocks and
-/// multiples of 16 bytes, of equal length where there is such a cut.
-static int64_t chooseChunk(const BulkShape& shape) {
-  constexpr int64_t mostBytes = 5120;
+/// Elements of the chunks in which warps bring a row, at least `least` of them, in whole lanes and
+/// blocks and multiples of 16 bytes; of equal length in multiples of `unit` where there is such a
+/// cut.
+static int64_t chooseChunk(const BulkShape& shape, int64_t least, int64_t unit) {
   int64_t step = std::lcm(32 * shape.vector, shape.encoding.blockSize);
   while (shape.encoding.bytesFor(step) % 16 != 0)
     step *= 2;
-  int64_t least = llvm::divideCeil(shape.rowBytes, mostBytes);
   for (int64_t parts = least; parts <= 2 * least; ++parts)
-    if (shape.depth % (parts * step) == 0)
+    if (shape.depth % (parts * std::lcm(step, unit)) == 0)
       return parts == 1 ? 0 : shape.depth / parts;
   int64_t chunk = llvm::alignTo(llvm::divideCeil(shape.depth, least), step);
   return chunk >= shape.depth ? 0 : chunk;
 }
 
-/// The same for blocks on tensor cores: what a warp holds of x, in whole rounds of 1,024 elements where there
-/// is such a cut.
-static int64_t chooseRounds(const BulkShape& shape) {
-  constexpr int64_t mostElements = 3072, round = 1024;
-  int64_t step = std::lcm(32 * shape.vector, shape.encoding.blockSize);
-  while (shape.encoding.bytesFor(step) % 16 != 0)
-    step *= 2;
-  int64_t least = llvm::divideCeil(shape.depth, mostElements);
-  for (int64_t parts = least; parts <= 2 * least; ++parts)
-    if (shape.depth % (parts * std::lcm(step, round)) == 0)
-      return parts == 1 ? 0 : shape.depth / parts;
-  int64_t chunk = llvm::alignTo(llvm::divideCeil(shape.depth, least), step);
-  return chunk >= shape.depth ? 0 : chunk;
-}
-
-/// The order of a product, which follows from its weight and input alone. Blocks are multiplied on
-/// tensor cores where the input has 16 bits.
+/// The order of a product, which follows from its weight and input alone: chunks of about 4 KB.
+/// Blocks are multiplied on tensor cores where the input has 16 bits, in chunks that a warp holds of
+/// x, of whole rounds if possible.
 static OrderAttr chooseOrder(MatmulOp op) {
   BulkShape shape(op);
   Type input = op.getInput().getType().getElementType();
   int64_t lanes = 32 * shape.vector;
-  if (shape.encoding.isBlockQuantized() && !input.isF32())
-    return OrderAttr::get(op.getContext(), chooseRounds(shape), lanes, CombineTree::TensorCores);
-  return OrderAttr::get(op.getContext(), chooseChunk(shape), lanes, CombineTree::Halving);
+  if (shape.encoding.isBlockQuantized() && !input.isF32()) {
+    constexpr int64_t mostElements = 3072, round = 1024;
+    int64_t chunk = chooseChunk(shape, llvm::divideCeil(shape.depth, mostElements), round);
+    return OrderAttr::get(op.getContext(), chunk, lanes, CombineTree::TensorCores);
+  }
+  constexpr int64_t mostBytes = 5120;
+  int64_t chunk = chooseChunk(shape, llvm::divideCeil(shape.rowBytes, mostBytes), /*unit=*/1);
+  return OrderAttr::get(op.getContext(), chunk, lanes, CombineTree::Halving);
 }
 
 static bool isAttention(Operation* op) {
@@ -165,8 +155,8 @@ void BulkSchedule::chooseBatch() {
     batch = 1;
 }
 
-/// One block a multiprocessor, of more than half of its shared memory, so that no two of a kernel's
-/// blocks ever share one: where they fit, blocks that start while those of the kernel before leave
+/// One block a multiprocessor, of more than half of its shared memory (of quants about half), so
+/// that no two of a kernel's blocks ever share one: where they fit, blocks that start while those of the kernel before leave
 /// do, others have no weights on their way meanwhile, and the step takes up to a third longer
 /// (H200, 2026-11-21, Pythia-2.8B f16: rings of 80 KB 2.23 ms a step, of 160 KB 1.67).
 ///
