@@ -46,6 +46,30 @@ def QuantizeActivationsPass : Pass<"tenon-quantize-activations", "mlir::ModuleOp
   let dependentDialects = ["::tenon::TenonDialect"];
 }
 
+def ExpandWeightsPass : Pass<"tenon-expand-weights", "mlir::ModuleOp"> {
+  let summary = "Expand block-quantised weights to 16 bits where that is faster";
+  let description = [{
+    On a GPU, a block-quantised weight is read once for few rows, which is what its GEMM costs; for
+    many rows tensor cores want 16 bits. Where the cost model predicts that `tenon.dequantize` into
+    the type of the inputs and a GEMM of 16-bit factors take less time than the GEMM that decodes
+    blocks, the weight is expanded, once for all GEMMs of the function that read it. It is rounded to
+    16 bits then. The choice depends on shapes and target, not on the plan. One remark of the
+    category `quantize` a weight.
+
+    ```mlir
+    %y = tenon.matmul %x, %w
+        : (tensor<512x4096xf16>, tensor<4096x4096x!tenon.block<q4_k>>) -> tensor<512x4096xf16>
+    ```
+    becomes
+    ```mlir
+    %p = tenon.dequantize %w : (tensor<4096x4096x!tenon.block<q4_k>>) -> tensor<4096x4096xf16>
+    %y = tenon.matmul %x, %p
+        : (tensor<512x4096xf16>, tensor<4096x4096xf16>) -> tensor<512x4096xf16>
+    ```
+  }];
+  let dependentDialects = ["::tenon::TenonDialect"];
+}
+
 def FuseKernelsPass : Pass<"tenon-fuse-kernels", "mlir::ModuleOp"> {
   let summary = "Wrap operations in kernel regions, one launch each";
   let description = [{

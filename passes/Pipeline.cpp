@@ -5,6 +5,7 @@
 #include "passes/Passes.h"
 #include "passes/fusion/FuseKernels.h"
 #include "passes/memory/VerifyPlan.h"
+#include "passes/quantize/ExpandWeights.h"
 #include "passes/schedule/ScheduleKernels.h"
 #include "support/Diagnostics.h"
 #include "support/Status.h"
@@ -60,11 +61,11 @@ static void addPasses(PassManager& manager, Phase phase, const PipelineOptions& 
     return manager.addPass(createSimplifyPass());
   case Phase::Fused:
     manager.addPass(createQuantizeActivationsPass());
+    manager.addPass(createExpandWeightsPass(options.fusion));
     return manager.addPass(createFuseKernelsPass(options.fusion));
   case Phase::Scheduled:
     manager.addPass(createScheduleKernelsPass(ScheduleOptions{
-        .use = {options.libraries && options.fusion.plan == Plan::Unfused, options.fusion.tf32},
-        .times = options.fusion.times}));
+        .use = libraryUse(options.fusion), .times = options.fusion.times}));
     if (options.fusion.plan == Plan::Split)
       manager.addPass(createSplitKernelsPass());
     return;

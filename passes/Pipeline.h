@@ -17,9 +17,6 @@ struct PipelineOptions {
   /// Which operations share kernels; every plan but `unfused` needs a target from the fused phase
   /// on.
   FusionOptions fusion = {};
-  /// Whether the plan `unfused` may leave large products to the device's libraries, whose order of
-  /// addition is their own.
-  bool libraries = true;
 };
 
 /// The phase that `module` has reached: its `tenon.phase`, or Input where it has none.

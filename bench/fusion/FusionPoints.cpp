@@ -120,7 +120,7 @@ absl::StatusOr<PlannedPoint> planPoint(mlir::MLIRContext& context, const FusionP
   TENON_ASSIGN_OR_RETURN(planned.module,
                          makeChainModule(context, *point.chain, point.shape, copies));
   passes::PipelineOptions options = {.upTo = upTo, .target = target};
-  options.libraries = false; // as the fusion pass prices single operations
+  options.fusion.libraries = false; // as the fusion pass prices single operations
   options.fusion.plan = plan;
   options.fusion.disabledRules = otherRules(*point.chain);
   TENON_RETURN_IF_ERROR(passes::runPipeline(*planned.module, options));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "ir/schedules/DecodeRing.h"
 #include "mlir/IR/Diagnostics.h"
@@ -74,6 +75,7 @@ static llvm::ArrayRef<llvm::StringLiteral> requiredProperties(DeviceKind device)
                                                 "reduction_ns",
                                                 "tensor_16bit_gflops",
                                                 "mma_percent",
+                                                "library_ns",
                                                 "f32_gflops"};
   static constexpr llvm::StringLiteral cpu[] = {"cores",          "step_ns",    "dram_mb_per_s",
                                                 "cache_mb_per_s", "f32_gflops", "i8_gops"};
@@ -250,7 +252,42 @@ double CostModel::computeOnGpu(KernelOp kernel, const KernelWork& work,
          work.repeatedFlops * tiles / property("f32_gflops") / efficiency;
 }
 
+/// ns that a library's GEMM computes at the best of its tiles, see the class.
+static double libraryComputeNs(int64_t m, int64_t n, int64_t k, double gflops, int64_t sms) {
+  constexpr std::pair<int64_t, int64_t> tiles[] = {{64, 64},   {64, 128},  {64, 256}, {128, 64},
+                                                   {128, 128}, {128, 192}, {128, 256}};
+  constexpr int64_t fewestK = 1024, mostSplits = 8;
+  double best = std::numeric_limits<double>::infinity();
+  for (auto [tileM, tileN] : tiles)
+    for (int64_t split = 1; split == 1 || (split <= mostSplits && k / split >= fewestK);
+         split *= 2) {
+      int64_t blocks = split * llvm::divideCeil(m, tileM) * llvm::divideCeil(n, tileN);
+      auto waves = static_cast<double>(llvm::divideCeil(blocks, sms));
+      double flops = 2.0 * static_cast<double>(tileM * tileN) * static_cast<double>(k) /
+                     static_cast<double>(split);
+      best = std::min(best, waves * flops * static_cast<double>(sms) / gflops);
+    }
+  return best;
+}
+
+Estimate CostModel::estimateLibrary(KernelOp kernel, const KernelWork& work) const {
+  auto gemm = llvm::cast<MatmulOp>(kernel.getBlock().front());
+  llvm::ArrayRef<int64_t> weight = gemm.getWeight().getType().getShape(); // [N, K]
+  int64_t m = gemm.getInput().getType().getNumElements() / weight[1];
+  double gflops = property("tensor_16bit_gflops");
+  if (gemm.getInput().getType().getElementType().isF32())
+    gflops = kernel.getScheduleAttr().getParameter("tf32") ? gflops / 2 : property("f32_gflops");
+  double memory =
+      nsAt(work.weightBytes, property("dram_mb_per_s")) +
+      nsAt(static_cast<double>(work.readBytes) + work.writtenBytes, property("l2_mb_per_s"));
+  return finish(property(launchProperty(mode, target)), memory,
+                libraryComputeNs(m, weight[0], weight[1], gflops, property("sms")),
+                property("library_ns"));
+}
+
 Estimate CostModel::estimateOnGpu(KernelOp kernel, const KernelWork& work) const {
+  if (kernel.getScheduleAttr().getEmitter() == "cublaslt")
+    return estimateLibrary(kernel, work);
   Occupancy occupancy = estimateOccupancy(kernel, work, target);
   double memory = memoryOnGpu(kernel, work, occupancy),
          compute = computeOnGpu(kernel, work, occupancy);

@@ -78,6 +78,13 @@ std::string contentKey(KernelOp kernel);
 /// at their peak, less what code that is not the library's loses (`mma_percent`), others at
 /// `gemv_gflops`.
 ///
+/// A library's GEMM of M x N x K, which neither starts early nor lets the next kernel do so:
+///
+///     ns = launch + library_ns + max(memory, compute)
+///     compute = waves · 2 · tile_m · tile_n · K / splits · multiprocessors / rate
+///
+/// for the best of the tiles from 64 x 64 to 128 x 256 and of 1 to 8 splits of K.
+///
 /// On a CPU, with c of the target's cores that have a tile:
 ///
 ///     ns = step_ns + max(weights / dram + (reads + writes) / (cache · c), compute)
@@ -105,6 +112,7 @@ private:
   double latencyOnGpu(KernelOp kernel, const KernelWork& work, const Occupancy& occupancy) const;
   double memoryOnGpu(KernelOp kernel, const KernelWork& work, const Occupancy& occupancy) const;
   double computeOnGpu(KernelOp kernel, const KernelWork& work, const Occupancy& occupancy) const;
+  Estimate estimateLibrary(KernelOp kernel, const KernelWork& work) const;
   Estimate estimateOnGpu(KernelOp kernel, const KernelWork& work) const;
   Estimate estimateOnCpu(KernelOp kernel, const KernelWork& work) const;
 

@@ -240,7 +240,7 @@ private:
       return getOperation().emitError("expects a target to fuse for, '")
              << TenonDialect::targetAttrName << "'";
     FailureOr<schedule::Scheduler> scheduler =
-        schedule::Scheduler::create(getOperation(), target, /*use=*/{}, options.times);
+        schedule::Scheduler::create(getOperation(), target, libraryUse(options), options.times);
     FailureOr<cost::CostModel> model =
         cost::CostModel::create(function.getLoc(), target, options.launchMode, options.times);
     if (failed(scheduler) || failed(model))

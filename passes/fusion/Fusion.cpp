@@ -17,6 +17,13 @@ std::optional<Plan> parsePlan(llvm::StringRef name) {
       .Default(std::nullopt);
 }
 
+schedule::LibraryUse libraryUse(const FusionOptions& options) {
+  using schedule::LibraryGemms;
+  if (!options.libraries)
+    return {LibraryGemms::None, options.tf32};
+  return {options.plan == Plan::Unfused ? LibraryGemms::All : LibraryGemms::ManyRows, options.tf32};
+}
+
 absl::Status checkFusionOptions(const FusionOptions& options) {
   std::vector<std::string> names;
   for (const fusion::FusionRule* rule : fusion::allRules())

@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "ir/Dialect.h"
 #include "passes/cost/CostModel.h"
+#include "passes/schedule/cuda/CudaScheduleRule.h"
 
 namespace tenon::passes {
 
@@ -38,7 +39,10 @@ struct FusionDecision {
 
 struct FusionOptions {
   Plan plan = Plan::Unfused;
-  bool tf32 = false; ///< under `Unfused`, a library may round the factors of f32 products to TF32
+  /// Whether large GEMMs may be left to the device's libraries, whose order of addition is their
+  /// own: `split` makes the same calls as `fused`.
+  bool libraries = true;
+  bool tf32 = false;       ///< a library may round the factors of f32 GEMMs to TF32
   int64_t maxFusions = -1; ///< kernels of several operations, per function; −1: any number
   std::vector<std::string> disabledRules = {}; ///< by name
   cost::LaunchMode launchMode = cost::LaunchMode::GraphPdl;
@@ -48,6 +52,10 @@ struct FusionOptions {
   /// operations, in program order, while they still stand in the function.
   std::function<void(const FusionDecision&, llvm::ArrayRef<mlir::Operation*>)> inspect = {};
 };
+
+/// What libraries compute under these options: under `Unfused` all that they take, under the other
+/// plans GEMMs of more rows than the kernels that fuse norms and epilogues take.
+schedule::LibraryUse libraryUse(const FusionOptions& options);
 
 /// InvalidArgument where a disabled rule is none, with the list of those that there are.
 absl::Status checkFusionOptions(const FusionOptions& options);

@@ -1,8 +1,6 @@
-#include "mlir/IR/OwningOpRef.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
-#include "passes/cost/CostModel.h"
-#include "passes/schedule/Scheduler.h"
+#include "passes/quantize/PriceOperation.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
@@ -24,20 +22,16 @@ struct SharedProducts {
 /// Decides for each input of products whether it is quantised, see the pass.
 class ActivationQuantizer {
 public:
-  ActivationQuantizer(const schedule::Scheduler& scheduler, const cost::CostModel& model)
-      : scheduler(scheduler), model(model) {}
+  explicit ActivationQuantizer(OperationPricer pricer) : pricer(pricer) {}
 
   void run(func::FuncOp function);
 
 private:
-  using BuildOp = llvm::function_ref<Operation*(OpBuilder&, ValueRange)>;
-  std::optional<int64_t> price(Location loc, TypeRange operands, Type result, BuildOp build);
   std::optional<int64_t> priceProducts(SharedProducts& shared, Type input);
   std::optional<int64_t> priceQuantized(SharedProducts& shared);
   void decide(SharedProducts& shared);
 
-  const schedule::Scheduler& scheduler;
-  const cost::CostModel& model;
+  OperationPricer pricer;
 };
 
 } // namespace
@@ -59,34 +53,11 @@ static std::vector<SharedProducts> collectProducts(func::FuncOp function) {
   return shared;
 }
 
-/// The predicted time in ns of a kernel of the one operation that `build` makes of operands of
-/// these types; nullopt where no emitter computes it.
-std::optional<int64_t> ActivationQuantizer::price(Location loc, TypeRange operands, Type result,
-                                                  BuildOp build) {
-  OpBuilder builder(loc.getContext());
-  OwningOpRef<KernelOp> kernel = KernelOp::create(builder, loc, result, ValueRange());
-  for (Type type : operands)
-    kernel->getBlock().addArgument(type, loc);
-  builder.setInsertionPointToEnd(&kernel->getBlock());
-  Operation* op = build(builder, kernel->getBlock().getArguments());
-  YieldOp::create(builder, loc, op->getResults());
-  ScheduleAttr schedule = scheduler.best(*kernel);
-  if (!schedule)
-    return std::nullopt;
-  kernel->setScheduleAttr(schedule);
-  return model.estimate(*kernel).ns;
-}
-
 /// All products with an input of that type.
 std::optional<int64_t> ActivationQuantizer::priceProducts(SharedProducts& shared, Type input) {
   int64_t sum = 0;
   for (MatmulOp op : shared.products) {
-    std::optional<int64_t> ns =
-        price(op.getLoc(), {input, op.getWeight().getType()}, op.getType(),
-              [&](OpBuilder& b, ValueRange operands) {
-                return MatmulOp::create(b, op.getLoc(), op.getType(), operands[0], operands[1],
-                                        OrderAttr());
-              });
+    std::optional<int64_t> ns = pricer.priceMatmul(op, input, op.getWeight().getType());
     if (!ns)
       return std::nullopt;
     sum = detail::saturatingSum({sum, *ns});
@@ -97,8 +68,8 @@ std::optional<int64_t> ActivationQuantizer::priceProducts(SharedProducts& shared
 std::optional<int64_t> ActivationQuantizer::priceQuantized(SharedProducts& shared) {
   std::optional<int64_t> products = priceProducts(shared, shared.quants);
   Location loc = shared.products.front().getLoc();
-  std::optional<int64_t> quantize =
-      price(loc, shared.input.getType(), shared.quants, [&](OpBuilder& b, ValueRange operands) {
+  std::optional<int64_t> quantize = pricer.price(
+      loc, shared.input.getType(), shared.quants, [&](OpBuilder& b, ValueRange operands) {
         return QuantizeOp::create(b, loc, shared.quants, operands[0]);
       });
   if (!products || !quantize)
@@ -163,7 +134,7 @@ public:
         cost::CostModel::create(module.getLoc(), target, cost::LaunchMode::Stream);
     if (failed(scheduler) || failed(model))
       return signalPassFailure();
-    ActivationQuantizer quantizer(*scheduler, *model);
+    ActivationQuantizer quantizer({*scheduler, *model});
     for (auto function : module.getOps<func::FuncOp>())
       quantizer.run(function);
   }

@@ -15,10 +15,7 @@ namespace {
 class ScheduleKernelsPass : public impl::ScheduleKernelsPassBase<ScheduleKernelsPass> {
 public:
   using ScheduleKernelsPassBase::ScheduleKernelsPassBase;
-  explicit ScheduleKernelsPass(const ScheduleOptions& options) : times(options.times) {
-    libraries = options.use.products;
-    tf32 = options.use.tf32;
-  }
+  explicit ScheduleKernelsPass(const ScheduleOptions& options) : given(options) {}
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
@@ -28,14 +25,20 @@ public:
           << TenonDialect::targetAttrName << "'";
       return signalPassFailure();
     }
+    ScheduleOptions options = given.value_or(readOptions());
     FailureOr<schedule::Scheduler> scheduler =
-        schedule::Scheduler::create(module, target, {libraries, tf32}, times);
+        schedule::Scheduler::create(module, target, options.use, options.times);
     if (failed(scheduler) || failed(scheduleAll(*scheduler)))
       signalPassFailure();
   }
 
 private:
-  const cost::MeasuredTimes* times = nullptr;
+  std::optional<ScheduleOptions> given;
+
+  ScheduleOptions readOptions() const {
+    using schedule::LibraryGemms;
+    return {.use = {libraries ? LibraryGemms::All : LibraryGemms::None, tf32}};
+  }
 
   LogicalResult scheduleAll(const schedule::Scheduler& scheduler) {
     WalkResult result = getOperation().walk([&](KernelOp kernel) {

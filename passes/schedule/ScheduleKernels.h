@@ -18,7 +18,7 @@ namespace tenon::passes {
 
 /// What scheduling may use beside the target.
 struct ScheduleOptions {
-  schedule::LibraryUse use = {};              ///< of a device's own, for large products
+  schedule::LibraryUse use = {};              ///< of the device's libraries
   const cost::MeasuredTimes* times = nullptr; ///< may be null
 };
 

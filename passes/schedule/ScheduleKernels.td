@@ -10,8 +10,8 @@ def ScheduleKernelsPass : Pass<"tenon-schedule-kernels", "mlir::ModuleOp"> {
     `order` on each reduction inside, from the shapes and `tenon.target` alone: the machine that
     compiles plays no part. Tiles are independent and the order of a reduction does not depend on
     them, so results are the same bits for any number of threads. A schedule that is there already
-    is replaced. Where `libraries` allows it, a product of 16 rows and more on a GPU is left to
-    cuBLASLt, whose order is its own.
+    is replaced. Where `libraries` allows it, a product of `library_rows` rows and more on a GPU is left
+    to cuBLASLt, whose order is its own.
 
     ```mlir
     %y = tenon.kernel (%a = %x : tensor<1x64xf32>, %b = %w : tensor<172x64xf16>)

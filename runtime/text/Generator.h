@@ -46,16 +46,17 @@ public:
   using TokenCallback = std::function<bool(int32_t)>;
 
   /// Checks that the executor's program describes a model and has a Decode function of one row;
-  /// InvalidArgument says what is missing. Of its Prefill functions the one with most rows is used,
-  /// if there is any. `executor` must outlive this object.
+  /// InvalidArgument says what is missing. It may have Prefill
+  /// functions of several sizes. `executor` must outlive this object.
   static absl::StatusOr<Generator> create(Executor& executor);
 
   ~Generator();
   Generator(Generator&& other);
   Generator& operator=(Generator&& other);
 
-  /// Continues `prompt` by up to `count` tokens. The prompt goes through the Prefill function in
-  /// chunks, the last padded with inactive rows, or token by token through Decode. Stops at a token
+  /// Continues `prompt` by up to `count` tokens. The prompt goes through the Prefill functions
+  /// in chunks, large ones first, the last padded with inactive rows, or token by token through
+  /// Decode. Stops at a token
   /// that ends a generation (`TokenizerSpec::endsGeneration`) and at the end of the context.
   /// InvalidArgument where the prompt is empty or longer than the context, where it has an id
   /// outside the vocabulary, or where `count` is negative; else what the executor or sampler says.

@@ -178,7 +178,7 @@ absl::Status CudaCalibrator::measureRates() {
   add("tensor_16bit_gflops", rate, "A bf16 product of 8192³ by cuBLASLt on random data.");
   TENON_ASSIGN_OR_RETURN(
       double ownNs,
-      prober.timeGraph(productGraph(smaller, smaller, smaller, "bf16"), Grouping::KernelEach));
+      prober.timeGraph(productGraph(smaller, smaller, smaller, "bf16"), Grouping::OwnKernelEach));
   add("mma_percent", 100 * 2.0 * smaller * smaller * smaller / ownNs / rate,
       "A bf16 product of 4096³ by Tenon's own kernel, of that rate.");
   int64_t fmaFlops = 0;

@@ -131,8 +131,11 @@ absl::StatusOr<OwningOpRef<ModuleOp>> planIsolated(ModuleOp isolated, TargetAttr
     (*module)->setAttr(TenonDialect::phaseAttrName,
                        PhaseAttr::get(module->getContext(), Phase::Fused));
   }
-  // No library: what is priced are Tenon's own kernels.
-  TENON_RETURN_IF_ERROR(passes::runPipeline(*module, {.target = target, .libraries = false}));
+  // The kernels that fusion prices, libraries included; what is still apart stays so.
+  passes::FusionOptions fusion{.plan = passes::Plan::Fused,
+                               .libraries = grouping != Grouping::OwnKernelEach,
+                               .maxFusions = 0};
+  TENON_RETURN_IF_ERROR(passes::runPipeline(*module, {.target = target, .fusion = fusion}));
   return module;
 }
 

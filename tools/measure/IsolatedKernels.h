@@ -22,8 +22,9 @@ llvm::SmallVector<mlir::Operation*> computationsOf(mlir::ModuleOp isolated);
 
 /// How isolated operations become kernels.
 enum class Grouping {
-  OneKernel,  ///< all of them one
-  KernelEach, ///< each its own
+  OneKernel,     ///< all of them one
+  KernelEach,    ///< each its own, a library's where one takes it
+  OwnKernelEach, ///< each its own, none a library's
 };
 
 /// A planned copy of `isolated` for `target`. Fails where no emitter computes a kernel.

@@ -8,10 +8,20 @@
 
 namespace tenon::passes::schedule {
 
+/// The most rows that kernels for few rows take, which read each weight once.
+inline constexpr int64_t mostFewRows = 16;
+
+/// Which GEMMs a GPU's libraries may compute.
+enum class LibraryGemms {
+  None,
+  ManyRows, ///< those of more than `mostFewRows`
+  All,      ///< from the target's `library_rows` on
+};
+
 /// What a GPU's libraries may do.
 struct LibraryUse {
-  bool products = false; ///< compute large products
-  bool tf32 = false;     ///< round the factors of f32 products to TF32
+  LibraryGemms gemms = LibraryGemms::None;
+  bool tf32 = false; ///< round the factors of f32 GEMMs to TF32
 };
 
 /// What rules ask of a CUDA target.

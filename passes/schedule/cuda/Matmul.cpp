@@ -1,3 +1,5 @@
+#include <limits>
+
 #include "passes/schedule/cuda/CudaScheduleRule.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -55,13 +57,25 @@ ScheduleAttr chooseGemv(KernelOp kernel, MatmulOp op, const Extents& extents,
       {{"threads", threads}, {"vector", vector}, {"columns_per_warp", columns}, {"split", split}});
 }
 
+/// Rows from which on libraries compute GEMMs.
+int64_t fewestLibraryRows(const CudaTarget& target) {
+  switch (target.libraries.gemms) {
+  case LibraryGemms::None:
+    return std::numeric_limits<int64_t>::max();
+  case LibraryGemms::ManyRows:
+    return std::max(target.libraryRows, mostFewRows + 1);
+  case LibraryGemms::All:
+    return target.libraryRows;
+  }
+}
+
 /// Whether the kernel is a product that cuBLASLt computes: factors of one plain type, the result in
 /// that type or f32, and rows enough that a library's tiles are used.
 bool suitsLibrary(KernelOp kernel, MatmulOp op, const Extents& extents, const CudaTarget& target) {
   Type input = op.getInput().getType().getElementType();
   Type weight = op.getWeight().getType().getElementType(), result = op.getType().getElementType();
-  return target.libraries.products && soleOp<MatmulOp>(kernel) && extents.batches == 1 &&
-         extents.rows >= target.libraryRows && input == weight &&
+  return soleOp<MatmulOp>(kernel) && extents.batches == 1 &&
+         extents.rows >= fewestLibraryRows(target) && input == weight &&
          (result == input || result.isF32()) && op.getInput() != op.getWeight();
 }
 
@@ -87,7 +101,7 @@ ScheduleAttr chooseTensorGemm(KernelOp kernel, const Extents& extents, const Cud
 }
 
 ScheduleAttr choose(KernelOp kernel, const CudaTarget& target) {
-  constexpr int64_t mostGemvRows = 16, tile = 64;
+  constexpr int64_t tile = 64;
   auto op = llvm::cast<MatmulOp>(*llvm::find_if(kernel.getBlock(), isHero));
   Extents extents = extentsOf(op);
   op.removeOrderAttr(); // tensor cores have none
@@ -95,11 +109,11 @@ ScheduleAttr choose(KernelOp kernel, const CudaTarget& target) {
     return chooseLibrary(kernel, op, target);
   if (suitsBulkCopies(op, target))
     return scheduleBulkCopies(op, target);
-  if (suitsTensorCores(op) && extents.rows > mostGemvRows)
+  if (suitsTensorCores(op) && extents.rows > mostFewRows)
     return chooseTensorGemm(kernel, extents, target);
   if (suitsTensorCores(op) && extents.rows > 1)
     return scheduleFewRows(op, target);
-  if (extents.rows <= mostGemvRows)
+  if (extents.rows <= mostFewRows)
     return chooseGemv(kernel, op, extents, target);
   op.setOrderAttr(makeOrder(kernel.getContext(), /*lanes=*/1));
   int64_t tiles = extents.batches * llvm::divideCeil(extents.rows, tile) *

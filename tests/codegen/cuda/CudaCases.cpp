@@ -420,7 +420,7 @@ absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> planCase(mlir::MLIRContext& co
                                                            bool libraries) {
   TENON_ASSIGN_OR_RETURN(mlir::OwningOpRef<mlir::ModuleOp> module, buildCase(context, testCase));
   TENON_RETURN_IF_ERROR(passes::runPipeline(
-      *module, {.target = findTarget(&context, target), .libraries = libraries}));
+      *module, {.target = findTarget(&context, target), .fusion = {.libraries = libraries}}));
   return module;
 }
 

@@ -23,14 +23,15 @@ using testing::HasSubstr;
 class Scheduled {
 public:
   /// `plan` fused joins all operations of the function `body`.
-  Scheduled(const std::string& function, const std::string& targetName)
+  Scheduled(const std::string& function, const std::string& targetName, bool libraries = true)
       : target(findTarget(&context, targetName)) {
     context.loadDialect<func::FuncDialect>();
     module = parseSourceString<ModuleOp>(function, &context);
     EXPECT_TRUE(module);
-    EXPECT_THAT(passes::runPipeline(*module, {.upTo = Phase::Scheduled,
-                                              .target = target,
-                                              .fusion = {.plan = passes::Plan::Fused}}),
+    EXPECT_THAT(passes::runPipeline(
+                    *module, {.upTo = Phase::Scheduled,
+                              .target = target,
+                              .fusion = {.plan = passes::Plan::Fused, .libraries = libraries}}),
                 IsOk());
     module->walk([&](KernelOp op) {
       EXPECT_FALSE(kernel) << "expects one kernel";
@@ -78,9 +79,28 @@ TEST(CostModel, LimitersAndModes) {
 
 /// 133 tiles of one wave's size take two waves.
 TEST(CostModel, Waves) {
-  Scheduled whole(matmul(1024, 128 * 66, 4096), "h200");
-  Scheduled more(matmul(1024, 128 * 67, 4096), "h200");
+  Scheduled whole(matmul(1024, 128 * 66, 4096), "h200", /*libraries=*/false);
+  Scheduled more(matmul(1024, 128 * 67, 4096), "h200", /*libraries=*/false);
   EXPECT_GT(more.estimate().computeNs, whole.estimate().computeNs * 5 / 4);
+}
+
+/// GEMMs of cuBLASLt in prefill and decode of Llama-3.1-8B and Llama-3.2-1B as an H200 measured them
+/// (2026-11-22, `tenon bench`, net of timing): ns within a quarter.
+TEST(CostModel, LibraryGemmsTakeWhatWasMeasured) {
+  struct Measured {
+    int rows, columns, depth;
+    double ns;
+  };
+  for (const Measured& gemm :
+       {Measured{64, 4096, 4096, 12080}, Measured{64, 14336, 4096, 31290},
+        Measured{512, 512, 2048, 6390}, Measured{512, 4096, 4096, 24340},
+        Measured{512, 14336, 4096, 89780}, Measured{512, 4096, 14336, 77640},
+        Measured{2048, 2048, 8192, 88620}, Measured{2048, 14336, 4096, 315600}}) {
+    SCOPED_TRACE(absl::StrFormat("%d x %d x %d", gemm.rows, gemm.columns, gemm.depth));
+    Scheduled library(matmul(gemm.rows, gemm.columns, gemm.depth), "h200");
+    EXPECT_EQ(library.kernel.getScheduleAttr().getEmitter(), "cublaslt");
+    EXPECT_NEAR(static_cast<double>(library.ns()), gemm.ns, gemm.ns / 4);
+  }
 }
 
 std::string attention(int rows) {

@@ -141,8 +141,27 @@ TEST(Generator, feedsThePromptThroughPrefillInChunks) {
   const Ids prompt = {1, 2, 3, 4, 5, 6, 7, 8, 9};
   const Generation result = generator.generate(prompt, 2, greedy()).value();
   EXPECT_EQ(result.ids, expectedIds(prompt, 2));
-  EXPECT_THAT(executor.calls, ElementsAre("prefill_4", "prefill_4", "prefill_4", "decode_1"));
-  EXPECT_EQ(executor.inactiveRows, 3);
+  EXPECT_THAT(executor.calls, ElementsAre("prefill_4", "prefill_4", "prefill_2", "decode_1"));
+  EXPECT_EQ(executor.inactiveRows, 1);
+}
+
+/// A padded call replaces several smaller ones where it takes less time than they do.
+TEST(Generator, padsAChunkWhereThatIsFaster) {
+  auto chunksOf = [](int32_t count) {
+    Program program =
+        makeProgram({makeFunction(Role::Prefill, 32), makeFunction(Role::Prefill, 128),
+                     makeFunction(Role::Prefill, 512), makeFunction(Role::Decode, 1)});
+    program.model->context = 2048;
+    FakeExecutor executor(program);
+    Generator generator = Generator::create(executor).value();
+    EXPECT_EQ(generator.generate(Ids(count, 1), 1, greedy()).status(), absl::OkStatus());
+    return executor.calls;
+  };
+  EXPECT_THAT(chunksOf(20), ElementsAre("prefill_32"));
+  EXPECT_THAT(chunksOf(40), ElementsAre("prefill_128"));
+  EXPECT_THAT(chunksOf(200), ElementsAre("prefill_128", "prefill_128"));
+  EXPECT_THAT(chunksOf(480), ElementsAre("prefill_512"));
+  EXPECT_THAT(chunksOf(1034), ElementsAre("prefill_512", "prefill_512", "prefill_32"));
 }
 
 TEST(Generator, startsFromEmptyStates) {

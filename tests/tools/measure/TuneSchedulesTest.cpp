@@ -32,7 +32,8 @@ mlir::OwningOpRef<mlir::ModuleOp> schedule(mlir::MLIRContext& context, TargetAtt
                                            const passes::cost::MeasuredTimes* times = nullptr) {
   auto module = frontends::parseModuleText(context, graph, "test");
   EXPECT_THAT(module, tests::IsOk());
-  passes::PipelineOptions options{.upTo = Phase::Scheduled, .target = target, .libraries = false};
+  passes::PipelineOptions options{
+      .upTo = Phase::Scheduled, .target = target, .fusion = {.libraries = false}};
   options.fusion.times = times;
   EXPECT_THAT(passes::runPipeline(**module, options), tests::IsOk());
   return *std::move(module);

@@ -1,0 +1,39 @@
+// RUN: tenon dump %s --phase=fused --target=h200 --plan=auto | FileCheck %s
+// RUN: tenon dump %s --phase=scheduled --target=h200 --plan=auto | FileCheck %s --check-prefix=SCHEDULED
+// RUN: tenon dump %s --phase=fused --target=x86-64-v4 --plan=auto | FileCheck %s --check-prefix=CPU
+
+// CPU-NOT: tenon.dequantize
+
+// Many rows are worth an expansion to 16 bits, once for both GEMMs, which a library then computes.
+// CHECK-LABEL: func.func @prompt
+// CHECK-COUNT-1: tenon.dequantize %{{.*}} : (tensor<4096x4096x!tenon.block<q4_k>>) -> tensor<4096x4096xf16>
+// CHECK-NOT: tenon.dequantize
+// CHECK: tenon.matmul %{{.*}} : (tensor<512x4096xf16>, tensor<4096x4096xf16>) -> tensor<512x4096xf16>
+// CHECK: tenon.matmul %{{.*}} : (tensor<512x4096xf16>, tensor<4096x4096xf16>) -> tensor<512x4096xf16>
+// SCHEDULED-LABEL: func.func @prompt
+// SCHEDULED: schedule<"elementwise"
+// SCHEDULED: schedule<"cublaslt"
+// SCHEDULED: schedule<"cublaslt"
+func.func @prompt(%x: tensor<512x4096xf16>, %z: tensor<512x4096xf16>, %w: tensor<4096x4096x!tenon.block<q4_k>>) -> (tensor<512x4096xf16>, tensor<512x4096xf16>) {
+  %0 = tenon.matmul %x, %w : (tensor<512x4096xf16>, tensor<4096x4096x!tenon.block<q4_k>>) -> tensor<512x4096xf16>
+  %1 = tenon.matmul %z, %w : (tensor<512x4096xf16>, tensor<4096x4096x!tenon.block<q4_k>>) -> tensor<512x4096xf16>
+  return %0, %1 : tensor<512x4096xf16>, tensor<512x4096xf16>
+}
+
+// One row reads the weight once: blocks are less to read.
+// CHECK-LABEL: func.func @token
+// CHECK-NOT: tenon.dequantize
+// CHECK: return
+func.func @token(%x: tensor<1x4096xf16>, %w: tensor<4096x4096x!tenon.block<q4_k>>) -> tensor<1x4096xf16> {
+  %0 = tenon.matmul %x, %w : (tensor<1x4096xf16>, tensor<4096x4096x!tenon.block<q4_k>>) -> tensor<1x4096xf16>
+  return %0 : tensor<1x4096xf16>
+}
+
+// Inputs of 32 bits keep what the blocks hold.
+// CHECK-LABEL: func.func @single_precision
+// CHECK-NOT: tenon.dequantize
+// CHECK: return
+func.func @single_precision(%x: tensor<512x4096xf32>, %w: tensor<4096x4096x!tenon.block<q4_k>>) -> tensor<512x4096xf32> {
+  %0 = tenon.matmul %x, %w : (tensor<512x4096xf32>, tensor<4096x4096x!tenon.block<q4_k>>) -> tensor<512x4096xf32>
+  return %0 : tensor<512x4096xf32>
+}
