@@ -70,7 +70,8 @@ static std::string pointerType(Type type, bool written) {
 
 KernelContext::KernelContext(KernelOp kernelOp, Architecture target,
                              std::vector<MemorySpace> argumentSpaces)
-    : kernel(kernelOp), architecture(std::move(target)), spaces(std::move(argumentSpaces)) {
+    : kernel(kernelOp), architecture(std::move(target)), spaces(std::move(argumentSpaces)),
+      written(kernelOp->getNumResults()) {
   structure.symbol = schedule().getEmitter().str();
   structure.pdl = architecture.isHopperOrLater();
   structure.triggersAtEntry = !schedule().getParameter("trigger_at_exit");
@@ -95,9 +96,19 @@ std::string KernelContext::pointer(Value argument) const {
 llvm::SmallVector<std::string> KernelContext::destinations(Value value) {
   llvm::SmallVector<std::string> found;
   for (auto [index, yielded] : llvm::enumerate(kernel.getYield().getValues()))
-    if (yielded == value)
+    if (yielded == value) {
+      written.set(index);
       found.push_back("r" + std::to_string(index));
+    }
   return found;
+}
+
+LogicalResult KernelContext::expectWritten() {
+  for (OpResult result : kernel->getResults())
+    if (!llvm::isa<StateType>(result.getType()) && !written.test(result.getResultNumber()))
+      return kernel.emitOpError("expects an emitter that writes every result, but ")
+             << schedule().getEmitter() << " leaves out result #" << result.getResultNumber();
+  return success();
 }
 
 Access KernelContext::access(Value argument) const {
@@ -139,6 +150,16 @@ LogicalResult KernelContext::readResources() {
     return kernel.emitOpError("expects whole warps of at most 1024 threads and sizes that a block "
                               "can have, but got ")
            << schedule();
+  // What a source declares is part of an executable, which holds 48 KiB for a block of any device (CUDA
+  // C++ Programming Guide, "Technical Specifications per Compute Capability").
+  constexpr int64_t mostStaticBytes = 48 << 10;
+  int64_t most = architecture.smemBytesPerBlock;
+  int64_t all = detail::saturatingSum({resources->staticSmemBytes, resources->dynamicSmemBytes});
+  if (resources->staticSmemBytes > mostStaticBytes || (most > 0 && all > most))
+    return kernel.emitOpError("expects a block of at most ")
+           << mostStaticBytes << " bytes of declared shared memory"
+           << (most > 0 ? " and " + std::to_string(most) + " in all" : "") << ", but " << schedule()
+           << " takes " << resources->staticSmemBytes << " and " << all;
   structure.threads = resources->threads;
   structure.blocksPerSm = resources->blocksPerSm;
   return success();

@@ -6,14 +6,16 @@
 
 #include "codegen/cuda/PhaseStructure.h"
 #include "ir/Dialect.h"
+#include "llvm/ADT/SmallBitVector.h"
 
 namespace tenon::codegen::cuda {
 
 /// What an emitter needs to know of a GPU.
 struct Architecture {
-  std::string name;       ///< `sm_90a`
-  int capability;         ///< compute capability, major · 10 + minor: 90
-  int64_t registersPerSm; ///< of a multiprocessor; 0 where the target does not say
+  std::string name;          ///< `sm_90a`
+  int capability;            ///< compute capability, major · 10 + minor: 90
+  int64_t registersPerSm;    ///< of a multiprocessor; 0 where the target does not say
+  int64_t smemBytesPerBlock; ///< shared memory that a block may have; 0 where it does not say
 
   /// cp.async.bulk, mbarrier transactions, programmatic dependent launch, clusters.
   bool isHopperOrLater() const { return capability >= 90; }
@@ -36,6 +38,8 @@ public:
   std::string pointer(mlir::Value argument) const;
   /// The parameters that `value` is to be written to: one for each time that the region yields it.
   llvm::SmallVector<std::string> destinations(mlir::Value value);
+  /// Checks, behind the emitter, that it has asked for the parameters of every result.
+  mlir::LogicalResult expectWritten();
 
   /// A read of a region argument, in the space that it lies in.
   Access access(mlir::Value argument) const;
@@ -61,11 +65,13 @@ public:
   /// Checks that the schedule has as many tiles as the emitter will number.
   mlir::LogicalResult expectTiles(int64_t tiles);
   /// Reads what a block takes into the structure; emits an error where the schedule's parameters are
-  /// none that a block can have, or its threads no whole warps.
+  /// none that a block can have, its threads no whole warps, or its shared memory more than the target
+  /// gives it.
   mlir::LogicalResult readResources();
 
 private:
   std::vector<MemorySpace> spaces;
+  llvm::SmallBitVector written; ///< results that the emitter has asked for
 };
 
 /// Computes kernel regions of one schedule kind. An emitter is one file in `emitters/` and one line

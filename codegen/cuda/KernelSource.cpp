@@ -17,7 +17,8 @@ absl::StatusOr<Architecture> readArchitecture(ModuleOp module) {
     int capability;
     if (number.consume_front("sm_") && !number.consumeInteger(10, capability) && capability >= 80)
       return Architecture{feature.getValue().str(), capability,
-                          target.getProperty("registers_per_sm").value_or(0)};
+                          target.getProperty("registers_per_sm").value_or(0),
+                          target.getProperty("smem_bytes_per_block").value_or(0)};
   }
   return absl::InvalidArgumentError(absl::StrFormat(
       "expects a CUDA target with a feature sm_80 or later, but got %s", target.getName().str()));
@@ -36,6 +37,8 @@ FailureOr<KernelSource> printKernel(KernelOp kernel, const Architecture& archite
   if (failed(emitter->emit(context)))
     return failure();
   surroundSearch(context);
+  if (failed(context.expectWritten()))
+    return failure();
   PhaseStructure& structure = context.structure;
   structure.stamps = stamps;
   placeWait(structure);

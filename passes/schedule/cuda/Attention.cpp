@@ -166,17 +166,25 @@ static ScheduleAttr chooseDecode(KernelOp kernel, AttentionOp op, const CudaTarg
 /// 128 rows a block, or 64 where those would leave multiprocessors idle. The sums of 128 rows of
 /// heads of 128 fill the registers, and with 64 keys a block ptxas saves 76 bytes around them; with 32
 /// it saves none and takes longer: 2,048 tokens, 32 heads, 144 and 151 µs (H200, 2026-11-21).
+/// Where shared memory does not hold that, fewer rows and keys at a time; null where it holds none.
 static ScheduleAttr choosePrefill(KernelOp kernel, AttentionOp op, const CudaTarget& target) {
+  constexpr int64_t leastKeys = 16; // of an instruction of tensor cores
   llvm::ArrayRef<int64_t> query = op.getQuery().getType().getShape();
   int64_t size = std::max(elementSize(op), cacheType(op.getValue()).getShape()[3]);
   int64_t wideTiles = query[1] * llvm::divideCeil(query[0], 128);
   bool wide = size <= 128 && wideTiles >= target.prefillTilesPerSm * target.sms;
-  int64_t tiles = query[1] * llvm::divideCeil(query[0], wide ? 128 : 64);
-  return makeSchedule(kernel, "tensor_prefill_attention", tiles,
-                      {{"threads", 128},
-                       {"row_tiles", wide ? 2 : 1},
-                       {"keys_per_block", size <= 128 ? 64 : 32},
-                       {"blocks_per_sm", size <= 128 ? 2 : 1}});
+  for (int64_t rowTiles = wide ? 2 : 1; rowTiles >= 1; --rowTiles)
+    for (int64_t keys = size <= 128 ? 64 : 32; keys >= leastKeys; keys /= 2) {
+      int64_t tiles = query[1] * llvm::divideCeil(query[0], 64 * rowTiles);
+      ScheduleAttr schedule = makeSchedule(kernel, "tensor_prefill_attention", tiles,
+                                           {{"threads", 128},
+                                            {"row_tiles", rowTiles},
+                                            {"keys_per_block", keys},
+                                            {"blocks_per_sm", size <= 128 ? 2 : 1}});
+      if (fitsBlock(kernel, schedule, target))
+        return schedule;
+    }
+  return ScheduleAttr();
 }
 
 /// Any element types, on CUDA cores. Few rows: parts of at least 128 keys, so that one row fills the
@@ -257,8 +265,11 @@ static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target) {
   if (!op)
     return chooseRegion(kernel, target);
   op.removeOrderAttr(); // the schedule's parameters fix the order
-  if (suitsPrefill(op))
-    return choosePrefill(kernel, op, target);
+  if (suitsPrefill(op)) {
+    if (ScheduleAttr prefill = choosePrefill(kernel, op, target))
+      return prefill;
+    return chooseScalar(kernel, op, target);
+  }
   if (suitsTensorCores(op, 8))
     return chooseDecode(kernel, op, target);
   return chooseScalar(kernel, op, target);

@@ -5,13 +5,14 @@ using namespace mlir;
 
 namespace tenon::passes::schedule {
 
-/// True where a block of that schedule fits a multiprocessor.
-static bool fits(KernelOp kernel, ScheduleAttr schedule, const CudaTarget& target) {
+bool fitsBlock(KernelOp kernel, ScheduleAttr schedule, const CudaTarget& target) {
   ScheduleAttr before = kernel.getScheduleAttr();
   kernel.setScheduleAttr(schedule);
   std::optional<BlockResources> block = blockResourcesOf(kernel, target.registersPerSm);
-  kernel.setScheduleAttr(before);
-  return block && block->dynamicSmemBytes + block->staticSmemBytes <= target.smemBytesPerBlock &&
+  before ? kernel.setScheduleAttr(before) : void(kernel.removeScheduleAttr());
+  return block &&
+         detail::saturatingSum({block->dynamicSmemBytes, block->staticSmemBytes}) <=
+             target.smemBytesPerBlock &&
          block->registers * block->threads <= target.registersPerSm;
 }
 
@@ -22,7 +23,7 @@ llvm::SmallVector<ScheduleAttr> bulkAlternatives(KernelOp kernel, const CudaTarg
     return others;
   int64_t ownWarps = *own.getParameter("threads") / 32, stages = *own.getParameter("stages");
   auto addOther = [&](ScheduleAttr other) {
-    if (other != own && !llvm::is_contained(others, other) && fits(kernel, other, target))
+    if (other != own && !llvm::is_contained(others, other) && fitsBlock(kernel, other, target))
       others.push_back(other);
   };
   auto add = [&](int64_t warps, int64_t depth, int64_t early) {

@@ -97,6 +97,10 @@ bool suitsHeldGemm(const ProductRegion& region, const CudaTarget& target);
 /// The schedule that does, for a region without an order for its products.
 ScheduleAttr scheduleHeldGemm(const ProductRegion& region, const CudaTarget& target);
 
+/// True where a block of `schedule` for the region of `kernel` fits the shared memory that a block may
+/// have and the registers of a multiprocessor.
+bool fitsBlock(KernelOp kernel, ScheduleAttr schedule, const CudaTarget& target);
+
 /// Other schedules of a product whose weights come by bulk copies: other warps a block, stages of
 /// their rings, and stages filled before the kernel waits, where a block fits. Nothing for another
 /// emitter.

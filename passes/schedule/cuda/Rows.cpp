@@ -49,6 +49,10 @@ struct RowShape {
 
 } // namespace
 
+/// Chunks of a row. Every thread adds all of them, in code without a loop, from shared memory: longer
+/// rows are added in one chunk, which takes a buffer of one size for any length.
+constexpr int64_t mostRowChunks = 1024;
+
 /// A warp for short rows, up to 1,024 lanes in one chunk for long ones.
 static void shareInOneChunk(RowShape& shape) {
   constexpr int64_t mostLanes = 1024, vectorsPerThread = 4;
@@ -101,7 +105,8 @@ static void shareManyRows(RowShape& shape, int64_t sums, const CudaTarget& targe
 static RowShape shareRows(Operation& hero, const CudaTarget& target) {
   RowShape shape(hero);
   shareInOneChunk(shape);
-  if (llvm::isa<RmsNormOp, LayerNormOp>(hero) && shape.group > 32)
+  if (llvm::isa<RmsNormOp, LayerNormOp>(hero) && shape.group > 32 &&
+      shape.vectors <= 32 * mostRowChunks)
     shape.rows <= target.sms ? shareFewRows(shape)
                              : shareManyRows(shape, llvm::isa<LayerNormOp>(hero) ? 2 : 1, target);
   return shape;
