@@ -81,6 +81,44 @@ static LogicalResult verifyContents(KernelOp kernel) {
   return success();
 }
 
+/// Every result that is no state is computed in the region: no emitter copies an argument, which the
+/// caller has already, or stores a constant.
+static LogicalResult verifyYield(KernelOp kernel) {
+  for (OpOperand& yielded : kernel.getYield()->getOpOperands()) {
+    Value value = yielded.get();
+    bool isArgument = llvm::isa<BlockArgument>(value) && !llvm::isa<StateType>(value.getType());
+    if (!isArgument && !value.getDefiningOp<ConstantOp>())
+      continue;
+    InFlightDiagnostic error = kernel.emitOpError("expects to yield what it computes, but result #")
+                               << yielded.getOperandNumber() << " is ";
+    if (isArgument)
+      error << "its argument #" << llvm::cast<BlockArgument>(value).getArgNumber();
+    else
+      error << "a constant";
+    return error.attachNote(kernel.getYield().getLoc()) << "yields here";
+  }
+  return success();
+}
+
+/// A buffer, of as many bytes, for each result that has one.
+static LogicalResult verifyBuffers(KernelOp kernel) {
+  ArrayAttr buffers = kernel.getBuffersAttr();
+  if (!buffers)
+    return success();
+  if (buffers.size() != kernel.getNumResults())
+    return kernel.emitOpError("expects one buffer for each of ")
+           << kernel.getNumResults() << " results, but got " << buffers.size();
+  for (auto [index, buffer] : llvm::enumerate(buffers)) {
+    if (llvm::isa<UnitAttr>(buffer))
+      continue;
+    auto place = llvm::dyn_cast<BufferAttr>(buffer);
+    if (!place || place.getBytes() != getStorageBytes(kernel.getResult(index).getType()))
+      return kernel.emitOpError("expects a buffer of the bytes of result #")
+             << index << ", " << kernel.getResult(index).getType() << ", but got " << buffer;
+  }
+  return success();
+}
+
 LogicalResult KernelOp::verifyRegions() {
   if (failed(verifyContents(*this)))
     return failure();
@@ -92,21 +130,8 @@ LogicalResult KernelOp::verifyRegions() {
             << getResultTypes() << ", but got " << getYield().getValues().getTypes())
                .attachNote(getYield().getLoc())
            << "yields here";
-  ArrayAttr buffers = getBuffersAttr();
-  if (!buffers)
-    return verifyStateOrder(*this);
-  if (buffers.size() != getNumResults())
-    return emitOpError("expects one buffer for each of ")
-           << getNumResults() << " results, but got " << buffers.size();
-  for (auto [index, buffer] : llvm::enumerate(buffers)) {
-    if (llvm::isa<UnitAttr>(buffer))
-      continue;
-    auto place = llvm::dyn_cast<BufferAttr>(buffer);
-    if (!place || place.getBytes() != getStorageBytes(getResult(index).getType()))
-      return emitOpError("expects a buffer of the bytes of result #")
-             << index << ", " << getResult(index).getType() << ", but got " << buffer;
-  }
-  return verifyStateOrder(*this);
+  return failed(verifyBuffers(*this)) || failed(verifyYield(*this)) ? failure()
+                                                                    : verifyStateOrder(*this);
 }
 
 } // namespace tenon

@@ -103,3 +103,27 @@ func.func @f(%x: tensor<4xf32>) {
   // expected-error @+1 {{'tenon.yield' op expects parent op 'tenon.kernel'}}
   tenon.yield %x : tensor<4xf32>
 }
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'tenon.kernel' op expects to yield what it computes, but result #1 is its argument #0}}
+  %0:2 = tenon.kernel (%a = %x : tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+    %1 = tenon.neg %a : (tensor<4xf32>) -> tensor<4xf32>
+    // expected-note @+1 {{yields here}}
+    tenon.yield %1, %a : tensor<4xf32>, tensor<4xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @f() {
+  // expected-error @+1 {{'tenon.kernel' op expects to yield what it computes, but result #0 is a constant}}
+  %0 = tenon.kernel () -> tensor<2xf32> {
+    %1 = tenon.constant dense<1.0> : tensor<2xf32> : tensor<2xf32>
+    // expected-note @+1 {{yields here}}
+    tenon.yield %1 : tensor<2xf32>
+  }
+  return
+}

@@ -5,7 +5,8 @@ func.func @kernels(%x: tensor<1x64xf32>, %w: tensor<64xf32>) -> tensor<1x64xf32>
   }
   %1:2 = tenon.kernel (%a = %k : tensor<1x64xf32>) -> (tensor<1x64xf32>, tensor<1xi32>) schedule #tenon.schedule<"row", tiles = 2> buffers [unit, #tenon.buffer<offset = 256, bytes = 4>] {
     %2 = tenon.argmax %a : (tensor<1x64xf32>) -> tensor<1xi32>
-    tenon.yield %a, %2 : tensor<1x64xf32>, tensor<1xi32>
+    %3 = tenon.neg %a : (tensor<1x64xf32>) -> tensor<1x64xf32>
+    tenon.yield %3, %2 : tensor<1x64xf32>, tensor<1xi32>
   }
   tenon.kernel () {
   }
