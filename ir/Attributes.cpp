@@ -1,5 +1,7 @@
 #include "ir/Attributes.h"
 
+#include <limits>
+
 #include "ir/Dialect.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -24,14 +26,22 @@ static std::optional<int64_t> lookUpInteger(DictionaryAttr entries, llvm::String
   return std::nullopt;
 }
 
+/// The most that a schedule or an order counts, elements and tiles: no tensor that a program may have
+/// (`runtime::validateProgram`) has more. Sizes that follow from a few such numbers do not overflow.
+static constexpr int64_t mostCounted = int64_t{1} << 40;
+
 static LogicalResult verifyIntegers(ErrorEmitter emitError, DictionaryAttr entries,
-                                    llvm::StringRef what, int64_t least) {
+                                    llvm::StringRef what, int64_t least,
+                                    int64_t most = std::numeric_limits<int64_t>::max()) {
   if (!entries)
     return success();
   for (NamedAttribute entry : entries) {
     auto value = llvm::dyn_cast<IntegerAttr>(entry.getValue());
     if (!value || !value.getType().isInteger(64) || value.getInt() < least)
       return emitError() << "expects an i64 of at least " << least << " as " << what << " '"
+                         << entry.getName().strref() << "', but got " << entry.getValue();
+    if (value.getInt() > most)
+      return emitError() << "expects an i64 of at most " << most << " as " << what << " '"
                          << entry.getName().strref() << "', but got " << entry.getValue();
   }
   return success();
@@ -41,6 +51,9 @@ LogicalResult OrderAttr::verify(ErrorEmitter emitError, int64_t chunk, int64_t l
                                 CombineTree tree) {
   if (chunk < 0)
     return emitError() << "expects a chunk of zero or more elements, but got " << chunk;
+  if (chunk > mostCounted)
+    return emitError() << "expects a chunk of at most " << mostCounted << " elements, but got "
+                       << chunk;
   if (lanes < 1 || lanes > 1024)
     return emitError() << "expects 1 to 1024 lanes, but got " << lanes;
   if (tree == CombineTree::Halving && !llvm::isPowerOf2_64(lanes))
@@ -54,7 +67,9 @@ LogicalResult ScheduleAttr::verify(ErrorEmitter emitError, llvm::StringRef emitt
     return emitError() << "expects the name of an emitter, but got an empty string";
   if (tiles < 1)
     return emitError() << "expects at least one tile, but got " << tiles;
-  return verifyIntegers(emitError, parameters, "schedule parameter", 1);
+  if (tiles > mostCounted)
+    return emitError() << "expects at most " << mostCounted << " tiles, but got " << tiles;
+  return verifyIntegers(emitError, parameters, "schedule parameter", 1, mostCounted);
 }
 
 std::optional<int64_t> ScheduleAttr::getParameter(llvm::StringRef name) const {

@@ -15,6 +15,9 @@ std::optional<PartTile> partTileOf(Operation* op, ScheduleAttr part) {
   int64_t total = type.getNumElements(), innermost = type.getShape().back();
   int64_t rows = part.getParameter("rows_per_tile").value_or(0);
   int64_t columns = part.getParameter("columns_per_tile").value_or(0);
+  auto elementsOf = [&](int64_t row) {
+    return std::min(detail::saturatingProduct({rows, row}), total);
+  };
   auto cut = [&](int64_t count) {
     return count < innermost ? PartTile{total != innermost, count, total}
                              : PartTile{false, total, total};
@@ -30,13 +33,13 @@ std::optional<PartTile> partTileOf(Operation* op, ScheduleAttr part) {
     if (row != innermost || columns < 1)
       return std::nullopt;
     if (columns >= row)
-      return PartTile{false, std::min(rows * row, total), total};
-    return rows * row >= total ? std::optional(cut(columns)) : std::nullopt;
+      return PartTile{false, elementsOf(row), total};
+    return elementsOf(row) == total ? std::optional(cut(columns)) : std::nullopt;
   }
   if (llvm::isa<EmbeddingOp, LayerNormOp, RmsNormOp, SoftmaxOp>(op))
-    return PartTile{false, std::min(rows * innermost, total), total};
+    return PartTile{false, elementsOf(innermost), total};
   if (llvm::isa<RopeOp>(op))
-    return PartTile{false, std::min(rows * (total / type.getShape().front()), total), total};
+    return PartTile{false, elementsOf(total / type.getShape().front()), total};
   return std::nullopt;
 }
 

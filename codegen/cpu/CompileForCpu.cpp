@@ -56,7 +56,7 @@ static LogicalResult emitKernel(KernelOp kernel, const std::string& symbol, cons
   b.loop(function.getArgument(1), function.getArgument(2), 1,
          [&](Value tile) { outcome = emitter->emitTile(context, tile); });
   func::ReturnOp::create(b);
-  return outcome;
+  return failed(outcome) ? failure() : context.expectWritten();
 }
 
 static absl::StatusOr<Vectors> vectorsOf(TargetAttr target) {

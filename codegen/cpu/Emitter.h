@@ -1,8 +1,11 @@
 #ifndef TENON_CODEGEN_CPU_EMITTER_H
 #define TENON_CODEGEN_CPU_EMITTER_H
 
+#include <limits>
+
 #include "codegen/cpu/VectorBuilder.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SmallBitVector.h"
 
 namespace tenon::codegen::cpu {
 
@@ -14,7 +17,7 @@ public:
   KernelContext(KernelOp kernel, VectorBuilder& builder, llvm::ArrayRef<mlir::Value> arguments,
                 llvm::ArrayRef<mlir::Value> results)
       : kernel(kernel), builder(builder), lanes(builder.nativeLanes()), arguments(arguments),
-        results(results) {}
+        results(results), written(results.size()) {}
 
   KernelOp kernel;
   VectorBuilder& builder;
@@ -28,10 +31,15 @@ public:
   }
   /// Where values of the region lie that the thread has computed before its tiles.
   llvm::DenseMap<mlir::Value, mlir::Value> shared;
-  /// The address of result `index` of the kernel.
-  mlir::Value result(unsigned index) const { return results[index]; }
+  /// The address of result `index` of the kernel, which the emitter writes.
+  mlir::Value result(unsigned index) {
+    written.set(index);
+    return results[index];
+  }
   /// The addresses that `value` is to be written to: one for each time that the region yields it.
   llvm::SmallVector<mlir::Value> destinations(mlir::Value value);
+  /// Checks, behind the emitter, that it has asked for the address of every result.
+  mlir::LogicalResult expectWritten();
 
   /// The one operation of the region, which must be an `OpTy`; null after an error.
   template <typename OpTy> OpTy soleOp() {
@@ -43,14 +51,20 @@ public:
         << OpTy::getOperationName() << " for the emitter " << schedule().getEmitter();
     return nullptr;
   }
-  /// A parameter of the schedule; emits an error where it is missing.
-  mlir::FailureOr<int64_t> parameter(llvm::StringRef name);
+  /// A parameter of the schedule, which `ScheduleAttr` bounds; emits an error where it is missing, or
+  /// larger than `most`.
+  mlir::FailureOr<int64_t> parameter(llvm::StringRef name,
+                                     int64_t most = std::numeric_limits<int64_t>::max());
   /// Checks that the schedule has as many tiles as the emitter will number.
   mlir::LogicalResult expectTiles(int64_t tiles);
+
+  /// Accumulators of a block that a loop keeps in registers: twice as many as a CPU has.
+  static constexpr int64_t mostAccumulators = 64;
 
 private:
   llvm::ArrayRef<mlir::Value> arguments;
   llvm::ArrayRef<mlir::Value> results;
+  llvm::SmallBitVector written; ///< results that the emitter has asked for
 };
 
 /// Computes kernel regions of one schedule kind. An emitter is one file in `emitters/` and one line

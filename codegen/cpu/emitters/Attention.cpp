@@ -45,6 +45,11 @@ private:
     return llvm::cast<RankedTensorType>(value.getType()).getElementType();
   }
 
+  /// The loops over heads, and over the vectors of a block's scores, are unrolled.
+  static constexpr int64_t mostHeads = 64, mostVectors = 256;
+  /// Queries and results of a tile lie on the stack.
+  static constexpr int64_t mostScratchBytes = 1 << 20;
+
   LogicalResult readSchedule();
   void allocate();
   Value cacheRow(Value cache, int64_t size, Value position);
@@ -74,7 +79,7 @@ private:
 
 LogicalResult AttentionEmission::readSchedule() {
   FailureOr<OrderAttr> scheduled = orderOf(op);
-  FailureOr<int64_t> headsPerTile = context.parameter("heads_per_tile");
+  FailureOr<int64_t> headsPerTile = context.parameter("heads_per_tile", mostHeads);
   if (failed(scheduled) || failed(headsPerTile))
     return failure();
   order = *scheduled, heads = *headsPerTile;
@@ -83,9 +88,17 @@ LogicalResult AttentionEmission::readSchedule() {
     return op.emitOpError("expects an order whose chunk, the keys of a block, is a multiple of its "
                           "lanes, but got ")
            << order;
+  if (block / lanes > mostVectors / heads)
+    return op.emitOpError("expects at most ")
+           << mostVectors << " vectors of scores in a block of keys, but got a chunk of " << block
+           << " keys in " << lanes << " lanes for " << heads << " heads";
   if ((queryHeads / keyShape[2]) % heads != 0)
     return op.emitOpError("expects heads_per_tile to divide the ")
            << queryHeads / keyShape[2] << " query heads of a key head, but got " << heads;
+  if (std::max(keySize, valueSize) > mostScratchBytes / 8 / heads)
+    return op.emitOpError("expects heads of which ")
+           << heads << " fit into " << mostScratchBytes << " bytes of stack, but got "
+           << op.getQuery().getType() << " and " << op.getValue().getType();
   return context.expectTiles(query.type.getShape()[0] * (queryHeads / heads));
 }
 

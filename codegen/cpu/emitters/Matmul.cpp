@@ -26,8 +26,12 @@ public:
   LogicalResult emit(Value tile);
 
 private:
+  /// Elements of K that the inner loop takes at once: a few blocks of the largest encoding.
+  static constexpr int64_t mostStep = 1024;
+
   LogicalResult readSchedule();
   LogicalResult checkOrder();
+  LogicalResult checkUnrolled();
   void emitRows(Value firstColumn, Value endColumn);
   void emitColumns(Value firstRow, int64_t rowCount, Value firstColumn, Value endColumn);
   Value weightRow(Value column);
@@ -58,9 +62,10 @@ private:
 LogicalResult MatmulEmission::readSchedule() {
   FailureOr<OrderAttr> scheduled = orderOf(op);
   FailureOr<int64_t> tile = context.parameter("columns_per_tile");
-  FailureOr<int64_t> columnUnroll = context.parameter("column_block");
-  FailureOr<int64_t> rowUnroll = context.parameter("row_block");
-  FailureOr<int64_t> elements = context.parameter("step");
+  FailureOr<int64_t> columnUnroll =
+      context.parameter("column_block", KernelContext::mostAccumulators);
+  FailureOr<int64_t> rowUnroll = context.parameter("row_block", KernelContext::mostAccumulators);
+  FailureOr<int64_t> elements = context.parameter("step", mostStep);
   if (failed(scheduled) || failed(tile) || failed(columnUnroll) || failed(rowUnroll) ||
       failed(elements))
     return failure();
@@ -71,7 +76,23 @@ LogicalResult MatmulEmission::readSchedule() {
   batches = weightType.getNumElements() / (columns * depth);
   rows = input.rows() / batches;
   rowBlock = std::min(*rowUnroll, rows);
-  return checkOrder();
+  return failed(checkOrder()) ? failure() : checkUnrolled();
+}
+
+/// Bounds the code of a step, in which every vector of a row of W meets every row of x.
+LogicalResult MatmulEmission::checkUnrolled() {
+  constexpr int64_t most = KernelContext::mostAccumulators, mostProducts = 4096;
+  if (columnBlock * rowBlock > most)
+    return op.emitOpError("expects at most ")
+           << most << " accumulators in a block, but got column_block = " << columnBlock
+           << " and row_block = " << rowBlock;
+  if (step / order.getLanes() * columnBlock * rowBlock > mostProducts)
+    return op.emitOpError("expects at most ")
+           << mostProducts
+           << " products of vectors in a step, but got column_block = " << columnBlock
+           << ", row_block = " << rowBlock << " and " << step << " elements in " << order.getLanes()
+           << " lanes";
+  return success();
 }
 
 LogicalResult MatmulEmission::checkOrder() {

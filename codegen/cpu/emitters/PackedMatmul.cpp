@@ -32,6 +32,9 @@ public:
   LogicalResult emit(Value tile);
 
 private:
+  /// Elements of K of a panel, whose cache lines are asked for one by one.
+  static constexpr int64_t mostDepthBlock = 4096;
+
   LogicalResult readSchedule();
   LogicalResult checkSchedule();
   int64_t panelBytes() const { return columnsPerTile * depthBlock * 4; }
@@ -75,15 +78,20 @@ LogicalResult PackedMatmulEmission::readSchedule() {
   if (failed(scheduled))
     return failure();
   order = *scheduled;
-  for (auto [name, value] : {std::pair{"columns_per_tile", &columnsPerTile},
-                             {"column_block", &columnBlock},
-                             {"row_block", &rowBlock},
-                             {"rows_per_pass", &rowsPerPass},
-                             {"depth_block", &depthBlock}}) {
-    FailureOr<int64_t> parameter = context.parameter(name);
+  struct Parameter {
+    llvm::StringRef name;
+    int64_t& value;
+    int64_t most = std::numeric_limits<int64_t>::max();
+  };
+  for (auto [name, value, most] : {Parameter{"columns_per_tile", columnsPerTile},
+                                   {"column_block", columnBlock, KernelContext::mostAccumulators},
+                                   {"row_block", rowBlock, KernelContext::mostAccumulators},
+                                   {"rows_per_pass", rowsPerPass},
+                                   {"depth_block", depthBlock, mostDepthBlock}}) {
+    FailureOr<int64_t> parameter = context.parameter(name, most);
     if (failed(parameter))
       return failure();
-    *value = *parameter;
+    value = *parameter;
   }
   depth = weightType.getShape().back();
   columns = weightType.getShape().end()[-2];
@@ -95,7 +103,7 @@ LogicalResult PackedMatmulEmission::readSchedule() {
 }
 
 LogicalResult PackedMatmulEmission::checkSchedule() {
-  constexpr int64_t mostStackBytes = 1 << 20, mostAccumulators = 64;
+  constexpr int64_t mostStackBytes = 1 << 20, mostAccumulators = KernelContext::mostAccumulators;
   int64_t lanes = order.getLanes(), granule = std::max(lanes, decoder.blockSize());
   if (!decoder.supports(lanes) || (order.getChunk() != 0 && order.getChunk() < depth))
     return op.emitOpError("expects an order of one chunk whose lanes divide or hold whole blocks "
@@ -105,7 +113,7 @@ LogicalResult PackedMatmulEmission::checkSchedule() {
     return op.emitOpError("expects columns_per_tile in whole column blocks and depth_block a "
                           "multiple of ")
            << granule << ", but got " << columnsPerTile << " and " << depthBlock;
-  if (rowBlock > mostAccumulators / columnBlock || depthBlock > mostStackBytes ||
+  if (rowBlock > mostAccumulators / columnBlock ||
       columnsPerTile > mostStackBytes / 8 / depthBlock ||
       columnsPerTile > mostStackBytes / 2 / sumBytes() / rowsPerPass)
     return op.emitOpError("expects at most ")

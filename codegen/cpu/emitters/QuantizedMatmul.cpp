@@ -77,8 +77,8 @@ private:
 
 LogicalResult QuantizedMatmulEmission::readSchedule() {
   FailureOr<int64_t> tile = context.parameter("columns_per_tile");
-  FailureOr<int64_t> vectors = context.parameter("column_vectors");
-  FailureOr<int64_t> block = context.parameter("row_block");
+  FailureOr<int64_t> vectors = context.parameter("column_vectors", KernelContext::mostAccumulators);
+  FailureOr<int64_t> block = context.parameter("row_block", KernelContext::mostAccumulators);
   FailureOr<int64_t> pass = context.parameter("rows_per_pass");
   if (failed(tile) || failed(vectors) || failed(block) || failed(pass))
     return failure();
@@ -102,7 +102,12 @@ LogicalResult QuantizedMatmulEmission::checkSchedule() {
            << order;
   if (b.nativeLanes() < leastLanes)
     return op.emitOpError("expects vectors of 256 or 512 bits for a quantised input");
-  if (columnVectors > mostStackBytes || columnsPerTile % blockColumns() != 0)
+  if (columnVectors * rowBlock > KernelContext::mostAccumulators)
+    return op.emitOpError("expects at most ")
+           << KernelContext::mostAccumulators
+           << " accumulators in a block, but got column_vectors = " << columnVectors
+           << " and row_block = " << rowBlock;
+  if (columnsPerTile % blockColumns() != 0)
     return op.emitOpError("expects tiles of whole blocks of ")
            << columnVectors << " vectors of columns, but got " << columnsPerTile << " columns";
   constexpr int64_t mostRows = 1 << 16;

@@ -38,13 +38,20 @@ struct RowView {
 mlir::LogicalResult forTileRows(KernelContext& context, mlir::Value tile, int64_t rows,
                                 llvm::function_ref<void(mlir::Value row)> body);
 
+/// Lanes of an order that a CPU adds in: four vectors of 512 bits. Each operation on them is as many
+/// instructions.
+inline constexpr int64_t mostOrderLanes = 64;
+
 /// The order of a reduction, which scheduling has set; emits an error where it is missing or none
 /// that a CPU adds in.
 template <typename OpTy> mlir::FailureOr<OrderAttr> orderOf(OpTy op) {
   OrderAttr order = op.getOrderAttr();
-  if (order && order.getTree() != CombineTree::TensorCores)
-    return order;
-  return op.emitOpError("expects an order of lanes in a scheduled module");
+  if (!order || order.getTree() == CombineTree::TensorCores)
+    return op.emitOpError("expects an order of lanes in a scheduled module");
+  if (order.getLanes() > mostOrderLanes)
+    return op.emitOpError("expects an order of 1 to ")
+           << mostOrderLanes << " lanes on a CPU, but got " << order;
+  return order;
 }
 
 /// Stores `vector`, `count` elements from `first` on, to row `row` of every destination.

@@ -51,15 +51,20 @@ LogicalResult SequenceEmission::checkPart(Operation* op) {
   const Emitter* emitter = part ? findEmitter(part.getEmitter()) : nullptr;
   if (!tile || !emitter || emitter->emitBefore)
     return op->emitOpError("expects a part with tiles of rows or columns, but got ") << part;
-  if (standsBefore(op))
-    return success();
-  if (firstTileOf(op) + part.getTiles() > context.schedule().getTiles())
-    return op->emitOpError("expects its tiles inside those of the kernel, but got ")
+  int64_t last = context.schedule().getTiles() - part.getTiles();
+  if (firstTileOf(op) < -1 || (firstTileOf(op) >= 0 && firstTileOf(op) > last))
+    return op->emitOpError(
+               "expects first_tile of -1, or its tiles inside those of the kernel, but got ")
            << part << " from tile " << firstTileOf(op);
   for (Value operand : op->getOperands()) {
     Operation* producer = getViewSource(operand).getDefiningOp();
     if (!producer || standsBefore(producer))
       continue;
+    if (standsBefore(op))
+      return (op->emitOpError("expects to run behind what it reads, but runs before all tiles "
+                              "(first_tile = -1)"))
+                 .attachNote(producer->getLoc())
+             << "what it reads is computed from tile " << firstTileOf(producer) << " on";
     if (llvm::isa<MatmulOp>(op) || firstTileOf(producer) != firstTileOf(op) ||
         partTileOf(producer, partOf(producer)) != tile)
       return op->emitOpError("expects the tiles of what it reads to be its own, but got ")
@@ -128,7 +133,7 @@ LogicalResult SequenceEmission::emitPart(Operation* op, Value place, Value first
   LogicalResult outcome = success();
   b.loop(firstTile, endTile, 1,
          [&](Value tile) { outcome = findEmitter(partOf(op).getEmitter())->emitTile(part, tile); });
-  return outcome;
+  return failed(outcome) ? failure() : part.expectWritten();
 }
 
 LogicalResult SequenceEmission::emitBefore() {

@@ -150,6 +150,33 @@ TEST(CpuErrors, Matmul) {
                               "order <chunk = 16, lanes = 8, tree = halving>"})
     expectRefused(matmulText(refused, matmulParameters, quantised),
                   "expects an order whose lanes divide or hold whole blocks of 32 elements");
+  expectRefused(matmulText("order <chunk = 0, lanes = 128, tree = halving>", matmulParameters),
+                "expects an order of 1 to 64 lanes on a CPU, but got");
+}
+
+// One number in a dump can't make code without end.
+TEST(CpuErrors, MatmulBlocks) {
+  auto parameters = [](int64_t columnBlock, int64_t rowBlock, int64_t step) {
+    return absl::StrFormat("columns_per_tile = 8 : i64, column_block = %d : i64, row_block = %d : "
+                           "i64, step = %d : i64",
+                           columnBlock, rowBlock, step);
+  };
+  std::string order = "order <chunk = 0, lanes = 8, tree = halving>";
+  for (int64_t block : {int64_t{65}, int64_t{1024}, int64_t{1} << 40})
+    expectRefused(
+        matmulText(order, parameters(block, 1, 32)),
+        absl::StrFormat("expects from 1 to 64 as parameter 'column_block', but got %d", block));
+  expectRefused(matmulText(order, parameters(4, 65, 32)),
+                "expects from 1 to 64 as parameter 'row_block', but got 65");
+  expectRefused(matmulText(order, parameters(4, 1, 2048)),
+                "expects from 1 to 1024 as parameter 'step', but got 2048");
+  expectRefused(matmulText(order, parameters(64, 1, 1024)),
+                "expects at most 4096 products of vectors in a step");
+  std::string rows = kernelText({"tensor<8x64xf32>", "tensor<8x64xf32>"}, "tensor<8x8xf32>",
+                                "\"matmul\", tiles = 1, {" + parameters(16, 8, 32) + "}",
+                                "%r = tenon.matmul %a, %b " + order +
+                                    " : (tensor<8x64xf32>, tensor<8x64xf32>) -> tensor<8x8xf32>");
+  expectRefused(rows, "expects at most 64 accumulators in a block, but got column_block = 16");
 }
 
 TEST(CpuErrors, PackedMatmul) {
@@ -174,17 +201,20 @@ TEST(CpuErrors, PackedMatmul) {
   expectRefused(text(order, 6, 3, 32), "expects columns_per_tile in whole column blocks");
   expectRefused(text(order, 8, 3, 48), "depth_block a multiple of 32, but got 8 and 48");
   expectRefused(text(order, 8, 17, 32), "expects at most 64 accumulators in a block");
+  expectRefused(text(order, 8, 3, 8192),
+                "expects from 1 to 4096 as parameter 'depth_block', but got 8192");
   expectRefused(text(order, 1 << 20, 3, 32), "and 1048576 bytes of stack");
   expectRefused(text(order, 4, 3, 32), "expects 2 tiles");
 }
 
-/// A product of quants, [1, 64] x [8, 64], by `emitter`.
+/// A product of quants, [rows, 64] x [8, 64], by `emitter`.
 static std::string quantsText(const std::string& emitter, const std::string& order,
-                              const std::string& parameters, const std::string& weight = "q8_0") {
-  std::string x = tensorType({1, 64}, "q8_s"), w = tensorType({8, 64}, weight);
-  return kernelText(
-      {x, w}, "tensor<1x8xf32>", "\"" + emitter + "\", tiles = 1, {" + parameters + "}",
-      "%r = tenon.matmul %a, %b " + order + " : (" + x + ", " + w + ") -> tensor<1x8xf32>");
+                              const std::string& parameters, const std::string& weight = "q8_0",
+                              int64_t rows = 1) {
+  std::string x = tensorType({rows, 64}, "q8_s"), w = tensorType({8, 64}, weight);
+  std::string y = tensorType({rows, 8}, "f32");
+  return kernelText({x, w}, y, "\"" + emitter + "\", tiles = 1, {" + parameters + "}",
+                    "%r = tenon.matmul %a, %b " + order + " : (" + x + ", " + w + ") -> " + y);
 }
 
 TEST(CpuErrors, QuantizedMatmul) {
@@ -203,7 +233,15 @@ TEST(CpuErrors, QuantizedMatmul) {
                 "expects tiles of whole blocks of 2 vectors of columns, but got 24 columns");
   expectRefused(quantsText("quantized_matmul", order,
                            "columns_per_tile = 8000 : i64, column_vectors = 1000 : i64, " + rows),
+                "expects from 1 to 64 as parameter 'column_vectors', but got 1000");
+  expectRefused(quantsText("quantized_matmul", order,
+                           "columns_per_tile = 512 : i64, column_vectors = 64 : i64, row_block = 1 "
+                           ": i64, rows_per_pass = 1024 : i64",
+                           "q8_0", 1024),
                 "bytes of sums and of a panel of weights");
+  expectRefused(quantsText("quantized_matmul", order,
+                           tile + "row_block = 33 : i64, rows_per_pass = 64 : i64", "q8_0", 64),
+                "expects at most 64 accumulators in a block, but got column_vectors = 2");
   expectRefused(quantsText("quantized_matmul", order, tile + rows, "q5_1"),
                 "expects a weight whose quants the CPU can multiply");
   std::string floats = kernelText(
@@ -232,6 +270,68 @@ TEST(CpuErrors, Attention) {
     expectRefused(text(order, 1), "expects an order whose chunk, the keys of a block");
   expectRefused(text("order <chunk = 32, lanes = 8, tree = halving>", 3),
                 "expects heads_per_tile to divide the 2 query heads of a key head");
+  expectRefused(text("order <chunk = 32, lanes = 8, tree = halving>", 65),
+                "expects from 1 to 64 as parameter 'heads_per_tile', but got 65");
+  for (int64_t chunk : {int64_t{65536}, int64_t{1} << 30, int64_t{1} << 40})
+    expectRefused(text(absl::StrFormat("order <chunk = %d, lanes = 8, tree = halving>", chunk), 1),
+                  absl::StrFormat("expects at most 256 vectors of scores in a block of keys, but "
+                                  "got a chunk of %d keys",
+                                  chunk));
+}
+
+// Queries and results of a tile of attention lie on the stack.
+TEST(CpuErrors, AttentionOfLargeHeads) {
+  std::string cache = "tensor<1x4x1x200000xf32>", query = "tensor<1x1x200000xf32>";
+  expectRefused(kernelText({query, cache, "tensor<1xi32>"}, query,
+                           "\"attention\", tiles = 1, {heads_per_tile = 1 : i64}",
+                           "%r = tenon.attention %a, %b, %b, %c, %c scale 1.0 order <chunk = 32, "
+                           "lanes = 8, tree = halving> : (" +
+                               query + ", " + cache + ", " + cache +
+                               ", tensor<1xi32>, tensor<1xi32>) -> " + query),
+                "expects heads of which 1 fit into 1048576 bytes of stack");
+}
+
+/// Two elementwise operations of a sequence, each with its part, in a kernel of two tiles.
+static std::string sequenceText(const std::string& first, const std::string& second) {
+  std::string type = "tensor<2x16xf32>";
+  std::string part = "part = #tenon.schedule<\"elementwise\", tiles = 2, {row_elements = 16 : i64, "
+                     "rows_per_tile = 1 : i64, columns_per_tile = 16 : i64}>";
+  auto operation = [&](const std::string& name, const std::string& text, const std::string& tile) {
+    return name + " = " + text + " {first_tile = " + tile + " : i64, " + part + "} : (" + type +
+           ") -> " + type + "\n";
+  };
+  return kernelText({type}, type, "\"sequence\", tiles = 2",
+                    operation("%0", "tenon.exp %a", first) +
+                        operation("%r", "tenon.neg %0", second));
+}
+
+// A part runs behind what it reads.
+TEST(CpuErrors, SequenceParts) {
+  EXPECT_THAT(compileText(sequenceText("0", "0")), IsOk());
+  EXPECT_THAT(compileText(sequenceText("-1", "0")), IsOk());
+  expectRefused(sequenceText("0", "-1"),
+                "expects to run behind what it reads, but runs before all");
+  expectRefused(sequenceText("1", "0"), "expects first_tile of -1, or its tiles inside those");
+  expectRefused(sequenceText("-1", "9223372036854775807"), "from tile 9223372036854775807");
+  expectRefused(sequenceText("-2", "0"), "expects first_tile of -1, or its tiles inside those");
+}
+
+// A result that no code writes is no result.
+TEST(CpuErrors, ResultsThatNoEmitterWrites) {
+  expectRefused(
+      R"(func.func @f(%x: tensor<2x16xf32>) -> (tensor<2x16xf32>, tensor<32xf32>)
+      attributes {tenon.workspace = 0 : i64} {
+    %y:2 = tenon.kernel (%a = %x : tensor<2x16xf32>) -> (tensor<2x16xf32>, tensor<32xf32>)
+        schedule #tenon.schedule<"sequence", tiles = 2> buffers [unit, unit] {
+      %0 = tenon.exp %a {part = #tenon.schedule<"elementwise", tiles = 2, {row_elements = 16 : i64,
+          rows_per_tile = 1 : i64, columns_per_tile = 16 : i64}>}
+          : (tensor<2x16xf32>) -> tensor<2x16xf32>
+      %1 = tenon.reshape %0 to [32] : (tensor<2x16xf32>) -> tensor<32xf32>
+      tenon.yield %0, %1 : tensor<2x16xf32>, tensor<32xf32>
+    }
+    return %y#0, %y#1 : tensor<2x16xf32>, tensor<32xf32>
+  })",
+      "expects an emitter that writes every result, but sequence leaves out result #1");
 }
 
 // What `buildProgram` refuses: modules that say planned and are not.

@@ -122,3 +122,18 @@ func.func private @f(tensor<1xf32> {tenon.name})
 
 // expected-error @+1 {{'func.func' op has an argument or result with the attribute 'tenon.names', which is none of the dialect's}}
 func.func private @f() -> (tensor<1xf32> {tenon.names = "x"})
+
+// -----
+
+// expected-error @+1 {{expects a chunk of at most 1099511627776 elements, but got 1099511627777}}
+func.func private @f() attributes {a = #tenon.order<chunk = 1099511627777, lanes = 1, tree = ascending>}
+
+// -----
+
+// expected-error @+1 {{expects at most 1099511627776 tiles, but got 1099511627777}}
+func.func private @f() attributes {a = #tenon.schedule<"x", tiles = 1099511627777>}
+
+// -----
+
+// expected-error @+1 {{expects an i64 of at most 1099511627776 as schedule parameter 'rows', but got 9223372036854775807 : i64}}
+func.func private @f() attributes {a = #tenon.schedule<"x", tiles = 1, {rows = 9223372036854775807 : i64}>}
