@@ -3,6 +3,8 @@
 #include "codegen/cpu/math/FloatMath.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/BuiltinOps.h"
 
 using namespace mlir;
@@ -38,7 +40,8 @@ public:
     return "Replace mathematical functions of f32 by arithmetic";
   }
   void getDependentDialects(DialectRegistry& registry) const override {
-    registry.insert<arith::ArithDialect, math::MathDialect>();
+    registry
+        .insert<arith::ArithDialect, math::MathDialect, scf::SCFDialect, vector::VectorDialect>();
   }
   void runOnOperation() override {
     llvm::SmallVector<std::pair<Operation*, BuildFunction>> found;

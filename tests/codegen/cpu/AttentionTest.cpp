@@ -1,3 +1,4 @@
+#include <cmath>
 #include <limits>
 
 #include <gtest/gtest.h>
@@ -40,6 +41,24 @@ TEST(CpuRope, SinesOfLargeNumbers) {
   for (const char* op : {"sin", "cos"})
     list.add(op, {type}, type, absl::StrFormat("tenon.%s %%a", op)).floats[0] = {
         1e5, -1e5, 3.14159274, 1.57079637, 1e9, 1e12, 123456.789, 5.421e10, 1e-30};
+  expectMatchesReference(list.cases);
+}
+
+// Every finite number has a sine: the largest, the one nearest to a multiple of π/2 (16367173 · 2^72,
+// Muller, "Elementary Functions", table 11.1), and some of each exponent beyond 2^40.
+TEST(CpuRope, SinesOfEveryMagnitude) {
+  std::vector<double> numbers = {3.4028234663852886e38, -3.4028234663852886e38, 16367173 * 0x1p72,
+                                 -16367173 * 0x1p72};
+  for (int exponent = 40; exponent < 128; ++exponent)
+    for (double mantissa : {1.0, -1.2345678806304932, 1.9999998807907104})
+      numbers.push_back(std::ldexp(mantissa, exponent));
+  CaseList list;
+  std::string type = tensorType({static_cast<int64_t>(numbers.size())}, "f32");
+  for (const char* op : {"sin", "cos"})
+    list.add(op, {type}, type, absl::StrFormat("tenon.%s %%a", op)).floats[0] = numbers;
+  // Alone, for a tolerance of its own size: -1.6e-9.
+  list.add("cos", {"tensor<1xf32>"}, "tensor<1xf32>", "tenon.cos %a").floats[0] = {16367173 *
+                                                                                   0x1p72};
   expectMatchesReference(list.cases);
 }
 
