@@ -12,6 +12,8 @@ LogicalResult
 LayerNormOp::inferReturnTypeComponents(MLIRContext* context, std::optional<Location> location,
                                        Adaptor adaptor,
                                        llvm::SmallVectorImpl<ShapedTypeComponents>& shapes) {
+  if (failed(detail::checkEpsilon(location, getOperationName(), adaptor.getEpsilon())))
+    return failure();
   return detail::inferRowwiseShape(location, getOperationName(), adaptor.getInput(),
                                    {adaptor.getWeight(), adaptor.getBias()}, shapes);
 }

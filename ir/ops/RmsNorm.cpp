@@ -11,6 +11,8 @@ LogicalResult
 RmsNormOp::inferReturnTypeComponents(MLIRContext* context, std::optional<Location> location,
                                      Adaptor adaptor,
                                      llvm::SmallVectorImpl<ShapedTypeComponents>& shapes) {
+  if (failed(detail::checkEpsilon(location, getOperationName(), adaptor.getEpsilon())))
+    return failure();
   return detail::inferRowwiseShape(location, getOperationName(), adaptor.getInput(),
                                    adaptor.getWeight(), shapes);
 }

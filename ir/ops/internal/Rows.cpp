@@ -24,6 +24,15 @@ LogicalResult inferRowwiseShape(std::optional<Location> location, llvm::StringRe
   return success();
 }
 
+LogicalResult checkEpsilon(std::optional<Location> location, llvm::StringRef opName,
+                           const llvm::APFloat& epsilon) {
+  if (epsilon.isFinite() && (epsilon.isZero() || !epsilon.isNegative()))
+    return success();
+  llvm::SmallString<32> text;
+  epsilon.toString(text);
+  return emitShapeError(location, opName, "expects a finite eps of zero or more, but got " + text);
+}
+
 Work rowwiseWork(Operation* op, int64_t flopsPerElement) {
   Work work = defaultWork(op);
   auto input = llvm::cast<RankedTensorType>(op->getOperand(0).getType());

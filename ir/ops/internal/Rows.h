@@ -12,6 +12,11 @@ mlir::LogicalResult inferRowwiseShape(std::optional<mlir::Location> location,
                                       mlir::ValueRange vectors,
                                       llvm::SmallVectorImpl<mlir::ShapedTypeComponents>& shapes);
 
+/// Checks the ε of a norm: finite, and zero or more, so that no root of a negative number is taken. A
+/// part of shape inference, which both the verifier and builders of graphs ask.
+mlir::LogicalResult checkEpsilon(std::optional<mlir::Location> location, llvm::StringRef opName,
+                                 const llvm::APFloat& epsilon);
+
 /// `defaultWork` with `flopsPerElement` operations an element of the first operand.
 Work rowwiseWork(mlir::Operation* op, int64_t flopsPerElement);
 

@@ -45,3 +45,27 @@ func.func @f(%x: tensor<1x4xf32>, %w: tensor<4xf32>) {
   %0 = "tenon.layer_norm"(%x, %w) <{epsilon = 0.0 : f64, operandSegmentSizes = array<i32: 1, 1, 1>}> : (tensor<1x4xf32>, tensor<4xf32>) -> tensor<1x4xf32>
   return
 }
+
+// -----
+
+func.func @f(%x: tensor<1x4xf32>) {
+  // expected-error @+1 {{'tenon.rms_norm' op expects a finite eps of zero or more, but got -1}}
+  %0 = tenon.rms_norm %x eps -1.0 : (tensor<1x4xf32>) -> tensor<1x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<1x4xf32>) {
+  // expected-error @+1 {{'tenon.rms_norm' op expects a finite eps of zero or more, but got NaN}}
+  %0 = tenon.rms_norm %x eps 0x7FF8000000000000 : (tensor<1x4xf32>) -> tensor<1x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<1x4xf32>) {
+  // expected-error @+1 {{'tenon.layer_norm' op expects a finite eps of zero or more, but got +Inf}}
+  %0 = tenon.layer_norm %x eps 0x7FF0000000000000 : (tensor<1x4xf32>) -> tensor<1x4xf32>
+  return
+}
