@@ -12,6 +12,11 @@ LogicalResult ConstantOp::verify() {
   if (getValue().getShapedType() != getType())
     return emitOpError("expects the type of its value, ")
            << getValue().getShapedType() << ", but got " << getType();
+  // A few bytes of text stand for any number of equal elements. Large constants are weights.
+  constexpr int64_t mostBytes = 64 << 20;
+  if (std::optional<int64_t> bytes = getStorageBytes(getType()); !bytes || *bytes > mostBytes)
+    return emitOpError("expects a constant of at most ")
+           << mostBytes << " bytes, but got " << getType();
   return success();
 }
 

@@ -1,5 +1,6 @@
 #include "passes/fusion/Legality.h"
 
+#include "ir/KernelLimits.h"
 #include "mlir/IR/Operation.h"
 
 using namespace mlir;
@@ -73,7 +74,19 @@ std::string refuseGroup(const FusionGraph& graph, llvm::ArrayRef<unsigned> nodes
   return "";
 }
 
+static std::string refuseArguments(KernelOp prototype) {
+  int64_t arguments = prototype.getBlock().getNumArguments() +
+                      llvm::count_if(prototype.getResultTypes(),
+                                     [](Type type) { return !llvm::isa<StateType>(type); });
+  return arguments <= mostKernelArguments
+             ? ""
+             : "a kernel takes at most " + std::to_string(mostKernelArguments) +
+                   " inputs and results, not " + std::to_string(arguments);
+}
+
 std::string refuseRegion(const schedule::Scheduler& scheduler, KernelOp prototype) {
+  if (std::string reason = refuseArguments(prototype); !reason.empty())
+    return reason;
   std::string reason = scheduler.refuse(prototype);
   return reason.empty() ? "" : "no emitter: " + reason;
 }

@@ -98,3 +98,11 @@ func.func @f() {
   %0 = tenon.constant dense<1.0> : tensor<4xf32> : tensor<5xf32>
   return
 }
+
+// -----
+
+func.func @f() {
+  // expected-error @+1 {{'tenon.constant' op expects a constant of at most 67108864 bytes, but got 'tensor<100000000000xf32>'}}
+  %0 = tenon.constant dense<1.0> : tensor<100000000000xf32> : tensor<100000000000xf32>
+  return
+}
