@@ -1,5 +1,7 @@
 #include "ir/HeadRegion.h"
 
+#include <numeric>
+
 using namespace mlir;
 
 namespace tenon {
@@ -21,6 +23,10 @@ static HeadRegion::Chain* findChain(HeadRegion& region, Value value) {
 
 static bool areArguments(ValueRange values) {
   return llvm::all_of(values, llvm::IsaPred<BlockArgument>);
+}
+
+int64_t headsOfWarp(const HeadRegion::Chain& chain, int64_t most) {
+  return std::gcd(chain.heads, most);
 }
 
 std::string addToHeadRegion(Operation& op, HeadRegion& region) {

@@ -30,6 +30,10 @@ struct HeadRegion {
   llvm::SmallVector<Chain, 4> chains;
 };
 
+/// Heads of a row that a warp takes one after the other, of at most `most`, a power of two: the
+/// largest divisor of the chain's heads.
+int64_t headsOfWarp(const HeadRegion::Chain& chain, int64_t most);
+
 /// Adds `op` to the chain that it continues, or to a new one. Returns why no emitter of heads computes
 /// it there, in a sentence without final period; empty, and `region` extended, where one does.
 std::string addToHeadRegion(mlir::Operation& op, HeadRegion& region);

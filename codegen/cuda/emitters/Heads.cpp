@@ -8,11 +8,14 @@ namespace tenon::codegen::cuda::emitters {
 
 namespace {
 
-/// Q/K norm, rope and cache writes in one kernel: a warp takes one head of one row of one tensor
-/// through its chain, in shared memory as f32, rounded behind each operation as that operation's own
-/// kernel rounds it; the sum of the norm is added in that kernel's order.
+/// Q/K norm, rope and cache writes in one kernel: a warp takes heads of one row of one tensor, one after
+/// the other, through their chain, in shared memory as f32, rounded after each operation as that
+/// operation's own kernel rounds it; the sum of the norm is added in that kernel's order. The sines and
+/// cosines of the row, and whether it stays in the cache, are computed once for all heads of a warp.
 ///
-/// Parameter: `threads`. Tiles are blocks of warps, heads numbered by chain, row, head.
+/// Parameters: `threads`; `heads_per_warp`, where it is more than one: a power of two, of which a
+/// tensor takes the largest divisor of its heads. Tiles are blocks of warps, numbered by chain, row,
+/// group of heads.
 class HeadsEmission {
 public:
   HeadsEmission(KernelContext& context, HeadRegion& region) : context(context), region(region) {}
@@ -22,13 +25,14 @@ public:
 private:
   LogicalResult checkChain(HeadRegion::Chain& chain);
   void printChain(CodeWriter& code, HeadRegion::Chain& chain);
+  void printTurns(CodeWriter& code, RopeOp op);
   void printRope(CodeWriter& code, HeadRegion::Chain& chain);
   void printWrite(CodeWriter& code, HeadRegion::Chain& chain);
   void printCopy(CodeWriter& code, HeadRegion::Chain& chain, const std::string& target);
 
   KernelContext& context;
   HeadRegion& region;
-  int64_t mostSize = 0, mostLanes = 0;
+  int64_t mostSize = 0, mostLanes = 0, headsPerWarp = 1;
 };
 
 } // namespace
@@ -45,12 +49,16 @@ void HeadsEmission::printRope(CodeWriter& code, HeadRegion::Chain& chain) {
   RopeOp op = chain.rope;
   int64_t pairs = op.getInverseFrequencies().getType().getNumElements();
   std::string type = deviceType(op.getType().getElementType());
-  code.openFormat("for (int part = lane; part < %d; part += 32)", pairs);
-  printTurn(context, code, op, context.pointer(op.getPositions()) + "[row]");
+  code.unroll();
+  code.openFormat("for (int turn = 0; turn < %d; ++turn)", llvm::divideCeil(pairs, 32));
+  code.line("const int part = lane + 32 * turn;");
+  code.openFormat("if (part < %d)", pairs);
+  code.line("const float sine = sines[turn], cosine = cosines[turn];");
   printPair(code, op);
   code.line("const float a = values[first], b = values[second];");
   code.format("values[first] = roundTo<%s>(%s);", type, turnedFirst);
   code.format("values[second] = roundTo<%s>(%s);", type, turnedSecond);
+  code.close();
   code.close();
   // Elements behind the rotated ones take the result's type as they are.
   if (2 * pairs < chain.size &&
@@ -60,6 +68,21 @@ void HeadsEmission::printRope(CodeWriter& code, HeadRegion::Chain& chain) {
     code.close();
   }
   code.line("__syncwarp();");
+}
+
+/// `sines` and `cosines` of the pairs of a lane, for the row.
+void HeadsEmission::printTurns(CodeWriter& code, RopeOp op) {
+  int64_t pairs = op.getInverseFrequencies().getType().getNumElements();
+  int64_t turns = llvm::divideCeil(pairs, 32);
+  code.format("float sines[%d], cosines[%d];", turns, turns);
+  code.unroll();
+  code.openFormat("for (int turn = 0; turn < %d; ++turn)", turns);
+  code.line("const int part = lane + 32 * turn;");
+  code.openFormat("if (part < %d)", pairs);
+  printTurn(context, code, op, context.pointer(op.getPositions()) + "[row]");
+  code.line("sines[turn] = sine, cosines[turn] = cosine;");
+  code.close();
+  code.close();
 }
 
 void HeadsEmission::printCopy(CodeWriter& code, HeadRegion::Chain& chain,
@@ -75,7 +98,6 @@ void HeadsEmission::printCopy(CodeWriter& code, HeadRegion::Chain& chain,
 void HeadsEmission::printWrite(CodeWriter& code, HeadRegion::Chain& chain) {
   KvWriteOp op = chain.write;
   llvm::ArrayRef<int64_t> state = op.getState().getType().getShape(); // [S, C, H, D]
-  printStays(context, code, op);
   code.open("if (stays)");
   code.format("const long long at = (((long long)sequence * %d + place) * %d + head %% %d) * %d;",
               state[1], state[2], state[2], state[3]);
@@ -84,7 +106,17 @@ void HeadsEmission::printWrite(CodeWriter& code, HeadRegion::Chain& chain) {
 }
 
 void HeadsEmission::printChain(CodeWriter& code, HeadRegion::Chain& chain) {
-  code.format("const int row = static_cast<int>(head / %d);", chain.heads);
+  int64_t perWarp = headsOfWarp(chain, headsPerWarp);
+  code.format("const int row = static_cast<int>(group / %d);", chain.heads / perWarp);
+  if (chain.rope)
+    printTurns(code, chain.rope);
+  if (chain.write)
+    printStays(context, code, chain.write);
+  if (perWarp > 1)
+    code.openFormat("for (long long head = group * %1$d; head < (group + 1) * %1$d; ++head)",
+                    perWarp);
+  else
+    code.line("const long long head = group;");
   printHeadLoad(context, code, chain, "head");
   if (chain.norm)
     printHeadNorm(context, code, chain);
@@ -94,16 +126,24 @@ void HeadsEmission::printChain(CodeWriter& code, HeadRegion::Chain& chain) {
     printWrite(code, chain);
   for (const std::string& pointer : context.destinations(chain.end))
     printCopy(code, chain, absl::StrFormat("%s + head * %d", pointer, chain.size));
+  if (perWarp > 1) {
+    code.line("__syncwarp();");
+    code.close();
+  }
 }
 
 LogicalResult HeadsEmission::emit() {
   if (failed(context.readResources()))
     return failure();
+  headsPerWarp = context.kernel.getScheduleAttr().getParameter("heads_per_warp").value_or(1);
+  if (!llvm::isPowerOf2_64(headsPerWarp))
+    return context.kernel.emitOpError("expects heads_per_warp to be a power of two, but got ")
+           << headsPerWarp;
   int64_t total = 0, warps = context.structure.threads / 32;
   for (HeadRegion::Chain& chain : region.chains) {
     if (failed(checkChain(chain)))
       return failure();
-    total += chain.rows * chain.heads;
+    total += chain.rows * chain.heads / headsOfWarp(chain, headsPerWarp);
   }
   if (failed(context.expectTiles(llvm::divideCeil(total, warps))))
     return failure();
@@ -122,12 +162,12 @@ LogicalResult HeadsEmission::emit() {
     code.format("float* const sums = values + %d;", mostSize);
   int64_t first = 0;
   for (HeadRegion::Chain& chain : region.chains) {
-    int64_t behind = first + chain.rows * chain.heads;
-    code.openFormat("if (number >= %d && number < %d)", first, behind);
-    code.format("const long long head = number - %d;", first);
+    int64_t end = first + chain.rows * chain.heads / headsOfWarp(chain, headsPerWarp);
+    code.openFormat("if (number >= %d && number < %d)", first, end);
+    code.format("const long long group = number - %d;", first);
     printChain(code, chain);
     code.close();
-    first = behind;
+    first = end;
   }
   return success();
 }

@@ -24,20 +24,35 @@ static bool matches(KernelOp kernel, const CudaTarget& target) {
          readHeadRegion(kernel, region).empty() && explain(kernel, target).empty();
 }
 
+/// Heads that a warp takes one after the other: as many as share a row's sines while there are warps
+/// for half of what the multiprocessors hold.
+static int64_t chooseHeadsPerWarp(const HeadRegion& region, const CudaTarget& target) {
+  constexpr int64_t most = 8, warpsPerSm = 32;
+  int64_t total = 0;
+  for (const HeadRegion::Chain& chain : region.chains)
+    total += chain.rows * chain.heads;
+  int64_t heads = 1;
+  while (heads < most && total / (2 * heads) >= warpsPerSm * target.sms)
+    heads *= 2;
+  return heads;
+}
+
 /// Four warps a block: a step of one row has few heads, which are to spread over the device.
 static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target) {
   constexpr int64_t threads = 128;
   HeadRegion region;
   [[maybe_unused]] std::string reason = readHeadRegion(kernel, region);
   assert(reason.empty() && "the rule matches");
-  int64_t total = 0;
+  int64_t heads = chooseHeadsPerWarp(region, target), total = 0;
   for (HeadRegion::Chain& chain : region.chains) {
-    total += chain.rows * chain.heads;
+    total += chain.rows * chain.heads / headsOfWarp(chain, heads);
     if (chain.norm)
       chain.norm->setAttr(partAttrName, scheduleRows(*chain.norm, target));
   }
-  return makeSchedule(kernel, "heads", llvm::divideCeil(total, threads / 32),
-                      {{"threads", threads}});
+  int64_t tiles = llvm::divideCeil(total, threads / 32);
+  if (heads == 1)
+    return makeSchedule(kernel, "heads", tiles, {{"threads", threads}});
+  return makeSchedule(kernel, "heads", tiles, {{"threads", threads}, {"heads_per_warp", heads}});
 }
 
 const CudaScheduleRule heads = {matches, choose, nullptr, explain};

@@ -70,13 +70,22 @@ static ScheduleAttr chooseKvWrite(KernelOp kernel, const CudaTarget&) {
 
 static bool isRope(KernelOp kernel, const CudaTarget&) { return bool(soleOp<RopeOp>(kernel)); }
 
-static ScheduleAttr chooseRope(KernelOp kernel, const CudaTarget&) {
+/// A thread keeps the sine and cosine of its pair for as many heads of the row as leave the
+/// multiprocessors half of their threads.
+static ScheduleAttr chooseRope(KernelOp kernel, const CudaTarget& target) {
+  constexpr int64_t most = 8, threadsPerSm = 1024;
   auto op = soleOp<RopeOp>(kernel);
   llvm::ArrayRef<int64_t> shape = op.getInput().getType().getShape();
   int64_t pairs = op.getInverseFrequencies().getType().getNumElements();
   int64_t work = shape[0] * shape[1] * (shape[2] - pairs);
-  return makeSchedule(kernel, "rope", llvm::divideCeil(work, threadsPerBlock),
-                      {{"threads", threadsPerBlock}});
+  int64_t heads = dividingPower(shape[1], most);
+  while (heads > 1 && work / heads < threadsPerSm * target.sms)
+    heads /= 2;
+  int64_t tiles = llvm::divideCeil(work / heads, threadsPerBlock);
+  if (heads == 1)
+    return makeSchedule(kernel, "rope", tiles, {{"threads", threadsPerBlock}});
+  return makeSchedule(kernel, "rope", tiles,
+                      {{"threads", threadsPerBlock}, {"heads_per_thread", heads}});
 }
 
 static bool isSelection(KernelOp kernel, const CudaTarget&) {

@@ -194,6 +194,16 @@ void addMoves(std::vector<CudaCase>& cases) {
                        b.output("h", b.reshape(x[0], {6, 64}));
                        b.output("i", b.slice(x[2], {1, 1}, {3, 3}, {1, 2}));
                      }});
+    // A thread turns its pair of several heads.
+    cases.push_back({std::string("rope_many_rows_") + type,
+                     {{{700, 8, 96}, type},
+                      {{700}, "i32", Fill::Index, 0, 5000},
+                      {{40}, "f32", Fill::Index, 0, 2}},
+                     type,
+                     [](GraphBuilder& b, const Values& x) {
+                       b.output("y", b.rope(RopePairing::Halves, x[0], x[1], x[2], 1.25));
+                     },
+                     4e-6});
     for (RopePairing pairing : {RopePairing::Adjacent, RopePairing::Halves})
       for (int64_t pairs : {2, 5, 40}) {
         std::string name = pairing == RopePairing::Adjacent ? "adjacent" : "halves";

@@ -450,8 +450,9 @@ std::vector<RegionParameters> allRegions() {
            {std::tuple{8, 1100, 1032}, {16, 1100, 776}, {9, 1100, 3848}})
         all.push_back({&region, type, rows, columns, depth});
   for (const char* type : {"f32", "f16", "bf16"})
-    for (auto [rows, pairing, size] : {std::tuple{1, 0, 128}, {7, 1, 64}, {4, 0, 50}})
-      all.push_back({&headCases[0], type, rows, pairing, size});
+    for (auto [rows, pairing, size] :
+         {std::tuple{1, 0, 128}, {7, 1, 64}, {4, 0, 50}, {900, 0, 128}, {1730, 1, 64}})
+      all.push_back({&headCases[0], type, rows, pairing, size}); // the last two: heads share a warp
   return all;
 }
 
