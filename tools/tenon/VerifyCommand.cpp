@@ -95,8 +95,10 @@ void addVerifyCommand(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand(
       "verify", "Check every fused kernel, where it runs, against its own split chain (equal bits) "
                 "and every kernel against the reference on the device's own inputs");
-  command->footer("tenon verify model.gguf --plan=fused --device=cuda\n"
-                  "Exit code 1, and the kernels named, where bits differ.");
+  command->footer(
+      "tenon verify model.gguf --plan=fused --device=cuda\n"
+      "Exit code 1, and the kernels named, where bits differ, or results are further from "
+      "the reference than 1 % of their largest value (bf16: 4 %).");
   addModelInputOptions(*command, options->model);
   addPlanFlags(*command, options->plan);
   addDeviceOptions(*command, options->device, options->target);

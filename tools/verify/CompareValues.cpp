@@ -57,6 +57,14 @@ static void addElement(double reference, double value, mlir::Type type, Referenc
   error.sumUlp += ulps;
 }
 
+bool isFar(const ReferenceError& error, mlir::Type elementType) {
+  constexpr double tolerance = 0.01, toleranceOfBf16 = 0.04;
+  if (elementType.isInteger())
+    return false;
+  double most = elementType.isBF16() ? toleranceOfBf16 : tolerance;
+  return error.notFinite > 0 || error.maxDifference > most * error.maxReference;
+}
+
 ReferenceError compareWithReference(const ReferenceTensor& reference,
                                     std::span<const std::byte> bytes,
                                     std::span<const std::byte> before) {

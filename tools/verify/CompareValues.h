@@ -31,6 +31,13 @@ struct ReferenceError {
   void add(const ReferenceError& other);
 };
 
+/// True where a result of floats is further from the reference than any way of computing it: by more
+/// than 1 %, for bf16 4 %, of its largest value, or not finite on one side alone. What that must allow
+/// is TF32, which keeps 2^-11 of each factor, and a few roundings behind one another in a fused region,
+/// of 2^-9 each in bf16; a wrong formula, or a result that was never written, is off by far more.
+/// Integers are places of largest elements, of which equal ones may change: never far.
+bool isFar(const ReferenceError& error, mlir::Type elementType);
+
 /// Compares `bytes`, in the encoding of the reference's element type, with the reference. With
 /// `before`, the bytes of a cache before it was written, elements that neither side changed do not
 /// count.

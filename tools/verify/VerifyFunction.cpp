@@ -136,7 +136,9 @@ absl::Status FunctionVerifier::compare(size_t step, const ValueBytes& outputs) {
     std::span<const std::byte> before;
     if (isCache)
       before = inputs[findCacheInput(kernel, index)];
-    check.error.add(compareWithReference(reference[index], output, before));
+    ReferenceError error = compareWithReference(reference[index], output, before);
+    check.isFar |= isFar(error, reference[index].getType().getElementType());
+    check.error.add(error);
   }
   results.push_back(std::move(check));
   return absl::OkStatus();

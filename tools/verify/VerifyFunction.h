@@ -24,6 +24,7 @@ struct StepCheck {
   int64_t elements = 0;  ///< of its results and, of caches, all
   int64_t differing = 0; ///< from its own split chain, in any bit; of a fused kernel
   ReferenceError error;
+  bool isFar = false; ///< one of its results is (`isFar` in CompareValues.h)
 };
 
 /// Checks every step of a call of one function while it runs, from snapshots of what the step reads

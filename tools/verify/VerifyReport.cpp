@@ -77,7 +77,8 @@ nlohmann::json describeVerification(const VerifiedCall& call) {
                              {"max_ulp", check.error.maxUlp},
                              {"mean_ulp", check.error.meanUlp()},
                              {"max_relative", check.error.relative()},
-                             {"not_finite", check.error.notFinite}};
+                             {"not_finite", check.error.notFinite},
+                             {"far", check.isFar}};
     if (check.isFused)
       object["differing_elements"] = check.differing;
     list.push_back(std::move(object));
@@ -85,22 +86,41 @@ nlohmann::json describeVerification(const VerifiedCall& call) {
   return list;
 }
 
-absl::Status verdictOf(const std::vector<VerifiedCall>& calls) {
+/// The lines of the checks for which `describe` has one: `what`, how many, and the first of them.
+static std::string listWrong(const std::vector<VerifiedCall>& calls, const char* what,
+                             llvm::function_ref<std::string(const StepCheck& check)> describe) {
   constexpr int64_t mostNamed = 8;
   int64_t wrong = 0;
   std::string names;
   for (const VerifiedCall& call : calls)
     for (const StepCheck& check : call.checks)
-      if (check.differing > 0 && wrong++ < mostNamed)
-        names += absl::StrFormat("\n  %s of %s, kernel %s: %d of %d elements differ", check.name,
-                                 call.function, check.kernel, check.differing, check.elements);
+      if (std::string text = describe(check); !text.empty() && wrong++ < mostNamed)
+        names += absl::StrFormat("\n  %s of %s, kernel %s: %s", check.name, call.function,
+                                 check.kernel, text);
   if (wrong == 0)
-    return absl::OkStatus();
+    return "";
   if (wrong > mostNamed)
     names += absl::StrFormat("\n  and %d more", wrong - mostNamed);
-  return absl::DataLossError(absl::StrFormat(
-      "verify: expects the bits of its own split chain of every fused kernel, but %d differ:%s",
-      wrong, names));
+  return absl::StrFormat("verify: expects %s, but %d differ:%s", what, wrong, names);
+}
+
+absl::Status verdictOf(const std::vector<VerifiedCall>& calls) {
+  std::string bits = listWrong(
+      calls, "the bits of its own split chain of every fused kernel", [](const StepCheck& check) {
+        return check.differing == 0
+                   ? std::string()
+                   : absl::StrFormat("%d of %d elements differ", check.differing, check.elements);
+      });
+  std::string values =
+      listWrong(calls, "results near the reference of every kernel", [](const StepCheck& check) {
+        if (!check.isFar)
+          return std::string();
+        return absl::StrFormat("off by %.2g of the largest value, %d not finite on one side",
+                               check.error.relative(), check.error.notFinite);
+      });
+  if (bits.empty() && values.empty())
+    return absl::OkStatus();
+  return absl::DataLossError(bits + (bits.empty() || values.empty() ? "" : "\n") + values);
 }
 
 } // namespace tenon::tools

@@ -23,10 +23,11 @@ std::string formatVerification(const VerifiedCall& call);
 
 /// An object a step: function, position, step, name, kernel, kind, layer, fused, elements,
 /// differing_elements (null for a kernel of one operation), max_ulp, mean_ulp, max_relative,
-/// not_finite.
+/// not_finite, far.
 nlohmann::json describeVerification(const VerifiedCall& call);
 
-/// OK where no fused kernel differs from its split chain; else an error that names the kernels.
+/// OK where no fused kernel differs from its split chain and no kernel's result is far from the
+/// reference; else an error that names the kernels.
 absl::Status verdictOf(const std::vector<VerifiedCall>& calls);
 
 } // namespace tenon::tools

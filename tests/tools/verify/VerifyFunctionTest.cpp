@@ -53,9 +53,35 @@ TEST(VerifyFunction, FindsAWrongFusedKernel) {
   EXPECT_THAT(formatVerification(*call), HasSubstr("rms_norm"));
 }
 
+/// A kernel of one operation has no bits to compare with; the reference decides.
+TEST(VerifyFunction, FindsAWrongKernelOfOneOperation) {
+  auto correct = compileGraph(verifiedGraph, "cpu");
+  auto wrong =
+      compileGraph(absl::StrReplaceAll(verifiedGraph, {{"%p scale 1.0", "%p scale 0.001"}}), "cpu");
+  ASSERT_THAT(correct, tests::IsOk());
+  ASSERT_THAT(wrong, tests::IsOk());
+  auto call = verifyCall(*correct, *wrong);
+  ASSERT_THAT(call, tests::IsOk());
+  for (const StepCheck& check : call->checks) {
+    EXPECT_EQ(check.differing, 0) << check.name;
+    EXPECT_EQ(check.isFar, check.name.find("attention") != std::string::npos) << check.name;
+  }
+  EXPECT_THAT(verdictOf({*call}),
+              FailsWith(absl::StatusCode::kDataLoss,
+                        testing::AllOf(HasSubstr("results near the reference"),
+                                       HasSubstr("but 1 differ"), HasSubstr("attention"))));
+}
+
 TEST(VerifyFunction, DescribesEachStep) {
-  StepCheck check{
-      "blk.3.ffn: rms_norm+matmul", "k1", "matmul: rms_norm+matmul", "blk.3", true, 64, 2, {}};
+  StepCheck check{"blk.3.ffn: rms_norm+matmul",
+                  "k1",
+                  "matmul: rms_norm+matmul",
+                  "blk.3",
+                  true,
+                  64,
+                  2,
+                  {},
+                  false};
   check.error = {.elements = 64, .maxUlp = 3, .sumUlp = 32};
   nlohmann::json json = describeVerification({"decode_1", 7, {check}});
   EXPECT_EQ(json[0]["function"], "decode_1");
