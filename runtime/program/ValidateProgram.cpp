@@ -52,6 +52,7 @@ private:
   absl::Status validatePort(const std::vector<Port>& ports, size_t index, const Port& expected);
 
   const Program& program;
+  uint64_t loadedBytes = 0; ///< of workspace, states and constants that are made
 };
 
 } // namespace
@@ -161,18 +162,26 @@ absl::Status Validator::validateMemory() {
   for (const SourceFile& file : program.files)
     if (file.path.empty())
       return invalid("file %u expects a path", &file - program.files.data());
-  for (const Constant& constant : program.constants)
-    TENON_RETURN_IF_ERROR(validateConstant(constant));
   if (program.workspaceBytes > maxBytes)
     return invalid("the workspace expects at most %u bytes, but found %u", maxBytes,
                    program.workspaceBytes);
-  uint64_t total = program.workspaceBytes;
+  loadedBytes = program.workspaceBytes;
   for (const State& state : program.states) {
     TENON_RETURN_IF_ERROR(validateValue("state " + quoted(state.name), state));
-    total += state.bytes;
-    if (total > maxBytes)
+    loadedBytes += state.bytes;
+    if (loadedBytes > maxBytes)
       return invalid("workspace and states expect at most %u bytes together, exceeded by state %s",
                      maxBytes, quoted(state.name));
+  }
+  for (const Constant& constant : program.constants) {
+    TENON_RETURN_IF_ERROR(validateConstant(constant));
+    if (std::holds_alternative<std::vector<FileRange>>(constant.source))
+      continue;
+    loadedBytes += constant.bytes;
+    if (loadedBytes > maxBytes)
+      return invalid("workspace, states and constants expect at most %u bytes together, exceeded "
+                     "by constant %s",
+                     maxBytes, quoted(constant.name));
   }
   return absl::OkStatus();
 }
@@ -317,10 +326,20 @@ absl::Status Validator::validateSignature(const Function& function) {
 
 absl::Status Validator::validateFunction(const Function& function) {
   std::string what = "function " + quoted(function.name);
-  for (const Port& port : function.inputs)
-    TENON_RETURN_IF_ERROR(validateValue(what + ": input " + quoted(port.name), port));
-  for (const Port& port : function.outputs)
-    TENON_RETURN_IF_ERROR(validateValue(what + ": output " + quoted(port.name), port));
+  uint64_t calledBytes = loadedBytes;
+  auto validatePorts = [&](const std::vector<Port>& ports, const char* kind) -> absl::Status {
+    for (const Port& port : ports) {
+      TENON_RETURN_IF_ERROR(validateValue(what + ": " + kind + " " + quoted(port.name), port));
+      calledBytes += port.bytes;
+      if (calledBytes > maxBytes)
+        return invalid("%s expects at most %u bytes of arguments and what is loaded together, "
+                       "exceeded by %s %s",
+                       what, maxBytes, kind, quoted(port.name));
+    }
+    return absl::OkStatus();
+  };
+  TENON_RETURN_IF_ERROR(validatePorts(function.inputs, "input"));
+  TENON_RETURN_IF_ERROR(validatePorts(function.outputs, "output"));
   if (absl::Status status = validateSignature(function); !status.ok())
     return invalid("%s %s", what, std::string(status.message()));
   for (const Step& step : function.steps)

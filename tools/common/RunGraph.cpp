@@ -1,6 +1,7 @@
 #include "tools/common/RunGraph.h"
 
 #include <algorithm>
+#include <unistd.h>
 #include <vector>
 
 #include "absl/strings/str_format.h"
@@ -69,10 +70,26 @@ findInput(const NpyArrays& arrays, const Port& port, const std::string& path) {
   return std::span<const std::byte>(array.bytes);
 }
 
+/// Fails where the results of a call are larger than the machine's memory, before they are allocated.
+static absl::Status checkOutputs(const Function& function) {
+  auto memory = static_cast<uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
+                static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+  uint64_t bytes = 0;
+  for (const Port& port : function.outputs)
+    bytes += port.bytes; // `validateProgram` bounds the sum
+  if (bytes <= memory)
+    return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrFormat("function '%s': expects results that fit the machine's %u bytes of memory, "
+                      "but they have %u",
+                      function.name, memory, bytes));
+}
+
 absl::Status runGraph(runtime::Executor& executor, const GraphRunOptions& options) {
   const runtime::Program& program = executor.program();
   TENON_ASSIGN_OR_RETURN(size_t index, findFunction(program, options.function));
   const Function& function = program.functions[index];
+  TENON_RETURN_IF_ERROR(checkOutputs(function));
 
   NpyArrays inputArrays, outputArrays;
   if (!options.inputs.empty()) {

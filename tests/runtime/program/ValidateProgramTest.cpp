@@ -85,6 +85,21 @@ const Refusal refusals[] = {
      "workspace and states expect at most 1099511627776 bytes together, exceeded by state \"v\""},
     {"HugeWorkspace", [](Program& p) { p.workspaceBytes = (1UL << 40) + 1; },
      "the workspace expects at most 1099511627776 bytes, but found 1099511627777"},
+    {"HugePorts",
+     [](Program& p) {
+       p.functions[0].outputs[0].shape = {1L << 38};
+       p.functions[0].outputs[0].bytes = 1UL << 40;
+     },
+     "expects at most 1099511627776 bytes of arguments and what is loaded together, exceeded by "
+     "output"},
+    {"HugeEmbeddedConstants",
+     [](Program& p) {
+       p.constants[2].shape = {1L << 38};
+       p.constants[2].bytes = 1UL << 40;
+       p.constants[2].source = std::vector<runtime::RandomRange>{{.bytes = 1UL << 40}};
+     },
+     "workspace, states and constants expect at most 1099511627776 bytes together, exceeded by "
+     "constant \"scale\""},
     {"WrongBytes", [](Program& p) { p.states[0].bytes = 255; },
      "state \"k\" expects 256 bytes for shape [2, 4, 8] of f32, but found 255"},
     {"UnknownFile", [](Program& p) { ranges(p, 1)[1].file = 2; },
