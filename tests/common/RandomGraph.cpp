@@ -1,6 +1,7 @@
 #include "tests/common/RandomGraph.h"
 
 #include <cmath>
+#include <limits>
 #include <random>
 
 #include "frontends/builder/GraphBuilder.h"
@@ -25,8 +26,8 @@ constexpr int64_t mostDecodeRows = 16;
 
 class GraphMaker {
 public:
-  GraphMaker(MLIRContext& context, uint64_t seed)
-      : random(seed), builder(context, activationType(context)) {}
+  GraphMaker(MLIRContext& context, uint64_t seed, GraphOps ops)
+      : random(seed), hasAll(ops == GraphOps::All), builder(context, activationType(context)) {}
 
   absl::StatusOr<OwningOpRef<ModuleOp>> make();
 
@@ -54,6 +55,14 @@ private:
   Value matmul(Value x, int64_t width);
   Value gated(Value x);
   Value swapped(Value x);
+  Value onePlus(Value x);
+  Value otherUnary(Value x);
+  Value otherBinary(Value x);
+  Value moved(Value x);
+  Value dequantized(Value x);
+  Value other(Value x);
+  void addSelection(Value x);
+  void add(Value value) { builder.output("y" + std::to_string(outputs++), value); }
   Value attention(Value x);
   Value block(Value x);
   Value next(Value x);
@@ -62,6 +71,7 @@ private:
   void finish(Value x);
 
   std::mt19937_64 random;
+  bool hasAll; ///< operations
   GraphBuilder builder;
   int arguments = 0, states = 0, outputs = 0;
   int64_t rows = 1, capacity = 24;
@@ -165,6 +175,105 @@ Value GraphMaker::swapped(Value x) {
   return builder.concat({oneIn(2) ? unary(high) : high, low}, 1);
 }
 
+Value GraphMaker::onePlus(Value x) {
+  std::vector<float> ones(oneIn(2) ? 1 : widthOf(x), 1.0f);
+  return builder.add(x, builder.constant({static_cast<int64_t>(ones.size())}, ones));
+}
+
+/// Functions that models do not have, of arguments where an error of x stays one of its size.
+Value GraphMaker::otherUnary(Value x) {
+  switch (upTo(12)) {
+  case 0:
+    return builder.abs(x);
+  case 1:
+    return builder.cos(builder.scale(x, 0.25));
+  case 2:
+    return builder.sin(builder.scale(x, 0.25));
+  case 3:
+    return builder.erf(x);
+  case 4:
+    return builder.exp(builder.neg(builder.abs(x)));
+  case 5:
+    return builder.gelu(x);
+  case 6:
+    return builder.log(onePlus(builder.abs(x)));
+  case 7:
+    return builder.rsqrt(onePlus(builder.square(builder.tanh(x))));
+  case 8:
+    return builder.sqrt(onePlus(builder.square(builder.tanh(x))));
+  case 9:
+    return builder.sigmoid(x);
+  case 10:
+    return builder.square(builder.tanh(x));
+  default:
+    Type other = oneIn(2) ? Type(Float16Type::get(context())) : Float32Type::get(context());
+    return builder.cast(
+        builder.scale(builder.cast(x, {.elementType = other}), 0.5, {.elementType = other}));
+  }
+}
+
+Value GraphMaker::otherBinary(Value x) {
+  Value other = oneIn(2) ? argument({widthOf(x)}) : argument({rows, 1});
+  switch (upTo(3)) {
+  case 0:
+    return builder.max(x, other);
+  case 1:
+    return builder.min(other, x);
+  default:
+    return builder.div(x, onePlus(builder.abs(argument({widthOf(x)}))));
+  }
+}
+
+/// Transposed and back, with something between; or every second element beside the others.
+Value GraphMaker::moved(Value x) {
+  int64_t width = widthOf(x);
+  if (oneIn(2))
+    return builder.transpose(unary(builder.transpose(x, {1, 0})), {1, 0});
+  Value even = builder.slice(x, {0, 0}, {rows, (width + 1) / 2}, {1, 2});
+  Value odd = builder.slice(x, {0, 1}, {rows, width / 2}, {1, 2});
+  return builder.concat({odd, otherUnary(even)}, 1);
+}
+
+/// A sum with the numbers of blocks, where those divide the row.
+Value GraphMaker::dequantized(Value x) {
+  if (widthOf(x) % 32 != 0)
+    return otherUnary(x);
+  constexpr const char* names[] = {"q4_0", "q4_1", "q5_0", "q5_1", "q8_0", "iq4_nl"};
+  Type block = BlockType::get(context(), names[upTo(std::size(names))]);
+  return builder.add(x, builder.dequantize(argument({rows, widthOf(x)}, block)));
+}
+
+/// A step that only graphs of all operations have.
+Value GraphMaker::other(Value x) {
+  switch (upTo(6)) {
+  case 0:
+    return otherBinary(x);
+  case 1:
+    return moved(x);
+  case 2:
+    return dequantized(x);
+  case 3:
+    return otherUnary(matmul(norm(x), oneOf({40, 64})));
+  case 4:
+    return otherBinary(otherUnary(unary(x)));
+  default:
+    return otherUnary(binary(otherUnary(x)));
+  }
+}
+
+/// The largest of each row, with or without their places; a row's mean or smallest.
+void GraphMaker::addSelection(Value x) {
+  if (oneIn(2)) {
+    GraphBuilder::TopK top = builder.topK(x, oneOf({1, 3, 8}));
+    add(top.values);
+    if (oneIn(2))
+      add(top.indices);
+  }
+  if (oneIn(2))
+    add(oneIn(2) ? builder.reduce(ReduceKind::Mean, builder.abs(x))
+                 : builder.reduce(ReduceKind::Min, x));
+}
+
 Value GraphMaker::heads(Value x, int64_t count, int64_t size, bool normed, bool rotates) {
   Value split = builder.reshape(x, {rows, count, size});
   if (normed)
@@ -193,7 +302,12 @@ Value GraphMaker::attention(Value x) {
     rowPositions = argument({rows}, i32(), "positions");
   }
   int64_t size = widthOf(x) == 64 ? 16 : 32, kvHeads = oneOf({1, 2}), queries = 2;
-  bool normed = oneIn(3), rotates = !oneIn(6);
+  bool normed = oneIn(3), rotates = !oneIn(6), causal = true;
+  if (hasAll) {
+    size = oneOf({4, 8, 24, 40, 64, 128});
+    kvHeads = oneOf({1, 2, 3}), queries = kvHeads * oneOf({1, 2, 5});
+    causal = !oneIn(3);
+  }
   Value input = norm(x);
   Type type = weightType(widthOf(x));
   auto project = [&](int64_t count) {
@@ -206,6 +320,7 @@ Value GraphMaker::attention(Value x) {
   StateValue values = written(heads(value, kvHeads, size, false, false));
   Value y = builder.attention(query, keys, values, rowSequences, rowPositions,
                               {.scale = 1 / std::sqrt(static_cast<double>(size)),
+                               .causal = causal,
                                .softcap = oneIn(5) ? 20.0 : 0.0,
                                .window = oneIn(5) ? 7 : 0});
   return matmul(builder.reshape(y, {rows, queries * size}), widthOf(x));
@@ -222,6 +337,8 @@ Value GraphMaker::block(Value x) {
 }
 
 Value GraphMaker::next(Value x) {
+  if (hasAll && oneIn(2))
+    return other(x);
   switch (upTo(14)) {
   case 0:
     return norm(x);
@@ -261,7 +378,8 @@ Value GraphMaker::first(int64_t width) {
 
 /// At times a head: the largest of its results, with or without them; a sum or maximum of rows.
 void GraphMaker::finish(Value x) {
-  auto add = [&](Value value) { builder.output("y" + std::to_string(outputs++), value); };
+  if (hasAll && oneIn(2))
+    addSelection(x);
   if (oneIn(3)) {
     Value logits = matmul(oneIn(2) ? norm(x) : x, 301);
     add(builder.argmax(logits));
@@ -286,7 +404,7 @@ absl::StatusOr<OwningOpRef<ModuleOp>> GraphMaker::make() {
   builder.beginFunction("f");
   int64_t width = oneOf({33, 64, 256, 257});
   pool.push_back(first(width));
-  int64_t steps = 1 + upTo(3);
+  int64_t steps = 1 + upTo(hasAll ? 2 : 3);
   for (int64_t step = 0; step < steps; ++step) {
     // Mostly a chain; at times a branch from earlier on.
     Value from = oneIn(5) ? pool[upTo(pool.size())] : pool.back();
@@ -297,15 +415,57 @@ absl::StatusOr<OwningOpRef<ModuleOp>> GraphMaker::make() {
   return builder.finish();
 }
 
-absl::StatusOr<OwningOpRef<ModuleOp>> makeRandomGraph(MLIRContext& context, uint64_t seed) {
+absl::StatusOr<OwningOpRef<ModuleOp>> makeRandomGraph(MLIRContext& context, uint64_t seed,
+                                                      GraphOps ops) {
   context.loadDialect<TenonDialect, func::FuncDialect>();
-  return GraphMaker(context, seed).make();
+  auto module = GraphMaker(context, seed, ops).make();
+  constexpr uint64_t quantizedEvery = 8;
+  if (module.ok() && ops == GraphOps::All && seed % quantizedEvery == 0)
+    (**module)->setAttr(TenonDialect::quantizeAttrName, UnitAttr::get(&context));
+  return module;
 }
 
-/// How many positions each sequence of the caches has; 0 where there are no caches.
-static int64_t findCapacity(ModuleOp graph) {
+/// Extent `axis` of the caches, 0 for sequences and 1 for positions; 0 where there are no caches.
+static int64_t findExtent(ModuleOp graph, unsigned axis) {
   auto states = graph.getOps<StateOp>();
-  return states.empty() ? 0 : llvm::cast<StateType>((*states.begin()).getType()).getShape()[1];
+  return states.empty() ? 0 : llvm::cast<StateType>((*states.begin()).getType()).getShape()[axis];
+}
+
+/// At or beyond an end of [0, count).
+static double wildIndex(int64_t count, std::mt19937_64& random) {
+  const int64_t ends[] = {-1,        0,         count - 1,        count, count + 1, -count,
+                          INT32_MAX, INT32_MIN, INT32_MAX - count};
+  return static_cast<double>(ends[random() % std::size(ends)]);
+}
+
+/// Every second number of an integer argument, of the range that its name says.
+static void makeWild(ReferenceTensor& values, llvm::StringRef name, int64_t sequences,
+                     int64_t capacity, std::mt19937_64& random) {
+  int64_t count = name.starts_with("positions") ? capacity
+                  : name.starts_with("ids")     ? ids
+                                                : sequences;
+  for (double& value : values.getValues())
+    if (random() % 2 == 0)
+      value = wildIndex(count, random);
+}
+
+static void makeSpecial(ReferenceTensor& values, std::mt19937_64& random) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  constexpr double special[] = {std::numeric_limits<double>::quiet_NaN(),
+                                infinity,
+                                -infinity,
+                                0.0,
+                                -0.0,
+                                0x1p-140,
+                                -0x1p-24,
+                                std::numeric_limits<float>::max(),
+                                std::numeric_limits<float>::lowest(),
+                                65504,
+                                1e-30};
+  constexpr uint64_t oneIn = 16;
+  for (double& value : values.getValues())
+    if (random() % oneIn == 0)
+      value = special[random() % std::size(special)];
 }
 
 /// An integer argument: ids anywhere, a sequence of its own a row, positions in the first half of
@@ -324,10 +484,10 @@ static void fillIndices(ReferenceTensor& values, llvm::StringRef name, int64_t c
   }
 }
 
-std::vector<ReferenceTensor> makeRandomInputs(ModuleOp graph, uint64_t seed) {
+std::vector<ReferenceTensor> makeRandomInputs(ModuleOp graph, uint64_t seed, InputValues kind) {
   std::mt19937_64 random(seed ^ 0x9e3779b97f4a7c15);
   std::vector<ReferenceTensor> inputs;
-  int64_t capacity = findCapacity(graph);
+  int64_t sequences = findExtent(graph, 0), capacity = findExtent(graph, 1);
   auto function = *graph.getOps<func::FuncOp>().begin();
   for (auto [index, type] : llvm::enumerate(function.getArgumentTypes())) {
     auto tensor = llvm::cast<RankedTensorType>(type);
@@ -340,6 +500,10 @@ std::vector<ReferenceTensor> makeRandomInputs(ModuleOp graph, uint64_t seed) {
     else
       for (double& value : values.getValues())
         value = scale * (static_cast<double>(random() >> 11) * 0x1p-52 - 1);
+    if (isInteger && kind == InputValues::WildIndices)
+      makeWild(values, name.getValue(), sequences, capacity, random);
+    if (!isInteger && kind == InputValues::SpecialFloats)
+      makeSpecial(values, random);
     if (isInteger || !llvm::isa<BlockType>(tensor.getElementType())) {
       values.roundToElementType();
       inputs.push_back(values);

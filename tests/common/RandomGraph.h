@@ -11,16 +11,28 @@
 
 namespace tenon::tests {
 
+/// Which operations a random graph has: those of language models, or every one of the dialect, with
+/// heads of other sizes, attention without a mask, and, for some seeds, activations of 8 bits.
+enum class GraphOps { Models, All };
+
 /// A module in phase `input` with one function `f`, whose weights are arguments: chains of every
 /// kind that fusion rules know (norms, products, residuals, gated units, rope, embeddings,
 /// elementwise) over a few rows and odd lengths, in an order and of an element type that the seed
 /// chooses. The same on every machine.
-absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> makeRandomGraph(mlir::MLIRContext& context,
-                                                                  uint64_t seed);
+absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>>
+makeRandomGraph(mlir::MLIRContext& context, uint64_t seed, GraphOps ops = GraphOps::Models);
 
-/// Values for the arguments of `f`, encoded and rounded: about 1 for activations, 1/√(row length)
-/// for matrices, valid ids and positions.
-std::vector<ReferenceTensor> makeRandomInputs(mlir::ModuleOp graph, uint64_t seed);
+/// What the arguments of a call are, beside the usual: about 1 for activations, 1/√(row length) for
+/// matrices, valid ids, sequences and positions.
+enum class InputValues {
+  Usual,
+  WildIndices,  ///< ids, sequences and positions at and beyond both ends of their ranges
+  SpecialFloats ///< one number in sixteen is NaN, infinite, zero, denormal or an extreme
+};
+
+/// Values for the arguments of `f`, encoded and rounded.
+std::vector<ReferenceTensor> makeRandomInputs(mlir::ModuleOp graph, uint64_t seed,
+                                              InputValues values = InputValues::Usual);
 
 } // namespace tenon::tests
 

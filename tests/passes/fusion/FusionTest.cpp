@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "ir/Targets.h"
 #include "ir/interpreter/Interpreter.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -24,6 +26,22 @@ std::vector<std::vector<double>> interpret(ModuleOp module, uint64_t seed) {
   for (const ReferenceTensor& tensor : *results)
     values.push_back(tensor.toVector());
   return values;
+}
+
+/// 150 graphs of all operations have every one that computes; quants are made by a pass.
+TEST(RandomGraph, HasEveryOperation) {
+  constexpr uint64_t graphsOfAll = 150;
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  std::set<std::string> found;
+  for (uint64_t seed = 0; seed < graphsOfAll; ++seed) {
+    auto module = makeRandomGraph(context, seed, GraphOps::All);
+    ASSERT_THAT(module, IsOk());
+    (*module)->walk([&](Operation* op) { found.insert(op->getName().getStringRef().str()); });
+  }
+  for (RegisteredOperationName name :
+       context.getRegisteredOperationsByDialect(TenonDialect::getDialectNamespace()))
+    if (name.hasInterface<ComputeOpInterface>() && name.getStringRef() != "tenon.quantize")
+      EXPECT_TRUE(found.contains(name.getStringRef().str())) << name.getStringRef().str();
 }
 
 class Fusion : public testing::TestWithParam<const char*> {};

@@ -114,7 +114,7 @@ void RandomGraphsOnGpu::check(uint64_t seed) {
   ASSERT_THAT(split, IsOk());
   EXPECT_TRUE(*fused == *split) << "bits differ";
   Timer timer(summary.seconds["reference"]);
-  graph->expectNearReference(*fused);
+  graph->expectNearReference({*fused});
 }
 
 TEST_P(RandomGraphsOnGpu, FusedEqualsSplit) {

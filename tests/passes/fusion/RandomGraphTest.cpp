@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "codegen/cpu/CompileForCpu.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "runtime/cpu/CpuExecutor.h"
 #include "support/Status.h"
 #include "tests/codegen/cpu/CpuTest.h"
@@ -39,11 +40,55 @@ TEST(RandomGraphs, FusedEqualsSplit) {
       if (decision.taken)
         fusedOps.push_back(decision.ops.size());
     EXPECT_TRUE(*fused == *split);
-    ASSERT_NO_FATAL_FAILURE(graph->expectNearReference(*fused));
+    ASSERT_NO_FATAL_FAILURE(graph->expectNearReference({*fused}));
   }
   llvm::sort(fusedOps);
   ASSERT_GT(fusedOps.size(), graphs);
   EXPECT_GE(fusedOps[fusedOps.size() / 2], 3u) << "operations in the median kernel";
+}
+
+constexpr passes::Plan allPlans[] = {passes::Plan::Unfused, passes::Plan::Auto, passes::Plan::Fused,
+                                     passes::Plan::Split};
+
+/// The plans of a graph as functions of one program, in which equal kernels are compiled once.
+absl::StatusOr<runtime::Program> compilePlans(const RandomGraphCase& graph,
+                                              const std::string& target) {
+  mlir::OwningOpRef<mlir::ModuleOp> all;
+  for (passes::Plan plan : allPlans) {
+    TENON_ASSIGN_OR_RETURN(auto module, graph.plan(target, plan));
+    auto function = *module->getOps<mlir::func::FuncOp>().begin();
+    function.setSymName("f" + std::to_string(static_cast<int>(plan)));
+    if (!all)
+      all = std::move(module);
+    else
+      function->moveBefore(all->getBody(), all->getBody()->end());
+  }
+  return codegen::compileForCpu(*all, {});
+}
+
+/// Every operation of the dialect, under all plans: each near the reference, with indices outside their
+/// ranges too; fused and split equal, of special floats too.
+TEST(RandomGraphs, EveryPlanOfEveryOperation) {
+  constexpr uint64_t graphsOfAll = 150;
+  std::string target = hostTargets().back();
+  for (uint64_t seed = 0; seed < graphsOfAll; ++seed) {
+    SCOPED_TRACE(seed);
+    auto graph = RandomGraphCase::create(seed, GraphOps::All);
+    ASSERT_THAT(graph, IsOk());
+    auto program = compilePlans(*graph, target);
+    ASSERT_THAT(program, IsOk());
+    auto executor = runtime::CpuExecutor::create(*std::move(program), {.threads = 2});
+    ASSERT_THAT(executor, IsOk());
+    std::vector<RandomGraphCase::Outputs> runs;
+    for (size_t function = 0; function < std::size(allPlans); ++function) {
+      ASSERT_THAT((*executor)->resetStates(), IsOk());
+      auto outputs = graph->run(**executor, function);
+      ASSERT_THAT(outputs, IsOk());
+      runs.push_back(*std::move(outputs));
+    }
+    EXPECT_TRUE(runs[2] == runs[3]) << "fused and split";
+    ASSERT_NO_FATAL_FAILURE(graph->expectNearReference(runs, target));
+  }
 }
 
 } // namespace
