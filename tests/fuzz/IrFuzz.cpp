@@ -12,12 +12,9 @@
 #include "ir/interpreter/Interpreter.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/MLIRContext.h"
-#include "mlir/Parser/Parser.h"
 #include "passes/Pipeline.h"
-#include "support/Diagnostics.h"
 #include "tests/fuzz/Fuzz.h"
 #include "tests/fuzz/ModuleMutator.h"
-#include "llvm/Support/raw_ostream.h"
 
 using namespace tenon;
 
@@ -64,25 +61,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   return 0;
 }
 
-/// The text with its module changed, or nothing where it does not parse. Modules that do not verify
-/// go on, in generic form.
-static std::string changeModule(std::string_view text, std::mt19937& random) {
-  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  context.loadDialect<TenonDialect, mlir::func::FuncDialect>();
-  DiagnosticCollector diagnostics(&context);
-  mlir::ParserConfig config(&context, /*verifyAfterParse=*/false);
-  auto module = mlir::parseSourceString<mlir::ModuleOp>(std::string(text), config);
-  std::string changed;
-  if (!module)
-    return changed;
-  fuzz::ModuleMutator mutator(*module, random);
-  for (unsigned changes = 1 + random() % 3; changes > 0; --changes)
-    mutator.change();
-  llvm::raw_string_ostream stream(changed);
-  module->print(stream);
-  return changed;
-}
-
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t maxSize,
                                           unsigned seed) {
   std::mt19937 random(seed);
@@ -91,7 +69,7 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max
   // Nothing that the depth check refuses may reach MLIR's parser here either.
   if (!frontends::checkNesting(textOf(data, size), "input", frontends::maxTextNesting).ok())
     return LLVMFuzzerMutate(data, size, maxSize);
-  std::string changed = changeModule(textOf(data, size), random);
+  std::string changed = fuzz::changeModule(textOf(data, size), random);
   if (changed.empty() || changed.size() > maxSize)
     return LLVMFuzzerMutate(data, size, maxSize);
   std::memcpy(data, changed.data(), changed.size());

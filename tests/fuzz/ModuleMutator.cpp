@@ -4,7 +4,10 @@
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/AttrTypeSubElements.h"
+#include "mlir/Parser/Parser.h"
+#include "support/Diagnostics.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 
@@ -321,6 +324,23 @@ void ModuleMutator::retypeEverywhere(Operation* op) {
       return type;
     return RankedTensorType::get(ranked.getShape(), after);
   });
+}
+
+std::string changeModule(std::string_view text, std::mt19937& random) {
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  context.loadDialect<TenonDialect, func::FuncDialect>();
+  DiagnosticCollector diagnostics(&context);
+  ParserConfig config(&context, /*verifyAfterParse=*/false);
+  auto module = parseSourceString<ModuleOp>(std::string(text), config);
+  std::string changed;
+  if (!module)
+    return changed;
+  ModuleMutator mutator(*module, random);
+  for (unsigned changes = 1 + random() % 3; changes > 0; --changes)
+    mutator.change();
+  llvm::raw_string_ostream stream(changed);
+  module->print(stream);
+  return changed;
 }
 
 } // namespace tenon::fuzz

@@ -2,6 +2,8 @@
 #define TENON_TESTS_FUZZ_MODULEMUTATOR_H
 
 #include <random>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "mlir/IR/BuiltinOps.h"
@@ -53,6 +55,10 @@ private:
   mlir::ModuleOp module;
   std::mt19937& random;
 };
+
+/// The text with up to three changes to its module, or nothing where it does not parse. Modules that do
+/// not verify go on, in generic form. Its brackets must not nest deeper than `checkNesting` allows.
+std::string changeModule(std::string_view text, std::mt19937& random);
 
 } // namespace tenon::fuzz
 

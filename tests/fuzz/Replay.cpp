@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <sstream>
 #include <vector>
 
 #include "tests/common/TempFolder.h"
@@ -10,18 +11,21 @@
 namespace tenon::fuzz {
 namespace {
 
-std::vector<std::filesystem::path> filesIn(const std::filesystem::path& folder) {
+/// The files of all `folders`, each of which ends with a colon.
+std::vector<std::filesystem::path> filesIn(const std::string& folders) {
   std::vector<std::filesystem::path> files;
-  if (std::filesystem::exists(folder))
-    for (const auto& entry : std::filesystem::directory_iterator(folder))
-      files.push_back(entry.path());
+  std::istringstream list(folders);
+  for (std::string folder; std::getline(list, folder, ':');)
+    if (std::filesystem::exists(folder))
+      for (const auto& entry : std::filesystem::directory_iterator(folder))
+        files.push_back(entry.path());
   std::sort(files.begin(), files.end());
   return files;
 }
 
-/// Runs all files of `folder` and returns how many there are.
-size_t replay(const std::filesystem::path& folder) {
-  std::vector<std::filesystem::path> files = filesIn(folder);
+/// Runs all files of `folders` and returns how many there are.
+size_t replay(const std::string& folders) {
+  std::vector<std::filesystem::path> files = filesIn(folders);
   for (const std::filesystem::path& path : files) {
     SCOPED_TRACE(path);
     // A finding aborts: the name must be out before.

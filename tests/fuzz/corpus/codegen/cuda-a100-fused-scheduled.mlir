@@ -1,0 +1,55 @@
+module attributes {tenon.phase = #tenon.phase<scheduled>, tenon.target = #tenon.target<"a100", cuda, features = ["sm_80"], {attention_ns = 2000 : i64, blocks_per_sm = 32 : i64, bulk_early_bytes = 65536 : i64, bulk_ring_bytes = 131072 : i64, copy_mb_per_s = 2039000 : i64, decode_blocks_per_sm = 2 : i64, decode_ring_bytes = 65536 : i64, decode_ring_elements = 128 : i64, dependent_load_ns = 470 : i64, dram_bytes = 80000000000 : i64, dram_mb_per_s = 2039000 : i64, element_vectors_per_sm = 1024 : i64, f32_gflops = 19500 : i64, gemv_gflops = 12360 : i64, gemv_warps = 16384 : i64, held_prologue_ps_per_element = 38 : i64, held_reduction_ns = 1100 : i64, key_step_ns = 1450 : i64, l2_bytes = 41943040 : i64, l2_mb_per_s = 7500000 : i64, launch_graph_ns = 500 : i64, launch_stream_ns = 3100 : i64, library_rows = 16 : i64, measured = 0 : i64, mma_percent = 100 : i64, narrow_blocks_per_sm = 1 : i64, next_reduction_ns = 49 : i64, prefill_tiles_per_sm = 2 : i64, prologue_ps_per_element = 173 : i64, quants_early_bytes = 24576 : i64, quants_ring_bytes = 98304 : i64, read_ramp_bytes = 8388608 : i64, read_ramp_ns = 3300 : i64, reduction_ns = 930 : i64, registers_per_sm = 65536 : i64, row_barrier_ns = 49 : i64, sm_mb_per_s = 65000 : i64, smem_bytes_per_block = 166912 : i64, smem_bytes_per_sm = 167936 : i64, sms = 108 : i64, spread_ns = 350 : i64, tensor_16bit_gflops = 312000 : i64, threads_per_sm = 2048 : i64, unhidden_percent = 33 : i64, vector_ns = 11 : i64, warp_prologue_ps_per_element = 2000 : i64}>} {
+  func.func @one(%arg0: tensor<1x2048xf16>, %arg1: tensor<2048xf16>, %arg2: tensor<512x2048xf16>, %arg3: tensor<1x512xf16>) -> (tensor<1x512xf16>, tensor<1x2048xf16>) {
+    %0 = tenon.kernel (%arg4 = %arg0 : tensor<1x2048xf16>, %arg5 = %arg1 : tensor<2048xf16>) -> tensor<1x2048xf16> schedule #tenon.schedule<"rms_norm", tiles = 1, {group = 256 : i64, threads = 256 : i64, vector = 8 : i64}> {
+      %2 = tenon.rms_norm %arg4, %arg5 eps 1.000000e-05 order <chunk = 256, lanes = 256, tree = halving> : (tensor<1x2048xf16>, tensor<2048xf16>) -> tensor<1x2048xf16>
+      tenon.yield %2 : tensor<1x2048xf16>
+    }
+    %1 = tenon.kernel (%arg4 = %0 : tensor<1x2048xf16>, %arg5 = %arg2 : tensor<512x2048xf16>, %arg6 = %arg3 : tensor<1x512xf16>) -> tensor<1x512xf16> schedule #tenon.schedule<"gemv", tiles = 256, {columns_per_warp = 1 : i64, split = 4 : i64, threads = 256 : i64, vector = 8 : i64}> {
+      %2 = tenon.matmul %arg4, %arg5 order <chunk = 512, lanes = 256, tree = halving> : (tensor<1x2048xf16>, tensor<512x2048xf16>) -> tensor<1x512xf16>
+      %3 = tenon.add %2, %arg6 : (tensor<1x512xf16>, tensor<1x512xf16>) -> tensor<1x512xf16>
+      tenon.yield %3 : tensor<1x512xf16>
+    }
+    return %1, %0 : tensor<1x512xf16>, tensor<1x2048xf16>
+  }
+  func.func @few(%arg0: tensor<4x4096xf16>, %arg1: tensor<4096xf16>, %arg2: tensor<512x4096xf16>, %arg3: tensor<512x4096xf16>, %arg4: tensor<64x512xf16>) -> tensor<4x64xf16> {
+    %0 = tenon.kernel (%arg5 = %arg0 : tensor<4x4096xf16>, %arg6 = %arg1 : tensor<4096xf16>, %arg7 = %arg2 : tensor<512x4096xf16>, %arg8 = %arg3 : tensor<512x4096xf16>) -> tensor<4x512xf16> schedule #tenon.schedule<"narrow_gemm", tiles = 103, {blocks_per_sm = 1 : i64, held_pieces = 8 : i64, stages = 5 : i64, threads = 256 : i64, tile_lines = 5 : i64}> {
+      %2 = tenon.rms_norm %arg5, %arg6 eps 1.000000e-05 order <chunk = 256, lanes = 256, tree = halving> {part = #tenon.schedule<"rms_norm", tiles = 4, {group = 512 : i64, threads = 512 : i64, vector = 8 : i64}>} : (tensor<4x4096xf16>, tensor<4096xf16>) -> tensor<4x4096xf16>
+      %3 = tenon.matmul %2, %arg7 {part = #tenon.schedule<"narrow_gemm", tiles = 103, {blocks_per_sm = 1 : i64, held_pieces = 8 : i64, stages = 5 : i64, threads = 256 : i64, tile_lines = 5 : i64}>} : (tensor<4x4096xf16>, tensor<512x4096xf16>) -> tensor<4x512xf16>
+      %4 = tenon.matmul %2, %arg8 {part = #tenon.schedule<"narrow_gemm", tiles = 103, {blocks_per_sm = 1 : i64, held_pieces = 8 : i64, stages = 5 : i64, threads = 256 : i64, tile_lines = 5 : i64}>} : (tensor<4x4096xf16>, tensor<512x4096xf16>) -> tensor<4x512xf16>
+      %5 = tenon.glu  silu %3, %4 : (tensor<4x512xf16>, tensor<4x512xf16>) -> tensor<4x512xf16>
+      tenon.yield %5 : tensor<4x512xf16>
+    }
+    %1 = tenon.kernel (%arg5 = %0 : tensor<4x512xf16>, %arg6 = %arg4 : tensor<64x512xf16>) -> tensor<4x64xf16> schedule #tenon.schedule<"narrow_gemm", tiles = 4, {blocks_per_sm = 1 : i64, held_pieces = 1 : i64, stages = 5 : i64, threads = 256 : i64, tile_lines = 16 : i64}> {
+      %2 = tenon.matmul %arg5, %arg6 : (tensor<4x512xf16>, tensor<64x512xf16>) -> tensor<4x64xf16>
+      tenon.yield %2 : tensor<4x64xf16>
+    }
+    return %1 : tensor<4x64xf16>
+  }
+  func.func @many(%arg0: tensor<100x256xf16>, %arg1: tensor<512x256xf16>, %arg2: tensor<100x96xf32>, %arg3: tensor<70x96xf32>) -> (tensor<100x512xf16>, tensor<100x70xf32>) {
+    %0 = tenon.kernel (%arg4 = %arg0 : tensor<100x256xf16>, %arg5 = %arg1 : tensor<512x256xf16>) -> tensor<100x512xf16> schedule #tenon.schedule<"tensor_gemm", tiles = 8, {tile_rows = 64 : i64}> {
+      %2 = tenon.matmul %arg4, %arg5 : (tensor<100x256xf16>, tensor<512x256xf16>) -> tensor<100x512xf16>
+      tenon.yield %2 : tensor<100x512xf16>
+    }
+    %1 = tenon.kernel (%arg4 = %arg2 : tensor<100x96xf32>, %arg5 = %arg3 : tensor<70x96xf32>) -> tensor<100x70xf32> schedule #tenon.schedule<"gemm", tiles = 4, {vector = 4 : i64}> {
+      %2 = tenon.matmul %arg4, %arg5 order <chunk = 0, lanes = 1, tree = halving> : (tensor<100x96xf32>, tensor<70x96xf32>) -> tensor<100x70xf32>
+      tenon.yield %2 : tensor<100x70xf32>
+    }
+    return %0, %1 : tensor<100x512xf16>, tensor<100x70xf32>
+  }
+  func.func @quants(%arg0: tensor<1x2048xf16>, %arg1: tensor<512x2048x!tenon.block<q4_k>>) -> (tensor<1x512xf16>, tensor<1xi32>) {
+    %0:2 = tenon.kernel (%arg2 = %arg0 : tensor<1x2048xf16>, %arg3 = %arg1 : tensor<512x2048x!tenon.block<q4_k>>) -> (tensor<1x512xf16>, tensor<1xi32>) schedule #tenon.schedule<"gemv", tiles = 256, {columns_per_warp = 1 : i64, split = 4 : i64, threads = 256 : i64, vector = 8 : i64}> {
+      %1 = tenon.matmul %arg2, %arg3 order <chunk = 512, lanes = 256, tree = halving> : (tensor<1x2048xf16>, tensor<512x2048x!tenon.block<q4_k>>) -> tensor<1x512xf16>
+      %2 = tenon.argmax %1 : (tensor<1x512xf16>) -> tensor<1xi32>
+      tenon.yield %1, %2 : tensor<1x512xf16>, tensor<1xi32>
+    }
+    return %0#0, %0#1 : tensor<1x512xf16>, tensor<1xi32>
+  }
+  func.func @prefill(%arg0: tensor<100x8x64xf16>, %arg1: tensor<1x512x2x64xf16>, %arg2: tensor<1x512x2x64xf16>, %arg3: tensor<1xi32>, %arg4: tensor<100xi32>) -> tensor<100x8x64xf16> {
+    %0 = tenon.kernel (%arg5 = %arg0 : tensor<100x8x64xf16>, %arg6 = %arg1 : tensor<1x512x2x64xf16>, %arg7 = %arg2 : tensor<1x512x2x64xf16>, %arg8 = %arg3 : tensor<1xi32>, %arg9 = %arg4 : tensor<100xi32>) -> tensor<100x8x64xf16> schedule #tenon.schedule<"tensor_prefill_attention", tiles = 16, {blocks_per_sm = 2 : i64, keys_per_block = 64 : i64, row_tiles = 1 : i64, threads = 128 : i64}> {
+      %1 = tenon.attention %arg5, %arg6, %arg7, %arg8, %arg9 scale 1.250000e-01 : (tensor<100x8x64xf16>, tensor<1x512x2x64xf16>, tensor<1x512x2x64xf16>, tensor<1xi32>, tensor<100xi32>) -> tensor<100x8x64xf16>
+      tenon.yield %1 : tensor<100x8x64xf16>
+    }
+    return %0 : tensor<100x8x64xf16>
+  }
+}
+
