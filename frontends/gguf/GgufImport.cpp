@@ -19,8 +19,6 @@ namespace {
 /// The symbol of the model's `tenon.file`; those of a split model's other parts are `model.2` and
 /// so on.
 constexpr std::string_view fileSymbol = "model";
-/// More rows than any entry has use for, and few enough for every size to fit an int64_t.
-constexpr int64_t highestRows = 1 << 16;
 constexpr int64_t highestSequences = 1 << 16;
 
 absl::StatusOr<const Architecture*> findArchitecture(const GgufFile& file) {
@@ -34,6 +32,28 @@ absl::StatusOr<const Architecture*> findArchitecture(const GgufFile& file) {
   return absl::InvalidArgumentError(
       absl::StrFormat("%s: metadata key 'general.architecture' expects one of %s, but got %s",
                       file.path(), known, quoteName(name)));
+}
+
+/// Names what would else show as a missing tensor or key: a file of a vocabulary alone, and a mixture
+/// of experts, whose feed-forward layers lie in tensors `ffn_*_exps`.
+absl::Status checkKind(const GgufModel& model, const MetadataReader& reader) {
+  if (model.tensorCount() == 0)
+    return absl::InvalidArgumentError(
+        absl::StrFormat("%s: holds a vocabulary and no weights; expects a file with the model's "
+                        "tensors",
+                        model.main().path()));
+  for (const std::shared_ptr<const GgufFile>& file : model.parts())
+    for (const GgufTensor& tensor : file->tensors())
+      if (tensor.name.find("_exps.") != tensor.name.npos ||
+          tensor.name.find("_gate_inp.") != tensor.name.npos)
+        return absl::UnimplementedError(absl::StrFormat(
+            "%s: is a mixture of experts, which no architecture here computes: it has tensor %s",
+            file->path(), quoteName(tensor.name)));
+  TENON_ASSIGN_OR_RETURN(int64_t experts, reader.countOrZero("expert_count", highestSequences));
+  if (experts > 0)
+    return reader.error("expert_count", "to be absent or 0: mixtures of experts are not computed",
+                        absl::StrCat(experts));
+  return absl::OkStatus();
 }
 
 /// What the options come to for this model.
@@ -72,9 +92,10 @@ absl::StatusOr<Capacities> resolveCapacities(const GgufFile& file, const Hyperpa
   if (capacities.contextLength == 0)
     capacities.contextLength = std::min(p.contextLength, defaultContextLength);
   if (capacities.contextLength < 1 || capacities.contextLength > p.contextLength)
-    return absl::InvalidArgumentError(
-        absl::StrFormat("%s: expects a context of 1 to %d positions, the model's, but got %d",
-                        file.path(), p.contextLength, capacities.contextLength));
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "%s: expects a context of 1 to %d positions (--context), the model's, but got "
+        "%d",
+        file.path(), p.contextLength, capacities.contextLength));
   int64_t decodeRows = 1;
   for (const EntryShape& entry : options.entries)
     if (entry.role == Role::Decode)
@@ -83,8 +104,8 @@ absl::StatusOr<Capacities> resolveCapacities(const GgufFile& file, const Hyperpa
     capacities.sequences = decodeRows;
   if (capacities.sequences < decodeRows || capacities.sequences > highestSequences)
     return absl::InvalidArgumentError(absl::StrFormat(
-        "import options: expects %d to %d sequences, one for each row of decode, but got %d",
-        decodeRows, highestSequences, capacities.sequences));
+        "%s: expects %d to %d sequences (--sequences), one for each row of decode, but got %d",
+        file.path(), decodeRows, highestSequences, capacities.sequences));
   return capacities;
 }
 
@@ -188,6 +209,7 @@ importGguf(mlir::MLIRContext& context, const std::string& path, const ImportOpti
   const GgufFile& file = model.main();
   TENON_ASSIGN_OR_RETURN(const Architecture* architecture, findArchitecture(file));
   MetadataReader reader(model, architecture->name);
+  TENON_RETURN_IF_ERROR(checkKind(model, reader));
   TENON_ASSIGN_OR_RETURN(Hyperparameters parameters, readHyperparameters(reader, *architecture));
   TENON_ASSIGN_OR_RETURN(Capacities capacities, resolveCapacities(file, parameters, options));
   TENON_ASSIGN_OR_RETURN(RopeFrequencies frequencies,

@@ -28,6 +28,9 @@ struct EntryShape {
   int64_t rows;
 };
 
+/// More rows than any entry has use for, and few enough for every size to fit an int64_t.
+inline constexpr int64_t highestRows = 1 << 16;
+
 /// What to make of a model file.
 struct ImportOptions {
   ActivationType activations = ActivationType::F32;
