@@ -11,8 +11,10 @@ using namespace mlir;
 namespace tenon {
 
 std::string formatLocation(Location location) {
-  if (auto name = llvm::dyn_cast<NameLoc>(location))
-    return name.getName().str();
+  if (auto name = llvm::dyn_cast<NameLoc>(location)) {
+    std::string place = formatLocation(name.getChildLoc());
+    return place.empty() ? name.getName().str() : place + ": " + name.getName().str();
+  }
   if (auto file = llvm::dyn_cast<FileLineColLoc>(location))
     return absl::StrFormat("%s:%d:%d", file.getFilename().str(), file.getLine(), file.getColumn());
   if (auto fused = llvm::dyn_cast<FusedLoc>(location))

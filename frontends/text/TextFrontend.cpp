@@ -2,10 +2,14 @@
 
 #include "absl/strings/str_format.h"
 #include "ir/Dialect.h"
+#include "mlir/AsmParser/AsmParser.h"
+#include "mlir/AsmParser/AsmParserState.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/IR/BuiltinDialect.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
+#include "llvm/Support/SourceMgr.h"
 
 #include "frontends/text/internal/NestingCheck.h"
 #include "support/Diagnostics.h"
@@ -53,6 +57,38 @@ static LogicalResult checkDialects(Operation* op) {
   return failure(walker.walk(op->getAttrDictionary()).wasInterrupted());
 }
 
+/// Adds to operations that state a name the place where they stand: whoever edits a dump looks for a
+/// line.
+static void addPlaces(const llvm::SourceMgr& sources, const AsmParserState& state,
+                      StringAttr file) {
+  for (const AsmParserState::OperationDefinition& definition : state.getOpDefs()) {
+    auto name = llvm::dyn_cast<NameLoc>(definition.op->getLoc());
+    if (!name || !llvm::isa<UnknownLoc>(name.getChildLoc()))
+      continue;
+    auto [line, column] = sources.getLineAndColumn(definition.loc.Start);
+    definition.op->setLoc(NameLoc::get(name.getName(), FileLineColLoc::get(file, line, column)));
+  }
+}
+
+/// The module of `text`, verified; null, with diagnostics, where it is none.
+static OwningOpRef<ModuleOp> parseVerified(MLIRContext& context, std::string text,
+                                           std::string_view name) {
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBuffer(text, name), SMLoc());
+  ParserConfig config(&context, /*verifyAfterParse=*/false);
+  AsmParserState state;
+  Block block;
+  if (failed(parseAsmSourceFile(sources, &block, config, &state)))
+    return nullptr;
+  auto file = StringAttr::get(&context, name);
+  addPlaces(sources, state, file);
+  OwningOpRef<ModuleOp> module = mlir::detail::constructContainerOpForParserIfNecessary<ModuleOp>(
+      &block, &context, FileLineColLoc::get(file, 0, 0));
+  if (module && failed(mlir::verify(*module)))
+    return nullptr;
+  return module;
+}
+
 absl::StatusOr<OwningOpRef<ModuleOp>> parseModuleText(MLIRContext& context, std::string_view text,
                                                       std::string_view name) {
   if (text.size() > maxTextBytes)
@@ -65,9 +101,8 @@ absl::StatusOr<OwningOpRef<ModuleOp>> parseModuleText(MLIRContext& context, std:
 
   context.loadDialect<TenonDialect, func::FuncDialect>();
   DiagnosticCollector diagnostics(&context);
-  std::string terminated(text); // MLIR's lexer reads the byte behind the end
-  ParserConfig config(&context);
-  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(terminated, config, name);
+  // MLIR's lexer reads the byte behind the end: the copy has one.
+  OwningOpRef<ModuleOp> module = parseVerified(context, std::string(text), name);
   if (!module)
     return diagnostics.takeStatus();
   WalkResult walk = module->walk([](Operation* op) {
