@@ -213,14 +213,19 @@ TEST_F(TextFrontendTest, AffineMaps) {
               FailsWith(invalid, HasSubstr("'affine_set' is no part of this IR")));
 }
 
-/// Every prefix of a text with all token kinds parses or fails, without a crash.
-TEST_F(TextFrontendTest, SurvivesTruncation) {
+/// A text with all token kinds, cut anywhere inside its module, is refused where it ends; what stands
+/// before the module is a whole text by itself.
+TEST_F(TextFrontendTest, RefusesTruncation) {
+  std::string head = "#a = #tenon.phase<input>\n// c \"(\n";
   std::string text =
-      "#a = #tenon.phase<input>\n// c \"(\n"
-      "module attributes {tenon.phase = #a, tenon.b = \"s\\\"\", c = [1 : i32]} {\n" +
+      head + "module attributes {tenon.phase = #a, func.b = \"s\\\"\", func.c = [1 : i32]} {\n" +
       std::string(silu) + "}";
-  for (size_t size = 0; size < text.size(); ++size)
-    (void)parse(text.substr(0, size));
+  EXPECT_THAT(parse(text), IsOk());
+  EXPECT_THAT(parse(head), IsOk());
+  for (size_t size = head.size() + 1; size < text.size(); ++size) {
+    SCOPED_TRACE(text.substr(0, size));
+    EXPECT_THAT(parse(text.substr(0, size)), FailsWith(invalid, StartsWith("t.mlir:")));
+  }
 }
 
 } // namespace

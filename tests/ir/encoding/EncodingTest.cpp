@@ -1,8 +1,11 @@
 #include "ir/encoding/Encoding.h"
 
+#include <algorithm>
+#include <array>
 #include <limits>
 #include <random>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -124,9 +127,18 @@ TEST_P(EveryEncoding, ReencodesWhatItDecoded) {
 }
 
 TEST_P(EveryEncoding, AcceptsNoValues) {
-  GetParam()->encode({}, {});
-  GetParam()->encodeF32({}, {});
-  GetParam()->decode({}, {});
+  // No elements before a byte and values that must stay as they are.
+  std::array<std::byte, 4> encoded;
+  encoded.fill(std::byte{0x5a});
+  std::array<double, 2> values = {0.25, -3};
+  const std::array<float, 2> floats = {0.25f, -3};
+  std::span<std::byte> noBytes = std::span(encoded).first(0);
+  EXPECT_EQ(GetParam()->bytesFor(0), 0);
+  GetParam()->encode(std::span<const double>(values).first(0), noBytes);
+  GetParam()->encodeF32(std::span<const float>(floats).first(0), noBytes);
+  EXPECT_EQ(std::ranges::count(encoded, std::byte{0x5a}), 4);
+  GetParam()->decode(noBytes, std::span(values).first(0));
+  EXPECT_EQ(values, (std::array<double, 2>{0.25, -3}));
 }
 
 INSTANTIATE_TEST_SUITE_P(List, EveryEncoding,
