@@ -64,7 +64,7 @@ absl::StatusOr<Difference> compareWithReference() {
   TENON_ASSIGN_OR_RETURN(auto expected, interpreter->run("feed_forward", arguments));
 
   // The same graph, compiled.
-  TENON_ASSIGN_OR_RETURN(auto target, tenon::tools::chooseTarget(*context, "native"));
+  TENON_ASSIGN_OR_RETURN(auto target, tenon::tools::chooseTarget(*context, "cpu"));
   TENON_ASSIGN_OR_RETURN(auto program, tenon::tools::compileModel(*module, target));
   TENON_ASSIGN_OR_RETURN(auto executor,
                          tenon::runtime::CpuExecutor::create(std::move(program), {}));

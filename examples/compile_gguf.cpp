@@ -13,7 +13,7 @@
 static absl::Status compile(const std::string& model, const std::string& output) {
   auto context = tenon::tools::makeContext();
   TENON_ASSIGN_OR_RETURN(auto module, tenon::tools::readModel(*context, {.path = model}));
-  TENON_ASSIGN_OR_RETURN(auto target, tenon::tools::chooseTarget(*context, "native"));
+  TENON_ASSIGN_OR_RETURN(auto target, tenon::tools::chooseTarget(*context, "cpu"));
   TENON_ASSIGN_OR_RETURN(auto program, tenon::tools::compileModel(*module, target));
   TENON_RETURN_IF_ERROR(tenon::runtime::writeProgram(program, output));
 

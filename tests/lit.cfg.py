@@ -15,4 +15,5 @@ config.substitutions.append(("%data", os.path.join(config.test_source_root, "dat
 config.environment["PATH"] = os.pathsep.join(
     [os.path.join(config.build_folder, "bin"), config.llvm_tools, config.environment["PATH"]]
 )
+config.environment["CUDA_VISIBLE_DEVICES"] = ""  # auto and native mean the CPU
 config.environment["ASAN_OPTIONS"] = "allow_user_poisoning=0"

@@ -45,7 +45,11 @@ absl::StatusOr<const Nvrtc*> Nvrtc::open() {
   std::string tried;
   void* handle = openLibrary(tried);
   if (!handle)
-    return absl::FailedPreconditionError("cannot open NVRTC, CUDA's run-time compiler: " + tried);
+    return absl::FailedPreconditionError(
+        "cannot open NVRTC, the compiler of kernels for NVIDIA GPUs, which needs no GPU and no "
+        "driver: "
+        "expects libnvrtc.so.13 of CUDA 13 (README.md says where to have it from), but " +
+        tried);
   auto* functions = new Functions;
   std::string missing;
   auto load = [&](auto& function, const char* name) {

@@ -25,7 +25,7 @@ absl::StatusOr<std::unique_ptr<runtime::Executor>> compileFamily(const std::stri
   (*module)->removeAttr(TenonDialect::modelAttrName);
   for (auto function : module->getOps<mlir::func::FuncOp>())
     function->removeAttr(TenonDialect::entryAttrName);
-  TENON_ASSIGN_OR_RETURN(TargetAttr target, tools::chooseTarget(*context, "native"));
+  TENON_ASSIGN_OR_RETURN(TargetAttr target, tools::chooseTarget(*context, "cpu"));
   TENON_ASSIGN_OR_RETURN(runtime::Program program, tools::compileModel(*module, target));
   return runtime::CpuExecutor::create(std::move(program), {});
 }

@@ -38,7 +38,7 @@ absl::StatusOr<Model> loadModel(const tools::ModelInputOptions& options) {
   Model model;
   model.context = tools::makeContext();
   TENON_ASSIGN_OR_RETURN(model.module, tools::readModel(*model.context, options));
-  TENON_ASSIGN_OR_RETURN(TargetAttr target, tools::chooseTarget(*model.context, "native"));
+  TENON_ASSIGN_OR_RETURN(TargetAttr target, tools::chooseTarget(*model.context, "cpu"));
   TENON_ASSIGN_OR_RETURN(runtime::Program program, tools::compileModel(*model.module, target));
   TENON_ASSIGN_OR_RETURN(model.cpu, runtime::CpuExecutor::create(std::move(program), {}));
   TENON_ASSIGN_OR_RETURN(model.reference, tools::ReferenceExecutor::create(*model.module));

@@ -64,7 +64,7 @@ def main():
         target = ["--target=h200"] if on_gpu else []
         subprocess.run([tenon, "compile", model, "-o", program, *target, *how], check=True)
         ways = {
-            "tenon run": [tenon, "run", model, *how, *(["--device=cuda"] if on_gpu else [])],
+            "tenon run": [tenon, "run", model, *how, "--device=cuda" if on_gpu else "--device=cpu"],
             "tenon run on a program": [tenon, "run", program],
             "tenon-run": [tenon_run, program],
         }

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_format.h"
 #include "support/Status.h"
+#include "tools/common/UsageError.h"
 
 namespace tenon::tools {
 
@@ -35,10 +36,10 @@ absl::StatusOr<ModelBench> ModelBench::create(runtime::Executor& executor, Role 
   int64_t fed = options.generatedTokens > 0 ? options.generatedTokens + warmupTokens : 0;
   int64_t last = role == Role::Decode ? options.position + fed : rows - 1;
   if (options.position < 0 || last >= program.model->context)
-    return absl::InvalidArgumentError(
-        absl::StrFormat("bench: expects positions from 0 up to %d, the last that the context of "
-                        "the program holds, but got %d",
-                        program.model->context - 1, std::max(last, options.position)));
+    return usageError(absl::StrFormat(
+        "--position: expects positions from 0 up to %d, the last that the context of "
+        "the program holds, but got %d",
+        program.model->context - 1, std::max(last, options.position)));
   return ModelBench(executor, found - program.functions.begin(), options);
 }
 

@@ -161,6 +161,29 @@ double readLimitPercent(int64_t readMBs, int64_t bytes, double ns) {
   return 100 * leastNs / ns;
 }
 
+/// Of a generation where one was measured, else of calls as their caller sees them.
+static double tokensPerSecond(const BenchReport& report) {
+  const std::vector<uint64_t>& times =
+      report.times.tokenNs.empty() ? report.times.callNs : report.times.tokenNs;
+  return 1e9 * static_cast<double>(report.rows) /
+         std::max(static_cast<double>(summarize(times).medianNs), 1.0);
+}
+
+std::string formatComparison(const std::vector<BenchReport>& reports) {
+  if (reports.size() < 2)
+    return "";
+  auto stepsNs = [](const BenchReport& report) {
+    return std::max(static_cast<double>(summarize(report.times.stepsNs).medianNs), 1.0);
+  };
+  std::string text = absl::StrFormat("%-10s %12s %12s %10s  against %s\n", "plan", "ms of steps",
+                                     "tokens/s", "launches", reports.front().plan);
+  for (const BenchReport& report : reports)
+    text += absl::StrFormat("%-10s %12.4f %12.1f %10d  %.2f times as fast\n", report.plan,
+                            stepsNs(report) / 1e6, tokensPerSecond(report), report.work.size(),
+                            stepsNs(reports.front()) / stepsNs(report));
+  return text;
+}
+
 std::string formatReport(const BenchReport& report, const runtime::Program& program,
                          size_t function) {
   Distribution steps = summarize(report.times.stepsNs);
@@ -173,6 +196,7 @@ std::string formatReport(const BenchReport& report, const runtime::Program& prog
   if (!report.times.tokenNs.empty())
     text += formatTimes("token", summarize(report.times.tokenNs));
   text += formatTimes("steps", steps) + formatTimes("call", summarize(report.times.callNs));
+  text += absl::StrFormat("  %.1f tokens a second\n", tokensPerSecond(report));
   text += absl::StrFormat("  %d launches, weights %.1f MB, other operands %.1f MB, %.2f GFLOP, "
                           "memory %.1f MB",
                           report.work.size(), work.weightBytes / 1e6, work.otherBytes / 1e6,
@@ -202,6 +226,10 @@ nlohmann::ordered_json describeReport(const BenchReport& report, const runtime::
                         readPercent(report, group.bytes,
                                     static_cast<uint64_t>(netNs(group, timingNs(report))))}});
   nlohmann::ordered_json object = {
+      {"hardware", report.hardware},
+      {"threads", report.threads},
+      {"rows", report.rows},
+      {"tokens_per_second", tokensPerSecond(report)},
       {"plan", report.plan},
       {"launch", report.launch},
       {"model", report.model},

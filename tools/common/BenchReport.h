@@ -15,7 +15,10 @@ namespace tenon::tools {
 /// What was measured of one plan, and what it says about it.
 struct BenchReport {
   std::string plan;
-  std::string launch; ///< `stream`, `graph`, `graph-pdl`; `none` on a CPU
+  std::string hardware; ///< the device, as `describeChoice` has it
+  int threads = 0;      ///< as asked for: 0 for every core
+  int64_t rows = 1;     ///< tokens that a call takes
+  std::string launch;   ///< `stream`, `graph`, `graph-pdl`; `none` on a CPU
   std::string model;
   std::string device;      ///< the target's name
   std::string activations; ///< element type of the caches, which is that of the activations
@@ -40,8 +43,14 @@ double readLimitPercent(int64_t readMBs, int64_t bytes, double ns);
 std::string formatReport(const BenchReport& report, const runtime::Program& program,
                          size_t function);
 
+/// What plans did beside each other, the first the measure of the others: a row each with the median
+/// of a call's steps, tokens a second and launches. Nothing for one plan alone.
+std::string formatComparison(const std::vector<BenchReport>& reports);
+
 /// The report as one object:
 ///
+///   hardware, threads, rows
+///   tokens_per_second   of whole calls, or of a generation where one is measured
 ///   plan, launch, model, target, activations, function, position, launches, device_bytes
 ///   steps_ns, call_ns   min, median, p90, p95, p99, max, mean, deviation
 ///   token_ns            the same of each token of a generation, host included; where measured

@@ -9,10 +9,13 @@
 #include "ir/Targets.h"
 #include "passes/Pipeline.h"
 #include "runtime/program/ValidateProgram.h"
+#include "runtime/text/Tokenizer.h"
 #include "support/CacheFolder.h"
 #include "support/Status.h"
+#include "tools/common/CommandLine.h"
 #include "tools/common/GgufTokenizer.h"
 #include "tools/common/TargetFile.h"
+#include "tools/common/UsageError.h"
 #include "llvm/TargetParser/Host.h"
 #ifdef TENON_CPU
 #include "codegen/cpu/CompileForCpu.h"
@@ -31,16 +34,7 @@ static bool isNative(TargetAttr target) {
                       [](mlir::StringAttr feature) { return host.lookup(feature.getValue()); });
 }
 
-absl::StatusOr<TargetAttr> chooseTarget(mlir::MLIRContext& context, const std::string& name) {
-  if (isTargetFile(name))
-    return readTargetFile(context, name);
-  if (name != "native") {
-    if (TargetAttr target = findTarget(&context, name))
-      return target;
-    return absl::NotFoundError(absl::StrFormat("--target: expects native, %s or a file .target, "
-                                               "but got '%s'",
-                                               absl::StrJoin(listTargets(), ", "), name));
-  }
+static absl::StatusOr<TargetAttr> chooseCpuTarget(mlir::MLIRContext& context) {
   TargetAttr best;
   for (const std::string& candidate : listTargets()) {
     TargetAttr target = findTarget(&context, candidate);
@@ -48,7 +42,7 @@ absl::StatusOr<TargetAttr> chooseTarget(mlir::MLIRContext& context, const std::s
       best = target;
   }
   if (!best)
-    return absl::NotFoundError("--target=native: this CPU has the features of no known target");
+    return absl::NotFoundError("--target=cpu: this CPU has the features of no known target");
   return best;
 }
 
@@ -82,7 +76,7 @@ static absl::StatusOr<TargetAttr> chooseGpuTarget(mlir::MLIRContext& context) {
   if (TargetAttr target = findGpuTarget(context, gpus.front()))
     return target;
   return absl::NotFoundError(absl::StrFormat(
-      "--target=native: no target for %s, compute capability %d.%d", gpus.front().name,
+      "--target=cuda: no target for %s, compute capability %d.%d", gpus.front().name,
       gpus.front().capabilityMajor, gpus.front().capabilityMinor));
 }
 #else
@@ -91,30 +85,59 @@ static absl::StatusOr<TargetAttr> chooseGpuTarget(mlir::MLIRContext&) {
 }
 #endif
 
+absl::StatusOr<TargetAttr> chooseTarget(mlir::MLIRContext& context, const std::string& name) {
+  if (isTargetFile(name))
+    return readTargetFile(context, name);
+  if (name == "cpu")
+    return chooseCpuTarget(context);
+  if (name == "cuda")
+    return chooseGpuTarget(context);
+  if (name == "native") {
+    absl::StatusOr<TargetAttr> gpu = chooseGpuTarget(context);
+    return gpu.ok() ? gpu : chooseCpuTarget(context);
+  }
+  if (TargetAttr target = findTarget(&context, name))
+    return target;
+  std::vector<std::string> names = listTargets();
+  std::string nearest = findNearest(name, names);
+  return usageError(
+      absl::StrFormat("--target: expects native, cpu, cuda, %s or a file .target, but got '%s'%s",
+                      absl::StrJoin(names, ", "), name,
+                      nearest.empty() ? "" : absl::StrFormat("; did you mean '%s'?", nearest)));
+}
+
 absl::StatusOr<TargetAttr> chooseTarget(mlir::MLIRContext& context, const std::string& device,
                                         const std::string& name) {
-  if (name == "native" && device == "cuda")
-    return chooseGpuTarget(context);
-  TENON_ASSIGN_OR_RETURN(TargetAttr target, chooseTarget(context, name));
-  if (stringifyDeviceKind(target.getDevice()) != device)
-    return absl::InvalidArgumentError(
-        absl::StrFormat("--target: expects a target for --device=%s, but %s is one for %s", device,
-                        name, stringifyDeviceKind(target.getDevice()).str()));
+  bool isAuto = device == "auto";
+  TENON_ASSIGN_OR_RETURN(TargetAttr target,
+                         chooseTarget(context, name == "native" && !isAuto ? device : name));
+  if (!isAuto && stringifyDeviceKind(target.getDevice()) != device)
+    return usageError(absl::StrFormat("--target: expects a target for --device=%s, but %s is one "
+                                      "for %s",
+                                      device, name, stringifyDeviceKind(target.getDevice()).str()));
   return target;
 }
 
-/// The tokeniser of the file that `tenon.model` names, where there is a model.
-static absl::Status addTokenizer(mlir::ModuleOp module, runtime::Program& program) {
+absl::StatusOr<std::optional<runtime::TokenizerSpec>> readModelTokenizer(mlir::ModuleOp module) {
   auto model = module->getAttrOfType<ModelAttr>(TenonDialect::modelAttrName);
   if (!model)
-    return absl::OkStatus();
+    return std::nullopt;
   auto file = mlir::SymbolTable(module).lookup<FileOp>(model.getFile().getValue());
   if (!file)
     return absl::InvalidArgumentError(absl::StrFormat(
         "expects a tenon.file named @%s, that of the model", model.getFile().getValue().str()));
   TENON_ASSIGN_OR_RETURN(auto gguf, frontends::GgufFile::open(file.getPath().str()));
-  TENON_ASSIGN_OR_RETURN(program.tokenizer, readGgufTokenizer(*gguf));
-  return absl::OkStatus();
+  TENON_ASSIGN_OR_RETURN(runtime::TokenizerSpec spec, readGgufTokenizer(*gguf));
+  if (absl::Status status = runtime::Tokenizer::create(spec).status(); !status.ok())
+    return absl::Status(status.code(),
+                        absl::StrFormat("%s: %s", gguf->path(), std::string(status.message())));
+  return spec;
+}
+
+/// Without a tokeniser that is known a model takes and gives token ids alone.
+static void addTokenizer(mlir::ModuleOp module, runtime::Program& program) {
+  if (auto tokenizer = readModelTokenizer(module); tokenizer.ok())
+    program.tokenizer = *std::move(tokenizer);
 }
 
 absl::StatusOr<runtime::Program> compileModel(mlir::ModuleOp module, TargetAttr target,
@@ -123,14 +146,14 @@ absl::StatusOr<runtime::Program> compileModel(mlir::ModuleOp module, TargetAttr 
   if (target.getDevice() == DeviceKind::Cuda) {
     TENON_ASSIGN_OR_RETURN(runtime::Program program,
                            codegen::compileForCuda(module, {.stamps = stamps}));
-    TENON_RETURN_IF_ERROR(addTokenizer(module, program));
+    addTokenizer(module, program);
     return program;
   }
 #ifdef TENON_CPU
   if (target.getDevice() == DeviceKind::Cpu) {
     TENON_ASSIGN_OR_RETURN(runtime::Program program,
                            codegen::compileForCpu(module, {.cacheFolder = cacheFolder()}));
-    TENON_RETURN_IF_ERROR(addTokenizer(module, program));
+    addTokenizer(module, program);
     return program;
   }
 #endif
@@ -140,7 +163,7 @@ absl::StatusOr<runtime::Program> compileModel(mlir::ModuleOp module, TargetAttr 
 
 absl::StatusOr<runtime::Program> describeModel(mlir::ModuleOp module) {
   TENON_ASSIGN_OR_RETURN(runtime::Program program, codegen::describeFunctions(module));
-  TENON_RETURN_IF_ERROR(addTokenizer(module, program));
+  addTokenizer(module, program);
   return program;
 }
 

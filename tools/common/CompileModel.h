@@ -1,6 +1,7 @@
 #ifndef TENON_TOOLS_COMMON_COMPILEMODEL_H
 #define TENON_TOOLS_COMMON_COMPILEMODEL_H
 
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -11,25 +12,31 @@
 
 namespace tenon::tools {
 
-/// The target of that name, or of the file of that name where it ends in `.target`, or, for `native`, the x86-64 target with the most features that this machine
-/// has. NotFound lists the targets that there are.
+/// The target that `name` stands for: that of a known target, of a file where it ends in `.target`,
+/// or of this machine: `cpu`, the x86-64 target with the most features that it has; `cuda`, the
+/// target of its first GPU, by the GPU's name, else by its compute capability; `native`, its GPU's
+/// where it has one and this build can use it, else its CPU's. A usage error lists the targets that
+/// there are; NotFound where there is no such device.
 absl::StatusOr<TargetAttr> chooseTarget(mlir::MLIRContext& context, const std::string& name);
 
-/// The same, where `native` means this machine's device of the kind that `device` names, `cpu` or
-/// `cuda`: for `cuda` the target of the first GPU, by its name, else by its compute capability.
-/// InvalidArgument for a target of another kind, NotFound where there is no such device.
+/// The same on a device of the kind `device`, `cpu` or `cuda`, or `auto` for any. A usage error for a
+/// target of another kind.
 absl::StatusOr<TargetAttr> chooseTarget(mlir::MLIRContext& context, const std::string& device,
                                         const std::string& name);
 
+/// The tokeniser of the model file that `module` names, checked; nothing where it is no language
+/// model. Fails where the file has none, or one that is not known.
+absl::StatusOr<std::optional<runtime::TokenizerSpec>> readModelTokenizer(mlir::ModuleOp module);
+
 /// Compiles `module`, of any phase, for `target` into a program, with the tokeniser of its model
-/// file. The module ends up planned. With `stamps` the kernels of a GPU leave stamps
+/// file where `readModelTokenizer` finds one. The module ends up planned. With `stamps` the kernels of a GPU leave stamps
 /// (`runtime::CudaLaunch`).
 absl::StatusOr<runtime::Program> compileModel(mlir::ModuleOp module, TargetAttr target,
                                               const passes::FusionOptions& fusion = {},
                                               bool stamps = false);
 
 /// The program of `module`, of any phase, without kernels: the functions' signatures, the model and
-/// its tokeniser, for running by the interpreter.
+/// its tokeniser as for `compileModel`, for running by the interpreter.
 absl::StatusOr<runtime::Program> describeModel(mlir::ModuleOp module);
 
 } // namespace tenon::tools

@@ -1,7 +1,10 @@
 #include "tools/common/GenerateCommand.h"
 
 #include <algorithm>
+#include <limits>
 #include <span>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <vector>
 
 #include "absl/strings/str_format.h"
@@ -11,34 +14,79 @@
 #include "runtime/text/StreamingDetokenizer.h"
 #include "runtime/text/Tokenizer.h"
 #include "support/Status.h"
+#include "tools/common/CommandLine.h"
 
 namespace tenon::tools {
 
 using runtime::Generation;
 using runtime::StreamingDetokenizer;
 
-void addGenerateOptions(CLI::App& command, GenerateOptions& options) {
-  command.add_option("-p,--prompt", options.prompt, "The text to continue");
-  command.add_option("-n,--tokens", options.count, "New tokens at most")->capture_default_str();
-  command
-      .add_option("--temperature", options.sampler.temperature,
-                  "What logits are divided by before drawing; 0 takes the most likely token")
-      ->capture_default_str();
-  command
-      .add_option("--top-k", options.sampler.topK,
-                  "Draw from that many most likely tokens only; 0 for all")
-      ->capture_default_str();
-  command
-      .add_option("--top-p", options.sampler.topP,
-                  "Draw from the most likely tokens of that probability together only")
-      ->capture_default_str();
-  command
-      .add_option("--seed", options.sampler.seed, "Seed of the draws: the same seed, the same text")
-      ->capture_default_str();
-  command.add_option("--threads", options.threads, "CPU threads; 0 for every core")
-      ->capture_default_str();
-  command.add_flag("--json", options.json,
-                   "One object instead: prompt_ids, ids, text, stop, load_ns, prompt_ns, token_ns");
+void addGenerateOptions(CLI::App& command, GenerateOptions& options, FlagRules& rules) {
+  auto* prompt = command.add_option("-p,--prompt", options.prompt, "The text to continue");
+  rules.require(prompt, {Need::Text});
+  rules.require(command
+                    .add_option("-f,--prompt-file", options.promptFile,
+                                "The file with the text; - reads standard input, as a pipe is read "
+                                "where neither is given")
+                    ->excludes(prompt),
+                {Need::Text});
+  rules.require(command.add_option("-n,--tokens", options.count, "New tokens at most")
+                    ->check(integerFrom(0))
+                    ->capture_default_str(),
+                {Need::Text});
+  rules.require(
+      command
+          .add_option("--temperature", options.sampler.temperature,
+                      "What logits are divided by before drawing; 0 takes the most likely "
+                      "token")
+          ->check(numberFrom(0, std::numeric_limits<double>::infinity()))
+          ->capture_default_str(),
+      {Need::Text});
+  rules.require(command
+                    .add_option("--top-k", options.sampler.topK,
+                                "Draw from that many most likely tokens only; 0 for all")
+                    ->check(integerFrom(0))
+                    ->capture_default_str(),
+                {Need::Text, Need::Sampling});
+  rules.require(
+      command
+          .add_option("--top-p", options.sampler.topP,
+                      "Draw from the most likely tokens of that probability together only")
+          ->check(numberFrom(0, 1, /*aboveLeast=*/true))
+          ->capture_default_str(),
+      {Need::Text, Need::Sampling});
+  rules.require(command
+                    .add_option("--seed", options.sampler.seed,
+                                "Seed of the draws: the same seed, the same text")
+                    ->check(anySeed())
+                    ->capture_default_str(),
+                {Need::Text, Need::Sampling});
+  addThreadsOption(command, options.threads);
+  addJsonFlag(command, options.json,
+              "one object: prompt_ids, ids, text, stop, load_ns, prompt_ns, token_ns");
+}
+
+void denyUnusedSampling(const GenerateOptions& options, FlagRules& rules) {
+  if (options.sampler.temperature == 0)
+    rules.deny(Need::Sampling, "at temperature 0 the most likely token is taken");
+}
+
+/// True where standard input is a pipe.
+static bool hasPipe() {
+  struct stat info;
+  return ::fstat(STDIN_FILENO, &info) == 0 && S_ISFIFO(info.st_mode);
+}
+
+static absl::StatusOr<std::string> readPrompt(const GenerateOptions& options) {
+  if (options.prompt)
+    return *options.prompt;
+  if (options.promptFile.empty() && !hasPipe())
+    return "";
+  TENON_ASSIGN_OR_RETURN(std::string text,
+                         readTextFile(options.promptFile.empty() ? "-" : options.promptFile));
+  if (text.ends_with('\n'))
+    text.pop_back();
+  return text;
 }
 
 /// Prints the text of tokens as it becomes complete, or collects it.
@@ -68,30 +116,74 @@ private:
   std::string collected;
 };
 
+/// `1 token`, `5 tokens`.
+static std::string count(size_t number, const std::string& what) {
+  return absl::StrFormat("%u %s%s", number, what, number == 1 ? "" : "s");
+}
+
+static double perSecond(size_t number, int64_t ns) {
+  return 1e9 * static_cast<double>(number) / static_cast<double>(std::max<int64_t>(ns, 1));
+}
+
+static std::string describeStop(runtime::StopReason reason, int64_t context) {
+  switch (reason) {
+  case runtime::StopReason::TokenLimit:
+    return "stopped at the token limit (-n)";
+  case runtime::StopReason::EndOfSequence:
+    return "stopped where the model ended the text";
+  case runtime::StopReason::ContextEnd:
+    return absl::StrFormat("stopped at the end of the context of %d positions", context);
+  case runtime::StopReason::Callback:
+    break;
+  }
+  return "stopped by an error";
+}
+
 static std::string timesText(const Generation& generation, size_t promptTokens, int64_t loadNs) {
-  std::string text = absl::StrFormat("loaded in %.1f ms; %u prompt tokens and the first new one in "
-                                     "%.1f ms",
-                                     loadNs / 1e6, promptTokens, generation.promptNs / 1e6);
+  std::string text =
+      absl::StrFormat("loaded in %.1f ms; %s and the first new one in %.1f ms (%.1f a second)",
+                      loadNs / 1e6, count(promptTokens, "prompt token"), generation.promptNs / 1e6,
+                      perSecond(promptTokens, generation.promptNs));
   std::vector<int64_t> sorted = generation.tokenNs;
   if (sorted.empty())
     return text;
   std::ranges::sort(sorted);
   double medianNs = static_cast<double>(sorted[sorted.size() / 2]);
-  return text + absl::StrFormat("; %u further tokens, median %.3f ms (%.1f a second)",
-                                sorted.size(), medianNs / 1e6, 1e9 / medianNs);
+  return text + absl::StrFormat("; %s, median %.3f ms (%.1f a second)",
+                                count(sorted.size(), "further token"), medianNs / 1e6,
+                                1e9 / medianNs);
+}
+
+/// Checks what can be known before anything is printed.
+static absl::Status checkPrompt(const std::vector<int32_t>& prompt, int64_t context) {
+  if (prompt.empty())
+    return absl::InvalidArgumentError(
+        "the prompt is empty, and the model's tokeniser puts no token in front of it: expects a "
+        "prompt (-p)");
+  if (static_cast<int64_t>(prompt.size()) > context)
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "the prompt has %u tokens, but the context holds %d: expects a shorter prompt or a larger "
+        "--context",
+        prompt.size(), context));
+  return absl::OkStatus();
 }
 
 absl::Status generateText(runtime::Executor& executor, const GenerateOptions& options,
                           int64_t loadNs, std::ostream& out, std::ostream& log) {
-  if (!executor.program().tokenizer)
+  const runtime::Program& program = executor.program();
+  if (!program.tokenizer)
     return absl::InvalidArgumentError(
         "expects the program of a language model with its tokeniser, but it has none");
-  TENON_ASSIGN_OR_RETURN(auto tokenizer, runtime::Tokenizer::create(*executor.program().tokenizer));
+  TENON_ASSIGN_OR_RETURN(auto tokenizer, runtime::Tokenizer::create(*program.tokenizer));
   TENON_ASSIGN_OR_RETURN(runtime::Sampler sampler, runtime::Sampler::create(options.sampler));
   TENON_ASSIGN_OR_RETURN(runtime::Generator generator, runtime::Generator::create(executor));
-  TENON_ASSIGN_OR_RETURN(std::vector<int32_t> prompt, tokenizer->encode(options.prompt));
+  TENON_ASSIGN_OR_RETURN(std::string promptText, readPrompt(options));
+  TENON_ASSIGN_OR_RETURN(std::vector<int32_t> prompt, tokenizer->encode(promptText));
+  TENON_RETURN_IF_ERROR(checkPrompt(prompt, program.model->context));
+  if (promptText.empty())
+    log << "the prompt is empty: the text begins behind the model's own first token" << std::endl;
 
-  TextOutput text(*tokenizer, options.json ? nullptr : &out);
+  TextOutput text(*tokenizer, options.json.replacesText() ? nullptr : &out);
   for (int32_t id : prompt)
     TENON_RETURN_IF_ERROR(text.push(id));
   absl::Status status;
@@ -104,20 +196,20 @@ absl::Status generateText(runtime::Executor& executor, const GenerateOptions& op
   TENON_RETURN_IF_ERROR(status);
   text.finish();
 
-  if (!options.json) {
+  if (!options.json.replacesText()) {
     out << std::endl;
-    log << timesText(generation, prompt.size(), loadNs) << std::endl;
-    return absl::OkStatus();
+    log << timesText(generation, prompt.size(), loadNs) << "; "
+        << describeStop(generation.reason, program.model->context) << std::endl;
   }
-  nlohmann::ordered_json object = {{"prompt_ids", prompt},
-                                   {"ids", generation.ids},
-                                   {"text", text.text()},
-                                   {"stop", runtime::stopReasonName(generation.reason)},
-                                   {"load_ns", loadNs},
-                                   {"prompt_ns", generation.promptNs},
-                                   {"token_ns", generation.tokenNs}};
-  out << object.dump() << std::endl;
-  return absl::OkStatus();
+  return writeJson(options.json,
+                   {{"prompt_ids", prompt},
+                    {"ids", generation.ids},
+                    {"text", text.text()},
+                    {"stop", runtime::stopReasonName(generation.reason)},
+                    {"load_ns", loadNs},
+                    {"prompt_ns", generation.promptNs},
+                    {"token_ns", generation.tokenNs}},
+                   onOneLine);
 }
 
 } // namespace tenon::tools

@@ -2,6 +2,7 @@
 #define TENON_TOOLS_COMMON_GENERATECOMMAND_H
 
 #include <cstdint>
+#include <optional>
 #include <ostream>
 #include <string>
 
@@ -10,24 +11,32 @@
 #include "absl/status/status.h"
 #include "runtime/Executor.h"
 #include "runtime/text/Sampler.h"
+#include "tools/common/FlagRules.h"
+#include "tools/common/JsonFlag.h"
 
 namespace tenon::tools {
 
 /// What the flags say about a text to generate.
 struct GenerateOptions {
-  std::string prompt;
-  int64_t count = 128; ///< new tokens at most
+  std::optional<std::string> prompt;
+  std::string promptFile; ///< `-`: standard input
+  int64_t count = 128;    ///< new tokens at most
   runtime::SamplerOptions sampler;
-  bool json = false;
+  JsonFlag json;
   int threads = 0; ///< 0: every core that the process may use
 };
 
-/// Adds `-p`, `-n`, `--json` and the flags of the sampler and the CPU to `command`.
-void addGenerateOptions(CLI::App& command, GenerateOptions& options);
+/// Adds `-p`, `-f`, `-n`, `--json` and the flags of the sampler and the CPU to `command`.
+void addGenerateOptions(CLI::App& command, GenerateOptions& options, FlagRules& rules);
+
+/// Denies to `rules` what `options` leave without use: how tokens are drawn, where none is.
+void denyUnusedSampling(const GenerateOptions& options, FlagRules& rules);
 
 /// Continues `options.prompt` with the model that `executor` runs, as `tenon run` and `tenon-run`
-/// do. Prints to `out` the text of prompt and continuation as it comes, and to `log` a line of
-/// times; with `json`, prints one object to `out` at the end and nothing else:
+/// do. The prompt is that of `-p`, of the file of `-f`, or, with neither, what a pipe on standard input
+/// gives; one line break at the end of a file or pipe is left out. Prints to `out` the text of prompt
+/// and continuation as it comes, and to `log` a line of times; with `json`, prints one object to `out`
+/// at the end and nothing else:
 ///
 ///   prompt_ids, ids   token ids of the prompt, and the new ones
 ///   text              of both together, as the model's tokeniser decodes them
@@ -36,7 +45,8 @@ void addGenerateOptions(CLI::App& command, GenerateOptions& options);
 ///   prompt_ns         from the prompt's first token to the first new token
 ///   token_ns          of each further token
 ///
-/// Fails where the program has no tokeniser, and as `Tokenizer` and `Generator` do.
+/// Fails, before it prints anything, where the program has no tokeniser or the prompt is longer than
+/// the context, and as `Tokenizer` and `Generator` do.
 absl::Status generateText(runtime::Executor& executor, const GenerateOptions& options,
                           int64_t loadNs, std::ostream& out, std::ostream& log);
 

@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "ir/Attributes.h"
+#include "ir/Dialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "passes/fusion/Fusion.h"
@@ -40,17 +41,24 @@ struct InputModel {
   std::unique_ptr<ShapeFile> shape; ///< null where MODEL is a file
   mlir::OwningOpRef<mlir::ModuleOp> module;
   TargetAttr target;
+
+  /// Whether the module is one of a language model.
+  bool hasModel() const { return (*module)->hasAttr(TenonDialect::modelAttrName); }
 };
 
-/// Reads MODEL for the target that `device` (`cpu` or `cuda`) and `target` name (`chooseTarget`).
-/// MODEL may be a named shape where the options ask for random weights; a file of that name comes
-/// first.
-absl::StatusOr<InputModel> readInputModel(const ModelInputOptions& options,
-                                          const std::string& device, const std::string& target);
+/// Reads MODEL for the target that `options.device` and `options.target` name (`chooseTarget`); IR that
+/// was scheduled for a target keeps it. MODEL may be a named shape where the options ask for random
+/// weights; a file of that name comes first. What the request then lacks is denied to `rules`, and
+/// a flag that cannot apply is refused.
+absl::StatusOr<InputModel> readInputModel(const ModelInputOptions& options);
 
-/// The same; `target` alone says what kind of device it is for.
-absl::StatusOr<InputModel> readInputModel(const ModelInputOptions& options,
-                                          const std::string& target);
+/// `NVIDIA H200, target h200`: what will run programs for `target`, or the target alone where this
+/// machine has no such device.
+std::string describeChoice(TargetAttr target);
+
+/// Fails where `model` cannot generate text, before it is compiled: it is no language model, or its
+/// file has no tokeniser that is known.
+absl::Status requireText(const InputModel& model, const std::string& path);
 
 /// Compiles it; its weights are random where `options` ask for that. The module ends up planned.
 /// `stamps` as in `compileModel`.

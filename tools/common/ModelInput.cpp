@@ -1,25 +1,26 @@
 #include "tools/common/ModelInput.h"
 
+#include <algorithm>
+#include <array>
 #include <filesystem>
-#include <fstream>
+#include <iostream>
+#include <iterator>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "frontends/gguf/GgufImport.h"
 #include "frontends/text/TextFrontend.h"
 #include "ir/Dialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "support/Status.h"
+#include "tools/common/CommandLine.h"
+#include "tools/common/FileKind.h"
+#include "tools/common/UsageError.h"
 
 namespace tenon::tools {
 
 namespace {
-
-bool isGgufFile(const std::string& path) {
-  char magic[4] = {};
-  std::ifstream(path, std::ios::binary).read(magic, sizeof(magic));
-  return std::string_view(magic, sizeof(magic)) == "GGUF";
-}
 
 /// `--activations` that leaves f32 between operations and lets products quantise their inputs.
 constexpr std::string_view quantizedActivations = "q8";
@@ -35,7 +36,7 @@ absl::StatusOr<frontends::ActivationType> parseActivations(const std::string& na
     return frontends::ActivationType::F16;
   if (name == "bf16")
     return frontends::ActivationType::BF16;
-  return absl::InvalidArgumentError(
+  return usageError(
       absl::StrFormat("--activations: expects f32, f16, bf16 or q8, but got '%s'", name));
 }
 
@@ -45,9 +46,10 @@ absl::StatusOr<frontends::EntryShape> parseEntryShape(const std::string& text) {
   std::optional<Role> role = symbolizeRole(text.substr(0, colon));
   int64_t rows = 0;
   if (!role || *role == Role::Other || colon == std::string::npos ||
-      !absl::SimpleAtoi(text.substr(colon + 1), &rows) || rows < 1)
-    return absl::InvalidArgumentError(
-        absl::StrFormat("--shapes: expects decode:ROWS or prefill:ROWS, but got '%s'", text));
+      !absl::SimpleAtoi(text.substr(colon + 1), &rows) || rows < 1 || rows > frontends::highestRows)
+    return usageError(absl::StrFormat(
+        "--shapes: expects decode:ROWS or prefill:ROWS with 1 to %d rows, but got '%s'",
+        frontends::highestRows, text));
   return frontends::EntryShape{*role, rows};
 }
 
@@ -57,6 +59,9 @@ readGguf(mlir::MLIRContext& context, const ModelInputOptions& options, DeviceKin
   TENON_ASSIGN_OR_RETURN(import.activations, parseActivations(options.activations, device));
   import.entries.clear();
   for (const std::string& shape : options.shapes) {
+    if (std::ranges::count(options.shapes, shape) > 1)
+      return usageError(
+          absl::StrFormat("--shapes: expects shapes that differ, but got '%s' twice", shape));
     TENON_ASSIGN_OR_RETURN(import.entries.emplace_back(), parseEntryShape(shape));
   }
   import.contextLength = options.contextLength;
@@ -69,33 +74,78 @@ readGguf(mlir::MLIRContext& context, const ModelInputOptions& options, DeviceKin
 } // namespace
 
 void addModelInputOptions(CLI::App& command, ModelInputOptions& options) {
-  command.add_option("MODEL", options.path, "A GGUF file, or a graph in textual IR (.mlir)")
+  FlagRules& rules = options.rules;
+  command
+      .add_option("MODEL", options.path,
+                  "A GGUF file, or a graph in textual IR (.mlir; - reads standard input)")
       ->required();
-  command.add_option("--activations", options.activations,
-                     "Element type between operations: f32, f16 or bf16 (default: f32 for a CPU, "
-                     "for a GPU the 16-bit type of the weights, f16 where they have none); q8, on "
-                     "a CPU: f32, but where it is faster products with block-quantised weights "
-                     "take their inputs in blocks of 8 bits");
-  command
-      .add_option("--shapes", options.shapes,
-                  "Entry shapes to compile: decode:ROWS, each row its own sequence, and "
-                  "prefill:ROWS, a chunk of one prompt")
-      ->delimiter(',')
-      ->capture_default_str();
-  command.add_option("--context", options.contextLength,
-                     "Positions that the caches hold (default: the model's, at most 4096)");
-  command.add_option("--sequences", options.sequences,
-                     "Sequences that the caches hold (default: rows of the largest decode shape)");
-  command.add_flag("--block-outputs", options.blockOutputs,
-                   "Add every block's hidden state to the results");
-  command.add_option("--random-weights", options.randomSeed,
-                     "Seed of random weights, made when the model is loaded. MODEL may then be a "
-                     "shape that random-model knows, and needs no file");
-  command
-      .add_option("--type", options.weightType,
-                  "Their type where MODEL is a shape: f32, f16, bf16 or a block format")
-      ->check(CLI::IsMember({"f32", "f16", "bf16", "q8_0", "q4_0", "q4_1", "q5_0", "q5_1", "iq4_nl",
-                             "q2_k", "q3_k", "q4_k", "q5_k", "q6_k"}))
+  rules.require(
+      command
+          .add_option("--activations", options.activations,
+                      "Element type between operations: f32, f16 or bf16 (default: f32 for a CPU, "
+                      "for a GPU the 16-bit type of the weights, f16 where they have none); q8, on "
+                      "a CPU: f32, but where it is faster products with block-quantised weights "
+                      "take their inputs in blocks of 8 bits")
+          ->check(oneOf({"f32", "f16", "bf16", "q8"})),
+      {Need::Model});
+  rules.require(command
+                    .add_option("--shapes", options.shapes,
+                                "Entry shapes to compile: decode:ROWS, each row its own sequence, "
+                                "and prefill:ROWS, a chunk of one prompt")
+                    ->delimiter(',')
+                    ->allow_extra_args(false)
+                    ->capture_default_str(),
+                {Need::Import, Need::Shapes});
+  rules.require(
+      command
+          .add_option("-c,--context", options.contextLength,
+                      "Positions that the caches hold (default: the model's, at most 4096)")
+          ->check(integerFrom(1)),
+      {Need::Import});
+  rules.require(
+      command
+          .add_option("--sequences", options.sequences,
+                      "Sequences that the caches hold (default: rows of the largest decode shape)")
+          ->check(integerFrom(1)),
+      {Need::Import});
+  rules.require(command.add_flag("--block-outputs", options.blockOutputs,
+                                 "Add every block's hidden state to the results"),
+                {Need::Import});
+  rules.require(command
+                    .add_option("--random-weights", options.randomSeed,
+                                "Seed of random weights, made when the model is loaded. MODEL may "
+                                "then be a shape that random-model knows, and needs no file")
+                    ->check(anySeed()),
+                {Need::Code});
+  rules.require(
+      command
+          .add_option("--type", options.weightType,
+                      "Their type where MODEL is a shape: f32, f16, bf16 or a block format")
+          ->check(oneOf({"f32", "f16", "bf16", "q8_0", "q4_0", "q4_1", "q5_0", "q5_1", "iq4_nl",
+                         "q2_k", "q3_k", "q4_k", "q5_k", "q6_k"}))
+          ->capture_default_str(),
+      {Need::NamedShape});
+}
+
+void addTargetOption(CLI::App& command, ModelInputOptions& options, const std::string& use) {
+  options.rules.require(
+      command
+          .add_option(
+              "--target", options.target,
+              absl::StrFormat("The target to %s (see `devices`), or a file .target. native: "
+                              "this machine's GPU where it has one, else its CPU; cpu and "
+                              "cuda: the one or the other",
+                              use))
+          ->capture_default_str(),
+      {Need::Code});
+}
+
+void addDeviceOption(CLI::App& command, ModelInputOptions& options,
+                     std::vector<std::string> devices) {
+  std::string text = absl::StrJoin(devices, ", ") +
+                     ". auto: what the program or the target is for, else a GPU where there is one";
+  command.add_option("--device", options.device, text)
+      ->check(oneOf(std::move(devices)))
       ->capture_default_str();
 }
 
@@ -105,24 +155,40 @@ std::unique_ptr<mlir::MLIRContext> makeContext() {
   return context;
 }
 
-void addDeviceOptions(CLI::App& command, std::string& device, std::string& target) {
-  command.add_option("--device", device, "cpu or cuda")
-      ->check(CLI::IsMember({"cpu", "cuda"}))
-      ->capture_default_str();
-  command.add_option("--target", target, "The target to compile for (see `devices`)")
-      ->capture_default_str();
+/// Textual IR from standard input.
+static absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> readInput(mlir::MLIRContext& context) {
+  std::string text;
+  std::array<char, 1 << 16> buffer;
+  while (text.size() <= frontends::maxTextBytes &&
+         std::cin.read(buffer.data(), buffer.size()).gcount() > 0)
+    text.append(buffer.data(), static_cast<size_t>(std::cin.gcount()));
+  if (std::string foreign = describeForeignFile(std::as_bytes(std::span(text)), "standard input");
+      !foreign.empty() || text.starts_with("GGUF"))
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "-: expects textual IR on standard input, but got %s",
+        foreign.empty() ? "a GGUF file, whose weights stay where they lie in a file" : foreign));
+  return frontends::parseModuleText(context, text, "<stdin>");
 }
 
 absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>>
 readModel(mlir::MLIRContext& context, const ModelInputOptions& options, DeviceKind device) {
   namespace fs = std::filesystem;
+  TENON_ASSIGN_OR_RETURN(FileKind kind, identifyFile(options.path));
+  if (kind == FileKind::Program)
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "%s: is a compiled program (.tnn), which `run` and `inspect` take; this command expects a "
+        "GGUF file or textual IR (.mlir)",
+        options.path));
+  bool isGguf = kind == FileKind::Gguf;
+  bool isInput = options.path == "-";
   absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> module =
-      isGgufFile(options.path) ? readGguf(context, options, device)
-                               : frontends::parseModuleFile(context, options.path);
+      isGguf    ? readGguf(context, options, device)
+      : isInput ? readInput(context)
+                : frontends::parseModuleFile(context, options.path);
   if (!module.ok())
     return module;
   fs::path folder =
-      isGgufFile(options.path) ? fs::current_path() : fs::absolute(options.path).parent_path();
+      isGguf || isInput ? fs::current_path() : fs::absolute(options.path).parent_path();
   if (options.activations == quantizedActivations)
     (**module)->setAttr(TenonDialect::quantizeAttrName, mlir::UnitAttr::get(&context));
   for (auto file : (**module).getOps<FileOp>())

@@ -12,6 +12,7 @@
 #include "ir/Attributes.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "tools/common/FlagRules.h"
 
 namespace tenon::tools {
 
@@ -26,18 +27,26 @@ struct ModelInputOptions {
   bool nextIds = false;                    ///< as in `ImportOptions`, where the device is a GPU
   std::optional<uint64_t> randomSeed = {}; ///< of weights made at load instead of the model's own
   std::string weightType = "f16";          ///< of the random weights of a shape that is named
+  std::string device = "auto";             ///< `cpu`, `cuda` or `auto`: as `chooseTarget` has it
+  std::string target = "native";           ///< what to compile for
+  FlagRules rules = {};                    ///< of all flags of the command
 };
 
-/// Adds MODEL and the flags that fill `options` to `command`.
+/// Adds MODEL and the flags that say what is read of it to `command`.
 void addModelInputOptions(CLI::App& command, ModelInputOptions& options);
-/// Adds `--device`, cpu or cuda, and `--target`, which fill the two.
-void addDeviceOptions(CLI::App& command, std::string& device, std::string& target);
+/// Adds `--target`; `use` says what for: `compile`.
+void addTargetOption(CLI::App& command, ModelInputOptions& options, const std::string& use);
+/// Adds `--device`, one of `devices`.
+void addDeviceOption(CLI::App& command, ModelInputOptions& options,
+                     std::vector<std::string> devices = {"auto", "cpu", "cuda"});
 
 /// A context with the dialects that modules are made of.
 std::unique_ptr<mlir::MLIRContext> makeContext();
 
-/// Reads the model: a GGUF file, by its magic, else a graph in textual IR of any phase. The paths
-/// of its `tenon.file`s come out absolute; relative ones in textual IR are meant from its folder.
+/// Reads the model: a GGUF file, by its magic, else a graph in textual IR of any phase, which may come
+/// from standard input, `-`. The paths of its `tenon.file`s come out absolute; relative ones in
+/// textual IR are meant from its folder. A compiled program is refused, and what `identifyFile` does
+/// not know.
 /// Where the options name no type of activations, it is f32 on a CPU, and on a GPU the 16-bit type
 /// that suits the weights.
 absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> readModel(mlir::MLIRContext& context,

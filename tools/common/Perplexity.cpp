@@ -10,6 +10,7 @@
 #include "runtime/text/Generator.h"
 #include "runtime/text/Tokenizer.h"
 #include "support/Status.h"
+#include "tools/common/UsageError.h"
 
 namespace tenon::tools {
 
@@ -26,9 +27,8 @@ static absl::StatusOr<int64_t> chooseWindow(int64_t window, int64_t context) {
   constexpr int64_t usualWindow = 512; // of published perplexities of small models
   int64_t chosen = window == 0 ? std::min(context, usualWindow) : window;
   if (chosen < 2 || chosen > context)
-    return absl::InvalidArgumentError(
-        absl::StrFormat("perplexity: expects a window of 2 to %d tokens, the context of the "
-                        "program, but got %d",
+    return usageError(
+        absl::StrFormat("--window: expects 2 to %d tokens, the context of the program, but got %d",
                         context, chosen));
   return chosen;
 }
@@ -50,8 +50,9 @@ static absl::StatusOr<std::vector<int32_t>> readTokens(const runtime::Program& p
   return ids;
 }
 
-absl::StatusOr<Perplexity> computePerplexity(runtime::Executor& executor, const std::string& text,
-                                             int64_t window) {
+absl::StatusOr<Perplexity>
+computePerplexity(runtime::Executor& executor, const std::string& text, int64_t window,
+                  const std::function<void(size_t done, size_t total)>& onWindow) {
   const runtime::Program& program = executor.program();
   if (!program.tokenizer || !program.model)
     return absl::InvalidArgumentError(
@@ -71,6 +72,8 @@ absl::StatusOr<Perplexity> computePerplexity(runtime::Executor& executor, const 
     result.predicted += static_cast<int64_t>(part.size()) - 1;
     ++result.windows;
     rest = rest.subspan(part.size());
+    if (onWindow)
+      onWindow(ids.size() - rest.size(), ids.size());
   }
   result.perplexity = std::exp(-result.logLikelihood / static_cast<double>(result.predicted));
   return result;

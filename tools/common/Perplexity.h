@@ -2,6 +2,7 @@
 #define TENON_TOOLS_COMMON_PERPLEXITY_H
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -24,8 +25,10 @@ struct Perplexity {
 /// tokens (0: the model's context, at most 512), each read from position 0 by itself. Fails where
 /// the program has no tokeniser, the text has fewer than two tokens, `window` is not between 2 and
 /// the context, and as `Generator` does.
-absl::StatusOr<Perplexity> computePerplexity(runtime::Executor& executor, const std::string& text,
-                                             int64_t window = 0);
+/// `onWindow` hears how many of all tokens are read.
+absl::StatusOr<Perplexity>
+computePerplexity(runtime::Executor& executor, const std::string& text, int64_t window = 0,
+                  const std::function<void(size_t done, size_t total)>& onWindow = {});
 
 } // namespace tenon::tools
 

@@ -1,46 +1,64 @@
 #include "tools/common/PlanFlags.h"
 
 #include "support/Status.h"
+#include "tools/common/CommandLine.h"
 #include "tools/common/PointsFlag.h"
+#include "tools/common/UsageError.h"
 
 namespace tenon::tools {
 
-void addPlansOption(CLI::App& command, std::vector<std::string>& plans) {
-  command.add_option("--plans", plans, "The plans to compare: unfused, split, fused, auto")
-      ->delimiter(',')
-      ->check(CLI::IsMember({"unfused", "split", "fused", "auto"}))
-      ->capture_default_str();
+void addPlansOption(CLI::App& command, std::vector<std::string>& plans, FlagRules& rules) {
+  rules.require(
+      command
+          .add_option("--plans,--plan", plans, "The plans to compare: unfused, split, fused, auto")
+          ->delimiter(',')
+          ->allow_extra_args(false)
+          ->check(oneOf({"unfused", "split", "fused", "auto"}))
+          ->capture_default_str(),
+      {Need::Fusion});
 }
 
-void addFusionFlags(CLI::App& command, PlanFlags& flags) {
-  command
-      .add_option("--launch", flags.launch,
-                  "How a GPU's kernels are launched: stream, one by one; graph, as nodes of a "
-                  "CUDA graph; graph-pdl, the same, each started before the last has ended")
-      ->check(CLI::IsMember({"stream", "graph", "graph-pdl"}))
-      ->capture_default_str();
-  command
-      .add_option("--max-fusions", flags.maxFusions,
-                  "Kernels of several operations that a function may have (default: any number)")
-      ->check(CLI::NonNegativeNumber);
-  command.add_option("--disable-rule", flags.disabledRules, "A fusion rule to leave out")
-      ->delimiter(',');
-  command.add_flag("--tf32", flags.tf32,
-                   "Let a GPU's library round the factors of f32 products to TF32, 10 bits, under "
-                   "the plan unfused");
-  addPointsFlag(command, flags.points);
+void addFusionFlags(CLI::App& command, PlanFlags& flags, FlagRules& rules) {
+  rules.require(
+      command
+          .add_option("--launch", flags.launch,
+                      "How a GPU's kernels are launched: stream, one by one; graph, as nodes of a "
+                      "CUDA graph; graph-pdl, the same, each started before the last has ended")
+          ->check(oneOf({"stream", "graph", "graph-pdl"}))
+          ->capture_default_str(),
+      {Need::Gpu});
+  rules.require(
+      command
+          .add_option(
+              "--max-fusions", flags.maxFusions,
+              "Kernels of several operations that a function may have (default: any number)")
+          ->check(integerFrom(0)),
+      {Need::Fusion});
+  rules.require(
+      command.add_option("--disable-rule", flags.disabledRules, "Fusion rules to leave out")
+          ->delimiter(',')
+          ->allow_extra_args(false),
+      {Need::Fusion});
+  rules.require(
+      command.add_flag("--tf32", flags.tf32,
+                       "Let a GPU's library round the factors of f32 products to TF32, 10 bits, "
+                       "under the plan unfused"),
+      {Need::Fusion, Need::Gpu});
+  addPointsFlag(command, flags.points, rules);
 }
 
-void addPlanFlags(CLI::App& command, PlanFlags& flags) {
-  command
-      .add_option(
-          "--plan", flags.plan,
-          "Which operations share kernels: auto, what the cost model says is fastest; fused, "
-          "fewest kernels; split, the same cut into one kernel an operation, equal bit for "
-          "bit; unfused, each in its own best kernel")
-      ->check(CLI::IsMember({"auto", "fused", "split", "unfused"}))
-      ->capture_default_str();
-  addFusionFlags(command, flags);
+void addPlanFlags(CLI::App& command, PlanFlags& flags, FlagRules& rules) {
+  rules.require(
+      command
+          .add_option(
+              "--plan,--plans", flags.plan,
+              "Which operations share kernels: auto, what the cost model says is fastest; fused, "
+              "fewest kernels; split, the same cut into one kernel an operation, equal bit for "
+              "bit; unfused, each in its own best kernel")
+          ->check(oneOf({"auto", "fused", "split", "unfused"}))
+          ->capture_default_str(),
+      {Need::Fusion});
+  addFusionFlags(command, flags, rules);
 }
 
 absl::StatusOr<PlanSettings> readPlanFlags(const PlanFlags& flags, TargetAttr target) {
@@ -48,8 +66,8 @@ absl::StatusOr<PlanSettings> readPlanFlags(const PlanFlags& flags, TargetAttr ta
   passes::FusionOptions& options = settings.fusion;
   std::optional<passes::Plan> plan = passes::parsePlan(flags.plan);
   if (!plan)
-    return absl::InvalidArgumentError("--plan: expects auto, fused, split or unfused, but got '" +
-                                      flags.plan + "'");
+    return usageError("--plan: expects auto, fused, split or unfused, but got '" + flags.plan +
+                      "'");
   options.plan = *plan;
   options.tf32 = flags.tf32;
   options.maxFusions = flags.maxFusions;

@@ -11,6 +11,7 @@
 #include "ir/Attributes.h"
 #include "passes/cost/MeasuredPoints.h"
 #include "passes/fusion/Fusion.h"
+#include "tools/common/FlagRules.h"
 
 namespace tenon::tools {
 
@@ -30,12 +31,12 @@ struct PlanSettings {
   std::unique_ptr<passes::cost::MeasuredPoints> points; ///< may be null
 };
 
-/// Adds `--plans`, several plans to compare.
-void addPlansOption(CLI::App& command, std::vector<std::string>& plans);
+/// Adds `--plans` (or `--plan`), several plans to compare.
+void addPlansOption(CLI::App& command, std::vector<std::string>& plans, FlagRules& rules);
 /// Adds the flags that fill `flags`, but for the plan, to `command`.
-void addFusionFlags(CLI::App& command, PlanFlags& flags);
-/// The same and the plan.
-void addPlanFlags(CLI::App& command, PlanFlags& flags);
+void addFusionFlags(CLI::App& command, PlanFlags& flags, FlagRules& rules);
+/// The same and the plan, `--plan` (or `--plans`).
+void addPlanFlags(CLI::App& command, PlanFlags& flags, FlagRules& rules);
 
 /// The options that the flags stand for on `target`. InvalidArgument names a flag and what it may
 /// be.

@@ -17,11 +17,13 @@ namespace fs = std::filesystem;
 using passes::cost::MeasuredOn;
 using passes::cost::MeasuredPoints;
 
-void addPointsFlag(CLI::App& command, std::string& points) {
-  command.add_option("--points", points,
-                     "A database of measured times, which the cost model prefers to its own (see "
-                     "`explain --measure`); none for none (default: points.sqlite in the cache "
-                     "folder, where there is one)");
+void addPointsFlag(CLI::App& command, std::string& points, FlagRules& rules) {
+  rules.require(command.add_option(
+                    "--points", points,
+                    "A database of measured times, which the cost model prefers to its own (see "
+                    "`explain --measure`); none for none (default: points.sqlite in the cache "
+                    "folder, where there is one)"),
+                {Need::Code});
 }
 
 #ifdef TENON_CUDA

@@ -9,11 +9,12 @@
 #include "absl/status/statusor.h"
 #include "ir/Attributes.h"
 #include "passes/cost/MeasuredPoints.h"
+#include "tools/common/FlagRules.h"
 
 namespace tenon::tools {
 
 /// Adds `--points`: where measured times are kept.
-void addPointsFlag(CLI::App& command, std::string& points);
+void addPointsFlag(CLI::App& command, std::string& points, FlagRules& rules);
 
 /// The device of this machine that runs programs for `target`, and its driver: `znver5, 2 threads`
 /// or `NVIDIA H200, driver for CUDA 13.0`. NotFound where there is none.

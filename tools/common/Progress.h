@@ -2,8 +2,11 @@
 #define TENON_TOOLS_COMMON_PROGRESS_H
 
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
+#include <mutex>
 #include <string>
+#include <thread>
 
 namespace tenon::tools {
 
@@ -19,13 +22,21 @@ public:
 
   /// Reports that `done` of `total` units are done; at most ten lines a second.
   void update(uint64_t done, uint64_t total);
+  /// Prints the seconds that have passed, once a second until the end, for what cannot tell how far it
+  /// is.
+  void showSeconds();
 
 private:
+  void print(const std::string& amount);
+
   std::string task;
+  std::mutex mutex;
+  std::condition_variable_any ended;
   bool enabled;
   bool printed = false;
   std::chrono::steady_clock::time_point start;
   std::chrono::steady_clock::time_point last;
+  std::jthread clock; ///< of `showSeconds`; ends before what it uses
 };
 
 } // namespace tenon::tools

@@ -1,14 +1,20 @@
 #include "tools/common/RunGraph.h"
 
 #include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <optional>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "runtime/program/Program.h"
 #include "support/Status.h"
+#include "tools/common/CommandLine.h"
 #include "tools/common/Npz.h"
+#include "tools/common/UsageError.h"
 
 namespace tenon::tools {
 
@@ -46,10 +52,69 @@ static absl::StatusOr<size_t> findFunction(const runtime::Program& program,
   auto found = std::ranges::find(program.functions, name, &Function::name);
   if (found != program.functions.end())
     return found - program.functions.begin();
+  if (program.functions.empty())
+    return absl::InvalidArgumentError("expects a module with a function to call, but it has none");
   auto appendName = [](std::string* out, const Function& function) { *out += function.name; };
-  return absl::NotFoundError(absl::StrFormat("--function: expects one of %s, but got '%s'",
-                                             absl::StrJoin(program.functions, ", ", appendName),
-                                             name));
+  return usageError(absl::StrFormat("--function: expects one of %s, but got %s",
+                                    absl::StrJoin(program.functions, ", ", appendName),
+                                    name.empty() ? "none" : "'" + name + "'"));
+}
+
+/// The least and the most that an index of a language model may be; nothing for other ports.
+static std::optional<std::pair<int64_t, int64_t>>
+findRange(const runtime::Program& program, const Function& function, const std::string& port) {
+  if (!program.model || function.role == runtime::Role::Other)
+    return std::nullopt;
+  if (port == "ids")
+    return std::pair(int64_t(0), program.model->vocabulary - 1);
+  if (port == "sequences")
+    return std::pair(int64_t(0), program.model->sequences - 1);
+  if (port == "positions")
+    return std::pair(int64_t(-1), program.model->context - 1);
+  if (port == "output_rows")
+    return std::pair(int64_t(0), function.rows - 1);
+  return std::nullopt;
+}
+
+/// Kernels take an index outside its range for an inactive row: a caller of `run` must hear of it.
+static absl::Status checkIndices(const runtime::Program& program, const Function& function,
+                                 const Port& port, std::span<const std::byte> bytes,
+                                 const std::string& path) {
+  auto range = findRange(program, function, port.name);
+  if (!range || port.encoding != "i32")
+    return absl::OkStatus();
+  for (size_t i = 0; i < bytes.size() / sizeof(int32_t); ++i) {
+    int32_t value = 0;
+    std::memcpy(&value, bytes.data() + i * sizeof(value), sizeof(value));
+    if (value < range->first || value > range->second)
+      return absl::InvalidArgumentError(
+          absl::StrFormat("%s: array '%s' expects integers from %d to %d, but element %u is %d",
+                          path, port.name, range->first, range->second, i, value));
+  }
+  return absl::OkStatus();
+}
+
+/// Refuses arrays that the function has no input for: a misspelt name would go unnoticed.
+static absl::Status checkNames(const NpyArrays& arrays, const Function& function,
+                               const std::string& path) {
+  auto appendName = [](std::string* out, const Port& port) { *out += port.name; };
+  for (const auto& [name, array] : arrays)
+    if (std::ranges::find(function.inputs, name, &Port::name) == function.inputs.end())
+      return absl::InvalidArgumentError(
+          absl::StrFormat("%s: function %s has the inputs %s, but the file has an array '%s'", path,
+                          function.name, absl::StrJoin(function.inputs, ", ", appendName), name));
+  return absl::OkStatus();
+}
+
+absl::Status checkGraphRun(const GraphRunOptions& options) {
+  if (options.outputs.empty())
+    return usageError("--inputs: expects --outputs, too, a file for the results");
+  std::error_code ignored;
+  if (!options.inputs.empty() &&
+      std::filesystem::equivalent(options.inputs, options.outputs, ignored))
+    return usageError(absl::StrFormat(
+        "--outputs: expects another file than --inputs, but both are %s", options.outputs));
+  return absl::OkStatus();
 }
 
 /// The array for a port; the message names the file and the array.
@@ -86,6 +151,7 @@ static absl::Status checkOutputs(const Function& function) {
 }
 
 absl::Status runGraph(runtime::Executor& executor, const GraphRunOptions& options) {
+  TENON_RETURN_IF_ERROR(checkGraphRun(options));
   const runtime::Program& program = executor.program();
   TENON_ASSIGN_OR_RETURN(size_t index, findFunction(program, options.function));
   const Function& function = program.functions[index];
@@ -93,11 +159,16 @@ absl::Status runGraph(runtime::Executor& executor, const GraphRunOptions& option
 
   NpyArrays inputArrays, outputArrays;
   if (!options.inputs.empty()) {
-    TENON_ASSIGN_OR_RETURN(inputArrays, readNpz(options.inputs));
+    TENON_ASSIGN_OR_RETURN(inputArrays, readNpz(inputPath(options.inputs)));
+    TENON_RETURN_IF_ERROR(checkNames(inputArrays, function, options.inputs));
+  } else if (!function.inputs.empty()) {
+    return usageError(absl::StrFormat(
+        "--inputs: expects a file with the inputs of %s, but got none", function.name));
   }
   std::vector<std::span<const std::byte>> inputs;
   for (const Port& port : function.inputs) {
     TENON_ASSIGN_OR_RETURN(inputs.emplace_back(), findInput(inputArrays, port, options.inputs));
+    TENON_RETURN_IF_ERROR(checkIndices(program, function, port, inputs.back(), options.inputs));
   }
   std::vector<std::span<std::byte>> outputs;
   for (const Port& port : function.outputs) {
@@ -106,7 +177,7 @@ absl::Status runGraph(runtime::Executor& executor, const GraphRunOptions& option
     outputs.push_back(array.bytes);
   }
   TENON_RETURN_IF_ERROR(executor.run(index, inputs, outputs));
-  return options.outputs.empty() ? absl::OkStatus() : writeNpz(options.outputs, outputArrays);
+  return writeNpz(outputPath(options.outputs), outputArrays);
 }
 
 } // namespace tenon::tools

@@ -1,21 +1,22 @@
 // The runtime alone: runs compiled programs without the compiler in the binary.
 #include <chrono>
 #include <iostream>
+#include <optional>
 #include <string>
 
 #include <CLI/CLI.hpp>
 
 #include "runtime/program/ProgramFile.h"
 #include "support/Status.h"
+#include "tools/common/CommandLine.h"
+#include "tools/common/FlagRules.h"
 #include "tools/common/GenerateCommand.h"
 #include "tools/common/MakeExecutor.h"
+#include "tools/common/Version.h"
 
 namespace {
 
 using namespace tenon;
-
-/// Exit codes: the request was done, failed, or was worded wrongly.
-enum ExitCode { Done = 0, Failed = 1, WrongUsage = 2 };
 
 constexpr const char* description =
     "Runs programs that `tenon compile` wrote, with the runtime alone.\n"
@@ -39,19 +40,15 @@ absl::Status runProgram(const std::string& path, const tools::GenerateOptions& o
 
 int main(int argc, char** argv) {
   CLI::App app(description, "tenon-run");
-  app.set_version_flag("--version", TENON_VERSION);
+  app.set_version_flag("--version", [] { return tools::versionText("tenon-run", false); });
   std::string path;
   app.add_option("PROGRAM", path, "The compiled program, .tnn")->required();
   tools::GenerateOptions options;
-  tools::addGenerateOptions(app, options);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? Done : WrongUsage;
-  }
-  absl::Status status = runProgram(path, options);
-  if (status.ok())
-    return Done;
-  std::cerr << "tenon-run: error: " << status.message() << std::endl;
-  return Failed;
+  tools::FlagRules rules;
+  tools::addGenerateOptions(app, options, rules);
+  if (std::optional<int> code = tools::parseCommandLine(app, argc, argv))
+    return *code;
+  tools::denyUnusedSampling(options, rules);
+  absl::Status status = rules.check();
+  return tools::reportStatus(app, status.ok() ? runProgram(path, options) : status);
 }

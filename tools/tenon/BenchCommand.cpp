@@ -1,20 +1,24 @@
 #include <algorithm>
-#include <fstream>
 #include <iostream>
 #include <memory>
 #include <sys/resource.h>
 
 #include "absl/strings/str_format.h"
+#include "frontends/gguf/GgufImport.h"
 #include "nlohmann/json.hpp"
 #include "runtime/ChromeTrace.h"
 #include "support/Status.h"
 #include "tools/common/BenchModel.h"
 #include "tools/common/BenchReport.h"
+#include "tools/common/CommandLine.h"
 #include "tools/common/FunctionWork.h"
 #include "tools/common/InputModel.h"
+#include "tools/common/JsonFlag.h"
 #include "tools/common/MakeExecutor.h"
 #include "tools/common/PlanFlags.h"
+#include "tools/common/Progress.h"
 #include "tools/common/TimelineReport.h"
+#include "tools/common/Version.h"
 #include "tools/tenon/Command.h"
 
 namespace tenon::tools {
@@ -25,14 +29,12 @@ struct Options {
   ModelInputOptions model;
   BenchOptions bench;
   ExecutorOptions executor;
-  std::string device = "cpu";
-  std::string target = "native";
-  std::vector<std::string> plans = {"unfused"};
+  std::vector<std::string> plans = {"unfused", "auto"};
   PlanFlags plan; ///< but for the plan's name
   int64_t rows = 1;
   int64_t prefill = 0;
   int64_t generate = 0;
-  std::string json;
+  JsonFlag json;
   std::string trace;
   std::string timeline;
 };
@@ -69,9 +71,11 @@ absl::StatusOr<MeasuredPlan> loadPlan(const Options& options, const std::string&
   int64_t rows = isPrefill ? options.prefill : options.rows;
   model.nextIds = options.generate > 0;
   model.shapes = {absl::StrFormat("%s:%d", isPrefill ? "prefill" : "decode", rows)};
-  TENON_ASSIGN_OR_RETURN(InputModel input, readInputModel(model, options.device, options.target));
+  TENON_ASSIGN_OR_RETURN(InputModel input, readInputModel(model));
   PlanFlags flags = options.plan;
   flags.plan = plan;
+  if (options.model.device == "auto" && plan == options.plans.front())
+    std::cerr << "device: " << describeChoice(input.target) << std::endl;
   TENON_ASSIGN_OR_RETURN(PlanSettings settings, readPlanFlags(flags, input.target));
   TENON_ASSIGN_OR_RETURN(runtime::Program program,
                          compileInputModel(input, model, settings.fusion));
@@ -102,6 +106,9 @@ BenchReport makeReport(const Options& options, MeasuredPlan& plan) {
   const runtime::Program& program = plan.executor->program();
   BenchReport report;
   report.plan = plan.name;
+  report.hardware = describeChoice(plan.target);
+  report.threads = options.executor.threads;
+  report.rows = plan.bench.function().rows;
   report.launch = program.device == "cuda" ? options.plan.launch : "none";
   report.model = options.model.path;
   report.device = program.target;
@@ -120,11 +127,14 @@ BenchReport makeReport(const Options& options, MeasuredPlan& plan) {
 
 /// The plans alternate call by call, so that what changes on the device meets all alike.
 absl::Status measure(const Options& options, std::vector<MeasuredPlan>& plans) {
+  Progress progress("measuring");
   for (MeasuredPlan& plan : plans)
     TENON_RETURN_IF_ERROR(plan.bench.prepare());
-  for (int64_t call = 0; call < options.bench.calls; ++call)
+  for (int64_t call = 0; call < options.bench.calls; ++call) {
     for (MeasuredPlan& plan : plans)
       TENON_RETURN_IF_ERROR(plan.bench.call());
+    progress.update(call + 1, options.bench.calls);
+  }
   for (int64_t round = 0; options.generate > 0 && round < generateRounds; ++round)
     for (MeasuredPlan& plan : plans)
       TENON_RETURN_IF_ERROR(plan.bench.generate());
@@ -171,23 +181,11 @@ absl::Status reportTimeline(const Options& options, const MeasuredPlan& plan,
   return absl::OkStatus();
 }
 
-absl::Status writeText(const std::string& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary);
-  if (!(file << text << std::flush))
-    return absl::InternalError(path + ": cannot write");
-  return absl::OkStatus();
-}
-
 absl::Status bench(Options options) {
   options.executor.setLaunch(options.plan.launch);
-  if (options.bench.calls < 1)
-    return absl::InvalidArgumentError(
-        absl::StrFormat("--steps: expects at least 1, but got %d", options.bench.calls));
-  if (options.generate > 0 && options.prefill > 0)
-    return absl::InvalidArgumentError("--generate: expects decode, but --prefill is given too");
-  if (!options.timeline.empty() && options.device != "cuda")
-    return absl::InvalidArgumentError(
-        absl::StrFormat("--timeline: expects --device=cuda, but got %s", options.device));
+  options.model.rules.deny(Need::Shapes, "bench makes the one that --rows or --prefill says");
+  if (options.prefill > 0)
+    options.model.rules.deny(Need::Decode, "--prefill is given too");
   std::vector<MeasuredPlan> plans;
   for (const std::string& plan : options.plans) {
     TENON_ASSIGN_OR_RETURN(MeasuredPlan loaded, loadPlan(options, plan));
@@ -196,21 +194,30 @@ absl::Status bench(Options options) {
   TENON_RETURN_IF_ERROR(measure(options, plans));
   nlohmann::ordered_json reports = nlohmann::ordered_json::array();
   std::vector<runtime::TracedCall> calls;
+  std::vector<BenchReport> measured;
   for (MeasuredPlan& plan : plans) {
     const runtime::Program& program = plan.executor->program();
     size_t function = plan.bench.functionIndex();
     BenchReport report = makeReport(options, plan);
-    std::cout << formatReport(report, program, function) << std::flush;
+    if (!options.json.replacesText())
+      std::cout << formatReport(report, program, function) << std::flush;
     reports.push_back(describeReport(report, program, function));
     if (!options.trace.empty())
       TENON_RETURN_IF_ERROR(runtime::writeChromeTrace(
           program, function, plan.executor->profile(function), options.trace));
     if (!options.timeline.empty())
       TENON_RETURN_IF_ERROR(reportTimeline(options, plan, report, reports.back(), calls));
+    measured.push_back(std::move(report));
   }
+  if (!options.json.replacesText())
+    std::cout << formatComparison(measured);
   if (!options.timeline.empty())
     TENON_RETURN_IF_ERROR(runtime::writeChromeTimelines(calls, options.timeline));
-  return options.json.empty() ? absl::OkStatus() : writeText(options.json, reports.dump(2) + "\n");
+  for (nlohmann::ordered_json& report : reports) {
+    report["version"] = versionNumber();
+    report["commit"] = versionCommit();
+  }
+  return writeJson(options.json, reports);
 }
 
 } // namespace
@@ -222,33 +229,47 @@ void addBenchCommand(CLI::App& app, Action& action) {
   command->footer("tenon bench llama-3.2-1b --random-weights=1 --type=bf16 --device=cuda\n"
                   "tenon bench model.gguf --device=cuda --prefill=512 --json=times.json");
   addModelInputOptions(*command, options->model);
-  addDeviceOptions(*command, options->device, options->target);
-  addPlansOption(*command, options->plans);
-  addFusionFlags(*command, options->plan);
-  command->add_option("--rows", options->rows, "Rows of decode, each its own sequence")
-      ->capture_default_str();
-  command->add_option("--prefill", options->prefill,
-                      "Measure prefill of that many tokens instead of decode");
+  addDeviceOption(*command, options->model);
+  addTargetOption(*command, options->model, "compile for");
+  FlagRules& rules = options->model.rules;
+  addPlansOption(*command, options->plans, rules);
+  addFusionFlags(*command, options->plan, rules);
+  rules.require(
+      command->add_option("--rows", options->rows, "Rows of decode, each its own sequence")
+          ->check(integerFrom(1, frontends::highestRows))
+          ->capture_default_str(),
+      {Need::Decode});
   command
-      ->add_option("--position", options->bench.position,
-                   "Position of decode's tokens: as many keys lie before them")
+      ->add_option("--prefill", options->prefill,
+                   "Measure prefill of that many tokens instead of decode")
+      ->check(integerFrom(1, frontends::highestRows));
+  rules.require(command
+                    ->add_option("--position", options->bench.position,
+                                 "Position of decode's tokens: as many keys lie before them")
+                    ->check(integerFrom(0))
+                    ->capture_default_str(),
+                {Need::Decode});
+  rules.require(
+      command
+          ->add_option(
+              "--generate", options->generate,
+              "Also time that many tokens of a greedy generation from the position on, host "
+              "time included; a GPU then chooses the tokens and feeds them to itself")
+          ->check(integerFrom(0)),
+      {Need::Decode});
+  command->add_option("--steps", options->bench.calls, "Calls to measure")
+      ->check(integerFrom(1))
       ->capture_default_str();
-  command
-      ->add_option("--generate", options->generate,
-                   "Also time that many tokens of a greedy generation from the position on, host "
-                   "time included; a GPU then chooses the tokens and feeds them to itself")
-      ->check(CLI::NonNegativeNumber);
-  command->add_option("--steps", options->bench.calls, "Calls to measure")->capture_default_str();
-  command->add_option("--threads", options->executor.threads, "CPU threads; 0 for every core")
-      ->capture_default_str();
-  command->add_option("--json", options->json, "A file for the figures, as JSON");
+  addThreadsOption(*command, options->executor.threads);
+  addJsonFlag(*command, options->json, "an array of one object a plan");
   command->add_option("--trace", options->trace,
                       "A file for the last profiled call as a Chrome trace");
-  command->add_option(
-      "--timeline", options->timeline,
-      "A file for a call of each plan as a Chrome trace with the gaps between its "
-      "steps, as launched: a GPU's kernels are compiled once more, to say when each "
-      "block starts, works and ends. Also a table, and part of --json");
+  rules.require(command->add_option(
+                    "--timeline", options->timeline,
+                    "A file for a call of each plan as a Chrome trace with the gaps between its "
+                    "steps, as launched: a GPU's kernels are compiled once more, to say when each "
+                    "block starts, works and ends. Also a table, and part of --json"),
+                {Need::Gpu});
   command->callback([options, &action] { action = [options] { return bench(*options); }; });
 }
 

@@ -4,11 +4,15 @@
 #include <memory>
 
 #include "absl/strings/str_format.h"
+#include "nlohmann/json.hpp"
 #include "support/Status.h"
 #include "tools/calibrate/Calibration.h"
+#include "tools/common/CommandLine.h"
 #include "tools/common/CompileModel.h"
+#include "tools/common/JsonFlag.h"
 #include "tools/common/ModelInput.h"
 #include "tools/common/PointsFlag.h"
+#include "tools/common/Progress.h"
 #include "tools/tenon/Command.h"
 
 namespace tenon::tools {
@@ -19,6 +23,7 @@ struct Options {
   std::string device = "cpu";
   std::string target = "native";
   std::string output;
+  JsonFlag json;
   CalibrationOptions calibration;
 };
 
@@ -33,6 +38,13 @@ absl::StatusOr<std::vector<MeasuredProperty>> measure(TargetAttr base,
 #endif
 }
 
+absl::StatusOr<std::vector<MeasuredProperty>> measureShown(TargetAttr base,
+                                                           const CalibrationOptions& options) {
+  Progress progress("calibrating");
+  progress.showSeconds();
+  return measure(base, options);
+}
+
 std::string today() {
   std::time_t now = std::time(nullptr);
   std::tm date{};
@@ -45,13 +57,18 @@ absl::Status calibrate(const Options& options) {
   TENON_ASSIGN_OR_RETURN(TargetAttr base, chooseTarget(*context, options.device, options.target));
   TENON_ASSIGN_OR_RETURN(std::string where, describeDevice(base));
   TENON_ASSIGN_OR_RETURN(std::vector<MeasuredProperty> measured,
-                         measure(base, options.calibration));
+                         measureShown(base, options.calibration));
   for (const MeasuredProperty& property : measured)
     std::cerr << absl::StrFormat("%-24s %14d, target %s says %14d\n", property.name, property.value,
                                  base.getName().str(), base.getProperty(property.name).value_or(0));
   std::string text = formatTarget(base, measured, where, today());
-  if (options.output.empty()) {
-    std::cout << text;
+  nlohmann::ordered_json json = {{"target", base.getName().str()}, {"device", where}};
+  for (const MeasuredProperty& property : measured)
+    json["properties"][property.name] = property.value;
+  TENON_RETURN_IF_ERROR(writeJson(options.json, json));
+  if (options.output.empty() || options.output == "-") {
+    if (!options.json.replacesText())
+      std::cout << text;
     return absl::OkStatus();
   }
   std::ofstream file(options.output, std::ios::binary);
@@ -68,8 +85,8 @@ void addCalibrateCommand(CLI::App& app, Action& action) {
       "calibrate", "Measure this machine's device and write what the cost model asks of a target");
   command->footer("tenon calibrate --device=cuda -o mine.target\n"
                   "tenon explain model.gguf --target=mine.target");
-  command->add_option("--device", options->device, "cpu or cuda")
-      ->check(CLI::IsMember({"cpu", "cuda"}))
+  command->add_option("--device", options->device, "auto (a GPU where there is one), cpu or cuda")
+      ->check(oneOf({"auto", "cpu", "cuda"}))
       ->capture_default_str();
   command
       ->add_option("--target", options->target,
@@ -78,10 +95,10 @@ void addCalibrateCommand(CLI::App& app, Action& action) {
   command->add_option("-o,--output", options->output,
                       "The target file to write (default: print it)");
   command->add_option("--rounds", options->calibration.rounds, "Samples of each measurement")
-      ->check(CLI::PositiveNumber)
+      ->check(integerFrom(1))
       ->capture_default_str();
-  command->add_option("--threads", options->calibration.threads, "CPU threads; 0 for every core")
-      ->capture_default_str();
+  addThreadsOption(*command, options->calibration.threads);
+  addJsonFlag(*command, options->json, "one object: target, device, properties");
   command->callback([options, &action] { action = [options] { return calibrate(*options); }; });
 }
 

@@ -2,10 +2,14 @@
 #include <memory>
 
 #include "absl/strings/str_format.h"
+#include "nlohmann/json.hpp"
 #include "runtime/program/ProgramFile.h"
 #include "support/Status.h"
+#include "tools/common/CompileModel.h"
 #include "tools/common/InputModel.h"
+#include "tools/common/JsonFlag.h"
 #include "tools/common/PlanFlags.h"
+#include "tools/common/UsageError.h"
 #include "tools/tenon/Command.h"
 
 namespace tenon::tools {
@@ -15,15 +19,23 @@ namespace {
 struct Options {
   ModelInputOptions model;
   std::string output;
-  std::string target = "native";
   PlanFlags plan;
+  JsonFlag json;
 };
 
 absl::Status compile(const Options& options) {
-  TENON_ASSIGN_OR_RETURN(InputModel input, readInputModel(options.model, options.target));
+  if (options.output.empty() || options.output == "-")
+    return usageError(
+        absl::StrFormat("-o: expects a file, beside which the program finds its model, "
+                        "but got '%s'",
+                        options.output));
+  TENON_ASSIGN_OR_RETURN(InputModel input, readInputModel(options.model));
   TENON_ASSIGN_OR_RETURN(PlanSettings plan, readPlanFlags(options.plan, input.target));
   TENON_ASSIGN_OR_RETURN(runtime::Program program,
                          compileInputModel(input, options.model, plan.fusion));
+  if (input.hasModel() && !program.tokenizer)
+    std::cerr << "tenon: note: " << readModelTokenizer(*input.module).status().message()
+              << "; the program takes and gives token ids alone" << std::endl;
   TENON_RETURN_IF_ERROR(runtime::writeProgram(program, options.output));
   size_t steps = 0;
   for (const runtime::Function& function : program.functions)
@@ -31,7 +43,11 @@ absl::Status compile(const Options& options) {
   std::cerr << absl::StrFormat("%s: %d functions, %d steps, %d kernels for %s\n", options.output,
                                program.functions.size(), steps, program.kernels.size(),
                                program.target);
-  return absl::OkStatus();
+  return writeJson(options.json, {{"output", options.output},
+                                  {"target", program.target},
+                                  {"functions", program.functions.size()},
+                                  {"steps", steps},
+                                  {"kernels", program.kernels.size()}});
 }
 
 } // namespace
@@ -42,9 +58,9 @@ void addCompileCommand(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("compile", "Compile a model ahead of time into a program");
   addModelInputOptions(*command, options->model);
   command->add_option("-o,--output", options->output, "The program to write, .tnn")->required();
-  command->add_option("--target", options->target, "The target to compile for (see `devices`)")
-      ->capture_default_str();
-  addPlanFlags(*command, options->plan);
+  addTargetOption(*command, options->model, "compile for");
+  addPlanFlags(*command, options->plan, options->model.rules);
+  addJsonFlag(*command, options->json, "one object: output, target, functions, steps, kernels");
   command->callback([options, &action] { action = [options] { return compile(*options); }; });
 }
 

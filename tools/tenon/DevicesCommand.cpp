@@ -1,57 +1,94 @@
 #include <iostream>
+#include <memory>
 #include <thread>
 
 #include "absl/strings/str_format.h"
 #include "ir/Targets.h"
+#include "nlohmann/json.hpp"
 #ifdef TENON_CUDA
 #include "runtime/cuda/Devices.h"
 #endif
-#include "support/Status.h"
 #include "tools/common/CompileModel.h"
+#include "tools/common/JsonFlag.h"
 #include "tools/common/ModelInput.h"
 #include "tools/tenon/Command.h"
 #include "llvm/TargetParser/Host.h"
 
 namespace tenon::tools {
 
+using Json = nlohmann::ordered_json;
+
 #ifdef TENON_CUDA
-static void listGpus() {
+static Json describeGpus() {
   absl::StatusOr<std::vector<runtime::CudaDeviceInfo>> devices = runtime::listCudaDevices();
-  if (!devices.ok() || devices->empty()) {
-    std::cout << "cuda " << (devices.ok() ? "no device" : devices.status().message()) << "\n";
-    return;
-  }
+  if (!devices.ok() || devices->empty())
+    return {{"none", devices.ok() ? "no device" : devices.status().message()}};
+  Json list = Json::array();
   for (const runtime::CudaDeviceInfo& device : *devices)
-    std::cout << absl::StrFormat(
-        "cuda %s, compute capability %d.%d, %d multiprocessors, %.1f GiB, driver for CUDA %d.%d\n",
-        device.name, device.capabilityMajor, device.capabilityMinor, device.multiprocessors,
-        static_cast<double>(device.memoryBytes) / (1 << 30), device.driverVersion / 1000,
-        device.driverVersion % 1000 / 10);
+    list.push_back(
+        {{"name", device.name},
+         {"capability", absl::StrFormat("%d.%d", device.capabilityMajor, device.capabilityMinor)},
+         {"multiprocessors", device.multiprocessors},
+         {"memory_bytes", device.memoryBytes},
+         {"driver", absl::StrFormat("%d.%d", device.driverVersion / 1000,
+                                    device.driverVersion % 1000 / 10)}});
+  return list;
 }
+#else
+static Json describeGpus() { return {{"none", "this build has no CUDA runtime"}}; }
 #endif
 
-static absl::Status listDevices() {
+static std::string nameOfTarget(mlir::MLIRContext& context, const std::string& target) {
+  absl::StatusOr<TargetAttr> found = chooseTarget(context, target);
+  return found.ok() ? found->getName().str() : std::string(found.status().message());
+}
+
+static Json describeMachine() {
   auto context = makeContext();
-  std::cout << absl::StrFormat("cpu  %s, %d threads\n", llvm::sys::getHostCPUName().str(),
-                               std::thread::hardware_concurrency());
-  absl::StatusOr<TargetAttr> native = chooseTarget(*context, "native");
-  std::cout << "     --target=native is "
-            << (native.ok() ? native->getName().str() : std::string(native.status().message()))
-            << "\n";
-#ifdef TENON_CUDA
-  listGpus();
-#endif
-  std::cout << "\ntargets";
-  for (const std::string& name : listTargets())
-    std::cout << " " << name;
+  return {{"cpu", llvm::sys::getHostCPUName().str()},
+          {"threads", std::thread::hardware_concurrency()},
+          {"cpu_target", nameOfTarget(*context, "cpu")},
+          {"cuda", describeGpus()},
+          {"native_target", nameOfTarget(*context, "native")},
+          {"targets", listTargets()}};
+}
+
+static std::string textOf(const Json& value) { return value.get<std::string>(); }
+
+static void printMachine(const Json& machine) {
+  std::cout << absl::StrFormat("cpu  %s, %d threads, --target=cpu is %s\n", textOf(machine["cpu"]),
+                               machine["threads"].get<int>(), textOf(machine["cpu_target"]));
+  const Json& gpus = machine["cuda"];
+  if (gpus.contains("none"))
+    std::cout << "cuda " << textOf(gpus["none"]) << "\n";
+  else
+    for (const Json& gpu : gpus)
+      std::cout << absl::StrFormat(
+          "cuda %s, compute capability %s, %d multiprocessors, %.1f GiB, driver for CUDA %s\n",
+          textOf(gpu["name"]), textOf(gpu["capability"]), gpu["multiprocessors"].get<int>(),
+          gpu["memory_bytes"].get<double>() / (1 << 30), textOf(gpu["driver"]));
+  std::cout << "     --target=native is " << textOf(machine["native_target"]) << "\n\ntargets";
+  for (const Json& name : machine["targets"])
+    std::cout << " " << textOf(name);
   std::cout << "\n";
-  return absl::OkStatus();
 }
 
 void addDevicesCommand(CLI::App& app, Action& action) {
   CLI::App* command =
       app.add_subcommand("devices", "List this machine's devices and the targets to compile for");
-  command->callback([&action] { action = listDevices; });
+  auto json = std::make_shared<JsonFlag>();
+  addJsonFlag(
+      *command, *json,
+      "one object: cpu, threads, cpu_target, cuda (a list, or none and why), native_target, "
+      "targets");
+  command->callback([json, &action] {
+    action = [json] {
+      Json machine = describeMachine();
+      if (!json->replacesText())
+        printMachine(machine);
+      return writeJson(*json, machine);
+    };
+  });
 }
 
 } // namespace tenon::tools

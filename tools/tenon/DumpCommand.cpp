@@ -3,16 +3,19 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
 #include "codegen/cuda/CompileForCuda.h"
 #include "passes/Pipeline.h"
 #include "support/Status.h"
+#include "tools/common/CommandLine.h"
 #include "tools/common/InputModel.h"
 #include "tools/common/PlanFlags.h"
+#include "tools/common/UsageError.h"
 #include "tools/tenon/Command.h"
 #ifdef TENON_CPU
 #include "codegen/cpu/CompileForCpu.h"
 #endif
-#include "llvm/Support/raw_os_ostream.h"
+#include "llvm/Support/raw_ostream.h"
 
 namespace tenon::tools {
 
@@ -21,10 +24,9 @@ namespace {
 struct Options {
   ModelInputOptions model;
   std::string phase = "planned";
-  std::string target = "native";
   std::string as = "ir";
   std::string kernel;
-  bool locations = false;
+  bool withoutNames = false;
   PlanFlags plan;
 };
 
@@ -36,21 +38,25 @@ std::string describeResources(const codegen::CudaKernel& kernel) {
                          kernel.staticSmemBytes, kernel.stated.dynamicSmemBytes);
 }
 
-/// The kernels for a GPU whose names begin with `prefix`, as source or PTX.
+/// True where `part` is some of the words of `name`: `k3`, `rms_norm` and `k3_rms` of `k3_rms_norm`.
+bool hasWords(const std::string& name, const std::string& part) {
+  return absl::StartsWith(name, part) || absl::StrContains(name, "_" + part);
+}
+
+/// The kernels for a GPU whose names hold `part`, as source or PTX.
 absl::StatusOr<std::string> printCudaKernels(mlir::ModuleOp module, const std::string& as,
-                                             const std::string& prefix) {
+                                             const std::string& part) {
   std::vector<codegen::CudaKernel> kernels;
   TENON_RETURN_IF_ERROR(codegen::compileForCuda(module, {.kernels = &kernels}).status());
   std::string text, names;
   for (const codegen::CudaKernel& kernel : kernels) {
     names += (names.empty() ? "" : ", ") + kernel.name;
-    if (absl::StartsWith(kernel.name, prefix))
+    if (hasWords(kernel.name, part))
       text += describeResources(kernel) + (as == "ptx" ? kernel.ptx : kernel.source) + "\n";
   }
   if (text.empty())
-    return absl::NotFoundError(absl::StrFormat("--kernel: expects the beginning of one of %s, but "
-                                               "got '%s'",
-                                               names, prefix));
+    return usageError(
+        absl::StrFormat("--kernel: expects words of one of %s, but got '%s'", names, part));
   return text;
 }
 
@@ -60,13 +66,10 @@ absl::StatusOr<std::string> printKernels(mlir::ModuleOp module, const Options& d
   const std::string& as = dump.as;
   bool wantsCuda = as == "cuda" || as == "ptx";
   if (wantsCuda != (target.getDevice() == DeviceKind::Cuda))
-    return absl::InvalidArgumentError(
-        absl::StrFormat("--as=%s: expects a target for %s, but got %s", as,
-                        wantsCuda ? "cuda" : "cpu", target.getName().str()));
+    return usageError(absl::StrFormat("--as=%s: expects a target for %s, but got %s", as,
+                                      wantsCuda ? "cuda" : "cpu", target.getName().str()));
   if (wantsCuda)
     return printCudaKernels(module, as, dump.kernel);
-  if (!dump.kernel.empty())
-    return absl::InvalidArgumentError("--kernel: expects --as=cuda or --as=ptx");
 #ifdef TENON_CPU
   std::string text;
   codegen::CpuCodegenOptions options;
@@ -78,13 +81,53 @@ absl::StatusOr<std::string> printKernels(mlir::ModuleOp module, const Options& d
 #endif
 }
 
-absl::Status dump(const Options& options) {
+/// Leaves of every location the operation's name; false where no operation has one.
+bool keepNamesAlone(mlir::ModuleOp module) {
+  bool found = false;
+  mlir::Location unknown = mlir::UnknownLoc::get(module.getContext());
+  module.walk([&](mlir::Operation* op) {
+    auto name = op->getLoc()->findInstanceOf<mlir::NameLoc>();
+    found |= bool(name);
+    op->setLoc(name ? mlir::Location(mlir::NameLoc::get(name.getName())) : unknown);
+  });
+  return found;
+}
+
+/// The module as text, with names behind the operations, `loc("blk.0.attn_norm")`, where asked for.
+std::string printIr(mlir::ModuleOp module, bool withNames) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  mlir::OpPrintingFlags flags;
+  if (withNames && keepNamesAlone(module))
+    flags.enableDebugInfo().useLocalScope(); // names stand where they belong, not as aliases
+  module.print(stream, flags);
+  stream << "\n";
+  // What has no name needs no place for it. A string in the text holds no line break.
+  return absl::StrReplaceAll(text, {{" loc(unknown)\n", "\n"}});
+}
+
+/// What `--as` leaves without use, and the device that it means.
+absl::Status checkForm(Options& options) {
+  FlagRules& rules = options.model.rules;
+  bool isCuda = options.as == "cuda" || options.as == "ptx";
+  if (options.as != "ir")
+    rules.deny(Need::IrText, "--as=" + options.as + " prints the kernels of the phase planned");
+  if (!isCuda)
+    rules.deny(Need::CudaText, "--as is " + options.as);
+  bool isCpu = options.as == "llvm" || options.as == "asm";
+  if (isCpu && options.model.target == "native")
+    options.model.target = "cpu";
+  return rules.check();
+}
+
+absl::Status dump(Options options) {
+  TENON_RETURN_IF_ERROR(checkForm(options));
   std::optional<Phase> phase = symbolizePhase(options.phase);
   if (!phase)
-    return absl::InvalidArgumentError("--phase: expects a phase, but got '" + options.phase + "'");
+    return usageError("--phase: expects a phase, but got '" + options.phase + "'");
   if (options.as != "ir")
     phase = Phase::Planned;
-  TENON_ASSIGN_OR_RETURN(InputModel input, readInputModel(options.model, options.target));
+  TENON_ASSIGN_OR_RETURN(InputModel input, readInputModel(options.model));
   passes::PipelineOptions pipeline;
   pipeline.upTo = *phase;
   if (*phase >= Phase::Fused)
@@ -92,18 +135,17 @@ absl::Status dump(const Options& options) {
   TENON_ASSIGN_OR_RETURN(PlanSettings settings, readPlanFlags(options.plan, input.target));
   pipeline.fusion = settings.fusion;
   mlir::ModuleOp module = *input.module;
+  if (passes::getPhase(module) > *phase)
+    return usageError(absl::StrFormat("--phase=%s: %s is in the phase %s already", options.phase,
+                                      options.model.path,
+                                      stringifyPhase(passes::getPhase(module)).str()));
   TENON_RETURN_IF_ERROR(passes::runPipeline(module, pipeline));
   if (options.as != "ir") {
     TENON_ASSIGN_OR_RETURN(std::string text, printKernels(module, options, input.target));
     std::cout << text;
     return absl::OkStatus();
   }
-  mlir::OpPrintingFlags flags;
-  if (options.locations)
-    flags.enableDebugInfo();
-  llvm::raw_os_ostream stream(std::cout);
-  module.print(stream, flags);
-  stream << "\n";
+  std::cout << printIr(module, !options.withoutNames);
   return absl::OkStatus();
 }
 
@@ -114,21 +156,27 @@ void addDumpCommand(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand(
       "dump", "Print the IR of a phase; the text can be edited and given to any command as MODEL");
   addModelInputOptions(*command, options->model);
-  command->add_option("--phase", options->phase, "input, simplified, fused, scheduled or planned")
-      ->check(CLI::IsMember({"input", "simplified", "fused", "scheduled", "planned"}))
-      ->capture_default_str();
-  command->add_option("--target", options->target, "The target to schedule for (see `devices`)")
-      ->capture_default_str();
+  FlagRules& rules = options->model.rules;
+  rules.require(
+      command
+          ->add_option("--phase", options->phase, "input, simplified, fused, scheduled or planned")
+          ->check(oneOf({"input", "simplified", "fused", "scheduled", "planned"}))
+          ->capture_default_str(),
+      {Need::IrText});
+  addTargetOption(*command, options->model, "schedule for");
   command
       ->add_option("--as", options->as,
                    "ir, or the planned module's kernels: for a CPU as optimised llvm IR or asm, "
                    "assembly; for a GPU as cuda source or ptx")
-      ->check(CLI::IsMember({"ir", "llvm", "asm", "cuda", "ptx"}))
+      ->check(oneOf({"ir", "llvm", "asm", "cuda", "ptx"}))
       ->capture_default_str();
-  addPlanFlags(*command, options->plan);
-  command->add_option("--kernel", options->kernel,
-                      "Of a GPU's kernels, those whose names begin so: k3 or k3_rms_norm");
-  command->add_flag("--locations", options->locations, "Print the name of each operation too");
+  addPlanFlags(*command, options->plan, rules);
+  rules.require(command->add_option("--kernel", options->kernel,
+                                    "Of a GPU's kernels, those of these words: k3, rms_norm"),
+                {Need::CudaText});
+  rules.require(command->add_flag("--no-names", options->withoutNames,
+                                  "Leave out the names of operations, `loc(\"blk.0.attn_norm\")`"),
+                {Need::IrText});
   command->callback([options, &action] { action = [options] { return dump(*options); }; });
 }
 

@@ -5,7 +5,9 @@
 #include "nlohmann/json.hpp"
 #include "passes/Pipeline.h"
 #include "support/Status.h"
+#include "tools/common/CommandLine.h"
 #include "tools/common/InputModel.h"
+#include "tools/common/JsonFlag.h"
 #include "tools/common/PlanFlags.h"
 #include "tools/common/PointsFlag.h"
 #include "tools/common/Progress.h"
@@ -21,8 +23,7 @@ using passes::FusionDecision;
 struct Options {
   ModelInputOptions model;
   PlanFlags plan;
-  std::string target = "native";
-  bool json = false;
+  JsonFlag json;
   bool measure = false;
   int64_t rounds = 15;
   int64_t position = 512;
@@ -38,8 +39,10 @@ absl::Status measureFusions(const Options& options, const InputModel& input,
   return measurer.measureAll(*points, [&](size_t done) { progress.update(done, measurer.size()); });
 }
 
-absl::Status explain(const Options& options) {
-  TENON_ASSIGN_OR_RETURN(InputModel input, readInputModel(options.model, options.target));
+absl::Status explain(Options options) {
+  if (!options.measure)
+    options.model.rules.deny(Need::Measuring, "it is not given");
+  TENON_ASSIGN_OR_RETURN(InputModel input, readInputModel(options.model));
   mlir::ModuleOp module = *input.module;
   if (passes::getPhase(module) >= Phase::Fused)
     return absl::InvalidArgumentError(
@@ -72,15 +75,12 @@ absl::Status explain(const Options& options) {
     const FusionTimes* times = decision.legal ? measurer.find(decision) : nullptr;
     fusions.push_back({&decision, times ? std::optional(*times) : std::nullopt});
   }
-  if (!options.json) {
+  if (!options.json.replacesText())
     std::cout << formatFusions(fusions);
-    return absl::OkStatus();
-  }
-  nlohmann::json list = nlohmann::json::array();
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const ExplainedFusion& fusion : fusions)
-    list.push_back(describeFusion(fusion));
-  std::cout << list.dump(1) << "\n";
-  return absl::OkStatus();
+    list.push_back(nlohmann::ordered_json(describeFusion(fusion)));
+  return writeJson(options.json, list);
 }
 
 } // namespace
@@ -94,23 +94,24 @@ void addExplainCommand(CLI::App& app, Action& action) {
   command->footer("tenon explain model.gguf --target=h200\n"
                   "tenon explain model.gguf --target=h200 --measure --shapes=decode:1");
   addModelInputOptions(*command, options->model);
-  addPlanFlags(*command, options->plan);
-  command->add_option("--target", options->target, "The target to decide for (see `devices`)")
-      ->capture_default_str();
-  command->add_flag("--json", options->json, "A JSON array of one object a candidate");
+  FlagRules& rules = options->model.rules;
+  addPlanFlags(*command, options->plan, rules);
+  addTargetOption(*command, options->model, "decide for");
+  addJsonFlag(*command, options->json, "an array of one object a candidate");
   command->add_flag("--measure", options->measure,
                     "Run each candidate's kernel and its operations one by one on this machine's "
                     "device, keep the times (--points), and show them beside the predictions");
-  command->add_option("--rounds", options->rounds, "Samples of each measurement")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  command
-      ->add_option("--position", options->position,
-                   "Keys that lie before the tokens of decode where it is measured")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  command->add_option("--threads", options->threads, "CPU threads; 0 for every core")
-      ->capture_default_str();
+  rules.require(command->add_option("--rounds", options->rounds, "Samples of each measurement")
+                    ->check(integerFrom(1))
+                    ->capture_default_str(),
+                {Need::Measuring});
+  rules.require(command
+                    ->add_option("--position", options->position,
+                                 "Keys that lie before the tokens of decode where it is measured")
+                    ->check(integerFrom(0))
+                    ->capture_default_str(),
+                {Need::Measuring});
+  rules.require(addThreadsOption(*command, options->threads), {Need::Measuring});
   command->callback([options, &action] { action = [options] { return explain(*options); }; });
 }
 

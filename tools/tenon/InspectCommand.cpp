@@ -5,7 +5,12 @@
 #include "absl/strings/str_join.h"
 #include "frontends/gguf/GgufFile.h"
 #include "nlohmann/json.hpp"
+#include "runtime/program/ProgramFile.h"
 #include "support/Status.h"
+#include "tools/common/CommandLine.h"
+#include "tools/common/FileKind.h"
+#include "tools/common/JsonFlag.h"
+#include "tools/common/ProgramReport.h"
 #include "tools/tenon/Command.h"
 
 namespace tenon::tools {
@@ -18,7 +23,7 @@ namespace {
 
 struct Options {
   std::string file;
-  bool json = false;
+  JsonFlag json;
   size_t maxElements = 8;
 };
 
@@ -41,7 +46,7 @@ void printTable(const GgufFile& file, size_t maxElements) {
                                  tensor.byteSize, tensor.offset);
 }
 
-void printJson(const GgufFile& file, size_t maxElements) {
+nlohmann::ordered_json describe(const GgufFile& file, size_t maxElements) {
   nlohmann::ordered_json object = {{"file", file.path()},
                                    {"version", file.version()},
                                    {"alignment", file.alignment()},
@@ -57,27 +62,39 @@ void printJson(const GgufFile& file, size_t maxElements) {
                                  {"shape", tensor.shape()},
                                  {"bytes", tensor.byteSize},
                                  {"offset", tensor.offset}});
-  std::cout << object.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+  return object;
 }
 
 absl::Status inspect(const Options& options) {
+  TENON_ASSIGN_OR_RETURN(FileKind kind, identifyFile(options.file));
+  if (kind == FileKind::Text)
+    return absl::InvalidArgumentError(
+        options.file + ": is textual IR, which is text to read; inspect takes GGUF files and "
+                       "compiled programs (.tnn)");
+  if (kind == FileKind::Program) {
+    TENON_ASSIGN_OR_RETURN(runtime::Program program, runtime::readProgram(options.file));
+    if (!options.json.replacesText())
+      std::cout << formatProgram(program, options.file);
+    return writeJson(options.json, describeProgram(program, options.file));
+  }
   TENON_ASSIGN_OR_RETURN(std::shared_ptr<const GgufFile> file, GgufFile::open(options.file));
-  if (options.json)
-    printJson(*file, options.maxElements);
-  else
+  if (!options.json.replacesText())
     printTable(*file, options.maxElements);
-  return absl::OkStatus();
+  return writeJson(options.json, describe(*file, options.maxElements));
 }
 
 } // namespace
 
 void addInspectCommand(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("inspect", "Show what a GGUF file holds");
-  command->add_option("FILE", options->file, "The GGUF file")->required();
+  CLI::App* command =
+      app.add_subcommand("inspect", "Show what a GGUF file or a compiled program holds");
+  command->add_option("FILE", options->file, "The GGUF file or compiled program (.tnn)")
+      ->required();
   command->add_option("--elements", options->maxElements, "Elements shown of each array")
+      ->check(integerFrom(0))
       ->capture_default_str();
-  command->add_flag("--json", options->json, "One JSON object instead of a table");
+  addJsonFlag(*command, options->json, "one object");
   command->callback([options, &action] { action = [options] { return inspect(*options); }; });
 }
 

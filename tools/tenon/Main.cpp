@@ -1,6 +1,9 @@
 #include "tools/tenon/Command.h"
 
-#include <iostream>
+#include <optional>
+
+#include "tools/common/CommandLine.h"
+#include "tools/common/Version.h"
 
 namespace {
 
@@ -14,16 +17,21 @@ constexpr const char* description =
     "  tenon compile model.gguf -o model.tnn               compile ahead of time\n"
     "  tenon dump model.gguf --phase=planned               read the IR of a phase\n"
     "  tenon bench model.gguf                              measure it, kernel by kernel\n"
-    "  tenon COMMAND --help                                what a command takes";
+    "  tenon help COMMAND                                  what a command takes";
 
-/// Exit codes: the request was done, failed, or was worded wrongly.
-enum ExitCode { Done = 0, Failed = 1, WrongUsage = 2 };
+constexpr const char* footer =
+    "Exit codes: 0 done, 1 failed, 2 wrong usage. Text goes to standard output, times and progress "
+    "to\n"
+    "standard error. TENON_CACHE_DIR (default: tenon in XDG_CACHE_HOME or ~/.cache) names the "
+    "folder\n"
+    "of compiled kernels and measured times, CUDA_VISIBLE_DEVICES the GPUs.";
 
 } // namespace
 
 int main(int argc, char** argv) {
   CLI::App app(description, "tenon");
-  app.set_version_flag("--version", TENON_VERSION);
+  app.footer(footer);
+  app.set_version_flag("--version", [] { return tenon::tools::versionText("tenon", true); });
   app.require_subcommand(1);
   tenon::tools::Action action;
   for (auto add : {tenon::tools::addBenchCommand, tenon::tools::addCalibrateCommand,
@@ -35,14 +43,7 @@ int main(int argc, char** argv) {
                    tenon::tools::addVerifyCommand})
     add(app, action);
 
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? Done : WrongUsage;
-  }
-  absl::Status status = action();
-  if (status.ok())
-    return Done;
-  std::cerr << "tenon: error: " << status.message() << std::endl;
-  return Failed;
+  if (std::optional<int> code = tenon::tools::parseCommandLine(app, argc, argv))
+    return *code;
+  return tenon::tools::reportStatus(app, action());
 }

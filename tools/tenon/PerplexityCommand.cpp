@@ -3,12 +3,14 @@
 
 #include "absl/strings/str_format.h"
 #include "nlohmann/json.hpp"
-#include "support/MappedFile.h"
 #include "support/Status.h"
+#include "tools/common/CommandLine.h"
 #include "tools/common/InputModel.h"
+#include "tools/common/JsonFlag.h"
 #include "tools/common/MakeExecutor.h"
 #include "tools/common/Perplexity.h"
 #include "tools/common/PlanFlags.h"
+#include "tools/common/Progress.h"
 #include "tools/tenon/Command.h"
 
 namespace tenon::tools {
@@ -18,19 +20,19 @@ namespace {
 struct Options {
   ModelInputOptions model;
   std::string text;
-  std::string device = "cpu";
-  std::string target = "native";
   std::vector<std::string> plans = {"auto"};
   PlanFlags plan; ///< but for the plan's name
   int64_t window = 0;
   int threads = 0;
-  bool json = false;
+  JsonFlag json;
 };
 
 absl::StatusOr<Perplexity> measure(const Options& options, const std::string& plan,
                                    const std::string& text) {
-  TENON_ASSIGN_OR_RETURN(InputModel input,
-                         readInputModel(options.model, options.device, options.target));
+  TENON_ASSIGN_OR_RETURN(InputModel input, readInputModel(options.model));
+  if (options.model.device == "auto" && plan == options.plans.front())
+    std::cerr << "device: " << describeChoice(input.target) << std::endl;
+  TENON_RETURN_IF_ERROR(requireText(input, options.model.path));
   PlanFlags flags = options.plan;
   flags.plan = plan;
   TENON_ASSIGN_OR_RETURN(PlanSettings settings, readPlanFlags(flags, input.target));
@@ -39,16 +41,17 @@ absl::StatusOr<Perplexity> measure(const Options& options, const std::string& pl
   ExecutorOptions executorOptions{.threads = options.threads};
   executorOptions.setLaunch(flags.launch);
   TENON_ASSIGN_OR_RETURN(auto executor, makeExecutor(std::move(program), executorOptions));
-  return computePerplexity(*executor, text, options.window);
+  Progress progress("reading " + options.text);
+  return computePerplexity(*executor, text, options.window,
+                           [&](size_t done, size_t total) { progress.update(done, total); });
 }
 
 absl::Status run(const Options& options) {
-  TENON_ASSIGN_OR_RETURN(auto file, MappedFile::open(options.text));
-  std::string text(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
+  TENON_ASSIGN_OR_RETURN(std::string text, readTextFile(options.text));
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const std::string& plan : options.plans) {
     TENON_ASSIGN_OR_RETURN(Perplexity result, measure(options, plan, text));
-    if (!options.json)
+    if (!options.json.replacesText())
       std::cout << absl::StrFormat("%s, plan %s: perplexity %.6f, %d tokens in %d windows\n",
                                    options.model.path, plan, result.perplexity, result.predicted,
                                    result.windows)
@@ -59,9 +62,7 @@ absl::Status run(const Options& options) {
                     {"predicted", result.predicted},
                     {"windows", result.windows}});
   }
-  if (options.json)
-    std::cout << list.dump(1) << "\n";
-  return absl::OkStatus();
+  return writeJson(options.json, list);
 }
 
 } // namespace
@@ -71,21 +72,25 @@ void addPerplexityCommand(CLI::App& app, Action& action) {
   options->model.shapes = {"decode:1"};
   CLI::App* command =
       app.add_subcommand("perplexity", "How well a model predicts a text, under each plan");
-  command->footer("tenon perplexity model.gguf --text story.txt --plans=unfused,split,fused,auto");
+  command->footer(
+      "tenon perplexity model.gguf --text story.txt --plans=unfused,split,fused,auto\n"
+      "Every token of a window but its first counts. llama-perplexity counts the second "
+      "half of each\nwindow alone, so its values are lower.");
   addModelInputOptions(*command, options->model);
-  command->add_option("--text", options->text, "The file with the text")->required();
+  command->add_option("--text", options->text, "The file with the text; - for standard input")
+      ->required();
   command
       ->add_option("--window", options->window,
                    "Tokens that are read from position 0 on (default: the context, at most 512)")
-      ->check(CLI::PositiveNumber);
-  addDeviceOptions(*command, options->device, options->target);
-  addPlansOption(*command, options->plans);
-  addFusionFlags(*command, options->plan);
-  command->add_option("--threads", options->threads, "CPU threads; 0 for every core")
-      ->capture_default_str();
-  command->add_flag("--json", options->json,
-                    "An array of one object a plan: plan, perplexity, log_likelihood, predicted, "
-                    "windows");
+      ->check(integerFrom(2));
+  addDeviceOption(*command, options->model);
+  addTargetOption(*command, options->model, "compile for");
+  addPlansOption(*command, options->plans, options->model.rules);
+  addFusionFlags(*command, options->plan, options->model.rules);
+  addThreadsOption(*command, options->threads);
+  addJsonFlag(
+      *command, options->json,
+      "an array of one object a plan: plan, perplexity, log_likelihood, predicted, windows");
   command->callback([options, &action] { action = [options] { return run(*options); }; });
 }
 

@@ -1,9 +1,13 @@
+#include <iostream>
 #include <memory>
+#include <optional>
 
 #include "absl/strings/str_format.h"
 #include "support/Status.h"
+#include "tools/common/CommandLine.h"
 #include "tools/common/Progress.h"
 #include "tools/common/RandomModel.h"
+#include "tools/common/UsageError.h"
 #include "tools/tenon/Command.h"
 
 namespace tenon::tools {
@@ -15,8 +19,8 @@ struct Options {
   std::string output;
   std::string encoding = "f16";
   uint64_t seed = 0;
-  /// Overrides of the named shape; 0 keeps its value.
-  int64_t layers = 0, hidden = 0, ffn = 0, heads = 0, kvHeads = 0, vocabulary = 0, context = 0;
+  /// Overrides of the named shape.
+  std::optional<int64_t> layers, hidden, ffn, heads, kvHeads, vocabulary, context;
 };
 
 /// True for what weights of a file may be stored in.
@@ -37,16 +41,21 @@ absl::Status writeModel(const Options& options) {
   TENON_ASSIGN_OR_RETURN(ModelShape shape, findModelShape(options.shape));
   const Encoding* encoding = findEncoding(options.encoding);
   if (!encoding || !isForWeights(*encoding))
-    return absl::InvalidArgumentError(absl::StrFormat("--type: expects one of %s, but got '%s'",
-                                                      weightEncodings(), options.encoding));
+    return usageError(absl::StrFormat("--type: expects one of %s, but got '%s'", weightEncodings(),
+                                      options.encoding));
   for (auto [override, field] :
        {std::pair(options.layers, &shape.layers), std::pair(options.hidden, &shape.hidden),
         std::pair(options.ffn, &shape.ffn), std::pair(options.heads, &shape.heads),
         std::pair(options.kvHeads, &shape.kvHeads),
         std::pair(options.vocabulary, &shape.vocabulary),
         std::pair(options.context, &shape.context)})
-    if (override != 0)
-      *field = override;
+    if (override)
+      *field = *override;
+  if (shape.hidden % encoding->blockSize != 0 || shape.ffn % encoding->blockSize != 0)
+    std::cerr << absl::StrFormat(
+        "tenon: note: matrices whose rows are no whole blocks of %d elements "
+        "are stored as f16 instead of %s\n",
+        encoding->blockSize, encoding->name);
   Progress progress("writing " + options.output);
   return writeRandomModel(shape, *encoding, options.seed, options.output,
                           [&](uint64_t done, uint64_t total) { progress.update(done, total); });
@@ -65,14 +74,19 @@ void addRandomModelCommand(CLI::App& app, Action& action) {
   command->add_option("-o,--output", options->output, "The file to write")->required();
   command->add_option("--type", options->encoding, "Encoding of the matrices: " + weightEncodings())
       ->capture_default_str();
-  command->add_option("--seed", options->seed, "Seed of the weights")->capture_default_str();
-  command->add_option("--layers", options->layers, "Instead of the shape's own: layers");
-  command->add_option("--hidden", options->hidden, "… hidden size");
-  command->add_option("--ffn", options->ffn, "… size of the feed-forward layer");
-  command->add_option("--heads", options->heads, "… query heads");
-  command->add_option("--kv-heads", options->kvHeads, "… key and value heads");
-  command->add_option("--vocabulary", options->vocabulary, "… tokens");
-  command->add_option("--context", options->context, "… positions");
+  command->add_option("--seed", options->seed, "Seed of the weights")
+      ->check(anySeed())
+      ->capture_default_str();
+  command->add_option("--layers", options->layers, "Instead of the shape's own: layers")
+      ->check(integerFrom(1));
+  command->add_option("--hidden", options->hidden, "… hidden size")->check(integerFrom(1));
+  command->add_option("--ffn", options->ffn, "… size of the feed-forward layer")
+      ->check(integerFrom(1));
+  command->add_option("--heads", options->heads, "… query heads")->check(integerFrom(1));
+  command->add_option("--kv-heads", options->kvHeads, "… key and value heads")
+      ->check(integerFrom(1));
+  command->add_option("--vocabulary", options->vocabulary, "… tokens")->check(integerFrom(1));
+  command->add_option("--context", options->context, "… positions")->check(integerFrom(1));
   command->callback([options, &action] { action = [options] { return writeModel(*options); }; });
 }
 

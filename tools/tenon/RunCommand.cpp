@@ -1,18 +1,19 @@
-#include <array>
 #include <chrono>
-#include <fstream>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 
 #include "absl/strings/str_format.h"
 #include "runtime/program/ProgramFile.h"
 #include "support/Status.h"
+#include "tools/common/FileKind.h"
 #include "tools/common/GenerateCommand.h"
 #include "tools/common/InputModel.h"
 #include "tools/common/MakeExecutor.h"
 #include "tools/common/PlanFlags.h"
 #include "tools/common/ReferenceExecutor.h"
 #include "tools/common/RunGraph.h"
+#include "tools/common/UsageError.h"
 #include "tools/tenon/Command.h"
 
 namespace tenon::tools {
@@ -24,57 +25,79 @@ struct Options {
   GenerateOptions generate;
   GraphRunOptions graph;
   PlanFlags plan;
-  std::string device = "cpu";
-  std::string target = "native";
+
+  bool callsFunction() const { return !graph.inputs.empty() || !graph.outputs.empty(); }
 };
 
-bool isProgram(const std::string& path) {
-  std::array<char, 64> head = {};
-  std::ifstream file(path, std::ios::binary);
-  file.read(head.data(), head.size());
-  return runtime::isProgramFile(
-      std::as_bytes(std::span(head.data(), static_cast<size_t>(file.gcount()))));
-}
+using Clock = std::chrono::steady_clock;
 
 /// Runs what the flags ask for: text, or one call of a function.
-absl::Status runWith(runtime::Executor& executor, const Options& options, int64_t loadNs) {
-  if (!options.graph.inputs.empty() || !options.graph.outputs.empty())
+absl::Status runWith(runtime::Executor& executor, const Options& options, Clock::time_point start) {
+  if (options.callsFunction())
     return runGraph(executor, options.graph);
-  return generateText(executor, options.generate, loadNs, std::cout, std::cerr);
+  int64_t loadNs = std::chrono::nanoseconds(Clock::now() - start).count();
+  absl::Status status = generateText(executor, options.generate, loadNs, std::cout, std::cerr);
+  if (status.ok())
+    return status;
+  return absl::Status(status.code(),
+                      absl::StrFormat("%s: %s", options.model.path, std::string(status.message())));
 }
 
-absl::Status run(const Options& options) {
-  auto start = std::chrono::steady_clock::now();
-  auto elapsedNs = [&] {
-    return std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count();
-  };
-  ExecutorOptions executorOptions{.threads = options.generate.threads};
-  executorOptions.setLaunch(options.plan.launch);
-  if (isProgram(options.model.path)) {
-    if (options.device == "reference")
-      return absl::InvalidArgumentError(
-          options.model.path + ": expects a model or a graph for --device=reference, but got a "
-                               "compiled program");
-    TENON_ASSIGN_OR_RETURN(runtime::Program program, runtime::readProgram(options.model.path));
-    TENON_ASSIGN_OR_RETURN(auto executor, makeExecutor(std::move(program), executorOptions));
-    return runWith(*executor, options, elapsedNs());
+ExecutorOptions executorOptions(const Options& options) {
+  ExecutorOptions executor{.threads = options.generate.threads};
+  executor.setLaunch(options.plan.launch);
+  return executor;
+}
+
+/// A program has been compiled: what says how to is refused.
+absl::Status runProgram(Options options, Clock::time_point start) {
+  FlagRules& rules = options.model.rules;
+  for (Need need : {Need::Model, Need::Import, Need::NamedShape, Need::Fusion, Need::Code})
+    rules.deny(need, options.model.path + " is a compiled program");
+  TENON_RETURN_IF_ERROR(rules.check());
+  if (options.model.device == "reference")
+    return usageError(options.model.path + ": expects a model or a graph for --device=reference, "
+                                           "but got a compiled program");
+  TENON_ASSIGN_OR_RETURN(runtime::Program program, runtime::readProgram(options.model.path));
+  if (options.model.device != "auto" && options.model.device != program.device)
+    return usageError(absl::StrFormat("--device=%s: %s is a program for %s", options.model.device,
+                                      options.model.path, program.device));
+  if (program.device != "cuda")
+    rules.deny(Need::Gpu, options.model.path + " is a program for " + program.device);
+  TENON_RETURN_IF_ERROR(rules.check());
+  TENON_ASSIGN_OR_RETURN(auto executor, makeExecutor(std::move(program), executorOptions(options)));
+  return runWith(*executor, options, start);
+}
+
+absl::Status run(Options options) {
+  auto start = Clock::now();
+  denyUnusedSampling(options.generate, options.model.rules);
+  if (options.callsFunction()) {
+    options.model.rules.deny(Need::Text, "--inputs and --outputs call a function on arrays");
+    TENON_RETURN_IF_ERROR(checkGraphRun(options.graph));
+  } else {
+    options.model.rules.deny(Need::Call, "neither --inputs nor --outputs is given");
   }
-  if (options.device == "reference") {
-    if (options.model.randomSeed)
-      return absl::InvalidArgumentError(
-          "--random-weights: expects --device=cpu or cuda, whose programs make them at load");
-    auto context = makeContext();
-    TENON_ASSIGN_OR_RETURN(auto module, readModel(*context, options.model));
-    TENON_ASSIGN_OR_RETURN(auto executor, ReferenceExecutor::create(*module));
-    return runWith(*executor, options, elapsedNs());
+  bool mayBeShape = options.model.randomSeed && !std::filesystem::exists(options.model.path);
+  if (!mayBeShape) {
+    TENON_ASSIGN_OR_RETURN(FileKind kind, identifyFile(options.model.path));
+    if (kind == FileKind::Program)
+      return runProgram(std::move(options), start);
   }
-  TENON_ASSIGN_OR_RETURN(InputModel input,
-                         readInputModel(options.model, options.device, options.target));
+  TENON_ASSIGN_OR_RETURN(InputModel input, readInputModel(options.model));
+  if (!options.callsFunction())
+    TENON_RETURN_IF_ERROR(requireText(input, options.model.path));
+  if (options.model.device == "reference") {
+    TENON_ASSIGN_OR_RETURN(auto executor, ReferenceExecutor::create(*input.module));
+    return runWith(*executor, options, start);
+  }
+  if (options.model.device == "auto")
+    std::cerr << "device: " << describeChoice(input.target) << std::endl;
   TENON_ASSIGN_OR_RETURN(PlanSettings plan, readPlanFlags(options.plan, input.target));
   TENON_ASSIGN_OR_RETURN(runtime::Program program,
                          compileInputModel(input, options.model, plan.fusion));
-  TENON_ASSIGN_OR_RETURN(auto executor, makeExecutor(std::move(program), executorOptions));
-  return runWith(*executor, options, elapsedNs());
+  TENON_ASSIGN_OR_RETURN(auto executor, makeExecutor(std::move(program), executorOptions(options)));
+  return runWith(*executor, options, start);
 }
 
 } // namespace
@@ -89,18 +112,19 @@ void addRunCommand(CLI::App& app, Action& action) {
                   "        The arrays of in.npz are named as the function's inputs (or input0, "
                   "input1, …); bf16\n"
                   "        comes as uint16, block-quantised operands as uint8 of their bytes.");
+  FlagRules& rules = options->model.rules;
   addModelInputOptions(*command, options->model);
-  addGenerateOptions(*command, options->generate);
-  command->add_option("--device", options->device, "cpu, cuda, or reference: the interpreter")
-      ->check(CLI::IsMember({"cpu", "cuda", "reference"}))
-      ->capture_default_str();
-  command->add_option("--target", options->target, "The target to compile for (see `devices`)")
-      ->capture_default_str();
-  addPlanFlags(*command, options->plan);
-  command->add_option("--function", options->graph.function,
-                      "The function to call (default: the only one)");
-  command->add_option("--inputs", options->graph.inputs, "Its inputs, a NumPy .npz archive");
-  command->add_option("--outputs", options->graph.outputs, "Where its results go, .npz");
+  addGenerateOptions(*command, options->generate, rules);
+  addDeviceOption(*command, options->model, {"auto", "cpu", "cuda", "reference"});
+  addTargetOption(*command, options->model, "compile for");
+  addPlanFlags(*command, options->plan, rules);
+  rules.require(command->add_option("--function", options->graph.function,
+                                    "The function to call (default: the only one)"),
+                {Need::Call});
+  command->add_option("--inputs", options->graph.inputs,
+                      "Its inputs, a NumPy .npz archive; - for standard input");
+  command->add_option("--outputs", options->graph.outputs,
+                      "Where its results go, .npz; - for standard output");
   command->callback([options, &action] { action = [options] { return run(*options); }; });
 }
 

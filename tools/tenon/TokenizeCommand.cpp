@@ -1,5 +1,4 @@
 #include <iostream>
-#include <iterator>
 #include <memory>
 
 #include "absl/strings/str_join.h"
@@ -7,7 +6,10 @@
 #include "nlohmann/json.hpp"
 #include "runtime/text/Tokenizer.h"
 #include "support/Status.h"
+#include "tools/common/CommandLine.h"
+#include "tools/common/FileKind.h"
 #include "tools/common/GgufTokenizer.h"
+#include "tools/common/JsonFlag.h"
 #include "tools/tenon/Command.h"
 
 namespace tenon::tools {
@@ -16,35 +18,40 @@ namespace {
 
 struct Options {
   std::string model;
-  bool json = false;
+  std::string text = "-";
+  JsonFlag json;
   bool noSpecial = false;
   bool parseSpecial = false;
 };
 
 absl::Status tokenize(const Options& options) {
+  TENON_ASSIGN_OR_RETURN(FileKind kind, identifyFile(options.model));
+  if (kind != FileKind::Gguf)
+    return absl::InvalidArgumentError(options.model +
+                                      ": expects a GGUF file, which holds a tokeniser");
   TENON_ASSIGN_OR_RETURN(auto file, frontends::GgufFile::open(options.model));
   TENON_ASSIGN_OR_RETURN(runtime::TokenizerSpec spec, readGgufTokenizer(*file));
   TENON_ASSIGN_OR_RETURN(auto tokenizer, runtime::Tokenizer::create(std::move(spec)));
-  std::string text{std::istreambuf_iterator<char>(std::cin), {}};
+  TENON_ASSIGN_OR_RETURN(std::string text, readTextFile(options.text));
   TENON_ASSIGN_OR_RETURN(std::vector<int32_t> ids,
                          tokenizer->encode(text, {.addSpecial = !options.noSpecial,
                                                   .parseSpecial = options.parseSpecial}));
-  if (options.json)
-    std::cout << nlohmann::json({{"ids", ids}}).dump() << "\n";
-  else
+  if (!options.json.replacesText())
     std::cout << absl::StrJoin(ids, " ") << "\n";
-  return absl::OkStatus();
+  return writeJson(options.json, {{"ids", ids}}, onOneLine);
 }
 
 } // namespace
 
 void addTokenizeCommand(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("tokenize", "Turn the text on standard input into a model's token ids");
+  CLI::App* command = app.add_subcommand(
+      "tokenize", "Turn text, of a file or standard input, into a model's token ids");
   command->add_option("MODEL", options->model, "The GGUF file that holds the tokeniser")
       ->required();
-  command->add_flag("--json", options->json, "One object, {\"ids\": […]}");
+  command->add_option("-f,--text", options->text, "The file with the text; - for standard input")
+      ->capture_default_str();
+  addJsonFlag(*command, options->json, "one object: ids");
   command->add_flag("--no-special", options->noSpecial,
                     "Without the BOS and EOS tokens that the model asks for");
   command->add_flag("--parse-special", options->parseSpecial,

@@ -5,7 +5,9 @@
 #include "nlohmann/json.hpp"
 #include "passes/Pipeline.h"
 #include "support/Status.h"
+#include "tools/common/CommandLine.h"
 #include "tools/common/InputModel.h"
+#include "tools/common/JsonFlag.h"
 #include "tools/common/PlanFlags.h"
 #include "tools/common/PointsFlag.h"
 #include "tools/common/Progress.h"
@@ -19,11 +21,10 @@ namespace {
 struct Options {
   ModelInputOptions model;
   PlanFlags plan;
-  std::string target = "native";
   int64_t rounds = 15;
   int64_t position = 512;
   int threads = 0;
-  bool json = false;
+  JsonFlag json;
 };
 
 std::string formatKernel(const TunedKernel& kernel) {
@@ -62,7 +63,7 @@ std::string formatGain(const std::vector<TunedKernel>& kernels) {
 }
 
 absl::Status tune(const Options& options) {
-  TENON_ASSIGN_OR_RETURN(InputModel input, readInputModel(options.model, options.target));
+  TENON_ASSIGN_OR_RETURN(InputModel input, readInputModel(options.model));
   TENON_ASSIGN_OR_RETURN(PlanSettings settings, readPlanFlags(options.plan, input.target));
   TENON_RETURN_IF_ERROR(passes::runPipeline(
       *input.module,
@@ -76,17 +77,15 @@ absl::Status tune(const Options& options) {
       std::vector<TunedKernel> kernels,
       tuneSchedules(*input.module, timer, options.rounds, *points,
                     [&](size_t done, size_t total) { progress.update(done, total); }));
-  if (options.json) {
-    nlohmann::ordered_json list = nlohmann::ordered_json::array();
-    for (const TunedKernel& kernel : kernels)
-      list.push_back(describeKernel(kernel));
-    std::cout << list.dump(1) << "\n";
-    return absl::OkStatus();
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const TunedKernel& kernel : kernels) {
+    list.push_back(describeKernel(kernel));
+    if (!options.json.replacesText())
+      std::cout << formatKernel(kernel);
   }
-  for (const TunedKernel& kernel : kernels)
-    std::cout << formatKernel(kernel);
-  std::cout << formatGain(kernels);
-  return absl::OkStatus();
+  if (!options.json.replacesText())
+    std::cout << formatGain(kernels);
+  return writeJson(options.json, list);
 }
 
 } // namespace
@@ -100,20 +99,18 @@ void addTuneCommand(CLI::App& app, Action& action) {
       "The times go where explain --measure keeps its own (--points); every command "
       "then takes\nthe fastest schedule. All schedules of a kernel give the same bits.");
   addModelInputOptions(*command, options->model);
-  addPlanFlags(*command, options->plan);
-  command->add_option("--target", options->target, "The target to tune for (see `devices`)")
-      ->capture_default_str();
+  addPlanFlags(*command, options->plan, options->model.rules);
+  addTargetOption(*command, options->model, "tune for");
   command->add_option("--rounds", options->rounds, "Samples of each measurement")
-      ->check(CLI::PositiveNumber)
+      ->check(integerFrom(1))
       ->capture_default_str();
   command->add_option("--position", options->position, "Keys that lie before the tokens of decode")
-      ->check(CLI::NonNegativeNumber)
+      ->check(integerFrom(0))
       ->capture_default_str();
-  command->add_option("--threads", options->threads, "CPU threads; 0 for every core")
-      ->capture_default_str();
-  command->add_flag("--json", options->json,
-                    "A JSON array of one object a kernel: name, operations, places, schedules, the "
-                    "index of the best");
+  addThreadsOption(*command, options->threads);
+  addJsonFlag(*command, options->json,
+              "an array of one object a kernel: name, operations, places, schedules, the index of "
+              "the best");
   command->callback([options, &action] { action = [options] { return tune(*options); }; });
 }
 

@@ -5,8 +5,10 @@
 #include "nlohmann/json.hpp"
 #include "support/Status.h"
 #include "tools/common/BenchModel.h"
+#include "tools/common/CommandLine.h"
 #include "tools/common/FunctionInputs.h"
 #include "tools/common/InputModel.h"
+#include "tools/common/JsonFlag.h"
 #include "tools/common/MakeExecutor.h"
 #include "tools/common/PlanFlags.h"
 #include "tools/tenon/Command.h"
@@ -18,12 +20,11 @@ namespace {
 
 struct Options {
   ModelInputOptions model;
-  PlanFlags plan;
-  std::string device = "cpu";
-  std::string target = "native";
+  std::vector<std::string> plans = {"auto"};
+  PlanFlags plan; ///< but for the plan's name
   int64_t position = 16;
   int threads = 0;
-  bool json = false;
+  JsonFlag json;
 };
 
 /// Calls a function of a language model behind `position` tokens, or a prefill from position 0.
@@ -64,28 +65,43 @@ absl::StatusOr<VerifiedCall> verifyFunction(const Options& options, runtime::Exe
   return VerifiedCall{function.name, position, verifier->checks()};
 }
 
-absl::Status verify(const Options& options) {
-  TENON_ASSIGN_OR_RETURN(InputModel input,
-                         readInputModel(options.model, options.device, options.target));
-  TENON_ASSIGN_OR_RETURN(PlanSettings plan, readPlanFlags(options.plan, input.target));
+/// Verifies one plan; adds its steps to `list`.
+absl::Status verifyPlan(const Options& options, const std::string& plan,
+                        nlohmann::ordered_json& list) {
+  TENON_ASSIGN_OR_RETURN(InputModel input, readInputModel(options.model));
+  if (options.model.device == "auto" && plan == options.plans.front())
+    std::cerr << "device: " << describeChoice(input.target) << std::endl;
+  PlanFlags flags = options.plan;
+  flags.plan = plan;
+  TENON_ASSIGN_OR_RETURN(PlanSettings settings, readPlanFlags(flags, input.target));
   TENON_ASSIGN_OR_RETURN(runtime::Program program,
-                         compileInputModel(input, options.model, plan.fusion));
+                         compileInputModel(input, options.model, settings.fusion));
   TENON_ASSIGN_OR_RETURN(auto executor,
                          makeExecutor(std::move(program), {.threads = options.threads}));
   std::vector<VerifiedCall> calls;
-  nlohmann::json list = nlohmann::json::array();
   for (size_t index = 0; index < executor->program().functions.size(); ++index) {
     TENON_ASSIGN_OR_RETURN(VerifiedCall call,
                            verifyFunction(options, *executor, *input.module, index));
-    if (!options.json)
-      std::cout << (index > 0 ? "\n" : "") << formatVerification(call) << std::flush;
-    for (nlohmann::json& step : describeVerification(call))
-      list.push_back(std::move(step));
+    if (!options.json.replacesText())
+      std::cout << (list.empty() ? "" : "\n")
+                << (options.plans.size() > 1 ? "plan " + plan + ", " : "")
+                << formatVerification(call) << std::flush;
+    for (const nlohmann::json& step : describeVerification(call)) {
+      list.push_back(nlohmann::ordered_json(step));
+      list.back()["plan"] = plan;
+    }
     calls.push_back(std::move(call));
   }
-  if (options.json)
-    std::cout << list.dump(1) << "\n";
   return verdictOf(calls);
+}
+
+absl::Status verify(const Options& options) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  absl::Status verdict;
+  for (const std::string& plan : options.plans)
+    verdict.Update(verifyPlan(options, plan, list));
+  TENON_RETURN_IF_ERROR(writeJson(options.json, list));
+  return verdict;
 }
 
 } // namespace
@@ -100,16 +116,17 @@ void addVerifyCommand(CLI::App& app, Action& action) {
       "Exit code 1, and the kernels named, where bits differ, or results are further from "
       "the reference than 1 % of their largest value (bf16: 4 %).");
   addModelInputOptions(*command, options->model);
-  addPlanFlags(*command, options->plan);
-  addDeviceOptions(*command, options->device, options->target);
+  addPlansOption(*command, options->plans, options->model.rules);
+  addFusionFlags(*command, options->plan, options->model.rules);
+  addDeviceOption(*command, options->model);
+  addTargetOption(*command, options->model, "compile for");
   command
       ->add_option("--position", options->position,
                    "Position of decode's tokens: as many tokens are read before")
-      ->check(CLI::NonNegativeNumber)
+      ->check(integerFrom(0))
       ->capture_default_str();
-  command->add_option("--threads", options->threads, "CPU threads; 0 for every core")
-      ->capture_default_str();
-  command->add_flag("--json", options->json, "A JSON array of one object a step");
+  addThreadsOption(*command, options->threads);
+  addJsonFlag(*command, options->json, "an array of one object a step");
   command->callback([options, &action] { action = [options] { return verify(*options); }; });
 }
 

@@ -26,20 +26,21 @@ int allowedSpills(const codegen::CudaKernel& kernel) {
 class ModelResources : public ::testing::TestWithParam<Model> {};
 
 tools::ModelInputOptions inputOf(const Model& model, std::vector<std::string> shapes,
-                                 int64_t context = 1024) {
+                                 int64_t context = 1024, const char* target = "h200") {
   return {.path = model.shape,
           .activations = model.type,
           .shapes = std::move(shapes),
           .contextLength = context,
           .randomSeed = 1,
-          .weightType = model.type};
+          .weightType = model.type,
+          .target = target};
 }
 
 TEST_P(ModelResources, AreThoseStated) {
   tools::ModelInputOptions options =
       inputOf(GetParam(), {"decode:1", "decode:4", "decode:16", "prefill:512"});
   for (passes::Plan plan : {passes::Plan::Unfused, passes::Plan::Fused, passes::Plan::Auto}) {
-    auto model = tools::readInputModel(options, "h200");
+    auto model = tools::readInputModel(options);
     ASSERT_THAT(model, tests::IsOk());
     passes::PipelineOptions pipeline = {.target = model->target};
     pipeline.fusion.plan = plan;
@@ -55,8 +56,7 @@ TEST_P(ModelResources, AreThoseStated) {
 }
 
 TEST_P(ModelResources, AreThoseStatedForLongContexts) {
-  auto model =
-      tools::readInputModel(inputOf(GetParam(), {"decode:1"}, GetParam().longContext), "h200");
+  auto model = tools::readInputModel(inputOf(GetParam(), {"decode:1"}, GetParam().longContext));
   ASSERT_THAT(model, tests::IsOk());
   passes::PipelineOptions pipeline = {.target = model->target};
   pipeline.fusion.plan = passes::Plan::Fused;
@@ -77,7 +77,7 @@ TEST_P(ModelResources, AreThoseStatedWithStamps) {
   if (GetParam().shape == std::string("llama-3.2-1b"))
     targets.insert(targets.end(), {"a100", "b200"});
   for (const char* target : targets) {
-    auto model = tools::readInputModel(inputOf(GetParam(), {"decode:1"}), target);
+    auto model = tools::readInputModel(inputOf(GetParam(), {"decode:1"}, 1024, target));
     ASSERT_THAT(model, tests::IsOk());
     passes::PipelineOptions pipeline = {.target = model->target};
     pipeline.fusion.plan = passes::Plan::Auto;

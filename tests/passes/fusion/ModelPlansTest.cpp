@@ -29,7 +29,7 @@ load(const ModelCase& model, passes::Plan plan, std::vector<passes::FusionDecisi
   std::unique_ptr<mlir::MLIRContext> context = tools::makeContext();
   TENON_ASSIGN_OR_RETURN(auto module, readTestModel(*context, model.file, model.activations,
                                                     {"decode:1", "decode:3", "prefill:8"}));
-  TENON_ASSIGN_OR_RETURN(TargetAttr target, tools::chooseTarget(*context, "native"));
+  TENON_ASSIGN_OR_RETURN(TargetAttr target, tools::chooseTarget(*context, "cpu"));
   TENON_ASSIGN_OR_RETURN(runtime::Program program,
                          tools::compileModel(*module, target, {.plan = plan, .report = report}));
   return runtime::CpuExecutor::create(std::move(program), {.threads = 2});

@@ -382,7 +382,9 @@ TEST_F(ProgramCheck, needsAModel) {
 
 TEST_F(ProgramCheck, needsDecodeOfOneRow) {
   program.functions[0] = makeFunction(Role::Decode, 2);
-  EXPECT_EQ(refusal(), "generator: expects a decode function of one row, but the program has none");
+  EXPECT_EQ(refusal(),
+            "generator: expects a decode function of one row (--shapes decode:1), but the "
+            "program has none");
 }
 
 TEST_F(ProgramCheck, boundsWhatItAllocates) {

@@ -22,7 +22,7 @@ using tests::FailsWith;
 
 TEST(Calibrate, MeasuresThisCpu) {
   auto context = makeContext();
-  TargetAttr base = chooseTarget(*context, "native").value();
+  TargetAttr base = chooseTarget(*context, "cpu").value();
   auto measured = calibrateCpu(base, {.threads = 1, .rounds = 3});
   ASSERT_THAT(measured, tests::IsOk());
   std::vector<std::string> names;
@@ -98,7 +98,7 @@ TEST(CudaProbes, CompileWithoutAGpu) {
 
 TEST(Probe, GraphsParseAndPlan) {
   auto context = makeContext();
-  TargetAttr target = chooseTarget(*context, "native").value();
+  TargetAttr target = chooseTarget(*context, "cpu").value();
   Prober prober(target, {.threads = 1, .rounds = 1});
   EXPECT_THAT(prober.timeGraph(productGraph(2, 64, 32, "f32"), Grouping::KernelEach),
               tests::IsOk());

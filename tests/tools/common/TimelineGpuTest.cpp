@@ -31,13 +31,14 @@ absl::StatusOr<std::unique_ptr<runtime::Executor>> load(const Case& testCase, bo
                                .activations = "f16",
                                .shapes = {testCase.shape},
                                .contextLength = context,
-                               .nextIds = true};
+                               .nextIds = true,
+                               .target = "h200"};
   if (!testCase.isSmall) {
     options.path = "llama-3.2-1b";
     options.activations = options.weightType = "bf16";
     options.randomSeed = 1;
   }
-  TENON_ASSIGN_OR_RETURN(InputModel model, readInputModel(options, "h200"));
+  TENON_ASSIGN_OR_RETURN(InputModel model, readInputModel(options));
   passes::FusionOptions fusion;
   fusion.plan = testCase.plan;
   TENON_ASSIGN_OR_RETURN(runtime::Program program,

@@ -55,7 +55,7 @@ std::vector<FusionDecision> decide(mlir::MLIRContext& context, TargetAttr target
 TEST(MeasureFusions, FillsTheStoreThatDecides) {
   tests::TempFolder folder;
   auto context = makeContext();
-  TargetAttr target = chooseTarget(*context, "native").value();
+  TargetAttr target = chooseTarget(*context, "cpu").value();
   FusionMeasurer measurer(target, {.executor = {.threads = 1}, .position = 4}, /*rounds=*/3);
   std::vector<FusionDecision> predicted =
       decide(*context, target,

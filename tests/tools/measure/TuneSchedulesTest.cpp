@@ -121,7 +121,7 @@ func.func @f(%x: tensor<1x2048xf16>, %g: tensor<2048xf16>, %w: tensor<3072x2048x
 TEST(TuneSchedules, MeasuresEachKernelOnceAndKeepsTheBest) {
   tests::TempFolder folder;
   auto context = makeContext();
-  TargetAttr target = chooseTarget(*context, "native").value();
+  TargetAttr target = chooseTarget(*context, "cpu").value();
   auto module = schedule(*context, target);
   auto points =
       passes::cost::MeasuredPoints::open(folder.path("points.sqlite"), {"native", "here", "none"});

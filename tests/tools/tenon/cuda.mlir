@@ -10,13 +10,15 @@
 // PTX: .target sm_80
 // PTX: .entry
 // RUN: not tenon dump %s --target=h200 --as=cuda --kernel=k7 2>&1 | FileCheck %s --check-prefix=KERNEL
-// KERNEL: tenon: error: --kernel: expects the beginning of one of k0_elementwise, k1_softmax, but got 'k7'
+// KERNEL: tenon: error: --kernel: expects words of one of k0_elementwise, k1_softmax, but got 'k7'
 // RUN: not tenon dump %s --as=cuda 2>&1 | FileCheck %s --check-prefix=TARGET
 // TARGET: tenon: error: --as=cuda: expects a target for cuda, but got x86-64
 // RUN: not tenon dump %s --target=h200 --as=llvm 2>&1 | FileCheck %s --check-prefix=CPU
 // CPU: tenon: error: --as=llvm: expects a target for cpu, but got h200
 // RUN: not tenon dump %s --as=asm --kernel=k0 2>&1 | FileCheck %s --check-prefix=ASM
-// ASM: tenon: error: --kernel: expects --as=cuda or --as=ptx
+// ASM: tenon: error: --kernel: applies to --as=cuda and --as=ptx, but --as is asm
+// RUN: tenon dump %s --target=h200 --as=cuda --kernel=softmax | FileCheck %s --check-prefix=WORD
+// WORD: // k1_softmax:
 //
 // RUN: not tenon run %s --device=cpu --target=h200 2>&1 | FileCheck %s --check-prefix=KIND
 // KIND: tenon: error: --target: expects a target for --device=cpu, but h200 is one for cuda
@@ -29,7 +31,7 @@
 // RUN: not tenon compile llama-9 --random-weights=1 --target=h200 -o %t.tnn 2>&1 | FileCheck %s --check-prefix=NOSHAPE
 // NOSHAPE: tenon: error: {{.*}}llama-3.2-1b
 // RUN: not tenon run %s --random-weights=1 --device=reference 2>&1 | FileCheck %s --check-prefix=REFERENCE
-// REFERENCE: tenon: error: --random-weights: expects --device=cpu or cuda
+// REFERENCE: tenon: error: --random-weights: applies to code that is still to be compiled, but --device=reference interprets the IR
 //
 // Activations: f32 on a CPU, on a GPU the 16-bit type of the weights or, without one, f16.
 // RUN: tenon dump llama-3.2-1b --random-weights=1 --type=bf16 --target=h200 --phase=input --shapes=decode:1 | FileCheck %s --check-prefix=BF16
@@ -40,7 +42,7 @@
 // F32: tenon.state @kv.0.k : !tenon.state<1x4096x8x64xf32>
 //
 // Without a GPU, bench gives the table and the same figures as JSON.
-// RUN: tenon bench %data/stories260K/stories260K.gguf --steps=3 --position=4 --json=%t.json --trace=%t.trace | FileCheck %s --check-prefix=BENCH
+// RUN: tenon bench %data/stories260K/stories260K.gguf --steps=3 --position=4 --plans=unfused --json=%t.json --trace=%t.trace | FileCheck %s --check-prefix=BENCH
 // BENCH: plan unfused, decode_1 at position 4 on x86-64-{{.*}}, activations f32: 3 calls
 // BENCH: steps  min {{.*}} median
 // BENCH: launches, weights
@@ -52,17 +54,21 @@
 // GENERATE: attention     alone: median
 // GENERATE: ffn           alone: median
 // GENERATE: plan auto
+// GENERATE: tokens a second
+// GENERATE: plan {{.*}}tokens/s {{.*}}against unfused
+// GENERATE-NEXT: unfused {{.*}} 1.00 times as fast
+// GENERATE-NEXT: auto {{.*}} times as fast
 // RUN: %python -c 'import json, sys; r = json.load(open(sys.argv[1])); assert all(p["token_ns"]["median"] > 0 and sum(g["steps"] for g in p["groups"]) == p["launches"] and p["launch"] == "none" for p in r) and r[0]["planned_bytes"] > r[0]["weight_bytes"]' %t.json
 // RUN: not tenon bench %data/stories260K/stories260K.gguf --prefill=16 --generate=8 2>&1 | FileCheck %s --check-prefix=FED
-// FED: tenon: error: --generate: expects decode, but --prefill is given too
+// FED: tenon: error: --generate: applies to decode, but --prefill is given too
 // RUN: tenon bench %data/stories260K/stories260K.gguf --steps=2 --prefill=16 | FileCheck %s --check-prefix=PREFILL
 // PREFILL: prefill_16 at position 0
 // RUN: not tenon bench %data/stories260K/stories260K.gguf --steps=2 --position=99999 2>&1 | FileCheck %s --check-prefix=POSITION
-// POSITION: tenon: error: bench: expects positions from 0 up to {{[0-9]+}}, the last
+// POSITION: tenon: error: --position: expects positions from 0 up to {{[0-9]+}}, the last
 // RUN: not tenon bench %data/stories260K/stories260K.gguf --steps=0 2>&1 | FileCheck %s --check-prefix=STEPS
-// STEPS: tenon: error: --steps: expects at least 1, but got 0
+// STEPS: tenon: error: bench: --steps: expects an integer at least 1, but got '0'
 // RUN: not tenon bench %data/stories260K/stories260K.gguf --timeline=%t.timeline 2>&1 | FileCheck %s --check-prefix=TIMELINE
-// TIMELINE: tenon: error: --timeline: expects --device=cuda, but got cpu
+// TIMELINE: tenon: error: --timeline: applies to GPUs, but the target is x86-64
 
 func.func @f(%x: tensor<2x40xf32>, %y: tensor<2x40xf32>) -> tensor<2x40xf32> {
   %0 = tenon.add %x, %y : (tensor<2x40xf32>, tensor<2x40xf32>) -> tensor<2x40xf32>

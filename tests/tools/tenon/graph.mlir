@@ -15,13 +15,18 @@
 // DOT: y <f4 (1, 1) 248
 //
 // Errors name the file and the array, what was expected and what was found.
-// RUN: not tenon run %s --function add --inputs %t.q.npz --outputs %t.bad.npz 2>&1 | FileCheck %s --check-prefix=SHAPE
-// SHAPE: tenon: error: {{.*}}q.npz: array 'x' expects <f4 [2, 4] for f32, but got <f4 [1, 32]
+// RUN: %python %S/npz.py write %t.shape.npz x:"<f4":1x32=1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1
+// RUN: not tenon run %s --function add --inputs %t.shape.npz --outputs %t.bad.npz 2>&1 | FileCheck %s --check-prefix=SHAPE
+// SHAPE: tenon: error: {{.*}}shape.npz: array 'x' expects <f4 [2, 4] for f32, but got <f4 [1, 32]
 // RUN: %python %S/npz.py write %t.missing.npz x:"<f4":2x4=1,2,3,4,5,6,7,8
 // RUN: not tenon run %s --function add --inputs %t.missing.npz --outputs %t.bad.npz 2>&1 | FileCheck %s --check-prefix=MISSING
 // MISSING: tenon: error: {{.*}}missing.npz: expects an array 'y', but there is none
 // RUN: not tenon run %s --function mul --inputs %t.in.npz --outputs %t.bad.npz 2>&1 | FileCheck %s --check-prefix=FUNCTION
 // FUNCTION: tenon: error: --function: expects one of add, dot, but got 'mul'
+//
+// Archives through pipes and redirections.
+// RUN: tenon run %s --function add --inputs - --outputs %t.stdin.npz < %t.in.npz
+// RUN: %python %S/npz.py show %t.stdin.npz | FileCheck %s --check-prefix=ADD
 
 func.func @add(%x: tensor<2x4xf32> {tenon.name = "x"}, %y: tensor<4xbf16> {tenon.name = "y"})
     -> (tensor<2x4xf32> {tenon.name = "sum"}) {

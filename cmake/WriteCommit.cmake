@@ -1,0 +1,17 @@
+# Writes HEADER with the commit of SOURCE, as GIT describes it; touches it only where that changed.
+set(commit "unknown")
+if(GIT)
+  execute_process(COMMAND ${GIT} -C ${SOURCE} describe --always --dirty --abbrev=10
+    OUTPUT_VARIABLE found OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE failed)
+  if(NOT failed)
+    set(commit ${found})
+  endif()
+endif()
+set(text "#define TENON_COMMIT \"${commit}\"\n")
+set(before "")
+if(EXISTS ${HEADER})
+  file(READ ${HEADER} before)
+endif()
+if(NOT text STREQUAL before)
+  file(WRITE ${HEADER} "${text}")
+endif()
