@@ -27,7 +27,7 @@ absl::Status compile(const std::string& path) {
   options.path = path;
   options.shapes = {"decode:1", "prefill:" + std::to_string(prefillRows)};
   TENON_ASSIGN_OR_RETURN(auto module, tools::readModel(*context, options));
-  TENON_ASSIGN_OR_RETURN(TargetAttr target, tools::chooseTarget(*context, "native"));
+  TENON_ASSIGN_OR_RETURN(TargetAttr target, tools::chooseTarget(*context, "cpu"));
   return tools::compileModel(*module, target).status();
 }
 

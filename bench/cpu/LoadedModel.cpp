@@ -37,7 +37,7 @@ absl::StatusOr<LoadedModel> LoadedModel::load(const std::string& path,
   options.shapes = {"decode:1", "prefill:" + std::to_string(prefillRows)};
   options.contextLength = contextLength;
   TENON_ASSIGN_OR_RETURN(auto module, tools::readModel(*context, options));
-  TENON_ASSIGN_OR_RETURN(TargetAttr target, tools::chooseTarget(*context, "native"));
+  TENON_ASSIGN_OR_RETURN(TargetAttr target, tools::chooseTarget(*context, "cpu"));
   TENON_ASSIGN_OR_RETURN(runtime::Program program, tools::compileModel(*module, target));
   LoadedModel model;
   for (size_t i = 0; i < program.functions.size(); ++i)

@@ -41,8 +41,7 @@ void addFusionFlags(CLI::App& command, PlanFlags& flags, FlagRules& rules) {
       {Need::Fusion});
   rules.require(
       command.add_flag("--tf32", flags.tf32,
-                       "Let a GPU's library round the factors of f32 products to TF32, 10 bits, "
-                       "under the plan unfused"),
+                       "Let a GPU's library round the factors of f32 products to TF32, 10 bits"),
       {Need::Fusion, Need::Gpu});
   addPointsFlag(command, flags.points, rules);
 }

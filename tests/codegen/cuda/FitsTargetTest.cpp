@@ -83,8 +83,9 @@ TEST_P(FitsTarget, Models) {
                                         .shapes = {"decode:1", "decode:16", "prefill:512"},
                                         .contextLength = 2048,
                                         .randomSeed = 1,
-                                        .weightType = weights};
-    auto model = tools::readInputModel(options, "h200");
+                                        .weightType = weights,
+                                        .target = "h200"};
+    auto model = tools::readInputModel(options);
     ASSERT_THAT(model, tests::IsOk());
     expectFits(*model->module, targetOf(model->context.get(), GetParam()), passes::Plan::Auto);
   }
