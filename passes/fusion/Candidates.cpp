@@ -15,13 +15,13 @@ RegionPrice CandidateSet::price(llvm::ArrayRef<unsigned> nodes) {
   if (std::string refusal = refuseGroup(graph, nodes); !refusal.empty())
     return {.refusal = std::move(refusal)};
   auto ops = llvm::map_to_vector(nodes, [&](unsigned node) { return graph.getOp(node); });
-  OwningOpRef<KernelOp> kernel = Region(ops).prototype();
-  std::string content = cost::contentKey(*kernel);
-  auto [found, isNew] = priced.try_emplace(content);
+  Region region(ops);
+  auto [found, isNew] = priced.try_emplace(region.content());
   RegionPrice& price = found->second;
   if (!isNew)
     return price;
-  price.content = std::move(content);
+  OwningOpRef<KernelOp> kernel = region.prototype();
+  price.content = cost::contentKey(*kernel);
   price.refusal = refuseRegion(scheduler, *kernel);
   if (!price.refusal.empty())
     return price;
@@ -45,6 +45,8 @@ bool CandidateSet::add(llvm::SmallVector<unsigned> nodes, llvm::ArrayRef<llvm::S
                        bool isUnion) {
   llvm::sort(nodes);
   nodes.erase(llvm::unique(nodes), nodes.end());
+  if (isUnion && nodes.size() > mostKernelOperations)
+    return false;
   auto [found, isNew] = indices.try_emplace({nodes.begin(), nodes.end()}, npos);
   if (isNew) {
     RegionPrice regionPrice = price(nodes);
@@ -113,8 +115,8 @@ void CandidateSet::addUnion(const Candidate& a, const Candidate& b) {
 
 void CandidateSet::unite() {
   findTails();
-  // Several times what the proposals are; a model's layers stay far below.
-  size_t most = 8 * list.size();
+  // Layers of models need at most 1.6 and 17 times the proposals (llama, pythia, all targets).
+  size_t most = 4 * list.size(), trials = 32 * list.size();
   std::vector<std::vector<size_t>> at(graph.size()); ///< legal candidates by node
   for (size_t next = 0; next < list.size() && list.size() < most; ++next) {
     if (!list[next].isLegal())
@@ -124,6 +126,9 @@ void CandidateSet::unite() {
       llvm::append_range(neighbours, at[node]);
     llvm::sort(neighbours);
     neighbours.erase(llvm::unique(neighbours), neighbours.end());
+    if (neighbours.size() > trials)
+      return;
+    trials -= neighbours.size();
     for (size_t other : neighbours)
       addUnion(list[other], list[next]);
     for (unsigned node : list[next].nodes)

@@ -1,11 +1,19 @@
 #include "passes/fusion/ChooseCover.h"
 
+#include <numeric>
+
 #include "passes/fusion/Cover.h"
-#include "llvm/ADT/EquivalenceClasses.h"
+#include "llvm/ADT/IntEqClasses.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace tenon::passes::fusion {
 
 namespace {
+
+/// Operations and candidates of one cover problem. Parts of models have up to 17 and
+/// 129 (llama, pythia, all targets).
+constexpr size_t mostPartNodes = 256;
+constexpr size_t mostPartSets = 1024;
 
 class CoverChooser {
 public:
@@ -20,15 +28,22 @@ private:
     llvm::SmallVector<unsigned> nodes, sets; ///< ascending: nodes, candidates
   };
   std::vector<Part> cut() const;
+  void joinWhatNeedsEachOther(llvm::IntEqClasses& classes) const;
+  void split(Part part, std::vector<Part>& pieces) const;
   CoverCost costOf(const RegionPrice& price) const;
   CoverProblem problemOf(const Part& part) const;
   std::vector<unsigned> solve(const Part& part);
   bool needEachOther(const Candidate& a, const Candidate& b) const;
   bool reaches(const Candidate& a, const Candidate& b) const;
+  const Candidate& candidate(unsigned index) const { return candidates.candidates()[index]; }
+  std::vector<llvm::SmallVector<unsigned>> findCircles(llvm::ArrayRef<unsigned> kernels) const;
+  void breakCircle(llvm::ArrayRef<unsigned> circle);
 
   const FusionGraph& graph;
   CandidateSet& candidates;
   Plan plan;
+  std::vector<Part> parts;
+  std::vector<std::vector<unsigned>> chosen;                    ///< by part
   std::map<std::vector<int64_t>, std::vector<unsigned>> solved; ///< by content of the problem
 };
 
@@ -51,30 +66,124 @@ bool CoverChooser::needEachOther(const Candidate& a, const Candidate& b) const {
   return reaches(a, b) && reaches(b, a);
 }
 
-std::vector<CoverChooser::Part> CoverChooser::cut() const {
-  llvm::EquivalenceClasses<unsigned> classes; // of nodes
-  llvm::ArrayRef<Candidate> list = candidates.candidates();
-  std::vector<unsigned> legal;
-  for (unsigned index = 0; index < list.size(); ++index)
-    if (list[index].isLegal())
+/// Joins classes of which one has a candidate that needs results of a candidate of the other, which
+/// needs results of the first.
+void CoverChooser::joinWhatNeedsEachOther(llvm::IntEqClasses& classes) const {
+  /// A class as it was: its legal candidates by first node, and what they reach together.
+  struct Group {
+    std::vector<unsigned> members;
+    llvm::BitVector nodes, after;
+    unsigned last = 0, longest = 0;
+  };
+  std::map<unsigned, Group> groups; // by leader, the first node
+  llvm::SmallVector<unsigned> legal;
+  for (unsigned index = 0; index < candidates.candidates().size(); ++index)
+    if (candidate(index).isLegal())
       legal.push_back(index);
-  for (unsigned index : legal)
-    for (unsigned node : list[index].nodes)
-      classes.unionSets(list[index].nodes.front(), node);
-  for (auto [position, a] : llvm::enumerate(legal))
-    for (unsigned b : llvm::ArrayRef(legal).drop_front(position + 1))
-      if (needEachOther(list[a], list[b]))
-        classes.unionSets(list[a].nodes.front(), list[b].nodes.front());
-  std::map<unsigned, Part> parts; // by leader
-  for (unsigned node = 0; node < graph.size(); ++node)
-    if (classes.contains(node))
-      parts[classes.getLeaderValue(node)].nodes.push_back(node);
-  for (unsigned index : legal)
-    parts[classes.getLeaderValue(list[index].nodes.front())].sets.push_back(index);
+  llvm::sort(legal, [&](unsigned a, unsigned b) {
+    return std::pair(candidate(a).nodes.front(), a) < std::pair(candidate(b).nodes.front(), b);
+  });
+  for (unsigned index : legal) {
+    llvm::ArrayRef<unsigned> nodes = candidate(index).nodes;
+    Group& group = groups[classes.findLeader(nodes.front())];
+    group.members.push_back(index);
+    group.nodes.resize(graph.size());
+    group.after.resize(graph.size());
+    group.last = std::max(group.last, nodes.back());
+    group.longest = std::max(group.longest, nodes.back() - nodes.front());
+    for (unsigned node : nodes)
+      if (!group.nodes.test(node)) {
+        group.nodes.set(node);
+        group.after |= graph.after(node);
+      }
+  }
+  auto haveSuch = [&](const Group& a, const Group& b) {
+    return llvm::any_of(a.members, [&](unsigned of) {
+      llvm::ArrayRef<unsigned> nodes = candidate(of).nodes;
+      unsigned least = nodes.front() - std::min(nodes.front(), b.longest);
+      auto other = llvm::lower_bound(b.members, least, [&](unsigned index, unsigned node) {
+        return candidate(index).nodes.front() < node;
+      });
+      for (; other != b.members.end() && candidate(*other).nodes.front() < nodes.back(); ++other)
+        if (needEachOther(candidate(of), candidate(*other)))
+          return true;
+      return false;
+    });
+  };
+  for (auto a = groups.begin(); a != groups.end(); ++a)
+    for (auto b = std::next(a); b != groups.end() && b->first < a->second.last; ++b)
+      if (classes.findLeader(a->first) != classes.findLeader(b->first) &&
+          a->second.after.anyCommon(b->second.nodes) &&
+          b->second.after.anyCommon(a->second.nodes) && haveSuch(a->second, b->second))
+        classes.join(a->first, b->first);
+}
+
+/// Cuts a part that is too large. A piece has at least half of `mostPartNodes` operations, and ends
+/// where the candidates that reach across would save the fewest kernels: of those with one first
+/// operation at most one becomes a kernel.
+void CoverChooser::split(Part part, std::vector<Part>& pieces) const {
+  auto placeOf = [&](unsigned node) {
+    return static_cast<size_t>(llvm::lower_bound(part.nodes, node) - part.nodes.begin());
+  };
+  std::vector<llvm::SmallVector<unsigned, 4>> setsAt(part.nodes.size()); // by first operation
+  for (unsigned set : part.sets)
+    setsAt[placeOf(candidate(set).nodes.front())].push_back(set);
+  auto findEnd = [&](size_t first) {
+    std::vector<size_t> lost(mostPartNodes + 1); // by operations of the piece
+    for (size_t front = 0; front < mostPartNodes; ++front) {
+      std::vector<size_t> most(mostPartNodes + 1);
+      for (unsigned set : setsAt[first + front])
+        for (size_t count = front + 1;
+             count <= std::min(placeOf(candidate(set).nodes.back()) - first, mostPartNodes);
+             ++count)
+          most[count] = std::max(most[count], candidate(set).nodes.size() - 1);
+      for (size_t count = 0; count <= mostPartNodes; ++count)
+        lost[count] += most[count];
+    }
+    size_t best = mostPartNodes;
+    for (size_t count = best; count-- > mostPartNodes / 2;)
+      if (lost[count] < lost[best])
+        best = count;
+    return first + best;
+  };
+  llvm::SmallVector<size_t> ends;
+  for (size_t first = 0; first < part.nodes.size(); first = ends.back())
+    ends.push_back(part.nodes.size() - first > mostPartNodes ? findEnd(first) : part.nodes.size());
+  size_t before = pieces.size();
+  for (size_t first = 0; size_t end : ends) {
+    pieces.emplace_back();
+    pieces.back().nodes.assign(part.nodes.begin() + first, part.nodes.begin() + end);
+    first = end;
+  }
+  for (unsigned set : part.sets) {
+    auto pieceOf = [&](unsigned node) {
+      return before + (llvm::upper_bound(ends, placeOf(node)) - ends.begin());
+    };
+    size_t piece = pieceOf(candidate(set).nodes.front());
+    if (piece == pieceOf(candidate(set).nodes.back()) && pieces[piece].sets.size() < mostPartSets)
+      pieces[piece].sets.push_back(set);
+  }
+}
+
+std::vector<CoverChooser::Part> CoverChooser::cut() const {
+  llvm::IntEqClasses classes(graph.size());
+  llvm::BitVector isPart(graph.size());
+  for (const Candidate& candidate : candidates.candidates())
+    if (candidate.isLegal())
+      for (unsigned node : candidate.nodes) {
+        classes.join(candidate.nodes.front(), node);
+        isPart.set(node);
+      }
+  joinWhatNeedsEachOther(classes);
+  std::map<unsigned, Part> parts; // by leader, the first node
+  for (unsigned node : isPart.set_bits())
+    parts[classes.findLeader(node)].nodes.push_back(node);
+  for (unsigned index = 0; index < candidates.candidates().size(); ++index)
+    if (candidate(index).isLegal())
+      parts[classes.findLeader(candidate(index).nodes.front())].sets.push_back(index);
   std::vector<Part> inOrder;
   for (auto& [leader, part] : parts)
-    inOrder.push_back(std::move(part));
-  llvm::sort(inOrder, [](const Part& a, const Part& b) { return a.nodes[0] < b.nodes[0]; });
+    split(std::move(part), inOrder);
   return inOrder;
 }
 
@@ -123,24 +232,79 @@ std::vector<unsigned> CoverChooser::solve(const Part& part) {
   return chosen;
 }
 
-std::vector<unsigned> CoverChooser::choose() {
-  std::vector<unsigned> chosen;
-  Part whole;
-  for (const Part& part : cut()) {
-    llvm::append_range(chosen, solve(part));
-    llvm::append_range(whole.nodes, part.nodes);
-    llvm::append_range(whole.sets, part.sets);
+/// The chosen candidates that need each other in a circle, those of one circle together: kernels of
+/// three parts or more may, though no two do.
+std::vector<llvm::SmallVector<unsigned>>
+CoverChooser::findCircles(llvm::ArrayRef<unsigned> kernels) const {
+  // Kernels are named by their first node.
+  std::vector<unsigned> kernelOf(graph.size());
+  std::iota(kernelOf.begin(), kernelOf.end(), 0);
+  for (unsigned index : kernels)
+    for (unsigned node : candidate(index).nodes)
+      kernelOf[node] = candidate(index).nodes.front();
+  std::vector<llvm::SmallVector<unsigned, 4>> readers(graph.size());
+  for (unsigned node = 0; node < graph.size(); ++node)
+    for (unsigned next : graph.next(node))
+      if (kernelOf[node] != kernelOf[next])
+        readers[kernelOf[node]].push_back(kernelOf[next]);
+  llvm::BitVector left = trimLooseEnds(readers);
+  llvm::IntEqClasses circles(graph.size());
+  for (unsigned kernel : left.set_bits())
+    for (unsigned reader : readers[kernel])
+      if (left.test(reader))
+        circles.join(kernel, reader);
+  std::map<unsigned, llvm::SmallVector<unsigned>> found; // by leader
+  for (unsigned index : kernels)
+    if (unsigned kernel = candidate(index).nodes.front(); left.test(kernel))
+      found[circles.findLeader(kernel)].push_back(index);
+  std::vector<llvm::SmallVector<unsigned>> result;
+  for (auto& [leader, circle] : found)
+    result.push_back(std::move(circle));
+  return result;
+}
+
+/// Solves the parts of a circle again, as one, unless that would be too large: then one kernel of it
+/// is given up.
+void CoverChooser::breakCircle(llvm::ArrayRef<unsigned> circle) {
+  Part joined;
+  llvm::SmallSetVector<size_t, 4> places;
+  for (unsigned set : circle)
+    places.insert(
+        llvm::find_if(parts, [&](const Part& p) { return llvm::binary_search(p.sets, set); }) -
+        parts.begin());
+  for (size_t place : places) {
+    llvm::append_range(joined.nodes, parts[place].nodes);
+    llvm::append_range(joined.sets, parts[place].sets);
   }
-  llvm::sort(whole.nodes);
-  llvm::sort(whole.sets);
-  // Kernels of three parts or more may still need each other in a circle: then the parts are one.
-  auto inWhole = llvm::map_to_vector(chosen, [&](unsigned index) {
-    return static_cast<unsigned>(llvm::lower_bound(whole.sets, index) - whole.sets.begin());
-  });
-  if (!isOrderable(problemOf(whole), inWhole))
-    chosen = solve(whole);
-  llvm::sort(chosen);
-  return chosen;
+  if (places.size() == 1 || joined.nodes.size() > mostPartNodes ||
+      joined.sets.size() > mostPartSets) {
+    for (std::vector<unsigned>& ofPart : chosen)
+      llvm::erase(ofPart, circle.back());
+    return;
+  }
+  llvm::sort(joined.nodes);
+  llvm::sort(joined.sets);
+  for (size_t place : places)
+    parts[place] = {}, chosen[place] = {};
+  chosen[places.front()] = solve(joined);
+  parts[places.front()] = std::move(joined);
+}
+
+std::vector<unsigned> CoverChooser::choose() {
+  parts = cut();
+  for (const Part& part : parts)
+    chosen.push_back(solve(part));
+  while (true) {
+    std::vector<unsigned> all;
+    for (const std::vector<unsigned>& ofPart : chosen)
+      llvm::append_range(all, ofPart);
+    llvm::sort(all);
+    std::vector<llvm::SmallVector<unsigned>> circles = findCircles(all);
+    if (circles.empty())
+      return all;
+    for (llvm::ArrayRef<unsigned> circle : circles)
+      breakCircle(circle);
+  }
 }
 
 std::vector<unsigned> chooseCover(const FusionGraph& graph, CandidateSet& candidates, Plan plan) {

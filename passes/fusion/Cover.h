@@ -8,6 +8,7 @@
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/SmallVector.h"
 
 namespace tenon::passes::fusion {
 
@@ -19,6 +20,9 @@ struct CoverCost {
   friend auto operator<=>(const CoverCost&, const CoverCost&) = default;
   friend CoverCost operator+(CoverCost a, CoverCost b) {
     return {a.primary + b.primary, a.secondary + b.secondary};
+  }
+  friend CoverCost operator-(CoverCost a, CoverCost b) {
+    return {a.primary - b.primary, a.secondary - b.secondary};
   }
 };
 
@@ -48,6 +52,9 @@ struct CoverProblem {
 /// too, where the same nodes were covered before for no more, unless the sets chosen leave another
 /// order to those that follow.
 ///
+/// The time is at most `mostSteps` times the sets that hold a node, but the tables of which set needs
+/// which are quadratic in sets: `chooseCover` cuts a large graph into problems of a bounded size.
+///
 /// Example: nodes 0 → 1 → 2 of cost 1 each, sets {0, 1} and {1, 2} of cost 1: {0, 1} and node 2
 /// cost 2, which {1, 2} and node 0 do not beat; the first is taken.
 ///
@@ -55,6 +62,10 @@ struct CoverProblem {
 /// of those that reach the same node the cheapest `beamWidth` go on.
 std::vector<unsigned> solveCover(const CoverProblem& problem, int64_t mostSteps = 200'000,
                                  unsigned beamWidth = 64);
+
+/// The nodes of a graph that are left when those with no edge to another one, or from another one, are
+/// taken away as long as there are some: all circles are among them. Linear in the edges.
+llvm::BitVector trimLooseEnds(llvm::ArrayRef<llvm::SmallVector<unsigned, 4>> edges);
 
 /// True where the chosen sets can be run one after the other with all other nodes between them.
 bool isOrderable(const CoverProblem& problem, llvm::ArrayRef<unsigned> chosen);

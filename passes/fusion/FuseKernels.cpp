@@ -42,6 +42,33 @@ void copySharedOutputs(func::FuncOp function, OpBuilder& builder) {
   }
 }
 
+/// The candidates that become kernels.
+struct TakenKernels {
+  static constexpr size_t none = -1;
+
+  /// The first `most` of `chosen`, all where it is negative.
+  TakenKernels(std::vector<unsigned> chosen, int64_t most, const CandidateSet& candidates,
+               size_t nodes)
+      : order(std::move(chosen)), placeOf(nodes, none) {
+    llvm::sort(order, [&](unsigned a, unsigned b) {
+      return candidates.candidates()[a].nodes < candidates.candidates()[b].nodes;
+    });
+    if (most >= 0 && order.size() > static_cast<size_t>(most))
+      order.resize(most);
+    for (auto [place, index] : llvm::enumerate(order))
+      for (unsigned node : candidates.candidates()[index].nodes)
+        placeOf[node] = place;
+  }
+
+  bool contains(unsigned index, const Candidate& candidate) const {
+    size_t place = placeOf[candidate.nodes.front()];
+    return place != none && order[place] == index;
+  }
+
+  std::vector<unsigned> order; ///< by nodes
+  std::vector<size_t> placeOf; ///< by node: the place in `order` of the kernel that computes it
+};
+
 /// Makes the kernels of one function.
 class FunctionFuser {
 public:
@@ -57,7 +84,7 @@ private:
   void wrap(llvm::ArrayRef<unsigned> taken, const CandidateSet* candidates);
   FusionDecision describe(const Candidate& candidate, CandidateSet& candidates);
   std::string reasonFor(const Candidate& candidate, const FusionDecision& decision,
-                        llvm::ArrayRef<unsigned> taken, bool isChosen,
+                        const TakenKernels& taken, bool isChosen,
                         const CandidateSet& candidates) const;
   void report(const FusionDecision& decision, Location location);
 
@@ -130,7 +157,7 @@ FusionDecision FunctionFuser::describe(const Candidate& candidate, CandidateSet&
 
 /// Why a candidate is or is not a kernel.
 std::string FunctionFuser::reasonFor(const Candidate& candidate, const FusionDecision& decision,
-                                     llvm::ArrayRef<unsigned> taken, bool isChosen,
+                                     const TakenKernels& taken, bool isChosen,
                                      const CandidateSet& candidates) const {
   if (!decision.legal)
     return candidate.price.refusal;
@@ -143,11 +170,12 @@ std::string FunctionFuser::reasonFor(const Candidate& candidate, const FusionDec
                            options.maxFusions);
   if (options.plan == Plan::Auto && gain <= 0)
     return absl::StrFormat("takes %d ns longer than its operations one by one", -gain);
-  for (unsigned index : taken)
-    for (unsigned node : candidates.candidates()[index].nodes)
-      if (llvm::is_contained(candidate.nodes, node))
-        return describeOp(graph.getOp(node)) + " is part of " +
-               candidates.candidates()[index].ruleNames() + ", which does better";
+  // The first of the kernels taken that share an operation with the candidate.
+  auto shared = llvm::min_element(
+      candidate.nodes, [&](unsigned a, unsigned b) { return taken.placeOf[a] < taken.placeOf[b]; });
+  if (size_t place = taken.placeOf[*shared]; place != TakenKernels::none)
+    return describeOp(graph.getOp(*shared)) + " is part of " +
+           candidates.candidates()[taken.order[place]].ruleNames() + ", which does better";
   return "not part of the best cover";
 }
 
@@ -177,24 +205,20 @@ void FunctionFuser::fuse(const schedule::Scheduler& scheduler, const cost::CostM
   CandidateSet candidates(graph, scheduler, model);
   candidates.collect(options.disabledRules);
   Plan plan = options.plan == Plan::Auto ? Plan::Auto : Plan::Fused;
-  std::vector<unsigned> chosen = chooseCover(graph, candidates, plan), taken = chosen;
-  llvm::sort(taken, [&](unsigned a, unsigned b) {
-    return candidates.candidates()[a].nodes < candidates.candidates()[b].nodes;
-  });
-  if (options.maxFusions >= 0 && taken.size() > static_cast<size_t>(options.maxFusions))
-    taken.resize(options.maxFusions);
+  std::vector<unsigned> chosen = chooseCover(graph, candidates, plan);
+  TakenKernels taken(chosen, options.maxFusions, candidates, graph.size());
   for (auto [index, candidate] : llvm::enumerate(candidates.candidates())) {
     FusionDecision decision = describe(candidate, candidates);
-    decision.taken = llvm::is_contained(taken, index);
+    decision.taken = taken.contains(index, candidate);
     decision.reason =
-        reasonFor(candidate, decision, taken, llvm::is_contained(chosen, index), candidates);
+        reasonFor(candidate, decision, taken, llvm::binary_search(chosen, index), candidates);
     report(decision, graph.getOp(candidate.nodes.back())->getLoc());
     if (options.inspect && decision.legal)
       options.inspect(decision, llvm::map_to_vector(candidate.nodes, [&](unsigned node) {
                         return graph.getOp(node);
                       }));
   }
-  wrap(taken, &candidates);
+  wrap(taken.order, &candidates);
 }
 
 namespace {

@@ -17,6 +17,12 @@ FusionGraph::FusionGraph(func::FuncOp function) {
   for (auto [node, op] : llvm::enumerate(nodes))
     addEdges(op, node);
   closure.assign(nodes.size(), llvm::BitVector(nodes.size()));
+  reverseClosure = closure;
+  for (unsigned node = 0; node < nodes.size(); ++node)
+    for (unsigned next : successors[node]) {
+      reverseClosure[next].set(node);
+      reverseClosure[next] |= reverseClosure[node];
+    }
   for (unsigned node = nodes.size(); node-- > 0;)
     for (unsigned next : successors[node]) {
       closure[node].set(next);

@@ -24,6 +24,10 @@ public:
   bool reaches(unsigned from, unsigned to) const { return closure[from].test(to); }
   /// All nodes that run after `node`.
   const llvm::BitVector& after(unsigned node) const { return closure[node]; }
+  /// All nodes that run before `node`.
+  const llvm::BitVector& before(unsigned node) const { return reverseClosure[node]; }
+  /// The nodes that read results of `node`, or overwrite what it reads.
+  llvm::ArrayRef<unsigned> next(unsigned node) const { return successors[node]; }
 
 private:
   void addEdges(mlir::Operation* op, unsigned node);
@@ -31,7 +35,7 @@ private:
   std::vector<mlir::Operation*> nodes; ///< in program order
   llvm::DenseMap<mlir::Operation*, unsigned> indices;
   std::vector<llvm::SmallVector<unsigned, 4>> successors;
-  std::vector<llvm::BitVector> closure;
+  std::vector<llvm::BitVector> closure, reverseClosure;
 };
 
 /// The operation that computes `value`, through views; null for arguments.

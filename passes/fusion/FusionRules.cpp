@@ -1,5 +1,7 @@
 #include "passes/fusion/FusionRule.h"
 
+#include "ir/Views.h"
+
 using namespace mlir;
 
 namespace tenon::passes::fusion {
@@ -18,18 +20,36 @@ bool isElementwise(Operation* op) { return llvm::isa_and_nonnull<ElementwiseOpIn
 
 bool isNorm(Operation* op) { return llvm::isa_and_nonnull<RmsNormOp, LayerNormOp>(op); }
 
-Operation* onlyUser(Operation* op) {
-  llvm::SmallVector<Operation*> users = usersOf(op->getResult(0));
-  return users.size() == 1 && !users.front()->hasTrait<OpTrait::IsTerminator>() ? users.front()
-                                                                                : nullptr;
+/// Finds who reads `value` through views; false once there are two of them.
+static bool findOnlyUser(Value value, Operation*& found) {
+  for (Operation* user : value.getUsers())
+    if (isView(user)) {
+      if (!findOnlyUser(user->getResult(0), found))
+        return false;
+    } else {
+      if (found && found != user)
+        return false;
+      found = user;
+    }
+  return true;
 }
 
-llvm::SmallVector<Operation*> elementwiseTail(Operation* op) {
+Operation* onlyUser(Operation* op) {
+  Operation* found = nullptr;
+  bool isOnly = findOnlyUser(op->getResult(0), found);
+  return isOnly && found && !found->hasTrait<OpTrait::IsTerminator>() ? found : nullptr;
+}
+
+/// The operations behind `op` that `follows` takes, each the only user of the one before.
+static llvm::SmallVector<Operation*> tailOf(Operation* op, bool (*follows)(Operation*)) {
   llvm::SmallVector<Operation*> tail;
-  for (Operation* next = onlyUser(op); isElementwise(next); next = onlyUser(next))
+  for (Operation* next = onlyUser(op);
+       next && follows(next) && tail.size() + 1 < mostKernelOperations; next = onlyUser(next))
     tail.push_back(next);
   return tail;
 }
+
+llvm::SmallVector<Operation*> elementwiseTail(Operation* op) { return tailOf(op, isElementwise); }
 
 bool isPointwise(Operation* op) {
   if (!isElementwise(op))
@@ -39,12 +59,7 @@ bool isPointwise(Operation* op) {
          }) == 1;
 }
 
-llvm::SmallVector<Operation*> pointwiseTail(Operation* op) {
-  llvm::SmallVector<Operation*> tail;
-  for (Operation* next = onlyUser(op); next && isPointwise(next); next = onlyUser(next))
-    tail.push_back(next);
-  return tail;
-}
+llvm::SmallVector<Operation*> pointwiseTail(Operation* op) { return tailOf(op, isPointwise); }
 
 llvm::SmallVector<Operation*> matmulsOf(Value value) {
   llvm::SmallVector<Operation*> found;
@@ -59,10 +74,13 @@ llvm::SmallVector<Operation*> matmulsOf(Value value) {
 /// product.
 static llvm::SmallVector<Operation*> chainTo(Value value, bool (*passes)(Operation*)) {
   llvm::SmallVector<Operation*> chain;
-  for (Operation* op = producerOf(value); op; op = producerOf(op->getOperand(0))) {
-    chain.insert(chain.begin(), op);
-    if (llvm::isa<MatmulOp>(op))
+  for (Operation* op = producerOf(value); op && chain.size() < mostKernelOperations;
+       op = producerOf(op->getOperand(0))) {
+    chain.push_back(op);
+    if (llvm::isa<MatmulOp>(op)) {
+      std::reverse(chain.begin(), chain.end());
       return chain;
+    }
     if (!passes(op) || !onlyUser(op))
       break;
   }
@@ -72,10 +90,18 @@ static llvm::SmallVector<Operation*> chainTo(Value value, bool (*passes)(Operati
 llvm::SmallVector<Operation*> headTail(Value value) {
   llvm::SmallVector<Operation*> tail;
   for (Operation* op = producerOf(value);
-       llvm::isa_and_nonnull<KvWriteOp, RopeOp>(op) || isNorm(op);
+       (llvm::isa_and_nonnull<KvWriteOp, RopeOp>(op) || isNorm(op)) &&
+       tail.size() < mostKernelOperations;
        op = producerOf(op->getOperand(0)))
     tail.push_back(op);
   return tail;
+}
+
+void proposePieces(llvm::ArrayRef<Operation*> ops, Propose propose) {
+  for (; ops.size() > mostKernelOperations; ops = ops.drop_front(mostKernelOperations))
+    propose(ops.take_front(mostKernelOperations));
+  if (ops.size() > 1)
+    propose(ops);
 }
 
 llvm::SmallVector<Operation*> matmulChain(Value value) { return chainTo(value, isElementwise); }

@@ -2,6 +2,7 @@
 
 #include "ir/KernelLimits.h"
 #include "mlir/IR/Operation.h"
+#include "passes/fusion/FusionRule.h"
 
 using namespace mlir;
 
@@ -15,21 +16,29 @@ static std::string describe(Operation* op) {
   return text;
 }
 
+static std::string refuseSize(const FusionGraph&, llvm::ArrayRef<unsigned> nodes) {
+  if (nodes.size() <= mostKernelOperations)
+    return "";
+  return "a kernel holds at most " + std::to_string(mostKernelOperations) + " operations, not " +
+         std::to_string(nodes.size());
+}
+
 static std::string refuseOrder(const FusionGraph& graph, llvm::ArrayRef<unsigned> nodes) {
-  llvm::BitVector inside(graph.size()), after(graph.size());
+  llvm::BitVector inside(graph.size()), after(graph.size()), before(graph.size());
   for (unsigned node : nodes) {
     inside.set(node);
     after |= graph.after(node);
+    before |= graph.before(node);
   }
-  for (unsigned between : after.set_bits()) {
-    if (inside.test(between))
-      continue;
-    for (unsigned last : nodes)
-      if (graph.reaches(between, last))
-        return describe(graph.getOp(between)) + " has to run between " +
-               describe(graph.getOp(nodes.front())) + " and " + describe(graph.getOp(last));
-  }
-  return "";
+  after &= before;
+  after.reset(inside);
+  int between = after.find_first();
+  if (between < 0)
+    return "";
+  const unsigned* last =
+      llvm::find_if(nodes, [&](unsigned node) { return graph.reaches(between, node); });
+  return describe(graph.getOp(between)) + " has to run between " +
+         describe(graph.getOp(nodes.front())) + " and " + describe(graph.getOp(*last));
 }
 
 static std::string refuseFootprints(const FusionGraph& graph, llvm::ArrayRef<unsigned> nodes) {
@@ -68,7 +77,7 @@ static std::string refuseEncodings(const FusionGraph& graph, llvm::ArrayRef<unsi
 }
 
 std::string refuseGroup(const FusionGraph& graph, llvm::ArrayRef<unsigned> nodes) {
-  for (auto ask : {refuseOrder, refuseFootprints, refuseEncodings})
+  for (auto ask : {refuseSize, refuseOrder, refuseFootprints, refuseEncodings})
     if (std::string reason = ask(graph, nodes); !reason.empty())
       return reason;
   return "";

@@ -11,11 +11,12 @@ namespace tenon::passes::fusion {
 /// Why `nodes`, ascending, may not become one kernel, in a sentence without final period; empty
 /// where they may. What is asked, in this order:
 ///
-/// 1. Convex: nothing outside runs after one of them and before another, so that the kernels still
+/// 1. No more than `mostKernelOperations`.
+/// 2. Convex: nothing outside runs after one of them and before another, so that the kernels still
 ///    have an order (of several regions together, the cover makes sure).
-/// 2. No operation inside needs elements of other rows or columns of another one inside (footprint
+/// 3. No operation inside needs elements of other rows or columns of another one inside (footprint
 ///    `grid`): a block would wait for all blocks.
-/// 3. Matrix products inside hold weights of one encoding, which can stand together.
+/// 4. Matrix products inside hold weights of one encoding, which can stand together.
 std::string refuseGroup(const FusionGraph& graph, llvm::ArrayRef<unsigned> nodes);
 
 /// Why no emitter of the target computes the region; empty where one does. The emitter's own

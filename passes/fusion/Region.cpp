@@ -35,6 +35,45 @@ llvm::SmallVector<Type> Region::resultTypes() const {
   return llvm::map_to_vector(results, [](Value value) { return value.getType(); });
 }
 
+void Region::walk(llvm::function_ref<void(Operation*)> visit) const {
+  llvm::SmallPtrSet<Operation*, 8> seen;
+  llvm::SmallPtrSet<Value, 8> known(inputs.begin(), inputs.end());
+  std::function<void(Value)> bring = [&](Value value) {
+    Operation* op = value.getDefiningOp();
+    if (known.contains(value) || !op || !isView(op) || !seen.insert(op).second)
+      return;
+    bring(op->getOperand(0));
+    visit(op);
+  };
+  for (Operation* op : ops) {
+    for (Value operand : op->getOperands())
+      bring(operand);
+    visit(op);
+  }
+}
+
+std::vector<const void*> Region::content() const {
+  std::vector<const void*> content;
+  llvm::SmallDenseMap<Value, uintptr_t, 16> numbers;
+  auto addNumber = [&](Value value) {
+    content.push_back(reinterpret_cast<const void*>(numbers.at(value)));
+  };
+  auto define = [&](Value value) {
+    numbers.try_emplace(value, numbers.size());
+    content.push_back(value.getType().getAsOpaquePointer());
+  };
+  llvm::for_each(inputs, define);
+  walk([&](Operation* op) {
+    content.push_back(op->getName().getAsOpaquePointer());
+    content.push_back(op->getAttrDictionary().getAsOpaquePointer());
+    llvm::for_each(op->getOperands(), addNumber);
+    llvm::for_each(op->getResults(), define);
+  });
+  content.push_back(nullptr); // no operation has this name
+  llvm::for_each(results, addNumber);
+  return content;
+}
+
 /// Copies the operations into the region, views as they are asked for.
 void Region::fill(KernelOp kernel, OpBuilder& builder) const {
   OpBuilder::InsertionGuard guard(builder);
@@ -42,18 +81,7 @@ void Region::fill(KernelOp kernel, OpBuilder& builder) const {
   IRMapping mapping;
   for (auto [input, argument] : llvm::zip_equal(inputs, kernel.getBlock().getArguments()))
     mapping.map(input, argument);
-  std::function<void(Value)> bring = [&](Value value) {
-    Operation* op = value.getDefiningOp();
-    if (mapping.contains(value) || !op || !isView(op))
-      return;
-    bring(op->getOperand(0));
-    builder.clone(*op, mapping);
-  };
-  for (Operation* op : ops) {
-    for (Value operand : op->getOperands())
-      bring(operand);
-    builder.clone(*op, mapping);
-  }
+  walk([&](Operation* op) { builder.clone(*op, mapping); });
   YieldOp::create(builder, kernel.getLoc(),
                   llvm::map_to_vector(results, [&](Value value) { return mapping.lookup(value); }));
 }

@@ -19,6 +19,10 @@ public:
   /// Values that leave the region, in program order.
   llvm::ArrayRef<mlir::Value> getResults() const { return results; }
 
+  /// What the region computes: operations, attributes, types and who reads what, but not names. Equal
+  /// for regions whose prototypes differ in their locations alone. Valid in this context only.
+  std::vector<const void*> content() const;
+
   /// A kernel without operands in no block: for questions about the region. The operations keep
   /// their users.
   mlir::OwningOpRef<KernelOp> prototype() const;
@@ -29,6 +33,8 @@ public:
 private:
   bool isInside(mlir::Operation* op) const { return inside.contains(op); }
   bool leaves(mlir::Value value) const;
+  /// Visits the operations, each view in front of the first that reads through it.
+  void walk(llvm::function_ref<void(mlir::Operation*)> visit) const;
   void fill(KernelOp kernel, mlir::OpBuilder& builder) const;
   llvm::SmallVector<mlir::Type> resultTypes() const;
 

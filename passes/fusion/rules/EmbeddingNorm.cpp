@@ -20,6 +20,8 @@ static void propose(Operation* op, Propose propose) {
     if (!llvm::isa<EmbeddingOp>(next) && !isElementwise(next))
       return;
     group.push_back(next);
+    if (group.size() > mostKernelOperations)
+      return;
     if (isElementwise(next))
       for (Value operand : next->getOperands())
         open.push_back(producerOf(operand));

@@ -7,11 +7,12 @@ namespace tenon::passes::fusion::rules {
 /// The norms of the value that `norm` reads; empty where `norm` is not the first of them.
 static llvm::SmallVector<Operation*> parallelNorms(Operation* norm) {
   Value input = norm->getOperand(0);
-  llvm::SmallVector<Operation*> norms =
-      llvm::filter_to_vector(usersOf(input), [&](Operation* user) {
-        return isNorm(user) && user->getOperand(0) == input;
-      });
-  return norms.front() == norm ? norms : llvm::SmallVector<Operation*>();
+  auto isParallel = [&](Operation* user) { return isNorm(user) && user->getOperand(0) == input; };
+  if (llvm::any_of(input.getUsers(), [&](Operation* user) {
+        return user != norm && isParallel(user) && user->isBeforeInBlock(norm);
+      }))
+    return {};
+  return llvm::filter_to_vector(usersOf(input), isParallel);
 }
 
 /// The halves of a parallel block, attention and MLP, begin with products of norms of one value

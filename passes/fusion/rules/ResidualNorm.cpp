@@ -17,7 +17,8 @@ static void propose(Operation* op, Propose propose) {
   if (norms.empty())
     return;
   llvm::SmallVector<Operation*> sums;
-  for (Operation* sum = op; llvm::isa_and_nonnull<AddOp>(sum);) {
+  for (Operation* sum = op;
+       llvm::isa_and_nonnull<AddOp>(sum) && sums.size() + 1 < mostKernelOperations;) {
     sums.push_back(sum);
     for (Operation* norm : norms) {
       llvm::SmallVector<Operation*> group(sums);

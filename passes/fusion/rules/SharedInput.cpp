@@ -12,11 +12,11 @@ static void propose(Operation* op, Propose propose) {
   llvm::SmallVector<Operation*> group = matmulsOf(op->getResult(0));
   if (group.size() < 2)
     return;
-  propose(group);
+  proposePieces(group, propose);
   if (!isNorm(op))
     return;
   group.insert(group.begin(), op);
-  propose(group);
+  propose(llvm::ArrayRef(group).take_front(mostKernelOperations));
 }
 
 const FusionRule sharedInput = {"shared-input", propose};
