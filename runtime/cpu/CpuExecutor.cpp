@@ -9,6 +9,7 @@
 #include "runtime/cpu/ObjectLinker.h"
 #include "runtime/cpu/ProgramMemory.h"
 #include "runtime/cpu/ThreadPool.h"
+#include "runtime/cpu/UsableCores.h"
 #include "runtime/program/CheckCall.h"
 #include "runtime/program/ValidateProgram.h"
 #include "support/Status.h"
@@ -24,7 +25,13 @@ struct BoundStep {
   KernelFunction kernel;
   void* const* buffers;
   int64_t tiles;
+  bool isSmall; ///< not worth sharing
 };
+
+/// What a step touches at least that is worth sharing. One core takes some hundred ns to 5 µs
+/// (block-quantised weights) for so much, and another one would begin about 0.1 µs later with
+/// caches that do not hold the last step's results.
+constexpr uint64_t leastSharedBytes = 16 * 1024;
 
 /// An entry of a function's table that each call fills in: `offset` bytes into a port.
 struct PortBinding {
@@ -89,7 +96,11 @@ BoundFunction CpuExecutor::Impl::bind(const Function& function,
     }
   size_t first = 0; // the table does not move any more
   for (const Step& step : function.steps) {
-    bound.steps.push_back({kernels[step.kernel], bound.table.data() + first, step.tiles});
+    uint64_t bytes = 0;
+    for (const BufferRef& ref : step.args)
+      bytes += std::min(ref.bytes, leastSharedBytes);
+    bound.steps.push_back(
+        {kernels[step.kernel], bound.table.data() + first, step.tiles, bytes < leastSharedBytes});
     first += step.args.size();
   }
   bound.profile.resize(function.steps.size());
@@ -97,6 +108,10 @@ BoundFunction CpuExecutor::Impl::bind(const Function& function,
 }
 
 void CpuExecutor::Impl::runStep(const BoundStep& step) {
+  if (step.isSmall) {
+    step.kernel(step.buffers, 0, step.tiles);
+    return;
+  }
   auto body = [](void* context, int64_t first, int64_t end) {
     const auto& bound = *static_cast<const BoundStep*>(context);
     bound.kernel(bound.buffers, first, end);

@@ -13,7 +13,8 @@
 namespace tenon::runtime {
 
 struct CpuExecutorOptions {
-  /// Threads that share each step's tiles; 0 means every core that the process may use.
+  /// Threads that share each step's tiles; 0 means every core that the process may use
+  /// (`usableCores`).
   int threads = 0;
 };
 
@@ -21,7 +22,8 @@ struct CpuExecutorOptions {
 ///
 /// Loading maps the model files, links the objects and resolves every argument of every step to an
 /// address. A call then binds its inputs and outputs and runs the steps one after the other, each
-/// split over the threads in contiguous ranges of tiles; it allocates nothing. Results do not
+/// split over the threads in contiguous ranges of tiles, unless it is too small to be worth it; it
+/// allocates nothing. Results do not
 /// depend on the number of threads, since tiles are independent.
 class CpuExecutor final : public Executor {
 public:

@@ -2,15 +2,27 @@
 
 #include <sched.h>
 
+#include <algorithm>
+
 #include "absl/strings/str_format.h"
+#include "runtime/cpu/UsableCores.h"
 
 namespace tenon::runtime {
 
-// A pause takes 20 to 50 ns: spin for some 50 µs, longer than most steps; then yield for a few ms,
-// longer than choosing a token; then sleep. With more threads than cores, spinning would keep
-// others from finishing.
+// A pause takes 20 to 50 ns: spin for some 50 µs, longer than most steps; then yield a few times;
+// then sleep. With more threads than cores, spinning would keep others from finishing.
 static constexpr int maxSpinRounds = 2000;
-static constexpr int yieldRounds = 10000;
+static constexpr int yieldRounds = 100;
+
+// A worker is late by so much only where it has lost its core: parts are about equal, but of a causal
+// attention the last of two is three times the first, and waking up takes some tens of µs. The least
+// slice of Linux' scheduler is 0.7 ms.
+static constexpr int mostTimesLonger = 4;
+static constexpr std::chrono::microseconds mostDelay(100);
+static constexpr std::chrono::microseconds mostAbsence(500);
+/// The inverse is the share of time that is lost to finding out whether the cores are free again.
+static constexpr int timesAlone = 32;
+static constexpr std::chrono::seconds mostAlone(1);
 
 static void pauseSpin() {
 #if defined(__x86_64__)
@@ -20,15 +32,9 @@ static void pauseSpin() {
 #endif
 }
 
-int usableCores() {
-  cpu_set_t cores;
-  if (sched_getaffinity(0, sizeof(cores), &cores) != 0)
-    return 1;
-  return CPU_COUNT(&cores);
-}
-
 ThreadPool::ThreadPool(int threads)
-    : threadCount(threads), spinRounds(threads <= usableCores() ? maxSpinRounds : 0) {
+    : threadCount(threads), spinRounds(threads <= usableCores() ? maxSpinRounds : 0),
+      claims(std::make_unique<std::atomic<uint32_t>[]>(threads)) {
   workers.reserve(threads - 1);
 }
 
@@ -49,17 +55,40 @@ absl::StatusOr<std::unique_ptr<ThreadPool>> ThreadPool::create(int threads) {
 }
 
 ThreadPool::~ThreadPool() {
-  stopping = true;
+  stopping.store(true, std::memory_order_relaxed);
   epoch.fetch_add(1);
   epoch.notify_all();
   for (Worker& worker : workers)
     pthread_join(worker.thread, nullptr);
 }
 
-void ThreadPool::runPart(int thread) {
-  int64_t first = items * thread / threadCount, end = items * (thread + 1) / threadCount;
-  if (first < end)
-    body(context, first, end);
+/// Every part of a loop is claimed before the next loop begins: a thread that still looks at an
+/// earlier loop finds none of its parts.
+bool ThreadPool::claim(int part, uint32_t loop) {
+  uint32_t before = loop - 1;
+  return claims[part].load(std::memory_order_relaxed) == before &&
+         claims[part].compare_exchange_strong(before, loop, std::memory_order_relaxed);
+}
+
+/// Works on part `first` and those behind it, as far as nobody has begun them. Returns how many.
+int ThreadPool::runParts(int first, uint32_t loop) {
+  int count = 0;
+  for (int offset = 0; offset < threadCount; ++offset) {
+    int part = (first + offset) % threadCount;
+    if (!claim(part, loop))
+      continue;
+    ++count;
+    int64_t begin = (items * part + threadCount - 1) / threadCount;
+    int64_t end = (items * (part + 1) + threadCount - 1) / threadCount;
+    if (begin < end)
+      body(context, begin, end);
+  }
+  return count;
+}
+
+void ThreadPool::finish(int parts) {
+  if (parts > 0 && pending.fetch_sub(parts, std::memory_order_acq_rel) == parts)
+    pending.notify_one();
 }
 
 /// Returns once `ready` is true: spins, yields, then calls `sleep` until it is.
@@ -77,19 +106,54 @@ static void waitUntil(int spinRounds, Ready ready, Sleep sleep) {
 
 void* ThreadPool::workerMain(void* argument) {
   auto [pool, index, thread] = *static_cast<Worker*>(argument);
-  for (uint32_t seen = 0;; ++seen) {
+  for (uint32_t seen = 0;;) {
     waitUntil(
         pool->spinRounds, [&] { return pool->epoch.load(std::memory_order_acquire) != seen; },
         [&] { pool->epoch.wait(seen); });
-    if (pool->stopping)
+    seen = pool->epoch.load(std::memory_order_acquire);
+    if (pool->stopping.load(std::memory_order_relaxed)) // set before the last change of `epoch`
       return nullptr;
-    pool->runPart(index);
-    pool->pending.fetch_sub(1, std::memory_order_release);
+    pool->finish(pool->runParts(index, seen));
   }
 }
 
+void ThreadPool::workAlone(Clock::time_point now, Clock::duration lost) {
+  aloneUntil = now + std::min<Clock::duration>(timesAlone * lost, mostAlone);
+}
+
+/// Waits for the parts that workers have begun. Long waits say that one has lost its core.
+void ThreadPool::awaitWorkers(Clock::time_point start) {
+  Clock::time_point done = Clock::now();
+  waitUntil(
+      spinRounds, [&] { return pending.load(std::memory_order_acquire) == 0; },
+      [&] {
+        if (int left = pending.load(std::memory_order_acquire); left > 0)
+          pending.wait(left, std::memory_order_acquire);
+      });
+  Clock::time_point end = Clock::now();
+  Clock::duration waited = end - done;
+  if (waited > mostTimesLonger * (done - start) + mostDelay)
+    workAlone(end, waited);
+}
+
+/// Counts the time of loops that no worker took part in.
+void ThreadPool::noteAbsence(int partsOfCaller, Clock::time_point start) {
+  if (partsOfCaller < threadCount) {
+    absence = {};
+    return;
+  }
+  Clock::time_point end = Clock::now();
+  absence += end - start;
+  if (absence < mostAbsence)
+    return;
+  workAlone(end, absence);
+  absence = {};
+}
+
 void ThreadPool::run(int64_t itemCount, Body loopBody, void* loopContext) {
-  if (threadCount == 1 || itemCount <= 1) {
+  bool isShared = threadCount > 1 && itemCount > 1;
+  Clock::time_point start = isShared ? Clock::now() : Clock::time_point();
+  if (!isShared || start < aloneUntil) {
     if (itemCount > 0)
       loopBody(loopContext, 0, itemCount);
     return;
@@ -97,12 +161,14 @@ void ThreadPool::run(int64_t itemCount, Body loopBody, void* loopContext) {
   items = itemCount;
   body = loopBody;
   context = loopContext;
-  pending.store(threadCount - 1, std::memory_order_relaxed);
-  epoch.fetch_add(1);
+  pending.store(threadCount, std::memory_order_relaxed);
+  uint32_t loop = epoch.fetch_add(1, std::memory_order_acq_rel) + 1;
   epoch.notify_all();
-  runPart(0);
-  // The other parts are as long as this one: no thread needs to sleep here.
-  waitUntil(spinRounds, [&] { return pending.load(std::memory_order_acquire) == 0; }, sched_yield);
+  int parts = runParts(0, loop);
+  finish(parts);
+  if (pending.load(std::memory_order_acquire) > 0)
+    awaitWorkers(start);
+  noteAbsence(parts, start);
 }
 
 } // namespace tenon::runtime

@@ -1,8 +1,11 @@
 #include "tools/common/MakeExecutor.h"
 
+#include <iostream>
+
 #include "absl/strings/str_format.h"
 #ifdef TENON_CPU
 #include "runtime/cpu/CpuExecutor.h"
+#include "runtime/cpu/UsableCores.h"
 #endif
 #ifdef TENON_CUDA
 #include "runtime/cuda/CudaExecutor.h"
@@ -18,8 +21,14 @@ void ExecutorOptions::setLaunch(std::string_view mode) {
 absl::StatusOr<std::unique_ptr<runtime::Executor>> makeExecutor(runtime::Program program,
                                                                 const ExecutorOptions& options) {
 #ifdef TENON_CPU
-  if (program.device == "cpu")
+  if (program.device == "cpu") {
+    int cores = runtime::usableCores();
+    if (options.threads > cores)
+      std::cerr << absl::StrFormat("warning: --threads: %d threads share %d cores, which is slower "
+                                   "than a thread a core\n",
+                                   options.threads, cores);
     return runtime::CpuExecutor::create(std::move(program), {.threads = options.threads});
+  }
 #endif
 #ifdef TENON_CUDA
   if (program.device == "cuda")

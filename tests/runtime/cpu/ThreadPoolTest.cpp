@@ -1,11 +1,18 @@
 #include "runtime/cpu/ThreadPool.h"
 
+#include <sched.h>
+
 #include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <numeric>
 #include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "runtime/cpu/UsableCores.h"
+#include "tests/common/TempFolder.h"
 
 namespace tenon::runtime {
 namespace {
@@ -43,7 +50,8 @@ TEST_P(ThreadPoolTest, SplitsIntoContiguousEqualRanges) {
   Visits visits(*pool, 1000);
   std::vector<int64_t> expected;
   for (int64_t thread = 0; thread < GetParam(); ++thread)
-    expected.resize(1000 * (thread + 1) / GetParam(), 1000 * thread / GetParam());
+    expected.resize((1000 * (thread + 1) + GetParam() - 1) / GetParam(),
+                    (1000 * thread + GetParam() - 1) / GetParam());
   EXPECT_EQ(visits.starts, expected);
 }
 
@@ -93,7 +101,131 @@ TEST(ThreadPool, EndsWithoutEverRunning) {
     EXPECT_TRUE(ThreadPool::create(3).ok());
 }
 
-TEST(ThreadPool, KnowsTheUsableCores) { EXPECT_GE(usableCores(), 1); }
+/// Keeps this thread, and those that it starts, on the first core that it may use.
+class OnOneCore {
+public:
+  OnOneCore() {
+    ::sched_getaffinity(0, sizeof(before), &before);
+    int core = 0;
+    while (!CPU_ISSET(core, &before))
+      ++core;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(core, &one);
+    ::sched_setaffinity(0, sizeof(one), &one);
+  }
+  ~OnOneCore() { ::sched_setaffinity(0, sizeof(before), &before); }
+
+private:
+  cpu_set_t before;
+};
+
+/// On one core a worker hardly ever begins before the caller looks for what is left.
+TEST(ThreadPool, TheCallerTakesOverWhatNoOneHasBegun) {
+  OnOneCore affinity;
+  auto pool = *ThreadPool::create(4);
+  constexpr int loops = 500;
+  struct Context {
+    pthread_t caller = ::pthread_self();
+    std::atomic<int> ofCaller{0};
+  } context;
+  for (int loop = 0; loop < loops; ++loop)
+    pool->run(
+        4,
+        [](void* argument, int64_t first, int64_t end) {
+          auto& context = *static_cast<Context*>(argument);
+          if (::pthread_self() == context.caller)
+            context.ofCaller += static_cast<int>(end - first);
+        },
+        &context);
+  EXPECT_GT(context.ofCaller, loops * 4 / 2);
+}
+
+double processorSeconds() {
+  timespec time{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+/// A loop whose worker is held up in the middle of its part.
+struct HeldUp {
+  static constexpr std::chrono::milliseconds delay{400};
+
+  pthread_t caller = ::pthread_self();
+  std::atomic<bool> begun{false};
+
+  static void run(void* argument, int64_t, int64_t) {
+    auto& self = *static_cast<HeldUp*>(argument);
+    if (::pthread_self() != self.caller) {
+      self.begun = true;
+      std::this_thread::sleep_for(delay);
+      return;
+    }
+    // Until the worker has its part: else the caller would take it over.
+    auto most = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (!self.begun && std::chrono::steady_clock::now() < most)
+      std::this_thread::yield();
+  }
+};
+
+TEST(ThreadPool, WaitsWithoutTheCore) {
+  auto pool = *ThreadPool::create(2);
+  HeldUp loop;
+  double before = 0;
+  // What is measured begins when the worker sleeps.
+  std::thread watch([&] {
+    while (!loop.begun)
+      std::this_thread::yield();
+    before = processorSeconds();
+  });
+  pool->run(2, HeldUp::run, &loop);
+  double after = processorSeconds();
+  watch.join();
+  EXPECT_TRUE(loop.begun);
+  EXPECT_LT(after - before, 0.5 * std::chrono::duration<double>(HeldUp::delay).count());
+}
+
+/// Who was held up once may be so again: the caller works alone for a while, then tries again.
+TEST(ThreadPool, WorksAloneAfterALongWait) {
+  auto pool = *ThreadPool::create(2);
+  HeldUp loop;
+  pool->run(2, HeldUp::run, &loop);
+  ASSERT_TRUE(loop.begun);
+  EXPECT_THAT(Visits(*pool, 1000).starts, testing::Each(0));
+  std::this_thread::sleep_for(std::chrono::milliseconds(1100));
+  EXPECT_EQ(Visits(*pool, 1000).starts.back(), 500);
+}
+
+TEST(UsableCores, AreOneAtLeast) {
+  EXPECT_GE(usableCores(), 1);
+  OnOneCore affinity;
+  EXPECT_EQ(usableCores(), 1);
+}
+
+TEST(UsableCores, AreBoundedByControlGroups) {
+  tests::TempFolder folder;
+  auto write = [&](const std::string& path, const std::string& text) {
+    std::filesystem::path file = folder.path(path);
+    std::filesystem::create_directories(file.parent_path());
+    std::ofstream(file) << text;
+  };
+  auto quota = [&](const std::string& groups) { return quotaCores(folder.path(""), groups); };
+  EXPECT_EQ(quota("0::/\n"), std::nullopt);
+  write("cpu.max", "max 100000\n");
+  EXPECT_EQ(quota("0::/\n"), std::nullopt);
+  write("outer/cpu.max", "250000 100000\n");
+  write("outer/inner/cpu.max", "max 100000\n");
+  EXPECT_EQ(quota("0::/outer/inner\n"), 2.5); // that of the group around it
+  write("outer/inner/cpu.max", "150000 100000\n");
+  EXPECT_EQ(quota("0::/outer/inner\n"), 1.5);
+  EXPECT_EQ(quota("3:memory:/outer\n1:name=systemd:/\n"), std::nullopt);
+  write("cpu,cpuacct/job/cpu.cfs_quota_us", "300000\n");
+  write("cpu,cpuacct/job/cpu.cfs_period_us", "100000\n");
+  EXPECT_EQ(quota("4:cpu,cpuacct:/job\n3:memory:/outer\n"), 3.0);
+  write("cpu,cpuacct/job/cpu.cfs_quota_us", "-1\n");
+  EXPECT_EQ(quota("4:cpu,cpuacct:/job\n"), std::nullopt);
+  EXPECT_EQ(quota("nonsense\n\n::"), std::nullopt);
+}
 
 } // namespace
 } // namespace tenon::runtime
