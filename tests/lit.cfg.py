@@ -11,6 +11,7 @@ config.excludes = ["corpus", "reproducers", "data"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(config.build_folder, "tests", "lit")
 config.substitutions.append(("%python", sys.executable))
+config.substitutions.append(("%root", os.path.dirname(config.test_source_root)))
 config.substitutions.append(("%data", os.path.join(config.test_source_root, "data")))
 config.environment["PATH"] = os.pathsep.join(
     [os.path.join(config.build_folder, "bin"), config.llvm_tools, config.environment["PATH"]]

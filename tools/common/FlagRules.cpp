@@ -36,7 +36,7 @@ static const char* describe(Need need) {
   case Need::CudaText:
     break;
   }
-  return "--as=cuda and --as=ptx";
+  return "--as=cuda, --as=ptx and --as=source";
 }
 
 void FlagRules::require(const CLI::Option* option, std::initializer_list<Need> needs) {

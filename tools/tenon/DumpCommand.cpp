@@ -38,21 +38,36 @@ std::string describeResources(const codegen::CudaKernel& kernel) {
                          kernel.staticSmemBytes, kernel.stated.dynamicSmemBytes);
 }
 
+/// What its schedule says that a kernel takes, as a comment.
+std::string describeStated(const codegen::CudaKernel& kernel) {
+  const BlockResources& stated = kernel.stated;
+  return absl::StrFormat("// %s: stated %d threads, %d registers, %d + %d bytes of static and "
+                         "dynamic shared memory\n",
+                         kernel.name, stated.threads, stated.registers, stated.staticSmemBytes,
+                         stated.dynamicSmemBytes);
+}
+
 /// True where `part` is some of the words of `name`: `k3`, `rms_norm` and `k3_rms` of `k3_rms_norm`.
 bool hasWords(const std::string& name, const std::string& part) {
   return absl::StartsWith(name, part) || absl::StrContains(name, "_" + part);
 }
 
-/// The kernels for a GPU whose names hold `part`, as source or PTX.
+/// The kernels for a GPU whose names hold `part`, as source, compiled or not, or PTX.
 absl::StatusOr<std::string> printCudaKernels(mlir::ModuleOp module, const std::string& as,
                                              const std::string& part) {
   std::vector<codegen::CudaKernel> kernels;
-  TENON_RETURN_IF_ERROR(codegen::compileForCuda(module, {.kernels = &kernels}).status());
+  if (as == "source") {
+    TENON_ASSIGN_OR_RETURN(kernels, codegen::printCudaKernels(module));
+  } else {
+    TENON_RETURN_IF_ERROR(codegen::compileForCuda(module, {.kernels = &kernels}).status());
+  }
   std::string text, names;
   for (const codegen::CudaKernel& kernel : kernels) {
     names += (names.empty() ? "" : ", ") + kernel.name;
-    if (hasWords(kernel.name, part))
-      text += describeResources(kernel) + (as == "ptx" ? kernel.ptx : kernel.source) + "\n";
+    if (!hasWords(kernel.name, part))
+      continue;
+    text += as == "source" ? describeStated(kernel) : describeResources(kernel);
+    text += (as == "ptx" ? kernel.ptx : kernel.source) + "\n";
   }
   if (text.empty())
     return usageError(
@@ -64,7 +79,7 @@ absl::StatusOr<std::string> printCudaKernels(mlir::ModuleOp module, const std::s
 absl::StatusOr<std::string> printKernels(mlir::ModuleOp module, const Options& dump,
                                          TargetAttr target) {
   const std::string& as = dump.as;
-  bool wantsCuda = as == "cuda" || as == "ptx";
+  bool wantsCuda = as == "cuda" || as == "ptx" || as == "source";
   if (wantsCuda != (target.getDevice() == DeviceKind::Cuda))
     return usageError(absl::StrFormat("--as=%s: expects a target for %s, but got %s", as,
                                       wantsCuda ? "cuda" : "cpu", target.getName().str()));
@@ -109,7 +124,7 @@ std::string printIr(mlir::ModuleOp module, bool withNames) {
 /// What `--as` leaves without use, and the device that it means.
 absl::Status checkForm(Options& options) {
   FlagRules& rules = options.model.rules;
-  bool isCuda = options.as == "cuda" || options.as == "ptx";
+  bool isCuda = options.as == "cuda" || options.as == "ptx" || options.as == "source";
   if (options.as != "ir")
     rules.deny(Need::IrText, "--as=" + options.as + " prints the kernels of the phase planned");
   if (!isCuda)
@@ -167,8 +182,9 @@ void addDumpCommand(CLI::App& app, Action& action) {
   command
       ->add_option("--as", options->as,
                    "ir, or the planned module's kernels: for a CPU as optimised llvm IR or asm, "
-                   "assembly; for a GPU as cuda source or ptx")
-      ->check(oneOf({"ir", "llvm", "asm", "cuda", "ptx"}))
+                   "assembly; for a GPU as cuda source with what ptxas reports, as ptx, or as "
+                   "source that is not compiled, which needs no NVRTC")
+      ->check(oneOf({"ir", "llvm", "asm", "cuda", "ptx", "source"}))
       ->capture_default_str();
   addPlanFlags(*command, options->plan, rules);
   rules.require(command->add_option("--kernel", options->kernel,

@@ -5,6 +5,9 @@
 // SOURCE: __device__ {{.*}}elementwise_tile(const long long tile, const float* a0, const float* a1, float* r0)
 // SOURCE: __global__
 // SOURCE-NOT: // k1
+// RUN: tenon dump %s --target=h200 --as=source --kernel=k1 | FileCheck %s --check-prefix=STATED
+// STATED: // k1_softmax: stated {{[0-9]+}} threads, {{[0-9]+}} registers, {{[0-9]+}} + 0 bytes of static and dynamic shared memory
+// STATED: __global__
 // RUN: tenon dump %s --target=a100 --as=ptx --kernel=k1 | FileCheck %s --check-prefix=PTX
 // PTX: // k1_softmax:
 // PTX: .target sm_80
@@ -16,7 +19,7 @@
 // RUN: not tenon dump %s --target=h200 --as=llvm 2>&1 | FileCheck %s --check-prefix=CPU
 // CPU: tenon: error: --as=llvm: expects a target for cpu, but got h200
 // RUN: not tenon dump %s --as=asm --kernel=k0 2>&1 | FileCheck %s --check-prefix=ASM
-// ASM: tenon: error: --kernel: applies to --as=cuda and --as=ptx, but --as is asm
+// ASM: tenon: error: --kernel: applies to --as=cuda, --as=ptx and --as=source, but --as is asm
 // RUN: tenon dump %s --target=h200 --as=cuda --kernel=softmax | FileCheck %s --check-prefix=WORD
 // WORD: // k1_softmax:
 //
