@@ -14,6 +14,7 @@
 #include "support/Status.h"
 
 using namespace mlir;
+using namespace tenon::kernels;
 
 namespace tenon::codegen {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "ir/schedules/BlockResources.h"
+#include "kernels/cuda/BlockResources.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "runtime/program/Program.h"
 
@@ -13,10 +13,10 @@ namespace tenon::codegen {
 
 /// One distinct kernel of a module, for inspection.
 struct CudaKernel {
-  std::string name;      ///< `k3_rms_norm`: unique in the module
-  std::string source;    ///< CUDA C++
-  std::string ptx;       ///< empty where only sources were asked for
-  BlockResources stated; ///< what its schedule says that a block takes
+  std::string name;               ///< `k3_rms_norm`: unique in the module
+  std::string source;             ///< CUDA C++
+  std::string ptx;                ///< empty where only sources were asked for
+  kernels::BlockResources stated; ///< what its schedule says that a block takes
   // As ptxas reports them; 0 where only sources were asked for.
   int registers = 0;
   int spillBytes = 0;

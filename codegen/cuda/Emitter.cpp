@@ -1,9 +1,10 @@
 #include "codegen/cuda/Emitter.h"
 
 #include "codegen/cuda/emitters/Emitters.h"
-#include "ir/schedules/BlockResources.h"
+#include "kernels/cuda/BlockResources.h"
 
 using namespace mlir;
+using namespace tenon::kernels;
 
 namespace tenon::codegen::cuda {
 

@@ -5,6 +5,7 @@
 #include "codegen/cuda/LargestSearch.h"
 
 using namespace mlir;
+using namespace tenon::kernels;
 
 namespace tenon::codegen::cuda {
 

@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "codegen/cuda/Emitter.h"
-#include "ir/schedules/BlockResources.h"
+#include "kernels/cuda/BlockResources.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace tenon::codegen::cuda {
@@ -15,7 +15,7 @@ namespace tenon::codegen::cuda {
 struct KernelSource {
   std::string symbol; ///< of the function in its own source and cubin
   std::string text;   ///< CUDA C++, includes by name from `deviceHeaders`
-  BlockResources resources;
+  kernels::BlockResources resources;
   bool pdl = false;
 };
 

@@ -1,9 +1,10 @@
 #include "codegen/cuda/LargestSearch.h"
 
 #include "absl/strings/str_format.h"
-#include "ir/Regions.h"
+#include "kernels/regions/Regions.h"
 
 using namespace mlir;
+using namespace tenon::kernels;
 
 namespace tenon::codegen::cuda {
 

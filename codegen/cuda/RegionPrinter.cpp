@@ -1,9 +1,10 @@
 #include "codegen/cuda/RegionPrinter.h"
 
 #include "codegen/cuda/ScalarPrinter.h"
-#include "ir/Regions.h"
+#include "kernels/regions/Regions.h"
 
 using namespace mlir;
+using namespace tenon::kernels;
 
 namespace tenon::codegen::cuda {
 

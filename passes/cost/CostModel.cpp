@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "ir/schedules/DecodeRing.h"
+#include "kernels/cuda/DecodeRing.h"
 #include "mlir/IR/Diagnostics.h"
 #include "passes/cost/Occupancy.h"
 #include "support/Hash.h"
@@ -159,7 +159,7 @@ static double keySteps(KernelOp kernel) {
   auto attentions = kernel.getBlock().getOps<AttentionOp>();
   if (!splits || attentions.empty())
     return 0;
-  constexpr int64_t keysOfStep = schedules::decodeStepKeys, lanes = 32;
+  constexpr int64_t keysOfStep = kernels::decodeStepKeys, lanes = 32;
   Type key = (*attentions.begin()).getKey().getType();
   auto state = llvm::dyn_cast<StateType>(key);
   auto tensor = state ? state.getTensorType() : llvm::cast<RankedTensorType>(key); // [S, C, H, D]

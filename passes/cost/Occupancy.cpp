@@ -1,6 +1,6 @@
 #include "passes/cost/Occupancy.h"
 
-#include "ir/schedules/BlockResources.h"
+#include "kernels/cuda/BlockResources.h"
 
 using namespace mlir;
 
@@ -16,8 +16,8 @@ static Occupancy libraryOccupancy(const KernelWork& work, TargetAttr target) {
 }
 
 Occupancy estimateOccupancy(KernelOp kernel, const KernelWork& work, TargetAttr target) {
-  std::optional<BlockResources> needs =
-      blockResourcesOf(kernel, target.getProperty("registers_per_sm").value_or(0));
+  std::optional<kernels::BlockResources> needs =
+      kernels::blockResourcesOf(kernel, target.getProperty("registers_per_sm").value_or(0));
   if (!needs)
     return libraryOccupancy(work, target);
   Occupancy occupancy;

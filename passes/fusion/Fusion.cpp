@@ -17,8 +17,8 @@ std::optional<Plan> parsePlan(llvm::StringRef name) {
       .Default(std::nullopt);
 }
 
-schedule::LibraryUse libraryUse(const FusionOptions& options) {
-  using schedule::LibraryGemms;
+kernels::LibraryUse libraryUse(const FusionOptions& options) {
+  using kernels::LibraryGemms;
   if (!options.libraries)
     return {LibraryGemms::None, options.tf32};
   return {options.plan == Plan::Unfused ? LibraryGemms::All : LibraryGemms::ManyRows, options.tf32};

@@ -6,8 +6,8 @@
 
 #include "absl/status/status.h"
 #include "ir/Dialect.h"
+#include "kernels/cuda/CudaScheduleRule.h"
 #include "passes/cost/CostModel.h"
-#include "passes/schedule/cuda/CudaScheduleRule.h"
 
 namespace tenon::passes {
 
@@ -55,7 +55,7 @@ struct FusionOptions {
 
 /// What libraries compute under these options: under `Unfused` all that they take, under the other
 /// plans GEMMs of more rows than the kernels that fuse norms and epilogues take.
-schedule::LibraryUse libraryUse(const FusionOptions& options);
+kernels::LibraryUse libraryUse(const FusionOptions& options);
 
 /// InvalidArgument where a disabled rule is none, with the list of those that there are.
 absl::Status checkFusionOptions(const FusionOptions& options);

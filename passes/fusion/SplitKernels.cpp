@@ -1,11 +1,12 @@
-#include "ir/PartTile.h"
-#include "ir/Regions.h"
 #include "ir/Views.h"
+#include "kernels/PartTile.h"
+#include "kernels/regions/Regions.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/Passes.h"
 #include "passes/schedule/Scheduler.h"
 
 using namespace mlir;
+using namespace tenon::kernels;
 
 namespace tenon::passes {
 

@@ -102,8 +102,8 @@ public:
       llvm::append_range(weights, collectWeights(function));
     if (weights.empty())
       return;
-    using schedule::LibraryGemms;
-    schedule::LibraryUse use{options.libraries ? LibraryGemms::ManyRows : LibraryGemms::None};
+    using kernels::LibraryGemms;
+    kernels::LibraryUse use{options.libraries ? LibraryGemms::ManyRows : LibraryGemms::None};
     FailureOr<schedule::Scheduler> scheduler =
         schedule::Scheduler::create(module, target, use, options.times);
     FailureOr<cost::CostModel> model =

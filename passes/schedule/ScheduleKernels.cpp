@@ -36,7 +36,7 @@ private:
   std::optional<ScheduleOptions> given;
 
   ScheduleOptions readOptions() const {
-    using schedule::LibraryGemms;
+    using kernels::LibraryGemms;
     return {.use = {libraries ? LibraryGemms::All : LibraryGemms::None, tf32}};
   }
 

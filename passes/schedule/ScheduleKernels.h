@@ -3,11 +3,11 @@
 
 #include <memory>
 
+#include "kernels/cuda/CudaScheduleRule.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 #include "passes/cost/CostModel.h"
-#include "passes/schedule/cuda/CudaScheduleRule.h"
 
 namespace tenon::passes {
 
@@ -18,7 +18,7 @@ namespace tenon::passes {
 
 /// What scheduling may use beside the target.
 struct ScheduleOptions {
-  schedule::LibraryUse use = {};              ///< of the device's libraries
+  kernels::LibraryUse use = {};               ///< of the device's libraries
   const cost::MeasuredTimes* times = nullptr; ///< may be null
 };
 

@@ -33,12 +33,10 @@ def ScheduleKernelsPass : Pass<"tenon-schedule-kernels", "mlir::ModuleOp"> {
     ```
   }];
   let dependentDialects = ["::tenon::TenonDialect"];
-  let options = [
-    Option<"libraries", "libraries", "bool", /*default=*/"true",
-           "Leave large products to the device's libraries">,
-    Option<"tf32", "tf32", "bool", /*default=*/"false",
-           "Let libraries round the factors of f32 products to TF32">
-  ];
+  let options = [Option<"libraries", "libraries", "bool", /*default=*/"true",
+                        "Leave large products to the device's libraries">,
+                 Option<"tf32", "tf32", "bool", /*default=*/"false",
+                        "Let libraries round the factors of f32 products to TF32">];
 }
 
 #endif // TENON_PASSES_SCHEDULE_SCHEDULEKERNELS_TD

@@ -1,9 +1,10 @@
 #include "passes/schedule/Scheduler.h"
 
-#include "passes/schedule/Sequence.h"
+#include "kernels/cpu/Sequence.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
+using namespace tenon::kernels;
 
 namespace tenon::passes::schedule {
 
@@ -152,7 +153,7 @@ ScheduleAttr Scheduler::choose(KernelOp kernel) const {
 static std::string explainForm(KernelOp kernel) {
   for (const CudaScheduleRule* rule : allCudaRules())
     if (rule->form && concerns(*rule->form, kernel))
-      return tenon::refuse(*rule->form, kernel);
+      return kernels::refuse(*rule->form, kernel);
   for (Operation& op : kernel.getBlock().without_terminator())
     if (!isElementOperation(op))
       return ("no emitter computes " + op.getName().stripDialect() + " together with others").str();

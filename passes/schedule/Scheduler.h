@@ -5,10 +5,10 @@
 #include <string>
 
 #include "ir/Dialect.h"
+#include "kernels/cpu/ScheduleRule.h"
+#include "kernels/cuda/CudaScheduleRule.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "passes/cost/CostModel.h"
-#include "passes/schedule/ScheduleRule.h"
-#include "passes/schedule/cuda/CudaScheduleRule.h"
 
 namespace tenon::passes::schedule {
 
@@ -19,7 +19,7 @@ public:
   /// For the target; emits an error at `module` where the target lacks a property or states an
   /// impossible one. `times` may be null and must outlive the scheduler.
   static mlir::FailureOr<Scheduler> create(mlir::ModuleOp module, TargetAttr target,
-                                           LibraryUse use = {},
+                                           kernels::LibraryUse use = {},
                                            const cost::MeasuredTimes* times = nullptr);
 
   /// The best schedule of `kernel`, and the `order` of each reduction in its region, which is set.
@@ -41,8 +41,8 @@ private:
   std::optional<int64_t> measured(KernelOp kernel, ScheduleAttr schedule) const;
 
   const cost::MeasuredTimes* times = nullptr;
-  std::optional<CpuTarget> cpu;
-  std::optional<CudaTarget> cuda;
+  std::optional<kernels::CpuTarget> cpu;
+  std::optional<kernels::CudaTarget> cuda;
 };
 
 } // namespace tenon::passes::schedule

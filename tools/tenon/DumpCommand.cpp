@@ -40,7 +40,7 @@ std::string describeResources(const codegen::CudaKernel& kernel) {
 
 /// What its schedule says that a kernel takes, as a comment.
 std::string describeStated(const codegen::CudaKernel& kernel) {
-  const BlockResources& stated = kernel.stated;
+  const kernels::BlockResources& stated = kernel.stated;
   return absl::StrFormat("// %s: stated %d threads, %d registers, %d + %d bytes of static and "
                          "dynamic shared memory\n",
                          kernel.name, stated.threads, stated.registers, stated.staticSmemBytes,

@@ -1,12 +1,13 @@
 #include "codegen/cpu/emitters/Emitters.h"
-#include "ir/PartTile.h"
 #include "ir/Views.h"
+#include "kernels/PartTile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
+using namespace tenon::kernels;
 
 namespace tenon::codegen::cpu::emitters {
 

@@ -4,6 +4,7 @@
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
+using namespace tenon::kernels;
 
 namespace tenon::codegen::cuda::emitters {
 

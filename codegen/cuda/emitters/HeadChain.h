@@ -2,7 +2,7 @@
 #define TENON_CODEGEN_CUDA_EMITTERS_HEADCHAIN_H
 
 #include "codegen/cuda/Emitter.h"
-#include "ir/HeadRegion.h"
+#include "kernels/regions/HeadRegion.h"
 
 namespace tenon::codegen::cuda {
 
@@ -10,17 +10,17 @@ namespace tenon::codegen::cuda {
 // give the same bits. A warp takes a head; `lane` is its thread's number.
 
 /// Elements of 16 bytes, or fewer where they do not divide a head.
-int64_t vectorOf(HeadRegion::Chain& chain);
+int64_t vectorOf(kernels::HeadRegion::Chain& chain);
 
 /// Lanes in which the chain's norm adds, each a float of shared memory for a warp; 0 without a norm.
 /// Emits an error where its order is none that a warp follows.
-mlir::FailureOr<int64_t> normLanesOf(HeadRegion::Chain& chain);
+mlir::FailureOr<int64_t> normLanesOf(kernels::HeadRegion::Chain& chain);
 
 /// Brings head `head`, an expression of long long, into the floats `values` of the warp.
-void printHeadLoad(KernelContext& context, CodeWriter& code, HeadRegion::Chain& chain,
+void printHeadLoad(KernelContext& context, CodeWriter& code, kernels::HeadRegion::Chain& chain,
                    const std::string& head);
 /// Normalises `values`; `sums` are the floats of the lanes.
-void printHeadNorm(KernelContext& context, CodeWriter& code, HeadRegion::Chain& chain);
+void printHeadNorm(KernelContext& context, CodeWriter& code, kernels::HeadRegion::Chain& chain);
 
 /// `sine` and `cosine` of pair `part` at `position`, an expression of int; of its inverse frequency
 /// `frequency` where the kernel has loaded it.

@@ -1,4 +1,4 @@
-#include "ir/schedules/HeldGemm.h"
+#include "kernels/cuda/HeldGemm.h"
 #include "codegen/cuda/RegionPrinter.h"
 #include "codegen/cuda/emitters/Emitters.h"
 #include "codegen/cuda/emitters/NormTerms.h"
@@ -7,6 +7,7 @@
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
+using namespace tenon::kernels;
 
 namespace tenon::codegen::cuda::emitters {
 

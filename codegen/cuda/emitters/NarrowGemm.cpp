@@ -1,13 +1,14 @@
-#include "ir/schedules/NarrowGemm.h"
+#include "kernels/cuda/NarrowGemm.h"
 #include "codegen/cuda/RegionPrinter.h"
 #include "codegen/cuda/emitters/Emitters.h"
 #include "codegen/cuda/emitters/NormTerms.h"
 #include "codegen/cuda/emitters/ProductTiles.h"
-#include "ir/ProductRegion.h"
+#include "kernels/regions/ProductRegion.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
+using namespace tenon::kernels;
 
 namespace tenon::codegen::cuda::emitters {
 

@@ -3,7 +3,7 @@
 
 #include "codegen/cuda/RegionPrinter.h"
 #include "codegen/cuda/emitters/NormTerms.h"
-#include "ir/ProductLayout.h"
+#include "kernels/cuda/ProductLayout.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace tenon::codegen::cuda {
@@ -23,7 +23,8 @@ namespace tenon::codegen::cuda {
 /// Input i is the array `input<i>` of the inputs' element type, `paddedDepth` elements a row.
 class ProductInputs {
 public:
-  ProductInputs(KernelContext& context, ProductRegion& region, const ProductLayout& layout);
+  ProductInputs(KernelContext& context, kernels::ProductRegion& region,
+                const kernels::ProductLayout& layout);
 
   /// Emits an error where a norm's order is none that warps can follow.
   mlir::LogicalResult check();
@@ -85,8 +86,8 @@ private:
   mlir::LogicalResult applyNorm(CodeWriter& code, const SharedSums& shared, unsigned index);
 
   KernelContext& context;
-  ProductRegion& region;
-  const ProductLayout& layout;
+  kernels::ProductRegion& region;
+  const kernels::ProductLayout& layout;
   std::string type; ///< of the inputs' elements
   std::vector<Source> sources;
   std::vector<SharedSums> sums;

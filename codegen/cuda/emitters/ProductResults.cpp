@@ -3,6 +3,7 @@
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
+using namespace tenon::kernels;
 
 namespace tenon::codegen::cuda {
 

@@ -2,7 +2,7 @@
 #define TENON_CODEGEN_CUDA_EMITTERS_PRODUCTRESULTS_H
 
 #include "codegen/cuda/RegionPrinter.h"
-#include "ir/ProductLayout.h"
+#include "kernels/cuda/ProductLayout.h"
 
 namespace tenon::codegen::cuda {
 
@@ -10,7 +10,8 @@ namespace tenon::codegen::cuda {
 /// of each product's segments in ascending order and goes on element by element.
 class ProductResults {
 public:
-  ProductResults(KernelContext& context, ProductRegion& region, const ProductLayout& layout);
+  ProductResults(KernelContext& context, kernels::ProductRegion& region,
+                 const kernels::ProductLayout& layout);
 
   /// Starts a phase that loads those operands of the epilogues that are constant, before the kernel
   /// waits, or else prints the loads of the others to `code`: a thread has one line at most, so
@@ -24,17 +25,18 @@ public:
 
 private:
   bool hasOneLine() const;
-  std::string nameOf(const ProductRegion::Group& group, mlir::BlockArgument argument) const;
-  llvm::SetVector<mlir::BlockArgument> operandsOf(const ProductRegion::Group& group);
+  std::string nameOf(const kernels::ProductRegion::Group& group,
+                     mlir::BlockArgument argument) const;
+  llvm::SetVector<mlir::BlockArgument> operandsOf(const kernels::ProductRegion::Group& group);
   mlir::LogicalResult preload(CodeWriter& code, bool constant);
   void printLine(CodeWriter& code, const std::string& index);
-  mlir::LogicalResult forGroup(CodeWriter& code, ProductRegion::Group& group,
+  mlir::LogicalResult forGroup(CodeWriter& code, kernels::ProductRegion::Group& group,
                                llvm::function_ref<mlir::LogicalResult(RegionPrinter&)> body);
-  void printSum(CodeWriter& code, ProductRegion::Group& group, unsigned index);
+  void printSum(CodeWriter& code, kernels::ProductRegion::Group& group, unsigned index);
 
   KernelContext& context;
-  ProductRegion& region;
-  const ProductLayout& layout;
+  kernels::ProductRegion& region;
+  const kernels::ProductLayout& layout;
 };
 
 } // namespace tenon::codegen::cuda

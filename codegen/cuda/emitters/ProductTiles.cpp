@@ -4,6 +4,7 @@
 #include "codegen/cuda/emitters/MatmulShape.h"
 
 using namespace mlir;
+using namespace tenon::kernels;
 
 namespace tenon::codegen::cuda {
 

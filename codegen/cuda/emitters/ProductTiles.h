@@ -2,14 +2,14 @@
 #define TENON_CODEGEN_CUDA_EMITTERS_PRODUCTTILES_H
 
 #include "codegen/cuda/emitters/NormTerms.h"
-#include "ir/ProductRegion.h"
+#include "kernels/regions/ProductRegion.h"
 
 namespace tenon::codegen::cuda {
 
 /// A region's products on tensor cores as tiles of `lines` rows of W, those of each group one after the
 /// other, which blocks take in turn.
 struct ProductTiles {
-  ProductRegion& region;
+  kernels::ProductRegion& region;
   int64_t lines = 0;
 
   /// The first tile of a group; the number of tiles behind the last.
@@ -40,7 +40,7 @@ struct ProductSource {
   std::optional<NormTerms> norm;
 
   /// Nothing where it is made of anything else.
-  static std::optional<ProductSource> of(const ProductRegion::Input& input);
+  static std::optional<ProductSource> of(const kernels::ProductRegion::Input& input);
 };
 
 } // namespace tenon::codegen::cuda

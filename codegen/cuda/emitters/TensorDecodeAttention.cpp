@@ -3,11 +3,12 @@
 #include "codegen/cuda/emitters/HeadChain.h"
 #include "codegen/cuda/emitters/RowAttention.h"
 #include "codegen/cuda/emitters/TensorOperands.h"
-#include "ir/AttentionRegion.h"
-#include "ir/schedules/BlockResources.h"
+#include "kernels/cuda/BlockResources.h"
+#include "kernels/regions/AttentionRegion.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
+using namespace tenon::kernels;
 
 namespace tenon::codegen::cuda::emitters {
 

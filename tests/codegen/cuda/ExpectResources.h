@@ -11,7 +11,7 @@ namespace tenon::codegen {
 /// no more registers, and not so few that more than `slack` times the blocks stated would run on a
 /// multiprocessor.
 inline void expectResources(const CudaKernel& kernel, TargetAttr target, int64_t slack) {
-  BlockResources reported = kernel.stated;
+  kernels::BlockResources reported = kernel.stated;
   reported.registers = kernel.registers;
   EXPECT_GT(kernel.registers, 0) << kernel.name;
   EXPECT_LE(kernel.registers, kernel.stated.registers) << kernel.name;

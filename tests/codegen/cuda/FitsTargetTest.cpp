@@ -55,7 +55,7 @@ protected:
     ASSERT_THAT(kernels, tests::IsOk());
     ASSERT_FALSE(kernels->empty());
     for (const codegen::CudaKernel& kernel : *kernels) {
-      const BlockResources& block = kernel.stated;
+      const kernels::BlockResources& block = kernel.stated;
       EXPECT_LE(block.staticSmemBytes, mostStaticBytes) << kernel.name;
       EXPECT_LE(block.staticSmemBytes + block.dynamicSmemBytes,
                 target.getProperty("smem_bytes_per_block"))

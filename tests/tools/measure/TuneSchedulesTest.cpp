@@ -6,7 +6,7 @@
 #include "codegen/cuda/CompileForCuda.h"
 #include "frontends/text/TextFrontend.h"
 #include "ir/Dialect.h"
-#include "ir/schedules/BlockResources.h"
+#include "kernels/cuda/BlockResources.h"
 #include "passes/Pipeline.h"
 #include "passes/schedule/Scheduler.h"
 #include "tests/common/StatusMatchers.h"
@@ -111,7 +111,7 @@ func.func @f(%x: tensor<1x2048xf16>, %g: tensor<2048xf16>, %w: tensor<3072x2048x
   for (ScheduleAttr other : alternatives) {
     EXPECT_NE(other, own);
     kernel.setScheduleAttr(other);
-    auto block = blockResourcesOf(kernel, *target.getProperty("registers_per_sm"));
+    auto block = kernels::blockResourcesOf(kernel, *target.getProperty("registers_per_sm"));
     ASSERT_TRUE(block);
     EXPECT_GE(residentBlocks(*block, target), 1);
     EXPECT_THAT(codegen::compileForCuda(**module, {}), tests::IsOk());

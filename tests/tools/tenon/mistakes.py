@@ -138,7 +138,7 @@ COMMANDS = [
     ("tenon run h200.mlir --device=cpu -p x", 2, r"--device=cpu: h200.mlir is IR for the target h200"),
     ("tenon dump planned.mlir --phase=input", 2, r"--phase=input: planned.mlir is in the phase planned already"),
     ("tenon dump model.gguf --target=h200 --as=cuda --phase=input", 2, r"--phase: applies to --as=ir, but --as=cuda"),
-    ("tenon dump model.gguf --kernel=k1", 2, r"--kernel: applies to --as=cuda and --as=ptx, but --as is ir"),
+    ("tenon dump model.gguf --kernel=k1", 2, r"--kernel: applies to --as=cuda, --as=ptx and --as=source, but --as is ir"),
     ("tenon dump model.gguf --as=asm --kernel=k1", 2, r"--kernel: applies to"),
     ("tenon dump model.gguf --as=asm --no-names", 2, r"--no-names: applies to --as=ir"),
     ("tenon dump model.gguf --target=cpu --as=cuda", 2, r"--as=cuda: expects a target for cuda"),

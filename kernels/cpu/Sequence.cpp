@@ -1,0 +1,343 @@
+#include "kernels/cpu/Sequence.h"
+
+#include "ir/Views.h"
+#include "kernels/PartTile.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/EquivalenceClasses.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace tenon::kernels::rules {
+
+namespace {
+
+/// What a thread keeps of values that no other kernel reads: at home in the second-level cache.
+constexpr int64_t mostScratchBytes = 256 * 1024;
+
+/// `first_tile` of what each thread computes before its tiles.
+constexpr int64_t beforeTiles = -1;
+
+std::string nameOf(Operation* op) { return op->getName().stripDialect().str(); }
+
+/// What the operation computes; of a cache write, what it stores.
+RankedTensorType typeOf(Operation* op) {
+  if (auto write = llvm::dyn_cast<KvWriteOp>(op))
+    return write.getValues().getType();
+  return llvm::cast<RankedTensorType>(op->getResult(0).getType());
+}
+
+bool worksOnRows(Operation* op) {
+  return llvm::isa<EmbeddingOp, LayerNormOp, RmsNormOp, RopeOp, SoftmaxOp>(op);
+}
+
+/// Elements that the operation takes at once: a row, or all heads of a token.
+int64_t rowElementsOf(Operation* op) {
+  llvm::ArrayRef<int64_t> shape = typeOf(op).getShape();
+  return ShapedType::getNumElements(shape.take_back(llvm::isa<KvWriteOp, RopeOp>(op) ? 2 : 1));
+}
+
+/// A region taken apart.
+struct Sequence {
+  std::string refusal; ///< why it is none; the rest is then not set
+  llvm::SmallVector<Operation*>
+      prologue; ///< before matrix products: each thread computes all of it
+  llvm::SmallVector<Operation*> tiled;
+  std::vector<llvm::SmallVector<Operation*>> groups; ///< of `tiled`: those that read one another
+};
+
+/// Takes a region apart, see `refuseSequence`.
+class SequenceReader {
+public:
+  explicit SequenceReader(KernelOp kernel) : kernel(kernel) {}
+
+  Sequence read();
+
+private:
+  std::string refuseOperations();
+  std::string readRows();
+  static std::string refuseRows(llvm::ArrayRef<Operation*> group);
+  std::vector<llvm::SmallVector<Operation*>> connectedGroups();
+  std::string readColumns();
+  std::string readGroups();
+  bool isYielded(Operation* op);
+  llvm::SmallVector<Operation*> producersOf(Operation* op);
+
+  KernelOp kernel;
+  llvm::SmallVector<Operation*> ops;
+  Sequence sequence;
+};
+
+} // namespace
+
+/// The operations of the region that compute operands of `op`, through views.
+llvm::SmallVector<Operation*> SequenceReader::producersOf(Operation* op) {
+  llvm::SmallVector<Operation*> producers;
+  for (Value operand : op->getOperands())
+    if (Operation* producer = getViewSource(operand).getDefiningOp())
+      producers.push_back(producer);
+  return producers;
+}
+
+bool SequenceReader::isYielded(Operation* op) {
+  return llvm::any_of(kernel.getYield().getValues(),
+                      [&](Value value) { return getViewSource(value).getDefiningOp() == op; });
+}
+
+std::string SequenceReader::refuseOperations() {
+  for (Operation& op : kernel.getBlock().without_terminator()) {
+    if (isView(&op))
+      continue;
+    bool isKnown = worksOnRows(&op) || llvm::isa<ElementwiseOpInterface, KvWriteOp, MatmulOp>(op);
+    if (!isKnown || typeOf(&op).getRank() == 0)
+      return "a sequence of tiles cannot hold " + nameOf(&op);
+    if (auto matmul = llvm::dyn_cast<MatmulOp>(op);
+        matmul && matmul.getWeight().getType().getRank() != 2)
+      return "a sequence of tiles holds no batched matmul";
+    if (auto matmul = llvm::dyn_cast<MatmulOp>(op); matmul && !isMultiplied(matmul))
+      return "no emitter for CPUs multiplies quants of " +
+             std::string(getEncoding(matmul.getWeight().getType().getElementType())->name);
+    if (auto embedding = llvm::dyn_cast<EmbeddingOp>(op);
+        embedding && !llvm::all_of(op.getOperands(), llvm::IsaPred<BlockArgument>))
+      return "a sequence of tiles reads tables from memory";
+    ops.push_back(&op);
+  }
+  for (Value value : kernel.getYield().getValues())
+    if (!value.getDefiningOp() || isView(value.getDefiningOp()))
+      return "a sequence of tiles yields what it computes";
+  return ops.size() < 2 ? "a sequence has two operations or more" : "";
+}
+
+/// Operations that read one another, each group in program order.
+std::vector<llvm::SmallVector<Operation*>> SequenceReader::connectedGroups() {
+  llvm::EquivalenceClasses<Operation*> classes;
+  for (Operation* op : sequence.tiled) {
+    classes.insert(op);
+    for (Operation* producer : producersOf(op))
+      if (llvm::is_contained(sequence.tiled, producer))
+        classes.unionSets(op, producer);
+  }
+  std::vector<llvm::SmallVector<Operation*>> groups;
+  llvm::DenseMap<Operation*, size_t> indices;
+  for (Operation* op : sequence.tiled) {
+    auto [found, isNew] = indices.try_emplace(classes.getLeaderValue(op), groups.size());
+    if (isNew)
+      groups.emplace_back();
+    groups[found->second].push_back(op);
+  }
+  return groups;
+}
+
+/// Why operations that read one another do not work on the same rows, one tile behind the other.
+std::string SequenceReader::refuseRows(llvm::ArrayRef<Operation*> group) {
+  int64_t total = typeOf(group.front()).getNumElements(), unit = 1;
+  for (Operation* op : group)
+    unit = std::max(unit, rowElementsOf(op));
+  for (Operation* op : group) {
+    if (typeOf(op).getNumElements() != total)
+      return "tiles of rows do not fit together: " + nameOf(group.front()) + " has " +
+             detail::formatShape(typeOf(group.front()).getShape()) + ", " + nameOf(op) + " " +
+             detail::formatShape(typeOf(op).getShape());
+    if (unit % rowElementsOf(op) != 0)
+      return "tiles of rows do not fit together: " + nameOf(op) + " has rows of " +
+             std::to_string(rowElementsOf(op)) + " elements beside rows of " + std::to_string(unit);
+    if (llvm::isa<KvWriteOp>(op) && total != unit)
+      return "of several rows two may be for one place of the cache, and the later one has to stay";
+    for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
+      if (!getViewSource(operand).getDefiningOp())
+        continue;
+      // What an operation reads of another one must be its own tile of the same elements.
+      if (llvm::cast<RankedTensorType>(operand.getType()).getNumElements() != total ||
+          (index > 0 && !llvm::isa<ElementwiseOpInterface>(op)))
+        return nameOf(op) + " reads other rows than its own";
+    }
+  }
+  return "";
+}
+
+/// Groups of operations that work on the same rows; each group has tiles of its own.
+std::string SequenceReader::readRows() {
+  sequence.tiled = ops;
+  for (llvm::SmallVector<Operation*>& group : connectedGroups()) {
+    if (std::string reason = refuseRows(group); !reason.empty())
+      return reason;
+    sequence.groups.push_back(std::move(group));
+  }
+  return "";
+}
+
+/// Matrix products by columns: what stands before them is computed whole by each thread, what
+/// stands behind them column by column.
+std::string SequenceReader::readColumns() {
+  llvm::DenseSet<Operation*> before;
+  for (Operation* op : llvm::reverse(ops)) {
+    bool feeds = llvm::isa<MatmulOp>(op) || before.contains(op);
+    if (feeds)
+      for (Operation* producer : producersOf(op))
+        before.insert(producer);
+  }
+  int64_t scratchBytes = 0;
+  for (Operation* op : ops) {
+    if (!before.contains(op)) {
+      sequence.tiled.push_back(op);
+      continue;
+    }
+    if (llvm::isa<MatmulOp>(op))
+      return "a matmul needs whole rows of another one, which other tiles compute";
+    if (isYielded(op))
+      return nameOf(op) + " is computed by every thread before its matmul and cannot be stored";
+    scratchBytes += *getStorageBytes(typeOf(op));
+    sequence.prologue.push_back(op);
+  }
+  if (scratchBytes > mostScratchBytes)
+    return "what stands before a matmul takes " + std::to_string(scratchBytes) +
+           " bytes of a thread, more than " + std::to_string(mostScratchBytes);
+  return readGroups();
+}
+
+/// Products whose results meet, gate and up, share tiles; others have tiles of their own.
+std::string SequenceReader::readGroups() {
+  for (Operation* op : sequence.tiled) {
+    if (!llvm::isa<MatmulOp, ElementwiseOpInterface>(op))
+      return nameOf(op) + " needs whole rows of a matmul, which other tiles compute";
+    for (Operation* producer : producersOf(op)) {
+      bool isBefore = llvm::is_contained(sequence.prologue, producer);
+      if (isBefore && !llvm::isa<MatmulOp>(op))
+        return nameOf(op) + " reads what stands before a matmul, not its result";
+      if (!isBefore && typeOf(op).getShape() != typeOf(producer).getShape())
+        return nameOf(op) + " has other columns than " + nameOf(producer);
+    }
+  }
+  sequence.groups = connectedGroups();
+  int64_t scratchBytes = 0;
+  for (const auto& group : sequence.groups) {
+    if (llvm::none_of(group, llvm::IsaPred<MatmulOp>))
+      return nameOf(group.front()) + " has nothing to do with the matmul beside it";
+    for (Operation* op : group)
+      if (!isYielded(op) && typeOf(op).getNumElements() != typeOf(op).getShape().back())
+        scratchBytes += *getStorageBytes(typeOf(op));
+  }
+  return scratchBytes > mostScratchBytes
+             ? "values between the operations take " + std::to_string(scratchBytes) +
+                   " bytes of a thread, more than " + std::to_string(mostScratchBytes)
+             : "";
+}
+
+Sequence SequenceReader::read() {
+  sequence.refusal = refuseOperations();
+  if (sequence.refusal.empty())
+    sequence.refusal = llvm::any_of(ops, llvm::IsaPred<MatmulOp>) ? readColumns() : readRows();
+  return std::move(sequence);
+}
+
+std::string refuseSequence(KernelOp kernel) { return SequenceReader(kernel).read().refusal; }
+
+static bool matches(KernelOp kernel) { return refuseSequence(kernel).empty(); }
+
+/// The best schedule of `op` alone; its order is set on `op`.
+static ScheduleAttr chooseAlone(Operation* op, const ScheduleRule& rule, const CpuTarget& target) {
+  OpBuilder builder(op->getContext());
+  OwningOpRef<KernelOp> single =
+      KernelOp::create(builder, op->getLoc(), op->getResultTypes(), ValueRange());
+  builder.setInsertionPointToEnd(&single->getBlock());
+  IRMapping mapping;
+  for (Value operand : op->getOperands())
+    if (!mapping.contains(operand))
+      mapping.map(operand, single->getBlock().addArgument(operand.getType(), op->getLoc()));
+  Operation* copy = builder.clone(*op, mapping);
+  YieldOp::create(builder, op->getLoc(), copy->getResults());
+  ScheduleAttr schedule = rule.choose(*single, target);
+  if (auto order = copy->getAttrOfType<OrderAttr>("order"))
+    op->setAttr("order", order);
+  return schedule;
+}
+
+/// `rows` rows of the innermost axis (tokens for rope) a tile.
+static ScheduleAttr rowPart(KernelOp kernel, Operation* op, int64_t elements,
+                            const CpuTarget& target) {
+  int64_t total = typeOf(op).getNumElements(), innermost = typeOf(op).getShape().back();
+  int64_t tiles = llvm::divideCeil(total, elements);
+  if (llvm::isa<ElementwiseOpInterface>(op))
+    return makeSchedule(kernel, "elementwise", tiles,
+                        {{"row_elements", innermost},
+                         {"rows_per_tile", elements / innermost},
+                         {"columns_per_tile", innermost}});
+  if (llvm::isa<KvWriteOp>(op))
+    return makeSchedule(kernel, "kv_write", tiles,
+                        {{"bytes_per_tile", *getStorageBytes(typeOf(op))}});
+  chooseAlone(op, rows, target);
+  return makeSchedule(kernel, op->getName().stripDialect(), tiles,
+                      {{"rows_per_tile", elements / rowElementsOf(op)}});
+}
+
+static void setPart(Operation* op, ScheduleAttr part, int64_t firstTile) {
+  op->setAttr(partAttrName, part);
+  op->removeAttr(firstTileAttrName);
+  if (firstTile != 0)
+    op->setAttr(firstTileAttrName, Builder(op->getContext()).getI64IntegerAttr(firstTile));
+}
+
+/// As many rows a tile as are worth a thread's while. Returns the tiles.
+static int64_t chooseRows(KernelOp kernel, llvm::ArrayRef<Operation*> group, int64_t firstTile,
+                          const CpuTarget& target) {
+  int64_t unit = 1, total = typeOf(group.front()).getNumElements();
+  for (Operation* op : group)
+    unit = std::max(unit, rowElementsOf(op));
+  int64_t elements = unit * std::clamp<int64_t>(elementsPerTile / unit, 1, total / unit);
+  for (Operation* op : group)
+    setPart(op, rowPart(kernel, op, elements, target), firstTile);
+  return llvm::divideCeil(total, elements);
+}
+
+/// The schedules of the products of a group with one number of columns a tile, whole vectors.
+static int64_t chooseColumns(KernelOp kernel, llvm::ArrayRef<Operation*> group, int64_t firstTile,
+                             const CpuTarget& target) {
+  int64_t columns = typeOf(group.front()).getShape().back();
+  int64_t rows = typeOf(group.front()).getNumElements() / columns, perTile = target.lanes;
+  llvm::DenseMap<Operation*, ScheduleAttr> products;
+  for (Operation* op : group)
+    if (llvm::isa<MatmulOp>(op)) {
+      ScheduleAttr schedule = chooseAlone(op, matmul, target);
+      products[op] = schedule;
+      int64_t own = *schedule.getParameter("columns_per_tile");
+      perTile = std::max<int64_t>(perTile, llvm::alignTo(own, target.lanes));
+    }
+  int64_t tiles = llvm::divideCeil(columns, perTile);
+  Builder builder(kernel.getContext());
+  for (Operation* op : group) {
+    if (auto product = products.lookup(op)) {
+      llvm::SmallVector<NamedAttribute> parameters(product.getParameters().getValue());
+      for (NamedAttribute& parameter : parameters)
+        if (parameter.getName() == "columns_per_tile")
+          parameter.setValue(builder.getI64IntegerAttr(perTile));
+      setPart(op,
+              ScheduleAttr::get(kernel.getContext(), product.getEmitter(), tiles,
+                                builder.getDictionaryAttr(parameters)),
+              firstTile);
+      continue;
+    }
+    setPart(op,
+            makeSchedule(kernel, "elementwise", tiles,
+                         {{"row_elements", columns},
+                          {"rows_per_tile", rows},
+                          {"columns_per_tile", std::min(perTile, columns)}}),
+            firstTile);
+  }
+  return tiles;
+}
+
+static ScheduleAttr choose(KernelOp kernel, const CpuTarget& target) {
+  Sequence sequence = SequenceReader(kernel).read();
+  for (Operation* op : sequence.prologue)
+    setPart(op, rowPart(kernel, op, typeOf(op).getNumElements(), target), beforeTiles);
+  int64_t tiles = 0;
+  for (const auto& group : sequence.groups)
+    tiles += llvm::any_of(group, llvm::IsaPred<MatmulOp>)
+                 ? chooseColumns(kernel, group, tiles, target)
+                 : chooseRows(kernel, group, tiles, target);
+  return makeSchedule(kernel, "sequence", tiles, {});
+}
+
+const ScheduleRule sequence = {matches, choose};
+
+} // namespace tenon::kernels::rules

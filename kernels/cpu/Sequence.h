@@ -1,0 +1,26 @@
+#ifndef TENON_KERNELS_CPU_SEQUENCE_H
+#define TENON_KERNELS_CPU_SEQUENCE_H
+
+#include <string>
+
+#include "kernels/cpu/ScheduleRule.h"
+
+namespace tenon::kernels::rules {
+
+/// Why the CPU's emitter `sequence` does not compute the region of `kernel`; empty where it does.
+///
+/// It runs the emitters of the single operations one behind the other in each tile, with what lies
+/// between them in a thread's own memory, so every bit is that of the single kernels. Two kinds of
+/// regions have tiles that fit together:
+///
+/// * rows: elementwise operations and operations on rows (norms, softmax, rope, embedding, the write
+///   of one row into a cache) of equally many elements; a tile is some rows of all of them, and
+///   chains that do not read one another have tiles of their own;
+/// * columns: matrix products and elementwise operations on their results; a tile is some columns
+///   of products that meet. What stands before the products, operations on rows, is computed whole
+///   by each thread, and not stored.
+std::string refuseSequence(KernelOp kernel);
+
+} // namespace tenon::kernels::rules
+
+#endif // TENON_KERNELS_CPU_SEQUENCE_H

@@ -1,0 +1,60 @@
+#include "kernels/cuda/CudaScheduleRule.h"
+#include "kernels/regions/HeadRegion.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace tenon::kernels::cuda_rules {
+
+/// Regions of several operations, a rope or a cache write among them.
+static std::string explain(KernelOp kernel, const CudaTarget&) {
+  auto operations = kernel.getBlock().without_terminator();
+  bool concerned = !llvm::hasSingleElement(operations) &&
+                   llvm::any_of(operations, llvm::IsaPred<RopeOp, KvWriteOp>) &&
+                   llvm::none_of(operations, llvm::IsaPred<AttentionOp, MatmulOp>);
+  if (!concerned)
+    return "";
+  HeadRegion region;
+  return readHeadRegion(kernel, region);
+}
+
+static bool matches(KernelOp kernel, const CudaTarget& target) {
+  HeadRegion region;
+  return !llvm::hasSingleElement(kernel.getBlock().without_terminator()) &&
+         readHeadRegion(kernel, region).empty() && explain(kernel, target).empty();
+}
+
+/// Heads that a warp takes one after the other: as many as share a row's sines while there are warps
+/// for half of what the multiprocessors hold.
+static int64_t chooseHeadsPerWarp(const HeadRegion& region, const CudaTarget& target) {
+  constexpr int64_t most = 8, warpsPerSm = 32;
+  int64_t total = 0;
+  for (const HeadRegion::Chain& chain : region.chains)
+    total += chain.rows * chain.heads;
+  int64_t heads = 1;
+  while (heads < most && total / (2 * heads) >= warpsPerSm * target.sms)
+    heads *= 2;
+  return heads;
+}
+
+/// Four warps a block: a step of one row has few heads, which are to spread over the device.
+static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target) {
+  constexpr int64_t threads = 128;
+  HeadRegion region;
+  [[maybe_unused]] std::string reason = readHeadRegion(kernel, region);
+  assert(reason.empty() && "the rule matches");
+  int64_t heads = chooseHeadsPerWarp(region, target), total = 0;
+  for (HeadRegion::Chain& chain : region.chains) {
+    total += chain.rows * chain.heads / headsOfWarp(chain, heads);
+    if (chain.norm)
+      chain.norm->setAttr(partAttrName, scheduleRows(*chain.norm, target));
+  }
+  int64_t tiles = llvm::divideCeil(total, threads / 32);
+  if (heads == 1)
+    return makeSchedule(kernel, "heads", tiles, {{"threads", threads}});
+  return makeSchedule(kernel, "heads", tiles, {{"threads", threads}, {"heads_per_warp", heads}});
+}
+
+const CudaScheduleRule heads = {matches, choose, nullptr, explain};
+
+} // namespace tenon::kernels::cuda_rules

@@ -1,0 +1,81 @@
+#include "kernels/cuda/HeldGemm.h"
+#include "kernels/cuda/CudaScheduleRule.h"
+
+using namespace mlir;
+
+namespace tenon::kernels {
+
+namespace {
+
+/// Rows of W of a tile: as many as take a block several times as long as its warps wait for one another
+/// behind them, but leave no block more than a twenty-fifth more than the fewest would.
+int64_t linesFor(const ProductRegion& region, const CudaTarget& target) {
+  constexpr int64_t fewest = 4, tileBytes = 128 << 10, halfBytes = 2;
+  int64_t unitBytes =
+      HeldGemmShape::unitLines * halfBytes * region.joined() * region.depths().front();
+  int64_t lines = std::clamp<int64_t>(tileBytes / unitBytes * HeldGemmShape::unitLines,
+                                      HeldGemmShape::unitLines, HeldGemmShape::mostLines);
+  auto share = [&](int64_t lines) -> int64_t {
+    return llvm::divideCeil(region.tiles(lines), target.sms) * lines;
+  };
+  while (lines > fewest && 25 * share(lines) > 26 * share(1))
+    --lines;
+  return lines;
+}
+
+/// Stages of rings of as many bytes as the target states, or as fit beside sums and norms.
+int64_t stagesFor(const ProductRegion& region, int64_t lines, const CudaTarget& target) {
+  constexpr int64_t mostStages = 16;
+  HeldGemmShape shape = HeldGemmShape::of(region, lines);
+  bool hasNorm =
+      llvm::any_of(region.inputs, [](const ProductRegion::Input& input) { return input.norm; });
+  int64_t stageBytes = shape.warps() * HeldGemmShape::stageBytes;
+  int64_t left = target.smemBytesPerBlock - shape.bytes(/*stages=*/0, hasNorm);
+  return std::clamp<int64_t>(llvm::divideCeil(target.bulkRingBytes, stageBytes), 1,
+                             std::clamp<int64_t>(left / stageBytes, 1, mostStages));
+}
+
+/// True where warps can hold the input: it lies in memory, or is the norm of such of the same type, whose
+/// chunks are theirs.
+bool isHoldable(const ProductRegion::Input& input, const CudaTarget& target) {
+  if (!readsMemory(input) || !input.norm)
+    return readsMemory(input);
+  return getElementTypeOrSelf(input.norm->getOperand(0)) == getElementTypeOrSelf(input.value) &&
+         hasChunksOf(*input.norm, HeldGemmShape::sliceElements, target);
+}
+
+} // namespace
+
+/// Measured on an H200, 2026-11-21 (dependent launch, narrow_gemm and this): decode of 4 and 16 rows, ms,
+/// llama-3.1-8b bf16, rows of 4,096, 16 warps, 3.990 and 3.912, 4.621 and 4.257; pythia-2.8b f16, rows of
+/// 2,560, 10 warps, 1.788 and 1.995, 2.494 and 3.262; gate and up of 4 rows of 3,072, 12 warps, 8 % longer:
+/// fewer warps wait for their copies.
+bool suitsHeldGemm(const ProductRegion& region, const CudaTarget& target) {
+  constexpr int64_t fewestWarps = 16, fewestRows = 3, rowsOfTile = 8;
+  if (!target.bulkCopies || region.rows < fewestRows || !HeldGemmShape::refuse(region).empty() ||
+      !region.prologueYields.empty())
+    return false;
+  // Sums stand in registers beside x.
+  int64_t mostJoined = region.rows > rowsOfTile ? 2 : 4;
+  HeldGemmShape shape = HeldGemmShape::of(region, HeldGemmShape::unitLines);
+  auto suits = [](const ProductRegion::Group& group) {
+    return llvm::all_of(group.products, [](const ProductRegion::Product& product) {
+      return suitsTensorCores(product.op);
+    });
+  };
+  return shape.warps() >= fewestWarps && region.joined() <= mostJoined &&
+         llvm::all_of(region.groups, suits) &&
+         llvm::all_of(region.inputs,
+                      [&](const ProductRegion::Input& input) { return isHoldable(input, target); });
+}
+
+ScheduleAttr scheduleHeldGemm(const ProductRegion& region, const CudaTarget& target) {
+  int64_t lines = linesFor(region, target);
+  return makeSchedule(region.first().getContext(), "held_gemm",
+                      std::min(region.tiles(lines), target.sms),
+                      {{"threads", 32 * HeldGemmShape::of(region, lines).warps()},
+                       {"stages", stagesFor(region, lines, target)},
+                       {"tile_lines", lines}});
+}
+
+} // namespace tenon::kernels

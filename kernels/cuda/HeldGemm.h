@@ -1,0 +1,50 @@
+#ifndef TENON_KERNELS_CUDA_HELDGEMM_H
+#define TENON_KERNELS_CUDA_HELDGEMM_H
+
+#include <cstdint>
+#include <string>
+
+#include "kernels/regions/ProductRegion.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace tenon::kernels {
+
+/// How a block of `held_gemm` divides products of up to 16 rows of x, all of which its warps hold in
+/// registers (codegen/cuda/device/held.cuh).
+struct HeldGemmShape {
+  int64_t rows;   ///< of x
+  int64_t depth;  ///< of every product
+  int64_t joined; ///< products of a tile
+  int64_t lines;  ///< rows of W of a tile
+
+  static constexpr int64_t mostRows = 16, mostWarps = 16, mostLines = 32;
+  /// Elements of the depth that a warp has, which are those of a norm's chunk, and of a piece of W.
+  static constexpr int64_t sliceElements = 256, pieceElements = 128, unitLines = 8;
+
+  /// Why blocks cannot hold the region's inputs; empty where they can.
+  static std::string refuse(const ProductRegion& region);
+  static HeldGemmShape of(const ProductRegion& region, int64_t lines) {
+    return {region.rows, region.depths().front(), region.joined(), lines};
+  }
+
+  int64_t warps() const { return llvm::divideCeil(depth, sliceElements); }
+  /// Tiles of 8 rows of x; runs of 8 rows of W of a tile.
+  int64_t rowTiles() const { return llvm::divideCeil(rows, 8); }
+  int64_t units() const { return llvm::divideCeil(lines, unitLines); }
+  /// Floats of a warp's sums of a product of a tile; of the sums of a norm's chunks.
+  int64_t sumFloats() const { return units() * rowTiles() * 8 * unitLines; }
+  int64_t chunkFloats() const { return rowTiles() * 8 * mostWarps; }
+
+  /// Bytes of shared memory: of a piece, whose rows are kept on different banks; of a warp's ring; of all
+  /// sums; of a block, where a norm in front has two sums of chunks.
+  static constexpr int64_t stageBytes = unitLines * (pieceElements + 32) * 2;
+  static int64_t ringBytes(int64_t stages) { return stages * stageBytes + 128; }
+  int64_t sumBytes() const { return warps() * joined * sumFloats() * 4; }
+  int64_t bytes(int64_t stages, bool hasNorm) const {
+    return warps() * ringBytes(stages) + sumBytes() + (hasNorm ? 2 * chunkFloats() * 4 : 0);
+  }
+};
+
+} // namespace tenon::kernels
+
+#endif // TENON_KERNELS_CUDA_HELDGEMM_H

@@ -1,0 +1,110 @@
+#include "kernels/cuda/CudaScheduleRule.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace tenon::kernels::cuda_rules {
+
+static constexpr int64_t threadsPerBlock = 128;
+
+/// Elements of 16 bytes.
+static int64_t wordElements(Type elementType) { return 16 / getEncoding(elementType)->blockBytes; }
+
+static bool isCopy(KernelOp kernel, const CudaTarget&) {
+  return llvm::hasNItems(kernel.getBlock(), 2) &&
+         llvm::isa<ConcatOp, ReshapeOp, SliceOp, TransposeOp>(kernel.getBlock().front());
+}
+
+/// The largest vector of 16 bytes or less that no step of the copy cuts.
+static int64_t copyVector(Operation& op, int64_t limit) {
+  auto type = llvm::cast<RankedTensorType>(op.getResult(0).getType());
+  auto input = llvm::cast<RankedTensorType>(op.getOperand(0).getType());
+  if (type.getRank() == 0 || input.getRank() == 0)
+    return 1;
+  int64_t inner = type.getShape().back(), inputInner = input.getShape().back();
+  return llvm::TypeSwitch<Operation&, int64_t>(op)
+      .Case([&](ReshapeOp) { return dividingPower(inner, limit); })
+      .Case([&](TransposeOp transpose) {
+        bool keeps = transpose.getPermutation().back() == type.getRank() - 1;
+        return keeps ? dividingPower(inner, limit) : 1;
+      })
+      .Case([&](SliceOp slice) {
+        if (slice.getStrides().back() != 1)
+          return int64_t{1};
+        int64_t vector = dividingPower(inner, dividingPower(inputInner, limit));
+        return slice.getOffsets().back() == 0 ? vector
+                                              : dividingPower(slice.getOffsets().back(), vector);
+      })
+      .Case([&](ConcatOp concat) {
+        int64_t vector = limit;
+        for (Value piece : concat.getInputs()) {
+          auto shape = llvm::cast<RankedTensorType>(piece.getType()).getShape();
+          vector =
+              dividingPower(ShapedType::getNumElements(shape.drop_front(concat.getAxis())), vector);
+        }
+        return vector;
+      });
+}
+
+static ScheduleAttr chooseCopy(KernelOp kernel, const CudaTarget&) {
+  auto type = llvm::cast<RankedTensorType>(kernel.getResult(0).getType());
+  int64_t vector = copyVector(kernel.getBlock().front(), wordElements(type.getElementType()));
+  return makeSchedule(kernel, "copy",
+                      llvm::divideCeil(type.getNumElements(), threadsPerBlock * vector),
+                      {{"threads", threadsPerBlock}, {"vector", vector}});
+}
+
+static bool isKvWrite(KernelOp kernel, const CudaTarget&) {
+  return bool(soleOp<KvWriteOp>(kernel));
+}
+
+/// A block a row: whether a later row overwrites it is asked once.
+static ScheduleAttr chooseKvWrite(KernelOp kernel, const CudaTarget&) {
+  StateType state = soleOp<KvWriteOp>(kernel).getState().getType();
+  int64_t rows = soleOp<KvWriteOp>(kernel).getValues().getType().getShape()[0];
+  int64_t vector = dividingPower(state.getShape()[2] * state.getShape()[3],
+                                 wordElements(state.getElementType()));
+  return makeSchedule(kernel, "kv_write", rows, {{"threads", threadsPerBlock}, {"vector", vector}});
+}
+
+static bool isRope(KernelOp kernel, const CudaTarget&) { return bool(soleOp<RopeOp>(kernel)); }
+
+/// A thread keeps the sine and cosine of its pair for as many heads of the row as leave the
+/// multiprocessors half of their threads.
+static ScheduleAttr chooseRope(KernelOp kernel, const CudaTarget& target) {
+  constexpr int64_t most = 8, threadsPerSm = 1024;
+  auto op = soleOp<RopeOp>(kernel);
+  llvm::ArrayRef<int64_t> shape = op.getInput().getType().getShape();
+  int64_t pairs = op.getInverseFrequencies().getType().getNumElements();
+  int64_t work = shape[0] * shape[1] * (shape[2] - pairs);
+  int64_t heads = dividingPower(shape[1], most);
+  while (heads > 1 && work / heads < threadsPerSm * target.sms)
+    heads /= 2;
+  int64_t tiles = llvm::divideCeil(work / heads, threadsPerBlock);
+  if (heads == 1)
+    return makeSchedule(kernel, "rope", tiles, {{"threads", threadsPerBlock}});
+  return makeSchedule(kernel, "rope", tiles,
+                      {{"threads", threadsPerBlock}, {"heads_per_thread", heads}});
+}
+
+static bool isSelection(KernelOp kernel, const CudaTarget&) {
+  return bool(soleOp<ArgmaxOp>(kernel)) || bool(soleOp<TopKOp>(kernel));
+}
+
+/// A block a row: as many threads as a long vocabulary keeps busy.
+static ScheduleAttr chooseSelection(KernelOp kernel, const CudaTarget&) {
+  Operation& op = kernel.getBlock().front();
+  auto type = llvm::cast<RankedTensorType>(op.getOperand(0).getType());
+  int64_t length = type.getShape().back();
+  int64_t threads = std::clamp<int64_t>(llvm::PowerOf2Ceil(length / 4), 32, 1024);
+  return makeSchedule(kernel, op.getName().stripDialect(), type.getNumElements() / length,
+                      {{"threads", threads}});
+}
+
+const CudaScheduleRule copies = {isCopy, chooseCopy};
+const CudaScheduleRule kvWrite = {isKvWrite, chooseKvWrite};
+const CudaScheduleRule rope = {isRope, chooseRope};
+const CudaScheduleRule selection = {isSelection, chooseSelection};
+
+} // namespace tenon::kernels::cuda_rules

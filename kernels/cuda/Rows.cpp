@@ -1,0 +1,131 @@
+#include "kernels/cuda/CudaScheduleRule.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace tenon::kernels::cuda_rules {
+
+static bool isHero(Operation& op) { return llvm::isa<ReduceOp>(op) || forms::cudaRows.isHero(op); }
+
+/// A reduction to one element a row stands alone.
+static bool matches(KernelOp kernel, const CudaTarget&) {
+  return bool(soleOp<ReduceOp>(kernel)) || refuse(forms::cudaRows, kernel).empty();
+}
+
+/// Few rows let the next kernel start at their entry, so that it brings its weights meanwhile. Many
+/// with other operations beside their reduction have bytes of their own to bring, and blocks of the next
+/// kernel that wait beside them cost more than their early start saves: residual + RMSNorm of 16, 128
+/// and 1,024 rows takes 1.49, 2.09 and 4.19 us with a trigger at entry, 1.56, 1.82 and 3.68 without
+/// (H200, 2026-11-21, bench/results/fusion.md). A sum and a norm in kernels of their own lose by it.
+static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target) {
+  ScheduleAttr schedule = scheduleRows(*llvm::find_if(kernel.getBlock(), isHero), target);
+  bool isMany = 2 * schedule.getTiles() > target.sms;
+  bool isFused = !llvm::hasNItems(kernel.getBlock(), 2); // beside the terminator
+  return isMany && isFused ? withParameters(schedule, {{"trigger_at_exit", 1}}) : schedule;
+}
+
+const CudaScheduleRule rows = {matches, choose, &forms::cudaRows};
+
+} // namespace tenon::kernels::cuda_rules
+
+namespace tenon::kernels {
+
+namespace {
+
+/// Who takes the rows of a reduction, and in what order a row is added.
+struct RowShape {
+  RowShape(Operation& hero)
+      : length(llvm::cast<RankedTensorType>(hero.getOperand(0).getType()).getShape().back()),
+        rows(llvm::cast<RankedTensorType>(hero.getOperand(0).getType()).getNumElements() / length),
+        vector(getElementTypeOrSelf(hero.getOperand(0)).isF32() ? 4 : 8),
+        vectors(llvm::divideCeil(length, vector)) {}
+
+  int64_t length, rows;
+  int64_t vector, vectors;           ///< elements of 16 bytes; such vectors of a row
+  int64_t group = 32, threads = 128; ///< of a row, of a block
+  int64_t lanes = 0, chunk = 0;      ///< of the order
+};
+
+} // namespace
+
+/// Chunks of a row. Every thread adds all of them, in code without a loop, from shared memory: longer
+/// rows are added in one chunk, which takes a buffer of one size for any length.
+constexpr int64_t mostRowChunks = 1024;
+
+/// A warp for short rows, up to 1,024 lanes in one chunk for long ones.
+static void shareInOneChunk(RowShape& shape) {
+  constexpr int64_t mostLanes = 1024, vectorsPerThread = 4;
+  int64_t wanted = llvm::PowerOf2Ceil(llvm::divideCeil(shape.vectors, vectorsPerThread));
+  shape.group = std::clamp<int64_t>(wanted, 32, mostLanes / shape.vector);
+  shape.threads = shape.group > 32 ? shape.group : shape.rows > 1 ? 128 : 32;
+  shape.lanes = shape.group * shape.vector;
+}
+
+/// A multiprocessor for each row: few vectors a thread, since all that a row takes waits for one
+/// another. Chunks of one vector of a warp, so that any number of warps can share a row: a product
+/// that makes the norm itself has other threads than the norm's own kernel.
+static void shareFewRows(RowShape& shape) {
+  constexpr int64_t mostThreads = 512;
+  int64_t perThread = llvm::divideCeil(shape.vectors, mostThreads);
+  shape.group = llvm::alignTo(llvm::divideCeil(shape.vectors, perThread), 32);
+  shape.threads = shape.group;
+  shape.lanes = shape.chunk = 32 * shape.vector;
+}
+
+/// Warps among which `vectors` of a warp divide with the fewest left empty, of the counts from the
+/// fewest that leave each at most `most` up to twice as many.
+static int64_t divideEvenly(int64_t vectors, int64_t most) {
+  int64_t fewest = llvm::divideCeil(vectors, most), best = fewest;
+  auto taken = [&](int64_t warps) { return warps * llvm::divideCeil(vectors, warps); };
+  for (int64_t warps = fewest; warps <= 2 * fewest; ++warps)
+    if (taken(warps) < taken(best))
+      best = warps;
+  return best;
+}
+
+/// Rows wait for each other's multiprocessors: a chunk for a warp, which then halves its lanes once
+/// for each sum. A norm with two sums has half of the warps: what they do for their sums, and the
+/// barriers, count twice.
+static void shareManyRows(RowShape& shape, int64_t sums, const CudaTarget& target) {
+  constexpr int64_t vectorsOfSum = 4, mostThreads = 1024, threads = 128;
+  int64_t ofWarp = llvm::divideCeil(shape.vectors, 32);
+  int64_t warps = divideEvenly(ofWarp, vectorsOfSum * sums);
+  if (32 * warps > mostThreads)
+    return shareFewRows(shape);
+  int64_t rowsOfBlock = std::clamp<int64_t>(llvm::bit_floor<uint64_t>(shape.rows / target.sms), 1,
+                                            std::max<int64_t>(1, threads / (32 * warps)));
+  shape.group = 32 * warps;
+  shape.threads = shape.group * rowsOfBlock;
+  shape.lanes = 32 * shape.vector;
+  if (warps > 1)
+    shape.chunk = llvm::divideCeil(ofWarp, warps) * shape.lanes;
+}
+
+static RowShape shareRows(Operation& hero, const CudaTarget& target) {
+  RowShape shape(hero);
+  shareInOneChunk(shape);
+  if (llvm::isa<RmsNormOp, LayerNormOp>(hero) && shape.group > 32 &&
+      shape.vectors <= 32 * mostRowChunks)
+    shape.rows <= target.sms ? shareFewRows(shape)
+                             : shareManyRows(shape, llvm::isa<LayerNormOp>(hero) ? 2 : 1, target);
+  return shape;
+}
+
+bool hasChunksOf(Operation& hero, int64_t elements, const CudaTarget& target) {
+  RowShape shape = shareRows(hero, target);
+  return shape.lanes == elements && shape.chunk == elements;
+}
+
+ScheduleAttr scheduleRows(Operation& hero, const CudaTarget& target) {
+  RowShape shape = shareRows(hero, target);
+  OrderAttr order = makeOrder(hero.getContext(), shape.lanes, shape.chunk);
+  llvm::TypeSwitch<Operation&>(hero).Case<LayerNormOp, ReduceOp, RmsNormOp, SoftmaxOp>(
+      [&](auto reduction) { reduction.setOrderAttr(order); });
+  return makeSchedule(
+      hero.getContext(), hero.getName().stripDialect(),
+      llvm::divideCeil(shape.rows, shape.threads / shape.group),
+      {{"threads", shape.threads}, {"group", shape.group}, {"vector", shape.vector}});
+}
+
+} // namespace tenon::kernels

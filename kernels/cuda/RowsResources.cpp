@@ -1,0 +1,97 @@
+#include "kernels/cuda/ScheduleKind.h"
+#include "kernels/regions/HeadRegion.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace tenon::kernels::kinds {
+
+static constexpr int64_t floatBytes = 4;
+
+/// Elements of a row that a thread keeps; it reads longer rows again for each pass.
+static constexpr int64_t mostElements = 64;
+
+/// Registers of a thread that has `elements` of a row, beside those that do not depend on it, as ptxas
+/// gives them to rows of 768 to 8,192 elements (CUDA 13.0): the row and what is added to it, weights,
+/// and the difference from the mean where there is one.
+template <typename OpTy> static int64_t keptRegisters(OpTy hero, int64_t elements) {
+  auto bytesOf = [](Value value) {
+    return getElementTypeOrSelf(value).getIntOrFloatBitWidth() / 8;
+  };
+  bool packed = bytesOf(hero->getOperand(0)) == 2;
+  int64_t quarters = 4 + (!llvm::isa<LayerNormOp>(*hero) ? 0 : packed ? 1 : 5);
+  for (Value weight : hero->getOperands().drop_front())
+    quarters += packed ? bytesOf(weight) : 2;
+  return llvm::divideCeil(elements * quarters, 4);
+}
+
+/// Rows that threads keep in registers, with the vectors that scale and shift them.
+template <typename OpTy, int64_t sums, int64_t extrema>
+static bool fillRows(KernelOp kernel, BlockResources& resources) {
+  constexpr int64_t others = 36, othersFused = 44;
+  int64_t group = sizeParameter(kernel, "group"), vector = sizeParameter(kernel, "vector");
+  auto hero = findOp<OpTy>(kernel);
+  if (group < 1 || vector < 1 || !hero)
+    return false;
+  int64_t length = llvm::cast<RankedTensorType>(hero->getOperand(0).getType()).getShape().back();
+  int64_t elements = llvm::divideCeil(length, group * vector) * vector;
+  bool alone = llvm::hasNItems(kernel.getBlock(), 2);
+  int64_t kept = elements <= mostElements ? keptRegisters(hero, elements) : vector;
+  resources.registers =
+      std::min<int64_t>(llvm::alignTo((alone ? others : othersFused) + kept, 8), mostRegisters);
+  resources.wholeTiles = true;
+  OrderAttr order = hero.getOrderAttr();
+  int64_t parts = group * vector;
+  if (order && order.getChunk() > 0 && order.getChunk() < length)
+    parts =
+        resources.threads / group * llvm::alignTo(llvm::divideCeil(length, order.getChunk()), 4);
+  if (group > 32) // a warp combines by itself
+    resources.staticSmemBytes = floatBytes * (sums * parts + extrema * (group / 32));
+  return true;
+}
+
+static bool fillReduce(KernelOp kernel, BlockResources& resources) {
+  auto op = findOp<ReduceOp>(kernel);
+  bool sums = op && (op.getKind() == ReduceKind::Sum || op.getKind() == ReduceKind::Mean);
+  if (!op || !(sums ? fillRows<ReduceOp, 1, 0>(kernel, resources)
+                    : fillRows<ReduceOp, 0, 1>(kernel, resources)))
+    return false;
+  resources.registers = 40; // the one pass keeps nothing
+  return true;
+}
+
+/// A candidate, value and index, of each warp.
+template <int64_t buffers> static bool fillSelection(KernelOp, BlockResources& resources) {
+  constexpr int64_t candidateBytes = 8;
+  resources.registers = 40;
+  resources.staticSmemBytes = buffers * candidateBytes * (resources.threads / 32);
+  return true;
+}
+
+/// A head of each warp, with the lanes of its norm's sum.
+static bool fillHeads(KernelOp kernel, BlockResources& resources) {
+  HeadRegion region;
+  if (!readHeadRegion(kernel, region).empty())
+    return false;
+  int64_t size = 0, lanes = 0;
+  for (HeadRegion::Chain& chain : region.chains) {
+    size = std::max<int64_t>(size, llvm::alignTo(chain.size, 4));
+    if (chain.norm && chain.norm.getOrderAttr())
+      lanes = std::max(lanes, chain.norm.getOrderAttr().getLanes());
+  }
+  resources.registers = 64;
+  resources.wholeTiles = true;
+  resources.staticSmemBytes = detail::saturatingProduct(
+      {floatBytes * (resources.threads / 32), detail::saturatingSum({size, lanes})});
+  return true;
+}
+
+const ScheduleKind rmsNorm = {"rms_norm", fillRows<RmsNormOp, 1, 0>};
+const ScheduleKind layerNorm = {"layer_norm", fillRows<LayerNormOp, 2, 0>};
+const ScheduleKind softmax = {"softmax", fillRows<SoftmaxOp, 1, 1>};
+const ScheduleKind reduce = {"reduce", fillReduce};
+const ScheduleKind argmax = {"argmax", fillSelection<1>};
+const ScheduleKind topK = {"top_k", fillSelection<2>};
+const ScheduleKind heads = {"heads", fillHeads};
+
+} // namespace tenon::kernels::kinds

@@ -1,0 +1,85 @@
+#include "kernels/regions/HeadRegion.h"
+
+#include <numeric>
+
+using namespace mlir;
+
+namespace tenon::kernels {
+
+/// The chain that ends in `value`; a new one where it is an argument. Null where it is neither.
+static HeadRegion::Chain* findChain(HeadRegion& region, Value value) {
+  for (HeadRegion::Chain& chain : region.chains)
+    if (chain.end == value && !llvm::isa<BlockArgument>(value))
+      return &chain;
+  auto type = llvm::dyn_cast<RankedTensorType>(value.getType());
+  if (!llvm::isa<BlockArgument>(value) || !type || type.getRank() != 3)
+    return nullptr;
+  HeadRegion::Chain& chain = region.chains.emplace_back();
+  chain.source = chain.end = value;
+  chain.rows = type.getShape()[0], chain.heads = type.getShape()[1];
+  chain.size = type.getShape()[2];
+  return &chain;
+}
+
+static bool areArguments(ValueRange values) {
+  return llvm::all_of(values, llvm::IsaPred<BlockArgument>);
+}
+
+int64_t headsOfWarp(const HeadRegion::Chain& chain, int64_t most) {
+  return std::gcd(chain.heads, most);
+}
+
+std::string addToHeadRegion(Operation& op, HeadRegion& region) {
+  constexpr const char* what = "the emitter of heads ";
+  if (!llvm::isa<RmsNormOp, RopeOp, KvWriteOp>(op))
+    return what + ("cannot hold " + op.getName().stripDialect()).str();
+  if (!areArguments(op.getOperands().drop_front()))
+    return what + std::string("reads all but the heads themselves from memory");
+  HeadRegion::Chain* chain = findChain(region, op.getOperand(0));
+  if (!chain)
+    return what + std::string("takes heads [M, H, D] in memory, each through one chain");
+  if (auto norm = llvm::dyn_cast<RmsNormOp>(op)) {
+    if (chain->norm || chain->rope || chain->write)
+      return what + std::string("normalises a head once, first of all");
+    // A warp adds a head, in one chunk (scheduleRows).
+    constexpr int64_t mostBytes = 2048;
+    if (chain->size * norm.getType().getElementTypeBitWidth() > 8 * mostBytes)
+      return what + std::string("normalises heads of at most 2048 bytes");
+    chain->norm = norm;
+  } else if (auto rope = llvm::dyn_cast<RopeOp>(op)) {
+    if (chain->rope || chain->write)
+      return what + std::string("rotates a head once, before it is written");
+    chain->rope = rope;
+  } else {
+    if (chain->write)
+      return what + std::string("writes a head once");
+    chain->write = llvm::cast<KvWriteOp>(op);
+    return "";
+  }
+  chain->end = op.getResult(0);
+  return "";
+}
+
+std::string readHeadRegion(KernelOp kernel, HeadRegion& region) {
+  for (Operation& op : kernel.getBlock().without_terminator())
+    if (std::string reason = addToHeadRegion(op, region); !reason.empty())
+      return reason;
+  if (region.chains.empty())
+    return "the emitter of heads has none here";
+  for (Value value : kernel.getYield().getValues()) {
+    if (llvm::isa<StateType>(value.getType()))
+      continue;
+    auto* chain = llvm::find_if(region.chains, [&](HeadRegion::Chain& candidate) {
+      return candidate.end == value && !llvm::isa<BlockArgument>(value);
+    });
+    if (chain == region.chains.end())
+      return "the emitter of heads stores what the end of a chain makes";
+    chain->isYielded = true;
+  }
+  for (HeadRegion::Chain& chain : region.chains)
+    if (!chain.isYielded && !chain.write)
+      return "the emitter of heads stores the end of each chain";
+  return "";
+}
+
+} // namespace tenon::kernels

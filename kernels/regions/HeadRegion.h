@@ -1,0 +1,47 @@
+#ifndef TENON_KERNELS_REGIONS_HEADREGION_H
+#define TENON_KERNELS_REGIONS_HEADREGION_H
+
+#include <string>
+
+#include "ir/Dialect.h"
+
+namespace tenon::kernels {
+
+/// What stands between the products and attention of a step, in one region: chains that each take
+/// the heads of a tensor [M, H, D] of the region's arguments, and in this order may normalise a head
+/// over D, rotate it, and write it to a cache.
+///
+/// ```mlir
+/// %q1 = tenon.rms_norm %q, %g ...      // chain 0: norm, rope, result
+/// %q2 = tenon.rope halves %q1, ...
+/// %k1 = tenon.rope halves %k, ...      // chain 1: rope, write
+/// %s1 = tenon.kv_write %k1, ... into %s
+/// ```
+struct HeadRegion {
+  struct Chain {
+    mlir::Value source; ///< argument of the region
+    RmsNormOp norm;     ///< these three may be null
+    RopeOp rope;
+    KvWriteOp write;
+    mlir::Value end; ///< tensor that the chain makes
+    bool isYielded = false;
+    int64_t rows = 0, heads = 0, size = 0;
+  };
+  llvm::SmallVector<Chain, 4> chains;
+};
+
+/// Heads of a row that a warp takes one after the other, of at most `most`, a power of two: the
+/// largest divisor of the chain's heads.
+int64_t headsOfWarp(const HeadRegion::Chain& chain, int64_t most);
+
+/// Adds `op` to the chain that it continues, or to a new one. Returns why no emitter of heads computes
+/// it there, in a sentence without final period; empty, and `region` extended, where one does.
+std::string addToHeadRegion(mlir::Operation& op, HeadRegion& region);
+
+/// Reads the region of `kernel`. Returns why it is none of that kind, in a sentence without final
+/// period; empty, and `region` filled, where it is.
+std::string readHeadRegion(KernelOp kernel, HeadRegion& region);
+
+} // namespace tenon::kernels
+
+#endif // TENON_KERNELS_REGIONS_HEADREGION_H

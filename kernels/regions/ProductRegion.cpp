@@ -1,0 +1,301 @@
+#include "kernels/regions/ProductRegion.h"
+
+#include "kernels/regions/Regions.h"
+#include "llvm/ADT/EquivalenceClasses.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace tenon::kernels {
+
+namespace {
+
+/// Sorts the operations of a region into prologue, products and what joins them. Each step returns
+/// what speaks against the region.
+class RegionReader {
+public:
+  RegionReader(KernelOp kernel, ProductRegion& region) : kernel(kernel), region(region) {}
+
+  std::string read();
+
+private:
+  std::string addProduct(MatmulOp op);
+  std::string addOther(Operation& op);
+  std::string addBehind(Operation& op, Operation* product);
+  void collectInputs();
+  void collectGroups();
+  std::string checkGroups();
+  std::string checkGroup(ProductRegion::Group& group);
+  std::string checkInputs();
+  std::string checkPrologue();
+  std::string checkPositions(Operation& op);
+
+  KernelOp kernel;
+  ProductRegion& region;
+  llvm::SmallVector<MatmulOp> products;
+  llvm::SmallVector<Operation*> prologue;
+  llvm::EquivalenceClasses<Operation*> joined; ///< of products
+  llvm::DenseMap<Value, Operation*> behind;    ///< a product that a value depends on
+  llvm::DenseMap<Value, Operation*> norms;     ///< the norm that a value of the prologue depends on
+};
+
+} // namespace
+
+static llvm::ArrayRef<int64_t> shapeOf(Value value) {
+  return llvm::cast<RankedTensorType>(value.getType()).getShape();
+}
+
+static Type elementOf(Value value) {
+  return llvm::cast<RankedTensorType>(value.getType()).getElementType();
+}
+
+static std::string nameOf(Operation& op) { return op.getName().stripDialect().str(); }
+
+std::string RegionReader::addProduct(MatmulOp op) {
+  if (op.isQuantized())
+    return "the emitter of several products multiplies floats, not quants";
+  if (!llvm::isa<BlockArgument>(op.getWeight()) || shapeOf(op.getWeight()).size() != 2)
+    return "the emitter of several products reads each weight [N, K] from memory";
+  if (behind.contains(op.getInput()))
+    return "the emitter of several products has none that another one's input depends on";
+  if (!products.empty() && (elementOf(op.getInput()) != elementOf(products.front().getInput()) ||
+                            elementOf(op.getWeight()) != elementOf(products.front().getWeight())))
+    return "the emitter of several products takes inputs of one element type and weights of one";
+  products.push_back(op);
+  joined.insert(op);
+  behind[op.getResult()] = op;
+  return "";
+}
+
+/// An operation behind `product`.
+std::string RegionReader::addBehind(Operation& op, Operation* product) {
+  if (auto search = llvm::dyn_cast<ArgmaxOp>(op)) {
+    behind[search.getResult()] = product;
+    return refuseSearch(search, shapeOf(product->getResult(0)));
+  }
+  if (!llvm::isa<ElementwiseOpInterface>(op))
+    return "the emitter of products computes elementwise operations behind them, not " + nameOf(op);
+  if (llvm::any_of(op.getOperands(), [&](Value operand) { return norms.contains(operand); }))
+    return "the emitter of products has no norm at hand behind them";
+  behind[op.getResult(0)] = product;
+  return "";
+}
+
+std::string RegionReader::addOther(Operation& op) {
+  Operation *product = nullptr, *norm = nullptr;
+  for (Value operand : op.getOperands()) {
+    if (auto found = behind.find(operand); found != behind.end()) {
+      if (product)
+        joined.unionSets(product, found->second);
+      product = found->second;
+    }
+    if (auto found = norms.find(operand); found != norms.end()) {
+      if (norm && norm != found->second)
+        return "the emitter of products computes one norm of an input, not two";
+      norm = found->second;
+    }
+  }
+  if (product)
+    return addBehind(op, product);
+  prologue.push_back(&op);
+  bool isNorm = llvm::isa<RmsNormOp, LayerNormOp>(op);
+  if (!isNorm && !isElementOperation(op))
+    return "the emitter of products computes operations on elements and norms before them, not " +
+           nameOf(op);
+  if (isNorm && norm)
+    return "the emitter of products computes one norm of an input, not two";
+  if (isNorm || norm)
+    norms[op.getResult(0)] = isNorm ? &op : norm;
+  return "";
+}
+
+void RegionReader::collectInputs() {
+  for (MatmulOp product : products) {
+    Value value = product.getInput();
+    if (llvm::any_of(region.inputs, [&](const auto& input) { return input.value == value; }))
+      continue;
+    region.inputs.push_back({value, norms.lookup(value), shapeOf(value).back()});
+  }
+  const ProductRegion::Input& first = region.inputs.front();
+  region.rows = ShapedType::getNumElements(shapeOf(first.value)) / first.depth;
+}
+
+void RegionReader::collectGroups() {
+  llvm::MapVector<Operation*, ProductRegion::Group> groups;
+  for (MatmulOp product : products) {
+    auto input = llvm::find_if(
+        region.inputs, [&](const auto& input) { return input.value == product.getInput(); });
+    groups[joined.getLeaderValue(product)].products.push_back(
+        {product, static_cast<unsigned>(input - region.inputs.begin())});
+  }
+  for (Value yielded : kernel.getYield().getValues()) {
+    auto product = behind.find(yielded);
+    if (product == behind.end()) {
+      if (!llvm::is_contained(region.prologueYields, yielded))
+        region.prologueYields.push_back(yielded);
+      continue;
+    }
+    auto& yields = groups[joined.getLeaderValue(product->second)].yields;
+    if (!llvm::is_contained(yields, yielded))
+      yields.push_back(yielded);
+  }
+  for (auto& [leader, group] : groups) {
+    group.firstLine = region.lines;
+    group.columns = shapeOf(group.products.front().op.getWeight())[0];
+    region.lines += group.columns;
+    region.groups.push_back(std::move(group));
+  }
+}
+
+std::string RegionReader::checkGroup(ProductRegion::Group& group) {
+  llvm::ArrayRef<int64_t> positions = shapeOf(group.products.front().op.getResult());
+  if (group.products.size() != region.groups.front().products.size())
+    return "the emitter of products wants as many products in each group that is joined behind "
+           "them";
+  if (group.yields.empty())
+    return "the emitter of products stores something of each product";
+  for (auto [product, like] : llvm::zip_equal(group.products, region.groups.front().products)) {
+    llvm::ArrayRef<int64_t> shape = shapeOf(product.op.getResult());
+    if (shape != positions)
+      return "the emitter of products joins results of one shape, not " +
+             detail::formatShape(positions) + " and " + detail::formatShape(shape);
+    if (shapeOf(product.op.getInput()).back() != shapeOf(like.op.getInput()).back())
+      return "the emitter of products wants the same depths in each group of products";
+  }
+  return "";
+}
+
+/// Behind products: positions are those of their result.
+std::string RegionReader::checkGroups() {
+  for (ProductRegion::Group& group : region.groups)
+    if (std::string reason = checkGroup(group); !reason.empty())
+      return reason;
+  for (Operation& op : kernel.getBlock().without_terminator()) {
+    auto found = op.getNumResults() == 1 ? behind.find(op.getResult(0)) : behind.end();
+    if (found == behind.end() || llvm::isa<ArgmaxOp>(op))
+      continue;
+    llvm::ArrayRef<int64_t> positions = shapeOf(found->second->getResult(0));
+    llvm::ArrayRef<int64_t> shape = shapeOf(op.getResult(0));
+    if (shape != positions)
+      return "the emitter of products works on positions " + detail::formatShape(positions) +
+             ", not on those of " + nameOf(op) + " " + detail::formatShape(shape);
+  }
+  return "";
+}
+
+std::string RegionReader::checkInputs() {
+  for (const ProductRegion::Input& input : region.inputs) {
+    llvm::ArrayRef<int64_t> shape = shapeOf(input.value);
+    if (ShapedType::getNumElements(shape) != region.rows * input.depth)
+      return "the emitter of products takes inputs of as many rows, not of " +
+             std::to_string(region.rows) + " and " + detail::formatShape(shape);
+    if (input.norm && elementOf(input.norm->getOperand(0)) != elementOf(input.value))
+      return "the emitter of products takes a norm whose input has the element type of theirs";
+  }
+  return "";
+}
+
+/// Before products: positions are those of the inputs that `op` feeds, along which everything may
+/// broadcast; of any input where it feeds none.
+std::string RegionReader::checkPositions(Operation& op) {
+  if (llvm::isa<ConstantOp>(op))
+    return "";
+  llvm::ArrayRef<int64_t> shape = shapeOf(op.getResult(0));
+  llvm::DenseSet<Value> reached = {op.getResult(0)};
+  for (Operation* next : prologue)
+    if (llvm::any_of(next->getOperands(), [&](Value value) { return reached.contains(value); }))
+      reached.insert(next->getResult(0));
+  bool feeds = false, known = false;
+  for (const ProductRegion::Input& input : region.inputs) {
+    known |= shapeOf(input.value) == shape;
+    if (!reached.contains(input.value))
+      continue;
+    feeds = true;
+    if (shapeOf(input.value) != shape)
+      return "the emitter of products works on positions " +
+             detail::formatShape(shapeOf(input.value)) + " of their input, not on those of " +
+             nameOf(op) + " " + detail::formatShape(shape);
+  }
+  if (!feeds && norms.contains(op.getResult(0)))
+    return "the emitter of products computes norms of their inputs alone";
+  return feeds || known ? ""
+                        : "the emitter of products has no input of the positions of " + nameOf(op) +
+                              " " + detail::formatShape(shape);
+}
+
+std::string RegionReader::checkPrologue() {
+  for (Operation* op : prologue) {
+    if (std::string reason = checkPositions(*op); !reason.empty())
+      return reason;
+    bool readsRow = llvm::isa<EmbeddingOp, DequantizeOp>(op);
+    if (readsRow && !llvm::all_of(op->getOperands(), llvm::IsaPred<BlockArgument>))
+      return "the emitter of products embeds rows of a table in memory";
+  }
+  for (Value value : region.prologueYields)
+    if (llvm::isa<BlockArgument>(value) || value.getDefiningOp<ConstantOp>())
+      return "the emitter of products computes its results and copies none";
+  return "";
+}
+
+std::string RegionReader::read() {
+  for (Operation& op : kernel.getBlock().without_terminator()) {
+    auto product = llvm::dyn_cast<MatmulOp>(op);
+    if (std::string reason = product ? addProduct(product) : addOther(op); !reason.empty())
+      return reason;
+  }
+  if (products.empty())
+    return "the emitter of products has no product here";
+  collectInputs();
+  collectGroups();
+  for (auto check :
+       {&RegionReader::checkGroups, &RegionReader::checkInputs, &RegionReader::checkPrologue})
+    if (std::string reason = (this->*check)(); !reason.empty())
+      return reason;
+  return "";
+}
+
+int64_t ProductRegion::firstTile(size_t group, int64_t lines) const {
+  int64_t tiles = 0;
+  for (const Group& before : llvm::ArrayRef(groups).take_front(group))
+    tiles += llvm::divideCeil(before.columns, lines);
+  return tiles;
+}
+
+llvm::SmallVector<int64_t, 2> ProductRegion::depths() const {
+  llvm::SmallVector<int64_t, 2> found;
+  for (const Product& product : groups.front().products)
+    found.push_back(inputs[product.input].depth);
+  return found;
+}
+
+std::string readProductRegion(KernelOp kernel, ProductRegion& region) {
+  return RegionReader(kernel, region).read();
+}
+
+ProductRegion regionOfProduct(MatmulOp op) {
+  llvm::ArrayRef<int64_t> weight = op.getWeight().getType().getShape();
+  ProductRegion region;
+  region.inputs.push_back({op.getInput(), nullptr, weight.back()});
+  region.lines = weight.end()[-2];
+  region.rows = op.getInput().getType().getNumElements() / weight.back();
+  ProductRegion::Group& group = region.groups.emplace_back();
+  group.products.push_back({op, 0});
+  group.columns = region.lines;
+  return region;
+}
+
+std::string readProducts(KernelOp kernel, ProductRegion& region) {
+  std::string reason = readProductRegion(kernel, region);
+  auto products = kernel.getBlock().getOps<MatmulOp>();
+  if (reason.empty() || !llvm::hasSingleElement(products))
+    return reason;
+  region = regionOfProduct(*products.begin());
+  ProductRegion::Group& group = region.groups.front();
+  for (Value yielded : kernel.getYield().getValues())
+    if (!llvm::is_contained(group.yields, yielded))
+      group.yields.push_back(yielded);
+  return "";
+}
+
+} // namespace tenon::kernels

@@ -1,0 +1,156 @@
+#include "kernels/regions/Regions.h"
+
+using namespace mlir;
+
+namespace tenon::kernels {
+
+bool isElementOperation(Operation& op) {
+  if (auto constant = llvm::dyn_cast<ConstantOp>(op)) {
+    auto elements = llvm::dyn_cast<DenseFPElementsAttr>(constant.getValue());
+    return elements && elements.isSplat();
+  }
+  return llvm::isa<ElementwiseOpInterface, EmbeddingOp, DequantizeOp>(op);
+}
+
+bool concerns(const RegionForm& form, KernelOp kernel) {
+  auto operations = kernel.getBlock().without_terminator();
+  if (form.isHero)
+    return llvm::any_of(operations, form.isHero);
+  return !operations.empty() && llvm::all_of(operations, form.isElement);
+}
+
+static bool isSplatOrElementwise(Operation& op) {
+  return isElementOperation(op) && !llvm::isa<EmbeddingOp, DequantizeOp>(op);
+}
+
+template <typename... OpTys> static bool isOp(Operation& op) { return llvm::isa<OpTys...>(op); }
+
+namespace forms {
+
+const RegionForm cpuElementwise = {"the emitter of elementwise chains", nullptr,
+                                   isSplatOrElementwise, false};
+const RegionForm cudaElementwise = {"the emitter of elementwise chains", nullptr,
+                                    isElementOperation, false};
+const RegionForm cudaMatmul = {"the emitter of matrix products", isOp<MatmulOp>, isElementOperation,
+                               false, true};
+const RegionForm cudaRows = {"the emitter of row reductions",
+                             isOp<LayerNormOp, RmsNormOp, SoftmaxOp>, isElementOperation, true};
+
+} // namespace forms
+
+static std::string nameOf(Operation* op) { return op->getName().stripDialect().str(); }
+
+/// True where `shape` broadcasts to `positions`.
+static bool broadcastsTo(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> positions) {
+  if (shape.size() > positions.size())
+    return false;
+  for (auto [extent, whole] : llvm::zip_equal(shape, positions.take_back(shape.size())))
+    if (extent != 1 && extent != whole)
+      return false;
+  return true;
+}
+
+static llvm::ArrayRef<int64_t> shapeOf(Value value) {
+  return llvm::cast<RankedTensorType>(value.getType()).getShape();
+}
+
+/// The hero of the region; `reason` says why there is none.
+static Operation* findHero(const RegionForm& form, KernelOp kernel, std::string& reason) {
+  Operation* hero = nullptr;
+  for (Operation& op : kernel.getBlock().without_terminator()) {
+    if (!form.isHero(op))
+      continue;
+    if (hero) {
+      reason =
+          form.name.str() + " computes one " + nameOf(hero) + " a kernel, not also " + nameOf(&op);
+      return nullptr;
+    }
+    hero = &op;
+  }
+  if (!hero)
+    reason = form.name.str() + " has no hero here";
+  return hero;
+}
+
+/// Operations that embed or decode rows take the row of the position itself, from memory.
+static bool fitsPositions(Operation& op, llvm::ArrayRef<int64_t> positions) {
+  llvm::ArrayRef<int64_t> shape = shapeOf(op.getResult(0));
+  if (llvm::isa<EmbeddingOp, DequantizeOp>(op))
+    return shape == positions && llvm::all_of(op.getOperands(), llvm::IsaPred<BlockArgument>);
+  return broadcastsTo(shape, positions);
+}
+
+ArgmaxOp findSearch(KernelOp kernel) {
+  auto found = kernel.getBlock().getOps<ArgmaxOp>();
+  bool isAlone = llvm::hasSingleElement(kernel.getBlock().without_terminator());
+  return found.empty() || isAlone ? ArgmaxOp() : *found.begin();
+}
+
+std::string refuseSearch(ArgmaxOp op, llvm::ArrayRef<int64_t> positions) {
+  if (shapeOf(op.getInput()) != positions)
+    return "tiles search the largest element of rows of shape " + detail::formatShape(positions) +
+           ", not of " + detail::formatShape(shapeOf(op.getInput()));
+  if (llvm::isa<BlockArgument>(op.getInput()))
+    return "tiles search among what they compute, not among an input";
+  if (op.getType().getNumElements() > mostSearchedRows)
+    return "tiles search the largest element of at most " + std::to_string(mostSearchedRows) +
+           " rows, not of " + std::to_string(op.getType().getNumElements());
+  for (Operation* user : op->getUsers())
+    if (!llvm::isa<YieldOp>(user))
+      return "the index of the largest element is known when every tile is done, too late for " +
+             nameOf(user);
+  auto searches = op->getBlock()->getOps<ArgmaxOp>();
+  return llvm::hasSingleElement(searches) ? "" : "tiles search for one argmax, not for several";
+}
+
+/// Yields must be float tensors over all positions: one element a position is stored, once.
+static std::string refuseResults(const RegionForm& form, KernelOp kernel,
+                                 llvm::ArrayRef<int64_t> positions) {
+  for (Value value : kernel.getYield().getValues()) {
+    if (form.hasSearch && value.getDefiningOp<ArgmaxOp>())
+      continue;
+    auto type = llvm::dyn_cast<RankedTensorType>(value.getType());
+    if (!type || !llvm::isa<FloatType>(type.getElementType()))
+      return form.name.str() + " stores float tensors, not " + detail::formatType(value.getType());
+    if (type.getShape() != positions)
+      return form.name.str() + " stores results of shape " + detail::formatShape(positions) +
+             ", not " + detail::formatShape(type.getShape());
+    if (llvm::isa<BlockArgument>(value))
+      return form.name.str() + " computes its results and copies none";
+  }
+  return "";
+}
+
+std::string refuse(const RegionForm& form, KernelOp kernel) {
+  std::string reason;
+  Operation* hero = nullptr;
+  if (form.isHero && !(hero = findHero(form, kernel, reason)))
+    return reason;
+  if (kernel->getNumResults() == 0 ||
+      !llvm::isa<RankedTensorType>(kernel.getYield().getValues().front().getType()))
+    return form.name.str() + " stores float tensors";
+  llvm::ArrayRef<int64_t> positions =
+      shapeOf(hero ? hero->getResult(0) : kernel.getYield().getValues().front());
+  for (Operation& op : kernel.getBlock().without_terminator()) {
+    if (&op == hero)
+      continue;
+    if (auto search = llvm::dyn_cast<ArgmaxOp>(op); search && form.hasSearch) {
+      if (std::string refusal = refuseSearch(search, positions); !refusal.empty())
+        return refusal;
+      continue;
+    }
+    if (!form.isElement(op))
+      return form.name.str() + " cannot hold " + nameOf(&op);
+    if (!fitsPositions(op, positions))
+      return form.name.str() + " works on positions " + detail::formatShape(positions) +
+             ", to which " + nameOf(&op) + " " + detail::formatShape(shapeOf(op.getResult(0))) +
+             " does not broadcast";
+  }
+  for (Value operand : hero ? ValueRange(hero->getOperands()) : ValueRange())
+    if (!form.hasPrologue && !llvm::isa<BlockArgument>(operand))
+      return form.name.str() + " reads its operands from memory: nothing may come before " +
+             nameOf(hero) + ", but " + nameOf(operand.getDefiningOp()) + " does";
+  return refuseResults(form, kernel, positions);
+}
+
+} // namespace tenon::kernels
