@@ -139,11 +139,14 @@ LogicalResult SequenceEmission::emitPart(Operation* op, Value place, Value first
 
 LogicalResult SequenceEmission::emitBefore() {
   KernelOp kernel = context.kernel;
+  int64_t endTile = 1; // of those of all parts
   for (Operation& op : llvm::make_filter_range(kernel.getBlock().without_terminator(), isPart)) {
     if (failed(checkPart(&op)))
       return failure();
-    if (!standsBefore(&op))
+    if (!standsBefore(&op)) {
+      endTile = std::max(endTile, firstTileOf(&op) + partOf(&op).getTiles());
       continue;
+    }
     FailureOr<Value> place = placeOf(&op, Value());
     if (failed(place))
       return failure();
@@ -153,7 +156,7 @@ LogicalResult SequenceEmission::emitBefore() {
       return failure();
     context.shared[op.getResult(0)] = *place;
   }
-  return success();
+  return context.expectTiles(endTile);
 }
 
 LogicalResult SequenceEmission::emitTile(Value tile) {

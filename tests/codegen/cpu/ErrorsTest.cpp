@@ -291,8 +291,9 @@ TEST(CpuErrors, AttentionOfLargeHeads) {
                 "expects heads of which 1 fit into 1048576 bytes of stack");
 }
 
-/// Two elementwise operations of a sequence, each with its part, in a kernel of two tiles.
-static std::string sequenceText(const std::string& first, const std::string& second) {
+/// Two elementwise operations of a sequence, each with its part, in a kernel of so many tiles.
+static std::string sequenceText(const std::string& first, const std::string& second,
+                                const std::string& tiles = "2") {
   std::string type = "tensor<2x16xf32>";
   std::string part = "part = #tenon.schedule<\"elementwise\", tiles = 2, {row_elements = 16 : i64, "
                      "rows_per_tile = 1 : i64, columns_per_tile = 16 : i64}>";
@@ -300,7 +301,7 @@ static std::string sequenceText(const std::string& first, const std::string& sec
     return name + " = " + text + " {first_tile = " + tile + " : i64, " + part + "} : (" + type +
            ") -> " + type + "\n";
   };
-  return kernelText({type}, type, "\"sequence\", tiles = 2",
+  return kernelText({type}, type, "\"sequence\", tiles = " + tiles,
                     operation("%0", "tenon.exp %a", first) +
                         operation("%r", "tenon.neg %0", second));
 }
@@ -314,6 +315,8 @@ TEST(CpuErrors, SequenceParts) {
   expectRefused(sequenceText("1", "0"), "expects first_tile of -1, or its tiles inside those");
   expectRefused(sequenceText("-1", "9223372036854775807"), "from tile 9223372036854775807");
   expectRefused(sequenceText("-2", "0"), "expects first_tile of -1, or its tiles inside those");
+  expectRefused(sequenceText("0", "0", "1099511627776"),
+                "expects 2 tiles for the parameters of its schedule, but got 1099511627776");
 }
 
 // A result that no code writes is no result.
