@@ -28,7 +28,7 @@ static std::vector<SharedWeight> collectWeights(func::FuncOp function) {
   function.walk([&](MatmulOp op) {
     RankedTensorType input = op.getInput().getType();
     Type element = input.getElementType();
-    if (input.getNumElements() / input.getShape().back() <= schedule::mostFewRows)
+    if (input.getNumElements() / input.getShape().back() <= kernels::mostFewRows)
       return;
     bool isBlock = llvm::isa<BlockType>(op.getWeight().getType().getElementType());
     if (isBlock && (element.isF16() || element.isBF16()))

@@ -18,7 +18,7 @@ namespace {
 /// of several rows the whole tensor, of which a tile touches its columns. The arithmetic is that of
 /// the single kernels, so every bit is.
 ///
-/// Each operation has its `part` and its `first_tile`; see `ir/PartTile.h`.
+/// Each operation has its `part` and its `first_tile`; see `kernels/PartTile.h`.
 class SequenceEmission {
 public:
   explicit SequenceEmission(KernelContext& context) : context(context), b(context.builder) {}
