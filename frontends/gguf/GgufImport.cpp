@@ -233,7 +233,9 @@ importGguf(mlir::MLIRContext& context, const std::string& path, const ImportOpti
       weights.markUsed(tensor);
   ModelGraph::Shared shared{*architecture, reader, parameters, frequencies, weights, builder};
   for (const EntryShape& entry : options.entries)
-    buildEntry(shared, entry, options);
+    if (!options.fitEntries || entry.role != Role::Prefill ||
+        entry.rows <= capacities.contextLength)
+      buildEntry(shared, entry, options);
   if (builder.getStatus().ok())
     builder.fail(weights.checkAllUsed(architecture->name));
   return builder.finish();

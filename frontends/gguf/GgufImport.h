@@ -36,6 +36,8 @@ struct ImportOptions {
   ActivationType activations = ActivationType::F32;
   /// At least one; functions are named `decode_<rows>` and `prefill_<rows>`.
   std::vector<EntryShape> entries = {{Role::Decode, 1}, {Role::Prefill, 32}};
+  /// Whether prefill entries of more rows than the caches hold positions are left out.
+  bool fitEntries = false;
   /// Positions that the KV caches hold. 0: the model's context length, at most
   /// `defaultContextLength`. More than the model's context length is an error.
   int64_t contextLength = 0;

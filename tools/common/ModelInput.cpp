@@ -20,6 +20,12 @@
 
 namespace tenon::tools {
 
+std::vector<std::string> defaultShapes(DeviceKind device) {
+  if (device == DeviceKind::Cuda)
+    return {"decode:1", "prefill:32", "prefill:128", "prefill:512", "prefill:2048"};
+  return {"decode:1", "prefill:32"};
+}
+
 namespace {
 
 /// `--activations` that leaves f32 between operations and lets products quantise their inputs.
@@ -58,8 +64,11 @@ readGguf(mlir::MLIRContext& context, const ModelInputOptions& options, DeviceKin
   frontends::ImportOptions import;
   TENON_ASSIGN_OR_RETURN(import.activations, parseActivations(options.activations, device));
   import.entries.clear();
-  for (const std::string& shape : options.shapes) {
-    if (std::ranges::count(options.shapes, shape) > 1)
+  bool isDefault = options.shapes.empty();
+  const std::vector<std::string> shapes = isDefault ? defaultShapes(device) : options.shapes;
+  import.fitEntries = isDefault;
+  for (const std::string& shape : shapes) {
+    if (std::ranges::count(shapes, shape) > 1)
       return usageError(
           absl::StrFormat("--shapes: expects shapes that differ, but got '%s' twice", shape));
     TENON_ASSIGN_OR_RETURN(import.entries.emplace_back(), parseEntryShape(shape));
@@ -91,10 +100,11 @@ void addModelInputOptions(CLI::App& command, ModelInputOptions& options) {
   rules.require(command
                     .add_option("--shapes", options.shapes,
                                 "Entry shapes to compile: decode:ROWS, each row its own sequence, "
-                                "and prefill:ROWS, a chunk of one prompt")
+                                "and prefill:ROWS, a chunk of one prompt (default: "
+                                "decode:1,prefill:32, for a GPU also prefill:128,prefill:512,"
+                                "prefill:2048 as far as the context goes)")
                     ->delimiter(',')
-                    ->allow_extra_args(false)
-                    ->capture_default_str(),
+                    ->allow_extra_args(false),
                 {Need::Import, Need::Shapes});
   rules.require(
       command
