@@ -42,6 +42,7 @@ private:
   LogicalResult placeOutputs(func::FuncOp function);
   LogicalResult placeResult(KernelOp kernel, unsigned index);
   LogicalResult addOperation(Operation& op, runtime::Function& target);
+  void describeKernel(KernelOp kernel, const runtime::Step& step);
   LogicalResult addStep(KernelOp kernel, runtime::Function& target);
 
   ModuleOp module;
@@ -211,6 +212,24 @@ static std::string stepName(KernelOp kernel) {
   return name;
 }
 
+/// Notes what the code of `kernel` is made for; equal kernels agree in it.
+void ProgramBuilder::describeKernel(KernelOp kernel, const runtime::Step& step) {
+  if (program.kernels.size() <= step.kernel)
+    program.kernels.resize(step.kernel + 1);
+  runtime::Kernel& described = program.kernels[step.kernel];
+  described.tiles = step.tiles;
+  described.args.clear();
+  for (const BufferRef& ref : step.args) {
+    size_t index = described.args.size();
+    runtime::Access access = runtime::Access::Write;
+    if (index < kernel.getInputs().size())
+      access = llvm::isa<StateType>(kernel.getInputs()[index].getType())
+                   ? runtime::Access::ReadWrite
+                   : runtime::Access::Read;
+    described.args.push_back({ref.bytes, access});
+  }
+}
+
 LogicalResult ProgramBuilder::addStep(KernelOp kernel, runtime::Function& target) {
   if (!kernel.getScheduleAttr() || !kernel.getBuffersAttr())
     return kernel.emitOpError("expects a schedule and buffers in a planned module");
@@ -226,6 +245,7 @@ LogicalResult ProgramBuilder::addStep(KernelOp kernel, runtime::Function& target
     if (!llvm::isa<StateType>(result.getType()))
       step.args.push_back(places.at(result));
   }
+  describeKernel(kernel, step);
   target.steps.push_back(std::move(step));
   return success();
 }

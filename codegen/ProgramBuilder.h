@@ -13,8 +13,9 @@ namespace tenon::codegen {
 /// their files, `tenon.constant` embedded), states, functions with their ports and steps, the
 /// workspace, the model. Each `tenon.kernel` becomes one step of the kernel that `kernelIndex`
 /// names; its arguments are the kernel's inputs in order, then its results in order except for
-/// states, which are written in place. `Program::kernels` and `Program::code` are left to the
-/// code generator, and so is `validateProgram`; the tokeniser is left to the tools.
+/// states, which are written in place. Of `Program::kernels`, tiles and arguments are filled in;
+/// the rest and `Program::code` are left to the code generator, and so is `validateProgram`; the
+/// tokeniser is left to the tools.
 ///
 /// Fails with InvalidArgument, naming the location, where the module is not a planned one.
 absl::StatusOr<runtime::Program> buildProgram(mlir::ModuleOp module,

@@ -6,6 +6,7 @@
 
 #include "emptyCubin.h"
 #include "runtime/cuda/CudaExecutor.h"
+#include "runtime/program/DescribeKernels.h"
 #include "support/Fingerprint.h"
 #include "support/MappedFile.h"
 
@@ -25,6 +26,7 @@ Program emptySteps(int64_t steps, int64_t blocks, bool pdl) {
   program.kernels = {{pdl ? "emptyDependent" : "empty", 0, CudaLaunch{256, 0, pdl}}};
   program.functions = {
       {"empty", Role::Other, 0, {}, {}, std::vector<Step>(steps, Step{0, blocks, {}, "empty"})}};
+  describeKernelsBySteps(program);
   return program;
 }
 

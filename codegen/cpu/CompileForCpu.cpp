@@ -93,7 +93,7 @@ absl::StatusOr<runtime::Program> compileForCpu(ModuleOp module, const CpuCodegen
     std::string symbol = kernels.symbol(index);
     if (failed(emitKernel(kernel, symbol, vectors, *code)))
       return diagnostics.takeStatus();
-    program.kernels.push_back({symbol, /*code=*/0});
+    program.kernels[index].symbol = symbol;
   }
   if (failed(lowerToLlvmDialect(*code)))
     return diagnostics.takeStatus();

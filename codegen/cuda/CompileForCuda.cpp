@@ -74,11 +74,10 @@ static absl::StatusOr<std::vector<NamedSource>> printSources(ModuleOp module,
   return sources;
 }
 
-/// The kernels that a library computes; the others are empty.
-static absl::StatusOr<std::vector<runtime::Kernel>> describeKernels(ModuleOp module,
-                                                                    const KernelSet& kernels) {
+/// Describes the kernels that a library computes.
+static absl::Status describeLibraryKernels(ModuleOp module, const KernelSet& kernels,
+                                           std::vector<runtime::Kernel>& described) {
   DiagnosticCollector diagnostics(module.getContext());
-  std::vector<runtime::Kernel> described(kernels.kernels().size());
   for (uint32_t index = 0; index < described.size(); ++index) {
     if (!isLibraryProduct(kernels.kernels()[index]))
       continue;
@@ -88,7 +87,7 @@ static absl::StatusOr<std::vector<runtime::Kernel>> describeKernels(ModuleOp mod
     described[index].symbol = "cublaslt";
     described[index].launch = *matmul;
   }
-  return described;
+  return absl::OkStatus();
 }
 
 /// Compiles every source, on that many threads, or as many as the machine has cores.
@@ -156,7 +155,7 @@ absl::StatusOr<runtime::Program> compileForCuda(ModuleOp module,
   TENON_ASSIGN_OR_RETURN(runtime::Program program, buildProgram(module, [&](KernelOp kernel) {
                            return kernels.indexOf(kernel);
                          }));
-  TENON_ASSIGN_OR_RETURN(program.kernels, describeKernels(module, kernels));
+  TENON_RETURN_IF_ERROR(describeLibraryKernels(module, kernels, program.kernels));
   TENON_ASSIGN_OR_RETURN(std::vector<NamedSource> sources,
                          printSources(module, kernels, architecture, options.stamps));
   TENON_ASSIGN_OR_RETURN(std::vector<CompiledSource> compiled,

@@ -133,7 +133,10 @@ absl::StatusOr<Constant> Decoder::constant(const fbs::Constant& constant) {
 }
 
 absl::StatusOr<Kernel> Decoder::kernel(const fbs::Kernel& kernel) {
-  Kernel result{copy.text(kernel.symbol()), kernel.code(), {}};
+  Kernel result{copy.text(kernel.symbol()), kernel.code(), {}, kernel.tiles(), {}};
+  result.args = copy.map(kernel.args(), [](const fbs::KernelArgument* argument) {
+    return KernelArgument{argument->bytes(), static_cast<Access>(argument->access())};
+  });
   const fbs::CudaLaunch* launch = kernel.launch();
   const fbs::LibraryMatmul* matmul = kernel.matmul();
   if (launch && matmul)

@@ -145,6 +145,10 @@ Offset<FlatTables<fbs::SourceFile>> Encoder::files() {
 Offset<FlatTables<fbs::Kernel>> Encoder::kernels() {
   return tables(program.kernels, [this](const Kernel& kernel) {
     auto symbol = builder.CreateString(kernel.symbol);
+    std::vector<fbs::KernelArgument> arguments;
+    for (const KernelArgument& argument : kernel.args)
+      arguments.emplace_back(argument.bytes, static_cast<uint8_t>(argument.access));
+    auto args = builder.CreateVectorOfStructs(arguments);
     fbs::CudaLaunch storedLaunch;
     fbs::LibraryMatmul storedMatmul;
     const auto* launch = std::get_if<CudaLaunch>(&kernel.launch);
@@ -160,7 +164,7 @@ Offset<FlatTables<fbs::Kernel>> Encoder::kernels() {
                       static_cast<uint8_t>(matmul->output),
                       matmul->tf32};
     return fbs::CreateKernel(builder, symbol, kernel.code, launch ? &storedLaunch : nullptr,
-                             matmul ? &storedMatmul : nullptr);
+                             matmul ? &storedMatmul : nullptr, kernel.tiles, args);
   });
 }
 

@@ -138,6 +138,17 @@ struct LibraryMatmul {
   bool operator==(const LibraryMatmul&) const = default;
 };
 
+/// What a kernel does with an argument.
+enum class Access : uint8_t { Read = 0, Write = 1, ReadWrite = 2 };
+
+/// An argument of a kernel: the code reads or writes so many bytes, whatever a step says.
+struct KernelArgument {
+  uint64_t bytes = 0;
+  Access access = Access::Read;
+
+  bool operator==(const KernelArgument&) const = default;
+};
+
 /// A compiled kernel: a symbol in one of the code sections, or a library's routine, for which
 /// `symbol` is a name for messages. CPU kernels have the C signature
 /// `void(void* const* buffers, int64_t firstTile, int64_t endTile)`.
@@ -146,6 +157,9 @@ struct Kernel {
   uint32_t code = 0; ///< index into `Program::code`; 0 for a library's routine
   /// What starting it takes on the program's device: nothing on the CPU.
   std::variant<std::monostate, CudaLaunch, LibraryMatmul> launch = {};
+  /// The tiles and the arguments that its code was made for: every step of it has them.
+  int64_t tiles = 0;
+  std::vector<KernelArgument> args = {};
 
   bool operator==(const Kernel&) const = default;
 };

@@ -277,6 +277,9 @@ absl::Status Validator::validateStep(const Function& function, const std::string
     if (absl::Status status = validateArgument(function, ref); !status.ok())
       return invalid("%s: argument %u %s", what, &ref - step.args.data(),
                      std::string(status.message()));
+  if (absl::Status status = internal::validateAgainstKernel(program.kernels[step.kernel], step);
+      !status.ok())
+    return invalid("%s %s", what, std::string(status.message()));
   return absl::OkStatus();
 }
 

@@ -7,7 +7,8 @@
 namespace tenon::runtime {
 
 /// Checks that `program` means something an executor can run without further checks: every index
-/// is in range, every argument lies inside its memory, sizes follow from shapes and encodings,
+/// is in range, every argument lies inside its memory and is
+/// what the kernel was made for, sizes follow from shapes and encodings,
 /// there is work in every step, all memory together stays below 1 TiB, and functions with a role
 /// have the signature that `Function` documents. Returns InvalidArgument naming the thing, what
 /// was expected and what was found. Machine code is not looked into.

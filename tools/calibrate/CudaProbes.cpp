@@ -3,6 +3,7 @@
 #include "absl/strings/str_format.h"
 #include "codegen/cuda/CubinCache.h"
 #include "ir/Dialect.h"
+#include "runtime/program/DescribeKernels.h"
 #include "support/Status.h"
 
 namespace tenon::tools {
@@ -119,6 +120,7 @@ static absl::StatusOr<Program> makeProbe(TargetAttr target, const char* symbol, 
   }
   step.args.push_back({Space::Workspace, 0, 0, static_cast<uint64_t>(outBytes)});
   program.functions = {{"f", runtime::Role::Other, 0, {}, {}, {std::move(step)}}};
+  runtime::describeKernelsBySteps(program);
   return program;
 }
 
@@ -169,6 +171,7 @@ Program makeLibraryProbe(TargetAttr target, int64_t side) {
                               {Space::Workspace, 0, 0, bytes}},
                      .name = "matmul"};
   program.functions = {{"f", runtime::Role::Other, 0, {}, {}, {std::move(step)}}};
+  runtime::describeKernelsBySteps(program);
   return program;
 }
 

@@ -53,6 +53,10 @@ absl::Status validateKernel(const Program& program, const Kernel& kernel) {
   const auto* matmul = std::get_if<LibraryMatmul>(&kernel.launch);
   if (matmul)
     status = validateMatmul(*matmul);
+  for (const KernelArgument& argument : kernel.args)
+    if (argument.access > Access::ReadWrite)
+      status =
+          invalid("expects an access from 0 to 2, but found %d", static_cast<int>(argument.access));
   if (!status.ok())
     return invalid("%s %s", what, std::string(status.message()));
   if (matmul && kernel.code != 0)
@@ -92,6 +96,27 @@ absl::Status validateLaunch(const Kernel& kernel, const Step& step) {
   if (step.args.size() > maxParameters)
     return invalid("expects at most %u arguments on a CUDA device, but found %u", maxParameters,
                    step.args.size());
+  return absl::OkStatus();
+}
+
+absl::Status validateAgainstKernel(const Kernel& kernel, const Step& step) {
+  if (step.tiles != kernel.tiles)
+    return invalid("expects the %d tiles of kernel %s, but found %d", kernel.tiles,
+                   quoted(kernel.symbol), step.tiles);
+  if (step.args.size() != kernel.args.size())
+    return invalid("expects the %u arguments of kernel %s, but found %u", kernel.args.size(),
+                   quoted(kernel.symbol), step.args.size());
+  for (size_t i = 0; i < step.args.size(); ++i) {
+    const BufferRef& ref = step.args[i];
+    if (ref.bytes != kernel.args[i].bytes)
+      return invalid("expects %u bytes as argument %u of kernel %s, but found %u",
+                     kernel.args[i].bytes, i, quoted(kernel.symbol), ref.bytes);
+    bool isReadOnly = ref.space == Space::Constant || ref.space == Space::Input;
+    if (isReadOnly && kernel.args[i].access != Access::Read)
+      return invalid("expects argument %u of kernel %s, which it writes to, outside constants and "
+                     "inputs",
+                     i, quoted(kernel.symbol));
+  }
   return absl::OkStatus();
 }
 

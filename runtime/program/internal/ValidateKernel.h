@@ -27,6 +27,11 @@ absl::Status validateKernel(const Program& program, const Kernel& kernel);
 /// message continues the step's name.
 absl::Status validateLaunch(const Kernel& kernel, const Step& step);
 
+/// Checks that the tiles and arguments of `step` are those that its `kernel` was made for, and that
+/// it writes to no constant and no input. Its code holds the sizes of its arguments and how many
+/// tiles there are: a step that says otherwise would let it read or write elsewhere.
+absl::Status validateAgainstKernel(const Kernel& kernel, const Step& step);
+
 } // namespace tenon::runtime::internal
 
 #endif // TENON_RUNTIME_PROGRAM_INTERNAL_VALIDATEKERNEL_H

@@ -98,6 +98,7 @@ TEST_F(CudaExecutorTest, RefusesParametersThatAreNoPointers) {
 TEST_F(CudaExecutorTest, RefusesAnotherNumberOfArguments) {
   Program program = makeProgram();
   program.functions[test::Sum].steps[1].args.pop_back();
+  describeKernelsBySteps(program);
   expectRefused(program, absl::StatusCode::kInvalidArgument,
                 "function sum: step 1 accumulate (kernel accumulate: 1 blocks of 8 threads, 0 "
                 "bytes of shared memory, dependent launch): expects 3 arguments, which the kernel "

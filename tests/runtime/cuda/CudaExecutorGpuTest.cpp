@@ -183,6 +183,7 @@ TEST_F(CudaExecutorGpuTest, LaunchesWithMuchSharedMemory) {
 TEST_F(CudaExecutorGpuTest, RefusesAnotherNumberOfArguments) {
   Program program = makeProgram();
   program.functions[test::Sum].steps[1].args.pop_back();
+  describeKernelsBySteps(program);
   expectRefused(program, absl::StatusCode::kInvalidArgument,
                 "expects 3 arguments, which the kernel takes, but found 2");
 }
@@ -245,6 +246,7 @@ TEST_P(MatmulGpuTest, AgreesWithADoubleSum) {
                            {Space::Constant, 0, 0, wBytes},
                            {Space::Output, 0, 0, yBytes}},
                           "matmul"}}}};
+  describeKernelsBySteps(program);
   std::vector<std::byte> x(xBytes), w(wBytes), y(yBytes), again(yBytes);
   fillRandomValues(xRange, name(matmul.input), x);
   fillRandomValues(wRange, name(matmul.input), w);

@@ -30,7 +30,7 @@ protected:
   Program makeStampingProgram() const {
     Program program = makeProgram();
     std::get<CudaLaunch>(program.kernels[2].launch).stamps = true;
-    program.functions[test::Sum].steps[1].tiles = 2;
+    program.functions[test::Sum].steps[1].tiles = program.kernels[2].tiles = 2;
     return program;
   }
 };
@@ -58,6 +58,9 @@ TEST_F(CudaExecutorStamps, OfStepsDoNotOverlap) {
   std::vector<Step>& steps = program.functions[test::Sum].steps;
   steps.push_back(steps[1]);
   steps.back().tiles = 3;
+  steps.back().kernel = 3;
+  program.kernels.push_back(program.kernels[2]);
+  program.kernels[3].tiles = 3;
   auto executor = load(program);
   call(*executor, test::Sum, ones);
   auto stamps = executor->readStamps(test::Sum).value();
@@ -70,7 +73,7 @@ TEST_F(CudaExecutorStamps, OfStepsDoNotOverlap) {
 
 TEST_F(CudaExecutorStamps, RefuseMoreBlocksThanThereArePlacesFor) {
   Program program = makeStampingProgram();
-  program.functions[test::Sum].steps[1].tiles = INT32_MAX;
+  program.functions[test::Sum].steps[1].tiles = program.kernels[2].tiles = INT32_MAX;
   expectRefused(program, absl::StatusCode::kResourceExhausted,
                 "function sum: expects at most 44739242 blocks in a call whose blocks leave "
                 "stamps, but its first 2 steps have 2147483647");

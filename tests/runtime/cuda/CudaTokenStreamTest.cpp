@@ -39,6 +39,7 @@ Program makeDecodeProgram() {
                         {rows("ids"), rows("sequences"), rows("positions")},
                         {{"logits", "f32", {2, 4}, 32}, rows("next_ids")},
                         {step}}};
+  describeKernelsBySteps(program);
   return program;
 }
 

@@ -19,6 +19,7 @@ TEST_F(FaultGpuTest, CheckedStepsNameTheFaultyOne) {
   program.kernels.push_back({"fault", 0, CudaLaunch{1, 0, false}});
   program.functions[test::Sum].steps.insert(program.functions[test::Sum].steps.begin() + 1,
                                             {3, 1, {{Space::Workspace, 0, 0, 4}}, "wild store"});
+  describeKernelsBySteps(program);
   auto executor = CudaExecutor::create(program, {.checkSteps = true});
   ASSERT_EQ(executor.status(), absl::OkStatus());
   auto other = CudaExecutor::create(program, {});

@@ -15,6 +15,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/cuda/CudaExecutor.h"
+#include "runtime/program/DescribeKernels.h"
 #include "runtime/program/Program.h"
 #include "support/Fingerprint.h"
 #include "support/MappedFile.h"
@@ -99,6 +100,7 @@ inline Program makeCudaProgram(const ModelFile& model, SharedBytes cubin) {
       {{Space::Workspace, 0, 64, 32}, {Space::State, 1, 32, 32}, {Space::Output, 0, 0, 32}},
       "accumulate"};
   program.functions.push_back({"sum", Role::Other, 0, {x}, {y}, {twice, accumulate}});
+  describeKernelsBySteps(program);
   return program;
 }
 

@@ -77,7 +77,9 @@ struct TestFile {
     fbs::LibraryMatmul matmul;
     std::vector<flatbuffers::Offset<fbs::Kernel>> kernelList;
     if (kernelOfTwoKinds)
-      kernelList = {fbs::CreateKernel(builder, text, 0, &launch, &matmul)};
+      kernelList = {
+          fbs::CreateKernel(builder, text, 0, &launch, &matmul, 1,
+                            builder.CreateVectorOfStructs(std::vector<fbs::KernelArgument>()))};
     auto kernels = builder.CreateVector(kernelList);
     auto functions = builder.CreateVector(std::vector<flatbuffers::Offset<fbs::Function>>());
     flatbuffers::Offset<flatbuffers::Vector<const fbs::Section*>> sectionVector;

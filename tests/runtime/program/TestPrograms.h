@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/program/DescribeKernels.h"
 #include "runtime/program/Program.h"
 
 namespace tenon::runtime::test {
@@ -78,6 +79,7 @@ inline Program richProgram() {
   program.model = ModelInfo{"llama", "tiny", 5, 4, 2};
   program.tokenizer = richTokenizer();
   program.report = R"({"decisions": []})";
+  describeKernelsBySteps(program);
   return program;
 }
 
@@ -108,6 +110,7 @@ inline Program richCudaProgram() {
          {{Space::Workspace, 0, 0, 64}, {Space::Constant, 0, 0, 96}, {Space::Output, 0, 0, 96}},
          "matmul"}}}};
   program.workspaceBytes = 64;
+  describeKernelsBySteps(program);
   return program;
 }
 

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "nlohmann/json.hpp"
+#include "runtime/program/DescribeKernels.h"
 #include "runtime/program/ProgramFile.h"
 
 namespace tenon {
@@ -54,6 +55,7 @@ runtime::Program makeAlphabet() {
           {Space::Input, 2, 0, 4},
           {Space::Output, 0, 0, 4 * letters}},
          "next"}}}};
+  runtime::describeKernelsBySteps(program);
   return program;
 }
 
