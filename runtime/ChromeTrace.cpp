@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <fstream>
 
 #include <nlohmann/json.hpp>
 
-#include "absl/strings/str_format.h"
+#include "support/OutputFile.h"
 
 namespace tenon::runtime {
 
@@ -31,16 +29,6 @@ static std::string formatEvents(Json events) {
   Json trace = {{"displayTimeUnit", "ns"}, {"traceEvents", std::move(events)}};
   // Names from a file may be no UTF-8.
   return trace.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
-static absl::Status writeTrace(const std::string& text, const std::string& path) {
-  errno = 0;
-  std::ofstream stream(path, std::ios::binary | std::ios::trunc);
-  stream << text;
-  stream.close();
-  if (!stream)
-    return absl::ErrnoToStatus(errno ? errno : EIO, absl::StrFormat("%s: cannot write", path));
-  return absl::OkStatus();
 }
 
 /// An event that names process `pid`, or its track `tid`.
@@ -96,7 +84,7 @@ std::string formatChromeTrace(const Program& program, size_t index,
 
 absl::Status writeChromeTrace(const Program& program, size_t function,
                               std::span<const StepProfile> steps, const std::string& path) {
-  return writeTrace(formatChromeTrace(program, function, steps), path);
+  return writeFile(path, formatChromeTrace(program, function, steps));
 }
 
 static Json describeTimes(const Program& program, const Step& step, const StepTimes& times) {
@@ -140,7 +128,7 @@ std::string formatChromeTimelines(std::span<const TracedCall> calls) {
 }
 
 absl::Status writeChromeTimelines(std::span<const TracedCall> calls, const std::string& path) {
-  return writeTrace(formatChromeTimelines(calls), path);
+  return writeFile(path, formatChromeTimelines(calls));
 }
 
 } // namespace tenon::runtime

@@ -1,52 +1,54 @@
 #include "support/CacheFolder.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <atomic>
+#include <cerrno>
 #include <cstdlib>
 
-#include "absl/strings/str_format.h"
+#include "support/Warning.h"
 
 namespace tenon {
 
-std::string cacheFolder() {
+/// The folder that the environment names.
+static std::string namedFolder() {
   auto variable = [](const char* name) {
     const char* value = std::getenv(name);
     return std::string(value ? value : "");
   };
-  if (std::string folder = variable("TENON_CACHE_DIR"); !folder.empty())
+  if (std::string folder = variable("TENON_CACHE_DIR"); folder.starts_with('/'))
     return folder;
-  if (std::string folder = variable("XDG_CACHE_HOME"); !folder.empty())
+  else if (!folder.empty())
+    warnOnce("TENON_CACHE_DIR: expects an absolute path, but got '" + folder + "'; ignored");
+  if (std::string folder = variable("XDG_CACHE_HOME"); folder.starts_with('/'))
     return folder + "/tenon";
-  if (std::string folder = variable("HOME"); !folder.empty())
+  if (std::string folder = variable("HOME"); folder.starts_with('/'))
     return folder + "/.cache/tenon";
   return "";
 }
 
-static bool writeAll(int file, std::string_view bytes) {
-  while (!bytes.empty()) {
-    ssize_t written = write(file, bytes.data(), bytes.size());
-    if (written <= 0)
-      return false;
-    bytes.remove_prefix(static_cast<size_t>(written));
-  }
-  return true;
+bool isPrivateFolder(const std::string& folder) {
+  struct stat info;
+  if (::stat(folder.c_str(), &info) != 0)
+    return errno == ENOENT;
+  return info.st_uid == ::geteuid() && (info.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-bool writeAtomically(const std::string& path, std::string_view bytes) {
-  static std::atomic<unsigned> counter = 0;
-  std::string temporary = absl::StrFormat("%s.%d.%d.tmp", path, getpid(), counter++);
-  int file = open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-  if (file < 0)
-    return false;
-  bool written = writeAll(file, bytes);
-  written &= close(file) == 0;
-  if (written && rename(temporary.c_str(), path.c_str()) == 0)
-    return true;
-  unlink(temporary.c_str());
-  return false;
+std::string cacheFolder() {
+  std::string folder = namedFolder();
+  if (folder.empty() || isPrivateFolder(folder))
+    return folder;
+  warnOnce(folder + ": expects a cache folder that is yours and that neither group nor others may "
+                    "write to; nothing is cached");
+  return "";
+}
+
+bool makePrivateFolder(const std::string& folder) {
+  for (size_t end = folder.find('/', 1); end != std::string::npos; end = folder.find('/', end + 1))
+    ::mkdir(folder.substr(0, end).c_str(), 0700);
+  ::mkdir(folder.c_str(), 0700);
+  struct stat info;
+  return ::stat(folder.c_str(), &info) == 0 && S_ISDIR(info.st_mode) && isPrivateFolder(folder);
 }
 
 } // namespace tenon

@@ -9,10 +9,15 @@
 namespace tenon {
 
 /// Results of compilations on disk, by content: everything that a result depends on is its key, and
-/// a hash of the key names its file. Where the entries take more than a number of bytes, those go that
-/// were not used for longest; that is looked at now and then. Entries appear by rename, so that any number of processes may
-/// share a folder; each carries a hash of its content, and a damaged one counts as absent. A folder
-/// that cannot be written to costs time, never a failure.
+/// the SHA-256 of the key names its file, so that nobody can make two keys that share one. Where
+/// the entries take more than a number of bytes, those go that were not used for longest, and so do
+/// unfinished ones of a day ago; that is looked at now and then. Entries appear by rename, so that
+/// any number of processes may share a folder; each carries a hash of its content, and a damaged
+/// one counts as absent.
+///
+/// Entries are run as code: the folder is made for this user alone, and a folder or an entry that
+/// is not this user's, or that group or others may write to, counts as absent. A folder that cannot
+/// be written to costs time, never a failure.
 class DiskCache {
 public:
   /// Entries are files `NAME.extension` in `folder`; an empty folder means no cache.

@@ -7,6 +7,7 @@
 #include "CLI/CLI.hpp"
 #include "absl/strings/str_format.h"
 #include "bench/fusion/CostFit.h"
+#include "support/OutputFile.h"
 #include "support/Status.h"
 
 namespace tenon::bench {
@@ -35,10 +36,7 @@ absl::Status writeTarget(const Options& options, const CostFit& fit) {
   for (const std::string& name : options.fit)
     values[name] = fit.property(name);
   TENON_ASSIGN_OR_RETURN(std::string replaced, replaceProperties(text.str(), values));
-  std::ofstream out(options.targetFile);
-  out << replaced;
-  return out.good() ? absl::OkStatus()
-                    : absl::UnavailableError("cannot write " + options.targetFile);
+  return writeFile(options.targetFile, replaced);
 }
 
 absl::Status run(const Options& options) {

@@ -1,10 +1,9 @@
 #include "codegen/cuda/KeepSource.h"
 
-#include <filesystem>
-
 #include "absl/strings/str_format.h"
 #include "support/CacheFolder.h"
 #include "support/Hash.h"
+#include "support/OutputFile.h"
 
 namespace tenon::codegen::cuda {
 
@@ -14,9 +13,8 @@ std::string keepSource(const std::string& source, const std::string& name) {
   for (const std::string& folder : {cacheFolder(), std::string("/tmp")}) {
     if (folder.empty())
       continue;
-    std::error_code ignored;
-    std::filesystem::create_directories(folder, ignored);
-    if (writeAtomically(folder + file, source))
+    makePrivateFolder(folder);
+    if (writeFile(folder + file, source, OutputFile::Durability::Cached).ok())
       return folder + file;
   }
   return "(no folder can be written to)";

@@ -13,6 +13,11 @@ namespace tenon::frontends {
 
 absl::StatusOr<std::shared_ptr<const GgufFile>> GgufFile::open(const std::string& path) {
   TENON_ASSIGN_OR_RETURN(std::shared_ptr<const MappedFile> mapped, MappedFile::open(path));
+  return create(std::move(mapped));
+}
+
+absl::StatusOr<std::shared_ptr<const GgufFile>>
+GgufFile::create(std::shared_ptr<const MappedFile> mapped) {
   std::shared_ptr<GgufFile> file(new GgufFile(std::move(mapped)));
   TENON_RETURN_IF_ERROR(GgufParser(*file).parse());
   return file;

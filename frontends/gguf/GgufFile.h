@@ -8,9 +8,9 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
@@ -52,6 +52,8 @@ std::string_view ggufTensorTypeName(uint32_t ggufType);
 /// A GGUF model file, versions 2 and 3, little-endian: its metadata and its table of tensors.
 /// Source: docs/gguf.md of the ggml project.
 ///
+/// The indices of names are hashed with a seed of the process, since names may be made to collide.
+///
 /// The file stays memory-mapped; names, strings, arrays and tensor data are views of the mapping
 /// and live as long as this object (or as `mapping()`). Everything is checked once, by `open`:
 /// counts and lengths against the bytes that are left, names for duplicates, offsets for
@@ -63,6 +65,9 @@ class GgufFile {
 public:
   /// Maps and checks the file at `path`.
   static absl::StatusOr<std::shared_ptr<const GgufFile>> open(const std::string& path);
+  /// Checks a file that is mapped already.
+  static absl::StatusOr<std::shared_ptr<const GgufFile>>
+  create(std::shared_ptr<const MappedFile> mapped);
 
   const std::string& path() const { return file->path(); }
   /// The mapped bytes, for views that outlive this object.
@@ -127,8 +132,8 @@ private:
   uint64_t dataAlignment = 32;
   std::vector<GgufMetadata> entries;
   std::vector<GgufTensor> table;
-  std::unordered_map<std::string_view, size_t> entryIndex;
-  std::unordered_map<std::string_view, size_t> tensorIndex;
+  absl::flat_hash_map<std::string_view, size_t> entryIndex;
+  absl::flat_hash_map<std::string_view, size_t> tensorIndex;
 };
 
 } // namespace tenon::frontends

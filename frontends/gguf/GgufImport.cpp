@@ -154,8 +154,8 @@ std::vector<std::string> declareFiles(GraphBuilder& builder, const GgufModel& mo
     std::string symbol(fileSymbol);
     if (!symbols.empty())
       absl::StrAppend(&symbol, ".", symbols.size() + 1);
-    std::span<const std::byte> bytes = file->mapping()->bytes();
-    builder.declareFile(symbol, file->path(), bytes.size(), fingerprintFile(bytes));
+    const MappedFile& mapping = *file->mapping();
+    builder.declareFile(symbol, file->path(), mapping.bytes().size(), fingerprintFile(mapping));
     symbols.push_back(std::move(symbol));
   }
   return symbols;
@@ -206,6 +206,11 @@ void buildEntry(const ModelGraph::Shared& shared, const EntryShape& entry,
 absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>>
 importGguf(mlir::MLIRContext& context, const std::string& path, const ImportOptions& options) {
   TENON_ASSIGN_OR_RETURN(GgufModel model, GgufModel::open(path));
+  return importGguf(context, model, options);
+}
+
+absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>>
+importGguf(mlir::MLIRContext& context, const GgufModel& model, const ImportOptions& options) {
   const GgufFile& file = model.main();
   TENON_ASSIGN_OR_RETURN(const Architecture* architecture, findArchitecture(file));
   MetadataReader reader(model, architecture->name);

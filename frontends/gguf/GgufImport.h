@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "frontends/gguf/GgufModel.h"
 #include "ir/Attributes.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -69,6 +70,10 @@ inline constexpr int64_t defaultContextLength = 4096;
 /// architecture has no use for, so that no model is silently computed in another way than meant.
 absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>>
 importGguf(mlir::MLIRContext& context, const std::string& path, const ImportOptions& options = {});
+
+/// The same of a model that is open.
+absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>>
+importGguf(mlir::MLIRContext& context, const GgufModel& model, const ImportOptions& options = {});
 
 } // namespace tenon::frontends
 

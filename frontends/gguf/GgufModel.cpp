@@ -37,6 +37,13 @@ absl::StatusOr<GgufModel> GgufModel::open(const std::string& path) {
   return model;
 }
 
+absl::StatusOr<GgufModel> GgufModel::create(std::shared_ptr<const GgufFile> file) {
+  GgufModel model;
+  model.files.push_back(std::move(file));
+  TENON_RETURN_IF_ERROR(model.indexTensors());
+  return model;
+}
+
 absl::Status GgufModel::openOthers(const std::string& path) {
   TENON_ASSIGN_OR_RETURN(uint64_t count, main().optionalU64("split.count", 1, highestPart));
   if (count <= 1)

@@ -6,9 +6,9 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
@@ -26,6 +26,8 @@ public:
   /// Refuses another part than the first, parts that contradict the first, and tensors that are
   /// in two parts or missing from the count. Errors name the part.
   static absl::StatusOr<GgufModel> open(const std::string& path);
+  /// The model in `file` alone, which is not split.
+  static absl::StatusOr<GgufModel> create(std::shared_ptr<const GgufFile> file);
 
   /// The file or the first part: what holds the metadata.
   const GgufFile& main() const { return *files.front(); }
@@ -44,7 +46,7 @@ private:
 
   std::vector<std::shared_ptr<const GgufFile>> files;
   /// Names are views of the files.
-  std::unordered_map<std::string_view, size_t> partOfTensor;
+  absl::flat_hash_map<std::string_view, size_t> partOfTensor;
 };
 
 } // namespace tenon::frontends

@@ -3,11 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
-#include <cerrno>
-#include <cstdio>
-#include <fcntl.h>
-#include <unistd.h>
-#include <utility>
 
 #include "absl/strings/str_format.h"
 
@@ -35,25 +30,13 @@ static std::span<const std::byte> bytesOf(std::string_view text) {
 }
 
 absl::StatusOr<std::unique_ptr<GgufWriter>> GgufWriter::create(const std::string& path) {
-  std::string partialPath = path + ".partial";
-  int descriptor = ::open(partialPath.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (descriptor < 0)
-    return absl::ErrnoToStatus(errno, absl::StrFormat("%s: cannot create", partialPath));
-  return std::unique_ptr<GgufWriter>(new GgufWriter(path, descriptor));
+  std::unique_ptr<GgufWriter> writer(new GgufWriter(path));
+  TENON_ASSIGN_OR_RETURN(writer->file, OutputFile::create(path));
+  return writer;
 }
 
-GgufWriter::GgufWriter(const std::string& path, int descriptor)
-    : path(path), partialPath(path + ".partial"), descriptor(descriptor) {}
-
-GgufWriter::~GgufWriter() {
-  if (descriptor >= 0)
-    ::close(descriptor);
-  if (!finished)
-    ::unlink(partialPath.c_str());
-}
-
-absl::Status GgufWriter::errnoStatus(const char* action) const {
-  return absl::ErrnoToStatus(errno, absl::StrFormat("%s: cannot %s", partialPath, action));
+std::unique_ptr<GgufWriter> GgufWriter::createInMemory(const std::string& name) {
+  return std::unique_ptr<GgufWriter>(new GgufWriter(name));
 }
 
 void GgufWriter::addValue(std::string_view key, const GgufValue& value) {
@@ -180,47 +163,46 @@ absl::Status GgufWriter::append(std::span<const std::byte> bytes) {
 }
 
 absl::Status GgufWriter::appendHole() {
+  assert(!file && "a file has its zeros written");
   if (!headerWritten)
     TENON_RETURN_IF_ERROR(writeHeader());
   if (currentTensor == tensors.size())
     return absl::InvalidArgumentError(
         absl::StrFormat("%s: expects no data after the last tensor, but got a hole", path));
   uint64_t size = tensors[currentTensor].byteSize;
-  uint64_t hole = size - currentBytes + paddingAfter(size);
-  off_t end = ::lseek(descriptor, static_cast<off_t>(hole), SEEK_CUR);
-  if (end < 0 || ::ftruncate(descriptor, end) != 0)
-    return errnoStatus("extend");
+  position += size - currentBytes + paddingAfter(size);
   ++currentTensor;
   currentBytes = 0;
   return absl::OkStatus();
 }
 
 absl::Status GgufWriter::write(std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR)
-      continue;
-    if (written < 0)
-      return errnoStatus("write");
-    bytes = bytes.subspan(static_cast<size_t>(written));
-  }
+  if (file)
+    return file->write(bytes);
+  pieces.push_back({position, {bytes.begin(), bytes.end()}});
+  position += bytes.size();
   return absl::OkStatus();
 }
 
-absl::Status GgufWriter::finish() {
-  assert(!finished);
+absl::Status GgufWriter::checkComplete() {
   TENON_RETURN_IF_ERROR(append({}));
   if (currentTensor < tensors.size())
     return absl::FailedPreconditionError(absl::StrFormat(
         "%s: expects %d bytes of tensor %s, but got %d", path, tensors[currentTensor].byteSize,
         quoteName(tensors[currentTensor].name), currentBytes));
-  int closed = ::close(std::exchange(descriptor, -1));
-  if (closed != 0)
-    return errnoStatus("close");
-  if (std::rename(partialPath.c_str(), path.c_str()) != 0)
-    return errnoStatus("rename");
-  finished = true;
   return absl::OkStatus();
+}
+
+absl::Status GgufWriter::finish() {
+  assert(file);
+  TENON_RETURN_IF_ERROR(checkComplete());
+  return file->finish();
+}
+
+absl::StatusOr<std::shared_ptr<const MappedFile>> GgufWriter::finishInMemory() {
+  assert(!file);
+  TENON_RETURN_IF_ERROR(checkComplete());
+  return MappedFile::ofPieces(path, position, pieces);
 }
 
 } // namespace tenon::frontends

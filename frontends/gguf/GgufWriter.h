@@ -14,6 +14,8 @@
 
 #include "frontends/gguf/GgufValue.h"
 #include "ir/encoding/Encoding.h"
+#include "support/MappedFile.h"
+#include "support/OutputFile.h"
 
 namespace tenon::frontends {
 
@@ -27,13 +29,14 @@ namespace tenon::frontends {
 ///     (*writer)->append(bytes);   // as often as needed, 2048 · 4 bytes in all
 ///     (*writer)->finish();
 ///
-/// The file grows as `<path>.partial` and takes its name in `finish`; a writer destroyed before
-/// that removes it. Errors name the file.
+/// The file is an `OutputFile`: it takes its name in `finish`, and a writer destroyed before that
+/// leaves nothing. Errors name the file.
 class GgufWriter {
 public:
-  /// Creates `<path>.partial`, or empties it.
   static absl::StatusOr<std::unique_ptr<GgufWriter>> create(const std::string& path);
-  ~GgufWriter();
+  /// A writer of a file in memory alone, which `finishInMemory` returns; `name` stands for its
+  /// path.
+  static std::unique_ptr<GgufWriter> createInMemory(const std::string& name);
   GgufWriter(const GgufWriter&) = delete;
   GgufWriter& operator=(const GgufWriter&) = delete;
 
@@ -58,12 +61,14 @@ public:
   /// more than the tensors hold.
   absl::Status append(std::span<const std::byte> bytes);
 
-  /// What is missing of the tensor that the next byte belongs to, as zeros that take no place on
-  /// the disk. Refuses if no tensor is left.
+  /// In memory: what is missing of the tensor that the next byte belongs to, as zeros that take no
+  /// memory. Refuses if no tensor is left.
   absl::Status appendHole();
 
   /// Gives the complete file its name. Refuses if data are missing.
   absl::Status finish();
+  /// The complete file in memory. Refuses if data are missing.
+  absl::StatusOr<std::shared_ptr<const MappedFile>> finishInMemory();
 
 private:
   struct Tensor {
@@ -71,15 +76,16 @@ private:
     uint64_t byteSize;
   };
 
-  GgufWriter(const std::string& path, int descriptor);
+  explicit GgufWriter(const std::string& path) : path(path) {}
   absl::Status writeHeader();
   absl::Status write(std::span<const std::byte> bytes);
-  absl::Status errnoStatus(const char* action) const;
+  absl::Status checkComplete();
 
   std::string path;
-  std::string partialPath;
-  int descriptor;
-  bool finished = false;
+  std::unique_ptr<OutputFile> file; ///< null in memory
+  /// In memory: what was written, and where the next byte goes.
+  std::vector<MappedFile::Piece> pieces;
+  uint64_t position = 0;
   bool headerWritten = false;
   uint64_t metadataCount = 0;
   std::string metadata;

@@ -1,19 +1,15 @@
 #include "runtime/program/ProgramFile.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <system_error>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_format.h"
 #include "runtime/program/ValidateProgram.h"
 #include "runtime/program/internal/FileFormat.h"
 #include "runtime/program/internal/Metadata.h"
-#include "support/MappedFile.h"
+#include "support/OutputFile.h"
 #include "support/Status.h"
 
 namespace tenon::runtime {
@@ -29,16 +25,6 @@ static std::string folderOf(const std::string& path) {
   return std::filesystem::path(path).parent_path().string();
 }
 
-/// Zeros, then `bytes` at `offset`; the stream must not be past it.
-static void writeAt(std::ofstream& stream, uint64_t offset, std::span<const std::byte> bytes) {
-  static constexpr std::array<char, pageBytes> zeros{};
-  uint64_t gap = offset - static_cast<uint64_t>(stream.tellp());
-  for (; gap > 0 && stream; gap -= std::min(gap, pageBytes))
-    stream.write(zeros.data(), static_cast<std::streamsize>(std::min(gap, pageBytes)));
-  stream.write(reinterpret_cast<const char*>(bytes.data()),
-               static_cast<std::streamsize>(bytes.size()));
-}
-
 static absl::Status writeEncoded(const EncodedProgram& encoded, const std::string& path) {
   FileHeader header;
   std::ranges::copy(fileMagic, header.magic.begin());
@@ -51,32 +37,26 @@ static absl::Status writeEncoded(const EncodedProgram& encoded, const std::strin
   header.fileBytes = header.metadataOffset + header.metadataBytes;
   header.headerHash = header.computeHash();
 
-  errno = 0;
-  std::ofstream stream(path, std::ios::binary | std::ios::trunc);
-  if (stream) {
-    writeAt(stream, 0, std::as_bytes(std::span(&header, 1)));
-    for (const Section& section : encoded.sections)
-      writeAt(stream, section.offset, section.contents.bytes());
-    writeAt(stream, header.metadataOffset, encoded.metadata);
-    stream.close();
+  TENON_ASSIGN_OR_RETURN(std::unique_ptr<OutputFile> file, OutputFile::create(path));
+  TENON_RETURN_IF_ERROR(file->write(std::as_bytes(std::span(&header, 1))));
+  for (const Section& section : encoded.sections) {
+    TENON_RETURN_IF_ERROR(file->writeZeros(section.offset - file->size()));
+    TENON_RETURN_IF_ERROR(file->write(section.contents.bytes()));
   }
-  if (!stream)
-    return absl::ErrnoToStatus(errno ? errno : EIO, absl::StrFormat("%s: cannot write", path));
-  return absl::OkStatus();
+  TENON_RETURN_IF_ERROR(file->writeZeros(header.metadataOffset - file->size()));
+  TENON_RETURN_IF_ERROR(file->write(encoded.metadata));
+  return file->finish();
 }
 
 absl::Status writeProgram(const Program& program, const std::string& path) {
   if (absl::Status status = validateProgram(program); !status.ok())
     return inFile(path, status);
+  std::vector<std::string> models;
+  for (const SourceFile& file : program.files)
+    models.push_back(file.path);
+  TENON_RETURN_IF_ERROR(checkOutput(path, models));
   std::string folder = folderOf(path);
-  EncodedProgram encoded = encodeProgram(program, folder.empty() ? "." : folder);
-  std::string partial = path + ".partial";
-  absl::Status status = writeEncoded(encoded, partial);
-  if (status.ok() && std::rename(partial.c_str(), path.c_str()) != 0)
-    status = absl::ErrnoToStatus(errno, absl::StrFormat("%s: cannot write", path));
-  if (!status.ok())
-    std::remove(partial.c_str());
-  return status;
+  return writeEncoded(encodeProgram(program, folder.empty() ? "." : folder), path);
 }
 
 bool isProgramFile(std::span<const std::byte> bytes) {
@@ -129,8 +109,8 @@ static absl::StatusOr<FileHeader> readHeader(std::span<const std::byte> file) {
   return header;
 }
 
-static absl::StatusOr<Program> readMapped(const std::shared_ptr<const MappedFile>& mapped,
-                                          const std::string& folder) {
+static absl::StatusOr<Program> readContents(const std::shared_ptr<const MappedFile>& mapped,
+                                            const std::string& folder) {
   std::span<const std::byte> file = mapped->bytes();
   TENON_ASSIGN_OR_RETURN(FileHeader header, readHeader(file));
   auto gap = file.subspan(sizeof(FileHeader), pageBytes - sizeof(FileHeader));
@@ -148,9 +128,17 @@ static absl::StatusOr<Program> readMapped(const std::shared_ptr<const MappedFile
 
 absl::StatusOr<Program> readProgram(const std::string& path) {
   TENON_ASSIGN_OR_RETURN(std::shared_ptr<const MappedFile> mapped, MappedFile::open(path));
-  absl::StatusOr<Program> program = readMapped(mapped, folderOf(path));
+  if (isProgramFile(mapped->bytes()) && !path.ends_with(programSuffix))
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "%s: is a compiled program, native code; rename it to %s if you trust its origin", path,
+        programSuffix));
+  return readMappedProgram(mapped);
+}
+
+absl::StatusOr<Program> readMappedProgram(const std::shared_ptr<const MappedFile>& mapped) {
+  absl::StatusOr<Program> program = readContents(mapped, folderOf(mapped->path()));
   if (!program.ok())
-    return inFile(path, program.status());
+    return inFile(mapped->path(), program.status());
   return program;
 }
 

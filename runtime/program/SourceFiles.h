@@ -11,9 +11,13 @@
 namespace tenon::runtime {
 
 /// Maps the source files of `program`, in their order, and checks that they are the ones it was
-/// compiled from: FailedPrecondition names the file, the size or fingerprint expected and found.
+/// compiled from: FailedPrecondition names the file, the size or fingerprint expected and found. A
+/// file is read for that once (`fingerprintFile`).
 absl::StatusOr<std::vector<std::shared_ptr<const MappedFile>>>
 mapSourceFiles(const Program& program);
+
+/// The same check, for which every file is read now.
+absl::Status checkSourceFiles(const Program& program);
 
 } // namespace tenon::runtime
 

@@ -1,11 +1,13 @@
 #ifndef TENON_TESTS_COMMON_TEMPFOLDER_H
 #define TENON_TESTS_COMMON_TEMPFOLDER_H
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -34,6 +36,15 @@ public:
   std::string write(std::string_view name, std::string_view bytes) const {
     std::ofstream(path(name), std::ios::binary).write(bytes.data(), std::ssize(bytes));
     return path(name);
+  }
+
+  /// What lies in it, sorted.
+  std::vector<std::string> names() const {
+    std::vector<std::string> found;
+    for (const auto& entry : std::filesystem::directory_iterator(folder))
+      found.push_back(entry.path().filename().string());
+    std::ranges::sort(found);
+    return found;
   }
 
 private:

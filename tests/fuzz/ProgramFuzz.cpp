@@ -17,7 +17,10 @@ using namespace tenon::runtime::internal;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   fuzz::MemoryFile input({data, size});
-  auto program = readProgram(input.path());
+  auto mapped = MappedFile::open(input.path());
+  if (!mapped.ok())
+    return 0;
+  auto program = readMappedProgram(*mapped);
   if (!program.ok() || !program->tokenizer)
     return 0;
   auto tokenizer = Tokenizer::create(*program->tokenizer);

@@ -1,5 +1,8 @@
 #include "support/DiskCache.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -88,7 +91,6 @@ TEST_F(DiskCacheTest, ManyWritersLeaveOneWholeEntryAndNothingElse) {
 }
 
 TEST_F(DiskCacheTest, WhereNothingCanBeWrittenThereIsNoEntry) {
-  EXPECT_FALSE(writeAtomically("/dev/full/x", "text")); // not a folder
   DiskCache nowhere("/proc/no-such-folder", "o");
   EXPECT_FALSE(nowhere.store("a", content));
   EXPECT_FALSE(nowhere.find("a"));
@@ -116,6 +118,60 @@ TEST_F(DiskCacheTest, WhatWasNotUsedForLongestGoesFirst) {
   EXPECT_TRUE(small.find("new7"));
 }
 
+/// What was left by a process that was killed.
+TEST_F(DiskCacheTest, UnfinishedEntriesGoAfterADay) {
+  std::filesystem::create_directories(folder.path("left"));
+  auto leave = [&](const std::string& name, int hours) {
+    std::string path = folder.write("left/" + name, "part of an entry");
+    std::filesystem::last_write_time(path, std::filesystem::file_time_type::clock::now() -
+                                               std::chrono::hours(hours));
+    return path;
+  };
+  std::string old = leave("a.o.0123.tmp", 25), young = leave("b.o.0123.tmp", 23);
+  DiskCache left(folder.path("left"), "o");
+  for (int i = 0; i < 32; ++i) // as often as it is looked at
+    ASSERT_TRUE(left.store("a", content));
+  EXPECT_FALSE(std::filesystem::exists(old));
+  EXPECT_TRUE(std::filesystem::exists(young));
+}
+
+/// Entries are run as code.
+TEST_F(DiskCacheTest, FolderAndEntriesAreThisUsersAlone) {
+  namespace fs = std::filesystem;
+  mode_t before = ::umask(0);
+  EXPECT_TRUE(cache.store("a", content));
+  ::umask(before);
+  fs::path made = folder.path("made/on/demand"), entry = cache.pathFor("a");
+  EXPECT_EQ(fs::status(made).permissions(), fs::perms::owner_all);
+  EXPECT_EQ(fs::status(entry).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+  EXPECT_TRUE(cache.find("a"));
+  for (fs::perms others : {fs::perms::group_write, fs::perms::others_write}) {
+    fs::permissions(entry, others, fs::perm_options::add);
+    EXPECT_FALSE(cache.find("a"));
+    fs::permissions(entry, others, fs::perm_options::remove);
+    EXPECT_TRUE(cache.find("a"));
+    fs::permissions(made, others, fs::perm_options::add);
+    EXPECT_FALSE(cache.find("a"));
+    EXPECT_FALSE(cache.store("b", content));
+    fs::permissions(made, others, fs::perm_options::remove);
+  }
+  if (::geteuid() != 0)
+    GTEST_SKIP() << "another owner needs root";
+  ASSERT_EQ(::chown(entry.c_str(), 65534, 65534), 0);
+  EXPECT_FALSE(cache.find("a"));
+  ASSERT_EQ(::chown(entry.c_str(), 0, 0), 0);
+  ASSERT_EQ(::chown(made.c_str(), 65534, 65534), 0);
+  EXPECT_FALSE(cache.find("a"));
+}
+
+TEST_F(DiskCacheTest, NamesAreSecure) {
+  // The example of FIPS 180-4.
+  EXPECT_NE(
+      cache.pathFor("abc").find("/ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f200"
+                                "15ad.o"),
+      std::string::npos);
+}
+
 TEST_F(DiskCacheTest, WithoutAFolderThereIsNoCache) {
   DiskCache none("", "o");
   EXPECT_FALSE(none.store("a", content));
@@ -129,12 +185,31 @@ TEST(CacheFolder, FollowsTheEnvironment) {
     EXPECT_EQ(cacheFolder(), "/x/tenon");
     Variable own("TENON_CACHE_DIR", "/own");
     EXPECT_EQ(cacheFolder(), "/own");
+    Variable relative("TENON_CACHE_DIR", "own");
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(cacheFolder(), "/x/tenon");
+    EXPECT_EQ(cacheFolder(), "/x/tenon");
+    EXPECT_EQ(
+        testing::internal::GetCapturedStderr(),
+        "tenon: warning: TENON_CACHE_DIR: expects an absolute path, but got 'own'; ignored\n");
+    setenv("XDG_CACHE_HOME", "x", 1);
+    setenv("HOME", "h", 1);
+    EXPECT_EQ(cacheFolder(), "");
   }
   {
     Variable set("HOME", "/h");
     EXPECT_EQ(cacheFolder(), "/h/.cache/tenon");
   }
   EXPECT_EQ(cacheFolder(), "");
+  {
+    tests::TempFolder open;
+    Variable own("TENON_CACHE_DIR", open.path("."));
+    EXPECT_EQ(cacheFolder(), open.path("."));
+    std::filesystem::permissions(open.path("."), std::filesystem::perms::all);
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(cacheFolder(), "");
+    EXPECT_NE(testing::internal::GetCapturedStderr().find("nothing is cached"), std::string::npos);
+  }
   if (!home.empty())
     setenv("HOME", home.c_str(), 1);
 }

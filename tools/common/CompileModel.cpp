@@ -118,7 +118,8 @@ absl::StatusOr<TargetAttr> chooseTarget(mlir::MLIRContext& context, const std::s
   return target;
 }
 
-absl::StatusOr<std::optional<runtime::TokenizerSpec>> readModelTokenizer(mlir::ModuleOp module) {
+absl::StatusOr<std::optional<runtime::TokenizerSpec>>
+readModelTokenizer(mlir::ModuleOp module, const frontends::GgufFile* metadata) {
   auto model = module->getAttrOfType<ModelAttr>(TenonDialect::modelAttrName);
   if (!model)
     return std::nullopt;
@@ -126,34 +127,40 @@ absl::StatusOr<std::optional<runtime::TokenizerSpec>> readModelTokenizer(mlir::M
   if (!file)
     return absl::InvalidArgumentError(absl::StrFormat(
         "expects a tenon.file named @%s, that of the model", model.getFile().getValue().str()));
-  TENON_ASSIGN_OR_RETURN(auto gguf, frontends::GgufFile::open(file.getPath().str()));
-  TENON_ASSIGN_OR_RETURN(runtime::TokenizerSpec spec, readGgufTokenizer(*gguf));
+  std::shared_ptr<const frontends::GgufFile> opened;
+  if (!metadata) {
+    TENON_ASSIGN_OR_RETURN(opened, frontends::GgufFile::open(file.getPath().str()));
+  }
+  const frontends::GgufFile& gguf = metadata ? *metadata : *opened;
+  TENON_ASSIGN_OR_RETURN(runtime::TokenizerSpec spec, readGgufTokenizer(gguf));
   if (absl::Status status = runtime::Tokenizer::create(spec).status(); !status.ok())
     return absl::Status(status.code(),
-                        absl::StrFormat("%s: %s", gguf->path(), std::string(status.message())));
+                        absl::StrFormat("%s: %s", gguf.path(), std::string(status.message())));
   return spec;
 }
 
 /// Without a tokeniser that is known a model takes and gives token ids alone.
-static void addTokenizer(mlir::ModuleOp module, runtime::Program& program) {
-  if (auto tokenizer = readModelTokenizer(module); tokenizer.ok())
+static void addTokenizer(mlir::ModuleOp module, const frontends::GgufFile* metadata,
+                         runtime::Program& program) {
+  if (auto tokenizer = readModelTokenizer(module, metadata); tokenizer.ok())
     program.tokenizer = *std::move(tokenizer);
 }
 
 absl::StatusOr<runtime::Program> compileModel(mlir::ModuleOp module, TargetAttr target,
-                                              const passes::FusionOptions& fusion, bool stamps) {
+                                              const passes::FusionOptions& fusion, bool stamps,
+                                              const frontends::GgufFile* metadata) {
   TENON_RETURN_IF_ERROR(passes::runPipeline(module, {.target = target, .fusion = fusion}));
   if (target.getDevice() == DeviceKind::Cuda) {
     TENON_ASSIGN_OR_RETURN(runtime::Program program,
                            codegen::compileForCuda(module, {.stamps = stamps}));
-    addTokenizer(module, program);
+    addTokenizer(module, metadata, program);
     return program;
   }
 #ifdef TENON_CPU
   if (target.getDevice() == DeviceKind::Cpu) {
     TENON_ASSIGN_OR_RETURN(runtime::Program program,
                            codegen::compileForCpu(module, {.cacheFolder = cacheFolder()}));
-    addTokenizer(module, program);
+    addTokenizer(module, metadata, program);
     return program;
   }
 #endif
@@ -163,7 +170,7 @@ absl::StatusOr<runtime::Program> compileModel(mlir::ModuleOp module, TargetAttr 
 
 absl::StatusOr<runtime::Program> describeModel(mlir::ModuleOp module) {
   TENON_ASSIGN_OR_RETURN(runtime::Program program, codegen::describeFunctions(module));
-  addTokenizer(module, program);
+  addTokenizer(module, /*metadata=*/nullptr, program);
   return program;
 }
 

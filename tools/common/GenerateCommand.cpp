@@ -189,7 +189,7 @@ absl::Status generateText(runtime::Executor& executor, const GenerateOptions& op
   absl::Status status;
   auto onToken = [&](int32_t id) {
     status = text.push(id);
-    return status.ok();
+    return status.ok() && out.good(); // what goes nowhere is not worth computing
   };
   TENON_ASSIGN_OR_RETURN(Generation generation,
                          generator.generate(prompt, options.count, sampler, onToken));

@@ -1,7 +1,5 @@
 #include "tools/common/InputModel.h"
 
-#include <cerrno>
-#include <cstdlib>
 #include <filesystem>
 
 #include "absl/strings/str_format.h"
@@ -21,25 +19,16 @@ namespace tenon::tools {
 
 namespace fs = std::filesystem;
 
-absl::StatusOr<std::unique_ptr<ShapeFile>> ShapeFile::write(const std::string& name,
-                                                            const std::string& encoding) {
+/// The metadata of a named shape; `encoding` is that of the matrices.
+static absl::StatusOr<std::shared_ptr<const frontends::GgufFile>>
+makeShape(const std::string& name, const std::string& encoding) {
   TENON_ASSIGN_OR_RETURN(ModelShape shape, findModelShape(name));
   const Encoding* stored = findEncoding(encoding);
   if (!stored)
     return absl::InvalidArgumentError(
         absl::StrFormat("--type: expects an element type, but got '%s'", encoding));
-  std::error_code failure;
-  std::string folder = (fs::temp_directory_path(failure) / "tenon-XXXXXX").string();
-  if (failure || !::mkdtemp(folder.data()))
-    return absl::ErrnoToStatus(errno, absl::StrFormat("%s: cannot create", folder));
-  std::unique_ptr<ShapeFile> file(new ShapeFile(folder, folder + "/" + name + ".gguf"));
-  TENON_RETURN_IF_ERROR(writeModelMetadata(shape, *stored, file->path()));
-  return file;
-}
-
-ShapeFile::~ShapeFile() {
-  std::error_code ignored;
-  fs::remove_all(folder, ignored);
+  TENON_ASSIGN_OR_RETURN(auto mapped, makeModelMetadata(shape, *stored));
+  return frontends::GgufFile::create(std::move(mapped));
 }
 
 /// The device that is none: `ReferenceExecutor`.
@@ -97,13 +86,20 @@ absl::StatusOr<InputModel> readInputModel(const ModelInputOptions& given) {
   }
   input.context = makeContext();
   if (options.randomSeed && options.path != "-" && !fs::exists(options.path)) {
-    TENON_ASSIGN_OR_RETURN(input.shape, ShapeFile::write(options.path, options.weightType));
-    options.path = input.shape->path();
+    TENON_ASSIGN_OR_RETURN(input.shape, makeShape(options.path, options.weightType));
   } else {
     options.rules.deny(Need::NamedShape, options.path + " is a file");
   }
-  TENON_ASSIGN_OR_RETURN(FileKind kind, identifyFile(options.path));
-  if (kind == FileKind::Gguf) {
+  FileKind kind = FileKind::Gguf;
+  if (!input.shape) {
+    TENON_ASSIGN_OR_RETURN(kind, identifyFile(options.path));
+  }
+  if (input.shape) {
+    TENON_ASSIGN_OR_RETURN(input.target, chooseTarget(*input.context, options));
+    TENON_ASSIGN_OR_RETURN(auto model, frontends::GgufModel::create(input.shape));
+    TENON_ASSIGN_OR_RETURN(input.module,
+                           importModel(*input.context, model, options, input.target.getDevice()));
+  } else if (kind == FileKind::Gguf) {
     TENON_ASSIGN_OR_RETURN(input.target, chooseTarget(*input.context, options));
     TENON_ASSIGN_OR_RETURN(input.module,
                            readModel(*input.context, options, input.target.getDevice()));
@@ -128,7 +124,7 @@ std::string describeChoice(TargetAttr target) {
 
 absl::Status requireText(const InputModel& model, const std::string& path) {
   TENON_ASSIGN_OR_RETURN(std::optional<runtime::TokenizerSpec> tokenizer,
-                         readModelTokenizer(*model.module));
+                         readModelTokenizer(*model.module, model.shape.get()));
   if (tokenizer)
     return absl::OkStatus();
   return usageError(absl::StrFormat(
@@ -143,8 +139,8 @@ absl::StatusOr<runtime::Program> compileInputModel(const InputModel& model,
                                                    bool stamps) {
   Progress progress("compiling " + options.path);
   progress.showSeconds();
-  TENON_ASSIGN_OR_RETURN(runtime::Program program,
-                         compileModel(*model.module, model.target, fusion, stamps));
+  TENON_ASSIGN_OR_RETURN(runtime::Program program, compileModel(*model.module, model.target, fusion,
+                                                                stamps, model.shape.get()));
   if (options.randomSeed)
     TENON_RETURN_IF_ERROR(randomizeConstants(program, *options.randomSeed));
   return program;

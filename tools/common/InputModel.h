@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "frontends/gguf/GgufFile.h"
 #include "ir/Attributes.h"
 #include "ir/Dialect.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -15,30 +16,11 @@
 
 namespace tenon::tools {
 
-/// The metadata of a named shape as a GGUF file in a temporary folder, which goes with the object.
-class ShapeFile {
-public:
-  /// `name` as `findModelShape` takes it; `encoding` that of the matrices.
-  static absl::StatusOr<std::unique_ptr<ShapeFile>> write(const std::string& name,
-                                                          const std::string& encoding);
-  ~ShapeFile();
-  ShapeFile(const ShapeFile&) = delete;
-  ShapeFile& operator=(const ShapeFile&) = delete;
-
-  const std::string& path() const { return filePath; }
-
-private:
-  ShapeFile(std::string folder, std::string path)
-      : folder(std::move(folder)), filePath(std::move(path)) {}
-
-  std::string folder;
-  std::string filePath;
-};
-
 /// A model that a command works on, with what its module needs to live.
 struct InputModel {
   std::unique_ptr<mlir::MLIRContext> context;
-  std::unique_ptr<ShapeFile> shape; ///< null where MODEL is a file
+  /// The metadata of a named shape; null where MODEL is a file.
+  std::shared_ptr<const frontends::GgufFile> shape;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   TargetAttr target;
 

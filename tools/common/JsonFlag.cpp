@@ -1,11 +1,9 @@
 #include "tools/common/JsonFlag.h"
 
-#include <cerrno>
-#include <fstream>
 #include <iostream>
 
-#include "absl/strings/str_format.h"
 #include "nlohmann/json.hpp"
+#include "support/OutputFile.h"
 
 namespace tenon::tools {
 
@@ -23,11 +21,7 @@ absl::Status writeJson(const JsonFlag& flag, const nlohmann::ordered_json& json,
     std::cout << text << std::endl;
     return absl::OkStatus();
   }
-  errno = 0;
-  std::ofstream file(flag.path, std::ios::binary);
-  if (!(file << text << std::endl))
-    return absl::ErrnoToStatus(errno ? errno : EIO, absl::StrFormat("%s: cannot write", flag.path));
-  return absl::OkStatus();
+  return writeFile(flag.path, text + "\n");
 }
 
 } // namespace tenon::tools

@@ -59,8 +59,8 @@ absl::StatusOr<frontends::EntryShape> parseEntryShape(const std::string& text) {
   return frontends::EntryShape{*role, rows};
 }
 
-absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>>
-readGguf(mlir::MLIRContext& context, const ModelInputOptions& options, DeviceKind device) {
+absl::StatusOr<frontends::ImportOptions> readImportOptions(const ModelInputOptions& options,
+                                                           DeviceKind device) {
   frontends::ImportOptions import;
   TENON_ASSIGN_OR_RETURN(import.activations, parseActivations(options.activations, device));
   import.entries.clear();
@@ -77,7 +77,13 @@ readGguf(mlir::MLIRContext& context, const ModelInputOptions& options, DeviceKin
   import.sequences = options.sequences;
   import.blockOutputs = options.blockOutputs;
   import.nextIds = options.nextIds && device == DeviceKind::Cuda;
-  return frontends::importGguf(context, options.path, import);
+  return import;
+}
+
+/// Notes in `module` what the flags ask of later phases.
+void applyFlags(mlir::ModuleOp module, const ModelInputOptions& options) {
+  if (options.activations == quantizedActivations)
+    module->setAttr(TenonDialect::quantizeAttrName, mlir::UnitAttr::get(module.getContext()));
 }
 
 } // namespace
@@ -180,6 +186,22 @@ static absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> readInput(mlir::MLIRCon
   return frontends::parseModuleText(context, text, "<stdin>");
 }
 
+absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> importModel(mlir::MLIRContext& context,
+                                                              const frontends::GgufModel& model,
+                                                              const ModelInputOptions& options,
+                                                              DeviceKind device) {
+  TENON_ASSIGN_OR_RETURN(frontends::ImportOptions import, readImportOptions(options, device));
+  TENON_ASSIGN_OR_RETURN(auto module, frontends::importGguf(context, model, import));
+  applyFlags(*module, options);
+  return module;
+}
+
+static absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>>
+readGguf(mlir::MLIRContext& context, const ModelInputOptions& options, DeviceKind device) {
+  TENON_ASSIGN_OR_RETURN(auto model, frontends::GgufModel::open(options.path));
+  return importModel(context, model, options, device);
+}
+
 absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>>
 readModel(mlir::MLIRContext& context, const ModelInputOptions& options, DeviceKind device) {
   namespace fs = std::filesystem;
@@ -199,8 +221,7 @@ readModel(mlir::MLIRContext& context, const ModelInputOptions& options, DeviceKi
     return module;
   fs::path folder =
       isGguf || isInput ? fs::current_path() : fs::absolute(options.path).parent_path();
-  if (options.activations == quantizedActivations)
-    (**module)->setAttr(TenonDialect::quantizeAttrName, mlir::UnitAttr::get(&context));
+  applyFlags(**module, options);
   for (auto file : (**module).getOps<FileOp>())
     file.setPath((folder / file.getPath().str()).lexically_normal().string());
   return module;

@@ -9,6 +9,7 @@
 #include <CLI/CLI.hpp>
 
 #include "absl/status/statusor.h"
+#include "frontends/gguf/GgufModel.h"
 #include "ir/Attributes.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -47,6 +48,12 @@ void addDeviceOption(CLI::App& command, ModelInputOptions& options,
 
 /// A context with the dialects that modules are made of.
 std::unique_ptr<mlir::MLIRContext> makeContext();
+
+/// Imports a model that is open, with the flags that `readModel` heeds.
+absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> importModel(mlir::MLIRContext& context,
+                                                              const frontends::GgufModel& model,
+                                                              const ModelInputOptions& options,
+                                                              DeviceKind device);
 
 /// Reads the model: a GGUF file, by its magic, else a graph in textual IR of any phase, which may come
 /// from standard input, `-`. The paths of its `tenon.file`s come out absolute; relative ones in

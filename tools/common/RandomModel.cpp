@@ -197,22 +197,21 @@ static absl::Status writeTensor(const RandomTensor& tensor, uint64_t seed, GgufW
   return absl::OkStatus();
 }
 
-/// A writer at the first byte of the tensors' data.
-static absl::StatusOr<std::unique_ptr<GgufWriter>>
-beginModel(const ModelShape& shape, const Encoding& encoding, const std::string& path,
-           std::span<const RandomTensor> tensors) {
-  TENON_ASSIGN_OR_RETURN(std::unique_ptr<GgufWriter> writer, GgufWriter::create(path));
-  addMetadata(*writer, shape, encoding);
+/// Brings `writer` to the first byte of the tensors' data.
+static absl::Status beginModel(const ModelShape& shape, const Encoding& encoding,
+                               std::span<const RandomTensor> tensors, GgufWriter& writer) {
+  addMetadata(writer, shape, encoding);
   for (const RandomTensor& tensor : tensors)
-    TENON_RETURN_IF_ERROR(writer->addTensor(tensor.name, tensor.shape, *tensor.encoding));
-  return writer;
+    TENON_RETURN_IF_ERROR(writer.addTensor(tensor.name, tensor.shape, *tensor.encoding));
+  return absl::OkStatus();
 }
 
 absl::Status writeRandomModel(const ModelShape& shape, const Encoding& encoding, uint64_t seed,
                               const std::string& path, const ProgressCallback& progress) {
   TENON_RETURN_IF_ERROR(checkShape(shape));
   std::vector<RandomTensor> tensors = listTensors(shape, encoding);
-  TENON_ASSIGN_OR_RETURN(auto writer, beginModel(shape, encoding, path, tensors));
+  TENON_ASSIGN_OR_RETURN(auto writer, GgufWriter::create(path));
+  TENON_RETURN_IF_ERROR(beginModel(shape, encoding, tensors, *writer));
   uint64_t total = 0, done = 0;
   for (const RandomTensor& tensor : tensors)
     total += tensor.encoding->bytesFor(tensor.elements());
@@ -226,16 +225,17 @@ absl::Status writeRandomModel(const ModelShape& shape, const Encoding& encoding,
   return writer->finish();
 }
 
-absl::Status writeModelMetadata(const ModelShape& shape, const Encoding& encoding,
-                                const std::string& path) {
+absl::StatusOr<std::shared_ptr<const MappedFile>> makeModelMetadata(const ModelShape& shape,
+                                                                    const Encoding& encoding) {
   TENON_RETURN_IF_ERROR(checkShape(shape));
   std::vector<RandomTensor> tensors = listTensors(shape, encoding);
-  TENON_ASSIGN_OR_RETURN(auto writer, beginModel(shape, encoding, path, tensors));
+  auto writer = GgufWriter::createInMemory(std::string(shape.name));
+  TENON_RETURN_IF_ERROR(beginModel(shape, encoding, tensors, *writer));
   for (const RandomTensor& tensor : tensors)
     TENON_RETURN_IF_ERROR(tensor.values.empty()
                               ? writer->appendHole()
                               : writer->append(std::as_bytes(std::span(tensor.values))));
-  return writer->finish();
+  return writer->finishInMemory();
 }
 
 } // namespace tenon::tools

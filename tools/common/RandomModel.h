@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 #include "absl/status/statusor.h"
 
 #include "ir/encoding/Encoding.h"
+#include "support/MappedFile.h"
 
 namespace tenon::tools {
 
@@ -59,10 +61,10 @@ using ProgressCallback = std::function<void(uint64_t done, uint64_t total)>;
 absl::Status writeRandomModel(const ModelShape& shape, const Encoding& encoding, uint64_t seed,
                               const std::string& path, const ProgressCallback& progress = nullptr);
 
-/// Writes the file that `writeRandomModel` would, but with zeros instead of random weights, as holes
-/// that take no place on the disk: for programs whose weights are made when they are loaded.
-absl::Status writeModelMetadata(const ModelShape& shape, const Encoding& encoding,
-                                const std::string& path);
+/// The file that `writeRandomModel` would write, but with zeros instead of random weights, in
+/// memory: for programs whose weights are made when they are loaded. Its path is the shape's name.
+absl::StatusOr<std::shared_ptr<const MappedFile>> makeModelMetadata(const ModelShape& shape,
+                                                                    const Encoding& encoding);
 
 } // namespace tenon::tools
 

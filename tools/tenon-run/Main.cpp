@@ -7,11 +7,13 @@
 #include <CLI/CLI.hpp>
 
 #include "runtime/program/ProgramFile.h"
+#include "runtime/program/SourceFiles.h"
 #include "support/Status.h"
 #include "tools/common/CommandLine.h"
 #include "tools/common/FlagRules.h"
 #include "tools/common/GenerateCommand.h"
 #include "tools/common/MakeExecutor.h"
+#include "tools/common/Process.h"
 #include "tools/common/Version.h"
 
 namespace {
@@ -21,13 +23,20 @@ using namespace tenon;
 constexpr const char* description =
     "Runs programs that `tenon compile` wrote, with the runtime alone.\n"
     "\n"
+    "A program is native code and runs with your rights: run none whose origin you do not trust.\n"
+    "What is checked of it finds damage, not malice (docs/SECURITY.md).\n"
+    "\n"
     "  tenon-run model.tnn -p 'Once upon a time' -n 100      generate text\n"
     "  tenon-run model.tnn -p 'Once' --temperature 0.8 --seed 7\n"
     "  tenon-run model.tnn -p 'Once' --json                  ids, text and times for scripts\n";
 
-absl::Status runProgram(const std::string& path, const tools::GenerateOptions& options) {
+/// With `check`, model files are hashed anew, whatever their stamps say.
+absl::Status runProgram(const std::string& path, bool check,
+                        const tools::GenerateOptions& options) {
   auto start = std::chrono::steady_clock::now();
   TENON_ASSIGN_OR_RETURN(runtime::Program program, runtime::readProgram(path));
+  if (check)
+    TENON_RETURN_IF_ERROR(runtime::checkSourceFiles(program));
   auto executor = tools::makeExecutor(std::move(program), {.threads = options.threads});
   if (!executor.ok())
     return absl::Status(executor.status().code(),
@@ -39,16 +48,23 @@ absl::Status runProgram(const std::string& path, const tools::GenerateOptions& o
 } // namespace
 
 int main(int argc, char** argv) {
+  tools::beginProcess("tenon-run");
   CLI::App app(description, "tenon-run");
   app.set_version_flag("--version", [] { return tools::versionText("tenon-run", false); });
   std::string path;
   app.add_option("PROGRAM", path, "The compiled program, .tnn")->required();
+  bool check = false;
+  app.add_flag("--check", check,
+               "Read the whole model file and compare it with the one compiled from, even where a "
+               "stamp in the cache folder says that it is unchanged");
   tools::GenerateOptions options;
   tools::FlagRules rules;
   tools::addGenerateOptions(app, options, rules);
   if (std::optional<int> code = tools::parseCommandLine(app, argc, argv))
-    return *code;
+    return tools::endProcess(*code);
   tools::denyUnusedSampling(options, rules);
   absl::Status status = rules.check();
-  return tools::reportStatus(app, status.ok() ? runProgram(path, options) : status);
+  if (status.ok())
+    status = runProgram(path, check, options);
+  return tools::endProcess(tools::reportStatus(app, status));
 }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <iostream>
 #include <memory>
 #include <sys/resource.h>
@@ -7,6 +8,7 @@
 #include "frontends/gguf/GgufImport.h"
 #include "nlohmann/json.hpp"
 #include "runtime/ChromeTrace.h"
+#include "support/OutputFile.h"
 #include "support/Status.h"
 #include "tools/common/BenchModel.h"
 #include "tools/common/BenchReport.h"
@@ -181,7 +183,17 @@ absl::Status reportTimeline(const Options& options, const MeasuredPlan& plan,
   return absl::OkStatus();
 }
 
+/// Checks the files to write before anything is measured.
+absl::Status checkOutputs(const Options& options) {
+  std::string json = options.json.replacesText() ? "" : options.json.path;
+  for (const std::string& path : {json, options.trace, options.timeline})
+    if (!path.empty())
+      TENON_RETURN_IF_ERROR(checkOutput(path, std::array{options.model.path}));
+  return absl::OkStatus();
+}
+
 absl::Status bench(Options options) {
+  TENON_RETURN_IF_ERROR(checkOutputs(options));
   options.executor.setLaunch(options.plan.launch);
   options.model.rules.deny(Need::Shapes, "bench makes the one that --rows or --prefill says");
   if (options.prefill > 0)

@@ -1,10 +1,10 @@
 #include <ctime>
-#include <fstream>
 #include <iostream>
 #include <memory>
 
 #include "absl/strings/str_format.h"
 #include "nlohmann/json.hpp"
+#include "support/OutputFile.h"
 #include "support/Status.h"
 #include "tools/calibrate/Calibration.h"
 #include "tools/common/CommandLine.h"
@@ -53,6 +53,8 @@ std::string today() {
 }
 
 absl::Status calibrate(const Options& options) {
+  if (!options.output.empty() && options.output != "-")
+    TENON_RETURN_IF_ERROR(checkOutput(options.output));
   auto context = makeContext();
   TENON_ASSIGN_OR_RETURN(TargetAttr base, chooseTarget(*context, options.device, options.target));
   TENON_ASSIGN_OR_RETURN(std::string where, describeDevice(base));
@@ -71,10 +73,7 @@ absl::Status calibrate(const Options& options) {
       std::cout << text;
     return absl::OkStatus();
   }
-  std::ofstream file(options.output, std::ios::binary);
-  if (!(file << text << std::flush))
-    return absl::InternalError(options.output + ": cannot write");
-  return absl::OkStatus();
+  return writeFile(options.output, text);
 }
 
 } // namespace

@@ -1,9 +1,11 @@
+#include <array>
 #include <iostream>
 #include <memory>
 
 #include "absl/strings/str_format.h"
 #include "nlohmann/json.hpp"
 #include "runtime/program/ProgramFile.h"
+#include "support/OutputFile.h"
 #include "support/Status.h"
 #include "tools/common/CompileModel.h"
 #include "tools/common/InputModel.h"
@@ -29,12 +31,14 @@ absl::Status compile(const Options& options) {
         absl::StrFormat("-o: expects a file, beside which the program finds its model, "
                         "but got '%s'",
                         options.output));
+  TENON_RETURN_IF_ERROR(checkOutput(options.output, std::array{options.model.path}));
   TENON_ASSIGN_OR_RETURN(InputModel input, readInputModel(options.model));
   TENON_ASSIGN_OR_RETURN(PlanSettings plan, readPlanFlags(options.plan, input.target));
   TENON_ASSIGN_OR_RETURN(runtime::Program program,
                          compileInputModel(input, options.model, plan.fusion));
   if (input.hasModel() && !program.tokenizer)
-    std::cerr << "tenon: note: " << readModelTokenizer(*input.module).status().message()
+    std::cerr << "tenon: note: "
+              << readModelTokenizer(*input.module, input.shape.get()).status().message()
               << "; the program takes and gives token ids alone" << std::endl;
   TENON_RETURN_IF_ERROR(runtime::writeProgram(program, options.output));
   size_t steps = 0;

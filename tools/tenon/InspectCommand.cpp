@@ -11,6 +11,7 @@
 #include "tools/common/FileKind.h"
 #include "tools/common/JsonFlag.h"
 #include "tools/common/ProgramReport.h"
+#include "tools/common/TerminalText.h"
 #include "tools/tenon/Command.h"
 
 namespace tenon::tools {
@@ -37,11 +38,11 @@ void printTable(const GgufFile& file, size_t maxElements) {
       "%s: GGUF version %d, alignment %d, %d metadata keys, %d tensors\n\n", file.path(),
       file.version(), file.alignment(), file.metadata().size(), file.tensors().size());
   for (const GgufMetadata& entry : file.metadata())
-    std::cout << absl::StrFormat("%-45s %-18s %s\n", entry.key, entry.value.typeText(),
-                                 entry.value.text(maxElements));
+    std::cout << absl::StrFormat("%-45s %-18s %s\n", escapeControls(entry.key),
+                                 entry.value.typeText(), entry.value.text(maxElements));
   std::cout << "\n";
   for (const GgufTensor& tensor : file.tensors())
-    std::cout << absl::StrFormat("%-32s %-7s %-18s %12d bytes at %d\n", tensor.name,
+    std::cout << absl::StrFormat("%-32s %-7s %-18s %12d bytes at %d\n", escapeControls(tensor.name),
                                  typeName(tensor), "[" + absl::StrJoin(tensor.shape(), ", ") + "]",
                                  tensor.byteSize, tensor.offset);
 }

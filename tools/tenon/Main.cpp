@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "tools/common/CommandLine.h"
+#include "tools/common/Process.h"
 #include "tools/common/Version.h"
 
 namespace {
@@ -29,6 +30,7 @@ constexpr const char* footer =
 } // namespace
 
 int main(int argc, char** argv) {
+  tenon::tools::beginProcess("tenon");
   CLI::App app(description, "tenon");
   app.footer(footer);
   app.set_version_flag("--version", [] { return tenon::tools::versionText("tenon", true); });
@@ -44,6 +46,6 @@ int main(int argc, char** argv) {
     add(app, action);
 
   if (std::optional<int> code = tenon::tools::parseCommandLine(app, argc, argv))
-    return *code;
-  return tenon::tools::reportStatus(app, action());
+    return tenon::tools::endProcess(*code);
+  return tenon::tools::endProcess(tenon::tools::reportStatus(app, action()));
 }

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 
+#include "frontends/gguf/internal/GgufText.h"
 #include "support/Status.h"
 
 namespace tenon::frontends {
@@ -126,7 +127,7 @@ absl::StatusOr<RopeFrequencies> readRopeFrequencies(const MetadataReader& reader
     applyYarn(yarn, frequencies);
   } else if (type != "linear" && type != "none" && type != "longrope") {
     return reader.error("rope.scaling.type", "'none', 'linear', 'longrope' or 'yarn'",
-                        absl::StrFormat("'%s'", type));
+                        quoteName(type));
   }
   return frequencies;
 }

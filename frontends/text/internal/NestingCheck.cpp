@@ -1,9 +1,9 @@
 #include "frontends/text/internal/NestingCheck.h"
 
 #include <algorithm>
-#include <unordered_map>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_format.h"
 
 #include "support/Status.h"
@@ -41,7 +41,7 @@ private:
   /// The closing brackets that are due, outermost first.
   std::vector<char> due;
   /// How deep each alias nests; a view of the text names it, with `#` or `!`.
-  std::unordered_map<std::string_view, int> aliasDepths;
+  absl::flat_hash_map<std::string_view, int> aliasDepths;
   /// The alias that the scan is in the definition of, or empty. Where a definition ends is not
   /// looked for: it is taken to go on to the next one, or to its own first use.
   std::string_view definedAlias;

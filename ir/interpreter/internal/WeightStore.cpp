@@ -20,7 +20,7 @@ absl::StatusOr<std::shared_ptr<const MappedFile>> WeightStore::open(FileOp file)
     return absl::FailedPreconditionError(
         absl::StrFormat("%s: expects the %d bytes that @%s states, but got %d", path,
                         file.getBytes(), file.getSymName().str(), mapped->bytes().size()));
-  uint64_t fingerprint = fingerprintFile(mapped->bytes());
+  uint64_t fingerprint = fingerprintFile(*mapped);
   if (fingerprint != file.getFingerprint())
     return absl::FailedPreconditionError(
         absl::StrFormat("%s: expects the fingerprint %d that @%s states, but got %d", path,

@@ -168,7 +168,31 @@ TEST_F(ProgramFileTest, WritingNamesAFileItCannotReplace) {
   absl::Status status = writeProgram(richProgram(), path);
   EXPECT_FALSE(status.ok());
   EXPECT_THAT(std::string(status.message()), HasSubstr(path.string() + ": cannot write"));
-  EXPECT_FALSE(std::filesystem::exists(path.string() + ".partial"));
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1);
+}
+
+TEST_F(ProgramFileTest, WritingRefusesToReplaceItsModel) {
+  std::filesystem::path model = folder / "m.gguf";
+  std::ofstream(model) << "weights";
+  Program program = richProgram();
+  program.files[0].path = model.string();
+  std::filesystem::create_symlink("m.gguf", path);
+  absl::Status status = writeProgram(program, path);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("expects an output that is no input"));
+  EXPECT_EQ(std::filesystem::file_size(model), 7u);
+}
+
+/// Under the name of a model it would be taken for data.
+TEST_F(ProgramFileTest, RefusesAProgramUnderAnotherName) {
+  validFile();
+  std::filesystem::path other = folder / "model.gguf";
+  std::filesystem::rename(path, other);
+  absl::Status status = readProgram(other).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("model.gguf: is a compiled program, native code; rename it to .tnn if you "
+                        "trust its origin"));
 }
 
 TEST_F(ProgramFileTest, RecognisesItsMagic) {
@@ -206,7 +230,7 @@ TEST_F(ProgramFileTest, RefusesAnotherVersion) {
   std::vector<char> bytes = validFile();
   editHeader(bytes, [](FileHeader& header) { header.version = 99; });
   expectRefused(bytes, absl::StatusCode::kUnimplemented,
-                "expects format version 3, but found 99, which a newer Tenon writes");
+                "expects format version 4, but found 99, which a newer Tenon writes");
   editHeader(bytes, [](FileHeader& header) { header.version = 0; });
   expectRefused(bytes, absl::StatusCode::kUnimplemented, "found 0, which an older Tenon writes");
 }

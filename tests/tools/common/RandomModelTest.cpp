@@ -333,10 +333,14 @@ TEST_F(RandomModel, RefusesWhatIsNoModel) {
 TEST_F(RandomModel, MetadataAloneHaveNoWeights) {
   ModelShape shape = smallShape("llama-3.2-1b");
   auto full = make(shape, "bf16");
-  std::string other = folder.path("metadata.gguf");
-  ASSERT_THAT(writeModelMetadata(shape, *findEncoding("bf16"), other), IsOk());
-  auto file = GgufFile::open(other);
+  size_t files = folder.names().size();
+  auto mapped = makeModelMetadata(shape, *findEncoding("bf16"));
+  ASSERT_THAT(mapped, IsOk());
+  EXPECT_EQ(folder.names().size(), files);
+  EXPECT_FALSE((*mapped)->isFile());
+  auto file = GgufFile::create(*mapped);
   ASSERT_THAT(file, IsOk());
+  EXPECT_EQ((*file)->path(), shape.name);
   ASSERT_EQ((*file)->metadata().size(), full->metadata().size());
   ASSERT_EQ((*file)->tensors().size(), full->tensors().size());
   EXPECT_EQ((*file)->mapping()->bytes().size(), full->mapping()->bytes().size());
@@ -346,7 +350,7 @@ TEST_F(RandomModel, MetadataAloneHaveNoWeights) {
     EXPECT_EQ(std::ranges::equal(found, full->data(tensor)), isConstant) << tensor.name;
   }
   shape.layers = 0;
-  EXPECT_THAT(writeModelMetadata(shape, *findEncoding("bf16"), other),
+  EXPECT_THAT(makeModelMetadata(shape, *findEncoding("bf16")),
               FailsWith(absl::StatusCode::kInvalidArgument, HasSubstr("layers")));
 }
 
