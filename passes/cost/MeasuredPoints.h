@@ -22,11 +22,18 @@ struct MeasuredOn {
 /// others. Several processes may use one file at a time.
 class MeasuredPoints : public MeasuredTimes {
 public:
-  /// Opens or makes the database at `path`. Errors name the file.
+  /// Opens the database at `path` to look times up. Changes nothing in it, and waits 0.1 s at most
+  /// for a process that writes. Errors name the file: one that is damaged or locked, or has no
+  /// table of times as Tenon's.
   static absl::StatusOr<std::unique_ptr<MeasuredPoints>> open(const std::string& path,
                                                               const MeasuredOn& where);
+  /// The same to add times, too: makes the database and its table where they are missing, and waits
+  /// for another process that writes, at most two seconds each time.
+  static absl::StatusOr<std::unique_ptr<MeasuredPoints>> openToAdd(const std::string& path,
+                                                                   const MeasuredOn& where);
   ~MeasuredPoints() override;
 
+  /// Where the database cannot be read any more, there is no time, and one warning says so.
   std::optional<int64_t> find(const std::string& contentKey) const override;
   /// Adds a point, or replaces the one that is there. `ns` at least 1; the device must be named.
   absl::Status add(const std::string& contentKey, int64_t ns);
@@ -34,10 +41,14 @@ public:
 private:
   MeasuredPoints(sqlite3* database, std::string path, MeasuredOn where)
       : database(database), path(std::move(path)), where(std::move(where)) {}
+  /// Opens `path` with SQLite's flags and runs `statements`.
+  static absl::StatusOr<std::unique_ptr<MeasuredPoints>>
+  openWith(const std::string& path, const MeasuredOn& where, int flags, const char* statements);
 
   sqlite3* database;
   std::string path;
   MeasuredOn where;
+  mutable bool isReadable = true;
 };
 
 } // namespace tenon::passes::cost

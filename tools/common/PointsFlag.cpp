@@ -6,6 +6,7 @@
 #include "absl/strings/str_format.h"
 #include "support/CacheFolder.h"
 #include "support/Status.h"
+#include "support/Warning.h"
 #include "llvm/TargetParser/Host.h"
 #ifdef TENON_CUDA
 #include "runtime/cuda/Devices.h"
@@ -70,22 +71,28 @@ findPoints(const std::string& flag, TargetAttr target, const std::string& launch
     return absl::NotFoundError(
         absl::StrFormat("--points: expects a database of measured times, but %s is no file", path));
   absl::StatusOr<std::string> device = describeDevice(target);
-  return MeasuredPoints::open(
+  auto points = MeasuredPoints::open(
       path, {target.getName().str(), device.value_or(""), launchOf(target, launch)});
+  if (points.ok() || !flag.empty())
+    return points;
+  warnOnce(std::string(points.status().message()) + "; no times are taken from it");
+  return nullptr;
 }
 
 absl::StatusOr<std::unique_ptr<MeasuredPoints>>
 openPoints(const std::string& flag, TargetAttr target, const std::string& launch) {
   std::string path = pathOf(flag);
-  if (flag == "none" || path.empty())
+  if (flag == "none")
+    return absl::InvalidArgumentError(
+        "--points: expects a file to keep measured times in, but got none");
+  if (path.empty())
     return absl::InvalidArgumentError(
         "--points: expects a file for measured times, since there is no cache folder for one");
   TENON_ASSIGN_OR_RETURN(std::string device, describeDevice(target));
-  if (fs::path folder = fs::path(path).parent_path(); flag.empty() && !folder.empty()) {
-    std::error_code ignored; // opening the file says what is wrong
-    fs::create_directories(folder, ignored);
-  }
-  return MeasuredPoints::open(path, {target.getName().str(), device, launchOf(target, launch)});
+  if (flag.empty())
+    makePrivateFolder(fs::path(path).parent_path()); // opening the file says what is wrong
+  return MeasuredPoints::openToAdd(path,
+                                   {target.getName().str(), device, launchOf(target, launch)});
 }
 
 } // namespace tenon::tools

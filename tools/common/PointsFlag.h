@@ -21,13 +21,15 @@ void addPointsFlag(CLI::App& command, std::string& points, FlagRules& rules);
 absl::StatusOr<std::string> describeDevice(TargetAttr target);
 
 /// The measured times that the flag means for look-ups: those of a file, which must be there; with
-/// `none`, or without a flag and a file of the cache folder, null. Times are those of this machine's
-/// device, or, where it has none of that kind, of the device that was measured last. `launch` as
-/// `MeasuredOn` has it.
+/// `none`, or without a flag and a file of the cache folder, null. Without a flag a file that
+/// cannot be read is null, too, with a warning: predictions serve instead. Times are those of this
+/// machine's device, or, where it has none of that kind, of the device that was measured last.
+/// `launch` as `MeasuredOn` has it.
 absl::StatusOr<std::unique_ptr<passes::cost::MeasuredPoints>>
 findPoints(const std::string& flag, TargetAttr target, const std::string& launch);
 
-/// The same to add times of this machine's device to: the file is made where there is none.
+/// The same to add times of this machine's device to: the file is made where there is none, and
+/// must be named where there is no cache folder.
 absl::StatusOr<std::unique_ptr<passes::cost::MeasuredPoints>>
 openPoints(const std::string& flag, TargetAttr target, const std::string& launch);
 

@@ -64,12 +64,13 @@ std::string formatGain(const std::vector<TunedKernel>& kernels) {
 
 absl::Status tune(const Options& options) {
   TENON_ASSIGN_OR_RETURN(InputModel input, readInputModel(options.model));
+  // First: the flags' look-ups are in that file, too.
+  TENON_ASSIGN_OR_RETURN(auto points,
+                         openPoints(options.plan.points, input.target, options.plan.launch));
   TENON_ASSIGN_OR_RETURN(PlanSettings settings, readPlanFlags(options.plan, input.target));
   TENON_RETURN_IF_ERROR(passes::runPipeline(
       *input.module,
       {.upTo = Phase::Scheduled, .target = input.target, .fusion = settings.fusion}));
-  TENON_ASSIGN_OR_RETURN(auto points,
-                         openPoints(options.plan.points, input.target, options.plan.launch));
   TimerOptions timer{.executor = {.threads = options.threads}, .position = options.position};
   timer.executor.setLaunch(options.plan.launch);
   Progress progress("measuring schedules");

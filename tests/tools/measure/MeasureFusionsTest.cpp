@@ -67,7 +67,7 @@ TEST(MeasureFusions, FillsTheStoreThatDecides) {
   ASSERT_GE(legal, 2);
   // One candidate for both layers; product, sum, cache write and attention alone.
   EXPECT_LT(measurer.size(), static_cast<size_t>(legal) + 4);
-  auto points = MeasuredPoints::open(folder.path("points.sqlite"), {"native", "here", "none"});
+  auto points = MeasuredPoints::openToAdd(folder.path("points.sqlite"), {"native", "here", "none"});
   ASSERT_THAT(points, tests::IsOk());
   size_t done = 0;
   ASSERT_THAT(measurer.measureAll(**points, [&](size_t now) { done = now; }), tests::IsOk());
@@ -99,7 +99,7 @@ TEST(MeasureFusions, NamesWhatItCannotMeasure) {
          {.inspect = [&](const FusionDecision& decision, llvm::ArrayRef<mlir::Operation*> ops) {
            measurer.note(decision, ops);
          }});
-  auto points = MeasuredPoints::open(folder.path("points.sqlite"), {"h200", "none", "graph"});
+  auto points = MeasuredPoints::openToAdd(folder.path("points.sqlite"), {"h200", "none", "graph"});
   ASSERT_THAT(points, tests::IsOk());
   absl::Status status = measurer.measureAll(**points, [](size_t) {});
   if (status.ok())

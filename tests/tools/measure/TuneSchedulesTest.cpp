@@ -123,8 +123,8 @@ TEST(TuneSchedules, MeasuresEachKernelOnceAndKeepsTheBest) {
   auto context = makeContext();
   TargetAttr target = chooseTarget(*context, "cpu").value();
   auto module = schedule(*context, target);
-  auto points =
-      passes::cost::MeasuredPoints::open(folder.path("points.sqlite"), {"native", "here", "none"});
+  auto points = passes::cost::MeasuredPoints::openToAdd(folder.path("points.sqlite"),
+                                                        {"native", "here", "none"});
   ASSERT_THAT(points, tests::IsOk());
   auto tuned = tuneSchedules(*module, {.executor = {.threads = 1}, .position = 0}, /*rounds=*/3,
                              **points, [](size_t done, size_t total) { EXPECT_LE(done, total); });

@@ -61,8 +61,8 @@ TEST_F(ToolsGpuTest, MeasuresFusions) {
         .inspect = [&](const passes::FusionDecision& decision,
                        llvm::ArrayRef<mlir::Operation*> ops) { measurer.note(decision, ops); }};
     ASSERT_THAT(passes::runPipeline(*module, options), tests::IsOk());
-    auto points = passes::cost::MeasuredPoints::open(folder.path("points.sqlite"),
-                                                     {"target", "device", launch});
+    auto points = passes::cost::MeasuredPoints::openToAdd(folder.path("points.sqlite"),
+                                                          {"target", "device", launch});
     ASSERT_THAT(points, tests::IsOk());
     ASSERT_THAT(measurer.measureAll(**points, [](size_t) {}), tests::IsOk());
     ASSERT_EQ(decisions.size(), 1u);
