@@ -11,6 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "runtime/program/Program.h"
+#include "support/OutputFile.h"
 #include "support/Status.h"
 #include "tools/common/CommandLine.h"
 #include "tools/common/Npz.h"
@@ -95,10 +96,10 @@ static absl::Status checkIndices(const runtime::Program& program, const Function
 }
 
 /// Refuses arrays that the function has no input for: a misspelt name would go unnoticed.
-static absl::Status checkNames(const NpyArrays& arrays, const Function& function,
+static absl::Status checkNames(const NpzFile& file, const Function& function,
                                const std::string& path) {
   auto appendName = [](std::string* out, const Port& port) { *out += port.name; };
-  for (const auto& [name, array] : arrays)
+  for (const std::string& name : file.names())
     if (std::ranges::find(function.inputs, name, &Port::name) == function.inputs.end())
       return absl::InvalidArgumentError(
           absl::StrFormat("%s: function %s has the inputs %s, but the file has an array '%s'", path,
@@ -117,22 +118,47 @@ absl::Status checkGraphRun(const GraphRunOptions& options) {
   return absl::OkStatus();
 }
 
-/// The array for a port; the message names the file and the array.
-static absl::StatusOr<std::span<const std::byte>>
-findInput(const NpyArrays& arrays, const Port& port, const std::string& path) {
-  auto found = arrays.find(port.name);
-  if (found == arrays.end())
+/// The bytes that an array of that header has, which are known to fit the archive.
+static uint64_t arrayBytes(const NpyHeader& header) {
+  uint64_t bytes = static_cast<uint64_t>(npyTypeBytes(header.type));
+  for (int64_t length : header.shape)
+    bytes *= static_cast<uint64_t>(length);
+  return bytes;
+}
+
+/// The array for a port, unpacked once its header fits; the message names the file and the array.
+static absl::StatusOr<NpyArray> readInput(const NpzFile& file, const Port& port,
+                                          const std::string& path) {
+  if (!file.has(port.name))
     return absl::NotFoundError(
         absl::StrFormat("%s: expects an array '%s', but there is none", path, port.name));
-  const NpyArray& array = found->second;
+  TENON_ASSIGN_OR_RETURN(NpyHeader header, file.header(port.name));
   NpyType type = arrayType(port.encoding);
   bool sameShape =
-      type == NpyType::U8 ? array.bytes.size() == port.bytes : array.shape == arrayShape(port);
-  if (array.type != type || !sameShape)
+      type == NpyType::U8 ? arrayBytes(header) == port.bytes : header.shape == arrayShape(port);
+  if (header.type != type || !sameShape)
     return absl::InvalidArgumentError(absl::StrFormat(
         "%s: array '%s' expects %s for %s, but got %s", path, port.name,
-        describe(type, arrayShape(port)), port.encoding, describe(array.type, array.shape)));
-  return std::span<const std::byte>(array.bytes);
+        describe(type, arrayShape(port)), port.encoding, describe(header.type, header.shape)));
+  return file.read(port.name);
+}
+
+/// The arrays of the function's inputs, in their order.
+static absl::StatusOr<std::vector<NpyArray>>
+readInputs(const runtime::Program& program, const Function& function, const std::string& path) {
+  std::vector<NpyArray> arrays;
+  if (path.empty() && function.inputs.empty())
+    return arrays;
+  if (path.empty())
+    return usageError(absl::StrFormat(
+        "--inputs: expects a file with the inputs of %s, but got none", function.name));
+  TENON_ASSIGN_OR_RETURN(NpzFile file, NpzFile::open(inputPath(path)));
+  TENON_RETURN_IF_ERROR(checkNames(file, function, path));
+  for (const Port& port : function.inputs) {
+    TENON_ASSIGN_OR_RETURN(arrays.emplace_back(), readInput(file, port, path));
+    TENON_RETURN_IF_ERROR(checkIndices(program, function, port, arrays.back().bytes, path));
+  }
+  return arrays;
 }
 
 /// Fails where the results of a call are larger than the machine's memory, before they are allocated.
@@ -157,19 +183,13 @@ absl::Status runGraph(runtime::Executor& executor, const GraphRunOptions& option
   const Function& function = program.functions[index];
   TENON_RETURN_IF_ERROR(checkOutputs(function));
 
-  NpyArrays inputArrays, outputArrays;
-  if (!options.inputs.empty()) {
-    TENON_ASSIGN_OR_RETURN(inputArrays, readNpz(inputPath(options.inputs)));
-    TENON_RETURN_IF_ERROR(checkNames(inputArrays, function, options.inputs));
-  } else if (!function.inputs.empty()) {
-    return usageError(absl::StrFormat(
-        "--inputs: expects a file with the inputs of %s, but got none", function.name));
-  }
+  TENON_RETURN_IF_ERROR(checkOutput(outputPath(options.outputs)));
+  TENON_ASSIGN_OR_RETURN(std::vector<NpyArray> inputArrays,
+                         readInputs(program, function, options.inputs));
   std::vector<std::span<const std::byte>> inputs;
-  for (const Port& port : function.inputs) {
-    TENON_ASSIGN_OR_RETURN(inputs.emplace_back(), findInput(inputArrays, port, options.inputs));
-    TENON_RETURN_IF_ERROR(checkIndices(program, function, port, inputs.back(), options.inputs));
-  }
+  for (const NpyArray& array : inputArrays)
+    inputs.push_back(array.bytes);
+  NpyArrays outputArrays;
   std::vector<std::span<std::byte>> outputs;
   for (const Port& port : function.outputs) {
     NpyArray& array = outputArrays[port.name];

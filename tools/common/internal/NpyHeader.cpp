@@ -38,15 +38,15 @@ class HeaderParser {
 public:
   explicit HeaderParser(std::string_view text) : rest(text) {}
 
-  absl::Status parse(NpyArray& array);
+  absl::Status parse(NpyHeader& array);
 
 private:
   void skipSpace() { rest.remove_prefix(std::min(rest.find_first_not_of(" \n\t"), rest.size())); }
   bool consume(std::string_view token);
   absl::StatusOr<std::string_view> parseString();
-  absl::Status parseEntry(NpyArray& array);
-  absl::Status parseType(NpyArray& array);
-  absl::Status parseShape(NpyArray& array);
+  absl::Status parseEntry(NpyHeader& array);
+  absl::Status parseType(NpyHeader& array);
+  absl::Status parseShape(NpyHeader& array);
   absl::Status expected(std::string_view what) const;
 
   std::string_view rest;
@@ -79,7 +79,7 @@ absl::StatusOr<std::string_view> HeaderParser::parseString() {
   return text;
 }
 
-absl::Status HeaderParser::parseType(NpyArray& array) {
+absl::Status HeaderParser::parseType(NpyHeader& array) {
   TENON_ASSIGN_OR_RETURN(std::string_view name, parseString());
   for (const TypeInfo& info : types)
     if (info.name == name) {
@@ -92,7 +92,7 @@ absl::Status HeaderParser::parseType(NpyArray& array) {
                       absl::CHexEscape(std::string(name))));
 }
 
-absl::Status HeaderParser::parseShape(NpyArray& array) {
+absl::Status HeaderParser::parseShape(NpyHeader& array) {
   if (!consume("("))
     return expected("a tuple");
   while (!consume(")")) {
@@ -110,7 +110,7 @@ absl::Status HeaderParser::parseShape(NpyArray& array) {
   return absl::OkStatus();
 }
 
-absl::Status HeaderParser::parseEntry(NpyArray& array) {
+absl::Status HeaderParser::parseEntry(NpyHeader& array) {
   TENON_ASSIGN_OR_RETURN(std::string_view key, parseString());
   if (!consume(":"))
     return expected("':'");
@@ -121,12 +121,13 @@ absl::Status HeaderParser::parseEntry(NpyArray& array) {
   if (key != "fortran_order" || hasOrder)
     return expected("'descr', 'fortran_order' and 'shape', each once");
   hasOrder = true;
-  if (consume("True"))
-    return absl::InvalidArgumentError("expects row-major order, but got Fortran order");
+  array.fortranOrder = consume("True");
+  if (array.fortranOrder)
+    return absl::OkStatus();
   return consume("False") ? absl::OkStatus() : expected("True or False");
 }
 
-absl::Status HeaderParser::parse(NpyArray& array) {
+absl::Status HeaderParser::parse(NpyHeader& array) {
   if (!consume("{"))
     return expected("'{'");
   while (!consume("}")) {
@@ -138,28 +139,8 @@ absl::Status HeaderParser::parse(NpyArray& array) {
                                          : expected("'descr', 'fortran_order' and 'shape'");
 }
 
-/// The text of the header, and where the elements start.
-struct HeaderPlace {
-  std::string_view text;
-  size_t end;
-};
-
-absl::StatusOr<HeaderPlace> findHeader(std::string_view file) {
-  if (!file.starts_with(magic) || file.size() < 10)
-    return absl::InvalidArgumentError("expects an .npy file, but got other bytes");
-  int version = static_cast<unsigned char>(file[6]);
-  if (version < 1 || version > 3)
-    return absl::InvalidArgumentError(
-        absl::StrFormat("expects .npy version 1, 2 or 3, but got %d", version));
-  size_t lengthBytes = version == 1 ? 2 : 4;
-  size_t start = 8 + lengthBytes;
-  uint32_t length = 0;
-  if (file.size() >= start)
-    std::memcpy(&length, file.data() + 8, lengthBytes);
-  if (file.size() < start || length > file.size() - start)
-    return absl::InvalidArgumentError("the array's header goes beyond the end");
-  return HeaderPlace{file.substr(start, length), start + length};
-}
+/// Bytes before the header's text: magic, version and the text's length.
+size_t lengthEnd(std::string_view file) { return file[6] == 1 ? 10 : 12; }
 
 } // namespace
 
@@ -174,20 +155,52 @@ std::optional<int64_t> countElements(std::span<const int64_t> shape) {
   return __builtin_mul_overflow(elements, 8, &bytes) ? std::nullopt : std::optional(elements);
 }
 
-absl::StatusOr<NpyArray> parseNpy(std::span<const std::byte> file) {
-  std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
-  TENON_ASSIGN_OR_RETURN(HeaderPlace header, findHeader(text));
-  NpyArray array;
-  TENON_RETURN_IF_ERROR(HeaderParser(header.text).parse(array));
-  std::span<const std::byte> data = file.subspan(header.end);
-  std::optional<int64_t> elements = countElements(array.shape);
-  int64_t elementBytes = npyTypeBytes(array.type);
-  if (!elements || static_cast<uint64_t>(*elements * elementBytes) != data.size())
+absl::StatusOr<size_t> findNpyElements(std::string_view start, uint64_t fileBytes) {
+  if (!start.starts_with(magic) || start.size() < 10)
+    return absl::InvalidArgumentError("expects an .npy file, but got other bytes");
+  int version = static_cast<unsigned char>(start[6]);
+  if (version < 1 || version > 3)
     return absl::InvalidArgumentError(
-        absl::StrFormat("expects as many bytes as the shape has elements of %d, but got %d bytes",
-                        elementBytes, data.size()));
-  array.bytes.assign(data.begin(), data.end());
-  return array;
+        absl::StrFormat("expects .npy version 1, 2 or 3, but got %d", version));
+  size_t textStart = lengthEnd(start);
+  uint32_t length = 0;
+  if (start.size() >= textStart)
+    std::memcpy(&length, start.data() + 8, textStart - 8);
+  if (start.size() < textStart || length > fileBytes - textStart)
+    return absl::InvalidArgumentError("the array's header goes beyond the end");
+  if (length > longestNpyHeader)
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "expects a header of at most %d bytes, but got %d", longestNpyHeader, length));
+  return textStart + length;
+}
+
+absl::StatusOr<NpyHeader> parseNpyHeader(std::string_view text) {
+  NpyHeader header;
+  TENON_RETURN_IF_ERROR(HeaderParser(text.substr(lengthEnd(text))).parse(header));
+  return header;
+}
+
+std::vector<std::byte> reorderFortran(std::span<const std::byte> elements,
+                                      const NpyHeader& header) {
+  size_t elementBytes = static_cast<size_t>(npyTypeBytes(header.type)), from = 0;
+  std::vector<size_t> strides, index(header.shape.size()); // strides in bytes of `elements`
+  size_t stride = elementBytes;
+  for (int64_t length : header.shape) {
+    strides.push_back(stride);
+    stride *= static_cast<size_t>(length);
+  }
+  std::vector<std::byte> reordered(elements.size());
+  for (size_t to = 0; to < elements.size(); to += elementBytes) {
+    std::memcpy(reordered.data() + to, elements.data() + from, elementBytes);
+    for (size_t axis = strides.size(); axis-- > 0;) {
+      from += strides[axis];
+      if (++index[axis] < static_cast<size_t>(header.shape[axis]))
+        break;
+      from -= strides[axis] * index[axis];
+      index[axis] = 0;
+    }
+  }
+  return reordered;
 }
 
 std::string makeNpyHeader(const NpyArray& array) {
