@@ -1,6 +1,7 @@
 #include "runtime/cpu/CpuExecutor.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <vector>
 
@@ -58,6 +59,7 @@ struct CpuExecutor::Impl {
   std::vector<BoundFunction> functions;
   bool profiling = false;
   uint64_t lastStepsNs = 0;
+  std::atomic_flag running; ///< a call uses the tables, the workspace and the states
 
   absl::StatusOr<std::vector<KernelFunction>> linkKernels();
   BoundFunction bind(const Function& function, std::span<const KernelFunction> kernels) const;
@@ -154,7 +156,6 @@ CpuExecutor::create(Program program, const CpuExecutorOptions& options) {
 
 const Program& CpuExecutor::program() const { return impl->program; }
 int CpuExecutor::threads() const { return impl->pool->threads(); }
-absl::Status CpuExecutor::resetStates() { return impl->memory.resetStates(); }
 
 /// Puts the addresses of a call's ports into the function's table.
 static void bindPorts(BoundFunction& bound, std::span<const std::span<const std::byte>> inputs,
@@ -166,9 +167,37 @@ static void bindPorts(BoundFunction& bound, std::span<const std::span<const std:
     bound.table[binding.entry] = outputs[binding.port].data() + binding.offset;
 }
 
+namespace {
+
+/// Takes the executor for one call, or finds it taken.
+class Turn {
+public:
+  explicit Turn(std::atomic_flag& running) : running(running), taken(!running.test_and_set()) {}
+  ~Turn() {
+    if (taken)
+      running.clear();
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+  absl::Status status() const {
+    return taken ? absl::OkStatus()
+                 : absl::FailedPreconditionError("expects one call at a time, but the program is "
+                                                 "already running");
+  }
+
+private:
+  std::atomic_flag& running;
+  bool taken;
+};
+
+} // namespace
+
 absl::Status CpuExecutor::run(size_t index, std::span<const std::span<const std::byte>> inputs,
                               std::span<const std::span<std::byte>> outputs) {
   TENON_RETURN_IF_ERROR(checkCall(impl->program, index, inputs, outputs));
+  Turn turn(impl->running);
+  TENON_RETURN_IF_ERROR(turn.status());
   BoundFunction& bound = impl->functions[index];
   bindPorts(bound, inputs, outputs);
   auto start = std::chrono::steady_clock::now();
@@ -214,11 +243,19 @@ private:
 
 } // namespace
 
+absl::Status CpuExecutor::resetStates() {
+  Turn turn(impl->running);
+  TENON_RETURN_IF_ERROR(turn.status());
+  return impl->memory.resetStates();
+}
+
 absl::Status CpuExecutor::runObserved(size_t index,
                                       std::span<const std::span<const std::byte>> inputs,
                                       std::span<const std::span<std::byte>> outputs,
                                       StepObserver& observer) {
   TENON_RETURN_IF_ERROR(checkCall(impl->program, index, inputs, outputs));
+  Turn turn(impl->running);
+  TENON_RETURN_IF_ERROR(turn.status());
   BoundFunction& bound = impl->functions[index];
   bindPorts(bound, inputs, outputs);
   HostStepMemory memory(impl->memory, inputs, outputs);

@@ -23,8 +23,8 @@ struct CpuExecutorOptions {
 /// Loading maps the model files, links the objects and resolves every argument of every step to an
 /// address. A call then binds its inputs and outputs and runs the steps one after the other, each
 /// split over the threads in contiguous ranges of tiles, unless it is too small to be worth it; it
-/// allocates nothing. Results do not
-/// depend on the number of threads, since tiles are independent.
+/// allocates nothing. Results do not depend on the number of threads, since tiles are independent.
+/// One call runs at a time: another that begins meanwhile fails with FailedPrecondition.
 class CpuExecutor final : public Executor {
 public:
   /// Validates and loads `program`. Fails where this machine lacks a CPU feature or a model file

@@ -37,12 +37,31 @@ absl::Status checkSpecialId(const TokenizerSpec& spec, std::string_view name, in
   return absl::OkStatus();
 }
 
+/// Looking for tokens in a text takes time in proportion to the longest of them.
+constexpr size_t longestSpecialToken = 1024;
+
+bool isSpecial(TokenKind kind) {
+  return kind == TokenKind::UserDefined || kind == TokenKind::Control || kind == TokenKind::Unknown;
+}
+
+absl::Status checkSpecialTexts(const TokenizerSpec& spec) {
+  for (size_t id = 0; id < spec.kinds.size(); ++id)
+    if (isSpecial(spec.kinds[id]) && spec.tokens[id].size() > longestSpecialToken)
+      return absl::InvalidArgumentError(
+          absl::StrFormat("tokenizer: expects control and user-defined tokens of at most %d bytes, "
+                          "but token %d has "
+                          "%d",
+                          longestSpecialToken, id, spec.tokens[id].size()));
+  return absl::OkStatus();
+}
+
 /// What holds for every model; the subclasses check the rest.
 absl::Status checkSpec(const TokenizerSpec& spec) {
   if (spec.tokens.empty() || spec.tokens.size() > size_t(std::numeric_limits<int32_t>::max()))
     return absl::InvalidArgumentError(absl::StrFormat(
         "tokenizer: expects from 1 to 2147483647 tokens, but got %d", spec.tokens.size()));
   TENON_RETURN_IF_ERROR(checkKinds(spec));
+  TENON_RETURN_IF_ERROR(checkSpecialTexts(spec));
   TENON_RETURN_IF_ERROR(checkSpecialId(spec, "BOS", spec.bosId, spec.addBos));
   TENON_RETURN_IF_ERROR(checkSpecialId(spec, "EOS", spec.eosId, spec.addEos));
   for (int32_t id : spec.extraEndIds)
@@ -72,8 +91,7 @@ Tokenizer::Tokenizer(TokenizerSpec spec)
     const TokenKind tokenKind = kind(id);
     if (tokenKind == TokenKind::UserDefined)
       userDefined->add(description.tokens[id], int32_t(id));
-    if (tokenKind == TokenKind::UserDefined || tokenKind == TokenKind::Control ||
-        tokenKind == TokenKind::Unknown)
+    if (isSpecial(tokenKind))
       allSpecial->add(description.tokens[id], int32_t(id));
   }
 }

@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "runtime/program/DescribeKernels.h"
 #include "runtime/program/ProgramFile.h"
 #include "support/Fingerprint.h"
 #include "support/MappedFile.h"
@@ -58,7 +59,11 @@ protected:
         {"random", "f32", {8}, 32, std::vector<RandomRange>{{12, 3, 2, 0}, {20, 7, 4, 0}}}};
     program.states = {{"padding", "f32", {1}, 4}, {"sum", "f32", {2, 8}, 64}};
     program.code = {test::testObject("kernels")};
-    program.kernels = {{"addScaled", 0}, {"accumulate", 0}, {"exponential", 0}, {"rangeStart", 0}};
+    program.kernels = {{"addScaled", 0},
+                       {"accumulate", 0},
+                       {"exponential", 0},
+                       {"rangeStart", 0},
+                       {"rangeStart", 0}};
     program.workspaceBytes = 128;
     Port x{"x", "f32", {8}, 32}, y{"y", "f32", {8}, 32};
     for (uint32_t constant = 0; constant < 5; ++constant)
@@ -97,7 +102,8 @@ protected:
          0,
          {},
          {{"starts", "i64", {manyTiles}, 8 * manyTiles}},
-         {{3, manyTiles, {{Space::Output, 0, 0, 8 * manyTiles}}, "starts"}}});
+         {{4, manyTiles, {{Space::Output, 0, 0, 8 * manyTiles}}, "starts"}}});
+    describeKernelsBySteps(program);
     return program;
   }
 
@@ -255,6 +261,37 @@ TEST_F(CpuExecutorTest, RefusesWrongCalls) {
   EXPECT_EQ(refusal(Sum, {in}, {out, out}), "function sum expects 1 outputs, but got 2");
   EXPECT_EQ(refusal(Sum, {longIn}, {out}), "function sum: input x expects 32 bytes, but got 36");
   EXPECT_EQ(refusal(Sum, {in}, {longOut}), "function sum: output y expects 32 bytes, but got 36");
+}
+
+/// A call binds its ports in tables that it shares with others: the second of two is refused.
+TEST_F(CpuExecutorTest, RunsOneCallAtATime) {
+  auto executor = load(makeProgram());
+  ASSERT_TRUE(executor);
+  class Second final : public StepObserver {
+  public:
+    explicit Second(CpuExecutor& executor) : executor(executor) {}
+    absl::Status before(size_t, StepMemory&) override {
+      Floats x(8), y(8);
+      std::span<const std::byte> inputs[] = {std::as_bytes(std::span(x))};
+      std::span<std::byte> outputs[] = {std::as_writable_bytes(std::span(y))};
+      statuses.push_back(executor.run(0, inputs, outputs));
+      statuses.push_back(executor.resetStates());
+      return absl::OkStatus();
+    }
+    absl::Status after(size_t, StepMemory&) override { return absl::OkStatus(); }
+    CpuExecutor& executor;
+    std::vector<absl::Status> statuses;
+  } second(*executor);
+  Floats x(8, 1.0f), y(8);
+  std::span<const std::byte> inputs[] = {std::as_bytes(std::span(x))};
+  std::span<std::byte> outputs[] = {std::as_writable_bytes(std::span(y))};
+  ASSERT_EQ(executor->runObserved(0, inputs, outputs, second), absl::OkStatus());
+  ASSERT_EQ(second.statuses.size(), 2u);
+  for (const absl::Status& status : second.statuses) {
+    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(std::string(status.message()), HasSubstr("already running"));
+  }
+  EXPECT_EQ(executor->run(0, inputs, outputs), absl::OkStatus());
 }
 
 TEST_F(CpuExecutorTest, RefusesAnInvalidProgram) {

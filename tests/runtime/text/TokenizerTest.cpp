@@ -229,6 +229,22 @@ TEST(TokenizerSpecCheck, refusesBrokenVocabularies) {
   expectRefused(spec, "a kind from 1 to 6 for token 7, but got 7");
 }
 
+/// Looking for one takes time in proportion to its length, at every byte of the text.
+TEST(TokenizerSpecCheck, refusesLongSpecialTokens) {
+  TokenizerSpec spec = makeByteLevelBpeSpec();
+  spec.tokens[262] = std::string(1024, 'a');
+  spec.kinds[262] = TokenKind::UserDefined;
+  EXPECT_TRUE(Tokenizer::create(spec).ok());
+  spec.tokens[262] += 'a';
+  for (TokenKind kind : {TokenKind::UserDefined, TokenKind::Control, TokenKind::Unknown}) {
+    spec.kinds[262] = kind;
+    expectRefused(spec, "control and user-defined tokens of at most 1024 bytes, but token 262 has "
+                        "1025");
+  }
+  spec.kinds[262] = TokenKind::Normal;
+  EXPECT_TRUE(Tokenizer::create(spec).ok());
+}
+
 TEST(TokenizerSpecCheck, refusesSpecialIdsOutsideTheVocabulary) {
   TokenizerSpec spec = makeByteLevelBpeSpec();
   spec.bosId = 263;
