@@ -22,8 +22,8 @@ absl::Status checkOutput(const std::string& path, std::span<const std::string> i
 /// Writes a file as a whole or not at all: under a name of its own beside `path` (created
 /// exclusively, so that any number of processes may write to one path), which becomes `path` in
 /// `finish`. Symbolic links are followed, and a file that is replaced hands on its permissions.
-/// What is no regular file (a device, a pipe) or open already (`/dev/stdout`) is written to in place. An object destroyed before
-/// `finish` leaves nothing. Errors name the path.
+/// What is no regular file (a device, a pipe) or open already (`/dev/stdout`) is written to in
+/// place. An object destroyed before `finish` leaves nothing. Errors name the path.
 class OutputFile {
 public:
   /// `Synced`: `finish` waits until the bytes are on the disk. `Cached`, for entries of a cache,

@@ -25,14 +25,15 @@ absl::StatusOr<TargetAttr> chooseTarget(mlir::MLIRContext& context, const std::s
 absl::StatusOr<TargetAttr> chooseTarget(mlir::MLIRContext& context, const std::string& device,
                                         const std::string& name);
 
-/// The tokeniser of `metadata` or, where that is null, of the model file that `module` names, checked; nothing where it is no language
-/// model. Fails where the file has none, or one that is not known.
+/// The tokeniser of `metadata` or, where that is null, of the model file that `module` names,
+/// checked; nothing where it is no language model. Fails where the file has none, or one that is
+/// not known.
 absl::StatusOr<std::optional<runtime::TokenizerSpec>>
 readModelTokenizer(mlir::ModuleOp module, const frontends::GgufFile* metadata = nullptr);
 
 /// Compiles `module`, of any phase, for `target` into a program, with the tokeniser of its model
-/// file where `readModelTokenizer` finds one, or of `metadata` where that is given. The module ends up
-/// planned. With `stamps` the kernels of a GPU leave stamps (`runtime::CudaLaunch`).
+/// file where `readModelTokenizer` finds one, or of `metadata` where that is given. The module ends
+/// up planned. With `stamps` the kernels of a GPU leave stamps (`runtime::CudaLaunch`).
 absl::StatusOr<runtime::Program> compileModel(mlir::ModuleOp module, TargetAttr target,
                                               const passes::FusionOptions& fusion = {},
                                               bool stamps = false,
