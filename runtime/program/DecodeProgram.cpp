@@ -142,9 +142,16 @@ absl::StatusOr<Kernel> Decoder::kernel(const fbs::Kernel& kernel) {
   if (launch && matmul)
     return absl::InvalidArgumentError(
         absl::StrFormat("kernel %s expects a launch or a matmul, but has both", result.symbol));
+  if (kernel.tensor_maps() && !launch)
+    return absl::InvalidArgumentError(
+        absl::StrFormat("kernel %s expects a launch beside its tensor maps", result.symbol));
   if (launch)
     result.launch =
-        CudaLaunch{launch->threads(), launch->shared_bytes(), launch->pdl(), launch->stamps()};
+        CudaLaunch{launch->threads(), launch->shared_bytes(), launch->pdl(), launch->stamps(),
+                   copy.map(kernel.tensor_maps(), [](const fbs::TensorMap* map) {
+                     return TensorMap{map->argument(), map->box_rows(), map->rows(), map->columns(),
+                                      static_cast<MatmulType>(map->type())};
+                   })};
   if (matmul)
     result.launch = LibraryMatmul{matmul->m(),
                                   matmul->n(),

@@ -151,9 +151,14 @@ Offset<FlatTables<fbs::Kernel>> Encoder::kernels() {
     auto args = builder.CreateVectorOfStructs(arguments);
     fbs::CudaLaunch storedLaunch;
     fbs::LibraryMatmul storedMatmul;
+    std::vector<fbs::TensorMap> storedMaps;
     const auto* launch = std::get_if<CudaLaunch>(&kernel.launch);
-    if (launch)
+    if (launch) {
       storedLaunch = {launch->threads, launch->sharedBytes, launch->pdl, launch->stamps};
+      for (const TensorMap& map : launch->tensorMaps)
+        storedMaps.emplace_back(map.rows, map.columns, map.argument, map.boxRows,
+                                static_cast<uint8_t>(map.type));
+    }
     const auto* matmul = std::get_if<LibraryMatmul>(&kernel.launch);
     if (matmul)
       storedMatmul = {matmul->m,
@@ -163,8 +168,11 @@ Offset<FlatTables<fbs::Kernel>> Encoder::kernels() {
                       static_cast<uint8_t>(matmul->input),
                       static_cast<uint8_t>(matmul->output),
                       matmul->tf32};
+    Offset<flatbuffers::Vector<const fbs::TensorMap*>> maps;
+    if (!storedMaps.empty())
+      maps = builder.CreateVectorOfStructs(storedMaps);
     return fbs::CreateKernel(builder, symbol, kernel.code, launch ? &storedLaunch : nullptr,
-                             matmul ? &storedMatmul : nullptr, kernel.tiles, args);
+                             matmul ? &storedMatmul : nullptr, kernel.tiles, args, maps);
   });
 }
 

@@ -106,6 +106,22 @@ struct Step {
   bool operator==(const Step&) const = default;
 };
 
+/// The element types of a matrix that a tensor map or a library's matmul reads.
+enum class MatmulType : uint8_t { F32 = 0, F16 = 1, Bf16 = 2 };
+
+/// A tensor map (CUDA driver API, cuTensorMapEncodeTiled) of a step's argument that holds a row-major
+/// matrix of 16-bit elements without gaps. One copy brings 64 columns of `boxRows` rows, swizzled in
+/// runs of 128 bytes, with zeros outside the matrix.
+struct TensorMap {
+  uint32_t argument = 0; ///< index into `Step::args`
+  uint32_t boxRows = 0;
+  int64_t rows = 0;
+  int64_t columns = 0;
+  MatmulType type = MatmulType::F16; ///< F16 or Bf16
+
+  bool operator==(const TensorMap&) const = default;
+};
+
 /// How a kernel in a cubin is launched: the grid is one block a tile, along x. The kernel's
 /// parameters are the addresses of the step's arguments, in order, each a `void*`; positions,
 /// tokens and counters reach it in those buffers.
@@ -117,12 +133,11 @@ struct CudaLaunch {
   bool pdl = false;
   /// The kernel takes one more parameter, the address of a `BlockStamps` for each block.
   bool stamps = false;
+  /// Of arguments of the step; the kernel takes them by value, 128 bytes each, behind all addresses.
+  std::vector<TensorMap> tensorMaps = {};
 
   bool operator==(const CudaLaunch&) const = default;
 };
-
-/// The element types of a library's matmul.
-enum class MatmulType : uint8_t { F32 = 0, F16 = 1, Bf16 = 2 };
 
 /// y = x·Wᵀ by cuBLASLt, accumulated in f32; the implementation is chosen at load. A step has one
 /// tile and the arguments x [m, k], W [n, k] and y [m, n], each without gaps.

@@ -265,6 +265,12 @@ const Entry entries[] = {
     {"cuFuncGetAttribute", erase(funcGetAttribute)},
     {"cuFuncSetAttribute", erase(succeed<CUDA_SUCCESS, CUfunction, CUfunction_attribute, int>)},
     {"cuFuncGetParamInfo", erase(funcGetParamInfo)},
+    {"cuTensorMapEncodeTiled",
+     // Kernels that take maps multiply by wgmma, which the emulator does not know.
+     erase(succeed<CUDA_ERROR_NOT_SUPPORTED, CUtensorMap*, CUtensorMapDataType, cuuint32_t, void*,
+                   const cuuint64_t*, const cuuint64_t*, const cuuint32_t*, const cuuint32_t*,
+                   CUtensorMapInterleave, CUtensorMapSwizzle, CUtensorMapL2promotion,
+                   CUtensorMapFloatOOBfill>)},
     {"cuLaunchKernelEx", erase(launchKernelEx)},
     {"cuGraphInstantiateWithFlags",
      erase(+[](CUgraphExec* executable, CUgraph graph, unsigned long long) {

@@ -51,6 +51,7 @@ namespace tenon::runtime::internal {
   X(funcGetAttribute, cuFuncGetAttribute, 2020)                                                    \
   X(funcSetAttribute, cuFuncSetAttribute, 9000)                                                    \
   X(funcGetParamInfo, cuFuncGetParamInfo, 12040)                                                   \
+  X(tensorMapEncodeTiled, cuTensorMapEncodeTiled, 12000)                                           \
   X(launchKernelEx, cuLaunchKernelEx, 11060)                                                       \
   X(graphInstantiateWithFlags, cuGraphInstantiateWithFlags, 11040)                                 \
   X(graphUpload, cuGraphUpload, 11010)                                                             \

@@ -58,15 +58,19 @@ static absl::Status checkCubin(std::span<const std::byte> bytes) {
   return absl::OkStatus();
 }
 
-/// How many parameters `function` takes, all of them pointers.
-static absl::StatusOr<size_t> countPointers(const Driver& driver, CUfunction function) {
+/// Counts the parameters that `loaded` takes: pointers and, behind them, tensor maps.
+static absl::Status countParameters(const Driver& driver, LoadedKernel& loaded) {
   for (size_t count = 0;; ++count) {
     size_t offset = 0, bytes = 0;
-    CUresult result = driver.funcGetParamInfo(function, count, &offset, &bytes);
+    CUresult result = driver.funcGetParamInfo(loaded.function, count, &offset, &bytes);
     if (result == CUDA_ERROR_INVALID_VALUE)
-      return count;
+      return absl::OkStatus();
     TENON_RETURN_IF_ERROR(driver.check(result, "read a kernel's parameters"));
-    if (bytes != sizeof(void*))
+    if (bytes == sizeof(CUtensorMap))
+      ++loaded.tensorMaps;
+    else if (bytes == sizeof(void*) && loaded.tensorMaps == 0)
+      ++loaded.pointers;
+    else
       return absl::InvalidArgumentError(absl::StrFormat(
           "expects pointers as parameters, but parameter %u has %u bytes", count, bytes));
   }
@@ -125,7 +129,7 @@ static absl::StatusOr<LoadedKernel> loadKernel(const Device& device, CUmodule mo
   TENON_RETURN_IF_ERROR(driver.check(driver.funcLoad(loaded.function), "load the kernel"));
   TENON_RETURN_IF_ERROR(
       prepareLaunch(device, loaded.function, std::get<CudaLaunch>(kernel.launch)));
-  TENON_ASSIGN_OR_RETURN(loaded.parameters, countPointers(driver, loaded.function));
+  TENON_RETURN_IF_ERROR(countParameters(driver, loaded));
   return loaded;
 }
 

@@ -17,7 +17,8 @@ absl::StatusOr<Module> loadModule(const Device& device, const void* image, std::
 /// A kernel ready to be launched.
 struct LoadedKernel {
   CUfunction function = nullptr; ///< null for a library's routine
-  size_t parameters = 0;         ///< pointers that it takes
+  size_t pointers = 0;           ///< that it takes
+  size_t tensorMaps = 0;         ///< that it takes behind them
 };
 
 /// The code of a program on a device.

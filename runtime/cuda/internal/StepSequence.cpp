@@ -40,6 +40,27 @@ static MatmulOperands operandsOf(const std::vector<CUdeviceptr>& addresses) {
   return {addresses[0], addresses[1], addresses[2]};
 }
 
+/// The driver's form of `map` for the matrix at `address`.
+static absl::StatusOr<CUtensorMap> encodeTensorMap(const Driver& driver, const TensorMap& map,
+                                                   CUdeviceptr address) {
+  constexpr cuuint32_t boxColumns = 64; // 128 bytes, the swizzle's width
+  CUtensorMap encoded;
+  const cuuint64_t extents[] = {static_cast<cuuint64_t>(map.columns),
+                                static_cast<cuuint64_t>(map.rows)};
+  const cuuint64_t rowBytes[] = {2 * extents[0]};
+  const cuuint32_t box[] = {boxColumns, map.boxRows}, strides[] = {1, 1};
+  CUtensorMapDataType type = map.type == MatmulType::F16 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16
+                                                         : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
+  CUresult result = driver.tensorMapEncodeTiled(
+      &encoded, type, /*tensorRank=*/2, reinterpret_cast<void*>(address), extents, rowBytes, box,
+      strides, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+      CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  TENON_RETURN_IF_ERROR(
+      driver.check(result, absl::StrFormat("make a tensor map of %d x %d elements, %u rows a copy",
+                                           map.rows, map.columns, map.boxRows)));
+  return encoded;
+}
+
 absl::StatusOr<StepSequence::BoundStep> StepSequence::bind(size_t function, const Step& step,
                                                            size_t index) const {
   BoundStep bound;
@@ -54,13 +75,23 @@ absl::StatusOr<StepSequence::BoundStep> StepSequence::bind(size_t function, cons
                            {parts.device, parts.memory.libraryWorkspace(), parts.stream}));
     return bound;
   }
-  if (std::get<CudaLaunch>(bound.kernel->launch).stamps)
+  const auto& launch = std::get<CudaLaunch>(bound.kernel->launch);
+  for (const TensorMap& map : launch.tensorMaps) {
+    TENON_ASSIGN_OR_RETURN(CUtensorMap encoded, encodeTensorMap(parts.device.driver(), map,
+                                                                bound.addresses[map.argument]));
+    bound.tensorMaps.push_back(encoded);
+  }
+  if (launch.stamps)
     bound.addresses.push_back(parts.stamps.address(function, index));
   const LoadedKernel& loaded = parts.kernels.kernel(step.kernel);
-  if (loaded.parameters != bound.addresses.size())
+  if (loaded.pointers != bound.addresses.size())
     return absl::InvalidArgumentError(
         absl::StrFormat("expects %u arguments, which the kernel takes, but found %u",
-                        loaded.parameters, bound.addresses.size()));
+                        loaded.pointers, bound.addresses.size()));
+  if (loaded.tensorMaps != bound.tensorMaps.size())
+    return absl::InvalidArgumentError(
+        absl::StrFormat("expects %u tensor maps, which the kernel takes, but found %u",
+                        loaded.tensorMaps, bound.tensorMaps.size()));
   bound.function = loaded.function;
   return bound;
 }
@@ -84,8 +115,11 @@ absl::StatusOr<StepSequence> StepSequence::create(const Parts& parts, size_t ind
 absl::Status StepSequence::launchKernel(const BoundStep& step, CUstream stream) const {
   const auto& launch = std::get<CudaLaunch>(step.kernel->launch);
   std::array<void*, 513> parameters; // as many as a step may have, and its stamps
-  for (size_t i = 0; i < step.addresses.size(); ++i)
-    parameters[i] = const_cast<CUdeviceptr*>(&step.addresses[i]);
+  size_t count = 0;
+  for (const CUdeviceptr& address : step.addresses)
+    parameters[count++] = const_cast<CUdeviceptr*>(&address);
+  for (const CUtensorMap& map : step.tensorMaps)
+    parameters[count++] = const_cast<CUtensorMap*>(&map);
   CUlaunchAttribute attribute{};
   attribute.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
   attribute.value.programmaticStreamSerializationAllowed = 1;

@@ -56,6 +56,7 @@ private:
     CUfunction function = nullptr;
     std::vector<CUdeviceptr>
         addresses; ///< of the arguments, then of the stamps where it leaves any
+    std::vector<CUtensorMap> tensorMaps; ///< of arguments
     std::optional<MatmulPlan> matmul;
   };
 

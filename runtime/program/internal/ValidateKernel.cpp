@@ -8,8 +8,13 @@ namespace tenon::runtime::internal {
 // "Technical Specifications per Compute Capability"); what one device has is checked at load.
 static constexpr uint32_t maxThreads = 1024;
 static constexpr int64_t maxGrid = INT32_MAX;
-/// 4,096 bytes of parameters, which drivers of every version take.
+/// 4,096 bytes of parameters, which drivers of every version take: addresses and, aligned to 64 bytes,
+/// tensor maps of 128.
 static constexpr size_t maxParameters = 512;
+static constexpr size_t maxTensorMaps = 8;
+static constexpr size_t maxParametersBesideMaps = 256;
+/// Of a tensor map (CUDA driver API, cuTensorMapEncodeTiled).
+static constexpr uint32_t maxBoxRows = 256;
 /// More than any block can have.
 static constexpr uint32_t maxSharedBytes = 1 << 20;
 /// cuBLASLt gains nothing from more.
@@ -22,6 +27,23 @@ static absl::Status validateCudaLaunch(const CudaLaunch& launch) {
   if (launch.sharedBytes > maxSharedBytes)
     return invalid("expects at most %u bytes of shared memory, but found %u", maxSharedBytes,
                    launch.sharedBytes);
+  if (launch.tensorMaps.size() > maxTensorMaps)
+    return invalid("expects at most %u tensor maps, but found %u", maxTensorMaps,
+                   launch.tensorMaps.size());
+  for (const TensorMap& map : launch.tensorMaps) {
+    if (map.type != MatmulType::F16 && map.type != MatmulType::Bf16)
+      return invalid("expects element type 1 or 2 in a tensor map, but found %d",
+                     static_cast<int>(map.type));
+    if (map.rows <= 0 || map.rows > INT32_MAX || map.columns <= 0 || map.columns > INT32_MAX)
+      return invalid("expects extents between 1 and 2^31 - 1 in a tensor map, but found %d x %d",
+                     map.rows, map.columns);
+    if (map.columns % 8 != 0)
+      return invalid("expects rows of a multiple of 16 bytes in a tensor map, but found %d columns",
+                     map.columns);
+    if (map.boxRows == 0 || map.boxRows > maxBoxRows)
+      return invalid("expects boxes of 1 to %u rows in a tensor map, but found %u", maxBoxRows,
+                     map.boxRows);
+  }
   return absl::OkStatus();
 }
 
@@ -86,17 +108,35 @@ static absl::Status validateMatmulStep(const LibraryMatmul& matmul, const Step& 
   return absl::OkStatus();
 }
 
+static absl::Status validateTensorMaps(const std::vector<TensorMap>& maps, const Step& step) {
+  if (!maps.empty() && step.args.size() > maxParametersBesideMaps)
+    return invalid("expects at most %u arguments beside tensor maps, but found %u",
+                   maxParametersBesideMaps, step.args.size());
+  for (const TensorMap& map : maps) {
+    if (map.argument >= step.args.size())
+      return invalid("expects tensor maps of its %u arguments, but found one of argument %u",
+                     step.args.size(), map.argument);
+    // Each extent is below 2^31: the bytes fit 64 bits.
+    uint64_t bytes = static_cast<uint64_t>(map.rows) * static_cast<uint64_t>(map.columns) * 2;
+    if (step.args[map.argument].bytes != bytes)
+      return invalid("expects %u bytes in argument %u, a matrix of %d x %d, but found %u", bytes,
+                     map.argument, map.rows, map.columns, step.args[map.argument].bytes);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status validateLaunch(const Kernel& kernel, const Step& step) {
   if (const auto* matmul = std::get_if<LibraryMatmul>(&kernel.launch))
     return validateMatmulStep(*matmul, step);
-  if (!std::holds_alternative<CudaLaunch>(kernel.launch))
+  const auto* launch = std::get_if<CudaLaunch>(&kernel.launch);
+  if (!launch)
     return absl::OkStatus();
   if (step.tiles > maxGrid)
     return invalid("expects at most %d tiles on a CUDA device, but found %d", maxGrid, step.tiles);
   if (step.args.size() > maxParameters)
     return invalid("expects at most %u arguments on a CUDA device, but found %u", maxParameters,
                    step.args.size());
-  return absl::OkStatus();
+  return validateTensorMaps(launch->tensorMaps, step);
 }
 
 absl::Status validateAgainstKernel(const Kernel& kernel, const Step& step) {

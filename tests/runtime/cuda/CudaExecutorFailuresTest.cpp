@@ -95,6 +95,21 @@ TEST_F(CudaExecutorTest, RefusesParametersThatAreNoPointers) {
                 "kernel twice: expects pointers as parameters, but parameter 0 has 4 bytes");
 }
 
+TEST_F(CudaExecutorTest, RefusesAnotherNumberOfTensorMaps) {
+  fake.state().kernels["twice"].tensorMaps = 1;
+  expectRefused(makeProgram(), absl::StatusCode::kInvalidArgument,
+                "expects 1 tensor maps, which the kernel takes, but found 0");
+}
+
+TEST_F(CudaExecutorTest, NamesTheTensorMapThatTheDriverRefuses) {
+  Program program = makeProgram();
+  std::get<CudaLaunch>(program.kernels[1].launch).tensorMaps = {{0, 2, 2, 8, MatmulType::F16}};
+  fake.state().kernels["twice"].tensorMaps = 1;
+  fake.fail("cuTensorMapEncodeTiled", CUDA_ERROR_INVALID_VALUE);
+  expectRefused(program, absl::StatusCode::kInternal,
+                "cannot make a tensor map of 2 x 8 elements, 2 rows a copy: CUDA_ERROR_FAKE");
+}
+
 TEST_F(CudaExecutorTest, RefusesAnotherNumberOfArguments) {
   Program program = makeProgram();
   program.functions[test::Sum].steps[1].args.pop_back();

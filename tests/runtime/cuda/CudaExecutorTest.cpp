@@ -235,5 +235,37 @@ TEST_F(CudaExecutorTest, RunsAFunctionWithoutSteps) {
   EXPECT_EQ(executor->run(0, {}, {}), absl::OkStatus());
 }
 
+/// A kernel finds the maps of its step's arguments behind the addresses.
+TEST_F(CudaExecutorTest, PassesTensorMapsBehindTheAddresses) {
+  Program program = makeProgram();
+  std::get<CudaLaunch>(program.kernels[1].launch).tensorMaps = {{0, 2, 2, 8, MatmulType::F16},
+                                                                {1, 1, 1, 16, MatmulType::Bf16}};
+  test::FakeKernel& twice = fake.state().kernels["twice"];
+  twice.tensorMaps = 2;
+  std::vector<test::FakeTensorMap> seen;
+  std::vector<void*> addresses;
+  twice.rawBody = [&](void** parameters) {
+    addresses = {*static_cast<void**>(parameters[0]), *static_cast<void**>(parameters[1])};
+    for (size_t i = 2; i < 4; ++i)
+      seen.push_back(*static_cast<test::FakeTensorMap*>(parameters[i]));
+  };
+  auto executor = load(program);
+  call(*executor, test::Sum, ones);
+  ASSERT_EQ(seen.size(), 2u);
+  for (size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(seen[i].address, addresses[i]);
+    EXPECT_EQ(seen[i].swizzle, CU_TENSOR_MAP_SWIZZLE_128B);
+    EXPECT_EQ(seen[i].box[0], 64u);
+  }
+  EXPECT_EQ(seen[0].type, CU_TENSOR_MAP_DATA_TYPE_FLOAT16);
+  EXPECT_EQ(seen[0].extents[0], 8u);
+  EXPECT_EQ(seen[0].extents[1], 2u);
+  EXPECT_EQ(seen[0].rowBytes, 16u);
+  EXPECT_EQ(seen[0].box[1], 2u);
+  EXPECT_EQ(seen[1].type, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16);
+  EXPECT_EQ(seen[1].extents[0], 16u);
+  EXPECT_EQ(seen[1].box[1], 1u);
+}
+
 } // namespace
 } // namespace tenon::runtime

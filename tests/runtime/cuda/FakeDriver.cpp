@@ -152,10 +152,23 @@ CUresult funcGetAttribute(int* value, CUfunction_attribute attribute, CUfunction
 CUresult funcGetParamInfo(CUfunction function, size_t index, size_t* offset, size_t* bytes) {
   TENON_ENTER(cuFuncGetParamInfo);
   const FakeKernel& kernel = kernelOf(function).second;
-  if (index >= kernel.parameters)
+  if (index >= kernel.parameters + kernel.tensorMaps)
     return CUDA_ERROR_INVALID_VALUE;
   *offset = index * kernel.parameterBytes;
-  *bytes = kernel.parameterBytes;
+  *bytes = index < kernel.parameters ? kernel.parameterBytes : sizeof(CUtensorMap);
+  return CUDA_SUCCESS;
+}
+
+CUresult tensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t, void* address,
+                              const cuuint64_t* extents, const cuuint64_t* strides,
+                              const cuuint32_t* box, const cuuint32_t*, CUtensorMapInterleave,
+                              CUtensorMapSwizzle swizzle, CUtensorMapL2promotion,
+                              CUtensorMapFloatOOBfill) {
+  TENON_ENTER(cuTensorMapEncodeTiled);
+  FakeTensorMap made = {address,         type, swizzle, {extents[0], extents[1]}, strides[0],
+                        {box[0], box[1]}};
+  static_assert(sizeof(made) <= sizeof(*map));
+  std::memcpy(map, &made, sizeof(made));
   return CUDA_SUCCESS;
 }
 
@@ -310,6 +323,7 @@ void installKernels(internal::Driver& table) {
     return enter("cuFuncSetAttribute");
   };
   table.funcGetParamInfo = funcGetParamInfo;
+  table.tensorMapEncodeTiled = tensorMapEncodeTiled;
   table.launchKernelEx = launchKernelEx;
   table.graphInstantiateWithFlags = [](CUgraphExec* executable, CUgraph graph, unsigned long long) {
     TENON_ENTER(cuGraphInstantiateWithFlags);

@@ -19,8 +19,19 @@ struct FakeKernel {
   int maxThreads = 1024;
   int staticSharedBytes = 0;
   int clusterWidth = 0; ///< blocks of a cluster, 0 without
+  size_t tensorMaps = 0; ///< behind the parameters
   /// Instead of `body`, for parameters that are no pointers.
   std::function<void(void** parameters)> rawBody = {};
+};
+
+/// What the fake driver makes of a tensor map, in its 128 bytes.
+struct FakeTensorMap {
+  void* address = nullptr;
+  CUtensorMapDataType type = CU_TENSOR_MAP_DATA_TYPE_UINT8;
+  CUtensorMapSwizzle swizzle = CU_TENSOR_MAP_SWIZZLE_NONE;
+  cuuint64_t extents[2] = {}; ///< of the inner axis first
+  cuuint64_t rowBytes = 0;
+  cuuint32_t box[2] = {};
 };
 
 /// A launch that the fake device was given.

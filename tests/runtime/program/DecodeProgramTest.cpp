@@ -35,6 +35,7 @@ struct TestFile {
   bool constantRanges = false;
   bool constantRandom = false;
   bool kernelOfTwoKinds = false;
+  bool mapsWithoutLaunch = false;
   int32_t tokenizer = -1;
   int32_t report = -1;
   std::string name = "c";
@@ -80,6 +81,12 @@ struct TestFile {
       kernelList = {
           fbs::CreateKernel(builder, text, 0, &launch, &matmul, 1,
                             builder.CreateVectorOfStructs(std::vector<fbs::KernelArgument>()))};
+    if (mapsWithoutLaunch)
+      kernelList = {
+          fbs::CreateKernel(builder, text, 0, nullptr, nullptr, 1,
+                            builder.CreateVectorOfStructs(std::vector<fbs::KernelArgument>()),
+                            builder.CreateVectorOfStructs(std::vector<fbs::TensorMap>{
+                                fbs::TensorMap(2, 8, 0, 2, 1)}))};
     auto kernels = builder.CreateVector(kernelList);
     auto functions = builder.CreateVector(std::vector<flatbuffers::Offset<fbs::Function>>());
     flatbuffers::Offset<flatbuffers::Vector<const fbs::Section*>> sectionVector;
@@ -199,6 +206,12 @@ TEST(DecodeProgram, RefusesAKernelOfTwoKinds) {
   TestFile file;
   file.kernelOfTwoKinds = true;
   file.expectRefused("kernel c expects a launch or a matmul, but has both");
+}
+
+TEST(DecodeProgram, RefusesTensorMapsWithoutALaunch) {
+  TestFile file;
+  file.mapsWithoutLaunch = true;
+  file.expectRefused("kernel c expects a launch beside its tensor maps");
 }
 
 TEST(DecodeProgram, RefusesATokenizerThatIsNoFlatBuffer) {

@@ -81,7 +81,9 @@ TEST_F(ProgramFileTest, RoundTripsEveryFieldOfCudaKernels) {
     absl::StatusOr<Program> read = readProgram(path);
     ASSERT_EQ(read.status(), absl::OkStatus());
     EXPECT_TRUE(*read == program);
-    std::get<CudaLaunch>(read->kernels[0].launch).pdl = false;
+    auto& launch = std::get<CudaLaunch>(read->kernels[0].launch);
+    ASSERT_EQ(launch.tensorMaps.size(), 1u);
+    launch.tensorMaps[0].boxRows = 4;
     EXPECT_FALSE(*read == program);
   }
 }

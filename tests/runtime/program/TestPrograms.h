@@ -96,7 +96,7 @@ inline Program richCudaProgram() {
                         std::vector<RandomRange>{{64, 1ull << 60, 0.0f, 0.25f}, {32, 7, 1, 0}}}};
   program.code = {bytesOf("cubin")};
   program.kernels = {
-      {"cast", 0, CudaLaunch{256, 1024, true}},
+      {"cast", 0, CudaLaunch{256, 1024, true, false, {{1, 2, 4, 8, MatmulType::Bf16}}}},
       {"matmul", 0, LibraryMatmul{4, 6, 8, MatmulType::Bf16, MatmulType::F32, false, 1 << 20}}};
   program.functions = {
       {"graph",
