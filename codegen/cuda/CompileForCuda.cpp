@@ -167,7 +167,7 @@ absl::StatusOr<runtime::Program> compileForCuda(ModuleOp module,
     kernel.code = static_cast<uint32_t>(code);
     kernel.launch = runtime::CudaLaunch{static_cast<uint32_t>(source.resources.threads),
                                         static_cast<uint32_t>(source.resources.dynamicSmemBytes),
-                                        source.pdl, options.stamps};
+                                        source.pdl, options.stamps, source.tensorMaps};
     if (options.kernels)
       options.kernels->push_back(describeKernel(named, compiled[code]));
     program.code.emplace_back(std::move(compiled[code].cubin));

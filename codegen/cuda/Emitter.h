@@ -19,6 +19,8 @@ struct Architecture {
 
   /// cp.async.bulk, mbarrier transactions, programmatic dependent launch, clusters.
   bool isHopperOrLater() const { return capability >= 90; }
+  /// wgmma, setmaxnreg: of that architecture alone.
+  bool hasWarpgroups() const { return name == "sm_90a"; }
 };
 
 /// What an emitter works on: one kernel region, its parameters, and the structure that it fills.

@@ -47,7 +47,8 @@ FailureOr<KernelSource> printKernel(KernelOp kernel, const Architecture& archite
     if (!reason.empty())
       return kernel.emitOpError("expects phases that a kernel can have, but ") << reason;
   return KernelSource{structure.symbol, structure.print(),
-                      *blockResourcesOf(kernel, architecture.registersPerSm), structure.pdl};
+                      *blockResourcesOf(kernel, architecture.registersPerSm), structure.pdl,
+                      structure.tensorMaps};
 }
 
 } // namespace tenon::codegen::cuda

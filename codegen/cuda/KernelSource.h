@@ -17,6 +17,7 @@ struct KernelSource {
   std::string text;   ///< CUDA C++, includes by name from `deviceHeaders`
   kernels::BlockResources resources;
   bool pdl = false;
+  std::vector<runtime::TensorMap> tensorMaps; ///< that the kernel takes
 };
 
 /// The architecture of a module's target: its feature `sm_…`. InvalidArgument where the target is

@@ -83,9 +83,14 @@ std::string PhaseStructure::print() const {
     declared.push_back("BlockStamps* stamps");
     names.push_back("stamps");
   }
-  std::string parameterList = absl::StrJoin(declared, ", ");
+  std::vector<std::string> passed = declared;
+  for (size_t i = 0; i < tensorMaps.size(); ++i) {
+    names.push_back(absl::StrFormat("map%d", i));
+    passed.push_back("const TensorMap& " + names.back());
+    declared.push_back("const __grid_constant__ TensorMap " + names.back());
+  }
   code.open(absl::StrFormat("__device__ __forceinline__ void %s_tile(const long long tile, %s)",
-                            symbol, parameterList));
+                            symbol, absl::StrJoin(passed, ", ")));
   for (size_t i = 0; i < phases.size(); ++i) {
     if (wait == i)
       printWait(code, stamps);
@@ -98,7 +103,7 @@ std::string PhaseStructure::print() const {
   std::string cluster =
       clusterBlocks > 1 ? absl::StrFormat("__cluster_dims__(%d, 1, 1) ", clusterBlocks) : "";
   code.open(absl::StrFormat("extern \"C\" __global__ void __launch_bounds__(%s) %s%s(%s)", bounds,
-                            cluster, symbol, parameterList));
+                            cluster, symbol, absl::StrJoin(declared, ", ")));
   if (stamps)
     code.line("stampEntry(stamps[blockIdx.x]);");
   if (pdl && triggersAtEntry)

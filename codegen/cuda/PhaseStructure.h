@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "codegen/cuda/CodeWriter.h"
+#include "runtime/program/Program.h"
 
 namespace tenon::codegen::cuda {
 
@@ -58,6 +59,8 @@ struct Parameter {
 struct PhaseStructure {
   std::string symbol;
   std::vector<Parameter> parameters;
+  /// Tensor maps that the kernel takes by value, behind all other parameters: `map0`, `map1`, … .
+  std::vector<runtime::TensorMap> tensorMaps;
   std::vector<std::string> headers; ///< of `device/`, included by name
   CodeWriter declarations;          ///< at file level: constants, scratch
   std::vector<Phase> phases;

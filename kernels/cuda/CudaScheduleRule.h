@@ -28,6 +28,7 @@ struct LibraryUse {
 struct CudaTarget {
   int64_t sms;               ///< streaming multiprocessors
   bool bulkCopies;           ///< cp.async.bulk: sm_90 and later
+  bool warpgroups;           ///< wgmma: sm_90a
   int64_t smemBytesPerSm;    ///< shared memory of a multiprocessor
   int64_t registersPerSm;    ///< of 32 bits
   int64_t smemBytesPerBlock; ///< shared memory that a block may have
@@ -100,6 +101,11 @@ ScheduleAttr scheduleHeldGemm(const ProductRegion& region, const CudaTarget& tar
 /// True where a block of `schedule` for the region of `kernel` fits the shared memory that a block may
 /// have and the registers of a multiprocessor.
 bool fitsBlock(KernelOp kernel, ScheduleAttr schedule, const CudaTarget& target);
+
+/// Whether warpgroups multiply a region of one product, or of two that one epilogue joins, of many rows.
+bool suitsHopperGemm(const ProductRegion& region, const CudaTarget& target);
+/// The schedule that does; its products have no order.
+ScheduleAttr scheduleHopperGemm(const ProductRegion& region, const CudaTarget& target);
 
 /// Other schedules of a product whose weights come by bulk copies: other warps a block, stages of
 /// their rings, and stages filled before the kernel waits, where a block fits. Nothing for another

@@ -110,6 +110,10 @@ ScheduleAttr choose(KernelOp kernel, const CudaTarget& target) {
     return chooseLibrary(kernel, op, target);
   if (suitsBulkCopies(op, target))
     return scheduleBulkCopies(op, target);
+  ProductRegion region;
+  if (!findSearch(kernel) && readProducts(kernel, region).empty() &&
+      suitsHopperGemm(region, target))
+    return scheduleHopperGemm(region, target);
   if (suitsTensorCores(op) && extents.rows > mostFewRows)
     return chooseTensorGemm(kernel, extents, target);
   if (suitsTensorCores(op) && extents.rows > 1)

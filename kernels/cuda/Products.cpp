@@ -235,6 +235,8 @@ static std::string explain(KernelOp kernel, const CudaTarget& target) {
   if (std::string reason = readProductRegion(kernel, region); !reason.empty())
     return reason;
   constexpr int64_t mostBulkRows = 8; // of 16 bits; more are the business of tensor cores
+  if (suitsHopperGemm(region, target))
+    return "";
   if (suitsNarrowGemm(region, target) || suitsHeldGemm(region, target))
     return "";
   for (const ProductRegion::Group& group : region.groups)
@@ -257,6 +259,13 @@ static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target) {
   ProductRegion region;
   [[maybe_unused]] std::string reason = readProductRegion(kernel, region);
   assert(reason.empty() && "the rule matches");
+  if (suitsHopperGemm(region, target)) {
+    for (ProductRegion::Product product : region.groups.front().products) {
+      product.op.removeOrderAttr(); // tensor cores have none
+      product.op->setAttr(partAttrName, scheduleHopperGemm(regionOfProduct(product.op), target));
+    }
+    return scheduleHopperGemm(region, target);
+  }
   bool several = suitsNarrowGemm(region, target) || suitsHeldGemm(region, target);
   for (const ProductRegion::Group& group : region.groups)
     for (ProductRegion::Product product : group.products)

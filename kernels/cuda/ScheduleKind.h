@@ -20,8 +20,8 @@ struct ScheduleKind {
 namespace kinds {
 
 extern const ScheduleKind argmax, copy, decodeAttention, elementwise, gemm, gemv, gemvBulk, heads,
-    heldGemm, kvWrite, layerNorm, narrowGemm, reduce, rmsNorm, rope, softmax, tensorDecodeAttention,
-    tensorGemm, tensorPrefillAttention, topK;
+    heldGemm, hopperGemm, kvWrite, layerNorm, narrowGemm, reduce, rmsNorm, rope, softmax,
+    tensorDecodeAttention, tensorGemm, tensorPrefillAttention, topK;
 
 /// The parameter; 0 where it is missing or larger than any that a block's resources follow from.
 int64_t sizeParameter(KernelOp kernel, llvm::StringRef name);

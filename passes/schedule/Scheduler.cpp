@@ -34,6 +34,7 @@ static FailureOr<CudaTarget> readCudaTarget(ModuleOp module, TargetAttr target, 
   int capability = 0;
   for (auto feature : target.getFeatures().getAsRange<StringAttr>()) {
     llvm::StringRef number = feature.getValue();
+    cuda.warpgroups |= number == "sm_90a";
     if (number.consume_front("sm_"))
       number.consumeInteger(10, capability);
   }

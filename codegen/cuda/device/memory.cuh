@@ -40,6 +40,13 @@ __device__ __forceinline__ unsigned long long evictFirst() {
   return policy;
 }
 
+/// The policy of what may be read again.
+__device__ __forceinline__ unsigned long long evictNormal() {
+  unsigned long long policy;
+  asm volatile("createpolicy.fractional.L2::evict_normal.b64 %0, 1.0;" : "=l"(policy));
+  return policy;
+}
+
 /// 16 bytes of a run that other loads bring the rest of: memory is read 256 bytes at a time.
 __device__ __forceinline__ uint4 loadRun(const uint4* source) {
   uint4 words;

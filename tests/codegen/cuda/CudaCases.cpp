@@ -240,7 +240,9 @@ void addMatmuls(std::vector<CudaCase>& cases) {
                              {1, 2500, 2048},
                              {2, 1100, 3072},
                              {1, 1300, 16384},
-                             {130, 257, 72}}) {
+                             {130, 257, 72},
+                             {24, 257, 1032},
+                             {300, 264, 520}}) {
         if (s.depth % findEncoding(weight)->blockSize != 0)
           continue;
         std::string name = std::string("matmul_") + weight + "_" + type + "_" +

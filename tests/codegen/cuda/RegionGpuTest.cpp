@@ -98,6 +98,19 @@ const RegionCase rowCases[] = {
      "tensor<MxKxT>, tensor<MxKxT>, tensor<MxKxT>"},
 };
 
+/// Products of many rows, whose gate and up share a tile.
+const RegionCase manyRowCase = {"gate_up_glu",
+                                "%x: tensor<MxKxT>, %v: tensor<NxKxT>, %w: tensor<NxKxT>", R"(
+  %0 = tenon.kernel (%a = %x : tensor<MxKxT>, %b = %v : tensor<NxKxT>, %c = %w : tensor<NxKxT>)
+      -> tensor<MxNxT> {
+    %p = tenon.matmul %a, %b : (tensor<MxKxT>, tensor<NxKxT>) -> tensor<MxNxT>
+    %q = tenon.matmul %a, %c : (tensor<MxKxT>, tensor<NxKxT>) -> tensor<MxNxT>
+    %y = tenon.glu silu %p, %q : (tensor<MxNxT>, tensor<MxNxT>) -> tensor<MxNxT>
+    tenon.yield %y : tensor<MxNxT>
+  }
+  return %0 : tensor<MxNxT>)",
+                                "tensor<MxNxT>"};
+
 const RegionCase regionCases[] = {
     {"residual_norm", "%x: tensor<MxKxT>, %r: tensor<MxKxT>, %g: tensor<KxT>", R"(
   %0:2 = tenon.kernel (%a = %x : tensor<MxKxT>, %b = %r : tensor<MxKxT>, %c = %g : tensor<KxT>)
@@ -440,6 +453,14 @@ std::vector<RegionParameters> allRegions() {
       for (auto [rows, columns, depth] :
            {std::tuple{8, 6144, 2048}, {16, 1100, 1032}, {4, 2147, 3976}, {16, 1100, 4096}})
         all.push_back({&region, type, rows, columns, depth}); // the last two: x in registers
+  for (const RegionCase* region : {&regionCases[1], &manyRowCase})
+    for (const char* type : {"f16", "bf16"})
+      for (auto [rows, columns, depth] : {std::tuple{17, 2560, 2560},
+                                          {33, 528, 1032},
+                                          {150, 1104, 776},
+                                          {700, 257, 520},
+                                          {2048, 3072, 1024}})
+        all.push_back({region, type, rows, columns, depth});
   for (const RegionCase& region : regionCases)
     if (region.name == std::string("head_argmax"))
       for (const char* type : {"f16", "bf16"})

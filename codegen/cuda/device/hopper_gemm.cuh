@@ -1,0 +1,471 @@
+// y = x * W^T on Hopper's tensor cores: wgmma fed by the copy engine through a ring of stages (sm_90a).
+#pragma once
+#include "memory.cuh"
+#include "tma.cuh"
+#include "wgmma.cuh"
+
+namespace tenon {
+
+/// Where the tiles of a product lie: A of `rowTiles` tiles, B of `columnTiles`, `steps` stages of K.
+/// Blocks take tiles in turn in bands of `band` row tiles, down the rows first, so that what runs at one
+/// time shares rows of both matrices in the L2 cache.
+struct TileOrder {
+  int rowTiles, columnTiles, band, steps;
+};
+
+/// A block of `threads` computes tiles of A * B^T: two warpgroups multiply, thread 256 starts the
+/// copies. A of the tensor cores is x and B is W, or the other way round (`weightRows`) where x has so
+/// few rows that tiles of 64 of them would stay empty. Each sum starts from zero and takes the elements of
+/// K in ascending order, 16 an instruction, so that it is the same for every tile.
+///
+/// `Config` has
+///   Element               F16 or BF16, the type of x and W;
+///   Result                to which a product is rounded before the epilogue: Element or float;
+///   blocks                of 64 rows of A that a warpgroup has;
+///   columns               rows of B in a tile, a multiple of 16 up to 256;
+///   stages                of the ring, 64 elements of K each;
+///   pingPong              the warpgroups take tiles in turn, so that one multiplies while the other
+///                         stores; otherwise they share a tile's rows;
+///   weightRows            A is W;
+///   products              1, or 2 that one epilogue joins: a tile has the same lines of two matrices W;
+///   clusterA, clusterB    blocks of a cluster in the direction of A's and B's rows: they share B and A
+///                         and each brings a part of it for all.
+template <typename Config> struct HopperGemm : Config {
+  using Element = typename Config::Element;
+  using Result = typename Config::Result;
+  using Config::blocks, Config::columns, Config::stages, Config::pingPong, Config::weightRows,
+      Config::products, Config::clusterA, Config::clusterB;
+
+  static constexpr int depth = 64, consumers = 2;
+  /// Warpgroups with more than 64 sums a thread take registers from a third one, the producer's; for fewer
+  /// a warp is producer enough.
+  static constexpr bool movesRegisters = blocks * columns > 128;
+  static constexpr int threads = movesRegisters ? 384 : 288;
+  static constexpr int rows = 64 * blocks * (pingPong ? 1 : consumers); // of A in a tile
+  static constexpr int cluster = clusterA * clusterB;
+  /// Of W in a tile, for each product.
+  static constexpr int lines = (weightRows ? rows : columns) / products;
+  static constexpr int stageBytes = (rows + columns) * depth * 2;
+  /// Two products in two blocks of A: each block's sums are a product's.
+  static constexpr bool joined = weightRows && products == 2;
+  /// Columns of B of each product in a tile, and how many of them a warp stores at a time.
+  static constexpr int tileWidth = weightRows ? columns : lines;
+  static constexpr __device__ int widthOf(int first) {
+    return tileWidth - first < 64 ? tileWidth - first : 64;
+  }
+  static constexpr int firstWidth = tileWidth < 64 ? tileWidth : 64;
+  /// Pieces of 16 bytes in a plane: what a warp's 16 rows of A have in 64 columns.
+  static constexpr int pieces = 16 * 64 * sizeof(Result) / 16;
+
+  static_assert(columns % 16 == 0 && columns <= 256 && lines % 16 == 0, "whole instructions");
+  static_assert(products == 1 || !weightRows || blocks == 2, "a block of 64 rows for each product");
+
+  struct alignas(1024) Stage {
+    Element a[rows][depth], b[columns][depth];
+  };
+  struct Shared {
+    Stage ring[stages];
+    uint4 planes[4 * consumers][products][pieces]; // of each warp
+    BulkBarrier full[stages];
+    ReleaseBarrier empty[stages];
+  };
+
+  Shared& shared;
+  const TileOrder order;
+  unsigned rank; // in the cluster
+  int ahead = 0; // stages of which W is on its way before x is
+
+  __device__ __forceinline__ HopperGemm(void* memory, TileOrder order)
+      : shared(*static_cast<Shared*>(memory)), order(order), rank(0) {
+    if constexpr (cluster > 1)
+      asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+  }
+
+  static __device__ __forceinline__ int threadOfGroup() { return threadIdx.x % 128; }
+  static __device__ __forceinline__ bool isProducer() { return threadIdx.x >= 128 * consumers; }
+
+  __device__ __forceinline__ int rankA() const { return rank % clusterA; }
+  __device__ __forceinline__ int rankB() const { return rank / clusterA; }
+
+  /// Before all else, by all threads.
+  __device__ __forceinline__ void open() {
+    if (threadIdx.x == 0) {
+#pragma unroll
+      for (int i = 0; i < stages; ++i) {
+        shared.full[i].init();
+        shared.empty[i].init((pingPong ? 1 : consumers) * (clusterA + clusterB - 1));
+      }
+      fenceBarriers();
+    }
+    if constexpr (cluster > 1)
+      meetCluster();
+    else
+      __syncthreads();
+  }
+  /// Behind all else, by all threads: a block's shared memory outlives what others send there.
+  __device__ __forceinline__ void close() {
+    if constexpr (cluster > 1) {
+      __syncwarp();
+      meetCluster();
+    }
+  }
+
+  // Clusters take units of clusterA x clusterB tiles in turn.
+  __device__ __forceinline__ int rowUnits() const {
+    return (order.rowTiles + clusterA - 1) / clusterA;
+  }
+  __device__ __forceinline__ int units() const {
+    return rowUnits() * ((order.columnTiles + clusterB - 1) / clusterB);
+  }
+  static __device__ __forceinline__ int firstUnit() { return blockIdx.x / cluster; }
+  static __device__ __forceinline__ int workers() { return gridDim.x / cluster; }
+  /// This block's tile of a unit.
+  __device__ __forceinline__ void place(int unit, int& rowTile, int& columnTile) const {
+    const int columnUnits = (order.columnTiles + clusterB - 1) / clusterB;
+    const int first = unit / (order.band * columnUnits) * order.band;
+    const int height = min(order.band, rowUnits() - first), rest = unit - first * columnUnits;
+    rowTile = (first + rest % height) * clusterA + rankA();
+    columnTile = rest / height * clusterB + rankB();
+  }
+
+  /// Brings `count` rows of each of `matrices` from row tile * count on to `target`, one matrix behind the
+  /// other; of `sharers` blocks of the cluster, this one brings part `part` for all of `mask`.
+  template <int count, int matrices, int sharers>
+  static __device__ __forceinline__ void
+  bring(Element (*target)[depth], const TensorMap* const* maps, int tile, int step,
+        BulkBarrier& barrier, unsigned long long policy, int part, unsigned short mask) {
+    constexpr int own = count / sharers;
+    static_assert(own % 8 == 0 && own <= 256, "whole swizzled rows, a box");
+#pragma unroll
+    for (int i = 0; i < matrices; ++i) {
+      Element* to = target[i * count + part * own];
+      if constexpr (sharers > 1)
+        bringBox(to, *maps[i], tile * count + part * own, step * depth, barrier, policy, mask);
+      else
+        bringBox(to, *maps[i], tile * count, step * depth, barrier, policy);
+    }
+  }
+
+  // Blocks that get this block's part of a tile's rows of A and of B.
+  __device__ __forceinline__ unsigned short sharersOfA() const {
+    unsigned short mask = 0;
+#pragma unroll
+    for (int i = 0; i < clusterB; ++i)
+      mask |= 1 << (rankA() + i * clusterA);
+    return mask;
+  }
+  __device__ __forceinline__ unsigned short sharersOfB() const {
+    return ((1 << clusterA) - 1) << rankB() * clusterA;
+  }
+  __device__ __forceinline__ void bringX(const TensorMap& x, int rowTile, int columnTile, int stage,
+                                         int step, unsigned long long policy) {
+    const TensorMap* const xs[1] = {&x};
+    Stage& to = shared.ring[stage];
+    if constexpr (weightRows)
+      bring<columns, 1, clusterA>(to.b, xs, columnTile, step, shared.full[stage], policy, rankA(),
+                                  sharersOfB());
+    else
+      bring<rows, 1, clusterB>(to.a, xs, rowTile, step, shared.full[stage], policy, rankB(),
+                               sharersOfA());
+  }
+  /// Has the stage expect all its bytes.
+  __device__ __forceinline__ void bringW(const TensorMap* const (&w)[products], int rowTile,
+                                         int columnTile, int stage, int step,
+                                         unsigned long long policy) {
+    Stage& to = shared.ring[stage];
+    shared.full[stage].expect(stageBytes);
+    if constexpr (weightRows)
+      bring<lines, products, clusterB>(to.a, w, rowTile, step, shared.full[stage], policy, rankB(),
+                                       sharersOfA());
+    else
+      bring<lines, products, clusterA>(to.b, w, columnTile, step, shared.full[stage], policy,
+                                       rankA(), sharersOfB());
+  }
+
+  /// What thread 256 does: it starts the copies of all tiles of the block, in order.
+  __device__ __forceinline__ void produce(const TensorMap& x, const TensorMap* const (&w)[products],
+                                          unsigned long long xPolicy, unsigned long long wPolicy) {
+    int stage = 0, rowTile, columnTile;
+    unsigned parity = 0;
+    for (int unit = firstUnit(); unit < units(); unit += workers()) {
+      place(unit, rowTile, columnTile);
+      for (int step = 0; step < order.steps; ++step) {
+        if (--ahead < 0) {
+          shared.empty[stage].wait(parity ^ 1);
+          bringW(w, rowTile, columnTile, stage, step, wPolicy);
+        }
+        bringX(x, rowTile, columnTile, stage, step, xPolicy);
+        if (++stage == stages)
+          stage = 0, parity ^= 1;
+      }
+    }
+  }
+
+  /// The row of a stage's A where block i of a warpgroup's begins.
+  static __device__ __forceinline__ int firstRow(int group, int i) {
+    const int own = pingPong ? 0 : group;
+    return joined ? i * lines + 64 * own : (own * blocks + i) * 64;
+  }
+
+  /// Says that the warpgroup is done with a stage, to all blocks that bring a part of it.
+  __device__ __forceinline__ void release(int stage) {
+    if constexpr (cluster == 1) {
+      if (threadOfGroup() == 0)
+        shared.empty[stage].arrive();
+    } else {
+      const int to = threadOfGroup();
+      if (to < cluster && (to % clusterA == rankA() || to / clusterA == rankB()))
+        shared.empty[stage].arriveIn(to);
+    }
+  }
+
+  /// Adds the products of a tile, whose stages are those from number `count` on of all that the block
+  /// brings. Calls `arrived` when all of them are there.
+  template <typename Arrived>
+  __device__ __forceinline__ void multiply(float (&sums)[blocks][columns / 2], int group,
+                                           unsigned count, Arrived arrived) {
+    int stage = count % stages, previous = -1;
+    unsigned parity = count / stages & 1;
+#pragma unroll
+    for (int i = 0; i < blocks; ++i)
+      holdSums(sums[i]);
+    for (int step = 0; step < order.steps; ++step) {
+      shared.full[stage].wait(parity);
+      beginProducts();
+      const unsigned long long b = swizzledMatrix(sharedAddress(shared.ring[stage].b));
+#pragma unroll
+      for (int k = 0; k < depth / 16; ++k)
+#pragma unroll
+        for (int i = 0; i < blocks; ++i)
+          WarpgroupProduct<Element, columns>::issue(
+              sums[i],
+              swizzledMatrix(sharedAddress(shared.ring[stage].a[firstRow(group, i)])) + 2 * k,
+              b + 2 * k, step > 0 || k > 0);
+      commitProducts();
+      waitForProducts<1>();
+      if (previous >= 0)
+        release(previous);
+      previous = stage;
+      if (++stage == stages)
+        stage = 0, parity ^= 1;
+    }
+    arrived();
+    waitForProducts<0>();
+#pragma unroll
+    for (int i = 0; i < blocks; ++i)
+      holdSums(sums[i]);
+    if (previous >= 0)
+      release(previous);
+  }
+
+  /// Where piece `piece` of 16 bytes of row `row` lies in a plane, whose rows are y's; neighbours that are
+  /// written or read together lie in different banks.
+  static __device__ __forceinline__ int planePlace(int row, int piece) {
+    constexpr int rowPieces = (weightRows ? 16 : 64) * sizeof(Result) / 16;
+    if constexpr (rowPieces == 2) {
+      const int place = 2 * row + piece;
+      return place ^ (place >> 3 & 1);
+    } else {
+      return row * rowPieces + (piece ^ row % (rowPieces < 8 ? rowPieces : 8));
+    }
+  }
+
+  /// Writes a warp's sums of 16 columns of B to columns `column` ... of its plane of y's elements, which
+  /// stand as in y: rows of x, and in them lines of W.
+  static __device__ __forceinline__ void write(uint4* plane, int column, const float* sums) {
+    const int lane = threadIdx.x % 32;
+    if constexpr (sizeof(Result) == 2) {
+      unsigned pairs[4];
+#pragma unroll
+      for (int i = 0; i < 4; ++i)
+        pairs[i] = pairFromFloat<Result>(sums[2 * i], sums[2 * i + 1]);
+      // Matrices 0 and 1 are rows 0 to 7 and 8 to 15 of A in columns 0 to 7, 2 and 3 in columns 8 to 15.
+      const int half = lane / 8 % 2, right = lane / 16;
+      uint4* to = weightRows ? plane + planePlace(column + 8 * right + lane % 8, half)
+                             : plane + planePlace(8 * half + lane % 8, column / 8 + right);
+      if constexpr (weightRows)
+        asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(
+                         sharedAddress(to)),
+                     "r"(pairs[0]), "r"(pairs[1]), "r"(pairs[2]), "r"(pairs[3])
+                     : "memory");
+      else
+        asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(
+                         sharedAddress(to)),
+                     "r"(pairs[0]), "r"(pairs[1]), "r"(pairs[2]), "r"(pairs[3])
+                     : "memory");
+    } else {
+      float* elements = reinterpret_cast<float*>(plane);
+#pragma unroll
+      for (int j = 0; j < 8; ++j) {
+        const int a = lane / 4 + j / 2 % 2 * 8, b = column + j / 4 * 8 + lane % 4 * 2 + j % 2;
+        const int row = weightRows ? b : a, of = weightRows ? a : b;
+        elements[4 * planePlace(row, of / 4) + of % 4] = sums[j];
+      }
+    }
+  }
+
+  template <typename Load, typename Store> struct Epilogue {
+    Load load;
+    Store store;
+    using Operands = decltype((*static_cast<Load*>(nullptr))(0, 0));
+  };
+  /// What `epilogue` loads of the runs of y that a thread has in `width` columns of B from `firstOfB` on and 16
+  /// rows of A from `firstOfA` on.
+  template <int width, typename Epilogue> struct Operands {
+    typename Epilogue::Operands runs[width / 16];
+
+    __device__ __forceinline__ void load(Epilogue& epilogue, int firstOfA, int firstOfB) {
+#pragma unroll
+      for (int i = 0; i < width / 16; ++i)
+        at<width>(i, firstOfA, firstOfB,
+                  [&](int m, int n, int, int) { runs[i] = epilogue.load(m, n); });
+    }
+  };
+  /// Calls body(m, n, row, run) for the `index`-th run of 8 elements of this thread: where it lies in y, and in
+  /// a plane.
+  template <int width, typename Body>
+  static __device__ __forceinline__ void at(int index, int firstOfA, int firstOfB, Body body) {
+    constexpr int runs = weightRows ? 2 : width / 8; // of a row
+    const int place = 32 * index + threadIdx.x % 32, row = place / runs, run = place % runs;
+    if constexpr (weightRows)
+      body(firstOfB + row, firstOfA + run * 8, row, run);
+    else
+      body(firstOfA + row, firstOfB + run * 8, row, run);
+  }
+
+  /// Writes the sums of a warp, `width` columns of B of each product, to its planes.
+  template <int width, typename SumsOf> __device__ __forceinline__ void leave(SumsOf sumsOf) {
+    uint4(*planes)[pieces] = shared.planes[threadIdx.x / 32];
+    __syncwarp();
+#pragma unroll
+    for (int i = 0; i < products; ++i)
+#pragma unroll
+      for (int column = 0; column < width; column += 16)
+        write(planes[i], column, sumsOf(i, column));
+    __syncwarp();
+  }
+  /// Gives them to `epilogue.store(m, n, results, operands)`: results[i] is the run of 8 elements of product i
+  /// from row m of x, line n of W on. The rows and lines may lie outside y.
+  template <int width, typename Epilogue>
+  __device__ __forceinline__ void collect(int firstOfA, int firstOfB,
+                                          const Operands<width, Epilogue>& operands,
+                                          Epilogue& epilogue) {
+    uint4(*planes)[pieces] = shared.planes[threadIdx.x / 32];
+    constexpr int words = sizeof(Result) / 2; // of a run
+#pragma unroll
+    for (int index = 0; index < width / 16; ++index)
+      at<width>(index, firstOfA, firstOfB, [&](int m, int n, int row, int run) {
+        Packed<8, Result> results[products];
+#pragma unroll
+        for (int i = 0; i < products; ++i)
+#pragma unroll
+          for (int j = 0; j < words; ++j)
+            results[i].words[j] = planes[i][planePlace(row, run * words + j)];
+        epilogue.store(m, n, results, operands.runs[index]);
+      });
+  }
+
+  /// What the warpgroups do: multiply and give every run of 8 elements of y to `epilogue`.
+  template <typename Epilogue> __device__ __forceinline__ void consume(Epilogue& epilogue) {
+    const int group = warpOfBlock() / 4, warp = warpOfBlock() % 4;
+    unsigned count = 0;
+    bool own = !pingPong || group == 0;
+    // A warpgroup may wait for a stage's phase only when the one before is over: in turn.
+    auto takeTurn = [&](int unit) {
+      if (pingPong && unit != firstUnit())
+        asm volatile("bar.sync %0, 256;" ::"r"(2 + group) : "memory");
+    };
+    auto passTurn = [&](int unit) {
+      if (pingPong && unit + workers() < units())
+        asm volatile("bar.arrive %0, 256;" ::"r"(2 + 1 - group) : "memory");
+    };
+    for (int unit = firstUnit(); unit < units(); unit += workers()) {
+      if (own) {
+        int rowTile, columnTile;
+        place(unit, rowTile, columnTile);
+        float sums[blocks][columns / 2];
+        Operands<firstWidth, Epilogue> operands;
+        takeTurn(unit);
+        multiply(sums, group, count, [&] {
+          passTurn(unit);
+          operands.load(epilogue, firstOfA(rowTile, group, warp, 0), columnTile * tileWidth);
+        });
+        finish<0, 0>(sums, rowTile, columnTile, group, warp, operands, epilogue);
+      }
+      own = !pingPong || !own;
+      count += order.steps;
+    }
+  }
+
+  /// The first line or row of a warp's part of block i in y, in the direction of A.
+  static __device__ __forceinline__ int firstOfA(int rowTile, int group, int warp, int i) {
+    const int tile = weightRows ? rowTile * lines : rowTile * rows;
+    return tile + (joined ? 64 * (pingPong ? 0 : group) : firstRow(group, i)) + 16 * warp;
+  }
+
+  /// Goes through a warp's sums in chunks of columns; what the epilogue loads for the next chunk is on its way
+  /// while one is stored. `i`: the block of 64 rows; `first`: the chunk's first column.
+  template <int i, int first, typename Epilogue, typename Loaded>
+  __device__ __forceinline__ void finish(const float (&sums)[blocks][columns / 2], int rowTile,
+                                         int columnTile, int group, int warp,
+                                         const Loaded& operands, Epilogue& epilogue) {
+    constexpr int width = widthOf(first), next = first + width < tileWidth ? first + width : 0;
+    constexpr int nextBlock = next == 0 ? i + 1 : i;
+    auto sumsOf = [&](int product, int column) {
+      return joined ? sums[product] + (first + column) / 2
+                    : sums[i] + (product * lines + first + column) / 2;
+    };
+    const int a = firstOfA(rowTile, group, warp, i), b = columnTile * tileWidth;
+    leave<width>(sumsOf);
+    if constexpr (nextBlock < (joined ? 1 : blocks)) {
+      Operands<widthOf(next), Epilogue> loaded;
+      loaded.load(epilogue, firstOfA(rowTile, group, warp, nextBlock), b + next);
+      collect<width>(a, b + first, operands, epilogue);
+      finish<nextBlock, next>(sums, rowTile, columnTile, group, warp, loaded, epilogue);
+    } else {
+      collect<width>(a, b + first, operands, epilogue);
+    }
+  }
+
+  /// Before x may be read, by all threads: takes `early` stages of W on their way.
+  __device__ __forceinline__ void start(const TensorMap& x, const TensorMap* const (&w)[products],
+                                        int early, unsigned long long wPolicy) {
+    if (threadIdx.x == 128 * consumers) {
+      prefetch(x);
+#pragma unroll
+      for (int i = 0; i < products; ++i)
+        prefetch(*w[i]);
+    }
+    open();
+    ahead = min(min(early, stages), order.steps);
+    if (threadIdx.x == 128 * consumers) {
+      int rowTile, columnTile;
+      place(firstUnit(), rowTile, columnTile);
+      for (int i = 0; i < ahead; ++i)
+        bringW(w, rowTile, columnTile, i, i, wPolicy);
+    }
+  }
+
+  /// All that a block does then. For the run of 8 elements of y from row m, column n on, which may lie outside,
+  /// `load(m, n)` loads what the epilogue takes beside the products, and `store(m, n, results, loaded)` stores
+  /// them: results[i] is the run of product i.
+  template <typename Load, typename Store>
+  __device__ __forceinline__ void run(const TensorMap& x, const TensorMap* const (&w)[products],
+                                      unsigned long long xPolicy, unsigned long long wPolicy,
+                                      Load load, Store store) {
+    if (isProducer()) {
+      if constexpr (movesRegisters)
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+      if (threadIdx.x == 128 * consumers)
+        produce(x, w, xPolicy, wPolicy);
+    } else {
+      if constexpr (movesRegisters)
+        asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
+      Epilogue<Load, Store> epilogue = {load, store};
+      consume(epilogue);
+    }
+    close();
+  }
+};
+
+} // namespace tenon

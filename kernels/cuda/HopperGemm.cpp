@@ -1,0 +1,130 @@
+#include "kernels/cuda/CudaScheduleRule.h"
+#include "kernels/cuda/HopperTile.h"
+
+using namespace mlir;
+
+namespace tenon::kernels {
+
+namespace {
+
+constexpr int64_t elementBytes = 2;
+
+/// y [m, n] of a region, the sum over `depth`.
+struct Extents {
+  int64_t m, n, depth, resultBytes;
+};
+
+Extents extentsOf(const ProductRegion& region) {
+  RankedTensorType result = region.first().getType();
+  return {region.rows, region.groups.front().columns, region.inputs.front().depth,
+          getEncoding(result.getElementType())->blockBytes};
+}
+
+/// Clusters of so many blocks that run at once: an H200's 132 multiprocessors take 66 of two and 30 of four
+/// (cudaOccupancyMaxActiveClusters, 2026-11-22), since a cluster is one graphics processing cluster's.
+int64_t clustersAtOnce(int64_t cluster, const CudaTarget& target) {
+  return cluster <= 2 ? target.sms / cluster : target.sms * 10 / 11 / cluster;
+}
+
+/// Cycles of a kernel on a Hopper GPU. What a stage of K takes is the longest of three: the tensor cores, 32
+/// elements of a tile a cycle (wgmma m64n256k16 takes 128 cycles); the way into a multiprocessor, 64 bytes a
+/// cycle, which tiles smaller than 128 x 128 wait for; and the L2 cache, 34 bytes a cycle for each of 132
+/// multiprocessors that read at once. Measured on an H200, 2026-11-22, m x n x depth warm, µs a stage and these
+/// three (at 1.83 GHz): a tile of 128 x 64 alone 0.197 (0.14, 0.21, 0.1), of 128 x 256 0.569 (0.56, 0.42, 0.2),
+/// 128 tiles of 128 x 128 in clusters of one and two 0.513 and 0.410 (0.28, 0.28, 0.53 and 0.39).
+double cyclesOf(const HopperTile& tile, const Extents& extents, const CudaTarget& target) {
+  constexpr double tileElements = 32, smBytes = 64, l2Bytes = 34, storedBytes = 32, epilogue = 600;
+  constexpr double dramBytes = 2600; // 4,665 GB/s at 1.8 GHz
+  constexpr double rowBytes = HopperTile::depth * elementBytes;
+  auto rows = static_cast<double>(tile.rows()), columns = static_cast<double>(tile.columns);
+  int64_t units = tile.units(extents.m, extents.n);
+  int64_t clusters = std::min(units, clustersAtOnce(tile.cluster(), target));
+  auto busy = static_cast<double>(clusters * tile.cluster()) / static_cast<double>(target.sms);
+  double ofStage = std::max({rows * columns / tileElements, rowBytes * (rows + columns) / smBytes,
+                             busy * rowBytes *
+                                 (rows / static_cast<double>(tile.clusterB) +
+                                  columns / static_cast<double>(tile.clusterA)) /
+                                 l2Bytes});
+  auto waves = static_cast<double>(llvm::divideCeil(units, clusters));
+  auto steps = static_cast<double>(llvm::divideCeil(extents.depth, HopperTile::depth));
+  double store = epilogue + rows * columns / static_cast<double>(tile.products) *
+                                static_cast<double>(extents.resultBytes) / storedBytes;
+  double weights = static_cast<double>(extents.n * tile.products * extents.depth * elementBytes);
+  return std::max(waves * steps * ofStage, weights / dramBytes) +
+         (tile.pingPong ? 1 : waves) * store;
+}
+
+/// As many stages as shared memory holds, up to 12; false where there are not three.
+bool addStages(HopperTile& tile, const Extents& extents, const CudaTarget& target) {
+  constexpr int64_t fewest = 3, most = 12;
+  for (tile.stages = most; tile.stages >= fewest; --tile.stages)
+    if (tile.smemBytes(extents.resultBytes) <= target.smemBytesPerBlock)
+      return true;
+  return false;
+}
+
+/// Calls `consider` with the tiles that may suit.
+template <typename Consider>
+void forTiles(const Extents& extents, int64_t products, Consider consider) {
+  constexpr int64_t unit = 16, mostColumns = 256, fewestColumns = 64;
+  auto inClusters = [&](HopperTile tile) {
+    for (tile.clusterA = 1; tile.clusterA <= 2; ++tile.clusterA)
+      for (tile.clusterB = 1; tile.clusterB <= 2; ++tile.clusterB)
+        if (tile.isPossible())
+          consider(tile);
+  };
+  for (int64_t columns = mostColumns; columns >= fewestColumns; columns -= unit)
+    for (bool pingPong : {false, true})
+      for (int64_t blocks : {1, 2})
+        inClusters({blocks, columns, pingPong, /*weightRows=*/false, 1, 1, products});
+  // Weights as rows of A: the rows of x in one to four tiles.
+  for (int64_t tiles = 1; tiles <= 4; ++tiles)
+    for (bool pingPong : {false, true})
+      for (int64_t blocks : {1, 2})
+        inClusters({blocks,
+                    static_cast<int64_t>(llvm::alignTo(llvm::divideCeil(extents.m, tiles), unit)),
+                    pingPong, /*weightRows=*/true, 1, 1, products});
+}
+
+} // namespace
+
+bool suitsHopperGemm(const ProductRegion& region, const CudaTarget& target) {
+  constexpr int64_t fewestRows = 17, leastDepth = 256, fewestColumns = 128;
+  if (!target.warpgroups || region.rows < fewestRows || region.groups.size() != 1 ||
+      region.joined() > 2 || region.inputs.size() != 1 || !region.prologueYields.empty() ||
+      !llvm::isa<BlockArgument>(region.inputs.front().value))
+    return false;
+  if (region.inputs.front().depth < leastDepth || region.groups.front().columns < fewestColumns)
+    return false;
+  Type result = region.first().getType().getElementType();
+  return llvm::all_of(region.groups.front().products, [&](const ProductRegion::Product& product) {
+    MatmulOp op = product.op;
+    return suitsTensorCores(op) && op.getType().getElementType() == result;
+  });
+}
+
+ScheduleAttr scheduleHopperGemm(const ProductRegion& region, const CudaTarget& target) {
+  Extents extents = extentsOf(region);
+  std::optional<HopperTile> best;
+  double least = 0;
+  forTiles(extents, region.joined(), [&](HopperTile tile) {
+    if (!addStages(tile, extents, target))
+      return;
+    double cycles = cyclesOf(tile, extents, target);
+    if (!best || cycles < least)
+      best = tile, least = cycles;
+  });
+  assert(best && "a tile of 128 x 64 fits every Hopper GPU");
+  int64_t clusters =
+      std::min(best->units(extents.m, extents.n), clustersAtOnce(best->cluster(), target));
+  return makeSchedule(region.first().getContext(), "hopper_gemm", clusters * best->cluster(),
+                      {{"blocks", best->blocks},
+                       {"columns", best->columns},
+                       {"ping_pong", best->pingPong ? 1 : 0},
+                       {"weight_rows", best->weightRows ? 1 : 0},
+                       {"cluster_a", best->clusterA},
+                       {"cluster_b", best->clusterB},
+                       {"stages", best->stages}});
+}
+
+} // namespace tenon::kernels

@@ -1,0 +1,73 @@
+#ifndef TENON_KERNELS_CUDA_HOPPERTILE_H
+#define TENON_KERNELS_CUDA_HOPPERTILE_H
+
+#include <cstdint>
+#include <optional>
+
+#include "ir/Dialect.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace tenon::kernels {
+
+/// How blocks of `hopper_gemm` divide y = x · Wᵀ of 16-bit factors (codegen/cuda/device/hopper_gemm.cuh).
+/// Two warpgroups multiply tiles of A · Bᵀ on tensor cores; A is x and B is W, or the other way round.
+struct HopperTile {
+  int64_t blocks;     ///< of 64 rows of A that a warpgroup has, 1 or 2
+  int64_t columns;    ///< rows of B in a tile, a multiple of 16 up to 256
+  bool pingPong;      ///< warpgroups take tiles in turn, or else share a tile's rows of A
+  bool weightRows;    ///< A is W
+  int64_t clusterA;   ///< blocks of a cluster in the direction of A's rows, which share B
+  int64_t clusterB;   ///< of B's, which share A
+  int64_t products;   ///< 1, or 2 that one epilogue joins: a tile has the same rows of both weights
+  int64_t stages = 0; ///< of the ring, 64 elements of K each
+
+  static constexpr int64_t depth = 64, consumers = 2, elementBytes = 2;
+
+  /// The tile of a schedule; nothing where its parameters are none of `hopper_gemm`.
+  static std::optional<HopperTile> of(KernelOp kernel);
+
+  int64_t rows() const { return 64 * blocks * (pingPong ? 1 : consumers); } ///< of A
+  int64_t rowsOfX() const { return weightRows ? columns : rows(); }
+  int64_t rowsOfW() const { return weightRows ? rows() : columns; }
+  int64_t cluster() const { return clusterA * clusterB; }
+  /// Rows of x, of W that one copy brings: of a tile's, this block's share.
+  int64_t boxOfX() const { return weightRows ? columns / clusterA : rows() / clusterB; }
+  int64_t boxOfW() const {
+    return (weightRows ? rows() / clusterB : columns / clusterA) / products;
+  }
+  /// Whether warpgroups can have it: whole instructions, whole swizzled rows in each box, 128 registers of
+  /// sums a thread, a product in each block of 64 rows of A.
+  bool isPossible() const;
+
+  /// Tiles of y [m, n] in the direction of A and of B, and clusters of them.
+  int64_t rowTiles(int64_t m, int64_t n) const {
+    return llvm::divideCeil(weightRows ? n * products : m, rows());
+  }
+  int64_t columnTiles(int64_t m, int64_t n) const {
+    return llvm::divideCeil(weightRows ? m : n * products, columns);
+  }
+  int64_t units(int64_t m, int64_t n) const {
+    return llvm::divideCeil(rowTiles(m, n), clusterA) *
+           llvm::divideCeil(columnTiles(m, n), clusterB);
+  }
+  /// Units that one after the other go down the rows of A: what `clusters` of them take at a time is as
+  /// near to a square as the tiles allow.
+  int64_t band(int64_t m, int64_t n, int64_t clusters) const;
+
+  /// A third warpgroup leaves the two its registers where they hold more than 64 sums a thread.
+  bool movesRegisters() const { return blocks * columns > 128; }
+  int64_t threads() const { return movesRegisters() ? 384 : 288; }
+  int64_t stageBytes() const { return (rows() + columns) * depth * elementBytes; }
+  /// Shared memory of a block: the ring, what each warp's 16 rows have in 64 columns of each product in
+  /// elements of `resultBytes`, two barriers a stage.
+  int64_t smemBytes(int64_t resultBytes) const {
+    constexpr int64_t unit = 1024, warps = 4 * consumers, barrierBytes = 8;
+    return llvm::alignTo(stages * (stageBytes() + 2 * barrierBytes) +
+                             warps * products * 16 * 64 * resultBytes,
+                         unit);
+  }
+};
+
+} // namespace tenon::kernels
+
+#endif // TENON_KERNELS_CUDA_HOPPERTILE_H

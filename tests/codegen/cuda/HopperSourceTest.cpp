@@ -1,0 +1,145 @@
+// Sources of products of many rows by warpgroups, and schedules of such that are refused.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "SourceText.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
+
+namespace tenon::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+/// x · Wᵀ + r with W a weight of the model.
+std::string sumBehindProduct(int rows, int columns = 2048) {
+  return absl::StrReplaceAll(R"(
+tenon.file @m "m.gguf" bytes 1073741824 fingerprint 0
+tenon.weight @w : W from [#tenon.range<@m, offset = 0, bytes = BYTES>]
+func.func @f(%x: X, %r: Y) -> Y {
+  %w = tenon.get_weight @w : W
+  %p = tenon.matmul %x, %w : (X, W) -> Y
+  %y = tenon.add %p, %r : (Y, Y) -> Y
+  return %y : Y
+})",
+                             {{"BYTES", absl::StrFormat("%d", columns * 1024 * 2)},
+                              {"X", absl::StrFormat("tensor<%dx1024xbf16>", rows)},
+                              {"W", absl::StrFormat("tensor<%dx1024xbf16>", columns)},
+                              {"Y", absl::StrFormat("tensor<%dx%dxbf16>", rows, columns)}});
+}
+
+TEST(CudaSource, WarpgroupsMultiplyManyRowsOnHopperAlone) {
+  for (auto [rows, target, isTheirs] : {std::tuple(16, "h200", false),
+                                        {17, "h200", true},
+                                        {512, "h200", true},
+                                        {512, "a100", false}}) {
+    auto kernels = printText(sumBehindProduct(rows), target, /*stamps=*/false, passes::Plan::Fused);
+    ASSERT_TRUE(kernels.ok()) << kernels.status();
+    EXPECT_EQ(kernels->front().source.find("HopperGemm<Config>") != std::string::npos, isTheirs)
+        << rows << " rows on " << target;
+  }
+}
+
+/// Stages of W are on their way before the kernel waits, x and the residual are read behind.
+TEST(CudaSource, TilesOfWeightsAreOnTheirWayBeforeTheKernelWaits) {
+  auto kernels = printText(sumBehindProduct(512), "h200", /*stamps=*/false, passes::Plan::Fused);
+  ASSERT_TRUE(kernels.ok()) << kernels.status();
+  const std::string& source = kernels->front().source;
+  size_t start = source.find("product.start("), wait = source.find("griddepcontrol.wait");
+  ASSERT_NE(start, std::string::npos) << source;
+  ASSERT_NE(wait, std::string::npos);
+  EXPECT_LT(start, wait);
+  EXPECT_LT(wait, source.find("loadPacked(operands."));
+  EXPECT_LT(wait, source.find("product.run("));
+  EXPECT_THAT(source, HasSubstr("const __grid_constant__ TensorMap map1"));
+}
+
+/// Runs of eight that reach past the end of a row are loaded and stored element by element.
+TEST(CudaSource, WarpgroupsGuardRowsOfOddLengths) {
+  auto kernels =
+      printText(sumBehindProduct(512, 1001), "h200", /*stamps=*/false, passes::Plan::Fused);
+  ASSERT_TRUE(kernels.ok()) << kernels.status();
+  EXPECT_THAT(kernels->front().source, HasSubstr("storePart("));
+  EXPECT_THAT(kernels->front().source, Not(HasSubstr("loadPacked(operands.")));
+}
+
+/// Gate and up share a tile.
+TEST(CudaSource, WarpgroupsJoinGateAndUp) {
+  for (int rows : {32, 512}) {
+    auto kernels = printText(absl::StrReplaceAll(
+        R"(
+module attributes {tenon.phase = #tenon.phase<fused>} {
+  func.func @f(%x: X, %v: W, %w: W) -> Y {
+    %0 = tenon.kernel (%a = %x : X, %b = %v : W, %c = %w : W) -> Y {
+      %p = tenon.matmul %a, %b : (X, W) -> Y
+      %q = tenon.matmul %a, %c : (X, W) -> Y
+      %y = tenon.glu silu %p, %q : (Y, Y) -> Y
+      tenon.yield %y : Y
+    }
+    return %0 : Y
+  }
+})",
+        {{"X", absl::StrFormat("tensor<%dx1024xf16>", rows)},
+         {"W", "tensor<4096x1024xf16>"},
+         {"Y", absl::StrFormat("tensor<%dx4096xf16>", rows)}}));
+    ASSERT_TRUE(kernels.ok()) << kernels.status();
+    ASSERT_EQ(kernels->size(), 1u);
+    EXPECT_THAT((*kernels)[0].source, HasSubstr("products = 2;"));
+    EXPECT_THAT((*kernels)[0].source, HasSubstr("{&map1, &map2}"));
+  }
+}
+
+/// A scheduled module of one product in one kernel of hopper_gemm.
+std::string hopper(const std::string& parameters, const std::string& order = "",
+                   const char* feature = "sm_90a", int tiles = 2) {
+  return absl::StrReplaceAll(
+      R"(module attributes {tenon.phase = #tenon.phase<scheduled>,
+      tenon.target = #tenon.target<"t", cuda, features = ["FEATURE"], {sms = 132 : i64}>} {
+  func.func @f(%x: tensor<256x512xf16>, %w: tensor<256x512xf16>) -> tensor<256x256xf16> {
+    %0 = tenon.kernel (%a = %x : tensor<256x512xf16>, %b = %w : tensor<256x512xf16>)
+        -> tensor<256x256xf16> schedule #tenon.schedule<"hopper_gemm", tiles = TILES, {PARAMETERS}> {
+      %y = tenon.matmul %a, %b ORDER : (tensor<256x512xf16>, tensor<256x512xf16>) -> tensor<256x256xf16>
+      tenon.yield %y : tensor<256x256xf16>
+    }
+    return %0 : tensor<256x256xf16>
+  }
+})",
+      {{"FEATURE", feature},
+       {"TILES", absl::StrFormat("%d", tiles)},
+       {"PARAMETERS", parameters},
+       {"ORDER", order}});
+}
+
+std::string tile(int blocks, int columns, int clusterA = 1, int clusterB = 1, int stages = 4) {
+  return absl::StrFormat(
+      "blocks = %d : i64, columns = %d : i64, cluster_a = %d : i64, cluster_b = %d "
+      ": i64, stages = %d : i64",
+      blocks, columns, clusterA, clusterB, stages);
+}
+
+TEST(CudaSource, RefusesTilesThatWarpgroupsCannotHave) {
+  const char* impossible = "expects a tile that warpgroups can have";
+  for (auto [text, message] :
+       {std::pair(hopper(tile(3, 64)), impossible),
+        {hopper(tile(1, 72)), impossible},
+        {hopper(tile(1, 272)), impossible},
+        {hopper(tile(2, 144)), impossible},
+        {hopper(tile(1, 64, 4)), impossible},
+        {hopper(tile(1, 64, 1, 1, 1)), impossible},
+        {hopper(tile(1, 64, 1, 1, 33)), impossible},
+        {hopper(tile(1, 64), "", "sm_90a", 9), "at most 8 of them, but got 9 blocks"},
+        {hopper(tile(1, 64, 2), "", "sm_90a", 3), "expects whole clusters of 2 blocks"},
+        {hopper(tile(1, 64), "order <chunk = 0, lanes = 32, tree = halving>"),
+         "expects no order on tensor cores"},
+        {hopper(tile(1, 64), "", "sm_100a"), "expects sm_90a for the emitter hopper_gemm"}}) {
+    auto kernels = printText(text);
+    ASSERT_FALSE(kernels.ok()) << message;
+    EXPECT_THAT(std::string(kernels.status().message()), HasSubstr(message));
+  }
+  auto kernels = printText(hopper(tile(1, 64)));
+  EXPECT_TRUE(kernels.ok()) << kernels.status();
+}
+
+} // namespace
+} // namespace tenon::testing
