@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "kernels/cuda/DecodeRing.h"
+#include "kernels/cuda/HopperTile.h"
 #include "mlir/IR/Diagnostics.h"
 #include "passes/cost/Occupancy.h"
 #include "support/Hash.h"
@@ -285,9 +286,43 @@ Estimate CostModel::estimateLibrary(KernelOp kernel, const KernelWork& work) con
                 property("library_ns"));
 }
 
+/// Share of the tensor cores' rate that tiles of hopper_gemm reach on all multiprocessors: the last round
+/// leaves some idle, and tiles smaller than 128 x 128 wait for what comes into a multiprocessor, 64 bytes in
+/// the time of 32 elements of the tile (measured, docs/notebook/2026-11-22-hopper-gemm.md).
+static double efficiencyOf(const kernels::HopperTile& tile, int64_t m, int64_t n, int64_t blocks,
+                           int64_t sms) {
+  int64_t units = tile.units(m, n);
+  auto waves = static_cast<double>(llvm::divideCeil(units * tile.cluster(), blocks));
+  auto rows = static_cast<double>(tile.rows()), columns = static_cast<double>(tile.columns);
+  constexpr double balanced = 64;
+  return static_cast<double>(units * tile.cluster()) / (waves * static_cast<double>(sms)) *
+         std::min(1.0, rows * columns / (balanced * (rows + columns)));
+}
+
+/// As a library's GEMM: loads of weights, the tensor cores and the epilogue overlap.
+Estimate CostModel::estimateHopperGemm(KernelOp kernel, const KernelWork& work) const {
+  std::optional<kernels::HopperTile> tile = kernels::HopperTile::of(kernel);
+  assert(tile && "scheduled");
+  auto gemm = *kernel.getBlock().getOps<MatmulOp>().begin();
+  llvm::ArrayRef<int64_t> weight = gemm.getWeight().getType().getShape(); // [N, K]
+  int64_t m = gemm.getInput().getType().getNumElements() / weight.back();
+  double percent = static_cast<double>(
+      target.getProperty("wgmma_percent").value_or(*target.getProperty("mma_percent")));
+  double compute = static_cast<double>(work.flops) /
+                   (property("tensor_16bit_gflops") * percent / 100.0) /
+                   efficiencyOf(*tile, m, weight.end()[-2], kernel.getScheduleAttr().getTiles(),
+                                *target.getProperty("sms"));
+  double memory =
+      nsAt(work.weightBytes, property("dram_mb_per_s")) +
+      nsAt(static_cast<double>(work.readBytes) + work.writtenBytes, property("l2_mb_per_s"));
+  return finish(property(launchProperty(mode, target)), memory, compute, property("library_ns"));
+}
+
 Estimate CostModel::estimateOnGpu(KernelOp kernel, const KernelWork& work) const {
   if (kernel.getScheduleAttr().getEmitter() == "cublaslt")
     return estimateLibrary(kernel, work);
+  if (kernel.getScheduleAttr().getEmitter() == "hopper_gemm")
+    return estimateHopperGemm(kernel, work);
   Occupancy occupancy = estimateOccupancy(kernel, work, target);
   double memory = memoryOnGpu(kernel, work, occupancy),
          compute = computeOnGpu(kernel, work, occupancy);

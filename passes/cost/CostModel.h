@@ -113,6 +113,7 @@ private:
   double memoryOnGpu(KernelOp kernel, const KernelWork& work, const Occupancy& occupancy) const;
   double computeOnGpu(KernelOp kernel, const KernelWork& work, const Occupancy& occupancy) const;
   Estimate estimateLibrary(KernelOp kernel, const KernelWork& work) const;
+  Estimate estimateHopperGemm(KernelOp kernel, const KernelWork& work) const;
   Estimate estimateOnGpu(KernelOp kernel, const KernelWork& work) const;
   Estimate estimateOnCpu(KernelOp kernel, const KernelWork& work) const;
 

@@ -77,10 +77,10 @@ TEST(CostModel, LimitersAndModes) {
   EXPECT_EQ(product.estimate().limiter, Limiter::Compute);
 }
 
-/// 133 tiles of one wave's size take two waves.
+/// 224 tiles of an A100, which takes 108 or 216 at a time, take a wave more than 216.
 TEST(CostModel, Waves) {
-  Scheduled whole(matmul(1024, 128 * 66, 4096), "h200", /*libraries=*/false);
-  Scheduled more(matmul(1024, 128 * 67, 4096), "h200", /*libraries=*/false);
+  Scheduled whole(matmul(1024, 128 * 27, 4096), "a100", /*libraries=*/false);
+  Scheduled more(matmul(1024, 128 * 28, 4096), "a100", /*libraries=*/false);
   EXPECT_GT(more.estimate().computeNs, whole.estimate().computeNs * 5 / 4);
 }
 
@@ -100,6 +100,22 @@ TEST(CostModel, LibraryGemmsTakeWhatWasMeasured) {
     Scheduled library(matmul(gemm.rows, gemm.columns, gemm.depth), "h200");
     EXPECT_EQ(library.kernel.getScheduleAttr().getEmitter(), "cublaslt");
     EXPECT_NEAR(static_cast<double>(library.ns()), gemm.ns, gemm.ns / 4);
+  }
+}
+
+/// The same by warpgroups, as a stand-alone program measured the kernel (docs/notebook/2026-11-22-hopper-gemm.md).
+TEST(CostModel, GemmsOfWarpgroupsTakeWhatWasMeasured) {
+  struct Measured {
+    int rows, columns, depth;
+    double ns;
+  };
+  for (const Measured& gemm :
+       {Measured{512, 4096, 4096, 29430}, Measured{1024, 4096, 4096, 49120},
+        Measured{2048, 4096, 14336, 367900}, Measured{4096, 6144, 4096, 313660}}) {
+    SCOPED_TRACE(absl::StrFormat("%d x %d x %d", gemm.rows, gemm.columns, gemm.depth));
+    Scheduled own(matmul(gemm.rows, gemm.columns, gemm.depth), "h200", /*libraries=*/false);
+    EXPECT_EQ(own.kernel.getScheduleAttr().getEmitter(), "hopper_gemm");
+    EXPECT_NEAR(static_cast<double>(own.ns()), gemm.ns, gemm.ns / 4);
   }
 }
 
