@@ -20,18 +20,20 @@ Extents extentsOf(const ProductRegion& region) {
           getEncoding(result.getElementType())->blockBytes};
 }
 
-/// Clusters of so many blocks that run at once: an H200's 132 multiprocessors take 66 of two and 30 of four
-/// (cudaOccupancyMaxActiveClusters, 2026-11-22), since a cluster is one graphics processing cluster's.
+/// Clusters of so many blocks that run at once: an H200's 132 multiprocessors take 66 of two and 30
+/// of four (cudaOccupancyMaxActiveClusters, 2026-11-22), since a cluster is one graphics processing
+/// cluster's.
 int64_t clustersAtOnce(int64_t cluster, const CudaTarget& target) {
   return cluster <= 2 ? target.sms / cluster : target.sms * 10 / 11 / cluster;
 }
 
-/// Cycles of a kernel on a Hopper GPU. What a stage of K takes is the longest of three: the tensor cores, 32
-/// elements of a tile a cycle (wgmma m64n256k16 takes 128 cycles); the way into a multiprocessor, 64 bytes a
-/// cycle, which tiles smaller than 128 x 128 wait for; and the L2 cache, 34 bytes a cycle for each of 132
-/// multiprocessors that read at once. Measured on an H200, 2026-11-22, m x n x depth warm, µs a stage and these
-/// three (at 1.83 GHz): a tile of 128 x 64 alone 0.197 (0.14, 0.21, 0.1), of 128 x 256 0.569 (0.56, 0.42, 0.2),
-/// 128 tiles of 128 x 128 in clusters of one and two 0.513 and 0.410 (0.28, 0.28, 0.53 and 0.39).
+/// Cycles of a kernel on a Hopper GPU. What a stage of K takes is the longest of three: the tensor
+/// cores, 32 elements of a tile a cycle (wgmma m64n256k16 takes 128 cycles); the way into a
+/// multiprocessor, 64 bytes a cycle, which tiles smaller than 128 x 128 wait for; and the L2 cache,
+/// 34 bytes a cycle for each of 132 multiprocessors that read at once. Measured on an H200,
+/// 2026-11-22, m x n x depth warm, µs a stage and these three (at 1.83 GHz): a tile of 128 x 64
+/// alone 0.197 (0.14, 0.21, 0.1), of 128 x 256 0.569 (0.56, 0.42, 0.2), 128 tiles of 128 x 128 in
+/// clusters of one and two 0.513 and 0.410 (0.28, 0.28, 0.53 and 0.39).
 double cyclesOf(const HopperTile& tile, const Extents& extents, const CudaTarget& target) {
   constexpr double tileElements = 32, smBytes = 64, l2Bytes = 34, storedBytes = 32, epilogue = 600;
   constexpr double dramBytes = 2600; // 4,665 GB/s at 1.8 GHz

@@ -9,8 +9,9 @@
 
 namespace tenon::kernels {
 
-/// How blocks of `hopper_gemm` divide y = x · Wᵀ of 16-bit factors (codegen/cuda/device/hopper_gemm.cuh).
-/// Two warpgroups multiply tiles of A · Bᵀ on tensor cores; A is x and B is W, or the other way round.
+/// How blocks of `hopper_gemm` divide y = x · Wᵀ of 16-bit factors
+/// (codegen/cuda/device/hopper_gemm.cuh). Two warpgroups multiply tiles of A · Bᵀ on tensor cores;
+/// A is x and B is W, or the other way round.
 struct HopperTile {
   int64_t blocks;     ///< of 64 rows of A that a warpgroup has, 1 or 2
   int64_t columns;    ///< rows of B in a tile, a multiple of 16 up to 256
@@ -35,8 +36,8 @@ struct HopperTile {
   int64_t boxOfW() const {
     return (weightRows ? rows() / clusterB : columns / clusterA) / products;
   }
-  /// Whether warpgroups can have it: whole instructions, whole swizzled rows in each box, 128 registers of
-  /// sums a thread, a product in each block of 64 rows of A.
+  /// Whether warpgroups can have it: whole instructions, whole swizzled rows in each box, 128
+  /// registers of sums a thread, a product in each block of 64 rows of A.
   bool isPossible() const;
 
   /// Tiles of y [m, n] in the direction of A and of B, and clusters of them.
@@ -50,16 +51,16 @@ struct HopperTile {
     return llvm::divideCeil(rowTiles(m, n), clusterA) *
            llvm::divideCeil(columnTiles(m, n), clusterB);
   }
-  /// Units that one after the other go down the rows of A: what `clusters` of them take at a time is as
-  /// near to a square as the tiles allow.
+  /// Units that one after the other go down the rows of A: what `clusters` of them take at a time
+  /// is as near to a square as the tiles allow.
   int64_t band(int64_t m, int64_t n, int64_t clusters) const;
 
   /// A third warpgroup leaves the two its registers where they hold more than 64 sums a thread.
   bool movesRegisters() const { return blocks * columns > 128; }
   int64_t threads() const { return movesRegisters() ? 384 : 288; }
   int64_t stageBytes() const { return (rows() + columns) * depth * elementBytes; }
-  /// Shared memory of a block: the ring, what each warp's 16 rows have in 64 columns of each product in
-  /// elements of `resultBytes`, two barriers a stage.
+  /// Shared memory of a block: the ring, what each warp's 16 rows have in 64 columns of each
+  /// product in elements of `resultBytes`, two barriers a stage.
   int64_t smemBytes(int64_t resultBytes) const {
     constexpr int64_t unit = 1024, warps = 4 * consumers, barrierBytes = 8;
     return llvm::alignTo(stages * (stageBytes() + 2 * barrierBytes) +

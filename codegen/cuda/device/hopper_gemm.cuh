@@ -1,4 +1,5 @@
-// y = x * W^T on Hopper's tensor cores: wgmma fed by the copy engine through a ring of stages (sm_90a).
+// y = x * W^T on Hopper's tensor cores: wgmma fed by the copy engine through a ring of stages
+// (sm_90a).
 #pragma once
 #include "memory.cuh"
 #include "tma.cuh"
@@ -6,17 +7,17 @@
 
 namespace tenon {
 
-/// Where the tiles of a product lie: A of `rowTiles` tiles, B of `columnTiles`, `steps` stages of K.
-/// Blocks take tiles in turn in bands of `band` row tiles, down the rows first, so that what runs at one
-/// time shares rows of both matrices in the L2 cache.
+/// Where the tiles of a product lie: A of `rowTiles` tiles, B of `columnTiles`, `steps` stages of
+/// K. Blocks take tiles in turn in bands of `band` row tiles, down the rows first, so that what
+/// runs at one time shares rows of both matrices in the L2 cache.
 struct TileOrder {
   int rowTiles, columnTiles, band, steps;
 };
 
 /// A block of `threads` computes tiles of A * B^T: two warpgroups multiply, thread 256 starts the
-/// copies. A of the tensor cores is x and B is W, or the other way round (`weightRows`) where x has so
-/// few rows that tiles of 64 of them would stay empty. Each sum starts from zero and takes the elements of
-/// K in ascending order, 16 an instruction, so that it is the same for every tile.
+/// copies. A of the tensor cores is x and B is W, or the other way round (`weightRows`) where x has
+/// so few rows that tiles of 64 of them would stay empty. Each sum starts from zero and takes the
+/// elements of K in ascending order, 16 an instruction, so that it is the same for every tile.
 ///
 /// `Config` has
 ///   Element               F16 or BF16, the type of x and W;
@@ -24,12 +25,13 @@ struct TileOrder {
 ///   blocks                of 64 rows of A that a warpgroup has;
 ///   columns               rows of B in a tile, a multiple of 16 up to 256;
 ///   stages                of the ring, 64 elements of K each;
-///   pingPong              the warpgroups take tiles in turn, so that one multiplies while the other
-///                         stores; otherwise they share a tile's rows;
+///   pingPong              the warpgroups take tiles in turn, so that one multiplies while the
+///                         other stores; otherwise they share a tile's rows;
 ///   weightRows            A is W;
-///   products              1, or 2 that one epilogue joins: a tile has the same lines of two matrices W;
-///   clusterA, clusterB    blocks of a cluster in the direction of A's and B's rows: they share B and A
-///                         and each brings a part of it for all.
+///   products              1, or 2 that one epilogue joins: a tile has the same lines of two
+///                         matrices W;
+///   clusterA, clusterB    blocks of a cluster in the direction of A's and B's rows: they share B
+///                         and A and each brings a part of it for all.
 template <typename Config> struct HopperGemm : Config {
   using Element = typename Config::Element;
   using Result = typename Config::Result;
@@ -37,8 +39,8 @@ template <typename Config> struct HopperGemm : Config {
       Config::products, Config::clusterA, Config::clusterB;
 
   static constexpr int depth = 64, consumers = 2;
-  /// Warpgroups with more than 64 sums a thread take registers from a third one, the producer's; for fewer
-  /// a warp is producer enough.
+  /// Warpgroups with more than 64 sums a thread take registers from a third one, the producer's;
+  /// for fewer a warp is producer enough.
   static constexpr bool movesRegisters = blocks * columns > 128;
   static constexpr int threads = movesRegisters ? 384 : 288;
   static constexpr int rows = 64 * blocks * (pingPong ? 1 : consumers); // of A in a tile
@@ -128,8 +130,9 @@ template <typename Config> struct HopperGemm : Config {
     columnTile = rest / height * clusterB + rankB();
   }
 
-  /// Brings `count` rows of each of `matrices` from row tile * count on to `target`, one matrix behind the
-  /// other; of `sharers` blocks of the cluster, this one brings part `part` for all of `mask`.
+  /// Brings `count` rows of each of `matrices` from row tile * count on to `target`, one matrix
+  /// behind the other; of `sharers` blocks of the cluster, this one brings part `part` for all of
+  /// `mask`.
   template <int count, int matrices, int sharers>
   static __device__ __forceinline__ void
   bring(Element (*target)[depth], const TensorMap* const* maps, int tile, int step,
@@ -219,8 +222,8 @@ template <typename Config> struct HopperGemm : Config {
     }
   }
 
-  /// Adds the products of a tile, whose stages are those from number `count` on of all that the block
-  /// brings. Calls `arrived` when all of them are there.
+  /// Adds the products of a tile, whose stages are those from number `count` on of all that the
+  /// block brings. Calls `arrived` when all of them are there.
   template <typename Arrived>
   __device__ __forceinline__ void multiply(float (&sums)[blocks][columns / 2], int group,
                                            unsigned count, Arrived arrived) {
@@ -258,8 +261,8 @@ template <typename Config> struct HopperGemm : Config {
       release(previous);
   }
 
-  /// Where piece `piece` of 16 bytes of row `row` lies in a plane, whose rows are y's; neighbours that are
-  /// written or read together lie in different banks.
+  /// Where piece `piece` of 16 bytes of row `row` lies in a plane, whose rows are y's; neighbours
+  /// that are written or read together lie in different banks.
   static __device__ __forceinline__ int planePlace(int row, int piece) {
     constexpr int rowPieces = (weightRows ? 16 : 64) * sizeof(Result) / 16;
     if constexpr (rowPieces == 2) {
@@ -270,8 +273,8 @@ template <typename Config> struct HopperGemm : Config {
     }
   }
 
-  /// Writes a warp's sums of 16 columns of B to columns `column` ... of its plane of y's elements, which
-  /// stand as in y: rows of x, and in them lines of W.
+  /// Writes a warp's sums of 16 columns of B to columns `column` ... of its plane of y's elements,
+  /// which stand as in y: rows of x, and in them lines of W.
   static __device__ __forceinline__ void write(uint4* plane, int column, const float* sums) {
     const int lane = threadIdx.x % 32;
     if constexpr (sizeof(Result) == 2) {
@@ -279,7 +282,8 @@ template <typename Config> struct HopperGemm : Config {
 #pragma unroll
       for (int i = 0; i < 4; ++i)
         pairs[i] = pairFromFloat<Result>(sums[2 * i], sums[2 * i + 1]);
-      // Matrices 0 and 1 are rows 0 to 7 and 8 to 15 of A in columns 0 to 7, 2 and 3 in columns 8 to 15.
+      // Matrices 0 and 1 are rows 0 to 7 and 8 to 15 of A in columns 0 to 7, 2 and 3 in columns 8
+      // to 15.
       const int half = lane / 8 % 2, right = lane / 16;
       uint4* to = weightRows ? plane + planePlace(column + 8 * right + lane % 8, half)
                              : plane + planePlace(8 * half + lane % 8, column / 8 + right);
@@ -309,8 +313,8 @@ template <typename Config> struct HopperGemm : Config {
     Store store;
     using Operands = decltype((*static_cast<Load*>(nullptr))(0, 0));
   };
-  /// What `epilogue` loads of the runs of y that a thread has in `width` columns of B from `firstOfB` on and 16
-  /// rows of A from `firstOfA` on.
+  /// What `epilogue` loads of the runs of y that a thread has in `width` columns of B from
+  /// `firstOfB` on and 16 rows of A from `firstOfA` on.
   template <int width, typename Epilogue> struct Operands {
     typename Epilogue::Operands runs[width / 16];
 
@@ -321,8 +325,8 @@ template <typename Config> struct HopperGemm : Config {
                   [&](int m, int n, int, int) { runs[i] = epilogue.load(m, n); });
     }
   };
-  /// Calls body(m, n, row, run) for the `index`-th run of 8 elements of this thread: where it lies in y, and in
-  /// a plane.
+  /// Calls body(m, n, row, run) for the `index`-th run of 8 elements of this thread: where it lies
+  /// in y, and in a plane.
   template <int width, typename Body>
   static __device__ __forceinline__ void at(int index, int firstOfA, int firstOfB, Body body) {
     constexpr int runs = weightRows ? 2 : width / 8; // of a row
@@ -344,8 +348,8 @@ template <typename Config> struct HopperGemm : Config {
         write(planes[i], column, sumsOf(i, column));
     __syncwarp();
   }
-  /// Gives them to `epilogue.store(m, n, results, operands)`: results[i] is the run of 8 elements of product i
-  /// from row m of x, line n of W on. The rows and lines may lie outside y.
+  /// Gives them to `epilogue.store(m, n, results, operands)`: results[i] is the run of 8 elements
+  /// of product i from row m of x, line n of W on. The rows and lines may lie outside y.
   template <int width, typename Epilogue>
   __device__ __forceinline__ void collect(int firstOfA, int firstOfB,
                                           const Operands<width, Epilogue>& operands,
@@ -403,8 +407,8 @@ template <typename Config> struct HopperGemm : Config {
     return tile + (joined ? 64 * (pingPong ? 0 : group) : firstRow(group, i)) + 16 * warp;
   }
 
-  /// Goes through a warp's sums in chunks of columns; what the epilogue loads for the next chunk is on its way
-  /// while one is stored. `i`: the block of 64 rows; `first`: the chunk's first column.
+  /// Goes through a warp's sums in chunks of columns; what the epilogue loads for the next chunk is
+  /// on its way while one is stored. `i`: the block of 64 rows; `first`: the chunk's first column.
   template <int i, int first, typename Epilogue, typename Loaded>
   __device__ __forceinline__ void finish(const float (&sums)[blocks][columns / 2], int rowTile,
                                          int columnTile, int group, int warp,
@@ -446,9 +450,9 @@ template <typename Config> struct HopperGemm : Config {
     }
   }
 
-  /// All that a block does then. For the run of 8 elements of y from row m, column n on, which may lie outside,
-  /// `load(m, n)` loads what the epilogue takes beside the products, and `store(m, n, results, loaded)` stores
-  /// them: results[i] is the run of product i.
+  /// All that a block does then. For the run of 8 elements of y from row m, column n on, which may
+  /// lie outside, `load(m, n)` loads what the epilogue takes beside the products, and `store(m, n,
+  /// results, loaded)` stores them: results[i] is the run of product i.
   template <typename Load, typename Store>
   __device__ __forceinline__ void run(const TensorMap& x, const TensorMap* const (&w)[products],
                                       unsigned long long xPolicy, unsigned long long wPolicy,

@@ -4,8 +4,8 @@
 
 namespace tenon {
 
-/// A matrix as cuTensorMapEncodeTiled of the driver describes it: where it lies, its shape, the box that
-/// one copy brings. Elements outside the matrix arrive as zeros.
+/// A matrix as cuTensorMapEncodeTiled of the driver describes it: where it lies, its shape, the box
+/// that one copy brings. Elements outside the matrix arrive as zeros.
 struct alignas(64) TensorMap {
   unsigned long long opaque[16];
 };
@@ -14,7 +14,8 @@ __device__ __forceinline__ void prefetch(const TensorMap& map) {
   asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
 }
 
-/// Starts the copy of the map's box at (row, column); its bytes complete on `barrier`, which expects them.
+/// Starts the copy of the map's box at (row, column); its bytes complete on `barrier`, which
+/// expects them.
 __device__ __forceinline__ void bringBox(void* target, const TensorMap& map, int row, int column,
                                          BulkBarrier& barrier, unsigned long long policy) {
   asm volatile(
@@ -23,8 +24,8 @@ __device__ __forceinline__ void bringBox(void* target, const TensorMap& map, int
       "l"(&map), "r"(column), "r"(row), "r"(sharedAddress(&barrier.state)), "l"(policy)
       : "memory");
 }
-/// The same for each block of the cluster in `blocks`, a bit a rank: the box and its completion arrive at
-/// the same places of their shared memory.
+/// The same for each block of the cluster in `blocks`, a bit a rank: the box and its completion
+/// arrive at the same places of their shared memory.
 __device__ __forceinline__ void bringBox(void* target, const TensorMap& map, int row, int column,
                                          BulkBarrier& barrier, unsigned long long policy,
                                          unsigned short blocks) {
@@ -36,7 +37,8 @@ __device__ __forceinline__ void bringBox(void* target, const TensorMap& map, int
                : "memory");
 }
 
-/// An mbarrier on which `count` arrivals complete a phase: those of consumers that are done with a stage.
+/// An mbarrier on which `count` arrivals complete a phase: those of consumers that are done with a
+/// stage.
 struct ReleaseBarrier {
   unsigned long long state;
 
@@ -71,8 +73,8 @@ struct ReleaseBarrier {
   }
 };
 
-/// All threads of all blocks of the cluster, which orders no stores but those of barriers' initial states
-/// before fenceBarriers().
+/// All threads of all blocks of the cluster, which orders no stores but those of barriers' initial
+/// states before fenceBarriers().
 __device__ __forceinline__ void meetCluster() {
   asm volatile("barrier.cluster.arrive.relaxed.aligned;\n"
                "barrier.cluster.wait.aligned;" ::

@@ -1,12 +1,13 @@
-// Products on tensor cores by warpgroups: wgmma with 16-bit factors in shared memory and f32 sums (sm_90a).
+// Products on tensor cores by warpgroups: wgmma with 16-bit factors in shared memory and f32 sums
+// (sm_90a).
 #pragma once
 #include "types.cuh"
 
 namespace tenon {
 
-/// A matrix of rows of 64 elements, 128 bytes, in shared memory, swizzled as a tensor map of 128 bytes
-/// does: 16-byte piece c of row r lies at piece c ^ r % 8. `address`: of row 0, a multiple of 1,024.
-/// Sixteen elements further along the rows is 2 more.
+/// A matrix of rows of 64 elements, 128 bytes, in shared memory, swizzled as a tensor map of 128
+/// bytes does: 16-byte piece c of row r lies at piece c ^ r % 8. `address`: of row 0, a multiple of
+/// 1,024. Sixteen elements further along the rows is 2 more.
 __device__ __forceinline__ unsigned long long swizzledMatrix(unsigned address) {
   return (1ull << 62) | (64ull << 32) | (1ull << 16) | ((address & 0x3FFFFu) >> 4);
 }
@@ -29,9 +30,10 @@ template <int count> __device__ __forceinline__ void holdSums(float (&sums)[coun
     asm volatile("" : "+f"(sums[i])::"memory");
 }
 
-/// sums (+)= A * B^T over 16 elements of K, for A of 64 rows and B of `columns` rows, multiples of 16;
-/// `add`: to what the sums hold, else to zeros. Warp w of the warpgroup has rows 16 w ... + 15: element
-/// 8 i + j of thread 4 g + t is row g + j / 2 % 2 * 8, column 16 i + j / 4 * 8 + 2 t + j % 2.
+/// sums (+)= A * B^T over 16 elements of K, for A of 64 rows and B of `columns` rows, multiples of
+/// 16; `add`: to what the sums hold, else to zeros. Warp w of the warpgroup has rows 16 w ... + 15:
+/// element 8 i + j of thread 4 g + t is row g + j / 2 % 2 * 8, column 16 i + j / 4 * 8 + 2 t + j %
+/// 2.
 template <typename T, int columns> struct WarpgroupProduct;
 
 #define TENON_SUMS(i)                                                                              \

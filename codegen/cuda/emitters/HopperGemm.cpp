@@ -10,8 +10,9 @@ namespace tenon::codegen::cuda::emitters {
 
 namespace {
 
-/// One product, or two that one epilogue joins, of an input in memory: warpgroups multiply what the copy
-/// engine brings by tensor maps, and the epilogue takes eight elements of a row of y at a time.
+/// One product, or two that one epilogue joins, of an input in memory: warpgroups multiply what the
+/// copy engine brings by tensor maps, and the epilogue takes eight elements of a row of y at a
+/// time.
 class HopperGemm {
 public:
   HopperGemm(KernelContext& context, ProductRegion& region, const HopperTile& tile)
@@ -26,7 +27,8 @@ public:
 
 private:
   static constexpr int runElements = 8; ///< that the epilogue takes at a time
-  /// Stages of W on their way before the kernel waits: what the blocks of the kernel before leave idle.
+  /// Stages of W on their way before the kernel waits: what the blocks of the kernel before leave
+  /// idle.
   static constexpr int64_t earlyStages = 4;
 
   Type element() { return region.first().getWeight().getType().getElementType(); }
