@@ -53,12 +53,14 @@ function(tenon_tool name)
   target_link_libraries(${name} PRIVATE ${ARG_DEPS})
 endfunction()
 
-# Builds the tests that carry the label `sanitize`.
+# Build the tests that carry the labels `sanitize` and `thread`.
 add_custom_target(tenon_sanitized_tests)
+add_custom_target(tenon_thread_tests)
 
 # tenon_test(NAME SRCS ... DEPS ... [LABELS ...]): a GoogleTest binary; each case is one ctest
-# entry. The label `sanitize` puts it into the subset that runs under sanitizers, `gpu` says that
-# it needs a GPU. TENON_TEST_DATA points at tests/data, TENON_TEST_BUILD at the build folder.
+# entry. The label `sanitize` puts it into the subset that runs under AddressSanitizer and
+# UndefinedBehaviorSanitizer, `thread` into that of ThreadSanitizer; `gpu` says that it needs a GPU.
+# TENON_TEST_DATA points at tests/data, TENON_TEST_BUILD at the build folder.
 function(tenon_test name)
   cmake_parse_arguments(ARG "" "" "SRCS;DEPS;LABELS" ${ARGN})
   if(NOT TENON_TESTS)
@@ -72,11 +74,15 @@ function(tenon_test name)
   if("sanitize" IN_LIST ARG_LABELS)
     add_dependencies(tenon_sanitized_tests ${name})
   endif()
+  if("thread" IN_LIST ARG_LABELS)
+    add_dependencies(tenon_thread_tests ${name})
+  endif()
   include(GoogleTest)
   # LLVM's allocators poison memory in inlined code that the packaged archives know nothing of.
   set(properties ENVIRONMENT "ASAN_OPTIONS=allow_user_poisoning=0")
   if(ARG_LABELS)
-    list(APPEND properties LABELS "${ARG_LABELS}")
+    list(JOIN ARG_LABELS "-" labels) # one value; `ctest -L thread` finds `sanitize-thread`
+    list(APPEND properties LABELS "${labels}")
   endif()
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES ${properties})
 endfunction()
