@@ -64,8 +64,8 @@ static void addPasses(PassManager& manager, Phase phase, const PipelineOptions& 
     manager.addPass(createExpandWeightsPass(options.fusion));
     return manager.addPass(createFuseKernelsPass(options.fusion));
   case Phase::Scheduled:
-    manager.addPass(createScheduleKernelsPass(ScheduleOptions{
-        .use = libraryUse(options.fusion), .times = options.fusion.times}));
+    manager.addPass(createScheduleKernelsPass(
+        ScheduleOptions{.use = libraryUse(options.fusion), .times = options.fusion.times}));
     if (options.fusion.plan == Plan::Split)
       manager.addPass(createSplitKernelsPass());
     return;

@@ -22,6 +22,7 @@
 #include "frontends/text/TextFrontend.h"
 #include "ir/encoding/Encoding.h"
 #include "runtime/cpu/CpuExecutor.h"
+#include "runtime/cpu/UsableCores.h"
 #include "support/Status.h"
 #include "tools/common/CompileModel.h"
 #include "tools/common/ModelInput.h"

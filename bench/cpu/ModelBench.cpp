@@ -21,6 +21,7 @@
 #include "bench/cpu/LoadedModel.h"
 #include "bench/cpu/Median.h"
 #include "bench/cpu/ReadBandwidth.h"
+#include "runtime/cpu/UsableCores.h"
 #include "support/Status.h"
 
 namespace tenon::bench {

@@ -184,8 +184,8 @@ absl::StatusOr<Generator> Generator::create(Executor& executor) {
   TENON_RETURN_IF_ERROR(checkModel(program));
   const std::optional<size_t> decodeIndex = findDecode(program);
   if (!decodeIndex)
-    return absl::InvalidArgumentError(
-        "generator: expects a decode function of one row (--shapes decode:1), but the program has none");
+    return absl::InvalidArgumentError("generator: expects a decode function of one row (--shapes "
+                                      "decode:1), but the program has none");
   const int64_t vocabulary = program.model->vocabulary;
   TENON_ASSIGN_OR_RETURN(ModelFunction decode,
                          ModelFunction::create(executor, *decodeIndex, vocabulary));

@@ -190,6 +190,10 @@ inline void asm_createpolicy_fractional_L2__evict_first_b64(unsigned long long& 
   policy = 0;
 }
 
+inline void asm_createpolicy_fractional_L2__evict_normal_b64(unsigned long long& policy) {
+  policy = 0;
+}
+
 namespace emulated {
 
 /// d += a · b of the warp: a 16 x 16 in rows, b 16 x 8 in columns, of 16-bit elements.

@@ -74,8 +74,13 @@ absl::Status Repeater::copyConstants() {
   return randomizeConstants(program, /*seed=*/1);
 }
 
-/// States become constants, whose bytes the runtime makes; kernels write them all the same.
+/// States become constants, whose bytes the runtime makes; kernels write them all the same. A program
+/// that states so is refused, since constants may be shared: these are this program's alone.
 void Repeater::copyStates() {
+  for (const runtime::Step& step : program.functions.front().steps)
+    for (auto [index, ref] : llvm::enumerate(step.args))
+      if (ref.space == Space::State)
+        program.kernels[step.kernel].args[index].access = runtime::Access::Read;
   states = program.constants.size();
   for (const runtime::State& state : program.states)
     for (int64_t copy = 0; copy < copies; ++copy)

@@ -25,7 +25,14 @@ constexpr int decodeAttentionBytes = 40;
 /// rows beside Q6_K on a B200; none on an H200 (NVRTC 13.0).
 constexpr int levelBytes = 8, twoRowBytes = 24;
 
+/// What gemm, outside tensor cores, takes beyond the registers with rows that are no whole tiles (NVRTC
+/// 13.0: 24 x 257 on an A100, 300 x 264 on an H200).
+constexpr int gemmBytes = 16;
+
 int allowedSpills(const CudaCase& testCase, const std::string& target) {
+  bool isCut = testCase.name.ends_with("24x257x1032") || testCase.name.ends_with("300x264x520");
+  if (isCut && testCase.name.find("f32") != testCase.name.npos)
+    return gemmBytes;
   if (testCase.name.starts_with("matmul_iq4_nl") && target != "h200")
     return levelBytes;
   if (testCase.name == "matmul_q6_k_f16_2x600x4096" && target == "b200")

@@ -355,7 +355,7 @@ TEST_F(CpuExecutorTest, RefusesAModelFileWithOtherContents) {
 
 TEST_F(CpuExecutorTest, RefusesMoreMemoryThanThereIs) {
   Program program = makeProgram();
-  program.workspaceBytes = uint64_t{1} << 40;
+  program.workspaceBytes = uint64_t{1} << 39;
   program.states.clear();
   program.functions.clear();
   // Untouched memory may be had: what matters is that nothing breaks.

@@ -85,8 +85,8 @@ struct TestFile {
       kernelList = {
           fbs::CreateKernel(builder, text, 0, nullptr, nullptr, 1,
                             builder.CreateVectorOfStructs(std::vector<fbs::KernelArgument>()),
-                            builder.CreateVectorOfStructs(std::vector<fbs::TensorMap>{
-                                fbs::TensorMap(2, 8, 0, 2, 1)}))};
+                            builder.CreateVectorOfStructs(
+                                std::vector<fbs::TensorMap>{fbs::TensorMap(2, 8, 0, 2, 1)}))};
     auto kernels = builder.CreateVector(kernelList);
     auto functions = builder.CreateVector(std::vector<flatbuffers::Offset<fbs::Function>>());
     flatbuffers::Offset<flatbuffers::Vector<const fbs::Section*>> sectionVector;

@@ -175,7 +175,7 @@ TEST_F(TenonRunTest, RefusesAProgramWithoutTokenizer) {
 TEST_F(TenonRunTest, RefusesAnImpossibleTemperature) {
   write(makeAlphabet());
   Outcome outcome = run(path + " -p a --temperature -1 2>&1");
-  EXPECT_EQ(outcome.exitCode, 1);
+  EXPECT_EQ(outcome.exitCode, 2);
   EXPECT_THAT(outcome.output, HasSubstr("temperature"));
 }
 
@@ -183,7 +183,7 @@ TEST_F(TenonRunTest, RefusesAPromptLongerThanTheContext) {
   write(makeAlphabet());
   Outcome outcome = run(path + " -p aaaaaaaaaaaaaaaaaaaaa 2>&1");
   EXPECT_EQ(outcome.exitCode, 1);
-  EXPECT_THAT(outcome.output, HasSubstr("expects from 1 to 20 ids"));
+  EXPECT_THAT(outcome.output, HasSubstr("the prompt has 21 tokens, but the context holds 20"));
 }
 
 } // namespace
