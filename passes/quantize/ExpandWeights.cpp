@@ -28,7 +28,9 @@ static std::vector<SharedWeight> collectWeights(func::FuncOp function) {
   function.walk([&](MatmulOp op) {
     RankedTensorType input = op.getInput().getType();
     Type element = input.getElementType();
-    if (input.getNumElements() / input.getShape().back() <= kernels::mostFewRows)
+    // Up to so many rows the loads of blocks are shared.
+    constexpr int64_t mostSharedRows = 8;
+    if (input.getNumElements() / input.getShape().back() <= mostSharedRows)
       return;
     bool isBlock = llvm::isa<BlockType>(op.getWeight().getType().getElementType());
     if (isBlock && (element.isF16() || element.isBF16()))

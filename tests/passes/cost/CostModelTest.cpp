@@ -103,7 +103,8 @@ TEST(CostModel, LibraryGemmsTakeWhatWasMeasured) {
   }
 }
 
-/// The same by warpgroups, as a stand-alone program measured the kernel (docs/notebook/2026-11-22-hopper-gemm.md).
+/// GEMMs by warpgroups, as a stand-alone program measured the best of their tiles
+/// (docs/notebook/2026-11-22-hopper-gemm.md); in place they take up to three tenths longer.
 TEST(CostModel, GemmsOfWarpgroupsTakeWhatWasMeasured) {
   struct Measured {
     int rows, columns, depth;
@@ -115,7 +116,8 @@ TEST(CostModel, GemmsOfWarpgroupsTakeWhatWasMeasured) {
     SCOPED_TRACE(absl::StrFormat("%d x %d x %d", gemm.rows, gemm.columns, gemm.depth));
     Scheduled own(matmul(gemm.rows, gemm.columns, gemm.depth), "h200", /*libraries=*/false);
     EXPECT_EQ(own.kernel.getScheduleAttr().getEmitter(), "hopper_gemm");
-    EXPECT_NEAR(static_cast<double>(own.ns()), gemm.ns, gemm.ns / 4);
+    EXPECT_GT(static_cast<double>(own.ns()), gemm.ns * 0.9);
+    EXPECT_LT(static_cast<double>(own.ns()), gemm.ns * 1.3);
   }
 }
 
