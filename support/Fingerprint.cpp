@@ -21,6 +21,17 @@ namespace tenon {
 
 static constexpr size_t pieceBytes = 16 << 20;
 
+/// False where the system has no further thread.
+template <typename Work>
+static bool addThread(std::vector<std::jthread>& threads, const Work& work) {
+  try {
+    threads.emplace_back(work);
+    return true;
+  } catch (const std::system_error&) {
+    return false;
+  }
+}
+
 uint64_t fingerprintFile(std::span<const std::byte> bytes) {
   size_t pieces = std::max<size_t>(1, (bytes.size() + pieceBytes - 1) / pieceBytes);
   std::vector<uint64_t> hashes(1 + pieces);
@@ -36,12 +47,9 @@ uint64_t fingerprintFile(std::span<const std::byte> bytes) {
   {
     std::vector<std::jthread> threads;
     size_t cores = std::max(1u, std::thread::hardware_concurrency());
-    try {
-      while (threads.size() + 1 < std::min(cores, pieces))
-        threads.emplace_back(work);
-    } catch (const std::system_error&) {
-      // Fewer threads than cores take longer, no more.
-    }
+    // Fewer threads than cores take longer, no more.
+    for (bool started = true; started && threads.size() + 1 < std::min(cores, pieces);)
+      started = addThread(threads, work);
     work();
   }
   return hashBytes(std::as_bytes(std::span(hashes)));

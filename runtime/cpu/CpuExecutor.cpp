@@ -32,7 +32,7 @@ struct BoundStep {
 /// What a step touches at least that is worth sharing. One core takes some hundred ns to 5 µs
 /// (block-quantised weights) for so much, and another one would begin about 0.1 µs later with
 /// caches that do not hold the last step's results.
-constexpr uint64_t leastSharedBytes = 16 * 1024;
+constexpr uint64_t leastSharedBytes = 16384;
 
 /// An entry of a function's table that each call fills in: `offset` bytes into a port.
 struct PortBinding {
