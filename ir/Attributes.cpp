@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "ir/Dialect.h"
+#include "ir/KernelLimits.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
@@ -25,10 +26,6 @@ static std::optional<int64_t> lookUpInteger(DictionaryAttr entries, llvm::String
     return value.getInt();
   return std::nullopt;
 }
-
-/// The most that a schedule or an order counts, elements and tiles: no tensor that a program may have
-/// (`runtime::validateProgram`) has more. Sizes that follow from a few such numbers do not overflow.
-static constexpr int64_t mostCounted = int64_t{1} << 40;
 
 static LogicalResult verifyIntegers(ErrorEmitter emitError, DictionaryAttr entries,
                                     llvm::StringRef what, int64_t least,

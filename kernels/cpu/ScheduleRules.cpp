@@ -1,5 +1,6 @@
 #include "kernels/cpu/ScheduleRule.h"
 
+#include "ir/KernelLimits.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -18,8 +19,11 @@ ScheduleAttr makeSchedule(MLIRContext* context, llvm::StringRef emitter, int64_t
   llvm::SmallVector<NamedAttribute> entries;
   for (auto [name, value] : parameters)
     if (value > 0)
-      entries.push_back(builder.getNamedAttr(name, builder.getI64IntegerAttr(value)));
-  return ScheduleAttr::get(context, emitter, tiles, builder.getDictionaryAttr(entries));
+      entries.push_back(
+          builder.getNamedAttr(name, builder.getI64IntegerAttr(std::min(value, mostCounted))));
+  // What no program may hold is scheduled as if it were smaller, and refused where it is planned.
+  return ScheduleAttr::get(context, emitter, std::min(tiles, mostCounted),
+                           builder.getDictionaryAttr(entries));
 }
 
 ScheduleAttr makeRowSchedule(KernelOp kernel, llvm::StringRef emitter, int64_t rows,
