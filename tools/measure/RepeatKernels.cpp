@@ -77,10 +77,14 @@ absl::Status Repeater::copyConstants() {
 /// States become constants, whose bytes the runtime makes; kernels write them all the same. A program
 /// that states so is refused, since constants may be shared: these are this program's alone.
 void Repeater::copyStates() {
-  for (const runtime::Step& step : program.functions.front().steps)
-    for (auto [index, ref] : llvm::enumerate(step.args))
-      if (ref.space == Space::State)
-        program.kernels[step.kernel].args[index].access = runtime::Access::Read;
+  for (const runtime::Step& step : program.functions.front().steps) {
+    if (step.kernel >= program.kernels.size())
+      continue; // which loading refuses
+    std::span<runtime::KernelArgument> described(program.kernels[step.kernel].args);
+    for (size_t i = 0; i < std::min(step.args.size(), described.size()); ++i)
+      if (step.args[i].space == Space::State)
+        described[i].access = runtime::Access::Read;
+  }
   states = program.constants.size();
   for (const runtime::State& state : program.states)
     for (int64_t copy = 0; copy < copies; ++copy)
