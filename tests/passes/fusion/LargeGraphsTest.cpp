@@ -110,6 +110,19 @@ protected:
     return least;
   }
 
+  /// Twice the operations take at most 2.5 times as long, in one of five tries: other processes share
+  /// the caches.
+  template <typename Work> void expectLinear(Work work, const char* target) {
+    constexpr int few = 2'000, tries = 5;
+    double once = 0, twice = 0;
+    for (int i = 0; i < tries; ++i) {
+      once = secondsFor(few, work), twice = secondsFor(2 * few, work);
+      if (twice < 2.5 * once)
+        return;
+    }
+    ADD_FAILURE() << target << ": " << once << " and " << twice << " s";
+  }
+
 private:
   static double now() {
     timespec time{};
@@ -118,13 +131,10 @@ private:
   }
 };
 
-constexpr int few = 2'000;
-
 TEST_P(LargeGraphs, TwiceTheOperationsPlanInTwiceTheTime) {
   for (const char* target : {"x86-64-v4", "h200"}) {
     auto work = [&](const std::string& text) { plan(text, target, passes::Plan::Auto); };
-    double once = secondsFor(few, work), twice = secondsFor(2 * few, work);
-    EXPECT_LT(twice, 2.5 * once) << target << ": " << once << " s";
+    expectLinear(work, target);
   }
 }
 
@@ -133,8 +143,7 @@ TEST_P(LargeGraphs, TwiceTheOperationsCompileInTwiceTheTime) {
     Planned planned = plan(text, "x86-64-v4", passes::Plan::Auto);
     EXPECT_THAT(codegen::compileForCpu(*planned.module, {}), IsOk());
   };
-  double once = secondsFor(few, work), twice = secondsFor(2 * few, work);
-  EXPECT_LT(twice, 2.5 * once) << once << " s";
+  expectLinear(work, "x86-64-v4");
 }
 
 TEST_P(LargeGraphs, KernelsHoldABoundedNumberOfOperations) {
