@@ -179,7 +179,10 @@ absl::Status CudaCalibrator::measureRates() {
   TENON_ASSIGN_OR_RETURN(
       double ownNs,
       prober.timeGraph(productGraph(smaller, smaller, smaller, "bf16"), Grouping::OwnKernelEach));
-  add("mma_percent", 100 * 2.0 * smaller * smaller * smaller / ownNs / rate,
+  // On Hopper that kernel is hopper_gemm; kernels of few rows keep what was fitted.
+  bool isHopper = base.getProperty("wgmma_percent").has_value();
+  add(isHopper ? "wgmma_percent" : "mma_percent",
+      100 * 2.0 * smaller * smaller * smaller / ownNs / rate,
       "A bf16 product of 4096³ by Tenon's own kernel, of that rate.");
   int64_t fmaFlops = 0;
   TENON_ASSIGN_OR_RETURN(runtime::Program program, makeFmaProbe(base, &fmaFlops));
