@@ -16,7 +16,8 @@ struct KernelGroup {
   std::string symbol;
   std::string example; ///< name of its first step
   int64_t steps = 0;
-  uint64_t ns = 0; ///< 0 where steps were not timed
+  uint64_t ns = 0;         ///< 0 where steps were not timed
+  int64_t predictedNs = 0; ///< 0 where the cost model could not price them
   int64_t bytes = 0;
 };
 
@@ -32,6 +33,7 @@ std::vector<KernelGroup> groupSteps(const BenchReport& report, const runtime::Pr
       group.example = steps[i].name;
     }
     group.ns += report.times.profileNs.empty() ? 0 : report.times.profileNs[i];
+    group.predictedNs += report.predictedNs.empty() ? 0 : report.predictedNs[i];
     group.bytes += report.work[i].bytes();
   }
   std::vector<KernelGroup> groups;
@@ -51,6 +53,16 @@ StepWork totalWork(const BenchReport& report) {
     total.otherBytes += step.otherBytes;
   }
   return total;
+}
+
+/// What the cost model says of all steps together.
+double predictedNs(const BenchReport& report) {
+  return static_cast<double>(
+      std::accumulate(report.predictedNs.begin(), report.predictedNs.end(), int64_t(0)));
+}
+
+double medianStepsNs(const BenchReport& report) {
+  return std::max(static_cast<double>(summarize(report.times.stepsNs).medianNs), 1.0);
 }
 
 double readPercent(const BenchReport& report, int64_t bytes, uint64_t ns) {
@@ -115,17 +127,17 @@ std::string formatKernels(const BenchReport& report, const std::vector<KernelGro
   double addedNs = timingNs(report);
   std::string text = absl::StrFormat(
       "  each step timed by itself, which adds about %.2f us to it; net is without that\n"
-      "  %-24s %6s %10s %8s %8s %6s %9s %8s %7s  %s\n",
-      addedNs / 1e3, "kernel", "steps", "us", "us each", "net", "% net", "MB", "GB/s", "% read",
-      "first step");
+      "  %-24s %6s %10s %8s %8s %9s %6s %9s %8s %7s  %s\n",
+      addedNs / 1e3, "kernel", "steps", "us", "us each", "net", "predicted", "% net", "MB", "GB/s",
+      "% read", "first step");
   auto medianNs = static_cast<double>(summarize(report.times.stepsNs).medianNs);
   for (const KernelGroup& group : groups) {
     auto steps = static_cast<double>(group.steps);
     double net = netNs(group, addedNs);
     text += absl::StrFormat(
-        "  %-24s %6d %10.1f %8.2f %8.2f %6.1f %9.2f %8.0f %7.1f  %s\n", group.symbol, group.steps,
-        group.ns / 1e3, group.ns / 1e3 / steps, net / 1e3 / steps,
-        100 * net / std::max(medianNs, 1.0), group.bytes / 1e6,
+        "  %-24s %6d %10.1f %8.2f %8.2f %9.2f %6.1f %9.2f %8.0f %7.1f  %s\n", group.symbol,
+        group.steps, group.ns / 1e3, group.ns / 1e3 / steps, net / 1e3 / steps,
+        group.predictedNs / 1e3 / steps, 100 * net / std::max(medianNs, 1.0), group.bytes / 1e6,
         net == 0 ? 0.0 : static_cast<double>(group.bytes) / net,
         readPercent(report, group.bytes, static_cast<uint64_t>(net)), group.example);
   }
@@ -172,15 +184,21 @@ static double tokensPerSecond(const BenchReport& report) {
 std::string formatComparison(const std::vector<BenchReport>& reports) {
   if (reports.size() < 2)
     return "";
-  auto stepsNs = [](const BenchReport& report) {
-    return std::max(static_cast<double>(summarize(report.times.stepsNs).medianNs), 1.0);
-  };
-  std::string text = absl::StrFormat("%-10s %12s %12s %10s  against %s\n", "plan", "ms of steps",
-                                     "tokens/s", "launches", reports.front().plan);
-  for (const BenchReport& report : reports)
-    text += absl::StrFormat("%-10s %12.4f %12.1f %10d  %.2f times as fast\n", report.plan,
-                            stepsNs(report) / 1e6, tokensPerSecond(report), report.work.size(),
-                            stepsNs(reports.front()) / stepsNs(report));
+  const BenchReport& first = reports.front();
+  std::string text =
+      absl::StrFormat("%-10s %12s %12s %12s %10s %9s  against %s\n", "plan", "ms of steps",
+                      "predicted", "tokens/s", "launches", "transfer", first.plan);
+  for (const BenchReport& report : reports) {
+    double saved = medianStepsNs(first) - medianStepsNs(report);
+    double predicted = predictedNs(first) - predictedNs(report);
+    text += absl::StrFormat(
+        "%-10s %12.4f %12s %12.1f %10d %9s  %.2f times as fast\n", report.plan,
+        medianStepsNs(report) / 1e6,
+        report.predictedNs.empty() ? "" : absl::StrFormat("%.4f", predictedNs(report) / 1e6),
+        tokensPerSecond(report), report.work.size(),
+        saved > 0 && predicted > 0 ? absl::StrFormat("%.2f", predicted / saved) : "",
+        medianStepsNs(first) / medianStepsNs(report));
+  }
   return text;
 }
 
@@ -206,6 +224,10 @@ std::string formatReport(const BenchReport& report, const runtime::Program& prog
                             static_cast<double>(work.weightBytes) / report.readMBs / 1e3,
                             report.readMBs / 1e3,
                             readPercent(report, work.weightBytes, steps.medianNs));
+  if (!report.predictedNs.empty())
+    text += absl::StrFormat("\n  the cost model says %.4f ms, %.1f %% of the median",
+                            predictedNs(report) / 1e6,
+                            100 * predictedNs(report) / medianStepsNs(report));
   return text + "\n" + formatGroups(report) +
          formatKernels(report, groupSteps(report, program, function));
 }
@@ -221,6 +243,7 @@ nlohmann::ordered_json describeReport(const BenchReport& report, const runtime::
                        {"example", group.example},
                        {"ns", group.ns},
                        {"net_ns", netNs(group, timingNs(report))},
+                       {"predicted_ns", group.predictedNs},
                        {"bytes", group.bytes},
                        {"read_limit_percent",
                         readPercent(report, group.bytes,
@@ -251,6 +274,8 @@ nlohmann::ordered_json describeReport(const BenchReport& report, const runtime::
       {"step_timing_ns", timingNs(report)},
       {"groups", describeGroups(report)},
       {"kernels", std::move(kernels)}};
+  if (!report.predictedNs.empty())
+    object["predicted_ns"] = predictedNs(report);
   if (!report.times.tokenNs.empty()) {
     object["token_ns"] = describeTimes(summarize(report.times.tokenNs));
     object["token_ids"] = report.times.tokenIds;

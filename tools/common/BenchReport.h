@@ -27,7 +27,8 @@ struct BenchReport {
   uint64_t deviceBytes = 0; ///< peak memory
   int64_t readMBs = 0;      ///< the target's DRAM rate in 1e6 bytes a second; 0 if it has none
   BenchResult times;
-  std::vector<StepWork> work; ///< by step
+  std::vector<StepWork> work;       ///< by step
+  std::vector<int64_t> predictedNs; ///< by step, what the cost model says; empty where it can't
   uint64_t workspaceBytes = 0;
   std::vector<GroupFunction> groups; ///< whose times `times` has
 };
@@ -44,7 +45,9 @@ std::string formatReport(const BenchReport& report, const runtime::Program& prog
                          size_t function);
 
 /// What plans did beside each other, the first the measure of the others: a row each with the median
-/// of a call's steps, tokens a second and launches. Nothing for one plan alone.
+/// of a call's steps, what the cost model said of it, tokens a second, launches and the transfer
+/// ratio: the predicted saving over the measured one, where both save something. Nothing for one plan
+/// alone.
 std::string formatComparison(const std::vector<BenchReport>& reports);
 
 /// The report as one object:
@@ -52,6 +55,7 @@ std::string formatComparison(const std::vector<BenchReport>& reports);
 ///   hardware, threads, rows
 ///   tokens_per_second   of whole calls, or of a generation where one is measured
 ///   plan, launch, model, target, activations, function, position, launches, device_bytes
+///   predicted_ns        of a call's steps together, by the cost model; where it can price them
 ///   steps_ns, call_ns   min, median, p90, p95, p99, max, mean, deviation
 ///   token_ns            the same of each token of a generation, host included; where measured
 ///   weight_bytes, other_bytes, flops   of a call, as the operations state them
@@ -62,7 +66,8 @@ std::string formatComparison(const std::vector<BenchReport>& reports);
 ///   read_mb_per_s, read_limit_percent   the target's; the least time of the weights over the median
 ///   step_timing_ns      what timing a step by itself adds to it, on average
 ///   kernels             for each: symbol, steps, example, ns (of all its steps in a call, each timed
-///                       by itself), net_ns (without what timing adds), bytes, read_limit_percent
+///                       by itself), net_ns (without what timing adds), predicted_ns, bytes,
+///                       read_limit_percent
 nlohmann::ordered_json describeReport(const BenchReport& report, const runtime::Program& program,
                                       size_t function);
 

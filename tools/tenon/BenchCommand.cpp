@@ -18,6 +18,7 @@
 #include "tools/common/JsonFlag.h"
 #include "tools/common/MakeExecutor.h"
 #include "tools/common/PlanFlags.h"
+#include "tools/common/PredictSteps.h"
 #include "tools/common/Progress.h"
 #include "tools/common/TimelineReport.h"
 #include "tools/common/Version.h"
@@ -50,6 +51,7 @@ struct MeasuredPlan {
   std::unique_ptr<runtime::Executor> executor;
   ModelBench bench;
   std::vector<StepWork> work;
+  std::vector<int64_t> predictedNs; ///< by step
   std::vector<GroupFunction> groups;
   TargetAttr target; ///< lives as long as `input.context`
   InputModel input;
@@ -92,10 +94,18 @@ absl::StatusOr<MeasuredPlan> loadPlan(const Options& options, const std::string&
   int64_t newest = isPrefill ? rows - 1 : bench.position;
   TENON_ASSIGN_OR_RETURN(std::vector<StepWork> work,
                          computeWork(*input.module, measured.function().name, newest));
+  TENON_ASSIGN_OR_RETURN(std::vector<int64_t> predictedNs,
+                         predictSteps(*input.module, measured.function().name, input.target,
+                                      settings.fusion.launchMode));
   TargetAttr target = input.target;
-  return MeasuredPlan{
-      plan,   std::move(executor), std::move(measured), std::move(work), std::move(groups),
-      target, std::move(input)};
+  return MeasuredPlan{plan,
+                      std::move(executor),
+                      std::move(measured),
+                      std::move(work),
+                      std::move(predictedNs),
+                      std::move(groups),
+                      target,
+                      std::move(input)};
 }
 
 /// Peak memory of the process, which on a CPU is that of the model.
@@ -122,6 +132,7 @@ BenchReport makeReport(const Options& options, MeasuredPlan& plan) {
   report.readMBs = plan.target.getProperty("dram_mb_per_s").value_or(0);
   report.times = plan.bench.result();
   report.work = plan.work;
+  report.predictedNs = plan.predictedNs;
   report.workspaceBytes = program.workspaceBytes;
   report.groups = plan.groups;
   return report;

@@ -17,8 +17,10 @@ namespace tenon::tools {
 namespace {
 
 using runtime::Role;
+using ::testing::ContainsRegex;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using tests::FailsWith;
 
 TEST(Distribution, OfSamples) {
@@ -249,6 +251,9 @@ TEST(BenchReport, NamesTheKernelsAndTheReadLimit) {
   report.times.groupNs = {{190, 200, 210}};
   report.groups = {{"ffn", 1, {0}}};
   report.work = {{.flops = 10, .weightBytes = 400000, .otherBytes = 8}};
+  EXPECT_FALSE(describeReport(report, program, 0).contains("predicted_ns"));
+  EXPECT_THAT(formatReport(report, program, 0), Not(HasSubstr("the cost model says")));
+  report.predictedNs = {150};
   nlohmann::ordered_json json = describeReport(report, program, 0);
   EXPECT_EQ(json["steps_ns"]["median"], 200);
   EXPECT_EQ(json["call_ns"]["max"], 310);
@@ -256,6 +261,8 @@ TEST(BenchReport, NamesTheKernelsAndTheReadLimit) {
   EXPECT_DOUBLE_EQ(json["read_limit_percent"].get<double>(), 50); // 100 ns at 4,000 GB/s
   EXPECT_EQ(json["kernels"][0]["symbol"], "k0_matmul");
   EXPECT_EQ(json["kernels"][0]["bytes"], 400008);
+  EXPECT_EQ(json["kernels"][0]["predicted_ns"], 150);
+  EXPECT_EQ(json["predicted_ns"], 150);
   EXPECT_EQ(json["planned_bytes"], 400008);
   EXPECT_EQ(json["token_ns"]["median"], 230);
   EXPECT_EQ(json["groups"][0]["name"], "ffn");
@@ -266,6 +273,27 @@ TEST(BenchReport, NamesTheKernelsAndTheReadLimit) {
               HasSubstr("m, plan unfused, f at position 7 on h200, launch graph, activations f16: "
                         "3 calls"));
   EXPECT_THAT(text, HasSubstr("blk.0.attn_q: matmul"));
+  EXPECT_THAT(text, HasSubstr("the cost model says 0.0001 ms, 75.0 % of the median"));
+}
+
+TEST(BenchReport, ComparesSavingsWithPredictedOnes) {
+  auto report = [](const char* plan, uint64_t ns, int64_t predictedNs) {
+    BenchReport made;
+    made.plan = plan;
+    made.times.stepsNs = made.times.callNs = {ns};
+    made.work = {{}};
+    made.predictedNs = {predictedNs};
+    return made;
+  };
+  std::vector<BenchReport> reports = {report("unfused", 2'000'000, 1'900'000),
+                                      report("auto", 1'000'000, 1'100'000),
+                                      report("fused", 2'500'000, 1'000'000)};
+  EXPECT_EQ(formatComparison({reports.front()}), "");
+  std::string text = formatComparison(reports);
+  EXPECT_THAT(text, HasSubstr("transfer"));
+  // 0.8 of the 1.0 ms that were saved; the last plan saves nothing, whatever was predicted.
+  EXPECT_THAT(text, ContainsRegex("auto +1.0000 +1.1000 +1000.0 +1 +0.80  2.00 times as fast"));
+  EXPECT_THAT(text, ContainsRegex("fused +2.5000 +1.0000 +400.0 +1 +0.80 times as fast"));
 }
 
 /// Three steps, the last without stamps behind it; `gapNs` between the first two.
