@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 
-#include "frontends/gguf/internal/GgufText.h"
+#include "support/MessageText.h"
 
 namespace tenon::frontends {
 

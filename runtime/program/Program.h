@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "runtime/program/SharedBytes.h"
-#include "runtime/text/TokenizerSpec.h"
+#include "runtime/program/TokenizerSpec.h"
 
 namespace tenon::runtime {
 

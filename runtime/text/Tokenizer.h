@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-#include "runtime/text/TokenizerSpec.h"
+#include "runtime/program/TokenizerSpec.h"
 
 namespace tenon::runtime {
 

@@ -1,19 +1,19 @@
 // GGUF files: the reader, the tokeniser's metadata, the importer, and the passes over what it
 // imports.
 
-#include "frontends/gguf/GgufImport.h"
+#include "frontends/gguf/GgufSource.h"
+#include "frontends/models/ImportModel.h"
 #include "ir/Targets.h"
 #include "mlir/IR/MLIRContext.h"
 #include "passes/Pipeline.h"
 #include "runtime/text/Tokenizer.h"
 #include "tests/frontends/gguf/ReadEverything.h"
 #include "tests/fuzz/Fuzz.h"
-#include "tools/common/GgufTokenizer.h"
 
 using namespace tenon;
 
-static void tokenize(const frontends::GgufFile& file) {
-  auto spec = tools::readGgufTokenizer(file);
+static void tokenize(const frontends::ModelSource& source) {
+  auto spec = source.tokenizer();
   if (!spec.ok())
     return;
   auto tokenizer = runtime::Tokenizer::create(*std::move(spec));
@@ -26,11 +26,11 @@ static void tokenize(const frontends::GgufFile& file) {
     fuzz::require((*tokenizer)->decode(id).ok(), "the tokeniser gave an id that it cannot decode");
 }
 
-static void compile(const std::string& path) {
+static void compile(const frontends::ModelSource& source) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   frontends::ImportOptions options;
   options.entries = {{Role::Decode, 1}, {Role::Prefill, 3}};
-  auto module = frontends::importGguf(context, path, options);
+  auto module = frontends::importModel(context, source, options);
   if (!module.ok())
     return;
   passes::PipelineOptions pipeline;
@@ -44,7 +44,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!file.ok())
     return 0;
   frontends::readEverything(**file);
-  tokenize(**file);
-  compile(input.path());
+  auto source = frontends::GgufSource::open(input.path());
+  if (!source.ok())
+    return 0;
+  tokenize(**source);
+  compile(**source);
   return 0;
 }

@@ -9,12 +9,12 @@
 #include <set>
 
 #include "frontends/gguf/GgufFile.h"
+#include "frontends/gguf/GgufTokenizer.h"
 #include "runtime/text/PreTokenizers.h"
 #include "runtime/text/StreamingDetokenizer.h"
 #include "runtime/text/Tokenizer.h"
 #include "runtime/text/internal/ByteTable.h"
 #include "tests/fuzz/Fuzz.h"
-#include "tools/common/GgufTokenizer.h"
 
 using namespace tenon;
 using namespace tenon::runtime;
@@ -31,7 +31,7 @@ static const Tokenizer& realTokenizer(size_t index) {
     std::string path = (folder / "../vocab" / vocabularies[index]).string() + ".gguf";
     auto file = frontends::GgufFile::open(path);
     fuzz::require(file.ok(), file.status().ToString());
-    auto spec = tools::readGgufTokenizer(**file);
+    auto spec = frontends::readGgufTokenizer(**file);
     fuzz::require(spec.ok(), spec.status().ToString());
     auto tokenizer = Tokenizer::create(*std::move(spec));
     fuzz::require(tokenizer.ok(), tokenizer.status().ToString());

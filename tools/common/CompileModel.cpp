@@ -4,7 +4,7 @@
 #include "absl/strings/str_join.h"
 #include "codegen/ProgramBuilder.h"
 #include "codegen/cuda/CompileForCuda.h"
-#include "frontends/gguf/GgufFile.h"
+#include "frontends/models/Frontend.h"
 #include "ir/Dialect.h"
 #include "ir/Targets.h"
 #include "passes/Pipeline.h"
@@ -13,7 +13,6 @@
 #include "support/CacheFolder.h"
 #include "support/Status.h"
 #include "tools/common/CommandLine.h"
-#include "tools/common/GgufTokenizer.h"
 #include "tools/common/TargetFile.h"
 #include "tools/common/UsageError.h"
 #include "llvm/TargetParser/Host.h"
@@ -119,7 +118,7 @@ absl::StatusOr<TargetAttr> chooseTarget(mlir::MLIRContext& context, const std::s
 }
 
 absl::StatusOr<std::optional<runtime::TokenizerSpec>>
-readModelTokenizer(mlir::ModuleOp module, const frontends::GgufFile* metadata) {
+readModelTokenizer(mlir::ModuleOp module, const frontends::ModelSource* metadata) {
   auto model = module->getAttrOfType<ModelAttr>(TenonDialect::modelAttrName);
   if (!model)
     return std::nullopt;
@@ -127,20 +126,20 @@ readModelTokenizer(mlir::ModuleOp module, const frontends::GgufFile* metadata) {
   if (!file)
     return absl::InvalidArgumentError(absl::StrFormat(
         "expects a tenon.file named @%s, that of the model", model.getFile().getValue().str()));
-  std::shared_ptr<const frontends::GgufFile> opened;
+  std::unique_ptr<frontends::ModelSource> opened;
   if (!metadata) {
-    TENON_ASSIGN_OR_RETURN(opened, frontends::GgufFile::open(file.getPath().str()));
+    TENON_ASSIGN_OR_RETURN(opened, frontends::openModel(file.getPath().str()));
   }
-  const frontends::GgufFile& gguf = metadata ? *metadata : *opened;
-  TENON_ASSIGN_OR_RETURN(runtime::TokenizerSpec spec, readGgufTokenizer(gguf));
+  const frontends::ModelSource& source = metadata ? *metadata : *opened;
+  TENON_ASSIGN_OR_RETURN(runtime::TokenizerSpec spec, source.tokenizer());
   if (absl::Status status = runtime::Tokenizer::create(spec).status(); !status.ok())
     return absl::Status(status.code(),
-                        absl::StrFormat("%s: %s", gguf.path(), std::string(status.message())));
+                        absl::StrFormat("%s: %s", source.path(), std::string(status.message())));
   return spec;
 }
 
 /// Without a tokeniser that is known a model takes and gives token ids alone.
-static void addTokenizer(mlir::ModuleOp module, const frontends::GgufFile* metadata,
+static void addTokenizer(mlir::ModuleOp module, const frontends::ModelSource* metadata,
                          runtime::Program& program) {
   if (auto tokenizer = readModelTokenizer(module, metadata); tokenizer.ok())
     program.tokenizer = *std::move(tokenizer);
@@ -148,7 +147,7 @@ static void addTokenizer(mlir::ModuleOp module, const frontends::GgufFile* metad
 
 absl::StatusOr<runtime::Program> compileModel(mlir::ModuleOp module, TargetAttr target,
                                               const passes::FusionOptions& fusion, bool stamps,
-                                              const frontends::GgufFile* metadata) {
+                                              const frontends::ModelSource* metadata) {
   TENON_RETURN_IF_ERROR(passes::runPipeline(module, {.target = target, .fusion = fusion}));
   if (target.getDevice() == DeviceKind::Cuda) {
     TENON_ASSIGN_OR_RETURN(runtime::Program program,

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "frontends/gguf/GgufFile.h"
+#include "frontends/models/ModelSource.h"
 #include "ir/Attributes.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "passes/fusion/Fusion.h"
@@ -29,7 +29,7 @@ absl::StatusOr<TargetAttr> chooseTarget(mlir::MLIRContext& context, const std::s
 /// checked; nothing where it is no language model. Fails where the file has none, or one that is
 /// not known.
 absl::StatusOr<std::optional<runtime::TokenizerSpec>>
-readModelTokenizer(mlir::ModuleOp module, const frontends::GgufFile* metadata = nullptr);
+readModelTokenizer(mlir::ModuleOp module, const frontends::ModelSource* metadata = nullptr);
 
 /// Compiles `module`, of any phase, for `target` into a program, with the tokeniser of its model
 /// file where `readModelTokenizer` finds one, or of `metadata` where that is given. The module ends
@@ -37,7 +37,7 @@ readModelTokenizer(mlir::ModuleOp module, const frontends::GgufFile* metadata = 
 absl::StatusOr<runtime::Program> compileModel(mlir::ModuleOp module, TargetAttr target,
                                               const passes::FusionOptions& fusion = {},
                                               bool stamps = false,
-                                              const frontends::GgufFile* metadata = nullptr);
+                                              const frontends::ModelSource* metadata = nullptr);
 
 /// The program of `module`, of any phase, without kernels: the functions' signatures, the model and
 /// its tokeniser as for `compileModel`, for running by the interpreter.

@@ -6,7 +6,10 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "frontends/models/Frontend.h"
 #include "runtime/program/ProgramFile.h"
 #include "support/MappedFile.h"
 #include "support/Status.h"
@@ -18,8 +21,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::string_view ggufMagic = "GGUF";
-constexpr std::string_view whatIsRead =
-    "Tenon reads GGUF files, textual IR (.mlir) and, where a program is run or inspected, .tnn";
 constexpr std::string_view howToConvert =
     "; llama.cpp's convert_hf_to_gguf.py makes a GGUF file of a model from Hugging Face";
 
@@ -108,7 +109,7 @@ std::string describeForeignFile(std::span<const std::byte> head, std::string_vie
   std::string_view text(reinterpret_cast<const char*>(head.data()), head.size());
   if (text.empty())
     return "an empty file";
-  if (text.starts_with(ggufMagic) || runtime::isProgramFile(head))
+  if (frontends::findFrontend(std::string(path), head) || runtime::isProgramFile(head))
     return "";
   if (text.size() < ggufMagic.size() && ggufMagic.starts_with(text))
     return absl::StrFormat("a GGUF file that was cut off after %u bytes", text.size());
@@ -139,8 +140,14 @@ std::string describeForeignFile(std::span<const std::byte> head, std::string_vie
 
 static absl::Status refuse(const std::string& path, const std::string& what,
                            std::string_view advice = "") {
-  return absl::InvalidArgumentError(
-      absl::StrFormat("%s: is %s; %s%s", path, what, whatIsRead, advice));
+  std::string formats = absl::StrJoin(
+      frontends::allFrontends(), ", ", [](std::string* text, const frontends::Frontend* frontend) {
+        absl::StrAppend(text, std::string(frontend->name), " files");
+      });
+  return absl::InvalidArgumentError(absl::StrFormat(
+      "%s: is %s; Tenon reads %s, textual IR (.mlir) and, where a program is run or "
+      "inspected, .tnn%s",
+      path, what, formats, advice));
 }
 
 /// Says of a path that names no file what else it looks like.
@@ -167,8 +174,11 @@ absl::StatusOr<FileKind> identifyFile(const std::string& path) {
   if (path == "-")
     return FileKind::Text;
   std::error_code ignored;
-  if (fs::is_directory(path, ignored))
+  if (fs::is_directory(path, ignored)) {
+    if (frontends::findFrontend(path, {}))
+      return FileKind::Model;
     return describeFolder(path);
+  }
   absl::StatusOr<std::shared_ptr<const MappedFile>> file = MappedFile::open(path);
   if (absl::IsNotFound(file.status()))
     return describeAbsent(path, file.status());
@@ -183,8 +193,7 @@ absl::StatusOr<FileKind> identifyFile(const std::string& path) {
   }
   if (runtime::isProgramFile(head))
     return FileKind::Program;
-  std::string_view text(reinterpret_cast<const char*>(head.data()), head.size());
-  return text.starts_with(ggufMagic) ? FileKind::Gguf : FileKind::Text;
+  return frontends::findFrontend(path, head) ? FileKind::Model : FileKind::Text;
 }
 
 } // namespace tenon::tools

@@ -13,7 +13,7 @@ namespace tenon::tools {
 
 /// The files that Tenon reads as models.
 enum class FileKind : uint8_t {
-  Gguf,    ///< begins with `GGUF`
+  Model,   ///< a model that a frontend recognises
   Program, ///< a compiled program, `.tnn`
   Text,    ///< a graph in textual IR
 };

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "absl/strings/str_format.h"
+#include "frontends/gguf/GgufSource.h"
 #include "ir/Dialect.h"
 #include "ir/encoding/Encoding.h"
 #include "passes/Pipeline.h"
@@ -20,7 +21,7 @@ namespace tenon::tools {
 namespace fs = std::filesystem;
 
 /// The metadata of a named shape; `encoding` is that of the matrices.
-static absl::StatusOr<std::shared_ptr<const frontends::GgufFile>>
+static absl::StatusOr<std::shared_ptr<const frontends::ModelSource>>
 makeShape(const std::string& name, const std::string& encoding) {
   TENON_ASSIGN_OR_RETURN(ModelShape shape, findModelShape(name));
   const Encoding* stored = findEncoding(encoding);
@@ -28,7 +29,7 @@ makeShape(const std::string& name, const std::string& encoding) {
     return absl::InvalidArgumentError(
         absl::StrFormat("--type: expects an element type, but got '%s'", encoding));
   TENON_ASSIGN_OR_RETURN(auto mapped, makeModelMetadata(shape, *stored));
-  return frontends::GgufFile::create(std::move(mapped));
+  return frontends::GgufSource::create(std::move(mapped));
 }
 
 /// The device that is none: `ReferenceExecutor`.
@@ -90,16 +91,15 @@ absl::StatusOr<InputModel> readInputModel(const ModelInputOptions& given) {
   } else {
     options.rules.deny(Need::NamedShape, options.path + " is a file");
   }
-  FileKind kind = FileKind::Gguf;
+  FileKind kind = FileKind::Model;
   if (!input.shape) {
     TENON_ASSIGN_OR_RETURN(kind, identifyFile(options.path));
   }
   if (input.shape) {
     TENON_ASSIGN_OR_RETURN(input.target, chooseTarget(*input.context, options));
-    TENON_ASSIGN_OR_RETURN(auto model, frontends::GgufModel::create(input.shape));
-    TENON_ASSIGN_OR_RETURN(input.module,
-                           importModel(*input.context, model, options, input.target.getDevice()));
-  } else if (kind == FileKind::Gguf) {
+    TENON_ASSIGN_OR_RETURN(
+        input.module, importModel(*input.context, *input.shape, options, input.target.getDevice()));
+  } else if (kind == FileKind::Model) {
     TENON_ASSIGN_OR_RETURN(input.target, chooseTarget(*input.context, options));
     TENON_ASSIGN_OR_RETURN(input.module,
                            readModel(*input.context, options, input.target.getDevice()));

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "frontends/gguf/GgufFile.h"
+#include "frontends/models/ModelSource.h"
 #include "ir/Attributes.h"
 #include "ir/Dialect.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -20,7 +20,7 @@ namespace tenon::tools {
 struct InputModel {
   std::unique_ptr<mlir::MLIRContext> context;
   /// The metadata of a named shape; null where MODEL is a file.
-  std::shared_ptr<const frontends::GgufFile> shape;
+  std::shared_ptr<const frontends::ModelSource> shape;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   TargetAttr target;
 

@@ -9,7 +9,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "frontends/gguf/GgufImport.h"
+#include "frontends/models/Frontend.h"
+#include "frontends/models/ImportModel.h"
 #include "frontends/text/TextFrontend.h"
 #include "ir/Dialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -187,19 +188,19 @@ static absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> readInput(mlir::MLIRCon
 }
 
 absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> importModel(mlir::MLIRContext& context,
-                                                              const frontends::GgufModel& model,
+                                                              const frontends::ModelSource& source,
                                                               const ModelInputOptions& options,
                                                               DeviceKind device) {
   TENON_ASSIGN_OR_RETURN(frontends::ImportOptions import, readImportOptions(options, device));
-  TENON_ASSIGN_OR_RETURN(auto module, frontends::importGguf(context, model, import));
+  TENON_ASSIGN_OR_RETURN(auto module, frontends::importModel(context, source, import));
   applyFlags(*module, options);
   return module;
 }
 
 static absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>>
-readGguf(mlir::MLIRContext& context, const ModelInputOptions& options, DeviceKind device) {
-  TENON_ASSIGN_OR_RETURN(auto model, frontends::GgufModel::open(options.path));
-  return importModel(context, model, options, device);
+importFile(mlir::MLIRContext& context, const ModelInputOptions& options, DeviceKind device) {
+  TENON_ASSIGN_OR_RETURN(auto source, frontends::openModel(options.path));
+  return importModel(context, *source, options, device);
 }
 
 absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>>
@@ -211,16 +212,16 @@ readModel(mlir::MLIRContext& context, const ModelInputOptions& options, DeviceKi
         "%s: is a compiled program (.tnn), which `run` and `inspect` take; this command expects a "
         "GGUF file or textual IR (.mlir)",
         options.path));
-  bool isGguf = kind == FileKind::Gguf;
+  bool isModel = kind == FileKind::Model;
   bool isInput = options.path == "-";
   absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> module =
-      isGguf    ? readGguf(context, options, device)
+      isModel   ? importFile(context, options, device)
       : isInput ? readInput(context)
                 : frontends::parseModuleFile(context, options.path);
   if (!module.ok())
     return module;
   fs::path folder =
-      isGguf || isInput ? fs::current_path() : fs::absolute(options.path).parent_path();
+      isModel || isInput ? fs::current_path() : fs::absolute(options.path).parent_path();
   applyFlags(**module, options);
   for (auto file : (**module).getOps<FileOp>())
     file.setPath((folder / file.getPath().str()).lexically_normal().string());

@@ -9,7 +9,7 @@
 #include <CLI/CLI.hpp>
 
 #include "absl/status/statusor.h"
-#include "frontends/gguf/GgufModel.h"
+#include "frontends/models/ModelSource.h"
 #include "ir/Attributes.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -51,11 +51,11 @@ std::unique_ptr<mlir::MLIRContext> makeContext();
 
 /// Imports a model that is open, with the flags that `readModel` heeds.
 absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> importModel(mlir::MLIRContext& context,
-                                                              const frontends::GgufModel& model,
+                                                              const frontends::ModelSource& source,
                                                               const ModelInputOptions& options,
                                                               DeviceKind device);
 
-/// Reads the model: a GGUF file, by its magic, else a graph in textual IR of any phase, which may come
+/// Reads the model: by the frontend that recognises the file, else as a graph in textual IR of any phase, which may come
 /// from standard input, `-`. The paths of its `tenon.file`s come out absolute; relative ones in
 /// textual IR are meant from its folder. A compiled program is refused, and what `identifyFile` does
 /// not know.

@@ -5,7 +5,7 @@
 #include <sys/resource.h>
 
 #include "absl/strings/str_format.h"
-#include "frontends/gguf/GgufImport.h"
+#include "frontends/models/ImportModel.h"
 #include "nlohmann/json.hpp"
 #include "runtime/ChromeTrace.h"
 #include "support/OutputFile.h"

@@ -2,13 +2,12 @@
 #include <memory>
 
 #include "absl/strings/str_join.h"
-#include "frontends/gguf/GgufFile.h"
+#include "frontends/models/Frontend.h"
 #include "nlohmann/json.hpp"
 #include "runtime/text/Tokenizer.h"
 #include "support/Status.h"
 #include "tools/common/CommandLine.h"
 #include "tools/common/FileKind.h"
-#include "tools/common/GgufTokenizer.h"
 #include "tools/common/JsonFlag.h"
 #include "tools/tenon/Command.h"
 
@@ -26,11 +25,11 @@ struct Options {
 
 absl::Status tokenize(const Options& options) {
   TENON_ASSIGN_OR_RETURN(FileKind kind, identifyFile(options.model));
-  if (kind != FileKind::Gguf)
+  if (kind != FileKind::Model)
     return absl::InvalidArgumentError(options.model +
                                       ": expects a GGUF file, which holds a tokeniser");
-  TENON_ASSIGN_OR_RETURN(auto file, frontends::GgufFile::open(options.model));
-  TENON_ASSIGN_OR_RETURN(runtime::TokenizerSpec spec, readGgufTokenizer(*file));
+  TENON_ASSIGN_OR_RETURN(auto source, frontends::openModel(options.model));
+  TENON_ASSIGN_OR_RETURN(runtime::TokenizerSpec spec, source->tokenizer());
   TENON_ASSIGN_OR_RETURN(auto tokenizer, runtime::Tokenizer::create(std::move(spec)));
   TENON_ASSIGN_OR_RETURN(std::string text, readTextFile(options.text));
   TENON_ASSIGN_OR_RETURN(std::vector<int32_t> ids,

@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 
-#include "frontends/gguf/internal/GgufText.h"
+#include "support/MessageText.h"
 #include "support/Status.h"
 
 namespace tenon::frontends {

@@ -115,7 +115,7 @@ TEST_F(FamiliesTest, TheLargestGemma2ScalesAnotherWay) {
 TEST_F(FamiliesTest, ASplitModelRefersToItsParts) {
   ModelFile model = ModelFile::qwen2();
   std::string whole = importText(model);
-  auto module = importGguf(context, model.writeSplit(folder, 3));
+  auto module = importFile(model.writeSplit(folder, 3));
   std::string split = text(module);
   EXPECT_THAT(split,
               ContainsInOrder(Parts{"tenon.file @model \"", "-00001-of-00003.gguf\" bytes",

@@ -15,7 +15,7 @@ class GgufImportTest : public ImportFixture {};
 
 TEST_F(GgufImportTest, Stories260KHasTheLlamaBlock) {
   auto module =
-      importGguf(context, TENON_TEST_DATA "/stories260K/stories260K.gguf",
+      importFile(TENON_TEST_DATA "/stories260K/stories260K.gguf",
                  {.entries = {{Role::Decode, 1}}, .contextLength = 128, .blockOutputs = true});
   ASSERT_THAT(module, IsOk());
   EXPECT_THAT(
@@ -68,7 +68,7 @@ TEST_F(GgufImportTest, Stories260KHasTheLlamaBlock) {
 }
 
 TEST_F(GgufImportTest, TinyNeoxHasTheParallelBlock) {
-  auto module = importGguf(context, TENON_TEST_DATA "/tiny-neox/tiny-neox-262k-f32.gguf",
+  auto module = importFile(TENON_TEST_DATA "/tiny-neox/tiny-neox-262k-f32.gguf",
                            {.entries = {{Role::Prefill, 7}}});
   ASSERT_THAT(module, IsOk());
   EXPECT_THAT(

@@ -8,7 +8,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "frontends/gguf/GgufImport.h"
+#include "frontends/gguf/GgufSource.h"
+#include "frontends/models/ImportModel.h"
 #include "mlir/IR/MLIRContext.h"
 #include "tests/common/StatusMatchers.h"
 #include "tests/common/TempFolder.h"
@@ -32,9 +33,16 @@ MATCHER_P(ContainsInOrder, parts, "holds the parts in order") {
 
 class ImportFixture : public ::testing::Test {
 protected:
+  absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> importFile(const std::string& path,
+                                                               const ImportOptions& options = {}) {
+    auto source = GgufSource::open(path);
+    if (!source.ok())
+      return source.status();
+    return importModel(context, **source, options);
+  }
   absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> import(const ModelFile& model,
                                                            const ImportOptions& options = {}) {
-    return importGguf(context, model.write(folder), options);
+    return importFile(model.write(folder), options);
   }
   /// The module as text; the error's text where there is none.
   std::string text(const absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>>& module) {

@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "frontends/gguf/internal/RopeFrequencies.h"
+#include "frontends/models/internal/RopeFrequencies.h"
 #include "tests/frontends/gguf/ImportFixture.h"
 
 namespace tenon::frontends {
@@ -14,13 +14,12 @@ using ::testing::FloatEq;
 class RopeFrequenciesTest : public ImportFixture {
 protected:
   RopeFrequencies read() {
-    auto file = GgufModel::open(model.write(folder));
-    EXPECT_THAT(file, IsOk());
+    auto source = GgufSource::open(model.write(folder));
+    EXPECT_THAT(source, IsOk());
     Hyperparameters parameters;
     parameters.rotarySize = 8;
     parameters.contextLength = 16;
-    auto frequencies =
-        readRopeFrequencies(MetadataReader(*file, "llama"), parameters, contextLength);
+    auto frequencies = readRopeFrequencies(**source, parameters, contextLength);
     EXPECT_THAT(frequencies, IsOk());
     return frequencies.ok() ? *frequencies : RopeFrequencies();
   }

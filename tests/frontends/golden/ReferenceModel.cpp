@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "frontends/models/Frontend.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tests/common/StatusMatchers.h"
 #include "tests/common/TempFolder.h"
@@ -16,11 +17,15 @@ static constexpr int32_t prefillRows = 16;
 
 ReferenceModel::ReferenceModel(const std::string& path, bool round, ActivationType activations,
                                void (*edit)(mlir::ModuleOp)) {
+  auto source = openModel(path);
+  EXPECT_THAT(source, IsOk());
+  if (!source.ok())
+    return;
   auto imported =
-      importGguf(context, path,
-                 {.activations = activations,
-                  .entries = {{Role::Decode, 1}, {Role::Decode, 2}, {Role::Prefill, prefillRows}},
-                  .blockOutputs = true});
+      importModel(context, **source,
+                  {.activations = activations,
+                   .entries = {{Role::Decode, 1}, {Role::Decode, 2}, {Role::Prefill, prefillRows}},
+                   .blockOutputs = true});
   EXPECT_THAT(imported, IsOk());
   if (!imported.ok())
     return;

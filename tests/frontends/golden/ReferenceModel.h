@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "frontends/gguf/GgufImport.h"
+#include "frontends/models/ImportModel.h"
 #include "ir/interpreter/Interpreter.h"
 #include "mlir/IR/MLIRContext.h"
 

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_format.h"
 
-#include "runtime/text/TokenizerSpec.h"
+#include "runtime/program/TokenizerSpec.h"
 #include "runtime/text/internal/ByteTable.h"
 
 namespace tenon::runtime {

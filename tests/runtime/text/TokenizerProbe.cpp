@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "frontends/gguf/GgufFile.h"
+#include "frontends/gguf/GgufTokenizer.h"
 #include "runtime/text/Tokenizer.h"
 #include "runtime/text/internal/PreTokenizer.h"
 #include "support/Status.h"
-#include "tools/common/GgufTokenizer.h"
 
 namespace tenon::runtime {
 namespace {
@@ -49,7 +49,7 @@ absl::StatusOr<Answer> makeAnswer(std::string_view mode, const std::string& name
   if (mode != "ids")
     return absl::InvalidArgumentError("expects splits or ids");
   TENON_ASSIGN_OR_RETURN(const auto file, frontends::GgufFile::open(name));
-  TENON_ASSIGN_OR_RETURN(TokenizerSpec spec, tools::readGgufTokenizer(*file));
+  TENON_ASSIGN_OR_RETURN(TokenizerSpec spec, frontends::readGgufTokenizer(*file));
   TENON_ASSIGN_OR_RETURN(auto created, Tokenizer::create(std::move(spec)));
   std::shared_ptr<Tokenizer> tokenizer = std::move(created);
   return [tokenizer](std::string_view text) -> absl::StatusOr<std::vector<int64_t>> {

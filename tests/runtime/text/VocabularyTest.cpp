@@ -10,9 +10,9 @@
 #include <nlohmann/json.hpp>
 
 #include "frontends/gguf/GgufFile.h"
+#include "frontends/gguf/GgufTokenizer.h"
 #include "runtime/text/StreamingDetokenizer.h"
 #include "runtime/text/Tokenizer.h"
-#include "tools/common/GgufTokenizer.h"
 
 namespace tenon::runtime {
 namespace {
@@ -30,7 +30,7 @@ std::unique_ptr<Tokenizer> loadTokenizer(const std::string& path) {
   EXPECT_TRUE(file.ok()) << file.status();
   if (!file.ok())
     return nullptr;
-  absl::StatusOr<TokenizerSpec> spec = tools::readGgufTokenizer(**file);
+  absl::StatusOr<TokenizerSpec> spec = frontends::readGgufTokenizer(**file);
   EXPECT_TRUE(spec.ok()) << spec.status();
   if (!spec.ok())
     return nullptr;

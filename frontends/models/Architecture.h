@@ -1,0 +1,39 @@
+#ifndef TENON_FRONTENDS_MODELS_ARCHITECTURE_H
+#define TENON_FRONTENDS_MODELS_ARCHITECTURE_H
+
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "frontends/models/internal/ModelGraph.h"
+
+namespace tenon::frontends {
+
+/// What a model family adds to the common import: a file `architectures/<Family>.cpp` that defines
+/// `<family>Architecture`, which the build finds there.
+struct Architecture {
+  /// The canonical name, GGUF's `general.architecture`.
+  std::string_view name;
+  NormKind norm;
+  /// Which elements of Q and K rotate together; none where positions enter in another way.
+  std::optional<RopePairing> pairing;
+  /// Whether a file without `output.weight` uses the token embedding in its place.
+  bool mayTieOutput;
+  /// What `attention.sliding_window` narrows.
+  WindowedBlocks windowed = WindowedBlocks::None;
+  /// Changes what the common import has read, where a family differs from its defaults; or null.
+  void (*completeParameters)(const ModelSource& source, Hyperparameters& parameters) = nullptr;
+  /// Makes the first block's input: [rows, hidden].
+  Value (*buildEmbedding)(ModelGraph& graph) = [](ModelGraph& graph) {
+    return graph.embedTokens();
+  };
+  /// Builds one block: [rows, hidden] to the same.
+  Value (*buildBlock)(ModelGraph& graph, Value x);
+};
+
+/// Every architecture, in the order of the files' names.
+std::span<const Architecture* const> allArchitectures();
+
+} // namespace tenon::frontends
+
+#endif // TENON_FRONTENDS_MODELS_ARCHITECTURE_H

@@ -1,0 +1,235 @@
+#include "frontends/models/ImportModel.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+#include "frontends/builder/GraphBuilder.h"
+#include "frontends/models/Architecture.h"
+#include "frontends/models/internal/ModelGraph.h"
+#include "support/Fingerprint.h"
+#include "support/MessageText.h"
+#include "support/Status.h"
+
+namespace tenon::frontends {
+namespace {
+
+/// The symbol of the model's `tenon.file`; those of a split model's other parts are `model.2` and
+/// so on.
+constexpr std::string_view fileSymbol = "model";
+constexpr int64_t highestSequences = 1 << 16;
+
+absl::StatusOr<const Architecture*> findArchitecture(const ModelSource& source) {
+  TENON_ASSIGN_OR_RETURN(std::string_view name, source.text("architecture"));
+  std::string known;
+  for (const Architecture* architecture : allArchitectures()) {
+    if (architecture->name == name)
+      return architecture;
+    absl::StrAppend(&known, known.empty() ? "'" : ", '", std::string(architecture->name), "'");
+  }
+  return source.keyError("architecture", "one of " + known, quoteName(name));
+}
+
+/// Names what would else show as a missing tensor or key: a file of a vocabulary alone, and a mixture
+/// of experts, whose feed-forward layers lie in tensors `ffn_*_exps`.
+absl::Status checkKind(const ModelSource& source) {
+  if (source.tensors().empty())
+    return absl::InvalidArgumentError(
+        absl::StrFormat("%s: holds a vocabulary and no weights; expects a file with the model's "
+                        "tensors",
+                        source.path()));
+  for (const SourceTensor& tensor : source.tensors())
+    if (tensor.name.find("_exps.") != tensor.name.npos ||
+        tensor.name.find("_gate_inp.") != tensor.name.npos)
+      return absl::UnimplementedError(absl::StrFormat(
+          "%s: is a mixture of experts, which no architecture here computes: it has tensor %s",
+          source.pathOf(tensor), quoteName(tensor.name)));
+  TENON_ASSIGN_OR_RETURN(int64_t experts, source.countOrZero("expert_count", highestSequences));
+  if (experts > 0)
+    return source.keyError("expert_count",
+                           "to be absent or 0: mixtures of experts are not computed",
+                           absl::StrCat(experts));
+  return absl::OkStatus();
+}
+
+/// What the options come to for this model.
+struct Capacities {
+  int64_t contextLength;
+  int64_t sequences;
+};
+
+std::string entryName(const EntryShape& entry) {
+  return absl::StrFormat("%s_%d", entry.role == Role::Decode ? "decode" : "prefill", entry.rows);
+}
+
+absl::Status checkEntries(const std::vector<EntryShape>& entries) {
+  if (entries.empty())
+    return absl::InvalidArgumentError("import options: expects at least one entry shape");
+  for (size_t i = 0; i < entries.size(); ++i) {
+    if (entries[i].role == Role::Other)
+      return absl::InvalidArgumentError(
+          "import options: expects entries for decode or prefill, but got another role");
+    if (entries[i].rows < 1 || entries[i].rows > highestRows)
+      return absl::InvalidArgumentError(absl::StrFormat(
+          "import options: entry '%s' expects 1 to %d rows", entryName(entries[i]), highestRows));
+    for (size_t j = 0; j < i; ++j)
+      if (entryName(entries[i]) == entryName(entries[j]))
+        return absl::InvalidArgumentError(
+            absl::StrFormat("import options: expects entries to differ, but got '%s' twice",
+                            entryName(entries[i])));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Capacities> resolveCapacities(const ModelSource& source, const Hyperparameters& p,
+                                             const ImportOptions& options) {
+  TENON_RETURN_IF_ERROR(checkEntries(options.entries));
+  Capacities capacities{options.contextLength, options.sequences};
+  if (capacities.contextLength == 0)
+    capacities.contextLength = std::min(p.contextLength, defaultContextLength);
+  if (capacities.contextLength < 1 || capacities.contextLength > p.contextLength)
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "%s: expects a context of 1 to %d positions (--context), the model's, but got "
+        "%d",
+        source.path(), p.contextLength, capacities.contextLength));
+  int64_t decodeRows = 1;
+  for (const EntryShape& entry : options.entries)
+    if (entry.role == Role::Decode)
+      decodeRows = std::max(decodeRows, entry.rows);
+  if (capacities.sequences == 0)
+    capacities.sequences = decodeRows;
+  if (capacities.sequences < decodeRows || capacities.sequences > highestSequences)
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "%s: expects %d to %d sequences (--sequences), one for each row of decode, but got %d",
+        source.path(), decodeRows, highestSequences, capacities.sequences));
+  return capacities;
+}
+
+/// The 16-bit type that more bytes of the weights have; f16 where none has one.
+ActivationType suitWeights(const ModelSource& source) {
+  uint64_t f16Bytes = 0, bf16Bytes = 0;
+  for (const SourceTensor& tensor : source.tensors()) {
+    std::string_view encoding = tensor.encoding ? tensor.encoding->name : "";
+    f16Bytes += encoding == "f16" ? tensor.byteSize : 0;
+    bf16Bytes += encoding == "bf16" ? tensor.byteSize : 0;
+  }
+  return bf16Bytes > f16Bytes ? ActivationType::BF16 : ActivationType::F16;
+}
+
+mlir::Type activationElementType(mlir::MLIRContext& context, ActivationType type,
+                                 const ModelSource& source) {
+  switch (type) {
+  case ActivationType::SuitsWeights:
+    return activationElementType(context, suitWeights(source), source);
+  case ActivationType::F16:
+    return mlir::Float16Type::get(&context);
+  case ActivationType::BF16:
+    return mlir::BFloat16Type::get(&context);
+  case ActivationType::F32:
+    break;
+  }
+  return mlir::Float32Type::get(&context);
+}
+
+void declareStates(GraphBuilder& builder, const Hyperparameters& p, const Capacities& capacities) {
+  for (int64_t layer = 0; layer < p.blocks; ++layer) {
+    auto declare = [&](const std::string& name, int64_t size) {
+      builder.declareState(name, {capacities.sequences, capacities.contextLength, p.kvHeads, size},
+                           {});
+    };
+    declare(keyStateName(layer), p.headSize);
+    declare(valueStateName(layer), p.valueSize);
+  }
+}
+
+/// Declares the model's files; returns their symbols.
+std::vector<std::string> declareFiles(GraphBuilder& builder, const ModelSource& source) {
+  std::vector<std::string> symbols;
+  for (const std::shared_ptr<const MappedFile>& file : source.files()) {
+    std::string symbol(fileSymbol);
+    if (!symbols.empty())
+      absl::StrAppend(&symbol, ".", symbols.size() + 1);
+    builder.declareFile(symbol, file->path(), file->bytes().size(), fingerprintFile(*file));
+    symbols.push_back(std::move(symbol));
+  }
+  return symbols;
+}
+
+/// Nothing for a family whose heads are not rotated.
+absl::StatusOr<RopeFrequencies> readRotation(const ModelSource& source,
+                                             const Architecture& architecture,
+                                             const Hyperparameters& p, int64_t contextLength) {
+  if (!architecture.pairing)
+    return RopeFrequencies();
+  return readRopeFrequencies(source, p, contextLength);
+}
+
+/// Builds one entry function; stops at the first error, which the builder keeps.
+void buildEntry(const ModelGraph::Shared& shared, const EntryShape& entry,
+                const ImportOptions& options) {
+  GraphBuilder& builder = shared.builder;
+  mlir::Type i32 = mlir::IntegerType::get(builder.getActivationType().getContext(), 32);
+  bool isPrefill = entry.role == Role::Prefill;
+  builder.beginFunction(entryName(entry), entry.role, entry.rows);
+  ModelGraph::Inputs inputs;
+  inputs.ids = builder.input("ids", {entry.rows}, i32);
+  inputs.sequences = builder.input("sequences", {isPrefill ? 1 : entry.rows}, i32);
+  inputs.positions = builder.input("positions", {entry.rows}, i32);
+  Value outputRows = isPrefill ? builder.input("output_rows", {1}, i32) : Value();
+
+  ModelGraph graph(shared, inputs);
+  Value x = shared.architecture.buildEmbedding(graph);
+  std::vector<Value> blocks;
+  for (int64_t layer = 0; layer < shared.parameters.blocks && builder.getStatus().ok(); ++layer) {
+    x = graph.block(layer, x);
+    blocks.push_back(x);
+  }
+  if (isPrefill)
+    x = builder.embedding(x, outputRows, {.name = "output_rows"});
+  Value logits = graph.logits(x);
+  builder.output("logits", logits);
+  if (options.nextIds)
+    builder.output("next_ids", builder.argmax(logits, {.name = "next_ids"}));
+  for (size_t layer = 0; options.blockOutputs && layer < blocks.size(); ++layer)
+    builder.output(absl::StrFormat("blk.%d.output", layer), blocks[layer]);
+  builder.endFunction();
+}
+
+} // namespace
+
+absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>>
+importModel(mlir::MLIRContext& context, const ModelSource& source, const ImportOptions& options) {
+  TENON_ASSIGN_OR_RETURN(const Architecture* architecture, findArchitecture(source));
+  TENON_RETURN_IF_ERROR(checkKind(source));
+  TENON_ASSIGN_OR_RETURN(Hyperparameters parameters, readHyperparameters(source, *architecture));
+  TENON_ASSIGN_OR_RETURN(Capacities capacities, resolveCapacities(source, parameters, options));
+  TENON_ASSIGN_OR_RETURN(RopeFrequencies frequencies,
+                         readRotation(source, *architecture, parameters, capacities.contextLength));
+  TENON_ASSIGN_OR_RETURN(std::string_view name, source.text("name", architecture->name));
+
+  GraphBuilder builder(context, activationElementType(context, options.activations, source));
+  std::vector<std::string> fileSymbols = declareFiles(builder, source);
+  builder.setModel({.architecture = std::string(architecture->name),
+                    .name = std::string(name),
+                    .file = std::string(fileSymbol),
+                    .vocabulary = parameters.vocabulary,
+                    .contextLength = capacities.contextLength,
+                    .sequences = capacities.sequences});
+  declareStates(builder, parameters, capacities);
+  WeightTable weights(source, builder, std::move(fileSymbols));
+  if (architecture->pairing)
+    for (std::string_view tensor :
+         {ropeFactorsTensor, longRopeFactorsTensor, shortRopeFactorsTensor})
+      weights.markUsed(tensor);
+  ModelGraph::Shared shared{*architecture, source, parameters, frequencies, weights, builder};
+  for (const EntryShape& entry : options.entries)
+    if (!options.fitEntries || entry.role != Role::Prefill ||
+        entry.rows <= capacities.contextLength)
+      buildEntry(shared, entry, options);
+  if (builder.getStatus().ok())
+    builder.fail(weights.checkAllUsed(architecture->name));
+  return builder.finish();
+}
+
+} // namespace tenon::frontends

@@ -1,0 +1,76 @@
+#ifndef TENON_FRONTENDS_MODELS_IMPORTMODEL_H
+#define TENON_FRONTENDS_MODELS_IMPORTMODEL_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "frontends/models/ModelSource.h"
+#include "ir/Attributes.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+namespace tenon::frontends {
+
+/// The element type of activations and KV caches.
+enum class ActivationType {
+  F32,
+  F16,
+  BF16,
+  /// bf16 where more bytes of the weights are bf16 than f16, otherwise f16: for devices whose
+  /// arithmetic is widest in 16 bits.
+  SuitsWeights
+};
+
+/// A function to make: decode with `rows` sequences, or prefill with a chunk of `rows` tokens.
+struct EntryShape {
+  Role role;
+  int64_t rows;
+};
+
+/// More rows than any entry has use for, and few enough for every size to fit an int64_t.
+inline constexpr int64_t highestRows = 1 << 16;
+
+/// What to make of a model file.
+struct ImportOptions {
+  ActivationType activations = ActivationType::F32;
+  /// At least one; functions are named `decode_<rows>` and `prefill_<rows>`.
+  std::vector<EntryShape> entries = {{Role::Decode, 1}, {Role::Prefill, 32}};
+  /// Whether prefill entries of more rows than the caches hold positions are left out.
+  bool fitEntries = false;
+  /// Positions that the KV caches hold. 0: the model's context length, at most
+  /// `defaultContextLength`. More than the model's context length is an error.
+  int64_t contextLength = 0;
+  /// Sequences that the KV caches hold. 0: as many as the largest decode entry has rows.
+  int64_t sequences = 0;
+  /// Whether each function also returns every block's output, `blk.<n>.output`
+  /// [rows, hidden] in the activation type.
+  bool blockOutputs = false;
+  /// Whether each function also returns the most likely token behind each row of logits,
+  /// `next_ids` i32 [rows or 1], so that greedy decoding needs no logits on the host.
+  bool nextIds = false;
+};
+
+/// The capacity of the caches where nothing states one: models allow up to 128K positions, whose
+/// caches can exceed the weights.
+inline constexpr int64_t defaultContextLength = 4096;
+
+/// Makes a module of the model in `source`, in phase `input`.
+///
+/// Each entry is a function with the inputs `ids` i32 [rows], `sequences` i32 [rows] (prefill:
+/// [1]), `positions` i32 [rows] and, for prefill, `output_rows` i32 [1]: the row whose logits are
+/// wanted. Its first result is `logits` f32 [rows or 1, vocabulary]. The functions share the states
+/// `kv.<n>.k` and `kv.<n>.v` [sequences, context, KV heads, head size]. Weights have the canonical
+/// names of the source's tensors and refer to their bytes in its files.
+///
+/// Errors name the file and the key or tensor, what was expected and what was found: keys and
+/// tensors that are missing, of another type or shape, that contradict one another, or that the
+/// architecture has no use for, so that no model is silently computed in another way than meant.
+absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> importModel(mlir::MLIRContext& context,
+                                                              const ModelSource& source,
+                                                              const ImportOptions& options = {});
+
+} // namespace tenon::frontends
+
+#endif // TENON_FRONTENDS_MODELS_IMPORTMODEL_H

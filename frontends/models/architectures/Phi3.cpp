@@ -1,0 +1,46 @@
+#include "frontends/models/Architecture.h"
+
+namespace tenon::frontends {
+
+/// The rows of gate and up lie behind one another in one tensor.
+static Value buildMlp(ModelGraph& graph, Value normed) {
+  const Hyperparameters& p = graph.parameters();
+  Value gate =
+      graph.linearPart(normed, "ffn_gate", "ffn_up", 2 * p.ffn, {0, p.ffn}, Bias::Optional);
+  Value up =
+      graph.linearPart(normed, "ffn_up", "ffn_up", 2 * p.ffn, {p.ffn, p.ffn}, Bias::Optional);
+  Value gated = graph.builder().glu(Activation::Silu, gate, up, {.name = "ffn_glu"});
+  return graph.linear(gated, "ffn_down", p.hidden, Bias::Optional);
+}
+
+/// Abdin et al. 2024, arXiv 2404.14219: Llama's block with fused projections. The sliding window,
+/// where the file states one, is that of all blocks, as in the model's own code (Phi3Model in
+/// Hugging Face's transformers); llama.cpp leaves it out.
+///
+///     q, k, v = attn_qkv(attn_norm(x))
+///     h = x + attn_output(attention(rope(q), rope(k), v))
+///     gate, up = ffn_up(ffn_norm(h))
+///     y = h + ffn_down(silu(gate) · up)
+static Value buildPhi3Block(ModelGraph& graph, Value x) {
+  GraphBuilder& builder = graph.builder();
+  Heads heads = graph.projectFusedHeads(graph.norm(x, "attn_norm"), Bias::Optional);
+  heads.query = graph.rotate(heads.query, "attn_q");
+  heads.key = graph.rotate(heads.key, "attn_k");
+  Value attention =
+      graph.linear(graph.attend(heads), "attn_output", graph.parameters().hidden, Bias::Optional);
+  Value middle = builder.add(x, attention, {.name = "attn_residual"});
+  Value mlp = buildMlp(graph, graph.norm(middle, "ffn_norm"));
+  return builder.add(middle, mlp, {.name = "ffn_residual"});
+}
+
+extern const Architecture phi3Architecture;
+constexpr Architecture phi3Architecture = {
+    .name = "phi3",
+    .norm = NormKind::Rms,
+    .pairing = RopePairing::Halves,
+    .mayTieOutput = true,
+    .windowed = WindowedBlocks::All,
+    .buildBlock = buildPhi3Block,
+};
+
+} // namespace tenon::frontends

@@ -1,0 +1,33 @@
+#include "frontends/models/Architecture.h"
+
+namespace tenon::frontends {
+
+/// Yang et al. 2024, arXiv 2407.10671: Llama's block with biases on Q, K and V, whose rows keep the
+/// order of the model's own code.
+///
+///     n = attn_norm(x)
+///     h = x + attn_output(attention(rope(attn_q(n)), rope(attn_k(n)), attn_v(n)))
+///     m = ffn_norm(h)
+///     y = h + ffn_down(silu(ffn_gate(m)) · ffn_up(m))
+static Value buildQwen2Block(ModelGraph& graph, Value x) {
+  GraphBuilder& builder = graph.builder();
+  Heads heads = graph.projectHeads(graph.norm(x, "attn_norm"), Bias::Required);
+  heads.query = graph.rotate(heads.query, "attn_q");
+  heads.key = graph.rotate(heads.key, "attn_k");
+  Value attention =
+      graph.linear(graph.attend(heads), "attn_output", graph.parameters().hidden, Bias::Optional);
+  Value middle = builder.add(x, attention, {.name = "attn_residual"});
+  Value mlp = graph.gatedMlp(graph.norm(middle, "ffn_norm"), Activation::Silu);
+  return builder.add(middle, mlp, {.name = "ffn_residual"});
+}
+
+extern const Architecture qwen2Architecture;
+constexpr Architecture qwen2Architecture = {
+    .name = "qwen2",
+    .norm = NormKind::Rms,
+    .pairing = RopePairing::Halves,
+    .mayTieOutput = true,
+    .buildBlock = buildQwen2Block,
+};
+
+} // namespace tenon::frontends

@@ -1,0 +1,55 @@
+#ifndef TENON_FRONTENDS_MODELS_INTERNAL_HYPERPARAMETERS_H
+#define TENON_FRONTENDS_MODELS_INTERNAL_HYPERPARAMETERS_H
+
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+
+#include "frontends/models/ModelSource.h"
+
+namespace tenon::frontends {
+
+/// Which norm a family uses; it decides the metadata key of its epsilon.
+enum class NormKind {
+  Rms,  ///< `attention.layer_norm_rms_epsilon`; a weight
+  Layer ///< `attention.layer_norm_epsilon`; a weight and a bias
+};
+
+/// Which blocks attend to the last `attention.sliding_window` positions only.
+enum class WindowedBlocks {
+  None, ///< a file that states a window is refused
+  All,
+  Even ///< blocks 0, 2, 4 and so on
+};
+
+struct Architecture;
+
+/// The sizes that all families share. Every one is positive and small enough for products of two
+/// to fit an int64_t.
+struct Hyperparameters {
+  int64_t blocks = 0;
+  int64_t hidden = 0;
+  int64_t ffn = 0;
+  int64_t vocabulary = 0;
+  int64_t contextLength = 0; ///< positions the model was made for
+  int64_t heads = 0;
+  int64_t kvHeads = 0;    ///< divides `heads`
+  int64_t headSize = 0;   ///< elements of a query or key head
+  int64_t valueSize = 0;  ///< elements of a value head
+  int64_t rotarySize = 0; ///< the elements of a head that are rotated: even, at most `headSize`
+  double attentionScale = 0;
+  double attentionSoftcap = 0; ///< of `tenon.attention`; 0: none
+  double logitSoftcap = 0;     ///< logits become cap · tanh(logits / cap); 0: none
+  int64_t window = 0;          ///< positions that windowed blocks look back; 0: all
+  double normEpsilon = 0;
+};
+
+/// Reads and checks them. Defaults as GGUF's specification and llama.cpp have them: as many KV
+/// heads as heads, heads that share the hidden size evenly, all of a head rotated, attention scaled
+/// by 1/√head size, no window, no soft-cap.
+absl::StatusOr<Hyperparameters> readHyperparameters(const ModelSource& source,
+                                                    const Architecture& architecture);
+
+} // namespace tenon::frontends
+
+#endif // TENON_FRONTENDS_MODELS_INTERNAL_HYPERPARAMETERS_H

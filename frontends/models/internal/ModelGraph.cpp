@@ -1,0 +1,172 @@
+#include "frontends/models/internal/ModelGraph.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+#include "frontends/models/Architecture.h"
+
+namespace tenon::frontends {
+
+std::string keyStateName(int64_t layer) { return absl::StrFormat("kv.%d.k", layer); }
+std::string valueStateName(int64_t layer) { return absl::StrFormat("kv.%d.v", layer); }
+
+ModelGraph::ModelGraph(const Shared& shared, const Inputs& inputs)
+    : shared(shared), inputs(inputs) {
+  const std::vector<float>& inverse = shared.frequencies.inverse;
+  if (shared.architecture.pairing)
+    inverseFrequencies = shared.builder.constant({static_cast<int64_t>(inverse.size())}, inverse,
+                                                 {.name = "rope_frequencies"});
+}
+
+bool ModelGraph::flag(std::string_view key) {
+  absl::StatusOr<bool> value = shared.source.flag(key);
+  if (!value.ok())
+    builder().fail(value.status());
+  return value.ok() && *value;
+}
+
+std::string ModelGraph::tensorName(std::string_view name, std::string_view suffix) const {
+  return absl::StrFormat("%s%s%s", prefix, name, suffix);
+}
+
+Value ModelGraph::embedTokens() {
+  const Hyperparameters& p = parameters();
+  Value table = shared.weights.get("token_embd.weight", {p.vocabulary, p.hidden});
+  return builder().embedding(table, inputs.ids, {.name = "token_embd"});
+}
+
+Value ModelGraph::embedPositions() {
+  const Hyperparameters& p = parameters();
+  Value table = shared.weights.get("position_embd.weight", {p.contextLength, p.hidden});
+  return builder().embedding(table, inputs.positions, {.name = "position_embd"});
+}
+
+Value ModelGraph::block(int64_t index, Value x) {
+  std::string name = absl::StrFormat("blk.%d", index);
+  GraphBuilder::Scope scope = builder().scope(name);
+  prefix = name + ".";
+  layer = index;
+  Value y = shared.architecture.buildBlock(*this, x);
+  prefix.clear();
+  return y;
+}
+
+Value ModelGraph::logits(Value x) {
+  const Hyperparameters& p = parameters();
+  Value normed = norm(x, "output_norm");
+  bool tied = shared.architecture.mayTieOutput && !shared.weights.has("output.weight");
+  Value weight =
+      shared.weights.get(tied ? "token_embd.weight" : "output.weight", {p.vocabulary, p.hidden});
+  mlir::Type f32 = mlir::Float32Type::get(builder().getActivationType().getContext());
+  Value scores = builder().matmul(normed, weight, {.name = "output", .elementType = f32});
+  if (p.logitSoftcap == 0)
+    return scores;
+  float cap = static_cast<float>(p.logitSoftcap);
+  Value divisor = builder().constant({1}, {cap}, {.name = "output.softcap"});
+  scores = builder().div(scores, divisor, {.name = "output.divided", .elementType = f32});
+  scores = builder().tanh(scores, {.name = "output.tanh", .elementType = f32});
+  return builder().scale(scores, cap, {.name = "output.capped", .elementType = f32});
+}
+
+Value ModelGraph::norm(Value x, std::string_view name) {
+  if (!x)
+    return {};
+  int64_t length = x.getShape().back();
+  double epsilon = parameters().normEpsilon;
+  Value weight = shared.weights.get(tensorName(name, ".weight"), {length});
+  if (shared.architecture.norm == NormKind::Rms)
+    return builder().rmsNorm(x, weight, epsilon, {.name = name});
+  Value bias = shared.weights.get(tensorName(name, ".bias"), {length});
+  return builder().layerNorm(x, weight, bias, epsilon, {.name = name});
+}
+
+Value ModelGraph::linear(Value x, std::string_view name, int64_t outputs, Bias bias) {
+  return linearPart(x, name, name, outputs, {0, outputs}, bias);
+}
+
+Value ModelGraph::linearPart(Value x, std::string_view name, std::string_view fused,
+                             int64_t outputs, RowRange part, Bias bias) {
+  if (!x)
+    return {};
+  int64_t inputLength = x.getShape().back();
+  Value weight = shared.weights.getRows(tensorName(name, ".weight"), tensorName(fused, ".weight"),
+                                        {outputs, inputLength}, part);
+  Value product = builder().matmul(x, weight, {.name = name});
+  std::string biasTensor = tensorName(fused, ".bias");
+  if (bias == Bias::Optional && !shared.weights.has(biasTensor))
+    return product;
+  Value addend = shared.weights.getRows(tensorName(name, ".bias"), biasTensor, {outputs}, part);
+  return builder().add(product, addend, {.name = absl::StrFormat("%s.bias", name)});
+}
+
+Value ModelGraph::splitHeads(Value x, int64_t heads, std::string_view name) {
+  if (!x)
+    return {};
+  return builder().reshape(x, {x.getShape().front(), heads, x.getShape().back() / heads},
+                           {.name = absl::StrFormat("%s.heads", name)});
+}
+
+Heads ModelGraph::splitHeads(const Heads& flat) {
+  const Hyperparameters& p = parameters();
+  return {.query = splitHeads(flat.query, p.heads, "attn_q"),
+          .key = splitHeads(flat.key, p.kvHeads, "attn_k"),
+          .value = splitHeads(flat.value, p.kvHeads, "attn_v")};
+}
+
+Heads ModelGraph::projectHeads(Value x, Bias bias) {
+  const Hyperparameters& p = parameters();
+  return splitHeads({.query = linear(x, "attn_q", p.heads * p.headSize, bias),
+                     .key = linear(x, "attn_k", p.kvHeads * p.headSize, bias),
+                     .value = linear(x, "attn_v", p.kvHeads * p.valueSize, bias)});
+}
+
+Heads ModelGraph::projectFusedHeads(Value x, Bias bias) {
+  const Hyperparameters& p = parameters();
+  int64_t queryRows = p.heads * p.headSize;
+  int64_t keyRows = p.kvHeads * p.headSize;
+  int64_t valueRows = p.kvHeads * p.valueSize;
+  auto part = [&](std::string_view name, int64_t first, int64_t count) {
+    return linearPart(x, name, "attn_qkv", queryRows + keyRows + valueRows, {first, count}, bias);
+  };
+  return splitHeads({.query = part("attn_q", 0, queryRows),
+                     .key = part("attn_k", queryRows, keyRows),
+                     .value = part("attn_v", queryRows + keyRows, valueRows)});
+}
+
+Value ModelGraph::rotate(Value x, std::string_view name) {
+  return builder().rope(*shared.architecture.pairing, x, inputs.positions, inverseFrequencies,
+                        shared.frequencies.magnitude, {.name = absl::StrFormat("%s.rope", name)});
+}
+
+int64_t ModelGraph::window() const {
+  bool isFull = shared.architecture.windowed == WindowedBlocks::Even && layer % 2 != 0;
+  return isFull ? 0 : shared.parameters.window;
+}
+
+Value ModelGraph::attend(const Heads& heads) {
+  if (!heads.query)
+    return {};
+  const Hyperparameters& p = parameters();
+  StateValue keys = builder().state(keyStateName(layer));
+  StateValue values = builder().state(valueStateName(layer));
+  keys = builder().kvWrite(heads.key, inputs.sequences, inputs.positions, keys,
+                           {.name = "kv_write.k"});
+  values = builder().kvWrite(heads.value, inputs.sequences, inputs.positions, values,
+                             {.name = "kv_write.v"});
+  Value attended = builder().attention(
+      heads.query, keys, values, inputs.sequences, inputs.positions,
+      {.scale = p.attentionScale, .softcap = p.attentionSoftcap, .window = window()},
+      {.name = "attention"});
+  return builder().reshape(attended, {heads.query.getShape().front(), p.heads * p.valueSize},
+                           {.name = "attention.joined"});
+}
+
+Value ModelGraph::gatedMlp(Value x, Activation activation) {
+  const Hyperparameters& p = parameters();
+  Value gate = linear(x, "ffn_gate", p.ffn, Bias::Optional);
+  Value up = linear(x, "ffn_up", p.ffn, Bias::Optional);
+  Value gated = builder().glu(activation, gate, up, {.name = "ffn_glu"});
+  return linear(gated, "ffn_down", p.hidden, Bias::Optional);
+}
+
+} // namespace tenon::frontends

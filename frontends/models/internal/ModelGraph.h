@@ -1,0 +1,107 @@
+#ifndef TENON_FRONTENDS_MODELS_INTERNAL_MODELGRAPH_H
+#define TENON_FRONTENDS_MODELS_INTERNAL_MODELGRAPH_H
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "frontends/builder/GraphBuilder.h"
+#include "frontends/models/internal/Hyperparameters.h"
+#include "frontends/models/internal/RopeFrequencies.h"
+#include "frontends/models/internal/WeightTable.h"
+
+namespace tenon::frontends {
+
+struct Architecture;
+
+/// Whether a linear layer has a bias.
+enum class Bias {
+  Optional, ///< where the file has the tensor
+  Required
+};
+
+/// The heads of an attention layer, each [rows, heads or KV heads, size].
+struct Heads {
+  Value query;
+  Value key;
+  Value value;
+};
+
+/// One entry function while it is built, and the layers that model families share. Names of
+/// tensors are those behind the block's prefix: `attn_q` is `blk.3.attn_q.weight` and
+/// `blk.3.attn_q.bias` in block 3. Errors stay in the builder, so families check nothing.
+class ModelGraph {
+public:
+  /// What the functions of a model share.
+  struct Shared {
+    const Architecture& architecture;
+    const ModelSource& source;
+    const Hyperparameters& parameters;
+    const RopeFrequencies& frequencies;
+    WeightTable& weights;
+    GraphBuilder& builder;
+  };
+  /// The inputs of the open function, each i32 [rows], `sequences` possibly [1].
+  struct Inputs {
+    Value ids;
+    Value sequences;
+    Value positions;
+  };
+  ModelGraph(const Shared& shared, const Inputs& inputs);
+
+  GraphBuilder& builder() { return shared.builder; }
+  const Hyperparameters& parameters() const { return shared.parameters; }
+  /// The architecture's metadata key of that name, a bool; false after an error.
+  bool flag(std::string_view key);
+
+  /// The token embedding: [rows, hidden].
+  Value embedTokens();
+  /// The embedding of the positions, learned with the model: [rows, hidden].
+  Value embedPositions();
+  /// Block `layer` of the architecture applied to `x` [rows, hidden], in scope `blk.<layer>`.
+  Value block(int64_t layer, Value x);
+  /// The final norm, the output layer and the soft-cap: [rows, hidden] to f32 [rows, vocabulary].
+  Value logits(Value x);
+
+  /// The architecture's norm over the innermost axis.
+  Value norm(Value x, std::string_view name);
+  /// x · Wᵀ + bias: [rows, inputs] to [rows, outputs].
+  Value linear(Value x, std::string_view name, int64_t outputs, Bias bias);
+  /// The same with rows `part` of the fused tensors `fused`, which have `outputs` rows in all.
+  Value linearPart(Value x, std::string_view name, std::string_view fused, int64_t outputs,
+                   RowRange part, Bias bias);
+  /// `attn_q`, `attn_k` and `attn_v` of `x` [rows, hidden].
+  Heads projectHeads(Value x, Bias bias);
+  /// The same from `attn_qkv`, in which the rows of the three lie behind one another.
+  Heads projectFusedHeads(Value x, Bias bias);
+  /// Rotates the heads of `x` [rows, heads, head size] as the metadata say.
+  Value rotate(Value x, std::string_view name);
+  /// Stores key and value in the block's cache and attends to it, within the block's window:
+  /// [rows, heads · value size].
+  Value attend(const Heads& heads);
+  /// ffn_down(activation(ffn_gate(x)) · ffn_up(x)): [rows, hidden] to the same.
+  Value gatedMlp(Value x, Activation activation);
+
+private:
+  std::string tensorName(std::string_view name, std::string_view suffix) const;
+  /// [rows, heads · size] to [rows, heads, size].
+  Value splitHeads(Value x, int64_t heads, std::string_view name);
+  Heads splitHeads(const Heads& flat);
+  /// Positions that this block's queries look back, their own included; 0: all.
+  int64_t window() const;
+
+  Shared shared;
+  Inputs inputs;
+  Value inverseFrequencies;
+  /// `blk.<layer>.` inside a block.
+  std::string prefix;
+  int64_t layer = 0;
+};
+
+/// The names of a block's caches.
+std::string keyStateName(int64_t layer);
+std::string valueStateName(int64_t layer);
+
+} // namespace tenon::frontends
+
+#endif // TENON_FRONTENDS_MODELS_INTERNAL_MODELGRAPH_H
