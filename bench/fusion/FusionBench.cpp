@@ -35,7 +35,7 @@ absl::Status timePlan(benchmark::State& state, const FusionPoint& point, bool fu
 }
 
 absl::Status registerAll(const std::string& folder, std::unique_ptr<runtime::Executor>& last) {
-  for (const char* set : {"calibrate", "check", "peers"}) {
+  for (const char* set : pointSets) {
     TENON_ASSIGN_OR_RETURN(std::vector<FusionPoint> points, readPoints(folder, set));
     for (const FusionPoint& point : points)
       for (bool fused : {true, false})

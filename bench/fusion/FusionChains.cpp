@@ -1,5 +1,7 @@
 #include "bench/fusion/FusionChains.h"
 
+#include <cmath>
+
 #include "support/Status.h"
 
 namespace tenon::bench {
@@ -213,6 +215,21 @@ void ropeCacheAttention(ChainCopy& c) {
   c.x = c.b.reshape(y, {rows, c.shape.hidden});
 }
 
+/// Causal attention of one prompt, scores to softmax · V: 32 heads of queries, 8 of keys and values.
+void promptAttention(ChainCopy& c) {
+  constexpr int64_t heads = 32, kvHeads = 8;
+  int64_t rows = c.shape.rows, size = c.shape.hidden / heads;
+  // Integers that are no positions of decode are filled with 0, 1, 2 ...
+  Value places = c.shared("places", {rows}, c.i32());
+  Value sequence = c.shared("sequence", {1}, c.i32());
+  Value keys = c.shared("keys", {1, rows, kvHeads, size});
+  Value values = c.shared("values", {1, rows, kvHeads, size});
+  Value query = c.b.reshape(c.x, {rows, heads, size});
+  double scale = 1 / std::sqrt(static_cast<double>(size));
+  Value y = c.b.attention(query, keys, values, sequence, places, {.scale = scale});
+  c.x = c.b.reshape(y, {rows, c.shape.hidden});
+}
+
 void headArgmax(ChainCopy& c) {
   c.result(c.b.argmax(c.b.matmul(c.x, c.matrix("head", c.shape.columns, c.shape.hidden),
                                  {.elementType = c.f32()})));
@@ -243,6 +260,7 @@ const std::vector<FusionChain>& allChains() {
       {"parallel_products", {"parallel-products", "matmul-epilogue"}, parallelProducts},
       {"rope_cache_attention", {"qkv-cache"}, ropeCacheAttention},
       {"attention_cache", {"attention-cache"}, ropeCacheAttention},
+      {"prompt_attention", {}, promptAttention},
       {"head_argmax", {"head-argmax"}, headArgmax}};
   return chains;
 }

@@ -59,7 +59,8 @@ private:
 /// A chain of operations that one fusion rule, or several together, make one kernel.
 struct FusionChain {
   std::string name;
-  std::vector<std::string> rules; ///< that are on; the first is the one that the chain stands for
+  /// That are on; the first is the one that the chain stands for. None of a single operation.
+  std::vector<std::string> rules;
   void (*build)(ChainCopy& copy); ///< adds a copy; what the next one reads goes to x and residual
 };
 

@@ -7,6 +7,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "passes/fusion/FusionRule.h"
 #include "support/Status.h"
@@ -67,9 +68,10 @@ absl::StatusOr<std::vector<FusionPoint>> parsePoints(const std::string& text,
         absl::StrSplit(line.substr(0, line.find('#')), absl::ByAnyChar(" \t\r"), absl::SkipEmpty());
     if (words.empty())
       continue;
-    if (words[0] != "calibrate" && words[0] != "check" && words[0] != "peers")
-      return absl::InvalidArgumentError(absl::StrFormat(
-          "line %d: expects a set, calibrate, check or peers, but got '%s'", number, words[0]));
+    if (std::ranges::find(pointSets, words[0]) == std::end(pointSets))
+      return absl::InvalidArgumentError(
+          absl::StrFormat("line %d: expects a set of %s, but got '%s'", number,
+                          absl::StrJoin(pointSets, ", "), words[0]));
     std::vector<FusionPoint> ofLine;
     if (absl::Status status = parseLine(words, ofLine); !status.ok())
       return absl::InvalidArgumentError(
@@ -120,7 +122,9 @@ absl::StatusOr<PlannedPoint> planPoint(mlir::MLIRContext& context, const FusionP
   TENON_ASSIGN_OR_RETURN(planned.module,
                          makeChainModule(context, *point.chain, point.shape, copies));
   passes::PipelineOptions options = {.upTo = upTo, .target = target};
-  options.fusion.libraries = false; // as the fusion pass prices single operations
+  // As the fusion pass prices single operations: products of few rows by kernels of Tenon's own.
+  constexpr int64_t mostFewRows = 16;
+  options.fusion.libraries = point.shape.rows > mostFewRows;
   options.fusion.plan = plan;
   options.fusion.disabledRules = otherRules(*point.chain);
   TENON_RETURN_IF_ERROR(passes::runPipeline(*planned.module, options));

@@ -15,7 +15,12 @@ struct FusionPoint {
   std::string name() const;
 };
 
-/// Reads the points of `set` (`calibrate`, `check` or `peers`) from the text of a file of shapes:
+/// The sets of points: what the cost model is fitted to and checked with, the same from 17 rows on,
+/// and what is measured beside PyTorch.
+inline constexpr const char* pointSets[] = {"calibrate", "check", "many-calibrate", "many-check",
+                                            "peers"};
+
+/// Reads the points of `set`, one of `pointSets`, from the text of a file of shapes:
 ///
 ///     # comment
 ///     SET CHAIN TYPES ROWS HIDDEN [COLUMNS]

@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
-"""Fused operators beside PyTorch compiled (max-autotune), in one run on one GPU.
+"""Operators and short chains beside PyTorch, in one run on one GPU.
 
     bench/peers/torch_operators.py --measure build/release/bin/measure_fusion_points \
-        --shapes bench/shapes [--out FILE]
+        --shapes bench/shapes [--only PART] [--mode MODE] [--out FILE]
 
-Every operator is captured as a CUDA graph of copies, fp16, random values: products with weights that
-rotate beyond the L2 cache, on the same activations; sums with norms each on the sum and the norm of
-the copy before, as one layer follows another. Times are medians of replays, each behind another, in µs
-a copy, between events that are nodes of the graph: what starts a graph does not count. Tenon's copies
+Every operator is captured as a CUDA graph of copies, f16 or bf16, random values: products with weights
+that rotate beyond the L2 cache, on the same activations; sums with norms each on the sum and the norm
+of the copy before, as one layer follows another. Times are medians of replays, each behind another, in
+µs a copy, between events that are nodes of the graph: what starts a graph does not count. Tenon's copies
 are made and timed so, too. Tenon's are those of the plan that its cost model chooses, from the set
-`peers` of the shapes, in a CUDA graph without and with programmatic dependent launch.
+`peers` of the shapes, in a CUDA graph without and with programmatic dependent launch. PyTorch's are
+eager and compiled (--mode); of attention the faster of cuDNN's and FlashAttention.
 """
 import argparse
 import json
@@ -19,6 +20,7 @@ import sys
 
 import torch
 import torch.nn.functional as F
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 COLD_BYTES = 200_000_000
 FEW_ELEMENTS = 4 << 20  # with more, 16 copies, else 64, as Tenon's: bench/fusion/FusionChains.cpp
@@ -43,8 +45,21 @@ def gated(x, w):
     return F.silu(gate) * up
 
 
-def random(*shape):
-    return torch.randn(*shape, dtype=torch.float16, device="cuda") / shape[-1] ** 0.5
+def attention(backend):
+    def causal(q, k, v):
+        with sdpa_kernel(backend):
+            return F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
+
+    return causal
+
+
+ATTENTION = {"cuDNN": attention(SDPBackend.CUDNN_ATTENTION),
+             "flash": attention(SDPBackend.FLASH_ATTENTION)}
+TYPES = {"f16": torch.float16, "bf16": torch.bfloat16}
+
+
+def random(*shape, dtype=torch.float16):
+    return torch.randn(*shape, dtype=dtype, device="cuda") / shape[-1] ** 0.5
 
 
 def cases():
@@ -59,7 +74,19 @@ def cases():
         x = random(rows, 4096)
         yield (f"rms_qkv f16 {rows}x4096x4096", rms_product, (x,),
                lambda: (random(4096), random(6144, 4096)))
-        yield (f"gated f16 {rows}x4096x14336", gated, (x,), lambda: (random(28672, 4096),))
+    for kind, dtype in TYPES.items():
+        for rows in (1, 16, 64, 256, 1024, 4096):
+            x = random(rows, 4096, dtype=dtype)
+            yield (f"rms_product {kind} {rows}x4096x4096", rms_product, (x,),
+                   lambda d=dtype: (random(4096, dtype=d), random(4096, 4096, dtype=d)))
+            yield (f"gated {kind} {rows}x4096x14336", gated, (x,),
+                   lambda d=dtype: (random(28672, 4096, dtype=d),))
+        for size in (64, 128):
+            for rows in (128, 512, 2048, 4096) + ((8192,) if kind == "bf16" else ()):
+                # As Tenon has them: heads within rows.
+                q, k, v = (random(1, rows, heads, size, dtype=dtype).transpose(1, 2)
+                           for heads in (32, 8, 8))
+                yield (f"prompt_attention {kind} {rows}x{32 * size}", None, (q, k, v), tuple)
 
 
 def time_graph(function, activations, make_weights):
@@ -92,20 +119,28 @@ def time_graph(function, activations, make_weights):
     return statistics.median(times), statistics.stdev(times) / statistics.median(times)
 
 
-def measure_torch():
-    times = {}
+def measure_torch(only, mode):
+    """Eager and compiled times by the names of points."""
+    eager, compiled = {}, {}
     for name, function, activations, make_weights in cases():
-        compiled = torch.compile(function, mode="max-autotune-no-cudagraphs", dynamic=False)
-        compiled(*activations, *make_weights())
-        times[name] = time_graph(compiled, activations, make_weights)
+        if only not in name:
+            continue
+        if function is None:
+            eager[name] = min(time_graph(each, activations, make_weights)
+                              for each in ATTENTION.values())
+            continue
+        eager[name] = time_graph(function, activations, make_weights)
+        fast = torch.compile(function, mode=mode, dynamic=False)
+        fast(*activations, *make_weights())
+        compiled[name] = time_graph(fast, activations, make_weights)
         torch._dynamo.reset()
-    return times
+    return eager, compiled
 
 
-def measure_tenon(binary, shapes, launch):
+def measure_tenon(binary, shapes, only, launch):
     """The time of the plan that `auto` would take, µs, and its relative deviation."""
-    lines = subprocess.run([binary, "--shapes", shapes, "--set", "peers", "--launch", launch],
-                           check=True, capture_output=True, text=True).stdout.splitlines()
+    lines = subprocess.run([binary, "--shapes", shapes, "--set", "peers", "--only", only,
+                            "--launch", launch], check=True, capture_output=True, text=True).stdout.splitlines()
     times = {}
     for point in map(json.loads, lines):
         fused, unfused = point["fused"], point["unfused"]
@@ -118,16 +153,21 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--measure", required=True, help="measure_fusion_points")
     parser.add_argument("--shapes", required=True, help="folder of the shapes")
+    parser.add_argument("--only", default="", help="part of the names of the points wanted")
+    parser.add_argument("--mode", default="max-autotune-no-cudagraphs", help="of torch.compile")
     parser.add_argument("--out", help="file for the figures as JSON")
     options = parser.parse_args()
-    columns = {launch: measure_tenon(options.measure, options.shapes, launch)
+    columns = {launch: measure_tenon(options.measure, options.shapes, options.only, launch)
                for launch in ("graph", "graph-pdl")}
-    columns["torch.compile"] = measure_torch()
+    columns["torch eager"], columns["torch.compile"] = measure_torch(options.only, options.mode)
     print(f"| operator ({torch.cuda.get_device_name()}, PyTorch {torch.__version__}), µs | "
-          + " | ".join(columns) + " | torch / graph |")
+          + " | ".join(columns) + " | best of torch / graph |")
     print("|---" * (len(columns) + 2) + "|")
-    for name, (peer, deviation) in columns["torch.compile"].items():
-        cells = [f"{column[name][0]:.2f} ± {100 * column[name][1]:.1f} %" for column in columns.values()]
+    for name in columns["torch eager"]:
+        cells = [f"{column[name][0]:.2f} ± {100 * column[name][1]:.1f} %" if name in column else ""
+                 for column in columns.values()]
+        peer = min(columns[each][name][0] for each in ("torch eager", "torch.compile")
+                   if name in columns[each])
         print(f"| {name} | " + " | ".join(cells) + f" | {peer / columns['graph'][name][0]:.2f} |")
     if options.out:
         with open(options.out, "w") as file:

@@ -52,8 +52,8 @@ TEST(Points, Errors) {
     EXPECT_THAT(parsePoints("\n" + line, "check"),
                 FailsWith(absl::StatusCode::kInvalidArgument, HasSubstr("line 2: " + message)));
   };
-  expectError("verify qkv f16 1 64 64",
-              "expects a set, calibrate, check or peers, but got 'verify'");
+  expectError("verify qkv f16 1 64 64", "expects a set of calibrate, check, many-calibrate, "
+                                        "many-check, peers, but got 'verify'");
   expectError("check qkv f16 1", "expects SET CHAIN TYPES ROWS HIDDEN [COLUMNS]");
   expectError("check qvk f16 1 64 64", "no chain is named 'qvk'");
   expectError("check qkv q8_0 1 64 64", "expects types of f16, bf16 and f32, but got 'q8_0'");
@@ -71,6 +71,11 @@ TEST(Points, OfTheRepository) {
   for (const FusionPoint& point : *check)
     for (const FusionPoint& other : *calibrate)
       EXPECT_NE(point.name(), other.name());
+  auto many = readPoints(TENON_BENCH_SHAPES, "many-check");
+  ASSERT_THAT(many, IsOk());
+  EXPECT_GE(many->size(), 70u);
+  for (const FusionPoint& point : *many)
+    EXPECT_GE(point.shape.rows, 17) << point.name();
 }
 
 TEST(TargetFile, ReplacesValues) {
