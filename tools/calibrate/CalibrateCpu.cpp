@@ -8,16 +8,6 @@
 
 namespace tenon::tools {
 
-/// ns - less, of two measurements of which the first does more work.
-static absl::StatusOr<double> timeBeyond(const char* what, double ns, double less) {
-  if (ns > less)
-    return ns - less;
-  return absl::UnavailableError(absl::StrFormat(
-      "calibration: %s: expects more than the %.0f ns of less work, but got %.0f: this machine is "
-      "too busy to measure",
-      what, less, ns));
-}
-
 static MeasuredProperty rounded(const char* name, double value, std::string note) {
   return {name, std::max<int64_t>(1, std::llround(value)), std::move(note)};
 }
@@ -44,7 +34,7 @@ static absl::StatusOr<MeasuredProperty> measureRead(const Prober& prober, double
 /// the rate of the caches: ns = step + bytes / rate.
 static absl::StatusOr<double> measureRows(const Prober& prober,
                                           std::vector<MeasuredProperty>& measured) {
-  constexpr int64_t few = 4, many = 32, columns = 4096; // a tile each row and more
+  constexpr int64_t few = 4, many = 16, columns = 4096; // a tile each row and more
   constexpr double rowBytes = 3.0 * 4 * columns;        // two reads and a write
   TENON_ASSIGN_OR_RETURN(double fewNs,
                          prober.timeGraph(sumGraph(few, columns, "f32"), Grouping::KernelEach));
@@ -52,7 +42,7 @@ static absl::StatusOr<double> measureRows(const Prober& prober,
                          prober.timeGraph(sumGraph(many, columns, "f32"), Grouping::KernelEach));
   TENON_ASSIGN_OR_RETURN(double moreNs, timeBeyond("a longer sum", manyNs, fewNs));
   double bytesPerNs = (many - few) * rowBytes / moreNs;
-  double stepNs = std::max(1.0, fewNs - few * rowBytes / bytesPerNs);
+  TENON_ASSIGN_OR_RETURN(double stepNs, timeBeyond("a step", fewNs, few * rowBytes / bytesPerNs));
   measured.push_back(rounded("step_ns", stepNs,
                              absl::StrFormat("Sums of [%d, 4096] and [%d, 4096] in f32 take %.0f "
                                              "and %.0f ns: what no bytes would take.",
@@ -62,33 +52,39 @@ static absl::StatusOr<double> measureRows(const Prober& prober,
   return stepNs;
 }
 
-static absl::StatusOr<std::vector<MeasuredProperty>> measureAll(TargetAttr base,
-                                                                const CalibrationOptions& options) {
-  Prober prober(base, options);
-  int64_t cores = options.threads > 0 ? options.threads : std::thread::hardware_concurrency();
-  std::vector<MeasuredProperty> measured = {{"cores", cores, "Threads that it was measured with."}};
-  TENON_ASSIGN_OR_RETURN(double stepNs, measureRows(prober, measured));
-  TENON_ASSIGN_OR_RETURN(MeasuredProperty read, measureRead(prober, stepNs));
-  measured.push_back(std::move(read));
-
+static absl::StatusOr<MeasuredProperty> measureProduct(const Prober& prober, double stepNs) {
   constexpr int64_t side = 1024, chunk = 64;
   TENON_ASSIGN_OR_RETURN(double wholeNs, prober.timeGraph(productGraph(chunk, side, side, "f32"),
                                                           Grouping::KernelEach));
   TENON_ASSIGN_OR_RETURN(double productNs, timeBeyond("a product of 64 rows", wholeNs, stepNs));
-  measured.push_back(rounded("f32_gflops", 2.0 * chunk * side * side / productNs,
-                             "A product of 64 rows by [1024, 1024] in f32."));
-  return measured;
+  return rounded("f32_gflops", 2.0 * chunk * side * side / productNs,
+                 "A product of 64 rows by [1024, 1024] in f32.");
 }
 
 absl::StatusOr<std::vector<MeasuredProperty>> calibrateCpu(TargetAttr base,
                                                            const CalibrationOptions& options) {
-  // Times that contradict each other are taken again, from more samples.
-  constexpr int doublings = 5;
-  CalibrationOptions more = options;
-  absl::StatusOr<std::vector<MeasuredProperty>> measured = measureAll(base, more);
-  for (int i = 0; i < doublings && absl::IsUnavailable(measured.status()); ++i) {
-    more.rounds *= 2;
-    measured = measureAll(base, more);
+  Prober prober(base, options);
+  int64_t cores = options.threads > 0 ? options.threads : std::thread::hardware_concurrency();
+  std::vector<MeasuredProperty> measured = {{"cores", cores, "Threads that it was measured with."}};
+  auto stepNs = static_cast<double>(base.getProperty("step_ns").value_or(0));
+  absl::StatusOr<double> step = measureRows(prober, measured);
+  if (step.ok()) {
+    stepNs = *step;
+  } else {
+    if (!isNoise(step.status()))
+      return step.status();
+    for (const char* name : {"step_ns", "cache_mb_per_s"})
+      options.onLeftOut(name);
+  }
+  for (auto [name, measure] :
+       {std::pair("dram_mb_per_s", &measureRead), std::pair("f32_gflops", &measureProduct)}) {
+    absl::StatusOr<MeasuredProperty> property = measure(prober, stepNs);
+    if (property.ok())
+      measured.push_back(*std::move(property));
+    else if (isNoise(property.status()))
+      options.onLeftOut(name);
+    else
+      return property.status();
   }
   return measured;
 }

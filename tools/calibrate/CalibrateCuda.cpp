@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cmath>
+#include <string_view>
 
 #include "absl/strings/str_format.h"
 #include "runtime/cuda/Devices.h"
@@ -15,7 +17,9 @@ namespace {
 class CudaCalibrator {
 public:
   CudaCalibrator(TargetAttr base, const CalibrationOptions& options)
-      : base(base), prober(base, options) {}
+      : base(base), options(options), prober(base, options),
+        isHopper(base.getProperty("wgmma_percent").has_value()),
+        launchNs(static_cast<double>(base.getProperty("launch_graph_ns").value_or(0))) {}
 
   absl::StatusOr<std::vector<MeasuredProperty>> calibrate();
 
@@ -32,9 +36,16 @@ private:
     measured.push_back({name, std::max<int64_t>(1, std::llround(value)), std::move(note)});
   }
 
+  bool has(std::string_view name) const {
+    return std::ranges::any_of(
+        measured, [&](const MeasuredProperty& property) { return property.name == name; });
+  }
+
   TargetAttr base;
+  CalibrationOptions options;
   Prober prober;
-  double launchNs = 0; ///< of a graph's node
+  bool isHopper;   ///< own products of many rows are then those of hopper_gemm
+  double launchNs; ///< of a graph's node
   std::vector<MeasuredProperty> measured;
 };
 
@@ -94,7 +105,8 @@ absl::Status CudaCalibrator::measureReads() {
   }
   auto [bytes, ns] = points.back();
   auto [fewer, shorter] = points.end()[-2];
-  double mbPerS = (bytes - fewer) / (ns - shorter) * 1e3;
+  TENON_ASSIGN_OR_RETURN(double moreNs, timeBeyond("a longer read", ns, shorter));
+  double mbPerS = (bytes - fewer) / moreNs * 1e3;
   double ramp = 0;
   for (size_t i = 0; i + 1 < points.size(); ++i)
     ramp += (points[i].second - points[i].first / mbPerS * 1e3) / double(points.size() - 1);
@@ -121,11 +133,14 @@ absl::Status CudaCalibrator::measureRows() {
                          prober.timeGraph(sumNormGraph(1, 2560, "f16"), Grouping::OneKernel));
   TENON_ASSIGN_OR_RETURN(double manyNs,
                          prober.timeGraph(sumNormGraph(1024, 2560, "f16"), Grouping::OneKernel));
-  add("dependent_load_ns", sumNs - launchNs,
+  TENON_ASSIGN_OR_RETURN(double loadNs, timeBeyond("a sum", sumNs, launchNs));
+  TENON_ASSIGN_OR_RETURN(double reductionNs, timeBeyond("a norm", normNs, sumNs));
+  TENON_ASSIGN_OR_RETURN(double rowsNs, timeBeyond("a norm of many rows", manyNs, normNs));
+  add("dependent_load_ns", loadNs,
       absl::StrFormat("A residual sum of [1, 2560] f16, %.0f ns, less a node's launch.", sumNs));
-  add("reduction_ns", normNs - sumNs,
+  add("reduction_ns", reductionNs,
       absl::StrFormat("The sum and an RMSNorm in one kernel, %.0f ns, less the sum.", normNs));
-  add("l2_mb_per_s", 4.0 * 2 * 1024 * 2560 / std::max(1.0, manyNs - normNs) * 1e3,
+  add("l2_mb_per_s", 4.0 * 2 * 1024 * 2560 / rowsNs * 1e3,
       absl::StrFormat("The same of [1024, 2560], which the L2 cache holds, %.0f ns: what it takes "
                       "beyond one row, for its four tensors.",
                       manyNs));
@@ -161,7 +176,8 @@ tenon.weight @w : tensor<3072x2048xf16> from [#tenon.range<@file, offset = 0, by
       : (tensor<1x2048xf16>, tensor<2048xf16>) -> tensor<1x2048xf16>)") +
                            norm,
                        Grouping::OneKernel));
-  add("prologue_ps_per_element", (normNs - plainNs) * 1e3 / depth,
+  TENON_ASSIGN_OR_RETURN(double prologueNs, timeBeyond("a prologue", normNs, plainNs));
+  add("prologue_ps_per_element", prologueNs * 1e3 / depth,
       absl::StrFormat("What an RMSNorm of 2,048 elements adds to a product of 3,072 rows that each "
                       "block computes it for: %.0f and %.0f ns.",
                       normNs, plainNs));
@@ -180,7 +196,6 @@ absl::Status CudaCalibrator::measureRates() {
       double ownNs,
       prober.timeGraph(productGraph(smaller, smaller, smaller, "bf16"), Grouping::OwnKernelEach));
   // On Hopper that kernel is hopper_gemm; kernels of few rows keep what was fitted.
-  bool isHopper = base.getProperty("wgmma_percent").has_value();
   add(isHopper ? "wgmma_percent" : "mma_percent",
       100 * 2.0 * smaller * smaller * smaller / ownNs / rate,
       "A bf16 product of 4096³ by Tenon's own kernel, of that rate.");
@@ -193,11 +208,29 @@ absl::Status CudaCalibrator::measureRates() {
 }
 
 absl::StatusOr<std::vector<MeasuredProperty>> CudaCalibrator::calibrate() {
-  for (auto measure :
-       {&CudaCalibrator::readLimits, &CudaCalibrator::measureLaunches,
-        &CudaCalibrator::measureReads, &CudaCalibrator::measureCopy, &CudaCalibrator::measureRows,
-        &CudaCalibrator::measurePrologue, &CudaCalibrator::measureRates})
-    TENON_RETURN_IF_ERROR((this->*measure)());
+  struct Measurement {
+    absl::Status (CudaCalibrator::*measure)();
+    std::vector<const char*> properties;
+  };
+  TENON_RETURN_IF_ERROR(readLimits());
+  for (const Measurement& next :
+       {Measurement{&CudaCalibrator::measureLaunches,
+                    {"launch_stream_ns", "launch_graph_ns", "launch_graph_pdl_ns"}},
+        Measurement{&CudaCalibrator::measureReads, {"dram_mb_per_s", "read_ramp_ns"}},
+        Measurement{&CudaCalibrator::measureCopy, {"copy_mb_per_s"}},
+        Measurement{&CudaCalibrator::measureRows,
+                    {"dependent_load_ns", "reduction_ns", "l2_mb_per_s"}},
+        Measurement{&CudaCalibrator::measurePrologue, {"prologue_ps_per_element"}},
+        Measurement{
+            &CudaCalibrator::measureRates,
+            {"tensor_16bit_gflops", isHopper ? "wgmma_percent" : "mma_percent", "f32_gflops"}}}) {
+    absl::Status status = (this->*next.measure)();
+    if (!isNoise(status))
+      TENON_RETURN_IF_ERROR(status);
+    for (const char* name : next.properties)
+      if (base.getProperty(name) && !has(name))
+        options.onLeftOut(name);
+  }
   return measured;
 }
 

@@ -2,11 +2,13 @@
 #define TENON_TOOLS_CALIBRATE_CALIBRATION_H
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "ir/Attributes.h"
+#include "tools/measure/Samples.h"
 
 namespace tenon::tools {
 
@@ -20,16 +22,19 @@ struct MeasuredProperty {
 struct CalibrationOptions {
   int threads = 0;     ///< of a CPU; 0: every core
   int64_t rounds = 11; ///< samples of each measurement, whose median counts
+  /// Is told each property that is left out because other work on the machine hides it.
+  std::function<void(const std::string& property)> onLeftOut = [](const std::string&) {};
+  std::function<Sample(Sample)> replaceSample = {}; ///< as in `TimerOptions`
 };
 
 /// Measures this machine's CPU with kernels for `base`: cores, step_ns, dram_mb_per_s,
-/// cache_mb_per_s, f32_gflops, each as `cost::CostModel` uses it.
+/// cache_mb_per_s, f32_gflops, each as `cost::CostModel` uses it; but what is lost in noise.
 absl::StatusOr<std::vector<MeasuredProperty>> calibrateCpu(TargetAttr base,
                                                            const CalibrationOptions& options);
 
 /// Measures this machine's first GPU with kernels for `base`: what the driver says of it, the cost
 /// of a launch in each mode, rates of reading, copying and computing, and what the cost model adds
-/// for dependent loads, reductions and prologues.
+/// for dependent loads, reductions and prologues; but what is lost in noise.
 absl::StatusOr<std::vector<MeasuredProperty>> calibrateCuda(TargetAttr base,
                                                             const CalibrationOptions& options);
 

@@ -4,15 +4,16 @@
 #include "frontends/text/TextFrontend.h"
 #include "ir/Dialect.h"
 #include "support/Status.h"
-#include "tools/measure/KernelTimer.h"
 #include "tools/measure/RepeatKernels.h"
 
 namespace tenon::tools {
 
-ExecutorOptions Prober::executorFor(const char* launch) const {
-  ExecutorOptions executor{.threads = options.threads};
-  executor.setLaunch(launch);
-  return executor;
+TimerOptions Prober::timerFor(const char* launch) const {
+  TimerOptions timer{.executor = {.threads = options.threads},
+                     .position = 0,
+                     .replaceSample = options.replaceSample};
+  timer.executor.setLaunch(launch);
+  return timer;
 }
 
 absl::StatusOr<double> Prober::timeGraph(const std::string& text, Grouping grouping,
@@ -21,9 +22,8 @@ absl::StatusOr<double> Prober::timeGraph(const std::string& text, Grouping group
   TENON_ASSIGN_OR_RETURN(auto module, frontends::parseModuleText(context, text, "calibration"));
   (*module)->setAttr(TenonDialect::phaseAttrName, PhaseAttr::get(&context, Phase::Simplified));
   TENON_ASSIGN_OR_RETURN(auto planned, planIsolated(*module, target, grouping));
-  TENON_ASSIGN_OR_RETURN(
-      KernelTimer timer,
-      KernelTimer::create(*module, *planned, {.executor = executorFor(launch), .position = 0}));
+  TENON_ASSIGN_OR_RETURN(KernelTimer timer,
+                         KernelTimer::create(*module, *planned, timerFor(launch)));
   TENON_RETURN_IF_ERROR(sampleInTurns({&timer}, options.rounds));
   return static_cast<double>(timer.medianNs());
 }
@@ -32,9 +32,15 @@ absl::StatusOr<double> Prober::timeProgram(runtime::Program program, int64_t tou
                                            int64_t expectedNs, const char* launch) const {
   TENON_ASSIGN_OR_RETURN(KernelTimer timer,
                          KernelTimer::load(std::move(program), {}, target, touchedBytes, expectedNs,
-                                           executorFor(launch)));
+                                           timerFor(launch)));
   TENON_RETURN_IF_ERROR(sampleInTurns({&timer}, options.rounds));
   return static_cast<double>(timer.medianNs());
+}
+
+absl::StatusOr<double> timeBeyond(const char* what, double ns, double less) {
+  if (ns > less)
+    return ns - less;
+  return noiseError(what);
 }
 
 std::string productGraph(int64_t rows, int64_t columns, int64_t depth, const std::string& type) {

@@ -9,6 +9,7 @@
 #include "tools/calibrate/Calibration.h"
 #include "tools/common/MakeExecutor.h"
 #include "tools/measure/IsolatedKernels.h"
+#include "tools/measure/KernelTimer.h"
 
 namespace tenon::tools {
 
@@ -28,11 +29,14 @@ public:
   TargetAttr getTarget() const { return target; }
 
 private:
-  ExecutorOptions executorFor(const char* launch) const;
+  TimerOptions timerFor(const char* launch) const;
 
   TargetAttr target;
   CalibrationOptions options;
 };
+
+/// ns - less, of two measurements of which the first does more work; noise where it took no longer.
+absl::StatusOr<double> timeBeyond(const char* what, double ns, double less);
 
 /// Text of `y = x · Wᵀ` with a weight of its own: x [rows, depth], W [columns, depth], both of
 /// `type`.

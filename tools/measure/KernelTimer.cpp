@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
+#include <thread>
 
 #include "ir/Dialect.h"
 #include "passes/cost/CostModel.h"
@@ -76,14 +76,19 @@ absl::StatusOr<KernelTimer> KernelTimer::create(mlir::ModuleOp isolated, mlir::M
   TENON_ASSIGN_OR_RETURN(int64_t expectedNs, predictNs(planned, target));
   TENON_ASSIGN_OR_RETURN(int64_t touchedBytes, countTouched(planned, options.position));
   return load(std::move(program), makeFunctionInputs(isolatedBody(isolated), options.position),
-              target, touchedBytes, expectedNs, options.executor);
+              target, touchedBytes, expectedNs, options);
 }
 
 absl::StatusOr<KernelTimer> KernelTimer::load(runtime::Program program,
                                               std::vector<std::vector<std::byte>> inputs,
                                               TargetAttr target, int64_t touchedBytes,
-                                              int64_t expectedNs, const ExecutorOptions& executor) {
+                                              int64_t expectedNs, const TimerOptions& options) {
   KernelTimer timer;
+  timer.replaceSample = options.replaceSample;
+  if (target.getDevice() == DeviceKind::Cpu)
+    timer.hostThreads = options.executor.threads > 0
+                            ? options.executor.threads
+                            : static_cast<int>(std::thread::hardware_concurrency());
   timer.repetitions = chooseRepetitions(expectedNs, touchedBytes, coldBytesFor(target));
   TENON_ASSIGN_OR_RETURN(program,
                          repeatKernels(std::move(program), {.repetitions = timer.repetitions,
@@ -92,7 +97,7 @@ absl::StatusOr<KernelTimer> KernelTimer::load(runtime::Program program,
   for (const runtime::Port& port : program.functions[ShortRun].outputs)
     timer.outputs.emplace_back(port.bytes);
   timer.inputs = std::move(inputs);
-  TENON_ASSIGN_OR_RETURN(timer.executor, makeExecutor(std::move(program), executor));
+  TENON_ASSIGN_OR_RETURN(timer.executor, makeExecutor(std::move(program), options.executor));
   return timer;
 }
 
@@ -110,37 +115,29 @@ absl::Status KernelTimer::warmUp() {
 }
 
 absl::Status KernelTimer::sample() {
+  HostWatch watch;
   TENON_ASSIGN_OR_RETURN(uint64_t shortNs, run(ShortRun));
   TENON_ASSIGN_OR_RETURN(uint64_t longNs, run(LongRun));
-  samples.push_back((static_cast<double>(longNs) - static_cast<double>(shortNs)) /
-                    (2.0 * static_cast<double>(repetitions)));
+  Sample sample{.ns = (static_cast<double>(longNs) - static_cast<double>(shortNs)) /
+                      (2.0 * static_cast<double>(repetitions)),
+                .isDisturbed = hostThreads > 0 && watch.wasDisturbed(hostThreads)};
+  taken.add(replaceSample ? replaceSample(sample) : sample);
   return absl::OkStatus();
 }
-
-int64_t KernelTimer::quantile(double share) const {
-  std::vector<double> sorted = samples;
-  std::ranges::sort(sorted);
-  auto index = static_cast<size_t>(share * static_cast<double>(sorted.size() - 1) + 0.5);
-  return std::llround(sorted[index]);
-}
-
-int64_t KernelTimer::medianNs() const { return quantile(0.5); }
-int64_t KernelTimer::spreadNs() const { return (quantile(0.75) - quantile(0.25)) / 2; }
 
 absl::Status sampleInTurns(std::vector<KernelTimer*> timers, int64_t rounds) {
   for (KernelTimer* timer : timers)
     TENON_RETURN_IF_ERROR(timer->warmUp());
-  constexpr int doublings = 7;
-  for (int attempt = 0; attempt <= doublings; ++attempt, rounds *= 2) {
+  constexpr int attempts = 8;
+  for (int attempt = 0; attempt < attempts; ++attempt) {
     for (int64_t round = 0; round < rounds; ++round)
       for (KernelTimer* timer : timers)
         TENON_RETURN_IF_ERROR(timer->sample());
-    if (std::ranges::all_of(timers, [](KernelTimer* timer) { return timer->medianNs() > 0; }))
+    if (std::ranges::all_of(
+            timers, [&](KernelTimer* timer) { return timer->samples().areTrusted(rounds); }))
       return absl::OkStatus();
   }
-  return absl::UnavailableError(
-      "the time of a kernel is lost in this machine's noise: a longer run "
-      "takes no longer; expects a machine without other work");
+  return noiseError("the time of a kernel");
 }
 
 } // namespace tenon::tools

@@ -31,12 +31,17 @@ static std::string keyOfKernel(mlir::ModuleOp planned) {
   return key;
 }
 
-static absl::Status named(const absl::Status& status, mlir::ModuleOp isolated) {
+/// Noise hides one measurement; other errors, which get the names of the operations, end them all.
+absl::Status FusionMeasurer::keepGoing(const absl::Status& status, mlir::ModuleOp isolated) {
   if (status.ok())
     return status;
   std::string names;
   for (mlir::Operation* op : computationsOf(isolated))
     names += (names.empty() ? "" : " ") + op->getName().stripDialect().str();
+  if (isNoise(status)) {
+    lost.push_back(std::move(names));
+    return absl::OkStatus();
+  }
   return absl::Status(status.code(),
                       absl::StrFormat("measuring %s: %s", names, std::string(status.message())));
 }
@@ -61,9 +66,9 @@ absl::Status FusionMeasurer::measureCandidate(Noted& noted, MeasuredPoints& poin
   TENON_ASSIGN_OR_RETURN(PlannedTimer unfused,
                          prepare(*noted.module, target, Grouping::KernelEach, options));
   TENON_RETURN_IF_ERROR(sampleInTurns({&fused.timer, &unfused.timer}, rounds));
-  noted.times = {fused.timer.medianNs(), fused.timer.spreadNs(), unfused.timer.medianNs(),
-                 unfused.timer.spreadNs()};
-  return points.add(keyOfKernel(*fused.planned), noted.times.fusedNs);
+  noted.times = FusionTimes{fused.timer.medianNs(), fused.timer.spreadNs(),
+                            unfused.timer.medianNs(), unfused.timer.spreadNs()};
+  return points.add(keyOfKernel(*fused.planned), noted.times->fusedNs);
 }
 
 absl::Status FusionMeasurer::measureSingle(mlir::ModuleOp module, MeasuredPoints& points) const {
@@ -77,11 +82,11 @@ absl::Status FusionMeasurer::measureAll(MeasuredPoints& points,
                                         const std::function<void(size_t)>& onDone) {
   size_t done = 0;
   for (auto& [content, noted] : candidates) {
-    TENON_RETURN_IF_ERROR(named(measureCandidate(noted, points), *noted.module));
+    TENON_RETURN_IF_ERROR(keepGoing(measureCandidate(noted, points), *noted.module));
     onDone(++done);
   }
   for (auto& [content, module] : singles) {
-    TENON_RETURN_IF_ERROR(named(measureSingle(*module, points), *module));
+    TENON_RETURN_IF_ERROR(keepGoing(measureSingle(*module, points), *module));
     onDone(++done);
   }
   return absl::OkStatus();
@@ -89,7 +94,7 @@ absl::Status FusionMeasurer::measureAll(MeasuredPoints& points,
 
 const FusionTimes* FusionMeasurer::find(const FusionDecision& decision) const {
   auto found = candidates.find(decision.content);
-  return found == candidates.end() ? nullptr : &found->second.times;
+  return found == candidates.end() || !found->second.times ? nullptr : &*found->second.times;
 }
 
 } // namespace tenon::tools

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -31,26 +32,30 @@ public:
   size_t size() const { return candidates.size() + singles.size(); }
 
   /// Measures what was noted, and each single operation of it alone, and adds to `points` the times
-  /// of fused kernels and of single ones. `onDone` is called after each with how many are done.
-  /// Errors name the operations.
+  /// of fused kernels and of single ones; what is lost in noise is left out. `onDone` is called after
+  /// each with how many are done. Errors name the operations.
   absl::Status measureAll(passes::cost::MeasuredPoints& points,
                           const std::function<void(size_t)>& onDone);
 
-  /// The times of the decision's candidate; null where it was not noted.
+  /// The times of the decision's candidate; null where it was not noted, or not measured.
   const FusionTimes* find(const passes::FusionDecision& decision) const;
+  /// What noise has hidden: the operations of each.
+  llvm::ArrayRef<std::string> leftOut() const { return lost; }
 
 private:
   struct Noted {
     mlir::OwningOpRef<mlir::ModuleOp> module; ///< the operations alone
-    FusionTimes times = {};
+    std::optional<FusionTimes> times = {};
   };
 
+  absl::Status keepGoing(const absl::Status& status, mlir::ModuleOp isolated);
   absl::Status measureCandidate(Noted& noted, passes::cost::MeasuredPoints& points) const;
   absl::Status measureSingle(mlir::ModuleOp module, passes::cost::MeasuredPoints& points) const;
 
   TargetAttr target;
   TimerOptions options;
   int64_t rounds;
+  std::vector<std::string> lost;
   std::map<std::string, Noted> candidates;                          ///< by content
   std::map<std::string, mlir::OwningOpRef<mlir::ModuleOp>> singles; ///< by content
 };

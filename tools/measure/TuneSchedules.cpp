@@ -126,12 +126,19 @@ static absl::StatusOr<TunedKernel> tune(const Tunable& tunable, const TimerOptio
 absl::StatusOr<std::vector<TunedKernel>>
 tuneSchedules(ModuleOp scheduled, const TimerOptions& options, int64_t rounds,
               passes::cost::MeasuredPoints& points,
-              const std::function<void(size_t, size_t)>& onDone) {
+              const std::function<void(size_t, size_t)>& onDone,
+              const std::function<void(const TunedKernel&)>& onLeftOut) {
   TENON_ASSIGN_OR_RETURN(std::vector<Tunable> tunable, findTunable(scheduled));
   std::vector<TunedKernel> results;
-  for (const Tunable& entry : tunable) {
-    TENON_ASSIGN_OR_RETURN(results.emplace_back(), tune(entry, options, rounds, points));
-    onDone(results.size(), tunable.size());
+  for (size_t done = 0; const Tunable& entry : tunable) {
+    absl::StatusOr<TunedKernel> tuned = tune(entry, options, rounds, points);
+    if (tuned.ok())
+      results.push_back(*std::move(tuned));
+    else if (isNoise(tuned.status()))
+      onLeftOut(describe(entry));
+    else
+      return tuned.status();
+    onDone(++done, tunable.size());
   }
   return results;
 }

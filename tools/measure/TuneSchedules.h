@@ -33,12 +33,13 @@ struct TunedKernel {
 /// Measures, for each distinct kernel of `scheduled` (a module in that phase, of the target's own
 /// choices) that has them, the schedules that compute the same bits in turns, and adds their times
 /// to `points`. Where the fastest is not the scheduler's own by more than the spread of both, the
-/// points let the scheduler take it. `onDone` is called after each kernel with how many are done, and
-/// of how many.
+/// points let the scheduler take it. A kernel whose times are lost in noise is left out, and given to
+/// `onLeftOut`. `onDone` is called after each kernel with how many are done, and of how many.
 absl::StatusOr<std::vector<TunedKernel>>
 tuneSchedules(mlir::ModuleOp scheduled, const TimerOptions& options, int64_t rounds,
               passes::cost::MeasuredPoints& points,
-              const std::function<void(size_t, size_t)>& onDone);
+              const std::function<void(size_t, size_t)>& onDone,
+              const std::function<void(const TunedKernel&)>& onLeftOut);
 
 } // namespace tenon::tools
 

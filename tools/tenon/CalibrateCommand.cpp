@@ -58,8 +58,12 @@ absl::Status calibrate(const Options& options) {
   auto context = makeContext();
   TENON_ASSIGN_OR_RETURN(TargetAttr base, chooseTarget(*context, options.device, options.target));
   TENON_ASSIGN_OR_RETURN(std::string where, describeDevice(base));
-  TENON_ASSIGN_OR_RETURN(std::vector<MeasuredProperty> measured,
-                         measureShown(base, options.calibration));
+  CalibrationOptions calibration = options.calibration;
+  calibration.onLeftOut = [](const std::string& property) {
+    std::cerr << "warning: left out: " << property
+              << ": lost in the noise of other work on this machine\n";
+  };
+  TENON_ASSIGN_OR_RETURN(std::vector<MeasuredProperty> measured, measureShown(base, calibration));
   for (const MeasuredProperty& property : measured)
     std::cerr << absl::StrFormat("%-24s %14d, target %s says %14d\n", property.name, property.value,
                                  base.getName().str(), base.getProperty(property.name).value_or(0));

@@ -67,8 +67,12 @@ absl::Status explain(Options options) {
       measurer.note(decision, ops);
     };
   TENON_RETURN_IF_ERROR(passes::runPipeline(module, pipeline));
-  if (options.measure)
-    TENON_RETURN_IF_ERROR(measureFusions(options, input, measurer));
+  // What was predicted, and measured before an error, is shown all the same.
+  absl::Status measured =
+      options.measure ? measureFusions(options, input, measurer) : absl::OkStatus();
+  for (const std::string& operations : measurer.leftOut())
+    std::cerr << "warning: left out: " << operations
+              << ": lost in the noise of other work on this machine\n";
 
   std::vector<ExplainedFusion> fusions;
   for (const FusionDecision& decision : decisions) {
@@ -80,7 +84,8 @@ absl::Status explain(Options options) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const ExplainedFusion& fusion : fusions)
     list.push_back(nlohmann::ordered_json(describeFusion(fusion)));
-  return writeJson(options.json, list);
+  TENON_RETURN_IF_ERROR(writeJson(options.json, list));
+  return measured;
 }
 
 } // namespace

@@ -74,10 +74,15 @@ absl::Status tune(const Options& options) {
   TimerOptions timer{.executor = {.threads = options.threads}, .position = options.position};
   timer.executor.setLaunch(options.plan.launch);
   Progress progress("measuring schedules");
-  TENON_ASSIGN_OR_RETURN(
-      std::vector<TunedKernel> kernels,
-      tuneSchedules(*input.module, timer, options.rounds, *points,
-                    [&](size_t done, size_t total) { progress.update(done, total); }));
+  TENON_ASSIGN_OR_RETURN(std::vector<TunedKernel> kernels,
+                         tuneSchedules(
+                             *input.module, timer, options.rounds, *points,
+                             [&](size_t done, size_t total) { progress.update(done, total); },
+                             [](const TunedKernel& kernel) {
+                               std::cerr << "warning: left out: " << kernel.name << ": "
+                                         << kernel.operations
+                                         << ": lost in the noise of other work on this machine\n";
+                             }));
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const TunedKernel& kernel : kernels) {
     list.push_back(describeKernel(kernel));

@@ -56,7 +56,11 @@ TEST(MeasureFusions, FillsTheStoreThatDecides) {
   tests::TempFolder folder;
   auto context = makeContext();
   TargetAttr target = chooseTarget(*context, "cpu").value();
-  FusionMeasurer measurer(target, {.executor = {.threads = 1}, .position = 4}, /*rounds=*/3);
+  FusionMeasurer measurer(target,
+                          {.executor = {.threads = 1},
+                           .position = 4,
+                           .replaceSample = [](Sample) { return Sample{1000}; }},
+                          /*rounds=*/3);
   std::vector<FusionDecision> predicted =
       decide(*context, target,
              {.inspect = [&](const FusionDecision& decision, llvm::ArrayRef<mlir::Operation*> ops) {
@@ -72,14 +76,15 @@ TEST(MeasureFusions, FillsTheStoreThatDecides) {
   size_t done = 0;
   ASSERT_THAT(measurer.measureAll(**points, [&](size_t now) { done = now; }), tests::IsOk());
   EXPECT_EQ(done, measurer.size());
+  EXPECT_TRUE(measurer.leftOut().empty());
 
   for (const FusionDecision& decision : predicted) {
     EXPECT_NE(decision.fused.limiter, Limiter::Measured);
     const FusionTimes* times = measurer.find(decision);
     EXPECT_EQ(times != nullptr, decision.legal && decision.ops.size() > 1);
     if (times) {
-      EXPECT_GE(times->fusedNs, 1);
-      EXPECT_GE(times->unfusedNs, 1);
+      EXPECT_EQ(times->fusedNs, 1000);
+      EXPECT_EQ(times->unfusedNs, 1000);
     }
   }
   for (const FusionDecision& decision : decide(*context, target, {.times = points->get()}))
@@ -88,6 +93,34 @@ TEST(MeasureFusions, FillsTheStoreThatDecides) {
       EXPECT_EQ(decision.unfused.limiter, Limiter::Measured) << decision.rule;
       EXPECT_EQ(decision.fused.ns, measurer.find(decision)->fusedNs);
     }
+}
+
+/// The others go on, and no time of a busy machine is kept.
+TEST(MeasureFusions, LeavesOutWhatNoiseHides) {
+  tests::TempFolder folder;
+  auto context = makeContext();
+  TargetAttr target = chooseTarget(*context, "cpu").value();
+  FusionMeasurer measurer(target,
+                          {.executor = {.threads = 1},
+                           .position = 4,
+                           .replaceSample = [](Sample) { return Sample{1000, true}; }},
+                          /*rounds=*/1);
+  std::vector<FusionDecision> predicted =
+      decide(*context, target,
+             {.inspect = [&](const FusionDecision& decision, llvm::ArrayRef<mlir::Operation*> ops) {
+               measurer.note(decision, ops);
+             }});
+  auto points = MeasuredPoints::openToAdd(folder.path("points.sqlite"), {"native", "here", "none"});
+  ASSERT_THAT(points, tests::IsOk());
+  size_t done = 0;
+  ASSERT_THAT(measurer.measureAll(**points, [&](size_t now) { done = now; }), tests::IsOk());
+  EXPECT_EQ(done, measurer.size());
+  EXPECT_EQ(measurer.leftOut().size(), measurer.size());
+  EXPECT_THAT(measurer.leftOut(), testing::Contains("matmul add"));
+  for (const FusionDecision& decision : predicted)
+    EXPECT_EQ(measurer.find(decision), nullptr);
+  for (const FusionDecision& decision : decide(*context, target, {.times = points->get()}))
+    EXPECT_NE(decision.fused.limiter, Limiter::Measured);
 }
 
 TEST(MeasureFusions, NamesWhatItCannotMeasure) {

@@ -126,20 +126,57 @@ TEST(TuneSchedules, MeasuresEachKernelOnceAndKeepsTheBest) {
   auto points = passes::cost::MeasuredPoints::openToAdd(folder.path("points.sqlite"),
                                                         {"native", "here", "none"});
   ASSERT_THAT(points, tests::IsOk());
-  auto tuned = tuneSchedules(*module, {.executor = {.threads = 1}, .position = 0}, /*rounds=*/3,
-                             **points, [](size_t done, size_t total) { EXPECT_LE(done, total); });
+  auto scheduler = passes::schedule::Scheduler::create(*module, target);
+  ASSERT_TRUE(mlir::succeeded(scheduler));
+  size_t schedules = 1 + scheduler->alternatives(firstKernel(*module)).size(), taken = 0;
+  ASSERT_GT(schedules, 1u);
+  // Samples are taken in turns, of the scheduler's own first; here the last is the fastest.
+  auto fastestLast = [&](Sample) {
+    return Sample{taken++ % schedules == schedules - 1 ? 1e3 : 2e3};
+  };
+  size_t done = 0;
+  auto tuned = tuneSchedules(
+      *module, {.executor = {.threads = 1}, .position = 0, .replaceSample = fastestLast},
+      /*rounds=*/3, **points, [&](size_t now, size_t) { done = now; }, [](const TunedKernel&) {});
   ASSERT_THAT(tuned, tests::IsOk());
+  EXPECT_EQ(done, 1u);
   ASSERT_EQ(tuned->size(), 1u);
   const TunedKernel& kernel = tuned->front();
   EXPECT_EQ(kernel.operations, "matmul");
   EXPECT_EQ(kernel.places, 2);
-  EXPECT_GT(kernel.schedules.size(), 1u);
+  ASSERT_EQ(kernel.schedules.size(), schedules);
   EXPECT_THAT(kernel.schedules[0].schedule, testing::HasSubstr("columns_per_tile"));
+  EXPECT_EQ(kernel.schedules[0].ns, 2000);
+  EXPECT_EQ(kernel.best(), schedules - 1);
   // What was kept decides.
   std::string chosen;
   llvm::raw_string_ostream(chosen)
       << firstKernel(*schedule(*context, target, points->get())).getScheduleAttr();
   EXPECT_EQ(chosen, kernel.schedules[kernel.best()].schedule);
+}
+
+TEST(TuneSchedules, LeavesOutWhatNoiseHides) {
+  tests::TempFolder folder;
+  auto context = makeContext();
+  TargetAttr target = chooseTarget(*context, "cpu").value();
+  auto module = schedule(*context, target);
+  auto points = passes::cost::MeasuredPoints::openToAdd(folder.path("points.sqlite"),
+                                                        {"native", "here", "none"});
+  ASSERT_THAT(points, tests::IsOk());
+  size_t done = 0;
+  std::vector<std::string> leftOut;
+  auto tuned = tuneSchedules(
+      *module,
+      {.executor = {.threads = 1},
+       .position = 0,
+       .replaceSample = [](Sample) { return Sample{1000, true}; }},
+      /*rounds=*/1, **points, [&](size_t now, size_t) { done = now; },
+      [&](const TunedKernel& kernel) { leftOut.push_back(kernel.operations); });
+  ASSERT_THAT(tuned, tests::IsOk());
+  EXPECT_THAT(*tuned, testing::IsEmpty());
+  EXPECT_THAT(leftOut, testing::ElementsAre("matmul"));
+  EXPECT_EQ(done, 1u);
+  EXPECT_EQ((*points)->find(contentKey(firstKernel(*module))), std::nullopt);
 }
 
 TEST(TunedKernel, PrefersItsOwnScheduleWithinTheSpread) {
