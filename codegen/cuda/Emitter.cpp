@@ -1,7 +1,6 @@
 #include "codegen/cuda/Emitter.h"
 
 #include "codegen/cuda/emitters/Emitters.h"
-#include "kernels/cuda/BlockResources.h"
 
 using namespace mlir;
 using namespace tenon::kernels;
@@ -147,23 +146,29 @@ LogicalResult KernelContext::expectTiles(int64_t tiles) {
 }
 
 LogicalResult KernelContext::readResources() {
-  std::optional<BlockResources> resources = blockResourcesOf(kernel, architecture.registersPerSm);
+  VerdictOr<std::unique_ptr<MatchedKernel>> matched = readKernel(kernel);
+  std::optional<BlockResources> resources = matched ? (*matched)->resources() : std::nullopt;
   if (!resources || resources->threads % 32 != 0)
     return kernel.emitOpError("expects whole warps of at most 1024 threads and sizes that a block "
                               "can have, but got ")
            << schedule();
+  return useResources(*resources);
+}
+
+LogicalResult KernelContext::useResources(const BlockResources& needs) {
+  BlockResources resources = resourcesInPlace(kernel, needs, architecture.registersPerSm);
   // What a source declares is part of an executable, which holds 48 KiB for a block of any device (CUDA
   // C++ Programming Guide, "Technical Specifications per Compute Capability").
   constexpr int64_t mostStaticBytes = 48 << 10;
   int64_t most = architecture.smemBytesPerBlock;
-  int64_t all = detail::saturatingSum({resources->staticSmemBytes, resources->dynamicSmemBytes});
-  if (resources->staticSmemBytes > mostStaticBytes || (most > 0 && all > most))
+  int64_t all = detail::saturatingSum({resources.staticSmemBytes, resources.dynamicSmemBytes});
+  if (resources.staticSmemBytes > mostStaticBytes || (most > 0 && all > most))
     return kernel.emitOpError("expects a block of at most ")
            << mostStaticBytes << " bytes of declared shared memory"
            << (most > 0 ? " and " + std::to_string(most) + " in all" : "") << ", but " << schedule()
-           << " takes " << resources->staticSmemBytes << " and " << all;
-  structure.threads = resources->threads;
-  structure.blocksPerSm = resources->blocksPerSm;
+           << " takes " << resources.staticSmemBytes << " and " << all;
+  structure.threads = resources.threads;
+  structure.blocksPerSm = resources.blocksPerSm;
   return success();
 }
 

@@ -6,6 +6,7 @@
 
 #include "codegen/cuda/PhaseStructure.h"
 #include "ir/Dialect.h"
+#include "kernels/KernelKind.h"
 #include "llvm/ADT/SmallBitVector.h"
 
 namespace tenon::codegen::cuda {
@@ -62,6 +63,16 @@ public:
         << OpTy::getOperationName() << " for the emitter " << schedule().getEmitter();
     return nullptr;
   }
+  /// The region and schedule as a kernel of that kind (`kernels::NarrowGemmKernel`), and what a block takes
+  /// in the structure; emits an error where they are none.
+  template <typename Kernel> mlir::FailureOr<Kernel> read() {
+    VerdictOr<Kernel> found = Kernel::read(kernel);
+    if (!found)
+      return kernel.emitOpError(found.reason());
+    if (failed(useResources(found->resources())))
+      return mlir::failure();
+    return *std::move(found);
+  }
   /// A parameter of the schedule; emits an error where it is missing.
   mlir::FailureOr<int64_t> parameter(llvm::StringRef name);
   /// Checks that the schedule has as many tiles as the emitter will number.
@@ -72,6 +83,8 @@ public:
   mlir::LogicalResult readResources();
 
 private:
+  mlir::LogicalResult useResources(const kernels::BlockResources& resources);
+
   std::vector<MemorySpace> spaces;
   llvm::SmallBitVector written; ///< results that the emitter has asked for
 };

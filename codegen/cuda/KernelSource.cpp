@@ -3,6 +3,7 @@
 #include "absl/strings/str_format.h"
 #include "codegen/cuda/DependentLaunch.h"
 #include "codegen/cuda/LargestSearch.h"
+#include "kernels/KernelKind.h"
 
 using namespace mlir;
 using namespace tenon::kernels;

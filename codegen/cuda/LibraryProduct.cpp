@@ -2,6 +2,8 @@
 
 #include <optional>
 
+#include "kernels/cuda/LibraryGemm.h"
+
 using namespace mlir;
 
 namespace tenon::codegen::cuda {
@@ -10,7 +12,8 @@ using runtime::LibraryMatmul;
 using runtime::MatmulType;
 
 bool isLibraryProduct(KernelOp kernel) {
-  return kernel.getScheduleAttr() && kernel.getScheduleAttr().getEmitter() == "cublaslt";
+  return kernel.getScheduleAttr() &&
+         kernel.getScheduleAttr().getEmitter() == kernels::LibraryGemmKernel::name;
 }
 
 static std::optional<MatmulType> matmulType(Type elementType) {
@@ -47,11 +50,10 @@ FailureOr<LibraryMatmul> describeProduct(KernelOp kernel) {
     return kernel.emitOpError("expects factors of one type, f32, f16 or bf16, and a result of that "
                               "type or f32 for the schedule ")
            << kernel.getScheduleAttr();
-  std::optional<int64_t> workspace = kernel.getScheduleAttr().getParameter("workspace_bytes");
-  if (!workspace)
-    return kernel.emitOpError("expects a parameter 'workspace_bytes' in the schedule ")
-           << kernel.getScheduleAttr();
-  bool tf32 = kernel.getScheduleAttr().getParameter("tf32").has_value();
+  auto library = kernels::LibraryGemmKernel::read(kernel);
+  if (!library)
+    return kernel.emitOpError(library.reason());
+  bool tf32 = library->schedule.tf32 != 0;
   if (tf32 && *input != MatmulType::F32)
     return kernel.emitOpError("expects f32 factors for TF32 in the schedule ")
            << kernel.getScheduleAttr();
@@ -62,7 +64,7 @@ FailureOr<LibraryMatmul> describeProduct(KernelOp kernel) {
                        .input = *input,
                        .output = *output,
                        .tf32 = tf32,
-                       .workspaceBytes = static_cast<uint64_t>(*workspace)};
+                       .workspaceBytes = static_cast<uint64_t>(library->schedule.workspaceBytes)};
 }
 
 } // namespace tenon::codegen::cuda

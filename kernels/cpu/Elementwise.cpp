@@ -9,7 +9,7 @@ static RankedTensorType resultType(KernelOp kernel) {
   return llvm::cast<RankedTensorType>(kernel.getResult(0).getType());
 }
 
-static bool matches(KernelOp kernel) { return refuse(forms::cpuElementwise, kernel).empty(); }
+static bool matches(KernelOp kernel) { return bool(acceptsForm(forms::cpuElementwise, kernel)); }
 
 /// True if some input has to be repeated along an axis; then rows keep their meaning.
 static bool broadcasts(KernelOp kernel) {

@@ -39,27 +39,26 @@ int64_t rowElementsOf(Operation* op) {
 
 /// A region taken apart.
 struct Sequence {
-  std::string refusal; ///< why it is none; the rest is then not set
   llvm::SmallVector<Operation*>
       prologue; ///< before matrix products: each thread computes all of it
   llvm::SmallVector<Operation*> tiled;
   std::vector<llvm::SmallVector<Operation*>> groups; ///< of `tiled`: those that read one another
 };
 
-/// Takes a region apart, see `refuseSequence`.
+/// Takes a region apart, see `acceptsSequence`.
 class SequenceReader {
 public:
   explicit SequenceReader(KernelOp kernel) : kernel(kernel) {}
 
-  Sequence read();
+  VerdictOr<Sequence> read();
 
 private:
-  std::string refuseOperations();
-  std::string readRows();
-  static std::string refuseRows(llvm::ArrayRef<Operation*> group);
+  Verdict readOperations();
+  Verdict readRows();
+  static Verdict checkRows(llvm::ArrayRef<Operation*> group);
   std::vector<llvm::SmallVector<Operation*>> connectedGroups();
-  std::string readColumns();
-  std::string readGroups();
+  Verdict readColumns();
+  Verdict readGroups();
   bool isYielded(Operation* op);
   llvm::SmallVector<Operation*> producersOf(Operation* op);
 
@@ -84,28 +83,30 @@ bool SequenceReader::isYielded(Operation* op) {
                       [&](Value value) { return getViewSource(value).getDefiningOp() == op; });
 }
 
-std::string SequenceReader::refuseOperations() {
+Verdict SequenceReader::readOperations() {
   for (Operation& op : kernel.getBlock().without_terminator()) {
     if (isView(&op))
       continue;
     bool isKnown = worksOnRows(&op) || llvm::isa<ElementwiseOpInterface, KvWriteOp, MatmulOp>(op);
     if (!isKnown || typeOf(&op).getRank() == 0)
-      return "a sequence of tiles cannot hold " + nameOf(&op);
+      return Refusal{"a sequence of tiles cannot hold " + nameOf(&op)};
     if (auto matmul = llvm::dyn_cast<MatmulOp>(op);
         matmul && matmul.getWeight().getType().getRank() != 2)
-      return "a sequence of tiles holds no batched matmul";
+      return Refusal{"a sequence of tiles holds no batched matmul"};
     if (auto matmul = llvm::dyn_cast<MatmulOp>(op); matmul && !isMultiplied(matmul))
-      return "no emitter for CPUs multiplies quants of " +
-             std::string(getEncoding(matmul.getWeight().getType().getElementType())->name);
+      return Refusal{"no emitter for CPUs multiplies quants of " +
+                     std::string(getEncoding(matmul.getWeight().getType().getElementType())->name)};
     if (auto embedding = llvm::dyn_cast<EmbeddingOp>(op);
         embedding && !llvm::all_of(op.getOperands(), llvm::IsaPred<BlockArgument>))
-      return "a sequence of tiles reads tables from memory";
+      return Refusal{"a sequence of tiles reads tables from memory"};
     ops.push_back(&op);
   }
   for (Value value : kernel.getYield().getValues())
     if (!value.getDefiningOp() || isView(value.getDefiningOp()))
-      return "a sequence of tiles yields what it computes";
-  return ops.size() < 2 ? "a sequence has two operations or more" : "";
+      return Refusal{"a sequence of tiles yields what it computes"};
+  if (ops.size() < 2)
+    return Refusal{"a sequence has two operations or more"};
+  return Verdict::accept();
 }
 
 /// Operations that read one another, each group in program order.
@@ -129,46 +130,48 @@ std::vector<llvm::SmallVector<Operation*>> SequenceReader::connectedGroups() {
 }
 
 /// Why operations that read one another do not work on the same rows, one tile behind the other.
-std::string SequenceReader::refuseRows(llvm::ArrayRef<Operation*> group) {
+Verdict SequenceReader::checkRows(llvm::ArrayRef<Operation*> group) {
   int64_t total = typeOf(group.front()).getNumElements(), unit = 1;
   for (Operation* op : group)
     unit = std::max(unit, rowElementsOf(op));
   for (Operation* op : group) {
     if (typeOf(op).getNumElements() != total)
-      return "tiles of rows do not fit together: " + nameOf(group.front()) + " has " +
-             detail::formatShape(typeOf(group.front()).getShape()) + ", " + nameOf(op) + " " +
-             detail::formatShape(typeOf(op).getShape());
+      return Refusal{"tiles of rows do not fit together: " + nameOf(group.front()) + " has " +
+                     detail::formatShape(typeOf(group.front()).getShape()) + ", " + nameOf(op) +
+                     " " + detail::formatShape(typeOf(op).getShape())};
     if (unit % rowElementsOf(op) != 0)
-      return "tiles of rows do not fit together: " + nameOf(op) + " has rows of " +
-             std::to_string(rowElementsOf(op)) + " elements beside rows of " + std::to_string(unit);
+      return Refusal{"tiles of rows do not fit together: " + nameOf(op) + " has rows of " +
+                     std::to_string(rowElementsOf(op)) + " elements beside rows of " +
+                     std::to_string(unit)};
     if (llvm::isa<KvWriteOp>(op) && total != unit)
-      return "of several rows two may be for one place of the cache, and the later one has to stay";
+      return Refusal{
+          "of several rows two may be for one place of the cache, and the later one has to stay"};
     for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
       if (!getViewSource(operand).getDefiningOp())
         continue;
       // What an operation reads of another one must be its own tile of the same elements.
       if (llvm::cast<RankedTensorType>(operand.getType()).getNumElements() != total ||
           (index > 0 && !llvm::isa<ElementwiseOpInterface>(op)))
-        return nameOf(op) + " reads other rows than its own";
+        return Refusal{nameOf(op) + " reads other rows than its own"};
     }
   }
-  return "";
+  return Verdict::accept();
 }
 
 /// Groups of operations that work on the same rows; each group has tiles of its own.
-std::string SequenceReader::readRows() {
+Verdict SequenceReader::readRows() {
   sequence.tiled = ops;
   for (llvm::SmallVector<Operation*>& group : connectedGroups()) {
-    if (std::string reason = refuseRows(group); !reason.empty())
-      return reason;
+    if (Verdict verdict = checkRows(group); !verdict)
+      return verdict;
     sequence.groups.push_back(std::move(group));
   }
-  return "";
+  return Verdict::accept();
 }
 
 /// Matrix products by columns: what stands before them is computed whole by each thread, what
 /// stands behind them column by column.
-std::string SequenceReader::readColumns() {
+Verdict SequenceReader::readColumns() {
   llvm::DenseSet<Operation*> before;
   for (Operation* op : llvm::reverse(ops)) {
     bool feeds = llvm::isa<MatmulOp>(op) || before.contains(op);
@@ -183,56 +186,63 @@ std::string SequenceReader::readColumns() {
       continue;
     }
     if (llvm::isa<MatmulOp>(op))
-      return "a matmul needs whole rows of another one, which other tiles compute";
+      return Refusal{"a matmul needs whole rows of another one, which other tiles compute"};
     if (isYielded(op))
-      return nameOf(op) + " is computed by every thread before its matmul and cannot be stored";
+      return Refusal{nameOf(op) +
+                     " is computed by every thread before its matmul and cannot be stored"};
     scratchBytes += *getStorageBytes(typeOf(op));
     sequence.prologue.push_back(op);
   }
   if (scratchBytes > mostScratchBytes)
-    return "what stands before a matmul takes " + std::to_string(scratchBytes) +
-           " bytes of a thread, more than " + std::to_string(mostScratchBytes);
+    return Refusal{"what stands before a matmul takes " + std::to_string(scratchBytes) +
+                   " bytes of a thread, more than " + std::to_string(mostScratchBytes)};
   return readGroups();
 }
 
 /// Products whose results meet, gate and up, share tiles; others have tiles of their own.
-std::string SequenceReader::readGroups() {
+Verdict SequenceReader::readGroups() {
   for (Operation* op : sequence.tiled) {
     if (!llvm::isa<MatmulOp, ElementwiseOpInterface>(op))
-      return nameOf(op) + " needs whole rows of a matmul, which other tiles compute";
+      return Refusal{nameOf(op) + " needs whole rows of a matmul, which other tiles compute"};
     for (Operation* producer : producersOf(op)) {
       bool isBefore = llvm::is_contained(sequence.prologue, producer);
       if (isBefore && !llvm::isa<MatmulOp>(op))
-        return nameOf(op) + " reads what stands before a matmul, not its result";
+        return Refusal{nameOf(op) + " reads what stands before a matmul, not its result"};
       if (!isBefore && typeOf(op).getShape() != typeOf(producer).getShape())
-        return nameOf(op) + " has other columns than " + nameOf(producer);
+        return Refusal{nameOf(op) + " has other columns than " + nameOf(producer)};
     }
   }
   sequence.groups = connectedGroups();
   int64_t scratchBytes = 0;
   for (const auto& group : sequence.groups) {
     if (llvm::none_of(group, llvm::IsaPred<MatmulOp>))
-      return nameOf(group.front()) + " has nothing to do with the matmul beside it";
+      return Refusal{nameOf(group.front()) + " has nothing to do with the matmul beside it"};
     for (Operation* op : group)
       if (!isYielded(op) && typeOf(op).getNumElements() != typeOf(op).getShape().back())
         scratchBytes += *getStorageBytes(typeOf(op));
   }
-  return scratchBytes > mostScratchBytes
-             ? "values between the operations take " + std::to_string(scratchBytes) +
-                   " bytes of a thread, more than " + std::to_string(mostScratchBytes)
-             : "";
+  if (scratchBytes > mostScratchBytes)
+    return Refusal{"values between the operations take " + std::to_string(scratchBytes) +
+                   " bytes of a thread, more than " + std::to_string(mostScratchBytes)};
+  return Verdict::accept();
 }
 
-Sequence SequenceReader::read() {
-  sequence.refusal = refuseOperations();
-  if (sequence.refusal.empty())
-    sequence.refusal = llvm::any_of(ops, llvm::IsaPred<MatmulOp>) ? readColumns() : readRows();
+VerdictOr<Sequence> SequenceReader::read() {
+  if (Verdict verdict = readOperations(); !verdict)
+    return verdict.refusal();
+  Verdict verdict = llvm::any_of(ops, llvm::IsaPred<MatmulOp>) ? readColumns() : readRows();
+  if (!verdict)
+    return verdict.refusal();
   return std::move(sequence);
 }
 
-std::string refuseSequence(KernelOp kernel) { return SequenceReader(kernel).read().refusal; }
+Verdict acceptsSequence(KernelOp kernel) {
+  if (VerdictOr<Sequence> sequence = SequenceReader(kernel).read(); !sequence)
+    return sequence.refusal();
+  return Verdict::accept();
+}
 
-static bool matches(KernelOp kernel) { return refuseSequence(kernel).empty(); }
+static bool matches(KernelOp kernel) { return bool(acceptsSequence(kernel)); }
 
 /// The best schedule of `op` alone; its order is set on `op`.
 static ScheduleAttr chooseAlone(Operation* op, const ScheduleRule& rule, const CpuTarget& target) {
@@ -327,11 +337,12 @@ static int64_t chooseColumns(KernelOp kernel, llvm::ArrayRef<Operation*> group, 
 }
 
 static ScheduleAttr choose(KernelOp kernel, const CpuTarget& target) {
-  Sequence sequence = SequenceReader(kernel).read();
-  for (Operation* op : sequence.prologue)
+  VerdictOr<Sequence> sequence = SequenceReader(kernel).read();
+  assert(sequence && "the rule matches");
+  for (Operation* op : sequence->prologue)
     setPart(op, rowPart(kernel, op, typeOf(op).getNumElements(), target), beforeTiles);
   int64_t tiles = 0;
-  for (const auto& group : sequence.groups)
+  for (const auto& group : sequence->groups)
     tiles += llvm::any_of(group, llvm::IsaPred<MatmulOp>)
                  ? chooseColumns(kernel, group, tiles, target)
                  : chooseRows(kernel, group, tiles, target);

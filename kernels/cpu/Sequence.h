@@ -1,13 +1,12 @@
 #ifndef TENON_KERNELS_CPU_SEQUENCE_H
 #define TENON_KERNELS_CPU_SEQUENCE_H
 
-#include <string>
-
 #include "kernels/cpu/ScheduleRule.h"
+#include "support/Verdict.h"
 
 namespace tenon::kernels::rules {
 
-/// Why the CPU's emitter `sequence` does not compute the region of `kernel`; empty where it does.
+/// Whether the CPU's emitter `sequence` computes the region of `kernel`.
 ///
 /// It runs the emitters of the single operations one behind the other in each tile, with what lies
 /// between them in a thread's own memory, so every bit is that of the single kernels. Two kinds of
@@ -19,7 +18,7 @@ namespace tenon::kernels::rules {
 /// * columns: matrix products and elementwise operations on their results; a tile is some columns
 ///   of products that meet. What stands before the products, operations on rows, is computed whole
 ///   by each thread, and not stored.
-std::string refuseSequence(KernelOp kernel);
+Verdict acceptsSequence(KernelOp kernel);
 
 } // namespace tenon::kernels::rules
 

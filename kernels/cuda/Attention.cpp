@@ -1,5 +1,6 @@
 #include "kernels/cuda/CudaScheduleRule.h"
 #include "kernels/cuda/DecodeRing.h"
+#include "kernels/cuda/Rows.h"
 #include "kernels/regions/AttentionRegion.h"
 #include "llvm/ADT/bit.h"
 #include "llvm/Support/MathExtras.h"
@@ -215,51 +216,51 @@ static bool suitsPrefill(AttentionOp op) {
 }
 
 /// Regions of several operations, attention among them.
-static std::string explain(KernelOp kernel, const CudaTarget&) {
+static Verdict accepts(KernelOp kernel, const CudaTarget&) {
   auto operations = kernel.getBlock().without_terminator();
   if (llvm::hasSingleElement(operations) || llvm::none_of(operations, llvm::IsaPred<AttentionOp>))
-    return "";
-  AttentionRegion region;
-  if (std::string reason = readAttentionRegion(kernel, region); !reason.empty())
-    return reason;
-  AttentionOp op = region.attention;
+    return Verdict::accept();
+  VerdictOr<AttentionRegion> region = readAttentionRegion(kernel);
+  if (!region)
+    return region.refusal();
+  AttentionOp op = region->attention;
   Type type = op.getQuery().getType().getElementType();
   bool oneType = llvm::all_of(operations, [&](Operation& other) {
     auto tensor = llvm::dyn_cast<RankedTensorType>(other.getResult(0).getType());
     return !tensor || tensor.getElementType() == type;
   });
-  for (HeadRegion::Chain* chain : {&region.query, &region.key, &region.value})
+  for (HeadRegion::Chain* chain : {&region->query, &region->key, &region->value})
     oneType &= !chain->source ||
                llvm::cast<RankedTensorType>(chain->source.getType()).getElementType() == type;
   if (!oneType || !suitsTensorCores(op, 8))
-    return "attention takes rope and cache writes where tensor cores take its operands: heads of "
-           "one 16-bit type, multiples of 8 elements and at most 256";
+    return Refusal{
+        "attention takes rope and cache writes where tensor cores take its operands: heads of "
+        "one 16-bit type, multiples of 8 elements and at most 256"};
   int64_t rows = op.getQuery().getType().getShape()[0];
-  return rows <= mostDecodeRows
-             ? ""
-             : "attention takes rope and cache writes of at most " +
-                   std::to_string(mostDecodeRows) + " rows, not of " + std::to_string(rows);
+  if (rows > mostDecodeRows)
+    return Refusal{"attention takes rope and cache writes of at most " +
+                   std::to_string(mostDecodeRows) + " rows, not of " + std::to_string(rows)};
+  return Verdict::accept();
 }
 
 static bool matches(KernelOp kernel, const CudaTarget& target) {
   auto operations = kernel.getBlock().without_terminator();
-  return llvm::any_of(operations, llvm::IsaPred<AttentionOp>) && explain(kernel, target).empty();
+  return llvm::any_of(operations, llvm::IsaPred<AttentionOp>) && accepts(kernel, target);
 }
 
 /// The region's operations one by one keep the orders and schedules that they have inside.
 static ScheduleAttr chooseRegion(KernelOp kernel, const CudaTarget& target) {
-  AttentionRegion region;
-  [[maybe_unused]] std::string reason = readAttentionRegion(kernel, region);
-  assert(reason.empty() && "the rule matches");
-  for (HeadRegion::Chain* chain : {&region.query, &region.key, &region.value})
+  VerdictOr<AttentionRegion> region = readAttentionRegion(kernel);
+  assert(region && "the rule matches");
+  for (HeadRegion::Chain* chain : {&region->query, &region->key, &region->value})
     if (chain->norm)
       chain->norm->setAttr(partAttrName, scheduleRows(*chain->norm, target));
-  ScheduleAttr schedule = chooseDecode(kernel, region.attention, target);
-  region.attention->setAttr(partAttrName, schedule);
+  ScheduleAttr schedule = chooseDecode(kernel, region->attention, target);
+  region->attention->setAttr(partAttrName, schedule);
   return schedule;
 }
 
-static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target) {
+static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target, Neighbours) {
   auto op = soleOp<AttentionOp>(kernel);
   if (!op)
     return chooseRegion(kernel, target);
@@ -274,6 +275,6 @@ static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target) {
   return chooseScalar(kernel, op, target);
 }
 
-const CudaScheduleRule attention = {matches, choose, nullptr, explain};
+const CudaScheduleRule attention = {matches, choose, nullptr, accepts};
 
 } // namespace tenon::kernels::cuda_rules

@@ -1,11 +1,18 @@
 #include "kernels/cuda/DecodeRing.h"
-#include "kernels/cuda/ScheduleKind.h"
+#include "kernels/cuda/ParameterKind.h"
 #include "kernels/regions/AttentionRegion.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
 namespace tenon::kernels::kinds {
+
+/// Why a schedule of attention is none that a block can have.
+static Refusal refusal(KernelOp kernel) {
+  std::string text;
+  llvm::raw_string_ostream(text) << kernel.getScheduleAttr();
+  return {"expects sizes that a block of attention can have, but got " + text};
+}
 
 namespace {
 
@@ -37,13 +44,13 @@ static std::optional<HeadSizes> sizesOf(KernelOp kernel) {
 static constexpr int64_t arrivalBytes = 1;
 
 /// Query, scores of a step, and sums of each group of threads that shares a value.
-static bool fillScalar(KernelOp kernel, BlockResources& resources) {
+static Verdict fillScalar(KernelOp kernel, BlockResources& resources) {
   constexpr int64_t batch = 4; // keys on their way together
   std::optional<HeadSizes> sizes = sizesOf(kernel);
   int64_t heads = sizeParameter(kernel, "heads_per_tile");
   int64_t block = sizeParameter(kernel, "keys_per_block");
   if (!sizes || heads < 1 || block < 1)
-    return false;
+    return refusal(kernel);
   int64_t vector = 1, widest = wordBytes / getEncoding(sizes->valueElement)->blockBytes;
   while (2 * vector <= widest && sizes->value % (2 * vector) == 0)
     vector *= 2;
@@ -56,7 +63,7 @@ static bool fillScalar(KernelOp kernel, BlockResources& resources) {
                         detail::saturatingProduct({groups, heads, sizes->value})})});
   resources.staticSmemBytes =
       sizeParameter(kernel, "splits") > 1 ? llvm::alignTo(arrivalBytes, wordBytes) : 0;
-  return true;
+  return Verdict::accept();
 }
 
 /// Of each warp the ring, or the sums that take its place, largest score and total; the last key's
@@ -97,50 +104,50 @@ static int64_t chainBytes(AttentionRegion& region, int64_t warps) {
   return bytes + warps * floatBytes * llvm::alignTo(size + lanes, wordBytes / floatBytes);
 }
 
-static bool fillDecode(KernelOp kernel, BlockResources& resources) {
+static Verdict fillDecode(KernelOp kernel, BlockResources& resources) {
   constexpr int64_t mostSize = 256, mostHeads = 8, mostSplits = 64, mostRows = 16;
   constexpr int64_t mostStages = 16, mostSets = 2;
-  AttentionRegion region;
-  if (!readAttentionRegion(kernel, region).empty())
-    return false;
+  VerdictOr<AttentionRegion> region = readAttentionRegion(kernel);
+  if (!region)
+    return region.refusal();
   std::optional<HeadSizes> sizes = sizesOf(kernel);
   int64_t heads = sizeParameter(kernel, "heads_per_tile"), splits = sizeParameter(kernel, "splits");
   int64_t warps = resources.threads / 32, stages = sizeParameter(kernel, "stages");
   int64_t sets = std::max<int64_t>(sizeParameter(kernel, "sets"), 1);
-  int64_t made = region.writesCache() ? region.query.rows : 0;
+  int64_t made = region->writesCache() ? region->query.rows : 0;
   bool cluster = sizeParameter(kernel, "cluster_blocks") > 1;
   resources.blocksPerSm = sizeParameter(kernel, "blocks_per_sm");
   if (heads < 1 || heads > mostHeads || splits < 1 || splits > mostSplits ||
       resources.blocksPerSm < 1 || stages < 0 || stages > mostStages || sets > mostSets ||
       (sets > 1 && stages > 0) || std::max(sizes->key, sizes->value) > mostSize || made > mostRows)
-    return false;
-  resources.registers = mostRegisters;
+    return refusal(kernel);
+  resources.registers = BlockResources::mostRegisters;
   resources.tensorCores = true;
   resources.bytesAThread =
       std::max(stages, sets) * decodeStepKeys * halfBytes * (sizes->key + sizes->value) / 32;
   resources.dynamicSmemBytes = decodeBytes(*sizes, heads, warps, stages, made) +
                                exchangeBytes(*sizes, heads, splits, cluster) +
-                               chainBytes(region, warps);
+                               chainBytes(*region, warps);
   if (splits > 1 && !cluster)
     resources.staticSmemBytes = llvm::alignTo(arrivalBytes, wordBytes);
-  return true;
+  return Verdict::accept();
 }
 
 /// Queries, later the results, and two steps of keys and values, rows padded by 16 bytes; the keys
 /// that each row sees, and four bounds of them.
-static bool fillPrefill(KernelOp kernel, BlockResources& resources) {
+static Verdict fillPrefill(KernelOp kernel, BlockResources& resources) {
   constexpr int64_t padding = 8;
   std::optional<HeadSizes> sizes = sizesOf(kernel);
   int64_t block = sizeParameter(kernel, "keys_per_block");
   int64_t rows = resources.threads / 2 * sizeParameter(kernel, "row_tiles");
   resources.blocksPerSm = sizeParameter(kernel, "blocks_per_sm");
   if (!sizes || block < 1 || rows < 1 || resources.blocksPerSm < 1)
-    return false;
+    return refusal(kernel);
   int64_t keyPitch = detail::saturatingSum({sizes->key, padding});
   int64_t valuePitch = detail::saturatingSum({sizes->value, padding});
   int64_t stepElements =
       detail::saturatingProduct({block, detail::saturatingSum({keyPitch, valuePitch})});
-  resources.registers = mostRegisters;
+  resources.registers = BlockResources::mostRegisters;
   resources.tensorCores = true;
   resources.bytesAThread = detail::saturatingProduct({halfBytes, stepElements}) / resources.threads;
   int64_t elements =
@@ -149,11 +156,25 @@ static bool fillPrefill(KernelOp kernel, BlockResources& resources) {
   int64_t bytes = detail::saturatingSum(
       {detail::saturatingProduct({halfBytes, elements}), 2 * 4 * rows, 4 * 4, wordBytes - 1});
   resources.dynamicSmemBytes = bytes / wordBytes * wordBytes;
-  return true;
+  return Verdict::accept();
 }
 
-const ScheduleKind decodeAttention = {"decode_attention", fillScalar};
-const ScheduleKind tensorDecodeAttention = {"tensor_decode_attention", fillDecode};
-const ScheduleKind tensorPrefillAttention = {"tensor_prefill_attention", fillPrefill};
+/// Steps of keys that a warp takes of a cache that is full: keys over the warps that share them.
+static PriceTerms splitTerms(KernelOp kernel) {
+  constexpr int64_t lanes = 32;
+  PriceTerms terms;
+  auto op = findOp<AttentionOp>(kernel);
+  int64_t splits = sizeParameter(kernel, "splits");
+  if (!op || splits < 1)
+    return terms;
+  int64_t warps = std::max<int64_t>(1, sizeParameter(kernel, "threads") / lanes);
+  terms.keySteps =
+      llvm::divideCeil(cacheType(op.getKey()).getShape()[1], splits * warps * decodeStepKeys);
+  return terms;
+}
+
+const ParameterKind decodeAttention = {"decode_attention", fillScalar, splitTerms};
+const ParameterKind tensorDecodeAttention = {"tensor_decode_attention", fillDecode, splitTerms};
+const ParameterKind tensorPrefillAttention = {"tensor_prefill_attention", fillPrefill};
 
 } // namespace tenon::kernels::kinds

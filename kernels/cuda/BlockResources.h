@@ -1,8 +1,6 @@
 #ifndef TENON_KERNELS_CUDA_BLOCKRESOURCES_H
 #define TENON_KERNELS_CUDA_BLOCKRESOURCES_H
 
-#include <optional>
-
 #include "ir/Dialect.h"
 
 namespace tenon::kernels {
@@ -19,12 +17,13 @@ struct BlockResources {
   int64_t bytesAThread = 16; ///< that a thread asks for before it needs the first of them
   bool wholeTiles = false;
   bool tensorCores = false; ///< products are theirs
-};
 
-/// The resources of a scheduled region on a device whose multiprocessors have `registersPerSm` 32-bit
-/// registers, 0 where that is not known. Nothing where the schedule's kind has no blocks (a library's
-/// product, a CPU kernel), lacks a parameter, or names a size that no block has. Saturates.
-std::optional<BlockResources> blockResourcesOf(KernelOp kernel, int64_t registersPerSm);
+  /// Registers of a thread that takes what `__launch_bounds__` leaves it.
+  static constexpr int64_t mostRegisters = 255;
+  /// Takes no more registers than `__launch_bounds__` leaves a thread on a multiprocessor with
+  /// `registersPerSm`.
+  void boundRegisters(int64_t registersPerSm);
+};
 
 /// Blocks that run at once on a multiprocessor of `target`, a CUDA device: what its threads,
 /// registers (which a warp takes in units of 256), shared memory (with the 1 KiB that the system

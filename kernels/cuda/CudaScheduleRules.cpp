@@ -11,6 +11,22 @@ static const CudaScheduleRule* const allRules[] = {
 
 llvm::ArrayRef<const CudaScheduleRule*> allCudaRules() { return allRules; }
 
+bool fitsBlock(KernelOp kernel, const BlockResources& resources, const CudaTarget& target) {
+  BlockResources block = resourcesInPlace(kernel, resources, target.registersPerSm);
+  return detail::saturatingSum({block.dynamicSmemBytes, block.staticSmemBytes}) <=
+             target.smemBytesPerBlock &&
+         block.registers * block.threads <= target.registersPerSm;
+}
+
+bool fitsBlock(KernelOp kernel, ScheduleAttr schedule, const CudaTarget& target) {
+  ScheduleAttr before = kernel.getScheduleAttr();
+  kernel.setScheduleAttr(schedule);
+  VerdictOr<std::unique_ptr<MatchedKernel>> matched = readKernel(kernel);
+  before ? kernel.setScheduleAttr(before) : void(kernel.removeScheduleAttr());
+  std::optional<BlockResources> resources = matched ? (*matched)->resources() : std::nullopt;
+  return resources && fitsBlock(kernel, *resources, target);
+}
+
 ScheduleAttr withParameters(ScheduleAttr schedule,
                             std::initializer_list<std::pair<llvm::StringRef, int64_t>> given) {
   Builder builder(schedule.getContext());
@@ -33,13 +49,6 @@ int64_t widestVector(KernelOp kernel) {
        llvm::concat<const Type>(kernel.getBlock().getArgumentTypes(), kernel.getResultTypes()))
     widen(type);
   return vector;
-}
-
-int64_t dividingPower(int64_t extent, int64_t limit) {
-  int64_t power = 1;
-  while (2 * power <= limit && extent % (2 * power) == 0)
-    power *= 2;
-  return power;
 }
 
 } // namespace tenon::kernels

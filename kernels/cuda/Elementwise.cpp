@@ -10,7 +10,7 @@ static bool readsRows(KernelOp kernel) {
 }
 
 static bool matches(KernelOp kernel, const CudaTarget&) {
-  return refuse(forms::cudaElementwise, kernel).empty();
+  return bool(acceptsForm(forms::cudaElementwise, kernel));
 }
 
 /// True if some input has to be repeated along an axis; then rows keep their meaning.
@@ -23,7 +23,7 @@ static bool broadcasts(KernelOp kernel, int64_t elements) {
 
 /// A thread takes 16 bytes of the narrowest operand, so that every access is as wide as it can be;
 /// few threads a block, so that small tensors spread over many multiprocessors.
-static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target) {
+static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target, Neighbours) {
   auto type = llvm::cast<RankedTensorType>(kernel.getResult(0).getType());
   int64_t elements = type.getNumElements(), row = elements;
   bool rowwise = type.getRank() > 0 && (readsRows(kernel) || broadcasts(kernel, elements));

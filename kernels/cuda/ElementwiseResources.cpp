@@ -1,27 +1,27 @@
-#include "kernels/cuda/ScheduleKind.h"
+#include "kernels/cuda/ParameterKind.h"
 
 using namespace mlir;
 
 namespace tenon::kernels::kinds {
 
 /// A thread loads the vectors of all inputs before it needs the first.
-static bool fillElementwise(KernelOp kernel, BlockResources& resources) {
+static Verdict fillElementwise(KernelOp kernel, BlockResources& resources) {
   constexpr int64_t bytes = 2; // of the narrowest element
   int64_t inputs = kernel.getBlock().getNumArguments();
   resources.registers = 40;
   resources.bytesAThread = std::max<int64_t>(16, sizeParameter(kernel, "vector") * bytes * inputs);
-  return true;
+  return Verdict::accept();
 }
 
 /// One word a thread.
-static bool fillMove(KernelOp, BlockResources& resources) {
+static Verdict fillMove(KernelOp, BlockResources& resources) {
   resources.registers = 40;
-  return true;
+  return Verdict::accept();
 }
 
-const ScheduleKind elementwise = {"elementwise", fillElementwise};
-const ScheduleKind copy = {"copy", fillMove};
-const ScheduleKind kvWrite = {"kv_write", fillMove};
-const ScheduleKind rope = {"rope", fillMove};
+const ParameterKind elementwise = {"elementwise", fillElementwise};
+const ParameterKind copy = {"copy", fillMove};
+const ParameterKind kvWrite = {"kv_write", fillMove};
+const ParameterKind rope = {"rope", fillMove};
 
 } // namespace tenon::kernels::kinds

@@ -1,4 +1,5 @@
 #include "kernels/cuda/CudaScheduleRule.h"
+#include "kernels/cuda/Rows.h"
 #include "kernels/regions/HeadRegion.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -7,21 +8,21 @@ using namespace mlir;
 namespace tenon::kernels::cuda_rules {
 
 /// Regions of several operations, a rope or a cache write among them.
-static std::string explain(KernelOp kernel, const CudaTarget&) {
+static Verdict accepts(KernelOp kernel, const CudaTarget&) {
   auto operations = kernel.getBlock().without_terminator();
   bool concerned = !llvm::hasSingleElement(operations) &&
                    llvm::any_of(operations, llvm::IsaPred<RopeOp, KvWriteOp>) &&
                    llvm::none_of(operations, llvm::IsaPred<AttentionOp, MatmulOp>);
   if (!concerned)
-    return "";
-  HeadRegion region;
-  return readHeadRegion(kernel, region);
+    return Verdict::accept();
+  if (VerdictOr<HeadRegion> region = readHeadRegion(kernel); !region)
+    return region.refusal();
+  return Verdict::accept();
 }
 
 static bool matches(KernelOp kernel, const CudaTarget& target) {
-  HeadRegion region;
   return !llvm::hasSingleElement(kernel.getBlock().without_terminator()) &&
-         readHeadRegion(kernel, region).empty() && explain(kernel, target).empty();
+         readHeadRegion(kernel) && accepts(kernel, target);
 }
 
 /// Heads that a warp takes one after the other: as many as share a row's sines while there are warps
@@ -38,13 +39,12 @@ static int64_t chooseHeadsPerWarp(const HeadRegion& region, const CudaTarget& ta
 }
 
 /// Four warps a block: a step of one row has few heads, which are to spread over the device.
-static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target) {
+static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target, Neighbours) {
   constexpr int64_t threads = 128;
-  HeadRegion region;
-  [[maybe_unused]] std::string reason = readHeadRegion(kernel, region);
-  assert(reason.empty() && "the rule matches");
-  int64_t heads = chooseHeadsPerWarp(region, target), total = 0;
-  for (HeadRegion::Chain& chain : region.chains) {
+  VerdictOr<HeadRegion> region = readHeadRegion(kernel);
+  assert(region && "the rule matches");
+  int64_t heads = chooseHeadsPerWarp(*region, target), total = 0;
+  for (HeadRegion::Chain& chain : region->chains) {
     total += chain.rows * chain.heads / headsOfWarp(chain, heads);
     if (chain.norm)
       chain.norm->setAttr(partAttrName, scheduleRows(*chain.norm, target));
@@ -55,6 +55,6 @@ static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target) {
   return makeSchedule(kernel, "heads", tiles, {{"threads", threads}, {"heads_per_warp", heads}});
 }
 
-const CudaScheduleRule heads = {matches, choose, nullptr, explain};
+const CudaScheduleRule heads = {matches, choose, nullptr, accepts};
 
 } // namespace tenon::kernels::cuda_rules

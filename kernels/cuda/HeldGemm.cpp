@@ -1,14 +1,73 @@
 #include "kernels/cuda/HeldGemm.h"
-#include "kernels/cuda/CudaScheduleRule.h"
+
+#include "kernels/cuda/NarrowGemm.h"
+#include "kernels/cuda/Rows.h"
 
 using namespace mlir;
 
 namespace tenon::kernels {
 
+static bool hasNorm(const ProductRegion& region) {
+  return llvm::any_of(region.inputs, [](const ProductRegion::Input& input) { return input.norm; });
+}
+
+Verdict HeldGemmShape::accepts(const ProductRegion& region) {
+  llvm::SmallVector<int64_t, 2> depths = region.depths();
+  if (region.rows > mostRows || !llvm::all_equal(depths) || depths.front() % 8 != 0 ||
+      depths.front() > mostWarps * sliceElements)
+    return Refusal{
+        "warps hold at most 16 rows of one depth of at most 4096 elements, a multiple of "
+        "8"};
+  for (const ProductRegion::Group& group : region.groups)
+    for (const ProductRegion::Product& product : group.products)
+      if (product.input != group.products.front().input)
+        return Refusal{"warps hold one input of a group of products"};
+  return Verdict::accept();
+}
+
+VerdictOr<HeldGemmKernel> HeldGemmKernel::read(KernelOp kernel) {
+  VerdictOr<ProductRegion> region = readProducts(kernel);
+  if (!region)
+    return region.refusal();
+  VerdictOr<HeldGemmSchedule> schedule = parseSchedule<HeldGemmSchedule>(kernel.getScheduleAttr());
+  if (!schedule)
+    return schedule.refusal();
+  if (Verdict verdict = HeldGemmShape::accepts(*region); !verdict)
+    return verdict.refusal();
+  if (region->joined() > mostJoined)
+    return Refusal{"expects at most 4 products in a group, but got " +
+                   std::to_string(region->joined())};
+  HeldGemmShape shape = HeldGemmShape::of(*region, schedule->tileLines);
+  if (schedule->threads != 32 * shape.warps())
+    return Refusal{"expects " + std::to_string(32 * shape.warps()) +
+                   " threads, a warp a slice of 256 elements, but got " +
+                   std::to_string(schedule->threads)};
+  return HeldGemmKernel{*std::move(region), *schedule, shape};
+}
+
+/// Rings of pieces of W, sums of each warp's part of the depth, sums of norms in front.
+BlockResources HeldGemmKernel::resources() const {
+  constexpr int64_t halfBytes = 2, lanes = 32;
+  BlockResources resources;
+  resources.threads = schedule.threads;
+  resources.registers = BlockResources::mostRegisters;
+  resources.tensorCores = true;
+  resources.bytesAThread =
+      schedule.stages * HeldGemmShape::unitLines * HeldGemmShape::pieceElements * halfBytes / lanes;
+  resources.dynamicSmemBytes = shape.bytes(schedule.stages, hasNorm(region));
+  return resources;
+}
+
+PriceTerms HeldGemmKernel::priceTerms() const {
+  PriceTerms terms;
+  terms.prologue = PriceTerms::Prologue::Registers;
+  return terms;
+}
+
 namespace {
 
-/// Rows of W of a tile: as many as take a block several times as long as its warps wait for one another
-/// behind them, but leave no block more than a twenty-fifth more than the fewest would.
+/// Rows of W of a tile: as many as take a block several times as long as its warps wait for one
+/// another behind them, but leave no block more than a twenty-fifth more than the fewest would.
 int64_t linesFor(const ProductRegion& region, const CudaTarget& target) {
   constexpr int64_t fewest = 4, tileBytes = 128 << 10, halfBytes = 2;
   int64_t unitBytes =
@@ -25,18 +84,16 @@ int64_t linesFor(const ProductRegion& region, const CudaTarget& target) {
 
 /// Stages of rings of as many bytes as the target states, or as fit beside sums and norms.
 int64_t stagesFor(const ProductRegion& region, int64_t lines, const CudaTarget& target) {
-  constexpr int64_t mostStages = 16;
   HeldGemmShape shape = HeldGemmShape::of(region, lines);
-  bool hasNorm =
-      llvm::any_of(region.inputs, [](const ProductRegion::Input& input) { return input.norm; });
   int64_t stageBytes = shape.warps() * HeldGemmShape::stageBytes;
-  int64_t left = target.smemBytesPerBlock - shape.bytes(/*stages=*/0, hasNorm);
-  return std::clamp<int64_t>(llvm::divideCeil(target.bulkRingBytes, stageBytes), 1,
-                             std::clamp<int64_t>(left / stageBytes, 1, mostStages));
+  int64_t left = target.smemBytesPerBlock - shape.bytes(/*stages=*/0, hasNorm(region));
+  return std::clamp<int64_t>(
+      llvm::divideCeil(target.bulkRingBytes, stageBytes), 1,
+      std::clamp<int64_t>(left / stageBytes, 1, HeldGemmSchedule::mostStages));
 }
 
-/// True where warps can hold the input: it lies in memory, or is the norm of such of the same type, whose
-/// chunks are theirs.
+/// True where warps can hold the input: it lies in memory, or is the norm of such of the same type,
+/// whose chunks are theirs.
 bool isHoldable(const ProductRegion::Input& input, const CudaTarget& target) {
   if (!readsMemory(input) || !input.norm)
     return readsMemory(input);
@@ -46,13 +103,13 @@ bool isHoldable(const ProductRegion::Input& input, const CudaTarget& target) {
 
 } // namespace
 
-/// Measured on an H200, 2026-11-21 (dependent launch, narrow_gemm and this): decode of 4 and 16 rows, ms,
-/// llama-3.1-8b bf16, rows of 4,096, 16 warps, 3.990 and 3.912, 4.621 and 4.257; pythia-2.8b f16, rows of
-/// 2,560, 10 warps, 1.788 and 1.995, 2.494 and 3.262; gate and up of 4 rows of 3,072, 12 warps, 8 % longer:
-/// fewer warps wait for their copies.
+/// Measured on an H200, 2026-11-21 (dependent launch, narrow_gemm and this): decode of 4 and 16
+/// rows, ms, llama-3.1-8b bf16, rows of 4,096, 16 warps, 3.990 and 3.912, 4.621 and 4.257;
+/// pythia-2.8b f16, rows of 2,560, 10 warps, 1.788 and 1.995, 2.494 and 3.262; gate and up of 4
+/// rows of 3,072, 12 warps, 8 % longer: fewer warps wait for their copies.
 bool suitsHeldGemm(const ProductRegion& region, const CudaTarget& target) {
   constexpr int64_t fewestWarps = 16, fewestRows = 3, rowsOfTile = 8;
-  if (!target.bulkCopies || region.rows < fewestRows || !HeldGemmShape::refuse(region).empty() ||
+  if (!target.bulkCopies || region.rows < fewestRows || !HeldGemmShape::accepts(region) ||
       !region.prologueYields.empty())
     return false;
   // Sums stand in registers beside x.
@@ -69,13 +126,13 @@ bool suitsHeldGemm(const ProductRegion& region, const CudaTarget& target) {
                       [&](const ProductRegion::Input& input) { return isHoldable(input, target); });
 }
 
-ScheduleAttr scheduleHeldGemm(const ProductRegion& region, const CudaTarget& target) {
-  int64_t lines = linesFor(region, target);
-  return makeSchedule(region.first().getContext(), "held_gemm",
-                      std::min(region.tiles(lines), target.sms),
-                      {{"threads", 32 * HeldGemmShape::of(region, lines).warps()},
-                       {"stages", stagesFor(region, lines, target)},
-                       {"tile_lines", lines}});
+HeldGemmSchedule chooseHeldGemm(const ProductRegion& region, const CudaTarget& target) {
+  HeldGemmSchedule schedule;
+  schedule.tileLines = linesFor(region, target);
+  schedule.threads = 32 * HeldGemmShape::of(region, schedule.tileLines).warps();
+  schedule.stages = stagesFor(region, schedule.tileLines, target);
+  schedule.tiles = std::min(region.tiles(schedule.tileLines), target.sms);
+  return schedule;
 }
 
 } // namespace tenon::kernels

@@ -1,5 +1,6 @@
-#include "kernels/cuda/CudaScheduleRule.h"
-#include "kernels/cuda/HopperTile.h"
+#include "kernels/cuda/HopperGemm.h"
+
+#include "kernels/cuda/NarrowGemm.h"
 
 using namespace mlir;
 
@@ -90,6 +91,45 @@ void forTiles(const Extents& extents, int64_t products, Consider consider) {
 
 } // namespace
 
+VerdictOr<HopperGemmKernel> HopperGemmKernel::read(KernelOp kernel) {
+  VerdictOr<ProductRegion> region = readProducts(kernel);
+  if (!region)
+    return region.refusal();
+  VerdictOr<HopperGemmSchedule> schedule =
+      parseSchedule<HopperGemmSchedule>(kernel.getScheduleAttr());
+  if (!schedule)
+    return schedule.refusal();
+  if (region->groups.size() != 1 || region->joined() > 2 || !region->prologueYields.empty())
+    return Refusal{"expects one product, or two that one epilogue joins, for the emitter "
+                   "hopper_gemm"};
+  HopperTile tile = schedule->tileOf(region->joined());
+  if (!tile.isPossible())
+    return Refusal{"expects a tile that warpgroups can have, but got " +
+                   typed::print(kernel.getScheduleAttr())};
+  return HopperGemmKernel{*std::move(region), *schedule, tile};
+}
+
+/// What ptxas gives every thread of three warpgroups at entry, and as much of two and a warp as
+/// fits.
+BlockResources HopperGemmKernel::resources() const {
+  constexpr int64_t atEntry = 168;
+  BlockResources resources;
+  resources.threads = tile.threads();
+  resources.registers = atEntry;
+  resources.blocksPerSm = 1;
+  resources.tensorCores = true;
+  resources.dynamicSmemBytes = tile.smemBytes(extentsOf(region).resultBytes);
+  resources.bytesAThread = (tile.stages - 1) * tile.stageBytes() / resources.threads;
+  return resources;
+}
+
+PriceTerms HopperGemmKernel::priceTerms() const {
+  Extents extents = extentsOf(region);
+  PriceTerms terms;
+  terms.warpgroups = {tile.units(extents.m, extents.n) * tile.cluster(), tile.rows(), tile.columns};
+  return terms;
+}
+
 bool suitsHopperGemm(const ProductRegion& region, const CudaTarget& target) {
   constexpr int64_t fewestRows = 17, leastDepth = 256, fewestColumns = 128;
   if (!target.warpgroups || region.rows < fewestRows || region.groups.size() != 1 ||
@@ -105,7 +145,7 @@ bool suitsHopperGemm(const ProductRegion& region, const CudaTarget& target) {
   });
 }
 
-ScheduleAttr scheduleHopperGemm(const ProductRegion& region, const CudaTarget& target) {
+HopperGemmSchedule chooseHopperGemm(const ProductRegion& region, const CudaTarget& target) {
   Extents extents = extentsOf(region);
   std::optional<HopperTile> best;
   double least = 0;
@@ -119,14 +159,8 @@ ScheduleAttr scheduleHopperGemm(const ProductRegion& region, const CudaTarget& t
   assert(best && "a tile of 128 x 64 fits every Hopper GPU");
   int64_t clusters =
       std::min(best->units(extents.m, extents.n), clustersAtOnce(best->cluster(), target));
-  return makeSchedule(region.first().getContext(), "hopper_gemm", clusters * best->cluster(),
-                      {{"blocks", best->blocks},
-                       {"columns", best->columns},
-                       {"ping_pong", best->pingPong ? 1 : 0},
-                       {"weight_rows", best->weightRows ? 1 : 0},
-                       {"cluster_a", best->clusterA},
-                       {"cluster_b", best->clusterB},
-                       {"stages", best->stages}});
+  return {clusters * best->cluster(), best->blocks,   best->columns,  best->pingPong ? 1 : 0,
+          best->weightRows ? 1 : 0,   best->clusterA, best->clusterB, best->stages};
 }
 
 } // namespace tenon::kernels

@@ -2,9 +2,7 @@
 #define TENON_KERNELS_CUDA_HOPPERTILE_H
 
 #include <cstdint>
-#include <optional>
 
-#include "ir/Dialect.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace tenon::kernels {
@@ -23,9 +21,6 @@ struct HopperTile {
   int64_t stages = 0; ///< of the ring, 64 elements of K each
 
   static constexpr int64_t depth = 64, consumers = 2, elementBytes = 2;
-
-  /// The tile of a schedule; nothing where its parameters are none of `hopper_gemm`.
-  static std::optional<HopperTile> of(KernelOp kernel);
 
   int64_t rows() const { return 64 * blocks * (pingPong ? 1 : consumers); } ///< of A
   int64_t rowsOfX() const { return weightRows ? columns : rows(); }

@@ -47,7 +47,7 @@ static int64_t copyVector(Operation& op, int64_t limit) {
       });
 }
 
-static ScheduleAttr chooseCopy(KernelOp kernel, const CudaTarget&) {
+static ScheduleAttr chooseCopy(KernelOp kernel, const CudaTarget&, Neighbours) {
   auto type = llvm::cast<RankedTensorType>(kernel.getResult(0).getType());
   int64_t vector = copyVector(kernel.getBlock().front(), wordElements(type.getElementType()));
   return makeSchedule(kernel, "copy",
@@ -60,7 +60,7 @@ static bool isKvWrite(KernelOp kernel, const CudaTarget&) {
 }
 
 /// A block a row: whether a later row overwrites it is asked once.
-static ScheduleAttr chooseKvWrite(KernelOp kernel, const CudaTarget&) {
+static ScheduleAttr chooseKvWrite(KernelOp kernel, const CudaTarget&, Neighbours) {
   StateType state = soleOp<KvWriteOp>(kernel).getState().getType();
   int64_t rows = soleOp<KvWriteOp>(kernel).getValues().getType().getShape()[0];
   int64_t vector = dividingPower(state.getShape()[2] * state.getShape()[3],
@@ -72,7 +72,7 @@ static bool isRope(KernelOp kernel, const CudaTarget&) { return bool(soleOp<Rope
 
 /// A thread keeps the sine and cosine of its pair for as many heads of the row as leave the
 /// multiprocessors half of their threads.
-static ScheduleAttr chooseRope(KernelOp kernel, const CudaTarget& target) {
+static ScheduleAttr chooseRope(KernelOp kernel, const CudaTarget& target, Neighbours) {
   constexpr int64_t most = 8, threadsPerSm = 1024;
   auto op = soleOp<RopeOp>(kernel);
   llvm::ArrayRef<int64_t> shape = op.getInput().getType().getShape();
@@ -93,7 +93,7 @@ static bool isSelection(KernelOp kernel, const CudaTarget&) {
 }
 
 /// A block a row: as many threads as a long vocabulary keeps busy.
-static ScheduleAttr chooseSelection(KernelOp kernel, const CudaTarget&) {
+static ScheduleAttr chooseSelection(KernelOp kernel, const CudaTarget&, Neighbours) {
   Operation& op = kernel.getBlock().front();
   auto type = llvm::cast<RankedTensorType>(op.getOperand(0).getType());
   int64_t length = type.getShape().back();

@@ -1,16 +1,17 @@
 #ifndef TENON_KERNELS_CUDA_NARROWGEMM_H
 #define TENON_KERNELS_CUDA_NARROWGEMM_H
 
-#include <cstdint>
-
+#include "kernels/KernelKind.h"
+#include "kernels/TypedSchedule.h"
+#include "kernels/cuda/CudaTarget.h"
 #include "kernels/regions/ProductRegion.h"
-#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace tenon::kernels {
 
-/// Shared memory of a block of `narrow_gemm` with `rows` rows of x, in bytes: for each warp a ring of
-/// pieces and its part of the sums of a tile; for each norm that is computed in front, its result.
+/// Shared memory of a block of `narrow_gemm` with `rows` rows of x, in bytes: for each warp a ring
+/// of pieces and its part of the sums of a tile; for each norm that is computed in front, its
+/// result.
 struct NarrowGemmMemory {
   int64_t rows;
 
@@ -29,22 +30,57 @@ struct NarrowGemmMemory {
 
   /// Pieces of 8 rows of x that a warp can hold, where two blocks leave a thread 128 registers.
   static constexpr int64_t mostHeldPieces = 10;
-  /// Pieces of an input that each of `warps` warps multiplies, where it can hold them from tile to tile:
-  /// all inputs are of one depth, and products that are joined have the same one. 0 where it can't.
-  static int64_t piecesToHold(const ProductRegion& region, int64_t warps) {
-    int64_t depth = region.inputs.front().depth;
-    auto joinsInputs = [](const ProductRegion::Group& group) {
-      return llvm::any_of(group.products, [&](const ProductRegion::Product& product) {
-        return product.input != group.products.front().input;
-      });
-    };
-    if (llvm::any_of(region.groups, joinsInputs) ||
-        llvm::any_of(region.inputs, [&](const auto& input) { return input.depth != depth; }))
-      return 0;
-    int64_t pieces = llvm::divideCeil(depth, warps * pieceElements);
-    return pieces * NarrowGemmMemory{region.rows}.rowTiles() <= mostHeldPieces ? pieces : 0;
-  }
+  /// Pieces of an input that each of `warps` warps multiplies, where it can hold them from tile to
+  /// tile: all inputs are of one depth, and products that are joined have the same one. 0 where it
+  /// can't.
+  static int64_t piecesToHold(const ProductRegion& region, int64_t warps);
 };
+
+/// How blocks of `narrow_gemm` take a region. `tiles` are blocks that take such rows of W in turn,
+/// any number of them.
+struct NarrowGemmSchedule {
+  int64_t tiles = 0;
+  int64_t threads = 0;
+  int64_t stages = 0;    ///< of a warp's ring
+  int64_t tileLines = 0; ///< rows of W of a tile
+  /// Pieces of an input that a warp holds from tile to tile: 0, or all (`piecesToHold`).
+  int64_t heldPieces = 0;
+  int64_t blocksPerSm = 0; ///< that registers leave room for
+
+  static constexpr Parameter<NarrowGemmSchedule> parameters[] = {
+      threadsParameter(&NarrowGemmSchedule::threads),
+      {"stages", &NarrowGemmSchedule::stages, 1, 8},
+      {"tile_lines", &NarrowGemmSchedule::tileLines, 1, NarrowGemmMemory::tileColumns},
+      {"held_pieces", &NarrowGemmSchedule::heldPieces, 1, NarrowGemmMemory::mostHeldPieces,
+       /*absent=*/0},
+      {"blocks_per_sm", &NarrowGemmSchedule::blocksPerSm, 1, 32}};
+};
+
+/// Products of 2 to 16 rows of x on tensor cores, whose weights come through rings of a block's
+/// warps (codegen/cuda/emitters/NarrowGemm.cpp).
+struct NarrowGemmKernel {
+  static constexpr llvm::StringLiteral name = "narrow_gemm";
+  static constexpr int64_t mostRows = 16, mostJoined = 4;
+
+  ProductRegion region;
+  NarrowGemmSchedule schedule;
+
+  static VerdictOr<NarrowGemmKernel> read(KernelOp kernel);
+  int64_t warps() const { return schedule.threads / 32; }
+  BlockResources resources() const;
+  PriceTerms priceTerms() const;
+};
+
+/// Whether tensor cores compute a region of products with 2 to 16 rows.
+Verdict acceptsNarrowGemm(const ProductRegion& region, const CudaTarget& target);
+/// The schedule that does, of an accepted region or of one of its products alone.
+NarrowGemmSchedule chooseNarrowGemm(const ProductRegion& region, const CudaTarget& target);
+
+/// Whether tensor cores can multiply the factors as they are: one 16-bit type, one batch, rows of
+/// multiples of 16 bytes.
+bool suitsTensorCores(MatmulOp op);
+/// Whether an input lies in memory, or is the norm of one that does.
+bool readsMemory(const ProductRegion::Input& input);
 
 } // namespace tenon::kernels
 

@@ -19,10 +19,10 @@ int64_t ProductLayout::chunkSums(int64_t depth) {
   return llvm::alignTo(llvm::divideCeil(depth, leastChunk), floatsOfWord);
 }
 
-/// The segments of a product; what speaks against them.
-static std::string cutProduct(MatmulOp op, OrderAttr order, ProductLayout& layout) {
+/// The segments of a product; whether there are such.
+static Verdict cutProduct(MatmulOp op, OrderAttr order, ProductLayout& layout) {
   if (!order)
-    return "expects an order of each product";
+    return Refusal{"expects an order of each product"};
   const Encoding& encoding = encodingOf(op.getWeight());
   ProductLayout::Product product;
   product.depth = op.getWeight().getType().getShape().back();
@@ -31,44 +31,44 @@ static std::string cutProduct(MatmulOp op, OrderAttr order, ProductLayout& layou
   product.firstSegment = layout.segments;
   bool onTensorCores = order.getTree() == CombineTree::TensorCores;
   if (order.getLanes() != 32 * layout.vector || order.getTree() == CombineTree::Ascending)
-    return "expects orders of " + std::to_string(32 * layout.vector) +
-           " lanes that halve, or of tensor cores";
+    return Refusal{"expects orders of " + std::to_string(32 * layout.vector) +
+                   " lanes that halve, or of tensor cores"};
   if (onTensorCores && (!encoding.isBlockQuantized() || encodingOf(op.getInput()).blockBytes != 2))
-    return "expects weights in blocks and inputs of 16 bits on tensor cores";
+    return Refusal{"expects weights in blocks and inputs of 16 bits on tensor cores"};
   if (!layout.products.empty() && layout.onTensorCores != onTensorCores)
-    return "expects all products of a line on tensor cores, or none";
+    return Refusal{"expects all products of a line on tensor cores, or none"};
   layout.onTensorCores = onTensorCores;
   bool whole = product.segments == 1 || product.chunk % order.getLanes() == 0;
   if (!whole || product.chunk % encoding.blockSize != 0 || product.depth % layout.vector != 0)
-    return "expects chunks of whole lanes and blocks, but got " + std::to_string(product.chunk) +
-           " elements";
+    return Refusal{"expects chunks of whole lanes and blocks, but got " +
+                   std::to_string(product.chunk) + " elements"};
   product.rowBytes = encoding.bytesFor(product.depth);
   product.chunkBytes = encoding.bytesFor(product.chunk);
   product.lastBytes = product.rowBytes - (product.segments - 1) * product.chunkBytes;
   if (product.rowBytes % 16 != 0 || product.chunkBytes % 16 != 0)
-    return "expects rows and chunks of multiples of 16 bytes, but got " +
-           std::to_string(product.rowBytes) + " and " + std::to_string(product.chunkBytes);
+    return Refusal{"expects rows and chunks of multiples of 16 bytes, but got " +
+                   std::to_string(product.rowBytes) + " and " + std::to_string(product.chunkBytes)};
   layout.segments += product.segments;
   layout.pieceBytes = std::max<int64_t>(layout.pieceBytes, llvm::alignTo(product.chunkBytes, 128));
   layout.products.push_back(product);
-  return "";
+  return Verdict::accept();
 }
 
 /// The segments of a line, which every group has alike.
-static std::string cutGroup(const ProductRegion::Group& group, ProductOrder orderOf,
-                            ProductLayout& layout) {
+static Verdict cutGroup(const ProductRegion::Group& group, ProductOrder orderOf,
+                        ProductLayout& layout) {
   llvm::SmallVector<ProductLayout::Product, 2> before = std::move(layout.products);
   layout.products.clear();
   layout.segments = 0;
   for (ProductRegion::Product product : group.products)
-    if (std::string reason = cutProduct(product.op, orderOf(product.op), layout); !reason.empty())
-      return reason;
+    if (Verdict verdict = cutProduct(product.op, orderOf(product.op), layout); !verdict)
+      return verdict;
   auto isAlike = [](const auto& pair) {
     return std::get<0>(pair).chunk == std::get<1>(pair).chunk;
   };
   if (!before.empty() && !llvm::all_of(llvm::zip_equal(before, layout.products), isAlike))
-    return "expects the same chunks in each group of products";
-  return "";
+    return Refusal{"expects the same chunks in each group of products"};
+  return Verdict::accept();
 }
 
 /// Whether the segments of a warp, as they are dealt out, all have the same part of x.
@@ -81,8 +81,8 @@ static bool hasOnePart(const ProductRegion& region, const ProductLayout& layout)
   return layout.warps % layout.segments == 0 && llvm::all_of(region.groups, hasSameInputs);
 }
 
-/// Whether a warp's part of x is as the emitter keeps it: on tensor cores 16 bits an element, elsewhere 32 and
-/// whole lanes, as many for every warp.
+/// Whether a warp's part of x is as the emitter keeps it: on tensor cores 16 bits an element,
+/// elsewhere 32 and whole lanes, as many for every warp.
 static bool canHold(const ProductRegion& region, const ProductLayout& layout) {
   const int64_t mostHeld = layout.onTensorCores ? 128 : 64; // elements a thread
   const ProductLayout::Product& first = layout.products.front();
@@ -114,48 +114,46 @@ static void placeBuffers(const ProductRegion& region, ProductLayout& layout) {
   layout.smemBytes = layout.resultsOffset + std::max(normSums, results) * floatBytes;
 }
 
-std::string layOutProducts(const ProductRegion& region, ScheduleAttr schedule,
-                           ProductLayout& layout, ProductOrder orderOf) {
-  layout = ProductLayout();
-  auto parameter = [&](llvm::StringRef name) { return schedule.getParameter(name).value_or(0); };
+VerdictOr<ProductLayout> layOutProducts(const ProductRegion& region,
+                                        const GemvBulkSchedule& schedule, ProductOrder orderOf) {
   constexpr int64_t barrierBytes = 8, mostSums = 64; // that a thread's registers hold
-  layout.warps = parameter("threads") / 32;
-  layout.vector = parameter("vector");
-  layout.stages = parameter("stages");
-  layout.early = schedule.getParameter("early").value_or(layout.stages);
-  layout.held = parameter("held") == 1;
-  layout.batch = schedule.getParameter("batch").value_or(1);
-  layout.tiles = schedule.getTiles();
-  if (layout.warps < 1 || layout.warps > 32 || parameter("threads") % 32 != 0 ||
-      layout.stages < 1 || (layout.vector != 4 && layout.vector != 8))
-    return "expects whole warps, stages and a vector of 4 or 8 elements";
+  ProductLayout layout;
+  layout.warps = schedule.threads / 32;
+  layout.vector = schedule.vector;
+  layout.stages = schedule.stages;
+  layout.early = schedule.earlyStages();
+  layout.held = schedule.held != 0;
+  layout.batch = schedule.batch;
+  layout.tiles = schedule.tiles;
+  if (layout.vector != 4 && layout.vector != 8)
+    return Refusal{"expects a vector of 4 or 8 elements, but got " + std::to_string(layout.vector)};
   if (layout.early > layout.stages)
-    return "expects at most " + std::to_string(layout.stages) + " early segments, but got " +
-           std::to_string(layout.early);
+    return Refusal{"expects at most " + std::to_string(layout.stages) +
+                   " early segments, but got " + std::to_string(layout.early)};
   if (region.rows * layout.vector > mostSums)
-    return "expects at most " + std::to_string(mostSums / layout.vector) + " rows";
+    return Refusal{"expects at most " + std::to_string(mostSums / layout.vector) + " rows"};
   for (const ProductRegion::Group& group : region.groups)
-    if (std::string reason = cutGroup(group, orderOf, layout); !reason.empty())
-      return reason;
+    if (Verdict verdict = cutGroup(group, orderOf, layout); !verdict)
+      return verdict.refusal();
   if (layout.held && !canHold(region, layout))
-    return "expects one row and one whole part of x, at most 64 elements a thread, 128 on tensor "
-           "cores, for all segments of a warp that holds it";
+    return Refusal{"expects one row and one whole part of x, at most 64 elements a thread, 128 on "
+                   "tensor cores, for all segments of a warp that holds it"};
   bool isBatch = layout.batch == 2 || layout.batch == 4;
   if (layout.batch != 1 && !(isBatch && layout.onTensorCores && hasOnePart(region, layout)))
-    return "expects batches of 2 or 4 segments that one part of x belongs to, on tensor cores, but "
-           "got " +
-           std::to_string(layout.batch);
+    return Refusal{"expects batches of 2 or 4 segments that one part of x belongs to, on tensor "
+                   "cores, but got " +
+                   std::to_string(layout.batch)};
   layout.linesPerTile = llvm::divideCeil(region.lines, layout.tiles);
   int64_t most = layout.linesPerTile * layout.segments * region.rows;
   if (region.lines > std::numeric_limits<int32_t>::max() / layout.tiles ||
       most > std::numeric_limits<int32_t>::max())
-    return "expects fewer than 2^31 segments";
+    return Refusal{"expects fewer than 2^31 segments"};
   layout.inputVector =
       std::min<int64_t>(layout.vector, 16 / encodingOf(region.inputs.front().value).blockBytes);
   layout.stageBytes = layout.batch * layout.pieceBytes;
   layout.ringBytes = llvm::alignTo(layout.stages * (layout.stageBytes + barrierBytes), 128);
   placeBuffers(region, layout);
-  return "";
+  return layout;
 }
 
 } // namespace tenon::kernels

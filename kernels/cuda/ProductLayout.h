@@ -1,9 +1,33 @@
 #ifndef TENON_KERNELS_CUDA_PRODUCTLAYOUT_H
 #define TENON_KERNELS_CUDA_PRODUCTLAYOUT_H
 
+#include "kernels/TypedSchedule.h"
 #include "kernels/regions/ProductRegion.h"
 
 namespace tenon::kernels {
+
+/// How blocks of `gemv_bulk` take a region.
+struct GemvBulkSchedule {
+  int64_t tiles = 0;
+  int64_t threads = 0;
+  int64_t vector = 0; ///< elements that a lane takes at once, 4 or 8
+  int64_t stages = 0; ///< of a warp's ring
+  /// Stages that are filled before the kernel waits, where fewer than all; 0: all. The others are
+  /// brought after the loads of x, whose way from the L2 cache they would share.
+  int64_t early = 0;
+  int64_t held = 0;  ///< 1: a warp keeps in registers the part of x of all its segments
+  int64_t batch = 1; ///< segments of a stage
+
+  int64_t earlyStages() const { return early == 0 ? stages : early; }
+
+  static constexpr Parameter<GemvBulkSchedule> parameters[] = {
+      threadsParameter(&GemvBulkSchedule::threads),
+      {"vector", &GemvBulkSchedule::vector, 4, 8},
+      {"stages", &GemvBulkSchedule::stages},
+      {"early", &GemvBulkSchedule::early, 1, Parameter<GemvBulkSchedule>::largest, /*absent=*/0},
+      flagParameter("held", &GemvBulkSchedule::held),
+      {"batch", &GemvBulkSchedule::batch, 2, 4, /*absent=*/1}};
+};
 
 /// How a block of the emitter `gemv_bulk` divides its work and its shared memory: what the schedule
 /// rule, the emitter and the cost model know alike.
@@ -13,11 +37,11 @@ namespace tenon::kernels {
 /// [tile · lines / tiles, (tile + 1) · lines / tiles) and deals their segments out to its warps in
 /// turn. A warp takes a batch of its segments at once where one part of x belongs to all of them.
 ///
-/// Shared memory: a ring of stages a warp; every input; then, one after the other in the same place,
-/// sums of the chunks of norms and the segments' sums.
+/// Shared memory: a ring of stages a warp; every input; then, one after the other in the same
+/// place, sums of the chunks of norms and the segments' sums.
 ///
-/// Example: gate and up of 2,048 elements in chunks of 2,048, 8,192 columns on 132 tiles: lines of 2
-/// segments of 4,096 bytes, at most 63 lines a tile.
+/// Example: gate and up of 2,048 elements in chunks of 2,048, 8,192 columns on 132 tiles: lines of
+/// 2 segments of 4,096 bytes, at most 63 lines a tile.
 struct ProductLayout {
   /// The product at one place of a group.
   struct Product {
@@ -50,11 +74,10 @@ struct ProductLayout {
 /// The order of a product: its attribute, or what a schedule rule would give it.
 using ProductOrder = llvm::function_ref<OrderAttr(MatmulOp op)>;
 
-/// Lays out `region` for `schedule` (`threads`, `vector`, `stages`, `early` if fewer than those, `held` if 1,
-/// `batch` if more than 1, tiles) and the orders of its products. Returns why the emitter cannot compute it
-/// so, in a sentence without final period.
-std::string layOutProducts(
-    const ProductRegion& region, ScheduleAttr schedule, ProductLayout& layout,
+/// Lays out `region` for `schedule` and the orders of its products, or says why the emitter cannot
+/// compute it so.
+VerdictOr<ProductLayout> layOutProducts(
+    const ProductRegion& region, const GemvBulkSchedule& schedule,
     ProductOrder orderOf = [](MatmulOp op) { return op.getOrderAttr(); });
 
 } // namespace tenon::kernels

@@ -1,3 +1,5 @@
+#include "kernels/cuda/Rows.h"
+
 #include "kernels/cuda/CudaScheduleRule.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
@@ -10,7 +12,7 @@ static bool isHero(Operation& op) { return llvm::isa<ReduceOp>(op) || forms::cud
 
 /// A reduction to one element a row stands alone.
 static bool matches(KernelOp kernel, const CudaTarget&) {
-  return bool(soleOp<ReduceOp>(kernel)) || refuse(forms::cudaRows, kernel).empty();
+  return soleOp<ReduceOp>(kernel) || acceptsForm(forms::cudaRows, kernel);
 }
 
 /// Few rows let the next kernel start at their entry, so that it brings its weights meanwhile. Many
@@ -18,7 +20,7 @@ static bool matches(KernelOp kernel, const CudaTarget&) {
 /// kernel that wait beside them cost more than their early start saves: residual + RMSNorm of 16, 128
 /// and 1,024 rows takes 1.49, 2.09 and 4.19 us with a trigger at entry, 1.56, 1.82 and 3.68 without
 /// (H200, 2026-11-21, bench/results/fusion.md). A sum and a norm in kernels of their own lose by it.
-static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target) {
+static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target, Neighbours) {
   ScheduleAttr schedule = scheduleRows(*llvm::find_if(kernel.getBlock(), isHero), target);
   bool isMany = 2 * schedule.getTiles() > target.sms;
   bool isFused = !llvm::hasNItems(kernel.getBlock(), 2); // beside the terminator

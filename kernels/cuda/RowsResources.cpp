@@ -1,4 +1,4 @@
-#include "kernels/cuda/ScheduleKind.h"
+#include "kernels/cuda/ParameterKind.h"
 #include "kernels/regions/HeadRegion.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -27,18 +27,18 @@ template <typename OpTy> static int64_t keptRegisters(OpTy hero, int64_t element
 
 /// Rows that threads keep in registers, with the vectors that scale and shift them.
 template <typename OpTy, int64_t sums, int64_t extrema>
-static bool fillRows(KernelOp kernel, BlockResources& resources) {
+static Verdict fillRows(KernelOp kernel, BlockResources& resources) {
   constexpr int64_t others = 36, othersFused = 44;
   int64_t group = sizeParameter(kernel, "group"), vector = sizeParameter(kernel, "vector");
   auto hero = findOp<OpTy>(kernel);
   if (group < 1 || vector < 1 || !hero)
-    return false;
+    return Refusal{"expects rows, a group of threads and a vector for each"};
   int64_t length = llvm::cast<RankedTensorType>(hero->getOperand(0).getType()).getShape().back();
   int64_t elements = llvm::divideCeil(length, group * vector) * vector;
   bool alone = llvm::hasNItems(kernel.getBlock(), 2);
   int64_t kept = elements <= mostElements ? keptRegisters(hero, elements) : vector;
-  resources.registers =
-      std::min<int64_t>(llvm::alignTo((alone ? others : othersFused) + kept, 8), mostRegisters);
+  resources.registers = std::min<int64_t>(llvm::alignTo((alone ? others : othersFused) + kept, 8),
+                                          BlockResources::mostRegisters);
   resources.wholeTiles = true;
   OrderAttr order = hero.getOrderAttr();
   int64_t parts = group * vector;
@@ -47,34 +47,35 @@ static bool fillRows(KernelOp kernel, BlockResources& resources) {
         resources.threads / group * llvm::alignTo(llvm::divideCeil(length, order.getChunk()), 4);
   if (group > 32) // a warp combines by itself
     resources.staticSmemBytes = floatBytes * (sums * parts + extrema * (group / 32));
-  return true;
+  return Verdict::accept();
 }
 
-static bool fillReduce(KernelOp kernel, BlockResources& resources) {
+static Verdict fillReduce(KernelOp kernel, BlockResources& resources) {
   auto op = findOp<ReduceOp>(kernel);
   bool sums = op && (op.getKind() == ReduceKind::Sum || op.getKind() == ReduceKind::Mean);
-  if (!op || !(sums ? fillRows<ReduceOp, 1, 0>(kernel, resources)
-                    : fillRows<ReduceOp, 0, 1>(kernel, resources)))
-    return false;
+  Verdict verdict = sums ? fillRows<ReduceOp, 1, 0>(kernel, resources)
+                         : fillRows<ReduceOp, 0, 1>(kernel, resources);
+  if (!verdict)
+    return verdict;
   resources.registers = 40; // the one pass keeps nothing
-  return true;
+  return Verdict::accept();
 }
 
 /// A candidate, value and index, of each warp.
-template <int64_t buffers> static bool fillSelection(KernelOp, BlockResources& resources) {
+template <int64_t buffers> static Verdict fillSelection(KernelOp, BlockResources& resources) {
   constexpr int64_t candidateBytes = 8;
   resources.registers = 40;
   resources.staticSmemBytes = buffers * candidateBytes * (resources.threads / 32);
-  return true;
+  return Verdict::accept();
 }
 
 /// A head of each warp, with the lanes of its norm's sum.
-static bool fillHeads(KernelOp kernel, BlockResources& resources) {
-  HeadRegion region;
-  if (!readHeadRegion(kernel, region).empty())
-    return false;
+static Verdict fillHeads(KernelOp kernel, BlockResources& resources) {
+  VerdictOr<HeadRegion> region = readHeadRegion(kernel);
+  if (!region)
+    return region.refusal();
   int64_t size = 0, lanes = 0;
-  for (HeadRegion::Chain& chain : region.chains) {
+  for (HeadRegion::Chain& chain : region->chains) {
     size = std::max<int64_t>(size, llvm::alignTo(chain.size, 4));
     if (chain.norm && chain.norm.getOrderAttr())
       lanes = std::max(lanes, chain.norm.getOrderAttr().getLanes());
@@ -83,15 +84,23 @@ static bool fillHeads(KernelOp kernel, BlockResources& resources) {
   resources.wholeTiles = true;
   resources.staticSmemBytes = detail::saturatingProduct(
       {floatBytes * (resources.threads / 32), detail::saturatingSum({size, lanes})});
-  return true;
+  return Verdict::accept();
 }
 
-const ScheduleKind rmsNorm = {"rms_norm", fillRows<RmsNormOp, 1, 0>};
-const ScheduleKind layerNorm = {"layer_norm", fillRows<LayerNormOp, 2, 0>};
-const ScheduleKind softmax = {"softmax", fillRows<SoftmaxOp, 1, 1>};
-const ScheduleKind reduce = {"reduce", fillReduce};
-const ScheduleKind argmax = {"argmax", fillSelection<1>};
-const ScheduleKind topK = {"top_k", fillSelection<2>};
-const ScheduleKind heads = {"heads", fillHeads};
+static PriceTerms rowTerms(KernelOp kernel) {
+  constexpr int64_t warp = 32;
+  PriceTerms terms;
+  terms.keepsRows = true;
+  terms.sharesRows = sizeParameter(kernel, "group") > warp;
+  return terms;
+}
+
+const ParameterKind rmsNorm = {"rms_norm", fillRows<RmsNormOp, 1, 0>, rowTerms};
+const ParameterKind layerNorm = {"layer_norm", fillRows<LayerNormOp, 2, 0>, rowTerms};
+const ParameterKind softmax = {"softmax", fillRows<SoftmaxOp, 1, 1>, rowTerms};
+const ParameterKind reduce = {"reduce", fillReduce, rowTerms};
+const ParameterKind argmax = {"argmax", fillSelection<1>};
+const ParameterKind topK = {"top_k", fillSelection<2>};
+const ParameterKind heads = {"heads", fillHeads};
 
 } // namespace tenon::kernels::kinds

@@ -7,20 +7,23 @@ namespace tenon::kernels {
 static constexpr const char* what = "the emitter of attention ";
 
 /// The chains and the attention, which comes last.
-static std::string readOperations(KernelOp kernel, AttentionRegion& region, HeadRegion& heads) {
+static Verdict readOperations(KernelOp kernel, AttentionRegion& region, HeadRegion& heads) {
   for (Operation& op : kernel.getBlock().without_terminator()) {
     if (region.attention)
-      return what + ("holds nothing behind attention, but " + op.getName().stripDialect()).str();
+      return Refusal{what +
+                     ("holds nothing behind attention, but " + op.getName().stripDialect()).str()};
     if (auto attention = llvm::dyn_cast<AttentionOp>(op))
       region.attention = attention;
-    else if (std::string reason = addToHeadRegion(op, heads); !reason.empty())
-      return reason;
+    else if (Verdict verdict = addToHeadRegion(op, heads); !verdict)
+      return verdict;
   }
-  return region.attention ? "" : what + std::string("has none here");
+  if (!region.attention)
+    return Refusal{what + std::string("has none here")};
+  return Verdict::accept();
 }
 
 /// The chain of the queries, and those of keys and values where the region writes them.
-static std::string findChains(AttentionRegion& region, HeadRegion& heads) {
+static Verdict findChains(AttentionRegion& region, HeadRegion& heads) {
   AttentionOp op = region.attention;
   llvm::SmallPtrSet<HeadRegion::Chain*, 4> found;
   for (HeadRegion::Chain& chain : heads.chains) {
@@ -32,7 +35,8 @@ static std::string findChains(AttentionRegion& region, HeadRegion& heads) {
     else if (!chain.write && chain.end == op.getQuery())
       target = &region.query;
     if (!target || target->source)
-      return what + std::string("reads the end of each chain once, as queries, keys or values");
+      return Refusal{what +
+                     std::string("reads the end of each chain once, as queries, keys or values")};
     *target = chain;
   }
   if (!region.query.source) {
@@ -40,28 +44,29 @@ static std::string findChains(AttentionRegion& region, HeadRegion& heads) {
     region.query.source = region.query.end = op.getQuery();
     region.query.rows = shape[0], region.query.heads = shape[1], region.query.size = shape[2];
   }
-  return "";
+  return Verdict::accept();
 }
 
 /// Reads the cache that the write's own rows go to, of the same sequences at the same positions.
-static std::string refuseWrites(AttentionRegion& region) {
+static Verdict checkWrites(AttentionRegion& region) {
   AttentionOp op = region.attention;
   auto isArgument = [](Value value) { return llvm::isa<BlockArgument>(value); };
   if (bool(region.key.write) != bool(region.value.write))
-    return what + std::string("writes both keys and values, or neither");
+    return Refusal{what + std::string("writes both keys and values, or neither")};
   if (!isArgument(region.query.source) ||
       (!region.writesCache() && !(isArgument(op.getKey()) && isArgument(op.getValue()))))
-    return what + std::string("reads queries, keys and values from memory");
+    return Refusal{what + std::string("reads queries, keys and values from memory")};
   if (region.writesCache() && region.key.write.getState() == region.value.write.getState())
-    return what + std::string("keeps keys and values in two caches");
+    return Refusal{what + std::string("keeps keys and values in two caches")};
   for (HeadRegion::Chain* chain : {&region.query, &region.key, &region.value}) {
     if (chain->rope && chain->rope.getPositions() != op.getPositions())
-      return what + std::string("rotates rows by the positions that it attends from");
+      return Refusal{what + std::string("rotates rows by the positions that it attends from")};
     if (chain->write && (chain->write.getPositions() != op.getPositions() ||
                          chain->write.getSequences() != op.getSequences()))
-      return what + std::string("writes rows of the sequences and positions that it attends from");
+      return Refusal{
+          what + std::string("writes rows of the sequences and positions that it attends from")};
   }
-  return "";
+  return Verdict::accept();
 }
 
 bool haveEqualTurns(RopeOp a, RopeOp b) {
@@ -78,18 +83,19 @@ llvm::SmallVector<RopeOp, 3> AttentionRegion::distinctRopes() {
   return ropes;
 }
 
-std::string readAttentionRegion(KernelOp kernel, AttentionRegion& region) {
+VerdictOr<AttentionRegion> readAttentionRegion(KernelOp kernel) {
+  AttentionRegion region;
   HeadRegion heads;
-  if (std::string reason = readOperations(kernel, region, heads); !reason.empty())
-    return reason;
-  if (std::string reason = findChains(region, heads); !reason.empty())
-    return reason;
-  if (std::string reason = refuseWrites(region); !reason.empty())
-    return reason;
+  if (Verdict verdict = readOperations(kernel, region, heads); !verdict)
+    return verdict.refusal();
+  if (Verdict verdict = findChains(region, heads); !verdict)
+    return verdict.refusal();
+  if (Verdict verdict = checkWrites(region); !verdict)
+    return verdict.refusal();
   for (Value value : kernel.getYield().getValues())
     if (value.getDefiningOp() != region.attention && !llvm::isa<StateType>(value.getType()))
-      return what + std::string("stores what attention makes, and no other tensor");
-  return "";
+      return Refusal{what + std::string("stores what attention makes, and no other tensor")};
+  return region;
 }
 
 } // namespace tenon::kernels

@@ -29,9 +29,8 @@ struct AttentionRegion {
 /// Whether two ropes turn a pair of the same row by the same angle.
 bool haveEqualTurns(RopeOp a, RopeOp b);
 
-/// Reads the region of `kernel`. Returns why it is none of that kind, in a sentence without final
-/// period; empty, and `region` filled, where it is.
-std::string readAttentionRegion(KernelOp kernel, AttentionRegion& region);
+/// Reads the region of `kernel`, or says why it is none of that kind.
+VerdictOr<AttentionRegion> readAttentionRegion(KernelOp kernel);
 
 } // namespace tenon::kernels
 

@@ -29,43 +29,44 @@ int64_t headsOfWarp(const HeadRegion::Chain& chain, int64_t most) {
   return std::gcd(chain.heads, most);
 }
 
-std::string addToHeadRegion(Operation& op, HeadRegion& region) {
+Verdict addToHeadRegion(Operation& op, HeadRegion& region) {
   constexpr const char* what = "the emitter of heads ";
   if (!llvm::isa<RmsNormOp, RopeOp, KvWriteOp>(op))
-    return what + ("cannot hold " + op.getName().stripDialect()).str();
+    return Refusal{what + ("cannot hold " + op.getName().stripDialect()).str()};
   if (!areArguments(op.getOperands().drop_front()))
-    return what + std::string("reads all but the heads themselves from memory");
+    return Refusal{what + std::string("reads all but the heads themselves from memory")};
   HeadRegion::Chain* chain = findChain(region, op.getOperand(0));
   if (!chain)
-    return what + std::string("takes heads [M, H, D] in memory, each through one chain");
+    return Refusal{what + std::string("takes heads [M, H, D] in memory, each through one chain")};
   if (auto norm = llvm::dyn_cast<RmsNormOp>(op)) {
     if (chain->norm || chain->rope || chain->write)
-      return what + std::string("normalises a head once, first of all");
+      return Refusal{what + std::string("normalises a head once, first of all")};
     // A warp adds a head, in one chunk (scheduleRows).
     constexpr int64_t mostBytes = 2048;
     if (chain->size * norm.getType().getElementTypeBitWidth() > 8 * mostBytes)
-      return what + std::string("normalises heads of at most 2048 bytes");
+      return Refusal{what + std::string("normalises heads of at most 2048 bytes")};
     chain->norm = norm;
   } else if (auto rope = llvm::dyn_cast<RopeOp>(op)) {
     if (chain->rope || chain->write)
-      return what + std::string("rotates a head once, before it is written");
+      return Refusal{what + std::string("rotates a head once, before it is written")};
     chain->rope = rope;
   } else {
     if (chain->write)
-      return what + std::string("writes a head once");
+      return Refusal{what + std::string("writes a head once")};
     chain->write = llvm::cast<KvWriteOp>(op);
-    return "";
+    return Verdict::accept();
   }
   chain->end = op.getResult(0);
-  return "";
+  return Verdict::accept();
 }
 
-std::string readHeadRegion(KernelOp kernel, HeadRegion& region) {
+VerdictOr<HeadRegion> readHeadRegion(KernelOp kernel) {
+  HeadRegion region;
   for (Operation& op : kernel.getBlock().without_terminator())
-    if (std::string reason = addToHeadRegion(op, region); !reason.empty())
-      return reason;
+    if (Verdict verdict = addToHeadRegion(op, region); !verdict)
+      return verdict.refusal();
   if (region.chains.empty())
-    return "the emitter of heads has none here";
+    return Refusal{"the emitter of heads has none here"};
   for (Value value : kernel.getYield().getValues()) {
     if (llvm::isa<StateType>(value.getType()))
       continue;
@@ -73,13 +74,13 @@ std::string readHeadRegion(KernelOp kernel, HeadRegion& region) {
       return candidate.end == value && !llvm::isa<BlockArgument>(value);
     });
     if (chain == region.chains.end())
-      return "the emitter of heads stores what the end of a chain makes";
+      return Refusal{"the emitter of heads stores what the end of a chain makes"};
     chain->isYielded = true;
   }
   for (HeadRegion::Chain& chain : region.chains)
     if (!chain.isYielded && !chain.write)
-      return "the emitter of heads stores the end of each chain";
-  return "";
+      return Refusal{"the emitter of heads stores the end of each chain"};
+  return region;
 }
 
 } // namespace tenon::kernels

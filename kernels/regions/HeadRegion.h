@@ -1,9 +1,8 @@
 #ifndef TENON_KERNELS_REGIONS_HEADREGION_H
 #define TENON_KERNELS_REGIONS_HEADREGION_H
 
-#include <string>
-
 #include "ir/Dialect.h"
+#include "support/Verdict.h"
 
 namespace tenon::kernels {
 
@@ -34,13 +33,12 @@ struct HeadRegion {
 /// largest divisor of the chain's heads.
 int64_t headsOfWarp(const HeadRegion::Chain& chain, int64_t most);
 
-/// Adds `op` to the chain that it continues, or to a new one. Returns why no emitter of heads computes
-/// it there, in a sentence without final period; empty, and `region` extended, where one does.
-std::string addToHeadRegion(mlir::Operation& op, HeadRegion& region);
+/// Adds `op` to the chain that it continues, or to a new one. Refuses one that no emitter of heads
+/// computes there.
+Verdict addToHeadRegion(mlir::Operation& op, HeadRegion& region);
 
-/// Reads the region of `kernel`. Returns why it is none of that kind, in a sentence without final
-/// period; empty, and `region` filled, where it is.
-std::string readHeadRegion(KernelOp kernel, HeadRegion& region);
+/// Reads the region of `kernel`, or says why it is none of that kind.
+VerdictOr<HeadRegion> readHeadRegion(KernelOp kernel);
 
 } // namespace tenon::kernels
 

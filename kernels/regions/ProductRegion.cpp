@@ -11,25 +11,25 @@ namespace tenon::kernels {
 
 namespace {
 
-/// Sorts the operations of a region into prologue, products and what joins them. Each step returns
-/// what speaks against the region.
+/// Sorts the operations of a region into prologue, products and what joins them. Each step may refuse
+/// the region.
 class RegionReader {
 public:
   RegionReader(KernelOp kernel, ProductRegion& region) : kernel(kernel), region(region) {}
 
-  std::string read();
+  Verdict read();
 
 private:
-  std::string addProduct(MatmulOp op);
-  std::string addOther(Operation& op);
-  std::string addBehind(Operation& op, Operation* product);
+  Verdict addProduct(MatmulOp op);
+  Verdict addOther(Operation& op);
+  Verdict addBehind(Operation& op, Operation* product);
   void collectInputs();
   void collectGroups();
-  std::string checkGroups();
-  std::string checkGroup(ProductRegion::Group& group);
-  std::string checkInputs();
-  std::string checkPrologue();
-  std::string checkPositions(Operation& op);
+  Verdict checkGroups();
+  Verdict checkGroup(ProductRegion::Group& group);
+  Verdict checkInputs();
+  Verdict checkPrologue();
+  Verdict checkPositions(Operation& op);
 
   KernelOp kernel;
   ProductRegion& region;
@@ -52,37 +52,39 @@ static Type elementOf(Value value) {
 
 static std::string nameOf(Operation& op) { return op.getName().stripDialect().str(); }
 
-std::string RegionReader::addProduct(MatmulOp op) {
+Verdict RegionReader::addProduct(MatmulOp op) {
   if (op.isQuantized())
-    return "the emitter of several products multiplies floats, not quants";
+    return Refusal{"the emitter of several products multiplies floats, not quants"};
   if (!llvm::isa<BlockArgument>(op.getWeight()) || shapeOf(op.getWeight()).size() != 2)
-    return "the emitter of several products reads each weight [N, K] from memory";
+    return Refusal{"the emitter of several products reads each weight [N, K] from memory"};
   if (behind.contains(op.getInput()))
-    return "the emitter of several products has none that another one's input depends on";
+    return Refusal{"the emitter of several products has none that another one's input depends on"};
   if (!products.empty() && (elementOf(op.getInput()) != elementOf(products.front().getInput()) ||
                             elementOf(op.getWeight()) != elementOf(products.front().getWeight())))
-    return "the emitter of several products takes inputs of one element type and weights of one";
+    return Refusal{
+        "the emitter of several products takes inputs of one element type and weights of one"};
   products.push_back(op);
   joined.insert(op);
   behind[op.getResult()] = op;
-  return "";
+  return Verdict::accept();
 }
 
 /// An operation behind `product`.
-std::string RegionReader::addBehind(Operation& op, Operation* product) {
+Verdict RegionReader::addBehind(Operation& op, Operation* product) {
   if (auto search = llvm::dyn_cast<ArgmaxOp>(op)) {
     behind[search.getResult()] = product;
-    return refuseSearch(search, shapeOf(product->getResult(0)));
+    return acceptsSearch(search, shapeOf(product->getResult(0)));
   }
   if (!llvm::isa<ElementwiseOpInterface>(op))
-    return "the emitter of products computes elementwise operations behind them, not " + nameOf(op);
+    return Refusal{"the emitter of products computes elementwise operations behind them, not " +
+                   nameOf(op)};
   if (llvm::any_of(op.getOperands(), [&](Value operand) { return norms.contains(operand); }))
-    return "the emitter of products has no norm at hand behind them";
+    return Refusal{"the emitter of products has no norm at hand behind them"};
   behind[op.getResult(0)] = product;
-  return "";
+  return Verdict::accept();
 }
 
-std::string RegionReader::addOther(Operation& op) {
+Verdict RegionReader::addOther(Operation& op) {
   Operation *product = nullptr, *norm = nullptr;
   for (Value operand : op.getOperands()) {
     if (auto found = behind.find(operand); found != behind.end()) {
@@ -92,7 +94,7 @@ std::string RegionReader::addOther(Operation& op) {
     }
     if (auto found = norms.find(operand); found != norms.end()) {
       if (norm && norm != found->second)
-        return "the emitter of products computes one norm of an input, not two";
+        return Refusal{"the emitter of products computes one norm of an input, not two"};
       norm = found->second;
     }
   }
@@ -101,13 +103,14 @@ std::string RegionReader::addOther(Operation& op) {
   prologue.push_back(&op);
   bool isNorm = llvm::isa<RmsNormOp, LayerNormOp>(op);
   if (!isNorm && !isElementOperation(op))
-    return "the emitter of products computes operations on elements and norms before them, not " +
-           nameOf(op);
+    return Refusal{
+        "the emitter of products computes operations on elements and norms before them, not " +
+        nameOf(op)};
   if (isNorm && norm)
-    return "the emitter of products computes one norm of an input, not two";
+    return Refusal{"the emitter of products computes one norm of an input, not two"};
   if (isNorm || norm)
     norms[op.getResult(0)] = isNorm ? &op : norm;
-  return "";
+  return Verdict::accept();
 }
 
 void RegionReader::collectInputs() {
@@ -148,29 +151,30 @@ void RegionReader::collectGroups() {
   }
 }
 
-std::string RegionReader::checkGroup(ProductRegion::Group& group) {
+Verdict RegionReader::checkGroup(ProductRegion::Group& group) {
   llvm::ArrayRef<int64_t> positions = shapeOf(group.products.front().op.getResult());
   if (group.products.size() != region.groups.front().products.size())
-    return "the emitter of products wants as many products in each group that is joined behind "
-           "them";
+    return Refusal{
+        "the emitter of products wants as many products in each group that is joined behind "
+        "them"};
   if (group.yields.empty())
-    return "the emitter of products stores something of each product";
+    return Refusal{"the emitter of products stores something of each product"};
   for (auto [product, like] : llvm::zip_equal(group.products, region.groups.front().products)) {
     llvm::ArrayRef<int64_t> shape = shapeOf(product.op.getResult());
     if (shape != positions)
-      return "the emitter of products joins results of one shape, not " +
-             detail::formatShape(positions) + " and " + detail::formatShape(shape);
+      return Refusal{"the emitter of products joins results of one shape, not " +
+                     detail::formatShape(positions) + " and " + detail::formatShape(shape)};
     if (shapeOf(product.op.getInput()).back() != shapeOf(like.op.getInput()).back())
-      return "the emitter of products wants the same depths in each group of products";
+      return Refusal{"the emitter of products wants the same depths in each group of products"};
   }
-  return "";
+  return Verdict::accept();
 }
 
 /// Behind products: positions are those of their result.
-std::string RegionReader::checkGroups() {
+Verdict RegionReader::checkGroups() {
   for (ProductRegion::Group& group : region.groups)
-    if (std::string reason = checkGroup(group); !reason.empty())
-      return reason;
+    if (Verdict verdict = checkGroup(group); !verdict)
+      return verdict;
   for (Operation& op : kernel.getBlock().without_terminator()) {
     auto found = op.getNumResults() == 1 ? behind.find(op.getResult(0)) : behind.end();
     if (found == behind.end() || llvm::isa<ArgmaxOp>(op))
@@ -178,29 +182,31 @@ std::string RegionReader::checkGroups() {
     llvm::ArrayRef<int64_t> positions = shapeOf(found->second->getResult(0));
     llvm::ArrayRef<int64_t> shape = shapeOf(op.getResult(0));
     if (shape != positions)
-      return "the emitter of products works on positions " + detail::formatShape(positions) +
-             ", not on those of " + nameOf(op) + " " + detail::formatShape(shape);
+      return Refusal{"the emitter of products works on positions " +
+                     detail::formatShape(positions) + ", not on those of " + nameOf(op) + " " +
+                     detail::formatShape(shape)};
   }
-  return "";
+  return Verdict::accept();
 }
 
-std::string RegionReader::checkInputs() {
+Verdict RegionReader::checkInputs() {
   for (const ProductRegion::Input& input : region.inputs) {
     llvm::ArrayRef<int64_t> shape = shapeOf(input.value);
     if (ShapedType::getNumElements(shape) != region.rows * input.depth)
-      return "the emitter of products takes inputs of as many rows, not of " +
-             std::to_string(region.rows) + " and " + detail::formatShape(shape);
+      return Refusal{"the emitter of products takes inputs of as many rows, not of " +
+                     std::to_string(region.rows) + " and " + detail::formatShape(shape)};
     if (input.norm && elementOf(input.norm->getOperand(0)) != elementOf(input.value))
-      return "the emitter of products takes a norm whose input has the element type of theirs";
+      return Refusal{
+          "the emitter of products takes a norm whose input has the element type of theirs"};
   }
-  return "";
+  return Verdict::accept();
 }
 
 /// Before products: positions are those of the inputs that `op` feeds, along which everything may
 /// broadcast; of any input where it feeds none.
-std::string RegionReader::checkPositions(Operation& op) {
+Verdict RegionReader::checkPositions(Operation& op) {
   if (llvm::isa<ConstantOp>(op))
-    return "";
+    return Verdict::accept();
   llvm::ArrayRef<int64_t> shape = shapeOf(op.getResult(0));
   llvm::DenseSet<Value> reached = {op.getResult(0)};
   for (Operation* next : prologue)
@@ -213,46 +219,48 @@ std::string RegionReader::checkPositions(Operation& op) {
       continue;
     feeds = true;
     if (shapeOf(input.value) != shape)
-      return "the emitter of products works on positions " +
-             detail::formatShape(shapeOf(input.value)) + " of their input, not on those of " +
-             nameOf(op) + " " + detail::formatShape(shape);
+      return Refusal{"the emitter of products works on positions " +
+                     detail::formatShape(shapeOf(input.value)) +
+                     " of their input, not on those of " + nameOf(op) + " " +
+                     detail::formatShape(shape)};
   }
   if (!feeds && norms.contains(op.getResult(0)))
-    return "the emitter of products computes norms of their inputs alone";
-  return feeds || known ? ""
-                        : "the emitter of products has no input of the positions of " + nameOf(op) +
-                              " " + detail::formatShape(shape);
+    return Refusal{"the emitter of products computes norms of their inputs alone"};
+  if (!feeds && !known)
+    return Refusal{"the emitter of products has no input of the positions of " + nameOf(op) + " " +
+                   detail::formatShape(shape)};
+  return Verdict::accept();
 }
 
-std::string RegionReader::checkPrologue() {
+Verdict RegionReader::checkPrologue() {
   for (Operation* op : prologue) {
-    if (std::string reason = checkPositions(*op); !reason.empty())
-      return reason;
+    if (Verdict verdict = checkPositions(*op); !verdict)
+      return verdict;
     bool readsRow = llvm::isa<EmbeddingOp, DequantizeOp>(op);
     if (readsRow && !llvm::all_of(op->getOperands(), llvm::IsaPred<BlockArgument>))
-      return "the emitter of products embeds rows of a table in memory";
+      return Refusal{"the emitter of products embeds rows of a table in memory"};
   }
   for (Value value : region.prologueYields)
     if (llvm::isa<BlockArgument>(value) || value.getDefiningOp<ConstantOp>())
-      return "the emitter of products computes its results and copies none";
-  return "";
+      return Refusal{"the emitter of products computes its results and copies none"};
+  return Verdict::accept();
 }
 
-std::string RegionReader::read() {
+Verdict RegionReader::read() {
   for (Operation& op : kernel.getBlock().without_terminator()) {
     auto product = llvm::dyn_cast<MatmulOp>(op);
-    if (std::string reason = product ? addProduct(product) : addOther(op); !reason.empty())
-      return reason;
+    if (Verdict verdict = product ? addProduct(product) : addOther(op); !verdict)
+      return verdict;
   }
   if (products.empty())
-    return "the emitter of products has no product here";
+    return Refusal{"the emitter of products has no product here"};
   collectInputs();
   collectGroups();
   for (auto check :
        {&RegionReader::checkGroups, &RegionReader::checkInputs, &RegionReader::checkPrologue})
-    if (std::string reason = (this->*check)(); !reason.empty())
-      return reason;
-  return "";
+    if (Verdict verdict = (this->*check)(); !verdict)
+      return verdict;
+  return Verdict::accept();
 }
 
 int64_t ProductRegion::firstTile(size_t group, int64_t lines) const {
@@ -269,8 +277,11 @@ llvm::SmallVector<int64_t, 2> ProductRegion::depths() const {
   return found;
 }
 
-std::string readProductRegion(KernelOp kernel, ProductRegion& region) {
-  return RegionReader(kernel, region).read();
+VerdictOr<ProductRegion> readProductRegion(KernelOp kernel) {
+  ProductRegion region;
+  if (Verdict verdict = RegionReader(kernel, region).read(); !verdict)
+    return verdict.refusal();
+  return region;
 }
 
 ProductRegion regionOfProduct(MatmulOp op) {
@@ -285,17 +296,17 @@ ProductRegion regionOfProduct(MatmulOp op) {
   return region;
 }
 
-std::string readProducts(KernelOp kernel, ProductRegion& region) {
-  std::string reason = readProductRegion(kernel, region);
+VerdictOr<ProductRegion> readProducts(KernelOp kernel) {
+  VerdictOr<ProductRegion> several = readProductRegion(kernel);
   auto products = kernel.getBlock().getOps<MatmulOp>();
-  if (reason.empty() || !llvm::hasSingleElement(products))
-    return reason;
-  region = regionOfProduct(*products.begin());
+  if (several || !llvm::hasSingleElement(products))
+    return several;
+  ProductRegion region = regionOfProduct(*products.begin());
   ProductRegion::Group& group = region.groups.front();
   for (Value yielded : kernel.getYield().getValues())
     if (!llvm::is_contained(group.yields, yielded))
       group.yields.push_back(yielded);
-  return "";
+  return region;
 }
 
 } // namespace tenon::kernels

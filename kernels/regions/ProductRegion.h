@@ -1,9 +1,8 @@
 #ifndef TENON_KERNELS_REGIONS_PRODUCTREGION_H
 #define TENON_KERNELS_REGIONS_PRODUCTREGION_H
 
-#include <string>
-
 #include "ir/Dialect.h"
+#include "support/Verdict.h"
 
 namespace tenon::kernels {
 
@@ -55,16 +54,15 @@ struct ProductRegion {
   llvm::SmallVector<int64_t, 2> depths() const;
 };
 
-/// Reads the region of `kernel`. Returns why it is none of that kind, in a sentence without final
-/// period; empty, and `region` filled, where it is.
-std::string readProductRegion(KernelOp kernel, ProductRegion& region);
+/// Reads the region of `kernel`, or says why it is none of that kind.
+VerdictOr<ProductRegion> readProductRegion(KernelOp kernel);
 
 /// The region of one product of a value in memory, without results.
 ProductRegion regionOfProduct(MatmulOp op);
 
 /// Reads the region of a kernel of products: one of several, or one product with any operations on its
-/// elements, broadcast ones too. Returns why it is neither, as readProductRegion does.
-std::string readProducts(KernelOp kernel, ProductRegion& region);
+/// elements, broadcast ones too. Says why it is neither, as readProductRegion does.
+VerdictOr<ProductRegion> readProducts(KernelOp kernel);
 
 } // namespace tenon::kernels
 

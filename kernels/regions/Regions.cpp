@@ -54,21 +54,21 @@ static llvm::ArrayRef<int64_t> shapeOf(Value value) {
   return llvm::cast<RankedTensorType>(value.getType()).getShape();
 }
 
-/// The hero of the region; `reason` says why there is none.
-static Operation* findHero(const RegionForm& form, KernelOp kernel, std::string& reason) {
+/// The hero of the region, null for a form without one; or why there is none.
+static VerdictOr<Operation*> findHero(const RegionForm& form, KernelOp kernel) {
   Operation* hero = nullptr;
+  if (!form.isHero)
+    return hero;
   for (Operation& op : kernel.getBlock().without_terminator()) {
     if (!form.isHero(op))
       continue;
-    if (hero) {
-      reason =
-          form.name.str() + " computes one " + nameOf(hero) + " a kernel, not also " + nameOf(&op);
-      return nullptr;
-    }
+    if (hero)
+      return Refusal{form.name.str() + " computes one " + nameOf(hero) + " a kernel, not also " +
+                     nameOf(&op)};
     hero = &op;
   }
   if (!hero)
-    reason = form.name.str() + " has no hero here";
+    return Refusal{form.name.str() + " has no hero here"};
   return hero;
 }
 
@@ -86,71 +86,78 @@ ArgmaxOp findSearch(KernelOp kernel) {
   return found.empty() || isAlone ? ArgmaxOp() : *found.begin();
 }
 
-std::string refuseSearch(ArgmaxOp op, llvm::ArrayRef<int64_t> positions) {
+Verdict acceptsSearch(ArgmaxOp op, llvm::ArrayRef<int64_t> positions) {
   if (shapeOf(op.getInput()) != positions)
-    return "tiles search the largest element of rows of shape " + detail::formatShape(positions) +
-           ", not of " + detail::formatShape(shapeOf(op.getInput()));
+    return Refusal{"tiles search the largest element of rows of shape " +
+                   detail::formatShape(positions) + ", not of " +
+                   detail::formatShape(shapeOf(op.getInput()))};
   if (llvm::isa<BlockArgument>(op.getInput()))
-    return "tiles search among what they compute, not among an input";
+    return Refusal{"tiles search among what they compute, not among an input"};
   if (op.getType().getNumElements() > mostSearchedRows)
-    return "tiles search the largest element of at most " + std::to_string(mostSearchedRows) +
-           " rows, not of " + std::to_string(op.getType().getNumElements());
+    return Refusal{"tiles search the largest element of at most " +
+                   std::to_string(mostSearchedRows) + " rows, not of " +
+                   std::to_string(op.getType().getNumElements())};
   for (Operation* user : op->getUsers())
     if (!llvm::isa<YieldOp>(user))
-      return "the index of the largest element is known when every tile is done, too late for " +
-             nameOf(user);
+      return Refusal{
+          "the index of the largest element is known when every tile is done, too late for " +
+          nameOf(user)};
   auto searches = op->getBlock()->getOps<ArgmaxOp>();
-  return llvm::hasSingleElement(searches) ? "" : "tiles search for one argmax, not for several";
+  if (!llvm::hasSingleElement(searches))
+    return Refusal{"tiles search for one argmax, not for several"};
+  return Verdict::accept();
 }
 
 /// Yields must be float tensors over all positions: one element a position is stored, once.
-static std::string refuseResults(const RegionForm& form, KernelOp kernel,
-                                 llvm::ArrayRef<int64_t> positions) {
+static Verdict acceptsResults(const RegionForm& form, KernelOp kernel,
+                              llvm::ArrayRef<int64_t> positions) {
   for (Value value : kernel.getYield().getValues()) {
     if (form.hasSearch && value.getDefiningOp<ArgmaxOp>())
       continue;
     auto type = llvm::dyn_cast<RankedTensorType>(value.getType());
     if (!type || !llvm::isa<FloatType>(type.getElementType()))
-      return form.name.str() + " stores float tensors, not " + detail::formatType(value.getType());
+      return Refusal{form.name.str() + " stores float tensors, not " +
+                     detail::formatType(value.getType())};
     if (type.getShape() != positions)
-      return form.name.str() + " stores results of shape " + detail::formatShape(positions) +
-             ", not " + detail::formatShape(type.getShape());
+      return Refusal{form.name.str() + " stores results of shape " +
+                     detail::formatShape(positions) + ", not " +
+                     detail::formatShape(type.getShape())};
     if (llvm::isa<BlockArgument>(value))
-      return form.name.str() + " computes its results and copies none";
+      return Refusal{form.name.str() + " computes its results and copies none"};
   }
-  return "";
+  return Verdict::accept();
 }
 
-std::string refuse(const RegionForm& form, KernelOp kernel) {
-  std::string reason;
-  Operation* hero = nullptr;
-  if (form.isHero && !(hero = findHero(form, kernel, reason)))
-    return reason;
+Verdict acceptsForm(const RegionForm& form, KernelOp kernel) {
+  VerdictOr<Operation*> found = findHero(form, kernel);
+  if (!found)
+    return found.refusal();
+  Operation* hero = *found;
   if (kernel->getNumResults() == 0 ||
       !llvm::isa<RankedTensorType>(kernel.getYield().getValues().front().getType()))
-    return form.name.str() + " stores float tensors";
+    return Refusal{form.name.str() + " stores float tensors"};
   llvm::ArrayRef<int64_t> positions =
       shapeOf(hero ? hero->getResult(0) : kernel.getYield().getValues().front());
   for (Operation& op : kernel.getBlock().without_terminator()) {
     if (&op == hero)
       continue;
     if (auto search = llvm::dyn_cast<ArgmaxOp>(op); search && form.hasSearch) {
-      if (std::string refusal = refuseSearch(search, positions); !refusal.empty())
-        return refusal;
+      if (Verdict verdict = acceptsSearch(search, positions); !verdict)
+        return verdict;
       continue;
     }
     if (!form.isElement(op))
-      return form.name.str() + " cannot hold " + nameOf(&op);
+      return Refusal{form.name.str() + " cannot hold " + nameOf(&op)};
     if (!fitsPositions(op, positions))
-      return form.name.str() + " works on positions " + detail::formatShape(positions) +
-             ", to which " + nameOf(&op) + " " + detail::formatShape(shapeOf(op.getResult(0))) +
-             " does not broadcast";
+      return Refusal{form.name.str() + " works on positions " + detail::formatShape(positions) +
+                     ", to which " + nameOf(&op) + " " +
+                     detail::formatShape(shapeOf(op.getResult(0))) + " does not broadcast"};
   }
   for (Value operand : hero ? ValueRange(hero->getOperands()) : ValueRange())
     if (!form.hasPrologue && !llvm::isa<BlockArgument>(operand))
-      return form.name.str() + " reads its operands from memory: nothing may come before " +
-             nameOf(hero) + ", but " + nameOf(operand.getDefiningOp()) + " does";
-  return refuseResults(form, kernel, positions);
+      return Refusal{form.name.str() + " reads its operands from memory: nothing may come before " +
+                     nameOf(hero) + ", but " + nameOf(operand.getDefiningOp()) + " does"};
+  return acceptsResults(form, kernel, positions);
 }
 
 } // namespace tenon::kernels

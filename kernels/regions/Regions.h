@@ -1,9 +1,8 @@
 #ifndef TENON_KERNELS_REGIONS_REGIONS_H
 #define TENON_KERNELS_REGIONS_REGIONS_H
 
-#include <string>
-
 #include "ir/Dialect.h"
+#include "support/Verdict.h"
 
 namespace tenon::kernels {
 
@@ -19,7 +18,7 @@ struct RegionForm {
   bool (*isElement)(mlir::Operation& op);
   /// Whether operations on elements may stand before the hero's operands.
   bool hasPrologue;
-  /// Whether an argmax of what the region computes may end it (`refuseSearch`).
+  /// Whether an argmax of what the region computes may end it (`acceptsSearch`).
   bool hasSearch = false;
 };
 
@@ -35,19 +34,17 @@ bool isElementOperation(mlir::Operation& op);
 /// on elements alone.
 bool concerns(const RegionForm& form, KernelOp kernel);
 
-/// Why the emitter of `form` does not compute the region of `kernel`, in a sentence without final
-/// period; empty where it does. Asked for: exactly one hero; all else on elements; positions that
+/// Whether the emitter of `form` computes the region of `kernel`. Asked for: exactly one hero; all else on elements; positions that
 /// are those of the hero's result (of the first result without a hero), to which every other shape
 /// broadcasts; float results of that whole shape; nothing before the hero unless there is a
 /// prologue.
-std::string refuse(const RegionForm& form, KernelOp kernel);
+Verdict acceptsForm(const RegionForm& form, KernelOp kernel);
 
 /// Rows of which tiles that compute columns search the largest element together.
 inline constexpr int64_t mostSearchedRows = 64;
-/// Why tiles of results of shape `positions` cannot search the largest element of each row for `op`,
-/// in a sentence without final period; empty where they can: `op` reads elements at these positions,
-/// the region yields its result and nothing in it reads that.
-std::string refuseSearch(ArgmaxOp op, llvm::ArrayRef<int64_t> positions);
+/// Whether tiles of results of shape `positions` can search the largest element of each row for `op`:
+/// `op` reads elements at these positions, the region yields its result and nothing in it reads that.
+Verdict acceptsSearch(ArgmaxOp op, llvm::ArrayRef<int64_t> positions);
 
 /// The argmax that ends the region, for which every tile computes a part of the rows; null where there
 /// is none, or where it is all that the region holds.

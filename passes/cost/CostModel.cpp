@@ -4,8 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/cuda/DecodeRing.h"
-#include "kernels/cuda/HopperTile.h"
 #include "mlir/IR/Diagnostics.h"
 #include "passes/cost/Occupancy.h"
 #include "support/Hash.h"
@@ -141,54 +139,36 @@ Estimate CostModel::estimate(KernelOp kernel) const {
                                                 : estimateOnCpu(kernel, work);
 }
 
-/// Bytes that a thread of a kernel that keeps whole rows takes one vector after the other.
-static double vectorsPerThread(KernelOp kernel, const KernelWork& work) {
-  ScheduleAttr schedule = kernel.getScheduleAttr();
+/// Vectors of 16 bytes that a thread of a kernel that keeps whole rows takes one after the other.
+double CostModel::vectorsPerThread(const MatchedOnGpu& kernel) {
   constexpr double vectorBytes = 16;
-  if (!schedule.getParameter("group"))
+  if (!kernel.terms.keepsRows)
     return 0;
-  double threads = static_cast<double>(schedule.getTiles()) *
-                   static_cast<double>(schedule.getParameter("threads").value_or(1));
-  return (static_cast<double>(work.readBytes) + work.writtenBytes) / threads / vectorBytes;
-}
-
-/// Steps of 16 keys that a warp of decode attention takes one after the other, of caches that are
-/// full: keys over the warps that share them. 0 of other kernels.
-static double keySteps(KernelOp kernel) {
-  ScheduleAttr schedule = kernel.getScheduleAttr();
-  std::optional<int64_t> splits = schedule.getParameter("splits");
-  auto attentions = kernel.getBlock().getOps<AttentionOp>();
-  if (!splits || attentions.empty())
-    return 0;
-  constexpr int64_t keysOfStep = kernels::decodeStepKeys, lanes = 32;
-  Type key = (*attentions.begin()).getKey().getType();
-  auto state = llvm::dyn_cast<StateType>(key);
-  auto tensor = state ? state.getTensorType() : llvm::cast<RankedTensorType>(key); // [S, C, H, D]
-  int64_t warps = std::max<int64_t>(1, schedule.getParameter("threads").value_or(lanes) / lanes);
-  return static_cast<double>(llvm::divideCeil(tensor.getShape()[1], *splits * warps * keysOfStep));
+  double threads = static_cast<double>(kernel.tiles) * static_cast<double>(kernel.threads);
+  return (static_cast<double>(kernel.work.readBytes) + kernel.work.writtenBytes) / threads /
+         vectorBytes;
 }
 
 /// ns that a block waits for the reductions in front of its product.
-double CostModel::prologueOnGpu(KernelOp kernel, const KernelWork& work) const {
-  auto products = kernel.getBlock().getOps<MatmulOp>();
-  if (work.repeatedElements == 0 || products.empty())
+double CostModel::prologueOnGpu(const MatchedOnGpu& kernel) const {
+  using Prologue = kernels::PriceTerms::Prologue;
+  const KernelWork& work = kernel.work;
+  if (work.repeatedElements == 0)
     return 0;
   auto elements = static_cast<double>(work.repeatedElements) * 1e-3;
   auto passes = static_cast<double>(property("reduction_ns") * work.repeatedReductions);
-  llvm::StringRef emitter = kernel.getScheduleAttr().getEmitter();
-  if (emitter == "held_gemm")
+  switch (kernel.terms.prologue) {
+  case Prologue::Block:
+    return passes + property("prologue_ps_per_element") * elements;
+  case Prologue::Warps:
+    return passes + property("warp_prologue_ps_per_element") * elements /
+                        static_cast<double>(kernel.terms.rows) *
+                        static_cast<double>(kernel.terms.rowsOfWarp);
+  case Prologue::Registers:
     return static_cast<double>(property("held_reduction_ns") * work.repeatedReductions) +
            property("held_prologue_ps_per_element") * elements;
-  if (emitter != "narrow_gemm")
-    return passes + property("prologue_ps_per_element") * elements;
-  // A warp normalises whole rows.
-  RankedTensorType input = (*products.begin()).getInput().getType();
-  int64_t rows = input.getNumElements() / input.getShape().back();
-  constexpr int64_t lanes = 32;
-  int64_t warps = kernel.getScheduleAttr().getParameter("threads").value_or(lanes) / lanes;
-  int64_t ofOneWarp = llvm::divideCeil(rows, std::max<int64_t>(1, warps));
-  return passes + property("warp_prologue_ps_per_element") * elements / static_cast<double>(rows) *
-                      static_cast<double>(ofOneWarp);
+  }
+  llvm_unreachable("all prologues are handled");
 }
 
 /// How far tiles are spread over multiprocessors: 0 of one, 1 of as many as there are.
@@ -196,32 +176,32 @@ static double spreadOf(int64_t tiles, int64_t sms) {
   return std::min(1.0, std::log2(tiles) / std::log2(std::max<int64_t>(2, sms)));
 }
 
-double CostModel::latencyOnGpu(KernelOp kernel, const KernelWork& work,
-                               const Occupancy& occupancy) const {
+double CostModel::latencyOnGpu(const MatchedOnGpu& kernel) const {
+  const KernelWork& work = kernel.work;
   double latency = property("dependent_load_ns");
   int64_t reductions = work.reductions - work.repeatedReductions;
   if (reductions > 0)
     latency += property("reduction_ns") +
                static_cast<double>(property("next_reduction_ns") * (reductions - 1));
-  constexpr int64_t lanes = 32;
-  if (kernel.getScheduleAttr().getParameter("group").value_or(lanes) > lanes)
+  if (kernel.terms.sharesRows)
     latency += static_cast<double>(property("row_barrier_ns") * reductions);
-  latency += property("spread_ns") * spreadOf(kernel.getScheduleAttr().getTiles(), property("sms"));
-  // A unit whose block waits for another one's place takes its keys behind it.
-  if (double steps = keySteps(kernel)) {
-    auto tiles = static_cast<double>(kernel.getScheduleAttr().getTiles());
-    double waves = std::ceil(tiles / static_cast<double>(occupancy.tilesAtOnce));
+  latency += property("spread_ns") * spreadOf(kernel.tiles, property("sms"));
+  // A unit whose block waits for another one's place takes its keys after it.
+  if (kernel.terms.keySteps > 0) {
+    auto steps = static_cast<double>(kernel.terms.keySteps);
+    double waves = std::ceil(static_cast<double>(kernel.tiles) /
+                             static_cast<double>(kernel.occupancy.tilesAtOnce));
     latency += waves * (property("attention_ns") + property("key_step_ns") * steps);
   }
-  latency += property("vector_ns") * vectorsPerThread(kernel, work);
-  latency += prologueOnGpu(kernel, work);
+  latency += property("vector_ns") * vectorsPerThread(kernel);
+  latency += prologueOnGpu(kernel);
   return latency +
          property(rampProperty(mode, target)) *
              std::min(1.0, static_cast<double>(work.weightBytes) / property("read_ramp_bytes"));
 }
 
-double CostModel::memoryOnGpu(KernelOp kernel, const KernelWork& work,
-                              const Occupancy& occupancy) const {
+double CostModel::memoryOnGpu(const MatchedOnGpu& kernel) const {
+  const KernelWork& work = kernel.work;
   double dram = property("dram_mb_per_s");
   double reads = work.readBytes, writes = work.writtenBytes, both = std::min(reads, writes);
   // What one kernel has written the next one finds in the cache, if it fits.
@@ -230,19 +210,20 @@ double CostModel::memoryOnGpu(KernelOp kernel, const KernelWork& work,
           ? nsAt(reads + writes, property("l2_mb_per_s"))
           : nsAt(2 * both, property("copy_mb_per_s")) + nsAt(reads + writes - 2 * both, dram);
   // A row is one multiprocessor's.
-  if (kernel.getScheduleAttr().getParameter("group")) {
-    double busy = std::min(kernel.getScheduleAttr().getTiles(), property("sms"));
+  if (kernel.terms.keepsRows) {
+    double busy = std::min(kernel.tiles, property("sms"));
     activations = std::max(activations, nsAt(reads + writes, busy * property("sm_mb_per_s")));
   }
   // Loads that wait for one another.
-  double rounds = (work.weightBytes + reads + writes) / occupancy.bytesInFlight;
+  double rounds = (work.weightBytes + reads + writes) / kernel.occupancy.bytesInFlight;
   return std::max(nsAt(work.weightBytes, dram) + activations,
                   property("dependent_load_ns") * (rounds - 1));
 }
 
-double CostModel::computeOnGpu(KernelOp kernel, const KernelWork& work,
-                               const Occupancy& occupancy) const {
-  double tiles = kernel.getScheduleAttr().getTiles();
+double CostModel::computeOnGpu(const MatchedOnGpu& kernel) const {
+  const KernelWork& work = kernel.work;
+  const Occupancy& occupancy = kernel.occupancy;
+  double tiles = kernel.tiles;
   double waves = std::ceil(tiles / occupancy.tilesAtOnce);
   double efficiency = tiles / (waves * occupancy.tilesAtOnce);
   double product = occupancy.tensorCores
@@ -271,64 +252,75 @@ static double libraryComputeNs(int64_t m, int64_t n, int64_t k, double gflops, i
   return best;
 }
 
-Estimate CostModel::estimateLibrary(KernelOp kernel, const KernelWork& work) const {
-  auto gemm = llvm::cast<MatmulOp>(kernel.getBlock().front());
-  llvm::ArrayRef<int64_t> weight = gemm.getWeight().getType().getShape(); // [N, K]
-  int64_t m = gemm.getInput().getType().getNumElements() / weight[1];
-  double gflops = property("tensor_16bit_gflops");
-  if (gemm.getInput().getType().getElementType().isF32())
-    gflops = kernel.getScheduleAttr().getParameter("tf32") ? gflops / 2 : property("f32_gflops");
+Estimate CostModel::estimateLibrary(const kernels::PriceTerms::Library& gemm,
+                                    const KernelWork& work) const {
+  using Rate = kernels::PriceTerms::Library::Rate;
+  auto tensor = static_cast<double>(property("tensor_16bit_gflops"));
+  double gflops = gemm.rate == Rate::Tensor16 ? tensor
+                  : gemm.rate == Rate::Tf32   ? tensor / 2
+                                              : static_cast<double>(property("f32_gflops"));
   double memory =
       nsAt(work.weightBytes, property("dram_mb_per_s")) +
       nsAt(static_cast<double>(work.readBytes) + work.writtenBytes, property("l2_mb_per_s"));
   return finish(property(launchProperty(mode, target)), memory,
-                libraryComputeNs(m, weight[0], weight[1], gflops, property("sms")),
+                libraryComputeNs(gemm.m, gemm.n, gemm.k, gflops, property("sms")),
                 property("library_ns"));
 }
 
-/// Share of the tensor cores' rate that tiles of hopper_gemm reach on all multiprocessors: the last round
-/// leaves some idle, and tiles smaller than 128 x 128 wait for what comes into a multiprocessor, 64 bytes in
-/// the time of 32 elements of the tile (measured, docs/notebook/2026-11-22-hopper-gemm.md).
-static double efficiencyOf(const kernels::HopperTile& tile, int64_t m, int64_t n, int64_t blocks,
+/// Share of the tensor cores' rate that tiles of warpgroups reach on all multiprocessors: the last
+/// round leaves some idle, and tiles smaller than 128 x 128 wait for what comes into a
+/// multiprocessor, 64 bytes in the time of 32 elements of the tile (measured,
+/// docs/notebook/2026-11-22-hopper-gemm.md).
+static double efficiencyOf(const kernels::PriceTerms::Warpgroups& gemm, int64_t blocks,
                            int64_t sms) {
-  int64_t units = tile.units(m, n);
-  auto waves = static_cast<double>(llvm::divideCeil(units * tile.cluster(), blocks));
-  auto rows = static_cast<double>(tile.rows()), columns = static_cast<double>(tile.columns);
+  auto waves = static_cast<double>(llvm::divideCeil(gemm.tilesOfResult, blocks));
+  auto rows = static_cast<double>(gemm.tileRows), columns = static_cast<double>(gemm.tileColumns);
   constexpr double balanced = 64;
-  return static_cast<double>(units * tile.cluster()) / (waves * static_cast<double>(sms)) *
+  return static_cast<double>(gemm.tilesOfResult) / (waves * static_cast<double>(sms)) *
          std::min(1.0, rows * columns / (balanced * (rows + columns)));
 }
 
 /// As a library's GEMM: loads of weights, the tensor cores and the epilogue overlap.
-Estimate CostModel::estimateHopperGemm(KernelOp kernel, const KernelWork& work) const {
-  std::optional<kernels::HopperTile> tile = kernels::HopperTile::of(kernel);
-  assert(tile && "scheduled");
-  auto gemm = *kernel.getBlock().getOps<MatmulOp>().begin();
-  llvm::ArrayRef<int64_t> weight = gemm.getWeight().getType().getShape(); // [N, K]
-  int64_t m = gemm.getInput().getType().getNumElements() / weight.back();
+Estimate CostModel::estimateWarpgroups(const MatchedOnGpu& kernel,
+                                       const kernels::PriceTerms::Warpgroups& gemm) const {
+  const KernelWork& work = kernel.work;
   double percent = static_cast<double>(
       target.getProperty("wgmma_percent").value_or(*target.getProperty("mma_percent")));
   double compute = static_cast<double>(work.flops) /
                    (property("tensor_16bit_gflops") * percent / 100.0) /
-                   efficiencyOf(*tile, m, weight.end()[-2], kernel.getScheduleAttr().getTiles(),
-                                *target.getProperty("sms"));
+                   efficiencyOf(gemm, kernel.tiles, property("sms"));
   double memory =
       nsAt(work.weightBytes, property("dram_mb_per_s")) +
       nsAt(static_cast<double>(work.readBytes) + work.writtenBytes, property("l2_mb_per_s"));
   return finish(property(launchProperty(mode, target)), memory, compute, property("library_ns"));
 }
 
+/// A kernel that its kind refuses, which a plan by hand may hold, is priced without blocks.
+CostModel::MatchedOnGpu CostModel::match(KernelOp kernel, const KernelWork& work) const {
+  MatchedOnGpu matched = {work, kernel.getScheduleAttr().getTiles()};
+  std::optional<kernels::BlockResources> needs;
+  if (auto found = kernels::readKernel(kernel)) {
+    matched.terms = (*found)->priceTerms();
+    needs = (*found)->resources();
+  }
+  if (needs) {
+    needs = kernels::resourcesInPlace(kernel, *needs, property("registers_per_sm"));
+    matched.threads = needs->threads;
+  }
+  matched.occupancy = estimateOccupancy(needs, matched.tiles, work, target);
+  return matched;
+}
+
 Estimate CostModel::estimateOnGpu(KernelOp kernel, const KernelWork& work) const {
-  if (kernel.getScheduleAttr().getEmitter() == "cublaslt")
-    return estimateLibrary(kernel, work);
-  if (kernel.getScheduleAttr().getEmitter() == "hopper_gemm")
-    return estimateHopperGemm(kernel, work);
-  Occupancy occupancy = estimateOccupancy(kernel, work, target);
-  double memory = memoryOnGpu(kernel, work, occupancy),
-         compute = computeOnGpu(kernel, work, occupancy);
+  MatchedOnGpu matched = match(kernel, work);
+  if (matched.terms.library)
+    return estimateLibrary(*matched.terms.library, work);
+  if (matched.terms.warpgroups)
+    return estimateWarpgroups(matched, *matched.terms.warpgroups);
+  double memory = memoryOnGpu(matched), compute = computeOnGpu(matched);
   double unhidden = property("unhidden_percent") / 100.0 * std::min(memory, compute);
   return finish(property(launchProperty(mode, target)), memory, compute,
-                latencyOnGpu(kernel, work, occupancy) + unhidden);
+                latencyOnGpu(matched) + unhidden);
 }
 
 /// What one weight takes a core, in ps: `decode_q4_k_ps` beside floats, `unpack_q4_k_ps` beside

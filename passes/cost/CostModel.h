@@ -5,6 +5,7 @@
 #include <string>
 
 #include "ir/Dialect.h"
+#include "kernels/KernelKind.h"
 #include "passes/cost/KernelWork.h"
 #include "passes/cost/Occupancy.h"
 
@@ -108,12 +109,23 @@ private:
       : target(target), mode(mode), times(times) {}
 
   int64_t property(llvm::StringRef name) const { return *target.getProperty(name); }
-  double prologueOnGpu(KernelOp kernel, const KernelWork& work) const;
-  double latencyOnGpu(KernelOp kernel, const KernelWork& work, const Occupancy& occupancy) const;
-  double memoryOnGpu(KernelOp kernel, const KernelWork& work, const Occupancy& occupancy) const;
-  double computeOnGpu(KernelOp kernel, const KernelWork& work, const Occupancy& occupancy) const;
-  Estimate estimateLibrary(KernelOp kernel, const KernelWork& work) const;
-  Estimate estimateHopperGemm(KernelOp kernel, const KernelWork& work) const;
+  /// A kernel as its kind reads it, and what follows from that on the target.
+  struct MatchedOnGpu {
+    const KernelWork& work;
+    int64_t tiles;
+    int64_t threads = 1; ///< of a block
+    kernels::PriceTerms terms = {};
+    Occupancy occupancy = {};
+  };
+  MatchedOnGpu match(KernelOp kernel, const KernelWork& work) const;
+  static double vectorsPerThread(const MatchedOnGpu& kernel);
+  double prologueOnGpu(const MatchedOnGpu& kernel) const;
+  double latencyOnGpu(const MatchedOnGpu& kernel) const;
+  double memoryOnGpu(const MatchedOnGpu& kernel) const;
+  double computeOnGpu(const MatchedOnGpu& kernel) const;
+  Estimate estimateLibrary(const kernels::PriceTerms::Library& gemm, const KernelWork& work) const;
+  Estimate estimateWarpgroups(const MatchedOnGpu& kernel,
+                              const kernels::PriceTerms::Warpgroups& gemm) const;
   Estimate estimateOnGpu(KernelOp kernel, const KernelWork& work) const;
   Estimate estimateOnCpu(KernelOp kernel, const KernelWork& work) const;
 

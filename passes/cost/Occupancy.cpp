@@ -1,7 +1,5 @@
 #include "passes/cost/Occupancy.h"
 
-#include "kernels/cuda/BlockResources.h"
-
 using namespace mlir;
 
 namespace tenon::passes::cost {
@@ -15,15 +13,13 @@ static Occupancy libraryOccupancy(const KernelWork& work, TargetAttr target) {
   return occupancy;
 }
 
-Occupancy estimateOccupancy(KernelOp kernel, const KernelWork& work, TargetAttr target) {
-  std::optional<kernels::BlockResources> needs =
-      kernels::blockResourcesOf(kernel, target.getProperty("registers_per_sm").value_or(0));
+Occupancy estimateOccupancy(const std::optional<kernels::BlockResources>& needs, int64_t tiles,
+                            const KernelWork& work, TargetAttr target) {
   if (!needs)
     return libraryOccupancy(work, target);
   Occupancy occupancy;
   int64_t blocks = std::max<int64_t>(1, residentBlocks(*needs, target));
   occupancy.tilesAtOnce = blocks * *target.getProperty("sms");
-  int64_t tiles = kernel.getScheduleAttr().getTiles();
   double running = static_cast<double>(std::min(occupancy.tilesAtOnce, tiles));
   double bytes = static_cast<double>(work.weightBytes) + work.readBytes + work.writtenBytes;
   occupancy.bytesInFlight =

@@ -1,6 +1,9 @@
 #ifndef TENON_PASSES_COST_OCCUPANCY_H
 #define TENON_PASSES_COST_OCCUPANCY_H
 
+#include <optional>
+
+#include "kernels/cuda/BlockResources.h"
 #include "passes/cost/KernelWork.h"
 
 namespace tenon::passes::cost {
@@ -12,8 +15,9 @@ struct Occupancy {
   bool tensorCores = false;
 };
 
-/// From what the schedule's kind says of its blocks (`BlockResources`).
-Occupancy estimateOccupancy(KernelOp kernel, const KernelWork& work, TargetAttr target);
+/// Of `tiles` blocks that take `needs`, nothing of a library's kernel.
+Occupancy estimateOccupancy(const std::optional<kernels::BlockResources>& needs, int64_t tiles,
+                            const KernelWork& work, TargetAttr target);
 
 } // namespace tenon::passes::cost
 

@@ -12,8 +12,8 @@ namespace tenon::passes::fusion {
 static constexpr size_t npos = -1;
 
 RegionPrice CandidateSet::price(llvm::ArrayRef<unsigned> nodes) {
-  if (std::string refusal = refuseGroup(graph, nodes); !refusal.empty())
-    return {.refusal = std::move(refusal)};
+  if (Verdict verdict = acceptsGroup(graph, nodes); !verdict)
+    return {.refusal = verdict.reason()};
   auto ops = llvm::map_to_vector(nodes, [&](unsigned node) { return graph.getOp(node); });
   Region region(ops);
   auto [found, isNew] = priced.try_emplace(region.content());
@@ -22,9 +22,10 @@ RegionPrice CandidateSet::price(llvm::ArrayRef<unsigned> nodes) {
     return price;
   OwningOpRef<KernelOp> kernel = region.prototype();
   price.content = cost::contentKey(*kernel);
-  price.refusal = refuseRegion(scheduler, *kernel);
-  if (!price.refusal.empty())
+  if (Verdict verdict = acceptsRegion(scheduler, *kernel); !verdict) {
+    price.refusal = verdict.reason();
     return price;
+  }
   kernel->setScheduleAttr(scheduler.best(*kernel));
   price.time = model.estimate(*kernel);
   cost::KernelWork work = cost::sumWork(*kernel);

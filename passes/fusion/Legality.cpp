@@ -16,14 +16,14 @@ static std::string describe(Operation* op) {
   return text;
 }
 
-static std::string refuseSize(const FusionGraph&, llvm::ArrayRef<unsigned> nodes) {
-  if (nodes.size() <= mostKernelOperations)
-    return "";
-  return "a kernel holds at most " + std::to_string(mostKernelOperations) + " operations, not " +
-         std::to_string(nodes.size());
+static Verdict checkSize(const FusionGraph&, llvm::ArrayRef<unsigned> nodes) {
+  if (nodes.size() > mostKernelOperations)
+    return Refusal{"a kernel holds at most " + std::to_string(mostKernelOperations) +
+                   " operations, not " + std::to_string(nodes.size())};
+  return Verdict::accept();
 }
 
-static std::string refuseOrder(const FusionGraph& graph, llvm::ArrayRef<unsigned> nodes) {
+static Verdict checkOrder(const FusionGraph& graph, llvm::ArrayRef<unsigned> nodes) {
   llvm::BitVector inside(graph.size()), after(graph.size()), before(graph.size());
   for (unsigned node : nodes) {
     inside.set(node);
@@ -34,14 +34,14 @@ static std::string refuseOrder(const FusionGraph& graph, llvm::ArrayRef<unsigned
   after.reset(inside);
   int between = after.find_first();
   if (between < 0)
-    return "";
+    return Verdict::accept();
   const unsigned* last =
       llvm::find_if(nodes, [&](unsigned node) { return graph.reaches(between, node); });
-  return describe(graph.getOp(between)) + " has to run between " +
-         describe(graph.getOp(nodes.front())) + " and " + describe(graph.getOp(*last));
+  return Refusal{describe(graph.getOp(between)) + " has to run between " +
+                 describe(graph.getOp(nodes.front())) + " and " + describe(graph.getOp(*last))};
 }
 
-static std::string refuseFootprints(const FusionGraph& graph, llvm::ArrayRef<unsigned> nodes) {
+static Verdict checkFootprints(const FusionGraph& graph, llvm::ArrayRef<unsigned> nodes) {
   for (unsigned node : nodes) {
     auto op = llvm::cast<ComputeOpInterface>(graph.getOp(node));
     for (OpOperand& operand : op->getOpOperands()) {
@@ -52,14 +52,14 @@ static std::string refuseFootprints(const FusionGraph& graph, llvm::ArrayRef<uns
         continue;
       if (from && llvm::is_contained(nodes, *from) &&
           op.getFootprint(operand.getOperandNumber()).kind == Footprint::Kind::Grid)
-        return describe(op) + " needs elements of " + describe(producer) +
-               " that other blocks compute";
+        return Refusal{describe(op) + " needs elements of " + describe(producer) +
+                       " that other blocks compute"};
     }
   }
-  return "";
+  return Verdict::accept();
 }
 
-static std::string refuseEncodings(const FusionGraph& graph, llvm::ArrayRef<unsigned> nodes) {
+static Verdict checkEncodings(const FusionGraph& graph, llvm::ArrayRef<unsigned> nodes) {
   MatmulOp first;
   for (unsigned node : nodes) {
     auto matmul = llvm::dyn_cast<MatmulOp>(graph.getOp(node));
@@ -70,34 +70,36 @@ static std::string refuseEncodings(const FusionGraph& graph, llvm::ArrayRef<unsi
     Type a = first.getWeight().getType().getElementType();
     Type b = matmul.getWeight().getType().getElementType();
     if (a != b)
-      return "weights of different encodings cannot stand together: " + detail::formatType(a) +
-             " of " + describe(first) + " and " + detail::formatType(b) + " of " + describe(matmul);
+      return Refusal{
+          "weights of different encodings cannot stand together: " + detail::formatType(a) +
+          " of " + describe(first) + " and " + detail::formatType(b) + " of " + describe(matmul)};
   }
-  return "";
+  return Verdict::accept();
 }
 
-std::string refuseGroup(const FusionGraph& graph, llvm::ArrayRef<unsigned> nodes) {
-  for (auto ask : {refuseSize, refuseOrder, refuseFootprints, refuseEncodings})
-    if (std::string reason = ask(graph, nodes); !reason.empty())
-      return reason;
-  return "";
+Verdict acceptsGroup(const FusionGraph& graph, llvm::ArrayRef<unsigned> nodes) {
+  for (auto check : {checkSize, checkOrder, checkFootprints, checkEncodings})
+    if (Verdict verdict = check(graph, nodes); !verdict)
+      return verdict;
+  return Verdict::accept();
 }
 
-static std::string refuseArguments(KernelOp prototype) {
+static Verdict checkArguments(KernelOp prototype) {
   int64_t arguments = prototype.getBlock().getNumArguments() +
                       llvm::count_if(prototype.getResultTypes(),
                                      [](Type type) { return !llvm::isa<StateType>(type); });
-  return arguments <= mostKernelArguments
-             ? ""
-             : "a kernel takes at most " + std::to_string(mostKernelArguments) +
-                   " inputs and results, not " + std::to_string(arguments);
+  if (arguments > mostKernelArguments)
+    return Refusal{"a kernel takes at most " + std::to_string(mostKernelArguments) +
+                   " inputs and results, not " + std::to_string(arguments)};
+  return Verdict::accept();
 }
 
-std::string refuseRegion(const schedule::Scheduler& scheduler, KernelOp prototype) {
-  if (std::string reason = refuseArguments(prototype); !reason.empty())
-    return reason;
-  std::string reason = scheduler.refuse(prototype);
-  return reason.empty() ? "" : "no emitter: " + reason;
+Verdict acceptsRegion(const schedule::Scheduler& scheduler, KernelOp prototype) {
+  if (Verdict verdict = checkArguments(prototype); !verdict)
+    return verdict;
+  if (Verdict verdict = scheduler.accepts(prototype); !verdict)
+    return Refusal{"no emitter: " + verdict.reason()};
+  return Verdict::accept();
 }
 
 } // namespace tenon::passes::fusion

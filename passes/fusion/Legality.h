@@ -1,15 +1,12 @@
 #ifndef TENON_PASSES_FUSION_LEGALITY_H
 #define TENON_PASSES_FUSION_LEGALITY_H
 
-#include <string>
-
 #include "passes/fusion/FusionGraph.h"
 #include "passes/schedule/Scheduler.h"
 
 namespace tenon::passes::fusion {
 
-/// Why `nodes`, ascending, may not become one kernel, in a sentence without final period; empty
-/// where they may. What is asked, in this order:
+/// Whether `nodes`, ascending, may become one kernel. What is asked, in this order:
 ///
 /// 1. No more than `mostKernelOperations`.
 /// 2. Convex: nothing outside runs after one of them and before another, so that the kernels still
@@ -17,12 +14,12 @@ namespace tenon::passes::fusion {
 /// 3. No operation inside needs elements of other rows or columns of another one inside (footprint
 ///    `grid`): a block would wait for all blocks.
 /// 4. Matrix products inside hold weights of one encoding, which can stand together.
-std::string refuseGroup(const FusionGraph& graph, llvm::ArrayRef<unsigned> nodes);
+Verdict acceptsGroup(const FusionGraph& graph, llvm::ArrayRef<unsigned> nodes);
 
-/// Why no emitter of the target computes the region; empty where one does. The emitter's own
+/// Whether an emitter of the target computes the region. The emitter's own
 /// description answers what else legality asks: which operations, several users and results, views,
 /// broadcast, element types, and whether what its thread, warp or block owns covers the footprints.
-std::string refuseRegion(const schedule::Scheduler& scheduler, KernelOp prototype);
+Verdict acceptsRegion(const schedule::Scheduler& scheduler, KernelOp prototype);
 
 } // namespace tenon::passes::fusion
 

@@ -68,7 +68,7 @@ LogicalResult KernelCutter::schedule(KernelOp single, KernelOp from) {
     return success();
   }
   OrderAttr order = orderOf(op);
-  ScheduleAttr best = scheduler.best(single);
+  ScheduleAttr best = scheduler.best(single, neighboursOf(single));
   if (!best || orderOf(op) != order)
     return from.emitOpError("expects to be cut into kernels that keep the order of each reduction, "
                             "but no schedule of ")

@@ -42,10 +42,10 @@ private:
 
   LogicalResult scheduleAll(const schedule::Scheduler& scheduler) {
     WalkResult result = getOperation().walk([&](KernelOp kernel) {
-      ScheduleAttr schedule = scheduler.best(kernel);
+      ScheduleAttr schedule = scheduler.best(kernel, kernels::neighboursOf(kernel));
       if (!schedule) {
         kernel.emitOpError("expects a region that a schedule rule knows, but ")
-            << scheduler.refuse(kernel);
+            << scheduler.accepts(kernel).reason();
         return WalkResult::interrupt();
       }
       kernel.setScheduleAttr(schedule);

@@ -98,16 +98,17 @@ static const ScheduleRule* findRule(KernelOp kernel, const CpuTarget&) {
   return nullptr;
 }
 
-static std::string explainRegion(KernelOp kernel, const CudaTarget& target) {
+static Verdict acceptsRegion(KernelOp kernel, const CudaTarget& target) {
   if (worksOnQuants(kernel))
-    return "no emitter for CUDA quantises activations or multiplies quants";
+    return Refusal{"no emitter for CUDA quantises activations or multiplies quants"};
   for (const CudaScheduleRule* rule : allCudaRules())
-    if (std::string reason = rule->explain ? rule->explain(kernel, target) : ""; !reason.empty())
-      return reason;
-  return "";
+    if (rule->accepts)
+      if (Verdict verdict = rule->accepts(kernel, target); !verdict)
+        return verdict;
+  return Verdict::accept();
 }
-static std::string explainRegion(KernelOp kernel, const CpuTarget&) {
-  return rules::refuseSequence(kernel);
+static Verdict acceptsRegion(KernelOp kernel, const CpuTarget&) {
+  return rules::acceptsSequence(kernel);
 }
 
 std::optional<int64_t> Scheduler::measured(KernelOp kernel, ScheduleAttr schedule) const {
@@ -118,8 +119,8 @@ std::optional<int64_t> Scheduler::measured(KernelOp kernel, ScheduleAttr schedul
   return ns;
 }
 
-ScheduleAttr Scheduler::best(KernelOp kernel) const {
-  ScheduleAttr chosen = choose(kernel);
+ScheduleAttr Scheduler::best(KernelOp kernel, Neighbours neighbours) const {
+  ScheduleAttr chosen = choose(kernel, neighbours);
   std::optional<int64_t> least = chosen && times ? measured(kernel, chosen) : std::nullopt;
   if (!least)
     return chosen;
@@ -140,10 +141,10 @@ llvm::SmallVector<ScheduleAttr> Scheduler::alternatives(KernelOp kernel) const {
   return cuda ? ask(findRule(kernel, *cuda), *cuda) : ask(findRule(kernel, *cpu), *cpu);
 }
 
-ScheduleAttr Scheduler::choose(KernelOp kernel) const {
+ScheduleAttr Scheduler::choose(KernelOp kernel, Neighbours neighbours) const {
   if (cuda) {
     const CudaScheduleRule* rule = findRule(kernel, *cuda);
-    return rule ? rule->choose(kernel, *cuda) : ScheduleAttr();
+    return rule ? rule->choose(kernel, *cuda, neighbours) : ScheduleAttr();
   }
   const ScheduleRule* rule = findRule(kernel, *cpu);
   return rule ? rule->choose(kernel, *cpu) : ScheduleAttr();
@@ -151,25 +152,28 @@ ScheduleAttr Scheduler::choose(KernelOp kernel) const {
 
 /// What the rule for the region's hero says against it; where no rule has a hero there, what is
 /// known: the operation that only ever stands alone.
-static std::string explainForm(KernelOp kernel) {
+static Refusal refuseForm(KernelOp kernel) {
   for (const CudaScheduleRule* rule : allCudaRules())
     if (rule->form && concerns(*rule->form, kernel))
-      return kernels::refuse(*rule->form, kernel);
+      if (Verdict verdict = acceptsForm(*rule->form, kernel); !verdict)
+        return verdict.refusal();
   for (Operation& op : kernel.getBlock().without_terminator())
     if (!isElementOperation(op))
-      return ("no emitter computes " + op.getName().stripDialect() + " together with others").str();
-  return "no emitter computes such a region";
+      return {
+          ("no emitter computes " + op.getName().stripDialect() + " together with others").str()};
+  return {"no emitter computes such a region"};
 }
 
-template <typename Target> static std::string explainNoRule(KernelOp kernel, const Target& target) {
+template <typename Target> static Verdict askRules(KernelOp kernel, const Target& target) {
   if (findRule(kernel, target))
-    return "";
-  std::string reason = explainRegion(kernel, target);
-  return reason.empty() ? explainForm(kernel) : reason;
+    return Verdict::accept();
+  if (Verdict verdict = acceptsRegion(kernel, target); !verdict)
+    return verdict;
+  return refuseForm(kernel);
 }
 
-std::string Scheduler::refuse(KernelOp kernel) const {
-  return cuda ? explainNoRule(kernel, *cuda) : explainNoRule(kernel, *cpu);
+Verdict Scheduler::accepts(KernelOp kernel) const {
+  return cuda ? askRules(kernel, *cuda) : askRules(kernel, *cpu);
 }
 
 } // namespace tenon::passes::schedule

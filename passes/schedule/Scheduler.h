@@ -2,7 +2,6 @@
 #define TENON_PASSES_SCHEDULE_SCHEDULER_H
 
 #include <optional>
-#include <string>
 
 #include "ir/Dialect.h"
 #include "kernels/cpu/ScheduleRule.h"
@@ -22,21 +21,22 @@ public:
                                            kernels::LibraryUse use = {},
                                            const cost::MeasuredTimes* times = nullptr);
 
-  /// The best schedule of `kernel`, and the `order` of each reduction in its region, which is set.
-  /// Null where no emitter computes the region. It is the rule's choice, or, where that has been
-  /// measured, the alternative with the least measured time.
-  ScheduleAttr best(KernelOp kernel) const;
+  /// The best schedule of `kernel` beside `neighbours`, and the `order` of each reduction in its region,
+  /// which is set. It depends on the region, the target and the neighbours alone, so that a prototype of
+  /// the region is priced with the schedule that runs. Null where no emitter computes the region. It is
+  /// the rule's choice, or, where that has been measured, the alternative with the least measured time.
+  ScheduleAttr best(KernelOp kernel, kernels::Neighbours neighbours = {}) const;
 
   /// Other schedules of a scheduled kernel that compute the same bits, worth measuring.
   llvm::SmallVector<ScheduleAttr> alternatives(KernelOp kernel) const;
 
-  /// Why no emitter computes the region, in a sentence without final period; empty where one does.
-  std::string refuse(KernelOp kernel) const;
+  /// Whether an emitter computes the region.
+  Verdict accepts(KernelOp kernel) const;
 
 private:
   Scheduler() = default;
 
-  ScheduleAttr choose(KernelOp kernel) const;
+  ScheduleAttr choose(KernelOp kernel, kernels::Neighbours neighbours) const;
   /// The measured time of `kernel` with that schedule, in ns.
   std::optional<int64_t> measured(KernelOp kernel, ScheduleAttr schedule) const;
 

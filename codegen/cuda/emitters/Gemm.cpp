@@ -1,8 +1,10 @@
+#include "kernels/cuda/Gemm.h"
 #include "codegen/cuda/emitters/Emitters.h"
 #include "codegen/cuda/emitters/MatmulShape.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
+using namespace tenon::kernels;
 
 namespace tenon::codegen::cuda::emitters {
 
@@ -12,19 +14,22 @@ namespace tenon::codegen::cuda::emitters {
 /// rows of y first, so that blocks that run together share rows of W.
 static LogicalResult emitGemm(KernelContext& context) {
   MatmulOp op = findMatmul(context);
-  FailureOr<int64_t> vector = context.parameter("vector");
-  if (!op || failed(vector) || failed(context.readResources()))
+  if (!op)
     return failure();
+  FailureOr<GemmKernel> kernel = context.read<GemmKernel>();
+  if (failed(kernel))
+    return failure();
+  int64_t vector = kernel->schedule.vector;
   FailureOr<OrderAttr> order = orderOf(op);
   if (failed(order))
     return failure();
   if (order->getLanes() != 1 || order->getChunk() != 0)
     return op.emitOpError("expects an order of one chunk and one lane, but got ") << *order;
   MatmulShape shape(op);
-  if (!llvm::isPowerOf2_64(*vector) || *vector > 8 || shape.depth % *vector != 0)
+  if (!llvm::isPowerOf2_64(vector) || vector > 8 || shape.depth % vector != 0)
     return context.kernel.emitOpError("expects a vector of a power of two up to 8 that divides the "
                                       "depth, but got ")
-           << *vector;
+           << vector;
   int64_t rowTiles = llvm::divideCeil(shape.rows, 64),
           columnTiles = llvm::divideCeil(shape.columns, 64);
   if (failed(context.expectTiles(shape.batches * rowTiles * columnTiles)))
@@ -36,7 +41,7 @@ static LogicalResult emitGemm(KernelContext& context) {
       structure.begin(PhaseKind::MainLoop, factors, {{MemorySpace::Registers, "product"}});
   code.format("using Product = TiledProduct<%s, %s, %d>;",
               deviceType(elementTypeOf(op.getInput().getType())),
-              deviceType(elementTypeOf(op.getWeight().getType())), *vector);
+              deviceType(elementTypeOf(op.getWeight().getType())), vector);
   code.line("__shared__ Product::Shared shared;");
   code.line("Product product(shared);");
   code.format("const long long batch = tile / %d;", rowTiles * columnTiles);
@@ -65,6 +70,6 @@ static LogicalResult emitGemm(KernelContext& context) {
   return printed;
 }
 
-const Emitter gemm = {"gemm", emitGemm};
+const Emitter gemm = {GemmKernel::name, emitGemm};
 
 } // namespace tenon::codegen::cuda::emitters

@@ -1,8 +1,10 @@
+#include "kernels/cuda/Gemv.h"
 #include "codegen/cuda/emitters/Emitters.h"
 #include "codegen/cuda/emitters/MatmulShape.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
+using namespace tenon::kernels;
 
 namespace tenon::codegen::cuda::emitters {
 
@@ -12,8 +14,7 @@ namespace {
 /// W, or one chunk of them, and reads each once for all rows of x. `split` warps of a block share
 /// rows of W, a chunk of the order each; the chunks are added in ascending order.
 ///
-/// Parameters: `threads`; `vector`, elements that a thread loads at once; `columns_per_warp`;
-/// `split`. The order has 32 · vector lanes.
+/// Parameters: those of `GemvSchedule`. The order has 32 · vector lanes.
 class GemvEmission {
 public:
   GemvEmission(KernelContext& context, MatmulOp op) : context(context), op(op), shape(op) {}
@@ -38,14 +39,13 @@ private:
 } // namespace
 
 LogicalResult GemvEmission::readSchedule() {
-  FailureOr<int64_t> width = context.parameter("vector");
-  FailureOr<int64_t> columnsPerWarp = context.parameter("columns_per_warp");
-  FailureOr<int64_t> warps = context.parameter("split");
+  FailureOr<GemvKernel> kernel = context.read<GemvKernel>();
   FailureOr<OrderAttr> order = orderOf(op);
-  if (failed(width) || failed(columnsPerWarp) || failed(warps) || failed(order) ||
-      failed(context.readResources()))
+  if (failed(kernel) || failed(order))
     return failure();
-  vector = *width, columns = *columnsPerWarp, split = *warps;
+  vector = kernel->schedule.vector;
+  columns = kernel->schedule.columnsPerWarp;
+  split = kernel->schedule.split;
   chunk = order->getChunk() == 0 ? shape.depth : order->getChunk();
   if (!llvm::isPowerOf2_64(vector) || vector > 8 || shape.depth % vector != 0)
     return context.kernel.emitOpError("expects a vector of a power of two up to 8 that divides the "
@@ -163,6 +163,6 @@ static LogicalResult emitGemv(KernelContext& context) {
   return op ? GemvEmission(context, op).emit() : failure();
 }
 
-const Emitter gemv = {"gemv", emitGemv};
+const Emitter gemv = {GemvKernel::name, emitGemv};
 
 } // namespace tenon::codegen::cuda::emitters

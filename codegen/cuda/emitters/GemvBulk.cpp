@@ -1,3 +1,4 @@
+#include "kernels/cuda/GemvBulk.h"
 #include "codegen/cuda/emitters/Emitters.h"
 #include "codegen/cuda/emitters/ProductInputs.h"
 #include "codegen/cuda/emitters/ProductResults.h"
@@ -21,21 +22,17 @@ namespace {
 ///
 /// Weights in blocks are multiplied with inputs of 16 bits on tensor cores (`device/quants.cuh`).
 ///
-/// Parameters: `threads`; `vector`, elements that a thread takes at once; `stages` of a warp's ring;
-/// `early`, if fewer than all, those that are filled before the kernel waits: the others are behind
-/// the loads of x, whose way from the L2 cache they would share; `held`, 1 if a warp keeps in registers
-/// the part of x that all its segments are multiplied with; `batch`, the segments of a stage, if more
-/// than one.
+/// Parameters: those of `GemvBulkSchedule`.
 /// Orders have chunks of whole lanes, 32 · vector of them, or are of tensor cores.
 class GemvBulkEmission {
 public:
-  GemvBulkEmission(KernelContext& context, ProductRegion& region)
-      : context(context), region(region) {}
+  GemvBulkEmission(KernelContext& context, GemvBulkKernel& kernel)
+      : context(context), region(kernel.region), layout(kernel.layout) {}
 
   LogicalResult emit();
 
 private:
-  LogicalResult readSchedule();
+  LogicalResult readLayout();
   void printRing(CodeWriter& code);
   void printPlace(CodeWriter& code);
   void printPieces(CodeWriter& code);
@@ -54,23 +51,16 @@ private:
 
   KernelContext& context;
   ProductRegion& region;
-  ProductLayout layout;
+  const ProductLayout& layout;
   bool hasOneLength = false;  ///< every segment has as many elements
   bool hasWholeLanes = false; ///< every segment has whole lanes
 };
 
 } // namespace
 
-LogicalResult GemvBulkEmission::readSchedule() {
+LogicalResult GemvBulkEmission::readLayout() {
   if (!context.architecture.isHopperOrLater())
     return context.kernel.emitOpError("expects sm_90 or later for the emitter gemv_bulk");
-  for (llvm::StringRef name : {"threads", "vector", "stages"})
-    if (failed(context.parameter(name)))
-      return failure();
-  if (std::string reason = layOutProducts(region, context.schedule(), layout); !reason.empty())
-    return context.kernel.emitOpError(reason) << " for the emitter gemv_bulk";
-  if (failed(context.readResources()))
-    return failure();
   const ProductLayout::Product& first = layout.products.front();
   hasOneLength = llvm::all_of(layout.products, [&](const ProductLayout::Product& product) {
     return product.chunk == first.chunk && product.depth % product.chunk == 0;
@@ -332,7 +322,7 @@ void GemvBulkEmission::printMainLoop(CodeWriter& code) {
 }
 
 LogicalResult GemvBulkEmission::emit() {
-  if (failed(readSchedule()))
+  if (failed(readLayout()))
     return failure();
   ProductInputs inputs(context, region, layout);
   ProductResults results(context, region, layout);
@@ -368,12 +358,10 @@ LogicalResult GemvBulkEmission::emit() {
 }
 
 static LogicalResult emitGemvBulk(KernelContext& context) {
-  ProductRegion region;
-  if (std::string reason = readProductRegion(context.kernel, region); !reason.empty())
-    return context.kernel.emitOpError("has no emitter: ") << reason;
-  return GemvBulkEmission(context, region).emit();
+  FailureOr<GemvBulkKernel> kernel = context.read<GemvBulkKernel>();
+  return failed(kernel) ? failure() : GemvBulkEmission(context, *kernel).emit();
 }
 
-const Emitter gemvBulk = {"gemv_bulk", emitGemvBulk};
+const Emitter gemvBulk = {GemvBulkKernel::name, emitGemvBulk};
 
 } // namespace tenon::codegen::cuda::emitters

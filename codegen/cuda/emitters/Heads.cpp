@@ -174,10 +174,10 @@ LogicalResult HeadsEmission::emit() {
 }
 
 static LogicalResult emitHeads(KernelContext& context) {
-  HeadRegion region;
-  if (std::string reason = readHeadRegion(context.kernel, region); !reason.empty())
-    return context.kernel.emitOpError("has no emitter: ") << reason;
-  return HeadsEmission(context, region).emit();
+  VerdictOr<HeadRegion> region = readHeadRegion(context.kernel);
+  if (!region)
+    return context.kernel.emitOpError("has no emitter: ") << region.reason();
+  return HeadsEmission(context, *region).emit();
 }
 
 const Emitter heads = {"heads", emitHeads};

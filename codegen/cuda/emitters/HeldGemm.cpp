@@ -23,17 +23,18 @@ namespace {
 /// Inputs lie in memory; or they are norms of such, which warps make in their registers: chunks of a
 /// norm's order are their slices.
 ///
-/// Parameters: `threads`, a warp a slice; `stages` of the rings; `tile_lines`, the rows of W of a tile, at
-/// most 32. Products have no order. Tiles are blocks that take such rows in turn, any number of them.
+/// Parameters: those of `HeldGemmSchedule`. Products have no order.
 class HeldGemmEmission {
 public:
-  HeldGemmEmission(KernelContext& context, ProductRegion& region)
-      : context(context), region(region), op(region.first()), tiles{region} {}
+  HeldGemmEmission(KernelContext& context, HeldGemmKernel& kernel)
+      : context(context), region(kernel.region), op(region.first()), shape(kernel.shape),
+        tiles{region, kernel.schedule.tileLines}, stages(kernel.schedule.stages),
+        sumsOffset(shape.warps() * HeldGemmShape::ringBytes(stages)) {}
 
   LogicalResult emit();
 
 private:
-  LogicalResult readSchedule();
+  LogicalResult readInputs();
   LogicalResult addSource(const ProductRegion::Input& input);
   void printStream(CodeWriter& code);
   void preloadOperands();
@@ -56,7 +57,7 @@ private:
   ProductTiles tiles;
   llvm::SmallVector<ProductSource, 2> sources;
   llvm::SmallDenseSet<Value, 4> preloaded; ///< operands of norms
-  int64_t stages = 0, sumsOffset = 0;
+  int64_t stages, sumsOffset;
 };
 
 } // namespace
@@ -81,31 +82,13 @@ LogicalResult HeldGemmEmission::addSource(const ProductRegion::Input& input) {
   return success();
 }
 
-LogicalResult HeldGemmEmission::readSchedule() {
-  constexpr int64_t mostStages = 16, mostJoined = 4;
-  FailureOr<int64_t> stageCount = context.parameter("stages");
-  FailureOr<int64_t> lineCount = context.parameter("tile_lines");
-  if (failed(stageCount) || failed(lineCount))
-    return failure();
+LogicalResult HeldGemmEmission::readInputs() {
   if (!context.architecture.isHopperOrLater())
     return context.kernel.emitOpError("expects sm_90 or later for the emitter held_gemm");
-  stages = *stageCount, tiles.lines = *lineCount;
-  if (stages < 1 || stages > mostStages || region.joined() > mostJoined)
-    return context.kernel.emitOpError(
-               "expects 1 to 16 stages and at most 4 products in a group, but "
-               "got ")
-           << stages << " and " << region.joined();
-  if (tiles.lines < 1 || tiles.lines > HeldGemmShape::mostLines)
-    return context.kernel.emitOpError("expects 1 to ")
-           << HeldGemmShape::mostLines << " tile_lines, but got " << tiles.lines;
   if (!region.prologueYields.empty())
     return op.emitOpError("expects results of products alone for the emitter held_gemm");
-  if (std::string reason = HeldGemmShape::refuse(region); !reason.empty())
-    return op.emitOpError(reason) << " for the emitter held_gemm";
-  if (failed(tiles.check("held_gemm")) || failed(context.readResources()))
+  if (failed(tiles.check("held_gemm")))
     return failure();
-  shape = HeldGemmShape::of(region, tiles.lines);
-  sumsOffset = shape.warps() * HeldGemmShape::ringBytes(stages);
   for (const ProductRegion::Input& input : region.inputs)
     if (failed(addSource(input)))
       return failure();
@@ -299,7 +282,7 @@ LogicalResult HeldGemmEmission::printResults(CodeWriter& code) {
 }
 
 LogicalResult HeldGemmEmission::emit() {
-  if (failed(readSchedule()))
+  if (failed(readInputs()))
     return failure();
   PhaseStructure& structure = context.structure;
   structure.headers = {"held.cuh"};
@@ -328,12 +311,10 @@ LogicalResult HeldGemmEmission::emit() {
 }
 
 static LogicalResult emitHeldGemm(KernelContext& context) {
-  ProductRegion region;
-  if (std::string reason = readProducts(context.kernel, region); !reason.empty())
-    return context.kernel.emitOpError("has no emitter: ") << reason;
-  return HeldGemmEmission(context, region).emit();
+  FailureOr<HeldGemmKernel> kernel = context.read<HeldGemmKernel>();
+  return failed(kernel) ? failure() : HeldGemmEmission(context, *kernel).emit();
 }
 
-const Emitter heldGemm = {"held_gemm", emitHeldGemm};
+const Emitter heldGemm = {HeldGemmKernel::name, emitHeldGemm};
 
 } // namespace tenon::codegen::cuda::emitters

@@ -1,7 +1,6 @@
+#include "kernels/cuda/HopperGemm.h"
 #include "codegen/cuda/emitters/Emitters.h"
 #include "codegen/cuda/emitters/MatmulShape.h"
-#include "kernels/cuda/HopperTile.h"
-#include "kernels/regions/ProductRegion.h"
 
 using namespace mlir;
 using namespace tenon::kernels;
@@ -67,10 +66,6 @@ LogicalResult HopperGemm::check() {
       return product.op.emitOpError("expects no order on tensor cores, but got ")
              << product.op.getOrderAttr();
   }
-  if (region.groups.size() != 1 || !region.prologueYields.empty())
-    return context.kernel.emitOpError(
-        "expects one product, or two that one epilogue joins, for the "
-        "emitter hopper_gemm");
   int64_t blocks = context.schedule().getTiles();
   int64_t units = tile.units(shape.rows, shape.columns);
   if (blocks % tile.cluster() != 0 || blocks > units * tile.cluster())
@@ -229,25 +224,20 @@ LogicalResult HopperGemm::printRun() {
 }
 
 static LogicalResult emitHopperGemm(KernelContext& context) {
-  ProductRegion region;
-  if (std::string reason = readProducts(context.kernel, region); !reason.empty())
-    return context.kernel.emitOpError("expects products for the emitter hopper_gemm, but ")
-           << reason;
-  std::optional<HopperTile> tile = HopperTile::of(context.kernel);
-  if (!tile)
-    return context.kernel.emitOpError("expects a tile that warpgroups can have, but got ")
-           << context.schedule();
-  HopperGemm gemm(context, region, *tile);
-  if (failed(gemm.check()) || failed(context.readResources()))
+  FailureOr<HopperGemmKernel> kernel = context.read<HopperGemmKernel>();
+  if (failed(kernel))
+    return failure();
+  HopperGemm gemm(context, kernel->region, kernel->tile);
+  if (failed(gemm.check()))
     return failure();
   context.structure.headers = {"hopper_gemm.cuh"};
-  context.structure.clusterBlocks = tile->cluster();
+  context.structure.clusterBlocks = kernel->tile.cluster();
   gemm.addTensorMaps();
   gemm.printConfig();
   gemm.printStart();
   return gemm.printRun();
 }
 
-const Emitter hopperGemm = {"hopper_gemm", emitHopperGemm};
+const Emitter hopperGemm = {HopperGemmKernel::name, emitHopperGemm};
 
 } // namespace tenon::codegen::cuda::emitters

@@ -24,13 +24,13 @@ namespace {
 /// warp a row, in the order of the norm's own kernel. Warps load their pieces for each tile, or hold
 /// them in registers from one to the next.
 ///
-/// Parameters: `threads`; `stages` of the rings; `tile_lines`, the rows of W of a tile, at most 16;
-/// `held_pieces`, those of an input that a warp holds, all or none; `blocks_per_sm`. Products have no
-/// order. Tiles are blocks that take such rows in turn, any number of them.
+/// Parameters: those of `NarrowGemmSchedule`. Products have no order.
 class NarrowGemmEmission {
 public:
-  NarrowGemmEmission(KernelContext& context, ProductRegion& region)
-      : context(context), region(region), op(region.first()) {}
+  NarrowGemmEmission(KernelContext& context, NarrowGemmKernel& kernel)
+      : context(context), region(kernel.region), op(region.first()), warps(kernel.warps()),
+        stages(kernel.schedule.stages), lines(kernel.schedule.tileLines),
+        heldPieces(kernel.schedule.heldPieces), joined(region.joined()) {}
 
   LogicalResult emit();
 
@@ -42,7 +42,7 @@ private:
     std::optional<NormTerms> norm;
   };
 
-  LogicalResult readSchedule();
+  LogicalResult readInputs();
   LogicalResult addSource(const ProductRegion::Input& input);
   void placeSources();
   void printStream(CodeWriter& code);
@@ -61,8 +61,8 @@ private:
   ProductRegion& region;
   MatmulOp op; ///< the first product
   llvm::SmallVector<Source, 2> sources;
-  int64_t warps = 0, stages = 0, lines = 0, heldPieces = 0, rowTiles = 0, joined = 0;
-  int64_t ringBytes = 0;
+  int64_t warps, stages, lines, heldPieces, joined;
+  int64_t rowTiles = 0, ringBytes = 0;
 };
 
 } // namespace
@@ -89,23 +89,7 @@ LogicalResult NarrowGemmEmission::addSource(const ProductRegion::Input& input) {
   return success();
 }
 
-LogicalResult NarrowGemmEmission::readSchedule() {
-  FailureOr<int64_t> stageCount = context.parameter("stages");
-  FailureOr<int64_t> lineCount = context.parameter("tile_lines");
-  if (failed(stageCount) || failed(lineCount) || failed(context.readResources()))
-    return failure();
-  stages = *stageCount, lines = *lineCount, warps = context.structure.threads / 32,
-  joined = region.joined();
-  heldPieces = context.schedule().getParameter("held_pieces").value_or(0);
-  if (stages > 8 || joined > 4)
-    return context.kernel.emitOpError(
-               "expects at most 8 stages and 4 products in a group, but got ")
-           << stages << " and " << joined;
-  if (lines < 1 || lines > NarrowGemmMemory::tileColumns)
-    return context.kernel.emitOpError("expects 1 to 16 tile_lines, but got ") << lines;
-  if (heldPieces != 0 && heldPieces != NarrowGemmMemory::piecesToHold(region, warps))
-    return context.kernel.emitOpError("expects held_pieces of 0 or ")
-           << NarrowGemmMemory::piecesToHold(region, warps) << ", but got " << heldPieces;
+LogicalResult NarrowGemmEmission::readInputs() {
   if (!region.prologueYields.empty())
     return op.emitOpError("expects results of products alone for the emitter narrow_gemm");
   if (failed(tiles().check("narrow_gemm")))
@@ -114,9 +98,6 @@ LogicalResult NarrowGemmEmission::readSchedule() {
     if (failed(addSource(input)))
       return failure();
   rowTiles = llvm::divideCeil(region.rows, 8);
-  if (context.structure.threads < 16 * region.rows)
-    return context.kernel.emitOpError("expects a thread for each of ")
-           << 16 * region.rows << " elements of a tile, but got " << context.structure.threads;
   placeSources();
   return success();
 }
@@ -273,7 +254,7 @@ LogicalResult NarrowGemmEmission::printResults(CodeWriter& code) {
 }
 
 LogicalResult NarrowGemmEmission::emit() {
-  if (failed(readSchedule()))
+  if (failed(readInputs()))
     return failure();
   PhaseStructure& structure = context.structure;
   structure.headers = {"narrow.cuh"};
@@ -303,12 +284,10 @@ LogicalResult NarrowGemmEmission::emit() {
 }
 
 static LogicalResult emitNarrowGemm(KernelContext& context) {
-  ProductRegion region;
-  if (std::string reason = readProducts(context.kernel, region); !reason.empty())
-    return context.kernel.emitOpError("has no emitter: ") << reason;
-  return NarrowGemmEmission(context, region).emit();
+  FailureOr<NarrowGemmKernel> kernel = context.read<NarrowGemmKernel>();
+  return failed(kernel) ? failure() : NarrowGemmEmission(context, *kernel).emit();
 }
 
-const Emitter narrowGemm = {"narrow_gemm", emitNarrowGemm};
+const Emitter narrowGemm = {NarrowGemmKernel::name, emitNarrowGemm};
 
 } // namespace tenon::codegen::cuda::emitters

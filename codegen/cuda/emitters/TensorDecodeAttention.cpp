@@ -3,7 +3,6 @@
 #include "codegen/cuda/emitters/HeadChain.h"
 #include "codegen/cuda/emitters/RowAttention.h"
 #include "codegen/cuda/emitters/TensorOperands.h"
-#include "kernels/cuda/BlockResources.h"
 #include "kernels/regions/AttentionRegion.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -551,10 +550,10 @@ LogicalResult TensorDecodeEmission::emit() {
 }
 
 static LogicalResult emitTensorDecode(KernelContext& context) {
-  AttentionRegion region;
-  if (std::string reason = readAttentionRegion(context.kernel, region); !reason.empty())
-    return context.kernel.emitOpError("has no emitter: ") << reason;
-  return TensorDecodeEmission(context, region).emit();
+  VerdictOr<AttentionRegion> region = readAttentionRegion(context.kernel);
+  if (!region)
+    return context.kernel.emitOpError("has no emitter: ") << region.reason();
+  return TensorDecodeEmission(context, *region).emit();
 }
 
 const Emitter tensorDecodeAttention = {"tensor_decode_attention", emitTensorDecode};

@@ -1,8 +1,10 @@
+#include "kernels/cuda/TensorGemm.h"
 #include "codegen/cuda/emitters/Emitters.h"
 #include "codegen/cuda/emitters/MatmulShape.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
+using namespace tenon::kernels;
 
 namespace tenon::codegen::cuda::emitters {
 
@@ -25,13 +27,14 @@ static LogicalResult checkFactors(KernelContext& context, MatmulOp op, const Mat
 /// Tiles run down the rows first, so that blocks that run together share rows of W.
 static LogicalResult emitTensorGemm(KernelContext& context) {
   MatmulOp op = findMatmul(context);
-  FailureOr<int64_t> tileRows = context.parameter("tile_rows");
-  if (!op || failed(tileRows) || failed(context.readResources()))
+  if (!op)
+    return failure();
+  FailureOr<TensorGemmKernel> kernel = context.read<TensorGemmKernel>();
+  if (failed(kernel))
     return failure();
   MatmulShape shape(op);
-  if (*tileRows != 64 && *tileRows != 128)
-    return context.kernel.emitOpError("expects tile_rows of 64 or 128, but got ") << *tileRows;
-  int64_t rowTiles = llvm::divideCeil(shape.rows, *tileRows);
+  int64_t tileRows = kernel->schedule.tileRows;
+  int64_t rowTiles = llvm::divideCeil(shape.rows, tileRows);
   if (failed(checkFactors(context, op, shape)) ||
       failed(context.expectTiles(rowTiles * llvm::divideCeil(shape.columns, 128))))
     return failure();
@@ -42,8 +45,8 @@ static LogicalResult emitTensorGemm(KernelContext& context) {
       {{MemorySpace::Registers, "product"}});
   code.line("extern __shared__ __align__(128) unsigned char memory[];");
   code.format("TensorProduct<%s, %d> product(memory);",
-              deviceType(elementTypeOf(op.getInput().getType())), *tileRows);
-  code.format("const long long firstRow = tile %% %d * %d;", rowTiles, *tileRows);
+              deviceType(elementTypeOf(op.getInput().getType())), tileRows);
+  code.format("const long long firstRow = tile %% %d * %d;", rowTiles, tileRows);
   code.format("const long long firstColumn = tile / %d * 128;", rowTiles);
   code.format("product.multiply(%s, %s, %d, %d, %d, firstRow, firstColumn);",
               context.pointer(op.getInput()), context.pointer(op.getWeight()), shape.rows,
@@ -53,8 +56,8 @@ static LogicalResult emitTensorGemm(KernelContext& context) {
   CodeWriter& store = structure.begin(PhaseKind::Store, reads, context.results());
   store.line("const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;");
   store.unroll();
-  store.openFormat("for (int i = 0; i < %d; ++i)", 2 * (*tileRows / 32));
-  store.format("const long long row = firstRow + warp / 4 * %d + i * 8 + lane / 4;", *tileRows / 2);
+  store.openFormat("for (int i = 0; i < %d; ++i)", 2 * (tileRows / 32));
+  store.format("const long long row = firstRow + warp / 4 * %d + i * 8 + lane / 4;", tileRows / 2);
   store.unroll();
   store.open("for (int c = 0; c < 4; ++c)");
   store.line(
@@ -72,6 +75,6 @@ static LogicalResult emitTensorGemm(KernelContext& context) {
   return printed;
 }
 
-const Emitter tensorGemm = {"tensor_gemm", emitTensorGemm};
+const Emitter tensorGemm = {TensorGemmKernel::name, emitTensorGemm};
 
 } // namespace tenon::codegen::cuda::emitters

@@ -202,7 +202,7 @@ TEST(CudaSource, RefusesNarrowProductsThatNoScheduleMakes) {
   const std::string types = " : (tensor<4x256xf16>) -> tensor<4x256xf16>";
   const std::string good = norm + "order <chunk = 0, lanes = 256, tree = halving>" + types;
   for (auto [text, message] :
-       {std::pair(narrow(good, "", "9 : i64, tile_lines = 16"), "at most 8 stages"),
+       {std::pair(narrow(good, "", "9 : i64, tile_lines = 16"), "expects 1 to 8 stages, but got 9"),
         {narrow(good, "", "4 : i64, tile_lines = 17"), "expects 1 to 16 tile_lines, but got 17"},
         {narrow(good, "", "4 : i64, tile_lines = 16 : i64, held_pieces = 2"),
          "expects held_pieces of 0 or 1, but got 2"},
@@ -286,7 +286,7 @@ TEST(CudaSource, RefusesHeldProductsThatNoScheduleMakes) {
         {held(good, "", "threads = 512 : i64, stages = 4 : i64, tile_lines = 33 : i64"),
          "expects 1 to 32 tile_lines, but got 33"},
         {held(good, "", "threads = 256 : i64, stages = 4 : i64, tile_lines = 8 : i64"),
-         "sizes that a block can have"},
+         "expects 512 threads, a warp a slice of 256 elements, but got 256"},
         {held(good, "order <chunk = 0, lanes = 256, tree = halving>", parameters),
          "expects no order on tensor cores"},
         {held("tenon.gelu %a", "", parameters), "inputs in memory of the weights' type"},

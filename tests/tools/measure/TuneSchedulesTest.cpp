@@ -6,7 +6,7 @@
 #include "codegen/cuda/CompileForCuda.h"
 #include "frontends/text/TextFrontend.h"
 #include "ir/Dialect.h"
-#include "kernels/cuda/BlockResources.h"
+#include "kernels/KernelKind.h"
 #include "passes/Pipeline.h"
 #include "passes/schedule/Scheduler.h"
 #include "tests/common/StatusMatchers.h"

@@ -1,0 +1,118 @@
+#ifndef TENON_KERNELS_KERNELKIND_H
+#define TENON_KERNELS_KERNELKIND_H
+
+#include <memory>
+#include <optional>
+
+#include "ir/Dialect.h"
+#include "kernels/cuda/BlockResources.h"
+#include "support/Verdict.h"
+
+namespace tenon::kernels {
+
+/// What a kernel waits for beside its launch, its bytes and its operations: what the cost model
+/// asks a kind, and prices with the constants of the target.
+struct PriceTerms {
+  /// Rows are whole in a block: each is one multiprocessor's, and a thread takes its vectors one
+  /// after the other.
+  bool keepsRows = false;
+  /// Several warps share a row, and meet for each of its reductions.
+  bool sharesRows = false;
+  /// Steps of keys that a warp of attention takes one after the other where its cache is full.
+  int64_t keySteps = 0;
+  /// Who computes the reductions that stand before a product.
+  enum class Prologue {
+    Block,    ///< all threads of a block share each row
+    Warps,    ///< each warp takes whole rows
+    Registers ///< warps that hold the rows already
+  } prologue = Prologue::Block;
+  /// With `Warps`: rows of x, and those of them that one warp takes.
+  int64_t rows = 1, rowsOfWarp = 1;
+
+  /// A GEMM that a library computes, in tiles of its own choice.
+  struct Library {
+    enum class Rate { Tensor16, Tf32, F32 };
+    int64_t m, n, k;
+    Rate rate; ///< of its factors' type
+  };
+  std::optional<Library> library = std::nullopt;
+
+  /// Products of many rows by warpgroups, whose loads of weights, tensor cores and epilogue overlap.
+  struct Warpgroups {
+    int64_t tilesOfResult;         ///< which the kernel's tiles, its blocks, take in turn
+    int64_t tileRows, tileColumns; ///< of A · Bᵀ
+  };
+  std::optional<Warpgroups> warpgroups = std::nullopt;
+};
+
+/// A region as a kind of kernel computes it, with its schedule: read once, and asked by whoever
+/// prices, launches or prints it. Each kind has a struct of its own (`NarrowGemmKernel`), with its
+/// region and its schedule as types; this is what all of them can tell.
+class MatchedKernel {
+public:
+  virtual ~MatchedKernel() = default;
+  /// What a block takes where there are registers enough; nothing where the kind has no blocks, as
+  /// a library's.
+  virtual std::optional<BlockResources> resources() const = 0;
+  virtual PriceTerms priceTerms() const = 0;
+};
+
+/// A kind of kernels for GPUs: one way to compute a region, which code generation has an emitter
+/// for. What it knows lies in the struct `Kernel` of the kind:
+///
+/// ```cpp
+/// struct NarrowGemmKernel {
+///   static constexpr llvm::StringLiteral name = "narrow_gemm";   // in #tenon.schedule
+///   ProductRegion region;                                        // what is computed
+///   NarrowGemmSchedule schedule;                                 // how
+///   static VerdictOr<NarrowGemmKernel> read(KernelOp kernel);    // both, from a scheduled region
+///   BlockResources resources() const;
+///   PriceTerms priceTerms() const;
+/// };
+/// const KernelKind narrowGemm = kindOf<NarrowGemmKernel>();
+/// ```
+struct KernelKind {
+  llvm::StringLiteral name;
+  /// Reads a scheduled region, or says why it is none of the kind.
+  VerdictOr<std::unique_ptr<MatchedKernel>> (*read)(KernelOp kernel);
+};
+
+template <typename Kernel> class TypedKernel final : public MatchedKernel {
+public:
+  explicit TypedKernel(Kernel kernel) : kernel(std::move(kernel)) {}
+
+  std::optional<BlockResources> resources() const override { return kernel.resources(); }
+  PriceTerms priceTerms() const override { return kernel.priceTerms(); }
+
+  static VerdictOr<std::unique_ptr<MatchedKernel>> read(KernelOp op) {
+    VerdictOr<Kernel> found = Kernel::read(op);
+    if (!found)
+      return found.refusal();
+    return std::unique_ptr<MatchedKernel>(new TypedKernel(*std::move(found)));
+  }
+
+private:
+  Kernel kernel;
+};
+
+template <typename Kernel> constexpr KernelKind kindOf() {
+  return {Kernel::name, TypedKernel<Kernel>::read};
+}
+
+/// Reads a scheduled region by the kind that its schedule names. Refuses one that no kind for GPUs
+/// has.
+VerdictOr<std::unique_ptr<MatchedKernel>> readKernel(KernelOp kernel);
+
+/// What a block of a kernel that takes `resources` takes in `kernel`: with the shared memory of a
+/// search that ends the region, and no more registers than multiprocessors with `registersPerSm` of
+/// 32 bits leave it, 0 where that is not known.
+BlockResources resourcesInPlace(KernelOp kernel, BlockResources resources, int64_t registersPerSm);
+
+/// The resources of a scheduled region, so bounded. Nothing where the schedule's kind has no blocks
+/// (a library's product, a CPU kernel), lacks a parameter, or names a size that no block has.
+/// Saturates.
+std::optional<BlockResources> blockResourcesOf(KernelOp kernel, int64_t registersPerSm);
+
+} // namespace tenon::kernels
+
+#endif // TENON_KERNELS_KERNELKIND_H

@@ -1,0 +1,50 @@
+#ifndef TENON_KERNELS_CUDA_CUDATARGET_H
+#define TENON_KERNELS_CUDA_CUDATARGET_H
+
+#include <cstdint>
+
+namespace tenon::kernels {
+
+/// The most rows that kernels for few rows take, which read each weight once.
+inline constexpr int64_t mostFewRows = 16;
+
+/// Which GEMMs a GPU's libraries may compute.
+enum class LibraryGemms {
+  None,
+  ManyRows, ///< those of more than `mostFewRows`
+  All,      ///< from the target's `library_rows` on
+};
+
+/// What a GPU's libraries may do.
+struct LibraryUse {
+  LibraryGemms gemms = LibraryGemms::None;
+  bool tf32 = false; ///< round the factors of f32 GEMMs to TF32
+};
+
+/// What rules ask of a CUDA target.
+struct CudaTarget {
+  int64_t sms;               ///< streaming multiprocessors
+  bool bulkCopies;           ///< cp.async.bulk: sm_90 and later
+  bool warpgroups;           ///< wgmma: sm_90a
+  int64_t smemBytesPerSm;    ///< shared memory of a multiprocessor
+  int64_t registersPerSm;    ///< of 32 bits
+  int64_t smemBytesPerBlock; ///< shared memory that a block may have
+  LibraryUse libraries;      ///< cuBLASLt
+  // What was measured to be best on the device; `ir/targets` says how.
+  int64_t libraryRows;     ///< from which on cuBLASLt computes a product
+  int64_t bulkRingBytes;   ///< of a block whose warps bring weights by bulk copies
+  int64_t bulkEarlyBytes;  ///< of those, on their way before it waits
+  int64_t quantsRingBytes; ///< the same two of quantised blocks on tensor cores
+  int64_t quantsEarlyBytes;
+  int64_t gemvWarps;           ///< that keep the memory busy while they load into registers
+  int64_t narrowBlocksPerSm;   ///< of narrow_gemm
+  int64_t decodeBlocksPerSm;   ///< of decode attention
+  int64_t decodeRingBytes;     ///< of keys and values, of a block of decode attention
+  int64_t decodeRingElements;  ///< of a head, from which on its keys and values go through it
+  int64_t prefillTilesPerSm;   ///< from which on prefill attention takes 128 rows a block
+  int64_t elementVectorsPerSm; ///< from which on elementwise kernels take 256 threads a block
+};
+
+} // namespace tenon::kernels
+
+#endif // TENON_KERNELS_CUDA_CUDATARGET_H

@@ -1,0 +1,61 @@
+#ifndef TENON_KERNELS_CUDA_HOPPERGEMM_H
+#define TENON_KERNELS_CUDA_HOPPERGEMM_H
+
+#include "kernels/KernelKind.h"
+#include "kernels/TypedSchedule.h"
+#include "kernels/cuda/CudaTarget.h"
+#include "kernels/cuda/HopperTile.h"
+#include "kernels/regions/ProductRegion.h"
+
+namespace tenon::kernels {
+
+/// How blocks of `hopper_gemm` take a region; `HopperTile` says what the parameters mean. `tiles`
+/// are blocks that take tiles of y in turn, whole clusters of them.
+struct HopperGemmSchedule {
+  int64_t tiles = 0;
+  int64_t blocks = 0;
+  int64_t columns = 0;
+  int64_t pingPong = 0;   ///< 1: warpgroups take tiles in turn
+  int64_t weightRows = 0; ///< 1: A is W
+  int64_t clusterA = 0;
+  int64_t clusterB = 0;
+  int64_t stages = 0;
+
+  static constexpr Parameter<HopperGemmSchedule> parameters[] = {
+      {"blocks", &HopperGemmSchedule::blocks},
+      {"columns", &HopperGemmSchedule::columns},
+      flagParameter("ping_pong", &HopperGemmSchedule::pingPong),
+      flagParameter("weight_rows", &HopperGemmSchedule::weightRows),
+      {"cluster_a", &HopperGemmSchedule::clusterA},
+      {"cluster_b", &HopperGemmSchedule::clusterB},
+      {"stages", &HopperGemmSchedule::stages, 2, 32}};
+
+  /// The tile of a group of so many products.
+  HopperTile tileOf(int64_t products) const {
+    return {blocks, columns, pingPong != 0, weightRows != 0, clusterA, clusterB, products, stages};
+  }
+};
+
+/// One product of many rows of x, or two that one epilogue joins, by warpgroups of sm_90a
+/// (codegen/cuda/emitters/HopperGemm.cpp).
+struct HopperGemmKernel {
+  static constexpr llvm::StringLiteral name = "hopper_gemm";
+
+  ProductRegion region;
+  HopperGemmSchedule schedule;
+  HopperTile tile;
+
+  static VerdictOr<HopperGemmKernel> read(KernelOp kernel);
+  BlockResources resources() const;
+  PriceTerms priceTerms() const;
+};
+
+/// Whether warpgroups multiply a region of one product, or of two that one epilogue joins, of many
+/// rows.
+bool suitsHopperGemm(const ProductRegion& region, const CudaTarget& target);
+/// The schedule that does, for a region without an order for its products.
+HopperGemmSchedule chooseHopperGemm(const ProductRegion& region, const CudaTarget& target);
+
+} // namespace tenon::kernels
+
+#endif // TENON_KERNELS_CUDA_HOPPERGEMM_H

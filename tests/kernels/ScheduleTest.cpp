@@ -1,0 +1,113 @@
+// Schedules as types, and what kinds of kernels say of a region that has one.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "ir/Targets.h"
+#include "kernels/KernelKind.h"
+#include "kernels/cuda/GemvBulk.h"
+#include "kernels/cuda/NarrowGemm.h"
+#include "mlir/AsmParser/AsmParser.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Parser/Parser.h"
+#include "passes/cost/CostModel.h"
+#include "passes/schedule/Scheduler.h"
+
+using namespace mlir;
+
+namespace tenon::tests {
+namespace {
+
+using namespace kernels;
+using testing::HasSubstr;
+
+class ScheduleTest : public testing::Test {
+protected:
+  ScheduleTest() { context.loadDialect<TenonDialect, func::FuncDialect>(); }
+
+  ScheduleAttr attribute(const std::string& parameters, const std::string& kind = "narrow_gemm") {
+    return llvm::cast<ScheduleAttr>(parseAttribute(
+        absl::StrCat("#tenon.schedule<\"", kind, "\", tiles = 7, {", parameters, "}>"), &context));
+  }
+
+  /// The one kernel of a function of one row of f16 times a weight of 4,096 rows.
+  KernelOp product() {
+    module = parseSourceString<ModuleOp>(R"(
+func.func @f(%x: tensor<1x2048xf16>, %w: tensor<4096x2048xf16>) -> tensor<1x4096xf16> {
+  %0 = tenon.kernel (%a = %x : tensor<1x2048xf16>, %b = %w : tensor<4096x2048xf16>)
+      -> tensor<1x4096xf16> {
+    %y = tenon.matmul %a, %b
+        : (tensor<1x2048xf16>, tensor<4096x2048xf16>) -> tensor<1x4096xf16>
+    tenon.yield %y : tensor<1x4096xf16>
+  }
+  return %0 : tensor<1x4096xf16>
+})",
+                                         &context);
+    KernelOp found;
+    module->walk([&](KernelOp kernel) { found = kernel; });
+    return found;
+  }
+
+  MLIRContext context{MLIRContext::Threading::DISABLED};
+  OwningOpRef<ModuleOp> module;
+};
+
+TEST_F(ScheduleTest, IsReadAndPrinted) {
+  for (const char* parameters :
+       {"blocks_per_sm = 2 : i64, stages = 5 : i64, threads = 256 : i64, tile_lines = 16 : i64",
+        "blocks_per_sm = 2 : i64, held_pieces = 3 : i64, stages = 5 : i64, threads = 256 : i64, "
+        "tile_lines = 16 : i64"}) {
+    ScheduleAttr given = attribute(parameters);
+    VerdictOr<NarrowGemmSchedule> schedule = parseSchedule<NarrowGemmSchedule>(given);
+    ASSERT_TRUE(schedule) << schedule.reason();
+    EXPECT_EQ(schedule->tiles, 7);
+    EXPECT_EQ(schedule->stages, 5);
+    EXPECT_EQ(schedule->tileLines, 16);
+    EXPECT_EQ(printSchedule(&context, "narrow_gemm", *schedule), given);
+  }
+}
+
+TEST_F(ScheduleTest, RefusesParametersThatAreMissingOutOfRangeOrUnknown) {
+  const std::string others = "blocks_per_sm = 2 : i64, tile_lines = 16 : i64";
+  for (auto [parameters, reason] :
+       {std::pair("threads = 256 : i64", "expects a parameter 'stages' in the schedule"),
+        {"threads = 256 : i64, stages = 9 : i64", "expects 1 to 8 stages, but got 9"},
+        {"threads = 100 : i64, stages = 5 : i64", "expects whole warps of at most 1024 threads"},
+        {"threads = 2048 : i64, stages = 5 : i64", "expects whole warps of at most 1024 threads"},
+        {"threads = 256 : i64, stages = 5 : i64, stage = 5 : i64",
+         "expects no parameter 'stage' in a schedule of that kind"}}) {
+    VerdictOr<NarrowGemmSchedule> schedule =
+        parseSchedule<NarrowGemmSchedule>(attribute(absl::StrCat(others, ", ", parameters)));
+    ASSERT_FALSE(schedule) << parameters;
+    EXPECT_THAT(schedule.reason(), HasSubstr(reason));
+  }
+}
+
+TEST_F(ScheduleTest, OfAKindThatGpusDoNotHaveIsRefused) {
+  KernelOp kernel = product();
+  kernel.setScheduleAttr(attribute("", "packed_matmul"));
+  auto matched = readKernel(kernel);
+  ASSERT_FALSE(matched);
+  EXPECT_EQ(matched.reason(), "expects a kind of kernel that GPUs have, but got packed_matmul");
+}
+
+/// Beside attention warps leave registers to its blocks. A candidate for fusion has no neighbours
+/// yet: its price must be that of the schedule which then runs beside them.
+TEST_F(ScheduleTest, DependsOnNeighboursButItsPriceDoesNot) {
+  KernelOp kernel = product();
+  TargetAttr target = findTarget(&context, "h200");
+  auto scheduler = passes::schedule::Scheduler::create(*module, target);
+  auto model =
+      passes::cost::CostModel::create(module->getLoc(), target, passes::cost::LaunchMode::GraphPdl);
+  ASSERT_TRUE(succeeded(scheduler) && succeeded(model));
+  ScheduleAttr alone = scheduler->best(kernel), beside = scheduler->best(kernel, {true});
+  EXPECT_EQ(alone.getParameter("held"), 1);
+  EXPECT_EQ(beside.getParameter("held"), std::nullopt);
+  kernel.setScheduleAttr(alone);
+  int64_t ns = model->estimate(kernel).ns;
+  kernel.setScheduleAttr(beside);
+  EXPECT_EQ(model->estimate(kernel).ns, ns);
+}
+
+} // namespace
+} // namespace tenon::tests
