@@ -27,7 +27,8 @@ static const Emitter* const allEmitters[] = {&emitters::argmax,
                                              &emitters::tensorGemm,
                                              &emitters::tensorDecodeAttention,
                                              &emitters::tensorPrefillAttention,
-                                             &emitters::heads};
+                                             &emitters::heads,
+                                             &emitters::headRows};
 
 const Emitter* findEmitter(llvm::StringRef name) {
   for (const Emitter* emitter : allEmitters)

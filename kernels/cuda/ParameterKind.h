@@ -21,8 +21,8 @@ struct ParameterKind {
 
 namespace kinds {
 
-extern const ParameterKind argmax, copy, decodeAttention, elementwise, heads, kvWrite, layerNorm,
-    reduce, rmsNorm, rope, softmax, tensorDecodeAttention, tensorPrefillAttention, topK;
+extern const ParameterKind argmax, copy, decodeAttention, elementwise, headRows, heads, kvWrite,
+    layerNorm, reduce, rmsNorm, rope, softmax, tensorDecodeAttention, tensorPrefillAttention, topK;
 
 /// The parameter; 0 where it is missing or larger than any that a block's resources follow from.
 int64_t sizeParameter(KernelOp kernel, llvm::StringRef name);

@@ -95,6 +95,16 @@ static PriceTerms rowTerms(KernelOp kernel) {
   return terms;
 }
 
+/// Sines and cosines of a row, of each rope at most, and a barrier's vote.
+static Verdict fillHeadRows(KernelOp kernel, BlockResources& resources) {
+  resources.registers = 48;
+  resources.wholeTiles = true;
+  for (RopeOp op : kernel.getBlock().getOps<RopeOp>())
+    resources.staticSmemBytes +=
+        2 * floatBytes * op.getInverseFrequencies().getType().getNumElements();
+  return Verdict::accept();
+}
+
 const ParameterKind rmsNorm = {"rms_norm", fillRows<RmsNormOp, 1, 0>, rowTerms};
 const ParameterKind layerNorm = {"layer_norm", fillRows<LayerNormOp, 2, 0>, rowTerms};
 const ParameterKind softmax = {"softmax", fillRows<SoftmaxOp, 1, 1>, rowTerms};
@@ -102,5 +112,6 @@ const ParameterKind reduce = {"reduce", fillReduce, rowTerms};
 const ParameterKind argmax = {"argmax", fillSelection<1>};
 const ParameterKind topK = {"top_k", fillSelection<2>};
 const ParameterKind heads = {"heads", fillHeads};
+const ParameterKind headRows = {"head_rows", fillHeadRows};
 
 } // namespace tenon::kernels::kinds

@@ -29,6 +29,16 @@ int64_t headsOfWarp(const HeadRegion::Chain& chain, int64_t most) {
   return std::gcd(chain.heads, most);
 }
 
+bool isOfWholeRows(const HeadRegion& region) {
+  constexpr int64_t vectorBytes = 16;
+  return llvm::all_of(region.chains, [&](const HeadRegion::Chain& chain) {
+    auto type = llvm::cast<RankedTensorType>(chain.source.getType());
+    int64_t most = vectorBytes / getEncoding(type.getElementType())->blockBytes;
+    return !chain.norm && chain.rows == region.chains.front().rows &&
+           std::gcd(chain.size, most) >= 2;
+  });
+}
+
 Verdict addToHeadRegion(Operation& op, HeadRegion& region) {
   constexpr const char* what = "the emitter of heads ";
   if (!llvm::isa<RmsNormOp, RopeOp, KvWriteOp>(op))

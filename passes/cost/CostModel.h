@@ -70,8 +70,9 @@ std::string contentKey(KernelOp kernel);
 ///               + ramp · min(1, weight bytes / read_ramp_bytes)
 ///     ramp    = read_ramp_pdl_ns where kernels start early, else read_ramp_ns
 ///     memory  = max(weights / dram + others / rate, dependent_load_ns · (b / bytes in flight − 1))
-///     rate    = l2 where four fifths of the cache hold the others; else copy for as many reads as there
-///               are writes and dram for the rest; of rows at most sm · multiprocessors that have some
+///     rate    = between l2, where half of the cache holds the others, and where they take five quarters of
+///               it: copy for as many reads as there are writes and dram for the rest; of rows at most
+///               sm · multiprocessors that have some
 ///     compute = (f / rate of products or f32 + repeated f · tiles / f32) / wave efficiency
 ///
 /// Bytes in flight are those of the blocks that registers, shared memory and threads of the target

@@ -13,6 +13,7 @@ extern const Emitter elementwise;
 extern const Emitter gemm;
 extern const Emitter gemv;
 extern const Emitter gemvBulk;
+extern const Emitter headRows;
 extern const Emitter heads;
 extern const Emitter kvWrite;
 extern const Emitter layerNorm;

@@ -72,6 +72,81 @@ const RegionCase headCases[] = {
      "tenon.state @k : !tenon.state<3x40x2xKxT>\ntenon.state @v : !tenon.state<3x40x2xKxT>"},
 };
 
+/// Rope and cache writes of many rows, some of which go to one place: a vector of pairs' first
+/// elements turns with a vector of their second ones, or pairs end within vectors.
+const RegionCase turnedCases[] = {
+    {"turned_heads",
+     "%q: tensor<Mx6xKxT>, %k: tensor<Mx2xKxT>, %v: tensor<Mx2xKxT>, %s: tensor<Mxi32>, "
+     "%p: tensor<Mxi32>, %f: tensor<24xf32>",
+     R"(
+  %c0 = tenon.get_state @k : !tenon.state<3x40x2xKxT>
+  %d0 = tenon.get_state @v : !tenon.state<3x40x2xKxT>
+  %0:3 = tenon.kernel (%a = %q : tensor<Mx6xKxT>, %b = %k : tensor<Mx2xKxT>,
+                       %c = %v : tensor<Mx2xKxT>, %i = %s : tensor<Mxi32>, %j = %p : tensor<Mxi32>,
+                       %l = %f : tensor<24xf32>, %m = %c0 : !tenon.state<3x40x2xKxT>,
+                       %n = %d0 : !tenon.state<3x40x2xKxT>)
+      -> (tensor<Mx6xKxT>, !tenon.state<3x40x2xKxT>, !tenon.state<3x40x2xKxT>) {
+    %1 = tenon.rope PAIRING %a, %j, %l
+        : (tensor<Mx6xKxT>, tensor<Mxi32>, tensor<24xf32>) -> tensor<Mx6xKxT>
+    %2 = tenon.rope PAIRING %b, %j, %l
+        : (tensor<Mx2xKxT>, tensor<Mxi32>, tensor<24xf32>) -> tensor<Mx2xKxT>
+    %3 = tenon.kv_write %2, %i, %j into %m
+        : (tensor<Mx2xKxT>, tensor<Mxi32>, tensor<Mxi32>, !tenon.state<3x40x2xKxT>)
+        -> !tenon.state<3x40x2xKxT>
+    %4 = tenon.kv_write %c, %i, %j into %n
+        : (tensor<Mx2xKxT>, tensor<Mxi32>, tensor<Mxi32>, !tenon.state<3x40x2xKxT>)
+        -> !tenon.state<3x40x2xKxT>
+    tenon.yield %1, %3, %4
+        : tensor<Mx6xKxT>, !tenon.state<3x40x2xKxT>, !tenon.state<3x40x2xKxT>
+  }
+  %y = tenon.kernel (%a = %0#0 : tensor<Mx6xKxT>, %b = %0#1 : !tenon.state<3x40x2xKxT>,
+                     %c = %0#2 : !tenon.state<3x40x2xKxT>, %i = %s : tensor<Mxi32>,
+                     %j = %p : tensor<Mxi32>) -> tensor<Mx6xKxT> {
+    %1 = tenon.attention %a, %b, %c, %i, %j scale 0.125
+        : (tensor<Mx6xKxT>, !tenon.state<3x40x2xKxT>, !tenon.state<3x40x2xKxT>, tensor<Mxi32>,
+           tensor<Mxi32>) -> tensor<Mx6xKxT>
+    tenon.yield %1 : tensor<Mx6xKxT>
+  }
+  return %0#0, %y : tensor<Mx6xKxT>, tensor<Mx6xKxT>)",
+     "tensor<Mx6xKxT>, tensor<Mx6xKxT>",
+     "tenon.state @k : !tenon.state<3x40x2xKxT>\ntenon.state @v : !tenon.state<3x40x2xKxT>"},
+    {"turned_pairs",
+     "%q: tensor<Mx6xKxT>, %k: tensor<Mx2xKxT>, %v: tensor<Mx2xKxT>, %s: tensor<Mxi32>, "
+     "%p: tensor<Mxi32>, %f: tensor<10xf32>",
+     R"(
+  %c0 = tenon.get_state @k : !tenon.state<3x40x2xKxT>
+  %d0 = tenon.get_state @v : !tenon.state<3x40x2xKxT>
+  %0:3 = tenon.kernel (%a = %q : tensor<Mx6xKxT>, %b = %k : tensor<Mx2xKxT>,
+                       %c = %v : tensor<Mx2xKxT>, %i = %s : tensor<Mxi32>, %j = %p : tensor<Mxi32>,
+                       %l = %f : tensor<10xf32>, %m = %c0 : !tenon.state<3x40x2xKxT>,
+                       %n = %d0 : !tenon.state<3x40x2xKxT>)
+      -> (tensor<Mx6xKxT>, !tenon.state<3x40x2xKxT>, !tenon.state<3x40x2xKxT>) {
+    %1 = tenon.rope PAIRING %a, %j, %l
+        : (tensor<Mx6xKxT>, tensor<Mxi32>, tensor<10xf32>) -> tensor<Mx6xKxT>
+    %2 = tenon.rope PAIRING %b, %j, %l
+        : (tensor<Mx2xKxT>, tensor<Mxi32>, tensor<10xf32>) -> tensor<Mx2xKxT>
+    %3 = tenon.kv_write %2, %i, %j into %m
+        : (tensor<Mx2xKxT>, tensor<Mxi32>, tensor<Mxi32>, !tenon.state<3x40x2xKxT>)
+        -> !tenon.state<3x40x2xKxT>
+    %4 = tenon.kv_write %c, %i, %j into %n
+        : (tensor<Mx2xKxT>, tensor<Mxi32>, tensor<Mxi32>, !tenon.state<3x40x2xKxT>)
+        -> !tenon.state<3x40x2xKxT>
+    tenon.yield %1, %3, %4
+        : tensor<Mx6xKxT>, !tenon.state<3x40x2xKxT>, !tenon.state<3x40x2xKxT>
+  }
+  %y = tenon.kernel (%a = %0#0 : tensor<Mx6xKxT>, %b = %0#1 : !tenon.state<3x40x2xKxT>,
+                     %c = %0#2 : !tenon.state<3x40x2xKxT>, %i = %s : tensor<Mxi32>,
+                     %j = %p : tensor<Mxi32>) -> tensor<Mx6xKxT> {
+    %1 = tenon.attention %a, %b, %c, %i, %j scale 0.125
+        : (tensor<Mx6xKxT>, !tenon.state<3x40x2xKxT>, !tenon.state<3x40x2xKxT>, tensor<Mxi32>,
+           tensor<Mxi32>) -> tensor<Mx6xKxT>
+    tenon.yield %1 : tensor<Mx6xKxT>
+  }
+  return %0#0, %y : tensor<Mx6xKxT>, tensor<Mx6xKxT>)",
+     "tensor<Mx6xKxT>, tensor<Mx6xKxT>",
+     "tenon.state @k : !tenon.state<3x40x2xKxT>\ntenon.state @v : !tenon.state<3x40x2xKxT>"},
+};
+
 /// Rows of many multiprocessors' worth, too: a norm behind sums, all of them results.
 const RegionCase rowCases[] = {
     {"residual_layer_norm",
@@ -474,6 +549,11 @@ std::vector<RegionParameters> allRegions() {
     for (auto [rows, pairing, size] :
          {std::tuple{1, 0, 128}, {7, 1, 64}, {4, 0, 50}, {900, 0, 128}, {1730, 1, 64}})
       all.push_back({&headCases[0], type, rows, pairing, size}); // the last two: heads share a warp
+  for (const RegionCase& region : turnedCases)
+    for (const char* type : {"f32", "f16", "bf16"})
+      for (int64_t pairing : {1, 2})
+        for (auto [rows, size] : {std::pair{128, 80}, {300, 52}, {131, 48}})
+          all.push_back({&region, type, rows, pairing, size});
   return all;
 }
 
