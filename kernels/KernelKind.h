@@ -72,7 +72,7 @@ public:
 /// const KernelKind narrowGemm = kindOf<NarrowGemmKernel>();
 /// ```
 struct KernelKind {
-  llvm::StringLiteral name;
+  llvm::StringRef name;
   /// Reads a scheduled region, or says why it is none of the kind.
   VerdictOr<std::unique_ptr<MatchedKernel>> (*read)(KernelOp kernel);
 };
@@ -107,11 +107,6 @@ VerdictOr<std::unique_ptr<MatchedKernel>> readKernel(KernelOp kernel);
 /// search that ends the region, and no more registers than multiprocessors with `registersPerSm` of
 /// 32 bits leave it, 0 where that is not known.
 BlockResources resourcesInPlace(KernelOp kernel, BlockResources resources, int64_t registersPerSm);
-
-/// The resources of a scheduled region, so bounded. Nothing where the schedule's kind has no blocks
-/// (a library's product, a CPU kernel), lacks a parameter, or names a size that no block has.
-/// Saturates.
-std::optional<BlockResources> blockResourcesOf(KernelOp kernel, int64_t registersPerSm);
 
 } // namespace tenon::kernels
 

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "ir/Dialect.h"
+#include "kernels/Schedules.h"
 #include "support/Verdict.h"
 
 namespace tenon::kernels {
@@ -98,6 +98,23 @@ ScheduleAttr printSchedule(mlir::MLIRContext* context, llvm::StringRef kind,
     if (int64_t value = schedule.*parameter.member; value != parameter.absent)
       values.emplace_back(parameter.name, value);
   return typed::makeSchedule(context, kind, schedule.tiles, values);
+}
+
+/// Reads a `Kernel` of one operation, its member `op`, which is all that the region holds.
+template <typename Kernel> VerdictOr<Kernel> readSole(KernelOp kernel) {
+  auto op = soleOp<decltype(Kernel::op)>(kernel);
+  if (!op)
+    return Refusal{"expects a region of one " + decltype(Kernel::op)::getOperationName().str() +
+                   " for the emitter " + Kernel::name.str()};
+  auto schedule = parseSchedule<decltype(Kernel::schedule)>(kernel.getScheduleAttr());
+  if (!schedule)
+    return schedule.refusal();
+  return Kernel{op, *schedule};
+}
+
+/// `rms_norm` of `tenon.rms_norm`, after which kinds of kernels of one operation are named.
+constexpr llvm::StringRef withoutDialect(llvm::StringRef operation) {
+  return operation.substr(sizeof("tenon.") - 1);
 }
 
 } // namespace tenon::kernels

@@ -26,19 +26,19 @@ void placeWait(PhaseStructure& structure) {
     structure.wait = first - structure.phases.begin();
 }
 
-std::string verifyWait(const PhaseStructure& structure) {
+Verdict verifyWait(const PhaseStructure& structure) {
   if (!structure.pdl)
-    return "";
+    return Verdict::accept();
   if (!structure.wait || *structure.wait >= structure.phases.size())
-    return "the kernel never waits for the one before";
+    return Refusal{"the kernel never waits for the one before"};
   for (size_t i = 0; i < *structure.wait; ++i) {
     const Phase& phase = structure.phases[i];
     if (const Access* read = findShared(phase.reads))
-      return absl::StrFormat("phase %d reads %s before the wait", i, read->name);
+      return Refusal{absl::StrFormat("phase %d reads %s before the wait", i, read->name)};
     if (const Access* write = findShared(phase.writes))
-      return absl::StrFormat("phase %d stores %s before the wait", i, write->name);
+      return Refusal{absl::StrFormat("phase %d stores %s before the wait", i, write->name)};
   }
-  return "";
+  return Verdict::accept();
 }
 
 } // namespace tenon::codegen::cuda

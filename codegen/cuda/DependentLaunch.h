@@ -13,7 +13,7 @@ namespace tenon::codegen::cuda {
 /// other kernels, or another launch of this one, touch too.
 void placeWait(PhaseStructure& structure);
 
-/// Why a kernel with `pdl` is not safe in a chain of such kernels; empty where it is.
+/// Whether a kernel with `pdl` is safe in a chain of such kernels.
 ///
 /// Each kernel waits before it ends, so when kernel n passes its wait, kernels up to n − 1 have
 /// ended. Before its wait a kernel may then
@@ -23,7 +23,7 @@ void placeWait(PhaseStructure& structure);
 ///   buffer of the workspace that n takes over.
 ///
 /// A kernel that never waits breaks this for all behind it.
-std::string verifyWait(const PhaseStructure& structure);
+Verdict verifyWait(const PhaseStructure& structure);
 
 } // namespace tenon::codegen::cuda
 

@@ -76,7 +76,6 @@ KernelContext::KernelContext(KernelOp kernelOp, Architecture target,
       written(kernelOp->getNumResults()) {
   structure.symbol = schedule().getEmitter().str();
   structure.pdl = architecture.isHopperOrLater();
-  structure.triggersAtEntry = !schedule().getParameter("trigger_at_exit");
   for (BlockArgument argument : kernel.getBlock().getArguments()) {
     auto writes = [&](Operation* user) {
       auto write = llvm::dyn_cast<KvWriteOp>(user);
@@ -133,12 +132,6 @@ std::vector<Access> KernelContext::results() {
   return found;
 }
 
-FailureOr<int64_t> KernelContext::parameter(llvm::StringRef name) {
-  if (std::optional<int64_t> value = schedule().getParameter(name))
-    return *value;
-  return kernel.emitOpError("expects a parameter '") << name << "' in the schedule " << schedule();
-}
-
 LogicalResult KernelContext::expectTiles(int64_t tiles) {
   if (schedule().getTiles() == tiles)
     return success();
@@ -146,18 +139,8 @@ LogicalResult KernelContext::expectTiles(int64_t tiles) {
          << tiles << " tiles for the parameters of its schedule, but got " << schedule().getTiles();
 }
 
-LogicalResult KernelContext::readResources() {
-  VerdictOr<std::unique_ptr<MatchedKernel>> matched = readKernel(kernel);
-  std::optional<BlockResources> resources = matched ? (*matched)->resources() : std::nullopt;
-  if (!resources || resources->threads % 32 != 0)
-    return kernel.emitOpError("expects whole warps of at most 1024 threads and sizes that a block "
-                              "can have, but got ")
-           << schedule();
-  return useResources(*resources);
-}
-
 LogicalResult KernelContext::useResources(const BlockResources& needs) {
-  BlockResources resources = resourcesInPlace(kernel, needs, architecture.registersPerSm);
+  resources = resourcesInPlace(kernel, needs, architecture.registersPerSm);
   // What a source declares is part of an executable, which holds 48 KiB for a block of any device (CUDA
   // C++ Programming Guide, "Technical Specifications per Compute Capability").
   constexpr int64_t mostStaticBytes = 48 << 10;

@@ -73,18 +73,16 @@ public:
       return mlir::failure();
     return *std::move(found);
   }
-  /// A parameter of the schedule; emits an error where it is missing.
-  mlir::FailureOr<int64_t> parameter(llvm::StringRef name);
   /// Checks that the schedule has as many tiles as the emitter will number.
   mlir::LogicalResult expectTiles(int64_t tiles);
-  /// Reads what a block takes into the structure; emits an error where the schedule's parameters are
-  /// none that a block can have, its threads no whole warps, or its shared memory more than the target
-  /// gives it.
-  mlir::LogicalResult readResources();
+  /// What a block takes, once the emitter has read its kernel.
+  const kernels::BlockResources& blockResources() const { return resources; }
 
 private:
-  mlir::LogicalResult useResources(const kernels::BlockResources& resources);
+  /// Emits an error where a block takes more shared memory than the target gives it.
+  mlir::LogicalResult useResources(const kernels::BlockResources& needs);
 
+  kernels::BlockResources resources;
   std::vector<MemorySpace> spaces;
   llvm::SmallBitVector written; ///< results that the emitter has asked for
 };

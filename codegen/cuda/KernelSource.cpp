@@ -44,11 +44,10 @@ FailureOr<KernelSource> printKernel(KernelOp kernel, const Architecture& archite
   PhaseStructure& structure = context.structure;
   structure.stamps = stamps;
   placeWait(structure);
-  for (const std::string& reason : {structure.verify(), verifyWait(structure)})
-    if (!reason.empty())
-      return kernel.emitOpError("expects phases that a kernel can have, but ") << reason;
-  return KernelSource{structure.symbol, structure.print(),
-                      *blockResourcesOf(kernel, architecture.registersPerSm), structure.pdl,
+  for (const Verdict& verdict : {structure.verify(), verifyWait(structure)})
+    if (!verdict)
+      return kernel.emitOpError("expects phases that a kernel can have, but ") << verdict.reason();
+  return KernelSource{structure.symbol, structure.print(), context.blockResources(), structure.pdl,
                       structure.tensorMaps};
 }
 

@@ -22,26 +22,28 @@ CodeWriter& PhaseStructure::begin(PhaseKind kind, std::vector<Access> reads,
   return phases.back().code;
 }
 
-std::string PhaseStructure::verify() const {
+Verdict PhaseStructure::verify() const {
   bool stores = false;
   PhaseKind last = PhaseKind::Load;
   for (const Phase& phase : phases) {
     if (phase.kind < last)
-      return absl::StrFormat("a %s phase stands behind a %s phase", nameOf(phase.kind),
-                             nameOf(last));
+      return Refusal{
+          absl::StrFormat("a %s phase stands behind a %s phase", nameOf(phase.kind), nameOf(last))};
     last = phase.kind;
     for (const Access& write : phase.writes) {
       if (write.space == MemorySpace::Constant || write.space == MemorySpace::Settled)
-        return absl::StrFormat("a %s phase writes the %s %s", nameOf(phase.kind),
-                               nameOf(write.space), write.name);
+        return Refusal{absl::StrFormat("a %s phase writes the %s %s", nameOf(phase.kind),
+                                       nameOf(write.space), write.name)};
       bool global = write.space == MemorySpace::Global;
       if (global && phase.kind != PhaseKind::Store && phase.kind != PhaseKind::Prologue)
-        return absl::StrFormat("a %s phase writes %s in global memory", nameOf(phase.kind),
-                               write.name);
+        return Refusal{absl::StrFormat("a %s phase writes %s in global memory", nameOf(phase.kind),
+                                       write.name)};
       stores |= global;
     }
   }
-  return stores ? "" : "no phase stores a result";
+  if (!stores)
+    return Refusal{"no phase stores a result"};
+  return Verdict::accept();
 }
 
 static std::string describe(const std::vector<Access>& accesses) {

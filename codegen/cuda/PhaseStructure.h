@@ -8,6 +8,7 @@
 
 #include "codegen/cuda/CodeWriter.h"
 #include "runtime/program/Program.h"
+#include "support/Verdict.h"
 
 namespace tenon::codegen::cuda {
 
@@ -75,9 +76,9 @@ struct PhaseStructure {
   /// Starts a phase; its code is written to the reference returned, which the next call ends.
   CodeWriter& begin(PhaseKind kind, std::vector<Access> reads, std::vector<Access> writes);
 
-  /// An explanation where the phases are none that a kernel can have: a kind before one that it
-  /// must follow, a store that is not to global memory, a kernel that stores nothing; else empty.
-  std::string verify() const;
+  /// Refuses phases that no kernel can have: a kind before one that it must follow, a store that is
+  /// not to global memory, a kernel that stores nothing.
+  Verdict verify() const;
 
   /// The CUDA C++ source.
   std::string print() const;

@@ -32,14 +32,10 @@ struct CudaScheduleRule {
 /// The rules in the order in which they are asked.
 llvm::ArrayRef<const CudaScheduleRule*> allCudaRules();
 
-/// True where a block that takes `resources`, or what `schedule` says, for the region of `kernel`
-/// fits the shared memory that a block may have and the registers of a multiprocessor.
+/// True where a block that takes `resources` for the region of `kernel` fits the shared memory that
+/// a block may have and the registers of a multiprocessor.
 bool fitsBlock(KernelOp kernel, const BlockResources& resources, const CudaTarget& target);
-bool fitsBlock(KernelOp kernel, ScheduleAttr schedule, const CudaTarget& target);
 
-/// `schedule` with other values of some parameters, and as many tiles; without those given as 0.
-ScheduleAttr withParameters(ScheduleAttr schedule,
-                            std::initializer_list<std::pair<llvm::StringRef, int64_t>> given);
 /// Elements of 16 bytes of the narrowest element type among the region's tensors.
 int64_t widestVector(KernelOp kernel);
 } // namespace tenon::kernels

@@ -18,26 +18,6 @@ bool fitsBlock(KernelOp kernel, const BlockResources& resources, const CudaTarge
          block.registers * block.threads <= target.registersPerSm;
 }
 
-bool fitsBlock(KernelOp kernel, ScheduleAttr schedule, const CudaTarget& target) {
-  ScheduleAttr before = kernel.getScheduleAttr();
-  kernel.setScheduleAttr(schedule);
-  VerdictOr<std::unique_ptr<MatchedKernel>> matched = readKernel(kernel);
-  before ? kernel.setScheduleAttr(before) : void(kernel.removeScheduleAttr());
-  std::optional<BlockResources> resources = matched ? (*matched)->resources() : std::nullopt;
-  return resources && fitsBlock(kernel, *resources, target);
-}
-
-ScheduleAttr withParameters(ScheduleAttr schedule,
-                            std::initializer_list<std::pair<llvm::StringRef, int64_t>> given) {
-  Builder builder(schedule.getContext());
-  NamedAttrList parameters(schedule.getParameters());
-  for (auto [name, value] : given)
-    value == 0 ? void(parameters.erase(name))
-               : void(parameters.set(name, builder.getI64IntegerAttr(value)));
-  return ScheduleAttr::get(schedule.getContext(), schedule.getEmitter(), schedule.getTiles(),
-                           parameters.getDictionary(schedule.getContext()));
-}
-
 int64_t widestVector(KernelOp kernel) {
   int64_t vector = 4;
   auto widen = [&](Type type) {

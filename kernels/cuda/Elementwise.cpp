@@ -1,7 +1,30 @@
+#include "kernels/cuda/Elementwise.h"
+
 #include "kernels/cuda/CudaScheduleRule.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
+
+namespace tenon::kernels {
+
+VerdictOr<ElementwiseKernel> ElementwiseKernel::read(KernelOp kernel) {
+  VerdictOr<ElementwiseSchedule> schedule =
+      parseSchedule<ElementwiseSchedule>(kernel.getScheduleAttr());
+  if (!schedule)
+    return schedule.refusal();
+  return ElementwiseKernel{kernel, *schedule};
+}
+
+/// A thread loads the vectors of all inputs before it needs the first.
+BlockResources ElementwiseKernel::resources() const {
+  constexpr int64_t bytes = 2; // of the narrowest element
+  int64_t inputs = KernelOp(kernel).getBlock().getNumArguments();
+  return {.threads = schedule.threads,
+          .registers = 40,
+          .bytesAThread = std::max<int64_t>(16, schedule.vector * bytes * inputs)};
+}
+
+} // namespace tenon::kernels
 
 namespace tenon::kernels::cuda_rules {
 
@@ -34,8 +57,9 @@ static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target, Neighbours
     vector = dividingPower(row, vector);
   int64_t vectors = elements / row * llvm::divideCeil(row, vector);
   int64_t threads = vectors >= target.elementVectorsPerSm * target.sms ? 256 : 64;
-  return makeSchedule(kernel, "elementwise", llvm::divideCeil(vectors, threads),
-                      {{"threads", threads}, {"row_elements", row}, {"vector", vector}});
+  ElementwiseSchedule schedule = {static_cast<int64_t>(llvm::divideCeil(vectors, threads)), threads,
+                                  row, vector};
+  return printSchedule(kernel.getContext(), ElementwiseKernel::name, schedule);
 }
 
 const CudaScheduleRule elementwise = {matches, choose, &forms::cudaElementwise};

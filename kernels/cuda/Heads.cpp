@@ -1,9 +1,70 @@
+#include "kernels/cuda/Heads.h"
+
 #include "kernels/cuda/CudaScheduleRule.h"
 #include "kernels/cuda/Rows.h"
-#include "kernels/regions/HeadRegion.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
+
+namespace tenon::kernels {
+
+VerdictOr<HeadsKernel> HeadsKernel::read(KernelOp kernel) {
+  VerdictOr<HeadRegion> region = readHeadRegion(kernel);
+  if (!region)
+    return region.refusal();
+  VerdictOr<HeadsSchedule> schedule = parseSchedule<HeadsSchedule>(kernel.getScheduleAttr());
+  if (!schedule)
+    return schedule.refusal();
+  return HeadsKernel{*std::move(region), *schedule};
+}
+
+/// A head of each warp, with the lanes of its norm's sum.
+BlockResources HeadsKernel::resources() const {
+  constexpr int64_t floatBytes = 4;
+  int64_t size = 0, lanes = 0;
+  for (HeadRegion::Chain chain : region.chains) {
+    size = std::max<int64_t>(size, llvm::alignTo(chain.size, 4));
+    if (chain.norm && chain.norm.getOrderAttr())
+      lanes = std::max(lanes, chain.norm.getOrderAttr().getLanes());
+  }
+  BlockResources resources;
+  resources.threads = schedule.threads;
+  resources.registers = 64;
+  resources.wholeTiles = true;
+  resources.staticSmemBytes = detail::saturatingProduct(
+      {floatBytes * (schedule.threads / 32), detail::saturatingSum({size, lanes})});
+  return resources;
+}
+
+VerdictOr<HeadRowsKernel> HeadRowsKernel::read(KernelOp kernel) {
+  VerdictOr<HeadRegion> region = readHeadRegion(kernel);
+  if (!region)
+    return region.refusal();
+  if (!isOfWholeRows(*region))
+    return Refusal{
+        "expects chains of one number of rows, without a norm, in vectors of two elements "
+        "and more for the emitter head_rows"};
+  VerdictOr<HeadRowsSchedule> schedule = parseSchedule<HeadRowsSchedule>(kernel.getScheduleAttr());
+  if (!schedule)
+    return schedule.refusal();
+  return HeadRowsKernel{*std::move(region), *schedule};
+}
+
+/// Sines and cosines of a row, of each rope at most, and a barrier's vote.
+BlockResources HeadRowsKernel::resources() const {
+  constexpr int64_t floatBytes = 4;
+  BlockResources resources;
+  resources.threads = schedule.threads;
+  resources.registers = 48;
+  resources.wholeTiles = true;
+  for (HeadRegion::Chain chain : region.chains)
+    if (chain.rope)
+      resources.staticSmemBytes +=
+          2 * floatBytes * chain.rope.getInverseFrequencies().getType().getNumElements();
+  return resources;
+}
+
+} // namespace tenon::kernels
 
 namespace tenon::kernels::cuda_rules {
 
@@ -60,8 +121,9 @@ static ScheduleAttr chooseHeadRows(KernelOp kernel, const HeadRegion& region) {
   }
   auto wanted = static_cast<int64_t>(
       llvm::PowerOf2Ceil(static_cast<uint64_t>(bytes / vectorBytes / vectorsPerThread)));
-  return makeSchedule(kernel, "head_rows", region.chains.front().rows,
-                      {{"threads", std::clamp(wanted, fewest, most)}});
+  return printSchedule(
+      kernel.getContext(), HeadRowsKernel::name,
+      HeadRowsSchedule{region.chains.front().rows, std::clamp(wanted, fewest, most)});
 }
 
 /// Four warps a block: a step of one row has few heads, which are to spread over the device.
@@ -77,10 +139,9 @@ static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target, Neighbours
     if (chain.norm)
       chain.norm->setAttr(partAttrName, scheduleRows(*chain.norm, target));
   }
-  int64_t tiles = llvm::divideCeil(total, threads / 32);
-  if (heads == 1)
-    return makeSchedule(kernel, "heads", tiles, {{"threads", threads}});
-  return makeSchedule(kernel, "heads", tiles, {{"threads", threads}, {"heads_per_warp", heads}});
+  auto tiles = static_cast<int64_t>(llvm::divideCeil(total, threads / 32));
+  return printSchedule(kernel.getContext(), HeadsKernel::name,
+                       HeadsSchedule{tiles, threads, heads});
 }
 
 const CudaScheduleRule heads = {matches, choose, nullptr, accepts};

@@ -1,8 +1,26 @@
+#include "kernels/cuda/Moves.h"
+
 #include "kernels/cuda/CudaScheduleRule.h"
+#include "kernels/cuda/Selection.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
+
+namespace tenon::kernels {
+
+VerdictOr<CopyKernel> CopyKernel::read(KernelOp kernel) {
+  Operation& op = kernel.getBlock().front();
+  if (!llvm::hasNItems(kernel.getBlock(), 2) ||
+      !llvm::isa<ConcatOp, ReshapeOp, SliceOp, TransposeOp>(op))
+    return Refusal{"expects a region of one operation that moves elements for the emitter copy"};
+  VerdictOr<MoveSchedule> schedule = parseSchedule<MoveSchedule>(kernel.getScheduleAttr());
+  if (!schedule)
+    return schedule.refusal();
+  return CopyKernel{&op, *schedule};
+}
+
+} // namespace tenon::kernels
 
 namespace tenon::kernels::cuda_rules {
 
@@ -50,9 +68,10 @@ static int64_t copyVector(Operation& op, int64_t limit) {
 static ScheduleAttr chooseCopy(KernelOp kernel, const CudaTarget&, Neighbours) {
   auto type = llvm::cast<RankedTensorType>(kernel.getResult(0).getType());
   int64_t vector = copyVector(kernel.getBlock().front(), wordElements(type.getElementType()));
-  return makeSchedule(kernel, "copy",
-                      llvm::divideCeil(type.getNumElements(), threadsPerBlock * vector),
-                      {{"threads", threadsPerBlock}, {"vector", vector}});
+  auto tiles =
+      static_cast<int64_t>(llvm::divideCeil(type.getNumElements(), threadsPerBlock * vector));
+  return printSchedule(kernel.getContext(), CopyKernel::name,
+                       MoveSchedule{tiles, threadsPerBlock, vector});
 }
 
 static bool isKvWrite(KernelOp kernel, const CudaTarget&) {
@@ -65,7 +84,8 @@ static ScheduleAttr chooseKvWrite(KernelOp kernel, const CudaTarget&, Neighbours
   int64_t rows = soleOp<KvWriteOp>(kernel).getValues().getType().getShape()[0];
   int64_t vector = dividingPower(state.getShape()[2] * state.getShape()[3],
                                  wordElements(state.getElementType()));
-  return makeSchedule(kernel, "kv_write", rows, {{"threads", threadsPerBlock}, {"vector", vector}});
+  return printSchedule(kernel.getContext(), KvWriteKernel::name,
+                       MoveSchedule{rows, threadsPerBlock, vector});
 }
 
 static bool isRope(KernelOp kernel, const CudaTarget&) { return bool(soleOp<RopeOp>(kernel)); }
@@ -81,11 +101,9 @@ static ScheduleAttr chooseRope(KernelOp kernel, const CudaTarget& target, Neighb
   int64_t heads = dividingPower(shape[1], most);
   while (heads > 1 && work / heads < threadsPerSm * target.sms)
     heads /= 2;
-  int64_t tiles = llvm::divideCeil(work / heads, threadsPerBlock);
-  if (heads == 1)
-    return makeSchedule(kernel, "rope", tiles, {{"threads", threadsPerBlock}});
-  return makeSchedule(kernel, "rope", tiles,
-                      {{"threads", threadsPerBlock}, {"heads_per_thread", heads}});
+  auto tiles = static_cast<int64_t>(llvm::divideCeil(work / heads, threadsPerBlock));
+  return printSchedule(kernel.getContext(), RopeKernel::name,
+                       RopeSchedule{tiles, threadsPerBlock, heads});
 }
 
 static bool isSelection(KernelOp kernel, const CudaTarget&) {
@@ -98,8 +116,8 @@ static ScheduleAttr chooseSelection(KernelOp kernel, const CudaTarget&, Neighbou
   auto type = llvm::cast<RankedTensorType>(op.getOperand(0).getType());
   int64_t length = type.getShape().back();
   int64_t threads = std::clamp<int64_t>(llvm::PowerOf2Ceil(length / 4), 32, 1024);
-  return makeSchedule(kernel, op.getName().stripDialect(), type.getNumElements() / length,
-                      {{"threads", threads}});
+  return printSchedule(kernel.getContext(), op.getName().stripDialect(),
+                       SelectionSchedule{type.getNumElements() / length, threads});
 }
 
 const CudaScheduleRule copies = {isCopy, chooseCopy};

@@ -6,32 +6,94 @@
 
 using namespace mlir;
 
-namespace tenon::kernels::cuda_rules {
-
-static bool isHero(Operation& op) { return llvm::isa<ReduceOp>(op) || forms::cudaRows.isHero(op); }
-
-/// A reduction to one element a row stands alone.
-static bool matches(KernelOp kernel, const CudaTarget&) {
-  return soleOp<ReduceOp>(kernel) || acceptsForm(forms::cudaRows, kernel);
-}
-
-/// Few rows let the next kernel start at their entry, so that it brings its weights meanwhile. Many
-/// with other operations beside their reduction have bytes of their own to bring, and blocks of the next
-/// kernel that wait beside them cost more than their early start saves: residual + RMSNorm of 16, 128
-/// and 1,024 rows takes 1.49, 2.09 and 4.19 us with a trigger at entry, 1.56, 1.82 and 3.68 without
-/// (H200, 2026-11-21, bench/results/fusion.md). A sum and a norm in kernels of their own lose by it.
-static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target, Neighbours) {
-  ScheduleAttr schedule = scheduleRows(*llvm::find_if(kernel.getBlock(), isHero), target);
-  bool isMany = 2 * schedule.getTiles() > target.sms;
-  bool isFused = !llvm::hasNItems(kernel.getBlock(), 2); // beside the terminator
-  return isMany && isFused ? withParameters(schedule, {{"trigger_at_exit", 1}}) : schedule;
-}
-
-const CudaScheduleRule rows = {matches, choose, &forms::cudaRows};
-
-} // namespace tenon::kernels::cuda_rules
-
 namespace tenon::kernels {
+
+static bool isReduction(Operation& op) {
+  return llvm::isa<LayerNormOp, ReduceOp, RmsNormOp, SoftmaxOp>(op);
+}
+
+static OrderAttr orderOf(Operation* hero) {
+  return llvm::TypeSwitch<Operation*, OrderAttr>(hero)
+      .Case<LayerNormOp, ReduceOp, RmsNormOp, SoftmaxOp>(
+          [](auto reduction) { return reduction.getOrderAttr(); });
+}
+
+static int64_t lengthOf(Operation* hero) {
+  return llvm::cast<RankedTensorType>(hero->getOperand(0).getType()).getShape().back();
+}
+
+VerdictOr<RowKernel> RowKernel::read(KernelOp kernel) {
+  llvm::StringRef name = kernel.getScheduleAttr().getEmitter();
+  auto hero = llvm::find_if(kernel.getBlock(), [&](Operation& op) {
+    return isReduction(op) && op.getName().stripDialect() == name;
+  });
+  if (hero == kernel.getBlock().end())
+    return Refusal{"expects a tenon." + name.str() + " in a kernel of the emitter " + name.str()};
+  VerdictOr<RowSchedule> schedule = parseSchedule<RowSchedule>(kernel.getScheduleAttr());
+  if (!schedule)
+    return schedule.refusal();
+  return RowKernel{&*hero, *schedule, llvm::hasNItems(kernel.getBlock(), 2)};
+}
+
+/// Elements of a row that a thread keeps; it reads longer rows again for each pass.
+static constexpr int64_t mostElements = 64;
+
+/// Registers of a thread that has `elements` of a row, beside those that do not depend on it, as ptxas
+/// gives them to rows of 768 to 8,192 elements (CUDA 13.0): the row and what is added to it, weights,
+/// and the difference from the mean where there is one.
+static int64_t keptRegisters(Operation* hero, int64_t elements) {
+  auto bytesOf = [](Value value) {
+    return getElementTypeOrSelf(value).getIntOrFloatBitWidth() / 8;
+  };
+  bool packed = bytesOf(hero->getOperand(0)) == 2;
+  int64_t quarters = 4 + (!llvm::isa<LayerNormOp>(hero) ? 0 : packed ? 1 : 5);
+  for (Value weight : hero->getOperands().drop_front())
+    quarters += packed ? bytesOf(weight) : 2;
+  return llvm::divideCeil(elements * quarters, 4);
+}
+
+/// Sums and extrema that the threads of a row combine in shared memory.
+static std::pair<int64_t, int64_t> combinedOf(Operation* hero) {
+  if (auto reduce = llvm::dyn_cast<ReduceOp>(hero))
+    return reduce.getKind() == ReduceKind::Sum || reduce.getKind() == ReduceKind::Mean
+               ? std::pair(1, 0)
+               : std::pair(0, 1);
+  return {llvm::isa<LayerNormOp>(hero) ? 2 : 1, llvm::isa<SoftmaxOp>(hero) ? 1 : 0};
+}
+
+/// Rows that threads keep in registers, with the vectors that scale and shift them; the one pass of
+/// a reduction to one element keeps nothing.
+BlockResources RowKernel::resources() const {
+  constexpr int64_t others = 36, othersFused = 44, ofReduce = 40, floatBytes = 4, warp = 32;
+  auto [threads, group, vector] = std::tuple(schedule.threads, schedule.group, schedule.vector);
+  int64_t length = lengthOf(hero);
+  int64_t elements = llvm::divideCeil(length, group * vector) * vector;
+  int64_t kept = elements <= mostElements ? keptRegisters(hero, elements) : vector;
+  BlockResources resources;
+  resources.threads = threads;
+  resources.registers =
+      llvm::isa<ReduceOp>(hero)
+          ? ofReduce
+          : std::min<int64_t>(llvm::alignTo((isAlone ? others : othersFused) + kept, 8),
+                              BlockResources::mostRegisters);
+  resources.wholeTiles = true;
+  OrderAttr order = orderOf(hero);
+  int64_t parts = group * vector;
+  if (order && order.getChunk() > 0 && order.getChunk() < length)
+    parts = threads / group * llvm::alignTo(llvm::divideCeil(length, order.getChunk()), 4);
+  auto [sums, extrema] = combinedOf(hero);
+  if (group > warp) // a warp combines by itself
+    resources.staticSmemBytes = floatBytes * (sums * parts + extrema * (group / warp));
+  return resources;
+}
+
+PriceTerms RowKernel::priceTerms() const {
+  constexpr int64_t warp = 32;
+  PriceTerms terms;
+  terms.keepsRows = true;
+  terms.sharesRows = schedule.group > warp;
+  return terms;
+}
 
 namespace {
 
@@ -119,15 +181,45 @@ bool hasChunksOf(Operation& hero, int64_t elements, const CudaTarget& target) {
   return shape.lanes == elements && shape.chunk == elements;
 }
 
-ScheduleAttr scheduleRows(Operation& hero, const CudaTarget& target) {
+/// Sets the hero's order.
+static RowSchedule chooseRows(Operation& hero, const CudaTarget& target) {
   RowShape shape = shareRows(hero, target);
   OrderAttr order = makeOrder(hero.getContext(), shape.lanes, shape.chunk);
   llvm::TypeSwitch<Operation&>(hero).Case<LayerNormOp, ReduceOp, RmsNormOp, SoftmaxOp>(
       [&](auto reduction) { reduction.setOrderAttr(order); });
-  return makeSchedule(
-      hero.getContext(), hero.getName().stripDialect(),
-      llvm::divideCeil(shape.rows, shape.threads / shape.group),
-      {{"threads", shape.threads}, {"group", shape.group}, {"vector", shape.vector}});
+  return {static_cast<int64_t>(llvm::divideCeil(shape.rows, shape.threads / shape.group)),
+          shape.threads, shape.group, shape.vector};
+}
+
+ScheduleAttr scheduleRows(Operation& hero, const CudaTarget& target) {
+  return printSchedule(hero.getContext(), hero.getName().stripDialect(), chooseRows(hero, target));
 }
 
 } // namespace tenon::kernels
+
+namespace tenon::kernels::cuda_rules {
+
+static bool isHero(Operation& op) { return llvm::isa<ReduceOp>(op) || forms::cudaRows.isHero(op); }
+
+/// A reduction to one element a row stands alone.
+static bool matches(KernelOp kernel, const CudaTarget&) {
+  return soleOp<ReduceOp>(kernel) || acceptsForm(forms::cudaRows, kernel);
+}
+
+/// Few rows let the next kernel start at their entry, so that it brings its weights meanwhile. Many
+/// with other operations beside their reduction have bytes of their own to bring, and blocks of the next
+/// kernel that wait beside them cost more than their early start saves: residual + RMSNorm of 16, 128
+/// and 1,024 rows takes 1.49, 2.09 and 4.19 us with a trigger at entry, 1.56, 1.82 and 3.68 without
+/// (H200, 2026-11-21, bench/results/fusion.md). A sum and a norm in kernels of their own lose by it.
+static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target, Neighbours) {
+  Operation& hero = *llvm::find_if(kernel.getBlock(), isHero);
+  RowSchedule schedule = chooseRows(hero, target);
+  bool isMany = 2 * schedule.tiles > target.sms;
+  bool isFused = !llvm::hasNItems(kernel.getBlock(), 2); // beside the terminator
+  schedule.triggerAtExit = isMany && isFused ? 1 : 0;
+  return printSchedule(kernel.getContext(), hero.getName().stripDialect(), schedule);
+}
+
+const CudaScheduleRule rows = {matches, choose, &forms::cudaRows};
+
+} // namespace tenon::kernels::cuda_rules

@@ -91,6 +91,44 @@ TEST_F(ScheduleTest, OfAKindThatGpusDoNotHaveIsRefused) {
   EXPECT_EQ(matched.reason(), "expects a kind of kernel that GPUs have, but got packed_matmul");
 }
 
+/// Kinds of one operation are named after it, and read nothing but it.
+TEST_F(ScheduleTest, OfRowsIsReadBesideItsReduction) {
+  module = parseSourceString<ModuleOp>(R"(
+func.func @f(%x: tensor<4x2048xf16>, %w: tensor<2048xf16>) -> tensor<4x2048xf16> {
+  %0 = tenon.kernel (%a = %x : tensor<4x2048xf16>, %b = %w : tensor<2048xf16>)
+      -> tensor<4x2048xf16> {
+    %s = tenon.add %a, %a : (tensor<4x2048xf16>, tensor<4x2048xf16>) -> tensor<4x2048xf16>
+    %y = tenon.rms_norm %s, %b eps 1.0e-5
+        : (tensor<4x2048xf16>, tensor<2048xf16>) -> tensor<4x2048xf16>
+    tenon.yield %y : tensor<4x2048xf16>
+  }
+  return %0 : tensor<4x2048xf16>
+})",
+                                       &context);
+  ASSERT_TRUE(module);
+  KernelOp kernel;
+  module->walk([&](KernelOp found) { kernel = found; });
+  const std::string good = "group = 256 : i64, threads = 256 : i64, vector = 8 : i64";
+  kernel.setScheduleAttr(attribute(good, "rms_norm"));
+  auto matched = readKernel(kernel);
+  ASSERT_TRUE(matched) << matched.reason();
+  EXPECT_EQ((*matched)->resources()->threads, 256);
+  EXPECT_TRUE((*matched)->priceTerms().keepsRows);
+  EXPECT_TRUE((*matched)->priceTerms().sharesRows);
+  for (auto [kind, parameters, reason] :
+       {std::tuple("softmax", good, "expects a tenon.softmax in a kernel of the emitter softmax"),
+        {"argmax", "threads = 32 : i64", "expects a region of one tenon.argmax"},
+        {"copy", good, "expects a region of one operation that moves elements"},
+        {"rms_norm", good + ", stages = 2 : i64", "expects no parameter 'stages'"},
+        {"elementwise", good, "expects a parameter 'row_elements'"},
+        {"decode_attention", good, "expects a region of one tenon.attention"}}) {
+    kernel.setScheduleAttr(attribute(parameters, kind));
+    auto refused = readKernel(kernel);
+    ASSERT_FALSE(refused) << kind;
+    EXPECT_THAT(refused.reason(), HasSubstr(reason));
+  }
+}
+
 /// Beside attention warps leave registers to its blocks. A candidate for fusion has no neighbours
 /// yet: its price must be that of the schedule which then runs beside them.
 TEST_F(ScheduleTest, DependsOnNeighboursButItsPriceDoesNot) {

@@ -1,8 +1,10 @@
 #include "codegen/cuda/emitters/Emitters.h"
+#include "kernels/cuda/Moves.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
+using namespace tenon::kernels;
 
 namespace tenon::codegen::cuda::emitters {
 
@@ -147,29 +149,23 @@ LogicalResult CopyEmission::emitConcat(ConcatOp op) {
 }
 
 LogicalResult CopyEmission::emit() {
-  Operation& op = context.kernel.getBlock().front();
-  if (!llvm::hasNItems(context.kernel.getBlock(), 2))
-    return context.kernel.emitOpError("expects a region of one operation for the emitter copy");
-  FailureOr<int64_t> width = context.parameter("vector");
-  if (failed(width) || failed(context.readResources()))
+  FailureOr<CopyKernel> kernel = context.read<CopyKernel>();
+  if (failed(kernel))
     return failure();
-  vector = *width;
-  type = llvm::dyn_cast<RankedTensorType>(op.getResult(0).getType());
+  vector = kernel->schedule.vector;
+  type = llvm::dyn_cast<RankedTensorType>(kernel->op->getResult(0).getType());
   context.structure.headers = {"memory.cuh"};
   int64_t threads = context.structure.threads;
   if (failed(context.expectTiles(llvm::divideCeil(type.getNumElements(), threads * vector))))
     return failure();
-  return llvm::TypeSwitch<Operation*, LogicalResult>(&op)
+  return llvm::TypeSwitch<Operation*, LogicalResult>(kernel->op)
       .Case<ReshapeOp, TransposeOp, SliceOp>(
           [&](auto mapped) { return emitMapped(mapped, map(mapped)); })
-      .Case([&](ConcatOp concat) { return emitConcat(concat); })
-      .Default([](Operation* other) {
-        return other->emitOpError("expects an operation that moves elements for the emitter copy");
-      });
+      .Case([&](ConcatOp concat) { return emitConcat(concat); });
 }
 
 static LogicalResult emitCopy(KernelContext& context) { return CopyEmission(context).emit(); }
 
-const Emitter copy = {"copy", emitCopy};
+const Emitter copy = {CopyKernel::name, emitCopy};
 
 } // namespace tenon::codegen::cuda::emitters

@@ -1,9 +1,11 @@
+#include "kernels/cuda/DecodeAttention.h"
 #include "codegen/cuda/ScalarPrinter.h"
 #include "codegen/cuda/emitters/Emitters.h"
 #include "codegen/cuda/emitters/RowAttention.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
+using namespace tenon::kernels;
 
 namespace tenon::codegen::cuda::emitters {
 
@@ -13,12 +15,10 @@ namespace {
 /// Where a row has several parts, each leaves its maximum, total and sums in scratch memory of the
 /// kernel, and the block that comes last combines them in ascending order: the result does not
 /// depend on which one that is.
-///
-/// Parameter, beside those of `RowAttention`: `keys_per_block`, a step of the online softmax.
 class DecodeAttentionEmission {
 public:
-  DecodeAttentionEmission(KernelContext& context, AttentionOp op)
-      : context(context), op(op), rows(context, op) {}
+  DecodeAttentionEmission(KernelContext& context, const DecodeAttentionKernel& kernel)
+      : context(context), op(kernel.op), schedule(kernel.schedule), rows(context, kernel.op) {}
 
   LogicalResult emit();
 
@@ -30,6 +30,7 @@ private:
 
   KernelContext& context;
   AttentionOp op;
+  DecodeAttentionSchedule schedule;
   RowAttention rows;
   int64_t block = 0;
 };
@@ -37,10 +38,9 @@ private:
 } // namespace
 
 LogicalResult DecodeAttentionEmission::readSchedule() {
-  FailureOr<int64_t> keysPerBlock = context.parameter("keys_per_block");
-  if (failed(keysPerBlock) || failed(rows.read()))
+  if (failed(rows.read(schedule.headsPerTile, schedule.splits)))
     return failure();
-  block = *keysPerBlock;
+  block = schedule.keysPerBlock;
   if (block < 32 || block % 32 != 0)
     return context.kernel.emitOpError("expects keys_per_block to be a multiple of 32, but got ")
            << block;
@@ -125,10 +125,10 @@ LogicalResult DecodeAttentionEmission::emit() {
 }
 
 static LogicalResult emitDecodeAttention(KernelContext& context) {
-  auto op = context.soleOp<AttentionOp>();
-  return op ? DecodeAttentionEmission(context, op).emit() : failure();
+  FailureOr<DecodeAttentionKernel> kernel = context.read<DecodeAttentionKernel>();
+  return succeeded(kernel) ? DecodeAttentionEmission(context, *kernel).emit() : failure();
 }
 
-const Emitter decodeAttention = {"decode_attention", emitDecodeAttention};
+const Emitter decodeAttention = {DecodeAttentionKernel::name, emitDecodeAttention};
 
 } // namespace tenon::codegen::cuda::emitters

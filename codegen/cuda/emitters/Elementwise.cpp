@@ -1,18 +1,18 @@
+#include "kernels/cuda/Elementwise.h"
 #include "codegen/cuda/RegionPrinter.h"
 #include "codegen/cuda/emitters/Emitters.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
+using namespace tenon::kernels;
 
 namespace tenon::codegen::cuda::emitters {
 
 namespace {
 
 /// Chains of elementwise operations, embeddings and dequantisations: a thread takes `vector`
-/// consecutive elements of a row of the common result shape.
-///
-/// Parameters: `threads`; `row_elements`, the innermost extent, or all elements where no operand
-/// broadcasts; `vector`, which divides the row, or there is one row, whose last vector is cut.
+/// consecutive elements of a row of the common result shape. `vector` divides the row, or there is
+/// one row, whose last vector is cut.
 class ElementwiseEmission {
 public:
   explicit ElementwiseEmission(KernelContext& context) : context(context) {}
@@ -54,11 +54,10 @@ LogicalResult ElementwiseEmission::readRegion() {
 }
 
 LogicalResult ElementwiseEmission::readSchedule() {
-  FailureOr<int64_t> row = context.parameter("row_elements");
-  FailureOr<int64_t> width = context.parameter("vector");
-  if (failed(row) || failed(width) || failed(context.readResources()))
+  FailureOr<ElementwiseKernel> kernel = context.read<ElementwiseKernel>();
+  if (failed(kernel))
     return failure();
-  rowElements = *row, vector = *width;
+  rowElements = kernel->schedule.rowElements, vector = kernel->schedule.vector;
   flat = rowElements == elements && !readsRows;
   bool broadcasts = llvm::any_of(context.kernel.getInputs(), [&](Value input) {
     int64_t count = ShapedType::getNumElements(shapeOf(input.getType()));
@@ -122,6 +121,6 @@ static LogicalResult emitElementwise(KernelContext& context) {
   return ElementwiseEmission(context).emit();
 }
 
-const Emitter elementwise = {"elementwise", emitElementwise};
+const Emitter elementwise = {ElementwiseKernel::name, emitElementwise};
 
 } // namespace tenon::codegen::cuda::emitters

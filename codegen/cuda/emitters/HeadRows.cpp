@@ -1,6 +1,7 @@
 #include "codegen/cuda/ScalarPrinter.h"
 #include "codegen/cuda/emitters/Emitters.h"
 #include "codegen/cuda/emitters/HeadChain.h"
+#include "kernels/cuda/Heads.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -15,7 +16,7 @@ namespace {
 /// stays in the caches. Then each takes vectors of 16 bytes of the row in turn, with the elements that
 /// turn with them. Values are rounded as by `heads`.
 ///
-/// Parameters: `threads`. Tiles are rows.
+/// Tiles are rows.
 class HeadRowsEmission {
 public:
   HeadRowsEmission(KernelContext& context, HeadRegion& region) : context(context), region(region) {}
@@ -181,11 +182,6 @@ void HeadRowsEmission::printChain(CodeWriter& code, HeadRegion::Chain& chain) {
 }
 
 LogicalResult HeadRowsEmission::emit() {
-  if (failed(context.readResources()))
-    return failure();
-  if (!isOfWholeRows(region))
-    return context.kernel.emitOpError("expects chains of one number of rows, without a norm, in "
-                                      "vectors of two elements and more for the emitter head_rows");
   if (failed(context.expectTiles(region.chains.front().rows)))
     return failure();
   context.structure.headers = {"memory.cuh"};
@@ -221,12 +217,10 @@ LogicalResult HeadRowsEmission::emit() {
 }
 
 static LogicalResult emitHeadRows(KernelContext& context) {
-  VerdictOr<HeadRegion> region = readHeadRegion(context.kernel);
-  if (!region)
-    return context.kernel.emitOpError("has no emitter: ") << region.reason();
-  return HeadRowsEmission(context, *region).emit();
+  FailureOr<HeadRowsKernel> kernel = context.read<HeadRowsKernel>();
+  return succeeded(kernel) ? HeadRowsEmission(context, kernel->region).emit() : failure();
 }
 
-const Emitter headRows = {"head_rows", emitHeadRows};
+const Emitter headRows = {HeadRowsKernel::name, emitHeadRows};
 
 } // namespace tenon::codegen::cuda::emitters

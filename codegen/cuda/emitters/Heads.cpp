@@ -1,3 +1,4 @@
+#include "kernels/cuda/Heads.h"
 #include "codegen/cuda/emitters/Emitters.h"
 #include "codegen/cuda/emitters/HeadChain.h"
 #include "llvm/Support/MathExtras.h"
@@ -14,12 +15,12 @@ namespace {
 /// operation's own kernel rounds it; the sum of the norm is added in that kernel's order. The sines and
 /// cosines of the row, and whether it stays in the cache, are computed once for all heads of a warp.
 ///
-/// Parameters: `threads`; `heads_per_warp`, where it is more than one: a power of two, of which a
-/// tensor takes the largest divisor of its heads. Tiles are blocks of warps, numbered by chain, row,
+/// `heads_per_warp` is a power of two, of which a tensor takes the largest divisor of its heads. Tiles are blocks of warps, numbered by chain, row,
 /// group of heads.
 class HeadsEmission {
 public:
-  HeadsEmission(KernelContext& context, HeadRegion& region) : context(context), region(region) {}
+  HeadsEmission(KernelContext& context, HeadsKernel& kernel)
+      : context(context), region(kernel.region), headsPerWarp(kernel.schedule.headsPerWarp) {}
 
   LogicalResult emit();
 
@@ -33,7 +34,8 @@ private:
 
   KernelContext& context;
   HeadRegion& region;
-  int64_t mostSize = 0, mostLanes = 0, headsPerWarp = 1;
+  int64_t headsPerWarp;
+  int64_t mostSize = 0, mostLanes = 0;
 };
 
 } // namespace
@@ -134,9 +136,6 @@ void HeadsEmission::printChain(CodeWriter& code, HeadRegion::Chain& chain) {
 }
 
 LogicalResult HeadsEmission::emit() {
-  if (failed(context.readResources()))
-    return failure();
-  headsPerWarp = context.kernel.getScheduleAttr().getParameter("heads_per_warp").value_or(1);
   if (!llvm::isPowerOf2_64(headsPerWarp))
     return context.kernel.emitOpError("expects heads_per_warp to be a power of two, but got ")
            << headsPerWarp;
@@ -174,12 +173,10 @@ LogicalResult HeadsEmission::emit() {
 }
 
 static LogicalResult emitHeads(KernelContext& context) {
-  VerdictOr<HeadRegion> region = readHeadRegion(context.kernel);
-  if (!region)
-    return context.kernel.emitOpError("has no emitter: ") << region.reason();
-  return HeadsEmission(context, *region).emit();
+  FailureOr<HeadsKernel> kernel = context.read<HeadsKernel>();
+  return succeeded(kernel) ? HeadsEmission(context, *kernel).emit() : failure();
 }
 
-const Emitter heads = {"heads", emitHeads};
+const Emitter heads = {HeadsKernel::name, emitHeads};
 
 } // namespace tenon::codegen::cuda::emitters

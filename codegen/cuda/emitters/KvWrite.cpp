@@ -1,23 +1,26 @@
 #include "codegen/cuda/emitters/Emitters.h"
+#include "kernels/cuda/Moves.h"
 
 using namespace mlir;
+using namespace tenon::kernels;
 
 namespace tenon::codegen::cuda::emitters {
 
 /// A block copies one row to its place, unless a later row goes to the same place: then that one
 /// stays. Parameters: `threads`; `vector`, elements of at most 16 bytes that divide a row.
 static LogicalResult emitKvWrite(KernelContext& context) {
-  auto op = context.soleOp<KvWriteOp>();
-  FailureOr<int64_t> vector = context.parameter("vector");
-  if (!op || failed(vector) || failed(context.readResources()))
+  FailureOr<KvWriteKernel> kernel = context.read<KvWriteKernel>();
+  if (failed(kernel))
     return failure();
+  KvWriteOp op = kernel->op;
+  int64_t vector = kernel->schedule.vector;
   llvm::ArrayRef<int64_t> state = op.getState().getType().getShape(); // [S, C, H, D]
   int64_t rows = op.getValues().getType().getShape()[0], rowElements = state[2] * state[3];
-  int64_t bytes = *vector * elementBytes(elementTypeOf(op.getState().getType()));
-  if (rowElements % *vector != 0 || (bytes != 2 && bytes != 4 && bytes != 8 && bytes != 16))
+  int64_t bytes = vector * elementBytes(elementTypeOf(op.getState().getType()));
+  if (rowElements % vector != 0 || (bytes != 2 && bytes != 4 && bytes != 8 && bytes != 16))
     return context.kernel.emitOpError("expects a vector of 2, 4, 8 or 16 bytes that divides a row, "
                                       "but got ")
-           << *vector;
+           << vector;
   if (failed(context.expectTiles(rows)))
     return failure();
   context.structure.headers = {"memory.cuh"};
@@ -49,13 +52,13 @@ static LogicalResult emitKvWrite(KernelContext& context) {
   code.format("Bits* target = reinterpret_cast<Bits*>(%s + ((long long)sequence * %d + position) * "
               "%d);",
               context.pointer(op.getState()), state[1], rowElements);
-  code.format("for (int i = threadIdx.x; i < %d; i += %d)", rowElements / *vector,
+  code.format("for (int i = threadIdx.x; i < %d; i += %d)", rowElements / vector,
               context.structure.threads);
   code.line("  target[i] = source[i];");
   code.close();
   return success();
 }
 
-const Emitter kvWrite = {"kv_write", emitKvWrite};
+const Emitter kvWrite = {KvWriteKernel::name, emitKvWrite};
 
 } // namespace tenon::codegen::cuda::emitters

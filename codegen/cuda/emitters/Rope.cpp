@@ -1,8 +1,10 @@
 #include "codegen/cuda/emitters/Emitters.h"
 #include "codegen/cuda/emitters/HeadChain.h"
+#include "kernels/cuda/Moves.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
+using namespace tenon::kernels;
 
 namespace tenon::codegen::cuda::emitters {
 
@@ -10,15 +12,16 @@ namespace tenon::codegen::cuda::emitters {
 /// one of the elements after the rotated ones.
 /// Parameters: `threads`; `heads_per_thread`, which divides the heads, where it is more than one.
 static LogicalResult emitRope(KernelContext& context) {
-  auto op = context.soleOp<RopeOp>();
-  if (!op || failed(context.readResources()))
+  FailureOr<RopeKernel> kernel = context.read<RopeKernel>();
+  if (failed(kernel))
     return failure();
+  RopeOp op = kernel->op;
   llvm::ArrayRef<int64_t> shape = op.getInput().getType().getShape(); // [M, H, D]
   int64_t pairs = op.getInverseFrequencies().getType().getNumElements();
   int64_t perHead = shape[2] - pairs; // threads: pairs, then the elements that pass
   int64_t threads = context.structure.threads;
-  int64_t heads = context.kernel.getScheduleAttr().getParameter("heads_per_thread").value_or(1);
-  if (heads < 1 || shape[1] % heads != 0)
+  int64_t heads = kernel->schedule.headsPerThread;
+  if (shape[1] % heads != 0)
     return context.kernel.emitOpError("expects heads_per_thread to divide ")
            << shape[1] << " heads, but got " << heads;
   int64_t groups = shape[0] * shape[1] / heads;
@@ -63,6 +66,6 @@ static LogicalResult emitRope(KernelContext& context) {
   return success();
 }
 
-const Emitter rope = {"rope", emitRope};
+const Emitter rope = {RopeKernel::name, emitRope};
 
 } // namespace tenon::codegen::cuda::emitters

@@ -11,17 +11,11 @@ RowAttention::RowAttention(KernelContext& kernelContext, AttentionOp attention)
       key(shapeOf(op.getKey().getType())), value(shapeOf(op.getValue().getType())),
       sharing(query[1] / key[2]) {}
 
-LogicalResult RowAttention::read() {
-  FailureOr<int64_t> headsPerTile = context.parameter("heads_per_tile");
-  FailureOr<int64_t> mostSplits = context.parameter("splits");
-  if (failed(headsPerTile) || failed(mostSplits) || failed(context.readResources()))
-    return failure();
-  heads = *headsPerTile, splits = *mostSplits;
-  if (heads < 1 || heads > 8 || sharing % heads != 0)
+LogicalResult RowAttention::read(int64_t headsPerTile, int64_t mostSplits) {
+  heads = headsPerTile, splits = mostSplits;
+  if (heads > 8 || sharing % heads != 0)
     return context.kernel.emitOpError("expects heads_per_tile of at most 8 that divides the ")
            << sharing << " query heads of a key head, but got " << heads;
-  if (splits < 1 || splits > 4096)
-    return context.kernel.emitOpError("expects 1 to 4096 splits, but got ") << splits;
   if (key[1] > std::numeric_limits<int32_t>::max() / 2 ||
       key[0] > std::numeric_limits<int32_t>::max())
     return op.emitOpError("expects a cache of at most 2^30 positions and 2^31 - 1 sequences, but "

@@ -1,8 +1,10 @@
 #include "codegen/cuda/emitters/Rows.h"
 
+#include "kernels/cuda/Rows.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
+using namespace tenon::kernels;
 
 namespace tenon::codegen::cuda {
 
@@ -16,11 +18,11 @@ RowEmission::RowEmission(KernelContext& context, Operation* hero, Value input)
 }
 
 LogicalResult RowEmission::readSchedule(OrderAttr order) {
-  FailureOr<int64_t> groupSize = context.parameter("group");
-  FailureOr<int64_t> width = context.parameter("vector");
-  if (failed(groupSize) || failed(width) || failed(context.readResources()))
+  FailureOr<RowKernel> kernel = context.read<RowKernel>();
+  if (failed(kernel))
     return failure();
-  group = *groupSize, vector = *width;
+  group = kernel->schedule.group, vector = kernel->schedule.vector;
+  context.structure.triggersAtEntry = kernel->schedule.triggerAtExit == 0;
   if (!llvm::isPowerOf2_64(vector) || vector > 16)
     return context.kernel.emitOpError("expects a vector of a power of two up to 16, but got ")
            << vector;

@@ -1,12 +1,14 @@
+#include "kernels/cuda/Selection.h"
 #include "codegen/cuda/emitters/Emitters.h"
 
 using namespace mlir;
+using namespace tenon::kernels;
 
 namespace tenon::codegen::cuda::emitters {
 
 namespace {
 
-/// Searches of the best element of each row, a block a row. Parameter: `threads`.
+/// Searches of the best element of each row, a block a row.
 class SelectionEmission {
 public:
   SelectionEmission(KernelContext& context, TypedValue<RankedTensorType> input)
@@ -30,8 +32,7 @@ private:
 } // namespace
 
 FailureOr<CodeWriter*> SelectionEmission::begin(int buffers) {
-  if (failed(context.readResources()) ||
-      failed(context.expectTiles(input.getType().getNumElements() / length)))
+  if (failed(context.expectTiles(input.getType().getNumElements() / length)))
     return failure();
   context.structure.headers = {"reduce.cuh"};
   code = &context.structure.begin(PhaseKind::Store, {context.access(input)}, context.results());
@@ -62,9 +63,10 @@ void SelectionEmission::search(const std::string& name, const std::string& bound
 }
 
 static LogicalResult emitArgmax(KernelContext& context) {
-  auto op = context.soleOp<ArgmaxOp>();
-  if (!op)
+  auto kernel = context.read<SelectionKernel<ArgmaxOp>>();
+  if (failed(kernel))
     return failure();
+  ArgmaxOp op = kernel->op;
   SelectionEmission selection(context, op.getInput());
   FailureOr<CodeWriter*> code = selection.begin(/*buffers=*/1);
   if (failed(code))
@@ -82,9 +84,10 @@ static LogicalResult emitArgmax(KernelContext& context) {
 
 /// k searches, each for what comes after the one before: for the small k of sampling.
 static LogicalResult emitTopK(KernelContext& context) {
-  auto op = context.soleOp<TopKOp>();
-  if (!op)
+  auto kernel = context.read<SelectionKernel<TopKOp>>();
+  if (failed(kernel))
     return failure();
+  TopKOp op = kernel->op;
   SelectionEmission selection(context, op.getInput());
   FailureOr<CodeWriter*> begun = selection.begin(/*buffers=*/2);
   if (failed(begun))

@@ -2,30 +2,25 @@
 
 #include "codegen/cuda/emitters/Emitters.h"
 #include "codegen/cuda/emitters/TensorOperands.h"
+#include "kernels/cuda/TensorPrefillAttention.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
+using namespace tenon::kernels;
 
 namespace tenon::codegen::cuda::emitters {
 
 /// Attention of many rows of one sequence: a block takes a query head of `threads` / 2 · `row_tiles`
 /// rows and all keys that they see. Blocks with the most keys, those of the last rows, come first.
-///
-/// Parameters: `threads`; `row_tiles`, 1 or 2, of 16 rows a warp; `keys_per_block`;
-/// `blocks_per_sm`.
-static LogicalResult emitPrefill(KernelContext& context, AttentionOp op) {
-  FailureOr<int64_t> rowTiles = context.parameter("row_tiles");
-  FailureOr<int64_t> keysPerBlock = context.parameter("keys_per_block");
-  if (failed(rowTiles) || failed(keysPerBlock) || failed(context.readResources()) ||
-      failed(verifyTensorOperands(op, 16)))
+static LogicalResult emitTensorPrefill(KernelContext& context) {
+  FailureOr<TensorPrefillKernel> kernel = context.read<TensorPrefillKernel>();
+  if (failed(kernel) || failed(verifyTensorOperands(kernel->op, 16)))
     return failure();
+  AttentionOp op = kernel->op;
+  int64_t rowTiles = kernel->schedule.rowTiles;
   if (op.getSequences().getType().getNumElements() != 1)
     return op.emitOpError("expects one sequence for the emitter tensor_prefill_attention, but got ")
            << op.getSequences().getType();
-  if (*rowTiles < 1 || *rowTiles > 2 || *keysPerBlock % 16 != 0 || *keysPerBlock > 64)
-    return context.kernel.emitOpError("expects row_tiles of 1 or 2 and keys_per_block of 16, 32, "
-                                      "48 or 64, but got ")
-           << *rowTiles << " and " << *keysPerBlock;
   llvm::ArrayRef<int64_t> query = shapeOf(op.getQuery().getType()); // [M, Hq, D]
   llvm::ArrayRef<int64_t> key = shapeOf(op.getKey().getType());     // [S, C, Hkv, D]
   llvm::ArrayRef<int64_t> value = shapeOf(op.getValue().getType()); // [S, C, Hkv, Dv]
@@ -35,7 +30,7 @@ static LogicalResult emitPrefill(KernelContext& context, AttentionOp op) {
                           "got ")
            << key[1] << " and " << key[0];
   PhaseStructure& structure = context.structure;
-  int64_t warps = structure.threads / 32, rows = warps * *rowTiles * 16;
+  int64_t warps = structure.threads / 32, rows = warps * rowTiles * 16;
   int64_t blocks = llvm::divideCeil(query[0], rows);
   if (failed(context.expectTiles(blocks * query[1])))
     return failure();
@@ -47,7 +42,7 @@ static LogicalResult emitPrefill(KernelContext& context, AttentionOp op) {
     structure.phases.back().reads.push_back(access);
   code.format("using Kernel = PrefillAttention<%s, %d, %d, %d, %d, %d>;",
               deviceType(elementTypeOf(op.getQuery().getType())), query[2], value[3], warps,
-              *rowTiles, *keysPerBlock);
+              rowTiles, kernel->schedule.keysPerBlock);
   code.line("extern __shared__ __align__(16) unsigned char memory[];");
   code.line("Kernel kernel(*reinterpret_cast<Kernel::Shared*>(memory));");
   code.format("const int head = static_cast<int>(tile %% %d);", query[1]);
@@ -68,8 +63,8 @@ static LogicalResult emitPrefill(KernelContext& context, AttentionOp op) {
   CodeWriter& store =
       structure.begin(PhaseKind::Store, {{MemorySpace::Shared, "kernel"}}, context.results());
   store.line("const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;");
-  store.openFormat("for (int i = lane; i < %d; i += 32)", *rowTiles * 2 * value[3]);
-  store.format("const int row = warp * %d + i / %d, d = i %% %d * 8;", *rowTiles * 16, value[3] / 8,
+  store.openFormat("for (int i = lane; i < %d; i += 32)", rowTiles * 2 * value[3]);
+  store.format("const int row = warp * %d + i / %d, d = i %% %d * 8;", rowTiles * 16, value[3] / 8,
                value[3] / 8);
   store.open("if (row < count)");
   store.line("const uint4 bits = *reinterpret_cast<const uint4*>(&kernel.shared.query[row][d]);");
@@ -82,11 +77,6 @@ static LogicalResult emitPrefill(KernelContext& context, AttentionOp op) {
   return success();
 }
 
-static LogicalResult emitTensorPrefill(KernelContext& context) {
-  auto op = context.soleOp<AttentionOp>();
-  return op ? emitPrefill(context, op) : failure();
-}
-
-const Emitter tensorPrefillAttention = {"tensor_prefill_attention", emitTensorPrefill};
+const Emitter tensorPrefillAttention = {TensorPrefillKernel::name, emitTensorPrefill};
 
 } // namespace tenon::codegen::cuda::emitters

@@ -1,9 +1,9 @@
+#include "kernels/cuda/TensorDecodeAttention.h"
 #include "absl/strings/str_replace.h"
 #include "codegen/cuda/emitters/Emitters.h"
 #include "codegen/cuda/emitters/HeadChain.h"
 #include "codegen/cuda/emitters/RowAttention.h"
 #include "codegen/cuda/emitters/TensorOperands.h"
-#include "kernels/regions/AttentionRegion.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -27,15 +27,11 @@ namespace {
 /// 3. Main loop: online softmax over the part's keys; the row's last key apart.
 /// 4. Store: the block of the last part writes the row's key and value to the caches; parts combine
 ///    in ascending order, within a cluster (`cluster_blocks`) or through memory.
-///
-/// Parameters, beside those of `RowAttention`: `cluster_blocks`, equal to `splits`, or none; `released`,
-/// where its blocks arrive in it with a release; `blocks_per_sm` for the registers; `stages` of a warp's ring
-/// of keys and values, or none: straight into registers, one set of them for a step of keys or, `sets`, two
-/// for a turn; `run_bytes` of memory that loads of keys and values ask for at a time, 256 or none.
 class TensorDecodeEmission {
 public:
-  TensorDecodeEmission(KernelContext& context, AttentionRegion& region)
-      : context(context), region(region), op(region.attention), rows(context, region.attention) {}
+  TensorDecodeEmission(KernelContext& context, TensorDecodeKernel& kernel)
+      : context(context), schedule(kernel.schedule), region(kernel.region), op(region.attention),
+        rows(context, op) {}
 
   LogicalResult emit();
 
@@ -80,6 +76,7 @@ private:
   void printCacheWrite(CodeWriter& code);
 
   KernelContext& context;
+  const TensorDecodeSchedule& schedule;
   AttentionRegion& region;
   AttentionOp op;
   RowAttention rows;
@@ -115,17 +112,16 @@ LogicalResult TensorDecodeEmission::verifyChain(HeadRegion::Chain& chain) {
 }
 
 LogicalResult TensorDecodeEmission::readSchedule() {
-  if (failed(rows.read()) || failed(verifyTensorOperands(op, 8)))
+  if (failed(rows.read(schedule.headsPerTile, schedule.splits)) ||
+      failed(verifyTensorOperands(op, 8)))
     return failure();
   for (HeadRegion::Chain* chain : {&region.query, &region.key, &region.value})
     if (failed(verifyChain(*chain)))
       return failure();
   type = deviceType(elementTypeOf(op.getQuery().getType()));
   warps = context.structure.threads / 32;
-  cluster = context.schedule().getParameter("cluster_blocks").value_or(0);
-  sets = context.schedule().getParameter("sets").value_or(1);
-  stages = context.schedule().getParameter("stages").value_or(0);
-  runBytes = context.schedule().getParameter("run_bytes").value_or(0);
+  cluster = schedule.clusterBlocks, sets = schedule.sets, stages = schedule.stages;
+  runBytes = schedule.runBytes;
   tables = region.distinctRopes();
   for (RopeOp rope : tables)
     if (int64_t pairs = rope.getInverseFrequencies().getType().getNumElements();
@@ -139,11 +135,6 @@ LogicalResult TensorDecodeEmission::readSchedule() {
            << context.architecture.name;
   if (runBytes != 0 && runBytes != 256)
     return context.kernel.emitOpError("expects run_bytes of 256 or none, but got ") << runBytes;
-  if (cluster == 0 && rows.splits > 64)
-    return context.kernel.emitOpError("expects at most 64 splits, but got ") << rows.splits;
-  if (region.writesCache() && rows.query[0] > 16)
-    return context.kernel.emitOpError("expects at most 16 rows with cache writes, but got ")
-           << rows.query[0];
   return success();
 }
 
@@ -177,9 +168,7 @@ void TensorDecodeEmission::declare() {
   if (normLanes > 0)
     code.format("alignas(16) float normed[%d][%d];", warps, llvm::alignTo(normSize + normLanes, 4));
   code.close(";");
-  code.format(
-      "static_assert(sizeof(Block) == %d);",
-      blockResourcesOf(context.kernel, context.architecture.registersPerSm)->dynamicSmemBytes);
+  code.format("static_assert(sizeof(Block) == %d);", context.blockResources().dynamicSmemBytes);
   if (rows.splits > 1 && cluster <= 1) {
     code.format("__device__ Exchange::Scratch attentionParts[%d];", rows.units);
     code.format("__device__ unsigned attentionArrivals[%d];", rows.units);
@@ -260,8 +249,7 @@ void TensorDecodeEmission::printLoad() {
   if (cluster > 1) {
     code.line("Exchange exchange{block.exchange};");
     code.line("if (cut.parts > 1)");
-    code.format("  exchange.open<%s>(part, cut.parts);",
-                context.schedule().getParameter("released") ? "true" : "false");
+    code.format("  exchange.open<%s>(part, cut.parts);", schedule.released != 0 ? "true" : "false");
   }
   code.line("const bool isLast = part == cut.parts - 1;");
   if (region.writesCache())
@@ -550,12 +538,10 @@ LogicalResult TensorDecodeEmission::emit() {
 }
 
 static LogicalResult emitTensorDecode(KernelContext& context) {
-  VerdictOr<AttentionRegion> region = readAttentionRegion(context.kernel);
-  if (!region)
-    return context.kernel.emitOpError("has no emitter: ") << region.reason();
-  return TensorDecodeEmission(context, *region).emit();
+  FailureOr<TensorDecodeKernel> kernel = context.read<TensorDecodeKernel>();
+  return succeeded(kernel) ? TensorDecodeEmission(context, *kernel).emit() : failure();
 }
 
-const Emitter tensorDecodeAttention = {"tensor_decode_attention", emitTensorDecode};
+const Emitter tensorDecodeAttention = {TensorDecodeKernel::name, emitTensorDecode};
 
 } // namespace tenon::codegen::cuda::emitters

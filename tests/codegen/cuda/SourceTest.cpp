@@ -265,21 +265,21 @@ TEST(CudaSource, RefusesATargetThatIsNoGpu) {
 TEST(PhaseStructure, VerifiesTheChain) {
   using enum cuda::MemorySpace;
   cuda::PhaseStructure structure;
-  EXPECT_EQ(structure.verify(), "no phase stores a result");
+  EXPECT_EQ(structure.verify().reason(), "no phase stores a result");
   structure.begin(cuda::PhaseKind::Store, {}, {{Global, "r0"}});
-  EXPECT_EQ(structure.verify(), "");
+  EXPECT_TRUE(structure.verify());
   structure.begin(cuda::PhaseKind::Load, {}, {});
-  EXPECT_EQ(structure.verify(), "a load phase stands behind a store phase");
+  EXPECT_EQ(structure.verify().reason(), "a load phase stands behind a store phase");
   structure.phases.pop_back();
   structure.begin(cuda::PhaseKind::Store, {}, {{Constant, "a0"}});
-  EXPECT_EQ(structure.verify(), "a store phase writes the constant a0");
+  EXPECT_EQ(structure.verify().reason(), "a store phase writes the constant a0");
   structure.phases.clear();
   structure.begin(cuda::PhaseKind::Load, {}, {{Global, "r0"}});
-  EXPECT_EQ(structure.verify(), "a load phase writes r0 in global memory");
+  EXPECT_EQ(structure.verify().reason(), "a load phase writes r0 in global memory");
   structure.phases.clear();
   structure.begin(cuda::PhaseKind::Prologue, {}, {{Global, "r0"}});
   structure.begin(cuda::PhaseKind::MainLoop, {}, {{Registers, "sum"}});
-  EXPECT_EQ(structure.verify(), "");
+  EXPECT_TRUE(structure.verify());
 }
 
 /// Weights on their way, an activation, a result: what a product does.
@@ -297,11 +297,11 @@ cuda::PhaseStructure waitingStructure() {
 TEST(DependentLaunch, WaitsBehindTheWeightsAndBeforeAllElse) {
   cuda::PhaseStructure structure = waitingStructure();
   EXPECT_EQ(structure.wait, 1u);
-  EXPECT_EQ(cuda::verifyWait(structure), "");
+  EXPECT_TRUE(cuda::verifyWait(structure));
   structure.pdl = false;
   cuda::placeWait(structure);
   EXPECT_EQ(structure.wait, std::nullopt);
-  EXPECT_EQ(cuda::verifyWait(structure), "");
+  EXPECT_TRUE(cuda::verifyWait(structure));
 }
 
 TEST(DependentLaunch, LetsTheNextKernelStartAtEntryOrAsBlocksEnd) {
@@ -316,21 +316,21 @@ TEST(DependentLaunch, LetsTheNextKernelStartAtEntryOrAsBlocksEnd) {
 TEST(DependentLaunch, RefusesAReadBeforeTheWait) {
   cuda::PhaseStructure structure = waitingStructure();
   structure.wait = 2;
-  EXPECT_EQ(cuda::verifyWait(structure), "phase 1 reads a0 before the wait");
+  EXPECT_EQ(cuda::verifyWait(structure).reason(), "phase 1 reads a0 before the wait");
 }
 
 TEST(DependentLaunch, RefusesAMissingWait) {
   cuda::PhaseStructure structure = waitingStructure();
   structure.wait.reset();
-  EXPECT_EQ(cuda::verifyWait(structure), "the kernel never waits for the one before");
+  EXPECT_EQ(cuda::verifyWait(structure).reason(), "the kernel never waits for the one before");
   structure.wait = structure.phases.size();
-  EXPECT_EQ(cuda::verifyWait(structure), "the kernel never waits for the one before");
+  EXPECT_EQ(cuda::verifyWait(structure).reason(), "the kernel never waits for the one before");
 }
 
 TEST(DependentLaunch, RefusesAStoreBeforeTheWait) {
   cuda::PhaseStructure structure = waitingStructure();
   structure.phases[0].writes.push_back({cuda::MemorySpace::Global, "r1"});
-  EXPECT_EQ(cuda::verifyWait(structure), "phase 0 stores r1 before the wait");
+  EXPECT_EQ(cuda::verifyWait(structure).reason(), "phase 0 stores r1 before the wait");
 }
 
 /// A result takes over the buffer of a value that the kernel before may still read; scratch memory
@@ -345,7 +345,7 @@ TEST(DependentLaunch, RefusesMemoryThatTheKernelBeforeStillHas) {
   cuda::placeWait(structure);
   EXPECT_EQ(structure.wait, 1u);
   structure.wait = 2;
-  EXPECT_EQ(cuda::verifyWait(structure), "phase 1 stores parts before the wait");
+  EXPECT_EQ(cuda::verifyWait(structure).reason(), "phase 1 stores parts before the wait");
 }
 
 TEST(ScalarPrinter, LiteralsReadBackExactly) {

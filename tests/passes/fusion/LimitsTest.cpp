@@ -88,24 +88,25 @@ std::string sumText(int count) {
                       "\n}\n");
 }
 
-/// Why the region of a sum of `count` rows becomes no kernel.
-std::string refusalOfSum(int count, const char* targetName) {
+/// Whether the region of a sum of `count` rows becomes a kernel.
+Verdict verdictOfSum(int count, const char* targetName) {
   MLIRContext context(MLIRContext::Threading::DISABLED);
   auto module = frontends::parseModuleText(context, sumText(count), "test");
   EXPECT_THAT(module, IsOk());
   TargetAttr target = findTarget(&context, targetName);
   auto scheduler = passes::schedule::Scheduler::create(**module, target);
   EXPECT_TRUE(succeeded(scheduler));
-  std::string refusal = "no kernel";
+  Verdict verdict = Refusal{"no kernel"};
   (*module)->walk(
-      [&](KernelOp kernel) { refusal = passes::fusion::refuseRegion(*scheduler, kernel); });
-  return refusal;
+      [&](KernelOp kernel) { verdict = passes::fusion::acceptsRegion(*scheduler, kernel); });
+  return verdict;
 }
 
 TEST(Limits, LegalityCountsArguments) {
   for (const char* target : {"h200", "x86-64-v3"}) {
-    EXPECT_EQ(refusalOfSum(511, target), "");
-    EXPECT_EQ(refusalOfSum(512, target), "a kernel takes at most 512 inputs and results, not 513");
+    EXPECT_TRUE(verdictOfSum(511, target));
+    EXPECT_EQ(verdictOfSum(512, target).reason(),
+              "a kernel takes at most 512 inputs and results, not 513");
   }
 }
 

@@ -1,0 +1,57 @@
+#ifndef TENON_KERNELS_CUDA_HEADS_H
+#define TENON_KERNELS_CUDA_HEADS_H
+
+#include "kernels/KernelKind.h"
+#include "kernels/TypedSchedule.h"
+#include "kernels/regions/HeadRegion.h"
+
+namespace tenon::kernels {
+
+/// Warps that each take some heads of a row.
+struct HeadsSchedule {
+  int64_t tiles = 0;
+  int64_t threads = 0;
+  int64_t headsPerWarp = 1; ///< one after the other, at most; see `headsOfWarp`
+
+  static constexpr Parameter<HeadsSchedule> parameters[] = {
+      threadsParameter(&HeadsSchedule::threads),
+      {"heads_per_warp", &HeadsSchedule::headsPerWarp, 1, Parameter<HeadsSchedule>::largest,
+       /*absent=*/1}};
+};
+
+/// Norms and ropes of heads, and writes of them to caches (codegen/cuda/emitters/Heads.cpp).
+struct HeadsKernel {
+  static constexpr llvm::StringLiteral name = "heads";
+
+  HeadRegion region;
+  HeadsSchedule schedule;
+
+  static VerdictOr<HeadsKernel> read(KernelOp kernel);
+  BlockResources resources() const;
+  PriceTerms priceTerms() const { return {}; }
+};
+
+/// Blocks that each take a row of every tensor.
+struct HeadRowsSchedule {
+  int64_t tiles = 0;
+  int64_t threads = 0;
+
+  static constexpr Parameter<HeadRowsSchedule> parameters[] = {
+      threadsParameter(&HeadRowsSchedule::threads)};
+};
+
+/// Ropes of heads, and writes of them to caches, of many rows (codegen/cuda/emitters/HeadRows.cpp).
+struct HeadRowsKernel {
+  static constexpr llvm::StringLiteral name = "head_rows";
+
+  HeadRegion region;
+  HeadRowsSchedule schedule;
+
+  static VerdictOr<HeadRowsKernel> read(KernelOp kernel);
+  BlockResources resources() const;
+  PriceTerms priceTerms() const { return {}; }
+};
+
+} // namespace tenon::kernels
+
+#endif // TENON_KERNELS_CUDA_HEADS_H

@@ -1,0 +1,73 @@
+#ifndef TENON_KERNELS_CUDA_MOVES_H
+#define TENON_KERNELS_CUDA_MOVES_H
+
+#include "kernels/KernelKind.h"
+#include "kernels/TypedSchedule.h"
+
+namespace tenon::kernels {
+
+/// Blocks of threads that each move `vector` elements at once.
+struct MoveSchedule {
+  int64_t tiles = 0;
+  int64_t threads = 0;
+  int64_t vector = 0; ///< of at most 16 bytes
+
+  static constexpr Parameter<MoveSchedule> parameters[] = {threadsParameter(&MoveSchedule::threads),
+                                                           {"vector", &MoveSchedule::vector}};
+};
+
+/// One word a thread.
+inline BlockResources resourcesOfMove(int64_t threads) {
+  return {.threads = threads, .registers = 40};
+}
+
+/// One reshape, transpose, slice or concat (codegen/cuda/emitters/Copy.cpp).
+struct CopyKernel {
+  static constexpr llvm::StringLiteral name = "copy";
+
+  mlir::Operation* op;
+  MoveSchedule schedule;
+
+  static VerdictOr<CopyKernel> read(KernelOp kernel);
+  BlockResources resources() const { return resourcesOfMove(schedule.threads); }
+  PriceTerms priceTerms() const { return {}; }
+};
+
+/// A write of rows to a cache, a block a row (codegen/cuda/emitters/KvWrite.cpp).
+struct KvWriteKernel {
+  static constexpr llvm::StringLiteral name = "kv_write";
+
+  KvWriteOp op;
+  MoveSchedule schedule;
+
+  static VerdictOr<KvWriteKernel> read(KernelOp kernel) { return readSole<KvWriteKernel>(kernel); }
+  BlockResources resources() const { return resourcesOfMove(schedule.threads); }
+  PriceTerms priceTerms() const { return {}; }
+};
+
+struct RopeSchedule {
+  int64_t tiles = 0;
+  int64_t threads = 0;
+  int64_t headsPerThread = 1; ///< of a row, for which a thread keeps a sine and a cosine
+
+  static constexpr Parameter<RopeSchedule> parameters[] = {
+      threadsParameter(&RopeSchedule::threads),
+      {"heads_per_thread", &RopeSchedule::headsPerThread, 1, Parameter<RopeSchedule>::largest,
+       /*absent=*/1}};
+};
+
+/// Rotary position embedding (codegen/cuda/emitters/Rope.cpp).
+struct RopeKernel {
+  static constexpr llvm::StringLiteral name = "rope";
+
+  RopeOp op;
+  RopeSchedule schedule;
+
+  static VerdictOr<RopeKernel> read(KernelOp kernel) { return readSole<RopeKernel>(kernel); }
+  BlockResources resources() const { return resourcesOfMove(schedule.threads); }
+  PriceTerms priceTerms() const { return {}; }
+};
+
+} // namespace tenon::kernels
+
+#endif // TENON_KERNELS_CUDA_MOVES_H

@@ -1,0 +1,57 @@
+#ifndef TENON_KERNELS_CUDA_TENSORDECODEATTENTION_H
+#define TENON_KERNELS_CUDA_TENSORDECODEATTENTION_H
+
+#include "kernels/KernelKind.h"
+#include "kernels/TypedSchedule.h"
+#include "kernels/cuda/CudaTarget.h"
+#include "kernels/regions/AttentionRegion.h"
+
+namespace tenon::kernels {
+
+/// How blocks of `tensor_decode_attention` take rows of attention.
+struct TensorDecodeSchedule {
+  int64_t tiles = 0;
+  int64_t threads = 0;
+  int64_t headsPerTile = 0; ///< query heads of a row that share a head of the caches
+  int64_t splits = 0;       ///< parts of a row's keys, at most
+  int64_t blocksPerSm = 0;  ///< that registers leave room for
+  /// `splits`, where the blocks of a row are a cluster, which combines them; 0: memory does.
+  int64_t clusterBlocks = 0;
+  int64_t released = 0; ///< 1: blocks arrive in their cluster with a release
+  /// Of a warp's ring of keys and values; 0: those go straight into registers.
+  int64_t stages = 0;
+  int64_t sets = 1;     ///< of those registers, a step of keys each
+  int64_t runBytes = 0; ///< of memory that loads ask for at a time, 256 or 0: no matter
+
+  static constexpr int64_t mostHeads = 8, mostSplits = 64;
+  static constexpr Parameter<TensorDecodeSchedule> parameters[] = {
+      threadsParameter(&TensorDecodeSchedule::threads),
+      {"heads_per_tile", &TensorDecodeSchedule::headsPerTile, 1, mostHeads},
+      {"splits", &TensorDecodeSchedule::splits, 1, mostSplits},
+      {"blocks_per_sm", &TensorDecodeSchedule::blocksPerSm, 1, 32},
+      {"cluster_blocks", &TensorDecodeSchedule::clusterBlocks, 1, 16, /*absent=*/0},
+      flagParameter("released", &TensorDecodeSchedule::released),
+      {"stages", &TensorDecodeSchedule::stages, 1, 16, /*absent=*/0},
+      {"sets", &TensorDecodeSchedule::sets, 1, 2, /*absent=*/1},
+      {"run_bytes", &TensorDecodeSchedule::runBytes, 1, Parameter<TensorDecodeSchedule>::largest,
+       /*absent=*/0}};
+};
+
+/// Attention of single rows on tensor cores, with norm, rope and cache writes where the region has
+/// them (codegen/cuda/emitters/TensorDecodeAttention.cpp).
+struct TensorDecodeKernel {
+  static constexpr llvm::StringLiteral name = "tensor_decode_attention";
+
+  AttentionRegion region;
+  TensorDecodeSchedule schedule;
+
+  static VerdictOr<TensorDecodeKernel> read(KernelOp kernel);
+  BlockResources resources() const;
+  PriceTerms priceTerms() const;
+};
+
+TensorDecodeSchedule chooseTensorDecode(AttentionOp op, const CudaTarget& target);
+
+} // namespace tenon::kernels
+
+#endif // TENON_KERNELS_CUDA_TENSORDECODEATTENTION_H

@@ -1,0 +1,43 @@
+#ifndef TENON_KERNELS_REGIONS_ATTENTIONEXTENTS_H
+#define TENON_KERNELS_REGIONS_ATTENTIONEXTENTS_H
+
+#include "ir/Dialect.h"
+
+namespace tenon::kernels {
+
+/// Attention of queries [rows, heads, keySize] over caches of keys [sequences, capacity, cacheHeads,
+/// keySize] and of values [sequences, capacity, cacheHeads, valueSize].
+struct AttentionExtents {
+  explicit AttentionExtents(AttentionOp op) {
+    llvm::ArrayRef<int64_t> query = op.getQuery().getType().getShape();
+    mlir::RankedTensorType key = cacheType(op.getKey()), value = cacheType(op.getValue());
+    rows = query[0], heads = query[1];
+    capacity = key.getShape()[1], cacheHeads = key.getShape()[2];
+    keySize = key.getShape()[3], valueSize = value.getShape()[3];
+    keyElement = key.getElementType(), valueElement = value.getElementType();
+  }
+
+  int64_t rows, heads, capacity, cacheHeads, keySize, valueSize;
+  mlir::Type keyElement, valueElement;
+
+  /// Query heads that share a head of the caches.
+  int64_t sharing() const { return heads / cacheHeads; }
+  /// Those of them that a block of one row takes.
+  int64_t headsPerTile() const {
+    int64_t taken = std::min<int64_t>(sharing(), 8);
+    while (sharing() % taken != 0)
+      --taken;
+    return taken;
+  }
+
+private:
+  static mlir::RankedTensorType cacheType(mlir::Value value) {
+    if (auto state = llvm::dyn_cast<StateType>(value.getType()))
+      return state.getTensorType();
+    return llvm::cast<mlir::RankedTensorType>(value.getType());
+  }
+};
+
+} // namespace tenon::kernels
+
+#endif // TENON_KERNELS_REGIONS_ATTENTIONEXTENTS_H
