@@ -36,6 +36,23 @@ BlockResources HeadsKernel::resources() const {
   return resources;
 }
 
+size_t findRope(llvm::ArrayRef<RopeOp> ropes, RopeOp op) {
+  auto turnsAlike = [&](RopeOp other) {
+    return other.getPositions() == op.getPositions() &&
+           other.getInverseFrequencies() == op.getInverseFrequencies() &&
+           other.getMagnitude() == op.getMagnitude();
+  };
+  return llvm::find_if(ropes, turnsAlike) - ropes.begin();
+}
+
+llvm::SmallVector<RopeOp, 2> distinctRopes(const HeadRegion& region) {
+  llvm::SmallVector<RopeOp, 2> ropes;
+  for (const HeadRegion::Chain& chain : region.chains)
+    if (chain.rope && findRope(ropes, chain.rope) == ropes.size())
+      ropes.push_back(chain.rope);
+  return ropes;
+}
+
 VerdictOr<HeadRowsKernel> HeadRowsKernel::read(KernelOp kernel) {
   VerdictOr<HeadRegion> region = readHeadRegion(kernel);
   if (!region)
@@ -50,17 +67,16 @@ VerdictOr<HeadRowsKernel> HeadRowsKernel::read(KernelOp kernel) {
   return HeadRowsKernel{*std::move(region), *schedule};
 }
 
-/// Sines and cosines of a row, of each rope at most, and a barrier's vote.
+/// The sines and cosines of a row.
 BlockResources HeadRowsKernel::resources() const {
   constexpr int64_t floatBytes = 4;
   BlockResources resources;
   resources.threads = schedule.threads;
   resources.registers = 48;
   resources.wholeTiles = true;
-  for (HeadRegion::Chain chain : region.chains)
-    if (chain.rope)
-      resources.staticSmemBytes +=
-          2 * floatBytes * chain.rope.getInverseFrequencies().getType().getNumElements();
+  for (RopeOp op : distinctRopes(region))
+    resources.staticSmemBytes +=
+        2 * floatBytes * op.getInverseFrequencies().getType().getNumElements();
   return resources;
 }
 

@@ -19,12 +19,12 @@ namespace {
 /// Tiles are rows.
 class HeadRowsEmission {
 public:
-  HeadRowsEmission(KernelContext& context, HeadRegion& region) : context(context), region(region) {}
+  HeadRowsEmission(KernelContext& context, HeadRegion& region)
+      : context(context), region(region), angles(distinctRopes(region)) {}
 
   LogicalResult emit();
 
 private:
-  size_t angleIndex(RopeOp op);
   size_t placeIndex(KvWriteOp op);
   void printAngles(CodeWriter& code);
   void printPlaces(CodeWriter& code);
@@ -33,22 +33,13 @@ private:
 
   KernelContext& context;
   HeadRegion& region;
-  llvm::SmallVector<RopeOp, 2> angles;    ///< ropes that differ in more than their input
+  llvm::SmallVector<RopeOp, 2> angles;
   llvm::SmallVector<KvWriteOp, 2> places; ///< writes that differ in more than values and cache
 };
 
 int64_t pairsOf(RopeOp op) { return op.getInverseFrequencies().getType().getNumElements(); }
 
 } // namespace
-
-size_t HeadRowsEmission::angleIndex(RopeOp op) {
-  auto isSame = [&](RopeOp other) {
-    return other.getPositions() == op.getPositions() &&
-           other.getInverseFrequencies() == op.getInverseFrequencies() &&
-           other.getMagnitude() == op.getMagnitude();
-  };
-  return llvm::find_if(angles, isSame) - angles.begin();
-}
 
 size_t HeadRowsEmission::placeIndex(KvWriteOp op) {
   auto isSame = [&](KvWriteOp other) {
@@ -100,7 +91,7 @@ void HeadRowsEmission::printPlaces(CodeWriter& code) {
 void HeadRowsEmission::printTurnedVector(CodeWriter& code, HeadRegion::Chain& chain) {
   RopeOp op = chain.rope;
   int64_t vector = vectorOf(chain), pairs = pairsOf(op);
-  size_t index = angleIndex(op);
+  size_t index = findRope(angles, op);
   std::string type = deviceType(op.getType().getElementType());
   auto printTurns = [&] {
     code.format("const float sine = sines%1$d[part], cosine = cosines%1$d[part];", index);
@@ -186,12 +177,11 @@ LogicalResult HeadRowsEmission::emit() {
     return failure();
   context.structure.headers = {"memory.cuh"};
   std::vector<Access> before, writes = context.results();
+  for (RopeOp op : angles) {
+    before.push_back(context.access(op.getPositions()));
+    before.push_back(context.access(op.getInverseFrequencies()));
+  }
   for (HeadRegion::Chain& chain : region.chains) {
-    if (chain.rope && angleIndex(chain.rope) == angles.size()) {
-      angles.push_back(chain.rope);
-      before.push_back(context.access(chain.rope.getPositions()));
-      before.push_back(context.access(chain.rope.getInverseFrequencies()));
-    }
     if (!chain.write)
       continue;
     writes.push_back(context.writeAccess(chain.write.getState()));

@@ -55,6 +55,22 @@ TEST_P(ModelResources, AreThoseStated) {
   }
 }
 
+TEST_P(ModelResources, AreThoseStatedForManyRows) {
+  auto model =
+      tools::readInputModel(inputOf(GetParam(), {"decode:32", "decode:128", "prefill:2048"}, 2048));
+  ASSERT_THAT(model, tests::IsOk());
+  passes::PipelineOptions pipeline = {.target = model->target};
+  pipeline.fusion.plan = passes::Plan::Auto;
+  ASSERT_THAT(passes::runPipeline(*model->module, pipeline), tests::IsOk());
+  std::vector<codegen::CudaKernel> kernels;
+  ASSERT_THAT(codegen::compileForCuda(*model->module, {.kernels = &kernels}), tests::IsOk());
+  EXPECT_GE(kernels.size(), 8u);
+  for (const codegen::CudaKernel& kernel : kernels) {
+    expectResources(kernel, model->target, /*slack=*/4);
+    EXPECT_LE(kernel.spillBytes, allowedSpills(kernel)) << kernel.name;
+  }
+}
+
 TEST_P(ModelResources, AreThoseStatedForLongContexts) {
   auto model = tools::readInputModel(inputOf(GetParam(), {"decode:1"}, GetParam().longContext));
   ASSERT_THAT(model, tests::IsOk());

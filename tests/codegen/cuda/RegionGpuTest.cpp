@@ -511,7 +511,9 @@ std::vector<RegionParameters> allRegions() {
                                  {150, 2600},
                                  {140, 6144},
                                  {135, 1203},
-                                 {133, 4100}})
+                                 {133, 4100},
+                                 {2500, 2560}, // more blocks than run at once: weights are streamed
+                                 {1901, 4096}})
         all.push_back({region, type, rows, 1, depth});
   for (const RegionCase& region : parallelCases)
     for (const char* type : {"f32", "f16", "bf16"})
