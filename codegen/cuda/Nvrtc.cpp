@@ -27,8 +27,9 @@ struct Nvrtc::Functions {
 
 static std::vector<std::string> optionsFor(const std::string& architecture) {
   // Rounding is explicit in Tenon: an FMA stands only where an operation defines one.
+  // Generic lambdas are functions without an execution space.
   return {"--gpu-architecture=" + architecture, "--std=c++17", "--fmad=false",
-          "--ptxas-options=-v"};
+          "--device-as-default-execution-space", "--ptxas-options=-v"};
 }
 
 static void* openLibrary(std::string& tried) {

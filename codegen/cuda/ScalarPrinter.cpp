@@ -44,6 +44,15 @@ static const llvm::StringMap<llvm::StringRef>& patterns() {
   return table;
 }
 
+/// Of a quotient that may be approximate CUDA's is within 2 ulp, too, where the denominator is at most
+/// 2^126, and zero beyond; it takes 8 instructions instead of 40 and a branch.
+static llvm::StringRef patternOf(Operation& scalar) {
+  if (auto quotient = llvm::dyn_cast<arith::DivFOp>(scalar))
+    if (arith::bitEnumContainsAll(quotient.getFastmath(), arith::FastMathFlags::afn))
+      return "__fdividef($0, $1)";
+  return patterns().lookup(scalar.getName().getStringRef());
+}
+
 static std::string substitute(llvm::StringRef pattern, llvm::ArrayRef<std::string> operands) {
   std::string text;
   for (size_t i = 0; i < pattern.size(); ++i) {
@@ -82,15 +91,15 @@ FailureOr<std::string> printScalarBody(ElementwiseOpInterface op,
       names[value] = floatLiteral(number.getValue().convertToFloat());
       continue;
     }
-    auto pattern = patterns().find(scalar.getName().getStringRef());
-    if (pattern == patterns().end())
+    llvm::StringRef pattern = patternOf(scalar);
+    if (pattern.empty())
       return op->emitOpError("expects a scalar body of operations that CUDA C++ has, but got '")
              << scalar.getName() << "'";
     llvm::SmallVector<std::string> inputs;
     for (Value input : scalar.getOperands())
       inputs.push_back(names.at(input));
     std::string name = prefix + "_" + std::to_string(count++);
-    code.format("const float %s = %s;", name, substitute(pattern->second, inputs));
+    code.format("const float %s = %s;", name, substitute(pattern, inputs));
     names[value] = name;
   }
   return names.at(result);

@@ -16,7 +16,8 @@ Value detail::buildLogisticQuotient(OpBuilder& builder, Location loc, Value nume
   Value negated = arith::NegFOp::create(builder, loc, x);
   Value exponential = math::ExpOp::create(builder, loc, negated);
   Value denominator = arith::AddFOp::create(builder, loc, one, exponential);
-  return arith::DivFOp::create(builder, loc, numerator, denominator);
+  // The denominator is at least one, and where it overflows the quotient is next to nothing.
+  return arith::DivFOp::create(builder, loc, numerator, denominator, arith::FastMathFlags::afn);
 }
 
 Value detail::buildSigmoid(OpBuilder& builder, Location loc, Value x) {

@@ -10,14 +10,16 @@ namespace {
 
 constexpr int64_t elementBytes = 2;
 
-/// y [m, n] of a region, the sum over `depth`.
+/// y [m, n] of a region, an n for each group, the sum over `depth`.
 struct Extents {
-  int64_t m, n, depth, resultBytes;
+  int64_t m;
+  llvm::SmallVector<int64_t, 4> widths;
+  int64_t depth, resultBytes;
 };
 
 Extents extentsOf(const ProductRegion& region) {
   RankedTensorType result = region.first().getType();
-  return {region.rows, region.groups.front().columns, region.inputs.front().depth,
+  return {region.rows, widthsOf(region), region.inputs.front().depth,
           getEncoding(result.getElementType())->blockBytes};
 }
 
@@ -40,7 +42,7 @@ double cyclesOf(const HopperTile& tile, const Extents& extents, const CudaTarget
   constexpr double dramBytes = 2600; // 4,665 GB/s at 1.8 GHz
   constexpr double rowBytes = HopperTile::depth * elementBytes;
   auto rows = static_cast<double>(tile.rows()), columns = static_cast<double>(tile.columns);
-  int64_t units = tile.units(extents.m, extents.n);
+  int64_t units = tile.units(extents.m, extents.widths);
   int64_t clusters = std::min(units, clustersAtOnce(tile.cluster(), target));
   auto busy = static_cast<double>(clusters * tile.cluster()) / static_cast<double>(target.sms);
   double ofStage = std::max({rows * columns / tileElements, rowBytes * (rows + columns) / smBytes,
@@ -52,7 +54,9 @@ double cyclesOf(const HopperTile& tile, const Extents& extents, const CudaTarget
   auto steps = static_cast<double>(llvm::divideCeil(extents.depth, HopperTile::depth));
   double store = epilogue + rows * columns / static_cast<double>(tile.products) *
                                 static_cast<double>(extents.resultBytes) / storedBytes;
-  double weights = static_cast<double>(extents.n * tile.products * extents.depth * elementBytes);
+  double weights = 0;
+  for (int64_t width : extents.widths)
+    weights += static_cast<double>(width * tile.products * extents.depth * elementBytes);
   return std::max(waves * steps * ofStage, weights / dramBytes) +
          (tile.pingPong ? 1 : waves) * store;
 }
@@ -91,6 +95,11 @@ void forTiles(const Extents& extents, int64_t products, Consider consider) {
 
 } // namespace
 
+llvm::SmallVector<int64_t, 4> widthsOf(const ProductRegion& region) {
+  return llvm::map_to_vector<4>(region.groups,
+                                [](const ProductRegion::Group& group) { return group.columns; });
+}
+
 VerdictOr<HopperGemmKernel> HopperGemmKernel::read(KernelOp kernel) {
   VerdictOr<ProductRegion> region = readProducts(kernel);
   if (!region)
@@ -99,9 +108,9 @@ VerdictOr<HopperGemmKernel> HopperGemmKernel::read(KernelOp kernel) {
       parseSchedule<HopperGemmSchedule>(kernel.getScheduleAttr());
   if (!schedule)
     return schedule.refusal();
-  if (region->groups.size() != 1 || region->joined() > 2 || !region->prologueYields.empty())
-    return Refusal{"expects one product, or two that one epilogue joins, for the emitter "
-                   "hopper_gemm"};
+  if (region->joined() > 2 || !region->prologueYields.empty())
+    return Refusal{"expects groups of one product, or of two that one epilogue joins, for the "
+                   "emitter hopper_gemm"};
   HopperTile tile = schedule->tileOf(region->joined());
   if (!tile.isPossible())
     return Refusal{"expects a tile that warpgroups can have, but got " +
@@ -126,22 +135,29 @@ BlockResources HopperGemmKernel::resources() const {
 PriceTerms HopperGemmKernel::priceTerms() const {
   Extents extents = extentsOf(region);
   PriceTerms terms;
-  terms.warpgroups = {tile.units(extents.m, extents.n) * tile.cluster(), tile.rows(), tile.columns};
+  terms.warpgroups = {tile.units(extents.m, extents.widths) * tile.cluster(), tile.rows(),
+                      tile.columns};
   return terms;
 }
 
 bool suitsHopperGemm(const ProductRegion& region, const CudaTarget& target) {
   constexpr int64_t fewestRows = 17, leastDepth = 256, fewestColumns = 128;
-  if (!target.warpgroups || region.rows < fewestRows || region.groups.size() != 1 ||
-      region.joined() > 2 || region.inputs.size() != 1 || !region.prologueYields.empty() ||
-      !llvm::isa<BlockArgument>(region.inputs.front().value))
-    return false;
-  if (region.inputs.front().depth < leastDepth || region.groups.front().columns < fewestColumns)
+  constexpr size_t mostProducts = 7; // and x: what a kernel takes of tensor maps
+  if (!target.warpgroups || region.rows < fewestRows || region.joined() > 2 ||
+      region.groups.size() * region.joined() > mostProducts || region.inputs.size() != 1 ||
+      !region.prologueYields.empty() || !llvm::isa<BlockArgument>(region.inputs.front().value) ||
+      region.inputs.front().depth < leastDepth)
     return false;
   Type result = region.first().getType().getElementType();
-  return llvm::all_of(region.groups.front().products, [&](const ProductRegion::Product& product) {
-    MatmulOp op = product.op;
-    return suitsTensorCores(op) && op.getType().getElementType() == result;
+  return llvm::all_of(region.groups, [&](const ProductRegion::Group& group) {
+    return group.columns >= fewestColumns &&
+           llvm::all_of(group.products,
+                        [&](const ProductRegion::Product& product) {
+                          MatmulOp op = product.op;
+                          return suitsTensorCores(op) && op.getType().getElementType() == result;
+                        }) &&
+           llvm::none_of(group.yields,
+                         [](Value value) { return value.getDefiningOp<ArgmaxOp>() != nullptr; });
   });
 }
 
@@ -158,7 +174,7 @@ HopperGemmSchedule chooseHopperGemm(const ProductRegion& region, const CudaTarge
   });
   assert(best && "a tile of 128 x 64 fits every Hopper GPU");
   int64_t clusters =
-      std::min(best->units(extents.m, extents.n), clustersAtOnce(best->cluster(), target));
+      std::min(best->units(extents.m, extents.widths), clustersAtOnce(best->cluster(), target));
   return {clusters * best->cluster(), best->blocks,   best->columns,  best->pingPong ? 1 : 0,
           best->weightRows ? 1 : 0,   best->clusterA, best->clusterB, best->stages};
 }

@@ -36,8 +36,8 @@ struct HopperGemmSchedule {
   }
 };
 
-/// One product of many rows of x, or two that one epilogue joins, by warpgroups of sm_90a
-/// (codegen/cuda/emitters/HopperGemm.cpp).
+/// Groups of products of many rows of one x, of one product or two that one epilogue joins, by
+/// warpgroups of sm_90a (codegen/cuda/emitters/HopperGemm.cpp).
 struct HopperGemmKernel {
   static constexpr llvm::StringLiteral name = "hopper_gemm";
 
@@ -50,8 +50,11 @@ struct HopperGemmKernel {
   PriceTerms priceTerms() const;
 };
 
-/// Whether warpgroups multiply a region of one product, or of two that one epilogue joins, of many
-/// rows.
+/// Columns of each group's y.
+llvm::SmallVector<int64_t, 4> widthsOf(const ProductRegion& region);
+
+/// Whether warpgroups multiply a region of groups of one product, or of two that one epilogue joins,
+/// of many rows.
 bool suitsHopperGemm(const ProductRegion& region, const CudaTarget& target);
 /// The schedule that does, for a region without an order for its products.
 HopperGemmSchedule chooseHopperGemm(const ProductRegion& region, const CudaTarget& target);

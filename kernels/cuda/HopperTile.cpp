@@ -17,9 +17,16 @@ bool HopperTile::isPossible() const {
          (products == 1 || (weightRows ? blocks == 2 : columns % (2 * unit) == 0));
 }
 
-int64_t HopperTile::band(int64_t m, int64_t n, int64_t clusters) const {
-  int64_t rowUnits = llvm::divideCeil(rowTiles(m, n), clusterA);
-  int64_t columnUnits = llvm::divideCeil(columnTiles(m, n), clusterB);
+int64_t HopperTile::weightTiles(llvm::ArrayRef<int64_t> widths) const {
+  int64_t tiles = 0;
+  for (int64_t width : widths)
+    tiles += llvm::divideCeil(width * products, rowsOfW());
+  return tiles;
+}
+
+int64_t HopperTile::band(int64_t m, llvm::ArrayRef<int64_t> widths, int64_t clusters) const {
+  int64_t rowUnits = llvm::divideCeil(rowTiles(m, widths), clusterA);
+  int64_t columnUnits = llvm::divideCeil(columnTiles(m, widths), clusterB);
   double area = static_cast<double>(clusters) * static_cast<double>(columns * clusterB);
   int64_t square = std::lround(std::sqrt(area / static_cast<double>(rows() * clusterA)));
   int64_t least =

@@ -3,13 +3,14 @@
 
 #include <cstdint>
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace tenon::kernels {
 
-/// How blocks of `hopper_gemm` divide y = x · Wᵀ of 16-bit factors
-/// (codegen/cuda/device/hopper_gemm.cuh). Two warpgroups multiply tiles of A · Bᵀ on tensor cores;
-/// A is x and B is W, or the other way round.
+/// How blocks of `hopper_gemm` divide y = x · Wᵀ of 16-bit factors, or several such of one x, groups
+/// of rows of W (codegen/cuda/device/hopper_gemm.cuh). Two warpgroups multiply tiles of A · Bᵀ on
+/// tensor cores; A is x and B is W, or the other way round. A tile is one group's.
 struct HopperTile {
   int64_t blocks;     ///< of 64 rows of A that a warpgroup has, 1 or 2
   int64_t columns;    ///< rows of B in a tile, a multiple of 16 up to 256
@@ -35,31 +36,41 @@ struct HopperTile {
   /// registers of sums a thread, a product in each block of 64 rows of A.
   bool isPossible() const;
 
-  /// Tiles of y [m, n] in the direction of A and of B, and clusters of them.
-  int64_t rowTiles(int64_t m, int64_t n) const {
-    return llvm::divideCeil(weightRows ? n * products : m, rows());
+  /// Tiles of y [m, n] for each n of `widths`, the groups', in the direction of W; of A, of B; clusters
+  /// of them.
+  int64_t weightTiles(llvm::ArrayRef<int64_t> widths) const;
+  int64_t rowTiles(int64_t m, llvm::ArrayRef<int64_t> widths) const {
+    return weightRows ? weightTiles(widths) : llvm::divideCeil(m, rows());
   }
-  int64_t columnTiles(int64_t m, int64_t n) const {
-    return llvm::divideCeil(weightRows ? m : n * products, columns);
+  int64_t columnTiles(int64_t m, llvm::ArrayRef<int64_t> widths) const {
+    return weightRows ? llvm::divideCeil(m, columns) : weightTiles(widths);
   }
-  int64_t units(int64_t m, int64_t n) const {
-    return llvm::divideCeil(rowTiles(m, n), clusterA) *
-           llvm::divideCeil(columnTiles(m, n), clusterB);
+  int64_t units(int64_t m, llvm::ArrayRef<int64_t> widths) const {
+    return llvm::divideCeil(rowTiles(m, widths), clusterA) *
+           llvm::divideCeil(columnTiles(m, widths), clusterB);
   }
   /// Units that one after the other go down the rows of A: what `clusters` of them take at a time
   /// is as near to a square as the tiles allow.
-  int64_t band(int64_t m, int64_t n, int64_t clusters) const;
+  int64_t band(int64_t m, llvm::ArrayRef<int64_t> widths, int64_t clusters) const;
 
   /// A third warpgroup leaves the two its registers where they hold more than 64 sums a thread.
   bool movesRegisters() const { return blocks * columns > 128; }
   int64_t threads() const { return movesRegisters() ? 384 : 288; }
   int64_t stageBytes() const { return (rows() + columns) * depth * elementBytes; }
+  /// Whether what each warp's 16 rows have of a result of elements of `resultBytes` is whole boxes of 64
+  /// columns, which a tensor map stores.
+  static constexpr int64_t boxOfResult = 16;
+  bool fillsBoxes(int64_t resultBytes) const {
+    return !weightRows && columns / products % 64 == 0 && resultBytes == elementBytes;
+  }
   /// Shared memory of a block: the ring, what each warp's 16 rows have in 64 columns of each
-  /// product in elements of `resultBytes`, two barriers a stage.
+  /// product in elements of `resultBytes`, or of a product and one that is stored meanwhile, two
+  /// barriers a stage.
   int64_t smemBytes(int64_t resultBytes) const {
     constexpr int64_t unit = 1024, warps = 4 * consumers, barrierBytes = 8;
+    int64_t planes = fillsBoxes(resultBytes) ? 2 : products;
     return llvm::alignTo(stages * (stageBytes() + 2 * barrierBytes) +
-                             warps * products * 16 * 64 * resultBytes,
+                             warps * planes * boxOfResult * 64 * resultBytes,
                          unit);
   }
 };

@@ -45,6 +45,7 @@ template <typename A, typename B> constexpr std::common_type_t<A, B> max(A a, B 
 }
 
 inline float rsqrtf(float a) { return 1.0f / sqrtf(a); }
+inline float __fdividef(float a, float b) { return a / b; }
 inline float __fmaf_rn(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 inline float __uint_as_float(unsigned bits) { return std::bit_cast<float>(bits); }
 inline unsigned __float_as_uint(float value) { return std::bit_cast<unsigned>(value); }

@@ -8,8 +8,9 @@
 namespace tenon {
 
 /// Where the tiles of a product lie: A of `rowTiles` tiles, B of `columnTiles`, `steps` stages of
-/// K. Blocks take tiles in turn in bands of `band` row tiles, down the rows first, so that what
-/// runs at one time shares rows of both matrices in the L2 cache.
+/// K. Tiles of W are those of all groups, one group after the other. Blocks take tiles in turn in
+/// bands of `band` row tiles, down the rows first, so that what runs at one time shares rows of
+/// both matrices in the L2 cache.
 struct TileOrder {
   int rowTiles, columnTiles, band, steps;
 };
@@ -30,13 +31,19 @@ struct TileOrder {
 ///   weightRows            A is W;
 ///   products              1, or 2 that one epilogue joins: a tile has the same lines of two
 ///                         matrices W;
+///   groups                of so many products, each of weights and an epilogue of its own;
+///   firstTile(group)      the first tile of W that is the group's;
+///   mapped                each group has one result, of type Result, that tiles are stored to by a
+///                         tensor map while the next ones are multiplied;
+///   plain                 it is the product itself;
 ///   clusterA, clusterB    blocks of a cluster in the direction of A's and B's rows: they share B
 ///                         and A and each brings a part of it for all.
 template <typename Config> struct HopperGemm : Config {
   using Element = typename Config::Element;
   using Result = typename Config::Result;
   using Config::blocks, Config::columns, Config::stages, Config::pingPong, Config::weightRows,
-      Config::products, Config::clusterA, Config::clusterB;
+      Config::products, Config::groups, Config::mapped, Config::plain, Config::clusterA,
+      Config::clusterB;
 
   static constexpr int depth = 64, consumers = 2;
   /// Warpgroups with more than 64 sums a thread take registers from a third one, the producer's;
@@ -58,7 +65,12 @@ template <typename Config> struct HopperGemm : Config {
   static constexpr int firstWidth = tileWidth < 64 ? tileWidth : 64;
   /// Pieces of 16 bytes in a plane: what a warp's 16 rows of A have in 64 columns.
   static constexpr int pieces = 16 * 64 * sizeof(Result) / 16;
+  /// Planes of a warp: one for each product, and one more of results on their way to y.
+  static constexpr int planes = mapped ? 2 : products;
+  static constexpr int chunks = (joined ? 1 : blocks) * tileWidth / 64; // of a mapped tile
 
+  static_assert(!mapped || (!weightRows && tileWidth % 64 == 0 && sizeof(Result) == 2),
+                "whole boxes of a result");
   static_assert(columns % 16 == 0 && columns <= 256 && lines % 16 == 0, "whole instructions");
   static_assert(products == 1 || !weightRows || blocks == 2, "a block of 64 rows for each product");
 
@@ -67,7 +79,7 @@ template <typename Config> struct HopperGemm : Config {
   };
   struct Shared {
     Stage ring[stages];
-    uint4 planes[4 * consumers][products][pieces]; // of each warp
+    uint4 planes[4 * consumers][planes][pieces]; // of each warp, 2 KB each where they are mapped
     BulkBarrier full[stages];
     ReleaseBarrier empty[stages];
   };
@@ -130,6 +142,32 @@ template <typename Config> struct HopperGemm : Config {
     columnTile = rest / height * clusterB + rankB();
   }
 
+  /// The group whose tile of W a tile is; the tile becomes the group's own.
+  static __device__ __forceinline__ int enterGroup(int& rowTile, int& columnTile) {
+    int& tile = weightRows ? rowTile : columnTile;
+    int group = 0;
+#pragma unroll
+    for (int i = 1; i < groups; ++i)
+      group = tile >= Config::firstTile(i) ? i : group;
+    tile -= Config::firstTile(group);
+    return group;
+  }
+  template <int number> struct Group {
+    static constexpr int value = number;
+  };
+  /// Calls body(Group<group>()).
+  template <int number = 0, typename Body>
+  static __device__ __forceinline__ void inGroup(int group, Body body) {
+    if constexpr (number + 1 == groups) {
+      body(Group<number>());
+    } else {
+      if (group == number)
+        body(Group<number>());
+      else
+        inGroup<number + 1>(group, body);
+    }
+  }
+
   /// Brings `count` rows of each of `matrices` from row tile * count on to `target`, one matrix
   /// behind the other; of `sharers` blocks of the cluster, this one brings part `part` for all of
   /// `mask`.
@@ -172,9 +210,8 @@ template <typename Config> struct HopperGemm : Config {
                                sharersOfA());
   }
   /// Has the stage expect all its bytes.
-  __device__ __forceinline__ void bringW(const TensorMap* const (&w)[products], int rowTile,
-                                         int columnTile, int stage, int step,
-                                         unsigned long long policy) {
+  __device__ __forceinline__ void bringW(const TensorMap* const* w, int rowTile, int columnTile,
+                                         int stage, int step, unsigned long long policy) {
     Stage& to = shared.ring[stage];
     shared.full[stage].expect(stageBytes);
     if constexpr (weightRows)
@@ -185,17 +222,33 @@ template <typename Config> struct HopperGemm : Config {
                                        rankA(), sharersOfB());
   }
 
+  /// The tensor maps of W of each product of each group.
+  using Weights = const TensorMap* const[groups][products];
+
+  static __device__ __forceinline__ void selectWeights(const Weights& w, int group,
+                                                       const TensorMap* (&ofGroup)[products]) {
+#pragma unroll
+    for (int i = 0; i < products; ++i) {
+      ofGroup[i] = w[0][i];
+#pragma unroll
+      for (int j = 1; j < groups; ++j)
+        ofGroup[i] = j == group ? w[j][i] : ofGroup[i];
+    }
+  }
+
   /// What thread 256 does: it starts the copies of all tiles of the block, in order.
-  __device__ __forceinline__ void produce(const TensorMap& x, const TensorMap* const (&w)[products],
+  __device__ __forceinline__ void produce(const TensorMap& x, const Weights& w,
                                           unsigned long long xPolicy, unsigned long long wPolicy) {
     int stage = 0, rowTile, columnTile;
     unsigned parity = 0;
     for (int unit = firstUnit(); unit < units(); unit += workers()) {
       place(unit, rowTile, columnTile);
+      const TensorMap* ofGroup[products];
+      selectWeights(w, enterGroup(rowTile, columnTile), ofGroup);
       for (int step = 0; step < order.steps; ++step) {
         if (--ahead < 0) {
           shared.empty[stage].wait(parity ^ 1);
-          bringW(w, rowTile, columnTile, stage, step, wPolicy);
+          bringW(ofGroup, rowTile, columnTile, stage, step, wPolicy);
         }
         bringX(x, rowTile, columnTile, stage, step, xPolicy);
         if (++stage == stages)
@@ -311,18 +364,22 @@ template <typename Config> struct HopperGemm : Config {
   template <typename Load, typename Store> struct Epilogue {
     Load load;
     Store store;
-    using Operands = decltype((*static_cast<Load*>(nullptr))(0, 0));
+    const TensorMap* const (&results)[groups]; // of y, where they are mapped
+    using Operands = decltype((*static_cast<Load*>(nullptr))(Group<0>(), 0, 0));
   };
-  /// What `epilogue` loads of the runs of y that a thread has in `width` columns of B from
+  /// What `epilogue` loads of the runs of a group's y that a thread has in `width` columns of B from
   /// `firstOfB` on and 16 rows of A from `firstOfA` on.
   template <int width, typename Epilogue> struct Operands {
     typename Epilogue::Operands runs[width / 16];
 
-    __device__ __forceinline__ void load(Epilogue& epilogue, int firstOfA, int firstOfB) {
+    __device__ __forceinline__ void load(Epilogue& epilogue, int group, int firstOfA,
+                                         int firstOfB) {
+      inGroup(group, [&](auto number) {
 #pragma unroll
-      for (int i = 0; i < width / 16; ++i)
-        at<width>(i, firstOfA, firstOfB,
-                  [&](int m, int n, int, int) { runs[i] = epilogue.load(m, n); });
+        for (int i = 0; i < width / 16; ++i)
+          at<width>(i, firstOfA, firstOfB,
+                    [&](int m, int n, int, int) { runs[i] = epilogue.load(number, m, n); });
+      });
     }
   };
   /// Calls body(m, n, row, run) for the `index`-th run of 8 elements of this thread: where it lies
@@ -337,36 +394,59 @@ template <typename Config> struct HopperGemm : Config {
       body(firstOfA + row, firstOfB + run * 8, row, run);
   }
 
-  /// Writes the sums of a warp, `width` columns of B of each product, to its planes.
-  template <int width, typename SumsOf> __device__ __forceinline__ void leave(SumsOf sumsOf) {
+  /// Writes the sums of a warp, `width` columns of B of each product, to its planes, `chunk` of the
+  /// tile's: results that are on their way to y leave them first.
+  template <int width, int chunk, typename SumsOf>
+  __device__ __forceinline__ void leave(SumsOf sumsOf) {
     uint4(*planes)[pieces] = shared.planes[threadIdx.x / 32];
+    constexpr bool alternate = products == 1 && chunks % 2 == 0;
+    if (mapped && threadIdx.x % 32 == 0)
+      waitForReads<alternate ? 1 : 0>();
     __syncwarp();
 #pragma unroll
     for (int i = 0; i < products; ++i)
 #pragma unroll
       for (int column = 0; column < width; column += 16)
-        write(planes[i], column, sumsOf(i, column));
+        write(planes[planeOf(chunk, i)], column, sumsOf(i, column));
     __syncwarp();
   }
-  /// Gives them to `epilogue.store(m, n, results, operands)`: results[i] is the run of 8 elements
-  /// of product i from row m of x, line n of W on. The rows and lines may lie outside y.
-  template <int width, typename Epilogue>
-  __device__ __forceinline__ void collect(int firstOfA, int firstOfB,
+  /// The plane of product i.
+  static constexpr __device__ int planeOf(int chunk, int i) {
+    return mapped && products == 1 ? chunk % 2 : i;
+  }
+  /// Gives them to `epilogue.store(group, m, n, results, operands)`: results[i] is the run of 8
+  /// elements of the group's product i from row m of x, line n of W on. The rows and lines may lie
+  /// outside y.
+  template <int width, int chunk, typename Epilogue>
+  __device__ __forceinline__ void collect(int group, int firstOfA, int firstOfB,
                                           const Operands<width, Epilogue>& operands,
                                           Epilogue& epilogue) {
     uint4(*planes)[pieces] = shared.planes[threadIdx.x / 32];
     constexpr int words = sizeof(Result) / 2; // of a run
+    inGroup(group, [&](auto number) {
 #pragma unroll
-    for (int index = 0; index < width / 16; ++index)
-      at<width>(index, firstOfA, firstOfB, [&](int m, int n, int row, int run) {
-        Packed<8, Result> results[products];
+      for (int index = 0; index < width / 16 && !(mapped && plain); ++index)
+        at<width>(index, firstOfA, firstOfB, [&](int m, int n, int row, int run) {
+          Packed<8, Result> results[products];
 #pragma unroll
-        for (int i = 0; i < products; ++i)
+          for (int i = 0; i < products; ++i)
 #pragma unroll
-          for (int j = 0; j < words; ++j)
-            results[i].words[j] = planes[i][planePlace(row, run * words + j)];
-        epilogue.store(m, n, results, operands.runs[index]);
-      });
+            for (int j = 0; j < words; ++j)
+              results[i].words[j] = planes[planeOf(chunk, i)][planePlace(row, run * words + j)];
+          if constexpr (mapped)
+            planes[planeOf(chunk, 0)][planePlace(row, run)] =
+                epilogue.store(number, m, n, results, operands.runs[index]).words[0];
+          else
+            epilogue.store(number, m, n, results, operands.runs[index]);
+        });
+      if constexpr (mapped) {
+        fenceCopies();
+        __syncwarp();
+        if (threadIdx.x % 32 == 0)
+          sendBox(*epilogue.results[decltype(number)::value], planes[planeOf(chunk, 0)], firstOfA,
+                  firstOfB);
+      }
+    });
   }
 
   /// What the warpgroups do: multiply and give every run of 8 elements of y to `epilogue`.
@@ -387,76 +467,87 @@ template <typename Config> struct HopperGemm : Config {
       if (own) {
         int rowTile, columnTile;
         place(unit, rowTile, columnTile);
+        const int ofProducts = enterGroup(rowTile, columnTile);
+        const int a = firstOfA(rowTile, group, warp), b = columnTile * tileWidth;
         float sums[blocks][columns / 2];
         Operands<firstWidth, Epilogue> operands;
         takeTurn(unit);
         multiply(sums, group, count, [&] {
           passTurn(unit);
-          operands.load(epilogue, firstOfA(rowTile, group, warp, 0), columnTile * tileWidth);
+          operands.load(epilogue, ofProducts, a, b);
         });
-        finish<0, 0>(sums, rowTile, columnTile, group, warp, operands, epilogue);
+        finish<0, 0>(sums, ofProducts, a, b, operands, epilogue);
       }
       own = !pingPong || !own;
       count += order.steps;
     }
+    if (mapped && threadIdx.x % 32 == 0)
+      waitForWrites();
   }
 
-  /// The first line or row of a warp's part of block i in y, in the direction of A.
-  static __device__ __forceinline__ int firstOfA(int rowTile, int group, int warp, int i) {
+  /// The first line or row of a warp's part of a tile in its group's y, in the direction of A; block
+  /// i's is 64 i further on.
+  static __device__ __forceinline__ int firstOfA(int rowTile, int group, int warp) {
     const int tile = weightRows ? rowTile * lines : rowTile * rows;
-    return tile + (joined ? 64 * (pingPong ? 0 : group) : firstRow(group, i)) + 16 * warp;
+    return tile + (joined ? 64 * (pingPong ? 0 : group) : firstRow(group, 0)) + 16 * warp;
   }
 
   /// Goes through a warp's sums in chunks of columns; what the epilogue loads for the next chunk is
-  /// on its way while one is stored. `i`: the block of 64 rows; `first`: the chunk's first column.
+  /// on its way while one is stored. `i`: the block of 64 rows; `first`: the chunk's first column;
+  /// `group`: of products; `a`, `b`: where the warp's part of the tile begins in the group's y.
   template <int i, int first, typename Epilogue, typename Loaded>
-  __device__ __forceinline__ void finish(const float (&sums)[blocks][columns / 2], int rowTile,
-                                         int columnTile, int group, int warp,
-                                         const Loaded& operands, Epilogue& epilogue) {
+  __device__ __forceinline__ void finish(const float (&sums)[blocks][columns / 2], int group, int a,
+                                         int b, const Loaded& operands, Epilogue& epilogue) {
     constexpr int width = widthOf(first), next = first + width < tileWidth ? first + width : 0;
     constexpr int nextBlock = next == 0 ? i + 1 : i;
     auto sumsOf = [&](int product, int column) {
       return joined ? sums[product] + (first + column) / 2
                     : sums[i] + (product * lines + first + column) / 2;
     };
-    const int a = firstOfA(rowTile, group, warp, i), b = columnTile * tileWidth;
-    leave<width>(sumsOf);
+    constexpr int chunk = i * (tileWidth / 64) + first / 64;
+    leave<width, chunk>(sumsOf);
     if constexpr (nextBlock < (joined ? 1 : blocks)) {
       Operands<widthOf(next), Epilogue> loaded;
-      loaded.load(epilogue, firstOfA(rowTile, group, warp, nextBlock), b + next);
-      collect<width>(a, b + first, operands, epilogue);
-      finish<nextBlock, next>(sums, rowTile, columnTile, group, warp, loaded, epilogue);
+      loaded.load(epilogue, group, a + 64 * nextBlock, b + next);
+      collect<width, chunk>(group, a + 64 * i, b + first, operands, epilogue);
+      finish<nextBlock, next>(sums, group, a, b, loaded, epilogue);
     } else {
-      collect<width>(a, b + first, operands, epilogue);
+      collect<width, chunk>(group, a + 64 * i, b + first, operands, epilogue);
     }
   }
 
   /// Before x may be read, by all threads: takes `early` stages of W on their way.
-  __device__ __forceinline__ void start(const TensorMap& x, const TensorMap* const (&w)[products],
-                                        int early, unsigned long long wPolicy) {
+  __device__ __forceinline__ void start(const TensorMap& x, const Weights& w, int early,
+                                        unsigned long long wPolicy) {
     if (threadIdx.x == 128 * consumers) {
       prefetch(x);
 #pragma unroll
-      for (int i = 0; i < products; ++i)
-        prefetch(*w[i]);
+      for (int i = 0; i < groups; ++i)
+#pragma unroll
+        for (int j = 0; j < products; ++j)
+          prefetch(*w[i][j]);
     }
     open();
     ahead = min(min(early, stages), order.steps);
     if (threadIdx.x == 128 * consumers) {
       int rowTile, columnTile;
       place(firstUnit(), rowTile, columnTile);
+      const TensorMap* ofGroup[products];
+      selectWeights(w, enterGroup(rowTile, columnTile), ofGroup);
       for (int i = 0; i < ahead; ++i)
-        bringW(w, rowTile, columnTile, i, i, wPolicy);
+        bringW(ofGroup, rowTile, columnTile, i, i, wPolicy);
     }
   }
 
-  /// All that a block does then. For the run of 8 elements of y from row m, column n on, which may
-  /// lie outside, `load(m, n)` loads what the epilogue takes beside the products, and `store(m, n,
-  /// results, loaded)` stores them: results[i] is the run of product i.
+  /// All that a block does then. For the run of 8 elements of a group's y from row m, column n on,
+  /// which may lie outside, `load(group, m, n)` loads what the epilogue takes beside the products, and
+  /// `store(group, m, n, results, loaded)` stores them: results[i] is the run of product i;
+  /// decltype(group)::value is the group's number. Where results are mapped, `store` returns them
+  /// instead, and `y` are each group's maps.
   template <typename Load, typename Store>
-  __device__ __forceinline__ void run(const TensorMap& x, const TensorMap* const (&w)[products],
-                                      unsigned long long xPolicy, unsigned long long wPolicy,
-                                      Load load, Store store) {
+  __device__ __forceinline__ void
+  run(const TensorMap& x, const Weights& w, const TensorMap* const (&y)[groups],
+      unsigned long long xPolicy, unsigned long long wPolicy, Load load, Store store) {
     if (isProducer()) {
       if constexpr (movesRegisters)
         asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
@@ -465,7 +556,7 @@ template <typename Config> struct HopperGemm : Config {
     } else {
       if constexpr (movesRegisters)
         asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
-      Epilogue<Load, Store> epilogue = {load, store};
+      Epilogue<Load, Store> epilogue = {load, store, y};
       consume(epilogue);
     }
     close();

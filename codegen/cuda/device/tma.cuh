@@ -37,6 +37,28 @@ __device__ __forceinline__ void bringBox(void* target, const TensorMap& map, int
                : "memory");
 }
 
+/// Makes a thread's stores to shared memory visible to copies out of it that start behind a barrier.
+__device__ __forceinline__ void fenceCopies() {
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+/// Starts the copy of a box at `source` to (row, column) of the map's matrix; what lies outside the
+/// matrix is left out.
+__device__ __forceinline__ void sendBox(const TensorMap& map, const void* source, int row,
+                                        int column) {
+  asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];\n"
+               "cp.async.bulk.commit_group;" ::"l"(&map),
+               "r"(column), "r"(row), "r"(sharedAddress(source))
+               : "memory");
+}
+/// Until all but the last `pending` boxes that this thread sent have been read.
+template <int pending> __device__ __forceinline__ void waitForReads() {
+  asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(pending) : "memory");
+}
+/// Until all of them have been written.
+__device__ __forceinline__ void waitForWrites() {
+  asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+}
+
 /// An mbarrier on which `count` arrivals complete a phase: those of consumers that are done with a
 /// stage.
 struct ReleaseBarrier {

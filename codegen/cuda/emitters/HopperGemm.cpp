@@ -9,14 +9,13 @@ namespace tenon::codegen::cuda::emitters {
 
 namespace {
 
-/// One product, or two that one epilogue joins, of an input in memory: warpgroups multiply what the
-/// copy engine brings by tensor maps, and the epilogue takes eight elements of a row of y at a
-/// time.
+/// Groups of products of an input in memory, of one or of two that one epilogue joins: warpgroups
+/// multiply what the copy engine brings by tensor maps, and a group's epilogue takes eight elements
+/// of a row of its y at a time.
 class HopperGemm {
 public:
   HopperGemm(KernelContext& context, ProductRegion& region, const HopperTile& tile)
-      : context(context), region(region), group(region.groups.front()), tile(tile),
-        shape(region.first()) {}
+      : context(context), region(region), tile(tile), shape(region.first()) {}
 
   LogicalResult check();
   void addTensorMaps();
@@ -32,42 +31,63 @@ private:
 
   Type element() { return region.first().getWeight().getType().getElementType(); }
   Type result() { return region.first().getType().getElementType(); }
-  bool isAligned() const { return shape.columns % runElements == 0; }
+  /// What the epilogue of a group loads before the products are done: an argument, and the number of
+  /// the `Packed` that it has in the operands of a run, which groups share.
+  struct Operand {
+    BlockArgument argument;
+    size_t slot;
+  };
+
+  static bool isAligned(const ProductRegion::Group& group) {
+    return group.columns % runElements == 0;
+  }
+  LogicalResult checkProduct(ProductRegion::Product product);
+  bool mapsResults();
+  bool isPlain();
+  unsigned resultArgument(Value yielded);
   void findOperands();
+  bool addOperand(size_t group, BlockArgument argument);
+  void printGroup(CodeWriter& code, size_t group);
   void printLoad(CodeWriter& code);
+  void printGroupLoad(CodeWriter& code, size_t group);
   LogicalResult printStore(CodeWriter& code);
+  LogicalResult printGroupStore(CodeWriter& code, size_t group);
 
   KernelContext& context;
   ProductRegion& region;
-  ProductRegion::Group& group;
   HopperTile tile;
-  MatmulShape shape;
-  llvm::SmallVector<BlockArgument>
-      operands; ///< of the epilogue, loaded before the products are done
+  MatmulShape shape;                                            ///< of the first product
+  llvm::SmallVector<llvm::SmallVector<Operand, 2>, 4> operands; ///< of each group
+  llvm::SmallVector<Type, 2> slots;
+  bool mapped = false; ///< tiles of results are stored by tensor maps
 };
 
 } // namespace
 
+LogicalResult HopperGemm::checkProduct(ProductRegion::Product product) {
+  MatmulShape own(product.op);
+  if (element().isF32() || !llvm::isa<BlockArgument>(product.op.getInput()) ||
+      !llvm::isa<BlockArgument>(product.op.getWeight()) ||
+      elementTypeOf(product.op.getInput().getType()) != element() ||
+      elementTypeOf(product.op.getWeight().getType()) != element() ||
+      product.op.getType().getElementType() != result() || own.batches != 1 || own.depth % 8 != 0)
+    return product.op.emitOpError("expects factors of one 16-bit type in memory, one batch and a "
+                                  "depth of a multiple of 8 for the emitter hopper_gemm");
+  if (product.op.getOrderAttr())
+    return product.op.emitOpError("expects no order on tensor cores, but got ")
+           << product.op.getOrderAttr();
+  return success();
+}
+
 LogicalResult HopperGemm::check() {
-  auto isInMemory = [](ProductRegion::Product product) {
-    return llvm::isa<BlockArgument>(product.op.getInput()) &&
-           llvm::isa<BlockArgument>(product.op.getWeight());
-  };
-  for (ProductRegion::Product product : group.products) {
-    MatmulShape own(product.op);
-    if (element().isF32() || !isInMemory(product) ||
-        elementTypeOf(product.op.getInput().getType()) != element() ||
-        elementTypeOf(product.op.getWeight().getType()) != element() ||
-        product.op.getType().getElementType() != result() || own.batches != 1 ||
-        own.depth % 8 != 0 || product.input != 0)
-      return product.op.emitOpError("expects factors of one 16-bit type in memory, one batch and a "
-                                    "depth of a multiple of 8 for the emitter hopper_gemm");
-    if (product.op.getOrderAttr())
-      return product.op.emitOpError("expects no order on tensor cores, but got ")
-             << product.op.getOrderAttr();
-  }
+  for (ProductRegion::Group& group : region.groups)
+    for (ProductRegion::Product product : group.products)
+      if (failed(checkProduct(product)))
+        return failure();
+  if (region.inputs.size() != 1)
+    return context.kernel.emitOpError("expects products of one input for the emitter hopper_gemm");
   int64_t blocks = context.schedule().getTiles();
-  int64_t units = tile.units(shape.rows, shape.columns);
+  int64_t units = tile.units(shape.rows, widthsOf(region));
   if (blocks % tile.cluster() != 0 || blocks > units * tile.cluster())
     return context.kernel.emitOpError("expects whole clusters of ")
            << tile.cluster() << " blocks, at most " << units << " of them, but got " << blocks
@@ -78,17 +98,54 @@ LogicalResult HopperGemm::check() {
   return success();
 }
 
+/// Whether each group has one result that boxes of 64 columns can be stored to.
+bool HopperGemm::mapsResults() {
+  constexpr size_t mostMaps = 8; // of a kernel
+  if (!tile.fillsBoxes(elementBytes(result())) ||
+      1 + region.groups.size() * (1 + tile.products) > mostMaps)
+    return false;
+  auto yields = context.kernel.getYield().getValues();
+  return llvm::all_of(region.groups, [&](ProductRegion::Group& group) {
+    return isAligned(group) && group.yields.size() == 1 &&
+           group.yields.front().getType() == group.products.front().op.getType() &&
+           llvm::count(yields, group.yields.front()) == 1;
+  });
+}
+
+/// Whether products are results as they are.
+bool HopperGemm::isPlain() {
+  return llvm::all_of(region.groups, [](ProductRegion::Group& group) {
+    Value product = group.products.front().op.getResult();
+    return llvm::all_of(group.yields, [&](Value value) { return value == product; });
+  });
+}
+
+/// The number of the parameter that a result is written to.
+unsigned HopperGemm::resultArgument(Value yielded) {
+  std::string name = context.destinations(yielded).front();
+  auto& parameters = context.structure.parameters;
+  return llvm::find_if(parameters, [&](const auto& parameter) { return parameter.name == name; }) -
+         parameters.begin();
+}
+
 void HopperGemm::addTensorMaps() {
   runtime::MatmulType type =
       element().isF16() ? runtime::MatmulType::F16 : runtime::MatmulType::Bf16;
-  auto add = [&](Value argument, int64_t rows, int64_t boxRows) {
-    context.structure.tensorMaps.push_back({llvm::cast<BlockArgument>(argument).getArgNumber(),
-                                            static_cast<uint32_t>(boxRows), rows, shape.depth,
-                                            type});
+  auto add = [&](unsigned argument, int64_t rows, int64_t columns, int64_t boxRows) {
+    context.structure.tensorMaps.push_back(
+        {argument, static_cast<uint32_t>(boxRows), rows, columns, type});
   };
-  add(region.first().getInput(), shape.rows, tile.boxOfX());
-  for (ProductRegion::Product product : group.products)
-    add(product.op.getWeight(), shape.columns, tile.boxOfW());
+  auto addFactor = [&](Value argument, int64_t rows, int64_t boxRows) {
+    add(llvm::cast<BlockArgument>(argument).getArgNumber(), rows, shape.depth, boxRows);
+  };
+  addFactor(region.first().getInput(), shape.rows, tile.boxOfX());
+  for (ProductRegion::Group& group : region.groups)
+    for (ProductRegion::Product product : group.products)
+      addFactor(product.op.getWeight(), group.columns, tile.boxOfW());
+  mapped = mapsResults();
+  for (ProductRegion::Group& group : region.groups)
+    if (mapped)
+      add(resultArgument(group.yields.front()), shape.rows, group.columns, HopperTile::boxOfResult);
 }
 
 void HopperGemm::printConfig() {
@@ -98,9 +155,18 @@ void HopperGemm::printConfig() {
   code.format("using Result = %s;", deviceType(result()));
   code.format("static constexpr int blocks = %d, columns = %d, stages = %d, products = %d;",
               tile.blocks, tile.columns, tile.stages, tile.products);
-  code.format("static constexpr int clusterA = %d, clusterB = %d;", tile.clusterA, tile.clusterB);
+  code.format("static constexpr int groups = %d, clusterA = %d, clusterB = %d;",
+              region.groups.size(), tile.clusterA, tile.clusterB);
   code.format("static constexpr bool pingPong = %s, weightRows = %s;",
               tile.pingPong ? "true" : "false", tile.weightRows ? "true" : "false");
+  code.format("static constexpr bool mapped = %s, plain = %s;", mapped ? "true" : "false",
+              isPlain() ? "true" : "false");
+  std::string first = "0";
+  llvm::SmallVector<int64_t, 4> widths = widthsOf(region);
+  for (size_t group = 1; group < widths.size(); ++group)
+    first = absl::StrFormat("group == %d ? %d : %s", group,
+                            tile.weightTiles(llvm::ArrayRef(widths).take_front(group)), first);
+  code.format("static constexpr __device__ int firstTile(int group) { return %s; }", first);
   code.close(";");
   code.line("using Product = HopperGemm<Config>;");
   code.format("static_assert(sizeof(Product::Shared) <= %d, \"what the launch brings\");",
@@ -110,103 +176,164 @@ void HopperGemm::printConfig() {
 void HopperGemm::printStart() {
   std::vector<Access> weights;
   std::string maps;
-  for (auto [index, product] : llvm::enumerate(group.products)) {
-    weights.push_back(context.access(product.op.getWeight()));
-    maps += absl::StrFormat("%s&map%d", index == 0 ? "" : ", ", index + 1);
+  for (ProductRegion::Group& group : region.groups) {
+    std::string ofGroup;
+    for (ProductRegion::Product product : group.products) {
+      weights.push_back(context.access(product.op.getWeight()));
+      ofGroup += absl::StrFormat("%s&map%d", ofGroup.empty() ? "" : ", ", weights.size());
+    }
+    maps += absl::StrFormat("%s{%s}", maps.empty() ? "" : ", ", ofGroup);
   }
   PhaseStructure& structure = context.structure;
   CodeWriter& code =
       structure.begin(PhaseKind::Load, weights, {{MemorySpace::Shared, "product.shared"}});
-  int64_t rowTiles = tile.rowTiles(shape.rows, shape.columns);
-  int64_t columnTiles = tile.columnTiles(shape.rows, shape.columns);
+  llvm::SmallVector<int64_t, 4> widths = widthsOf(region);
+  int64_t rowTiles = tile.rowTiles(shape.rows, widths);
+  int64_t columnTiles = tile.columnTiles(shape.rows, widths);
   code.line("extern __shared__ __align__(1024) unsigned char memory[];");
   code.format("Product product(memory, {%d, %d, %d, %d});", rowTiles, columnTiles,
-              tile.band(shape.rows, shape.columns, context.schedule().getTiles() / tile.cluster()),
+              tile.band(shape.rows, widths, context.schedule().getTiles() / tile.cluster()),
               llvm::divideCeil(shape.depth, HopperTile::depth));
-  code.format("const TensorMap* const weights[] = {%s};", maps);
+  code.format("Product::Weights weights = {%s};", maps);
   // Weights that one row of tiles reads are read once.
   bool once = (tile.weightRows ? columnTiles : rowTiles) == 1;
   code.format("const unsigned long long weightPolicy = %s();", once ? "evictFirst" : "evictNormal");
   code.format("product.start(map0, weights, %d, weightPolicy);", earlyStages);
 }
 
-/// Those operands of the epilogue that lie in memory as y does, or as one row of it: as many as the
-/// registers beside the sums hold.
+/// Gives the argument a slot, one that an earlier group has where there is such; false where there is
+/// none left.
+bool HopperGemm::addOperand(size_t group, BlockArgument argument) {
+  constexpr size_t mostBytes = 4; // of an element of y: what the registers beside the sums hold
+  Type type = elementTypeOf(argument.getType());
+  auto isTaken = [&](size_t slot) {
+    return llvm::any_of(operands[group],
+                        [&](const Operand& operand) { return operand.slot == slot; });
+  };
+  size_t bytes = elementBytes(type);
+  for (auto [slot, other] : llvm::enumerate(slots)) {
+    if (other == type && !isTaken(slot)) {
+      operands[group].push_back({argument, slot});
+      return true;
+    }
+    bytes += elementBytes(other);
+  }
+  if (bytes > mostBytes)
+    return false;
+  operands[group].push_back({argument, slots.size()});
+  slots.push_back(type);
+  return true;
+}
+
+/// Those operands of the epilogues that lie in memory as y does, or as one row of it.
 void HopperGemm::findOperands() {
-  constexpr size_t mostBytes = 4; // of an element of y
-  size_t bytes = 0;
-  auto visit = [&](auto&& self, Value value) -> void {
+  operands.resize(region.groups.size());
+  auto visit = [&](auto&& self, size_t number, Value value) -> void {
+    auto isKnown = [&](const Operand& operand) { return operand.argument == value; };
     if (auto argument = llvm::dyn_cast<BlockArgument>(value)) {
       auto type = llvm::dyn_cast<RankedTensorType>(value.getType());
-      if (!type || llvm::is_contained(operands, argument) ||
-          isBlockQuantized(type.getElementType()) || !llvm::isa<FloatType>(type.getElementType()) ||
-          type.getRank() == 0 || type.getShape().back() != shape.columns)
-        return;
-      size_t own = elementBytes(type.getElementType());
-      if (bytes + own > mostBytes)
-        return;
-      bytes += own;
-      operands.push_back(argument);
+      if (type && !llvm::any_of(operands[number], isKnown) &&
+          llvm::isa<FloatType>(type.getElementType()) && type.getRank() > 0 &&
+          type.getShape().back() == region.groups[number].columns)
+        addOperand(number, argument);
       return;
     }
     if (auto op = value.getDefiningOp<ElementwiseOpInterface>())
       for (Value operand : op->getOperands())
-        self(self, operand);
+        self(self, number, operand);
   };
-  if (isAligned())
-    for (Value yielded : group.yields)
-      visit(visit, yielded);
+  for (auto [number, group] : llvm::enumerate(region.groups))
+    if (isAligned(group))
+      for (Value yielded : group.yields)
+        visit(visit, number, yielded);
+}
+
+/// Opens what is done for a group alone.
+void HopperGemm::printGroup(CodeWriter& code, size_t group) {
+  code.openFormat("if constexpr (decltype(group)::value == %d)", group);
+}
+
+void HopperGemm::printGroupLoad(CodeWriter& code, size_t group) {
+  int64_t columns = region.groups[group].columns;
+  // Clamp to y so that loads stay in bounds; such runs are not stored.
+  code.format("const int row = min(m, %d), column = min(n, %d);", shape.rows - 1,
+              columns - runElements);
+  RegionPrinter printer(context, region.groups[group].products.front().op.getType().getShape(),
+                        /*flat=*/false, runElements);
+  printer.moveTo(code, {"static_cast<long long>(row)", "column", ""});
+  for (const Operand& operand : operands[group])
+    code.format("loadPacked(operands.of%d, %s);", operand.slot, printer.address(operand.argument));
 }
 
 void HopperGemm::printLoad(CodeWriter& code) {
   code.open("struct Operands");
-  for (BlockArgument argument : operands)
-    code.format("Packed<%d, %s> %s;", runElements, deviceType(elementTypeOf(argument.getType())),
-                context.pointer(argument));
+  for (auto [slot, type] : llvm::enumerate(slots))
+    code.format("Packed<%d, %s> of%d;", runElements, deviceType(type), slot);
   code.close(";");
-  code.open("auto load = [&](int m, int n)");
+  code.open("auto load = [&](auto group, int m, int n)");
   code.line("Operands operands;");
-  if (!operands.empty()) {
-    // Clamp to y so that loads stay in bounds; such runs are not stored.
-    code.format("const int row = min(m, %d), column = min(n, %d);", shape.rows - 1,
-                shape.columns - runElements);
-    RegionPrinter printer(context, region.first().getType().getShape(), /*flat=*/false,
-                          runElements);
-    printer.moveTo(code, {"static_cast<long long>(row)", "column", ""});
-    for (BlockArgument argument : operands)
-      code.format("loadPacked(operands.%s, %s);", context.pointer(argument),
-                  printer.address(argument));
+  for (size_t group = 0; group < region.groups.size(); ++group) {
+    if (operands[group].empty())
+      continue;
+    printGroup(code, group);
+    printGroupLoad(code, group);
+    code.close();
   }
   code.line("return operands;");
   code.close(";");
 }
 
-LogicalResult HopperGemm::printStore(CodeWriter& code) {
-  code.openFormat("auto store = [&](int m, int n, const Packed<%d, %s>(&results)[%d], "
-                  "const Operands& operands)",
-                  runElements, deviceType(result()), tile.products);
-  code.openFormat("if (m < %d && n < %d)", shape.rows, shape.columns);
-  RegionPrinter printer(context, region.first().getType().getShape(), /*flat=*/false, runElements);
+LogicalResult HopperGemm::printGroupStore(CodeWriter& code, size_t number) {
+  ProductRegion::Group& group = region.groups[number];
+  if (mapped) {
+    code.format("if (m >= %d || n >= %d)", shape.rows, group.columns);
+    code.format("  return Packed<%d, %s>();", runElements, deviceType(result()));
+  } else {
+    code.openFormat("if (m < %d && n < %d)", shape.rows, group.columns);
+  }
+  RegionPrinter printer(context, group.products.front().op.getType().getShape(), /*flat=*/false,
+                        runElements);
   printer.keepPacked();
   printer.moveTo(code, {"static_cast<long long>(m)", "n",
-                        isAligned() ? "" : absl::StrFormat("%d - n", shape.columns)});
+                        isAligned(group) ? "" : absl::StrFormat("%d - n", group.columns)});
   for (auto [index, product] : llvm::enumerate(group.products)) {
     code.format("float product%d[%d];", index, runElements);
     code.format("widen(product%d, results[%d]);", index, index);
     printer.define(product.op.getResult(), absl::StrFormat("product%d", index),
                    result().isF32() ? "" : absl::StrFormat("results[%d]", index));
   }
-  for (BlockArgument argument : operands) {
-    std::string name = context.pointer(argument);
+  for (const Operand& operand : operands[number]) {
+    std::string name = context.pointer(operand.argument);
+    std::string packed = absl::StrFormat("operands.of%d", operand.slot);
     code.format("float wide_%s[%d];", name, runElements);
-    code.format("widen(wide_%s, operands.%s);", name, name);
-    printer.define(argument, "wide_" + name,
-                   elementTypeOf(argument.getType()).isF32() ? "" : "operands." + name);
+    code.format("widen(wide_%s, %s);", name, packed);
+    printer.define(operand.argument, "wide_" + name,
+                   elementTypeOf(operand.argument.getType()).isF32() ? "" : packed);
+  }
+  if (mapped) {
+    FailureOr<std::string> packed = printer.packed(group.yields.front());
+    if (failed(packed))
+      return failure();
+    code.format("return %s;", *packed);
+    return success();
   }
   for (Value yielded : group.yields)
     if (failed(printer.store(yielded)))
       return failure();
   code.close();
+  return success();
+}
+
+LogicalResult HopperGemm::printStore(CodeWriter& code) {
+  code.openFormat("auto store = [&](auto group, int m, int n, "
+                  "const Packed<%d, %s>(&results)[%d], const Operands& operands)",
+                  runElements, deviceType(result()), tile.products);
+  for (size_t group = 0; group < region.groups.size(); ++group) {
+    printGroup(code, group);
+    if (failed(printGroupStore(code, group)))
+      return failure();
+    code.close();
+  }
   code.close(";");
   return success();
 }
@@ -219,7 +346,14 @@ LogicalResult HopperGemm::printRun() {
   printLoad(code);
   if (failed(printStore(code)))
     return failure();
-  code.line("product.run(map0, weights, evictNormal(), weightPolicy, load, store);");
+  std::string maps;
+  for (size_t group = 0; group < region.groups.size(); ++group)
+    maps += absl::StrFormat(
+        "%s%s", group == 0 ? "" : ", ",
+        mapped ? absl::StrFormat("&map%d", 1 + region.groups.size() * tile.products + group)
+               : "nullptr");
+  code.format("const TensorMap* const results[] = {%s};", maps);
+  code.line("product.run(map0, weights, results, evictNormal(), weightPolicy, load, store);");
   return success();
 }
 

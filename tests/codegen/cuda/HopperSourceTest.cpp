@@ -90,6 +90,42 @@ module attributes {tenon.phase = #tenon.phase<fused>} {
   }
 }
 
+/// Q, K and V stand side by side in one kernel, each with its width and its epilogue, which share the
+/// place of what they load.
+TEST(CudaSource, WarpgroupsMultiplyGroupsOfOneInput) {
+  for (int rows : {32, 512}) {
+    auto kernels = printText(absl::StrReplaceAll(
+        R"(
+module attributes {tenon.phase = #tenon.phase<fused>} {
+  func.func @f(%x: X, %v: W, %w: V, %u: V, %d: tensor<4096xf16>, %e: tensor<520xf16>) -> (Y, Z, Z) {
+    %0:3 = tenon.kernel (%a = %x : X, %b = %v : W, %c = %w : V, %g = %u : V,
+                         %h = %d : tensor<4096xf16>, %i = %e : tensor<520xf16>) -> (Y, Z, Z) {
+      %p = tenon.matmul %a, %b : (X, W) -> Y
+      %q = tenon.matmul %a, %c : (X, V) -> Z
+      %r = tenon.matmul %a, %g : (X, V) -> Z
+      %y = tenon.add %p, %h : (Y, tensor<4096xf16>) -> Y
+      %z = tenon.add %q, %i : (Z, tensor<520xf16>) -> Z
+      tenon.yield %y, %z, %r : Y, Z, Z
+    }
+    return %0#0, %0#1, %0#2 : Y, Z, Z
+  }
+})",
+        {{"X", absl::StrFormat("tensor<%dx1024xf16>", rows)},
+         {"W", "tensor<4096x1024xf16>"},
+         {"V", "tensor<520x1024xf16>"},
+         {"Y", absl::StrFormat("tensor<%dx4096xf16>", rows)},
+         {"Z", absl::StrFormat("tensor<%dx520xf16>", rows)}}));
+    ASSERT_TRUE(kernels.ok()) << kernels.status();
+    ASSERT_EQ(kernels->size(), 1u);
+    const std::string& source = (*kernels)[0].source;
+    EXPECT_THAT(source, HasSubstr("groups = 3"));
+    EXPECT_THAT(source, HasSubstr("{{&map1}, {&map2}, {&map3}}"));
+    EXPECT_THAT(source, HasSubstr("int firstTile(int group) { return group == 2 ? "));
+    EXPECT_THAT(source, HasSubstr("Packed<8, F16> of0;"));
+    EXPECT_THAT(source, Not(HasSubstr("Packed<8, F16> of1;")));
+  }
+}
+
 /// A scheduled module of one product in one kernel of hopper_gemm.
 std::string hopper(const std::string& parameters, const std::string& order = "",
                    const char* feature = "sm_90a", int tiles = 2) {

@@ -530,7 +530,7 @@ std::vector<RegionParameters> allRegions() {
       for (auto [rows, columns, depth] :
            {std::tuple{8, 6144, 2048}, {16, 1100, 1032}, {4, 2147, 3976}, {16, 1100, 4096}})
         all.push_back({&region, type, rows, columns, depth}); // the last two: x in registers
-  for (const RegionCase* region : {&regionCases[1], &manyRowCase})
+  for (const RegionCase* region : {&regionCases[1], &manyRowCase, &groupCases[0]})
     for (const char* type : {"f16", "bf16"})
       for (auto [rows, columns, depth] : {std::tuple{17, 2560, 2560},
                                           {33, 528, 1032},

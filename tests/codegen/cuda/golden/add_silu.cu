@@ -24,7 +24,7 @@ __device__ __forceinline__ void elementwise_tile(const long long tile, const F16
       const float v3_0 = -v2[j];
       const float v3_1 = expf(v3_0);
       const float v3_2 = 1.0f + v3_1;
-      const float v3_3 = v2[j] / v3_2;
+      const float v3_3 = __fdividef(v2[j], v3_2);
       v3[j] = roundTo<F16>(v3_3);
     }
     storeVector(r1 + (row) * 40 + column, v3);

@@ -72,7 +72,7 @@ __device__ __forceinline__ void held_gemm_tile(const long long tile, const F16* 
           const float v0_0 = -result0[j];
           const float v0_1 = expf(v0_0);
           const float v0_2 = 1.0f + v0_1;
-          const float v0_3 = result0[j] / v0_2;
+          const float v0_3 = __fdividef(result0[j], v0_2);
           const float v0_4 = v0_3 * result1[j];
           v0[j] = roundTo<F16>(v0_4);
         }

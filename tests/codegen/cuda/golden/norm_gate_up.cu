@@ -193,7 +193,7 @@ __device__ __forceinline__ void gemv_bulk_tile(const long long tile, const F16* 
         const float v0_0 = -results0[j];
         const float v0_1 = expf(v0_0);
         const float v0_2 = 1.0f + v0_1;
-        const float v0_3 = results0[j] / v0_2;
+        const float v0_3 = __fdividef(results0[j], v0_2);
         const float v0_4 = v0_3 * results1[j];
         v0[j] = roundTo<F16>(v0_4);
       }
