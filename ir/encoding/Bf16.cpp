@@ -1,9 +1,9 @@
 #include "ir/encoding/Float16.h"
-#include "ir/encoding/internal/Encodings.h"
 #include "ir/encoding/internal/Plain.h"
 
 namespace tenon::encodings {
 
+extern const Encoding bf16;
 constinit const Encoding bf16 = {
     .name = "bf16",
     .blockSize = 1,

@@ -10,8 +10,8 @@
 namespace tenon {
 
 /// How the values of a tensor are stored in bytes: a plain element type or a block-quantised
-/// format of the ggml family. An encoding is one file in this folder and one line in the list in
-/// `Encoding.cpp`. This library knows nothing of MLIR.
+/// format of the ggml family. An encoding is one file in this folder, which the build finds there;
+/// one of weights in blocks is described as data, too (`BlockFormat.h`). No MLIR.
 ///
 /// Values lie in blocks of `blockSize` consecutive elements of the innermost axis; a plain type
 /// has blocks of one. A row whose length is no multiple of `blockSize` does not exist.

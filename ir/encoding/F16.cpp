@@ -1,9 +1,9 @@
 #include "ir/encoding/Float16.h"
-#include "ir/encoding/internal/Encodings.h"
 #include "ir/encoding/internal/Plain.h"
 
 namespace tenon::encodings {
 
+extern const Encoding f16;
 constinit const Encoding f16 = {
     .name = "f16",
     .blockSize = 1,

@@ -1,4 +1,3 @@
-#include "ir/encoding/internal/Encodings.h"
 #include "ir/encoding/internal/Plain.h"
 
 namespace tenon::encodings {
@@ -7,6 +6,7 @@ static double widen(float value) { return value; }
 static float narrow(double value) { return static_cast<float>(value); }
 static float keep(float value) { return value; }
 
+extern const Encoding f32;
 constinit const Encoding f32 = {
     .name = "f32",
     .blockSize = 1,

@@ -1,7 +1,6 @@
 #include <cmath>
 #include <limits>
 
-#include "ir/encoding/internal/Encodings.h"
 #include "ir/encoding/internal/Plain.h"
 
 namespace tenon::encodings {
@@ -23,6 +22,7 @@ static int32_t roundToInt(double value) {
 
 static int32_t roundF32ToInt(float value) { return roundToInt(value); }
 
+extern const Encoding i32;
 constinit const Encoding i32 = {
     .name = "i32",
     .blockSize = 1,

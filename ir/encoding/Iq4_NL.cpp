@@ -4,7 +4,7 @@
 #include "ir/encoding/Float16.h"
 #include "ir/encoding/internal/BitPlane.h"
 #include "ir/encoding/internal/Block.h"
-#include "ir/encoding/internal/Encodings.h"
+#include "ir/encoding/internal/OneScale.h"
 #include "ir/encoding/internal/SuperBlock.h"
 
 namespace tenon::encodings {
@@ -25,12 +25,6 @@ struct Iq4NlBlock {
   BitPlane<4, 16, size> quants;
 };
 static_assert(sizeof(Iq4NlBlock) == 18);
-
-static void decodeIq4Nl(const Iq4NlBlock& block, double* values) {
-  double scale = f16ToF32(block.scale.bits());
-  for (size_t i = 0; i < Iq4NlBlock::size; ++i)
-    values[i] = scale * Iq4NlBlock::levels[block.quants.get(i)];
-}
 
 /// The number of the level nearest to each value · inverse, the upper one half-way: as many as
 /// there are midpoints of two neighbours up to it. 0 for NaN.
@@ -96,12 +90,22 @@ static void encodeIq4Nl(const float* values, Iq4NlBlock& block) {
   block.quants.pack(quants);
 }
 
+extern const BlockFormat iq4_nlFormat;
+constexpr BlockFormat iq4_nlFormat = {
+    .encoding = "iq4_nl",
+    .ggufFileType = 25,
+    .scale = {offsetof(Iq4NlBlock, scale), 0.00858f},
+    .planes = {decltype(Iq4NlBlock::quants)::at(offsetof(Iq4NlBlock, quants))},
+    .levels = Iq4NlBlock::levels,
+};
+
+extern const Encoding iq4_nl;
 constinit const Encoding iq4_nl = {
     .name = "iq4_nl",
     .blockSize = Iq4NlBlock::size,
     .blockBytes = sizeof(Iq4NlBlock),
     .ggufType = 20,
-    .decode = decodeBlocks<Iq4NlBlock, decodeIq4Nl>,
+    .decode = decodeOneScale<Iq4NlBlock, iq4_nlFormat>,
     .encode = encodeBlocks<double, Iq4NlBlock, encodeIq4Nl>,
     .encodeF32 = encodeBlocks<float, Iq4NlBlock, encodeIq4Nl>,
 };

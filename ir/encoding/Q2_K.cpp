@@ -1,8 +1,8 @@
+#include "ir/encoding/BlockFormat.h"
 #include "ir/encoding/Float16.h"
 #include "ir/encoding/internal/AffineSearch.h"
 #include "ir/encoding/internal/BitPlane.h"
 #include "ir/encoding/internal/Block.h"
-#include "ir/encoding/internal/Encodings.h"
 
 namespace tenon::encodings {
 
@@ -48,6 +48,15 @@ static void encodeQ2K(const float* values, Q2KBlock& block) {
   block.minimum.setBits(found.minimum);
 }
 
+extern const BlockFormat q2_kFormat;
+constexpr BlockFormat q2_kFormat = {
+    .encoding = "q2_k",
+    .ggufFileType = 10,
+    .scale = {offsetof(Q2KBlock, scale), 0.0416f},
+    .minimum = {offsetof(Q2KBlock, minimum), 0.0624f},
+};
+
+extern const Encoding q2_k;
 constinit const Encoding q2_k = {
     .name = "q2_k",
     .blockSize = Q2KBlock::size,

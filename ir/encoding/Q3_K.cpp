@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ir/encoding/BlockFormat.h"
 #include "ir/encoding/Float16.h"
 #include "ir/encoding/internal/BitPlane.h"
 #include "ir/encoding/internal/Block.h"
-#include "ir/encoding/internal/Encodings.h"
 #include "ir/encoding/internal/SuperBlock.h"
 
 namespace tenon::encodings {
@@ -133,6 +133,14 @@ static void encodeQ3K(const float* values, Q3KBlock& block) {
   block.high.pack(quants, 2);
 }
 
+extern const BlockFormat q3_kFormat;
+constexpr BlockFormat q3_kFormat = {
+    .encoding = "q3_k",
+    .ggufFileType = 11,
+    .scale = {offsetof(Q3KBlock, scale), 0.01333f},
+};
+
+extern const Encoding q3_k;
 constinit const Encoding q3_k = {
     .name = "q3_k",
     .blockSize = Q3KBlock::size,

@@ -1,7 +1,7 @@
 #include "ir/encoding/Float16.h"
 #include "ir/encoding/internal/BitPlane.h"
 #include "ir/encoding/internal/Block.h"
-#include "ir/encoding/internal/Encodings.h"
+#include "ir/encoding/internal/OneScale.h"
 #include "ir/encoding/internal/RangeQuants.h"
 
 namespace tenon::encodings {
@@ -19,12 +19,6 @@ struct Q4Block {
 };
 static_assert(sizeof(Q4Block) == 18);
 
-static void decodeQ4(const Q4Block& block, double* values) {
-  double scale = f16ToF32(block.scale.bits());
-  for (size_t i = 0; i < Q4Block::size; ++i)
-    values[i] = scale * (block.quants.get(i) - 8);
-}
-
 /// ggml's `quantize_row_q4_0_ref`.
 static void encodeQ4(const float* values, Q4Block& block) {
   uint8_t quants[Q4Block::size];
@@ -33,12 +27,22 @@ static void encodeQ4(const float* values, Q4Block& block) {
   block.quants.pack(quants);
 }
 
+extern const BlockFormat q4_0Format;
+constexpr BlockFormat q4_0Format = {
+    .encoding = "q4_0",
+    .ggufFileType = 2,
+    .scale = {offsetof(Q4Block, scale), 0.1252f},
+    .planes = {decltype(Q4Block::quants)::at(offsetof(Q4Block, quants))},
+    .zero = 8,
+};
+
+extern const Encoding q4_0;
 constinit const Encoding q4_0 = {
     .name = "q4_0",
     .blockSize = Q4Block::size,
     .blockBytes = sizeof(Q4Block),
     .ggufType = 2,
-    .decode = decodeBlocks<Q4Block, decodeQ4>,
+    .decode = decodeOneScale<Q4Block, q4_0Format>,
     .encode = encodeBlocks<double, Q4Block, encodeQ4>,
     .encodeF32 = encodeBlocks<float, Q4Block, encodeQ4>,
 };

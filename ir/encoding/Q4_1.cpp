@@ -1,7 +1,7 @@
 #include "ir/encoding/Float16.h"
 #include "ir/encoding/internal/BitPlane.h"
 #include "ir/encoding/internal/Block.h"
-#include "ir/encoding/internal/Encodings.h"
+#include "ir/encoding/internal/OneScale.h"
 #include "ir/encoding/internal/RangeQuants.h"
 
 namespace tenon::encodings {
@@ -21,13 +21,6 @@ struct Q41Block {
 };
 static_assert(sizeof(Q41Block) == 20);
 
-static void decodeQ41(const Q41Block& block, double* values) {
-  double scale = f16ToF32(block.scale.bits());
-  double minimum = f16ToF32(block.minimum.bits());
-  for (size_t i = 0; i < Q41Block::size; ++i)
-    values[i] = scale * block.quants.get(i) + minimum;
-}
-
 /// ggml's `quantize_row_q4_1_ref`.
 static void encodeQ41(const float* values, Q41Block& block) {
   uint8_t quants[Q41Block::size];
@@ -37,12 +30,22 @@ static void encodeQ41(const float* values, Q41Block& block) {
   block.quants.pack(quants);
 }
 
+extern const BlockFormat q4_1Format;
+constexpr BlockFormat q4_1Format = {
+    .encoding = "q4_1",
+    .ggufFileType = 3,
+    .scale = {offsetof(Q41Block, scale), 0.1252f},
+    .minimum = {offsetof(Q41Block, minimum), -0.9393f},
+    .planes = {decltype(Q41Block::quants)::at(offsetof(Q41Block, quants))},
+};
+
+extern const Encoding q4_1;
 constinit const Encoding q4_1 = {
     .name = "q4_1",
     .blockSize = Q41Block::size,
     .blockBytes = sizeof(Q41Block),
     .ggufType = 3,
-    .decode = decodeBlocks<Q41Block, decodeQ41>,
+    .decode = decodeOneScale<Q41Block, q4_1Format>,
     .encode = encodeBlocks<double, Q41Block, encodeQ41>,
     .encodeF32 = encodeBlocks<float, Q41Block, encodeQ41>,
 };

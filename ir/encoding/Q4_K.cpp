@@ -1,8 +1,8 @@
+#include "ir/encoding/BlockFormat.h"
 #include "ir/encoding/Float16.h"
 #include "ir/encoding/internal/AffineSearch.h"
 #include "ir/encoding/internal/BitPlane.h"
 #include "ir/encoding/internal/Block.h"
-#include "ir/encoding/internal/Encodings.h"
 #include "ir/encoding/internal/SixBitScales.h"
 
 namespace tenon::encodings {
@@ -47,6 +47,15 @@ static void encodeQ4K(const float* values, Q4KBlock& block) {
   block.quants.pack(found.quants);
 }
 
+extern const BlockFormat q4_kFormat;
+constexpr BlockFormat q4_kFormat = {
+    .encoding = "q4_k",
+    .ggufFileType = 14,
+    .scale = {offsetof(Q4KBlock, scale), 0.002236f},
+    .minimum = {offsetof(Q4KBlock, minimum), 0.01677f},
+};
+
+extern const Encoding q4_k;
 constinit const Encoding q4_k = {
     .name = "q4_k",
     .blockSize = Q4KBlock::size,

@@ -1,7 +1,7 @@
 #include "ir/encoding/Float16.h"
 #include "ir/encoding/internal/BitPlane.h"
 #include "ir/encoding/internal/Block.h"
-#include "ir/encoding/internal/Encodings.h"
+#include "ir/encoding/internal/OneScale.h"
 #include "ir/encoding/internal/RangeQuants.h"
 
 namespace tenon::encodings {
@@ -21,12 +21,6 @@ struct Q50Block {
 };
 static_assert(sizeof(Q50Block) == 22);
 
-static void decodeQ50(const Q50Block& block, double* values) {
-  double scale = f16ToF32(block.scale.bits());
-  for (size_t i = 0; i < Q50Block::size; ++i)
-    values[i] = scale * ((block.low.get(i) | block.high.get(i) << 4) - 16);
-}
-
 /// ggml's `quantize_row_q5_0_ref`.
 static void encodeQ50(const float* values, Q50Block& block) {
   uint8_t quants[Q50Block::size];
@@ -36,12 +30,23 @@ static void encodeQ50(const float* values, Q50Block& block) {
   block.low.pack(quants);
 }
 
+extern const BlockFormat q5_0Format;
+constexpr BlockFormat q5_0Format = {
+    .encoding = "q5_0",
+    .ggufFileType = 8,
+    .scale = {offsetof(Q50Block, scale), 0.06253f},
+    .planes = {decltype(Q50Block::low)::at(offsetof(Q50Block, low)),
+               decltype(Q50Block::high)::at(offsetof(Q50Block, high), 4)},
+    .zero = 16,
+};
+
+extern const Encoding q5_0;
 constinit const Encoding q5_0 = {
     .name = "q5_0",
     .blockSize = Q50Block::size,
     .blockBytes = sizeof(Q50Block),
     .ggufType = 6,
-    .decode = decodeBlocks<Q50Block, decodeQ50>,
+    .decode = decodeOneScale<Q50Block, q5_0Format>,
     .encode = encodeBlocks<double, Q50Block, encodeQ50>,
     .encodeF32 = encodeBlocks<float, Q50Block, encodeQ50>,
 };

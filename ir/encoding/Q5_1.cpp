@@ -1,7 +1,7 @@
 #include "ir/encoding/Float16.h"
 #include "ir/encoding/internal/BitPlane.h"
 #include "ir/encoding/internal/Block.h"
-#include "ir/encoding/internal/Encodings.h"
+#include "ir/encoding/internal/OneScale.h"
 #include "ir/encoding/internal/RangeQuants.h"
 
 namespace tenon::encodings {
@@ -23,13 +23,6 @@ struct Q51Block {
 };
 static_assert(sizeof(Q51Block) == 24);
 
-static void decodeQ51(const Q51Block& block, double* values) {
-  double scale = f16ToF32(block.scale.bits());
-  double minimum = f16ToF32(block.minimum.bits());
-  for (size_t i = 0; i < Q51Block::size; ++i)
-    values[i] = scale * (block.low.get(i) | block.high.get(i) << 4) + minimum;
-}
-
 /// ggml's `quantize_row_q5_1_ref`.
 static void encodeQ51(const float* values, Q51Block& block) {
   uint8_t quants[Q51Block::size];
@@ -40,12 +33,23 @@ static void encodeQ51(const float* values, Q51Block& block) {
   block.low.pack(quants);
 }
 
+extern const BlockFormat q5_1Format;
+constexpr BlockFormat q5_1Format = {
+    .encoding = "q5_1",
+    .ggufFileType = 9,
+    .scale = {offsetof(Q51Block, scale), 0.06253f},
+    .minimum = {offsetof(Q51Block, minimum), -0.9693f},
+    .planes = {decltype(Q51Block::low)::at(offsetof(Q51Block, low)),
+               decltype(Q51Block::high)::at(offsetof(Q51Block, high), 4)},
+};
+
+extern const Encoding q5_1;
 constinit const Encoding q5_1 = {
     .name = "q5_1",
     .blockSize = Q51Block::size,
     .blockBytes = sizeof(Q51Block),
     .ggufType = 7,
-    .decode = decodeBlocks<Q51Block, decodeQ51>,
+    .decode = decodeOneScale<Q51Block, q5_1Format>,
     .encode = encodeBlocks<double, Q51Block, encodeQ51>,
     .encodeF32 = encodeBlocks<float, Q51Block, encodeQ51>,
 };

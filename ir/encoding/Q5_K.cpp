@@ -1,8 +1,8 @@
+#include "ir/encoding/BlockFormat.h"
 #include "ir/encoding/Float16.h"
 #include "ir/encoding/internal/AffineSearch.h"
 #include "ir/encoding/internal/BitPlane.h"
 #include "ir/encoding/internal/Block.h"
-#include "ir/encoding/internal/Encodings.h"
 #include "ir/encoding/internal/SixBitScales.h"
 
 namespace tenon::encodings {
@@ -50,6 +50,15 @@ static void encodeQ5K(const float* values, Q5KBlock& block) {
   block.low.pack(found.quants);
 }
 
+extern const BlockFormat q5_kFormat;
+constexpr BlockFormat q5_kFormat = {
+    .encoding = "q5_k",
+    .ggufFileType = 16,
+    .scale = {offsetof(Q5KBlock, scale), 0.001096f},
+    .minimum = {offsetof(Q5KBlock, minimum), 0.01699f},
+};
+
+extern const Encoding q5_k;
 constinit const Encoding q5_k = {
     .name = "q5_k",
     .blockSize = Q5KBlock::size,

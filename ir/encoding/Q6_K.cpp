@@ -1,10 +1,10 @@
 #include <cmath>
 #include <cstring>
 
+#include "ir/encoding/BlockFormat.h"
 #include "ir/encoding/Float16.h"
 #include "ir/encoding/internal/BitPlane.h"
 #include "ir/encoding/internal/Block.h"
-#include "ir/encoding/internal/Encodings.h"
 #include "ir/encoding/internal/SuperBlock.h"
 
 namespace tenon::encodings {
@@ -136,6 +136,14 @@ static void encodeQ6K(const float* values, Q6KBlock& block) {
   block.high.pack(quants, 4);
 }
 
+extern const BlockFormat q6_kFormat;
+constexpr BlockFormat q6_kFormat = {
+    .encoding = "q6_k",
+    .ggufFileType = 18,
+    .scale = {offsetof(Q6KBlock, scale), 0.000423f},
+};
+
+extern const Encoding q6_k;
 constinit const Encoding q6_k = {
     .name = "q6_k",
     .blockSize = Q6KBlock::size,

@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ir/encoding/BlockFormat.h"
 #include "ir/encoding/Float16.h"
 #include "ir/encoding/internal/Block.h"
 #include "ir/encoding/internal/EightBitQuants.h"
-#include "ir/encoding/internal/Encodings.h"
 
 namespace tenon::encodings {
 
@@ -35,6 +35,14 @@ static void encodeQ8(const float* values, Q8Block& block) {
     block.quants[i] = static_cast<int8_t>(roundToEightBits(values[i] * inverse));
 }
 
+extern const BlockFormat q8_0Format;
+constexpr BlockFormat q8_0Format = {
+    .encoding = "q8_0",
+    .ggufFileType = 7,
+    .scale = {offsetof(Q8Block, scale), 0.00781f},
+};
+
+extern const Encoding q8_0;
 constinit const Encoding q8_0 = {
     .name = "q8_0",
     .blockSize = Q8Block::size,

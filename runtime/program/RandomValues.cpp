@@ -5,33 +5,25 @@
 #include <cmath>
 #include <cstring>
 
+#include "ir/encoding/BlockFormat.h"
+#include "ir/encoding/Encoding.h"
+
 namespace tenon::runtime {
 
-/// Factors are 1 / (√3 · the deviation of a value whose scale is 1 and whose bits are random), which
-/// follows from the layouts in ir/encoding: q8_0 has quants of −128 to 127, deviation 73.9; q4_k has
-/// scale · s · q − minimum · m, with s and m in 0 to 63 and q in 0 to 15, and minimum = 7.5 · scale, the
-/// mean of q, puts the mean at 0, deviation 258.
-static constexpr RandomBlock blocks[] = {
-    {"q8_0", 34, {{0, 0.00781f}}, 1},
-    {"q4_0", 18, {{0, 0.1252f}}, 1},
-    {"q4_1", 20, {{0, 0.1252f}, {2, -0.9393f}}, 2},
-    {"q5_0", 22, {{0, 0.06253f}}, 1},
-    {"q5_1", 24, {{0, 0.06253f}, {2, -0.9693f}}, 2},
-    {"iq4_nl", 18, {{0, 0.00858f}}, 1},
-    {"q2_k", 84, {{80, 0.0416f}, {82, 0.0624f}}, 2},
-    {"q3_k", 110, {{108, 0.01333f}}, 1},
-    {"q4_k", 144, {{0, 0.002236f}, {2, 0.01677f}}, 2},
-    {"q5_k", 176, {{0, 0.001096f}, {2, 0.01699f}}, 2},
-    {"q6_k", 210, {{208, 0.000423f}}, 1},
-};
-
-const RandomBlock* findRandomBlock(std::string_view encoding) {
-  auto found = std::ranges::find(blocks, encoding, &RandomBlock::encoding);
-  return found == std::end(blocks) ? nullptr : found;
+std::optional<RandomBlock> findRandomBlock(std::string_view encoding) {
+  const BlockFormat* format = findBlockFormat(encoding);
+  if (!format)
+    return std::nullopt;
+  auto number = [](const BlockFormat::Number& stored) {
+    return RandomBlock::Number{stored.offset, stored.randomFactor};
+  };
+  return RandomBlock{.bytes = static_cast<uint32_t>(findEncoding(encoding)->blockBytes),
+                     .numbers = {number(format->scale), number(format->minimum)},
+                     .count = format->hasMinimum() ? 2u : 1u};
 }
 
 uint64_t randomUnitBytes(std::string_view encoding) {
-  if (const RandomBlock* block = findRandomBlock(encoding))
+  if (std::optional<RandomBlock> block = findRandomBlock(encoding))
     return block->bytes;
   if (encoding == "f32")
     return 4;
@@ -74,7 +66,7 @@ static void fillBlocks(const RandomRange& range, const RandomBlock& block,
 
 void fillRandomValues(const RandomRange& range, std::string_view encoding,
                       std::span<std::byte> out) {
-  if (const RandomBlock* block = findRandomBlock(encoding))
+  if (std::optional<RandomBlock> block = findRandomBlock(encoding))
     return fillBlocks(range, *block, out);
   uint64_t elementBytes = randomUnitBytes(encoding);
   for (uint64_t i = 0; i < out.size() / elementBytes; ++i) {

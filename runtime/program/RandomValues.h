@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -21,14 +22,13 @@ struct RandomBlock {
     uint32_t offset; ///< in the block, even
     float factor;    ///< the number is factor · scale of the range
   };
-  std::string_view encoding;
   uint32_t bytes; ///< even
   Number numbers[2];
   uint32_t count; ///< of numbers
 };
 
-/// How blocks of `encoding` are made; null for an encoding without blocks or one that is not known.
-const RandomBlock* findRandomBlock(std::string_view encoding);
+/// How blocks of `encoding` are made; nothing for an encoding without blocks or one that is not known.
+std::optional<RandomBlock> findRandomBlock(std::string_view encoding);
 
 /// A number of a block as it is stored: factor · scale, rounded to binary16.
 uint16_t randomBlockNumber(const RandomBlock::Number& number, const RandomRange& range);

@@ -13,6 +13,7 @@
 #include "frontends/models/ImportModel.h"
 #include "frontends/text/TextFrontend.h"
 #include "ir/Dialect.h"
+#include "ir/encoding/BlockFormat.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "support/Status.h"
 #include "tools/common/CommandLine.h"
@@ -89,6 +90,14 @@ void applyFlags(mlir::ModuleOp module, const ModelInputOptions& options) {
 
 } // namespace
 
+/// The encodings that weights of a file may have.
+static std::vector<std::string> weightTypes() {
+  std::vector<std::string> names = {"f32", "f16", "bf16"};
+  for (const BlockFormat* format : allBlockFormats())
+    names.emplace_back(format->encoding);
+  return names;
+}
+
 void addModelInputOptions(CLI::App& command, ModelInputOptions& options) {
   FlagRules& rules = options.rules;
   command
@@ -138,8 +147,7 @@ void addModelInputOptions(CLI::App& command, ModelInputOptions& options) {
       command
           .add_option("--type", options.weightType,
                       "Their type where MODEL is a shape: f32, f16, bf16 or a block format")
-          ->check(oneOf({"f32", "f16", "bf16", "q8_0", "q4_0", "q4_1", "q5_0", "q5_1", "iq4_nl",
-                         "q2_k", "q3_k", "q4_k", "q5_k", "q6_k"}))
+          ->check(oneOf(weightTypes()))
           ->capture_default_str(),
       {Need::NamedShape});
 }

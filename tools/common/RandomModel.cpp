@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 
 #include "frontends/gguf/GgufWriter.h"
+#include "ir/encoding/BlockFormat.h"
 #include "support/Status.h"
 #include "tools/common/internal/RandomTensors.h"
 #include "tools/common/internal/RandomWeights.h"
@@ -101,18 +102,12 @@ static absl::Status checkShape(const ModelShape& shape) {
   return absl::OkStatus();
 }
 
-/// llama.cpp's `enum llama_ftype` for a file mostly in `encoding`, its "small" variant where there
-/// are several; 0, all in f32, for others.
+/// llama.cpp's `enum llama_ftype` for a file mostly in `encoding`; 0, all in f32, for others.
 static uint32_t fileType(const Encoding& encoding) {
-  static constexpr std::pair<std::string_view, uint32_t> types[] = {
-      {"f16", 1},   {"q4_0", 2},    {"q4_1", 3},  {"q8_0", 7},  {"q5_0", 8},
-      {"q5_1", 9},  {"q2_k", 10},   {"q3_k", 11}, {"q4_k", 14}, {"q5_k", 16},
-      {"q6_k", 18}, {"iq4_nl", 25}, {"bf16", 32},
-  };
-  for (auto [name, type] : types)
-    if (name == encoding.name)
-      return type;
-  return 0;
+  constexpr uint32_t f32 = 0, f16 = 1, bf16 = 32;
+  if (const BlockFormat* format = findBlockFormat(encoding.name))
+    return format->ggufFileType;
+  return encoding.name == "f16" ? f16 : encoding.name == "bf16" ? bf16 : f32;
 }
 
 static void addMetadata(GgufWriter& writer, const ModelShape& shape, const Encoding& encoding) {

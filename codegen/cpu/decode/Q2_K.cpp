@@ -1,5 +1,5 @@
-#include "codegen/cpu/decode/Decoders.h"
 #include "codegen/cpu/decode/SuperBlock.h"
+#include "codegen/cpu/decode/WeightDecoder.h"
 
 using namespace mlir;
 
@@ -21,6 +21,7 @@ static Value decodeQ2K(VectorBuilder& b, Value block, int64_t first, int64_t cou
   });
 }
 
+extern const WeightDecoder q2_k;
 const WeightDecoder q2_k = {"q2_k", decodeQ2K};
 
 } // namespace tenon::codegen::cpu::decoders

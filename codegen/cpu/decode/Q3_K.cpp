@@ -1,5 +1,5 @@
-#include "codegen/cpu/decode/Decoders.h"
 #include "codegen/cpu/decode/SuperBlock.h"
+#include "codegen/cpu/decode/WeightDecoder.h"
 
 using namespace mlir;
 
@@ -32,6 +32,7 @@ static Value decodeQ3K(VectorBuilder& b, Value block, int64_t first, int64_t cou
   });
 }
 
+extern const WeightDecoder q3_k;
 const WeightDecoder q3_k = {"q3_k", decodeQ3K};
 
 } // namespace tenon::codegen::cpu::decoders

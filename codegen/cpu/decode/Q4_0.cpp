@@ -1,12 +1,13 @@
-#include "codegen/cpu/decode/Decoders.h"
 #include "codegen/cpu/decode/Quants.h"
+#include "codegen/cpu/decode/WeightDecoder.h"
 
 using namespace mlir;
 
 namespace tenon::codegen::cpu::decoders {
 
 /// ggml's `block_q4_0`, see `ir/encoding/Q4_0.cpp`: scale · (nibble − 8). Exact in f32, also as the
-/// fused multiply-add nibble · scale − 8 · scale.
+/// fused multiply-add nibble · scale − 8 · scale. `OneScale.h` would give the same bits; here the scale
+/// is loaded before the quants, which is the code that was measured.
 static Value decodeQ40(VectorBuilder& b, Value block, int64_t first, int64_t count) {
   constexpr int64_t quantsAt = 2, run = 16;
   if (count > run)
@@ -16,6 +17,7 @@ static Value decodeQ40(VectorBuilder& b, Value block, int64_t first, int64_t cou
   return decodeNibbles(b, nibbles, scale, b.fmul(scale, b.splat(-8.0f, count)));
 }
 
+extern const WeightDecoder q4_0;
 const WeightDecoder q4_0 = {"q4_0", decodeQ40};
 
 } // namespace tenon::codegen::cpu::decoders

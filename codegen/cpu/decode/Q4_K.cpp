@@ -1,5 +1,5 @@
-#include "codegen/cpu/decode/Decoders.h"
 #include "codegen/cpu/decode/SuperBlock.h"
+#include "codegen/cpu/decode/WeightDecoder.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -95,6 +95,7 @@ static llvm::SmallVector<Value> decodeQ4KUnit(VectorBuilder& b, Value block, Val
 
 static const BlockUnits q4kUnits = {64, preparedSixBitFloats, prepareSixBitScales, decodeQ4KUnit};
 
+extern const WeightDecoder q4_k;
 const WeightDecoder q4_k = {"q4_k", decodeQ4K, &q4kUnits};
 
 } // namespace tenon::codegen::cpu::decoders

@@ -1,5 +1,5 @@
-#include "codegen/cpu/decode/Decoders.h"
 #include "codegen/cpu/decode/SuperBlock.h"
+#include "codegen/cpu/decode/WeightDecoder.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -44,6 +44,7 @@ static llvm::SmallVector<Value> decodeQ5KUnit(VectorBuilder& b, Value block, Val
 
 static const BlockUnits q5kUnits = {64, preparedSixBitFloats, prepareSixBitScales, decodeQ5KUnit};
 
+extern const WeightDecoder q5_k;
 const WeightDecoder q5_k = {"q5_k", decodeQ5K, &q5kUnits};
 
 } // namespace tenon::codegen::cpu::decoders

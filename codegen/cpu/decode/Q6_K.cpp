@@ -1,5 +1,5 @@
-#include "codegen/cpu/decode/Decoders.h"
 #include "codegen/cpu/decode/SuperBlock.h"
+#include "codegen/cpu/decode/WeightDecoder.h"
 
 using namespace mlir;
 
@@ -63,6 +63,7 @@ static llvm::SmallVector<Value> decodeQ6KUnit(VectorBuilder& b, Value block, Val
 
 static const BlockUnits q6kUnits = {128, 2 * groups, prepareQ6K, decodeQ6KUnit};
 
+extern const WeightDecoder q6_k;
 const WeightDecoder q6_k = {"q6_k", decodeQ6K, &q6kUnits};
 
 } // namespace tenon::codegen::cpu::decoders

@@ -1,30 +1,35 @@
 #include "codegen/cpu/decode/WeightDecoder.h"
 
-#include "codegen/cpu/decode/Decoders.h"
+#include "codegen/cpu/decode/OneScale.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
 namespace tenon::codegen::cpu {
 
-static const WeightDecoder* const allDecoders[] = {
-    &decoders::f32,  &decoders::f16,    &decoders::bf16, &decoders::q8_0,
-    &decoders::q4_0, &decoders::q4_1,   &decoders::q5_0, &decoders::q5_1,
-    &decoders::q2_k, &decoders::q3_k,   &decoders::q4_k, &decoders::q5_k,
-    &decoders::q6_k, &decoders::iq4_nl, &decoders::q8_s, &decoders::q8_k};
-
-const WeightDecoder* findWeightDecoder(Type elementType) {
-  const Encoding* encoding = getEncoding(elementType);
-  for (const WeightDecoder* decoder : allDecoders)
-    if (encoding && std::string_view(decoder->encoding) == encoding->name)
+static const WeightDecoder* findDecoder(const Encoding& encoding) {
+  for (const WeightDecoder* decoder : allWeightDecoders())
+    if (std::string_view(decoder->encoding) == encoding.name)
       return decoder;
   return nullptr;
 }
 
+/// The description of a format that is decoded from it; null for others.
+static const BlockFormat* findOneScale(const Encoding& encoding) {
+  const BlockFormat* format = findBlockFormat(encoding.name);
+  return format && format->hasOneScale() ? format : nullptr;
+}
+
+bool canDecode(Type elementType) {
+  const Encoding* encoding = getEncoding(elementType);
+  return encoding && (findDecoder(*encoding) || findOneScale(*encoding));
+}
+
 RowDecoder::RowDecoder(RankedTensorType type)
-    : encoding(*getEncoding(type.getElementType())),
-      decoder(*findWeightDecoder(type.getElementType())),
-      bytesPerRow(encoding.bytesFor(type.getShape().back())) {}
+    : encoding(*getEncoding(type.getElementType())), decoder(findDecoder(encoding)),
+      format(findOneScale(encoding)), bytesPerRow(encoding.bytesFor(type.getShape().back())) {
+  assert(decoder || format);
+}
 
 Value RowDecoder::byteOffset(VectorBuilder& b, Value element) const {
   return b.mul(b.div(element, encoding.blockSize), encoding.blockBytes);
@@ -37,13 +42,13 @@ bool RowDecoder::supports(int64_t count) const {
 
 Value RowDecoder::decode(VectorBuilder& b, Value pointer, int64_t first, int64_t count) const {
   if (blockSize() == 1)
-    return decoder.decode(b, b.advance(pointer, bytes(first)), 0, count);
+    return decoder->decode(b, b.advance(pointer, bytes(first)), 0, count);
   if (count > blockSize())
     return b.concat(decode(b, pointer, first, count / 2),
                     decode(b, pointer, first + count / 2, count / 2));
-  int64_t block = first / blockSize();
-  return decoder.decode(b, b.advance(pointer, block * encoding.blockBytes), first % blockSize(),
-                        count);
+  Value block = b.advance(pointer, first / blockSize() * encoding.blockBytes);
+  return decoder ? decoder->decode(b, block, first % blockSize(), count)
+                 : decodeOneScale(b, *format, block, first % blockSize(), count);
 }
 
 } // namespace tenon::codegen::cpu

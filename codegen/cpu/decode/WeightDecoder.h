@@ -1,7 +1,10 @@
 #ifndef TENON_CODEGEN_CPU_DECODE_WEIGHTDECODER_H
 #define TENON_CODEGEN_CPU_DECODE_WEIGHTDECODER_H
 
+#include <span>
+
 #include "codegen/cpu/VectorBuilder.h"
+#include "ir/encoding/BlockFormat.h"
 
 namespace tenon::codegen::cpu {
 
@@ -20,8 +23,8 @@ struct BlockUnits {
                                            mlir::Value prepared, mlir::Value unit, int64_t lanes);
 };
 
-/// Emits the decoding of one encoding to f32 in registers. A decoder is one file in this folder and
-/// one line in the list in `WeightDecoder.cpp`.
+/// Emits the decoding of one encoding to f32 in registers. A decoder is one file in this folder that
+/// defines `decoders::<name>`; block formats of one scale need none (`OneScale.h`).
 struct WeightDecoder {
   /// The name of the encoding, as in `ir/encoding`.
   llvm::StringLiteral encoding;
@@ -34,20 +37,23 @@ struct WeightDecoder {
   const BlockUnits* units = nullptr;
 };
 
-/// The decoder of tensors with that element type; null where there is none.
-const WeightDecoder* findWeightDecoder(mlir::Type elementType);
+/// All decoders, by their files' names.
+std::span<const WeightDecoder* const> allWeightDecoders();
+
+/// Whether tensors with that element type can be decoded.
+bool canDecode(mlir::Type elementType);
 
 /// Rows of one weight, decoded as a kernel goes along them.
 class RowDecoder {
 public:
-  /// For rows of `type`, whose element type has a decoder.
+  /// For rows of `type`, whose element type can be decoded.
   explicit RowDecoder(mlir::RankedTensorType type);
 
   /// Elements in a block; 1 for a plain type.
   int64_t blockSize() const { return encoding.blockSize; }
   int64_t rowBytes() const { return bytesPerRow; }
   /// How to decode blocks in units; null where the encoding has none.
-  const BlockUnits* units() const { return decoder.units; }
+  const BlockUnits* units() const { return decoder ? decoder->units : nullptr; }
   /// Bytes of `elements` elements, a multiple of the block.
   int64_t bytes(int64_t elements) const { return encoding.bytesFor(elements); }
   /// Byte offset of element `element` (i64), a multiple of the block.
@@ -61,7 +67,9 @@ public:
 
 private:
   const Encoding& encoding;
-  const WeightDecoder& decoder;
+  /// Null where `format` says all.
+  const WeightDecoder* decoder;
+  const BlockFormat* format;
   int64_t bytesPerRow;
 };
 

@@ -12,7 +12,7 @@ static LogicalResult emitDequantize(KernelContext& context, Value tile) {
   if (!op)
     return failure();
   RankedTensorType type = op.getInput().getType();
-  if (!findWeightDecoder(type.getElementType()))
+  if (!canDecode(type.getElementType()))
     return op.emitOpError("expects an input that can be decoded on the CPU, but got ") << type;
   VectorBuilder& b = context.builder;
   RowDecoder decoder(type);

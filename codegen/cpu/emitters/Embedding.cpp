@@ -12,7 +12,7 @@ static LogicalResult emitEmbedding(KernelContext& context, Value tile) {
   if (!op)
     return failure();
   RankedTensorType table = op.getTable().getType();
-  if (!findWeightDecoder(table.getElementType()))
+  if (!canDecode(table.getElementType()))
     return op.emitOpError("expects a table that can be decoded on the CPU, but got ") << table;
   VectorBuilder& b = context.builder;
   RowDecoder decoder(table);

@@ -321,7 +321,7 @@ static LogicalResult emitPackedMatmul(KernelContext& context, Value tile) {
   if (op.isQuantized())
     return op.emitOpError("expects an input of floats for this emitter, but got ")
            << op.getInput().getType();
-  if (!findWeightDecoder(op.getWeight().getType().getElementType()))
+  if (!canDecode(op.getWeight().getType().getElementType()))
     return op.emitOpError("expects a weight that can be decoded on the CPU, but got ")
            << op.getWeight().getType();
   return PackedMatmulEmission(context, op).emit(tile);

@@ -28,6 +28,7 @@ static void unpackScales(VectorBuilder& b, Value block, Value target) {
           b.advance(target, 8 * groups));
 }
 
+extern const WeightQuants q4_k;
 const WeightQuants q4_k = {.encoding = "q4_k",
                            .largest = 15,
                            .zeroPoint = 0,

@@ -33,6 +33,7 @@ static void unpackScales(VectorBuilder& b, Value block, Value target) {
           b.advance(target, 6 * groups));
 }
 
+extern const WeightQuants q6_k;
 const WeightQuants q6_k = {.encoding = "q6_k",
                            .largest = 63,
                            .zeroPoint = 32,

@@ -6,12 +6,9 @@ using namespace mlir;
 
 namespace tenon::codegen::cpu {
 
-static const WeightQuants* const allQuants[] = {&quants::q8_0, &quants::q4_0, &quants::q4_k,
-                                                &quants::q6_k};
-
 const WeightQuants* findWeightQuants(Type elementType) {
   const Encoding* encoding = getEncoding(elementType);
-  for (const WeightQuants* quants : allQuants)
+  for (const WeightQuants* quants : allWeightQuants())
     if (encoding && std::string_view(quants->encoding) == encoding->name)
       return quants;
   return nullptr;

@@ -1,13 +1,15 @@
 #ifndef TENON_CODEGEN_CPU_QUANTS_WEIGHTQUANTS_H
 #define TENON_CODEGEN_CPU_QUANTS_WEIGHTQUANTS_H
 
+#include <span>
+
 #include "codegen/cpu/VectorBuilder.h"
 
 namespace tenon::codegen::cpu {
 
 /// How the blocks of one encoding are unpacked to be multiplied as integers: each quant an unsigned
-/// byte q that stands for q − zero point, in ascending order. One file in this folder and one line
-/// in the list in `WeightQuants.cpp`.
+/// byte q that stands for q − zero point, in ascending order. One file in this folder that defines
+/// `quants::<name>`.
 ///
 /// A block of 32 has one f16 scale, in its first two bytes. A block of 256 consists of groups with
 /// an integer scale each; `unpackScales` writes, as numbers of 32 bits,
@@ -31,6 +33,9 @@ struct WeightQuants {
   void (*unpackScales)(VectorBuilder& builder, mlir::Value block, mlir::Value target) = nullptr;
 };
 
+/// All of them, by their files' names.
+std::span<const WeightQuants* const> allWeightQuants();
+
 /// How tensors with that element type are unpacked; null where there is no way.
 const WeightQuants* findWeightQuants(mlir::Type elementType);
 
@@ -42,14 +47,5 @@ mlir::Value bitsOfBytes(VectorBuilder& builder, mlir::Value bytes, int64_t shift
 mlir::Value joinBytes(VectorBuilder& builder, mlir::Value low, mlir::Value high, int64_t shift);
 
 } // namespace tenon::codegen::cpu
-
-namespace tenon::codegen::cpu::quants {
-
-extern const WeightQuants q4_0;
-extern const WeightQuants q4_k;
-extern const WeightQuants q6_k;
-extern const WeightQuants q8_0;
-
-} // namespace tenon::codegen::cpu::quants
 
 #endif // TENON_CODEGEN_CPU_QUANTS_WEIGHTQUANTS_H

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "ir/encoding/BlockFormat.h"
+
 namespace tenon::encodings {
 
 /// `count` numbers of `bits` bits each, in the one arrangement that all block formats share: runs
@@ -22,6 +24,11 @@ template <size_t bits, size_t stride, size_t count> struct BitPlane {
   static_assert(count % (stride * perByte) == 0);
 
   uint8_t bytes[count / perByte];
+
+  /// The plane as data, at `offset` of a block, with the bits of its numbers from `shift` on.
+  static constexpr BlockFormat::Plane at(size_t offset, uint32_t shift = 0) {
+    return {static_cast<uint32_t>(offset), bits, stride, shift};
+  }
 
   /// Number i.
   int get(size_t i) const {

@@ -122,7 +122,7 @@ absl::StatusOr<RandomFill> RandomFill::create(const Device& device) {
 
 absl::Status RandomFill::enqueue(const RandomRange& range, const std::string& encoding,
                                  CUdeviceptr destination, CUstream stream) const {
-  const RandomBlock* block = findRandomBlock(encoding);
+  std::optional<RandomBlock> block = findRandomBlock(encoding);
   uint64_t count = range.bytes / (block ? 2 : randomUnitBytes(encoding)), seed = range.seed;
   float scale = range.scale, mean = range.mean;
   uint32_t type = block ? 3 : encoding == "f32" ? 0 : encoding == "f16" ? 1 : 2;

@@ -237,10 +237,11 @@ TEST(GgufErrors, TensorsOfAnotherShapeOrType) {
   EXPECT_THAT((*file)->requireTensor("a", std::vector<int64_t>{8, 4}), IsOk());
   EXPECT_THAT((*file)->requireTensor("a", std::vector<int64_t>{4, 8}),
               invalid("tensor 'a' expects shape [4, 8], but got [8, 4]"));
-  EXPECT_THAT((*file)->requireTensor("b"),
-              invalid("tensor 'b' expects one of the types f32, f16, bf16, i32, q8_0, q4_0, q4_1, "
-                      "q5_0, q5_1, q2_k, q3_k, q4_k, q5_k, q6_k, iq4_nl, but got type 16 "
-                      "(iq2_xxs)"));
+  EXPECT_THAT(
+      (*file)->requireTensor("b"),
+      invalid("tensor 'b' expects one of the types bf16, f16, f32, i32, iq4_nl, q2_k, q3_k, "
+              "q4_0, q4_1, q4_k, q5_0, q5_1, q5_k, q6_k, q8_0, but got type 16 "
+              "(iq2_xxs)"));
 }
 
 TEST(GgufErrors, HostileNamesAreEscaped) {

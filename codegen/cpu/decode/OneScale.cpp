@@ -1,0 +1,89 @@
+#include "codegen/cpu/decode/OneScale.h"
+
+#include <numeric>
+
+#include "codegen/cpu/decode/Quants.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace tenon::codegen::cpu {
+
+/// Bit i of the 32 bits at `pointer` for i in [first, first + count).
+static Value loadSingleBits(VectorBuilder& b, Value pointer, int64_t first, int64_t count) {
+  llvm::SmallVector<int32_t> places(count);
+  std::iota(places.begin(), places.end(), static_cast<int32_t>(first));
+  Value bits = b.splat(b.load(b.getI32Type(), pointer), count);
+  return extractBits(b, arith::ShRUIOp::create(b, bits, integers(b, places)), 0, 1);
+}
+
+/// The numbers of a plane, not shifted.
+static Value loadPlane(VectorBuilder& b, const BlockFormat::Plane& plane, Value block,
+                       int64_t first, int64_t count) {
+  Value pointer = b.advance(block, plane.offset);
+  if (plane.bits == 1 && plane.stride == 1)
+    return loadSingleBits(b, pointer, first, count);
+  return PackedBits{plane.bits, plane.stride}.load(b, pointer, first, count);
+}
+
+/// The quants as integers.
+static Value loadQuants(VectorBuilder& b, const BlockFormat& format, Value block, int64_t first,
+                        int64_t count) {
+  Value quants = loadPlane(b, format.planes[0], block, first, count);
+  const BlockFormat::Plane& high = format.planes[1];
+  if (high.bits == 0)
+    return quants;
+  return joinBits(b, quants, loadPlane(b, high, block, first, count), high.shift);
+}
+
+/// levels[quant] as f32. Where no instruction looks up 16 values: a tree of selections by the bits
+/// of the quant.
+static Value lookUpLevels(VectorBuilder& b, llvm::ArrayRef<int8_t> levels, Value quants,
+                          int64_t count) {
+  if (b.hasLookUp() && count == 16)
+    return b.lookUp(
+        toFloats(b, integers(b, llvm::SmallVector<int32_t>(levels.begin(), levels.end()))), quants);
+  llvm::SmallVector<Value> candidates;
+  for (int8_t level : levels)
+    candidates.push_back(integers(b, llvm::SmallVector<int32_t>(count, level)));
+  Value zero = integers(b, llvm::SmallVector<int32_t>(count, 0));
+  for (int64_t bit = 0; candidates.size() > 1; ++bit) {
+    Value isSet =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::ne, extractBits(b, quants, bit, 1), zero);
+    llvm::SmallVector<Value> chosen;
+    for (size_t i = 0; i < candidates.size(); i += 2)
+      chosen.push_back(b.select(isSet, candidates[i + 1], candidates[i]));
+    candidates = std::move(chosen);
+  }
+  return toFloats(b, candidates.front());
+}
+
+/// What is added to scale · quant: the minimum, or −zero · scale.
+static Value offsetOf(VectorBuilder& b, const BlockFormat& format, Value block, Value scale,
+                      int64_t count) {
+  if (format.hasMinimum())
+    return b.splatF16(b.advance(block, format.minimum.offset), count);
+  return b.fmul(scale, b.splat(static_cast<float>(-format.zero), count));
+}
+
+Value decodeOneScale(VectorBuilder& b, const BlockFormat& format, Value block, int64_t first,
+                     int64_t count) {
+  int64_t run = format.planes[0].stride;
+  if (count > run)
+    return b.concat(decodeOneScale(b, format, block, 0, run),
+                    decodeOneScale(b, format, block, run, run));
+  Value quants = loadQuants(b, format, block, first, count);
+  auto loadScale = [&] { return b.splatF16(b.advance(block, format.scale.offset), count); };
+  if (!format.levels.empty()) {
+    Value levels = lookUpLevels(b, format.levels, quants, count);
+    return b.fmul(levels, loadScale());
+  }
+  bool areNibbles = format.planes[0].bits == 4 && format.planes[1].bits == 0;
+  if (!areNibbles)
+    quants = toFloats(b, quants);
+  Value scale = loadScale();
+  Value offset = offsetOf(b, format, block, scale, count);
+  return areNibbles ? decodeNibbles(b, quants, scale, offset) : b.fma(quants, scale, offset);
+}
+
+} // namespace tenon::codegen::cpu

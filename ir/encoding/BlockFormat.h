@@ -1,0 +1,61 @@
+#ifndef TENON_IR_ENCODING_BLOCKFORMAT_H
+#define TENON_IR_ENCODING_BLOCKFORMAT_H
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace tenon {
+
+/// A block format of weights as data: where the numbers of a block lie, for all who read blocks. An
+/// encoding's file defines it beside the `Encoding`, from the same structure in memory.
+struct BlockFormat {
+  /// A binary16 number of a block.
+  struct Number {
+    uint32_t offset; ///< in bytes, even
+    /// For random values (runtime/program/RandomValues.h): of the scale 1 / (√3 · the deviation of a
+    /// value whose scale is 1 and whose other bits are random); of the minimum what then puts the mean
+    /// at 0. So q8_0 has quants of −128 to 127, deviation 73.9; q4_k has scale · s · q − minimum · m,
+    /// with s and m in 0 to 63 and q in 0 to 15: minimum = 7.5 · scale, deviation 258.
+    float randomFactor = 0;
+  };
+  /// Bits [shift, shift + bits) of all quants, beside each other in the same `stride` bytes: an
+  /// `internal/BitPlane.h`.
+  struct Plane {
+    uint32_t offset; ///< in bytes
+    uint32_t bits = 0;
+    uint32_t stride = 0;
+    uint32_t shift = 0;
+  };
+
+  /// The encoding's name.
+  std::string_view encoding;
+  /// llama.cpp's `enum llama_ftype` for a file mostly in this encoding, its "small" variant where
+  /// there are several.
+  uint32_t ggufFileType;
+  Number scale;
+  /// Where `hasMinimum`: what is added to all values, or taken from them.
+  Number minimum = {};
+
+  /// The rest describes a block of one scale, without groups:
+  ///
+  ///     value[i] = scale · (quant[i] − zero) + minimum, or scale · levels[quant[i]]
+  std::array<Plane, 2> planes = {};
+  int zero = 0;
+  /// Of every quant, or none.
+  std::span<const int8_t> levels = {};
+
+  bool hasMinimum() const { return minimum.randomFactor != 0; }
+  /// Whether the planes, the zero and the levels say all.
+  bool hasOneScale() const { return planes[0].bits != 0; }
+};
+
+/// Every block format of weights, in a fixed order.
+std::span<const BlockFormat* const> allBlockFormats();
+/// That of the encoding of that name, or null.
+const BlockFormat* findBlockFormat(std::string_view encoding);
+
+} // namespace tenon
+
+#endif // TENON_IR_ENCODING_BLOCKFORMAT_H

@@ -1,0 +1,49 @@
+#ifndef TENON_IR_ENCODING_INTERNAL_ONESCALE_H
+#define TENON_IR_ENCODING_INTERNAL_ONESCALE_H
+
+#include <cstddef>
+
+#include "ir/encoding/BlockFormat.h"
+#include "ir/encoding/Float16.h"
+#include "ir/encoding/internal/Block.h"
+
+namespace tenon::encodings {
+
+/// The number of `Plane::bits` bits of quant i.
+inline int bitsOfQuant(const BlockFormat::Plane& plane, const uint8_t* block, size_t i) {
+  size_t perByte = 8 / plane.bits;
+  size_t byte = i / (plane.stride * perByte) * plane.stride + i % plane.stride;
+  int stored = block[plane.offset + byte] >> plane.bits * (i / plane.stride % perByte);
+  return (stored & ((1 << plane.bits) - 1)) << plane.shift;
+}
+
+inline double numberOf(const BlockFormat::Number& number, const uint8_t* block) {
+  return f16ToF32(static_cast<uint16_t>(block[number.offset] | block[number.offset + 1] << 8));
+}
+
+/// Decodes a block as `format`, one of one scale, says.
+template <typename Block, const BlockFormat& format>
+void decodeOneScaleBlock(const Block& block, double* values) {
+  static_assert(sizeof(Block) % 2 == 0);
+  const auto* bytes = reinterpret_cast<const uint8_t*>(&block);
+  double scale = numberOf(format.scale, bytes);
+  double minimum = format.hasMinimum() ? numberOf(format.minimum, bytes) : 0;
+  for (size_t i = 0; i < Block::size; ++i) {
+    int quant = 0;
+    for (const BlockFormat::Plane& plane : format.planes)
+      if (plane.bits != 0)
+        quant |= bitsOfQuant(plane, bytes, i);
+    double factor = format.levels.empty() ? quant - format.zero : format.levels[quant];
+    values[i] = format.hasMinimum() ? scale * factor + minimum : scale * factor;
+  }
+}
+
+/// `Encoding::decode` of a format of one scale.
+template <typename Block, const BlockFormat& format>
+void decodeOneScale(std::span<const std::byte> encoded, std::span<double> values) {
+  decodeBlocks<Block, decodeOneScaleBlock<Block, format>>(encoded, values);
+}
+
+} // namespace tenon::encodings
+
+#endif // TENON_IR_ENCODING_INTERNAL_ONESCALE_H

@@ -1,0 +1,70 @@
+#include "ir/encoding/BlockFormat.h"
+
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "ir/encoding/Encoding.h"
+
+namespace tenon {
+namespace {
+
+using ::testing::Each;
+
+TEST(BlockFormat, EveryBlockFormatOfWeightsIsDescribed) {
+  for (const Encoding* encoding : allEncodings()) {
+    bool isOfWeights = encoding->isBlockQuantized() && encoding->ggufType >= 0;
+    const BlockFormat* format = findBlockFormat(encoding->name);
+    EXPECT_EQ(format != nullptr, isOfWeights) << encoding->name;
+    if (format)
+      EXPECT_EQ(format->encoding, encoding->name);
+  }
+  EXPECT_EQ(findBlockFormat("q9_9"), nullptr);
+}
+
+TEST(BlockFormat, NumbersLieInTheBlock) {
+  for (const BlockFormat* format : allBlockFormats()) {
+    int64_t bytes = findEncoding(format->encoding)->blockBytes;
+    EXPECT_LE(format->scale.offset + 2, bytes) << format->encoding;
+    EXPECT_GT(format->scale.randomFactor, 0) << format->encoding;
+    if (format->hasMinimum()) {
+      EXPECT_LE(format->minimum.offset + 2, bytes) << format->encoding;
+      EXPECT_NE(format->minimum.offset, format->scale.offset) << format->encoding;
+    }
+  }
+}
+
+/// Of a block of one scale the description names each byte once, and each bit of a quant.
+TEST(BlockFormat, OfOneScaleCoversTheBlock) {
+  int described = 0;
+  for (const BlockFormat* format : allBlockFormats()) {
+    if (!format->hasOneScale())
+      continue;
+    ++described;
+    const Encoding& encoding = *findEncoding(format->encoding);
+    std::vector<int> uses(encoding.blockBytes, 0);
+    auto use = [&](int64_t offset, int64_t bytes) {
+      ASSERT_LE(offset + bytes, encoding.blockBytes) << encoding.name;
+      for (int64_t i = 0; i < bytes; ++i)
+        ++uses[offset + i];
+    };
+    use(format->scale.offset, 2);
+    if (format->hasMinimum())
+      use(format->minimum.offset, 2);
+    uint32_t bits = 0;
+    for (const BlockFormat::Plane& plane : format->planes) {
+      use(plane.offset, encoding.blockSize * plane.bits / 8);
+      if (plane.bits != 0)
+        EXPECT_EQ(plane.shift, bits) << encoding.name;
+      bits += plane.bits;
+    }
+    EXPECT_THAT(uses, Each(1)) << encoding.name;
+    if (!format->levels.empty())
+      EXPECT_EQ(format->levels.size(), size_t{1} << bits) << encoding.name;
+  }
+  EXPECT_EQ(described, 5); // q4_0, q4_1, q5_0, q5_1, iq4_nl
+}
+
+} // namespace
+} // namespace tenon
