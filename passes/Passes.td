@@ -122,7 +122,21 @@ def SplitKernelsPass : Pass<"tenon-split-kernels", "mlir::ModuleOp"> {
       tenon.yield %1 : tensor<1x64xf32>
     }
     ```
-    becomes a kernel of `tenon.square` and one of `tenon.rms_norm` with the same order.
+    becomes, for x86-64-v4,
+    ```mlir
+    %s = tenon.kernel (%a = %x : tensor<1x64xf32>) -> tensor<1x64xf32>
+        schedule #tenon.schedule<"elementwise", tiles = 1, {columns_per_tile = 64 : i64,
+                                 row_elements = 64 : i64, rows_per_tile = 1 : i64}> {
+      %0 = tenon.square %a : (tensor<1x64xf32>) -> tensor<1x64xf32>
+      tenon.yield %0 : tensor<1x64xf32>
+    }
+    %y = tenon.kernel (%a = %s : tensor<1x64xf32>, %b = %w : tensor<64xf32>) -> tensor<1x64xf32>
+        schedule #tenon.schedule<"rms_norm", tiles = 1> {
+      %0 = tenon.rms_norm %a, %b eps 1.0e-5 order <chunk = 0, lanes = 128, tree = halving>
+          : (tensor<1x64xf32>, tensor<64xf32>) -> tensor<1x64xf32>
+      tenon.yield %0 : tensor<1x64xf32>
+    }
+    ```
   }];
   let dependentDialects = ["::tenon::TenonDialect"];
 }
@@ -134,6 +148,25 @@ def PlanMemoryPass : Pass<"tenon-plan-memory", "mlir::func::FuncOp"> {
     `memory/PlanMemory.cpp` for the algorithm. States are written in place and results of the
     function go to its outputs: neither takes workspace. Sets `buffers` on each `tenon.kernel` and
     `tenon.workspace` on the function.
+
+    ```mlir
+    func.func @f(%x: tensor<1x64xf32>) -> tensor<1x64xf32> {
+      %s = tenon.kernel (%a = %x : tensor<1x64xf32>) -> tensor<1x64xf32> schedule #square {…}
+      %y = tenon.kernel (%a = %s : tensor<1x64xf32>) -> tensor<1x64xf32> schedule #norm {…}
+      return %y : tensor<1x64xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @f(%x: tensor<1x64xf32>) -> tensor<1x64xf32>
+        attributes {tenon.workspace = 256 : i64} {
+      %s = tenon.kernel (%a = %x : tensor<1x64xf32>) -> tensor<1x64xf32> schedule #square
+          buffers [#tenon.buffer<offset = 0, bytes = 256>] {…}
+      %y = tenon.kernel (%a = %s : tensor<1x64xf32>) -> tensor<1x64xf32> schedule #norm
+          buffers [unit] {…}
+      return %y : tensor<1x64xf32>
+    }
+    ```
   }];
   let dependentDialects = ["::tenon::TenonDialect"];
 }
@@ -143,6 +176,7 @@ def VerifyPlanPass : Pass<"tenon-verify-plan", "mlir::func::FuncOp"> {
   let description = [{
     Every kernel has a schedule and buffers; a result has a buffer exactly where it needs workspace;
     every buffer lies inside the workspace; no two buffers in use at the same time share a byte.
+    Changes nothing. The functions of `tests/passes/verify-plan-invalid.mlir` are refused.
   }];
 }
 
