@@ -15,6 +15,8 @@ static constexpr size_t maxTensorMaps = 8;
 static constexpr size_t maxParametersBesideMaps = 256;
 /// Of a tensor map (CUDA driver API, cuTensorMapEncodeTiled).
 static constexpr uint32_t maxBoxRows = 256;
+/// What a thread loads at once, and what a tensor map asks of its matrix.
+static constexpr uint64_t cudaAlignment = 16;
 /// More than any block can have.
 static constexpr uint32_t maxSharedBytes = 1 << 20;
 /// cuBLASLt gains nothing from more.
@@ -151,6 +153,11 @@ absl::Status validateAgainstKernel(const Kernel& kernel, const Step& step) {
     if (ref.bytes != kernel.args[i].bytes)
       return invalid("expects %u bytes as argument %u of kernel %s, but found %u",
                      kernel.args[i].bytes, i, quoted(kernel.symbol), ref.bytes);
+    bool isOnCpu = std::holds_alternative<std::monostate>(kernel.launch);
+    if (!isOnCpu && ref.offset % cudaAlignment != 0)
+      return invalid("expects argument %u of kernel %s at a multiple of %u bytes, but found offset "
+                     "%u",
+                     i, quoted(kernel.symbol), cudaAlignment, ref.offset);
     bool isReadOnly = ref.space == Space::Constant || ref.space == Space::Input;
     if (isReadOnly && kernel.args[i].access != Access::Read)
       return invalid("expects argument %u of kernel %s, which it writes to, outside constants and "

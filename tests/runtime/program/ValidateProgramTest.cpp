@@ -266,6 +266,13 @@ const Refusal cudaRefusals[] = {
     {"TooManyArgumentsBesideTensorMaps",
      [](Program& p) { step(p, 0).args.resize(257, {Space::Workspace, 0, 0, 64}); },
      "step 0 \"cast\" expects at most 256 arguments beside tensor maps, but found 257"},
+    {"MisalignedArgument",
+     [](Program& p) {
+       p.workspaceBytes = 128;
+       step(p, 0).args[1].offset = 24;
+     },
+     "step 0 \"cast\" expects argument 1 of kernel \"cast\" at a multiple of 16 bytes, but found "
+     "offset 24"},
     {"UnknownCubin", [](Program& p) { p.kernels[0].code = 1; },
      "kernel \"cast\" expects one of the 1 objects, but names object 1"},
     {"MatmulWithCode", [](Program& p) { p.kernels[1].code = 1; },
