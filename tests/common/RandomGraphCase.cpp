@@ -14,6 +14,8 @@
 #include "ir/interpreter/Interpreter.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "runtime/program/Program.h"
+#include "support/Fingerprint.h"
+#include "support/OutputFile.h"
 #include "support/Status.h"
 #include "tests/Tolerances.h"
 #include "tests/common/RandomGraph.h"
@@ -34,6 +36,48 @@ absl::StatusOr<RandomGraphCase> RandomGraphCase::create(uint64_t seed, GraphOps 
   for (auto [call, kind] : llvm::enumerate(kinds))
     made.calls.push_back({kind, makeRandomInputs(*made.graph, seed * kinds.size() + call, kind)});
   return made;
+}
+
+static bool isWeight(BlockArgument argument) {
+  return !argument.use_empty() && llvm::all_of(argument.getUses(), [](OpOperand& use) {
+    if (llvm::isa<EmbeddingOp>(use.getOwner()))
+      return use.getOperandNumber() == 0;
+    return llvm::isa<MatmulOp, RmsNormOp, LayerNormOp>(use.getOwner()) &&
+           use.getOperandNumber() > 0;
+  });
+}
+
+absl::Status RandomGraphCase::moveWeightsToFile(const std::string& path) {
+  auto function = *graph->getOps<func::FuncOp>().begin();
+  auto file = FlatSymbolRefAttr::get(context.get(), "weights");
+  OpBuilder symbols = OpBuilder::atBlockBegin(graph->getBody());
+  OpBuilder body = OpBuilder::atBlockBegin(&function.front());
+  std::vector<std::byte> bytes;
+  llvm::BitVector moved(function.getNumArguments());
+  for (BlockArgument argument : function.getArguments()) {
+    if (!isWeight(argument))
+      continue;
+    moved.set(argument.getArgNumber());
+    std::vector<std::byte> data = calls[0].inputs[argument.getArgNumber()].encode();
+    bytes.resize(bytes.size() / 2 * 2 + 1);
+    std::string name = absl::StrCat("w", argument.getArgNumber());
+    WeightOp::create(
+        symbols, function.getLoc(), name, llvm::cast<RankedTensorType>(argument.getType()),
+        symbols.getArrayAttr(RangeAttr::get(context.get(), file, static_cast<int64_t>(bytes.size()),
+                                            static_cast<int64_t>(data.size()))));
+    bytes.insert(bytes.end(), data.begin(), data.end());
+    argument.replaceAllUsesWith(
+        GetWeightOp::create(body, function.getLoc(), argument.getType(), name));
+  }
+  symbols.setInsertionPointToStart(graph->getBody());
+  FileOp::create(symbols, function.getLoc(), file.getValue(), path,
+                 static_cast<int64_t>(bytes.size()), static_cast<int64_t>(fingerprintFile(bytes)));
+  if (failed(function.eraseArguments(moved)))
+    return absl::InternalError("cannot take arguments from the function");
+  for (Call& call : calls)
+    for (int i = moved.find_last(); i >= 0; i = moved.find_prev(i))
+      call.inputs.erase(call.inputs.begin() + i);
+  return writeFile(path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
 absl::StatusOr<OwningOpRef<ModuleOp>>

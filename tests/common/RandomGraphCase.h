@@ -24,6 +24,11 @@ class RandomGraphCase {
 public:
   static absl::StatusOr<RandomGraphCase> create(uint64_t seed, GraphOps ops = GraphOps::Models);
 
+  /// Moves the arguments that are weights (matrices of products, tables of embeddings, factors of
+  /// norms) from every call into a file written to `path`, each at an odd offset. All calls then have
+  /// the values of the first.
+  absl::Status moveWeightsToFile(const std::string& path);
+
   /// A planned copy of the graph; `report` may be null.
   absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>>
   plan(const std::string& target, passes::Plan plan,

@@ -9,6 +9,7 @@
 #include "tests/codegen/cpu/CpuTest.h"
 #include "tests/common/RandomGraphCase.h"
 #include "tests/common/StatusMatchers.h"
+#include "tests/common/TempFolder.h"
 
 namespace tenon::tests {
 namespace {
@@ -66,28 +67,46 @@ absl::StatusOr<runtime::Program> compilePlans(const RandomGraphCase& graph,
   return codegen::compileForCpu(*all, {});
 }
 
-/// Every operation of the dialect, under all plans: each near the reference, with indices outside their
-/// ranges too; fused and split equal, of special floats too.
+/// Under all plans near the reference; fused and split equal.
+void expectPlansAgree(const RandomGraphCase& graph) {
+  std::string target = hostTargets().back();
+  auto program = compilePlans(graph, target);
+  ASSERT_THAT(program, IsOk());
+  auto executor = runtime::CpuExecutor::create(*std::move(program), {.threads = 2});
+  ASSERT_THAT(executor, IsOk());
+  std::vector<RandomGraphCase::Outputs> runs;
+  for (size_t function = 0; function < std::size(allPlans); ++function) {
+    ASSERT_THAT((*executor)->resetStates(), IsOk());
+    auto outputs = graph.run(**executor, function);
+    ASSERT_THAT(outputs, IsOk());
+    runs.push_back(*std::move(outputs));
+  }
+  EXPECT_TRUE(runs[2] == runs[3]) << "fused and split";
+  graph.expectNearReference(runs, target);
+}
+
+/// Every operation of the dialect, with indices outside their ranges and special floats too.
 TEST(RandomGraphs, EveryPlanOfEveryOperation) {
   constexpr uint64_t graphsOfAll = 150;
-  std::string target = hostTargets().back();
   for (uint64_t seed = 0; seed < graphsOfAll; ++seed) {
     SCOPED_TRACE(seed);
     auto graph = RandomGraphCase::create(seed, GraphOps::All);
     ASSERT_THAT(graph, IsOk());
-    auto program = compilePlans(*graph, target);
-    ASSERT_THAT(program, IsOk());
-    auto executor = runtime::CpuExecutor::create(*std::move(program), {.threads = 2});
-    ASSERT_THAT(executor, IsOk());
-    std::vector<RandomGraphCase::Outputs> runs;
-    for (size_t function = 0; function < std::size(allPlans); ++function) {
-      ASSERT_THAT((*executor)->resetStates(), IsOk());
-      auto outputs = graph->run(**executor, function);
-      ASSERT_THAT(outputs, IsOk());
-      runs.push_back(*std::move(outputs));
-    }
-    EXPECT_TRUE(runs[2] == runs[3]) << "fused and split";
-    ASSERT_NO_FATAL_FAILURE(graph->expectNearReference(runs, target));
+    ASSERT_NO_FATAL_FAILURE(expectPlansAgree(*graph));
+  }
+}
+
+/// The CPU uses weights where they lie in the file, which may be anywhere.
+TEST(RandomGraphs, WeightsAtOddOffsets) {
+  constexpr uint64_t graphsWithFiles = 50;
+  TempFolder folder;
+  for (uint64_t seed = 0; seed < graphsWithFiles; ++seed) {
+    SCOPED_TRACE(seed);
+    auto graph = RandomGraphCase::create(seed, GraphOps::All);
+    ASSERT_THAT(graph, IsOk());
+    std::string name = std::to_string(seed) + ".weights";
+    ASSERT_THAT(graph->moveWeightsToFile(folder.path(name)), IsOk());
+    ASSERT_NO_FATAL_FAILURE(expectPlansAgree(*graph));
   }
 }
 
