@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "support/MappedFile.h"
+#include "support/OutputFile.h"
 #include "support/Status.h"
 #include "tools/common/UsageError.h"
 
@@ -218,6 +219,13 @@ absl::StatusOr<std::string> readTextFile(const std::string& path) {
     return std::string{std::istreambuf_iterator<char>(std::cin), {}};
   TENON_ASSIGN_OR_RETURN(auto file, MappedFile::open(path));
   return std::string(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
+}
+
+absl::Status writeTextFile(const std::string& path, std::string_view text) {
+  if (path != "-")
+    return writeFile(path, text);
+  std::cout << text; // whose end says whether it could be written
+  return absl::OkStatus();
 }
 
 std::string inputPath(const std::string& path) { return path == "-" ? "/dev/stdin" : path; }

@@ -44,6 +44,9 @@ std::string findNearest(const std::string& word, const std::vector<std::string>&
 /// The whole text of the file at `path`; `-` is standard input.
 absl::StatusOr<std::string> readTextFile(const std::string& path);
 
+/// Writes `text` to the file at `path` by an `OutputFile`; to standard output for `-`.
+absl::Status writeTextFile(const std::string& path, std::string_view text);
+
 /// The file that a flag means by `path`: for `-` standard input.
 std::string inputPath(const std::string& path);
 /// The same; for `-` standard output.

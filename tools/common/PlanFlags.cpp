@@ -53,7 +53,8 @@ void addPlanFlags(CLI::App& command, PlanFlags& flags, FlagRules& rules) {
               "--plan,--plans", flags.plan,
               "Which operations share kernels: auto, what the cost model says is fastest; fused, "
               "fewest kernels; split, the same cut into one kernel an operation, equal bit for "
-              "bit; unfused, each in its own best kernel")
+              "bit; unfused, each in its own best kernel. One plan: bench, perplexity and verify "
+              "compare several")
           ->check(oneOf({"auto", "fused", "split", "unfused"}))
           ->capture_default_str(),
       {Need::Fusion});

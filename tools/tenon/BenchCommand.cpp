@@ -21,6 +21,7 @@
 #include "tools/common/PredictSteps.h"
 #include "tools/common/Progress.h"
 #include "tools/common/TimelineReport.h"
+#include "tools/common/UsageError.h"
 #include "tools/common/Version.h"
 #include "tools/tenon/Command.h"
 
@@ -196,6 +197,11 @@ absl::Status reportTimeline(const Options& options, const MeasuredPlan& plan,
 
 /// Checks the files to write before anything is measured.
 absl::Status checkOutputs(const Options& options) {
+  for (auto [flag, path] :
+       {std::pair("--trace", &options.trace), {"--timeline", &options.timeline}})
+    if (*path == "-")
+      return usageError(
+          absl::StrFormat("%s: expects a file, but got '-', where the table goes", flag));
   std::string json = options.json.replacesText() ? "" : options.json.path;
   for (const std::string& path : {json, options.trace, options.timeline})
     if (!path.empty())

@@ -22,7 +22,7 @@ namespace {
 struct Options {
   std::string device = "cpu";
   std::string target = "native";
-  std::string output;
+  std::string output = "-";
   JsonFlag json;
   CalibrationOptions calibration;
 };
@@ -53,8 +53,7 @@ std::string today() {
 }
 
 absl::Status calibrate(const Options& options) {
-  if (!options.output.empty() && options.output != "-")
-    TENON_RETURN_IF_ERROR(checkOutput(options.output));
+  TENON_RETURN_IF_ERROR(checkOutput(outputPath(options.output)));
   auto context = makeContext();
   TENON_ASSIGN_OR_RETURN(TargetAttr base, chooseTarget(*context, options.device, options.target));
   TENON_ASSIGN_OR_RETURN(std::string where, describeDevice(base));
@@ -72,12 +71,8 @@ absl::Status calibrate(const Options& options) {
   for (const MeasuredProperty& property : measured)
     json["properties"][property.name] = property.value;
   TENON_RETURN_IF_ERROR(writeJson(options.json, json));
-  if (options.output.empty() || options.output == "-") {
-    if (!options.json.replacesText())
-      std::cout << text;
-    return absl::OkStatus();
-  }
-  return writeFile(options.output, text);
+  return options.output == "-" && options.json.replacesText() ? absl::OkStatus()
+                                                              : writeTextFile(options.output, text);
 }
 
 } // namespace
@@ -95,8 +90,10 @@ void addCalibrateCommand(CLI::App& app, Action& action) {
       ->add_option("--target", options->target,
                    "The target whose kernels are measured, and whose other properties are kept")
       ->capture_default_str();
-  command->add_option("-o,--output", options->output,
-                      "The target file to write (default: print it)");
+  command
+      ->add_option("-o,--output", options->output,
+                   "The target file to write; - for standard output")
+      ->capture_default_str();
   command->add_option("--rounds", options->calibration.rounds, "Samples of each measurement")
       ->check(integerFrom(1))
       ->capture_default_str();

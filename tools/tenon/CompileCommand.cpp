@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <array>
 #include <iostream>
 #include <memory>
@@ -7,6 +9,7 @@
 #include "runtime/program/ProgramFile.h"
 #include "support/OutputFile.h"
 #include "support/Status.h"
+#include "tools/common/CommandLine.h"
 #include "tools/common/CompileModel.h"
 #include "tools/common/InputModel.h"
 #include "tools/common/JsonFlag.h"
@@ -26,12 +29,15 @@ struct Options {
 };
 
 absl::Status compile(const Options& options) {
-  if (options.output.empty() || options.output == "-")
-    return usageError(
-        absl::StrFormat("-o: expects a file, beside which the program finds its model, "
-                        "but got '%s'",
-                        options.output));
-  TENON_RETURN_IF_ERROR(checkOutput(options.output, std::array{options.model.path}));
+  if (options.output.empty())
+    return usageError("-o: expects a file, but got an empty name");
+  bool isPrinted = options.output == "-";
+  if (isPrinted && options.json.replacesText())
+    return usageError("--json: expects --json=FILE where -o - prints the program");
+  if (isPrinted && ::isatty(STDOUT_FILENO) != 0)
+    return usageError("-o -: expects standard output to be a file or a pipe, but it is a terminal");
+  const std::string path = outputPath(options.output);
+  TENON_RETURN_IF_ERROR(checkOutput(path, std::array{options.model.path}));
   TENON_ASSIGN_OR_RETURN(InputModel input, readInputModel(options.model));
   TENON_ASSIGN_OR_RETURN(PlanSettings plan, readPlanFlags(options.plan, input.target));
   TENON_ASSIGN_OR_RETURN(runtime::Program program,
@@ -40,11 +46,11 @@ absl::Status compile(const Options& options) {
     std::cerr << "tenon: note: "
               << readModelTokenizer(*input.module, input.shape.get()).status().message()
               << "; the program takes and gives token ids alone" << std::endl;
-  TENON_RETURN_IF_ERROR(runtime::writeProgram(program, options.output));
+  TENON_RETURN_IF_ERROR(runtime::writeProgram(program, path));
   size_t steps = 0;
   for (const runtime::Function& function : program.functions)
     steps += function.steps.size();
-  std::cerr << absl::StrFormat("%s: %d functions, %d steps, %d kernels for %s\n", options.output,
+  std::cerr << absl::StrFormat("%s: %d functions, %d steps, %d kernels for %s\n", path,
                                program.functions.size(), steps, program.kernels.size(),
                                program.target);
   return writeJson(options.json, {{"output", options.output},
@@ -61,7 +67,10 @@ void addCompileCommand(CLI::App& app, Action& action) {
   options->model.nextIds = true;
   CLI::App* command = app.add_subcommand("compile", "Compile a model ahead of time into a program");
   addModelInputOptions(*command, options->model);
-  command->add_option("-o,--output", options->output, "The program to write, .tnn")->required();
+  command
+      ->add_option("-o,--output", options->output,
+                   "The program to write, .tnn; - for standard output")
+      ->required();
   addTargetOption(*command, options->model, "compile for");
   addPlanFlags(*command, options->plan, options->model.rules);
   addJsonFlag(*command, options->json, "one object: output, target, functions, steps, kernels");

@@ -1,4 +1,4 @@
-#include <iostream>
+#include <array>
 #include <memory>
 
 #include "absl/strings/match.h"
@@ -6,6 +6,7 @@
 #include "absl/strings/str_replace.h"
 #include "codegen/cuda/CompileForCuda.h"
 #include "passes/Pipeline.h"
+#include "support/OutputFile.h"
 #include "support/Status.h"
 #include "tools/common/CommandLine.h"
 #include "tools/common/InputModel.h"
@@ -26,6 +27,7 @@ struct Options {
   std::string phase = "planned";
   std::string as = "ir";
   std::string kernel;
+  std::string output = "-";
   bool withoutNames = false;
   PlanFlags plan;
 };
@@ -137,6 +139,7 @@ absl::Status checkForm(Options& options) {
 
 absl::Status dump(Options options) {
   TENON_RETURN_IF_ERROR(checkForm(options));
+  TENON_RETURN_IF_ERROR(checkOutput(outputPath(options.output), std::array{options.model.path}));
   std::optional<Phase> phase = symbolizePhase(options.phase);
   if (!phase)
     return usageError("--phase: expects a phase, but got '" + options.phase + "'");
@@ -157,11 +160,9 @@ absl::Status dump(Options options) {
   TENON_RETURN_IF_ERROR(passes::runPipeline(module, pipeline));
   if (options.as != "ir") {
     TENON_ASSIGN_OR_RETURN(std::string text, printKernels(module, options, input.target));
-    std::cout << text;
-    return absl::OkStatus();
+    return writeTextFile(options.output, text);
   }
-  std::cout << printIr(module, !options.withoutNames);
-  return absl::OkStatus();
+  return writeTextFile(options.output, printIr(module, !options.withoutNames));
 }
 
 } // namespace
@@ -171,6 +172,8 @@ void addDumpCommand(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand(
       "dump", "Print the IR of a phase; the text can be edited and given to any command as MODEL");
   addModelInputOptions(*command, options->model);
+  command->add_option("-o,--output", options->output, "The file to write; - for standard output")
+      ->capture_default_str();
   FlagRules& rules = options->model.rules;
   rules.require(
       command

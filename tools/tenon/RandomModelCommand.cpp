@@ -3,8 +3,10 @@
 #include <optional>
 
 #include "absl/strings/str_format.h"
+#include "nlohmann/json.hpp"
 #include "support/Status.h"
 #include "tools/common/CommandLine.h"
+#include "tools/common/JsonFlag.h"
 #include "tools/common/Progress.h"
 #include "tools/common/RandomModel.h"
 #include "tools/common/UsageError.h"
@@ -20,6 +22,7 @@ struct Options {
   std::string encoding = "f16";
   uint64_t seed = 0;
   /// Overrides of the named shape.
+  JsonFlag json;
   std::optional<int64_t> layers, hidden, ffn, heads, kvHeads, vocabulary, context;
 };
 
@@ -38,6 +41,8 @@ std::string weightEncodings() {
 }
 
 absl::Status writeModel(const Options& options) {
+  if (options.output == "-" && options.json.replacesText())
+    return usageError("--json: expects --json=FILE where -o - prints the model");
   TENON_ASSIGN_OR_RETURN(ModelShape shape, findModelShape(options.shape));
   const Encoding* encoding = findEncoding(options.encoding);
   if (!encoding || !isForWeights(*encoding))
@@ -56,9 +61,28 @@ absl::Status writeModel(const Options& options) {
         "tenon: note: matrices whose rows are no whole blocks of %d elements "
         "are stored as f16 instead of %s\n",
         encoding->blockSize, encoding->name);
-  Progress progress("writing " + options.output);
-  return writeRandomModel(shape, *encoding, options.seed, options.output,
-                          [&](uint64_t done, uint64_t total) { progress.update(done, total); });
+  const std::string path = outputPath(options.output);
+  uint64_t bytes = 0;
+  {
+    Progress progress("writing " + path);
+    TENON_RETURN_IF_ERROR(
+        writeRandomModel(shape, *encoding, options.seed, path, [&](uint64_t done, uint64_t total) {
+          progress.update(done, total);
+          bytes = total;
+        }));
+  }
+  return writeJson(options.json, {{"output", options.output},
+                                  {"shape", options.shape},
+                                  {"type", encoding->name},
+                                  {"seed", options.seed},
+                                  {"layers", shape.layers},
+                                  {"hidden", shape.hidden},
+                                  {"ffn", shape.ffn},
+                                  {"heads", shape.heads},
+                                  {"kv_heads", shape.kvHeads},
+                                  {"vocabulary", shape.vocabulary},
+                                  {"context", shape.context},
+                                  {"tensor_bytes", bytes}});
 }
 
 } // namespace
@@ -71,7 +95,8 @@ void addRandomModelCommand(CLI::App& app, Action& action) {
   for (const ModelShape& shape : namedModelShapes())
     shapes += (shapes.empty() ? "" : ", ") + std::string(shape.name);
   command->add_option("SHAPE", options->shape, "One of " + shapes)->required();
-  command->add_option("-o,--output", options->output, "The file to write")->required();
+  command->add_option("-o,--output", options->output, "The file to write; - for standard output")
+      ->required();
   command->add_option("--type", options->encoding, "Encoding of the matrices: " + weightEncodings())
       ->capture_default_str();
   command->add_option("--seed", options->seed, "Seed of the weights")
@@ -87,6 +112,7 @@ void addRandomModelCommand(CLI::App& app, Action& action) {
       ->check(integerFrom(1));
   command->add_option("--vocabulary", options->vocabulary, "… tokens")->check(integerFrom(1));
   command->add_option("--context", options->context, "… positions")->check(integerFrom(1));
+  addJsonFlag(*command, options->json, "one object: output, shape, type, seed, the sizes");
   command->callback([options, &action] { action = [options] { return writeModel(*options); }; });
 }
 
