@@ -17,6 +17,7 @@
 #include "frontends/gguf/GgufValue.h"
 #include "ir/encoding/Encoding.h"
 #include "support/MappedFile.h"
+#include "support/TextHash.h"
 
 namespace tenon::frontends {
 
@@ -132,8 +133,8 @@ private:
   uint64_t dataAlignment = 32;
   std::vector<GgufMetadata> entries;
   std::vector<GgufTensor> table;
-  absl::flat_hash_map<std::string_view, size_t> entryIndex;
-  absl::flat_hash_map<std::string_view, size_t> tensorIndex;
+  absl::flat_hash_map<std::string_view, size_t, TextHash> entryIndex;
+  absl::flat_hash_map<std::string_view, size_t, TextHash> tensorIndex;
 };
 
 } // namespace tenon::frontends

@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 
 #include "frontends/gguf/GgufFile.h"
+#include "support/TextHash.h"
 
 namespace tenon::frontends {
 
@@ -46,7 +47,7 @@ private:
 
   std::vector<std::shared_ptr<const GgufFile>> files;
   /// Names are views of the files.
-  absl::flat_hash_map<std::string_view, size_t> partOfTensor;
+  absl::flat_hash_map<std::string_view, size_t, TextHash> partOfTensor;
 };
 
 } // namespace tenon::frontends

@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 
 #include "support/Status.h"
+#include "support/TextHash.h"
 
 namespace tenon::frontends {
 namespace {
@@ -41,7 +42,7 @@ private:
   /// The closing brackets that are due, outermost first.
   std::vector<char> due;
   /// How deep each alias nests; a view of the text names it, with `#` or `!`.
-  absl::flat_hash_map<std::string_view, int> aliasDepths;
+  absl::flat_hash_map<std::string_view, int, TextHash> aliasDepths;
   /// The alias that the scan is in the definition of, or empty. Where a definition ends is not
   /// looked for: it is taken to go on to the next one, or to its own first use.
   std::string_view definedAlias;

@@ -9,11 +9,12 @@
 #include "runtime/text/Tokenizer.h"
 #include "runtime/text/internal/MergeSymbols.h"
 #include "runtime/text/internal/PreTokenizer.h"
+#include "support/TextHash.h"
 
 namespace tenon::runtime::internal {
 
 /// Token ids by text.
-using TextIndex = absl::flat_hash_map<std::string_view, int32_t, std::hash<std::string_view>>;
+using TextIndex = absl::flat_hash_map<std::string_view, int32_t, TextHash>;
 
 /// Byte-level BPE (Radford et al. 2019), GGUF's model `gpt2`:
 ///   1. cut the text with the pre-tokeniser;

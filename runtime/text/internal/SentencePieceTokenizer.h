@@ -8,6 +8,7 @@
 
 #include "runtime/text/Tokenizer.h"
 #include "runtime/text/internal/MergeSymbols.h"
+#include "support/TextHash.h"
 
 namespace tenon::runtime::internal {
 
@@ -34,7 +35,7 @@ private:
   absl::Status appendBytes(std::string_view symbol, std::vector<int32_t>& ids) const;
 
   /// Ids by text, of the tokens that merging may form. Views of the specification's texts.
-  absl::flat_hash_map<std::string_view, int32_t, std::hash<std::string_view>> idByText;
+  absl::flat_hash_map<std::string_view, int32_t, TextHash> idByText;
   /// The longest of those texts in bytes.
   size_t longestText = 0;
   /// Whether some token goes on behind the end of a word.

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "ir/encoding/Float16.h"
+#include "tests/common/CollidingNames.h"
 #include "tests/frontends/gguf/GgufBytes.h"
 
 namespace tenon::frontends {
@@ -170,6 +171,35 @@ TEST(GgufFile, OptionalLookupsFallBack) {
   EXPECT_EQ(*file.optionalBool("none", true), true);
   EXPECT_EQ(*file.optionalString("s", "other"), "text");
   EXPECT_EQ(*file.optionalString("none", "other"), "other");
+}
+
+/// Opens a file of `names` as metadata keys and as tensors, and looks each up.
+void openAndFindAll(const std::vector<std::string>& names) {
+  GgufBytes bytes(names.size(), names.size());
+  for (const std::string& name : names)
+    bytes.key(name, GgufValueType::UInt8).number<uint8_t>(1);
+  for (size_t i = 0; i < names.size(); ++i)
+    bytes.tensor(names[i], {1}, /*type=*/0, 32 * i);
+  bytes.data(32 * names.size());
+  auto file = bytes.open();
+  ASSERT_THAT(file, IsOk());
+  for (const std::string& name : names) {
+    ASSERT_TRUE((*file)->findTensor(name));
+    ASSERT_EQ(*(*file)->requireU64(name), 1u);
+  }
+}
+
+/// Names that were made to collide cost no more than others: the hash of the tables is not known
+/// before the process starts.
+TEST(GgufFile, NamesOfOneHashCostNoMore) {
+  constexpr size_t count = 20'000;
+  std::vector<std::string> colliding = tests::namesOfOneHash(count);
+#ifdef __GLIBCXX__
+  ASSERT_EQ(std::hash<std::string>()(colliding[0]), std::hash<std::string>()(colliding[count - 1]));
+#endif
+  std::vector<std::string> others = tests::namesOfManyHashes(count);
+  double usual = tests::cpuSecondsOf([&] { openAndFindAll(others); });
+  EXPECT_LT(tests::cpuSecondsOf([&] { openAndFindAll(colliding); }), 4 * usual);
 }
 
 } // namespace

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/common/CollidingNames.h"
 #include "tests/runtime/text/TestVocabularies.h"
 
 namespace tenon::runtime {
@@ -316,6 +317,24 @@ TEST(TokenizerSpecCheck, emptyTokensAreNeverEncoded) {
   addToken(spec, "", 100);
   addToken(spec, "", 100, TokenKind::UserDefined);
   EXPECT_EQ(encode(*make(spec), "a"), (Ids{266}));
+}
+
+/// Tokens that were made to collide cost no more than others: the hash of the tables is not known
+/// before the process starts.
+TEST(Tokenizer, TokensOfOneHashCostNoMore) {
+  constexpr size_t count = 20'000;
+  for (const TokenizerSpec& base : {makeSentencePieceSpec(), makeByteLevelBpeSpec()}) {
+    auto secondsOf = [&](const std::vector<std::string>& tokens) {
+      TokenizerSpec spec = base;
+      for (const std::string& token : tokens)
+        addToken(spec, token, -20);
+      if (base.scores.empty())
+        spec.scores.clear();
+      return tests::cpuSecondsOf([&] { EXPECT_EQ(encode(*make(spec), "ab").empty(), false); });
+    };
+    double usual = secondsOf(tests::namesOfManyHashes(count));
+    EXPECT_LT(secondsOf(tests::namesOfOneHash(count)), 4 * usual);
+  }
 }
 
 } // namespace
