@@ -7,6 +7,7 @@
 #include "kernels/cuda/GemvBulk.h"
 #include "kernels/cuda/Heads.h"
 #include "kernels/cuda/HeldGemm.h"
+#include "kernels/cuda/HopperAttention.h"
 #include "kernels/cuda/HopperGemm.h"
 #include "kernels/cuda/LibraryGemm.h"
 #include "kernels/cuda/Moves.h"
@@ -32,6 +33,7 @@ static constexpr KernelKind allKinds[] = {
     kindOf<HeadRowsKernel>(),
     kindOf<HeadsKernel>(),
     kindOf<HeldGemmKernel>(),
+    kindOf<HopperAttentionKernel>(),
     kindOf<HopperGemmKernel>(),
     kindOf<KvWriteKernel>(),
     kindOf<LibraryGemmKernel>(),

@@ -1,5 +1,6 @@
 #include "kernels/cuda/CudaScheduleRule.h"
 #include "kernels/cuda/DecodeAttention.h"
+#include "kernels/cuda/HopperAttention.h"
 #include "kernels/cuda/Rows.h"
 #include "kernels/cuda/TensorDecodeAttention.h"
 #include "kernels/cuda/TensorPrefillAttention.h"
@@ -81,9 +82,12 @@ static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target, Neighbours
     return chooseRegion(kernel, target);
   op.removeOrderAttr(); // the schedule's parameters fix the order
   MLIRContext* context = kernel.getContext();
-  if (suitsPrefill(op))
+  if (suitsPrefill(op)) {
+    if (std::optional<HopperAttentionSchedule> hopper = chooseHopperAttention(op, target))
+      return printSchedule(context, HopperAttentionKernel::name, *hopper);
     if (std::optional<TensorPrefillSchedule> prefill = chooseTensorPrefill(kernel, op, target))
       return printSchedule(context, TensorPrefillKernel::name, *prefill);
+  }
   if (!suitsPrefill(op) && suitsTensorCores(op, 8))
     return printSchedule(context, TensorDecodeKernel::name, chooseTensorDecode(op, target));
   return printSchedule(context, DecodeAttentionKernel::name, chooseDecodeAttention(op, target));

@@ -12,6 +12,14 @@ __device__ __forceinline__ unsigned long long swizzledMatrix(unsigned address) {
   return (1ull << 62) | (64ull << 32) | (1ull << 16) | ((address & 0x3FFFFu) >> 4);
 }
 
+/// The same with K down the columns: rows are elements of K, and columns those of B, 64 in a
+/// matrix. The next 64 columns are `next` bytes further. Sixteen elements further along K is 128
+/// more.
+__device__ __forceinline__ unsigned long long swizzledColumns(unsigned address, unsigned next) {
+  return (1ull << 62) | (64ull << 32) | (static_cast<unsigned long long>(next >> 4) << 16) |
+         ((address & 0x3FFFFu) >> 4);
+}
+
 /// Before the first product, and where registers of sums were touched.
 __device__ __forceinline__ void beginProducts() {
   asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
@@ -33,7 +41,8 @@ template <int count> __device__ __forceinline__ void holdSums(float (&sums)[coun
 /// sums (+)= A * B^T over 16 elements of K, for A of 64 rows and B of `columns` rows, multiples of
 /// 16; `add`: to what the sums hold, else to zeros. Warp w of the warpgroup has rows 16 w ... + 15:
 /// element 8 i + j of thread 4 g + t is row g + j / 2 % 2 * 8, column 16 i + j / 4 * 8 + 2 t + j %
-/// 2.
+/// 2. Or sums += A * B for A in registers, whose pairs of elements lie as those of sums of 16
+/// columns, and B with K down its columns.
 template <typename T, int columns> struct WarpgroupProduct;
 
 #define TENON_SUMS(i)                                                                              \
@@ -73,42 +82,54 @@ template <typename T, int columns> struct WarpgroupProduct;
 #define TENON_NAMES_240 TENON_NAMES_224 ",%112,%113,%114,%115,%116,%117,%118,%119"
 #define TENON_NAMES_256 TENON_NAMES_240 ",%120,%121,%122,%123,%124,%125,%126,%127"
 
-/// `a`, `b`, `p`: numbers of the operands behind the sums, half of `columns` and on.
-#define TENON_PRODUCT_OF(T, type, columns, a, b, p)                                                \
+/// `a` to `e`: numbers of the operands behind the sums, half of `columns` and on.
+#define TENON_PRODUCT_OF(T, type, columns, a, b, c, d, e)                                          \
   template <> struct WarpgroupProduct<T, columns> {                                                \
     static __device__ __forceinline__ void issue(float (&sums)[columns / 2],                       \
                                                  unsigned long long matrixA,                       \
                                                  unsigned long long matrixB, int add) {            \
       asm volatile("{\n"                                                                           \
                    ".reg .pred add;\n"                                                             \
-                   "setp.ne.b32 add, %" #p ", 0;\n"                                                \
+                   "setp.ne.b32 add, %" #c ", 0;\n"                                                \
                    "wgmma.mma_async.sync.aligned.m64n" #columns "k16.f32." type "." type           \
                    " {" TENON_NAMES_##columns "}, %" #a ", %" #b ", add, 1, 1, 0, 0;\n"            \
                                               "}"                                                  \
                    : TENON_SUMS_##columns                                                          \
                    : "l"(matrixA), "l"(matrixB), "r"(add));                                        \
     }                                                                                              \
+    static __device__ __forceinline__ void issue(float (&sums)[columns / 2], const unsigned* a4,   \
+                                                 unsigned long long matrixB) {                     \
+      asm volatile("{\n"                                                                           \
+                   ".reg .pred add;\n"                                                             \
+                   "setp.eq.u32 add, 0, 0;\n"                                                      \
+                   "wgmma.mma_async.sync.aligned.m64n" #columns "k16.f32." type "." type           \
+                   " {" TENON_NAMES_##columns "}, {%" #a ", %" #b ", %" #c ", %" #d "}, %" #e      \
+                                              ", add, 1, 1, 1;\n"                                  \
+                                              "}"                                                  \
+                   : TENON_SUMS_##columns                                                          \
+                   : "r"(a4[0]), "r"(a4[1]), "r"(a4[2]), "r"(a4[3]), "l"(matrixB));                \
+    }                                                                                              \
   };
-#define TENON_PRODUCT(columns, a, b, p)                                                            \
-  TENON_PRODUCT_OF(F16, "f16", columns, a, b, p)                                                   \
-  TENON_PRODUCT_OF(BF16, "bf16", columns, a, b, p)
+#define TENON_PRODUCT(columns, a, b, c, d, e)                                                      \
+  TENON_PRODUCT_OF(F16, "f16", columns, a, b, c, d, e)                                             \
+  TENON_PRODUCT_OF(BF16, "bf16", columns, a, b, c, d, e)
 
-TENON_PRODUCT(16, 8, 9, 10)
-TENON_PRODUCT(32, 16, 17, 18)
-TENON_PRODUCT(48, 24, 25, 26)
-TENON_PRODUCT(64, 32, 33, 34)
-TENON_PRODUCT(80, 40, 41, 42)
-TENON_PRODUCT(96, 48, 49, 50)
-TENON_PRODUCT(112, 56, 57, 58)
-TENON_PRODUCT(128, 64, 65, 66)
-TENON_PRODUCT(144, 72, 73, 74)
-TENON_PRODUCT(160, 80, 81, 82)
-TENON_PRODUCT(176, 88, 89, 90)
-TENON_PRODUCT(192, 96, 97, 98)
-TENON_PRODUCT(208, 104, 105, 106)
-TENON_PRODUCT(224, 112, 113, 114)
-TENON_PRODUCT(240, 120, 121, 122)
-TENON_PRODUCT(256, 128, 129, 130)
+TENON_PRODUCT(16, 8, 9, 10, 11, 12)
+TENON_PRODUCT(32, 16, 17, 18, 19, 20)
+TENON_PRODUCT(48, 24, 25, 26, 27, 28)
+TENON_PRODUCT(64, 32, 33, 34, 35, 36)
+TENON_PRODUCT(80, 40, 41, 42, 43, 44)
+TENON_PRODUCT(96, 48, 49, 50, 51, 52)
+TENON_PRODUCT(112, 56, 57, 58, 59, 60)
+TENON_PRODUCT(128, 64, 65, 66, 67, 68)
+TENON_PRODUCT(144, 72, 73, 74, 75, 76)
+TENON_PRODUCT(160, 80, 81, 82, 83, 84)
+TENON_PRODUCT(176, 88, 89, 90, 91, 92)
+TENON_PRODUCT(192, 96, 97, 98, 99, 100)
+TENON_PRODUCT(208, 104, 105, 106, 107, 108)
+TENON_PRODUCT(224, 112, 113, 114, 115, 116)
+TENON_PRODUCT(240, 120, 121, 122, 123, 124)
+TENON_PRODUCT(256, 128, 129, 130, 131, 132)
 
 #undef TENON_PRODUCT
 #undef TENON_PRODUCT_OF

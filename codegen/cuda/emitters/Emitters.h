@@ -19,6 +19,7 @@ extern const Emitter kvWrite;
 extern const Emitter layerNorm;
 extern const Emitter narrowGemm;
 extern const Emitter heldGemm;
+extern const Emitter hopperAttention;
 extern const Emitter hopperGemm;
 extern const Emitter reduce;
 extern const Emitter rmsNorm;

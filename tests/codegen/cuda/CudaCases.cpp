@@ -1,5 +1,8 @@
 #include "CudaCases.h"
 
+#include <algorithm>
+#include <limits>
+
 #include "ir/Targets.h"
 #include "passes/Pipeline.h"
 #include "support/Status.h"
@@ -361,8 +364,123 @@ void addAttention(std::vector<CudaCase>& cases) {
              },
              // Many rows round their weights to the type of the values: half a unit of a weight of
              // 1, averaged over keys.
-             roundsWeights ? (std::string(type) == "f16" ? 5e-4 : 4e-3) : 1e-5});
+             roundsWeights ? (std::string(type) == "f16" ? 5e-4 : 4e-3) : 1e-5,
+             /*warpgroups=*/false});
       }
+}
+
+/// Positions from `first` on; some rows see nothing, and one is far behind the others.
+std::vector<double> positionsFrom(int64_t first, int64_t rows) {
+  std::vector<double> positions;
+  for (int64_t row = 0; row < rows; ++row)
+    positions.push_back(row % 37 == 36 ? -1 : first + row);
+  positions[rows / 2] = 3;
+  return positions;
+}
+
+/// NaN in the places of a cache [3, capacity, …] that no row sees, to which no weight may be given.
+std::vector<double> cacheElements(int64_t capacity, int64_t rowElements, int64_t sequence,
+                                  int64_t used) {
+  std::vector<double> elements;
+  uint64_t state = 7;
+  for (int64_t i = 0; i < 3 * capacity * rowElements; ++i) {
+    int64_t place = i / rowElements;
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    bool isSeen = place / capacity == sequence && place % capacity < used;
+    elements.push_back(isSeen ? static_cast<double>(state >> 40) / (1 << 23) - 1.0
+                              : std::numeric_limits<double>::quiet_NaN());
+  }
+  return elements;
+}
+
+/// Attention of many rows by warpgroups: every head size, heads of a tile, two warpgroups and three,
+/// one round of tiles and several.
+void addWarpgroupAttention(std::vector<CudaCase>& cases) {
+  for (const AttentionCase& c : std::vector<AttentionCase>{
+           {"17", 17, 8, 2, 64, 64, 40, positionsFrom(11, 17), {1}, {.scale = 0.125}},
+           {"64", 200, 8, 2, 64, 64, 384, positionsFrom(150, 200), {1}, {.scale = 0.125}},
+           {"64_rounds", 130, 272, 34, 64, 64, 200, positionsFrom(60, 130), {0}, {.scale = 0.125}},
+           {"80", 150, 4, 4, 80, 80, 300, positionsFrom(130, 150), {0}, {.scale = 0.11}},
+           {"96", 150, 6, 2, 96, 64, 300, positionsFrom(0, 150), {2}, {.scale = 0.1, .window = 70}},
+           {"128", 270, 16, 2, 128, 128, 600, positionsFrom(300, 270), {1}, {.scale = 0.09}},
+           {"128_window",
+            300,
+            8,
+            4,
+            128,
+            128,
+            700,
+            positionsFrom(350, 300),
+            {1},
+            {.scale = 0.09, .window = 130}},
+           {"128_rounds",
+            100,
+            272,
+            34,
+            128,
+            128,
+            150,
+            positionsFrom(40, 100),
+            {1},
+            {.scale = 0.09}},
+           {"192", 70, 4, 4, 192, 128, 200, positionsFrom(100, 70), {1}, {.scale = 0.07}},
+           {"256",
+            150,
+            8,
+            4,
+            256,
+            256,
+            300,
+            positionsFrom(140, 150),
+            {2},
+            {.scale = 0.06, .softcap = 20}},
+           {"softcap",
+            150,
+            8,
+            1,
+            64,
+            64,
+            300,
+            positionsFrom(140, 150),
+            {2},
+            {.scale = 0.3, .softcap = 3}},
+           {"full",
+            140,
+            12,
+            4,
+            64,
+            64,
+            333,
+            positionsFrom(0, 140),
+            {1},
+            {.scale = 0.1, .causal = false}},
+           {"nowhere", 40, 4, 2, 64, 64, 100, positionsFrom(0, 40), {7}, {.scale = 0.1}},
+           {"beyond", 40, 4, 2, 64, 64, 100, positionsFrom(80, 40), {1}, {.scale = 0.1}}})
+    for (const char* type : {"f16", "bf16"}) {
+      double last = *std::max_element(c.positions.begin(), c.positions.end());
+      auto used = c.options.causal ? std::min<int64_t>(c.capacity, static_cast<int64_t>(last) + 1)
+                                   : c.capacity;
+      auto sequence = static_cast<int64_t>(c.sequences[0]);
+      auto cache = [&](int64_t size) {
+        return CaseInput{{3, c.capacity, c.keyHeads, size},
+                         type,
+                         Fill::Listed,
+                         0,
+                         0,
+                         cacheElements(c.capacity, c.keyHeads * size, sequence, used)};
+      };
+      cases.push_back({std::string("attention_warpgroups_") + c.name + "_" + type,
+                       {{{c.rows, c.queryHeads, c.size}, type},
+                        cache(c.size),
+                        cache(c.valueSize),
+                        {{1}, "i32", Fill::Listed, 0, 0, c.sequences},
+                        {{c.rows}, "i32", Fill::Listed, 0, 0, c.positions}},
+                       type,
+                       [options = c.options](GraphBuilder& b, const Values& x) {
+                         b.output("y", b.attention(x[0], x[1], x[2], x[3], x[4], options));
+                       },
+                       std::string(type) == "f16" ? 5e-4 : 4e-3});
+    }
 }
 
 /// kv_write, then attention over what it wrote.
@@ -405,6 +523,7 @@ std::vector<CudaCase> allCudaCases() {
   addMoves(cases);
   addMatmuls(cases);
   addAttention(cases);
+  addWarpgroupAttention(cases);
   addCache(cases);
   return cases;
 }
@@ -426,13 +545,25 @@ absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> buildCase(mlir::MLIRContext& c
   return builder.finish();
 }
 
+/// The target without what sm_90a has beyond sm_90.
+static TargetAttr withoutWarpgroups(TargetAttr target) {
+  mlir::Builder builder(target.getContext());
+  mlir::ArrayAttr features = target.getFeatures();
+  if (llvm::is_contained(features, builder.getStringAttr("sm_90a")))
+    features = builder.getStrArrayAttr({"sm_90"});
+  return TargetAttr::get(target.getContext(), target.getName(), target.getDevice(), features,
+                         target.getProperties());
+}
+
 absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> planCase(mlir::MLIRContext& context,
                                                            const CudaCase& testCase,
                                                            const std::string& target,
                                                            bool libraries) {
   TENON_ASSIGN_OR_RETURN(mlir::OwningOpRef<mlir::ModuleOp> module, buildCase(context, testCase));
+  TargetAttr found = findTarget(&context, target);
   TENON_RETURN_IF_ERROR(passes::runPipeline(
-      *module, {.target = findTarget(&context, target), .fusion = {.libraries = libraries}}));
+      *module, {.target = testCase.warpgroups ? found : withoutWarpgroups(found),
+                .fusion = {.libraries = libraries}}));
   return module;
 }
 

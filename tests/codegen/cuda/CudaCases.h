@@ -37,6 +37,7 @@ struct CudaCase {
   std::function<void(frontends::GraphBuilder&, const std::vector<frontends::Value>&)> build;
   /// |a − b| ≤ tolerance · max |b|, plus two units of the result's last place.
   double tolerance = 2e-6;
+  bool warpgroups = true; ///< whether the target may have them
 };
 
 /// For the names of tests.

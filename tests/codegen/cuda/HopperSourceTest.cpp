@@ -1,4 +1,4 @@
-// Sources of products of many rows by warpgroups, and schedules of such that are refused.
+// Sources of products and attention of many rows by warpgroups, and schedules of such that are refused.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -174,6 +174,115 @@ TEST(CudaSource, RefusesTilesThatWarpgroupsCannotHave) {
     EXPECT_THAT(std::string(kernels.status().message()), HasSubstr(message));
   }
   auto kernels = printText(hopper(tile(1, 64)));
+  EXPECT_TRUE(kernels.ok()) << kernels.status();
+}
+
+/// Attention of `rows` rows of 32 heads over 1,024 keys of 8.
+std::string attention(int rows, int size = 64) {
+  return absl::StrReplaceAll(R"(
+func.func @f(%q: Q, %k: K, %v: K, %s: tensor<1xi32>, %p: P) -> Q {
+  %y = tenon.attention %q, %k, %v, %s, %p scale 0.125 : (Q, K, K, tensor<1xi32>, P) -> Q
+  return %y : Q
+})",
+                             {{"Q", absl::StrFormat("tensor<%dx32x%dxf16>", rows, size)},
+                              {"K", absl::StrFormat("tensor<1x1024x8x%dxf16>", size)},
+                              {"P", absl::StrFormat("tensor<%dxi32>", rows)}});
+}
+
+TEST(CudaSource, WarpgroupsAttendToManyRowsOnHopperAlone) {
+  for (auto [rows, target, isTheirs] : {std::tuple(16, "h200", false),
+                                        {17, "h200", true},
+                                        {512, "h200", true},
+                                        {512, "a100", false},
+                                        {512, "b200", false}}) {
+    auto kernels = printText(attention(rows), target);
+    ASSERT_TRUE(kernels.ok()) << kernels.status();
+    EXPECT_EQ(kernels->front().source.find("HopperAttention<Config>") != std::string::npos,
+              isTheirs)
+        << rows << " rows on " << target;
+  }
+}
+
+/// Three warpgroups where tiles of 192 rows are many rounds.
+TEST(CudaSource, MoreRowsTakeMoreWarpgroups) {
+  for (auto [rows, size, config] : {std::tuple(1024, 64, "keys = 128, heads = 4, consumers = 2;"),
+                                    {2048, 64, "keys = 128, heads = 4, consumers = 3;"},
+                                    {2048, 128, "keys = 128, heads = 4, consumers = 2;"},
+                                    {4096, 128, "keys = 80, heads = 4, consumers = 3;"},
+                                    {4096, 256, "keys = 80, heads = 4, consumers = 2;"}}) {
+    auto kernels = printText(attention(rows, size), "h200");
+    ASSERT_TRUE(kernels.ok()) << kernels.status();
+    EXPECT_THAT(kernels->front().source, HasSubstr(config));
+  }
+}
+
+/// Barriers are ready before the kernel waits; queries, keys and positions are read behind.
+TEST(CudaSource, WarpgroupsAttendBehindTheWait) {
+  auto kernels = printText(attention(512), "h200");
+  ASSERT_TRUE(kernels.ok()) << kernels.status();
+  const std::string& source = kernels->front().source;
+  size_t wait = source.find("griddepcontrol.wait");
+  ASSERT_NE(wait, std::string::npos) << source;
+  EXPECT_LT(source.find("attention.start("), wait);
+  EXPECT_LT(wait, source.find("attention.run("));
+  EXPECT_THAT(source, HasSubstr("const __grid_constant__ TensorMap map2"));
+}
+
+/// A scheduled module of attention in one kernel of hopper_attention.
+std::string scheduledAttention(const std::string& parameters, int tiles = 8,
+                               const char* feature = "sm_90a") {
+  return absl::StrReplaceAll(
+      R"(module attributes {tenon.phase = #tenon.phase<scheduled>,
+      tenon.target = #tenon.target<"t", cuda, features = ["FEATURE"], {sms = 132 : i64}>} {
+  func.func @f(%q: Q, %k: K, %v: K, %s: tensor<COUNTxi32>, %p: tensor<100xi32>) -> Q {
+    %0 = tenon.kernel (%a = %q : Q, %b = %k : K, %c = %v : K, %d = %s : tensor<COUNTxi32>,
+        %e = %p : tensor<100xi32>) -> Q
+        schedule #tenon.schedule<"hopper_attention", tiles = TILES, {PARAMETERS}> {
+      %y = tenon.attention %a, %b, %c, %d, %e scale 0.125
+          : (Q, K, K, tensor<COUNTxi32>, tensor<100xi32>) -> Q
+      tenon.yield %y : Q
+    }
+    return %0 : Q
+  }
+})",
+      {{"FEATURE", feature},
+       {"TILES", absl::StrFormat("%d", tiles)},
+       {"PARAMETERS", parameters},
+       {"Q", "tensor<100x8x64xf16>"},
+       {"K", "tensor<1x512x2x64xf16>"}});
+}
+
+std::string attentionTile(int consumers, int heads, int keys, int stages, int queryStages) {
+  return absl::StrFormat("consumers = %d : i64, heads_per_tile = %d : i64, keys_per_block = %d : "
+                         "i64, stages = %d : i64, query_stages = %d : i64",
+                         consumers, heads, keys, stages, queryStages);
+}
+
+TEST(CudaSource, RefusesAttentionThatWarpgroupsCannotHave) {
+  const char* impossible = "expects a tile that warpgroups can have";
+  auto one = [](std::string text) { return absl::StrReplaceAll(text, {{"COUNT", "1"}}); };
+  std::string good = attentionTile(2, 4, 128, 2, 2);
+  for (auto [text, message] :
+       {std::pair(one(scheduledAttention(attentionTile(4, 4, 128, 2, 2))),
+                  "expects 2 to 3 consumers, but got 4"),
+        {one(scheduledAttention(attentionTile(2, 3, 128, 2, 2))), impossible},
+        {one(scheduledAttention(attentionTile(3, 16, 128, 2, 2))), impossible},
+        {one(scheduledAttention(attentionTile(2, 4, 120, 2, 2))), impossible},
+        {one(scheduledAttention(attentionTile(2, 4, 272, 2, 2))), "keys_per_block, but got 272"},
+        {one(scheduledAttention(attentionTile(2, 4, 128, 1, 2))), "stages, but got 1"},
+        {one(scheduledAttention(attentionTile(2, 4, 128, 2, 3))), "query_stages, but got 3"},
+        {one(scheduledAttention(attentionTile(2, 8, 128, 2, 2))),
+         "expects heads_per_tile to divide the 4 query heads of a key head, but got 8"},
+        {one(scheduledAttention(good, 9)),
+         "expects at most a block for each of 8 tiles, but got 9"},
+        {one(scheduledAttention(good, 8, "sm_90")), "expects sm_90a for the emitter"},
+        {absl::StrReplaceAll(scheduledAttention(good), {{"COUNT", "100"}}),
+         "expects one sequence for the emitter hopper_attention"}}) {
+    auto kernels = printText(text);
+    ASSERT_FALSE(kernels.ok()) << message;
+    EXPECT_THAT(std::string(kernels.status().message()), HasSubstr(message));
+  }
+  auto kernels = printText(one(scheduledAttention(good)));
   EXPECT_TRUE(kernels.ok()) << kernels.status();
 }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
 #include "ir/Targets.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
@@ -129,6 +130,30 @@ std::string attention(int rows) {
       "tensor<%1$dx512x32x80xf16>, tensor<%1$dxi32>, tensor<%1$dxi32>) -> tensor<%1$dx32x80xf16> "
       "return %%0 : tensor<%1$dx32x80xf16> }",
       rows);
+}
+
+/// Attention by warpgroups of the last rows of a full cache, 32 query and 8 key heads, as a stand-alone program measured
+/// it (docs/notebook/2026-11-23-hopper-attention.md): ns within a quarter.
+TEST(CostModel, AttentionOfManyRowsTakesWhatWasMeasured) {
+  struct Measured {
+    int rows, keys, size;
+    double ns;
+  };
+  for (const Measured& point :
+       {Measured{512, 1024, 64, 14700}, Measured{512, 4096, 64, 43750},
+        Measured{2048, 8192, 64, 258900}, Measured{512, 1024, 128, 18190},
+        Measured{512, 4096, 128, 55200}, Measured{2048, 8192, 128, 381570}}) {
+    std::string text = absl::StrReplaceAll(
+        "func.func @f(%q: Q, %k: K, %s: tensor<1xi32>, %p: P) -> Q { %0 = tenon.attention %q, %k, "
+        "%k, %s, %p scale 0.1 : (Q, K, K, tensor<1xi32>, P) -> Q return %0 : Q }",
+        {{"Q", absl::StrFormat("tensor<%dx32x%dxbf16>", point.rows, point.size)},
+         {"K", absl::StrFormat("tensor<1x%dx8x%dxbf16>", point.keys, point.size)},
+         {"P", absl::StrFormat("tensor<%dxi32>", point.rows)}});
+    SCOPED_TRACE(text);
+    Scheduled attention(text, "h200");
+    EXPECT_EQ(attention.kernel.getScheduleAttr().getEmitter(), "hopper_attention");
+    EXPECT_NEAR(static_cast<double>(attention.ns()), point.ns, point.ns / 4);
+  }
 }
 
 /// Fewer warps for a unit take longer; blocks that wait for the place of others take twice as long.

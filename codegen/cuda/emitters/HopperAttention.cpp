@@ -1,0 +1,109 @@
+#include <limits>
+
+#include "codegen/cuda/emitters/Emitters.h"
+#include "codegen/cuda/emitters/TensorOperands.h"
+#include "kernels/cuda/HopperAttention.h"
+
+using namespace mlir;
+using namespace tenon::kernels;
+
+namespace tenon::codegen::cuda::emitters {
+
+/// What the device code's arithmetic takes: 32-bit rows of caches and of tensor maps.
+static LogicalResult checkExtents(AttentionOp op) {
+  constexpr int64_t most = std::numeric_limits<int32_t>::max();
+  llvm::ArrayRef<int64_t> query = shapeOf(op.getQuery().getType()); // [M, Hq, D]
+  llvm::ArrayRef<int64_t> key = shapeOf(op.getKey().getType());     // [S, C, Hkv, D]
+  llvm::ArrayRef<int64_t> value = shapeOf(op.getValue().getType()); // [S, C, Hkv, Dv]
+  if (op.getSequences().getType().getNumElements() != 1)
+    return op.emitOpError("expects one sequence for the emitter hopper_attention, but got ")
+           << op.getSequences().getType();
+  if (key[1] > most / 2 || key[0] * key[1] > most / 2 || query[0] > most / 2)
+    return op.emitOpError("expects at most 2^30 rows of a cache and of queries for the emitter "
+                          "hopper_attention, but got ")
+           << op.getKey().getType() << " and " << op.getQuery().getType();
+  if (query[1] * query[2] > most || key[2] * std::max(key[3], value[3]) > most)
+    return op.emitOpError("expects rows of less than 2^31 elements for the emitter "
+                          "hopper_attention, but got ")
+           << op.getKey().getType() << " and " << op.getQuery().getType();
+  return success();
+}
+
+/// Of queries [M, Hq · D], keys and values [S · C, Hkv · D]: a box has 64 elements of a head at
+/// some positions.
+static void addTensorMaps(KernelContext& context, AttentionOp op,
+                          const HopperAttentionSchedule& tile) {
+  runtime::MatmulType type = elementTypeOf(op.getQuery().getType()).isF16()
+                                 ? runtime::MatmulType::F16
+                                 : runtime::MatmulType::Bf16;
+  auto add = [&](Value operand, int64_t rows, int64_t columns, int64_t boxRows) {
+    context.structure.tensorMaps.push_back({llvm::cast<BlockArgument>(operand).getArgNumber(),
+                                            static_cast<uint32_t>(boxRows), rows, columns, type});
+  };
+  llvm::ArrayRef<int64_t> query = shapeOf(op.getQuery().getType());
+  add(op.getQuery(), query[0], query[1] * query[2], tile.positions());
+  for (Value cache : {Value(op.getKey()), Value(op.getValue())}) {
+    llvm::ArrayRef<int64_t> shape = shapeOf(cache.getType());
+    add(cache, shape[0] * shape[1], shape[2] * shape[3], tile.keys);
+  }
+}
+
+static LogicalResult emitHopperAttention(KernelContext& context) {
+  FailureOr<HopperAttentionKernel> kernel = context.read<HopperAttentionKernel>();
+  if (failed(kernel))
+    return failure();
+  AttentionOp op = kernel->op;
+  const HopperAttentionSchedule& tile = kernel->schedule;
+  if (failed(verifyTensorOperands(op, 16)) || failed(checkExtents(op)))
+    return failure();
+  if (!context.architecture.hasWarpgroups())
+    return context.kernel.emitOpError("expects sm_90a for the emitter hopper_attention, but got ")
+           << context.architecture.name;
+  llvm::ArrayRef<int64_t> query = shapeOf(op.getQuery().getType());
+  llvm::ArrayRef<int64_t> key = shapeOf(op.getKey().getType());
+  llvm::ArrayRef<int64_t> value = shapeOf(op.getValue().getType());
+  PhaseStructure& structure = context.structure;
+  structure.headers = {"hopper_attention.cuh"};
+  addTensorMaps(context, op, tile);
+
+  CodeWriter& config = structure.declarations;
+  config.open("struct Config");
+  config.format("using Element = %s;", deviceType(elementTypeOf(op.getQuery().getType())));
+  config.format("static constexpr int keySize = %d, valueSize = %d;", query[2], value[3]);
+  config.format("static constexpr int keys = %d, heads = %d, consumers = %d;", tile.keys,
+                tile.heads, tile.consumers);
+  config.format("static constexpr int stages = %d, queryStages = %d;", tile.stages,
+                tile.queryStages);
+  config.close(";");
+  config.line("using Attention = HopperAttention<Config>;");
+  config.format("static_assert(sizeof(Attention::Shared) <= %d, \"what the launch brings\");",
+                tile.smemBytes(query[2], value[3]));
+
+  CodeWriter& start =
+      structure.begin(PhaseKind::Load, {}, {{MemorySpace::Shared, "attention.shared"}});
+  start.line("extern __shared__ __align__(1024) unsigned char memory[];");
+  start.format("Attention attention(memory, {%d, %d, %d, %d, %d, %s, %d});", query[0], query[1],
+               key[2], key[0], key[1], op.getCausal() ? "true" : "false",
+               std::min<int64_t>(op.getWindow(), std::numeric_limits<int32_t>::max()));
+  start.line("attention.start(map0, map1, map2);");
+
+  std::vector<Access> reads = context.arguments(false);
+  for (const Access& access : context.arguments(true))
+    reads.push_back(access);
+  reads.push_back({MemorySpace::Shared, "attention.shared"});
+  std::string sequences = context.pointer(op.getSequences());
+  std::string positions = context.pointer(op.getPositions());
+  CodeWriter& code = structure.begin(PhaseKind::Store, reads, context.results());
+  code.open("auto store = [&](int m, int head, int column, uint4 bits)");
+  for (const std::string& pointer : context.destinations(op.getResult()))
+    code.format("*reinterpret_cast<uint4*>(%s + ((long long)m * %d + head) * %d + column) = bits;",
+                pointer, query[1], value[3]);
+  code.close(";");
+  code.format("attention.run(map0, map1, map2, %s[0], %s, %s, store);", sequences, positions,
+              scoreScale(op));
+  return success();
+}
+
+const Emitter hopperAttention = {HopperAttentionKernel::name, emitHopperAttention};
+
+} // namespace tenon::codegen::cuda::emitters

@@ -1,0 +1,127 @@
+#include "kernels/cuda/HopperAttention.h"
+
+#include "kernels/Schedules.h"
+#include "llvm/ADT/bit.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace tenon::kernels {
+
+static constexpr int64_t planeElements = 64, elementBytes = 2;
+
+bool HopperAttentionSchedule::isPossible() const {
+  constexpr int64_t unit = 16, swizzledRows = 8;
+  return llvm::has_single_bit<uint64_t>(heads) && rows() % (heads * swizzledRows) == 0 &&
+         keys % unit == 0;
+}
+
+int64_t HopperAttentionSchedule::units(int64_t rows, int64_t queryHeads) const {
+  return llvm::divideCeil(rows, positions()) * (queryHeads / heads);
+}
+
+int64_t HopperAttentionSchedule::stageBytes(int64_t keySize, int64_t valueSize) const {
+  return keys * elementBytes *
+         (llvm::alignTo(keySize, planeElements) + llvm::alignTo(valueSize, planeElements));
+}
+
+int64_t HopperAttentionSchedule::smemBytes(int64_t keySize, int64_t valueSize) const {
+  constexpr int64_t unit = 1024, barrierBytes = 8, wordBytes = 4;
+  int64_t queryBytes = rows() * elementBytes * llvm::alignTo(keySize, planeElements);
+  int64_t rangeBytes = wordBytes * (2 * positions() + 4);
+  return llvm::alignTo(stages * (stageBytes(keySize, valueSize) + 4 * barrierBytes) +
+                           queryStages * (queryBytes + rangeBytes + 2 * barrierBytes),
+                       unit);
+}
+
+static llvm::ArrayRef<int64_t> cacheShape(Value cache) { // [S, C, Hkv, D]
+  auto state = llvm::dyn_cast<StateType>(cache.getType());
+  return (state ? state.getTensorType() : llvm::cast<RankedTensorType>(cache.getType())).getShape();
+}
+
+VerdictOr<HopperAttentionKernel> HopperAttentionKernel::read(KernelOp kernel) {
+  auto op = soleOp<AttentionOp>(kernel);
+  if (!op)
+    return Refusal{"expects a region of one tenon.attention for the emitter hopper_attention"};
+  VerdictOr<HopperAttentionSchedule> schedule =
+      parseSchedule<HopperAttentionSchedule>(kernel.getScheduleAttr());
+  if (!schedule)
+    return schedule.refusal();
+  if (!schedule->isPossible())
+    return Refusal{"expects a tile that warpgroups can have, but got " +
+                   typed::print(kernel.getScheduleAttr())};
+  constexpr int64_t mostSize = 256;
+  llvm::ArrayRef<int64_t> query = op.getQuery().getType().getShape(); // [M, Hq, D]
+  if (query[2] > mostSize || cacheShape(op.getValue())[3] > mostSize)
+    return Refusal{"expects heads of at most 256 elements for the emitter hopper_attention"};
+  int64_t sharing = query[1] / cacheShape(op.getKey())[2];
+  if (sharing % schedule->heads != 0)
+    return Refusal{"expects heads_per_tile to divide the " + std::to_string(sharing) +
+                   " query heads of a key head, but got " + std::to_string(schedule->heads)};
+  int64_t units = schedule->units(query[0], query[1]);
+  if (schedule->tiles > units)
+    return Refusal{"expects at most a block for each of " + std::to_string(units) +
+                   " tiles, but got " + std::to_string(schedule->tiles)};
+  return HopperAttentionKernel{op, *schedule};
+}
+
+BlockResources HopperAttentionKernel::resources() const {
+  AttentionOp attention = op;
+  int64_t keySize = attention.getQuery().getType().getShape()[2];
+  int64_t valueSize = cacheShape(attention.getValue())[3];
+  BlockResources resources;
+  resources.threads = schedule.threads();
+  resources.registers = BlockResources::mostRegisters;
+  resources.blocksPerSm = 1;
+  resources.tensorCores = true;
+  resources.dynamicSmemBytes = schedule.smemBytes(keySize, valueSize);
+  resources.bytesAThread =
+      schedule.stages * schedule.stageBytes(keySize, valueSize) / resources.threads;
+  return resources;
+}
+
+/// Weights take exponentials beside the tensor cores: their rate falls with the head's size as a
+/// product's does with the width of its tile. 128 rows and 128 keys of heads of 64, 80, 128 and 256
+/// took a multiprocessor 1.21, 1.43, 1.57 and 2.42 µs, and by this 1.19, 1.29, 1.59 and 3.18 (H200,
+/// 2026-11-23, docs/notebook/2026-11-23-hopper-attention.md).
+PriceTerms HopperAttentionKernel::priceTerms() const {
+  AttentionOp attention = op;
+  llvm::ArrayRef<int64_t> query = attention.getQuery().getType().getShape(); // [M, Hq, D]
+  PriceTerms terms;
+  terms.warpgroups = {schedule.units(query[0], query[1]), schedule.rows(), query[2]};
+  return terms;
+}
+
+/// Query heads of a tile, a power of two of those that share a key head: the fewer positions a tile
+/// has, the fewer keys are only some of its rows', and blocks that run at one time read the same
+/// keys. Three warpgroups take fewer keys and values from the L2 cache for each row, where their
+/// tiles are so many that the last ones leave no multiprocessor idle for long. Measured, causal, 32
+/// query and 8 key heads, two warpgroups and three, µs: heads of 64 at 512, 1,024, 2,048 and 8,192
+/// rows 9.4, 17.1, 49.5, 642 and 11.3, 18.1, 46.3, 528; heads of 128 11.7, 21.9, 65.5, 882 and
+/// 14.4, 23.2, 65.7, 783 (H200, 2026-11-23, docs/notebook/2026-11-23-hopper-attention.md). Three
+/// with soft-caps would spill.
+std::optional<HopperAttentionSchedule> chooseHopperAttention(AttentionOp op,
+                                                             const CudaTarget& target) {
+  constexpr int64_t mostHeads = 8; // leaves whole swizzled rows of each
+  llvm::ArrayRef<int64_t> query = op.getQuery().getType().getShape(); // [M, Hq, D]
+  int64_t valueSize = cacheShape(op.getValue())[3], size = std::max(query[2], valueSize);
+  int64_t heads = dividingPower(query[1] / cacheShape(op.getKey())[2], mostHeads);
+  // Consumers, heads, keys, stages, stages of queries.
+  HopperAttentionSchedule small = {0, 2, heads, 128, 3, 2}, large = {0, 3, heads, 128, 3, 2};
+  int64_t rounds = 2; // of large tiles at least
+  if (size > 128) {
+    small = large = {0, 2, heads, 80, 2, 1};
+  } else if (size > 64) {
+    small = {0, 2, heads, 128, 2, 2};
+    large = {0, 3, heads, 80, 2, 2};
+    rounds = 4;
+  }
+  bool isLarge = op.getSoftcap().isZero() && large.units(query[0], query[1]) >= rounds * target.sms;
+  HopperAttentionSchedule schedule = isLarge ? large : small;
+  schedule.tiles = std::min(schedule.units(query[0], query[1]), target.sms);
+  if (!target.warpgroups || schedule.smemBytes(query[2], valueSize) > target.smemBytesPerBlock)
+    return std::nullopt;
+  return schedule;
+}
+
+} // namespace tenon::kernels
