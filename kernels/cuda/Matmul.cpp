@@ -27,7 +27,8 @@ static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target, Neighbours
   op.removeOrderAttr(); // tensor cores have none
   if (suitsLibrary(kernel, target))
     return printSchedule(context, LibraryGemmKernel::name, chooseLibraryGemm(op, target));
-  if (suitsBulkCopies(op, target)) {
+  // What stands beside the product may be none of what bulk copies' emitter computes.
+  if (suitsBulkCopies(op, target) && readProductRegion(kernel)) {
     op.setOrderAttr(orderForBulkCopies(op));
     return printSchedule(context, GemvBulkKernel::name,
                          *chooseGemvBulk(regionOfProduct(op), target, neighbours));

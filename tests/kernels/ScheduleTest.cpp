@@ -147,5 +147,33 @@ TEST_F(ScheduleTest, DependsOnNeighboursButItsPriceDoesNot) {
   EXPECT_EQ(model->estimate(kernel).ns, ns);
 }
 
+/// A sum of the region's arguments that the product's epilogue adds, and that no input is made of, is
+/// none that bulk copies' emitter computes: the kernel gets a kind that does.
+TEST_F(ScheduleTest, IsOfAKindThatComputesTheWholeRegion) {
+  module = parseSourceString<ModuleOp>(R"(
+func.func @f(%x: tensor<1x8192xf16>, %w: tensor<2048x8192xf16>, %r: tensor<1x2048xf16>,
+             %c: tensor<2048xf32>) -> tensor<1x2048xf16> {
+  %0 = tenon.kernel (%a = %x : tensor<1x8192xf16>, %b = %w : tensor<2048x8192xf16>,
+                     %d = %r : tensor<1x2048xf16>, %e = %c : tensor<2048xf32>)
+      -> tensor<1x2048xf16> {
+    %s = tenon.add %d, %e : (tensor<1x2048xf16>, tensor<2048xf32>) -> tensor<1x2048xf16>
+    %p = tenon.matmul %a, %b
+        : (tensor<1x8192xf16>, tensor<2048x8192xf16>) -> tensor<1x2048xf16>
+    %y = tenon.add %p, %s : (tensor<1x2048xf16>, tensor<1x2048xf16>) -> tensor<1x2048xf16>
+    tenon.yield %y : tensor<1x2048xf16>
+  }
+  return %0 : tensor<1x2048xf16>
+})",
+                                       &context);
+  ASSERT_TRUE(module);
+  KernelOp kernel;
+  module->walk([&](KernelOp found) { kernel = found; });
+  auto scheduler = passes::schedule::Scheduler::create(*module, findTarget(&context, "h200"));
+  ASSERT_TRUE(succeeded(scheduler));
+  kernel.setScheduleAttr(scheduler->best(kernel));
+  auto matched = readKernel(kernel);
+  EXPECT_TRUE(matched) << matched.reason();
+}
+
 } // namespace
 } // namespace tenon::tests
