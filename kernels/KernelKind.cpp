@@ -50,6 +50,8 @@ static constexpr KernelKind allKinds[] = {
     kindOf<TensorPrefillKernel>(),
 };
 
+llvm::ArrayRef<KernelKind> allCudaKinds() { return allKinds; }
+
 VerdictOr<std::unique_ptr<MatchedKernel>> readKernel(KernelOp kernel) {
   llvm::StringRef name = kernel.getScheduleAttr().getEmitter();
   for (const KernelKind& kind : allKinds)

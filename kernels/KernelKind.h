@@ -6,6 +6,7 @@
 
 #include "ir/Dialect.h"
 #include "kernels/cuda/BlockResources.h"
+#include "kernels/cuda/CudaTarget.h"
 #include "support/Verdict.h"
 
 namespace tenon::kernels {
@@ -75,6 +76,8 @@ struct KernelKind {
   llvm::StringRef name;
   /// Reads a scheduled region, or says why it is none of the kind.
   VerdictOr<std::unique_ptr<MatchedKernel>> (*read)(KernelOp kernel);
+  /// Its struct's member `tuning`, where it has one.
+  llvm::ArrayRef<Tuning> tuning;
 };
 
 template <typename Kernel> class TypedKernel final : public MatchedKernel {
@@ -96,8 +99,14 @@ private:
 };
 
 template <typename Kernel> constexpr KernelKind kindOf() {
-  return {Kernel::name, TypedKernel<Kernel>::read};
+  if constexpr (requires { Kernel::tuning; })
+    return {Kernel::name, TypedKernel<Kernel>::read, Kernel::tuning};
+  else
+    return {Kernel::name, TypedKernel<Kernel>::read, {}};
 }
+
+/// The kinds that GPUs have.
+llvm::ArrayRef<KernelKind> allCudaKinds();
 
 /// Reads a scheduled region by the kind that its schedule names. Refuses one that no kind for GPUs
 /// has.

@@ -1,7 +1,8 @@
 #ifndef TENON_KERNELS_CUDA_CUDATARGET_H
 #define TENON_KERNELS_CUDA_CUDATARGET_H
 
-#include <cstdint>
+#include "ir/Attributes.h"
+#include "support/Verdict.h"
 
 namespace tenon::kernels {
 
@@ -23,6 +24,9 @@ struct LibraryUse {
 
 /// What rules ask of a CUDA target.
 struct CudaTarget {
+  /// Reads the facts and what kinds of kernels are tuned with. Refuses a target that lacks a fact.
+  static VerdictOr<CudaTarget> read(TargetAttr target, LibraryUse libraries);
+
   int64_t sms;               ///< streaming multiprocessors
   bool bulkCopies;           ///< cp.async.bulk: sm_90 and later
   bool warpgroups;           ///< wgmma: sm_90a
@@ -30,7 +34,7 @@ struct CudaTarget {
   int64_t registersPerSm;    ///< of 32 bits
   int64_t smemBytesPerBlock; ///< shared memory that a block may have
   LibraryUse libraries;      ///< cuBLASLt
-  // What was measured to be best on the device; `ir/targets` says how.
+  // What kinds of kernels are tuned with; each kind's `tuning` says how it was measured.
   int64_t libraryRows;     ///< from which on cuBLASLt computes a product
   int64_t bulkRingBytes;   ///< of a block whose warps bring weights by bulk copies
   int64_t bulkEarlyBytes;  ///< of those, on their way before it waits
@@ -43,6 +47,14 @@ struct CudaTarget {
   int64_t decodeRingElements;  ///< of a head, from which on its keys and values go through it
   int64_t prefillTilesPerSm;   ///< from which on prefill attention takes 128 rows a block
   int64_t elementVectorsPerSm; ///< from which on elementwise kernels take 256 threads a block
+};
+
+/// A number that a kind of kernels is tuned with: what was measured to be best on an H200. A target
+/// on which another was measured to be better states it as a property of that name.
+struct Tuning {
+  llvm::StringLiteral name;
+  int64_t CudaTarget::* member;
+  int64_t value;
 };
 
 } // namespace tenon::kernels

@@ -23,6 +23,10 @@ struct ElementwiseSchedule {
 /// A chain of operations on elements (codegen/cuda/emitters/Elementwise.cpp).
 struct ElementwiseKernel {
   static constexpr llvm::StringLiteral name = "elementwise";
+  static constexpr Tuning tuning[] = {
+      // Small tensors spread over many multiprocessors in blocks of 64 threads; four rounds of 256
+      // (2026-11-20).
+      {"element_vectors_per_sm", &CudaTarget::elementVectorsPerSm, 1024}};
 
   KernelOp kernel;
   ElementwiseSchedule schedule;

@@ -26,6 +26,9 @@ struct GemvSchedule {
 /// (codegen/cuda/emitters/Gemv.cpp).
 struct GemvKernel {
   static constexpr llvm::StringLiteral name = "gemv";
+  static constexpr Tuning tuning[] = {
+      // K is split for 4,096 rows of W and fewer (2026-11-20).
+      {"gemv_warps", &CudaTarget::gemvWarps, 16384}};
 
   MatmulOp op;
   GemvSchedule schedule;

@@ -21,6 +21,9 @@ struct LibraryGemmSchedule {
 /// One product that a library computes (codegen/cuda/LibraryProduct.h).
 struct LibraryGemmKernel {
   static constexpr llvm::StringLiteral name = "cublaslt";
+  static constexpr Tuning tuning[] = {
+      // Beside an earlier narrow_gemm at 16 rows: 6144 x 4096 16.0 and 17.0 µs (2026-11-21).
+      {"library_rows", &CudaTarget::libraryRows, 16}};
 
   MatmulOp op;
   LibraryGemmSchedule schedule;

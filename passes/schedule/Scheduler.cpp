@@ -8,41 +8,6 @@ using namespace tenon::kernels;
 
 namespace tenon::passes::schedule {
 
-static FailureOr<CudaTarget> readCudaTarget(ModuleOp module, TargetAttr target, LibraryUse use) {
-  CudaTarget cuda = {};
-  for (auto [name, value] : std::initializer_list<std::pair<llvm::StringRef, int64_t*>>{
-           {"sms", &cuda.sms},
-           {"smem_bytes_per_block", &cuda.smemBytesPerBlock},
-           {"smem_bytes_per_sm", &cuda.smemBytesPerSm},
-           {"registers_per_sm", &cuda.registersPerSm},
-           {"bulk_ring_bytes", &cuda.bulkRingBytes},
-           {"bulk_early_bytes", &cuda.bulkEarlyBytes},
-           {"quants_ring_bytes", &cuda.quantsRingBytes},
-           {"quants_early_bytes", &cuda.quantsEarlyBytes},
-           {"library_rows", &cuda.libraryRows},
-           {"gemv_warps", &cuda.gemvWarps},
-           {"narrow_blocks_per_sm", &cuda.narrowBlocksPerSm},
-           {"decode_blocks_per_sm", &cuda.decodeBlocksPerSm},
-           {"decode_ring_bytes", &cuda.decodeRingBytes},
-           {"decode_ring_elements", &cuda.decodeRingElements},
-           {"prefill_tiles_per_sm", &cuda.prefillTilesPerSm},
-           {"element_vectors_per_sm", &cuda.elementVectorsPerSm}}) {
-    *value = target.getProperty(name).value_or(0);
-    if (*value < 1)
-      return module.emitError("expects positive ") << name << " in target " << target.getName();
-  }
-  int capability = 0;
-  for (auto feature : target.getFeatures().getAsRange<StringAttr>()) {
-    llvm::StringRef number = feature.getValue();
-    cuda.warpgroups |= number == "sm_90a";
-    if (number.consume_front("sm_"))
-      number.consumeInteger(10, capability);
-  }
-  cuda.bulkCopies = capability >= 90;
-  cuda.libraries = use;
-  return cuda;
-}
-
 static FailureOr<CpuTarget> readCpuTarget(ModuleOp module, TargetAttr target) {
   std::optional<int64_t> bits = target.getProperty("vector_bits");
   std::optional<int64_t> registers = target.getProperty("vector_registers");
@@ -61,9 +26,9 @@ FailureOr<Scheduler> Scheduler::create(ModuleOp module, TargetAttr target, Libra
   Scheduler scheduler;
   scheduler.times = times;
   if (target.getDevice() == DeviceKind::Cuda) {
-    FailureOr<CudaTarget> cuda = readCudaTarget(module, target, use);
-    if (failed(cuda))
-      return failure();
+    VerdictOr<CudaTarget> cuda = CudaTarget::read(target, use);
+    if (!cuda)
+      return module.emitError(cuda.reason());
     scheduler.cuda = *cuda;
     return scheduler;
   }

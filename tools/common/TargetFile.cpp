@@ -3,8 +3,7 @@
 #include "absl/strings/str_format.h"
 #include "frontends/text/TextFrontend.h"
 #include "frontends/text/internal/NestingCheck.h"
-#include "ir/Dialect.h"
-#include "mlir/AsmParser/AsmParser.h"
+#include "ir/Targets.h"
 #include "support/Diagnostics.h"
 #include "support/MappedFile.h"
 #include "support/Status.h"
@@ -23,18 +22,11 @@ absl::StatusOr<TargetAttr> readTargetFile(mlir::MLIRContext& context, const std:
         absl::StrFormat("%s: expects a target of at most %u bytes, but got %u", path, mostBytes,
                         file->bytes().size()));
   TENON_RETURN_IF_ERROR(frontends::checkNesting(text, path, frontends::maxTextNesting));
-  context.getOrLoadDialect<TenonDialect>();
   DiagnosticCollector diagnostics(&context);
-  size_t readBytes = 0; // see findTarget
-  mlir::Attribute attribute = mlir::parseAttribute(text, &context, mlir::Type(), &readBytes);
-  if (!attribute)
-    return absl::InvalidArgumentError(
-        absl::StrFormat("%s: %s", path, std::string(diagnostics.takeStatus().message())));
-  auto target = llvm::dyn_cast<TargetAttr>(attribute);
-  if (!target)
-    return absl::InvalidArgumentError(
-        absl::StrFormat("%s: expects a #tenon.target, but got another attribute", path));
-  return target;
+  if (TargetAttr target = parseTarget(&context, text))
+    return target;
+  return absl::InvalidArgumentError(
+      absl::StrFormat("%s: %s", path, std::string(diagnostics.takeStatus().message())));
 }
 
 } // namespace tenon::tools
