@@ -125,7 +125,7 @@ private:
   double memoryOnGpu(const MatchedOnGpu& kernel) const;
   double computeOnGpu(const MatchedOnGpu& kernel) const;
   Estimate estimateLibrary(const kernels::PriceTerms::Library& gemm, const KernelWork& work) const;
-  Estimate estimateWarpgroups(const MatchedOnGpu& kernel,
+  Estimate estimateWarpgroups(KernelOp op, const MatchedOnGpu& kernel,
                               const kernels::PriceTerms::Warpgroups& gemm) const;
   Estimate estimateOnGpu(KernelOp kernel, const KernelWork& work) const;
   Estimate estimateOnCpu(KernelOp kernel, const KernelWork& work) const;
