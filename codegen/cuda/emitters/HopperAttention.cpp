@@ -48,6 +48,10 @@ static void addTensorMaps(KernelContext& context, AttentionOp op,
   }
 }
 
+/// Attention of many rows of one sequence by warpgroups on sm_90a: a tile has the same positions of
+/// `heads_per_tile` query heads that share a key head, 64 rows of the tensor cores for each of
+/// `consumers` warpgroups, which take all keys that its rows see, `keys_per_block` at a time, as the
+/// copy engine brings them. Blocks take tiles in turn, those of the last rows first.
 static LogicalResult emitHopperAttention(KernelContext& context) {
   FailureOr<HopperAttentionKernel> kernel = context.read<HopperAttentionKernel>();
   if (failed(kernel))
