@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
 #include "codegen/cpu/CompileForCpu.h"
 #include "ir/Dialect.h"
 #include "ir/Targets.h"
@@ -317,6 +318,19 @@ TEST(CpuErrors, SequenceParts) {
   expectRefused(sequenceText("-2", "0"), "expects first_tile of -1, or its tiles inside those");
   expectRefused(sequenceText("0", "0", "1099511627776"),
                 "expects 2 tiles for the parameters of its schedule, but got 1099511627776");
+  expectRefused(sequenceText("-1", "-1"),
+                "expects a value that every thread computes not to be yielded");
+  std::string text = sequenceText("0", "0");
+  const std::string part =
+      text.substr(text.find(", part = "), text.find(">}") - text.find(", part = "));
+  expectRefused(absl::StrReplaceAll(text, {{part + ">}", "}"}}),
+                "expects a part with tiles of rows or columns, but got");
+  size_t second = text.rfind("tiles = 2, {row_elements = 16 : i64, rows_per_tile = 1");
+  expectRefused(std::string(text).replace(second, 54,
+                                          "tiles = 1, {row_elements = 16 : i64, rows_per_tile = 2"),
+                "expects the tiles of what it reads to be its own, but got");
+  expectRefused(absl::StrReplaceAll(text, {{"2x16x", "2x300000x"}, {" = 16 :", " = 300000 :"}}),
+                "expects at most 1048576 bytes of stack between operations, but got 0 and 1200000");
 }
 
 // A result that no code writes is no result.

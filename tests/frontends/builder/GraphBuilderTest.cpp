@@ -238,6 +238,20 @@ TEST_F(GraphBuilderTest, ConstantsOfAnotherLength) {
               FailsWith(invalid, HasSubstr("c: expects the elements of tensor<3xf32>, but got 2")));
 }
 
+TEST_F(GraphBuilderTest, AFunctionThatIsOpen) {
+  GraphBuilder nested(context, f32);
+  nested.beginFunction("f", Role::Other, 1);
+  nested.beginFunction("g", Role::Other, 1);
+  EXPECT_THAT(nested.finish(),
+              FailsWith(absl::StatusCode::kFailedPrecondition,
+                        HasSubstr("expects endFunction before function 'g', but 'f' is open")));
+  GraphBuilder unfinished(context, f32);
+  unfinished.beginFunction("f", Role::Other, 1);
+  EXPECT_THAT(unfinished.finish(),
+              FailsWith(absl::StatusCode::kFailedPrecondition,
+                        HasSubstr("expects endFunction before finish, but 'f' is open")));
+}
+
 TEST_F(GraphBuilderTest, SymbolsTwice) {
   builder.declareFile("a", "x", 1, 1);
   builder.declareState("a", {1, 1, 1, 1}, {});

@@ -1,0 +1,325 @@
+// Schedules and regions that no emitter computes: damaged thus, each says this.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "tests/codegen/cuda/SourceText.h"
+#include "tests/common/StatusMatchers.h"
+
+namespace tenon::testing {
+namespace {
+
+using ::tenon::tests::FailsWith;
+using ::testing::HasSubstr;
+
+struct Refusal {
+  const char* name;
+  std::string emitter;
+  /// Those that matter; `tiles` too.
+  std::string parameters;
+  /// Types of the region's arguments %a, %b, …, which are those of the function.
+  std::vector<std::string> arguments;
+  std::vector<std::string> results;
+  /// The operations, which define %r, or %r and %n for two results.
+  std::string body;
+  std::string message;
+};
+
+void PrintTo(const Refusal& refusal, std::ostream* out) { *out << refusal.name; }
+
+/// A scheduled module of one kernel for sm_90a.
+std::string textOf(const Refusal& refusal) {
+  std::vector<std::string> inputs, bindings;
+  for (size_t i = 0; i < refusal.arguments.size(); ++i) {
+    std::string name(1, static_cast<char>('a' + i));
+    inputs.push_back(absl::StrCat("%x", name, ": ", refusal.arguments[i]));
+    bindings.push_back(absl::StrCat("%", name, " = %x", name, " : ", refusal.arguments[i]));
+  }
+  std::string results = absl::StrCat("(", absl::StrJoin(refusal.results, ", "), ")");
+  bool isOne = refusal.results.size() == 1;
+  std::string types = absl::StrJoin(refusal.results, ", ");
+  return absl::StrCat(
+      R"(module attributes {tenon.phase = #tenon.phase<scheduled>,
+      tenon.target = #tenon.target<"t", cuda, features = ["sm_90a"], {sms = 132 : i64}>} {
+  func.func @f()",
+      absl::StrJoin(inputs, ", "), ") -> ", results, " {\n", isOne ? "%0" : "%0:2",
+      " = tenon.kernel (", absl::StrJoin(bindings, ", "), ") -> ", isOne ? types : results,
+      " schedule #tenon.schedule<\"", refusal.emitter, "\", ", refusal.parameters, "> {\n",
+      refusal.body, "\ntenon.yield ", isOne ? "%r" : "%r, %n", " : ", types, "\n}\nreturn ",
+      isOne ? "%0" : "%0#0, %0#1", " : ", types, "\n}\n}\n");
+}
+
+/// y = x · Wᵀ of 16-bit rows.
+std::string matmul(int rows, int k, int n, const char* input = "%a", const char* order = "") {
+  return absl::StrFormat(
+      "%%r = tenon.matmul %s, %%b %s : (tensor<%dx%dxf16>, tensor<%dx%dxf16>) -> "
+      "tensor<%dx%dxf16>",
+      input, order, rows, k, n, k, rows, n);
+}
+
+std::string f16(std::initializer_list<int> shape) {
+  return absl::StrCat("tensor<", absl::StrJoin(shape, "x"), "xf16>");
+}
+
+/// The norm of %a in chunks, as %n.
+std::string norm(int rows, int k, const char* order) {
+  return absl::StrFormat("%%n = tenon.rms_norm %%a eps 1.0e-5 order <%s, tree = halving> : "
+                         "(tensor<%dx%dxf16>) -> tensor<%dx%dxf16>\n",
+                         order, rows, k, rows, k);
+}
+
+/// Attention of %a to caches %b and %c of one or more sequences.
+std::string attention(int rows, int sequences) {
+  return absl::StrFormat(
+      "%%r = tenon.attention %%a, %%b, %%c, %%d, %%e scale 0.125 : (tensor<%dx8x64xf16>, "
+      "tensor<%dx128x2x64xf16>, tensor<%dx128x2x64xf16>, tensor<%dxi32>, tensor<%dxi32>) -> "
+      "tensor<%dx8x64xf16>",
+      rows, sequences, sequences, sequences, rows, rows);
+}
+std::vector<std::string> attentionTypes(int rows, int sequences) {
+  std::string cache = f16({sequences, 128, 2, 64});
+  return {f16({rows, 8, 64}), cache, cache, absl::StrCat("tensor<", sequences, "xi32>"),
+          absl::StrCat("tensor<", rows, "xi32>")};
+}
+
+const std::string exponential = "%r = tenon.exp %a : (tensor<4x256xf16>) -> tensor<4x256xf16>";
+
+class CudaRefusals : public ::testing::TestWithParam<Refusal> {};
+
+TEST_P(CudaRefusals, NamesWhatItExpects) {
+  EXPECT_THAT(printText(textOf(GetParam())),
+              FailsWith(absl::StatusCode::kInvalidArgument, HasSubstr(GetParam().message)));
+}
+
+std::string nameOf(const ::testing::TestParamInfo<Refusal>& info) { return info.param.name; }
+
+INSTANTIATE_TEST_SUITE_P(
+    FewRows, CudaRefusals,
+    ::testing::Values(
+        Refusal{"GemvOrder",
+                "gemv",
+                "tiles = 2, {threads = 128 : i64, vector = 8 : i64, columns_per_warp = 1 : i64, "
+                "split = 1 : i64}",
+                {f16({1, 256}), f16({8, 256})},
+                {f16({1, 8})},
+                matmul(1, 256, 8, "%a", "order <chunk = 0, lanes = 32, tree = halving>"),
+                "expects an order of 256 lanes in 1 chunks of whole lanes, but got"},
+        Refusal{"GemvSplit",
+                "gemv",
+                "tiles = 8, {threads = 128 : i64, vector = 8 : i64, columns_per_warp = 1 : i64, "
+                "split = 3 : i64}",
+                {f16({1, 768}), f16({8, 768})},
+                {f16({1, 8})},
+                matmul(1, 768, 8, "%a", "order <chunk = 256, lanes = 256, tree = halving>"),
+                "expects split to divide the warps, and rows, columns_per_warp and vector that "
+                "fit into registers"},
+        Refusal{"GemvBulkLayout",
+                "gemv_bulk",
+                "tiles = 8, {threads = 128 : i64, vector = 8 : i64, stages = 2 : i64, early = 3 : "
+                "i64}",
+                {f16({1, 256}), f16({8, 256})},
+                {f16({1, 8})},
+                matmul(1, 256, 8, "%a", "order <chunk = 256, lanes = 256, tree = halving>"),
+                "expects at most 2 early segments, but got 3"},
+        Refusal{"GemvBulkOfNoProduct",
+                "gemv_bulk",
+                "tiles = 1, {threads = 128 : i64, vector = 8 : i64, stages = 2 : i64}",
+                {f16({4, 256})},
+                {f16({4, 256})},
+                exponential,
+                "the emitter of products has no product here"},
+        Refusal{"HeldGemmOfNoProduct",
+                "held_gemm",
+                "tiles = 1, {threads = 512 : i64, stages = 4 : i64, tile_lines = 8 : i64}",
+                {f16({4, 256})},
+                {f16({4, 256})},
+                exponential,
+                "the emitter of products has no product here"},
+        Refusal{"HeldGemmOfANormThatIsAResult",
+                "held_gemm",
+                "tiles = 8, {threads = 512 : i64, stages = 4 : i64, tile_lines = 8 : i64}",
+                {f16({4, 4096}), f16({64, 4096})},
+                {f16({4, 64}), f16({4, 4096})},
+                norm(4, 4096, "chunk = 256, lanes = 256") + matmul(4, 4096, 64, "%n"),
+                "expects results of products alone for the emitter held_gemm"},
+        Refusal{"HeldGemmNormOrder",
+                "held_gemm",
+                "tiles = 8, {threads = 512 : i64, stages = 4 : i64, tile_lines = 8 : i64}",
+                {f16({4, 4096}), f16({64, 4096})},
+                {f16({4, 64})},
+                norm(4, 4096, "chunk = 512, lanes = 256") + matmul(4, 4096, 64, "%n"),
+                "expects an order of chunks of 256 lanes for the emitter held_gemm, but got"},
+        Refusal{
+            "HeldGemmDepth",
+            "held_gemm",
+            "tiles = 8, {threads = 512 : i64, stages = 4 : i64, tile_lines = 8 : i64}",
+            {f16({4, 260}), f16({64, 260})},
+            {f16({4, 64})},
+            matmul(4, 260, 64),
+            "warps hold at most 16 rows of one depth of at most 4096 elements, a multiple of 8"},
+        Refusal{"NarrowGemmOfNoProduct",
+                "narrow_gemm",
+                "tiles = 1, {threads = 256 : i64, stages = 4 : i64, tile_lines = 16 : i64}",
+                {f16({4, 256})},
+                {f16({4, 256})},
+                exponential,
+                "the emitter of products has no product here"},
+        Refusal{"NarrowGemmOfANormThatIsAResult",
+                "narrow_gemm",
+                "tiles = 4, {threads = 256 : i64, blocks_per_sm = 2 : i64, stages = 4 : i64, "
+                "tile_lines = 16 : i64}",
+                {f16({4, 256}), f16({64, 256})},
+                {f16({4, 64}), f16({4, 256})},
+                norm(4, 256, "chunk = 0, lanes = 256") + matmul(4, 256, 64, "%n"),
+                "expects results of products alone for the emitter narrow_gemm"},
+        Refusal{"NarrowGemmRows",
+                "narrow_gemm",
+                "tiles = 4, {threads = 512 : i64, blocks_per_sm = 2 : i64, stages = 4 : i64, "
+                "tile_lines = 16 : i64}",
+                {f16({17, 256}), f16({64, 256})},
+                {f16({17, 64})},
+                matmul(17, 256, 64),
+                "expects at most 16 rows, but got 17"},
+        Refusal{"NarrowGemmThreads",
+                "narrow_gemm",
+                "tiles = 4, {threads = 64 : i64, blocks_per_sm = 2 : i64, stages = 4 : i64, "
+                "tile_lines = 16 : i64}",
+                {f16({16, 256}), f16({64, 256})},
+                {f16({16, 64})},
+                matmul(16, 256, 64),
+                "expects a thread for each of 256 elements of a tile, but got 64"}),
+    nameOf);
+
+INSTANTIATE_TEST_SUITE_P(
+    ManyRows, CudaRefusals,
+    ::testing::Values(Refusal{"GemmOfAnotherKernelsValue",
+                              "gemm",
+                              "tiles = 1, {vector = 4 : i64}",
+                              {f16({64, 256}), f16({64, 256})},
+                              {f16({64, 64})},
+                              "%e = tenon.exp %a : (tensor<64x256xf16>) -> tensor<64x256xf16>\n" +
+                                  matmul(64, 256, 64, "%e",
+                                         "order <chunk = 0, lanes = 1, tree = halving>"),
+                              "expects input and weight to be arguments of the kernel"},
+                      Refusal{"TensorGemmTileRows",
+                              "tensor_gemm",
+                              "tiles = 1, {tile_rows = 96 : i64}",
+                              {f16({64, 256}), f16({64, 256})},
+                              {f16({64, 64})},
+                              matmul(64, 256, 64),
+                              "expects tile_rows of 64 or 128, but got 96"}),
+    nameOf);
+
+INSTANTIATE_TEST_SUITE_P(
+    Attention, CudaRefusals,
+    ::testing::Values(
+        Refusal{"HeadsPerTile",
+                "tensor_decode_attention",
+                "tiles = 8, {threads = 128 : i64, heads_per_tile = 3 : i64, splits = 1 : i64, "
+                "blocks_per_sm = 1 : i64}",
+                attentionTypes(1, 1),
+                {f16({1, 8, 64})},
+                attention(1, 1),
+                "expects heads_per_tile of at most 8 that divides the 4 query heads of a key head, "
+                "but got 3"},
+        Refusal{"Splits",
+                "decode_attention",
+                "tiles = 8, {threads = 128 : i64, heads_per_tile = 4 : i64, splits = 5000 : i64, "
+                "keys_per_block = 32 : i64}",
+                attentionTypes(1, 1),
+                {f16({1, 8, 64})},
+                attention(1, 1),
+                "expects 1 to 4096 splits, but got 5000"},
+        Refusal{"DecodeOfNoAttention",
+                "tensor_decode_attention",
+                "tiles = 8, {threads = 128 : i64, heads_per_tile = 4 : i64, splits = 1 : i64}",
+                {f16({4, 256})},
+                {f16({4, 256})},
+                exponential,
+                "cannot hold exp"},
+        Refusal{"PrefillOfTwoSequences",
+                "tensor_prefill_attention",
+                "tiles = 8, {threads = 128 : i64, row_tiles = 1 : i64, keys_per_block = 64 : i64, "
+                "blocks_per_sm = 1 : i64}",
+                attentionTypes(2, 2),
+                {f16({2, 8, 64})},
+                attention(2, 2),
+                "expects one sequence for the emitter tensor_prefill_attention, but got "
+                "'tensor<2xi32>'"},
+        Refusal{"PrefillRowTiles",
+                "tensor_prefill_attention",
+                "tiles = 8, {threads = 128 : i64, row_tiles = 3 : i64, keys_per_block = 64 : i64, "
+                "blocks_per_sm = 1 : i64}",
+                attentionTypes(32, 1),
+                {f16({32, 8, 64})},
+                attention(32, 1),
+                "expects 1 to 2 row_tiles, but got 3"},
+        Refusal{"PrefillKeys",
+                "tensor_prefill_attention",
+                "tiles = 8, {threads = 128 : i64, row_tiles = 1 : i64, keys_per_block = 40 : i64, "
+                "blocks_per_sm = 1 : i64}",
+                attentionTypes(32, 1),
+                {f16({32, 8, 64})},
+                attention(32, 1),
+                "expects keys_per_block of 16, 32, 48 or 64, but got 40"},
+        Refusal{"HeadsOfNoHeads",
+                "heads",
+                "tiles = 1, {threads = 128 : i64}",
+                {f16({4, 256})},
+                {f16({4, 256})},
+                exponential,
+                "cannot hold exp"},
+        Refusal{"RopeHeads",
+                "rope",
+                "tiles = 8, {threads = 128 : i64, heads_per_thread = 3 : i64}",
+                {f16({1, 8, 64}), "tensor<1xi32>", "tensor<32xf32>"},
+                {f16({1, 8, 64})},
+                "%r = tenon.rope halves %a, %b, %c : (tensor<1x8x64xf16>, tensor<1xi32>, "
+                "tensor<32xf32>) -> tensor<1x8x64xf16>",
+                "expects heads_per_thread to divide 8 heads, but got 3"},
+        Refusal{"RopeThreads",
+                "tensor_decode_attention",
+                "tiles = 2, {threads = 32 : i64, heads_per_tile = 4 : i64, splits = 1 : i64, "
+                "blocks_per_sm = 1 : i64}",
+                {f16({1, 8, 128}), f16({1, 128, 2, 128}), f16({1, 128, 2, 128}), "tensor<1xi32>",
+                 "tensor<1xi32>", "tensor<64xf32>"},
+                {f16({1, 8, 128})},
+                "%q = tenon.rope halves %a, %e, %f : (tensor<1x8x128xf16>, tensor<1xi32>, "
+                "tensor<64xf32>) -> tensor<1x8x128xf16>\n"
+                "%r = tenon.attention %q, %b, %c, %d, %e scale 0.125 : (tensor<1x8x128xf16>, "
+                "tensor<1x128x2x128xf16>, tensor<1x128x2x128xf16>, tensor<1xi32>, tensor<1xi32>) "
+                "-> tensor<1x8x128xf16>",
+                "expects a thread for each of the 64 pairs that rope turns, but got 32"}),
+    nameOf);
+
+/// A state cannot be made by a test's function of tensors alone.
+TEST(CudaRefusal, OfAVectorThatDoesNotDivideARow) {
+  const char* text = R"(
+module attributes {tenon.phase = #tenon.phase<scheduled>,
+    tenon.target = #tenon.target<"t", cuda, features = ["sm_90a"], {sms = 132 : i64}>} {
+  tenon.state @k : !tenon.state<1x16x2x8xf16>
+  func.func @f(%x: tensor<1x2x8xf16>, %s: tensor<1xi32>, %p: tensor<1xi32>) {
+    %k = tenon.get_state @k : !tenon.state<1x16x2x8xf16>
+    %0 = tenon.kernel (%a = %x : tensor<1x2x8xf16>, %b = %s : tensor<1xi32>,
+                       %c = %p : tensor<1xi32>, %d = %k : !tenon.state<1x16x2x8xf16>)
+        -> !tenon.state<1x16x2x8xf16>
+        schedule #tenon.schedule<"kv_write", tiles = 1, {threads = 32 : i64, vector = 3 : i64}> {
+      %r = tenon.kv_write %a, %b, %c into %d
+          : (tensor<1x2x8xf16>, tensor<1xi32>, tensor<1xi32>, !tenon.state<1x16x2x8xf16>)
+          -> !tenon.state<1x16x2x8xf16>
+      tenon.yield %r : !tenon.state<1x16x2x8xf16>
+    }
+    return
+  }
+})";
+  EXPECT_THAT(printText(text),
+              FailsWith(absl::StatusCode::kInvalidArgument,
+                        HasSubstr("expects a vector of 2, 4, 8 or 16 bytes that divides a row, but "
+                                  "got 3")));
+}
+
+} // namespace
+} // namespace tenon::testing
