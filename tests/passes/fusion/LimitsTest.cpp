@@ -149,13 +149,13 @@ double secondsOf(const std::string& text) {
 
 /// Twice as many layers take twice as long; a walk over all of them for each takes four. 4,000 and
 /// 8,000 weights and caches: fewer fit into a core's own cache, and twice those then take three times
-/// as long. In one of five tries, since other processes share the caches.
+/// as long. 2.4 times on a machine without other work, up to 2.8 beside it; in one of five tries.
 TEST(Limits, TimeGrowsWithTheModule) {
   constexpr int tries = 5;
   double single = 0, twice = 0;
   for (int i = 0; i < tries; ++i) {
     single = secondsOf(layersText(4000)), twice = secondsOf(layersText(8000));
-    if (twice <= 2.5 * single)
+    if (twice <= 3 * single)
       return;
   }
   ADD_FAILURE() << single << " and " << twice << " s";
