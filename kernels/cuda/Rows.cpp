@@ -41,13 +41,11 @@ static constexpr int64_t mostElements = 64;
 /// Registers of a thread that has `elements` of a row, beside those that do not depend on it, as ptxas
 /// gives them to rows of 768 to 8,192 elements (CUDA 13.0): the row and what is added to it, weights,
 /// and the difference from the mean where there is one.
-static int64_t keptRegisters(Operation* hero, int64_t elements, bool streamsWeights) {
+static int64_t keptRegisters(Operation* hero, int64_t elements) {
   auto bytesOf = [](Value value) {
     return getElementTypeOrSelf(value).getIntOrFloatBitWidth() / 8;
   };
   bool packed = bytesOf(hero->getOperand(0)) == 2;
-  if (streamsWeights)
-    return llvm::divideCeil(elements * ((packed ? 2 : 4) + llvm::isa<LayerNormOp>(hero)), 4);
   int64_t quarters = 4 + (!llvm::isa<LayerNormOp>(hero) ? 0 : packed ? 1 : 5);
   for (Value weight : hero->getOperands().drop_front())
     quarters += packed ? bytesOf(weight) : 2;
@@ -70,8 +68,7 @@ BlockResources RowKernel::resources() const {
   auto [threads, group, vector] = std::tuple(schedule.threads, schedule.group, schedule.vector);
   int64_t length = lengthOf(hero);
   int64_t elements = llvm::divideCeil(length, group * vector) * vector;
-  int64_t kept =
-      elements <= mostElements ? keptRegisters(hero, elements, schedule.streamsWeights) : vector;
+  int64_t kept = elements <= mostElements ? keptRegisters(hero, elements) : vector;
   BlockResources resources;
   resources.threads = threads;
   resources.registers =
@@ -209,16 +206,6 @@ static bool matches(KernelOp kernel, const CudaTarget&) {
   return soleOp<ReduceOp>(kernel) || acceptsForm(forms::cudaRows, kernel);
 }
 
-/// Whether a norm's blocks, with its weights in registers, are more than run at once. A layer_norm of
-/// 2,048 rows of 2,560 elements takes 168 registers a thread, so that blocks come in three waves: 10.5
-/// µs, 2 TB/s (H200, 2026-11-23).
-static bool wantsToStream(const RowKernel& kernel, const CudaTarget& target) {
-  BlockResources block = kernel.resources();
-  return llvm::isa<RmsNormOp, LayerNormOp>(kernel.hero) &&
-         kernel.schedule.tiles * block.threads * block.registers >
-             target.sms * target.registersPerSm;
-}
-
 /// Few rows let the next kernel start at their entry, so that it brings its weights meanwhile. Many
 /// with other operations beside their reduction have bytes of their own to bring, and blocks of the next
 /// kernel that wait beside them cost more than their early start saves: residual + RMSNorm of 16, 128
@@ -230,7 +217,6 @@ static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target, Neighbours
   bool isMany = 2 * schedule.tiles > target.sms;
   bool isFused = !llvm::hasNItems(kernel.getBlock(), 2); // beside the terminator
   schedule.triggerAtExit = isMany && isFused ? 1 : 0;
-  schedule.streamsWeights = wantsToStream({&hero, schedule, !isFused}, target) ? 1 : 0;
   return printSchedule(kernel.getContext(), hero.getName().stripDialect(), schedule);
 }
 

@@ -15,16 +15,12 @@ struct RowSchedule {
   int64_t vector = 0; ///< elements that a thread takes at once
   /// 1: the next kernel may start when blocks end, not at their entry.
   int64_t triggerAtExit = 0;
-  /// 1: a norm loads its weights where it stores results, and computes differences from the mean
-  /// again, instead of keeping both in registers.
-  int64_t streamsWeights = 0;
 
   static constexpr Parameter<RowSchedule> parameters[] = {
       {"group", &RowSchedule::group},
       {"vector", &RowSchedule::vector},
       threadsParameter(&RowSchedule::threads),
-      flagParameter("trigger_at_exit", &RowSchedule::triggerAtExit),
-      flagParameter("streams_weights", &RowSchedule::streamsWeights)};
+      flagParameter("trigger_at_exit", &RowSchedule::triggerAtExit)};
 };
 
 /// A norm, a softmax or a reduction to one element a row, with what the region computes on elements

@@ -27,10 +27,6 @@ template <typename OpTy> static OpTy findHero(KernelContext& context) {
 }
 
 /// x / √(mean(x²) + ε) · weight, or (x − mean) / √(var + ε) · weight + bias, in two passes.
-///
-/// Weights are in registers before the kernel waits for the one before, and differences from the mean
-/// are kept. With the parameter `streams_weights` weights are loaded where results are stored, and
-/// differences computed again: fewer registers, for rows that are more than run at once.
 template <typename OpTy> static LogicalResult emitNorm(KernelContext& context) {
   auto hero = findHero<OpTy>(context);
   if (!hero)
@@ -40,8 +36,7 @@ template <typename OpTy> static LogicalResult emitNorm(KernelContext& context) {
   RowEmission rows(context, norm.op, norm.input);
   if (failed(order) || failed(rows.readSchedule(*order)))
     return failure();
-  if (!rows.streamsWeights())
-    rows.preload(norm.operands);
+  rows.preload(norm.operands);
   if (failed(rows.begin()) || failed(rows.storeInput()))
     return failure();
   if (norm.hasMean()) {
@@ -49,9 +44,8 @@ template <typename OpTy> static LogicalResult emitNorm(KernelContext& context) {
       return failure();
     rows.code->line(norm.meanStatement());
   }
-  std::string centered = norm.centeredOf("x[j]");
-  if (norm.hasMean() && !rows.streamsWeights())
-    centered = rows.keep("centered", centered);
+  std::string centered =
+      norm.hasMean() ? rows.keep("centered", norm.centeredOf("x[j]")) : norm.centeredOf("x[j]");
   if (failed(rows.sum("squares", norm.squareOfCentered(centered))))
     return failure();
   rows.code->line(norm.factorStatement());

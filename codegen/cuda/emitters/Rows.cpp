@@ -23,7 +23,6 @@ LogicalResult RowEmission::readSchedule(OrderAttr order) {
     return failure();
   group = kernel->schedule.group, vector = kernel->schedule.vector;
   context.structure.triggersAtEntry = kernel->schedule.triggerAtExit == 0;
-  streams = kernel->schedule.streamsWeights != 0;
   if (!llvm::isPowerOf2_64(vector) || vector > 16)
     return context.kernel.emitOpError("expects a vector of a power of two up to 16, but got ")
            << vector;

@@ -33,8 +33,6 @@ public:
   /// constant ones before the kernel waits for the one before, so that the last pass need not wait
   /// for them. Must follow `readSchedule`.
   void preload(mlir::ValueRange operands);
-  /// Whether the schedule wants weights where results are stored instead.
-  bool streamsWeights() const { return streams; }
   /// Starts the kernel: the row, its first column, the passes' loads. Must follow `readSchedule`.
   mlir::LogicalResult begin();
   /// Stores the row where it is a result and in registers, so that it leaves while the passes wait.
@@ -85,7 +83,6 @@ private:
   llvm::ArrayRef<int64_t> shape;
   int64_t iterations = 0; ///< vectors of a thread
   bool cached = false;
-  bool streams = false;
   int64_t chunkVectors = 0; ///< of a thread in a chunk; 0: the row is one chunk
   bool placed = false;      ///< `row` and `thread` are printed
   llvm::MapVector<mlir::Value, std::string> preloaded;

@@ -512,7 +512,7 @@ std::vector<RegionParameters> allRegions() {
                                  {140, 6144},
                                  {135, 1203},
                                  {133, 4100},
-                                 {2500, 2560}, // more blocks than run at once: weights are streamed
+                                 {2500, 2560}, // more blocks than run at once
                                  {1901, 4096}})
         all.push_back({region, type, rows, 1, depth});
   for (const RegionCase& region : parallelCases)

@@ -128,7 +128,7 @@ INSTANTIATE_TEST_SUITE_P(Modes, CudaExecutorGpuModes,
                          });
 
 TEST_F(CudaExecutorGpuTest, UploadsLargeConstants) {
-  constexpr uint64_t bytes = (200 << 20) + 12;
+  constexpr uint64_t bytes = (200 << 20) + 16;
   Program program = makeProgram();
   Floats large(bytes / 4);
   for (uint64_t i = 0; i < large.size(); ++i)

@@ -208,7 +208,7 @@ TEST_F(CudaExecutorTest, CountsMemoryAndUploads) {
 
 /// Several readers, and a last chunk that is not full.
 TEST_F(CudaExecutorTest, UploadsLargeConstants) {
-  constexpr uint64_t bytes = (200 << 20) + 12;
+  constexpr uint64_t bytes = (200 << 20) + 16;
   Program program = makeProgram();
   Floats large(bytes / 4);
   for (uint64_t i = 0; i < large.size(); ++i)

@@ -7,7 +7,8 @@
 // CHECK: yes {{.*}} shared-input{{.*}}: matmul add matmul add matmul add
 // AMPERE-LABEL: @qkv_bias
 // AMPERE: no {{.*}} shared-input: matmul matmul matmul {{.*}}; no emitter
-func.func @qkv_bias(%x: tensor<512x2048xf16>, %q: tensor<2048x2048xf16>, %k: tensor<512x2048xf16>, %v: tensor<512x2048xf16>, %b: tensor<2048xf16>, %c: tensor<512xf16>) -> (tensor<512x2048xf16>, tensor<512x512xf16>, tensor<512x512xf16>) {
+func.func @qkv_bias(%r: tensor<512x2048xf16>, %g: tensor<2048xf16>, %q: tensor<2048x2048xf16>, %k: tensor<512x2048xf16>, %v: tensor<512x2048xf16>, %b: tensor<2048xf16>, %c: tensor<512xf16>) -> (tensor<512x2048xf16>, tensor<512x512xf16>, tensor<512x512xf16>) {
+  %x = tenon.rms_norm %r, %g eps 1.0e-5 : (tensor<512x2048xf16>, tensor<2048xf16>) -> tensor<512x2048xf16>
   %0 = tenon.matmul %x, %q : (tensor<512x2048xf16>, tensor<2048x2048xf16>) -> tensor<512x2048xf16>
   %1 = tenon.add %0, %b : (tensor<512x2048xf16>, tensor<2048xf16>) -> tensor<512x2048xf16>
   %2 = tenon.matmul %x, %k : (tensor<512x2048xf16>, tensor<512x2048xf16>) -> tensor<512x512xf16>
