@@ -111,9 +111,14 @@ func.func @f(%x: tensor<1x2048xf16>, %g: tensor<2048xf16>, %w: tensor<3072x2048x
   for (ScheduleAttr other : alternatives) {
     EXPECT_NE(other, own);
     kernel.setScheduleAttr(other);
-    auto block = kernels::blockResourcesOf(kernel, target.getProperty("registers_per_sm").value());
+    auto matched = kernels::readKernel(kernel);
+    ASSERT_TRUE(matched) << matched.reason();
+    auto block = (*matched)->resources();
     ASSERT_TRUE(block);
-    EXPECT_GE(residentBlocks(*block, target), 1);
+    EXPECT_GE(residentBlocks(kernels::resourcesInPlace(
+                                 kernel, *block, target.getProperty("registers_per_sm").value()),
+                             target),
+              1);
     EXPECT_THAT(codegen::compileForCuda(**module, {}), tests::IsOk());
   }
 }

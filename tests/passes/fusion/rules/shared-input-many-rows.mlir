@@ -4,7 +4,7 @@
 // Q, K and V of many rows, their biases with them, are one kernel of warpgroups: less than cuBLASLt's three, which
 // leave multiprocessors idle. Without warpgroups no emitter has them.
 // CHECK-LABEL: @qkv_bias
-// CHECK: yes {{.*}} shared-input{{.*}}: matmul add matmul add matmul add
+// CHECK: yes {{.*}}shared-input{{.*}}: matmul add matmul add matmul add
 // AMPERE-LABEL: @qkv_bias
 // AMPERE: no {{.*}} shared-input: matmul matmul matmul {{.*}}; no emitter
 func.func @qkv_bias(%r: tensor<512x2048xf16>, %g: tensor<2048xf16>, %q: tensor<2048x2048xf16>, %k: tensor<512x2048xf16>, %v: tensor<512x2048xf16>, %b: tensor<2048xf16>, %c: tensor<512xf16>) -> (tensor<512x2048xf16>, tensor<512x512xf16>, tensor<512x512xf16>) {
