@@ -12,11 +12,14 @@ struct HeadsSchedule {
   int64_t tiles = 0;
   int64_t threads = 0;
   int64_t headsPerWarp = 1; ///< one after the other, at most; see `headsOfWarp`
+  /// 1: the next kernel may start when blocks end, not at their entry.
+  int64_t triggerAtExit = 0;
 
   static constexpr Parameter<HeadsSchedule> parameters[] = {
       threadsParameter(&HeadsSchedule::threads),
       {"heads_per_warp", &HeadsSchedule::headsPerWarp, 1, Parameter<HeadsSchedule>::largest,
-       /*absent=*/1}};
+       /*absent=*/1},
+      flagParameter("trigger_at_exit", &HeadsSchedule::triggerAtExit)};
 };
 
 /// Norms and ropes of heads, and writes of them to caches (codegen/cuda/emitters/Heads.cpp).
@@ -35,9 +38,11 @@ struct HeadsKernel {
 struct HeadRowsSchedule {
   int64_t tiles = 0;
   int64_t threads = 0;
+  int64_t triggerAtExit = 0; ///< as of `heads`
 
   static constexpr Parameter<HeadRowsSchedule> parameters[] = {
-      threadsParameter(&HeadRowsSchedule::threads)};
+      threadsParameter(&HeadRowsSchedule::threads),
+      flagParameter("trigger_at_exit", &HeadRowsSchedule::triggerAtExit)};
 };
 
 /// Ropes of heads, and writes of them to caches, of many rows (codegen/cuda/emitters/HeadRows.cpp).

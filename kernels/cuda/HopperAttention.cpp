@@ -1,6 +1,7 @@
 #include "kernels/cuda/HopperAttention.h"
 
 #include "kernels/Schedules.h"
+#include "kernels/regions/AttentionExtents.h"
 #include "llvm/ADT/bit.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -34,11 +35,6 @@ int64_t HopperAttentionSchedule::smemBytes(int64_t keySize, int64_t valueSize) c
                        unit);
 }
 
-static llvm::ArrayRef<int64_t> cacheShape(Value cache) { // [S, C, Hkv, D]
-  auto state = llvm::dyn_cast<StateType>(cache.getType());
-  return (state ? state.getTensorType() : llvm::cast<RankedTensorType>(cache.getType())).getShape();
-}
-
 VerdictOr<HopperAttentionKernel> HopperAttentionKernel::read(KernelOp kernel) {
   auto op = soleOp<AttentionOp>(kernel);
   if (!op)
@@ -51,14 +47,14 @@ VerdictOr<HopperAttentionKernel> HopperAttentionKernel::read(KernelOp kernel) {
     return Refusal{"expects a tile that warpgroups can have, but got " +
                    typed::print(kernel.getScheduleAttr())};
   constexpr int64_t mostSize = 256;
-  llvm::ArrayRef<int64_t> query = op.getQuery().getType().getShape(); // [M, Hq, D]
-  if (query[2] > mostSize || cacheShape(op.getValue())[3] > mostSize)
+  AttentionExtents extents(op);
+  if (extents.keySize > mostSize || extents.valueSize > mostSize)
     return Refusal{"expects heads of at most 256 elements for the emitter hopper_attention"};
-  int64_t sharing = query[1] / cacheShape(op.getKey())[2];
+  int64_t sharing = extents.sharing();
   if (sharing % schedule->heads != 0)
     return Refusal{"expects heads_per_tile to divide the " + std::to_string(sharing) +
                    " query heads of a key head, but got " + std::to_string(schedule->heads)};
-  int64_t units = schedule->units(query[0], query[1]);
+  int64_t units = schedule->units(extents.rows, extents.heads);
   if (schedule->tiles > units)
     return Refusal{"expects at most a block for each of " + std::to_string(units) +
                    " tiles, but got " + std::to_string(schedule->tiles)};
@@ -66,17 +62,15 @@ VerdictOr<HopperAttentionKernel> HopperAttentionKernel::read(KernelOp kernel) {
 }
 
 BlockResources HopperAttentionKernel::resources() const {
-  AttentionOp attention = op;
-  int64_t keySize = attention.getQuery().getType().getShape()[2];
-  int64_t valueSize = cacheShape(attention.getValue())[3];
+  AttentionExtents extents(op);
   BlockResources resources;
   resources.threads = schedule.threads();
   resources.registers = BlockResources::mostRegisters;
   resources.blocksPerSm = 1;
   resources.tensorCores = true;
-  resources.dynamicSmemBytes = schedule.smemBytes(keySize, valueSize);
+  resources.dynamicSmemBytes = schedule.smemBytes(extents.keySize, extents.valueSize);
   resources.bytesAThread =
-      schedule.stages * schedule.stageBytes(keySize, valueSize) / resources.threads;
+      schedule.stages * schedule.stageBytes(extents.keySize, extents.valueSize) / resources.threads;
   return resources;
 }
 
@@ -85,10 +79,10 @@ BlockResources HopperAttentionKernel::resources() const {
 /// took a multiprocessor 1.21, 1.43, 1.57 and 2.42 µs, and by this 1.19, 1.29, 1.59 and 3.18 (H200,
 /// 2026-11-23, docs/notebook/2026-11-23-hopper-attention.md).
 PriceTerms HopperAttentionKernel::priceTerms() const {
-  AttentionOp attention = op;
-  llvm::ArrayRef<int64_t> query = attention.getQuery().getType().getShape(); // [M, Hq, D]
+  AttentionExtents extents(op);
   PriceTerms terms;
-  terms.warpgroups = {schedule.units(query[0], query[1]), schedule.rows(), query[2]};
+  terms.warpgroups = {schedule.units(extents.rows, extents.heads), schedule.rows(),
+                      extents.keySize};
   return terms;
 }
 
@@ -103,9 +97,9 @@ PriceTerms HopperAttentionKernel::priceTerms() const {
 std::optional<HopperAttentionSchedule> chooseHopperAttention(AttentionOp op,
                                                              const CudaTarget& target) {
   constexpr int64_t mostHeads = 8; // leaves whole swizzled rows of each
-  llvm::ArrayRef<int64_t> query = op.getQuery().getType().getShape(); // [M, Hq, D]
-  int64_t valueSize = cacheShape(op.getValue())[3], size = std::max(query[2], valueSize);
-  int64_t heads = dividingPower(query[1] / cacheShape(op.getKey())[2], mostHeads);
+  AttentionExtents extents(op);
+  int64_t size = std::max(extents.keySize, extents.valueSize);
+  int64_t heads = dividingPower(extents.sharing(), mostHeads);
   // Consumers, heads, keys, stages, stages of queries.
   HopperAttentionSchedule small = {0, 2, heads, 128, 3, 2}, large = {0, 3, heads, 128, 3, 2};
   int64_t rounds = 2; // of large tiles at least
@@ -116,10 +110,12 @@ std::optional<HopperAttentionSchedule> chooseHopperAttention(AttentionOp op,
     large = {0, 3, heads, 80, 2, 2};
     rounds = 4;
   }
-  bool isLarge = op.getSoftcap().isZero() && large.units(query[0], query[1]) >= rounds * target.sms;
+  bool isLarge =
+      op.getSoftcap().isZero() && large.units(extents.rows, extents.heads) >= rounds * target.sms;
   HopperAttentionSchedule schedule = isLarge ? large : small;
-  schedule.tiles = std::min(schedule.units(query[0], query[1]), target.sms);
-  if (!target.warpgroups || schedule.smemBytes(query[2], valueSize) > target.smemBytesPerBlock)
+  schedule.tiles = std::min(schedule.units(extents.rows, extents.heads), target.sms);
+  if (!target.warpgroups ||
+      schedule.smemBytes(extents.keySize, extents.valueSize) > target.smemBytesPerBlock)
     return std::nullopt;
   return schedule;
 }

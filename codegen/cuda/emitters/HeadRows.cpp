@@ -176,10 +176,6 @@ LogicalResult HeadRowsEmission::emit() {
   if (failed(context.expectTiles(region.chains.front().rows)))
     return failure();
   context.structure.headers = {"memory.cuh"};
-  // Blocks of attention that started beside these would find a multiprocessor that holds little shared
-  // memory, which stays so while blocks run there: fewer of them fit at a time, to the kernel's end
-  // (pythia-2.8b, decode of 128 rows: 249 µs instead of 171; H200, 2026-11-23).
-  context.structure.triggersAtEntry = false;
   std::vector<Access> before, writes = context.results();
   for (RopeOp op : angles) {
     before.push_back(context.access(op.getPositions()));
@@ -212,7 +208,10 @@ LogicalResult HeadRowsEmission::emit() {
 
 static LogicalResult emitHeadRows(KernelContext& context) {
   FailureOr<HeadRowsKernel> kernel = context.read<HeadRowsKernel>();
-  return succeeded(kernel) ? HeadRowsEmission(context, kernel->region).emit() : failure();
+  if (failed(kernel))
+    return failure();
+  context.structure.triggersAtEntry = kernel->schedule.triggerAtExit == 0;
+  return HeadRowsEmission(context, kernel->region).emit();
 }
 
 const Emitter headRows = {HeadRowsKernel::name, emitHeadRows};

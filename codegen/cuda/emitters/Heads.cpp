@@ -147,10 +147,6 @@ LogicalResult HeadsEmission::emit() {
   }
   if (failed(context.expectTiles(llvm::divideCeil(total, warps))))
     return failure();
-  // Of many rows as by `head_rows`; of few, whose attention is one round of blocks, the next kernel starts
-  // early.
-  constexpr int64_t mostFewRows = 16;
-  context.structure.triggersAtEntry = region.chains.front().rows <= mostFewRows;
   context.structure.headers = {"memory.cuh", "reduce.cuh"};
   std::vector<Access> reads = context.arguments(false), writes = context.results();
   llvm::append_range(reads, context.arguments(true));
@@ -178,7 +174,10 @@ LogicalResult HeadsEmission::emit() {
 
 static LogicalResult emitHeads(KernelContext& context) {
   FailureOr<HeadsKernel> kernel = context.read<HeadsKernel>();
-  return succeeded(kernel) ? HeadsEmission(context, *kernel).emit() : failure();
+  if (failed(kernel))
+    return failure();
+  context.structure.triggersAtEntry = kernel->schedule.triggerAtExit == 0;
+  return HeadsEmission(context, *kernel).emit();
 }
 
 const Emitter heads = {HeadsKernel::name, emitHeads};

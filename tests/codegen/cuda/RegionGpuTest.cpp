@@ -24,6 +24,7 @@ struct RegionCase {
   const char* region;    ///< kernel operation(s) and return
   const char* results;   ///< of the function
   const char* states = "";
+  const char* pairs = ""; ///< of a rope, for PAIRS
 };
 
 /// |a − b| ≤ tolerance · max |b| against the reference, which rounds only results: 16-bit values
@@ -74,22 +75,18 @@ const RegionCase headCases[] = {
 
 /// Rope and cache writes of many rows, some of which go to one place: a vector of pairs' first
 /// elements turns with a vector of their second ones, or pairs end within vectors.
-const RegionCase turnedCases[] = {
-    {"turned_heads",
-     "%q: tensor<Mx6xKxT>, %k: tensor<Mx2xKxT>, %v: tensor<Mx2xKxT>, %s: tensor<Mxi32>, "
-     "%p: tensor<Mxi32>, %f: tensor<24xf32>",
-     R"(
+constexpr const char* turnedRegion = R"(
   %c0 = tenon.get_state @k : !tenon.state<3x40x2xKxT>
   %d0 = tenon.get_state @v : !tenon.state<3x40x2xKxT>
   %0:3 = tenon.kernel (%a = %q : tensor<Mx6xKxT>, %b = %k : tensor<Mx2xKxT>,
                        %c = %v : tensor<Mx2xKxT>, %i = %s : tensor<Mxi32>, %j = %p : tensor<Mxi32>,
-                       %l = %f : tensor<24xf32>, %m = %c0 : !tenon.state<3x40x2xKxT>,
+                       %l = %f : tensor<PAIRSxf32>, %m = %c0 : !tenon.state<3x40x2xKxT>,
                        %n = %d0 : !tenon.state<3x40x2xKxT>)
       -> (tensor<Mx6xKxT>, !tenon.state<3x40x2xKxT>, !tenon.state<3x40x2xKxT>) {
     %1 = tenon.rope PAIRING %a, %j, %l
-        : (tensor<Mx6xKxT>, tensor<Mxi32>, tensor<24xf32>) -> tensor<Mx6xKxT>
+        : (tensor<Mx6xKxT>, tensor<Mxi32>, tensor<PAIRSxf32>) -> tensor<Mx6xKxT>
     %2 = tenon.rope PAIRING %b, %j, %l
-        : (tensor<Mx2xKxT>, tensor<Mxi32>, tensor<24xf32>) -> tensor<Mx2xKxT>
+        : (tensor<Mx2xKxT>, tensor<Mxi32>, tensor<PAIRSxf32>) -> tensor<Mx2xKxT>
     %3 = tenon.kv_write %2, %i, %j into %m
         : (tensor<Mx2xKxT>, tensor<Mxi32>, tensor<Mxi32>, !tenon.state<3x40x2xKxT>)
         -> !tenon.state<3x40x2xKxT>
@@ -107,45 +104,16 @@ const RegionCase turnedCases[] = {
            tensor<Mxi32>) -> tensor<Mx6xKxT>
     tenon.yield %1 : tensor<Mx6xKxT>
   }
-  return %0#0, %y : tensor<Mx6xKxT>, tensor<Mx6xKxT>)",
-     "tensor<Mx6xKxT>, tensor<Mx6xKxT>",
-     "tenon.state @k : !tenon.state<3x40x2xKxT>\ntenon.state @v : !tenon.state<3x40x2xKxT>"},
-    {"turned_pairs",
-     "%q: tensor<Mx6xKxT>, %k: tensor<Mx2xKxT>, %v: tensor<Mx2xKxT>, %s: tensor<Mxi32>, "
-     "%p: tensor<Mxi32>, %f: tensor<10xf32>",
-     R"(
-  %c0 = tenon.get_state @k : !tenon.state<3x40x2xKxT>
-  %d0 = tenon.get_state @v : !tenon.state<3x40x2xKxT>
-  %0:3 = tenon.kernel (%a = %q : tensor<Mx6xKxT>, %b = %k : tensor<Mx2xKxT>,
-                       %c = %v : tensor<Mx2xKxT>, %i = %s : tensor<Mxi32>, %j = %p : tensor<Mxi32>,
-                       %l = %f : tensor<10xf32>, %m = %c0 : !tenon.state<3x40x2xKxT>,
-                       %n = %d0 : !tenon.state<3x40x2xKxT>)
-      -> (tensor<Mx6xKxT>, !tenon.state<3x40x2xKxT>, !tenon.state<3x40x2xKxT>) {
-    %1 = tenon.rope PAIRING %a, %j, %l
-        : (tensor<Mx6xKxT>, tensor<Mxi32>, tensor<10xf32>) -> tensor<Mx6xKxT>
-    %2 = tenon.rope PAIRING %b, %j, %l
-        : (tensor<Mx2xKxT>, tensor<Mxi32>, tensor<10xf32>) -> tensor<Mx2xKxT>
-    %3 = tenon.kv_write %2, %i, %j into %m
-        : (tensor<Mx2xKxT>, tensor<Mxi32>, tensor<Mxi32>, !tenon.state<3x40x2xKxT>)
-        -> !tenon.state<3x40x2xKxT>
-    %4 = tenon.kv_write %c, %i, %j into %n
-        : (tensor<Mx2xKxT>, tensor<Mxi32>, tensor<Mxi32>, !tenon.state<3x40x2xKxT>)
-        -> !tenon.state<3x40x2xKxT>
-    tenon.yield %1, %3, %4
-        : tensor<Mx6xKxT>, !tenon.state<3x40x2xKxT>, !tenon.state<3x40x2xKxT>
-  }
-  %y = tenon.kernel (%a = %0#0 : tensor<Mx6xKxT>, %b = %0#1 : !tenon.state<3x40x2xKxT>,
-                     %c = %0#2 : !tenon.state<3x40x2xKxT>, %i = %s : tensor<Mxi32>,
-                     %j = %p : tensor<Mxi32>) -> tensor<Mx6xKxT> {
-    %1 = tenon.attention %a, %b, %c, %i, %j scale 0.125
-        : (tensor<Mx6xKxT>, !tenon.state<3x40x2xKxT>, !tenon.state<3x40x2xKxT>, tensor<Mxi32>,
-           tensor<Mxi32>) -> tensor<Mx6xKxT>
-    tenon.yield %1 : tensor<Mx6xKxT>
-  }
-  return %0#0, %y : tensor<Mx6xKxT>, tensor<Mx6xKxT>)",
-     "tensor<Mx6xKxT>, tensor<Mx6xKxT>",
-     "tenon.state @k : !tenon.state<3x40x2xKxT>\ntenon.state @v : !tenon.state<3x40x2xKxT>"},
-};
+  return %0#0, %y : tensor<Mx6xKxT>, tensor<Mx6xKxT>)";
+constexpr const char* turnedArguments =
+    "%q: tensor<Mx6xKxT>, %k: tensor<Mx2xKxT>, %v: tensor<Mx2xKxT>, %s: tensor<Mxi32>, "
+    "%p: tensor<Mxi32>, %f: tensor<PAIRSxf32>";
+constexpr const char* turnedStates =
+    "tenon.state @k : !tenon.state<3x40x2xKxT>\ntenon.state @v : !tenon.state<3x40x2xKxT>";
+const RegionCase turnedCases[] = {{"turned_heads", turnedArguments, turnedRegion,
+                                   "tensor<Mx6xKxT>, tensor<Mx6xKxT>", turnedStates, "24"},
+                                  {"turned_pairs", turnedArguments, turnedRegion,
+                                   "tensor<Mx6xKxT>, tensor<Mx6xKxT>", turnedStates, "10"}};
 
 /// Rows of many multiprocessors' worth, too: a norm behind sums, all of them results.
 const RegionCase rowCases[] = {
@@ -382,6 +350,7 @@ func.func @f(ARGUMENTS) -> (RESULTS) {REGION
        {"REGION", p.region->region}});
   std::string rows = std::to_string(p.rows), columns = std::to_string(p.columns),
               depth = std::to_string(p.depth);
+  absl::StrReplaceAll({{"PAIRS", p.region->pairs}}, &text);
   absl::StrReplaceAll({{"PAIRING", p.columns == 1 ? "adjacent" : "halves"}}, &text);
   // One after another: neighbours share an x.
   absl::StrReplaceAll({{"xT>", "x" + p.type + ">"}}, &text);
