@@ -74,6 +74,30 @@ TEST_P(CudaCompileTest, CompilesWithoutSpills) {
   }
 }
 
+/// Rows of which a block's shared memory holds a part at most: the schedules' arrays pass NVRTC, too.
+TEST_P(CudaCompileTest, CompilesVeryWideRows) {
+  for (int64_t width : {786'432, 20'000'000}) {
+    CudaCase wide = {"very_wide_rows",
+                     {{{1, width}, "f16"}},
+                     "f16",
+                     [](frontends::GraphBuilder& b, const std::vector<frontends::Value>& x) {
+                       b.output("a", b.rmsNorm(x[0], 1e-5));
+                       b.output("b", b.layerNorm(x[0], 1e-5));
+                       b.output("c", b.softmax(x[0]));
+                     },
+                     4e-6};
+    mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+    auto module = planCase(context, wide, GetParam());
+    ASSERT_TRUE(module.ok()) << module.status();
+    std::vector<codegen::CudaKernel> kernels;
+    auto program = codegen::compileForCuda(**module, {.kernels = &kernels});
+    ASSERT_TRUE(program.ok()) << program.status();
+    ASSERT_EQ(kernels.size(), 3u);
+    for (const codegen::CudaKernel& kernel : kernels)
+      expectResources(kernel, findTarget(&context, GetParam()), /*slack=*/4);
+  }
+}
+
 /// Kernels that stamp, every 28th case: products spill nothing, the others what they do without stamps
 /// and an address; a block takes what its schedule says.
 TEST(CudaCompileStampsTest, CompilesWithoutSpills) {
