@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <random>
 
 #include "support/Status.h"
@@ -18,11 +19,25 @@ static ReferenceTensor makeInput(mlir::MLIRContext& context, const CaseInput& in
   std::normal_distribution<double> gaussian;
   std::uniform_int_distribution<int64_t> index(input.low, std::max(input.low, input.high - 1));
   double deviation = input.fill == Fill::Small ? 1 / std::sqrt(input.shape.back()) : 1;
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  auto draw = [&](int64_t i) -> double {
+    switch (input.fill) {
+    case Fill::Listed:
+      return input.values[i];
+    case Fill::Index:
+      return static_cast<double>(index(engine));
+    case Fill::Range:
+      return i >= input.low && i < input.high ? uniform(engine)
+                                              : std::numeric_limits<double>::quiet_NaN();
+    case Fill::Gaussian:
+    case Fill::Small:
+      break;
+    }
+    return gaussian(engine) * deviation;
+  };
   std::vector<double> values(plain.getNumElements());
   for (auto [i, value] : llvm::enumerate(values))
-    value = input.fill == Fill::Listed  ? input.values[i]
-            : input.fill == Fill::Index ? index(engine)
-                                        : gaussian(engine) * deviation;
+    value = draw(static_cast<int64_t>(i));
   auto bytes = std::make_shared<std::vector<std::byte>>(encoding->bytesFor(values.size()));
   encoding->encode(values, *bytes);
   ReferenceTensor encoded(type, *bytes, bytes);

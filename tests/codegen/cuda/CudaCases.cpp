@@ -378,21 +378,6 @@ std::vector<double> positionsFrom(int64_t first, int64_t rows) {
   return positions;
 }
 
-/// NaN in the places of a cache [3, capacity, …] that no row sees, to which no weight may be given.
-std::vector<double> cacheElements(int64_t capacity, int64_t rowElements, int64_t sequence,
-                                  int64_t used) {
-  std::vector<double> elements;
-  uint64_t state = 7;
-  for (int64_t i = 0; i < 3 * capacity * rowElements; ++i) {
-    int64_t place = i / rowElements;
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    bool isSeen = place / capacity == sequence && place % capacity < used;
-    elements.push_back(isSeen ? static_cast<double>(state >> 40) / (1 << 23) - 1.0
-                              : std::numeric_limits<double>::quiet_NaN());
-  }
-  return elements;
-}
-
 /// Attention of many rows by warpgroups: every head size, heads of a tile, two warpgroups and three,
 /// one round of tiles and several.
 void addWarpgroupAttention(std::vector<CudaCase>& cases) {
@@ -461,13 +446,11 @@ void addWarpgroupAttention(std::vector<CudaCase>& cases) {
       auto used = c.options.causal ? std::min<int64_t>(c.capacity, static_cast<int64_t>(last) + 1)
                                    : c.capacity;
       auto sequence = static_cast<int64_t>(c.sequences[0]);
+      // NaN lies where no row sees the cache: no weight may be given to it.
       auto cache = [&](int64_t size) {
-        return CaseInput{{3, c.capacity, c.keyHeads, size},
-                         type,
-                         Fill::Listed,
-                         0,
-                         0,
-                         cacheElements(c.capacity, c.keyHeads * size, sequence, used)};
+        const int64_t place = c.keyHeads * size, first = sequence * c.capacity * place;
+        return CaseInput{
+            {3, c.capacity, c.keyHeads, size}, type, Fill::Range, first, first + used * place};
       };
       cases.push_back({std::string("attention_warpgroups_") + c.name + "_" + type,
                        {{{c.rows, c.queryHeads, c.size}, type},
@@ -515,7 +498,7 @@ void addCache(std::vector<CudaCase>& cases) {
 
 } // namespace
 
-std::vector<CudaCase> allCudaCases() {
+static std::vector<CudaCase> makeCudaCases() {
   std::vector<CudaCase> cases;
   addElementwise(cases);
   addRows(cases);
@@ -525,6 +508,11 @@ std::vector<CudaCase> allCudaCases() {
   addAttention(cases);
   addWarpgroupAttention(cases);
   addCache(cases);
+  return cases;
+}
+
+const std::vector<CudaCase>& allCudaCases() {
+  static const std::vector<CudaCase> cases = makeCudaCases();
   return cases;
 }
 

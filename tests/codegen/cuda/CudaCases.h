@@ -18,6 +18,7 @@ enum class Fill {
   Small,    ///< the same, deviation 1/√(row length): weights
   Index,    ///< integers in [low, high)
   Listed,   ///< the values given
+  Range,    ///< elements [low, high) lie in [-1, 1), all others are NaN
 };
 
 struct CaseInput {
@@ -44,7 +45,7 @@ struct CudaCase {
 inline void PrintTo(const CudaCase& testCase, std::ostream* out) { *out << testCase.name; }
 
 /// Every emitter over types and shapes.
-std::vector<CudaCase> allCudaCases();
+const std::vector<CudaCase>& allCudaCases();
 
 /// The module of a case, in phase `input`.
 absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> buildCase(mlir::MLIRContext& context,

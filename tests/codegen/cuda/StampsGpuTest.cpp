@@ -63,9 +63,9 @@ TEST_P(CudaStampsGpuTest, ChangeNoBitAndAreComplete) {
 
 /// Every seventh case: some of each emitter.
 std::vector<CudaCase> stampedCases() {
-  std::vector<CudaCase> cases = allCudaCases(), chosen;
-  for (size_t i = 0; i < cases.size(); i += 7)
-    chosen.push_back(std::move(cases[i]));
+  std::vector<CudaCase> chosen;
+  for (size_t i = 0; i < allCudaCases().size(); i += 7)
+    chosen.push_back(allCudaCases()[i]);
   return chosen;
 }
 
