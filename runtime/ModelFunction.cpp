@@ -1,4 +1,4 @@
-#include "runtime/text/internal/ModelFunction.h"
+#include "runtime/ModelFunction.h"
 
 #include <algorithm>
 #include <string>
@@ -8,7 +8,7 @@
 
 #include "support/Status.h"
 
-namespace tenon::runtime::internal {
+namespace tenon::runtime {
 namespace {
 
 /// Bounds on what is allocated for a function: more rows or tokens than any model has.
@@ -85,7 +85,7 @@ absl::StatusOr<ModelFunction> ModelFunction::create(Executor& executor, size_t i
 }
 
 ModelFunction::ModelFunction(Executor& executor, size_t index, int64_t vocabulary)
-    : executor(&executor), index(index) {
+    : executor(&executor), index(index), vocabulary(size_t(vocabulary)) {
   const Function& function = executor.program().functions[index];
   const size_t rowCount = size_t(function.rows);
   isPrefill = function.role == Role::Prefill;
@@ -94,38 +94,39 @@ ModelFunction::ModelFunction(Executor& executor, size_t index, int64_t vocabular
   positions.resize(rowCount);
   outputRow.resize(isPrefill ? 1 : 0);
   if (function.outputs.size() > 1)
-    nextIds.resize(isPrefill ? 1 : rowCount);
-  logits.resize((isPrefill ? 1 : rowCount) * size_t(vocabulary));
+    chosenIds.resize(isPrefill ? 1 : rowCount);
 }
 
-absl::StatusOr<std::span<const float>> ModelFunction::run(std::span<const int32_t> tokens,
-                                                          int64_t first) {
+absl::Status ModelFunction::run(std::span<const TokenRow> tokens) {
   std::fill(ids.begin(), ids.end(), 0);
+  std::fill(sequences.begin(), sequences.end(), 0);
   std::fill(positions.begin(), positions.end(), -1);
   for (size_t row = 0; row < tokens.size(); ++row) {
-    ids[row] = tokens[row];
-    positions[row] = int32_t(first + int64_t(row));
+    ids[row] = tokens[row].id;
+    sequences[isPrefill ? 0 : row] = tokens[row].sequence;
+    positions[row] = tokens[row].position;
   }
   std::vector<std::span<const std::byte>> inputs = {bytesOf(ids), bytesOf(sequences),
                                                     bytesOf(positions)};
-  size_t logitsRow = tokens.size() - 1;
   if (isPrefill) {
-    outputRow[0] = int32_t(logitsRow);
-    logitsRow = 0;
+    outputRow[0] = int32_t(tokens.size()) - 1;
     inputs.push_back(bytesOf(outputRow));
   }
-  std::vector<std::span<std::byte>> outputs = {std::as_writable_bytes(std::span(logits))};
-  if (!nextIds.empty())
-    outputs.push_back(std::as_writable_bytes(std::span(nextIds)));
-  TENON_RETURN_IF_ERROR(executor->run(index, inputs, outputs));
-  const size_t vocabulary = logits.size() / (isPrefill ? 1 : ids.size());
-  return std::span<const float>(logits).subspan(logitsRow * vocabulary, vocabulary);
+  allLogits.resize((isPrefill ? 1 : ids.size()) * vocabulary);
+  std::vector<std::span<std::byte>> outputs = {std::as_writable_bytes(std::span(allLogits))};
+  if (!chosenIds.empty())
+    outputs.push_back(std::as_writable_bytes(std::span(chosenIds)));
+  return executor->run(index, inputs, outputs);
 }
 
-absl::StatusOr<std::unique_ptr<TokenStream>> ModelFunction::stream(int32_t token, int64_t position,
+std::span<const float> ModelFunction::logits(size_t row) const {
+  return std::span<const float>(allLogits).subspan(row * vocabulary, vocabulary);
+}
+
+absl::StatusOr<std::unique_ptr<TokenStream>> ModelFunction::stream(const TokenRow& token,
                                                                    int64_t steps) {
-  const int32_t sequence = 0, at = int32_t(position);
-  return executor->streamTokens(index, {&token, 1}, {&sequence, 1}, {&at, 1}, steps);
+  return executor->streamTokens(index, {&token.id, 1}, {&token.sequence, 1}, {&token.position, 1},
+                                steps);
 }
 
-} // namespace tenon::runtime::internal
+} // namespace tenon::runtime

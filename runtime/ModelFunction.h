@@ -1,5 +1,5 @@
-#ifndef TENON_RUNTIME_TEXT_INTERNAL_MODELFUNCTION_H
-#define TENON_RUNTIME_TEXT_INTERNAL_MODELFUNCTION_H
+#ifndef TENON_RUNTIME_MODELFUNCTION_H
+#define TENON_RUNTIME_MODELFUNCTION_H
 
 #include <cstddef>
 #include <cstdint>
@@ -12,10 +12,18 @@
 #include "runtime/Executor.h"
 #include "runtime/program/Program.h"
 
-namespace tenon::runtime::internal {
+namespace tenon::runtime {
 
-/// A Decode or Prefill function of a program, with memory for its inputs and outputs, run on
-/// sequence 0.
+/// A row of a call: a token of a sequence at a position.
+struct TokenRow {
+  int32_t id = 0;
+  int32_t sequence = 0;
+  int32_t position = 0;
+
+  bool operator==(const TokenRow&) const = default;
+};
+
+/// A Decode or Prefill function of a program, with memory for its inputs and outputs.
 class ModelFunction {
 public:
   /// Checks that function `index` of the executor's program, which must exist, has exactly the
@@ -26,29 +34,35 @@ public:
   /// The most tokens that a run takes.
   int64_t rows() const { return int64_t(ids.size()); }
 
-  /// Runs `tokens`, from 1 to `rows()`, at positions `first`, `first` + 1, …; the other rows are
-  /// inactive. Returns the logits behind the last token, [vocabulary], valid until the next run.
-  absl::StatusOr<std::span<const float>> run(std::span<const int32_t> tokens, int64_t first);
+  /// Runs `tokens`, from 1 to `rows()`; the other rows are inactive. Decode takes each of a sequence
+  /// of its own, Prefill all of one, at positions that follow each other.
+  absl::Status run(std::span<const TokenRow> tokens);
+  /// The logits behind token `row` of the last run, [vocabulary]; of Prefill, those behind its last
+  /// token alone, as row 0. Valid until the next run.
+  std::span<const float> logits(size_t row = 0) const;
+  /// The most likely token behind each row of logits, -1 where one of them is NaN; empty where the
+  /// function does not choose. Valid until the next run.
+  std::span<const int32_t> nextIds() const { return chosenIds; }
 
-  /// Greedy decode by the device alone from `token` at `position` on; null where it cannot. For a
-  /// Decode function of one row.
-  absl::StatusOr<std::unique_ptr<TokenStream>> stream(int32_t token, int64_t position,
-                                                      int64_t steps);
+  /// Greedy decode by the device alone from `token` on; null where it cannot. For a Decode function
+  /// of one row.
+  absl::StatusOr<std::unique_ptr<TokenStream>> stream(const TokenRow& token, int64_t steps);
 
 private:
   ModelFunction(Executor& executor, size_t index, int64_t vocabulary);
 
   Executor* executor;
   size_t index;
+  size_t vocabulary;
   bool isPrefill;
   std::vector<int32_t> ids;       // [rows]
   std::vector<int32_t> sequences; // [rows], prefill [1]
   std::vector<int32_t> positions; // [rows]
   std::vector<int32_t> outputRow; // prefill [1]
-  std::vector<float> logits;      // [rows, vocabulary], prefill [1, vocabulary]
-  std::vector<int32_t> nextIds;   // as many as rows of logits, where the function gives them
+  std::vector<float> allLogits;   // [rows, vocabulary], prefill [1, vocabulary]; none before a run
+  std::vector<int32_t> chosenIds; // as many as rows of logits, where the function gives them
 };
 
-} // namespace tenon::runtime::internal
+} // namespace tenon::runtime
 
-#endif // TENON_RUNTIME_TEXT_INTERNAL_MODELFUNCTION_H
+#endif // TENON_RUNTIME_MODELFUNCTION_H

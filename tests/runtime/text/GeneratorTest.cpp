@@ -5,9 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "absl/strings/str_format.h"
-
-#include "runtime/program/Program.h"
+#include "tests/runtime/ModelProgram.h"
 
 namespace tenon::runtime {
 namespace {
@@ -18,33 +16,10 @@ using Ids = std::vector<int32_t>;
 
 constexpr int64_t vocabulary = 50;
 
-Port makePort(std::string name, std::string encoding, std::vector<int64_t> shape) {
-  uint64_t bytes = 4;
-  for (int64_t length : shape)
-    bytes *= uint64_t(length);
-  return {std::move(name), std::move(encoding), std::move(shape), bytes};
-}
-
-Function makeFunction(Role role, int64_t rows) {
-  const bool isPrefill = role == Role::Prefill;
-  Function function;
-  function.name = absl::StrFormat("%s_%d", isPrefill ? "prefill" : "decode", rows);
-  function.role = role;
-  function.rows = rows;
-  function.inputs = {makePort("ids", "i32", {rows}),
-                     makePort("sequences", "i32", {isPrefill ? 1 : rows}),
-                     makePort("positions", "i32", {rows})};
-  if (isPrefill)
-    function.inputs.push_back(makePort("output_rows", "i32", {1}));
-  function.outputs = {makePort("logits", "f32", {isPrefill ? 1 : rows, vocabulary})};
-  return function;
-}
+Function makeFunction(Role role, int64_t rows) { return makeModelFunction(role, rows, vocabulary); }
 
 Program makeProgram(std::vector<Function> functions) {
-  Program program;
-  program.functions = std::move(functions);
-  program.model = ModelInfo{"fake", "fake", vocabulary, 16, 1};
-  return program;
+  return makeModelProgram(std::move(functions), {"fake", "fake", vocabulary, 16, 1});
 }
 
 /// A model whose cache holds the ids that it was fed. It prefers the token (sum of the ids up to a

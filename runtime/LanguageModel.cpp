@@ -1,0 +1,73 @@
+#include "runtime/LanguageModel.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "absl/strings/str_format.h"
+#include "support/Status.h"
+
+namespace tenon::runtime {
+
+absl::StatusOr<LanguageModel> LanguageModel::create(Executor& executor, std::string_view caller) {
+  const Program& program = executor.program();
+  if (!program.model)
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "%s: expects the program of a language model, but it describes no model", caller));
+  const int64_t context = program.model->context;
+  if (context < 1 || context > std::numeric_limits<int32_t>::max())
+    return absl::InvalidArgumentError(
+        absl::StrFormat("%s: expects a context of 1 to 2147483647, but got %d", caller, context));
+  LanguageModel model(executor, caller);
+  for (size_t index = 0; index < program.functions.size(); ++index) {
+    const Role role = program.functions[index].role;
+    if (role == Role::Other)
+      continue;
+    TENON_ASSIGN_OR_RETURN(ModelFunction function,
+                           ModelFunction::create(executor, index, program.model->vocabulary));
+    (role == Role::Decode ? model.decodes : model.prefills).push_back(std::move(function));
+  }
+  std::ranges::sort(model.decodes, {}, &ModelFunction::rows);
+  std::ranges::sort(model.prefills, {}, &ModelFunction::rows);
+  return model;
+}
+
+bool LanguageModel::endsAt(int32_t id) const {
+  const std::optional<TokenizerSpec>& tokenizer = executor->program().tokenizer;
+  return tokenizer && tokenizer->endsGeneration(id);
+}
+
+absl::Status LanguageModel::checkIds(std::span<const int32_t> ids) const {
+  if (ids.empty() || int64_t(ids.size()) > info().context)
+    return absl::InvalidArgumentError(
+        absl::StrFormat("%s: expects from 1 to %d ids (the context), but got %d", caller,
+                        info().context, ids.size()));
+  for (size_t i = 0; i < ids.size(); ++i)
+    if (ids[i] < 0 || ids[i] >= info().vocabulary)
+      return absl::InvalidArgumentError(
+          absl::StrFormat("%s: expects ids from 0 to %d, but got %d at position %d", caller,
+                          info().vocabulary - 1, ids[i], i));
+  return absl::OkStatus();
+}
+
+ModelFunction& LanguageModel::decode(int64_t rows) {
+  return *std::ranges::lower_bound(decodes, rows, {}, &ModelFunction::rows);
+}
+
+/// The time of a call in rows: a GPU reads the weights in about the time in which it multiplies 150
+/// rows by them (H200: 2 bytes at 4.7 TB/s, 2 operations a row at 700 TFLOP/s).
+static int64_t costOf(const ModelFunction& function) {
+  constexpr int64_t rowsOfWeights = 150;
+  return std::max(function.rows(), rowsOfWeights);
+}
+
+ModelFunction& LanguageModel::prefill(int64_t count) {
+  auto larger = std::ranges::lower_bound(prefills, count, {}, &ModelFunction::rows);
+  if (larger == prefills.begin())
+    return *larger;
+  ModelFunction& filled = *std::prev(larger);
+  const int64_t calls = (count + filled.rows() - 1) / filled.rows();
+  const bool isWorthPadding = larger != prefills.end() && costOf(*larger) <= calls * costOf(filled);
+  return isWorthPadding ? *larger : filled;
+}
+
+} // namespace tenon::runtime

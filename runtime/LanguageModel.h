@@ -1,0 +1,58 @@
+#ifndef TENON_RUNTIME_LANGUAGEMODEL_H
+#define TENON_RUNTIME_LANGUAGEMODEL_H
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "runtime/Executor.h"
+#include "runtime/ModelFunction.h"
+#include "runtime/program/Program.h"
+
+namespace tenon::runtime {
+
+/// A language model's program as what feeds it sees it: its functions by rows, its limits.
+class LanguageModel {
+public:
+  /// Checks that the executor's program describes a model whose functions have the ports that their
+  /// roles ask for; InvalidArgument says what is missing, with `caller` in front. `executor` must
+  /// outlive this object.
+  static absl::StatusOr<LanguageModel> create(Executor& executor, std::string_view caller);
+
+  const ModelInfo& info() const { return *executor->program().model; }
+  absl::Status resetStates() { return executor->resetStates(); }
+
+  /// Whether a generation ends with that token.
+  bool endsAt(int32_t id) const;
+
+  /// InvalidArgument where there are no ids, more than the context holds, or one outside the
+  /// vocabulary.
+  absl::Status checkIds(std::span<const int32_t> ids) const;
+
+  bool hasPrefill() const { return !prefills.empty(); }
+  /// Rows of the largest Decode function; 0 where there is none.
+  int64_t mostDecodeRows() const { return decodes.empty() ? 0 : decodes.back().rows(); }
+  /// The Decode function of fewest rows that takes `rows`, at most `mostDecodeRows()`.
+  ModelFunction& decode(int64_t rows);
+
+  /// What feeds the next of `count` tokens of a prompt: the Prefill function of most rows that they
+  /// fill, or the next larger one, padded, where that takes less time than the former for all of
+  /// them. With `hasPrefill()`.
+  ModelFunction& prefill(int64_t count);
+
+private:
+  LanguageModel(Executor& executor, std::string_view caller)
+      : executor(&executor), caller(caller) {}
+
+  Executor* executor;
+  std::string_view caller;
+  std::vector<ModelFunction> decodes;  ///< by rows, ascending
+  std::vector<ModelFunction> prefills; ///< by rows, ascending
+};
+
+} // namespace tenon::runtime
+
+#endif // TENON_RUNTIME_LANGUAGEMODEL_H

@@ -1,0 +1,314 @@
+#include "runtime/batching/BatchScheduler.h"
+
+#include <algorithm>
+#include <chrono>
+#include <deque>
+#include <list>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_format.h"
+#include "runtime/LanguageModel.h"
+#include "runtime/batching/internal/SlotTable.h"
+#include "support/Status.h"
+
+namespace tenon::runtime {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+int64_t elapsedNs(Clock::time_point since) {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - since).count();
+}
+
+/// A request from its acceptance to its end. `tokens` are the prompt and the new ids; the states hold
+/// the first `fed` of them.
+struct Sequence {
+  Request request;
+  Sampler sampler;
+  Clock::time_point submitted;
+  RequestResult result = {};
+  int32_t slot = -1;
+  std::vector<int32_t> tokens = {};
+  size_t fed = 0;
+
+  bool isPrompt() const { return fed < request.prompt.size(); }
+  TokenRow row(size_t position) const {
+    return {.id = tokens[position], .sequence = slot, .position = int32_t(position)};
+  }
+};
+
+using Sequences = std::list<Sequence>;
+
+} // namespace
+
+class BatchScheduler::Impl {
+public:
+  Impl(LanguageModel model, const BatchOptions& options)
+      : model(std::move(model)), options(options), slots(this->model.info().sequences) {}
+
+  absl::StatusOr<RequestId> submit(Request request);
+  void cancel(RequestId id);
+  absl::StatusOr<bool> step();
+  BatchStatistics statistics() const;
+
+private:
+  void takeInbox();
+  void admit();
+  absl::Status runPrefill(Sequences::iterator sequence);
+  absl::Status runDecode();
+  /// The next token of a sequence whose tokens the states all hold: `logits` are those behind the last.
+  void choose(Sequences::iterator sequence, std::span<const float> logits,
+              std::optional<int32_t> deviceChoice);
+  /// Takes the sequence out of the running ones, frees its slot and hands out its result.
+  void end(Sequences::iterator sequence, absl::Status status, StopReason reason);
+  void finish(Sequence& sequence, absl::Status status, StopReason reason);
+  void endAll(const absl::Status& status);
+
+  LanguageModel model;
+  BatchOptions options;
+
+  std::mutex mutex; ///< guards what other threads touch: up to `failure`
+  std::deque<Sequence> inbox;
+  absl::flat_hash_set<RequestId> cancelled;
+  RequestId lastId = 0;
+  int64_t waitingCount = 0;
+  absl::Status failure;
+
+  std::deque<Sequence> waiting;
+  Sequences running; ///< by their turn: who waited longest for a call is first
+  internal::SlotTable slots;
+  bool prefilledLast = false;
+  BatchStatistics counts;
+};
+
+absl::StatusOr<RequestId> BatchScheduler::Impl::submit(Request request) {
+  TENON_RETURN_IF_ERROR(model.checkIds(request.prompt));
+  if (request.maxTokens < 0)
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "scheduler: expects at least 0 tokens to make, but got %d", request.maxTokens));
+  TENON_ASSIGN_OR_RETURN(Sampler sampler, Sampler::create(request.sampling));
+  Sequence sequence{std::move(request), std::move(sampler), Clock::now()};
+  sequence.tokens = sequence.request.prompt;
+  std::scoped_lock lock(mutex);
+  TENON_RETURN_IF_ERROR(failure);
+  if (waitingCount >= options.mostWaiting)
+    return absl::ResourceExhaustedError(
+        absl::StrFormat("scheduler: expects at most %d waiting requests", options.mostWaiting));
+  ++waitingCount;
+  sequence.result.id = ++lastId;
+  inbox.push_back(std::move(sequence));
+  return lastId;
+}
+
+void BatchScheduler::Impl::cancel(RequestId id) {
+  std::scoped_lock lock(mutex);
+  cancelled.insert(id);
+}
+
+void BatchScheduler::Impl::takeInbox() {
+  absl::flat_hash_set<RequestId> toCancel;
+  {
+    std::scoped_lock lock(mutex);
+    std::ranges::move(inbox, std::back_inserter(waiting));
+    inbox.clear();
+    toCancel = std::exchange(cancelled, {});
+  }
+  if (toCancel.empty())
+    return;
+  const absl::Status status = absl::CancelledError("the request was cancelled");
+  std::deque<Sequence> kept, dropped;
+  for (Sequence& sequence : waiting)
+    (toCancel.contains(sequence.result.id) ? dropped : kept).push_back(std::move(sequence));
+  waiting = std::move(kept);
+  for (auto next = running.begin(); next != running.end();) {
+    auto sequence = next++;
+    if (toCancel.contains(sequence->result.id))
+      end(sequence, status, StopReason::Callback);
+  }
+  {
+    std::scoped_lock lock(mutex);
+    waitingCount -= int64_t(dropped.size());
+  }
+  for (Sequence& sequence : dropped)
+    finish(sequence, status, StopReason::Callback);
+}
+
+void BatchScheduler::Impl::admit() {
+  while (!waiting.empty()) {
+    auto lease = slots.acquire(waiting.front().request.prompt);
+    if (!lease)
+      return;
+    Sequence& sequence = running.emplace_back(std::move(waiting.front()));
+    waiting.pop_front();
+    {
+      std::scoped_lock lock(mutex);
+      --waitingCount;
+    }
+    sequence.slot = lease->slot;
+    sequence.fed = options.reusesPrefixes ? size_t(lease->cachedTokens) : 0;
+    sequence.result.reusedTokens = int64_t(sequence.fed);
+    sequence.result.queueNs = elapsedNs(sequence.submitted);
+    counts.reusedTokens += int64_t(sequence.fed);
+  }
+}
+
+absl::StatusOr<bool> BatchScheduler::Impl::step() {
+  {
+    std::scoped_lock lock(mutex);
+    TENON_RETURN_IF_ERROR(failure);
+  }
+  takeInbox();
+  admit();
+  if (running.empty())
+    return false;
+  // Those that began first are first among the prompts: turns move sequences of decode alone.
+  auto prompt =
+      model.hasPrefill() ? std::ranges::find_if(running, &Sequence::isPrompt) : running.end();
+  const bool hasDecode = !model.hasPrefill() || !std::ranges::all_of(running, &Sequence::isPrompt);
+  const bool isPrefill = prompt != running.end() && !(prefilledLast && hasDecode);
+  prefilledLast = isPrefill;
+  absl::Status status = isPrefill ? runPrefill(prompt) : runDecode();
+  if (!status.ok()) {
+    endAll(status);
+    return status;
+  }
+  return true;
+}
+
+absl::Status BatchScheduler::Impl::runPrefill(Sequences::iterator sequence) {
+  const size_t left = sequence->request.prompt.size() - sequence->fed;
+  ModelFunction& function = model.prefill(int64_t(left));
+  std::vector<TokenRow> rows(std::min(size_t(function.rows()), left));
+  for (size_t row = 0; row < rows.size(); ++row)
+    rows[row] = sequence->row(sequence->fed + row);
+  TENON_RETURN_IF_ERROR(function.run(rows));
+  ++counts.prefillCalls;
+  counts.prefillTokens += int64_t(rows.size());
+  sequence->fed += rows.size();
+  if (!sequence->isPrompt()) {
+    std::span<const int32_t> chosen = function.nextIds();
+    choose(sequence, function.logits(),
+           chosen.empty() ? std::nullopt : std::optional(chosen.front()));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status BatchScheduler::Impl::runDecode() {
+  std::vector<Sequences::iterator> chosen;
+  for (auto sequence = running.begin();
+       sequence != running.end() && int64_t(chosen.size()) < model.mostDecodeRows(); ++sequence)
+    if (!model.hasPrefill() || !sequence->isPrompt())
+      chosen.push_back(sequence);
+  std::vector<TokenRow> rows;
+  for (Sequences::iterator sequence : chosen)
+    rows.push_back(sequence->row(sequence->fed));
+  ModelFunction& function = model.decode(int64_t(rows.size()));
+  TENON_RETURN_IF_ERROR(function.run(rows));
+  ++counts.decodeCalls;
+  counts.decodeTokens += int64_t(rows.size());
+  for (size_t row = 0; row < chosen.size(); ++row) {
+    Sequences::iterator sequence = chosen[row];
+    running.splice(running.end(), running, sequence);
+    if (++sequence->fed == sequence->tokens.size())
+      choose(sequence, function.logits(row),
+             function.nextIds().empty() ? std::nullopt : std::optional(function.nextIds()[row]));
+  }
+  return absl::OkStatus();
+}
+
+void BatchScheduler::Impl::choose(Sequences::iterator sequence, std::span<const float> logits,
+                                  std::optional<int32_t> deviceChoice) {
+  RequestResult& result = sequence->result;
+  const int64_t limit = sequence->request.maxTokens;
+  if (limit == 0)
+    return end(sequence, absl::OkStatus(), StopReason::TokenLimit);
+  absl::StatusOr<int32_t> id = deviceChoice.value_or(-1);
+  // A device says -1 of logits that are no numbers; the sampler says which.
+  if (!sequence->sampler.isGreedy() || *id < 0)
+    id = sequence->sampler.sample(logits, sequence->tokens.size());
+  if (!id.ok())
+    return end(sequence, id.status(), StopReason::Callback);
+  if (result.firstTokenNs == 0)
+    result.firstTokenNs = elapsedNs(sequence->submitted);
+  if (model.endsAt(*id))
+    return end(sequence, absl::OkStatus(), StopReason::EndOfSequence);
+  result.ids.push_back(*id);
+  sequence->tokens.push_back(*id);
+  if (sequence->request.onToken && !sequence->request.onToken(*id))
+    return end(sequence, absl::OkStatus(), StopReason::Callback);
+  if (int64_t(result.ids.size()) == limit)
+    return end(sequence, absl::OkStatus(), StopReason::TokenLimit);
+  if (int64_t(sequence->tokens.size()) > model.info().context)
+    end(sequence, absl::OkStatus(), StopReason::ContextEnd);
+}
+
+void BatchScheduler::Impl::end(Sequences::iterator sequence, absl::Status status,
+                               StopReason reason) {
+  Sequences ended;
+  ended.splice(ended.end(), running, sequence);
+  sequence->tokens.resize(sequence->fed);
+  slots.release(sequence->slot, std::move(sequence->tokens));
+  finish(*sequence, std::move(status), reason);
+}
+
+void BatchScheduler::Impl::finish(Sequence& sequence, absl::Status status, StopReason reason) {
+  sequence.result.status = std::move(status);
+  sequence.result.reason = reason;
+  sequence.result.totalNs = elapsedNs(sequence.submitted);
+  if (sequence.request.onEnd)
+    sequence.request.onEnd(std::move(sequence.result));
+}
+
+void BatchScheduler::Impl::endAll(const absl::Status& status) {
+  {
+    std::scoped_lock lock(mutex);
+    failure = status;
+    std::ranges::move(inbox, std::back_inserter(waiting));
+    inbox.clear();
+    waitingCount = 0;
+  }
+  while (!running.empty())
+    end(running.begin(), status, StopReason::Callback);
+  for (std::deque<Sequence> rest = std::exchange(waiting, {}); Sequence& sequence : rest)
+    finish(sequence, status, StopReason::Callback);
+}
+
+BatchStatistics BatchScheduler::Impl::statistics() const {
+  BatchStatistics now = counts;
+  now.waiting = int64_t(waiting.size());
+  now.running = int64_t(running.size());
+  now.slots = slots.size();
+  for (const Sequence& sequence : running)
+    now.cachedTokens += int64_t(sequence.fed);
+  return now;
+}
+
+BatchScheduler::BatchScheduler(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
+BatchScheduler::~BatchScheduler() = default;
+
+absl::StatusOr<std::unique_ptr<BatchScheduler>>
+BatchScheduler::create(Executor& executor, const BatchOptions& options) {
+  TENON_ASSIGN_OR_RETURN(LanguageModel model, LanguageModel::create(executor, "scheduler"));
+  if (model.mostDecodeRows() == 0)
+    return absl::InvalidArgumentError(
+        "scheduler: expects a decode function (--shapes decode:N), but the program has none");
+  if (model.info().sequences < 1)
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "scheduler: expects states of at least one sequence, but got %d", model.info().sequences));
+  TENON_RETURN_IF_ERROR(model.resetStates());
+  return std::unique_ptr<BatchScheduler>(
+      new BatchScheduler(std::make_unique<Impl>(std::move(model), options)));
+}
+
+absl::StatusOr<RequestId> BatchScheduler::submit(Request request) {
+  return impl->submit(std::move(request));
+}
+void BatchScheduler::cancel(RequestId id) { impl->cancel(id); }
+absl::StatusOr<bool> BatchScheduler::step() { return impl->step(); }
+BatchStatistics BatchScheduler::statistics() const { return impl->statistics(); }
+
+} // namespace tenon::runtime

@@ -1,0 +1,407 @@
+#include "runtime/batching/BatchScheduler.h"
+
+#include <atomic>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <optional>
+#include <random>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/runtime/ModelProgram.h"
+
+namespace tenon::runtime {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using Ids = std::vector<int32_t>;
+
+constexpr int64_t vocabulary = 64, context = 48;
+
+/// What the model prefers behind these ids: a hash of all of them.
+int32_t likelyNext(std::span<const int32_t> ids) {
+  uint64_t hash = 1469598103934665603ull;
+  for (int32_t id : ids)
+    hash = (hash ^ uint64_t(id)) * 1099511628211ull;
+  return int32_t((hash >> 20) % (vocabulary - 1));
+}
+
+/// A model whose caches hold the ids that they were fed. A row may overwrite what its sequence held, but
+/// leave no gap.
+class FakeModel : public Executor {
+public:
+  FakeModel(std::vector<Function> functions, int64_t sequences)
+      : held(makeModelProgram(std::move(functions),
+                              {"fake", "fake", vocabulary, context, sequences})),
+        caches(size_t(sequences)) {}
+
+  const Program& program() const override { return held; }
+
+  absl::Status run(size_t index, std::span<const std::span<const std::byte>> inputs,
+                   std::span<const std::span<std::byte>> outputs) override {
+    const Function& function = held.functions[index];
+    calls.push_back(function.name);
+    if (calls.size() == failingCall)
+      return absl::InternalError("the device is on fire");
+    const Ids ids = read(inputs[0]), sequences = read(inputs[1]), positions = read(inputs[2]);
+    std::vector<float> logits(outputs[0].size() / sizeof(float), -1);
+    for (size_t row = 0; row < ids.size(); ++row) {
+      if (positions[row] < 0)
+        continue;
+      const bool isPrefill = function.role == Role::Prefill;
+      Ids& cache = caches.at(size_t(sequences[isPrefill ? 0 : row]));
+      EXPECT_LE(size_t(positions[row]), cache.size()) << "a gap";
+      EXPECT_LT(positions[row], context);
+      cache.resize(size_t(positions[row]));
+      cache.push_back(ids[row]);
+      if (!isPrefill || int32_t(row) == read(inputs[3])[0])
+        writeLogits(std::span(logits).subspan((isPrefill ? 0 : row) * vocabulary, vocabulary),
+                    cache);
+    }
+    std::memcpy(outputs[0].data(), logits.data(), outputs[0].size());
+    return absl::OkStatus();
+  }
+
+  absl::Status resetStates() override {
+    caches.assign(caches.size(), {});
+    return absl::OkStatus();
+  }
+
+  Program held;
+  std::vector<Ids> caches;
+  std::vector<std::string> calls;
+  size_t failingCall = 0;
+  std::optional<int32_t> brokenId; ///< a token behind which the logits are NaN
+
+private:
+  void writeLogits(std::span<float> logits, const Ids& cache) const {
+    logits[size_t(likelyNext(cache))] = 3;
+    if (cache.back() == brokenId)
+      logits[5] = std::numeric_limits<float>::quiet_NaN();
+  }
+
+  static Ids read(std::span<const std::byte> bytes) {
+    Ids values(bytes.size() / sizeof(int32_t));
+    std::memcpy(values.data(), bytes.data(), bytes.size());
+    return values;
+  }
+};
+
+Function decode(int64_t rows) { return makeModelFunction(Role::Decode, rows, vocabulary); }
+Function prefill(int64_t rows) { return makeModelFunction(Role::Prefill, rows, vocabulary); }
+
+/// What the model answers to `prompt` alone.
+Ids answerOf(Ids prompt, int64_t count) {
+  const size_t begin = prompt.size();
+  for (int64_t i = 0; i < count; ++i)
+    prompt.push_back(likelyNext(prompt));
+  return Ids(prompt.begin() + ptrdiff_t(begin), prompt.end());
+}
+
+struct Answers {
+  std::map<RequestId, RequestResult> results;
+  std::function<void(RequestResult)> collect() {
+    return [this](RequestResult result) {
+      const RequestId id = result.id;
+      EXPECT_TRUE(results.emplace(id, std::move(result)).second) << "ended twice: " << id;
+    };
+  }
+};
+
+std::unique_ptr<BatchScheduler> makeScheduler(Executor& executor,
+                                              const BatchOptions& options = {}) {
+  auto scheduler = BatchScheduler::create(executor, options);
+  EXPECT_TRUE(scheduler.ok()) << scheduler.status();
+  return *std::move(scheduler);
+}
+
+void runUntilIdle(BatchScheduler& scheduler) {
+  while (true) {
+    auto worked = scheduler.step();
+    ASSERT_TRUE(worked.ok()) << worked.status();
+    if (!*worked)
+      return;
+  }
+}
+
+TEST(BatchScheduler, AnswersAsIfEachWereAlone) {
+  FakeModel model({decode(1), decode(4), prefill(8)}, 4);
+  auto scheduler = makeScheduler(model);
+  Answers answers;
+  std::vector<Ids> prompts = {
+      {1, 2, 3}, {4}, {5, 6, 7, 8, 9, 10, 11, 12, 13, 14}, {3, 2, 1}, {9, 9}};
+  for (const Ids& prompt : prompts)
+    ASSERT_TRUE(
+        scheduler->submit({.prompt = prompt, .maxTokens = 7, .onEnd = answers.collect()}).ok());
+  runUntilIdle(*scheduler);
+  ASSERT_EQ(answers.results.size(), prompts.size());
+  for (size_t i = 0; i < prompts.size(); ++i) {
+    const RequestResult& result = answers.results.at(i + 1);
+    EXPECT_TRUE(result.status.ok()) << result.status;
+    EXPECT_EQ(result.ids, answerOf(prompts[i], 7));
+    EXPECT_EQ(result.reason, StopReason::TokenLimit);
+    EXPECT_LE(result.queueNs, result.firstTokenNs);
+    EXPECT_LE(result.firstTokenNs, result.totalNs);
+  }
+}
+
+TEST(BatchScheduler, RunsAPromptChunkBetweenTwoStepsOfDecode) {
+  FakeModel model({decode(2), prefill(4)}, 2);
+  auto scheduler = makeScheduler(model);
+  ASSERT_TRUE(scheduler->submit({.prompt = {1, 2}, .maxTokens = 4}).ok());
+  ASSERT_TRUE(scheduler->step().ok());
+  ASSERT_TRUE(scheduler->submit({.prompt = {1, 2, 3, 4, 5, 6, 7, 8, 9}, .maxTokens = 1}).ok());
+  runUntilIdle(*scheduler);
+  EXPECT_THAT(model.calls, ElementsAre("prefill_4", "decode_2", "prefill_4", "decode_2",
+                                       "prefill_4", "decode_2", "prefill_4"));
+}
+
+TEST(BatchScheduler, FeedsPromptsThroughDecodeWithoutPrefill) {
+  FakeModel model({decode(2)}, 2);
+  auto scheduler = makeScheduler(model);
+  Answers answers;
+  for (const Ids& prompt : {Ids{1, 2, 3}, Ids{4}})
+    ASSERT_TRUE(
+        scheduler->submit({.prompt = prompt, .maxTokens = 3, .onEnd = answers.collect()}).ok());
+  runUntilIdle(*scheduler);
+  EXPECT_EQ(model.calls.size(), 5u);
+  EXPECT_EQ(answers.results.at(1).ids, answerOf({1, 2, 3}, 3));
+  EXPECT_EQ(answers.results.at(2).ids, answerOf({4}, 3));
+}
+
+TEST(BatchScheduler, TakesTheSmallestFunctionThatHoldsAllAndTurnsBeyondTheLargest) {
+  FakeModel model({decode(1), decode(2)}, 5);
+  auto scheduler = makeScheduler(model);
+  Answers answers;
+  std::vector<int64_t> tokens(5);
+  for (int32_t i = 0; i < 5; ++i)
+    ASSERT_TRUE(
+        scheduler
+            ->submit({.prompt = {i},
+                      .maxTokens = 10,
+                      .onToken = [&tokens, i](int32_t) { return ++tokens[size_t(i)], true; },
+                      .onEnd = answers.collect()})
+            .ok());
+  for (int step = 0; step < 15; ++step) {
+    ASSERT_TRUE(scheduler->step().ok());
+    auto [least, most] = std::ranges::minmax(tokens);
+    EXPECT_LE(most - least, 1) << "after " << step + 1 << " steps";
+  }
+  runUntilIdle(*scheduler);
+  for (int32_t i = 0; i < 5; ++i)
+    EXPECT_EQ(answers.results.at(RequestId(i + 1)).ids, answerOf({i}, 10));
+  EXPECT_EQ(model.calls.back(), "decode_2");
+  ASSERT_TRUE(scheduler->submit({.prompt = {7}, .maxTokens = 1}).ok());
+  runUntilIdle(*scheduler);
+  EXPECT_EQ(model.calls.back(), "decode_1");
+}
+
+TEST(BatchScheduler, ReusesTheBeginOfAnEarlierPrompt) {
+  FakeModel model({decode(1), prefill(4)}, 2);
+  auto scheduler = makeScheduler(model);
+  Answers answers;
+  const Ids prompt = {1, 2, 3, 4, 5, 6};
+  for (Ids next : {prompt, Ids{1, 2, 3, 4, 7, 8, 9}}) {
+    ASSERT_TRUE(
+        scheduler->submit({.prompt = next, .maxTokens = 2, .onEnd = answers.collect()}).ok());
+    runUntilIdle(*scheduler);
+  }
+  EXPECT_EQ(answers.results.at(1).reusedTokens, 0);
+  EXPECT_EQ(answers.results.at(2).reusedTokens, 4);
+  EXPECT_EQ(answers.results.at(2).ids, answerOf({1, 2, 3, 4, 7, 8, 9}, 2));
+  EXPECT_EQ(scheduler->statistics().reusedTokens, 4);
+  EXPECT_EQ(scheduler->statistics().prefillTokens, 6 + 3);
+}
+
+TEST(BatchScheduler, ReusesNothingWhereThatIsNotWanted) {
+  FakeModel model({decode(1)}, 1);
+  auto scheduler = makeScheduler(model, {.reusesPrefixes = false});
+  Answers answers;
+  for (int i = 0; i < 2; ++i)
+    ASSERT_TRUE(
+        scheduler->submit({.prompt = {1, 2, 3}, .maxTokens = 1, .onEnd = answers.collect()}).ok());
+  runUntilIdle(*scheduler);
+  EXPECT_EQ(answers.results.at(2).reusedTokens, 0);
+  EXPECT_EQ(answers.results.at(2).ids, answerOf({1, 2, 3}, 1));
+}
+
+TEST(BatchScheduler, StopsAtTheContextsEndAndWhereTheCallbackAsks) {
+  FakeModel model({decode(2)}, 2);
+  auto scheduler = makeScheduler(model);
+  Answers answers;
+  ASSERT_TRUE(
+      scheduler->submit({.prompt = {1}, .maxTokens = 1000, .onEnd = answers.collect()}).ok());
+  int64_t seen = 0;
+  ASSERT_TRUE(scheduler
+                  ->submit({.prompt = {2},
+                            .maxTokens = 1000,
+                            .onToken = [&](int32_t) { return ++seen < 3; },
+                            .onEnd = answers.collect()})
+                  .ok());
+  runUntilIdle(*scheduler);
+  EXPECT_EQ(answers.results.at(1).reason, StopReason::ContextEnd);
+  EXPECT_EQ(answers.results.at(1).ids, answerOf({1}, context)); // the last is not fed
+  EXPECT_EQ(answers.results.at(2).reason, StopReason::Callback);
+  EXPECT_EQ(answers.results.at(2).ids, answerOf({2}, 3));
+}
+
+TEST(BatchScheduler, EndsTheSequenceAtItsLastToken) {
+  FakeModel model({decode(1)}, 1);
+  const Ids answer = answerOf({1, 2}, 5);
+  model.held.tokenizer.emplace();
+  model.held.tokenizer->extraEndIds = {answer[3]};
+  auto scheduler = makeScheduler(model);
+  Answers answers;
+  ASSERT_TRUE(
+      scheduler->submit({.prompt = {1, 2}, .maxTokens = 5, .onEnd = answers.collect()}).ok());
+  runUntilIdle(*scheduler);
+  EXPECT_EQ(answers.results.at(1).reason, StopReason::EndOfSequence);
+  EXPECT_EQ(answers.results.at(1).ids, Ids(answer.begin(), answer.begin() + 3));
+}
+
+TEST(BatchScheduler, LogitsThatAreNoNumbersEndTheirRequestAlone) {
+  FakeModel model({decode(2)}, 2);
+  model.brokenId = 60;
+  auto scheduler = makeScheduler(model);
+  Answers answers;
+  for (int32_t first : {60, 4})
+    ASSERT_TRUE(
+        scheduler->submit({.prompt = {first}, .maxTokens = 2, .onEnd = answers.collect()}).ok());
+  runUntilIdle(*scheduler);
+  EXPECT_THAT(answers.results.at(1).status.message(), HasSubstr("sampler: expects a number"));
+  EXPECT_EQ(answers.results.at(2).ids, answerOf({4}, 2));
+}
+
+TEST(BatchScheduler, RefusesWhatCannotRun) {
+  FakeModel model({decode(1)}, 1);
+  auto scheduler = makeScheduler(model, {.mostWaiting = 1});
+  EXPECT_THAT(scheduler->submit({.prompt = {}}).status().message(),
+              HasSubstr("scheduler: expects from 1 to 48 ids"));
+  EXPECT_THAT(scheduler->submit({.prompt = {64}}).status().message(),
+              HasSubstr("expects ids from 0 to 63, but got 64 at position 0"));
+  EXPECT_THAT(scheduler->submit({.prompt = {1}, .maxTokens = -1}).status().message(),
+              HasSubstr("expects at least 0 tokens to make, but got -1"));
+  EXPECT_THAT(
+      scheduler->submit({.prompt = {1}, .sampling = {.temperature = -1}}).status().message(),
+      HasSubstr("temperature"));
+  ASSERT_TRUE(scheduler->submit({.prompt = {1}, .maxTokens = 1}).ok());
+  EXPECT_THAT(scheduler->submit({.prompt = {1}, .maxTokens = 1}).status().message(),
+              HasSubstr("expects at most 1 waiting requests"));
+}
+
+TEST(BatchScheduler, NamesWhatAProgramLacks) {
+  FakeModel none({prefill(4)}, 1);
+  EXPECT_THAT(BatchScheduler::create(none).status().message(),
+              HasSubstr("scheduler: expects a decode function (--shapes decode:N)"));
+  FakeModel stateless({decode(1)}, 0);
+  EXPECT_THAT(BatchScheduler::create(stateless).status().message(),
+              HasSubstr("expects states of at least one sequence, but got 0"));
+}
+
+TEST(BatchScheduler, AFailedCallEndsAllRequestsOnce) {
+  FakeModel model({decode(2)}, 2);
+  model.failingCall = 3;
+  auto scheduler = makeScheduler(model);
+  Answers answers;
+  for (int32_t i = 0; i < 5; ++i)
+    ASSERT_TRUE(
+        scheduler->submit({.prompt = {i}, .maxTokens = 4, .onEnd = answers.collect()}).ok());
+  absl::Status status;
+  for (int i = 0; i < 3; ++i)
+    status = scheduler->step().status();
+  EXPECT_THAT(status.message(), HasSubstr("on fire"));
+  EXPECT_EQ(answers.results.size(), 5u);
+  for (const auto& [id, result] : answers.results)
+    EXPECT_EQ(result.status, status);
+  EXPECT_EQ(scheduler->step().status(), status);
+  EXPECT_EQ(scheduler->submit({.prompt = {1}}).status(), status);
+}
+
+TEST(BatchScheduler, TenThousandRequestsWithCancelsLoseNothing) {
+  constexpr int count = 10'000;
+  FakeModel model({decode(1), decode(4), decode(8), prefill(4), prefill(16)}, 8);
+  auto scheduler = makeScheduler(model);
+  std::mt19937 random(7);
+  auto draw = [&](int from, int to) { return std::uniform_int_distribution(from, to)(random); };
+  struct Sent {
+    Ids prompt;
+    int64_t maxTokens;
+    bool wasCancelled = false;
+  };
+  std::map<RequestId, Sent> sent;
+  Answers answers;
+  while (int(sent.size()) < count) {
+    for (int i = draw(0, 4); i > 0 && int(sent.size()) < count; --i) {
+      Ids prompt(size_t(draw(1, 20)));
+      for (int32_t& id : prompt)
+        id = draw(0, 2); // so that prompts share their begins
+      const int64_t maxTokens = draw(0, 12);
+      auto id =
+          scheduler->submit({.prompt = prompt, .maxTokens = maxTokens, .onEnd = answers.collect()});
+      ASSERT_TRUE(id.ok()) << id.status();
+      sent[*id] = {prompt, maxTokens};
+    }
+    if (draw(0, 3) == 0 && !sent.empty()) {
+      auto chosen = sent.find(RequestId(draw(1, int(sent.size()))));
+      chosen->second.wasCancelled = true;
+      scheduler->cancel(chosen->first);
+    }
+    ASSERT_TRUE(scheduler->step().ok());
+  }
+  runUntilIdle(*scheduler);
+  ASSERT_EQ(answers.results.size(), size_t(count));
+  int64_t cancelled = 0;
+  for (const auto& [id, request] : sent) {
+    const RequestResult& result = answers.results.at(id);
+    const Ids answer = answerOf(request.prompt, request.maxTokens);
+    ASSERT_LE(result.ids.size(), answer.size());
+    EXPECT_TRUE(std::equal(result.ids.begin(), result.ids.end(), answer.begin()))
+        << "request " << id;
+    if (!result.status.ok()) {
+      EXPECT_TRUE(request.wasCancelled && absl::IsCancelled(result.status)) << result.status;
+      ++cancelled;
+    } else {
+      EXPECT_EQ(result.ids, answer);
+    }
+  }
+  EXPECT_GT(cancelled, 20);
+  BatchStatistics statistics = scheduler->statistics();
+  EXPECT_EQ(statistics.running, 0);
+  EXPECT_EQ(statistics.waiting, 0);
+  EXPECT_EQ(statistics.cachedTokens, 0);
+  EXPECT_GT(statistics.reusedTokens, count / 4);
+}
+
+TEST(BatchScheduler, ThreadsMaySubmitAndCancel) {
+  constexpr int threadCount = 3, each = 200;
+  FakeModel model({decode(4)}, 4);
+  auto scheduler = makeScheduler(model);
+  Answers answers; // touched by the thread of `step` alone
+  std::atomic<int> working = threadCount;
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < threadCount; ++thread)
+    threads.emplace_back([&, thread] {
+      for (int i = 0; i < each; ++i) {
+        auto id = scheduler->submit({.prompt = {int32_t(thread), int32_t(i % 60)},
+                                     .maxTokens = 3,
+                                     .onEnd = answers.collect()});
+        EXPECT_TRUE(id.ok()) << id.status();
+        if (i % 5 == 0)
+          scheduler->cancel(*id);
+      }
+      --working;
+    });
+  while (working > 0)
+    ASSERT_TRUE(scheduler->step().ok());
+  for (std::thread& thread : threads)
+    thread.join();
+  runUntilIdle(*scheduler);
+  EXPECT_EQ(answers.results.size(), size_t(threadCount * each));
+}
+
+} // namespace
+} // namespace tenon::runtime
