@@ -165,6 +165,7 @@ absl::StatusOr<bool> BatchScheduler::Impl::step() {
   admit();
   if (running.empty())
     return false;
+  counts.mostRunning = std::max(counts.mostRunning, int64_t(running.size()));
   // Those that began first are first among the prompts: turns move sequences of decode alone.
   auto prompt =
       model.hasPrefill() ? std::ranges::find_if(running, &Sequence::isPrompt) : running.end();

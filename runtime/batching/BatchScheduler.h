@@ -53,6 +53,7 @@ struct BatchOptions {
 struct BatchStatistics {
   int64_t waiting = 0;      ///< requests without a slot
   int64_t running = 0;      ///< requests with a slot
+  int64_t mostRunning = 0;  ///< at once, so far
   int64_t slots = 0;        ///< sequences that the states hold
   int64_t cachedTokens = 0; ///< of the running requests, whose keys and values the states hold
   int64_t prefillCalls = 0;

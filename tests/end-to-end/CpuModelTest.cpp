@@ -9,6 +9,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "nlohmann/json.hpp"
+#include "runtime/batching/BatchScheduler.h"
 #include "runtime/cpu/CpuExecutor.h"
 #include "runtime/program/Program.h"
 #include "runtime/text/Generator.h"
@@ -77,6 +78,51 @@ TEST_P(GoldenLogits, AreThoseOfTheReference) {
   std::vector<float> found = generator.computeLogits(ids).value();
   ASSERT_EQ(found.size(), expected.size());
   EXPECT_LE(relativeDifference(found, expected), relativeToLargest);
+}
+
+/// A trained model with functions of several rows: what it says does not depend on whom it answers to
+/// at the same time, nor on what its caches held before.
+TEST(BatchedRequests, AreAnsweredAsIfEachWereAlone) {
+  Model model =
+      loadModel({.path = dataPath("stories260K/stories260K.gguf"),
+                 .shapes = {"decode:1", "decode:2", "decode:4", "prefill:8", "prefill:32"},
+                 .sequences = 5})
+          .value();
+  auto runs =
+      nlohmann::json::parse(readFile(dataPath("stories260K/stories260K_greedy.json")))["runs"];
+  std::vector<std::vector<int32_t>> prompts, answers;
+  for (int32_t first : {1, 403, 261, 7, 90, 300, 45, 12})
+    for (size_t length : {3, 9, 33}) {
+      auto prompt = runs[0]["greedy_ids"].get<std::vector<int32_t>>();
+      prompt.resize(length);
+      prompt[1] = first;
+      prompts.push_back(prompt);
+    }
+  for (double temperature : {0.0, 0.8}) {
+    answers.clear();
+    runtime::SamplerOptions sampling = {.temperature = static_cast<float>(temperature), .seed = 5};
+    auto generator = runtime::Generator::create(*model.cpu).value();
+    auto sampler = runtime::Sampler::create(sampling).value();
+    for (const std::vector<int32_t>& prompt : prompts)
+      answers.push_back(generator.generate(prompt, 25, sampler).value().ids);
+    auto scheduler = runtime::BatchScheduler::create(*model.cpu).value();
+    std::vector<std::vector<int32_t>> found(prompts.size());
+    for (size_t i = 0; i < prompts.size(); ++i)
+      ASSERT_THAT(scheduler->submit({.prompt = prompts[i],
+                                     .maxTokens = 25,
+                                     .sampling = sampling,
+                                     .onEnd =
+                                         [&, i](runtime::RequestResult result) {
+                                           EXPECT_THAT(result.status, IsOk());
+                                           found[i] = std::move(result.ids);
+                                         }}),
+                  IsOk());
+    while (scheduler->step().value()) {
+    }
+    EXPECT_EQ(found, answers) << "temperature " << temperature;
+    EXPECT_GT(scheduler->statistics().reusedTokens, 0);
+    EXPECT_GT(scheduler->statistics().decodeTokens, 2 * scheduler->statistics().decodeCalls);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -29,6 +29,10 @@ static const char* describe(Need need) {
     return "a call of a function";
   case Need::Decode:
     return "decode";
+  case Need::OneFunction:
+    return "calls of one function";
+  case Need::Arrivals:
+    return "requests that arrive at random (--poisson)";
   case Need::Measuring:
     return "--measure";
   case Need::IrText:

@@ -15,20 +15,22 @@ namespace tenon::tools {
 
 /// What a flag needs so that it means anything.
 enum class Need : uint8_t {
-  Model,      ///< a model or graph is read
-  Import,     ///< functions are made from a model file
-  Shapes,     ///< functions of several shapes are made
-  NamedShape, ///< MODEL is a shape, not a file
-  Fusion,     ///< operations are fused now
-  Code,       ///< code is compiled now
-  Gpu,        ///< the target is a GPU
-  Sampling,   ///< tokens are drawn
-  Text,       ///< text is generated
-  Call,       ///< a function is called on arrays
-  Decode,     ///< decode is measured
-  Measuring,  ///< kernels are measured
-  IrText,     ///< IR is printed
-  CudaText,   ///< kernels for a GPU are printed
+  Model,       ///< a model or graph is read
+  Import,      ///< functions are made from a model file
+  Shapes,      ///< functions of several shapes are made
+  NamedShape,  ///< MODEL is a shape, not a file
+  Fusion,      ///< operations are fused now
+  Code,        ///< code is compiled now
+  Gpu,         ///< the target is a GPU
+  Sampling,    ///< tokens are drawn
+  Text,        ///< text is generated
+  Call,        ///< a function is called on arrays
+  Decode,      ///< decode is measured
+  OneFunction, ///< calls of one function are measured
+  Arrivals,    ///< requests arrive at random
+  Measuring,   ///< kernels are measured
+  IrText,      ///< IR is printed
+  CudaText,    ///< kernels for a GPU are printed
 };
 
 /// What the flags of a command apply to. Each flag states its needs where it is added; the command

@@ -22,10 +22,14 @@
 
 namespace tenon::tools {
 
-std::vector<std::string> defaultShapes(DeviceKind device) {
+std::vector<std::string> defaultShapes(DeviceKind device, int64_t sequences) {
+  std::vector<std::string> shapes = {"decode:1"};
+  for (int64_t rows = 2; rows / 2 < sequences; rows *= 2)
+    shapes.push_back(absl::StrFormat("decode:%d", std::min(rows, sequences)));
+  shapes.push_back("prefill:32");
   if (device == DeviceKind::Cuda)
-    return {"decode:1", "prefill:32", "prefill:128", "prefill:512", "prefill:2048"};
-  return {"decode:1", "prefill:32"};
+    shapes.insert(shapes.end(), {"prefill:128", "prefill:512", "prefill:2048"});
+  return shapes;
 }
 
 namespace {
@@ -67,7 +71,8 @@ absl::StatusOr<frontends::ImportOptions> readImportOptions(const ModelInputOptio
   TENON_ASSIGN_OR_RETURN(import.activations, parseActivations(options.activations, device));
   import.entries.clear();
   bool isDefault = options.shapes.empty();
-  const std::vector<std::string> shapes = isDefault ? defaultShapes(device) : options.shapes;
+  const std::vector<std::string> shapes =
+      isDefault ? defaultShapes(device, options.batch) : options.shapes;
   import.fitEntries = isDefault;
   for (const std::string& shape : shapes) {
     if (std::ranges::count(shapes, shape) > 1)

@@ -19,14 +19,16 @@ namespace tenon::tools {
 
 /// What is compiled where no shapes are asked for: decode of one sequence and prefill in chunks of 32
 /// tokens; for a GPU, which multiplies hundreds of rows in the time in which it reads the weights, also
-/// of 128, 512 and 2,048, as far as the context goes.
-std::vector<std::string> defaultShapes(DeviceKind device);
+/// of 128, 512 and 2,048, as far as the context goes. For several sequences at once also decode of 2, 4,
+/// 8, … and of `sequences` rows.
+std::vector<std::string> defaultShapes(DeviceKind device, int64_t sequences = 1);
 
 /// What the flags say about a model that is read.
 struct ModelInputOptions {
   std::string path;
   std::string activations = {}; ///< `f32`, `f16`, `bf16`, `q8`; empty: what suits the device
   std::vector<std::string> shapes = {}; ///< entry shapes; empty: `defaultShapes`
+  int64_t batch = 1;                    ///< sequences that the default shapes decode at once
   int64_t contextLength = 0; ///< positions that the states hold; 0: the model's, within limits
   int64_t sequences = 0;     ///< that the states hold; 0: rows of the largest decode shape
   bool blockOutputs = false;

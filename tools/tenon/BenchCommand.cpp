@@ -23,6 +23,7 @@
 #include "tools/common/TimelineReport.h"
 #include "tools/common/UsageError.h"
 #include "tools/common/Version.h"
+#include "tools/tenon/BenchLoad.h"
 #include "tools/tenon/Command.h"
 
 namespace tenon::tools {
@@ -41,6 +42,7 @@ struct Options {
   JsonFlag json;
   std::string trace;
   std::string timeline;
+  LoadOptions load;
 };
 
 /// Generations of each plan, which alternate.
@@ -209,9 +211,23 @@ absl::Status checkOutputs(const Options& options) {
   return absl::OkStatus();
 }
 
+/// A load of requests instead of calls of one function.
+absl::Status benchLoad(Options& options) {
+  if (!options.load.requests.empty() && options.load.poisson.perSecond > 0)
+    return usageError("--requests and --poisson: expects one of them, but got both");
+  options.model.rules.deny(Need::OneFunction, "a load of requests is measured");
+  options.load.poisson.requests = options.bench.calls;
+  return benchLoad(options.load, options.model, options.rows, options.plans, options.plan,
+                   options.executor, options.json);
+}
+
 absl::Status bench(Options options) {
   TENON_RETURN_IF_ERROR(checkOutputs(options));
   options.executor.setLaunch(options.plan.launch);
+  if (options.load.poisson.perSecond <= 0)
+    options.model.rules.deny(Need::Arrivals, "--poisson is not given");
+  if (options.load.isGiven())
+    return benchLoad(options);
   options.model.rules.deny(Need::Shapes, "bench makes the one that --rows or --prefill says");
   if (options.prefill > 0)
     options.model.rules.deny(Need::Decode, "--prefill is given too");
@@ -264,20 +280,23 @@ void addBenchCommand(CLI::App& app, Action& action) {
   addPlansOption(*command, options->plans, rules);
   addFusionFlags(*command, options->plan, rules);
   rules.require(
-      command->add_option("--rows", options->rows, "Rows of decode, each its own sequence")
+      command
+          ->add_option("--rows", options->rows,
+                       "Rows of decode, each its own sequence; of requests: those at once")
           ->check(integerFrom(1, frontends::highestRows))
           ->capture_default_str(),
       {Need::Decode});
-  command
-      ->add_option("--prefill", options->prefill,
-                   "Measure prefill of that many tokens instead of decode")
-      ->check(integerFrom(1, frontends::highestRows));
+  rules.require(command
+                    ->add_option("--prefill", options->prefill,
+                                 "Measure prefill of that many tokens instead of decode")
+                    ->check(integerFrom(1, frontends::highestRows)),
+                {Need::OneFunction});
   rules.require(command
                     ->add_option("--position", options->bench.position,
                                  "Position of decode's tokens: as many keys lie before them")
                     ->check(integerFrom(0))
                     ->capture_default_str(),
-                {Need::Decode});
+                {Need::Decode, Need::OneFunction});
   rules.require(
       command
           ->add_option(
@@ -285,20 +304,22 @@ void addBenchCommand(CLI::App& app, Action& action) {
               "Also time that many tokens of a greedy generation from the position on, host "
               "time included; a GPU then chooses the tokens and feeds them to itself")
           ->check(integerFrom(0)),
-      {Need::Decode});
-  command->add_option("--steps", options->bench.calls, "Calls to measure")
+      {Need::Decode, Need::OneFunction});
+  addLoadOptions(*command, options->load, rules);
+  command->add_option("--steps", options->bench.calls, "Calls to measure, or requests of --poisson")
       ->check(integerFrom(1))
       ->capture_default_str();
   addThreadsOption(*command, options->executor.threads);
   addJsonFlag(*command, options->json, "an array of one object a plan");
-  command->add_option("--trace", options->trace,
-                      "A file for the last profiled call as a Chrome trace");
+  rules.require(command->add_option("--trace", options->trace,
+                                    "A file for the last profiled call as a Chrome trace"),
+                {Need::OneFunction});
   rules.require(command->add_option(
                     "--timeline", options->timeline,
                     "A file for a call of each plan as a Chrome trace with the gaps between its "
                     "steps, as launched: a GPU's kernels are compiled once more, to say when each "
                     "block starts, works and ends. Also a table, and part of --json"),
-                {Need::Gpu});
+                {Need::Gpu, Need::OneFunction});
   command->callback([options, &action] { action = [options] { return bench(*options); }; });
 }
 
