@@ -46,6 +46,27 @@ absl::Status GgufSource::keyError(std::string_view key, const std::string& expec
                                                     path(), fullKey(key), expected, found));
 }
 
+/// A number or bool as a number.
+static std::optional<double> numberOf(const GgufValue& value) {
+  if (std::optional<bool> truth = value.asBool())
+    return *truth ? 1 : 0;
+  if (std::optional<int64_t> integer = value.asI64())
+    return static_cast<double>(*integer);
+  return value.asF64();
+}
+
+std::vector<SourceKey> GgufSource::keys() const {
+  std::vector<SourceKey> keys;
+  std::string begin = prefix + ".";
+  for (const GgufMetadata& entry : model.main().metadata())
+    if (!prefix.empty() && entry.key.starts_with(begin))
+      keys.push_back({.canonical = std::string(entry.key.substr(begin.size())),
+                      .stored = std::string(entry.key),
+                      .value = entry.value.text(),
+                      .number = numberOf(entry.value)});
+  return keys;
+}
+
 absl::StatusOr<uint64_t> GgufSource::integer(std::string_view key, uint64_t highest) const {
   return model.main().requireU64(fullKey(key), highest);
 }

@@ -19,6 +19,7 @@ public:
 
   const std::string& path() const override { return model.main().path(); }
   std::span<const std::shared_ptr<const MappedFile>> files() const override { return mappings; }
+  std::vector<SourceKey> keys() const override;
   bool has(std::string_view key) const override { return model.main().has(fullKey(key)); }
   absl::StatusOr<bool> flag(std::string_view key) const override;
   absl::StatusOr<std::string_view> text(std::string_view key) const override;

@@ -21,6 +21,8 @@ struct Architecture {
   bool mayTieOutput;
   /// What `attention.sliding_window` narrows.
   WindowedBlocks windowed = WindowedBlocks::None;
+  /// Metadata keys that the family honours beyond those that all do.
+  std::span<const std::string_view> keys = {};
   /// Changes what the common import has read, where a family differs from its defaults; or null.
   void (*completeParameters)(const ModelSource& source, Hyperparameters& parameters) = nullptr;
   /// Makes the first block's input: [rows, hidden].

@@ -7,6 +7,7 @@
 
 #include "frontends/builder/GraphBuilder.h"
 #include "frontends/models/Architecture.h"
+#include "frontends/models/internal/MetadataKeys.h"
 #include "frontends/models/internal/ModelGraph.h"
 #include "support/Fingerprint.h"
 #include "support/MessageText.h"
@@ -202,6 +203,7 @@ absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>>
 importModel(mlir::MLIRContext& context, const ModelSource& source, const ImportOptions& options) {
   TENON_ASSIGN_OR_RETURN(const Architecture* architecture, findArchitecture(source));
   TENON_RETURN_IF_ERROR(checkKind(source));
+  TENON_RETURN_IF_ERROR(checkKeys(source, *architecture, options.ignoredKeys));
   TENON_ASSIGN_OR_RETURN(Hyperparameters parameters, readHyperparameters(source, *architecture));
   TENON_ASSIGN_OR_RETURN(Capacities capacities, resolveCapacities(source, parameters, options));
   TENON_ASSIGN_OR_RETURN(RopeFrequencies frequencies,

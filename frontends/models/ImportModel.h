@@ -50,6 +50,9 @@ struct ImportOptions {
   /// Whether each function also returns the most likely token behind each row of logits,
   /// `next_ids` i32 [rows or 1], so that greedy decoding needs no logits on the host.
   bool nextIds = false;
+  /// Metadata keys, as the file or as Tenon names them, that are passed over although they may
+  /// change what the model computes.
+  std::vector<std::string> ignoredKeys = {};
 };
 
 /// The capacity of the caches where nothing states one: models allow up to 128K positions, whose
@@ -66,7 +69,7 @@ inline constexpr int64_t defaultContextLength = 4096;
 ///
 /// Errors name the file and the key or tensor, what was expected and what was found: keys and
 /// tensors that are missing, of another type or shape, that contradict one another, or that the
-/// architecture has no use for, so that no model is silently computed in another way than meant.
+/// architecture has no use for or does not honour, so that no model is silently computed in another way than meant.
 absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> importModel(mlir::MLIRContext& context,
                                                               const ModelSource& source,
                                                               const ImportOptions& options = {});

@@ -35,6 +35,15 @@ struct SourceTensor {
   uint64_t byteSize = 0;
 };
 
+/// A metadata key that describes the architecture, and its value.
+struct SourceKey {
+  std::string canonical;
+  std::string stored; ///< the key as the file has it
+  std::string value;  ///< the value for messages
+  /// The value where it is a number or a bool, which is 0 or 1.
+  std::optional<double> number;
+};
+
 /// A model as architectures see it, whatever its file format: hyperparameters by canonical key,
 /// tensors by canonical name, a tokeniser. A file format implements this interface and knows no
 /// architecture; an architecture knows no file format. No MLIR.
@@ -54,6 +63,9 @@ public:
   /// The files that hold tensors, the main one first.
   virtual std::span<const std::shared_ptr<const MappedFile>> files() const = 0;
 
+  /// All keys of the architecture, in the file's order: those that `has` knows, but for
+  /// `architecture` and `name`, and those that no architecture may know.
+  virtual std::vector<SourceKey> keys() const = 0;
   virtual bool has(std::string_view key) const = 0;
   /// An integer in [1, highest]; `otherwise` where the model has none, if that is given.
   absl::StatusOr<int64_t> count(std::string_view key, int64_t highest,

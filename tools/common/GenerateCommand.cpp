@@ -24,11 +24,21 @@ using runtime::StreamingDetokenizer;
 void addGenerateOptions(CLI::App& command, GenerateOptions& options, FlagRules& rules) {
   auto* prompt = command.add_option("-p,--prompt", options.prompt, "The text to continue");
   rules.require(prompt, {Need::Text});
+  auto* file = command
+                   .add_option("-f,--prompt-file", options.promptFile,
+                               "The file with the text; - reads standard input, as a pipe is read "
+                               "where no prompt is given")
+                   ->excludes(prompt);
+  rules.require(file, {Need::Text});
   rules.require(command
-                    .add_option("-f,--prompt-file", options.promptFile,
-                                "The file with the text; - reads standard input, as a pipe is read "
-                                "where neither is given")
-                    ->excludes(prompt),
+                    .add_option("--ids", options.ids,
+                                "Token ids to continue instead of a text, as 1,403,407: prints ids "
+                                "and needs no tokeniser")
+                    ->delimiter(',')
+                    ->allow_extra_args(false)
+                    ->check(integerFrom(0, std::numeric_limits<int32_t>::max()))
+                    ->excludes(prompt)
+                    ->excludes(file),
                 {Need::Text});
   rules.require(command.add_option("-n,--tokens", options.count, "New tokens at most")
                     ->check(integerFrom(0))
@@ -62,8 +72,9 @@ void addGenerateOptions(CLI::App& command, GenerateOptions& options, FlagRules& 
                     ->capture_default_str(),
                 {Need::Text, Need::Sampling});
   addThreadsOption(command, options.threads);
-  addJsonFlag(command, options.json,
-              "one object: prompt_ids, ids, text, stop, load_ns, prompt_ns, token_ns");
+  addJsonFlag(
+      command, options.json,
+      "one object: prompt_ids, ids, text (not with --ids), stop, load_ns, prompt_ns, token_ns");
 }
 
 void denyUnusedSampling(const GenerateOptions& options, FlagRules& rules) {
@@ -88,33 +99,6 @@ static absl::StatusOr<std::string> readPrompt(const GenerateOptions& options) {
     text.pop_back();
   return text;
 }
-
-/// Prints the text of tokens as it becomes complete, or collects it.
-class TextOutput {
-public:
-  /// `stream` is null where the text is only collected.
-  TextOutput(const runtime::Tokenizer& tokenizer, std::ostream* stream)
-      : detokenizer(tokenizer), stream(stream) {}
-
-  absl::Status push(int32_t id) {
-    TENON_ASSIGN_OR_RETURN(std::string piece, detokenizer.push(id));
-    append(piece);
-    return absl::OkStatus();
-  }
-  void finish() { append(detokenizer.flush()); }
-  const std::string& text() const { return collected; }
-
-private:
-  void append(const std::string& piece) {
-    collected += piece;
-    if (stream && !piece.empty())
-      *stream << piece << std::flush;
-  }
-
-  StreamingDetokenizer detokenizer;
-  std::ostream* stream;
-  std::string collected;
-};
 
 /// `1 token`, `5 tokens`.
 static std::string count(size_t number, const std::string& what) {
@@ -168,48 +152,121 @@ static absl::Status checkPrompt(const std::vector<int32_t>& prompt, int64_t cont
   return absl::OkStatus();
 }
 
-absl::Status generateText(runtime::Executor& executor, const GenerateOptions& options,
-                          int64_t loadNs, std::ostream& out, std::ostream& log) {
-  const runtime::Program& program = executor.program();
-  if (!program.tokenizer)
-    return absl::InvalidArgumentError(
-        "expects the program of a language model with its tokeniser, but it has none");
-  TENON_ASSIGN_OR_RETURN(auto tokenizer, runtime::Tokenizer::create(*program.tokenizer));
+/// What a program's tokens are printed as.
+class TokenOutput {
+public:
+  virtual ~TokenOutput() = default;
+  /// Takes a token of the prompt.
+  virtual absl::Status begin(int32_t id) = 0;
+  /// Takes a new token.
+  virtual absl::Status push(int32_t id) = 0;
+  virtual void finish() = 0;
+  /// Adds what only this output knows to the JSON object.
+  virtual void describe(nlohmann::ordered_json& json) const = 0;
+};
+
+/// Prints the text of tokens as it becomes complete, or collects it.
+class TextOutput : public TokenOutput {
+public:
+  /// `stream` is null where the text is only collected.
+  TextOutput(const runtime::Tokenizer& tokenizer, std::ostream* stream)
+      : detokenizer(tokenizer), stream(stream) {}
+
+  absl::Status begin(int32_t id) override { return push(id); }
+  absl::Status push(int32_t id) override {
+    TENON_ASSIGN_OR_RETURN(std::string piece, detokenizer.push(id));
+    append(piece);
+    return absl::OkStatus();
+  }
+  void finish() override { append(detokenizer.flush()); }
+  void describe(nlohmann::ordered_json& json) const override { json["text"] = collected; }
+
+private:
+  void append(const std::string& piece) {
+    collected += piece;
+    if (stream && !piece.empty())
+      *stream << piece << std::flush;
+  }
+
+  StreamingDetokenizer detokenizer;
+  std::ostream* stream;
+  std::string collected;
+};
+
+/// Prints the new ids, with a blank between two.
+class IdOutput : public TokenOutput {
+public:
+  /// `stream` is null where nothing is printed.
+  explicit IdOutput(std::ostream* stream) : stream(stream) {}
+
+  absl::Status begin(int32_t) override { return absl::OkStatus(); }
+  absl::Status push(int32_t id) override {
+    if (stream)
+      *stream << separator << id << std::flush;
+    separator = " ";
+    return absl::OkStatus();
+  }
+  void finish() override {}
+  void describe(nlohmann::ordered_json&) const override {}
+
+private:
+  std::ostream* stream;
+  std::string_view separator = "";
+};
+
+/// Continues `prompt` and prints it by `output`.
+static absl::Status generate(runtime::Executor& executor, const GenerateOptions& options,
+                             const std::vector<int32_t>& prompt, TokenOutput& output,
+                             int64_t loadNs, std::ostream& out, std::ostream& log) {
   TENON_ASSIGN_OR_RETURN(runtime::Sampler sampler, runtime::Sampler::create(options.sampler));
   TENON_ASSIGN_OR_RETURN(runtime::Generator generator, runtime::Generator::create(executor));
-  TENON_ASSIGN_OR_RETURN(std::string promptText, readPrompt(options));
-  TENON_ASSIGN_OR_RETURN(std::vector<int32_t> prompt, tokenizer->encode(promptText));
-  TENON_RETURN_IF_ERROR(checkPrompt(prompt, program.model->context));
-  if (promptText.empty())
-    log << "the prompt is empty: the text begins behind the model's own first token" << std::endl;
-
-  TextOutput text(*tokenizer, options.json.replacesText() ? nullptr : &out);
+  int64_t context = executor.program().model->context;
+  TENON_RETURN_IF_ERROR(checkPrompt(prompt, context));
   for (int32_t id : prompt)
-    TENON_RETURN_IF_ERROR(text.push(id));
+    TENON_RETURN_IF_ERROR(output.begin(id));
   absl::Status status;
   auto onToken = [&](int32_t id) {
-    status = text.push(id);
+    status = output.push(id);
     return status.ok() && out.good(); // what goes nowhere is not worth computing
   };
   TENON_ASSIGN_OR_RETURN(Generation generation,
                          generator.generate(prompt, options.count, sampler, onToken));
   TENON_RETURN_IF_ERROR(status);
-  text.finish();
+  output.finish();
 
   if (!options.json.replacesText()) {
     out << std::endl;
     log << timesText(generation, prompt.size(), loadNs) << "; "
-        << describeStop(generation.reason, program.model->context) << std::endl;
+        << describeStop(generation.reason, context) << std::endl;
   }
-  return writeJson(options.json,
-                   {{"prompt_ids", prompt},
-                    {"ids", generation.ids},
-                    {"text", text.text()},
-                    {"stop", runtime::stopReasonName(generation.reason)},
-                    {"load_ns", loadNs},
-                    {"prompt_ns", generation.promptNs},
-                    {"token_ns", generation.tokenNs}},
-                   onOneLine);
+  nlohmann::ordered_json json = {{"prompt_ids", prompt}, {"ids", generation.ids}};
+  output.describe(json);
+  json["stop"] = runtime::stopReasonName(generation.reason);
+  json["load_ns"] = loadNs;
+  json["prompt_ns"] = generation.promptNs;
+  json["token_ns"] = generation.tokenNs;
+  return writeJson(options.json, json, onOneLine);
+}
+
+absl::Status generateText(runtime::Executor& executor, const GenerateOptions& options,
+                          int64_t loadNs, std::ostream& out, std::ostream& log) {
+  std::ostream* stream = options.json.replacesText() ? nullptr : &out;
+  if (!options.ids.empty()) {
+    IdOutput output(stream);
+    return generate(executor, options, options.ids, output, loadNs, out, log);
+  }
+  const runtime::Program& program = executor.program();
+  if (!program.tokenizer)
+    return absl::InvalidArgumentError(
+        "expects the program of a language model with its tokeniser, but it has none (--ids "
+        "continues token ids without one)");
+  TENON_ASSIGN_OR_RETURN(auto tokenizer, runtime::Tokenizer::create(*program.tokenizer));
+  TENON_ASSIGN_OR_RETURN(std::string promptText, readPrompt(options));
+  TENON_ASSIGN_OR_RETURN(std::vector<int32_t> prompt, tokenizer->encode(promptText));
+  if (promptText.empty() && !prompt.empty())
+    log << "the prompt is empty: the text begins behind the model's own first token" << std::endl;
+  TextOutput output(*tokenizer, stream);
+  return generate(executor, options, prompt, output, loadNs, out, log);
 }
 
 } // namespace tenon::tools

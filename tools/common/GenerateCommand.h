@@ -5,6 +5,7 @@
 #include <optional>
 #include <ostream>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -20,13 +21,15 @@ namespace tenon::tools {
 struct GenerateOptions {
   std::optional<std::string> prompt;
   std::string promptFile; ///< `-`: standard input
-  int64_t count = 128;    ///< new tokens at most
+  /// Token ids to continue instead of a text: no tokeniser is needed, and ids are printed.
+  std::vector<int32_t> ids;
+  int64_t count = 128; ///< new tokens at most
   runtime::SamplerOptions sampler;
   JsonFlag json;
   int threads = 0; ///< 0: every core that the process may use
 };
 
-/// Adds `-p`, `-f`, `-n`, `--json` and the flags of the sampler and the CPU to `command`.
+/// Adds `-p`, `-f`, `--ids`, `-n`, `--json` and the flags of the sampler and the CPU to `command`.
 void addGenerateOptions(CLI::App& command, GenerateOptions& options, FlagRules& rules);
 
 /// Denies to `rules` what `options` leave without use: how tokens are drawn, where none is.
@@ -45,7 +48,9 @@ void denyUnusedSampling(const GenerateOptions& options, FlagRules& rules);
 ///   prompt_ns         from the prompt's first token to the first new token
 ///   token_ns          of each further token
 ///
-/// Fails, before it prints anything, where the program has no tokeniser or the prompt is longer than
+/// With `ids` these are the prompt; new ids are printed instead of text, and the object has no text.
+///
+/// Fails, before it prints anything, where a text is asked for and the program has no tokeniser, where the prompt is longer than
 /// the context, and as `Tokenizer` and `Generator` do.
 absl::Status generateText(runtime::Executor& executor, const GenerateOptions& options,
                           int64_t loadNs, std::ostream& out, std::ostream& log);

@@ -83,6 +83,7 @@ absl::StatusOr<frontends::ImportOptions> readImportOptions(const ModelInputOptio
   import.contextLength = options.contextLength;
   import.sequences = options.sequences;
   import.blockOutputs = options.blockOutputs;
+  import.ignoredKeys = options.ignoredKeys;
   import.nextIds = options.nextIds && device == DeviceKind::Cuda;
   return import;
 }
@@ -141,6 +142,12 @@ void addModelInputOptions(CLI::App& command, ModelInputOptions& options) {
       {Need::Import});
   rules.require(command.add_flag("--block-outputs", options.blockOutputs,
                                  "Add every block's hidden state to the results"),
+                {Need::Import});
+  rules.require(command
+                    .add_option("--ignore-key", options.ignoredKeys,
+                                "A metadata key of the model to pass over, although Tenon does not "
+                                "honour it and it may change what the model computes")
+                    ->allow_extra_args(false),
                 {Need::Import});
   rules.require(command
                     .add_option("--random-weights", options.randomSeed,

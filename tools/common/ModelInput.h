@@ -32,12 +32,13 @@ struct ModelInputOptions {
   int64_t contextLength = 0; ///< positions that the states hold; 0: the model's, within limits
   int64_t sequences = 0;     ///< that the states hold; 0: rows of the largest decode shape
   bool blockOutputs = false;
-  bool nextIds = false;                    ///< as in `ImportOptions`, where the device is a GPU
-  std::optional<uint64_t> randomSeed = {}; ///< of weights made at load instead of the model's own
-  std::string weightType = "f16";          ///< of the random weights of a shape that is named
-  std::string device = "auto";             ///< `cpu`, `cuda` or `auto`: as `chooseTarget` has it
-  std::string target = "native";           ///< what to compile for
-  FlagRules rules = {};                    ///< of all flags of the command
+  bool nextIds = false;                      ///< as in `ImportOptions`, where the device is a GPU
+  std::vector<std::string> ignoredKeys = {}; ///< as in `ImportOptions`
+  std::optional<uint64_t> randomSeed = {};   ///< of weights made at load instead of the model's own
+  std::string weightType = "f16";            ///< of the random weights of a shape that is named
+  std::string device = "auto";               ///< `cpu`, `cuda` or `auto`: as `chooseTarget` has it
+  std::string target = "native";             ///< what to compile for
+  FlagRules rules = {};                      ///< of all flags of the command
 };
 
 /// Adds MODEL and the flags that say what is read of it to `command`.

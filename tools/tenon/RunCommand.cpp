@@ -85,7 +85,7 @@ absl::Status run(Options options) {
       return runProgram(std::move(options), start);
   }
   TENON_ASSIGN_OR_RETURN(InputModel input, readInputModel(options.model));
-  if (!options.callsFunction())
+  if (!options.callsFunction() && options.generate.ids.empty())
     TENON_RETURN_IF_ERROR(requireText(input, options.model.path));
   if (options.model.device == "reference") {
     TENON_ASSIGN_OR_RETURN(auto executor, ReferenceExecutor::create(*input.module));

@@ -36,12 +36,15 @@ static Value buildGptNeoxBlock(ModelGraph& graph, Value x) {
   return builder.add(mlp, middle, {.name = "ffn_residual"});
 }
 
+static constexpr std::string_view keys[] = {"use_parallel_residual"};
+
 extern const Architecture gptNeoxArchitecture;
 constexpr Architecture gptNeoxArchitecture = {
     .name = "gptneox",
     .norm = NormKind::Layer,
     .pairing = RopePairing::Halves,
     .mayTieOutput = false,
+    .keys = keys,
     .buildBlock = buildGptNeoxBlock,
 };
 

@@ -70,8 +70,6 @@ static absl::Status readWindow(const ModelSource& source, const Architecture& ar
   TENON_ASSIGN_OR_RETURN(p.window, source.countOrZero("attention.sliding_window", highestSize));
   if (p.window != 0 && architecture.windowed == WindowedBlocks::None)
     return source.keyError("attention.sliding_window", "to be absent or 0", absl::StrCat(p.window));
-  if (source.has("attention.sliding_window_pattern"))
-    return source.keyError("attention.sliding_window_pattern", "to be absent", "a value");
   return absl::OkStatus();
 }
 

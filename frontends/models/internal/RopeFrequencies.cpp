@@ -66,8 +66,6 @@ struct YarnParameters {
 
 static absl::StatusOr<YarnParameters> readYarn(const ModelSource& source, const Hyperparameters& p,
                                                double factor, double base) {
-  if (source.has("rope.scaling.yarn_log_multiplier"))
-    return source.keyError("rope.scaling.yarn_log_multiplier", "to be absent", "a value");
   YarnParameters yarn{};
   yarn.factor = factor;
   yarn.base = base;

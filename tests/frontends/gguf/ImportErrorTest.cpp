@@ -178,13 +178,59 @@ INSTANTIATE_TEST_SUITE_P(
                "expects to be absent or 0, but got 4"),
         badKey("HugeWindow", gemma2, "gemma2.attention.sliding_window", huge, "at most 268435456"),
         badKey("WindowPattern", gemma2, "gemma2.attention.sliding_window_pattern", 6u,
-               "expects to be absent"),
+               "expects to be absent: architecture 'gemma2' does not honour it"),
         badKey("ZeroAttentionSoftcap", gemma2, "gemma2.attn_logit_softcapping", 0.0f, "above 0"),
         badKey("InfiniteLogitSoftcap", gemma2, "gemma2.final_logit_softcapping", INFINITY,
                "a finite number above 0"),
         badTensor("FewerPositionsThanTheContext", &ModelFile::gpt2, "position_embd.weight",
                   {{15, 8}}, "expects shape [16, 8], but got [15, 8]")),
     nameOf);
+
+INSTANTIATE_TEST_SUITE_P(
+    NotHonoured, ImportErrorTest,
+    ::testing::Values(
+        badKey("Alibi", llama, "llama.attention.max_alibi_bias", 8.0f,
+               "does not honour it here, and it may change what the model computes "
+               "(--ignore-key=llama.attention.max_alibi_bias goes on without it), but got 8"),
+        badKey("Clamp", neox, "gptneox.attention.clamp_kqv", 6.0f, "to be absent"),
+        badKey("LogitScale", llama, "llama.logit_scale", 0.0625f, "to be absent"),
+        badKey("EmbeddingScale", llama, "llama.embedding_scale", 12.0f, "to be absent"),
+        badKey("ResidualScale", &ModelFile::qwen2, "qwen2.residual_scale", 0.22f, "to be absent"),
+        badKey("ExpertsUsed", llama, "llama.expert_used_count", 2u, "to be absent"),
+        badKey("NotCausal", llama, "llama.attention.causal", false, "to be absent"),
+        badKey("ParallelResidual", llama, "llama.use_parallel_residual", true, "to be absent"),
+        badKey("Unknown", llama, "llama.quantum_foam", std::string("on"), "but got on")),
+    nameOf);
+
+class IgnoredKeysTest : public ImportFixture {};
+
+TEST_F(IgnoredKeysTest, GoesOnWithoutThem) {
+  ModelFile model = ModelFile::llama();
+  model.keys["llama.attention.clamp_kqv"] = 6.0f;
+  model.keys["llama.residual_scale"] = 0.5f;
+  ImportOptions options;
+  options.ignoredKeys = {"llama.attention.clamp_kqv"};
+  EXPECT_THAT(import(model, options), FailsWith(invalid, HasSubstr("'llama.residual_scale'")));
+  options.ignoredKeys = {"llama.attention.clamp_kqv", "residual_scale"};
+  EXPECT_THAT(import(model, options), tests::IsOk());
+  options.ignoredKeys.push_back("llama.block_count");
+  EXPECT_THAT(import(model, options),
+              FailsWith(invalid, HasSubstr("model.gguf: expects the ignored keys to be metadata "
+                                           "keys that architecture 'llama' does not honour, but "
+                                           "got 'llama.block_count'")));
+}
+
+TEST_F(IgnoredKeysTest, ValuesThatChangeNothingPass) {
+  ModelFile model = ModelFile::llama();
+  model.keys["llama.attention.clamp_kqv"] = 0.0f;
+  model.keys["llama.attention.max_alibi_bias"] = 0.0f;
+  model.keys["llama.attention.causal"] = true;
+  model.keys["llama.logit_scale"] = 1.0f;
+  model.keys["llama.expert_used_count"] = 0u;
+  model.keys["llama.tensor_data_layout"] = std::string("Meta AI original pth");
+  model.keys["llama.rope.scaling.finetuned"] = false;
+  EXPECT_THAT(import(model), tests::IsOk());
+}
 
 INSTANTIATE_TEST_SUITE_P(
     Tensors, ImportErrorTest,

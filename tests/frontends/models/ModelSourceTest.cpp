@@ -30,7 +30,7 @@ constexpr auto notFound = absl::StatusCode::kNotFound;
 /// tensor in 64 KiB of zeros.
 class MemorySource : public ModelSource {
 public:
-  explicit MemorySource(const ModelFile& model) : keys(model.keys) {
+  explicit MemorySource(const ModelFile& model) : entries(model.keys) {
     for (const auto& [name, tensor] : model.tensors) {
       const Encoding* encoding = findEncoding(tensor.encoding);
       int64_t elements = 1;
@@ -47,7 +47,14 @@ public:
 
   const std::string& path() const override { return mapped.front()->path(); }
   std::span<const std::shared_ptr<const MappedFile>> files() const override { return mapped; }
-  bool has(std::string_view key) const override { return keys.contains(storedKey(key)); }
+  std::vector<SourceKey> keys() const override {
+    std::vector<SourceKey> all;
+    for (const auto& [key, value] : entries)
+      if (key.starts_with("llama."))
+        all.push_back({key.substr(6), key, "a value", std::nullopt});
+    return all;
+  }
+  bool has(std::string_view key) const override { return entries.contains(storedKey(key)); }
   absl::StatusOr<bool> flag(std::string_view key) const override { return value<bool>(key); }
   absl::StatusOr<std::string_view> text(std::string_view key) const override {
     TENON_ASSIGN_OR_RETURN(copy, value<std::string>(key));
@@ -77,7 +84,7 @@ public:
     return rows == vocabulary ? absl::OkStatus() : absl::InvalidArgumentError("memory: vocabulary");
   }
 
-  std::map<std::string, ModelFile::KeyValue> keys;
+  std::map<std::string, ModelFile::KeyValue> entries;
   int64_t vocabulary = 5;
 
 protected:
@@ -97,8 +104,8 @@ private:
     return absl::StrCat(isGeneral ? "general." : "llama.", std::string(key));
   }
   template <typename T> absl::StatusOr<T> value(std::string_view key) const {
-    auto found = keys.find(storedKey(key));
-    if (found == keys.end())
+    auto found = entries.find(storedKey(key));
+    if (found == entries.end())
       return absl::NotFoundError(absl::StrCat("memory: no key ", std::string(key)));
     return std::get<T>(found->second);
   }
@@ -145,12 +152,15 @@ TEST(ModelSource, ErrorsSpeakAsTheSourceDoes) {
     change(source);
     return importModel(context, source);
   };
-  EXPECT_THAT(import([](MemorySource& s) { s.keys["general.architecture"] = std::string("bert"); }),
-              FailsWith(invalid, HasSubstr("memory: key architecture: one of 'gemma2', ")));
-  EXPECT_THAT(import([](MemorySource& s) { s.keys.erase("llama.block_count"); }),
+  EXPECT_THAT(
+      import([](MemorySource& s) { s.entries["general.architecture"] = std::string("bert"); }),
+      FailsWith(invalid, HasSubstr("memory: key architecture: one of 'gemma2', ")));
+  EXPECT_THAT(import([](MemorySource& s) { s.entries.erase("llama.block_count"); }),
               FailsWith(notFound, HasSubstr("memory: no key block_count")));
-  EXPECT_THAT(import([](MemorySource& s) { s.keys["llama.block_count"] = 0u; }),
+  EXPECT_THAT(import([](MemorySource& s) { s.entries["llama.block_count"] = 0u; }),
               FailsWith(invalid, HasSubstr("memory: key block_count: an integer of at least 1")));
+  EXPECT_THAT(import([](MemorySource& s) { s.entries["llama.logit_scale"] = 2.0f; }),
+              FailsWith(invalid, HasSubstr("memory: key logit_scale: to be absent")));
   EXPECT_THAT(import([](MemorySource& s) { s.vocabulary = 6; }),
               FailsWith(invalid, HasSubstr("memory: vocabulary")));
 }

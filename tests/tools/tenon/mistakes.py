@@ -50,7 +50,11 @@ COMMANDS = [
     ("tenon-run", 2, r"PROGRAM is required"),
     ("tenon run model.gguf -p", 2, r"--prompt"),
     ("tenon run model.gguf -p a -f b", 2, r"--prompt-file excludes --prompt|excludes"),
+    ("tenon run model.gguf -p a --ids=1", 2, r"--ids excludes --prompt|excludes"),
     # Values out of range.
+    ("tenon run model.gguf --ids=1,-2", 2, r"--ids: expects an integer from 0 to 2147483647, but got '-2'"),
+    ("tenon run model.gguf --ids=1,512 -n 1", 1, r"expects ids from 0 to 511, but got 512 at position 1"),
+    ("tenon inspect model.gguf --ids=1", 2, r"unknown flag '--ids'"),
     ("tenon run model.gguf -n -1", 2, r"--tokens: expects an integer at least 0, but got '-1'"),
     ("tenon run model.gguf -n 99999999999999999999", 2, r"--tokens: expects an integer"),
     ("tenon run model.gguf -ngl 99", 2, r"--tokens: expects an integer .* but got 'gl'"),
