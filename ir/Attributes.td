@@ -110,8 +110,8 @@ def Tenon_RangeAttr : Tenon_Attr<"Range", "range"> {
 def Tenon_EntryAttr : Tenon_Attr<"Entry", "entry"> {
   let summary = "The entry shape of a function";
   let description = [{
-    `decode` with `rows` rows: each row is the next token of its own sequence. `prefill` with
-    `rows` rows: a chunk of consecutive tokens of one sequence. `other`: any graph.
+    `decode` with `rows` rows: each row is a token of any sequence, at a place of its own. `prefill`
+    with `rows` rows: a chunk of consecutive tokens of one sequence. `other`: any graph.
   }];
   let parameters = (ins EnumParameter<Tenon_Role>:$role, "int64_t":$rows);
   let assemblyFormat = "`<` $role `,` `rows` `=` $rows `>`";

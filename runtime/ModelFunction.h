@@ -34,8 +34,8 @@ public:
   /// The most tokens that a run takes.
   int64_t rows() const { return int64_t(ids.size()); }
 
-  /// Runs `tokens`, from 1 to `rows()`; the other rows are inactive. Decode takes each of a sequence
-  /// of its own, Prefill all of one, at positions that follow each other.
+  /// Runs `tokens`, from 1 to `rows()`; the other rows are inactive. Decode takes each of any
+  /// sequence, Prefill all of one, at positions that follow each other.
   absl::Status run(std::span<const TokenRow> tokens);
   /// The logits behind token `row` of the last run, [vocabulary]; of Prefill, those behind its last
   /// token alone, as row 0. Valid until the next run.

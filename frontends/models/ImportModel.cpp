@@ -100,10 +100,10 @@ absl::StatusOr<Capacities> resolveCapacities(const ModelSource& source, const Hy
       decodeRows = std::max(decodeRows, entry.rows);
   if (capacities.sequences == 0)
     capacities.sequences = decodeRows;
-  if (capacities.sequences < decodeRows || capacities.sequences > highestSequences)
-    return absl::InvalidArgumentError(absl::StrFormat(
-        "%s: expects %d to %d sequences (--sequences), one for each row of decode, but got %d",
-        source.path(), decodeRows, highestSequences, capacities.sequences));
+  if (capacities.sequences < 1 || capacities.sequences > highestSequences)
+    return absl::InvalidArgumentError(
+        absl::StrFormat("%s: expects 1 to %d sequences (--sequences), but got %d", source.path(),
+                        highestSequences, capacities.sequences));
   return capacities;
 }
 

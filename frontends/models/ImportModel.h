@@ -23,7 +23,7 @@ enum class ActivationType {
   SuitsWeights
 };
 
-/// A function to make: decode with `rows` sequences, or prefill with a chunk of `rows` tokens.
+/// A function to make: decode with `rows` tokens of any sequences, or prefill with a chunk of `rows` tokens.
 struct EntryShape {
   Role role;
   int64_t rows;
@@ -42,7 +42,8 @@ struct ImportOptions {
   /// Positions that the KV caches hold. 0: the model's context length, at most
   /// `defaultContextLength`. More than the model's context length is an error.
   int64_t contextLength = 0;
-  /// Sequences that the KV caches hold. 0: as many as the largest decode entry has rows.
+  /// Sequences that the KV caches hold. 0: as many as the largest decode entry has rows. Fewer are
+  /// enough where rows are tokens of one sequence.
   int64_t sequences = 0;
   /// Whether each function also returns every block's output, `blk.<n>.output`
   /// [rows, hidden] in the activation type.

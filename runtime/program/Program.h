@@ -192,7 +192,7 @@ struct Port {
 /// What a function is for, so that a generation loop finds it.
 enum class Role : uint8_t {
   Other = 0,   ///< any graph
-  Decode = 1,  ///< `rows` rows, each its own sequence
+  Decode = 1,  ///< `rows` tokens, each of any sequence, no two at one place
   Prefill = 2, ///< a chunk of `rows` tokens of one sequence
 };
 

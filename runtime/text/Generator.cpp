@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <deque>
 #include <optional>
 #include <utility>
 
@@ -26,13 +27,37 @@ private:
   Clock::time_point start = Clock::now();
 };
 
+/// Where the tokens behind the first new one come from.
+class TokenSource {
+public:
+  virtual ~TokenSource() = default;
+  /// The token behind `last`, which stands at `position`.
+  virtual absl::StatusOr<int32_t> next(int32_t last, int64_t position) = 0;
+};
+
+/// Tokens that the host chooses from the logits of one call each.
+class HostTokens : public TokenSource {
+public:
+  HostTokens(LanguageModel& model, const Sampler& sampler) : model(model), sampler(sampler) {}
+
+  absl::StatusOr<int32_t> next(int32_t last, int64_t position) override {
+    ModelFunction& decode = model.decode(1);
+    const TokenRow row = {.id = last, .position = int32_t(position)};
+    TENON_RETURN_IF_ERROR(decode.run({&row, 1}));
+    return sampler.sample(decode.logits(), uint64_t(position + 1));
+  }
+
+private:
+  LanguageModel& model;
+  const Sampler& sampler;
+};
+
 /// Greedy tokens that a device chooses by itself.
-class DeviceTokens {
+class DeviceTokens : public TokenSource {
 public:
   explicit DeviceTokens(std::unique_ptr<TokenStream> stream) : stream(std::move(stream)) {}
 
-  /// The token behind the last one.
-  absl::StatusOr<int32_t> next() {
+  absl::StatusOr<int32_t> next(int32_t, int64_t) override {
     TENON_ASSIGN_OR_RETURN(const std::span<const int32_t> ids, stream->next());
     ++collected;
     if (ids[0] < 0)
@@ -45,6 +70,48 @@ public:
 private:
   std::unique_ptr<TokenStream> stream;
   int64_t collected = 0;
+};
+
+/// Tokens of which a drafter guesses some: the last one and its guesses are rows of one call, and as
+/// many guesses as are what is chosen anyway come for free.
+class DraftedTokens : public TokenSource {
+public:
+  DraftedTokens(LanguageModel& model, const Sampler& sampler, Drafter& drafter, Generation& result)
+      : model(model), sampler(sampler), drafter(drafter), result(result) {}
+
+  absl::StatusOr<int32_t> next(int32_t last, int64_t position) override {
+    if (ready.empty())
+      TENON_RETURN_IF_ERROR(verify(last, position));
+    const int32_t id = ready.front();
+    ready.pop_front();
+    return id;
+  }
+
+private:
+  absl::Status verify(int32_t last, int64_t position) {
+    std::vector<TokenRow> rows = {{.id = last, .position = int32_t(position)}};
+    const int64_t mostRows = std::min(model.mostDecodeRows(), model.info().context - position);
+    for (int32_t guess : drafter.draft(mostRows - 1))
+      rows.push_back({.id = guess, .position = int32_t(position + int64_t(rows.size()))});
+    ModelFunction& decode = model.decode(int64_t(rows.size()));
+    TENON_RETURN_IF_ERROR(decode.run(rows));
+    result.draftedTokens += int64_t(rows.size()) - 1;
+    for (size_t row = 0; row < rows.size(); ++row) {
+      TENON_ASSIGN_OR_RETURN(const int32_t id,
+                             sampler.sample(decode.logits(row), uint64_t(rows[row].position + 1)));
+      ready.push_back(id);
+      if (row + 1 == rows.size() || rows[row + 1].id != id)
+        break;
+      ++result.acceptedTokens;
+    }
+    return absl::OkStatus();
+  }
+
+  LanguageModel& model;
+  const Sampler& sampler;
+  Drafter& drafter;
+  Generation& result;
+  std::deque<int32_t> ready;
 };
 
 } // namespace
@@ -75,25 +142,21 @@ public:
     return logits;
   }
 
-  /// Feeds one token; returns the logits behind it.
-  absl::StatusOr<std::span<const float>> feed(int32_t id, int64_t position) {
-    ModelFunction& decode = model.decode(1);
-    const TokenRow row = {.id = id, .position = int32_t(position)};
-    TENON_RETURN_IF_ERROR(decode.run({&row, 1}));
-    return decode.logits();
-  }
-
-  /// Greedy decode by the device from `first` at `position` on, for up to `count` steps, where it
-  /// can.
-  absl::StatusOr<std::optional<DeviceTokens>> streamTokens(int32_t first, int64_t position,
-                                                           int64_t count) {
-    TENON_ASSIGN_OR_RETURN(
-        std::unique_ptr<TokenStream> stream,
-        model.decode(1).stream({.id = first, .position = int32_t(position)},
-                               std::min(count, model.info().context - position)));
-    if (!stream)
-      return std::nullopt;
-    return DeviceTokens(std::move(stream));
+  /// What continues `first` at `position` by up to `count` tokens.
+  absl::StatusOr<std::unique_ptr<TokenSource>> makeSource(int32_t first, int64_t position,
+                                                          int64_t count, const Sampler& sampler,
+                                                          Drafter* drafter, Generation& result) {
+    if (drafter)
+      return std::make_unique<DraftedTokens>(model, sampler, *drafter, result);
+    if (sampler.isGreedy()) {
+      const int64_t steps = std::min(count, model.info().context - position);
+      TENON_ASSIGN_OR_RETURN(
+          std::unique_ptr<TokenStream> stream,
+          model.decode(1).stream({.id = first, .position = int32_t(position)}, steps));
+      if (stream)
+        return std::make_unique<DeviceTokens>(std::move(stream));
+    }
+    return std::make_unique<HostTokens>(model, sampler);
   }
 
   LanguageModel model;
@@ -127,16 +190,18 @@ absl::StatusOr<Generator> Generator::create(Executor& executor) {
 }
 
 absl::StatusOr<Generation> Generator::generate(std::span<const int32_t> prompt, int64_t count,
-                                               const Sampler& sampler,
-                                               const TokenCallback& onToken) {
+                                               const Sampler& sampler, const TokenCallback& onToken,
+                                               Drafter* drafter) {
   if (count < 0)
     return absl::InvalidArgumentError(
         absl::StrFormat("generator: expects a count of at least 0, but got %d", count));
   TENON_RETURN_IF_ERROR(impl->begin(prompt));
+  if (drafter)
+    drafter->begin(prompt);
   Generation result;
   Stopwatch watch;
   TENON_ASSIGN_OR_RETURN(std::span<const float> logits, impl->feedPrompt(prompt));
-  std::optional<DeviceTokens> device;
+  std::unique_ptr<TokenSource> source;
   int32_t id = 0;
   // `position` is that of the token to choose; it is fed only if the context has room for it.
   for (int64_t position = int64_t(prompt.size());; ++position) {
@@ -144,36 +209,32 @@ absl::StatusOr<Generation> Generator::generate(std::span<const int32_t> prompt, 
       result.reason = StopReason::TokenLimit;
       return result;
     }
-    if (device) {
-      TENON_ASSIGN_OR_RETURN(id, device->next());
+    if (source) {
+      TENON_ASSIGN_OR_RETURN(id, source->next(id, position - 1));
+      result.tokenNs.push_back(watch.elapsedNs());
     } else {
       TENON_ASSIGN_OR_RETURN(id, sampler.sample(logits, uint64_t(position)));
-    }
-    if (result.ids.empty())
       result.promptNs = watch.elapsedNs();
-    else
-      result.tokenNs.push_back(watch.elapsedNs());
+    }
     if (impl->model.endsAt(id)) {
       result.reason = StopReason::EndOfSequence;
       return result;
     }
     result.ids.push_back(id);
+    if (drafter)
+      drafter->push(id);
     if (onToken && !onToken(id)) {
       result.reason = StopReason::Callback;
       return result;
     }
-    if (int64_t(result.ids.size()) < count) {
-      if (position >= impl->model.info().context) {
-        result.reason = StopReason::ContextEnd;
-        return result;
-      }
-      watch.restart();
-      if (sampler.isGreedy() && !device) {
-        TENON_ASSIGN_OR_RETURN(device, impl->streamTokens(id, position, count - 1));
-      }
-      if (!device) {
-        TENON_ASSIGN_OR_RETURN(logits, impl->feed(id, position));
-      }
+    if (int64_t(result.ids.size()) < count && position >= impl->model.info().context) {
+      result.reason = StopReason::ContextEnd;
+      return result;
+    }
+    watch.restart();
+    if (!source && count > 1) {
+      TENON_ASSIGN_OR_RETURN(source,
+                             impl->makeSource(id, position, count - 1, sampler, drafter, result));
     }
   }
 }
@@ -182,9 +243,11 @@ absl::StatusOr<std::vector<float>> Generator::computeLogits(std::span<const int3
   TENON_RETURN_IF_ERROR(impl->begin(ids));
   std::vector<float> all;
   all.reserve(ids.size() * size_t(impl->model.info().vocabulary));
+  ModelFunction& decode = impl->model.decode(1);
   for (size_t position = 0; position < ids.size(); ++position) {
-    TENON_ASSIGN_OR_RETURN(const std::span<const float> logits,
-                           impl->feed(ids[position], int64_t(position)));
+    const TokenRow row = {.id = ids[position], .position = int32_t(position)};
+    TENON_RETURN_IF_ERROR(decode.run({&row, 1}));
+    const std::span<const float> logits = decode.logits();
     all.insert(all.end(), logits.begin(), logits.end());
   }
   return all;

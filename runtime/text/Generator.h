@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 
 #include "runtime/Executor.h"
+#include "runtime/text/Drafter.h"
 #include "runtime/text/Sampler.h"
 
 namespace tenon::runtime {
@@ -34,8 +35,11 @@ struct Generation {
   StopReason reason = StopReason::TokenLimit;
   /// Time from the start until the first new token was chosen.
   int64_t promptNs = 0;
-  /// Time of each further step: one run of the model and the choice, without the callback.
+  /// Time of each further token: one run of the model and the choice, without the callback. A guess
+  /// that was right takes none: the token before it has the time of both.
   std::vector<int64_t> tokenNs;
+  int64_t draftedTokens = 0;  ///< guesses that the model verified
+  int64_t acceptedTokens = 0; ///< those that were right
 };
 
 /// Runs a language model: feeds a prompt, chooses tokens one by one and feeds them back, in
@@ -60,8 +64,14 @@ public:
   /// that ends a generation (`TokenizerSpec::endsGeneration`) and at the end of the context.
   /// InvalidArgument where the prompt is empty or longer than the context, where it has an id
   /// outside the vocabulary, or where `count` is negative; else what the executor or sampler says.
+  ///
+  /// With a drafter, each call of the model takes its guesses as further rows of the sequence, as many
+  /// as the Decode function of most rows has room for. Each token is what the sampler chooses from the
+  /// logits behind the one before, so that guesses change how many calls there are, and nothing else
+  /// where the kernels give a row the same bits whatever the number of rows.
   absl::StatusOr<Generation> generate(std::span<const int32_t> prompt, int64_t count,
-                                      const Sampler& sampler, const TokenCallback& onToken = {});
+                                      const Sampler& sampler, const TokenCallback& onToken = {},
+                                      Drafter* drafter = nullptr);
 
   /// Feeds `ids` through Decode, one by one from position 0, and returns the logits behind each:
   /// [ids, vocabulary], row-major. Fails as `generate` does.

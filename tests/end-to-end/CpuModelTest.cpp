@@ -80,6 +80,36 @@ TEST_P(GoldenLogits, AreThoseOfTheReference) {
   EXPECT_LE(relativeDifference(found, expected), relativeToLargest);
 }
 
+/// Rows of decode may be tokens of one sequence: what they give is what the same tokens give one by one,
+/// to the bit, under every plan.
+TEST(RowsOfOneSequence, GiveWhatTheyGiveOneByOne) {
+  const std::vector<int32_t> prompt = {1, 403, 407, 261}, more = {378, 300, 45, 7, 90};
+  for (const char* name :
+       {"stories260K/stories260K-q8_0.gguf", "tiny-neox/tiny-neox-262k-f32.gguf"})
+    for (passes::Plan plan : {passes::Plan::Unfused, passes::Plan::Fused, passes::Plan::Auto}) {
+      SCOPED_TRACE(name);
+      std::unique_ptr<mlir::MLIRContext> context = tools::makeContext();
+      auto module = tools::readModel(*context, {.path = dataPath(name),
+                                                .shapes = {"decode:1", "prefill:4", "decode:5"},
+                                                .sequences = 1});
+      ASSERT_THAT(module, IsOk());
+      TargetAttr target = tools::chooseTarget(*context, "cpu").value();
+      auto program = tools::compileModel(**module, target, {.plan = plan});
+      ASSERT_THAT(program, IsOk());
+      auto cpu = runtime::CpuExecutor::create(*std::move(program), {}).value();
+      ASSERT_THAT(runRows(*cpu, 1, prompt, 0), IsOk());
+      Outputs together = runRows(*cpu, 2, more, 4).value();
+      ASSERT_THAT(cpu->resetStates(), IsOk());
+      ASSERT_THAT(runRows(*cpu, 1, prompt, 0), IsOk());
+      std::vector<float> alone;
+      for (size_t i = 0; i < more.size(); ++i) {
+        Outputs row = runRows(*cpu, 0, {more[i]}, static_cast<int32_t>(4 + i)).value();
+        alone.insert(alone.end(), row[0].begin(), row[0].end());
+      }
+      EXPECT_EQ(together[0], alone);
+    }
+}
+
 /// A trained model with functions of several rows: what it says does not depend on whom it answers to
 /// at the same time, nor on what its caches held before.
 TEST(BatchedRequests, AreAnsweredAsIfEachWereAlone) {

@@ -113,7 +113,8 @@ INSTANTIATE_TEST_SUITE_P(All, CudaFamilies, testing::ValuesIn(goldenFamilies),
 class CudaBlockFormats : public testing::TestWithParam<const char*> {};
 
 /// A llama of two narrow layers with weights of one block format, against the interpreter in every
-/// block: a chunk of three tokens, then two more one by one, one kernel an operation and fused.
+/// block: a chunk of three tokens, then two more one by one and three in one call of decode, one kernel
+/// an operation and fused.
 TEST_P(CudaBlockFormats, EqualsTheInterpreterInEveryBlock) {
   if (!hasGpu())
     GTEST_SKIP() << "no CUDA device on this machine";
@@ -125,20 +126,21 @@ TEST_P(CudaBlockFormats, EqualsTheInterpreterInEveryBlock) {
   ASSERT_THAT(tools::writeRandomModel(shape, *findEncoding(GetParam()), 7, path), IsOk());
   tools::ModelInputOptions options{.path = path,
                                    .activations = "f32",
-                                   .shapes = {"decode:1", "prefill:3"},
+                                   .shapes = {"decode:1", "prefill:3", "decode:3"},
+                                   .sequences = 1,
                                    .blockOutputs = true};
   std::unique_ptr<mlir::MLIRContext> context = tools::makeContext();
   auto module = tools::readModel(*context, options, DeviceKind::Cuda);
   ASSERT_THAT(module, IsOk());
-  const std::vector<std::vector<int32_t>> calls = {{1, 300, 511}, {42}, {7}};
+  const std::vector<std::pair<size_t, std::vector<int32_t>>> calls = {
+      {1, {1, 300, 511}}, {0, {42}}, {0, {7}}, {2, {9, 100, 400}}};
   for (passes::Plan plan : {passes::Plan::Unfused, passes::Plan::Fused}) {
     auto reference = tools::ReferenceExecutor::create(**module);
     ASSERT_THAT(reference, IsOk());
     auto gpu = loadOnGpu(options, /*hasTokenizer=*/true, {.plan = plan});
     ASSERT_THAT(gpu, IsOk());
     int32_t position = 0;
-    for (const std::vector<int32_t>& ids : calls) {
-      size_t function = ids.size() == 1 ? 0 : 1;
+    for (const auto& [function, ids] : calls) {
       Outputs found = runRows(**gpu, function, ids, position).value();
       Outputs expected = runRows(**reference, function, ids, position).value();
       ASSERT_EQ(found.size(), 3u); // logits and two blocks

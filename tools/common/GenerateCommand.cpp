@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <span>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -20,6 +21,9 @@ namespace tenon::tools {
 
 using runtime::Generation;
 using runtime::StreamingDetokenizer;
+
+/// Rows of a call that is to take little longer than one of one row.
+static constexpr int64_t highestDraft = 15;
 
 void addGenerateOptions(CLI::App& command, GenerateOptions& options, FlagRules& rules) {
   auto* prompt = command.add_option("-p,--prompt", options.prompt, "The text to continue");
@@ -44,6 +48,14 @@ void addGenerateOptions(CLI::App& command, GenerateOptions& options, FlagRules& 
                     ->check(integerFrom(0))
                     ->capture_default_str(),
                 {Need::Text});
+  rules.require(
+      command
+          .add_option("--draft", options.draft,
+                      "Guess up to so many tokens from repetitions of the text and verify "
+                      "them in one call of the model: the same tokens in fewer calls")
+          ->check(integerFrom(0, highestDraft))
+          ->capture_default_str(),
+      {Need::Text});
   rules.require(
       command
           .add_option("--temperature", options.sampler.temperature,
@@ -132,10 +144,14 @@ static std::string timesText(const Generation& generation, size_t promptTokens, 
   if (sorted.empty())
     return text;
   std::ranges::sort(sorted);
-  double medianNs = static_cast<double>(sorted[sorted.size() / 2]);
-  return text + absl::StrFormat("; %s, median %.3f ms (%.1f a second)",
-                                count(sorted.size(), "further token"), medianNs / 1e6,
-                                1e9 / medianNs);
+  const int64_t totalNs = std::accumulate(sorted.begin(), sorted.end(), int64_t(0));
+  text += absl::StrFormat(
+      "; %s, median %.3f ms (%.1f a second)", count(sorted.size(), "further token"),
+      static_cast<double>(sorted[sorted.size() / 2]) / 1e6, perSecond(sorted.size(), totalNs));
+  if (generation.draftedTokens > 0)
+    text += absl::StrFormat("; %d of %d guesses right", generation.acceptedTokens,
+                            generation.draftedTokens);
+  return text;
 }
 
 /// Checks what can be known before anything is printed.
@@ -150,6 +166,19 @@ static absl::Status checkPrompt(const std::vector<int32_t>& prompt, int64_t cont
         "--context",
         prompt.size(), context));
   return absl::OkStatus();
+}
+
+static absl::Status checkDraft(const GenerateOptions& options, const runtime::Program& program) {
+  auto takesGuesses = [](const runtime::Function& function) {
+    return function.role == runtime::Role::Decode && function.rows > 1;
+  };
+  if (options.draft == 0 || std::ranges::any_of(program.functions, takesGuesses))
+    return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrFormat("--draft=%d: expects a program with decode of several rows "
+                      "(--shapes=decode:1,decode:%d), but "
+                      "it has none",
+                      options.draft, options.draft + 1));
 }
 
 /// What a program's tokens are printed as.
@@ -229,8 +258,11 @@ static absl::Status generate(runtime::Executor& executor, const GenerateOptions&
     status = output.push(id);
     return status.ok() && out.good(); // what goes nowhere is not worth computing
   };
+  TENON_RETURN_IF_ERROR(checkDraft(options, executor.program()));
+  runtime::NgramDrafter drafter(options.draft);
   TENON_ASSIGN_OR_RETURN(Generation generation,
-                         generator.generate(prompt, options.count, sampler, onToken));
+                         generator.generate(prompt, options.count, sampler, onToken,
+                                            options.draft > 0 ? &drafter : nullptr));
   TENON_RETURN_IF_ERROR(status);
   output.finish();
 
@@ -245,6 +277,10 @@ static absl::Status generate(runtime::Executor& executor, const GenerateOptions&
   json["load_ns"] = loadNs;
   json["prompt_ns"] = generation.promptNs;
   json["token_ns"] = generation.tokenNs;
+  if (options.draft > 0) {
+    json["drafted"] = generation.draftedTokens;
+    json["accepted"] = generation.acceptedTokens;
+  }
   return writeJson(options.json, json, onOneLine);
 }
 

@@ -24,12 +24,13 @@ struct GenerateOptions {
   /// Token ids to continue instead of a text: no tokeniser is needed, and ids are printed.
   std::vector<int32_t> ids;
   int64_t count = 128; ///< new tokens at most
+  int64_t draft = 0;   ///< guesses a call at most, from repetitions of the text
   runtime::SamplerOptions sampler;
   JsonFlag json;
   int threads = 0; ///< 0: every core that the process may use
 };
 
-/// Adds `-p`, `-f`, `--ids`, `-n`, `--json` and the flags of the sampler and the CPU to `command`.
+/// Adds `-p`, `-f`, `--ids`, `-n`, `--draft`, `--json` and the flags of the sampler and the CPU to `command`.
 void addGenerateOptions(CLI::App& command, GenerateOptions& options, FlagRules& rules);
 
 /// Denies to `rules` what `options` leave without use: how tokens are drawn, where none is.
@@ -47,6 +48,7 @@ void denyUnusedSampling(const GenerateOptions& options, FlagRules& rules);
 ///   load_ns           `loadNs`, what it took to make the executor
 ///   prompt_ns         from the prompt's first token to the first new token
 ///   token_ns          of each further token
+///   drafted, accepted guesses that were verified, and those that were right (with `draft`)
 ///
 /// With `ids` these are the prompt; new ids are printed instead of text, and the object has no text.
 ///

@@ -84,6 +84,10 @@ absl::Status run(Options options) {
     if (kind == FileKind::Program)
       return runProgram(std::move(options), start);
   }
+  // A guess is one more row of the only sequence.
+  options.model.batch = options.generate.draft + 1;
+  if (options.generate.draft > 0 && options.model.sequences == 0)
+    options.model.sequences = 1;
   TENON_ASSIGN_OR_RETURN(InputModel input, readInputModel(options.model));
   if (!options.callsFunction() && options.generate.ids.empty())
     TENON_RETURN_IF_ERROR(requireText(input, options.model.path));

@@ -331,8 +331,7 @@ TEST_F(ImportFixture, OptionsThatDoNotFit) {
   fails({.entries = {{Role::Decode, 0}}}, "'decode_0' expects 1 to 65536 rows");
   fails({.entries = {{Role::Prefill, 1 << 20}}}, "'prefill_1048576' expects 1 to 65536 rows");
   fails({.entries = {{Role::Decode, 2}, {Role::Decode, 2}}}, "got 'decode_2' twice");
-  fails({.entries = {{Role::Decode, 4}}, .sequences = 3}, "expects 4 to 65536 sequences");
-  fails({.sequences = -1}, "one for each row of decode, but got -1");
+  fails({.sequences = -1}, "expects 1 to 65536 sequences (--sequences), but got -1");
   fails({.sequences = 1 << 20}, "but got 1048576");
 }
 

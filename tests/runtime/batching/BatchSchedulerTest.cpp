@@ -1,17 +1,14 @@
 #include "runtime/batching/BatchScheduler.h"
 
 #include <atomic>
-#include <cstring>
-#include <limits>
 #include <map>
-#include <optional>
 #include <random>
 #include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/runtime/ModelProgram.h"
+#include "tests/runtime/HashModel.h"
 
 namespace tenon::runtime {
 namespace {
@@ -20,87 +17,13 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using Ids = std::vector<int32_t>;
 
-constexpr int64_t vocabulary = 64, context = 48;
-
-/// What the model prefers behind these ids: a hash of all of them.
-int32_t likelyNext(std::span<const int32_t> ids) {
-  uint64_t hash = 1469598103934665603ull;
-  for (int32_t id : ids)
-    hash = (hash ^ uint64_t(id)) * 1099511628211ull;
-  return int32_t((hash >> 20) % (vocabulary - 1));
-}
-
-/// A model whose caches hold the ids that they were fed. A row may overwrite what its sequence held, but
-/// leave no gap.
-class FakeModel : public Executor {
-public:
-  FakeModel(std::vector<Function> functions, int64_t sequences)
-      : held(makeModelProgram(std::move(functions),
-                              {"fake", "fake", vocabulary, context, sequences})),
-        caches(size_t(sequences)) {}
-
-  const Program& program() const override { return held; }
-
-  absl::Status run(size_t index, std::span<const std::span<const std::byte>> inputs,
-                   std::span<const std::span<std::byte>> outputs) override {
-    const Function& function = held.functions[index];
-    calls.push_back(function.name);
-    if (calls.size() == failingCall)
-      return absl::InternalError("the device is on fire");
-    const Ids ids = read(inputs[0]), sequences = read(inputs[1]), positions = read(inputs[2]);
-    std::vector<float> logits(outputs[0].size() / sizeof(float), -1);
-    for (size_t row = 0; row < ids.size(); ++row) {
-      if (positions[row] < 0)
-        continue;
-      const bool isPrefill = function.role == Role::Prefill;
-      Ids& cache = caches.at(size_t(sequences[isPrefill ? 0 : row]));
-      EXPECT_LE(size_t(positions[row]), cache.size()) << "a gap";
-      EXPECT_LT(positions[row], context);
-      cache.resize(size_t(positions[row]));
-      cache.push_back(ids[row]);
-      if (!isPrefill || int32_t(row) == read(inputs[3])[0])
-        writeLogits(std::span(logits).subspan((isPrefill ? 0 : row) * vocabulary, vocabulary),
-                    cache);
-    }
-    std::memcpy(outputs[0].data(), logits.data(), outputs[0].size());
-    return absl::OkStatus();
-  }
-
-  absl::Status resetStates() override {
-    caches.assign(caches.size(), {});
-    return absl::OkStatus();
-  }
-
-  Program held;
-  std::vector<Ids> caches;
-  std::vector<std::string> calls;
-  size_t failingCall = 0;
-  std::optional<int32_t> brokenId; ///< a token behind which the logits are NaN
-
-private:
-  void writeLogits(std::span<float> logits, const Ids& cache) const {
-    logits[size_t(likelyNext(cache))] = 3;
-    if (cache.back() == brokenId)
-      logits[5] = std::numeric_limits<float>::quiet_NaN();
-  }
-
-  static Ids read(std::span<const std::byte> bytes) {
-    Ids values(bytes.size() / sizeof(int32_t));
-    std::memcpy(values.data(), bytes.data(), bytes.size());
-    return values;
-  }
-};
+constexpr int64_t vocabulary = HashModel::vocabulary, context = HashModel::context;
 
 Function decode(int64_t rows) { return makeModelFunction(Role::Decode, rows, vocabulary); }
 Function prefill(int64_t rows) { return makeModelFunction(Role::Prefill, rows, vocabulary); }
 
 /// What the model answers to `prompt` alone.
-Ids answerOf(Ids prompt, int64_t count) {
-  const size_t begin = prompt.size();
-  for (int64_t i = 0; i < count; ++i)
-    prompt.push_back(likelyNext(prompt));
-  return Ids(prompt.begin() + ptrdiff_t(begin), prompt.end());
-}
+Ids answerOf(const Ids& prompt, int64_t count) { return HashModel({}, 0).answerOf(prompt, count); }
 
 struct Answers {
   std::map<RequestId, RequestResult> results;
@@ -129,7 +52,7 @@ void runUntilIdle(BatchScheduler& scheduler) {
 }
 
 TEST(BatchScheduler, AnswersAsIfEachWereAlone) {
-  FakeModel model({decode(1), decode(4), prefill(8)}, 4);
+  HashModel model({decode(1), decode(4), prefill(8)}, 4);
   auto scheduler = makeScheduler(model);
   Answers answers;
   std::vector<Ids> prompts = {
@@ -150,7 +73,7 @@ TEST(BatchScheduler, AnswersAsIfEachWereAlone) {
 }
 
 TEST(BatchScheduler, RunsAPromptChunkBetweenTwoStepsOfDecode) {
-  FakeModel model({decode(2), prefill(4)}, 2);
+  HashModel model({decode(2), prefill(4)}, 2);
   auto scheduler = makeScheduler(model);
   ASSERT_TRUE(scheduler->submit({.prompt = {1, 2}, .maxTokens = 4}).ok());
   ASSERT_TRUE(scheduler->step().ok());
@@ -161,7 +84,7 @@ TEST(BatchScheduler, RunsAPromptChunkBetweenTwoStepsOfDecode) {
 }
 
 TEST(BatchScheduler, FeedsPromptsThroughDecodeWithoutPrefill) {
-  FakeModel model({decode(2)}, 2);
+  HashModel model({decode(2)}, 2);
   auto scheduler = makeScheduler(model);
   Answers answers;
   for (const Ids& prompt : {Ids{1, 2, 3}, Ids{4}})
@@ -174,7 +97,7 @@ TEST(BatchScheduler, FeedsPromptsThroughDecodeWithoutPrefill) {
 }
 
 TEST(BatchScheduler, TakesTheSmallestFunctionThatHoldsAllAndTurnsBeyondTheLargest) {
-  FakeModel model({decode(1), decode(2)}, 5);
+  HashModel model({decode(1), decode(2)}, 5);
   auto scheduler = makeScheduler(model);
   Answers answers;
   std::vector<int64_t> tokens(5);
@@ -201,7 +124,7 @@ TEST(BatchScheduler, TakesTheSmallestFunctionThatHoldsAllAndTurnsBeyondTheLarges
 }
 
 TEST(BatchScheduler, ReusesTheBeginOfAnEarlierPrompt) {
-  FakeModel model({decode(1), prefill(4)}, 2);
+  HashModel model({decode(1), prefill(4)}, 2);
   auto scheduler = makeScheduler(model);
   Answers answers;
   const Ids prompt = {1, 2, 3, 4, 5, 6};
@@ -218,7 +141,7 @@ TEST(BatchScheduler, ReusesTheBeginOfAnEarlierPrompt) {
 }
 
 TEST(BatchScheduler, ReusesNothingWhereThatIsNotWanted) {
-  FakeModel model({decode(1)}, 1);
+  HashModel model({decode(1)}, 1);
   auto scheduler = makeScheduler(model, {.reusesPrefixes = false});
   Answers answers;
   for (int i = 0; i < 2; ++i)
@@ -230,7 +153,7 @@ TEST(BatchScheduler, ReusesNothingWhereThatIsNotWanted) {
 }
 
 TEST(BatchScheduler, StopsAtTheContextsEndAndWhereTheCallbackAsks) {
-  FakeModel model({decode(2)}, 2);
+  HashModel model({decode(2)}, 2);
   auto scheduler = makeScheduler(model);
   Answers answers;
   ASSERT_TRUE(
@@ -250,7 +173,7 @@ TEST(BatchScheduler, StopsAtTheContextsEndAndWhereTheCallbackAsks) {
 }
 
 TEST(BatchScheduler, EndsTheSequenceAtItsLastToken) {
-  FakeModel model({decode(1)}, 1);
+  HashModel model({decode(1)}, 1);
   const Ids answer = answerOf({1, 2}, 5);
   model.held.tokenizer.emplace();
   model.held.tokenizer->extraEndIds = {answer[3]};
@@ -264,7 +187,7 @@ TEST(BatchScheduler, EndsTheSequenceAtItsLastToken) {
 }
 
 TEST(BatchScheduler, LogitsThatAreNoNumbersEndTheirRequestAlone) {
-  FakeModel model({decode(2)}, 2);
+  HashModel model({decode(2)}, 2);
   model.brokenId = 60;
   auto scheduler = makeScheduler(model);
   Answers answers;
@@ -277,7 +200,7 @@ TEST(BatchScheduler, LogitsThatAreNoNumbersEndTheirRequestAlone) {
 }
 
 TEST(BatchScheduler, RefusesWhatCannotRun) {
-  FakeModel model({decode(1)}, 1);
+  HashModel model({decode(1)}, 1);
   auto scheduler = makeScheduler(model, {.mostWaiting = 1});
   EXPECT_THAT(scheduler->submit({.prompt = {}}).status().message(),
               HasSubstr("scheduler: expects from 1 to 48 ids"));
@@ -294,16 +217,16 @@ TEST(BatchScheduler, RefusesWhatCannotRun) {
 }
 
 TEST(BatchScheduler, NamesWhatAProgramLacks) {
-  FakeModel none({prefill(4)}, 1);
+  HashModel none({prefill(4)}, 1);
   EXPECT_THAT(BatchScheduler::create(none).status().message(),
               HasSubstr("scheduler: expects a decode function (--shapes decode:N)"));
-  FakeModel stateless({decode(1)}, 0);
+  HashModel stateless({decode(1)}, 0);
   EXPECT_THAT(BatchScheduler::create(stateless).status().message(),
               HasSubstr("expects states of at least one sequence, but got 0"));
 }
 
 TEST(BatchScheduler, AFailedCallEndsAllRequestsOnce) {
-  FakeModel model({decode(2)}, 2);
+  HashModel model({decode(2)}, 2);
   model.failingCall = 3;
   auto scheduler = makeScheduler(model);
   Answers answers;
@@ -323,7 +246,7 @@ TEST(BatchScheduler, AFailedCallEndsAllRequestsOnce) {
 
 TEST(BatchScheduler, TenThousandRequestsWithCancelsLoseNothing) {
   constexpr int count = 10'000;
-  FakeModel model({decode(1), decode(4), decode(8), prefill(4), prefill(16)}, 8);
+  HashModel model({decode(1), decode(4), decode(8), prefill(4), prefill(16)}, 8);
   auto scheduler = makeScheduler(model);
   std::mt19937 random(7);
   auto draw = [&](int from, int to) { return std::uniform_int_distribution(from, to)(random); };
@@ -378,7 +301,7 @@ TEST(BatchScheduler, TenThousandRequestsWithCancelsLoseNothing) {
 
 TEST(BatchScheduler, ThreadsMaySubmitAndCancel) {
   constexpr int threadCount = 3, each = 200;
-  FakeModel model({decode(4)}, 4);
+  HashModel model({decode(4)}, 4);
   auto scheduler = makeScheduler(model);
   Answers answers; // touched by the thread of `step` alone
   std::atomic<int> working = threadCount;

@@ -1,0 +1,100 @@
+#ifndef TENON_TESTS_RUNTIME_HASHMODEL_H
+#define TENON_TESTS_RUNTIME_HASHMODEL_H
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <optional>
+
+#include <gtest/gtest.h>
+
+#include "runtime/Executor.h"
+#include "tests/runtime/ModelProgram.h"
+
+namespace tenon::runtime {
+
+/// A model whose caches hold the ids that they were fed, and whose next token is a hash of them. A row
+/// may overwrite what its sequence held, from there on, but leave no gap.
+class HashModel : public Executor {
+public:
+  static constexpr int64_t vocabulary = 64, context = 48;
+
+  /// `memory`: the last tokens that matter.
+  HashModel(std::vector<Function> functions, int64_t sequences, size_t memory = size_t(-1))
+      : held(makeModelProgram(std::move(functions),
+                              {"hash", "hash", vocabulary, context, sequences})),
+        caches(size_t(sequences)), memory(memory) {}
+
+  const Program& program() const override { return held; }
+
+  absl::Status run(size_t index, std::span<const std::span<const std::byte>> inputs,
+                   std::span<const std::span<std::byte>> outputs) override {
+    const Function& function = held.functions[index];
+    calls.push_back(function.name);
+    if (calls.size() == failingCall)
+      return absl::InternalError("the device is on fire");
+    const std::vector<int32_t> ids = read(inputs[0]), sequences = read(inputs[1]),
+                               positions = read(inputs[2]);
+    std::vector<float> logits(outputs[0].size() / sizeof(float), -1);
+    for (size_t row = 0; row < ids.size(); ++row) {
+      if (positions[row] < 0)
+        continue;
+      const bool isPrefill = function.role == Role::Prefill;
+      std::vector<int32_t>& cache = caches.at(size_t(sequences[isPrefill ? 0 : row]));
+      EXPECT_LE(size_t(positions[row]), cache.size()) << "a gap";
+      EXPECT_LT(positions[row], context);
+      cache.resize(size_t(positions[row]));
+      cache.push_back(ids[row]);
+      if (!isPrefill || int32_t(row) == read(inputs[3])[0])
+        writeLogits(std::span(logits).subspan((isPrefill ? 0 : row) * vocabulary, vocabulary),
+                    cache);
+    }
+    std::memcpy(outputs[0].data(), logits.data(), outputs[0].size());
+    return absl::OkStatus();
+  }
+
+  absl::Status resetStates() override {
+    caches.assign(caches.size(), {});
+    return absl::OkStatus();
+  }
+
+  /// What it prefers behind these ids.
+  int32_t nextOf(std::span<const int32_t> ids) const {
+    uint64_t hash = 1469598103934665603ull;
+    for (int32_t id : ids.last(std::min(ids.size(), memory)))
+      hash = (hash ^ uint64_t(id)) * 1099511628211ull;
+    return int32_t((hash >> 20) % (vocabulary - 1));
+  }
+
+  /// What it answers to `prompt` alone.
+  std::vector<int32_t> answerOf(std::vector<int32_t> prompt, int64_t count) const {
+    const auto begin = ptrdiff_t(prompt.size());
+    for (int64_t i = 0; i < count; ++i)
+      prompt.push_back(nextOf(prompt));
+    return {prompt.begin() + begin, prompt.end()};
+  }
+
+  Program held;
+  std::vector<std::vector<int32_t>> caches;
+  size_t memory;
+  std::vector<std::string> calls;
+  size_t failingCall = 0;
+  std::optional<int32_t> brokenId; ///< a token behind which the logits are NaN
+
+private:
+  void writeLogits(std::span<float> logits, const std::vector<int32_t>& cache) const {
+    logits[size_t(nextOf(cache))] = 3;
+    if (cache.back() == brokenId)
+      logits[5] = std::numeric_limits<float>::quiet_NaN();
+  }
+
+  static std::vector<int32_t> read(std::span<const std::byte> bytes) {
+    std::vector<int32_t> values(bytes.size() / sizeof(int32_t));
+    std::memcpy(values.data(), bytes.data(), bytes.size());
+    return values;
+  }
+};
+
+} // namespace tenon::runtime
+
+#endif // TENON_TESTS_RUNTIME_HASHMODEL_H

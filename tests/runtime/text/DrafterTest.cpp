@@ -1,0 +1,133 @@
+#include "runtime/text/Drafter.h"
+
+#include <random>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "runtime/text/Generator.h"
+#include "tests/runtime/HashModel.h"
+
+namespace tenon::runtime {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using Ids = std::vector<int32_t>;
+
+TEST(NgramDrafter, GoesOnAsBehindTheLastOccurrence) {
+  NgramDrafter drafter(8);
+  drafter.begin(Ids{1, 2, 3, 4, 9, 1, 2, 7, 8, 5, 1});
+  EXPECT_THAT(drafter.draft(3), IsEmpty()); // the last two, 5 and 1, are new
+  drafter.push(2);
+  EXPECT_THAT(drafter.draft(3), ElementsAre(7, 8, 5));
+  EXPECT_THAT(drafter.draft(0), IsEmpty());
+}
+
+TEST(NgramDrafter, PrefersLongerWords) {
+  NgramDrafter drafter(8);
+  drafter.begin(Ids{3, 1, 2, 5, 4, 1, 2, 6, 3, 1, 2});
+  EXPECT_THAT(drafter.draft(1), ElementsAre(5));
+}
+
+TEST(NgramDrafter, GoesOnWithItsOwnGuess) {
+  NgramDrafter drafter(8);
+  drafter.begin(Ids{1, 2, 3, 1, 2});
+  EXPECT_THAT(drafter.draft(8), ElementsAre(3, 1, 2, 3, 1, 2, 3, 1));
+}
+
+TEST(NgramDrafter, GuessesNoMoreThanItMay) {
+  NgramDrafter drafter(2);
+  drafter.begin(Ids{1, 2, 3, 1, 2});
+  EXPECT_THAT(drafter.draft(8), ElementsAre(3, 1));
+}
+
+TEST(NgramDrafter, BeginsAnew) {
+  NgramDrafter drafter(8);
+  drafter.begin(Ids{1, 2, 3, 1, 2});
+  drafter.begin(Ids{1, 2});
+  EXPECT_THAT(drafter.draft(2), IsEmpty());
+  drafter.begin(Ids{});
+  EXPECT_THAT(drafter.draft(2), IsEmpty());
+}
+
+Function decode(int64_t rows) {
+  return makeModelFunction(Role::Decode, rows, HashModel::vocabulary);
+}
+
+Sampler greedy() { return Sampler::create({}).value(); }
+
+TEST(DraftedGeneration, TakesFewerCallsForTheSameTokens) {
+  HashModel model({decode(1), decode(2), decode(4)}, 1, /*memory=*/1); // the text repeats itself
+  Generator generator = Generator::create(model).value();
+  NgramDrafter drafter(8, 3);
+  const Ids prompt = {5, 6, 7};
+  const Generation result = generator.generate(prompt, 40, greedy(), {}, &drafter).value();
+  EXPECT_EQ(result.ids, model.answerOf(prompt, 40));
+  EXPECT_EQ(result.reason, StopReason::TokenLimit);
+  EXPECT_EQ(result.tokenNs.size(), 39u);
+  EXPECT_GT(result.acceptedTokens, 15);
+  EXPECT_LE(result.acceptedTokens, result.draftedTokens);
+  // Each call makes a token, and those that were accepted; the last may be more than were asked for.
+  EXPECT_LE(int64_t(model.calls.size()), 3 + 39 - result.acceptedTokens + 3);
+}
+
+/// Guesses at random, sometimes right.
+class RandomDrafter : public Drafter {
+public:
+  explicit RandomDrafter(const HashModel& model) : model(model) {}
+  void begin(std::span<const int32_t> ids) override { text.assign(ids.begin(), ids.end()); }
+  void push(int32_t id) override { text.push_back(id); }
+  std::span<const int32_t> draft(int64_t most) override {
+    const auto count = int64_t(random() % uint64_t(most + 1));
+    guess = model.answerOf(text, count);
+    for (int32_t& id : guess)
+      id = random() % 3 == 0 ? int32_t(random() % 60) : id;
+    return guess;
+  }
+
+private:
+  const HashModel& model;
+  std::mt19937 random{3};
+  Ids text, guess;
+};
+
+TEST(DraftedGeneration, AnyGuessChangesNoToken) {
+  HashModel model({decode(1), decode(5)}, 1);
+  Generator generator = Generator::create(model).value();
+  RandomDrafter drafter(model);
+  for (int32_t first = 0; first < 30; ++first) {
+    const Ids prompt = {first, 2};
+    // To the end of the context, whose last token is not fed.
+    const Generation all = generator.generate(prompt, 1000, greedy(), {}, &drafter).value();
+    EXPECT_EQ(all.ids, model.answerOf(prompt, HashModel::context - 1));
+    EXPECT_EQ(all.reason, StopReason::ContextEnd);
+    EXPECT_GT(all.acceptedTokens, 0);
+    EXPECT_LT(all.acceptedTokens, all.draftedTokens);
+    const Generation some = generator.generate(prompt, 7, greedy(), {}, &drafter).value();
+    EXPECT_EQ(some.ids, model.answerOf(prompt, 7));
+  }
+}
+
+TEST(DraftedGeneration, DrawsTheSameTokens) {
+  HashModel model({decode(1), decode(5)}, 1);
+  Generator generator = Generator::create(model).value();
+  RandomDrafter drafter(model);
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    const Sampler sampler = Sampler::create({.temperature = 2, .seed = seed}).value();
+    EXPECT_EQ(generator.generate(Ids{4}, 40, sampler, {}, &drafter).value().ids,
+              generator.generate(Ids{4}, 40, sampler).value().ids);
+  }
+}
+
+TEST(DraftedGeneration, WithoutFurtherRowsNothingIsGuessed) {
+  HashModel model({decode(1)}, 1, /*memory=*/1);
+  Generator generator = Generator::create(model).value();
+  NgramDrafter drafter(8);
+  const Generation result = generator.generate(Ids{5}, 30, greedy(), {}, &drafter).value();
+  EXPECT_EQ(result.ids, model.answerOf({5}, 30));
+  EXPECT_EQ(result.draftedTokens, 0);
+}
+
+} // namespace
+} // namespace tenon::runtime
