@@ -22,9 +22,22 @@ struct LibraryUse {
   bool tf32 = false; ///< round the factors of f32 GEMMs to TF32
 };
 
+/// What hopper_gemm's choice of a tile asks of the target's fit; all 0 of a GPU without warpgroups.
+struct WarpgroupFit {
+  int64_t tensorElements; ///< of a tile, a cycle of the tensor cores
+  int64_t smReadBytes;    ///< a cycle, into a multiprocessor
+  int64_t l2ReadBytes;    ///< a cycle, of the L2 cache, where all multiprocessors read
+  int64_t dramBytes;      ///< a cycle
+  int64_t l2TiePercent;   ///< of the time of the L2 cache, what counts where others take longer
+  int64_t storeBytes;     ///< a cycle, of a tile's results
+  int64_t storeCycles;    ///< of a tile's results, whatever their size
+  int64_t clusterPercent; ///< of the multiprocessors, those that clusters of four get
+};
+
 /// What rules ask of a CUDA target.
 struct CudaTarget {
-  /// Reads the facts and what kinds of kernels are tuned with. Refuses a target that lacks a fact.
+  /// Reads the facts, what kinds of kernels are tuned with and, of a GPU with warpgroups, the fit.
+  /// Refuses a target that lacks a fact or a constant of the fit.
   static VerdictOr<CudaTarget> read(TargetAttr target, LibraryUse libraries);
 
   int64_t sms;               ///< streaming multiprocessors
@@ -34,6 +47,7 @@ struct CudaTarget {
   int64_t registersPerSm;    ///< of 32 bits
   int64_t smemBytesPerBlock; ///< shared memory that a block may have
   LibraryUse libraries;      ///< cuBLASLt
+  WarpgroupFit warpgroupFit;
   // What kinds of kernels are tuned with; each kind's `tuning` says how it was measured.
   int64_t libraryRows;     ///< from which on cuBLASLt computes a product
   int64_t bulkRingBytes;   ///< of a block whose warps bring weights by bulk copies

@@ -23,46 +23,41 @@ Extents extentsOf(const ProductRegion& region) {
           getEncoding(result.getElementType())->blockBytes};
 }
 
-/// Clusters of so many blocks that run at once: an H200's 132 multiprocessors take 66 of two and 30
-/// of four (cudaOccupancyMaxActiveClusters, 2026-11-22), since a cluster is one graphics processing
-/// cluster's.
+/// Clusters of so many blocks that run at once. A cluster is one graphics processing cluster's, which
+/// leaves clusters of four some multiprocessors too few.
 int64_t clustersAtOnce(int64_t cluster, const CudaTarget& target) {
-  return cluster <= 2 ? target.sms / cluster : target.sms * 10 / 11 / cluster;
+  int64_t sms = cluster <= 2 ? target.sms : target.sms * target.warpgroupFit.clusterPercent / 100;
+  return sms / cluster;
 }
 
 /// Cycles of a kernel on a Hopper GPU. What a stage of K takes is the longest of three: the tensor
-/// cores, 29 elements of a tile a cycle of the clock of light loads (wgmma m64n256k16 takes 128
-/// cycles, 32 elements a cycle, but a GPU at work lowers its clock); the way into a
-/// multiprocessor, 64 bytes a cycle, which tiles smaller than 128 x 128 wait for; and the L2 cache,
-/// 34 bytes a cycle for each of 132 multiprocessors that read at once. Measured on an H200,
-/// 2026-11-22, m x n x depth warm, µs a stage and these three (at 1.83 GHz): a tile of 128 x 64
-/// alone 0.197 (0.14, 0.21, 0.1), of 128 x 256 0.569 (0.56, 0.42, 0.2), 128 tiles of 128 x 128 in
-/// clusters of one and two 0.513 and 0.410 (0.28, 0.28, 0.53 and 0.39). Of tiles that the first two
-/// make equal, those that read less of the L2 cache count as better.
+/// cores; the way into a multiprocessor, which tiles smaller than 128 x 128 wait for; and the L2
+/// cache. Of tiles that the first two make equal, those that read less of the L2 cache count as
+/// better. The constants are the fit's.
 double cyclesOf(const HopperTile& tile, const Extents& extents, const CudaTarget& target) {
-  constexpr double tileElements = 29, smBytes = 64, l2Bytes = 34, storedBytes = 32, epilogue = 600;
-  constexpr double dramBytes = 2600; // 4,665 GB/s at 1.8 GHz
+  const WarpgroupFit& fit = target.warpgroupFit;
   constexpr double rowBytes = HopperTile::depth * elementBytes;
   auto rows = static_cast<double>(tile.rows()), columns = static_cast<double>(tile.columns);
   int64_t units = tile.units(extents.m, extents.widths);
   int64_t clusters = std::min(units, clustersAtOnce(tile.cluster(), target));
   auto busy = static_cast<double>(clusters * tile.cluster()) / static_cast<double>(target.sms);
-  constexpr double shareOfL2 = 0.02;
   double l2 =
       busy * rowBytes *
       (rows / static_cast<double>(tile.clusterB) + columns / static_cast<double>(tile.clusterA)) /
-      l2Bytes;
+      static_cast<double>(fit.l2ReadBytes);
   double ofStage =
-      std::max({rows * columns / tileElements, rowBytes * (rows + columns) / smBytes, l2}) +
-      shareOfL2 * l2;
+      std::max({rows * columns / static_cast<double>(fit.tensorElements),
+                rowBytes * (rows + columns) / static_cast<double>(fit.smReadBytes), l2}) +
+      static_cast<double>(fit.l2TiePercent) / 100.0 * l2;
   auto waves = static_cast<double>(llvm::divideCeil(units, clusters));
   auto steps = static_cast<double>(llvm::divideCeil(extents.depth, HopperTile::depth));
-  double store = epilogue + rows * columns / static_cast<double>(tile.products) *
-                                static_cast<double>(extents.resultBytes) / storedBytes;
+  double store = static_cast<double>(fit.storeCycles) +
+                 rows * columns / static_cast<double>(tile.products) *
+                     static_cast<double>(extents.resultBytes) / static_cast<double>(fit.storeBytes);
   double weights = 0;
   for (int64_t width : extents.widths)
     weights += static_cast<double>(width * tile.products * extents.depth * elementBytes);
-  return std::max(waves * steps * ofStage, weights / dramBytes) +
+  return std::max(waves * steps * ofStage, weights / static_cast<double>(fit.dramBytes)) +
          (tile.pingPong ? 1 : waves) * store;
 }
 

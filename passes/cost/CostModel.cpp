@@ -75,6 +75,17 @@ static llvm::ArrayRef<llvm::StringLiteral> requiredProperties(DeviceKind device)
                                                 "tensor_16bit_gflops",
                                                 "mma_percent",
                                                 "library_ns",
+                                                "library_percent",
+                                                "full_rate_tile_rows",
+                                                "l2_all_percent",
+                                                "l2_none_percent",
+                                                "warpgroups_ns",
+                                                "tile_store_cycles",
+                                                "tile_store_bytes_per_cycle",
+                                                "simple_instructions",
+                                                "function_instructions",
+                                                "epilogue_lanes",
+                                                "clock_mhz",
                                                 "f32_gflops"};
   static constexpr llvm::StringLiteral cpu[] = {"cores",          "step_ns",    "dram_mb_per_s",
                                                 "cache_mb_per_s", "f32_gflops", "i8_gops"};
@@ -204,11 +215,9 @@ double CostModel::memoryOnGpu(const MatchedOnGpu& kernel) const {
   const KernelWork& work = kernel.work;
   double dram = property("dram_mb_per_s");
   double reads = work.readBytes, writes = work.writtenBytes, both = std::min(reads, writes);
-  // What one kernel has written the next one finds in the cache, all of it where a kernel's operands
-  // take half of the cache, none where they take five quarters. A step from one to the other would
-  // make one kernel of 60 MB dearer than two of 40. Sums with norms on an H200 (residual_rms, f16, of
-  // 34, 42, 50, 67 and 134 MB): 6.5, 8.9, 11.2, 16.2 and 34.3 µs.
-  constexpr double wholly = 0.5, atAll = 1.25;
+  // What one kernel has written the next one finds in the cache: all of it where a kernel's operands
+  // take little of the cache, none where they take more than the cache, a part between.
+  double wholly = property("l2_all_percent") / 100.0, atAll = property("l2_none_percent") / 100.0;
   double share = (reads + writes) / property("l2_bytes");
   double cached = std::clamp((atAll - share) / (atAll - wholly), 0.0, 1.0);
   double activations = cached * nsAt(reads + writes, property("l2_mb_per_s")) +
@@ -239,22 +248,20 @@ double CostModel::computeOnGpu(const MatchedOnGpu& kernel) const {
          work.repeatedFlops * tiles / property("f32_gflops") / efficiency;
 }
 
-/// Share of the tensor cores' rate that a tile reaches: those smaller than 128 x 128 wait for what
-/// comes into a multiprocessor, 64 bytes in the time of 32 elements of the tile (measured,
-/// docs/notebook/2026-11-22-hopper-gemm.md).
-static double tileEfficiency(int64_t tileRows, int64_t tileColumns) {
-  constexpr double balanced = 64;
+double CostModel::tileEfficiency(int64_t tileRows, int64_t tileColumns) const {
+  double balanced = property("full_rate_tile_rows") / 2.0;
   auto rows = static_cast<double>(tileRows), columns = static_cast<double>(tileColumns);
   return std::min(1.0, rows * columns / (balanced * (rows + columns)));
 }
 
-/// ns that a library's GEMM computes at the best of its tiles, see the class. In models it reaches 96 %
-/// of the rate of a product of 8192³ alone: gate, up and down of llama-3.1-8b with 512 and 2,048 rows
-/// took 88 and 338 µs where all of the rate says 83 and 313 (H200, 2026-11-23).
-static double libraryComputeNs(int64_t m, int64_t n, int64_t k, double gflops, int64_t sms) {
+/// ns that a library's GEMM computes at the best of its tiles, see the class.
+double CostModel::libraryComputeNs(int64_t m, int64_t n, int64_t k, double gflops) const {
+  // Tiles of cuBLASLt, and how it splits K.
   constexpr std::pair<int64_t, int64_t> tiles[] = {{64, 64},   {64, 128},  {64, 256}, {128, 64},
                                                    {128, 128}, {128, 192}, {128, 256}};
   constexpr int64_t fewestK = 1024, mostSplits = 8;
+  int64_t sms = property("sms");
+  double reached = property("library_percent") / 100.0;
   double best = std::numeric_limits<double>::infinity();
   for (auto [tileM, tileN] : tiles)
     for (int64_t split = 1; split == 1 || (split <= mostSplits && k / split >= fewestK);
@@ -263,7 +270,6 @@ static double libraryComputeNs(int64_t m, int64_t n, int64_t k, double gflops, i
       auto waves = static_cast<double>(llvm::divideCeil(blocks, sms));
       double flops = 2.0 * static_cast<double>(tileM * tileN) * static_cast<double>(k) /
                      static_cast<double>(split);
-      constexpr double reached = 0.96;
       best = std::min(best, waves * flops * static_cast<double>(sms) / (reached * gflops) /
                                 tileEfficiency(tileM, tileN));
     }
@@ -281,34 +287,29 @@ Estimate CostModel::estimateLibrary(const kernels::PriceTerms::Library& gemm,
       nsAt(work.weightBytes, property("dram_mb_per_s")) +
       nsAt(static_cast<double>(work.readBytes) + work.writtenBytes, property("l2_mb_per_s"));
   return finish(property(launchProperty(mode, target)), memory,
-                libraryComputeNs(gemm.m, gemm.n, gemm.k, gflops, property("sms")),
-                property("library_ns"));
+                libraryComputeNs(gemm.m, gemm.n, gemm.k, gflops), property("library_ns"));
 }
 
 /// The same of tiles of warpgroups on all multiprocessors: the last round leaves some idle.
-static double efficiencyOf(const kernels::PriceTerms::Warpgroups& gemm, int64_t blocks,
-                           int64_t sms) {
+double CostModel::efficiencyOf(const kernels::PriceTerms::Warpgroups& gemm, int64_t blocks) const {
   auto waves = static_cast<double>(llvm::divideCeil(gemm.tilesOfResult, blocks));
-  return static_cast<double>(gemm.tilesOfResult) / (waves * static_cast<double>(sms)) *
+  return static_cast<double>(gemm.tilesOfResult) / (waves * property("sms")) *
          tileEfficiency(gemm.tileRows, gemm.tileColumns);
 }
 
-/// Instructions of the epilogue for an element of a result: a few for a sum or a product, many where
-/// the operation is a function (15 of silu, 25 of gelu, in SASS).
-static double epilogueInstructions(KernelOp kernel) {
-  constexpr double simple = 2, function = 20;
+/// Instructions of the epilogue for an element of a result.
+double CostModel::epilogueInstructions(KernelOp kernel) const {
   double sum = 0;
   for (Operation& op : kernel.getBlock().without_terminator())
     if (llvm::isa<ElementwiseOpInterface>(op))
-      sum += llvm::isa<AddOp, SubOp, MulOp>(op) ? simple : function;
+      sum += property(llvm::isa<AddOp, SubOp, MulOp>(op) ? "simple_instructions"
+                                                         : "function_instructions");
   return sum;
 }
 
-/// ns that a block's epilogues take, one tile after the other, while the tensor cores wait: what each
-/// costs whatever its size, its bytes' way out of the multiprocessor, and instructions.
-static double epilogueNs(KernelOp kernel, const KernelWork& work,
-                         const kernels::PriceTerms::Warpgroups& gemm, int64_t blocks) {
-  constexpr double cycles = 600, bytes = 32, lanes = 128, cyclesANs = 1.75;
+/// ns that a block's epilogues take, one tile after the other, while the tensor cores wait.
+double CostModel::epilogueNs(KernelOp kernel, const KernelWork& work,
+                             const kernels::PriceTerms::Warpgroups& gemm, int64_t blocks) const {
   auto gemms = kernel.getBlock().getOps<MatmulOp>();
   if (gemms.empty())
     return 0; // attention, whose results are few beside its products
@@ -316,27 +317,26 @@ static double epilogueNs(KernelOp kernel, const KernelWork& work,
   double elementBytes = static_cast<double>(getEncoding(type)->blockBytes);
   double elements = work.writtenBytes / elementBytes / static_cast<double>(gemm.tilesOfResult);
   auto waves = static_cast<double>(llvm::divideCeil(gemm.tilesOfResult, blocks));
-  return waves *
-         (cycles + elements * (elementBytes / bytes + epilogueInstructions(kernel) / lanes)) /
-         cyclesANs;
+  double ofElement = elementBytes / property("tile_store_bytes_per_cycle") +
+                     epilogueInstructions(kernel) / property("epilogue_lanes");
+  return waves * (property("tile_store_cycles") + elements * ofElement) /
+         (property("clock_mhz") / 1e3);
 }
 
-/// As a library's GEMM, with tiles and an epilogue that are known. Measured beside `auto` and `fused`
-/// of three models with 32, 512 and 2,048 rows (2026-11-23, docs/notebook): 29 kernels, mean error 7 %.
+/// As a library's GEMM, with tiles and an epilogue that are known.
 Estimate CostModel::estimateWarpgroups(KernelOp op, const MatchedOnGpu& kernel,
                                        const kernels::PriceTerms::Warpgroups& gemm) const {
-  constexpr double fixedNs = 3000; // of the first stage, and the last tile's store
   const KernelWork& work = kernel.work;
   double percent = static_cast<double>(
       target.getProperty("wgmma_percent").value_or(*target.getProperty("mma_percent")));
   double compute = static_cast<double>(work.flops) /
                        (property("tensor_16bit_gflops") * percent / 100.0) /
-                       efficiencyOf(gemm, kernel.tiles, property("sms")) +
+                       efficiencyOf(gemm, kernel.tiles) +
                    epilogueNs(op, work, gemm, kernel.tiles);
   double memory =
       nsAt(work.weightBytes, property("dram_mb_per_s")) +
       nsAt(static_cast<double>(work.readBytes) + work.writtenBytes, property("l2_mb_per_s"));
-  return finish(property(launchProperty(mode, target)), memory, compute, fixedNs);
+  return finish(property(launchProperty(mode, target)), memory, compute, property("warpgroups_ns"));
 }
 
 /// A kernel that its kind refuses, which a plan by hand may hold, is priced without blocks.

@@ -70,9 +70,9 @@ std::string contentKey(KernelOp kernel);
 ///               + ramp · min(1, weight bytes / read_ramp_bytes)
 ///     ramp    = read_ramp_pdl_ns where kernels start early, else read_ramp_ns
 ///     memory  = max(weights / dram + others / rate, dependent_load_ns · (b / bytes in flight − 1))
-///     rate    = between l2, where half of the cache holds the others, and where they take five quarters of
-///               it: copy for as many reads as there are writes and dram for the rest; of rows at most
-///               sm · multiprocessors that have some
+///     rate    = between l2, where the others take at most l2_all_percent of the cache, and, where they
+///               take l2_none_percent: copy for as many reads as there are writes and dram for the rest;
+///               of rows at most sm · multiprocessors that have some
 ///     compute = (f / rate of products or f32 + repeated f · tiles / f32) / wave efficiency
 ///
 /// Bytes in flight are those of the blocks that registers, shared memory and threads of the target
@@ -83,9 +83,16 @@ std::string contentKey(KernelOp kernel);
 /// A library's GEMM of M x N x K, which neither starts early nor lets the next kernel do so:
 ///
 ///     ns = launch + library_ns + max(memory, compute)
-///     compute = waves · 2 · tile_m · tile_n · K / splits · multiprocessors / rate
+///     compute = waves · 2 · tile_m · tile_n · K / splits · multiprocessors
+///               / (rate · library_percent · tile efficiency)
+///     tile efficiency = min(1, tile_m · tile_n / (full_rate_tile_rows / 2 · (tile_m + tile_n)))
 ///
-/// for the best of the tiles from 64 x 64 to 128 x 256 and of 1 to 8 splits of K.
+/// for the best of the tiles from 64 x 64 to 128 x 256 and of 1 to 8 splits of K. One by warpgroups:
+///
+///     ns = launch + warpgroups_ns + max(memory, compute)
+///     compute = f / (rate · wgmma_percent · wave efficiency · tile efficiency) + waves · epilogue
+///     epilogue = (tile_store_cycles + elements of a tile · (bytes / tile_store_bytes_per_cycle
+///                + instructions / epilogue_lanes)) / clock_mhz
 ///
 /// On a CPU, with c of the target's cores that have a tile:
 ///
@@ -124,6 +131,13 @@ private:
   double latencyOnGpu(const MatchedOnGpu& kernel) const;
   double memoryOnGpu(const MatchedOnGpu& kernel) const;
   double computeOnGpu(const MatchedOnGpu& kernel) const;
+  /// Share of the tensor cores' rate that a tile reaches.
+  double tileEfficiency(int64_t tileRows, int64_t tileColumns) const;
+  double libraryComputeNs(int64_t m, int64_t n, int64_t k, double gflops) const;
+  double efficiencyOf(const kernels::PriceTerms::Warpgroups& gemm, int64_t blocks) const;
+  double epilogueInstructions(KernelOp kernel) const;
+  double epilogueNs(KernelOp kernel, const KernelWork& work,
+                    const kernels::PriceTerms::Warpgroups& gemm, int64_t blocks) const;
   Estimate estimateLibrary(const kernels::PriceTerms::Library& gemm, const KernelWork& work) const;
   Estimate estimateWarpgroups(KernelOp op, const MatchedOnGpu& kernel,
                               const kernels::PriceTerms::Warpgroups& gemm) const;

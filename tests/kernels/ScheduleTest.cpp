@@ -6,6 +6,7 @@
 #include "ir/Targets.h"
 #include "kernels/KernelKind.h"
 #include "kernels/cuda/GemvBulk.h"
+#include "kernels/cuda/HopperGemm.h"
 #include "kernels/cuda/NarrowGemm.h"
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -145,6 +146,41 @@ TEST_F(ScheduleTest, DependsOnNeighboursButItsPriceDoesNot) {
   int64_t ns = model->estimate(kernel).ns;
   kernel.setScheduleAttr(beside);
   EXPECT_EQ(model->estimate(kernel).ns, ns);
+}
+
+/// A GEMM by warpgroups gets the tile that the constants of the target's fit call best: where the L2
+/// cache is slow, one whose blocks share more of what they read.
+TEST_F(ScheduleTest, FollowsTheFit) {
+  module = parseSourceString<ModuleOp>(R"(
+func.func @f(%x: tensor<512x2048xbf16>, %w: tensor<2048x2048xbf16>) -> tensor<512x2048xbf16> {
+  %0 = tenon.kernel (%a = %x : tensor<512x2048xbf16>, %b = %w : tensor<2048x2048xbf16>)
+      -> tensor<512x2048xbf16> {
+    %y = tenon.matmul %a, %b
+        : (tensor<512x2048xbf16>, tensor<2048x2048xbf16>) -> tensor<512x2048xbf16>
+    tenon.yield %y : tensor<512x2048xbf16>
+  }
+  return %0 : tensor<512x2048xbf16>
+})",
+                                       &context);
+  ASSERT_TRUE(module);
+  KernelOp kernel;
+  module->walk([&](KernelOp found) { kernel = found; });
+  auto readRows = [&](const std::string& constant) {
+    TargetAttr target = parseTarget(
+        &context,
+        absl::StrCat("base = \"h200\"\n#tenon.target<\"t\", cuda, features = [\"sm_90a\"], {",
+                     constant, "}>"));
+    auto scheduler = passes::schedule::Scheduler::create(*module, target);
+    ScheduleAttr schedule = scheduler->best(kernel);
+    EXPECT_EQ(schedule.getEmitter(), "hopper_gemm");
+    auto typed = parseSchedule<HopperGemmSchedule>(schedule);
+    HopperTile tile = typed->tileOf(1);
+    // Rows of both factors that a block itself brings, for an element of its tile.
+    return static_cast<double>(tile.boxOfX() + tile.boxOfW()) /
+           static_cast<double>(tile.rows() * tile.columns);
+  };
+  EXPECT_LT(readRows("l2_read_bytes_per_cycle = 2 : i64"),
+            readRows("l2_read_bytes_per_cycle = 4000 : i64"));
 }
 
 /// A sum of the region's arguments that the product's epilogue adds, and that no input is made of, is

@@ -15,6 +15,12 @@ module attributes {tenon.target = #tenon.target<"h200", cuda, features = ["sm_90
 
 // -----
 
+// A GPU with warpgroups states the constants of a fit.
+// expected-error@+1 {{expects positive wgmma_elements_per_cycle in target "h200"}}
+module attributes {tenon.target = #tenon.target<"h200", cuda, features = ["sm_90a"], {sms = 132 : i64, registers_per_sm = 65536 : i64, smem_bytes_per_sm = 233472 : i64, smem_bytes_per_block = 232448 : i64}>} {}
+
+// -----
+
 // expected-error@+1 {{expects vector_bits of 128, 256 or 512 in target "mine"}}
 module attributes {tenon.target = #tenon.target<"mine", cpu, features = [], {vector_bits = 96 : i64}>} {}
 
