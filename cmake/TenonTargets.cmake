@@ -160,3 +160,20 @@ ${entries}  };
 ")
   set(${out} ${path} PARENT_SCOPE)
 endfunction()
+
+# tenon_definitions(OUT FUNCTION f TYPE T INCLUDE header NAMESPACE n ENTRIES e FILES ...): the same list
+# with an entry for each line `extern const T name = ...` of FILES, in the namespace `e`, in the order of
+# the files. A file defines as many entries as it likes, or none. The build writes the list anew where
+# they change.
+function(tenon_definitions out)
+  cmake_parse_arguments(ARG "" "FUNCTION;TYPE;INCLUDE;NAMESPACE;ENTRIES" "FILES" ${ARGN})
+  set(path ${CMAKE_CURRENT_BINARY_DIR}/${ARG_FUNCTION}.cpp)
+  set(script ${PROJECT_SOURCE_DIR}/cmake/ListDefinitions.cmake)
+  add_custom_command(OUTPUT ${path}
+    COMMAND ${CMAKE_COMMAND} -DOUT=${path} -DFUNCTION=${ARG_FUNCTION} -DTYPE=${ARG_TYPE}
+            -DINCLUDE=${ARG_INCLUDE} -DNAMESPACE=${ARG_NAMESPACE} -DENTRIES=${ARG_ENTRIES}
+            "-DFILES=${ARG_FILES}" -P ${script}
+    DEPENDS ${ARG_FILES} ${script}
+    COMMENT "Listing ${ARG_FUNCTION}" VERBATIM)
+  set(${out} ${path} PARENT_SCOPE)
+endfunction()

@@ -1,62 +1,16 @@
 #include "kernels/KernelKind.h"
 
-#include "kernels/cuda/DecodeAttention.h"
-#include "kernels/cuda/Elementwise.h"
-#include "kernels/cuda/Gemm.h"
-#include "kernels/cuda/Gemv.h"
-#include "kernels/cuda/GemvBulk.h"
-#include "kernels/cuda/Heads.h"
-#include "kernels/cuda/HeldGemm.h"
-#include "kernels/cuda/HopperAttention.h"
-#include "kernels/cuda/HopperGemm.h"
-#include "kernels/cuda/LibraryGemm.h"
-#include "kernels/cuda/Moves.h"
-#include "kernels/cuda/NarrowGemm.h"
-#include "kernels/cuda/Rows.h"
-#include "kernels/cuda/Selection.h"
-#include "kernels/cuda/TensorDecodeAttention.h"
-#include "kernels/cuda/TensorGemm.h"
-#include "kernels/cuda/TensorPrefillAttention.h"
 #include "kernels/regions/Regions.h"
 
 using namespace mlir;
 
 namespace tenon::kernels {
 
-static constexpr KernelKind allKinds[] = {
-    kindOf<CopyKernel>(),
-    kindOf<DecodeAttentionKernel>(),
-    kindOf<ElementwiseKernel>(),
-    kindOf<GemmKernel>(),
-    kindOf<GemvBulkKernel>(),
-    kindOf<GemvKernel>(),
-    kindOf<HeadRowsKernel>(),
-    kindOf<HeadsKernel>(),
-    kindOf<HeldGemmKernel>(),
-    kindOf<HopperAttentionKernel>(),
-    kindOf<HopperGemmKernel>(),
-    kindOf<KvWriteKernel>(),
-    kindOf<LibraryGemmKernel>(),
-    kindOf<NarrowGemmKernel>(),
-    kindOf<RopeKernel>(),
-    kindOf<RowKernelOf<LayerNormOp>>(),
-    kindOf<RowKernelOf<ReduceOp>>(),
-    kindOf<RowKernelOf<RmsNormOp>>(),
-    kindOf<RowKernelOf<SoftmaxOp>>(),
-    kindOf<SelectionKernel<ArgmaxOp>>(),
-    kindOf<SelectionKernel<TopKOp>>(),
-    kindOf<TensorDecodeKernel>(),
-    kindOf<TensorGemmKernel>(),
-    kindOf<TensorPrefillKernel>(),
-};
-
-llvm::ArrayRef<KernelKind> allCudaKinds() { return allKinds; }
-
 VerdictOr<std::unique_ptr<MatchedKernel>> readKernel(KernelOp kernel) {
   llvm::StringRef name = kernel.getScheduleAttr().getEmitter();
-  for (const KernelKind& kind : allKinds)
-    if (kind.name == name)
-      return kind.read(kernel);
+  for (const KernelKind* kind : allCudaKinds())
+    if (kind->name == name)
+      return kind->read(kernel);
   return Refusal{"expects a kind of kernel that GPUs have, but got " + name.str()};
 }
 

@@ -1,21 +1,11 @@
 #include "codegen/cpu/Emitter.h"
 
-#include "codegen/cpu/emitters/Emitters.h"
-
 using namespace mlir;
 
 namespace tenon::codegen::cpu {
 
-static const Emitter* const allEmitters[] = {
-    &emitters::argmax,       &emitters::attention,   &emitters::copy,
-    &emitters::dequantize,   &emitters::elementwise, &emitters::embedding,
-    &emitters::kvWrite,      &emitters::layerNorm,   &emitters::matmul,
-    &emitters::packedMatmul, &emitters::quantize,    &emitters::quantizedMatmul,
-    &emitters::reduce,       &emitters::rmsNorm,     &emitters::rope,
-    &emitters::sequence,     &emitters::softmax,     &emitters::topK};
-
 const Emitter* findEmitter(llvm::StringRef name) {
-  for (const Emitter* emitter : allEmitters)
+  for (const Emitter* emitter : allEmitters())
     if (emitter->name == name)
       return emitter;
   return nullptr;

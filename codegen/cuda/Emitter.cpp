@@ -1,38 +1,12 @@
 #include "codegen/cuda/Emitter.h"
 
-#include "codegen/cuda/emitters/Emitters.h"
-
 using namespace mlir;
 using namespace tenon::kernels;
 
 namespace tenon::codegen::cuda {
 
-static const Emitter* const allEmitters[] = {&emitters::argmax,
-                                             &emitters::copy,
-                                             &emitters::decodeAttention,
-                                             &emitters::gemm,
-                                             &emitters::gemv,
-                                             &emitters::elementwise,
-                                             &emitters::kvWrite,
-                                             &emitters::layerNorm,
-                                             &emitters::reduce,
-                                             &emitters::rmsNorm,
-                                             &emitters::rope,
-                                             &emitters::softmax,
-                                             &emitters::topK,
-                                             &emitters::gemvBulk,
-                                             &emitters::narrowGemm,
-                                             &emitters::heldGemm,
-                                             &emitters::hopperAttention,
-                                             &emitters::hopperGemm,
-                                             &emitters::tensorGemm,
-                                             &emitters::tensorDecodeAttention,
-                                             &emitters::tensorPrefillAttention,
-                                             &emitters::heads,
-                                             &emitters::headRows};
-
 const Emitter* findEmitter(llvm::StringRef name) {
-  for (const Emitter* emitter : allEmitters)
+  for (const Emitter* emitter : allEmitters())
     if (emitter->name == name)
       return emitter;
   return nullptr;

@@ -50,8 +50,8 @@ VerdictOr<CudaTarget> CudaTarget::read(TargetAttr target, LibraryUse libraries) 
   CudaTarget cuda = {};
   if (Verdict verdict = readAll(target, cuda, facts); !verdict)
     return verdict.refusal();
-  for (const KernelKind& kind : allCudaKinds())
-    for (const Tuning& tuning : kind.tuning) {
+  for (const KernelKind* kind : allCudaKinds())
+    for (const Tuning& tuning : kind->tuning) {
       VerdictOr<int64_t> value = readPositive(target, tuning.name, tuning.value);
       if (!value)
         return value.refusal();

@@ -58,4 +58,8 @@ DecodeAttentionSchedule chooseDecodeAttention(AttentionOp op, const CudaTarget& 
   return {units * splits, threads, heads, splits, keysPerBlock};
 }
 
+namespace kinds {
+extern const KernelKind decodeAttention = kindOf<DecodeAttentionKernel>();
+} // namespace kinds
+
 } // namespace tenon::kernels

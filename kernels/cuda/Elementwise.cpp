@@ -24,6 +24,10 @@ BlockResources ElementwiseKernel::resources() const {
           .bytesAThread = std::max<int64_t>(16, schedule.vector * bytes * inputs)};
 }
 
+namespace kinds {
+extern const KernelKind elementwise = kindOf<ElementwiseKernel>();
+} // namespace kinds
+
 } // namespace tenon::kernels
 
 namespace tenon::kernels::cuda_rules {

@@ -37,4 +37,8 @@ GemmSchedule chooseGemm(MatmulOp op) {
   return {tiles, dividingPower(extents.depth, 4)};
 }
 
+namespace kinds {
+extern const KernelKind gemm = kindOf<GemmKernel>();
+} // namespace kinds
+
 } // namespace tenon::kernels

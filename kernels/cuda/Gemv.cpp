@@ -74,4 +74,8 @@ GemvSchedule chooseGemv(MatmulOp op, const CudaTarget& target) {
   return schedule;
 }
 
+namespace kinds {
+extern const KernelKind gemv = kindOf<GemvKernel>();
+} // namespace kinds
+
 } // namespace tenon::kernels

@@ -262,4 +262,8 @@ llvm::SmallVector<ScheduleAttr> gemvBulkAlternatives(KernelOp kernel, const Cuda
   return others;
 }
 
+namespace kinds {
+extern const KernelKind gemvBulk = kindOf<GemvBulkKernel>();
+} // namespace kinds
+
 } // namespace tenon::kernels

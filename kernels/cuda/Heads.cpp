@@ -80,6 +80,11 @@ BlockResources HeadRowsKernel::resources() const {
   return resources;
 }
 
+namespace kinds {
+extern const KernelKind headRows = kindOf<HeadRowsKernel>();
+extern const KernelKind heads = kindOf<HeadsKernel>();
+} // namespace kinds
+
 } // namespace tenon::kernels
 
 namespace tenon::kernels::cuda_rules {

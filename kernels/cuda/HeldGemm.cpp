@@ -135,4 +135,8 @@ HeldGemmSchedule chooseHeldGemm(const ProductRegion& region, const CudaTarget& t
   return schedule;
 }
 
+namespace kinds {
+extern const KernelKind heldGemm = kindOf<HeldGemmKernel>();
+} // namespace kinds
+
 } // namespace tenon::kernels

@@ -120,4 +120,8 @@ std::optional<HopperAttentionSchedule> chooseHopperAttention(AttentionOp op,
   return schedule;
 }
 
+namespace kinds {
+extern const KernelKind hopperAttention = kindOf<HopperAttentionKernel>();
+} // namespace kinds
+
 } // namespace tenon::kernels

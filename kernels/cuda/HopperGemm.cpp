@@ -179,4 +179,8 @@ HopperGemmSchedule chooseHopperGemm(const ProductRegion& region, const CudaTarge
           best->weightRows ? 1 : 0,   best->clusterA, best->clusterB, best->stages};
 }
 
+namespace kinds {
+extern const KernelKind hopperGemm = kindOf<HopperGemmKernel>();
+} // namespace kinds
+
 } // namespace tenon::kernels

@@ -63,4 +63,8 @@ LibraryGemmSchedule chooseLibraryGemm(MatmulOp op, const CudaTarget& target) {
   return {.workspaceBytes = workspaceBytes, .tf32 = rounds ? 1 : 0};
 }
 
+namespace kinds {
+extern const KernelKind libraryGemm = kindOf<LibraryGemmKernel>();
+} // namespace kinds
+
 } // namespace tenon::kernels

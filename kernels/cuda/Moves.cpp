@@ -20,6 +20,14 @@ VerdictOr<CopyKernel> CopyKernel::read(KernelOp kernel) {
   return CopyKernel{&op, *schedule};
 }
 
+namespace kinds {
+extern const KernelKind copy = kindOf<CopyKernel>();
+extern const KernelKind kvWrite = kindOf<KvWriteKernel>();
+extern const KernelKind rope = kindOf<RopeKernel>();
+extern const KernelKind argmax = kindOf<SelectionKernel<ArgmaxOp>>();
+extern const KernelKind topK = kindOf<SelectionKernel<TopKOp>>();
+} // namespace kinds
+
 } // namespace tenon::kernels
 
 namespace tenon::kernels::cuda_rules {

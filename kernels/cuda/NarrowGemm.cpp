@@ -168,4 +168,8 @@ NarrowGemmSchedule chooseNarrowGemm(const ProductRegion& region, const CudaTarge
   return schedule;
 }
 
+namespace kinds {
+extern const KernelKind narrowGemm = kindOf<NarrowGemmKernel>();
+} // namespace kinds
+
 } // namespace tenon::kernels

@@ -195,6 +195,13 @@ ScheduleAttr scheduleRows(Operation& hero, const CudaTarget& target) {
   return printSchedule(hero.getContext(), hero.getName().stripDialect(), chooseRows(hero, target));
 }
 
+namespace kinds {
+extern const KernelKind layerNorm = kindOf<RowKernelOf<LayerNormOp>>();
+extern const KernelKind reduce = kindOf<RowKernelOf<ReduceOp>>();
+extern const KernelKind rmsNorm = kindOf<RowKernelOf<RmsNormOp>>();
+extern const KernelKind softmax = kindOf<RowKernelOf<SoftmaxOp>>();
+} // namespace kinds
+
 } // namespace tenon::kernels
 
 namespace tenon::kernels::cuda_rules {

@@ -230,4 +230,8 @@ TensorDecodeSchedule chooseTensorDecode(AttentionOp op, const CudaTarget& target
   return schedule;
 }
 
+namespace kinds {
+extern const KernelKind tensorDecodeAttention = kindOf<TensorDecodeKernel>();
+} // namespace kinds
+
 } // namespace tenon::kernels

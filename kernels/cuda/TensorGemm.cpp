@@ -45,4 +45,8 @@ TensorGemmSchedule chooseTensorGemm(MatmulOp op, const CudaTarget& target) {
   return {tiles(tileRows), tileRows};
 }
 
+namespace kinds {
+extern const KernelKind tensorGemm = kindOf<TensorGemmKernel>();
+} // namespace kinds
+
 } // namespace tenon::kernels

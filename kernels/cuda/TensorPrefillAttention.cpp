@@ -63,4 +63,8 @@ std::optional<TensorPrefillSchedule> chooseTensorPrefill(KernelOp kernel, Attent
   return std::nullopt;
 }
 
+namespace kinds {
+extern const KernelKind tensorPrefillAttention = kindOf<TensorPrefillKernel>();
+} // namespace kinds
+
 } // namespace tenon::kernels

@@ -1,4 +1,4 @@
-#include "codegen/cpu/emitters/Emitters.h"
+#include "codegen/cpu/Emitter.h"
 #include "codegen/cpu/emitters/Selection.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -22,6 +22,6 @@ static LogicalResult emitArgmax(KernelContext& context, Value tile) {
   });
 }
 
-const Emitter argmax = {"argmax", emitArgmax};
+extern const Emitter argmax = {"argmax", emitArgmax};
 
 } // namespace tenon::codegen::cpu::emitters

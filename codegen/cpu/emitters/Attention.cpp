@@ -1,7 +1,7 @@
 #include <limits>
 #include <numeric>
 
-#include "codegen/cpu/emitters/Emitters.h"
+#include "codegen/cpu/Emitter.h"
 #include "codegen/cpu/emitters/Rows.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/Support/MathExtras.h"
@@ -303,6 +303,6 @@ static LogicalResult emitAttention(KernelContext& context, Value tile) {
   return op ? AttentionEmission(context, op).emit(tile) : failure();
 }
 
-const Emitter attention = {"attention", emitAttention};
+extern const Emitter attention = {"attention", emitAttention};
 
 } // namespace tenon::codegen::cpu::emitters

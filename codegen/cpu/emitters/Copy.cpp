@@ -1,4 +1,4 @@
-#include "codegen/cpu/emitters/Emitters.h"
+#include "codegen/cpu/Emitter.h"
 #include "codegen/cpu/emitters/Rows.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -103,6 +103,6 @@ static LogicalResult emitCopy(KernelContext& context, Value tile) {
       });
 }
 
-const Emitter copy = {"copy", emitCopy};
+extern const Emitter copy = {"copy", emitCopy};
 
 } // namespace tenon::codegen::cpu::emitters

@@ -1,5 +1,5 @@
+#include "codegen/cpu/Emitter.h"
 #include "codegen/cpu/decode/WeightDecoder.h"
-#include "codegen/cpu/emitters/Emitters.h"
 #include "codegen/cpu/emitters/Rows.h"
 
 using namespace mlir;
@@ -23,6 +23,6 @@ static LogicalResult emitDequantize(KernelContext& context, Value tile) {
   });
 }
 
-const Emitter dequantize = {"dequantize", emitDequantize};
+extern const Emitter dequantize = {"dequantize", emitDequantize};
 
 } // namespace tenon::codegen::cpu::emitters

@@ -1,4 +1,4 @@
-#include "codegen/cpu/emitters/Emitters.h"
+#include "codegen/cpu/Emitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/Support/MathExtras.h"
@@ -193,6 +193,6 @@ static LogicalResult emitElementwise(KernelContext& context, Value tile) {
   return ElementwiseEmission(context).emit(tile);
 }
 
-const Emitter elementwise = {"elementwise", emitElementwise};
+extern const Emitter elementwise = {"elementwise", emitElementwise};
 
 } // namespace tenon::codegen::cpu::emitters

@@ -1,5 +1,5 @@
+#include "codegen/cpu/Emitter.h"
 #include "codegen/cpu/decode/WeightDecoder.h"
-#include "codegen/cpu/emitters/Emitters.h"
 #include "codegen/cpu/emitters/Rows.h"
 
 using namespace mlir;
@@ -33,6 +33,6 @@ static LogicalResult emitEmbedding(KernelContext& context, Value tile) {
   });
 }
 
-const Emitter embedding = {"embedding", emitEmbedding};
+extern const Emitter embedding = {"embedding", emitEmbedding};
 
 } // namespace tenon::codegen::cpu::emitters

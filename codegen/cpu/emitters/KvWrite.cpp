@@ -1,4 +1,4 @@
-#include "codegen/cpu/emitters/Emitters.h"
+#include "codegen/cpu/Emitter.h"
 #include "codegen/cpu/emitters/Rows.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -40,6 +40,6 @@ static LogicalResult emitKvWrite(KernelContext& context, Value tile) {
   return success();
 }
 
-const Emitter kvWrite = {"kv_write", emitKvWrite};
+extern const Emitter kvWrite = {"kv_write", emitKvWrite};
 
 } // namespace tenon::codegen::cpu::emitters

@@ -1,4 +1,4 @@
-#include "codegen/cpu/emitters/Emitters.h"
+#include "codegen/cpu/Emitter.h"
 #include "codegen/cpu/emitters/Rows.h"
 
 using namespace mlir;
@@ -44,6 +44,6 @@ static LogicalResult emitLayerNorm(KernelContext& context, Value tile) {
   });
 }
 
-const Emitter layerNorm = {"layer_norm", emitLayerNorm};
+extern const Emitter layerNorm = {"layer_norm", emitLayerNorm};
 
 } // namespace tenon::codegen::cpu::emitters

@@ -1,5 +1,5 @@
+#include "codegen/cpu/Emitter.h"
 #include "codegen/cpu/decode/WeightDecoder.h"
-#include "codegen/cpu/emitters/Emitters.h"
 #include "codegen/cpu/emitters/Rows.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -299,6 +299,6 @@ static LogicalResult emitMatmul(KernelContext& context, Value tile) {
   return MatmulEmission(context, op).emit(tile);
 }
 
-const Emitter matmul = {"matmul", emitMatmul};
+extern const Emitter matmul = {"matmul", emitMatmul};
 
 } // namespace tenon::codegen::cpu::emitters

@@ -1,5 +1,5 @@
+#include "codegen/cpu/Emitter.h"
 #include "codegen/cpu/decode/WeightDecoder.h"
-#include "codegen/cpu/emitters/Emitters.h"
 #include "codegen/cpu/emitters/Rows.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -327,6 +327,6 @@ static LogicalResult emitPackedMatmul(KernelContext& context, Value tile) {
   return PackedMatmulEmission(context, op).emit(tile);
 }
 
-const Emitter packedMatmul = {"packed_matmul", emitPackedMatmul};
+extern const Emitter packedMatmul = {"packed_matmul", emitPackedMatmul};
 
 } // namespace tenon::codegen::cpu::emitters

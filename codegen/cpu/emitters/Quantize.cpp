@@ -1,4 +1,4 @@
-#include "codegen/cpu/emitters/Emitters.h"
+#include "codegen/cpu/Emitter.h"
 #include "codegen/cpu/emitters/Rows.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -129,6 +129,6 @@ static LogicalResult emitQuantize(KernelContext& context, Value tile) {
   });
 }
 
-const Emitter quantize = {"quantize", emitQuantize};
+extern const Emitter quantize = {"quantize", emitQuantize};
 
 } // namespace tenon::codegen::cpu::emitters

@@ -1,5 +1,5 @@
+#include "codegen/cpu/Emitter.h"
 #include "codegen/cpu/IntegerDot.h"
-#include "codegen/cpu/emitters/Emitters.h"
 #include "codegen/cpu/emitters/Rows.h"
 #include "codegen/cpu/quants/QuantPanel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -352,6 +352,6 @@ static LogicalResult emitQuantizedMatmul(KernelContext& context, Value tile) {
   return QuantizedMatmulEmission(context, op, *quants).emit(tile);
 }
 
-const Emitter quantizedMatmul = {"quantized_matmul", emitQuantizedMatmul};
+extern const Emitter quantizedMatmul = {"quantized_matmul", emitQuantizedMatmul};
 
 } // namespace tenon::codegen::cpu::emitters

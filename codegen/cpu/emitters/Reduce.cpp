@@ -1,6 +1,6 @@
 #include <limits>
 
-#include "codegen/cpu/emitters/Emitters.h"
+#include "codegen/cpu/Emitter.h"
 #include "codegen/cpu/emitters/Rows.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -54,6 +54,6 @@ static LogicalResult emitReduce(KernelContext& context, Value tile) {
   });
 }
 
-const Emitter reduce = {"reduce", emitReduce};
+extern const Emitter reduce = {"reduce", emitReduce};
 
 } // namespace tenon::codegen::cpu::emitters

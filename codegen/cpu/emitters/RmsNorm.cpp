@@ -1,4 +1,4 @@
-#include "codegen/cpu/emitters/Emitters.h"
+#include "codegen/cpu/Emitter.h"
 #include "codegen/cpu/emitters/Rows.h"
 
 using namespace mlir;
@@ -35,6 +35,6 @@ static LogicalResult emitRmsNorm(KernelContext& context, Value tile) {
   });
 }
 
-const Emitter rmsNorm = {"rms_norm", emitRmsNorm};
+extern const Emitter rmsNorm = {"rms_norm", emitRmsNorm};
 
 } // namespace tenon::codegen::cpu::emitters

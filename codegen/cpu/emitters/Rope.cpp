@@ -1,4 +1,4 @@
-#include "codegen/cpu/emitters/Emitters.h"
+#include "codegen/cpu/Emitter.h"
 #include "codegen/cpu/emitters/Rows.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -102,6 +102,6 @@ static LogicalResult emitRope(KernelContext& context, Value tile) {
   return forTileRows(context, tile, rows, [&](Value row) { emission.emitRow(row); });
 }
 
-const Emitter rope = {"rope", emitRope};
+extern const Emitter rope = {"rope", emitRope};
 
 } // namespace tenon::codegen::cpu::emitters

@@ -1,4 +1,4 @@
-#include "codegen/cpu/emitters/Emitters.h"
+#include "codegen/cpu/Emitter.h"
 #include "ir/Views.h"
 #include "kernels/PartTile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -191,6 +191,6 @@ static LogicalResult emitTile(KernelContext& context, Value tile) {
   return SequenceEmission(context).emitTile(tile);
 }
 
-const Emitter sequence = {"sequence", emitTile, emitBefore};
+extern const Emitter sequence = {"sequence", emitTile, emitBefore};
 
 } // namespace tenon::codegen::cpu::emitters

@@ -1,6 +1,6 @@
 #include <limits>
 
-#include "codegen/cpu/emitters/Emitters.h"
+#include "codegen/cpu/Emitter.h"
 #include "codegen/cpu/emitters/Rows.h"
 
 using namespace mlir;
@@ -41,6 +41,6 @@ static LogicalResult emitSoftmax(KernelContext& context, Value tile) {
   });
 }
 
-const Emitter softmax = {"softmax", emitSoftmax};
+extern const Emitter softmax = {"softmax", emitSoftmax};
 
 } // namespace tenon::codegen::cpu::emitters

@@ -1,4 +1,4 @@
-#include "codegen/cpu/emitters/Emitters.h"
+#include "codegen/cpu/Emitter.h"
 #include "codegen/cpu/emitters/Selection.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -30,6 +30,6 @@ static LogicalResult emitTopK(KernelContext& context, Value tile) {
   });
 }
 
-const Emitter topK = {"top_k", emitTopK};
+extern const Emitter topK = {"top_k", emitTopK};
 
 } // namespace tenon::codegen::cpu::emitters

@@ -1,4 +1,4 @@
-#include "codegen/cuda/emitters/Emitters.h"
+#include "codegen/cuda/Emitter.h"
 #include "kernels/cuda/Moves.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
@@ -166,6 +166,6 @@ LogicalResult CopyEmission::emit() {
 
 static LogicalResult emitCopy(KernelContext& context) { return CopyEmission(context).emit(); }
 
-const Emitter copy = {CopyKernel::name, emitCopy};
+extern const Emitter copy = {CopyKernel::name, emitCopy};
 
 } // namespace tenon::codegen::cuda::emitters

@@ -1,6 +1,6 @@
 #include "kernels/cuda/DecodeAttention.h"
+#include "codegen/cuda/Emitter.h"
 #include "codegen/cuda/ScalarPrinter.h"
-#include "codegen/cuda/emitters/Emitters.h"
 #include "codegen/cuda/emitters/RowAttention.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -129,6 +129,6 @@ static LogicalResult emitDecodeAttention(KernelContext& context) {
   return succeeded(kernel) ? DecodeAttentionEmission(context, *kernel).emit() : failure();
 }
 
-const Emitter decodeAttention = {DecodeAttentionKernel::name, emitDecodeAttention};
+extern const Emitter decodeAttention = {DecodeAttentionKernel::name, emitDecodeAttention};
 
 } // namespace tenon::codegen::cuda::emitters

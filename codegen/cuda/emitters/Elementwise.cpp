@@ -1,6 +1,6 @@
 #include "kernels/cuda/Elementwise.h"
+#include "codegen/cuda/Emitter.h"
 #include "codegen/cuda/RegionPrinter.h"
-#include "codegen/cuda/emitters/Emitters.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -121,6 +121,6 @@ static LogicalResult emitElementwise(KernelContext& context) {
   return ElementwiseEmission(context).emit();
 }
 
-const Emitter elementwise = {ElementwiseKernel::name, emitElementwise};
+extern const Emitter elementwise = {ElementwiseKernel::name, emitElementwise};
 
 } // namespace tenon::codegen::cuda::emitters

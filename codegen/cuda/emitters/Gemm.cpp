@@ -1,5 +1,5 @@
 #include "kernels/cuda/Gemm.h"
-#include "codegen/cuda/emitters/Emitters.h"
+#include "codegen/cuda/Emitter.h"
 #include "codegen/cuda/emitters/MatmulShape.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -70,6 +70,6 @@ static LogicalResult emitGemm(KernelContext& context) {
   return printed;
 }
 
-const Emitter gemm = {GemmKernel::name, emitGemm};
+extern const Emitter gemm = {GemmKernel::name, emitGemm};
 
 } // namespace tenon::codegen::cuda::emitters

@@ -1,5 +1,5 @@
 #include "kernels/cuda/Gemv.h"
-#include "codegen/cuda/emitters/Emitters.h"
+#include "codegen/cuda/Emitter.h"
 #include "codegen/cuda/emitters/MatmulShape.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -163,6 +163,6 @@ static LogicalResult emitGemv(KernelContext& context) {
   return op ? GemvEmission(context, op).emit() : failure();
 }
 
-const Emitter gemv = {GemvKernel::name, emitGemv};
+extern const Emitter gemv = {GemvKernel::name, emitGemv};
 
 } // namespace tenon::codegen::cuda::emitters

@@ -1,5 +1,5 @@
 #include "kernels/cuda/GemvBulk.h"
-#include "codegen/cuda/emitters/Emitters.h"
+#include "codegen/cuda/Emitter.h"
 #include "codegen/cuda/emitters/ProductInputs.h"
 #include "codegen/cuda/emitters/ProductResults.h"
 #include "llvm/ADT/StringExtras.h"
@@ -362,6 +362,6 @@ static LogicalResult emitGemvBulk(KernelContext& context) {
   return failed(kernel) ? failure() : GemvBulkEmission(context, *kernel).emit();
 }
 
-const Emitter gemvBulk = {GemvBulkKernel::name, emitGemvBulk};
+extern const Emitter gemvBulk = {GemvBulkKernel::name, emitGemvBulk};
 
 } // namespace tenon::codegen::cuda::emitters

@@ -1,5 +1,5 @@
+#include "codegen/cuda/Emitter.h"
 #include "codegen/cuda/ScalarPrinter.h"
-#include "codegen/cuda/emitters/Emitters.h"
 #include "codegen/cuda/emitters/HeadChain.h"
 #include "kernels/cuda/Heads.h"
 #include "llvm/Support/MathExtras.h"
@@ -214,6 +214,6 @@ static LogicalResult emitHeadRows(KernelContext& context) {
   return HeadRowsEmission(context, kernel->region).emit();
 }
 
-const Emitter headRows = {HeadRowsKernel::name, emitHeadRows};
+extern const Emitter headRows = {HeadRowsKernel::name, emitHeadRows};
 
 } // namespace tenon::codegen::cuda::emitters

@@ -1,5 +1,5 @@
 #include "kernels/cuda/Heads.h"
-#include "codegen/cuda/emitters/Emitters.h"
+#include "codegen/cuda/Emitter.h"
 #include "codegen/cuda/emitters/HeadChain.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -180,6 +180,6 @@ static LogicalResult emitHeads(KernelContext& context) {
   return HeadsEmission(context, *kernel).emit();
 }
 
-const Emitter heads = {HeadsKernel::name, emitHeads};
+extern const Emitter heads = {HeadsKernel::name, emitHeads};
 
 } // namespace tenon::codegen::cuda::emitters

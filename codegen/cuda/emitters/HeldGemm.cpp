@@ -1,6 +1,6 @@
 #include "kernels/cuda/HeldGemm.h"
+#include "codegen/cuda/Emitter.h"
 #include "codegen/cuda/RegionPrinter.h"
-#include "codegen/cuda/emitters/Emitters.h"
 #include "codegen/cuda/emitters/NormTerms.h"
 #include "codegen/cuda/emitters/ProductTiles.h"
 #include "llvm/ADT/DenseSet.h"
@@ -315,6 +315,6 @@ static LogicalResult emitHeldGemm(KernelContext& context) {
   return failed(kernel) ? failure() : HeldGemmEmission(context, *kernel).emit();
 }
 
-const Emitter heldGemm = {HeldGemmKernel::name, emitHeldGemm};
+extern const Emitter heldGemm = {HeldGemmKernel::name, emitHeldGemm};
 
 } // namespace tenon::codegen::cuda::emitters

@@ -1,6 +1,6 @@
 #include <limits>
 
-#include "codegen/cuda/emitters/Emitters.h"
+#include "codegen/cuda/Emitter.h"
 #include "codegen/cuda/emitters/TensorOperands.h"
 #include "kernels/cuda/HopperAttention.h"
 
@@ -108,6 +108,6 @@ static LogicalResult emitHopperAttention(KernelContext& context) {
   return success();
 }
 
-const Emitter hopperAttention = {HopperAttentionKernel::name, emitHopperAttention};
+extern const Emitter hopperAttention = {HopperAttentionKernel::name, emitHopperAttention};
 
 } // namespace tenon::codegen::cuda::emitters

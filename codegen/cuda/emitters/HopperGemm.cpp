@@ -1,5 +1,5 @@
 #include "kernels/cuda/HopperGemm.h"
-#include "codegen/cuda/emitters/Emitters.h"
+#include "codegen/cuda/Emitter.h"
 #include "codegen/cuda/emitters/MatmulShape.h"
 
 using namespace mlir;
@@ -372,6 +372,6 @@ static LogicalResult emitHopperGemm(KernelContext& context) {
   return gemm.printRun();
 }
 
-const Emitter hopperGemm = {HopperGemmKernel::name, emitHopperGemm};
+extern const Emitter hopperGemm = {HopperGemmKernel::name, emitHopperGemm};
 
 } // namespace tenon::codegen::cuda::emitters

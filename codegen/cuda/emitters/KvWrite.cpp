@@ -1,4 +1,4 @@
-#include "codegen/cuda/emitters/Emitters.h"
+#include "codegen/cuda/Emitter.h"
 #include "kernels/cuda/Moves.h"
 
 using namespace mlir;
@@ -59,6 +59,6 @@ static LogicalResult emitKvWrite(KernelContext& context) {
   return success();
 }
 
-const Emitter kvWrite = {KvWriteKernel::name, emitKvWrite};
+extern const Emitter kvWrite = {KvWriteKernel::name, emitKvWrite};
 
 } // namespace tenon::codegen::cuda::emitters

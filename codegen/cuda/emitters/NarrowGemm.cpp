@@ -1,6 +1,6 @@
 #include "kernels/cuda/NarrowGemm.h"
+#include "codegen/cuda/Emitter.h"
 #include "codegen/cuda/RegionPrinter.h"
-#include "codegen/cuda/emitters/Emitters.h"
 #include "codegen/cuda/emitters/NormTerms.h"
 #include "codegen/cuda/emitters/ProductTiles.h"
 #include "kernels/regions/ProductRegion.h"
@@ -288,6 +288,6 @@ static LogicalResult emitNarrowGemm(KernelContext& context) {
   return failed(kernel) ? failure() : NarrowGemmEmission(context, *kernel).emit();
 }
 
-const Emitter narrowGemm = {NarrowGemmKernel::name, emitNarrowGemm};
+extern const Emitter narrowGemm = {NarrowGemmKernel::name, emitNarrowGemm};
 
 } // namespace tenon::codegen::cuda::emitters

@@ -1,4 +1,4 @@
-#include "codegen/cuda/emitters/Emitters.h"
+#include "codegen/cuda/Emitter.h"
 #include "codegen/cuda/emitters/NormTerms.h"
 #include "codegen/cuda/emitters/Rows.h"
 
@@ -93,9 +93,9 @@ static LogicalResult emitReduce(KernelContext& context) {
   return success();
 }
 
-const Emitter rmsNorm = {"rms_norm", emitNorm<RmsNormOp>};
-const Emitter layerNorm = {"layer_norm", emitNorm<LayerNormOp>};
-const Emitter softmax = {"softmax", emitSoftmax};
-const Emitter reduce = {"reduce", emitReduce};
+extern const Emitter rmsNorm = {"rms_norm", emitNorm<RmsNormOp>};
+extern const Emitter layerNorm = {"layer_norm", emitNorm<LayerNormOp>};
+extern const Emitter softmax = {"softmax", emitSoftmax};
+extern const Emitter reduce = {"reduce", emitReduce};
 
 } // namespace tenon::codegen::cuda::emitters

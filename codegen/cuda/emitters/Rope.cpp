@@ -1,4 +1,4 @@
-#include "codegen/cuda/emitters/Emitters.h"
+#include "codegen/cuda/Emitter.h"
 #include "codegen/cuda/emitters/HeadChain.h"
 #include "kernels/cuda/Moves.h"
 #include "llvm/Support/MathExtras.h"
@@ -66,6 +66,6 @@ static LogicalResult emitRope(KernelContext& context) {
   return success();
 }
 
-const Emitter rope = {RopeKernel::name, emitRope};
+extern const Emitter rope = {RopeKernel::name, emitRope};
 
 } // namespace tenon::codegen::cuda::emitters

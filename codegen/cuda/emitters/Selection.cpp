@@ -1,5 +1,5 @@
 #include "kernels/cuda/Selection.h"
-#include "codegen/cuda/emitters/Emitters.h"
+#include "codegen/cuda/Emitter.h"
 
 using namespace mlir;
 using namespace tenon::kernels;
@@ -109,7 +109,7 @@ static LogicalResult emitTopK(KernelContext& context) {
   return success();
 }
 
-const Emitter argmax = {"argmax", emitArgmax};
-const Emitter topK = {"top_k", emitTopK};
+extern const Emitter argmax = {"argmax", emitArgmax};
+extern const Emitter topK = {"top_k", emitTopK};
 
 } // namespace tenon::codegen::cuda::emitters

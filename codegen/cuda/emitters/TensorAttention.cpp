@@ -1,6 +1,6 @@
 #include <limits>
 
-#include "codegen/cuda/emitters/Emitters.h"
+#include "codegen/cuda/Emitter.h"
 #include "codegen/cuda/emitters/TensorOperands.h"
 #include "kernels/cuda/TensorPrefillAttention.h"
 #include "llvm/Support/MathExtras.h"
@@ -77,6 +77,6 @@ static LogicalResult emitTensorPrefill(KernelContext& context) {
   return success();
 }
 
-const Emitter tensorPrefillAttention = {TensorPrefillKernel::name, emitTensorPrefill};
+extern const Emitter tensorPrefillAttention = {TensorPrefillKernel::name, emitTensorPrefill};
 
 } // namespace tenon::codegen::cuda::emitters

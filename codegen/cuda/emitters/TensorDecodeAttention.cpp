@@ -1,6 +1,6 @@
 #include "kernels/cuda/TensorDecodeAttention.h"
 #include "absl/strings/str_replace.h"
-#include "codegen/cuda/emitters/Emitters.h"
+#include "codegen/cuda/Emitter.h"
 #include "codegen/cuda/emitters/HeadChain.h"
 #include "codegen/cuda/emitters/RowAttention.h"
 #include "codegen/cuda/emitters/TensorOperands.h"
@@ -542,6 +542,6 @@ static LogicalResult emitTensorDecode(KernelContext& context) {
   return succeeded(kernel) ? TensorDecodeEmission(context, *kernel).emit() : failure();
 }
 
-const Emitter tensorDecodeAttention = {TensorDecodeKernel::name, emitTensorDecode};
+extern const Emitter tensorDecodeAttention = {TensorDecodeKernel::name, emitTensorDecode};
 
 } // namespace tenon::codegen::cuda::emitters

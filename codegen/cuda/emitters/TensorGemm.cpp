@@ -1,5 +1,5 @@
 #include "kernels/cuda/TensorGemm.h"
-#include "codegen/cuda/emitters/Emitters.h"
+#include "codegen/cuda/Emitter.h"
 #include "codegen/cuda/emitters/MatmulShape.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -75,6 +75,6 @@ static LogicalResult emitTensorGemm(KernelContext& context) {
   return printed;
 }
 
-const Emitter tensorGemm = {TensorGemmKernel::name, emitTensorGemm};
+extern const Emitter tensorGemm = {TensorGemmKernel::name, emitTensorGemm};
 
 } // namespace tenon::codegen::cuda::emitters
