@@ -16,7 +16,7 @@ using runtime::Role;
 ModelBench::ModelBench(runtime::Executor& executor, size_t index, const BenchOptions& options)
     : executor(&executor), index(index), options(options) {
   for (const Port& port : function().inputs)
-    inputs.emplace_back(port.bytes / sizeof(int32_t));
+    inputs.emplace_back(port.bytes);
   for (const Port& port : function().outputs)
     outputs.emplace_back(port.bytes);
 }
@@ -43,14 +43,29 @@ absl::StatusOr<ModelBench> ModelBench::create(runtime::Executor& executor, Role 
   return ModelBench(executor, found - program.functions.begin(), options);
 }
 
+ModelBench ModelBench::ofGraph(runtime::Executor& executor, size_t index,
+                               std::vector<std::vector<std::byte>> inputs,
+                               const BenchOptions& options) {
+  ModelBench bench(executor, index, options);
+  bench.inputs = std::move(inputs);
+  return bench;
+}
+
+/// An allocation of bytes is aligned for integers.
+std::span<int32_t> ModelBench::integers(size_t input) {
+  return {reinterpret_cast<int32_t*>(inputs[input].data()), inputs[input].size() / sizeof(int32_t)};
+}
+
 void ModelBench::setPosition(int64_t position) {
+  if (!isModel())
+    return;
   bool isDecode = function().role == Role::Decode;
   int64_t vocabulary = executor->program().model->vocabulary;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const std::string& name = function().inputs[i].name;
-    for (size_t row = 0; row < inputs[i].size(); ++row) {
+    for (size_t row = 0; row < integers(i).size(); ++row) {
       auto at = static_cast<int64_t>(row);
-      inputs[i][row] =
+      integers(i)[row] =
           static_cast<int32_t>(name == "ids" ? (position * 7919 + at * 104729 + 17) % vocabulary
                                : name == "positions"   ? (isDecode ? position : position + at)
                                : name == "output_rows" ? function().rows - 1
@@ -64,11 +79,8 @@ int64_t ModelBench::measuredPosition() const {
 }
 
 static std::vector<std::span<const std::byte>>
-viewInputs(const std::vector<std::vector<int32_t>>& inputs) {
-  std::vector<std::span<const std::byte>> views;
-  for (const std::vector<int32_t>& input : inputs)
-    views.push_back(std::as_bytes(std::span(input)));
-  return views;
+viewInputs(const std::vector<std::vector<std::byte>>& inputs) {
+  return {inputs.begin(), inputs.end()};
 }
 
 absl::Status ModelBench::runAt(int64_t position) {
@@ -111,8 +123,8 @@ static uint64_t nsBetween(Clock::time_point from, Clock::time_point to) {
 absl::Status ModelBench::generate() {
   int64_t count = options.generatedTokens + warmupTokens;
   setPosition(options.position);
-  TENON_ASSIGN_OR_RETURN(auto stream,
-                         executor->streamTokens(index, inputs[0], inputs[1], inputs[2], count));
+  TENON_ASSIGN_OR_RETURN(
+      auto stream, executor->streamTokens(index, integers(0), integers(1), integers(2), count));
   TENON_ASSIGN_OR_RETURN(std::vector<int32_t> ids,
                          stream ? generateOnDevice(*stream, count) : generateOnHost(count));
   if (times.tokenIds.empty())
@@ -122,13 +134,13 @@ absl::Status ModelBench::generate() {
     return absl::OkStatus();
   return absl::InternalError(absl::StrFormat(
       "generation: expects the tokens of the generation before, but token %d is %d, not %d",
-      (now - ids.begin()) / static_cast<int64_t>(inputs[0].size()), *now, *before));
+      (now - ids.begin()) / static_cast<int64_t>(integers(0).size()), *now, *before));
 }
 
 absl::StatusOr<std::vector<int32_t>> ModelBench::generateOnDevice(runtime::TokenStream& stream,
                                                                   int64_t count) {
   std::vector<int32_t> ids;
-  ids.reserve(count * inputs[0].size());
+  ids.reserve(count * integers(0).size());
   Clock::time_point before = Clock::now();
   for (int64_t token = 0; token < count; ++token) {
     TENON_ASSIGN_OR_RETURN(std::span<const int32_t> chosen, stream.next());
@@ -142,13 +154,13 @@ absl::StatusOr<std::vector<int32_t>> ModelBench::generateOnDevice(runtime::Token
 }
 
 void ModelBench::feedBack() {
-  size_t rows = inputs[0].size();
+  size_t rows = integers(0).size();
   size_t vocabulary = outputs[0].size() / rows / sizeof(float);
   const auto* logits = reinterpret_cast<const float*>(outputs[0].data());
   for (size_t row = 0; row < rows; ++row) {
     const float* first = logits + row * vocabulary;
-    inputs[0][row] = static_cast<int32_t>(std::max_element(first, first + vocabulary) - first);
-    ++inputs[2][row];
+    integers(0)[row] = static_cast<int32_t>(std::max_element(first, first + vocabulary) - first);
+    ++integers(2)[row];
   }
 }
 
@@ -161,7 +173,7 @@ absl::StatusOr<std::vector<int32_t>> ModelBench::generateOnHost(int64_t count) {
     feedBack();
     if (token >= warmupTokens)
       times.tokenNs.push_back(nsBetween(before, Clock::now()));
-    ids.insert(ids.end(), inputs[0].begin(), inputs[0].end());
+    ids.insert(ids.end(), integers(0).begin(), integers(0).end());
   }
   return ids;
 }

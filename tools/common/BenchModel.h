@@ -45,6 +45,11 @@ public:
   /// and rows; InvalidArgument where the position and the rows do not fit the context.
   static absl::StatusOr<ModelBench> create(runtime::Executor& executor, runtime::Role role,
                                            int64_t rows, const BenchOptions& options);
+  /// The same of function `index`, of any graph: every call takes `inputs`, of the sizes of its
+  /// ports, and states start as after loading.
+  static ModelBench ofGraph(runtime::Executor& executor, size_t index,
+                            std::vector<std::vector<std::byte>> inputs,
+                            const BenchOptions& options);
 
   const runtime::Function& function() const { return executor->program().functions[index]; }
   size_t functionIndex() const { return index; }
@@ -69,10 +74,14 @@ public:
   absl::Status profile();
 
   const BenchResult& result() const { return times; }
+  /// What the last call returned, by port.
+  const std::vector<std::vector<std::byte>>& results() const { return outputs; }
 
 private:
   ModelBench(runtime::Executor& executor, size_t index, const BenchOptions& options);
-  /// Makes the inputs of a call with its first row at `position`.
+  bool isModel() const { return function().role != runtime::Role::Other; }
+  std::span<int32_t> integers(size_t input);
+  /// Makes the inputs of a call of a language model with its first row at `position`.
   void setPosition(int64_t position);
   absl::Status runAt(int64_t position);
   /// The tokens that they chose, [count, rows].
@@ -87,7 +96,7 @@ private:
   runtime::Executor* executor;
   size_t index;
   BenchOptions options;
-  std::vector<std::vector<int32_t>> inputs;
+  std::vector<std::vector<std::byte>> inputs;
   std::vector<std::vector<std::byte>> outputs;
   BenchResult times;
 };

@@ -177,29 +177,8 @@ double readLimitPercent(int64_t readMBs, int64_t bytes, double ns) {
 static double tokensPerSecond(const BenchReport& report) {
   const std::vector<uint64_t>& times =
       report.times.tokenNs.empty() ? report.times.callNs : report.times.tokenNs;
-  return 1e9 * static_cast<double>(report.rows) /
+  return 1e9 * static_cast<double>(report.isModel ? report.rows : 1) /
          std::max(static_cast<double>(summarize(times).medianNs), 1.0);
-}
-
-std::string formatComparison(const std::vector<BenchReport>& reports) {
-  if (reports.size() < 2)
-    return "";
-  const BenchReport& first = reports.front();
-  std::string text =
-      absl::StrFormat("%-10s %12s %12s %12s %10s %9s  against %s\n", "plan", "ms of steps",
-                      "predicted", "tokens/s", "launches", "transfer", first.plan);
-  for (const BenchReport& report : reports) {
-    double saved = medianStepsNs(first) - medianStepsNs(report);
-    double predicted = predictedNs(first) - predictedNs(report);
-    text += absl::StrFormat(
-        "%-10s %12.4f %12s %12.1f %10d %9s  %.2f times as fast\n", report.plan,
-        medianStepsNs(report) / 1e6,
-        report.predictedNs.empty() ? "" : absl::StrFormat("%.4f", predictedNs(report) / 1e6),
-        tokensPerSecond(report), report.work.size(),
-        saved > 0 && predicted > 0 ? absl::StrFormat("%.2f", predicted / saved) : "",
-        medianStepsNs(first) / medianStepsNs(report));
-  }
-  return text;
 }
 
 std::string formatReport(const BenchReport& report, const runtime::Program& program,
@@ -214,7 +193,8 @@ std::string formatReport(const BenchReport& report, const runtime::Program& prog
   if (!report.times.tokenNs.empty())
     text += formatTimes("token", summarize(report.times.tokenNs));
   text += formatTimes("steps", steps) + formatTimes("call", summarize(report.times.callNs));
-  text += absl::StrFormat("  %.1f tokens a second\n", tokensPerSecond(report));
+  text += absl::StrFormat("  %.1f %s a second\n", tokensPerSecond(report),
+                          report.isModel ? "tokens" : "calls");
   text += absl::StrFormat("  %d launches, weights %.1f MB, other operands %.1f MB, %.2f GFLOP, "
                           "memory %.1f MB",
                           report.work.size(), work.weightBytes / 1e6, work.otherBytes / 1e6,
@@ -260,6 +240,7 @@ nlohmann::ordered_json describeReport(const BenchReport& report, const runtime::
       {"activations", report.activations},
       {"function", report.function},
       {"position", report.position},
+      {"calls", report.times.stepsNs.size()},
       {"launches", report.work.size()},
       {"device_bytes", report.deviceBytes},
       {"steps_ns", describeTimes(steps)},

@@ -17,6 +17,7 @@ struct BenchReport {
   std::string plan;
   std::string hardware; ///< the device, as `describeChoice` has it
   int threads = 0;      ///< as asked for: 0 for every core
+  bool isModel = true;  ///< the function is one of a language model, not of any graph
   int64_t rows = 1;     ///< tokens that a call takes
   std::string launch;   ///< `stream`, `graph`, `graph-pdl`; `none` on a CPU
   std::string model;
@@ -44,17 +45,11 @@ double readLimitPercent(int64_t readMBs, int64_t bytes, double ns);
 std::string formatReport(const BenchReport& report, const runtime::Program& program,
                          size_t function);
 
-/// What plans did beside each other, the first the measure of the others: a row each with the median
-/// of a call's steps, what the cost model said of it, tokens a second, launches and the transfer
-/// ratio: the predicted saving over the measured one, where both save something. Nothing for one plan
-/// alone.
-std::string formatComparison(const std::vector<BenchReport>& reports);
-
 /// The report as one object:
 ///
 ///   hardware, threads, rows
-///   tokens_per_second   of whole calls, or of a generation where one is measured
-///   plan, launch, model, target, activations, function, position, launches, device_bytes
+///   tokens_per_second   of whole calls, or of a generation where one is measured; of a graph, calls
+///   plan, launch, model, target, activations, function, position, calls, launches, device_bytes
 ///   predicted_ns        of a call's steps together, by the cost model; where it can price them
 ///   steps_ns, call_ns   min, median, p90, p95, p99, max, mean, deviation
 ///   token_ns            the same of each token of a generation, host included; where measured

@@ -33,6 +33,10 @@ static const char* describe(Need need) {
     return "calls of one function";
   case Need::Arrivals:
     return "requests that arrive at random (--poisson)";
+  case Need::Language:
+    return "language models";
+  case Need::Functions:
+    return "graphs in textual IR";
   case Need::Measuring:
     return "--measure";
   case Need::IrText:

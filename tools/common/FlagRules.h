@@ -28,6 +28,8 @@ enum class Need : uint8_t {
   Decode,      ///< decode is measured
   OneFunction, ///< calls of one function are measured
   Arrivals,    ///< requests arrive at random
+  Language,    ///< the model is a language model
+  Functions,   ///< the model's functions are in its file
   Measuring,   ///< kernels are measured
   IrText,      ///< IR is printed
   CudaText,    ///< kernels for a GPU are printed

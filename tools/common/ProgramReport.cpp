@@ -5,6 +5,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "nlohmann/json.hpp"
+#include "tools/common/TerminalText.h"
 
 namespace tenon::tools {
 
@@ -56,9 +57,60 @@ static std::string formatPorts(const char* kind, const std::vector<Port>& ports)
   return text;
 }
 
+/// What the compiler left in the program, which comes from anybody; null where that is no object. What
+/// nests deeper than the compiler's own is left out: printing recurses.
+static ordered_json readReport(const Program& program) {
+  constexpr int deepest = 4; // an operation in a list in a decision in a list
+  auto keep = [](int depth, ordered_json::parse_event_t, ordered_json&) {
+    return depth <= deepest;
+  };
+  ordered_json report = ordered_json::parse(program.report, keep, /*allow_exceptions=*/false);
+  return report.is_object() ? report : ordered_json();
+}
+
+/// A member as text without control characters; empty where there is none.
+static std::string textOf(const ordered_json& object, const char* key) {
+  if (!object.is_object())
+    return "";
+  auto found = object.find(key);
+  if (found == object.end() || found->is_null())
+    return "";
+  using Json = ordered_json;
+  return escapeControls(found->is_string()
+                            ? found->get<std::string>()
+                            : found->dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+/// The decisions of fusion, a line each.
+static std::string formatDecisions(const ordered_json& report) {
+  auto decisions = report.find("decisions");
+  if (decisions == report.end() || !decisions->is_array() || decisions->empty())
+    return "";
+  std::string text = absl::StrFormat("\n%d decisions of fusion\n", decisions->size());
+  for (const ordered_json& decision : *decisions)
+    text += absl::StrFormat("  %s: %s, %s times: %s: %s: %s\n", textOf(decision, "function"),
+                            textOf(decision, "taken") == "true" ? "fused" : "not fused",
+                            textOf(decision, "times"), textOf(decision, "rule"),
+                            textOf(decision, "ops"), textOf(decision, "reason"));
+  return text;
+}
+
+/// What starting the kernel takes on its device.
+static std::string formatLaunch(const runtime::Kernel& kernel) {
+  if (const auto* cuda = std::get_if<runtime::CudaLaunch>(&kernel.launch))
+    return absl::StrFormat(", %d threads, %d bytes of shared memory", cuda->threads,
+                           cuda->sharedBytes);
+  return std::holds_alternative<runtime::LibraryMatmul>(kernel.launch) ? ", of a library" : "";
+}
+
 std::string formatProgram(const Program& program, const std::string& path) {
   std::string text =
       absl::StrFormat("%s: program for %s (%s)\n", path, program.target, program.device);
+  ordered_json report = readReport(program);
+  if (!report.is_null())
+    text += absl::StrFormat("made   by Tenon %s, commit %s, plan %s, launch %s\n",
+                            textOf(report, "version"), textOf(report, "commit"),
+                            textOf(report, "plan"), textOf(report, "launch"));
   if (program.model)
     text += absl::StrFormat(
         "model  %s, %s: %d tokens, context of %d, %d sequences, %s\n", program.model->name,
@@ -77,7 +129,10 @@ std::string formatProgram(const Program& program, const std::string& path) {
   text += absl::StrFormat("\n%d kernels\n", program.kernels.size());
   std::vector<size_t> steps = countSteps(program);
   for (size_t i = 0; i < program.kernels.size(); ++i)
-    text += absl::StrFormat("  %-32s %d steps\n", program.kernels[i].symbol, steps[i]);
+    text += absl::StrFormat("  %-32s %d steps, %d tiles%s\n", program.kernels[i].symbol, steps[i],
+                            program.kernels[i].tiles, formatLaunch(program.kernels[i]));
+  if (!report.is_null())
+    text += formatDecisions(report);
   return text;
 }
 
@@ -124,7 +179,10 @@ ordered_json describeProgram(const Program& program, const std::string& path) {
                                    {"outputs", describePorts(function.outputs)}});
   std::vector<size_t> steps = countSteps(program);
   for (size_t i = 0; i < program.kernels.size(); ++i)
-    object["kernels"].push_back({{"symbol", program.kernels[i].symbol}, {"steps", steps[i]}});
+    object["kernels"].push_back({{"symbol", program.kernels[i].symbol},
+                                 {"steps", steps[i]},
+                                 {"tiles", program.kernels[i].tiles}});
+  object["report"] = readReport(program);
   return object;
 }
 

@@ -46,8 +46,7 @@ static std::string describe(NpyType type, const std::vector<int64_t>& shape) {
   return absl::StrFormat("%s [%s]", npyTypeName(type), absl::StrJoin(shape, ", "));
 }
 
-static absl::StatusOr<size_t> findFunction(const runtime::Program& program,
-                                           const std::string& name) {
+absl::StatusOr<size_t> findFunction(const runtime::Program& program, const std::string& name) {
   if (name.empty() && program.functions.size() == 1)
     return 0;
   auto found = std::ranges::find(program.functions, name, &Function::name);
@@ -107,7 +106,8 @@ static absl::Status checkNames(const NpzFile& file, const Function& function,
   return absl::OkStatus();
 }
 
-absl::Status checkGraphRun(const GraphRunOptions& options) {
+/// Refuses results without a file, and a file for them that is the inputs'.
+static absl::Status checkGraphRun(const GraphRunOptions& options) {
   if (options.outputs.empty())
     return usageError("--inputs: expects --outputs, too, a file for the results");
   std::error_code ignored;
@@ -115,6 +115,25 @@ absl::Status checkGraphRun(const GraphRunOptions& options) {
       std::filesystem::equivalent(options.inputs, options.outputs, ignored))
     return usageError(absl::StrFormat(
         "--outputs: expects another file than --inputs, but both are %s", options.outputs));
+  return absl::OkStatus();
+}
+
+void addGraphRunOptions(CLI::App& command, GraphRunOptions& options, FlagRules& rules) {
+  rules.require(command.add_option("--function", options.function,
+                                   "The function to call (default: the only one)"),
+                {Need::Call});
+  command.add_option("--inputs", options.inputs,
+                     "Its inputs, a NumPy .npz archive; - for standard input");
+  command.add_option("--outputs", options.outputs,
+                     "Where its results go, .npz; - for standard output");
+}
+
+absl::Status readGraphRunOptions(const GraphRunOptions& options, FlagRules& rules) {
+  if (options.isGiven()) {
+    rules.deny(Need::Text, "--inputs and --outputs call a function on arrays");
+    return checkGraphRun(options);
+  }
+  rules.deny(Need::Call, "neither --inputs nor --outputs is given");
   return absl::OkStatus();
 }
 

@@ -25,6 +25,11 @@ static llvm::StringRef nameOf(Operation* op) {
   return name ? name.getName().strref() : llvm::StringRef();
 }
 
+/// True for a GEMM of activations head by head, as the scores of attention are.
+static bool hasBatch(Operation& op) {
+  return llvm::cast<MatmulOp>(op).getWeight().getType().getRank() > 2;
+}
+
 static Parts partsOf(KernelOp kernel) {
   Parts parts;
   for (Operation& op : kernel.getBlock().without_terminator()) {
@@ -32,9 +37,11 @@ static Parts partsOf(KernelOp kernel) {
     if (llvm::isa<AttentionOp, RopeOp, KvWriteOp>(op))
       parts.attention = true;
     else if (llvm::isa<MatmulOp>(op))
-      (name.contains("attn")  ? parts.attention
-       : name.contains("ffn") ? parts.ffn
-                              : parts.head) = true;
+      (name.contains("attn") || hasBatch(op) ? parts.attention
+       : name.contains("ffn")                ? parts.ffn
+                                             : parts.head) = true;
+    else if (llvm::isa<SoftmaxOp>(op))
+      parts.attention = true;
     else if (llvm::isa<GluOp>(op))
       parts.ffn = true;
     else if (llvm::isa<RmsNormOp, LayerNormOp, AddOp>(op))

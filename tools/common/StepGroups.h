@@ -13,8 +13,8 @@ namespace tenon::tools {
 
 /// The parts of a model that are timed by themselves.
 ///
-///   attention   attention, rotary embedding, cache writes, and the products of their inputs and
-///               outputs (by name: `attn`)
+///   attention   attention, softmax, products with a batch axis, rotary embedding, cache writes, and
+///               the products of their inputs and outputs (by name: `attn`)
 ///   ffn         the other products of a layer, gated units
 ///   norm        norms and residual sums in kernels of their own
 ///   other       embedding, head, choice of the token, what else there is

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "nlohmann/json.hpp"
 
 namespace tenon::tools {
@@ -95,6 +96,17 @@ static std::vector<Row> joinEqual(const std::vector<ExplainedFusion>& fusions) {
       ++rows[found->second].times;
   }
   return rows;
+}
+
+nlohmann::ordered_json describeFusionGroups(const std::vector<ExplainedFusion>& fusions) {
+  nlohmann::ordered_json groups = nlohmann::ordered_json::array();
+  for (const Row& row : joinEqual(fusions)) {
+    groups.push_back(nlohmann::ordered_json(describeFusion(*row.fusion)));
+    std::vector<std::string> kinds = absl::StrSplit(operationsOf(*row.fusion->decision), ' ');
+    groups.back()["ops"] = std::move(kinds);
+    groups.back()["times"] = row.times;
+  }
+  return groups;
 }
 
 static std::string formatHeader(const std::string& function, bool measured) {

@@ -30,6 +30,10 @@ struct ExplainedFusion {
 /// measurement_decides_otherwise. Times of a kernel that there is not are null.
 nlohmann::json describeFusion(const ExplainedFusion& fusion);
 
+/// The decisions as `describeFusion` has them, equal ones (those of the layers) in one object, which
+/// says how many they are: times. No object names an operation's layer: ops are kinds.
+nlohmann::ordered_json describeFusionGroups(const std::vector<ExplainedFusion>& fusions);
+
 /// A table for each function, equal decisions (those of the layers) in one row, and, where anything
 /// was measured, a summary of the errors.
 std::string formatFusions(const std::vector<ExplainedFusion>& fusions);

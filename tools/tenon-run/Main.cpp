@@ -14,6 +14,7 @@
 #include "tools/common/GenerateCommand.h"
 #include "tools/common/MakeExecutor.h"
 #include "tools/common/Process.h"
+#include "tools/common/RunGraph.h"
 #include "tools/common/Version.h"
 
 namespace {
@@ -28,11 +29,12 @@ constexpr const char* description =
     "\n"
     "  tenon-run model.tnn -p 'Once upon a time' -n 100      generate text\n"
     "  tenon-run model.tnn -p 'Once' --temperature 0.8 --seed 7\n"
-    "  tenon-run model.tnn -p 'Once' --json                  ids, text and times for scripts\n";
+    "  tenon-run model.tnn -p 'Once' --json                  ids, text and times for scripts\n"
+    "  tenon-run graph.tnn --function f --inputs in.npz --outputs out.npz   call a function\n";
 
 /// With `check`, model files are hashed anew, whatever their stamps say.
-absl::Status runProgram(const std::string& path, bool check,
-                        const tools::GenerateOptions& options) {
+absl::Status runProgram(const std::string& path, bool check, const tools::GenerateOptions& options,
+                        const tools::GraphRunOptions& graph) {
   auto start = std::chrono::steady_clock::now();
   TENON_ASSIGN_OR_RETURN(runtime::Program program, runtime::readProgram(path));
   if (check)
@@ -42,6 +44,8 @@ absl::Status runProgram(const std::string& path, bool check,
     return absl::Status(executor.status().code(),
                         path + ": " + std::string(executor.status().message()));
   auto loadNs = std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count();
+  if (graph.isGiven())
+    return tools::runGraph(**executor, graph);
   return tools::generateText(**executor, options, loadNs, std::cout, std::cerr);
 }
 
@@ -60,11 +64,14 @@ int main(int argc, char** argv) {
   tools::GenerateOptions options;
   tools::FlagRules rules;
   tools::addGenerateOptions(app, options, rules);
+  tools::GraphRunOptions graph;
+  tools::addGraphRunOptions(app, graph, rules);
   if (std::optional<int> code = tools::parseCommandLine(app, argc, argv))
     return tools::endProcess(*code);
   tools::denyUnusedSampling(options, rules);
-  absl::Status status = rules.check();
+  absl::Status status = tools::readGraphRunOptions(graph, rules);
+  status.Update(rules.check());
   if (status.ok())
-    status = runProgram(path, check, options);
+    status = runProgram(path, check, options, graph);
   return tools::endProcess(tools::reportStatus(app, status));
 }

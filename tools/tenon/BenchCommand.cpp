@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_format.h"
 #include "frontends/models/ImportModel.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "nlohmann/json.hpp"
 #include "runtime/ChromeTrace.h"
 #include "support/OutputFile.h"
@@ -13,6 +14,8 @@
 #include "tools/common/BenchModel.h"
 #include "tools/common/BenchReport.h"
 #include "tools/common/CommandLine.h"
+#include "tools/common/FileKind.h"
+#include "tools/common/FunctionInputs.h"
 #include "tools/common/FunctionWork.h"
 #include "tools/common/InputModel.h"
 #include "tools/common/JsonFlag.h"
@@ -20,9 +23,14 @@
 #include "tools/common/PlanFlags.h"
 #include "tools/common/PredictSteps.h"
 #include "tools/common/Progress.h"
+#include "tools/common/RunGraph.h"
 #include "tools/common/TimelineReport.h"
 #include "tools/common/UsageError.h"
 #include "tools/common/Version.h"
+#include "tools/report/BenchDocument.h"
+#include "tools/report/HtmlReport.h"
+#include "tools/report/Provenance.h"
+#include "tools/report/ReportTables.h"
 #include "tools/tenon/BenchLoad.h"
 #include "tools/tenon/Command.h"
 
@@ -39,7 +47,9 @@ struct Options {
   int64_t rows = 1;
   int64_t prefill = 0;
   int64_t generate = 0;
+  std::string function; ///< empty: the one that `rows` or `prefill` mean, or the only one
   JsonFlag json;
+  std::string report;
   std::string trace;
   std::string timeline;
   LoadOptions load;
@@ -56,50 +66,105 @@ struct MeasuredPlan {
   std::vector<StepWork> work;
   std::vector<int64_t> predictedNs; ///< by step
   std::vector<GroupFunction> groups;
+  std::vector<StepDetails> steps;
+  std::vector<passes::FusionDecision> decisions;
   TargetAttr target; ///< lives as long as `input.context`
   InputModel input;
 };
 
-/// Adds a function for each group of the steps of the one that will be measured, if it is there.
-absl::StatusOr<std::vector<GroupFunction>>
-addGroups(runtime::Program& program, mlir::ModuleOp module, runtime::Role role, int64_t rows) {
+int64_t rowsOf(const Options& options) {
+  return options.prefill > 0 ? options.prefill : options.rows;
+}
+
+/// Where the function that the options mean is in `program`.
+absl::StatusOr<size_t> chooseFunction(const Options& options, const runtime::Program& program) {
+  if (!options.function.empty() || !program.model)
+    return findFunction(program, options.function);
+  runtime::Role role = options.prefill > 0 ? runtime::Role::Prefill : runtime::Role::Decode;
   auto found = std::ranges::find_if(program.functions, [&](const runtime::Function& function) {
-    return function.role == role && function.rows == rows;
+    return function.role == role && function.rows == rowsOf(options);
   });
   if (found == program.functions.end())
-    return std::vector<GroupFunction>();
-  TENON_ASSIGN_OR_RETURN(std::vector<std::string> groups, groupSteps(module, found->name));
-  return addGroupFunctions(program, found - program.functions.begin(), groups);
+    return absl::NotFoundError(absl::StrFormat(
+        "bench: expects a %s function of %d rows in %s, but there is none; "
+        "--function names another",
+        options.prefill > 0 ? "prefill" : "decode", rowsOf(options), options.model.path));
+  return found - program.functions.begin();
+}
+
+/// Adds a function for each group of the steps of function `index`.
+absl::StatusOr<std::vector<GroupFunction>> addGroups(runtime::Program& program,
+                                                     mlir::ModuleOp module, size_t index) {
+  TENON_ASSIGN_OR_RETURN(std::vector<std::string> groups,
+                         groupSteps(module, program.functions[index].name));
+  return addGroupFunctions(program, index, groups);
+}
+
+bool isLanguageFunction(const runtime::Function& function) {
+  return function.role != runtime::Role::Other;
+}
+
+absl::StatusOr<ModelBench> makeBench(const Options& options, runtime::Executor& executor,
+                                     mlir::ModuleOp module, size_t index) {
+  const runtime::Function& function = executor.program().functions[index];
+  BenchOptions bench = options.bench;
+  bench.position = function.role == runtime::Role::Prefill ? 0 : bench.position;
+  bench.generatedTokens = function.role == runtime::Role::Decode
+                              ? (options.generate + generateRounds - 1) / generateRounds
+                              : 0;
+  if (isLanguageFunction(function))
+    return ModelBench::create(executor, function.role, function.rows, bench);
+  auto body = module.lookupSymbol<mlir::func::FuncOp>(function.name);
+  return ModelBench::ofGraph(executor, index, makeFunctionInputs(body, bench.position), bench);
+}
+
+/// The model as the options mean it: of a model file the one function that is measured.
+absl::StatusOr<InputModel> readBenchModel(const Options& options) {
+  ModelInputOptions model = options.model;
+  model.nextIds = options.generate > 0;
+  model.shapes = {
+      absl::StrFormat("%s:%d", options.prefill > 0 ? "prefill" : "decode", rowsOf(options))};
+  TENON_ASSIGN_OR_RETURN(InputModel input, readInputModel(model));
+  FlagRules rules = options.model.rules;
+  if (!input.hasModel())
+    rules.deny(Need::Language, options.model.path + " is a graph");
+  FileKind kind = FileKind::Model;
+  if (!input.shape) {
+    TENON_ASSIGN_OR_RETURN(kind, identifyFile(options.model.path));
+  }
+  if (kind != FileKind::Text)
+    rules.deny(Need::Functions, options.model.path + " is a model, of which --rows or --prefill "
+                                                     "say the function");
+  TENON_RETURN_IF_ERROR(rules.check());
+  return input;
 }
 
 absl::StatusOr<MeasuredPlan> loadPlan(const Options& options, const std::string& plan) {
-  ModelInputOptions model = options.model;
-  bool isPrefill = options.prefill > 0;
-  int64_t rows = isPrefill ? options.prefill : options.rows;
-  model.nextIds = options.generate > 0;
-  model.shapes = {absl::StrFormat("%s:%d", isPrefill ? "prefill" : "decode", rows)};
-  TENON_ASSIGN_OR_RETURN(InputModel input, readInputModel(model));
+  TENON_ASSIGN_OR_RETURN(InputModel input, readBenchModel(options));
   PlanFlags flags = options.plan;
   flags.plan = plan;
   if (options.model.device == "auto" && plan == options.plans.front())
     std::cerr << "device: " << describeChoice(input.target) << std::endl;
   TENON_ASSIGN_OR_RETURN(PlanSettings settings, readPlanFlags(flags, input.target));
+  std::vector<passes::FusionDecision> decisions;
+  settings.fusion.report = &decisions;
   TENON_ASSIGN_OR_RETURN(runtime::Program program,
-                         compileInputModel(input, model, settings.fusion));
-  runtime::Role role = isPrefill ? runtime::Role::Prefill : runtime::Role::Decode;
+                         compileInputModel(input, options.model, settings.fusion));
+  TENON_ASSIGN_OR_RETURN(size_t index, chooseFunction(options, program));
   TENON_ASSIGN_OR_RETURN(std::vector<GroupFunction> groups,
-                         addGroups(program, *input.module, role, rows));
+                         addGroups(program, *input.module, index));
   TENON_ASSIGN_OR_RETURN(auto executor, makeExecutor(std::move(program), options.executor));
-  BenchOptions bench = options.bench;
-  bench.position = isPrefill ? 0 : bench.position;
-  bench.generatedTokens = isPrefill ? 0 : (options.generate + generateRounds - 1) / generateRounds;
-  TENON_ASSIGN_OR_RETURN(ModelBench measured, ModelBench::create(*executor, role, rows, bench));
-  int64_t newest = isPrefill ? rows - 1 : bench.position;
+  TENON_ASSIGN_OR_RETURN(ModelBench measured, makeBench(options, *executor, *input.module, index));
+  const runtime::Function& function = measured.function();
+  int64_t newest =
+      function.role == runtime::Role::Prefill ? function.rows - 1 : options.bench.position;
   TENON_ASSIGN_OR_RETURN(std::vector<StepWork> work,
-                         computeWork(*input.module, measured.function().name, newest));
-  TENON_ASSIGN_OR_RETURN(std::vector<int64_t> predictedNs,
-                         predictSteps(*input.module, measured.function().name, input.target,
-                                      settings.fusion.launchMode));
+                         computeWork(*input.module, function.name, newest));
+  TENON_ASSIGN_OR_RETURN(
+      std::vector<int64_t> predictedNs,
+      predictSteps(*input.module, function.name, input.target, settings.fusion.launchMode));
+  TENON_ASSIGN_OR_RETURN(std::vector<StepDetails> steps,
+                         describeSteps(*input.module, function.name));
   TargetAttr target = input.target;
   return MeasuredPlan{plan,
                       std::move(executor),
@@ -107,6 +172,8 @@ absl::StatusOr<MeasuredPlan> loadPlan(const Options& options, const std::string&
                       std::move(work),
                       std::move(predictedNs),
                       std::move(groups),
+                      std::move(steps),
+                      std::move(decisions),
                       target,
                       std::move(input)};
 }
@@ -123,13 +190,15 @@ BenchReport makeReport(const Options& options, MeasuredPlan& plan) {
   report.plan = plan.name;
   report.hardware = describeChoice(plan.target);
   report.threads = options.executor.threads;
+  report.isModel = isLanguageFunction(plan.bench.function());
   report.rows = plan.bench.function().rows;
   report.launch = program.device == "cuda" ? options.plan.launch : "none";
   report.model = options.model.path;
   report.device = program.target;
   report.activations = program.states.empty() ? "none" : program.states.front().encoding;
   report.function = plan.bench.function().name;
-  report.position = options.prefill > 0 ? 0 : options.bench.position;
+  report.position =
+      plan.bench.function().role == runtime::Role::Prefill ? 0 : options.bench.position;
   report.deviceBytes =
       plan.executor->deviceBytes() > 0 ? plan.executor->deviceBytes() : processPeakBytes();
   report.readMBs = plan.target.getProperty("dram_mb_per_s").value_or(0);
@@ -170,11 +239,8 @@ absl::StatusOr<MeasuredTimelines> measureTimelines(const Options& options,
       runtime::Program program,
       compileInputModel(plan.input, options.model, /*fusion=*/{}, /*stamps=*/true));
   TENON_ASSIGN_OR_RETURN(auto executor, makeExecutor(std::move(program), options.executor));
-  const runtime::Function& function = plan.bench.function();
-  BenchOptions bench = options.bench;
-  bench.position = options.prefill > 0 ? 0 : bench.position;
-  TENON_ASSIGN_OR_RETURN(ModelBench measured,
-                         ModelBench::create(*executor, function.role, function.rows, bench));
+  TENON_ASSIGN_OR_RETURN(ModelBench measured, makeBench(options, *executor, *plan.input.module,
+                                                        plan.bench.functionIndex()));
   TENON_RETURN_IF_ERROR(measured.prepare());
   MeasuredTimelines timelines;
   TENON_ASSIGN_OR_RETURN(timelines.calls, measured.timelines());
@@ -197,6 +263,21 @@ absl::Status reportTimeline(const Options& options, const MeasuredPlan& plan,
   return absl::OkStatus();
 }
 
+using ReportForm = std::string (*)(const nlohmann::ordered_json& document);
+
+std::string formatJson(const nlohmann::ordered_json& document) {
+  return document.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+/// What writes a report into a file of that ending; null for another ending.
+ReportForm reportForm(const std::string& path) {
+  if (path.ends_with(".md"))
+    return formatMarkdown;
+  if (path.ends_with(".html"))
+    return formatHtml;
+  return path.ends_with(".json") ? formatJson : nullptr;
+}
+
 /// Checks the files to write before anything is measured.
 absl::Status checkOutputs(const Options& options) {
   for (auto [flag, path] :
@@ -204,8 +285,11 @@ absl::Status checkOutputs(const Options& options) {
     if (*path == "-")
       return usageError(
           absl::StrFormat("%s: expects a file, but got '-', where the table goes", flag));
+  if (!options.report.empty() && !reportForm(options.report))
+    return usageError(absl::StrFormat(
+        "--report: expects a file that ends in .md, .json or .html, but got '%s'", options.report));
   std::string json = options.json.replacesText() ? "" : options.json.path;
-  for (const std::string& path : {json, options.trace, options.timeline})
+  for (const std::string& path : {json, options.trace, options.timeline, options.report})
     if (!path.empty())
       TENON_RETURN_IF_ERROR(checkOutput(path, std::array{options.model.path}));
   return absl::OkStatus();
@@ -219,6 +303,32 @@ absl::Status benchLoad(Options& options) {
   options.load.poisson.requests = options.bench.calls;
   return benchLoad(options.load, options.model, options.rows, options.plans, options.plan,
                    options.executor, options.json);
+}
+
+/// One plan as the document has it; with the code of its kernels where a file of the report holds it.
+absl::StatusOr<nlohmann::ordered_json> documentPlan(const Options& options, MeasuredPlan& plan,
+                                                    const MeasuredPlan& first,
+                                                    const BenchReport& report) {
+  DocumentedPlan documented{.report = &report,
+                            .program = &plan.executor->program(),
+                            .function = plan.bench.functionIndex(),
+                            .steps = plan.steps,
+                            .decisions = plan.decisions};
+  if (&plan != &first)
+    documented.difference =
+        compareResults(plan.bench.function(), first.bench.results(), plan.bench.results());
+  if (!options.report.empty() && !options.report.ends_with(".md")) {
+    TENON_ASSIGN_OR_RETURN(documented.code,
+                           printKernelCode(*plan.input.module, *documented.program));
+  }
+  return describePlan(documented);
+}
+
+/// Writes the file of `--report`, in the form that its ending says.
+absl::Status writeReport(const std::string& path, const nlohmann::ordered_json& document) {
+  if (path.empty())
+    return absl::OkStatus();
+  return writeTextFile(path, reportForm(path)(document));
 }
 
 absl::Status bench(Options options) {
@@ -237,32 +347,38 @@ absl::Status bench(Options options) {
     plans.push_back(std::move(loaded));
   }
   TENON_RETURN_IF_ERROR(measure(options, plans));
-  nlohmann::ordered_json reports = nlohmann::ordered_json::array();
+  nlohmann::ordered_json figures = nlohmann::ordered_json::array();
   std::vector<runtime::TracedCall> calls;
-  std::vector<BenchReport> measured;
   for (MeasuredPlan& plan : plans) {
     const runtime::Program& program = plan.executor->program();
     size_t function = plan.bench.functionIndex();
     BenchReport report = makeReport(options, plan);
     if (!options.json.replacesText())
       std::cout << formatReport(report, program, function) << std::flush;
-    reports.push_back(describeReport(report, program, function));
+    TENON_ASSIGN_OR_RETURN(figures.emplace_back(),
+                           documentPlan(options, plan, plans.front(), report));
     if (!options.trace.empty())
       TENON_RETURN_IF_ERROR(runtime::writeChromeTrace(
           program, function, plan.executor->profile(function), options.trace));
     if (!options.timeline.empty())
-      TENON_RETURN_IF_ERROR(reportTimeline(options, plan, report, reports.back(), calls));
-    measured.push_back(std::move(report));
+      TENON_RETURN_IF_ERROR(reportTimeline(options, plan, report, figures.back(), calls));
   }
-  if (!options.json.replacesText())
-    std::cout << formatComparison(measured);
   if (!options.timeline.empty())
     TENON_RETURN_IF_ERROR(runtime::writeChromeTimelines(calls, options.timeline));
-  for (nlohmann::ordered_json& report : reports) {
-    report["version"] = versionNumber();
-    report["commit"] = versionCommit();
+  for (nlohmann::ordered_json& plan : figures) {
+    plan["version"] = versionNumber();
+    plan["commit"] = versionCommit();
   }
-  return writeJson(options.json, reports);
+  const MeasuredPlan& first = plans.front();
+  nlohmann::ordered_json document =
+      makeBenchDocument(figures, first.target, describeProvenance(first.executor->program()),
+                        isLanguageFunction(first.bench.function()));
+  if (!options.json.replacesText())
+    std::cout << "\n"
+              << formatProvenance(document) << "\n"
+              << formatText(makeReportTables(document)) << std::flush;
+  TENON_RETURN_IF_ERROR(writeReport(options.report, document));
+  return writeJson(options.json, figures);
 }
 
 } // namespace
@@ -270,9 +386,11 @@ absl::Status bench(Options options) {
 void addBenchCommand(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
-      "bench", "Measure decode or prefill of a model: distribution of times, table of kernels");
+      "bench", "Measure plans beside each other, of a model's decode or prefill or of any graph: "
+               "times, memory, results, groups, kernels");
   command->footer("tenon bench llama-3.2-1b --random-weights=1 --type=bf16 --device=cuda\n"
-                  "tenon bench model.gguf --device=cuda --prefill=512 --json=times.json");
+                  "tenon bench model.gguf --device=cuda --prefill=512 --report=prefill.html\n"
+                  "tenon bench graph.mlir --function=block");
   addModelInputOptions(*command, options->model);
   addDeviceOption(*command, options->model);
   addTargetOption(*command, options->model, "compile for");
@@ -285,12 +403,15 @@ void addBenchCommand(CLI::App& app, Action& action) {
                        "Rows of decode, each its own sequence; of requests: those at once")
           ->check(integerFrom(1, frontends::highestRows))
           ->capture_default_str(),
-      {Need::Decode});
+      {Need::Decode, Need::Language});
   rules.require(command
                     ->add_option("--prefill", options->prefill,
                                  "Measure prefill of that many tokens instead of decode")
                     ->check(integerFrom(1, frontends::highestRows)),
-                {Need::OneFunction});
+                {Need::OneFunction, Need::Language});
+  rules.require(command->add_option("--function", options->function,
+                                    "The function of a graph to measure (default: the only one)"),
+                {Need::OneFunction, Need::Functions});
   rules.require(command
                     ->add_option("--position", options->bench.position,
                                  "Position of decode's tokens: as many keys lie before them")
@@ -304,13 +425,18 @@ void addBenchCommand(CLI::App& app, Action& action) {
               "Also time that many tokens of a greedy generation from the position on, host "
               "time included; a GPU then chooses the tokens and feeds them to itself")
           ->check(integerFrom(0)),
-      {Need::Decode, Need::OneFunction});
+      {Need::Decode, Need::OneFunction, Need::Language});
   addLoadOptions(*command, options->load, rules);
   command->add_option("--steps", options->bench.calls, "Calls to measure, or requests of --poisson")
       ->check(integerFrom(1))
       ->capture_default_str();
   addThreadsOption(*command, options->executor.threads);
   addJsonFlag(*command, options->json, "an array of one object a plan");
+  rules.require(
+      command->add_option("--report", options->report,
+                          "A file for the comparison of the plans, by its ending: .md; .json; "
+                          ".html, a page with graph, timeline, roofline and every kernel's code"),
+      {Need::OneFunction});
   rules.require(command->add_option("--trace", options->trace,
                                     "A file for the last profiled call as a Chrome trace"),
                 {Need::OneFunction});

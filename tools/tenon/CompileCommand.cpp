@@ -15,6 +15,8 @@
 #include "tools/common/JsonFlag.h"
 #include "tools/common/PlanFlags.h"
 #include "tools/common/UsageError.h"
+#include "tools/common/Version.h"
+#include "tools/measure/ExplainReport.h"
 #include "tools/tenon/Command.h"
 
 namespace tenon::tools {
@@ -28,6 +30,21 @@ struct Options {
   JsonFlag json;
 };
 
+/// What a program says of where it comes from (`Program::report`): the Tenon that compiled it, its plan
+/// and the decisions of fusion.
+std::string describeCompilation(const PlanFlags& plan,
+                                const std::vector<passes::FusionDecision>& decisions) {
+  std::vector<ExplainedFusion> fusions;
+  for (const passes::FusionDecision& decision : decisions)
+    fusions.push_back({&decision});
+  nlohmann::ordered_json report = {{"version", versionNumber()},
+                                   {"commit", versionCommit()},
+                                   {"plan", plan.plan},
+                                   {"launch", plan.launch},
+                                   {"decisions", describeFusionGroups(fusions)}};
+  return report.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
 absl::Status compile(const Options& options) {
   if (options.output.empty())
     return usageError("-o: expects a file, but got an empty name");
@@ -40,8 +57,11 @@ absl::Status compile(const Options& options) {
   TENON_RETURN_IF_ERROR(checkOutput(path, std::array{options.model.path}));
   TENON_ASSIGN_OR_RETURN(InputModel input, readInputModel(options.model));
   TENON_ASSIGN_OR_RETURN(PlanSettings plan, readPlanFlags(options.plan, input.target));
+  std::vector<passes::FusionDecision> decisions;
+  plan.fusion.report = &decisions;
   TENON_ASSIGN_OR_RETURN(runtime::Program program,
                          compileInputModel(input, options.model, plan.fusion));
+  program.report = describeCompilation(options.plan, decisions);
   if (input.hasModel() && !program.tokenizer)
     std::cerr << "tenon: note: "
               << readModelTokenizer(*input.module, input.shape.get()).status().message()

@@ -25,15 +25,13 @@ struct Options {
   GenerateOptions generate;
   GraphRunOptions graph;
   PlanFlags plan;
-
-  bool callsFunction() const { return !graph.inputs.empty() || !graph.outputs.empty(); }
 };
 
 using Clock = std::chrono::steady_clock;
 
 /// Runs what the flags ask for: text, or one call of a function.
 absl::Status runWith(runtime::Executor& executor, const Options& options, Clock::time_point start) {
-  if (options.callsFunction())
+  if (options.graph.isGiven())
     return runGraph(executor, options.graph);
   int64_t loadNs = std::chrono::nanoseconds(Clock::now() - start).count();
   absl::Status status = generateText(executor, options.generate, loadNs, std::cout, std::cerr);
@@ -72,12 +70,7 @@ absl::Status runProgram(Options options, Clock::time_point start) {
 absl::Status run(Options options) {
   auto start = Clock::now();
   denyUnusedSampling(options.generate, options.model.rules);
-  if (options.callsFunction()) {
-    options.model.rules.deny(Need::Text, "--inputs and --outputs call a function on arrays");
-    TENON_RETURN_IF_ERROR(checkGraphRun(options.graph));
-  } else {
-    options.model.rules.deny(Need::Call, "neither --inputs nor --outputs is given");
-  }
+  TENON_RETURN_IF_ERROR(readGraphRunOptions(options.graph, options.model.rules));
   bool mayBeShape = options.model.randomSeed && !std::filesystem::exists(options.model.path);
   if (!mayBeShape) {
     TENON_ASSIGN_OR_RETURN(FileKind kind, identifyFile(options.model.path));
@@ -89,7 +82,7 @@ absl::Status run(Options options) {
   if (options.generate.draft > 0 && options.model.sequences == 0)
     options.model.sequences = 1;
   TENON_ASSIGN_OR_RETURN(InputModel input, readInputModel(options.model));
-  if (!options.callsFunction() && options.generate.ids.empty())
+  if (!options.graph.isGiven() && options.generate.ids.empty())
     TENON_RETURN_IF_ERROR(requireText(input, options.model.path));
   if (options.model.device == "reference") {
     TENON_ASSIGN_OR_RETURN(auto executor, ReferenceExecutor::create(*input.module));
@@ -122,13 +115,7 @@ void addRunCommand(CLI::App& app, Action& action) {
   addDeviceOption(*command, options->model, {"auto", "cpu", "cuda", "reference"});
   addTargetOption(*command, options->model, "compile for");
   addPlanFlags(*command, options->plan, rules);
-  rules.require(command->add_option("--function", options->graph.function,
-                                    "The function to call (default: the only one)"),
-                {Need::Call});
-  command->add_option("--inputs", options->graph.inputs,
-                      "Its inputs, a NumPy .npz archive; - for standard input");
-  command->add_option("--outputs", options->graph.outputs,
-                      "Where its results go, .npz; - for standard output");
+  addGraphRunOptions(*command, options->graph, rules);
   command->callback([options, &action] { action = [options] { return run(*options); }; });
 }
 
