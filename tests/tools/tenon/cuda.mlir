@@ -58,9 +58,10 @@
 // GENERATE: ffn           alone: median
 // GENERATE: plan auto
 // GENERATE: tokens a second
-// GENERATE: plan {{.*}}tokens/s {{.*}}against unfused
-// GENERATE-NEXT: unfused {{.*}} 1.00 times as fast
-// GENERATE-NEXT: auto {{.*}} times as fast
+// GENERATE: Plans:
+// GENERATE-NEXT: plan {{.*}} speed-up {{.*}} tokens/s
+// GENERATE-NEXT: unfused {{[0-9.]+}} 1.00
+// GENERATE-NEXT: auto {{[0-9.]+}}
 // RUN: %python -c 'import json, sys; r = json.load(open(sys.argv[1])); assert all(p["token_ns"]["median"] > 0 and sum(g["steps"] for g in p["groups"]) == p["launches"] and p["launch"] == "none" for p in r) and r[0]["planned_bytes"] > r[0]["weight_bytes"]' %t.json
 // RUN: not tenon bench %data/stories260K/stories260K.gguf --prefill=16 --generate=8 2>&1 | FileCheck %s --check-prefix=FED
 // FED: tenon: error: --generate: applies to decode, but --prefill is given too

@@ -73,7 +73,7 @@ COMMANDS = [
     ("tenon run model.gguf --context 100000000", 1, r"expects a context of 1 to 2048 positions"),
     ("tenon run model.gguf --context 9223372036854775807", 1, r"expects a context of 1 to 2048 positions"),
     ("tenon run model.gguf --sequences 0", 2, r"--sequences: expects an integer at least 1"),
-    ("tenon run model.gguf --shapes decode:4 --sequences 2", 1, r"expects 4 to 65536 sequences \(--sequences\)"),
+    ("tenon run model.gguf --shapes decode:4 --sequences 70000", 1, r"expects 1 to 65536 sequences \(--sequences\)"),
     ("tenon explain model.gguf --max-fusions -1", 2, r"--max-fusions: expects an integer at least 0, but got '-1'"),
     ("tenon explain model.gguf --max-fusions x", 2, r"--max-fusions: expects an integer"),
     ("tenon perplexity model.gguf --text story.txt --window 0", 2, r"--window: expects an integer at least 2"),
