@@ -217,7 +217,8 @@ static bool matches(KernelOp kernel, const CudaTarget&) {
 /// with other operations beside their reduction have bytes of their own to bring, and blocks of the next
 /// kernel that wait beside them cost more than their early start saves: residual + RMSNorm of 16, 128
 /// and 1,024 rows takes 1.49, 2.09 and 4.19 us with a trigger at entry, 1.56, 1.82 and 3.68 without
-/// (H200, 2026-11-21, bench/results/fusion.md). A sum and a norm in kernels of their own lose by it.
+/// (H200, docs/notebook/2026-11-21-torch-operators.md). A sum and a norm in kernels of their own lose
+/// by it.
 static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target, Neighbours) {
   Operation& hero = *llvm::find_if(kernel.getBlock(), isHero);
   RowSchedule schedule = chooseRows(hero, target);
