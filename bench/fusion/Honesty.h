@@ -33,6 +33,11 @@ struct Honesty {
   double totalRegret = 0; ///< Σ (chosen − best) / Σ best
   double meanRegret = 0;  ///< mean of (chosen − best) / best
   double worstRegret = 0;
+  /// Σ predicted / Σ measured savings of the fusions that `auto` makes; NaN where it makes none.
+  double transferRatio = 0;
+  /// Rank correlation of predicted and measured savings (Kendall 1945, τ-b); NaN where all points have
+  /// the same saving.
+  double tau = 0;
 };
 
 /// Of at least one point.

@@ -37,6 +37,17 @@ TEST(Honesty, CountsErrorsOfBothPlans) {
   EXPECT_NEAR(h.worstError, 1, 1e-12);
 }
 
+TEST(Honesty, ComparesSavings) {
+  // Savings, predicted and measured: 10, 20; 30, 40; 20, 80; -5, -1, which is not made.
+  Honesty h = judge({{"a", "c", 100, 110, 100, 120},
+                     {"b", "c", 100, 130, 100, 140},
+                     {"c", "c", 100, 120, 100, 180},
+                     {"d", "c", 100, 95, 100, 99}});
+  EXPECT_NEAR(h.transferRatio, 60.0 / 140, 1e-12);
+  EXPECT_NEAR(h.tau, (5 - 1) / 6.0, 1e-12); // b and c the other way round
+  EXPECT_THAT(formatTable({{"a", "c", 100, 110, 100, 120}}), HasSubstr("| 0.50 |  |\n"));
+}
+
 TEST(Points, AreAllCombinations) {
   auto points = parsePoints("# none\ncheck rms_product f16,bf16 1,2 64 32,96 # some\n"
                             "calibrate qkv f32 1 64 64\n",
