@@ -29,7 +29,8 @@ public:
   virtual const Program& program() const = 0;
 
   /// Runs function `function` (an index into `Program::functions`) to completion. Spans must have
-  /// exactly the byte sizes of the signature; InvalidArgument names the first that does not.
+  /// exactly the byte sizes of the signature; InvalidArgument names the first that does not. An output
+  /// that is not wanted has an empty span: it stays on the device.
   virtual absl::Status run(size_t function, std::span<const std::span<const std::byte>> inputs,
                            std::span<const std::span<std::byte>> outputs) = 0;
 

@@ -97,7 +97,7 @@ ModelFunction::ModelFunction(Executor& executor, size_t index, int64_t vocabular
     chosenIds.resize(isPrefill ? 1 : rowCount);
 }
 
-absl::Status ModelFunction::run(std::span<const TokenRow> tokens) {
+absl::Status ModelFunction::run(std::span<const TokenRow> tokens, bool wantsLogits) {
   std::fill(ids.begin(), ids.end(), 0);
   std::fill(sequences.begin(), sequences.end(), 0);
   std::fill(positions.begin(), positions.end(), -1);
@@ -112,9 +112,12 @@ absl::Status ModelFunction::run(std::span<const TokenRow> tokens) {
     outputRow[0] = int32_t(tokens.size()) - 1;
     inputs.push_back(bytesOf(outputRow));
   }
-  allLogits.resize((isPrefill ? 1 : ids.size()) * vocabulary);
-  std::vector<std::span<std::byte>> outputs = {std::as_writable_bytes(std::span(allLogits))};
-  if (!chosenIds.empty())
+  std::vector<std::span<std::byte>> outputs(1);
+  if (wantsLogits || !hasNextIds()) {
+    allLogits.resize((isPrefill ? 1 : ids.size()) * vocabulary);
+    outputs[0] = std::as_writable_bytes(std::span(allLogits));
+  }
+  if (hasNextIds())
     outputs.push_back(std::as_writable_bytes(std::span(chosenIds)));
   return executor->run(index, inputs, outputs);
 }

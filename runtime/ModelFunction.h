@@ -34,14 +34,18 @@ public:
   /// The most tokens that a run takes.
   int64_t rows() const { return int64_t(ids.size()); }
 
+  /// Whether it chooses the most likely token behind each row of logits.
+  bool hasNextIds() const { return !chosenIds.empty(); }
+
   /// Runs `tokens`, from 1 to `rows()`; the other rows are inactive. Decode takes each of any
   /// sequence, Prefill all of one, at positions that follow each other.
-  absl::Status run(std::span<const TokenRow> tokens);
+  /// Where `wantsLogits` is false and it has next ids, logits stay on the device, and `logits` has none.
+  absl::Status run(std::span<const TokenRow> tokens, bool wantsLogits = true);
   /// The logits behind token `row` of the last run, [vocabulary]; of Prefill, those behind its last
   /// token alone, as row 0. Valid until the next run.
   std::span<const float> logits(size_t row = 0) const;
-  /// The most likely token behind each row of logits, -1 where one of them is NaN; empty where the
-  /// function does not choose. Valid until the next run.
+  /// The most likely token behind each row of logits, -1 where one of them is NaN; empty without
+  /// `hasNextIds()`. Valid until the next run.
   std::span<const int32_t> nextIds() const { return chosenIds; }
 
   /// Greedy decode by the device alone from `token` on; null where it cannot. For a Decode function

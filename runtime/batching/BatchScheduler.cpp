@@ -39,6 +39,20 @@ struct Sequence {
   TokenRow row(size_t position) const {
     return {.id = tokens[position], .sequence = slot, .position = int32_t(position)};
   }
+  /// Whether its next token is the host's choice.
+  bool wantsLogits(const ModelFunction& function) const {
+    return !function.hasNextIds() || !sampler.isGreedy();
+  }
+  /// The token behind `row` of the function's last call.
+  absl::StatusOr<int32_t> next(const ModelFunction& function, size_t row) const {
+    if (wantsLogits(function))
+      return sampler.sample(function.logits(row), tokens.size());
+    const int32_t id = function.nextIds()[row];
+    if (id < 0)
+      return absl::InvalidArgumentError(absl::StrFormat(
+          "device: expects numbers as the logits behind token %d, but found NaN", tokens.size()));
+    return id;
+  }
 };
 
 using Sequences = std::list<Sequence>;
@@ -60,9 +74,9 @@ private:
   void admit();
   absl::Status runPrefill(Sequences::iterator sequence);
   absl::Status runDecode();
-  /// The next token of a sequence whose tokens the states all hold: `logits` are those behind the last.
-  void choose(Sequences::iterator sequence, std::span<const float> logits,
-              std::optional<int32_t> deviceChoice);
+  /// The next token of a sequence whose tokens the states all hold, the last one of them since `row` of
+  /// the function's last call.
+  void choose(Sequences::iterator sequence, const ModelFunction& function, size_t row);
   /// Takes the sequence out of the running ones, frees its slot and hands out its result.
   void end(Sequences::iterator sequence, absl::Status status, StopReason reason);
   void finish(Sequence& sequence, absl::Status status, StopReason reason);
@@ -186,15 +200,13 @@ absl::Status BatchScheduler::Impl::runPrefill(Sequences::iterator sequence) {
   std::vector<TokenRow> rows(std::min(size_t(function.rows()), left));
   for (size_t row = 0; row < rows.size(); ++row)
     rows[row] = sequence->row(sequence->fed + row);
-  TENON_RETURN_IF_ERROR(function.run(rows));
+  const bool wantsLogits = sequence->wantsLogits(function);
+  TENON_RETURN_IF_ERROR(function.run(rows, wantsLogits));
   ++counts.prefillCalls;
   counts.prefillTokens += int64_t(rows.size());
   sequence->fed += rows.size();
-  if (!sequence->isPrompt()) {
-    std::span<const int32_t> chosen = function.nextIds();
-    choose(sequence, function.logits(),
-           chosen.empty() ? std::nullopt : std::optional(chosen.front()));
-  }
+  if (!sequence->isPrompt())
+    choose(sequence, function, /*row=*/0);
   return absl::OkStatus();
 }
 
@@ -208,29 +220,27 @@ absl::Status BatchScheduler::Impl::runDecode() {
   for (Sequences::iterator sequence : chosen)
     rows.push_back(sequence->row(sequence->fed));
   ModelFunction& function = model.decode(int64_t(rows.size()));
-  TENON_RETURN_IF_ERROR(function.run(rows));
+  const bool wantsLogits = std::ranges::any_of(
+      chosen, [&](Sequences::iterator sequence) { return sequence->wantsLogits(function); });
+  TENON_RETURN_IF_ERROR(function.run(rows, wantsLogits));
   ++counts.decodeCalls;
   counts.decodeTokens += int64_t(rows.size());
   for (size_t row = 0; row < chosen.size(); ++row) {
     Sequences::iterator sequence = chosen[row];
     running.splice(running.end(), running, sequence);
     if (++sequence->fed == sequence->tokens.size())
-      choose(sequence, function.logits(row),
-             function.nextIds().empty() ? std::nullopt : std::optional(function.nextIds()[row]));
+      choose(sequence, function, row);
   }
   return absl::OkStatus();
 }
 
-void BatchScheduler::Impl::choose(Sequences::iterator sequence, std::span<const float> logits,
-                                  std::optional<int32_t> deviceChoice) {
+void BatchScheduler::Impl::choose(Sequences::iterator sequence, const ModelFunction& function,
+                                  size_t row) {
   RequestResult& result = sequence->result;
   const int64_t limit = sequence->request.maxTokens;
   if (limit == 0)
     return end(sequence, absl::OkStatus(), StopReason::TokenLimit);
-  absl::StatusOr<int32_t> id = deviceChoice.value_or(-1);
-  // A device says -1 of logits that are no numbers; the sampler says which.
-  if (!sequence->sampler.isGreedy() || *id < 0)
-    id = sequence->sampler.sample(logits, sequence->tokens.size());
+  const absl::StatusOr<int32_t> id = sequence->next(function, row);
   if (!id.ok())
     return end(sequence, id.status(), StopReason::Callback);
   if (result.firstTokenNs == 0)

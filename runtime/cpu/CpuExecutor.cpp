@@ -46,6 +46,7 @@ struct BoundFunction {
   std::vector<BoundStep> steps;
   std::vector<PortBinding> inputs;
   std::vector<PortBinding> outputs;
+  std::vector<std::vector<std::byte>> unwanted; ///< by output: memory for one that nobody wants
   std::vector<StepProfile> profile;
 };
 
@@ -105,6 +106,7 @@ BoundFunction CpuExecutor::Impl::bind(const Function& function,
         {kernels[step.kernel], bound.table.data() + first, step.tiles, bytes < leastSharedBytes});
     first += step.args.size();
   }
+  bound.unwanted.resize(function.outputs.size());
   bound.profile.resize(function.steps.size());
   return bound;
 }
@@ -157,6 +159,19 @@ CpuExecutor::create(Program program, const CpuExecutorOptions& options) {
 const Program& CpuExecutor::program() const { return impl->program; }
 int CpuExecutor::threads() const { return impl->pool->threads(); }
 
+/// Where a call's outputs lie: those that nobody wants in memory of the function's own.
+static std::vector<std::span<std::byte>>
+placeOutputs(BoundFunction& bound, const Function& function,
+             std::span<const std::span<std::byte>> wanted) {
+  std::vector<std::span<std::byte>> places(wanted.begin(), wanted.end());
+  for (size_t i = 0; i < places.size(); ++i)
+    if (places[i].empty()) {
+      bound.unwanted[i].resize(function.outputs[i].bytes);
+      places[i] = bound.unwanted[i];
+    }
+  return places;
+}
+
 /// Puts the addresses of a call's ports into the function's table.
 static void bindPorts(BoundFunction& bound, std::span<const std::span<const std::byte>> inputs,
                       std::span<const std::span<std::byte>> outputs) {
@@ -194,12 +209,12 @@ private:
 } // namespace
 
 absl::Status CpuExecutor::run(size_t index, std::span<const std::span<const std::byte>> inputs,
-                              std::span<const std::span<std::byte>> outputs) {
-  TENON_RETURN_IF_ERROR(checkCall(impl->program, index, inputs, outputs));
+                              std::span<const std::span<std::byte>> wanted) {
+  TENON_RETURN_IF_ERROR(checkCall(impl->program, index, inputs, wanted));
   Turn turn(impl->running);
   TENON_RETURN_IF_ERROR(turn.status());
   BoundFunction& bound = impl->functions[index];
-  bindPorts(bound, inputs, outputs);
+  bindPorts(bound, inputs, placeOutputs(bound, impl->program.functions[index], wanted));
   auto start = std::chrono::steady_clock::now();
   if (impl->profiling)
     impl->runProfiled(bound);
@@ -251,12 +266,14 @@ absl::Status CpuExecutor::resetStates() {
 
 absl::Status CpuExecutor::runObserved(size_t index,
                                       std::span<const std::span<const std::byte>> inputs,
-                                      std::span<const std::span<std::byte>> outputs,
+                                      std::span<const std::span<std::byte>> wanted,
                                       StepObserver& observer) {
-  TENON_RETURN_IF_ERROR(checkCall(impl->program, index, inputs, outputs));
+  TENON_RETURN_IF_ERROR(checkCall(impl->program, index, inputs, wanted));
   Turn turn(impl->running);
   TENON_RETURN_IF_ERROR(turn.status());
   BoundFunction& bound = impl->functions[index];
+  const std::vector<std::span<std::byte>> outputs =
+      placeOutputs(bound, impl->program.functions[index], wanted);
   bindPorts(bound, inputs, outputs);
   HostStepMemory memory(impl->memory, inputs, outputs);
   for (size_t step = 0; step < bound.steps.size(); ++step) {

@@ -76,16 +76,23 @@ struct CudaExecutor::Impl {
 
   std::byte* staged() const { return static_cast<std::byte*>(staging.get()); }
   absl::Status sendInputs(const PortLayout& layout) const;
+  absl::Status fetchOutput(size_t function, size_t output) const;
   absl::Status fetchOutputs(size_t function) const;
   /// Starts a call whose inputs are staged, or its steps alone.
   absl::Status enqueue(size_t function, Extent extent, unsigned eventFlags);
   absl::Status enqueueSteps(size_t function, unsigned eventFlags);
   /// The same by its graph, which the first call builds.
   absl::Status replay(size_t function, Extent extent);
+  /// Starts a call whose inputs are staged, or its steps alone, as the options say.
+  absl::Status start(size_t function, Extent extent);
   /// Waits for a call and reads its times.
   absl::Status finish(size_t function);
+  /// The same for one that has been started, or of which a part has failed to.
+  absl::Status finishAfter(const absl::Status& started, size_t function);
   /// Runs a call whose inputs are staged, or its steps alone, `times` times.
   absl::Status runStaged(size_t function, Extent extent, int64_t times = 1);
+  /// Runs a call whose inputs are staged and of whose outputs some are wanted.
+  absl::Status runWanted(size_t function, std::span<const std::span<std::byte>> outputs);
   /// Runs a call whose inputs are staged step by step.
   absl::Status observe(size_t function, StepObserver& observer);
   /// Brings a call's inputs to where the device takes them from.
@@ -184,16 +191,18 @@ absl::Status CudaExecutor::Impl::sendInputs(const PortLayout& layout) const {
       "send the inputs");
 }
 
-absl::Status CudaExecutor::Impl::fetchOutputs(size_t function) const {
+absl::Status CudaExecutor::Impl::fetchOutput(size_t function, size_t output) const {
   const Driver& driver = device.driver();
-  const std::vector<Port>& outputs = program.functions[function].outputs;
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    uint64_t offset = memory.portLayout(function).outputs[i];
-    TENON_RETURN_IF_ERROR(
-        driver.check(driver.memcpyDtoHAsync(staged() + offset, memory.ports() + offset,
-                                            outputs[i].bytes, stream.get()),
-                     "fetch the outputs"));
-  }
+  uint64_t offset = memory.portLayout(function).outputs[output];
+  return driver.check(driver.memcpyDtoHAsync(staged() + offset, memory.ports() + offset,
+                                             program.functions[function].outputs[output].bytes,
+                                             stream.get()),
+                      "fetch the outputs");
+}
+
+absl::Status CudaExecutor::Impl::fetchOutputs(size_t function) const {
+  for (size_t output = 0; output < program.functions[function].outputs.size(); ++output)
+    TENON_RETURN_IF_ERROR(fetchOutput(function, output));
   return absl::OkStatus();
 }
 
@@ -230,6 +239,19 @@ absl::Status CudaExecutor::Impl::replay(size_t function, Extent extent) {
   return driver.check(driver.graphLaunch(graph.get(), stream.get()), "launch a graph");
 }
 
+absl::Status CudaExecutor::Impl::start(size_t function, Extent extent) {
+  bool asGraph = options.graphs && !options.checkSteps;
+  return asGraph ? replay(function, extent) : enqueue(function, extent, 0);
+}
+
+absl::Status CudaExecutor::Impl::finishAfter(const absl::Status& started, size_t function) {
+  if (started.ok())
+    return finish(function);
+  // The next call must find the stream empty, or fail as this one.
+  static_cast<void>(device.driver().streamSynchronize(stream.get()));
+  return started;
+}
+
 absl::Status CudaExecutor::Impl::finish(size_t function) {
   const Driver& driver = device.driver();
   LoadedFunction& loaded = functions[function];
@@ -247,15 +269,22 @@ absl::Status CudaExecutor::Impl::finish(size_t function) {
 
 absl::Status CudaExecutor::Impl::runStaged(size_t function, Extent extent, int64_t times) {
   TENON_RETURN_IF_ERROR(stamps.clear(device.driver(), stream.get()));
-  bool asGraph = options.graphs && !options.checkSteps;
   absl::Status status;
   for (int64_t i = 0; i < times && status.ok(); ++i)
-    status = asGraph ? replay(function, extent) : enqueue(function, extent, 0);
+    status = start(function, extent);
+  return finishAfter(status, function);
+}
+
+absl::Status CudaExecutor::Impl::runWanted(size_t function,
+                                           std::span<const std::span<std::byte>> outputs) {
+  TENON_RETURN_IF_ERROR(stamps.clear(device.driver(), stream.get()));
+  absl::Status status = sendInputs(memory.portLayout(function));
   if (status.ok())
-    return finish(function);
-  // The next call must find the stream empty, or fail as this one.
-  static_cast<void>(device.driver().streamSynchronize(stream.get()));
-  return status;
+    status = start(function, Extent::Steps);
+  for (size_t output = 0; output < outputs.size() && status.ok(); ++output)
+    if (!outputs[output].empty())
+      status = fetchOutput(function, output);
+  return finishAfter(status, function);
 }
 
 absl::Status CudaExecutor::Impl::observe(size_t index, StepObserver& observer) {
@@ -298,7 +327,10 @@ absl::Status CudaExecutor::run(size_t index, std::span<const std::span<const std
   TENON_RETURN_IF_ERROR(impl->device.makeCurrent());
   impl->stage(index, inputs);
   impl->lastCalled.reset();
-  TENON_RETURN_IF_ERROR(impl->inFunction(index, impl->runStaged(index, Extent::Call)));
+  // A call that hands out everything is one graph, copies included.
+  const bool allWanted = std::ranges::none_of(outputs, &std::span<std::byte>::empty);
+  TENON_RETURN_IF_ERROR(impl->inFunction(index, allWanted ? impl->runStaged(index, Extent::Call)
+                                                          : impl->runWanted(index, outputs)));
   impl->lastCalled = index;
   impl->unstage(index, outputs);
   return absl::OkStatus();

@@ -8,12 +8,12 @@ namespace tenon::runtime {
 template <typename Byte>
 static absl::Status checkPorts(const Function& function, const char* kind,
                                const std::vector<Port>& ports,
-                               std::span<const std::span<Byte>> given) {
+                               std::span<const std::span<Byte>> given, bool mayBeEmpty) {
   if (given.size() != ports.size())
     return absl::InvalidArgumentError(absl::StrFormat(
         "function %s expects %u %ss, but got %u", function.name, ports.size(), kind, given.size()));
   for (size_t i = 0; i < ports.size(); ++i)
-    if (given[i].size() != ports[i].bytes)
+    if (given[i].size() != ports[i].bytes && !(mayBeEmpty && given[i].empty()))
       return absl::InvalidArgumentError(
           absl::StrFormat("function %s: %s %s expects %u bytes, but got %u", function.name, kind,
                           ports[i].name, ports[i].bytes, given[i].size()));
@@ -27,8 +27,9 @@ absl::Status checkCall(const Program& program, size_t index,
     return absl::InvalidArgumentError(absl::StrFormat(
         "expects one of the %u functions, but got function %u", program.functions.size(), index));
   const Function& function = program.functions[index];
-  TENON_RETURN_IF_ERROR(checkPorts(function, "input", function.inputs, inputs));
-  return checkPorts(function, "output", function.outputs, outputs);
+  TENON_RETURN_IF_ERROR(
+      checkPorts(function, "input", function.inputs, inputs, /*mayBeEmpty=*/false));
+  return checkPorts(function, "output", function.outputs, outputs, /*mayBeEmpty=*/true);
 }
 
 } // namespace tenon::runtime

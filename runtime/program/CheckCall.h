@@ -10,8 +10,8 @@
 namespace tenon::runtime {
 
 /// Checks what a caller passes to `Executor::run`: that `program` has function number `function`,
-/// and that there is memory of the right size for each of its inputs and outputs. InvalidArgument
-/// names the first that is not as the signature says.
+/// and that there is memory of the right size for each of its inputs and of the outputs that are
+/// wanted, which are not empty. InvalidArgument names the first that is not as the signature says.
 absl::Status checkCall(const Program& program, size_t function,
                        std::span<const std::span<const std::byte>> inputs,
                        std::span<const std::span<std::byte>> outputs);

@@ -19,7 +19,8 @@ inline Port makePort(std::string name, std::string encoding, std::vector<int64_t
 }
 
 /// A function without steps, with the ports of its role.
-inline Function makeModelFunction(Role role, int64_t rows, int64_t vocabulary) {
+inline Function makeModelFunction(Role role, int64_t rows, int64_t vocabulary,
+                                  bool hasNextIds = false) {
   const bool isPrefill = role == Role::Prefill;
   Function function;
   function.name = absl::StrFormat("%s_%d", isPrefill ? "prefill" : "decode", rows);
@@ -31,6 +32,8 @@ inline Function makeModelFunction(Role role, int64_t rows, int64_t vocabulary) {
   if (isPrefill)
     function.inputs.push_back(makePort("output_rows", "i32", {1}));
   function.outputs = {makePort("logits", "f32", {isPrefill ? 1 : rows, vocabulary})};
+  if (hasNextIds)
+    function.outputs.push_back(makePort("next_ids", "i32", {isPrefill ? 1 : rows}));
   return function;
 }
 

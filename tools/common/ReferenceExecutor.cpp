@@ -41,6 +41,8 @@ absl::Status ReferenceExecutor::run(size_t function,
   }
   TENON_ASSIGN_OR_RETURN(auto results, interpreter->run(signature.name, arguments));
   for (auto [index, result] : llvm::enumerate(results)) {
+    if (outputs[index].empty())
+      continue;
     std::vector<std::byte> bytes = result.encode();
     std::memcpy(outputs[index].data(), bytes.data(), bytes.size());
   }

@@ -199,6 +199,35 @@ TEST(BatchScheduler, LogitsThatAreNoNumbersEndTheirRequestAlone) {
   EXPECT_EQ(answers.results.at(2).ids, answerOf({4}, 2));
 }
 
+/// Greedy tokens that the device chooses need no logits on the host; drawn ones do.
+TEST(BatchScheduler, FetchesLogitsWhereItDraws) {
+  HashModel model({makeModelFunction(Role::Decode, 2, vocabulary, /*hasNextIds=*/true),
+                   makeModelFunction(Role::Prefill, 4, vocabulary, /*hasNextIds=*/true)},
+                  2);
+  model.brokenId = 60;
+  auto scheduler = makeScheduler(model);
+  Answers answers;
+  ASSERT_TRUE(
+      scheduler->submit({.prompt = {1, 2}, .maxTokens = 5, .onEnd = answers.collect()}).ok());
+  ASSERT_TRUE(scheduler->submit({.prompt = {60}, .maxTokens = 5, .onEnd = answers.collect()}).ok());
+  runUntilIdle(*scheduler);
+  EXPECT_EQ(model.logitsCalls, 0u);
+  EXPECT_EQ(answers.results.at(1).ids, answerOf({1, 2}, 5));
+  EXPECT_THAT(answers.results.at(2).status.message(),
+              HasSubstr("device: expects numbers as the logits behind token 1, but found NaN"));
+  for (float temperature : {0.f, 0.01f})
+    ASSERT_TRUE(scheduler
+                    ->submit({.prompt = {3},
+                              .maxTokens = 4,
+                              .sampling = {.temperature = temperature},
+                              .onEnd = answers.collect()})
+                    .ok());
+  runUntilIdle(*scheduler);
+  EXPECT_EQ(model.logitsCalls, 4u); // one of prefill, three of decode
+  EXPECT_EQ(answers.results.at(3).ids, answerOf({3}, 4));
+  EXPECT_EQ(answers.results.at(4).ids, answerOf({3}, 4)); // all but certain at that temperature
+}
+
 TEST(BatchScheduler, RefusesWhatCannotRun) {
   HashModel model({decode(1)}, 1);
   auto scheduler = makeScheduler(model, {.mostWaiting = 1});

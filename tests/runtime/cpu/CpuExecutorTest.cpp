@@ -263,6 +263,18 @@ TEST_F(CpuExecutorTest, RefusesWrongCalls) {
   EXPECT_EQ(refusal(Sum, {in}, {longOut}), "function sum: output y expects 32 bytes, but got 36");
 }
 
+TEST_F(CpuExecutorTest, ComputesOutputsThatNobodyWants) {
+  auto executor = load(makeProgram());
+  Floats x(8, 1.0f), y(8);
+  std::span<const std::byte> in = std::as_bytes(std::span(x));
+  std::span<std::byte> unwanted, out = std::as_writable_bytes(std::span(y));
+  ASSERT_EQ(executor->run(Sum, {&in, 1}, {&out, 1}), absl::OkStatus());
+  const Floats first = y;
+  ASSERT_EQ(executor->run(Sum, {&in, 1}, {&unwanted, 1}), absl::OkStatus());
+  ASSERT_EQ(executor->run(Sum, {&in, 1}, {&out, 1}), absl::OkStatus());
+  EXPECT_EQ(y[0], 3 * first[0]) << "the state of three runs";
+}
+
 /// A call binds its ports in tables that it shares with others: the second of two is refused.
 TEST_F(CpuExecutorTest, RunsOneCallAtATime) {
   auto executor = load(makeProgram());

@@ -231,6 +231,25 @@ TEST_P(CudaExecutorCallFailure, IsNamedAndPasses) {
   EXPECT_EQ(call(*executor, test::Sum, ones), Floats(8, 2.0f));
 }
 
+/// The same of a call whose outputs nobody wants, and which sends its inputs outside of the graph.
+TEST_F(CudaExecutorTest, WithoutOutputsFailuresAreNamedAndPass) {
+  auto executor = load(makeProgram());
+  std::span<const std::byte> input = std::as_bytes(std::span(ones));
+  std::span<std::byte> unwanted;
+  for (auto [symbol, message] :
+       {std::pair("cuMemcpyHtoDAsync", "function sum: cannot send the inputs: CUDA_ERROR_FAKE"),
+        {"cuGraphLaunch", "function sum: cannot launch a graph"},
+        {"cuStreamSynchronize", "function sum: one of the 2 steps failed"}}) {
+    fake.fail(symbol, CUDA_ERROR_UNKNOWN, 0);
+    absl::Status status = executor->run(test::Sum, {&input, 1}, {&unwanted, 1});
+    EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
+    EXPECT_THAT(std::string(status.message()), HasSubstr(message));
+    fake.state().failures.clear();
+    ASSERT_EQ(executor->resetStates(), absl::OkStatus());
+    EXPECT_EQ(call(*executor, test::Sum, ones), Floats(8, 2.0f));
+  }
+}
+
 const CudaExecutorOptions graphs{};
 const CudaExecutorOptions noGraphs{.graphs = false};
 const CudaExecutorOptions checked{.checkSteps = true};

@@ -165,6 +165,17 @@ TEST_P(CudaExecutorModes, RepeatsStepsWithoutCopies) {
   EXPECT_EQ(call(*executor, test::Sum, ones), Floats(8, 12.0f)) << "the state of six runs";
 }
 
+TEST_P(CudaExecutorModes, LeavesOutputsOnTheDeviceThatNobodyWants) {
+  auto executor = load(makeProgram(), {.graphs = GetParam()});
+  std::span<const std::byte> input = std::as_bytes(std::span(ones));
+  std::span<std::byte> unwanted;
+  ASSERT_EQ(executor->run(test::Sum, {&input, 1}, {&unwanted, 1}), absl::OkStatus());
+  EXPECT_EQ(fake.state().calls["cuMemcpyDtoHAsync"], 0);
+  EXPECT_EQ(executor->lastStepsNs(), 250'000u);
+  ASSERT_EQ(executor->repeatSteps(test::Sum, 1), absl::OkStatus());
+  EXPECT_EQ(call(*executor, test::Sum, ones), Floats(8, 6.0f)) << "the state of three runs";
+}
+
 TEST_P(CudaExecutorModes, RepeatsOnlyWhatTheDeviceHasTheInputsOf) {
   auto executor = load(makeProgram(), {.graphs = GetParam()});
   auto expectRefusal = [&](size_t function) {
