@@ -70,4 +70,21 @@ ModelFunction& LanguageModel::prefill(int64_t count) {
   return isWorthPadding ? *larger : filled;
 }
 
+absl::StatusOr<std::span<const float>> LanguageModel::feed(std::span<const int32_t> ids,
+                                                           int64_t first) {
+  std::span<const float> logits;
+  std::vector<TokenRow> rows;
+  for (size_t at = 0; at < ids.size(); at += rows.size()) {
+    const size_t left = ids.size() - at;
+    // One token, which most calls have, is a step of decode.
+    ModelFunction& function = hasPrefill() && left > 1 ? prefill(int64_t(left)) : decode(1);
+    rows.resize(std::min(size_t(function.rows()), left));
+    for (size_t row = 0; row < rows.size(); ++row)
+      rows[row] = {.id = ids[at + row], .position = int32_t(first + int64_t(at + row))};
+    TENON_RETURN_IF_ERROR(function.run(rows));
+    logits = function.logits();
+  }
+  return logits;
+}
+
 } // namespace tenon::runtime

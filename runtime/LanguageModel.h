@@ -43,6 +43,10 @@ public:
   /// them. With `hasPrefill()`.
   ModelFunction& prefill(int64_t count);
 
+  /// Feeds tokens of sequence 0 from position `first` on, by Prefill where there is such a function, else
+  /// one by one; returns the logits behind the last, valid until the next call.
+  absl::StatusOr<std::span<const float>> feed(std::span<const int32_t> ids, int64_t first);
+
 private:
   LanguageModel(Executor& executor, std::string_view caller)
       : executor(&executor), caller(caller) {}

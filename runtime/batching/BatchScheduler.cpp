@@ -35,7 +35,8 @@ struct Sequence {
   std::vector<int32_t> tokens = {};
   size_t fed = 0;
 
-  bool isPrompt() const { return fed < request.prompt.size(); }
+  /// Whether several tokens of its prompt are still to be fed.
+  bool needsPrefill() const { return fed + 1 < request.prompt.size(); }
   TokenRow row(size_t position) const {
     return {.id = tokens[position], .sequence = slot, .position = int32_t(position)};
   }
@@ -182,8 +183,9 @@ absl::StatusOr<bool> BatchScheduler::Impl::step() {
   counts.mostRunning = std::max(counts.mostRunning, int64_t(running.size()));
   // Those that began first are first among the prompts: turns move sequences of decode alone.
   auto prompt =
-      model.hasPrefill() ? std::ranges::find_if(running, &Sequence::isPrompt) : running.end();
-  const bool hasDecode = !model.hasPrefill() || !std::ranges::all_of(running, &Sequence::isPrompt);
+      model.hasPrefill() ? std::ranges::find_if(running, &Sequence::needsPrefill) : running.end();
+  const bool hasDecode =
+      !model.hasPrefill() || !std::ranges::all_of(running, &Sequence::needsPrefill);
   const bool isPrefill = prompt != running.end() && !(prefilledLast && hasDecode);
   prefilledLast = isPrefill;
   absl::Status status = isPrefill ? runPrefill(prompt) : runDecode();
@@ -205,7 +207,7 @@ absl::Status BatchScheduler::Impl::runPrefill(Sequences::iterator sequence) {
   ++counts.prefillCalls;
   counts.prefillTokens += int64_t(rows.size());
   sequence->fed += rows.size();
-  if (!sequence->isPrompt())
+  if (sequence->fed == sequence->tokens.size())
     choose(sequence, function, /*row=*/0);
   return absl::OkStatus();
 }
@@ -214,7 +216,7 @@ absl::Status BatchScheduler::Impl::runDecode() {
   std::vector<Sequences::iterator> chosen;
   for (auto sequence = running.begin();
        sequence != running.end() && int64_t(chosen.size()) < model.mostDecodeRows(); ++sequence)
-    if (!model.hasPrefill() || !sequence->isPrompt())
+    if (!model.hasPrefill() || !sequence->needsPrefill())
       chosen.push_back(sequence);
   std::vector<TokenRow> rows;
   for (Sequences::iterator sequence : chosen)

@@ -70,7 +70,8 @@ struct BatchStatistics {
 /// states hold (`--sequences`), with the whole context, so that a request that runs never lacks memory.
 /// Its slot may hold the begin of its prompt already. The prompt goes through the Prefill functions in
 /// the chunks that `Generator` takes, the oldest request's first, one chunk between two steps of
-/// decode; without such functions, token by token through Decode, beside the others. Decode takes the
+/// decode; without such functions, token by token through Decode, beside the others, as a single last
+/// token does. Decode takes the
 /// function of fewest rows that holds all sequences; where none does, they take turns.
 ///
 /// Each request is sampled as if it were alone. Its tokens are those of `Generator` where the program's

@@ -32,7 +32,7 @@ void NgramDrafter::push(int32_t id) {
   text.push_back(id);
 }
 
-std::span<const int32_t> NgramDrafter::draft(int64_t most) {
+absl::StatusOr<std::span<const int32_t>> NgramDrafter::draft(int64_t most) {
   for (const Places& words : places) {
     if (text.size() < words.length)
       continue;
@@ -48,9 +48,9 @@ std::span<const int32_t> NgramDrafter::draft(int64_t most) {
     // What repeats itself up to the end of the text goes on with its own guess.
     for (size_t i = behind; int64_t(guess.size()) < std::min(most, mostGuesses); ++i)
       guess.push_back(i < text.size() ? text[i] : guess[i - text.size()]);
-    return guess;
+    return std::span<const int32_t>(guess);
   }
-  return {};
+  return std::span<const int32_t>();
 }
 
 } // namespace tenon::runtime

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
 
 namespace tenon::runtime {
 
@@ -20,7 +21,7 @@ public:
   /// Takes the next token.
   virtual void push(int32_t id) = 0;
   /// What may follow, at most `most` tokens; none where there is no guess. Valid until the next call.
-  virtual std::span<const int32_t> draft(int64_t most) = 0;
+  virtual absl::StatusOr<std::span<const int32_t>> draft(int64_t most) = 0;
 };
 
 /// Guesses that the text goes on as it did behind the same last words before (prompt lookup decoding,
@@ -33,7 +34,7 @@ public:
 
   void begin(std::span<const int32_t> ids) override;
   void push(int32_t id) override;
-  std::span<const int32_t> draft(int64_t most) override;
+  absl::StatusOr<std::span<const int32_t>> draft(int64_t most) override;
 
 private:
   /// The places behind the last occurrences of the words of some length, by their hash; the text's end

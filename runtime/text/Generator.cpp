@@ -91,7 +91,8 @@ private:
   absl::Status verify(int32_t last, int64_t position) {
     std::vector<TokenRow> rows = {{.id = last, .position = int32_t(position)}};
     const int64_t mostRows = std::min(model.mostDecodeRows(), model.info().context - position);
-    for (int32_t guess : drafter.draft(mostRows - 1))
+    TENON_ASSIGN_OR_RETURN(const std::span<const int32_t> guesses, drafter.draft(mostRows - 1));
+    for (int32_t guess : guesses)
       rows.push_back({.id = guess, .position = int32_t(position + int64_t(rows.size()))});
     ModelFunction& decode = model.decode(int64_t(rows.size()));
     TENON_RETURN_IF_ERROR(decode.run(rows));
@@ -124,22 +125,6 @@ public:
   absl::Status begin(std::span<const int32_t> ids) {
     TENON_RETURN_IF_ERROR(model.checkIds(ids));
     return model.resetStates();
-  }
-
-  /// Feeds a prompt from position 0 on; returns the logits behind its last id.
-  absl::StatusOr<std::span<const float>> feedPrompt(std::span<const int32_t> prompt) {
-    std::span<const float> logits;
-    std::vector<TokenRow> rows;
-    for (size_t at = 0; at < prompt.size(); at += rows.size()) {
-      const size_t left = prompt.size() - at;
-      ModelFunction& function = model.hasPrefill() ? model.prefill(int64_t(left)) : model.decode(1);
-      rows.resize(std::min(size_t(function.rows()), left));
-      for (size_t row = 0; row < rows.size(); ++row)
-        rows[row] = {.id = prompt[at + row], .position = int32_t(at + row)};
-      TENON_RETURN_IF_ERROR(function.run(rows));
-      logits = function.logits();
-    }
-    return logits;
   }
 
   /// What continues `first` at `position` by up to `count` tokens.
@@ -200,7 +185,7 @@ absl::StatusOr<Generation> Generator::generate(std::span<const int32_t> prompt, 
     drafter->begin(prompt);
   Generation result;
   Stopwatch watch;
-  TENON_ASSIGN_OR_RETURN(std::span<const float> logits, impl->feedPrompt(prompt));
+  TENON_ASSIGN_OR_RETURN(std::span<const float> logits, impl->model.feed(prompt, /*first=*/0));
   std::unique_ptr<TokenSource> source;
   int32_t id = 0;
   // `position` is that of the token to choose; it is fed only if the context has room for it.

@@ -60,8 +60,7 @@ public:
 
   /// Continues `prompt` by up to `count` tokens. The prompt goes through the Prefill functions
   /// in chunks, large ones first, the last padded with inactive rows, or token by token through
-  /// Decode. Stops at a token
-  /// that ends a generation (`TokenizerSpec::endsGeneration`) and at the end of the context.
+  /// Decode, as a single last one does. Stops at a token that ends a generation (`TokenizerSpec::endsGeneration`) and at the end of the context.
   /// InvalidArgument where the prompt is empty or longer than the context, where it has an id
   /// outside the vocabulary, or where `count` is negative; else what the executor or sampler says.
   ///

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/text/Generator.h"
+#include "runtime/text/ModelDrafter.h"
 #include "tests/runtime/HashModel.h"
 
 namespace tenon::runtime {
@@ -18,37 +19,37 @@ using Ids = std::vector<int32_t>;
 TEST(NgramDrafter, GoesOnAsBehindTheLastOccurrence) {
   NgramDrafter drafter(8);
   drafter.begin(Ids{1, 2, 3, 4, 9, 1, 2, 7, 8, 5, 1});
-  EXPECT_THAT(drafter.draft(3), IsEmpty()); // the last two, 5 and 1, are new
+  EXPECT_THAT(*drafter.draft(3), IsEmpty()); // the last two, 5 and 1, are new
   drafter.push(2);
-  EXPECT_THAT(drafter.draft(3), ElementsAre(7, 8, 5));
-  EXPECT_THAT(drafter.draft(0), IsEmpty());
+  EXPECT_THAT(*drafter.draft(3), ElementsAre(7, 8, 5));
+  EXPECT_THAT(*drafter.draft(0), IsEmpty());
 }
 
 TEST(NgramDrafter, PrefersLongerWords) {
   NgramDrafter drafter(8);
   drafter.begin(Ids{3, 1, 2, 5, 4, 1, 2, 6, 3, 1, 2});
-  EXPECT_THAT(drafter.draft(1), ElementsAre(5));
+  EXPECT_THAT(*drafter.draft(1), ElementsAre(5));
 }
 
 TEST(NgramDrafter, GoesOnWithItsOwnGuess) {
   NgramDrafter drafter(8);
   drafter.begin(Ids{1, 2, 3, 1, 2});
-  EXPECT_THAT(drafter.draft(8), ElementsAre(3, 1, 2, 3, 1, 2, 3, 1));
+  EXPECT_THAT(*drafter.draft(8), ElementsAre(3, 1, 2, 3, 1, 2, 3, 1));
 }
 
 TEST(NgramDrafter, GuessesNoMoreThanItMay) {
   NgramDrafter drafter(2);
   drafter.begin(Ids{1, 2, 3, 1, 2});
-  EXPECT_THAT(drafter.draft(8), ElementsAre(3, 1));
+  EXPECT_THAT(*drafter.draft(8), ElementsAre(3, 1));
 }
 
 TEST(NgramDrafter, BeginsAnew) {
   NgramDrafter drafter(8);
   drafter.begin(Ids{1, 2, 3, 1, 2});
   drafter.begin(Ids{1, 2});
-  EXPECT_THAT(drafter.draft(2), IsEmpty());
+  EXPECT_THAT(*drafter.draft(2), IsEmpty());
   drafter.begin(Ids{});
-  EXPECT_THAT(drafter.draft(2), IsEmpty());
+  EXPECT_THAT(*drafter.draft(2), IsEmpty());
 }
 
 Function decode(int64_t rows) {
@@ -78,12 +79,12 @@ public:
   explicit RandomDrafter(const HashModel& model) : model(model) {}
   void begin(std::span<const int32_t> ids) override { text.assign(ids.begin(), ids.end()); }
   void push(int32_t id) override { text.push_back(id); }
-  std::span<const int32_t> draft(int64_t most) override {
+  absl::StatusOr<std::span<const int32_t>> draft(int64_t most) override {
     const auto count = int64_t(random() % uint64_t(most + 1));
     guess = model.answerOf(text, count);
     for (int32_t& id : guess)
       id = random() % 3 == 0 ? int32_t(random() % 60) : id;
-    return guess;
+    return std::span<const int32_t>(guess);
   }
 
 private:
@@ -127,6 +128,46 @@ TEST(DraftedGeneration, WithoutFurtherRowsNothingIsGuessed) {
   const Generation result = generator.generate(Ids{5}, 30, greedy(), {}, &drafter).value();
   EXPECT_EQ(result.ids, model.answerOf({5}, 30));
   EXPECT_EQ(result.draftedTokens, 0);
+}
+
+TEST(ModelDrafter, GuessesWhatItsModelSays) {
+  HashModel model({decode(1), decode(5)}, 1),
+      draft({decode(1), makeModelFunction(Role::Prefill, 4, HashModel::vocabulary)}, 1);
+  Generator generator = Generator::create(model).value();
+  auto drafter = ModelDrafter::create(draft, HashModel::vocabulary, 4).value();
+  for (int32_t first : {1, 2}) {
+    const Generation result =
+        generator.generate(Ids{first, 6, 7, 8, 9}, 30, greedy(), {}, drafter.get()).value();
+    EXPECT_EQ(result.ids, model.answerOf({first, 6, 7, 8, 9}, 30));
+    EXPECT_EQ(result.acceptedTokens, result.draftedTokens) << "it is the same model";
+    EXPECT_GE(result.acceptedTokens, 20);
+  }
+  // It feeds each token once: a prompt in two chunks, and of every call what it guessed but the last.
+  EXPECT_LE(draft.calls.size(), 2 * (2 + 30u));
+}
+
+TEST(ModelDrafter, WrongGuessesAreForgotten) {
+  HashModel model({decode(1), decode(5)}, 1, /*memory=*/3), draft({decode(1)}, 1, /*memory=*/1);
+  draft.held.model->context = 20; // shorter than what is generated
+  Generator generator = Generator::create(model).value();
+  auto drafter = ModelDrafter::create(draft, HashModel::vocabulary, 3).value();
+  const Generation result = generator.generate(Ids{5, 6}, 40, greedy(), {}, drafter.get()).value();
+  EXPECT_EQ(result.ids, model.answerOf({5, 6}, 40));
+  EXPECT_LT(result.acceptedTokens, result.draftedTokens);
+}
+
+TEST(ModelDrafter, NamesWhatItCannotUse) {
+  HashModel wide({decode(2)}, 1), narrow({decode(1)}, 1);
+  EXPECT_THAT(std::string(ModelDrafter::create(wide, HashModel::vocabulary, 3).status().message()),
+              testing::HasSubstr("drafter: expects a decode function of one row"));
+  EXPECT_THAT(
+      std::string(ModelDrafter::create(narrow, 50, 3).status().message()),
+      testing::HasSubstr("drafter: expects a model of 50 tokens, as the one that it guesses "
+                         "for, but got 64"));
+  narrow.failingCall = 1;
+  auto drafter = ModelDrafter::create(narrow, HashModel::vocabulary, 3).value();
+  drafter->begin(Ids{1});
+  EXPECT_THAT(std::string(drafter->draft(2).status().message()), testing::HasSubstr("on fire"));
 }
 
 } // namespace
