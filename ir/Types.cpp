@@ -1,6 +1,7 @@
 #include "ir/Types.h"
 
 #include "ir/Dialect.h"
+#include "ir/encoding/BlockFormat.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
@@ -69,10 +70,12 @@ LogicalResult BlockType::verify(llvm::function_ref<InFlightDiagnostic()> emitErr
     return success();
   InFlightDiagnostic error = emitError() << "expects the name of a block-quantised encoding, but "
                                          << "got '" << encodingName << "'; known are";
-  for (const Encoding* known : allEncodings())
-    if (known->isBlockQuantized())
+  for (const Encoding* known : allEncodings()) {
+    const BlockFormat* format = findBlockFormat(known->name);
+    if (known->isBlockQuantized() && (!format || format->ggufFileType))
       error << " " << llvm::StringRef(known->name);
-  return error;
+  }
+  return error << " and families such as int4_g128_f16_zero and e4m3_g128_f32";
 }
 
 const Encoding& BlockType::getEncoding() const { return *findEncoding(getEncodingName()); }

@@ -1,5 +1,9 @@
 #include "codegen/cuda/Emitter.h"
 
+#include "absl/strings/str_format.h"
+
+#include "ir/encoding/BlockFormat.h"
+
 using namespace mlir;
 using namespace tenon::kernels;
 
@@ -28,14 +32,26 @@ int64_t elementBytes(Type elementType) { return getEncoding(elementType)->blockB
 
 bool isBlockQuantized(Type elementType) { return getEncoding(elementType)->isBlockQuantized(); }
 
+/// The type in `device/groups.cuh` of a format of a family (`ir/encoding/families`).
+static std::string groupType(const BlockFormat& format, int64_t size) {
+  if (format.areE4M3)
+    return absl::StrFormat("E4M3<%d>", size);
+  const char* zero = format.zeroOffset ? "Stored" : format.hasMinimum() ? "Minimum" : "Middle";
+  return absl::StrFormat("Integers<%d, %d, %s, GroupZero::%s>",
+                         format.planes[0].bits + format.planes[1].bits, size,
+                         format.scale.type == BlockFormat::NumberType::F16 ? "F16" : "BF16", zero);
+}
+
 std::string deviceType(Type elementType) {
   if (elementType.isF32())
     return "float";
   if (elementType.isInteger())
     return "int";
-  std::string name(getEncoding(elementType)->name);
-  name = llvm::StringRef(name).upper();
-  return name;
+  const Encoding& encoding = *getEncoding(elementType);
+  const BlockFormat* format = findBlockFormat(encoding.name);
+  if (format && !format->ggufFileType)
+    return groupType(*format, encoding.blockSize);
+  return llvm::StringRef(encoding.name).upper();
 }
 
 /// The type of a parameter that points to `type`.

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -11,7 +12,8 @@ namespace tenon {
 /// A block format of weights as data: where the numbers of a block lie, for all who read blocks. An
 /// encoding's file defines it beside the `Encoding`, from the same structure in memory.
 struct BlockFormat {
-  /// A binary16 number of a block.
+  enum class NumberType : uint8_t { F16, Bf16, F32 };
+  /// A number of a block.
   struct Number {
     uint32_t offset; ///< in bytes, even
     /// For random values (runtime/program/RandomValues.h): of the scale 1 / (√3 · the deviation of a
@@ -19,6 +21,9 @@ struct BlockFormat {
     /// at 0. So q8_0 has quants of −128 to 127, deviation 73.9; q4_k has scale · s · q − minimum · m,
     /// with s and m in 0 to 63 and q in 0 to 15: minimum = 7.5 · scale, deviation 258.
     float randomFactor = 0;
+    NumberType type = NumberType::F16;
+
+    uint32_t bytes() const { return type == NumberType::F32 ? 4 : 2; }
   };
   /// Bits [shift, shift + bits) of all quants, beside each other in the same `stride` bytes: an
   /// `internal/BitPlane.h`.
@@ -32,19 +37,25 @@ struct BlockFormat {
   /// The encoding's name.
   std::string_view encoding;
   /// llama.cpp's `enum llama_ftype` for a file mostly in this encoding, its "small" variant where
-  /// there are several.
-  uint32_t ggufFileType;
+  /// there are several; nothing where GGUF files do not have it.
+  std::optional<uint32_t> ggufFileType;
   Number scale;
   /// Where `hasMinimum`: what is added to all values, or taken from them.
   Number minimum = {};
 
   /// The rest describes a block of one scale, without groups:
   ///
-  ///     value[i] = scale · (quant[i] − zero) + minimum, or scale · levels[quant[i]]
+  ///     value[i] = scale · (quant[i] − zero) + minimum, or scale · levels[quant[i]],
+  ///     or scale · the E4M3 number quant[i]
   std::array<Plane, 2> planes = {};
   int zero = 0;
+  /// Where a block has a zero of its own, as an unsigned integer of 16 bits: its offset in bytes,
+  /// even. `zero` is then what random blocks have.
+  std::optional<uint32_t> zeroOffset = {};
   /// Of every quant, or none.
   std::span<const int8_t> levels = {};
+  /// Whether quants of 8 bits are numbers as `internal/Float8.h` reads them.
+  bool areE4M3 = false;
 
   bool hasMinimum() const { return minimum.randomFactor != 0; }
   /// Whether the planes, the zero and the levels say all.

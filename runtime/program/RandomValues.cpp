@@ -10,28 +10,51 @@
 
 namespace tenon::runtime {
 
-std::optional<RandomBlock> findRandomBlock(std::string_view encoding) {
+/// To the nearest bf16, ties to even; `value` is finite or infinite.
+static uint16_t toBf16(float value) {
+  auto bits = std::bit_cast<uint32_t>(value);
+  return static_cast<uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
+}
+
+static uint16_t toF16(float value) { return std::bit_cast<uint16_t>(static_cast<_Float16>(value)); }
+
+/// Adds the words of a number of the block.
+static void addNumber(RandomBlock& block, const BlockFormat::Number& number,
+                      const RandomRange& range) {
+  float value = number.randomFactor * range.scale;
+  auto add = [&](uint32_t offset, uint32_t bits) {
+    block.words[block.count++] = {offset, static_cast<uint16_t>(bits)};
+  };
+  switch (number.type) {
+  case BlockFormat::NumberType::F16:
+    return add(number.offset, toF16(value));
+  case BlockFormat::NumberType::Bf16:
+    return add(number.offset, toBf16(value));
+  case BlockFormat::NumberType::F32:
+    add(number.offset, std::bit_cast<uint32_t>(value));
+    add(number.offset + 2, std::bit_cast<uint32_t>(value) >> 16);
+  }
+}
+
+std::optional<RandomBlock> findRandomBlock(std::string_view encoding, const RandomRange& range) {
   const BlockFormat* format = findBlockFormat(encoding);
   if (!format)
     return std::nullopt;
-  auto number = [](const BlockFormat::Number& stored) {
-    return RandomBlock::Number{stored.offset, stored.randomFactor};
-  };
-  return RandomBlock{.bytes = static_cast<uint32_t>(findEncoding(encoding)->blockBytes),
-                     .numbers = {number(format->scale), number(format->minimum)},
-                     .count = format->hasMinimum() ? 2u : 1u};
+  RandomBlock block = {static_cast<uint32_t>(findEncoding(encoding)->blockBytes), {}, 0};
+  addNumber(block, format->scale, range);
+  if (format->hasMinimum())
+    addNumber(block, format->minimum, range);
+  if (format->zeroOffset)
+    block.words[block.count++] = {*format->zeroOffset, static_cast<uint16_t>(format->zero)};
+  return block;
 }
 
 uint64_t randomUnitBytes(std::string_view encoding) {
-  if (std::optional<RandomBlock> block = findRandomBlock(encoding))
-    return block->bytes;
+  if (findBlockFormat(encoding))
+    return static_cast<uint64_t>(findEncoding(encoding)->blockBytes);
   if (encoding == "f32")
     return 4;
   return encoding == "f16" || encoding == "bf16" ? 2 : 0;
-}
-
-uint16_t randomBlockNumber(const RandomBlock::Number& number, const RandomRange& range) {
-  return std::bit_cast<uint16_t>(static_cast<_Float16>(number.factor * range.scale));
 }
 
 static uint64_t hashAt(const RandomRange& range, uint64_t index) {
@@ -47,26 +70,20 @@ static float randomValue(const RandomRange& range, uint64_t index) {
   return product + range.mean;
 }
 
-/// To the nearest bf16, ties to even; `value` is finite or infinite.
-static uint16_t toBf16(float value) {
-  auto bits = std::bit_cast<uint32_t>(value);
-  return static_cast<uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
-}
-
 static void fillBlocks(const RandomRange& range, const RandomBlock& block,
                        std::span<std::byte> out) {
   for (uint64_t i = 0; i < out.size() / 2; ++i) {
     auto bits = static_cast<uint16_t>(hashAt(range, i) >> 48);
-    for (const RandomBlock::Number& number : std::span(block.numbers, block.count))
-      if (2 * i % block.bytes == number.offset)
-        bits = randomBlockNumber(number, range);
+    for (const RandomBlock::Word& word : std::span(block.words, block.count))
+      if (2 * i % block.bytes == word.offset)
+        bits = word.bits;
     std::memcpy(out.data() + 2 * i, &bits, sizeof(bits));
   }
 }
 
 void fillRandomValues(const RandomRange& range, std::string_view encoding,
                       std::span<std::byte> out) {
-  if (std::optional<RandomBlock> block = findRandomBlock(encoding))
+  if (std::optional<RandomBlock> block = findRandomBlock(encoding, range))
     return fillBlocks(range, *block, out);
   uint64_t elementBytes = randomUnitBytes(encoding);
   for (uint64_t i = 0; i < out.size() / elementBytes; ++i) {
@@ -75,8 +92,7 @@ void fillRandomValues(const RandomRange& range, std::string_view encoding,
     if (encoding == "f32") {
       std::memcpy(place, &value, sizeof(value));
     } else {
-      uint16_t bits = encoding == "bf16" ? toBf16(value)
-                                         : std::bit_cast<uint16_t>(static_cast<_Float16>(value));
+      uint16_t bits = encoding == "bf16" ? toBf16(value) : toF16(value);
       std::memcpy(place, &bits, sizeof(bits));
     }
   }

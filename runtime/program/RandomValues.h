@@ -15,23 +15,22 @@ namespace tenon::runtime {
 /// with random values (f32, f16, bf16 and ggml's block formats), otherwise 0.
 uint64_t randomUnitBytes(std::string_view encoding);
 
-/// A block whose bytes may hold anything but for one or two binary16 numbers that scale and shift
-/// its values.
+/// A block whose bytes may hold anything but for one or two words of 16 bits, of what scales and
+/// shifts its values.
 struct RandomBlock {
-  struct Number {
+  struct Word {
     uint32_t offset; ///< in the block, even
-    float factor;    ///< the number is factor · scale of the range
+    uint16_t bits;
   };
   uint32_t bytes; ///< even
-  Number numbers[2];
-  uint32_t count; ///< of numbers
+  Word words[2];
+  uint32_t count; ///< of words
 };
 
-/// How blocks of `encoding` are made; nothing for an encoding without blocks or one that is not known.
-std::optional<RandomBlock> findRandomBlock(std::string_view encoding);
-
-/// A number of a block as it is stored: factor · scale, rounded to binary16.
-uint16_t randomBlockNumber(const RandomBlock::Number& number, const RandomRange& range);
+/// How the blocks of `range` are made: the numbers of the format are `randomFactor` · scale of the
+/// range, rounded to their type, a stored zero is the format's. Nothing for an encoding without
+/// blocks or one that is not known.
+std::optional<RandomBlock> findRandomBlock(std::string_view encoding, const RandomRange& range);
 
 /// Fills `out`, of `range.bytes` bytes, with the values of `range`; every device makes the same:
 ///
@@ -43,7 +42,7 @@ uint16_t randomBlockNumber(const RandomBlock::Number& number, const RandomRange&
 ///   `encoding`
 ///
 /// Of blocks, the i-th two bytes (little-endian) are h >> 48, but for those of `RandomBlock`'s
-/// numbers; the numbers give values about 0 (half a quant beside it where a format has one more
+/// words; the words give values about 0 (half a quant beside it where a format has one more
 /// quant below 0) with the deviation of u · scale, scale / sqrt(3). The range's mean does not count.
 void fillRandomValues(const RandomRange& range, std::string_view encoding,
                       std::span<std::byte> out);

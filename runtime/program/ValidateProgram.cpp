@@ -117,7 +117,7 @@ absl::Status Validator::validateFileRange(const FileRange& range) {
 
 absl::Status Validator::validateRandomRange(const Constant& constant, const RandomRange& range) {
   uint64_t unitBytes = randomUnitBytes(constant.encoding);
-  bool isBlock = findRandomBlock(constant.encoding).has_value();
+  bool isBlock = findRandomBlock(constant.encoding, range).has_value();
   auto info = std::ranges::find(program.encodings, constant.encoding, &EncodingInfo::name);
   if (unitBytes == 0 || (info->blockElements == 1) == isBlock || info->blockBytes != unitBytes)
     return invalid("expects an encoding that random values have, but found %s", constant.encoding);

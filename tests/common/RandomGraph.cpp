@@ -20,6 +20,10 @@ using frontends::Value;
 /// Rows of the embedding table.
 constexpr int64_t ids = 50;
 
+/// From this seed on weights are also in groups (`ir/encoding/families`): a smaller seed keeps its
+/// graph.
+constexpr uint64_t firstWithGroups = 1'000'000;
+
 /// More rows than kernels of a few rows take are consecutive tokens of one sequence, as in prefill;
 /// fewer are tokens of a sequence each, as in decode.
 constexpr int64_t mostDecodeRows = 16;
@@ -27,7 +31,8 @@ constexpr int64_t mostDecodeRows = 16;
 class GraphMaker {
 public:
   GraphMaker(MLIRContext& context, uint64_t seed, GraphOps ops)
-      : random(seed), hasAll(ops == GraphOps::All), builder(context, activationType(context)) {}
+      : random(seed), hasAll(ops == GraphOps::All), hasGroups(seed >= firstWithGroups),
+        builder(context, activationType(context)) {}
 
   absl::StatusOr<OwningOpRef<ModuleOp>> make();
 
@@ -47,6 +52,7 @@ private:
   }
   int64_t widthOf(Value value) { return value.getShape().back(); }
   Type weightType(int64_t depth);
+  Type groupType(int64_t depth);
   Value first(int64_t width);
   Value norm(Value x);
   Value unary(Value x);
@@ -71,7 +77,8 @@ private:
   void finish(Value x);
 
   std::mt19937_64 random;
-  bool hasAll; ///< operations
+  bool hasAll;    ///< operations
+  bool hasGroups; ///< weights
   GraphBuilder builder;
   int arguments = 0, states = 0, outputs = 0;
   int64_t rows = 1, capacity = 24;
@@ -136,8 +143,20 @@ Value GraphMaker::elements(Value x) {
   return x;
 }
 
+/// An encoding of a family whose groups divide the row.
+Type GraphMaker::groupType(int64_t depth) {
+  std::vector<std::string_view> names;
+  for (const Encoding* encoding : allEncodings())
+    if ((encoding->name.starts_with("int") || encoding->name.starts_with("e4m3")) &&
+        depth % encoding->blockSize == 0)
+      names.push_back(encoding->name);
+  return BlockType::get(context(), names[upTo(std::ssize(names))]);
+}
+
 /// Mostly the activations' type, at times f16, or blocks where they divide the row.
 Type GraphMaker::weightType(int64_t depth) {
+  if (hasGroups && depth % 32 == 0 && oneIn(3))
+    return groupType(depth);
   constexpr const char* of256[] = {"q2_k", "q3_k", "q4_k", "q5_k", "q6_k"};
   constexpr const char* of32[] = {"q4_0", "q4_1", "q5_0", "q5_1", "q8_0", "iq4_nl"};
   if (depth % 256 == 0 && oneIn(10))

@@ -18,7 +18,8 @@ enum class GraphOps { Models, All };
 /// A module in phase `input` with one function `f`, whose weights are arguments: chains of every
 /// kind that fusion rules know (norms, products, residuals, gated units, rope, embeddings,
 /// elementwise) over a few rows and odd lengths, in an order and of an element type that the seed
-/// chooses. The same on every machine.
+/// chooses. The same on every machine. From seed 1,000,000 on a third of the weights that can are in
+/// groups of integers or of E4M3 numbers.
 absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>>
 makeRandomGraph(mlir::MLIRContext& context, uint64_t seed, GraphOps ops = GraphOps::Models);
 

@@ -106,7 +106,7 @@ static absl::Status checkShape(const ModelShape& shape) {
 static uint32_t fileType(const Encoding& encoding) {
   constexpr uint32_t f32 = 0, f16 = 1, bf16 = 32;
   if (const BlockFormat* format = findBlockFormat(encoding.name))
-    return format->ggufFileType;
+    return format->ggufFileType.value_or(f32);
   return encoding.name == "f16" ? f16 : encoding.name == "bf16" ? bf16 : f32;
 }
 

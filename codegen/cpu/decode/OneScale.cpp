@@ -9,11 +9,13 @@ using namespace mlir;
 
 namespace tenon::codegen::cpu {
 
-/// Bit i of the 32 bits at `pointer` for i in [first, first + count).
+/// Bit i of those at `pointer` for i in [first, first + count), of one word of 32.
 static Value loadSingleBits(VectorBuilder& b, Value pointer, int64_t first, int64_t count) {
+  constexpr int64_t wordBits = 32;
   llvm::SmallVector<int32_t> places(count);
-  std::iota(places.begin(), places.end(), static_cast<int32_t>(first));
-  Value bits = b.splat(b.load(b.getI32Type(), pointer), count);
+  std::iota(places.begin(), places.end(), static_cast<int32_t>(first % wordBits));
+  Value word = b.load(b.getI32Type(), b.advance(pointer, first / wordBits * 4));
+  Value bits = b.splat(word, count);
   return extractBits(b, arith::ShRUIOp::create(b, bits, integers(b, places)), 0, 1);
 }
 
@@ -58,22 +60,61 @@ static Value lookUpLevels(VectorBuilder& b, llvm::ArrayRef<int8_t> levels, Value
   return toFloats(b, candidates.front());
 }
 
+/// A number of the block in `count` lanes.
+static Value splatNumber(VectorBuilder& b, const BlockFormat::Number& number, Value block,
+                         int64_t count) {
+  Value pointer = b.advance(block, number.offset);
+  switch (number.type) {
+  case BlockFormat::NumberType::F16:
+    return b.splatF16(pointer, count);
+  case BlockFormat::NumberType::Bf16:
+    return b.splat(b.loadFloat(b.getBF16Type(), pointer), count);
+  case BlockFormat::NumberType::F32:
+    return b.splat(b.loadFloat(b.getF32Type(), pointer), count);
+  }
+  llvm_unreachable("all types of numbers");
+}
+
+/// The block's own zero as f32.
+static Value splatZero(VectorBuilder& b, int64_t offset, Value block, int64_t count) {
+  Value stored = b.load(b.getI16Type(), b.advance(block, offset));
+  Value wide = arith::ExtUIOp::create(b, b.getI32Type(), stored);
+  return b.splat(arith::SIToFPOp::create(b, b.getF32Type(), wide), count);
+}
+
 /// What is added to scale · quant: the minimum, or −zero · scale.
 static Value offsetOf(VectorBuilder& b, const BlockFormat& format, Value block, Value scale,
                       int64_t count) {
   if (format.hasMinimum())
-    return b.splatF16(b.advance(block, format.minimum.offset), count);
+    return splatNumber(b, format.minimum, block, count);
+  if (format.zeroOffset)
+    return b.fmul(arith::NegFOp::create(b, scale), splatZero(b, *format.zeroOffset, block, count));
   return b.fmul(scale, b.splat(static_cast<float>(-format.zero), count));
+}
+
+/// E4M3 numbers, 1/256 times as large: their seven bits in the place of a binary16's upper ones.
+static Value decodeE4M3(VectorBuilder& b, Value bytes, int64_t count) {
+  Value sign = extractBits(b, bytes, 7, 1), magnitude = extractBits(b, bytes, 0, 7);
+  auto halves = VectorType::get({count}, b.getI16Type());
+  Value zeros = integers(b, llvm::SmallVector<int32_t>(count, 0));
+  Value placed = joinBits(b, joinBits(b, zeros, magnitude, 7), sign, 15);
+  Value bits = arith::TruncIOp::create(b, halves, placed);
+  Value numbers = arith::BitcastOp::create(b, VectorType::get({count}, b.getF16Type()), bits);
+  return b.widen(numbers, b.getF16Type());
 }
 
 Value decodeOneScale(VectorBuilder& b, const BlockFormat& format, Value block, int64_t first,
                      int64_t count) {
   int64_t run = format.planes[0].stride;
   if (count > run)
-    return b.concat(decodeOneScale(b, format, block, 0, run),
-                    decodeOneScale(b, format, block, run, run));
+    return b.concat(decodeOneScale(b, format, block, first, count / 2),
+                    decodeOneScale(b, format, block, first + count / 2, count / 2));
   Value quants = loadQuants(b, format, block, first, count);
-  auto loadScale = [&] { return b.splatF16(b.advance(block, format.scale.offset), count); };
+  auto loadScale = [&] { return splatNumber(b, format.scale, block, count); };
+  if (format.areE4M3) {
+    constexpr float unit = 256;
+    return b.fmul(decodeE4M3(b, quants, count), b.fmul(loadScale(), b.splat(unit, count)));
+  }
   if (!format.levels.empty()) {
     Value levels = lookUpLevels(b, format.levels, quants, count);
     return b.fmul(levels, loadScale());

@@ -1,5 +1,6 @@
 // Block-quantised encodings of the ggml family: elements out of encoded rows.
 #pragma once
+#include "groups.cuh"
 #include "memory.cuh"
 
 namespace tenon {

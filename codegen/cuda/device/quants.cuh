@@ -363,6 +363,11 @@ template <> struct QuantFactors<BF16, true> {
   }
 };
 
+/// What makes factors of type T of the bytes of encoding E.
+template <typename E, typename T> struct FactorsOf {
+  using Type = QuantFactors<T, Quants<E>::wide>;
+};
+
 /// Products of rounds of 32 groups of encoding E with factors of type T.
 ///
 /// Four instructions with 16 rows and 8 columns take a round of two lines of weights at once: row g of
@@ -371,7 +376,7 @@ template <> struct QuantFactors<BF16, true> {
 /// which leaves every thread the results of one group of each line, 4 g + `own`: it brings their scales.
 template <typename E, typename T> struct QuantRound {
   using Format = Quants<E>;
-  using Factors = QuantFactors<T, Format::wide>;
+  using Factors = typename FactorsOf<E, T>::Type;
   static constexpr int tiles = 4, groups = 32, elements = 32 * groups, scales = Format::scales;
   static constexpr int bytes = elements / E::blockElements * E::blockBytes;
 
@@ -555,3 +560,5 @@ __device__ __forceinline__ void multiplyQuants(float (&sums)[rows][lines],
 }
 
 } // namespace tenon
+
+#include "group_quants.cuh"

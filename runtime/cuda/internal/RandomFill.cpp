@@ -122,7 +122,7 @@ absl::StatusOr<RandomFill> RandomFill::create(const Device& device) {
 
 absl::Status RandomFill::enqueue(const RandomRange& range, const std::string& encoding,
                                  CUdeviceptr destination, CUstream stream) const {
-  std::optional<RandomBlock> block = findRandomBlock(encoding);
+  std::optional<RandomBlock> block = findRandomBlock(encoding, range);
   uint64_t count = range.bytes / (block ? 2 : randomUnitBytes(encoding)), seed = range.seed;
   float scale = range.scale, mean = range.mean;
   uint32_t type = block ? 3 : encoding == "f32" ? 0 : encoding == "f16" ? 1 : 2;
@@ -130,8 +130,8 @@ absl::Status RandomFill::enqueue(const RandomRange& range, const std::string& en
   uint32_t blockWords = block ? block->bytes / 2 : 1;
   uint32_t words[2] = {noWord, noWord}, bits[2] = {};
   for (uint32_t i = 0; block && i < block->count; ++i) {
-    words[i] = block->numbers[i].offset / 2;
-    bits[i] = randomBlockNumber(block->numbers[i], range);
+    words[i] = block->words[i].offset / 2;
+    bits[i] = block->words[i].bits;
   }
   void* parameters[] = {&destination, &count,    &seed,    &scale,    &mean,   &type,
                         &blockWords,  &words[0], &bits[0], &words[1], &bits[1]};

@@ -19,6 +19,12 @@ static const char* const encodings[] = {"f32", "f16", "bf16", "q8_0", "q4_0"};
 /// The other formats of blocks of 32, and those of 256.
 static const char* const smallBlocks[] = {"q4_1", "q5_0", "q5_1", "iq4_nl"};
 static const char* const superBlocks[] = {"q2_k", "q3_k", "q4_k", "q5_k", "q6_k"};
+/// Of each family every number of bits, group, type of scale and kind of zero.
+static const char* const groups[] = {
+    "int2_g32_bf16_zero", "int2_g128_f16", "int3_g32_f16_min",   "int3_g128_f16_zero",
+    "int4_g32_f16",       "int4_g64_bf16", "int4_g128_f16",      "int4_g128_f16_zero",
+    "int4_g128_bf16_min", "int8_g32_f16",  "int8_g64_bf16_zero", "int8_g128_f16_min",
+    "e4m3_g32_f32",       "e4m3_g128_f32"};
 
 static void addMatmul(CaseList& list, const std::string& input, int64_t rows, int64_t columns,
                       int64_t depth, const std::string& weight, const std::string& result) {
@@ -45,6 +51,16 @@ TEST(CpuMatmul, OtherBlockFormats) {
     for (const char* encoding : superBlocks)
       addMatmul(list, "f32", rows, 37, 768, encoding, "f32");
   }
+  expectMatchesReference(list.cases);
+}
+
+TEST(CpuMatmul, Groups) {
+  CaseList list;
+  for (int64_t rows : {1, 3, 17})
+    for (const char* encoding : groups)
+      addMatmul(list, "f32", rows, 37, 384, encoding, "f32");
+  addMatmul(list, "f16", 1, 37, 896, "int4_g128_f16_zero", "f16");
+  addMatmul(list, "bf16", 70, 66, 1152, "int4_g128_bf16", "bf16");
   expectMatchesReference(list.cases);
 }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_format.h"
+#include "ir/encoding/Encoding.h"
 #include "tests/codegen/cpu/CpuTest.h"
 
 namespace tenon::tests {
@@ -118,7 +119,7 @@ TEST(CpuRows, TopK) {
 
 TEST(CpuRows, Embedding) {
   CaseList list;
-  for (const char* table : {"f32", "f16", "bf16", "q8_0", "q4_0"})
+  for (const char* table : {"f32", "f16", "bf16", "q8_0", "q4_0", "int3_g32_bf16_zero"})
     for (int64_t width : {32, 96, 2048})
       for (const char* result : {"f32", "f16"}) {
         CpuCase& test =
@@ -143,6 +144,12 @@ TEST(CpuRows, Dequantize) {
   for (const char* encoding : {"q2_k", "q3_k", "q4_k", "q5_k", "q6_k"})
     list.add("dequantize", {tensorType({5, 512}, encoding)}, tensorType({5, 512}, "f32"),
              "tenon.dequantize %a");
+  for (const Encoding* encoding : allEncodings())
+    if (encoding->name.find("_g32_bf16") != std::string_view::npos ||
+        encoding->name.find("_g128_f16") != std::string_view::npos ||
+        encoding->name.starts_with("e4m3"))
+      list.add("dequantize", {tensorType({3, 256}, std::string(encoding->name))},
+               tensorType({3, 256}, "f32"), "tenon.dequantize %a");
   expectMatchesReference(list.cases);
   // Decoded values are those of the encoding, rounded to f32 once.
   for (const CpuCase& test : list.cases)

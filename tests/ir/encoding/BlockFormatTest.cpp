@@ -14,7 +14,8 @@ using ::testing::Each;
 
 TEST(BlockFormat, EveryBlockFormatOfWeightsIsDescribed) {
   for (const Encoding* encoding : allEncodings()) {
-    bool isOfWeights = encoding->isBlockQuantized() && encoding->ggufType >= 0;
+    bool isOfActivations = encoding->name == "q8_s" || encoding->name == "q8_k";
+    bool isOfWeights = encoding->isBlockQuantized() && !isOfActivations;
     const BlockFormat* format = findBlockFormat(encoding->name);
     EXPECT_EQ(format != nullptr, isOfWeights) << encoding->name;
     if (format)
@@ -26,10 +27,10 @@ TEST(BlockFormat, EveryBlockFormatOfWeightsIsDescribed) {
 TEST(BlockFormat, NumbersLieInTheBlock) {
   for (const BlockFormat* format : allBlockFormats()) {
     int64_t bytes = findEncoding(format->encoding)->blockBytes;
-    EXPECT_LE(format->scale.offset + 2, bytes) << format->encoding;
+    EXPECT_LE(format->scale.offset + format->scale.bytes(), bytes) << format->encoding;
     EXPECT_GT(format->scale.randomFactor, 0) << format->encoding;
     if (format->hasMinimum()) {
-      EXPECT_LE(format->minimum.offset + 2, bytes) << format->encoding;
+      EXPECT_LE(format->minimum.offset + format->minimum.bytes(), bytes) << format->encoding;
       EXPECT_NE(format->minimum.offset, format->scale.offset) << format->encoding;
     }
   }
@@ -49,9 +50,11 @@ TEST(BlockFormat, OfOneScaleCoversTheBlock) {
       for (int64_t i = 0; i < bytes; ++i)
         ++uses[offset + i];
     };
-    use(format->scale.offset, 2);
+    use(format->scale.offset, format->scale.bytes());
     if (format->hasMinimum())
-      use(format->minimum.offset, 2);
+      use(format->minimum.offset, format->minimum.bytes());
+    if (format->zeroOffset)
+      use(*format->zeroOffset, 2);
     uint32_t bits = 0;
     for (const BlockFormat::Plane& plane : format->planes) {
       use(plane.offset, encoding.blockSize * plane.bits / 8);
@@ -63,7 +66,7 @@ TEST(BlockFormat, OfOneScaleCoversTheBlock) {
     if (!format->levels.empty())
       EXPECT_EQ(format->levels.size(), size_t{1} << bits) << encoding.name;
   }
-  EXPECT_EQ(described, 5); // q4_0, q4_1, q5_0, q5_1, iq4_nl
+  EXPECT_EQ(described, 5 + 75); // q4_0, q4_1, q5_0, q5_1, iq4_nl and the families
 }
 
 } // namespace

@@ -27,6 +27,10 @@ TEST(Encoding, ListIsConsistent) {
     EXPECT_GE(encoding->blockSize, 1);
     EXPECT_GE(encoding->blockBytes, 1);
   }
+  size_t ofFamilies = std::erase_if(names, [](std::string_view name) {
+    return name.starts_with("int") || name.starts_with("e4m3");
+  });
+  EXPECT_EQ(ofFamilies, 4 * 3 * 2 * 3 + 3u); // bits, groups, scales, zeros; groups of FP8
   EXPECT_EQ(names, (std::set<std::string_view>{"f32", "f16", "bf16", "i32", "q8_0", "q4_0", "q4_1",
                                                "q5_0", "q5_1", "q2_k", "q3_k", "q4_k", "q5_k",
                                                "q6_k", "iq4_nl", "q8_s", "q8_k"}));
@@ -39,6 +43,7 @@ TEST(Encoding, PairsActivationsWithBlocksOfWeights) {
   EXPECT_EQ(findActivationEncoding(*findEncoding("q4_0")), findEncoding("q8_s"));
   EXPECT_EQ(findActivationEncoding(*findEncoding("q6_k")), findEncoding("q8_k"));
   EXPECT_EQ(findActivationEncoding(*findEncoding("f16")), nullptr);
+  EXPECT_EQ(findActivationEncoding(*findEncoding("int4_g32_f16")), nullptr);
 }
 
 TEST(Encoding, BytesForCountsBlocks) {

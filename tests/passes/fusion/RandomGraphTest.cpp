@@ -96,6 +96,17 @@ TEST(RandomGraphs, EveryPlanOfEveryOperation) {
   }
 }
 
+/// With weights in groups.
+TEST(RandomGraphs, EveryPlanOfGroups) {
+  constexpr uint64_t first = 1'000'000, graphsOfGroups = 60;
+  for (uint64_t seed = first; seed < first + graphsOfGroups; ++seed) {
+    SCOPED_TRACE(seed);
+    auto graph = RandomGraphCase::create(seed, GraphOps::All);
+    ASSERT_THAT(graph, IsOk());
+    ASSERT_NO_FATAL_FAILURE(expectPlansAgree(*graph));
+  }
+}
+
 /// The CPU uses weights where they lie in the file, which may be anywhere.
 TEST(RandomGraphs, WeightsAtOddOffsets) {
   constexpr uint64_t graphsWithFiles = 50;

@@ -1,0 +1,155 @@
+#include <cmath>
+#include <cstring>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "ir/encoding/Encoding.h"
+#include "ir/encoding/Float16.h"
+
+namespace tenon {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+std::vector<double> decode(const std::string& name, const Bytes& bytes) {
+  const Encoding& encoding = *findEncoding(name);
+  std::vector<double> values(bytes.size() / encoding.blockBytes * encoding.blockSize);
+  encoding.decode(bytes, values);
+  return values;
+}
+
+Bytes randomBytes(size_t count, uint32_t seed) {
+  std::mt19937 random(seed);
+  Bytes bytes(count);
+  for (std::byte& byte : bytes)
+    byte = static_cast<std::byte>(random());
+  return bytes;
+}
+
+void setNumber(Bytes& bytes, size_t offset, uint16_t bits) {
+  std::memcpy(bytes.data() + offset, &bits, sizeof bits);
+}
+
+/// Where the table in `families/Integers.cpp` puts quant i of a block, said once more.
+int quantAt(const Bytes& bytes, size_t head, int bits, size_t size, size_t i) {
+  auto byte = [&](size_t at) { return std::to_integer<int>(bytes[head + at]); };
+  size_t part = i / 32, in = i % 32;
+  switch (bits) {
+  case 4:
+    return byte(16 * part + in % 16) >> 4 * (in / 16) & 15;
+  case 8:
+    return byte(i);
+  default:
+    int low = byte(8 * part + in % 8) >> 2 * (in / 8) & 3;
+    return bits == 2 ? low : low | (byte(size / 4 + i / 8) >> i % 8 & 1) << 2;
+  }
+}
+
+struct Member {
+  int bits;
+  int size;
+  bool isF16;
+  std::string zero;
+
+  std::string name() const {
+    return "int" + std::to_string(bits) + "_g" + std::to_string(size) + (isF16 ? "_f16" : "_bf16") +
+           (zero.empty() ? "" : "_" + zero);
+  }
+};
+
+std::vector<Member> allMembers() {
+  std::vector<Member> members;
+  for (int bits : {2, 3, 4, 8})
+    for (int size : {32, 64, 128})
+      for (bool isF16 : {true, false})
+        for (const char* zero : {"", "zero", "min"})
+          members.push_back({bits, size, isF16, zero});
+  return members;
+}
+
+class Integers : public ::testing::TestWithParam<Member> {};
+
+TEST_P(Integers, DecodeAsDescribed) {
+  const Member& member = GetParam();
+  const Encoding* encoding = findEncoding(member.name());
+  ASSERT_NE(encoding, nullptr);
+  size_t head = member.zero.empty() ? 2 : 4, size = member.size;
+  ASSERT_EQ(encoding->blockSize, member.size);
+  ASSERT_EQ(encoding->blockBytes, static_cast<int64_t>(head + size * member.bits / 8));
+  Bytes bytes = randomBytes(encoding->blockBytes, member.bits);
+  float scale = 0.0234375f, minimum = -0.40625f; // exact in both types
+  auto number = [&](float value) { return member.isF16 ? f32ToF16(value) : f32ToBf16(value); };
+  int zero = 1 << member.bits; // the largest
+  setNumber(bytes, 0, number(scale));
+  if (head == 4)
+    setNumber(bytes, 2, member.zero == "zero" ? static_cast<uint16_t>(zero) : number(minimum));
+  std::vector<double> values = decode(member.name(), bytes);
+  for (size_t i = 0; i < size; ++i) {
+    int quant = quantAt(bytes, head, member.bits, size, i);
+    double expected = member.zero == "min"    ? scale * quant + minimum
+                      : member.zero == "zero" ? scale * (quant - zero)
+                                              : scale * (quant - zero / 2);
+    ASSERT_EQ(values[i], expected) << i;
+  }
+}
+
+/// Half a step, and where a zero is stored half a step more for moving the grid.
+TEST_P(Integers, EncodeWithinAStep) {
+  const Member& member = GetParam();
+  const Encoding& encoding = *findEncoding(member.name());
+  std::mt19937 random(7);
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  std::vector<double> values(member.size), found(member.size);
+  for (double& value : values)
+    value = uniform(random);
+  Bytes bytes(encoding.blockBytes);
+  encoding.encode(values, bytes);
+  encoding.decode(bytes, found);
+  double step = 2.0 / ((1 << member.bits) - 1), rounding = member.isF16 ? 0x1p-10 : 0x1p-7;
+  for (int i = 0; i < member.size; ++i)
+    EXPECT_NEAR(found[i], values[i], 1.1 * step + rounding) << i;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Integers, ::testing::ValuesIn(allMembers()),
+                         [](const auto& info) { return info.param.name(); });
+
+/// Every code, by the definition of the format.
+TEST(E4M3, DecodesEveryCode) {
+  Bytes bytes(2 * 132);
+  float scale = 3.0f;
+  for (int code = 0; code < 256; ++code) {
+    std::memcpy(bytes.data() + code / 128 * 132, &scale, sizeof scale);
+    bytes[code / 128 * 132 + 4 + code % 128] = static_cast<std::byte>(code);
+  }
+  std::vector<double> values = decode("e4m3_g128_f32", bytes);
+  for (int code = 0; code < 256; ++code) {
+    int exponent = code >> 3 & 15, mantissa = code & 7;
+    double magnitude =
+        exponent == 0 ? std::ldexp(mantissa, -9) : std::ldexp(8 + mantissa, exponent - 10);
+    EXPECT_EQ(values[code], 3 * (code & 128 ? -magnitude : magnitude)) << code;
+  }
+}
+
+TEST(E4M3, RoundsToTheNearestNumber) {
+  const Encoding& encoding = *findEncoding("e4m3_g32_f32");
+  Bytes bytes(encoding.blockBytes);
+  std::vector<double> values(32), found(32);
+  values[0] = 448; // scale 1
+  values[1] = 17, values[2] = 19, values[3] = -0x1p-9, values[4] = 0x1.8p-10, values[5] = 447;
+  values[6] = 0x1p-11;
+  encoding.encode(values, bytes);
+  encoding.decode(bytes, found);
+  EXPECT_EQ(found[0], 448);
+  EXPECT_EQ(found[1], 16); // between 16 and 18, to even
+  EXPECT_EQ(found[2], 20);
+  EXPECT_EQ(found[3], -0x1p-9);
+  EXPECT_EQ(found[4], 0x1p-9);
+  EXPECT_EQ(found[5], 448);
+  EXPECT_EQ(found[6], 0);
+}
+
+} // namespace
+} // namespace tenon
