@@ -1,0 +1,423 @@
+#include "ir/containers/PackedWeight.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <limits>
+#include <numeric>
+#include <random>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "ir/encoding/Float16.h"
+#include "nlohmann/json.hpp"
+#include "tests/common/StatusMatchers.h"
+#include "tests/ir/containers/WeightWriter.h"
+
+namespace tenon::containers::test {
+namespace {
+
+using ::tenon::tests::IsOk;
+using ::testing::HasSubstr;
+
+/// Random codes; zeros from 1 up, or in the middle.
+Matrix makeMatrix(int32_t bits, int64_t rows, int64_t columns, int64_t groupSize,
+                  bool symmetric = false) {
+  std::mt19937 random(static_cast<uint32_t>(bits * 1000 + columns));
+  Matrix m{.bits = bits,
+           .rows = rows,
+           .columns = columns,
+           .groupSize = groupSize,
+           .codes = {},
+           .zeros = {},
+           .scales = {},
+           .groupOf = {}};
+  uint32_t last = (1u << bits) - 1;
+  for (int64_t i = 0; i < rows * columns; ++i)
+    m.codes.push_back(random() & last);
+  for (int64_t i = 0; i < rows * m.groups(); ++i) {
+    m.zeros.push_back(symmetric ? 1u << (bits - 1) : 1 + random() % last);
+    m.scales.push_back(f32ToF16(static_cast<float>(1 + random() % 1000) / 4096));
+  }
+  for (int64_t k = 0; k < columns; ++k)
+    m.groupOf.push_back(static_cast<int32_t>(k / groupSize));
+  return m;
+}
+
+/// Columns dealt out to the groups in another order.
+void shuffleColumns(Matrix& m) {
+  std::mt19937 random(5);
+  std::ranges::shuffle(m.groupOf, random);
+}
+
+std::vector<double> valuesOf(const Matrix& m, std::span<const int32_t> order) {
+  std::vector<double> values;
+  for (int64_t n = 0; n < m.rows; ++n)
+    for (int64_t i = 0; i < m.columns; ++i) {
+      int64_t k = order.empty() ? i : order[i];
+      int64_t group = m.groupOf[k];
+      double scale = f16ToF32(m.scales[n * m.groups() + group]);
+      values.push_back(scale *
+                       (static_cast<int>(m.code(n, k)) - static_cast<int>(m.zero(n, group))));
+    }
+  return values;
+}
+
+std::vector<std::byte> repack(const PackedWeight& weight) {
+  std::vector<std::byte> bytes(weight.encoding().bytesFor(weight.rows() * weight.columns()));
+  EXPECT_THAT(weight.repackRows(0, weight.rows(), bytes), IsOk());
+  return bytes;
+}
+
+std::vector<double> decode(const PackedWeight& weight) {
+  std::vector<double> values(weight.rows() * weight.columns());
+  weight.encoding().decode(repack(weight), values);
+  return values;
+}
+
+/// Decodes to exactly the matrix, in an encoding of that name.
+void expectReads(const Matrix& m, const Written& written, const std::string& encoding) {
+  absl::StatusOr<PackedWeight> weight = PackedWeight::create(written.request);
+  ASSERT_THAT(weight, IsOk());
+  EXPECT_EQ(weight->encoding().name, encoding);
+  EXPECT_EQ(decode(*weight), valuesOf(m, weight->permutation()));
+}
+
+void expectRefused(const Written& written, const std::string& message) {
+  absl::StatusOr<PackedWeight> weight = PackedWeight::create(written.request);
+  ASSERT_FALSE(weight.ok());
+  EXPECT_EQ(weight.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(weight.status().message()), HasSubstr(message));
+}
+
+TEST(PackedWeight, SameMatrixInFiveContainers) {
+  Matrix m = makeMatrix(4, 64, 512, 128);
+  std::vector<Written> all;
+  all.push_back(writeGptq(m, /*lessOne=*/true));
+  all.push_back(writeGptq(m, /*lessOne=*/false, /*withIndex=*/false));
+  all.push_back(writeAwqGemm(m));
+  all.push_back(writeAwqGemv(m));
+  all.push_back(writePackQuantized(m));
+  std::vector<std::vector<std::byte>> repacked;
+  for (const Written& written : all) {
+    ASSERT_NO_FATAL_FAILURE(expectReads(m, written, "int4_g128_f16_zero"));
+    repacked.push_back(repack(*PackedWeight::create(written.request)));
+  }
+  for (const std::vector<std::byte>& other : repacked)
+    EXPECT_TRUE(other == repacked[0]);
+}
+
+TEST(PackedWeight, GroupsOfEverySize) {
+  for (int64_t group : {32, 64, 96, 128, 256, 384}) {
+    SCOPED_TRACE(group);
+    Matrix m = makeMatrix(4, 16, 384, group);
+    std::string size = group % 128 == 0 ? "128" : group % 64 == 0 ? "64" : "32";
+    expectReads(m, writeGptq(m, false), "int4_g" + size + "_f16_zero");
+    expectReads(m, writePackQuantized(m), "int4_g" + size + "_f16_zero");
+    if (384 % group == 0)
+      expectReads(m, writeAwqGemm(m), "int4_g" + size + "_f16_zero");
+    if (384 % group == 0 && group != 96)
+      expectReads(m, writeAwqGemv(m), "int4_g" + size + "_f16_zero");
+  }
+}
+
+TEST(PackedWeight, EveryNumberOfBits) {
+  for (int32_t bits : {2, 3, 4, 8}) {
+    SCOPED_TRACE(bits);
+    std::string name = "int" + std::to_string(bits) + "_g64_f16";
+    Matrix m = makeMatrix(bits, 32, 192, 64);
+    expectReads(m, writeGptq(m, true), name + "_zero");
+    expectReads(m, writeGptq(m, false), name + "_zero");
+    expectReads(m, writePackQuantized(m), name + "_zero");
+    Matrix symmetric = makeMatrix(bits, 32, 192, 64, true);
+    expectReads(symmetric, writeGptq(symmetric, true), name);
+    expectReads(symmetric, writePackQuantized(symmetric), name);
+  }
+  Matrix m = makeMatrix(8, 32, 192, 192);
+  expectReads(m, writeIntQuantized(m), "int8_g64_f16_zero");
+  Matrix old = makeMatrix(3, 32, 192, 64);
+  expectReads(old, writePackQuantized(old, /*perWord=*/10), "int3_g64_f16_zero");
+}
+
+TEST(PackedWeight, OneGroupAndBf16Scales) {
+  Matrix m = makeMatrix(4, 16, 256, 256, true);
+  for (uint16_t& scale : m.scales)
+    scale = f32ToF16(bf16ToF32(f32ToBf16(f16ToF32(scale)))); // exact in both
+  Written written = writeGptq(m, true);
+  EXPECT_EQ(written.request.format.groupSize, -1);
+  expectReads(m, written, "int4_g128_f16");
+  std::ranges::fill(m.groupOf, 0);
+  expectReads(m, writeGptq(m, true), "int4_g128_f16");
+  Written bf16 = writeGptq(m, true);
+  std::vector<uint16_t> scales;
+  for (uint16_t scale : m.scales)
+    scales.push_back(f32ToBf16(f16ToF32(scale)));
+  bf16.part(Part::Scales).type = ElementType::Bf16;
+  std::memcpy(bf16.bytes[Part::Scales].data(), scales.data(), 2 * scales.size());
+  expectReads(m, bf16, "int4_g128_bf16");
+}
+
+TEST(PackedWeight, OrderOfActivations) {
+  Matrix m = makeMatrix(4, 16, 320, 64);
+  shuffleColumns(m);
+  for (const Written& written : {writeGptq(m, true), writePackQuantized(m, 0, true)}) {
+    ASSERT_NO_FATAL_FAILURE(expectReads(m, written, "int4_g64_f16_zero"));
+    std::span<const int32_t> order = PackedWeight::create(written.request)->permutation();
+    ASSERT_EQ(order.size(), 320u);
+    for (size_t i = 0; i < order.size(); ++i) {
+      EXPECT_EQ(m.groupOf[order[i]], static_cast<int32_t>(i / 64));
+      if (i % 64 != 0)
+        EXPECT_LT(order[i - 1], order[i]) << "columns of a group keep their order";
+    }
+  }
+  Matrix inOrder = makeMatrix(4, 16, 320, 64);
+  EXPECT_TRUE(PackedWeight::create(writeGptq(inOrder, true).request)->permutation().empty());
+}
+
+// Version 1 stores a zero less 1, of which 15 says 0 or 16.
+TEST(PackedWeight, AmbiguousZeros) {
+  Matrix m = makeMatrix(4, 16, 128, 128);
+  m.zeros[3] = 16;
+  Written written = writeGptq(m, true);
+  absl::StatusOr<PackedWeight> weight = PackedWeight::create(written.request);
+  ASSERT_THAT(weight, IsOk());
+  EXPECT_EQ(weight->ambiguousZeros(), 1);
+  EXPECT_EQ(decode(*weight), valuesOf(m, {}));
+
+  // With a borrow: zero 0 takes 1 from its neighbour.
+  m.zeros[3] = 0;
+  written = writeGptq(m, false);
+  for (size_t i = 0; i < 2; ++i)
+    written.setWord(Part::Zeros, i, written.word(Part::Zeros, i) - 0x11111111u);
+  written.request.format.layout = Layout::Gptq;
+  written.request.format.borrowsAcrossZeros = true;
+  weight = PackedWeight::create(written.request);
+  ASSERT_THAT(weight, IsOk());
+  EXPECT_EQ(weight->ambiguousZeros(), 0);
+  EXPECT_EQ(decode(*weight), valuesOf(m, {}));
+
+  Matrix odd = makeMatrix(3, 32, 64, 64);
+  written = writeGptq(odd, true);
+  written.request.format.borrowsAcrossZeros = true;
+  expectRefused(written, "tensor 'zeros' expects zeros of 2, 4 or 8 bits where a borrow crosses");
+}
+
+/// E4M3 numbers with the scales of blocks; bytes below 0x7F.
+Written writeFloat8(int64_t rows, int64_t columns, int64_t blockRows, int64_t blockColumns,
+                    std::vector<int64_t> scaleShape) {
+  Written written;
+  written.request = {.file = "test.safetensors",
+                     .format = {.layout = Layout::Float8,
+                                .bits = 8,
+                                .blockRows = blockRows,
+                                .blockColumns = blockColumns},
+                     .rows = rows,
+                     .columns = columns,
+                     .parts = {}};
+  std::mt19937 random(9);
+  std::vector<uint8_t> codes(rows * columns);
+  for (uint8_t& code : codes)
+    code = static_cast<uint8_t>(random() % 127 | (random() & 128));
+  std::vector<float> scales(
+      std::accumulate(scaleShape.begin(), scaleShape.end(), int64_t{1}, std::multiplies<>()));
+  for (float& scale : scales)
+    scale = static_cast<float>(random() % 1000) / 77.0f;
+  written.add(Part::Codes, ElementType::F8E4M3, {rows, columns}, codes);
+  written.add(Part::Scales, ElementType::F32, std::move(scaleShape), scales);
+  return written;
+}
+
+double e4m3(uint8_t code) {
+  int exponent = code >> 3 & 15, mantissa = code & 7;
+  double magnitude =
+      exponent == 0 ? std::ldexp(mantissa, -9) : std::ldexp(8 + mantissa, exponent - 10);
+  return code & 128 ? -magnitude : magnitude;
+}
+
+TEST(PackedWeight, Float8WithScalesOfTensorsRowsAndBlocks) {
+  struct Case {
+    int64_t blockRows, blockColumns;
+    std::vector<int64_t> scaleShape;
+  };
+  constexpr int64_t rows = 160, columns = 192;
+  for (const Case& c :
+       {Case{0, 0, {}}, {0, 0, {1}}, {1, 0, {160}}, {1, 0, {160, 1}}, {128, 64, {2, 3}}}) {
+    Written written = writeFloat8(rows, columns, c.blockRows, c.blockColumns, c.scaleShape);
+    absl::StatusOr<PackedWeight> weight = PackedWeight::create(written.request);
+    ASSERT_THAT(weight, IsOk());
+    EXPECT_EQ(weight->encoding().name, "e4m3_g64_f32");
+    std::vector<double> values = decode(*weight);
+    auto scales = reinterpret_cast<const float*>(written.bytes[Part::Scales].data());
+    int64_t blockRows = c.blockRows ? c.blockRows : rows;
+    int64_t blockColumns = c.blockColumns ? c.blockColumns : columns;
+    int64_t groups = (columns + blockColumns - 1) / blockColumns;
+    for (int64_t n = 0; n < rows; ++n)
+      for (int64_t k = 0; k < columns; ++k) {
+        auto code = std::to_integer<uint8_t>(written.bytes[Part::Codes][n * columns + k]);
+        double scale = scales[n / blockRows * groups + k / blockColumns];
+        ASSERT_EQ(values[n * columns + k], scale * e4m3(code));
+      }
+  }
+  // Blocks of 128 with a shorter one at each end.
+  Written deepSeek = writeFloat8(200, 320, 128, 128, {2, 3});
+  absl::StatusOr<PackedWeight> weight = PackedWeight::create(deepSeek.request);
+  ASSERT_THAT(weight, IsOk());
+  EXPECT_EQ(weight->encoding().name, "e4m3_g64_f32");
+}
+
+TEST(PackedWeight, RefusesNaNs) {
+  Written written = writeFloat8(2, 64, 0, 0, {1});
+  written.bytes[Part::Codes][70] = std::byte{0xFF};
+  written.refresh();
+  absl::StatusOr<PackedWeight> weight = PackedWeight::create(written.request);
+  ASSERT_THAT(weight, IsOk());
+  std::vector<std::byte> bytes(weight->encoding().bytesFor(128));
+  EXPECT_EQ(weight->repackRows(0, 2, bytes).message(),
+            "test.safetensors: tensor 'codes' expects finite numbers, but got NaN in rows 0 to 1");
+  float infinity = std::numeric_limits<float>::infinity();
+  std::memcpy(written.bytes[Part::Scales].data(), &infinity, 4);
+  expectRefused(written,
+                "tensor 'scales' expects finite scales, but that of row 0, group 0 is not");
+}
+
+TEST(PackedWeight, RepacksAnyRows) {
+  Matrix m = makeMatrix(4, 200, 128, 64);
+  Written written = writeAwqGemm(m);
+  PackedWeight weight = *PackedWeight::create(written.request);
+  std::vector<std::byte> all = repack(weight);
+  size_t rowBytes = all.size() / 200;
+  std::vector<std::byte> some(rowBytes * 90);
+  ASSERT_THAT(weight.repackRows(70, 90, some), IsOk());
+  EXPECT_TRUE(std::ranges::equal(some, std::span(all).subspan(70 * rowBytes, some.size())));
+}
+
+TEST(PackedWeight, RefusesWhatDoesNotFit) {
+  Matrix m = makeMatrix(4, 16, 256, 64);
+  Written wrong = writeGptq(m, true);
+  wrong.part(Part::Codes).shape = {31, 16};
+  expectRefused(wrong, "test.safetensors: tensor 'codes' expects 1984 bytes for shape [31, 16], "
+                       "but got 2048");
+  wrong = writeGptq(m, true);
+  wrong.request.rows = 24;
+  expectRefused(wrong, "tensor 'codes' expects shape [32, 24] for a weight of 24 x 256, but got "
+                       "[32, 16]");
+  wrong = writeGptq(m, true);
+  wrong.part(Part::Scales).shape = {16, 4};
+  expectRefused(wrong, "tensor 'scales' expects shape [4, 16]");
+  wrong = writeGptq(m, true);
+  wrong.part(Part::Scales).type = ElementType::F32;
+  expectRefused(wrong, "tensor 'scales' expects elements of F16 or BF16, but got F32");
+  wrong = writeGptq(m, true);
+  std::erase_if(wrong.request.parts, [](const auto& part) { return part.part == Part::Zeros; });
+  expectRefused(wrong, "expects a tensor of zeros, but got none");
+  for (int32_t group : {-1, 4, std::numeric_limits<int32_t>::min()}) {
+    wrong = writeGptq(m, true);
+    wrong.setWord(Part::GroupIndex, 7, static_cast<uint32_t>(group));
+    expectRefused(wrong, "tensor 'g_idx' expects groups in [0, 4), but got " +
+                             std::to_string(group) + " for column 7");
+  }
+  wrong = writeGptq(m, true);
+  wrong.setWord(Part::GroupIndex, 0, 1);
+  expectRefused(wrong, "tensor 'g_idx' expects 64 columns in group 0, but got 63");
+  wrong = writeGptq(m, true);
+  wrong.request.format.bits = 5;
+  expectRefused(wrong, "weights of this layout expect codes of 2, 3, 4, 8 bits, but got 5");
+  wrong = writeGptq(m, true);
+  wrong.request.format.groupSize = 0;
+  expectRefused(wrong, "weights expect a group size of -1 or above 0, but got 0");
+  wrong = writeGptq(m, true);
+  wrong.part(Part::Codes).shape = {int64_t{1} << 40, int64_t{1} << 40};
+  expectRefused(wrong, "expects a size within 63 bits");
+  wrong = writeGptq(m, true);
+  wrong.request.columns = -256;
+  expectRefused(wrong, "expects from 1 to 2^31 rows and columns, but got 16 x -256");
+  wrong = writeGptq(m, true);
+  wrong.request.format.layout = static_cast<Layout>(77);
+  expectRefused(wrong, "expects a known layout, but got number 77");
+  Matrix narrow = makeMatrix(4, 16, 256, 16);
+  expectRefused(writeGptq(narrow, true), "expects groups and rows of a multiple of 32 columns, but "
+                                         "got groups of 16 and rows of 256");
+  wrong = writeAwqGemm(m);
+  wrong.request.format.groupSize = 96;
+  expectRefused(wrong, "expects columns in whole groups of 96, but got 256");
+  wrong = writeAwqGemm(m);
+  wrong.add(Part::GroupIndex, ElementType::I32, {256}, m.groupOf);
+  expectRefused(wrong, "tensor 'g_idx' expects a layout that has indices of groups, but got one");
+  Matrix odd = makeMatrix(4, 12, 256, 64);
+  expectRefused(writeAwqGemm(odd), "expects rows in whole words of 8, but got 12");
+  expectRefused(writeGptq(odd, true), "expects rows and columns in whole words of 32 bits");
+  Matrix short8 = makeMatrix(4, 16, 252, 252);
+  expectRefused(writeAwqGemv(short8), "expects columns in whole words of 8, but got 252");
+  Matrix of96 = makeMatrix(4, 16, 288, 96);
+  expectRefused(writeAwqGemv(of96), "expects groups of 32, 64 or from 128 columns, but got 96");
+  wrong = writePackQuantized(m);
+  wrong.part(Part::Codes).shape = {32, 16};
+  expectRefused(wrong, "tensor 'codes' expects shape [16, 32]");
+  wrong = writeFloat8(16, 64, 0, 0, {2});
+  expectRefused(wrong, "tensor 'scales' expects shape [1, 1]");
+  wrong = writeFloat8(16, 64, -1, 0, {1});
+  expectRefused(wrong,
+                "expects blocks of at least one row and column, or 0 for all, but got -1 x 0");
+}
+
+/// Tensors of a safetensors file that is trusted.
+struct Fixture {
+  std::string bytes;
+  nlohmann::json header;
+
+  explicit Fixture(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    bytes.assign(std::istreambuf_iterator<char>(file), {});
+    uint64_t length = 0;
+    std::memcpy(&length, bytes.data(), 8);
+    header = nlohmann::json::parse(bytes.substr(8, length));
+    bytes.erase(0, 8 + length);
+  }
+  std::span<const std::byte> data(const std::string& name) const {
+    const nlohmann::json& range = header[name]["data_offsets"];
+    return std::as_bytes(std::span(bytes))
+        .subspan(range[0], range[1].get<size_t>() - range[0].get<size_t>());
+  }
+  PartTensor part(Part part, const std::string& name) const {
+    return {part, *findElementType(header[name]["dtype"].get<std::string>()),
+            header[name]["shape"].get<std::vector<int64_t>>(), data(name), name};
+  }
+  std::vector<float> floats(const std::string& name) const {
+    std::vector<float> values(data(name).size() / 4);
+    std::memcpy(values.data(), data(name).data(), data(name).size());
+    return values;
+  }
+};
+
+// AutoGPTQ's own test of its CUDA kernel: 1024 x 1024, 4 bits, groups of 128.
+TEST(PackedWeight, FixtureOfAutoGptq) {
+  Fixture fixture(TENON_TEST_DATA "/gptq/autogptq_q4_1024.safetensors");
+  WeightRequest request{.file = "fixture",
+                        .format = {.layout = Layout::Gptq, .bits = 4, .groupSize = 128},
+                        .rows = 1024,
+                        .columns = 1024,
+                        .parts = {fixture.part(Part::Codes, "linear.qweight"),
+                                  fixture.part(Part::Zeros, "linear.qzeros"),
+                                  fixture.part(Part::Scales, "linear.scales"),
+                                  fixture.part(Part::GroupIndex, "linear.g_idx")}};
+  absl::StatusOr<PackedWeight> weight = PackedWeight::create(request);
+  ASSERT_THAT(weight, IsOk());
+  std::vector<double> values = decode(*weight);
+  std::vector<float> published = fixture.floats("expected_published");
+  std::vector<float> exact = fixture.floats("expected_f64_as_f32");
+  std::span<const std::byte> input = fixture.data("input");
+  for (int64_t n = 0; n < 1024; ++n) {
+    double sum = 0;
+    for (int64_t k = 0; k < 1024; ++k) {
+      uint16_t x;
+      std::memcpy(&x, input.data() + 2 * k, 2);
+      sum += f16ToF32(x) * values[n * 1024 + k];
+    }
+    ASSERT_EQ(static_cast<float>(sum), exact[n]) << n;
+    ASSERT_NEAR(sum, published[n], 2e-2) << n;
+  }
+}
+
+} // namespace
+} // namespace tenon::containers::test
