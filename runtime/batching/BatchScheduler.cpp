@@ -13,12 +13,16 @@
 #include "absl/strings/str_format.h"
 #include "runtime/LanguageModel.h"
 #include "runtime/batching/internal/SlotTable.h"
+#include "runtime/text/Drafter.h"
 #include "support/Status.h"
 
 namespace tenon::runtime {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+/// Of a sequence in a call: few are right in a row.
+constexpr int64_t mostGuesses = 7;
 
 int64_t elapsedNs(Clock::time_point since) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - since).count();
@@ -30,6 +34,7 @@ struct Sequence {
   Request request;
   Sampler sampler;
   Clock::time_point submitted;
+  NgramDrafter drafter;
   RequestResult result = {};
   int32_t slot = -1;
   std::vector<int32_t> tokens = {};
@@ -58,6 +63,13 @@ struct Sequence {
 
 using Sequences = std::list<Sequence>;
 
+/// The rows of a sequence in a call of decode: its next token, then guesses of what follows.
+struct RowsOfSequence {
+  Sequences::iterator sequence;
+  size_t firstGuess = 0; ///< where the guesses' rows begin
+  size_t guesses = 0;
+};
+
 } // namespace
 
 class BatchScheduler::Impl {
@@ -75,9 +87,16 @@ private:
   void admit();
   absl::Status runPrefill(Sequences::iterator sequence);
   absl::Status runDecode();
+  /// Adds guesses of the sequences' next tokens to the rows, up to `mostRows` in all.
+  absl::Status addGuesses(std::vector<RowsOfSequence>& chosen, std::vector<TokenRow>& rows,
+                          int64_t mostRows);
+  /// What the last call of decode chose for a sequence, whose own token was in `row`.
+  void takeTokens(const RowsOfSequence& of, const ModelFunction& function, size_t row,
+                  std::span<const TokenRow> rows);
   /// The next token of a sequence whose tokens the states all hold, the last one of them since `row` of
   /// the function's last call.
-  void choose(Sequences::iterator sequence, const ModelFunction& function, size_t row);
+  /// Whether the sequence goes on; it is gone otherwise.
+  bool choose(Sequences::iterator sequence, const ModelFunction& function, size_t row);
   /// Takes the sequence out of the running ones, frees its slot and hands out its result.
   void end(Sequences::iterator sequence, absl::Status status, StopReason reason);
   void finish(Sequence& sequence, absl::Status status, StopReason reason);
@@ -106,8 +125,10 @@ absl::StatusOr<RequestId> BatchScheduler::Impl::submit(Request request) {
     return absl::InvalidArgumentError(absl::StrFormat(
         "scheduler: expects at least 0 tokens to make, but got %d", request.maxTokens));
   TENON_ASSIGN_OR_RETURN(Sampler sampler, Sampler::create(request.sampling));
-  Sequence sequence{std::move(request), std::move(sampler), Clock::now()};
+  Sequence sequence{std::move(request), std::move(sampler), Clock::now(),
+                    NgramDrafter(mostGuesses)};
   sequence.tokens = sequence.request.prompt;
+  sequence.drafter.begin(sequence.tokens);
   std::scoped_lock lock(mutex);
   TENON_RETURN_IF_ERROR(failure);
   if (waitingCount >= options.mostWaiting)
@@ -212,51 +233,93 @@ absl::Status BatchScheduler::Impl::runPrefill(Sequences::iterator sequence) {
   return absl::OkStatus();
 }
 
-absl::Status BatchScheduler::Impl::runDecode() {
-  std::vector<Sequences::iterator> chosen;
-  for (auto sequence = running.begin();
-       sequence != running.end() && int64_t(chosen.size()) < model.mostDecodeRows(); ++sequence)
-    if (!model.hasPrefill() || !sequence->needsPrefill())
-      chosen.push_back(sequence);
-  std::vector<TokenRow> rows;
-  for (Sequences::iterator sequence : chosen)
-    rows.push_back(sequence->row(sequence->fed));
-  ModelFunction& function = model.decode(int64_t(rows.size()));
-  const bool wantsLogits = std::ranges::any_of(
-      chosen, [&](Sequences::iterator sequence) { return sequence->wantsLogits(function); });
-  TENON_RETURN_IF_ERROR(function.run(rows, wantsLogits));
-  ++counts.decodeCalls;
-  counts.decodeTokens += int64_t(rows.size());
-  for (size_t row = 0; row < chosen.size(); ++row) {
-    Sequences::iterator sequence = chosen[row];
-    running.splice(running.end(), running, sequence);
-    if (++sequence->fed == sequence->tokens.size())
-      choose(sequence, function, row);
+absl::Status BatchScheduler::Impl::addGuesses(std::vector<RowsOfSequence>& chosen,
+                                              std::vector<TokenRow>& rows, int64_t mostRows) {
+  for (RowsOfSequence& of : chosen) {
+    const Sequence& sequence = *of.sequence;
+    of.firstGuess = rows.size();
+    // A token of a prompt has its successor.
+    if (sequence.fed + 1 < sequence.tokens.size())
+      continue;
+    const auto known = int64_t(sequence.tokens.size());
+    const int64_t room = std::min(mostRows - int64_t(rows.size()), model.info().context - known);
+    TENON_ASSIGN_OR_RETURN(const std::span<const int32_t> guesses,
+                           of.sequence->drafter.draft(room));
+    for (size_t i = 0; i < guesses.size(); ++i)
+      rows.push_back({guesses[i], sequence.slot, int32_t(known + int64_t(i))});
+    of.guesses = guesses.size();
   }
   return absl::OkStatus();
 }
 
-void BatchScheduler::Impl::choose(Sequences::iterator sequence, const ModelFunction& function,
+absl::Status BatchScheduler::Impl::runDecode() {
+  std::vector<RowsOfSequence> chosen;
+  std::vector<TokenRow> rows;
+  for (auto sequence = running.begin();
+       sequence != running.end() && int64_t(chosen.size()) < model.mostDecodeRows(); ++sequence)
+    if (!model.hasPrefill() || !sequence->needsPrefill()) {
+      chosen.push_back({sequence});
+      rows.push_back(sequence->row(sequence->fed));
+    }
+  ModelFunction& function = model.decode(int64_t(rows.size()));
+  if (options.guessesInIdleRows)
+    TENON_RETURN_IF_ERROR(addGuesses(chosen, rows, function.rows()));
+  const bool wantsLogits = std::ranges::any_of(
+      chosen, [&](const RowsOfSequence& of) { return of.sequence->wantsLogits(function); });
+  TENON_RETURN_IF_ERROR(function.run(rows, wantsLogits));
+  ++counts.decodeCalls;
+  counts.decodeTokens += int64_t(chosen.size());
+  counts.draftedTokens += int64_t(rows.size() - chosen.size());
+  for (size_t row = 0; row < chosen.size(); ++row) {
+    running.splice(running.end(), running, chosen[row].sequence);
+    takeTokens(chosen[row], function, row, rows);
+  }
+  return absl::OkStatus();
+}
+
+void BatchScheduler::Impl::takeTokens(const RowsOfSequence& of, const ModelFunction& function,
+                                      size_t row, std::span<const TokenRow> rows) {
+  Sequence& sequence = *of.sequence;
+  if (++sequence.fed < sequence.tokens.size() || !choose(of.sequence, function, row))
+    return;
+  for (size_t guess = of.firstGuess; guess < of.firstGuess + of.guesses; ++guess) {
+    if (rows[guess].id != sequence.tokens.back())
+      return;
+    // The states hold the guess already, and its row says what follows.
+    ++sequence.fed;
+    ++counts.acceptedTokens;
+    if (!choose(of.sequence, function, guess))
+      return;
+  }
+}
+
+bool BatchScheduler::Impl::choose(Sequences::iterator sequence, const ModelFunction& function,
                                   size_t row) {
+  auto stop = [&](absl::Status status, StopReason reason) {
+    end(sequence, std::move(status), reason);
+    return false;
+  };
   RequestResult& result = sequence->result;
   const int64_t limit = sequence->request.maxTokens;
   if (limit == 0)
-    return end(sequence, absl::OkStatus(), StopReason::TokenLimit);
+    return stop(absl::OkStatus(), StopReason::TokenLimit);
   const absl::StatusOr<int32_t> id = sequence->next(function, row);
   if (!id.ok())
-    return end(sequence, id.status(), StopReason::Callback);
+    return stop(id.status(), StopReason::Callback);
   if (result.firstTokenNs == 0)
     result.firstTokenNs = elapsedNs(sequence->submitted);
   if (model.endsAt(*id))
-    return end(sequence, absl::OkStatus(), StopReason::EndOfSequence);
+    return stop(absl::OkStatus(), StopReason::EndOfSequence);
   result.ids.push_back(*id);
   sequence->tokens.push_back(*id);
+  sequence->drafter.push(*id);
   if (sequence->request.onToken && !sequence->request.onToken(*id))
-    return end(sequence, absl::OkStatus(), StopReason::Callback);
+    return stop(absl::OkStatus(), StopReason::Callback);
   if (int64_t(result.ids.size()) == limit)
-    return end(sequence, absl::OkStatus(), StopReason::TokenLimit);
+    return stop(absl::OkStatus(), StopReason::TokenLimit);
   if (int64_t(sequence->tokens.size()) > model.info().context)
-    end(sequence, absl::OkStatus(), StopReason::ContextEnd);
+    return stop(absl::OkStatus(), StopReason::ContextEnd);
+  return true;
 }
 
 void BatchScheduler::Impl::end(Sequences::iterator sequence, absl::Status status,

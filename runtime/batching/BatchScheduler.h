@@ -45,8 +45,9 @@ struct Request {
 
 /// What a scheduler allows.
 struct BatchOptions {
-  int64_t mostWaiting = 65'536; ///< requests without a slot; more are refused
-  bool reusesPrefixes = true;   ///< keys and values of an earlier prompt's begin are taken over
+  int64_t mostWaiting = 65'536;  ///< requests without a slot; more are refused
+  bool reusesPrefixes = true;    ///< keys and values of an earlier prompt's begin are taken over
+  bool guessesInIdleRows = true; ///< rows of decode that no sequence needs verify guesses
 };
 
 /// What a scheduler has done so far, and what it holds.
@@ -59,8 +60,10 @@ struct BatchStatistics {
   int64_t prefillCalls = 0;
   int64_t decodeCalls = 0;
   int64_t prefillTokens = 0;
-  int64_t decodeTokens = 0; ///< rows of decode that were not idle
+  int64_t decodeTokens = 0; ///< rows of decode, guesses aside
   int64_t reusedTokens = 0;
+  int64_t draftedTokens = 0;  ///< guesses that idle rows verified
+  int64_t acceptedTokens = 0; ///< those that were right
 };
 
 /// Runs many requests on the functions of one program, as sequences come and go (continuous batching:
@@ -72,7 +75,8 @@ struct BatchStatistics {
 /// the chunks that `Generator` takes, the oldest request's first, one chunk between two steps of
 /// decode; without such functions, token by token through Decode, beside the others, as a single last
 /// token does. Decode takes the
-/// function of fewest rows that holds all sequences; where none does, they take turns.
+/// function of fewest rows that holds all sequences; where none does, they take turns. Rows that are
+/// left over verify guesses of what the sequences say next (`NgramDrafter`).
 ///
 /// Each request is sampled as if it were alone. Its tokens are those of `Generator` where the program's
 /// kernels give a row the same bits whatever the number of rows, and within their rounding elsewhere:

@@ -161,12 +161,14 @@ std::string formatRequestBench(const RequestBench& bench) {
          absl::StrFormat(
              "calls: %d of decode with %.1f rows on average, %d of prefill with %d tokens; %d "
              "tokens "
-             "of prompts taken over\n"
+             "of prompts taken over; %d of "
+             "%d guesses in idle rows right\n"
              "slots: %.1f of %d taken on average, %d at most; %.1f %% of the positions hold keys\n"
              "time: %.1f %% busy; of that %.1f %% outside of the model's steps\n",
              bench.counts.decodeCalls, meanDecodeRows(bench), bench.counts.prefillCalls,
-             bench.counts.prefillTokens, bench.counts.reusedTokens, bench.meanRunning,
-             bench.counts.slots, bench.counts.mostRunning, 100 * bench.meanCachedShare,
+             bench.counts.prefillTokens, bench.counts.reusedTokens, bench.counts.acceptedTokens,
+             bench.counts.draftedTokens, bench.meanRunning, bench.counts.slots,
+             bench.counts.mostRunning, 100 * bench.meanCachedShare,
              100 * share(busyNs, static_cast<double>(bench.wallNs)),
              100 * share(busyNs - static_cast<double>(bench.deviceNs), busyNs));
 }
@@ -181,6 +183,8 @@ nlohmann::ordered_json describeRequestBench(const RequestBench& bench) {
                                  {"prompt_tokens_per_s", perSecond(bench.promptTokens, bench)},
                                  {"new_tokens_per_s", perSecond(bench.newTokens, bench)},
                                  {"reused_tokens", bench.counts.reusedTokens},
+                                 {"drafted_tokens", bench.counts.draftedTokens},
+                                 {"accepted_tokens", bench.counts.acceptedTokens},
                                  {"decode_calls", bench.counts.decodeCalls},
                                  {"mean_decode_rows", meanDecodeRows(bench)},
                                  {"prefill_calls", bench.counts.prefillCalls},

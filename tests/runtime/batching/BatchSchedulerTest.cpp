@@ -200,6 +200,36 @@ TEST(BatchScheduler, LogitsThatAreNoNumbersEndTheirRequestAlone) {
   EXPECT_EQ(answers.results.at(2).ids, answerOf({4}, 2));
 }
 
+/// Rows that no sequence needs verify guesses: the same answers in fewer calls.
+TEST(BatchScheduler, GuessesInIdleRows) {
+  std::vector<size_t> calls;
+  for (bool guesses : {false, true}) {
+    // A model that remembers one token soon repeats itself.
+    HashModel model({decode(8), prefill(4)}, 3, /*memory=*/1);
+    auto scheduler = makeScheduler(model, {.guessesInIdleRows = guesses});
+    Answers answers;
+    for (int32_t first : {1, 2, 3, 4, 5, 6})
+      ASSERT_TRUE(scheduler
+                      ->submit({.prompt = {first, 7, 9},
+                                .maxTokens = 10 * first, // the last ones end with the context
+                                .onEnd = answers.collect()})
+                      .ok());
+    runUntilIdle(*scheduler);
+    for (int32_t first : {1, 2, 3, 4, 5, 6}) {
+      const RequestResult& result = answers.results.at(RequestId(first));
+      EXPECT_EQ(result.ids,
+                model.answerOf({first, 7, 9}, std::min<int64_t>(10 * first, context - 2)));
+      EXPECT_EQ(result.reason,
+                10 * first > context - 2 ? StopReason::ContextEnd : StopReason::TokenLimit);
+    }
+    const BatchStatistics statistics = scheduler->statistics();
+    EXPECT_EQ(statistics.acceptedTokens > 50, guesses);
+    EXPECT_LE(statistics.acceptedTokens, statistics.draftedTokens);
+    calls.push_back(model.calls.size());
+  }
+  EXPECT_LT(calls[1], calls[0] / 2);
+}
+
 /// Greedy tokens that the device chooses need no logits on the host; drawn ones do.
 TEST(BatchScheduler, FetchesLogitsWhereItDraws) {
   HashModel model({makeModelFunction(Role::Decode, 2, vocabulary, /*hasNextIds=*/true),
