@@ -23,6 +23,37 @@ def SimplifyPass : Pass<"tenon-simplify", "mlir::ModuleOp"> {
   let dependentDialects = ["::tenon::TenonDialect"];
 }
 
+def DecomposePass : Pass<"tenon-decompose", "mlir::func::FuncOp"> {
+  let summary = "Take attention and gated units apart, into what the first systems ran";
+  let description = [{
+    The plan `vanilla`, what others measure themselves against. An attention becomes GEMM, scale
+    (and soft cap), mask, softmax and GEMM, with the scores in memory; `tenon.glu` an activation and
+    a product. The results are rounded to the type of the activations between them, and so lie outside
+    the promise that fused equals split.
+
+    An attention stays one operation where its keys are no tensor of one sequence: over a cache, but
+    for a prompt, whose keys are those that the call writes. Such a function is then right from
+    position 0 on alone, where a prompt starts and `bench` measures it. So does a causal attention
+    over tensors, whose rows may stand anywhere.
+
+    ```mlir
+    %y = tenon.attention %q, %k, %v, %s, %p scale 0.125 {causal = false}
+        : (tensor<8x2x64xf32>, tensor<1x8x2x64xf32>, tensor<1x8x2x64xf32>, tensor<1xi32>,
+           tensor<8xi32>) -> tensor<8x2x64xf32>
+    ```
+    becomes, beside what puts heads first,
+    ```mlir
+    %0 = tenon.matmul %q1, %k1
+        : (tensor<2x8x64xf32>, tensor<2x8x64xf32>) -> tensor<2x8x8xf32>
+    %1 = tenon.scale %0 by 0.125 : (tensor<2x8x8xf32>) -> tensor<2x8x8xf32>
+    %2 = tenon.softmax %1 : (tensor<2x8x8xf32>) -> tensor<2x8x8xf32>
+    %3 = tenon.matmul %2, %v1
+        : (tensor<2x8x8xf32>, tensor<2x64x8xf32>) -> tensor<2x8x64xf32>
+    ```
+  }];
+  let dependentDialects = ["::tenon::TenonDialect"];
+}
+
 def QuantizeActivationsPass : Pass<"tenon-quantize-activations", "mlir::ModuleOp"> {
   let summary = "Quantise inputs of products where the module allows it and it is faster";
   let description = [{

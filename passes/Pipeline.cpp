@@ -60,6 +60,8 @@ static void addPasses(PassManager& manager, Phase phase, const PipelineOptions& 
   case Phase::Simplified:
     return manager.addPass(createSimplifyPass());
   case Phase::Fused:
+    if (options.fusion.plan == Plan::Vanilla)
+      manager.addNestedPass<func::FuncOp>(createDecomposePass());
     manager.addPass(createQuantizeActivationsPass());
     manager.addPass(createExpandWeightsPass(options.fusion));
     return manager.addPass(createFuseKernelsPass(options.fusion));

@@ -1,7 +1,6 @@
 #include "passes/fusion/Candidates.h"
 
 #include "passes/cost/KernelWork.h"
-#include "passes/fusion/FusionRule.h"
 #include "passes/fusion/Legality.h"
 #include "passes/fusion/Region.h"
 
@@ -65,18 +64,35 @@ bool CandidateSet::add(llvm::SmallVector<unsigned> nodes, llvm::ArrayRef<llvm::S
   return true;
 }
 
+/// True where one of the candidates holds all of `nodes`.
+bool CandidateSet::isHeld(llvm::ArrayRef<unsigned> nodes) const {
+  return llvm::any_of(holders[nodes.front()], [&](size_t candidate) {
+    return llvm::all_of(
+        nodes, [&](unsigned node) { return llvm::is_contained(list[candidate].nodes, node); });
+  });
+}
+
+void CandidateSet::proposeBy(const FusionRule& rule, unsigned node) {
+  rule.propose(graph.getOp(node), [&](llvm::ArrayRef<Operation*> ops) {
+    llvm::SmallVector<unsigned> nodes;
+    for (Operation* op : ops)
+      nodes.push_back(*graph.indexOf(op));
+    if (!rule.fillsGaps || !isHeld(nodes))
+      add(std::move(nodes), {rule.name}, /*isUnion=*/rule.fillsGaps);
+  });
+}
+
 void CandidateSet::collect(llvm::ArrayRef<std::string> disabledRules) {
-  for (unsigned node = 0; node < graph.size(); ++node)
-    for (const FusionRule* rule : allRules()) {
-      if (llvm::is_contained(disabledRules, rule->name))
-        continue;
-      rule->propose(graph.getOp(node), [&](llvm::ArrayRef<Operation*> ops) {
-        llvm::SmallVector<unsigned> nodes;
-        for (Operation* op : ops)
-          nodes.push_back(*graph.indexOf(op));
-        add(std::move(nodes), {rule->name}, /*isUnion=*/false);
-      });
-    }
+  for (bool fillsGaps : {false, true}) {
+    for (unsigned node = 0; node < graph.size(); ++node)
+      for (const FusionRule* rule : allRules())
+        if (rule->fillsGaps == fillsGaps && !llvm::is_contained(disabledRules, rule->name))
+          proposeBy(*rule, node);
+    holders.assign(graph.size(), {});
+    for (auto [index, candidate] : llvm::enumerate(list))
+      for (unsigned node : candidate.nodes)
+        holders[node].push_back(index);
+  }
   unite();
 }
 

@@ -5,6 +5,7 @@
 
 #include "passes/fusion/Fusion.h"
 #include "passes/fusion/FusionGraph.h"
+#include "passes/fusion/FusionRule.h"
 #include "passes/schedule/Scheduler.h"
 
 namespace tenon::passes::fusion {
@@ -47,23 +48,27 @@ public:
   void collect(llvm::ArrayRef<std::string> disabledRules);
 
   llvm::ArrayRef<Candidate> candidates() const { return list; }
+  /// What a kernel of the nodes, ascending, would take.
+  RegionPrice price(llvm::ArrayRef<unsigned> nodes);
   /// The price of one operation in a kernel of its own.
   const RegionPrice& alone(unsigned node);
 
 private:
+  void proposeBy(const FusionRule& rule, unsigned node);
+  bool isHeld(llvm::ArrayRef<unsigned> nodes) const;
   bool add(llvm::SmallVector<unsigned> nodes, llvm::ArrayRef<llvm::StringRef> rules, bool isUnion);
   void unite();
   void findTails();
   void addUnion(const Candidate& a, const Candidate& b);
-  RegionPrice price(llvm::ArrayRef<unsigned> nodes);
 
   const FusionGraph& graph;
   const schedule::Scheduler& scheduler;
   const cost::CostModel& model;
   std::vector<Candidate> list;
   std::map<std::vector<unsigned>, size_t>
-      indices;                            ///< of those in `list` and, as `npos`, of refused unions
-  llvm::DenseMap<unsigned, size_t> tails; ///< by product: the candidate of it and its whole tail
+      indices; ///< of those in `list` and, as `npos`, of refused unions
+  std::vector<std::vector<size_t>> holders; ///< by node: the candidates of rules that hold it
+  llvm::DenseMap<unsigned, size_t> tails;   ///< by product: the candidate of it and its whole tail
   std::map<unsigned, RegionPrice> singles;
   std::map<std::vector<const void*>, RegionPrice> priced; ///< by content of the region
 };

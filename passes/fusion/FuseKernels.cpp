@@ -7,6 +7,7 @@
 #include "passes/fusion/BlockOrder.h"
 #include "passes/fusion/ChooseCover.h"
 #include "passes/fusion/Region.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
@@ -87,6 +88,12 @@ private:
                         const TakenKernels& taken, bool isChosen,
                         const CandidateSet& candidates) const;
   void report(const FusionDecision& decision, Location location);
+  FunctionFusion summarize(const TakenKernels& taken, llvm::ArrayRef<FusionDecision> decisions,
+                           CandidateSet& candidates);
+  FusionDecision describeNeighbours(unsigned from, unsigned to,
+                                    llvm::ArrayRef<FusionDecision> decisions,
+                                    llvm::ArrayRef<std::vector<unsigned>> candidatesAt,
+                                    CandidateSet& candidates);
 
   func::FuncOp function;
   const FusionOptions& options;
@@ -146,6 +153,7 @@ FusionDecision FunctionFuser::describe(const Candidate& candidate, CandidateSet&
     }
     bytes += price.bytes, flops += price.flops;
   }
+  decision.mostSavedNs = decision.unfused.ns - largest;
   Operation* last = graph.getOp(candidate.nodes.back());
   decision.shape = detail::formatType(last->getResult(0).getType());
   if (decision.legal) {
@@ -201,14 +209,73 @@ void FunctionFuser::report(const FusionDecision& decision, Location location) {
     describe(remark::failed(location, opts));
 }
 
+/// The decision about the smallest candidate that holds both, else about a kernel of the two alone.
+FusionDecision FunctionFuser::describeNeighbours(unsigned from, unsigned to,
+                                                 llvm::ArrayRef<FusionDecision> decisions,
+                                                 llvm::ArrayRef<std::vector<unsigned>> candidatesAt,
+                                                 CandidateSet& candidates) {
+  const FusionDecision* smallest = nullptr;
+  for (unsigned index : candidatesAt[from])
+    if (llvm::is_contained(candidatesAt[to], index) &&
+        (!smallest || decisions[index].ops.size() < smallest->ops.size()))
+      smallest = &decisions[index];
+  FusionDecision decision;
+  if (smallest) {
+    decision = *smallest;
+    decision.ops = {describeOp(graph.getOp(from)), describeOp(graph.getOp(to))};
+    return decision;
+  }
+  Candidate pair{
+      .nodes = {from, to}, .rules = {"neighbours"}, .price = candidates.price({from, to})};
+  decision = describe(pair, candidates);
+  int64_t gain = decision.unfused.ns - decision.fused.ns;
+  decision.reason = !decision.legal ? pair.price.refusal
+                    : gain <= 0
+                        ? absl::StrFormat("takes %d ns longer than its operations one by "
+                                          "one, and no rule proposes it",
+                                          -gain)
+                        : absl::StrFormat("would save %d ns, but no rule proposes it", gain);
+  return decision;
+}
+
+FunctionFusion FunctionFuser::summarize(const TakenKernels& taken,
+                                        llvm::ArrayRef<FusionDecision> decisions,
+                                        CandidateSet& candidates) {
+  FunctionFusion summary;
+  summary.function = function.getName().str();
+  for (unsigned index : taken.order)
+    summary.plannedNs += candidates.candidates()[index].price.time.ns;
+  std::vector<std::vector<unsigned>> candidatesAt(graph.size());
+  for (auto [index, candidate] : llvm::enumerate(candidates.candidates()))
+    for (unsigned node : candidate.nodes)
+      candidatesAt[node].push_back(index);
+  for (unsigned node = 0; node < graph.size(); ++node) {
+    int64_t ns = candidates.alone(node).time.ns;
+    summary.apartNs += ns;
+    size_t place = taken.placeOf[node];
+    summary.plannedNs += place == TakenKernels::none ? ns : 0;
+    llvm::SmallSetVector<Operation*, 4> readers;
+    for (Value result : graph.getOp(node)->getResults())
+      for (Operation* user : usersOf(result))
+        readers.insert(user);
+    for (Operation* reader : readers)
+      if (auto next = graph.indexOf(reader);
+          next && (place == TakenKernels::none || taken.placeOf[*next] != place))
+        summary.neighbours.push_back(
+            describeNeighbours(node, *next, decisions, candidatesAt, candidates));
+  }
+  return summary;
+}
+
 void FunctionFuser::fuse(const schedule::Scheduler& scheduler, const cost::CostModel& model) {
   CandidateSet candidates(graph, scheduler, model);
   candidates.collect(options.disabledRules);
   Plan plan = options.plan == Plan::Auto ? Plan::Auto : Plan::Fused;
   std::vector<unsigned> chosen = chooseCover(graph, candidates, plan);
   TakenKernels taken(chosen, options.maxFusions, candidates, graph.size());
+  std::vector<FusionDecision> decisions;
   for (auto [index, candidate] : llvm::enumerate(candidates.candidates())) {
-    FusionDecision decision = describe(candidate, candidates);
+    FusionDecision& decision = decisions.emplace_back(describe(candidate, candidates));
     decision.taken = taken.contains(index, candidate);
     decision.reason =
         reasonFor(candidate, decision, taken, llvm::binary_search(chosen, index), candidates);
@@ -218,6 +285,8 @@ void FunctionFuser::fuse(const schedule::Scheduler& scheduler, const cost::CostM
                         return graph.getOp(node);
                       }));
   }
+  if (options.functions)
+    options.functions->push_back(summarize(taken, decisions, candidates));
   wrap(taken.order, &candidates);
 }
 
@@ -241,7 +310,8 @@ private:
   LogicalResult readOptions(FusionOptions& options) {
     std::optional<Plan> parsed = parsePlan(plan);
     if (!parsed)
-      return getOperation().emitError("expects a plan unfused, split, fused or auto, but got ")
+      return getOperation().emitError(
+                 "expects a plan vanilla, unfused, split, fused or auto, but got ")
              << plan.getValue();
     options.plan = *parsed;
     options.maxFusions = maxFusions;
@@ -255,7 +325,7 @@ private:
     OpBuilder builder(&getContext());
     copySharedOutputs(function, builder);
     FunctionFuser fuser(function, options);
-    if (options.plan == Plan::Unfused) {
+    if (options.plan == Plan::Unfused || options.plan == Plan::Vanilla) {
       fuser.wrapAll();
       return success();
     }

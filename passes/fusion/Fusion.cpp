@@ -10,6 +10,7 @@ namespace tenon::passes {
 
 std::optional<Plan> parsePlan(llvm::StringRef name) {
   return llvm::StringSwitch<std::optional<Plan>>(name)
+      .Case("vanilla", Plan::Vanilla)
       .Case("unfused", Plan::Unfused)
       .Case("split", Plan::Split)
       .Case("fused", Plan::Fused)
@@ -21,7 +22,8 @@ kernels::LibraryUse libraryUse(const FusionOptions& options) {
   using kernels::LibraryGemms;
   if (!options.libraries)
     return {LibraryGemms::None, options.tf32};
-  return {options.plan == Plan::Unfused ? LibraryGemms::All : LibraryGemms::ManyRows, options.tf32};
+  bool isApart = options.plan == Plan::Unfused || options.plan == Plan::Vanilla;
+  return {isApart ? LibraryGemms::All : LibraryGemms::ManyRows, options.tf32};
 }
 
 absl::Status checkFusionOptions(const FusionOptions& options) {

@@ -13,6 +13,8 @@ namespace tenon::passes {
 
 /// Which operations share kernels.
 enum class Plan {
+  Vanilla, ///< as `Unfused`, but attention and gated units are taken apart (`tenon-decompose`): scores
+           ///< in memory, every elementwise operation by itself
   Unfused, ///< each operation has a kernel of its own: the baseline of speed
   Split, ///< as `Fused`, then cut into one kernel an operation that keeps its order: the reference
          ///< that `Fused` equals bit for bit
@@ -34,7 +36,20 @@ struct FusionDecision {
   std::string content;                    ///< `cost::contentKey` of the region, not scheduled
   bool legal = false;                     ///< the figures below are those of a kernel that there is
   int64_t bytesSaved = 0, flopsSaved = 0; ///< against one kernel an operation
+  /// What a kernel could save at most: one takes at least as long as the longest of its operations.
+  int64_t mostSavedNs = 0;
   cost::Estimate fused, unfused;
+};
+
+/// What became of a function as a whole.
+struct FunctionFusion {
+  std::string function;
+  int64_t apartNs = 0;   ///< predicted, each operation in a kernel of its own
+  int64_t plannedNs = 0; ///< predicted, of the kernels that the plan has
+  /// One for each operation and another that reads its result where no kernel holds both: `ops` are
+  /// the two. The rest is that of the smallest candidate that holds both; the rule is `neighbours`
+  /// where none does, and the figures those of a kernel of the two.
+  std::vector<FusionDecision> neighbours;
 };
 
 struct FusionOptions {
@@ -46,8 +61,9 @@ struct FusionOptions {
   int64_t maxFusions = -1; ///< kernels of several operations, per function; −1: any number
   std::vector<std::string> disabledRules = {}; ///< by name
   cost::LaunchMode launchMode = cost::LaunchMode::GraphPdl;
-  const cost::MeasuredTimes* times = nullptr;    ///< may be null
-  std::vector<FusionDecision>* report = nullptr; ///< if set, receives every decision
+  const cost::MeasuredTimes* times = nullptr;       ///< may be null
+  std::vector<FusionDecision>* report = nullptr;    ///< if set, receives every decision
+  std::vector<FunctionFusion>* functions = nullptr; ///< if set, receives one for every function
   /// If set, is called with every decision about a group that may become a kernel, and with its
   /// operations, in program order, while they still stand in the function.
   std::function<void(const FusionDecision&, llvm::ArrayRef<mlir::Operation*>)> inspect = {};

@@ -23,6 +23,8 @@ struct FusionRule {
   llvm::StringLiteral name;
   /// Proposes the groups that `op` stands for: each chain once, in any order of its operations.
   void (*propose)(mlir::Operation* op, Propose propose);
+  /// Its groups are taken after those of all others: the legal ones that no other group holds.
+  bool fillsGaps = false;
 };
 
 /// All rules, in the order in which their candidates are listed.
@@ -72,6 +74,7 @@ extern const FusionRule embeddingNorm;
 extern const FusionRule gatedLinear;
 extern const FusionRule headArgmax;
 extern const FusionRule matmulEpilogue;
+extern const FusionRule neighbours;
 extern const FusionRule normMatmul;
 extern const FusionRule normResidual;
 extern const FusionRule parallelProducts;

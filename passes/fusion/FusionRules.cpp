@@ -8,11 +8,11 @@ namespace tenon::passes::fusion {
 
 llvm::ArrayRef<const FusionRule*> allRules() {
   static constexpr const FusionRule* list[] = {
-      &rules::residualNorm,    &rules::normResidual,     &rules::embeddingNorm,
-      &rules::normMatmul,      &rules::sharedInput,      &rules::parallelProducts,
-      &rules::qkvCache,        &rules::attentionCache,   &rules::matmulEpilogue,
-      &rules::gatedLinear,     &rules::parallelResidual, &rules::headArgmax,
-      &rules::elementwiseChain};
+      &rules::residualNorm,     &rules::normResidual,     &rules::embeddingNorm,
+      &rules::normMatmul,       &rules::sharedInput,      &rules::parallelProducts,
+      &rules::qkvCache,         &rules::attentionCache,   &rules::matmulEpilogue,
+      &rules::gatedLinear,      &rules::parallelResidual, &rules::headArgmax,
+      &rules::elementwiseChain, &rules::neighbours};
   return list;
 }
 

@@ -44,7 +44,7 @@ static const char* describe(Need need) {
   case Need::CudaText:
     break;
   }
-  return "--as=cuda, --as=ptx and --as=source";
+  return "--as=cuda, --as=ptx, --as=sass and --as=source";
 }
 
 void FlagRules::require(const CLI::Option* option, std::initializer_list<Need> needs) {

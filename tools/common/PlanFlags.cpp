@@ -1,5 +1,6 @@
 #include "tools/common/PlanFlags.h"
 
+#include "absl/strings/str_join.h"
 #include "support/Status.h"
 #include "tools/common/CommandLine.h"
 #include "tools/common/PointsFlag.h"
@@ -7,15 +8,19 @@
 
 namespace tenon::tools {
 
-void addPlansOption(CLI::App& command, std::vector<std::string>& plans, FlagRules& rules) {
-  rules.require(
-      command
-          .add_option("--plans,--plan", plans, "The plans to compare: unfused, split, fused, auto")
-          ->delimiter(',')
-          ->allow_extra_args(false)
-          ->check(oneOf({"unfused", "split", "fused", "auto"}))
-          ->capture_default_str(),
-      {Need::Fusion});
+void addPlansOption(CLI::App& command, std::vector<std::string>& plans, FlagRules& rules,
+                    bool withVanilla) {
+  std::vector<std::string> names = {"unfused", "split", "fused", "auto"};
+  if (withVanilla)
+    names.insert(names.begin(), "vanilla");
+  rules.require(command
+                    .add_option("--plans,--plan", plans,
+                                "The plans to compare: " + absl::StrJoin(names, ", "))
+                    ->delimiter(',')
+                    ->allow_extra_args(false)
+                    ->check(oneOf(names))
+                    ->capture_default_str(),
+                {Need::Fusion});
 }
 
 void addFusionFlags(CLI::App& command, PlanFlags& flags, FlagRules& rules) {

@@ -31,8 +31,10 @@ struct PlanSettings {
   std::unique_ptr<passes::cost::MeasuredPoints> points; ///< may be null
 };
 
-/// Adds `--plans` (or `--plan`), several plans to compare.
-void addPlansOption(CLI::App& command, std::vector<std::string>& plans, FlagRules& rules);
+/// Adds `--plans` (or `--plan`), several plans to compare. `vanilla` is one where the command only
+/// calls prompts at position 0.
+void addPlansOption(CLI::App& command, std::vector<std::string>& plans, FlagRules& rules,
+                    bool withVanilla = false);
 /// Adds the flags that fill `flags`, but for the plan, to `command`.
 void addFusionFlags(CLI::App& command, PlanFlags& flags, FlagRules& rules);
 /// The same and the plan, `--plan` (or `--plans`).

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 
 #include "absl/strings/str_format.h"
@@ -139,6 +140,140 @@ static std::string formatRow(const Row& row, bool measured) {
   return text + absl::StrFormat("%-8s %11s %12s  %s: %s → %s; %s\n", limiter, bytes, flops,
                                 decision.rule, operationsOf(decision), decision.shape,
                                 decision.reason);
+}
+
+namespace {
+
+/// Equal decisions of different layers together.
+struct DecisionGroup {
+  const FusionDecision* first;
+  int64_t times = 0, fusedNs = 0, apartNs = 0, mostSavedNs = 0;
+};
+
+} // namespace
+
+/// `matmul blk.*.attn_q is part of …`: the same of every layer.
+static std::string withoutLayers(const std::string& reason) {
+  std::string text;
+  for (size_t i = 0; i < reason.size(); ++i) {
+    size_t end = reason.find_first_not_of("0123456789", i);
+    bool isLayer =
+        end != i && end != std::string::npos && reason[end] == '.' && i > 0 && reason[i - 1] == '.';
+    text += isLayer ? "*" : reason.substr(i, 1);
+    i = isLayer ? end - 1 : i;
+  }
+  return text;
+}
+
+template <typename Decisions>
+static std::vector<DecisionGroup> groupDecisions(Decisions decisions) {
+  std::vector<DecisionGroup> groups;
+  std::map<std::string, size_t> indices;
+  for (const FusionDecision* decision : decisions) {
+    std::string key = absl::StrJoin(
+        {operationsOf(*decision), decision->shape, withoutLayers(decision->reason)}, "|");
+    auto [found, isNew] = indices.try_emplace(key, groups.size());
+    if (isNew)
+      groups.push_back({decision});
+    DecisionGroup& group = groups[found->second];
+    ++group.times;
+    group.fusedNs += decision->fused.ns;
+    group.apartNs += decision->unfused.ns;
+    group.mostSavedNs += decision->mostSavedNs;
+  }
+  return groups;
+}
+
+static std::vector<const FusionDecision*>
+pointersTo(const std::vector<FusionDecision>& decisions,
+           const std::function<bool(const FusionDecision&)>& keep) {
+  std::vector<const FusionDecision*> kept;
+  for (const FusionDecision& decision : decisions)
+    if (keep(decision))
+      kept.push_back(&decision);
+  return kept;
+}
+
+/// The largest first; equal ones by their operations.
+static void sortBy(std::vector<DecisionGroup>& groups,
+                   int64_t (*size)(const DecisionGroup& group)) {
+  std::ranges::sort(groups, [&](const DecisionGroup& a, const DecisionGroup& b) {
+    return size(a) != size(b) ? size(a) > size(b) : operationsOf(*a.first) < operationsOf(*b.first);
+  });
+}
+
+/// The chains of a function that are one kernel, the greatest gain first.
+static std::string formatChains(const passes::FunctionFusion& function,
+                                const std::vector<FusionDecision>& decisions) {
+  std::vector<DecisionGroup> chains =
+      groupDecisions(pointersTo(decisions, [&](const FusionDecision& decision) {
+        return decision.taken && decision.function == function.function;
+      }));
+  if (chains.empty())
+    return "  no chain is one kernel\n";
+  sortBy(chains, [](const DecisionGroup& group) { return group.apartNs - group.fusedNs; });
+  std::string text = absl::StrFormat("  %5s %7s %7s %10s %8s  %s\n", "times", "share", "bound",
+                                     "gained us", "gained", "chains that are one kernel");
+  auto all = static_cast<double>(std::max<int64_t>(function.apartNs, 1));
+  for (const DecisionGroup& chain : chains) {
+    double share = static_cast<double>(chain.apartNs) / all;
+    auto gained = static_cast<double>(chain.apartNs - chain.fusedNs);
+    text += absl::StrFormat("  %5d %5.1f %% %7s %10.1f %6.1f %%  %s\n", chain.times, 100 * share,
+                            share < 1 ? absl::StrFormat("%.2f", 1 / (1 - share)) : "any",
+                            gained / 1e3, 100 * gained / all, operationsOf(*chain.first));
+  }
+  return text;
+}
+
+/// The refusals of neighbours that could save most.
+static std::string formatRefusals(const passes::FunctionFusion& function) {
+  std::vector<DecisionGroup> refusals =
+      groupDecisions(pointersTo(function.neighbours, [](const FusionDecision& decision) {
+        return !decision.legal && decision.mostSavedNs > 0;
+      }));
+  if (refusals.empty())
+    return "";
+  sortBy(refusals, [](const DecisionGroup& group) { return group.mostSavedNs; });
+  constexpr size_t most = 10;
+  refusals.resize(std::min(refusals.size(), most));
+  std::string text = absl::StrFormat("  %5s %10s %8s  %s\n", "times", "at most us", "of step",
+                                     "refused neighbours that could save most");
+  for (const DecisionGroup& refusal : refusals) {
+    auto saved = static_cast<double>(refusal.mostSavedNs);
+    text +=
+        absl::StrFormat("  %5d %10.1f %6.1f %%  %s: %s\n", refusal.times, saved / 1e3,
+                        100 * saved / static_cast<double>(std::max<int64_t>(function.plannedNs, 1)),
+                        operationsOf(*refusal.first), withoutLayers(refusal.first->reason));
+  }
+  return text;
+}
+
+std::string formatOverview(const std::vector<passes::FunctionFusion>& functions,
+                           const std::vector<FusionDecision>& decisions) {
+  std::string text;
+  for (const passes::FunctionFusion& function : functions)
+    text += absl::StrFormat(
+                "%s as predicted: %.1f us one operation at a time, %.1f us as planned, %.2f times "
+                "as fast\n",
+                function.function, function.apartNs / 1e3, function.plannedNs / 1e3,
+                static_cast<double>(function.apartNs) /
+                    static_cast<double>(std::max<int64_t>(function.plannedNs, 1))) +
+            formatChains(function, decisions) + formatRefusals(function) + "\n";
+  return text;
+}
+
+std::string formatNeighbours(const std::vector<passes::FunctionFusion>& functions) {
+  std::string text;
+  auto all = [](const FusionDecision&) { return true; };
+  for (const passes::FunctionFusion& function : functions) {
+    if (function.neighbours.empty())
+      continue;
+    text += absl::StrFormat("\n%s: neighbours that do not share a kernel\n", function.function);
+    for (const DecisionGroup& group : groupDecisions(pointersTo(function.neighbours, all)))
+      text += absl::StrFormat("  %d times: %s → %s: %s\n", group.times, operationsOf(*group.first),
+                              group.first->shape, withoutLayers(group.first->reason));
+  }
+  return text;
 }
 
 /// Errors of all rows that were measured, kernels and chains, and how many decide otherwise.

@@ -34,6 +34,15 @@ nlohmann::json describeFusion(const ExplainedFusion& fusion);
 /// says how many they are: times. No object names an operation's layer: ops are kinds.
 nlohmann::ordered_json describeFusionGroups(const std::vector<ExplainedFusion>& fusions);
 
+/// For each function what its kernels take and would take apart, then a line for each chain that is one
+/// kernel, with its share of the operations' time apart and what the function could gain at most if
+/// the chain took no time (Amdahl's law), and the ten refusals of neighbours that could save most.
+std::string formatOverview(const std::vector<passes::FunctionFusion>& functions,
+                           const std::vector<passes::FusionDecision>& decisions);
+
+/// A line for every two neighbours that do not share a kernel, equal ones together.
+std::string formatNeighbours(const std::vector<passes::FunctionFusion>& functions);
+
 /// A table for each function, equal decisions (those of the layers) in one row, and, where anything
 /// was measured, a summary of the errors.
 std::string formatFusions(const std::vector<ExplainedFusion>& fusions);

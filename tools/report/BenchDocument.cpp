@@ -153,6 +153,9 @@ ordered_json describePlan(const DocumentedPlan& plan) {
       plan.steps, [](const StepDetails& step) { return step.names.size() > 1; });
   object["counted_bytes"] = nullptr;
   object["memory"] = describeMemory(*plan.program, function);
+  object["memory"]["device_bytes"] = nullptr;
+  if (plan.program->device == "cuda")
+    object["memory"]["device_bytes"] = plan.report->deviceBytes;
   object["difference"] = nullptr;
   if (plan.difference)
     object["difference"] = *plan.difference;

@@ -37,7 +37,8 @@ double compareResults(const runtime::Function& function,
 ///   fused_launches   of kernels of several operations
 ///   counted_bytes    null: no counter of the device is read
 ///   memory           weight_bytes, cache_bytes, workspace_bytes (that the function touches),
-///                    port_bytes (its inputs and results), total_bytes, their sum
+///                    port_bytes (its inputs and results), total_bytes, their sum; device_bytes, what the
+///                    plan took of a GPU's own memory, else null
 ///   difference       as in `DocumentedPlan`; null for the first plan
 ///   kernels          each also: operations, operation_count, ir (of its first step), code (language
 ///                    to text), decisions (those about operations of its first step that were not

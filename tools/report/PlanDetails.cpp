@@ -12,6 +12,7 @@
 #include "support/Status.h"
 #include "tools/common/BenchReport.h"
 #include "tools/common/StepGroups.h"
+#include "tools/report/Disassemble.h"
 #ifdef TENON_CPU
 #include "codegen/cpu/CompileForCpu.h"
 #endif
@@ -66,10 +67,16 @@ absl::StatusOr<std::vector<StepDetails>> describeSteps(ModuleOp planned, const s
 
 static absl::StatusOr<std::map<std::string, KernelCode>> printCudaCode(ModuleOp planned) {
   std::vector<codegen::CudaKernel> kernels;
-  TENON_RETURN_IF_ERROR(codegen::compileForCuda(planned, {.kernels = &kernels}).status());
+  TENON_ASSIGN_OR_RETURN(runtime::Program compiled,
+                         codegen::compileForCuda(planned, {.kernels = &kernels}));
   std::map<std::string, KernelCode> code;
-  for (codegen::CudaKernel& kernel : kernels)
+  for (auto [kernel, cubin] : llvm::zip_equal(kernels, compiled.code)) {
     code[kernel.name] = {{"cuda", std::move(kernel.source)}, {"ptx", std::move(kernel.ptx)}};
+    if (findDisassembler()) {
+      TENON_ASSIGN_OR_RETURN(std::string sass, disassemble({cubin.data(), cubin.size()}));
+      code[kernel.name].emplace_back("sass", std::move(sass));
+    }
+  }
   return code;
 }
 

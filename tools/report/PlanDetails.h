@@ -25,7 +25,8 @@ struct StepDetails {
 absl::StatusOr<std::vector<StepDetails>> describeSteps(mlir::ModuleOp planned,
                                                        const std::string& function);
 
-/// The code of one kernel, by language: `cuda`, `ptx`, `llvm`.
+/// The code of one kernel, by language: `cuda`, `ptx` and, where this machine has a disassembler,
+/// `sass`; `llvm`.
 using KernelCode = std::vector<std::pair<std::string, std::string>>;
 
 /// The code of each kernel of `program`, which was compiled from `planned`, by index; none for a

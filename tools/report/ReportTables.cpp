@@ -39,11 +39,12 @@ ReportTable comparePlans(const ordered_json& document) {
   const ordered_json& plans = document["plans"];
   const ordered_json& first = plans.front();
   ReportTable table;
-  table.title = "Plans: times are medians of a call's steps; memory in MB; differs: the largest "
+  table.title = "Plans: times are medians of a call's steps; memory in MB, peak as a GPU allocated "
+                "it; differs: the largest "
                 "difference of a result from the first plan's over its largest value";
-  table.columns = {"plan",     "ms",        "speed-up", "predicted", document["unit"],
-                   "launches", "fused",     "planned",  "counted",   "weights",
-                   "caches",   "workspace", "memory",   "saved %",   "differs"};
+  table.columns = {"plan",   "ms",      "speed-up", "predicted", document["unit"], "launches",
+                   "fused",  "planned", "counted",  "weights",   "caches",         "workspace",
+                   "memory", "peak",    "saved %",  "differs"};
   for (const ordered_json& plan : plans) {
     const ordered_json& memory = plan["memory"];
     const ordered_json& difference = plan["difference"];
@@ -56,7 +57,8 @@ ReportTable comparePlans(const ordered_json& document) {
          absl::StrFormat("%d", plan["fused_launches"].get<int64_t>()),
          megabytes(plan["planned_bytes"]), megabytes(plan["counted_bytes"]),
          megabytes(memory["weight_bytes"]), megabytes(memory["cache_bytes"]),
-         megabytes(memory["workspace_bytes"]), megabytes(memory["total_bytes"]), saved(first, plan),
+         megabytes(memory["workspace_bytes"]), megabytes(memory["total_bytes"]),
+         megabytes(memory["device_bytes"]), saved(first, plan),
          difference.is_null() ? "-" : absl::StrFormat("%.1e", difference.get<double>())});
   }
   return table;

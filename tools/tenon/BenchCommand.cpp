@@ -38,11 +38,13 @@ namespace tenon::tools {
 
 namespace {
 
+const std::vector<std::string> defaultPlans = {"vanilla", "unfused", "auto"};
+
 struct Options {
   ModelInputOptions model;
   BenchOptions bench;
   ExecutorOptions executor;
-  std::vector<std::string> plans = {"unfused", "auto"};
+  std::vector<std::string> plans = defaultPlans;
   PlanFlags plan; ///< but for the plan's name
   int64_t rows = 1;
   int64_t prefill = 0;
@@ -148,8 +150,13 @@ absl::StatusOr<MeasuredPlan> loadPlan(const Options& options, const std::string&
   TENON_ASSIGN_OR_RETURN(PlanSettings settings, readPlanFlags(flags, input.target));
   std::vector<passes::FusionDecision> decisions;
   settings.fusion.report = &decisions;
+  std::vector<passes::FunctionFusion> functions;
+  settings.fusion.functions = &functions;
   TENON_ASSIGN_OR_RETURN(runtime::Program program,
                          compileInputModel(input, options.model, settings.fusion));
+  for (const passes::FunctionFusion& function : functions)
+    std::ranges::copy_if(function.neighbours, std::back_inserter(decisions),
+                         [](const auto& pair) { return pair.rule == "neighbours"; });
   TENON_ASSIGN_OR_RETURN(size_t index, chooseFunction(options, program));
   TENON_ASSIGN_OR_RETURN(std::vector<GroupFunction> groups,
                          addGroups(program, *input.module, index));
@@ -299,6 +306,11 @@ absl::Status checkOutputs(const Options& options) {
 absl::Status benchLoad(Options& options) {
   if (!options.load.requests.empty() && options.load.poisson.perSecond > 0)
     return usageError("--requests and --poisson: expects one of them, but got both");
+  if (options.plans == defaultPlans)
+    std::erase(options.plans, "vanilla");
+  if (std::ranges::find(options.plans, "vanilla") != options.plans.end())
+    return usageError("--plans: vanilla is right from position 0 on alone, but a load of requests "
+                      "continues prompts");
   options.model.rules.deny(Need::OneFunction, "a load of requests is measured");
   options.load.poisson.requests = options.bench.calls;
   return benchLoad(options.load, options.model, options.rows, options.plans, options.plan,
@@ -395,7 +407,7 @@ void addBenchCommand(CLI::App& app, Action& action) {
   addDeviceOption(*command, options->model);
   addTargetOption(*command, options->model, "compile for");
   FlagRules& rules = options->model.rules;
-  addPlansOption(*command, options->plans, rules);
+  addPlansOption(*command, options->plans, rules, /*withVanilla=*/true);
   addFusionFlags(*command, options->plan, rules);
   rules.require(
       command

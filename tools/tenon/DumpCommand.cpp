@@ -12,6 +12,7 @@
 #include "tools/common/InputModel.h"
 #include "tools/common/PlanFlags.h"
 #include "tools/common/UsageError.h"
+#include "tools/report/Disassemble.h"
 #include "tools/tenon/Command.h"
 #ifdef TENON_CPU
 #include "codegen/cpu/CompileForCpu.h"
@@ -54,22 +55,34 @@ bool hasWords(const std::string& name, const std::string& part) {
   return absl::StartsWith(name, part) || absl::StrContains(name, "_" + part);
 }
 
-/// The kernels for a GPU whose names hold `part`, as source, compiled or not, or PTX.
+/// True for the forms of a GPU's kernels.
+bool isCudaForm(const std::string& as) {
+  return as == "cuda" || as == "ptx" || as == "sass" || as == "source";
+}
+
+/// The kernels for a GPU whose names hold `part`, as source, compiled or not, PTX or SASS.
 absl::StatusOr<std::string> printCudaKernels(mlir::ModuleOp module, const std::string& as,
                                              const std::string& part) {
   std::vector<codegen::CudaKernel> kernels;
+  runtime::Program program;
   if (as == "source") {
     TENON_ASSIGN_OR_RETURN(kernels, codegen::printCudaKernels(module));
   } else {
-    TENON_RETURN_IF_ERROR(codegen::compileForCuda(module, {.kernels = &kernels}).status());
+    TENON_ASSIGN_OR_RETURN(program, codegen::compileForCuda(module, {.kernels = &kernels}));
   }
   std::string text, names;
-  for (const codegen::CudaKernel& kernel : kernels) {
+  for (auto [index, kernel] : llvm::enumerate(kernels)) {
     names += (names.empty() ? "" : ", ") + kernel.name;
     if (!hasWords(kernel.name, part))
       continue;
     text += as == "source" ? describeStated(kernel) : describeResources(kernel);
-    text += (as == "ptx" ? kernel.ptx : kernel.source) + "\n";
+    if (as == "sass") {
+      const runtime::SharedBytes& cubin = program.code[index];
+      TENON_ASSIGN_OR_RETURN(std::string sass, disassemble({cubin.data(), cubin.size()}));
+      text += sass + "\n";
+    } else {
+      text += (as == "ptx" ? kernel.ptx : kernel.source) + "\n";
+    }
   }
   if (text.empty())
     return usageError(
@@ -81,7 +94,7 @@ absl::StatusOr<std::string> printCudaKernels(mlir::ModuleOp module, const std::s
 absl::StatusOr<std::string> printKernels(mlir::ModuleOp module, const Options& dump,
                                          TargetAttr target) {
   const std::string& as = dump.as;
-  bool wantsCuda = as == "cuda" || as == "ptx" || as == "source";
+  bool wantsCuda = isCudaForm(as);
   if (wantsCuda != (target.getDevice() == DeviceKind::Cuda))
     return usageError(absl::StrFormat("--as=%s: expects a target for %s, but got %s", as,
                                       wantsCuda ? "cuda" : "cpu", target.getName().str()));
@@ -126,10 +139,9 @@ std::string printIr(mlir::ModuleOp module, bool withNames) {
 /// What `--as` leaves without use, and the device that it means.
 absl::Status checkForm(Options& options) {
   FlagRules& rules = options.model.rules;
-  bool isCuda = options.as == "cuda" || options.as == "ptx" || options.as == "source";
   if (options.as != "ir")
     rules.deny(Need::IrText, "--as=" + options.as + " prints the kernels of the phase planned");
-  if (!isCuda)
+  if (!isCudaForm(options.as))
     rules.deny(Need::CudaText, "--as is " + options.as);
   bool isCpu = options.as == "llvm" || options.as == "asm";
   if (isCpu && options.model.target == "native")
@@ -183,11 +195,13 @@ void addDumpCommand(CLI::App& app, Action& action) {
       {Need::IrText});
   addTargetOption(*command, options->model, "schedule for");
   command
-      ->add_option("--as", options->as,
-                   "ir, or the planned module's kernels: for a CPU as optimised llvm IR or asm, "
-                   "assembly; for a GPU as cuda source with what ptxas reports, as ptx, or as "
-                   "source that is not compiled, which needs no NVRTC")
-      ->check(oneOf({"ir", "llvm", "asm", "cuda", "ptx", "source"}))
+      ->add_option(
+          "--as", options->as,
+          "ir, or the planned module's kernels: for a CPU as optimised llvm IR or asm, "
+          "assembly; for a GPU as cuda source with what ptxas reports, as ptx, as "
+          "sass, machine code, where the CUDA toolkit's nvdisasm or cuobjdump is there, or "
+          "as source that is not compiled, which needs no NVRTC")
+      ->check(oneOf({"ir", "llvm", "asm", "cuda", "ptx", "sass", "source"}))
       ->capture_default_str();
   addPlanFlags(*command, options->plan, rules);
   rules.require(command->add_option("--kernel", options->kernel,

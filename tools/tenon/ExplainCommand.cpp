@@ -58,6 +58,8 @@ absl::Status explain(Options options) {
       .upTo = Phase::Fused, .target = input.target, .fusion = settings.fusion};
   std::vector<FusionDecision> decisions;
   pipeline.fusion.report = &decisions;
+  std::vector<passes::FunctionFusion> functions;
+  pipeline.fusion.functions = &functions;
   TimerOptions timer{.executor = {.threads = options.threads}, .position = options.position};
   timer.executor.setLaunch(options.plan.launch);
   FusionMeasurer measurer(input.target, timer, options.rounds);
@@ -80,10 +82,16 @@ absl::Status explain(Options options) {
     fusions.push_back({&decision, times ? std::optional(*times) : std::nullopt});
   }
   if (!options.json.replacesText())
-    std::cout << formatFusions(fusions);
+    std::cout << formatOverview(functions, decisions) << formatFusions(fusions)
+              << formatNeighbours(functions);
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const ExplainedFusion& fusion : fusions)
     list.push_back(nlohmann::ordered_json(describeFusion(fusion)));
+  for (const passes::FunctionFusion& function : functions)
+    for (const FusionDecision& pair : function.neighbours) {
+      list.push_back(nlohmann::ordered_json(describeFusion({&pair})));
+      list.back()["neighbours"] = true;
+    }
   TENON_RETURN_IF_ERROR(writeJson(options.json, list));
   return measured;
 }
@@ -94,15 +102,19 @@ void addExplainCommand(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
       "explain",
-      "Every fusion that was considered: predicted times, what limits them, the decision "
-      "and its reason; with --measure the measured times beside them");
+      "What fusion gains, and why not more: each chain's share of the step, the refusals that cost "
+      "most, every fusion that was considered with its reason, and every two neighbours that do "
+      "not share a kernel; with --measure the measured times beside the predicted ones");
   command->footer("tenon explain model.gguf --target=h200\n"
                   "tenon explain model.gguf --target=h200 --measure --shapes=decode:1");
   addModelInputOptions(*command, options->model);
   FlagRules& rules = options->model.rules;
   addPlanFlags(*command, options->plan, rules);
   addTargetOption(*command, options->model, "decide for");
-  addJsonFlag(*command, options->json, "an array of one object a candidate");
+  addJsonFlag(
+      *command, options->json,
+      "an array of one object a candidate, then one, with neighbours, for each operation and "
+      "a reader of its result that do not share a kernel");
   command->add_flag("--measure", options->measure,
                     "Run each candidate's kernel and its operations one by one on this machine's "
                     "device, keep the times (--points), and show them beside the predictions");

@@ -113,6 +113,7 @@ TEST_F(BenchDocument, DescribesAPlan) {
   EXPECT_EQ(plan["memory"]["port_bytes"], 1024);
   EXPECT_EQ(plan["memory"]["workspace_bytes"], 768);
   EXPECT_EQ(plan["memory"]["total_bytes"], 16 + 768 + 1024);
+  EXPECT_TRUE(plan["memory"]["device_bytes"].is_null()); // of a CPU
   ASSERT_EQ(plan["steps"].size(), 3u);
   EXPECT_EQ(plan["steps"][2]["reads"], ordered_json({0, 1}));
   EXPECT_EQ(plan["steps"][0]["ns"], 300);

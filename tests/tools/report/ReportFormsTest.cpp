@@ -34,7 +34,8 @@ ordered_json makePlan(const std::string& name, int64_t ns, int64_t workspace, in
            {{"weight_bytes", 1'000'000},
             {"cache_bytes", 0},
             {"workspace_bytes", workspace},
-            {"total_bytes", 1'000'000 + workspace}}},
+            {"total_bytes", 1'000'000 + workspace},
+            {"device_bytes", nullptr}}},
           {"difference", nullptr},
           {"groups",
            {{{"name", "ffn"},
@@ -49,6 +50,7 @@ ordered_json makeDocument() {
   ordered_json plans = {makePlan("vanilla", 4'000'000, 3'000'000, 1),
                         makePlan("auto", 2'000'000, 1'000'000, 2)};
   plans[1]["difference"] = 1.5e-6;
+  plans[1]["memory"]["device_bytes"] = 5'500'000;
   return {{"title", "m.gguf, decode_1 | <script>"},
           {"unit", "tokens/s"},
           {"provenance", {{"commit", "0123456789"}, {"device", "H200"}}},
@@ -60,10 +62,10 @@ TEST(ReportTables, ComparePlansWithTheFirst) {
   ASSERT_THAT(tables, SizeIs(3));
   EXPECT_THAT(tables[0].rows[0],
               ElementsAre("vanilla", "4.0000", "1.00", "1.0000", "500.0", "4", "0", "3.00", "-",
-                          "1.00", "0.00", "3.00", "4.00", "0.0", "-"));
+                          "1.00", "0.00", "3.00", "4.00", "-", "0.0", "-"));
   EXPECT_THAT(tables[0].rows[1],
               ElementsAre("auto", "2.0000", "2.00", "1.0000", "500.0", "4", "2", "3.00", "-",
-                          "1.00", "0.00", "1.00", "2.00", "50.0", "1.5e-06"));
+                          "1.00", "0.00", "1.00", "2.00", "5.50", "50.0", "1.5e-06"));
   EXPECT_THAT(tables[1].rows[1], ElementsAre("ffn", "auto", "0.5000", "2.00", "2", "0.50", "12.5"));
   // The plan without kernels of several operations lists none.
   EXPECT_THAT(tables[2].rows, ElementsAre(ElementsAre("auto", "k0_matmul", "matmul+gelu", "2",

@@ -1,27 +1,39 @@
 // What needs no GPU: the kernels of a graph for one, their resources, and what is refused.
 //
-// RUN: tenon dump %s --target=h200 --as=cuda --kernel=k0 | FileCheck %s --check-prefix=SOURCE
+// RUN: tenon dump %s --plan=unfused --target=h200 --as=cuda --kernel=k0 | FileCheck %s --check-prefix=SOURCE
 // SOURCE: // k0_elementwise: 64 threads, {{[0-9]+}} registers, 0 bytes spilled
 // SOURCE: __device__ {{.*}}elementwise_tile(const long long tile, const float* a0, const float* a1, float* r0)
 // SOURCE: __global__
 // SOURCE-NOT: // k1
-// RUN: tenon dump %s --target=h200 --as=source --kernel=k1 | FileCheck %s --check-prefix=STATED
+// RUN: tenon dump %s --plan=unfused --target=h200 --as=source --kernel=k1 | FileCheck %s --check-prefix=STATED
 // STATED: // k1_softmax: stated {{[0-9]+}} threads, {{[0-9]+}} registers, {{[0-9]+}} + 0 bytes of static and dynamic shared memory
 // STATED: __global__
-// RUN: tenon dump %s --target=a100 --as=ptx --kernel=k1 | FileCheck %s --check-prefix=PTX
+// RUN: tenon dump %s --plan=unfused --target=a100 --as=ptx --kernel=k1 | FileCheck %s --check-prefix=PTX
 // PTX: // k1_softmax:
 // PTX: .target sm_80
 // PTX: .entry
-// RUN: not tenon dump %s --target=h200 --as=cuda --kernel=k7 2>&1 | FileCheck %s --check-prefix=KERNEL
+// RUN: not tenon dump %s --plan=unfused --target=h200 --as=cuda --kernel=k7 2>&1 | FileCheck %s --check-prefix=KERNEL
 // KERNEL: tenon: error: --kernel: expects words of one of k0_elementwise, k1_softmax, but got 'k7'
-// RUN: not tenon dump %s --as=cuda 2>&1 | FileCheck %s --check-prefix=TARGET
+// RUN: not tenon dump %s --plan=unfused --as=cuda 2>&1 | FileCheck %s --check-prefix=TARGET
 // TARGET: tenon: error: --as=cuda: expects a target for cuda, but got x86-64
-// RUN: not tenon dump %s --target=h200 --as=llvm 2>&1 | FileCheck %s --check-prefix=CPU
+// RUN: not tenon dump %s --plan=unfused --target=h200 --as=llvm 2>&1 | FileCheck %s --check-prefix=CPU
 // CPU: tenon: error: --as=llvm: expects a target for cpu, but got h200
-// RUN: not tenon dump %s --as=asm --kernel=k0 2>&1 | FileCheck %s --check-prefix=ASM
-// ASM: tenon: error: --kernel: applies to --as=cuda, --as=ptx and --as=source, but --as is asm
-// RUN: tenon dump %s --target=h200 --as=cuda --kernel=softmax | FileCheck %s --check-prefix=WORD
+// RUN: not tenon dump %s --plan=unfused --as=asm --kernel=k0 2>&1 | FileCheck %s --check-prefix=ASM
+// ASM: tenon: error: --kernel: applies to --as=cuda, --as=ptx, --as=sass and --as=source, but --as is asm
+// RUN: tenon dump %s --plan=unfused --target=h200 --as=cuda --kernel=softmax | FileCheck %s --check-prefix=WORD
 // WORD: // k1_softmax:
+//
+// Machine code by a disassembler on PATH, of the cubin of each kernel; one that fails is heard.
+// RUN: rm -rf %t.tools && mkdir %t.tools
+// RUN: printf '#!/bin/sh\nprintf "disassembled "; head -c 4 "$1" | tail -c 3; echo\n' > %t.tools/nvdisasm
+// RUN: chmod +x %t.tools/nvdisasm
+// RUN: sh -c 'PATH=%t.tools:$PATH tenon dump %s --plan=unfused --target=h200 --as=sass --kernel=k1' | FileCheck %s --check-prefix=SASS
+// SASS-NOT: k0
+// SASS: // k1_softmax: {{[0-9]+}} threads
+// SASS-NEXT: disassembled ELF
+// RUN: printf '#!/bin/sh\necho no such architecture; exit 3\n' > %t.tools/nvdisasm
+// RUN: not sh -c 'PATH=%t.tools:$PATH tenon dump %s --plan=unfused --target=h200 --as=sass' 2>&1 | FileCheck %s --check-prefix=BADSASS
+// BADSASS: tenon: error: {{.*}}nvdisasm: exit code 3: no such architecture
 //
 // RUN: not tenon run %s --device=cpu --target=h200 2>&1 | FileCheck %s --check-prefix=KIND
 // KIND: tenon: error: --target: expects a target for --device=cpu, but h200 is one for cuda

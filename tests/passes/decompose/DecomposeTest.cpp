@@ -1,0 +1,139 @@
+// What is taken apart means the same to the interpreter, and what cannot be stays as it is.
+#include <random>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "frontends/text/TextFrontend.h"
+#include "ir/interpreter/Interpreter.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "passes/Passes.h"
+#include "tests/common/StatusMatchers.h"
+
+namespace tenon::passes {
+namespace {
+
+using namespace mlir;
+using ::testing::Contains;
+using ::testing::DoubleNear;
+using ::testing::Not;
+using ::testing::Pointwise;
+using tests::IsOk;
+
+/// A prompt of 6 rows, 4 heads of queries over 2 of keys; `attributes` of the attention.
+std::string promptWith(const std::string& attributes) {
+  return R"(
+tenon.state @k : !tenon.state<1x16x2x8xf32>
+tenon.state @v : !tenon.state<1x16x2x4xf32>
+func.func @f(%q: tensor<6x4x8xf32>, %k: tensor<6x2x8xf32>, %v: tensor<6x2x4xf32>,
+             %s: tensor<1xi32>, %p: tensor<6xi32>) -> tensor<6x4x4xf32>
+    attributes {tenon.entry = #tenon.entry<prefill, rows = 6>} {
+  %k0 = tenon.get_state @k : !tenon.state<1x16x2x8xf32>
+  %v0 = tenon.get_state @v : !tenon.state<1x16x2x4xf32>
+  %k1 = tenon.kv_write %k, %s, %p into %k0 : (tensor<6x2x8xf32>, tensor<1xi32>, tensor<6xi32>, !tenon.state<1x16x2x8xf32>) -> !tenon.state<1x16x2x8xf32>
+  %v1 = tenon.kv_write %v, %s, %p into %v0 : (tensor<6x2x4xf32>, tensor<1xi32>, tensor<6xi32>, !tenon.state<1x16x2x4xf32>) -> !tenon.state<1x16x2x4xf32>
+  %y = tenon.attention %q, %k1, %v1, %s, %p scale 0.35 )" +
+         attributes +
+         R"( : (tensor<6x4x8xf32>, !tenon.state<1x16x2x8xf32>, !tenon.state<1x16x2x4xf32>, tensor<1xi32>, tensor<6xi32>) -> tensor<6x4x4xf32>
+  return %y : tensor<6x4x4xf32>
+})";
+}
+
+constexpr const char* overTensors = R"(
+func.func @f(%q: tensor<3x4x8xf32>, %k: tensor<1x7x2x8xf32>, %v: tensor<1x7x2x4xf32>,
+             %s: tensor<1xi32>, %p: tensor<3xi32>) -> tensor<3x4x4xf32> {
+  %y = tenon.attention %q, %k, %v, %s, %p scale 0.35 {causal = false} : (tensor<3x4x8xf32>, tensor<1x7x2x8xf32>, tensor<1x7x2x4xf32>, tensor<1xi32>, tensor<3xi32>) -> tensor<3x4x4xf32>
+  return %y : tensor<3x4x4xf32>
+})";
+
+std::string gluOf(const std::string& activation) {
+  return R"(
+func.func @f(%a: tensor<5x8xf32>, %b: tensor<5x8xf32>) -> tensor<5x8xf32> {
+  %y = tenon.glu )" +
+         activation + R"( %a, %b : (tensor<5x8xf32>, tensor<5x8xf32>) -> tensor<5x8xf32>
+  return %y : tensor<5x8xf32>
+})";
+}
+
+/// Random floats; integers are 0, 1, …: the positions of a prompt, and sequence 0.
+std::vector<ReferenceTensor> makeInputs(func::FuncOp function) {
+  std::mt19937 engine(7);
+  std::normal_distribution<double> gaussian;
+  std::vector<ReferenceTensor> inputs;
+  for (Type type : function.getArgumentTypes()) {
+    ReferenceTensor& input = inputs.emplace_back(llvm::cast<RankedTensorType>(type));
+    bool isInteger = input.getType().getElementType().isInteger();
+    for (auto [index, value] : llvm::enumerate(input.getValues()))
+      value = isInteger ? static_cast<double>(index) : static_cast<float>(gaussian(engine));
+  }
+  return inputs;
+}
+
+std::vector<double> runFunction(ModuleOp module) {
+  auto interpreter = Interpreter::create(module);
+  EXPECT_THAT(interpreter, IsOk());
+  auto results = (*interpreter)->run("f", makeInputs(*module.getOps<func::FuncOp>().begin()));
+  EXPECT_THAT(results, IsOk());
+  llvm::ArrayRef<double> values = results->front().getValues();
+  return {values.begin(), values.end()};
+}
+
+void decompose(ModuleOp module) {
+  PassManager manager(module.getContext());
+  manager.addNestedPass<func::FuncOp>(createDecomposePass());
+  ASSERT_TRUE(succeeded(manager.run(module)));
+}
+
+std::vector<std::string> operationsOf(ModuleOp module) {
+  std::vector<std::string> names;
+  module.walk([&](Operation* op) { names.push_back(op->getName().getStringRef().str()); });
+  return names;
+}
+
+class Decompose : public testing::TestWithParam<std::string> {};
+
+TEST_P(Decompose, MeansTheSame) {
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  auto module = frontends::parseModuleText(context, GetParam(), "test");
+  ASSERT_THAT(module, IsOk());
+  std::vector<double> expected = runFunction(**module);
+  decompose(**module);
+  EXPECT_THAT(operationsOf(**module), Not(Contains("tenon.attention")));
+  EXPECT_THAT(operationsOf(**module), Not(Contains("tenon.glu")));
+  EXPECT_THAT(runFunction(**module), Pointwise(DoubleNear(1e-5), expected));
+}
+
+INSTANTIATE_TEST_SUITE_P(Operations, Decompose,
+                         testing::Values(promptWith(""), promptWith("{window = 3 : i64}"),
+                                         promptWith("{softcap = 2.0}"),
+                                         promptWith("{window = 2 : i64, softcap = 5.0}"),
+                                         std::string(overTensors), gluOf("silu"), gluOf("gelu"),
+                                         gluOf("gelu_tanh"), gluOf("relu"), gluOf("sigmoid")));
+
+class Keeps : public testing::TestWithParam<std::string> {};
+
+TEST_P(Keeps, AnAttentionWithoutTensorsOfOneSequence) {
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  auto module = frontends::parseModuleText(context, GetParam(), "test");
+  ASSERT_THAT(module, IsOk());
+  decompose(**module);
+  EXPECT_THAT(operationsOf(**module), Contains("tenon.attention"));
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos);
+  return text.replace(at, from.size(), to);
+}
+
+/// Decode over a cache; a prompt that is written for other positions; rows that may stand anywhere.
+INSTANTIATE_TEST_SUITE_P(Operations, Keeps,
+                         testing::Values(replaced(promptWith(""), "prefill", "decode"),
+                                         replaced(replaced(promptWith(""), "%p: tensor<6xi32>",
+                                                           "%p: tensor<6xi32>, %o: tensor<6xi32>"),
+                                                  "%k, %s, %p into", "%k, %s, %o into"),
+                                         replaced(overTensors, " {causal = false}", "")));
+
+} // namespace
+} // namespace tenon::passes
