@@ -84,16 +84,17 @@ void CandidateSet::proposeBy(const FusionRule& rule, unsigned node) {
 
 void CandidateSet::collect(llvm::ArrayRef<std::string> disabledRules) {
   for (bool fillsGaps : {false, true}) {
+    ruleCandidates = list.size();
     for (unsigned node = 0; node < graph.size(); ++node)
       for (const FusionRule* rule : allRules())
         if (rule->fillsGaps == fillsGaps && !llvm::is_contained(disabledRules, rule->name))
           proposeBy(*rule, node);
+    unite(ruleCandidates);
     holders.assign(graph.size(), {});
     for (auto [index, candidate] : llvm::enumerate(list))
       for (unsigned node : candidate.nodes)
         holders[node].push_back(index);
   }
-  unite();
 }
 
 void CandidateSet::findTails() {
@@ -130,10 +131,10 @@ void CandidateSet::addUnion(const Candidate& a, const Candidate& b) {
     add(std::move(nodes), rules, /*isUnion=*/true);
 }
 
-void CandidateSet::unite() {
+void CandidateSet::unite(size_t first) {
   findTails();
   // Layers of models need at most 1.6 and 17 times the proposals (llama, pythia, all targets).
-  size_t most = 4 * list.size(), trials = 32 * list.size();
+  size_t most = first + 4 * (list.size() - first), trials = 32 * (list.size() - first);
   std::vector<std::vector<size_t>> at(graph.size()); ///< legal candidates by node
   for (size_t next = 0; next < list.size() && list.size() < most; ++next) {
     if (!list[next].isLegal())
@@ -143,11 +144,13 @@ void CandidateSet::unite() {
       llvm::append_range(neighbours, at[node]);
     llvm::sort(neighbours);
     neighbours.erase(llvm::unique(neighbours), neighbours.end());
-    if (neighbours.size() > trials)
+    if (next >= first && neighbours.size() > trials)
       return;
-    trials -= neighbours.size();
-    for (size_t other : neighbours)
-      addUnion(list[other], list[next]);
+    if (next >= first) {
+      trials -= neighbours.size();
+      for (size_t other : neighbours)
+        addUnion(list[other], list[next]);
+    }
     for (unsigned node : list[next].nodes)
       at[node].push_back(next);
   }

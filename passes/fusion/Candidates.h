@@ -37,7 +37,7 @@ public:
                const cost::CostModel& model)
       : graph(graph), scheduler(scheduler), model(model) {}
 
-  /// Asks every rule but the disabled ones; then unites legal candidates that share operations, as
+  /// Asks every rule but the disabled ones, those that fill gaps last; then unites legal candidates that share operations, as
   /// long as the union is legal: a chain that no one rule names is found so. A union takes the whole
   /// tail of pointwise operations behind each of its products where a candidate has it and it stays
   /// legal: to store a product for another kernel's bias or activation never pays, and the ways to
@@ -48,6 +48,8 @@ public:
   void collect(llvm::ArrayRef<std::string> disabledRules);
 
   llvm::ArrayRef<Candidate> candidates() const { return list; }
+  /// Those without the rules that fill gaps, the first of `candidates`.
+  llvm::ArrayRef<Candidate> ofRules() const { return candidates().take_front(ruleCandidates); }
   /// What a kernel of the nodes, ascending, would take.
   RegionPrice price(llvm::ArrayRef<unsigned> nodes);
   /// The price of one operation in a kernel of its own.
@@ -57,7 +59,8 @@ private:
   void proposeBy(const FusionRule& rule, unsigned node);
   bool isHeld(llvm::ArrayRef<unsigned> nodes) const;
   bool add(llvm::SmallVector<unsigned> nodes, llvm::ArrayRef<llvm::StringRef> rules, bool isUnion);
-  void unite();
+  /// Unites candidates from `first` on with each other and with those before.
+  void unite(size_t first);
   void findTails();
   void addUnion(const Candidate& a, const Candidate& b);
 
@@ -65,6 +68,7 @@ private:
   const schedule::Scheduler& scheduler;
   const cost::CostModel& model;
   std::vector<Candidate> list;
+  size_t ruleCandidates = 0;
   std::map<std::vector<unsigned>, size_t>
       indices; ///< of those in `list` and, as `npos`, of refused unions
   std::vector<std::vector<size_t>> holders; ///< by node: the candidates of rules that hold it

@@ -17,10 +17,15 @@ constexpr size_t mostPartSets = 1024;
 
 class CoverChooser {
 public:
-  CoverChooser(const FusionGraph& graph, CandidateSet& candidates, Plan plan)
-      : graph(graph), candidates(candidates), plan(plan) {}
+  /// Chooses among the candidates of `list`, the first ones of `candidates`.
+  CoverChooser(const FusionGraph& graph, CandidateSet& candidates, llvm::ArrayRef<Candidate> list,
+               Plan plan)
+      : graph(graph), candidates(candidates), list(list), plan(plan) {}
 
   std::vector<unsigned> choose();
+  /// Of two covers the better one wherever they differ: the operations that kernels of either tie
+  /// together.
+  std::vector<unsigned> merge(llvm::ArrayRef<unsigned> simple, llvm::ArrayRef<unsigned> full);
 
 private:
   /// What of the graph one cover problem is about.
@@ -31,16 +36,18 @@ private:
   void joinWhatNeedsEachOther(llvm::IntEqClasses& classes) const;
   void split(Part part, std::vector<Part>& pieces) const;
   CoverCost costOf(const RegionPrice& price) const;
+  bool isWorthIt(CoverCost without, CoverCost with) const;
   CoverProblem problemOf(const Part& part) const;
   std::vector<unsigned> solve(const Part& part);
   bool needEachOther(const Candidate& a, const Candidate& b) const;
   bool reaches(const Candidate& a, const Candidate& b) const;
-  const Candidate& candidate(unsigned index) const { return candidates.candidates()[index]; }
+  const Candidate& candidate(unsigned index) const { return list[index]; }
   std::vector<llvm::SmallVector<unsigned>> findCircles(llvm::ArrayRef<unsigned> kernels) const;
   void breakCircle(llvm::ArrayRef<unsigned> circle);
 
   const FusionGraph& graph;
   CandidateSet& candidates;
+  llvm::ArrayRef<Candidate> list;
   Plan plan;
   std::vector<Part> parts;
   std::vector<std::vector<unsigned>> chosen;                    ///< by part
@@ -77,7 +84,7 @@ void CoverChooser::joinWhatNeedsEachOther(llvm::IntEqClasses& classes) const {
   };
   std::map<unsigned, Group> groups; // by leader, the first node
   llvm::SmallVector<unsigned> legal;
-  for (unsigned index = 0; index < candidates.candidates().size(); ++index)
+  for (unsigned index = 0; index < list.size(); ++index)
     if (candidate(index).isLegal())
       legal.push_back(index);
   llvm::sort(legal, [&](unsigned a, unsigned b) {
@@ -168,7 +175,7 @@ void CoverChooser::split(Part part, std::vector<Part>& pieces) const {
 std::vector<CoverChooser::Part> CoverChooser::cut() const {
   llvm::IntEqClasses classes(graph.size());
   llvm::BitVector isPart(graph.size());
-  for (const Candidate& candidate : candidates.candidates())
+  for (const Candidate& candidate : list)
     if (candidate.isLegal())
       for (unsigned node : candidate.nodes) {
         classes.join(candidate.nodes.front(), node);
@@ -178,7 +185,7 @@ std::vector<CoverChooser::Part> CoverChooser::cut() const {
   std::map<unsigned, Part> parts; // by leader, the first node
   for (unsigned node : isPart.set_bits())
     parts[classes.findLeader(node)].nodes.push_back(node);
-  for (unsigned index = 0; index < candidates.candidates().size(); ++index)
+  for (unsigned index = 0; index < list.size(); ++index)
     if (candidate(index).isLegal())
       parts[classes.findLeader(candidate(index).nodes.front())].sets.push_back(index);
   std::vector<Part> inOrder;
@@ -193,7 +200,7 @@ CoverProblem CoverChooser::problemOf(const Part& part) const {
   for (unsigned node : part.nodes)
     problem.alone.push_back(costOf(candidates.alone(node)));
   for (unsigned index : part.sets) {
-    const Candidate& candidate = candidates.candidates()[index];
+    const Candidate& candidate = list[index];
     CoverSet set{llvm::BitVector(problem.size), costOf(candidate.price)};
     for (unsigned node : candidate.nodes)
       set.nodes.set(llvm::lower_bound(part.nodes, node) - part.nodes.begin());
@@ -307,8 +314,64 @@ std::vector<unsigned> CoverChooser::choose() {
   }
 }
 
+/// Whether a piece is better with rules that fill gaps. The kernels of the other rules have been
+/// measured; of what the model says of others half its median error must be left.
+bool CoverChooser::isWorthIt(CoverCost without, CoverCost with) const {
+  constexpr int64_t leastPercent = 5;
+  return plan == Plan::Auto ? 100 * with.primary < (100 - leastPercent) * without.primary
+                            : with < without;
+}
+
+std::vector<unsigned> CoverChooser::merge(llvm::ArrayRef<unsigned> simple,
+                                          llvm::ArrayRef<unsigned> full) {
+  llvm::IntEqClasses classes(graph.size());
+  for (llvm::ArrayRef<unsigned> cover : {simple, full})
+    for (unsigned index : cover)
+      for (unsigned node : candidate(index).nodes)
+        classes.join(candidate(index).nodes.front(), node);
+  /// A cover of the operations that are tied together.
+  struct Piece {
+    std::vector<unsigned> kernels;
+    CoverCost cost = {};
+  };
+  auto piecesOf = [&](llvm::ArrayRef<unsigned> cover) {
+    std::map<unsigned, Piece> pieces; // by leader
+    llvm::BitVector isCovered(graph.size());
+    auto add = [&](unsigned node, CoverCost cost) {
+      CoverCost& sum = pieces[classes.findLeader(node)].cost;
+      sum = sum + cost;
+    };
+    for (unsigned index : cover) {
+      const Candidate& kernel = candidate(index);
+      add(kernel.nodes.front(), costOf(kernel.price));
+      pieces[classes.findLeader(kernel.nodes.front())].kernels.push_back(index);
+      for (unsigned node : kernel.nodes)
+        isCovered.set(node);
+    }
+    for (unsigned node = 0; node < graph.size(); ++node)
+      if (!isCovered.test(node))
+        add(node, costOf(candidates.alone(node)));
+    return pieces;
+  };
+  std::map<unsigned, Piece> simplePieces = piecesOf(simple), fullPieces = piecesOf(full);
+  std::vector<unsigned> chosen;
+  for (auto& [leader, piece] : simplePieces) {
+    const Piece& other = fullPieces[leader];
+    llvm::append_range(chosen, isWorthIt(piece.cost, other.cost) ? other.kernels : piece.kernels);
+  }
+  llvm::sort(chosen);
+  // Pieces of different covers may need each other in a circle.
+  return findCircles(chosen).empty() ? chosen : std::vector<unsigned>(simple);
+}
+
 std::vector<unsigned> chooseCover(const FusionGraph& graph, CandidateSet& candidates, Plan plan) {
-  return CoverChooser(graph, candidates, plan).choose();
+  std::vector<unsigned> simple =
+      CoverChooser(graph, candidates, candidates.ofRules(), plan).choose();
+  llvm::ArrayRef<Candidate> all = candidates.candidates();
+  if (all.size() == candidates.ofRules().size())
+    return simple;
+  CoverChooser chooser(graph, candidates, all, plan);
+  return chooser.merge(simple, chooser.choose());
 }
 
 } // namespace tenon::passes::fusion
