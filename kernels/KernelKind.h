@@ -39,7 +39,8 @@ struct PriceTerms {
   };
   std::optional<Library> library = std::nullopt;
 
-  /// Products of many rows by warpgroups, whose loads of weights, tensor cores and epilogue overlap.
+  /// Products of many rows by warpgroups, whose loads of weights, tensor cores and epilogue
+  /// overlap.
   struct Warpgroups {
     int64_t tilesOfResult;         ///< which the kernel's tiles, its blocks, take in turn
     int64_t tileRows, tileColumns; ///< of A · Bᵀ
@@ -71,7 +72,8 @@ public:
 ///   BlockResources resources() const;
 ///   PriceTerms priceTerms() const;
 /// };
-/// extern const KernelKind narrowGemm = kindOf<NarrowGemmKernel>(); // in its .cpp, listed by the build
+/// extern const KernelKind narrowGemm = kindOf<NarrowGemmKernel>(); // in its .cpp, listed by the
+/// build
 /// ```
 struct KernelKind {
   llvm::StringRef name;

@@ -52,8 +52,8 @@ public:
         << OpTy::getOperationName() << " for the emitter " << schedule().getEmitter();
     return nullptr;
   }
-  /// A parameter of the schedule, which `ScheduleAttr` bounds; emits an error where it is missing, or
-  /// larger than `most`.
+  /// A parameter of the schedule, which `ScheduleAttr` bounds; emits an error where it is missing,
+  /// or larger than `most`.
   mlir::FailureOr<int64_t> parameter(llvm::StringRef name,
                                      int64_t most = std::numeric_limits<int64_t>::max());
   /// Checks that the schedule has as many tiles as the emitter will number.

@@ -20,9 +20,9 @@ namespace tenon::codegen {
 
 using namespace cuda;
 
-/// Where the bytes of a kernel's input come from. A function's arguments are written before its first
-/// kernel starts, and so is a state that no kernel has yielded: a function has one `get_state` of it.
-/// Tensors of numbers as arguments stand for another kernel's results, as a kernel that is measured
+/// Where the bytes of a kernel's input come from. A function's arguments are written before its
+/// first kernel starts, and so is a state that no kernel has yielded: a function has one
+/// `get_state` of it. Tensors of numbers as arguments stand for another kernel's results, as a kernel that is measured
 /// or tested alone has them.
 static MemorySpace spaceOf(Value value) {
   Value source = getViewSource(value);

@@ -35,8 +35,8 @@ struct CudaCodegenOptions {
 /// Compiles a planned module for the CUDA device that its `tenon.target` describes: every distinct
 /// kernel region becomes a cubin (made by NVRTC, or found in the cache; no GPU and no driver are
 /// needed), every `tenon.kernel` a step. Chooses nothing: the schedule of each kernel names its
-/// emitter and all of its parameters, or cuBLASLt, which is resolved when the program is loaded. The
-/// module is not changed.
+/// emitter and all of its parameters, or cuBLASLt, which is resolved when the program is loaded.
+/// The module is not changed.
 ///
 /// Fails with InvalidArgument, naming the location, where the module is not planned, a region or
 /// schedule is none that an emitter computes, or the target is no CUDA device; with

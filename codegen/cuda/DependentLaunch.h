@@ -5,12 +5,12 @@
 
 namespace tenon::codegen::cuda {
 
-/// Programmatic dependent launch: a kernel starts while the one before still runs, as soon as all of
-/// that one's blocks have said so at their entry, or have ended, and waits (griddepcontrol.wait) until
-/// it has ended and its stores are visible (PTX ISA, griddepcontrol).
+/// Programmatic dependent launch: a kernel starts while the one before still runs, as soon as all
+/// of that one's blocks have said so at their entry, or have ended, and waits (griddepcontrol.wait)
+/// until it has ended and its stores are visible (PTX ISA, griddepcontrol).
 ///
-/// Sets where a kernel with `pdl` waits: in front of the first phase that touches global memory that
-/// other kernels, or another launch of this one, touch too.
+/// Sets where a kernel with `pdl` waits: in front of the first phase that touches global memory
+/// that other kernels, or another launch of this one, touch too.
 void placeWait(PhaseStructure& structure);
 
 /// Whether a kernel with `pdl` is safe in a chain of such kernels.

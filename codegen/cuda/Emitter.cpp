@@ -132,8 +132,8 @@ LogicalResult KernelContext::expectTiles(int64_t tiles) {
 
 LogicalResult KernelContext::useResources(const BlockResources& needs) {
   resources = resourcesInPlace(kernel, needs, architecture.registersPerSm);
-  // What a source declares is part of an executable, which holds 48 KiB for a block of any device (CUDA
-  // C++ Programming Guide, "Technical Specifications per Compute Capability").
+  // What a source declares is part of an executable, which holds 48 KiB for a block of any device
+  // (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability").
   constexpr int64_t mostStaticBytes = 48 << 10;
   int64_t most = architecture.smemBytesPerBlock;
   int64_t all = detail::saturatingSum({resources.staticSmemBytes, resources.dynamicSmemBytes});

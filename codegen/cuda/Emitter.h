@@ -64,8 +64,8 @@ public:
         << OpTy::getOperationName() << " for the emitter " << schedule().getEmitter();
     return nullptr;
   }
-  /// The region and schedule as a kernel of that kind (`kernels::NarrowGemmKernel`), and what a block takes
-  /// in the structure; emits an error where they are none.
+  /// The region and schedule as a kernel of that kind (`kernels::NarrowGemmKernel`), and what a
+  /// block takes in the structure; emits an error where they are none.
   template <typename Kernel> mlir::FailureOr<Kernel> read() {
     VerdictOr<Kernel> found = Kernel::read(kernel);
     if (!found)

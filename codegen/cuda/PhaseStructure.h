@@ -12,8 +12,8 @@
 
 namespace tenon::codegen::cuda {
 
-/// What a part of a kernel does. The phases of a kernel stand in this order, some repeated. A prologue
-/// may store what it makes.
+/// What a part of a kernel does. The phases of a kernel stand in this order, some repeated. A
+/// prologue may store what it makes.
 enum class PhaseKind { Load, Prologue, MainLoop, Epilogue, Store };
 
 /// Where data that a phase touches lies. The first three are ordered by what they promise.
@@ -50,9 +50,9 @@ struct Parameter {
 /// takes a tile id, and a thin `__global__` wrapper that passes blockIdx.x as tile id.
 ///
 /// With `pdl` the wrapper lets the next kernel start at entry or, unless `triggersAtEntry`, as its
-/// blocks end, which counts as their trigger (PTX ISA, griddepcontrol); the body waits for the previous
-/// one (griddepcontrol.wait) in front of the phase `wait`. `DependentLaunch` places the wait and
-/// proves it (docs/decisions/0007-reads-before-the-wait.md).
+/// blocks end, which counts as their trigger (PTX ISA, griddepcontrol); the body waits for the
+/// previous one (griddepcontrol.wait) in front of the phase `wait`. `DependentLaunch` places the
+/// wait and proves it (docs/decisions/0007-reads-before-the-wait.md).
 ///
 /// With `stamps` the kernel takes one more parameter, an array with a place for each block, where
 /// the block leaves when it started, passed the wait and ended (`device/stamps.cuh`): nothing else

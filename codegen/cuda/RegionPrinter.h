@@ -45,8 +45,8 @@ public:
   mlir::FailureOr<std::string> element(mlir::Value value);
   /// Prints what `value` takes and returns an expression of it as a `Packed`.
   mlir::FailureOr<std::string> packed(mlir::Value value);
-  /// Prints `value` and stores it to each of its destinations; of an argmax, prints that its operand's
-  /// elements are candidates (`surroundSearch` adds the rest).
+  /// Prints `value` and stores it to each of its destinations; of an argmax, prints that its
+  /// operand's elements are candidates (`surroundSearch` adds the rest).
   mlir::LogicalResult store(mlir::Value value);
 
 private:

@@ -44,8 +44,8 @@ static const llvm::StringMap<llvm::StringRef>& patterns() {
   return table;
 }
 
-/// Of a quotient that may be approximate CUDA's is within 2 ulp, too, where the denominator is at most
-/// 2^126, and zero beyond; it takes 8 instructions instead of 40 and a branch.
+/// Of a quotient that may be approximate CUDA's is within 2 ulp, too, where the denominator is at
+/// most 2^126, and zero beyond; it takes 8 instructions instead of 40 and a branch.
 static llvm::StringRef patternOf(Operation& scalar) {
   if (auto quotient = llvm::dyn_cast<arith::DivFOp>(scalar))
     if (arith::bitEnumContainsAll(quotient.getFastmath(), arith::FastMathFlags::afn))

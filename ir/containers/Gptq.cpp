@@ -53,7 +53,8 @@ static absl::Status readZeros(const WeightRequest& request, const Parts& parts,
 }
 
 /// AutoGPTQ (`qlinear_cuda_old.py`) and GPTQModel: `qweight` [K · bits / 32, N], for each column a
-/// stream of bits along K; `qzeros` [G, N · bits / 32], for each group one along N; `scales` [G, N];
+/// stream of bits along K; `qzeros` [G, N · bits / 32], for each group one along N; `scales` [G,
+/// N];
 /// `g_idx` [K], which may be missing.
 absl::StatusOr<Unpacked> readGptq(const WeightRequest& request, const Parts& parts) {
   constexpr int32_t known[] = {2, 3, 4, 8};

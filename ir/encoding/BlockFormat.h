@@ -16,10 +16,10 @@ struct BlockFormat {
   /// A number of a block.
   struct Number {
     uint32_t offset; ///< in bytes, even
-    /// For random values (runtime/program/RandomValues.h): of the scale 1 / (√3 · the deviation of a
-    /// value whose scale is 1 and whose other bits are random); of the minimum what then puts the mean
-    /// at 0. So q8_0 has quants of −128 to 127, deviation 73.9; q4_k has scale · s · q − minimum · m,
-    /// with s and m in 0 to 63 and q in 0 to 15: minimum = 7.5 · scale, deviation 258.
+    /// For random values (runtime/program/RandomValues.h): of the scale 1 / (√3 · the deviation of
+    /// a value whose scale is 1 and whose other bits are random); of the minimum what then puts the
+    /// mean at 0. So q8_0 has quants of −128 to 127, deviation 73.9; q4_k has scale · s · q −
+    /// minimum · m, with s and m in 0 to 63 and q in 0 to 15: minimum = 7.5 · scale, deviation 258.
     float randomFactor = 0;
     NumberType type = NumberType::F16;
 

@@ -81,8 +81,8 @@ static LogicalResult verifyContents(KernelOp kernel) {
   return success();
 }
 
-/// Every result that is no state is computed in the region: no emitter copies an argument, which the
-/// caller has already, or stores a constant.
+/// Every result that is no state is computed in the region: no emitter copies an argument, which
+/// the caller has already, or stores a constant.
 static LogicalResult verifyYield(KernelOp kernel) {
   for (OpOperand& yielded : kernel.getYield()->getOpOperands()) {
     Value value = yielded.get();

@@ -5,8 +5,8 @@ using namespace mlir;
 
 namespace tenon {
 
-/// True for the first tenon.get_state of its block. All of a block's ask together in linear time: each
-/// looks back to the one before it.
+/// True for the first tenon.get_state of its block. All of a block's ask together in linear time:
+/// each looks back to the one before it.
 static bool isFirst(GetStateOp op) {
   for (Operation* before = op->getPrevNode(); before; before = before->getPrevNode())
     if (llvm::isa<GetStateOp>(before))

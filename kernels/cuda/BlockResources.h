@@ -27,8 +27,8 @@ struct BlockResources {
 
 /// Blocks that run at once on a multiprocessor of `target`, a CUDA device: what its threads,
 /// registers (which a warp takes in units of 256), shared memory (with the 1 KiB that the system
-/// keeps of each block) and blocks allow (CUDA C++ Programming Guide, compute capabilities). 0 where
-/// one block does not fit.
+/// keeps of each block) and blocks allow (CUDA C++ Programming Guide, compute capabilities). 0
+/// where one block does not fit.
 int64_t residentBlocks(const BlockResources& resources, TargetAttr target);
 
 } // namespace tenon::kernels

@@ -28,18 +28,19 @@ constexpr int64_t decodeStageBytes(int64_t keySize, int64_t valueSize) {
   return decodeStepKeys * vectorBytes * (keyPitch + valuePitch);
 }
 
-/// Warps of tensor_decode_attention without a ring that a multiprocessor's `registers` hold, a multiple of 4
-/// and at most 16: a thread has 16 keys and values of 16-bit elements and the values' f32 sums over 32 lanes,
-/// and 64 registers beside them (ptxas takes 36 to 58, sm_90a, 2 to 16 rows of heads of 64 to 256).
+/// Warps of tensor_decode_attention without a ring that a multiprocessor's `registers` hold, a
+/// multiple of 4 and at most 16: a thread has 16 keys and values of 16-bit elements and the values'
+/// f32 sums over 32 lanes, and 64 registers beside them (ptxas takes 36 to 58, sm_90a, 2 to 16 rows
+/// of heads of 64 to 256).
 constexpr int64_t decodeWarps(int64_t keySize, int64_t valueSize, int64_t registers) {
   constexpr int64_t lanes = 32, others = 64, unit = 4, most = 16;
   int64_t ofWarp = lanes * (others + (keySize + 2 * valueSize) / 4);
   return std::min(registers / ofWarp / unit * unit, most);
 }
 
-/// Whether `threads` of a multiprocessor with `registers` find registers for two sets of 16 keys and
-/// values each, used in turn, and 28 beside those and the values' sums. ptxas then spills none (sm_90a, 128
-/// registers of a thread: heads of 64 take 124, of 80 127).
+/// Whether `threads` of a multiprocessor with `registers` find registers for two sets of 16 keys
+/// and values each, used in turn, and 28 beside those and the values' sums. ptxas then spills none
+/// (sm_90a, 128 registers of a thread: heads of 64 take 124, of 80 127).
 constexpr bool fitsTwoDecodeSets(int64_t keySize, int64_t valueSize, int64_t threads,
                                  int64_t registers) {
   constexpr int64_t others = 28;

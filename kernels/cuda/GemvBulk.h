@@ -15,15 +15,16 @@ struct GemvBulkKernel {
   static constexpr llvm::StringLiteral name = "gemv_bulk";
   static constexpr Tuning tuning[] = {
       // Decode of Llama-3.2-1B bf16, all norms inside the products, 16 warps with rings of 128 KB
-      // 0.809 ms, 8 of 96 KB 0.888; of Llama-3.1-8B 3.92 and 4.42 (2026-11-21, `tenon bench`, fused).
+      // 0.809 ms, 8 of 96 KB 0.888; of Llama-3.1-8B 3.92 and 4.42 (2026-11-21, `tenon bench`,
+      // fused).
       {"bulk_ring_bytes", &CudaTarget::bulkRingBytes, 128 << 10},
       // One row at position 512, all of the rings or this much before the wait, 0.712 and 0.690 ms
-      // (1B), 3.707 and 3.657 (8B), 1.479 and 1.456 (Pythia), there all of them behind attention; this
-      // much there too 1.452 and 1.432 (Pythia) (docs/notebook/2026-11-21-one-row-loads.md).
+      // (1B), 3.707 and 3.657 (8B), 1.479 and 1.456 (Pythia), there all of them behind attention;
+      // this much there too 1.452 and 1.432 (Pythia) (docs/notebook/2026-11-21-one-row-loads.md).
       {"bulk_early_bytes", &CudaTarget::bulkEarlyBytes, 64 << 10},
-      // The same of quantised weights on tensor cores, Q4_K: rings of 96, 128 and 192 KB 1.528, 1.536
-      // and 1.617 ms (8B), 0.378, 0.389 and 0.396 (1B); before the wait 80 KB instead of 32 1.715
-      // (8B), of down alone 64 KB and 32 12.5 and 11.4 µs in two runs
+      // The same of quantised weights on tensor cores, Q4_K: rings of 96, 128 and 192 KB 1.528,
+      // 1.536 and 1.617 ms (8B), 0.378, 0.389 and 0.396 (1B); before the wait 80 KB instead of 32
+      // 1.715 (8B), of down alone 64 KB and 32 12.5 and 11.4 µs in two runs
       // (docs/notebook/2026-11-22-quantised-weights-prepared-x.md).
       {"quants_ring_bytes", &CudaTarget::quantsRingBytes, 96 << 10},
       {"quants_early_bytes", &CudaTarget::quantsEarlyBytes, 24 << 10}};

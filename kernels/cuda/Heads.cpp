@@ -102,8 +102,8 @@ static Verdict accepts(KernelOp kernel, const CudaTarget&) {
   return Verdict::accept();
 }
 
-/// Whether blocks take whole rows: from as many on as fill the multiprocessors, since a row's sines and
-/// its place in the cache are then found once. For 2,048 rows of llama-3.2-1b's heads (H200,
+/// Whether blocks take whole rows: from as many on as fill the multiprocessors, since a row's sines
+/// and its place in the cache are then found once. For 2,048 rows of llama-3.2-1b's heads (H200,
 /// 2026-11-23) `heads` took 14.5 µs, 1.7 TB/s, and `rope` alone of pythia-2.8b's queries 17.5.
 static bool takesWholeRows(const HeadRegion& region) {
   constexpr int64_t fewestRows = 128;
@@ -119,8 +119,8 @@ static bool matches(KernelOp kernel, const CudaTarget& target) {
          (soleOp<RopeOp>(kernel) && takesWholeRows(*region));
 }
 
-/// Heads that a warp takes one after the other: as many as share a row's sines while there are warps
-/// for half of what the multiprocessors hold.
+/// Heads that a warp takes one after the other: as many as share a row's sines while there are
+/// warps for half of what the multiprocessors hold.
 static int64_t chooseHeadsPerWarp(const HeadRegion& region, const CudaTarget& target) {
   constexpr int64_t most = 8, warpsPerSm = 32;
   int64_t total = 0;
@@ -132,10 +132,10 @@ static int64_t chooseHeadsPerWarp(const HeadRegion& region, const CudaTarget& ta
   return heads;
 }
 
-/// 1 where the next kernel, attention, may start only when blocks end. Beside `head_rows` of 128 rows it
-/// took 249 µs instead of 171 (pythia-2.8b, decode; H200, 2026-11-23), probably since a multiprocessor
-/// that runs kernels with little shared memory keeps little for its blocks. Attention of few rows is one
-/// round of blocks, which gain by starting early.
+/// 1 where the next kernel, attention, may start only when blocks end. Beside `head_rows` of 128
+/// rows it took 249 µs instead of 171 (pythia-2.8b, decode; H200, 2026-11-23), probably since a
+/// multiprocessor that runs kernels with little shared memory keeps little for its blocks.
+/// Attention of few rows is one round of blocks, which gain by starting early.
 static int64_t triggersAtExit(const HeadRegion& region) {
   constexpr int64_t mostFewRows = 16;
   return region.chains.front().rows > mostFewRows ? 1 : 0;

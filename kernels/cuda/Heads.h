@@ -57,7 +57,8 @@ struct HeadRowsKernel {
   PriceTerms priceTerms() const { return {}; }
 };
 
-/// The ropes of a region that differ in more than what they turn: each has sines and cosines of its own.
+/// The ropes of a region that differ in more than what they turn: each has sines and cosines of its
+/// own.
 llvm::SmallVector<RopeOp, 2> distinctRopes(const HeadRegion& region);
 /// Which of `ropes` has the sines and cosines of `op`; their number where none has.
 size_t findRope(llvm::ArrayRef<RopeOp> ropes, RopeOp op);

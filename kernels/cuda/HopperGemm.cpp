@@ -23,8 +23,8 @@ Extents extentsOf(const ProductRegion& region) {
           getEncoding(result.getElementType())->blockBytes};
 }
 
-/// Clusters of so many blocks that run at once. A cluster is one graphics processing cluster's, which
-/// leaves clusters of four some multiprocessors too few.
+/// Clusters of so many blocks that run at once. A cluster is one graphics processing cluster's,
+/// which leaves clusters of four some multiprocessors too few.
 int64_t clustersAtOnce(int64_t cluster, const CudaTarget& target) {
   int64_t sms = cluster <= 2 ? target.sms : target.sms * target.warpgroupFit.clusterPercent / 100;
   return sms / cluster;

@@ -53,8 +53,8 @@ struct HopperGemmKernel {
 /// Columns of each group's y.
 llvm::SmallVector<int64_t, 4> widthsOf(const ProductRegion& region);
 
-/// Whether warpgroups multiply a region of groups of one product, or of two that one epilogue joins,
-/// of many rows.
+/// Whether warpgroups multiply a region of groups of one product, or of two that one epilogue
+/// joins, of many rows.
 bool suitsHopperGemm(const ProductRegion& region, const CudaTarget& target);
 /// The schedule that does, for a region without an order for its products.
 HopperGemmSchedule chooseHopperGemm(const ProductRegion& region, const CudaTarget& target);

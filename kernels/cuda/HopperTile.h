@@ -8,9 +8,9 @@
 
 namespace tenon::kernels {
 
-/// How blocks of `hopper_gemm` divide y = x · Wᵀ of 16-bit factors, or several such of one x, groups
-/// of rows of W (codegen/cuda/device/hopper_gemm.cuh). Two warpgroups multiply tiles of A · Bᵀ on
-/// tensor cores; A is x and B is W, or the other way round. A tile is one group's.
+/// How blocks of `hopper_gemm` divide y = x · Wᵀ of 16-bit factors, or several such of one x,
+/// groups of rows of W (codegen/cuda/device/hopper_gemm.cuh). Two warpgroups multiply tiles of A ·
+/// Bᵀ on tensor cores; A is x and B is W, or the other way round. A tile is one group's.
 struct HopperTile {
   int64_t blocks;     ///< of 64 rows of A that a warpgroup has, 1 or 2
   int64_t columns;    ///< rows of B in a tile, a multiple of 16 up to 256
@@ -36,8 +36,8 @@ struct HopperTile {
   /// registers of sums a thread, a product in each block of 64 rows of A.
   bool isPossible() const;
 
-  /// Tiles of y [m, n] for each n of `widths`, the groups', in the direction of W; of A, of B; clusters
-  /// of them.
+  /// Tiles of y [m, n] for each n of `widths`, the groups', in the direction of W; of A, of B;
+  /// clusters of them.
   int64_t weightTiles(llvm::ArrayRef<int64_t> widths) const;
   int64_t rowTiles(int64_t m, llvm::ArrayRef<int64_t> widths) const {
     return weightRows ? weightTiles(widths) : llvm::divideCeil(m, rows());
@@ -57,8 +57,8 @@ struct HopperTile {
   bool movesRegisters() const { return blocks * columns > 128; }
   int64_t threads() const { return movesRegisters() ? 384 : 288; }
   int64_t stageBytes() const { return (rows() + columns) * depth * elementBytes; }
-  /// Whether what each warp's 16 rows have of a result of elements of `resultBytes` is whole boxes of 64
-  /// columns, which a tensor map stores.
+  /// Whether what each warp's 16 rows have of a result of elements of `resultBytes` is whole boxes
+  /// of 64 columns, which a tensor map stores.
   static constexpr int64_t boxOfResult = 16;
   bool fillsBoxes(int64_t resultBytes) const {
     return !weightRows && columns / products % 64 == 0 && resultBytes == elementBytes;

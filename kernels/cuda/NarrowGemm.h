@@ -61,9 +61,9 @@ struct NarrowGemmSchedule {
 struct NarrowGemmKernel {
   static constexpr llvm::StringLiteral name = "narrow_gemm";
   static constexpr Tuning tuning[] = {
-      // Two blocks leave the first-level cache room for x: in decode of pythia-2.8b with 4 rows its QKV
-      // with up takes 25.8 µs, its output and down projections 20.4; with x in shared memory, too, 25.4
-      // and 22.1 (2026-11-21).
+      // Two blocks leave the first-level cache room for x: in decode of pythia-2.8b with 4 rows its
+      // QKV with up takes 25.8 µs, its output and down projections 20.4; with x in shared memory,
+      // too, 25.4 and 22.1 (2026-11-21).
       {"narrow_blocks_per_sm", &CudaTarget::narrowBlocksPerSm, 2}};
   static constexpr int64_t mostRows = 16, mostJoined = 4;
 

@@ -38,9 +38,9 @@ VerdictOr<RowKernel> RowKernel::read(KernelOp kernel) {
 /// Elements of a row that a thread keeps; it reads longer rows again for each pass.
 static constexpr int64_t mostElements = 64;
 
-/// Registers of a thread that has `elements` of a row, beside those that do not depend on it, as ptxas
-/// gives them to rows of 768 to 8,192 elements (CUDA 13.0): the row and what is added to it, weights,
-/// and the difference from the mean where there is one.
+/// Registers of a thread that has `elements` of a row, beside those that do not depend on it, as
+/// ptxas gives them to rows of 768 to 8,192 elements (CUDA 13.0): the row and what is added to it,
+/// weights, and the difference from the mean where there is one.
 static int64_t keptRegisters(Operation* hero, int64_t elements) {
   auto bytesOf = [](Value value) {
     return getElementTypeOrSelf(value).getIntOrFloatBitWidth() / 8;
@@ -113,8 +113,8 @@ struct RowShape {
 
 } // namespace
 
-/// Chunks of a row. Every thread adds all of them, in code without a loop, from shared memory: longer
-/// rows are added in one chunk, which takes a buffer of one size for any length.
+/// Chunks of a row. Every thread adds all of them, in code without a loop, from shared memory:
+/// longer rows are added in one chunk, which takes a buffer of one size for any length.
 constexpr int64_t mostRowChunks = 1024;
 
 /// A warp for short rows, up to 1,024 lanes in one chunk for long ones.
@@ -214,11 +214,11 @@ static bool matches(KernelOp kernel, const CudaTarget&) {
 }
 
 /// Few rows let the next kernel start at their entry, so that it brings its weights meanwhile. Many
-/// with other operations beside their reduction have bytes of their own to bring, and blocks of the next
-/// kernel that wait beside them cost more than their early start saves: residual + RMSNorm of 16, 128
-/// and 1,024 rows takes 1.49, 2.09 and 4.19 us with a trigger at entry, 1.56, 1.82 and 3.68 without
-/// (H200, docs/notebook/2026-11-21-torch-operators.md). A sum and a norm in kernels of their own lose
-/// by it.
+/// with other operations beside their reduction have bytes of their own to bring, and blocks of the
+/// next kernel that wait beside them cost more than their early start saves: residual + RMSNorm of
+/// 16, 128 and 1,024 rows takes 1.49, 2.09 and 4.19 us with a trigger at entry, 1.56, 1.82 and 3.68
+/// without (H200, docs/notebook/2026-11-21-torch-operators.md). A sum and a norm in kernels of
+/// their own lose by it.
 static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target, Neighbours) {
   Operation& hero = *llvm::find_if(kernel.getBlock(), isHero);
   RowSchedule schedule = chooseRows(hero, target);

@@ -33,7 +33,8 @@ VerdictOr<TensorDecodeKernel> TensorDecodeKernel::read(KernelOp kernel) {
 }
 
 /// Of each warp the ring, or the sums that take its place, largest score and total; the last key's
-/// scores; the queries; the keys and values that the kernel makes, with their places, and the last one.
+/// scores; the queries; the keys and values that the kernel makes, with their places, and the last
+/// one.
 static int64_t decodeBytes(const AttentionExtents& sizes, int64_t heads, int64_t warps,
                            int64_t stages, int64_t madeRows) {
   constexpr int64_t mostHeads = 8, sumPadding = 4, queryPadding = 16, placeBytes = 4;
@@ -104,23 +105,24 @@ static constexpr int64_t mostCluster = 16;
 
 namespace {
 
-/// How decode attention covers the device: warps of a block, blocks of a unit, steps of a warp's ring
-/// (none: straight into registers), blocks of a multiprocessor that registers are to leave room for.
+/// How decode attention covers the device: warps of a block, blocks of a unit, steps of a warp's
+/// ring (none: straight into registers), blocks of a multiprocessor that registers are to leave
+/// room for.
 struct DecodeCover {
   int64_t warps, splits, stages, blocksPerSm;
 };
 
 } // namespace
 
-/// One row: a block a multiprocessor, of eight warps, or of four where heads are wide: eight are slow to
-/// combine. Where more than four multiprocessors fall to a wide head, what a warp takes behind its first
-/// keys goes through a ring: registers hold too little of it. Narrow heads do without: products beside
-/// the kernel leave so little shared memory that blocks with a ring start only when those end. Decode of
-/// Llama-3.2-1B, 512 keys of 8,448, with and without a ring of 64 KB: 0.718 and 0.695 ms (H200,
-/// 2026-11-21).
-/// Blocks with a ring arrive in their cluster with a release, because that measured better from 4,096 keys
-/// on, for a reason not found: decode of Llama-3.1-8B at 512 and 8,192 of 8,448 takes 3.640 and 3.885 ms,
-/// without 3.628 and 3.914 (H200, 2026-11-21).
+/// One row: a block a multiprocessor, of eight warps, or of four where heads are wide: eight are
+/// slow to combine. Where more than four multiprocessors fall to a wide head, what a warp takes
+/// behind its first keys goes through a ring: registers hold too little of it. Narrow heads do
+/// without: products beside the kernel leave so little shared memory that blocks with a ring start
+/// only when those end. Decode of Llama-3.2-1B, 512 keys of 8,448, with and without a ring of 64
+/// KB: 0.718 and 0.695 ms (H200, 2026-11-21).
+/// Blocks with a ring arrive in their cluster with a release, because that measured better from
+/// 4,096 keys on, for a reason not found: decode of Llama-3.1-8B at 512 and 8,192 of 8,448 takes
+/// 3.640 and 3.885 ms, without 3.628 and 3.914 (H200, 2026-11-21).
 static DecodeCover coverOneRow(int64_t units, int64_t keySize, int64_t valueSize, int64_t capacity,
                                const CudaTarget& target) {
   constexpr int64_t mostStages = 8, stepKeys = decodeStepKeys;
@@ -136,10 +138,11 @@ static DecodeCover coverOneRow(int64_t units, int64_t keySize, int64_t valueSize
   return {warps, wanted, stages, blocksPerSm};
 }
 
-/// Parts of a unit, a block of `warps` each, that a cluster combines. Blocks of a cluster find their places at
-/// one time and within a group of multiprocessors, or wait: clusters of more than two leave a quarter
-/// of the places free. 32 clusters of 4 blocks, each of the size of a multiprocessor, took a second
-/// wave: decode of Llama-3.1-8B with 4 rows 4.258 ms, 4.135 with blocks of a third (H200, 2026-11-21).
+/// Parts of a unit, a block of `warps` each, that a cluster combines. Blocks of a cluster find
+/// their places at one time and within a group of multiprocessors, or wait: clusters of more than
+/// two leave a quarter of the places free. 32 clusters of 4 blocks, each of the size of a
+/// multiprocessor, took a second wave: decode of Llama-3.1-8B with 4 rows 4.258 ms, 4.135 with
+/// blocks of a third (H200, 2026-11-21).
 static int64_t clusterParts(int64_t units, int64_t warps, int64_t fitting,
                             const CudaTarget& target) {
   int64_t places = target.sms * (fitting / warps);
@@ -149,11 +152,12 @@ static int64_t clusterParts(int64_t units, int64_t warps, int64_t fitting,
   return std::max<int64_t>(std::min<int64_t>(powerOf(places), 2), powerOf(places * 3 / 4));
 }
 
-/// Several rows: as many warps a unit as fit when all units run at once, in one block where that takes
-/// them; else in parts of eight warps, or of four where more warps find places so. Four warps a block
-/// where units are many: a warp's keys and values lie in registers, and a block of four starts where a
-/// larger one would wait. So do two of eight instead of one of sixteen where a unit is one head, which two
-/// blocks combine quickly: decode of Pythia-2.8B with 4 rows at 512 1.770 and 1.775 ms (H200, 2026-11-22).
+/// Several rows: as many warps a unit as fit when all units run at once, in one block where that
+/// takes them; else in parts of eight warps, or of four where more warps find places so. Four warps
+/// a block where units are many: a warp's keys and values lie in registers, and a block of four
+/// starts where a larger one would wait. So do two of eight instead of one of sixteen where a unit
+/// is one head, which two blocks combine quickly: decode of Pythia-2.8B with 4 rows at 512 1.770
+/// and 1.775 ms (H200, 2026-11-22).
 static DecodeCover coverRows(int64_t units, int64_t heads, int64_t keySize, int64_t valueSize,
                              const CudaTarget& target) {
   constexpr int64_t few = 4, some = 8;
@@ -174,12 +178,12 @@ static DecodeCover coverRows(int64_t units, int64_t heads, int64_t keySize, int6
   return {some, parts, 0, fitting / some};
 }
 
-/// Sets of registers, each for a step of keys and values: for narrow heads two, where the context gives a
-/// warp several steps and blocks are not alone on their multiprocessors. A warp that waits for one load waits
-/// for all it has asked for, so that each turn of its loop costs the way to memory once, and one chain of
-/// scores, weights and sums; so it takes two steps. At positions 512, 544 and 608 of 1,024 Pythia-2.8B takes
-/// 1.360, 1.362 and 1.366 ms, 1.354, 1.372 and 1.379 with one set, with 8 rows at 512 1.994 and 1.998 (H200,
-/// 2026-11-22).
+/// Sets of registers, each for a step of keys and values: for narrow heads two, where the context
+/// gives a warp several steps and blocks are not alone on their multiprocessors. A warp that waits
+/// for one load waits for all it has asked for, so that each turn of its loop costs the way to
+/// memory once, and one chain of scores, weights and sums; so it takes two steps. At positions 512,
+/// 544 and 608 of 1,024 Pythia-2.8B takes 1.360, 1.362 and 1.366 ms, 1.354, 1.372 and 1.379 with
+/// one set, with 8 rows at 512 1.994 and 1.998 (H200, 2026-11-22).
 static int64_t setsOf(const DecodeCover& cover, int64_t keySize, int64_t valueSize,
                       int64_t capacity, const CudaTarget& target) {
   bool severalSteps = capacity > cover.splits * cover.warps * decodeStepKeys;
@@ -191,8 +195,9 @@ static int64_t setsOf(const DecodeCover& cover, int64_t keySize, int64_t valueSi
              : 1;
 }
 
-/// How much of memory is read at a time: where several heads' rows fill 256 bytes, other blocks ask for the
-/// rest of those at about the same time. Rows of 160 and 256 bytes gain nothing (H200, 2026-11-21).
+/// How much of memory is read at a time: where several heads' rows fill 256 bytes, other blocks ask
+/// for the rest of those at about the same time. Rows of 160 and 256 bytes gain nothing (H200,
+/// 2026-11-21).
 static int64_t runBytes(int64_t keySize, int64_t valueSize) {
   constexpr int64_t run = 256, elementBytes = 2;
   auto shares = [](int64_t size) {
@@ -202,8 +207,8 @@ static int64_t runBytes(int64_t keySize, int64_t valueSize) {
   return shares(keySize) && shares(valueSize) ? run : 0;
 }
 
-/// Parts that a cluster combines where its blocks are at least a quarter of those wanted; else parts
-/// that memory combines.
+/// Parts that a cluster combines where its blocks are at least a quarter of those wanted; else
+/// parts that memory combines.
 TensorDecodeSchedule chooseTensorDecode(AttentionOp op, const CudaTarget& target) {
   AttentionExtents extents(op);
   int64_t heads = extents.headsPerTile(), units = extents.rows * extents.heads / heads;

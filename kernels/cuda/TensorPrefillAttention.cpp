@@ -42,8 +42,8 @@ BlockResources TensorPrefillKernel::resources() const {
 }
 
 /// 128 rows a block, or 64 where those would leave multiprocessors idle. The sums of 128 rows of
-/// heads of 128 fill the registers, and with 64 keys a block ptxas saves 76 bytes around them; with 32
-/// it saves none and takes longer: 2,048 tokens, 32 heads, 144 and 151 µs (H200, 2026-11-21).
+/// heads of 128 fill the registers, and with 64 keys a block ptxas saves 76 bytes around them; with
+/// 32 it saves none and takes longer: 2,048 tokens, 32 heads, 144 and 151 µs (H200, 2026-11-21).
 /// Where shared memory does not hold that, fewer rows and keys at a time.
 std::optional<TensorPrefillSchedule> chooseTensorPrefill(KernelOp kernel, AttentionOp op,
                                                          const CudaTarget& target) {

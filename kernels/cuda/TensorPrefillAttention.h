@@ -27,8 +27,8 @@ struct TensorPrefillSchedule {
 struct TensorPrefillKernel {
   static constexpr llvm::StringLiteral name = "tensor_prefill_attention";
   static constexpr Tuning tuning[] = {
-      // 32 heads of 128, causal, 128 and 64 rows a block: 512 tokens 27.8, 23.1 µs; 2,048 tokens 144,
-      // 160 µs (2026-11-20).
+      // 32 heads of 128, causal, 128 and 64 rows a block: 512 tokens 27.8, 23.1 µs; 2,048 tokens
+      // 144, 160 µs (2026-11-20).
       {"prefill_tiles_per_sm", &CudaTarget::prefillTilesPerSm, 2}};
 
   AttentionOp op;

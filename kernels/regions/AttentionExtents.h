@@ -5,8 +5,8 @@
 
 namespace tenon::kernels {
 
-/// Attention of queries [rows, heads, keySize] over caches of keys [sequences, capacity, cacheHeads,
-/// keySize] and of values [sequences, capacity, cacheHeads, valueSize].
+/// Attention of queries [rows, heads, keySize] over caches of keys [sequences, capacity,
+/// cacheHeads, keySize] and of values [sequences, capacity, cacheHeads, valueSize].
 struct AttentionExtents {
   explicit AttentionExtents(AttentionOp op) {
     llvm::ArrayRef<int64_t> query = op.getQuery().getType().getShape();

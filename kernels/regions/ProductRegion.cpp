@@ -11,8 +11,8 @@ namespace tenon::kernels {
 
 namespace {
 
-/// Sorts the operations of a region into prologue, products and what joins them. Each step may refuse
-/// the region.
+/// Sorts the operations of a region into prologue, products and what joins them. Each step may
+/// refuse the region.
 class RegionReader {
 public:
   RegionReader(KernelOp kernel, ProductRegion& region) : kernel(kernel), region(region) {}

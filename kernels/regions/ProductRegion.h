@@ -6,8 +6,8 @@
 
 namespace tenon::kernels {
 
-/// Products of one or more inputs with several weights, with what stands before and after them, in a
-/// region:
+/// Products of one or more inputs with several weights, with what stands before and after them, in
+/// a region:
 ///
 /// * prologue: how each input is made of the region's arguments, operations on elements and at most
 ///   one norm an input; what it makes may be a result too (a residual sum);
@@ -46,8 +46,8 @@ struct ProductRegion {
 
   MatmulOp first() const { return groups.front().products.front().op; }
   int64_t joined() const { return groups.front().products.size(); }
-  /// The first tile of a group where each group's columns are tiles of `lines` of their own; the number
-  /// of tiles behind the last.
+  /// The first tile of a group where each group's columns are tiles of `lines` of their own; the
+  /// number of tiles behind the last.
   int64_t firstTile(size_t group, int64_t lines) const;
   int64_t tiles(int64_t lines) const { return firstTile(groups.size(), lines); }
   /// The depths of a group's products, which are those of every group.
@@ -60,8 +60,8 @@ VerdictOr<ProductRegion> readProductRegion(KernelOp kernel);
 /// The region of one product of a value in memory, without results.
 ProductRegion regionOfProduct(MatmulOp op);
 
-/// Reads the region of a kernel of products: one of several, or one product with any operations on its
-/// elements, broadcast ones too. Says why it is neither, as readProductRegion does.
+/// Reads the region of a kernel of products: one of several, or one product with any operations on
+/// its elements, broadcast ones too. Says why it is neither, as readProductRegion does.
 VerdictOr<ProductRegion> readProducts(KernelOp kernel);
 
 } // namespace tenon::kernels

@@ -34,20 +34,21 @@ bool isElementOperation(mlir::Operation& op);
 /// on elements alone.
 bool concerns(const RegionForm& form, KernelOp kernel);
 
-/// Whether the emitter of `form` computes the region of `kernel`. Asked for: exactly one hero; all else on elements; positions that
-/// are those of the hero's result (of the first result without a hero), to which every other shape
-/// broadcasts; float results of that whole shape; nothing before the hero unless there is a
-/// prologue.
+/// Whether the emitter of `form` computes the region of `kernel`. Asked for: exactly one hero; all
+/// else on elements; positions that are those of the hero's result (of the first result without a
+/// hero), to which every other shape broadcasts; float results of that whole shape; nothing before
+/// the hero unless there is a prologue.
 Verdict acceptsForm(const RegionForm& form, KernelOp kernel);
 
 /// Rows of which tiles that compute columns search the largest element together.
 inline constexpr int64_t mostSearchedRows = 64;
-/// Whether tiles of results of shape `positions` can search the largest element of each row for `op`:
+/// Whether tiles of results of shape `positions` can search the largest element of each row for
+/// `op`:
 /// `op` reads elements at these positions, the region yields its result and nothing in it reads that.
 Verdict acceptsSearch(ArgmaxOp op, llvm::ArrayRef<int64_t> positions);
 
-/// The argmax that ends the region, for which every tile computes a part of the rows; null where there
-/// is none, or where it is all that the region holds.
+/// The argmax that ends the region, for which every tile computes a part of the rows; null where
+/// there is none, or where it is all that the region holds.
 ArgmaxOp findSearch(KernelOp kernel);
 
 /// What the emitters of the code generators compute.

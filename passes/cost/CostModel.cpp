@@ -215,8 +215,8 @@ double CostModel::memoryOnGpu(const MatchedOnGpu& kernel) const {
   const KernelWork& work = kernel.work;
   double dram = property("dram_mb_per_s");
   double reads = work.readBytes, writes = work.writtenBytes, both = std::min(reads, writes);
-  // What one kernel has written the next one finds in the cache: all of it where a kernel's operands
-  // take little of the cache, none where they take more than the cache, a part between.
+  // What one kernel has written the next one finds in the cache: all of it where a kernel's
+  // operands take little of the cache, none where they take more than the cache, a part between.
   double wholly = property("l2_all_percent") / 100.0, atAll = property("l2_none_percent") / 100.0;
   double share = (reads + writes) / property("l2_bytes");
   double cached = std::clamp((atAll - share) / (atAll - wholly), 0.0, 1.0);

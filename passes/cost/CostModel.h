@@ -58,26 +58,28 @@ std::string contentKey(KernelOp kernel);
 ///     latency = dependent_load_ns + reduction_ns + (reductions − 1) · next_reduction_ns
 ///               + row_barrier_ns · reductions, where several warps share a row
 ///               + spread_ns · min(1, log tiles / log multiprocessors)
-///               + attention_ns, of decode attention, + key_step_ns · steps of 16 keys that a warp takes one
+///               + attention_ns, of decode attention, + key_step_ns · steps of 16 keys that a warp
+///               takes one
 ///                 after the other
 ///               + vector_ns · 16-byte vectors that a thread has of a row
 ///               + reduction_ns · reductions that every tile repeats
 ///               + prologue_ps_per_element · elements that reductions of every tile read again, by
 ///                 all threads of a block; where each warp takes a row of them (narrow_gemm),
-///                 warp_prologue_ps_per_element · elements of the rows of one warp; where warps hold
-///                 all rows (held_gemm), held_reduction_ns · reductions + held_prologue_ps_per_element ·
-///                 elements
+///                 warp_prologue_ps_per_element · elements of the rows of one warp; where warps
+///                 hold all rows (held_gemm), held_reduction_ns · reductions +
+///                 held_prologue_ps_per_element · elements
 ///               + ramp · min(1, weight bytes / read_ramp_bytes)
 ///     ramp    = read_ramp_pdl_ns where kernels start early, else read_ramp_ns
 ///     memory  = max(weights / dram + others / rate, dependent_load_ns · (b / bytes in flight − 1))
-///     rate    = between l2, where the others take at most l2_all_percent of the cache, and, where they
-///               take l2_none_percent: copy for as many reads as there are writes and dram for the rest;
-///               of rows at most sm · multiprocessors that have some
+///     rate    = between l2, where the others take at most l2_all_percent of the cache, and, where
+///     they
+///               take l2_none_percent: copy for as many reads as there are writes and dram for the
+///               rest; of rows at most sm · multiprocessors that have some
 ///     compute = (f / rate of products or f32 + repeated f · tiles / f32) / wave efficiency
 ///
 /// Bytes in flight are those of the blocks that registers, shared memory and threads of the target
-/// let run at once. Wave efficiency is tiles over whole waves of tiles. Products on tensor cores run
-/// at their peak, less what code that is not the library's loses (`mma_percent`), others at
+/// let run at once. Wave efficiency is tiles over whole waves of tiles. Products on tensor cores
+/// run at their peak, less what code that is not the library's loses (`mma_percent`), others at
 /// `gemv_gflops`.
 ///
 /// A library's GEMM of M x N x K, which neither starts early nor lets the next kernel do so:
@@ -87,7 +89,8 @@ std::string contentKey(KernelOp kernel);
 ///               / (rate · library_percent · tile efficiency)
 ///     tile efficiency = min(1, tile_m · tile_n / (full_rate_tile_rows / 2 · (tile_m + tile_n)))
 ///
-/// for the best of the tiles from 64 x 64 to 128 x 256 and of 1 to 8 splits of K. One by warpgroups:
+/// for the best of the tiles from 64 x 64 to 128 x 256 and of 1 to 8 splits of K. One by
+/// warpgroups:
 ///
 ///     ns = launch + warpgroups_ns + max(memory, compute)
 ///     compute = f / (rate · wgmma_percent · wave efficiency · tile efficiency) + waves · epilogue

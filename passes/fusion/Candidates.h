@@ -43,8 +43,8 @@ public:
   /// legal: to store a product for another kernel's bias or activation never pays, and the ways to
   /// cut several tails short multiply. Deterministic.
   ///
-  /// The time is linear in the operations: unions end when candidates or trials are a fixed number of
-  /// times the proposals.
+  /// The time is linear in the operations: unions end when candidates or trials are a fixed number
+  /// of times the proposals.
   void collect(llvm::ArrayRef<std::string> disabledRules);
 
   llvm::ArrayRef<Candidate> candidates() const { return list; }

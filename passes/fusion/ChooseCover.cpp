@@ -270,8 +270,8 @@ CoverChooser::findCircles(llvm::ArrayRef<unsigned> kernels) const {
   return result;
 }
 
-/// Solves the parts of a circle again, as one, unless that would be too large: then one kernel of it
-/// is given up.
+/// Solves the parts of a circle again, as one, unless that would be too large: then one kernel of
+/// it is given up.
 void CoverChooser::breakCircle(llvm::ArrayRef<unsigned> circle) {
   Part joined;
   llvm::SmallSetVector<size_t, 4> places;

@@ -48,12 +48,13 @@ struct CoverProblem {
 /// Branch and bound, depth first: the lowest node that is not covered yet is covered by each set
 /// that holds it and fits, in the order of `sets`, then by itself. A part is given up where its
 /// cost and the least that the other nodes can cost reach the best cover so far: each node costs at
-/// least the smallest share, cost of a set over its nodes, of the sets that hold it. It is given up,
-/// too, where the same nodes were covered before for no more, unless the sets chosen leave another
-/// order to those that follow.
+/// least the smallest share, cost of a set over its nodes, of the sets that hold it. It is given
+/// up, too, where the same nodes were covered before for no more, unless the sets chosen leave
+/// another order to those that follow.
 ///
-/// The time is at most `mostSteps` times the sets that hold a node, but the tables of which set needs
-/// which are quadratic in sets: `chooseCover` cuts a large graph into problems of a bounded size.
+/// The time is at most `mostSteps` times the sets that hold a node, but the tables of which set
+/// needs which are quadratic in sets: `chooseCover` cuts a large graph into problems of a bounded
+/// size.
 ///
 /// Example: nodes 0 → 1 → 2 of cost 1 each, sets {0, 1} and {1, 2} of cost 1: {0, 1} and node 2
 /// cost 2, which {1, 2} and node 0 do not beat; the first is taken.
@@ -63,8 +64,8 @@ struct CoverProblem {
 std::vector<unsigned> solveCover(const CoverProblem& problem, int64_t mostSteps = 200'000,
                                  unsigned beamWidth = 64);
 
-/// The nodes of a graph that are left when those with no edge to another one, or from another one, are
-/// taken away as long as there are some: all circles are among them. Linear in the edges.
+/// The nodes of a graph that are left when those with no edge to another one, or from another one,
+/// are taken away as long as there are some: all circles are among them. Linear in the edges.
 llvm::BitVector trimLooseEnds(llvm::ArrayRef<llvm::SmallVector<unsigned, 4>> edges);
 
 /// True where the chosen sets can be run one after the other with all other nodes between them.

@@ -54,8 +54,8 @@ bool isPointwise(mlir::Operation* op);
 llvm::SmallVector<mlir::Operation*> pointwiseTail(mlir::Operation* op);
 /// The matrix products whose input is `value`.
 llvm::SmallVector<mlir::Operation*> matmulsOf(mlir::Value value);
-/// What stands between a product and the attention that reads `value`: cache write, rope and norm of
-/// heads, from there backwards; each where it is, and no more of them than a kernel holds.
+/// What stands between a product and the attention that reads `value`: cache write, rope and norm
+/// of heads, from there backwards; each where it is, and no more of them than a kernel holds.
 llvm::SmallVector<mlir::Operation*> headTail(mlir::Value value);
 /// The matrix product that `value` comes from and the elementwise operations and views between
 /// (a bias), the product first; empty where there is none that a kernel could hold with them.

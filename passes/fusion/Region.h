@@ -19,8 +19,9 @@ public:
   /// Values that leave the region, in program order.
   llvm::ArrayRef<mlir::Value> getResults() const { return results; }
 
-  /// What the region computes: operations, attributes, types and who reads what, but not names. Equal
-  /// for regions whose prototypes differ in their locations alone. Valid in this context only.
+  /// What the region computes: operations, attributes, types and who reads what, but not names.
+  /// Equal for regions whose prototypes differ in their locations alone. Valid in this context
+  /// only.
   std::vector<const void*> content() const;
 
   /// A kernel without operands in no block: for questions about the region. The operations keep

@@ -21,10 +21,11 @@ public:
                                            kernels::LibraryUse use = {},
                                            const cost::MeasuredTimes* times = nullptr);
 
-  /// The best schedule of `kernel` beside `neighbours`, and the `order` of each reduction in its region,
-  /// which is set. It depends on the region, the target and the neighbours alone, so that a prototype of
-  /// the region is priced with the schedule that runs. Null where no emitter computes the region. It is
-  /// the rule's choice, or, where that has been measured, the alternative with the least measured time.
+  /// The best schedule of `kernel` beside `neighbours`, and the `order` of each reduction in its
+  /// region, which is set. It depends on the region, the target and the neighbours alone, so that a
+  /// prototype of the region is priced with the schedule that runs. Null where no emitter computes
+  /// the region. It is the rule's choice, or, where that has been measured, the alternative with
+  /// the least measured time.
   ScheduleAttr best(KernelOp kernel, kernels::Neighbours neighbours = {}) const;
 
   /// Other schedules of a scheduled kernel that compute the same bits, worth measuring.

@@ -5,7 +5,8 @@ using namespace mlir;
 
 namespace tenon::codegen::cpu::decoders {
 
-/// Activations, see `ir/encoding/Q8_S.cpp`: an f32 scale that is an f16 number, a sum, 32 i8. Exact.
+/// Activations, see `ir/encoding/Q8_S.cpp`: an f32 scale that is an f16 number, a sum, 32 i8.
+/// Exact.
 static Value decodeQ8S(VectorBuilder& b, Value block, int64_t first, int64_t count) {
   constexpr int64_t quantsAt = 8;
   Value quants = loadSignedBytes(b, b.advance(block, quantsAt + first), count);

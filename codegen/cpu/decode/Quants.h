@@ -29,8 +29,8 @@ struct PackedBits {
   mlir::Value load(VectorBuilder& builder, mlir::Value pointer, int64_t first, int64_t count) const;
 };
 
-/// scale · nibble + offset for nibbles as i32; `scale` and `offset` have as many lanes. Looked up in
-/// a table where the target can.
+/// scale · nibble + offset for nibbles as i32; `scale` and `offset` have as many lanes. Looked up
+/// in a table where the target can.
 mlir::Value decodeNibbles(VectorBuilder& builder, mlir::Value nibbles, mlir::Value scale,
                           mlir::Value offset);
 

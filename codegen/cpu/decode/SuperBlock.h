@@ -14,8 +14,8 @@ struct GroupScales {
   mlir::Value minimums;
 };
 
-/// The eight scales, then the eight minimums, of 6 bits of the `q4_k` or `q5_k` block at `block`, as
-/// i32.
+/// The eight scales, then the eight minimums, of 6 bits of the `q4_k` or `q5_k` block at `block`,
+/// as i32.
 mlir::Value unpackSixBitScales(VectorBuilder& builder, mlir::Value block);
 
 /// The eight scales, then the eight minimums, of `decodeSixBitScales`, stored as floats at

@@ -23,8 +23,8 @@ struct BlockUnits {
                                            mlir::Value prepared, mlir::Value unit, int64_t lanes);
 };
 
-/// Emits the decoding of one encoding to f32 in registers. A decoder is one file in this folder that
-/// defines `decoders::<name>`; block formats of one scale need none (`OneScale.h`).
+/// Emits the decoding of one encoding to f32 in registers. A decoder is one file in this folder
+/// that defines `decoders::<name>`; block formats of one scale need none (`OneScale.h`).
 struct WeightDecoder {
   /// The name of the encoding, as in `ir/encoding`.
   llvm::StringLiteral encoding;

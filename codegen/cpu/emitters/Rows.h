@@ -38,8 +38,8 @@ struct RowView {
 mlir::LogicalResult forTileRows(KernelContext& context, mlir::Value tile, int64_t rows,
                                 llvm::function_ref<void(mlir::Value row)> body);
 
-/// Lanes of an order that a CPU adds in: four vectors of 512 bits. Each operation on them is as many
-/// instructions.
+/// Lanes of an order that a CPU adds in: four vectors of 512 bits. Each operation on them is as
+/// many instructions.
 inline constexpr int64_t mostOrderLanes = 64;
 
 /// The order of a reduction, which scheduling has set; emits an error where it is missing or none

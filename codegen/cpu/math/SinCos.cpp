@@ -88,7 +88,8 @@ std::array<Value, 5> wordsOfTwoOverPi(FloatMath& m, Words& w, Value skipped) {
 ///
 /// 1. the lowest 160 bits of M times the words of 2/π that count, `shift` bits further to the left:
 ///    two bits of the quadrant before 127 of the fraction;
-/// 2. r = fraction · π/2, of the fraction the highest 64 bits, signed, its half rounding the quadrant.
+/// 2. r = fraction · π/2, of the fraction the highest 64 bits, signed, its half rounding the
+///    quadrant.
 Reduced reduceLarge(FloatMath& m, Value x) {
   constexpr uint64_t mask = 0xffffffff;
   Words w(m);

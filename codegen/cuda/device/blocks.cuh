@@ -74,8 +74,8 @@ __device__ __forceinline__ int fiveBits(const unsigned char* high, const unsigne
   return ((low[i % 16] >> i / 16 * 4) & 15) | ((high[i / 8] >> i % 8) & 1) << 4;
 }
 
-/// A row of 32-element blocks: a binary16 scale d, 4 bytes of high bits, 16 of low ones; the value is
-/// d * (q - 16).
+/// A row of 32-element blocks: a binary16 scale d, 4 bytes of high bits, 16 of low ones; the value
+/// is d * (q - 16).
 struct Q5_0 {
   static constexpr int blockElements = 32, blockBytes = 22;
 
@@ -107,8 +107,8 @@ struct Q5_1 {
   }
 };
 
-/// A row of 32-element blocks laid out as Q4_0; a quant is the number of one of 16 levels, which lie
-/// closer about zero; the value is d * level.
+/// A row of 32-element blocks laid out as Q4_0; a quant is the number of one of 16 levels, which
+/// lie closer about zero; the value is d * level.
 struct IQ4_NL {
   static constexpr int blockElements = 32, blockBytes = 18;
 
@@ -154,8 +154,8 @@ struct SixBitScales {
   }
 };
 
-/// A row of 256-element blocks in groups of 16: 16 bytes: byte g has a scale in its low, a minimum in
-/// its high half; 64 bytes: byte 32 * h + j has quants of 2 bits 128 * h + j, + 32, + 64, + 96;
+/// A row of 256-element blocks in groups of 16: 16 bytes: byte g has a scale in its low, a minimum
+/// in its high half; 64 bytes: byte 32 * h + j has quants of 2 bits 128 * h + j, + 32, + 64, + 96;
 /// binary16 d and m; the value of group g is d * scales[g] * q - m * minimums[g].
 struct Q2_K {
   static constexpr int blockElements = 256, blockBytes = 84;
@@ -176,10 +176,10 @@ struct Q2_K {
   }
 };
 
-/// A row of 256-element blocks in groups of 16: 32 bytes: bit k of byte j is bit 2 of quant 32 * k + j;
-/// 64 bytes of bits 0-1 as in Q2_K; 12 bytes of scales: byte j < 8 has bits 0-3 of scales j and j + 8,
-/// byte 8 + j bits 4-5 of scales j, j + 4, j + 8, j + 12; a binary16 d. The value of group g is
-/// d * (scales[g] - 32) * (q - 4).
+/// A row of 256-element blocks in groups of 16: 32 bytes: bit k of byte j is bit 2 of quant 32 * k
+/// + j; 64 bytes of bits 0-1 as in Q2_K; 12 bytes of scales: byte j < 8 has bits 0-3 of scales j
+/// and j + 8, byte 8 + j bits 4-5 of scales j, j + 4, j + 8, j + 12; a binary16 d. The value of
+/// group g is d * (scales[g] - 32) * (q - 4).
 struct Q3_K {
   static constexpr int blockElements = 256, blockBytes = 110;
 
@@ -192,16 +192,15 @@ struct Q3_K {
     const unsigned char* const scales = block + 96;
     const int groupScale = ((scales[group % 8] >> group / 8 * 4) & 15) |
                            ((scales[8 + group % 4] >> group / 4 * 2) & 3) << 4;
-    const float scale = toFloat(*reinterpret_cast<const F16*>(block + 108)) *
-                        static_cast<float>(groupScale - 32);
+    const float scale =
+        toFloat(*reinterpret_cast<const F16*>(block + 108)) * static_cast<float>(groupScale - 32);
     const unsigned char* high = block + at % 32;
     const unsigned char* low = block + 32 + at / 128 * 32 + at % 32;
     const int highShift = at / 32, lowShift = at % 128 / 32 * 2;
 #pragma unroll
     for (int i = 0; i < count; ++i)
-      values[i] = scale * static_cast<float>((((low[i] >> lowShift) & 3) |
-                                              ((high[i] >> highShift) & 1) << 2) -
-                                             4);
+      values[i] = scale * static_cast<float>(
+                              (((low[i] >> lowShift) & 3) | ((high[i] >> highShift) & 1) << 2) - 4);
   }
 };
 
@@ -239,8 +238,8 @@ struct Q5_K {
     const unsigned char* low = block + 48 + group / 2 * 32 + first % 32;
 #pragma unroll
     for (int i = 0; i < count; ++i)
-      values[i] = scales.scale * static_cast<float>(((low[i] >> shift) & 15) |
-                                                    ((high[i] >> group) & 1) << 4) -
+      values[i] = scales.scale *
+                      static_cast<float>(((low[i] >> shift) & 15) | ((high[i] >> group) & 1) << 4) -
                   scales.minimum;
   }
 };
@@ -266,9 +265,9 @@ struct Q6_K {
     const int lowShift = within / 64 * 4, highShift = within / 32 * 2;
 #pragma unroll
     for (int i = 0; i < count; ++i)
-      values[i] = scale * static_cast<float>((((low[i] >> lowShift) & 15) |
-                                              ((high[i] >> highShift) & 3) << 4) -
-                                             32);
+      values[i] =
+          scale * static_cast<float>(
+                      (((low[i] >> lowShift) & 15) | ((high[i] >> highShift) & 3) << 4) - 32);
   }
 };
 

@@ -8,8 +8,9 @@ __device__ __forceinline__ unsigned sharedAddress(const void* pointer) {
   return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
 }
 
-/// The number of the warp in its block, as a value that the compiler keeps once for all of the warp's
-/// threads: addresses of bulk copies, which it otherwise sorts out thread by thread, are made of it.
+/// The number of the warp in its block, as a value that the compiler keeps once for all of the
+/// warp's threads: addresses of bulk copies, which it otherwise sorts out thread by thread, are
+/// made of it.
 __device__ __forceinline__ int warpOfBlock() {
   return __shfl_sync(0xFFFFFFFFu, static_cast<int>(threadIdx.x) / 32, 0);
 }
@@ -31,10 +32,10 @@ struct BulkBarrier {
   }
   /// Counts in `bytes` that copies, or stores of the cluster's blocks, will bring.
   __device__ __forceinline__ void expect(unsigned bytes) {
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(
-                     sharedAddress(&state)),
-                 "r"(bytes)
-                 : "memory");
+    asm volatile(
+        "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(sharedAddress(&state)),
+        "r"(bytes)
+        : "memory");
   }
   /// Waits for the end of phase `parity`, and for what other blocks have stored before it.
   __device__ __forceinline__ void waitForCluster(unsigned parity) {
@@ -71,8 +72,8 @@ struct Piece {
   unsigned bytes;
 };
 
-/// A ring of `stages` in shared memory that one warp fills and consumes in order, each of `batch` pieces
-/// of at most `pieceBytes`, a multiple of 128: `pieceAt(i)` is its i-th piece.
+/// A ring of `stages` in shared memory that one warp fills and consumes in order, each of `batch`
+/// pieces of at most `pieceBytes`, a multiple of 128: `pieceAt(i)` is its i-th piece.
 template <int stages, int pieceBytes, int batch = 1> struct PieceRing {
   struct alignas(128) Shared {
     unsigned char bytes[stages][batch * pieceBytes];

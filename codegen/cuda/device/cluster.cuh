@@ -16,10 +16,11 @@ __device__ __forceinline__ unsigned addressIn(unsigned rank, const void* pointer
 
 /// Stores in another block's shared memory, counted as bytes on a barrier beside them.
 __device__ __forceinline__ void storeAsync(unsigned target, float4 v, unsigned barrier) {
-  asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 [%0], {%1, %2, %3, %4}, "
-               "[%5];" ::"r"(target),
-               "f"(v.x), "f"(v.y), "f"(v.z), "f"(v.w), "r"(barrier)
-               : "memory");
+  asm volatile(
+      "st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 [%0], {%1, %2, %3, %4}, "
+      "[%5];" ::"r"(target),
+      "f"(v.x), "f"(v.y), "f"(v.z), "f"(v.w), "r"(barrier)
+      : "memory");
 }
 __device__ __forceinline__ void storeAsync(unsigned target, float2 v, unsigned barrier) {
   asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.f32 [%0], {%1, %2}, "
@@ -28,9 +29,9 @@ __device__ __forceinline__ void storeAsync(unsigned target, float2 v, unsigned b
                : "memory");
 }
 
-/// Parts that the first blocks of a cluster, part i of block i, exchange through shared memory: each
-/// block gets one run of all vectors, of every part, and stores the results of that run. Blocks
-/// behind the parts have exited.
+/// Parts that the first blocks of a cluster, part i of block i, exchange through shared memory:
+/// each block gets one run of all vectors, of every part, and stores the results of that run.
+/// Blocks behind the parts have exited.
 ///
 /// Which vectors go where is computed when a block opens, while it waits for the kernel before it.
 template <int heads, int valueSize, int splits, int threads> struct ClusterExchange {
@@ -47,9 +48,9 @@ template <int heads, int valueSize, int splits, int threads> struct ClusterExcha
 
   Shared& shared;
 
-  /// Before any block may send: part `part` of `parts` > 1. The fence lets others see the barrier, the
-  /// only thing of this block that they use, so that arriving need not; `released`: it does, which takes
-  /// until memory has answered all threads of the block.
+  /// Before any block may send: part `part` of `parts` > 1. The fence lets others see the barrier,
+  /// the only thing of this block that they use, so that arriving need not; `released`: it does,
+  /// which takes until memory has answered all threads of the block.
   template <bool released> __device__ __forceinline__ void open(int part, int parts) {
     static_assert(vectors <= 512, "2^20 is more than any vector times any rest");
     if (threadIdx.x == 0) {

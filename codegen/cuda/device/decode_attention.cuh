@@ -18,25 +18,27 @@ __device__ __forceinline__ unsigned transposeMatrix(unsigned rows) {
 /// `Keys::sets` steps of 16 keys at once, on its own: one largest score for all of them. As soon as a
 /// step is done, the one of the next turn is on its way into its registers or place in the ring.
 ///
-/// The row's last key, mostly its own, which the kernel in front has only just made, is in no step: one
-/// warp takes its scores, and it counts behind the warps' sums.
+/// The row's last key, mostly its own, which the kernel in front has only just made, is in no step:
+/// one warp takes its scores, and it counts behind the warps' sums.
 ///
 /// Keys and values are the instruction's first factor, queries and weights the second one, of eight
-/// columns. Weights are exact to twice the bits of T: their upper bits, and what those lack. Up to four
-/// heads have two columns each, 2 h and 2 h + 1: of one half of the query's words and of the other, then of
-/// weights' upper bits and of what those lack. More heads have one, and values are multiplied twice.
+/// columns. Weights are exact to twice the bits of T: their upper bits, and what those lack. Up to
+/// four heads have two columns each, 2 h and 2 h + 1: of one half of the query's words and of the
+/// other, then of weights' upper bits and of what those lack. More heads have one, and values are
+/// multiplied twice.
 ///
-/// Thread (g, t) = (lane / 4, lane % 4) holds the scores and sums of columns 2 t and + 1: of head t, or of
-/// heads 2 t and + 1.
+/// Thread (g, t) = (lane / 4, lane % 4) holds the scores and sums of columns 2 t and + 1: of head
+/// t, or of heads 2 t and + 1.
 template <typename Keys, int heads> struct DecodeAttention {
   static_assert(heads <= 8, "fits the instruction");
   using T = typename Keys::Element;
   using Operands = typename Keys::Operands;
   static constexpr int keySize = Keys::keySize, valueSize = Keys::valueSize, warps = Keys::warps;
   static constexpr int sets = Keys::sets, step = Keys::step;
-  static constexpr bool paired = heads <= 4;      ///< two columns a head
-  static constexpr int held = paired ? 1 : 2;     ///< heads of a thread
-  static constexpr int valueTiles = 4 * Keys::valueChunks + Keys::valueRest / 16; ///< of the instruction
+  static constexpr bool paired = heads <= 4;  ///< two columns a head
+  static constexpr int held = paired ? 1 : 2; ///< heads of a thread
+  static constexpr int valueTiles =
+      4 * Keys::valueChunks + Keys::valueRest / 16; ///< of the instruction
 
   static constexpr int sumVectors = heads * (valueSize + 4) / 4;
   union Warp {
@@ -46,7 +48,7 @@ template <typename Keys, int heads> struct DecodeAttention {
   struct alignas(16) Shared {
     Warp ofWarp[warps];
     float largest[warps][8], total[warps][8];
-    float last[8]; // exponents of the row's last key
+    float last[8];                // exponents of the row's last key
     T query[heads][keySize + 16]; // as they do here
     typename Keys::Made made;
   };
@@ -54,8 +56,8 @@ template <typename Keys, int heads> struct DecodeAttention {
   Shared& shared;
   Keys keys;
   Operands operands[sets];
-  /// Elements 64 c + 8 g + 2 j, + 1, in tile 4 c + j, behind the chunks (valueRest / 8) g + 2 j, + 1:
-  /// each of columns 2 t and + 1.
+  /// Elements 64 c + 8 g + 2 j, + 1, in tile 4 c + j, behind the chunks (valueRest / 8) g + 2 j, +
+  /// 1: each of columns 2 t and + 1.
   float sums[valueTiles][4] = {};
   float largest[held], total[held];
 
@@ -77,11 +79,12 @@ template <typename Keys, int heads> struct DecodeAttention {
   /// Begins to bring the first keys and values.
   __device__ __forceinline__ void start() { keys.start(operands); }
 
-  /// Products of keys g and g + 8 with two columns a head. The instruction's rows g and g + 8 are one
-  /// key's words x, z and y, w, in the registers into which they were loaded; columns 2 h and 2 h + 1
-  /// a query's: thread (g, t) has sums of both rows, each of its own column. Columns behind the last head
-  /// repeat it; a query's words that no key has meet zeros.
-  __device__ __forceinline__ void multiplyPaired(float (&products)[2][held], const Operands& of) const {
+  /// Products of keys g and g + 8 with two columns a head. The instruction's rows g and g + 8 are
+  /// one key's words x, z and y, w, in the registers into which they were loaded; columns 2 h and 2
+  /// h + 1 a query's: thread (g, t) has sums of both rows, each of its own column. Columns behind
+  /// the last head repeat it; a query's words that no key has meet zeros.
+  __device__ __forceinline__ void multiplyPaired(float (&products)[2][held],
+                                                 const Operands& of) const {
     const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
     const T* const query = shared.query[min(headOf(g), heads - 1)];
     auto wordsAt = [&](int k) { return reinterpret_cast<const unsigned*>(query + k) + g % 2; };
@@ -109,7 +112,8 @@ template <typename Keys, int heads> struct DecodeAttention {
     }
   }
   /// The same with one column a head: rows are keys.
-  __device__ __forceinline__ void multiplySingle(float (&products)[2][held], const Operands& of) const {
+  __device__ __forceinline__ void multiplySingle(float (&products)[2][held],
+                                                 const Operands& of) const {
     const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
     float dots[2][4] = {}; // two sums, so that one instruction need not wait for the last
 #pragma unroll
@@ -122,9 +126,10 @@ template <typename Keys, int heads> struct DecodeAttention {
       multiplyAdd<T>(dots[1], {a.z, b.z, a.w, b.w}, {q.z, q.w});
     }
     if (Keys::keyRest > 0) {
-      const uint2 q = g < heads ? *reinterpret_cast<const uint2*>(
-                                      &shared.query[g][32 * Keys::keyChunks + 4 * t])
-                                : uint2{0, 0};
+      const uint2 q =
+          g < heads
+              ? *reinterpret_cast<const uint2*>(&shared.query[g][32 * Keys::keyChunks + 4 * t])
+              : uint2{0, 0};
       const uint4 a = of.key[0][Keys::keyChunks], b = of.key[1][Keys::keyChunks];
       multiplyAdd<T>(dots[0], {a.x, b.x, a.y, b.y}, {q.x, q.y});
     }
@@ -143,7 +148,8 @@ template <typename Keys, int heads> struct DecodeAttention {
       multiplySingle(products, of);
   }
 
-  /// The scores of keys g and g + 8 of 16 from `first` on, each for a thread's heads; -inf behind the end.
+  /// The scores of keys g and g + 8 of 16 from `first` on, each for a thread's heads; -inf behind
+  /// the end.
   __device__ __forceinline__ void score(float (&scores)[2][held], const Operands& of, int first,
                                         ScoreScale scale) const {
     multiply(scores, of);
@@ -151,12 +157,12 @@ template <typename Keys, int heads> struct DecodeAttention {
     for (int i = 0; i < 2; ++i)
 #pragma unroll
       for (int h = 0; h < held; ++h)
-        scores[i][h] = first + Keys::keyRow(i) < keys.end ? scale.score(scores[i][h])
-                                                          : minusInfinity();
+        scores[i][h] =
+            first + Keys::keyRow(i) < keys.end ? scale.score(scores[i][h]) : minusInfinity();
   }
 
-  /// Makes the sums relative to the largest score of a turn's and those before. `isFirst`: of a warp, so
-  /// that there are no sums yet.
+  /// Makes the sums relative to the largest score of a turn's and those before. `isFirst`: of a
+  /// warp, so that there are no sums yet.
   __device__ __forceinline__ void raise(const float (&scores)[sets][2][held], ScoreScale scale,
                                         bool isFirst) {
     float most[held];
@@ -189,8 +195,8 @@ template <typename Keys, int heads> struct DecodeAttention {
       largest[h] = most[h];
   }
 
-  /// Weights of 16 keys as the instruction's second factors: with two columns a head `upper` has both,
-  /// else `rest` what the upper bits lack.
+  /// Weights of 16 keys as the instruction's second factors: with two columns a head `upper` has
+  /// both, else `rest` what the upper bits lack.
   struct Factors {
     unsigned upper[2], rest[2];
   };
@@ -243,10 +249,10 @@ template <typename Keys, int heads> struct DecodeAttention {
   __device__ __forceinline__ bool hasSet(int first, int set) const {
     return set == 0 || first + set * Keys::setKeys < keys.end;
   }
-  /// Attends to a turn from `first` on with sets that hold its keys and values, or one into which they
-  /// go from `slot` of the ring, which it moves on; asks for those that the sets or slot take next.
-  __device__ __forceinline__ void attendTurn(int first, bool isFirst, int& slot,
-                                             ScoreScale scale) {
+  /// Attends to a turn from `first` on with sets that hold its keys and values, or one into which
+  /// they go from `slot` of the ring, which it moves on; asks for those that the sets or slot take
+  /// next.
+  __device__ __forceinline__ void attendTurn(int first, bool isFirst, int& slot, ScoreScale scale) {
     const int next = first + (Keys::stages > 0 ? Keys::stages : sets) * Keys::setKeys;
     const bool inRing = Keys::stages > 0 && !isFirst;
     float scores[sets][2][held];
@@ -285,7 +291,8 @@ template <typename Keys, int heads> struct DecodeAttention {
     }
   }
 
-  /// Leaves the exponents of the row's last key in shared memory: the instruction's rows all are that key.
+  /// Leaves the exponents of the row's last key in shared memory: the instruction's rows all are
+  /// that key.
   __device__ __forceinline__ void scoreLast(ScoreScale scale) const {
     Operands last;
 #pragma unroll
@@ -301,8 +308,8 @@ template <typename Keys, int heads> struct DecodeAttention {
           shared.last[head] = scale.score(products[0][h]) * scale.factor();
   }
 
-  /// Attends to the part's keys, the first of which `start` has asked for. The last one falls to the warp
-  /// behind the one that has the last step.
+  /// Attends to the part's keys, the first of which `start` has asked for. The last one falls to
+  /// the warp behind the one that has the last step.
   __device__ __forceinline__ void attend(ScoreScale scale) {
     const int own = keys.firstKey(), steps = (keys.end - keys.begin + step - 1) / step;
     int slot = 0;
@@ -318,7 +325,7 @@ template <typename Keys, int heads> struct DecodeAttention {
 
   __device__ __forceinline__ void shareSums(float* target, int h, int g) const {
     auto pair = [&](int tile) {
-      const float(&of)[4] = sums[tile];
+      const float (&of)[4] = sums[tile];
       return paired ? float2{of[0] + of[1], of[2] + of[3]} : float2{of[h], of[h + 2]};
     };
     auto store = [&](int element, int tile) {

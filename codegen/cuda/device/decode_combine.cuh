@@ -11,7 +11,8 @@ struct CombinedSums {
   float largest, total = 0.0f;
   float4 sums = {0.0f, 0.0f, 0.0f, 0.0f};
 
-  /// Of sources whose largest exponents are `least` and the `sources` numbers `largestOf[i * stride]`.
+  /// Of sources whose largest exponents are `least` and the `sources` numbers `largestOf[i *
+  /// stride]`.
   __device__ __forceinline__ CombinedSums(float least, int sources, const float* largestOf,
                                           int stride)
       : largest(least) {
@@ -30,8 +31,8 @@ struct CombinedSums {
     sums.z = __fmaf_rn(weight, part.z, sums.z);
     sums.w = __fmaf_rn(weight, part.w, sums.w);
   }
-  /// Adds those of all sources in turn: source i has `totalOf[i * stride]` and the sums `sumsOf(i)`.
-  /// What a batch has behind the last source weighs nothing.
+  /// Adds those of all sources in turn: source i has `totalOf[i * stride]` and the sums
+  /// `sumsOf(i)`. What a batch has behind the last source weighs nothing.
   template <typename Sums>
   __device__ __forceinline__ void addAll(int sources, const float* largestOf, const float* totalOf,
                                          int stride, Sums sumsOf) {
@@ -56,7 +57,8 @@ private:
 /// Combines the warps' sums and stores them where the row has one part; else leaves them with
 /// `exchange`, and stores the vectors that fall to this block, of all parts in ascending order.
 /// `store(h, d, sums)` takes four results of head h from element d on.
-template <int heads, int valueSize, int warps, typename Attention, typename Exchange, typename Store>
+template <int heads, int valueSize, int warps, typename Attention, typename Exchange,
+          typename Store>
 __device__ __forceinline__ void finishDecode(const Attention& attention, Exchange& exchange,
                                              int part, int parts, Store store) {
   constexpr int headVectors = valueSize / 4, vectors = heads * headVectors;
@@ -82,7 +84,8 @@ __device__ __forceinline__ void finishDecode(const Attention& attention, Exchang
   }
 }
 
-/// Parts that blocks exchange through memory of the kernel; the one that comes last has all of them.
+/// Parts that blocks exchange through memory of the kernel; the one that comes last has all of
+/// them.
 template <int heads, int valueSize, int splits, int threads> struct MemoryExchange {
   static constexpr int headVectors = valueSize / 4, vectors = heads * headVectors;
   static constexpr int stride = heads;

@@ -5,23 +5,23 @@
 
 namespace tenon {
 
-/// Keys and values of a row's sequence and key head on their way into the registers of warps. Each warp
-/// takes 16 keys at a time, a step, on its own: the first ones straight into registers, those behind
-/// them through a ring of `stages` steps in shared memory that it fills by asynchronous copies; or, with
-/// no stages, into registers, too: `sets` of them, a turn of a warp.
+/// Keys and values of a row's sequence and key head on their way into the registers of warps. Each
+/// warp takes 16 keys at a time, a step, on its own: the first ones straight into registers, those
+/// behind them through a ring of `stages` steps in shared memory that it fills by asynchronous
+/// copies; or, with no stages, into registers, too: `sets` of them, a turn of a warp.
 ///
-/// Threads take keys and values 16 bytes at a time, chunks of 32 and 64 elements, and what is left of
-/// them, `keyRest` and `valueRest` elements, 4 or 8 bytes at a time: an element of the depth stands at
-/// another place in the instruction's factors than in memory, in both alike.
+/// Threads take keys and values 16 bytes at a time, chunks of 32 and 64 elements, and what is left
+/// of them, `keyRest` and `valueRest` elements, 4 or 8 bytes at a time: an element of the depth
+/// stands at another place in the instruction's factors than in memory, in both alike.
 ///
 /// `newRows`: rows of the call whose keys and values the kernel makes; `amongSteps`: they may stand among
-/// the steps' keys. What the cache holds at their places is loaded like any other key and then replaced:
-/// so loads stand one behind the other, without a branch between them.
+/// the steps' keys. What the cache holds at their places is loaded like any other key and then
+/// replaced: so loads stand one behind the other, without a branch between them.
 ///
 /// `runBytes`: how much of memory is read at a time, 256, where other blocks ask for the rest of those at
 /// about the same time; or 0.
-template <typename T, int keyHeads, int keySize_, int valueSize_, int warps_, int sets_, int stages_,
-          int newRows_, bool amongSteps, int runBytes>
+template <typename T, int keyHeads, int keySize_, int valueSize_, int warps_, int sets_,
+          int stages_, int newRows_, bool amongSteps, int runBytes>
 struct DecodeKeys {
   using Element = T;
   static constexpr int keySize = keySize_, valueSize = valueSize_, warps = warps_, sets = sets_,
@@ -30,15 +30,16 @@ struct DecodeKeys {
   static_assert(sets == 1 || stages == 0, "steps behind the first are in registers or in a ring");
   static_assert(runBytes == 0 || runBytes == 256, "what a load can ask for");
   static constexpr int keyRest = keySize % 32 == 16 ? 16 : 0;
-  static constexpr int valueRest = valueSize % 64 == 16 || valueSize % 64 == 32 ? valueSize % 64 : 0;
+  static constexpr int valueRest =
+      valueSize % 64 == 16 || valueSize % 64 == 32 ? valueSize % 64 : 0;
   static constexpr int keyChunks = (keySize - keyRest + 31) / 32;
   static constexpr int valueChunks = (valueSize - valueRest + 63) / 64;
-  static constexpr int step = 16;                       ///< keys of a warp at a time
-  static constexpr int setKeys = warps * step;          ///< of all warps
+  static constexpr int step = 16;              ///< keys of a warp at a time
+  static constexpr int setKeys = warps * step; ///< of all warps
   static constexpr int turnKeys = sets * setKeys;
   static constexpr long long keyStride = keyHeads * keySize, valueStride = keyHeads * valueSize;
-  // Of a key or value in the ring, in vectors of 16 bytes: how many, and from one to the next. Eight
-  // threads that read at once find eight vectors in banks that differ (`keyAt`, `valueAt`).
+  // Of a key or value in the ring, in vectors of 16 bytes: how many, and from one to the next.
+  // Eight threads that read at once find eight vectors in banks that differ (`keyAt`, `valueAt`).
   static constexpr int keyVectors = keySize / 8, valueVectors = valueSize / 8;
   static constexpr int keyPitch = keyVectors % 8 == 0 ? keyVectors : (keyVectors + 3) / 8 * 8 + 4;
   static constexpr int valuePitch = valueVectors % 8 == 0 ? valueVectors : valueVectors | 1;
@@ -48,8 +49,8 @@ struct DecodeKeys {
   };
   static constexpr int ringVectors = stages * int(sizeof(Stage) / sizeof(uint4));
 
-  /// In shared memory: those that the kernel makes, and behind them the row's last one where the kernel
-  /// does not make that.
+  /// In shared memory: those that the kernel makes, and behind them the row's last one where the
+  /// kernel does not make that.
   struct Made {
     T keys[newRows + 1][keySize], values[newRows + 1][valueSize];
     int places[newRows + 1];
@@ -61,13 +62,14 @@ struct DecodeKeys {
   };
 
   Made& made;
-  Stage* ring;              ///< of the warp
+  Stage* ring;                        ///< of the warp
   const T *cachedKeys, *cachedValues; ///< of the row's sequence and key head
-  int begin, end;           ///< of the part's steps
-  int lastRow;              ///< in `made`, of the row's last key, if it is the part's: else -1
+  int begin, end;                     ///< of the part's steps
+  int lastRow; ///< in `made`, of the row's last key, if it is the part's: else -1
   NewKeys<newRows> newKeys;
 
-  /// The part has keys [first, behind), the last of which, with `isLast`, is the row's and stands apart.
+  /// The part has keys [first, behind), the last of which, with `isLast`, is the row's and stands
+  /// apart.
   __device__ __forceinline__ void setRange(int first, int behind, bool isLast,
                                            NewKeys<newRows> rows) {
     begin = first, end = isLast ? behind - 1 : behind, newKeys = rows, lastRow = -1;
@@ -82,7 +84,8 @@ struct DecodeKeys {
     lastRow = newRows;
     const int key = threadIdx.x, value = threadIdx.x - 32;
     if (key < keyVectors)
-      reinterpret_cast<uint4*>(made.keys[newRows])[key] = vectorsOf(cachedKeys + end * keyStride)[key];
+      reinterpret_cast<uint4*>(made.keys[newRows])[key] =
+          vectorsOf(cachedKeys + end * keyStride)[key];
     else if (value >= 0 && value < valueVectors)
       reinterpret_cast<uint4*>(made.values[newRows])[value] =
           vectorsOf(cachedValues + end * valueStride)[value];
@@ -108,8 +111,8 @@ struct DecodeKeys {
     return row * valuePitch + (valuePitch == valueVectors ? vector ^ (row & 6) : vector);
   }
 
-  /// What a thread takes of a key or value from its `row`, a pointer to whole vectors: `at(vector)` is
-  /// the place of a vector of 16 bytes, `load(pointer)` the vector.
+  /// What a thread takes of a key or value from its `row`, a pointer to whole vectors: `at(vector)`
+  /// is the place of a vector of 16 bytes, `load(pointer)` the vector.
   template <typename At, typename Load>
   static __device__ __forceinline__ void takeKey(Operands& to, int i, const uint4* row, At at,
                                                  Load load) {
@@ -161,8 +164,8 @@ struct DecodeKeys {
         takeValue(to, i, vectorsOf(cachedValues + min(first + valueRow(i), end - 1) * valueStride),
                   inOrder, fromCache);
   }
-  /// Begins to bring a step's rows from `first` on, if there are any: `at(row, vector)` is a vector's
-  /// place in `target`.
+  /// Begins to bring a step's rows from `first` on, if there are any: `at(row, vector)` is a
+  /// vector's place in `target`.
   template <int vectors, typename At>
   __device__ __forceinline__ void copyRows(uint4* target, const T* source, long long stride,
                                            int first, At at) const {

@@ -4,8 +4,8 @@
 
 namespace tenon {
 
-/// A block of 256 threads computes a 64 x 64 tile of y; thread (i, j) has 4 x 4 of it. X, W: element
-/// types; `width`: elements that are loaded at once, a power of two up to 8 that divides k.
+/// A block of 256 threads computes a 64 x 64 tile of y; thread (i, j) has 4 x 4 of it. X, W:
+/// element types; `width`: elements that are loaded at once, a power of two up to 8 that divides k.
 template <typename X, typename W, int width> struct TiledProduct {
   static constexpr int tile = 64, depth = 16;
   struct Shared {

@@ -17,8 +17,8 @@ template <int bits, int size, typename Scale, GroupZero zero>
 struct Quants<Integers<bits, size, Scale, zero>> {
   using Encoding = Integers<bits, size, Scale, zero>;
   using Place = GroupPlace<size>;
-  /// Quants of less than 8 bits are lifted to the upper ones of the seven lower bits of their bytes, so that
-  /// what `QuantFactors` adds to a byte is not many times as large as what it holds.
+  /// Quants of less than 8 bits are lifted to the upper ones of the seven lower bits of their
+  /// bytes, so that what `QuantFactors` adds to a byte is not many times as large as what it holds.
   static constexpr int lift = bits == 8 ? 0 : 7 - bits;
   static constexpr int scales = 1, bias = zero == GroupZero::Middle ? 1 << (bits - 1 + lift) : 0;
   static constexpr bool inHalves = true, wide = bits == 8, inNibbles = false;
@@ -77,8 +77,8 @@ template <int size> struct Quants<E4M3<size>> {
   __device__ __forceinline__ Quants(const unsigned char* line, int g, int t) {
 #pragma unroll
     for (int tile = 0; tile < 4; ++tile) {
-      const unsigned char* const numbers = line + Place::block(g, tile) * E4M3<size>::blockBytes + 4 +
-                                           32 * Place::part(tile) + 4 * t;
+      const unsigned char* const numbers = line + Place::block(g, tile) * E4M3<size>::blockBytes +
+                                           4 + 32 * Place::part(tile) + 4 * t;
       words[tile][0] = alignedWordAt(numbers), words[tile][1] = alignedWordAt(numbers + 16);
     }
   }

@@ -4,12 +4,13 @@
 
 namespace tenon {
 
-/// What stands for zero in a group of integers: their middle, a stored integer, a number added to all.
+/// What stands for zero in a group of integers: their middle, a stored integer, a number added to
+/// all.
 enum class GroupZero { Middle, Stored, Minimum };
 
-/// A row of groups of `size` integers: a scale, then a zero or a minimum where there is one, then the
-/// quants: runs of 4, 8 or, of 8 bits, 32 in the lower bits of as many bytes, 32 elements behind each
-/// other; of 3 bits the third lie behind all others, in order.
+/// A row of groups of `size` integers: a scale, then a zero or a minimum where there is one, then
+/// the quants: runs of 4, 8 or, of 8 bits, 32 in the lower bits of as many bytes, 32 elements
+/// behind each other; of 3 bits the third lie behind all others, in order.
 template <int bits, int size, typename Scale, GroupZero zero> struct Integers {
   static constexpr int blockElements = size;
   static constexpr int headBytes = zero == GroupZero::Middle ? 2 : 4;

@@ -1,5 +1,6 @@
-// y = x * W^T for up to 16 rows of x on tensor cores, sm_90 and later, where the warps of a block hold all
-// of x in registers, 256 elements of each row a warp: what a warp does with its part of the depth.
+// y = x * W^T for up to 16 rows of x on tensor cores, sm_90 and later, where the warps of a block
+// hold all of x in registers, 256 elements of each row a warp: what a warp does with its part of
+// the depth.
 #pragma once
 #include "bulk.cuh"
 #include "mma.cuh"
@@ -33,9 +34,11 @@ template <typename T, int stages> struct HeldRing {
   }
 
   /// Starts the copy of `rows` rows of `count` elements, a multiple of 8, `depth` apart. Each row's
-  /// thread asks for it: by one thread for all, gate and up of llama-3.1-8b bf16 with 16 rows took 60.9 µs
-  /// where narrow_gemm took 62.6 in the same run, like this 58.0 where it took 63.3 (H200, 2026-11-21).
-  __device__ __forceinline__ void fill(int target, const T* source, int depth, int rows, int count) {
+  /// thread asks for it: by one thread for all, gate and up of llama-3.1-8b bf16 with 16 rows took
+  /// 60.9 µs where narrow_gemm took 62.6 in the same run, like this 58.0 where it took 63.3 (H200,
+  /// 2026-11-21).
+  __device__ __forceinline__ void fill(int target, const T* source, int depth, int rows,
+                                       int count) {
     const int row = threadIdx.x % 32;
     const unsigned rowBytes = count * sizeof(T);
     if (row == 0)
@@ -57,8 +60,8 @@ template <typename T, int stages> struct HeldRing {
   }
 };
 
-/// Where a warp stands in its stream of pieces: of each tile of rows of W, of each product of it, of
-/// each run of 8 rows, the pieces of its slice of 256 elements.
+/// Where a warp stands in its stream of pieces: of each tile of rows of W, of each product of it,
+/// of each run of 8 rows, the pieces of its slice of 256 elements.
 template <typename T, int depth> struct HeldCursor {
   int tile, product = 0; // of the block's tiles; of the products of a tile
   int part, unit;        // piece of the slice; run of 8 rows
@@ -81,9 +84,9 @@ template <typename T, int depth> struct HeldCursor {
   }
 };
 
-/// The pieces of W that a warp multiplies, in order, `stages` of them on their way or waiting in shared
-/// memory. Blocks take tiles in turn; of each, `joined` products one after the other. `Seek` moves a
-/// cursor to the rows of its tile and product.
+/// The pieces of W that a warp multiplies, in order, `stages` of them on their way or waiting in
+/// shared memory. Blocks take tiles in turn; of each, `joined` products one after the other. `Seek`
+/// moves a cursor to the rows of its tile and product.
 template <typename T, int depth, int joined, int stages, typename Seek> struct HeldStream {
   using Ring = HeldRing<T, stages>;
 
@@ -92,8 +95,8 @@ template <typename T, int depth, int joined, int stages, typename Seek> struct H
   Seek seek;
   HeldCursor<T, depth> ahead;
 
-  __device__ __forceinline__ HeldStream(unsigned char* shared, int firstTile, int tiles, int workers,
-                                        Seek seek)
+  __device__ __forceinline__ HeldStream(unsigned char* shared, int firstTile, int tiles,
+                                        int workers, Seek seek)
       : ring(shared + threadIdx.x / 32 * Ring::bytes), tiles(tiles), workers(workers), seek(seek) {
     ahead.tile = firstTile;
     if (firstTile < tiles)
@@ -102,8 +105,8 @@ template <typename T, int depth, int joined, int stages, typename Seek> struct H
       fill(stage);
   }
 
-  /// Adds `count` rows of W of the tile times `x` to a sum of each run of 8: sums[0, 1] of row g of x
-  /// and rows 2 t, 2 t + 1 of W, sums[2, 3] of row g + 8.
+  /// Adds `count` rows of W of the tile times `x` to a sum of each run of 8: sums[0, 1] of row g of
+  /// x and rows 2 t, 2 t + 1 of W, sums[2, 3] of row g + 8.
   template <int rowTiles, int units>
   __device__ __forceinline__ void multiply(float (&sums)[units][4], const uint4 (&x)[8][rowTiles],
                                            int count) {
@@ -135,10 +138,11 @@ private:
       seek(ahead);
   }
 
-  /// Adds the next piece, elements k ... of the warp's slice. A thread has 8 neighbouring elements of
-  /// each factor at a time: the depth is permuted alike in both.
+  /// Adds the next piece, elements k ... of the warp's slice. A thread has 8 neighbouring elements
+  /// of each factor at a time: the depth is permuted alike in both.
   template <int rowTiles>
-  __device__ __forceinline__ void multiplyPiece(float (&sums)[4], const uint4 (*x)[rowTiles], int k) {
+  __device__ __forceinline__ void multiplyPiece(float (&sums)[4], const uint4 (*x)[rowTiles],
+                                                int k) {
     const int g = threadIdx.x % 32 / 4, own = threadIdx.x % 4 * 8;
     const T* row = ring.wait() + g * Ring::pitch + own;
 #pragma unroll
@@ -156,8 +160,8 @@ private:
   }
 };
 
-/// The warp's slice of rows g and, of two tiles, g + 8 of `x` [rows, depth], 8 t ... of each 32 elements;
-/// zeros behind the end; rows behind the last one repeat it.
+/// The warp's slice of rows g and, of two tiles, g + 8 of `x` [rows, depth], 8 t ... of each 32
+/// elements; zeros behind the end; rows behind the last one repeat it.
 template <int depth, typename T, int rowTiles>
 __device__ __forceinline__ void loadHeld(uint4 (&values)[8][rowTiles], const T* x, int rows) {
   const int g = threadIdx.x % 32 / 4, first = threadIdx.x / 32 * 256 + threadIdx.x % 4 * 8;
@@ -202,22 +206,22 @@ __device__ __forceinline__ Packed<8, T> shufflePacked(const Packed<8, T>& own, i
   return packed;
 }
 
-/// Halves 256 lanes, of which thread t of four holds 8 t + e + 32 j, those of all j added: lanes 16, 8,
-/// 4, 2 and 1 apart. All four get the sum.
+/// Halves 256 lanes, of which thread t of four holds 8 t + e + 32 j, those of all j added: lanes
+/// 16, 8, 4, 2 and 1 apart. All four get the sum.
 __device__ __forceinline__ float combineQuad(const float (&sums)[8]) {
   constexpr unsigned all = 0xFFFFFFFFu;
   float four[4], two[2];
 #pragma unroll
   for (int e = 0; e < 4; ++e) {
     const bool upper = threadIdx.x & 2;
-    four[e] = (upper ? sums[e + 4] : sums[e]) +
-              __shfl_xor_sync(all, upper ? sums[e] : sums[e + 4], 2);
+    four[e] =
+        (upper ? sums[e + 4] : sums[e]) + __shfl_xor_sync(all, upper ? sums[e] : sums[e + 4], 2);
   }
 #pragma unroll
   for (int e = 0; e < 2; ++e) {
     const bool upper = threadIdx.x & 1;
-    two[e] = (upper ? four[e + 2] : four[e]) +
-             __shfl_xor_sync(all, upper ? four[e] : four[e + 2], 1);
+    two[e] =
+        (upper ? four[e + 2] : four[e]) + __shfl_xor_sync(all, upper ? four[e] : four[e + 2], 1);
   }
 #pragma unroll
   for (int e = 0; e < 2; ++e)

@@ -367,7 +367,8 @@ template <typename Config> struct HopperGemm : Config {
     const TensorMap* const (&results)[groups]; // of y, where they are mapped
     using Operands = decltype((*static_cast<Load*>(nullptr))(Group<0>(), 0, 0));
   };
-  /// What `epilogue` loads of the runs of a group's y that a thread has in `width` columns of B from
+  /// What `epilogue` loads of the runs of a group's y that a thread has in `width` columns of B
+  /// from
   /// `firstOfB` on and 16 rows of A from `firstOfA` on.
   template <int width, typename Epilogue> struct Operands {
     typename Epilogue::Operands runs[width / 16];
@@ -485,8 +486,8 @@ template <typename Config> struct HopperGemm : Config {
       waitForWrites();
   }
 
-  /// The first line or row of a warp's part of a tile in its group's y, in the direction of A; block
-  /// i's is 64 i further on.
+  /// The first line or row of a warp's part of a tile in its group's y, in the direction of A;
+  /// block i's is 64 i further on.
   static __device__ __forceinline__ int firstOfA(int rowTile, int group, int warp) {
     const int tile = weightRows ? rowTile * lines : rowTile * rows;
     return tile + (joined ? 64 * (pingPong ? 0 : group) : firstRow(group, 0)) + 16 * warp;
@@ -540,7 +541,8 @@ template <typename Config> struct HopperGemm : Config {
   }
 
   /// All that a block does then. For the run of 8 elements of a group's y from row m, column n on,
-  /// which may lie outside, `load(group, m, n)` loads what the epilogue takes beside the products, and
+  /// which may lie outside, `load(group, m, n)` loads what the epilogue takes beside the products,
+  /// and
   /// `store(group, m, n, results, loaded)` stores them: results[i] is the run of product i;
   /// decltype(group)::value is the group's number. Where results are mapped, `store` returns them
   /// instead, and `y` are each group's maps.

@@ -20,8 +20,8 @@ __device__ __forceinline__ KeyRange findKeys(int sequence, int position, int seq
 }
 
 /// How the keys of a row are cut: into at most `splits` parts, all but the last of one size, whole
-/// steps of `step` keys and at least `least`. The row's last key, mostly its own, is not counted and goes
-/// with the last part. The cut depends on the row's keys alone.
+/// steps of `step` keys and at least `least`. The row's last key, mostly its own, is not counted
+/// and goes with the last part. The cut depends on the row's keys alone.
 struct KeySplit {
   int keys, parts; ///< of a part, and how many
 

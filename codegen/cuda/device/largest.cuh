@@ -21,7 +21,9 @@ template <int rows> struct alignas(16) LargestSearch { // in shared memory
 
   static __device__ __forceinline__ unsigned long long keyOf(float value, int index) {
     const unsigned bits = __float_as_uint(value + 0.0f); // zeros of either sign are equal
-    const unsigned ordered = value != value ? nanBits : bits >> 31 != 0 ? ~bits : bits | 0x80000000u;
+    const unsigned ordered = value != value    ? nanBits
+                             : bits >> 31 != 0 ? ~bits
+                                               : bits | 0x80000000u;
     return static_cast<unsigned long long>(ordered) << 32 | ~static_cast<unsigned>(index);
   }
 
@@ -38,7 +40,8 @@ template <int rows> struct alignas(16) LargestSearch { // in shared memory
       atomicMax(&keys[row], key);
   }
 
-  // When the last of `tiles` blocks comes here, it stores the index of each row, and leaves `best` and
+  // When the last of `tiles` blocks comes here, it stores the index of each row, and leaves `best`
+  // and
   // `arrivals` as they were before the first: zero.
   template <typename Store>
   __device__ __forceinline__ void finish(unsigned long long* best, unsigned* arrivals,

@@ -106,8 +106,8 @@ __device__ __forceinline__ Packed<count, T> pack(const float (&values)[count]) {
   return packed;
 }
 
-/// The sums of elements of 16 bits, rounded to T: what addition in f32 and rounding to T gives, too,
-/// because f32 has at least two bits more than twice T's (Figueroa, "When is double rounding
+/// The sums of elements of 16 bits, rounded to T: what addition in f32 and rounding to T gives,
+/// too, because f32 has at least two bits more than twice T's (Figueroa, "When is double rounding
 /// innocuous?", 1995).
 template <int count, typename T>
 __device__ __forceinline__ Packed<count, T> addPacked(const Packed<count, T>& a,

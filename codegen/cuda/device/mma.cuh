@@ -1,4 +1,5 @@
-// Products on tensor cores: mma.sync m16n8k16, m16n8k8 with 16-bit factors and f32 sums (sm_80 and later).
+// Products on tensor cores: mma.sync m16n8k16, m16n8k8 with 16-bit factors and f32 sums (sm_80 and
+// later).
 #pragma once
 #include "memory.cuh"
 
@@ -104,8 +105,8 @@ template <typename T, int tileRows> struct TensorProduct {
       unsigned b[2][4];
 #pragma unroll
       for (int j = 0; j < 2; ++j)
-        loadMatrices(b[j], &stage.w[firstColumn + 16 * j + lane % 8 + lane / 16 * 8]
-                                   [k + lane / 8 % 2 * 8]);
+        loadMatrices(
+            b[j], &stage.w[firstColumn + 16 * j + lane % 8 + lane / 16 * 8][k + lane / 8 % 2 * 8]);
 #pragma unroll
       for (int i = 0; i < rowTiles; ++i) {
         unsigned a[4];
@@ -119,8 +120,7 @@ template <typename T, int tileRows> struct TensorProduct {
 
   /// x [m, length], w [n, length]; the tile starts at row `firstRow`, column `firstColumn` of y.
   __device__ __forceinline__ void multiply(const T* x, const T* w, long long m, long long n,
-                                           int length, long long firstRow,
-                                           long long firstColumn) {
+                                           int length, long long firstRow, long long firstColumn) {
     const int steps = (length + depth - 1) / depth;
     auto fetch = [&](int step) {
       if (step < steps) {

@@ -22,11 +22,11 @@ template <typename T> struct NarrowCursor {
 
 /// The pieces of W that one of `warps` warps multiplies, in order, `stages` of them on their way or
 /// waiting in shared memory: 64 elements of 16 rows each. The warps of a block take neighbouring
-/// pieces in turn, so that together they read long runs of each row. Eight lanes copy the 128 bytes of
-/// a row in one request: two of 64 each, which a thread that copied what it multiplies itself would
-/// make, cost a tenth of the rate (H200, 2026-11-21, 128256 x 2048, 4 rows: 131.9 and 119.1 µs). Blocks
-/// take tiles in turn; of each, `joined` products one after the other. `Seek` moves a cursor to the
-/// rows of its tile and product.
+/// pieces in turn, so that together they read long runs of each row. Eight lanes copy the 128 bytes
+/// of a row in one request: two of 64 each, which a thread that copied what it multiplies itself
+/// would make, cost a tenth of the rate (H200, 2026-11-21, 128256 x 2048, 4 rows: 131.9 and 119.1
+/// µs). Blocks take tiles in turn; of each, `joined` products one after the other. `Seek` moves a
+/// cursor to the rows of its tile and product.
 template <typename T, int warps, int joined, int stages, typename Seek> struct NarrowStream {
   static constexpr int step = 64 * warps; // from one of the warp's pieces to the next
 
@@ -63,11 +63,11 @@ template <typename T, int warps, int joined, int stages, typename Seek> struct N
     }
   }
 
-  /// Starts the copy of the next piece into the present stage, with zeros behind the end of the depth;
-  /// rows that the tile does not have keep what was there, which reaches no sum but their own. To copy
-  /// the last one in their place took the multiprocessors' way to the L2 cache: 2560 x 12,800 in tiles
-  /// of 10 rows, 4 rows of x, 19.2 µs where it takes 17.6 (H200, 2026-11-22). All threads of the warp
-  /// must be done with the stage.
+  /// Starts the copy of the next piece into the present stage, with zeros behind the end of the
+  /// depth; rows that the tile does not have keep what was there, which reaches no sum but their
+  /// own. To copy the last one in their place took the multiprocessors' way to the L2 cache: 2560 x
+  /// 12,800 in tiles of 10 rows, 4 rows of x, 19.2 µs where it takes 17.6 (H200, 2026-11-22). All
+  /// threads of the warp must be done with the stage.
   __device__ __forceinline__ void release() {
     if (ahead.tile < tiles) {
       const int lane = threadIdx.x % 32, own = ahead.k + lane % 8 * 8;
@@ -90,9 +90,9 @@ template <typename T, int warps, int joined, int stages, typename Seek> struct N
     stage = stage + 1 == stages ? 0 : stage + 1;
   }
 
-  /// Adds the warp's pieces of 16 rows of W times `rows` rows of x, `pitch` apart. sums[i] holds W rows
-  /// g, g, g + 8, g + 8 and x rows 8 i + 2 t, + 1, + 0, + 1. x of the next pieces is on its way while
-  /// the present one is multiplied.
+  /// Adds the warp's pieces of 16 rows of W times `rows` rows of x, `pitch` apart. sums[i] holds W
+  /// rows g, g, g + 8, g + 8 and x rows 8 i + 2 t, + 1, + 0, + 1. x of the next pieces is on its
+  /// way while the present one is multiplied.
   template <int rowTiles>
   __device__ __forceinline__ void multiply(float (&sums)[rowTiles][4], const T* x, int rows,
                                            int pitch, int depth) {
@@ -108,9 +108,8 @@ template <typename T, int warps, int joined, int stages, typename Seek> struct N
       for (int e = 0; e < early; ++e) {
         if (k + e * step >= depth)
           break;
-        multiplyPiece(sums, v[e], [&] {
-          loadPiece(v[e], x, rows, pitch, k + (early + e) * step, depth);
-        });
+        multiplyPiece(sums, v[e],
+                      [&] { loadPiece(v[e], x, rows, pitch, k + (early + e) * step, depth); });
       }
     }
   }
@@ -137,8 +136,8 @@ private:
     return static_cast<int>(threadIdx.x) / 32 * 64;
   }
 
-  /// Elements k ... k + 63 of x, with zeros behind its rows and their ends. They are permuted as those
-  /// of W are, so that a thread has 16 bytes of each at a time.
+  /// Elements k ... k + 63 of x, with zeros behind its rows and their ends. They are permuted as
+  /// those of W are, so that a thread has 16 bytes of each at a time.
   template <int rowTiles>
   __device__ __forceinline__ void loadPiece(uint4 (&target)[2][rowTiles], const T* x, int rows,
                                             int pitch, int k, int depth) {
@@ -203,8 +202,8 @@ __device__ __forceinline__ float sumParts(const float* parts, int m, int column)
   return sum;
 }
 
-/// Sum of `term(x)` over elements [begin, end) of a row, multiples of 8, by one warp, in `lanes` lanes
-/// that combine by halving; `lanes` a multiple of 256. Every thread gets the sum.
+/// Sum of `term(x)` over elements [begin, end) of a row, multiples of 8, by one warp, in `lanes`
+/// lanes that combine by halving; `lanes` a multiple of 256. Every thread gets the sum.
 template <int lanes, typename T, typename Term>
 __device__ __forceinline__ float sumLanes(const T* row, int begin, int end, Term term) {
   constexpr int vectors = lanes / 256;

@@ -1,6 +1,7 @@
 // Products of block-quantised rows with 16-bit factors on tensor cores: quants are multiplied as
-// integers, and scales stand behind the sums of a group. Threads take rounds of 32 groups of 32 elements
-// of a row; thread (g, t) of a warp, of number 4 g + t, has eight elements of the groups 4 g to 4 g + 3.
+// integers, and scales stand behind the sums of a group. Threads take rounds of 32 groups of 32
+// elements of a row; thread (g, t) of a warp, of number 4 g + t, has eight elements of the groups 4
+// g to 4 g + 3.
 #pragma once
 #include "blocks.cuh"
 #include "mma.cuh"
@@ -30,14 +31,16 @@ __device__ __forceinline__ unsigned spreadBits(unsigned bits) {
   return (bits & 15) * 0x00204081u & 0x01010101u;
 }
 
-/// What a group of 32 elements of a row is multiplied with: value = scale * (quant - bias) - minimum.
+/// What a group of 32 elements of a row is multiplied with: value = scale * (quant - bias) -
+/// minimum.
 struct GroupFactors {
   float scale, minimum;
 };
 
-/// How encoding E stores a round of a line. An object has the quants of eight elements of the groups 4 g to
-/// 4 g + 3: `word(tile, step)` is four of group 4 g + tile as bytes. `inHalves`: thread t has elements 4 t to
-/// 4 t + 3 of both halves of a group, else 8 t to 8 t + 7. `wide`: quants of 8 bits, else of less. `inNibbles`:
+/// How encoding E stores a round of a line. An object has the quants of eight elements of the
+/// groups 4 g to 4 g + 3: `word(tile, step)` is four of group 4 g + tile as bytes. `inHalves`:
+/// thread t has elements 4 t to 4 t + 3 of both halves of a group, else 8 t to 8 t + 7. `wide`:
+/// quants of 8 bits, else of less. `inNibbles`:
 /// `nibbles(tile, step)` has them in the lower halves of bytes where the tile is even, else in the upper ones.
 /// `scales`: of a group, one or one for each half. `factors(line, g, tile, half)` are those of group 4 g + tile.
 /// A line begins at a multiple of 16 bytes, its rounds follow one another.
@@ -178,8 +181,8 @@ template <> struct Quants<IQ4_NL> {
   }
 };
 
-/// Factors of group `group` of a block whose first 16 bytes are those of Q4_K and Q5_K (SixBitScales),
-/// without branches.
+/// Factors of group `group` of a block whose first 16 bytes are those of Q4_K and Q5_K
+/// (SixBitScales), without branches.
 __device__ __forceinline__ GroupFactors sixBitFactors(const unsigned char* block, int group) {
   const uint4 head =
       *reinterpret_cast<const uint4*>(block); // d and m; scales; minimums; upper groups
@@ -320,8 +323,8 @@ template <> struct Quants<Q6_K> {
   }
 };
 
-/// Bytes as factors of type T, whose value is (byte + shift) * unit, exactly; of four the first and the third
-/// in pairs[0], the second and the fourth in pairs[1].
+/// Bytes as factors of type T, whose value is (byte + shift) * unit, exactly; of four the first and
+/// the third in pairs[0], the second and the fourth in pairs[1].
 template <typename T, bool wide> struct QuantFactors;
 
 /// The bytes are bits 0 to 7 of subnormal numbers.
@@ -370,10 +373,11 @@ template <typename E, typename T> struct FactorsOf {
 
 /// Products of rounds of 32 groups of encoding E with factors of type T.
 ///
-/// Four instructions with 16 rows and 8 columns take a round of two lines of weights at once: row g of
-/// tile i is group 4 g + i of the first line, row 8 + g of the second; column n is the same group of x as
-/// one row, so that the groups' dot products lie on a diagonal. Each tile has its columns turned by two more,
-/// which leaves every thread the results of one group of each line, 4 g + `own`: it brings their scales.
+/// Four instructions with 16 rows and 8 columns take a round of two lines of weights at once: row g
+/// of tile i is group 4 g + i of the first line, row 8 + g of the second; column n is the same
+/// group of x as one row, so that the groups' dot products lie on a diagonal. Each tile has its
+/// columns turned by two more, which leaves every thread the results of one group of each line, 4 g
+/// + `own`: it brings their scales.
 template <typename E, typename T> struct QuantRound {
   using Format = Quants<E>;
   using Factors = typename FactorsOf<E, T>::Type;
@@ -431,8 +435,8 @@ template <typename E, typename T> struct QuantRound {
     }
   }
 
-  /// Adds to a thread's sums of two lines what its own groups give; `first` and `second` are the bytes of
-  /// the round, of which `count` groups are there.
+  /// Adds to a thread's sums of two lines what its own groups give; `first` and `second` are the
+  /// bytes of the round, of which `count` groups are there.
   __device__ __forceinline__ void multiply(float& sumOfFirst, float& sumOfSecond,
                                            const unsigned char* first, const unsigned char* second,
                                            int count) const {
@@ -527,8 +531,8 @@ template <typename E, typename T, int elements> struct QuantInput {
       if (i * Round::elements < count)
         parts[i].load(x + i * Round::elements, Round::groupsOf(count - i * Round::elements));
   }
-  /// Adds to a thread's sums of `lines` segments of `count` elements, which lie `pitch` bytes apart; over the
-  /// warp they add up to the products.
+  /// Adds to a thread's sums of `lines` segments of `count` elements, which lie `pitch` bytes
+  /// apart; over the warp they add up to the products.
   template <int lines>
   __device__ __forceinline__ void multiply(float (&sums)[lines], const unsigned char* bytes,
                                            int pitch, int count) const {

@@ -27,8 +27,8 @@ template <int count> __device__ __forceinline__ float sumOverWarp(float (&values
   return sum;
 }
 
-/// The sum of the lanes of a warp by halving, thread t holding lanes width * t ...; every thread gets
-/// it, for width + 4 shuffles instead of 5 * width.
+/// The sum of the lanes of a warp by halving, thread t holding lanes width * t ...; every thread
+/// gets it, for width + 4 shuffles instead of 5 * width.
 template <int width> __device__ __forceinline__ float combineWarpLanes(float (&sums)[width]) {
   float sum = sumOverWarp(sums);
   // Now over the sums that a thread began with, which lie in threads 16, 8, ... apart.
@@ -69,8 +69,8 @@ __device__ __forceinline__ float combineLanes(float (&sums)[width], float* share
   return combineWarpLanes(sums);
 }
 
-/// Combines `lanes` lane sums in shared memory by halving, a multiple of 32 and a power of two; every
-/// thread gets the sum, each warp on its own.
+/// Combines `lanes` lane sums in shared memory by halving, a multiple of 32 and a power of two;
+/// every thread gets the sum, each warp on its own.
 template <int lanes> __device__ __forceinline__ float combineShared(const float* sums) {
   constexpr int own = lanes / 32;
   float parts[own];
@@ -89,9 +89,9 @@ template <int lanes> __device__ __forceinline__ float combineShared(const float*
   return sum;
 }
 
-/// Combines 64 * pairs lane sums of a warp by halving, thread t holding lanes 64 * i + 2 * t and the
-/// next; every thread gets the sum. The same bits as combineWarpLanes with vectors, for half of its
-/// shuffles.
+/// Combines 64 * pairs lane sums of a warp by halving, thread t holding lanes 64 * i + 2 * t and
+/// the next; every thread gets the sum. The same bits as combineWarpLanes with vectors, for half of
+/// its shuffles.
 template <int pairs> __device__ __forceinline__ float combineWarpPairs(float (&sums)[pairs][2]) {
 #pragma unroll
   for (int half = pairs / 2; half >= 1; half /= 2)
@@ -103,7 +103,8 @@ template <int pairs> __device__ __forceinline__ float combineWarpPairs(float (&s
   return combineWarpLanes(sums[0]);
 }
 
-/// A barrier of the `group` threads, whole warps, that share a row; a block has at most 15 such groups.
+/// A barrier of the `group` threads, whole warps, that share a row; a block has at most 15 such
+/// groups.
 template <int group> __device__ __forceinline__ void syncGroup() {
   asm volatile("bar.sync %0, %1;" ::"r"(threadIdx.x / group + 1), "n"(group) : "memory");
 }

@@ -3,15 +3,16 @@
 
 namespace tenon {
 
-/// What a block leaves in global memory, zeros before it starts; `runtime::BlockStamps` is the same.
+/// What a block leaves in global memory, zeros before it starts; `runtime::BlockStamps` is the
+/// same.
 struct BlockStamps {
   unsigned long long entryNs;
   unsigned long long waitNs; // 0 where the block leaves without waiting
   unsigned long long exitNs; // of the warp that ends last
 };
 
-/// The timer that all multiprocessors share. Their own clocks, which step each cycle, do not stand in
-/// for it: with one speed for all or one for each, steps on an H200 overlapped by 0.1 to 7 us.
+/// The timer that all multiprocessors share. Their own clocks, which step each cycle, do not stand
+/// in for it: with one speed for all or one for each, steps on an H200 overlapped by 0.1 to 7 us.
 __device__ __forceinline__ unsigned long long readTimer() {
   unsigned long long timer;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(timer)::"memory");

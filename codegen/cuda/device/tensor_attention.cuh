@@ -1,5 +1,6 @@
 // Attention of many rows on tensor cores: 16-bit factors, f32 sums, online softmax (Milakov and
-// Gimelshein 2018, arXiv 1805.02867) in the tiling of FlashAttention-2 (Dao 2023, arXiv 2307.08691).
+// Gimelshein 2018, arXiv 1805.02867) in the tiling of FlashAttention-2 (Dao 2023, arXiv
+// 2307.08691).
 #pragma once
 #include "key_range.cuh"
 #include "mma.cuh"
@@ -42,16 +43,15 @@ struct PrefillAttention {
 
   /// The keys of the tile's rows; of `count` rows from `positions` on.
   __device__ __forceinline__ void findRanges(int sequence, const int* positions, int count,
-                                             int sequences, int capacity, bool causal,
-                                             int window) {
+                                             int sequences, int capacity, bool causal, int window) {
     if (threadIdx.x == 0) {
       shared.firstBegin = shared.firstEnd = 0x7FFFFFFF;
       shared.lastBegin = shared.lastEnd = 0;
     }
     __syncthreads();
     for (int i = threadIdx.x; i < rows; i += threads) {
-      const KeyRange range = findKeys(sequence, i < count ? positions[i] : -1, sequences, capacity,
-                                      causal, window);
+      const KeyRange range =
+          findKeys(sequence, i < count ? positions[i] : -1, sequences, capacity, causal, window);
       const bool empty = range.begin >= range.end;
       shared.begin[i] = empty ? 0 : range.begin;
       shared.end[i] = empty ? 0 : range.end;
@@ -84,8 +84,8 @@ struct PrefillAttention {
       unsigned a[tiles][4];
 #pragma unroll
       for (int i = 0; i < tiles; ++i)
-        loadMatrices(a[i], &shared.query[(warp * tiles + i) * 16 + lane % 16]
-                                        [16 * k + lane / 16 * 8]);
+        loadMatrices(a[i],
+                     &shared.query[(warp * tiles + i) * 16 + lane % 16][16 * k + lane / 16 * 8]);
 #pragma unroll
       for (int j = 0; j < scoreTiles; j += 2) {
         unsigned b[4];
@@ -141,8 +141,7 @@ struct PrefillAttention {
         for (int j = 0; j < scoreTiles; ++j)
 #pragma unroll
           for (int c = 0; c < 2; ++c) {
-            const float weight =
-                powerOfTwo(__fmaf_rn(scores[i][j][2 * half + c], factor, base));
+            const float weight = powerOfTwo(__fmaf_rn(scores[i][j][2 * half + c], factor, base));
             scores[i][j][2 * half + c] = weight;
             sum += weight;
           }
@@ -166,7 +165,7 @@ struct PrefillAttention {
 #pragma unroll
         for (int c = 0; c < 4; ++c)
           a[i][c] = pairFromFloat<T>(scores[i][2 * k + c / 2][c % 2 * 2],
-                                scores[i][2 * k + c / 2][c % 2 * 2 + 1]);
+                                     scores[i][2 * k + c / 2][c % 2 * 2 + 1]);
 #pragma unroll
       for (int j = 0; j < valueTiles; j += 2) {
         unsigned b[4];
@@ -248,7 +247,8 @@ struct PrefillAttention {
 #pragma unroll
         for (int j = 0; j < valueTiles; ++j)
           *reinterpret_cast<unsigned*>(&shared.query[row][8 * j + 2 * t]) =
-              exists ? pairFromFloat<T>(sums[i][j][2 * half] / sum, sums[i][j][2 * half + 1] / sum) : 0;
+              exists ? pairFromFloat<T>(sums[i][j][2 * half] / sum, sums[i][j][2 * half + 1] / sum)
+                     : 0;
       }
     __syncwarp();
   }

@@ -34,8 +34,7 @@ template <> __device__ __forceinline__ BF16 fromFloat<BF16>(float value) {
 }
 
 /// Two elements of 16 bits in a register, `low` in its lower half.
-template <typename T>
-__device__ __forceinline__ unsigned pairFromFloat(float low, float high);
+template <typename T> __device__ __forceinline__ unsigned pairFromFloat(float low, float high);
 template <> __device__ __forceinline__ unsigned pairFromFloat<F16>(float low, float high) {
   unsigned result;
   asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(result) : "f"(high), "f"(low));

@@ -11,9 +11,9 @@ namespace tenon::codegen::cuda::emitters {
 
 namespace {
 
-/// Attention of single rows on CUDA cores, for types that tensor cores do not take, f32 first of all.
-/// Where a row has several parts, each leaves its maximum, total and sums in scratch memory of the
-/// kernel, and the block that comes last combines them in ascending order: the result does not
+/// Attention of single rows on CUDA cores, for types that tensor cores do not take, f32 first of
+/// all. Where a row has several parts, each leaves its maximum, total and sums in scratch memory of
+/// the kernel, and the block that comes last combines them in ascending order: the result does not
 /// depend on which one that is.
 class DecodeAttentionEmission {
 public:

@@ -206,7 +206,8 @@ void GemvBulkEmission::printHeldQuants(CodeWriter& code) {
   code.close();
 }
 
-/// Adds a batch of segments of blocks, at `bytes` in the ring, to `partial`, a thread's sums of each row of x.
+/// Adds a batch of segments of blocks, at `bytes` in the ring, to `partial`, a thread's sums of
+/// each row of x.
 void GemvBulkEmission::printQuants(CodeWriter& code) {
   std::string place = absl::StrFormat("bytes, %d", layout.pieceBytes);
   if (layout.held) {

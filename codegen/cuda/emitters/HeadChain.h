@@ -12,8 +12,8 @@ namespace tenon::codegen::cuda {
 /// Elements of 16 bytes, or fewer where they do not divide a head.
 int64_t vectorOf(kernels::HeadRegion::Chain& chain);
 
-/// Lanes in which the chain's norm adds, each a float of shared memory for a warp; 0 without a norm.
-/// Emits an error where its order is none that a warp follows.
+/// Lanes in which the chain's norm adds, each a float of shared memory for a warp; 0 without a
+/// norm. Emits an error where its order is none that a warp follows.
 mlir::FailureOr<int64_t> normLanesOf(kernels::HeadRegion::Chain& chain);
 
 /// Brings head `head`, an expression of long long, into the floats `values` of the warp.
@@ -32,8 +32,8 @@ void printPair(CodeWriter& code, RopeOp op, const std::string& offset = "");
 inline constexpr const char* turnedFirst = "a * cosine - b * sine";
 inline constexpr const char* turnedSecond = "a * sine + b * cosine";
 
-/// Whether row `row` of the write stays: `sequence`, `place`, and `stays`, the same in the whole warp.
-/// A row stays unless a later one goes to the same place.
+/// Whether row `row` of the write stays: `sequence`, `place`, and `stays`, the same in the whole
+/// warp. A row stays unless a later one goes to the same place.
 void printStays(KernelContext& context, CodeWriter& code, KvWriteOp op);
 
 } // namespace tenon::codegen::cuda

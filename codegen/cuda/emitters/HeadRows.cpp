@@ -11,10 +11,10 @@ namespace tenon::codegen::cuda::emitters {
 
 namespace {
 
-/// Rope and cache writes of many rows in one kernel: a block takes a row of all tensors. Once for all
-/// heads, its threads compute the sines and cosines of the row, in shared memory, and whether the row
-/// stays in the caches. Then each takes vectors of 16 bytes of the row in turn, with the elements that
-/// turn with them. Values are rounded as by `heads`.
+/// Rope and cache writes of many rows in one kernel: a block takes a row of all tensors. Once for
+/// all heads, its threads compute the sines and cosines of the row, in shared memory, and whether
+/// the row stays in the caches. Then each takes vectors of 16 bytes of the row in turn, with the
+/// elements that turn with them. Values are rounded as by `heads`.
 ///
 /// Tiles are rows.
 class HeadRowsEmission {

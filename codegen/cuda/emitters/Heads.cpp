@@ -10,10 +10,11 @@ namespace tenon::codegen::cuda::emitters {
 
 namespace {
 
-/// Q/K norm, rope and cache writes in one kernel: a warp takes heads of one row of one tensor, one after
-/// the other, through their chain, in shared memory as f32, rounded after each operation as that
-/// operation's own kernel rounds it; the sum of the norm is added in that kernel's order. The sines and
-/// cosines of the row, and whether it stays in the cache, are computed once for all heads of a warp.
+/// Q/K norm, rope and cache writes in one kernel: a warp takes heads of one row of one tensor, one
+/// after the other, through their chain, in shared memory as f32, rounded after each operation as
+/// that operation's own kernel rounds it; the sum of the norm is added in that kernel's order. The
+/// sines and cosines of the row, and whether it stays in the cache, are computed once for all heads
+/// of a warp.
 ///
 /// `heads_per_warp` is a power of two, of which a tensor takes the largest divisor of its heads. Tiles are blocks of warps, numbered by chain, row,
 /// group of heads.

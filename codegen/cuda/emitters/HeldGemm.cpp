@@ -13,15 +13,16 @@ namespace tenon::codegen::cuda::emitters {
 
 namespace {
 
-/// y = x · Wᵀ for 2 to 16 rows of x on tensor cores, on sm_90 and later, where the warps of a block hold all
-/// of x in registers, each a slice of 256 elements of every row, so that x comes from the second-level
-/// cache once and not once a tile. A block takes some rows of W at a time, a tile, of each product that
-/// the epilogue joins; the warps' sums are added in ascending order. Slices follow from the depth alone,
-/// so every kernel adds a product alike. Weights come through rings that bulk copies fill, the first
-/// pieces before the kernel waits for the one before (`device/held.cuh`).
+/// y = x · Wᵀ for 2 to 16 rows of x on tensor cores, on sm_90 and later, where the warps of a block
+/// hold all of x in registers, each a slice of 256 elements of every row, so that x comes from the
+/// second-level cache once and not once a tile. A block takes some rows of W at a time, a tile, of
+/// each product that the epilogue joins; the warps' sums are added in ascending order. Slices
+/// follow from the depth alone, so every kernel adds a product alike. Weights come through rings
+/// that bulk copies fill, the first pieces before the kernel waits for the one before
+/// (`device/held.cuh`).
 ///
-/// Inputs lie in memory; or they are norms of such, which warps make in their registers: chunks of a
-/// norm's order are their slices.
+/// Inputs lie in memory; or they are norms of such, which warps make in their registers: chunks of
+/// a norm's order are their slices.
 ///
 /// Parameters: those of `HeldGemmSchedule`. Products have no order.
 class HeldGemmEmission {
@@ -106,8 +107,8 @@ void HeldGemmEmission::printStream(CodeWriter& code) {
       type(), shape.depth, shape.joined, stages, tiles.first(region.groups.size()));
 }
 
-/// Declares `target` of rows g and g + 8, each by `statement`, which defines the name less its plural s
-/// from `name`, an element of `sums`.
+/// Declares `target` of rows g and g + 8, each by `statement`, which defines the name less its
+/// plural s from `name`, an element of `sums`.
 void HeldGemmEmission::printOfRows(CodeWriter& code, const std::string& target,
                                    const std::string& name, const std::string& sums,
                                    const std::string& statement) {
@@ -137,8 +138,8 @@ void HeldGemmEmission::printStatistics(CodeWriter& code, const NormTerms& norm) 
   printOfRows(code, "factors", "squares", "sums", norm.factorStatement());
 }
 
-/// Weights and biases of norms in the order of their rows: thread l of a warp has elements 8 l ... of
-/// the warp's slice, which other threads get from it.
+/// Weights and biases of norms in the order of their rows: thread l of a warp has elements 8 l ...
+/// of the warp's slice, which other threads get from it.
 void HeldGemmEmission::preloadOperands() {
   for (const ProductSource& source : sources) {
     if (!source.norm)
@@ -187,8 +188,8 @@ void HeldGemmEmission::printNormed(CodeWriter& code, const NormTerms& norm) {
   code.close();
 }
 
-/// The warp's slice of an input into `held`. Elements behind the end of a row are zeros, or what a norm
-/// makes of them; weights have none there.
+/// The warp's slice of an input into `held`. Elements behind the end of a row are zeros, or what a
+/// norm makes of them; weights have none there.
 void HeldGemmEmission::printSource(CodeWriter& code, const ProductSource& source) {
   code.format("loadHeld<%d>(held, %s, %d);", shape.depth, context.pointer(source.memory),
               region.rows);
@@ -200,8 +201,8 @@ void HeldGemmEmission::printSource(CodeWriter& code, const ProductSource& source
   printNormed(code, *source.norm);
 }
 
-/// Loads what the tile's products take when `held` has another input: tiles come in the order of their
-/// groups.
+/// Loads what the tile's products take when `held` has another input: tiles come in the order of
+/// their groups.
 void HeldGemmEmission::printChange(CodeWriter& code) {
   if (sources.size() == 1)
     return;

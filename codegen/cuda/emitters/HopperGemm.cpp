@@ -31,8 +31,8 @@ private:
 
   Type element() { return region.first().getWeight().getType().getElementType(); }
   Type result() { return region.first().getType().getElementType(); }
-  /// What the epilogue of a group loads before the products are done: an argument, and the number of
-  /// the `Packed` that it has in the operands of a run, which groups share.
+  /// What the epilogue of a group loads before the products are done: an argument, and the number
+  /// of the `Packed` that it has in the operands of a run, which groups share.
   struct Operand {
     BlockArgument argument;
     size_t slot;
@@ -201,8 +201,8 @@ void HopperGemm::printStart() {
   code.format("product.start(map0, weights, %d, weightPolicy);", earlyStages);
 }
 
-/// Gives the argument a slot, one that an earlier group has where there is such; false where there is
-/// none left.
+/// Gives the argument a slot, one that an earlier group has where there is such; false where there
+/// is none left.
 bool HopperGemm::addOperand(size_t group, BlockArgument argument) {
   constexpr size_t mostBytes = 4; // of an element of y: what the registers beside the sums hold
   Type type = elementTypeOf(argument.getType());

@@ -14,15 +14,15 @@ namespace tenon::codegen::cuda::emitters {
 
 namespace {
 
-/// y = x · Wᵀ for 2 to 16 rows of x on tensor cores: a block takes up to 16 rows of W, of each product
-/// that the epilogue joins, and its warps pieces of the depth in turn; their sums are added in
-/// ascending order.
-/// Weights come through rings in shared memory, the first pieces before the kernel waits for the one
-/// before.
+/// y = x · Wᵀ for 2 to 16 rows of x on tensor cores: a block takes up to 16 rows of W, of each
+/// product that the epilogue joins, and its warps pieces of the depth in turn; their sums are added
+/// in ascending order.
+/// Weights come through rings in shared memory, the first pieces before the kernel waits for the
+/// one before.
 ///
-/// Inputs lie in memory, or are norms of such: then every block normalises them into shared memory, a
-/// warp a row, in the order of the norm's own kernel. Warps load their pieces for each tile, or hold
-/// them in registers from one to the next.
+/// Inputs lie in memory, or are norms of such: then every block normalises them into shared memory,
+/// a warp a row, in the order of the norm's own kernel. Warps load their pieces for each tile, or
+/// hold them in registers from one to the next.
 ///
 /// Parameters: those of `NarrowGemmSchedule`. Products have no order.
 class NarrowGemmEmission {

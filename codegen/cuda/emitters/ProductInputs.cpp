@@ -165,7 +165,8 @@ FailureOr<std::string> ProductInputs::elementOf(RegionPrinter& printer, unsigned
   return printer.element(sources[source].value);
 }
 
-/// A loop over a thread's vectors of row m of an input: iteration i has elements [k, k + inputVector).
+/// A loop over a thread's vectors of row m of an input: iteration i has elements [k, k +
+/// inputVector).
 LogicalResult ProductInputs::forVectors(CodeWriter& code, unsigned input, PrintElements body) {
   int64_t depth = region.inputs[input].depth, count = vectors(depth), vector = layout.inputVector;
   if (count * vector <= mostFloats)
@@ -183,7 +184,8 @@ LogicalResult ProductInputs::forVectors(CodeWriter& code, unsigned input, PrintE
   return printed;
 }
 
-/// The results of the prologue at the positions of an input that `norm`, or no norm, makes; each once.
+/// The results of the prologue at the positions of an input that `norm`, or no norm, makes; each
+/// once.
 LogicalResult ProductInputs::storeYields(CodeWriter& code, RegionPrinter& printer, unsigned input,
                                          Operation* norm) {
   for (Value value : region.prologueYields) {
@@ -257,8 +259,8 @@ static BlockArgument argumentOf(const ProductRegion::Input& input) {
   return llvm::dyn_cast<BlockArgument>(input.value);
 }
 
-/// A declaration of vectors of an input, `extent` an array's: as they lie in memory, where nothing is
-/// computed, for loads behind would wait for what is widened.
+/// A declaration of vectors of an input, `extent` an array's: as they lie in memory, where nothing
+/// is computed, for loads behind would wait for what is widened.
 std::string ProductInputs::stagedVectors(unsigned input, const std::string& extent) const {
   int64_t vector = layout.inputVector;
   if (argumentOf(region.inputs[input]))

@@ -11,12 +11,12 @@ namespace tenon::codegen::cuda {
 /// Makes the inputs of a region's products in shared memory, each whole in every block: elementwise
 /// operations, and norms whose sums a block adds in the order of the norm's own kernel.
 ///
-/// 1. What norms take is loaded into registers: warp w has the chunks w, w + warps, ... of the norm's
-///    order, a thread of it pairs of elements 64 apart, so that halving takes few shuffles.
+/// 1. What norms take is loaded into registers: warp w has the chunks w, w + warps, ... of the
+///    norm's order, a thread of it pairs of elements 64 apart, so that halving takes few shuffles.
 ///    What no norm takes is stored.
-/// 2. Each warp halves its chunks' lanes and stores the chunks' sums (a barrier), which every thread
-///    adds: the mean's, then the squares'. Norms of one value that differ in weights alone share
-///    the sums.
+/// 2. Each warp halves its chunks' lanes and stores the chunks' sums (a barrier), which every
+///    thread adds: the mean's, then the squares'. Norms of one value that differ in weights alone
+///    share the sums.
 /// 3. Each thread norms its own elements and stores them (a barrier).
 ///
 /// Where the registers of a thread do not hold what norms take, it is computed again for each step.

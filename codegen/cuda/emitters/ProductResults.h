@@ -15,8 +15,8 @@ public:
 
   /// Starts a phase that loads those operands of the epilogues that are constant, before the kernel
   /// waits, or else prints the loads of the others to `code`: a thread has one line at most, so
-  /// that the end of the kernel need not wait for them. They are widened in the epilogue, or else the
-  /// inputs' loads behind would wait for them. Does nothing where a thread has more.
+  /// that the end of the kernel need not wait for them. They are widened in the epilogue, or else
+  /// the inputs' loads behind would wait for them. Does nothing where a thread has more.
   mlir::LogicalResult preloadConstants();
   mlir::LogicalResult preloadOthers(CodeWriter& code);
 

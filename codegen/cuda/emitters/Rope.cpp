@@ -8,8 +8,8 @@ using namespace tenon::kernels;
 
 namespace tenon::codegen::cuda::emitters {
 
-/// A thread rotates one pair of some heads of a row, whose sine and cosine it computes once, or copies
-/// one of the elements after the rotated ones.
+/// A thread rotates one pair of some heads of a row, whose sine and cosine it computes once, or
+/// copies one of the elements after the rotated ones.
 /// Parameters: `threads`; `heads_per_thread`, which divides the heads, where it is more than one.
 static LogicalResult emitRope(KernelContext& context) {
   FailureOr<RopeKernel> kernel = context.read<RopeKernel>();

@@ -5,8 +5,8 @@
 
 namespace tenon::codegen::cuda {
 
-/// What the emitters of attention of single rows share: a block takes `heads_per_tile` query heads of
-/// a row that share a key head, a unit, and one of at most `splits` parts of the row's keys; the
+/// What the emitters of attention of single rows share: a block takes `heads_per_tile` query heads
+/// of a row that share a key head, a unit, and one of at most `splits` parts of the row's keys; the
 /// number and size of the parts depend on these keys alone. Tiles are numbered by row, head, part.
 struct RowAttention {
   RowAttention(KernelContext& context, AttentionOp op);
@@ -14,8 +14,8 @@ struct RowAttention {
   /// Takes what the schedule says. Emits an error where the operands do not fit it.
   mlir::LogicalResult read(int64_t headsPerTile, int64_t mostSplits);
   /// `part`, `unit`, `row`, `firstHead`, `keyHead`, `range`, `empty`, `cut`; blocks without keys
-  /// return, but for the first one of a row. `begin` and `end` of the part. Parts have `leastKeys` keys
-  /// or more, in steps of `step`.
+  /// return, but for the first one of a row. `begin` and `end` of the part. Parts have `leastKeys`
+  /// keys or more, in steps of `step`.
   void printRange(CodeWriter& code, const std::string& leastKeys, const std::string& step);
   /// The access to what `printRange` reads.
   std::vector<Access> rangeReads();

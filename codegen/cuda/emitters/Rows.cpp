@@ -68,7 +68,8 @@ RowPosition RowEmission::position() const {
 /// True where every vector of every thread exists.
 bool RowEmission::isWhole() const { return length == iterations * group * vector; }
 
-/// Opens a loop over the thread's vectors `i` at `column`; what makes one exist, empty where all do.
+/// Opens a loop over the thread's vectors `i` at `column`; what makes one exist, empty where all
+/// do.
 std::string RowEmission::openVector() {
   code->unroll();
   code->openFormat("for (int i = 0; i < %d; ++i)", iterations);
@@ -230,8 +231,8 @@ std::string RowEmission::sharedBuffer(int64_t floats) {
   return name;
 }
 
-/// The sum of a row of several chunks: a warp halves the lanes of each of its chunks, and all threads
-/// add the chunks' sums.
+/// The sum of a row of several chunks: a warp halves the lanes of each of its chunks, and all
+/// threads add the chunks' sums.
 LogicalResult RowEmission::sumChunks(const std::string& name, const std::string& term) {
   int64_t chunk = chunkVectors * 32 * vector, chunks = llvm::divideCeil(length, chunk);
   int64_t rowsOfBlock = context.structure.threads / group, stride = llvm::alignTo(chunks, 4);

@@ -10,8 +10,8 @@ namespace tenon::codegen::cuda {
 /// vectors; the row, computed by the region's prologue, stays in registers where it fits and is
 /// computed again for each pass where it does not.
 ///
-/// Parameters: `threads`; `group`, the threads that share a row; `vector`. What a thread takes follows
-/// from the hero's order:
+/// Parameters: `threads`; `group`, the threads that share a row; `vector`. What a thread takes
+/// follows from the hero's order:
 ///
 /// | order | group | thread t takes vectors |
 /// |---|---|---|
@@ -46,8 +46,8 @@ public:
   /// Prints a sum over the row of `term`, an expression of `x[j]`, in the hero's order, into the
   /// new variable `name`.
   mlir::LogicalResult sum(const std::string& name, const std::string& term);
-  /// Prints `expression` of `x[j]` into new variables of the thread where they fit, behind a sum; an
-  /// expression of it that the passes behind may use.
+  /// Prints `expression` of `x[j]` into new variables of the thread where they fit, behind a sum;
+  /// an expression of it that the passes behind may use.
   std::string keep(const std::string& name, const std::string& expression);
   /// Prints the largest or smallest of the row, NaN if any is, into the new variable `name`.
   mlir::LogicalResult extremum(const std::string& name, bool largest);

@@ -10,8 +10,8 @@ using namespace tenon::kernels;
 
 namespace tenon::codegen::cuda::emitters {
 
-/// Attention of many rows of one sequence: a block takes a query head of `threads` / 2 · `row_tiles`
-/// rows and all keys that they see. Blocks with the most keys, those of the last rows, come first.
+/// Attention of many rows of one sequence: a block takes a query head of `threads` / 2 ·
+/// `row_tiles` rows and all keys that they see. Blocks with the most keys, those of the last rows, come first.
 static LogicalResult emitTensorPrefill(KernelContext& context) {
   FailureOr<TensorPrefillKernel> kernel = context.read<TensorPrefillKernel>();
   if (failed(kernel) || failed(verifyTensorOperands(kernel->op, 16)))

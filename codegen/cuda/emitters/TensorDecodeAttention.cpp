@@ -13,17 +13,17 @@ namespace tenon::codegen::cuda::emitters {
 
 namespace {
 
-/// Attention of single rows on tensor cores, with the norm and rope of its queries and the norm, rope
-/// and cache write of the call's own keys and values where the region has them.
+/// Attention of single rows on tensor cores, with the norm and rope of its queries and the norm,
+/// rope and cache write of the call's own keys and values where the region has them.
 ///
 /// 1. Load: the row's keys, and on their way the first ones that lie in the cache:
-///    these no kernel of the call has written, so that a block asks for them before it waits for the
-///    kernel before it. Turns of the rope, which depend on positions alone.
+///    these no kernel of the call has written, so that a block asks for them before it waits for
+///    the kernel before it. Turns of the rope, which depend on positions alone.
 /// 2. Prologue: a warp takes a head through norm and rope into shared memory, rounded behind each
-///    operation as that operation's own kernel rounds it; where it takes several, it asks for all of
-///    them before it uses the first. The key and value of the row itself, which are not in the cache
-///    yet, stay there for the block that needs them; where the call has other rows of the same
-///    sequence, so do theirs.
+///    operation as that operation's own kernel rounds it; where it takes several, it asks for all
+///    of them before it uses the first. The key and value of the row itself, which are not in the
+///    cache yet, stay there for the block that needs them; where the call has other rows of the
+///    same sequence, so do theirs.
 /// 3. Main loop: online softmax over the part's keys; the row's last key apart.
 /// 4. Store: the block of the last part writes the row's key and value to the caches; parts combine
 ///    in ascending order, within a cluster (`cluster_blocks`) or through memory.
@@ -55,8 +55,8 @@ private:
   /// The table of what `rope` turns the row's pairs by; equal ropes share one.
   std::string turnsOf(RopeOp rope);
   void printPrologue();
-  /// A head of the row itself: which warps take one, where it lies, in elements of the chain's source or as
-  /// a pointer, and goes.
+  /// A head of the row itself: which warps take one, where it lies, in elements of the chain's
+  /// source or as a pointer, and goes.
   struct OwnHead {
     HeadRegion::Chain* chain;
     std::string name, condition, head, source, target;
@@ -176,8 +176,8 @@ void TensorDecodeEmission::declare() {
   structure.clusterBlocks = std::max<int64_t>(cluster, 1);
 }
 
-/// Of the row's own key: `made`. Of other rows of the call with the same sequence: their places, which
-/// a lane finds for each; all warps alike.
+/// Of the row's own key: `made`. Of other rows of the call with the same sequence: their places,
+/// which a lane finds for each; all warps alike.
 void TensorDecodeEmission::printNewKeys(CodeWriter& code) {
   int64_t count = rows.query[0];
   code.format("const int place = empty || position >= %d ? -1 : position;", rows.key[1]);
@@ -472,8 +472,8 @@ void TensorDecodeEmission::printMainLoop() {
   code.line("kernel.share();");
 }
 
-/// The row's key and value go to the caches once, unless a later row has the same place; last, as no
-/// other block waits for them.
+/// The row's key and value go to the caches once, unless a later row has the same place; last, as
+/// no other block waits for them.
 void TensorDecodeEmission::printCacheWrite(CodeWriter& code) {
   std::string condition = "isLast && place >= 0";
   if (rows.heads < rows.sharing)

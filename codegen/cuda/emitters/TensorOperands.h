@@ -5,9 +5,9 @@
 
 namespace tenon::codegen::cuda {
 
-/// Emits an error where attention's queries, keys, values and result are not what tensor cores take:
-/// one 16-bit type, heads of at most 256 elements in multiples of `sizeMultiple`, a positive scale,
-/// and no order, which the emitters' parameters fix.
+/// Emits an error where attention's queries, keys, values and result are not what tensor cores
+/// take: one 16-bit type, heads of at most 256 elements in multiples of `sizeMultiple`, a positive
+/// scale, and no order, which the emitters' parameters fix.
 mlir::LogicalResult verifyTensorOperands(AttentionOp op, int64_t sizeMultiple);
 
 /// `ScoreScale{…}` of the operation.

@@ -12,8 +12,8 @@ mlir::LogicalResult inferRowwiseShape(std::optional<mlir::Location> location,
                                       mlir::ValueRange vectors,
                                       llvm::SmallVectorImpl<mlir::ShapedTypeComponents>& shapes);
 
-/// Checks the ε of a norm: finite, and zero or more, so that no root of a negative number is taken. A
-/// part of shape inference, which both the verifier and builders of graphs ask.
+/// Checks the ε of a norm: finite, and zero or more, so that no root of a negative number is taken.
+/// A part of shape inference, which both the verifier and builders of graphs ask.
 mlir::LogicalResult checkEpsilon(std::optional<mlir::Location> location, llvm::StringRef opName,
                                  const llvm::APFloat& epsilon);
 

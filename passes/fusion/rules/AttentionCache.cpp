@@ -4,8 +4,8 @@ using namespace mlir;
 
 namespace tenon::passes::fusion::rules {
 
-/// Norm and rope of the queries and norm, rope and cache write of the call's keys and values, with the
-/// attention that reads them.
+/// Norm and rope of the queries and norm, rope and cache write of the call's keys and values, with
+/// the attention that reads them.
 static void propose(Operation* op, Propose propose) {
   auto attention = llvm::dyn_cast<AttentionOp>(op);
   if (!attention)

@@ -5,8 +5,8 @@ using namespace mlir;
 
 namespace tenon::passes::fusion::rules {
 
-/// True where elementwise operations alone read `op`, and perhaps the function returns it. What more
-/// operations read than a kernel holds is stored and read again, whatever the kernels.
+/// True where elementwise operations alone read `op`, and perhaps the function returns it. What
+/// more operations read than a kernel holds is stored and read again, whatever the kernels.
 static bool isReadElementwise(Operation* op) {
   return !op->getResult(0).hasNUsesOrMore(mostKernelOperations) &&
          llvm::all_of(usersOf(op->getResult(0)), [](Operation* user) {

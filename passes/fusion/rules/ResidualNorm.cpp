@@ -4,9 +4,9 @@ using namespace mlir;
 
 namespace tenon::passes::fusion::rules {
 
-/// h = x + a (+ b …), y = norm(h): the sum is needed again, so the kernel yields both. The sums that
-/// lead to the norm are proposed one more at a time; the norms of one sum (a parallel residual has
-/// two) together, too.
+/// h = x + a (+ b …), y = norm(h): the sum is needed again, so the kernel yields both. The sums
+/// that lead to the norm are proposed one more at a time; the norms of one sum (a parallel residual
+/// has two) together, too.
 static void propose(Operation* op, Propose propose) {
   if (!llvm::isa<AddOp>(op))
     return;
