@@ -6,16 +6,6 @@ using namespace mlir;
 
 namespace tenon::passes::fusion {
 
-llvm::ArrayRef<const FusionRule*> allRules() {
-  static constexpr const FusionRule* list[] = {
-      &rules::residualNorm,     &rules::normResidual,     &rules::embeddingNorm,
-      &rules::normMatmul,       &rules::sharedInput,      &rules::parallelProducts,
-      &rules::qkvCache,         &rules::attentionCache,   &rules::matmulEpilogue,
-      &rules::gatedLinear,      &rules::parallelResidual, &rules::headArgmax,
-      &rules::elementwiseChain, &rules::neighbours};
-  return list;
-}
-
 bool isElementwise(Operation* op) { return llvm::isa_and_nonnull<ElementwiseOpInterface>(op); }
 
 bool isNorm(Operation* op) { return llvm::isa_and_nonnull<RmsNormOp, LayerNormOp>(op); }

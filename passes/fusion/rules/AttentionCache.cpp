@@ -19,6 +19,6 @@ static void propose(Operation* op, Propose propose) {
   propose(group);
 }
 
-const FusionRule attentionCache = {"attention-cache", propose};
+extern const FusionRule attentionCache = {"attention-cache", propose};
 
 } // namespace tenon::passes::fusion::rules

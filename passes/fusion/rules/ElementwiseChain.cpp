@@ -44,6 +44,6 @@ static void propose(Operation* op, Propose propose) {
     proposePieces(chain, propose);
 }
 
-const FusionRule elementwiseChain = {"elementwise-chain", propose};
+extern const FusionRule elementwiseChain = {"elementwise-chain", propose};
 
 } // namespace tenon::passes::fusion::rules

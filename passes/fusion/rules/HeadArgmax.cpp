@@ -21,6 +21,6 @@ static void propose(Operation* op, Propose propose) {
   propose(group);
 }
 
-const FusionRule headArgmax = {"head-argmax", propose};
+extern const FusionRule headArgmax = {"head-argmax", propose};
 
 } // namespace tenon::passes::fusion::rules

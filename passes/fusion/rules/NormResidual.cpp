@@ -16,6 +16,6 @@ static void propose(Operation* op, Propose propose) {
   }
 }
 
-const FusionRule normResidual = {"norm-residual", propose};
+extern const FusionRule normResidual = {"norm-residual", propose};
 
 } // namespace tenon::passes::fusion::rules

@@ -40,6 +40,6 @@ static void propose(Operation* op, Propose propose) {
   propose(norms);
 }
 
-const FusionRule parallelProducts = {"parallel-products", propose};
+extern const FusionRule parallelProducts = {"parallel-products", propose};
 
 } // namespace tenon::passes::fusion::rules

@@ -32,6 +32,6 @@ static void propose(Operation* op, Propose propose) {
   }
 }
 
-const FusionRule parallelResidual = {"parallel-residual", propose};
+extern const FusionRule parallelResidual = {"parallel-residual", propose};
 
 } // namespace tenon::passes::fusion::rules

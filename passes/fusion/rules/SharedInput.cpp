@@ -19,6 +19,6 @@ static void propose(Operation* op, Propose propose) {
   propose(llvm::ArrayRef(group).take_front(mostKernelOperations));
 }
 
-const FusionRule sharedInput = {"shared-input", propose};
+extern const FusionRule sharedInput = {"shared-input", propose};
 
 } // namespace tenon::passes::fusion::rules
