@@ -18,8 +18,7 @@ class CudaCalibrator {
 public:
   CudaCalibrator(TargetAttr base, const CalibrationOptions& options)
       : base(base), options(options), prober(base, options),
-        isHopper(base.getProperty("wgmma_percent").has_value()),
-        launchNs(static_cast<double>(base.getProperty("launch_graph_ns").value_or(0))) {}
+        isHopper(base.getProperty("wgmma_percent").has_value()) {}
 
   absl::StatusOr<std::vector<MeasuredProperty>> calibrate();
 
@@ -28,8 +27,6 @@ private:
   absl::Status measureLaunches();
   absl::Status measureReads();
   absl::Status measureCopy();
-  absl::Status measureRows();
-  absl::Status measurePrologue();
   absl::Status measureRates();
 
   void add(const char* name, double value, std::string note) {
@@ -44,8 +41,7 @@ private:
   TargetAttr base;
   CalibrationOptions options;
   Prober prober;
-  bool isHopper;   ///< own products of many rows are then those of hopper_gemm
-  double launchNs; ///< of a graph's node
+  bool isHopper; ///< own products of many rows are then those of hopper_gemm
   std::vector<MeasuredProperty> measured;
 };
 
@@ -82,8 +78,6 @@ absl::Status CudaCalibrator::measureLaunches() {
     TENON_ASSIGN_OR_RETURN(double ns,
                            prober.timeProgram(std::move(program), 0, expectedNs, mode.launch));
     add(mode.property, ns, mode.note);
-    if (mode.launch == std::string_view("graph"))
-      launchNs = ns;
   }
   return absl::OkStatus();
 }
@@ -126,64 +120,6 @@ absl::Status CudaCalibrator::measureCopy() {
   return absl::OkStatus();
 }
 
-absl::Status CudaCalibrator::measureRows() {
-  TENON_ASSIGN_OR_RETURN(double sumNs,
-                         prober.timeGraph(sumGraph(1, 2560, "f16"), Grouping::OneKernel));
-  TENON_ASSIGN_OR_RETURN(double normNs,
-                         prober.timeGraph(sumNormGraph(1, 2560, "f16"), Grouping::OneKernel));
-  TENON_ASSIGN_OR_RETURN(double manyNs,
-                         prober.timeGraph(sumNormGraph(1024, 2560, "f16"), Grouping::OneKernel));
-  TENON_ASSIGN_OR_RETURN(double loadNs, timeBeyond("a sum", sumNs, launchNs));
-  TENON_ASSIGN_OR_RETURN(double reductionNs, timeBeyond("a norm", normNs, sumNs));
-  TENON_ASSIGN_OR_RETURN(double rowsNs, timeBeyond("a norm of many rows", manyNs, normNs));
-  add("dependent_load_ns", loadNs,
-      absl::StrFormat("A residual sum of [1, 2560] f16, %.0f ns, less a node's launch.", sumNs));
-  add("reduction_ns", reductionNs,
-      absl::StrFormat("The sum and an RMSNorm in one kernel, %.0f ns, less the sum.", normNs));
-  add("l2_mb_per_s", 4.0 * 2 * 1024 * 2560 / rowsNs * 1e3,
-      absl::StrFormat("The same of [1024, 2560], which the L2 cache holds, %.0f ns: what it takes "
-                      "beyond one row, for its four tensors.",
-                      manyNs));
-  return absl::OkStatus();
-}
-
-absl::Status CudaCalibrator::measurePrologue() {
-  constexpr int64_t depth = 2048;
-  constexpr const char* products = R"(
-  %w = tenon.get_weight @w : tensor<3072x2048xf16>
-  %y = tenon.matmul INPUT, %w : (tensor<1x2048xf16>, tensor<3072x2048xf16>) -> tensor<1x3072xf16>
-  return %y : tensor<1x3072xf16>
-})";
-  constexpr const char* weight = R"(
-tenon.file @file "random" bytes 12582912 fingerprint 0
-tenon.weight @w : tensor<3072x2048xf16> from [#tenon.range<@file, offset = 0, bytes = 12582912>]
-)";
-  std::string text(products), plain = text, norm = text;
-  plain.replace(plain.find("INPUT"), 5, "%x");
-  norm.replace(norm.find("INPUT"), 5, "%n");
-  TENON_ASSIGN_OR_RETURN(double plainNs,
-                         prober.timeGraph(weight +
-                                              std::string("func.func @f(%x: tensor<1x2048xf16>) -> "
-                                                          "tensor<1x3072xf16> {") +
-                                              plain,
-                                          Grouping::OneKernel));
-  TENON_ASSIGN_OR_RETURN(
-      double normNs,
-      prober.timeGraph(weight +
-                           std::string(R"(func.func @f(%x: tensor<1x2048xf16>, %g: tensor<2048xf16>)
-    -> tensor<1x3072xf16> {
-  %n = tenon.rms_norm %x, %g eps 1.0e-5
-      : (tensor<1x2048xf16>, tensor<2048xf16>) -> tensor<1x2048xf16>)") +
-                           norm,
-                       Grouping::OneKernel));
-  TENON_ASSIGN_OR_RETURN(double prologueNs, timeBeyond("a prologue", normNs, plainNs));
-  add("prologue_ps_per_element", prologueNs * 1e3 / depth,
-      absl::StrFormat("What an RMSNorm of 2,048 elements adds to a product of 3,072 rows that each "
-                      "block computes it for: %.0f and %.0f ns.",
-                      normNs, plainNs));
-  return absl::OkStatus();
-}
-
 absl::Status CudaCalibrator::measureRates() {
   constexpr int64_t side = 8192, smaller = 4096;
   constexpr double flops = 2.0 * side * side * side;
@@ -218,9 +154,6 @@ absl::StatusOr<std::vector<MeasuredProperty>> CudaCalibrator::calibrate() {
                     {"launch_stream_ns", "launch_graph_ns", "launch_graph_pdl_ns"}},
         Measurement{&CudaCalibrator::measureReads, {"dram_mb_per_s", "read_ramp_ns"}},
         Measurement{&CudaCalibrator::measureCopy, {"copy_mb_per_s"}},
-        Measurement{&CudaCalibrator::measureRows,
-                    {"dependent_load_ns", "reduction_ns", "l2_mb_per_s"}},
-        Measurement{&CudaCalibrator::measurePrologue, {"prologue_ps_per_element"}},
         Measurement{
             &CudaCalibrator::measureRates,
             {"tensor_16bit_gflops", isHopper ? "wgmma_percent" : "mma_percent", "f32_gflops"}}}) {

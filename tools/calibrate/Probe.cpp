@@ -70,16 +70,4 @@ func.func @f(%a: tensor<MxN>, %b: tensor<MxN>) -> tensor<MxN> {
       {{"MxN", std::to_string(rows) + "x" + std::to_string(columns) + "x" + type}});
 }
 
-std::string sumNormGraph(int64_t rows, int64_t columns, const std::string& type) {
-  return absl::StrReplaceAll(
-      R"(
-func.func @f(%a: tensor<MxN>, %b: tensor<MxN>, %g: tensor<CxT>) -> (tensor<MxN>, tensor<MxN>) {
-  %s = tenon.add %a, %b : (tensor<MxN>, tensor<MxN>) -> tensor<MxN>
-  %n = tenon.rms_norm %s, %g eps 1.0e-5 : (tensor<MxN>, tensor<CxT>) -> tensor<MxN>
-  return %s, %n : tensor<MxN>, tensor<MxN>
-})",
-      {{"MxN", std::to_string(rows) + "x" + std::to_string(columns) + "x" + type},
-       {"CxT", std::to_string(columns) + "x" + type}});
-}
-
 } // namespace tenon::tools

@@ -43,8 +43,6 @@ absl::StatusOr<double> timeBeyond(const char* what, double ns, double less);
 std::string productGraph(int64_t rows, int64_t columns, int64_t depth, const std::string& type);
 /// Text of `y = a + b` of [rows, columns].
 std::string sumGraph(int64_t rows, int64_t columns, const std::string& type);
-/// The same with an RMSNorm behind it; both are results.
-std::string sumNormGraph(int64_t rows, int64_t columns, const std::string& type);
 
 } // namespace tenon::tools
 

@@ -40,7 +40,7 @@ absl::StatusOr<std::vector<MeasuredProperty>> measure(TargetAttr base,
 
 absl::StatusOr<std::vector<MeasuredProperty>> measureShown(TargetAttr base,
                                                            const CalibrationOptions& options) {
-  Progress progress("calibrating");
+  Progress progress("calibrating"); // clears its line before anything else is printed
   progress.showSeconds();
   return measure(base, options);
 }
@@ -58,11 +58,12 @@ absl::Status calibrate(const Options& options) {
   TENON_ASSIGN_OR_RETURN(TargetAttr base, chooseTarget(*context, options.device, options.target));
   TENON_ASSIGN_OR_RETURN(std::string where, describeDevice(base));
   CalibrationOptions calibration = options.calibration;
-  calibration.onLeftOut = [](const std::string& property) {
+  std::vector<std::string> leftOut;
+  calibration.onLeftOut = [&](const std::string& property) { leftOut.push_back(property); };
+  TENON_ASSIGN_OR_RETURN(std::vector<MeasuredProperty> measured, measureShown(base, calibration));
+  for (const std::string& property : leftOut)
     std::cerr << "warning: left out: " << property
               << ": lost in the noise of other work on this machine\n";
-  };
-  TENON_ASSIGN_OR_RETURN(std::vector<MeasuredProperty> measured, measureShown(base, calibration));
   for (const MeasuredProperty& property : measured)
     std::cerr << absl::StrFormat("%-24s %14d, target %s says %14d\n", property.name, property.value,
                                  base.getName().str(), base.getProperty(property.name).value_or(0));
