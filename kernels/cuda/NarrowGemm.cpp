@@ -134,22 +134,18 @@ bool suitsTensorCores(MatmulOp op) {
 Verdict acceptsNarrowGemm(const ProductRegion& region, const CudaTarget& target) {
   constexpr int64_t mostRows = NarrowGemmKernel::mostRows;
   if (region.rows < 2 || region.rows > mostRows)
-    return Refusal{"the emitter of products on tensor cores takes 2 to 16 rows"};
+    return Refusal{"narrow_gemm takes 2 to 16 rows, but the region has " +
+                   std::to_string(region.rows)};
   for (const ProductRegion::Group& group : region.groups)
     for (const ProductRegion::Product& product : group.products)
       if (!suitsTensorCores(product.op))
-        return Refusal{
-            "the emitter of products on tensor cores takes factors of one 16-bit type and "
-            "depths of multiples of 8"};
+        return Refusal{"narrow_gemm takes factors of one 16-bit type and depths of multiples of 8"};
   if (region.joined() > NarrowGemmKernel::mostJoined)
-    return Refusal{"the emitter of products on tensor cores joins at most 4"};
+    return Refusal{"narrow_gemm joins at most 4"};
   if (!llvm::all_of(region.inputs, readsMemory))
-    return Refusal{
-        "the emitter of products on tensor cores reads its inputs from memory, or makes norms "
-        "of "
-        "what it reads"};
+    return Refusal{"narrow_gemm reads its inputs from memory, or makes norms of what it reads"};
   if (!region.prologueYields.empty())
-    return Refusal{"the emitter of products on tensor cores stores results of products alone"};
+    return Refusal{"narrow_gemm stores results of products alone"};
   constexpr int64_t leastStages = 2;
   if (stagesFor(region, target) < leastStages)
     return Refusal{"the inputs do not fit into shared memory beside the weights"};

@@ -146,6 +146,11 @@ COMMANDS = [
     ("tenon dump model.gguf --as=asm --kernel=k1", 2, r"--kernel: applies to"),
     ("tenon dump model.gguf --as=asm --no-names", 2, r"--no-names: applies to --as=ir"),
     ("tenon dump model.gguf --target=cpu --as=cuda", 2, r"--as=cuda: expects a target for cuda"),
+    ("tenon dump model.gguf --target=h200 --as=llvm", 2, r"--as=llvm: expects a target for cpu, but got h200"),
+    ("tenon dump model.gguf --target=h200 --as=source --kernel=nothing", 2,
+     r"--kernel: expects words of one of k0_\w+, .* but got 'nothing'"),
+    ("tenon run model.gguf --context=8 -n 1 -f story.txt", 1,
+     r"the prompt has \d+ tokens, but the context holds 8: expects a shorter prompt or a larger --context"),
     ("tenon dump model.gguf --target=h200 --as=llvm", 2, r"--as=llvm: expects a target for cpu"),
     ("tenon explain model.gguf --rounds 3", 2, r"--rounds: applies to --measure"),
     ("tenon explain model.gguf --position 3", 2, r"--position: applies to --measure"),
@@ -199,6 +204,7 @@ COMMANDS = [
     ("tenon run hf", 1, r"hf: is a folder with a model from Hugging Face; .*convert_hf_to_gguf.py"),
     ("tenon run empty", 1, r"empty: is an empty file; Tenon reads GGUF"),
     ("tenon dump story.txt", 1, r"story.txt: is text that is no IR: it begins with"),
+    ("tenon dump hole.mlir", 1, r"hole.mlir: expects at most 67108864 bytes of textual IR, but got 67108865"),
     ("tenon dump magic.gguf", 1, r"magic.gguf: is a file of unknown format, which begins with \"GGUX"),
     ("tenon dump old.bin", 1, r"old.bin: is a ggml file of before GGUF"),
     ("tenon dump model.onnx", 1, r"model.onnx: is an ONNX file"),
@@ -305,6 +311,8 @@ def prepare(data):
     Path(M).symlink_to(model)
     Path("add.mlir").write_text(ADD)
     Path("empty-module.mlir").write_text("module {}\n")
+    with open("hole.mlir", "wb") as hole:
+        hole.truncate((64 << 20) + 1)
     Path("story.txt").write_text("Once upon a time there was a cat.\n" * 4)
     Path("long.txt").write_text("Once upon a time there was a cat.\n" * 900)
     Path("empty").write_bytes(b"")
