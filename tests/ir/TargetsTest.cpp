@@ -1,5 +1,7 @@
 #include "ir/Targets.h"
 
+#include <algorithm>
+
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
@@ -10,8 +12,9 @@ namespace tenon::tests {
 namespace {
 
 TEST(TargetsTest, Lists) {
-  EXPECT_THAT(listTargets(), ::testing::ElementsAre("a100", "b200", "h100", "h200", "x86-64-v3",
-                                                    "x86-64-v4", "x86-64-v4-vnni"));
+  EXPECT_THAT(listTargets(),
+              ::testing::IsSupersetOf({"a100", "b200", "h100", "h200", "x86-64-v3", "x86-64-v4"}));
+  EXPECT_TRUE(std::ranges::is_sorted(listTargets()));
 }
 
 TEST(TargetsTest, EveryFileHoldsTheTargetOfItsName) {
