@@ -93,8 +93,7 @@ std::string ProgramBuilder::useEncoding(Type elementType) {
 /// Sets encoding, shape and bytes of a constant, state or port to those of `type`, a tensor or
 /// state.
 template <typename T> void ProgramBuilder::describe(T& value, Type type) {
-  auto state = llvm::dyn_cast<StateType>(type);
-  auto tensor = state ? state.getTensorType() : llvm::cast<RankedTensorType>(type);
+  RankedTensorType tensor = getTensorType(type);
   value.encoding = useEncoding(tensor.getElementType());
   value.shape.assign(tensor.getShape().begin(), tensor.getShape().end());
   value.bytes = *getStorageBytes(tensor);

@@ -46,6 +46,10 @@ def Tenon_Phase : Tenon_Enum<Tenon_PhaseInfo, "phase"> {
   let assemblyFormat = "`<` $value `>`";
 }
 
+def Tenon_StateLayoutKind : Tenon_EnumInfo<"StateLayout", "where a state has its rows", [
+    I32EnumAttrCase<"Dense", 0, "dense">
+  ]>;
+
 def Tenon_Role : Tenon_EnumInfo<"Role", "what a function is for", [
     I32EnumAttrCase<"Other", 0, "other">, I32EnumAttrCase<"Decode", 1, "decode">,
     I32EnumAttrCase<"Prefill", 2, "prefill">
@@ -91,6 +95,19 @@ def Tenon_ScheduleAttr : Tenon_Attr<"Schedule", "schedule"> {
     /// The integer parameter of that name; nullopt where there is none.
     std::optional<int64_t> getParameter(llvm::StringRef name) const;
   }];
+}
+
+def Tenon_StateLayoutAttr : Tenon_Attr<"StateLayout", "layout"> {
+  let summary = "Where a state has its rows";
+  let description = [{
+    `dense`: a state [S, C, ...] has position c of sequence s as row s · C + c, one after the other.
+    In the type of a state it is the layout that is not written. Another layout is another kind, with
+    what it needs as parameters of the attribute, a case in each of the three accessors that
+    `ir/KvCache.h` names, and the checks of its shape in the type's verifier.
+    Example: `#tenon.layout<dense>`.
+  }];
+  let parameters = (ins EnumParameter<Tenon_StateLayoutKind>:$kind);
+  let assemblyFormat = "`<` $kind `>`";
 }
 
 def Tenon_BufferAttr : Tenon_Attr<"Buffer", "buffer"> {

@@ -14,11 +14,7 @@ using namespace mlir;
 namespace tenon::detail {
 
 /// The shape of a tensor or state.
-static llvm::ArrayRef<int64_t> shapeOf(Type type) {
-  if (auto state = llvm::dyn_cast<StateType>(type))
-    return state.getShape();
-  return llvm::cast<RankedTensorType>(type).getShape();
-}
+static llvm::ArrayRef<int64_t> shapeOf(Type type) { return getTensorType(type).getShape(); }
 
 std::string formatShape(llvm::ArrayRef<int64_t> shape) {
   std::string text;

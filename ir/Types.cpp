@@ -39,6 +39,12 @@ Type getElementType(MLIRContext* context, const Encoding& encoding) {
   return {};
 }
 
+RankedTensorType getTensorType(Type type) {
+  if (auto state = llvm::dyn_cast<StateType>(type))
+    return state.getTensorType();
+  return llvm::cast<RankedTensorType>(type);
+}
+
 std::optional<int64_t> getStorageBytes(Type type) {
   if (auto state = llvm::dyn_cast<StateType>(type))
     type = state.getTensorType();
@@ -89,7 +95,8 @@ static void printEncodingName(AsmPrinter& printer, llvm::StringRef name) { print
 //===-- StateType ---------------------------------------------------------------------------===//
 
 LogicalResult StateType::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
-                                llvm::ArrayRef<int64_t> shape, Type elementType) {
+                                llvm::ArrayRef<int64_t> shape, Type elementType,
+                                StateLayoutAttr layout) {
   if (!isPlainElementType(elementType))
     return emitError() << "expects states of f32, f16, bf16 or i32, but got " << elementType;
   for (int64_t extent : shape)
@@ -109,15 +116,28 @@ Type StateType::parse(AsmParser& parser) {
   Type elementType;
   llvm::SMLoc loc = parser.getCurrentLocation();
   if (parser.parseLess() || parser.parseDimensionList(shape, /*allowDynamic=*/false) ||
-      parser.parseType(elementType) || parser.parseGreater())
+      parser.parseType(elementType))
     return {};
-  return parser.getChecked<StateType>(loc, parser.getContext(), shape, elementType);
+  auto kind = StateLayout::Dense;
+  if (succeeded(parser.parseOptionalComma())) {
+    FailureOr<StateLayout> written = FieldParser<StateLayout>::parse(parser);
+    if (failed(written))
+      return {};
+    kind = *written;
+  }
+  if (parser.parseGreater())
+    return {};
+  auto layout = StateLayoutAttr::get(parser.getContext(), kind);
+  return parser.getChecked<StateType>(loc, parser.getContext(), shape, elementType, layout);
 }
 
 void StateType::print(AsmPrinter& printer) const {
   printer << "<";
   printer.printDimensionList(getShape());
-  printer << (getShape().empty() ? "" : "x") << getElementType() << ">";
+  printer << (getShape().empty() ? "" : "x") << getElementType();
+  if (getLayout().getKind() != StateLayout::Dense)
+    printer << ", " << stringifyStateLayout(getLayout().getKind());
+  printer << ">";
 }
 
 } // namespace tenon

@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "ir/Attributes.h"
 #include "ir/encoding/Encoding.h"
 #include "mlir/IR/BuiltinTypes.h"
 
@@ -15,6 +16,8 @@ namespace tenon {
 const Encoding* getEncoding(mlir::Type elementType);
 /// The element type with that encoding; null where IR has none (i8, f64).
 mlir::Type getElementType(mlir::MLIRContext* context, const Encoding& encoding);
+/// The type of a tensor, or of the tensor that a state holds.
+mlir::RankedTensorType getTensorType(mlir::Type type);
 /// Bytes of a tensor or state of static shape in its encoding; nullopt where the element type has
 /// no encoding, a row is not a multiple of the block, or the size exceeds an int64_t.
 std::optional<int64_t> getStorageBytes(mlir::Type type);

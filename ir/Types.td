@@ -25,11 +25,17 @@ def Tenon_BlockType : Tenon_Type<"Block", "block"> {
 def Tenon_StateType : Tenon_Type<"State", "state"> {
   let summary = "The contents of lasting storage at one point of a function";
   let description = [{
-    `!tenon.state<SxCxHxDxf16>` is a KV cache of S sequences, C positions, H heads of D. A value
+    `!tenon.state<SxCxHxDxf16>` is a KV cache of S sequences, C positions, H heads of D, in the layout
+    `dense`; another layout is written behind the element type, `!tenon.state<SxCxHxDxf16, dense>`. A value
     of this type orders accesses: `tenon.kv_write` consumes one and yields the next in place. At
     most one write consumes a value, and nothing may read it afterwards, so a plan never copies.
   }];
-  let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType);
+  let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType,
+                        "::tenon::StateLayoutAttr":$layout);
+  let builders = [TypeBuilder<(ins "::llvm::ArrayRef<int64_t>":$shape,
+                                   "::mlir::Type":$elementType), [{
+    return $_get($_ctxt, shape, elementType, StateLayoutAttr::get($_ctxt, StateLayout::Dense));
+  }]>];
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{

@@ -16,16 +16,17 @@ const Emitter* findEmitter(llvm::StringRef name) {
   return nullptr;
 }
 
-Type elementTypeOf(Type type) {
-  if (auto state = llvm::dyn_cast<StateType>(type))
-    return state.getElementType();
-  return llvm::cast<RankedTensorType>(type).getElementType();
-}
+Type elementTypeOf(Type type) { return getTensorType(type).getElementType(); }
 
-llvm::ArrayRef<int64_t> shapeOf(Type type) {
-  if (auto state = llvm::dyn_cast<StateType>(type))
-    return state.getShape();
-  return llvm::cast<RankedTensorType>(type).getShape();
+llvm::ArrayRef<int64_t> shapeOf(Type type) { return getTensorType(type).getShape(); }
+
+std::string deviceCache(const KvCache& cache) {
+  switch (cache.layout) {
+  case StateLayout::Dense:
+    return "DenseCache<" + std::to_string(cache.sequences) + ", " + std::to_string(cache.capacity) +
+           ", " + std::to_string(cache.heads) + ">";
+  }
+  llvm_unreachable("all layouts are handled");
 }
 
 int64_t elementBytes(Type elementType) { return getEncoding(elementType)->blockBytes; }

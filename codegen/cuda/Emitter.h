@@ -7,6 +7,7 @@
 
 #include "codegen/cuda/PhaseStructure.h"
 #include "ir/Dialect.h"
+#include "ir/KvCache.h"
 #include "kernels/KernelKind.h"
 #include "llvm/ADT/SmallBitVector.h"
 
@@ -28,9 +29,9 @@ struct Architecture {
 /// What an emitter works on: one kernel region, its parameters, and the structure that it fills.
 class KernelContext {
 public:
-  /// `spaces` has an entry an argument of the region: where it lies in every place where the program
-  /// runs this kernel. Constant, settled or global; of a state that the region writes, settled says
-  /// that no kernel before this one has written to it in the same call.
+  /// `spaces` has an entry an argument of the region: where it lies in every place where the
+  /// program runs this kernel. Constant, settled or global; of a state that the region writes,
+  /// settled says that no kernel before this one has written to it in the same call.
   KernelContext(KernelOp kernel, Architecture architecture, std::vector<MemorySpace> spaces);
 
   KernelOp kernel;
@@ -112,6 +113,9 @@ std::string deviceType(mlir::Type elementType);
 mlir::Type elementTypeOf(mlir::Type type);
 /// The shape of a tensor or state.
 llvm::ArrayRef<int64_t> shapeOf(mlir::Type type);
+/// The device type of a cache (kv_cache.cuh), which knows where its rows lie: `DenseCache<1, 128,
+/// 4>`.
+std::string deviceCache(const KvCache& cache);
 /// Bytes of an element of a plain type.
 int64_t elementBytes(mlir::Type elementType);
 /// True for a block-quantised element type.

@@ -19,9 +19,7 @@ using interpreter::Slot;
 
 /// The type of the tensor that an argument takes; null where there is none.
 static RankedTensorType getInputType(Type type) {
-  if (auto state = llvm::dyn_cast<StateType>(type))
-    return state.getTensorType();
-  return getStorageBytes(type) ? llvm::cast<RankedTensorType>(type) : RankedTensorType();
+  return getStorageBytes(type) ? getTensorType(type) : RankedTensorType();
 }
 
 static absl::Status checkIntegers(llvm::ArrayRef<double> values) {

@@ -2,18 +2,12 @@
 #include <cmath>
 
 #include "ir/Dialect.h"
+#include "ir/KvCache.h"
 #include "ir/ops/internal/Dot.h"
 
 using namespace mlir;
 
 namespace tenon {
-
-/// Shape of a key or value, a tensor or a state.
-static llvm::ArrayRef<int64_t> cacheShape(Type type) {
-  if (auto state = llvm::dyn_cast<StateType>(type))
-    return state.getShape();
-  return llvm::cast<RankedTensorType>(type).getShape();
-}
 
 LogicalResult
 AttentionOp::inferReturnTypeComponents(MLIRContext* context, std::optional<Location> location,
@@ -21,7 +15,8 @@ AttentionOp::inferReturnTypeComponents(MLIRContext* context, std::optional<Locat
                                        llvm::SmallVectorImpl<ShapedTypeComponents>& shapes) {
   auto query = llvm::cast<RankedTensorType>(adaptor.getQuery().getType());
   Type keyType = adaptor.getKey().getType(), valueType = adaptor.getValue().getType();
-  llvm::ArrayRef<int64_t> key = cacheShape(keyType), value = cacheShape(valueType);
+  llvm::ArrayRef<int64_t> key = getTensorType(keyType).getShape(),
+                          value = getTensorType(valueType).getShape();
   if (query.getRank() != 3 || key.size() != 4 || value.size() != 4 ||
       query.getDimSize(2) != key[3] || key.take_front(3) != value.take_front(3))
     return detail::emitShapeError(
@@ -61,21 +56,21 @@ LogicalResult AttentionOp::verify() {
 Work AttentionOp::getWork() {
   Work work = detail::defaultWork(*this);
   llvm::ArrayRef<int64_t> query = getQuery().getType().getShape();
-  llvm::ArrayRef<int64_t> value = cacheShape(getValue().getType());
-  int64_t window = getWindow(), capacity = value[1];
+  KvCache cache(getValue().getType());
+  int64_t window = getWindow(), capacity = cache.capacity;
   int64_t keys = window > 0 ? std::min(window, capacity) : capacity;
   int64_t scores = detail::saturatingProduct({query[0], query[1], keys});
   // Of a score: its product, its part of the result; scale, maximum, subtract, exponential, add.
   work.flops = detail::saturatingSum({detail::saturatingProduct({2, scores, query[2]}),
-                                      detail::saturatingProduct({2, scores, value[3]}),
+                                      detail::saturatingProduct({2, scores, cache.size}),
                                       detail::saturatingProduct({5, scores})});
   bool shared = getSequences().getType().getNumElements() == 1;
-  int64_t sequences = shared ? 1 : std::min(query[0], value[0]);
+  int64_t sequences = shared ? 1 : std::min(query[0], cache.sequences);
   int64_t rowsPerSequence = shared ? query[0] : 1;
   int64_t read = window > 0 ? std::min(keys + rowsPerSequence - 1, capacity) : capacity;
   for (unsigned operand : {1, 2})
     work.operandBytes[operand] =
-        work.operandBytes[operand] / (value[0] * capacity) * sequences * read;
+        work.operandBytes[operand] / (cache.sequences * capacity) * sequences * read;
   return work;
 }
 
@@ -100,9 +95,9 @@ struct Evaluation {
   /// Attends from one head of one row to positions [begin, end) of a sequence; adds to `result`.
   void attend(int64_t row, int64_t head, int64_t sequence, int64_t begin, int64_t end,
               llvm::MutableArrayRef<double> result) {
-    int64_t queryHeads = query.getShape()[1], keyHeads = key.getShape()[2];
-    int64_t keyHead = head / (queryHeads / keyHeads), capacity = key.getShape()[1];
-    auto cacheRow = [&](int64_t c) { return (sequence * capacity + c) * keyHeads + keyHead; };
+    KvCache cache(key.getType());
+    int64_t queryHeads = query.getShape()[1], keyHead = head / (queryHeads / cache.heads);
+    auto cacheRow = [&](int64_t c) { return cache.headRow(sequence, c, keyHead); };
     llvm::ArrayRef<double> q = query.getRow(row * queryHeads + head, queryScratch);
     std::vector<double> weights;
     for (int64_t c = begin; c < end; ++c)
@@ -131,16 +126,16 @@ void AttentionOp::evaluate(llvm::ArrayRef<ReferenceTensor> operands,
                         {}};
   std::vector<double> sequences = operands[3].toVector(), positions = operands[4].toVector();
   int64_t heads = operands[0].getShape()[1], window = getWindow();
-  llvm::ArrayRef<int64_t> cache = operands[2].getShape(); // [S, C, Hkv, Dv]
+  KvCache cache(operands[2].getType());
   for (int64_t m = 0, rows = positions.size(); m < rows; ++m) {
     int64_t sequence = sequences[sequences.size() == 1 ? 0 : m], position = positions[m];
-    if (position < 0 || sequence < 0 || sequence >= cache[0])
+    if (position < 0 || sequence < 0 || sequence >= cache.sequences)
       continue;
     int64_t begin = window > 0 ? std::max<int64_t>(0, position - window + 1) : 0;
-    int64_t end = getCausal() ? std::min(cache[1], position + 1) : cache[1];
+    int64_t end = getCausal() ? std::min(cache.capacity, position + 1) : cache.capacity;
     for (int64_t h = 0; h < heads && begin < end; ++h)
       evaluation.attend(m, h, sequence, begin, end,
-                        results[0].getValues().slice((m * heads + h) * cache[3], cache[3]));
+                        results[0].getValues().slice((m * heads + h) * cache.size, cache.size));
   }
 }
 

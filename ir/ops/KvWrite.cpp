@@ -1,4 +1,5 @@
 #include "ir/Dialect.h"
+#include "ir/KvCache.h"
 #include "ir/StateOrder.h"
 
 using namespace mlir;
@@ -57,18 +58,19 @@ void KvWriteOp::getEffects(
 void KvWriteOp::evaluate(llvm::ArrayRef<ReferenceTensor> operands,
                          llvm::MutableArrayRef<ReferenceTensor> results) {
   std::vector<double> sequences = operands[1].toVector(), positions = operands[2].toVector();
-  results[0] = operands[3];                              // in place
-  llvm::ArrayRef<int64_t> shape = results[0].getShape(); // [S, C, H, D]
-  int64_t heads = shape[2], width = shape[3];
+  results[0] = operands[3]; // in place
+  KvCache cache(results[0].getType());
   std::vector<double> scratch;
   for (size_t m = 0; m < positions.size(); ++m) {
     int64_t sequence = sequences[sequences.size() == 1 ? 0 : m], position = positions[m];
-    if (sequence < 0 || sequence >= shape[0] || position < 0 || position >= shape[1])
+    if (!cache.holds(sequence, position))
       continue;
-    int64_t first = (sequence * shape[1] + position) * heads;
-    for (int64_t h = 0; h < heads; ++h)
-      llvm::copy(operands[0].getRow(m * heads + h, scratch),
-                 results[0].getValues().slice((first + h) * width, width).begin());
+    for (int64_t h = 0; h < cache.heads; ++h)
+      llvm::copy(operands[0].getRow(m * cache.heads + h, scratch),
+                 results[0]
+                     .getValues()
+                     .slice(cache.headRow(sequence, position, h) * cache.size, cache.size)
+                     .begin());
   }
 }
 

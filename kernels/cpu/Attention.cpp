@@ -1,3 +1,4 @@
+#include "ir/KvCache.h"
 #include "kernels/cpu/ScheduleRule.h"
 
 using namespace mlir;
@@ -5,12 +6,6 @@ using namespace mlir;
 namespace tenon::kernels::rules {
 
 static bool matches(KernelOp kernel) { return bool(soleOp<AttentionOp>(kernel)); }
-
-static llvm::ArrayRef<int64_t> cacheShape(Type type) {
-  if (auto state = llvm::dyn_cast<StateType>(type))
-    return state.getShape();
-  return llvm::cast<RankedTensorType>(type).getShape();
-}
 
 /// A tile is one row and the query heads that share a key head, or as many of them as keep their
 /// sums in registers: enough tiles for all cores at one row, each key loaded once for several
@@ -20,7 +15,7 @@ static ScheduleAttr choose(KernelOp kernel, const CpuTarget& target) {
   auto op = soleOp<AttentionOp>(kernel);
   op.setOrderAttr(makeOrder(kernel.getContext(), target.lanes, keysPerBlock));
   llvm::ArrayRef<int64_t> query = op.getQuery().getType().getShape(); // [M, Hq, D]
-  int64_t shared = query[1] / cacheShape(op.getKey().getType())[2];
+  int64_t shared = query[1] / KvCache(op.getKey().getType()).heads;
   int64_t heads = std::min(shared, target.registers / 4);
   while (shared % heads != 0)
     --heads;

@@ -1,5 +1,6 @@
 #include "kernels/cuda/Moves.h"
 
+#include "ir/KvCache.h"
 #include "kernels/cuda/CudaScheduleRule.h"
 #include "kernels/cuda/Selection.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -88,10 +89,9 @@ static bool isKvWrite(KernelOp kernel, const CudaTarget&) {
 
 /// A block a row: whether a later row overwrites it is asked once.
 static ScheduleAttr chooseKvWrite(KernelOp kernel, const CudaTarget&, Neighbours) {
-  StateType state = soleOp<KvWriteOp>(kernel).getState().getType();
+  KvCache cache(soleOp<KvWriteOp>(kernel).getState().getType());
   int64_t rows = soleOp<KvWriteOp>(kernel).getValues().getType().getShape()[0];
-  int64_t vector = dividingPower(state.getShape()[2] * state.getShape()[3],
-                                 wordElements(state.getElementType()));
+  int64_t vector = dividingPower(cache.rowElements(), wordElements(cache.elementType));
   return printSchedule(kernel.getContext(), KvWriteKernel::name,
                        MoveSchedule{rows, threadsPerBlock, vector});
 }

@@ -2,6 +2,7 @@
 #define TENON_KERNELS_REGIONS_ATTENTIONEXTENTS_H
 
 #include "ir/Dialect.h"
+#include "ir/KvCache.h"
 
 namespace tenon::kernels {
 
@@ -10,11 +11,11 @@ namespace tenon::kernels {
 struct AttentionExtents {
   explicit AttentionExtents(AttentionOp op) {
     llvm::ArrayRef<int64_t> query = op.getQuery().getType().getShape();
-    mlir::RankedTensorType key = cacheType(op.getKey()), value = cacheType(op.getValue());
+    KvCache key(op.getKey().getType()), value(op.getValue().getType());
     rows = query[0], heads = query[1];
-    capacity = key.getShape()[1], cacheHeads = key.getShape()[2];
-    keySize = key.getShape()[3], valueSize = value.getShape()[3];
-    keyElement = key.getElementType(), valueElement = value.getElementType();
+    capacity = key.capacity, cacheHeads = key.heads;
+    keySize = key.size, valueSize = value.size;
+    keyElement = key.elementType, valueElement = value.elementType;
   }
 
   int64_t rows, heads, capacity, cacheHeads, keySize, valueSize;
@@ -28,13 +29,6 @@ struct AttentionExtents {
     while (sharing() % taken != 0)
       --taken;
     return taken;
-  }
-
-private:
-  static mlir::RankedTensorType cacheType(mlir::Value value) {
-    if (auto state = llvm::dyn_cast<StateType>(value.getType()))
-      return state.getTensorType();
-    return llvm::cast<mlir::RankedTensorType>(value.getType());
   }
 };
 

@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "ir/KvCache.h"
 #include "tests/ir/IrTest.h"
 
 namespace tenon::tests {
@@ -157,6 +158,22 @@ TEST_F(KvWriteTest, TheLaterRowStays) {
 TEST_F(KvWriteTest, SkipsInactiveAndForeignRows) {
   EXPECT_EQ(write({1, 1, 2, 2, 3, 3, 4, 4, 5, 5}, {0, 0, -1, 2, 1}, {-1, 3, 0, 0, -2147483648.0}),
             Values(12, 0));
+}
+
+/// A state and a tensor of its shape have their rows in the same places.
+TEST_F(AttentionTest, CachesKnowWhereTheirRowsLie) {
+  auto type = StateType::get(&context, {2, 5, 3, 4}, mlir::Float16Type::get(&context));
+  EXPECT_EQ(type.getLayout().getKind(), StateLayout::Dense);
+  for (const KvCache& cache : {KvCache(type), KvCache(type.getTensorType())}) {
+    EXPECT_EQ(cache.sequences, 2);
+    EXPECT_EQ(cache.capacity, 5);
+    EXPECT_EQ(cache.rowElements(), 12);
+    EXPECT_EQ(cache.headRow(0, 0, 2), 2);
+    EXPECT_EQ(cache.headRow(1, 2, 1), (5 + 2) * 3 + 1);
+    EXPECT_TRUE(cache.holds(1, 4));
+    for (auto [sequence, position] : {std::pair(2, 0), {0, 5}, {-1, 0}, {0, -1}})
+      EXPECT_FALSE(cache.holds(sequence, position)) << sequence << " " << position;
+  }
 }
 
 } // namespace

@@ -4,6 +4,7 @@
 #include <random>
 
 #include "ir/Dialect.h"
+#include "ir/KvCache.h"
 #include "ir/Views.h"
 
 using namespace mlir;
@@ -19,21 +20,17 @@ struct IntegerMeaning {
 };
 
 IntegerMeaning meaningOf(OpOperand& use) {
-  int64_t index = use.getOperandNumber();
-  auto cacheExtent = [](Value cache, int64_t axis) {
-    auto state = llvm::dyn_cast<StateType>(cache.getType());
-    return state ? state.getShape()[axis]
-                 : llvm::cast<RankedTensorType>(cache.getType()).getShape()[axis];
+  auto inCache = [&](const OpOperand& sequences, Value cacheValue) -> IntegerMeaning {
+    KvCache cache(cacheValue.getType());
+    return &use == &sequences ? IntegerMeaning{IntegerMeaning::Sequences, cache.sequences}
+                              : IntegerMeaning{IntegerMeaning::Positions, cache.capacity};
   };
   if (auto embedding = llvm::dyn_cast<EmbeddingOp>(use.getOwner()))
     return {IntegerMeaning::Ids, embedding.getTable().getType().getShape()[0]};
   if (auto write = llvm::dyn_cast<KvWriteOp>(use.getOwner()))
-    return index == 1 ? IntegerMeaning{IntegerMeaning::Sequences, cacheExtent(write.getState(), 0)}
-                      : IntegerMeaning{IntegerMeaning::Positions, cacheExtent(write.getState(), 1)};
+    return inCache(write.getSequencesMutable(), write.getState());
   if (auto attention = llvm::dyn_cast<AttentionOp>(use.getOwner()))
-    return index == 3
-               ? IntegerMeaning{IntegerMeaning::Sequences, cacheExtent(attention.getKey(), 0)}
-               : IntegerMeaning{IntegerMeaning::Positions, cacheExtent(attention.getKey(), 1)};
+    return inCache(attention.getSequencesMutable(), attention.getKey());
   if (llvm::isa<RopeOp>(use.getOwner()))
     return {IntegerMeaning::Positions, std::numeric_limits<int32_t>::max()};
   return {};

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_format.h"
 #include "ir/Dialect.h"
+#include "ir/KvCache.h"
 #include "ir/Views.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -13,10 +14,9 @@ namespace tenon::tools {
 
 /// The part of a cache that is read when the newest position is `position`.
 static double readShare(AttentionOp op, int64_t position) {
-  auto state = llvm::dyn_cast<StateType>(op.getKey().getType());
-  if (!state)
+  if (!llvm::isa<StateType>(op.getKey().getType()))
     return 1;
-  int64_t capacity = state.getShape()[1], window = op.getWindow();
+  int64_t capacity = KvCache(op.getKey().getType()).capacity, window = op.getWindow();
   int64_t counted = window > 0 ? std::min(window, capacity) : capacity;
   return std::min(1.0, static_cast<double>(position + 1) / static_cast<double>(counted));
 }

@@ -161,9 +161,7 @@ absl::StatusOr<std::vector<ReferenceTensor>> ReferenceKernel::run(const ValueByt
   auto function = module->lookupSymbol<func::FuncOp>(functionName);
   std::vector<ReferenceTensor> arguments;
   for (auto [type, bytes] : llvm::zip_equal(function.getArgumentTypes(), inputs)) {
-    auto state = llvm::dyn_cast<StateType>(type);
-    arguments.emplace_back(state ? state.getTensorType() : llvm::cast<RankedTensorType>(type),
-                           std::span<const std::byte>(bytes), nullptr);
+    arguments.emplace_back(getTensorType(type), std::span<const std::byte>(bytes), nullptr);
   }
   return interpreter->run(functionName, arguments);
 }

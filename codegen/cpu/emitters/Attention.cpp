@@ -1,6 +1,7 @@
 #include <limits>
 #include <numeric>
 
+#include "codegen/cpu/CacheRows.h"
 #include "codegen/cpu/Emitter.h"
 #include "codegen/cpu/emitters/Rows.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -28,23 +29,12 @@ class AttentionEmission {
 public:
   AttentionEmission(KernelContext& context, AttentionOp op)
       : context(context), b(context.builder), op(op), query(context, op.getQuery()),
-        keyShape(shapeOf(op.getKey())), valueShape(shapeOf(op.getValue())),
-        queryHeads(query.type.getShape()[1]), keySize(keyShape[3]), valueSize(valueShape[3]) {}
+        keyCache(op.getKey().getType()), valueCache(op.getValue().getType()),
+        queryHeads(query.type.getShape()[1]), keySize(keyCache.size), valueSize(valueCache.size) {}
 
   LogicalResult emit(Value tile);
 
 private:
-  static llvm::ArrayRef<int64_t> shapeOf(Value value) {
-    if (auto state = llvm::dyn_cast<StateType>(value.getType()))
-      return state.getShape();
-    return llvm::cast<RankedTensorType>(value.getType()).getShape();
-  }
-  static Type elementOf(Value value) {
-    if (auto state = llvm::dyn_cast<StateType>(value.getType()))
-      return state.getElementType();
-    return llvm::cast<RankedTensorType>(value.getType()).getElementType();
-  }
-
   /// The loops over heads, and over the vectors of a block's scores, are unrolled.
   static constexpr int64_t mostHeads = 64, mostVectors = 256;
   /// Queries and results of a tile lie on the stack.
@@ -52,7 +42,7 @@ private:
 
   LogicalResult readSchedule();
   void allocate();
-  Value cacheRow(Value cache, int64_t size, Value position);
+  Value cacheRow(Value operand, const KvCache& cache, Value position);
   Value scratchRow(Value base, int64_t head, int64_t rowFloats, Value element);
   void loadQuery(Value row, Value firstHead);
   llvm::SmallVector<Value> emitBlock(Value start, ValueRange state);
@@ -65,8 +55,8 @@ private:
   KernelContext& context;
   VectorBuilder& b;
   AttentionOp op;
-  RowView query;                                ///< rows are heads: [M · Hq, D]
-  llvm::ArrayRef<int64_t> keyShape, valueShape; ///< [S, C, Hkv, D]
+  RowView query; ///< rows are heads: [M · Hq, D]
+  KvCache keyCache, valueCache;
   int64_t queryHeads, keySize, valueSize;
   OrderAttr order;
   int64_t lanes = 0, block = 0, heads = 0;
@@ -92,9 +82,9 @@ LogicalResult AttentionEmission::readSchedule() {
     return op.emitOpError("expects at most ")
            << mostVectors << " vectors of scores in a block of keys, but got a chunk of " << block
            << " keys in " << lanes << " lanes for " << heads << " heads";
-  if ((queryHeads / keyShape[2]) % heads != 0)
+  if ((queryHeads / keyCache.heads) % heads != 0)
     return op.emitOpError("expects heads_per_tile to divide the ")
-           << queryHeads / keyShape[2] << " query heads of a key head, but got " << heads;
+           << queryHeads / keyCache.heads << " query heads of a key head, but got " << heads;
   if (std::max(keySize, valueSize) > mostScratchBytes / 8 / heads)
     return op.emitOpError("expects heads of which ")
            << heads << " fit into " << mostScratchBytes << " bytes of stack, but got "
@@ -114,11 +104,9 @@ Value AttentionEmission::scratchRow(Value base, int64_t head, int64_t rowFloats,
   return b.advance(base, b.mul(b.add(element, head * rowFloats), 4));
 }
 
-/// The elements of `keyHead` at `position` of the sequence, in `cache`, whose heads have `size`.
-Value AttentionEmission::cacheRow(Value cache, int64_t size, Value position) {
-  Value place = b.add(b.mul(sequence, keyShape[1]), position);
-  Value row = b.add(b.mul(place, keyShape[2]), keyHead);
-  return b.advance(context.pointer(cache), b.mul(row, size * elementBytes(elementOf(cache))));
+/// The elements of `keyHead` at `position` of the sequence, in a cache at `operand`.
+Value AttentionEmission::cacheRow(Value operand, const KvCache& cache, Value position) {
+  return emitCacheHead(b, cache, context.pointer(operand), sequence, position, keyHead);
 }
 
 void AttentionEmission::loadQuery(Value row, Value firstHead) {
@@ -135,9 +123,9 @@ void AttentionEmission::loadQuery(Value row, Value firstHead) {
 
 /// Step 1 without scale: dot products of keys [first, end) with the queries of all heads.
 void AttentionEmission::emitScores(Value start, Value first, Value end) {
-  Type element = elementOf(op.getKey());
+  Type element = keyCache.elementType;
   b.loop(first, end, 1, [&](Value position) {
-    Value key = cacheRow(op.getKey(), keySize, position);
+    Value key = cacheRow(op.getKey(), keyCache, position);
     llvm::SmallVector<Value> sums(heads, b.splat(0.0f, lanes));
     sums = b.forVectors(keySize, lanes, sums, [&](Value at, int64_t count, ValueRange state) {
       Value k =
@@ -197,7 +185,7 @@ void AttentionEmission::emitValues(Value start, Value first, Value end,
                                    llvm::ArrayRef<Value> corrections) {
   constexpr int64_t accumulators = 16;
   int64_t vectors = std::max<int64_t>(accumulators / heads, 1);
-  Type element = elementOf(op.getValue());
+  Type element = valueCache.elementType;
   b.forVectors(valueSize, vectors * lanes, [&](Value at, int64_t count) {
     llvm::SmallVector<Value> sums;
     for (int64_t head = 0; head < heads; ++head)
@@ -207,8 +195,8 @@ void AttentionEmission::emitValues(Value start, Value first, Value end,
         sums.push_back(b.fmul(b.load(b.f32s(lanes), place), correction));
       }
     sums = b.loop(first, end, 1, sums, [&](Value position, ValueRange state) {
-      Value value =
-          b.advance(cacheRow(op.getValue(), valueSize, position), b.mul(at, elementBytes(element)));
+      Value value = b.advance(cacheRow(op.getValue(), valueCache, position),
+                              b.mul(at, elementBytes(element)));
       llvm::SmallVector<Value> loaded, next;
       for (int64_t part = 0; part < count; part += lanes)
         loaded.push_back(b.loadFloats(element, b.advance(value, part * elementBytes(element)),
@@ -267,14 +255,13 @@ LogicalResult AttentionEmission::emit(Value tile) {
   if (failed(readSchedule()))
     return failure();
   allocate();
-  int64_t capacity = keyShape[1];
   Value row = b.div(tile, queryHeads / heads);
   Value firstHead = b.mul(b.rem(tile, queryHeads / heads), heads);
-  keyHead = b.div(firstHead, queryHeads / keyShape[2]);
+  keyHead = b.div(firstHead, queryHeads / keyCache.heads);
   bool oneSequence = op.getSequences().getType().getNumElements() == 1;
   sequence = b.loadIndex(context.pointer(op.getSequences()), oneSequence ? b.i64(0) : row);
   Value position = b.loadIndex(context.pointer(op.getPositions()), row);
-  endKey = b.i64(capacity);
+  endKey = b.i64(keyCache.capacity);
   if (op.getCausal())
     endKey = b.min(b.add(position, 1), endKey);
   firstKey = b.i64(0);
@@ -282,7 +269,7 @@ LogicalResult AttentionEmission::emit(Value tile) {
     firstKey = b.max(b.add(position, 1 - static_cast<int64_t>(op.getWindow())), firstKey);
   Value isActive = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, position, b.i64(0));
   Value hasKeys = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, firstKey, endKey);
-  Value attends = arith::AndIOp::create(b, b.isBelow(sequence, keyShape[0]),
+  Value attends = arith::AndIOp::create(b, b.isBelow(sequence, keyCache.sequences),
                                         arith::AndIOp::create(b, isActive, hasKeys));
   auto attend = [&] {
     loadQuery(row, firstHead);

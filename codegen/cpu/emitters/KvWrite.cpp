@@ -1,3 +1,4 @@
+#include "codegen/cpu/CacheRows.h"
 #include "codegen/cpu/Emitter.h"
 #include "codegen/cpu/emitters/Rows.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -16,8 +17,8 @@ static LogicalResult emitKvWrite(KernelContext& context, Value tile) {
   if (failed(perTile))
     return failure();
   auto values = llvm::cast<RankedTensorType>(op.getValues().getType());
-  auto state = llvm::cast<StateType>(op.getState().getType());
-  int64_t rows = values.getShape().front(), capacity = state.getShape()[1];
+  KvCache cache(op.getState().getType());
+  int64_t rows = values.getShape().front();
   int64_t rowBytes = *getStorageBytes(values) / rows;
   if (failed(context.expectTiles(llvm::divideCeil(rowBytes, *perTile))))
     return failure();
@@ -28,12 +29,9 @@ static LogicalResult emitKvWrite(KernelContext& context, Value tile) {
   b.loop(b.i64(0), b.i64(rows), 1, [&](Value row) {
     Value sequence = b.loadIndex(context.pointer(op.getSequences()), oneSequence ? b.i64(0) : row);
     Value position = b.loadIndex(context.pointer(op.getPositions()), row);
-    Value inside = arith::AndIOp::create(b, b.isBelow(sequence, state.getShape()[0]),
-                                         b.isBelow(position, capacity));
-    b.branch(inside, [&] {
-      Value place = b.add(b.mul(sequence, capacity), position);
+    b.branch(emitHolds(b, cache, sequence, position), [&] {
       Value source = b.advance(context.pointer(op.getValues()), b.mul(row, rowBytes));
-      Value target = b.advance(context.pointer(op.getState()), b.mul(place, rowBytes));
+      Value target = emitCacheRow(b, cache, context.pointer(op.getState()), sequence, position);
       b.copy(b.advance(target, first), b.advance(source, first), b.sub(end, first));
     });
   });

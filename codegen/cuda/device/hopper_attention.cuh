@@ -12,7 +12,6 @@ namespace tenon {
 /// What all rows of a call have in common.
 struct AttentionExtents {
   int rows, queryHeads, keyHeads; ///< of the query; of the cache
-  int sequences, capacity;        ///< of the cache
   bool causal;
   int window;
 };
@@ -28,6 +27,7 @@ struct AttentionExtents {
 ///
 /// `Config` has
 ///   Element               F16 or BF16, the type of queries, keys, values and results;
+///   Cache                 of the keys and of the values (kv_cache.cuh);
 ///   keySize, valueSize    of a head, multiples of 16 up to 256;
 ///   keys                  at a time, a multiple of 16 up to 256;
 ///   heads                 of a tile, a power of two that divides the heads that share a key head;
@@ -36,6 +36,7 @@ struct AttentionExtents {
 ///   queryStages           1, or 2 for queries of the next tile.
 template <typename Config> struct HopperAttention : Config {
   using Element = typename Config::Element;
+  using Cache = typename Config::Cache;
   using Config::keySize, Config::valueSize, Config::keys, Config::heads, Config::consumers,
       Config::stages, Config::queryStages;
 
@@ -135,9 +136,8 @@ template <typename Config> struct HopperAttention : Config {
     int firstBegin = 0x7FFFFFFF, lastBegin = 0, firstEnd = 0x7FFFFFFF, lastEnd = 0;
     for (int i = lane; i < positions; i += 32) {
       const int row = firstRow + i;
-      const KeyRange range =
-          findKeys(sequence, row < extents.rows ? positionOf[row] : -1, extents.sequences,
-                   extents.capacity, extents.causal, extents.window);
+      const KeyRange range = findKeys<Cache>(sequence, row < extents.rows ? positionOf[row] : -1,
+                                             extents.causal, extents.window);
       const bool empty = range.begin >= range.end;
       ranges.begin[i] = empty ? 0 : range.begin;
       ranges.end[i] = empty ? 0 : range.end;
@@ -199,7 +199,7 @@ template <typename Config> struct HopperAttention : Config {
             bringBox(shared.query[queryPlace.stage][i][j * positions], query, firstRow,
                      (firstHead + j) * keySize + i * width, barrier, evictFirst());
         const int head = firstHead / (extents.queryHeads / extents.keyHeads);
-        const int base = sequence * extents.capacity;
+        const int base = static_cast<int>(Cache::row(sequence, 0));
         auto bringKeys = [&](int first) {
           shared.keyEmpty[keyPlace.stage].wait(keyPlace.parity ^ 1);
           bringBlock<keyBoxes>(shared.key[keyPlace.stage], key, base + first, head * keySize,

@@ -1,5 +1,6 @@
 // Which keys a row of attention sees, and how several blocks share them.
 #pragma once
+#include "kv_cache.cuh"
 
 namespace tenon {
 
@@ -8,11 +9,12 @@ struct KeyRange {
   int sequence, begin, end;
 };
 
-/// The keys of a row; none for a position or sequence outside the cache.
-__device__ __forceinline__ KeyRange findKeys(int sequence, int position, int sequences,
-                                             int capacity, bool causal, int window) {
+/// The keys of a row; none for a position before the cache's or a sequence outside it.
+template <typename Cache>
+__device__ __forceinline__ KeyRange findKeys(int sequence, int position, bool causal, int window) {
+  constexpr int capacity = Cache::capacity;
   KeyRange range = {sequence, 0, 0};
-  if (position < 0 || sequence < 0 || sequence >= sequences)
+  if (position < 0 || sequence < 0 || sequence >= Cache::sequences)
     return range;
   range.begin = window > 0 && position >= window ? position - window + 1 : 0;
   range.end = causal && position < capacity ? position + 1 : capacity;

@@ -42,8 +42,9 @@ struct PrefillAttention {
   __device__ __forceinline__ explicit PrefillAttention(Shared& memory) : shared(memory) {}
 
   /// The keys of the tile's rows; of `count` rows from `positions` on.
+  template <typename Cache>
   __device__ __forceinline__ void findRanges(int sequence, const int* positions, int count,
-                                             int sequences, int capacity, bool causal, int window) {
+                                             bool causal, int window) {
     if (threadIdx.x == 0) {
       shared.firstBegin = shared.firstEnd = 0x7FFFFFFF;
       shared.lastBegin = shared.lastEnd = 0;
@@ -51,7 +52,7 @@ struct PrefillAttention {
     __syncthreads();
     for (int i = threadIdx.x; i < rows; i += threads) {
       const KeyRange range =
-          findKeys(sequence, i < count ? positions[i] : -1, sequences, capacity, causal, window);
+          findKeys<Cache>(sequence, i < count ? positions[i] : -1, causal, window);
       const bool empty = range.begin >= range.end;
       shared.begin[i] = empty ? 0 : range.begin;
       shared.end[i] = empty ? 0 : range.end;

@@ -87,15 +87,14 @@ void printPair(CodeWriter& code, RopeOp op, const std::string& offset) {
 }
 
 void printStays(KernelContext& context, CodeWriter& code, KvWriteOp op) {
-  llvm::ArrayRef<int64_t> state = op.getState().getType().getShape(); // [S, C, H, D]
   int64_t rows = op.getPositions().getType().getNumElements();
   std::string sequences = context.pointer(op.getSequences());
   std::string positions = context.pointer(op.getPositions());
   bool shared = op.getSequences().getType().getNumElements() == 1;
   code.format("const int sequence = %s[%s], place = %s[row];", sequences, shared ? "0" : "row",
               positions);
-  code.format("bool stays = sequence >= 0 && sequence < %d && place >= 0 && place < %d;", state[0],
-              state[1]);
+  code.format("using Cache = %s;", deviceCache(KvCache(op.getState().getType())));
+  code.line("bool stays = Cache::holds(sequence, place);");
   if (rows == 1)
     return;
   code.line("bool overwritten = false;");

@@ -65,16 +65,14 @@ void HeadRowsEmission::printAngles(CodeWriter& code) {
 /// Where the row goes in the caches, and whether it stays there: unless a later one goes there.
 void HeadRowsEmission::printPlaces(CodeWriter& code) {
   for (auto [index, op] : llvm::enumerate(places)) {
-    llvm::ArrayRef<int64_t> state = op.getState().getType().getShape(); // [S, C, H, D]
     int64_t rows = op.getPositions().getType().getNumElements();
     std::string sequences = context.pointer(op.getSequences());
     std::string positions = context.pointer(op.getPositions());
     bool shared = op.getSequences().getType().getNumElements() == 1;
     code.format("const int sequence%d = %s[%s], place%d = %s[row];", index, sequences,
                 shared ? "0" : "row", index, positions);
-    code.format("bool stays%1$d = sequence%1$d >= 0 && sequence%1$d < %2$d && place%1$d >= 0 && "
-                "place%1$d < %3$d;",
-                index, state[0], state[1]);
+    code.format("using Cache%d = %s;", index, deviceCache(KvCache(op.getState().getType())));
+    code.format("bool stays%1$d = Cache%1$d::holds(sequence%1$d, place%1$d);", index);
     code.open("");
     code.line("bool overwritten = false;");
     code.format("for (int later = row + 1 + threadIdx.x; later < %d; later += %d)", rows,
@@ -161,11 +159,10 @@ void HeadRowsEmission::printChain(CodeWriter& code, HeadRegion::Chain& chain) {
     printTurnedVector(code, chain);
   }
   if (chain.write) {
-    llvm::ArrayRef<int64_t> state = chain.write.getState().getType().getShape(); // [S, C, H, D]
     size_t index = placeIndex(chain.write);
     code.format("if (stays%d)", index);
-    code.format("  storeVector(%1$s + ((long long)sequence%2$d * %3$d + place%2$d) * %4$d + i, x);",
-                context.pointer(chain.write.getState()), index, state[1], elements);
+    code.format("  storeVector(%1$s + Cache%2$d::row(sequence%2$d, place%2$d) * %3$d + i, x);",
+                context.pointer(chain.write.getState()), index, elements);
   }
   for (const std::string& pointer : context.destinations(chain.end))
     code.format("storeVector(%s + at, x);", pointer);
@@ -175,7 +172,7 @@ void HeadRowsEmission::printChain(CodeWriter& code, HeadRegion::Chain& chain) {
 LogicalResult HeadRowsEmission::emit() {
   if (failed(context.expectTiles(region.chains.front().rows)))
     return failure();
-  context.structure.headers = {"memory.cuh"};
+  context.structure.headers = {"kv_cache.cuh", "memory.cuh"};
   std::vector<Access> before, writes = context.results();
   for (RopeOp op : angles) {
     before.push_back(context.access(op.getPositions()));

@@ -16,8 +16,8 @@ namespace {
 /// sines and cosines of the row, and whether it stays in the cache, are computed once for all heads
 /// of a warp.
 ///
-/// `heads_per_warp` is a power of two, of which a tensor takes the largest divisor of its heads. Tiles are blocks of warps, numbered by chain, row,
-/// group of heads.
+/// `heads_per_warp` is a power of two, of which a tensor takes the largest divisor of its heads.
+/// Tiles are blocks of warps, numbered by chain, row, group of heads.
 class HeadsEmission {
 public:
   HeadsEmission(KernelContext& context, HeadsKernel& kernel)
@@ -101,10 +101,10 @@ void HeadsEmission::printCopy(CodeWriter& code, HeadRegion::Chain& chain,
 
 void HeadsEmission::printWrite(CodeWriter& code, HeadRegion::Chain& chain) {
   KvWriteOp op = chain.write;
-  llvm::ArrayRef<int64_t> state = op.getState().getType().getShape(); // [S, C, H, D]
+  KvCache cache(op.getState().getType());
   code.open("if (stays)");
-  code.format("const long long at = (((long long)sequence * %d + place) * %d + head %% %d) * %d;",
-              state[1], state[2], state[2], state[3]);
+  code.format("const long long at = Cache::headRow(sequence, place, head %% %d) * %d;", cache.heads,
+              cache.size);
   printCopy(code, chain, context.pointer(op.getState()) + " + at");
   code.close();
 }
@@ -148,7 +148,7 @@ LogicalResult HeadsEmission::emit() {
   }
   if (failed(context.expectTiles(llvm::divideCeil(total, warps))))
     return failure();
-  context.structure.headers = {"memory.cuh", "reduce.cuh"};
+  context.structure.headers = {"kv_cache.cuh", "memory.cuh", "reduce.cuh"};
   std::vector<Access> reads = context.arguments(false), writes = context.results();
   llvm::append_range(reads, context.arguments(true));
   for (HeadRegion::Chain& chain : region.chains)

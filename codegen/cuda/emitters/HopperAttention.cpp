@@ -50,8 +50,8 @@ static void addTensorMaps(KernelContext& context, AttentionOp op,
 
 /// Attention of many rows of one sequence by warpgroups on sm_90a: a tile has the same positions of
 /// `heads_per_tile` query heads that share a key head, 64 rows of the tensor cores for each of
-/// `consumers` warpgroups, which take all keys that its rows see, `keys_per_block` at a time, as the
-/// copy engine brings them. Blocks take tiles in turn, those of the last rows first.
+/// `consumers` warpgroups, which take all keys that its rows see, `keys_per_block` at a time, as
+/// the copy engine brings them. Blocks take tiles in turn, those of the last rows first.
 static LogicalResult emitHopperAttention(KernelContext& context) {
   FailureOr<HopperAttentionKernel> kernel = context.read<HopperAttentionKernel>();
   if (failed(kernel))
@@ -73,6 +73,7 @@ static LogicalResult emitHopperAttention(KernelContext& context) {
   CodeWriter& config = structure.declarations;
   config.open("struct Config");
   config.format("using Element = %s;", deviceType(elementTypeOf(op.getQuery().getType())));
+  config.format("using Cache = %s;", deviceCache(KvCache(op.getKey().getType())));
   config.format("static constexpr int keySize = %d, valueSize = %d;", query[2], value[3]);
   config.format("static constexpr int keys = %d, heads = %d, consumers = %d;", tile.keys,
                 tile.heads, tile.consumers);
@@ -86,8 +87,8 @@ static LogicalResult emitHopperAttention(KernelContext& context) {
   CodeWriter& start =
       structure.begin(PhaseKind::Load, {}, {{MemorySpace::Shared, "attention.shared"}});
   start.line("extern __shared__ __align__(1024) unsigned char memory[];");
-  start.format("Attention attention(memory, {%d, %d, %d, %d, %d, %s, %d});", query[0], query[1],
-               key[2], key[0], key[1], op.getCausal() ? "true" : "false",
+  start.format("Attention attention(memory, {%d, %d, %d, %s, %d});", query[0], query[1], key[2],
+               op.getCausal() ? "true" : "false",
                std::min<int64_t>(op.getWindow(), std::numeric_limits<int32_t>::max()));
   start.line("attention.start(map0, map1, map2);");
 

@@ -14,16 +14,16 @@ static LogicalResult emitKvWrite(KernelContext& context) {
     return failure();
   KvWriteOp op = kernel->op;
   int64_t vector = kernel->schedule.vector;
-  llvm::ArrayRef<int64_t> state = op.getState().getType().getShape(); // [S, C, H, D]
-  int64_t rows = op.getValues().getType().getShape()[0], rowElements = state[2] * state[3];
-  int64_t bytes = vector * elementBytes(elementTypeOf(op.getState().getType()));
+  KvCache cache(op.getState().getType());
+  int64_t rows = op.getValues().getType().getShape()[0], rowElements = cache.rowElements();
+  int64_t bytes = vector * elementBytes(cache.elementType);
   if (rowElements % vector != 0 || (bytes != 2 && bytes != 4 && bytes != 8 && bytes != 16))
     return context.kernel.emitOpError("expects a vector of 2, 4, 8 or 16 bytes that divides a row, "
                                       "but got ")
            << vector;
   if (failed(context.expectTiles(rows)))
     return failure();
-  context.structure.headers = {"memory.cuh"};
+  context.structure.headers = {"kv_cache.cuh", "memory.cuh"};
   std::string sequences = context.pointer(op.getSequences());
   std::string positions = context.pointer(op.getPositions());
   bool shared = op.getSequences().getType().getNumElements() == 1;
@@ -35,8 +35,8 @@ static LogicalResult emitKvWrite(KernelContext& context) {
   code.line("const int row = static_cast<int>(tile);");
   code.format("const int sequence = %s[%s], position = %s[row];", sequences, shared ? "0" : "row",
               positions);
-  code.format("bool stays = sequence >= 0 && sequence < %d && position >= 0 && position < %d;",
-              state[0], state[1]);
+  code.format("using Cache = %s;", deviceCache(cache));
+  code.line("bool stays = Cache::holds(sequence, position);");
   if (rows > 1) {
     code.line("bool overwritten = false;");
     code.format("for (int later = row + 1 + threadIdx.x; later < %d; later += %d)", rows,
@@ -49,9 +49,8 @@ static LogicalResult emitKvWrite(KernelContext& context) {
   code.format("using Bits = Word<%d>::type;", bytes);
   code.format("const Bits* source = reinterpret_cast<const Bits*>(%s + (long long)row * %d);",
               context.pointer(op.getValues()), rowElements);
-  code.format("Bits* target = reinterpret_cast<Bits*>(%s + ((long long)sequence * %d + position) * "
-              "%d);",
-              context.pointer(op.getState()), state[1], rowElements);
+  code.format("Bits* target = reinterpret_cast<Bits*>(%s + Cache::row(sequence, position) * %d);",
+              context.pointer(op.getState()), rowElements);
   code.format("for (int i = threadIdx.x; i < %d; i += %d)", rowElements / vector,
               context.structure.threads);
   code.line("  target[i] = source[i];");

@@ -43,9 +43,9 @@ void RowAttention::printRange(CodeWriter& code, const std::string& leastKeys,
   code.format("const int row = static_cast<int>(unit / %d);", perRow);
   code.format("const int firstHead = static_cast<int>(unit %% %d) * %d;", perRow, heads);
   code.format("const int keyHead = firstHead / %d;", sharing);
-  code.format("const KeyRange range = findKeys(%s, %s[row], %d, %d, %s, %d);", sequenceOf("row"),
-              context.pointer(op.getPositions()), key[0], key[1], op.getCausal() ? "true" : "false",
-              window);
+  code.format("using Cache = %s;", deviceCache(KvCache(op.getKey().getType())));
+  code.format("const KeyRange range = findKeys<Cache>(%s, %s[row], %s, %d);", sequenceOf("row"),
+              context.pointer(op.getPositions()), op.getCausal() ? "true" : "false", window);
   code.line("const bool empty = range.begin >= range.end;");
   code.format("const KeySplit cut(empty ? 1 : range.end - range.begin, %d, %s, %s);", splits,
               leastKeys, step);
@@ -54,8 +54,7 @@ void RowAttention::printRange(CodeWriter& code, const std::string& leastKeys,
   code.line("const int begin = empty ? 0 : range.begin + part * cut.keys;");
   code.line("const int end = empty ? 0 : part == cut.parts - 1 ? range.end : begin + cut.keys;");
   // Where the row has no keys the sequence may be outside the cache.
-  code.format("const long long cacheHead = (empty ? 0 : (long long)range.sequence * %d) + keyHead;",
-              key[1] * key[2]);
+  code.line("const long long cacheHead = Cache::headRow(empty ? 0 : range.sequence, 0, keyHead);");
 }
 
 std::string RowAttention::keyPointer(const std::string& base) {

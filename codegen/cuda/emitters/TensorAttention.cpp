@@ -11,7 +11,8 @@ using namespace tenon::kernels;
 namespace tenon::codegen::cuda::emitters {
 
 /// Attention of many rows of one sequence: a block takes a query head of `threads` / 2 ·
-/// `row_tiles` rows and all keys that they see. Blocks with the most keys, those of the last rows, come first.
+/// `row_tiles` rows and all keys that they see. Blocks with the most keys, those of the last rows,
+/// come first.
 static LogicalResult emitTensorPrefill(KernelContext& context) {
   FailureOr<TensorPrefillKernel> kernel = context.read<TensorPrefillKernel>();
   if (failed(kernel) || failed(verifyTensorOperands(kernel->op, 16)))
@@ -49,11 +50,12 @@ static LogicalResult emitTensorPrefill(KernelContext& context) {
   code.format("const int first = (%d - static_cast<int>(tile / %d)) * Kernel::rows;", blocks - 1,
               query[1]);
   code.format("const int count = min(Kernel::rows, %d - first);", query[0]);
-  code.format("kernel.findRanges(%s[0], %s + first, count, %d, %d, %s, %d);", sequences,
-              context.pointer(op.getPositions()), key[0], key[1], op.getCausal() ? "true" : "false",
+  code.format("using Cache = %s;", deviceCache(KvCache(op.getKey().getType())));
+  code.format("kernel.findRanges<Cache>(%s[0], %s + first, count, %s, %d);", sequences,
+              context.pointer(op.getPositions()), op.getCausal() ? "true" : "false",
               std::min<int64_t>(op.getWindow(), std::numeric_limits<int32_t>::max()));
-  code.format("const long long cache = (long long)%s[0] * %d + head / %d;", sequences,
-              key[1] * key[2], query[1] / key[2]);
+  code.format("const long long cache = Cache::headRow(%s[0], 0, head / %d);", sequences,
+              query[1] / key[2]);
   code.format("kernel.attend(%s + ((long long)first * %d + head) * %d, %d, count, %s + cache * %d, "
               "%d, %s + cache * %d, %d, %s);",
               context.pointer(op.getQuery()), query[1], query[2], query[1] * query[2],

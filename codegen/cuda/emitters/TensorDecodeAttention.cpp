@@ -481,8 +481,7 @@ void TensorDecodeEmission::printCacheWrite(CodeWriter& code) {
   if (madeRows() > 1)
     condition += " && newKeys.find(place) == row";
   code.open("if (" + condition + ")");
-  code.format("const long long at = ((long long)range.sequence * %d + place) * %d + keyHead;",
-              rows.key[1], rows.key[2]);
+  code.line("const long long at = Cache::headRow(range.sequence, place, keyHead);");
   auto copy = [&](HeadRegion::Chain& chain, const char* made) {
     code.format("if (threadIdx.x < %d)", chain.size / 8);
     code.format("  reinterpret_cast<uint4*>(%s + at * %d)[threadIdx.x] = "

@@ -12,9 +12,7 @@ absl::StatusOr<Reservation> ElementBudget::reserve(Type type) {
   if (!getStorageBytes(type))
     return absl::InvalidArgumentError(absl::StrFormat(
         "expects a tensor or state of static size, but got %s", detail::formatType(type)));
-  auto state = llvm::dyn_cast<StateType>(type);
-  int64_t elements =
-      (state ? state.getTensorType() : llvm::cast<RankedTensorType>(type)).getNumElements();
+  int64_t elements = getTensorType(type).getNumElements();
   if (elements > limit - *used)
     return absl::ResourceExhaustedError(
         absl::StrFormat("expects at most %d elements held at once, but %s comes on top of %d",

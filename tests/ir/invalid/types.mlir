@@ -27,3 +27,8 @@ func.func private @f(!tenon.state<4294967296x4294967296xf32>)
 
 // expected-error @+1 {{expected static shape}}
 func.func private @f(!tenon.state<?xf32>)
+
+// -----
+
+// expected-error @+1 {{expected one of [dense] for where a state has its rows, got: paged}}
+func.func private @f(!tenon.state<4xf32, paged>)

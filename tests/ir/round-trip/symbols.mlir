@@ -20,3 +20,7 @@ func.func @get() -> tensor<2xi32> {
   %c = tenon.constant dense<[1, -2]> : tensor<2xi32> : tensor<2xi32>
   return %c : tensor<2xi32>
 }
+
+// The layout of a state that is not written is `dense`.
+// CHECK: tenon.state @written : !tenon.state<1x8x2x4xf32>
+tenon.state @written : !tenon.state<1x8x2x4xf32, dense>
