@@ -107,8 +107,8 @@ Value Decomposer::causalMask(int64_t rows, int64_t keys, int64_t window) {
   return mask = AddOp::create(builder, loc, type, mask, within);
 }
 
-/// What a call writes to `cache` at the rows and positions of the attention, [M, H, D]: all that the
-/// cache holds of a prompt that starts there. Null where there is no such write.
+/// What a call writes to `cache` at the rows and positions of the attention, [M, H, D]: all that
+/// the cache holds of a prompt that starts there. Null where there is no such write.
 Value Decomposer::findWritten(Value cache, AttentionOp op) const {
   auto write = cache.getDefiningOp<KvWriteOp>();
   if (!write || write.getSequences() != op.getSequences() ||

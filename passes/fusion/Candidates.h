@@ -37,11 +37,11 @@ public:
                const cost::CostModel& model)
       : graph(graph), scheduler(scheduler), model(model) {}
 
-  /// Asks every rule but the disabled ones, those that fill gaps last; then unites legal candidates that share operations, as
-  /// long as the union is legal: a chain that no one rule names is found so. A union takes the whole
-  /// tail of pointwise operations behind each of its products where a candidate has it and it stays
-  /// legal: to store a product for another kernel's bias or activation never pays, and the ways to
-  /// cut several tails short multiply. Deterministic.
+  /// Asks every rule but the disabled ones, those that fill gaps last; then unites legal candidates
+  /// that share operations, as long as the union is legal: a chain that no one rule names is found
+  /// so. A union takes the whole tail of pointwise operations behind each of its products where a
+  /// candidate has it and it stays legal: to store a product for another kernel's bias or
+  /// activation never pays, and the ways to cut several tails short multiply. Deterministic.
   ///
   /// The time is linear in the operations: unions end when candidates or trials are a fixed number
   /// of times the proposals.

@@ -14,8 +14,8 @@ namespace tenon::passes::fusion {
 /// operations than any model's is cut where the candidates that reach across save least, and those
 /// are given up.
 ///
-/// Candidates of rules that fill gaps may tie all layers of a model together. So the cover is chosen
-/// without them and with them, and wherever the two differ the better one holds.
+/// Candidates of rules that fill gaps may tie all layers of a model together. So the cover is
+/// chosen without them and with them, and wherever the two differ the better one holds.
 std::vector<unsigned> chooseCover(const FusionGraph& graph, CandidateSet& candidates, Plan plan);
 
 } // namespace tenon::passes::fusion

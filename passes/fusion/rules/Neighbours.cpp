@@ -5,9 +5,9 @@ using namespace mlir;
 
 namespace tenon::passes::fusion::rules {
 
-/// An operation and one that reads its result, whatever they are, where no other rule has a group that
-/// holds both: what the footprints and a kernel allow is tried, and grows with what shares operations
-/// with it.
+/// An operation and one that reads its result, whatever they are, where no other rule has a group
+/// that holds both: what the footprints and a kernel allow is tried, and grows with what shares
+/// operations with it.
 static void propose(Operation* op, Propose propose) {
   llvm::SmallSetVector<Operation*, 4> producers;
   for (Value operand : op->getOperands())
