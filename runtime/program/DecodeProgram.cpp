@@ -207,6 +207,22 @@ static absl::StatusOr<TokenizerSpec> decodeTokenizer(std::span<const std::byte> 
   spec.addBos = stored.add_bos();
   spec.addEos = stored.add_eos();
   spec.addSpacePrefix = stored.add_space_prefix();
+  auto rewrite = [&](const fbs::RewriteStep* step) {
+    return RewriteStep{static_cast<RewriteKind>(step->kind()), copy.text(step->pattern()),
+                       copy.text(step->content())};
+  };
+  spec.splits = copy.map(stored.splits(), [&](const fbs::SplitStep* step) {
+    return SplitStep{copy.text(step->pattern()), static_cast<SplitBehavior>(step->behavior()),
+                     step->invert()};
+  });
+  spec.ignoreMerges = stored.ignore_merges();
+  spec.normalizers = copy.map(stored.normalizers(), rewrite);
+  spec.pieceNormalizers = copy.map(stored.piece_normalizers(), rewrite);
+  spec.added = copy.map(stored.added(), [](const fbs::AddedToken* token) {
+    return AddedToken{token->id(), token->whole_word(), token->strips_left(), token->strips_right(),
+                      token->normalized()};
+  });
+  spec.fuseUnknown = stored.fuse_unknown();
   if (copy.failed())
     return absl::InvalidArgumentError(
         "the tokeniser section holds overlapping or misaligned values");

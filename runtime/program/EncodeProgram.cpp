@@ -188,6 +188,35 @@ static SharedBytes finishedBytes(const FlatBufferBuilder& builder) {
   return std::vector<std::byte>(bytes.begin(), bytes.end());
 }
 
+static auto encodeRewrites(FlatBufferBuilder& builder, const std::vector<RewriteStep>& steps) {
+  std::vector<flatbuffers::Offset<fbs::RewriteStep>> stored;
+  for (const RewriteStep& step : steps) {
+    auto pattern = builder.CreateString(step.pattern);
+    auto content = builder.CreateString(step.content);
+    stored.push_back(
+        fbs::CreateRewriteStep(builder, static_cast<uint8_t>(step.kind), pattern, content));
+  }
+  return builder.CreateVector(stored);
+}
+
+static auto encodeSplits(FlatBufferBuilder& builder, const std::vector<SplitStep>& steps) {
+  std::vector<flatbuffers::Offset<fbs::SplitStep>> stored;
+  for (const SplitStep& step : steps) {
+    auto pattern = builder.CreateString(step.pattern);
+    stored.push_back(
+        fbs::CreateSplitStep(builder, pattern, static_cast<uint8_t>(step.behavior), step.invert));
+  }
+  return builder.CreateVector(stored);
+}
+
+static auto encodeAdded(FlatBufferBuilder& builder, const std::vector<AddedToken>& tokens) {
+  std::vector<fbs::AddedToken> stored;
+  for (const AddedToken& token : tokens)
+    stored.emplace_back(token.id, token.wholeWord, token.stripsLeft, token.stripsRight,
+                        token.normalized);
+  return builder.CreateVectorOfStructs(stored);
+}
+
 int32_t Encoder::tokenizerSection(const TokenizerSpec& spec) {
   FlatBufferBuilder section;
   std::vector<uint8_t> kinds;
@@ -199,10 +228,15 @@ int32_t Encoder::tokenizerSection(const TokenizerSpec& spec) {
   auto kindVector = section.CreateVector(kinds);
   auto merges = section.CreateVectorOfStrings(spec.merges);
   auto extraEndIds = section.CreateVector(spec.extraEndIds);
+  auto splits = encodeSplits(section, spec.splits);
+  auto normalizers = encodeRewrites(section, spec.normalizers);
+  auto pieceNormalizers = encodeRewrites(section, spec.pieceNormalizers);
+  auto added = encodeAdded(section, spec.added);
   section.Finish(fbs::CreateTokenizer(section, static_cast<uint8_t>(spec.model), preTokenizer,
                                       tokens, scores, kindVector, merges, spec.bosId, spec.eosId,
                                       spec.unknownId, extraEndIds, spec.addBos, spec.addEos,
-                                      spec.addSpacePrefix));
+                                      spec.addSpacePrefix, splits, spec.ignoreMerges, normalizers,
+                                      pieceNormalizers, added, spec.fuseUnknown));
   return addSection(finishedBytes(section));
 }
 

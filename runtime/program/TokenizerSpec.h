@@ -23,14 +23,79 @@ enum class TokenizerModel : uint8_t {
   SentencePiece = 0,
   /// Byte-level BPE: merges by rank after a pre-tokeniser. Called `gpt2` in GGUF.
   ByteLevelBpe = 1,
+  /// BPE over characters: merges by rank, with byte fallback. Hugging Face's form of SentencePiece.
+  Bpe = 2,
+};
+
+/// What a step of a normaliser does.
+enum class RewriteKind : uint8_t {
+  Nfc = 0, ///< Unicode's normalisation forms (annex 15)
+  Nfd = 1,
+  Nfkc = 2,
+  Nfkd = 3,
+  Lowercase = 4,
+  StripMarks = 5,  ///< without combining marks
+  Replace = 6,     ///< `content` in place of each match of `pattern`
+  Prepend = 7,     ///< `content` before a text that is not empty
+  Prefix = 8,      ///< `content` before a text that does not begin with it
+  PrefixFirst = 9, ///< the same, where nothing stands before the text
+};
+
+struct RewriteStep {
+  RewriteKind kind = RewriteKind::Nfc;
+  std::string pattern; ///< of Replace: a regular expression
+  std::string content;
+
+  bool operator==(const RewriteStep&) const = default;
+};
+
+/// What becomes of the matches of a split (`SplitDelimiterBehavior` of Hugging Face's `tokenizers`).
+enum class SplitBehavior : uint8_t {
+  Isolated = 0, ///< pieces of their own
+  Removed = 1,
+  MergedWithPrevious = 2,
+  MergedWithNext = 3,
+  Contiguous = 4, ///< matches behind one another are one piece
+};
+
+struct SplitStep {
+  std::string pattern; ///< a regular expression
+  SplitBehavior behavior = SplitBehavior::Isolated;
+  bool invert = false; ///< what lies between matches counts as a match
+
+  bool operator==(const SplitStep&) const = default;
+};
+
+/// How a control or user-defined token is found in a text.
+struct AddedToken {
+  int32_t id = 0;
+  bool wholeWord = false;   ///< only where no word goes on before or behind it
+  bool stripsLeft = false;  ///< with the white space before it
+  bool stripsRight = false; ///< with the white space behind it
+  bool normalized = false;  ///< in what the normaliser makes of the text
+
+  bool operator==(const AddedToken&) const = default;
 };
 
 /// Everything that a tokeniser is built from; what a Program stores. Plain data: whoever fills it
 /// from a file need not have checked it, `Tokenizer::create` does.
 struct TokenizerSpec {
   TokenizerModel model = TokenizerModel::SentencePiece;
-  /// The pre-tokeniser of byte-level BPE by its GGUF name (`gpt-2`, `llama-bpe`, …).
+  /// The pre-tokeniser of byte-level BPE by its GGUF name (`gpt-2`, `llama-bpe`, …); empty where
+  /// `splits` and `ignoreMerges` are it.
   std::string preTokenizer;
+  /// Each cuts every piece that the one before left.
+  std::vector<SplitStep> splits;
+  /// A piece that is a token as it stands becomes that token, even if merges do not lead to it.
+  bool ignoreMerges = false;
+  /// What is done to a text before it is cut: first between the tokens that are read from it as it
+  /// stands, then between those that are read from the result.
+  std::vector<RewriteStep> normalizers;
+  std::vector<RewriteStep> pieceNormalizers;
+  /// How tokens are read from a text, by id in ascending order; others just as they are.
+  std::vector<AddedToken> added;
+  /// Whether unknown characters behind one another are one unknown token (BPE over characters).
+  bool fuseUnknown = false;
   /// Texts by id. SentencePiece writes a space as U+2581; byte-level BPE maps every byte to a
   /// printable code point (GPT-2's table).
   std::vector<std::string> tokens;
@@ -38,7 +103,7 @@ struct TokenizerSpec {
   std::vector<float> scores;
   /// Kinds by id, or empty: all normal.
   std::vector<TokenKind> kinds;
-  /// Merges of byte-level BPE, `left right`, best first.
+  /// Merges of BPE, `left right`, best first.
   std::vector<std::string> merges;
   /// Ids of the special tokens; −1 where the model has none.
   int32_t bosId = -1;

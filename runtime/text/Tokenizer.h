@@ -16,6 +16,7 @@ namespace tenon::runtime {
 
 namespace internal {
 class SpecialTokens;
+class TextRewriter;
 } // namespace internal
 
 /// How `Tokenizer::encode` treats special tokens.
@@ -71,12 +72,27 @@ protected:
   virtual std::string decodeToken(size_t id) const = 0;
 
 private:
+  /// The tokens that are read from a text before anything else: those in the text as it stands, and
+  /// those in what the normaliser makes of it.
+  struct SpecialSets {
+    std::unique_ptr<internal::SpecialTokens> given;
+    std::unique_ptr<internal::SpecialTokens> normalized;
+  };
+  /// Compiles the normalisers and collects the special tokens.
+  absl::Status prepare();
+  absl::StatusOr<SpecialSets> makeSets(bool withControl) const;
+  const AddedToken* flagsOf(int32_t id) const;
+  /// Appends the ids of `text`; calls `encodeRest(part, isFirst)` for what lies between tokens of
+  /// `special`.
+  template <class EncodeRest>
   absl::Status encodeParts(std::string_view text, const internal::SpecialTokens& special,
-                           std::vector<int32_t>& ids) const;
+                           std::vector<int32_t>& ids, EncodeRest encodeRest) const;
 
   TokenizerSpec description;
-  std::unique_ptr<internal::SpecialTokens> userDefined;
-  std::unique_ptr<internal::SpecialTokens> allSpecial;
+  SpecialSets userDefined;
+  SpecialSets allSpecial;
+  std::unique_ptr<internal::TextRewriter> normalizer;
+  std::unique_ptr<internal::TextRewriter> pieceNormalizer;
 };
 
 } // namespace tenon::runtime

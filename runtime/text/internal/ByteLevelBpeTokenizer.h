@@ -2,19 +2,12 @@
 #define TENON_RUNTIME_TEXT_INTERNAL_BYTELEVELBPETOKENIZER_H
 
 #include <array>
-#include <functional>
-
-#include "absl/container/flat_hash_map.h"
 
 #include "runtime/text/Tokenizer.h"
-#include "runtime/text/internal/MergeSymbols.h"
+#include "runtime/text/internal/MergeTable.h"
 #include "runtime/text/internal/PreTokenizer.h"
-#include "support/TextHash.h"
 
 namespace tenon::runtime::internal {
-
-/// Token ids by text.
-using TextIndex = absl::flat_hash_map<std::string_view, int32_t, TextHash>;
 
 /// Byte-level BPE (Radford et al. 2019), GGUF's model `gpt2`:
 ///   1. cut the text with the pre-tokeniser;
@@ -41,8 +34,7 @@ private:
                    std::vector<Candidate<int32_t>>& queue, std::vector<int32_t>& ids) const;
 
   PreTokenizer preTokenizer;
-  /// The merges by the ids of both sides: left << 32 | right. The priority is the rank.
-  absl::flat_hash_map<uint64_t, Merge<int32_t>> mergeByPair;
+  MergeTable merges;
   /// Ids by byte, −1 where there is none.
   std::array<int32_t, 256> idByByte;
   /// Tokens that stand for bytes, by text; views of `spec().tokens`; filled if the pre-tokeniser

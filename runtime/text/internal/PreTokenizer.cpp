@@ -1,7 +1,5 @@
 #include "runtime/text/internal/PreTokenizer.h"
 
-#include <pcre2.h>
-
 #include "absl/strings/str_format.h"
 
 #include "runtime/text/internal/Utf8.h"
@@ -10,95 +8,66 @@
 namespace tenon::runtime::internal {
 namespace {
 
-/// PCRE2's `\s` also matches U+180E; the tokenisers' own engines (Rust, Python's `regex`) mean
-/// Unicode's White_Space. Holds inside of brackets too.
-std::string useUnicodeSpaces(std::string_view pattern) {
-  std::string translated;
-  for (size_t i = 0; i < pattern.size(); ++i) {
-    if (pattern[i] != '\\' || i + 1 == pattern.size()) {
-      translated += pattern[i];
-      continue;
+/// The pieces that a step cuts `text` into: matches and what lies between them.
+struct Cut {
+  std::string_view text;
+  bool isMatch;
+};
+
+/// Joins the cuts as the behaviour says (Hugging Face's `SplitDelimiterBehavior`), which takes
+/// matches for delimiters.
+void appendPieces(const std::vector<Cut>& cuts, SplitBehavior behavior,
+                  std::vector<std::string_view>& pieces) {
+  const auto join = [](std::string_view left, std::string_view right) {
+    return std::string_view(left.data(), left.size() + right.size());
+  };
+  bool previousIsMatch = false;
+  bool isOpen = false; // whether the last piece may still grow
+  for (const Cut& cut : cuts) {
+    bool joins = false;
+    switch (behavior) {
+    case SplitBehavior::Isolated:
+      break;
+    case SplitBehavior::Removed:
+      if (cut.isMatch)
+        continue;
+      break;
+    case SplitBehavior::MergedWithPrevious:
+      joins = isOpen && cut.isMatch && !previousIsMatch;
+      break;
+    case SplitBehavior::MergedWithNext:
+      joins = isOpen && !cut.isMatch && previousIsMatch;
+      break;
+    case SplitBehavior::Contiguous:
+      joins = isOpen && cut.isMatch == previousIsMatch;
+      break;
     }
-    const char escaped = pattern[++i];
-    if (escaped == 's')
-      translated += "\\p{White_Space}";
-    else if (escaped == 'S')
-      translated += "\\P{White_Space}";
+    if (joins)
+      pieces.back() = join(pieces.back(), cut.text);
     else
-      translated += {'\\', escaped};
+      pieces.push_back(cut.text);
+    isOpen = true;
+    previousIsMatch = cut.isMatch;
   }
-  return translated;
-}
-
-std::string pcre2Message(int error) {
-  unsigned char buffer[256] = {};
-  pcre2_get_error_message(error, buffer, sizeof(buffer));
-  return reinterpret_cast<const char*>(buffer);
-}
-
-/// Cuts `text` where it changes between valid UTF-8 and other bytes; calls `piece(part, isValid)`.
-template <class Piece> absl::Status forEachUtf8Run(std::string_view text, Piece piece) {
-  for (size_t at = 0; at < text.size();) {
-    const size_t begin = at;
-    const bool isValid = readUtf8(text.substr(at)).kind == Utf8Kind::Valid;
-    while (at < text.size()) {
-      const Utf8Unit unit = readUtf8(text.substr(at));
-      if ((unit.kind == Utf8Kind::Valid) != isValid)
-        break;
-      at += unit.length;
-    }
-    TENON_RETURN_IF_ERROR(piece(text.substr(begin, at - begin), isValid));
-  }
-  return absl::OkStatus();
 }
 
 } // namespace
 
-void PreTokenizer::FreeCode::operator()(pcre2_real_code_8* code) const { pcre2_code_free(code); }
-
-/// Applies the patterns one after the other; holds the memory that matching writes to.
-class PreTokenizer::Matcher {
-public:
-  explicit Matcher(const std::vector<Pattern>& patterns)
-      : patterns(patterns), match(pcre2_match_data_create(1, nullptr)) {}
-  ~Matcher() { pcre2_match_data_free(match); }
-  Matcher(const Matcher&) = delete;
-
-  /// Appends the pieces of `text`, valid UTF-8, that the patterns from `first` on leave.
-  absl::Status split(size_t first, std::string_view text, std::vector<std::string_view>& pieces) {
-    if (text.empty())
-      return absl::OkStatus();
-    if (first == patterns.size()) {
-      pieces.push_back(text);
-      return absl::OkStatus();
+absl::StatusOr<PreTokenizer> PreTokenizer::create(const TokenizerSpec& spec) {
+  PreTokenizer preTokenizer;
+  preTokenizer.takesWholeTokens = spec.ignoreMerges;
+  if (spec.preTokenizer.empty()) {
+    for (const SplitStep& step : spec.splits) {
+      if (step.behavior > SplitBehavior::Contiguous)
+        return absl::InvalidArgumentError(
+            absl::StrFormat("tokenizer: expects behaviours of splits from 0 to %d, but got %d",
+                            int(SplitBehavior::Contiguous), int(step.behavior)));
+      TENON_ASSIGN_OR_RETURN(Pattern pattern, Pattern::compile("pre-tokenizer", step.pattern));
+      preTokenizer.steps.push_back({std::move(pattern), step.behavior, step.invert});
     }
-    size_t at = 0;
-    while (at < text.size()) {
-      const int found =
-          pcre2_match(patterns[first].code.get(), reinterpret_cast<PCRE2_SPTR>(text.data()),
-                      text.size(), at, PCRE2_NO_UTF_CHECK | PCRE2_NOTEMPTY, match, nullptr);
-      if (found == PCRE2_ERROR_NOMATCH)
-        break;
-      if (found < 0)
-        return absl::InternalError(absl::StrFormat("pre-tokenizer pattern '%s': %s",
-                                                   patterns[first].text, pcre2Message(found)));
-      const PCRE2_SIZE* range = pcre2_get_ovector_pointer(match);
-      const size_t begin = range[0];
-      const size_t end = range[1];
-      TENON_RETURN_IF_ERROR(split(first + 1, text.substr(at, begin - at), pieces));
-      TENON_RETURN_IF_ERROR(split(first + 1, text.substr(begin, end - begin), pieces));
-      at = end;
-    }
-    return split(first + 1, text.substr(at), pieces);
+    return preTokenizer;
   }
-
-private:
-  const std::vector<Pattern>& patterns;
-  pcre2_match_data* match;
-};
-
-absl::StatusOr<PreTokenizer> PreTokenizer::create(std::string_view name) {
-  if (const PreTokenizerEntry* entry = findPreTokenizer(name))
+  if (const PreTokenizerEntry* entry = findPreTokenizer(spec.preTokenizer))
     return compile(*entry);
   std::string known;
   for (const PreTokenizerEntry& entry : preTokenizers()) {
@@ -106,40 +75,62 @@ absl::StatusOr<PreTokenizer> PreTokenizer::create(std::string_view name) {
     known += entry.name;
   }
   return absl::InvalidArgumentError(absl::StrFormat(
-      "tokenizer: expects one of the pre-tokenizers %s, but got '%s'", known, name));
+      "tokenizer: expects one of the pre-tokenizers %s, but got '%s'", known, spec.preTokenizer));
+}
+
+absl::StatusOr<PreTokenizer> PreTokenizer::create(std::string_view name) {
+  TokenizerSpec spec;
+  spec.preTokenizer = std::string(name);
+  return create(spec);
 }
 
 absl::StatusOr<PreTokenizer> PreTokenizer::compile(const PreTokenizerEntry& entry) {
   PreTokenizer preTokenizer;
   preTokenizer.takesWholeTokens = entry.ignoreMerges;
-  for (std::string_view pattern : entry.patterns) {
-    const std::string translated = useUnicodeSpaces(pattern);
-    int error = 0;
-    PCRE2_SIZE offset = 0;
-    pcre2_code* code =
-        pcre2_compile(reinterpret_cast<PCRE2_SPTR>(translated.data()), translated.size(),
-                      PCRE2_UTF | PCRE2_UCP, &error, &offset, nullptr);
-    if (!code)
-      return absl::InvalidArgumentError(
-          absl::StrFormat("pre-tokenizer '%s', pattern '%s', byte %d: %s", entry.name, translated,
-                          offset, pcre2Message(error)));
-    preTokenizer.patterns.push_back(
-        {std::string(pattern), std::unique_ptr<pcre2_code, FreeCode>(code)});
-    // Where PCRE2 has no JIT for this machine, pcre2_match interprets.
-    pcre2_jit_compile(code, PCRE2_JIT_COMPLETE);
+  const std::string owner = absl::StrFormat("pre-tokenizer '%s'", entry.name);
+  for (std::string_view text : entry.patterns) {
+    TENON_ASSIGN_OR_RETURN(Pattern pattern, Pattern::compile(owner, text));
+    preTokenizer.steps.push_back({std::move(pattern), SplitBehavior::Isolated, false});
   }
   return preTokenizer;
 }
 
+absl::StatusOr<std::vector<std::string_view>> PreTokenizer::splitRun(std::string_view run) const {
+  std::vector<std::string_view> pieces = {run};
+  for (const Step& step : steps) {
+    std::vector<std::string_view> next;
+    for (std::string_view piece : pieces) {
+      std::vector<Cut> cuts;
+      size_t at = 0;
+      const auto add = [&](size_t end, bool isMatch) {
+        if (end > at)
+          cuts.push_back({piece.substr(at, end - at), isMatch != step.invert});
+        at = end;
+      };
+      TENON_RETURN_IF_ERROR(step.pattern.forEachMatch(piece, [&](size_t begin, size_t end) {
+        add(begin, false);
+        add(end, true);
+      }));
+      add(piece.size(), false);
+      appendPieces(cuts, step.behavior, next);
+    }
+    pieces = std::move(next);
+  }
+  return pieces;
+}
+
 absl::StatusOr<std::vector<std::string_view>> PreTokenizer::split(std::string_view text) const {
   std::vector<std::string_view> pieces;
-  Matcher matcher(patterns);
-  TENON_RETURN_IF_ERROR(forEachUtf8Run(text, [&](std::string_view run, bool isValid) {
-    if (isValid)
-      return matcher.split(0, run, pieces);
-    pieces.push_back(run);
-    return absl::OkStatus();
-  }));
+  TENON_RETURN_IF_ERROR(
+      forEachUtf8Run(text, [&](std::string_view run, bool isValid) -> absl::Status {
+        if (!isValid) {
+          pieces.push_back(run);
+          return absl::OkStatus();
+        }
+        TENON_ASSIGN_OR_RETURN(const std::vector<std::string_view> found, splitRun(run));
+        pieces.insert(pieces.end(), found.begin(), found.end());
+        return absl::OkStatus();
+      }));
   return pieces;
 }
 

@@ -1,23 +1,23 @@
 #ifndef TENON_RUNTIME_TEXT_INTERNAL_PRETOKENIZER_H
 #define TENON_RUNTIME_TEXT_INTERNAL_PRETOKENIZER_H
 
-#include <memory>
-#include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
 
+#include "runtime/program/TokenizerSpec.h"
 #include "runtime/text/PreTokenizers.h"
-
-struct pcre2_real_code_8;
+#include "runtime/text/internal/Pattern.h"
 
 namespace tenon::runtime::internal {
 
-/// The compiled patterns of one entry of `preTokenizers()`. Immutable: any number of threads may
-/// use one.
+/// The compiled patterns of one entry of `preTokenizers()`, or of a tokeniser that brings its own.
+/// Immutable: any number of threads may use one.
 class PreTokenizer {
 public:
+  /// Compiles what `spec` names, or its own splits where it names none.
+  static absl::StatusOr<PreTokenizer> create(const TokenizerSpec& spec);
   /// Compiles the entry `name`. InvalidArgument lists the known ones if there is no such entry.
   static absl::StatusOr<PreTokenizer> create(std::string_view name);
   /// Compiles `entry`. InvalidArgument names the pattern that is not one.
@@ -31,16 +31,15 @@ public:
   bool ignoresMerges() const { return takesWholeTokens; }
 
 private:
-  struct FreeCode {
-    void operator()(pcre2_real_code_8* code) const;
+  struct Step {
+    Pattern pattern;
+    SplitBehavior behavior;
+    bool invert;
   };
-  struct Pattern {
-    std::string text;
-    std::unique_ptr<pcre2_real_code_8, FreeCode> code;
-  };
-  class Matcher;
+  /// The pieces of `run`, valid UTF-8.
+  absl::StatusOr<std::vector<std::string_view>> splitRun(std::string_view run) const;
 
-  std::vector<Pattern> patterns;
+  std::vector<Step> steps;
   bool takesWholeTokens = false;
 };
 

@@ -7,35 +7,12 @@
 
 #include "absl/strings/str_format.h"
 
+#include "runtime/text/internal/SpaceSymbol.h"
 #include "runtime/text/internal/Utf8.h"
 #include "support/Status.h"
 
 namespace tenon::runtime::internal {
 namespace {
-
-/// U+2581, which stands for a space.
-constexpr std::string_view spaceSymbol = "\u2581";
-
-int hexDigit(char c) {
-  if (c >= '0' && c <= '9')
-    return c - '0';
-  if (c >= 'A' && c <= 'F')
-    return c - 'A' + 10;
-  if (c >= 'a' && c <= 'f')
-    return c - 'a' + 10;
-  return -1;
-}
-
-/// The byte that a byte token's text, `<0x0A>`, names.
-std::optional<uint8_t> parseByteToken(std::string_view text) {
-  if (text.size() != 6 || text.substr(0, 3) != "<0x" || text[5] != '>')
-    return std::nullopt;
-  const int high = hexDigit(text[3]);
-  const int low = hexDigit(text[4]);
-  if (high < 0 || low < 0)
-    return std::nullopt;
-  return uint8_t(high * 16 + low);
-}
 
 /// The bytes of the first word of `text`: any spaces, then all up to the next space.
 size_t firstWordLength(std::string_view text) {
@@ -166,15 +143,7 @@ std::string SentencePieceTokenizer::decodeToken(size_t id) const {
   const std::string& text = spec().tokens[id];
   if (kind(id) == TokenKind::Byte)
     return std::string(1, char(*parseByteToken(text)));
-  std::string decoded;
-  for (size_t at = 0; at < text.size();) {
-    const size_t space = std::min(text.find(spaceSymbol, at), text.size());
-    decoded.append(text, at, space - at);
-    if (space < text.size())
-      decoded += ' ';
-    at = space + spaceSymbol.size();
-  }
-  return decoded;
+  return readSpaces(text);
 }
 
 } // namespace tenon::runtime::internal

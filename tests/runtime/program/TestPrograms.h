@@ -19,6 +19,12 @@ inline TokenizerSpec richTokenizer() {
   TokenizerSpec spec;
   spec.model = TokenizerModel::ByteLevelBpe;
   spec.preTokenizer = "gpt-2";
+  spec.splits = {{"a+", SplitBehavior::MergedWithNext, true}, {"b", SplitBehavior::Removed, false}};
+  spec.ignoreMerges = true;
+  spec.normalizers = {{RewriteKind::Replace, "c", "d"}};
+  spec.pieceNormalizers = {{RewriteKind::Prefix, "", " "}, {RewriteKind::Nfkc, "", ""}};
+  spec.added = {{2, true, false, true, false}, {4, false, true, false, true}};
+  spec.fuseUnknown = true;
   spec.tokens = {"<unk>", "a", "b", "", "\xe2\x96\x81z"};
   spec.scores = {0.0f, -1.5f, 2.25f, 0.0f, 1e30f};
   spec.kinds = {TokenKind::Unknown, TokenKind::Normal, TokenKind::Control, TokenKind::Byte,

@@ -8,6 +8,7 @@
 namespace tenon::runtime::internal {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -45,6 +46,22 @@ TEST(PreTokenizer, cutsAsLlama3Does) {
               ElementsAre("I", "'LL", " go", "\n\n", " ", " x", ".y", "(z", ");\r\n", "\t", " a"));
 }
 
+TEST(PreTokenizer, cutsByCaseAsOpenAiAndMistralDo) {
+  EXPECT_THAT(split("gpt-4o", "HTMLParser isn't 12345 a//b\n"),
+              ElementsAre("HTMLParser", " isn't", " ", "123", "45", " a", "//", "b", "\n"));
+  EXPECT_THAT(split("tekken", "camelCase's 12"), ElementsAre("camel", "Case", "'s", " ", "1", "2"));
+}
+
+TEST(PreTokenizer, cutsAsDeepSeekV3Does) {
+  EXPECT_THAT(split("deepseek-v3", "x=1234 .foo 日本語です(a)"),
+              ElementsAre("x", "=", "123", "4", " .", "foo", " ", "日本語です", "(a", ")"));
+}
+
+TEST(PreTokenizer, cutsAsBloomDoes) {
+  EXPECT_THAT(split("bloom", "a b, c 12"), ElementsAre("a", " b", ",", " c", " 12"));
+  EXPECT_THAT(split("viking", "b 12"), ElementsAre("b", " ", "1", "2"));
+}
+
 TEST(PreTokenizer, cutsAsDeepSeekCoderDoes) {
   EXPECT_THAT(split("deepseek-coder", "a,\n\n 日本x=1"),
               ElementsAre("a", ",", "\n", "\n", " ", "日本", "x", "=", "1"));
@@ -65,6 +82,44 @@ TEST(PreTokenizer, keepsBytesThatAreNotUtf8) {
               ElementsAre("ab", "\xFF\xE2\x82", " cd", "\x80"));
 }
 
+std::vector<std::string> splitBy(std::vector<SplitStep> steps, const std::string& text) {
+  TokenizerSpec spec;
+  spec.splits = std::move(steps);
+  const auto preTokenizer = PreTokenizer::create(spec);
+  EXPECT_TRUE(preTokenizer.ok()) << preTokenizer.status();
+  const auto pieces = preTokenizer->split(text);
+  EXPECT_TRUE(pieces.ok()) << pieces.status();
+  return {pieces->begin(), pieces->end()};
+}
+
+TEST(PreTokenizer, matchesGoWhereTheBehaviourSays) {
+  const std::string text = "-ab--c-";
+  const auto by = [&](SplitBehavior behavior, bool invert = false) {
+    return splitBy({{"-", behavior, invert}}, text);
+  };
+  EXPECT_THAT(by(SplitBehavior::Isolated), ElementsAre("-", "ab", "-", "-", "c", "-"));
+  EXPECT_THAT(by(SplitBehavior::Removed), ElementsAre("ab", "c"));
+  EXPECT_THAT(by(SplitBehavior::MergedWithPrevious), ElementsAre("-", "ab-", "-", "c-"));
+  EXPECT_THAT(by(SplitBehavior::MergedWithNext), ElementsAre("-ab", "-", "-c", "-"));
+  EXPECT_THAT(by(SplitBehavior::Contiguous), ElementsAre("-", "ab", "--", "c", "-"));
+  EXPECT_THAT(by(SplitBehavior::Removed, true), ElementsAre("-", "-", "-", "-"));
+  EXPECT_THAT(splitBy({{"b", SplitBehavior::Isolated}, {"-", SplitBehavior::Removed}}, text),
+              ElementsAre("a", "b", "c"));
+}
+
+TEST(PreTokenizer, refusesBehavioursAndPatternsThatAreNone) {
+  TokenizerSpec spec;
+  spec.splits = {{"a", SplitBehavior{7}}};
+  EXPECT_THAT(std::string(PreTokenizer::create(spec).status().message()),
+              HasSubstr("expects behaviours of splits from 0 to 4, but got 7"));
+  spec.splits = {{"(a"}};
+  EXPECT_THAT(std::string(PreTokenizer::create(spec).status().message()),
+              HasSubstr("pre-tokenizer, pattern '(a', byte 2"));
+  spec.splits = {{std::string(20000, 'a')}};
+  EXPECT_THAT(std::string(PreTokenizer::create(spec).status().message()),
+              HasSubstr("expects a pattern of at most 16384 bytes, but got 20000"));
+}
+
 TEST(PreTokenizer, longRunsNeedNoStack) {
   for (const PreTokenizerEntry& entry : preTokenizers())
     for (const char* unit : {"a", "7", " ", "\n", "!", "é", "'s", " a", "\n ", "日"}) {
@@ -81,9 +136,9 @@ TEST(PreTokenizer, longRunsNeedNoStack) {
 TEST(PreTokenizer, refusesUnknownNames) {
   const absl::Status status = PreTokenizer::create("gpt-17").status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(status.message(),
-            "tokenizer: expects one of the pre-tokenizers gpt-2, default, falcon, starcoder, "
-            "deepseek-coder, llama-bpe, qwen2, but got 'gpt-17'");
+  EXPECT_THAT(std::string(status.message()),
+              AllOf(HasSubstr("tokenizer: expects one of the pre-tokenizers gpt-2, "),
+                    HasSubstr(", llama-bpe, "), HasSubstr(", but got 'gpt-17'")));
 }
 
 TEST(PreTokenizer, refusesBrokenPatterns) {
@@ -99,8 +154,8 @@ TEST(PreTokenizer, reportsMatchesThatDoNotEnd) {
   const auto preTokenizer = PreTokenizer::compile({"slow", {"(a|a)+[bc]"}});
   ASSERT_TRUE(preTokenizer.ok()) << preTokenizer.status();
   const absl::Status status = preTokenizer->split(std::string(200, 'a')).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("pre-tokenizer pattern '(a|a)+[bc]'"));
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("tokenizer: pattern '(a|a)+[bc]'"));
 }
 
 } // namespace

@@ -217,7 +217,7 @@ TEST(TokenizerSpecCheck, refusesBrokenVocabularies) {
 
   spec = makeByteLevelBpeSpec();
   spec.model = TokenizerModel(9);
-  expectRefused(spec, "model 0 (SentencePiece) or 1 (byte-level BPE), but got 9");
+  expectRefused(spec, "model 0 (SentencePiece), 1 (byte-level BPE) or 2 (BPE), but got 9");
 
   spec = makeByteLevelBpeSpec();
   spec.kinds.pop_back();
@@ -309,7 +309,7 @@ TEST(TokenizerSpecCheck, refusesUnknownPreTokenizers) {
   TokenizerSpec spec = makeByteLevelBpeSpec();
   spec.preTokenizer = "gpt-17";
   const absl::Status status = Tokenizer::create(spec).status();
-  EXPECT_THAT(std::string(status.message()), HasSubstr("llama-bpe, qwen2, but got 'gpt-17'"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("chameleon, but got 'gpt-17'"));
 }
 
 TEST(TokenizerSpecCheck, emptyTokensAreNeverEncoded) {
