@@ -15,7 +15,7 @@ struct Architecture {
   /// The canonical name, GGUF's `general.architecture`.
   std::string_view name;
   NormKind norm;
-  /// Which elements of Q and K rotate together; none where positions enter in another way.
+  /// Which elements of Q and K rotate together in the canonical layout; none where positions enter in another way.
   std::optional<RopePairing> pairing;
   /// Whether a file without `output.weight` uses the token embedding in its place.
   bool mayTieOutput;

@@ -157,6 +157,14 @@ std::vector<std::string> declareFiles(GraphBuilder& builder, const ModelSource& 
   return symbols;
 }
 
+/// Erases the files, but for the model's main one, that no weight lies in.
+void eraseUnusedFiles(mlir::ModuleOp module) {
+  for (auto file : llvm::make_early_inc_range(module.getOps<FileOp>()))
+    if (file.getSymName() != llvm::StringRef(fileSymbol) &&
+        mlir::SymbolTable::symbolKnownUseEmpty(file, module))
+      file.erase();
+}
+
 /// Nothing for a family whose heads are not rotated.
 absl::StatusOr<RopeFrequencies> readRotation(const ModelSource& source,
                                              const Architecture& architecture,
@@ -231,7 +239,9 @@ importModel(mlir::MLIRContext& context, const ModelSource& source, const ImportO
       buildEntry(shared, entry, options);
   if (builder.getStatus().ok())
     builder.fail(weights.checkAllUsed(architecture->name));
-  return builder.finish();
+  TENON_ASSIGN_OR_RETURN(mlir::OwningOpRef<mlir::ModuleOp> module, builder.finish());
+  eraseUnusedFiles(*module);
+  return module;
 }
 
 } // namespace tenon::frontends

@@ -90,6 +90,10 @@ public:
   /// that is not empty.
   virtual absl::StatusOr<const SourceTensor*>
   requireTensor(std::string_view name, std::span<const int64_t> shape = {}) const = 0;
+  /// Whether the rows of Q and K have the order of the model's own code, where elements of the first
+  /// half of a head rotate with those of the second, also where the canonical layout has them
+  /// beside one another.
+  virtual bool keepsHalves() const { return false; }
   /// The path of the tensor's file.
   const std::string& pathOf(const SourceTensor& tensor) const {
     return files()[tensor.file]->path();

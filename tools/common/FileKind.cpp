@@ -21,8 +21,9 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::string_view ggufMagic = "GGUF";
-constexpr std::string_view howToConvert =
-    "; llama.cpp's convert_hf_to_gguf.py makes a GGUF file of a model from Hugging Face";
+constexpr std::string_view whatIsRead =
+    "; of a model from Hugging Face Tenon reads the folder with its config.json and safetensors "
+    "files";
 
 /// A file that is told by bytes at one place.
 struct Signature {
@@ -142,7 +143,7 @@ static absl::Status refuse(const std::string& path, const std::string& what,
                            std::string_view advice = "") {
   std::string formats = absl::StrJoin(
       frontends::allFrontends(), ", ", [](std::string* text, const frontends::Frontend* frontend) {
-        absl::StrAppend(text, std::string(frontend->name), " files");
+        absl::StrAppend(text, std::string(frontend->name), " models");
       });
   return absl::InvalidArgumentError(absl::StrFormat(
       "%s: is %s; Tenon reads %s, textual IR (.mlir) and, where a program is run or "
@@ -159,15 +160,9 @@ static absl::Status describeAbsent(const std::string& path, const absl::Status& 
                    !path.ends_with(".gguf") && !path.ends_with(".mlir") && !path.ends_with(".tnn");
   if (isHubName)
     return absl::NotFoundError(absl::StrFormat(
-        "%s; where it names a model of a hub, download a GGUF file of it", status.message()));
+        "%s; where it names a model of a hub, download its folder or a GGUF file of it",
+        status.message()));
   return status;
-}
-
-static absl::Status describeFolder(const std::string& path) {
-  std::error_code ignored;
-  if (fs::exists(fs::path(path) / "config.json", ignored))
-    return refuse(path, "a folder with a model from Hugging Face", howToConvert);
-  return refuse(path, "a folder");
 }
 
 absl::StatusOr<FileKind> identifyFile(const std::string& path) {
@@ -177,7 +172,7 @@ absl::StatusOr<FileKind> identifyFile(const std::string& path) {
   if (fs::is_directory(path, ignored)) {
     if (frontends::findFrontend(path, {}))
       return FileKind::Model;
-    return describeFolder(path);
+    return refuse(path, "a folder without config.json", whatIsRead);
   }
   absl::StatusOr<std::shared_ptr<const MappedFile>> file = MappedFile::open(path);
   if (absl::IsNotFound(file.status()))
@@ -189,7 +184,7 @@ absl::StatusOr<FileKind> identifyFile(const std::string& path) {
   if (std::string foreign = describeForeignFile(head, path); !foreign.empty()) {
     bool isModel = absl::StrContains(foreign, "safetensors") ||
                    absl::StrContains(foreign, "PyTorch") || absl::StrContains(foreign, "ONNX");
-    return refuse(path, foreign, isModel ? howToConvert : "");
+    return refuse(path, foreign, isModel ? whatIsRead : "");
   }
   if (runtime::isProgramFile(head))
     return FileKind::Program;

@@ -10,7 +10,7 @@ static const char* describe(Need need) {
   case Need::Model:
     return "a model or a graph";
   case Need::Import:
-    return "a GGUF file or a named shape";
+    return "a GGUF file, a Hugging Face folder or a named shape";
   case Need::Shapes:
     return "several functions";
   case Need::NamedShape:

@@ -67,7 +67,7 @@ static absl::Status checkTextFlags(const ModelInputOptions& options, mlir::Modul
     return absl::OkStatus();
   return usageError(absl::StrFormat(
       "--activations=%s: applies to %s, but %s", options.activations,
-      options.activations == quantized ? "IR before the phase fused" : "GGUF files", inPhase));
+      options.activations == quantized ? "IR before the phase fused" : "model files", inPhase));
 }
 
 /// The target for a model that names none.

@@ -108,7 +108,8 @@ void addModelInputOptions(CLI::App& command, ModelInputOptions& options) {
   FlagRules& rules = options.rules;
   command
       .add_option("MODEL", options.path,
-                  "A GGUF file, or a graph in textual IR (.mlir; - reads standard input)")
+                  "A GGUF file, a Hugging Face folder, or a graph in textual IR (.mlir; - reads "
+                  "standard input)")
       ->required();
   rules.require(
       command
@@ -230,7 +231,7 @@ readModel(mlir::MLIRContext& context, const ModelInputOptions& options, DeviceKi
   if (kind == FileKind::Program)
     return absl::InvalidArgumentError(absl::StrFormat(
         "%s: is a compiled program (.tnn), which `run` and `inspect` take; this command expects a "
-        "GGUF file or textual IR (.mlir)",
+        "GGUF file, a Hugging Face folder or textual IR (.mlir)",
         options.path));
   bool isModel = kind == FileKind::Model;
   bool isInput = options.path == "-";

@@ -11,9 +11,10 @@ namespace {
 constexpr const char* description =
     "Tenon compiles transformer inference graphs and runs them.\n"
     "\n"
-    "MODEL is a GGUF file, a graph in textual IR (.mlir, of any phase) or, for `run`, a compiled\n"
-    "program (.tnn). A program is native code and runs with your rights: run none whose origin\n"
-    "you do not trust. The others are data (docs/SECURITY.md).\n"
+    "MODEL is a GGUF file, a Hugging Face folder, a graph in textual IR (.mlir, of any phase) or,\n"
+    "for `run`, a compiled program (.tnn). A program is native code and runs with your rights: "
+    "run\n"
+    "none whose origin you do not trust. The others are data (docs/SECURITY.md).\n"
     "\n"
     "  tenon run model.gguf -p 'Once upon a time'          generate text\n"
     "  tenon compile model.gguf -o model.tnn               compile ahead of time\n"

@@ -27,7 +27,8 @@ absl::Status tokenize(const Options& options) {
   TENON_ASSIGN_OR_RETURN(FileKind kind, identifyFile(options.model));
   if (kind != FileKind::Model)
     return absl::InvalidArgumentError(options.model +
-                                      ": expects a GGUF file, which holds a tokeniser");
+                                      ": expects a GGUF file or a Hugging Face folder, which "
+                                      "hold a tokeniser");
   TENON_ASSIGN_OR_RETURN(auto source, frontends::openModel(options.model));
   TENON_ASSIGN_OR_RETURN(runtime::TokenizerSpec spec, source->tokenizer());
   TENON_ASSIGN_OR_RETURN(auto tokenizer, runtime::Tokenizer::create(std::move(spec)));
@@ -46,7 +47,9 @@ void addTokenizeCommand(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
       "tokenize", "Turn text, of a file or standard input, into a model's token ids");
-  command->add_option("MODEL", options->model, "The GGUF file that holds the tokeniser")
+  command
+      ->add_option("MODEL", options->model,
+                   "The GGUF file or Hugging Face folder that holds the tokeniser")
       ->required();
   command->add_option("-f,--text", options->text, "The file with the text; - for standard input")
       ->capture_default_str();

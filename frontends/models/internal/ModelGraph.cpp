@@ -134,7 +134,9 @@ Heads ModelGraph::projectFusedHeads(Value x, Bias bias) {
 }
 
 Value ModelGraph::rotate(Value x, std::string_view name) {
-  return builder().rope(*shared.architecture.pairing, x, inputs.positions, inverseFrequencies,
+  RopePairing pairing =
+      shared.source.keepsHalves() ? RopePairing::Halves : *shared.architecture.pairing;
+  return builder().rope(pairing, x, inputs.positions, inverseFrequencies,
                         shared.frequencies.magnitude, {.name = absl::StrFormat("%s.rope", name)});
 }
 

@@ -1,6 +1,7 @@
 // What scripts/compare-tokenizers asks for the splits and ids of Tenon:
 //   tokenizer_probe splits NAME   the lengths in bytes of the pieces of a pre-tokeniser
 //   tokenizer_probe ids FILE      the ids of a GGUF file's tokeniser, without BOS and EOS
+//   tokenizer_probe json FILE     the ids of a tokenizer.json, all that it adds and finds included
 // Reads one text a line, as hexadecimal bytes; writes one line of numbers for each.
 
 #include <functional>
@@ -12,6 +13,7 @@
 
 #include "frontends/gguf/GgufFile.h"
 #include "frontends/gguf/GgufTokenizer.h"
+#include "frontends/hf/HfTokenizer.h"
 #include "runtime/text/Tokenizer.h"
 #include "runtime/text/internal/PreTokenizer.h"
 #include "support/Status.h"
@@ -34,6 +36,16 @@ absl::StatusOr<std::string> readHex(std::string_view line) {
   return bytes;
 }
 
+absl::StatusOr<TokenizerSpec> readGguf(const std::string& path) {
+  TENON_ASSIGN_OR_RETURN(const auto file, frontends::GgufFile::open(path));
+  return frontends::readGgufTokenizer(*file);
+}
+
+absl::StatusOr<TokenizerSpec> readJson(const std::string& path) {
+  TENON_ASSIGN_OR_RETURN(const frontends::JsonFile file, frontends::JsonFile::open(path));
+  return frontends::readTokenizerJson(file);
+}
+
 absl::StatusOr<Answer> makeAnswer(std::string_view mode, const std::string& name) {
   if (mode == "splits") {
     TENON_ASSIGN_OR_RETURN(internal::PreTokenizer created, internal::PreTokenizer::create(name));
@@ -46,14 +58,15 @@ absl::StatusOr<Answer> makeAnswer(std::string_view mode, const std::string& name
       return lengths;
     };
   }
-  if (mode != "ids")
-    return absl::InvalidArgumentError("expects splits or ids");
-  TENON_ASSIGN_OR_RETURN(const auto file, frontends::GgufFile::open(name));
-  TENON_ASSIGN_OR_RETURN(TokenizerSpec spec, frontends::readGgufTokenizer(*file));
+  if (mode != "ids" && mode != "json")
+    return absl::InvalidArgumentError("expects splits, ids or json");
+  const bool isJson = mode == "json";
+  TENON_ASSIGN_OR_RETURN(TokenizerSpec spec, isJson ? readJson(name) : readGguf(name));
   TENON_ASSIGN_OR_RETURN(auto created, Tokenizer::create(std::move(spec)));
   std::shared_ptr<Tokenizer> tokenizer = std::move(created);
-  return [tokenizer](std::string_view text) -> absl::StatusOr<std::vector<int64_t>> {
-    TENON_ASSIGN_OR_RETURN(const auto ids, tokenizer->encode(text, {.addSpecial = false}));
+  const EncodeOptions options{.addSpecial = isJson, .parseSpecial = isJson};
+  return [tokenizer, options](std::string_view text) -> absl::StatusOr<std::vector<int64_t>> {
+    TENON_ASSIGN_OR_RETURN(const auto ids, tokenizer->encode(text, options));
     return std::vector<int64_t>(ids.begin(), ids.end());
   };
 }

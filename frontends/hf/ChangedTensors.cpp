@@ -1,0 +1,150 @@
+#include "frontends/hf/ChangedTensors.h"
+
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+#include "support/CacheFolder.h"
+#include "support/Fingerprint.h"
+#include "support/MessageText.h"
+#include "support/OutputFile.h"
+#include "support/SecureHash.h"
+#include "support/Status.h"
+
+namespace tenon::frontends {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Part of the file's name: changes with what the file holds for the same model.
+constexpr std::string_view formatVersion = "changed tensors 1";
+/// Of each tensor in the file: a cache line.
+constexpr uint64_t alignment = 64;
+
+std::vector<std::byte> addOne(std::span<const std::byte> stored, const Encoding& encoding) {
+  std::vector<double> values(stored.size() / static_cast<uint64_t>(encoding.blockBytes));
+  encoding.decode(stored, values);
+  std::vector<std::byte> bytes(values.size() * sizeof(float));
+  for (size_t i = 0; i < values.size(); ++i) {
+    float sum = static_cast<float>(values[i]) + 1.0f;
+    std::memcpy(bytes.data() + i * sizeof(sum), &sum, sizeof(sum));
+  }
+  return bytes;
+}
+
+std::vector<std::byte> transpose(std::span<const std::byte> stored, uint64_t rows, uint64_t columns,
+                                 uint64_t elementBytes) {
+  std::vector<std::byte> bytes(stored.size());
+  for (uint64_t row = 0; row < rows; ++row)
+    for (uint64_t column = 0; column < columns; ++column)
+      std::memcpy(bytes.data() + (column * rows + row) * elementBytes,
+                  stored.data() + (row * columns + column) * elementBytes, elementBytes);
+  return bytes;
+}
+
+/// Parts of `heads` heads, q, k and v of each, to all of q, all of k and all of v.
+std::vector<std::byte> groupHeads(std::span<const std::byte> stored, uint64_t heads) {
+  constexpr uint64_t kinds = 3;
+  std::vector<std::byte> bytes(stored.size());
+  uint64_t part = stored.size() / (kinds * heads);
+  for (uint64_t head = 0; head < heads; ++head)
+    for (uint64_t kind = 0; kind < kinds; ++kind)
+      std::memcpy(bytes.data() + (kind * heads + head) * part,
+                  stored.data() + (head * kinds + kind) * part, part);
+  return bytes;
+}
+
+} // namespace
+
+void ChangedTensors::place(std::vector<int64_t> shape, const Encoding& encoding, Make make) {
+  int64_t elements = 1;
+  for (int64_t length : shape)
+    elements *= length;
+  SourceTensor tensor;
+  tensor.shape = std::move(shape);
+  tensor.encoding = &encoding;
+  tensor.offset = bytes;
+  tensor.byteSize = static_cast<uint64_t>(encoding.bytesFor(elements));
+  bytes = (bytes + tensor.byteSize + alignment - 1) / alignment * alignment;
+  places.push_back(std::move(tensor));
+  makers.push_back(std::move(make));
+}
+
+absl::Status ChangedTensors::add(TensorChange change, const SourceTensor& tensor,
+                                 const ModelSource& source, int64_t heads,
+                                 const std::string& name) {
+  const Encoding& encoding = *tensor.encoding;
+  std::span<const std::byte> stored = source.data(tensor);
+  auto refuse = [&](const std::string& expected) {
+    return absl::InvalidArgumentError(absl::StrFormat("%s: tensor %s expects %s, but got shape %s",
+                                                      source.pathOf(tensor), quoteName(name),
+                                                      expected, shapeText(tensor.shape)));
+  };
+  std::vector<int64_t> shape = tensor.shape;
+  switch (change) {
+  case TensorChange::None:
+    break;
+  case TensorChange::AddOne:
+    place(shape, *findEncoding("f32"), [=, &encoding] { return addOne(stored, encoding); });
+    break;
+  case TensorChange::Transpose: {
+    if (shape.size() != 2)
+      return refuse("two axes");
+    std::swap(shape[0], shape[1]);
+    place(shape, encoding, [=, bytes = static_cast<uint64_t>(encoding.blockBytes)] {
+      return transpose(stored, static_cast<uint64_t>(shape[1]), static_cast<uint64_t>(shape[0]),
+                       bytes);
+    });
+    break;
+  }
+  case TensorChange::GroupHeads:
+    if (shape.empty() || shape.front() % (3 * heads) != 0)
+      return refuse(
+          absl::StrFormat("a multiple of %d rows, Q, K and V of %d heads", 3 * heads, heads));
+    place(shape, encoding, [=] { return groupHeads(stored, static_cast<uint64_t>(heads)); });
+    break;
+  }
+  return absl::OkStatus();
+}
+
+void ChangedTensors::add(std::vector<float> values) {
+  std::vector<int64_t> shape = {static_cast<int64_t>(values.size())};
+  place(std::move(shape), *findEncoding("f32"), [values = std::move(values)] {
+    std::span<const std::byte> view = std::as_bytes(std::span(values));
+    return std::vector<std::byte>(view.begin(), view.end());
+  });
+}
+
+absl::StatusOr<std::shared_ptr<const MappedFile>>
+ChangedTensors::write(std::span<const std::shared_ptr<const MappedFile>> madeOf) const {
+  std::string cache = cacheFolder();
+  std::string hub = (fs::path(cache) / "hf").string();
+  if (cache.empty() || !makePrivateFolder(hub))
+    return absl::FailedPreconditionError(absl::StrFormat(
+        "%s: expects a cache folder ($TENON_CACHE_DIR, or .cache/tenon in $HOME) for tensors that "
+        "the model stores in another form than Tenon takes, but there is none",
+        folder));
+  std::string content = absl::StrCat(std::string(formatVersion), "\n", configuration);
+  for (const std::shared_ptr<const MappedFile>& file : madeOf)
+    absl::StrAppend(&content, "\n", file->bytes().size(), " ", fingerprintFile(*file));
+  std::string name = absl::BytesToHexString(hashSecurely(content)).substr(0, 32);
+  std::string path = (fs::path(hub) / absl::StrCat(name, ".weights")).string();
+  absl::StatusOr<std::shared_ptr<const MappedFile>> kept = MappedFile::open(path);
+  if (kept.ok() && (*kept)->bytes().size() == bytes)
+    return kept;
+  TENON_ASSIGN_OR_RETURN(std::unique_ptr<OutputFile> output, OutputFile::create(path));
+  for (size_t i = 0; i < places.size(); ++i) {
+    TENON_RETURN_IF_ERROR(output->writeZeros(places[i].offset - output->size()));
+    TENON_RETURN_IF_ERROR(output->write(makers[i]()));
+  }
+  TENON_RETURN_IF_ERROR(output->writeZeros(bytes - output->size()));
+  TENON_RETURN_IF_ERROR(output->finish());
+  return MappedFile::open(path);
+}
+
+} // namespace tenon::frontends

@@ -1,0 +1,56 @@
+#ifndef TENON_FRONTENDS_HF_CHANGEDTENSORS_H
+#define TENON_FRONTENDS_HF_CHANGEDTENSORS_H
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include "frontends/hf/HfFamily.h"
+#include "frontends/models/ModelSource.h"
+
+namespace tenon::frontends {
+
+/// The tensors of a model that have another form in its files than architectures expect, in a file
+/// of the cache folder. It is named by a hash of the configuration and of the files that it is made
+/// of, so that it is written once.
+class ChangedTensors {
+public:
+  /// `folder` stands for the model in messages, `configuration` is all of its config.json.
+  ChangedTensors(std::string folder, std::string configuration)
+      : folder(std::move(folder)), configuration(std::move(configuration)) {}
+
+  /// Adds `tensor`, in an encoding of one element a block, in its changed form; refuses shapes that
+  /// do not allow it. `heads` is for GroupHeads, `name` for messages.
+  absl::Status add(TensorChange change, const SourceTensor& tensor, const ModelSource& source,
+                   int64_t heads, const std::string& name);
+  /// Adds a vector of f32.
+  void add(std::vector<float> values);
+
+  /// Where they lie in the file, in the order in which they were added; `name` and `file` are not
+  /// set.
+  std::span<const SourceTensor> tensors() const { return places; }
+
+  /// The file, written where it is not there. Fails where there is no cache folder.
+  absl::StatusOr<std::shared_ptr<const MappedFile>>
+  write(std::span<const std::shared_ptr<const MappedFile>> madeOf) const;
+
+private:
+  using Make = std::function<std::vector<std::byte>()>;
+  void place(std::vector<int64_t> shape, const Encoding& encoding, Make make);
+
+  std::string folder;
+  std::string configuration;
+  std::vector<SourceTensor> places;
+  std::vector<Make> makers; ///< the bytes of each
+  uint64_t bytes = 0;       ///< of the file
+};
+
+} // namespace tenon::frontends
+
+#endif // TENON_FRONTENDS_HF_CHANGEDTENSORS_H

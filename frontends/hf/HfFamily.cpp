@@ -1,0 +1,80 @@
+#include "frontends/hf/HfFamily.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace tenon::frontends {
+
+const HfFamily* findHfFamily(std::string_view modelType) {
+  auto found = std::ranges::find(allHfFamilies(), modelType, &HfFamily::modelType);
+  return found == allHfFamilies().end() ? nullptr : &*found;
+}
+
+/// A tensor's name in its parts: `model.layers.3.mlp.up_proj.weight` is block 3, stem `mlp.up_proj`,
+/// suffix `weight`.
+struct NameParts {
+  std::string_view block; ///< digits; empty outside of blocks
+  std::string_view stem;
+  std::string_view suffix;
+};
+
+static std::optional<NameParts> splitName(const HfFamily& family, std::string_view name) {
+  NameParts parts;
+  size_t dot = name.rfind('.');
+  if (dot == name.npos)
+    return std::nullopt;
+  parts.suffix = name.substr(dot + 1);
+  name = name.substr(0, dot);
+  if (name.starts_with(family.prefix))
+    name.remove_prefix(family.prefix.size());
+  if (name.starts_with(family.blocks)) {
+    name.remove_prefix(family.blocks.size());
+    parts.block = name.substr(0, name.find('.'));
+    if (parts.block.empty() || parts.block.size() == name.size() ||
+        parts.block.find_first_not_of("0123456789") != parts.block.npos)
+      return std::nullopt;
+    name.remove_prefix(parts.block.size() + 1);
+  }
+  parts.stem = name;
+  return parts;
+}
+
+std::optional<std::string> canonicalTensorName(const HfFamily& family, std::string_view stored) {
+  std::optional<NameParts> parts = splitName(family, stored);
+  if (!parts)
+    return std::string(stored);
+  // Rotary frequencies and causal masks that old checkpoints keep.
+  if (parts->suffix == "inv_freq" || parts->suffix == "masked_bias")
+    return std::nullopt;
+  for (const TensorName& name : family.names) {
+    if (name.stored != parts->stem)
+      continue;
+    if (name.canonical.empty())
+      return std::nullopt;
+    if (parts->block.empty())
+      return absl::StrFormat("%s.%s", name.canonical, parts->suffix);
+    return absl::StrFormat("blk.%s.%s.%s", parts->block, name.canonical, parts->suffix);
+  }
+  return std::string(stored);
+}
+
+std::string storedTensorName(const HfFamily& family, std::string_view canonical) {
+  std::string_view rest = canonical;
+  std::string begin(family.prefix);
+  if (rest.starts_with("blk.")) {
+    rest.remove_prefix(4);
+    size_t dot = std::min(rest.find('.'), rest.size());
+    absl::StrAppend(&begin, std::string(family.blocks), std::string(rest.substr(0, dot)), ".");
+    rest.remove_prefix(std::min(dot + 1, rest.size()));
+  }
+  size_t dot = std::min(rest.rfind('.'), rest.size());
+  for (const TensorName& name : family.names)
+    if (name.canonical == rest.substr(0, dot) && !name.canonical.empty())
+      return absl::StrCat(name.canonical == "output" ? "" : begin, std::string(name.stored),
+                          std::string(rest.substr(dot)));
+  return std::string(canonical);
+}
+
+} // namespace tenon::frontends

@@ -1,0 +1,64 @@
+#ifndef TENON_FRONTENDS_HF_HFFAMILY_H
+#define TENON_FRONTENDS_HF_HFFAMILY_H
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+
+#include "frontends/hf/HfKeys.h"
+
+namespace tenon::frontends {
+
+/// What is done with the elements of a tensor of a Hugging Face file so that it has the canonical
+/// layout, GGUF's.
+enum class TensorChange : uint8_t {
+  None,
+  AddOne,     ///< 1 + x, in f32
+  Transpose,  ///< [inputs, outputs] to [outputs, inputs]
+  GroupHeads, ///< rows [heads, (q, k, v), size] to [(q, k, v), heads, size]
+};
+
+/// A name of a tensor without prefix and suffix, and the canonical one; empty for what the model's
+/// own code recomputes.
+struct TensorName {
+  std::string_view stored;
+  std::string_view canonical;
+};
+
+/// A model family of Hugging Face's transformers: how its config.json and its tensors stand for the
+/// canonical keys and tensors of an architecture.
+struct HfFamily {
+  /// config.json's `model_type`.
+  std::string_view modelType;
+  std::string_view architecture;
+  /// What names of tensors begin with, but for the output layer's, and what those of a block have
+  /// behind it: `model.` and `layers.` for `model.layers.3.`.
+  std::string_view prefix;
+  std::string_view blocks;
+  std::span<const TensorName> names;
+  /// Makes the canonical keys.
+  absl::Status (*readKeys)(HfKeys& keys);
+  /// Whether the output layer is the embedding where config.json does not say.
+  bool tiesOutput;
+  TensorChange (*changeOf)(std::string_view canonical) = [](std::string_view) {
+    return TensorChange::None;
+  };
+};
+
+/// Every family, by `model_type`.
+std::span<const HfFamily> allHfFamilies();
+/// The family of that `model_type`, or null.
+const HfFamily* findHfFamily(std::string_view modelType);
+
+/// The canonical name of the tensor that the file calls `stored`; nothing where it is left out. A
+/// name that the family does not have stays as it is.
+std::optional<std::string> canonicalTensorName(const HfFamily& family, std::string_view stored);
+/// The file's name of a canonical tensor, for messages; the canonical one where there is none.
+std::string storedTensorName(const HfFamily& family, std::string_view canonical);
+
+} // namespace tenon::frontends
+
+#endif // TENON_FRONTENDS_HF_HFFAMILY_H

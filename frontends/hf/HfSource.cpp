@@ -1,0 +1,309 @@
+#include "frontends/hf/HfSource.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+#include "frontends/hf/ChangedTensors.h"
+#include "frontends/hf/HfTokenizer.h"
+#include "frontends/models/Frontend.h"
+#include "support/MessageText.h"
+#include "support/Status.h"
+
+namespace tenon::frontends {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::string_view configName = "config.json";
+constexpr std::string_view oneFileName = "model.safetensors";
+constexpr std::string_view indexName = "model.safetensors.index.json";
+/// More parts than any model has.
+constexpr size_t mostParts = 4096;
+constexpr std::string_view outputTensor = "output.weight";
+
+std::string joinPath(const std::string& folder, std::string_view name) {
+  return (fs::path(folder) / name).string();
+}
+
+bool existsIn(const std::string& folder, std::string_view name) {
+  std::error_code ignored;
+  return fs::exists(fs::path(folder) / name, ignored);
+}
+
+/// The folder of a safetensors file; a folder is its own.
+std::string folderOf(const std::string& path) {
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored))
+    return path;
+  fs::path parent = fs::path(path).parent_path();
+  return parent.empty() ? "." : parent.string();
+}
+
+/// The files that the index names, each once, in the order of their names.
+absl::StatusOr<std::set<std::string>> readParts(const JsonFile& index) {
+  const json* map = index.find("weight_map");
+  if (!map || !map->is_object())
+    return index.error("weight_map", "an object", map ? describeJson(*map) : "none");
+  std::set<std::string> parts;
+  for (const auto& [tensor, file] : map->items()) {
+    std::string key = absl::StrCat("weight_map.", tensor);
+    if (!file.is_string())
+      return index.error(key, "the name of a file", file);
+    const std::string& name = file.get_ref<const std::string&>();
+    bool isPlain = name.ends_with(".safetensors") && name.find('/') == name.npos &&
+                   name.find('\0') == name.npos;
+    if (!isPlain)
+      return index.error(key, "the name of a safetensors file beside it", file);
+    parts.insert(name);
+    if (parts.size() > mostParts)
+      return index.error("weight_map", absl::StrFormat("at most %d files", mostParts),
+                         std::string("more"));
+  }
+  return parts;
+}
+
+} // namespace
+
+absl::StatusOr<std::unique_ptr<ModelSource>> HfSource::open(const std::string& path) {
+  std::string folder = folderOf(path);
+  TENON_ASSIGN_OR_RETURN(JsonFile file, JsonFile::open(joinPath(folder, configName)));
+  TENON_ASSIGN_OR_RETURN(std::string type, file.text(file.root(), "", "model_type", ""));
+  const HfFamily* family = findHfFamily(type);
+  if (!family) {
+    std::string known;
+    for (const HfFamily& each : allHfFamilies())
+      absl::StrAppend(&known, known.empty() ? "'" : ", '", std::string(each.modelType), "'");
+    return file.error("model_type", "one of " + known, quoteName(type));
+  }
+  HfKeys keys(std::move(file));
+  keys.use("model_type");
+  keys.set("architecture", "model_type", std::string(family->architecture));
+  std::string name = fs::path(folder).lexically_normal().filename().string();
+  keys.set("name", "_name_or_path", name.empty() ? type : name);
+  TENON_RETURN_IF_ERROR(family->readKeys(keys));
+  std::unique_ptr<HfSource> source(new HfSource(folder, std::move(keys), *family));
+  TENON_RETURN_IF_ERROR(source->openFiles());
+  return std::unique_ptr<ModelSource>(std::move(source));
+}
+
+absl::Status HfSource::openFiles() {
+  TENON_RETURN_IF_ERROR(openShards());
+  TENON_RETURN_IF_ERROR(tieOutput());
+  return changeTensors();
+}
+
+absl::Status HfSource::openShards() {
+  if (existsIn(folder, oneFileName) || !existsIn(folder, indexName)) {
+    TENON_ASSIGN_OR_RETURN(SafetensorsFile file,
+                           SafetensorsFile::open(joinPath(folder, oneFileName)));
+    return addTensors(file);
+  }
+  TENON_ASSIGN_OR_RETURN(JsonFile index, JsonFile::open(joinPath(folder, indexName)));
+  TENON_ASSIGN_OR_RETURN(std::set<std::string> parts, readParts(index));
+  std::set<std::string> found;
+  for (const std::string& part : parts) {
+    TENON_ASSIGN_OR_RETURN(SafetensorsFile file, SafetensorsFile::open(joinPath(folder, part)));
+    TENON_RETURN_IF_ERROR(addTensors(file));
+    for (const SafetensorsTensor& tensor : file.tensors())
+      found.insert(tensor.name);
+  }
+  for (const auto& [tensor, file] : index.find("weight_map")->items())
+    if (!found.contains(tensor))
+      return index.error(absl::StrCat("weight_map.", tensor), "a file with that tensor", file);
+  return absl::OkStatus();
+}
+
+absl::Status HfSource::addTensors(const SafetensorsFile& file) {
+  for (const SafetensorsTensor& tensor : file.tensors()) {
+    std::optional<std::string> name = canonicalTensorName(family, tensor.name);
+    if (!name)
+      continue;
+    SourceTensor place;
+    place.shape = tensor.shape;
+    place.encoding = tensor.encoding;
+    place.file = mappings.size();
+    place.offset = tensor.offset;
+    place.byteSize = tensor.encoding ? tensor.byteSize : 0;
+    TENON_RETURN_IF_ERROR(addTensor(std::move(place), *std::move(name)));
+  }
+  mappings.push_back(file.mapping());
+  return absl::OkStatus();
+}
+
+absl::Status HfSource::addTensor(SourceTensor tensor, std::string name) {
+  auto [at, isNew] = indexByName.try_emplace(names.emplace_back(std::move(name)), list.size());
+  if (!isNew)
+    return absl::InvalidArgumentError(
+        absl::StrFormat("%s: expects each tensor once, but got %s twice", folder,
+                        quoteName(storedTensorName(family, names.back()))));
+  tensor.name = at->first;
+  list.push_back(std::move(tensor));
+  return absl::OkStatus();
+}
+
+absl::Status HfSource::tieOutput() {
+  constexpr std::string_view key = "tie_word_embeddings";
+  config.use(key);
+  const JsonFile& file = config.config();
+  TENON_ASSIGN_OR_RETURN(bool ties, file.flag(file.root(), "", key, family.tiesOutput));
+  auto output = indexByName.find(outputTensor);
+  if (!ties && output == indexByName.end())
+    return file.error(key,
+                      absl::StrFormat("true where there is no tensor '%s'",
+                                      storedTensorName(family, outputTensor)),
+                      std::string("false"));
+  if (!ties || output == indexByName.end())
+    return absl::OkStatus();
+  // Transformers puts the embedding in its place.
+  list.erase(list.begin() + static_cast<ptrdiff_t>(output->second));
+  indexByName.clear();
+  for (size_t i = 0; i < list.size(); ++i)
+    indexByName.emplace(list[i].name, i);
+  return absl::OkStatus();
+}
+
+absl::Status HfSource::changeTensors() {
+  ChangedTensors changed(folder, config.config().root().dump());
+  std::vector<size_t> places;
+  for (size_t i = 0; i < list.size(); ++i) {
+    TensorChange change = family.changeOf(list[i].name);
+    if (change == TensorChange::None || !list[i].encoding)
+      continue;
+    absl::StatusOr<int64_t> heads = 1;
+    if (change == TensorChange::GroupHeads)
+      heads = count("attention.head_count", int64_t(1) << 16);
+    TENON_RETURN_IF_ERROR(heads.status());
+    TENON_RETURN_IF_ERROR(
+        changed.add(change, list[i], *this, *heads, storedTensorName(family, list[i].name)));
+    places.push_back(i);
+  }
+  for (const auto& [name, values] : config.tensors()) {
+    changed.add(values);
+    places.push_back(list.size());
+    TENON_RETURN_IF_ERROR(addTensor({}, name));
+  }
+  if (places.empty())
+    return absl::OkStatus();
+  TENON_ASSIGN_OR_RETURN(std::shared_ptr<const MappedFile> file, changed.write(mappings));
+  for (size_t i = 0; i < places.size(); ++i) {
+    const SourceTensor& place = changed.tensors()[i];
+    SourceTensor& tensor = list[places[i]];
+    tensor.shape = place.shape;
+    tensor.encoding = place.encoding;
+    tensor.file = mappings.size();
+    tensor.offset = place.offset;
+    tensor.byteSize = place.byteSize;
+  }
+  mappings.push_back(std::move(file));
+  return absl::OkStatus();
+}
+
+std::vector<SourceKey> HfSource::keys() const {
+  std::vector<SourceKey> keys;
+  auto add = [&](const std::string& canonical, const std::string& stored, const json& value) {
+    std::optional<double> number;
+    if (value.is_number())
+      number = value.get<double>();
+    else if (value.is_boolean())
+      number = value.get<bool>() ? 1 : 0;
+    keys.push_back({canonical, stored, describeJson(value), number});
+  };
+  for (const auto& [canonical, entry] : config.entries())
+    if (canonical != "architecture" && canonical != "name")
+      add(canonical, entry.stored, entry.value);
+  for (const std::string& key : config.unknown())
+    add(key, key, *config.config().find(key));
+  return keys;
+}
+
+absl::Status HfSource::keyError(std::string_view key, const std::string& expected,
+                                const std::string& found) const {
+  auto entry = config.entries().find(key);
+  return config.config().error(entry == config.entries().end() ? key : entry->second.stored,
+                               expected, found);
+}
+
+absl::StatusOr<const json*> HfSource::require(std::string_view key) const {
+  auto found = config.entries().find(key);
+  if (found != config.entries().end())
+    return &found->second.value;
+  return absl::NotFoundError(absl::StrFormat("%s: expects a key for %s, but the file has none",
+                                             config.config().path(), quoteName(key)));
+}
+
+absl::StatusOr<uint64_t> HfSource::integer(std::string_view key, uint64_t highest) const {
+  TENON_ASSIGN_OR_RETURN(const json* value, require(key));
+  bool isCount =
+      value->is_number_integer() && (value->is_number_unsigned() || value->get<int64_t>() >= 0);
+  if (!isCount)
+    return keyError(key, "an integer of at least 0", describeJson(*value));
+  if (value->get<uint64_t>() > highest)
+    return keyError(key, absl::StrCat("an integer of at most ", highest), describeJson(*value));
+  return value->get<uint64_t>();
+}
+
+absl::StatusOr<float> HfSource::number(std::string_view key) const {
+  TENON_ASSIGN_OR_RETURN(const json* value, require(key));
+  if (!value->is_number())
+    return keyError(key, "a number", describeJson(*value));
+  return value->get<float>();
+}
+
+absl::StatusOr<bool> HfSource::flag(std::string_view key) const {
+  TENON_ASSIGN_OR_RETURN(const json* value, require(key));
+  if (!value->is_boolean())
+    return keyError(key, "true or false", describeJson(*value));
+  return value->get<bool>();
+}
+
+absl::StatusOr<std::string_view> HfSource::text(std::string_view key) const {
+  TENON_ASSIGN_OR_RETURN(const json* value, require(key));
+  if (!value->is_string())
+    return keyError(key, "a string", describeJson(*value));
+  return std::string_view(value->get_ref<const std::string&>());
+}
+
+absl::StatusOr<const SourceTensor*> HfSource::requireTensor(std::string_view name,
+                                                            std::span<const int64_t> shape) const {
+  std::string stored = storedTensorName(family, name);
+  auto found = indexByName.find(name);
+  if (found == indexByName.end())
+    return absl::NotFoundError(absl::StrFormat("%s: expects tensor %s, but the folder has none",
+                                               folder, quoteName(stored)));
+  const SourceTensor& tensor = list[found->second];
+  if (!tensor.encoding)
+    return absl::InvalidArgumentError(
+        absl::StrFormat("%s: tensor %s expects one of the types F32, F16, BF16 and I32, but got "
+                        "another",
+                        pathOf(tensor), quoteName(stored)));
+  if (!shape.empty() && !std::ranges::equal(shape, tensor.shape))
+    return absl::InvalidArgumentError(absl::StrFormat("%s: tensor %s expects shape %s, but got %s",
+                                                      pathOf(tensor), quoteName(stored),
+                                                      shapeText(shape), shapeText(tensor.shape)));
+  return &tensor;
+}
+
+absl::StatusOr<runtime::TokenizerSpec> HfSource::tokenizer() const {
+  return readHfTokenizer(folder, config.config());
+}
+
+static bool recognizesHf(const std::string& path, std::span<const std::byte> head) {
+  std::error_code ignored;
+  if (!head.empty() && !isSafetensorsHead(head))
+    return false;
+  if (head.empty() && !fs::is_directory(path, ignored))
+    return false;
+  return existsIn(folderOf(path), configName);
+}
+
+extern const Frontend hfFrontend;
+constexpr Frontend hfFrontend = {
+    .name = "Hugging Face", .recognizes = recognizesHf, .open = HfSource::open};
+
+} // namespace tenon::frontends

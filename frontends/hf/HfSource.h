@@ -1,0 +1,73 @@
+#ifndef TENON_FRONTENDS_HF_HFSOURCE_H
+#define TENON_FRONTENDS_HF_HFSOURCE_H
+
+#include <deque>
+#include <map>
+
+#include "frontends/hf/HfFamily.h"
+#include "frontends/hf/HfKeys.h"
+#include "frontends/hf/SafetensorsFile.h"
+#include "frontends/models/ModelSource.h"
+
+namespace tenon::frontends {
+
+/// A folder as Hugging Face's transformers write one: config.json, and the tensors in
+/// model.safetensors or in several files that model.safetensors.index.json names; as a source.
+///
+/// Tensors are used where they lie in these files, but for what GGUF, whose layouts architectures
+/// expect, stores in another form (`TensorChange`): that is written once to a file in the cache
+/// folder (`support/CacheFolder.h`), whose name follows from all files that it is made of. Llama's
+/// rows of Q and K stay as they are; heads are rotated by halves instead (`keepsHalves`), so that
+/// the products of Q and K add up in another order than GGUF's form of the same model gives.
+class HfSource : public ModelSource {
+public:
+  /// Opens the folder at `path`, or the one that the safetensors file at `path` lies in.
+  static absl::StatusOr<std::unique_ptr<ModelSource>> open(const std::string& path);
+
+  const std::string& path() const override { return folder; }
+  std::span<const std::shared_ptr<const MappedFile>> files() const override { return mappings; }
+  std::vector<SourceKey> keys() const override;
+  bool has(std::string_view key) const override { return config.entries().contains(key); }
+  absl::StatusOr<bool> flag(std::string_view key) const override;
+  absl::StatusOr<std::string_view> text(std::string_view key) const override;
+  using ModelSource::text;
+  absl::Status keyError(std::string_view key, const std::string& expected,
+                        const std::string& found) const override;
+  std::span<const SourceTensor> tensors() const override { return list; }
+  bool hasTensor(std::string_view name) const override { return indexByName.contains(name); }
+  absl::StatusOr<const SourceTensor*> requireTensor(std::string_view name,
+                                                    std::span<const int64_t> shape) const override;
+  bool keepsHalves() const override { return true; }
+  absl::StatusOr<runtime::TokenizerSpec> tokenizer() const override;
+  absl::Status checkVocabulary(int64_t rows) const override { return absl::OkStatus(); }
+
+protected:
+  absl::StatusOr<uint64_t> integer(std::string_view key, uint64_t highest) const override;
+  absl::StatusOr<float> number(std::string_view key) const override;
+
+private:
+  HfSource(std::string folder, HfKeys config, const HfFamily& family)
+      : folder(std::move(folder)), config(std::move(config)), family(family) {}
+
+  /// The value of `key`; NotFound where there is none.
+  absl::StatusOr<const nlohmann::json*> require(std::string_view key) const;
+  absl::Status openFiles();
+  absl::Status openShards();
+  absl::Status addTensors(const SafetensorsFile& file);
+  absl::Status addTensor(SourceTensor tensor, std::string name);
+  /// The output layer: that of the file, or the embedding, as config.json says.
+  absl::Status tieOutput();
+  absl::Status changeTensors();
+
+  std::string folder;
+  HfKeys config;
+  const HfFamily& family;
+  std::vector<std::shared_ptr<const MappedFile>> mappings;
+  std::deque<std::string> names; ///< what the tensors' names are views of
+  std::vector<SourceTensor> list;
+  std::map<std::string_view, size_t> indexByName;
+};
+
+} // namespace tenon::frontends
+
+#endif // TENON_FRONTENDS_HF_HFSOURCE_H

@@ -1,0 +1,113 @@
+// The models of tests/data as Hugging Face folders (tests/goldens/convert_gguf_to_hf.py): the same
+// results as the models' own code, and the same bits as their GGUF files give.
+#include <filesystem>
+
+#include "frontends/models/Frontend.h"
+#include "tests/Tolerances.h"
+#include "tests/common/FamilyGolden.h"
+#include "tests/common/TempFolder.h"
+#include "tests/frontends/golden/ReferenceModel.h"
+
+namespace tenon::tests {
+namespace {
+
+std::string hfFolder(const std::string& name) { return TENON_TEST_BUILD "/hf/" + name; }
+
+constexpr const char* storiesModel = TENON_TEST_DATA "/stories260K/stories260K.gguf";
+constexpr const char* neoxModel = TENON_TEST_DATA "/tiny-neox/tiny-neox-262k-f32.gguf";
+
+class HfFamilies : public ::testing::TestWithParam<const char*> {
+protected:
+  FamilyGolden golden = FamilyGolden(GetParam());
+  std::string folder = hfFolder(GetParam());
+};
+
+TEST_P(HfFamilies, HiddenStatesAndLogits) {
+  ReferenceModel model(folder);
+  std::vector<std::string> names = golden.outputs();
+  std::vector<std::vector<double>> found(names.size());
+  for (const Results& results : model.decodeAll(golden.ids())) {
+    ASSERT_EQ(results.size(), names.size());
+    for (size_t i = 0; i < names.size(); ++i)
+      found[i].insert(found[i].end(), results[i].begin(), results[i].end());
+  }
+  for (size_t i = 0; i < names.size(); ++i) {
+    std::vector<float> expected = golden.values(names[i]);
+    EXPECT_LE(relativeError(found[i], {expected.begin(), expected.end()}), relativeToLargest)
+        << names[i];
+  }
+}
+
+TEST_P(HfFamilies, GreedyIds) {
+  ReferenceModel model(folder);
+  expectGreedy(model, {golden.ids(), golden.ids("greedy")});
+}
+
+INSTANTIATE_TEST_SUITE_P(All, HfFamilies, ::testing::ValuesIn(goldenFamilies),
+                         [](const auto& info) { return std::string(info.param); });
+
+/// A model as a folder and as a GGUF file.
+struct TwoForms {
+  const char* folder;
+  std::string file;
+};
+
+class HfBits : public ::testing::TestWithParam<TwoForms> {};
+
+TEST_P(HfBits, AreThoseOfGguf) {
+  const std::vector<int32_t> ids = {1, 77, 12, 203, 77, 5, 140, 31, 250, 9, 66};
+  ReferenceModel fromFolder(hfFolder(GetParam().folder));
+  ReferenceModel fromFile(GetParam().file);
+  std::vector<Results> expected = fromFile.decodeAll(ids);
+  ASSERT_FALSE(expected.empty());
+  ASSERT_FALSE(expected.front().empty());
+  EXPECT_EQ(fromFolder.decodeAll(ids), expected);
+}
+
+std::string goldenFile(const std::string& name) {
+  return TENON_TEST_DATA "/goldens/" + name + ".gguf";
+}
+
+INSTANTIATE_TEST_SUITE_P(All, HfBits,
+                         ::testing::Values(TwoForms{"gemma2", goldenFile("gemma2")},
+                                           TwoForms{"gpt2", goldenFile("gpt2")},
+                                           TwoForms{"tiny-neox", neoxModel},
+                                           TwoForms{"phi3", goldenFile("phi3")},
+                                           TwoForms{"qwen2", goldenFile("qwen2")},
+                                           TwoForms{"qwen3-shards", goldenFile("qwen3")}),
+                         [](const auto& info) {
+                           std::string name = info.param.folder;
+                           std::ranges::replace(name, '-', '_');
+                           return name;
+                         });
+
+/// GGUF stores Llama's rows of Q and K in another order, in which the products of Q and K add up:
+/// equal within rounding, not in bits.
+TEST(HfLlama, NearGguf) {
+  const std::vector<int32_t> ids = {1, 403, 407, 261, 378, 432, 383, 9, 8, 7, 6};
+  ReferenceModel fromFolder(hfFolder("stories260K")), fromFile(storiesModel);
+  std::vector<Results> expected = fromFile.decodeAll(ids), found = fromFolder.decodeAll(ids);
+  ASSERT_EQ(found.size(), expected.size());
+  for (size_t i = 0; i < ids.size(); ++i)
+    for (size_t output = 0; output < expected[i].size(); ++output)
+      EXPECT_LE(relativeError(found[i][output], expected[i][output]), relativeToLargest);
+}
+
+/// Weights of 16 bits are used as they lie in the file.
+TEST(HfTypes, SixteenBits) {
+  for (const char* name : {"stories260K-f16", "stories260K-bf16"}) {
+    auto source = frontends::openModel(hfFolder(name));
+    ASSERT_THAT(source, IsOk());
+    for (const frontends::SourceTensor& tensor : (*source)->tensors())
+      EXPECT_EQ(tensor.encoding->name, std::string_view(name).substr(12));
+    ReferenceModel rounded(hfFolder(name)), exact(hfFolder("stories260K"));
+    Results found = rounded.decode(403, 0), expected = exact.decode(403, 0);
+    ASSERT_FALSE(expected.empty());
+    // Eight bits of mantissa.
+    EXPECT_LE(relativeError(found[0], expected[0]), 0.03);
+    EXPECT_GT(relativeError(found[0], expected[0]), 0);
+  }
+}
+
+} // namespace
+} // namespace tenon::tests

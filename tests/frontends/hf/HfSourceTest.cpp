@@ -1,0 +1,239 @@
+#include "frontends/hf/HfSource.h"
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "frontends/models/ImportModel.h"
+#include "mlir/IR/MLIRContext.h"
+#include "tests/common/StatusMatchers.h"
+#include "tests/common/TempFolder.h"
+
+namespace tenon::frontends {
+namespace {
+
+using nlohmann::json;
+using ::tenon::tests::FailsWith;
+using ::tenon::tests::IsOk;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+constexpr absl::StatusCode invalid = absl::StatusCode::kInvalidArgument;
+
+/// A tiny Llama of one block as transformers writes it, or with a change.
+struct HfModel {
+  json config = json::parse(R"({
+      "model_type": "llama", "architectures": ["LlamaForCausalLM"], "hidden_size": 8,
+      "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2,
+      "num_key_value_heads": 1, "max_position_embeddings": 64, "rms_norm_eps": 1e-5,
+      "rope_theta": 10000.0, "hidden_act": "silu", "vocab_size": 5, "tie_word_embeddings": false,
+      "torch_dtype": "float16"})");
+  std::map<std::string, std::vector<int64_t>> tensors = {
+      {"model.embed_tokens.weight", {5, 8}},
+      {"model.norm.weight", {8}},
+      {"lm_head.weight", {5, 8}},
+      {"model.layers.0.input_layernorm.weight", {8}},
+      {"model.layers.0.post_attention_layernorm.weight", {8}},
+      {"model.layers.0.self_attn.q_proj.weight", {8, 8}},
+      {"model.layers.0.self_attn.k_proj.weight", {4, 8}},
+      {"model.layers.0.self_attn.v_proj.weight", {4, 8}},
+      {"model.layers.0.self_attn.o_proj.weight", {8, 8}},
+      {"model.layers.0.self_attn.rotary_emb.inv_freq", {2}},
+      {"model.layers.0.mlp.gate_proj.weight", {16, 8}},
+      {"model.layers.0.mlp.up_proj.weight", {16, 8}},
+      {"model.layers.0.mlp.down_proj.weight", {8, 16}},
+  };
+  std::string type = "F16";
+
+  void write(const tests::TempFolder& folder) const {
+    json table;
+    uint64_t at = 0;
+    for (const auto& [name, shape] : tensors) {
+      uint64_t bytes = type == "F16" ? 2 : 8;
+      for (int64_t length : shape)
+        bytes *= static_cast<uint64_t>(length);
+      table[name] = {{"dtype", type}, {"shape", shape}, {"data_offsets", {at, at + bytes}}};
+      at += bytes;
+    }
+    std::string header = table.dump();
+    uint64_t length = header.size();
+    folder.write("config.json", config.dump());
+    folder.write("model.safetensors", std::string(reinterpret_cast<const char*>(&length), 8) +
+                                          header + std::string(at, '\0'));
+  }
+};
+
+class HfSourceTest : public ::testing::Test {
+protected:
+  absl::Status import(const HfModel& model) {
+    model.write(folder);
+    auto source = HfSource::open(folder.path(""));
+    if (!source.ok())
+      return source.status();
+    mlir::MLIRContext context;
+    return importModel(context, **source).status();
+  }
+  /// The message that a changed config.json or set of tensors gives.
+  std::string errorOf(const std::function<void(HfModel&)>& change) {
+    HfModel model;
+    change(model);
+    absl::Status status = import(model);
+    EXPECT_FALSE(status.ok());
+    return std::string(status.message());
+  }
+  std::string errorOf(const char* key, const json& value) {
+    std::string message = errorOf([&](HfModel& model) { model.config[key] = value; });
+    EXPECT_THAT(message, HasSubstr("config.json: key '"));
+    return message;
+  }
+
+  tests::TempFolder folder;
+};
+
+TEST_F(HfSourceTest, HasCanonicalKeysAndTensors) {
+  HfModel().write(folder);
+  auto opened = HfSource::open(folder.path("model.safetensors"));
+  ASSERT_THAT(opened, IsOk());
+  const ModelSource& source = **opened;
+  EXPECT_EQ(source.text("architecture").value(), "llama");
+  EXPECT_EQ(source.count("attention.head_count_kv", 100).value(), 1);
+  EXPECT_FLOAT_EQ(source.numberAbove(0, "attention.layer_norm_rms_epsilon").value(), 1e-5f);
+  auto tensor = source.requireTensor("blk.0.ffn_down.weight", {});
+  ASSERT_THAT(tensor, IsOk());
+  EXPECT_THAT((*tensor)->shape, ElementsAre(8, 16));
+  EXPECT_FALSE(source.hasTensor("blk.0.self_attn.rotary_emb.inv_freq"));
+  EXPECT_EQ(source.tensors().size(), 12u);
+  EXPECT_EQ(source.files().size(), 1u);
+  EXPECT_THAT(import(HfModel()), IsOk());
+}
+
+TEST_F(HfSourceTest, TiesTheOutputAsTheConfigurationSays) {
+  HfModel model;
+  model.config["tie_word_embeddings"] = true;
+  model.write(folder);
+  EXPECT_FALSE(HfSource::open(folder.path("")).value()->hasTensor("output.weight"));
+  EXPECT_THAT(errorOf([](HfModel& m) { m.tensors.erase("lm_head.weight"); }),
+              HasSubstr("key 'tie_word_embeddings' expects true where there is no tensor "
+                        "'lm_head.weight', but got false"));
+  EXPECT_THAT(errorOf("tie_word_embeddings", 1), HasSubstr("expects true or false, but got 1"));
+}
+
+TEST_F(HfSourceTest, Llama3FactorsAreThoseOfTheModelsOwnCode) {
+  HfModel model;
+  model.config["num_attention_heads"] = 1;
+  model.config["num_key_value_heads"] = 1;
+  model.tensors["model.layers.0.self_attn.k_proj.weight"] = {8, 8};
+  model.tensors["model.layers.0.self_attn.v_proj.weight"] = {8, 8};
+  model.config["rope_scaling"] = {{"rope_type", "llama3"},
+                                  {"factor", 8.0},
+                                  {"low_freq_factor", 1.0},
+                                  {"high_freq_factor", 4.0},
+                                  {"original_max_position_embeddings", 512}};
+  ASSERT_THAT(import(model), IsOk());
+  auto source = HfSource::open(folder.path("")).value();
+  const SourceTensor* tensor = source->requireTensor("rope_freqs.weight", {}).value();
+  std::vector<double> divisors(4);
+  tensor->encoding->decode(source->data(*tensor), divisors);
+  // Wavelengths 2π · 10^pair in an original context of 512: the third lies between 512 / 4 and
+  // 512 / 1, the last beyond. smooth = (512 / 628.3 − 1) / 3 is below 0 for the third.
+  EXPECT_THAT(divisors, ElementsAre(1, 1, 8, 8));
+  model.config["rope_scaling"]["original_max_position_embeddings"] = 1024;
+  ASSERT_THAT(import(model), IsOk());
+  source = HfSource::open(folder.path("")).value();
+  tensor = source->requireTensor("rope_freqs.weight", {}).value();
+  tensor->encoding->decode(source->data(*tensor), divisors);
+  // smooth = (1024 / 628.3 − 1) / 3 = 0.20991; 1 / ((1 − smooth) / 8 + smooth) = 3.2394.
+  EXPECT_NEAR(divisors[2], 3.2394, 1e-3);
+}
+
+TEST_F(HfSourceTest, RefusesConfigurationsThatItCannotHonour) {
+  EXPECT_THAT(errorOf("model_type", "mamba"), HasSubstr("expects one of 'gemma2', "));
+  EXPECT_THAT(errorOf("hidden_act", "gelu"), HasSubstr("expects 'silu', but got 'gelu'"));
+  EXPECT_THAT(errorOf("clip_qkv", 6), HasSubstr("'clip_qkv' expects to be absent"));
+  EXPECT_THAT(errorOf("embedding_multiplier", 12.0), HasSubstr("--ignore-key=embedding_mult"));
+  EXPECT_THAT(errorOf("sliding_window", 7), HasSubstr("to be absent or null, but got 7"));
+  EXPECT_THAT(errorOf("layer_types", {"sliding_attention"}),
+              HasSubstr("'layer_types[0]' expects 'full_attention', but got 'sliding_attention'"));
+  EXPECT_THAT(errorOf("layer_types", 3), HasSubstr("a list, but got 3"));
+  EXPECT_THAT(errorOf("partial_rotary_factor", 1.5), HasSubstr("above 0 and at most 1"));
+  EXPECT_THAT(errorOf("quantization_config", json::object()), HasSubstr("to be absent"));
+}
+
+TEST_F(HfSourceTest, RefusesRopeThatItDoesNotKnow) {
+  EXPECT_THAT(errorOf("rope_scaling", {{"type", "dynamic"}, {"factor", 2.0}}),
+              HasSubstr("'rope_scaling.rope_type' expects 'default', 'linear', 'llama3'"));
+  EXPECT_THAT(errorOf("rope_scaling", {{"type", "linear"}, {"factor", -1}}),
+              HasSubstr("'rope_scaling.factor' expects a finite number above 0, but got -1"));
+  EXPECT_THAT(errorOf("rope_scaling", {{"type", "linear"}, {"factor", "x"}}),
+              HasSubstr("a number, but got 'x'"));
+  EXPECT_THAT(errorOf("rope_scaling", {{"type", "linear"}, {"mscale", 1}}),
+              HasSubstr("'rope_scaling.mscale' expects to be absent for type 'linear'"));
+  EXPECT_THAT(errorOf("rope_scaling", 4), HasSubstr("an object, but got 4"));
+  EXPECT_THAT(errorOf("rope_scaling", {{"type", "longrope"}, {"short_factor", {1.0}}}),
+              HasSubstr("'rope_scaling.short_factor' expects a list of 2 numbers"));
+  EXPECT_THAT(errorOf("rope_scaling", {{"type", "llama3"}, {"high_freq_factor", 0.5}}),
+              HasSubstr("'rope_scaling.high_freq_factor' expects more than 1"));
+}
+
+TEST_F(HfSourceTest, RefusesSizesThatAreNone) {
+  EXPECT_THAT(errorOf("hidden_size", 0), HasSubstr("an integer from 1 to 268435456, but got 0"));
+  EXPECT_THAT(errorOf("hidden_size", -8), HasSubstr("but got -8"));
+  EXPECT_THAT(errorOf("head_dim", 1 << 20),
+              HasSubstr("expects at most 65536 rotated elements of a head, but got 1048576"));
+  EXPECT_THAT(errorOf("num_hidden_layers", 2.5), HasSubstr("an integer of at least 0"));
+  EXPECT_THAT(errorOf("num_hidden_layers", 1e30), HasSubstr("an integer of at least 0"));
+  EXPECT_THAT(errorOf("num_hidden_layers", 4000000000u), HasSubstr("an integer of at most"));
+  EXPECT_THAT(errorOf("rms_norm_eps", "small"), HasSubstr("a number, but got 'small'"));
+  EXPECT_THAT(errorOf([](HfModel& m) { m.config.erase("num_hidden_layers"); }),
+              HasSubstr("expects a key for 'block_count', but the file has none"));
+}
+
+TEST_F(HfSourceTest, NamesTensorsAsTheFileDoes) {
+  EXPECT_THAT(
+      errorOf([](HfModel& m) { m.tensors.erase("model.layers.0.mlp.up_proj.weight"); }),
+      HasSubstr("expects tensor 'model.layers.0.mlp.up_proj.weight', but the folder has none"));
+  EXPECT_THAT(
+      errorOf([](HfModel& m) { m.tensors["model.layers.0.mlp.up_proj.weight"] = {16, 9}; }),
+      HasSubstr("model.safetensors: tensor 'model.layers.0.mlp.up_proj.weight' expects shape [16, "
+                "8], but got [16, 9]"));
+  EXPECT_THAT(errorOf([](HfModel& m) { m.tensors["model.extra.weight"] = {2}; }),
+              HasSubstr("but got 'model.extra.weight', which it has no use for"));
+  EXPECT_THAT(errorOf([](HfModel& m) { m.type = "I64"; }),
+              HasSubstr("expects one of the types F32, F16, BF16 and I32"));
+  EXPECT_THAT(errorOf([](HfModel& m) { m.tensors["embed_tokens.weight"] = {5, 8}; }),
+              HasSubstr("expects each tensor once, but got 'model.embed_tokens.weight' twice"));
+}
+
+class HfIndexTest : public HfSourceTest {
+protected:
+  absl::Status open(const json& index) {
+    HfModel().write(folder);
+    std::filesystem::rename(folder.path("model.safetensors"), folder.path("part.safetensors"));
+    folder.write("model.safetensors.index.json", index.dump());
+    return HfSource::open(folder.path("")).status();
+  }
+};
+
+TEST_F(HfIndexTest, NamesFilesBesideIt) {
+  json map = {{"model.norm.weight", "part.safetensors"}};
+  EXPECT_THAT(open({{"weight_map", map}}), IsOk());
+  for (const char* name : {"../part.safetensors", "/etc/part.safetensors", "part.bin"})
+    EXPECT_THAT(open({{"weight_map", {{"model.norm.weight", name}}}}),
+                FailsWith(invalid, AllOf(HasSubstr("index.json: key 'weight_map.model.norm.weight' "
+                                                   "expects the name of a safetensors file"),
+                                         HasSubstr(name))));
+  EXPECT_THAT(open({{"weight_map", {{"model.norm.weight", 3}}}}),
+              FailsWith(invalid, HasSubstr("the name of a file, but got 3")));
+  EXPECT_THAT(open({{"weight_map", {{"model.no.weight", "part.safetensors"}}}}),
+              FailsWith(invalid, HasSubstr("'weight_map.model.no.weight' expects a file with that "
+                                           "tensor, but got 'part.safetensors'")));
+  EXPECT_THAT(open({{"metadata", 1}}), FailsWith(invalid, HasSubstr("'weight_map' expects an")));
+  EXPECT_THAT(open({{"weight_map", {{"model.norm.weight", "none.safetensors"}}}}),
+              FailsWith(absl::StatusCode::kNotFound, HasSubstr("none.safetensors: cannot open")));
+}
+
+} // namespace
+} // namespace tenon::frontends

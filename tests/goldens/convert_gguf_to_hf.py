@@ -1,0 +1,201 @@
+#!/usr/bin/env python3
+"""Writes a model of this repository as a Hugging Face folder: the inverse of convert_hf_to_gguf.py,
+for tests of the other form of the same model. Needs Python alone.
+
+Usage: convert_gguf_to_hf.py CONFIG MODEL.gguf FOLDER [--shards N] [--type F32|F16|BF16] [--tokenizer]
+CONFIG is the model's config.json (tests/data/hf). --shards spreads the tensors over N files with an
+index; --type rounds all of them to another type; --tokenizer writes the SentencePiece vocabulary as
+tokenizer.json, as transformers converts one: merges by the scores of what they give.
+"""
+import argparse
+import json
+import math
+import struct
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools/tenon"))
+from gguf_edit import Gguf
+
+GGUF_F32 = 0
+
+LLAMA_NAMES = {
+    "token_embd": "model.embed_tokens", "output_norm": "model.norm", "output": "lm_head",
+    "attn_norm": "input_layernorm", "ffn_norm": "post_attention_layernorm",
+    "attn_q": "self_attn.q_proj", "attn_k": "self_attn.k_proj", "attn_v": "self_attn.v_proj",
+    "attn_output": "self_attn.o_proj", "attn_qkv": "self_attn.qkv_proj",
+    "attn_q_norm": "self_attn.q_norm", "attn_k_norm": "self_attn.k_norm",
+    "ffn_gate": "mlp.gate_proj", "ffn_up": "mlp.up_proj", "ffn_down": "mlp.down_proj",
+}
+GEMMA2_NAMES = LLAMA_NAMES | {
+    "post_attention_norm": "post_attention_layernorm", "ffn_norm": "pre_feedforward_layernorm",
+    "post_ffw_norm": "post_feedforward_layernorm",
+}
+GPT_NEOX_NAMES = {
+    "token_embd": "gpt_neox.embed_in", "output_norm": "gpt_neox.final_layer_norm",
+    "output": "embed_out", "attn_norm": "input_layernorm", "ffn_norm": "post_attention_layernorm",
+    "attn_qkv": "attention.query_key_value", "attn_output": "attention.dense",
+    "ffn_up": "mlp.dense_h_to_4h", "ffn_down": "mlp.dense_4h_to_h",
+}
+GPT2_NAMES = {
+    "token_embd": "transformer.wte", "position_embd": "transformer.wpe",
+    "output_norm": "transformer.ln_f", "output": "lm_head", "attn_norm": "ln_1",
+    "ffn_norm": "ln_2", "attn_qkv": "attn.c_attn", "attn_output": "attn.c_proj",
+    "ffn_up": "mlp.c_fc", "ffn_down": "mlp.c_proj",
+}
+# model_type: names, what blocks begin with.
+FAMILIES = {
+    "llama": (LLAMA_NAMES, "model.layers."), "mistral": (LLAMA_NAMES, "model.layers."),
+    "qwen2": (LLAMA_NAMES, "model.layers."), "qwen3": (LLAMA_NAMES, "model.layers."),
+    "phi3": (LLAMA_NAMES | {"ffn_up": "mlp.gate_up_proj"}, "model.layers."),
+    "gemma2": (GEMMA2_NAMES, "model.layers."), "gpt_neox": (GPT_NEOX_NAMES, "gpt_neox.layers."),
+    "gpt2": (GPT2_NAMES, "transformer.h."),
+}
+
+
+def regroup(values, *axes):
+    """The elements of [axes[0], axes[1], rest] with the first two axes exchanged."""
+    rest = len(values) // (axes[0] * axes[1])
+    return [value for second in range(axes[1]) for first in range(axes[0])
+            for value in values[(first * axes[1] + second) * rest:][:rest]]
+
+
+def change(kind, name, shape, values, config):
+    """The tensor in the form that Hugging Face's files have."""
+    if kind in ("llama", "mistral") and name in ("attn_q", "attn_k"):
+        heads = config["num_attention_heads" if name == "attn_q" else "num_key_value_heads"]
+        part = len(values) // heads
+        pairs = shape[0] // heads // 2
+        values = [value for head in range(heads)
+                  for value in regroup(values[head * part:(head + 1) * part], pairs, 2)]
+    if kind == "gpt_neox" and name == "attn_qkv":
+        values = regroup(values, 3, config["num_attention_heads"])
+    if kind == "gpt2" and len(shape) == 2 and name not in ("token_embd", "position_embd"):
+        values, shape = regroup(values, *shape), shape[::-1]
+    if kind == "gemma2" and "norm" in name:
+        values = [value - 1 for value in values]
+    return shape, values
+
+
+def encode(values, kind):
+    """Little-endian bytes of a safetensors type, rounded to nearest-even."""
+    if kind != "BF16":
+        return struct.pack(f"<{len(values)}{'f' if kind == 'F32' else 'e'}", *values)
+    bits = struct.unpack(f"<{len(values)}I", struct.pack(f"<{len(values)}f", *values))
+    return struct.pack(f"<{len(values)}H",
+                       *((word + 0x7FFF + (word >> 16 & 1)) >> 16 for word in bits))
+
+
+def convert(config, model, kind):
+    """name: (shape, bytes) of all tensors but those that config.json has as numbers."""
+    names, blocks = FAMILIES[config["model_type"]]
+    tensors = {}
+    for name, ne, gguf_type, data in model.tensors:
+        if gguf_type != GGUF_F32:
+            raise ValueError(f"tensor '{name}' expects f32, but got type {gguf_type}")
+        if name.startswith("rope_"):
+            continue
+        stem, suffix = name.rsplit(".", 1)
+        begin = ""
+        if stem.startswith("blk."):
+            _, block, stem = stem.split(".", 2)
+            begin = f"{blocks}{block}."
+        shape = ne[::-1]
+        count = math.prod(shape)
+        shape, values = change(config["model_type"], stem, shape,
+                               list(struct.unpack_from(f"<{count}f", data)), config)
+        tensors[f"{begin}{names[stem]}.{suffix}"] = (shape, encode(values, kind))
+    return tensors
+
+
+def write_safetensors(path, tensors, kind):
+    table, body = {"__metadata__": {"format": "pt"}}, b""
+    for name, (shape, data) in tensors.items():
+        table[name] = {"dtype": kind, "shape": shape, "data_offsets": [len(body), len(body) + len(data)]}
+        body += data
+    header = json.dumps(table).encode()
+    header += b" " * (-len(header) % 8)
+    path.write_bytes(struct.pack("<Q", len(header)) + header + body)
+
+
+def strings(data):
+    """The elements of an array of strings: a type, an element type and a count lie before them."""
+    count, = struct.unpack_from("<Q", data, 8)
+    found, at = [], 16
+    for _ in range(count):
+        length, = struct.unpack_from("<Q", data, at)
+        found.append(data[at + 8:at + 8 + length].decode())
+        at += 8 + length
+    return found
+
+
+def make_tokenizer(model):
+    """tokenizer.json of a SentencePiece vocabulary whose first tokens are <unk>, <s> and </s>."""
+    tokens = strings(model.keys["tokenizer.ggml.tokens"])
+    scores = struct.unpack_from(f"<{len(tokens)}f", model.keys["tokenizer.ggml.scores"], 16)
+    ids = {token: i for i, token in enumerate(tokens)}
+    merges = []
+    for token, i in ids.items():
+        parts = [(ids[token[:at]], ids[token[at:]]) for at in range(1, len(token))
+                 if token[:at] in ids and token[at:] in ids]
+        merges += [(-scores[i], left, right) for left, right in sorted(parts)]
+    merges.sort(key=lambda merge: merge[0])
+    space = "\u2581"
+    special = [{"id": i, "content": tokens[i], "single_word": False, "lstrip": False,
+                "rstrip": False, "normalized": False, "special": True} for i in range(3)]
+    return {
+        "version": "1.0", "truncation": None, "padding": None, "added_tokens": special,
+        "normalizer": {"type": "Sequence", "normalizers": [
+            {"type": "Prepend", "prepend": space},
+            {"type": "Replace", "pattern": {"String": " "}, "content": space}]},
+        "pre_tokenizer": None,
+        "post_processor": {
+            "type": "TemplateProcessing",
+            "single": [{"SpecialToken": {"id": "<s>", "type_id": 0}},
+                       {"Sequence": {"id": "A", "type_id": 0}}],
+            "pair": [{"Sequence": {"id": "A", "type_id": 0}},
+                     {"Sequence": {"id": "B", "type_id": 1}}],
+            "special_tokens": {"<s>": {"id": "<s>", "ids": [1], "tokens": ["<s>"]}}},
+        "decoder": {"type": "Sequence", "decoders": [
+            {"type": "Replace", "pattern": {"String": space}, "content": " "},
+            {"type": "ByteFallback"}, {"type": "Fuse"},
+            {"type": "Strip", "content": " ", "start": 1, "stop": 0}]},
+        "model": {"type": "BPE", "dropout": None, "unk_token": "<unk>", "fuse_unk": True,
+                  "byte_fallback": True, "vocab": ids,
+                  "merges": [[tokens[left], tokens[right]] for _, left, right in merges]},
+    }
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("config", type=Path)
+    parser.add_argument("model", type=Path)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--shards", type=int, default=1)
+    parser.add_argument("--type", default="F32", choices=["F32", "F16", "BF16"])
+    parser.add_argument("--tokenizer", action="store_true")
+    options = parser.parse_args()
+    config = json.loads(options.config.read_text(encoding="utf-8"))
+    model = Gguf(options.model)
+    tensors = convert(config, model, options.type)
+    options.folder.mkdir(parents=True, exist_ok=True)
+    if options.tokenizer:
+        (options.folder / "tokenizer.json").write_text(json.dumps(make_tokenizer(model)),
+                                                       encoding="utf-8")
+    (options.folder / "config.json").write_text(json.dumps(config, indent=1), encoding="utf-8")
+    if options.shards == 1:
+        write_safetensors(options.folder / "model.safetensors", tensors, options.type)
+        return
+    names, index = list(tensors), {}
+    for shard in range(options.shards):
+        file = f"model-{shard + 1:05}-of-{options.shards:05}.safetensors"
+        part = {name: tensors[name] for name in names[shard::options.shards]}
+        write_safetensors(options.folder / file, part, options.type)
+        index |= dict.fromkeys(part, file)
+    (options.folder / "model.safetensors.index.json").write_text(
+        json.dumps({"metadata": {}, "weight_map": index}), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
