@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 namespace {
 
 /// Part of the file's name: changes with what the file holds for the same model.
-constexpr std::string_view formatVersion = "changed tensors 1";
+constexpr std::string_view formatVersion = "changed tensors 2";
 /// Of each tensor in the file: a cache line.
 constexpr uint64_t alignment = 64;
 
@@ -112,6 +112,18 @@ absl::Status ChangedTensors::add(TensorChange change, const SourceTensor& tensor
   return absl::OkStatus();
 }
 
+void ChangedTensors::add(containers::PackedWeight weight) {
+  std::vector<int64_t> shape = {weight.rows(), weight.columns()};
+  const Encoding& encoding = weight.encoding();
+  place(std::move(shape), encoding,
+        [weight = std::move(weight)]() -> absl::StatusOr<std::vector<std::byte>> {
+          std::vector<std::byte> bytes(
+              weight.encoding().bytesFor(weight.rows() * weight.columns()));
+          TENON_RETURN_IF_ERROR(weight.repackRows(0, weight.rows(), bytes));
+          return bytes;
+        });
+}
+
 void ChangedTensors::add(std::vector<float> values) {
   std::vector<int64_t> shape = {static_cast<int64_t>(values.size())};
   place(std::move(shape), *findEncoding("f32"), [values = std::move(values)] {
@@ -140,7 +152,8 @@ ChangedTensors::write(std::span<const std::shared_ptr<const MappedFile>> madeOf)
   TENON_ASSIGN_OR_RETURN(std::unique_ptr<OutputFile> output, OutputFile::create(path));
   for (size_t i = 0; i < places.size(); ++i) {
     TENON_RETURN_IF_ERROR(output->writeZeros(places[i].offset - output->size()));
-    TENON_RETURN_IF_ERROR(output->write(makers[i]()));
+    TENON_ASSIGN_OR_RETURN(std::vector<std::byte> tensor, makers[i]());
+    TENON_RETURN_IF_ERROR(output->write(tensor));
   }
   TENON_RETURN_IF_ERROR(output->writeZeros(bytes - output->size()));
   TENON_RETURN_IF_ERROR(output->finish());

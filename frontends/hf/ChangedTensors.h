@@ -13,6 +13,7 @@
 
 #include "frontends/hf/HfFamily.h"
 #include "frontends/models/ModelSource.h"
+#include "ir/containers/PackedWeight.h"
 
 namespace tenon::frontends {
 
@@ -29,6 +30,8 @@ public:
   /// do not allow it. `heads` is for GroupHeads, `name` for messages.
   absl::Status add(TensorChange change, const SourceTensor& tensor, const ModelSource& source,
                    int64_t heads, const std::string& name);
+  /// Adds a quantised weight, repacked into its encoding when the file is written.
+  void add(containers::PackedWeight weight);
   /// Adds a vector of f32.
   void add(std::vector<float> values);
 
@@ -41,7 +44,7 @@ public:
   write(std::span<const std::shared_ptr<const MappedFile>> madeOf) const;
 
 private:
-  using Make = std::function<std::vector<std::byte>()>;
+  using Make = std::function<absl::StatusOr<std::vector<std::byte>>()>;
   void place(std::vector<int64_t> shape, const Encoding& encoding, Make make);
 
   std::string folder;

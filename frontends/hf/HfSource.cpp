@@ -1,6 +1,7 @@
 #include "frontends/hf/HfSource.h"
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <set>
 
@@ -12,6 +13,7 @@
 #include "frontends/models/Frontend.h"
 #include "support/MessageText.h"
 #include "support/Status.h"
+#include "support/Warning.h"
 
 namespace tenon::frontends {
 
@@ -94,6 +96,7 @@ absl::StatusOr<std::unique_ptr<ModelSource>> HfSource::open(const std::string& p
 
 absl::Status HfSource::openFiles() {
   TENON_RETURN_IF_ERROR(openShards());
+  TENON_RETURN_IF_ERROR(findPackedWeights());
   TENON_RETURN_IF_ERROR(tieOutput());
   return changeTensors();
 }
@@ -130,6 +133,7 @@ absl::Status HfSource::addTensors(const SafetensorsFile& file) {
     place.file = mappings.size();
     place.offset = tensor.offset;
     place.byteSize = tensor.encoding ? tensor.byteSize : 0;
+    stored.emplace(*name, tensor);
     TENON_RETURN_IF_ERROR(addTensor(std::move(place), *std::move(name)));
   }
   mappings.push_back(file.mapping());
@@ -161,10 +165,86 @@ absl::Status HfSource::tieOutput() {
   if (!ties || output == indexByName.end())
     return absl::OkStatus();
   // Transformers puts the embedding in its place.
-  list.erase(list.begin() + static_cast<ptrdiff_t>(output->second));
+  packed.erase(std::string(outputTensor));
+  drop({std::string(outputTensor)});
+  return absl::OkStatus();
+}
+
+void HfSource::drop(const std::set<std::string, std::less<>>& dropped) {
+  std::erase_if(list, [&](const SourceTensor& tensor) { return dropped.contains(tensor.name); });
   indexByName.clear();
   for (size_t i = 0; i < list.size(); ++i)
     indexByName.emplace(list[i].name, i);
+}
+
+absl::StatusOr<containers::PackedWeight> HfSource::openPackedWeight(const std::string& base,
+                                                                    size_t codes) {
+  std::string module = storedTensorName(family, base + ".weight");
+  module.resize(module.size() - std::string_view(".weight").size());
+  TENON_ASSIGN_OR_RETURN(containers::WeightFormat format, quantization->formatOf(module));
+  containers::WeightRequest request{
+      .file = pathOf(list[codes]), .format = format, .rows = 0, .columns = 0, .parts = {}};
+  auto bytesOf = [&](const SourceTensor& tensor, const SafetensorsTensor& as) {
+    return files()[tensor.file]->bytes().subspan(as.offset, as.byteSize);
+  };
+  for (const PartName& part : quantization->parts()) {
+    auto found = indexByName.find(absl::StrCat(base, ".", std::string(part.suffix)));
+    if (found == indexByName.end())
+      continue;
+    const SafetensorsTensor& tensor = stored.find(found->first)->second;
+    std::optional<containers::ElementType> type = containers::findElementType(tensor.type);
+    if (!type)
+      return absl::InvalidArgumentError(
+          absl::StrFormat("%s: tensor %s expects a type that containers have, but got %s",
+                          request.file, quoteName(tensor.name), quoteName(tensor.type)));
+    request.parts.push_back(
+        {part.part, *type, tensor.shape, bytesOf(list[found->second], tensor), tensor.name});
+  }
+  std::vector<int64_t> stated;
+  auto shape = indexByName.find(base + ".weight_shape");
+  if (shape != indexByName.end()) {
+    const SafetensorsTensor& tensor = stored.find(shape->first)->second;
+    stated.resize(tensor.type == "I64" ? tensor.byteSize / 8 : 0);
+    std::memcpy(stated.data(), bytesOf(list[shape->second], tensor).data(), stated.size() * 8);
+  }
+  TENON_ASSIGN_OR_RETURN(
+      std::vector<int64_t> extents,
+      quantization->shapeOf(module, format, request.parts.front().shape, stated));
+  request.rows = extents[0], request.columns = extents[1];
+  TENON_ASSIGN_OR_RETURN(containers::PackedWeight weight,
+                         containers::PackedWeight::create(request));
+  if (weight.ambiguousZeros() > 0)
+    warnOnce(absl::StrFormat("%s: layer %s stores %d zeros as the largest code, which stand for 0 "
+                             "or for one more than it; they are read as the latter",
+                             request.file, quoteName(module), weight.ambiguousZeros()));
+  return weight;
+}
+
+absl::Status HfSource::findPackedWeights() {
+  config.use("quantization_config");
+  TENON_ASSIGN_OR_RETURN(quantization, Quantization::read(folder, config.config()));
+  if (!quantization)
+    return absl::OkStatus();
+  std::span<const PartName> parts = quantization->parts();
+  std::string codes = absl::StrCat(".", std::string(parts.front().suffix));
+  std::set<std::string, std::less<>> dropped;
+  for (size_t i = 0; i < list.size(); ++i) {
+    std::string name(list[i].name);
+    // Beside quantised layers there are weights of 16 bits by the same name.
+    bool isPlain = codes == ".weight" && list[i].encoding != nullptr;
+    if (!name.ends_with(codes) || isPlain)
+      continue;
+    std::string base = name.substr(0, name.size() - codes.size());
+    TENON_ASSIGN_OR_RETURN(containers::PackedWeight weight, openPackedWeight(base, i));
+    packed.emplace(base + ".weight", std::move(weight));
+    for (const PartName& part : parts)
+      dropped.insert(absl::StrCat(base, ".", std::string(part.suffix)));
+    for (std::string_view suffix : quantization->ignored())
+      dropped.insert(absl::StrCat(base, ".", std::string(suffix)));
+  }
+  drop(dropped);
+  for (const auto& [name, weight] : packed)
+    TENON_RETURN_IF_ERROR(addTensor({}, name));
   return absl::OkStatus();
 }
 
@@ -173,6 +253,17 @@ absl::Status HfSource::changeTensors() {
   std::vector<size_t> places;
   for (size_t i = 0; i < list.size(); ++i) {
     TensorChange change = family.changeOf(list[i].name);
+    if (auto weight = packed.find(list[i].name); weight != packed.end()) {
+      if (change != TensorChange::None)
+        return absl::InvalidArgumentError(
+            absl::StrFormat("%s: tensor %s expects a weight that is not quantised, because its "
+                            "rows or columns are put in another order",
+                            folder, quoteName(storedTensorName(family, list[i].name))));
+      list[i].permutation = weight->second.permutation();
+      changed.add(weight->second);
+      places.push_back(i);
+      continue;
+    }
     if (change == TensorChange::None || !list[i].encoding)
       continue;
     absl::StatusOr<int64_t> heads = 1;

@@ -3,9 +3,12 @@
 
 #include <deque>
 #include <map>
+#include <optional>
+#include <set>
 
 #include "frontends/hf/HfFamily.h"
 #include "frontends/hf/HfKeys.h"
+#include "frontends/hf/Quantization.h"
 #include "frontends/hf/SafetensorsFile.h"
 #include "frontends/models/ModelSource.h"
 
@@ -19,6 +22,7 @@ namespace tenon::frontends {
 /// folder (`support/CacheFolder.h`), whose name follows from all files that it is made of. Llama's
 /// rows of Q and K stay as they are; heads are rotated by halves instead (`keepsHalves`), so that
 /// the products of Q and K add up in another order than GGUF's form of the same model gives.
+/// Weights that are quantised (`Quantization`) are repacked into that file as blocks, exactly.
 class HfSource : public ModelSource {
 public:
   /// Opens the folder at `path`, or the one that the safetensors file at `path` lies in.
@@ -58,11 +62,23 @@ private:
   /// The output layer: that of the file, or the embedding, as config.json says.
   absl::Status tieOutput();
   absl::Status changeTensors();
+  /// Finds the linear layers whose weights lie in containers and puts a tensor in place of the parts
+  /// of each.
+  absl::Status findPackedWeights();
+  /// The weight of the layer `base`, in canonical names, whose codes are tensor `codes` of the list.
+  absl::StatusOr<containers::PackedWeight> openPackedWeight(const std::string& base, size_t codes);
+  /// Drops the tensors of `names` from the list.
+  void drop(const std::set<std::string, std::less<>>& dropped);
 
   std::string folder;
   HfKeys config;
   const HfFamily& family;
   std::vector<std::shared_ptr<const MappedFile>> mappings;
+  /// By canonical name, what the files say of tensors: also of types that no encoding has.
+  std::map<std::string, SafetensorsTensor, std::less<>> stored;
+  std::optional<Quantization> quantization;
+  /// By canonical name, the weights of containers, whose tensors have no place yet.
+  std::map<std::string, containers::PackedWeight, std::less<>> packed;
   std::deque<std::string> names; ///< what the tensors' names are views of
   std::vector<SourceTensor> list;
   std::map<std::string_view, size_t> indexByName;

@@ -33,6 +33,9 @@ struct SourceTensor {
   uint64_t offset = 0;
   /// Length of the data in bytes; 0 where the encoding is not known.
   uint64_t byteSize = 0;
+  /// Of a weight whose columns were ordered by activations: column i stands for input
+  /// `permutation[i]`. Empty where they have the inputs' order. Lives as long as the source.
+  std::span<const int32_t> permutation = {};
 };
 
 /// A metadata key that describes the architecture, and its value.

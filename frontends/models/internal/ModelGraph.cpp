@@ -84,6 +84,16 @@ Value ModelGraph::linear(Value x, std::string_view name, int64_t outputs, Bias b
   return linearPart(x, name, name, outputs, {0, outputs}, bias);
 }
 
+Value ModelGraph::inOrderOf(Value x, const std::string& weight) {
+  std::span<const int32_t> order = shared.weights.permutation(weight);
+  if (order.empty() || !builder().getStatus().ok())
+    return x;
+  auto length = static_cast<int64_t>(order.size());
+  Value columns = builder().intConstant({length}, llvm::ArrayRef(order.data(), order.size()));
+  Value chosen = builder().embedding(builder().transpose(x, {1, 0}), columns);
+  return builder().transpose(chosen, {1, 0});
+}
+
 Value ModelGraph::linearPart(Value x, std::string_view name, std::string_view fused,
                              int64_t outputs, RowRange part, Bias bias) {
   if (!x)
@@ -91,7 +101,8 @@ Value ModelGraph::linearPart(Value x, std::string_view name, std::string_view fu
   int64_t inputLength = x.getShape().back();
   Value weight = shared.weights.getRows(tensorName(name, ".weight"), tensorName(fused, ".weight"),
                                         {outputs, inputLength}, part);
-  Value product = builder().matmul(x, weight, {.name = name});
+  Value product =
+      builder().matmul(inOrderOf(x, tensorName(fused, ".weight")), weight, {.name = name});
   std::string biasTensor = tensorName(fused, ".bias");
   if (bias == Bias::Optional && !shared.weights.has(biasTensor))
     return product;

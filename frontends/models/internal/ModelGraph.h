@@ -84,6 +84,8 @@ public:
 
 private:
   std::string tensorName(std::string_view name, std::string_view suffix) const;
+  /// `x` [rows, inputs] with its columns in the order of those of the tensor `weight`.
+  Value inOrderOf(Value x, const std::string& weight);
   /// [rows, heads · size] to [rows, heads, size].
   Value splitHeads(Value x, int64_t heads, std::string_view name);
   Heads splitHeads(const Heads& flat);

@@ -7,6 +7,11 @@
 
 namespace tenon::frontends {
 
+std::span<const int32_t> WeightTable::permutation(std::string_view tensor) const {
+  absl::StatusOr<const SourceTensor*> found = source.requireTensor(tensor);
+  return found.ok() ? (*found)->permutation : std::span<const int32_t>();
+}
+
 Value WeightTable::get(std::string_view tensor, llvm::ArrayRef<int64_t> shape) {
   return getRows(tensor, tensor, shape, {0, shape.front()});
 }

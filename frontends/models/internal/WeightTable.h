@@ -31,6 +31,8 @@ public:
       : source(source), builder(builder), fileSymbols(std::move(fileSymbols)) {}
 
   bool has(std::string_view tensor) const { return source.hasTensor(tensor); }
+  /// `SourceTensor::permutation` of a tensor; empty where there is no such tensor.
+  std::span<const int32_t> permutation(std::string_view tensor) const;
 
   /// The weight in the open function: a matrix in any encoding [rows, columns], or a vector of
   /// floating-point numbers [length].

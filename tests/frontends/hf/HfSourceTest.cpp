@@ -159,7 +159,8 @@ TEST_F(HfSourceTest, RefusesConfigurationsThatItCannotHonour) {
               HasSubstr("'layer_types[0]' expects 'full_attention', but got 'sliding_attention'"));
   EXPECT_THAT(errorOf("layer_types", 3), HasSubstr("a list, but got 3"));
   EXPECT_THAT(errorOf("partial_rotary_factor", 1.5), HasSubstr("above 0 and at most 1"));
-  EXPECT_THAT(errorOf("quantization_config", json::object()), HasSubstr("to be absent"));
+  EXPECT_THAT(errorOf("quantization_config", json::object()),
+              HasSubstr("'compressed-tensors' or 'fp8', but got ''"));
 }
 
 TEST_F(HfSourceTest, RefusesRopeThatItDoesNotKnow) {

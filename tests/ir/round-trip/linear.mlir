@@ -8,6 +8,15 @@ func.func @matmul(%x: tensor<2x3x64xf16>, %w: tensor<8x64x!tenon.block<q8_0>>) -
   return %0 : tensor<2x3x8xf32>
 }
 
+// CHECK-LABEL: func @groups
+func.func @groups(%x: tensor<1x256xf16>, %w: tensor<8x256x!tenon.block<int4_g128_bf16_zero>>, %v: tensor<8x256x!tenon.block<e4m3_g64_f32>>) -> (tensor<1x8xf16>, tensor<1x8xf16>) {
+  // CHECK: tenon.matmul %{{.*}}, %{{.*}} : (tensor<1x256xf16>, tensor<8x256x!tenon.block<int4_g128_bf16_zero>>) -> tensor<1x8xf16>
+  %0 = tenon.matmul %x, %w : (tensor<1x256xf16>, tensor<8x256x!tenon.block<int4_g128_bf16_zero>>) -> tensor<1x8xf16>
+  // CHECK: tenon.matmul %{{.*}}, %{{.*}} : (tensor<1x256xf16>, tensor<8x256x!tenon.block<e4m3_g64_f32>>) -> tensor<1x8xf16>
+  %1 = tenon.matmul %x, %v : (tensor<1x256xf16>, tensor<8x256x!tenon.block<e4m3_g64_f32>>) -> tensor<1x8xf16>
+  return %0, %1 : tensor<1x8xf16>, tensor<1x8xf16>
+}
+
 // CHECK-LABEL: func @batched_with_order
 func.func @batched_with_order(%x: tensor<2x3x4xf32>, %w: tensor<2x5x4xf32>) -> tensor<2x3x5xf32> {
   // CHECK: tenon.matmul %{{.*}}, %{{.*}} order <chunk = 0, lanes = 16, tree = halving> :
