@@ -358,34 +358,16 @@ absl::Status CudaExecutor::runObserved(size_t index,
   return absl::OkStatus();
 }
 
-/// Where the inputs of a row stand among those of a Decode function, by their names.
-struct RowInputs {
-  size_t ids, sequences, positions;
-};
-
-static std::optional<RowInputs> findRowInputs(const Function& function) {
-  auto find = [&](std::string_view name) {
-    return static_cast<size_t>(std::ranges::find(function.inputs, name, &Port::name) -
-                               function.inputs.begin());
-  };
-  const RowInputs found = {find("ids"), find("sequences"), find("positions")};
-  return std::max({found.ids, found.sequences, found.positions}) < function.inputs.size()
-             ? std::optional(found)
-             : std::nullopt;
-}
-
 std::optional<TokenPorts> CudaExecutor::Impl::findTokenPorts(size_t index) const {
   if (index >= program.functions.size() || program.functions[index].role != Role::Decode)
     return std::nullopt;
   const Function& function = program.functions[index];
   auto next = std::ranges::find(function.outputs, "next_ids", &Port::name);
-  const std::optional<RowInputs> inputs = findRowInputs(function);
-  if (!inputs || next == function.outputs.end() || next->encoding != "i32" ||
-      next->bytes != function.inputs[inputs->ids].bytes)
+  if (next == function.outputs.end() || next->encoding != "i32" ||
+      next->bytes != function.inputs[0].bytes)
     return std::nullopt;
   const PortLayout& layout = memory.portLayout(index);
-  return TokenPorts{memory.ports() + layout.inputs[inputs->ids],
-                    memory.ports() + layout.inputs[inputs->positions],
+  return TokenPorts{memory.ports() + layout.inputs[0], memory.ports() + layout.inputs[2],
                     memory.ports() + layout.outputs[next - function.outputs.begin()],
                     static_cast<uint32_t>(function.rows)};
 }
@@ -409,18 +391,16 @@ CudaExecutor::streamTokens(size_t index, std::span<const int32_t> ids,
   if (!ports)
     return nullptr;
   const Function& function = impl->program.functions[index];
-  const RowInputs at = *findRowInputs(function);
-  const std::pair<size_t, std::span<const int32_t>> inputs[] = {
-      {at.ids, ids}, {at.sequences, sequences}, {at.positions, positions}};
+  const std::span<const int32_t> inputs[] = {ids, sequences, positions};
   const PortLayout& layout = impl->memory.portLayout(index);
   TENON_RETURN_IF_ERROR(impl->device.makeCurrent());
   impl->lastCalled.reset();
-  for (const auto& [i, values] : inputs) {
-    if (values.size_bytes() != function.inputs[i].bytes)
-      return absl::InvalidArgumentError(
-          absl::StrFormat("function %s: input %s expects %u bytes, but got %u", function.name,
-                          function.inputs[i].name, function.inputs[i].bytes, values.size_bytes()));
-    std::ranges::copy(std::as_bytes(values), impl->staged() + layout.inputs[i]);
+  for (size_t i = 0; i < std::size(inputs); ++i) {
+    if (inputs[i].size_bytes() != function.inputs[i].bytes)
+      return absl::InvalidArgumentError(absl::StrFormat(
+          "function %s: input %s expects %u bytes, but got %u", function.name,
+          function.inputs[i].name, function.inputs[i].bytes, inputs[i].size_bytes()));
+    std::ranges::copy(std::as_bytes(inputs[i]), impl->staged() + layout.inputs[i]);
   }
   LoadedFunction& loaded = impl->functions[index];
   TENON_RETURN_IF_ERROR(impl->prepareTokens(loaded, ports->rows));

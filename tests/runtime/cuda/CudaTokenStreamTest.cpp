@@ -1,5 +1,4 @@
 // Token streams on a fake device.
-#include <algorithm>
 #include <array>
 
 #include <gmock/gmock.h>
@@ -116,19 +115,6 @@ TEST_P(CudaTokenStreams, FeedTokensBack) {
     EXPECT_EQ(tokens->next().status().code(), absl::StatusCode::kFailedPrecondition);
   }
   EXPECT_EQ(stepsRun, 2 * count); // none beyond the last
-}
-
-/// The inputs of a row are found by their names, wherever they stand.
-TEST_P(CudaTokenStreams, FindInputsByTheirNames) {
-  Program program = makeDecodeProgram();
-  std::vector<Port>& inputs = program.functions.front().inputs;
-  std::ranges::reverse(inputs); // positions, sequences, ids
-  std::swap(program.functions.front().steps.front().args[0].index,
-            program.functions.front().steps.front().args[1].index);
-  auto executor = load(std::move(program));
-  auto tokens = stream(*executor, {1, 7}, {10, -1}, 2);
-  EXPECT_THAT(next(*tokens), ElementsAre(13, 20));
-  EXPECT_THAT(next(*tokens), ElementsAre(50, 59));
 }
 
 /// Streams of one to three graphs' steps and some more, each given up after every number of tokens:
