@@ -21,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct EmulatedProgram {
-  std::map<std::string, std::string> files; ///< the source is `kernel.cpp`
+  std::map<std::string, std::string> files; ///< the source is `kernel.cu`
   std::string library, log;
 };
 
@@ -68,9 +68,9 @@ int nvrtcVersion(int* major, int* minor) {
 int nvrtcCreateProgram(void** program, const char* source, const char*, int headers,
                        const char* const* texts, const char* const* names) {
   auto* created = new EmulatedProgram;
-  created->files["kernel.cpp"] = tenon::emulator::translate(source);
+  created->files["kernel.cu"] = source;
   for (int i = 0; i < headers; ++i)
-    created->files[names[i]] = tenon::emulator::translate(texts[i]);
+    created->files[names[i]] = texts[i];
   *program = created;
   return 0;
 }
@@ -85,13 +85,19 @@ int nvrtcCompileProgram(void* handle, int, const char* const*) {
   std::string folder = makeFolder();
   for (const auto& [name, text] : program.files)
     std::ofstream(folder + "/" + name) << text;
-  std::string command = "cd " + folder +
-                        " && " TENON_EMULATOR_COMPILER
-                        " -std=c++20 -O1 -w -march=native -ffp-contract=off -fno-math-errno -fPIC "
-                        "-shared -include " TENON_EMULATOR_SOURCES
-                        "/device.h -I " TENON_EMULATOR_SOURCES " kernel.cpp " +
-                        machineLibrary() + " -o kernel.so > log 2>&1";
-  int status = std::system(command.c_str());
+  // Macros that asm statements are made of are expanded first.
+  const std::string compiler = "cd " + folder + " && " TENON_EMULATOR_COMPILER " -std=c++20 -w ";
+  int status = std::system((compiler + "-E -P -x c++ kernel.cu -o whole.cpp > log 2>&1").c_str());
+  if (status == 0) {
+    std::ofstream(folder + "/kernel.cpp")
+        << tenon::emulator::translate(readFile(folder + "/whole.cpp"));
+    std::string command = compiler +
+                          "-O1 -march=native -ffp-contract=off -fno-math-errno -fPIC -shared "
+                          "-include " TENON_EMULATOR_SOURCES "/device.h -I " TENON_EMULATOR_SOURCES
+                          " kernel.cpp " +
+                          machineLibrary() + " -o kernel.so > log 2>&1";
+    status = std::system(command.c_str());
+  }
   program.log = readFile(folder + "/log");
   program.library = readFile(folder + "/kernel.so");
   if (program.library.size() >= sizeof(Elf64_Ehdr)) // as a cubin says of itself

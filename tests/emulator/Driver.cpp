@@ -141,19 +141,40 @@ CUresult funcGetParamInfo(CUfunction function, size_t index, size_t* offset, siz
   return CUDA_SUCCESS;
 }
 
+CUresult tensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType, cuuint32_t rank, void* address,
+                              const cuuint64_t* extents, const cuuint64_t* rowBytes,
+                              const cuuint32_t* box, const cuuint32_t*, CUtensorMapInterleave,
+                              CUtensorMapSwizzle swizzle, CUtensorMapL2promotion,
+                              CUtensorMapFloatOOBfill) {
+  if (rank != 2 || rowBytes[0] != 2 * extents[0] || rowBytes[0] % 16 != 0 || box[0] != 64 ||
+      box[1] == 0 || box[1] > 256 || swizzle != CU_TENSOR_MAP_SWIZZLE_128B ||
+      reinterpret_cast<uintptr_t>(address) % 16 != 0)
+    return CUDA_ERROR_INVALID_VALUE;
+  EmulatedMatrix matrix = {address, static_cast<int64_t>(extents[1]),
+                           static_cast<int64_t>(extents[0]), box[1]};
+  emulatedEncodeMap(map, &matrix);
+  return CUDA_SUCCESS;
+}
+
+/// As large as any kernel's parameter must be aligned.
+struct alignas(64) ParameterChunk {
+  std::byte bytes[64];
+};
+
 CUresult launchKernelEx(const CUlaunchConfig* config, CUfunction function, void** parameters,
                         void**) {
   const EmulatedKernel& kernel = kernelOf(function);
-  std::vector<std::vector<std::byte>> values;
+  std::vector<std::vector<ParameterChunk>> values;
   for (size_t i = 0; i < kernel.parameters; ++i) {
-    const auto* value = static_cast<const std::byte*>(parameters[i]);
-    values.emplace_back(value, value + kernel.parameterBytes[i]);
+    size_t bytes = kernel.parameterBytes[i];
+    values.emplace_back((bytes + sizeof(ParameterChunk) - 1) / sizeof(ParameterChunk));
+    std::memcpy(values.back().data(), parameters[i], bytes);
   }
   return runOrCapture(config->hStream,
                       [&kernel, values, blocks = config->gridDimX, threads = config->blockDimX,
                        bytes = config->sharedMemBytes]() mutable {
                         std::vector<void*> arguments;
-                        for (std::vector<std::byte>& value : values)
+                        for (std::vector<ParameterChunk>& value : values)
                           arguments.push_back(value.data());
                         tenon::emulator::launch(kernel, arguments.data(), blocks, threads, bytes);
                       });
@@ -265,12 +286,7 @@ const Entry entries[] = {
     {"cuFuncGetAttribute", erase(funcGetAttribute)},
     {"cuFuncSetAttribute", erase(succeed<CUDA_SUCCESS, CUfunction, CUfunction_attribute, int>)},
     {"cuFuncGetParamInfo", erase(funcGetParamInfo)},
-    {"cuTensorMapEncodeTiled",
-     // Kernels that take maps multiply by wgmma, which the emulator does not know.
-     erase(succeed<CUDA_ERROR_NOT_SUPPORTED, CUtensorMap*, CUtensorMapDataType, cuuint32_t, void*,
-                   const cuuint64_t*, const cuuint64_t*, const cuuint32_t*, const cuuint32_t*,
-                   CUtensorMapInterleave, CUtensorMapSwizzle, CUtensorMapL2promotion,
-                   CUtensorMapFloatOOBfill>)},
+    {"cuTensorMapEncodeTiled", erase(tensorMapEncodeTiled)},
     {"cuLaunchKernelEx", erase(launchKernelEx)},
     {"cuGraphInstantiateWithFlags",
      erase(+[](CUgraphExec* executable, CUgraph graph, unsigned long long) {

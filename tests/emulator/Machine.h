@@ -31,6 +31,13 @@ struct EmulatedKernel {
   void (*invoke)(void** arguments); ///< as one thread
 };
 
+/// What a tensor map holds.
+struct EmulatedMatrix {
+  const void* elements;
+  int64_t rows, columns;
+  unsigned boxRows;
+};
+
 const EmulatedThread* emulatedThread() __attribute__((const));
 
 /// __syncthreads; the threads that gave something other than 0.
@@ -39,6 +46,8 @@ int emulatedBlockBarrier(int value);
 /// bar.sync: waits until that many threads of the block, whole warps, have come to the barrier of that
 /// number, 0 to 15.
 void emulatedGroupBarrier(unsigned number, unsigned threads);
+/// bar.arrive: comes there and goes on.
+void emulatedGroupArrive(unsigned number, unsigned threads);
 
 /// Hands `bytes` up to 32 to the warp's other threads. All come to the same call. Thread l's lie at 32 l
 /// of what is returned, until the next call but one.
@@ -57,13 +66,30 @@ void emulatedCopy(unsigned target, const void* source, int bytes);
 void emulatedCommitCopies();
 void emulatedWaitForCopies(int pending);
 
-/// mbarrier, on which bytes complete.
+/// mbarrier, on which bytes complete. To expect none is to arrive.
 void emulatedBarrierInit(unsigned barrier, unsigned count);
 void emulatedBarrierExpect(unsigned barrier, unsigned bytes);
 void emulatedBulkCopy(unsigned target, const void* source, unsigned bytes, unsigned barrier);
 void emulatedStoreAsync(unsigned target, const void* value, unsigned bytes, unsigned barrier);
 void emulatedBarrierWait(unsigned barrier, unsigned parity);
 
+/// Boxes of matrices of 16-bit elements that `map` describes, in rows of 128 bytes of shared memory, whose
+/// pieces of 16 are swizzled: to `target` of each block of the cluster whose rank is a bit of `blocks`, 0
+/// for this one; from `source`, a group of its own.
+void emulatedEncodeMap(void* map, const EmulatedMatrix* matrix);
+void emulatedBringBox(unsigned target, const void* map, int column, int row, unsigned barrier,
+                      unsigned blocks);
+void emulatedSendBox(const void* map, int column, int row, unsigned source);
+void emulatedWaitForBoxes(int pending);
+
+/// wgmma: `sums` of `columns` / 2 of this thread, with A in shared memory, or in registers where `a` is
+/// not null; then B's columns lie along its rows. The warpgroup multiplies no earlier than it waits.
+void emulatedIssueProduct(float* sums, unsigned columns, const unsigned* a, uint64_t matrixA,
+                          uint64_t matrixB, int add, float (*widen)(unsigned short));
+void emulatedCommitProducts();
+void emulatedWaitForProducts(int pending);
+
+unsigned emulatedRank(); ///< of the block in its cluster
 void emulatedClusterArrive();
 void emulatedClusterWait();
 }

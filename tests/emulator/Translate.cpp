@@ -58,7 +58,7 @@ void takeOperands(std::string_view& text, std::vector<std::string>& operands) {
   }
 }
 
-/// The first instruction of an asm template: behind braces, declarations and labels.
+/// The first instruction of an asm template: behind braces, declarations, labels and predicates.
 std::string_view firstInstruction(std::string_view text) {
   while (true) {
     size_t begin = text.find_first_not_of(" \n{");
@@ -66,7 +66,7 @@ std::string_view firstInstruction(std::string_view text) {
       return "";
     text.remove_prefix(begin);
     std::string_view line = text.substr(0, text.find_first_of(";\n"));
-    if (line.front() != '.' && line.back() != ':')
+    if (line.front() != '.' && line.back() != ':' && !line.starts_with("setp."))
       return line;
     text.remove_prefix(line.size() + 1);
   }

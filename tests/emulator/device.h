@@ -18,6 +18,7 @@
 #define __forceinline__ inline
 #define __launch_bounds__(...)
 #define __cluster_dims__(...)
+#define __grid_constant__
 #define __align__(bytes) __attribute__((aligned(bytes)))
 #define threadIdx (emulatedThread()->threadIndex)
 #define blockIdx (emulatedThread()->blockIndex)
@@ -29,6 +30,9 @@ struct alignas(8) float2 {
 };
 struct alignas(16) float4 {
   float x, y, z, w;
+};
+struct alignas(8) int2 {
+  int x, y;
 };
 struct alignas(8) uint2 {
   unsigned x, y;
@@ -95,6 +99,19 @@ inline unsigned __ballot_sync(unsigned, int predicate) {
   for (int i = 0; i < 32; ++i)
     result |= static_cast<unsigned>(all[i] == 1) << i;
   return result;
+}
+inline int __all_sync(unsigned mask, int predicate) { return !__ballot_sync(mask, !predicate); }
+inline int __reduce_min_sync(unsigned, int value) {
+  emulated::Lanes<int> all(value);
+  for (int i = 0; i < 32; ++i)
+    value = std::min(value, all[i]);
+  return value;
+}
+inline int __reduce_max_sync(unsigned, int value) {
+  emulated::Lanes<int> all(value);
+  for (int i = 0; i < 32; ++i)
+    value = std::max(value, all[i]);
+  return value;
 }
 inline int __any_sync(unsigned mask, int predicate) { return __ballot_sync(mask, predicate) != 0; }
 
@@ -169,6 +186,7 @@ inline void asm_fma_rn_bf16x2(unsigned& y, unsigned a, unsigned b, unsigned c) {
   y = sum(16) << 16 | sum(0);
 }
 inline void asm_bar_sync(unsigned number, int threads) { emulatedGroupBarrier(number, threads); }
+inline void asm_bar_arrive(unsigned number, int threads) { emulatedGroupArrive(number, threads); }
 inline void asm_max_NaN_f32(float& y, float a, float b) {
   y = a != a || b != b ? __uint_as_float(0x7FFFFFFF)
       : a == b         ? (signbit(a) ? b : a)
@@ -236,6 +254,22 @@ inline void loadMatrices(unsigned (&r)[4], unsigned address, bool transposed) {
   Lanes<int>(0); // nobody overwrites what others still read
 }
 
+/// The same the other way.
+struct Quarter {
+  unsigned r[4];
+};
+inline void storeMatrices(Quarter own, unsigned address, bool transposed) {
+  Lanes<unsigned> rows(address);
+  int g = lane() / 4, t = lane() % 4;
+  for (int i = 0; i < 4; ++i)
+    for (int odd = 0; odd < 2; ++odd) {
+      int row = transposed ? 2 * t + odd : g, column = transposed ? g : 2 * t + odd;
+      static_cast<unsigned short*>(emulatedPointer(rows[8 * i + row]))[column] =
+          static_cast<unsigned short>(own.r[i] >> 16 * odd);
+    }
+  Lanes<int>(0); // others read it behind a barrier of the warp, or at once
+}
+
 } // namespace emulated
 
 inline void asm_mma_sync_aligned_m16n8k16_row_col_f32_f16_f16_f32(float& d0, float& d1, float& d2,
@@ -275,6 +309,16 @@ inline void asm_ldmatrix_sync_aligned_m8n8_x4_trans_shared_b16(unsigned& r0, uns
   emulated::loadMatrices(r, address, true);
   r0 = r[0], r1 = r[1], r2 = r[2], r3 = r[3];
 }
+/// Stores four 8 x 8 matrices to rows whose addresses threads 8 i to 8 i + 7 give.
+inline void asm_stmatrix_sync_aligned_m8n8_x4_shared_b16(unsigned address, unsigned r0, unsigned r1,
+                                                         unsigned r2, unsigned r3) {
+  emulated::storeMatrices({r0, r1, r2, r3}, address, false);
+}
+inline void asm_stmatrix_sync_aligned_m8n8_x4_trans_shared_b16(unsigned address, unsigned r0,
+                                                               unsigned r1, unsigned r2,
+                                                               unsigned r3) {
+  emulated::storeMatrices({r0, r1, r2, r3}, address, true);
+}
 inline void asm_movmatrix_sync_aligned_m8n8_trans_b16(unsigned& y, unsigned x) {
   emulated::Lanes<unsigned> all(x);
   int g = emulated::lane() / 4, t = emulated::lane() % 4;
@@ -299,10 +343,17 @@ inline void asm_cp_async_cg_shared_global_L2__cache_hint_L2__256B(unsigned targe
 }
 /// No instruction: what the compiler must not look through.
 inline void asm_(unsigned&) {}
+inline void asm_(float&) {}
 inline void asm_cp_async_commit_group() { emulatedCommitCopies(); }
 inline void asm_cp_async_wait_group(int pending) { emulatedWaitForCopies(pending); }
 
 inline void asm_mbarrier_init_shared__cta_b64(unsigned barrier) { emulatedBarrierInit(barrier, 1); }
+inline void asm_mbarrier_init_shared__cta_b64(unsigned barrier, unsigned count) {
+  emulatedBarrierInit(barrier, count);
+}
+inline void asm_mbarrier_arrive_shared__cta_b64(unsigned barrier) {
+  emulatedBarrierExpect(barrier, 0);
+}
 inline void asm_mbarrier_arrive_expect_tx_shared__cta_b64(unsigned barrier, unsigned bytes) {
   emulatedBarrierExpect(barrier, bytes);
 }
@@ -318,6 +369,9 @@ inline void asm_mbarrier_try_wait_parity_acquire_cluster_shared__cta_b64(unsigne
   emulatedBarrierWait(barrier, parity);
 }
 inline void asm_fence_mbarrier_init_release_cluster() {}
+inline void asm_fence_proxy_async_shared__cta() {}
+inline void asm_setmaxnreg_inc_sync_aligned_u32(int) {}
+inline void asm_setmaxnreg_dec_sync_aligned_u32(int) {}
 /// The timer: nothing else is moved.
 inline void asm_mov_u64(unsigned long long& y) {
   timespec now;
@@ -329,9 +383,95 @@ inline void asm_griddepcontrol_launch_dependents() {}
 inline void asm_barrier_cluster_arrive_release_aligned() { emulatedClusterArrive(); }
 inline void asm_barrier_cluster_arrive_relaxed_aligned() { emulatedClusterArrive(); }
 inline void asm_barrier_cluster_wait_acquire_aligned() { emulatedClusterWait(); }
+inline void asm_barrier_cluster_wait_aligned() { emulatedClusterWait(); }
+/// The rank of the block in its cluster: no other 32 bits are moved.
+inline void asm_mov_u32(unsigned& rank) { rank = emulatedRank(); }
 inline void asm_mapa_shared__cluster_u32(unsigned& y, unsigned address, unsigned rank) {
   y = emulatedMap(address, rank);
 }
+/// The first instruction of an arrival at another block's barrier.
+inline void asm_mapa_shared__cluster_u32(unsigned barrier, unsigned rank) {
+  emulatedBarrierExpect(emulatedMap(barrier, rank), 0);
+}
+
+inline void asm_prefetch_tensormap(const void*) {}
+inline void
+asm_cp_async_bulk_tensor_2d_shared__cluster_global_mbarrier__complete_tx__bytes_L2__cache_hint(
+    unsigned target, const void* map, int column, int row, unsigned barrier, unsigned long long) {
+  emulatedBringBox(target, map, column, row, barrier, 0);
+}
+inline void
+asm_cp_async_bulk_tensor_2d_shared__cluster_global_mbarrier__complete_tx__bytes_multicast__cluster_L2__cache_hint(
+    unsigned target, const void* map, int column, int row, unsigned barrier, unsigned long long,
+    unsigned short blocks) {
+  emulatedBringBox(target, map, column, row, barrier, blocks);
+}
+/// Commits, too.
+inline void asm_cp_async_bulk_tensor_2d_global_shared__cta_bulk_group(const void* map, int column,
+                                                                      int row, unsigned source) {
+  emulatedSendBox(map, column, row, source);
+}
+inline void asm_cp_async_bulk_wait_group_read(int pending) { emulatedWaitForBoxes(pending); }
+inline void asm_cp_async_bulk_wait_group(int pending) { emulatedWaitForBoxes(pending); }
+
+inline void asm_wgmma_fence_sync_aligned() {}
+inline void asm_wgmma_commit_group_sync_aligned() { emulatedCommitProducts(); }
+inline void asm_wgmma_wait_group_sync_aligned(int pending) { emulatedWaitForProducts(pending); }
+
+namespace emulated {
+
+/// What follows the first of a product's sums: the others, which lie behind it, and the factors.
+template <int columns, float (*widen)(unsigned short), typename... Rest>
+void issueProduct(float& first, Rest... rest) {
+  constexpr int sums = columns / 2 - 1, factors = sizeof...(Rest) - sums;
+  static_assert(factors == 3 || factors == 5);
+  const unsigned long long operands[] = {std::bit_cast<unsigned>(first), // so that none is empty
+                                         [](auto value) -> unsigned long long {
+                                           if constexpr (std::is_integral_v<decltype(value)>)
+                                             return value;
+                                           return 0;
+                                         }(rest)...};
+  const unsigned long long* given = operands + 1 + sums;
+  if constexpr (factors == 3) {
+    emulatedIssueProduct(&first, columns, nullptr, given[0], given[1], static_cast<int>(given[2]),
+                         widen);
+  } else {
+    const unsigned a[] = {static_cast<unsigned>(given[0]), static_cast<unsigned>(given[1]),
+                          static_cast<unsigned>(given[2]), static_cast<unsigned>(given[3])};
+    emulatedIssueProduct(&first, columns, a, 0, given[4], 1, widen);
+  }
+}
+
+} // namespace emulated
+
+#define EMULATED_PRODUCTS(columns)                                                                 \
+  template <typename... Rest>                                                                      \
+  void asm_wgmma_mma_async_sync_aligned_m64n##columns##k16_f32_f16_f16(float& first,               \
+                                                                       Rest... rest) {             \
+    emulated::issueProduct<columns, halfToFloat>(first, rest...);                                  \
+  }                                                                                                \
+  template <typename... Rest>                                                                      \
+  void asm_wgmma_mma_async_sync_aligned_m64n##columns##k16_f32_bf16_bf16(float& first,             \
+                                                                         Rest... rest) {           \
+    emulated::issueProduct<columns, bfloatToFloat>(first, rest...);                                \
+  }
+EMULATED_PRODUCTS(16)
+EMULATED_PRODUCTS(32)
+EMULATED_PRODUCTS(48)
+EMULATED_PRODUCTS(64)
+EMULATED_PRODUCTS(80)
+EMULATED_PRODUCTS(96)
+EMULATED_PRODUCTS(112)
+EMULATED_PRODUCTS(128)
+EMULATED_PRODUCTS(144)
+EMULATED_PRODUCTS(160)
+EMULATED_PRODUCTS(176)
+EMULATED_PRODUCTS(192)
+EMULATED_PRODUCTS(208)
+EMULATED_PRODUCTS(224)
+EMULATED_PRODUCTS(240)
+EMULATED_PRODUCTS(256)
+#undef EMULATED_PRODUCTS
 inline void asm_st_async_shared__cluster_mbarrier__complete_tx__bytes_v4_f32(unsigned target,
                                                                              float x, float y,
                                                                              float z, float w,

@@ -271,7 +271,8 @@ template <typename Config> struct HopperAttention : Config {
         row[j] = {0, 0, 0, 0};
     }
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-    asm volatile("bar.sync %0, 128;" ::"r"(1 + static_cast<int>(warpOfBlock() / 4)) : "memory");
+    asm volatile("bar.sync %0, %1;" ::"r"(1 + static_cast<int>(warpOfBlock() / 4)), "n"(128)
+                 : "memory");
   }
 
   /// The tangent that caps a score, about 2^-21 off: the C library's takes longer than all else.
@@ -355,11 +356,12 @@ template <typename Config> struct HopperAttention : Config {
   /// The warpgroup's turn on the tensor cores: from the second block of keys of its first tile on.
   static __device__ __forceinline__ void takeTurn(int group, bool first) {
     if (turns && !(first && group == 0))
-      asm volatile("bar.sync %0, 256;" ::"r"(1 + consumers + group) : "memory");
+      asm volatile("bar.sync %0, %1;" ::"r"(1 + consumers + group), "n"(256) : "memory");
   }
   static __device__ __forceinline__ void passTurn(int group) {
     if (turns)
-      asm volatile("bar.arrive %0, 256;" ::"r"(1 + consumers + (group + 1) % consumers) : "memory");
+      asm volatile("bar.arrive %0, %1;" ::"r"(1 + consumers + (group + 1) % consumers), "n"(256)
+                   : "memory");
   }
 
   /// Four registers of each of four threads: the i-th of thread t becomes the t-th of thread i.

@@ -458,11 +458,11 @@ template <typename Config> struct HopperGemm : Config {
     // A warpgroup may wait for a stage's phase only when the one before is over: in turn.
     auto takeTurn = [&](int unit) {
       if (pingPong && unit != firstUnit())
-        asm volatile("bar.sync %0, 256;" ::"r"(2 + group) : "memory");
+        asm volatile("bar.sync %0, %1;" ::"r"(2 + group), "n"(256) : "memory");
     };
     auto passTurn = [&](int unit) {
       if (pingPong && unit + workers() < units())
-        asm volatile("bar.arrive %0, 256;" ::"r"(2 + 1 - group) : "memory");
+        asm volatile("bar.arrive %0, %1;" ::"r"(2 + 1 - group), "n"(256) : "memory");
     };
     for (int unit = firstUnit(); unit < units(); unit += workers()) {
       if (own) {

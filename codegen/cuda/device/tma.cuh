@@ -99,9 +99,8 @@ struct ReleaseBarrier {
 /// All threads of all blocks of the cluster, which orders no stores but those of barriers' initial
 /// states before fenceBarriers().
 __device__ __forceinline__ void meetCluster() {
-  asm volatile("barrier.cluster.arrive.relaxed.aligned;\n"
-               "barrier.cluster.wait.aligned;" ::
-                   : "memory");
+  asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
+  asm volatile("barrier.cluster.wait.aligned;" ::: "memory");
 }
 
 } // namespace tenon
