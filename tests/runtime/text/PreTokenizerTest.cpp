@@ -1,5 +1,7 @@
 #include "runtime/text/internal/PreTokenizer.h"
 
+#include <set>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -121,7 +123,10 @@ TEST(PreTokenizer, refusesBehavioursAndPatternsThatAreNone) {
 }
 
 TEST(PreTokenizer, longRunsNeedNoStack) {
-  for (const PreTokenizerEntry& entry : preTokenizers())
+  std::set<std::vector<std::string_view>> patterns;
+  for (const PreTokenizerEntry& entry : preTokenizers()) {
+    if (!patterns.insert(entry.patterns).second)
+      continue; // many names share their patterns
     for (const char* unit : {"a", "7", " ", "\n", "!", "é", "'s", " a", "\n ", "日"}) {
       std::string text;
       for (int i = 0; i < 300000; ++i)
@@ -131,6 +136,7 @@ TEST(PreTokenizer, longRunsNeedNoStack) {
         joined += piece;
       EXPECT_TRUE(joined == text) << entry.name << ": " << unit;
     }
+  }
 }
 
 TEST(PreTokenizer, refusesUnknownNames) {
