@@ -1,5 +1,7 @@
 #include "frontends/hf/JsonFile.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 
@@ -21,7 +23,16 @@ absl::StatusOr<JsonFile> JsonFile::parse(const std::string& path, std::string_vi
   if (text.size() > maxBytes)
     return absl::InvalidArgumentError(absl::StrFormat(
         "%s: expects JSON of at most %d bytes, but got %d", path, maxBytes, text.size()));
-  json value = json::parse(text, /*cb=*/nullptr, /*allow_exceptions=*/false);
+  // What is nested deeper is not kept: printing and comparing values recurse.
+  int deepest = 0;
+  auto isShallow = [&](int depth, json::parse_event_t, json&) {
+    deepest = std::max(deepest, depth);
+    return depth <= maxDepth;
+  };
+  json value = json::parse(text, isShallow, /*allow_exceptions=*/false);
+  if (deepest > maxDepth)
+    return absl::InvalidArgumentError(
+        absl::StrFormat("%s: expects JSON of at most %d levels, but got more", path, maxDepth));
   if (!value.is_object())
     return absl::InvalidArgumentError(
         absl::StrFormat("%s: expects an object of JSON, but got %s", path,

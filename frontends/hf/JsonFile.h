@@ -19,6 +19,8 @@ public:
   /// Far above the files in use (tokenizer.json of 256,000 tokens has 33 MB), and low enough for
   /// the values in memory, which take up to 16 times as much.
   static constexpr uint64_t maxBytes = uint64_t(64) << 20;
+  /// Of objects and lists within each other: several times what the files in use have.
+  static constexpr int maxDepth = 64;
 
   /// Reads the file at `path`. NotFound where there is none.
   static absl::StatusOr<JsonFile> open(const std::string& path);

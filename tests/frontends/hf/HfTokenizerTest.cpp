@@ -237,5 +237,15 @@ TEST_F(HfTokenizerFolder, NeedsATokenizerJson) {
       FailsWith(absl::StatusCode::kNotFound, HasSubstr("none/tokenizer.json: cannot open")));
 }
 
+TEST(JsonFile, IsOfBoundedDepth) {
+  auto nested = [](int levels) {
+    return "{\"a\": " + std::string(static_cast<size_t>(levels), '[') +
+           std::string(static_cast<size_t>(levels), ']') + "}";
+  };
+  EXPECT_TRUE(JsonFile::parse("t", nested(60)).ok());
+  EXPECT_THAT(std::string(JsonFile::parse("t", nested(2'000'000)).status().message()),
+              testing::HasSubstr("t: expects JSON of at most 64 levels, but got more"));
+}
+
 } // namespace
 } // namespace tenon::frontends

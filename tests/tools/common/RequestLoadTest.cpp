@@ -67,6 +67,7 @@ TEST_F(RequestFile, NamesTheLineOfWhatIsWrong) {
   expectError("{\"ids\": [3], \"output\": 1.5}", ":1: output: expects an integer");
   expectError("{\"ids\": [3, -1], \"output\": 1}", ":1: ids: expects an array of token ids");
   expectError("{\"ids\": [4294967296], \"output\": 1}", ":1: ids: expects an array of token ids");
+  expectError("{\"ids\": [[[[1]]]], \"output\": 1}", ":1: ids: expects an array of token ids");
   expectError("{\"ids\": 3, \"output\": 1}", ":1: ids: expects an array of token ids");
   expectError("{\"input\": 0, \"output\": 1}", ":1: input: expects an integer from 1 on");
   expectError("{\"input\": 17, \"output\": 1}", ":1: input: expects at most 16 tokens");
