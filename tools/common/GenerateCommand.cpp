@@ -11,11 +11,14 @@
 #include "absl/strings/str_format.h"
 #include "nlohmann/json.hpp"
 #include "runtime/program/Program.h"
+#include "runtime/program/ProgramFile.h"
 #include "runtime/text/Generator.h"
+#include "runtime/text/ModelDrafter.h"
 #include "runtime/text/StreamingDetokenizer.h"
 #include "runtime/text/Tokenizer.h"
 #include "support/Status.h"
 #include "tools/common/CommandLine.h"
+#include "tools/common/MakeExecutor.h"
 
 namespace tenon::tools {
 
@@ -48,14 +51,20 @@ void addGenerateOptions(CLI::App& command, GenerateOptions& options, FlagRules& 
                     ->check(integerFrom(0))
                     ->capture_default_str(),
                 {Need::Text});
-  rules.require(
+  auto* draft =
       command
           .add_option("--draft", options.draft,
                       "Guess up to so many tokens from repetitions of the text and verify "
                       "them in one call of the model: the same tokens in fewer calls")
           ->check(integerFrom(0, highestDraft))
-          ->capture_default_str(),
-      {Need::Text});
+          ->capture_default_str();
+  rules.require(draft, {Need::Text});
+  rules.require(command
+                    .add_option("--draft-model", options.draftModel,
+                                "A compiled program of a smaller model, .tnn, that makes --draft's "
+                                "guesses instead; it has the same tokens")
+                    ->needs(draft),
+                {Need::Text});
   rules.require(
       command
           .add_option("--temperature", options.sampler.temperature,
@@ -243,6 +252,36 @@ private:
   std::string_view separator = "";
 };
 
+/// What guesses, and what runs its model.
+struct Guesser {
+  std::unique_ptr<runtime::Executor> executor;
+  std::unique_ptr<runtime::Drafter> drafter; ///< null where nothing is guessed
+};
+
+static absl::StatusOr<Guesser> makeGuesser(const GenerateOptions& options, int64_t vocabulary) {
+  Guesser guesser;
+  if (options.draft == 0)
+    return guesser;
+  if (options.draftModel.empty()) {
+    guesser.drafter = std::make_unique<runtime::NgramDrafter>(options.draft);
+    return guesser;
+  }
+  if (!options.draftModel.ends_with(runtime::programSuffix))
+    return absl::InvalidArgumentError(
+        absl::StrFormat("--draft-model: expects a compiled program, named *%s, but got %s",
+                        std::string(runtime::programSuffix), options.draftModel));
+  TENON_ASSIGN_OR_RETURN(runtime::Program program, runtime::readProgram(options.draftModel));
+  TENON_ASSIGN_OR_RETURN(guesser.executor,
+                         makeExecutor(std::move(program), {.threads = options.threads}));
+  auto drafter = runtime::ModelDrafter::create(*guesser.executor, vocabulary, options.draft);
+  if (!drafter.ok())
+    return absl::Status(
+        drafter.status().code(),
+        absl::StrFormat("%s: %s", options.draftModel, std::string(drafter.status().message())));
+  guesser.drafter = *std::move(drafter);
+  return guesser;
+}
+
 /// Continues `prompt` and prints it by `output`.
 static absl::Status generate(runtime::Executor& executor, const GenerateOptions& options,
                              const std::vector<int32_t>& prompt, TokenOutput& output,
@@ -259,10 +298,10 @@ static absl::Status generate(runtime::Executor& executor, const GenerateOptions&
     return status.ok() && out.good(); // what goes nowhere is not worth computing
   };
   TENON_RETURN_IF_ERROR(checkDraft(options, executor.program()));
-  runtime::NgramDrafter drafter(options.draft);
-  TENON_ASSIGN_OR_RETURN(Generation generation,
-                         generator.generate(prompt, options.count, sampler, onToken,
-                                            options.draft > 0 ? &drafter : nullptr));
+  TENON_ASSIGN_OR_RETURN(Guesser guesser,
+                         makeGuesser(options, executor.program().model->vocabulary));
+  TENON_ASSIGN_OR_RETURN(Generation generation, generator.generate(prompt, options.count, sampler,
+                                                                   onToken, guesser.drafter.get()));
   TENON_RETURN_IF_ERROR(status);
   output.finish();
 

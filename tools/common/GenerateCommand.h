@@ -23,14 +23,16 @@ struct GenerateOptions {
   std::string promptFile; ///< `-`: standard input
   /// Token ids to continue instead of a text: no tokeniser is needed, and ids are printed.
   std::vector<int32_t> ids;
-  int64_t count = 128; ///< new tokens at most
-  int64_t draft = 0;   ///< guesses a call at most, from repetitions of the text
+  int64_t count = 128;    ///< new tokens at most
+  int64_t draft = 0;      ///< guesses a call at most
+  std::string draftModel; ///< a compiled program that guesses; empty: repetitions of the text do
   runtime::SamplerOptions sampler;
   JsonFlag json;
   int threads = 0; ///< 0: every core that the process may use
 };
 
-/// Adds `-p`, `-f`, `--ids`, `-n`, `--draft`, `--json` and the flags of the sampler and the CPU to `command`.
+/// Adds `-p`, `-f`, `--ids`, `-n`, `--draft`, `--draft-model`, `--json` and the flags of the sampler
+/// and the CPU to `command`.
 void addGenerateOptions(CLI::App& command, GenerateOptions& options, FlagRules& rules);
 
 /// Denies to `rules` what `options` leave without use: how tokens are drawn, where none is.

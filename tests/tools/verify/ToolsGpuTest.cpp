@@ -42,6 +42,15 @@ TEST_F(ToolsGpuTest, FindsAWrongFusedKernel) {
   EXPECT_THAT(verdictOf({*call}), FailsWith(absl::StatusCode::kDataLoss, HasSubstr("rms_norm")));
 }
 
+constexpr const char* sumNorm = R"(
+func.func @f(%a: tensor<1x2560xf16>, %b: tensor<1x2560xf16>, %g: tensor<2560xf16>)
+    -> (tensor<1x2560xf16>, tensor<1x2560xf16>) {
+  %s = tenon.add %a, %b : (tensor<1x2560xf16>, tensor<1x2560xf16>) -> tensor<1x2560xf16>
+  %n = tenon.rms_norm %s, %g eps 1.0e-5
+      : (tensor<1x2560xf16>, tensor<2560xf16>) -> tensor<1x2560xf16>
+  return %s, %n : tensor<1x2560xf16>, tensor<1x2560xf16>
+})";
+
 /// A norm of a sum in one kernel beside both apart, on the clock, in each launch mode.
 TEST_F(ToolsGpuTest, MeasuresFusions) {
   tests::TempFolder folder;
@@ -52,8 +61,7 @@ TEST_F(ToolsGpuTest, MeasuresFusions) {
     timer.executor.setLaunch(launch);
     FusionMeasurer measurer(target, timer, /*rounds=*/5);
     std::vector<passes::FusionDecision> decisions;
-    auto module =
-        frontends::parseModuleText(*context, sumNormGraph(1, 2560, "f16"), "test").value();
+    auto module = frontends::parseModuleText(*context, sumNorm, "test").value();
     passes::PipelineOptions options{.upTo = Phase::Fused, .target = target};
     options.fusion = {
         .plan = passes::Plan::Auto,
