@@ -3,7 +3,7 @@
 // RUN:   | FileCheck %s --check-prefix=PLAN
 
 // CHECK: pipeline-invalid.mlir:9:{{[0-9]+}}: 'func.func' op expects arguments that are tensors of static shape, but got 'tensor<?xf32>'
-// PLAN: expects a plan unfused, split, fused or auto, but got all
+// PLAN: expects a plan vanilla, unfused, split, fused or auto, but got all
 
 module {
 func.func @f(%x: tensor<?xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {

@@ -5,9 +5,8 @@ namespace tenon {
 
 /// The layout `dense` of a cache [sequences, capacity, heads, size]: the positions of a sequence
 /// follow each other, and the sequences.
-template <long long sequenceCount, long long positionCount, int headCount> struct DenseCache {
-  static constexpr long long sequences = sequenceCount, capacity = positionCount;
-  static constexpr int heads = headCount;
+template <int sequenceCount, int positionCount, int headCount> struct DenseCache {
+  static constexpr int sequences = sequenceCount, capacity = positionCount, heads = headCount;
 
   /// Whether the cache has that place.
   static __device__ __forceinline__ bool holds(int sequence, int position) {
@@ -15,7 +14,7 @@ template <long long sequenceCount, long long positionCount, int headCount> struc
   }
   /// Which of all positions of the cache that is.
   static __device__ __forceinline__ long long row(int sequence, int position) {
-    return sequence * capacity + position;
+    return static_cast<long long>(sequence) * capacity + position;
   }
   /// Which of the heads of all positions, `size` elements each.
   static __device__ __forceinline__ long long headRow(int sequence, int position, int head) {

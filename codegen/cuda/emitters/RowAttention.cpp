@@ -54,7 +54,9 @@ void RowAttention::printRange(CodeWriter& code, const std::string& leastKeys,
   code.line("const int begin = empty ? 0 : range.begin + part * cut.keys;");
   code.line("const int end = empty ? 0 : part == cut.parts - 1 ? range.end : begin + cut.keys;");
   // Where the row has no keys the sequence may be outside the cache.
-  code.line("const long long cacheHead = Cache::headRow(empty ? 0 : range.sequence, 0, keyHead);");
+  // Not the head of sequence 0: that takes 8 bytes beyond the registers (NVRTC 13.0).
+  code.line(
+      "const long long cacheHead = empty ? keyHead : Cache::headRow(range.sequence, 0, keyHead);");
 }
 
 std::string RowAttention::keyPointer(const std::string& base) {

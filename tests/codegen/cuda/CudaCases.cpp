@@ -174,13 +174,6 @@ void addTables(std::vector<CudaCase>& cases) {
        {{{11, 33}, "f16"}, {{3}, "i32", Fill::Listed, 0, 0, {3, 0, 10}}},
        "f16",
        [](GraphBuilder& b, const Values& x) { b.output("y", b.embedding(x[0], x[1])); }});
-  for (const Encoding* group : allEncodings())
-    if (group->name.starts_with("int") || group->name.starts_with("e4m3"))
-      cases.push_back({"dequantize_" + std::string(group->name),
-                       {{{5, 384}, std::string(group->name)}},
-                       "f32",
-                       [](GraphBuilder& b, const Values& x) { b.output("y", b.dequantize(x[0])); },
-                       1e-6});
   for (const char* block : {"q8_0", "q4_0"})
     cases.push_back({std::string("dequantize_") + block,
                      {{{3, 5, 64}, block}},
@@ -289,24 +282,6 @@ void addMatmuls(std::vector<CudaCase>& cases) {
              [](GraphBuilder& b, const Values& x) { b.output("y", b.matmul(x[0], x[1])); },
              4e-6});
       }
-  for (const char* weight :
-       {"int2_g32_f16_zero", "int2_g128_bf16", "int3_g64_f16", "int3_g128_f16_min", "int4_g32_f16",
-        "int4_g64_f16_zero", "int4_g128_f16", "int4_g128_f16_zero", "int4_g128_bf16_min",
-        "int8_g32_bf16_zero", "int8_g128_f16", "e4m3_g64_f32", "e4m3_g128_f32"})
-    for (const char* type : {"f16", "bf16", "f32"})
-      for (const Shape& s : {Shape{1, 70, 256},
-                             {1, 600, 4096},
-                             {1, 300, 5120},
-                             {2, 40, 512},
-                             {5, 300, 4096},
-                             {40, 70, 768}})
-        cases.push_back(
-            {std::string("matmul_") + weight + "_" + type + "_" +
-                 shapeName({s.rows, s.columns, s.depth}),
-             {{{s.rows, s.depth}, type}, {{s.columns, s.depth}, weight, Fill::Small}},
-             type,
-             [](GraphBuilder& b, const Values& x) { b.output("y", b.matmul(x[0], x[1])); },
-             4e-6});
   for (const Shape& s : {Shape{1, 33, 77}, {4, 5, 3}, {20, 65, 33}})
     cases.push_back({"matmul_odd_" + shapeName({s.rows, s.columns, s.depth}),
                      {{{s.rows, s.depth}, "f16"}, {{s.columns, s.depth}, "f16", Fill::Small}},
@@ -521,6 +496,39 @@ void addCache(std::vector<CudaCase>& cases) {
            1e-5});
 }
 
+/// Families of block formats. They come last, so that which cases of a list are chosen by their number
+/// stays as it was.
+void addGroups(std::vector<CudaCase>& cases) {
+  struct Extents {
+    int64_t rows, columns, depth;
+  };
+  for (const Encoding* group : allEncodings())
+    if (group->name.starts_with("int") || group->name.starts_with("e4m3"))
+      cases.push_back({"dequantize_" + std::string(group->name),
+                       {{{5, 384}, std::string(group->name)}},
+                       "f32",
+                       [](GraphBuilder& b, const Values& x) { b.output("y", b.dequantize(x[0])); },
+                       1e-6});
+  for (const char* weight :
+       {"int2_g32_f16_zero", "int2_g128_bf16", "int3_g64_f16", "int3_g128_f16_min", "int4_g32_f16",
+        "int4_g64_f16_zero", "int4_g128_f16", "int4_g128_f16_zero", "int4_g128_bf16_min",
+        "int8_g32_bf16_zero", "int8_g128_f16", "e4m3_g64_f32", "e4m3_g128_f32"})
+    for (const char* type : {"f16", "bf16", "f32"})
+      for (const Extents& s : {Extents{1, 70, 256},
+                               {1, 600, 4096},
+                               {1, 300, 5120},
+                               {2, 40, 512},
+                               {5, 300, 4096},
+                               {40, 70, 768}})
+        cases.push_back(
+            {std::string("matmul_") + weight + "_" + type + "_" +
+                 shapeName({s.rows, s.columns, s.depth}),
+             {{{s.rows, s.depth}, type}, {{s.columns, s.depth}, weight, Fill::Small}},
+             type,
+             [](GraphBuilder& b, const Values& x) { b.output("y", b.matmul(x[0], x[1])); },
+             4e-6});
+}
+
 } // namespace
 
 static std::vector<CudaCase> makeCudaCases() {
@@ -533,6 +541,7 @@ static std::vector<CudaCase> makeCudaCases() {
   addAttention(cases);
   addWarpgroupAttention(cases);
   addCache(cases);
+  addGroups(cases);
   return cases;
 }
 

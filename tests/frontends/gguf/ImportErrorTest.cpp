@@ -199,7 +199,7 @@ INSTANTIATE_TEST_SUITE_P(
         badKey("ExpertsUsed", llama, "llama.expert_used_count", 2u, "to be absent"),
         badKey("NotCausal", llama, "llama.attention.causal", false, "to be absent"),
         badKey("ParallelResidual", llama, "llama.use_parallel_residual", true, "to be absent"),
-        badKey("Unknown", llama, "llama.quantum_foam", std::string("on"), "but got on")),
+        badKey("Unknown", llama, "llama.quantum_foam", std::string("on"), "but got 'on'")),
     nameOf);
 
 class IgnoredKeysTest : public ImportFixture {};

@@ -78,15 +78,18 @@ struct Planned {
   }
 };
 
-Planned plan(const std::string& text, const char* target, passes::Plan plan) {
+Planned plan(const std::string& text, const char* target, passes::Plan plan,
+             std::vector<std::string> disabledRules = {}) {
   Planned planned;
   auto module = frontends::parseModuleText(*planned.context, text, "test");
   EXPECT_THAT(module, IsOk());
   planned.module = *std::move(module);
-  EXPECT_THAT(passes::runPipeline(*planned.module,
-                                  {.target = findTarget(planned.context.get(), target),
-                                   .fusion = {.plan = plan, .report = &planned.decisions}}),
-              IsOk());
+  EXPECT_THAT(
+      passes::runPipeline(*planned.module, {.target = findTarget(planned.context.get(), target),
+                                            .fusion = {.plan = plan,
+                                                       .disabledRules = std::move(disabledRules),
+                                                       .report = &planned.decisions}}),
+      IsOk());
   return planned;
 }
 
@@ -209,7 +212,7 @@ TEST(Circles, OfThreePartsAreBroken) {
                         body,
                         "  return %n0, %n1, %n2 : tensor<1x64xf32>, tensor<1x64xf32>, "
                         "tensor<1x64xf32>\n}\n"),
-           "x86-64-v4", passes::Plan::Fused);
+           "x86-64-v4", passes::Plan::Fused, /*disabledRules=*/{"neighbours"});
   EXPECT_EQ(llvm::count_if(planned.decisions, [](const auto& decision) { return decision.legal; }),
             3);
   EXPECT_EQ(llvm::count_if(planned.decisions, [](const auto& decision) { return decision.taken; }),
