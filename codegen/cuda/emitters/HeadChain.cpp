@@ -94,7 +94,8 @@ void printStays(KernelContext& context, CodeWriter& code, KvWriteOp op) {
   code.format("const int sequence = %s[%s], place = %s[row];", sequences, shared ? "0" : "row",
               positions);
   code.format("using Cache = %s;", deviceCache(KvCache(op.getState().getType())));
-  // Written out: as a call of `holds` it costs the kernel 16 bytes beyond its registers (NVRTC 13.0).
+  // Written out: as a call of `holds` it costs the kernel 16 bytes beyond its registers (NVRTC
+  // 13.0).
   code.line("bool stays = sequence >= 0 && sequence < Cache::sequences && place >= 0 && "
             "place < Cache::capacity;");
   if (rows == 1)
