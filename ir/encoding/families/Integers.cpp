@@ -160,7 +160,8 @@ constexpr size_t bitCounts[] = {2, 3, 4, 8}, groupSizes[] = {32, 64, 128};
 constexpr BlockFormat::NumberType types[] = {BlockFormat::NumberType::F16,
                                              BlockFormat::NumberType::Bf16};
 constexpr ZeroKind zeroKinds[] = {ZeroKind::Middle, ZeroKind::Stored, ZeroKind::Minimum};
-constexpr size_t members = 4 * 3 * 2 * 3;
+constexpr size_t members =
+    std::size(bitCounts) * std::size(groupSizes) * std::size(types) * std::size(zeroKinds);
 
 template <size_t i>
 using Member =
