@@ -50,8 +50,10 @@ public:
         writeLogits(std::span(logits).subspan((isPrefill ? 0 : row) * vocabulary, vocabulary),
                     cache);
     }
-    logitsCalls += !outputs[0].empty();
-    std::memcpy(outputs[0].data(), logits.data(), outputs[0].size());
+    if (!outputs[0].empty()) {
+      ++logitsCalls;
+      std::memcpy(outputs[0].data(), logits.data(), outputs[0].size());
+    }
     for (size_t row = 0; outputs.size() > 1 && row < logits.size() / vocabulary; ++row) {
       const int32_t id = mostLikely(std::span(logits).subspan(row * vocabulary, vocabulary));
       std::memcpy(outputs[1].data() + row * sizeof(id), &id, sizeof(id));

@@ -163,7 +163,8 @@ TEST(PackedWeight, OrderOfActivations) {
   shuffleColumns(m);
   for (const Written& written : {writeGptq(m, true), writePackQuantized(m, 0, true)}) {
     ASSERT_NO_FATAL_FAILURE(expectReads(m, written, "int4_g64_f16_zero"));
-    std::span<const int32_t> order = PackedWeight::create(written.request)->permutation();
+    const PackedWeight weight = PackedWeight::create(written.request).value();
+    std::span<const int32_t> order = weight.permutation();
     ASSERT_EQ(order.size(), 320u);
     for (size_t i = 0; i < order.size(); ++i) {
       EXPECT_EQ(m.groupOf[order[i]], static_cast<int32_t>(i / 64));
