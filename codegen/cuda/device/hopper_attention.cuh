@@ -97,7 +97,7 @@ template <typename Config> struct HopperAttention : Config {
 #pragma unroll
       for (int i = 0; i < queryStages; ++i) {
         shared.queryFull[i].init();
-        shared.queryEmpty[i].init(consumers);
+        shared.queryEmpty[i].init(4 * consumers);
       }
 #pragma unroll
       for (int i = 0; i < stages; ++i) {
@@ -235,8 +235,16 @@ template <typename Config> struct HopperAttention : Config {
     int begin[2], end[2];
   };
 
+  /// Says that the warpgroup is done with a stage that the tensor cores alone read: products that
+  /// one of its threads has waited for are over for all.
   static __device__ __forceinline__ void release(ReleaseBarrier& barrier) {
     if (threadOfGroup() == 0)
+      barrier.arrive();
+  }
+  /// Says that a warp is done with a tile's queries and with the ranges, which its threads read.
+  static __device__ __forceinline__ void releaseTile(ReleaseBarrier& barrier) {
+    __syncwarp();
+    if (threadIdx.x % 32 == 0)
       barrier.arrive();
   }
 
@@ -500,7 +508,7 @@ template <typename Config> struct HopperAttention : Config {
           correct(state.sums, corrections);
           pack(weights, scores);
         }
-        release(shared.queryEmpty[queryPlace.stage]);
+        releaseTile(shared.queryEmpty[queryPlace.stage]);
         shared.valueFull[valuePlace.stage].wait(valuePlace.parity);
         clearValues(valuePlace.stage, first - keys, end);
         holdSums(state.sums);
@@ -511,7 +519,7 @@ template <typename Config> struct HopperAttention : Config {
         release(shared.valueEmpty[valuePlace.stage]);
         valuePlace.next();
       } else {
-        release(shared.queryEmpty[queryPlace.stage]);
+        releaseTile(shared.queryEmpty[queryPlace.stage]);
       }
       queryPlace.next();
       finish(state, row, group, firstRow, firstHead, store);
