@@ -55,7 +55,7 @@ llvm::SmallVector<Operation*> matmulsOf(Value value) {
   llvm::SmallVector<Operation*> found;
   for (Operation* user : usersOf(value))
     if (auto matmul = llvm::dyn_cast<MatmulOp>(user);
-        matmul && producerOf(matmul.getInput()) == producerOf(value))
+        matmul && getViewSource(matmul.getInput()) == getViewSource(value))
       found.push_back(user);
   return found;
 }

@@ -1,3 +1,4 @@
+#include "ir/Views.h"
 #include "passes/fusion/FusionRule.h"
 
 using namespace mlir;
@@ -7,6 +8,13 @@ namespace tenon::passes::fusion::rules {
 /// Matrix products of one input, Q, K and V or gate and up, as one product whose weights stand
 /// together; with the norm that feeds them, too.
 static void propose(Operation* op, Propose propose) {
+  // An argument of the function has no operation: the first of its products proposes.
+  if (auto matmul = llvm::dyn_cast<MatmulOp>(op)) {
+    Value source = getViewSource(matmul.getInput());
+    if (llvm::isa<BlockArgument>(source))
+      if (llvm::SmallVector<Operation*> group = matmulsOf(source); group.front() == op)
+        proposePieces(group, propose);
+  }
   if (op->getNumResults() != 1)
     return;
   llvm::SmallVector<Operation*> group = matmulsOf(op->getResult(0));
