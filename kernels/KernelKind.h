@@ -42,8 +42,11 @@ struct PriceTerms {
   /// Products of many rows by warpgroups, whose loads of weights, tensor cores and epilogue
   /// overlap.
   struct Warpgroups {
-    int64_t tilesOfResult;         ///< which the kernel's tiles, its blocks, take in turn
+    int64_t tilesOfResult;         ///< or parts of them, which the kernel's blocks take in turn
     int64_t tileRows, tileColumns; ///< of A · Bᵀ
+    int64_t stages = 0;            ///< of K that each has, 64 elements; 0 where not known
+    double l2Rows = 0;             ///< of both factors of a stage that a block reads itself
+    int64_t exchangeBytes = 0;     ///< of sums of other parts of a tile that a block gets
   };
   std::optional<Warpgroups> warpgroups = std::nullopt;
 };

@@ -54,6 +54,9 @@ extern const CudaScheduleRule rope;
 extern const CudaScheduleRule rows;
 extern const CudaScheduleRule selection;
 
+/// `alternatives` of the rules that schedule products: those of the kind that the kernel has.
+llvm::SmallVector<ScheduleAttr> productAlternatives(KernelOp kernel, const CudaTarget& target);
+
 } // namespace tenon::kernels::cuda_rules
 
 #endif // TENON_KERNELS_CUDA_CUDASCHEDULERULE_H

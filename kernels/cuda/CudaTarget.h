@@ -2,6 +2,7 @@
 #define TENON_KERNELS_CUDA_CUDATARGET_H
 
 #include "ir/Attributes.h"
+#include "kernels/cuda/WarpgroupFit.h"
 #include "support/Verdict.h"
 
 namespace tenon::kernels {
@@ -20,18 +21,6 @@ enum class LibraryGemms {
 struct LibraryUse {
   LibraryGemms gemms = LibraryGemms::None;
   bool tf32 = false; ///< round the factors of f32 GEMMs to TF32
-};
-
-/// What hopper_gemm's choice of a tile asks of the target's fit; all 0 of a GPU without warpgroups.
-struct WarpgroupFit {
-  int64_t tensorElements; ///< of a tile, a cycle of the tensor cores
-  int64_t smReadBytes;    ///< a cycle, into a multiprocessor
-  int64_t l2ReadBytes;    ///< a cycle, of the L2 cache, where all multiprocessors read
-  int64_t dramBytes;      ///< a cycle
-  int64_t l2TiePercent;   ///< of the time of the L2 cache, what counts where others take longer
-  int64_t storeBytes;     ///< a cycle, of a tile's results
-  int64_t storeCycles;    ///< of a tile's results, whatever their size
-  int64_t clusterPercent; ///< of the multiprocessors, those that clusters of four get
 };
 
 /// What rules ask of a CUDA target.

@@ -1,6 +1,7 @@
 #include "kernels/cuda/HopperGemm.h"
 
 #include "kernels/cuda/NarrowGemm.h"
+#include "kernels/regions/MatmulExtents.h"
 
 using namespace mlir;
 
@@ -24,40 +25,38 @@ Extents extentsOf(const ProductRegion& region) {
 }
 
 /// Clusters of so many blocks that run at once. A cluster is one graphics processing cluster's,
-/// which leaves clusters of four some multiprocessors too few.
+/// which leaves clusters of more than two some multiprocessors too few.
 int64_t clustersAtOnce(int64_t cluster, const CudaTarget& target) {
-  int64_t sms = cluster <= 2 ? target.sms : target.sms * target.warpgroupFit.clusterPercent / 100;
-  return sms / cluster;
+  const WarpgroupFit& fit = target.warpgroupFit;
+  int64_t percent = cluster <= 2 ? 100 : cluster == 3 ? fit.ofThreePercent : fit.ofFourPercent;
+  return target.sms * percent / 100 / cluster;
 }
 
-/// Cycles of a kernel on a Hopper GPU. What a stage of K takes is the longest of three: the tensor
-/// cores; the way into a multiprocessor, which tiles smaller than 128 x 128 wait for; and the L2
-/// cache. Of tiles that the first two make equal, those that read less of the L2 cache count as
-/// better. The constants are the fit's.
+WarpgroupStages stagesOf(const HopperTile& tile, int64_t depth) {
+  return {tile.partDepth(depth) / HopperTile::depth, tile.rows(), tile.columns,
+          static_cast<double>(tile.rows()) / static_cast<double>(tile.clusterB) +
+              static_cast<double>(tile.columns) / static_cast<double>(tile.clusterA)};
+}
+
+/// Cycles of a kernel on a Hopper GPU, by the constants of the fit.
 double cyclesOf(const HopperTile& tile, const Extents& extents, const CudaTarget& target) {
   const WarpgroupFit& fit = target.warpgroupFit;
-  constexpr double rowBytes = HopperTile::depth * elementBytes;
-  auto rows = static_cast<double>(tile.rows()), columns = static_cast<double>(tile.columns);
   int64_t units = tile.units(extents.m, extents.widths);
   int64_t clusters = std::min(units, clustersAtOnce(tile.cluster(), target));
-  auto busy = static_cast<double>(clusters * tile.cluster()) / static_cast<double>(target.sms);
-  double l2 =
-      busy * rowBytes *
-      (rows / static_cast<double>(tile.clusterB) + columns / static_cast<double>(tile.clusterA)) /
-      static_cast<double>(fit.l2ReadBytes);
-  double ofStage =
-      std::max({rows * columns / static_cast<double>(fit.tensorElements),
-                rowBytes * (rows + columns) / static_cast<double>(fit.smReadBytes), l2}) +
-      static_cast<double>(fit.l2TiePercent) / 100.0 * l2;
   auto waves = static_cast<double>(llvm::divideCeil(units, clusters));
-  auto steps = static_cast<double>(llvm::divideCeil(extents.depth, HopperTile::depth));
+  auto storeBytes = static_cast<double>(fit.storeBytes);
   double store = static_cast<double>(fit.storeCycles) +
-                 rows * columns / static_cast<double>(tile.products) *
-                     static_cast<double>(extents.resultBytes) / static_cast<double>(fit.storeBytes);
+                 static_cast<double>(tile.rows() * tile.columns * extents.resultBytes) /
+                     static_cast<double>(tile.products * tile.split) / storeBytes;
+  if (tile.split > 1)
+    store += static_cast<double>(fit.exchangeCycles) +
+             static_cast<double>(tile.exchangeBytes()) / storeBytes;
   double weights = 0;
   for (int64_t width : extents.widths)
     weights += static_cast<double>(width * tile.products * extents.depth * elementBytes);
-  return std::max(waves * steps * ofStage, weights / static_cast<double>(fit.dramBytes)) +
+  double stages =
+      waves * cyclesOf(stagesOf(tile, extents.depth), clusters * tile.cluster(), target.sms, fit);
+  return overlap(stages, weights / static_cast<double>(fit.dramBytes), fit) +
          (tile.pingPong ? 1 : waves) * store;
 }
 
@@ -72,25 +71,36 @@ bool addStages(HopperTile& tile, const Extents& extents, const CudaTarget& targe
 
 /// Calls `consider` with the tiles that may suit.
 template <typename Consider>
-void forTiles(const Extents& extents, int64_t products, Consider consider) {
+void forTiles(const Extents& extents, int64_t products, const CudaTarget& target,
+              Consider consider) {
   constexpr int64_t unit = 16, mostColumns = 256, fewestColumns = 64;
+  constexpr int64_t mostSplit = 4;
+  // One round of tiles, each part long enough to be worth its exchange.
+  auto isSplitWell = [&](const HopperTile& tile) {
+    constexpr int64_t leastDepth = 512;
+    constexpr int64_t mostBlocks = 4; // of a cluster of which it is known how many run at once
+    return tile.cluster() <= mostBlocks && tile.fillsParts(extents.depth) &&
+           tile.partDepth(extents.depth) >= leastDepth &&
+           tile.units(extents.m, extents.widths) <= clustersAtOnce(tile.cluster(), target);
+  };
   auto inClusters = [&](HopperTile tile) {
     for (tile.clusterA = 1; tile.clusterA <= 2; ++tile.clusterA)
       for (tile.clusterB = 1; tile.clusterB <= 2; ++tile.clusterB)
-        if (tile.isPossible())
-          consider(tile);
+        for (tile.split = 1; tile.split <= mostSplit; ++tile.split)
+          if (tile.isPossible() && (tile.split == 1 || isSplitWell(tile)))
+            consider(tile);
   };
   for (int64_t columns = mostColumns; columns >= fewestColumns; columns -= unit)
     for (bool pingPong : {false, true})
       for (int64_t blocks : {1, 2})
-        inClusters({blocks, columns, pingPong, /*weightRows=*/false, 1, 1, products});
+        inClusters({blocks, columns, pingPong, /*weightRows=*/false, 1, 1, 1, products});
   // Weights as rows of A: the rows of x in one to four tiles.
   for (int64_t tiles = 1; tiles <= 4; ++tiles)
     for (bool pingPong : {false, true})
       for (int64_t blocks : {1, 2})
         inClusters({blocks,
                     static_cast<int64_t>(llvm::alignTo(llvm::divideCeil(extents.m, tiles), unit)),
-                    pingPong, /*weightRows=*/true, 1, 1, products});
+                    pingPong, /*weightRows=*/true, 1, 1, 1, products});
 }
 
 } // namespace
@@ -135,8 +145,13 @@ BlockResources HopperGemmKernel::resources() const {
 PriceTerms HopperGemmKernel::priceTerms() const {
   Extents extents = extentsOf(region);
   PriceTerms terms;
-  terms.warpgroups = {tile.units(extents.m, extents.widths) * tile.cluster(), tile.rows(),
-                      tile.columns};
+  WarpgroupStages stages = stagesOf(tile, extents.depth);
+  terms.warpgroups = {tile.units(extents.m, extents.widths) * tile.cluster(),
+                      tile.rows(),
+                      tile.columns,
+                      stages.count,
+                      stages.l2Rows,
+                      tile.exchangeBytes()};
   return terms;
 }
 
@@ -161,22 +176,77 @@ bool suitsHopperGemm(const ProductRegion& region, const CudaTarget& target) {
   });
 }
 
-HopperGemmSchedule chooseHopperGemm(const ProductRegion& region, const CudaTarget& target) {
+static HopperGemmSchedule scheduleOf(const HopperTile& tile, const Extents& extents,
+                                     const CudaTarget& target) {
+  int64_t units = tile.units(extents.m, extents.widths);
+  int64_t clusters =
+      tile.split > 1 ? units : std::min(units, clustersAtOnce(tile.cluster(), target));
+  return {clusters * tile.cluster(),
+          tile.blocks,
+          tile.columns,
+          tile.pingPong ? 1 : 0,
+          tile.weightRows ? 1 : 0,
+          tile.clusterA,
+          tile.clusterB,
+          tile.split,
+          tile.stages};
+}
+
+HopperGemmSchedule chooseHopperGemm(const ProductRegion& region, const CudaTarget& target,
+                                    const HopperGemmSchedule* like) {
   Extents extents = extentsOf(region);
   std::optional<HopperTile> best;
   double least = 0;
-  forTiles(extents, region.joined(), [&](HopperTile tile) {
-    if (!addStages(tile, extents, target))
+  forTiles(extents, region.joined(), target, [&](HopperTile tile) {
+    if ((like && tile.split != like->split) || !addStages(tile, extents, target))
       return;
     double cycles = cyclesOf(tile, extents, target);
     if (!best || cycles < least)
       best = tile, least = cycles;
   });
-  assert(best && "a tile of 128 x 64 fits every Hopper GPU");
-  int64_t clusters =
-      std::min(best->units(extents.m, extents.widths), clustersAtOnce(best->cluster(), target));
-  return {clusters * best->cluster(), best->blocks,   best->columns,  best->pingPong ? 1 : 0,
-          best->weightRows ? 1 : 0,   best->clusterA, best->clusterB, best->stages};
+  assert(best && "a tile of 128 x 64 fits every Hopper GPU, and part of a region its tile");
+  return scheduleOf(*best, extents, target);
+}
+
+OrderAttr orderForHopperGemm(MLIRContext* context, int64_t split, int64_t depth) {
+  constexpr int64_t lanes = 16; // elements that an instruction adds
+  HopperTile tile = {};
+  tile.split = split;
+  return split == 1
+             ? OrderAttr()
+             : OrderAttr::get(context, tile.partDepth(depth), lanes, CombineTree::TensorCores);
+}
+
+void setHopperGemmOrder(MatmulOp op, const HopperGemmSchedule& schedule) {
+  op.removeOrderAttr();
+  if (OrderAttr order =
+          orderForHopperGemm(op.getContext(), schedule.split, MatmulExtents(op).depth))
+    op.setOrderAttr(order);
+}
+
+llvm::SmallVector<ScheduleAttr> hopperGemmAlternatives(KernelOp kernel, const CudaTarget& target) {
+  constexpr size_t most = 8;
+  VerdictOr<HopperGemmKernel> found = HopperGemmKernel::read(kernel);
+  if (!found)
+    return {};
+  Extents extents = extentsOf(found->region);
+  std::vector<HopperTile> tiles;
+  std::vector<std::pair<double, size_t>> order; // cycles, index of a tile
+  forTiles(extents, found->region.joined(), target, [&](HopperTile tile) {
+    if (tile.split != found->tile.split || !addStages(tile, extents, target))
+      return;
+    order.emplace_back(cyclesOf(tile, extents, target), tiles.size());
+    tiles.push_back(tile);
+  });
+  llvm::sort(order);
+  llvm::SmallVector<ScheduleAttr> schedules;
+  for (auto [cycles, index] : order) {
+    ScheduleAttr schedule = printSchedule(kernel->getContext(), HopperGemmKernel::name,
+                                          scheduleOf(tiles[index], extents, target));
+    if (schedule != kernel.getScheduleAttr() && schedules.size() < most)
+      schedules.push_back(schedule);
+  }
+  return schedules;
 }
 
 namespace kinds {

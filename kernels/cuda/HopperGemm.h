@@ -10,7 +10,8 @@
 namespace tenon::kernels {
 
 /// How blocks of `hopper_gemm` take a region; `HopperTile` says what the parameters mean. `tiles`
-/// are blocks that take tiles of y in turn, whole clusters of them.
+/// are blocks that take tiles of y in turn, whole clusters of them; where K is split, one for each
+/// part of each tile.
 struct HopperGemmSchedule {
   int64_t tiles = 0;
   int64_t blocks = 0;
@@ -19,6 +20,7 @@ struct HopperGemmSchedule {
   int64_t weightRows = 0; ///< 1: A is W
   int64_t clusterA = 0;
   int64_t clusterB = 0;
+  int64_t split = 1;
   int64_t stages = 0;
 
   static constexpr Parameter<HopperGemmSchedule> parameters[] = {
@@ -28,11 +30,13 @@ struct HopperGemmSchedule {
       flagParameter("weight_rows", &HopperGemmSchedule::weightRows),
       {"cluster_a", &HopperGemmSchedule::clusterA},
       {"cluster_b", &HopperGemmSchedule::clusterB},
+      {"split", &HopperGemmSchedule::split, 2, 8, /*absent=*/1},
       {"stages", &HopperGemmSchedule::stages, 2, 32}};
 
   /// The tile of a group of so many products.
   HopperTile tileOf(int64_t products) const {
-    return {blocks, columns, pingPong != 0, weightRows != 0, clusterA, clusterB, products, stages};
+    return {blocks,   columns, pingPong != 0, weightRows != 0, clusterA,
+            clusterB, split,   products,      stages};
   }
 };
 
@@ -56,8 +60,17 @@ llvm::SmallVector<int64_t, 4> widthsOf(const ProductRegion& region);
 /// Whether warpgroups multiply a region of groups of one product, or of two that one epilogue
 /// joins, of many rows.
 bool suitsHopperGemm(const ProductRegion& region, const CudaTarget& target);
-/// The schedule that does, for a region without an order for its products.
-HopperGemmSchedule chooseHopperGemm(const ProductRegion& region, const CudaTarget& target);
+/// The schedule that does, of those that split K as `like` does, where it is given.
+HopperGemmSchedule chooseHopperGemm(const ProductRegion& region, const CudaTarget& target,
+                                    const HopperGemmSchedule* like = nullptr);
+/// The order in which warpgroups add a sum over `depth` elements of K that is split into so many
+/// parts: as tensor cores do, and where there are several, these in ascending order. None of one,
+/// which is the device's own.
+OrderAttr orderForHopperGemm(mlir::MLIRContext* context, int64_t split, int64_t depth);
+/// Gives a product the order that it has under `schedule`.
+void setHopperGemmOrder(MatmulOp op, const HopperGemmSchedule& schedule);
+/// Other schedules that add in the same order, those that should be fastest first.
+llvm::SmallVector<ScheduleAttr> hopperGemmAlternatives(KernelOp kernel, const CudaTarget& target);
 
 } // namespace tenon::kernels
 

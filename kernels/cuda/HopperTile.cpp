@@ -7,9 +7,10 @@ namespace tenon::kernels {
 
 bool HopperTile::isPossible() const {
   constexpr int64_t mostColumns = 256, mostSums = 256, unit = 16, swizzledRows = 8;
+  constexpr int64_t mostBlocks = 8; // of a cluster that every GPU runs
   auto isOneOrTwo = [](int64_t value) { return value == 1 || value == 2; };
   if (!isOneOrTwo(blocks) || !isOneOrTwo(clusterA) || !isOneOrTwo(clusterB) ||
-      !isOneOrTwo(products))
+      !isOneOrTwo(products) || split < 1 || split > warps() || cluster() > mostBlocks)
     return false;
   return columns >= unit && columns <= mostColumns && columns % unit == 0 &&
          blocks * columns <= mostSums && boxOfX() % swizzledRows == 0 &&

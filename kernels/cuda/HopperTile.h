@@ -18,6 +18,7 @@ struct HopperTile {
   bool weightRows;    ///< A is W
   int64_t clusterA;   ///< blocks of a cluster in the direction of A's rows, which share B
   int64_t clusterB;   ///< of B's, which share A
+  int64_t split;      ///< that have the same tile, and a part of K each
   int64_t products;   ///< 1, or 2 that one epilogue joins: a tile has the same rows of both weights
   int64_t stages = 0; ///< of the ring, 64 elements of K each
 
@@ -26,7 +27,13 @@ struct HopperTile {
   int64_t rows() const { return 64 * blocks * (pingPong ? 1 : consumers); } ///< of A
   int64_t rowsOfX() const { return weightRows ? columns : rows(); }
   int64_t rowsOfW() const { return weightRows ? rows() : columns; }
-  int64_t cluster() const { return clusterA * clusterB; }
+  int64_t cluster() const { return clusterA * clusterB * split; }
+  /// Elements of K of a part, whole stages; the last one may have fewer.
+  int64_t partDepth(int64_t k) const {
+    return llvm::divideCeil(llvm::divideCeil(k, depth), split) * depth;
+  }
+  /// Whether every part of K has some.
+  bool fillsParts(int64_t k) const { return (split - 1) * partDepth(k) < k; }
   /// Rows of x, of W that one copy brings: of a tile's, this block's share.
   int64_t boxOfX() const { return weightRows ? columns / clusterA : rows() / clusterB; }
   int64_t boxOfW() const {
@@ -57,6 +64,14 @@ struct HopperTile {
   bool movesRegisters() const { return blocks * columns > 128; }
   int64_t threads() const { return movesRegisters() ? 384 : 288; }
   int64_t stageBytes() const { return (rows() + columns) * depth * elementBytes; }
+  /// Warps that have a tile's sums; where K is split, those of one tile that a block adds up.
+  int64_t warps() const { return 4 * (pingPong ? 1 : consumers); }
+  int64_t ownWarps() const { return llvm::divideCeil(warps(), split); }
+  /// Of the sums of the other parts of K, in f32, what a block gets.
+  int64_t exchangeBytes() const {
+    constexpr int64_t sumBytes = 4, rowsOfWarp = 16;
+    return (split - 1) * ownWarps() * rowsOfWarp * blocks * columns * sumBytes;
+  }
   /// Whether what each warp's 16 rows have of a result of elements of `resultBytes` is whole boxes
   /// of 64 columns, which a tensor map stores.
   static constexpr int64_t boxOfResult = 16;
@@ -65,13 +80,15 @@ struct HopperTile {
   }
   /// Shared memory of a block: the ring, what each warp's 16 rows have in 64 columns of each
   /// product in elements of `resultBytes`, or of a product and one that is stored meanwhile, two
-  /// barriers a stage.
+  /// barriers a stage; the sums of other parts of K and their barriers.
   int64_t smemBytes(int64_t resultBytes) const {
-    constexpr int64_t unit = 1024, warps = 4 * consumers, barrierBytes = 8;
+    constexpr int64_t unit = 1024, barrierBytes = 8, vectorBytes = 16;
     int64_t planes = fillsBoxes(resultBytes) ? 2 : products;
-    return llvm::alignTo(stages * (stageBytes() + 2 * barrierBytes) +
-                             warps * planes * boxOfResult * 64 * resultBytes,
-                         unit);
+    int64_t bytes = stages * (stageBytes() + 2 * barrierBytes) +
+                    4 * consumers * planes * boxOfResult * 64 * resultBytes;
+    if (split > 1)
+      bytes = llvm::alignTo(bytes, vectorBytes) + exchangeBytes() + ownWarps() * barrierBytes;
+    return llvm::alignTo(bytes, unit);
   }
 };
 

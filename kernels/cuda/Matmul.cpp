@@ -34,8 +34,11 @@ static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target, Neighbours
                          *chooseGemvBulk(regionOfProduct(op), target, neighbours));
   }
   VerdictOr<ProductRegion> whole = readProducts(kernel);
-  if (!findSearch(kernel) && whole && suitsHopperGemm(*whole, target))
-    return printSchedule(context, HopperGemmKernel::name, chooseHopperGemm(*whole, target));
+  if (!findSearch(kernel) && whole && suitsHopperGemm(*whole, target)) {
+    HopperGemmSchedule schedule = chooseHopperGemm(*whole, target);
+    setHopperGemmOrder(op, schedule);
+    return printSchedule(context, HopperGemmKernel::name, schedule);
+  }
   if (suitsTensorCores(op) && rows > mostFewRows)
     return printSchedule(context, TensorGemmKernel::name, chooseTensorGemm(op, target));
   if (suitsTensorCores(op) && rows > 1) {
@@ -49,7 +52,6 @@ static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target, Neighbours
   return printSchedule(context, GemmKernel::name, chooseGemm(op));
 }
 
-const CudaScheduleRule matmul = {matches, choose, &forms::cudaMatmul, nullptr,
-                                 gemvBulkAlternatives};
+const CudaScheduleRule matmul = {matches, choose, &forms::cudaMatmul, nullptr, productAlternatives};
 
 } // namespace tenon::kernels::cuda_rules

@@ -51,8 +51,12 @@ static ScheduleAttr choosePart(MatmulOp op, const ProductRegion& region, const C
                                Neighbours neighbours) {
   ProductRegion alone = regionOfProduct(op);
   op.removeOrderAttr(); // tensor cores have none
-  if (suitsHopperGemm(region, target))
-    return printSchedule(op->getContext(), HopperGemmKernel::name, chooseHopperGemm(alone, target));
+  if (suitsHopperGemm(region, target)) {
+    HopperGemmSchedule whole = chooseHopperGemm(region, target);
+    setHopperGemmOrder(op, whole);
+    return printSchedule(op->getContext(), HopperGemmKernel::name,
+                         chooseHopperGemm(alone, target, &whole));
+  }
   if (suitsHeldGemm(region, target))
     return printSchedule(op->getContext(), HeldGemmKernel::name, chooseHeldGemm(alone, target));
   if (suitsNarrowGemm(region, target))
@@ -89,6 +93,12 @@ static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target, Neighbours
   return chooseWhole(*region, target, neighbours);
 }
 
-const CudaScheduleRule products = {matches, choose, nullptr, accepts, gemvBulkAlternatives};
+llvm::SmallVector<ScheduleAttr> productAlternatives(KernelOp kernel, const CudaTarget& target) {
+  return kernel.getScheduleAttr().getEmitter() == HopperGemmKernel::name
+             ? hopperGemmAlternatives(kernel, target)
+             : gemvBulkAlternatives(kernel, target);
+}
+
+const CudaScheduleRule products = {matches, choose, nullptr, accepts, productAlternatives};
 
 } // namespace tenon::kernels::cuda_rules

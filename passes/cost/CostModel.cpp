@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/cuda/WarpgroupFit.h"
 #include "mlir/IR/Diagnostics.h"
 #include "passes/cost/Occupancy.h"
 #include "support/Hash.h"
@@ -290,11 +291,12 @@ Estimate CostModel::estimateLibrary(const kernels::PriceTerms::Library& gemm,
                 libraryComputeNs(gemm.m, gemm.n, gemm.k, gflops), property("library_ns"));
 }
 
-/// The same of tiles of warpgroups on all multiprocessors: the last round leaves some idle.
-double CostModel::efficiencyOf(const kernels::PriceTerms::Warpgroups& gemm, int64_t blocks) const {
+/// ns of the products of tiles of warpgroups, `flops` on all multiprocessors at `gflops`: rounds of
+/// tiles, of which the last one leaves some idle.
+double CostModel::warpgroupProductsNs(const kernels::PriceTerms::Warpgroups& gemm, double flops,
+                                      double gflops, int64_t blocks) const {
   auto waves = static_cast<double>(llvm::divideCeil(gemm.tilesOfResult, blocks));
-  return static_cast<double>(gemm.tilesOfResult) / (waves * property("sms")) *
-         tileEfficiency(gemm.tileRows, gemm.tileColumns);
+  return waves * flops / gflops * property("sms") / static_cast<double>(gemm.tilesOfResult);
 }
 
 /// Instructions of the epilogue for an element of a result.
@@ -311,8 +313,6 @@ double CostModel::epilogueInstructions(KernelOp kernel) const {
 double CostModel::epilogueNs(KernelOp kernel, const KernelWork& work,
                              const kernels::PriceTerms::Warpgroups& gemm, int64_t blocks) const {
   auto gemms = kernel.getBlock().getOps<MatmulOp>();
-  if (gemms.empty())
-    return 0; // attention, whose results are few beside its products
   Type type = (*gemms.begin()).getType().getElementType();
   double elementBytes = static_cast<double>(getEncoding(type)->blockBytes);
   double elements = work.writtenBytes / elementBytes / static_cast<double>(gemm.tilesOfResult);
@@ -327,16 +327,31 @@ double CostModel::epilogueNs(KernelOp kernel, const KernelWork& work,
 Estimate CostModel::estimateWarpgroups(KernelOp op, const MatchedOnGpu& kernel,
                                        const kernels::PriceTerms::Warpgroups& gemm) const {
   const KernelWork& work = kernel.work;
-  double percent = static_cast<double>(
-      target.getProperty("wgmma_percent").value_or(*target.getProperty("mma_percent")));
-  double compute = static_cast<double>(work.flops) /
-                       (property("tensor_16bit_gflops") * percent / 100.0) /
-                       efficiencyOf(gemm, kernel.tiles) +
-                   epilogueNs(op, work, gemm, kernel.tiles);
   double memory =
       nsAt(work.weightBytes, property("dram_mb_per_s")) +
       nsAt(static_cast<double>(work.readBytes) + work.writtenBytes, property("l2_mb_per_s"));
-  return finish(property(launchProperty(mode, target)), memory, compute, property("warpgroups_ns"));
+  double launch = property(launchProperty(mode, target)), latency = property("warpgroups_ns");
+  double percent = static_cast<double>(
+      target.getProperty("wgmma_percent").value_or(*target.getProperty("mma_percent")));
+  double gflops = property("tensor_16bit_gflops") * percent / 100.0;
+  double products =
+      warpgroupProductsNs(gemm, static_cast<double>(work.flops), gflops, kernel.tiles);
+  VerdictOr<kernels::WarpgroupFit> fit = kernels::WarpgroupFit::read(target);
+  if (gemm.stages == 0 || !fit)
+    return finish(launch, memory, products / tileEfficiency(gemm.tileRows, gemm.tileColumns),
+                  latency);
+  double cyclesPerNs = property("clock_mhz") / 1e3;
+  auto waves = static_cast<double>(llvm::divideCeil(gemm.tilesOfResult, kernel.tiles));
+  double cycles = kernels::cyclesOf({gemm.stages, gemm.tileRows, gemm.tileColumns, gemm.l2Rows},
+                                    kernel.tiles, property("sms"), *fit);
+  double stages = std::max(products, waves * cycles / cyclesPerNs);
+  double behind = epilogueNs(op, work, gemm, kernel.tiles);
+  if (gemm.exchangeBytes > 0)
+    behind += (static_cast<double>(fit->exchangeCycles) +
+               static_cast<double>(gemm.exchangeBytes) / static_cast<double>(fit->storeBytes)) /
+              cyclesPerNs;
+  double unhidden = kernels::overlap(stages, memory, *fit) - std::max(stages, memory);
+  return finish(launch, memory, stages, latency + behind + unhidden);
 }
 
 /// A kernel that its kind refuses, which a plan by hand may hold, is priced without blocks.

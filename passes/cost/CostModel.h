@@ -92,10 +92,14 @@ std::string contentKey(KernelOp kernel);
 /// for the best of the tiles from 64 x 64 to 128 x 256 and of 1 to 8 splits of K. One by
 /// warpgroups:
 ///
-///     ns = launch + warpgroups_ns + max(memory, compute)
-///     compute = f / (rate · wgmma_percent · wave efficiency · tile efficiency) + waves · epilogue
-///     epilogue = (tile_store_cycles + elements of a tile · (bytes / tile_store_bytes_per_cycle
-///                + instructions / epilogue_lanes)) / clock_mhz
+///     ns = launch + warpgroups_ns + max(memory, stages) + epilogue + exchange
+///          + stage_unhidden_percent · min(memory, stages)
+///     stages = waves · max(2 · tile_m · tile_n · K · multiprocessors / (rate · wgmma_percent),
+///              what kernels/cuda/WarpgroupFit.h says / clock_mhz)
+///     epilogue = waves · (tile_store_cycles + elements of a tile ·
+///                (bytes / tile_store_bytes_per_cycle + instructions / epilogue_lanes)) / clock_mhz
+///     exchange = (part_exchange_cycles + bytes / tile_store_bytes_per_cycle) / clock_mhz,
+///                where K is split
 ///
 /// On a CPU, with c of the target's cores that have a tile:
 ///
@@ -137,7 +141,8 @@ private:
   /// Share of the tensor cores' rate that a tile reaches.
   double tileEfficiency(int64_t tileRows, int64_t tileColumns) const;
   double libraryComputeNs(int64_t m, int64_t n, int64_t k, double gflops) const;
-  double efficiencyOf(const kernels::PriceTerms::Warpgroups& gemm, int64_t blocks) const;
+  double warpgroupProductsNs(const kernels::PriceTerms::Warpgroups& gemm, double flops,
+                             double gflops, int64_t blocks) const;
   double epilogueInstructions(KernelOp kernel) const;
   double epilogueNs(KernelOp kernel, const KernelWork& work,
                     const kernels::PriceTerms::Warpgroups& gemm, int64_t blocks) const;

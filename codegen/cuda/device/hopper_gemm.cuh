@@ -1,6 +1,7 @@
 // y = x * W^T on Hopper's tensor cores: wgmma fed by the copy engine through a ring of stages
 // (sm_90a).
 #pragma once
+#include "cluster.cuh"
 #include "memory.cuh"
 #include "tma.cuh"
 #include "wgmma.cuh"
@@ -19,6 +20,10 @@ struct TileOrder {
 /// copies. A of the tensor cores is x and B is W, or the other way round (`weightRows`) where x has
 /// so few rows that tiles of 64 of them would stay empty. Each sum starts from zero and takes the
 /// elements of K in ascending order, 16 an instruction, so that it is the same for every tile.
+/// Where
+/// `split` > 1, that is so of each of so many parts of K, whose sums are added in ascending order: a
+/// cluster has the same tile, a block a part of K, and a warp's rows are summed, and stored, by the
+/// warp of the same number in one of the blocks. Such a tile is all that a block has.
 ///
 /// `Config` has
 ///   Element               F16 or BF16, the type of x and W;
@@ -37,13 +42,14 @@ struct TileOrder {
 ///                         tensor map while the next ones are multiplied;
 ///   plain                 it is the product itself;
 ///   clusterA, clusterB    blocks of a cluster in the direction of A's and B's rows: they share B
-///                         and A and each brings a part of it for all.
+///                         and A and each brings a part of it for all;
+///   split                 blocks of a cluster that each have a part of K.
 template <typename Config> struct HopperGemm : Config {
   using Element = typename Config::Element;
   using Result = typename Config::Result;
   using Config::blocks, Config::columns, Config::stages, Config::pingPong, Config::weightRows,
       Config::products, Config::groups, Config::mapped, Config::plain, Config::clusterA,
-      Config::clusterB;
+      Config::clusterB, Config::split;
 
   static constexpr int depth = 64, consumers = 2;
   /// Warpgroups with more than 64 sums a thread take registers from a third one, the producer's;
@@ -51,7 +57,8 @@ template <typename Config> struct HopperGemm : Config {
   static constexpr bool movesRegisters = blocks * columns > 128;
   static constexpr int threads = movesRegisters ? 384 : 288;
   static constexpr int rows = 64 * blocks * (pingPong ? 1 : consumers); // of A in a tile
-  static constexpr int cluster = clusterA * clusterB;
+  static constexpr int partBlocks = clusterA * clusterB; // of a cluster, that have one part of K
+  static constexpr int cluster = partBlocks * split;
   /// Of W in a tile, for each product.
   static constexpr int lines = (weightRows ? rows : columns) / products;
   static constexpr int stageBytes = (rows + columns) * depth * 2;
@@ -74,32 +81,57 @@ template <typename Config> struct HopperGemm : Config {
   static_assert(columns % 16 == 0 && columns <= 256 && lines % 16 == 0, "whole instructions");
   static_assert(products == 1 || !weightRows || blocks == 2, "a block of 64 rows for each product");
 
+  /// Of a tile: warps, and those of them whose sums a block adds up.
+  static constexpr int warpsOfTile = pingPong ? 4 : 4 * consumers;
+  static constexpr int ownWarps = (warpsOfTile + split - 1) / split;
+  /// Sums of a thread, four at a time.
+  static constexpr int sumVectors = blocks * columns / 8;
+  static_assert(split <= warpsOfTile, "a warp of each tile for each block");
+
   struct alignas(1024) Stage {
     Element a[rows][depth], b[columns][depth];
   };
+  /// What the other blocks' warps have of the sums of this block's own, in the order of their parts
+  /// of K.
+  template <int parts, int none = 0> struct Exchange {
+    float4 sums[ownWarps][parts - 1][sumVectors][32];
+    BulkBarrier arrived[ownWarps];
+  };
+  template <int none> struct Exchange<1, none> {};
   struct Shared {
     Stage ring[stages];
     uint4 planes[4 * consumers][planes][pieces]; // of each warp, 2 KB each where they are mapped
     BulkBarrier full[stages];
     ReleaseBarrier empty[stages];
+    [[no_unique_address]] Exchange<split> exchange;
   };
 
   Shared& shared;
   const TileOrder order;
-  unsigned rank; // in the cluster
-  int ahead = 0; // stages of which W is on its way before x is
+  unsigned rank;     // in the cluster
+  int firstStep = 0; // of K, of the block's,
+  int steps;         // and how many there are
+  int ahead = 0;     // stages of which W is on its way before x is
 
   __device__ __forceinline__ HopperGemm(void* memory, TileOrder order)
-      : shared(*static_cast<Shared*>(memory)), order(order), rank(0) {
+      : shared(*static_cast<Shared*>(memory)), order(order), rank(0), steps(order.steps) {
     if constexpr (cluster > 1)
       asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+    if constexpr (split > 1) {
+      const int most = (order.steps + split - 1) / split;
+      firstStep = part() * most;
+      steps = min(most, order.steps - firstStep);
+    }
   }
 
   static __device__ __forceinline__ int threadOfGroup() { return threadIdx.x % 128; }
   static __device__ __forceinline__ bool isProducer() { return threadIdx.x >= 128 * consumers; }
 
   __device__ __forceinline__ int rankA() const { return rank % clusterA; }
-  __device__ __forceinline__ int rankB() const { return rank / clusterA; }
+  __device__ __forceinline__ int rankB() const { return rank / clusterA % clusterB; }
+  /// Of K, and the first block of the cluster that has it.
+  __device__ __forceinline__ int part() const { return rank / partBlocks; }
+  __device__ __forceinline__ int firstOfPart() const { return rank - rank % partBlocks; }
 
   /// Before all else, by all threads.
   __device__ __forceinline__ void open() {
@@ -109,7 +141,17 @@ template <typename Config> struct HopperGemm : Config {
         shared.full[i].init();
         shared.empty[i].init((pingPong ? 1 : consumers) * (clusterA + clusterB - 1));
       }
+      if constexpr (split > 1) {
+#pragma unroll
+        for (int i = 0; i < ownWarps; ++i)
+          shared.exchange.arrived[i].init();
+      }
       fenceBarriers();
+      if constexpr (split > 1) {
+#pragma unroll
+        for (int i = 0; i < ownWarps; ++i)
+          shared.exchange.arrived[i].expect(sizeof(shared.exchange.sums[i]));
+      }
     }
     if constexpr (cluster > 1)
       meetCluster();
@@ -192,11 +234,11 @@ template <typename Config> struct HopperGemm : Config {
     unsigned short mask = 0;
 #pragma unroll
     for (int i = 0; i < clusterB; ++i)
-      mask |= 1 << (rankA() + i * clusterA);
+      mask |= 1 << (firstOfPart() + rankA() + i * clusterA);
     return mask;
   }
   __device__ __forceinline__ unsigned short sharersOfB() const {
-    return ((1 << clusterA) - 1) << rankB() * clusterA;
+    return ((1 << clusterA) - 1) << (firstOfPart() + rankB() * clusterA);
   }
   __device__ __forceinline__ void bringX(const TensorMap& x, int rowTile, int columnTile, int stage,
                                          int step, unsigned long long policy) {
@@ -245,12 +287,12 @@ template <typename Config> struct HopperGemm : Config {
       place(unit, rowTile, columnTile);
       const TensorMap* ofGroup[products];
       selectWeights(w, enterGroup(rowTile, columnTile), ofGroup);
-      for (int step = 0; step < order.steps; ++step) {
+      for (int step = 0; step < steps; ++step) {
         if (--ahead < 0) {
           shared.empty[stage].wait(parity ^ 1);
-          bringW(ofGroup, rowTile, columnTile, stage, step, wPolicy);
+          bringW(ofGroup, rowTile, columnTile, stage, firstStep + step, wPolicy);
         }
-        bringX(x, rowTile, columnTile, stage, step, xPolicy);
+        bringX(x, rowTile, columnTile, stage, firstStep + step, xPolicy);
         if (++stage == stages)
           stage = 0, parity ^= 1;
       }
@@ -265,13 +307,13 @@ template <typename Config> struct HopperGemm : Config {
 
   /// Says that the warpgroup is done with a stage, to all blocks that bring a part of it.
   __device__ __forceinline__ void release(int stage) {
-    if constexpr (cluster == 1) {
+    if constexpr (partBlocks == 1) {
       if (threadOfGroup() == 0)
         shared.empty[stage].arrive();
     } else {
       const int to = threadOfGroup();
-      if (to < cluster && (to % clusterA == rankA() || to / clusterA == rankB()))
-        shared.empty[stage].arriveIn(to);
+      if (to < partBlocks && (to % clusterA == rankA() || to / clusterA == rankB()))
+        shared.empty[stage].arriveIn(firstOfPart() + to);
     }
   }
 
@@ -285,7 +327,7 @@ template <typename Config> struct HopperGemm : Config {
 #pragma unroll
     for (int i = 0; i < blocks; ++i)
       holdSums(sums[i]);
-    for (int step = 0; step < order.steps; ++step) {
+    for (int step = 0; step < steps; ++step) {
       shared.full[stage].wait(parity);
       beginProducts();
       const unsigned long long b = swizzledMatrix(sharedAddress(shared.ring[stage].b));
@@ -312,6 +354,48 @@ template <typename Config> struct HopperGemm : Config {
       holdSums(sums[i]);
     if (previous >= 0)
       release(previous);
+  }
+
+  /// Whether this block adds up and stores what the warps of the number of this one have.
+  __device__ __forceinline__ bool ownsSums() const {
+    return split == 1 || warpOfBlock() % warpsOfTile % split == part();
+  }
+  /// Adds up the sums of all parts of K in the warp of the block that owns them; leaves the others
+  /// as they are.
+  __device__ __forceinline__ void addParts(float (&sums)[blocks][columns / 2]) {
+    const int warp = warpOfBlock() % warpsOfTile, lane = threadIdx.x % 32;
+    const int owner = warp % split, slot = warp / split;
+    auto& exchange = shared.exchange;
+    auto sumOf = [&](int vector, int i) -> float& {
+      return sums[vector / (columns / 8)][vector % (columns / 8) * 4 + i];
+    };
+    if (owner != part()) {
+      const unsigned to = owner * partBlocks + rank % partBlocks;
+      const int place = part() - (part() > owner);
+      const unsigned target = addressIn(to, &exchange.sums[slot][place][0][lane]);
+      const unsigned arrived = addressIn(to, &exchange.arrived[slot]);
+#pragma unroll
+      for (int v = 0; v < sumVectors; ++v)
+        storeAsync(target + v * sizeof(exchange.sums[0][0][0]),
+                   float4{sumOf(v, 0), sumOf(v, 1), sumOf(v, 2), sumOf(v, 3)}, arrived);
+      return;
+    }
+    exchange.arrived[slot].waitForCluster(0);
+#pragma unroll
+    for (int v = 0; v < sumVectors; ++v) {
+      const float4 own = {sumOf(v, 0), sumOf(v, 1), sumOf(v, 2), sumOf(v, 3)};
+      float4 total;
+#pragma unroll
+      for (int p = 0; p < split; ++p) {
+        // Of the other parts, those behind this one lie one place further to the front.
+        const float4 other = exchange.sums[slot][min(p - (p > owner), split - 2)][v][lane];
+        const float4 next = p == owner ? own : other;
+        total =
+            p == 0 ? next
+                   : float4{total.x + next.x, total.y + next.y, total.z + next.z, total.w + next.w};
+      }
+      sumOf(v, 0) = total.x, sumOf(v, 1) = total.y, sumOf(v, 2) = total.z, sumOf(v, 3) = total.w;
+    }
   }
 
   /// Where piece `piece` of 16 bytes of row `row` lies in a plane, whose rows are y's; neighbours
@@ -475,12 +559,16 @@ template <typename Config> struct HopperGemm : Config {
         takeTurn(unit);
         multiply(sums, group, count, [&] {
           passTurn(unit);
-          operands.load(epilogue, ofProducts, a, b);
+          if (ownsSums())
+            operands.load(epilogue, ofProducts, a, b);
         });
-        finish<0, 0>(sums, ofProducts, a, b, operands, epilogue);
+        if constexpr (split > 1)
+          addParts(sums);
+        if (ownsSums())
+          finish<0, 0>(sums, ofProducts, a, b, operands, epilogue);
       }
       own = !pingPong || !own;
-      count += order.steps;
+      count += steps;
     }
     if (mapped && threadIdx.x % 32 == 0)
       waitForWrites();
@@ -529,14 +617,14 @@ template <typename Config> struct HopperGemm : Config {
           prefetch(*w[i][j]);
     }
     open();
-    ahead = min(min(early, stages), order.steps);
+    ahead = min(min(early, stages), steps);
     if (threadIdx.x == 128 * consumers) {
       int rowTile, columnTile;
       place(firstUnit(), rowTile, columnTile);
       const TensorMap* ofGroup[products];
       selectWeights(w, enterGroup(rowTile, columnTile), ofGroup);
       for (int i = 0; i < ahead; ++i)
-        bringW(ofGroup, rowTile, columnTile, i, i, wPolicy);
+        bringW(ofGroup, rowTile, columnTile, i, firstStep + i, wPolicy);
     }
   }
 

@@ -73,10 +73,18 @@ LogicalResult HopperGemm::checkProduct(ProductRegion::Product product) {
       product.op.getType().getElementType() != result() || own.batches != 1 || own.depth % 8 != 0)
     return product.op.emitOpError("expects factors of one 16-bit type in memory, one batch and a "
                                   "depth of a multiple of 8 for the emitter hopper_gemm");
+  OrderAttr expected = orderForHopperGemm(product.op.getContext(), tile.split, own.depth);
+  if (product.op.getOrderAttr() == expected)
+    return success();
+  InFlightDiagnostic error = product.op.emitOpError("expects ");
+  if (expected)
+    error << "order " << expected << " of K in " << tile.split << " parts";
+  else
+    error << "no order";
+  error << " on tensor cores, but got ";
   if (product.op.getOrderAttr())
-    return product.op.emitOpError("expects no order on tensor cores, but got ")
-           << product.op.getOrderAttr();
-  return success();
+    return error << product.op.getOrderAttr();
+  return error << "none";
 }
 
 LogicalResult HopperGemm::check() {
@@ -88,6 +96,13 @@ LogicalResult HopperGemm::check() {
     return context.kernel.emitOpError("expects products of one input for the emitter hopper_gemm");
   int64_t blocks = context.schedule().getTiles();
   int64_t units = tile.units(shape.rows, widthsOf(region));
+  if (!tile.fillsParts(shape.depth))
+    return context.kernel.emitOpError("expects parts of at least one stage of K, but got ")
+           << tile.split << " parts of " << shape.depth << " elements";
+  if (tile.split > 1 && blocks != units * tile.cluster())
+    return context.kernel.emitOpError("expects a block for each of ")
+           << tile.split << " parts of a tile, " << units * tile.cluster() << ", but got " << blocks
+           << " blocks";
   if (blocks % tile.cluster() != 0 || blocks > units * tile.cluster())
     return context.kernel.emitOpError("expects whole clusters of ")
            << tile.cluster() << " blocks, at most " << units << " of them, but got " << blocks
@@ -155,8 +170,8 @@ void HopperGemm::printConfig() {
   code.format("using Result = %s;", deviceType(result()));
   code.format("static constexpr int blocks = %d, columns = %d, stages = %d, products = %d;",
               tile.blocks, tile.columns, tile.stages, tile.products);
-  code.format("static constexpr int groups = %d, clusterA = %d, clusterB = %d;",
-              region.groups.size(), tile.clusterA, tile.clusterB);
+  code.format("static constexpr int groups = %d, clusterA = %d, clusterB = %d, split = %d;",
+              region.groups.size(), tile.clusterA, tile.clusterB, tile.split);
   code.format("static constexpr bool pingPong = %s, weightRows = %s;",
               tile.pingPong ? "true" : "false", tile.weightRows ? "true" : "false");
   code.format("static constexpr bool mapped = %s, plain = %s;", mapped ? "true" : "false",

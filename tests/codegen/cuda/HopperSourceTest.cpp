@@ -13,7 +13,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 /// x · Wᵀ + r with W a weight of the model.
-std::string sumBehindProduct(int rows, int columns = 2048) {
+std::string sumBehindProduct(int rows, int columns = 2048, int depth = 1024) {
   return absl::StrReplaceAll(R"(
 tenon.file @m "m.gguf" bytes 1073741824 fingerprint 0
 tenon.weight @w : W from [#tenon.range<@m, offset = 0, bytes = BYTES>]
@@ -23,9 +23,9 @@ func.func @f(%x: X, %r: Y) -> Y {
   %y = tenon.add %p, %r : (Y, Y) -> Y
   return %y : Y
 })",
-                             {{"BYTES", absl::StrFormat("%d", columns * 1024 * 2)},
-                              {"X", absl::StrFormat("tensor<%dx1024xbf16>", rows)},
-                              {"W", absl::StrFormat("tensor<%dx1024xbf16>", columns)},
+                             {{"BYTES", absl::StrFormat("%d", columns * depth * 2)},
+                              {"X", absl::StrFormat("tensor<%dx%dxbf16>", rows, depth)},
+                              {"W", absl::StrFormat("tensor<%dx%dxbf16>", columns, depth)},
                               {"Y", absl::StrFormat("tensor<%dx%dxbf16>", rows, columns)}});
 }
 
@@ -154,6 +154,50 @@ std::string tile(int blocks, int columns, int clusterA = 1, int clusterB = 1, in
       blocks, columns, clusterA, clusterB, stages);
 }
 
+std::string splitTile(int split, int blocks = 1, int columns = 64, int clusterA = 1,
+                      const char* more = "") {
+  return tile(blocks, columns, clusterA) + absl::StrFormat(", split = %d : i64", split) + more;
+}
+constexpr const char* inTwo = "order <chunk = 256, lanes = 16, tree = tensor_cores>";
+
+/// A kernel whose tiles are few splits K, and says so in its order.
+TEST(CudaSource, WarpgroupsSplitKWhereTilesAreFew) {
+  constexpr int depth = 8192;
+  for (auto [rows, columns, isSplit] :
+       {std::tuple(32, 2048, true), {64, 2048, true}, {2048, 2048, false}, {64, 16384, false}}) {
+    mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+    auto module =
+        frontends::parseModuleText(context, sumBehindProduct(rows, columns, depth), "test");
+    ASSERT_TRUE(module.ok()) << module.status();
+    passes::PipelineOptions options = {.upTo = Phase::Scheduled,
+                                       .target = findTarget(&context, "h200")};
+    options.fusion.plan = passes::Plan::Fused;
+    ASSERT_TRUE(passes::runPipeline(**module, options).ok());
+    (*module)->walk([&, isSplit = isSplit](MatmulOp op) {
+      auto kernel = op->getParentOfType<KernelOp>();
+      EXPECT_EQ(kernel.getScheduleAttr().getEmitter(), "hopper_gemm");
+      int64_t split = kernel.getScheduleAttr().getParameter("split").value_or(1);
+      EXPECT_EQ(split > 1, isSplit) << op;
+      OrderAttr order = op.getOrderAttr();
+      ASSERT_EQ(order != nullptr, isSplit) << op;
+      if (order)
+        EXPECT_EQ(order.getChunk(), depth / split) << op;
+    });
+  }
+}
+
+/// Sums of parts of K come together through the other blocks' shared memory; without parts nothing of it
+/// is there.
+TEST(CudaSource, PartsOfKComeTogetherInTheCluster) {
+  auto kernels = printText(hopper(splitTile(2), inTwo, "sm_90a", 16));
+  ASSERT_TRUE(kernels.ok()) << kernels.status();
+  EXPECT_THAT(kernels->front().source, HasSubstr("clusterB = 1, split = 2;"));
+  EXPECT_THAT(kernels->front().source, HasSubstr("__cluster_dims__(2, 1, 1)"));
+  auto whole = printText(hopper(tile(1, 64)));
+  ASSERT_TRUE(whole.ok()) << whole.status();
+  EXPECT_THAT(whole->front().source, HasSubstr("split = 1;"));
+}
+
 TEST(CudaSource, RefusesTilesThatWarpgroupsCannotHave) {
   const char* impossible = "expects a tile that warpgroups can have";
   for (auto [text, message] :
@@ -168,6 +212,16 @@ TEST(CudaSource, RefusesTilesThatWarpgroupsCannotHave) {
         {hopper(tile(1, 64, 2), "", "sm_90a", 3), "expects whole clusters of 2 blocks"},
         {hopper(tile(1, 64), "order <chunk = 0, lanes = 32, tree = halving>"),
          "expects no order on tensor cores"},
+        {hopper(splitTile(9), inTwo), "expects 2 to 8 split, but got 9"},
+        {hopper(splitTile(8, 1, 64, 2), inTwo), impossible},
+        {hopper(splitTile(8, 1, 64, 1, ", ping_pong = 1 : i64"), inTwo), impossible},
+        {hopper(splitTile(7), "order <chunk = 128, lanes = 16, tree = tensor_cores>", "sm_90a", 56),
+         "expects parts of at least one stage of K, but got 7 parts of 512 elements"},
+        {hopper(splitTile(2), inTwo, "sm_90a", 8),
+         "expects a block for each of 2 parts of a tile, 16, but got 8 blocks"},
+        {hopper(splitTile(2), "", "sm_90a", 16), "of K in 2 parts on tensor cores, but got none"},
+        {hopper(splitTile(2), "order <chunk = 128, lanes = 16, tree = tensor_cores>", "sm_90a", 16),
+         "of K in 2 parts on tensor cores, but got #tenon.order<chunk = 128"},
         {hopper(tile(1, 64), "", "sm_100a"), "expects sm_90a for the emitter hopper_gemm"}}) {
     auto kernels = printText(text);
     ASSERT_FALSE(kernels.ok()) << message;

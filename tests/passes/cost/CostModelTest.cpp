@@ -122,6 +122,22 @@ TEST(CostModel, GemmsOfWarpgroupsTakeWhatWasMeasured) {
   }
 }
 
+/// K is split where tiles are few, and the prediction says that it pays: down and output of
+/// llama-3.2-1b in decode of 32 to 128 sequences; their weights alone take 7.2 and 1.8 µs.
+TEST(CostModel, SplitKPaysWhereTilesAreFew) {
+  for (int rows : {32, 64, 128})
+    for (auto [depth, most] : {std::pair(8192, 15000.0), {2048, 7500.0}}) {
+      SCOPED_TRACE(absl::StrFormat("%d x 2048 x %d", rows, depth));
+      Scheduled own(matmul(rows, 2048, depth), "h200", /*libraries=*/false);
+      ScheduleAttr schedule = own.kernel.getScheduleAttr();
+      ASSERT_EQ(schedule.getEmitter(), "hopper_gemm");
+      EXPECT_GT(schedule.getParameter("split").value_or(1), 1);
+      EXPECT_LT(static_cast<double>(own.ns(LaunchMode::GraphPdl)), most);
+      EXPECT_GT(static_cast<double>(own.ns(LaunchMode::GraphPdl)),
+                2.0 * 2048 * depth / 4665 + 3000);
+    }
+}
+
 std::string region(const std::string& body) {
   return "func.func @f(%x: tensor<2048x2048xbf16>, %v: tensor<8192x2048xbf16>, %w: "
          "tensor<8192x2048xbf16>) -> tensor<2048x8192xbf16> {" +
@@ -142,7 +158,7 @@ TEST(CostModel, EpiloguesOfWarpgroupsTakeTheirTime) {
   Scheduled gated(region(gemm + " " + up + " %y = tenon.glu silu %p, %q" + pair), "h200");
   for (Scheduled* kernel : {&plain, &silu, &gated})
     EXPECT_EQ(kernel->kernel.getScheduleAttr().getEmitter(), "hopper_gemm");
-  EXPECT_GT(silu.estimate().computeNs, plain.estimate().computeNs + 5000);
+  EXPECT_GT(silu.estimate().ns, plain.estimate().ns + 5000);
   EXPECT_NEAR(static_cast<double>(gated.ns(LaunchMode::GraphPdl)), 193580, 0.15 * 193580);
 }
 
