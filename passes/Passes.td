@@ -7,9 +7,15 @@ def SimplifyPass : Pass<"tenon-simplify", "mlir::ModuleOp"> {
   let summary = "Canonicalise, fold constants, raise decomposed chains, drop unused symbols";
   let description = [{
     Runs the canonicalisation patterns of the operations, the algebra of `Simplify.td`, common
-    subexpression elimination, and removes weights and states that no function names. Raising
-    (x · sigmoid(x) to `tenon.silu`, silu(g) · u to `tenon.glu`) removes a rounding point and so
-    lies outside the promise that fused equals split.
+    subexpression elimination, and removes weights and states that no function names.
+
+    Raises operations from their primitives (`passes/simplify/raise`): RMS and layer norm (centred, and
+    by mean(x²) − mean(x)²) with weight and bias, GELU by erf and by tanh, SiLU, sigmoid, ReLU, gated
+    units, and attention from softmax(scale · q · kᵀ + causal mask) · v where its heads stand behind
+    rows. What is raised is computed in f32 without a rounding between its primitives, and so lies
+    outside the promise that fused equals split: it differs by those roundings, and where var(x) is
+    little beside mean(x)² by what mean(x²) − mean(x)² loses. One remark of the category `raise` an
+    operation; `disable-raises` leaves some out.
 
     ```mlir
     %s = tenon.sigmoid %x : (tensor<4xf32>) -> tensor<4xf32>
@@ -20,6 +26,9 @@ def SimplifyPass : Pass<"tenon-simplify", "mlir::ModuleOp"> {
     %y = tenon.silu %x : (tensor<4xf32>) -> tensor<4xf32>
     ```
   }];
+  let options = [
+    ListOption<"disabledRaises", "disable-raises", "std::string", "operations that are not raised">
+  ];
   let dependentDialects = ["::tenon::TenonDialect"];
 }
 

@@ -7,6 +7,7 @@
 #include "passes/memory/VerifyPlan.h"
 #include "passes/quantize/ExpandWeights.h"
 #include "passes/schedule/ScheduleKernels.h"
+#include "passes/simplify/raise/Raise.h"
 #include "support/Diagnostics.h"
 #include "support/Status.h"
 
@@ -58,7 +59,8 @@ static void addPasses(PassManager& manager, Phase phase, const PipelineOptions& 
   case Phase::Input:
     return;
   case Phase::Simplified:
-    return manager.addPass(createSimplifyPass());
+    return manager.addPass(createSimplifyPass(
+        {.disabledRaises = options.fusion.disabledRaises, .raised = options.raised}));
   case Phase::Fused:
     if (options.fusion.plan == Plan::Vanilla)
       manager.addNestedPass<func::FuncOp>(createDecomposePass());
@@ -88,6 +90,7 @@ static absl::Status chooseTarget(ModuleOp module, const PipelineOptions& options
 
 absl::Status runPipeline(ModuleOp module, const PipelineOptions& options) {
   TENON_RETURN_IF_ERROR(checkFusionOptions(options.fusion));
+  TENON_RETURN_IF_ERROR(checkRaises(options.fusion.disabledRaises));
   TENON_RETURN_IF_ERROR(chooseTarget(module, options));
   DiagnosticCollector diagnostics(module.getContext());
   if (failed(verifyModule(module)))

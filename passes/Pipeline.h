@@ -5,6 +5,7 @@
 #include "ir/Dialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "passes/fusion/Fusion.h"
+#include "passes/simplify/Simplify.h"
 
 namespace tenon::passes {
 
@@ -14,6 +15,8 @@ struct PipelineOptions {
   /// The device to compile for; a module that already names one keeps it. Needed from the
   /// scheduled phase on.
   TargetAttr target = {};
+  /// If set, receives every operation that is raised from its primitives.
+  std::vector<RaisedOperation>* raised = nullptr;
   /// Which operations share kernels; every plan but `unfused` needs a target from the fused phase
   /// on.
   FusionOptions fusion = {};

@@ -59,7 +59,8 @@ struct FusionOptions {
   bool libraries = true;
   bool tf32 = false;       ///< a library may round the factors of f32 GEMMs to TF32
   int64_t maxFusions = -1; ///< kernels of several operations, per function; −1: any number
-  std::vector<std::string> disabledRules = {}; ///< by name
+  std::vector<std::string> disabledRules = {};  ///< by name
+  std::vector<std::string> disabledRaises = {}; ///< by name: left in primitives (tenon-simplify)
   cost::LaunchMode launchMode = cost::LaunchMode::GraphPdl;
   const cost::MeasuredTimes* times = nullptr;       ///< may be null
   std::vector<FusionDecision>* report = nullptr;    ///< if set, receives every decision

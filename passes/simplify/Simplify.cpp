@@ -2,12 +2,15 @@
 #include "ir/KernelLimits.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/IR/PatternMatch.h"
+#include "mlir/IR/Remarks.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/CSE.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "passes/Passes.h"
+#include "passes/simplify/Simplify.h"
+#include "passes/simplify/raise/Raise.h"
 
 using namespace mlir;
 
@@ -47,12 +50,50 @@ public:
   }
 };
 
+/// Reports what patterns raise, in remarks of category `raise` and to a list.
+class RaiseListener : public RewriterBase::Listener {
+public:
+  explicit RaiseListener(std::vector<RaisedOperation>* raised) : raised(raised) {}
+
+  void notifyPatternBegin(const Pattern& pattern, Operation* op) override {
+    isRaising = llvm::is_contained(pattern.getDebugLabels(), raise::label);
+  }
+  void notifyPatternEnd(const Pattern& pattern, LogicalResult status) override {
+    isRaising = false;
+  }
+  void notifyOperationReplaced(Operation* op, ValueRange replacement) override {
+    if (!isRaising)
+      return;
+    Operation* found = replacement.front().getDefiningOp();
+    while (llvm::isa<ReshapeOp, TransposeOp>(found)) // views of the result
+      found = found->getOperand(0).getDefiningOp();
+    llvm::StringRef name = found->getName().stripDialect();
+    auto function = op->getParentOfType<func::FuncOp>();
+    remark::passed(op->getLoc(),
+                   remark::RemarkOpts::name("raise").category("raise").function(function.getName()))
+        << remark::detail::Remark::Arg("operation", name);
+    if (raised)
+      raised->push_back({function.getName().str(), name.str(), op->getLoc()});
+  }
+
+private:
+  std::vector<RaisedOperation>* raised;
+  bool isRaising = false;
+};
+
 class SimplifyPass : public impl::SimplifyPassBase<SimplifyPass> {
 public:
+  using SimplifyPassBase::SimplifyPassBase;
+  explicit SimplifyPass(const SimplifyOptions& options) : raised(options.raised) {
+    disabledRaises = options.disabledRaises;
+  }
+
   LogicalResult initialize(MLIRContext* context) override {
     RewritePatternSet patternSet(context);
     populateWithGenerated(patternSet);
     patternSet.add<SplitWideConcat>(context);
+    std::vector<std::string> disabled(disabledRaises.begin(), disabledRaises.end());
+    addRaises(patternSet, disabled);
     for (RegisteredOperationName name :
          context->getRegisteredOperationsByDialect(TenonDialect::getDialectNamespace()))
       name.getCanonicalizationPatterns(patternSet, context);
@@ -62,7 +103,9 @@ public:
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    if (failed(applyPatternsGreedily(module, patterns)))
+    RaiseListener listener(raised);
+    if (failed(
+            applyPatternsGreedily(module, patterns, GreedyRewriteConfig().setListener(&listener))))
       return signalPassFailure();
     IRRewriter rewriter(&getContext());
     DominanceInfo dominance;
@@ -87,7 +130,13 @@ private:
   }
 
   FrozenRewritePatternSet patterns;
+  std::vector<RaisedOperation>* raised = nullptr; ///< may be null
 };
 
 } // namespace
+
+std::unique_ptr<Pass> createSimplifyPass(const SimplifyOptions& options) {
+  return std::make_unique<SimplifyPass>(options);
+}
+
 } // namespace tenon::passes

@@ -1,5 +1,7 @@
 #include "tools/common/PlanFlags.h"
 
+#include "passes/simplify/raise/Raise.h"
+
 #include "absl/strings/str_join.h"
 #include "support/Status.h"
 #include "tools/common/CommandLine.h"
@@ -45,6 +47,14 @@ void addFusionFlags(CLI::App& command, PlanFlags& flags, FlagRules& rules) {
           ->allow_extra_args(false),
       {Need::Fusion});
   rules.require(
+      command
+          .add_option("--disable-raise", flags.disabledRaises,
+                      "Operations to leave in the primitives that a graph has them in: activation, "
+                      "attention, gelu, glu, layer_norm, rms_norm")
+          ->delimiter(',')
+          ->allow_extra_args(false),
+      {Need::Fusion});
+  rules.require(
       command.add_flag("--tf32", flags.tf32,
                        "Let a GPU's library round the factors of f32 products to TF32, 10 bits"),
       {Need::Fusion, Need::Gpu});
@@ -77,10 +87,12 @@ absl::StatusOr<PlanSettings> readPlanFlags(const PlanFlags& flags, TargetAttr ta
   options.tf32 = flags.tf32;
   options.maxFusions = flags.maxFusions;
   options.disabledRules = flags.disabledRules;
+  options.disabledRaises = flags.disabledRaises;
   options.launchMode = flags.launch == "stream"  ? passes::cost::LaunchMode::Stream
                        : flags.launch == "graph" ? passes::cost::LaunchMode::Graph
                                                  : passes::cost::LaunchMode::GraphPdl;
   TENON_RETURN_IF_ERROR(passes::checkFusionOptions(options));
+  TENON_RETURN_IF_ERROR(passes::checkRaises(options.disabledRaises));
   TENON_ASSIGN_OR_RETURN(settings.points, findPoints(flags.points, target, flags.launch));
   options.times = settings.points.get();
   return settings;

@@ -22,6 +22,7 @@ struct PlanFlags {
   bool tf32 = false;
   int64_t maxFusions = -1;
   std::vector<std::string> disabledRules;
+  std::vector<std::string> disabledRaises;
   std::string points; ///< as `PointsFlag.h` reads it
 };
 

@@ -262,6 +262,17 @@ std::string formatOverview(const std::vector<passes::FunctionFusion>& functions,
   return text;
 }
 
+std::string formatRaised(const std::vector<passes::RaisedOperation>& raised) {
+  std::map<std::pair<std::string, std::string>, int> times;
+  for (const passes::RaisedOperation& operation : raised)
+    ++times[{operation.function, operation.operation}];
+  std::string text;
+  for (const auto& [key, count] : times)
+    text +=
+        absl::StrFormat("%s: raised from primitives: %d times %s\n", key.first, count, key.second);
+  return text.empty() ? text : text + "\n";
+}
+
 std::string formatNeighbours(const std::vector<passes::FunctionFusion>& functions) {
   std::string text;
   auto all = [](const FusionDecision&) { return true; };

@@ -7,6 +7,7 @@
 
 #include "nlohmann/json_fwd.hpp"
 #include "passes/fusion/Fusion.h"
+#include "passes/simplify/Simplify.h"
 #include "tools/measure/MeasureFusions.h"
 
 namespace tenon::tools {
@@ -39,6 +40,10 @@ nlohmann::ordered_json describeFusionGroups(const std::vector<ExplainedFusion>& 
 /// the chain took no time (Amdahl's law), and the ten refusals of neighbours that could save most.
 std::string formatOverview(const std::vector<passes::FunctionFusion>& functions,
                            const std::vector<passes::FusionDecision>& decisions);
+
+/// A line for every function and operation that was raised in it from its primitives, with how often;
+/// empty where none was.
+std::string formatRaised(const std::vector<passes::RaisedOperation>& raised);
 
 /// A line for every two neighbours that do not share a kernel, equal ones together.
 std::string formatNeighbours(const std::vector<passes::FunctionFusion>& functions);

@@ -60,6 +60,8 @@ absl::Status explain(Options options) {
   pipeline.fusion.report = &decisions;
   std::vector<passes::FunctionFusion> functions;
   pipeline.fusion.functions = &functions;
+  std::vector<passes::RaisedOperation> raised;
+  pipeline.raised = &raised;
   TimerOptions timer{.executor = {.threads = options.threads}, .position = options.position};
   timer.executor.setLaunch(options.plan.launch);
   FusionMeasurer measurer(input.target, timer, options.rounds);
@@ -82,8 +84,8 @@ absl::Status explain(Options options) {
     fusions.push_back({&decision, times ? std::optional(*times) : std::nullopt});
   }
   if (!options.json.replacesText())
-    std::cout << formatOverview(functions, decisions) << formatFusions(fusions)
-              << formatNeighbours(functions);
+    std::cout << formatRaised(raised) << formatOverview(functions, decisions)
+              << formatFusions(fusions) << formatNeighbours(functions);
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const ExplainedFusion& fusion : fusions)
     list.push_back(nlohmann::ordered_json(describeFusion(fusion)));

@@ -1,0 +1,179 @@
+#include <numeric>
+
+#include "passes/simplify/raise/Match.h"
+#include "passes/simplify/raise/Raise.h"
+
+using namespace mlir;
+
+namespace tenon::passes::raise {
+
+namespace {
+
+RankedTensorType typeOf(Value value) { return llvm::cast<RankedTensorType>(value.getType()); }
+
+Value throughReshapes(Value value) {
+  while (auto reshape = value.getDefiningOp<ReshapeOp>())
+    value = reshape.getInput();
+  return value;
+}
+
+/// The input of a transpose with axes `permutation` to `shape`, of which `value` is another view;
+/// null elsewhere. A dimension of 0 in `shape` may be any.
+Value untransposed(Value value, llvm::ArrayRef<int64_t> permutation,
+                   llvm::ArrayRef<int64_t> shape) {
+  auto transpose = throughReshapes(value).getDefiningOp<TransposeOp>();
+  if (!transpose || transpose.getPermutation() != permutation)
+    return {};
+  llvm::ArrayRef<int64_t> found = transpose.getType().getShape();
+  bool fits = llvm::all_of(llvm::zip_equal(shape, found), [](auto pair) {
+    auto [expected, size] = pair;
+    return expected == 0 || expected == size;
+  });
+  return fits ? transpose.getInput() : Value();
+}
+
+/// The operands of an attention in its own layout, and what is done to its scores.
+struct Found {
+  Value query, key, value; ///< [M, Hq, D], [C, Hkv, D], [C, Hkv, Dv], under any shape
+  int64_t rows, queryHeads, keys, heads, depth, valueDepth;
+  double scale = 1;
+  bool causal = false;
+};
+
+/// Whether `mask` is a constant [M, C], under leading ones, that is 0 where row m sees key c: those
+/// up to m + C − M, and elsewhere so far below 0 that nothing is left of the key.
+bool isCausalMask(Value mask, int64_t rows, int64_t keys) {
+  constexpr double farBelow = -1e4;
+  auto constant = throughReshapes(mask).getDefiningOp<ConstantOp>();
+  auto elements =
+      constant ? llvm::dyn_cast<DenseFPElementsAttr>(constant.getValue()) : DenseFPElementsAttr();
+  llvm::ArrayRef<int64_t> shape = typeOf(mask).getShape();
+  if (!elements || elements.isSplat() || keys < rows || shape.size() < 2 ||
+      shape.take_back(2) != llvm::ArrayRef<int64_t>({rows, keys}) ||
+      elements.getNumElements() != rows * keys)
+    return false;
+  int64_t index = 0;
+  return llvm::all_of(elements.getValues<APFloat>(), [&](const APFloat& value) {
+    int64_t row = index / keys, key = index % keys;
+    ++index;
+    return key <= row + keys - rows ? value.isZero() : value.convertToDouble() <= farBelow;
+  });
+}
+
+/// softmax(scale · q · kᵀ + causal mask) · v, with q, k and v in the layout of attention: heads
+/// behind rows, so that no copy is needed.
+std::optional<Found> findAttention(MatmulOp op) {
+  auto softmax = op.getInput().getDefiningOp<SoftmaxOp>();
+  if (!softmax || !softmax->hasOneUse())
+    return std::nullopt;
+  Found found = {};
+  Value scores = softmax.getInput(), mask;
+  if (auto add = scores.getDefiningOp<AddOp>()) {
+    bool right = throughReshapes(add.getRhs()).getDefiningOp<ConstantOp>() != nullptr;
+    mask = right ? add.getRhs() : add.getLhs();
+    scores = right ? add.getLhs() : add.getRhs();
+  }
+  Product scaled = productOf(scores);
+  auto products =
+      scaled.values.size() == 1 ? scaled.values.front().getDefiningOp<MatmulOp>() : MatmulOp();
+  if (!products || scaled.factor <= 0 || products.getType() != typeOf(op.getInput()) ||
+      scores.getType() != op.getInput().getType())
+    return std::nullopt;
+  Product query = productOf(products.getInput());
+  if (query.values.size() != 1 || query.factor <= 0)
+    return std::nullopt;
+  found.scale = scaled.factor * query.factor;
+  Value q = query.values.front(), k = products.getWeight(), v = op.getWeight();
+  Type element = op.getType().getElementType();
+  for (Value operand : {q, k, v})
+    if (typeOf(operand).getElementType() != element)
+      return std::nullopt;
+  int64_t rank = products.getType().getRank();
+  llvm::ArrayRef<int64_t> shape = products.getType().getShape();
+  found.keys = shape.back(), found.depth = typeOf(k).getShape().back();
+  found.valueDepth = op.getType().getShape().back();
+  if (rank == 2) {
+    found.heads = found.queryHeads = 1, found.rows = shape[0];
+    found.query = q, found.key = k;
+    found.value = untransposed(v, {1, 0}, {found.valueDepth, found.keys});
+  } else if (rank == 3) {
+    found.heads = shape[0];
+    // The heads of queries that share a head of keys stand in one row of it.
+    found.query = untransposed(q, {1, 0, 2}, {found.heads, 0, 0});
+    found.key = untransposed(k, {1, 0, 2}, {found.heads, found.keys, found.depth});
+    found.value = untransposed(v, {1, 2, 0}, {found.heads, found.valueDepth, found.keys});
+    if (found.query) {
+      llvm::ArrayRef<int64_t> view = typeOf(found.query).getShape();
+      if (view[2] % found.depth != 0)
+        return std::nullopt;
+      found.rows = view[0], found.queryHeads = found.heads * (view[2] / found.depth);
+    }
+  }
+  if (!found.query || !found.key || !found.value ||
+      found.rows * found.queryHeads != shape[rank - 2] * found.heads)
+    return std::nullopt;
+  if (mask) {
+    if (found.queryHeads != found.heads || !isCausalMask(mask, found.rows, found.keys))
+      return std::nullopt;
+    found.causal = true;
+  }
+  return found;
+}
+
+class RaiseAttention : public OpRewritePattern<MatmulOp> {
+public:
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(MatmulOp op, PatternRewriter& rewriter) const override {
+    std::optional<Found> found = findAttention(op);
+    if (!found)
+      return rewriter.notifyMatchFailure(op, "expects softmax(scale · q · kᵀ + causal mask) · v of "
+                                             "heads that stand behind rows");
+    Location loc = op.getLoc();
+    Type element = op.getType().getElementType();
+    auto shaped = [&](Value value, llvm::ArrayRef<int64_t> shape) -> Value {
+      auto type = RankedTensorType::get(shape, element);
+      if (value.getType() == type)
+        return value;
+      return ReshapeOp::create(rewriter, loc, type, value, rewriter.getDenseI64ArrayAttr(shape));
+    };
+    Value query = shaped(found->query, {found->rows, found->queryHeads, found->depth});
+    Value key = shaped(found->key, {1, found->keys, found->heads, found->depth});
+    Value value = shaped(found->value, {1, found->keys, found->heads, found->valueDepth});
+    Value sequences = integers(rewriter, loc, 1, 0);
+    Value positions = integers(rewriter, loc, found->rows, found->keys - found->rows);
+    auto type = RankedTensorType::get({found->rows, found->queryHeads, found->valueDepth}, element);
+    Value result = AttentionOp::create(
+        rewriter, loc, type, query, key, value, sequences, positions,
+        rewriter.getF64FloatAttr(found->scale), rewriter.getBoolAttr(found->causal),
+        rewriter.getF64FloatAttr(0), rewriter.getI64IntegerAttr(0), OrderAttr());
+    // Back to heads first: the transpose behind it takes it away.
+    if (found->heads > 1) {
+      int64_t width = found->queryHeads / found->heads * found->valueDepth;
+      result = shaped(result, {found->rows, found->heads, width});
+      result = TransposeOp::create(
+          rewriter, loc, RankedTensorType::get({found->heads, found->rows, width}, element), result,
+          rewriter.getDenseI64ArrayAttr({1, 0, 2}));
+    }
+    rewriter.replaceOp(op, shaped(result, op.getType().getShape()));
+    return success();
+  }
+
+private:
+  /// `count` integers from max(`first`, 0) on: where a row stands that sees all keys before it.
+  static Value integers(OpBuilder& builder, Location loc, int64_t count, int64_t first) {
+    std::vector<int32_t> values(count);
+    std::iota(values.begin(), values.end(), static_cast<int32_t>(std::max<int64_t>(first, 0)));
+    auto type = RankedTensorType::get({count}, builder.getI32Type());
+    return ConstantOp::create(builder, loc, type,
+                              DenseElementsAttr::get(type, llvm::ArrayRef(values)));
+  }
+};
+
+} // namespace
+
+void addAttention(RewritePatternSet& patterns) {
+  patterns.addWithLabel<RaiseAttention>({label}, patterns.getContext());
+}
+
+} // namespace tenon::passes::raise

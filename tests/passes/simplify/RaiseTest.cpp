@@ -1,0 +1,369 @@
+// What is raised means the same to the interpreter, and what only looks like it stays as it is.
+#include <random>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
+#include "frontends/text/TextFrontend.h"
+#include "ir/interpreter/Interpreter.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/Pipeline.h"
+#include "tests/common/StatusMatchers.h"
+
+namespace tenon::passes {
+namespace {
+
+using namespace mlir;
+using ::testing::Contains;
+using ::testing::DoubleNear;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::Pointwise;
+using ::testing::UnorderedElementsAreArray;
+using tests::IsOk;
+
+/// Operations on tensor<5x8xf32> %x, with %w and %b of its 8 columns; %y is the result.
+std::string rows(const std::string& body) {
+  std::string text = body;
+  // `t`, `c` and `s` stand for types: of x, of a column of it, of one number.
+  for (auto [letter, type] :
+       {std::pair(" t", " tensor<5x8xf32>"), {" c", " tensor<5x1xf32>"}, {" s", " tensor<1xf32>"}})
+    for (size_t at = 0; (at = text.find(letter, at)) != std::string::npos;) {
+      char next = at + 2 < text.size() ? text[at + 2] : '\n';
+      if (next == ',' || next == ')' || next == '\n' || next == ' ')
+        text.replace(at, 2, type), at += std::string(type).size();
+      else
+        ++at;
+    }
+  return "func.func @f(%x: tensor<5x8xf32>, %u: tensor<5x8xf32>, %w: tensor<8xf32>, %b: "
+         "tensor<8xf32>) -> tensor<5x8xf32> {\n"
+         "%half = tenon.constant dense<0.5> : tensor<1xf32> : tensor<1xf32>\n"
+         "%one = tenon.constant dense<1.0> : tensor<1xf32> : tensor<1xf32>\n"
+         "%zero = tenon.constant dense<0.0> : tensor<1xf32> : tensor<1xf32>\n"
+         "%eps = tenon.constant dense<1.0e-5> : tensor<1xf32> : tensor<1xf32>\n" +
+         text + "\nreturn %y : tensor<5x8xf32>\n}\n";
+}
+
+const std::string squares = R"(
+%q = tenon.square %x : ( t) -> t
+%m = tenon.reduce mean %q : ( t) -> c
+%e = tenon.add %m, %eps : ( c, s) -> c
+)";
+const std::string centred = R"(
+%m = tenon.reduce mean %x : ( t) -> c
+%c = tenon.sub %x, %m : ( t, c) -> t
+)";
+const std::string variance = R"(
+%q = tenon.mul %c, %c : ( t, t) -> t
+%v = tenon.reduce mean %q : ( t) -> c
+%e = tenon.add %eps, %v : ( s, c) -> c
+)";
+
+struct Case {
+  std::string name, text;
+  std::vector<std::string> operations; ///< of the raised function, in any order, without constants
+  double tolerance = 1e-5;
+
+  friend void PrintTo(const Case& printed, std::ostream* out) { *out << printed.name; }
+};
+
+std::string attention(int heads, int keyHeads, const std::string& between,
+                      const std::string& mask = "") {
+  int groups = heads / keyHeads;
+  return absl::StrReplaceAll(
+      R"(
+func.func @f(%q: tensor<3x{HD}xf32>, %k: tensor<7x{KD}xf32>, %v: tensor<7x{KV}xf32>)
+    -> tensor<3x{HV}xf32> {
+  {mask}
+  %q0 = tenon.reshape %q to [3, {K}, {GD}] : (tensor<3x{HD}xf32>) -> tensor<3x{K}x{GD}xf32>
+  %q1 = tenon.transpose %q0 by [1, 0, 2] : (tensor<3x{K}x{GD}xf32>) -> tensor<{K}x3x{GD}xf32>
+  %q2 = tenon.reshape %q1 to [{K}, {R}, 8] : (tensor<{K}x3x{GD}xf32>) -> tensor<{K}x{R}x8xf32>
+  %k0 = tenon.reshape %k to [7, {K}, 8] : (tensor<7x{KD}xf32>) -> tensor<7x{K}x8xf32>
+  %k1 = tenon.transpose %k0 by [1, 0, 2] : (tensor<7x{K}x8xf32>) -> tensor<{K}x7x8xf32>
+  %v0 = tenon.reshape %v to [7, {K}, 4] : (tensor<7x{KV}xf32>) -> tensor<7x{K}x4xf32>
+  %v1 = tenon.transpose %v0 by [1, 2, 0] : (tensor<7x{K}x4xf32>) -> tensor<{K}x4x7xf32>
+  %p = tenon.matmul %q2, %k1 : (tensor<{K}x{R}x8xf32>, tensor<{K}x7x8xf32>) -> tensor<{K}x{R}x7xf32>
+  {between}
+  %w = tenon.softmax %s : (tensor<{K}x{R}x7xf32>) -> tensor<{K}x{R}x7xf32>
+  %o = tenon.matmul %w, %v1 : (tensor<{K}x{R}x7xf32>, tensor<{K}x4x7xf32>) -> tensor<{K}x{R}x4xf32>
+  %o1 = tenon.reshape %o to [{K}, 3, {GV}] : (tensor<{K}x{R}x4xf32>) -> tensor<{K}x3x{GV}xf32>
+  %o2 = tenon.transpose %o1 by [1, 0, 2] : (tensor<{K}x3x{GV}xf32>) -> tensor<3x{K}x{GV}xf32>
+  %y = tenon.reshape %o2 to [3, {HV}] : (tensor<3x{K}x{GV}xf32>) -> tensor<3x{HV}xf32>
+  return %y : tensor<3x{HV}xf32>
+})",
+      {{"{mask}", mask},
+       {"{between}",
+        absl::StrReplaceAll(
+            between, {{"{S}", absl::StrFormat("tensor<%dx%dx7xf32>", keyHeads, 3 * groups)}})},
+       {"{HD}", absl::StrCat(heads * 8)},
+       {"{KD}", absl::StrCat(keyHeads * 8)},
+       {"{KV}", absl::StrCat(keyHeads * 4)},
+       {"{HV}", absl::StrCat(heads * 4)},
+       {"{K}", absl::StrCat(keyHeads)},
+       {"{GD}", absl::StrCat(groups * 8)},
+       {"{GV}", absl::StrCat(groups * 4)},
+       {"{R}", absl::StrCat(3 * groups)}});
+}
+
+const std::string scaled = "%s = tenon.scale %p by 0.35 : ({S}) -> {S}";
+const std::string masked = "%t = tenon.scale %p by 0.35 : ({S}) -> {S}\n"
+                           "%s = tenon.add %t, %mask : ({S}, tensor<3x7xf32>) -> {S}";
+const std::string causalMask =
+    "%mask = tenon.constant dense<[[0.0, 0.0, 0.0, 0.0, 0.0, -1.0e30, -1.0e30], "
+    "[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -1.0e30], [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]]> "
+    ": tensor<3x7xf32> : tensor<3x7xf32>";
+const std::string holedMask =
+    "%mask = tenon.constant dense<[[0.0, -1.0e30, 0.0, 0.0, 0.0, -1.0e30, -1.0e30], "
+    "[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -1.0e30], [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]]> "
+    ": tensor<3x7xf32> : tensor<3x7xf32>";
+
+std::vector<Case> raisedCases() {
+  const std::vector<std::string> views(4, "tenon.reshape");
+  std::vector<std::string> attentionAlone = {"tenon.attention"};
+  attentionAlone.insert(attentionAlone.end(), views.begin(), views.end());
+  return {{"rms_norm",
+           rows(squares + "%r = tenon.rsqrt %e : ( c) -> c\n"
+                          "%y = tenon.mul %x, %r : ( t, c) -> t"),
+           {"tenon.rms_norm"}},
+          {"rms_norm_weighted",
+           rows(squares + "%r = tenon.sqrt %e : ( c) -> c\n"
+                          "%n = tenon.div %x, %r : ( t, c) -> t\n"
+                          "%y = tenon.mul %w, %n : (tensor<8xf32>, t) -> t"),
+           {"tenon.rms_norm"}},
+          {"rms_norm_by_sums",
+           rows(R"(
+%q = tenon.mul %x, %x : ( t, t) -> t
+%a = tenon.reduce sum %q : ( t) -> c
+%m = tenon.scale %a by 0.125 : ( c) -> c
+%e = tenon.add %m, %eps : ( c, s) -> c
+%r = tenon.rsqrt %e : ( c) -> c
+%y = tenon.mul %r, %x : ( c, t) -> t)"),
+           {"tenon.rms_norm"}},
+          {"layer_norm",
+           rows(centred + variance +
+                "%r = tenon.rsqrt %e : ( c) -> c\n"
+                "%y = tenon.mul %c, %r : ( t, c) -> t"),
+           {"tenon.layer_norm"}},
+          {"layer_norm_affine",
+           rows(centred + variance + R"(
+%r = tenon.sqrt %e : ( c) -> c
+%n = tenon.div %c, %r : ( t, c) -> t
+%s = tenon.mul %n, %w : ( t, tensor<8xf32>) -> t
+%y = tenon.add %b, %s : (tensor<8xf32>, t) -> t)"),
+           {"tenon.layer_norm"}},
+          {"layer_norm_of_squares",
+           rows(centred + R"(
+%q = tenon.square %x : ( t) -> t
+%n = tenon.reduce mean %q : ( t) -> c
+%k = tenon.square %m : ( c) -> c
+%v = tenon.sub %n, %k : ( c, c) -> c
+%e = tenon.add %v, %eps : ( c, s) -> c
+%r = tenon.rsqrt %e : ( c) -> c
+%y = tenon.mul %c, %r : ( t, c) -> t)"),
+           {"tenon.layer_norm"},
+           1e-4},
+          {"gelu",
+           rows(R"(
+%a = tenon.scale %x by 0.70710678118 : ( t) -> t
+%e = tenon.erf %a : ( t) -> t
+%g = tenon.add %e, %one : ( t, s) -> t
+%h = tenon.mul %x, %g : ( t, t) -> t
+%y = tenon.mul %h, %half : ( t, s) -> t)"),
+           {"tenon.gelu"}},
+          {"gelu_half_first",
+           rows(R"(
+%root = tenon.constant dense<1.41421356> : tensor<1xf32> : tensor<1xf32>
+%a = tenon.div %x, %root : ( t, s) -> t
+%e = tenon.erf %a : ( t) -> t
+%g = tenon.add %one, %e : ( s, t) -> t
+%h = tenon.scale %x by 0.5 : ( t) -> t
+%y = tenon.mul %h, %g : ( t, t) -> t)"),
+           {"tenon.gelu"}},
+          {"gelu_tanh",
+           rows(R"(
+%q = tenon.square %x : ( t) -> t
+%k = tenon.mul %q, %x : ( t, t) -> t
+%l = tenon.scale %k by 0.044715 : ( t) -> t
+%a = tenon.add %x, %l : ( t, t) -> t
+%i = tenon.scale %a by 0.7978845608 : ( t) -> t
+%t = tenon.tanh %i : ( t) -> t
+%g = tenon.add %t, %one : ( t, s) -> t
+%h = tenon.scale %x by 0.5 : ( t) -> t
+%y = tenon.mul %h, %g : ( t, t) -> t)"),
+           {"tenon.gelu_tanh"}},
+          {"gelu_tanh_factored",
+           rows(R"(
+%q = tenon.mul %x, %x : ( t, t) -> t
+%k = tenon.scale %q by 0.044715 : ( t) -> t
+%l = tenon.add %k, %one : ( t, s) -> t
+%i = tenon.scale %x by 0.7978845608 : ( t) -> t
+%a = tenon.mul %i, %l : ( t, t) -> t
+%t = tenon.tanh %a : ( t) -> t
+%g = tenon.add %t, %one : ( t, s) -> t
+%p = tenon.mul %x, %g : ( t, t) -> t
+%y = tenon.scale %p by 0.5 : ( t) -> t)"),
+           {"tenon.gelu_tanh"}},
+          {"silu",
+           rows(R"(
+%n = tenon.neg %x : ( t) -> t
+%e = tenon.exp %n : ( t) -> t
+%d = tenon.add %e, %one : ( t, s) -> t
+%y = tenon.div %x, %d : ( t, t) -> t)"),
+           {"tenon.silu"}},
+          {"swiglu",
+           rows(R"(
+%n = tenon.scale %x by -1.0 : ( t) -> t
+%e = tenon.exp %n : ( t) -> t
+%d = tenon.add %one, %e : ( s, t) -> t
+%i = tenon.div %one, %d : ( s, t) -> t
+%a = tenon.mul %i, %x : ( t, t) -> t
+%y = tenon.mul %a, %u : ( t, t) -> t)"),
+           {"tenon.glu"}},
+          {"relu", rows("%y = tenon.max %zero, %x : ( s, t) -> t"), {"tenon.relu"}},
+          {"attention", attention(2, 2, scaled), attentionAlone},
+          {"attention_of_groups", attention(6, 2, scaled), attentionAlone},
+          {"causal_attention", attention(2, 2, masked, causalMask), attentionAlone},
+          {"attention_of_one_head", R"(
+func.func @f(%q: tensor<3x8xf32>, %k: tensor<7x8xf32>, %v: tensor<7x4xf32>) -> tensor<3x4xf32> {
+  %a = tenon.scale %q by 0.35 : (tensor<3x8xf32>) -> tensor<3x8xf32>
+  %p = tenon.matmul %a, %k : (tensor<3x8xf32>, tensor<7x8xf32>) -> tensor<3x7xf32>
+  %w = tenon.softmax %p : (tensor<3x7xf32>) -> tensor<3x7xf32>
+  %t = tenon.transpose %v by [1, 0] : (tensor<7x4xf32>) -> tensor<4x7xf32>
+  %y = tenon.matmul %w, %t : (tensor<3x7xf32>, tensor<4x7xf32>) -> tensor<3x4xf32>
+  return %y : tensor<3x4xf32>
+})",
+           attentionAlone}};
+}
+
+/// Looks like it, and is something else.
+std::vector<Case> keptCases() {
+  return {{"a norm without epsilon",
+           rows(R"(
+%q = tenon.square %x : ( t) -> t
+%m = tenon.reduce mean %q : ( t) -> c
+%r = tenon.rsqrt %m : ( c) -> c
+%y = tenon.mul %x, %r : ( t, c) -> t)"),
+           {"tenon.square", "tenon.reduce", "tenon.rsqrt", "tenon.mul"}},
+          {"another value over the root",
+           rows(squares + "%r = tenon.rsqrt %e : ( c) -> c\n"
+                          "%y = tenon.mul %u, %r : ( t, c) -> t"),
+           {"tenon.square", "tenon.reduce", "tenon.add", "tenon.rsqrt", "tenon.mul"}},
+          {"a sum that is no mean",
+           rows(R"(
+%q = tenon.square %x : ( t) -> t
+%m = tenon.reduce sum %q : ( t) -> c
+%e = tenon.add %m, %eps : ( c, s) -> c
+%r = tenon.rsqrt %e : ( c) -> c
+%y = tenon.mul %x, %r : ( t, c) -> t)"),
+           {"tenon.square", "tenon.reduce", "tenon.add", "tenon.rsqrt", "tenon.mul"}},
+          {"an approximation by x · sigmoid(1.702 x)",
+           rows(R"(
+%a = tenon.scale %x by 1.702 : ( t) -> t
+%g = tenon.sigmoid %a : ( t) -> t
+%y = tenon.mul %x, %g : ( t, t) -> t)"),
+           {"tenon.scale", "tenon.sigmoid", "tenon.mul"}},
+          {"erf of another value",
+           rows(R"(
+%a = tenon.scale %u by 0.70710678118 : ( t) -> t
+%e = tenon.erf %a : ( t) -> t
+%g = tenon.add %e, %one : ( t, s) -> t
+%h = tenon.mul %x, %g : ( t, t) -> t
+%y = tenon.mul %h, %half : ( t, s) -> t)"),
+           {"tenon.scale", "tenon.erf", "tenon.add", "tenon.mul", "tenon.mul"}},
+          {"a mask with a hole",
+           attention(2, 2, masked, holedMask),
+           {"tenon.reshape", "tenon.reshape", "tenon.reshape", "tenon.reshape", "tenon.transpose",
+            "tenon.transpose", "tenon.transpose", "tenon.transpose", "tenon.matmul", "tenon.matmul",
+            "tenon.scale", "tenon.add", "tenon.softmax"}}};
+}
+
+std::vector<ReferenceTensor> makeInputs(func::FuncOp function) {
+  std::mt19937 engine(7);
+  std::normal_distribution<double> gaussian;
+  std::vector<ReferenceTensor> inputs;
+  for (Type type : function.getArgumentTypes())
+    for (double& value : inputs.emplace_back(llvm::cast<RankedTensorType>(type)).getValues())
+      value = static_cast<float>(gaussian(engine));
+  return inputs;
+}
+
+std::vector<double> runFunction(ModuleOp module) {
+  auto interpreter = Interpreter::create(module);
+  EXPECT_THAT(interpreter, IsOk());
+  auto results = (*interpreter)->run("f", makeInputs(*module.getOps<func::FuncOp>().begin()));
+  EXPECT_THAT(results, IsOk());
+  llvm::ArrayRef<double> values = results->front().getValues();
+  return {values.begin(), values.end()};
+}
+
+std::vector<std::string> operationsOf(ModuleOp module) {
+  std::vector<std::string> names;
+  module.walk([&](Operation* op) {
+    if (llvm::isa_and_nonnull<TenonDialect>(op->getDialect()) && !llvm::isa<ConstantOp>(op))
+      names.push_back(op->getName().getStringRef().str());
+  });
+  return names;
+}
+
+class Raised : public testing::TestWithParam<Case> {};
+
+TEST_P(Raised, MeansTheSame) {
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  auto module = frontends::parseModuleText(context, GetParam().text, "test");
+  ASSERT_THAT(module, IsOk()) << GetParam().text;
+  std::vector<double> expected = runFunction(**module);
+  std::vector<RaisedOperation> reported;
+  ASSERT_THAT(runPipeline(**module, {.upTo = Phase::Simplified, .raised = &reported}), IsOk());
+  EXPECT_THAT(operationsOf(**module), UnorderedElementsAreArray(GetParam().operations));
+  ASSERT_FALSE(reported.empty());
+  EXPECT_EQ("tenon." + reported.back().operation, GetParam().operations.front());
+  EXPECT_EQ(reported.back().function, "f");
+  EXPECT_THAT(runFunction(**module), Pointwise(DoubleNear(GetParam().tolerance), expected));
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, Raised, testing::ValuesIn(raisedCases()),
+                         [](const auto& info) { return info.param.name; });
+
+TEST(Raise, KeepsWhatOnlyLooksLikeIt) {
+  for (const Case& kept : keptCases()) {
+    SCOPED_TRACE(kept.name);
+    MLIRContext context(MLIRContext::Threading::DISABLED);
+    auto module = frontends::parseModuleText(context, kept.text, "test");
+    ASSERT_THAT(module, IsOk()) << kept.text;
+    ASSERT_THAT(runPipeline(**module, {.upTo = Phase::Simplified}), IsOk());
+    EXPECT_THAT(operationsOf(**module), UnorderedElementsAreArray(kept.operations));
+  }
+}
+
+TEST(Raise, LeavesOutWhatIsDisabled) {
+  for (const Case& raised : raisedCases()) {
+    SCOPED_TRACE(raised.name);
+    MLIRContext context(MLIRContext::Threading::DISABLED);
+    auto module = frontends::parseModuleText(context, raised.text, "test");
+    ASSERT_THAT(module, IsOk());
+    std::vector<RaisedOperation> reported;
+    PipelineOptions options = {.upTo = Phase::Simplified, .raised = &reported};
+    options.fusion.disabledRaises = {"activation", "attention",  "gelu",
+                                     "glu",        "layer_norm", "rms_norm"};
+    ASSERT_THAT(runPipeline(**module, options), IsOk());
+    EXPECT_THAT(operationsOf(**module), Not(Contains(raised.operations.front())));
+    EXPECT_TRUE(reported.empty());
+  }
+}
+
+TEST(Raise, RefusesUnknownNames) {
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  auto module = frontends::parseModuleText(context, raisedCases().front().text, "test");
+  ASSERT_THAT(module, IsOk());
+  PipelineOptions options = {.upTo = Phase::Simplified};
+  options.fusion.disabledRaises = {"norm"};
+  EXPECT_THAT(runPipeline(**module, options).message(),
+              HasSubstr("unknown operation to raise 'norm'; there are activation, attention, gelu, "
+                        "glu, layer_norm, rms_norm"));
+}
+
+} // namespace
+} // namespace tenon::passes

@@ -1,0 +1,25 @@
+// A layer norm and a linear layer with GELU, as a framework's exporter writes them.
+func.func @block(%x: tensor<16x64xf32>, %g: tensor<64xf32>, %b: tensor<64xf32>,
+                 %w: tensor<128x64xf32>, %c: tensor<128xf32>) -> tensor<16x128xf32> {
+  %eps = tenon.constant dense<1.0e-5> : tensor<1xf32> : tensor<1xf32>
+  %one = tenon.constant dense<1.0> : tensor<1xf32> : tensor<1xf32>
+  %half = tenon.constant dense<0.5> : tensor<1xf32> : tensor<1xf32>
+  %root = tenon.constant dense<1.41421356> : tensor<1xf32> : tensor<1xf32>
+  %m = tenon.reduce mean %x : (tensor<16x64xf32>) -> tensor<16x1xf32>
+  %d = tenon.sub %x, %m : (tensor<16x64xf32>, tensor<16x1xf32>) -> tensor<16x64xf32>
+  %q = tenon.square %d : (tensor<16x64xf32>) -> tensor<16x64xf32>
+  %v = tenon.reduce mean %q : (tensor<16x64xf32>) -> tensor<16x1xf32>
+  %e = tenon.add %v, %eps : (tensor<16x1xf32>, tensor<1xf32>) -> tensor<16x1xf32>
+  %r = tenon.rsqrt %e : (tensor<16x1xf32>) -> tensor<16x1xf32>
+  %n = tenon.mul %d, %r : (tensor<16x64xf32>, tensor<16x1xf32>) -> tensor<16x64xf32>
+  %s = tenon.mul %n, %g : (tensor<16x64xf32>, tensor<64xf32>) -> tensor<16x64xf32>
+  %t = tenon.add %s, %b : (tensor<16x64xf32>, tensor<64xf32>) -> tensor<16x64xf32>
+  %p = tenon.matmul %t, %w : (tensor<16x64xf32>, tensor<128x64xf32>) -> tensor<16x128xf32>
+  %l = tenon.add %p, %c : (tensor<16x128xf32>, tensor<128xf32>) -> tensor<16x128xf32>
+  %i = tenon.div %l, %root : (tensor<16x128xf32>, tensor<1xf32>) -> tensor<16x128xf32>
+  %f = tenon.erf %i : (tensor<16x128xf32>) -> tensor<16x128xf32>
+  %o = tenon.add %f, %one : (tensor<16x128xf32>, tensor<1xf32>) -> tensor<16x128xf32>
+  %h = tenon.mul %l, %o : (tensor<16x128xf32>, tensor<16x128xf32>) -> tensor<16x128xf32>
+  %y = tenon.mul %h, %half : (tensor<16x128xf32>, tensor<1xf32>) -> tensor<16x128xf32>
+  return %y : tensor<16x128xf32>
+}
