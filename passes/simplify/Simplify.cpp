@@ -1,3 +1,4 @@
+#include "passes/simplify/Simplify.h"
 #include "ir/Dialect.h"
 #include "ir/KernelLimits.h"
 #include "mlir/IR/Dominance.h"
@@ -9,7 +10,6 @@
 #include "mlir/Transforms/CSE.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "passes/Passes.h"
-#include "passes/simplify/Simplify.h"
 #include "passes/simplify/raise/Raise.h"
 
 using namespace mlir;
