@@ -21,7 +21,7 @@ struct MeasuredProperty {
 
 struct CalibrationOptions {
   int threads = 0;     ///< of a CPU; 0: every core
-  int64_t rounds = 11; ///< samples of each measurement, whose median counts
+  int64_t rounds = 15; ///< samples of each measurement, whose median counts
   /// Is told each property that is left out because other work on the machine hides it.
   std::function<void(const std::string& property)> onLeftOut = [](const std::string&) {};
   std::function<Sample(Sample)> replaceSample = {}; ///< as in `TimerOptions`

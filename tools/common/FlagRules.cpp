@@ -11,8 +11,6 @@ static const char* describe(Need need) {
     return "a model or a graph";
   case Need::Import:
     return "a GGUF file, a Hugging Face folder or a named shape";
-  case Need::Shapes:
-    return "several functions";
   case Need::NamedShape:
     return "a shape that MODEL names (see random-model)";
   case Need::Fusion:

@@ -17,7 +17,6 @@ namespace tenon::tools {
 enum class Need : uint8_t {
   Model,       ///< a model or graph is read
   Import,      ///< functions are made from a model file
-  Shapes,      ///< functions of several shapes are made
   NamedShape,  ///< MODEL is a shape, not a file
   Fusion,      ///< operations are fused now
   Code,        ///< code is compiled now

@@ -52,7 +52,8 @@ absl::StatusOr<frontends::ActivationType> parseActivations(const std::string& na
       absl::StrFormat("--activations: expects f32, f16, bf16 or q8, but got '%s'", name));
 }
 
-/// Parses `decode:1` or `prefill:32`.
+} // namespace
+
 absl::StatusOr<frontends::EntryShape> parseEntryShape(const std::string& text) {
   size_t colon = text.find(':');
   std::optional<Role> role = symbolizeRole(text.substr(0, colon));
@@ -64,6 +65,8 @@ absl::StatusOr<frontends::EntryShape> parseEntryShape(const std::string& text) {
         frontends::highestRows, text));
   return frontends::EntryShape{*role, rows};
 }
+
+namespace {
 
 absl::StatusOr<frontends::ImportOptions> readImportOptions(const ModelInputOptions& options,
                                                            DeviceKind device) {
@@ -128,7 +131,7 @@ void addModelInputOptions(CLI::App& command, ModelInputOptions& options) {
                                 "prefill:2048 as far as the context goes)")
                     ->delimiter(',')
                     ->allow_extra_args(false),
-                {Need::Import, Need::Shapes});
+                {Need::Import});
   rules.require(
       command
           .add_option("-c,--context", options.contextLength,
@@ -153,7 +156,7 @@ void addModelInputOptions(CLI::App& command, ModelInputOptions& options) {
   rules.require(command
                     .add_option("--random-weights", options.randomSeed,
                                 "Seed of random weights, made when the model is loaded. MODEL may "
-                                "then be a shape that random-model knows, and needs no file")
+                                "then be a SHAPE as random-model has it, and needs no file")
                     ->check(anySeed()),
                 {Need::Code});
   rules.require(

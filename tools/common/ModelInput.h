@@ -9,6 +9,7 @@
 #include <CLI/CLI.hpp>
 
 #include "absl/status/statusor.h"
+#include "frontends/models/ImportModel.h"
 #include "frontends/models/ModelSource.h"
 #include "ir/Attributes.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -22,6 +23,10 @@ namespace tenon::tools {
 /// of 128, 512 and 2,048, as far as the context goes. For several sequences at once also decode of 2, 4,
 /// 8, … and of `sequences` rows.
 std::vector<std::string> defaultShapes(DeviceKind device, int64_t sequences = 1);
+
+/// The entry that `text` of `--shapes` means, `decode:1` or `prefill:32`; a usage error says what it
+/// may be.
+absl::StatusOr<frontends::EntryShape> parseEntryShape(const std::string& text);
 
 /// What the flags say about a model that is read.
 struct ModelInputOptions {

@@ -28,7 +28,8 @@ static absl::StatusOr<int64_t> chooseWindow(int64_t window, int64_t context) {
   int64_t chosen = window == 0 ? std::min(context, usualWindow) : window;
   if (chosen < 2 || chosen > context)
     return usageError(
-        absl::StrFormat("--window: expects 2 to %d tokens, the context of the program, but got %d",
+        absl::StrFormat("--context: expects windows of 2 to %d tokens, the context of the program, "
+                        "but got %d",
                         context, chosen));
   return chosen;
 }

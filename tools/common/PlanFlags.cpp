@@ -6,7 +6,6 @@
 #include "support/Status.h"
 #include "tools/common/CommandLine.h"
 #include "tools/common/PointsFlag.h"
-#include "tools/common/UsageError.h"
 
 namespace tenon::tools {
 
@@ -16,7 +15,7 @@ void addPlansOption(CLI::App& command, std::vector<std::string>& plans, FlagRule
   if (withVanilla)
     names.insert(names.begin(), "vanilla");
   rules.require(command
-                    .add_option("--plans,--plan", plans,
+                    .add_option("--plan,--plans", plans,
                                 "The plans to compare: " + absl::StrJoin(names, ", "))
                     ->delimiter(',')
                     ->allow_extra_args(false)
@@ -34,13 +33,6 @@ void addFusionFlags(CLI::App& command, PlanFlags& flags, FlagRules& rules) {
           ->check(oneOf({"stream", "graph", "graph-pdl"}))
           ->capture_default_str(),
       {Need::Gpu});
-  rules.require(
-      command
-          .add_option(
-              "--max-fusions", flags.maxFusions,
-              "Kernels of several operations that a function may have (default: any number)")
-          ->check(integerFrom(0)),
-      {Need::Fusion});
   rules.require(
       command.add_option("--disable-rule", flags.disabledRules, "Fusion rules to leave out")
           ->delimiter(',')
@@ -79,13 +71,8 @@ void addPlanFlags(CLI::App& command, PlanFlags& flags, FlagRules& rules) {
 absl::StatusOr<PlanSettings> readPlanFlags(const PlanFlags& flags, TargetAttr target) {
   PlanSettings settings;
   passes::FusionOptions& options = settings.fusion;
-  std::optional<passes::Plan> plan = passes::parsePlan(flags.plan);
-  if (!plan)
-    return usageError("--plan: expects auto, fused, split or unfused, but got '" + flags.plan +
-                      "'");
-  options.plan = *plan;
+  options.plan = *passes::parsePlan(flags.plan); // the option takes no other words
   options.tf32 = flags.tf32;
-  options.maxFusions = flags.maxFusions;
   options.disabledRules = flags.disabledRules;
   options.disabledRaises = flags.disabledRaises;
   options.launchMode = flags.launch == "stream"  ? passes::cost::LaunchMode::Stream

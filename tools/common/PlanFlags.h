@@ -20,7 +20,6 @@ struct PlanFlags {
   std::string plan = "auto";
   std::string launch = "graph-pdl";
   bool tf32 = false;
-  int64_t maxFusions = -1;
   std::vector<std::string> disabledRules;
   std::vector<std::string> disabledRaises;
   std::string points; ///< as `PointsFlag.h` reads it

@@ -5,8 +5,11 @@
 #include <atomic>
 #include <thread>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 
 #include "frontends/gguf/GgufWriter.h"
 #include "ir/encoding/BlockFormat.h"
@@ -59,7 +62,21 @@ static constexpr ModelShape shapes[] = {
 
 std::span<const ModelShape> namedModelShapes() { return shapes; }
 
-absl::StatusOr<ModelShape> findModelShape(std::string_view name) {
+/// The sizes that a text may give a shape.
+static constexpr std::pair<std::string_view, int64_t ModelShape::*> fields[] = {
+    {"layers", &ModelShape::layers},    {"hidden", &ModelShape::hidden},
+    {"ffn", &ModelShape::ffn},          {"heads", &ModelShape::heads},
+    {"kv-heads", &ModelShape::kvHeads}, {"vocabulary", &ModelShape::vocabulary},
+    {"context", &ModelShape::context}};
+
+std::vector<std::string> modelShapeFields() {
+  std::vector<std::string> names;
+  for (auto [name, field] : fields)
+    names.emplace_back(name);
+  return names;
+}
+
+static absl::StatusOr<ModelShape> findNamedShape(std::string_view name) {
   std::string names;
   for (const ModelShape& shape : shapes) {
     if (shape.name == name)
@@ -68,6 +85,27 @@ absl::StatusOr<ModelShape> findModelShape(std::string_view name) {
   }
   return absl::NotFoundError(
       absl::StrFormat("random model expects one of %s, but got '%s'", names, name));
+}
+
+/// Gives `shape` the size that `text` says, `layers=2`.
+static absl::Status setField(ModelShape& shape, const std::string& text) {
+  std::pair<std::string, std::string> parts = absl::StrSplit(text, absl::MaxSplits('=', 1));
+  const auto& [name, value] = parts;
+  const auto* field =
+      std::ranges::find(fields, name, [](const auto& entry) { return entry.first; });
+  if (field == std::end(fields) || !absl::SimpleAtoi(value, &(shape.*field->second)))
+    return absl::InvalidArgumentError(
+        absl::StrFormat("random model expects sizes, SIZE=NUMBER, of %s, but got '%s'",
+                        absl::StrJoin(modelShapeFields(), ", "), text));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ModelShape> findModelShape(const std::string& text) {
+  std::vector<std::string> parts = absl::StrSplit(text, ',');
+  TENON_ASSIGN_OR_RETURN(ModelShape shape, findNamedShape(parts.front()));
+  for (const std::string& part : std::span(parts).subspan(1))
+    TENON_RETURN_IF_ERROR(setField(shape, part));
+  return shape;
 }
 
 /// The longest axis: no product of two overflows, and no tensor exceeds 2^63 bytes.

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -43,8 +44,12 @@ struct ModelShape {
 
 /// `llama-3.2-1b`, `llama-3.1-8b`, `pythia-2.8b`.
 std::span<const ModelShape> namedModelShapes();
-/// The shape of that name; NotFound, with the names that there are, otherwise.
-absl::StatusOr<ModelShape> findModelShape(std::string_view name);
+/// The names of the sizes that a shape may be given: `layers`, `hidden`, …
+std::vector<std::string> modelShapeFields();
+/// The shape that `text` means: a name, and sizes in place of its own, `llama-3.2-1b,layers=2,ffn=512`.
+/// NotFound, with the names that there are, where it names none; InvalidArgument for a size that
+/// there is not, or that is no number.
+absl::StatusOr<ModelShape> findModelShape(const std::string& text);
 
 /// Told how far a long task is: `done` of `total` bytes.
 using ProgressCallback = std::function<void(uint64_t done, uint64_t total)>;

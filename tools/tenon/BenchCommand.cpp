@@ -38,21 +38,17 @@ namespace tenon::tools {
 
 namespace {
 
-const std::vector<std::string> defaultPlans = {"vanilla", "unfused", "auto"};
-
 struct Options {
   ModelInputOptions model;
   BenchOptions bench;
   ExecutorOptions executor;
-  std::vector<std::string> plans = defaultPlans;
-  PlanFlags plan; ///< but for the plan's name
-  int64_t rows = 1;
-  int64_t prefill = 0;
+  std::vector<std::string> plans = {"auto"};
+  PlanFlags plan;              ///< but for the plan's name
+  frontends::EntryShape shape; ///< what `--shapes` says
   int64_t generate = 0;
-  std::string function; ///< empty: the one that `rows` or `prefill` mean, or the only one
+  std::string function; ///< empty: the one of `shape`, or the only one
   JsonFlag json;
   std::string report;
-  std::string trace;
   std::string timeline;
   LoadOptions load;
 };
@@ -74,23 +70,20 @@ struct MeasuredPlan {
   InputModel input;
 };
 
-int64_t rowsOf(const Options& options) {
-  return options.prefill > 0 ? options.prefill : options.rows;
-}
-
 /// Where the function that the options mean is in `program`.
 absl::StatusOr<size_t> chooseFunction(const Options& options, const runtime::Program& program) {
   if (!options.function.empty() || !program.model)
     return findFunction(program, options.function);
-  runtime::Role role = options.prefill > 0 ? runtime::Role::Prefill : runtime::Role::Decode;
+  bool isPrefill = options.shape.role == Role::Prefill;
+  runtime::Role role = isPrefill ? runtime::Role::Prefill : runtime::Role::Decode;
   auto found = std::ranges::find_if(program.functions, [&](const runtime::Function& function) {
-    return function.role == role && function.rows == rowsOf(options);
+    return function.role == role && function.rows == options.shape.rows;
   });
   if (found == program.functions.end())
-    return absl::NotFoundError(absl::StrFormat(
-        "bench: expects a %s function of %d rows in %s, but there is none; "
-        "--function names another",
-        options.prefill > 0 ? "prefill" : "decode", rowsOf(options), options.model.path));
+    return absl::NotFoundError(
+        absl::StrFormat("bench: expects a %s function of %d rows in %s, but there is none; "
+                        "--function names another",
+                        isPrefill ? "prefill" : "decode", options.shape.rows, options.model.path));
   return found - program.functions.begin();
 }
 
@@ -124,8 +117,8 @@ absl::StatusOr<ModelBench> makeBench(const Options& options, runtime::Executor& 
 absl::StatusOr<InputModel> readBenchModel(const Options& options) {
   ModelInputOptions model = options.model;
   model.nextIds = options.generate > 0;
-  model.shapes = {
-      absl::StrFormat("%s:%d", options.prefill > 0 ? "prefill" : "decode", rowsOf(options))};
+  if (model.shapes.empty())
+    model.shapes = {"decode:1"};
   TENON_ASSIGN_OR_RETURN(InputModel input, readInputModel(model));
   FlagRules rules = options.model.rules;
   if (!input.hasModel())
@@ -135,8 +128,8 @@ absl::StatusOr<InputModel> readBenchModel(const Options& options) {
     TENON_ASSIGN_OR_RETURN(kind, identifyFile(options.model.path));
   }
   if (kind != FileKind::Text)
-    rules.deny(Need::Functions, options.model.path + " is a model, of which --rows or --prefill "
-                                                     "say the function");
+    rules.deny(Need::Functions, options.model.path + " is a model, of which --shapes says the "
+                                                     "function");
   TENON_RETURN_IF_ERROR(rules.check());
   return input;
 }
@@ -287,16 +280,13 @@ ReportForm reportForm(const std::string& path) {
 
 /// Checks the files to write before anything is measured.
 absl::Status checkOutputs(const Options& options) {
-  for (auto [flag, path] :
-       {std::pair("--trace", &options.trace), {"--timeline", &options.timeline}})
-    if (*path == "-")
-      return usageError(
-          absl::StrFormat("%s: expects a file, but got '-', where the table goes", flag));
+  if (options.timeline == "-")
+    return usageError("--timeline: expects a file, but got '-', where the table goes");
   if (!options.report.empty() && !reportForm(options.report))
     return usageError(absl::StrFormat(
         "--report: expects a file that ends in .md, .json or .html, but got '%s'", options.report));
   std::string json = options.json.replacesText() ? "" : options.json.path;
-  for (const std::string& path : {json, options.trace, options.timeline, options.report})
+  for (const std::string& path : {json, options.timeline, options.report})
     if (!path.empty())
       TENON_RETURN_IF_ERROR(checkOutput(path, std::array{options.model.path}));
   return absl::OkStatus();
@@ -306,14 +296,18 @@ absl::Status checkOutputs(const Options& options) {
 absl::Status benchLoad(Options& options) {
   if (!options.load.requests.empty() && options.load.poisson.perSecond > 0)
     return usageError("--requests and --poisson: expects one of them, but got both");
-  if (options.plans == defaultPlans)
-    std::erase(options.plans, "vanilla");
   if (std::ranges::find(options.plans, "vanilla") != options.plans.end())
     return usageError("--plans: vanilla is right from position 0 on alone, but a load of requests "
                       "continues prompts");
+  if (options.shape.role == Role::Prefill)
+    return usageError(
+        "--shapes: expects decode:ROWS for a load of requests, of which up to ROWS are "
+        "answered at once, but got '" +
+        options.model.shapes.front() + "'");
+  options.model.shapes.clear();
   options.model.rules.deny(Need::OneFunction, "a load of requests is measured");
   options.load.poisson.requests = options.bench.calls;
-  return benchLoad(options.load, options.model, options.rows, options.plans, options.plan,
+  return benchLoad(options.load, options.model, options.shape.rows, options.plans, options.plan,
                    options.executor, options.json);
 }
 
@@ -343,16 +337,26 @@ absl::Status writeReport(const std::string& path, const nlohmann::ordered_json& 
   return writeTextFile(path, reportForm(path)(document));
 }
 
+/// The shape that `--shapes` says, which is one.
+absl::StatusOr<frontends::EntryShape> readShape(const std::vector<std::string>& shapes) {
+  if (shapes.empty())
+    return frontends::EntryShape{Role::Decode, 1};
+  if (shapes.size() > 1)
+    return usageError(
+        absl::StrFormat("--shapes: expects one shape to measure, but got %u", shapes.size()));
+  return parseEntryShape(shapes.front());
+}
+
 absl::Status bench(Options options) {
   TENON_RETURN_IF_ERROR(checkOutputs(options));
+  TENON_ASSIGN_OR_RETURN(options.shape, readShape(options.model.shapes));
   options.executor.setLaunch(options.plan.launch);
   if (options.load.poisson.perSecond <= 0)
     options.model.rules.deny(Need::Arrivals, "--poisson is not given");
   if (options.load.isGiven())
     return benchLoad(options);
-  options.model.rules.deny(Need::Shapes, "bench makes the one that --rows or --prefill says");
-  if (options.prefill > 0)
-    options.model.rules.deny(Need::Decode, "--prefill is given too");
+  if (options.shape.role == Role::Prefill)
+    options.model.rules.deny(Need::Decode, "--shapes is " + options.model.shapes.front());
   std::vector<MeasuredPlan> plans;
   for (const std::string& plan : options.plans) {
     TENON_ASSIGN_OR_RETURN(MeasuredPlan loaded, loadPlan(options, plan));
@@ -369,13 +373,15 @@ absl::Status bench(Options options) {
       std::cout << formatReport(report, program, function) << std::flush;
     TENON_ASSIGN_OR_RETURN(figures.emplace_back(),
                            documentPlan(options, plan, plans.front(), report));
-    if (!options.trace.empty())
-      TENON_RETURN_IF_ERROR(runtime::writeChromeTrace(
-          program, function, plan.executor->profile(function), options.trace));
-    if (!options.timeline.empty())
-      TENON_RETURN_IF_ERROR(reportTimeline(options, plan, report, figures.back(), calls));
+    if (options.timeline.empty())
+      continue;
+    TENON_RETURN_IF_ERROR(plan.target.getDevice() == DeviceKind::Cuda
+                              ? reportTimeline(options, plan, report, figures.back(), calls)
+                              : runtime::writeChromeTrace(program, function,
+                                                          plan.executor->profile(function),
+                                                          options.timeline));
   }
-  if (!options.timeline.empty())
+  if (!calls.empty())
     TENON_RETURN_IF_ERROR(runtime::writeChromeTimelines(calls, options.timeline));
   for (nlohmann::ordered_json& plan : figures) {
     plan["version"] = versionNumber();
@@ -398,10 +404,12 @@ absl::Status bench(Options options) {
 void addBenchCommand(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
-      "bench", "Measure plans beside each other, of a model's decode or prefill or of any graph: "
-               "times, memory, results, groups, kernels");
+      "bench",
+      "Measure one plan, or several beside each other, of a model's decode or prefill or of any "
+      "graph: times, memory, results, groups, kernels");
   command->footer("tenon bench llama-3.2-1b --random-weights=1 --type=bf16 --device=cuda\n"
-                  "tenon bench model.gguf --device=cuda --prefill=512 --report=prefill.html\n"
+                  "tenon bench model.gguf --shapes=prefill:512 --plans=vanilla,unfused,auto "
+                  "--report=plans.html\n"
                   "tenon bench graph.mlir --function=block");
   addModelInputOptions(*command, options->model);
   addDeviceOption(*command, options->model);
@@ -409,18 +417,6 @@ void addBenchCommand(CLI::App& app, Action& action) {
   FlagRules& rules = options->model.rules;
   addPlansOption(*command, options->plans, rules, /*withVanilla=*/true);
   addFusionFlags(*command, options->plan, rules);
-  rules.require(
-      command
-          ->add_option("--rows", options->rows,
-                       "Rows of decode, each its own sequence; of requests: those at once")
-          ->check(integerFrom(1, frontends::highestRows))
-          ->capture_default_str(),
-      {Need::Decode, Need::Language});
-  rules.require(command
-                    ->add_option("--prefill", options->prefill,
-                                 "Measure prefill of that many tokens instead of decode")
-                    ->check(integerFrom(1, frontends::highestRows)),
-                {Need::OneFunction, Need::Language});
   rules.require(command->add_option("--function", options->function,
                                     "The function of a graph to measure (default: the only one)"),
                 {Need::OneFunction, Need::Functions});
@@ -449,15 +445,14 @@ void addBenchCommand(CLI::App& app, Action& action) {
                           "A file for the comparison of the plans, by its ending: .md; .json; "
                           ".html, a page with graph, timeline, roofline and every kernel's code"),
       {Need::OneFunction});
-  rules.require(command->add_option("--trace", options->trace,
-                                    "A file for the last profiled call as a Chrome trace"),
-                {Need::OneFunction});
-  rules.require(command->add_option(
-                    "--timeline", options->timeline,
-                    "A file for a call of each plan as a Chrome trace with the gaps between its "
-                    "steps, as launched: a GPU's kernels are compiled once more, to say when each "
-                    "block starts, works and ends. Also a table, and part of --json"),
-                {Need::Gpu, Need::OneFunction});
+  rules.require(
+      command->add_option(
+          "--timeline", options->timeline,
+          "A file for a call as a Chrome trace; on a CPU of the last plan. On a GPU of each "
+          "plan, with the gaps between its steps, as launched: its kernels are compiled "
+          "once more, to say when each block starts, works and ends. Also a table, and "
+          "part of --json"),
+      {Need::OneFunction});
   command->callback([options, &action] { action = [options] { return bench(*options); }; });
 }
 

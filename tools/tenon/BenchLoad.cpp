@@ -16,8 +16,9 @@ namespace tenon::tools {
 
 void addLoadOptions(CLI::App& command, LoadOptions& load, FlagRules& rules) {
   command.add_option("--requests", load.requests,
-                     "A file of requests to answer, up to --rows at once, instead of measuring one "
-                     "function; a JSON object a line: {\"prompt\": \"Once\", \"output\": 128, "
+                     "A file of requests to answer, with --shapes=decode:ROWS up to ROWS at once, "
+                     "instead of measuring one function; a JSON object a line: {\"prompt\": "
+                     "\"Once\", \"output\": 128, "
                      "\"arrival\": 0.5}, with ids or input, a number of random ones, in place of "
                      "prompt, and arrival in seconds");
   command

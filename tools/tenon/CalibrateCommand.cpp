@@ -20,7 +20,7 @@ namespace tenon::tools {
 namespace {
 
 struct Options {
-  std::string device = "cpu";
+  std::string device = "auto";
   std::string target = "native";
   std::string output = "-";
   JsonFlag json;

@@ -29,7 +29,6 @@ struct Options {
   std::string as = "ir";
   std::string kernel;
   std::string output = "-";
-  bool withoutNames = false;
   PlanFlags plan;
 };
 
@@ -123,12 +122,12 @@ bool keepNamesAlone(mlir::ModuleOp module) {
   return found;
 }
 
-/// The module as text, with names behind the operations, `loc("blk.0.attn_norm")`, where asked for.
-std::string printIr(mlir::ModuleOp module, bool withNames) {
+/// The module as text, with names behind the operations, `loc("blk.0.attn_norm")`.
+std::string printIr(mlir::ModuleOp module) {
   std::string text;
   llvm::raw_string_ostream stream(text);
   mlir::OpPrintingFlags flags;
-  if (withNames && keepNamesAlone(module))
+  if (keepNamesAlone(module))
     flags.enableDebugInfo().useLocalScope(); // names stand where they belong, not as aliases
   module.print(stream, flags);
   stream << "\n";
@@ -152,20 +151,17 @@ absl::Status checkForm(Options& options) {
 absl::Status dump(Options options) {
   TENON_RETURN_IF_ERROR(checkForm(options));
   TENON_RETURN_IF_ERROR(checkOutput(outputPath(options.output), std::array{options.model.path}));
-  std::optional<Phase> phase = symbolizePhase(options.phase);
-  if (!phase)
-    return usageError("--phase: expects a phase, but got '" + options.phase + "'");
-  if (options.as != "ir")
-    phase = Phase::Planned;
+  // The option takes no other words.
+  Phase phase = options.as == "ir" ? *symbolizePhase(options.phase) : Phase::Planned;
   TENON_ASSIGN_OR_RETURN(InputModel input, readInputModel(options.model));
   passes::PipelineOptions pipeline;
-  pipeline.upTo = *phase;
-  if (*phase >= Phase::Fused)
+  pipeline.upTo = phase;
+  if (phase >= Phase::Fused)
     pipeline.target = input.target;
   TENON_ASSIGN_OR_RETURN(PlanSettings settings, readPlanFlags(options.plan, input.target));
   pipeline.fusion = settings.fusion;
   mlir::ModuleOp module = *input.module;
-  if (passes::getPhase(module) > *phase)
+  if (passes::getPhase(module) > phase)
     return usageError(absl::StrFormat("--phase=%s: %s is in the phase %s already", options.phase,
                                       options.model.path,
                                       stringifyPhase(passes::getPhase(module)).str()));
@@ -174,7 +170,7 @@ absl::Status dump(Options options) {
     TENON_ASSIGN_OR_RETURN(std::string text, printKernels(module, options, input.target));
     return writeTextFile(options.output, text);
   }
-  return writeTextFile(options.output, printIr(module, !options.withoutNames));
+  return writeTextFile(options.output, printIr(module));
 }
 
 } // namespace
@@ -207,9 +203,6 @@ void addDumpCommand(CLI::App& app, Action& action) {
   rules.require(command->add_option("--kernel", options->kernel,
                                     "Of a GPU's kernels, those of these words: k3, rms_norm"),
                 {Need::CudaText});
-  rules.require(command->add_flag("--no-names", options->withoutNames,
-                                  "Leave out the names of operations, `loc(\"blk.0.attn_norm\")`"),
-                {Need::IrText});
   command->callback([options, &action] { action = [options] { return dump(*options); }; });
 }
 

@@ -30,8 +30,10 @@ namespace {
 struct Options {
   std::string file;
   JsonFlag json;
-  size_t maxElements = 8;
 };
+
+/// Elements that are shown of an array in the metadata.
+constexpr size_t shownElements = 8;
 
 std::string typeName(const GgufTensor& tensor) {
   return std::string(tensor.encoding ? tensor.encoding->name
@@ -50,13 +52,13 @@ absl::StatusOr<std::string> readModelStart(const std::string& path) {
   return readFileStart(path, 4);
 }
 
-void printTable(const GgufFile& file, size_t maxElements) {
+void printTable(const GgufFile& file) {
   std::cout << absl::StrFormat(
       "%s: GGUF version %d, alignment %d, %d metadata keys, %d tensors\n\n", file.path(),
       file.version(), file.alignment(), file.metadata().size(), file.tensors().size());
   for (const GgufMetadata& entry : file.metadata())
     std::cout << absl::StrFormat("%-45s %-18s %s\n", escapeControls(entry.key),
-                                 entry.value.typeText(), entry.value.text(maxElements));
+                                 entry.value.typeText(), entry.value.text(shownElements));
   std::cout << "\n";
   for (const GgufTensor& tensor : file.tensors())
     std::cout << absl::StrFormat("%-32s %-7s %-18s %12d bytes at %d\n", escapeControls(tensor.name),
@@ -64,7 +66,7 @@ void printTable(const GgufFile& file, size_t maxElements) {
                                  tensor.byteSize, tensor.offset);
 }
 
-nlohmann::ordered_json describe(const GgufFile& file, size_t maxElements) {
+nlohmann::ordered_json describe(const GgufFile& file) {
   nlohmann::ordered_json object = {{"file", file.path()},
                                    {"version", file.version()},
                                    {"alignment", file.alignment()},
@@ -73,7 +75,7 @@ nlohmann::ordered_json describe(const GgufFile& file, size_t maxElements) {
   for (const GgufMetadata& entry : file.metadata())
     object["metadata"].push_back({{"key", entry.key},
                                   {"type", entry.value.typeText()},
-                                  {"value", entry.value.text(maxElements)}});
+                                  {"value", entry.value.text(shownElements)}});
   for (const GgufTensor& tensor : file.tensors())
     object["tensors"].push_back({{"name", tensor.name},
                                  {"type", typeName(tensor)},
@@ -137,8 +139,8 @@ absl::Status inspect(const Options& options) {
   }
   TENON_ASSIGN_OR_RETURN(std::shared_ptr<const GgufFile> file, GgufFile::open(options.file));
   if (!options.json.replacesText())
-    printTable(*file, options.maxElements);
-  return writeJson(options.json, describe(*file, options.maxElements));
+    printTable(*file);
+  return writeJson(options.json, describe(*file));
 }
 
 } // namespace
@@ -151,9 +153,6 @@ void addInspectCommand(CLI::App& app, Action& action) {
       ->add_option("FILE", options->file,
                    "The GGUF file, Hugging Face folder or compiled program (.tnn)")
       ->required();
-  command->add_option("--elements", options->maxElements, "Elements shown of each array")
-      ->check(integerFrom(0))
-      ->capture_default_str();
   addJsonFlag(*command, options->json, "one object");
   command->callback([options, &action] { action = [options] { return inspect(*options); }; });
 }

@@ -22,7 +22,6 @@ struct Options {
   std::string text;
   std::vector<std::string> plans = {"auto"};
   PlanFlags plan; ///< but for the plan's name
-  int64_t window = 0;
   int threads = 0;
   JsonFlag json;
 };
@@ -42,7 +41,7 @@ absl::StatusOr<Perplexity> measure(const Options& options, const std::string& pl
   executorOptions.setLaunch(flags.launch);
   TENON_ASSIGN_OR_RETURN(auto executor, makeExecutor(std::move(program), executorOptions));
   Progress progress("reading " + options.text);
-  return computePerplexity(*executor, text, options.window,
+  return computePerplexity(*executor, text, options.model.contextLength,
                            [&](size_t done, size_t total) { progress.update(done, total); });
 }
 
@@ -74,15 +73,12 @@ void addPerplexityCommand(CLI::App& app, Action& action) {
       app.add_subcommand("perplexity", "How well a model predicts a text, under each plan");
   command->footer(
       "tenon perplexity model.gguf --text story.txt --plans=unfused,split,fused,auto\n"
-      "Every token of a window but its first counts. llama-perplexity counts the second "
-      "half of each\nwindow alone, so its values are lower.");
+      "The text is read in windows of --context tokens, 512 unless told. Every token of a window "
+      "but\nits first counts. llama-perplexity counts the second half of each window alone, so its "
+      "values\nare lower.");
   addModelInputOptions(*command, options->model);
   command->add_option("--text", options->text, "The file with the text; - for standard input")
       ->required();
-  command
-      ->add_option("--window", options->window,
-                   "Tokens that are read from position 0 on (default: the context, at most 512)")
-      ->check(integerFrom(2));
   addDeviceOption(*command, options->model);
   addTargetOption(*command, options->model, "compile for");
   addPlansOption(*command, options->plans, options->model.rules);

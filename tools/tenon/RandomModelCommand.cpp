@@ -1,8 +1,8 @@
 #include <iostream>
 #include <memory>
-#include <optional>
 
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "nlohmann/json.hpp"
 #include "support/Status.h"
 #include "tools/common/CommandLine.h"
@@ -21,9 +21,7 @@ struct Options {
   std::string output;
   std::string encoding = "f16";
   uint64_t seed = 0;
-  /// Overrides of the named shape.
   JsonFlag json;
-  std::optional<int64_t> layers, hidden, ffn, heads, kvHeads, vocabulary, context;
 };
 
 /// True for what weights of a file may be stored in.
@@ -48,14 +46,6 @@ absl::Status writeModel(const Options& options) {
   if (!encoding || !isForWeights(*encoding))
     return usageError(absl::StrFormat("--type: expects one of %s, but got '%s'", weightEncodings(),
                                       options.encoding));
-  for (auto [override, field] :
-       {std::pair(options.layers, &shape.layers), std::pair(options.hidden, &shape.hidden),
-        std::pair(options.ffn, &shape.ffn), std::pair(options.heads, &shape.heads),
-        std::pair(options.kvHeads, &shape.kvHeads),
-        std::pair(options.vocabulary, &shape.vocabulary),
-        std::pair(options.context, &shape.context)})
-    if (override)
-      *field = *override;
   if (shape.hidden % encoding->blockSize != 0 || shape.ffn % encoding->blockSize != 0)
     std::cerr << absl::StrFormat(
         "tenon: note: matrices whose rows are no whole blocks of %d elements "
@@ -72,7 +62,7 @@ absl::Status writeModel(const Options& options) {
         }));
   }
   return writeJson(options.json, {{"output", options.output},
-                                  {"shape", options.shape},
+                                  {"shape", shape.name},
                                   {"type", encoding->name},
                                   {"seed", options.seed},
                                   {"layers", shape.layers},
@@ -94,7 +84,14 @@ void addRandomModelCommand(CLI::App& app, Action& action) {
   std::string shapes;
   for (const ModelShape& shape : namedModelShapes())
     shapes += (shapes.empty() ? "" : ", ") + std::string(shape.name);
-  command->add_option("SHAPE", options->shape, "One of " + shapes)->required();
+  command
+      ->add_option(
+          "SHAPE", options->shape,
+          absl::StrFormat("One of %s, and sizes in place of its own, %s,layers=2,ffn=512; of "
+                          "%s",
+                          shapes, namedModelShapes().front().name,
+                          absl::StrJoin(modelShapeFields(), ", ")))
+      ->required();
   command->add_option("-o,--output", options->output, "The file to write; - for standard output")
       ->required();
   command->add_option("--type", options->encoding, "Encoding of the matrices: " + weightEncodings())
@@ -102,16 +99,6 @@ void addRandomModelCommand(CLI::App& app, Action& action) {
   command->add_option("--seed", options->seed, "Seed of the weights")
       ->check(anySeed())
       ->capture_default_str();
-  command->add_option("--layers", options->layers, "Instead of the shape's own: layers")
-      ->check(integerFrom(1));
-  command->add_option("--hidden", options->hidden, "… hidden size")->check(integerFrom(1));
-  command->add_option("--ffn", options->ffn, "… size of the feed-forward layer")
-      ->check(integerFrom(1));
-  command->add_option("--heads", options->heads, "… query heads")->check(integerFrom(1));
-  command->add_option("--kv-heads", options->kvHeads, "… key and value heads")
-      ->check(integerFrom(1));
-  command->add_option("--vocabulary", options->vocabulary, "… tokens")->check(integerFrom(1));
-  command->add_option("--context", options->context, "… positions")->check(integerFrom(1));
   addJsonFlag(*command, options->json, "one object: output, shape, type, seed, the sizes");
   command->callback([options, &action] { action = [options] { return writeModel(*options); }; });
 }

@@ -22,7 +22,7 @@ using tests::IsOk;
 using Shape = std::vector<int64_t>;
 
 /// The named shape with two narrow layers.
-ModelShape smallShape(std::string_view name) {
+ModelShape smallShape(const std::string& name) {
   ModelShape shape = *findModelShape(name);
   shape.layers = 2;
   shape.hidden = 128;
@@ -76,6 +76,24 @@ TEST(ModelShapes, AreTheRealModels) {
               FailsWith(absl::StatusCode::kNotFound,
                         HasSubstr("expects one of llama-3.2-1b, llama-3.1-8b, pythia-2.8b, but "
                                   "got 'gpt-9'")));
+}
+
+TEST(ModelShapes, TakeOtherSizes) {
+  auto found = findModelShape("llama-3.2-1b,layers=2,kv-heads=4,vocabulary=300,context=64");
+  ASSERT_THAT(found, IsOk());
+  ModelShape expected = *findModelShape("llama-3.2-1b");
+  EXPECT_EQ(found->name, expected.name);
+  EXPECT_EQ(std::tuple(found->layers, found->kvHeads, found->vocabulary, found->context),
+            std::tuple(2, 4, 300, 64));
+  EXPECT_EQ(std::tuple(found->hidden, found->ffn, found->heads),
+            std::tuple(expected.hidden, expected.ffn, expected.heads));
+  for (const char* size : {"width=3", "ffn", "ffn=", "ffn=3x", "=3", ""})
+    EXPECT_THAT(findModelShape("llama-3.2-1b," + std::string(size)),
+                FailsWith(absl::StatusCode::kInvalidArgument,
+                          HasSubstr("expects sizes, SIZE=NUMBER, of layers, hidden, ffn, heads, "
+                                    "kv-heads, vocabulary, context, but got '" +
+                                    std::string(size) + "'")))
+        << size;
 }
 
 TEST_F(RandomModel, LlamaHasTheTensorsAndKeysOfRealFiles) {

@@ -16,8 +16,8 @@
 // A function is named where there are several; what means a language model is refused.
 // RUN: not tenon bench %s 2>&1 | FileCheck %s --check-prefix=WHICH
 // WHICH: tenon: error: --function: expects one of attention, swiglu, layer_norm, classifier, sum, but got none
-// RUN: not tenon bench %s --function=swiglu --rows=2 2>&1 | FileCheck %s --check-prefix=ROWS
-// ROWS: tenon: error: --rows: applies to language models, but {{.*}}bench-graph.mlir is a graph
+// RUN: not tenon bench %s --function=swiglu --shapes=decode:2 2>&1 | FileCheck %s --check-prefix=ROWS
+// ROWS: tenon: error: --shapes: applies to a GGUF file, a Hugging Face folder or a named shape, but {{.*}}bench-graph.mlir is textual IR
 // RUN: not tenon bench %data/stories260K/stories260K.gguf --function=decode_1 2>&1 | FileCheck %s --check-prefix=MODEL
 // MODEL: tenon: error: --function: applies to graphs in textual IR, but {{.*}}stories260K.gguf is a model
 // RUN: not tenon bench %s --function=swiglu --report=%t.pdf 2>&1 | FileCheck %s --check-prefix=FORM

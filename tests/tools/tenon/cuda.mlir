@@ -57,7 +57,7 @@
 // F32: tenon.state @kv.0.k : !tenon.state<1x4096x8x64xf32>
 //
 // Without a GPU, bench gives the table and the same figures as JSON.
-// RUN: tenon bench %data/stories260K/stories260K.gguf --steps=3 --position=4 --plans=unfused --json=%t.json --trace=%t.trace | FileCheck %s --check-prefix=BENCH
+// RUN: tenon bench %data/stories260K/stories260K.gguf --steps=3 --position=4 --plans=unfused --json=%t.json --timeline=%t.trace | FileCheck %s --check-prefix=BENCH
 // BENCH: plan unfused, decode_1 at position 4 on x86-64-{{.*}}, activations f32: 3 calls
 // BENCH: steps  min {{.*}} median
 // BENCH: launches, weights
@@ -75,16 +75,14 @@
 // GENERATE-NEXT: unfused {{[0-9.]+}} 1.00
 // GENERATE-NEXT: auto {{[0-9.]+}}
 // RUN: %python -c 'import json, sys; r = json.load(open(sys.argv[1])); assert all(p["token_ns"]["median"] > 0 and sum(g["steps"] for g in p["groups"]) == p["launches"] and p["launch"] == "none" for p in r) and r[0]["planned_bytes"] > r[0]["weight_bytes"]' %t.json
-// RUN: not tenon bench %data/stories260K/stories260K.gguf --prefill=16 --generate=8 2>&1 | FileCheck %s --check-prefix=FED
-// FED: tenon: error: --generate: applies to decode, but --prefill is given too
-// RUN: tenon bench %data/stories260K/stories260K.gguf --steps=2 --prefill=16 | FileCheck %s --check-prefix=PREFILL
+// RUN: not tenon bench %data/stories260K/stories260K.gguf --shapes=prefill:16 --generate=8 2>&1 | FileCheck %s --check-prefix=FED
+// FED: tenon: error: --generate: applies to decode, but --shapes is prefill:16
+// RUN: tenon bench %data/stories260K/stories260K.gguf --steps=2 --shapes=prefill:16 | FileCheck %s --check-prefix=PREFILL
 // PREFILL: prefill_16 at position 0
 // RUN: not tenon bench %data/stories260K/stories260K.gguf --steps=2 --position=99999 2>&1 | FileCheck %s --check-prefix=POSITION
 // POSITION: tenon: error: --position: expects positions from 0 up to {{[0-9]+}}, the last
 // RUN: not tenon bench %data/stories260K/stories260K.gguf --steps=0 2>&1 | FileCheck %s --check-prefix=STEPS
 // STEPS: tenon: error: bench: --steps: expects an integer at least 1, but got '0'
-// RUN: not tenon bench %data/stories260K/stories260K.gguf --timeline=%t.timeline 2>&1 | FileCheck %s --check-prefix=TIMELINE
-// TIMELINE: tenon: error: --timeline: applies to GPUs, but the target is x86-64
 
 func.func @f(%x: tensor<2x40xf32>, %y: tensor<2x40xf32>) -> tensor<2x40xf32> {
   %0 = tenon.add %x, %y : (tensor<2x40xf32>, tensor<2x40xf32>) -> tensor<2x40xf32>

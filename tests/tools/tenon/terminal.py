@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Runs a command whose standard error is a terminal, and prints what was written there, for tests.
+"""Runs a command whose standard error, and where asked standard output, is a terminal, and prints what
+was written there, for tests.
 
-terminal.py COMMAND ARGUMENT ...
+terminal.py [--output] COMMAND ARGUMENT ...
 """
 import os
 import pty
@@ -9,7 +10,8 @@ import subprocess
 import sys
 
 reader, writer = pty.openpty()
-process = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=writer)
+shown = sys.argv[1] == "--output"
+process = subprocess.Popen(sys.argv[1 + shown:], stdout=writer if shown else subprocess.DEVNULL, stderr=writer)
 os.close(writer)
 text = b""
 while True:

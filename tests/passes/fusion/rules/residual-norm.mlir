@@ -1,8 +1,6 @@
 // RUN: tenon dump %s --phase=fused --target=h200 --plan=fused | FileCheck %s
 // RUN: tenon dump %s --phase=fused --target=h200 --plan=fused --disable-rule=residual-norm | FileCheck %s --check-prefix=APART
-// RUN: tenon dump %s --phase=fused --target=h200 --plan=fused --max-fusions=0 | FileCheck %s --check-prefix=APART
 // RUN: tenon explain %s --target=h200 --plan=fused | FileCheck %s --check-prefix=WHY
-// RUN: tenon explain %s --target=h200 --plan=fused --max-fusions=0 | FileCheck %s --check-prefix=FUEL
 
 // The sum is a result, too.
 // CHECK-LABEL: func.func @both_outputs
@@ -17,8 +15,6 @@
 // APART: tenon.kernel
 // WHY-LABEL: @both_outputs
 // WHY: yes {{.*}} residual-norm: add rms_norm → tensor<1x64xf16>; part of the cover with fewest kernels
-// FUEL-LABEL: @both_outputs
-// FUEL: no {{.*}} fuel: only the first 0 fusions of a function are made
 func.func @both_outputs(%x: tensor<1x64xf16>, %a: tensor<1x64xf16>, %w: tensor<64xf16>) -> (tensor<1x64xf16>, tensor<1x64xf16>) {
   %h = tenon.add %x, %a : (tensor<1x64xf16>, tensor<1x64xf16>) -> tensor<1x64xf16>
   %y = tenon.rms_norm %h, %w eps 1.0e-5 : (tensor<1x64xf16>, tensor<64xf16>) -> tensor<1x64xf16>
