@@ -38,7 +38,7 @@ private:
 
   LogicalResult addSignature(func::FuncOp function);
   LogicalResult addFunction(func::FuncOp function);
-  runtime::Port portFor(Type type, StringAttr name, std::string otherwise);
+  runtime::Port portFor(Type type, DictionaryAttr attributes, std::string otherwise);
   LogicalResult placeOutputs(func::FuncOp function);
   LogicalResult placeResult(KernelOp kernel, unsigned index);
   LogicalResult addOperation(Operation& op, runtime::Function& target);
@@ -147,10 +147,15 @@ uint32_t ProgramBuilder::constantFor(ConstantOp op) {
 
 // Functions
 
-runtime::Port ProgramBuilder::portFor(Type type, StringAttr name, std::string otherwise) {
+/// The port of an argument or result with `attributes`, which may be null.
+runtime::Port ProgramBuilder::portFor(Type type, DictionaryAttr attributes, std::string otherwise) {
+  NamedAttrList known(attributes);
   runtime::Port port;
   describe(port, type);
+  auto name = llvm::dyn_cast_or_null<StringAttr>(known.get(TenonDialect::portAttrName));
   port.name = name ? name.str() : std::move(otherwise);
+  if (auto role = llvm::dyn_cast_or_null<PortRoleAttr>(known.get(TenonDialect::roleAttrName)))
+    port.role = static_cast<runtime::PortRole>(role.getValue());
   return port;
 }
 
@@ -284,14 +289,12 @@ LogicalResult ProgramBuilder::addSignature(func::FuncOp function) {
     added.role = static_cast<runtime::Role>(entry.getRole());
     added.rows = entry.getRows();
   }
-  for (auto [index, type] : llvm::enumerate(function.getArgumentTypes())) {
-    auto name = function.getArgAttrOfType<StringAttr>(index, TenonDialect::portAttrName);
-    added.inputs.push_back(portFor(type, name, "input" + std::to_string(index)));
-  }
-  for (auto [index, type] : llvm::enumerate(function.getResultTypes())) {
-    auto name = function.getResultAttrOfType<StringAttr>(index, TenonDialect::portAttrName);
-    added.outputs.push_back(portFor(type, name, "output" + std::to_string(index)));
-  }
+  for (auto [index, type] : llvm::enumerate(function.getArgumentTypes()))
+    added.inputs.push_back(
+        portFor(type, function.getArgAttrDict(index), "input" + std::to_string(index)));
+  for (auto [index, type] : llvm::enumerate(function.getResultTypes()))
+    added.outputs.push_back(
+        portFor(type, function.getResultAttrDict(index), "output" + std::to_string(index)));
   return success();
 }
 

@@ -55,6 +55,18 @@ def Tenon_Role : Tenon_EnumInfo<"Role", "what a function is for", [
     I32EnumAttrCase<"Prefill", 2, "prefill">
   ]>;
 
+def Tenon_PortRoleInfo : Tenon_EnumInfo<"PortRole", "what a port of a language model holds", [
+    I32EnumAttrCase<"Ids", 1, "ids">,              // of tokens
+    I32EnumAttrCase<"Sequences", 2, "sequences">,  // of the tokens
+    I32EnumAttrCase<"Positions", 3, "positions">,  // of the tokens in their sequences
+    I32EnumAttrCase<"OutputRows", 4, "output_rows">, // rows of a chunk that have logits
+    I32EnumAttrCase<"Logits", 5, "logits">,        // a result
+    I32EnumAttrCase<"NextIds", 6, "next_ids">      // a result: the likeliest token behind each row
+  ]>;
+def Tenon_PortRole : Tenon_Enum<Tenon_PortRoleInfo, "port"> {
+  let assemblyFormat = "`<` $value `>`";
+}
+
 def Tenon_DeviceKind : Tenon_EnumInfo<"DeviceKind", "the kind of device", [
     I32EnumAttrCase<"Cpu", 0, "cpu">, I32EnumAttrCase<"Cuda", 1, "cuda">
   ]>;

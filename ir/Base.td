@@ -38,6 +38,8 @@ def Tenon_Dialect : Dialect {
     static constexpr llvm::StringLiteral entryAttrName = "tenon.entry";
     /// Function argument or result: its name in the Program, a `StringAttr`.
     static constexpr llvm::StringLiteral portAttrName = "tenon.name";
+    /// Function argument or result: what a text loop has to know of it, a `PortRoleAttr`.
+    static constexpr llvm::StringLiteral roleAttrName = "tenon.role";
     /// Function: bytes of workspace that its plan needs, an i64 `IntegerAttr`.
     static constexpr llvm::StringLiteral workspaceAttrName = "tenon.workspace";
   }];

@@ -42,10 +42,39 @@ static LogicalResult verifyPlacement(Operation* op, NamedAttribute attribute, St
   return success();
 }
 
-/// An argument or a result takes a name and nothing else of the dialect.
-static LogicalResult verifyPortAttribute(Operation* op, NamedAttribute attribute) {
+/// Whether results have that role; the others are of arguments.
+static bool isOfResults(tenon::PortRole role) {
+  return role == tenon::PortRole::Logits || role == tenon::PortRole::NextIds;
+}
+
+/// A role stands where it belongs, on integers; logits are floats.
+static LogicalResult verifyRole(Operation* op, Attribute value, bool isResult, Type type) {
+  auto attribute = llvm::dyn_cast<tenon::PortRoleAttr>(value);
+  if (!attribute)
+    return op->emitOpError("expects a #tenon.port as 'tenon.role', but got ") << value;
+  tenon::PortRole role = attribute.getValue();
+  if (isOfResults(role) != isResult)
+    return op->emitOpError("expects the role ")
+           << tenon::stringifyPortRole(role) << " on " << (isResult ? "an argument" : "a result");
+  auto tensor = llvm::dyn_cast<RankedTensorType>(type);
+  bool isLogits = role == tenon::PortRole::Logits;
+  if (!tensor || tensor.getElementType().isInteger(32) == isLogits)
+    return op->emitOpError("expects a tensor of ")
+           << (isLogits ? "floats" : "i32") << " with the role " << tenon::stringifyPortRole(role)
+           << ", but got " << type;
+  return success();
+}
+
+/// An argument or a result takes a name and a role, and nothing else of the dialect.
+static LogicalResult verifyPortAttribute(Operation* op, NamedAttribute attribute, bool isResult,
+                                         unsigned index) {
   StringRef name = attribute.getName();
-  if (name != tenon::TenonDialect::portAttrName || !llvm::isa<func::FuncOp>(op))
+  auto function = llvm::dyn_cast<func::FuncOp>(op);
+  if (function && name == tenon::TenonDialect::roleAttrName)
+    return verifyRole(op, attribute.getValue(), isResult,
+                      isResult ? function.getResultTypes()[index]
+                               : function.getArgumentTypes()[index]);
+  if (!function || name != tenon::TenonDialect::portAttrName)
     return op->emitOpError("has an argument or result with the attribute '")
            << name << "', which is none of the dialect's";
   if (!llvm::isa<StringAttr>(attribute.getValue()))
@@ -57,13 +86,13 @@ static LogicalResult verifyPortAttribute(Operation* op, NamedAttribute attribute
 LogicalResult tenon::TenonDialect::verifyRegionArgAttribute(Operation* op, unsigned regionIndex,
                                                             unsigned argIndex,
                                                             NamedAttribute attribute) {
-  return verifyPortAttribute(op, attribute);
+  return verifyPortAttribute(op, attribute, /*isResult=*/false, argIndex);
 }
 
 LogicalResult tenon::TenonDialect::verifyRegionResultAttribute(Operation* op, unsigned regionIndex,
                                                                unsigned resultIndex,
                                                                NamedAttribute attribute) {
-  return verifyPortAttribute(op, attribute);
+  return verifyPortAttribute(op, attribute, /*isResult=*/true, resultIndex);
 }
 
 LogicalResult tenon::TenonDialect::verifyOperationAttribute(Operation* op,

@@ -5,7 +5,9 @@
 #include <string_view>
 
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 
+#include "runtime/program/ModelPorts.h"
 #include "support/Status.h"
 
 namespace tenon::runtime {
@@ -15,41 +17,20 @@ namespace {
 constexpr int64_t maxRows = int64_t(1) << 16;
 constexpr int64_t maxLogits = int64_t(1) << 28;
 
-struct ExpectedPort {
-  std::string_view name;
-  std::string_view encoding;
-  std::vector<int64_t> shape;
-};
-
-std::string describe(std::string_view name, std::string_view encoding,
-                     const std::vector<int64_t>& shape) {
-  std::string text = absl::StrFormat("%s %s [", name, encoding);
-  for (size_t axis = 0; axis < shape.size(); ++axis)
-    text += absl::StrFormat("%s%d", axis == 0 ? "" : ", ", shape[axis]);
-  return text + "]";
+std::string describe(const Port& port) {
+  return absl::StrFormat("%s %s [%s] of %d bytes", port.name, port.encoding,
+                         absl::StrJoin(port.shape, ", "), port.bytes);
 }
 
-absl::Status checkPorts(const Function& function, std::string_view direction,
-                        const std::vector<Port>& ports, const std::vector<ExpectedPort>& expected) {
-  if (ports.size() != expected.size())
-    return absl::InvalidArgumentError(absl::StrFormat("function '%s': expects %d %ss, but got %d",
-                                                      function.name, expected.size(), direction,
-                                                      ports.size()));
-  for (size_t i = 0; i < ports.size(); ++i) {
-    const Port& port = ports[i];
-    int64_t elements = 1;
-    for (int64_t length : expected[i].shape)
-      elements *= length;
-    const uint64_t bytes = uint64_t(elements) * 4;
-    if (port.name != expected[i].name || port.encoding != expected[i].encoding ||
-        port.shape != expected[i].shape || port.bytes != bytes)
-      return absl::InvalidArgumentError(absl::StrFormat(
-          "function '%s': expects %s %d to be %s of %d bytes, but got %s of %d bytes",
-          function.name, direction, i,
-          describe(expected[i].name, expected[i].encoding, expected[i].shape), bytes,
-          describe(port.name, port.encoding, port.shape), port.bytes));
-  }
-  return absl::OkStatus();
+/// The port of `expected`'s role must hold the same.
+absl::Status checkPort(const Function& function, std::string_view direction,
+                       const std::vector<Port>& ports, const Port& expected) {
+  std::optional<size_t> found = findPort(ports, expected.role);
+  if (found && holdsTheSame(ports[*found], expected))
+    return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrFormat("function '%s': expects the %s %s, but got %s",
+                                                    function.name, direction, describe(expected),
+                                                    found ? describe(ports[*found]) : "none"));
 }
 
 absl::Status checkFunction(const Function& function, int64_t vocabulary) {
@@ -58,18 +39,17 @@ absl::Status checkFunction(const Function& function, int64_t vocabulary) {
     return absl::InvalidArgumentError(absl::StrFormat(
         "function '%s': expects from 1 to %d rows and at most %d logits, but got %d rows of %d",
         function.name, maxRows, maxLogits, rows, vocabulary));
-  const bool isPrefill = function.role == Role::Prefill;
-  std::vector<ExpectedPort> inputs = {{"ids", "i32", {rows}},
-                                      {"sequences", "i32", {isPrefill ? 1 : rows}},
-                                      {"positions", "i32", {rows}}};
-  if (isPrefill)
-    inputs.push_back({"output_rows", "i32", {1}});
-  TENON_RETURN_IF_ERROR(checkPorts(function, "input", function.inputs, inputs));
-  const int64_t logitsRows = isPrefill ? 1 : rows;
-  std::vector<ExpectedPort> outputs = {{"logits", "f32", {logitsRows, vocabulary}}};
-  if (function.outputs.size() > 1)
-    outputs.push_back({"next_ids", "i32", {logitsRows}});
-  return checkPorts(function, "output", function.outputs, outputs);
+  const ModelPorts ports = modelPorts(function.role, rows, vocabulary);
+  for (const Port& port : ports.inputs)
+    TENON_RETURN_IF_ERROR(checkPort(function, "input", function.inputs, port));
+  if (function.inputs.size() != ports.inputs.size())
+    return absl::InvalidArgumentError(
+        absl::StrFormat("function '%s': expects %d inputs, but got %d", function.name,
+                        ports.inputs.size(), function.inputs.size()));
+  TENON_RETURN_IF_ERROR(checkPort(function, "output", function.outputs, ports.logits));
+  return findPort(function.outputs, PortRole::NextIds)
+             ? checkPort(function, "output", function.outputs, ports.nextIds)
+             : absl::OkStatus();
 }
 
 std::span<const std::byte> bytesOf(const std::vector<int32_t>& values) {
@@ -93,8 +73,23 @@ ModelFunction::ModelFunction(Executor& executor, size_t index, int64_t vocabular
   sequences.resize(isPrefill ? 1 : rowCount);
   positions.resize(rowCount);
   outputRow.resize(isPrefill ? 1 : 0);
-  if (function.outputs.size() > 1)
+  logitsPort = *findPort(function.outputs, PortRole::Logits);
+  nextIdsPort = findPort(function.outputs, PortRole::NextIds);
+  if (nextIdsPort)
     chosenIds.resize(isPrefill ? 1 : rowCount);
+}
+
+const std::vector<int32_t>& ModelFunction::valuesOf(PortRole role) const {
+  switch (role) {
+  case PortRole::Ids:
+    return ids;
+  case PortRole::Sequences:
+    return sequences;
+  case PortRole::Positions:
+    return positions;
+  default:
+    return outputRow;
+  }
 }
 
 absl::Status ModelFunction::run(std::span<const TokenRow> tokens, bool wantsLogits) {
@@ -106,19 +101,19 @@ absl::Status ModelFunction::run(std::span<const TokenRow> tokens, bool wantsLogi
     sequences[isPrefill ? 0 : row] = tokens[row].sequence;
     positions[row] = tokens[row].position;
   }
-  std::vector<std::span<const std::byte>> inputs = {bytesOf(ids), bytesOf(sequences),
-                                                    bytesOf(positions)};
-  if (isPrefill) {
+  if (isPrefill)
     outputRow[0] = int32_t(tokens.size()) - 1;
-    inputs.push_back(bytesOf(outputRow));
-  }
-  std::vector<std::span<std::byte>> outputs(1);
+  const Function& function = executor->program().functions[index];
+  std::vector<std::span<const std::byte>> inputs;
+  for (const Port& port : function.inputs)
+    inputs.push_back(bytesOf(valuesOf(port.role)));
+  std::vector<std::span<std::byte>> outputs(function.outputs.size()); // none but those of a role
   if (wantsLogits || !hasNextIds()) {
     allLogits.resize((isPrefill ? 1 : ids.size()) * vocabulary);
-    outputs[0] = std::as_writable_bytes(std::span(allLogits));
+    outputs[logitsPort] = std::as_writable_bytes(std::span(allLogits));
   }
-  if (hasNextIds())
-    outputs.push_back(std::as_writable_bytes(std::span(chosenIds)));
+  if (nextIdsPort)
+    outputs[*nextIdsPort] = std::as_writable_bytes(std::span(chosenIds));
   return executor->run(index, inputs, outputs);
 }
 

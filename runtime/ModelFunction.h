@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -26,9 +27,9 @@ struct TokenRow {
 /// A Decode or Prefill function of a program, with memory for its inputs and outputs.
 class ModelFunction {
 public:
-  /// Checks that function `index` of the executor's program, which must exist, has exactly the
-  /// ports that its role asks for (see `Function`), for `vocabulary` tokens. `executor` must
-  /// outlive this object.
+  /// Checks that function `index` of the executor's program, which must exist, has the ports that
+  /// its role asks for (`ModelPorts.h`), for `vocabulary` tokens, no other inputs, and outputs of no
+  /// role, which stay on the device. `executor` must outlive this object.
   static absl::StatusOr<ModelFunction> create(Executor& executor, size_t index, int64_t vocabulary);
 
   /// The most tokens that a run takes.
@@ -54,15 +55,19 @@ public:
 
 private:
   ModelFunction(Executor& executor, size_t index, int64_t vocabulary);
+  /// The values of an input of that role.
+  const std::vector<int32_t>& valuesOf(PortRole role) const;
 
   Executor* executor;
   size_t index;
   size_t vocabulary;
   bool isPrefill;
-  std::vector<int32_t> ids;       // [rows]
-  std::vector<int32_t> sequences; // [rows], prefill [1]
-  std::vector<int32_t> positions; // [rows]
-  std::vector<int32_t> outputRow; // prefill [1]
+  size_t logitsPort;                 ///< among the outputs
+  std::optional<size_t> nextIdsPort; ///< the same; nothing for a function without
+  std::vector<int32_t> ids;          // [rows]
+  std::vector<int32_t> sequences;    // [rows], prefill [1]
+  std::vector<int32_t> positions;    // [rows]
+  std::vector<int32_t> outputRow;    // prefill [1]
   std::vector<float> allLogits;   // [rows, vocabulary], prefill [1, vocabulary]; none before a run
   std::vector<int32_t> chosenIds; // as many as rows of logits, where the function gives them
 };

@@ -40,7 +40,7 @@ std::vector<std::byte> makeInput(const runtime::Port& port) {
     bytes[i] = std::byte(random >> 16);
     bytes[i + 1] = std::byte((random >> 24 & 0x83) | 0x3C);
   }
-  for (size_t i = 0; port.name.starts_with("positions") && i < bytes.size() / 4; ++i)
+  for (size_t i = 0; port.role == runtime::PortRole::Positions && i < bytes.size() / 4; ++i)
     reinterpret_cast<int32_t*>(bytes.data())[i] = static_cast<int32_t>(i);
   return bytes;
 }
@@ -233,7 +233,7 @@ std::vector<Measurement> others() {
                        Value k = b.input("k" + suffix, {1, tokens, 8, size});
                        Value v = b.input("v" + suffix, {1, tokens, 8, size});
                        Value s = b.input("s" + suffix, {1}, i32);
-                       Value p = b.input("positions" + suffix, {tokens}, i32);
+                       Value p = b.input("positions" + suffix, {tokens}, i32, PortRole::Positions);
                        b.output("y" + suffix, b.attention(q, k, v, s, p, {.scale = 0.09}));
                      }});
   return all;

@@ -37,10 +37,10 @@ Value ChainCopy::vector(const std::string& name, int64_t length, mlir::Type type
 }
 
 Value ChainCopy::shared(const std::string& name, llvm::ArrayRef<int64_t> dimensions,
-                        mlir::Type type) {
+                        mlir::Type type, std::optional<PortRole> role) {
   Value& input = inputs[name];
   if (!input)
-    input = b.input(name, dimensions, type);
+    input = b.input(name, dimensions, type, role);
   return input;
 }
 
@@ -198,7 +198,7 @@ void rmsGated(ChainCopy& c) { c.result(gated(c, rmsNorm(c, c.x))); }
 void ropeCacheAttention(ChainCopy& c) {
   constexpr int64_t size = 128, capacity = 512;
   int64_t rows = c.shape.rows, heads = c.shape.hidden / size, kvHeads = heads / 4;
-  Value positions = c.shared("positions", {rows}, c.i32());
+  Value positions = c.shared("positions", {rows}, c.i32(), PortRole::Positions);
   Value sequences = c.shared("sequences", {rows}, c.i32());
   Value frequencies = c.vector("frequencies", size / 2, c.f32());
   auto rotate = [&](Value value) {

@@ -28,7 +28,7 @@ public:
   frontends::Value vector(const std::string& name, int64_t length, mlir::Type type = {});
   /// An activation that all copies share.
   frontends::Value shared(const std::string& name, llvm::ArrayRef<int64_t> dimensions,
-                          mlir::Type type = {});
+                          mlir::Type type = {}, std::optional<PortRole> role = {});
   /// An activation of this copy alone, where copies that share it would become one kernel.
   frontends::Value own(const std::string& name, llvm::ArrayRef<int64_t> dimensions);
   /// A cache of this copy alone.

@@ -182,12 +182,17 @@ void GraphBuilder::beginFunction(std::string_view name, Role role, int64_t rows)
 }
 
 /// The attributes of an argument or result named `name`.
-static DictionaryAttr portAttributes(OpBuilder& builder, std::string_view name) {
-  return builder.getDictionaryAttr(
-      builder.getNamedAttr(TenonDialect::portAttrName, builder.getStringAttr(name)));
+static DictionaryAttr portAttributes(OpBuilder& builder, std::string_view name,
+                                     std::optional<PortRole> role) {
+  NamedAttrList attributes;
+  attributes.set(TenonDialect::portAttrName, builder.getStringAttr(name));
+  if (role)
+    attributes.set(TenonDialect::roleAttrName, PortRoleAttr::get(builder.getContext(), *role));
+  return attributes.getDictionary(builder.getContext());
 }
 
-Value GraphBuilder::input(std::string_view name, llvm::ArrayRef<int64_t> shape, Type elementType) {
+Value GraphBuilder::input(std::string_view name, llvm::ArrayRef<int64_t> shape, Type elementType,
+                          std::optional<PortRole> role) {
   if (!canEmit())
     return {};
   RankedTensorType type =
@@ -196,7 +201,7 @@ Value GraphBuilder::input(std::string_view name, llvm::ArrayRef<int64_t> shape, 
   if (!type)
     return {};
   unsigned index = function.getNumArguments();
-  if (failed(function.insertArgument(index, type, portAttributes(builder, name),
+  if (failed(function.insertArgument(index, type, portAttributes(builder, name, role),
                                      locate({.name = name})))) {
     fail(absl::InternalError("graph builder: an argument could not be added"));
     return {};
@@ -204,7 +209,7 @@ Value GraphBuilder::input(std::string_view name, llvm::ArrayRef<int64_t> shape, 
   return Value(llvm::cast<TypedValue<RankedTensorType>>(function.getArgument(index)));
 }
 
-void GraphBuilder::output(std::string_view name, Value value) {
+void GraphBuilder::output(std::string_view name, Value value, std::optional<PortRole> role) {
   if (!canEmit())
     return;
   if (!value)
@@ -212,7 +217,7 @@ void GraphBuilder::output(std::string_view name, Value value) {
         absl::StrFormat("%s: output '%s' expects a value, but got an empty one",
                         function.getSymName().str(), name)));
   outputs.push_back(value.get());
-  outputAttributes.push_back(portAttributes(builder, name));
+  outputAttributes.push_back(portAttributes(builder, name, role));
 }
 
 void GraphBuilder::endFunction() {

@@ -125,8 +125,10 @@ public:
   // Functions. One is open at a time; inputs and outputs keep their order.
 
   void beginFunction(std::string_view name, Role role = Role::Other, int64_t rows = 0);
-  Value input(std::string_view name, llvm::ArrayRef<int64_t> shape, mlir::Type elementType = {});
-  void output(std::string_view name, Value value);
+  /// Where a `role` is given, a text loop finds the argument or result by it.
+  Value input(std::string_view name, llvm::ArrayRef<int64_t> shape, mlir::Type elementType = {},
+              std::optional<PortRole> role = {});
+  void output(std::string_view name, Value value, std::optional<PortRole> role = {});
   void endFunction();
 
   /// While it lives, locations start with its name; scopes nest.

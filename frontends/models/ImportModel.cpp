@@ -182,10 +182,12 @@ void buildEntry(const ModelGraph::Shared& shared, const EntryShape& entry,
   bool isPrefill = entry.role == Role::Prefill;
   builder.beginFunction(entryName(entry), entry.role, entry.rows);
   ModelGraph::Inputs inputs;
-  inputs.ids = builder.input("ids", {entry.rows}, i32);
-  inputs.sequences = builder.input("sequences", {isPrefill ? 1 : entry.rows}, i32);
-  inputs.positions = builder.input("positions", {entry.rows}, i32);
-  Value outputRows = isPrefill ? builder.input("output_rows", {1}, i32) : Value();
+  inputs.ids = builder.input("ids", {entry.rows}, i32, PortRole::Ids);
+  inputs.sequences =
+      builder.input("sequences", {isPrefill ? 1 : entry.rows}, i32, PortRole::Sequences);
+  inputs.positions = builder.input("positions", {entry.rows}, i32, PortRole::Positions);
+  Value outputRows =
+      isPrefill ? builder.input("output_rows", {1}, i32, PortRole::OutputRows) : Value();
 
   ModelGraph graph(shared, inputs);
   Value x = shared.architecture.buildEmbedding(graph);
@@ -197,9 +199,9 @@ void buildEntry(const ModelGraph::Shared& shared, const EntryShape& entry,
   if (isPrefill)
     x = builder.embedding(x, outputRows, {.name = "output_rows"});
   Value logits = graph.logits(x);
-  builder.output("logits", logits);
+  builder.output("logits", logits, PortRole::Logits);
   if (options.nextIds)
-    builder.output("next_ids", builder.argmax(logits, {.name = "next_ids"}));
+    builder.output("next_ids", builder.argmax(logits, {.name = "next_ids"}), PortRole::NextIds);
   for (size_t layer = 0; options.blockOutputs && layer < blocks.size(); ++layer)
     builder.output(absl::StrFormat("blk.%d.output", layer), blocks[layer]);
   builder.endFunction();

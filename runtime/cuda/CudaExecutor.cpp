@@ -14,6 +14,7 @@
 #include "runtime/cuda/internal/LoadConstants.h"
 #include "runtime/cuda/internal/StepSequence.h"
 #include "runtime/program/CheckCall.h"
+#include "runtime/program/ModelPorts.h"
 #include "runtime/program/ValidateProgram.h"
 #include "support/CacheFolder.h"
 #include "support/Status.h"
@@ -101,7 +102,7 @@ struct CudaExecutor::Impl {
   void unstage(size_t function, std::span<const std::span<std::byte>> outputs) const;
   /// `status` with the function's name.
   absl::Status inFunction(size_t function, const absl::Status& status) const;
-  /// Where the ports of a decode function lie that has `next_ids`; nothing for another one.
+  /// Where the ports of a decode function lie that has next ids; nothing for another one.
   std::optional<TokenPorts> findTokenPorts(size_t function) const;
   /// Makes what `function`'s token streams share, if it is not there yet.
   absl::Status prepareTokens(LoadedFunction& function, uint32_t rows);
@@ -362,14 +363,15 @@ std::optional<TokenPorts> CudaExecutor::Impl::findTokenPorts(size_t index) const
   if (index >= program.functions.size() || program.functions[index].role != Role::Decode)
     return std::nullopt;
   const Function& function = program.functions[index];
-  auto next = std::ranges::find(function.outputs, "next_ids", &Port::name);
-  if (next == function.outputs.end() || next->encoding != "i32" ||
-      next->bytes != function.inputs[0].bytes)
+  std::optional<size_t> next = findPort(function.outputs, PortRole::NextIds);
+  if (!next)
     return std::nullopt;
   const PortLayout& layout = memory.portLayout(index);
-  return TokenPorts{memory.ports() + layout.inputs[0], memory.ports() + layout.inputs[2],
-                    memory.ports() + layout.outputs[next - function.outputs.begin()],
-                    static_cast<uint32_t>(function.rows)};
+  auto input = [&](PortRole role) {
+    return memory.ports() + layout.inputs[*findPort(function.inputs, role)];
+  };
+  return TokenPorts{input(PortRole::Ids), input(PortRole::Positions),
+                    memory.ports() + layout.outputs[*next], static_cast<uint32_t>(function.rows)};
 }
 
 absl::Status CudaExecutor::Impl::prepareTokens(LoadedFunction& function, uint32_t rows) {
@@ -391,16 +393,19 @@ CudaExecutor::streamTokens(size_t index, std::span<const int32_t> ids,
   if (!ports)
     return nullptr;
   const Function& function = impl->program.functions[index];
-  const std::span<const int32_t> inputs[] = {ids, sequences, positions};
+  const std::pair<PortRole, std::span<const int32_t>> inputs[] = {
+      {PortRole::Ids, ids}, {PortRole::Sequences, sequences}, {PortRole::Positions, positions}};
   const PortLayout& layout = impl->memory.portLayout(index);
   TENON_RETURN_IF_ERROR(impl->device.makeCurrent());
   impl->lastCalled.reset();
-  for (size_t i = 0; i < std::size(inputs); ++i) {
-    if (inputs[i].size_bytes() != function.inputs[i].bytes)
-      return absl::InvalidArgumentError(absl::StrFormat(
-          "function %s: input %s expects %u bytes, but got %u", function.name,
-          function.inputs[i].name, function.inputs[i].bytes, inputs[i].size_bytes()));
-    std::ranges::copy(std::as_bytes(inputs[i]), impl->staged() + layout.inputs[i]);
+  for (const auto& [role, values] : inputs) {
+    size_t index = *findPort(function.inputs, role);
+    const Port& port = function.inputs[index];
+    if (values.size_bytes() != port.bytes)
+      return absl::InvalidArgumentError(
+          absl::StrFormat("function %s: input %s expects %u bytes, but got %u", function.name,
+                          port.name, port.bytes, values.size_bytes()));
+    std::ranges::copy(std::as_bytes(values), impl->staged() + layout.inputs[index]);
   }
   LoadedFunction& loaded = impl->functions[index];
   TENON_RETURN_IF_ERROR(impl->prepareTokens(loaded, ports->rows));

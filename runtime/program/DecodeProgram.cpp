@@ -165,8 +165,11 @@ absl::StatusOr<Kernel> Decoder::kernel(const fbs::Kernel& kernel) {
 
 template <typename T> std::vector<T> Decoder::values(const FlatTables<fbs::Value>* list) {
   return copy.map(list, [this](const fbs::Value* value) {
-    return T{copy.text(value->name()), copy.text(value->encoding()), copy.numbers(value->shape()),
-             value->bytes()};
+    T made{copy.text(value->name()), copy.text(value->encoding()), copy.numbers(value->shape()),
+           value->bytes()};
+    if constexpr (std::is_same_v<T, Port>)
+      made.role = static_cast<PortRole>(value->role());
+    return made;
   });
 }
 

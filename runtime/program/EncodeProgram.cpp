@@ -97,7 +97,10 @@ template <typename T> Offset<FlatTables<fbs::Value>> Encoder::values(const std::
     auto name = builder.CreateString(value.name);
     auto encoding = builder.CreateString(value.encoding);
     auto shape = builder.CreateVector(value.shape);
-    return fbs::CreateValue(builder, name, encoding, shape, value.bytes);
+    uint8_t role = 0;
+    if constexpr (std::is_same_v<T, Port>)
+      role = static_cast<uint8_t>(value.role);
+    return fbs::CreateValue(builder, name, encoding, shape, value.bytes, role);
   });
 }
 

@@ -179,12 +179,24 @@ struct Kernel {
   bool operator==(const Kernel&) const = default;
 };
 
+/// What a port of a Decode or Prefill function holds; a generation loop finds ports by it alone.
+enum class PortRole : uint8_t {
+  Other = 0,      ///< any values
+  Ids = 1,        ///< input: the tokens
+  Sequences = 2,  ///< input: the sequence of each token
+  Positions = 3,  ///< input: where each token stands in its sequence
+  OutputRows = 4, ///< input: the rows of a chunk that have logits
+  Logits = 5,     ///< output
+  NextIds = 6,    ///< output: the most likely token behind each row of logits
+};
+
 /// A value that enters or leaves a function.
 struct Port {
   std::string name;
   std::string encoding;
   std::vector<int64_t> shape;
   uint64_t bytes = 0;
+  PortRole role = PortRole::Other;
 
   bool operator==(const Port&) const = default;
 };
@@ -196,9 +208,8 @@ enum class Role : uint8_t {
   Prefill = 2, ///< a chunk of `rows` tokens of one sequence
 };
 
-/// One entry shape. Functions of role Decode or Prefill have the inputs `ids`, `sequences`,
-/// `positions` (i32 [rows], [rows] or [1], [rows]) and, for Prefill, `output_rows` (i32 [1]), and
-/// the output `logits` (f32 [rows or 1, vocabulary]) first. A row with position −1 is inactive.
+/// One entry shape. Functions of role Decode or Prefill have the ports of `ModelPorts.h`, in any
+/// order. A row with position −1 is inactive.
 struct Function {
   std::string name;
   Role role = Role::Other;

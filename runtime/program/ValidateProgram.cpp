@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "runtime/program/ModelPorts.h"
 #include "runtime/program/RandomValues.h"
 #include "runtime/program/internal/ValidateKernel.h"
 #include "support/Status.h"
@@ -49,7 +50,7 @@ private:
                               uint64_t& bytes);
   absl::Status validateArgument(const Function& function, const BufferRef& ref);
   absl::Status validateSignature(const Function& function);
-  absl::Status validatePort(const std::vector<Port>& ports, size_t index, const Port& expected);
+  absl::Status validatePort(const std::vector<Port>& ports, const Port& expected);
 
   const Program& program;
   uint64_t loadedBytes = 0; ///< of workspace, states and constants that are made
@@ -283,25 +284,22 @@ absl::Status Validator::validateStep(const Function& function, const std::string
   return absl::OkStatus();
 }
 
-/// Port `index` of `ports` must be `expected` in all but `bytes`, which follow from the rest.
-absl::Status Validator::validatePort(const std::vector<Port>& ports, size_t index,
-                                     const Port& expected) {
+/// The port of `expected`'s role must be `expected` in all but its name.
+absl::Status Validator::validatePort(const std::vector<Port>& ports, const Port& expected) {
   auto text = [](const Port& port) {
     return absl::StrFormat("%s: %s of %s", quoted(port.name), shapeText(port.shape), port.encoding);
   };
-  if (index >= ports.size())
+  std::optional<size_t> found = findPort(ports, expected.role);
+  if (!found)
     return invalid("expects %s, but it is missing", text(expected));
-  const Port& port = ports[index];
-  if (port.name != expected.name || port.encoding != expected.encoding ||
-      port.shape != expected.shape)
-    return invalid("expects %s, but found %s", text(expected), text(port));
+  const Port& port = ports[*found];
   // An encoding is what the program says it is: f32 and i32 must have the meaning that the
   // generation loop relies on.
-  uint64_t elements = 1;
-  for (int64_t extent : port.shape)
-    elements *= static_cast<uint64_t>(extent);
-  if (port.bytes != elements * 4)
+  if (port.encoding == expected.encoding && port.shape == expected.shape &&
+      port.bytes != expected.bytes)
     return invalid("expects 4 bytes an element in %s, but found %u bytes", text(port), port.bytes);
+  if (!holdsTheSame(port, expected))
+    return invalid("expects %s, but found %s", text(expected), text(port));
   return absl::OkStatus();
 }
 
@@ -312,19 +310,15 @@ absl::Status Validator::validateSignature(const Function& function) {
     return absl::OkStatus();
   if (!program.model)
     return invalid("expects a model, which its role needs");
-  bool prefill = function.role == Role::Prefill;
-  std::vector<Port> inputs = {{"ids", "i32", {function.rows}, 0},
-                              {"sequences", "i32", {prefill ? 1 : function.rows}, 0},
-                              {"positions", "i32", {function.rows}, 0}};
-  if (prefill)
-    inputs.push_back({"output_rows", "i32", {1}, 0});
-  if (function.inputs.size() > inputs.size())
-    return invalid("expects %u inputs, but found %u", inputs.size(), function.inputs.size());
-  for (size_t i = 0; i < inputs.size(); ++i)
-    TENON_RETURN_IF_ERROR(validatePort(function.inputs, i, inputs[i]));
-  return validatePort(
-      function.outputs, 0,
-      {"logits", "f32", {prefill ? 1 : function.rows, program.model->vocabulary}, 0});
+  ModelPorts ports = modelPorts(function.role, function.rows, program.model->vocabulary);
+  if (function.inputs.size() > ports.inputs.size())
+    return invalid("expects %u inputs, but found %u", ports.inputs.size(), function.inputs.size());
+  for (const Port& port : ports.inputs)
+    TENON_RETURN_IF_ERROR(validatePort(function.inputs, port));
+  TENON_RETURN_IF_ERROR(validatePort(function.outputs, ports.logits));
+  return findPort(function.outputs, PortRole::NextIds)
+             ? validatePort(function.outputs, ports.nextIds)
+             : absl::OkStatus();
 }
 
 absl::Status Validator::validateFunction(const Function& function) {
@@ -333,6 +327,9 @@ absl::Status Validator::validateFunction(const Function& function) {
   auto validatePorts = [&](const std::vector<Port>& ports, const char* kind) -> absl::Status {
     for (const Port& port : ports) {
       TENON_RETURN_IF_ERROR(validateValue(what + ": " + kind + " " + quoted(port.name), port));
+      if (port.role > PortRole::NextIds)
+        return invalid("%s: %s %s expects a role from 0 to 6, but found %d", what, kind,
+                       quoted(port.name), static_cast<int>(port.role));
       calledBytes += port.bytes;
       if (calledBytes > maxBytes)
         return invalid("%s expects at most %u bytes of arguments and what is loaded together, "

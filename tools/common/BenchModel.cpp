@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "absl/strings/str_format.h"
+#include "runtime/program/ModelPorts.h"
 #include "support/Status.h"
 #include "tools/common/UsageError.h"
 
@@ -11,6 +12,7 @@ namespace tenon::tools {
 
 using runtime::Function;
 using runtime::Port;
+using runtime::PortRole;
 using runtime::Role;
 
 ModelBench::ModelBench(runtime::Executor& executor, size_t index, const BenchOptions& options)
@@ -51,6 +53,10 @@ ModelBench ModelBench::ofGraph(runtime::Executor& executor, size_t index,
   return bench;
 }
 
+std::span<int32_t> ModelBench::integers(PortRole role) {
+  return integers(*runtime::findPort(function().inputs, role));
+}
+
 /// An allocation of bytes is aligned for integers.
 std::span<int32_t> ModelBench::integers(size_t input) {
   return {reinterpret_cast<int32_t*>(inputs[input].data()), inputs[input].size() / sizeof(int32_t)};
@@ -62,14 +68,14 @@ void ModelBench::setPosition(int64_t position) {
   bool isDecode = function().role == Role::Decode;
   int64_t vocabulary = executor->program().model->vocabulary;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    const std::string& name = function().inputs[i].name;
+    PortRole role = function().inputs[i].role;
     for (size_t row = 0; row < integers(i).size(); ++row) {
       auto at = static_cast<int64_t>(row);
-      integers(i)[row] =
-          static_cast<int32_t>(name == "ids" ? (position * 7919 + at * 104729 + 17) % vocabulary
-                               : name == "positions"   ? (isDecode ? position : position + at)
-                               : name == "output_rows" ? function().rows - 1
-                                                       : at);
+      integers(i)[row] = static_cast<int32_t>(
+          role == PortRole::Ids          ? (position * 7919 + at * 104729 + 17) % vocabulary
+          : role == PortRole::Positions  ? (isDecode ? position : position + at)
+          : role == PortRole::OutputRows ? function().rows - 1
+                                         : at);
     }
   }
 }
@@ -123,8 +129,9 @@ static uint64_t nsBetween(Clock::time_point from, Clock::time_point to) {
 absl::Status ModelBench::generate() {
   int64_t count = options.generatedTokens + warmupTokens;
   setPosition(options.position);
-  TENON_ASSIGN_OR_RETURN(
-      auto stream, executor->streamTokens(index, integers(0), integers(1), integers(2), count));
+  TENON_ASSIGN_OR_RETURN(auto stream, executor->streamTokens(index, integers(PortRole::Ids),
+                                                             integers(PortRole::Sequences),
+                                                             integers(PortRole::Positions), count));
   TENON_ASSIGN_OR_RETURN(std::vector<int32_t> ids,
                          stream ? generateOnDevice(*stream, count) : generateOnHost(count));
   if (times.tokenIds.empty())
@@ -134,13 +141,13 @@ absl::Status ModelBench::generate() {
     return absl::OkStatus();
   return absl::InternalError(absl::StrFormat(
       "generation: expects the tokens of the generation before, but token %d is %d, not %d",
-      (now - ids.begin()) / static_cast<int64_t>(integers(0).size()), *now, *before));
+      (now - ids.begin()) / static_cast<int64_t>(integers(PortRole::Ids).size()), *now, *before));
 }
 
 absl::StatusOr<std::vector<int32_t>> ModelBench::generateOnDevice(runtime::TokenStream& stream,
                                                                   int64_t count) {
   std::vector<int32_t> ids;
-  ids.reserve(count * integers(0).size());
+  ids.reserve(count * integers(PortRole::Ids).size());
   Clock::time_point before = Clock::now();
   for (int64_t token = 0; token < count; ++token) {
     TENON_ASSIGN_OR_RETURN(std::span<const int32_t> chosen, stream.next());
@@ -154,13 +161,16 @@ absl::StatusOr<std::vector<int32_t>> ModelBench::generateOnDevice(runtime::Token
 }
 
 void ModelBench::feedBack() {
-  size_t rows = integers(0).size();
-  size_t vocabulary = outputs[0].size() / rows / sizeof(float);
-  const auto* logits = reinterpret_cast<const float*>(outputs[0].data());
+  size_t rows = integers(PortRole::Ids).size();
+  const std::vector<std::byte>& bytes =
+      outputs[*runtime::findPort(function().outputs, PortRole::Logits)];
+  size_t vocabulary = bytes.size() / rows / sizeof(float);
+  const auto* logits = reinterpret_cast<const float*>(bytes.data());
   for (size_t row = 0; row < rows; ++row) {
     const float* first = logits + row * vocabulary;
-    integers(0)[row] = static_cast<int32_t>(std::max_element(first, first + vocabulary) - first);
-    ++integers(2)[row];
+    integers(PortRole::Ids)[row] =
+        static_cast<int32_t>(std::max_element(first, first + vocabulary) - first);
+    ++integers(PortRole::Positions)[row];
   }
 }
 
@@ -173,7 +183,7 @@ absl::StatusOr<std::vector<int32_t>> ModelBench::generateOnHost(int64_t count) {
     feedBack();
     if (token >= warmupTokens)
       times.tokenNs.push_back(nsBetween(before, Clock::now()));
-    ids.insert(ids.end(), integers(0).begin(), integers(0).end());
+    ids.insert(ids.end(), integers(PortRole::Ids).begin(), integers(PortRole::Ids).end());
   }
   return ids;
 }

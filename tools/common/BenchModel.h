@@ -81,6 +81,8 @@ private:
   ModelBench(runtime::Executor& executor, size_t index, const BenchOptions& options);
   bool isModel() const { return function().role != runtime::Role::Other; }
   std::span<int32_t> integers(size_t input);
+  /// The same, of the input of that role, which a language model has.
+  std::span<int32_t> integers(runtime::PortRole role);
   /// Makes the inputs of a call of a language model with its first row at `position`.
   void setPosition(int64_t position);
   absl::Status runAt(int64_t position);

@@ -62,26 +62,29 @@ absl::StatusOr<size_t> findFunction(const runtime::Program& program, const std::
 
 /// The least and the most that an index of a language model may be; nothing for other ports.
 static std::optional<std::pair<int64_t, int64_t>>
-findRange(const runtime::Program& program, const Function& function, const std::string& port) {
+findRange(const runtime::Program& program, const Function& function, runtime::PortRole role) {
   if (!program.model || function.role == runtime::Role::Other)
     return std::nullopt;
-  if (port == "ids")
+  switch (role) {
+  case runtime::PortRole::Ids:
     return std::pair(int64_t(0), program.model->vocabulary - 1);
-  if (port == "sequences")
+  case runtime::PortRole::Sequences:
     return std::pair(int64_t(0), program.model->sequences - 1);
-  if (port == "positions")
+  case runtime::PortRole::Positions:
     return std::pair(int64_t(-1), program.model->context - 1);
-  if (port == "output_rows")
+  case runtime::PortRole::OutputRows:
     return std::pair(int64_t(0), function.rows - 1);
-  return std::nullopt;
+  default:
+    return std::nullopt;
+  }
 }
 
 /// Kernels take an index outside its range for an inactive row: a caller of `run` must hear of it.
 static absl::Status checkIndices(const runtime::Program& program, const Function& function,
                                  const Port& port, std::span<const std::byte> bytes,
                                  const std::string& path) {
-  auto range = findRange(program, function, port.name);
-  if (!range || port.encoding != "i32")
+  auto range = findRange(program, function, port.role);
+  if (!range)
     return absl::OkStatus();
   for (size_t i = 0; i < bytes.size() / sizeof(int32_t); ++i) {
     int32_t value = 0;

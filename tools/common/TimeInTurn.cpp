@@ -40,7 +40,7 @@ private:
   static void fill(const runtime::Port& port, int32_t position, std::vector<std::byte>& bytes) {
     if (runtime::randomUnitBytes(port.encoding) > 0)
       return runtime::fillRandomValues({port.bytes, 1, 0, 1}, port.encoding, bytes);
-    bool isPosition = port.name.starts_with("positions");
+    bool isPosition = port.role == runtime::PortRole::Positions;
     for (size_t i = 0; i + sizeof(int32_t) <= bytes.size(); i += sizeof(int32_t)) {
       int32_t value = isPosition ? position : static_cast<int32_t>(i / sizeof(int32_t));
       std::memcpy(&bytes[i], &value, sizeof(value));

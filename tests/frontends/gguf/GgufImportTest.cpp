@@ -29,10 +29,11 @@ TEST_F(GgufImportTest, Stories260KHasTheLlamaBlock) {
           "tenon.state @kv.0.k : !tenon.state<1x128x4x8xf32>",
           ("tenon.weight @blk.0.attn_q.weight : tensor<64x64xf32> from [#tenon.range<@model, "
            "offset = 276576, bytes = 16384>]"),
-          ("func.func @decode_1(%arg0: tensor<1xi32> {tenon.name = \"ids\"}, %arg1: tensor<1xi32> "
-           "{tenon.name = \"sequences\"}, %arg2: tensor<1xi32> {tenon.name = \"positions\"}) -> "
-           "(tensor<1x512xf32> {tenon.name = \"logits\"}, tensor<1x64xf32> {tenon.name = "
-           "\"blk.0.output\"}"),
+          ("func.func @decode_1(%arg0: tensor<1xi32> {tenon.name = \"ids\", tenon.role = "
+           "#tenon.port<ids>}, %arg1: tensor<1xi32> {tenon.name = \"sequences\", tenon.role = "
+           "#tenon.port<sequences>}, %arg2: tensor<1xi32> {tenon.name = \"positions\", tenon.role "
+           "= #tenon.port<positions>}) -> (tensor<1x512xf32> {tenon.name = \"logits\", tenon.role "
+           "= #tenon.port<logits>}, tensor<1x64xf32> {tenon.name = \"blk.0.output\"}"),
           "tenon.entry = #tenon.entry<decode, rows = 1>",
           "%cst = tenon.constant dense<[1.000000e+00, 1.000000e-01, 0.00999999977, 1.000000e-03]>",
           "%0 = tenon.embedding %token_embd.weight, %arg0",
@@ -76,11 +77,13 @@ TEST_F(GgufImportTest, TinyNeoxHasTheParallelBlock) {
       ContainsInOrder(Parts{
           "tenon.weight @blk.0.attn_q.weight : tensor<64x64xf32>",
           "tenon.weight @blk.0.attn_q.bias : tensor<64xf32>",
-          ("func.func @prefill_7(%arg0: tensor<7xi32> {tenon.name = \"ids\"}, %arg1: tensor<1xi32> "
-           "{tenon.name = \"sequences\"}, %arg2: tensor<7xi32> {tenon.name = \"positions\"}, "
-           "%arg3: "
-           "tensor<1xi32> {tenon.name = \"output_rows\"}) -> (tensor<1x512xf32> {tenon.name = "
-           "\"logits\"})"),
+          ("func.func @prefill_7(%arg0: tensor<7xi32> {tenon.name = \"ids\", tenon.role = "
+           "#tenon.port<ids>}, %arg1: tensor<1xi32> {tenon.name = \"sequences\", tenon.role = "
+           "#tenon.port<sequences>}, %arg2: tensor<7xi32> {tenon.name = \"positions\", tenon.role "
+           "= #tenon.port<positions>}, %arg3: tensor<1xi32> {tenon.name = \"output_rows\", "
+           "tenon.role = #tenon.port<output_rows>}) -> (tensor<1x512xf32> {tenon.name = "
+           "\"logits\", "
+           "tenon.role = #tenon.port<logits>})"),
           "tenon.constant dense<[1.000000e+00, 0.00999999977]> : tensor<2xf32>",
           "%0 = tenon.embedding",
           "%1 = tenon.layer_norm %0 weight %blk.0.attn_norm.weight bias %blk.0.attn_norm.bias",
@@ -142,7 +145,10 @@ TEST_F(GgufImportTest, FunctionsShareStatesAndWeights) {
   size_t first = module.find("tenon.weight @blk.0.attn_q.weight");
   EXPECT_EQ(module.find("tenon.weight @blk.0.attn_q.weight", first + 1), std::string::npos);
   // Logits are f32 whatever the activations are.
-  EXPECT_THAT(module, HasSubstr("-> (tensor<3x5xf32> {tenon.name = \"logits\"})"));
+  EXPECT_THAT(
+      module,
+      HasSubstr(
+          "-> (tensor<3x5xf32> {tenon.name = \"logits\", tenon.role = #tenon.port<logits>})"));
 }
 
 TEST_F(GgufImportTest, ActivationTypes) {

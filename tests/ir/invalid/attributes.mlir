@@ -125,6 +125,31 @@ func.func private @f() -> (tensor<1xf32> {tenon.names = "x"})
 
 // -----
 
+// expected-error @+1 {{'func.func' op expects a #tenon.port as 'tenon.role', but got "ids"}}
+func.func private @f(tensor<1xi32> {tenon.role = "ids"})
+
+// -----
+
+// expected-error @+1 {{'func.func' op expects the role logits on a result}}
+func.func private @f(tensor<1x4xf32> {tenon.role = #tenon.port<logits>})
+
+// -----
+
+// expected-error @+1 {{'func.func' op expects the role positions on an argument}}
+func.func private @f() -> (tensor<1xi32> {tenon.role = #tenon.port<positions>})
+
+// -----
+
+// expected-error @+1 {{'func.func' op expects a tensor of i32 with the role ids, but got 'tensor<1xf32>'}}
+func.func private @f(tensor<1xf32> {tenon.role = #tenon.port<ids>})
+
+// -----
+
+// expected-error @+1 {{'func.func' op expects a tensor of floats with the role logits, but got 'tensor<1x4xi32>'}}
+func.func private @f() -> (tensor<1x4xi32> {tenon.role = #tenon.port<logits>})
+
+// -----
+
 // expected-error @+1 {{expects a chunk of at most 1099511627776 elements, but got 1099511627777}}
 func.func private @f() attributes {a = #tenon.order<chunk = 1099511627777, lanes = 1, tree = ascending>}
 

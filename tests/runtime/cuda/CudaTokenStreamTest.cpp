@@ -1,10 +1,12 @@
 // Token streams on a fake device.
+#include <algorithm>
 #include <array>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "runtime/cuda/internal/CudaTokenStream.h"
+#include "runtime/program/ModelPorts.h"
 #include "tests/runtime/cuda/FakeDriver.h"
 #include "tests/runtime/cuda/TestPrograms.h"
 
@@ -25,7 +27,7 @@ Program makeDecodeProgram() {
   program.code = {SharedBytes(makeCubin())};
   program.kernels = {{"choose", 0, CudaLaunch{32, 0, true}}};
   program.model = ModelInfo{"fake", "fake", 4, 16, 2};
-  auto rows = [](const char* name) { return Port{name, "i32", {2}, 8}; };
+  ModelPorts ports = modelPorts(Role::Decode, 2, 4);
   Step step{0,
             1,
             {{Space::Input, 0, 0, 8},
@@ -36,8 +38,8 @@ Program makeDecodeProgram() {
   program.functions = {{"decode_2",
                         Role::Decode,
                         2,
-                        {rows("ids"), rows("sequences"), rows("positions")},
-                        {{"logits", "f32", {2, 4}, 32}, rows("next_ids")},
+                        std::move(ports.inputs),
+                        {std::move(ports.logits), std::move(ports.nextIds)},
                         {step}}};
   describeKernelsBySteps(program);
   return program;
@@ -115,6 +117,19 @@ TEST_P(CudaTokenStreams, FeedTokensBack) {
     EXPECT_EQ(tokens->next().status().code(), absl::StatusCode::kFailedPrecondition);
   }
   EXPECT_EQ(stepsRun, 2 * count); // none beyond the last
+}
+
+/// The inputs of a row are found by their roles, wherever they stand.
+TEST_P(CudaTokenStreams, FindInputsByTheirRoles) {
+  Program program = makeDecodeProgram();
+  std::vector<Port>& inputs = program.functions.front().inputs;
+  std::ranges::reverse(inputs); // positions, sequences, ids
+  std::swap(program.functions.front().steps.front().args[0].index,
+            program.functions.front().steps.front().args[1].index);
+  auto executor = load(std::move(program));
+  auto tokens = stream(*executor, {1, 7}, {10, -1}, 2);
+  EXPECT_THAT(next(*tokens), ElementsAre(13, 20));
+  EXPECT_THAT(next(*tokens), ElementsAre(50, 59));
 }
 
 /// Streams of one to three graphs' steps and some more, each given up after every number of tokens:

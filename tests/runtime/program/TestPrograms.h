@@ -64,23 +64,24 @@ inline Program richProgram() {
                {Space::Workspace, 0, 0, 128},
                {Space::Output, 0, 0, 40}},
               "matmul, bias"};
-  program.functions = {
-      {"decode",
-       Role::Decode,
-       2,
-       {{"ids", "i32", {2}, 8}, {"sequences", "i32", {2}, 8}, {"positions", "i32", {2}, 8}},
-       {{"logits", "f32", {2, 5}, 40}, {"probe", "f32", {1}, 4}},
-       {embed, matmul}},
-      {"prefill",
-       Role::Prefill,
-       4,
-       {{"ids", "i32", {4}, 16},
-        {"sequences", "i32", {1}, 4},
-        {"positions", "i32", {4}, 16},
-        {"output_rows", "i32", {1}, 4}},
-       {{"logits", "f32", {1, 5}, 20}},
-       {embed}},
-      {"graph", Role::Other, 0, {{"x", "q8_0", {32}, 34}}, {}, {}}};
+  program.functions = {{"decode",
+                        Role::Decode,
+                        2,
+                        {{"ids", "i32", {2}, 8, PortRole::Ids},
+                         {"sequences", "i32", {2}, 8, PortRole::Sequences},
+                         {"positions", "i32", {2}, 8, PortRole::Positions}},
+                        {{"logits", "f32", {2, 5}, 40, PortRole::Logits}, {"probe", "f32", {1}, 4}},
+                        {embed, matmul}},
+                       {"prefill",
+                        Role::Prefill,
+                        4,
+                        {{"ids", "i32", {4}, 16, PortRole::Ids},
+                         {"sequences", "i32", {1}, 4, PortRole::Sequences},
+                         {"positions", "i32", {4}, 16, PortRole::Positions},
+                         {"output_rows", "i32", {1}, 4, PortRole::OutputRows}},
+                        {{"logits", "f32", {1, 5}, 20, PortRole::Logits}},
+                        {embed}},
+                       {"graph", Role::Other, 0, {{"x", "q8_0", {32}, 34}}, {}, {}}};
   program.workspaceBytes = 128;
   program.model = ModelInfo{"llama", "tiny", 5, 4, 2};
   program.tokenizer = richTokenizer();

@@ -375,21 +375,29 @@ TEST_F(ProgramCheck, boundsWhatItAllocates) {
 
 TEST_F(ProgramCheck, needsThePortsOfTheRole) {
   program.functions[1].inputs.pop_back();
-  EXPECT_EQ(refusal(), "function 'prefill_4': expects 4 inputs, but got 3");
+  EXPECT_EQ(refusal(),
+            "function 'prefill_4': expects the input output_rows i32 [1] of 4 bytes, but got none");
   program.functions[1] = makeFunction(Role::Prefill, 4);
   program.functions[1].outputs.clear();
-  EXPECT_EQ(refusal(), "function 'prefill_4': expects 1 outputs, but got 0");
+  EXPECT_EQ(
+      refusal(),
+      "function 'prefill_4': expects the output logits f32 [1, 50] of 200 bytes, but got none");
+  program.functions[1] = makeFunction(Role::Prefill, 4);
+  program.functions[1].inputs.push_back(program.functions[1].inputs[0]);
+  EXPECT_EQ(refusal(), "function 'prefill_4': expects 4 inputs, but got 5");
 }
 
 TEST_F(ProgramCheck, needsPortsOfTheRightShape) {
   const Port good = program.functions[1].inputs[2];
   Port& port = program.functions[1].inputs[2];
   port.shape = {1, 4};
-  EXPECT_EQ(refusal(), "function 'prefill_4': expects input 2 to be positions i32 [4] of 16 bytes, "
-                       "but got positions i32 [1, 4] of 16 bytes");
+  EXPECT_EQ(refusal(),
+            "function 'prefill_4': expects the input positions i32 [4] of 16 bytes, but got "
+            "positions i32 [1, 4] of 16 bytes");
   port = good;
-  port.name = "position";
-  EXPECT_THAT(refusal(), HasSubstr("but got position i32 [4] of 16 bytes"));
+  port.role = PortRole::Other;
+  EXPECT_THAT(refusal(),
+              HasSubstr("expects the input positions i32 [4] of 16 bytes, but got none"));
   port = good;
   port.encoding = "i64";
   EXPECT_THAT(refusal(), HasSubstr("but got positions i64 [4] of 16 bytes"));
@@ -398,7 +406,7 @@ TEST_F(ProgramCheck, needsPortsOfTheRightShape) {
   EXPECT_THAT(refusal(), HasSubstr("but got positions i32 [4] of 1 bytes"));
   port = good;
   program.functions[0].outputs[0].shape[1] = 51;
-  EXPECT_THAT(refusal(), HasSubstr("expects output 0 to be logits f32 [1, 50]"));
+  EXPECT_THAT(refusal(), HasSubstr("expects the output logits f32 [1, 50]"));
 }
 
 } // namespace

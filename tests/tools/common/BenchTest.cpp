@@ -6,6 +6,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "nlohmann/json.hpp"
 #include "passes/Pipeline.h"
+#include "runtime/program/ModelPorts.h"
 #include "tests/common/StatusMatchers.h"
 #include "tools/common/BenchModel.h"
 #include "tools/common/BenchReport.h"
@@ -85,14 +86,12 @@ runtime::Program makeProgram(Role role, int64_t rows) {
   runtime::Program program;
   program.model = runtime::ModelInfo{"fake", "fake", 50, 16, 4};
   program.kernels = {{"k0_matmul", 0, {}}};
-  auto port = [&](const char* name, int64_t length) {
-    return runtime::Port{name, "i32", {length}, static_cast<uint64_t>(4 * length)};
-  };
+  runtime::ModelPorts ports = runtime::modelPorts(Role::Decode, rows, 50);
   program.functions = {{"f",
                         role,
                         rows,
-                        {port("ids", rows), port("sequences", rows), port("positions", rows)},
-                        {{"logits", "f32", {rows, 50}, static_cast<uint64_t>(200 * rows)}},
+                        std::move(ports.inputs),
+                        {std::move(ports.logits)},
                         {{0, 1, {}, "blk.0.attn_q: matmul"}}}};
   return program;
 }

@@ -11,6 +11,7 @@
 
 #include "nlohmann/json.hpp"
 #include "runtime/program/DescribeKernels.h"
+#include "runtime/program/ModelPorts.h"
 #include "runtime/program/ProgramFile.h"
 
 namespace tenon {
@@ -42,19 +43,19 @@ runtime::Program makeAlphabet() {
   for (char letter = 'a'; letter <= 'z'; ++letter)
     program.tokenizer->tokens.emplace_back(1, letter);
   program.tokenizer->eosId = letters - 1;
-  program.functions = {
-      {"decode_1",
-       runtime::Role::Decode,
-       1,
-       {{"ids", "i32", {1}, 4}, {"sequences", "i32", {1}, 4}, {"positions", "i32", {1}, 4}},
-       {{"logits", "f32", {1, letters}, 4 * letters}},
-       {{0,
-         letters,
-         {{Space::Input, 0, 0, 4},
-          {Space::Input, 1, 0, 4},
-          {Space::Input, 2, 0, 4},
-          {Space::Output, 0, 0, 4 * letters}},
-         "next"}}}};
+  runtime::ModelPorts ports = runtime::modelPorts(runtime::Role::Decode, 1, letters);
+  program.functions = {{"decode_1",
+                        runtime::Role::Decode,
+                        1,
+                        std::move(ports.inputs),
+                        {std::move(ports.logits)},
+                        {{0,
+                          letters,
+                          {{Space::Input, 0, 0, 4},
+                           {Space::Input, 1, 0, 4},
+                           {Space::Input, 2, 0, 4},
+                           {Space::Output, 0, 0, 4 * letters}},
+                          "next"}}}};
   runtime::describeKernelsBySteps(program);
   return program;
 }

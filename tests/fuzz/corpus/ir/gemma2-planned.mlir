@@ -28,7 +28,7 @@ module attributes {tenon.model = #tenon.model<architecture = "gemma2", name = "a
   tenon.weight @blk.1.ffn_down.weight : tensor<8x32xf32> from [#tenon.range<@model, offset = 6848, bytes = 1024>]
   tenon.weight @blk.1.post_ffw_norm.weight : tensor<8xf32> from [#tenon.range<@model, offset = 9984, bytes = 32>]
   tenon.weight @output_norm.weight : tensor<8xf32> from [#tenon.range<@model, offset = 10016, bytes = 32>]
-  func.func @decode_1(%arg0: tensor<1xi32> {tenon.name = "ids"}, %arg1: tensor<1xi32> {tenon.name = "sequences"}, %arg2: tensor<1xi32> {tenon.name = "positions"}) -> (tensor<1x5xf32> {tenon.name = "logits"}) attributes {tenon.entry = #tenon.entry<decode, rows = 1>, tenon.workspace = 1040 : i64} {
+  func.func @decode_1(%arg0: tensor<1xi32> {tenon.name = "ids", tenon.role = #tenon.port<ids>}, %arg1: tensor<1xi32> {tenon.name = "sequences", tenon.role = #tenon.port<sequences>}, %arg2: tensor<1xi32> {tenon.name = "positions", tenon.role = #tenon.port<positions>}) -> (tensor<1x5xf32> {tenon.name = "logits", tenon.role = #tenon.port<logits>}) attributes {tenon.entry = #tenon.entry<decode, rows = 1>, tenon.workspace = 1040 : i64} {
     %cst = tenon.constant dense<2.000000e+01> : tensor<1xf32> : tensor<1xf32>
     %cst_0 = tenon.constant dense<1.000000e+00> : tensor<1xf32> : tensor<1xf32>
     %token_embd.weight = tenon.get_weight @token_embd.weight : tensor<5x8xf32>

@@ -25,7 +25,7 @@ module attributes {tenon.model = #tenon.model<architecture = "llama", name = "a 
   tenon.weight @blk.1.ffn_down.weight : tensor<8x32xf32> from [#tenon.range<@model, offset = 6624, bytes = 1024>]
   tenon.weight @output_norm.weight : tensor<8xf32> from [#tenon.range<@model, offset = 9888, bytes = 32>]
   tenon.weight @output.weight : tensor<5x8xf32> from [#tenon.range<@model, offset = 9728, bytes = 160>]
-  func.func @decode_1(%arg0: tensor<1xi32> {tenon.name = "ids"}, %arg1: tensor<1xi32> {tenon.name = "sequences"}, %arg2: tensor<1xi32> {tenon.name = "positions"}) -> (tensor<1x5xf32> {tenon.name = "logits"}) attributes {tenon.entry = #tenon.entry<decode, rows = 1>, tenon.workspace = 1040 : i64} {
+  func.func @decode_1(%arg0: tensor<1xi32> {tenon.name = "ids", tenon.role = #tenon.port<ids>}, %arg1: tensor<1xi32> {tenon.name = "sequences", tenon.role = #tenon.port<sequences>}, %arg2: tensor<1xi32> {tenon.name = "positions", tenon.role = #tenon.port<positions>}) -> (tensor<1x5xf32> {tenon.name = "logits", tenon.role = #tenon.port<logits>}) attributes {tenon.entry = #tenon.entry<decode, rows = 1>, tenon.workspace = 1040 : i64} {
     %cst = tenon.constant dense<1.000000e+00> : tensor<1xf32> : tensor<1xf32>
     %token_embd.weight = tenon.get_weight @token_embd.weight : tensor<5x8xf32>
     %0 = tenon.kernel (%arg3 = %token_embd.weight : tensor<5x8xf32>, %arg4 = %arg0 : tensor<1xi32>) -> tensor<1x8xf32> schedule #tenon.schedule<"embedding", tiles = 1, {rows_per_tile = 1 : i64}> buffers [#tenon.buffer<offset = 0, bytes = 32>] {

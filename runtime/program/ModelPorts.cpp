@@ -1,0 +1,38 @@
+#include "runtime/program/ModelPorts.h"
+
+#include <algorithm>
+
+namespace tenon::runtime {
+
+/// A port of elements of 4 bytes.
+static Port makePort(const char* name, const char* encoding, std::vector<int64_t> shape,
+                     PortRole role) {
+  uint64_t bytes = 4;
+  for (int64_t extent : shape)
+    bytes *= static_cast<uint64_t>(extent);
+  return {name, encoding, std::move(shape), bytes, role};
+}
+
+ModelPorts modelPorts(Role role, int64_t rows, int64_t vocabulary) {
+  const bool isPrefill = role == Role::Prefill;
+  const int64_t logitsRows = isPrefill ? 1 : rows;
+  ModelPorts ports{{makePort("ids", "i32", {rows}, PortRole::Ids),
+                    makePort("sequences", "i32", {isPrefill ? 1 : rows}, PortRole::Sequences),
+                    makePort("positions", "i32", {rows}, PortRole::Positions)},
+                   makePort("logits", "f32", {logitsRows, vocabulary}, PortRole::Logits),
+                   makePort("next_ids", "i32", {logitsRows}, PortRole::NextIds)};
+  if (isPrefill)
+    ports.inputs.push_back(makePort("output_rows", "i32", {1}, PortRole::OutputRows));
+  return ports;
+}
+
+std::optional<size_t> findPort(const std::vector<Port>& ports, PortRole role) {
+  auto found = std::ranges::find(ports, role, &Port::role);
+  return found == ports.end() ? std::nullopt : std::optional<size_t>(found - ports.begin());
+}
+
+bool holdsTheSame(const Port& a, const Port& b) {
+  return a.encoding == b.encoding && a.shape == b.shape && a.bytes == b.bytes;
+}
+
+} // namespace tenon::runtime

@@ -1,0 +1,36 @@
+#ifndef TENON_RUNTIME_PROGRAM_MODELPORTS_H
+#define TENON_RUNTIME_PROGRAM_MODELPORTS_H
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/program/Program.h"
+
+namespace tenon::runtime {
+
+/// The ports that a function of a language model has, each once, beside outputs of no role.
+struct ModelPorts {
+  /// `ids`, `sequences` and `positions`, i32 [rows]; of Prefill one sequence, and `output_rows`, i32
+  /// [1].
+  std::vector<Port> inputs;
+  /// `logits`, f32 [rows, vocabulary]; of Prefill [1, vocabulary].
+  Port logits;
+  /// `next_ids`, i32 [rows or 1], which not every function has.
+  Port nextIds;
+};
+
+/// The ports of a Decode or Prefill function of `rows` rows, from 0 on, and a model of `vocabulary`
+/// tokens.
+ModelPorts modelPorts(Role role, int64_t rows, int64_t vocabulary);
+
+/// Where the first port of that role is among `ports`; nothing where none has it.
+std::optional<size_t> findPort(const std::vector<Port>& ports, PortRole role);
+
+/// True where encoding, shape and bytes are the same; names are free.
+bool holdsTheSame(const Port& a, const Port& b);
+
+} // namespace tenon::runtime
+
+#endif // TENON_RUNTIME_PROGRAM_MODELPORTS_H
