@@ -122,8 +122,6 @@ static Verdict acceptsResults(const RegionForm& form, KernelOp kernel,
       return Refusal{form.name.str() + " stores results of shape " +
                      detail::formatShape(positions) + ", not " +
                      detail::formatShape(type.getShape())};
-    if (llvm::isa<BlockArgument>(value))
-      return Refusal{form.name.str() + " computes its results and copies none"};
   }
   return Verdict::accept();
 }

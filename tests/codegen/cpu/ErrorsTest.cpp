@@ -243,6 +243,10 @@ TEST(CpuErrors, QuantizedMatmul) {
   expectRefused(quantsText("quantized_matmul", order,
                            tile + "row_block = 33 : i64, rows_per_pass = 64 : i64", "q8_0", 64),
                 "expects at most 64 accumulators in a block, but got column_vectors = 2");
+  expectRefused("module attributes {tenon.target = #tenon.target<\"mine\", cpu, features = [], "
+                "{vector_bits = 128 : i64}>} {\n" +
+                    quantsText("quantized_matmul", order, tile + rows) + "}",
+                "expects vectors of 256 or 512 bits for a quantised input");
   expectRefused(quantsText("quantized_matmul", order, tile + rows, "q5_1"),
                 "expects a weight whose quants the CPU can multiply");
   std::string floats = kernelText(

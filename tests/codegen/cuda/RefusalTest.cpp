@@ -60,6 +60,14 @@ std::string matmul(int rows, int k, int n, const char* input = "%a", const char*
       input, order, rows, k, n, k, rows, n);
 }
 
+/// A product of %a with quantised blocks, of chunks of 256 lanes that add up as `tree` says.
+std::string blockMatmul(const char* result, const char* weight, const char* tree) {
+  return absl::StrFormat("%s = tenon.matmul %%a, %s order <chunk = 256, lanes = 256, tree = %s> : "
+                         "(tensor<1x256xf16>, tensor<8x256x!tenon.block<q8_0>>) -> "
+                         "tensor<1x8xf16>\n",
+                         result, weight, tree);
+}
+
 std::string f16(std::initializer_list<int> shape) {
   return absl::StrCat("tensor<", absl::StrJoin(shape, "x"), "xf16>");
 }
@@ -124,6 +132,38 @@ INSTANTIATE_TEST_SUITE_P(
                 {f16({1, 8})},
                 matmul(1, 256, 8, "%a", "order <chunk = 256, lanes = 256, tree = halving>"),
                 "expects at most 2 early segments, but got 3"},
+        Refusal{"GemvBulkLanes",
+                "gemv_bulk",
+                "tiles = 8, {threads = 128 : i64, vector = 8 : i64, stages = 2 : i64}",
+                {f16({1, 256}), f16({8, 256})},
+                {f16({1, 8})},
+                matmul(1, 256, 8, "%a", "order <chunk = 256, lanes = 128, tree = halving>"),
+                "expects orders of 256 lanes that halve, or of tensor cores"},
+        Refusal{"GemvBulkTensorCores",
+                "gemv_bulk",
+                "tiles = 8, {threads = 128 : i64, vector = 8 : i64, stages = 2 : i64}",
+                {f16({1, 256}), f16({8, 256})},
+                {f16({1, 8})},
+                matmul(1, 256, 8, "%a", "order <chunk = 256, lanes = 256, tree = tensor_cores>"),
+                "expects weights in blocks and inputs of 16 bits on tensor cores"},
+        Refusal{
+            "GemvBulkOrders",
+            "gemv_bulk",
+            "tiles = 8, {threads = 128 : i64, vector = 8 : i64, stages = 2 : i64}",
+            {f16({1, 256}), "tensor<8x256x!tenon.block<q8_0>>", "tensor<8x256x!tenon.block<q8_0>>"},
+            {f16({1, 8})},
+            blockMatmul("%u", "%b", "halving") + blockMatmul("%v", "%c", "tensor_cores") +
+                "%r = tenon.add %u, %v : (tensor<1x8xf16>, tensor<1x8xf16>) -> tensor<1x8xf16>",
+            "expects all products of a line on tensor cores, or none"},
+        Refusal{"GemvBulkChunks",
+                "gemv_bulk",
+                "tiles = 8, {threads = 128 : i64, vector = 8 : i64, stages = 2 : i64}",
+                {f16({1, 512}), f16({8, 512}), f16({8, 512})},
+                {f16({1, 8}), f16({1, 8})},
+                matmul(1, 512, 8, "%a", "order <chunk = 256, lanes = 256, tree = halving>") +
+                    "\n%n = tenon.matmul %a, %c order <chunk = 512, lanes = 256, tree = halving> : "
+                    "(tensor<1x512xf16>, tensor<8x512xf16>) -> tensor<1x8xf16>",
+                "expects the same chunks in each group of products"},
         Refusal{"GemvBulkOfNoProduct",
                 "gemv_bulk",
                 "tiles = 1, {threads = 128 : i64, vector = 8 : i64, stages = 2 : i64}",
@@ -160,6 +200,17 @@ INSTANTIATE_TEST_SUITE_P(
             {f16({4, 64})},
             matmul(4, 260, 64),
             "warps hold at most 16 rows of one depth of at most 4096 elements, a multiple of 8"},
+        Refusal{"HeldGemmInputs",
+                "held_gemm",
+                "tiles = 8, {threads = 512 : i64, stages = 4 : i64, tile_lines = 8 : i64}",
+                {f16({4, 4096}), f16({64, 4096}), f16({4, 4096})},
+                {f16({4, 64})},
+                "%u = tenon.matmul %a, %b : (tensor<4x4096xf16>, tensor<64x4096xf16>) -> "
+                "tensor<4x64xf16>\n"
+                "%v = tenon.matmul %c, %b : (tensor<4x4096xf16>, tensor<64x4096xf16>) -> "
+                "tensor<4x64xf16>\n"
+                "%r = tenon.add %u, %v : (tensor<4x64xf16>, tensor<4x64xf16>) -> tensor<4x64xf16>",
+                "warps hold one input of a group of products"},
         Refusal{"NarrowGemmOfNoProduct",
                 "narrow_gemm",
                 "tiles = 1, {threads = 256 : i64, stages = 4 : i64, tile_lines = 16 : i64}",
@@ -240,6 +291,14 @@ INSTANTIATE_TEST_SUITE_P(
                 {f16({4, 256})},
                 exponential,
                 "cannot hold exp"},
+        Refusal{"DecodeOfHeadsAlone",
+                "tensor_decode_attention",
+                "tiles = 8, {threads = 128 : i64, heads_per_tile = 4 : i64, splits = 1 : i64}",
+                {f16({1, 8, 64}), "tensor<1xi32>", "tensor<32xf32>"},
+                {f16({1, 8, 64})},
+                "%r = tenon.rope halves %a, %b, %c : (tensor<1x8x64xf16>, tensor<1xi32>, "
+                "tensor<32xf32>) -> tensor<1x8x64xf16>",
+                "the emitter of attention has none here"},
         Refusal{"PrefillOfTwoSequences",
                 "tensor_prefill_attention",
                 "tiles = 8, {threads = 128 : i64, row_tiles = 1 : i64, keys_per_block = 64 : i64, "

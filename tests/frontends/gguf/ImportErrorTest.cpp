@@ -328,7 +328,8 @@ TEST_F(ImportFixture, OptionsThatDoNotFit) {
   fails({.contextLength = -1}, "but got -1");
   fails({.entries = {}}, "expects at least one entry shape");
   fails({.entries = {{Role::Other, 1}}}, "expects entries for decode or prefill");
-  fails({.entries = {{Role::Decode, 0}}}, "'decode_0' expects 1 to 65536 rows");
+  fails({.entries = {{Role::Decode, 0}}},
+        "import options: entry 'decode_0' expects 1 to 65536 rows");
   fails({.entries = {{Role::Prefill, 1 << 20}}}, "'prefill_1048576' expects 1 to 65536 rows");
   fails({.entries = {{Role::Decode, 2}, {Role::Decode, 2}}}, "got 'decode_2' twice");
   fails({.sequences = -1}, "expects 1 to 65536 sequences (--sequences), but got -1");

@@ -301,7 +301,8 @@ TEST_F(CpuExecutorTest, RunsOneCallAtATime) {
   ASSERT_EQ(second.statuses.size(), 2u);
   for (const absl::Status& status : second.statuses) {
     EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-    EXPECT_THAT(std::string(status.message()), HasSubstr("already running"));
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr("expects one call at a time, but the program is already running"));
   }
   EXPECT_EQ(executor->run(0, inputs, outputs), absl::OkStatus());
 }

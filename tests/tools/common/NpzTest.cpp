@@ -374,7 +374,7 @@ TEST_F(NpzTest, ArrayRefusals) {
   EXPECT_THAT(readMember(version), fails("version 1, 2 or 3, but got 9"));
   std::string longHeader = npyOfShape("(0,)", "");
   longHeader[9] = '\x7f';
-  EXPECT_THAT(readMember(longHeader), fails("header goes beyond"));
+  EXPECT_THAT(readMember(longHeader), fails("the array's header goes beyond the end"));
   EXPECT_THAT(readMember(npy("nonsense")), fails("expects '{'"));
   EXPECT_THAT(readMember(npy("{descr")), fails("expects a string"));
   EXPECT_THAT(readMember(npy("{'descr")), fails("a closed string"));
