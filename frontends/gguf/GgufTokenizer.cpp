@@ -1,5 +1,6 @@
 #include "frontends/gguf/GgufTokenizer.h"
 
+#include <algorithm>
 #include <limits>
 #include <optional>
 #include <string>
@@ -67,6 +68,16 @@ absl::StatusOr<int32_t> readId(const GgufFile& file, std::string_view key, int32
   return int32_t(*id);
 }
 
+/// Texts of control tokens that end a turn or a message in the templates of known models. Files often
+/// name EOS alone.
+constexpr std::string_view endTexts[] = {
+    "<|eot_id|>",      "<|eom_id|>",
+    "<|im_end|>",      "<|end|>",
+    "<end_of_turn>",   "<|endoftext|>",
+    "<|end_of_text|>", "<end_of_utterance>",
+    "<EOT>",           "<\uFF5Cend\u2581of\u2581sentence\uFF5C>",
+};
+
 /// What ends a generation beside EOS: end of turn, end of message.
 absl::Status readExtraEndIds(const GgufFile& file, TokenizerSpec& spec) {
   for (std::string_view key : {"tokenizer.ggml.eot_token_id", "tokenizer.ggml.eom_token_id"}) {
@@ -74,6 +85,10 @@ absl::Status readExtraEndIds(const GgufFile& file, TokenizerSpec& spec) {
     if (id >= 0 && !spec.endsGeneration(id))
       spec.extraEndIds.push_back(id);
   }
+  for (size_t id = 0; id < std::min(spec.kinds.size(), spec.tokens.size()); ++id)
+    if (spec.kinds[id] == TokenKind::Control &&
+        std::ranges::count(endTexts, spec.tokens[id]) != 0 && !spec.endsGeneration(int32_t(id)))
+      spec.extraEndIds.push_back(int32_t(id));
   return absl::OkStatus();
 }
 

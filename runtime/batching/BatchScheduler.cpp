@@ -52,7 +52,7 @@ struct Sequence {
   /// The token behind `row` of the function's last call.
   absl::StatusOr<int32_t> next(const ModelFunction& function, size_t row) const {
     if (wantsLogits(function))
-      return sampler.sample(function.logits(row), tokens.size());
+      return sampler.sample(function.logits(row), tokens);
     const int32_t id = function.nextIds()[row];
     if (id < 0)
       return absl::InvalidArgumentError(absl::StrFormat(

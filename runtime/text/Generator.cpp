@@ -31,8 +31,8 @@ private:
 class TokenSource {
 public:
   virtual ~TokenSource() = default;
-  /// The token behind `last`, which stands at `position`.
-  virtual absl::StatusOr<int32_t> next(int32_t last, int64_t position) = 0;
+  /// The token behind `text`, of which the model was not fed the last one yet.
+  virtual absl::StatusOr<int32_t> next(std::span<const int32_t> text) = 0;
 };
 
 /// Tokens that the host chooses from the logits of one call each.
@@ -40,11 +40,11 @@ class HostTokens : public TokenSource {
 public:
   HostTokens(LanguageModel& model, const Sampler& sampler) : model(model), sampler(sampler) {}
 
-  absl::StatusOr<int32_t> next(int32_t last, int64_t position) override {
+  absl::StatusOr<int32_t> next(std::span<const int32_t> text) override {
     ModelFunction& decode = model.decode(1);
-    const TokenRow row = {.id = last, .position = int32_t(position)};
+    const TokenRow row = {.id = text.back(), .position = int32_t(text.size() - 1)};
     TENON_RETURN_IF_ERROR(decode.run({&row, 1}));
-    return sampler.sample(decode.logits(), uint64_t(position + 1));
+    return sampler.sample(decode.logits(), text);
   }
 
 private:
@@ -57,7 +57,7 @@ class DeviceTokens : public TokenSource {
 public:
   explicit DeviceTokens(std::unique_ptr<TokenStream> stream) : stream(std::move(stream)) {}
 
-  absl::StatusOr<int32_t> next(int32_t, int64_t) override {
+  absl::StatusOr<int32_t> next(std::span<const int32_t>) override {
     TENON_ASSIGN_OR_RETURN(const std::span<const int32_t> ids, stream->next());
     ++collected;
     if (ids[0] < 0)
@@ -79,27 +79,30 @@ public:
   DraftedTokens(LanguageModel& model, const Sampler& sampler, Drafter& drafter, Generation& result)
       : model(model), sampler(sampler), drafter(drafter), result(result) {}
 
-  absl::StatusOr<int32_t> next(int32_t last, int64_t position) override {
+  absl::StatusOr<int32_t> next(std::span<const int32_t> text) override {
     if (ready.empty())
-      TENON_RETURN_IF_ERROR(verify(last, position));
+      TENON_RETURN_IF_ERROR(verify(text));
     const int32_t id = ready.front();
     ready.pop_front();
     return id;
   }
 
 private:
-  absl::Status verify(int32_t last, int64_t position) {
-    std::vector<TokenRow> rows = {{.id = last, .position = int32_t(position)}};
+  absl::Status verify(std::span<const int32_t> text) {
+    const int64_t position = int64_t(text.size()) - 1;
+    std::vector<TokenRow> rows = {{.id = text.back(), .position = int32_t(position)}};
     const int64_t mostRows = std::min(model.mostDecodeRows(), model.info().context - position);
     TENON_ASSIGN_OR_RETURN(const std::span<const int32_t> guesses, drafter.draft(mostRows - 1));
     for (int32_t guess : guesses)
       rows.push_back({.id = guess, .position = int32_t(position + int64_t(rows.size()))});
+    std::vector<int32_t> guessed(text.begin(), text.end());
+    guessed.insert(guessed.end(), guesses.begin(), guesses.end());
     ModelFunction& decode = model.decode(int64_t(rows.size()));
     TENON_RETURN_IF_ERROR(decode.run(rows));
     result.draftedTokens += int64_t(rows.size()) - 1;
     for (size_t row = 0; row < rows.size(); ++row) {
-      TENON_ASSIGN_OR_RETURN(const int32_t id,
-                             sampler.sample(decode.logits(row), uint64_t(rows[row].position + 1)));
+      const auto before = std::span(guessed).first(text.size() + row);
+      TENON_ASSIGN_OR_RETURN(const int32_t id, sampler.sample(decode.logits(row), before));
       ready.push_back(id);
       if (row + 1 == rows.size() || rows[row + 1].id != id)
         break;
@@ -155,6 +158,8 @@ std::string_view stopReasonName(StopReason reason) {
     return "end of sequence";
   case StopReason::ContextEnd:
     return "context end";
+  case StopReason::StopText:
+    return "stop text";
   case StopReason::Callback:
     break;
   }
@@ -187,6 +192,7 @@ absl::StatusOr<Generation> Generator::generate(std::span<const int32_t> prompt, 
   Stopwatch watch;
   TENON_ASSIGN_OR_RETURN(std::span<const float> logits, impl->model.feed(prompt, /*first=*/0));
   std::unique_ptr<TokenSource> source;
+  std::vector<int32_t> text(prompt.begin(), prompt.end());
   int32_t id = 0;
   // `position` is that of the token to choose; it is fed only if the context has room for it.
   for (int64_t position = int64_t(prompt.size());; ++position) {
@@ -195,10 +201,10 @@ absl::StatusOr<Generation> Generator::generate(std::span<const int32_t> prompt, 
       return result;
     }
     if (source) {
-      TENON_ASSIGN_OR_RETURN(id, source->next(id, position - 1));
+      TENON_ASSIGN_OR_RETURN(id, source->next(text));
       result.tokenNs.push_back(watch.elapsedNs());
     } else {
-      TENON_ASSIGN_OR_RETURN(id, sampler.sample(logits, uint64_t(position)));
+      TENON_ASSIGN_OR_RETURN(id, sampler.sample(logits, text));
       result.promptNs = watch.elapsedNs();
     }
     if (impl->model.endsAt(id)) {
@@ -206,6 +212,7 @@ absl::StatusOr<Generation> Generator::generate(std::span<const int32_t> prompt, 
       return result;
     }
     result.ids.push_back(id);
+    text.push_back(id);
     if (drafter)
       drafter->push(id);
     if (onToken && !onToken(id)) {

@@ -22,10 +22,11 @@ enum class StopReason : uint8_t {
   TokenLimit,    ///< as many tokens as were asked for
   EndOfSequence, ///< the model chose its EOS token or another that ends a generation
   ContextEnd,    ///< the states hold no further position
-  Callback,      ///< the callback asked for it
+  StopText, ///< the text holds a stop text: said by who reads it, the generator knows ids alone
+  Callback, ///< the callback asked for it
 };
 
-/// `token limit`, `end of sequence`, `context end` or `callback`.
+/// `token limit`, `end of sequence`, `context end`, `stop text` or `callback`.
 std::string_view stopReasonName(StopReason reason);
 
 /// What a generation gave.

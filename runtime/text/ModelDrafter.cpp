@@ -36,7 +36,7 @@ absl::StatusOr<std::span<const int32_t>> ModelDrafter::draft(int64_t most) {
   fed = text;
   TENON_ASSIGN_OR_RETURN(const Sampler greedy, Sampler::create({}));
   while (true) {
-    TENON_ASSIGN_OR_RETURN(const int32_t id, greedy.sample(logits, fed.size()));
+    TENON_ASSIGN_OR_RETURN(const int32_t id, greedy.sample(logits, fed));
     guess.push_back(id);
     if (int64_t(guess.size()) == most)
       return std::span<const int32_t>(guess);

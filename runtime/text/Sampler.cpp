@@ -87,6 +87,28 @@ void keepTopP(std::vector<Weighted>& tokens, float share) {
   tokens.erase(tokens.begin(), end);
 }
 
+/// Drops tokens with less than `share` of the highest weight.
+void keepMinP(std::vector<Weighted>& tokens, float share) {
+  const uint64_t highest = std::ranges::max(tokens, {}, &Weighted::weight).weight;
+  const double enough = double(share) * double(highest);
+  std::erase_if(tokens, [&](const Weighted& token) { return double(token.weight) < enough; });
+}
+
+/// `logits`, with those of tokens in `text` made lower by the penalty, once each.
+std::vector<float> penalize(std::span<const float> logits, std::span<const int32_t> text,
+                            float penalty) {
+  std::vector<float> penalized(logits.begin(), logits.end());
+  std::vector<bool> isDone(logits.size());
+  for (int32_t id : text) {
+    if (id < 0 || size_t(id) >= logits.size() || isDone[size_t(id)])
+      continue;
+    isDone[size_t(id)] = true;
+    float& logit = penalized[size_t(id)];
+    logit = logit > 0 ? logit / penalty : logit * penalty;
+  }
+  return penalized;
+}
+
 } // namespace
 
 absl::StatusOr<Sampler> Sampler::create(const SamplerOptions& options) {
@@ -99,11 +121,25 @@ absl::StatusOr<Sampler> Sampler::create(const SamplerOptions& options) {
   if (!(options.topP > 0 && options.topP <= 1))
     return absl::InvalidArgumentError(
         absl::StrFormat("sampler: expects top-p above 0 and at most 1, but got %g", options.topP));
+  if (!(options.minP >= 0 && options.minP <= 1))
+    return absl::InvalidArgumentError(
+        absl::StrFormat("sampler: expects min-p from 0 to 1, but got %g", options.minP));
+  if (!(std::isfinite(options.repetitionPenalty) && options.repetitionPenalty > 0))
+    return absl::InvalidArgumentError(
+        absl::StrFormat("sampler: expects a finite repetition penalty above 0, but got %g",
+                        options.repetitionPenalty));
   return Sampler(options);
 }
 
-absl::StatusOr<int32_t> Sampler::sample(std::span<const float> logits, uint64_t position,
-                                        uint32_t sequence) const {
+absl::StatusOr<int32_t> Sampler::sample(std::span<const float> logits,
+                                        std::span<const int32_t> text, uint32_t sequence) const {
+  if (options.repetitionPenalty == 1)
+    return draw(logits, text.size(), sequence);
+  return draw(penalize(logits, text, options.repetitionPenalty), text.size(), sequence);
+}
+
+absl::StatusOr<int32_t> Sampler::draw(std::span<const float> logits, uint64_t position,
+                                      uint32_t sequence) const {
   TENON_ASSIGN_OR_RETURN(const int32_t highest, findHighest(logits));
   if (options.temperature == 0)
     return highest;
@@ -112,6 +148,8 @@ absl::StatusOr<int32_t> Sampler::sample(std::span<const float> logits, uint64_t 
     keepTopK(tokens, size_t(options.topK));
   if (options.topP < 1)
     keepTopP(tokens, options.topP);
+  if (options.minP > 0)
+    keepMinP(tokens, options.minP);
   std::sort(tokens.begin(), tokens.end(),
             [](const Weighted& a, const Weighted& b) { return a.id < b.id; });
 

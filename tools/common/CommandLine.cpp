@@ -197,6 +197,13 @@ CLI::Validator numberFrom(double least, double most, bool aboveLeast) {
   return CLI::Validator(check, "");
 }
 
+CLI::Validator someText() {
+  auto check = [](std::string& text) -> std::string {
+    return text.empty() ? "expects a text that is not empty" : "";
+  };
+  return CLI::Validator(check, "");
+}
+
 CLI::Validator oneOf(std::vector<std::string> words) {
   auto check = [words = std::move(words)](std::string& text) -> std::string {
     if (std::ranges::count(words, text) != 0)

@@ -31,6 +31,8 @@ CLI::Validator integerFrom(int64_t least, int64_t most = std::numeric_limits<int
 CLI::Validator anySeed();
 /// A finite number from `least`, or above it, to `most`.
 CLI::Validator numberFrom(double least, double most, bool aboveLeast = false);
+/// A text that is not empty.
+CLI::Validator someText();
 /// One of some words.
 CLI::Validator oneOf(std::vector<std::string> words);
 

@@ -14,6 +14,7 @@
 #include "runtime/program/ProgramFile.h"
 #include "runtime/text/Generator.h"
 #include "runtime/text/ModelDrafter.h"
+#include "runtime/text/StopTexts.h"
 #include "runtime/text/StreamingDetokenizer.h"
 #include "runtime/text/Tokenizer.h"
 #include "support/Status.h"
@@ -46,6 +47,21 @@ void addGenerateOptions(CLI::App& command, GenerateOptions& options, FlagRules& 
                     ->check(integerFrom(0, std::numeric_limits<int32_t>::max()))
                     ->excludes(prompt)
                     ->excludes(file),
+                {Need::Text});
+  auto* ids = command.get_option("--ids");
+  rules.require(
+      command
+          .add_flag("--parse-special", options.parseSpecial,
+                    "Read the texts of control tokens (<s>) in the prompt as these tokens")
+          ->excludes(ids),
+      {Need::Text});
+  rules.require(command
+                    .add_option("--stop", options.stops,
+                                "End before that text, which is not printed; may be given several "
+                                "times")
+                    ->allow_extra_args(false)
+                    ->check(someText())
+                    ->excludes(ids),
                 {Need::Text});
   rules.require(command.add_option("-n,--tokens", options.count, "New tokens at most")
                     ->check(integerFrom(0))
@@ -86,6 +102,20 @@ void addGenerateOptions(CLI::App& command, GenerateOptions& options, FlagRules& 
           ->check(numberFrom(0, 1, /*aboveLeast=*/true))
           ->capture_default_str(),
       {Need::Text, Need::Sampling});
+  rules.require(command
+                    .add_option("--min-p", options.sampler.minP,
+                                "Draw from tokens of at least that share of the likeliest one's "
+                                "probability only")
+                    ->check(numberFrom(0, 1))
+                    ->capture_default_str(),
+                {Need::Text, Need::Sampling});
+  rules.require(command
+                    .add_option("--repetition-penalty", options.sampler.repetitionPenalty,
+                                "Divide the logits of tokens that the text holds by that, where "
+                                "they are above 0, and multiply those below; 1 for none")
+                    ->check(numberFrom(0, std::numeric_limits<float>::max(), /*aboveLeast=*/true))
+                    ->capture_default_str(),
+                {Need::Text});
   rules.require(command
                     .add_option("--seed", options.sampler.seed,
                                 "Seed of the draws: the same seed, the same text")
@@ -138,6 +168,8 @@ static std::string describeStop(runtime::StopReason reason, int64_t context) {
     return "stopped where the model ended the text";
   case runtime::StopReason::ContextEnd:
     return absl::StrFormat("stopped at the end of the context of %d positions", context);
+  case runtime::StopReason::StopText:
+    return "stopped at a text of --stop";
   case runtime::StopReason::Callback:
     break;
   }
@@ -199,24 +231,34 @@ public:
   /// Takes a new token.
   virtual absl::Status push(int32_t id) = 0;
   virtual void finish() = 0;
+  /// Whether a stop text came.
+  virtual bool hasStopped() const { return false; }
   /// Adds what only this output knows to the JSON object.
   virtual void describe(nlohmann::ordered_json& json) const = 0;
 };
 
-/// Prints the text of tokens as it becomes complete, or collects it.
+/// Prints the text of tokens as it becomes complete, up to a stop text, or collects it.
 class TextOutput : public TokenOutput {
 public:
   /// `stream` is null where the text is only collected.
-  TextOutput(const runtime::Tokenizer& tokenizer, std::ostream* stream)
-      : detokenizer(tokenizer), stream(stream) {}
+  TextOutput(const runtime::Tokenizer& tokenizer, runtime::StopTexts stops, std::ostream* stream)
+      : detokenizer(tokenizer), stops(std::move(stops)), stream(stream) {}
 
-  absl::Status begin(int32_t id) override { return push(id); }
-  absl::Status push(int32_t id) override {
+  absl::Status begin(int32_t id) override {
     TENON_ASSIGN_OR_RETURN(std::string piece, detokenizer.push(id));
     append(piece);
     return absl::OkStatus();
   }
-  void finish() override { append(detokenizer.flush()); }
+  absl::Status push(int32_t id) override {
+    TENON_ASSIGN_OR_RETURN(std::string piece, detokenizer.push(id));
+    append(stops.push(piece));
+    return absl::OkStatus();
+  }
+  void finish() override {
+    append(stops.push(detokenizer.flush()));
+    append(stops.flush());
+  }
+  bool hasStopped() const override { return stops.isFound(); }
   void describe(nlohmann::ordered_json& json) const override { json["text"] = collected; }
 
 private:
@@ -227,6 +269,7 @@ private:
   }
 
   StreamingDetokenizer detokenizer;
+  runtime::StopTexts stops;
   std::ostream* stream;
   std::string collected;
 };
@@ -295,7 +338,8 @@ static absl::Status generate(runtime::Executor& executor, const GenerateOptions&
   absl::Status status;
   auto onToken = [&](int32_t id) {
     status = output.push(id);
-    return status.ok() && out.good(); // what goes nowhere is not worth computing
+    // What goes nowhere is not worth computing.
+    return status.ok() && out.good() && !output.hasStopped();
   };
   TENON_RETURN_IF_ERROR(checkDraft(options, executor.program()));
   TENON_ASSIGN_OR_RETURN(Guesser guesser,
@@ -304,6 +348,8 @@ static absl::Status generate(runtime::Executor& executor, const GenerateOptions&
                                                                    onToken, guesser.drafter.get()));
   TENON_RETURN_IF_ERROR(status);
   output.finish();
+  if (output.hasStopped())
+    generation.reason = runtime::StopReason::StopText;
 
   if (!options.json.replacesText()) {
     out << std::endl;
@@ -337,10 +383,12 @@ absl::Status generateText(runtime::Executor& executor, const GenerateOptions& op
         "continues token ids without one)");
   TENON_ASSIGN_OR_RETURN(auto tokenizer, runtime::Tokenizer::create(*program.tokenizer));
   TENON_ASSIGN_OR_RETURN(std::string promptText, readPrompt(options));
-  TENON_ASSIGN_OR_RETURN(std::vector<int32_t> prompt, tokenizer->encode(promptText));
+  TENON_ASSIGN_OR_RETURN(std::vector<int32_t> prompt,
+                         tokenizer->encode(promptText, {.parseSpecial = options.parseSpecial}));
   if (promptText.empty() && !prompt.empty())
     log << "the prompt is empty: the text begins behind the model's own first token" << std::endl;
-  TextOutput output(*tokenizer, stream);
+  TENON_ASSIGN_OR_RETURN(runtime::StopTexts stops, runtime::StopTexts::create(options.stops));
+  TextOutput output(*tokenizer, std::move(stops), stream);
   return generate(executor, options, prompt, output, loadNs, out, log);
 }
 

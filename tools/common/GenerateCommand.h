@@ -23,15 +23,17 @@ struct GenerateOptions {
   std::string promptFile; ///< `-`: standard input
   /// Token ids to continue instead of a text: no tokeniser is needed, and ids are printed.
   std::vector<int32_t> ids;
-  int64_t count = 128;    ///< new tokens at most
-  int64_t draft = 0;      ///< guesses a call at most
+  bool parseSpecial = false;      ///< the texts of control tokens in the prompt are these tokens
+  std::vector<std::string> stops; ///< texts at which the answer ends
+  int64_t count = 128;            ///< new tokens at most
+  int64_t draft = 0;              ///< guesses a call at most
   std::string draftModel; ///< a compiled program that guesses; empty: repetitions of the text do
   runtime::SamplerOptions sampler;
   JsonFlag json;
   int threads = 0; ///< 0: every core that the process may use
 };
 
-/// Adds `-p`, `-f`, `--ids`, `-n`, `--draft`, `--draft-model`, `--json` and the flags of the sampler
+/// Adds `-p`, `-f`, `--ids`, `--parse-special`, `--stop`, `-n`, `--draft`, `--draft-model`, `--json` and the flags of the sampler
 /// and the CPU to `command`.
 void addGenerateOptions(CLI::App& command, GenerateOptions& options, FlagRules& rules);
 
@@ -45,7 +47,7 @@ void denyUnusedSampling(const GenerateOptions& options, FlagRules& rules);
 /// at the end and nothing else:
 ///
 ///   prompt_ids, ids   token ids of the prompt, and the new ones
-///   text              of both together, as the model's tokeniser decodes them
+///   text              of both together, as the model's tokeniser decodes them, up to a stop text
 ///   stop              why it ended (`runtime::stopReasonName`)
 ///   load_ns           `loadNs`, what it took to make the executor
 ///   prompt_ns         from the prompt's first token to the first new token

@@ -130,6 +130,20 @@ TEST(GgufTokenizer, readsFurtherEndTokens) {
   EXPECT_TRUE(read(addLlama).value().extraEndIds.empty());
 }
 
+TEST(GgufTokenizer, knowsEndsOfTurnsByTheirTexts) {
+  const TokenizerSpec spec =
+      read([](GgufWriter& writer) {
+        writer.addString("tokenizer.ggml.model", "gpt2");
+        writer.addStrings(
+            "tokenizer.ggml.tokens",
+            Strings{"<|im_end|>", "<|im_start|>", "<|im_end|>", "<|endoftext|>", "<end_of_turn>"});
+        writer.addStrings("tokenizer.ggml.merges", Strings{"a b"});
+        writer.addI32s("tokenizer.ggml.token_type", std::vector<int32_t>{1, 3, 3, 3, 3});
+        writer.addU32("tokenizer.ggml.eos_token_id", 3);
+      }).value();
+  EXPECT_THAT(spec.extraEndIds, ElementsAre(2, 4)); // token 0 is text, token 3 is EOS
+}
+
 TEST(GgufTokenizer, refusesWhatIsMissing) {
   const auto missing = [](const std::string& key, const std::function<void(GgufWriter&)>& fill) {
     EXPECT_EQ(read(fill).status().code(), absl::StatusCode::kNotFound) << key;

@@ -115,9 +115,12 @@ TEST(DraftedGeneration, DrawsTheSameTokens) {
   Generator generator = Generator::create(model).value();
   RandomDrafter drafter(model);
   for (uint64_t seed = 0; seed < 20; ++seed) {
-    const Sampler sampler = Sampler::create({.temperature = 2, .seed = seed}).value();
-    EXPECT_EQ(generator.generate(Ids{4}, 40, sampler, {}, &drafter).value().ids,
-              generator.generate(Ids{4}, 40, sampler).value().ids);
+    for (float penalty : {1.0f, 1.5f}) {
+      const SamplerOptions options = {.temperature = 2, .repetitionPenalty = penalty, .seed = seed};
+      const Sampler sampler = Sampler::create(options).value();
+      EXPECT_EQ(generator.generate(Ids{4}, 40, sampler, {}, &drafter).value().ids,
+                generator.generate(Ids{4}, 40, sampler).value().ids);
+    }
   }
 }
 

@@ -257,6 +257,15 @@ TEST(Generator, drawsOnTheHost) {
   EXPECT_EQ(executor.steps, 0);
 }
 
+TEST(Generator, penalizesWhatTheTextHolds) {
+  StreamingExecutor executor(makeProgram({makeFunction(Role::Decode, 1)}));
+  Generator generator = Generator::create(executor).value();
+  executor.nextLogit = -5; // all others have −1
+  const Sampler sampler = Sampler::create({.repetitionPenalty = 10}).value();
+  EXPECT_THAT(generator.generate(Ids{3, 4, 5}, 4, sampler).value().ids, ElementsAre(0, 1, 2, 6));
+  EXPECT_EQ(executor.steps, 0); // a device knows no penalty
+}
+
 TEST(Generator, callsBackForEachTokenAndStopsWhenToldTo) {
   FakeExecutor executor(makeProgram({makeFunction(Role::Decode, 1)}));
   Generator generator = Generator::create(executor).value();
@@ -298,6 +307,7 @@ TEST(Generator, namesTheReasons) {
   EXPECT_EQ(stopReasonName(StopReason::TokenLimit), "token limit");
   EXPECT_EQ(stopReasonName(StopReason::EndOfSequence), "end of sequence");
   EXPECT_EQ(stopReasonName(StopReason::ContextEnd), "context end");
+  EXPECT_EQ(stopReasonName(StopReason::StopText), "stop text");
   EXPECT_EQ(stopReasonName(StopReason::Callback), "callback");
 }
 

@@ -22,7 +22,7 @@ Sampler make(const SamplerOptions& options) { return Sampler::create(options).va
 
 int32_t sample(const Sampler& sampler, const std::vector<float>& logits, uint64_t position = 0,
                uint32_t sequence = 0) {
-  return sampler.sample(logits, position, sequence).value();
+  return sampler.sample(logits, std::vector<int32_t>(position), sequence).value();
 }
 
 std::vector<int32_t> sampleMany(const SamplerOptions& options, const std::vector<float>& logits,
@@ -114,6 +114,35 @@ TEST(Sampler, topPKeepsTheSmallestSetThatReachesIt) {
   EXPECT_THAT(drawnIds({.temperature = 1, .topK = 2, .topP = 0.5f}, logits), ElementsAre(1));
 }
 
+TEST(Sampler, minPKeepsThoseNearTheLikeliest) {
+  const std::vector<float> logits = {std::log(0.1f), std::log(0.4f), std::log(0.2f),
+                                     std::log(0.3f)};
+  EXPECT_THAT(drawnIds({.temperature = 1, .minP = 0.2f}, logits), ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(drawnIds({.temperature = 1, .minP = 0.3f}, logits), ElementsAre(1, 2, 3));
+  EXPECT_THAT(drawnIds({.temperature = 1, .minP = 0.7f}, logits), ElementsAre(1, 3));
+  EXPECT_THAT(drawnIds({.temperature = 1, .minP = 1}, logits), ElementsAre(1));
+  // Shares are of the probabilities that the temperature leaves: 1/16, 1, 1/4, 9/16.
+  EXPECT_THAT(drawnIds({.temperature = 0.5f, .minP = 0.3f}, logits), ElementsAre(1, 3));
+}
+
+TEST(Sampler, penalizesTokensOfTheTextOnce) {
+  const std::vector<float> logits = {1, 3, 2.5f, -1};
+  const auto next = [&](float penalty, const std::vector<int32_t>& text) {
+    return make({.repetitionPenalty = penalty}).sample(logits, text).value();
+  };
+  EXPECT_EQ(next(1.3f, {}), 1);
+  EXPECT_EQ(next(1.1f, {1}), 1);         // 2.73
+  EXPECT_EQ(next(1.1f, {1, 1, 1}), 1);   // once, however often it occurs
+  EXPECT_EQ(next(1.3f, {1, 0}), 2);      // 2.31
+  EXPECT_EQ(next(1.3f, {1, 2}), 1);      // 2.31 and 1.92
+  EXPECT_EQ(next(4, {1, 2, -1, 99}), 0); // ids that are no tokens count for nothing
+  EXPECT_EQ(next(1e9f, {0, 1, 2}), 1);   // lower, but above those below 0
+  EXPECT_EQ(next(0.5f, {2}), 2);         // a reward
+  EXPECT_EQ(make({.repetitionPenalty = 2}).sample(std::vector<float>{-1, -1.5f}, {{0}}).value(), 1);
+  EXPECT_TRUE(make({}).isGreedy());
+  EXPECT_FALSE(make({.repetitionPenalty = 1.1f}).isGreedy());
+}
+
 TEST(Sampler, dependsOnSeedPositionAndSequenceAlone) {
   std::vector<float> logits(1000);
   for (size_t id = 0; id < logits.size(); ++id)
@@ -149,7 +178,7 @@ TEST(Sampler, refusesBrokenLogits) {
   for (float temperature : {0.0f, 1.0f}) {
     const Sampler sampler = make({.temperature = temperature});
     const auto refusal = [&](const std::vector<float>& logits) {
-      const absl::Status status = sampler.sample(logits, 0).status();
+      const absl::Status status = sampler.sample(logits, {}).status();
       EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
       return std::string(status.message());
     };
@@ -180,6 +209,12 @@ TEST(Sampler, refusesBrokenOptions) {
   EXPECT_EQ(refusal({.topP = 0}), "sampler: expects top-p above 0 and at most 1, but got 0");
   EXPECT_EQ(refusal({.topP = 1.5f}), "sampler: expects top-p above 0 and at most 1, but got 1.5");
   EXPECT_EQ(refusal({.topP = NAN}), "sampler: expects top-p above 0 and at most 1, but got nan");
+  EXPECT_EQ(refusal({.minP = -0.5f}), "sampler: expects min-p from 0 to 1, but got -0.5");
+  EXPECT_EQ(refusal({.minP = NAN}), "sampler: expects min-p from 0 to 1, but got nan");
+  EXPECT_EQ(refusal({.repetitionPenalty = 0}),
+            "sampler: expects a finite repetition penalty above 0, but got 0");
+  EXPECT_EQ(refusal({.repetitionPenalty = infinity}),
+            "sampler: expects a finite repetition penalty above 0, but got inf");
 }
 
 } // namespace
