@@ -10,12 +10,14 @@
 
 #include "absl/strings/str_format.h"
 
+#include "runtime/text/BertText.h"
 #include "runtime/text/PreTokenizers.h"
 #include "support/Status.h"
 
 namespace tenon::frontends {
 namespace {
 
+using runtime::RewriteKind;
 using runtime::TokenizerModel;
 using runtime::TokenizerSpec;
 using runtime::TokenKind;
@@ -23,12 +25,18 @@ using runtime::TokenKind;
 absl::StatusOr<TokenizerModel> readModel(const GgufFile& file) {
   constexpr std::string_view key = "tokenizer.ggml.model";
   TENON_ASSIGN_OR_RETURN(const std::string_view model, file.requireString(key));
-  if (model == "llama")
-    return TokenizerModel::SentencePiece;
-  if (model == "gpt2")
-    return TokenizerModel::ByteLevelBpe;
-  return absl::InvalidArgumentError(absl::StrFormat(
-      "%s: metadata key '%s' expects llama or gpt2, but got '%s'", file.path(), key, model));
+  constexpr std::pair<std::string_view, TokenizerModel> models[] = {
+      {"llama", TokenizerModel::SentencePiece},
+      {"gpt2", TokenizerModel::ByteLevelBpe},
+      {"t5", TokenizerModel::Unigram},
+      {"bert", TokenizerModel::WordPiece},
+  };
+  for (const auto& [name, kind] : models)
+    if (model == name)
+      return kind;
+  return absl::InvalidArgumentError(
+      absl::StrFormat("%s: metadata key '%s' expects llama, gpt2, t5 or bert, but got '%s'",
+                      file.path(), key, model));
 }
 
 absl::StatusOr<std::vector<std::string>> readStrings(const GgufFile& file, std::string_view key) {
@@ -92,21 +100,97 @@ absl::Status readExtraEndIds(const GgufFile& file, TokenizerSpec& spec) {
   return absl::OkStatus();
 }
 
+/// Ids of special tokens where a file of `model` is silent (llama.cpp's).
+struct DefaultIds {
+  int32_t bos = -1;
+  int32_t eos = -1;
+  int32_t unknown = -1;
+};
+
+DefaultIds defaultIds(TokenizerModel model) {
+  switch (model) {
+  case TokenizerModel::SentencePiece:
+    return {.bos = 1, .eos = 2, .unknown = 0};
+  case TokenizerModel::Unigram:
+    return {.eos = 1, .unknown = 2};
+  case TokenizerModel::WordPiece:
+    return {.bos = 101, .eos = 102, .unknown = 100};
+  case TokenizerModel::ByteLevelBpe:
+  case TokenizerModel::Bpe:
+    break;
+  }
+  return {};
+}
+
 /// Where the file is silent, `spec.model` and `spec.preTokenizer` decide.
 absl::Status readSpecialTokens(const GgufFile& file, TokenizerSpec& spec) {
-  const bool isSentencePiece = spec.model == TokenizerModel::SentencePiece;
   const runtime::PreTokenizerEntry* preTokenizer = runtime::findPreTokenizer(spec.preTokenizer);
-  TENON_ASSIGN_OR_RETURN(spec.bosId,
-                         readId(file, "tokenizer.ggml.bos_token_id", isSentencePiece ? 1 : -1));
-  TENON_ASSIGN_OR_RETURN(spec.eosId,
-                         readId(file, "tokenizer.ggml.eos_token_id", isSentencePiece ? 2 : -1));
+  const DefaultIds defaults = defaultIds(spec.model);
+  // What stands behind a text of BERT's is the token that parts sentences, spelt so.
+  const bool isWordPiece = spec.model == TokenizerModel::WordPiece;
+  const std::string_view endKey =
+      isWordPiece ? "tokenizer.ggml.seperator_token_id" : "tokenizer.ggml.eos_token_id";
+  const bool startsWithBos = spec.model == TokenizerModel::SentencePiece || isWordPiece ||
+                             (preTokenizer && preTokenizer->addBos);
+  const bool endsWithEos = isWordPiece || spec.model == TokenizerModel::Unigram;
+  TENON_ASSIGN_OR_RETURN(spec.bosId, readId(file, "tokenizer.ggml.bos_token_id", defaults.bos));
+  TENON_ASSIGN_OR_RETURN(spec.eosId, readId(file, endKey, defaults.eos));
   TENON_ASSIGN_OR_RETURN(spec.unknownId,
-                         readId(file, "tokenizer.ggml.unknown_token_id", isSentencePiece ? 0 : -1));
-  TENON_ASSIGN_OR_RETURN(
-      spec.addBos, file.optionalBool("tokenizer.ggml.add_bos_token",
-                                     isSentencePiece || (preTokenizer && preTokenizer->addBos)));
-  TENON_ASSIGN_OR_RETURN(spec.addEos, file.optionalBool("tokenizer.ggml.add_eos_token", false));
+                         readId(file, "tokenizer.ggml.unknown_token_id", defaults.unknown));
+  TENON_ASSIGN_OR_RETURN(spec.addBos,
+                         file.optionalBool("tokenizer.ggml.add_bos_token", startsWithBos));
+  TENON_ASSIGN_OR_RETURN(spec.addEos,
+                         file.optionalBool(isWordPiece ? "tokenizer.ggml.add_sep_token"
+                                                       : "tokenizer.ggml.add_eos_token",
+                                           endsWithEos));
   return readExtraEndIds(file, spec);
+}
+
+/// How SentencePiece normalises a text before its unigram model sees it (its normalizer.cc): the map of
+/// characters, no spaces but single ones between words, one in front, all written as U+2581.
+absl::Status readUnigramNormalizer(const GgufFile& file, TokenizerSpec& spec) {
+  constexpr std::string_view mapKey = "tokenizer.ggml.precompiled_charsmap";
+  if (file.has(mapKey)) {
+    TENON_ASSIGN_OR_RETURN(const std::vector<int64_t> values, file.requireI64s(mapKey));
+    std::string bytes;
+    for (int64_t value : values)
+      bytes += char(value);
+    if (!bytes.empty())
+      spec.normalizers.push_back({RewriteKind::Charsmap, "", std::move(bytes)});
+  }
+  TENON_ASSIGN_OR_RETURN(const bool mergesSpaces,
+                         file.optionalBool("tokenizer.ggml.remove_extra_whitespaces", false));
+  TENON_ASSIGN_OR_RETURN(spec.addSpacePrefix,
+                         file.optionalBool("tokenizer.ggml.add_space_prefix", true));
+  if (mergesSpaces) {
+    spec.pieceNormalizers.push_back({RewriteKind::Replace, R"(\A\ +|\ +\z)", ""});
+    spec.pieceNormalizers.push_back({RewriteKind::Replace, R"(\ {2,})", " "});
+  }
+  if (spec.addSpacePrefix)
+    spec.pieceNormalizers.push_back({RewriteKind::Prepend, "", " "});
+  spec.pieceNormalizers.push_back({RewriteKind::Replace, R"(\ )", "\u2581"});
+  return absl::OkStatus();
+}
+
+/// GGUF writes a token that begins a word with U+2581 in front and one that goes on without anything;
+/// those in brackets are special.
+void readWordPieces(TokenizerSpec& spec) {
+  constexpr std::string_view wordMark = "\u2581";
+  for (std::string& token : spec.tokens)
+    if (token.starts_with(wordMark))
+      token.erase(0, wordMark.size());
+    else if (!(token.starts_with('[') && token.ends_with(']')))
+      token.insert(0, "##");
+  runtime::addBertNormalizer({}, spec);
+  runtime::addBertSplits(spec);
+}
+
+absl::Status readBpe(const GgufFile& file, TokenizerSpec& spec) {
+  TENON_ASSIGN_OR_RETURN(spec.merges, readStrings(file, "tokenizer.ggml.merges"));
+  TENON_ASSIGN_OR_RETURN(const std::string_view preTokenizer,
+                         file.optionalString("tokenizer.ggml.pre", "default"));
+  spec.preTokenizer = std::string(preTokenizer);
+  return absl::OkStatus();
 }
 
 } // namespace
@@ -116,15 +200,21 @@ absl::StatusOr<TokenizerSpec> readGgufTokenizer(const GgufFile& file) {
   TENON_ASSIGN_OR_RETURN(spec.model, readModel(file));
   TENON_ASSIGN_OR_RETURN(spec.tokens, readStrings(file, "tokenizer.ggml.tokens"));
   TENON_ASSIGN_OR_RETURN(spec.kinds, readKinds(file));
-  if (spec.model == TokenizerModel::SentencePiece) {
+  TENON_ASSIGN_OR_RETURN(const std::string_view chatTemplate,
+                         file.optionalString("tokenizer.chat_template", ""));
+  spec.chatTemplate = std::string(chatTemplate);
+  if (spec.model == TokenizerModel::SentencePiece || spec.model == TokenizerModel::Unigram) {
     TENON_ASSIGN_OR_RETURN(spec.scores, file.requireF32s("tokenizer.ggml.scores"));
+  }
+  if (spec.model == TokenizerModel::SentencePiece) {
     TENON_ASSIGN_OR_RETURN(spec.addSpacePrefix,
                            file.optionalBool("tokenizer.ggml.add_space_prefix", true));
+  } else if (spec.model == TokenizerModel::Unigram) {
+    TENON_RETURN_IF_ERROR(readUnigramNormalizer(file, spec));
+  } else if (spec.model == TokenizerModel::WordPiece) {
+    readWordPieces(spec);
   } else {
-    TENON_ASSIGN_OR_RETURN(spec.merges, readStrings(file, "tokenizer.ggml.merges"));
-    TENON_ASSIGN_OR_RETURN(const std::string_view preTokenizer,
-                           file.optionalString("tokenizer.ggml.pre", "default"));
-    spec.preTokenizer = std::string(preTokenizer);
+    TENON_RETURN_IF_ERROR(readBpe(file, spec));
   }
   TENON_RETURN_IF_ERROR(readSpecialTokens(file, spec));
   return spec;

@@ -226,6 +226,8 @@ static absl::StatusOr<TokenizerSpec> decodeTokenizer(std::span<const std::byte> 
                       token->normalized()};
   });
   spec.fuseUnknown = stored.fuse_unknown();
+  if (stored.chat_template())
+    spec.chatTemplate = copy.text(stored.chat_template());
   if (copy.failed())
     return absl::InvalidArgumentError(
         "the tokeniser section holds overlapping or misaligned values");

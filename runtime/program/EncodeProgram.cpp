@@ -235,11 +235,12 @@ int32_t Encoder::tokenizerSection(const TokenizerSpec& spec) {
   auto normalizers = encodeRewrites(section, spec.normalizers);
   auto pieceNormalizers = encodeRewrites(section, spec.pieceNormalizers);
   auto added = encodeAdded(section, spec.added);
+  auto chatTemplate = section.CreateString(spec.chatTemplate);
   section.Finish(fbs::CreateTokenizer(section, static_cast<uint8_t>(spec.model), preTokenizer,
                                       tokens, scores, kindVector, merges, spec.bosId, spec.eosId,
                                       spec.unknownId, extraEndIds, spec.addBos, spec.addEos,
                                       spec.addSpacePrefix, splits, spec.ignoreMerges, normalizers,
-                                      pieceNormalizers, added, spec.fuseUnknown));
+                                      pieceNormalizers, added, spec.fuseUnknown, chatTemplate));
   return addSection(finishedBytes(section));
 }
 

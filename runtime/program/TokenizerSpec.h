@@ -25,6 +25,10 @@ enum class TokenizerModel : uint8_t {
   ByteLevelBpe = 1,
   /// BPE over characters: merges by rank, with byte fallback. Hugging Face's form of SentencePiece.
   Bpe = 2,
+  /// SentencePiece's unigram language model: the tokens of highest score together. `t5` in GGUF.
+  Unigram = 3,
+  /// BERT's: the longest tokens of each word, `##` before those that continue one. `bert` in GGUF.
+  WordPiece = 4,
 };
 
 /// What a step of a normaliser does.
@@ -39,12 +43,18 @@ enum class RewriteKind : uint8_t {
   Prepend = 7,     ///< `content` before a text that is not empty
   Prefix = 8,      ///< `content` before a text that does not begin with it
   PrefixFirst = 9, ///< the same, where nothing stands before the text
+  /// SentencePiece's `precompiled_charsmap`, the bytes of `content`: at each place the longest text of
+  /// the map.
+  Charsmap = 10,
+  /// The same as Hugging Face's `tokenizers` do it: the shortest text of the map that a grapheme
+  /// cluster of less than 6 bytes begins with, in place of the cluster; else character by character.
+  CharsmapOfClusters = 11,
 };
 
 struct RewriteStep {
   RewriteKind kind = RewriteKind::Nfc;
   std::string pattern; ///< of Replace: a regular expression
-  std::string content;
+  std::string content; ///< of a map of characters: any bytes
 
   bool operator==(const RewriteStep&) const = default;
 };
@@ -94,12 +104,13 @@ struct TokenizerSpec {
   std::vector<RewriteStep> pieceNormalizers;
   /// How tokens are read from a text, by id in ascending order; others just as they are.
   std::vector<AddedToken> added;
-  /// Whether unknown characters behind one another are one unknown token (BPE over characters).
+  /// Whether unknown characters behind one another are one unknown token (BPE over characters; with
+  /// Unigram they always are).
   bool fuseUnknown = false;
-  /// Texts by id. SentencePiece writes a space as U+2581; byte-level BPE maps every byte to a
-  /// printable code point (GPT-2's table).
+  /// Texts by id. SentencePiece and Unigram write a space as U+2581; byte-level BPE maps every byte to
+  /// a printable code point (GPT-2's table).
   std::vector<std::string> tokens;
-  /// Scores by id (SentencePiece) or empty.
+  /// Scores by id (SentencePiece, Unigram) or empty.
   std::vector<float> scores;
   /// Kinds by id, or empty: all normal.
   std::vector<TokenKind> kinds;
@@ -116,6 +127,8 @@ struct TokenizerSpec {
   bool addEos = false;
   /// Whether SentencePiece puts a space before the text.
   bool addSpacePrefix = true;
+  /// How the turns of a chat become a text: a template in Jinja's language, or empty.
+  std::string chatTemplate;
 
   /// Whether a generation ends at token `id`.
   bool endsGeneration(int32_t id) const {

@@ -202,8 +202,8 @@ absl::Status Validator::validateKernels() {
 }
 
 absl::Status Validator::validateTokenizer(const TokenizerSpec& spec) {
-  if (spec.model > TokenizerModel::Bpe)
-    return invalid("the tokeniser expects a model from 0 to 2, but found %d",
+  if (spec.model > TokenizerModel::WordPiece)
+    return invalid("the tokeniser expects a model from 0 to 4, but found %d",
                    static_cast<int>(spec.model));
   for (TokenKind kind : spec.kinds)
     if (kind < TokenKind::Normal || kind > TokenKind::Byte)

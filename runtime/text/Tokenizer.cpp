@@ -11,7 +11,9 @@
 #include "runtime/text/internal/SentencePieceTokenizer.h"
 #include "runtime/text/internal/SpecialTokens.h"
 #include "runtime/text/internal/TextRewriter.h"
+#include "runtime/text/internal/UnigramTokenizer.h"
 #include "runtime/text/internal/WordEdges.h"
+#include "runtime/text/internal/WordPieceTokenizer.h"
 #include "support/Status.h"
 
 namespace tenon::runtime {
@@ -93,9 +95,14 @@ absl::StatusOr<std::unique_ptr<Tokenizer>> createModel(TokenizerSpec spec) {
     return internal::ByteLevelBpeTokenizer::create(std::move(spec));
   case TokenizerModel::Bpe:
     return internal::BpeTokenizer::create(std::move(spec));
+  case TokenizerModel::Unigram:
+    return internal::UnigramTokenizer::create(std::move(spec));
+  case TokenizerModel::WordPiece:
+    return internal::WordPieceTokenizer::create(std::move(spec));
   }
   return absl::InvalidArgumentError(absl::StrFormat(
-      "tokenizer: expects model 0 (SentencePiece), 1 (byte-level BPE) or 2 (BPE), but got %d",
+      "tokenizer: expects model 0 (SentencePiece), 1 (byte-level BPE), 2 (BPE), 3 (Unigram) or 4 "
+      "(WordPiece), but got %d",
       int(spec.model)));
 }
 

@@ -47,8 +47,9 @@ public:
   /// User-defined tokens are read before anything else, leftmost and longest first, and with
   /// `parseSpecial` control and unknown tokens too. The time is O(n log n) in the text.
   /// Byte-level BPE leaves out bytes that its vocabulary has no token for, as Hugging Face's does.
-  /// InvalidArgument where the text is longer than `maxTextBytes`, or where a SentencePiece
-  /// vocabulary has a token neither for a character, its bytes nor for the unknown.
+  /// InvalidArgument where the text is longer than `maxTextBytes`, or where a vocabulary of
+  /// SentencePiece, Unigram or WordPiece has a token neither for a character, its bytes nor for the
+  /// unknown.
   absl::StatusOr<std::vector<int32_t>> encode(std::string_view text,
                                               const EncodeOptions& options = {}) const;
 

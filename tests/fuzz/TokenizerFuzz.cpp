@@ -95,7 +95,7 @@ static std::vector<std::string> makeTexts(FuzzedDataProvider& input) {
 
 static TokenizerSpec makeSpec(FuzzedDataProvider& input) {
   TokenizerSpec spec;
-  spec.model = static_cast<TokenizerModel>(input.ConsumeIntegralInRange<int>(0, 3));
+  spec.model = static_cast<TokenizerModel>(input.ConsumeIntegralInRange<int>(0, 5));
   size_t known = input.ConsumeIntegralInRange<size_t>(0, preTokenizers().size());
   spec.preTokenizer = known < preTokenizers().size() ? std::string(preTokenizers()[known].name)
                                                      : input.ConsumeRandomLengthString(8);

@@ -78,6 +78,8 @@ absl::StatusOr<std::string> applyUnicode(RewriteKind kind, std::string_view text
   case RewriteKind::Prepend:
   case RewriteKind::Prefix:
   case RewriteKind::PrefixFirst:
+  case RewriteKind::Charsmap:
+  case RewriteKind::CharsmapOfClusters:
     break;
   }
   return std::string(text);
@@ -111,17 +113,30 @@ absl::Status checkLength(const std::string& text) {
 absl::StatusOr<TextRewriter> TextRewriter::create(const std::vector<RewriteStep>& given) {
   TextRewriter rewriter;
   for (const RewriteStep& step : given) {
-    if (step.kind > RewriteKind::PrefixFirst)
+    if (step.kind > RewriteKind::CharsmapOfClusters)
       return absl::InvalidArgumentError(
           absl::StrFormat("tokenizer: expects kinds of rewriting from 0 to %d, but got %d",
-                          int(RewriteKind::PrefixFirst), int(step.kind)));
-    Step& added = rewriter.steps.emplace_back(Step{step, nullptr});
+                          int(RewriteKind::CharsmapOfClusters), int(step.kind)));
+    Step& added = rewriter.steps.emplace_back(Step{step, nullptr, nullptr});
+    if (step.kind == RewriteKind::Charsmap || step.kind == RewriteKind::CharsmapOfClusters) {
+      TENON_ASSIGN_OR_RETURN(Charsmap charsmap, Charsmap::create(std::move(added.step.content)));
+      added.charsmap = std::make_unique<Charsmap>(std::move(charsmap));
+    }
     if (step.kind != RewriteKind::Replace)
       continue;
     TENON_ASSIGN_OR_RETURN(Pattern pattern, Pattern::compile("normaliser", step.pattern));
     added.pattern = std::make_unique<Pattern>(std::move(pattern));
   }
   return rewriter;
+}
+
+absl::StatusOr<std::string> TextRewriter::rewriteRun(const Step& step, std::string_view run) {
+  if (step.pattern)
+    return replaceAll(*step.pattern, run, step.step.content);
+  if (step.charsmap)
+    return step.step.kind == RewriteKind::Charsmap ? step.charsmap->rewrite(run)
+                                                   : step.charsmap->rewriteClusters(run);
+  return applyUnicode(step.step.kind, run);
 }
 
 absl::StatusOr<std::string> TextRewriter::rewrite(std::string_view given, bool isFirst) const {
@@ -133,7 +148,7 @@ absl::StatusOr<std::string> TextRewriter::rewrite(std::string_view given, bool i
       if (!text.empty())
         text.insert(0, content);
     } else if (kind == RewriteKind::Prefix || kind == RewriteKind::PrefixFirst) {
-      if ((isFirst || kind == RewriteKind::Prefix) && !text.starts_with(content))
+      if ((isFirst || kind == RewriteKind::Prefix) && !text.empty() && !text.starts_with(content))
         text.insert(0, content);
     } else {
       std::string changed;
@@ -143,9 +158,7 @@ absl::StatusOr<std::string> TextRewriter::rewrite(std::string_view given, bool i
               changed += run;
               return absl::OkStatus();
             }
-            TENON_ASSIGN_OR_RETURN(const std::string part,
-                                   step.pattern ? replaceAll(*step.pattern, run, content)
-                                                : applyUnicode(kind, run));
+            TENON_ASSIGN_OR_RETURN(const std::string part, rewriteRun(step, run));
             changed += part;
             return checkLength(changed);
           }));

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 
 #include "runtime/program/TokenizerSpec.h"
+#include "runtime/text/internal/Charsmap.h"
 #include "runtime/text/internal/Pattern.h"
 
 namespace tenon::runtime::internal {
@@ -16,7 +17,8 @@ namespace tenon::runtime::internal {
 /// The steps of a normaliser, compiled. Immutable: any number of threads may use one.
 class TextRewriter {
 public:
-  /// Compiles the steps; InvalidArgument names a pattern that is none.
+  /// Compiles the steps; InvalidArgument names a pattern that is none,
+  /// and says what is wrong with a map of characters.
   static absl::StatusOr<TextRewriter> create(const std::vector<RewriteStep>& steps);
 
   bool isEmpty() const { return steps.empty(); }
@@ -29,8 +31,12 @@ public:
 private:
   struct Step {
     RewriteStep step;
-    std::unique_ptr<Pattern> pattern; ///< of Replace
+    std::unique_ptr<Pattern> pattern;   ///< of Replace
+    std::unique_ptr<Charsmap> charsmap; ///< of the kinds that have one
   };
+  /// What a step of Unicode, a pattern or a map makes of `run`, valid UTF-8.
+  static absl::StatusOr<std::string> rewriteRun(const Step& step, std::string_view run);
+
   std::vector<Step> steps;
 };
 

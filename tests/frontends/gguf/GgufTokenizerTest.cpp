@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "frontends/gguf/GgufWriter.h"
+#include "runtime/text/Tokenizer.h"
 #include "tests/common/TempFolder.h"
 
 namespace tenon::frontends {
@@ -144,6 +145,53 @@ TEST(GgufTokenizer, knowsEndsOfTurnsByTheirTexts) {
   EXPECT_THAT(spec.extraEndIds, ElementsAre(2, 4)); // token 0 is text, token 3 is EOS
 }
 
+TEST(GgufTokenizer, readsUnigrams) {
+  const auto readT5 = [](const std::function<void(GgufWriter&)>& fill) {
+    return read([&](GgufWriter& writer) {
+             writer.addString("tokenizer.ggml.model", "t5");
+             writer.addStrings("tokenizer.ggml.tokens",
+                               Strings{"<pad>", "</s>", "<unk>", "\u2581a", "b", "\u2581"});
+             writer.addF32s("tokenizer.ggml.scores", std::vector<float>{0, 0, 0, -2, -3, -4});
+             writer.addI32s("tokenizer.ggml.token_type", std::vector<int32_t>{3, 3, 2, 1, 1, 1});
+             fill(writer);
+           })
+        .value();
+  };
+  const auto idsOf = [](const TokenizerSpec& spec, std::string_view text) {
+    return runtime::Tokenizer::create(spec).value()->encode(text).value();
+  };
+  const TokenizerSpec plain = readT5([](GgufWriter&) {});
+  EXPECT_EQ(plain.model, TokenizerModel::Unigram);
+  EXPECT_THAT(idsOf(plain, "ab  a"), ElementsAre(3, 4, 5, 3, 1)); // EOS stands behind
+  const TokenizerSpec merging = readT5(
+      [](GgufWriter& writer) { writer.addBool("tokenizer.ggml.remove_extra_whitespaces", true); });
+  EXPECT_THAT(idsOf(merging, " ab  a "), ElementsAre(3, 4, 3, 1));
+  const TokenizerSpec mapped = readT5([](GgufWriter& writer) {
+    writer.addBool("tokenizer.ggml.add_space_prefix", false);
+    // One unit, which leads nowhere, and a text.
+    writer.addI32s("tokenizer.ggml.precompiled_charsmap",
+                   std::vector<int32_t>{4, 0, 0, 0, 0, 0, 0, 0, 120, 0});
+  });
+  EXPECT_THAT(idsOf(mapped, "b a"), ElementsAre(4, 3, 1));
+  ASSERT_FALSE(mapped.normalizers.empty());
+  EXPECT_EQ(mapped.normalizers[0].content, std::string("\4\0\0\0\0\0\0\0x\0", 10));
+}
+
+TEST(GgufTokenizer, readsWordPieces) {
+  const TokenizerSpec spec =
+      read([](GgufWriter& writer) {
+        writer.addString("tokenizer.ggml.model", "bert");
+        writer.addStrings("tokenizer.ggml.tokens",
+                          Strings{"[UNK]", "[CLS]", "[SEP]", "\u2581un", "want", "\u2581."});
+        writer.addU32("tokenizer.ggml.bos_token_id", 1);
+        writer.addU32("tokenizer.ggml.seperator_token_id", 2);
+        writer.addU32("tokenizer.ggml.unknown_token_id", 0);
+      }).value();
+  EXPECT_THAT(spec.tokens, ElementsAre("[UNK]", "[CLS]", "[SEP]", "un", "##want", "."));
+  EXPECT_THAT(runtime::Tokenizer::create(spec).value()->encode("\u00DAnwant. x").value(),
+              ElementsAre(1, 3, 4, 5, 0, 2));
+}
+
 TEST(GgufTokenizer, refusesWhatIsMissing) {
   const auto missing = [](const std::string& key, const std::function<void(GgufWriter&)>& fill) {
     EXPECT_EQ(read(fill).status().code(), absl::StatusCode::kNotFound) << key;
@@ -164,9 +212,9 @@ TEST(GgufTokenizer, refusesWhatIsMissing) {
 
 TEST(GgufTokenizer, refusesModelsThatItDoesNotKnow) {
   EXPECT_EQ(
-      read([](GgufWriter& writer) { writer.addString("tokenizer.ggml.model", "bert"); }).status(),
-      absl::InvalidArgumentError("metadata key 'tokenizer.ggml.model' expects llama or gpt2, "
-                                 "but got 'bert'"));
+      read([](GgufWriter& writer) { writer.addString("tokenizer.ggml.model", "rwkv"); }).status(),
+      absl::InvalidArgumentError("metadata key 'tokenizer.ggml.model' expects llama, gpt2, "
+                                 "t5 or bert, but got 'rwkv'"));
 }
 
 TEST(GgufTokenizer, refusesTypesThatItDoesNotKnow) {

@@ -47,8 +47,8 @@ TEST_P(TokenizerJsonGolden, GivesTheSameIds) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, TokenizerJsonGolden,
-                         ::testing::Values("gpt2", "llama2", "llama3", "mistral", "phi3", "qwen",
-                                           "starcoder"),
+                         ::testing::Values("albert", "bert", "bert_cased", "gpt2", "llama2",
+                                           "llama3", "mistral", "phi3", "qwen", "starcoder", "t5"),
                          [](const auto& info) { return std::string(info.param); });
 
 TEST(TokenizerJson, DecodesWhatItEncodes) {
@@ -102,13 +102,80 @@ TEST(TokenizerJson, ReadsModelAndAddedTokens) {
 }
 
 TEST(TokenizerJson, RefusesModelsThatItDoesNotKnow) {
-  EXPECT_THAT(errorAt("/model/type", "Unigram"), HasSubstr("'model.type' expects 'BPE', but got"));
+  EXPECT_THAT(
+      errorAt("/model/type", "WordLevel"),
+      HasSubstr("'model.type' expects 'BPE', 'Unigram' or 'WordPiece', but got 'WordLevel'"));
   EXPECT_THAT(errorAt("/model", 3), HasSubstr("'model' expects an object, but got 3"));
   EXPECT_THAT(errorAt("/model/dropout", 0.1), HasSubstr("absent or 0, but got 0.1"));
   EXPECT_THAT(errorAt("/model/end_of_word_suffix", "</w>"), HasSubstr("absent or empty"));
   EXPECT_THAT(errorAt("/model/unk_token", "?"),
               HasSubstr("a token of the vocabulary, but got '?'"));
   EXPECT_THAT(errorAt("/model/fuse_unk", 1), HasSubstr("true or false, but got 1"));
+}
+
+TEST(TokenizerJson, RefusesBrokenUnigrams) {
+  const json good =
+      json::parse(R"({"type": "Unigram", "unk_id": 0, "vocab": [["<unk>", 0], ["a", -1.5]]})");
+  auto changed = [&](const char* pointer, const json& value) {
+    json model = good;
+    model[json::json_pointer(pointer)] = value;
+    return errorOf([&](json& data) {
+      data.erase("pre_tokenizer");
+      data["model"] = model;
+    });
+  };
+  EXPECT_THAT(changed("/vocab", json::array()), HasSubstr("a list of tokens with scores"));
+  EXPECT_THAT(changed("/vocab/1", {"a", "b"}),
+              HasSubstr("'model.vocab[1]' expects a token and its score"));
+  EXPECT_THAT(changed("/unk_id", 2),
+              HasSubstr("'model.unk_id' expects a token id below 2, but got 2"));
+  EXPECT_THAT(errorAt("/model", good), HasSubstr("expects ByteLevel with a model BPE alone"));
+}
+
+TEST(TokenizerJson, RefusesBrokenWordPieces) {
+  json model = {{"type", "WordPiece"}, {"vocab", {{"[UNK]", 0}, {"a", 1}}}};
+  auto changed = [&](const char* key, const json& value) {
+    return errorOf([&](json& data) {
+      data.erase("pre_tokenizer");
+      data["model"] = model;
+      data["model"][key] = value;
+    });
+  };
+  EXPECT_THAT(changed("continuing_subword_prefix", "@@"), HasSubstr("expects '##', but got '@@'"));
+  EXPECT_THAT(changed("max_input_chars_per_word", 7), HasSubstr("expects 100, but got 7"));
+  EXPECT_THAT(changed("unk_token", "?"), HasSubstr("a token of the vocabulary, but got '?'"));
+  EXPECT_THAT(changed("type", "WordPiece"), HasSubstr("'decoder.type' expects WordPiece"));
+}
+
+TEST(TokenizerJson, RefusesNormalizersThatMeanSomethingElse) {
+  EXPECT_THAT(errorAt("/normalizer", {{"type", "Precompiled"}, {"precompiled_charsmap", "?"}}),
+              HasSubstr("'normalizer.precompiled_charsmap' expects base64, but got '?'"));
+  EXPECT_THAT(errorAt("/normalizer", {{"type", "BertNormalizer"}}),
+              HasSubstr("handle_chinese_chars' expects to be false without the pre-tokeniser"));
+  json words = {
+      {"type", "Sequence"},
+      {"pretokenizers",
+       {{{"type", "WhitespaceSplit"}}, {{"type", "Metaspace"}, {"prepend_scheme", "first"}}}}};
+  EXPECT_THAT(errorAt("/pre_tokenizer", words),
+              HasSubstr("prepend_scheme' expects 'always' behind WhitespaceSplit"));
+}
+
+TEST(TokenizerJson, CutsWordsBehindWhiteSpaceAsTokenizersDo) {
+  json data = tinyTokenizer();
+  data["pre_tokenizer"] = {
+      {"type", "Sequence"},
+      {"pretokenizers", {{{"type", "WhitespaceSplit"}}, {{"type", "Metaspace"}}}}};
+  data["decoder"] = {{"type", "Metaspace"}};
+  data["model"]["vocab"]["\u2581"] = 4;
+  data["added_tokens"][0]["id"] = 5;
+  auto tokenizer =
+      Tokenizer::create(readTokenizerJson(JsonFile::parse("t", data.dump()).value()).value());
+  ASSERT_THAT(tokenizer, IsOk());
+  auto idsOf = [&](const std::string& text) { return (*tokenizer)->encode(text).value(); };
+  EXPECT_THAT(idsOf(" ab \n a "), ElementsAre(4, 2, 4, 0));
+  EXPECT_THAT(idsOf("a \u2581b"), ElementsAre(4, 0, 4, 1)); // no second symbol
+  EXPECT_THAT(idsOf("a\u2581 b"), ElementsAre(4, 0, 4, 4, 1));
+  EXPECT_THAT(idsOf(" \n "), ElementsAre());
 }
 
 TEST(TokenizerJson, BoundsIds) {
@@ -135,7 +202,7 @@ TEST(TokenizerJson, RefusesMergesThatAreNone) {
 }
 
 TEST(TokenizerJson, RefusesStepsThatItDoesNotKnow) {
-  EXPECT_THAT(errorAt("/normalizer", {{"type", "Precompiled"}}),
+  EXPECT_THAT(errorAt("/normalizer", {{"type", "Nmt"}}),
               HasSubstr("'normalizer.type' expects NFC, NFD,"));
   EXPECT_THAT(errorAt("/normalizer", 1), HasSubstr("'normalizer' expects an object, but got 1"));
   EXPECT_THAT(errorAt("/pre_tokenizer", {{"type", "UnicodeScripts"}}),

@@ -21,7 +21,8 @@ inline TokenizerSpec richTokenizer() {
   spec.preTokenizer = "gpt-2";
   spec.splits = {{"a+", SplitBehavior::MergedWithNext, true}, {"b", SplitBehavior::Removed, false}};
   spec.ignoreMerges = true;
-  spec.normalizers = {{RewriteKind::Replace, "c", "d"}};
+  spec.normalizers = {{RewriteKind::Replace, "c", "d"},
+                      {RewriteKind::Charsmap, "", std::string("\0\xff\0", 3)}};
   spec.pieceNormalizers = {{RewriteKind::Prefix, "", " "}, {RewriteKind::Nfkc, "", ""}};
   spec.added = {{2, true, false, true, false}, {4, false, true, false, true}};
   spec.fuseUnknown = true;
@@ -36,6 +37,7 @@ inline TokenizerSpec richTokenizer() {
   spec.addBos = true;
   spec.addEos = true;
   spec.addSpacePrefix = false;
+  spec.chatTemplate = "{{ messages }}";
   return spec;
 }
 

@@ -44,13 +44,24 @@ TEST(TextRewriter, replacesAndPrepends) {
             "_a_b");
 }
 
+TEST(TextRewriter, prefixesNoEmptyText) {
+  EXPECT_EQ(rewrite({{RewriteKind::Replace, "\\s+", ""}, {RewriteKind::Prefix, "", "_"}}, "  "),
+            "");
+}
+
+TEST(TextRewriter, refusesMapsThatAreNone) {
+  for (RewriteKind kind : {RewriteKind::Charsmap, RewriteKind::CharsmapOfClusters})
+    EXPECT_THAT(std::string(TextRewriter::create({{kind, "", "abc"}}).status().message()),
+                HasSubstr("expects a map of characters with a trie and texts"));
+}
+
 TEST(TextRewriter, keepsBytesThatAreNotUtf8) {
   EXPECT_EQ(rewrite(RewriteKind::Nfc, "e\u0301\xFF\xE2\x82 e\u0301"), "\u00E9\xFF\xE2\x82 \u00E9");
 }
 
 TEST(TextRewriter, refusesWhatItCannotDo) {
-  EXPECT_THAT(std::string(TextRewriter::create({{RewriteKind{10}, "", ""}}).status().message()),
-              HasSubstr("expects kinds of rewriting from 0 to 9, but got 10"));
+  EXPECT_THAT(std::string(TextRewriter::create({{RewriteKind{12}, "", ""}}).status().message()),
+              HasSubstr("expects kinds of rewriting from 0 to 11, but got 12"));
   EXPECT_THAT(
       std::string(TextRewriter::create({{RewriteKind::Replace, "(", ""}}).status().message()),
       HasSubstr("normaliser, pattern '('"));

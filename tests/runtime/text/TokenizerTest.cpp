@@ -217,7 +217,8 @@ TEST(TokenizerSpecCheck, refusesBrokenVocabularies) {
 
   spec = makeByteLevelBpeSpec();
   spec.model = TokenizerModel(9);
-  expectRefused(spec, "model 0 (SentencePiece), 1 (byte-level BPE) or 2 (BPE), but got 9");
+  expectRefused(spec, "model 0 (SentencePiece), 1 (byte-level BPE), 2 (BPE), 3 (Unigram) or 4 "
+                      "(WordPiece), but got 9");
 
   spec = makeByteLevelBpeSpec();
   spec.kinds.pop_back();

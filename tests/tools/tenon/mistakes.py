@@ -286,7 +286,7 @@ GGUFS = [
     ("scaling", lambda g: g.keys.update({"llama.rope.scaling.type": string("odd")}), r"rope.scaling.type"),
     ("part", lambda g: g.keys.update({"split.count": u32(2), "split.no": u32(0)}), r"expects the name of part 1 of 2"),
     ("text:no-tokeniser", lambda g: g.keys.pop("tokenizer.ggml.model"), r"tokenizer.ggml.model"),
-    ("text:bert", lambda g: g.keys.update({"tokenizer.ggml.model": string("bert")}), r"expects llama or gpt2, but got 'bert'"),
+    ("text:rwkv", lambda g: g.keys.update({"tokenizer.ggml.model": string("rwkv")}), r"expects llama, gpt2, t5 or bert, but got 'rwkv'"),
     ("text:nan", lambda g: g.tensor("output_norm.weight").__setitem__(3, struct.pack("<64f", *[math.nan] * 64)), r"expects a number as the logit of token 0, but got nan"),
 ]
 
