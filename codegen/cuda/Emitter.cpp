@@ -35,7 +35,7 @@ bool isBlockQuantized(Type elementType) { return getEncoding(elementType)->isBlo
 
 /// The type in `device/groups.cuh` of a format of a family (`ir/encoding/families`).
 static std::string groupType(const BlockFormat& format, int64_t size) {
-  if (format.areE4M3)
+  if (format.kind == BlockFormat::QuantKind::E4M3)
     return absl::StrFormat("E4M3<%d>", size);
   const char* zero = format.zeroOffset ? "Stored" : format.hasMinimum() ? "Minimum" : "Middle";
   return absl::StrFormat("Integers<%d, %d, %s, GroupZero::%s>",
@@ -50,7 +50,7 @@ std::string deviceType(Type elementType) {
     return "int";
   const Encoding& encoding = *getEncoding(elementType);
   const BlockFormat* format = findBlockFormat(encoding.name);
-  if (format && !format->ggufFileType)
+  if (format && !format->ggufFileType && format->kind != BlockFormat::QuantKind::E2M1)
     return groupType(*format, encoding.blockSize);
   return llvm::StringRef(encoding.name).upper();
 }

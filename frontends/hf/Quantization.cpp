@@ -30,14 +30,15 @@ constexpr PartName gptqParts[] = {{"qweight", Part::Codes},
 constexpr PartName packedParts[] = {{"weight_packed", Part::Codes},
                                     {"weight_scale", Part::Scales},
                                     {"weight_zero_point", Part::Zeros},
-                                    {"weight_g_idx", Part::GroupIndex}};
+                                    {"weight_g_idx", Part::GroupIndex},
+                                    {"weight_global_scale", Part::TensorScale}};
 constexpr PartName plainParts[] = {{"weight", Part::Codes},
                                    {"weight_scale", Part::Scales},
                                    {"weight_scale_inv", Part::Scales},
                                    {"weight_zero_point", Part::Zeros}};
 /// Scales of activations, which stay as they are here, and the shape, which is read apart.
 constexpr std::string_view ignoredParts[] = {"input_scale", "activation_scale", "weight_shape",
-                                             "input_zero_point"};
+                                             "input_zero_point", "input_global_scale"};
 
 /// Whether `pattern` matches the beginning of `text`, as Python's `re.match`.
 absl::StatusOr<bool> matches(const std::string& pattern, const std::string& text) {
@@ -223,6 +224,18 @@ absl::StatusOr<WeightFormat> Quantization::readGroup(const std::string& where, c
   TENON_ASSIGN_OR_RETURN(int64_t bits, integer(*weights, of, "num_bits", 2, 8, 8));
   WeightFormat result{.bits = static_cast<int32_t>(bits)};
   bool isFloat = format == "float-quantized";
+  if (format == "nvfp4-pack-quantized" || format == "mxfp4-pack-quantized") {
+    bool isNvfp4 = format.starts_with("nv");
+    result.layout = isNvfp4 ? Layout::Nvfp4Packed : Layout::Mxfp4Packed;
+    std::string expected = isNvfp4 ? "tensor_group" : "group";
+    if (strategy != expected)
+      return file.error(of + "strategy", quoteName(expected), quoteName(strategy));
+    int64_t size = isNvfp4 ? 16 : 32;
+    TENON_RETURN_IF_ERROR(integer(*weights, of, "group_size", size, size, size).status());
+    TENON_RETURN_IF_ERROR(integer(*weights, of, "num_bits", 4, 4, 4).status());
+    result.bits = 4;
+    return result;
+  }
   if (format == "pack-quantized")
     result.layout = Layout::PackQuantized;
   else if (format == "int-quantized")
@@ -230,7 +243,9 @@ absl::StatusOr<WeightFormat> Quantization::readGroup(const std::string& where, c
   else if (isFloat)
     result.layout = Layout::Float8;
   else
-    return file.error(where + "format", "'pack-quantized', 'int-quantized' or 'float-quantized'",
+    return file.error(where + "format",
+                      "'pack-quantized', 'int-quantized', 'float-quantized', "
+                      "'nvfp4-pack-quantized' or 'mxfp4-pack-quantized'",
                       quoteName(format));
   if (strategy == "group" && !isFloat) {
     TENON_ASSIGN_OR_RETURN(result.groupSize,
@@ -306,8 +321,9 @@ std::span<const PartName> Quantization::parts() const {
     return gptqParts;
   if (method == Method::Awq)
     return std::span(gptqParts).first(3);
-  return common.layout == Layout::PackQuantized ? std::span<const PartName>(packedParts)
-                                                : std::span<const PartName>(plainParts);
+  return common.layout == Layout::PackQuantized || common.isFp4()
+             ? std::span<const PartName>(packedParts)
+             : std::span<const PartName>(plainParts);
 }
 
 std::span<const std::string_view> Quantization::ignored() const { return ignoredParts; }
@@ -367,6 +383,10 @@ absl::StatusOr<std::vector<int64_t>> Quantization::shapeOf(const std::string& mo
     return std::vector<int64_t>{shape[0], shape[1] * 8};
   case Layout::PackQuantized:
     return std::vector<int64_t>{stated[0], stated[1]};
+  case Layout::Nvfp4Packed:
+  case Layout::Mxfp4Packed:
+    return std::vector<int64_t>{shape[0], shape[1] * 2};
+  case Layout::Mxfp4Blocks:
   case Layout::IntQuantized:
   case Layout::Float8:
     break;

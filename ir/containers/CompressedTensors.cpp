@@ -43,6 +43,7 @@ static absl::StatusOr<int64_t> codesAWord(const WeightRequest& request, const Pa
 absl::StatusOr<Unpacked> readPackQuantized(const WeightRequest& request, const Parts& parts) {
   constexpr int32_t known[] = {2, 3, 4, 8};
   TENON_RETURN_IF_ERROR(checkBits(request, known));
+  TENON_RETURN_IF_ERROR(parts.forbid(Part::TensorScale));
   Unpacked unpacked;
   TENON_RETURN_IF_ERROR(countGroups(request, unpacked));
   int64_t rows = request.rows, columns = request.columns, groups = unpacked.groups;

@@ -27,9 +27,11 @@ constexpr NamedType elementTypes[] = {{"I8", 1},  {"U8", 1},   {"I32", 4}, {"I64
 } // namespace
 
 /// By `Layout` and by `Part`.
-constexpr std::string_view layouts[] = {"gptq",           "gptq_v2",       "awq_gemm", "awq_gemv",
-                                        "pack_quantized", "int_quantized", "float8"};
-constexpr std::string_view partNames[] = {"codes", "scales", "zeros", "group_index"};
+constexpr std::string_view layouts[] = {
+    "gptq",          "gptq_v2", "awq_gemm",     "awq_gemv",     "pack_quantized",
+    "int_quantized", "float8",  "nvfp4_packed", "mxfp4_packed", "mxfp4_blocks"};
+constexpr std::string_view partNames[] = {"codes", "scales", "zeros", "group_index",
+                                          "tensor_scale"};
 
 template <typename T, typename List>
 static std::optional<T> findIn(const List& list, std::string_view name) {
@@ -78,25 +80,49 @@ static internal::Reader readerOf(Layout layout) {
     return internal::readIntQuantized;
   case Layout::Float8:
     return internal::readFloat8;
+  case Layout::Nvfp4Packed:
+    return internal::readNvfp4Packed;
+  case Layout::Mxfp4Packed:
+    return internal::readMxfp4Packed;
+  case Layout::Mxfp4Blocks:
+    return internal::readMxfp4Blocks;
   }
   return nullptr;
 }
 
-/// Columns of a block: what divides the groups and a row; 0 where nothing does.
-static int64_t chooseBlock(int64_t columns, const Unpacked& unpacked) {
+/// The groups of 128, 64 or 32 columns, the most that divide the weight's own and a row; 0 where
+/// nothing does.
+static int64_t chooseGroup(int64_t columns, const Unpacked& unpacked) {
   for (int64_t size : {128, 64, 32})
     if (columns % size == 0 && (unpacked.groups == 1 || unpacked.groupSize % size == 0))
       return size;
   return 0;
 }
 
-static std::string encodingName(const WeightFormat& format, const Unpacked& unpacked,
-                                int64_t block) {
-  if (format.layout == Layout::Float8)
-    return absl::StrFormat("e4m3_g%d_f32", block);
-  return absl::StrFormat("int%d_g%d_%s%s", format.bits, block,
-                         unpacked.scaleType == BlockFormat::NumberType::F16 ? "f16" : "bf16",
-                         unpacked.zeros.empty() ? "" : "_zero");
+static absl::StatusOr<const Encoding*> chooseEncoding(const WeightRequest& request,
+                                                      const Unpacked& unpacked,
+                                                      const internal::Parts& parts) {
+  if (request.format.isFp4()) {
+    bool isNvfp4 = request.format.layout == Layout::Nvfp4Packed;
+    const Encoding* encoding = findEncoding(isNvfp4 ? "nvfp4_f32" : "mxfp4");
+    if (request.columns % encoding->blockSize == 0)
+      return encoding;
+    return parts.error(Part::Codes, absl::StrFormat("expects rows of a multiple of %d columns, but "
+                                                    "got %d",
+                                                    encoding->blockSize, request.columns));
+  }
+  int64_t group = chooseGroup(request.columns, unpacked);
+  if (group == 0)
+    return parts.error(Part::Codes,
+                       absl::StrFormat("expects groups and rows of a multiple of 32 columns, but "
+                                       "got groups of %d and rows of %d",
+                                       unpacked.groupSize, request.columns));
+  if (request.format.layout == Layout::Float8)
+    return findEncoding(absl::StrFormat("e4m3_g%d_f32", group));
+  return findEncoding(
+      absl::StrFormat("int%d_g%d_%s%s", request.format.bits, group,
+                      unpacked.scaleType == BlockFormat::NumberType::F16 ? "f16" : "bf16",
+                      unpacked.zeros.empty() ? "" : "_zero"));
 }
 
 absl::StatusOr<PackedWeight> PackedWeight::create(const WeightRequest& request) {
@@ -111,14 +137,8 @@ absl::StatusOr<PackedWeight> PackedWeight::create(const WeightRequest& request) 
     return parts.error(Part::Codes, absl::StrFormat("expects a known layout, but got number %d",
                                                     static_cast<int>(request.format.layout)));
   TENON_ASSIGN_OR_RETURN(Unpacked unpacked, reader(request, parts));
-  if (request.format.layout != Layout::Float8)
-    internal::dropMiddleZeros(request.format.bits, unpacked);
-  int64_t block = chooseBlock(request.columns, unpacked);
-  if (block == 0)
-    return parts.error(Part::Codes,
-                       absl::StrFormat("expects groups and rows of a multiple of 32 columns, but "
-                                       "got groups of %d and rows of %d",
-                                       unpacked.groupSize, request.columns));
+  internal::dropMiddleZeros(request.format.bits, unpacked);
+  TENON_ASSIGN_OR_RETURN(const Encoding* encoding, chooseEncoding(request, unpacked, parts));
   for (const PartTensor& tensor : request.parts)
     if (tensor.part == Part::Codes)
       unpacked.codesName = tensor.name;
@@ -126,7 +146,7 @@ absl::StatusOr<PackedWeight> PackedWeight::create(const WeightRequest& request) 
   weight.file = request.file;
   weight.rowCount = request.rows;
   weight.columnCount = request.columns;
-  weight.encodingOfBlocks = findEncoding(encodingName(request.format, unpacked, block));
+  weight.encodingOfBlocks = encoding;
   weight.unpacked = std::make_shared<const Unpacked>(std::move(unpacked));
   return weight;
 }
@@ -156,14 +176,22 @@ static void packPlane(const BlockFormat::Plane& plane, const uint8_t* codes, std
   }
 }
 
-/// A block of `size` codes; its planes hold each 32 of them together.
-static void packBlock(const BlockFormat& format, int64_t size, uint32_t scale, uint16_t zero,
-                      const uint8_t* codes, std::byte* out) {
-  std::memcpy(out + format.scale.offset, &scale, format.scale.bytes());
-  if (format.zeroOffset)
-    std::memcpy(out + *format.zeroOffset, &zero, sizeof zero);
+/// A block of the codes of columns [column, …) of a row; its planes hold each 32 of them together.
+/// `firstGroup` is the row's first group of the weight.
+static void packBlock(const BlockFormat& format, const Encoding& encoding, const Unpacked& unpacked,
+                      int64_t firstGroup, int64_t column, const uint8_t* codes, std::byte* out) {
+  int64_t size = format.groupSize == 0 ? encoding.blockSize : format.groupSize;
+  if (format.blockScale)
+    std::memcpy(out + format.blockScale->offset, &unpacked.tensorScale, format.blockScale->bytes());
+  for (int64_t first = 0, place = 0; first < encoding.blockSize;
+       first += size, place += format.groupStride) {
+    int64_t group = firstGroup + (column + first) / unpacked.groupSize;
+    std::memcpy(out + format.scale.offset + place, &unpacked.scales[group], format.scale.bytes());
+    if (format.zeroOffset)
+      std::memcpy(out + *format.zeroOffset + place, &unpacked.zeros[group], sizeof(uint16_t));
+  }
   for (const BlockFormat::Plane& plane : format.planes)
-    for (int64_t first = 0; plane.bits != 0 && first < size; first += 32)
+    for (int64_t first = 0; plane.bits != 0 && first < encoding.blockSize; first += 32)
       packPlane(plane, codes + first, out + plane.offset + first * plane.bits / 8);
 }
 
@@ -179,8 +207,9 @@ absl::Status PackedWeight::repackRows(int64_t first, int64_t count,
     int64_t rows = std::min(rowsAtOnce, first + count - start);
     unpacked->readCodes(start, rows, codes.data());
     constexpr uint8_t nan = 0x7F;
-    if (format.areE4M3 && std::ranges::any_of(codes.begin(), codes.begin() + rows * columnCount,
-                                              [](uint8_t code) { return (code & nan) == nan; }))
+    if (format.kind == BlockFormat::QuantKind::E4M3 &&
+        std::ranges::any_of(codes.begin(), codes.begin() + rows * columnCount,
+                            [](uint8_t code) { return (code & nan) == nan; }))
       return absl::InvalidArgumentError(
           absl::StrFormat("%s: tensor %s expects finite numbers, but got NaN in rows %d to %d",
                           file, quoteName(unpacked->codesName), start, start + rows - 1));
@@ -192,9 +221,7 @@ absl::Status PackedWeight::repackRows(int64_t first, int64_t count,
             ordered[i] = codes[row * columnCount + unpacked->permutation[column + i]];
           ofBlock = ordered.data();
         }
-        int64_t group = (start + row) * groups + column / unpacked->groupSize;
-        packBlock(format, size, unpacked->scales[group],
-                  unpacked->zeros.empty() ? 0 : unpacked->zeros[group], ofBlock, place);
+        packBlock(format, encoding, *unpacked, (start + row) * groups, column, ofBlock, place);
         place += encoding.blockBytes;
       }
   }

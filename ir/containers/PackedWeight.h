@@ -16,7 +16,7 @@
 #include "ir/encoding/Encoding.h"
 
 /// Quantised weights as checkpoints hold them, and how they become blocks of the encodings of
-/// `ir/encoding/families`: exactly, value by value. No MLIR.
+/// `ir/encoding`: exactly, value by value. No MLIR.
 namespace tenon::containers {
 
 /// How a checkpoint lays out the weight of a linear layer.
@@ -28,6 +28,9 @@ enum class Layout : uint8_t {
   PackQuantized = 4, ///< compressed-tensors `pack-quantized`
   IntQuantized = 5,  ///< compressed-tensors `int-quantized`
   Float8 = 6,        ///< E4M3: compressed-tensors `float-quantized` and Hugging Face's `fp8`
+  Nvfp4Packed = 7,   ///< compressed-tensors `nvfp4-pack-quantized`
+  Mxfp4Packed = 8,   ///< compressed-tensors `mxfp4-pack-quantized`
+  Mxfp4Blocks = 9,   ///< gpt-oss's tensors `_blocks` and `_scales`
 };
 
 /// The layout of that name (`gptq`, `awq_gemm`); nothing where there is none.
@@ -38,7 +41,7 @@ std::string_view nameOf(Layout layout);
 struct WeightFormat {
   Layout layout = Layout::Gptq;
   int32_t bits = 4;
-  /// Inputs that share a scale; −1 for all. Not of `Float8`.
+  /// Inputs that share a scale; −1 for all. Not of `Float8` and the layouts of 4 bits behind it.
   int64_t groupSize = -1;
   /// Rows and columns that share a scale, of `Float8`: 0 for all.
   int64_t blockRows = 0;
@@ -47,6 +50,11 @@ struct WeightFormat {
   /// does, or a zero of 0 was stored as 2^bits − 1.
   bool borrowsAcrossZeros = false;
 
+  /// Whether the codes are E2M1 numbers, in groups that the layout knows.
+  bool isFp4() const {
+    return layout == Layout::Nvfp4Packed || layout == Layout::Mxfp4Packed ||
+           layout == Layout::Mxfp4Blocks;
+  }
   bool operator==(const WeightFormat&) const = default;
 };
 
@@ -68,7 +76,7 @@ std::string_view nameOf(ElementType type);
 int64_t bytesOf(ElementType type);
 
 /// What a tensor is of a weight.
-enum class Part : uint8_t { Codes = 0, Scales = 1, Zeros = 2, GroupIndex = 3 };
+enum class Part : uint8_t { Codes = 0, Scales = 1, Zeros = 2, GroupIndex = 3, TensorScale = 4 };
 /// The part of that name (`codes`, `group_index`); nothing where there is none.
 std::optional<Part> findPart(std::string_view name);
 std::string_view nameOf(Part part);

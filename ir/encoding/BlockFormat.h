@@ -12,10 +12,12 @@ namespace tenon {
 /// A block format of weights as data: where the numbers of a block lie, for all who read blocks. An
 /// encoding's file defines it beside the `Encoding`, from the same structure in memory.
 struct BlockFormat {
-  enum class NumberType : uint8_t { F16, Bf16, F32 };
+  /// `E8M0`: 2^(byte − 127), `UE4M3`: the lower seven bits of a byte as `internal/Float8.h` reads
+  /// them, but 0 where all are set.
+  enum class NumberType : uint8_t { F16, Bf16, F32, E8M0, UE4M3 };
   /// A number of a block.
   struct Number {
-    uint32_t offset; ///< in bytes, even
+    uint32_t offset; ///< in bytes; even where the number has two or four
     /// For random values (runtime/program/RandomValues.h): of the scale 1 / (√3 · the deviation of
     /// a value whose scale is 1 and whose other bits are random); of the minimum what then puts the
     /// mean at 0. So q8_0 has quants of −128 to 127, deviation 73.9; q4_k has scale · s · q −
@@ -23,8 +25,23 @@ struct BlockFormat {
     float randomFactor = 0;
     NumberType type = NumberType::F16;
 
-    uint32_t bytes() const { return type == NumberType::F32 ? 4 : 2; }
+    uint32_t bytes() const {
+      switch (type) {
+      case NumberType::F32:
+        return 4;
+      case NumberType::E8M0:
+      case NumberType::UE4M3:
+        return 1;
+      case NumberType::F16:
+      case NumberType::Bf16:
+        break;
+      }
+      return 2;
+    }
   };
+  /// What the bits of a quant say: an integer, an E4M3 number (`internal/Float8.h`), an E2M1 number
+  /// (`internal/Float4.h`).
+  enum class QuantKind : uint8_t { Integer, E4M3, E2M1 };
   /// Bits [shift, shift + bits) of all quants, beside each other in the same `stride` bytes: an
   /// `internal/BitPlane.h`.
   struct Plane {
@@ -42,11 +59,14 @@ struct BlockFormat {
   Number scale;
   /// Where `hasMinimum`: what is added to all values, or taken from them.
   Number minimum = {};
+  /// Multiplies the scales of all groups, where there is one; its random factor is then that of
+  /// the range, and that of `scale` what each scale is.
+  std::optional<Number> blockScale = {};
 
-  /// The rest describes a block of one scale, without groups:
+  /// The rest describes a block whose quants lie in planes:
   ///
   ///     value[i] = scale · (quant[i] − zero) + minimum, or scale · levels[quant[i]],
-  ///     or scale · the E4M3 number quant[i]
+  ///     or scale · the number quant[i]
   std::array<Plane, 2> planes = {};
   int zero = 0;
   /// Where a block has a zero of its own, as an unsigned integer of 16 bits: its offset in bytes,
@@ -54,12 +74,15 @@ struct BlockFormat {
   std::optional<uint32_t> zeroOffset = {};
   /// Of every quant, or none.
   std::span<const int8_t> levels = {};
-  /// Whether quants of 8 bits are numbers as `internal/Float8.h` reads them.
-  bool areE4M3 = false;
+  QuantKind kind = QuantKind::Integer;
+  /// Elements that share a scale, and a zero, where a block has several of them, and bytes from one
+  /// group's to the next's; 0 where they are the block's.
+  uint32_t groupSize = 0;
+  uint32_t groupStride = 0;
 
   bool hasMinimum() const { return minimum.randomFactor != 0; }
   /// Whether the planes, the zero and the levels say all.
-  bool hasOneScale() const { return planes[0].bits != 0; }
+  bool hasPlanes() const { return planes[0].bits != 0; }
 };
 
 /// Every block format of weights, in a fixed order.

@@ -4,7 +4,7 @@
 #include "ir/encoding/Float16.h"
 #include "ir/encoding/internal/BitPlane.h"
 #include "ir/encoding/internal/Block.h"
-#include "ir/encoding/internal/OneScale.h"
+#include "ir/encoding/internal/Planes.h"
 #include "ir/encoding/internal/SuperBlock.h"
 
 namespace tenon::encodings {
@@ -105,7 +105,7 @@ constinit const Encoding iq4_nl = {
     .blockSize = Iq4NlBlock::size,
     .blockBytes = sizeof(Iq4NlBlock),
     .ggufType = 20,
-    .decode = decodeOneScale<Iq4NlBlock, iq4_nlFormat>,
+    .decode = decodePlanes<Iq4NlBlock, iq4_nlFormat>,
     .encode = encodeBlocks<double, Iq4NlBlock, encodeIq4Nl>,
     .encodeF32 = encodeBlocks<float, Iq4NlBlock, encodeIq4Nl>,
 };

@@ -1,7 +1,7 @@
 #include "ir/encoding/Float16.h"
 #include "ir/encoding/internal/BitPlane.h"
 #include "ir/encoding/internal/Block.h"
-#include "ir/encoding/internal/OneScale.h"
+#include "ir/encoding/internal/Planes.h"
 #include "ir/encoding/internal/RangeQuants.h"
 
 namespace tenon::encodings {
@@ -42,7 +42,7 @@ constinit const Encoding q4_0 = {
     .blockSize = Q4Block::size,
     .blockBytes = sizeof(Q4Block),
     .ggufType = 2,
-    .decode = decodeOneScale<Q4Block, q4_0Format>,
+    .decode = decodePlanes<Q4Block, q4_0Format>,
     .encode = encodeBlocks<double, Q4Block, encodeQ4>,
     .encodeF32 = encodeBlocks<float, Q4Block, encodeQ4>,
 };

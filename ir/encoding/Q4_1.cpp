@@ -1,7 +1,7 @@
 #include "ir/encoding/Float16.h"
 #include "ir/encoding/internal/BitPlane.h"
 #include "ir/encoding/internal/Block.h"
-#include "ir/encoding/internal/OneScale.h"
+#include "ir/encoding/internal/Planes.h"
 #include "ir/encoding/internal/RangeQuants.h"
 
 namespace tenon::encodings {
@@ -45,7 +45,7 @@ constinit const Encoding q4_1 = {
     .blockSize = Q41Block::size,
     .blockBytes = sizeof(Q41Block),
     .ggufType = 3,
-    .decode = decodeOneScale<Q41Block, q4_1Format>,
+    .decode = decodePlanes<Q41Block, q4_1Format>,
     .encode = encodeBlocks<double, Q41Block, encodeQ41>,
     .encodeF32 = encodeBlocks<float, Q41Block, encodeQ41>,
 };

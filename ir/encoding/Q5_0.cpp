@@ -1,7 +1,7 @@
 #include "ir/encoding/Float16.h"
 #include "ir/encoding/internal/BitPlane.h"
 #include "ir/encoding/internal/Block.h"
-#include "ir/encoding/internal/OneScale.h"
+#include "ir/encoding/internal/Planes.h"
 #include "ir/encoding/internal/RangeQuants.h"
 
 namespace tenon::encodings {
@@ -46,7 +46,7 @@ constinit const Encoding q5_0 = {
     .blockSize = Q50Block::size,
     .blockBytes = sizeof(Q50Block),
     .ggufType = 6,
-    .decode = decodeOneScale<Q50Block, q5_0Format>,
+    .decode = decodePlanes<Q50Block, q5_0Format>,
     .encode = encodeBlocks<double, Q50Block, encodeQ50>,
     .encodeF32 = encodeBlocks<float, Q50Block, encodeQ50>,
 };

@@ -1,7 +1,7 @@
 #include "ir/encoding/Float16.h"
 #include "ir/encoding/internal/BitPlane.h"
 #include "ir/encoding/internal/Block.h"
-#include "ir/encoding/internal/OneScale.h"
+#include "ir/encoding/internal/Planes.h"
 #include "ir/encoding/internal/RangeQuants.h"
 
 namespace tenon::encodings {
@@ -49,7 +49,7 @@ constinit const Encoding q5_1 = {
     .blockSize = Q51Block::size,
     .blockBytes = sizeof(Q51Block),
     .ggufType = 7,
-    .decode = decodeOneScale<Q51Block, q5_1Format>,
+    .decode = decodePlanes<Q51Block, q5_1Format>,
     .encode = encodeBlocks<double, Q51Block, encodeQ51>,
     .encodeF32 = encodeBlocks<float, Q51Block, encodeQ51>,
 };

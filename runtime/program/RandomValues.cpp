@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cassert>
 #include <cmath>
 #include <cstring>
 
@@ -18,34 +19,98 @@ static uint16_t toBf16(float value) {
 
 static uint16_t toF16(float value) { return std::bit_cast<uint16_t>(static_cast<_Float16>(value)); }
 
-/// Adds the words of a number of the block.
-static void addNumber(RandomBlock& block, const BlockFormat::Number& number,
-                      const RandomRange& range) {
-  float value = number.randomFactor * range.scale;
-  auto add = [&](uint32_t offset, uint32_t bits) {
-    block.words[block.count++] = {offset, static_cast<uint16_t>(bits)};
-  };
-  switch (number.type) {
+/// The bits of `value` as a number of that type; of a power of two its exponent, at least 1.
+static uint32_t bitsOfNumber(BlockFormat::NumberType type, float value) {
+  switch (type) {
   case BlockFormat::NumberType::F16:
-    return add(number.offset, toF16(value));
+    return toF16(value);
   case BlockFormat::NumberType::Bf16:
-    return add(number.offset, toBf16(value));
+    return toBf16(value);
   case BlockFormat::NumberType::F32:
-    add(number.offset, std::bit_cast<uint32_t>(value));
-    add(number.offset + 2, std::bit_cast<uint32_t>(value) >> 16);
+    break;
+  case BlockFormat::NumberType::E8M0:
+    // To the nearest, in steps of a factor of two.
+    return static_cast<uint32_t>(
+        std::clamp(std::nearbyint(std::log2(std::fabs(value))) + 127.0f, 1.0f, 254.0f));
+  case BlockFormat::NumberType::UE4M3: {
+    // At least the least above 0.
+    uint32_t bits = std::bit_cast<uint32_t>(std::clamp(std::fabs(value), 0x1p-9f, 448.0f));
+    uint32_t scaled = std::bit_cast<uint32_t>(std::bit_cast<float>(bits) * 0x1p-120f);
+    return (scaled + 0x7FFFF + (scaled >> 20 & 1)) >> 20;
   }
+  }
+  return std::bit_cast<uint32_t>(value);
 }
 
-std::optional<RandomBlock> findRandomBlock(std::string_view encoding, const RandomRange& range) {
-  const BlockFormat* format = findBlockFormat(encoding);
+namespace {
+
+/// Collects the words of numbers of blocks.
+class BlockMaker {
+public:
+  BlockMaker(const BlockFormat& format, const Encoding& encoding, RandomBlock& block)
+      : format(format), encoding(encoding), block(block) {}
+
+  /// `bits` of `bytes` bytes at `offset`, once a block or once a group of it.
+  void add(uint32_t offset, uint32_t bytes, uint32_t bits, bool isOfGroups) {
+    uint32_t groups = isOfGroups && format.groupSize != 0
+                          ? static_cast<uint32_t>(encoding.blockSize) / format.groupSize
+                          : 1;
+    if (bytes == 1)
+      return addBytes(offset, groups, bits);
+    uint32_t stride = groups == 1 ? 2 : format.groupStride;
+    for (uint32_t word = 0; word < bytes / 2; ++word)
+      addRun({offset + 2 * word, stride, groups, static_cast<uint16_t>(bits >> 16 * word), 0xFFFF});
+  }
+
+private:
+  /// Neighbouring bytes of all blocks.
+  void addBytes(uint32_t offset, uint32_t count, uint32_t bits) {
+    for (uint32_t first = offset; first < block.bytes;
+         first += static_cast<uint32_t>(encoding.blockBytes)) {
+      uint32_t end = first + count, firstWhole = first + first % 2, endWhole = end - end % 2;
+      auto both = static_cast<uint16_t>(bits | bits << 8);
+      if (first != firstWhole)
+        addRun({first - 1, 2, 1, both, 0xFF00});
+      if (firstWhole < endWhole)
+        addRun({firstWhole, 2, (endWhole - firstWhole) / 2, both, 0xFFFF});
+      if (endWhole != end && endWhole >= first)
+        addRun({endWhole, 2, 1, both, 0x00FF});
+    }
+  }
+  void addRun(const RandomBlock::Run& run) {
+    assert(block.count < RandomBlock::mostRuns);
+    block.runs[block.count++] = run;
+  }
+
+  const BlockFormat& format;
+  const Encoding& encoding;
+  RandomBlock& block;
+};
+
+} // namespace
+
+std::optional<RandomBlock> findRandomBlock(std::string_view encodingName,
+                                           const RandomRange& range) {
+  const BlockFormat* format = findBlockFormat(encodingName);
   if (!format)
     return std::nullopt;
-  RandomBlock block = {static_cast<uint32_t>(findEncoding(encoding)->blockBytes), {}, 0};
-  addNumber(block, format->scale, range);
+  const Encoding& encoding = *findEncoding(encodingName);
+  auto bytes = static_cast<uint32_t>(encoding.blockBytes);
+  RandomBlock block = {bytes % 2 == 0 ? bytes : 2 * bytes, {}, 0};
+  BlockMaker maker(*format, encoding, block);
+  auto add = [&](const BlockFormat::Number& number, float value, bool isOfGroups) {
+    maker.add(number.offset, number.bytes(), bitsOfNumber(number.type, value), isOfGroups);
+  };
+  float scale = format->scale.randomFactor * range.scale;
+  if (format->blockScale) {
+    add(*format->blockScale, format->blockScale->randomFactor * range.scale, false);
+    scale = format->scale.randomFactor;
+  }
+  add(format->scale, scale, true);
   if (format->hasMinimum())
-    addNumber(block, format->minimum, range);
+    add(format->minimum, format->minimum.randomFactor * range.scale, true);
   if (format->zeroOffset)
-    block.words[block.count++] = {*format->zeroOffset, static_cast<uint16_t>(format->zero)};
+    maker.add(*format->zeroOffset, 2, static_cast<uint32_t>(format->zero), true);
   return block;
 }
 
@@ -70,14 +135,22 @@ static float randomValue(const RandomRange& range, uint64_t index) {
   return product + range.mean;
 }
 
+/// Word `place` of a block, of which `bits` are random.
+static uint16_t wordOfBlock(const RandomBlock& block, uint32_t place, uint16_t bits) {
+  for (const RandomBlock::Run& run : std::span(block.runs, block.count)) {
+    uint32_t distance = place - run.offset;
+    if (place >= run.offset && distance % run.stride == 0 && distance / run.stride < run.count)
+      bits = static_cast<uint16_t>((bits & ~run.mask) | (run.bits & run.mask));
+  }
+  return bits;
+}
+
 static void fillBlocks(const RandomRange& range, const RandomBlock& block,
                        std::span<std::byte> out) {
-  for (uint64_t i = 0; i < out.size() / 2; ++i) {
-    auto bits = static_cast<uint16_t>(hashAt(range, i) >> 48);
-    for (const RandomBlock::Word& word : std::span(block.words, block.count))
-      if (2 * i % block.bytes == word.offset)
-        bits = word.bits;
-    std::memcpy(out.data() + 2 * i, &bits, sizeof(bits));
+  for (uint64_t i = 0; 2 * i < out.size(); ++i) {
+    auto place = static_cast<uint32_t>(2 * i % block.bytes);
+    uint16_t bits = wordOfBlock(block, place, static_cast<uint16_t>(hashAt(range, i) >> 48));
+    std::memcpy(out.data() + 2 * i, &bits, std::min<size_t>(sizeof(bits), out.size() - 2 * i));
   }
 }
 

@@ -15,16 +15,22 @@ namespace tenon::runtime {
 /// with random values (f32, f16, bf16 and ggml's block formats), otherwise 0.
 uint64_t randomUnitBytes(std::string_view encoding);
 
-/// A block whose bytes may hold anything but for one or two words of 16 bits, of what scales and
-/// shifts its values.
+/// Some bytes, whole blocks, that may hold anything but for some words of 16 bits, which scale and
+/// shift its values, or some of their bits.
 struct RandomBlock {
-  struct Word {
-    uint32_t offset; ///< in the block, even
+  /// Words at `offset`, `offset` + `stride`, … of the same bits.
+  struct Run {
+    uint32_t offset; ///< in bytes, even
+    uint32_t stride; ///< in bytes, even, above 0
+    uint32_t count;
     uint16_t bits;
+    uint16_t mask; ///< of `bits`; the others stay random
   };
+  static constexpr uint32_t mostRuns = 4;
+
   uint32_t bytes; ///< even
-  Word words[2];
-  uint32_t count; ///< of words
+  Run runs[mostRuns];
+  uint32_t count; ///< of runs
 };
 
 /// How the blocks of `range` are made: the numbers of the format are `randomFactor` · scale of the
@@ -41,8 +47,8 @@ std::optional<RandomBlock> findRandomBlock(std::string_view encoding, const Rand
 ///   value i = round(u · scale + mean), product and sum each rounded to f32, then once to
 ///   `encoding`
 ///
-/// Of blocks, the i-th two bytes (little-endian) are h >> 48, but for those of `RandomBlock`'s
-/// words; the words give values about 0 (half a quant beside it where a format has one more
+/// Of blocks, the i-th two bytes (little-endian) are h >> 48, but for the bits of `RandomBlock`'s
+/// words; they give values about 0 (half a quant beside it where a format has one more
 /// quant below 0) with the deviation of u · scale, scale / sqrt(3). The range's mean does not count.
 void fillRandomValues(const RandomRange& range, std::string_view encoding,
                       std::span<std::byte> out);

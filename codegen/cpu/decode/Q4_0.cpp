@@ -6,7 +6,7 @@ using namespace mlir;
 namespace tenon::codegen::cpu::decoders {
 
 /// ggml's `block_q4_0`, see `ir/encoding/Q4_0.cpp`: scale · (nibble − 8). Exact in f32, also as the
-/// fused multiply-add nibble · scale − 8 · scale. `OneScale.h` would give the same bits; here the
+/// fused multiply-add nibble · scale − 8 · scale. `Planes.h` would give the same bits; here the
 /// scale is loaded before the quants, which is the code that was measured.
 static Value decodeQ40(VectorBuilder& b, Value block, int64_t first, int64_t count) {
   constexpr int64_t quantsAt = 2, run = 16;

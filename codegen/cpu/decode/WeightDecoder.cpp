@@ -1,6 +1,6 @@
 #include "codegen/cpu/decode/WeightDecoder.h"
 
-#include "codegen/cpu/decode/OneScale.h"
+#include "codegen/cpu/decode/Planes.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -15,19 +15,19 @@ static const WeightDecoder* findDecoder(const Encoding& encoding) {
 }
 
 /// The description of a format that is decoded from it; null for others.
-static const BlockFormat* findOneScale(const Encoding& encoding) {
+static const BlockFormat* findPlanes(const Encoding& encoding) {
   const BlockFormat* format = findBlockFormat(encoding.name);
-  return format && format->hasOneScale() ? format : nullptr;
+  return format && format->hasPlanes() ? format : nullptr;
 }
 
 bool canDecode(Type elementType) {
   const Encoding* encoding = getEncoding(elementType);
-  return encoding && (findDecoder(*encoding) || findOneScale(*encoding));
+  return encoding && (findDecoder(*encoding) || findPlanes(*encoding));
 }
 
 RowDecoder::RowDecoder(RankedTensorType type)
     : encoding(*getEncoding(type.getElementType())), decoder(findDecoder(encoding)),
-      format(findOneScale(encoding)), bytesPerRow(encoding.bytesFor(type.getShape().back())) {
+      format(findPlanes(encoding)), bytesPerRow(encoding.bytesFor(type.getShape().back())) {
   assert(decoder || format);
 }
 
@@ -48,7 +48,7 @@ Value RowDecoder::decode(VectorBuilder& b, Value pointer, int64_t first, int64_t
                     decode(b, pointer, first + count / 2, count / 2));
   Value block = b.advance(pointer, first / blockSize() * encoding.blockBytes);
   return decoder ? decoder->decode(b, block, first % blockSize(), count)
-                 : decodeOneScale(b, *format, block, first % blockSize(), count);
+                 : decodePlanes(b, *format, block, first % blockSize(), count);
 }
 
 } // namespace tenon::codegen::cpu

@@ -24,7 +24,7 @@ struct BlockUnits {
 };
 
 /// Emits the decoding of one encoding to f32 in registers. A decoder is one file in this folder
-/// that defines `decoders::<name>`; block formats of one scale need none (`OneScale.h`).
+/// that defines `decoders::<name>`; block formats of planes need none (`Planes.h`).
 struct WeightDecoder {
   /// The name of the encoding, as in `ir/encoding`.
   llvm::StringLiteral encoding;

@@ -132,6 +132,84 @@ struct IQ4_NL {
   }
 };
 
+/// E2M1 numbers as integers twice as large: number `bits` of a table of bytes.
+__device__ __forceinline__ float doubledE2M1(int bits) {
+  const unsigned word = bits & 4 ? 0x0C080604u : 0x03020100u;
+  const float magnitude = static_cast<float>(word >> bits % 4 * 8 & 0xFF);
+  return bits & 8 ? -magnitude : magnitude;
+}
+/// Half of 2^(exponent - 127): from an exponent of 2 on it is that of a float less 1, below the
+/// number is subnormal.
+__device__ __forceinline__ float halfE8M0(unsigned exponent) {
+  return __uint_as_float(exponent < 2 ? 0x00200000u << exponent : (exponent - 1) << 23);
+}
+/// Half of the E4M3 number of the lower seven bits, which in the place of a float's upper ones are
+/// 2^120 times too small; 0 where all are set and the eighth is not.
+__device__ __forceinline__ float halfUE4M3(unsigned bits) {
+  return bits == 0x7F ? 0.0f : __uint_as_float((bits & 0x7F) << 20) * 0x1p119f;
+}
+
+/// A row of 32-element blocks: a byte e and quants as in Q4_0, which are E2M1 numbers; the value is
+/// 2^(e - 127) * number.
+struct MXFP4 {
+  static constexpr int blockElements = 32, blockBytes = 17;
+
+  /// Elements [first, first + count) of the row at `row`, all of one half block; count divides 16.
+  template <int count>
+  static __device__ __forceinline__ void decode(float (&values)[count], const unsigned char* row,
+                                                int first) {
+    const unsigned char* block = row + static_cast<long long>(first / 32) * blockBytes;
+    const float scale = halfE8M0(block[0]);
+    const int shift = first % 32 / 16 * 4;
+#pragma unroll
+    for (int i = 0; i < count; ++i)
+      values[i] = scale * doubledE2M1((block[1 + first % 16 + i] >> shift) & 15);
+  }
+};
+
+/// Groups of 16 E2M1 numbers: `elements` / 16 scales, E4M3 numbers without a sign, and behind them
+/// 8 bytes for each group: byte j holds q[j] in its low and q[j + 8] in its high half.
+template <int elements> struct E2M1Groups {
+  static constexpr int bytes = elements / 16 * 9;
+
+  /// Elements [first, first + count) of the groups at `groups`, times `ofAll`; count divides 16.
+  template <int count>
+  static __device__ __forceinline__ void decode(float (&values)[count], const unsigned char* groups,
+                                                int first, float ofAll) {
+    const float scale = halfUE4M3(groups[first / 16]);
+    const unsigned char* const quants = groups + elements / 16 + first / 16 * 8;
+#pragma unroll
+    for (int i = 0; i < count; ++i) {
+      const int at = first % 16 + i;
+      values[i] = scale * doubledE2M1((quants[at % 8] >> at / 8 * 4) & 15) * ofAll;
+    }
+  }
+};
+
+/// A row of 64-element blocks of such groups.
+struct NVFP4 {
+  static constexpr int blockElements = 64, blockBytes = 36;
+
+  template <int count>
+  static __device__ __forceinline__ void decode(float (&values)[count], const unsigned char* row,
+                                                int first) {
+    E2M1Groups<64>::decode(values, row + static_cast<long long>(first / 64) * blockBytes,
+                           first % 64, 1.0f);
+  }
+};
+
+/// A row of 128-element blocks: a scale of all in binary32, then such groups.
+struct NVFP4_F32 {
+  static constexpr int blockElements = 128, blockBytes = 76;
+
+  template <int count>
+  static __device__ __forceinline__ void decode(float (&values)[count], const unsigned char* row,
+                                                int first) {
+    const unsigned char* block = row + static_cast<long long>(first / 128) * blockBytes;
+    E2M1Groups<128>::decode(values, block + 4, first % 128, *reinterpret_cast<const float*>(block));
+  }
+};
+
 /// Eight scales and eight minimums of 6 bits in 12 bytes, as Q4_K and Q5_K store them: scales 0-3
 /// and minimums 0-3 in the low bits of bytes 0-3 and 4-7, whose upper two bits and bytes 8-11 hold
 /// the others.

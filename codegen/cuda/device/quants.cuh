@@ -181,6 +181,102 @@ template <> struct Quants<IQ4_NL> {
   }
 };
 
+/// Four bytes at any address.
+__device__ __forceinline__ unsigned unalignedWordAt(const unsigned char* source) {
+  const unsigned apart = static_cast<unsigned>(reinterpret_cast<unsigned long long>(source)) & 3;
+  const unsigned* const words = reinterpret_cast<const unsigned*>(source - apart);
+  // Behind the last word of a line lies none that may be read.
+  return __byte_perm(words[0], words[apart == 0 ? 0 : 1], 0x3210u + 0x1111u * apart);
+}
+
+/// E2M1 numbers as quants: 16 times as large and 128 higher.
+struct E2M1Quants {
+  static constexpr int bias = 128;
+  static constexpr float inverse = 1.0f / 8.0f; ///< beside half a scale
+
+  /// The four numbers in the lower half of `numbers`.
+  static __device__ __forceinline__ unsigned lookUp(unsigned numbers) {
+    const unsigned low = __byte_perm(0x98908880u, 0xE0C0B0A0u, numbers & 0x7777u);
+    const unsigned high = __byte_perm(0x68707880u, 0x20405060u, numbers & 0x7777u);
+    return __byte_perm(low, high, 0x3210u | (numbers & 0x8888u) >> 1);
+  }
+};
+
+template <> struct Quants<MXFP4> {
+  static constexpr int scales = 1, bias = E2M1Quants::bias;
+  static constexpr bool inHalves = true, wide = true, inNibbles = false;
+  unsigned levels[4][2]; // as those of IQ4_NL
+
+  __device__ __forceinline__ Quants(const unsigned char* line, int g, int t) {
+#pragma unroll
+    for (int tile = 0; tile < 4; ++tile) {
+      const unsigned numbers =
+          unalignedWordAt(line + (4 * g + tile) * MXFP4::blockBytes + 1 + 4 * t);
+      levels[tile][0] = E2M1Quants::lookUp(numbers);
+      levels[tile][1] = E2M1Quants::lookUp(numbers >> 16);
+    }
+  }
+  __device__ __forceinline__ unsigned word(int tile, int step) const {
+    return __byte_perm(levels[tile][0], levels[tile][1], step == 0 ? 0x6420u : 0x7531u);
+  }
+  static __device__ __forceinline__ GroupFactors factors(const unsigned char* line, int g, int tile,
+                                                         int) {
+    const float half = halfE8M0(line[(4 * g + tile) * MXFP4::blockBytes]);
+    return {half * E2M1Quants::inverse, 0.0f};
+  }
+};
+
+/// Blocks E of `elements` that end in groups of 16 E2M1 numbers (E2M1Groups): a group of 32 has a
+/// scale for each half.
+template <typename E, int elements> struct E2M1GroupQuants {
+  static constexpr int scales = 2, bias = E2M1Quants::bias;
+  static constexpr bool inHalves = true, wide = true, inNibbles = false;
+  static constexpr int headBytes = E::blockBytes - E2M1Groups<elements>::bytes;
+  static constexpr int groups = elements / 32; ///< of 32, in a block
+  unsigned words[4][2];
+
+  static __device__ __forceinline__ const unsigned char* block(const unsigned char* line,
+                                                               int group) {
+    return line + group / groups * E::blockBytes + headBytes;
+  }
+  /// Elements 4 t to 4 t + 3 of 16 lie in the lower or upper halves of four of eight bytes.
+  __device__ __forceinline__ E2M1GroupQuants(const unsigned char* line, int g, int t) {
+#pragma unroll
+    for (int tile = 0; tile < 4; ++tile)
+#pragma unroll
+      for (int step = 0; step < 2; ++step) {
+        const int group = 4 * g + tile;
+        const unsigned char* const quants =
+            block(line, group) + elements / 16 + group % groups * 16 + 8 * step + 4 * (t % 2);
+        const unsigned nibbles = alignedWordAt(quants) >> t / 2 * 4 & 0x0F0F0F0Fu;
+        words[tile][step] = E2M1Quants::lookUp(__byte_perm(nibbles | nibbles >> 4, 0u, 0x4420u));
+      }
+  }
+  __device__ __forceinline__ unsigned word(int tile, int step) const { return words[tile][step]; }
+  static __device__ __forceinline__ float scaleOf(const unsigned char* line, int g, int tile,
+                                                  int half) {
+    const int group = 4 * g + tile;
+    return halfUE4M3(block(line, group)[group % groups * 2 + half]) * E2M1Quants::inverse;
+  }
+};
+
+template <> struct Quants<NVFP4> : E2M1GroupQuants<NVFP4, 64> {
+  using E2M1GroupQuants::E2M1GroupQuants;
+  static __device__ __forceinline__ GroupFactors factors(const unsigned char* line, int g, int tile,
+                                                         int half) {
+    return {scaleOf(line, g, tile, half), 0.0f};
+  }
+};
+
+template <> struct Quants<NVFP4_F32> : E2M1GroupQuants<NVFP4_F32, 128> {
+  using E2M1GroupQuants::E2M1GroupQuants;
+  static __device__ __forceinline__ GroupFactors factors(const unsigned char* line, int g, int tile,
+                                                         int half) {
+    const float ofAll = *reinterpret_cast<const float*>(block(line, 4 * g + tile) - headBytes);
+    return {scaleOf(line, g, tile, half) * ofAll, 0.0f};
+  }
+};
+
 /// Factors of group `group` of a block whose first 16 bytes are those of Q4_K and Q5_K
 /// (SixBitScales), without branches.
 __device__ __forceinline__ GroupFactors sixBitFactors(const unsigned char* block, int group) {

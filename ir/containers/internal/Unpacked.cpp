@@ -13,7 +13,17 @@ namespace tenon::containers::internal {
 
 /// For messages.
 static std::string_view contentOf(Part part) {
-  return part == Part::GroupIndex ? "indices of groups" : containers::nameOf(part);
+  switch (part) {
+  case Part::GroupIndex:
+    return "indices of groups";
+  case Part::TensorScale:
+    return "a scale of the tensor";
+  case Part::Codes:
+  case Part::Scales:
+  case Part::Zeros:
+    break;
+  }
+  return containers::nameOf(part);
 }
 
 const PartTensor* Parts::find(Part part) const {

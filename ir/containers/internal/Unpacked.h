@@ -10,13 +10,16 @@
 namespace tenon::containers::internal {
 
 /// A weight as all layouts have it: value [n, k] = scale[n, g] · (code[n, k] − zero[n, g]) with the
-/// group g of column k, or scale · the E4M3 number of the code.
+/// group g of column k, or scale · the E4M3 or E2M1 number of the code, and of NVFP4 that times the
+/// scale of the tensor.
 struct Unpacked {
   int64_t groups = 1;    ///< of a row
   int64_t groupSize = 1; ///< columns of a group; fewer in the last
   BlockFormat::NumberType scaleType = BlockFormat::NumberType::F16;
   std::vector<uint32_t> scales; ///< [rows, groups], as bits of their type
-  std::vector<uint16_t> zeros;  ///< [rows, groups]; empty where all are 2^(bits − 1), or of E4M3
+  std::vector<uint16_t>
+      zeros; ///< [rows, groups]; empty where all are 2^(bits − 1), or there are none
+  float tensorScale = 1;
   std::vector<int32_t> permutation;
   int64_t ambiguousZeros = 0;
   std::string codesName; ///< for messages
@@ -54,6 +57,9 @@ absl::StatusOr<Unpacked> readAwqGemv(const WeightRequest& request, const Parts& 
 absl::StatusOr<Unpacked> readPackQuantized(const WeightRequest& request, const Parts& parts);
 absl::StatusOr<Unpacked> readIntQuantized(const WeightRequest& request, const Parts& parts);
 absl::StatusOr<Unpacked> readFloat8(const WeightRequest& request, const Parts& parts);
+absl::StatusOr<Unpacked> readNvfp4Packed(const WeightRequest& request, const Parts& parts);
+absl::StatusOr<Unpacked> readMxfp4Packed(const WeightRequest& request, const Parts& parts);
+absl::StatusOr<Unpacked> readMxfp4Blocks(const WeightRequest& request, const Parts& parts);
 
 /// Groups and their size, checked against the columns.
 absl::Status countGroups(const WeightRequest& request, Unpacked& unpacked);

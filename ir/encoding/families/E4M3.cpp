@@ -6,7 +6,7 @@
 #include "ir/encoding/internal/Block.h"
 #include "ir/encoding/internal/EncodingFamily.h"
 #include "ir/encoding/internal/Float8.h"
-#include "ir/encoding/internal/OneScale.h"
+#include "ir/encoding/internal/Planes.h"
 
 namespace tenon::encodings {
 
@@ -57,7 +57,7 @@ constexpr BlockFormat e4m3Format = {
     .ggufFileType = {},
     .scale = {0, 0.00533f, BlockFormat::NumberType::F32},
     .planes = {Block::Quants::at(sizeof(Block::scale))},
-    .areE4M3 = true,
+    .kind = BlockFormat::QuantKind::E4M3,
 };
 template <typename Block>
 constexpr Encoding e4m3Encoding = {
@@ -65,7 +65,7 @@ constexpr Encoding e4m3Encoding = {
     .blockSize = Block::size,
     .blockBytes = sizeof(Block),
     .ggufType = -1,
-    .decode = decodeOneScale<Block, e4m3Format<Block>>,
+    .decode = decodePlanes<Block, e4m3Format<Block>>,
     .encode = encodeBlocks<double, Block, encodeE4M3<Block>>,
     .encodeF32 = encodeBlocks<float, Block, encodeE4M3<Block>>,
 };

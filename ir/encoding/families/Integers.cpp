@@ -6,7 +6,7 @@
 #include "ir/encoding/internal/BitPlane.h"
 #include "ir/encoding/internal/Block.h"
 #include "ir/encoding/internal/EncodingFamily.h"
-#include "ir/encoding/internal/OneScale.h"
+#include "ir/encoding/internal/Planes.h"
 #include "ir/encoding/internal/RangeQuants.h"
 
 namespace tenon::encodings {
@@ -152,7 +152,7 @@ constexpr Encoding integerEncoding = {
     .blockSize = Block::size,
     .blockBytes = sizeof(Block),
     .ggufType = -1,
-    .decode = decodeOneScale<Block, integerFormat<Block>>,
+    .decode = decodePlanes<Block, integerFormat<Block>>,
     .encode = encodeBlocks<double, Block, encodeIntegers<Block>>,
     .encodeF32 = encodeBlocks<float, Block, encodeIntegers<Block>>,
 };

@@ -9,8 +9,8 @@
 namespace tenon::runtime::internal {
 
 // Value i of RandomValues.h for i = thread, thread + all threads, …; `type` is 0 for f32, 1 for
-// f16, 2 for bf16, 3 for the words of two bytes of blocks of `blockWords` words, of which the words
-// `firstWord` and `secondWord` are `firstBits` and `secondBits`.
+// f16, 2 for bf16, 3 for the words of two bytes of blocks of `blockBytes`, of which `runs` of
+// RandomBlock set bits; the last word may have one byte.
 const char* const randomFillPtx = R"(
 .version 7.0
 .target sm_80
@@ -19,13 +19,13 @@ const char* const randomFillPtx = R"(
 .visible .entry tenonFillRandom(
   .param .u64 destinationParam, .param .u64 countParam, .param .u64 seedParam,
   .param .f32 scaleParam, .param .f32 meanParam, .param .u32 typeParam,
-  .param .u32 blockWordsParam, .param .u32 firstWordParam, .param .u32 firstBitsParam,
-  .param .u32 secondWordParam, .param .u32 secondBitsParam)
+  .param .u64 bytesParam, .param .u32 blockBytesParam, .param .u32 runCountParam,
+  .param .align 4 .b8 runsParam[64])
 {
-  .reg .pred %end, %wide, %isF16, %isBlock, %isFirst, %isSecond;
-  .reg .b16 %half;
-  .reg .b32 %word, %firstWord, %firstBits, %secondWord, %secondBits;
-  .reg .b64 %blockWords, %place;
+  .reg .pred %end, %wide, %isF16, %isBlock, %isDone, %isBefore, %isBetween, %isBehind, %isAligned;
+  .reg .b16 %half, %upper;
+  .reg .b32 %word, %runs, %left, %first, %runStride, %runCount, %bits, %mask, %distance, %other;
+  .reg .b64 %blockBytes, %place, %run, %bytes;
   .reg .b32 %block, %blocks, %threads, %thread, %type, %step;
   .reg .b64 %destination, %count, %seed, %i, %stride, %offset, %h, %t;
   .reg .f32 %scale, %mean, %value;
@@ -40,12 +40,10 @@ const char* const randomFillPtx = R"(
   setp.eq.u32 %wide, %type, 0;
   setp.eq.u32 %isF16, %type, 1;
   setp.eq.u32 %isBlock, %type, 3;
-  ld.param.u32 %word, [blockWordsParam];
-  cvt.u64.u32 %blockWords, %word;
-  ld.param.u32 %firstWord, [firstWordParam];
-  ld.param.u32 %firstBits, [firstBitsParam];
-  ld.param.u32 %secondWord, [secondWordParam];
-  ld.param.u32 %secondBits, [secondBitsParam];
+  ld.param.u64 %bytes, [bytesParam];
+  ld.param.u32 %word, [blockBytesParam];
+  cvt.u64.u32 %blockBytes, %word;
+  ld.param.u32 %runs, [runCountParam];
   mov.u32 %block, %ctaid.x;
   mov.u32 %blocks, %nctaid.x;
   mov.u32 %threads, %ntid.x;
@@ -87,14 +85,51 @@ STORE16:
   bra STEP;
 BLOCK:
   shr.u32 %step, %step, 8;
-  rem.u64 %place, %i, %blockWords;
+  shl.b64 %offset, %i, 1;
+  rem.u64 %place, %offset, %blockBytes;
   cvt.u32.u64 %word, %place;
-  setp.eq.u32 %isFirst, %word, %firstWord;
-  setp.eq.u32 %isSecond, %word, %secondWord;
-  @%isFirst mov.u32 %step, %firstBits;
-  @%isSecond mov.u32 %step, %secondBits;
+  mov.u64 %run, runsParam;
+  mov.u32 %left, %runs;
+RUN:
+  setp.eq.u32 %isDone, %left, 0;
+  @%isDone bra WORD;
+  ld.param.u32 %first, [%run];
+  ld.param.u32 %runStride, [%run+4];
+  ld.param.u32 %runCount, [%run+8];
+  ld.param.u16 %half, [%run+12];
+  ld.param.u16 %upper, [%run+14];
+  cvt.u32.u16 %bits, %half;
+  cvt.u32.u16 %mask, %upper;
+  add.u64 %run, %run, 16;
+  sub.u32 %left, %left, 1;
+  setp.lt.u32 %isBefore, %word, %first;
+  @%isBefore bra RUN;
+  sub.u32 %distance, %word, %first;
+  rem.u32 %other, %distance, %runStride;
+  setp.ne.u32 %isBetween, %other, 0;
+  @%isBetween bra RUN;
+  div.u32 %other, %distance, %runStride;
+  setp.ge.u32 %isBehind, %other, %runCount;
+  @%isBehind bra RUN;
+  and.b32 %bits, %bits, %mask;
+  not.b32 %mask, %mask;
+  and.b32 %step, %step, %mask;
+  or.b32 %step, %step, %bits;
+  bra RUN;
+WORD:
   cvt.u16.u32 %half, %step;
-  bra STORE16;
+  or.b64 %t, %destination, %bytes;
+  and.b64 %t, %t, 1;
+  setp.eq.u64 %isAligned, %t, 0;
+  @%isAligned bra STORE16;
+  add.u64 %t, %destination, %offset;
+  st.global.u8 [%t], %half;
+  add.u64 %offset, %offset, 1;
+  setp.ge.u64 %isDone, %offset, %bytes;
+  @%isDone bra STEP;
+  shr.u16 %half, %half, 8;
+  st.global.u8 [%t+1], %half;
+  bra STEP;
 STORE32:
   shl.b64 %offset, %i, 2;
   add.u64 %offset, %destination, %offset;
@@ -123,18 +158,14 @@ absl::StatusOr<RandomFill> RandomFill::create(const Device& device) {
 absl::Status RandomFill::enqueue(const RandomRange& range, const std::string& encoding,
                                  CUdeviceptr destination, CUstream stream) const {
   std::optional<RandomBlock> block = findRandomBlock(encoding, range);
-  uint64_t count = range.bytes / (block ? 2 : randomUnitBytes(encoding)), seed = range.seed;
+  uint64_t bytes = range.bytes, seed = range.seed;
+  uint64_t count = block ? (bytes + 1) / 2 : bytes / randomUnitBytes(encoding);
   float scale = range.scale, mean = range.mean;
   uint32_t type = block ? 3 : encoding == "f32" ? 0 : encoding == "f16" ? 1 : 2;
-  constexpr uint32_t noWord = UINT32_MAX;
-  uint32_t blockWords = block ? block->bytes / 2 : 1;
-  uint32_t words[2] = {noWord, noWord}, bits[2] = {};
-  for (uint32_t i = 0; block && i < block->count; ++i) {
-    words[i] = block->words[i].offset / 2;
-    bits[i] = block->words[i].bits;
-  }
-  void* parameters[] = {&destination, &count,    &seed,    &scale,    &mean,   &type,
-                        &blockWords,  &words[0], &bits[0], &words[1], &bits[1]};
+  static_assert(sizeof(RandomBlock::runs) == 64, "as the kernel's parameter");
+  RandomBlock runs = block.value_or(RandomBlock{1, {}, 0});
+  void* parameters[] = {&destination, &count, &seed,       &scale,      &mean,
+                        &type,        &bytes, &runs.bytes, &runs.count, runs.runs};
   CUlaunchConfig config{};
   config.gridDimX = static_cast<uint32_t>(std::min((count + threads - 1) / threads, maxBlocks));
   config.gridDimY = config.gridDimZ = config.blockDimY = config.blockDimZ = 1;

@@ -20,11 +20,23 @@ static const char* const encodings[] = {"f32", "f16", "bf16", "q8_0", "q4_0"};
 static const char* const smallBlocks[] = {"q4_1", "q5_0", "q5_1", "iq4_nl"};
 static const char* const superBlocks[] = {"q2_k", "q3_k", "q4_k", "q5_k", "q6_k"};
 /// Of each family every number of bits, group, type of scale and kind of zero.
-static const char* const groups[] = {
-    "int2_g32_bf16_zero", "int2_g128_f16", "int3_g32_f16_min",   "int3_g128_f16_zero",
-    "int4_g32_f16",       "int4_g64_bf16", "int4_g128_f16",      "int4_g128_f16_zero",
-    "int4_g128_bf16_min", "int8_g32_f16",  "int8_g64_bf16_zero", "int8_g128_f16_min",
-    "e4m3_g32_f32",       "e4m3_g128_f32"};
+static const char* const groups[] = {"int2_g32_bf16_zero",
+                                     "int2_g128_f16",
+                                     "int3_g32_f16_min",
+                                     "int3_g128_f16_zero",
+                                     "int4_g32_f16",
+                                     "int4_g64_bf16",
+                                     "int4_g128_f16",
+                                     "int4_g128_f16_zero",
+                                     "int4_g128_bf16_min",
+                                     "int8_g32_f16",
+                                     "int8_g64_bf16_zero",
+                                     "int8_g128_f16_min",
+                                     "e4m3_g32_f32",
+                                     "e4m3_g128_f32",
+                                     "mxfp4",
+                                     "nvfp4",
+                                     "nvfp4_f32"};
 
 static void addMatmul(CaseList& list, const std::string& input, int64_t rows, int64_t columns,
                       int64_t depth, const std::string& weight, const std::string& result) {

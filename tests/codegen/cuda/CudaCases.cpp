@@ -503,7 +503,8 @@ void addGroups(std::vector<CudaCase>& cases) {
     int64_t rows, columns, depth;
   };
   for (const Encoding* group : allEncodings())
-    if (group->name.starts_with("int") || group->name.starts_with("e4m3"))
+    if (group->name.starts_with("int") || group->name.starts_with("e4m3") ||
+        group->name.find("fp4") != std::string_view::npos)
       cases.push_back({"dequantize_" + std::string(group->name),
                        {{{5, 384}, std::string(group->name)}},
                        "f32",
@@ -512,7 +513,8 @@ void addGroups(std::vector<CudaCase>& cases) {
   for (const char* weight :
        {"int2_g32_f16_zero", "int2_g128_bf16", "int3_g64_f16", "int3_g128_f16_min", "int4_g32_f16",
         "int4_g64_f16_zero", "int4_g128_f16", "int4_g128_f16_zero", "int4_g128_bf16_min",
-        "int8_g32_bf16_zero", "int8_g128_f16", "e4m3_g64_f32", "e4m3_g128_f32"})
+        "int8_g32_bf16_zero", "int8_g128_f16", "e4m3_g64_f32", "e4m3_g128_f32", "mxfp4", "nvfp4",
+        "nvfp4_f32"})
     for (const char* type : {"f16", "bf16", "f32"})
       for (const Extents& s : {Extents{1, 70, 256},
                                {1, 600, 4096},

@@ -253,6 +253,41 @@ TEST(QuantisedHf, LogitsOfFloat8) {
   expectSameLogits(quantised, {{"quant_method", "fp8"}, {"weight_block_size", {32, 64}}}, plain);
 }
 
+// Two E2M1 numbers a byte, a power of two for each 32.
+TEST(QuantisedHf, LogitsOfMxfp4) {
+  constexpr float e2m1[] = {0, 0.5, 1, 1.5, 2, 3, 4, 6, 0, -0.5, -1, -1.5, -2, -3, -4, -6};
+  Tensors quantised = readTensors(), plain = quantised;
+  for (const auto& [name, tensor] : readTensors()) {
+    if (!name.ends_with(".qweight"))
+      continue;
+    std::string layer = name.substr(0, name.rfind('.'));
+    int64_t rows = tensor.shape[1], columns = tensor.shape[0] * 8;
+    for (const char* suffix : {".qweight", ".qzeros", ".scales", ".g_idx"})
+      quantised.erase(layer + suffix), plain.erase(layer + suffix);
+    std::string codes, scales;
+    std::vector<float> values;
+    for (int64_t i = 0; i < rows * columns / 32; ++i)
+      scales.push_back(static_cast<char>(120 + i % 4));
+    for (int64_t i = 0; i < rows * columns; ++i) {
+      int code = static_cast<int>(i * 37 % 251 % 16);
+      if (i % 2 == 0)
+        codes.push_back(static_cast<char>(code));
+      else
+        codes.back() = static_cast<char>(codes.back() | code << 4);
+      values.push_back(std::ldexp(e2m1[code], scales[i / 32] - 127));
+    }
+    quantised[layer + ".weight_packed"] = {"U8", {rows, columns / 2}, codes};
+    quantised[layer + ".weight_scale"] = {"U8", {rows, columns / 32}, scales};
+    plain[layer + ".weight"] = {
+        "F32",
+        {rows, columns},
+        std::string(reinterpret_cast<const char*>(values.data()), 4 * values.size())};
+  }
+  json settings = packedSettings();
+  settings["format"] = "mxfp4-pack-quantized";
+  expectSameLogits(quantised, settings, plain);
+}
+
 // Logits and ids computed in float64 from the GPTQ checkpoint.
 TEST(QuantisedHf, StoriesInGptq) {
   auto run = json::parse(readFile(TENON_TEST_DATA "/stories260K/stories260K-gptq4-g32.json"));

@@ -108,6 +108,12 @@ TEST(Quantization, ReadsCompressedTensors) {
   expectFormat(compressed("float-quantized", R"({"num_bits": 8, "strategy": "block",
                           "block_structure": [128, 64]})"),
                {.layout = Layout::Float8, .bits = 8, .blockRows = 128, .blockColumns = 64});
+  expectFormat(compressed("nvfp4-pack-quantized",
+                          R"({"num_bits": 4, "strategy": "tensor_group", "group_size": 16})"),
+               {.layout = Layout::Nvfp4Packed, .bits = 4});
+  expectFormat(compressed("mxfp4-pack-quantized",
+                          R"({"num_bits": 4, "strategy": "group", "group_size": 32})"),
+               {.layout = Layout::Mxfp4Packed, .bits = 4});
   auto others =
       read(compressed("float-quantized", R"({"strategy": "tensor"})", R"(["re:.*down_proj"])"));
   ASSERT_THAT(others, IsOk());
@@ -146,6 +152,8 @@ TEST(Quantization, KnowsTheShapesOfCodes) {
   EXPECT_THAT(*shapeOf(Layout::AwqGemv, 4, {64, 16}, none), ElementsAre(64, 128));
   EXPECT_THAT(*shapeOf(Layout::Float8, 8, {64, 128}, none), ElementsAre(64, 128));
   EXPECT_THAT(*shapeOf(Layout::PackQuantized, 4, {16, 5}, stated), ElementsAre(16, 33));
+  EXPECT_THAT(*shapeOf(Layout::Nvfp4Packed, 4, {16, 64}, none), ElementsAre(16, 128));
+  EXPECT_THAT(*shapeOf(Layout::Mxfp4Packed, 4, {16, 64}, none), ElementsAre(16, 128));
   EXPECT_THAT(
       shapeOf(Layout::PackQuantized, 4, {16, 5}, none),
       FailsWith(invalid, HasSubstr("expects codes of two axes and a tensor 'weight_shape'")));
@@ -171,7 +179,14 @@ TEST(Quantization, RefusesWhatItCannotRead) {
   expectRefused(R"({"quant_method": "awq", "version": "gemv_fast"})", "expects 'gemm' or 'gemv'");
   expectRefused(R"({"quant_method": "compressed-tensors"})", "config_groups' expects an object");
   expectRefused(compressed("marlin-24", R"({"num_bits": 4})"),
-                "expects 'pack-quantized', 'int-quantized' or 'float-quantized', but got");
+                "expects 'pack-quantized', 'int-quantized', 'float-quantized', "
+                "'nvfp4-pack-quantized' or 'mxfp4-pack-quantized', but got");
+  expectRefused(compressed("nvfp4-pack-quantized", R"({"num_bits": 4, "strategy": "group"})"),
+                "strategy' expects 'tensor_group', but got 'group'");
+  expectRefused(compressed("mxfp4-pack-quantized", R"({"strategy": "group", "group_size": 16})"),
+                "group_size' expects an integer from 32 to 32");
+  expectRefused(compressed("mxfp4-pack-quantized", R"({"strategy": "group", "num_bits": 8})"),
+                "num_bits' expects an integer from 4 to 4");
   expectRefused(compressed("pack-quantized", "1"), "weights' expects an object");
   expectRefused(compressed("pack-quantized", R"({"strategy": "tensor"})"),
                 "strategy' expects 'channel' or 'group', but got 'tensor'");

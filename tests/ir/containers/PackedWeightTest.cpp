@@ -282,6 +282,117 @@ TEST(PackedWeight, RefusesNaNs) {
                 "tensor 'scales' expects finite scales, but that of row 0, group 0 is not");
 }
 
+constexpr double e2m1[] = {0, 0.5, 1, 1.5, 2, 3, 4, 6, 0, -0.5, -1, -1.5, -2, -3, -4, -6};
+
+/// Random pairs of codes, scales of one byte each below `leastScale` + `scales`.
+Written writeFp4(Layout layout, int64_t rows, int64_t columns, uint8_t leastScale,
+                 uint32_t scales) {
+  Written written;
+  written.request = {.file = "test.safetensors",
+                     .format = {.layout = layout, .bits = 4},
+                     .rows = rows,
+                     .columns = columns,
+                     .parts = {}};
+  std::mt19937 random(9);
+  std::vector<uint8_t> codes(rows * columns / 2);
+  for (uint8_t& code : codes)
+    code = static_cast<uint8_t>(random());
+  bool isNvfp4 = layout == Layout::Nvfp4Packed;
+  int64_t groups = columns / (isNvfp4 ? 16 : 32);
+  std::vector<uint8_t> bytes(rows * groups);
+  for (uint8_t& scale : bytes)
+    scale = static_cast<uint8_t>(leastScale + random() % scales);
+  std::vector<int64_t> shape = {rows, columns / 2};
+  if (layout == Layout::Mxfp4Blocks)
+    shape = {rows, groups, 16};
+  written.add(Part::Codes, ElementType::U8, shape, codes);
+  written.add(Part::Scales, isNvfp4 ? ElementType::F8E4M3 : ElementType::U8, {rows, groups}, bytes);
+  if (isNvfp4)
+    written.add(Part::TensorScale, ElementType::F32, {1}, std::vector<float>{768});
+  return written;
+}
+
+/// Neighbouring codes of a row are the halves of a byte, the first the lower one.
+double codeOf(const Written& written, int64_t i) {
+  auto both = std::to_integer<uint8_t>(written.bytes.at(Part::Codes)[i / 2]);
+  return e2m1[i % 2 == 0 ? both & 15 : both >> 4];
+}
+
+TEST(PackedWeight, Nvfp4WithTheScaleOfTheTensor) {
+  constexpr int64_t rows = 6, columns = 256;
+  Written written = writeFp4(Layout::Nvfp4Packed, rows, columns, 0, 0x7F);
+  absl::StatusOr<PackedWeight> weight = PackedWeight::create(written.request);
+  ASSERT_THAT(weight, IsOk());
+  EXPECT_EQ(weight->encoding().name, "nvfp4_f32");
+  std::vector<double> values = decode(*weight);
+  double inverse = 1.0f / 768.0f;
+  for (int64_t i = 0; i < rows * columns; ++i) {
+    double scale = e4m3(std::to_integer<uint8_t>(written.bytes[Part::Scales][i / 16]));
+    ASSERT_EQ(values[i], inverse * scale * codeOf(written, i)) << i;
+  }
+}
+
+TEST(PackedWeight, Mxfp4InTwoContainers) {
+  constexpr int64_t rows = 6, columns = 96;
+  for (Layout layout : {Layout::Mxfp4Packed, Layout::Mxfp4Blocks}) {
+    Written written = writeFp4(layout, rows, columns, 0, 0xFF);
+    absl::StatusOr<PackedWeight> weight = PackedWeight::create(written.request);
+    ASSERT_THAT(weight, IsOk());
+    EXPECT_EQ(weight->encoding().name, "mxfp4");
+    std::vector<double> values = decode(*weight);
+    for (int64_t i = 0; i < rows * columns; ++i) {
+      int exponent = std::to_integer<int>(written.bytes[Part::Scales][i / 32]) - 127;
+      ASSERT_EQ(values[i], std::ldexp(codeOf(written, i), exponent)) << i;
+    }
+  }
+}
+
+TEST(PackedWeight, RefusesFp4ThatDoesNotFit) {
+  auto nvfp4 = [] { return writeFp4(Layout::Nvfp4Packed, 4, 256, 1, 8); };
+  auto mxfp4 = [] { return writeFp4(Layout::Mxfp4Packed, 4, 64, 1, 8); };
+  Written wrong = nvfp4();
+  wrong.bytes[Part::Scales][17] = std::byte{0x7F};
+  expectRefused(wrong, "tensor 'scales' expects finite scales of at least 0, but that of row 1, "
+                       "group 1 is byte 127");
+  wrong.bytes[Part::Scales][17] = std::byte{0x81}; // below 0
+  expectRefused(wrong, "group 1 is byte 129");
+  wrong = mxfp4();
+  wrong.bytes[Part::Scales][3] = std::byte{0xFF};
+  expectRefused(wrong, "but that of row 1, group 1 is byte 255");
+  for (float divisor : {0.0f, -1.0f, 1e-39f, 3e38f, std::numeric_limits<float>::quiet_NaN()}) {
+    wrong = nvfp4();
+    std::memcpy(wrong.bytes[Part::TensorScale].data(), &divisor, 4);
+    expectRefused(wrong, "tensor 'global_scale' expects a divisor above 0 with a finite inverse");
+  }
+  wrong = nvfp4();
+  wrong.part(Part::TensorScale).shape = {2};
+  expectRefused(wrong, "tensor 'global_scale' expects 8 bytes for shape [2], but got 4");
+  wrong = nvfp4();
+  wrong.request.parts.pop_back();
+  wrong.add(Part::TensorScale, ElementType::F32, {2}, std::vector<float>{1, 1});
+  expectRefused(wrong, "tensor 'global_scale' expects one number, but got shape [2]");
+  wrong = nvfp4();
+  wrong.request.parts.pop_back();
+  expectRefused(wrong, "expects a tensor of a scale of the tensor, but got none");
+  wrong = mxfp4();
+  wrong.add(Part::TensorScale, ElementType::F32, {1}, std::vector<float>{1});
+  expectRefused(wrong, "expects a layout that has a scale of the tensor, but got one without");
+  wrong = mxfp4();
+  wrong.part(Part::Codes).shape = {4, 31};
+  expectRefused(wrong, "tensor 'codes' expects 124 bytes for shape [4, 31], but got 128");
+  wrong = mxfp4();
+  wrong.part(Part::Scales).type = ElementType::I8;
+  expectRefused(wrong, "tensor 'scales' expects elements of U8, but got I8");
+  wrong = mxfp4();
+  wrong.request.format.bits = 8;
+  expectRefused(wrong, "expect codes of 4 bits, but got 8");
+  wrong = mxfp4();
+  wrong.request.columns = 48;
+  expectRefused(wrong, "tensor 'codes' expects columns in whole groups of 32, but got 48");
+  expectRefused(writeFp4(Layout::Nvfp4Packed, 4, 192, 1, 8),
+                "tensor 'codes' expects rows of a multiple of 128 columns, but got 192");
+}
+
 TEST(PackedWeight, RepacksAnyRows) {
   Matrix m = makeMatrix(4, 200, 128, 64);
   Written written = writeAwqGemm(m);

@@ -64,7 +64,7 @@ struct Written {
     std::vector<std::byte>& stored = bytes[part];
     stored.resize(values.size() * sizeof(T));
     std::memcpy(stored.data(), values.data(), stored.size());
-    constexpr const char* names[] = {"codes", "scales", "zeros", "g_idx"};
+    constexpr const char* names[] = {"codes", "scales", "zeros", "g_idx", "global_scale"};
     request.parts.push_back(
         {part, type, std::move(shape), stored, names[static_cast<size_t>(part)]});
   }

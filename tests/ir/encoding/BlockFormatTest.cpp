@@ -37,10 +37,10 @@ TEST(BlockFormat, NumbersLieInTheBlock) {
 }
 
 /// Of a block of one scale the description names each byte once, and each bit of a quant.
-TEST(BlockFormat, OfOneScaleCoversTheBlock) {
+TEST(BlockFormat, OfPlanesCoversTheBlock) {
   int described = 0;
   for (const BlockFormat* format : allBlockFormats()) {
-    if (!format->hasOneScale())
+    if (!format->hasPlanes())
       continue;
     ++described;
     const Encoding& encoding = *findEncoding(format->encoding);
@@ -50,11 +50,16 @@ TEST(BlockFormat, OfOneScaleCoversTheBlock) {
       for (int64_t i = 0; i < bytes; ++i)
         ++uses[offset + i];
     };
-    use(format->scale.offset, format->scale.bytes());
+    int64_t groups = format->groupSize == 0 ? 1 : encoding.blockSize / format->groupSize;
+    for (int64_t group = 0; group < groups; ++group) {
+      use(format->scale.offset + group * format->groupStride, format->scale.bytes());
+      if (format->zeroOffset)
+        use(*format->zeroOffset + group * format->groupStride, 2);
+    }
+    if (format->blockScale)
+      use(format->blockScale->offset, format->blockScale->bytes());
     if (format->hasMinimum())
       use(format->minimum.offset, format->minimum.bytes());
-    if (format->zeroOffset)
-      use(*format->zeroOffset, 2);
     uint32_t bits = 0;
     for (const BlockFormat::Plane& plane : format->planes) {
       use(plane.offset, encoding.blockSize * plane.bits / 8);
@@ -66,7 +71,7 @@ TEST(BlockFormat, OfOneScaleCoversTheBlock) {
     if (!format->levels.empty())
       EXPECT_EQ(format->levels.size(), size_t{1} << bits) << encoding.name;
   }
-  EXPECT_EQ(described, 5 + 75); // q4_0, q4_1, q5_0, q5_1, iq4_nl and the families
+  EXPECT_EQ(described, 5 + 3 + 75); // q4_0, q4_1, q5_0, q5_1, iq4_nl; mxfp4, nvfp4; the families
 }
 
 } // namespace

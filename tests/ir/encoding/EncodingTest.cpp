@@ -31,9 +31,10 @@ TEST(Encoding, ListIsConsistent) {
     return name.starts_with("int") || name.starts_with("e4m3");
   });
   EXPECT_EQ(ofFamilies, 4 * 3 * 2 * 3 + 3u); // bits, groups, scales, zeros; groups of FP8
-  EXPECT_EQ(names, (std::set<std::string_view>{"f32", "f16", "bf16", "i32", "q8_0", "q4_0", "q4_1",
-                                               "q5_0", "q5_1", "q2_k", "q3_k", "q4_k", "q5_k",
-                                               "q6_k", "iq4_nl", "q8_s", "q8_k"}));
+  EXPECT_EQ(names, (std::set<std::string_view>{"f32",  "f16",  "bf16",  "i32",   "q8_0",
+                                               "q4_0", "q4_1", "q5_0",  "q5_1",  "q2_k",
+                                               "q3_k", "q4_k", "q5_k",  "q6_k",  "iq4_nl",
+                                               "q8_s", "q8_k", "mxfp4", "nvfp4", "nvfp4_f32"}));
   EXPECT_EQ(findEncoding("q9_9"), nullptr);
   EXPECT_EQ(findEncodingOfGgufType(-1), nullptr);
   EXPECT_EQ(findEncodingOfGgufType(999), nullptr);

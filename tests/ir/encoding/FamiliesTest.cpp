@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <random>
@@ -149,6 +150,101 @@ TEST(E4M3, RoundsToTheNearestNumber) {
   EXPECT_EQ(found[4], 0x1p-9);
   EXPECT_EQ(found[5], 448);
   EXPECT_EQ(found[6], 0);
+}
+
+/// Every E2M1 number, by the definition of the format.
+constexpr double e2m1[] = {0, 0.5, 1, 1.5, 2, 3, 4, 6, 0, -0.5, -1, -1.5, -2, -3, -4, -6};
+
+TEST(Fp4, DecodesEveryCodeOfMxfp4) {
+  Bytes bytes(17);
+  for (int scale : {0, 1, 127, 254, 255}) {
+    bytes[0] = static_cast<std::byte>(scale);
+    for (int i = 0; i < 16; ++i)
+      bytes[1 + i] = static_cast<std::byte>(i | (15 - i) << 4);
+    std::vector<double> values = decode("mxfp4", bytes);
+    for (int i = 0; i < 16; ++i) {
+      EXPECT_EQ(values[i], std::ldexp(e2m1[i], scale - 127)) << scale << " " << i;
+      EXPECT_EQ(values[i + 16], std::ldexp(e2m1[15 - i], scale - 127)) << scale << " " << i;
+    }
+  }
+}
+
+TEST(Fp4, EncodesMxfp4WithThePowerOfTwoBelowTheLargest) {
+  std::vector<double> values(32);
+  for (int i = 0; i < 16; ++i)
+    values[i] = e2m1[i] / 8, values[16 + i] = e2m1[15 - i] / 8;
+  Bytes bytes(17);
+  findEncoding("mxfp4")->encode(values, bytes);
+  EXPECT_EQ(bytes[0], std::byte{127 - 3});
+  EXPECT_EQ(decode("mxfp4", bytes), values);
+  values.assign(32, 0);
+  values[0] = 7.9; // 6 is the most that the scale of 4 to 8 holds
+  values[1] = 0.25, values[2] = 0.75, values[3] = -5;
+  findEncoding("mxfp4")->encode(values, bytes);
+  std::vector<double> found = decode("mxfp4", bytes);
+  EXPECT_EQ(found[0], 6);
+  EXPECT_EQ(found[1], 0);   // half-way between 0 and 0.5
+  EXPECT_EQ(found[2], 0.5); // and 1
+  EXPECT_EQ(found[3], -4);
+}
+
+TEST(Fp4, ScalesGroupsOf16OfNvfp4) {
+  Bytes bytes(36);
+  const std::byte scales[] = {std::byte{0x38}, std::byte{0x01}, std::byte{0x7F}, std::byte{0x7E}};
+  const double expected[] = {1, 0x1p-9, 0, 448};
+  std::copy(scales, scales + 4, bytes.begin());
+  for (int i = 0; i < 32; ++i)
+    bytes[4 + i] = static_cast<std::byte>(i % 8 | (15 - i % 8) << 4);
+  std::vector<double> values = decode("nvfp4", bytes);
+  for (int i = 0; i < 64; ++i) {
+    int j = i % 16;
+    EXPECT_EQ(values[i], expected[i / 16] * e2m1[j < 8 ? j : 15 - j % 8]) << i;
+  }
+}
+
+TEST(Fp4, EncodesNvfp4AsGgmlRoundsScales) {
+  std::vector<double> values(64);
+  values[0] = 6;        // 1
+  values[16] = 6 * 17;  // half-way between 16 and 18, upwards
+  values[32] = 6 * 300; // from 256 on 448
+  values[48] = 6e-4;    // below half of the least
+  Bytes bytes(36);
+  findEncoding("nvfp4")->encode(values, bytes);
+  EXPECT_EQ(bytes[0], std::byte{0x38});
+  EXPECT_EQ(bytes[1], std::byte{0x59});
+  EXPECT_EQ(bytes[2], std::byte{0x7E});
+  EXPECT_EQ(bytes[3], std::byte{0x00});
+}
+
+TEST(Fp4, MultipliesByTheScaleOfAll) {
+  Bytes bytes(76);
+  float ofAll = 0.1f;
+  std::memcpy(bytes.data(), &ofAll, sizeof ofAll);
+  for (int group = 0; group < 8; ++group)
+    bytes[4 + group] = static_cast<std::byte>(0x30 + group);
+  for (int i = 0; i < 64; ++i)
+    bytes[12 + i] = std::byte{0x79}; // −0.5 and 6
+  std::vector<double> values = decode("nvfp4_f32", bytes);
+  for (int i = 0; i < 128; ++i)
+    EXPECT_EQ(values[i],
+              static_cast<double>(ofAll) * ((8 + i / 16) / 16.0) * (i % 16 < 8 ? -0.5 : 6))
+        << i;
+}
+
+TEST(Fp4, KeepsGaussiansWithTheScaleOfAll) {
+  const Encoding& encoding = *findEncoding("nvfp4_f32");
+  std::mt19937 random(7);
+  std::normal_distribution<double> gauss(0, 1e-3); // below what scales alone could hold
+  std::vector<double> values(128 * 40), found(values.size());
+  for (double& value : values)
+    value = gauss(random);
+  Bytes bytes(encoding.bytesFor(std::ssize(values)));
+  encoding.encode(values, bytes);
+  encoding.decode(bytes, found);
+  double error = 0, power = 0;
+  for (size_t i = 0; i < values.size(); ++i)
+    error += std::pow(found[i] - values[i], 2), power += std::pow(values[i], 2);
+  EXPECT_LT(error / power, 0.012);
 }
 
 } // namespace

@@ -96,6 +96,25 @@ float q6_k(Bytes b, int i) {
   return scale * static_cast<float>(high * 16 + low - 32);
 }
 
+/// E2M1 numbers, doubled, and a scale that is halved: ggml's `kvalues_mxfp4`.
+float doubledE2M1(int nibble) {
+  static constexpr float levels[] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
+  return levels[nibble];
+}
+float mxfp4(Bytes b, int i) {
+  return static_cast<float>(std::ldexp(1.0, b[0] - 128)) * doubledE2M1(nibble(b + 1, i));
+}
+float nvfp4(Bytes b, int i) {
+  uint8_t scale = b[i / 16];
+  float mantissa = static_cast<float>(bitsOf(scale, 0, 3));
+  int exponent = bitsOf(scale, 3, 4);
+  float number =
+      exponent == 0 ? std::ldexp(mantissa, -9) : std::ldexp(1 + mantissa / 8, exponent - 7);
+  float half = scale == 0x7F ? 0.0f : number * 0.5f;
+  int j = i % 16;
+  return doubledE2M1(bitsOf(b[4 + i / 16 * 8 + j % 8], j / 8 * 4, 4)) * half;
+}
+
 struct Format {
   const char* name;
   int blockSize;
@@ -106,14 +125,9 @@ struct Format {
   friend void PrintTo(const Format& format, std::ostream* out) { *out << format.name; }
 };
 
-class GgmlBlock : public ::testing::TestWithParam<Format> {
+class BlockLayout : public ::testing::TestWithParam<Format> {
 protected:
   const Encoding& encoding = *findEncoding(GetParam().name);
-
-  std::string readData(std::string_view suffix) {
-    std::string base = std::string(TENON_TEST_DATA) + "/gguf-blocks/" + GetParam().name;
-    return tests::readFile(base + std::string(suffix));
-  }
 
   std::vector<float> decode(const std::string& bytes) {
     std::vector<double> values(bytes.size() / encoding.blockBytes * encoding.blockSize);
@@ -134,7 +148,16 @@ protected:
   }
 };
 
-TEST_P(GgmlBlock, HasItsSizeAndNumber) {
+/// A format with bytes that ggml made.
+class GgmlBlock : public BlockLayout {
+protected:
+  std::string readData(std::string_view suffix) {
+    std::string base = std::string(TENON_TEST_DATA) + "/gguf-blocks/" + GetParam().name;
+    return tests::readFile(base + std::string(suffix));
+  }
+};
+
+TEST_P(BlockLayout, HasItsSizeAndNumber) {
   EXPECT_EQ(encoding.blockSize, GetParam().blockSize);
   EXPECT_EQ(encoding.blockBytes, GetParam().blockBytes);
   EXPECT_EQ(encoding.ggufType, GetParam().ggufType);
@@ -168,7 +191,7 @@ TEST_P(GgmlBlock, DecodesRowsAsGgmlDoes) {
 }
 
 // Every bit of a block matters somewhere: scales of all kinds, infinite and NaN too.
-TEST_P(GgmlBlock, DecodesRandomBytesByItsLayout) {
+TEST_P(BlockLayout, DecodesRandomBytesByItsLayout) {
   constexpr uint32_t seed = 20261121;
   SCOPED_TRACE(::testing::Message() << "seed " << seed);
   std::mt19937 random(seed);
@@ -178,7 +201,7 @@ TEST_P(GgmlBlock, DecodesRandomBytesByItsLayout) {
   expectModelled(bytes);
 }
 
-TEST_P(GgmlBlock, KeepsGaussiansWithinTheFormatsError) {
+TEST_P(BlockLayout, KeepsGaussiansWithinTheFormatsError) {
   std::mt19937 random(7);
   std::normal_distribution<float> gauss;
   std::vector<float> values(256 * 40);
@@ -199,15 +222,18 @@ TEST_P(GgmlBlock, KeepsGaussiansWithinTheFormatsError) {
   EXPECT_LT(error / power, 3 * std::pow(4, 1 - bits));
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Types, GgmlBlock,
-    ::testing::Values(Format{"q8_0", 32, 34, 8, q8_0}, Format{"q4_0", 32, 18, 2, q4_0},
-                      Format{"q4_1", 32, 20, 3, q4_1}, Format{"q5_0", 32, 22, 6, q5_0},
-                      Format{"q5_1", 32, 24, 7, q5_1}, Format{"q2_k", 256, 84, 10, q2_k},
-                      Format{"q3_k", 256, 110, 11, q3_k}, Format{"q4_k", 256, 144, 12, q4_k},
-                      Format{"q5_k", 256, 176, 13, q5_k}, Format{"q6_k", 256, 210, 14, q6_k},
-                      Format{"iq4_nl", 32, 18, 20, iq4_nl}),
-    [](const auto& info) { return std::string(info.param.name); });
+constexpr Format withData[] = {
+    {"q8_0", 32, 34, 8, q8_0},    {"q4_0", 32, 18, 2, q4_0},     {"q4_1", 32, 20, 3, q4_1},
+    {"q5_0", 32, 22, 6, q5_0},    {"q5_1", 32, 24, 7, q5_1},     {"q2_k", 256, 84, 10, q2_k},
+    {"q3_k", 256, 110, 11, q3_k}, {"q4_k", 256, 144, 12, q4_k},  {"q5_k", 256, 176, 13, q5_k},
+    {"q6_k", 256, 210, 14, q6_k}, {"iq4_nl", 32, 18, 20, iq4_nl}};
+constexpr Format withoutData[] = {{"mxfp4", 32, 17, 39, mxfp4}, {"nvfp4", 64, 36, 40, nvfp4}};
+
+std::string nameOf(const ::testing::TestParamInfo<Format>& info) { return info.param.name; }
+
+INSTANTIATE_TEST_SUITE_P(Types, GgmlBlock, ::testing::ValuesIn(withData), nameOf);
+INSTANTIATE_TEST_SUITE_P(Types, BlockLayout, ::testing::ValuesIn(withData), nameOf);
+INSTANTIATE_TEST_SUITE_P(Fp4, BlockLayout, ::testing::ValuesIn(withoutData), nameOf);
 
 } // namespace
 } // namespace tenon

@@ -1,6 +1,6 @@
 // RUN: tenon-opt %s --split-input-file --verify-diagnostics
 
-// expected-error @+1 {{expects the name of a block-quantised encoding, but got 'q9_9'; known are iq4_nl q2_k}}
+// expected-error @+1 {{expects the name of a block-quantised encoding, but got 'q9_9'; known are iq4_nl mxfp4 nvfp4 q2_k}}
 func.func private @f(tensor<4x32x!tenon.block<q9_9>>)
 
 // -----

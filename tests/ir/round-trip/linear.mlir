@@ -17,6 +17,15 @@ func.func @groups(%x: tensor<1x256xf16>, %w: tensor<8x256x!tenon.block<int4_g128
   return %0, %1 : tensor<1x8xf16>, tensor<1x8xf16>
 }
 
+// CHECK-LABEL: func @fp4
+func.func @fp4(%x: tensor<1x128xf16>, %w: tensor<8x128x!tenon.block<mxfp4>>, %v: tensor<8x128x!tenon.block<nvfp4_f32>>) -> (tensor<1x8xf16>, tensor<8x128xf32>) {
+  // CHECK: tenon.matmul %{{.*}}, %{{.*}} : (tensor<1x128xf16>, tensor<8x128x!tenon.block<mxfp4>>) -> tensor<1x8xf16>
+  %0 = tenon.matmul %x, %w : (tensor<1x128xf16>, tensor<8x128x!tenon.block<mxfp4>>) -> tensor<1x8xf16>
+  // CHECK: tenon.dequantize %{{.*}} : (tensor<8x128x!tenon.block<nvfp4_f32>>) -> tensor<8x128xf32>
+  %1 = tenon.dequantize %v : (tensor<8x128x!tenon.block<nvfp4_f32>>) -> tensor<8x128xf32>
+  return %0, %1 : tensor<1x8xf16>, tensor<8x128xf32>
+}
+
 // CHECK-LABEL: func @batched_with_order
 func.func @batched_with_order(%x: tensor<2x3x4xf32>, %w: tensor<2x5x4xf32>) -> tensor<2x3x5xf32> {
   // CHECK: tenon.matmul %{{.*}}, %{{.*}} order <chunk = 0, lanes = 16, tree = halving> :

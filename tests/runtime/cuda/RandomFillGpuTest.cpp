@@ -17,8 +17,9 @@ TEST_F(RandomFillGpuTest, MakesTheValuesOfTheHost) {
   absl::StatusOr<RandomFill> fill = RandomFill::create(device);
   ASSERT_EQ(fill.status(), absl::OkStatus());
   Stream stream = *device.createStream();
-  for (const char* encoding : {"f32", "f16", "bf16", "q4_0", "q4_1", "q5_0", "q5_1", "q8_0",
-                               "iq4_nl", "q2_k", "q3_k", "q4_k", "q5_k", "q6_k"})
+  for (const char* encoding :
+       {"f32", "f16", "bf16", "q4_0", "q4_1", "q5_0", "q5_1", "q8_0", "iq4_nl", "q2_k", "q3_k",
+        "q4_k", "q5_k", "q6_k", "mxfp4", "nvfp4", "nvfp4_f32", "int4_g128_f16_zero"})
     for (uint64_t count : {1u, 255u, 256u, 1'000'003u}) {
       RandomRange range{count * randomUnitBytes(encoding), 0xfedcba9876543210 + count, 0.125f,
                         0.75f};

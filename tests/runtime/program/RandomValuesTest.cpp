@@ -6,6 +6,9 @@
 
 #include <gtest/gtest.h>
 
+#include "ir/encoding/BlockFormat.h"
+#include "ir/encoding/Encoding.h"
+
 namespace tenon::runtime {
 namespace {
 
@@ -57,6 +60,50 @@ TEST(RandomValues, KnowTheirEncodings) {
   EXPECT_EQ(randomUnitBytes("bf16"), 2u);
   EXPECT_EQ(randomUnitBytes("q8_0"), 34u);
   EXPECT_EQ(randomUnitBytes("i32"), 0u);
+}
+
+/// Whatever the format, the deviation is that of uniform values; a scale that is a power of two or
+/// has three bits of mantissa is a step off.
+TEST(RandomValues, HaveTheirDeviationInEveryBlockFormat) {
+  const RandomRange whole{0, 11, 0.0f, 0.5f};
+  for (const BlockFormat* format : allBlockFormats()) {
+    const Encoding& encoding = *findEncoding(format->encoding);
+    RandomRange range = whole;
+    range.bytes = encoding.bytesFor(encoding.blockSize * 401); // of odd blocks an odd number
+    std::vector<std::byte> bytes(range.bytes);
+    fillRandomValues(range, encoding.name, bytes);
+    std::vector<double> values(encoding.blockSize * 401);
+    encoding.decode(bytes, values);
+    double sum = 0, squares = 0;
+    for (double value : values)
+      sum += value, squares += value * value;
+    double mean = sum / static_cast<double>(values.size());
+    double deviation = std::sqrt(squares / static_cast<double>(values.size()) - mean * mean);
+    bool isCoarse = format->scale.type == BlockFormat::NumberType::E8M0 ||
+                    format->scale.type == BlockFormat::NumberType::UE4M3;
+    EXPECT_NEAR(deviation * std::sqrt(3.0) / range.scale, 1, isCoarse ? 0.42 : 0.06)
+        << encoding.name;
+    EXPECT_NEAR(mean, 0, 0.3 * range.scale) << encoding.name; // half a quant of two bits
+  }
+}
+
+/// A block of 17 bytes has its scale in either half of a word.
+TEST(RandomValues, SetTheBytesOfOddBlocks) {
+  RandomRange range{17 * 5, 3, 0.0f, 1.0f};
+  std::vector<std::byte> bytes(range.bytes);
+  fillRandomValues(range, "mxfp4", bytes);
+  for (int block = 0; block < 5; ++block)
+    EXPECT_EQ(bytes[17 * block], std::byte{125}) << block; // 2^-2 is the nearest to 0.1973
+  EXPECT_NE(bytes[16], bytes[15]);
+  EXPECT_EQ(randomUnitBytes("mxfp4"), 17u);
+}
+
+/// The least scale of NVFP4 stands in for what it cannot say.
+TEST(RandomValues, AreNeverAllZero) {
+  std::vector<std::byte> bytes(36);
+  fillRandomValues({36, 3, 0.0f, 1e-6f}, "nvfp4", bytes);
+  for (int group = 0; group < 4; ++group)
+    EXPECT_EQ(bytes[group], std::byte{1}) << group;
 }
 
 } // namespace
