@@ -38,9 +38,11 @@ static std::string groupType(const BlockFormat& format, int64_t size) {
   if (format.kind == BlockFormat::QuantKind::E4M3)
     return absl::StrFormat("E4M3<%d>", size);
   const char* zero = format.zeroOffset ? "Stored" : format.hasMinimum() ? "Minimum" : "Middle";
+  const char* scale = format.scale.type == BlockFormat::NumberType::F16 ? "F16" : "BF16";
+  if (format.groupSize != 0)
+    return absl::StrFormat("WideIntegers<%s, GroupZero::%s>", scale, zero);
   return absl::StrFormat("Integers<%d, %d, %s, GroupZero::%s>",
-                         format.planes[0].bits + format.planes[1].bits, size,
-                         format.scale.type == BlockFormat::NumberType::F16 ? "F16" : "BF16", zero);
+                         format.planes[0].bits + format.planes[1].bits, size, scale, zero);
 }
 
 std::string deviceType(Type elementType) {

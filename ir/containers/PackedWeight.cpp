@@ -119,8 +119,9 @@ static absl::StatusOr<const Encoding*> chooseEncoding(const WeightRequest& reque
                                        unpacked.groupSize, request.columns));
   if (request.format.layout == Layout::Float8)
     return findEncoding(absl::StrFormat("e4m3_g%d_f32", group));
+  bool isWide = request.format.bits == 4 && group == 128 && request.columns % 1024 == 0;
   return findEncoding(
-      absl::StrFormat("int%d_g%d_%s%s", request.format.bits, group,
+      absl::StrFormat("int%d_g%d%s_%s%s", request.format.bits, group, isWide ? "x8" : "",
                       unpacked.scaleType == BlockFormat::NumberType::F16 ? "f16" : "bf16",
                       unpacked.zeros.empty() ? "" : "_zero"));
 }

@@ -96,8 +96,9 @@ ScheduleAttr choosePacked(KernelOp kernel, const Shape& shape, const Block& bloc
   constexpr int64_t floatBytes = 4, mostColumns = 64, mostDepth = 512, leastTiles = 16;
   MatmulOp op = soleOp<MatmulOp>(kernel);
   const Encoding& encoding = *getEncoding(op.getWeight().getType().getElementType());
-  int64_t depthBlock = std::min<int64_t>(
-      mostDepth, llvm::alignTo(shape.depth, std::max(target.lanes, encoding.blockSize)));
+  int64_t unit = std::max(target.lanes, encoding.blockSize);
+  int64_t depthBlock =
+      std::min<int64_t>(std::max(mostDepth, unit), llvm::alignTo(shape.depth, unit));
   int64_t granule = std::lcm(block.columns, target.lanes);
   int64_t fitting = target.l2Bytes / 8 / (depthBlock * floatBytes);
   int64_t wanted = std::min({fitting, mostColumns, shape.columns / leastTiles});

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "codegen/cpu/decode/Quants.h"
+#include "codegen/cpu/decode/SuperBlock.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -95,7 +96,7 @@ static Value splatNumber(VectorBuilder& b, const BlockFormat::Number& number, Va
   Value pointer = b.advance(block, number.offset + place);
   switch (number.type) {
   case BlockFormat::NumberType::F16:
-    return b.splatF16(pointer, count);
+    return number.offset < 6 ? b.splatF16(pointer, count) : b.splatLastF16(pointer, count);
   case BlockFormat::NumberType::Bf16:
     return b.splat(b.loadFloat(b.getBF16Type(), pointer), count);
   case BlockFormat::NumberType::F32:
@@ -183,6 +184,69 @@ Value decodePlanes(VectorBuilder& b, const BlockFormat& format, Value block, int
   Value scale = loadScale();
   Value offset = offsetOf(b, format, block, place, scale, count);
   return areNibbles ? decodeNibbles(b, quants, scale, offset) : b.fma(quants, scale, offset);
+}
+
+//===-- Eight groups of 128 ------------------------------------------------------------------===//
+
+constexpr int64_t wideGroups = 8, wideGroupSize = 128, wideHeadsAt = 512;
+
+/// Numbers of type `type` in the lower halves of words, as f32.
+static Value widenLowerHalves(VectorBuilder& b, BlockFormat::NumberType type, Value words) {
+  if (type == BlockFormat::NumberType::Bf16) {
+    Value shift = integers(b, llvm::SmallVector<int32_t>(wideGroups, 16));
+    return arith::BitcastOp::create(b, b.f32s(wideGroups), arith::ShLIOp::create(b, words, shift));
+  }
+  Value bits = arith::TruncIOp::create(b, VectorType::get({wideGroups}, b.getI16Type()), words);
+  auto halves = VectorType::get({wideGroups}, b.getF16Type());
+  return b.widen(arith::BitcastOp::create(b, halves, bits), b.getF16Type());
+}
+
+/// The scales of all groups, then what is added to scale · quant, −zero · scale.
+template <BlockFormat::NumberType type, bool hasZeros>
+static void prepareWide(VectorBuilder& b, Value block, Value prepared) {
+  constexpr int64_t floatBytes = 4, middle = 8;
+  Value heads = b.advance(block, wideHeadsAt), scales, zeros;
+  if (hasZeros) {
+    Value words = b.load(VectorType::get({wideGroups}, b.getI32Type()), heads);
+    scales = widenLowerHalves(b, type, words);
+    zeros = toFloats(b, extractBits(b, words, 16, 16));
+  } else {
+    Type element = type == BlockFormat::NumberType::F16 ? Type(b.getF16Type()) : b.getBF16Type();
+    scales = b.loadFloats(element, heads, wideGroups, wideGroups);
+    zeros = b.splat(static_cast<float>(middle), wideGroups);
+  }
+  b.store(scales, prepared);
+  b.store(b.fmul(arith::NegFOp::create(b, scales), zeros),
+          b.advance(prepared, wideGroups * floatBytes));
+}
+
+static llvm::SmallVector<Value> decodeWideUnit(VectorBuilder& b, Value block, Value prepared,
+                                               Value unit, int64_t lanes) {
+  constexpr int64_t run = 16;
+  Value quants = b.advance(block, b.mul(unit, wideGroupSize / 2));
+  Value scale = splatPrepared(b, prepared, unit, 0, lanes);
+  Value offset = splatPrepared(b, prepared, unit, wideGroups, lanes);
+  llvm::SmallVector<Value> values;
+  for (int64_t first = 0; first < wideGroupSize; first += lanes)
+    values.push_back(
+        decodeNibbles(b, PackedBits{4, run}.load(b, quants, first, lanes), scale, offset));
+  return values;
+}
+
+template <BlockFormat::NumberType type, bool hasZeros>
+static constexpr BlockUnits wideUnits = {wideGroupSize, 2 * wideGroups, prepareWide<type, hasZeros>,
+                                         decodeWideUnit};
+
+const BlockUnits* findUnitsOfPlanes(const BlockFormat& format) {
+  using Type = BlockFormat::NumberType;
+  bool isWide = format.groupSize == wideGroupSize && format.scale.offset == wideHeadsAt &&
+                format.planes[0].bits == 4;
+  if (!isWide)
+    return nullptr;
+  bool isF16 = format.scale.type == Type::F16;
+  if (format.zeroOffset)
+    return isF16 ? &wideUnits<Type::F16, true> : &wideUnits<Type::Bf16, true>;
+  return isF16 ? &wideUnits<Type::F16, false> : &wideUnits<Type::Bf16, false>;
 }
 
 } // namespace tenon::codegen::cpu

@@ -2,6 +2,7 @@
 #define TENON_CODEGEN_CPU_DECODE_PLANES_H
 
 #include "codegen/cpu/VectorBuilder.h"
+#include "codegen/cpu/decode/WeightDecoder.h"
 #include "ir/encoding/BlockFormat.h"
 
 namespace tenon::codegen::cpu {
@@ -10,6 +11,10 @@ namespace tenon::codegen::cpu {
 /// sum that the multiply-add rounds once is exact without a minimum.
 mlir::Value decodePlanes(VectorBuilder& builder, const BlockFormat& format, mlir::Value block,
                          int64_t first, int64_t count);
+
+/// How to decode eight groups of 128 integers of 4 bits that lie together, in units of a group;
+/// null for other formats.
+const BlockUnits* findUnitsOfPlanes(const BlockFormat& format);
 
 } // namespace tenon::codegen::cpu
 

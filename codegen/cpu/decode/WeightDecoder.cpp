@@ -35,6 +35,10 @@ Value RowDecoder::byteOffset(VectorBuilder& b, Value element) const {
   return b.mul(b.div(element, encoding.blockSize), encoding.blockBytes);
 }
 
+const BlockUnits* RowDecoder::units() const {
+  return decoder ? decoder->units : findUnitsOfPlanes(*format);
+}
+
 bool RowDecoder::supports(int64_t count) const {
   return blockSize() == 1 ||
          (llvm::isPowerOf2_64(count) && (blockSize() % count == 0 || count % blockSize() == 0));

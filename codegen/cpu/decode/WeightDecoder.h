@@ -53,7 +53,7 @@ public:
   int64_t blockSize() const { return encoding.blockSize; }
   int64_t rowBytes() const { return bytesPerRow; }
   /// How to decode blocks in units; null where the encoding has none.
-  const BlockUnits* units() const { return decoder ? decoder->units : nullptr; }
+  const BlockUnits* units() const;
   /// Bytes of `elements` elements, a multiple of the block.
   int64_t bytes(int64_t elements) const { return encoding.bytesFor(elements); }
   /// Byte offset of element `element` (i64), a multiple of the block.

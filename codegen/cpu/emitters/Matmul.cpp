@@ -158,10 +158,13 @@ void MatmulEmission::emitStep(Value element, int64_t count,
   });
 }
 
-/// True where the blocks of the weight are decoded unit by unit.
+/// True where the blocks of the weight are decoded unit by unit: beside one row of x, and beside
+/// more where all of a block at once would be too much code.
 bool MatmulEmission::usesUnits() const {
+  constexpr int64_t mostAtOnce = 256;
   const BlockUnits* units = decoder.units();
-  return units && order.getLanes() <= 16 && inputRows.size() == 1 && step == decoder.blockSize();
+  return units && order.getLanes() <= 16 && step == decoder.blockSize() &&
+         (inputRows.size() == 1 || step > mostAtOnce);
 }
 
 /// Asks for the `bytes` that lie `prefetchBytes` behind `weight`.
@@ -185,13 +188,18 @@ llvm::SmallVector<Value> MatmulEmission::emitUnits(Value element, ValueRange acc
   int64_t count = decoder.blockSize() / units.elements;
   return b.loop(b.i64(0), b.i64(count), 1, accumulators, [&](Value unit, ValueRange state) {
     Value first = b.add(element, b.mul(unit, units.elements));
-    llvm::SmallVector<Value> x, next(state);
-    for (int64_t part = 0; part < units.elements; part += lanes)
-      x.push_back(RowView(input.type, inputRows[0]).load(b, b.add(first, part), lanes, lanes));
-    for (auto [row, accumulator] : llvm::enumerate(next))
+    llvm::SmallVector<llvm::SmallVector<Value>> x(inputRows.size());
+    llvm::SmallVector<Value> next(state);
+    for (auto [row, parts] : llvm::zip_equal(inputRows, x))
+      for (int64_t part = 0; part < units.elements; part += lanes)
+        parts.push_back(RowView(input.type, row).load(b, b.add(first, part), lanes, lanes));
+    for (size_t column = 0; column < blocks.size(); ++column)
       for (auto [part, w] :
-           llvm::enumerate(units.decode(b, blocks[row], prepared[row], unit, lanes)))
-        accumulator = b.fma(x[part], w, accumulator);
+           llvm::enumerate(units.decode(b, blocks[column], prepared[column], unit, lanes)))
+        for (size_t row = 0; row < x.size(); ++row) {
+          Value& accumulator = next[row * blocks.size() + column];
+          accumulator = b.fma(x[row][part], w, accumulator);
+        }
     return next;
   });
 }

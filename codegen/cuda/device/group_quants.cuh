@@ -130,4 +130,115 @@ template <int size, typename T> struct FactorsOf<E4M3<size>, T> {
   using Type = E4M3Factors<T>;
 };
 
+/// How four integers of 4 bits, of the bytes of a word the first and the third in pairs[0], the
+/// others in pairs[1], become factors of type T; `upper`: of the upper halves of the bytes. A
+/// factor is (quant + `offset`) / `inverseUnit`, of upper halves / `inverseUpperUnit`.
+template <typename T> struct NibbleFactors;
+
+/// Subnormal numbers, where they lie.
+template <> struct NibbleFactors<F16> {
+  static constexpr float inverseUnit = 16777216.0f, inverseUpperUnit = 1048576.0f; // 2^24, 2^20
+  static constexpr float offset = 0.0f;
+
+  template <bool upper>
+  static __device__ __forceinline__ void widen(unsigned (&pairs)[2], unsigned word) {
+    constexpr unsigned mask = upper ? 0x00F000F0u : 0x000F000Fu;
+    pairs[0] = word & mask, pairs[1] = word >> 8 & mask;
+  }
+};
+/// 0x43 in front of the integer is 128 and it.
+template <> struct NibbleFactors<BF16> {
+  static constexpr float inverseUnit = 1.0f, inverseUpperUnit = 1.0f;
+  static constexpr float offset = 128.0f;
+
+  template <bool upper>
+  static __device__ __forceinline__ void widen(unsigned (&pairs)[2], unsigned word) {
+    QuantFactors<BF16, false>::widen(pairs, (upper ? word >> 4 : word) & 0x0F0F0F0Fu);
+  }
+};
+
+/// A round of eight groups of 128 elements, each with one scale: all of a group's products add up
+/// in one result. Row g of the instructions is group g of the first line, row 8 + g of the second,
+/// column n group n of x, so that thread (g, g / 2) has the results of group g on the diagonal.
+/// Thread (g, t) takes 16 bytes of quants at once, elements 32 t to 32 t + 31 of a group; of each
+/// instruction those of a word.
+template <typename Scale, GroupZero zero, typename T>
+struct QuantRound<WideIntegers<Scale, zero>, T> {
+  using Encoding = WideIntegers<Scale, zero>;
+  using Factors = NibbleFactors<T>;
+  static constexpr int words = 4, groups = 32, elements = Encoding::blockElements;
+  static constexpr int bytes = Encoding::blockBytes;
+
+  uint2 x[words][2]; ///< beside the lower and the upper halves of a word
+  float total;       ///< of x, of the thread's own group
+
+  /// A row is whole blocks.
+  static __device__ __forceinline__ int groupsOf(int) { return groups; }
+  static __device__ __forceinline__ int row() { return threadIdx.x % 32 / 4; }
+  static __device__ __forceinline__ bool isOwn() { return threadIdx.x % 4 == row() / 2; }
+
+  __device__ __forceinline__ void load(const T* source, int) {
+    const T* const own = source + 32 * (threadIdx.x % 32);
+    constexpr unsigned ones = QuantFactors<T, false>::ones;
+    float sums[4] = {};
+#pragma unroll
+    for (int half = 0; half < 2; ++half)
+#pragma unroll
+      for (int pair = 0; pair < 2; ++pair) {
+        const uint4 both = *reinterpret_cast<const uint4*>(own + 16 * half + 8 * pair);
+        const uint2 parts[2] = {{both.x, both.y}, {both.z, both.w}};
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+          uint2& part = x[2 * pair + i][half];
+          part = {__byte_perm(parts[i].x, parts[i].y, 0x5410u),
+                  __byte_perm(parts[i].x, parts[i].y, 0x7632u)};
+          multiplyAdd<T>(sums, {ones, ones, ones, ones}, {part.x, part.y});
+        }
+      }
+    total = row() % 2 ? sums[1] : sums[0];
+  }
+
+  /// See the other rounds.
+  __device__ __forceinline__ void multiply(float& sumOfFirst, float& sumOfSecond,
+                                           const unsigned char* first, const unsigned char* second,
+                                           int) const {
+    const int place = 16 * (threadIdx.x % 32);
+    const uint4 lines[2] = {*reinterpret_cast<const uint4*>(first + place),
+                            *reinterpret_cast<const uint4*>(second + place)};
+    float lower[4] = {}, upper[4] = {};
+#pragma unroll
+    for (int word = 0; word < words; ++word) {
+      unsigned low[2][2], high[2][2];
+#pragma unroll
+      for (int line = 0; line < 2; ++line) {
+        const uint4 all = lines[line];
+        const unsigned quants = word == 0 ? all.x : word == 1 ? all.y : word == 2 ? all.z : all.w;
+        Factors::template widen<false>(low[line], quants);
+        Factors::template widen<true>(high[line], quants);
+      }
+      multiplyAdd<T>(lower, {low[0][0], low[1][0], low[0][1], low[1][1]},
+                     {x[word][0].x, x[word][0].y});
+      multiplyAdd<T>(upper, {high[0][0], high[1][0], high[0][1], high[1][1]},
+                     {x[word][1].x, x[word][1].y});
+    }
+    const bool odd = row() % 2;
+    const float withFirst =
+        addScaled(sumOfFirst, odd ? lower[1] : lower[0], odd ? upper[1] : upper[0], first);
+    const float withSecond =
+        addScaled(sumOfSecond, odd ? lower[3] : lower[2], odd ? upper[3] : upper[2], second);
+    sumOfFirst = isOwn() ? withFirst : sumOfFirst;
+    sumOfSecond = isOwn() ? withSecond : sumOfSecond;
+  }
+
+private:
+  /// `sum` and what the own group gives.
+  __device__ __forceinline__ float addScaled(float sum, float lower, float upper,
+                                             const unsigned char* block) const {
+    const float scale = Encoding::scaleOf(block, row());
+    const float dot = __fmaf_rn(upper, Factors::inverseUpperUnit, lower * Factors::inverseUnit);
+    const float offset = Factors::offset + static_cast<float>(Encoding::zeroOf(block, row()));
+    return __fmaf_rn(scale, __fmaf_rn(-offset, total, dot), sum);
+  }
+};
+
 } // namespace tenon

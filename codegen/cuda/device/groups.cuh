@@ -44,6 +44,42 @@ template <int bits, int size, typename Scale, GroupZero zero> struct Integers {
   }
 };
 
+/// A row of blocks of eight groups of 128 integers of 4 bits: the quants of all, laid out as those
+/// of Integers, then the scale, and the zero where there is one, of each.
+template <typename Scale, GroupZero zero> struct WideIntegers {
+  static constexpr int blockElements = 1024, headsAt = 512;
+  static constexpr int headBytes = zero == GroupZero::Middle ? 2 : 4;
+  static constexpr int blockBytes = headsAt + 8 * headBytes;
+
+  /// What the quants of group `group` are multiplied with, and what stands for zero among them.
+  static __device__ __forceinline__ float scaleOf(const unsigned char* block, int group) {
+    return toFloat(*reinterpret_cast<const Scale*>(block + headsAt + group * headBytes));
+  }
+  static __device__ __forceinline__ int zeroOf(const unsigned char* block, int group) {
+    if (zero == GroupZero::Middle)
+      return 8;
+    return *reinterpret_cast<const unsigned short*>(block + headsAt + group * headBytes + 2);
+  }
+
+  /// Elements [first, first + count) of the row at `row`; count divides 32.
+  template <int count>
+  static __device__ __forceinline__ void decode(float (&values)[count], const unsigned char* row,
+                                                int first) {
+    const unsigned char* const block =
+        row + static_cast<long long>(first / blockElements) * blockBytes;
+    const int at = first % blockElements;
+    const float scale = scaleOf(block, at / 128);
+    const int middle = zeroOf(block, at / 128);
+    const unsigned char* const quants = block + at / 32 * 16;
+#pragma unroll
+    for (int i = 0; i < count; ++i) {
+      const int in = at % 32 + i;
+      const int quant = quants[in % 16] >> in / 16 * 4 & 15;
+      values[i] = scale * static_cast<float>(quant - middle);
+    }
+  }
+};
+
 /// A row of groups of `size` E4M3 numbers of a byte behind a scale in binary32.
 template <int size> struct E4M3 {
   static constexpr int blockElements = size, blockBytes = 4 + size;

@@ -6,19 +6,13 @@
 #include "ir/encoding/internal/BitPlane.h"
 #include "ir/encoding/internal/Block.h"
 #include "ir/encoding/internal/EncodingFamily.h"
+#include "ir/encoding/internal/GroupIntegers.h"
 #include "ir/encoding/internal/Planes.h"
 #include "ir/encoding/internal/RangeQuants.h"
 
 namespace tenon::encodings {
 
 namespace {
-
-/// What stands for zero in a group.
-enum class ZeroKind {
-  Middle,  ///< the quant 2^(bits - 1)
-  Stored,  ///< a quant of the group's own, which may be 2^bits
-  Minimum, ///< a number that is added to all values
-};
 
 /// Integers of 2, 3, 4 or 8 bits in groups of 32, 64 or 128, each with a scale in binary16 or
 /// bfloat16, as GPTQ, AWQ and others make them: `int4_g128_f16` is scale · (quant − 8),
@@ -50,36 +44,6 @@ struct IntegerBlock {
   uint8_t quants[size * bits / 8];
 };
 
-template <typename Block> void storeHead(Block& block, size_t offset, uint16_t bits) {
-  block.head[offset] = static_cast<uint8_t>(bits);
-  block.head[offset + 1] = static_cast<uint8_t>(bits >> 8);
-}
-
-template <typename Block> uint16_t roundNumber(float value) {
-  return Block::type == BlockFormat::NumberType::F16 ? f32ToF16(value) : f32ToBf16(value);
-}
-
-struct ScaleAndZero {
-  float scale;
-  uint16_t zero;
-};
-
-/// Quants 0 … maxQuant that stand for scale · (quant − zero): those above the minimum, or above 0,
-/// moved to the nearest grid that has 0 on it.
-template <int maxQuant, size_t size>
-ScaleAndZero quantizeAboutStoredZero(const float* values, uint8_t* quants) {
-  float minimum = 0, maximum = 0;
-  for (size_t i = 0; i < size; ++i) {
-    minimum = std::min(minimum, values[i]);
-    maximum = std::max(maximum, values[i]);
-  }
-  float scale = (maximum - minimum) / maxQuant;
-  float inverse = scale != 0 ? 1.0f / scale : 0.0f;
-  for (size_t i = 0; i < size; ++i)
-    quants[i] = truncateToRange((values[i] - minimum) * inverse + 0.5f, maxQuant);
-  return {scale, truncateToRange(-minimum * inverse + 0.5f, maxQuant)};
-}
-
 template <typename Block> void encodeIntegers(const float* values, Block& block) {
   constexpr int maxQuant = (1 << Block::bits) - 1, half = 1 << (Block::bits - 1);
   uint8_t quants[Block::size];
@@ -89,13 +53,13 @@ template <typename Block> void encodeIntegers(const float* values, Block& block)
   } else if constexpr (Block::zero == ZeroKind::Stored) {
     ScaleAndZero both = quantizeAboutStoredZero<maxQuant, Block::size>(values, quants);
     scale = both.scale;
-    storeHead(block, 2, both.zero);
+    storeHalf(block.head + 2, both.zero);
   } else {
     auto [factor, minimum] = quantizeAboveMinimum<maxQuant, Block::size>(values, quants);
     scale = factor;
-    storeHead(block, 2, roundNumber<Block>(minimum));
+    storeHalf(block.head + 2, roundTo<Block::type>(minimum));
   }
-  storeHead(block, 0, roundNumber<Block>(scale));
+  storeHalf(block.head, roundTo<Block::type>(scale));
   reinterpret_cast<typename Block::Low*>(block.quants)->pack(quants);
   if constexpr (Block::bits == 3)
     reinterpret_cast<typename Block::High*>(block.quants + Block::lowBytes)
@@ -104,30 +68,13 @@ template <typename Block> void encodeIntegers(const float* values, Block& block)
 
 template <typename Block> constexpr FamilyName nameOf() {
   FamilyName name;
-  name << "int" << Block::bits << "_g" << Block::size
-       << (Block::type == BlockFormat::NumberType::F16 ? "_f16" : "_bf16");
-  if (Block::zero != ZeroKind::Middle)
-    name << (Block::zero == ZeroKind::Stored ? "_zero" : "_min");
-  return name;
-}
-
-/// 2 / √(4^bits − 1).
-constexpr float randomScale(size_t bits) {
-  switch (bits) {
-  case 2:
-    return 0.5164f;
-  case 3:
-    return 0.2520f;
-  case 4:
-    return 0.1252f;
-  default:
-    return 0.007813f;
-  }
+  name << "int" << Block::bits << "_g" << Block::size;
+  return name << suffixOf(Block::type) << suffixOf(Block::zero);
 }
 
 template <typename Block> constexpr BlockFormat describe(std::string_view name) {
   constexpr size_t quantsAt = Block::headBytes;
-  float scale = randomScale(Block::bits);
+  float scale = randomScaleOf(Block::bits);
   BlockFormat format = {.encoding = name,
                         .ggufFileType = {},
                         .scale = {0, scale, Block::type},

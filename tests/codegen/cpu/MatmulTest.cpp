@@ -76,6 +76,16 @@ TEST(CpuMatmul, Groups) {
   expectMatchesReference(list.cases);
 }
 
+TEST(CpuMatmul, WideGroups) {
+  CaseList list;
+  for (const char* encoding :
+       {"int4_g128x8_f16", "int4_g128x8_f16_zero", "int4_g128x8_bf16", "int4_g128x8_bf16_zero"})
+    for (int64_t rows : {1, 3, 17})
+      addMatmul(list, "f32", rows, 37, 2048, encoding, "f32");
+  addMatmul(list, "f16", 2, 37, 1024, "int4_g128x8_f16", "f16");
+  expectMatchesReference(list.cases);
+}
+
 TEST(CpuMatmul, Deep) {
   CaseList list;
   for (const char* encoding : encodings)

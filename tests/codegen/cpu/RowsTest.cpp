@@ -150,6 +150,9 @@ TEST(CpuRows, Dequantize) {
         encoding->name.starts_with("e4m3") || encoding->name.find("fp4") != std::string_view::npos)
       list.add("dequantize", {tensorType({3, 256}, std::string(encoding->name))},
                tensorType({3, 256}, "f32"), "tenon.dequantize %a");
+  for (const char* encoding : {"int4_g128x8_f16", "int4_g128x8_bf16_zero"})
+    list.add("dequantize", {tensorType({3, 2048}, encoding)}, tensorType({3, 2048}, "f32"),
+             "tenon.dequantize %a");
   expectMatchesReference(list.cases);
   // Decoded values are those of the encoding, rounded to f32 once.
   for (const CpuCase& test : list.cases)

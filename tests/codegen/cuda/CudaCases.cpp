@@ -506,7 +506,8 @@ void addGroups(std::vector<CudaCase>& cases) {
     if (group->name.starts_with("int") || group->name.starts_with("e4m3") ||
         group->name.find("fp4") != std::string_view::npos)
       cases.push_back({"dequantize_" + std::string(group->name),
-                       {{{5, 384}, std::string(group->name)}},
+                       {{{5, 384 % group->blockSize == 0 ? 384 : 2 * group->blockSize},
+                         std::string(group->name)}},
                        "f32",
                        [](GraphBuilder& b, const Values& x) { b.output("y", b.dequantize(x[0])); },
                        1e-6});
@@ -514,14 +515,20 @@ void addGroups(std::vector<CudaCase>& cases) {
        {"int2_g32_f16_zero", "int2_g128_bf16", "int3_g64_f16", "int3_g128_f16_min", "int4_g32_f16",
         "int4_g64_f16_zero", "int4_g128_f16", "int4_g128_f16_zero", "int4_g128_bf16_min",
         "int8_g32_bf16_zero", "int8_g128_f16", "e4m3_g64_f32", "e4m3_g128_f32", "mxfp4", "nvfp4",
-        "nvfp4_f32"})
+        "nvfp4_f32", "int4_g128x8_f16", "int4_g128x8_f16_zero", "int4_g128x8_bf16_zero"})
     for (const char* type : {"f16", "bf16", "f32"})
       for (const Extents& s : {Extents{1, 70, 256},
                                {1, 600, 4096},
                                {1, 300, 5120},
                                {2, 40, 512},
                                {5, 300, 4096},
-                               {40, 70, 768}})
+                               {40, 70, 768},
+                               {2, 600, 1024},
+                               {40, 70, 1024}}) {
+        // Rows of 1,024 are for the blocks of as many.
+        int64_t block = findEncoding(weight)->blockSize;
+        if (s.depth % block != 0 || (s.depth == 1024 && block != 1024))
+          continue;
         cases.push_back(
             {std::string("matmul_") + weight + "_" + type + "_" +
                  shapeName({s.rows, s.columns, s.depth}),
@@ -529,6 +536,7 @@ void addGroups(std::vector<CudaCase>& cases) {
              type,
              [](GraphBuilder& b, const Values& x) { b.output("y", b.matmul(x[0], x[1])); },
              4e-6});
+      }
 }
 
 } // namespace

@@ -122,6 +122,24 @@ TEST(PackedWeight, GroupsOfEverySize) {
   }
 }
 
+TEST(PackedWeight, EightGroupsTogetherInRowsOfWholeOnes) {
+  for (int64_t group : {128, 256, 1024}) {
+    SCOPED_TRACE(group);
+    Matrix m = makeMatrix(4, 16, 2048, group);
+    expectReads(m, writeGptq(m, true), "int4_g128x8_f16_zero");
+    expectReads(m, writeAwqGemm(m), "int4_g128x8_f16_zero");
+    Matrix symmetric = makeMatrix(4, 16, 1024, group, true);
+    expectReads(symmetric, writePackQuantized(symmetric), "int4_g128x8_f16");
+  }
+  Matrix ordered = makeMatrix(4, 16, 1024, 128);
+  shuffleColumns(ordered);
+  expectReads(ordered, writeGptq(ordered, true), "int4_g128x8_f16_zero");
+  Matrix of64 = makeMatrix(4, 16, 1024, 64);
+  expectReads(of64, writeGptq(of64, true), "int4_g64_f16_zero");
+  Matrix of8Bits = makeMatrix(8, 16, 1024, 128);
+  expectReads(of8Bits, writeGptq(of8Bits, true), "int8_g128_f16_zero");
+}
+
 TEST(PackedWeight, EveryNumberOfBits) {
   for (int32_t bits : {2, 3, 4, 8}) {
     SCOPED_TRACE(bits);

@@ -117,6 +117,44 @@ TEST_P(Integers, EncodeWithinAStep) {
 INSTANTIATE_TEST_SUITE_P(All, Integers, ::testing::ValuesIn(allMembers()),
                          [](const auto& info) { return info.param.name(); });
 
+class WideIntegers : public ::testing::TestWithParam<Member> {};
+
+/// What eight groups hold in blocks of their own.
+TEST_P(WideIntegers, HoldEightGroups) {
+  const Member& member = GetParam();
+  const Encoding& narrow = *findEncoding(member.name());
+  std::string name = member.name();
+  name.insert(name.find("_g128") + 5, "x8");
+  const Encoding* wide = findEncoding(name);
+  ASSERT_NE(wide, nullptr) << name;
+  ASSERT_EQ(wide->blockSize, 1024);
+  ASSERT_EQ(wide->blockBytes, 8 * narrow.blockBytes);
+  ASSERT_EQ(wide->blockBytes % 16, 0);
+  std::mt19937 random(11);
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  std::vector<double> values(2048);
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = uniform(random) * static_cast<double>(1 + i / 128);
+  Bytes ofGroups(narrow.bytesFor(2048)), together(wide->bytesFor(2048));
+  narrow.encode(values, ofGroups);
+  wide->encode(values, together);
+  EXPECT_EQ(decode(name, together), decode(member.name(), ofGroups));
+  // Quants first, then what scales them.
+  size_t head = narrow.blockBytes - 64;
+  for (size_t group = 0; group < 16; ++group) {
+    const std::byte* block = together.data() + group / 8 * wide->blockBytes;
+    const std::byte* one = ofGroups.data() + group * narrow.blockBytes;
+    EXPECT_EQ(std::memcmp(block + group % 8 * 64, one + head, 64), 0) << group;
+    EXPECT_EQ(std::memcmp(block + 512 + group % 8 * head, one, head), 0) << group;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, WideIntegers,
+                         ::testing::Values(Member{4, 128, true, ""}, Member{4, 128, true, "zero"},
+                                           Member{4, 128, false, ""},
+                                           Member{4, 128, false, "zero"}),
+                         [](const auto& info) { return info.param.name(); });
+
 /// Every code, by the definition of the format.
 TEST(E4M3, DecodesEveryCode) {
   Bytes bytes(2 * 132);
