@@ -28,8 +28,8 @@ Value ChainCopy::declared(const std::string& name, llvm::ArrayRef<int64_t> dimen
   return b.weight(symbol);
 }
 
-Value ChainCopy::matrix(const std::string& name, int64_t columns, int64_t depth) {
-  return declared(name, {columns, depth}, b.getActivationType());
+Value ChainCopy::matrix(const std::string& name, int64_t columns, int64_t depth, mlir::Type type) {
+  return declared(name, {columns, depth}, type ? type : b.getActivationType());
 }
 
 Value ChainCopy::vector(const std::string& name, int64_t length, mlir::Type type) {
@@ -161,6 +161,14 @@ void parallelResidual(ChainCopy& c) {
 
 void rmsProduct(ChainCopy& c) { c.result(product(c, rmsNorm(c, c.x), "w")); }
 void layerProduct(ChainCopy& c) { c.result(product(c, layerNorm(c, c.x, "norm"), "w")); }
+/// GPTQ's weights: 4 bits, groups of 128, zeros in the middle.
+void layerProductInt4(ChainCopy& c) {
+  const Encoding* encoding =
+      findEncoding(c.shape.type == "f16" ? "int4_g128x8_f16" : "int4_g128x8_bf16");
+  mlir::Type type = getElementType(c.i32().getContext(), *encoding);
+  Value w = c.matrix("w", c.shape.columns, c.shape.hidden, type);
+  c.result(c.b.matmul(layerNorm(c, c.x, "norm"), w));
+}
 void layerProductBias(ChainCopy& c) {
   Value y = product(c, layerNorm(c, c.x, "norm"), "w");
   c.result(c.b.add(y, c.vector("w.bias", c.shape.columns)));
@@ -252,6 +260,7 @@ const std::vector<FusionChain>& allChains() {
       {"parallel_residual", {"parallel-residual"}, parallelResidual},
       {"rms_product", {"norm-matmul"}, rmsProduct},
       {"layer_product", {"norm-matmul"}, layerProduct},
+      {"layer_product_int4", {"norm-matmul"}, layerProductInt4},
       {"layer_product_bias", {"norm-matmul", "matmul-epilogue"}, layerProductBias},
       {"qkv", {"shared-input"}, sharedQkv},
       {"rms_qkv", {"shared-input", "norm-matmul"}, rmsQkv},

@@ -24,7 +24,8 @@ public:
   ChainCopy(frontends::GraphBuilder& builder, const ChainShape& shape) : b(builder), shape(shape) {}
 
   /// A weight [columns, depth] or [length] of this copy alone.
-  frontends::Value matrix(const std::string& name, int64_t columns, int64_t depth);
+  frontends::Value matrix(const std::string& name, int64_t columns, int64_t depth,
+                          mlir::Type type = {});
   frontends::Value vector(const std::string& name, int64_t length, mlir::Type type = {});
   /// An activation that all copies share.
   frontends::Value shared(const std::string& name, llvm::ArrayRef<int64_t> dimensions,

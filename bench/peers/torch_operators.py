@@ -40,6 +40,15 @@ def rms_product(x, g, w):
     return F.linear(F.rms_norm(x, x.shape[-1:], g, 1e-5), w)
 
 
+def layer_product(x, g, b, w):
+    return F.linear(F.layer_norm(x, x.shape[-1:], g, b, 1e-5), w)
+
+
+def layer_product_int4(x, g, b, w, s):
+    """tinygemm: groups of 128 with a scale and a zero each."""
+    return torch.ops.aten._weight_int4pack_mm(F.layer_norm(x, x.shape[-1:], g, b, 1e-5), w, 128, s)
+
+
 def gated(x, w):
     gate, up = F.linear(x, w).chunk(2, -1)
     return F.silu(gate) * up
@@ -62,6 +71,13 @@ def random(*shape, dtype=torch.float16):
     return torch.randn(*shape, dtype=dtype, device="cuda") / shape[-1] ** 0.5
 
 
+def random_int4(columns, depth):
+    """Weights as tinygemm takes them, [columns, depth], with scales and zeros in bf16."""
+    pairs = torch.randint(256, (columns, depth // 2), dtype=torch.uint8, device="cuda")
+    packed = torch.ops.aten._convert_weight_to_int4pack(pairs, 8)
+    return packed, random(depth // 128, columns, 2, dtype=torch.bfloat16)
+
+
 def cases():
     """(name of the point, function, activations, a function that makes weights of one copy)"""
     for rows, width in ((1, 2560), (1024, 2560), (4096, 4096)):
@@ -74,6 +90,13 @@ def cases():
         x = random(rows, 4096)
         yield (f"rms_qkv f16 {rows}x4096x4096", rms_product, (x,),
                lambda: (random(4096), random(6144, 4096)))
+    for rows in (1, 8):
+        x = random(rows, 4096, dtype=torch.bfloat16)
+        norm = [random(4096, dtype=torch.bfloat16) for _ in range(2)]
+        yield (f"layer_product bf16 {rows}x4096x12288", layer_product, (x, *norm),
+               lambda: (random(12288, 4096, dtype=torch.bfloat16),))
+        yield (f"layer_product_int4 bf16 {rows}x4096x12288", layer_product_int4, (x, *norm),
+               lambda: random_int4(12288, 4096))
     for kind, dtype in TYPES.items():
         for rows in (1, 16, 64, 256, 1024, 4096):
             x = random(rows, 4096, dtype=dtype)
