@@ -38,11 +38,14 @@ namespace tenon::tools {
 
 namespace {
 
+/// What a bench is for: the plan that runs, beside what it is there to beat.
+const std::vector<std::string> defaultPlans = {"vanilla", "unfused", "auto"};
+
 struct Options {
   ModelInputOptions model;
   BenchOptions bench;
   ExecutorOptions executor;
-  std::vector<std::string> plans = {"auto"};
+  std::vector<std::string> plans = defaultPlans;
   PlanFlags plan;              ///< but for the plan's name
   frontends::EntryShape shape; ///< what `--shapes` says
   int64_t generate = 0;
@@ -296,6 +299,8 @@ absl::Status checkOutputs(const Options& options) {
 absl::Status benchLoad(Options& options) {
   if (!options.load.requests.empty() && options.load.poisson.perSecond > 0)
     return usageError("--requests and --poisson: expects one of them, but got both");
+  if (options.plans == defaultPlans)
+    std::erase(options.plans, "vanilla");
   if (std::ranges::find(options.plans, "vanilla") != options.plans.end())
     return usageError("--plans: vanilla is right from position 0 on alone, but a load of requests "
                       "continues prompts");
