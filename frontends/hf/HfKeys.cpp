@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_format.h"
 #include "support/Status.h"
 
 namespace tenon::frontends {
@@ -59,6 +60,16 @@ static constexpr std::string_view harmlessKeys[] = {
 const json* HfKeys::use(std::string_view key) {
   used.emplace(key);
   return file.find(key);
+}
+
+absl::StatusOr<int64_t> HfKeys::size(std::string_view key) {
+  constexpr int64_t most = int64_t(1) << 28; // as for all sizes of models
+  const json* value = use(key);
+  if (!value || !value->is_number_unsigned() || value->get<uint64_t>() < 1 ||
+      value->get<uint64_t>() > most)
+    return file.error(key, absl::StrFormat("an integer from 1 to %d", most),
+                      value ? describeJson(*value) : "none");
+  return static_cast<int64_t>(value->get<uint64_t>());
 }
 
 void HfKeys::map(std::string_view canonical, std::string_view stored) {

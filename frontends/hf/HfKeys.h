@@ -25,6 +25,8 @@ public:
   const JsonFile& config() const { return file; }
   /// The member of config.json, or null; counts as known either way.
   const nlohmann::json* use(std::string_view key);
+  /// The positive integer that config.json has as `key`, which other keys follow from.
+  absl::StatusOr<int64_t> size(std::string_view key);
   /// `canonical` is what config.json has as `stored`, where it has that. Nothing is checked yet.
   void map(std::string_view canonical, std::string_view stored);
   /// `canonical` is `value`, which follows from `stored`.
