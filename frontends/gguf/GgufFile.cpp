@@ -158,12 +158,11 @@ std::span<const std::byte> GgufFile::data(const GgufTensor& tensor) const {
 std::string_view ggufTensorTypeName(uint32_t ggufType) {
   // By number, as `enum ggml_type` stood in 2026; empty where a number is retired.
   static constexpr std::string_view names[] = {
-      "f32",     "f16",    "q4_0",    "q4_1",  "",       "",      "q5_0",  "q5_1",
-      "q8_0",    "q8_1",   "q2_k",    "q3_k",  "q4_k",   "q5_k",  "q6_k",  "q8_k",
-      "iq2_xxs", "iq2_xs", "iq3_xxs", "iq1_s", "iq4_nl", "iq3_s", "iq2_s", "iq4_xs",
-      "i8",      "i16",    "i32",     "i64",   "f64",    "iq1_m", "bf16",  "",
-      "",        "",       "tq1_0",   "tq2_0", "",       "",      "",      "mxfp4",
-  };
+      "f32",     "f16",   "q4_0",   "q4_1",  "",      "",       "q5_0", "q5_1",    "q8_0",
+      "q8_1",    "q2_k",  "q3_k",   "q4_k",  "q5_k",  "q6_k",   "q8_k", "iq2_xxs", "iq2_xs",
+      "iq3_xxs", "iq1_s", "iq4_nl", "iq3_s", "iq2_s", "iq4_xs", "i8",   "i16",     "i32",
+      "i64",     "f64",   "iq1_m",  "bf16",  "",      "",       "",     "tq1_0",   "tq2_0",
+      "",        "",      "",       "mxfp4", "nvfp4"};
   if (ggufType >= std::size(names) || names[ggufType].empty())
     return "unknown";
   return names[ggufType];

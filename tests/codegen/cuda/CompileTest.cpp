@@ -28,6 +28,10 @@ constexpr int decodeAttentionBytes = 40;
 /// rows beside Q6_K on a B200; none on an H200 (NVRTC 13.0).
 constexpr int levelBytes = 8, twoRowBytes = 24;
 
+/// What five rows beside eight groups of 128 with zeros of their own take beyond the registers on an
+/// H200 (NVRTC 13.0).
+constexpr int wideGroupBytes = 8;
+
 /// What gemm, outside tensor cores, takes beyond the registers with rows that are no whole tiles (NVRTC
 /// 13.0: 24 x 257 on an A100, 300 x 264 on an H200).
 constexpr int gemmBytes = 16;
@@ -40,6 +44,9 @@ int allowedSpills(const CudaCase& testCase, const std::string& target) {
     return levelBytes;
   if (testCase.name == "matmul_q6_k_f16_2x600x4096" && target == "b200")
     return twoRowBytes;
+  if (testCase.name.starts_with("matmul_int4_g128x8") && testCase.name.ends_with("5x300x4096") &&
+      target == "h200")
+    return wideGroupBytes;
   if (testCase.name.starts_with("matmul"))
     return 0;
   if (testCase.name.starts_with("attention_warpgroups"))

@@ -73,9 +73,11 @@ TEST(RandomConstants, BlocksHaveMeanAndDeviation) {
     for (double value : values)
       sum += value, squares += value * value;
     EXPECT_NEAR(sum / count, 0, 0.13) << encoding->name;
-    EXPECT_NEAR(std::sqrt(squares / count), 1, 0.03) << encoding->name;
+    // Scales that are powers of two stand for the nearest of them: √(8.5625) / 4.
+    double deviation = encoding->name == "mxfp4" ? 0.7315 : 1;
+    EXPECT_NEAR(std::sqrt(squares / count), deviation, 0.03) << encoding->name;
   }
-  EXPECT_EQ(formats, 11);
+  EXPECT_EQ(formats, 13);
 }
 
 TEST(RandomConstants, RefuseWhatHasNoRandomValues) {

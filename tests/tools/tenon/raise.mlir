@@ -1,3 +1,26 @@
+// What a graph has in primitives is raised, explain says so, and it can be left out.
+//
+// RUN: tenon explain %s --target=h200 --points=none | FileCheck %s
+// CHECK: block: raised from primitives: 1 times gelu
+// CHECK-NEXT: block: raised from primitives: 1 times layer_norm
+// CHECK: block as predicted
+// CHECK: layer_norm
+//
+// RUN: tenon explain %s --target=h200 --points=none --disable-raise=gelu,layer_norm,rms_norm | FileCheck %s --check-prefix=KEPT
+// KEPT-NOT: raised
+// KEPT: block as predicted
+//
+// RUN: tenon dump %s --phase=simplified | FileCheck %s --check-prefix=DUMP
+// DUMP: tenon.layer_norm %{{.*}} weight %{{.*}} bias %{{.*}} eps
+// DUMP-NOT: tenon.rsqrt
+// DUMP: tenon.gelu
+//
+// RUN: not tenon explain %s --target=h200 --disable-raise=norm 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// UNKNOWN: unknown operation to raise 'norm'; there are activation, attention, gelu, glu, layer_norm, rms_norm
+//
+// All plans give what the primitives give.
+// RUN: tenon verify %s --device=cpu --points=none
+
 // A layer norm and a linear layer with GELU, as a framework's exporter writes them.
 func.func @block(%x: tensor<16x64xf32>, %g: tensor<64xf32>, %b: tensor<64xf32>,
                  %w: tensor<128x64xf32>, %c: tensor<128xf32>) -> tensor<16x128xf32> {
