@@ -1,6 +1,7 @@
 #ifndef TENON_IR_ENCODING_INTERNAL_FLOAT4_H
 #define TENON_IR_ENCODING_INTERNAL_FLOAT4_H
 
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -44,7 +45,7 @@ inline uint8_t f32ToUE4M3(float value) {
     return 0x7E;
   uint32_t bits = std::bit_cast<uint32_t>(value);
   if (value < leastNormal) {
-    int mantissa = static_cast<int>(value * 512.0f + 0.5f);
+    int mantissa = static_cast<int>(std::floor(value * 512.0f + 0.5f));
     return static_cast<uint8_t>(mantissa < 7 ? mantissa : 7);
   }
   // The exponent's bias is 120 less; a mantissa that overflows goes on into the exponent.
