@@ -2,12 +2,16 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "absl/strings/str_format.h"
 
 #include "frontends/hf/internal/TokenizerSections.h"
+#include "runtime/text/ChatTemplate.h"
+#include "support/MappedFile.h"
 #include "support/Status.h"
 
 namespace tenon::frontends {
@@ -53,6 +57,36 @@ absl::StatusOr<std::optional<JsonFile>> openOptional(const std::string& folder,
     return std::nullopt;
   TENON_ASSIGN_OR_RETURN(JsonFile file, JsonFile::open(path.string()));
   return file;
+}
+
+/// The template of chat_template.jinja, or that of tokenizer_config.json, of several the one by the name
+/// `default`; empty where there is none.
+absl::StatusOr<std::string> readChatTemplate(const std::string& folder, const JsonFile* settings) {
+  fs::path path = fs::path(folder) / "chat_template.jinja";
+  std::error_code ignored;
+  if (fs::exists(path, ignored)) {
+    TENON_ASSIGN_OR_RETURN(std::shared_ptr<const MappedFile> file, MappedFile::open(path.string()));
+    std::span<const std::byte> bytes = file->bytes();
+    if (bytes.size() > runtime::ChatTemplate::maxBytes)
+      return absl::InvalidArgumentError(
+          absl::StrFormat("%s: expects a chat template of at most %d bytes, but got %d",
+                          path.string(), runtime::ChatTemplate::maxBytes, bytes.size()));
+    return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  }
+  const json* value = settings ? settings->find("chat_template") : nullptr;
+  if (!value)
+    return std::string();
+  if (value->is_string())
+    return value->get<std::string>();
+  if (value->is_array())
+    for (const json& entry : *value) {
+      const json* name = JsonFile::find(entry, "name");
+      const json* source = JsonFile::find(entry, "template");
+      if (name && *name == "default" && source && source->is_string())
+        return source->get<std::string>();
+    }
+  return settings->error("chat_template", "a template, or a list with one by the name 'default'",
+                         *value);
 }
 
 /// As many tokens as the model has: rows of its embedding that no token has are unused.
@@ -108,6 +142,8 @@ absl::StatusOr<TokenizerSpec> readHfTokenizer(const std::string& folder, const J
     if (spec.bosId < 0 && !begins.empty())
       spec.bosId = begins.front();
   }
+  TENON_ASSIGN_OR_RETURN(spec.chatTemplate,
+                         readChatTemplate(folder, settings ? &*settings : nullptr));
   if (!settings)
     return spec;
   auto idOf = [&](std::string_view key) {

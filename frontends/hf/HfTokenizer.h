@@ -17,7 +17,8 @@ namespace tenon::frontends {
 absl::StatusOr<runtime::TokenizerSpec> readTokenizerJson(const JsonFile& file);
 
 /// The same for the tokeniser of `folder`, with the tokens that end a generation as
-/// generation_config.json, `config` (config.json) and tokenizer_config.json name them, and as many
+/// generation_config.json, `config` (config.json) and tokenizer_config.json name them, the chat template of
+/// chat_template.jinja or tokenizer_config.json, and as many
 /// tokens as the model has: what its vocabulary lacks is unused. NotFound where the folder has no
 /// tokenizer.json.
 absl::StatusOr<runtime::TokenizerSpec> readHfTokenizer(const std::string& folder,

@@ -126,8 +126,22 @@ public:
 
   /// Checks ids that are to be fed from position 0 on, then empties the states.
   absl::Status begin(std::span<const int32_t> ids) {
+    held.clear();
     TENON_RETURN_IF_ERROR(model.checkIds(ids));
     return model.resetStates();
+  }
+
+  /// The same, but for the first ids that the states may hold already: their number. The last id's
+  /// logits are wanted, so that it is fed in any case.
+  absl::StatusOr<size_t> beginWithHeld(std::span<const int32_t> ids) {
+    const auto common = size_t(std::ranges::mismatch(held, ids).in1 - held.begin());
+    if (!keepsStates || common == 0 || ids.size() < 2) {
+      TENON_RETURN_IF_ERROR(begin(ids));
+      return 0;
+    }
+    held.clear();
+    TENON_RETURN_IF_ERROR(model.checkIds(ids));
+    return std::min(common, ids.size() - 1);
   }
 
   /// What continues `first` at `position` by up to `count` tokens.
@@ -148,6 +162,8 @@ public:
   }
 
   LanguageModel model;
+  bool keepsStates = false;
+  std::vector<int32_t> held; ///< tokens that the states hold, from position 0 on
 };
 
 std::string_view stopReasonName(StopReason reason) {
@@ -179,27 +195,34 @@ absl::StatusOr<Generator> Generator::create(Executor& executor) {
   return Generator(std::make_unique<Impl>(std::move(model)));
 }
 
+void Generator::keepStates() { impl->keepsStates = true; }
+
 absl::StatusOr<Generation> Generator::generate(std::span<const int32_t> prompt, int64_t count,
                                                const Sampler& sampler, const TokenCallback& onToken,
                                                Drafter* drafter) {
   if (count < 0)
     return absl::InvalidArgumentError(
         absl::StrFormat("generator: expects a count of at least 0, but got %d", count));
-  TENON_RETURN_IF_ERROR(impl->begin(prompt));
+  TENON_ASSIGN_OR_RETURN(const size_t kept, impl->beginWithHeld(prompt));
   if (drafter)
     drafter->begin(prompt);
   Generation result;
   Stopwatch watch;
-  TENON_ASSIGN_OR_RETURN(std::span<const float> logits, impl->model.feed(prompt, /*first=*/0));
+  TENON_ASSIGN_OR_RETURN(std::span<const float> logits,
+                         impl->model.feed(prompt.subspan(kept), int64_t(kept)));
   std::unique_ptr<TokenSource> source;
   std::vector<int32_t> text(prompt.begin(), prompt.end());
+  const auto finish = [&](StopReason reason) {
+    text.pop_back(); // may not be fed
+    impl->held = std::move(text);
+    result.reason = reason;
+    return std::move(result);
+  };
   int32_t id = 0;
   // `position` is that of the token to choose; it is fed only if the context has room for it.
   for (int64_t position = int64_t(prompt.size());; ++position) {
-    if (int64_t(result.ids.size()) == count) {
-      result.reason = StopReason::TokenLimit;
-      return result;
-    }
+    if (int64_t(result.ids.size()) == count)
+      return finish(StopReason::TokenLimit);
     if (source) {
       TENON_ASSIGN_OR_RETURN(id, source->next(text));
       result.tokenNs.push_back(watch.elapsedNs());
@@ -207,22 +230,16 @@ absl::StatusOr<Generation> Generator::generate(std::span<const int32_t> prompt, 
       TENON_ASSIGN_OR_RETURN(id, sampler.sample(logits, text));
       result.promptNs = watch.elapsedNs();
     }
-    if (impl->model.endsAt(id)) {
-      result.reason = StopReason::EndOfSequence;
-      return result;
-    }
+    if (impl->model.endsAt(id))
+      return finish(StopReason::EndOfSequence);
     result.ids.push_back(id);
     text.push_back(id);
     if (drafter)
       drafter->push(id);
-    if (onToken && !onToken(id)) {
-      result.reason = StopReason::Callback;
-      return result;
-    }
-    if (int64_t(result.ids.size()) < count && position >= impl->model.info().context) {
-      result.reason = StopReason::ContextEnd;
-      return result;
-    }
+    if (onToken && !onToken(id))
+      return finish(StopReason::Callback);
+    if (int64_t(result.ids.size()) < count && position >= impl->model.info().context)
+      return finish(StopReason::ContextEnd);
     watch.restart();
     if (!source && count > 1) {
       TENON_ASSIGN_OR_RETURN(source,

@@ -44,7 +44,7 @@ struct Generation {
 };
 
 /// Runs a language model: feeds a prompt, chooses tokens one by one and feeds them back, in
-/// sequence 0 of the program's states, which each call sets to zero first.
+/// sequence 0 of the program's states, which each call sets to zero first unless told to keep them.
 class Generator {
 public:
   /// Takes each new id; false ends the generation.
@@ -58,6 +58,10 @@ public:
   ~Generator();
   Generator(Generator&& other);
   Generator& operator=(Generator&& other);
+
+  /// From now on `generate` keeps of the states what they hold of the begin of its prompt, and feeds the
+  /// rest alone: the turns of a chat so far are not computed again.
+  void keepStates();
 
   /// Continues `prompt` by up to `count` tokens. The prompt goes through the Prefill functions
   /// in chunks, large ones first, the last padded with inactive rows, or token by token through

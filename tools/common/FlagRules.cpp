@@ -23,6 +23,8 @@ static const char* describe(Need need) {
     return "a --temperature above 0";
   case Need::Text:
     return "text that is generated";
+  case Need::Chat:
+    return "a chat (--chat, -i)";
   case Need::Call:
     return "a call of a function";
   case Need::Decode:

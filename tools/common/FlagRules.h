@@ -23,6 +23,7 @@ enum class Need : uint8_t {
   Gpu,         ///< the target is a GPU
   Sampling,    ///< tokens are drawn
   Text,        ///< text is generated
+  Chat,        ///< the prompt is a turn of a chat
   Call,        ///< a function is called on arrays
   Decode,      ///< decode is measured
   OneFunction, ///< calls of one function are measured

@@ -1,6 +1,8 @@
 #include "tools/common/GenerateCommand.h"
 
 #include <algorithm>
+#include <ctime>
+#include <iostream>
 #include <limits>
 #include <numeric>
 #include <span>
@@ -12,6 +14,7 @@
 #include "nlohmann/json.hpp"
 #include "runtime/program/Program.h"
 #include "runtime/program/ProgramFile.h"
+#include "runtime/text/ChatTemplate.h"
 #include "runtime/text/Generator.h"
 #include "runtime/text/ModelDrafter.h"
 #include "runtime/text/StopTexts.h"
@@ -63,6 +66,27 @@ void addGenerateOptions(CLI::App& command, GenerateOptions& options, FlagRules& 
                     ->check(someText())
                     ->excludes(ids),
                 {Need::Text});
+  auto* chat = command
+                   .add_flag("--chat", options.chat,
+                             "Put the prompt into the model's chat template, as a user's turn, and "
+                             "print the answer alone")
+                   ->excludes(ids);
+  rules.require(chat, {Need::Text});
+  auto* interactive = command
+                          .add_flag("-i,--interactive", options.interactive,
+                                    "Chat: each line of standard input is a user's turn, up to its "
+                                    "end (Ctrl-D)")
+                          ->excludes(ids)
+                          ->excludes(prompt)
+                          ->excludes(file)
+                          ->excludes(chat);
+  rules.require(interactive, {Need::Text});
+  rules.require(command
+                    .add_option("--system", options.system,
+                                "The first turn of a chat, which says how to answer")
+                    ->check(someText())
+                    ->excludes(ids),
+                {Need::Text, Need::Chat});
   rules.require(command.add_option("-n,--tokens", options.count, "New tokens at most")
                     ->check(integerFrom(0))
                     ->capture_default_str(),
@@ -129,6 +153,8 @@ void addGenerateOptions(CLI::App& command, GenerateOptions& options, FlagRules& 
 }
 
 void denyUnusedSampling(const GenerateOptions& options, FlagRules& rules) {
+  if (!options.chat && !options.interactive)
+    rules.deny(Need::Chat, "the prompt is continued as it stands");
   if (options.sampler.temperature == 0)
     rules.deny(Need::Sampling, "at temperature 0 the most likely token is taken");
 }
@@ -241,10 +267,13 @@ public:
 class TextOutput : public TokenOutput {
 public:
   /// `stream` is null where the text is only collected.
-  TextOutput(const runtime::Tokenizer& tokenizer, runtime::StopTexts stops, std::ostream* stream)
-      : detokenizer(tokenizer), stops(std::move(stops)), stream(stream) {}
+  TextOutput(const runtime::Tokenizer& tokenizer, runtime::StopTexts stops, bool showsPrompt,
+             std::ostream* stream)
+      : detokenizer(tokenizer), stops(std::move(stops)), showsPrompt(showsPrompt), stream(stream) {}
 
   absl::Status begin(int32_t id) override {
+    if (!showsPrompt)
+      return absl::OkStatus();
     TENON_ASSIGN_OR_RETURN(std::string piece, detokenizer.push(id));
     append(piece);
     return absl::OkStatus();
@@ -254,6 +283,8 @@ public:
     append(stops.push(piece));
     return absl::OkStatus();
   }
+  /// All that was printed.
+  const std::string& text() const { return collected; }
   void finish() override {
     append(stops.push(detokenizer.flush()));
     append(stops.flush());
@@ -270,6 +301,7 @@ private:
 
   StreamingDetokenizer detokenizer;
   runtime::StopTexts stops;
+  bool showsPrompt;
   std::ostream* stream;
   std::string collected;
 };
@@ -326,11 +358,11 @@ static absl::StatusOr<Guesser> makeGuesser(const GenerateOptions& options, int64
 }
 
 /// Continues `prompt` and prints it by `output`.
-static absl::Status generate(runtime::Executor& executor, const GenerateOptions& options,
-                             const std::vector<int32_t>& prompt, TokenOutput& output,
-                             int64_t loadNs, std::ostream& out, std::ostream& log) {
+static absl::Status generate(runtime::Executor& executor, runtime::Generator& generator,
+                             const GenerateOptions& options, const std::vector<int32_t>& prompt,
+                             TokenOutput& output, int64_t loadNs, std::ostream& out,
+                             std::ostream& log) {
   TENON_ASSIGN_OR_RETURN(runtime::Sampler sampler, runtime::Sampler::create(options.sampler));
-  TENON_ASSIGN_OR_RETURN(runtime::Generator generator, runtime::Generator::create(executor));
   int64_t context = executor.program().model->context;
   TENON_RETURN_IF_ERROR(checkPrompt(prompt, context));
   for (int32_t id : prompt)
@@ -369,12 +401,68 @@ static absl::Status generate(runtime::Executor& executor, const GenerateOptions&
   return writeJson(options.json, json, onOneLine);
 }
 
+/// The turns of a chat so far.
+class Chat {
+public:
+  static absl::StatusOr<Chat> create(const runtime::Tokenizer& tokenizer,
+                                     const std::string& system) {
+    TENON_ASSIGN_OR_RETURN(auto chatTemplate, runtime::ChatTemplate::create(tokenizer.spec()));
+    Chat chat(tokenizer, std::move(chatTemplate));
+    if (!system.empty())
+      chat.turns.push_back({"system", system});
+    return chat;
+  }
+
+  /// The ids of all turns with another one of the user, up to where the answer begins.
+  absl::StatusOr<std::vector<int32_t>> ask(std::string content) {
+    turns.push_back({"user", std::move(content)});
+    TENON_ASSIGN_OR_RETURN(
+        const std::string text,
+        chatTemplate.render(turns, /*addsPrompt=*/true, int64_t(std::time(nullptr))));
+    // The template writes all special tokens itself.
+    return tokenizer->encode(text, {.addSpecial = false, .parseSpecial = true});
+  }
+  void answer(std::string content) { turns.push_back({"assistant", std::move(content)}); }
+
+private:
+  Chat(const runtime::Tokenizer& tokenizer, runtime::ChatTemplate chatTemplate)
+      : tokenizer(&tokenizer), chatTemplate(std::move(chatTemplate)) {}
+
+  const runtime::Tokenizer* tokenizer;
+  runtime::ChatTemplate chatTemplate;
+  std::vector<runtime::ChatMessage> turns;
+};
+
+/// Answers each line of standard input.
+static absl::Status chatInTurns(runtime::Executor& executor, runtime::Generator& generator,
+                                const GenerateOptions& options, const runtime::Tokenizer& tokenizer,
+                                int64_t loadNs, std::ostream& out, std::ostream& log) {
+  TENON_ASSIGN_OR_RETURN(Chat chat, Chat::create(tokenizer, options.system));
+  generator.keepStates();
+  const bool isTerminal = ::isatty(STDIN_FILENO) != 0;
+  std::ostream* stream = options.json.replacesText() ? nullptr : &out;
+  for (std::string line;;) {
+    if (isTerminal)
+      log << "> " << std::flush;
+    if (!std::getline(std::cin, line) || !out.good())
+      return absl::OkStatus();
+    if (line.empty())
+      continue;
+    TENON_ASSIGN_OR_RETURN(std::vector<int32_t> prompt, chat.ask(line));
+    TENON_ASSIGN_OR_RETURN(runtime::StopTexts stops, runtime::StopTexts::create(options.stops));
+    TextOutput output(tokenizer, std::move(stops), /*showsPrompt=*/false, stream);
+    TENON_RETURN_IF_ERROR(generate(executor, generator, options, prompt, output, loadNs, out, log));
+    chat.answer(output.text());
+  }
+}
+
 absl::Status generateText(runtime::Executor& executor, const GenerateOptions& options,
                           int64_t loadNs, std::ostream& out, std::ostream& log) {
   std::ostream* stream = options.json.replacesText() ? nullptr : &out;
+  TENON_ASSIGN_OR_RETURN(runtime::Generator generator, runtime::Generator::create(executor));
   if (!options.ids.empty()) {
     IdOutput output(stream);
-    return generate(executor, options, options.ids, output, loadNs, out, log);
+    return generate(executor, generator, options, options.ids, output, loadNs, out, log);
   }
   const runtime::Program& program = executor.program();
   if (!program.tokenizer)
@@ -382,14 +470,22 @@ absl::Status generateText(runtime::Executor& executor, const GenerateOptions& op
         "expects the program of a language model with its tokeniser, but it has none (--ids "
         "continues token ids without one)");
   TENON_ASSIGN_OR_RETURN(auto tokenizer, runtime::Tokenizer::create(*program.tokenizer));
+  if (options.interactive)
+    return chatInTurns(executor, generator, options, *tokenizer, loadNs, out, log);
   TENON_ASSIGN_OR_RETURN(std::string promptText, readPrompt(options));
+  TENON_ASSIGN_OR_RETURN(runtime::StopTexts stops, runtime::StopTexts::create(options.stops));
+  if (options.chat) {
+    TENON_ASSIGN_OR_RETURN(Chat chat, Chat::create(*tokenizer, options.system));
+    TENON_ASSIGN_OR_RETURN(std::vector<int32_t> prompt, chat.ask(std::move(promptText)));
+    TextOutput output(*tokenizer, std::move(stops), /*showsPrompt=*/false, stream);
+    return generate(executor, generator, options, prompt, output, loadNs, out, log);
+  }
   TENON_ASSIGN_OR_RETURN(std::vector<int32_t> prompt,
                          tokenizer->encode(promptText, {.parseSpecial = options.parseSpecial}));
   if (promptText.empty() && !prompt.empty())
     log << "the prompt is empty: the text begins behind the model's own first token" << std::endl;
-  TENON_ASSIGN_OR_RETURN(runtime::StopTexts stops, runtime::StopTexts::create(options.stops));
-  TextOutput output(*tokenizer, std::move(stops), stream);
-  return generate(executor, options, prompt, output, loadNs, out, log);
+  TextOutput output(*tokenizer, std::move(stops), /*showsPrompt=*/true, stream);
+  return generate(executor, generator, options, prompt, output, loadNs, out, log);
 }
 
 } // namespace tenon::tools

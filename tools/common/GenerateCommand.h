@@ -25,6 +25,9 @@ struct GenerateOptions {
   std::vector<int32_t> ids;
   bool parseSpecial = false;      ///< the texts of control tokens in the prompt are these tokens
   std::vector<std::string> stops; ///< texts at which the answer ends
+  bool chat = false;              ///< the prompt is a user's turn in the model's chat template
+  bool interactive = false;       ///< turns of a chat from standard input
+  std::string system;             ///< the first turn of a chat, or empty
   int64_t count = 128;            ///< new tokens at most
   int64_t draft = 0;              ///< guesses a call at most
   std::string draftModel; ///< a compiled program that guesses; empty: repetitions of the text do
@@ -33,7 +36,8 @@ struct GenerateOptions {
   int threads = 0; ///< 0: every core that the process may use
 };
 
-/// Adds `-p`, `-f`, `--ids`, `--parse-special`, `--stop`, `-n`, `--draft`, `--draft-model`, `--json` and the flags of the sampler
+/// Adds `-p`, `-f`, `--ids`, `--parse-special`, `--stop`, `--chat`, `--system`,
+/// `-i`, `-n`, `--draft`, `--draft-model`, `--json` and the flags of the sampler
 /// and the CPU to `command`.
 void addGenerateOptions(CLI::App& command, GenerateOptions& options, FlagRules& rules);
 
@@ -53,6 +57,10 @@ void denyUnusedSampling(const GenerateOptions& options, FlagRules& rules);
 ///   prompt_ns         from the prompt's first token to the first new token
 ///   token_ns          of each further token
 ///   drafted, accepted guesses that were verified, and those that were right (with `draft`)
+///
+/// With `chat` the prompt is a user's turn, which the model's chat template makes a text of; the text of
+/// the answer alone is printed. With `interactive` each line of standard input is such a turn, up to its
+/// end; the model's states are kept between turns.
 ///
 /// With `ids` these are the prompt; new ids are printed instead of text, and the object has no text.
 ///

@@ -297,6 +297,25 @@ TEST_F(HfTokenizerFolder, KnowsWhatEndsAGeneration) {
                                            "below 7, but got 7")));
 }
 
+TEST_F(HfTokenizerFolder, ReadsTheChatTemplate) {
+  const json config = json::object();
+  EXPECT_EQ(read(config).value().chatTemplate, "");
+  folder.write("tokenizer_config.json", R"({"chat_template": "{{ messages }}"})");
+  EXPECT_EQ(read(config).value().chatTemplate, "{{ messages }}");
+  folder.write("tokenizer_config.json",
+               R"({"chat_template": [{"name": "tool_use", "template": "b"},
+                                     {"name": "default", "template": "a"}]})");
+  EXPECT_EQ(read(config).value().chatTemplate, "a");
+  folder.write("tokenizer_config.json", R"({"chat_template": [{"name": "rag", "template": "b"}]})");
+  EXPECT_THAT(read(config), FailsWith(invalid, HasSubstr("'chat_template' expects a template, or a "
+                                                         "list with one by the name 'default'")));
+  folder.write("chat_template.jinja", "c");
+  EXPECT_EQ(read(config).value().chatTemplate, "c");
+  folder.write("chat_template.jinja", std::string((1 << 20) + 1, 'c'));
+  EXPECT_THAT(read(config), FailsWith(invalid, HasSubstr("chat_template.jinja: expects a chat "
+                                                         "template of at most 1048576 bytes")));
+}
+
 TEST_F(HfTokenizerFolder, NeedsATokenizerJson) {
   auto config = JsonFile::parse("config.json", "{}").value();
   EXPECT_THAT(

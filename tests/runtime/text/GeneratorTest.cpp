@@ -49,6 +49,8 @@ public:
         ++inactiveRows;
         continue;
       }
+      if (mayRewind && size_t(positions[row]) < cache.size())
+        cache.resize(size_t(positions[row]));
       EXPECT_EQ(size_t(positions[row]), cache.size()); // no gap, nothing twice
       cache.push_back(ids[row]);
     }
@@ -78,6 +80,7 @@ public:
   std::vector<std::string> calls;
   int inactiveRows = 0;
   size_t failingCall = 0;
+  bool mayRewind = false; ///< a position may be written again, which ends the text there
   float nextLogit = 3;
 
 private:
@@ -144,6 +147,31 @@ TEST(Generator, startsFromEmptyStates) {
   Generator generator = Generator::create(executor).value();
   const Ids first = generator.generate(Ids{7}, 3, greedy()).value().ids;
   EXPECT_EQ(generator.generate(Ids{7}, 3, greedy()).value().ids, first);
+}
+
+TEST(Generator, keepsWhatTheStatesHoldOfThePrompt) {
+  FakeExecutor executor(makeProgram({makeFunction(Role::Decode, 1)}));
+  executor.mayRewind = true;
+  Generator generator = Generator::create(executor).value();
+  generator.keepStates();
+  const auto callsFor = [&](const Ids& prompt) {
+    executor.calls.clear();
+    EXPECT_EQ(generator.generate(prompt, 3, greedy()).value().ids, expectedIds(prompt, 3));
+    return executor.calls.size();
+  };
+  EXPECT_EQ(callsFor({3, 4, 5}), 5u); // the last new token is not fed
+  Ids next = {3, 4, 5};
+  const Ids answer = expectedIds(next, 3);
+  next.insert(next.end(), answer.begin(), answer.end());
+  next.push_back(7);
+  EXPECT_EQ(callsFor(next), 4u);      // two that the states lack, two new ones
+  EXPECT_EQ(callsFor({3, 4, 5}), 3u); // the last of the prompt is fed for its logits
+  EXPECT_EQ(callsFor({3, 9}), 3u);    // another text from its second token on
+  EXPECT_EQ(callsFor({8, 4, 5}), 5u); // another text
+  executor.failingCall = executor.calls.size() + 1;
+  EXPECT_FALSE(generator.generate(Ids{8, 4, 5, 6}, 3, greedy()).ok());
+  executor.failingCall = 0;
+  EXPECT_EQ(callsFor({8, 4, 5, 6}), 6u); // what a failure left is not trusted
 }
 
 TEST(Generator, stopsAtTheEndOfSequence) {
