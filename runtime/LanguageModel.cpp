@@ -53,21 +53,19 @@ ModelFunction& LanguageModel::decode(int64_t rows) {
   return *std::ranges::lower_bound(decodes, rows, {}, &ModelFunction::rows);
 }
 
-/// The time of a call in rows: a GPU reads the weights in about the time in which it multiplies 150
-/// rows by them (H200: 2 bytes at 4.7 TB/s, 2 operations a row at 700 TFLOP/s).
-static int64_t costOf(const ModelFunction& function) {
-  constexpr int64_t rowsOfWeights = 150;
-  return std::max(function.rows(), rowsOfWeights);
-}
-
 ModelFunction& LanguageModel::prefill(int64_t count) {
   auto larger = std::ranges::lower_bound(prefills, count, {}, &ModelFunction::rows);
   if (larger == prefills.begin())
     return *larger;
   ModelFunction& filled = *std::prev(larger);
+  if (larger == prefills.end())
+    return filled;
+  const bool isPredicted = larger->predictedNs() > 0 && filled.predictedNs() > 0;
+  auto costOf = [&](const ModelFunction& function) {
+    return static_cast<double>(isPredicted ? function.predictedNs() : function.rows());
+  };
   const int64_t calls = (count + filled.rows() - 1) / filled.rows();
-  const bool isWorthPadding = larger != prefills.end() && costOf(*larger) <= calls * costOf(filled);
-  return isWorthPadding ? *larger : filled;
+  return costOf(*larger) <= static_cast<double>(calls) * costOf(filled) ? *larger : filled;
 }
 
 absl::StatusOr<std::span<const float>> LanguageModel::feed(std::span<const int32_t> ids,

@@ -40,7 +40,8 @@ public:
 
   /// What feeds the next of `count` tokens of a prompt: the Prefill function of most rows that they
   /// fill, or the next larger one, padded, where that takes less time than the former for all of
-  /// them. With `hasPrefill()`.
+  /// them, by what the compiler predicts (`Function::predictedNs`), or by rows where it could not. With
+  /// `hasPrefill()`.
   ModelFunction& prefill(int64_t count);
 
   /// Feeds tokens of sequence 0 from position `first` on, by Prefill where there is such a function, else

@@ -35,6 +35,9 @@ public:
   /// The most tokens that a run takes.
   int64_t rows() const { return int64_t(ids.size()); }
 
+  /// What a run takes by the compiler's cost model; 0 where that cannot tell.
+  int64_t predictedNs() const { return executor->program().functions[index].predictedNs; }
+
   /// Whether it chooses the most likely token behind each row of logits.
   bool hasNextIds() const { return !chosenIds.empty(); }
 

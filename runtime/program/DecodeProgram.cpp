@@ -186,7 +186,8 @@ Function Decoder::function(const fbs::Function& function) {
           function.rows(),
           values<Port>(function.inputs()),
           values<Port>(function.outputs()),
-          copy.map(function.steps(), [this](const fbs::Step* entry) { return step(*entry); })};
+          copy.map(function.steps(), [this](const fbs::Step* entry) { return step(*entry); }),
+          function.predicted_ns()};
 }
 
 static absl::StatusOr<TokenizerSpec> decodeTokenizer(std::span<const std::byte> bytes) {

@@ -217,6 +217,8 @@ struct Function {
   std::vector<Port> inputs;
   std::vector<Port> outputs;
   std::vector<Step> steps;
+  /// What a call takes on the target by the compiler's cost model; 0 where that cannot tell.
+  int64_t predictedNs = 0;
 
   bool operator==(const Function&) const = default;
 };

@@ -1,5 +1,7 @@
 #include "tools/common/CompileModel.h"
 
+#include <numeric>
+
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "codegen/ProgramBuilder.h"
@@ -13,6 +15,7 @@
 #include "support/CacheFolder.h"
 #include "support/Status.h"
 #include "tools/common/CommandLine.h"
+#include "tools/common/PredictSteps.h"
 #include "tools/common/TargetFile.h"
 #include "tools/common/UsageError.h"
 #include "llvm/TargetParser/Host.h"
@@ -145,26 +148,38 @@ static void addTokenizer(mlir::ModuleOp module, const frontends::ModelSource* me
     program.tokenizer = *std::move(tokenizer);
 }
 
+/// Code for the planned `module`.
+static absl::StatusOr<runtime::Program> generateCode(mlir::ModuleOp module, TargetAttr target,
+                                                     bool stamps) {
+  if (target.getDevice() == DeviceKind::Cuda)
+    return codegen::compileForCuda(module, {.stamps = stamps});
+#ifdef TENON_CPU
+  if (target.getDevice() == DeviceKind::Cpu)
+    return codegen::compileForCpu(module, {.cacheFolder = cacheFolder()});
+#endif
+  return absl::UnimplementedError(
+      absl::StrFormat("this build has no code generator for target '%s'", target.getName().str()));
+}
+
+/// Notes what the cost model says of each function of the planned `module`.
+static absl::Status predictFunctions(mlir::ModuleOp module, TargetAttr target,
+                                     passes::cost::LaunchMode mode, runtime::Program& program) {
+  for (runtime::Function& function : program.functions) {
+    TENON_ASSIGN_OR_RETURN(std::vector<int64_t> steps,
+                           predictSteps(module, function.name, target, mode));
+    function.predictedNs = std::reduce(steps.begin(), steps.end());
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<runtime::Program> compileModel(mlir::ModuleOp module, TargetAttr target,
                                               const passes::FusionOptions& fusion, bool stamps,
                                               const frontends::ModelSource* metadata) {
   TENON_RETURN_IF_ERROR(passes::runPipeline(module, {.target = target, .fusion = fusion}));
-  if (target.getDevice() == DeviceKind::Cuda) {
-    TENON_ASSIGN_OR_RETURN(runtime::Program program,
-                           codegen::compileForCuda(module, {.stamps = stamps}));
-    addTokenizer(module, metadata, program);
-    return program;
-  }
-#ifdef TENON_CPU
-  if (target.getDevice() == DeviceKind::Cpu) {
-    TENON_ASSIGN_OR_RETURN(runtime::Program program,
-                           codegen::compileForCpu(module, {.cacheFolder = cacheFolder()}));
-    addTokenizer(module, metadata, program);
-    return program;
-  }
-#endif
-  return absl::UnimplementedError(
-      absl::StrFormat("this build has no code generator for target '%s'", target.getName().str()));
+  TENON_ASSIGN_OR_RETURN(runtime::Program program, generateCode(module, target, stamps));
+  TENON_RETURN_IF_ERROR(predictFunctions(module, target, fusion.launchMode, program));
+  addTokenizer(module, metadata, program);
+  return program;
 }
 
 absl::StatusOr<runtime::Program> describeModel(mlir::ModuleOp module) {

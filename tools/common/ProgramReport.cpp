@@ -174,6 +174,7 @@ ordered_json describeProgram(const Program& program, const std::string& path) {
     object["functions"].push_back({{"name", function.name},
                                    {"role", roleName(function.role)},
                                    {"rows", function.rows},
+                                   {"predicted_ns", function.predictedNs},
                                    {"steps", function.steps.size()},
                                    {"inputs", describePorts(function.inputs)},
                                    {"outputs", describePorts(function.outputs)}});

@@ -84,6 +84,7 @@ inline Program richProgram() {
                         {{"logits", "f32", {1, 5}, 20, PortRole::Logits}},
                         {embed}},
                        {"graph", Role::Other, 0, {{"x", "q8_0", {32}, 34}}, {}, {}}};
+  program.functions[1].predictedNs = 123'456;
   program.workspaceBytes = 128;
   program.model = ModelInfo{"llama", "tiny", 5, 4, 2};
   program.tokenizer = richTokenizer();

@@ -198,6 +198,8 @@ const Refusal refusals[] = {
     {"MoreInputs",
      [](Program& p) { p.functions[0].inputs.push_back({"output_rows", "i32", {1}, 4}); },
      "function \"decode\" expects 3 inputs, but found 4"},
+    {"NegativePrediction", [](Program& p) { p.functions[2].predictedNs = -1; },
+     "function \"graph\" expects a predicted time of at least 0 ns, but found -1"},
     {"NoInputOfARole", [](Program& p) { p.functions[0].inputs[0].role = PortRole::Other; },
      "function \"decode\" expects \"ids\": [2] of i32, but it is missing"},
     {"UnknownPortRole", [](Program& p) { p.functions[2].inputs[0].role = PortRole{7}; },

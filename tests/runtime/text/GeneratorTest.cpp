@@ -123,13 +123,16 @@ TEST(Generator, feedsThePromptThroughPrefillInChunks) {
   EXPECT_EQ(executor.inactiveRows, 0);
 }
 
-/// A padded call replaces several smaller ones where it takes less time than they do.
+/// A padded call replaces several smaller ones where it takes less time than they do: here weights
+/// take the time of 150 rows. Without predictions rows take the time.
 TEST(Generator, padsAChunkWhereThatIsFaster) {
-  auto chunksOf = [](int32_t count) {
+  auto chunksOf = [](int32_t count, int64_t nsOfRow = 1000) {
     Program program =
         makeProgram({makeFunction(Role::Prefill, 32), makeFunction(Role::Prefill, 128),
                      makeFunction(Role::Prefill, 512), makeFunction(Role::Decode, 1)});
     program.model->context = 2048;
+    for (Function& function : program.functions)
+      function.predictedNs = std::max<int64_t>(function.rows, 150) * nsOfRow;
     FakeExecutor executor(program);
     Generator generator = Generator::create(executor).value();
     EXPECT_EQ(generator.generate(Ids(count, 1), 1, greedy()).status(), absl::OkStatus());
@@ -140,6 +143,8 @@ TEST(Generator, padsAChunkWhereThatIsFaster) {
   EXPECT_THAT(chunksOf(200), ElementsAre("prefill_128", "prefill_128"));
   EXPECT_THAT(chunksOf(480), ElementsAre("prefill_512"));
   EXPECT_THAT(chunksOf(1034), ElementsAre("prefill_512", "prefill_512", "prefill_32"));
+  EXPECT_THAT(chunksOf(40, /*nsOfRow=*/0), ElementsAre("prefill_32", "prefill_32"));
+  EXPECT_THAT(chunksOf(100, /*nsOfRow=*/0), ElementsAre("prefill_128"));
 }
 
 TEST(Generator, startsFromEmptyStates) {
