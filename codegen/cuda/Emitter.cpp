@@ -40,7 +40,8 @@ static std::string groupType(const BlockFormat& format, int64_t size) {
   const char* zero = format.zeroOffset ? "Stored" : format.hasMinimum() ? "Minimum" : "Middle";
   const char* scale = format.scale.type == BlockFormat::NumberType::F16 ? "F16" : "BF16";
   if (format.groupSize != 0)
-    return absl::StrFormat("WideIntegers<%s, GroupZero::%s>", scale, zero);
+    return absl::StrFormat("WideIntegers<%d, %s, GroupZero::%s>", size / format.groupSize, scale,
+                           zero);
   return absl::StrFormat("Integers<%d, %d, %s, GroupZero::%s>",
                          format.planes[0].bits + format.planes[1].bits, size, scale, zero);
 }

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <thread>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 
 #include "ir/containers/internal/Unpacked.h"
@@ -119,11 +121,16 @@ static absl::StatusOr<const Encoding*> chooseEncoding(const WeightRequest& reque
                                        unpacked.groupSize, request.columns));
   if (request.format.layout == Layout::Float8)
     return findEncoding(absl::StrFormat("e4m3_g%d_f32", group));
-  bool isWide = request.format.bits == 4 && group == 128 && request.columns % 1024 == 0;
+  int64_t together = 1; // groups in a block
+  if (request.format.bits == 4 && group == 128)
+    together = std::gcd(request.columns / group, int64_t{8});
+  // A block of a few groups has zeros in any case.
+  bool hasZeros = !unpacked.zeros.empty() || together == 2 || together == 4;
   return findEncoding(
-      absl::StrFormat("int%d_g%d%s_%s%s", request.format.bits, group, isWide ? "x8" : "",
+      absl::StrFormat("int%d_g%d%s_%s%s", request.format.bits, group,
+                      together > 1 ? absl::StrCat("x", together) : "",
                       unpacked.scaleType == BlockFormat::NumberType::F16 ? "f16" : "bf16",
-                      unpacked.zeros.empty() ? "" : "_zero"));
+                      hasZeros ? "_zero" : ""));
 }
 
 absl::StatusOr<PackedWeight> PackedWeight::create(const WeightRequest& request) {
@@ -188,8 +195,13 @@ static void packBlock(const BlockFormat& format, const Encoding& encoding, const
        first += size, place += format.groupStride) {
     int64_t group = firstGroup + (column + first) / unpacked.groupSize;
     std::memcpy(out + format.scale.offset + place, &unpacked.scales[group], format.scale.bytes());
-    if (format.zeroOffset)
-      std::memcpy(out + *format.zeroOffset + place, &unpacked.zeros[group], sizeof(uint16_t));
+    if (format.zeroOffset) {
+      auto zero =
+          unpacked.zeros.empty() ? static_cast<uint16_t>(format.zero) : unpacked.zeros[group];
+      std::memcpy(out + *format.zeroOffset + place, &zero, sizeof zero);
+    }
+    std::memset(out + format.scale.offset + place + format.groupStride - format.groupPadding, 0,
+                format.groupPadding);
   }
   for (const BlockFormat::Plane& plane : format.planes)
     for (int64_t first = 0; plane.bits != 0 && first < encoding.blockSize; first += 32)

@@ -115,7 +115,7 @@ public:
   static absl::StatusOr<PackedWeight> create(const WeightRequest& request);
 
   /// What it becomes: groups of 128, 64 or 32, the most that divide its own and a row; of 4 bits
-  /// eight of 128 together where a row is whole ones.
+  /// eight, four or two of 128 together where a row is whole ones.
   const Encoding& encoding() const { return *encodingOfBlocks; }
   /// Refuses a weight that does not become `expected`.
   absl::Status expectEncoding(const Encoding& expected) const;

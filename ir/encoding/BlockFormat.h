@@ -79,6 +79,8 @@ struct BlockFormat {
   /// group's to the next's; 0 where they are the block's.
   uint32_t groupSize = 0;
   uint32_t groupStride = 0;
+  /// Of the stride, the last bytes that hold nothing.
+  uint32_t groupPadding = 0;
 
   bool hasMinimum() const { return minimum.randomFactor != 0; }
   /// Whether the planes, the zero and the levels say all.

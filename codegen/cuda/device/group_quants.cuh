@@ -162,22 +162,28 @@ template <> struct NibbleFactors<BF16> {
 /// column n group n of x, so that thread (g, g / 2) has the results of group g on the diagonal.
 /// Thread (g, t) takes 16 bytes of quants at once, elements 32 t to 32 t + 31 of a group; of each
 /// instruction those of a word.
-template <typename Scale, GroupZero zero, typename T>
-struct QuantRound<WideIntegers<Scale, zero>, T> {
-  using Encoding = WideIntegers<Scale, zero>;
+template <int together, typename Scale, GroupZero zero, typename T>
+struct QuantRound<WideIntegers<together, Scale, zero>, T> {
+  using Encoding = WideIntegers<together, Scale, zero>;
   using Factors = NibbleFactors<T>;
-  static constexpr int words = 4, groups = 32, elements = Encoding::blockElements;
-  static constexpr int bytes = Encoding::blockBytes;
+  static constexpr int words = 4, groups = 32, elements = 1024;
+  static constexpr int bytes = elements / Encoding::blockElements * Encoding::blockBytes;
 
   uint2 x[words][2]; ///< beside the lower and the upper halves of a word
   float total;       ///< of x, of the thread's own group
 
-  /// A row is whole blocks.
-  static __device__ __forceinline__ int groupsOf(int) { return groups; }
+  /// Of `count` elements behind the round's first, in groups of 32.
+  static __device__ __forceinline__ int groupsOf(int count) {
+    return together == 8 ? groups : min(count / 32, groups);
+  }
   static __device__ __forceinline__ int row() { return threadIdx.x % 32 / 4; }
-  static __device__ __forceinline__ bool isOwn() { return threadIdx.x % 4 == row() / 2; }
+  /// Whether group `row` is one of `count` groups of 32; a row is whole blocks.
+  static __device__ __forceinline__ bool exists(int count) {
+    return together == 8 || 4 * row() < count;
+  }
 
-  __device__ __forceinline__ void load(const T* source, int) {
+  /// The round's part of x, of which `count` groups of 32 are there.
+  __device__ __forceinline__ void load(const T* source, int count) {
     const T* const own = source + 32 * (threadIdx.x % 32);
     constexpr unsigned ones = QuantFactors<T, false>::ones;
     float sums[4] = {};
@@ -185,7 +191,9 @@ struct QuantRound<WideIntegers<Scale, zero>, T> {
     for (int half = 0; half < 2; ++half)
 #pragma unroll
       for (int pair = 0; pair < 2; ++pair) {
-        const uint4 both = *reinterpret_cast<const uint4*>(own + 16 * half + 8 * pair);
+        uint4 both = {0, 0, 0, 0};
+        if (exists(count))
+          both = *reinterpret_cast<const uint4*>(own + 16 * half + 8 * pair);
         const uint2 parts[2] = {{both.x, both.y}, {both.z, both.w}};
 #pragma unroll
         for (int i = 0; i < 2; ++i) {
@@ -201,8 +209,11 @@ struct QuantRound<WideIntegers<Scale, zero>, T> {
   /// See the other rounds.
   __device__ __forceinline__ void multiply(float& sumOfFirst, float& sumOfSecond,
                                            const unsigned char* first, const unsigned char* second,
-                                           int) const {
-    const int place = 16 * (threadIdx.x % 32);
+                                           int count) const {
+    // Rows that are not there repeat the last.
+    const int there = together == 8 ? row() : min(row(), (count - 1) / 4);
+    const int block = there / together * Encoding::blockBytes, group = there % together;
+    const int place = block + 64 * group + 16 * (threadIdx.x % 4);
     const uint4 lines[2] = {*reinterpret_cast<const uint4*>(first + place),
                             *reinterpret_cast<const uint4*>(second + place)};
     float lower[4] = {}, upper[4] = {};
@@ -221,22 +232,22 @@ struct QuantRound<WideIntegers<Scale, zero>, T> {
       multiplyAdd<T>(upper, {high[0][0], high[1][0], high[0][1], high[1][1]},
                      {x[word][1].x, x[word][1].y});
     }
-    const bool odd = row() % 2;
-    const float withFirst =
-        addScaled(sumOfFirst, odd ? lower[1] : lower[0], odd ? upper[1] : upper[0], first);
-    const float withSecond =
-        addScaled(sumOfSecond, odd ? lower[3] : lower[2], odd ? upper[3] : upper[2], second);
-    sumOfFirst = isOwn() ? withFirst : sumOfFirst;
-    sumOfSecond = isOwn() ? withSecond : sumOfSecond;
+    const bool odd = row() % 2, isOwn = threadIdx.x % 4 == row() / 2 && exists(count);
+    const float withFirst = addScaled(sumOfFirst, odd ? lower[1] : lower[0],
+                                      odd ? upper[1] : upper[0], first + block, group);
+    const float withSecond = addScaled(sumOfSecond, odd ? lower[3] : lower[2],
+                                       odd ? upper[3] : upper[2], second + block, group);
+    sumOfFirst = isOwn ? withFirst : sumOfFirst;
+    sumOfSecond = isOwn ? withSecond : sumOfSecond;
   }
 
 private:
   /// `sum` and what the own group gives.
   __device__ __forceinline__ float addScaled(float sum, float lower, float upper,
-                                             const unsigned char* block) const {
-    const float scale = Encoding::scaleOf(block, row());
+                                             const unsigned char* block, int group) const {
+    const float scale = Encoding::scaleOf(block, group);
     const float dot = __fmaf_rn(upper, Factors::inverseUpperUnit, lower * Factors::inverseUnit);
-    const float offset = Factors::offset + static_cast<float>(Encoding::zeroOf(block, row()));
+    const float offset = Factors::offset + static_cast<float>(Encoding::zeroOf(block, group));
     return __fmaf_rn(scale, __fmaf_rn(-offset, total, dot), sum);
   }
 };

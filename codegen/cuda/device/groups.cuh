@@ -44,12 +44,13 @@ template <int bits, int size, typename Scale, GroupZero zero> struct Integers {
   }
 };
 
-/// A row of blocks of eight groups of 128 integers of 4 bits: the quants of all, laid out as those
-/// of Integers, then the scale, and the zero where there is one, of each.
-template <typename Scale, GroupZero zero> struct WideIntegers {
-  static constexpr int blockElements = 1024, headsAt = 512;
-  static constexpr int headBytes = zero == GroupZero::Middle ? 2 : 4;
-  static constexpr int blockBytes = headsAt + 8 * headBytes;
+/// A row of blocks of `groups` groups of 128 integers of 4 bits: the quants of all, laid out as
+/// those of Integers, then the scale, and the zero where there is one, of each; of two groups four
+/// bytes behind them.
+template <int groups, typename Scale, GroupZero zero> struct WideIntegers {
+  static constexpr int blockElements = 128 * groups, headsAt = 64 * groups;
+  static constexpr int headBytes = (zero == GroupZero::Middle ? 2 : 4) + (groups == 2 ? 4 : 0);
+  static constexpr int blockBytes = headsAt + groups * headBytes;
 
   /// What the quants of group `group` are multiplied with, and what stands for zero among them.
   static __device__ __forceinline__ float scaleOf(const unsigned char* block, int group) {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstddef>
 
 #include "ir/encoding/internal/BitPlane.h"
@@ -10,22 +11,23 @@ namespace tenon::encodings {
 
 namespace {
 
-/// Eight groups of 128 integers of 4 bits that lie together, the quants of all before their scales:
-/// `int4_g128x8_f16` and `int4_g128x8_f16_zero` hold what eight blocks of `int4_g128_f16` and
-/// `int4_g128_f16_zero` do. A block is a multiple of 16 bytes, so that a thread takes 16 aligned
-/// bytes of quants at a time; checkpoints are repacked into it where rows are multiples of 1,024
-/// (`ir/containers`).
+/// Eight, four or two groups of 128 integers of 4 bits that lie together, the quants of all before
+/// what scales them: `int4_g128x8_f16` and `int4_g128x8_f16_zero` hold what eight blocks of
+/// `int4_g128_f16` and `int4_g128_f16_zero` do, `int4_g128x4_f16_zero` four, `int4_g128x2_f16_zero`
+/// two. A block is a multiple of 16 bytes, so that a thread takes 16 aligned bytes of quants at a
+/// time; checkpoints are repacked into the longest that divide their rows (`ir/containers`).
 ///
-/// | bytes   | holds                                                                          |
-/// |---------|--------------------------------------------------------------------------------|
-/// | 0-511   | quants: 16 bytes for each 32, byte j of them with j and j + 16                 |
-/// | 512-527 | scales of the groups; with zeros up to 543: of each a scale, then an unsigned   |
-/// |         | integer                                                                        |
-template <BlockFormat::NumberType type_, ZeroKind zero_> struct WideBlock {
-  static constexpr size_t groupSize = 128, groups = 8, size = groups * groupSize;
+/// | bytes     | holds, of n groups                                                           |
+/// |-----------|------------------------------------------------------------------------------|
+/// | 0-64n − 1 | quants: 16 bytes for each 32, byte j of them with j and j + 16               |
+/// | then      | for each group its scale, and where there are zeros an unsigned integer of   |
+/// |           | two bytes; of two groups four unused bytes behind each                       |
+template <size_t groups_, BlockFormat::NumberType type_, ZeroKind zero_> struct WideBlock {
+  static constexpr size_t groupSize = 128, groups = groups_, size = groups * groupSize;
   static constexpr BlockFormat::NumberType type = type_;
   static constexpr ZeroKind zero = zero_;
-  static constexpr size_t headBytes = zero == ZeroKind::Middle ? 2 : 4;
+  static constexpr size_t padding = groups == 2 ? 4 : 0;
+  static constexpr size_t headBytes = (zero == ZeroKind::Middle ? 2 : 4) + padding;
   using Quants = BitPlane<4, 16, size>;
 
   Quants quants;
@@ -46,13 +48,14 @@ template <typename Block> void encodeWide(const float* values, Block& block) {
       storeHalf(block.heads[group] + 2, both.zero);
     }
     storeHalf(block.heads[group], roundTo<Block::type>(scale));
+    std::fill_n(block.heads[group] + Block::headBytes - Block::padding, Block::padding, uint8_t{0});
   }
   block.quants.pack(quants);
 }
 
 template <typename Block> constexpr FamilyName nameOf() {
   FamilyName name;
-  return name << "int4_g128x8" << suffixOf(Block::type) << suffixOf(Block::zero);
+  return name << "int4_g128x" << Block::groups << suffixOf(Block::type) << suffixOf(Block::zero);
 }
 
 template <typename Block> constexpr BlockFormat describe(std::string_view name) {
@@ -63,7 +66,9 @@ template <typename Block> constexpr BlockFormat describe(std::string_view name) 
                         .planes = {Block::Quants::at(0)},
                         .zero = 8,
                         .groupSize = Block::groupSize,
-                        .groupStride = Block::headBytes};
+                        .groupStride = Block::headBytes,
+                        .groupPadding = Block::padding};
+  static_assert(sizeof(Block) % 16 == 0);
   if (Block::zero == ZeroKind::Stored)
     format.zeroOffset = headsAt + 2;
   return format;
@@ -83,14 +88,19 @@ constexpr Encoding wideEncoding = {
     .encodeF32 = encodeBlocks<float, Block, encodeWide<Block>>,
 };
 
-using F16 = WideBlock<BlockFormat::NumberType::F16, ZeroKind::Middle>;
-using F16Zero = WideBlock<BlockFormat::NumberType::F16, ZeroKind::Stored>;
-using Bf16 = WideBlock<BlockFormat::NumberType::Bf16, ZeroKind::Middle>;
-using Bf16Zero = WideBlock<BlockFormat::NumberType::Bf16, ZeroKind::Stored>;
-constexpr const Encoding* encodings[] = {&wideEncoding<F16>, &wideEncoding<F16Zero>,
-                                         &wideEncoding<Bf16>, &wideEncoding<Bf16Zero>};
-constexpr const BlockFormat* formats[] = {&wideFormat<F16>, &wideFormat<F16Zero>, &wideFormat<Bf16>,
-                                          &wideFormat<Bf16Zero>};
+using Type = BlockFormat::NumberType;
+template <size_t groups, Type type> using WithZero = WideBlock<groups, type, ZeroKind::Stored>;
+template <Type type> using Symmetric = WideBlock<8, type, ZeroKind::Middle>;
+constexpr const Encoding* encodings[] = {
+    &wideEncoding<Symmetric<Type::F16>>,   &wideEncoding<Symmetric<Type::Bf16>>,
+    &wideEncoding<WithZero<8, Type::F16>>, &wideEncoding<WithZero<8, Type::Bf16>>,
+    &wideEncoding<WithZero<4, Type::F16>>, &wideEncoding<WithZero<4, Type::Bf16>>,
+    &wideEncoding<WithZero<2, Type::F16>>, &wideEncoding<WithZero<2, Type::Bf16>>};
+constexpr const BlockFormat* formats[] = {
+    &wideFormat<Symmetric<Type::F16>>,   &wideFormat<Symmetric<Type::Bf16>>,
+    &wideFormat<WithZero<8, Type::F16>>, &wideFormat<WithZero<8, Type::Bf16>>,
+    &wideFormat<WithZero<4, Type::F16>>, &wideFormat<WithZero<4, Type::Bf16>>,
+    &wideFormat<WithZero<2, Type::F16>>, &wideFormat<WithZero<2, Type::Bf16>>};
 
 } // namespace
 

@@ -83,6 +83,10 @@ TEST(CpuMatmul, WideGroups) {
     for (int64_t rows : {1, 3, 17})
       addMatmul(list, "f32", rows, 37, 2048, encoding, "f32");
   addMatmul(list, "f16", 2, 37, 1024, "int4_g128x8_f16", "f16");
+  for (int64_t rows : {1, 17}) {
+    addMatmul(list, "f32", rows, 37, 1536, "int4_g128x4_f16_zero", "f32");
+    addMatmul(list, "f32", rows, 37, 768, "int4_g128x2_bf16_zero", "f32");
+  }
   expectMatchesReference(list.cases);
 }
 

@@ -511,11 +511,28 @@ void addGroups(std::vector<CudaCase>& cases) {
                        "f32",
                        [](GraphBuilder& b, const Values& x) { b.output("y", b.dequantize(x[0])); },
                        1e-6});
-  for (const char* weight :
-       {"int2_g32_f16_zero", "int2_g128_bf16", "int3_g64_f16", "int3_g128_f16_min", "int4_g32_f16",
-        "int4_g64_f16_zero", "int4_g128_f16", "int4_g128_f16_zero", "int4_g128_bf16_min",
-        "int8_g32_bf16_zero", "int8_g128_f16", "e4m3_g64_f32", "e4m3_g128_f32", "mxfp4", "nvfp4",
-        "nvfp4_f32", "int4_g128x8_f16", "int4_g128x8_f16_zero", "int4_g128x8_bf16_zero"})
+  for (const char* weight : {"int2_g32_f16_zero",
+                             "int2_g128_bf16",
+                             "int3_g64_f16",
+                             "int3_g128_f16_min",
+                             "int4_g32_f16",
+                             "int4_g64_f16_zero",
+                             "int4_g128_f16",
+                             "int4_g128_f16_zero",
+                             "int4_g128_bf16_min",
+                             "int8_g32_bf16_zero",
+                             "int8_g128_f16",
+                             "e4m3_g64_f32",
+                             "e4m3_g128_f32",
+                             "mxfp4",
+                             "nvfp4",
+                             "nvfp4_f32",
+                             "int4_g128x8_f16",
+                             "int4_g128x8_f16_zero",
+                             "int4_g128x8_bf16_zero",
+                             "int4_g128x4_f16_zero",
+                             "int4_g128x2_f16_zero",
+                             "int4_g128x2_bf16_zero"})
     for (const char* type : {"f16", "bf16", "f32"})
       for (const Extents& s : {Extents{1, 70, 256},
                                {1, 600, 4096},
@@ -524,10 +541,14 @@ void addGroups(std::vector<CudaCase>& cases) {
                                {5, 300, 4096},
                                {40, 70, 768},
                                {2, 600, 1024},
-                               {40, 70, 1024}}) {
-        // Rows of 1,024 are for the blocks of as many.
+                               {40, 70, 1024},
+                               {1, 600, 1280},
+                               {1, 600, 11008}}) {
+        // Some rows are for groups that lie together.
         int64_t block = findEncoding(weight)->blockSize;
-        if (s.depth % block != 0 || (s.depth == 1024 && block != 1024))
+        bool isWide = std::string_view(weight).find("g128x") != std::string_view::npos;
+        bool isOfAll = s.depth != 1024 && s.depth != 1280 && s.depth != 11008;
+        if (s.depth % block != 0 || !(isWide || isOfAll))
           continue;
         cases.push_back(
             {std::string("matmul_") + weight + "_" + type + "_" +

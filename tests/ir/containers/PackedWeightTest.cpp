@@ -101,7 +101,7 @@ TEST(PackedWeight, SameMatrixInFiveContainers) {
   all.push_back(writePackQuantized(m));
   std::vector<std::vector<std::byte>> repacked;
   for (const Written& written : all) {
-    ASSERT_NO_FATAL_FAILURE(expectReads(m, written, "int4_g128_f16_zero"));
+    ASSERT_NO_FATAL_FAILURE(expectReads(m, written, "int4_g128x4_f16_zero"));
     repacked.push_back(repack(*PackedWeight::create(written.request)));
   }
   for (const std::vector<std::byte>& other : repacked)
@@ -122,7 +122,7 @@ TEST(PackedWeight, GroupsOfEverySize) {
   }
 }
 
-TEST(PackedWeight, EightGroupsTogetherInRowsOfWholeOnes) {
+TEST(PackedWeight, GroupsOf128TogetherInRowsOfWholeOnes) {
   for (int64_t group : {128, 256, 1024}) {
     SCOPED_TRACE(group);
     Matrix m = makeMatrix(4, 16, 2048, group);
@@ -131,6 +131,11 @@ TEST(PackedWeight, EightGroupsTogetherInRowsOfWholeOnes) {
     Matrix symmetric = makeMatrix(4, 16, 1024, group, true);
     expectReads(symmetric, writePackQuantized(symmetric), "int4_g128x8_f16");
   }
+  Matrix four = makeMatrix(4, 16, 1536, 128), two = makeMatrix(4, 16, 768, 256);
+  expectReads(four, writeGptq(four, true), "int4_g128x4_f16_zero");
+  expectReads(two, writeAwqGemm(two), "int4_g128x2_f16_zero");
+  Matrix middle = makeMatrix(4, 16, 768, 128, true);
+  expectReads(middle, writePackQuantized(middle), "int4_g128x2_f16_zero");
   Matrix ordered = makeMatrix(4, 16, 1024, 128);
   shuffleColumns(ordered);
   expectReads(ordered, writeGptq(ordered, true), "int4_g128x8_f16_zero");
@@ -164,16 +169,16 @@ TEST(PackedWeight, OneGroupAndBf16Scales) {
     scale = f32ToF16(bf16ToF32(f32ToBf16(f16ToF32(scale)))); // exact in both
   Written written = writeGptq(m, true);
   EXPECT_EQ(written.request.format.groupSize, -1);
-  expectReads(m, written, "int4_g128_f16");
+  expectReads(m, written, "int4_g128x2_f16_zero");
   std::ranges::fill(m.groupOf, 0);
-  expectReads(m, writeGptq(m, true), "int4_g128_f16");
+  expectReads(m, writeGptq(m, true), "int4_g128x2_f16_zero");
   Written bf16 = writeGptq(m, true);
   std::vector<uint16_t> scales;
   for (uint16_t scale : m.scales)
     scales.push_back(f32ToBf16(f16ToF32(scale)));
   bf16.part(Part::Scales).type = ElementType::Bf16;
   std::memcpy(bf16.bytes[Part::Scales].data(), scales.data(), 2 * scales.size());
-  expectReads(m, bf16, "int4_g128_bf16");
+  expectReads(m, bf16, "int4_g128x2_bf16_zero");
 }
 
 TEST(PackedWeight, OrderOfActivations) {

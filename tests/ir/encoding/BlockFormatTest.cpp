@@ -55,6 +55,8 @@ TEST(BlockFormat, OfPlanesCoversTheBlock) {
       use(format->scale.offset + group * format->groupStride, format->scale.bytes());
       if (format->zeroOffset)
         use(*format->zeroOffset + group * format->groupStride, 2);
+      use(format->scale.offset + (group + 1) * format->groupStride - format->groupPadding,
+          format->groupPadding);
     }
     if (format->blockScale)
       use(format->blockScale->offset, format->blockScale->bytes());
@@ -72,7 +74,7 @@ TEST(BlockFormat, OfPlanesCoversTheBlock) {
       EXPECT_EQ(format->levels.size(), size_t{1} << bits) << encoding.name;
   }
   EXPECT_EQ(described,
-            5 + 3 + 75 + 4); // q4_0, q4_1, q5_0, q5_1, iq4_nl; mxfp4, nvfp4; the families
+            5 + 3 + 75 + 8); // q4_0, q4_1, q5_0, q5_1, iq4_nl; mxfp4, nvfp4; the families
 }
 
 } // namespace
