@@ -23,6 +23,8 @@ constexpr int64_t ids = 50;
 /// From this seed on weights are also in groups (`ir/encoding/families`): a smaller seed keeps its
 /// graph.
 constexpr uint64_t firstWithGroups = 1'000'000;
+/// From this one on also in E2M1 numbers and in eight groups together.
+constexpr uint64_t firstWithFp4 = 2'000'000;
 
 /// More rows than kernels of a few rows take are consecutive tokens of one sequence, as in prefill;
 /// fewer are tokens of a sequence each, as in decode.
@@ -32,7 +34,7 @@ class GraphMaker {
 public:
   GraphMaker(MLIRContext& context, uint64_t seed, GraphOps ops)
       : random(seed), hasAll(ops == GraphOps::All), hasGroups(seed >= firstWithGroups),
-        builder(context, activationType(context)) {}
+        hasFp4(seed >= firstWithFp4), builder(context, activationType(context)) {}
 
   absl::StatusOr<OwningOpRef<ModuleOp>> make();
 
@@ -79,6 +81,7 @@ private:
   std::mt19937_64 random;
   bool hasAll;    ///< operations
   bool hasGroups; ///< weights
+  bool hasFp4;    ///< among them
   GraphBuilder builder;
   int arguments = 0, states = 0, outputs = 0;
   int64_t rows = 1, capacity = 24;
@@ -146,10 +149,19 @@ Value GraphMaker::elements(Value x) {
 /// An encoding of a family whose groups divide the row.
 Type GraphMaker::groupType(int64_t depth) {
   std::vector<std::string_view> names;
-  for (const Encoding* encoding : allEncodings())
-    if ((encoding->name.starts_with("int") || encoding->name.starts_with("e4m3")) &&
-        depth % encoding->blockSize == 0)
-      names.push_back(encoding->name);
+  auto has = [](std::string_view name, std::string_view part) {
+    return name.find(part) != std::string_view::npos;
+  };
+  for (const Encoding* encoding : allEncodings()) {
+    std::string_view name = encoding->name;
+    bool isLater = has(name, "fp4") || has(name, "x8");
+    bool isOfFamily = name.starts_with("int") || name.starts_with("e4m3") || isLater;
+    if (isOfFamily && (hasFp4 || !isLater) && depth % encoding->blockSize == 0)
+      names.push_back(name);
+  }
+  if (hasFp4 && oneIn(2))
+    std::erase_if(names,
+                  [&](std::string_view name) { return !has(name, "fp4") && !has(name, "x8"); });
   return BlockType::get(context(), names[upTo(std::ssize(names))]);
 }
 

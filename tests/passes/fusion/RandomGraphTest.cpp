@@ -107,6 +107,16 @@ TEST(RandomGraphs, EveryPlanOfGroups) {
   }
 }
 
+TEST(RandomGraphs, EveryPlanOfFp4) {
+  constexpr uint64_t first = 2'000'000, graphsOfFp4 = 40;
+  for (uint64_t seed = first; seed < first + graphsOfFp4; ++seed) {
+    SCOPED_TRACE(seed);
+    auto graph = RandomGraphCase::create(seed, GraphOps::All);
+    ASSERT_THAT(graph, IsOk());
+    ASSERT_NO_FATAL_FAILURE(expectPlansAgree(*graph));
+  }
+}
+
 /// The CPU uses weights where they lie in the file, which may be anywhere.
 TEST(RandomGraphs, WeightsAtOddOffsets) {
   constexpr uint64_t graphsWithFiles = 50;
