@@ -13,7 +13,7 @@
 #include "runtime/text/StreamingDetokenizer.h"
 #include "runtime/text/Tokenizer.h"
 #include "support/Status.h"
-#include "tools/common/MakeExecutor.h"
+#include "tools/driver/MakeExecutor.h"
 
 using namespace tenon;
 

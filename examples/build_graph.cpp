@@ -10,8 +10,8 @@
 #include "ir/interpreter/Interpreter.h"
 #include "runtime/cpu/CpuExecutor.h"
 #include "support/Status.h"
-#include "tools/common/CompileModel.h"
-#include "tools/common/ModelInput.h"
+#include "tools/driver/CompileModel.h"
+#include "tools/driver/ReadModel.h"
 
 namespace {
 

@@ -7,8 +7,8 @@
 #include "absl/strings/str_format.h"
 #include "runtime/program/ProgramFile.h"
 #include "support/Status.h"
-#include "tools/common/CompileModel.h"
-#include "tools/common/ModelInput.h"
+#include "tools/driver/CompileModel.h"
+#include "tools/driver/ReadModel.h"
 
 static absl::Status compile(const std::string& model, const std::string& output) {
   auto context = tenon::tools::makeContext();

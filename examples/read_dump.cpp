@@ -11,7 +11,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/Pipeline.h"
 #include "support/Status.h"
-#include "tools/common/ModelInput.h"
+#include "tools/driver/ReadModel.h"
 
 /// Prints one kernel: its operations, and where the plan puts its results.
 static void printKernel(tenon::KernelOp kernel) {

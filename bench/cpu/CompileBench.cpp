@@ -14,8 +14,8 @@
 #include "bench/cpu/LoadedModel.h"
 #include "bench/cpu/Median.h"
 #include "support/Status.h"
-#include "tools/common/CompileModel.h"
-#include "tools/common/ModelInput.h"
+#include "tools/driver/CompileModel.h"
+#include "tools/driver/ReadModel.h"
 
 namespace tenon::bench {
 
@@ -23,7 +23,7 @@ namespace {
 
 absl::Status compile(const std::string& path) {
   auto context = tools::makeContext();
-  tools::ModelInputOptions options;
+  tools::ModelOptions options;
   options.path = path;
   options.shapes = {"decode:1", "prefill:" + std::to_string(prefillRows)};
   TENON_ASSIGN_OR_RETURN(auto module, tools::readModel(*context, options));

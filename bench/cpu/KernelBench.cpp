@@ -24,8 +24,8 @@
 #include "runtime/cpu/CpuExecutor.h"
 #include "runtime/cpu/UsableCores.h"
 #include "support/Status.h"
-#include "tools/common/CompileModel.h"
-#include "tools/common/ModelInput.h"
+#include "tools/driver/CompileModel.h"
+#include "tools/driver/ReadModel.h"
 
 namespace tenon::bench {
 

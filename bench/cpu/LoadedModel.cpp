@@ -6,8 +6,8 @@
 #include "ir/Dialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "support/Status.h"
-#include "tools/common/CompileModel.h"
-#include "tools/common/ModelInput.h"
+#include "tools/driver/CompileModel.h"
+#include "tools/driver/ReadModel.h"
 
 namespace tenon::bench {
 
@@ -31,7 +31,7 @@ static int64_t countWeightBytes(mlir::ModuleOp module, llvm::StringRef function)
 absl::StatusOr<LoadedModel> LoadedModel::load(const std::string& path,
                                               const std::string& activations, int threads) {
   auto context = tools::makeContext();
-  tools::ModelInputOptions options;
+  tools::ModelOptions options;
   options.path = path;
   options.activations = activations;
   options.shapes = {"decode:1", "prefill:" + std::to_string(prefillRows)};

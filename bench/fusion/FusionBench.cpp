@@ -7,8 +7,8 @@
 #include "bench/fusion/TimedPoint.h"
 #include "benchmark/benchmark.h"
 #include "support/Status.h"
-#include "tools/common/MakeExecutor.h"
-#include "tools/common/TimeInTurn.h"
+#include "tools/bench/InterleavedTiming.h"
+#include "tools/driver/MakeExecutor.h"
 
 namespace tenon::bench {
 namespace {

@@ -3,8 +3,8 @@
 #include "codegen/cuda/CompileForCuda.h"
 #include "ir/Targets.h"
 #include "support/Status.h"
-#include "tools/common/RandomConstants.h"
-#include "tools/common/TimeInTurn.h"
+#include "tools/bench/InterleavedTiming.h"
+#include "tools/driver/RandomConstants.h"
 
 namespace tenon::bench {
 

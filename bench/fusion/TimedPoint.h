@@ -5,8 +5,8 @@
 
 #include "bench/fusion/FusionPoints.h"
 #include "runtime/program/Program.h"
-#include "tools/common/Distribution.h"
-#include "tools/common/MakeExecutor.h"
+#include "tools/bench/Distribution.h"
+#include "tools/driver/MakeExecutor.h"
 
 namespace tenon::bench {
 

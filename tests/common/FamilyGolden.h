@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tests/common/StatusMatchers.h"
-#include "tools/common/Npz.h"
+#include "tools/run/Npz.h"
 
 namespace tenon::tests {
 

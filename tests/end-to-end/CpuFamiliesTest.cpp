@@ -6,8 +6,8 @@
 #include "tests/Tolerances.h"
 #include "tests/common/FamilyGolden.h"
 #include "tests/end-to-end/Models.h"
-#include "tools/common/CompileModel.h"
-#include "tools/common/ModelInput.h"
+#include "tools/driver/CompileModel.h"
+#include "tools/driver/ReadModel.h"
 
 namespace tenon::tests {
 namespace {

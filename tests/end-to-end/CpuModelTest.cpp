@@ -18,10 +18,10 @@
 #include "tests/common/StatusMatchers.h"
 #include "tests/common/TempFolder.h"
 #include "tests/end-to-end/Models.h"
-#include "tools/common/CompileModel.h"
-#include "tools/common/ModelInput.h"
-#include "tools/common/RandomModel.h"
-#include "tools/common/ReferenceExecutor.h"
+#include "tools/driver/CompileModel.h"
+#include "tools/driver/RandomModel.h"
+#include "tools/driver/ReadModel.h"
+#include "tools/driver/ReferenceExecutor.h"
 
 namespace tenon::tests {
 namespace {
@@ -35,7 +35,7 @@ struct Model {
 };
 
 /// Reads the model and makes both executors; the CPU's compiles for this machine.
-absl::StatusOr<Model> loadModel(const tools::ModelInputOptions& options) {
+absl::StatusOr<Model> loadModel(const tools::ModelOptions& options) {
   Model model;
   model.context = tools::makeContext();
   TENON_ASSIGN_OR_RETURN(model.module, tools::readModel(*model.context, options));

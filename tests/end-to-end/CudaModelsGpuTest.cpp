@@ -14,17 +14,17 @@
 #include "tests/common/FamilyGolden.h"
 #include "tests/common/TempFolder.h"
 #include "tests/end-to-end/Models.h"
-#include "tools/common/CompileModel.h"
-#include "tools/common/ModelInput.h"
-#include "tools/common/RandomModel.h"
-#include "tools/common/ReferenceExecutor.h"
+#include "tools/driver/CompileModel.h"
+#include "tools/driver/RandomModel.h"
+#include "tools/driver/ReadModel.h"
+#include "tools/driver/ReferenceExecutor.h"
 
 namespace tenon::tests {
 namespace {
 
 /// Compiles for the H200. A model without a tokeniser may not say that it is one for text.
 absl::StatusOr<std::unique_ptr<runtime::Executor>>
-loadOnGpu(const tools::ModelInputOptions& options, bool hasTokenizer,
+loadOnGpu(const tools::ModelOptions& options, bool hasTokenizer,
           const passes::FusionOptions& fusion = {}) {
   std::unique_ptr<mlir::MLIRContext> context = tools::makeContext();
   TENON_ASSIGN_OR_RETURN(mlir::OwningOpRef<mlir::ModuleOp> module,
@@ -124,11 +124,11 @@ TEST_P(CudaBlockFormats, EqualsTheInterpreterInEveryBlock) {
   shape.vocabulary = 512, shape.context = 64;
   std::string path = folder.path("model.gguf");
   ASSERT_THAT(tools::writeRandomModel(shape, *findEncoding(GetParam()), 7, path), IsOk());
-  tools::ModelInputOptions options{.path = path,
-                                   .activations = "f32",
-                                   .shapes = {"decode:1", "prefill:3", "decode:3"},
-                                   .sequences = 1,
-                                   .blockOutputs = true};
+  tools::ModelOptions options{.path = path,
+                              .activations = "f32",
+                              .shapes = {"decode:1", "prefill:3", "decode:3"},
+                              .sequences = 1,
+                              .blockOutputs = true};
   std::unique_ptr<mlir::MLIRContext> context = tools::makeContext();
   auto module = tools::readModel(*context, options, DeviceKind::Cuda);
   ASSERT_THAT(module, IsOk());

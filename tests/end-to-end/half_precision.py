@@ -2,7 +2,7 @@
 """Compares a model in 16 bits on a GPU with transformers in the same type, against float64.
 
 The model is a shape of `tenon random-model` with random weights, which both sides make on the
-device from the same formula (runtime/program/RandomValues.h, tools/common/RandomConstants.h); no
+device from the same formula (runtime/program/RandomValues.h, tools/driver/RandomConstants.h); no
 file is needed. A prompt of random tokens goes through prefill, or through decode with a row a token
 (--decode), and the embedded tokens, every block's hidden state and the logits come out: for 32 blocks
 33 states. The reference is transformers'

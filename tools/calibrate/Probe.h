@@ -7,7 +7,7 @@
 #include "ir/Attributes.h"
 #include "runtime/program/Program.h"
 #include "tools/calibrate/Calibration.h"
-#include "tools/common/MakeExecutor.h"
+#include "tools/driver/MakeExecutor.h"
 #include "tools/measure/IsolatedKernels.h"
 #include "tools/measure/KernelTimer.h"
 

@@ -9,9 +9,9 @@
 #include "passes/cost/CostModel.h"
 #include "support/Diagnostics.h"
 #include "support/Status.h"
-#include "tools/common/CompileModel.h"
-#include "tools/common/FunctionInputs.h"
-#include "tools/common/FunctionWork.h"
+#include "tools/bench/FunctionInputs.h"
+#include "tools/bench/FunctionWork.h"
+#include "tools/driver/CompileModel.h"
 #include "tools/measure/IsolatedKernels.h"
 #include "tools/measure/RepeatKernels.h"
 

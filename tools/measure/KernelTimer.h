@@ -9,7 +9,7 @@
 #include "ir/Attributes.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "runtime/Executor.h"
-#include "tools/common/MakeExecutor.h"
+#include "tools/driver/MakeExecutor.h"
 #include "tools/measure/Samples.h"
 
 namespace tenon::tools {

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_format.h"
 #include "support/Status.h"
-#include "tools/common/RandomConstants.h"
+#include "tools/driver/RandomConstants.h"
 
 namespace tenon::tools {
 

@@ -8,7 +8,7 @@
 #include "ir/Attributes.h"
 #include "nlohmann/json.hpp"
 #include "passes/fusion/Fusion.h"
-#include "tools/common/BenchReport.h"
+#include "tools/bench/BenchReport.h"
 #include "tools/report/PlanDetails.h"
 
 namespace tenon::tools {

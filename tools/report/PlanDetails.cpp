@@ -10,8 +10,8 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/AsmState.h"
 #include "support/Status.h"
-#include "tools/common/BenchReport.h"
-#include "tools/common/StepGroups.h"
+#include "tools/bench/BenchReport.h"
+#include "tools/bench/StepGroups.h"
 #include "tools/report/Disassemble.h"
 #ifdef TENON_CPU
 #include "codegen/cpu/CompileForCpu.h"

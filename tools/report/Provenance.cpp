@@ -5,7 +5,7 @@
 #include <fstream>
 
 #include "absl/strings/str_format.h"
-#include "tools/common/Version.h"
+#include "tools/cli/Version.h"
 #ifdef TENON_CUDA
 #include "runtime/cuda/Devices.h"
 #endif

@@ -9,13 +9,13 @@
 #include "runtime/program/ProgramFile.h"
 #include "runtime/program/SourceFiles.h"
 #include "support/Status.h"
-#include "tools/common/CommandLine.h"
-#include "tools/common/FlagRules.h"
-#include "tools/common/GenerateCommand.h"
-#include "tools/common/MakeExecutor.h"
-#include "tools/common/Process.h"
-#include "tools/common/RunGraph.h"
-#include "tools/common/Version.h"
+#include "tools/cli/CommandLine.h"
+#include "tools/cli/FlagRules.h"
+#include "tools/cli/Process.h"
+#include "tools/cli/Version.h"
+#include "tools/driver/MakeExecutor.h"
+#include "tools/run/GenerateCommand.h"
+#include "tools/run/RunGraph.h"
 
 namespace {
 

@@ -11,26 +11,25 @@
 #include "runtime/ChromeTrace.h"
 #include "support/OutputFile.h"
 #include "support/Status.h"
-#include "tools/common/BenchModel.h"
-#include "tools/common/BenchReport.h"
-#include "tools/common/CommandLine.h"
-#include "tools/common/FileKind.h"
-#include "tools/common/FunctionInputs.h"
-#include "tools/common/FunctionWork.h"
-#include "tools/common/InputModel.h"
-#include "tools/common/JsonFlag.h"
-#include "tools/common/MakeExecutor.h"
-#include "tools/common/PlanFlags.h"
-#include "tools/common/PredictSteps.h"
-#include "tools/common/Progress.h"
-#include "tools/common/RunGraph.h"
-#include "tools/common/TimelineReport.h"
-#include "tools/common/UsageError.h"
-#include "tools/common/Version.h"
+#include "tools/bench/BenchModel.h"
+#include "tools/bench/BenchReport.h"
+#include "tools/bench/FunctionInputs.h"
+#include "tools/bench/FunctionWork.h"
+#include "tools/bench/TimelineReport.h"
+#include "tools/cli/CommandLine.h"
+#include "tools/cli/JsonFlag.h"
+#include "tools/cli/ModelFlags.h"
+#include "tools/cli/PlanFlags.h"
+#include "tools/cli/Progress.h"
+#include "tools/cli/Version.h"
+#include "tools/driver/MakeExecutor.h"
+#include "tools/driver/PredictSteps.h"
+#include "tools/driver/UsageError.h"
 #include "tools/report/BenchDocument.h"
 #include "tools/report/HtmlReport.h"
 #include "tools/report/Provenance.h"
 #include "tools/report/ReportTables.h"
+#include "tools/run/RunGraph.h"
 #include "tools/tenon/BenchLoad.h"
 #include "tools/tenon/Command.h"
 
@@ -42,7 +41,8 @@ namespace {
 const std::vector<std::string> defaultPlans = {"vanilla", "unfused", "auto"};
 
 struct Options {
-  ModelInputOptions model;
+  ModelOptions model;
+  FlagRules rules; ///< of all flags
   BenchOptions bench;
   ExecutorOptions executor;
   std::vector<std::string> plans = defaultPlans;
@@ -70,7 +70,7 @@ struct MeasuredPlan {
   std::vector<StepDetails> steps;
   std::vector<passes::FusionDecision> decisions;
   TargetAttr target; ///< lives as long as `input.context`
-  InputModel input;
+  LoadedModel input;
 };
 
 /// Where the function that the options mean is in `program`.
@@ -117,20 +117,16 @@ absl::StatusOr<ModelBench> makeBench(const Options& options, runtime::Executor& 
 }
 
 /// The model as the options mean it: of a model file the one function that is measured.
-absl::StatusOr<InputModel> readBenchModel(const Options& options) {
-  ModelInputOptions model = options.model;
+absl::StatusOr<LoadedModel> readBenchModel(const Options& options) {
+  ModelOptions model = options.model;
   model.nextIds = options.generate > 0;
   if (model.shapes.empty())
     model.shapes = {"decode:1"};
-  TENON_ASSIGN_OR_RETURN(InputModel input, readInputModel(model));
-  FlagRules rules = options.model.rules;
+  FlagRules rules = options.rules;
+  TENON_ASSIGN_OR_RETURN(LoadedModel input, loadModel(model, rules));
   if (!input.hasModel())
     rules.deny(Need::Language, options.model.path + " is a graph");
-  FileKind kind = FileKind::Model;
-  if (!input.shape) {
-    TENON_ASSIGN_OR_RETURN(kind, identifyFile(options.model.path));
-  }
-  if (kind != FileKind::Text)
+  if (!input.isText)
     rules.deny(Need::Functions, options.model.path + " is a model, of which --shapes says the "
                                                      "function");
   TENON_RETURN_IF_ERROR(rules.check());
@@ -138,7 +134,7 @@ absl::StatusOr<InputModel> readBenchModel(const Options& options) {
 }
 
 absl::StatusOr<MeasuredPlan> loadPlan(const Options& options, const std::string& plan) {
-  TENON_ASSIGN_OR_RETURN(InputModel input, readBenchModel(options));
+  TENON_ASSIGN_OR_RETURN(LoadedModel input, readBenchModel(options));
   PlanFlags flags = options.plan;
   flags.plan = plan;
   if (options.model.device == "auto" && plan == options.plans.front())
@@ -149,7 +145,7 @@ absl::StatusOr<MeasuredPlan> loadPlan(const Options& options, const std::string&
   std::vector<passes::FunctionFusion> functions;
   settings.fusion.functions = &functions;
   TENON_ASSIGN_OR_RETURN(runtime::Program program,
-                         compileInputModel(input, options.model, settings.fusion));
+                         compileWithProgress(input, options.model, settings.fusion));
   for (const passes::FunctionFusion& function : functions)
     std::ranges::copy_if(function.neighbours, std::back_inserter(decisions),
                          [](const auto& pair) { return pair.rule == "neighbours"; });
@@ -240,7 +236,7 @@ absl::StatusOr<MeasuredTimelines> measureTimelines(const Options& options,
                                                    const MeasuredPlan& plan) {
   TENON_ASSIGN_OR_RETURN(
       runtime::Program program,
-      compileInputModel(plan.input, options.model, /*fusion=*/{}, /*stamps=*/true));
+      compileWithProgress(plan.input, options.model, /*fusion=*/{}, /*stamps=*/true));
   TENON_ASSIGN_OR_RETURN(auto executor, makeExecutor(std::move(program), options.executor));
   TENON_ASSIGN_OR_RETURN(ModelBench measured, makeBench(options, *executor, *plan.input.module,
                                                         plan.bench.functionIndex()));
@@ -310,10 +306,10 @@ absl::Status benchLoad(Options& options) {
         "answered at once, but got '" +
         options.model.shapes.front() + "'");
   options.model.shapes.clear();
-  options.model.rules.deny(Need::OneFunction, "a load of requests is measured");
+  options.rules.deny(Need::OneFunction, "a load of requests is measured");
   options.load.poisson.requests = options.bench.calls;
-  return benchLoad(options.load, options.model, options.shape.rows, options.plans, options.plan,
-                   options.executor, options.json);
+  return benchLoad(options.load, options.model, options.rules, options.shape.rows, options.plans,
+                   options.plan, options.executor, options.json);
 }
 
 /// One plan as the document has it; with the code of its kernels where a file of the report holds it.
@@ -357,11 +353,11 @@ absl::Status bench(Options options) {
   TENON_ASSIGN_OR_RETURN(options.shape, readShape(options.model.shapes));
   options.executor.setLaunch(options.plan.launch);
   if (options.load.poisson.perSecond <= 0)
-    options.model.rules.deny(Need::Arrivals, "--poisson is not given");
+    options.rules.deny(Need::Arrivals, "--poisson is not given");
   if (options.load.isGiven())
     return benchLoad(options);
   if (options.shape.role == Role::Prefill)
-    options.model.rules.deny(Need::Decode, "--shapes is " + options.model.shapes.front());
+    options.rules.deny(Need::Decode, "--shapes is " + options.model.shapes.front());
   std::vector<MeasuredPlan> plans;
   for (const std::string& plan : options.plans) {
     TENON_ASSIGN_OR_RETURN(MeasuredPlan loaded, loadPlan(options, plan));
@@ -416,10 +412,10 @@ void addBenchCommand(CLI::App& app, Action& action) {
                   "tenon bench model.gguf --shapes=prefill:512 --plans=vanilla,unfused,auto "
                   "--report=plans.html\n"
                   "tenon bench graph.mlir --function=block");
-  addModelInputOptions(*command, options->model);
+  addModelOptions(*command, options->model, options->rules);
   addDeviceOption(*command, options->model);
-  addTargetOption(*command, options->model, "compile for");
-  FlagRules& rules = options->model.rules;
+  addTargetOption(*command, options->model, options->rules, "compile for");
+  FlagRules& rules = options->rules;
   addPlansOption(*command, options->plans, rules, /*withVanilla=*/true);
   addFusionFlags(*command, options->plan, rules);
   rules.require(command->add_option("--function", options->function,

@@ -6,11 +6,11 @@
 #include "absl/strings/str_format.h"
 #include "nlohmann/json.hpp"
 #include "support/Status.h"
-#include "tools/common/BenchRequests.h"
-#include "tools/common/CommandLine.h"
-#include "tools/common/InputModel.h"
-#include "tools/common/Progress.h"
-#include "tools/common/Version.h"
+#include "tools/bench/BenchRequests.h"
+#include "tools/cli/CommandLine.h"
+#include "tools/cli/ModelFlags.h"
+#include "tools/cli/Progress.h"
+#include "tools/cli/Version.h"
 
 namespace tenon::tools {
 
@@ -46,21 +46,22 @@ static absl::StatusOr<std::vector<TimedRequest>> makeLoad(const LoadOptions& loa
   return makePoissonLoad(load.poisson, program.model->vocabulary);
 }
 
-absl::Status benchLoad(const LoadOptions& load, ModelInputOptions model, int64_t sequences,
-                       const std::vector<std::string>& plans, const PlanFlags& flags,
-                       const ExecutorOptions& executorOptions, const JsonFlag& json) {
+absl::Status benchLoad(const LoadOptions& load, ModelOptions model, const FlagRules& rules,
+                       int64_t sequences, const std::vector<std::string>& plans,
+                       const PlanFlags& flags, const ExecutorOptions& executorOptions,
+                       const JsonFlag& json) {
   model.batch = sequences;
   model.nextIds = true;
   nlohmann::ordered_json reports = nlohmann::ordered_json::array();
   for (const std::string& plan : plans) {
-    TENON_ASSIGN_OR_RETURN(InputModel input, readInputModel(model));
+    TENON_ASSIGN_OR_RETURN(LoadedModel input, loadModel(model, rules));
     if (model.device == "auto" && plan == plans.front())
       std::cerr << "device: " << describeChoice(input.target) << std::endl;
     PlanFlags planFlags = flags;
     planFlags.plan = plan;
     TENON_ASSIGN_OR_RETURN(PlanSettings settings, readPlanFlags(planFlags, input.target));
     TENON_ASSIGN_OR_RETURN(runtime::Program program,
-                           compileInputModel(input, model, settings.fusion));
+                           compileWithProgress(input, model, settings.fusion));
     TENON_ASSIGN_OR_RETURN(std::vector<TimedRequest> requests, makeLoad(load, program));
     TENON_ASSIGN_OR_RETURN(auto executor, makeExecutor(std::move(program), executorOptions));
     RequestBench bench;

@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "tools/common/JsonFlag.h"
-#include "tools/common/MakeExecutor.h"
-#include "tools/common/ModelInput.h"
-#include "tools/common/PlanFlags.h"
-#include "tools/common/RequestLoad.h"
+#include "tools/bench/RequestLoad.h"
+#include "tools/cli/JsonFlag.h"
+#include "tools/cli/PlanFlags.h"
+#include "tools/driver/MakeExecutor.h"
+#include "tools/driver/ReadModel.h"
 
 namespace tenon::tools {
 
@@ -27,9 +27,10 @@ void addLoadOptions(CLI::App& command, LoadOptions& load, FlagRules& rules);
 
 /// Offers the load to the model under one plan after the other, with up to `sequences` requests at
 /// once; prints a table a plan, or writes an array of one object a plan as `json` says.
-absl::Status benchLoad(const LoadOptions& load, ModelInputOptions model, int64_t sequences,
-                       const std::vector<std::string>& plans, const PlanFlags& flags,
-                       const ExecutorOptions& executorOptions, const JsonFlag& json);
+absl::Status benchLoad(const LoadOptions& load, ModelOptions model, const FlagRules& rules,
+                       int64_t sequences, const std::vector<std::string>& plans,
+                       const PlanFlags& flags, const ExecutorOptions& executorOptions,
+                       const JsonFlag& json);
 
 } // namespace tenon::tools
 

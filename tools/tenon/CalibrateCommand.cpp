@@ -7,12 +7,12 @@
 #include "support/OutputFile.h"
 #include "support/Status.h"
 #include "tools/calibrate/Calibration.h"
-#include "tools/common/CommandLine.h"
-#include "tools/common/CompileModel.h"
-#include "tools/common/JsonFlag.h"
-#include "tools/common/ModelInput.h"
-#include "tools/common/PointsFlag.h"
-#include "tools/common/Progress.h"
+#include "tools/cli/CommandLine.h"
+#include "tools/cli/JsonFlag.h"
+#include "tools/cli/PointsFlag.h"
+#include "tools/cli/Progress.h"
+#include "tools/driver/CompileModel.h"
+#include "tools/driver/ReadModel.h"
 #include "tools/tenon/Command.h"
 
 namespace tenon::tools {

@@ -9,13 +9,13 @@
 #include "runtime/program/ProgramFile.h"
 #include "support/OutputFile.h"
 #include "support/Status.h"
-#include "tools/common/CommandLine.h"
-#include "tools/common/CompileModel.h"
-#include "tools/common/InputModel.h"
-#include "tools/common/JsonFlag.h"
-#include "tools/common/PlanFlags.h"
-#include "tools/common/UsageError.h"
-#include "tools/common/Version.h"
+#include "tools/cli/CommandLine.h"
+#include "tools/cli/JsonFlag.h"
+#include "tools/cli/ModelFlags.h"
+#include "tools/cli/PlanFlags.h"
+#include "tools/cli/Version.h"
+#include "tools/driver/CompileModel.h"
+#include "tools/driver/UsageError.h"
 #include "tools/measure/ExplainReport.h"
 #include "tools/tenon/Command.h"
 
@@ -24,7 +24,8 @@ namespace tenon::tools {
 namespace {
 
 struct Options {
-  ModelInputOptions model;
+  ModelOptions model;
+  FlagRules rules; ///< of all flags
   std::string output;
   PlanFlags plan;
   JsonFlag json;
@@ -55,12 +56,12 @@ absl::Status compile(const Options& options) {
     return usageError("-o -: expects standard output to be a file or a pipe, but it is a terminal");
   const std::string path = outputPath(options.output);
   TENON_RETURN_IF_ERROR(checkOutput(path, std::array{options.model.path}));
-  TENON_ASSIGN_OR_RETURN(InputModel input, readInputModel(options.model));
+  TENON_ASSIGN_OR_RETURN(LoadedModel input, loadModel(options.model, options.rules));
   TENON_ASSIGN_OR_RETURN(PlanSettings plan, readPlanFlags(options.plan, input.target));
   std::vector<passes::FusionDecision> decisions;
   plan.fusion.report = &decisions;
   TENON_ASSIGN_OR_RETURN(runtime::Program program,
-                         compileInputModel(input, options.model, plan.fusion));
+                         compileWithProgress(input, options.model, plan.fusion));
   program.report = describeCompilation(options.plan, decisions);
   if (input.hasModel() && !program.tokenizer)
     std::cerr << "tenon: note: "
@@ -86,13 +87,13 @@ void addCompileCommand(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
   options->model.nextIds = true;
   CLI::App* command = app.add_subcommand("compile", "Compile a model ahead of time into a program");
-  addModelInputOptions(*command, options->model);
+  addModelOptions(*command, options->model, options->rules);
   command
       ->add_option("-o,--output", options->output,
                    "The program to write, .tnn; - for standard output")
       ->required();
-  addTargetOption(*command, options->model, "compile for");
-  addPlanFlags(*command, options->plan, options->model.rules);
+  addTargetOption(*command, options->model, options->rules, "compile for");
+  addPlanFlags(*command, options->plan, options->rules);
   addJsonFlag(*command, options->json, "one object: output, target, functions, steps, kernels");
   command->callback([options, &action] { action = [options] { return compile(*options); }; });
 }

@@ -8,9 +8,9 @@
 #ifdef TENON_CUDA
 #include "runtime/cuda/Devices.h"
 #endif
-#include "tools/common/CompileModel.h"
-#include "tools/common/JsonFlag.h"
-#include "tools/common/ModelInput.h"
+#include "tools/cli/JsonFlag.h"
+#include "tools/driver/CompileModel.h"
+#include "tools/driver/ReadModel.h"
 #include "tools/tenon/Command.h"
 #include "llvm/TargetParser/Host.h"
 

@@ -8,10 +8,10 @@
 #include "passes/Pipeline.h"
 #include "support/OutputFile.h"
 #include "support/Status.h"
-#include "tools/common/CommandLine.h"
-#include "tools/common/InputModel.h"
-#include "tools/common/PlanFlags.h"
-#include "tools/common/UsageError.h"
+#include "tools/cli/CommandLine.h"
+#include "tools/cli/ModelFlags.h"
+#include "tools/cli/PlanFlags.h"
+#include "tools/driver/UsageError.h"
 #include "tools/report/Disassemble.h"
 #include "tools/tenon/Command.h"
 #ifdef TENON_CPU
@@ -24,7 +24,8 @@ namespace tenon::tools {
 namespace {
 
 struct Options {
-  ModelInputOptions model;
+  ModelOptions model;
+  FlagRules rules; ///< of all flags
   std::string phase = "planned";
   std::string as = "ir";
   std::string kernel;
@@ -137,7 +138,7 @@ std::string printIr(mlir::ModuleOp module) {
 
 /// What `--as` leaves without use, and the device that it means.
 absl::Status checkForm(Options& options) {
-  FlagRules& rules = options.model.rules;
+  FlagRules& rules = options.rules;
   if (options.as != "ir")
     rules.deny(Need::IrText, "--as=" + options.as + " prints the kernels of the phase planned");
   if (!isCudaForm(options.as))
@@ -153,7 +154,7 @@ absl::Status dump(Options options) {
   TENON_RETURN_IF_ERROR(checkOutput(outputPath(options.output), std::array{options.model.path}));
   // The option takes no other words.
   Phase phase = options.as == "ir" ? *symbolizePhase(options.phase) : Phase::Planned;
-  TENON_ASSIGN_OR_RETURN(InputModel input, readInputModel(options.model));
+  TENON_ASSIGN_OR_RETURN(LoadedModel input, loadModel(options.model, options.rules));
   passes::PipelineOptions pipeline;
   pipeline.upTo = phase;
   if (phase >= Phase::Fused)
@@ -179,17 +180,17 @@ void addDumpCommand(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
       "dump", "Print the IR of a phase; the text can be edited and given to any command as MODEL");
-  addModelInputOptions(*command, options->model);
+  addModelOptions(*command, options->model, options->rules);
   command->add_option("-o,--output", options->output, "The file to write; - for standard output")
       ->capture_default_str();
-  FlagRules& rules = options->model.rules;
+  FlagRules& rules = options->rules;
   rules.require(
       command
           ->add_option("--phase", options->phase, "input, simplified, fused, scheduled or planned")
           ->check(oneOf({"input", "simplified", "fused", "scheduled", "planned"}))
           ->capture_default_str(),
       {Need::IrText});
-  addTargetOption(*command, options->model, "schedule for");
+  addTargetOption(*command, options->model, options->rules, "schedule for");
   command
       ->add_option(
           "--as", options->as,

@@ -5,12 +5,12 @@
 #include "nlohmann/json.hpp"
 #include "passes/Pipeline.h"
 #include "support/Status.h"
-#include "tools/common/CommandLine.h"
-#include "tools/common/InputModel.h"
-#include "tools/common/JsonFlag.h"
-#include "tools/common/PlanFlags.h"
-#include "tools/common/PointsFlag.h"
-#include "tools/common/Progress.h"
+#include "tools/cli/CommandLine.h"
+#include "tools/cli/JsonFlag.h"
+#include "tools/cli/ModelFlags.h"
+#include "tools/cli/PlanFlags.h"
+#include "tools/cli/PointsFlag.h"
+#include "tools/cli/Progress.h"
 #include "tools/measure/ExplainReport.h"
 #include "tools/tenon/Command.h"
 
@@ -21,7 +21,8 @@ namespace {
 using passes::FusionDecision;
 
 struct Options {
-  ModelInputOptions model;
+  ModelOptions model;
+  FlagRules rules; ///< of all flags
   PlanFlags plan;
   JsonFlag json;
   bool measure = false;
@@ -31,7 +32,7 @@ struct Options {
 };
 
 /// Measures what the pass considered, and keeps the times.
-absl::Status measureFusions(const Options& options, const InputModel& input,
+absl::Status measureFusions(const Options& options, const LoadedModel& input,
                             FusionMeasurer& measurer) {
   TENON_ASSIGN_OR_RETURN(auto points,
                          openPoints(options.plan.points, input.target, options.plan.launch));
@@ -41,8 +42,8 @@ absl::Status measureFusions(const Options& options, const InputModel& input,
 
 absl::Status explain(Options options) {
   if (!options.measure)
-    options.model.rules.deny(Need::Measuring, "it is not given");
-  TENON_ASSIGN_OR_RETURN(InputModel input, readInputModel(options.model));
+    options.rules.deny(Need::Measuring, "it is not given");
+  TENON_ASSIGN_OR_RETURN(LoadedModel input, loadModel(options.model, options.rules));
   mlir::ModuleOp module = *input.module;
   if (passes::getPhase(module) >= Phase::Fused)
     return absl::InvalidArgumentError(
@@ -109,10 +110,10 @@ void addExplainCommand(CLI::App& app, Action& action) {
       "not share a kernel; with --measure the measured times beside the predicted ones");
   command->footer("tenon explain model.gguf --target=h200\n"
                   "tenon explain model.gguf --target=h200 --measure --shapes=decode:1");
-  addModelInputOptions(*command, options->model);
-  FlagRules& rules = options->model.rules;
+  addModelOptions(*command, options->model, options->rules);
+  FlagRules& rules = options->rules;
   addPlanFlags(*command, options->plan, rules);
-  addTargetOption(*command, options->model, "decide for");
+  addTargetOption(*command, options->model, options->rules, "decide for");
   addJsonFlag(
       *command, options->json,
       "an array of one object a candidate, then one, with neighbours, for each operation and "

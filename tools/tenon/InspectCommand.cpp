@@ -9,11 +9,11 @@
 #include "nlohmann/json.hpp"
 #include "runtime/program/ProgramFile.h"
 #include "support/Status.h"
-#include "tools/common/CommandLine.h"
-#include "tools/common/FileKind.h"
-#include "tools/common/JsonFlag.h"
-#include "tools/common/ProgramReport.h"
-#include "tools/common/TerminalText.h"
+#include "tools/cli/CommandLine.h"
+#include "tools/cli/JsonFlag.h"
+#include "tools/cli/TerminalText.h"
+#include "tools/driver/FileKind.h"
+#include "tools/report/ProgramReport.h"
 #include "tools/tenon/Command.h"
 
 namespace tenon::tools {

@@ -2,9 +2,9 @@
 
 #include <optional>
 
-#include "tools/common/CommandLine.h"
-#include "tools/common/Process.h"
-#include "tools/common/Version.h"
+#include "tools/cli/CommandLine.h"
+#include "tools/cli/Process.h"
+#include "tools/cli/Version.h"
 
 namespace {
 

@@ -4,13 +4,13 @@
 #include "absl/strings/str_format.h"
 #include "nlohmann/json.hpp"
 #include "support/Status.h"
-#include "tools/common/CommandLine.h"
-#include "tools/common/InputModel.h"
-#include "tools/common/JsonFlag.h"
-#include "tools/common/MakeExecutor.h"
-#include "tools/common/Perplexity.h"
-#include "tools/common/PlanFlags.h"
-#include "tools/common/Progress.h"
+#include "tools/cli/CommandLine.h"
+#include "tools/cli/JsonFlag.h"
+#include "tools/cli/ModelFlags.h"
+#include "tools/cli/PlanFlags.h"
+#include "tools/cli/Progress.h"
+#include "tools/driver/MakeExecutor.h"
+#include "tools/run/Perplexity.h"
 #include "tools/tenon/Command.h"
 
 namespace tenon::tools {
@@ -18,7 +18,8 @@ namespace tenon::tools {
 namespace {
 
 struct Options {
-  ModelInputOptions model;
+  ModelOptions model;
+  FlagRules rules; ///< of all flags
   std::string text;
   std::vector<std::string> plans = {"auto"};
   PlanFlags plan; ///< but for the plan's name
@@ -28,7 +29,7 @@ struct Options {
 
 absl::StatusOr<Perplexity> measure(const Options& options, const std::string& plan,
                                    const std::string& text) {
-  TENON_ASSIGN_OR_RETURN(InputModel input, readInputModel(options.model));
+  TENON_ASSIGN_OR_RETURN(LoadedModel input, loadModel(options.model, options.rules));
   if (options.model.device == "auto" && plan == options.plans.front())
     std::cerr << "device: " << describeChoice(input.target) << std::endl;
   TENON_RETURN_IF_ERROR(requireText(input, options.model.path));
@@ -36,7 +37,7 @@ absl::StatusOr<Perplexity> measure(const Options& options, const std::string& pl
   flags.plan = plan;
   TENON_ASSIGN_OR_RETURN(PlanSettings settings, readPlanFlags(flags, input.target));
   TENON_ASSIGN_OR_RETURN(runtime::Program program,
-                         compileInputModel(input, options.model, settings.fusion));
+                         compileWithProgress(input, options.model, settings.fusion));
   ExecutorOptions executorOptions{.threads = options.threads};
   executorOptions.setLaunch(flags.launch);
   TENON_ASSIGN_OR_RETURN(auto executor, makeExecutor(std::move(program), executorOptions));
@@ -76,13 +77,13 @@ void addPerplexityCommand(CLI::App& app, Action& action) {
       "The text is read in windows of --context tokens, 512 unless told. Every token of a window "
       "but\nits first counts. llama-perplexity counts the second half of each window alone, so its "
       "values\nare lower.");
-  addModelInputOptions(*command, options->model);
+  addModelOptions(*command, options->model, options->rules);
   command->add_option("--text", options->text, "The file with the text; - for standard input")
       ->required();
   addDeviceOption(*command, options->model);
-  addTargetOption(*command, options->model, "compile for");
-  addPlansOption(*command, options->plans, options->model.rules);
-  addFusionFlags(*command, options->plan, options->model.rules);
+  addTargetOption(*command, options->model, options->rules, "compile for");
+  addPlansOption(*command, options->plans, options->rules);
+  addFusionFlags(*command, options->plan, options->rules);
   addThreadsOption(*command, options->threads);
   addJsonFlag(
       *command, options->json,

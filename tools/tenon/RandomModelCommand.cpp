@@ -5,11 +5,11 @@
 #include "absl/strings/str_join.h"
 #include "nlohmann/json.hpp"
 #include "support/Status.h"
-#include "tools/common/CommandLine.h"
-#include "tools/common/JsonFlag.h"
-#include "tools/common/Progress.h"
-#include "tools/common/RandomModel.h"
-#include "tools/common/UsageError.h"
+#include "tools/cli/CommandLine.h"
+#include "tools/cli/JsonFlag.h"
+#include "tools/cli/Progress.h"
+#include "tools/driver/RandomModel.h"
+#include "tools/driver/UsageError.h"
 #include "tools/tenon/Command.h"
 
 namespace tenon::tools {

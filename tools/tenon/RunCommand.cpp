@@ -6,14 +6,14 @@
 #include "absl/strings/str_format.h"
 #include "runtime/program/ProgramFile.h"
 #include "support/Status.h"
-#include "tools/common/FileKind.h"
-#include "tools/common/GenerateCommand.h"
-#include "tools/common/InputModel.h"
-#include "tools/common/MakeExecutor.h"
-#include "tools/common/PlanFlags.h"
-#include "tools/common/ReferenceExecutor.h"
-#include "tools/common/RunGraph.h"
-#include "tools/common/UsageError.h"
+#include "tools/cli/ModelFlags.h"
+#include "tools/cli/PlanFlags.h"
+#include "tools/driver/FileKind.h"
+#include "tools/driver/MakeExecutor.h"
+#include "tools/driver/ReferenceExecutor.h"
+#include "tools/driver/UsageError.h"
+#include "tools/run/GenerateCommand.h"
+#include "tools/run/RunGraph.h"
 #include "tools/tenon/Command.h"
 
 namespace tenon::tools {
@@ -21,7 +21,8 @@ namespace tenon::tools {
 namespace {
 
 struct Options {
-  ModelInputOptions model;
+  ModelOptions model;
+  FlagRules rules; ///< of all flags
   GenerateOptions generate;
   GraphRunOptions graph;
   PlanFlags plan;
@@ -49,7 +50,7 @@ ExecutorOptions executorOptions(const Options& options) {
 
 /// A program has been compiled: what says how to is refused.
 absl::Status runProgram(Options options, Clock::time_point start) {
-  FlagRules& rules = options.model.rules;
+  FlagRules& rules = options.rules;
   for (Need need : {Need::Model, Need::Import, Need::NamedShape, Need::Fusion, Need::Code})
     rules.deny(need, options.model.path + " is a compiled program");
   TENON_RETURN_IF_ERROR(rules.check());
@@ -69,8 +70,8 @@ absl::Status runProgram(Options options, Clock::time_point start) {
 
 absl::Status run(Options options) {
   auto start = Clock::now();
-  denyUnusedSampling(options.generate, options.model.rules);
-  TENON_RETURN_IF_ERROR(readGraphRunOptions(options.graph, options.model.rules));
+  denyUnusedSampling(options.generate, options.rules);
+  TENON_RETURN_IF_ERROR(readGraphRunOptions(options.graph, options.rules));
   bool mayBeShape = options.model.randomSeed && !std::filesystem::exists(options.model.path);
   if (!mayBeShape) {
     TENON_ASSIGN_OR_RETURN(FileKind kind, identifyFile(options.model.path));
@@ -81,7 +82,7 @@ absl::Status run(Options options) {
   options.model.batch = options.generate.draft + 1;
   if (options.generate.draft > 0 && options.model.sequences == 0)
     options.model.sequences = 1;
-  TENON_ASSIGN_OR_RETURN(InputModel input, readInputModel(options.model));
+  TENON_ASSIGN_OR_RETURN(LoadedModel input, loadModel(options.model, options.rules));
   if (!options.graph.isGiven() && options.generate.ids.empty())
     TENON_RETURN_IF_ERROR(requireText(input, options.model.path));
   if (options.model.device == "reference") {
@@ -92,7 +93,7 @@ absl::Status run(Options options) {
     std::cerr << "device: " << describeChoice(input.target) << std::endl;
   TENON_ASSIGN_OR_RETURN(PlanSettings plan, readPlanFlags(options.plan, input.target));
   TENON_ASSIGN_OR_RETURN(runtime::Program program,
-                         compileInputModel(input, options.model, plan.fusion));
+                         compileWithProgress(input, options.model, plan.fusion));
   TENON_ASSIGN_OR_RETURN(auto executor, makeExecutor(std::move(program), executorOptions(options)));
   return runWith(*executor, options, start);
 }
@@ -109,11 +110,11 @@ void addRunCommand(CLI::App& app, Action& action) {
                   "        The arrays of in.npz are named as the function's inputs (or input0, "
                   "input1, …); bf16\n"
                   "        comes as uint16, block-quantised operands as uint8 of their bytes.");
-  FlagRules& rules = options->model.rules;
-  addModelInputOptions(*command, options->model);
+  FlagRules& rules = options->rules;
+  addModelOptions(*command, options->model, options->rules);
   addGenerateOptions(*command, options->generate, rules);
   addDeviceOption(*command, options->model, {"auto", "cpu", "cuda", "reference"});
-  addTargetOption(*command, options->model, "compile for");
+  addTargetOption(*command, options->model, options->rules, "compile for");
   addPlanFlags(*command, options->plan, rules);
   addGraphRunOptions(*command, options->graph, rules);
   command->callback([options, &action] { action = [options] { return run(*options); }; });

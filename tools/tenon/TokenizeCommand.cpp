@@ -6,9 +6,9 @@
 #include "nlohmann/json.hpp"
 #include "runtime/text/Tokenizer.h"
 #include "support/Status.h"
-#include "tools/common/CommandLine.h"
-#include "tools/common/FileKind.h"
-#include "tools/common/JsonFlag.h"
+#include "tools/cli/CommandLine.h"
+#include "tools/cli/JsonFlag.h"
+#include "tools/driver/FileKind.h"
 #include "tools/tenon/Command.h"
 
 namespace tenon::tools {

@@ -5,12 +5,12 @@
 #include "nlohmann/json.hpp"
 #include "passes/Pipeline.h"
 #include "support/Status.h"
-#include "tools/common/CommandLine.h"
-#include "tools/common/InputModel.h"
-#include "tools/common/JsonFlag.h"
-#include "tools/common/PlanFlags.h"
-#include "tools/common/PointsFlag.h"
-#include "tools/common/Progress.h"
+#include "tools/cli/CommandLine.h"
+#include "tools/cli/JsonFlag.h"
+#include "tools/cli/ModelFlags.h"
+#include "tools/cli/PlanFlags.h"
+#include "tools/cli/PointsFlag.h"
+#include "tools/cli/Progress.h"
 #include "tools/measure/TuneSchedules.h"
 #include "tools/tenon/Command.h"
 
@@ -19,7 +19,8 @@ namespace tenon::tools {
 namespace {
 
 struct Options {
-  ModelInputOptions model;
+  ModelOptions model;
+  FlagRules rules; ///< of all flags
   PlanFlags plan;
   int64_t rounds = 15;
   int64_t position = 512;
@@ -63,7 +64,7 @@ std::string formatGain(const std::vector<TunedKernel>& kernels) {
 }
 
 absl::Status tune(const Options& options) {
-  TENON_ASSIGN_OR_RETURN(InputModel input, readInputModel(options.model));
+  TENON_ASSIGN_OR_RETURN(LoadedModel input, loadModel(options.model, options.rules));
   // First: the flags' look-ups are in that file, too.
   TENON_ASSIGN_OR_RETURN(auto points,
                          openPoints(options.plan.points, input.target, options.plan.launch));
@@ -104,9 +105,9 @@ void addTuneCommand(CLI::App& app, Action& action) {
       "tenon tune model.gguf --target=h200 --shapes=decode:1\n"
       "The times go where explain --measure keeps its own (--points); every command "
       "then takes\nthe fastest schedule. All schedules of a kernel give the same bits.");
-  addModelInputOptions(*command, options->model);
-  addPlanFlags(*command, options->plan, options->model.rules);
-  addTargetOption(*command, options->model, "tune for");
+  addModelOptions(*command, options->model, options->rules);
+  addPlanFlags(*command, options->plan, options->rules);
+  addTargetOption(*command, options->model, options->rules, "tune for");
   command->add_option("--rounds", options->rounds, "Samples of each measurement")
       ->check(integerFrom(1))
       ->capture_default_str();

@@ -4,13 +4,13 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "nlohmann/json.hpp"
 #include "support/Status.h"
-#include "tools/common/BenchModel.h"
-#include "tools/common/CommandLine.h"
-#include "tools/common/FunctionInputs.h"
-#include "tools/common/InputModel.h"
-#include "tools/common/JsonFlag.h"
-#include "tools/common/MakeExecutor.h"
-#include "tools/common/PlanFlags.h"
+#include "tools/bench/BenchModel.h"
+#include "tools/bench/FunctionInputs.h"
+#include "tools/cli/CommandLine.h"
+#include "tools/cli/JsonFlag.h"
+#include "tools/cli/ModelFlags.h"
+#include "tools/cli/PlanFlags.h"
+#include "tools/driver/MakeExecutor.h"
 #include "tools/tenon/Command.h"
 #include "tools/verify/VerifyReport.h"
 
@@ -19,7 +19,8 @@ namespace tenon::tools {
 namespace {
 
 struct Options {
-  ModelInputOptions model;
+  ModelOptions model;
+  FlagRules rules; ///< of all flags
   std::vector<std::string> plans = {"auto"};
   PlanFlags plan; ///< but for the plan's name
   int64_t position = 16;
@@ -68,14 +69,14 @@ absl::StatusOr<VerifiedCall> verifyFunction(const Options& options, runtime::Exe
 /// Verifies one plan; adds its steps to `list`.
 absl::Status verifyPlan(const Options& options, const std::string& plan,
                         nlohmann::ordered_json& list) {
-  TENON_ASSIGN_OR_RETURN(InputModel input, readInputModel(options.model));
+  TENON_ASSIGN_OR_RETURN(LoadedModel input, loadModel(options.model, options.rules));
   if (options.model.device == "auto" && plan == options.plans.front())
     std::cerr << "device: " << describeChoice(input.target) << std::endl;
   PlanFlags flags = options.plan;
   flags.plan = plan;
   TENON_ASSIGN_OR_RETURN(PlanSettings settings, readPlanFlags(flags, input.target));
   TENON_ASSIGN_OR_RETURN(runtime::Program program,
-                         compileInputModel(input, options.model, settings.fusion));
+                         compileWithProgress(input, options.model, settings.fusion));
   TENON_ASSIGN_OR_RETURN(auto executor,
                          makeExecutor(std::move(program), {.threads = options.threads}));
   std::vector<VerifiedCall> calls;
@@ -115,11 +116,11 @@ void addVerifyCommand(CLI::App& app, Action& action) {
       "tenon verify model.gguf --plan=fused --device=cuda\n"
       "Exit code 1, and the kernels named, where bits differ, or results are further from "
       "the reference than 1 % of their largest value (bf16: 4 %).");
-  addModelInputOptions(*command, options->model);
-  addPlansOption(*command, options->plans, options->model.rules);
-  addFusionFlags(*command, options->plan, options->model.rules);
+  addModelOptions(*command, options->model, options->rules);
+  addPlansOption(*command, options->plans, options->rules);
+  addFusionFlags(*command, options->plan, options->rules);
   addDeviceOption(*command, options->model);
-  addTargetOption(*command, options->model, "compile for");
+  addTargetOption(*command, options->model, options->rules, "compile for");
   command
       ->add_option("--position", options->position,
                    "Position of decode's tokens: as many tokens are read before")

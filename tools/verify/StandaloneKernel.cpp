@@ -7,7 +7,7 @@
 #include "passes/Pipeline.h"
 #include "support/Diagnostics.h"
 #include "support/Status.h"
-#include "tools/common/CompileModel.h"
+#include "tools/driver/CompileModel.h"
 
 using namespace mlir;
 

@@ -12,7 +12,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "runtime/Executor.h"
-#include "tools/common/MakeExecutor.h"
+#include "tools/driver/MakeExecutor.h"
 
 namespace tenon::tools {
 

@@ -8,7 +8,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "passes/Pipeline.h"
 #include "tests/common/StatusMatchers.h"
-#include "tools/common/InputModel.h"
+#include "tools/driver/LoadedModel.h"
 
 namespace tenon::testing {
 namespace {
@@ -78,14 +78,14 @@ TEST_P(FitsTarget, Models) {
                                              {"llama-3.1-8b", "f16", "q4_k"},
                                              {"pythia-2.8b", "f16", "f16"}}) {
     SCOPED_TRACE(shape);
-    tools::ModelInputOptions options = {.path = shape,
-                                        .activations = activations,
-                                        .shapes = {"decode:1", "decode:16", "prefill:512"},
-                                        .contextLength = 2048,
-                                        .randomSeed = 1,
-                                        .weightType = weights,
-                                        .target = "h200"};
-    auto model = tools::readInputModel(options);
+    tools::ModelOptions options = {.path = shape,
+                                   .activations = activations,
+                                   .shapes = {"decode:1", "decode:16", "prefill:512"},
+                                   .contextLength = 2048,
+                                   .randomSeed = 1,
+                                   .weightType = weights,
+                                   .target = "h200"};
+    auto model = tools::loadModel(options);
     ASSERT_THAT(model, tests::IsOk());
     expectFits(*model->module, targetOf(model->context.get(), GetParam()), passes::Plan::Auto);
   }

@@ -3,7 +3,7 @@
 #include "passes/Pipeline.h"
 #include "tests/codegen/cuda/ExpectResources.h"
 #include "tests/common/StatusMatchers.h"
-#include "tools/common/InputModel.h"
+#include "tools/driver/LoadedModel.h"
 
 namespace tenon::testing {
 namespace {
@@ -25,8 +25,8 @@ int allowedSpills(const codegen::CudaKernel& kernel) {
 
 class ModelResources : public ::testing::TestWithParam<Model> {};
 
-tools::ModelInputOptions inputOf(const Model& model, std::vector<std::string> shapes,
-                                 int64_t context = 1024, const char* target = "h200") {
+tools::ModelOptions inputOf(const Model& model, std::vector<std::string> shapes,
+                            int64_t context = 1024, const char* target = "h200") {
   return {.path = model.shape,
           .activations = model.type,
           .shapes = std::move(shapes),
@@ -37,10 +37,10 @@ tools::ModelInputOptions inputOf(const Model& model, std::vector<std::string> sh
 }
 
 TEST_P(ModelResources, AreThoseStated) {
-  tools::ModelInputOptions options =
+  tools::ModelOptions options =
       inputOf(GetParam(), {"decode:1", "decode:4", "decode:16", "prefill:512"});
   for (passes::Plan plan : {passes::Plan::Unfused, passes::Plan::Fused, passes::Plan::Auto}) {
-    auto model = tools::readInputModel(options);
+    auto model = tools::loadModel(options);
     ASSERT_THAT(model, tests::IsOk());
     passes::PipelineOptions pipeline = {.target = model->target};
     pipeline.fusion.plan = plan;
@@ -57,7 +57,7 @@ TEST_P(ModelResources, AreThoseStated) {
 
 TEST_P(ModelResources, AreThoseStatedForManyRows) {
   auto model =
-      tools::readInputModel(inputOf(GetParam(), {"decode:32", "decode:128", "prefill:2048"}, 2048));
+      tools::loadModel(inputOf(GetParam(), {"decode:32", "decode:128", "prefill:2048"}, 2048));
   ASSERT_THAT(model, tests::IsOk());
   passes::PipelineOptions pipeline = {.target = model->target};
   pipeline.fusion.plan = passes::Plan::Auto;
@@ -72,7 +72,7 @@ TEST_P(ModelResources, AreThoseStatedForManyRows) {
 }
 
 TEST_P(ModelResources, AreThoseStatedForLongContexts) {
-  auto model = tools::readInputModel(inputOf(GetParam(), {"decode:1"}, GetParam().longContext));
+  auto model = tools::loadModel(inputOf(GetParam(), {"decode:1"}, GetParam().longContext));
   ASSERT_THAT(model, tests::IsOk());
   passes::PipelineOptions pipeline = {.target = model->target};
   pipeline.fusion.plan = passes::Plan::Fused;
@@ -93,7 +93,7 @@ TEST_P(ModelResources, AreThoseStatedWithStamps) {
   if (GetParam().shape == std::string("llama-3.2-1b"))
     targets.insert(targets.end(), {"a100", "b200"});
   for (const char* target : targets) {
-    auto model = tools::readInputModel(inputOf(GetParam(), {"decode:1"}, 1024, target));
+    auto model = tools::loadModel(inputOf(GetParam(), {"decode:1"}, 1024, target));
     ASSERT_THAT(model, tests::IsOk());
     passes::PipelineOptions pipeline = {.target = model->target};
     pipeline.fusion.plan = passes::Plan::Auto;

@@ -9,7 +9,7 @@
 #include "tests/common/StatusMatchers.h"
 #include "tests/common/TempFolder.h"
 #include "tests/frontends/golden/ReferenceModel.h"
-#include "tools/common/Npz.h"
+#include "tools/run/Npz.h"
 
 namespace tenon::tests {
 namespace {

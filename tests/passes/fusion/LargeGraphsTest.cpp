@@ -12,7 +12,7 @@
 #include "ir/Targets.h"
 #include "passes/Pipeline.h"
 #include "tests/common/StatusMatchers.h"
-#include "tools/common/ModelInput.h"
+#include "tools/driver/ReadModel.h"
 
 namespace tenon::tests {
 namespace {

@@ -9,8 +9,8 @@
 #include "ir/Dialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "support/Status.h"
-#include "tools/common/CompileModel.h"
-#include "tools/common/ModelInput.h"
+#include "tools/driver/CompileModel.h"
+#include "tools/driver/ReadModel.h"
 
 namespace tenon::tests {
 

@@ -11,9 +11,9 @@
 #include "tools/calibrate/Calibration.h"
 #include "tools/calibrate/CudaProbes.h"
 #include "tools/calibrate/Probe.h"
-#include "tools/common/CompileModel.h"
-#include "tools/common/ModelInput.h"
-#include "tools/common/TargetFile.h"
+#include "tools/driver/CompileModel.h"
+#include "tools/driver/ReadModel.h"
+#include "tools/driver/TargetFile.h"
 
 namespace tenon::tools {
 namespace {

@@ -11,8 +11,8 @@
 #include "passes/schedule/Scheduler.h"
 #include "tests/common/StatusMatchers.h"
 #include "tests/common/TempFolder.h"
-#include "tools/common/CompileModel.h"
-#include "tools/common/ModelInput.h"
+#include "tools/driver/CompileModel.h"
+#include "tools/driver/ReadModel.h"
 
 namespace tenon::tools {
 namespace {

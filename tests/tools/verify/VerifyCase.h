@@ -9,9 +9,9 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "support/Status.h"
-#include "tools/common/CompileModel.h"
-#include "tools/common/FunctionInputs.h"
-#include "tools/common/ModelInput.h"
+#include "tools/bench/FunctionInputs.h"
+#include "tools/driver/CompileModel.h"
+#include "tools/driver/ReadModel.h"
 #include "tools/verify/VerifyReport.h"
 
 namespace tenon::tools {

@@ -1,0 +1,224 @@
+#include "tools/bench/BenchModel.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "absl/strings/str_format.h"
+#include "runtime/program/ModelPorts.h"
+#include "support/Status.h"
+#include "tools/driver/UsageError.h"
+
+namespace tenon::tools {
+
+using runtime::Function;
+using runtime::Port;
+using runtime::PortRole;
+using runtime::Role;
+
+ModelBench::ModelBench(runtime::Executor& executor, size_t index, const BenchOptions& options)
+    : executor(&executor), index(index), options(options) {
+  for (const Port& port : function().inputs)
+    inputs.emplace_back(port.bytes);
+  for (const Port& port : function().outputs)
+    outputs.emplace_back(port.bytes);
+}
+
+absl::StatusOr<ModelBench> ModelBench::create(runtime::Executor& executor, Role role, int64_t rows,
+                                              const BenchOptions& options) {
+  const runtime::Program& program = executor.program();
+  auto matches = [&](const Function& function) {
+    return function.role == role && function.rows == rows;
+  };
+  auto found = std::ranges::find_if(program.functions, matches);
+  if (found == program.functions.end() || !program.model)
+    return absl::NotFoundError(
+        absl::StrFormat("bench: expects a language model with a %s function of %d rows, but there "
+                        "is none",
+                        role == Role::Decode ? "decode" : "prefill", rows));
+  int64_t fed = options.generatedTokens > 0 ? options.generatedTokens + warmupTokens : 0;
+  int64_t last = role == Role::Decode ? options.position + fed : rows - 1;
+  if (options.position < 0 || last >= program.model->context)
+    return usageError(absl::StrFormat(
+        "--position: expects positions from 0 up to %d, the last that the context of "
+        "the program holds, but got %d",
+        program.model->context - 1, std::max(last, options.position)));
+  return ModelBench(executor, found - program.functions.begin(), options);
+}
+
+ModelBench ModelBench::ofGraph(runtime::Executor& executor, size_t index,
+                               std::vector<std::vector<std::byte>> inputs,
+                               const BenchOptions& options) {
+  ModelBench bench(executor, index, options);
+  bench.inputs = std::move(inputs);
+  return bench;
+}
+
+std::span<int32_t> ModelBench::integers(PortRole role) {
+  return integers(*runtime::findPort(function().inputs, role));
+}
+
+/// An allocation of bytes is aligned for integers.
+std::span<int32_t> ModelBench::integers(size_t input) {
+  return {reinterpret_cast<int32_t*>(inputs[input].data()), inputs[input].size() / sizeof(int32_t)};
+}
+
+void ModelBench::setPosition(int64_t position) {
+  if (!isModel())
+    return;
+  bool isDecode = function().role == Role::Decode;
+  int64_t vocabulary = executor->program().model->vocabulary;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    PortRole role = function().inputs[i].role;
+    for (size_t row = 0; row < integers(i).size(); ++row) {
+      auto at = static_cast<int64_t>(row);
+      integers(i)[row] = static_cast<int32_t>(
+          role == PortRole::Ids          ? (position * 7919 + at * 104729 + 17) % vocabulary
+          : role == PortRole::Positions  ? (isDecode ? position : position + at)
+          : role == PortRole::OutputRows ? function().rows - 1
+                                         : at);
+    }
+  }
+}
+
+int64_t ModelBench::measuredPosition() const {
+  return function().role == Role::Decode ? options.position : 0;
+}
+
+static std::vector<std::span<const std::byte>>
+viewInputs(const std::vector<std::vector<std::byte>>& inputs) {
+  return {inputs.begin(), inputs.end()};
+}
+
+absl::Status ModelBench::runAt(int64_t position) {
+  setPosition(position);
+  std::vector<std::span<std::byte>> results(outputs.begin(), outputs.end());
+  return executor->run(index, viewInputs(inputs), results);
+}
+
+absl::Status ModelBench::observe(runtime::StepObserver& observer) {
+  setPosition(measuredPosition());
+  std::vector<std::span<std::byte>> results(outputs.begin(), outputs.end());
+  return executor->runObserved(index, viewInputs(inputs), results, observer);
+}
+
+absl::Status ModelBench::prepare() {
+  TENON_RETURN_IF_ERROR(executor->resetStates());
+  if (function().role == Role::Decode)
+    for (int64_t position = 0; position < options.position; ++position)
+      TENON_RETURN_IF_ERROR(runAt(position));
+  for (int64_t i = 0; i < options.warmupCalls; ++i)
+    TENON_RETURN_IF_ERROR(runAt(measuredPosition()));
+  return absl::OkStatus();
+}
+
+absl::Status ModelBench::call() {
+  auto start = std::chrono::steady_clock::now();
+  TENON_RETURN_IF_ERROR(runAt(measuredPosition()));
+  times.callNs.push_back(
+      std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count());
+  times.stepsNs.push_back(executor->lastStepsNs());
+  return absl::OkStatus();
+}
+
+using Clock = std::chrono::steady_clock;
+
+static uint64_t nsBetween(Clock::time_point from, Clock::time_point to) {
+  return std::chrono::nanoseconds(to - from).count();
+}
+
+absl::Status ModelBench::generate() {
+  int64_t count = options.generatedTokens + warmupTokens;
+  setPosition(options.position);
+  TENON_ASSIGN_OR_RETURN(auto stream, executor->streamTokens(index, integers(PortRole::Ids),
+                                                             integers(PortRole::Sequences),
+                                                             integers(PortRole::Positions), count));
+  TENON_ASSIGN_OR_RETURN(std::vector<int32_t> ids,
+                         stream ? generateOnDevice(*stream, count) : generateOnHost(count));
+  if (times.tokenIds.empty())
+    times.tokenIds = ids;
+  auto [now, before] = std::ranges::mismatch(ids, times.tokenIds);
+  if (now == ids.end())
+    return absl::OkStatus();
+  return absl::InternalError(absl::StrFormat(
+      "generation: expects the tokens of the generation before, but token %d is %d, not %d",
+      (now - ids.begin()) / static_cast<int64_t>(integers(PortRole::Ids).size()), *now, *before));
+}
+
+absl::StatusOr<std::vector<int32_t>> ModelBench::generateOnDevice(runtime::TokenStream& stream,
+                                                                  int64_t count) {
+  std::vector<int32_t> ids;
+  ids.reserve(count * integers(PortRole::Ids).size());
+  Clock::time_point before = Clock::now();
+  for (int64_t token = 0; token < count; ++token) {
+    TENON_ASSIGN_OR_RETURN(std::span<const int32_t> chosen, stream.next());
+    Clock::time_point now = Clock::now();
+    if (token >= warmupTokens)
+      times.tokenNs.push_back(nsBetween(before, now));
+    before = now;
+    ids.insert(ids.end(), chosen.begin(), chosen.end());
+  }
+  return ids;
+}
+
+void ModelBench::feedBack() {
+  size_t rows = integers(PortRole::Ids).size();
+  const std::vector<std::byte>& bytes =
+      outputs[*runtime::findPort(function().outputs, PortRole::Logits)];
+  size_t vocabulary = bytes.size() / rows / sizeof(float);
+  const auto* logits = reinterpret_cast<const float*>(bytes.data());
+  for (size_t row = 0; row < rows; ++row) {
+    const float* first = logits + row * vocabulary;
+    integers(PortRole::Ids)[row] =
+        static_cast<int32_t>(std::max_element(first, first + vocabulary) - first);
+    ++integers(PortRole::Positions)[row];
+  }
+}
+
+absl::StatusOr<std::vector<int32_t>> ModelBench::generateOnHost(int64_t count) {
+  std::vector<int32_t> ids;
+  std::vector<std::span<std::byte>> results(outputs.begin(), outputs.end());
+  for (int64_t token = 0; token < count; ++token) {
+    Clock::time_point before = Clock::now();
+    TENON_RETURN_IF_ERROR(executor->run(index, viewInputs(inputs), results));
+    feedBack();
+    if (token >= warmupTokens)
+      times.tokenNs.push_back(nsBetween(before, Clock::now()));
+    ids.insert(ids.end(), integers(PortRole::Ids).begin(), integers(PortRole::Ids).end());
+  }
+  return ids;
+}
+
+absl::Status ModelBench::callGroups(std::span<const GroupFunction> groups) {
+  setPosition(measuredPosition());
+  times.groupNs.resize(groups.size());
+  std::vector<std::span<std::byte>> results(outputs.begin(), outputs.end());
+  for (size_t i = 0; i < groups.size(); ++i) {
+    TENON_RETURN_IF_ERROR(executor->run(groups[i].function, viewInputs(inputs), results));
+    times.groupNs[i].push_back(executor->lastStepsNs());
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<runtime::StepTimeline>> ModelBench::timelines() {
+  std::vector<runtime::StepTimeline> found;
+  for (int64_t i = 0; i < options.profiledCalls; ++i) {
+    TENON_RETURN_IF_ERROR(call());
+    TENON_ASSIGN_OR_RETURN(auto stamps, executor->readStamps(index));
+    TENON_ASSIGN_OR_RETURN(runtime::StepTimeline timeline, runtime::readTimeline(stamps));
+    found.push_back(std::move(timeline));
+  }
+  return found;
+}
+
+absl::Status ModelBench::profile() {
+  executor->setProfiling(true);
+  for (int64_t i = 0; i < options.profiledCalls; ++i)
+    TENON_RETURN_IF_ERROR(runAt(measuredPosition()));
+  times.profileNs.clear();
+  for (const runtime::StepProfile& step : executor->profile(index))
+    times.profileNs.push_back(step.calls == 0 ? 0 : step.totalNs / step.calls);
+  executor->setProfiling(false);
+  return absl::OkStatus();
+}
+
+} // namespace tenon::tools

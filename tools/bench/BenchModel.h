@@ -1,0 +1,108 @@
+#ifndef TENON_TOOLS_BENCH_BENCHMODEL_H
+#define TENON_TOOLS_BENCH_BENCHMODEL_H
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "runtime/Executor.h"
+#include "runtime/StepTimeline.h"
+#include "runtime/program/Program.h"
+#include "tools/bench/Distribution.h"
+#include "tools/bench/StepGroups.h"
+
+namespace tenon::tools {
+
+/// What is measured: calls of one function, all at the same position.
+struct BenchOptions {
+  int64_t position = 512; ///< of decode's tokens: how many keys lie before them
+  int64_t calls = 200;
+  int64_t warmupCalls = 20;
+  int64_t profiledCalls = 20;  ///< with every step timed; not among `calls`
+  int64_t generatedTokens = 0; ///< that one `generate` times
+};
+
+/// The times of one executor.
+struct BenchResult {
+  std::vector<uint64_t> stepsNs;   ///< of each call's steps, as the device measures them
+  std::vector<uint64_t> callNs;    ///< of each call as its caller sees it, copies included
+  std::vector<uint64_t> profileNs; ///< mean time of each step, timed by itself
+  /// Of each token of a generation as its caller sees it: from one token to the next.
+  std::vector<uint64_t> tokenNs;
+  std::vector<int32_t> tokenIds; ///< [tokens, rows] of a generation, those that warm up included
+  std::vector<std::vector<uint64_t>> groupNs; ///< by group: of each call of its steps alone
+};
+
+/// Tokens of each `ModelBench::generate` that warm up.
+inline constexpr int64_t warmupTokens = 8;
+
+/// A function of a program under measurement: its inputs at the position, filled caches, times.
+class ModelBench {
+public:
+  /// `executor` must outlive the bench. NotFound where its program has no function of that role
+  /// and rows; InvalidArgument where the position and the rows do not fit the context.
+  static absl::StatusOr<ModelBench> create(runtime::Executor& executor, runtime::Role role,
+                                           int64_t rows, const BenchOptions& options);
+  /// The same of function `index`, of any graph: every call takes `inputs`, of the sizes of its
+  /// ports, and states start as after loading.
+  static ModelBench ofGraph(runtime::Executor& executor, size_t index,
+                            std::vector<std::vector<std::byte>> inputs,
+                            const BenchOptions& options);
+
+  const runtime::Function& function() const { return executor->program().functions[index]; }
+  size_t functionIndex() const { return index; }
+
+  /// Runs decode at every position before the measured one, so that the caches hold values of the
+  /// model, and the calls that warm up. Prefill starts at position 0 and needs none.
+  absl::Status prepare();
+  /// One measured call.
+  absl::Status call();
+  /// Generates tokens from the measured position on, each the most likely one, fed to the next step
+  /// on the device where it can do that, else by the host, and times each but the first ones.
+  /// Internal where the tokens are not those of the generation before.
+  absl::Status generate();
+  /// One call of each group.
+  absl::Status callGroups(std::span<const GroupFunction> groups);
+  /// One call at the measured position that `observer` looks at from step to step.
+  absl::Status observe(runtime::StepObserver& observer);
+  /// As many calls as `profile` makes, of kernels that stamp: the timeline of each. They are measured
+  /// calls too.
+  absl::StatusOr<std::vector<runtime::StepTimeline>> timelines();
+  /// The calls that time every step.
+  absl::Status profile();
+
+  const BenchResult& result() const { return times; }
+  /// What the last call returned, by port.
+  const std::vector<std::vector<std::byte>>& results() const { return outputs; }
+
+private:
+  ModelBench(runtime::Executor& executor, size_t index, const BenchOptions& options);
+  bool isModel() const { return function().role != runtime::Role::Other; }
+  std::span<int32_t> integers(size_t input);
+  /// The same, of the input of that role, which a language model has.
+  std::span<int32_t> integers(runtime::PortRole role);
+  /// Makes the inputs of a call of a language model with its first row at `position`.
+  void setPosition(int64_t position);
+  absl::Status runAt(int64_t position);
+  /// The tokens that they chose, [count, rows].
+  absl::StatusOr<std::vector<int32_t>> generateOnDevice(runtime::TokenStream& stream,
+                                                        int64_t count);
+  absl::StatusOr<std::vector<int32_t>> generateOnHost(int64_t count);
+  /// Feeds the most likely tokens of the last call, at the positions that follow.
+  void feedBack();
+  /// Where the first row of measured calls stands.
+  int64_t measuredPosition() const;
+
+  runtime::Executor* executor;
+  size_t index;
+  BenchOptions options;
+  std::vector<std::vector<std::byte>> inputs;
+  std::vector<std::vector<std::byte>> outputs;
+  BenchResult times;
+};
+
+} // namespace tenon::tools
+
+#endif // TENON_TOOLS_BENCH_BENCHMODEL_H

@@ -1,0 +1,75 @@
+#include "tools/bench/FunctionWork.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_format.h"
+#include "ir/Dialect.h"
+#include "ir/KvCache.h"
+#include "ir/Views.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+using namespace mlir;
+
+namespace tenon::tools {
+
+/// The part of a cache that is read when the newest position is `position`.
+static double readShare(AttentionOp op, int64_t position) {
+  if (!llvm::isa<StateType>(op.getKey().getType()))
+    return 1;
+  int64_t capacity = KvCache(op.getKey().getType()).capacity, window = op.getWindow();
+  int64_t counted = window > 0 ? std::min(window, capacity) : capacity;
+  return std::min(1.0, static_cast<double>(position + 1) / static_cast<double>(counted));
+}
+
+/// The operation's work, where attention reads what there is at `position`.
+static Work workAt(ComputeOpInterface op, int64_t position) {
+  Work work = op.getWork();
+  auto attention = llvm::dyn_cast<AttentionOp>(op.getOperation());
+  if (!attention)
+    return work;
+  double share = readShare(attention, position);
+  work.flops = static_cast<int64_t>(static_cast<double>(work.flops) * share);
+  for (auto [operand, bytes] : llvm::zip_equal(op->getOperands(), work.operandBytes))
+    if (llvm::isa<StateType>(operand.getType()))
+      bytes = static_cast<int64_t>(static_cast<double>(bytes) * share);
+  return work;
+}
+
+static bool isConstant(Value input) {
+  Operation* source = getViewSource(input).getDefiningOp();
+  return source && llvm::isa<GetWeightOp, ConstantOp>(source);
+}
+
+static StepWork workOf(KernelOp kernel, int64_t position) {
+  StepWork step;
+  llvm::SmallVector<int64_t> argumentBytes(kernel.getInputs().size(), 0);
+  for (Operation& op : kernel.getBlock()) {
+    auto compute = llvm::dyn_cast<ComputeOpInterface>(op);
+    if (!compute)
+      continue;
+    Work work = workAt(compute, position);
+    step.flops += work.flops;
+    for (auto [operand, bytes] : llvm::zip_equal(op.getOperands(), work.operandBytes))
+      if (auto argument = llvm::dyn_cast<BlockArgument>(operand))
+        argumentBytes[argument.getArgNumber()] =
+            std::max(argumentBytes[argument.getArgNumber()], bytes);
+    for (auto [result, bytes] : llvm::zip_equal(op.getResults(), work.resultBytes))
+      if (llvm::is_contained(result.getUsers(), kernel.getYield()))
+        step.otherBytes += bytes;
+  }
+  for (auto [input, bytes] : llvm::zip_equal(kernel.getInputs(), argumentBytes))
+    (isConstant(input) ? step.weightBytes : step.otherBytes) += bytes;
+  return step;
+}
+
+absl::StatusOr<std::vector<StepWork>> computeWork(ModuleOp module, const std::string& name,
+                                                  int64_t position) {
+  auto function = module.lookupSymbol<func::FuncOp>(name);
+  if (!function)
+    return absl::NotFoundError(absl::StrFormat("expects a function '%s' in the module", name));
+  std::vector<StepWork> steps;
+  function.walk([&](KernelOp kernel) { steps.push_back(workOf(kernel, position)); });
+  return steps;
+}
+
+} // namespace tenon::tools

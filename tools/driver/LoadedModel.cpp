@@ -1,0 +1,117 @@
+#include "tools/driver/LoadedModel.h"
+
+#include <filesystem>
+
+#include "absl/strings/str_format.h"
+#include "frontends/gguf/GgufSource.h"
+#include "ir/Dialect.h"
+#include "ir/encoding/Encoding.h"
+#include "passes/Pipeline.h"
+#include "support/Status.h"
+#include "tools/driver/CompileModel.h"
+#include "tools/driver/FileKind.h"
+#include "tools/driver/RandomConstants.h"
+#include "tools/driver/RandomModel.h"
+#include "tools/driver/UsageError.h"
+
+namespace tenon::tools {
+
+namespace fs = std::filesystem;
+
+/// The metadata of a named shape; `encoding` is that of the matrices.
+static absl::StatusOr<std::shared_ptr<const frontends::ModelSource>>
+makeShape(const std::string& name, const std::string& encoding) {
+  TENON_ASSIGN_OR_RETURN(ModelShape shape, findModelShape(name));
+  const Encoding* stored = findEncoding(encoding);
+  if (!stored)
+    return absl::InvalidArgumentError(
+        absl::StrFormat("--type: expects an element type, but got '%s'", encoding));
+  TENON_ASSIGN_OR_RETURN(auto mapped, makeModelMetadata(shape, *stored));
+  return frontends::GgufSource::create(std::move(mapped));
+}
+
+/// The target that IR of a later phase was made for, held against the one that flags ask for.
+static absl::StatusOr<TargetAttr> keepTarget(mlir::MLIRContext& context, TargetAttr kept,
+                                             const ModelOptions& options) {
+  if (options.device == interpreterDevice)
+    return kept;
+  std::string device = stringifyDeviceKind(kept.getDevice()).str();
+  if (options.device != "auto" && options.device != device)
+    return usageError(absl::StrFormat("--device=%s: %s is IR for the target %s, one for %s",
+                                      options.device, options.path, kept.getName().str(), device));
+  if (options.target == "native" || options.target == device)
+    return kept;
+  TENON_ASSIGN_OR_RETURN(TargetAttr asked, chooseTarget(context, options.target));
+  if (asked.getName() != kept.getName())
+    return usageError(absl::StrFormat("--target=%s: %s is IR for the target %s already",
+                                      options.target, options.path, kept.getName().str()));
+  return kept;
+}
+
+/// Activations have a type where a model is imported; of textual IR they may be quantised before fusion.
+static absl::Status checkActivations(const ModelOptions& options, mlir::ModuleOp module) {
+  constexpr std::string_view quantized = "q8";
+  Phase phase = passes::getPhase(module);
+  if (options.activations.empty() || (options.activations == quantized && phase < Phase::Fused))
+    return absl::OkStatus();
+  return usageError(absl::StrFormat(
+      "--activations=%s: applies to %s, but %s is IR of the phase %s", options.activations,
+      options.activations == quantized ? "IR before the phase fused" : "model files", options.path,
+      stringifyPhase(phase).str()));
+}
+
+/// The target for a model that names none.
+static absl::StatusOr<TargetAttr> chooseTarget(mlir::MLIRContext& context,
+                                               const ModelOptions& options) {
+  if (options.device == interpreterDevice)
+    return chooseTarget(context, "cpu");
+  return chooseTarget(context, options.device, options.target);
+}
+
+absl::StatusOr<LoadedModel> loadModel(const ModelOptions& options) {
+  LoadedModel model;
+  model.context = makeContext();
+  if (options.randomSeed && options.path != "-" && !fs::exists(options.path)) {
+    TENON_ASSIGN_OR_RETURN(model.shape, makeShape(options.path, options.weightType));
+    TENON_ASSIGN_OR_RETURN(model.target, chooseTarget(*model.context, options));
+    TENON_ASSIGN_OR_RETURN(
+        model.module, importModel(*model.context, *model.shape, options, model.target.getDevice()));
+    return model;
+  }
+  TENON_ASSIGN_OR_RETURN(FileKind kind, identifyFile(options.path));
+  if (kind == FileKind::Model) {
+    TENON_ASSIGN_OR_RETURN(model.target, chooseTarget(*model.context, options));
+    TENON_ASSIGN_OR_RETURN(model.module,
+                           readModel(*model.context, options, model.target.getDevice()));
+    return model;
+  }
+  TENON_ASSIGN_OR_RETURN(model.module, readModel(*model.context, options));
+  model.isText = true;
+  auto kept = (*model.module)->getAttrOfType<TargetAttr>(TenonDialect::targetAttrName);
+  TENON_ASSIGN_OR_RETURN(model.target, kept ? keepTarget(*model.context, kept, options)
+                                            : chooseTarget(*model.context, options));
+  TENON_RETURN_IF_ERROR(checkActivations(options, *model.module));
+  return model;
+}
+
+absl::Status requireText(const LoadedModel& model, const std::string& path) {
+  TENON_ASSIGN_OR_RETURN(std::optional<runtime::TokenizerSpec> tokenizer,
+                         readModelTokenizer(*model.module, model.shape.get()));
+  if (tokenizer)
+    return absl::OkStatus();
+  return usageError(absl::StrFormat(
+      "%s: is no language model with a tokeniser; --inputs and --outputs call its functions on "
+      "arrays",
+      path));
+}
+
+absl::StatusOr<runtime::Program> compileModel(const LoadedModel& model, const ModelOptions& options,
+                                              const passes::FusionOptions& fusion, bool stamps) {
+  TENON_ASSIGN_OR_RETURN(runtime::Program program, compileModel(*model.module, model.target, fusion,
+                                                                stamps, model.shape.get()));
+  if (options.randomSeed)
+    TENON_RETURN_IF_ERROR(randomizeConstants(program, *options.randomSeed));
+  return program;
+}
+
+} // namespace tenon::tools

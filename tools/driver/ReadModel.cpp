@@ -1,0 +1,161 @@
+#include "tools/driver/ReadModel.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <iostream>
+#include <iterator>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_format.h"
+#include "frontends/models/Frontend.h"
+#include "frontends/models/ImportModel.h"
+#include "frontends/text/TextFrontend.h"
+#include "ir/Dialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "support/Status.h"
+#include "tools/driver/FileKind.h"
+#include "tools/driver/UsageError.h"
+
+namespace tenon::tools {
+
+std::vector<std::string> defaultShapes(DeviceKind device, int64_t sequences) {
+  std::vector<std::string> shapes = {"decode:1"};
+  for (int64_t rows = 2; rows / 2 < sequences; rows *= 2)
+    shapes.push_back(absl::StrFormat("decode:%d", std::min(rows, sequences)));
+  shapes.push_back("prefill:32");
+  if (device == DeviceKind::Cuda)
+    shapes.insert(shapes.end(), {"prefill:128", "prefill:512", "prefill:2048"});
+  return shapes;
+}
+
+namespace {
+
+/// `--activations` that leaves f32 between operations and lets products quantise their inputs.
+constexpr std::string_view quantizedActivations = "q8";
+
+absl::StatusOr<frontends::ActivationType> parseActivations(const std::string& name,
+                                                           DeviceKind device) {
+  if (name.empty())
+    return device == DeviceKind::Cuda ? frontends::ActivationType::SuitsWeights
+                                      : frontends::ActivationType::F32;
+  if (name == "f32" || name == quantizedActivations)
+    return frontends::ActivationType::F32;
+  if (name == "f16")
+    return frontends::ActivationType::F16;
+  if (name == "bf16")
+    return frontends::ActivationType::BF16;
+  return usageError(
+      absl::StrFormat("--activations: expects f32, f16, bf16 or q8, but got '%s'", name));
+}
+
+} // namespace
+
+absl::StatusOr<frontends::EntryShape> parseEntryShape(const std::string& text) {
+  size_t colon = text.find(':');
+  std::optional<Role> role = symbolizeRole(text.substr(0, colon));
+  int64_t rows = 0;
+  if (!role || *role == Role::Other || colon == std::string::npos ||
+      !absl::SimpleAtoi(text.substr(colon + 1), &rows) || rows < 1 || rows > frontends::highestRows)
+    return usageError(absl::StrFormat(
+        "--shapes: expects decode:ROWS or prefill:ROWS with 1 to %d rows, but got '%s'",
+        frontends::highestRows, text));
+  return frontends::EntryShape{*role, rows};
+}
+
+namespace {
+
+absl::StatusOr<frontends::ImportOptions> readImportOptions(const ModelOptions& options,
+                                                           DeviceKind device) {
+  frontends::ImportOptions import;
+  TENON_ASSIGN_OR_RETURN(import.activations, parseActivations(options.activations, device));
+  import.entries.clear();
+  bool isDefault = options.shapes.empty();
+  const std::vector<std::string> shapes =
+      isDefault ? defaultShapes(device, options.batch) : options.shapes;
+  import.fitEntries = isDefault;
+  for (const std::string& shape : shapes) {
+    if (std::ranges::count(shapes, shape) > 1)
+      return usageError(
+          absl::StrFormat("--shapes: expects shapes that differ, but got '%s' twice", shape));
+    TENON_ASSIGN_OR_RETURN(import.entries.emplace_back(), parseEntryShape(shape));
+  }
+  import.contextLength = options.contextLength;
+  import.sequences = options.sequences;
+  import.blockOutputs = options.blockOutputs;
+  import.ignoredKeys = options.ignoredKeys;
+  import.nextIds = options.nextIds && device == DeviceKind::Cuda;
+  return import;
+}
+
+/// Notes in `module` what the options ask of later phases.
+void applyOptions(mlir::ModuleOp module, const ModelOptions& options) {
+  if (options.activations == quantizedActivations)
+    module->setAttr(TenonDialect::quantizeAttrName, mlir::UnitAttr::get(module.getContext()));
+}
+
+} // namespace
+
+std::unique_ptr<mlir::MLIRContext> makeContext() {
+  auto context = std::make_unique<mlir::MLIRContext>(mlir::MLIRContext::Threading::DISABLED);
+  context->loadDialect<TenonDialect, mlir::func::FuncDialect>();
+  return context;
+}
+
+/// Textual IR from standard input.
+static absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> readInput(mlir::MLIRContext& context) {
+  std::string text;
+  std::array<char, 1 << 16> buffer;
+  while (text.size() <= frontends::maxTextBytes &&
+         std::cin.read(buffer.data(), buffer.size()).gcount() > 0)
+    text.append(buffer.data(), static_cast<size_t>(std::cin.gcount()));
+  if (std::string foreign = describeForeignFile(std::as_bytes(std::span(text)), "standard input");
+      !foreign.empty() || text.starts_with("GGUF"))
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "-: expects textual IR on standard input, but got %s",
+        foreign.empty() ? "a GGUF file, whose weights stay where they lie in a file" : foreign));
+  return frontends::parseModuleText(context, text, "<stdin>");
+}
+
+absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> importModel(mlir::MLIRContext& context,
+                                                              const frontends::ModelSource& source,
+                                                              const ModelOptions& options,
+                                                              DeviceKind device) {
+  TENON_ASSIGN_OR_RETURN(frontends::ImportOptions import, readImportOptions(options, device));
+  TENON_ASSIGN_OR_RETURN(auto module, frontends::importModel(context, source, import));
+  applyOptions(*module, options);
+  return module;
+}
+
+static absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>>
+importFile(mlir::MLIRContext& context, const ModelOptions& options, DeviceKind device) {
+  TENON_ASSIGN_OR_RETURN(auto source, frontends::openModel(options.path));
+  return importModel(context, *source, options, device);
+}
+
+absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>>
+readModel(mlir::MLIRContext& context, const ModelOptions& options, DeviceKind device) {
+  namespace fs = std::filesystem;
+  TENON_ASSIGN_OR_RETURN(FileKind kind, identifyFile(options.path));
+  if (kind == FileKind::Program)
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "%s: is a compiled program (.tnn), which `run` and `inspect` take; this command expects a "
+        "GGUF file, a Hugging Face folder or textual IR (.mlir)",
+        options.path));
+  bool isModel = kind == FileKind::Model;
+  bool isInput = options.path == "-";
+  absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> module =
+      isModel   ? importFile(context, options, device)
+      : isInput ? readInput(context)
+                : frontends::parseModuleFile(context, options.path);
+  if (!module.ok())
+    return module;
+  fs::path folder =
+      isModel || isInput ? fs::current_path() : fs::absolute(options.path).parent_path();
+  applyOptions(**module, options);
+  for (auto file : (**module).getOps<FileOp>())
+    file.setPath((folder / file.getPath().str()).lexically_normal().string());
+  return module;
+}
+
+} // namespace tenon::tools
