@@ -8,8 +8,10 @@
 namespace tenon::frontends {
 
 const HfFamily* findHfFamily(std::string_view modelType) {
-  auto found = std::ranges::find(allHfFamilies(), modelType, &HfFamily::modelType);
-  return found == allHfFamilies().end() ? nullptr : &*found;
+  for (const HfFamily* family : allHfFamilies())
+    if (family->modelType == modelType)
+      return family;
+  return nullptr;
 }
 
 /// A tensor's name in its parts: `model.layers.3.mlp.up_proj.weight` is block 3, stem `mlp.up_proj`,

@@ -28,7 +28,7 @@ struct TensorName {
   std::string_view canonical;
 };
 
-/// A model family of Hugging Face's transformers: how its config.json and its tensors stand for the
+/// A model family of Hugging Face's transformers, a file of families/: how its config.json and its tensors stand for the
 /// canonical keys and tensors of an architecture.
 struct HfFamily {
   /// config.json's `model_type`.
@@ -46,10 +46,13 @@ struct HfFamily {
   TensorChange (*changeOf)(std::string_view canonical) = [](std::string_view) {
     return TensorChange::None;
   };
+  /// Whether elements of the first half of a head rotate with those of the second in the family's own
+  /// code; else adjacent ones do.
+  bool rotatesHalves = true;
 };
 
-/// Every family, by `model_type`.
-std::span<const HfFamily> allHfFamilies();
+/// Every family, in the order of the files' names.
+std::span<const HfFamily* const> allHfFamilies();
 /// The family of that `model_type`, or null.
 const HfFamily* findHfFamily(std::string_view modelType);
 

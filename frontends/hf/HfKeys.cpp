@@ -23,6 +23,7 @@ static constexpr std::string_view harmlessKeys[] = {
     "bos_token_id", // the tokeniser's
     "cache_implementation",
     "chunk_size_feed_forward",
+    "embedding_dropout",
     "classifier_dropout",
     "dtype",
     "embd_pdrop",
@@ -43,6 +44,7 @@ static constexpr std::string_view harmlessKeys[] = {
     "problem_type",
     "reorder_and_upcast_attn",
     "resid_pdrop",
+    "residual_dropout",
     "return_dict",
     "summary_activation",
     "summary_first_dropout",

@@ -79,8 +79,8 @@ absl::StatusOr<std::unique_ptr<ModelSource>> HfSource::open(const std::string& p
   const HfFamily* family = findHfFamily(type);
   if (!family) {
     std::string known;
-    for (const HfFamily& each : allHfFamilies())
-      absl::StrAppend(&known, known.empty() ? "'" : ", '", std::string(each.modelType), "'");
+    for (const HfFamily* each : allHfFamilies())
+      absl::StrAppend(&known, known.empty() ? "'" : ", '", std::string(each->modelType), "'");
     return file.error("model_type", "one of " + known, quoteName(type));
   }
   HfKeys keys(std::move(file));

@@ -41,7 +41,7 @@ public:
   bool hasTensor(std::string_view name) const override { return indexByName.contains(name); }
   absl::StatusOr<const SourceTensor*> requireTensor(std::string_view name,
                                                     std::span<const int64_t> shape) const override;
-  bool keepsHalves() const override { return true; }
+  bool keepsHalves() const override { return family.rotatesHalves; }
   absl::StatusOr<runtime::TokenizerSpec> tokenizer() const override;
   absl::Status checkVocabulary(int64_t rows) const override { return absl::OkStatus(); }
 

@@ -5,6 +5,8 @@
 #include <span>
 #include <string_view>
 
+#include "absl/status/status.h"
+
 #include "frontends/models/internal/ModelGraph.h"
 
 namespace tenon::frontends {
@@ -19,12 +21,18 @@ struct Architecture {
   std::optional<RopePairing> pairing;
   /// Whether a file without `output.weight` uses the token embedding in its place.
   bool mayTieOutput;
+  /// Whether the output layer has a bias, `output.bias`.
+  bool hasOutputBias = false;
   /// What `attention.sliding_window` narrows.
   WindowedBlocks windowed = WindowedBlocks::None;
+  /// The base of rotation in windowed blocks, where it is not that of the others and the file does not
+  /// state it (`rope.freq_base_swa`); their frequencies are not scaled.
+  std::optional<double> windowedRopeBase = {};
   /// Metadata keys that the family honours beyond those that all do.
   std::span<const std::string_view> keys = {};
   /// Changes what the common import has read, where a family differs from its defaults; or null.
-  void (*completeParameters)(const ModelSource& source, Hyperparameters& parameters) = nullptr;
+  absl::Status (*completeParameters)(const ModelSource& source,
+                                     Hyperparameters& parameters) = nullptr;
   /// Makes the first block's input: [rows, hidden].
   Value (*buildEmbedding)(ModelGraph& graph) = [](ModelGraph& graph) {
     return graph.embedTokens();

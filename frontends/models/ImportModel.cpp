@@ -171,7 +171,7 @@ absl::StatusOr<RopeFrequencies> readRotation(const ModelSource& source,
                                              const Hyperparameters& p, int64_t contextLength) {
   if (!architecture.pairing)
     return RopeFrequencies();
-  return readRopeFrequencies(source, p, contextLength);
+  return readRopeFrequencies(source, p, contextLength, architecture.windowedRopeBase);
 }
 
 /// Builds one entry function; stops at the first error, which the builder keeps.

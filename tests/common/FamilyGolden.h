@@ -64,8 +64,9 @@ private:
 };
 
 /// The families that have such a model, as names of its files.
-inline constexpr const char* goldenFamilies[] = {"gemma2", "gpt2",  "mistral",
-                                                 "phi3",   "qwen2", "qwen3"};
+inline constexpr const char* goldenFamilies[] = {
+    "cohere", "gemma", "gemma2", "gemma3_text", "gpt2",    "granite",  "mistral",   "olmo2",
+    "phi",    "phi3",  "qwen2",  "qwen3",       "smollm3", "stablelm", "starcoder2"};
 
 } // namespace tenon::tests
 

@@ -26,11 +26,11 @@ public:
     fuzz::require(::mkdtemp(pattern.data()) != nullptr, "cannot make a folder");
     path = pattern;
     nlohmann::json table;
-    for (const HfFamily& family : allHfFamilies())
-      for (const TensorName& name : family.names)
+    for (const HfFamily* family : allHfFamilies())
+      for (const TensorName& name : family->names)
         for (const char* suffix : {"weight", "bias"}) {
           std::string stored =
-              storedTensorName(family, "blk.0." + std::string(name.canonical) + "." + suffix);
+              storedTensorName(*family, "blk.0." + std::string(name.canonical) + "." + suffix);
           table[stored] = {{"dtype", "F16"}, {"shape", {6, 8}}, {"data_offsets", {0, 96}}};
         }
     std::string header = table.dump();

@@ -43,6 +43,13 @@ GPT2_NAMES = {
     "ffn_norm": "ln_2", "attn_qkv": "attn.c_attn", "attn_output": "attn.c_proj",
     "ffn_up": "mlp.c_fc", "ffn_down": "mlp.c_proj",
 }
+OLMO2_NAMES = LLAMA_NAMES | {
+    "post_attention_norm": "post_attention_layernorm", "post_ffw_norm": "post_feedforward_layernorm",
+}
+PHI_NAMES = LLAMA_NAMES | {
+    "output_norm": "model.final_layernorm", "attn_output": "self_attn.dense",
+    "ffn_up": "mlp.fc1", "ffn_down": "mlp.fc2",
+}
 # model_type: names, what blocks begin with.
 FAMILIES = {
     "llama": (LLAMA_NAMES, "model.layers."), "mistral": (LLAMA_NAMES, "model.layers."),
@@ -50,6 +57,11 @@ FAMILIES = {
     "phi3": (LLAMA_NAMES | {"ffn_up": "mlp.gate_up_proj"}, "model.layers."),
     "gemma2": (GEMMA2_NAMES, "model.layers."), "gpt_neox": (GPT_NEOX_NAMES, "gpt_neox.layers."),
     "gpt2": (GPT2_NAMES, "transformer.h."),
+    "gemma": (LLAMA_NAMES, "model.layers."), "gemma3_text": (GEMMA2_NAMES, "model.layers."),
+    "granite": (LLAMA_NAMES, "model.layers."), "smollm3": (LLAMA_NAMES, "model.layers."),
+    "cohere": (LLAMA_NAMES, "model.layers."), "stablelm": (LLAMA_NAMES, "model.layers."),
+    "olmo2": (OLMO2_NAMES, "model.layers."), "phi": (PHI_NAMES, "model.layers."),
+    "starcoder2": (LLAMA_NAMES | {"ffn_up": "mlp.c_fc", "ffn_down": "mlp.c_proj"}, "model.layers."),
 }
 
 
@@ -62,7 +74,7 @@ def regroup(values, *axes):
 
 def change(kind, name, shape, values, config):
     """The tensor in the form that Hugging Face's files have."""
-    if kind in ("llama", "mistral") and name in ("attn_q", "attn_k"):
+    if kind in ("llama", "mistral", "granite", "smollm3") and name in ("attn_q", "attn_k"):
         heads = config["num_attention_heads" if name == "attn_q" else "num_key_value_heads"]
         part = len(values) // heads
         pairs = shape[0] // heads // 2
@@ -72,7 +84,7 @@ def change(kind, name, shape, values, config):
         values = regroup(values, 3, config["num_attention_heads"])
     if kind == "gpt2" and len(shape) == 2 and name not in ("token_embd", "position_embd"):
         values, shape = regroup(values, *shape), shape[::-1]
-    if kind == "gemma2" and "norm" in name:
+    if kind.startswith("gemma") and "norm" in name:
         values = [value - 1 for value in values]
     return shape, values
 

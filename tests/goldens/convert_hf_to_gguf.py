@@ -38,6 +38,14 @@ GEMMA2_NAMES = LLAMA_NAMES | {
     "post_attention_layernorm": "post_attention_norm", "pre_feedforward_layernorm": "ffn_norm",
     "post_feedforward_layernorm": "post_ffw_norm",
 }
+OLMO2_NAMES = LLAMA_NAMES | {
+    "post_attention_layernorm": "post_attention_norm", "post_feedforward_layernorm": "post_ffw_norm",
+}
+STARCODER2_NAMES = LLAMA_NAMES | {"mlp.c_fc": "ffn_up", "mlp.c_proj": "ffn_down"}
+PHI_NAMES = LLAMA_NAMES | {
+    "model.final_layernorm": "output_norm", "self_attn.dense": "attn_output",
+    "mlp.fc1": "ffn_up", "mlp.fc2": "ffn_down",
+}
 GPT_NEOX_NAMES = {
     "gpt_neox.embed_in": "token_embd", "gpt_neox.final_layer_norm": "output_norm",
     "embed_out": "output", "input_layernorm": "attn_norm", "post_attention_layernorm": "ffn_norm",
@@ -62,7 +70,10 @@ def rope(config):
 
 
 def decoder_parameters(config):
-    """The keys that the families with RMS norms share."""
+    """The keys that the families of decoders share."""
+    epsilon = next(config[key] for key in ("rms_norm_eps", "layer_norm_eps", "norm_epsilon")
+                   if key in config)
+    theta = rope(config).get("full_attention", rope(config))["rope_theta"]
     keys = {
         "context_length": config["max_position_embeddings"],
         "embedding_length": config["hidden_size"],
@@ -70,8 +81,8 @@ def decoder_parameters(config):
         "feed_forward_length": config["intermediate_size"],
         "attention.head_count": config["num_attention_heads"],
         "attention.head_count_kv": config["num_key_value_heads"],
-        "attention.layer_norm_rms_epsilon": config["rms_norm_eps"],
-        "rope.freq_base": float(rope(config)["rope_theta"]),
+        f"attention.layer_norm_{'rms_' if 'rms_norm_eps' in config else ''}epsilon": epsilon,
+        "rope.freq_base": float(theta),
     }
     if config.get("head_dim"):
         keys |= {"attention.key_length": config["head_dim"],
@@ -95,6 +106,37 @@ def gemma2_parameters(config):
     if config["query_pre_attn_scalar"] != head_size(config):
         keys["attention.scale"] = config["query_pre_attn_scalar"] ** -0.5
     return keys
+
+
+def gemma3_parameters(config):
+    kinds = rope(config)
+    return decoder_parameters(config) | {
+        "attention.sliding_window": config["sliding_window"],
+        "attention.scale": config["query_pre_attn_scalar"] ** -0.5,
+        "rope.scaling.type": "linear", "rope.scaling.factor": kinds["full_attention"]["factor"],
+        "rope.freq_base_swa": kinds["sliding_attention"]["rope_theta"],
+    }
+
+
+def partly_rotated_parameters(config):
+    share = rope(config)["partial_rotary_factor"]
+    keys = decoder_parameters(config) | {"rope.dimension_count": int(share * head_size(config))}
+    if "use_parallel_residual" in config:
+        keys["use_parallel_residual"] = config["use_parallel_residual"]
+    return keys
+
+
+def granite_parameters(config):
+    return llama_parameters(config) | {
+        "embedding_scale": config["embedding_multiplier"],
+        "residual_scale": config["residual_multiplier"],
+        "attention.scale": config["attention_multiplier"],
+        "logit_scale": config["logits_scaling"],
+    }
+
+
+def cohere_parameters(config):
+    return llama_parameters(config) | {"logit_scale": config["logit_scale"]}
 
 
 def phi3_rotary_size(config):
@@ -187,7 +229,16 @@ FAMILIES = {
     "qwen2": ("qwen2", LLAMA_NAMES, decoder_parameters, unchanged, no_tensors),
     "qwen3": ("qwen3", LLAMA_NAMES, decoder_parameters, unchanged, no_tensors),
     "phi3": ("phi3", LLAMA_NAMES, phi3_parameters, unchanged, phi3_extra_tensors),
+    "gemma": ("gemma", LLAMA_NAMES, decoder_parameters, add_one_to_norms, no_tensors),
     "gemma2": ("gemma2", GEMMA2_NAMES, gemma2_parameters, add_one_to_norms, no_tensors),
+    "gemma3_text": ("gemma3", GEMMA2_NAMES, gemma3_parameters, add_one_to_norms, no_tensors),
+    "phi": ("phi2", PHI_NAMES, partly_rotated_parameters, unchanged, no_tensors),
+    "starcoder2": ("starcoder2", STARCODER2_NAMES, llama_parameters, unchanged, no_tensors),
+    "stablelm": ("stablelm", LLAMA_NAMES, partly_rotated_parameters, unchanged, no_tensors),
+    "olmo2": ("olmo2", OLMO2_NAMES, decoder_parameters, unchanged, no_tensors),
+    "granite": ("granite", LLAMA_NAMES, granite_parameters, pair_rows, no_tensors),
+    "cohere": ("command-r", LLAMA_NAMES, cohere_parameters, unchanged, no_tensors),
+    "smollm3": ("smollm3", LLAMA_NAMES, llama_parameters, pair_rows, no_tensors),
     "gpt2": ("gpt2", GPT2_NAMES, gpt2_parameters, transpose_matrices, no_tensors),
     "gpt_neox": ("gptneox", GPT_NEOX_NAMES, gpt_neox_parameters, group_rows, no_tensors),
 }

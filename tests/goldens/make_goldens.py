@@ -12,7 +12,7 @@ A model with two sets of rope factors, one for prompts beyond its original conte
 The random seed is the first one whose two best logits differ by at least LEAST_MARGIN at each of
 the 64 ids, of which LEAST_DISTINCT differ. Needs torch and transformers; prints the seeds.
 
-Usage: make_goldens.py OUT
+Usage: make_goldens.py OUT [NAME ...]
 """
 import sys
 from pathlib import Path
@@ -32,6 +32,11 @@ PROMPT = [1, 77, 12, 203, 77, 5, 140, 31, 250, 9, 66, 181, 3, 118, 77, 12, 240, 
 SIZES = {"vocab_size": 256, "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2,
          "num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 128,
          "rms_norm_eps": 1e-5, "bos_token_id": None, "eos_token_id": None, "pad_token_id": None}
+
+
+# Of families whose norms have another key for their epsilon.
+PLAIN_SIZES = {key: value for key, value in SIZES.items() if key != "rms_norm_eps"}
+LAYER_SIZES = PLAIN_SIZES | {"layer_norm_eps": 1e-5}
 
 
 def rope(theta, **more):
@@ -54,22 +59,43 @@ MODELS = {
         "num_hidden_layers": 3, "head_dim": 24, "query_pre_attn_scalar": 40, "sliding_window": 8,
         "attn_logit_softcapping": 2.0, "final_logit_softcapping": 4.0,
     } | rope(10000.0), 16),
+    "gemma": (SIZES | {"head_dim": 24} | rope(10000.0), 16),
+    # Seven blocks: one of six has no window, and its rotation is scaled.
+    "gemma3_text": (SIZES | {
+        "num_hidden_layers": 7, "head_dim": 24, "query_pre_attn_scalar": 40, "sliding_window": 8,
+        "rope_parameters": {
+            "full_attention": {"rope_type": "linear", "rope_theta": 1000000.0, "factor": 8.0},
+            "sliding_attention": {"rope_type": "default", "rope_theta": 10000.0}},
+    }, 16),
+    "phi": (LAYER_SIZES | {"tie_word_embeddings": False} | rope(10000.0, partial_rotary_factor=0.5),
+            16),
+    "starcoder2": (PLAIN_SIZES | {"norm_epsilon": 1e-5, "sliding_window": 8} | rope(100000.0), 16),
+    "stablelm": (LAYER_SIZES | {"use_qkv_bias": True} | rope(10000.0, partial_rotary_factor=0.25),
+                 16),
+    "olmo2": (SIZES | rope(500000.0), 16),
+    "granite": (SIZES | {
+        "embedding_multiplier": 1.5, "attention_multiplier": 0.2, "residual_multiplier": 0.8,
+        "logits_scaling": 0.6, "tie_word_embeddings": True,
+    } | rope(10000.0), 16),
+    "cohere": (LAYER_SIZES | {"logit_scale": 1.5} | rope(10000.0), 16),
+    # Five blocks, of which the fourth is not rotated.
+    "smollm3": (SIZES | {"num_hidden_layers": 5, "no_rope_layer_interval": 4} | rope(2000000.0), 16),
 }
 
 
 def randomise(model, seed):
     """Weights that leave nothing at its default: norms around 1, biases, matrices that keep the
     size of what passes through."""
-    gemma2 = model.config.model_type == "gemma2"
+    gemma = model.config.model_type.startswith("gemma")
     generator = torch.Generator().manual_seed(seed)
     for name, parameter in model.named_parameters():
         noise = torch.randn(parameter.shape, generator=generator, dtype=torch.float32)
         if parameter.ndim == 1 and name.endswith(".bias"):
             value = 0.3 * noise
         elif parameter.ndim == 1:
-            value = 0.25 * noise + (0.0 if gemma2 else 1.0)
+            value = 0.25 * noise + (0.0 if gemma else 1.0)
         elif "embed" in name or "wte" in name or "wpe" in name or "lm_head" in name:
-            value = (0.1 if gemma2 else 0.35) * noise  # Gemma multiplies it by √hidden
+            value = (0.1 if gemma else 0.35) * noise  # Gemma multiplies it by √hidden
         else:
             inputs = parameter.shape[0 if model.config.model_type == "gpt2" else 1]
             value = 1.5 * noise / inputs**0.5
@@ -149,7 +175,7 @@ def main():
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
     print(f"transformers {transformers.__version__}, torch {torch.__version__}")
-    for name in MODELS:
+    for name in sys.argv[2:] or MODELS:
         make(name, folder)
 
 

@@ -27,6 +27,7 @@ public:
         place = absl::StrCat(std::string(key), ".");
         object = found;
       }
+    TENON_RETURN_IF_ERROR(readKindsOfLayers());
     TENON_RETURN_IF_ERROR(readBase(baseKey));
     TENON_RETURN_IF_ERROR(readShare(shareKey));
     if (!object)
@@ -41,6 +42,27 @@ public:
   }
 
 private:
+  /// Where windowed layers rotate otherwise, `rope_parameters` has an object for each kind of layer.
+  absl::Status readKindsOfLayers() {
+    const json* full = object ? JsonFile::find(*object, "full_attention") : nullptr;
+    if (!full)
+      return absl::OkStatus();
+    const json* windowed = JsonFile::find(*object, "sliding_attention");
+    if (!full->is_object() || !windowed || !windowed->is_object() || object->size() != 2)
+      return file.error(place, "an object each for 'full_attention' and 'sliding_attention'",
+                        *object);
+    for (const auto& [key, value] : windowed->items()) {
+      const bool isBase = key == "rope_theta";
+      if (!isBase && !value.is_null() && !(key == "rope_type" && value == "default"))
+        return file.error(absl::StrCat(place, "sliding_attention.", key),
+                          "to be absent, or 'default' as 'rope_type'", value);
+      if (isBase)
+        keys.set("rope.freq_base_swa", place + "sliding_attention.rope_theta", value);
+    }
+    object = full;
+    place += "full_attention.";
+    return absl::OkStatus();
+  }
   const json* member(std::string_view key) {
     known.emplace_back(key);
     return object ? JsonFile::find(*object, key) : nullptr;

@@ -1,15 +1,14 @@
 #include <cmath>
 
-#include "llvm/ADT/APFloat.h"
-
 #include "frontends/models/Architecture.h"
+#include "frontends/models/internal/GemmaEmbedding.h"
 
 namespace tenon::frontends {
 
 /// What files of the first converters do not state: both soft-caps and the window of all published
 /// models; and that the largest, of 46 blocks, scales attention by the even share of the hidden
 /// size instead of by its head size, for which llama.cpp's files have no key.
-static void completeGemma2(const ModelSource& source, Hyperparameters& p) {
+static absl::Status completeGemma2(const ModelSource& source, Hyperparameters& p) {
   if (!source.has("attn_logit_softcapping"))
     p.attentionSoftcap = 50;
   if (!source.has("final_logit_softcapping"))
@@ -19,16 +18,7 @@ static void completeGemma2(const ModelSource& source, Hyperparameters& p) {
   if (!source.has("attention.scale") && p.blocks == 46)
     p.attentionScale =
         1.0 / std::sqrt(static_cast<double>(p.hidden) / static_cast<double>(p.heads));
-}
-
-/// The token embedding times √hidden; the model's own code rounds the root to the activation type.
-static Value buildGemma2Embedding(ModelGraph& graph) {
-  GraphBuilder& builder = graph.builder();
-  auto type = llvm::cast<mlir::FloatType>(builder.getActivationType());
-  llvm::APFloat root(std::sqrt(static_cast<double>(graph.parameters().hidden)));
-  bool losesInfo;
-  root.convert(type.getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven, &losesInfo);
-  return builder.scale(graph.embedTokens(), root.convertToDouble(), {.name = "embedding_scaled"});
+  return absl::OkStatus();
 }
 
 /// Gemma Team 2024, arXiv 2408.00118: each half of the block between two norms, whose weights GGUF
@@ -42,10 +32,7 @@ static Value buildGemma2Embedding(ModelGraph& graph) {
 static Value buildGemma2Block(ModelGraph& graph, Value x) {
   GraphBuilder& builder = graph.builder();
   Heads heads = graph.projectHeads(graph.norm(x, "attn_norm"), Bias::Optional);
-  heads.query = graph.rotate(heads.query, "attn_q");
-  heads.key = graph.rotate(heads.key, "attn_k");
-  Value attention =
-      graph.linear(graph.attend(heads), "attn_output", graph.parameters().hidden, Bias::Optional);
+  Value attention = graph.rotateAndAttend(heads, Bias::Optional);
   Value middle =
       builder.add(x, graph.norm(attention, "post_attention_norm"), {.name = "attn_residual"});
   Value mlp = graph.gatedMlp(graph.norm(middle, "ffn_norm"), Activation::GeluTanh);
@@ -60,7 +47,7 @@ constexpr Architecture gemma2Architecture = {
     .mayTieOutput = true,
     .windowed = WindowedBlocks::Even,
     .completeParameters = completeGemma2,
-    .buildEmbedding = buildGemma2Embedding,
+    .buildEmbedding = buildGemmaEmbedding,
     .buildBlock = buildGemma2Block,
 };
 

@@ -20,9 +20,7 @@ static Value buildGpt2Block(ModelGraph& graph, Value x) {
   Value attention = graph.linear(graph.attend(heads), "attn_output", p.hidden, Bias::Required);
   Value middle = builder.add(attention, x, {.name = "attn_residual"});
 
-  Value up = graph.linear(graph.norm(middle, "ffn_norm"), "ffn_up", p.ffn, Bias::Required);
-  Value activated = builder.geluTanh(up, {.name = "ffn_gelu"});
-  Value mlp = graph.linear(activated, "ffn_down", p.hidden, Bias::Required);
+  Value mlp = graph.geluTanhMlp(graph.norm(middle, "ffn_norm"), Bias::Required);
   return builder.add(middle, mlp, {.name = "ffn_residual"});
 }
 

@@ -4,10 +4,7 @@ namespace tenon::frontends {
 
 static Value buildAttention(ModelGraph& graph, Value normed) {
   Heads heads = graph.projectFusedHeads(normed, Bias::Required);
-  heads.query = graph.rotate(heads.query, "attn_q");
-  heads.key = graph.rotate(heads.key, "attn_k");
-  return graph.linear(graph.attend(heads), "attn_output", graph.parameters().hidden,
-                      Bias::Required);
+  return graph.rotateAndAttend(heads, Bias::Required);
 }
 
 /// The GELU is the exact one (erf), as the model's own code has it.

@@ -15,10 +15,7 @@ namespace tenon::frontends {
 static Value buildLlamaBlock(ModelGraph& graph, Value x) {
   GraphBuilder& builder = graph.builder();
   Heads heads = graph.projectHeads(graph.norm(x, "attn_norm"), Bias::Optional);
-  heads.query = graph.rotate(heads.query, "attn_q");
-  heads.key = graph.rotate(heads.key, "attn_k");
-  Value attention =
-      graph.linear(graph.attend(heads), "attn_output", graph.parameters().hidden, Bias::Optional);
+  Value attention = graph.rotateAndAttend(heads, Bias::Optional);
   Value middle = builder.add(x, attention, {.name = "attn_residual"});
   Value mlp = graph.gatedMlp(graph.norm(middle, "ffn_norm"), Activation::Silu);
   return builder.add(middle, mlp, {.name = "ffn_residual"});

@@ -13,10 +13,9 @@ namespace tenon::frontends {
 static Value buildQwen3Block(ModelGraph& graph, Value x) {
   GraphBuilder& builder = graph.builder();
   Heads heads = graph.projectHeads(graph.norm(x, "attn_norm"), Bias::Optional);
-  heads.query = graph.rotate(graph.norm(heads.query, "attn_q_norm"), "attn_q");
-  heads.key = graph.rotate(graph.norm(heads.key, "attn_k_norm"), "attn_k");
-  Value attention =
-      graph.linear(graph.attend(heads), "attn_output", graph.parameters().hidden, Bias::Optional);
+  heads.query = graph.norm(heads.query, "attn_q_norm");
+  heads.key = graph.norm(heads.key, "attn_k_norm");
+  Value attention = graph.rotateAndAttend(heads, Bias::Optional);
   Value middle = builder.add(x, attention, {.name = "attn_residual"});
   Value mlp = graph.gatedMlp(graph.norm(middle, "ffn_norm"), Activation::Silu);
   return builder.add(middle, mlp, {.name = "ffn_residual"});

@@ -118,7 +118,7 @@ absl::StatusOr<Hyperparameters> readHyperparameters(const ModelSource& source,
   TENON_RETURN_IF_ERROR(readWindow(source, architecture, p));
   TENON_RETURN_IF_ERROR(readSoftcaps(source, p));
   if (architecture.completeParameters)
-    architecture.completeParameters(source, p);
+    TENON_RETURN_IF_ERROR(architecture.completeParameters(source, p));
   return p;
 }
 

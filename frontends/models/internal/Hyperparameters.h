@@ -6,20 +6,15 @@
 #include "absl/status/statusor.h"
 
 #include "frontends/models/ModelSource.h"
+#include "frontends/models/WindowedBlocks.h"
 
 namespace tenon::frontends {
 
 /// Which norm a family uses; it decides the metadata key of its epsilon.
 enum class NormKind {
-  Rms,  ///< `attention.layer_norm_rms_epsilon`; a weight
-  Layer ///< `attention.layer_norm_epsilon`; a weight and a bias
-};
-
-/// Which blocks attend to the last `attention.sliding_window` positions only.
-enum class WindowedBlocks {
-  None, ///< a file that states a window is refused
-  All,
-  Even ///< blocks 0, 2, 4 and so on
+  Rms,             ///< `attention.layer_norm_rms_epsilon`; a weight
+  Layer,           ///< `attention.layer_norm_epsilon`; a weight and a bias
+  LayerWithoutBias ///< the same with a weight alone
 };
 
 struct Architecture;
@@ -40,13 +35,16 @@ struct Hyperparameters {
   double attentionScale = 0;
   double attentionSoftcap = 0; ///< of `tenon.attention`; 0: none
   double logitSoftcap = 0;     ///< logits become cap · tanh(logits / cap); 0: none
+  double embeddingScale = 1;   ///< factor of the token embedding
+  double residualScale = 1;    ///< factor of what a block's halves add to their input
+  double logitScale = 1;       ///< factor of the logits
   int64_t window = 0;          ///< positions that windowed blocks look back; 0: all
   double normEpsilon = 0;
 };
 
 /// Reads and checks them. Defaults as GGUF's specification and llama.cpp have them: as many KV
 /// heads as heads, heads that share the hidden size evenly, all of a head rotated, attention scaled
-/// by 1/√head size, no window, no soft-cap.
+/// by 1/√head size, no window, no soft-cap, no factors.
 absl::StatusOr<Hyperparameters> readHyperparameters(const ModelSource& source,
                                                     const Architecture& architecture);
 

@@ -12,10 +12,13 @@ std::string valueStateName(int64_t layer) { return absl::StrFormat("kv.%d.v", la
 
 ModelGraph::ModelGraph(const Shared& shared, const Inputs& inputs)
     : shared(shared), inputs(inputs) {
-  const std::vector<float>& inverse = shared.frequencies.inverse;
+  auto declare = [&](const std::vector<float>& inverse, std::string_view name) {
+    return shared.builder.constant({static_cast<int64_t>(inverse.size())}, inverse, {.name = name});
+  };
   if (shared.architecture.pairing)
-    inverseFrequencies = shared.builder.constant({static_cast<int64_t>(inverse.size())}, inverse,
-                                                 {.name = "rope_frequencies"});
+    inverseFrequencies = declare(shared.frequencies.inverse, "rope_frequencies");
+  if (!shared.frequencies.windowedInverse.empty())
+    windowedFrequencies = declare(shared.frequencies.windowedInverse, "rope_frequencies.windowed");
 }
 
 bool ModelGraph::flag(std::string_view key) {
@@ -32,7 +35,10 @@ std::string ModelGraph::tensorName(std::string_view name, std::string_view suffi
 Value ModelGraph::embedTokens() {
   const Hyperparameters& p = parameters();
   Value table = shared.weights.get("token_embd.weight", {p.vocabulary, p.hidden});
-  return builder().embedding(table, inputs.ids, {.name = "token_embd"});
+  Value tokens = builder().embedding(table, inputs.ids, {.name = "token_embd"});
+  if (p.embeddingScale == 1)
+    return tokens;
+  return builder().scale(tokens, p.embeddingScale, {.name = "embedding_scaled"});
 }
 
 Value ModelGraph::embedPositions() {
@@ -59,6 +65,12 @@ Value ModelGraph::logits(Value x) {
       shared.weights.get(tied ? "token_embd.weight" : "output.weight", {p.vocabulary, p.hidden});
   mlir::Type f32 = mlir::Float32Type::get(builder().getActivationType().getContext());
   Value scores = builder().matmul(normed, weight, {.name = "output", .elementType = f32});
+  if (shared.architecture.hasOutputBias) {
+    Value bias = shared.weights.get("output.bias", {p.vocabulary});
+    scores = builder().add(scores, bias, {.name = "output.bias", .elementType = f32});
+  }
+  if (p.logitScale != 1)
+    scores = builder().scale(scores, p.logitScale, {.name = "output.scaled", .elementType = f32});
   if (p.logitSoftcap == 0)
     return scores;
   float cap = static_cast<float>(p.logitSoftcap);
@@ -76,6 +88,8 @@ Value ModelGraph::norm(Value x, std::string_view name) {
   Value weight = shared.weights.get(tensorName(name, ".weight"), {length});
   if (shared.architecture.norm == NormKind::Rms)
     return builder().rmsNorm(x, weight, epsilon, {.name = name});
+  if (shared.architecture.norm == NormKind::LayerWithoutBias)
+    return builder().layerNorm(x, weight, epsilon, {.name = name});
   Value bias = shared.weights.get(tensorName(name, ".bias"), {length});
   return builder().layerNorm(x, weight, bias, epsilon, {.name = name});
 }
@@ -124,36 +138,63 @@ Heads ModelGraph::splitHeads(const Heads& flat) {
           .value = splitHeads(flat.value, p.kvHeads, "attn_v")};
 }
 
-Heads ModelGraph::projectHeads(Value x, Bias bias) {
+Heads ModelGraph::projectFlat(Value x, Bias bias, bool isFused) {
   const Hyperparameters& p = parameters();
-  return splitHeads({.query = linear(x, "attn_q", p.heads * p.headSize, bias),
-                     .key = linear(x, "attn_k", p.kvHeads * p.headSize, bias),
-                     .value = linear(x, "attn_v", p.kvHeads * p.valueSize, bias)});
-}
-
-Heads ModelGraph::projectFusedHeads(Value x, Bias bias) {
-  const Hyperparameters& p = parameters();
-  int64_t queryRows = p.heads * p.headSize;
-  int64_t keyRows = p.kvHeads * p.headSize;
-  int64_t valueRows = p.kvHeads * p.valueSize;
+  const int64_t queryRows = p.heads * p.headSize;
+  const int64_t keyRows = p.kvHeads * p.headSize;
+  const int64_t valueRows = p.kvHeads * p.valueSize;
+  if (!isFused && !shared.weights.has(tensorName("attn_qkv", ".weight")))
+    return {.query = linear(x, "attn_q", queryRows, bias),
+            .key = linear(x, "attn_k", keyRows, bias),
+            .value = linear(x, "attn_v", valueRows, bias)};
   auto part = [&](std::string_view name, int64_t first, int64_t count) {
     return linearPart(x, name, "attn_qkv", queryRows + keyRows + valueRows, {first, count}, bias);
   };
-  return splitHeads({.query = part("attn_q", 0, queryRows),
-                     .key = part("attn_k", queryRows, keyRows),
-                     .value = part("attn_v", queryRows + keyRows, valueRows)});
+  return {.query = part("attn_q", 0, queryRows),
+          .key = part("attn_k", queryRows, keyRows),
+          .value = part("attn_v", queryRows + keyRows, valueRows)};
+}
+
+Heads ModelGraph::projectHeads(Value x, Bias bias) {
+  return splitHeads(projectFlat(x, bias, /*isFused=*/false));
+}
+
+Heads ModelGraph::projectFusedHeads(Value x, Bias bias) {
+  return splitHeads(projectFlat(x, bias, /*isFused=*/true));
+}
+
+Heads ModelGraph::projectNormedHeads(Value x) {
+  Heads flat = projectFlat(x, Bias::Optional, /*isFused=*/false);
+  return splitHeads({.query = norm(flat.query, "attn_q_norm"),
+                     .key = norm(flat.key, "attn_k_norm"),
+                     .value = flat.value});
+}
+
+bool ModelGraph::isWindowed() const {
+  return shared.parameters.window != 0 &&
+         frontends::isWindowed(shared.architecture.windowed, layer);
 }
 
 Value ModelGraph::rotate(Value x, std::string_view name) {
   RopePairing pairing =
       shared.source.keepsHalves() ? RopePairing::Halves : *shared.architecture.pairing;
-  return builder().rope(pairing, x, inputs.positions, inverseFrequencies,
-                        shared.frequencies.magnitude, {.name = absl::StrFormat("%s.rope", name)});
+  Value frequencies =
+      isWindowed() && windowedFrequencies ? windowedFrequencies : inverseFrequencies;
+  return builder().rope(pairing, x, inputs.positions, frequencies, shared.frequencies.magnitude,
+                        {.name = absl::StrFormat("%s.rope", name)});
 }
 
-int64_t ModelGraph::window() const {
-  bool isFull = shared.architecture.windowed == WindowedBlocks::Even && layer % 2 != 0;
-  return isFull ? 0 : shared.parameters.window;
+Value ModelGraph::rotateAndAttend(Heads heads, Bias bias) {
+  heads.query = rotate(heads.query, "attn_q");
+  heads.key = rotate(heads.key, "attn_k");
+  return linear(attend(heads), "attn_output", parameters().hidden, bias);
+}
+
+Value ModelGraph::addResidual(Value x, Value change, std::string_view name) {
+  const double factor = parameters().residualScale;
+  if (factor != 1)
+    change = builder().scale(change, factor, {.name = absl::StrFormat("%s.scaled", name)});
+  return builder().add(x, change, {.name = name});
 }
 
 Value ModelGraph::attend(const Heads& heads) {
@@ -166,10 +207,12 @@ Value ModelGraph::attend(const Heads& heads) {
                            {.name = "kv_write.k"});
   values = builder().kvWrite(heads.value, inputs.sequences, inputs.positions, values,
                              {.name = "kv_write.v"});
-  Value attended = builder().attention(
-      heads.query, keys, values, inputs.sequences, inputs.positions,
-      {.scale = p.attentionScale, .softcap = p.attentionSoftcap, .window = window()},
-      {.name = "attention"});
+  Value attended =
+      builder().attention(heads.query, keys, values, inputs.sequences, inputs.positions,
+                          {.scale = p.attentionScale,
+                           .softcap = p.attentionSoftcap,
+                           .window = isWindowed() ? p.window : 0},
+                          {.name = "attention"});
   return builder().reshape(attended, {heads.query.getShape().front(), p.heads * p.valueSize},
                            {.name = "attention.joined"});
 }
@@ -180,6 +223,13 @@ Value ModelGraph::gatedMlp(Value x, Activation activation) {
   Value up = linear(x, "ffn_up", p.ffn, Bias::Optional);
   Value gated = builder().glu(activation, gate, up, {.name = "ffn_glu"});
   return linear(gated, "ffn_down", p.hidden, Bias::Optional);
+}
+
+Value ModelGraph::geluTanhMlp(Value x, Bias bias) {
+  const Hyperparameters& p = parameters();
+  Value up = linear(x, "ffn_up", p.ffn, bias);
+  Value activated = builder().geluTanh(up, {.name = "ffn_gelu"});
+  return linear(activated, "ffn_down", p.hidden, bias);
 }
 
 } // namespace tenon::frontends

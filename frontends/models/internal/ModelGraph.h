@@ -54,13 +54,17 @@ public:
   /// The architecture's metadata key of that name, a bool; false after an error.
   bool flag(std::string_view key);
 
-  /// The token embedding: [rows, hidden].
+  /// Number of the block that is being built.
+  int64_t blockIndex() const { return layer; }
+
+  /// The token embedding times `Hyperparameters::embeddingScale`: [rows, hidden].
   Value embedTokens();
   /// The embedding of the positions, learned with the model: [rows, hidden].
   Value embedPositions();
   /// Block `layer` of the architecture applied to `x` [rows, hidden], in scope `blk.<layer>`.
   Value block(int64_t layer, Value x);
-  /// The final norm, the output layer and the soft-cap: [rows, hidden] to f32 [rows, vocabulary].
+  /// The final norm, the output layer, its bias where the family has one, the factor of the logits
+  /// and the soft-cap: [rows, hidden] to f32 [rows, vocabulary].
   Value logits(Value x);
 
   /// The architecture's norm over the innermost axis.
@@ -70,17 +74,27 @@ public:
   /// The same with rows `part` of the fused tensors `fused`, which have `outputs` rows in all.
   Value linearPart(Value x, std::string_view name, std::string_view fused, int64_t outputs,
                    RowRange part, Bias bias);
-  /// `attn_q`, `attn_k` and `attn_v` of `x` [rows, hidden].
+  /// `attn_q`, `attn_k` and `attn_v` of `x` [rows, hidden]; where the file has `attn_qkv`, from that, in
+  /// which the rows of the three lie behind one another.
   Heads projectHeads(Value x, Bias bias);
-  /// The same from `attn_qkv`, in which the rows of the three lie behind one another.
+  /// The same of a file that has `attn_qkv` alone.
   Heads projectFusedHeads(Value x, Bias bias);
+  /// The same without biases, and Q and K, all heads of a row at once, normed by `attn_q_norm` and
+  /// `attn_k_norm`.
+  Heads projectNormedHeads(Value x);
   /// Rotates the heads of `x` [rows, heads, head size] as the metadata say.
   Value rotate(Value x, std::string_view name);
+  /// Rotates Q and K, attends and projects: attn_output(attend(rope(q), rope(k), v)).
+  Value rotateAndAttend(Heads heads, Bias bias);
+  /// `x` and what a half of a block makes of it, times `Hyperparameters::residualScale`.
+  Value addResidual(Value x, Value change, std::string_view name);
   /// Stores key and value in the block's cache and attends to it, within the block's window:
   /// [rows, heads · value size].
   Value attend(const Heads& heads);
   /// ffn_down(activation(ffn_gate(x)) · ffn_up(x)): [rows, hidden] to the same.
   Value gatedMlp(Value x, Activation activation);
+  /// ffn_down(gelu(ffn_up(x))) with the tanh form of GELU: [rows, hidden] to the same.
+  Value geluTanhMlp(Value x, Bias bias);
 
 private:
   std::string tensorName(std::string_view name, std::string_view suffix) const;
@@ -89,12 +103,13 @@ private:
   /// [rows, heads · size] to [rows, heads, size].
   Value splitHeads(Value x, int64_t heads, std::string_view name);
   Heads splitHeads(const Heads& flat);
-  /// Positions that this block's queries look back, their own included; 0: all.
-  int64_t window() const;
+  Heads projectFlat(Value x, Bias bias, bool isFused);
+  bool isWindowed() const;
 
   Shared shared;
   Inputs inputs;
   Value inverseFrequencies;
+  Value windowedFrequencies; ///< of windowed blocks, where theirs are others
   /// `blk.<layer>.` inside a block.
   std::string prefix;
   int64_t layer = 0;

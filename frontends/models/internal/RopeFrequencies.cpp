@@ -99,9 +99,15 @@ static void applyYarn(const YarnParameters& yarn, RopeFrequencies& frequencies) 
   frequencies.magnitude *= yarn.magnitude * (1.0 + 0.1 * std::log(yarn.factor));
 }
 
+/// Pair `pair` of `pairs` turns so far a position.
+static double turnOf(double base, int64_t pair, int64_t pairs) {
+  return std::pow(base, -static_cast<double>(pair) / static_cast<double>(pairs));
+}
+
 absl::StatusOr<RopeFrequencies> readRopeFrequencies(const ModelSource& source,
                                                     const Hyperparameters& parameters,
-                                                    int64_t contextLength) {
+                                                    int64_t contextLength,
+                                                    std::optional<double> windowedBase) {
   int64_t pairs = parameters.rotarySize / 2;
   TENON_ASSIGN_OR_RETURN(double base, source.numberAbove(1, "rope.freq_base", 10000.0));
   TENON_ASSIGN_OR_RETURN(std::string_view tensor, chooseFactors(source, parameters, contextLength));
@@ -113,9 +119,8 @@ absl::StatusOr<RopeFrequencies> readRopeFrequencies(const ModelSource& source,
                          source.numberAbove(0, "rope.scaling.attn_factor", 1.0));
   double divisor = type == "linear" ? factor : 1.0;
   for (int64_t pair = 0; pair < pairs; ++pair) {
-    double exponent = -static_cast<double>(pair) / static_cast<double>(pairs);
     frequencies.inverse.push_back(
-        static_cast<float>(std::pow(base, exponent) / factors[pair] / divisor));
+        static_cast<float>(turnOf(base, pair, pairs) / factors[pair] / divisor));
   }
   if (type == "yarn") {
     TENON_ASSIGN_OR_RETURN(YarnParameters yarn, readYarn(source, parameters, factor, base));
@@ -124,6 +129,12 @@ absl::StatusOr<RopeFrequencies> readRopeFrequencies(const ModelSource& source,
     return source.keyError("rope.scaling.type", "'none', 'linear', 'longrope' or 'yarn'",
                            quoteName(type));
   }
+  if (!windowedBase)
+    return frequencies;
+  TENON_ASSIGN_OR_RETURN(double ofWindows,
+                         source.numberAbove(1, "rope.freq_base_swa", *windowedBase));
+  for (int64_t pair = 0; pair < pairs; ++pair)
+    frequencies.windowedInverse.push_back(static_cast<float>(turnOf(ofWindows, pair, pairs)));
   return frequencies;
 }
 

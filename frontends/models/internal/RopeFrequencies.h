@@ -1,6 +1,7 @@
 #ifndef TENON_FRONTENDS_MODELS_INTERNAL_ROPEFREQUENCIES_H
 #define TENON_FRONTENDS_MODELS_INTERNAL_ROPEFREQUENCIES_H
 
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -18,8 +19,9 @@ inline constexpr std::string_view shortRopeFactorsTensor = "rope_factors_short.w
 
 /// What `tenon.rope` needs to rotate as the file's metadata say.
 struct RopeFrequencies {
-  std::vector<float> inverse; ///< radians a position, by pair: rotarySize / 2
-  double magnitude = 1;       ///< factor of the rotated elements
+  std::vector<float> inverse;         ///< radians a position, by pair: rotarySize / 2
+  std::vector<float> windowedInverse; ///< of windowed blocks, where theirs are others; else empty
+  double magnitude = 1;               ///< factor of the rotated elements
 };
 
 /// Pair i of n turns by base^(−i/n) a position (Su et al. 2021, arXiv 2104.09864), with base
@@ -35,10 +37,12 @@ struct RopeFrequencies {
 ///     between; magnitude 1 + 0.1 · ln factor (Peng et al. 2023, arXiv 2309.00071);
 ///   none, longrope: not scaled.
 /// `rope.scaling.attn_factor` multiplies what is rotated.
+/// `windowedBase` is the architecture's (`Architecture::windowedRopeBase`).
 /// Key names, defaults and the ramp's rounding as in llama.cpp. Other types are refused.
 absl::StatusOr<RopeFrequencies> readRopeFrequencies(const ModelSource& source,
                                                     const Hyperparameters& parameters,
-                                                    int64_t contextLength);
+                                                    int64_t contextLength,
+                                                    std::optional<double> windowedBase = {});
 
 } // namespace tenon::frontends
 

@@ -67,12 +67,12 @@ INSTANTIATE_TEST_SUITE_P(
     Keys, ImportErrorTest,
     ::testing::Values(
         missingKey("NoArchitecture", llama, "general.architecture"),
-        ErrorCase{
-            "UnknownArchitecture",
-            llama,
-            [](ModelFile& m) { m.keys["general.architecture"] = std::string("bert"); },
-            invalid,
-            {"'general.architecture' expects one of 'gemma2', ", "'llama', ", ", but got 'bert'"}},
+        ErrorCase{"UnknownArchitecture",
+                  llama,
+                  [](ModelFile& m) { m.keys["general.architecture"] = std::string("bert"); },
+                  invalid,
+                  {"'general.architecture' expects one of 'command-r', ", "'llama', ",
+                   ", but got 'bert'"}},
         missingKey("NoBlockCount", llama, "llama.block_count"),
         missingKey("NoEmbeddingLength", llama, "llama.embedding_length"),
         missingKey("NoFfnLength", llama, "llama.feed_forward_length"),

@@ -1,0 +1,84 @@
+#ifndef TENON_FRONTENDS_HF_INTERNAL_DECODERKEYS_H
+#define TENON_FRONTENDS_HF_INTERNAL_DECODERKEYS_H
+
+#include <cstdint>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include "frontends/hf/HfFamily.h"
+#include "frontends/hf/HfKeys.h"
+#include "frontends/models/WindowedBlocks.h"
+
+/// What families share. Names and defaults as in the files configuration_<family>.py and
+/// modeling_<family>.py of Hugging Face's transformers, canonical forms as in llama.cpp's converter.
+namespace tenon::frontends {
+
+/// Tensors of Llama, and of what followed it.
+inline constexpr TensorName llamaNames[] = {
+    {"embed_tokens", "token_embd"},
+    {"norm", "output_norm"},
+    {"lm_head", "output"},
+    {"input_layernorm", "attn_norm"},
+    {"post_attention_layernorm", "ffn_norm"},
+    {"self_attn.q_proj", "attn_q"},
+    {"self_attn.k_proj", "attn_k"},
+    {"self_attn.v_proj", "attn_v"},
+    {"self_attn.o_proj", "attn_output"},
+    {"self_attn.qkv_proj", "attn_qkv"},
+    {"self_attn.q_norm", "attn_q_norm"},
+    {"self_attn.k_norm", "attn_k_norm"},
+    {"mlp.gate_proj", "ffn_gate"},
+    {"mlp.up_proj", "ffn_up"},
+    {"mlp.down_proj", "ffn_down"},
+    {"mlp.gate_up_proj", "ffn_up"},
+};
+
+/// Tensors of Gemma 2 and 3, whose blocks have four norms.
+inline constexpr TensorName gemma2Names[] = {
+    {"embed_tokens", "token_embd"},
+    {"norm", "output_norm"},
+    {"lm_head", "output"},
+    {"input_layernorm", "attn_norm"},
+    {"post_attention_layernorm", "post_attention_norm"},
+    {"pre_feedforward_layernorm", "ffn_norm"},
+    {"post_feedforward_layernorm", "post_ffw_norm"},
+    {"self_attn.q_proj", "attn_q"},
+    {"self_attn.k_proj", "attn_k"},
+    {"self_attn.v_proj", "attn_v"},
+    {"self_attn.o_proj", "attn_output"},
+    {"self_attn.q_norm", "attn_q_norm"},
+    {"self_attn.k_norm", "attn_k_norm"},
+    {"mlp.gate_proj", "ffn_gate"},
+    {"mlp.up_proj", "ffn_up"},
+    {"mlp.down_proj", "ffn_down"},
+};
+
+/// `head_dim`, or the even share of the hidden size.
+absl::StatusOr<int64_t> readHeadSize(HfKeys& keys);
+
+/// The sizes that most families name alike.
+void mapSizes(HfKeys& keys);
+
+/// Sizes, heads, window, activation and rotation of a decoder; `normKey` and `canonicalNormKey` name the
+/// epsilon of its norms. Refuses a window where `windowed` has none, and `layer_types` that are not those
+/// of `windowed`.
+absl::Status readDecoder(HfKeys& keys, WindowedBlocks windowed, std::string_view activationKey,
+                         const nlohmann::json& activation,
+                         std::string_view canonicalNormKey = "attention.layer_norm_rms_epsilon",
+                         std::string_view normKey = "rms_norm_eps");
+
+/// Of Llama and what followed it without a window.
+absl::Status readLlama(HfKeys& keys);
+/// The same with a window in all blocks, where config.json states one.
+absl::Status readWindowedLlama(HfKeys& keys);
+
+/// 1 + x for norms, as GGUF stores those of the Gemma family.
+TensorChange addOneToNorms(std::string_view canonical);
+/// `attention.scale` from Gemma's `query_pre_attn_scalar`.
+absl::Status readGemmaScale(HfKeys& keys);
+
+} // namespace tenon::frontends
+
+#endif // TENON_FRONTENDS_HF_INTERNAL_DECODERKEYS_H
