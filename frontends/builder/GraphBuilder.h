@@ -158,6 +158,8 @@ public:
 
   Value embedding(Value table, Value ids, OpOptions options = {});
   Value matmul(Value input, Value weight, OpOptions options = {});
+  Value expertMatmul(Value input, Value weight, Value ids, OpOptions options = {});
+  Value weightedSum(Value input, Value weights, OpOptions options = {});
   Value dequantize(Value input, OpOptions options = {});
 
   Value rmsNorm(Value input, Value weight, double epsilon, OpOptions options = {});

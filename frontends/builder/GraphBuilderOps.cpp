@@ -138,6 +138,14 @@ Value GraphBuilder::matmul(Value input, Value weight, OpOptions options) {
   return emitOne<MatmulOp>({input.get(), weight.get()}, options);
 }
 
+Value GraphBuilder::expertMatmul(Value input, Value weight, Value ids, OpOptions options) {
+  return emitOne<ExpertMatmulOp>({input.get(), weight.get(), ids.get()}, options);
+}
+
+Value GraphBuilder::weightedSum(Value input, Value weights, OpOptions options) {
+  return emitOne<WeightedSumOp>({input.get(), weights.get()}, options);
+}
+
 Value GraphBuilder::dequantize(Value input, OpOptions options) {
   return emitOne<DequantizeOp>({input.get()}, options);
 }

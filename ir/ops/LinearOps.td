@@ -45,6 +45,47 @@ def Tenon_MatmulOp : Tenon_PureOp<"matmul", [Tenon_OwnWork]> {
   }];
 }
 
+def Tenon_ExpertMatmulOp : Tenon_PureOp<"expert_matmul", [Tenon_OwnWork]> {
+  let summary = "y = x · Wᵀ with matrices that each row chooses";
+  let description = [{
+    The products of a mixture of experts. `weight` [E, N, K] holds a matrix an expert, decoded if
+    block-quantised; `ids` [R, k] names the experts of each row. `input` is [R, K], where a row's
+    experts share it, or [R, k, K], where each has its own. Result [R, k, N]:
+
+        y[r, j, n] = Σₖ x[r, (j,) k] · W[ids[r, j], n, k]
+
+    added as `tenon.matmul` adds. An id outside [0, E) gives zeros. Where weights are read once, a
+    step reads those of the chosen experts alone: its work counts k of them for one row and, for
+    more, as many as R rows choose together on average if each expert is as likely as any other.
+    ```mlir
+    %y = tenon.expert_matmul %x, %w, %ids
+        : (tensor<1x64xf32>, tensor<8x96x64x!tenon.block<q8_0>>, tensor<1x2xi32>)
+        -> tensor<1x2x96xf32>
+    ```
+  }];
+  let arguments = (ins Tenon_FloatTensor:$input, Tenon_WeightTensor:$weight, Tenon_IntTensor:$ids,
+                       OptionalAttr<Tenon_OrderAttr>:$order);
+  let results = (outs Tenon_FloatTensor:$result);
+  let assemblyFormat = [{
+    $input `,` $weight `,` $ids (`order` $order^)? attr-dict
+    `:` functional-type(operands, results)
+  }];
+}
+
+def Tenon_WeightedSumOp : Tenon_PureOp<"weighted_sum", [Tenon_OwnWork]> {
+  let summary = "Sum of a row's vectors, each times its weight";
+  let description = [{
+    `input` [R, k, N], `weights` [R, k], result [R, N]: y[r, n] = Σⱼ weights[r, j] · x[r, j, n],
+    added in f32 with fused multiply-adds to 0 in ascending j. Joins what a row's experts give.
+    ```mlir
+    %y = tenon.weighted_sum %x, %weights : (tensor<1x2x64xf32>, tensor<1x2xf32>) -> tensor<1x64xf32>
+    ```
+  }];
+  let arguments = (ins Tenon_FloatTensor:$input, Tenon_FloatTensor:$weights);
+  let results = (outs Tenon_FloatTensor:$result);
+  let assemblyFormat = "$input `,` $weights attr-dict `:` functional-type(operands, results)";
+}
+
 def Tenon_QuantizeOp : Tenon_PureOp<"quantize"> {
   let summary = "Activations in blocks of 8-bit integers";
   let description = [{

@@ -1,4 +1,4 @@
-#include "kernels/cpu/ScheduleRule.h"
+#include "kernels/cpu/ProductBlock.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <numeric>
@@ -14,28 +14,34 @@ bool isMultiplied(MatmulOp op) {
   return !op.isQuantized() || llvm::is_contained(unpacked, name);
 }
 
-} // namespace tenon::kernels
-
-namespace tenon::kernels::rules {
-
-namespace {
-
-constexpr int64_t cacheLineBytes = 64;
-
-/// Accumulators of one block: rows of x times rows of the weight.
-struct Block {
-  int64_t rows, columns;
-};
-
 /// One row of x: four rows of the weight at once, to hide the latency of the multiply-add; more
 /// streams, at the same place of pages, would compete for the sets of the first-level cache. More
 /// rows: a block whose accumulators and operands fill the registers.
-Block chooseBlock(int64_t rows, const CpuTarget& target) {
+ProductBlock chooseProductBlock(int64_t rows, const CpuTarget& target) {
   bool manyRegisters = target.registers >= 32;
   if (rows == 1)
     return {1, 4};
   return {std::min<int64_t>(rows, manyRegisters ? 6 : 3), manyRegisters ? 4 : 3};
 }
+
+/// Elements of K that the inner loop takes at once: whole vectors and blocks, and at least a cache
+/// line of each row of the weight, which is prefetched once a step.
+int64_t chooseProductStep(const Encoding& encoding, const CpuTarget& target) {
+  constexpr int64_t cacheLineBytes = 64;
+  int64_t step = std::max(target.lanes, encoding.blockSize);
+  return step * llvm::divideCeil(cacheLineBytes, encoding.bytesFor(step));
+}
+
+int64_t chooseStreamedColumns(int64_t rowBytes, const ProductBlock& block) {
+  constexpr int64_t streamedBytes = 64 * 1024;
+  return std::max(streamedBytes / rowBytes / block.columns * block.columns, block.columns);
+}
+
+} // namespace tenon::kernels
+
+namespace tenon::kernels::rules {
+
+namespace {
 
 /// y [batches, rows, columns] = x [batches, rows, depth] · W [batches, columns, depth]ᵀ.
 struct Shape {
@@ -50,13 +56,6 @@ Shape getShape(MatmulOp op) {
   return {batches, rows, columns, depth, *getStorageBytes(weight) / (columns * batches)};
 }
 
-/// Elements of K that the inner loop takes at once: whole vectors and blocks, and at least a cache
-/// line of each row of the weight, which is prefetched once a step.
-int64_t chooseStep(const Encoding& encoding, const CpuTarget& target) {
-  int64_t step = std::max(target.lanes, encoding.blockSize);
-  return step * llvm::divideCeil(cacheLineBytes, encoding.bytesFor(step));
-}
-
 bool matches(KernelOp kernel) {
   MatmulOp op = soleOp<MatmulOp>(kernel);
   return op && isMultiplied(op);
@@ -64,12 +63,10 @@ bool matches(KernelOp kernel) {
 
 /// One pass of the rows of x over the weight: what counts is reading it. A tile is some rows of the
 /// weight and all rows of x.
-ScheduleAttr chooseStreaming(KernelOp kernel, const Shape& shape, const Block& block,
+ScheduleAttr chooseStreaming(KernelOp kernel, const Shape& shape, const ProductBlock& block,
                              const CpuTarget& target) {
-  constexpr int64_t streamedBytes = 64 * 1024;
   MatmulOp op = soleOp<MatmulOp>(kernel);
-  int64_t perTile = streamedBytes / shape.weightRowBytes / block.columns * block.columns;
-  perTile = std::max(perTile, block.columns);
+  int64_t perTile = chooseStreamedColumns(shape.weightRowBytes, block);
   // The next block of weight rows is asked for while this one is multiplied: hardware prefetchers
   // lose track where several short rows end at once. Measured 2026-11-21 on Zen 5, [1, 2048] x
   // [32768, 2048], one thread, CPU time on a loaded machine, GB/s without and with: q8_0 18, 35;
@@ -79,7 +76,7 @@ ScheduleAttr chooseStreaming(KernelOp kernel, const Shape& shape, const Block& b
       {{"columns_per_tile", perTile},
        {"column_block", block.columns},
        {"row_block", block.rows},
-       {"step", chooseStep(*getEncoding(op.getWeight().getType().getElementType()), target)},
+       {"step", chooseProductStep(*getEncoding(op.getWeight().getType().getElementType()), target)},
        {"prefetch_bytes", block.columns * shape.weightRowBytes}});
 }
 
@@ -91,7 +88,7 @@ ScheduleAttr chooseStreaming(KernelOp kernel, const Shape& shape, const Block& b
 /// Measured 2026-11-21 with a prototype in C++ on Zen 5, two threads, 64 rows of x times f16
 /// weights [8192, 2048] and [2048, 8192], GFLOP/s of 518: parts of 256 elements 360, 362; 512: 371,
 /// 382; 1,024: 359, 374; 32 rows a tile and 512: 365, 367; without prefetching 330, 337.
-ScheduleAttr choosePacked(KernelOp kernel, const Shape& shape, const Block& block,
+ScheduleAttr choosePacked(KernelOp kernel, const Shape& shape, const ProductBlock& block,
                           const CpuTarget& target) {
   constexpr int64_t floatBytes = 4, mostColumns = 64, mostDepth = 512, leastTiles = 16;
   MatmulOp op = soleOp<MatmulOp>(kernel);
@@ -116,7 +113,7 @@ ScheduleAttr choosePacked(KernelOp kernel, const Shape& shape, const Block& bloc
 
 /// Rows of x and native vectors of columns whose sums fill the registers: each sum is a vector of
 /// integers and one of what the block's earlier groups, or blocks, gave.
-Block chooseQuantizedBlock(int64_t rows, const CpuTarget& target) {
+ProductBlock chooseQuantizedBlock(int64_t rows, const CpuTarget& target) {
   constexpr int64_t vectors = 2;
   int64_t most = target.registers >= 32 ? 6 : 2, blocks = llvm::divideCeil(rows, most);
   return {static_cast<int64_t>(llvm::divideCeil(rows, blocks)), vectors};
@@ -127,7 +124,7 @@ Block chooseQuantizedBlock(int64_t rows, const CpuTarget& target) {
 /// the first-level cache.
 ScheduleAttr chooseQuantized(KernelOp kernel, const Shape& shape, const CpuTarget& target) {
   constexpr int64_t streamedBytes = 64 * 1024, leastTiles = 16, mostRows = 256;
-  Block block = chooseQuantizedBlock(shape.rows, target);
+  ProductBlock block = chooseQuantizedBlock(shape.rows, target);
   int64_t columns = block.columns * target.lanes;
   int64_t wanted = std::min(streamedBytes / shape.weightRowBytes, shape.columns / leastTiles);
   int64_t perTile = std::max(wanted / columns, int64_t(1)) * columns;
@@ -149,7 +146,7 @@ ScheduleAttr choose(KernelOp kernel, const CpuTarget& target) {
   }
   op.setOrderAttr(makeOrder(kernel.getContext(), target.lanes));
   Shape shape = getShape(op);
-  Block block = chooseBlock(shape.rows, target);
+  ProductBlock block = chooseProductBlock(shape.rows, target);
   return shape.rows <= block.rows ? chooseStreaming(kernel, shape, block, target)
                                   : choosePacked(kernel, shape, block, target);
 }

@@ -48,6 +48,7 @@ namespace tenon::kernels::rules {
 extern const ScheduleRule attention;
 extern const ScheduleRule copies;
 extern const ScheduleRule elementwise;
+extern const ScheduleRule experts;
 extern const ScheduleRule kvWrite;
 extern const ScheduleRule matmul;
 extern const ScheduleRule rows;

@@ -8,7 +8,7 @@ namespace tenon::kernels {
 
 static const ScheduleRule* const allRules[] = {
     &rules::matmul, &rules::attention,   &rules::kvWrite, &rules::rows,
-    &rules::copies, &rules::elementwise, &rules::sequence};
+    &rules::copies, &rules::elementwise, &rules::experts, &rules::sequence};
 
 llvm::ArrayRef<const ScheduleRule*> allCpuRules() { return allRules; }
 

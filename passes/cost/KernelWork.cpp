@@ -10,15 +10,16 @@ namespace tenon::passes::cost {
 int64_t reductionsOf(Operation& op) {
   return llvm::TypeSwitch<Operation&, int64_t>(op)
       .Case<LayerNormOp, SoftmaxOp>([](auto) { return 2; })
-      .Case<RmsNormOp, ReduceOp, ArgmaxOp, MatmulOp, AttentionOp>([](auto) { return 1; })
+      .Case<RmsNormOp, ReduceOp, ArgmaxOp, MatmulOp, ExpertMatmulOp, AttentionOp>(
+          [](auto) { return 1; })
       .Case([](TopKOp op) { return static_cast<int64_t>(op.getK()); })
       .Default([](Operation&) { return 0; });
 }
 
 /// True where the operand is a matrix or table that no earlier kernel has just written.
 static bool isWeightOperand(OpOperand& operand) {
-  return llvm::isa<MatmulOp, EmbeddingOp>(operand.getOwner()) &&
-         operand.getOperandNumber() == (llvm::isa<MatmulOp>(operand.getOwner()) ? 1u : 0u);
+  return llvm::isa<MatmulOp, ExpertMatmulOp, EmbeddingOp>(operand.getOwner()) &&
+         operand.getOperandNumber() == (llvm::isa<EmbeddingOp>(operand.getOwner()) ? 0u : 1u);
 }
 
 /// The cache that `op` writes in place and passes on; null where it writes none.
@@ -69,6 +70,15 @@ static llvm::DenseSet<Operation*> findRepeated(KernelOp kernel) {
   return repeated;
 }
 
+/// What a product with the chosen of a weight's matrices decodes.
+static void addProduct(ExpertMatmulOp op, KernelWork& work) {
+  RankedTensorType weight = op.getWeight().getType();
+  const Encoding* encoding = getEncoding(weight.getElementType());
+  int64_t blocks = op.getWork().operandBytes[1] / encoding->blockBytes;
+  if (encoding->isBlockQuantized())
+    work.blocks.push_back({encoding, /*integers=*/false, blocks * encoding->blockSize, 0});
+}
+
 /// What a product does beyond floating-point operations on its weight.
 static void addProduct(MatmulOp op, int64_t flops, KernelWork& work) {
   RankedTensorType weight = op.getWeight().getType();
@@ -97,6 +107,8 @@ KernelWork sumWork(KernelOp kernel) {
     work.flops = detail::saturatingSum({work.flops, flops});
     if (auto product = llvm::dyn_cast<MatmulOp>(op))
       addProduct(product, flops, work);
+    if (auto product = llvm::dyn_cast<ExpertMatmulOp>(op))
+      addProduct(product, work);
     if (repeated.contains(&op)) {
       work.repeatedFlops = detail::saturatingSum({work.repeatedFlops, flops});
       // Norms of one value share its sums, and a block keeps what it has read.

@@ -78,6 +78,34 @@ TEST_F(BlockTest, DequantizeAndEmbeddingDecode) {
   EXPECT_EQ(results[1], chosen);
 }
 
+/// W[0] = [[1, 2]], W[1] = [[3, 4]]; an id outside them gives zeros.
+TEST_F(LinearTest, ExpertMatmulTakesTheChosenMatrices) {
+  auto results =
+      run("func.func @f(%x: tensor<2x2xf32>, %own: tensor<2x2x2xf32>, %w: tensor<2x1x2xf32>, "
+          "%i: tensor<2x2xi32>) -> (tensor<2x2x1xf32>, tensor<2x2x1xf32>) {"
+          "%0 = tenon.expert_matmul %x, %w, %i : (tensor<2x2xf32>, tensor<2x1x2xf32>, "
+          "tensor<2x2xi32>) -> tensor<2x2x1xf32> "
+          "%1 = tenon.expert_matmul %own, %w, %i : (tensor<2x2x2xf32>, tensor<2x1x2xf32>, "
+          "tensor<2x2xi32>) -> tensor<2x2x1xf32> "
+          "return %0, %1 : tensor<2x2x1xf32>, tensor<2x2x1xf32> }",
+          {tensor("tensor<2x2xf32>", {1, 10, 2, 20}),
+           tensor("tensor<2x2x2xf32>", {1, 10, 2, 20, 3, 30, 4, 40}),
+           tensor("tensor<2x1x2xf32>", {1, 2, 3, 4}), tensor("tensor<2x2xi32>", {1, 0, 2, 1})});
+  ASSERT_EQ(results.size(), 2u);
+  EXPECT_EQ(results[0], Values({43, 21, 0, 86}));
+  EXPECT_EQ(results[1], Values({43, 42, 0, 172}));
+}
+
+TEST_F(LinearTest, WeightedSum) {
+  auto results =
+      run("func.func @f(%x: tensor<1x2x3xf32>, %w: tensor<1x2xf32>) -> tensor<1x3xf32> {"
+          "%0 = tenon.weighted_sum %x, %w : (tensor<1x2x3xf32>, tensor<1x2xf32>) -> "
+          "tensor<1x3xf32> return %0 : tensor<1x3xf32> }",
+          {tensor("tensor<1x2x3xf32>", {1, 2, 3, 4, 5, 6}), tensor("tensor<1x2xf32>", {0.5, -1})});
+  ASSERT_EQ(results.size(), 1u);
+  EXPECT_EQ(results[0], Values({-3.5, -4, -4.5}));
+}
+
 TEST_F(LinearTest, EmbeddingGivesZerosForForeignIds) {
   auto results = run("func.func @f(%t: tensor<2x2xf32>, %i: tensor<5xi32>) -> tensor<5x2xf32> {"
                      "%0 = tenon.embedding %t, %i : (tensor<2x2xf32>, tensor<5xi32>) -> "

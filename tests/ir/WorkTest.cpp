@@ -50,6 +50,34 @@ TEST_F(WorkTest, Matmul) {
   EXPECT_THAT(op.getFootprint(1), IsFootprint(Kind::Grid, 0));
 }
 
+/// Of 8 experts each row chooses 2: rows choose 8 · (1 − 0.75^R) together.
+TEST_F(WorkTest, ExpertMatmulReadsTheChosen) {
+  auto makeRows = [&](const std::string& rows) {
+    return make("expert_matmul %a, %b, %c",
+                {"tensor<" + rows + "x64xf32>", "tensor<8x96x64x!tenon.block<q8_0>>",
+                 "tensor<" + rows + "x2xi32>"},
+                "tensor<" + rows + "x2x96xf32>");
+  };
+  constexpr int64_t expertBytes = 96 * 2 * 34;
+  auto op = makeRows("1");
+  EXPECT_EQ(op.getWork().flops, 2 * 2 * 96 * 64);
+  EXPECT_THAT(op.getWork().operandBytes, ElementsAre(64 * 4, 2 * expertBytes, 2 * 4));
+  EXPECT_THAT(op.getFootprint(0), IsFootprint(Kind::Row, 0));
+  EXPECT_THAT(op.getFootprint(1), IsFootprint(Kind::Grid, 0));
+  EXPECT_EQ(makeRows("2").getWork().operandBytes[1], expertBytes * 35 / 10);
+  EXPECT_EQ(makeRows("1000").getWork().operandBytes[1], 8 * expertBytes);
+  op = make("weighted_sum %a, %b", {"tensor<3x2x64xf16>", "tensor<3x2xf32>"}, "tensor<3x64xf16>");
+  EXPECT_EQ(op.getWork().flops, 2 * 3 * 2 * 64);
+}
+
+/// More experts than any count of bytes can be told apart for: all are read.
+TEST_F(WorkTest, ExpertBytesSaturate) {
+  auto op = make("expert_matmul %a, %b, %c",
+                 {"tensor<1x1xf32>", "tensor<1152921504606846976x1x1xf32>", "tensor<1x2xi32>"},
+                 "tensor<1x2x1xf32>");
+  EXPECT_EQ(op.getWork().operandBytes[1], int64_t(1) << 62);
+}
+
 TEST_F(WorkTest, FlopsSaturate) {
   auto op = make("matmul %a, %b",
                  {"tensor<1073741824x1073741824xf32>", "tensor<1073741824x1073741824xf32>"},

@@ -101,3 +101,51 @@ func.func @f(%x: tensor<1x48xf32>) {
   %0 = tenon.quantize %x : (tensor<1x48xf32>) -> tensor<1x48x!tenon.block<q8_s>>
   return
 }
+
+// -----
+
+func.func @f(%x: tensor<2x4xf32>, %w: tensor<3x5xf32>, %i: tensor<2x1xi32>) {
+  // expected-error @+1 {{'tenon.expert_matmul' op expects weight [E, N, K] with K the last axis of input [R, K] or [R, k, K], but got tensor<2x4xf32> and tensor<3x5xf32>}}
+  %0 = tenon.expert_matmul %x, %w, %i : (tensor<2x4xf32>, tensor<3x5xf32>, tensor<2x1xi32>) -> tensor<2x1x5xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>, %w: tensor<3x5x4xf32>, %i: tensor<2x1xi32>) {
+  // expected-error @+1 {{expects weight [E, N, K] with K the last axis of input [R, K] or [R, k, K]}}
+  %0 = tenon.expert_matmul %x, %w, %i : (tensor<4xf32>, tensor<3x5x4xf32>, tensor<2x1xi32>) -> tensor<2x1x5xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x4xf32>, %w: tensor<3x5x4xf32>, %i: tensor<3x1xi32>) {
+  // expected-error @+1 {{'tenon.expert_matmul' op expects ids [R, k] that match the rows of input, but got tensor<3x1xi32> and tensor<2x4xf32>}}
+  %0 = tenon.expert_matmul %x, %w, %i : (tensor<2x4xf32>, tensor<3x5x4xf32>, tensor<3x1xi32>) -> tensor<3x1x5xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x2x4xf32>, %w: tensor<3x5x4xf32>, %i: tensor<2x1xi32>) {
+  // expected-error @+1 {{expects ids [R, k] that match the rows of input}}
+  %0 = tenon.expert_matmul %x, %w, %i : (tensor<2x2x4xf32>, tensor<3x5x4xf32>, tensor<2x1xi32>) -> tensor<2x1x5xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x3x4xf32>, %w: tensor<2x2xf32>) {
+  // expected-error @+1 {{'tenon.weighted_sum' op expects input [R, k, N] and weights [R, k], but got tensor<2x3x4xf32> and tensor<2x2xf32>}}
+  %0 = tenon.weighted_sum %x, %w : (tensor<2x3x4xf32>, tensor<2x2xf32>) -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x3xf32>, %w: tensor<2xf32>) {
+  // expected-error @+1 {{expects input [R, k, N] and weights [R, k]}}
+  %0 = tenon.weighted_sum %x, %w : (tensor<2x3xf32>, tensor<2xf32>) -> tensor<3xf32>
+  return
+}

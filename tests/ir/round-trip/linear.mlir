@@ -55,3 +55,12 @@ func.func @quantized(%x: tensor<2x64xf16>, %w: tensor<8x64x!tenon.block<q8_0>>) 
   %1 = tenon.matmul %0, %w order <chunk = 0, lanes = 1, tree = halving> : (tensor<2x64x!tenon.block<q8_s>>, tensor<8x64x!tenon.block<q8_0>>) -> tensor<2x8xf32>
   return %1 : tensor<2x8xf32>
 }
+
+// CHECK-LABEL: func @experts
+func.func @experts(%x: tensor<2x64xf16>, %w: tensor<8x96x64x!tenon.block<q8_0>>, %ids: tensor<2x3xi32>, %weights: tensor<2x3xf32>) -> tensor<2x96xf16> {
+  // CHECK: %[[Y:.*]] = tenon.expert_matmul %{{.*}}, %{{.*}}, %{{.*}} order <chunk = 0, lanes = 16, tree = halving> : (tensor<2x64xf16>, tensor<8x96x64x!tenon.block<q8_0>>, tensor<2x3xi32>) -> tensor<2x3x96xf16>
+  %0 = tenon.expert_matmul %x, %w, %ids order <chunk = 0, lanes = 16, tree = halving> : (tensor<2x64xf16>, tensor<8x96x64x!tenon.block<q8_0>>, tensor<2x3xi32>) -> tensor<2x3x96xf16>
+  // CHECK: tenon.weighted_sum %[[Y]], %{{.*}} : (tensor<2x3x96xf16>, tensor<2x3xf32>) -> tensor<2x96xf16>
+  %1 = tenon.weighted_sum %0, %weights : (tensor<2x3x96xf16>, tensor<2x3xf32>) -> tensor<2x96xf16>
+  return %1 : tensor<2x96xf16>
+}

@@ -1,0 +1,176 @@
+#include "codegen/cpu/emitters/DotBlock.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace tenon::codegen::cpu::emitters {
+
+namespace {
+
+/// Products with the matrices that rows choose, in blocks of dot products. Two kinds of tiles, of
+/// `columns_per_tile` columns each: of one product, a row with one of its experts, where weights
+/// are read about once; or of one expert with all rows that chose it, which the tile finds in the
+/// ids. The other parameters: `DotBlock`.
+class ExpertEmission {
+public:
+  ExpertEmission(KernelContext& context, ExpertMatmulOp op)
+      : context(context), b(context.builder), op(op), input(context, op.getInput()),
+        weightType(op.getWeight().getType()), ids(context.pointer(op.getIds())),
+        block(context, input.type, weightType), experts(weightType.getDimSize(0)),
+        columns(weightType.getDimSize(1)), products(op.getIds().getType().getNumElements()),
+        sharing(products / input.rows()) {}
+
+  /// Reads the schedule, whose tiles are those of `parts` products or experts.
+  LogicalResult read(int64_t parts);
+  void emitProduct(Value tile);
+  void emitExpert(Value tile);
+
+private:
+  void placeTile(Value tile);
+  Value isExpert(Value id);
+  void clear(Value product);
+  void emitSegment(Value expert, Value firstProduct, Value endProduct, Value list);
+  void emitColumns(llvm::ArrayRef<Value> rows, Value expert);
+  void emitBlock(llvm::ArrayRef<Value> rows, Value expert, Value column, int64_t columnCount);
+
+  KernelContext& context;
+  VectorBuilder& b;
+  ExpertMatmulOp op;
+  RowView input;
+  RankedTensorType weightType;
+  Value ids;
+  DotBlock block;
+  int64_t experts, columns;
+  int64_t products; ///< rows of the result, one for each id
+  int64_t sharing;  ///< products of a row of the input
+  int64_t columnsPerTile = 0, tilesPerPart = 0;
+  Value firstColumn, endColumn; ///< of the tile
+};
+
+} // namespace
+
+LogicalResult ExpertEmission::read(int64_t parts) {
+  if (!canDecode(weightType.getElementType()))
+    return op.emitOpError("expects a weight that can be decoded on the CPU, but got ")
+           << weightType;
+  FailureOr<int64_t> tile = context.parameter("columns_per_tile");
+  if (failed(tile) || failed(block.read(op)))
+    return failure();
+  columnsPerTile = *tile;
+  tilesPerPart = llvm::divideCeil(columns, columnsPerTile);
+  return context.expectTiles(parts * tilesPerPart);
+}
+
+void ExpertEmission::placeTile(Value tile) {
+  firstColumn = b.mul(b.rem(tile, tilesPerPart), columnsPerTile);
+  endColumn = b.min(b.add(firstColumn, columnsPerTile), b.i64(columns));
+  block.prepare();
+}
+
+/// Zeros the tile's columns of a product.
+void ExpertEmission::clear(Value product) {
+  b.loop(firstColumn, endColumn, 1, [&](Value column) {
+    storeRow(context, op.getResult(), product, column, b.splat(0.0f, 1), 1);
+  });
+}
+
+/// The dot products of the rows of the input that belong to the products `rows`.
+void ExpertEmission::emitBlock(llvm::ArrayRef<Value> rows, Value expert, Value column,
+                               int64_t columnCount) {
+  llvm::SmallVector<Value> inputRows, weightRows;
+  for (Value row : rows)
+    inputRows.push_back(input.from(b, b.div(row, sharing)).base);
+  Value firstRow = b.add(b.mul(expert, columns), column);
+  for (int64_t i = 0; i < columnCount; ++i)
+    weightRows.push_back(b.advance(context.pointer(op.getWeight()),
+                                   b.mul(b.add(firstRow, i), block.weightRowBytes())));
+  for (auto [index, sum] : llvm::enumerate(block.emit(inputRows, weightRows)))
+    storeRow(context, op.getResult(), rows[index / columnCount], b.add(column, index % columnCount),
+             b.splat(sum, 1), 1);
+}
+
+void ExpertEmission::emitColumns(llvm::ArrayRef<Value> rows, Value expert) {
+  int64_t unrolled = block.columnBlock();
+  Value whole = b.mul(b.div(b.sub(endColumn, firstColumn), unrolled), unrolled);
+  Value endWhole = b.add(firstColumn, whole);
+  b.loop(firstColumn, endWhole, unrolled,
+         [&](Value column) { emitBlock(rows, expert, column, unrolled); });
+  b.loop(endWhole, endColumn, 1, [&](Value column) { emitBlock(rows, expert, column, 1); });
+}
+
+void ExpertEmission::emitProduct(Value tile) {
+  placeTile(tile);
+  Value product = b.div(tile, tilesPerPart);
+  Value id = b.loadIndex(ids, product);
+  b.branch(b.isBelow(id, experts), [&] { emitColumns({product}, id); }, [&] { clear(product); });
+}
+
+/// Those of the products [firstProduct, endProduct) that chose `expert`, gathered in `list`.
+void ExpertEmission::emitSegment(Value expert, Value firstProduct, Value endProduct, Value list) {
+  auto gather = [&](Value product, ValueRange state) {
+    Value index = arith::TruncIOp::create(b, b.getI32Type(), product);
+    b.store(index, b.advance(list, b.mul(state.front(), 4)));
+    Value isChosen =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::eq, b.loadIndex(ids, product), expert);
+    return llvm::SmallVector<Value>{
+        b.add(state.front(), arith::ExtUIOp::create(b, b.getI64Type(), isChosen))};
+  };
+  Value count = b.loop(firstProduct, endProduct, 1, {b.i64(0)}, gather).front();
+  auto emitRows = [&](Value first, int64_t rowCount) {
+    llvm::SmallVector<Value> rows;
+    for (int64_t i = 0; i < rowCount; ++i)
+      rows.push_back(b.loadIndex(list, b.add(first, i)));
+    emitColumns(rows, expert);
+  };
+  int64_t unrolled = block.rowBlock();
+  Value whole = b.mul(b.div(count, unrolled), unrolled);
+  b.loop(b.i64(0), whole, unrolled, [&](Value first) { emitRows(first, unrolled); });
+  if (unrolled > 1)
+    b.loop(whole, count, 1, [&](Value first) { emitRows(first, 1); });
+}
+
+void ExpertEmission::emitExpert(Value tile) {
+  constexpr int64_t mostListed = 4096; // 16 KB of stack
+  placeTile(tile);
+  Value expert = b.div(tile, tilesPerPart);
+  int64_t segment = std::min(products, mostListed);
+  Value list = b.scratch(segment * 4);
+  b.loop(b.i64(0), b.i64(products), segment, [&](Value first) {
+    emitSegment(expert, first, b.min(b.add(first, segment), b.i64(products)), list);
+  });
+  // The first expert's tiles zero what belongs to none.
+  Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, expert, b.i64(0));
+  b.branch(isFirst, [&] {
+    b.loop(b.i64(0), b.i64(products), 1, [&](Value product) {
+      b.branch(b.isBelow(b.loadIndex(ids, product), experts), [] {}, [&] { clear(product); });
+    });
+  });
+}
+
+static LogicalResult emitExpertMatmul(KernelContext& context, Value tile) {
+  auto op = context.soleOp<ExpertMatmulOp>();
+  if (!op)
+    return failure();
+  ExpertEmission emission(context, op);
+  if (failed(emission.read(op.getIds().getType().getNumElements())))
+    return failure();
+  emission.emitProduct(tile);
+  return success();
+}
+
+static LogicalResult emitGroupedExpertMatmul(KernelContext& context, Value tile) {
+  auto op = context.soleOp<ExpertMatmulOp>();
+  if (!op)
+    return failure();
+  ExpertEmission emission(context, op);
+  if (failed(emission.read(op.getWeight().getType().getDimSize(0))))
+    return failure();
+  emission.emitExpert(tile);
+  return success();
+}
+
+extern const Emitter expertMatmul = {"expert_matmul", emitExpertMatmul};
+extern const Emitter groupedExpertMatmul = {"grouped_expert_matmul", emitGroupedExpertMatmul};
+
+} // namespace tenon::codegen::cpu::emitters

@@ -1,0 +1,54 @@
+#include "codegen/cpu/Emitter.h"
+#include "codegen/cpu/emitters/Rows.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace tenon::codegen::cpu::emitters {
+
+/// Sums of the vectors of a row. A tile is `columns_per_tile` columns of a row, whole vectors or
+/// all of them.
+static LogicalResult emitWeightedSum(KernelContext& context, Value tile) {
+  auto op = context.soleOp<WeightedSumOp>();
+  if (!op)
+    return failure();
+  FailureOr<int64_t> perTile = context.parameter("columns_per_tile");
+  if (failed(perTile))
+    return failure();
+  llvm::ArrayRef<int64_t> shape = op.getInput().getType().getShape();
+  int64_t chosen = shape[1], columns = shape[2], width = context.lanes;
+  if (*perTile % width != 0 && *perTile < columns)
+    return op.emitOpError("expects columns_per_tile to be a multiple of ")
+           << width << ", but got " << *perTile;
+  int64_t tilesPerRow = llvm::divideCeil(columns, *perTile);
+  if (failed(context.expectTiles(shape[0] * tilesPerRow)))
+    return failure();
+  VectorBuilder& b = context.builder;
+  Value row = b.div(tile, tilesPerRow);
+  Value first = b.mul(b.rem(tile, tilesPerRow), *perTile);
+  Value end = b.min(b.add(first, *perTile), b.i64(columns));
+  RowView vectors = RowView(context, op.getInput()).from(b, b.mul(row, chosen));
+  RowView weights = RowView(context, op.getWeights()).from(b, row);
+  auto emitVector = [&](Value column, int64_t count) {
+    auto addVector = [&](Value index, ValueRange sum) {
+      Value weight = b.splat(b.loadFloat(weights.element(), weights.at(b, index)), width);
+      Value x = vectors.from(b, index).load(b, column, count, width);
+      return llvm::SmallVector<Value>{b.fma(weight, x, sum.front())};
+    };
+    Value sum = b.loop(b.i64(0), b.i64(chosen), 1, {b.splat(0.0f, width)}, addVector).front();
+    storeRow(context, op.getResult(), row, column, sum, count);
+  };
+  int64_t rest = columns % width;
+  b.loop(first, b.min(end, b.i64(columns - rest)), width,
+         [&](Value column) { emitVector(column, width); });
+  if (rest > 0) {
+    Value isLast = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, end, b.i64(columns));
+    b.branch(isLast, [&] { emitVector(b.i64(columns - rest), rest); });
+  }
+  return success();
+}
+
+extern const Emitter weightedSum = {"weighted_sum", emitWeightedSum};
+
+} // namespace tenon::codegen::cpu::emitters
