@@ -112,6 +112,21 @@ absl::Status ChangedTensors::add(TensorChange change, const SourceTensor& tensor
   return absl::OkStatus();
 }
 
+void ChangedTensors::add(std::span<const SourceTensor> parts, const ModelSource& source) {
+  std::vector<int64_t> shape = parts.front().shape;
+  shape.insert(shape.begin(), static_cast<int64_t>(parts.size()));
+  std::vector<std::span<const std::byte>> stored;
+  for (const SourceTensor& part : parts)
+    stored.push_back(source.data(part));
+  place(std::move(shape), *parts.front().encoding, [stored = std::move(stored)] {
+    std::vector<std::byte> bytes;
+    bytes.reserve(stored.size() * stored.front().size());
+    for (std::span<const std::byte> part : stored)
+      bytes.insert(bytes.end(), part.begin(), part.end());
+    return bytes;
+  });
+}
+
 void ChangedTensors::add(containers::PackedWeight weight) {
   std::vector<int64_t> shape = {weight.rows(), weight.columns()};
   const Encoding& encoding = weight.encoding();

@@ -30,6 +30,9 @@ public:
   /// do not allow it. `heads` is for GroupHeads, `name` for messages.
   absl::Status add(TensorChange change, const SourceTensor& tensor, const ModelSource& source,
                    int64_t heads, const std::string& name);
+  /// Adds tensors of one shape and of one encoding of one element a block, one behind the other:
+  /// [parts, ...].
+  void add(std::span<const SourceTensor> parts, const ModelSource& source);
   /// Adds a quantised weight, repacked into its encoding when the file is written.
   void add(containers::PackedWeight weight);
   /// Adds a vector of f32.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 
@@ -43,23 +44,41 @@ static std::optional<NameParts> splitName(const HfFamily& family, std::string_vi
   return parts;
 }
 
-std::optional<std::string> canonicalTensorName(const HfFamily& family, std::string_view stored) {
+/// The number in `stem` where `pattern` has a `#`, of at most five digits; nothing where they
+/// differ in anything else.
+static std::optional<int64_t> expertIn(std::string_view stem, std::string_view pattern) {
+  constexpr size_t mostDigits = 5;
+  size_t at = pattern.find('#');
+  if (at == pattern.npos || !stem.starts_with(pattern.substr(0, at)))
+    return std::nullopt;
+  std::string_view digits = stem.substr(at, stem.find_first_not_of("0123456789", at) - at);
+  int64_t number;
+  if (digits.size() > mostDigits || (digits.size() > 1 && digits.front() == '0') ||
+      !absl::SimpleAtoi(std::string(digits), &number) ||
+      stem.substr(at + digits.size()) != pattern.substr(at + 1))
+    return std::nullopt;
+  return number;
+}
+
+std::optional<CanonicalName> canonicalTensorName(const HfFamily& family, std::string_view stored) {
   std::optional<NameParts> parts = splitName(family, stored);
   if (!parts)
-    return std::string(stored);
+    return CanonicalName{std::string(stored), {}};
   // Rotary frequencies and causal masks that old checkpoints keep.
   if (parts->suffix == "inv_freq" || parts->suffix == "masked_bias")
     return std::nullopt;
   for (const TensorName& name : family.names) {
-    if (name.stored != parts->stem)
+    std::optional<int64_t> expert = expertIn(parts->stem, name.stored);
+    if (name.stored != parts->stem && !expert)
       continue;
     if (name.canonical.empty())
       return std::nullopt;
     if (parts->block.empty())
-      return absl::StrFormat("%s.%s", name.canonical, parts->suffix);
-    return absl::StrFormat("blk.%s.%s.%s", parts->block, name.canonical, parts->suffix);
+      return CanonicalName{absl::StrFormat("%s.%s", name.canonical, parts->suffix), expert};
+    return CanonicalName{
+        absl::StrFormat("blk.%s.%s.%s", parts->block, name.canonical, parts->suffix), expert};
   }
-  return std::string(stored);
+  return CanonicalName{std::string(stored), {}};
 }
 
 std::string storedTensorName(const HfFamily& family, std::string_view canonical) {

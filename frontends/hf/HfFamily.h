@@ -22,7 +22,8 @@ enum class TensorChange : uint8_t {
 };
 
 /// A name of a tensor without prefix and suffix, and the canonical one; empty for what the model's
-/// own code recomputes.
+/// own code recomputes. A `#` in the first stands for the number of an expert, whose tensor is a part
+/// of the canonical one, [experts, ...].
 struct TensorName {
   std::string_view stored;
   std::string_view canonical;
@@ -56,9 +57,15 @@ std::span<const HfFamily* const> allHfFamilies();
 /// The family of that `model_type`, or null.
 const HfFamily* findHfFamily(std::string_view modelType);
 
+/// A tensor that canonical ones are made of.
+struct CanonicalName {
+  std::string name;
+  std::optional<int64_t> expert; ///< whose part of that tensor it is; nothing: all of it
+};
+
 /// The canonical name of the tensor that the file calls `stored`; nothing where it is left out. A
 /// name that the family does not have stays as it is.
-std::optional<std::string> canonicalTensorName(const HfFamily& family, std::string_view stored);
+std::optional<CanonicalName> canonicalTensorName(const HfFamily& family, std::string_view stored);
 /// The file's name of a canonical tensor, for messages; the canonical one where there is none.
 std::string storedTensorName(const HfFamily& family, std::string_view canonical);
 

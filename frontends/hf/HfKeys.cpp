@@ -39,6 +39,7 @@ static constexpr std::string_view harmlessKeys[] = {
     "n_ctx",
     "output_attentions",
     "output_hidden_states",
+    "output_router_logits",
     "pad_token_id",
     "pretraining_tp",
     "problem_type",
@@ -46,6 +47,8 @@ static constexpr std::string_view harmlessKeys[] = {
     "resid_pdrop",
     "residual_dropout",
     "return_dict",
+    "router_aux_loss_coef", // of training
+    "router_jitter_noise",  // of training
     "summary_activation",
     "summary_first_dropout",
     "summary_proj_to_labels",

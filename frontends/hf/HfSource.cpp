@@ -96,6 +96,7 @@ absl::StatusOr<std::unique_ptr<ModelSource>> HfSource::open(const std::string& p
 
 absl::Status HfSource::openFiles() {
   TENON_RETURN_IF_ERROR(openShards());
+  TENON_RETURN_IF_ERROR(joinExperts());
   TENON_RETURN_IF_ERROR(findPackedWeights());
   TENON_RETURN_IF_ERROR(tieOutput());
   return changeTensors();
@@ -122,9 +123,14 @@ absl::Status HfSource::openShards() {
   return absl::OkStatus();
 }
 
+static absl::Status repeatedTensor(const std::string& folder, std::string_view name) {
+  return absl::InvalidArgumentError(
+      absl::StrFormat("%s: expects each tensor once, but got %s twice", folder, quoteName(name)));
+}
+
 absl::Status HfSource::addTensors(const SafetensorsFile& file) {
   for (const SafetensorsTensor& tensor : file.tensors()) {
-    std::optional<std::string> name = canonicalTensorName(family, tensor.name);
+    std::optional<CanonicalName> name = canonicalTensorName(family, tensor.name);
     if (!name)
       continue;
     SourceTensor place;
@@ -133,8 +139,14 @@ absl::Status HfSource::addTensors(const SafetensorsFile& file) {
     place.file = mappings.size();
     place.offset = tensor.offset;
     place.byteSize = tensor.encoding ? tensor.byteSize : 0;
-    stored.emplace(*name, tensor);
-    TENON_RETURN_IF_ERROR(addTensor(std::move(place), *std::move(name)));
+    if (name->expert) {
+      bool isNew = experts[name->name].emplace(*name->expert, std::move(place)).second;
+      if (!isNew)
+        return repeatedTensor(folder, tensor.name);
+      continue;
+    }
+    stored.emplace(name->name, tensor);
+    TENON_RETURN_IF_ERROR(addTensor(std::move(place), std::move(name->name)));
   }
   mappings.push_back(file.mapping());
   return absl::OkStatus();
@@ -143,11 +155,40 @@ absl::Status HfSource::addTensors(const SafetensorsFile& file) {
 absl::Status HfSource::addTensor(SourceTensor tensor, std::string name) {
   auto [at, isNew] = indexByName.try_emplace(names.emplace_back(std::move(name)), list.size());
   if (!isNew)
-    return absl::InvalidArgumentError(
-        absl::StrFormat("%s: expects each tensor once, but got %s twice", folder,
-                        quoteName(storedTensorName(family, names.back()))));
+    return repeatedTensor(folder, storedTensorName(family, names.back()));
   tensor.name = at->first;
   list.push_back(std::move(tensor));
+  return absl::OkStatus();
+}
+
+absl::Status HfSource::joinExperts() {
+  for (const auto& [name, parts] : experts) {
+    const SourceTensor& first = parts.begin()->second;
+    auto refuse = [&](const std::string& expected, const std::string& found) {
+      return absl::InvalidArgumentError(
+          absl::StrFormat("%s: tensors %s expect %s, but got %s", folder,
+                          quoteName(storedTensorName(family, name)), expected, found));
+    };
+    int64_t number = 0;
+    for (const auto& [expert, part] : parts) {
+      if (expert != number)
+        return refuse(absl::StrFormat("expert %d", number), absl::StrFormat("%d next", expert));
+      if (!part.encoding)
+        return refuse("one of the types F32, F16 and BF16",
+                      absl::StrFormat("another for expert %d", expert));
+      if (part.shape != first.shape || part.encoding != first.encoding)
+        return refuse(absl::StrFormat("shape %s in %s", shapeText(first.shape),
+                                      std::string(first.encoding->name)),
+                      absl::StrFormat("%s in %s for expert %d", shapeText(part.shape),
+                                      std::string(part.encoding->name), expert));
+      ++number;
+    }
+    SourceTensor joined;
+    joined.shape = first.shape;
+    joined.shape.insert(joined.shape.begin(), number);
+    joined.encoding = first.encoding;
+    TENON_RETURN_IF_ERROR(addTensor(std::move(joined), name));
+  }
   return absl::OkStatus();
 }
 
@@ -261,6 +302,14 @@ absl::Status HfSource::changeTensors() {
                             folder, quoteName(storedTensorName(family, list[i].name))));
       list[i].permutation = weight->second.permutation();
       changed.add(weight->second);
+      places.push_back(i);
+      continue;
+    }
+    if (auto parts = experts.find(list[i].name); parts != experts.end()) {
+      std::vector<SourceTensor> tensors;
+      for (const auto& [expert, part] : parts->second)
+        tensors.push_back(part);
+      changed.add(tensors, *this);
       places.push_back(i);
       continue;
     }

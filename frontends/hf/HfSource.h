@@ -59,6 +59,8 @@ private:
   absl::Status openShards();
   absl::Status addTensors(const SafetensorsFile& file);
   absl::Status addTensor(SourceTensor tensor, std::string name);
+  /// Puts a tensor [experts, ...] in place of those of single experts.
+  absl::Status joinExperts();
   /// The output layer: that of the file, or the embedding, as config.json says.
   absl::Status tieOutput();
   absl::Status changeTensors();
@@ -79,6 +81,8 @@ private:
   std::optional<Quantization> quantization;
   /// By canonical name, the weights of containers, whose tensors have no place yet.
   std::map<std::string, containers::PackedWeight, std::less<>> packed;
+  /// By canonical name, the parts of tensors of all experts, by the number of the expert.
+  std::map<std::string, std::map<int64_t, SourceTensor>, std::less<>> experts;
   std::deque<std::string> names; ///< what the tensors' names are views of
   std::vector<SourceTensor> list;
   std::map<std::string_view, size_t> indexByName;

@@ -28,6 +28,9 @@ struct Architecture {
   /// The base of rotation in windowed blocks, where it is not that of the others and the file does not
   /// state it (`rope.freq_base_swa`); their frequencies are not scaled.
   std::optional<double> windowedRopeBase = {};
+  Experts experts = Experts::None;
+  /// Whether the weights of the chosen experts are divided by their sum where a file does not say.
+  bool normalisesExperts = false;
   /// Metadata keys that the family honours beyond those that all do.
   std::span<const std::string_view> keys = {};
   /// Changes what the common import has read, where a family differs from its defaults; or null.

@@ -33,24 +33,35 @@ absl::StatusOr<const Architecture*> findArchitecture(const ModelSource& source) 
 }
 
 /// Names what would else show as a missing tensor or key: a file of a vocabulary alone, and a mixture
-/// of experts, whose feed-forward layers lie in tensors `ffn_*_exps`.
-absl::Status checkKind(const ModelSource& source) {
+/// of experts, whose feed-forward layers lie in tensors `ffn_*_exps`, of a family without them.
+absl::Status checkKind(const ModelSource& source, const Architecture& architecture) {
   if (source.tensors().empty())
     return absl::InvalidArgumentError(
         absl::StrFormat("%s: holds a vocabulary and no weights; expects a file with the model's "
                         "tensors",
                         source.path()));
+  TENON_ASSIGN_OR_RETURN(int64_t experts, source.countOrZero("expert_count", highestSequences));
+  bool mayHaveExperts = architecture.experts != Experts::None;
+  if (experts > 0 && mayHaveExperts)
+    return absl::OkStatus();
   for (const SourceTensor& tensor : source.tensors())
     if (tensor.name.find("_exps.") != tensor.name.npos ||
         tensor.name.find("_gate_inp.") != tensor.name.npos)
-      return absl::UnimplementedError(absl::StrFormat(
-          "%s: is a mixture of experts, which no architecture here computes: it has tensor %s",
-          source.pathOf(tensor), quoteName(tensor.name)));
-  TENON_ASSIGN_OR_RETURN(int64_t experts, source.countOrZero("expert_count", highestSequences));
+      return mayHaveExperts
+                 ? source.keyError("expert_count",
+                                   absl::StrFormat("at least 1 where there is tensor %s",
+                                                   quoteName(tensor.name)),
+                                   "0 or none")
+                 : absl::UnimplementedError(absl::StrFormat(
+                       "%s: is a mixture of experts, which architecture '%s' has not: it has "
+                       "tensor %s",
+                       source.pathOf(tensor), architecture.name, quoteName(tensor.name)));
   if (experts > 0)
-    return source.keyError("expert_count",
-                           "to be absent or 0: mixtures of experts are not computed",
-                           absl::StrCat(experts));
+    return source.keyError(
+        "expert_count",
+        absl::StrFormat("to be absent or 0: architecture '%s' has no mixtures of experts",
+                        architecture.name),
+        absl::StrCat(experts));
   return absl::OkStatus();
 }
 
@@ -212,7 +223,7 @@ void buildEntry(const ModelGraph::Shared& shared, const EntryShape& entry,
 absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>>
 importModel(mlir::MLIRContext& context, const ModelSource& source, const ImportOptions& options) {
   TENON_ASSIGN_OR_RETURN(const Architecture* architecture, findArchitecture(source));
-  TENON_RETURN_IF_ERROR(checkKind(source));
+  TENON_RETURN_IF_ERROR(checkKind(source, *architecture));
   TENON_RETURN_IF_ERROR(checkKeys(source, *architecture, options.ignoredKeys));
   TENON_ASSIGN_OR_RETURN(Hyperparameters parameters, readHyperparameters(source, *architecture));
   TENON_ASSIGN_OR_RETURN(Capacities capacities, resolveCapacities(source, parameters, options));

@@ -65,8 +65,9 @@ private:
 
 /// The families that have such a model, as names of its files.
 inline constexpr const char* goldenFamilies[] = {
-    "cohere", "gemma", "gemma2", "gemma3_text", "gpt2",    "granite",  "mistral",   "olmo2",
-    "phi",    "phi3",  "qwen2",  "qwen3",       "smollm3", "stablelm", "starcoder2"};
+    "cohere",   "gemma",    "gemma2",   "gemma3_text", "gpt2", "granite", "mistral",
+    "mixtral",  "olmo2",    "olmoe",    "phi",         "phi3", "qwen2",   "qwen2moe",
+    "qwen3",    "qwen3moe", "smollm3",  "stablelm",    "starcoder2"};
 
 } // namespace tenon::tests
 

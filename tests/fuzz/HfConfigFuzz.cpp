@@ -31,6 +31,8 @@ public:
         for (const char* suffix : {"weight", "bias"}) {
           std::string stored =
               storedTensorName(*family, "blk.0." + std::string(name.canonical) + "." + suffix);
+          if (size_t expert = stored.find('#'); expert != stored.npos)
+            stored[expert] = '0';
           table[stored] = {{"dtype", "F16"}, {"shape", {6, 8}}, {"data_offsets", {0, 96}}};
         }
     std::string header = table.dump();

@@ -27,6 +27,18 @@ LLAMA_NAMES = {
     "attn_q_norm": "self_attn.q_norm", "attn_k_norm": "self_attn.k_norm",
     "ffn_gate": "mlp.gate_proj", "ffn_up": "mlp.up_proj", "ffn_down": "mlp.down_proj",
 }
+MIXTRAL_NAMES = LLAMA_NAMES | {
+    "ffn_gate_inp": "block_sparse_moe.gate", "ffn_gate_exps": "block_sparse_moe.experts.#.w1",
+    "ffn_up_exps": "block_sparse_moe.experts.#.w3",
+    "ffn_down_exps": "block_sparse_moe.experts.#.w2",
+}
+QWEN_MOE_NAMES = LLAMA_NAMES | {
+    "ffn_gate_inp": "mlp.gate", "ffn_gate_exps": "mlp.experts.#.gate_proj",
+    "ffn_up_exps": "mlp.experts.#.up_proj", "ffn_down_exps": "mlp.experts.#.down_proj",
+    "ffn_gate_inp_shexp": "mlp.shared_expert_gate",
+    "ffn_gate_shexp": "mlp.shared_expert.gate_proj", "ffn_up_shexp": "mlp.shared_expert.up_proj",
+    "ffn_down_shexp": "mlp.shared_expert.down_proj",
+}
 GEMMA2_NAMES = LLAMA_NAMES | {
     "post_attention_norm": "post_attention_layernorm", "ffn_norm": "pre_feedforward_layernorm",
     "post_ffw_norm": "post_feedforward_layernorm",
@@ -54,6 +66,8 @@ PHI_NAMES = LLAMA_NAMES | {
 FAMILIES = {
     "llama": (LLAMA_NAMES, "model.layers."), "mistral": (LLAMA_NAMES, "model.layers."),
     "qwen2": (LLAMA_NAMES, "model.layers."), "qwen3": (LLAMA_NAMES, "model.layers."),
+    "mixtral": (MIXTRAL_NAMES, "model.layers."), "olmoe": (QWEN_MOE_NAMES, "model.layers."),
+    "qwen2_moe": (QWEN_MOE_NAMES, "model.layers."), "qwen3_moe": (QWEN_MOE_NAMES, "model.layers."),
     "phi3": (LLAMA_NAMES | {"ffn_up": "mlp.gate_up_proj"}, "model.layers."),
     "gemma2": (GEMMA2_NAMES, "model.layers."), "gpt_neox": (GPT_NEOX_NAMES, "gpt_neox.layers."),
     "gpt2": (GPT2_NAMES, "transformer.h."),
@@ -74,12 +88,14 @@ def regroup(values, *axes):
 
 def change(kind, name, shape, values, config):
     """The tensor in the form that Hugging Face's files have."""
-    if kind in ("llama", "mistral", "granite", "smollm3") and name in ("attn_q", "attn_k"):
+    if kind in ("llama", "mistral", "mixtral", "granite", "smollm3") and name in ("attn_q", "attn_k"):
         heads = config["num_attention_heads" if name == "attn_q" else "num_key_value_heads"]
         part = len(values) // heads
         pairs = shape[0] // heads // 2
         values = [value for head in range(heads)
                   for value in regroup(values[head * part:(head + 1) * part], pairs, 2)]
+    if name == "ffn_gate_inp_shexp":
+        shape = [1] + list(shape)
     if kind == "gpt_neox" and name == "attn_qkv":
         values = regroup(values, 3, config["num_attention_heads"])
     if kind == "gpt2" and len(shape) == 2 and name not in ("token_embd", "position_embd"):
@@ -116,7 +132,13 @@ def convert(config, model, kind):
         count = math.prod(shape)
         shape, values = change(config["model_type"], stem, shape,
                                list(struct.unpack_from(f"<{count}f", data)), config)
-        tensors[f"{begin}{names[stem]}.{suffix}"] = (shape, encode(values, kind))
+        # Experts have tensors of their own; other names have no #.
+        parts = shape[0] if "#" in names[stem] else 1
+        part = len(values) // parts
+        for i in range(parts):
+            stored = f"{begin}{names[stem]}.{suffix}".replace("#", str(i))
+            tensors[stored] = (shape[1:] if "#" in names[stem] else shape,
+                               encode(values[i * part:(i + 1) * part], kind))
     return tensors
 
 

@@ -24,6 +24,7 @@ import numpy as np
 import gguf_format
 
 BLOCK = re.compile(r"(?:model|transformer|gpt_neox)\.(?:layers|h)\.(\d+)\.(.+)")
+EXPERT = re.compile(r"\.experts\.(\d+)\.")
 
 LLAMA_NAMES = {
     "model.embed_tokens": "token_embd", "model.norm": "output_norm", "lm_head": "output",
@@ -45,6 +46,18 @@ STARCODER2_NAMES = LLAMA_NAMES | {"mlp.c_fc": "ffn_up", "mlp.c_proj": "ffn_down"
 PHI_NAMES = LLAMA_NAMES | {
     "model.final_layernorm": "output_norm", "self_attn.dense": "attn_output",
     "mlp.fc1": "ffn_up", "mlp.fc2": "ffn_down",
+}
+MIXTRAL_NAMES = LLAMA_NAMES | {
+    "block_sparse_moe.gate": "ffn_gate_inp", "block_sparse_moe.experts.w1": "ffn_gate_exps",
+    "block_sparse_moe.experts.w3": "ffn_up_exps", "block_sparse_moe.experts.w2": "ffn_down_exps",
+}
+QWEN_MOE_NAMES = LLAMA_NAMES | {
+    "mlp.gate": "ffn_gate_inp", "mlp.experts.gate_proj": "ffn_gate_exps",
+    "mlp.experts.up_proj": "ffn_up_exps", "mlp.experts.down_proj": "ffn_down_exps",
+    "mlp.shared_expert_gate": "ffn_gate_inp_shexp",
+    "mlp.shared_expert.gate_proj": "ffn_gate_shexp",
+    "mlp.shared_expert.up_proj": "ffn_up_shexp",
+    "mlp.shared_expert.down_proj": "ffn_down_shexp",
 }
 GPT_NEOX_NAMES = {
     "gpt_neox.embed_in": "token_embd", "gpt_neox.final_layer_norm": "output_norm",
@@ -94,6 +107,26 @@ def llama_parameters(config):
     keys = decoder_parameters(config) | {"rope.dimension_count": head_size(config)}
     if config.get("sliding_window"):
         keys["attention.sliding_window"] = config["sliding_window"]
+    return keys
+
+
+def mixtral_parameters(config):
+    return llama_parameters(config) | {"expert_count": config["num_local_experts"],
+                                       "expert_used_count": config["num_experts_per_tok"]}
+
+
+def olmoe_parameters(config):
+    return decoder_parameters(config) | {"expert_count": config["num_experts"],
+                                         "expert_used_count": config["num_experts_per_tok"]}
+
+
+def qwen_moe_parameters(config):
+    """llama.cpp's converter leaves out whether weights are normalised, which its code fixes for each
+    architecture."""
+    keys = olmoe_parameters(config) | {
+        "expert_feed_forward_length": config["moe_intermediate_size"]}
+    if "shared_expert_intermediate_size" in config:
+        keys["expert_shared_feed_forward_length"] = config["shared_expert_intermediate_size"]
     return keys
 
 
@@ -214,6 +247,11 @@ def transpose_matrices(name, tensor, config):
     return tensor.T if tensor.ndim == 2 and "embd" not in name and name[:3] == "blk" else tensor
 
 
+def flatten_shared_gate(name, tensor, config):
+    """The one row of the gate of Qwen's shared expert is a vector."""
+    return tensor.reshape(-1) if "ffn_gate_inp_shexp" in name else tensor
+
+
 def add_one_to_norms(name, tensor, config):
     return tensor + np.float32(1) if "norm" in name else tensor
 
@@ -226,8 +264,12 @@ def no_tensors(config):
 FAMILIES = {
     "llama": ("llama", LLAMA_NAMES, llama_parameters, pair_rows, no_tensors),
     "mistral": ("llama", LLAMA_NAMES, llama_parameters, pair_rows, no_tensors),
+    "mixtral": ("llama", MIXTRAL_NAMES, mixtral_parameters, pair_rows, no_tensors),
+    "olmoe": ("olmoe", QWEN_MOE_NAMES, olmoe_parameters, unchanged, no_tensors),
     "qwen2": ("qwen2", LLAMA_NAMES, decoder_parameters, unchanged, no_tensors),
     "qwen3": ("qwen3", LLAMA_NAMES, decoder_parameters, unchanged, no_tensors),
+    "qwen2_moe": ("qwen2moe", QWEN_MOE_NAMES, qwen_moe_parameters, flatten_shared_gate, no_tensors),
+    "qwen3_moe": ("qwen3moe", QWEN_MOE_NAMES, qwen_moe_parameters, unchanged, no_tensors),
     "phi3": ("phi3", LLAMA_NAMES, phi3_parameters, unchanged, phi3_extra_tensors),
     "gemma": ("gemma", LLAMA_NAMES, decoder_parameters, add_one_to_norms, no_tensors),
     "gemma2": ("gemma2", GEMMA2_NAMES, gemma2_parameters, add_one_to_norms, no_tensors),
@@ -244,13 +286,27 @@ FAMILIES = {
 }
 
 
+def join_experts(tensors):
+    """The tensors with those of single experts, `experts.N.`, joined along a new first axis."""
+    joined = {}
+    for name, tensor in tensors.items():
+        expert = EXPERT.search(name)
+        if expert:
+            parts = joined.setdefault(EXPERT.sub(".experts.", name), {})
+            parts[int(expert[1])] = tensor
+        else:
+            joined[name] = tensor
+    return {name: np.stack([value[i] for i in range(len(value))]) if isinstance(value, dict) else value
+            for name, value in joined.items()}
+
+
 def convert(config, tensors):
     """Metadata and tensors in GGUF's form, of a config and a state dictionary of f32 arrays."""
     architecture, names, parameters, change, extra = FAMILIES[config["model_type"]]
     metadata = {"general.architecture": architecture, "general.file_type": 0}
     metadata |= {f"{architecture}.{key}": value for key, value in parameters(config).items()}
     converted = extra(config)
-    for name, tensor in tensors.items():
+    for name, tensor in join_experts(tensors).items():
         if name == "lm_head.weight" and config.get("tie_word_embeddings"):
             continue
         stem, suffix = name.rsplit(".", 1)

@@ -22,8 +22,8 @@ namespace tenon::tools {
 
 using frontends::GgufWriter;
 
-// From the config.json of meta-llama/Llama-3.2-1B, meta-llama/Llama-3.1-8B and
-// EleutherAI/pythia-2.8b.
+// From the config.json of meta-llama/Llama-3.2-1B, meta-llama/Llama-3.1-8B, EleutherAI/pythia-2.8b
+// and Qwen/Qwen3-30B-A3B.
 static constexpr ModelShape shapes[] = {
     {.name = "llama-3.2-1b",
      .architecture = "llama",
@@ -58,16 +58,36 @@ static constexpr ModelShape shapes[] = {
      .vocabulary = 50304,
      .context = 2048,
      .rotaryDivisor = 4},
+    {.name = "qwen3-30b-a3b",
+     .architecture = "qwen3moe",
+     .layers = 48,
+     .hidden = 2048,
+     .ffn = 6144,
+     .heads = 32,
+     .kvHeads = 4,
+     .vocabulary = 151936,
+     .context = 40960,
+     .ropeBase = 1000000.0f,
+     .normEpsilon = 1e-6f,
+     .headSize = 128,
+     .experts = 128,
+     .chosenExperts = 8,
+     .expertFfn = 768},
 };
 
 std::span<const ModelShape> namedModelShapes() { return shapes; }
 
 /// The sizes that a text may give a shape.
 static constexpr std::pair<std::string_view, int64_t ModelShape::*> fields[] = {
-    {"layers", &ModelShape::layers},    {"hidden", &ModelShape::hidden},
-    {"ffn", &ModelShape::ffn},          {"heads", &ModelShape::heads},
-    {"kv-heads", &ModelShape::kvHeads}, {"vocabulary", &ModelShape::vocabulary},
-    {"context", &ModelShape::context}};
+    {"layers", &ModelShape::layers},
+    {"hidden", &ModelShape::hidden},
+    {"ffn", &ModelShape::ffn},
+    {"heads", &ModelShape::heads},
+    {"kv-heads", &ModelShape::kvHeads},
+    {"vocabulary", &ModelShape::vocabulary},
+    {"context", &ModelShape::context},
+    {"experts", &ModelShape::experts},
+    {"expert-ffn", &ModelShape::expertFfn}};
 
 std::vector<std::string> modelShapeFields() {
   std::vector<std::string> names;
@@ -111,6 +131,8 @@ absl::StatusOr<ModelShape> findModelShape(const std::string& text) {
 /// The longest axis: no product of two overflows, and no tensor exceeds 2^63 bytes.
 static constexpr int64_t longestAxis = int64_t(1) << 24;
 
+static constexpr int64_t mostExperts = 4096;
+
 static absl::Status checkField(std::string_view field, int64_t value, int64_t least, int64_t most) {
   if (value >= least && value <= most)
     return absl::OkStatus();
@@ -127,7 +149,14 @@ static absl::Status checkShape(const ModelShape& shape) {
   TENON_RETURN_IF_ERROR(
       checkField("vocabulary", shape.vocabulary, smallestVocabulary, longestAxis));
   TENON_RETURN_IF_ERROR(checkField("context", shape.context, 1, longestAxis));
-  if (shape.hidden % (shape.heads * shape.rotaryDivisor * 2) != 0)
+  if (shape.architecture == "qwen3moe") {
+    TENON_RETURN_IF_ERROR(checkField("experts", shape.experts, shape.chosenExperts, mostExperts));
+    TENON_RETURN_IF_ERROR(checkField("expert-ffn", shape.expertFfn, 1, longestAxis));
+  } else {
+    TENON_RETURN_IF_ERROR(checkField("experts", shape.experts, 0, 0));
+    TENON_RETURN_IF_ERROR(checkField("expert-ffn", shape.expertFfn, 0, 0));
+  }
+  if (shape.headSize == 0 && shape.hidden % (shape.heads * shape.rotaryDivisor * 2) != 0)
     return absl::InvalidArgumentError(absl::StrFormat(
         "random model expects a hidden size that is a multiple of %d (heads, times 2 for the "
         "rotary pairs of 1/%d of each head), but got %d",
@@ -153,7 +182,7 @@ static void addMetadata(GgufWriter& writer, const ModelShape& shape, const Encod
   auto addU32 = [&](const char* key, int64_t value) {
     writer.addU32(prefix + key, static_cast<uint32_t>(value));
   };
-  int64_t headSize = shape.hidden / shape.heads;
+  int64_t headSize = shape.headElements();
   writer.addString("general.architecture", shape.architecture);
   writer.addString("general.name", absl::StrFormat("%s with random weights", shape.name));
   addU32("context_length", shape.context);
@@ -172,6 +201,11 @@ static void addMetadata(GgufWriter& writer, const ModelShape& shape, const Encod
     addU32("attention.value_length", headSize);
     addU32("vocab_size", shape.vocabulary);
     writer.addF32(prefix + "attention.layer_norm_rms_epsilon", shape.normEpsilon);
+  }
+  if (shape.experts > 0) {
+    addU32("expert_count", shape.experts);
+    addU32("expert_used_count", shape.chosenExperts);
+    addU32("expert_feed_forward_length", shape.expertFfn);
   }
   writer.addU32("general.file_type", fileType(encoding));
   if (encoding.isBlockQuantized())

@@ -20,12 +20,12 @@ namespace tenon::tools {
 /// The shape of a model, as its GGUF metadata state it. Every field may be overridden.
 struct ModelShape {
   std::string_view name;
-  /// `llama` or `gptneox`: `general.architecture`.
+  /// `llama`, `gptneox` or `qwen3moe`: `general.architecture`.
   std::string_view architecture;
   int64_t layers;
   int64_t hidden;
   int64_t ffn;
-  /// Query heads; each has hidden / heads elements.
+  /// Query heads; each has `headSize` elements, where not 0, or hidden / heads.
   int64_t heads;
   /// Key and value heads; the same as `heads` for gptneox.
   int64_t kvHeads;
@@ -40,9 +40,17 @@ struct ModelShape {
   float ropeFactor = 0.0f;
   /// Whether the output layer shares `token_embd.weight`.
   bool tiedOutput = false;
+  int64_t headSize = 0;
+  /// Of a mixture of experts: how many, how many of them a row chooses, and the FFN of each.
+  int64_t experts = 0;
+  int64_t chosenExperts = 0;
+  int64_t expertFfn = 0;
+
+  /// Elements of a head.
+  int64_t headElements() const { return headSize != 0 ? headSize : hidden / heads; }
 };
 
-/// `llama-3.2-1b`, `llama-3.1-8b`, `pythia-2.8b`.
+/// `llama-3.2-1b`, `llama-3.1-8b`, `pythia-2.8b`, `qwen3-30b-a3b`.
 std::span<const ModelShape> namedModelShapes();
 /// The names of the sizes that a shape may be given: `layers`, `hidden`, …
 std::vector<std::string> modelShapeFields();

@@ -77,6 +77,17 @@ absl::Status readWindowedLlama(HfKeys& keys) {
   return readDecoder(keys, WindowedBlocks::All, "hidden_act", "silu");
 }
 
+absl::Status readQwenMoe(HfKeys& keys) {
+  keys.map("expert_count", "num_experts");
+  keys.map("expert_used_count", "num_experts_per_tok");
+  keys.map("expert_feed_forward_length", "moe_intermediate_size");
+  keys.set("expert_weights_norm", "norm_topk_prob", false);
+  keys.map("expert_weights_norm", "norm_topk_prob");
+  TENON_RETURN_IF_ERROR(keys.expect("decoder_sparse_step", 1));
+  TENON_RETURN_IF_ERROR(keys.expect("mlp_only_layers", json::array()));
+  return readDecoder(keys, WindowedBlocks::None, "hidden_act", "silu");
+}
+
 TensorChange addOneToNorms(std::string_view canonical) {
   return canonical.find("norm.") != canonical.npos ? TensorChange::AddOne : TensorChange::None;
 }

@@ -35,6 +35,29 @@ inline constexpr TensorName llamaNames[] = {
     {"mlp.gate_up_proj", "ffn_up"},
 };
 
+/// Tensors of Llama's blocks beside a mixture of experts, as Qwen and Allen AI name them.
+inline constexpr TensorName qwenMoeNames[] = {
+    {"embed_tokens", "token_embd"},
+    {"norm", "output_norm"},
+    {"lm_head", "output"},
+    {"input_layernorm", "attn_norm"},
+    {"post_attention_layernorm", "ffn_norm"},
+    {"self_attn.q_proj", "attn_q"},
+    {"self_attn.k_proj", "attn_k"},
+    {"self_attn.v_proj", "attn_v"},
+    {"self_attn.o_proj", "attn_output"},
+    {"self_attn.q_norm", "attn_q_norm"},
+    {"self_attn.k_norm", "attn_k_norm"},
+    {"mlp.gate", "ffn_gate_inp"},
+    {"mlp.experts.#.gate_proj", "ffn_gate_exps"},
+    {"mlp.experts.#.up_proj", "ffn_up_exps"},
+    {"mlp.experts.#.down_proj", "ffn_down_exps"},
+    {"mlp.shared_expert_gate", "ffn_gate_inp_shexp"},
+    {"mlp.shared_expert.gate_proj", "ffn_gate_shexp"},
+    {"mlp.shared_expert.up_proj", "ffn_up_shexp"},
+    {"mlp.shared_expert.down_proj", "ffn_down_shexp"},
+};
+
 /// Tensors of Gemma 2 and 3, whose blocks have four norms.
 inline constexpr TensorName gemma2Names[] = {
     {"embed_tokens", "token_embd"},
@@ -73,6 +96,9 @@ absl::Status readDecoder(HfKeys& keys, WindowedBlocks windowed, std::string_view
 absl::Status readLlama(HfKeys& keys);
 /// The same with a window in all blocks, where config.json states one.
 absl::Status readWindowedLlama(HfKeys& keys);
+
+/// What Qwen's and Allen AI's mixtures of experts share, which all blocks have.
+absl::Status readQwenMoe(HfKeys& keys);
 
 /// 1 + x for norms, as GGUF stores those of the Gemma family.
 TensorChange addOneToNorms(std::string_view canonical);

@@ -11,13 +11,16 @@ namespace tenon::frontends {
 ///     y = h + ffn_down(silu(ffn_gate(m)) · ffn_up(m))
 ///
 /// Mistral (Jiang et al. 2023, arXiv 2310.06825) is a Llama in GGUF; all of its blocks have the
-/// sliding window, where the file states one.
+/// sliding window, where the file states one. So is Mixtral (Jiang et al. 2024, arXiv 2401.04088),
+/// whose feed-forward layer is a mixture of experts.
 static Value buildLlamaBlock(ModelGraph& graph, Value x) {
   GraphBuilder& builder = graph.builder();
   Heads heads = graph.projectHeads(graph.norm(x, "attn_norm"), Bias::Optional);
   Value attention = graph.rotateAndAttend(heads, Bias::Optional);
   Value middle = builder.add(x, attention, {.name = "attn_residual"});
-  Value mlp = graph.gatedMlp(graph.norm(middle, "ffn_norm"), Activation::Silu);
+  Value normed = graph.norm(middle, "ffn_norm");
+  Value mlp = graph.parameters().experts > 0 ? graph.expertMlp(normed, Activation::Silu)
+                                             : graph.gatedMlp(normed, Activation::Silu);
   return builder.add(middle, mlp, {.name = "ffn_residual"});
 }
 
@@ -28,6 +31,8 @@ constexpr Architecture llamaArchitecture = {
     .pairing = RopePairing::Adjacent,
     .mayTieOutput = true,
     .windowed = WindowedBlocks::All,
+    .experts = Experts::Optional,
+    .normalisesExperts = true,
     .buildBlock = buildLlamaBlock,
 };
 

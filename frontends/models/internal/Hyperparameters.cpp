@@ -16,6 +16,7 @@ namespace tenon::frontends {
 /// Far above any model, and low enough that products of two sizes, in bytes, fit an int64_t.
 static constexpr int64_t highestSize = int64_t(1) << 28;
 static constexpr int64_t highestHeads = int64_t(1) << 16;
+static constexpr int64_t highestExperts = int64_t(1) << 16;
 
 /// The number behind `blk.` in a tensor's name, or nothing.
 static std::optional<int64_t> blockNumber(std::string_view name) {
@@ -100,6 +101,32 @@ static absl::StatusOr<int64_t> readVocabulary(const ModelSource& source, int64_t
   return rows;
 }
 
+/// Defaults as llama.cpp has them for families that state no sizes of their own.
+static absl::Status readExperts(const ModelSource& source, const Architecture& architecture,
+                                Hyperparameters& p) {
+  if (architecture.experts == Experts::None)
+    return absl::OkStatus();
+  TENON_ASSIGN_OR_RETURN(p.experts, source.countOrZero("expert_count", highestExperts));
+  if (p.experts == 0 && architecture.experts == Experts::Required)
+    return source.keyError("expert_count", "an integer of at least 1", "0 or none");
+  if (p.experts == 0) {
+    TENON_ASSIGN_OR_RETURN(int64_t chosen, source.countOrZero("expert_used_count", highestExperts));
+    return chosen == 0 ? absl::OkStatus()
+                       : source.keyError("expert_used_count", "to be absent or 0 without experts",
+                                         absl::StrCat(chosen));
+  }
+  TENON_ASSIGN_OR_RETURN(p.chosenExperts, source.count("expert_used_count", p.experts));
+  TENON_ASSIGN_OR_RETURN(p.expertFfn,
+                         source.count("expert_feed_forward_length", highestSize, p.ffn));
+  TENON_ASSIGN_OR_RETURN(p.sharedFfn,
+                         source.countOrZero("expert_shared_feed_forward_length", highestSize));
+  p.normalisesExperts = architecture.normalisesExperts;
+  if (source.has("expert_weights_norm")) {
+    TENON_ASSIGN_OR_RETURN(p.normalisesExperts, source.flag("expert_weights_norm"));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Hyperparameters> readHyperparameters(const ModelSource& source,
                                                     const Architecture& architecture) {
   Hyperparameters p;
@@ -117,6 +144,7 @@ absl::StatusOr<Hyperparameters> readHyperparameters(const ModelSource& source,
                                                    : "attention.layer_norm_epsilon"));
   TENON_RETURN_IF_ERROR(readWindow(source, architecture, p));
   TENON_RETURN_IF_ERROR(readSoftcaps(source, p));
+  TENON_RETURN_IF_ERROR(readExperts(source, architecture, p));
   if (architecture.completeParameters)
     TENON_RETURN_IF_ERROR(architecture.completeParameters(source, p));
   return p;

@@ -17,6 +17,13 @@ enum class NormKind {
   LayerWithoutBias ///< the same with a weight alone
 };
 
+/// Whether the feed-forward layers of a family are mixtures of experts.
+enum class Experts {
+  None,     ///< a file that states `expert_count` is refused
+  Optional, ///< where a file states `expert_count`
+  Required
+};
+
 struct Architecture;
 
 /// The sizes that all families share. Every one is positive and small enough for products of two
@@ -40,6 +47,12 @@ struct Hyperparameters {
   double logitScale = 1;       ///< factor of the logits
   int64_t window = 0;          ///< positions that windowed blocks look back; 0: all
   double normEpsilon = 0;
+  int64_t experts = 0;       ///< of a mixture; 0: there is none
+  int64_t chosenExperts = 0; ///< of each row
+  int64_t expertFfn = 0;     ///< as `ffn`, of an expert
+  int64_t sharedFfn = 0;     ///< of the expert that all rows share; 0: there is none
+  /// Whether the weights of the chosen experts are divided by their sum.
+  bool normalisesExperts = false;
 };
 
 /// Reads and checks them. Defaults as GGUF's specification and llama.cpp have them: as many KV

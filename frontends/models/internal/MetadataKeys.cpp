@@ -44,6 +44,12 @@ static constexpr std::string_view honouredKeys[] = {
     "vocab_size",
 };
 
+/// What the common import reads for a family with mixtures of experts.
+static constexpr std::string_view expertKeys[] = {
+    "expert_count",      "expert_feed_forward_length", "expert_shared_feed_forward_length",
+    "expert_used_count", "expert_weights_norm",
+};
+
 /// A key that changes nothing where it has this value.
 struct NeutralKey {
   std::string_view name;
@@ -58,8 +64,13 @@ static constexpr NeutralKey neutralKeys[] = {
     {"attention.max_alibi_bias", 0},
     {"embedding_scale", 1},
     {"expert_count", 0},
+    {"expert_gating_func", 1}, // softmax
+    {"expert_group_count", 0},
+    {"expert_group_used_count", 0},
     {"expert_shared_count", 0},
     {"expert_used_count", 0},
+    {"expert_weights_scale", 0},
+    {"expert_weights_scale", 1},
     {"leading_dense_block_count", 0},
     {"logit_scale", 0},
     {"logit_scale", 1},
@@ -73,6 +84,7 @@ static bool changesNothing(const SourceKey& key, const Architecture& architectur
   auto isKey = [&](std::string_view name) { return name == key.canonical; };
   return std::ranges::any_of(honouredKeys, isKey) ||
          std::ranges::any_of(architecture.keys, isKey) ||
+         (architecture.experts != Experts::None && std::ranges::any_of(expertKeys, isKey)) ||
          std::ranges::any_of(neutralKeys, [&](const NeutralKey& neutral) {
            return neutral.name == key.canonical && key.number == neutral.value;
          });

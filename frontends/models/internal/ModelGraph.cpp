@@ -218,11 +218,44 @@ Value ModelGraph::attend(const Heads& heads) {
 }
 
 Value ModelGraph::gatedMlp(Value x, Activation activation) {
+  return gatedMlp(x, activation, "", parameters().ffn);
+}
+
+Value ModelGraph::gatedMlp(Value x, Activation activation, std::string_view suffix,
+                           int64_t outputs) {
+  auto name = [&](std::string_view layer) { return absl::StrFormat("%s%s", layer, suffix); };
+  Value gate = linear(x, name("ffn_gate"), outputs, Bias::Optional);
+  Value up = linear(x, name("ffn_up"), outputs, Bias::Optional);
+  Value gated = builder().glu(activation, gate, up, {.name = name("ffn_glu")});
+  return linear(gated, name("ffn_down"), parameters().hidden, Bias::Optional);
+}
+
+Value ModelGraph::expertMlp(Value x, Activation activation) {
   const Hyperparameters& p = parameters();
-  Value gate = linear(x, "ffn_gate", p.ffn, Bias::Optional);
-  Value up = linear(x, "ffn_up", p.ffn, Bias::Optional);
-  Value gated = builder().glu(activation, gate, up, {.name = "ffn_glu"});
-  return linear(gated, "ffn_down", p.hidden, Bias::Optional);
+  mlir::Type f32 = mlir::Float32Type::get(builder().getActivationType().getContext());
+  auto weight = [&](std::string_view name, llvm::ArrayRef<int64_t> shape) {
+    return shared.weights.get(tensorName(name, ".weight"), shape);
+  };
+  Value scores = builder().matmul(x, weight("ffn_gate_inp", {p.experts, p.hidden}),
+                                  {.name = "ffn_gate_inp", .elementType = f32});
+  Value shares = builder().softmax(scores, {.name = "ffn_experts.softmax", .elementType = f32});
+  GraphBuilder::TopK chosen =
+      builder().topK(shares, p.chosenExperts, {.name = "ffn_experts.chosen", .elementType = f32});
+  Value weights = chosen.values;
+  if (p.normalisesExperts) {
+    Value sum =
+        builder().reduce(ReduceKind::Sum, weights, {.name = "ffn_experts.sum", .elementType = f32});
+    weights = builder().div(weights, sum, {.name = "ffn_experts.weights", .elementType = f32});
+  }
+  auto product = [&](Value input, std::string_view name, int64_t outputs, int64_t inputs) {
+    return builder().expertMatmul(input, weight(name, {p.experts, outputs, inputs}), chosen.indices,
+                                  {.name = name});
+  };
+  Value gate = product(x, "ffn_gate_exps", p.expertFfn, p.hidden);
+  Value up = product(x, "ffn_up_exps", p.expertFfn, p.hidden);
+  Value gated = builder().glu(activation, gate, up, {.name = "ffn_glu_exps"});
+  Value down = product(gated, "ffn_down_exps", p.hidden, p.expertFfn);
+  return builder().weightedSum(down, weights, {.name = "ffn_experts"});
 }
 
 Value ModelGraph::geluTanhMlp(Value x, Bias bias) {

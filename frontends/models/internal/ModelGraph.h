@@ -95,6 +95,14 @@ public:
   Value gatedMlp(Value x, Activation activation);
   /// ffn_down(gelu(ffn_up(x))) with the tanh form of GELU: [rows, hidden] to the same.
   Value geluTanhMlp(Value x, Bias bias);
+  /// The same with `outputs` rows of gate and up, and tensors that end in `suffix`.
+  Value gatedMlp(Value x, Activation activation, std::string_view suffix, int64_t outputs);
+  /// The mixture of the experts that `ffn_gate_inp` chooses for each row: [rows, hidden] to the
+  /// same. With p the softmax of ffn_gate_inp(x) over all experts, C the experts with the largest p
+  /// (ties: the lower number) and, where the weights are normalised, p divided by its sum over C:
+  ///
+  ///     y = Σ_{e in C} p_e · ffn_down_exps_e(activation(ffn_gate_exps_e(x)) · ffn_up_exps_e(x))
+  Value expertMlp(Value x, Activation activation);
 
 private:
   std::string tensorName(std::string_view name, std::string_view suffix) const;
@@ -102,6 +110,7 @@ private:
   Value inOrderOf(Value x, const std::string& weight);
   /// [rows, heads · size] to [rows, heads, size].
   Value splitHeads(Value x, int64_t heads, std::string_view name);
+  /// Flat projections [rows, heads · size] as heads.
   Heads splitHeads(const Heads& flat);
   Heads projectFlat(Value x, Bias bias, bool isFused);
   bool isWindowed() const;

@@ -27,8 +27,12 @@ Value WeightTable::getRows(std::string_view name, std::string_view tensor,
 
 absl::Status WeightTable::declare(std::string_view name, std::string_view tensorName,
                                   llvm::ArrayRef<int64_t> shape, RowRange rows) {
-  TENON_ASSIGN_OR_RETURN(const SourceTensor* tensor,
-                         source.requireTensor(tensorName, std::span(shape.data(), shape.size())));
+  TENON_ASSIGN_OR_RETURN(const SourceTensor* tensor, source.requireTensor(tensorName));
+  // GGUF stores a matrix of one row as a vector.
+  bool isVector = shape.size() == 2 && shape.front() == 1 && tensor->shape.size() == 1;
+  llvm::ArrayRef<int64_t> stored = shape.drop_front(isVector ? 1 : 0);
+  TENON_RETURN_IF_ERROR(
+      source.requireTensor(tensorName, std::span(stored.data(), stored.size())).status());
   const Encoding& encoding = *tensor->encoding;
   mlir::Type elementType = getElementType(builder.getActivationType().getContext(), encoding);
   bool isFloat = llvm::isa<mlir::FloatType>(elementType);
@@ -36,7 +40,9 @@ absl::Status WeightTable::declare(std::string_view name, std::string_view tensor
     return absl::InvalidArgumentError(
         absl::StrFormat("%s: tensor %s expects floating-point numbers, but got type %s",
                         source.pathOf(*tensor), quoteName(tensorName), encoding.name));
-  int64_t rowElements = shape.size() == 1 ? 1 : shape.back();
+  int64_t rowElements = 1; // of an index of the first axis
+  for (int64_t extent : shape.drop_front())
+    rowElements *= extent;
   int64_t rowBytes = encoding.bytesFor(rowElements);
   llvm::SmallVector<int64_t> partShape(shape);
   partShape.front() = rows.count;

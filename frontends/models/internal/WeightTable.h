@@ -34,8 +34,8 @@ public:
   /// `SourceTensor::permutation` of a tensor; empty where there is no such tensor.
   std::span<const int32_t> permutation(std::string_view tensor) const;
 
-  /// The weight in the open function: a matrix in any encoding [rows, columns], or a vector of
-  /// floating-point numbers [length].
+  /// The weight in the open function: matrices in any encoding, [rows, columns] or [experts, rows,
+  /// columns], or a vector of floating-point numbers [length].
   Value get(std::string_view tensor, llvm::ArrayRef<int64_t> shape);
   /// Rows of a fused tensor of `shape`, as a weight of its own named `name`.
   Value getRows(std::string_view name, std::string_view tensor, llvm::ArrayRef<int64_t> shape,

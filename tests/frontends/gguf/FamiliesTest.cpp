@@ -25,6 +25,18 @@ TEST_F(FamiliesTest, Qwen3NormsEachHeadBeforeItIsRotated) {
                                     "%10 = tenon.rope  halves %8", "%11 = tenon.rope  halves %9"}));
 }
 
+/// Weights are normalised as the family's own code does where the file does not say.
+TEST_F(FamiliesTest, Qwen3MoeChoosesExperts) {
+  ModelFile model = ModelFile::qwen3Moe();
+  EXPECT_THAT(importText(model),
+              ContainsInOrder(Parts{
+                  "tenon.softmax", "tenon.top_k", "k 2", "tenon.reduce", "tenon.div",
+                  "tenon.expert_matmul", "%blk.0.ffn_gate_exps.weight", "%blk.0.ffn_up_exps.weight",
+                  "tenon.glu", "%blk.0.ffn_down_exps.weight", "tenon.weighted_sum"}));
+  model.keys["qwen3moe.expert_weights_norm"] = false;
+  EXPECT_THAT(importText(model), Not(HasSubstr("tenon.div")));
+}
+
 TEST_F(FamiliesTest, Gpt2AddsPositionsAndDoesNotRotate) {
   std::string module = importText(ModelFile::gpt2());
   EXPECT_THAT(module, ContainsInOrder(Parts{"%0 = tenon.embedding %token_embd.weight, %arg0",

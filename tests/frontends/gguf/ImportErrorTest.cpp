@@ -186,6 +186,47 @@ INSTANTIATE_TEST_SUITE_P(
                   {{15, 8}}, "expects shape [16, 8], but got [15, 8]")),
     nameOf);
 
+constexpr auto qwen3Moe = &ModelFile::qwen3Moe;
+
+INSTANTIATE_TEST_SUITE_P(
+    Experts, ImportErrorTest,
+    ::testing::Values(
+        badKey("OfAnotherFamily", neox, "gptneox.expert_count", 8u,
+               "to be absent or 0: architecture 'gptneox' has no mixtures of experts"),
+        ErrorCase{"TensorsOfAnotherFamily",
+                  neox,
+                  [](ModelFile& m) { m.tensors["blk.0.ffn_gate_inp.weight"] = {{4, 8}}; },
+                  absl::StatusCode::kUnimplemented,
+                  {"is a mixture of experts, which architecture 'gptneox' has not",
+                   "'blk.0.ffn_gate_inp.weight'"}},
+        badKey("NoneInTheirFamily", qwen3Moe, "qwen3moe.expert_count", 0u,
+               "at least 1 where there is tensor 'blk.0.ffn_"),
+        ErrorCase{"NeitherKeyNorTensors",
+                  &ModelFile::qwen3,
+                  [](ModelFile& m) {
+                    std::map<std::string, ModelFile::KeyValue> keys;
+                    for (const auto& [key, value] : m.keys)
+                      keys[key.starts_with("qwen3.") ? "qwen3moe." + key.substr(6) : key] = value;
+                    m.keys.swap(keys);
+                    m.keys["general.architecture"] = std::string("qwen3moe");
+                  },
+                  invalid,
+                  {"'qwen3moe.expert_count' expects an integer of at least 1, but got 0 or none"}},
+        badKey("Huge", qwen3Moe, "qwen3moe.expert_count", huge, "at most"),
+        missingKey("NoneChosen", qwen3Moe, "qwen3moe.expert_used_count"),
+        badKey("MoreChosenThanThere", qwen3Moe, "qwen3moe.expert_used_count", 5u, "at most 4"),
+        badKey("ZeroFfn", qwen3Moe, "qwen3moe.expert_feed_forward_length", 0u, "at least 1"),
+        badKey("NormNoBool", qwen3Moe, "qwen3moe.expert_weights_norm", 1u, "a bool"),
+        badKey("Sigmoid", qwen3Moe, "qwen3moe.expert_gating_func", 2u, "to be absent"),
+        badKey("Scale", qwen3Moe, "qwen3moe.expert_weights_scale", 2.5f, "to be absent"),
+        missingTensor("NoRouter", qwen3Moe, "blk.0.ffn_gate_inp.weight"),
+        missingTensor("NoExperts", qwen3Moe, "blk.1.ffn_down_exps.weight"),
+        badTensor("FewerExperts", qwen3Moe, "blk.0.ffn_up_exps.weight", {{3, 6, 8}},
+                  "expects shape [4, 6, 8], but got [3, 6, 8]"),
+        badTensor("NoMatrices", qwen3Moe, "blk.0.ffn_up_exps.weight", {{24, 8}},
+                  "expects shape [4, 6, 8], but got [24, 8]")),
+    nameOf);
+
 INSTANTIATE_TEST_SUITE_P(
     NotHonoured, ImportErrorTest,
     ::testing::Values(
@@ -196,7 +237,8 @@ INSTANTIATE_TEST_SUITE_P(
         badKey("LogitScale", llama, "llama.logit_scale", 0.0625f, "to be absent"),
         badKey("EmbeddingScale", llama, "llama.embedding_scale", 12.0f, "to be absent"),
         badKey("ResidualScale", &ModelFile::qwen2, "qwen2.residual_scale", 0.22f, "to be absent"),
-        badKey("ExpertsUsed", llama, "llama.expert_used_count", 2u, "to be absent"),
+        badKey("ExpertsUsed", llama, "llama.expert_used_count", 2u,
+               "to be absent or 0 without experts"),
         badKey("NotCausal", llama, "llama.attention.causal", false, "to be absent"),
         badKey("ParallelResidual", llama, "llama.use_parallel_residual", true, "to be absent"),
         badKey("Unknown", llama, "llama.quantum_foam", std::string("on"), "but got 'on'")),

@@ -32,6 +32,22 @@ ModelFile ModelFile::qwen3() {
   return model;
 }
 
+ModelFile ModelFile::qwen3Moe() {
+  ModelFile model = rename(qwen3(), "qwen3", "qwen3moe");
+  model.keys["qwen3moe.expert_count"] = 4u;
+  model.keys["qwen3moe.expert_used_count"] = 2u;
+  model.keys["qwen3moe.expert_feed_forward_length"] = 6u;
+  for (std::string block : prefixes) {
+    for (const char* name : {"ffn_gate", "ffn_up", "ffn_down"})
+      model.tensors.erase(block + name + ".weight");
+    model.tensors[block + "ffn_gate_inp.weight"] = {{4, 8}};
+    model.tensors[block + "ffn_gate_exps.weight"] = {{4, 6, 8}};
+    model.tensors[block + "ffn_up_exps.weight"] = {{4, 6, 8}};
+    model.tensors[block + "ffn_down_exps.weight"] = {{4, 8, 6}};
+  }
+  return model;
+}
+
 ModelFile ModelFile::gpt2() {
   ModelFile model = rename(gptNeox(), "gptneox", "gpt2");
   model.keys.erase("gpt2.use_parallel_residual");

@@ -35,6 +35,8 @@ struct ModelFile {
   /// Gemma 2 are tied; Phi-3 has LongRoPE's factors, for an original context of 8.
   static ModelFile qwen2();
   static ModelFile qwen3();
+  /// Qwen3 with 4 experts, of which each row chooses 2, with an FFN of 6.
+  static ModelFile qwen3Moe();
   static ModelFile gpt2();
   static ModelFile phi3();
   static ModelFile gemma2();

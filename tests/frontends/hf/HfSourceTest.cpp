@@ -208,6 +208,71 @@ TEST_F(HfSourceTest, NamesTensorsAsTheFileDoes) {
               HasSubstr("expects each tensor once, but got 'model.embed_tokens.weight' twice"));
 }
 
+/// The Llama with 3 experts in place of its feed-forward layer.
+HfModel mixtureOfExperts() {
+  HfModel model;
+  model.config["model_type"] = "qwen3_moe";
+  model.config.update(
+      {{"num_experts", 3}, {"num_experts_per_tok", 2}, {"moe_intermediate_size", 4}});
+  std::string block = "model.layers.0.";
+  for (const char* name : {"gate", "up", "down"})
+    model.tensors.erase(block + "mlp." + name + "_proj.weight");
+  model.tensors[block + "self_attn.q_norm.weight"] = {4};
+  model.tensors[block + "self_attn.k_norm.weight"] = {4};
+  model.tensors[block + "mlp.gate.weight"] = {3, 8};
+  for (int expert = 0; expert < 3; ++expert) {
+    std::string begin = block + "mlp.experts." + std::to_string(expert) + ".";
+    model.tensors[begin + "gate_proj.weight"] = {4, 8};
+    model.tensors[begin + "up_proj.weight"] = {4, 8};
+    model.tensors[begin + "down_proj.weight"] = {8, 4};
+  }
+  return model;
+}
+
+TEST_F(HfSourceTest, JoinsExperts) {
+  ASSERT_THAT(import(mixtureOfExperts()), IsOk());
+  auto source = HfSource::open(folder.path("")).value();
+  auto tensor = source->requireTensor("blk.0.ffn_down_exps.weight", {});
+  ASSERT_THAT(tensor, IsOk());
+  EXPECT_THAT((*tensor)->shape, ElementsAre(3, 8, 4));
+  EXPECT_EQ(source->data(**tensor).size(), 3u * 8 * 4 * 2);
+}
+
+TEST_F(HfSourceTest, RefusesExpertsThatDoNotFit) {
+  auto errorWith = [&](const std::function<void(HfModel&)>& change) {
+    return errorOf([&](HfModel& model) {
+      model = mixtureOfExperts();
+      change(model);
+    });
+  };
+  std::string up = "model.layers.0.mlp.experts.1.up_proj.weight";
+  EXPECT_THAT(
+      errorWith([&](HfModel& m) { m.tensors.erase(up); }),
+      HasSubstr("tensors 'model.layers.0.mlp.experts.#.up_proj.weight' expect expert 1, but "
+                "got 2 next"));
+  EXPECT_THAT(errorWith([&](HfModel& m) { m.tensors[up] = {5, 8}; }),
+              HasSubstr("expect shape [4, 8] in f16, but got [5, 8] in f16 for expert 1"));
+  EXPECT_THAT(
+      errorWith([&](HfModel& m) { m.tensors["layers.0.mlp.experts.1.up_proj.weight"] = {4, 8}; }),
+      HasSubstr("expects each tensor once, but got "));
+  EXPECT_THAT(errorWith([&](HfModel& m) { m.type = "I64"; }),
+              HasSubstr("expect one of the types F32, F16 and BF16, but got another for expert 0"));
+  EXPECT_THAT(errorWith([&](HfModel& m) { m.config["num_experts"] = 4; }),
+              HasSubstr("expects shape [4, "));
+  EXPECT_THAT(errorWith([&](HfModel& m) { m.config["mlp_only_layers"] = {0}; }),
+              HasSubstr("'mlp_only_layers' expects "));
+  EXPECT_THAT(errorWith([&](HfModel& m) { m.config["decoder_sparse_step"] = 2; }),
+              HasSubstr("'decoder_sparse_step' expects 1, but got 2"));
+  // No number of an expert: a tensor of no use.
+  for (const char* number : {"01", "-1", "1000000", ""})
+    EXPECT_THAT(
+        errorWith([&](HfModel& m) {
+          m.tensors["model.layers.0.mlp.experts." + std::string(number) + ".up_proj.weight"] = {4,
+                                                                                                8};
+        }),
+        HasSubstr("which it has no use for"));
+}
+
 class HfIndexTest : public HfSourceTest {
 protected:
   absl::Status open(const json& index) {

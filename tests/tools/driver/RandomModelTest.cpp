@@ -60,22 +60,25 @@ protected:
 
 TEST(ModelShapes, AreTheRealModels) {
   // Parameters as the model cards count them, in millions.
-  for (auto [name, millions] : {std::pair("llama-3.2-1b", 1236), std::pair("llama-3.1-8b", 8030),
-                                std::pair("pythia-2.8b", 2775)}) {
+  for (auto [name, millions] :
+       {std::pair("llama-3.2-1b", 1236), std::pair("llama-3.1-8b", 8030),
+        std::pair("pythia-2.8b", 2775), std::pair("qwen3-30b-a3b", 30532)}) {
     auto found = findModelShape(name);
     ASSERT_THAT(found, IsOk());
     const ModelShape& s = *found;
     bool isNeox = s.architecture == "gptneox";
-    int64_t kvWidth = s.hidden / s.heads * s.kvHeads;
-    int64_t layer =
-        2 * s.hidden * s.hidden + 2 * s.hidden * kvWidth + (isNeox ? 2 : 3) * s.hidden * s.ffn;
+    int64_t width = s.headElements() * s.heads, kvWidth = s.headElements() * s.kvHeads;
+    int64_t mlp = (isNeox ? 2 : 3) * s.hidden * s.ffn;
+    if (s.experts > 0)
+      mlp = s.experts * (s.hidden + 3 * s.hidden * s.expertFfn);
+    int64_t layer = 2 * s.hidden * width + 2 * s.hidden * kvWidth + mlp;
     int64_t all = s.layers * layer + (s.tiedOutput ? 1 : 2) * s.vocabulary * s.hidden;
     EXPECT_NEAR(static_cast<double>(all) / 1e6, millions, 1.5) << name;
   }
   EXPECT_THAT(findModelShape("gpt-9"),
               FailsWith(absl::StatusCode::kNotFound,
-                        HasSubstr("expects one of llama-3.2-1b, llama-3.1-8b, pythia-2.8b, but "
-                                  "got 'gpt-9'")));
+                        HasSubstr("expects one of llama-3.2-1b, llama-3.1-8b, pythia-2.8b, "
+                                  "qwen3-30b-a3b, but got 'gpt-9'")));
 }
 
 TEST(ModelShapes, TakeOtherSizes) {
@@ -88,11 +91,12 @@ TEST(ModelShapes, TakeOtherSizes) {
   EXPECT_EQ(std::tuple(found->hidden, found->ffn, found->heads),
             std::tuple(expected.hidden, expected.ffn, expected.heads));
   for (const char* size : {"width=3", "ffn", "ffn=", "ffn=3x", "=3", ""})
-    EXPECT_THAT(findModelShape("llama-3.2-1b," + std::string(size)),
-                FailsWith(absl::StatusCode::kInvalidArgument,
-                          HasSubstr("expects sizes, SIZE=NUMBER, of layers, hidden, ffn, heads, "
-                                    "kv-heads, vocabulary, context, but got '" +
-                                    std::string(size) + "'")))
+    EXPECT_THAT(
+        findModelShape("llama-3.2-1b," + std::string(size)),
+        FailsWith(absl::StatusCode::kInvalidArgument,
+                  HasSubstr("expects sizes, SIZE=NUMBER, of layers, hidden, ffn, heads, "
+                            "kv-heads, vocabulary, context, experts, expert-ffn, but got '" +
+                            std::string(size) + "'")))
         << size;
 }
 
@@ -118,6 +122,26 @@ TEST_F(RandomModel, LlamaHasTheTensorsAndKeysOfRealFiles) {
   EXPECT_THAT(file->requireTensor("blk.1.ffn_down.weight", Shape{128, 352}), IsOk());
   EXPECT_EQ((*file->requireTensor("blk.1.ffn_norm.weight", Shape{128}))->encoding->name, "f32");
   EXPECT_THAT(file->requireTensor("rope_freqs.weight", Shape{16}), IsOk());
+}
+
+TEST_F(RandomModel, MixturesOfExpertsHaveTheirTensors) {
+  auto found = findModelShape("qwen3-30b-a3b,layers=1,hidden=64,ffn=96,heads=2,kv-heads=1,"
+                              "vocabulary=300,context=64,experts=9,expert-ffn=32");
+  ASSERT_THAT(found, IsOk());
+  auto file = make(*found, "q8_0");
+  ASSERT_NE(file, nullptr);
+  EXPECT_EQ(*file->requireString("general.architecture"), "qwen3moe");
+  EXPECT_EQ(*file->requireU64("qwen3moe.expert_count"), 9u);
+  EXPECT_EQ(*file->requireU64("qwen3moe.expert_used_count"), 8u);
+  EXPECT_EQ(*file->requireU64("qwen3moe.attention.key_length"), 128u);
+  EXPECT_EQ((*file->requireTensor("blk.0.ffn_gate_inp.weight", Shape{9, 64}))->encoding->name,
+            "f32");
+  EXPECT_EQ((*file->requireTensor("blk.0.ffn_up_exps.weight", Shape{9, 32, 64}))->encoding->name,
+            "q8_0");
+  EXPECT_THAT(file->requireTensor("blk.0.ffn_down_exps.weight", Shape{9, 64, 32}), IsOk());
+  EXPECT_THAT(file->requireTensor("blk.0.attn_q.weight", Shape{256, 64}), IsOk());
+  EXPECT_THAT(file->requireTensor("blk.0.attn_k_norm.weight", Shape{128}), IsOk());
+  EXPECT_EQ(file->findTensor("blk.0.ffn_up.weight"), nullptr);
 }
 
 TEST_F(RandomModel, UntiedLlamaHasAnOutput) {
@@ -339,6 +363,13 @@ TEST_F(RandomModel, RefusesWhatIsNoModel) {
               "pairs of 1/1 of each head), but got 132"));
   EXPECT_THAT(attempt([](ModelShape& s) { s.kvHeads = 3; }),
               refuses("expects kv-heads that divide the 4 heads, but got 3"));
+  EXPECT_THAT(attempt([](ModelShape& s) { s.experts = 8; }),
+              refuses("expects experts from 0 to 0, but got 8"));
+  EXPECT_THAT(attempt([](ModelShape& s) { s.expertFfn = 8; }),
+              refuses("expects expert-ffn from 0 to 0, but got 8"));
+  ModelShape mixture = *findModelShape("qwen3-30b-a3b,experts=7");
+  EXPECT_THAT(writeRandomModel(mixture, *findEncoding("f16"), 1, path),
+              refuses("expects experts from 8 to 4096, but got 7"));
   ModelShape neox = smallShape("pythia-2.8b");
   neox.kvHeads = 2;
   EXPECT_THAT(writeRandomModel(neox, *findEncoding("f16"), 1, path),

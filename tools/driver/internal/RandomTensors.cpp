@@ -24,11 +24,17 @@ public:
 
   /// [outputs, inputs], deviation 1/sqrt(inputs). f16 where a row is no whole number of blocks.
   void matrix(const std::string& name, int64_t outputs, int64_t inputs) {
-    const Encoding* stored = inputs % encoding.blockSize == 0 ? &encoding : findEncoding("f16");
-    tensors.push_back({.name = name + ".weight",
-                       .shape = {outputs, inputs},
-                       .encoding = stored,
-                       .deviation = 1.0f / std::sqrt(static_cast<float>(inputs))});
+    matrices(name, {outputs, inputs}, &encoding);
+  }
+
+  /// One of the shape's experts each.
+  void experts(const std::string& name, int64_t outputs, int64_t inputs) {
+    matrices(name, {shape.experts, outputs, inputs}, &encoding);
+  }
+
+  /// The scores of the experts stay f32, as llama.cpp has them.
+  void router(const std::string& name) {
+    matrices(name, {shape.experts, shape.hidden}, findEncoding("f32"));
   }
 
   void bias(const std::string& name, int64_t length) {
@@ -38,9 +44,11 @@ public:
                        .deviation = 0.02f});
   }
 
-  void norm(const std::string& name) {
+  void norm(const std::string& name) { norm(name, shape.hidden); }
+
+  void norm(const std::string& name, int64_t length) {
     tensors.push_back({.name = name + ".weight",
-                       .shape = {shape.hidden},
+                       .shape = {length},
                        .encoding = findEncoding("f32"),
                        .mean = 1.0f,
                        .deviation = 0.05f});
@@ -64,6 +72,16 @@ public:
   }
 
 private:
+  void matrices(const std::string& name, std::vector<int64_t> extents, const Encoding* stored) {
+    int64_t inputs = extents.back();
+    if (inputs % stored->blockSize != 0)
+      stored = findEncoding("f16");
+    tensors.push_back({.name = name + ".weight",
+                       .shape = std::move(extents),
+                       .encoding = stored,
+                       .deviation = 1.0f / std::sqrt(static_cast<float>(inputs))});
+  }
+
   const ModelShape& shape;
   const Encoding& encoding;
   std::vector<RandomTensor> tensors;
@@ -76,7 +94,7 @@ static std::vector<float> ropeDivisors(const ModelShape& shape) {
   constexpr double originalContext = 8192;
   constexpr double lowFactor = 1;
   constexpr double highFactor = 4;
-  int64_t dimensions = shape.hidden / shape.heads / shape.rotaryDivisor;
+  int64_t dimensions = shape.headElements() / shape.rotaryDivisor;
   std::vector<float> divisors;
   for (int64_t i = 0; i < dimensions; i += 2) {
     double exponent = static_cast<double>(i) / static_cast<double>(dimensions);
@@ -92,14 +110,29 @@ static std::vector<float> ropeDivisors(const ModelShape& shape) {
   return divisors;
 }
 
-static void addLlamaLayer(TensorList& list, const ModelShape& shape, const std::string& block) {
-  int64_t kvWidth = shape.hidden / shape.heads * shape.kvHeads;
+static void addAttention(TensorList& list, const ModelShape& shape, const std::string& block) {
+  int64_t width = shape.headElements() * shape.heads,
+          kvWidth = shape.headElements() * shape.kvHeads;
   list.norm(block + "attn_norm");
-  list.matrix(block + "attn_q", shape.hidden, shape.hidden);
+  list.matrix(block + "attn_q", width, shape.hidden);
   list.matrix(block + "attn_k", kvWidth, shape.hidden);
   list.matrix(block + "attn_v", kvWidth, shape.hidden);
-  list.matrix(block + "attn_output", shape.hidden, shape.hidden);
+  list.matrix(block + "attn_output", shape.hidden, width);
   list.norm(block + "ffn_norm");
+}
+
+static void addQwen3MoeLayer(TensorList& list, const ModelShape& shape, const std::string& block) {
+  addAttention(list, shape, block);
+  list.norm(block + "attn_q_norm", shape.headElements());
+  list.norm(block + "attn_k_norm", shape.headElements());
+  list.router(block + "ffn_gate_inp");
+  list.experts(block + "ffn_gate_exps", shape.expertFfn, shape.hidden);
+  list.experts(block + "ffn_up_exps", shape.expertFfn, shape.hidden);
+  list.experts(block + "ffn_down_exps", shape.hidden, shape.expertFfn);
+}
+
+static void addLlamaLayer(TensorList& list, const ModelShape& shape, const std::string& block) {
+  addAttention(list, shape, block);
   list.matrix(block + "ffn_gate", shape.ffn, shape.hidden);
   list.matrix(block + "ffn_up", shape.ffn, shape.hidden);
   list.matrix(block + "ffn_down", shape.hidden, shape.ffn);
@@ -130,6 +163,8 @@ std::vector<RandomTensor> listTensors(const ModelShape& shape, const Encoding& e
     std::string block = absl::StrCat("blk.", layer, ".");
     if (isNeox)
       addNeoxLayer(list, shape, block);
+    else if (shape.experts > 0)
+      addQwen3MoeLayer(list, shape, block);
     else
       addLlamaLayer(list, shape, block);
   }
