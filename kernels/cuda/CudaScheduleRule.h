@@ -46,6 +46,7 @@ namespace tenon::kernels::cuda_rules {
 extern const CudaScheduleRule attention;
 extern const CudaScheduleRule copies;
 extern const CudaScheduleRule elementwise;
+extern const CudaScheduleRule experts;
 extern const CudaScheduleRule heads;
 extern const CudaScheduleRule kvWrite;
 extern const CudaScheduleRule matmul;

@@ -434,3 +434,84 @@ module attributes {tenon.target = #tenon.target<"t", cpu, features = [], {vector
     return %0 : tensor<1x64xf32>
   }
 }
+
+// -----
+
+module attributes {tenon.target = #tenon.target<"t", cuda, features = ["sm_90"], {sms = 132 : i64, registers_per_sm = 65536 : i64, smem_bytes_per_sm = 233472 : i64, smem_bytes_per_block = 232448 : i64}>} {
+  func.func @f(%xa: tensor<1x64xf16>, %xi: tensor<1x2xi32>, %xg: tensor<4x8x64xf16>, %xd: tensor<4x64x8xf16>, %xw: tensor<1x2xf16>) -> (tensor<1x2x8xf16>) {
+    // expected-error @+1 {{at most two products with experts}}
+    %0 = tenon.kernel (%a = %xa : tensor<1x64xf16>, %i = %xi : tensor<1x2xi32>, %g = %xg : tensor<4x8x64xf16>, %d = %xd : tensor<4x64x8xf16>, %w = %xw : tensor<1x2xf16>)
+        -> tensor<1x2x8xf16> {
+      %1 = tenon.expert_matmul %a, %g, %i : (tensor<1x64xf16>, tensor<4x8x64xf16>, tensor<1x2xi32>) -> tensor<1x2x8xf16>
+      %2 = tenon.expert_matmul %a, %g, %i : (tensor<1x64xf16>, tensor<4x8x64xf16>, tensor<1x2xi32>) -> tensor<1x2x8xf16>
+      %3 = tenon.expert_matmul %a, %g, %i : (tensor<1x64xf16>, tensor<4x8x64xf16>, tensor<1x2xi32>) -> tensor<1x2x8xf16>
+      %4 = tenon.add %1, %2 : (tensor<1x2x8xf16>, tensor<1x2x8xf16>) -> tensor<1x2x8xf16>
+      %r = tenon.add %4, %3 : (tensor<1x2x8xf16>, tensor<1x2x8xf16>) -> tensor<1x2x8xf16>
+      tenon.yield %r : tensor<1x2x8xf16>
+    }
+    return %0 : tensor<1x2x8xf16>
+  }
+}
+
+// -----
+
+module attributes {tenon.target = #tenon.target<"t", cuda, features = ["sm_90"], {sms = 132 : i64, registers_per_sm = 65536 : i64, smem_bytes_per_sm = 233472 : i64, smem_bytes_per_block = 232448 : i64}>} {
+  func.func @f(%xa: tensor<1x64xf16>, %xi: tensor<1x2xi32>, %xg: tensor<4x8x64xf16>, %xd: tensor<4x64x8xf16>, %xw: tensor<1x2xf16>) -> (tensor<1x2x64xf16>) {
+    // expected-error @+1 {{nothing may come before them}}
+    %0 = tenon.kernel (%a = %xa : tensor<1x64xf16>, %i = %xi : tensor<1x2xi32>, %g = %xg : tensor<4x8x64xf16>, %d = %xd : tensor<4x64x8xf16>, %w = %xw : tensor<1x2xf16>)
+        -> tensor<1x2x64xf16> {
+      %1 = tenon.expert_matmul %a, %g, %i : (tensor<1x64xf16>, tensor<4x8x64xf16>, tensor<1x2xi32>) -> tensor<1x2x8xf16>
+      %r = tenon.expert_matmul %1, %d, %i : (tensor<1x2x8xf16>, tensor<4x64x8xf16>, tensor<1x2xi32>) -> tensor<1x2x64xf16>
+      tenon.yield %r : tensor<1x2x64xf16>
+    }
+    return %0 : tensor<1x2x64xf16>
+  }
+}
+
+// -----
+
+module attributes {tenon.target = #tenon.target<"t", cuda, features = ["sm_90"], {sms = 132 : i64, registers_per_sm = 65536 : i64, smem_bytes_per_sm = 233472 : i64, smem_bytes_per_block = 232448 : i64}>} {
+  func.func @f(%xa: tensor<1x64xf16>, %xi: tensor<1x2xi32>, %xg: tensor<4x8x64xf16>, %xd: tensor<4x64x8xf16>, %xw: tensor<1x2xf16>) -> (tensor<1x2x8xf16>) {
+    // expected-error @+1 {{the emitter of experts cannot hold softmax}}
+    %0 = tenon.kernel (%a = %xa : tensor<1x64xf16>, %i = %xi : tensor<1x2xi32>, %g = %xg : tensor<4x8x64xf16>, %d = %xd : tensor<4x64x8xf16>, %w = %xw : tensor<1x2xf16>)
+        -> tensor<1x2x8xf16> {
+      %1 = tenon.expert_matmul %a, %g, %i : (tensor<1x64xf16>, tensor<4x8x64xf16>, tensor<1x2xi32>) -> tensor<1x2x8xf16>
+      %r = tenon.softmax %1 : (tensor<1x2x8xf16>) -> tensor<1x2x8xf16>
+      tenon.yield %r : tensor<1x2x8xf16>
+    }
+    return %0 : tensor<1x2x8xf16>
+  }
+}
+
+// -----
+
+module attributes {tenon.target = #tenon.target<"t", cuda, features = ["sm_90"], {sms = 132 : i64, registers_per_sm = 65536 : i64, smem_bytes_per_sm = 233472 : i64, smem_bytes_per_block = 232448 : i64}>} {
+  func.func @f(%xa: tensor<1x64xf16>, %xi: tensor<1x2xi32>, %xg: tensor<4x8x64xf16>, %xd: tensor<4x64x8xf16>, %xw: tensor<1x2xf16>) -> (tensor<1x8xf16>) {
+    // expected-error @+1 {{a weighted sum reads its weights from memory}}
+    %0 = tenon.kernel (%a = %xa : tensor<1x64xf16>, %i = %xi : tensor<1x2xi32>, %g = %xg : tensor<4x8x64xf16>, %d = %xd : tensor<4x64x8xf16>, %w = %xw : tensor<1x2xf16>)
+        -> tensor<1x8xf16> {
+      %1 = tenon.expert_matmul %a, %g, %i : (tensor<1x64xf16>, tensor<4x8x64xf16>, tensor<1x2xi32>) -> tensor<1x2x8xf16>
+      %2 = tenon.silu %w : (tensor<1x2xf16>) -> tensor<1x2xf16>
+      %r = tenon.weighted_sum %1, %2 : (tensor<1x2x8xf16>, tensor<1x2xf16>) -> tensor<1x8xf16>
+      tenon.yield %r : tensor<1x8xf16>
+    }
+    return %0 : tensor<1x8xf16>
+  }
+}
+
+// -----
+
+module attributes {tenon.target = #tenon.target<"t", cuda, features = ["sm_90"], {sms = 132 : i64, registers_per_sm = 65536 : i64, smem_bytes_per_sm = 233472 : i64, smem_bytes_per_block = 232448 : i64}>} {
+  func.func @f(%xa: tensor<1x64xf16>, %xi: tensor<1x2xi32>, %xg: tensor<4x8x64xf16>, %xd: tensor<4x64x8xf16>, %xw: tensor<1x2xf16>) -> (tensor<1x8xf16>) {
+    // expected-error @+1 {{stands in the kernel of the one product that it sums, which nothing else reads}}
+    %0 = tenon.kernel (%a = %xa : tensor<1x64xf16>, %i = %xi : tensor<1x2xi32>, %g = %xg : tensor<4x8x64xf16>, %d = %xd : tensor<4x64x8xf16>, %w = %xw : tensor<1x2xf16>)
+        -> tensor<1x8xf16> {
+      %1 = tenon.expert_matmul %a, %g, %i : (tensor<1x64xf16>, tensor<4x8x64xf16>, tensor<1x2xi32>) -> tensor<1x2x8xf16>
+      %2 = tenon.weighted_sum %1, %w : (tensor<1x2x8xf16>, tensor<1x2xf16>) -> tensor<1x8xf16>
+      %3 = tenon.weighted_sum %1, %w : (tensor<1x2x8xf16>, tensor<1x2xf16>) -> tensor<1x8xf16>
+      %r = tenon.add %2, %3 : (tensor<1x8xf16>, tensor<1x8xf16>) -> tensor<1x8xf16>
+      tenon.yield %r : tensor<1x8xf16>
+    }
+    return %0 : tensor<1x8xf16>
+  }
+}

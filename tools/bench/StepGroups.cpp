@@ -34,7 +34,9 @@ static Parts partsOf(KernelOp kernel) {
   Parts parts;
   for (Operation& op : kernel.getBlock().without_terminator()) {
     llvm::StringRef name = nameOf(&op);
-    if (llvm::isa<AttentionOp, RopeOp, KvWriteOp>(op))
+    if (llvm::isa<ExpertMatmulOp, GluOp, WeightedSumOp>(op) || name.contains("ffn_experts"))
+      parts.ffn = true;
+    else if (llvm::isa<AttentionOp, RopeOp, KvWriteOp>(op))
       parts.attention = true;
     else if (llvm::isa<MatmulOp>(op))
       (name.contains("attn") || hasBatch(op) ? parts.attention
@@ -42,8 +44,6 @@ static Parts partsOf(KernelOp kernel) {
                                              : parts.head) = true;
     else if (llvm::isa<SoftmaxOp>(op))
       parts.attention = true;
-    else if (llvm::isa<GluOp>(op))
-      parts.ffn = true;
     else if (llvm::isa<RmsNormOp, LayerNormOp, AddOp>(op))
       parts.norm = true;
   }

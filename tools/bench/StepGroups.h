@@ -15,7 +15,7 @@ namespace tenon::tools {
 ///
 ///   attention   attention, softmax, products with a batch axis, rotary embedding, cache writes, and
 ///               the products of their inputs and outputs (by name: `attn`)
-///   ffn         the other products of a layer, gated units
+///   ffn         the other products of a layer, gated units, the choice of experts
 ///   norm        norms and residual sums in kernels of their own
 ///   other       embedding, head, choice of the token, what else there is
 ///

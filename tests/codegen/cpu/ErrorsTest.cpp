@@ -57,6 +57,14 @@ static std::string matmulText(const std::string& order, const std::string& param
                         ") -> tensor<1x8xf32>");
 }
 
+/// A weighted sum of two vectors of 9.
+static std::string sumText(const std::string& schedule) {
+  return kernelText({"tensor<1x2x9xf32>", "tensor<1x2xf32>"}, "tensor<1x9xf32>",
+                    "\"weighted_sum\", " + schedule,
+                    "%r = tenon.weighted_sum %a, %b : (tensor<1x2x9xf32>, tensor<1x2xf32>) -> "
+                    "tensor<1x9xf32>");
+}
+
 constexpr char matmulParameters[] =
     "columns_per_tile = 8 : i64, column_block = 4 : i64, row_block = 1 : i64, step = 32 : i64";
 
@@ -153,6 +161,12 @@ TEST(CpuErrors, Matmul) {
                   "expects an order whose lanes divide or hold whole blocks of 32 elements");
   expectRefused(matmulText("order <chunk = 0, lanes = 128, tree = halving>", matmulParameters),
                 "expects an order of 1 to 64 lanes on a CPU, but got");
+}
+
+TEST(CpuErrors, WeightedSum) {
+  EXPECT_THAT(compileText(sumText("tiles = 2, {columns_per_tile = 8 : i64}")), IsOk());
+  expectRefused(sumText("tiles = 3, {columns_per_tile = 3 : i64}"),
+                "expects columns_per_tile to be a multiple of 8, but got 3");
 }
 
 // One number in a dump can't make code without end.

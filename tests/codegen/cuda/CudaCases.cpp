@@ -303,6 +303,52 @@ struct AttentionCase {
   AttentionOptions options = {};
 };
 
+/// Products with experts, of which ids name some that do not exist, and their weighted sum.
+void addExperts(std::vector<CudaCase>& cases) {
+  constexpr int64_t experts = 6;
+  struct Types {
+    const char* weight;
+    const char* activation;
+    int64_t depth;
+  };
+  for (const Types& types : {Types{"f32", "f32", 96},
+                             {"f16", "f16", 264},
+                             {"bf16", "bf16", 2048},
+                             {"q8_0", "f16", 512},
+                             {"q4_0", "f32", 96},
+                             {"q4_k", "f16", 768},
+                             {"q6_k", "bf16", 512},
+                             {"mxfp4", "bf16", 256},
+                             {"int4_g128_f16_zero", "f16", 384}})
+    for (int64_t rows : {1, 5, 700})
+      for (bool own : {false, true}) {
+        std::string activation = types.activation;
+        constexpr int64_t columns = 45;
+        int64_t chosen = own ? 2 : 3, depth = types.depth;
+        std::vector<int64_t> input = {rows, depth};
+        if (own)
+          input.insert(input.begin() + 1, chosen);
+        cases.push_back({std::string("experts_") + types.weight + "_" + activation +
+                             (own ? "_own_" : "_") + std::to_string(rows),
+                         {{input, activation},
+                          {{experts, columns, depth}, types.weight, Fill::Small},
+                          {{rows, chosen}, "i32", Fill::Index, -1, experts + 1}},
+                         activation,
+                         [](GraphBuilder& b, const Values& x) {
+                           b.output("y", b.expertMatmul(x[0], x[1], x[2]));
+                         },
+                         4e-6});
+      }
+  for (const char* type : {"f32", "f16", "bf16"})
+    for (const std::vector<int64_t>& shape :
+         std::vector<std::vector<int64_t>>{{1, 8, 2048}, {5, 3, 33}, {130, 2, 64}})
+      cases.push_back(
+          {std::string("weighted_sum_") + type + "_" + shapeName(shape),
+           {{shape, type}, {{shape[0], shape[1]}, "f32"}},
+           type,
+           [](GraphBuilder& b, const Values& x) { b.output("y", b.weightedSum(x[0], x[1])); }});
+}
+
 void addAttention(std::vector<CudaCase>& cases) {
   std::vector<double> many, ascending, one(40, 0.0);
   for (int i = 0; i < 40; ++i)
@@ -569,6 +615,7 @@ static std::vector<CudaCase> makeCudaCases() {
   addTables(cases);
   addMoves(cases);
   addMatmuls(cases);
+  addExperts(cases);
   addAttention(cases);
   addWarpgroupAttention(cases);
   addCache(cases);

@@ -95,6 +95,17 @@ std::vector<std::string> attentionTypes(int rows, int sequences) {
 
 const std::string exponential = "%r = tenon.exp %a : (tensor<4x256xf16>) -> tensor<4x256xf16>";
 
+/// Products with 2 of 4 experts [8, k] of one row, as `result`.
+std::string experts(const char* result, int k, const char* order) {
+  return absl::StrFormat("%s = tenon.expert_matmul %%a, %%b, %%c order <%s, tree = halving> : "
+                         "(tensor<1x%dxf16>, tensor<4x8x%dxf16>, tensor<1x2xi32>) -> "
+                         "tensor<1x2x8xf16>\n",
+                         result, order, k, k);
+}
+std::vector<std::string> expertTypes(int k) {
+  return {f16({1, k}), f16({4, 8, k}), "tensor<1x2xi32>", f16({1, 2})};
+}
+
 class CudaRefusals : public ::testing::TestWithParam<Refusal> {};
 
 TEST_P(CudaRefusals, NamesWhatItExpects) {
@@ -103,6 +114,59 @@ TEST_P(CudaRefusals, NamesWhatItExpects) {
 }
 
 std::string nameOf(const ::testing::TestParamInfo<Refusal>& info) { return info.param.name; }
+
+INSTANTIATE_TEST_SUITE_P(
+    Experts, CudaRefusals,
+    ::testing::Values(
+        Refusal{"ExpertsInVectors",
+                "expert_gemv",
+                "tiles = 4, {threads = 128 : i64, vector = 8 : i64, columns_per_warp = 1 : i64}",
+                expertTypes(100),
+                {f16({1, 2, 8})},
+                experts("%r", 100, "chunk = 0, lanes = 256"),
+                "expects a vector of a power of two that divides the depth of the experts, but got "
+                "8"},
+        Refusal{"ExpertsInOrder",
+                "expert_gemv",
+                "tiles = 4, {threads = 128 : i64, vector = 8 : i64, columns_per_warp = 1 : i64}",
+                expertTypes(512),
+                {f16({1, 2, 8})},
+                experts("%r", 512, "chunk = 256, lanes = 256"),
+                "expects an order of one chunk in 256 lanes that halve, but got"},
+        Refusal{"ExpertsInRegisters",
+                "expert_gemv",
+                "tiles = 4, {threads = 32 : i64, vector = 8 : i64, columns_per_warp = 8 : i64, "
+                "pairs_at_once = 4 : i64}",
+                expertTypes(256),
+                {f16({1, 2, 8})},
+                experts("%r", 256, "chunk = 0, lanes = 256"),
+                "pairs_at_once, columns_per_warp and vector that fit into registers"},
+        Refusal{"ExpertsOfEitherKind",
+                "expert_gemv",
+                "tiles = 2, {threads = 64 : i64, vector = 8 : i64, columns_per_warp = 4 : i64, "
+                "pairs_at_once = 2 : i64}",
+                expertTypes(256),
+                {f16({1, 8})},
+                experts("%n", 256, "chunk = 0, lanes = 256") +
+                    "%r = tenon.weighted_sum %n, %d : (tensor<1x2x8xf16>, tensor<1x2xf16>) -> "
+                    "tensor<1x8xf16>",
+                "expects no pairs_at_once beside a weighted sum, but got 2"},
+        Refusal{"NoExperts",
+                "expert_gemv",
+                "tiles = 4, {threads = 32 : i64, vector = 8 : i64, columns_per_warp = 1 : i64}",
+                {f16({4, 256})},
+                {f16({4, 256})},
+                exponential,
+                "expects a tenon.expert_matmul"},
+        Refusal{"SumInVectors",
+                "weighted_sum",
+                "tiles = 1, {threads = 32 : i64, vector = 3 : i64}",
+                {f16({1, 2, 9}), f16({1, 2})},
+                {f16({1, 9})},
+                "%r = tenon.weighted_sum %a, %b : (tensor<1x2x9xf16>, tensor<1x2xf16>) -> "
+                "tensor<1x9xf16>",
+                "expects a vector of a power of two that divides the columns, but got 3"}),
+    nameOf);
 
 INSTANTIATE_TEST_SUITE_P(
     FewRows, CudaRefusals,

@@ -324,6 +324,39 @@ const RegionCase groupCases[] = {
      "tensor<MxNxT>, tensor<Mx520xT>"},
 };
 
+/// Gate and up of the experts that rows choose, some of none; and a whole mixture.
+const RegionCase expertCases[] = {
+    {"gated_experts",
+     "%x: tensor<MxKxT>, %s: tensor<Mx2xi32>, %g: tensor<4xNxKxT>, %u: tensor<4xNxKxT>",
+     R"(
+  %y = tenon.kernel (%a = %x : tensor<MxKxT>, %i = %s : tensor<Mx2xi32>,
+                     %b = %g : tensor<4xNxKxT>, %c = %u : tensor<4xNxKxT>) -> tensor<Mx2xNxT> {
+    %1 = tenon.expert_matmul %a, %b, %i
+        : (tensor<MxKxT>, tensor<4xNxKxT>, tensor<Mx2xi32>) -> tensor<Mx2xNxT>
+    %2 = tenon.expert_matmul %a, %c, %i
+        : (tensor<MxKxT>, tensor<4xNxKxT>, tensor<Mx2xi32>) -> tensor<Mx2xNxT>
+    %3 = tenon.glu silu %1, %2 : (tensor<Mx2xNxT>, tensor<Mx2xNxT>) -> tensor<Mx2xNxT>
+    tenon.yield %3 : tensor<Mx2xNxT>
+  }
+  return %y : tensor<Mx2xNxT>)",
+     "tensor<Mx2xNxT>"},
+    {"summed_experts",
+     "%x: tensor<Mx3xKxT>, %r: tensor<MxNxT>, %s: tensor<Mx3xi32>, %w: tensor<Mx3xf32>, "
+     "%d: tensor<40xNxKxT>",
+     R"(
+  %y = tenon.kernel (%a = %x : tensor<Mx3xKxT>, %i = %s : tensor<Mx3xi32>,
+                     %b = %d : tensor<40xNxKxT>, %c = %w : tensor<Mx3xf32>,
+                     %e = %r : tensor<MxNxT>) -> tensor<MxNxT> {
+    %1 = tenon.expert_matmul %a, %b, %i
+        : (tensor<Mx3xKxT>, tensor<40xNxKxT>, tensor<Mx3xi32>) -> tensor<Mx3xNxT>
+    %2 = tenon.weighted_sum %1, %c : (tensor<Mx3xNxT>, tensor<Mx3xf32>) -> tensor<MxNxT>
+    %3 = tenon.add %e, %2 : (tensor<MxNxT>, tensor<MxNxT>) -> tensor<MxNxT>
+    tenon.yield %3 : tensor<MxNxT>
+  }
+  return %y : tensor<MxNxT>)",
+     "tensor<MxNxT>"},
+};
+
 struct RegionParameters {
   const RegionCase* region;
   std::string type;
@@ -357,7 +390,8 @@ func.func @f(ARGUMENTS) -> (RESULTS) {REGION
   absl::StrReplaceAll({{"xT>", "x" + p.type + ">"}}, &text);
   absl::StrReplaceAll({{"<Mx", "<" + rows + "x"}}, &text);
   absl::StrReplaceAll({{"<Nx", "<" + columns + "x"}, {"<Kx", "<" + depth + "x"}}, &text);
-  absl::StrReplaceAll({{"xNx", "x" + columns + "x"}, {"xKx", "x" + depth + "x"}}, &text);
+  absl::StrReplaceAll({{"xNx", "x" + columns + "x"}}, &text);
+  absl::StrReplaceAll({{"xKx", "x" + depth + "x"}}, &text);
   return text;
 }
 
@@ -564,6 +598,12 @@ std::vector<RegionParameters> allRegions() {
       for (auto [rows, columns, depth] :
            {std::tuple{1, 2048, 2048}, {1, 2560, 2560}, {2, 1100, 3072}, {5, 528, 1032}})
         all.push_back({&region, type, rows, columns, depth});
+  for (const char* type : {"f32", "f16", "bf16"}) {
+    for (auto [rows, columns, depth] : {std::tuple{1, 301, 2048}, {3, 45, 264}, {70, 72, 100}})
+      all.push_back({&expertCases[0], type, rows, columns, depth});
+    for (auto [rows, columns, depth] : {std::tuple{1, 301, 768}, {3, 46, 264}})
+      all.push_back({&expertCases[1], type, rows, columns, depth});
+  }
   // A row a multiprocessor, then rows of one warp, of two in chunks of different lengths, of four, the
   // last block with one row, rows that are no whole vectors.
   for (const RegionCase* region : {&regionCases[0], &rowCases[0], &rowCases[1]})

@@ -236,15 +236,16 @@ func.func @f(%x: tensor<1x64xf32>, %g: tensor<64xf32>, %w: tensor<64x64xf32>) ->
   %1 = tenon.matmul %0, %w : (tensor<1x64xf32>, tensor<64x64xf32>) -> tensor<1x64xf32> loc("blk.0.attn_q")
   %2 = tenon.matmul %1, %w : (tensor<1x64xf32>, tensor<64x64xf32>) -> tensor<1x64xf32> loc("blk.0.ffn_up")
   %3 = tenon.glu silu %2, %1 : (tensor<1x64xf32>, tensor<1x64xf32>) -> tensor<1x64xf32>
-  %4 = tenon.matmul %3, %w : (tensor<1x64xf32>, tensor<64x64xf32>) -> tensor<1x64xf32> loc("output")
-  return %4 : tensor<1x64xf32>
+  %4 = tenon.softmax %3 : (tensor<1x64xf32>) -> tensor<1x64xf32> loc("blk.0.ffn_experts.softmax")
+  %5 = tenon.matmul %4, %w : (tensor<1x64xf32>, tensor<64x64xf32>) -> tensor<1x64xf32> loc("output")
+  return %5 : tensor<1x64xf32>
 })",
                                            "test");
   ASSERT_THAT(module, tests::IsOk());
   ASSERT_THAT(passes::runPipeline(**module, {.target = findTarget(&context, "h200")}),
               tests::IsOk());
   EXPECT_THAT(groupSteps(**module, "f").value(),
-              ElementsAre("norm", "attention", "ffn", "ffn", "other"));
+              ElementsAre("norm", "attention", "ffn", "ffn", "ffn", "other"));
   EXPECT_THAT(groupSteps(**module, "g"), FailsWith(absl::StatusCode::kNotFound, HasSubstr("'g'")));
 }
 

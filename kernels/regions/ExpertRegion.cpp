@@ -1,0 +1,100 @@
+#include "kernels/regions/ExpertRegion.h"
+
+#include "kernels/regions/Regions.h"
+
+using namespace mlir;
+
+namespace tenon::kernels {
+
+int64_t ExpertRegion::sharing() const {
+  ExpertMatmulOp first = products.front();
+  return pairs() * depth / first.getInput().getType().getNumElements();
+}
+
+static std::string nameOf(Operation& op) { return op.getName().stripDialect().str(); }
+
+/// Whether `op` can stand beside the products before it.
+static Verdict acceptsProduct(ExpertMatmulOp op, const ExpertRegion& region) {
+  constexpr size_t mostProducts = 2;
+  if (!llvm::all_of(op->getOperands(), llvm::IsaPred<BlockArgument>))
+    return Refusal{"products with experts read their operands from memory: nothing may come before "
+                   "them"};
+  if (region.products.empty())
+    return Verdict::accept();
+  ExpertMatmulOp first = region.products.front();
+  if (region.products.size() == mostProducts)
+    return Refusal{"a kernel computes at most two products with experts"};
+  if (op.getIds() != first.getIds() || op.getType().getShape() != first.getType().getShape() ||
+      op.getInput().getType() != first.getInput().getType() ||
+      op.getWeight().getType() != first.getWeight().getType())
+    return Refusal{"products with experts in one kernel have one choice of experts, one shape and "
+                   "one encoding"};
+  return Verdict::accept();
+}
+
+/// Whether all of `shape` lies at the positions of `whole`, with 1 for any extent.
+static bool broadcastsTo(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> whole) {
+  if (shape.size() > whole.size())
+    return false;
+  for (auto [extent, all] : llvm::zip_equal(shape, whole.take_back(shape.size())))
+    if (extent != 1 && extent != all)
+      return false;
+  return true;
+}
+
+static llvm::ArrayRef<int64_t> shapeOf(Value value) {
+  return llvm::cast<RankedTensorType>(value.getType()).getShape();
+}
+
+/// Whether `op` sums what the one product of the region gives.
+static Verdict acceptsSum(WeightedSumOp op, const ExpertRegion& region) {
+  ExpertMatmulOp first = region.products.front();
+  if (region.products.size() != 1 || op.getInput() != first.getResult() ||
+      !first.getResult().hasOneUse())
+    return Refusal{"a weighted sum stands in the kernel of the one product that it sums, which "
+                   "nothing else reads"};
+  if (!llvm::isa<BlockArgument>(op.getWeights()))
+    return Refusal{"a weighted sum reads its weights from memory"};
+  return Verdict::accept();
+}
+
+VerdictOr<ExpertRegion> readExpertRegion(KernelOp kernel) {
+  ExpertRegion region;
+  for (auto op : kernel.getBlock().getOps<ExpertMatmulOp>()) {
+    if (Verdict verdict = acceptsProduct(op, region); !verdict)
+      return verdict.refusal();
+    region.products.push_back(op);
+  }
+  if (region.products.empty())
+    return Refusal{"expects a tenon.expert_matmul"};
+  ExpertMatmulOp first = region.products.front();
+  llvm::ArrayRef<int64_t> ids = shapeOf(first.getIds()), weight = shapeOf(first.getWeight());
+  region.rows = ids[0], region.chosen = ids[1];
+  region.experts = weight[0], region.columns = weight[1], region.depth = weight[2];
+  for (auto op : kernel.getBlock().getOps<WeightedSumOp>()) {
+    if (Verdict verdict = acceptsSum(op, region); !verdict)
+      return verdict.refusal();
+    region.sum = op;
+  }
+  Operation* last = region.sum ? region.sum.getOperation() : first.getOperation();
+  llvm::ArrayRef<int64_t> positions = shapeOf(last->getResult(0));
+  for (Operation& op : kernel.getBlock().without_terminator()) {
+    if (llvm::isa<ExpertMatmulOp, WeightedSumOp>(op))
+      continue;
+    if (!isElementOperation(op) || llvm::isa<EmbeddingOp, DequantizeOp>(op))
+      return Refusal{"the emitter of experts cannot hold " + nameOf(op)};
+    if (!broadcastsTo(shapeOf(op.getResult(0)), positions))
+      return Refusal{"the emitter of experts works on positions " +
+                     tenon::detail::formatShape(positions) + ", to which " + nameOf(op) + " " +
+                     tenon::detail::formatShape(shapeOf(op.getResult(0))) + " does not broadcast"};
+  }
+  for (Value value : kernel.getYield().getValues())
+    if (auto type = llvm::dyn_cast<RankedTensorType>(value.getType());
+        !type || type.getShape() != positions)
+      return Refusal{"the emitter of experts stores results of shape " +
+                     tenon::detail::formatShape(positions) + ", not " +
+                     tenon::detail::formatType(value.getType())};
+  return region;
+}
+
+} // namespace tenon::kernels

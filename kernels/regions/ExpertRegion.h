@@ -1,0 +1,32 @@
+#ifndef TENON_KERNELS_REGIONS_EXPERTREGION_H
+#define TENON_KERNELS_REGIONS_EXPERTREGION_H
+
+#include "ir/Dialect.h"
+#include "support/Verdict.h"
+
+namespace tenon::kernels {
+
+/// Products with experts as one kernel computes them: gate and up or one alone, and operations on
+/// the elements of their results; or one alone, the weighted sum of what a row's experts give, and
+/// operations on its elements.
+struct ExpertRegion {
+  llvm::SmallVector<ExpertMatmulOp, 2> products; ///< of one choice of experts, of one shape
+  WeightedSumOp sum;                             ///< null where there is none
+  int64_t rows, chosen;                          ///< of the ids [rows, chosen]
+  int64_t experts, columns, depth;               ///< of the weights [experts, columns, depth]
+
+  /// Rows of the result, each a row of x with one expert.
+  int64_t pairs() const { return rows * chosen; }
+  /// Pairs that one row of x takes part in: 1 where each pair has a row of its own.
+  int64_t sharing() const;
+};
+
+/// Reads the region of `kernel`, or says why no emitter of experts computes it. Asked for: one or
+/// two products of the same ids and shapes, whose operands are arguments; at most one sum, of one
+/// product that nothing else reads; all else elementwise, at the positions of the last of them;
+/// results of float elements at these positions.
+VerdictOr<ExpertRegion> readExpertRegion(KernelOp kernel);
+
+} // namespace tenon::kernels
+
+#endif // TENON_KERNELS_REGIONS_EXPERTREGION_H

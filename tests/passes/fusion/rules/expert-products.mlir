@@ -1,0 +1,66 @@
+// RUN: tenon dump %s --phase=fused --target=h200 --plan=fused | FileCheck %s
+// RUN: tenon explain %s --target=h200 --plan=fused | FileCheck %s --check-prefix=WHY
+// RUN: tenon explain %s --target=x86-64-v4 --plan=fused | FileCheck %s --check-prefix=CPU
+
+// Gate and up with their GLU in one kernel, down with the weighted sum and the residual in another.
+// CHECK-LABEL: func.func @mixture
+// CHECK-NEXT: %[[G:.*]] = tenon.kernel
+// CHECK-NEXT:   tenon.expert_matmul
+// CHECK-NEXT:   tenon.expert_matmul
+// CHECK-NEXT:   tenon.glu
+// CHECK:      %[[Y:.*]] = tenon.kernel
+// CHECK-SAME:   %[[G]]
+// CHECK-NEXT:   tenon.expert_matmul
+// CHECK-NEXT:   tenon.weighted_sum
+// CHECK-NEXT:   tenon.add
+// CHECK-NOT:  tenon.kernel
+// CHECK:      return %[[Y]]
+// WHY-DAG: yes {{.*}} expert-products: expert_matmul expert_matmul glu
+// WHY-DAG: yes {{.*}} expert-products: expert_matmul weighted_sum add
+// CPU-LABEL: @mixture
+// CPU: no {{.*}} expert-products: expert_matmul expert_matmul glu {{.*}}a sequence of tiles cannot hold expert_matmul
+func.func @mixture(%x: tensor<1x2048xf16>, %ids: tensor<1x8xi32>, %weights: tensor<1x8xf32>, %g: tensor<64x768x2048xf16>, %u: tensor<64x768x2048xf16>, %d: tensor<64x2048x768xf16>) -> tensor<1x2048xf16> {
+  %0 = tenon.expert_matmul %x, %g, %ids : (tensor<1x2048xf16>, tensor<64x768x2048xf16>, tensor<1x8xi32>) -> tensor<1x8x768xf16>
+  %1 = tenon.expert_matmul %x, %u, %ids : (tensor<1x2048xf16>, tensor<64x768x2048xf16>, tensor<1x8xi32>) -> tensor<1x8x768xf16>
+  %2 = tenon.glu silu %0, %1 : (tensor<1x8x768xf16>, tensor<1x8x768xf16>) -> tensor<1x8x768xf16>
+  %3 = tenon.expert_matmul %2, %d, %ids : (tensor<1x8x768xf16>, tensor<64x2048x768xf16>, tensor<1x8xi32>) -> tensor<1x8x2048xf16>
+  %4 = tenon.weighted_sum %3, %weights : (tensor<1x8x2048xf16>, tensor<1x8xf32>) -> tensor<1x2048xf16>
+  %5 = tenon.add %4, %x : (tensor<1x2048xf16>, tensor<1x2048xf16>) -> tensor<1x2048xf16>
+  return %5 : tensor<1x2048xf16>
+}
+
+// Rows that share experts read them once, in tiles of an expert, which have not all of a row's.
+// WHY-LABEL: @many_rows
+// WHY: no {{.*}} expert-products: expert_matmul weighted_sum {{.*}}too often for 40 rows
+func.func @many_rows(%x: tensor<40x2x256xf16>, %ids: tensor<40x2xi32>, %weights: tensor<40x2xf32>, %d: tensor<8x128x256xf16>) -> tensor<40x128xf16> {
+  %0 = tenon.expert_matmul %x, %d, %ids : (tensor<40x2x256xf16>, tensor<8x128x256xf16>, tensor<40x2xi32>) -> tensor<40x2x128xf16>
+  %1 = tenon.weighted_sum %0, %weights : (tensor<40x2x128xf16>, tensor<40x2xf32>) -> tensor<40x128xf16>
+  return %1 : tensor<40x128xf16>
+}
+
+// WHY-LABEL: @many_experts
+// WHY: no {{.*}} expert-products: expert_matmul weighted_sum {{.*}}at most 64 experts give, not 65
+func.func @many_experts(%x: tensor<1x65x256xf16>, %ids: tensor<1x65xi32>, %weights: tensor<1x65xf32>, %d: tensor<80x128x256xf16>) -> tensor<1x128xf16> {
+  %0 = tenon.expert_matmul %x, %d, %ids : (tensor<1x65x256xf16>, tensor<80x128x256xf16>, tensor<1x65xi32>) -> tensor<1x65x128xf16>
+  %1 = tenon.weighted_sum %0, %weights : (tensor<1x65x128xf16>, tensor<1x65xf32>) -> tensor<1x128xf16>
+  return %1 : tensor<1x128xf16>
+}
+
+// Gate and up of other experts, or in another encoding, share no tiles.
+// WHY-LABEL: @two_choices
+// WHY: no {{.*}} expert-products: expert_matmul expert_matmul glu {{.*}}one choice of experts, one shape and one encoding
+func.func @two_choices(%x: tensor<1x256xf16>, %a: tensor<1x2xi32>, %b: tensor<1x2xi32>, %g: tensor<8x128x256xf16>, %u: tensor<8x128x256xf16>) -> tensor<1x2x128xf16> {
+  %0 = tenon.expert_matmul %x, %g, %a : (tensor<1x256xf16>, tensor<8x128x256xf16>, tensor<1x2xi32>) -> tensor<1x2x128xf16>
+  %1 = tenon.expert_matmul %x, %u, %b : (tensor<1x256xf16>, tensor<8x128x256xf16>, tensor<1x2xi32>) -> tensor<1x2x128xf16>
+  %2 = tenon.glu silu %0, %1 : (tensor<1x2x128xf16>, tensor<1x2x128xf16>) -> tensor<1x2x128xf16>
+  return %2 : tensor<1x2x128xf16>
+}
+
+// What the sum reads is wanted elsewhere, too.
+// WHY-LABEL: @read_twice
+// WHY: no {{.*}} expert-products: expert_matmul weighted_sum {{.*}}which nothing else reads
+func.func @read_twice(%x: tensor<1x2x256xf16>, %ids: tensor<1x2xi32>, %weights: tensor<1x2xf32>, %d: tensor<8x128x256xf16>) -> (tensor<1x2x128xf16>, tensor<1x128xf16>) {
+  %0 = tenon.expert_matmul %x, %d, %ids : (tensor<1x2x256xf16>, tensor<8x128x256xf16>, tensor<1x2xi32>) -> tensor<1x2x128xf16>
+  %1 = tenon.weighted_sum %0, %weights : (tensor<1x2x128xf16>, tensor<1x2xf32>) -> tensor<1x128xf16>
+  return %0, %1 : tensor<1x2x128xf16>, tensor<1x128xf16>
+}
