@@ -31,6 +31,12 @@ def Tenon_ActivationInfo : Tenon_EnumInfo<"Activation", "the activation of a gat
   ]>;
 def Tenon_Activation : Tenon_Enum<Tenon_ActivationInfo, "activation">;
 
+def Tenon_PredicateInfo : Tenon_EnumInfo<"Predicate", "how two numbers compare", [
+    I32EnumAttrCase<"Eq", 0, "eq">, I32EnumAttrCase<"Ne", 1, "ne">, I32EnumAttrCase<"Lt", 2, "lt">,
+    I32EnumAttrCase<"Le", 3, "le">, I32EnumAttrCase<"Gt", 4, "gt">, I32EnumAttrCase<"Ge", 5, "ge">
+  ]>;
+def Tenon_Predicate : Tenon_Enum<Tenon_PredicateInfo, "predicate">;
+
 def Tenon_ReduceKindInfo : Tenon_EnumInfo<"ReduceKind", "how a reduction combines", [
     I32EnumAttrCase<"Sum", 0, "sum">, I32EnumAttrCase<"Mean", 1, "mean">,
     I32EnumAttrCase<"Max", 2, "max">, I32EnumAttrCase<"Min", 3, "min">

@@ -21,8 +21,9 @@ std::string floatLiteral(float value) {
   return value < 0 || std::signbit(value) ? "(" + text + ")" : text;
 }
 
-/// How the scalar operations are written: `$0` and `$1` stand for the operands. The functions are
-/// CUDA's accurate ones, within 2 ulp (CUDA C++ Programming Guide, mathematical functions).
+/// How the scalar operations are written: `$0`, `$1` and `$2` stand for the operands. The functions
+/// are CUDA's accurate ones, within 2 ulp, powf within 4 (CUDA C++ Programming Guide, mathematical
+/// functions). A comparison is a float, 1 or 0, as it is a number where an operation yields it.
 static const llvm::StringMap<llvm::StringRef>& patterns() {
   static const llvm::StringMap<llvm::StringRef> table = {
       {arith::AddFOp::getOperationName(), "$0 + $1"},
@@ -40,13 +41,42 @@ static const llvm::StringMap<llvm::StringRef>& patterns() {
       {math::CosOp::getOperationName(), "cosf($0)"},
       {math::TanhOp::getOperationName(), "tanhf($0)"},
       {math::ErfOp::getOperationName(), "erff($0)"},
+      {math::PowFOp::getOperationName(), "powf($0, $1)"},
+      {math::FloorOp::getOperationName(), "floorf($0)"},
+      {math::CeilOp::getOperationName(), "ceilf($0)"},
+      {math::RoundEvenOp::getOperationName(), "rintf($0)"},
+      {math::TruncOp::getOperationName(), "truncf($0)"},
+      {arith::UIToFPOp::getOperationName(), "$0"},
+      {arith::SelectOp::getOperationName(), "$0 != 0.0f ? $1 : $2"},
   };
   return table;
+}
+
+/// The predicates of C++, whose `!=` alone holds for NaN.
+static llvm::StringRef patternOf(arith::CmpFPredicate predicate) {
+  switch (predicate) {
+  case arith::CmpFPredicate::OEQ:
+    return "$0 == $1 ? 1.0f : 0.0f";
+  case arith::CmpFPredicate::UNE:
+    return "$0 != $1 ? 1.0f : 0.0f";
+  case arith::CmpFPredicate::OLT:
+    return "$0 < $1 ? 1.0f : 0.0f";
+  case arith::CmpFPredicate::OLE:
+    return "$0 <= $1 ? 1.0f : 0.0f";
+  case arith::CmpFPredicate::OGT:
+    return "$0 > $1 ? 1.0f : 0.0f";
+  case arith::CmpFPredicate::OGE:
+    return "$0 >= $1 ? 1.0f : 0.0f";
+  default:
+    return "";
+  }
 }
 
 /// Of a quotient that may be approximate CUDA's is within 2 ulp, too, where the denominator is at
 /// most 2^126, and zero beyond; it takes 8 instructions instead of 40 and a branch.
 static llvm::StringRef patternOf(Operation& scalar) {
+  if (auto comparison = llvm::dyn_cast<arith::CmpFOp>(scalar))
+    return patternOf(comparison.getPredicate());
   if (auto quotient = llvm::dyn_cast<arith::DivFOp>(scalar))
     if (arith::bitEnumContainsAll(quotient.getFastmath(), arith::FastMathFlags::afn))
       return "__fdividef($0, $1)";

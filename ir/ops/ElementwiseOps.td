@@ -10,8 +10,15 @@ def Tenon_DivOp : Tenon_BinaryOp<"div", "lhs / rhs">;
 def Tenon_MaxOp : Tenon_BinaryOp<"max", "the larger of lhs and rhs; NaN if either is", [Commutative]>;
 def Tenon_MinOp : Tenon_BinaryOp<"min", "the smaller of lhs and rhs; NaN if either is", [Commutative]>;
 
+def Tenon_PowOp : Tenon_BinaryOp<"pow", "lhs to the power of rhs, as C's pow">;
+
 def Tenon_NegOp : Tenon_UnaryOp<"neg", "−x">;
 def Tenon_AbsOp : Tenon_UnaryOp<"abs", "|x|">;
+def Tenon_SignOp : Tenon_UnaryOp<"sign", "1, −1, or where x is zero or NaN x">;
+def Tenon_FloorOp : Tenon_UnaryOp<"floor", "the largest integer that is not above x">;
+def Tenon_CeilOp : Tenon_UnaryOp<"ceil", "the smallest integer that is not below x">;
+def Tenon_RoundOp : Tenon_UnaryOp<"round", "the integer nearest to x, of two the even one">;
+def Tenon_TruncOp : Tenon_UnaryOp<"trunc", "x without its fraction">;
 def Tenon_SquareOp : Tenon_UnaryOp<"square", "x²">;
 def Tenon_SqrtOp : Tenon_UnaryOp<"sqrt", "√x">;
 def Tenon_RsqrtOp : Tenon_UnaryOp<"rsqrt", "1 / √x">;
@@ -40,6 +47,51 @@ def Tenon_ScaleOp : Tenon_ElementwiseOp<"scale"> {
   let arguments = (ins Tenon_FloatTensor:$input, F64Attr:$factor);
   let results = (outs Tenon_FloatTensor:$result);
   let assemblyFormat = "$input `by` $factor attr-dict `:` functional-type(operands, results)";
+}
+
+def Tenon_ClampOp : Tenon_ElementwiseOp<"clamp"> {
+  let summary = "min(max(x, low), high), element by element; NaN stays";
+  let description = [{
+    `low` and `high` are rounded to f32 first; they may be infinite. `low` is at most `high`.
+  }];
+  let arguments = (ins Tenon_FloatTensor:$input, F64Attr:$low, F64Attr:$high);
+  let results = (outs Tenon_FloatTensor:$result);
+  let assemblyFormat = [{
+    $input `from` $low `to` $high attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tenon_CompareOp : Tenon_ElementwiseOp<"compare"> {
+  let summary = "1 where lhs compares to rhs as the predicate says, else 0, with broadcasting";
+  let description = [{
+    NaN compares to nothing: with it `ne` is 1 and all others are 0.
+    ```mlir
+    %m = tenon.compare lt %x, %y : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+    ```
+  }];
+  let arguments = (ins Tenon_Predicate:$predicate, Tenon_FloatTensor:$lhs, Tenon_FloatTensor:$rhs);
+  let results = (outs Tenon_FloatTensor:$result);
+  let assemblyFormat = [{
+    $predicate $lhs `,` $rhs attr-dict `:` functional-type(operands, results)
+  }];
+}
+
+def Tenon_SelectOp : Tenon_ElementwiseOp<"select"> {
+  let summary = "lhs where the condition is not 0, else rhs, with broadcasting";
+  let description = [{
+    The element that is not taken may be anything, NaN, too. A condition of NaN is not 0.
+    ```mlir
+    %y = tenon.select %m, %x, %low
+        : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<1xf32>) -> tensor<4x8xf32>
+    ```
+  }];
+  let arguments = (ins Tenon_FloatTensor:$condition, Tenon_FloatTensor:$lhs,
+                       Tenon_FloatTensor:$rhs);
+  let results = (outs Tenon_FloatTensor:$result);
+  let assemblyFormat = [{
+    $condition `,` $lhs `,` $rhs attr-dict `:` functional-type(operands, results)
+  }];
 }
 
 def Tenon_GluOp : Tenon_ElementwiseOp<"glu"> {

@@ -40,6 +40,65 @@ TEST_F(ElementwiseTest, UnaryValues) {
   EXPECT_THAT(unary("cast %x", x), AreNear(x, 0));
 }
 
+TEST_F(ElementwiseTest, RoundsToIntegers) {
+  std::vector<double> x = {-2.5, -1.5, -0.5, -0.2, 0.5, 1.5, 2.5, 2.6, 1e30, NAN};
+  using V = std::vector<double>;
+  EXPECT_THAT(unary("floor %x", x), AreNear(V({-3, -2, -1, -1, 0, 1, 2, 2, 1e30, NAN}), 1e23));
+  EXPECT_THAT(unary("ceil %x", x), AreNear(V({-2, -1, 0, 0, 1, 2, 3, 3, 1e30, NAN}), 1e23));
+  EXPECT_THAT(unary("round %x", x), AreNear(V({-2, -2, 0, 0, 0, 2, 2, 3, 1e30, NAN}), 1e23));
+  EXPECT_THAT(unary("trunc %x", x), AreNear(V({-2, -1, 0, 0, 0, 1, 2, 2, 1e30, NAN}), 1e23));
+  EXPECT_THAT(unary("sign %x", {-3, -0.0, 0, 1e-30, NAN}), AreNear(V({-1, 0, 0, 1, NAN}), 0));
+  EXPECT_TRUE(std::signbit(unary("round %x", {-0.2})[0]));
+}
+
+TEST_F(ElementwiseTest, ClampsBetweenBounds) {
+  EXPECT_THAT(unary("clamp %x from -1.0 to 2.5", {-3, -1, 0.5, 2.5, 7, INFINITY, NAN}),
+              AreNear(std::vector<double>({-1, -1, 0.5, 2.5, 2.5, 2.5, NAN}), 0));
+  EXPECT_EQ(unary("clamp %x from 0.1 to 1.0", {0})[0], static_cast<double>(0.1f));
+}
+
+TEST_F(ElementwiseTest, ComparesAndSelects) {
+  std::vector<double> x = {1, 2, 3, NAN, -0.0}, y = {2, 2, 2, 2, 0};
+  using V = std::vector<double>;
+  auto compared = [&](const std::string& predicate) {
+    auto results = run("func.func @f(%x: tensor<5xf32>, %y: tensor<5xf32>) -> tensor<5xf16> { "
+                       "%0 = tenon.compare " +
+                           predicate +
+                           " %x, %y : (tensor<5xf32>, tensor<5xf32>) -> tensor<5xf16> "
+                           "return %0 : tensor<5xf16> }",
+                       {tensor("tensor<5xf32>", x), tensor("tensor<5xf32>", y)});
+    return results.empty() ? V() : results[0];
+  };
+  EXPECT_EQ(compared("eq"), V({0, 1, 0, 0, 1}));
+  EXPECT_EQ(compared("ne"), V({1, 0, 1, 1, 0}));
+  EXPECT_EQ(compared("lt"), V({1, 0, 0, 0, 0}));
+  EXPECT_EQ(compared("le"), V({1, 1, 0, 0, 1}));
+  EXPECT_EQ(compared("gt"), V({0, 0, 1, 0, 0}));
+  EXPECT_EQ(compared("ge"), V({0, 1, 1, 0, 1}));
+  auto results = run(R"(func.func @f(%c: tensor<2x2xf32>, %x: tensor<2xf32>, %y: tensor<2x1xf32>)
+        -> tensor<2x2xf32> {
+      %0 = tenon.select %c, %x, %y
+          : (tensor<2x2xf32>, tensor<2xf32>, tensor<2x1xf32>) -> tensor<2x2xf32>
+      return %0 : tensor<2x2xf32>
+    })",
+                     {tensor("tensor<2x2xf32>", {0, -0.5, NAN, -0.0}),
+                      tensor("tensor<2xf32>", {1, 2}), tensor("tensor<2x1xf32>", {NAN, 7})});
+  ASSERT_EQ(results.size(), 1u);
+  EXPECT_THAT(results[0], AreNear(V({NAN, 2, 1, 7}), 0));
+}
+
+TEST_F(ElementwiseTest, Powers) {
+  auto results = run(R"(func.func @f(%x: tensor<8xf32>, %y: tensor<8xf32>) -> tensor<8xf32> {
+      %0 = tenon.pow %x, %y : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+      return %0 : tensor<8xf32>
+    })",
+                     {tensor("tensor<8xf32>", {2, -2, -2, 4, NAN, -8, 0, -0.0}),
+                      tensor("tensor<8xf32>", {10, 3, -2, 0.5, 0, 0.5, -1, -3})});
+  ASSERT_EQ(results.size(), 1u);
+  EXPECT_THAT(results[0],
+              AreNear(std::vector<double>({1024, -8, 0.25, 2, 1, NAN, INFINITY, -INFINITY}), 0));
+}
+
 /// The values: Python's math.exp, math.erf and math.tanh in the definitions.
 TEST_F(ElementwiseTest, Activations) {
   std::vector<double> x = {-3, -0.5, 0, 0.5, 3};

@@ -15,7 +15,7 @@ using namespace mlir;
 /// An elementwise operation, and by how much its body may differ from its reference.
 struct Case {
   std::string name;
-  std::string assembly; ///< with %x, and %y where there are two operands
+  std::string assembly; ///< with %x, %y where there are two operands, %z where there are three
   int operands;
   double relative;             ///< 0: correctly rounded, equal
   double absolutePerInput = 0; ///< times |x|: what a cancelling formula loses
@@ -23,9 +23,17 @@ struct Case {
 
 std::vector<Case> cases() {
   std::vector<Case> all;
-  for (std::string name : {"neg", "abs", "square", "sqrt", "relu", "cast"})
+  for (std::string name :
+       {"neg", "abs", "square", "sqrt", "relu", "cast", "sign", "floor", "ceil", "round", "trunc"})
     all.push_back({name, name + " %x", 1, 0});
   all.push_back({"scale", "scale %x by 0.1", 1, 0});
+  for (std::string bounds :
+       {"-2.0 to 3.5", "0.0 to 6.0", "-6.0 to -0.0", "0xFFF0000000000000 to 1.0"})
+    all.push_back({"clamp", "clamp %x from " + bounds, 1, 0});
+  for (std::string predicate : {"eq", "ne", "lt", "le", "gt", "ge"})
+    all.push_back({"compare", "compare " + predicate + " %x, %y", 2, 0});
+  all.push_back({"select", "select %x, %y, %z", 3, 0});
+  all.push_back({"pow", "pow %x, %y", 2, 5e-7});
   for (std::string name : {"add", "sub", "mul", "div", "max", "min"})
     all.push_back({name, name + " %x, %y", 2, 0});
   for (std::string name : {"rsqrt", "exp", "log", "sin", "cos", "tanh", "erf", "sigmoid", "silu"})
@@ -58,9 +66,33 @@ private:
   float step(Operation& op) {
     if (auto constant = llvm::dyn_cast<arith::ConstantOp>(op))
       return llvm::cast<FloatAttr>(constant.getValue()).getValue().convertToFloat();
+    if (llvm::isa<arith::SelectOp>(op))
+      return operand(op, 0) != 0 ? operand(op, 1) : operand(op, 2);
+    if (auto comparison = llvm::dyn_cast<arith::CmpFOp>(op))
+      return compare(comparison.getPredicate(), operand(op, 0), operand(op, 1));
     if (op.getNumOperands() == 2)
       return binary(op, operand(op, 0), operand(op, 1));
     return unary(op, operand(op, 0));
+  }
+
+  static float compare(arith::CmpFPredicate predicate, float a, float b) {
+    switch (predicate) {
+    case arith::CmpFPredicate::OEQ:
+      return a == b;
+    case arith::CmpFPredicate::UNE:
+      return a != b;
+    case arith::CmpFPredicate::OLT:
+      return a < b;
+    case arith::CmpFPredicate::OLE:
+      return a <= b;
+    case arith::CmpFPredicate::OGT:
+      return a > b;
+    case arith::CmpFPredicate::OGE:
+      return a >= b;
+    default:
+      ADD_FAILURE() << "the test does not know the predicate";
+      return 0;
+    }
   }
 
   static float binary(Operation& op, float a, float b) {
@@ -77,6 +109,7 @@ private:
         .Case<arith::SubFOp>([&](auto) { return a - b; })
         .Case<arith::MulFOp>([&](auto) { return a * b; })
         .Case<arith::DivFOp>([&](auto) { return a / b; })
+        .Case<math::PowFOp>([&](auto) { return std::pow(a, b); })
         .Default([](Operation* op) { return unknown(*op); });
   }
 
@@ -91,6 +124,11 @@ private:
         .Case<math::CosOp>([&](auto) { return std::cos(x); })
         .Case<math::TanhOp>([&](auto) { return std::tanh(x); })
         .Case<math::ErfOp>([&](auto) { return std::erf(x); })
+        .Case<math::FloorOp>([&](auto) { return std::floor(x); })
+        .Case<math::CeilOp>([&](auto) { return std::ceil(x); })
+        .Case<math::RoundEvenOp>([&](auto) { return std::nearbyint(x); })
+        .Case<math::TruncOp>([&](auto) { return std::trunc(x); })
+        .Case<arith::UIToFPOp>([&](auto) { return x; })
         .Default([](Operation* op) { return unknown(*op); });
   }
 
@@ -140,8 +178,11 @@ std::vector<float> points() {
 class ScalarBodyTest : public IrTest {
 protected:
   OwningOpRef<ModuleOp> makeModule(const Case& testCase) {
-    std::string types = testCase.operands == 2 ? "tensor<1xf32>, tensor<1xf32>" : "tensor<1xf32>";
-    return parse("func.func @f(%x: tensor<1xf32>, %y: tensor<1xf32>) { %0 = tenon." +
+    std::string types = "tensor<1xf32>";
+    for (int i = 1; i < testCase.operands; ++i)
+      types += ", tensor<1xf32>";
+    return parse("func.func @f(%x: tensor<1xf32>, %y: tensor<1xf32>, %z: tensor<1xf32>) { "
+                 "%0 = tenon." +
                  testCase.assembly + " : (" + types + ") -> tensor<1xf32> return }");
   }
 
@@ -162,7 +203,7 @@ protected:
       EXPECT_EQ(std::signbit(expected), std::signbit(found)) << where;
       return;
     }
-    double factor = x.size() > 1 ? std::max(1.0f, std::fabs(x[1])) : 1;
+    double factor = testCase.name == "glu" ? std::max(1.0f, std::fabs(x[1])) : 1;
     double tolerance = testCase.relative * std::fabs(expected) + 1e-36 * factor;
     if (std::isfinite(x[0]))
       tolerance += testCase.absolutePerInput * std::fabs(x[0]) * factor;
@@ -202,7 +243,8 @@ TEST_F(ScalarBodyTest, AgreesWithReference) {
         compare(testCase, op, body, result, {x});
       else
         for (float y : partners(testCase))
-          compare(testCase, op, body, result, {x, y});
+          compare(testCase, op, body, result,
+                  llvm::ArrayRef<float>({x, y, 2.5f}).take_front(testCase.operands));
   }
 }
 

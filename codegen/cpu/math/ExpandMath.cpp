@@ -49,7 +49,15 @@ public:
       if (BuildFunction build = expansionOf(op))
         found.emplace_back(op, build);
     });
+    llvm::SmallVector<math::PowFOp> powers;
+    getOperation()->walk([&](math::PowFOp op) { powers.push_back(op); });
     OpBuilder builder(&getContext());
+    for (math::PowFOp op : powers) {
+      builder.setInsertionPoint(op);
+      FloatMath m(builder, op.getLoc(), op.getType());
+      op.replaceAllUsesWith(buildPow(m, op.getLhs(), op.getRhs()));
+      op.erase();
+    }
     for (auto [op, build] : found) {
       builder.setInsertionPoint(op);
       FloatMath m(builder, op->getLoc(), op->getResult(0).getType());

@@ -28,6 +28,9 @@ Value FloatMath::f64(double value) {
 Value FloatMath::i32(int32_t value) {
   return constant(b, with(b.getI32Type()), b.getI32IntegerAttr(value));
 }
+Value FloatMath::i64(int64_t value) {
+  return constant(b, with(b.getI64Type()), b.getI64IntegerAttr(value));
+}
 
 Value FloatMath::add(Value x, Value y) { return arith::AddFOp::create(b, x, y); }
 Value FloatMath::sub(Value x, Value y) { return arith::SubFOp::create(b, x, y); }

@@ -13,10 +13,11 @@ public:
   FloatMath(mlir::OpBuilder& builder, mlir::Location location, mlir::Type shape)
       : b(location, builder), shape(shape) {}
 
-  /// Constants in the shape, f32, f64 and i32.
+  /// Constants in the shape, f32, f64, i32 and i64.
   mlir::Value f32(float value);
   mlir::Value f64(double value);
   mlir::Value i32(int32_t value);
+  mlir::Value i64(int64_t value);
   /// The shape with another element type.
   mlir::Type with(mlir::Type element);
 
@@ -56,7 +57,7 @@ private:
   mlir::Type shape;
 };
 
-/// Each computes one function of f32 values, with the error in units in the last place (ULP) that
+/// Each computes a function of f32 values, with the error in units in the last place (ULP) that
 /// its file states.
 mlir::Value buildExp(FloatMath& m, mlir::Value x);
 mlir::Value buildLog(FloatMath& m, mlir::Value x);
@@ -64,6 +65,7 @@ mlir::Value buildTanh(FloatMath& m, mlir::Value x);
 mlir::Value buildErf(FloatMath& m, mlir::Value x);
 mlir::Value buildSin(FloatMath& m, mlir::Value x);
 mlir::Value buildCos(FloatMath& m, mlir::Value x);
+mlir::Value buildPow(FloatMath& m, mlir::Value x, mlir::Value y);
 
 } // namespace tenon::codegen::cpu
 

@@ -44,12 +44,7 @@ class Words {
 public:
   explicit Words(FloatMath& m) : m(m), type(m.with(m.b.getI64Type())) {}
 
-  Value constant(uint64_t value) {
-    auto element = m.b.getI64IntegerAttr(static_cast<int64_t>(value));
-    if (auto vector = llvm::dyn_cast<VectorType>(type))
-      return arith::ConstantOp::create(m.b, DenseElementsAttr::get(vector, Attribute(element)));
-    return arith::ConstantOp::create(m.b, element);
-  }
+  Value constant(uint64_t value) { return m.i64(static_cast<int64_t>(value)); }
   Value extend(Value i32) { return arith::ExtUIOp::create(m.b, type, i32); }
   Value add(Value x, Value y) { return arith::AddIOp::create(m.b, x, y); }
   Value sub(Value x, Value y) { return arith::SubIOp::create(m.b, x, y); }

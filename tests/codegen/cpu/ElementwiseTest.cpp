@@ -10,8 +10,9 @@ namespace tenon::tests {
 
 TEST(CpuElementwise, Unary) {
   CaseList list;
-  for (const char* op : {"neg", "abs", "square", "exp", "sin", "cos", "tanh", "erf", "sigmoid",
-                         "silu", "relu", "gelu", "gelu_tanh"}) {
+  for (const char* op :
+       {"neg", "abs", "square", "exp", "sin", "cos", "tanh", "erf", "sigmoid", "silu", "relu",
+        "gelu", "gelu_tanh", "sign", "floor", "ceil", "round", "trunc"}) {
     std::string type = tensorType({3, 37}, "f32");
     CpuCase& test = list.add(op, {type}, type, absl::StrFormat("tenon.%s %%a", op));
     test.low = -8, test.high = 8;
@@ -42,6 +43,91 @@ TEST(CpuElementwise, Binary) {
     list.add(op, {type, type}, type, absl::StrFormat("tenon.%s %%a, %%b", op));
   }
   expectMatchesReference(list.cases);
+}
+
+TEST(CpuElementwise, Clamps) {
+  CaseList list;
+  std::string type = tensorType({3, 37}, "f32");
+  for (const char* bounds : {"-0.5 to 0.25", "0.0 to 0x7FF0000000000000", "0.1 to 0.1"})
+    list.add("clamp", {type}, type, absl::StrFormat("tenon.clamp %%a from %s", bounds));
+  expectMatchesReference(list.cases);
+}
+
+/// Halves, which are ties, and numbers beyond the integers of f32.
+TEST(CpuElementwise, RoundsTiesToEven) {
+  std::vector<double> values = {8388607.5, -8388607.5, 8388609, 1e20, -1e-20};
+  for (int i = -30; i <= 30; ++i)
+    values.push_back(i * 0.5);
+  CaseList list;
+  std::string type = tensorType({static_cast<int64_t>(values.size())}, "f32");
+  for (const char* op : {"floor", "ceil", "round", "trunc", "sign"})
+    list.add(op, {type}, type, absl::StrFormat("tenon.%s %%a", op)).floats[0] = values;
+  expectMatchesReference(list.cases);
+  for (const CpuCase& test : list.cases)
+    expectEqualsReference(test);
+}
+
+TEST(CpuElementwise, ComparesAndSelects) {
+  CaseList list;
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  std::vector<double> x = {1, 2, 3, std::nan(""), -0.0, infinity, -infinity, 5};
+  std::vector<double> y = {2, 2, 2, 2, 0.0, infinity, std::nan(""), std::nan("")};
+  std::string type = tensorType({8}, "f32"), half = tensorType({8}, "f16");
+  for (const char* predicate : {"eq", "ne", "lt", "le", "gt", "ge"})
+    for (const std::string& result : {type, half}) {
+      CpuCase& test = list.add("compare", {type, type}, result,
+                               absl::StrFormat("tenon.compare %s %%a, %%b", predicate));
+      test.floats[0] = x, test.floats[1] = y;
+    }
+  CpuCase& test = list.add("select", {type, type, half}, type, "tenon.select %a, %b, %c");
+  test.floats[0] = {0, 1, -0.0, std::nan(""), -2, 0, infinity, 1e-40};
+  test.floats[1] = x, test.floats[2] = y;
+  list.add("select",
+           {tensorType({3, 40}, "f32"), tensorType({40}, "f32"), tensorType({3, 1}, "f32")},
+           tensorType({3, 40}, "f32"), "tenon.select %a, %b, %c");
+  expectMatchesReference(list.cases);
+}
+
+/// Each alone, for a tolerance of its own size, over the range of f32; and C's special values.
+TEST(CpuElementwise, Powers) {
+  CaseList list;
+  std::string one = tensorType({1}, "f32");
+  for (auto [base, exponent] : {std::pair{1.5, 2.0},
+                                {1.5, 3.0},
+                                {0.37, -7.5},
+                                {-1.25, 101.0},
+                                {1.0000001192092896, 1e8},
+                                {0.99999994039535522, -1e9},
+                                {3e38, 0.5},
+                                {1e-45, 0.25},
+                                {1e-45, 1.0},
+                                {2.0, -148.5},
+                                {1.9, 137.5},
+                                {1e-20, 2.1},
+                                {-3.0, -3.0},
+                                {7.0, 0.001}}) {
+    CpuCase& test = list.add("pow", {one, one}, one, "tenon.pow %a, %b");
+    test.floats[0] = {base}, test.floats[1] = {exponent};
+  }
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  std::vector<double> special = {0.0,       -0.0,         1.0, -1.0, 2.0,      -2.0,
+                                 0.5,       -0.5,         3.0, -3.0, 2.5,      infinity,
+                                 -infinity, std::nan(""), 1e9, -1e9, 16777217, -1e-3};
+  int64_t count = special.size();
+  CpuCase& test = list.add("pow", {tensorType({count, 1}, "f32"), tensorType({count}, "f32")},
+                           tensorType({count, count}, "f32"), "tenon.pow %a, %b");
+  test.floats[0] = special, test.floats[1] = special;
+  expectMatchesReference(list.cases);
+  // The signs of zeros, too.
+  auto zeros = [&](double base, std::vector<double> exponents) {
+    std::string type = tensorType({static_cast<int64_t>(exponents.size())}, "f32");
+    CaseList signs;
+    CpuCase& sign = signs.add("pow", {one, type}, type, "tenon.pow %a, %b");
+    sign.floats[0] = {base}, sign.floats[1] = exponents;
+    expectEqualsReference(sign);
+  };
+  zeros(-0.0, {3, 2, 0.5, -3, -2, -0.5});
+  zeros(-infinity, {-3, -2, -0.5, 3, 2, 0.5});
 }
 
 TEST(CpuElementwise, Glu) {
@@ -82,9 +168,12 @@ TEST(CpuElementwise, SpecialValues) {
                                 0.625,        -0.6249,  4.0,       -9.0,   1e-20,  0.925, 1.5e-8};
   CaseList list;
   std::string type = tensorType({static_cast<int64_t>(values.size())}, "f32");
-  for (const char* op : {"neg", "abs", "square", "exp", "tanh", "erf", "sigmoid", "silu", "relu",
-                         "gelu", "gelu_tanh", "sqrt", "rsqrt", "log"})
-    list.add(op, {type}, type, absl::StrFormat("tenon.%s %%a", op)).floats[0] = values;
+  for (const char* op : {"neg",  "abs",   "square", "exp",       "tanh",  "erf",   "sigmoid",
+                         "silu", "relu",  "gelu",   "gelu_tanh", "sqrt",  "rsqrt", "log",
+                         "sign", "floor", "ceil",   "round",     "trunc", "clamp"}) {
+    std::string bounds = op == std::string("clamp") ? " from -0.0 to 6.0" : "";
+    list.add(op, {type}, type, absl::StrFormat("tenon.%s %%a%s", op, bounds)).floats[0] = values;
+  }
   for (const char* op : {"max", "min"}) {
     CpuCase& test = list.add(op, {type, type}, type, absl::StrFormat("tenon.%s %%a, %%b", op));
     test.floats[0] = values;

@@ -35,7 +35,17 @@ func.func @unary(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
   %14 = tenon.gelu %13 : (tensor<2x4xf32>) -> tensor<2x4xf32>
   // CHECK: tenon.gelu_tanh %{{.*}} : (tensor<2x4xf32>) -> tensor<2x4xf32>
   %15 = tenon.gelu_tanh %14 : (tensor<2x4xf32>) -> tensor<2x4xf32>
-  return %15 : tensor<2x4xf32>
+  // CHECK: tenon.sign %{{.*}} : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %16 = tenon.sign %15 : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  // CHECK: tenon.floor %{{.*}} : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %17 = tenon.floor %16 : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  // CHECK: tenon.ceil %{{.*}} : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %18 = tenon.ceil %17 : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  // CHECK: tenon.round %{{.*}} : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %19 = tenon.round %18 : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  // CHECK: tenon.trunc %{{.*}} : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %20 = tenon.trunc %19 : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  return %20 : tensor<2x4xf32>
 }
 
 // CHECK-LABEL: func @binary
@@ -52,7 +62,9 @@ func.func @binary(%x: tensor<2x4xf32>, %b: tensor<4xf16>) -> tensor<2x4xbf16> {
   %4 = tenon.max %3, %b : (tensor<2x4xf32>, tensor<4xf16>) -> tensor<2x4xf32>
   // CHECK: tenon.min %{{.*}}, %{{.*}} : (tensor<2x4xf32>, tensor<4xf16>) -> tensor<2x4xbf16>
   %5 = tenon.min %4, %b : (tensor<2x4xf32>, tensor<4xf16>) -> tensor<2x4xbf16>
-  return %5 : tensor<2x4xbf16>
+  // CHECK: tenon.pow %{{.*}}, %{{.*}} : (tensor<2x4xbf16>, tensor<4xf16>) -> tensor<2x4xbf16>
+  %6 = tenon.pow %5, %b : (tensor<2x4xbf16>, tensor<4xf16>) -> tensor<2x4xbf16>
+  return %6 : tensor<2x4xbf16>
 }
 
 // CHECK-LABEL: func @broadcast
@@ -80,5 +92,11 @@ func.func @others(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
   %5 = tenon.glu relu %4, %x : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
   // CHECK: tenon.glu sigmoid %
   %6 = tenon.glu sigmoid %5, %x : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
-  return %6 : tensor<2x4xf32>
+  // CHECK: tenon.clamp %{{.*}} from -1.000000e+00 to 6.000000e+00 : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %7 = tenon.clamp %6 from -1.0 to 6.0 : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  // CHECK: tenon.compare lt %{{.*}}, %{{.*}} : (tensor<2x4xf32>, tensor<2x4xf16>) -> tensor<2x4xbf16>
+  %8 = tenon.compare lt %7, %0 : (tensor<2x4xf32>, tensor<2x4xf16>) -> tensor<2x4xbf16>
+  // CHECK: tenon.select %{{.*}}, %{{.*}}, %{{.*}} : (tensor<2x4xbf16>, tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  %9 = tenon.select %8, %7, %x : (tensor<2x4xbf16>, tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  return %9 : tensor<2x4xf32>
 }
