@@ -72,12 +72,16 @@ struct OpOptions {
   mlir::Type elementType = {};
 };
 
-/// Mask and scale of `GraphBuilder::attention`; the fields are those of `tenon.attention`.
+/// Mask and scale of `GraphBuilder::attention`; the fields are those of `tenon.attention`, of which
+/// empty values are absent.
 struct AttentionOptions {
   double scale = 1.0;
   bool causal = true;
   double softcap = 0.0;
   int64_t window = 0;
+  Value bias = {};
+  Value slopes = {};
+  Value sinks = {};
 };
 
 /// Builds a module of the dialect, operation by operation; what the file frontends, tests and
@@ -185,8 +189,17 @@ public:
   Value max(Value lhs, Value rhs, OpOptions options = {});
   Value min(Value lhs, Value rhs, OpOptions options = {});
 
+  Value pow(Value lhs, Value rhs, OpOptions options = {});
+  Value compare(Predicate predicate, Value lhs, Value rhs, OpOptions options = {});
+  Value select(Value condition, Value lhs, Value rhs, OpOptions options = {});
+
   Value neg(Value input, OpOptions options = {});
   Value abs(Value input, OpOptions options = {});
+  Value sign(Value input, OpOptions options = {});
+  Value floor(Value input, OpOptions options = {});
+  Value ceil(Value input, OpOptions options = {});
+  Value round(Value input, OpOptions options = {});
+  Value trunc(Value input, OpOptions options = {});
   Value square(Value input, OpOptions options = {});
   Value sqrt(Value input, OpOptions options = {});
   Value rsqrt(Value input, OpOptions options = {});
@@ -203,6 +216,7 @@ public:
   Value geluTanh(Value input, OpOptions options = {});
   Value cast(Value input, OpOptions options = {});
   Value scale(Value input, double factor, OpOptions options = {});
+  Value clamp(Value input, double low, double high, OpOptions options = {});
   Value glu(Activation activation, Value gate, Value up, OpOptions options = {});
 
   Value reduce(ReduceKind kind, Value input, OpOptions options = {});

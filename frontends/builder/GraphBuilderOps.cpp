@@ -216,6 +216,16 @@ StateValue GraphBuilder::kvWrite(Value values, Value sequences, Value positions,
   return StateValue(llvm::cast<TypedValue<StateType>>(write.getResult()));
 }
 
+/// The operands of `tenon.attention` in their order: those that are there of the last three.
+static llvm::SmallVector<mlir::Value> attentionOperands(llvm::ArrayRef<mlir::Value> operands,
+                                                        const AttentionOptions& how) {
+  llvm::SmallVector<mlir::Value> all(operands);
+  for (const Value& operand : {how.bias, how.slopes, how.sinks})
+    if (operand)
+      all.push_back(operand.get());
+  return all;
+}
+
 /// The attributes of `tenon.attention`.
 static AttentionOp::Properties attentionProperties(Builder& builder, const AttentionOptions& how) {
   AttentionOp::Properties properties;
@@ -223,20 +233,24 @@ static AttentionOp::Properties attentionProperties(Builder& builder, const Atten
   properties.causal = builder.getBoolAttr(how.causal);
   properties.softcap = builder.getF64FloatAttr(how.softcap);
   properties.window = builder.getI64IntegerAttr(how.window);
+  properties.operandSegmentSizes = {
+      1, 1, 1, 1, 1, how.bias ? 1 : 0, how.slopes ? 1 : 0, how.sinks ? 1 : 0};
   return properties;
 }
 
 Value GraphBuilder::attention(Value query, StateValue key, StateValue value, Value sequences,
                               Value positions, const AttentionOptions& how, OpOptions options) {
   return emitOne<AttentionOp>(
-      {query.get(), key.get(), value.get(), sequences.get(), positions.get()},
+      attentionOperands({query.get(), key.get(), value.get(), sequences.get(), positions.get()},
+                        how),
       attentionProperties(builder, how), options);
 }
 
 Value GraphBuilder::attention(Value query, Value key, Value value, Value sequences, Value positions,
                               const AttentionOptions& how, OpOptions options) {
   return emitOne<AttentionOp>(
-      {query.get(), key.get(), value.get(), sequences.get(), positions.get()},
+      attentionOperands({query.get(), key.get(), value.get(), sequences.get(), positions.get()},
+                        how),
       attentionProperties(builder, how), options);
 }
 
@@ -252,6 +266,7 @@ TENON_BINARY(mul, MulOp)
 TENON_BINARY(div, DivOp)
 TENON_BINARY(max, MaxOp)
 TENON_BINARY(min, MinOp)
+TENON_BINARY(pow, PowOp)
 #undef TENON_BINARY
 
 #define TENON_UNARY(method, OpT)                                                                   \
@@ -260,6 +275,11 @@ TENON_BINARY(min, MinOp)
   }
 TENON_UNARY(neg, NegOp)
 TENON_UNARY(abs, AbsOp)
+TENON_UNARY(sign, SignOp)
+TENON_UNARY(floor, FloorOp)
+TENON_UNARY(ceil, CeilOp)
+TENON_UNARY(round, RoundOp)
+TENON_UNARY(trunc, TruncOp)
 TENON_UNARY(square, SquareOp)
 TENON_UNARY(sqrt, SqrtOp)
 TENON_UNARY(rsqrt, RsqrtOp)
@@ -279,6 +299,20 @@ TENON_UNARY(cast, CastOp)
 
 Value GraphBuilder::scale(Value input, double factor, OpOptions options) {
   return emitOne<ScaleOp>({input.get()}, {.factor = f64(factor)}, options);
+}
+
+Value GraphBuilder::clamp(Value input, double low, double high, OpOptions options) {
+  return emitOne<ClampOp>({input.get()}, {.high = f64(high), .low = f64(low)}, options);
+}
+
+Value GraphBuilder::compare(Predicate predicate, Value lhs, Value rhs, OpOptions options) {
+  return emitOne<CompareOp>({lhs.get(), rhs.get()},
+                            {.predicate = PredicateAttr::get(builder.getContext(), predicate)},
+                            options);
+}
+
+Value GraphBuilder::select(Value condition, Value lhs, Value rhs, OpOptions options) {
+  return emitOne<SelectOp>({condition.get(), lhs.get(), rhs.get()}, options);
 }
 
 Value GraphBuilder::glu(Activation activation, Value gate, Value up, OpOptions options) {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "ir/Dialect.h"
 #include "ir/KvCache.h"
@@ -8,6 +9,33 @@
 using namespace mlir;
 
 namespace tenon {
+
+/// What is done to scores beside their scale: the bias of heads, rows and keys, and the vectors of
+/// heads.
+static LogicalResult checkScoreOperands(std::optional<Location> location,
+                                        AttentionOp::Adaptor adaptor) {
+  llvm::StringRef name = AttentionOp::getOperationName();
+  llvm::ArrayRef<int64_t> query = getTensorType(adaptor.getQuery().getType()).getShape();
+  int64_t keys = getTensorType(adaptor.getKey().getType()).getDimSize(1);
+  if (Value bias = adaptor.getBias()) {
+    llvm::ArrayRef<int64_t> shape = getTensorType(bias.getType()).getShape();
+    if (shape.size() != 3 || (shape[0] != 1 && shape[0] != query[1]) ||
+        (shape[1] != 1 && shape[1] != query[0]) || shape[2] != keys)
+      return detail::emitShapeError(location, name,
+                                    "expects a bias [" + llvm::Twine(query[1]) + " or 1, " +
+                                        llvm::Twine(query[0]) + " or 1, " + llvm::Twine(keys) +
+                                        "] of heads, rows and keys, but got " +
+                                        detail::formatType(bias.getType()));
+  }
+  for (auto [operand, what] :
+       {std::pair{adaptor.getSlopes(), "slopes"}, {adaptor.getSinks(), "sinks"}})
+    if (operand && getTensorType(operand.getType()).getShape() != query.slice(1, 1))
+      return detail::emitShapeError(location, name,
+                                    "expects " + llvm::Twine(what) + " of the " +
+                                        llvm::Twine(query[1]) + " query heads, but got " +
+                                        detail::formatType(operand.getType()));
+  return success();
+}
 
 LogicalResult
 AttentionOp::inferReturnTypeComponents(MLIRContext* context, std::optional<Location> location,
@@ -33,6 +61,8 @@ AttentionOp::inferReturnTypeComponents(MLIRContext* context, std::optional<Locat
           detail::verifyRowIndices(location, getOperationName(), query.getDimSize(0),
                                    llvm::cast<RankedTensorType>(adaptor.getSequences().getType()),
                                    llvm::cast<RankedTensorType>(adaptor.getPositions().getType()))))
+    return failure();
+  if (failed(checkScoreOperands(location, adaptor)))
     return failure();
   shapes.emplace_back(llvm::ArrayRef{query.getDimSize(0), query.getDimSize(1), value[3]});
   return success();
@@ -60,10 +90,12 @@ Work AttentionOp::getWork() {
   int64_t window = getWindow(), capacity = cache.capacity;
   int64_t keys = window > 0 ? std::min(window, capacity) : capacity;
   int64_t scores = detail::saturatingProduct({query[0], query[1], keys});
-  // Of a score: its product, its part of the result; scale, maximum, subtract, exponential, add.
+  // Of a score: its product, its part of the result; scale, maximum, subtract, exponential, add;
+  // the addition of its bias, distance, slope and their addition.
+  int64_t others = 5 + (getBias() ? 1 : 0) + (getSlopes() ? 3 : 0);
   work.flops = detail::saturatingSum({detail::saturatingProduct({2, scores, query[2]}),
                                       detail::saturatingProduct({2, scores, cache.size}),
-                                      detail::saturatingProduct({5, scores})});
+                                      detail::saturatingProduct({others, scores})});
   bool shared = getSequences().getType().getNumElements() == 1;
   int64_t sequences = shared ? 1 : std::min(query[0], cache.sequences);
   int64_t rowsPerSequence = shared ? query[0] : 1;
@@ -85,26 +117,50 @@ struct Evaluation {
   const ReferenceTensor& key;   // [S, C, Hkv, D]
   const ReferenceTensor& value; // [S, C, Hkv, Dv]
   double scale, softcap;
-  std::vector<double> queryScratch, cacheScratch;
+  const ReferenceTensor* bias;       // [Hq or 1, M or 1, C] or null
+  std::vector<double> slopes, sinks; // [Hq] or empty
+  std::vector<double> queryScratch = {}, cacheScratch = {}, biasScratch = {};
 
   double score(llvm::ArrayRef<double> q, int64_t cacheRow) {
     double sum = scale * detail::dot(q, key.getRow(cacheRow, cacheScratch));
     return softcap > 0 ? softcap * std::tanh(sum / softcap) : sum;
   }
 
-  /// Attends from one head of one row to positions [begin, end) of a sequence; adds to `result`.
-  void attend(int64_t row, int64_t head, int64_t sequence, int64_t begin, int64_t end,
-              llvm::MutableArrayRef<double> result) {
+  /// Of one head of one row, by keys; empty where there is none.
+  llvm::ArrayRef<double> biasOf(int64_t row, int64_t head) {
+    if (!bias)
+      return {};
+    llvm::ArrayRef<int64_t> shape = bias->getShape();
+    return bias->getRow((shape[0] == 1 ? 0 : head) * shape[1] + (shape[1] == 1 ? 0 : row),
+                        biasScratch);
+  }
+
+  /// Attends from one head of one row at `position` to positions [begin, end) of a sequence; adds
+  /// to
+  /// `result`.
+  void attend(int64_t row, int64_t head, int64_t sequence, int64_t position, int64_t begin,
+              int64_t end, llvm::MutableArrayRef<double> result) {
     KvCache cache(key.getType());
     int64_t queryHeads = query.getShape()[1], keyHead = head / (queryHeads / cache.heads);
     auto cacheRow = [&](int64_t c) { return cache.headRow(sequence, c, keyHead); };
     llvm::ArrayRef<double> q = query.getRow(row * queryHeads + head, queryScratch);
+    llvm::ArrayRef<double> added = biasOf(row, head);
     std::vector<double> weights;
-    for (int64_t c = begin; c < end; ++c)
-      weights.push_back(score(q, cacheRow(c)));
+    for (int64_t c = begin; c < end; ++c) {
+      double weight = score(q, cacheRow(c));
+      if (!added.empty())
+        weight += added[c];
+      if (!slopes.empty())
+        weight -= slopes[head] * std::fabs(static_cast<double>(c) - static_cast<double>(position));
+      weights.push_back(weight);
+    }
     double largest = *llvm::max_element(weights), sum = 0;
+    if (largest == -std::numeric_limits<double>::infinity())
+      return;
     for (double& weight : weights)
       sum += weight = std::exp(weight - largest);
+    if (!sinks.empty())
+      sum += std::exp(sinks[head] - largest);
     for (int64_t c = begin; c < end; ++c) {
       llvm::ArrayRef<double> v = value.getRow(cacheRow(c), cacheScratch);
       double weight = weights[c - begin] / sum;
@@ -117,13 +173,19 @@ struct Evaluation {
 
 void AttentionOp::evaluate(llvm::ArrayRef<ReferenceTensor> operands,
                            llvm::MutableArrayRef<ReferenceTensor> results) {
+  // Those that are there stand behind one another.
+  const ReferenceTensor* next = operands.begin() + 5;
+  const ReferenceTensor* bias = getBias() ? next++ : nullptr;
+  std::vector<double> slopes = getSlopes() ? (next++)->toVector() : std::vector<double>();
+  std::vector<double> sinks = getSinks() ? next->toVector() : std::vector<double>();
   Evaluation evaluation{operands[0],
                         operands[1],
                         operands[2],
                         getScale().convertToDouble(),
                         getSoftcap().convertToDouble(),
-                        {},
-                        {}};
+                        bias,
+                        std::move(slopes),
+                        std::move(sinks)};
   std::vector<double> sequences = operands[3].toVector(), positions = operands[4].toVector();
   int64_t heads = operands[0].getShape()[1], window = getWindow();
   KvCache cache(operands[2].getType());
@@ -134,7 +196,7 @@ void AttentionOp::evaluate(llvm::ArrayRef<ReferenceTensor> operands,
     int64_t begin = window > 0 ? std::max<int64_t>(0, position - window + 1) : 0;
     int64_t end = getCausal() ? std::min(cache.capacity, position + 1) : cache.capacity;
     for (int64_t h = 0; h < heads && begin < end; ++h)
-      evaluation.attend(m, h, sequence, begin, end,
+      evaluation.attend(m, h, sequence, position, begin, end,
                         results[0].getValues().slice((m * heads + h) * cache.size, cache.size));
   }
 }

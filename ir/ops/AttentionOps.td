@@ -53,7 +53,7 @@ def Tenon_KvWriteOp : Tenon_ComputeOp<"kv_write", [
   let hasVerifier = 1;
 }
 
-def Tenon_AttentionOp : Tenon_PureOp<"attention", [Tenon_OwnWork]> {
+def Tenon_AttentionOp : Tenon_PureOp<"attention", [AttrSizedOperandSegments, Tenon_OwnWork]> {
   let summary = "softmax(scale · q · kᵀ) · v of each query row over its own sequence";
   let description = [{
     Vaswani et al. 2017, arXiv 1706.03762; grouped-query form, Ainslie et al. 2023, arXiv
@@ -62,20 +62,34 @@ def Tenon_AttentionOp : Tenon_PureOp<"attention", [Tenon_OwnWork]> {
 
     Row m attends to positions c ≤ positions[m] of sequence sequences[m] (all C where `causal` is
     false); with `window` w only to c > positions[m] − w. Scores are scaled by `scale`, then, with
-    `softcap` s > 0, become s · tanh(score / s). A row with a negative
-    position, with a sequence outside the cache, or without a key to attend to yields zeros.
-    Everything in f32, nothing rounded before the result.
+    `softcap` s > 0, become s · tanh(score / s). Then of head h
+    - `bias` [Hq or 1, M or 1, C] adds bias[h, m, c]: a mask, a relative position. −∞ hides the key;
+      of sums below −1e38 it is not told which is larger;
+    - `slopes` [Hq] subtract slopes[h] · |c − positions[m]| (ALiBi, Press et al. 2021, arXiv
+      2108.12409);
+    - `sinks` [Hq] add e^sinks[h] to the softmax's denominator, a score without a value.
+
+    A row with a negative position, with a sequence outside the cache, or without a key to attend to
+    yields zeros. Everything in f32, nothing rounded before the result.
+    ```mlir
+    %y = tenon.attention %q, %k, %v, %s, %p bias %mask sinks %n scale 0.125
+        : (tensor<4x8x64xf16>, tensor<1x32x2x64xf16>, tensor<1x32x2x64xf16>, tensor<1xi32>,
+           tensor<4xi32>, tensor<1x4x32xf32>, tensor<8xf32>) -> tensor<4x8x64xf16>
+    ```
   }];
   let arguments = (ins Tenon_FloatTensor:$query, Tenon_KeyValue:$key, Tenon_KeyValue:$value,
-                       Tenon_IntTensor:$sequences, Tenon_IntTensor:$positions, F64Attr:$scale,
+                       Tenon_IntTensor:$sequences, Tenon_IntTensor:$positions,
+                       Optional<Tenon_FloatTensor>:$bias, Optional<Tenon_FloatTensor>:$slopes,
+                       Optional<Tenon_FloatTensor>:$sinks, F64Attr:$scale,
                        DefaultValuedAttr<BoolAttr, "true">:$causal,
                        DefaultValuedAttr<F64Attr, "0.0">:$softcap,
                        DefaultValuedAttr<I64Attr, "0">:$window,
                        OptionalAttr<Tenon_OrderAttr>:$order);
   let results = (outs Tenon_FloatTensor:$result);
   let assemblyFormat = [{
-    $query `,` $key `,` $value `,` $sequences `,` $positions `scale` $scale (`order` $order^)?
-    attr-dict `:` functional-type(operands, results)
+    $query `,` $key `,` $value `,` $sequences `,` $positions (`bias` $bias^)? (`slopes` $slopes^)?
+    (`sinks` $sinks^)? `scale` $scale (`order` $order^)? attr-dict
+    `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
 }

@@ -35,6 +35,11 @@ int64_t HopperAttentionSchedule::smemBytes(int64_t keySize, int64_t valueSize) c
                        unit);
 }
 
+/// Whether scores are the scaled products alone, and their sum what weights are divided by.
+static bool hasPlainScores(AttentionOp op) {
+  return !op.getBias() && !op.getSlopes() && !op.getSinks();
+}
+
 VerdictOr<HopperAttentionKernel> HopperAttentionKernel::read(KernelOp kernel) {
   auto op = soleOp<AttentionOp>(kernel);
   if (!op)
@@ -46,6 +51,9 @@ VerdictOr<HopperAttentionKernel> HopperAttentionKernel::read(KernelOp kernel) {
   if (!schedule->isPossible())
     return Refusal{"expects a tile that warpgroups can have, but got " +
                    typed::print(kernel.getScheduleAttr())};
+  if (!hasPlainScores(op))
+    return Refusal{"expects attention without bias, slopes and sinks for the emitter "
+                   "hopper_attention"};
   constexpr int64_t mostSize = 256;
   AttentionExtents extents(op);
   if (extents.keySize > mostSize || extents.valueSize > mostSize)
@@ -114,7 +122,7 @@ std::optional<HopperAttentionSchedule> chooseHopperAttention(AttentionOp op,
       op.getSoftcap().isZero() && large.units(extents.rows, extents.heads) >= rounds * target.sms;
   HopperAttentionSchedule schedule = isLarge ? large : small;
   schedule.tiles = std::min(schedule.units(extents.rows, extents.heads), target.sms);
-  if (!target.warpgroups ||
+  if (!target.warpgroups || !hasPlainScores(op) ||
       schedule.smemBytes(extents.keySize, extents.valueSize) > target.smemBytesPerBlock)
     return std::nullopt;
   return schedule;

@@ -53,7 +53,7 @@ struct HopperAttentionKernel {
 };
 
 /// The schedule for operands that tensor cores take; nothing where the target has no warpgroups, or
-/// not the shared memory of a block.
+/// not the shared memory of a block, or attention has bias, slopes or sinks.
 std::optional<HopperAttentionSchedule> chooseHopperAttention(AttentionOp op,
                                                              const CudaTarget& target);
 

@@ -56,6 +56,9 @@ static Verdict checkWrites(AttentionRegion& region) {
   if (!isArgument(region.query.source) ||
       (!region.writesCache() && !(isArgument(op.getKey()) && isArgument(op.getValue()))))
     return Refusal{what + std::string("reads queries, keys and values from memory")};
+  for (Value operand : {Value(op.getBias()), Value(op.getSlopes()), Value(op.getSinks())})
+    if (operand && !isArgument(operand))
+      return Refusal{what + std::string("reads bias, slopes and sinks from memory")};
   if (region.writesCache() && region.key.write.getState() == region.value.write.getState())
     return Refusal{what + std::string("keeps keys and values in two caches")};
   for (HeadRegion::Chain* chain : {&region.query, &region.key, &region.value}) {

@@ -35,6 +35,8 @@ private:
 
   Value iota(int64_t count, llvm::ArrayRef<int64_t> shape);
   Value causalMask(int64_t rows, int64_t keys, int64_t window);
+  Value biasOf(AttentionOp op, int64_t heads, int64_t groups, int64_t keys);
+  Value slopesOf(AttentionOp op, int64_t heads, int64_t groups, int64_t keys);
   Value maskBelowZero(Value difference);
   Value reshape(Value value, llvm::ArrayRef<int64_t> shape);
   Value transpose(Value value, llvm::ArrayRef<int64_t> permutation);
@@ -107,6 +109,30 @@ Value Decomposer::causalMask(int64_t rows, int64_t keys, int64_t window) {
   return mask = AddOp::create(builder, loc, type, mask, within);
 }
 
+/// The bias as [Hkv, M, G, C], where it does not broadcast along an axis, of the first `keys` keys.
+Value Decomposer::biasOf(AttentionOp op, int64_t heads, int64_t groups, int64_t keys) {
+  Value bias = op.getBias();
+  llvm::SmallVector<int64_t, 3> shape(shapeOf(bias)); // [Hq or 1, M or 1, capacity]
+  if (shape[2] != keys) {
+    shape[2] = keys;
+    auto ones = builder.getDenseI64ArrayAttr({1, 1, 1}),
+         zeros = builder.getDenseI64ArrayAttr({0, 0, 0});
+    bias = SliceOp::create(builder, loc, RankedTensorType::get(shape, elementOf(bias)), bias, zeros,
+                           builder.getDenseI64ArrayAttr(shape), ones);
+  }
+  bool ofHeads = shape[0] != 1;
+  bias = reshape(bias, {ofHeads ? heads : 1, ofHeads ? groups : 1, shape[1], keys});
+  return transpose(bias, {0, 2, 1, 3});
+}
+
+/// slope · c as [Hkv, 1, G, C], which of rows that see keys up to their own is the bias −slope ·
+/// distance but for the same number in all scores of a row.
+Value Decomposer::slopesOf(AttentionOp op, int64_t heads, int64_t groups, int64_t keys) {
+  Value slopes = reshape(op.getSlopes(), {heads, 1, groups, 1});
+  auto type = RankedTensorType::get({heads, 1, groups, keys}, builder.getF32Type());
+  return MulOp::create(builder, loc, type, slopes, iota(keys, {1, 1, 1, keys}));
+}
+
 /// What a call writes to `cache` at the rows and positions of the attention, [M, H, D]: all that
 /// the cache holds of a prompt that starts there. Null where there is no such write.
 Value Decomposer::findWritten(Value cache, AttentionOp op) const {
@@ -118,6 +144,9 @@ Value Decomposer::findWritten(Value cache, AttentionOp op) const {
 }
 
 std::optional<SequenceTensors> Decomposer::findTensors(AttentionOp op) const {
+  // A sink is no row of the values, and distances are those of positions of the run time.
+  if (op.getSinks() || (op.getSlopes() && !op.getCausal()))
+    return std::nullopt;
   bool oneSequence = op.getSequences().getType().getNumElements() == 1;
   auto entry = function->getAttrOfType<EntryAttr>(TenonDialect::entryAttrName);
   if (llvm::isa<StateType>(op.getKey().getType())) {
@@ -137,7 +166,7 @@ std::optional<SequenceTensors> Decomposer::findTensors(AttentionOp op) const {
 ///
 ///   scores = scale · q[h] · k[h]ᵀ       [Hkv, M · G, C], stored
 ///   scores = softcap · tanh(scores / softcap)
-///   scores = scores + mask
+///   scores = scores + bias + slopes · keys + mask
 ///   result = softmax(scores) · v[h]
 void Decomposer::decompose(AttentionOp op) {
   std::optional<SequenceTensors> tensors = findTensors(op);
@@ -163,8 +192,14 @@ void Decomposer::decompose(AttentionOp op) {
     scores = TanhOp::create(builder, loc, scoreType, scores);
     scores = ScaleOp::create(builder, loc, scoreType, scores, builder.getF64FloatAttr(cap));
   }
-  if (op.getCausal()) {
-    Value mask = reshape(causalMask(rows, keys, op.getWindow()), {rows, 1, keys});
+  llvm::SmallVector<Value, 3> added;
+  if (op.getBias())
+    added.push_back(biasOf(op, heads, groups, keys));
+  if (op.getSlopes())
+    added.push_back(slopesOf(op, heads, groups, keys));
+  if (op.getCausal())
+    added.push_back(reshape(causalMask(rows, keys, op.getWindow()), {rows, 1, keys}));
+  for (Value mask : added) {
     Value apart = reshape(scores, {heads, rows, groups, keys});
     apart = AddOp::create(builder, loc, scored(apart), apart, mask);
     scores = reshape(apart, scoreType.getShape());

@@ -13,6 +13,7 @@ namespace tenon::tests {
 
 namespace {
 
+using frontends::AttentionOptions;
 using frontends::GraphBuilder;
 using frontends::StateValue;
 using frontends::Value;
@@ -26,6 +27,10 @@ constexpr uint64_t firstWithGroups = 1'000'000;
 /// From this one on also in E2M1 numbers and in eight groups together.
 constexpr uint64_t firstWithFp4 = 2'000'000;
 
+/// From this seed on graphs of all operations also have rounding, comparisons and powers, and
+/// attention with operands of its scores.
+constexpr uint64_t firstWithScores = 3'000'000;
+
 /// More rows than kernels of a few rows take are consecutive tokens of one sequence, as in prefill;
 /// fewer are tokens of a sequence each, as in decode.
 constexpr int64_t mostDecodeRows = 16;
@@ -34,7 +39,8 @@ class GraphMaker {
 public:
   GraphMaker(MLIRContext& context, uint64_t seed, GraphOps ops)
       : random(seed), hasAll(ops == GraphOps::All), hasGroups(seed >= firstWithGroups),
-        hasFp4(seed >= firstWithFp4), builder(context, activationType(context)) {}
+        hasFp4(seed >= firstWithFp4), hasScores(hasAll && seed >= firstWithScores),
+        builder(context, activationType(context)) {}
 
   absl::StatusOr<OwningOpRef<ModuleOp>> make();
 
@@ -66,6 +72,8 @@ private:
   Value onePlus(Value x);
   Value otherUnary(Value x);
   Value otherBinary(Value x);
+  Value stepped(Value x);
+  AttentionOptions scored(AttentionOptions options, int64_t queries);
   Value moved(Value x);
   Value dequantized(Value x);
   Value other(Value x);
@@ -82,6 +90,7 @@ private:
   bool hasAll;    ///< operations
   bool hasGroups; ///< weights
   bool hasFp4;    ///< among them
+  bool hasScores; ///< operands of attention's scores, and what came with them
   GraphBuilder builder;
   int arguments = 0, states = 0, outputs = 0;
   int64_t rows = 1, capacity = 24;
@@ -255,6 +264,30 @@ Value GraphMaker::otherBinary(Value x) {
   }
 }
 
+/// Functions that jump, of arguments, which are the same everywhere; powers and bounds of x.
+Value GraphMaker::stepped(Value x) {
+  Value row = argument({widthOf(x)}), column = argument({rows, 1});
+  switch (upTo(8)) {
+  case 0:
+    return builder.add(x, builder.floor(builder.scale(row, 4)));
+  case 1:
+    return builder.sub(x, builder.ceil(builder.scale(column, 4)));
+  case 2:
+    return builder.add(x, builder.round(builder.scale(row, 8)));
+  case 3:
+    return builder.mul(x, builder.sign(column));
+  case 4:
+    return builder.add(builder.trunc(builder.scale(row, 2)), x);
+  case 5:
+    return builder.clamp(x, -0.5, 0.75);
+  case 6:
+    return builder.pow(onePlus(builder.abs(x)), row);
+  default:
+    Value mask = builder.compare(static_cast<Predicate>(upTo(6)), row, column);
+    return builder.select(mask, x, oneIn(2) ? column : builder.tanh(x));
+  }
+}
+
 /// Transposed and back, with something between; or every second element beside the others.
 Value GraphMaker::moved(Value x) {
   int64_t width = widthOf(x);
@@ -276,6 +309,8 @@ Value GraphMaker::dequantized(Value x) {
 
 /// A step that only graphs of all operations have.
 Value GraphMaker::other(Value x) {
+  if (hasScores && oneIn(3))
+    return stepped(x);
   switch (upTo(6)) {
   case 0:
     return otherBinary(x);
@@ -326,6 +361,19 @@ StateValue GraphMaker::written(Value values) {
   return builder.kvWrite(values, rowSequences, rowPositions, builder.state(name));
 }
 
+/// With bias, slopes and sinks at times.
+AttentionOptions GraphMaker::scored(AttentionOptions options, int64_t queries) {
+  if (!hasScores)
+    return options;
+  if (oneIn(3))
+    options.bias = argument({oneIn(2) ? 1 : queries, oneIn(2) ? 1 : rows, capacity});
+  if (oneIn(3))
+    options.slopes = builder.abs(argument({queries}));
+  if (oneIn(3))
+    options.sinks = argument({queries}, Float32Type::get(context()));
+  return options;
+}
+
 /// norm → Q, K, V → (norm of heads) → rope → cache write → attention → product.
 Value GraphMaker::attention(Value x) {
   if (!rowPositions) {
@@ -350,10 +398,11 @@ Value GraphMaker::attention(Value x) {
   StateValue keys = written(heads(key, kvHeads, size, normed, rotates));
   StateValue values = written(heads(value, kvHeads, size, false, false));
   Value y = builder.attention(query, keys, values, rowSequences, rowPositions,
-                              {.scale = 1 / std::sqrt(static_cast<double>(size)),
-                               .causal = causal,
-                               .softcap = oneIn(5) ? 20.0 : 0.0,
-                               .window = oneIn(5) ? 7 : 0});
+                              scored({.scale = 1 / std::sqrt(static_cast<double>(size)),
+                                      .causal = causal,
+                                      .softcap = oneIn(5) ? 20.0 : 0.0,
+                                      .window = oneIn(5) ? 7 : 0},
+                                     queries));
   return matmul(builder.reshape(y, {rows, queries * size}), widthOf(x));
 }
 

@@ -46,6 +46,83 @@ protected:
   }
 };
 
+/// Attention with operands of its scores: two query heads on one key head, equal scores, the values
+/// 1, 2, 4, 8, 16; two rows.
+class ScoreOperandsTest : public IrTest {
+protected:
+  Values attend(const std::string& operands, const std::string& types, const Values& positions,
+                const std::vector<ReferenceTensor>& more, const std::string& attributes = "") {
+    std::string list = "tensor<2x2x1xf32>, tensor<1x5x1x1xf32>, tensor<1x5x1x1xf32>, "
+                       "tensor<1xi32>, tensor<2xi32>";
+    std::vector<ReferenceTensor> inputs = {
+        tensor("tensor<2x2x1xf32>", {0, 0, 0, 0}), tensor("tensor<1x5x1x1xf32>", {0, 0, 0, 0, 0}),
+        tensor("tensor<1x5x1x1xf32>", {1, 2, 4, 8, 16}), tensor("tensor<1xi32>", {0}),
+        tensor("tensor<2xi32>", positions)};
+    inputs.insert(inputs.end(), more.begin(), more.end());
+    auto results =
+        run("func.func @f(%q: tensor<2x2x1xf32>, %k: tensor<1x5x1x1xf32>, "
+            "%v: tensor<1x5x1x1xf32>, %s: tensor<1xi32>, %p: tensor<2xi32>" +
+                types + ") -> tensor<2x2x1xf32> { %0 = tenon.attention %q, %k, %v, %s, %p " +
+                operands + " scale 1.0 " + attributes + " : (" + list + typesOf(more) +
+                ") -> tensor<2x2x1xf32> "
+                "return %0 : tensor<2x2x1xf32> }",
+            inputs, {.round = false});
+    return results.empty() ? Values() : results[0];
+  }
+
+private:
+  static std::string typesOf(const std::vector<ReferenceTensor>& tensors) {
+    std::string text;
+    for (const ReferenceTensor& tensor : tensors)
+      text += ", " + detail::formatType(tensor.getType());
+    return text;
+  }
+};
+
+/// Weights 1 : 3 and 1 : 1 of heads in row 0, which sees two keys; row 1 sees all, of which the bias
+/// leaves one.
+TEST_F(ScoreOperandsTest, BiasOfHeadsAndRows) {
+  double ln3 = std::log(3.0), hidden = -INFINITY;
+  Values bias = {0,  ln3, 9, 9, 9, 0, 0,      0,      hidden, hidden,
+                 -1, -1,  9, 9, 9, 0, hidden, hidden, hidden, hidden};
+  EXPECT_THAT(
+      attend("bias %b", ", %b: tensor<2x2x5xf32>", {1, 4}, {tensor("tensor<2x2x5xf32>", bias)}),
+      AreNear(Values({1.75, 1.5, 7.0 / 3, 1}), 1e-15));
+}
+
+TEST_F(ScoreOperandsTest, BiasOfKeysAlone) {
+  double hidden = -INFINITY;
+  EXPECT_THAT(attend("bias %b", ", %b: tensor<1x1x5xf32>", {3, 0},
+                     {tensor("tensor<1x1x5xf32>", {hidden, 0, hidden, 0, 0})}),
+              AreNear(Values({5, 5, 0, 0}), 1e-15));
+}
+
+/// At position 2 the keys are 2, 1 and 0 away; not causal, keys behind count alike.
+TEST_F(ScoreOperandsTest, SlopesOfDistance) {
+  double ln2 = std::log(2.0);
+  ReferenceTensor slopes = tensor("tensor<2xf32>", {ln2, 0});
+  EXPECT_THAT(attend("slopes %m", ", %m: tensor<2xf32>", {2, -1}, {slopes}),
+              AreNear(Values({(0.25 + 1 + 4) / 1.75, 7.0 / 3, 0, 0}), 1e-15));
+  EXPECT_THAT(attend("slopes %m", ", %m: tensor<2xf32>", {2, -1}, {slopes}, "{causal = false}"),
+              AreNear(Values({(0.25 + 1 + 4 + 4 + 4) / 2.5, 6.2, 0, 0}), 1e-15));
+}
+
+/// A sink of ln 2 weighs as much as two keys with a score of 0.
+TEST_F(ScoreOperandsTest, SinksJoinTheDenominator) {
+  EXPECT_THAT(attend("sinks %n", ", %n: tensor<2xf32>", {1, 0},
+                     {tensor("tensor<2xf32>", {std::log(2.0), -INFINITY})}),
+              AreNear(Values({0.75, 1.5, 1.0 / 3, 1}), 1e-15));
+}
+
+TEST_F(ScoreOperandsTest, HiddenRowsAreZeroWithSinks) {
+  EXPECT_THAT(attend("bias %b slopes %m sinks %n",
+                     ", %b: tensor<1x2x5xf32>, %m: tensor<2xf32>, %n: tensor<2xf32>", {4, 0},
+                     {tensor("tensor<1x2x5xf32>", {-INFINITY, -INFINITY, -INFINITY, -INFINITY,
+                                                   -INFINITY, 0, 0, 0, 0, 0}),
+                      tensor("tensor<2xf32>", {1, 1}), tensor("tensor<2xf32>", {0, 0})}),
+              AreNear(Values({0, 0, 0.5, 0.5}), 1e-15));
+}
+
 /// A quarter turn at position 1, a half turn of the second pair; the last two pass.
 TEST_F(AttentionTest, RopeTurnsPairs) {
   Values quarters = {static_cast<float>(M_PI / 2), static_cast<float>(M_PI)};

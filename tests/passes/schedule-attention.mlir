@@ -132,3 +132,25 @@ func.func @several_steps_of_128_through_a_ring(%q: tensor<1x32x128xf16>, %k: ten
   %0 = tenon.attention %q, %k, %v, %s, %p scale 0.125 : (tensor<1x32x128xf16>, tensor<1x8448x8x128xf16>, tensor<1x8448x8x128xf16>, tensor<1xi32>, tensor<1xi32>) -> tensor<1x32x128xf16>
   return %0 : tensor<1x32x128xf16>
 }
+
+// CHECK-LABEL: func.func @prefill
+// CHECK: schedule #tenon.schedule<"hopper_attention"
+func.func @prefill(%q: tensor<128x32x64xf16>, %k: tensor<1x128x8x64xf16>, %v: tensor<1x128x8x64xf16>, %s: tensor<1xi32>, %p: tensor<128xi32>) -> tensor<128x32x64xf16> {
+  %0 = tenon.attention %q, %k, %v, %s, %p scale 0.125 : (tensor<128x32x64xf16>, tensor<1x128x8x64xf16>, tensor<1x128x8x64xf16>, tensor<1xi32>, tensor<128xi32>) -> tensor<128x32x64xf16>
+  return %0 : tensor<128x32x64xf16>
+}
+
+// What is added to scores, and sinks, are for the kernels without warpgroups.
+// CHECK-LABEL: func.func @prefill_with_slopes
+// CHECK: schedule #tenon.schedule<"tensor_prefill_attention"
+func.func @prefill_with_slopes(%q: tensor<128x32x64xf16>, %k: tensor<1x128x8x64xf16>, %v: tensor<1x128x8x64xf16>, %s: tensor<1xi32>, %p: tensor<128xi32>, %m: tensor<32xf32>) -> tensor<128x32x64xf16> {
+  %0 = tenon.attention %q, %k, %v, %s, %p slopes %m scale 0.125 : (tensor<128x32x64xf16>, tensor<1x128x8x64xf16>, tensor<1x128x8x64xf16>, tensor<1xi32>, tensor<128xi32>, tensor<32xf32>) -> tensor<128x32x64xf16>
+  return %0 : tensor<128x32x64xf16>
+}
+
+// CHECK-LABEL: func.func @decode_with_bias_and_sinks
+// CHECK: schedule #tenon.schedule<"tensor_decode_attention"
+func.func @decode_with_bias_and_sinks(%q: tensor<1x32x64xf16>, %k: tensor<1x128x8x64xf16>, %v: tensor<1x128x8x64xf16>, %s: tensor<1xi32>, %p: tensor<1xi32>, %b: tensor<1x1x128xf32>, %n: tensor<32xf32>) -> tensor<1x32x64xf16> {
+  %0 = tenon.attention %q, %k, %v, %s, %p bias %b sinks %n scale 0.125 : (tensor<1x32x64xf16>, tensor<1x128x8x64xf16>, tensor<1x128x8x64xf16>, tensor<1xi32>, tensor<1xi32>, tensor<1x1x128xf32>, tensor<32xf32>) -> tensor<1x32x64xf16>
+  return %0 : tensor<1x32x64xf16>
+}

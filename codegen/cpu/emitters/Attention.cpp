@@ -5,6 +5,7 @@
 #include "codegen/cpu/Emitter.h"
 #include "codegen/cpu/emitters/Rows.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -17,14 +18,14 @@ namespace {
 /// `order.chunk` keys, aligned to multiples of the block so that the result depends on nothing but
 /// the positions. For each block and head:
 ///
-/// 1. scores s_c = scale · q·k_c, dot products in the order of `order`, soft-capped, −∞ outside the
-///    range of keys;
+/// 1. scores s_c = scale · q·k_c, dot products in the order of `order`, soft-capped, with what bias
+///    and slopes add to them, −∞ outside the range of keys;
 /// 2. m' = max(m, max s), r = exp(m − m'), p_c = exp(s_c − m'), l' = l · r + Σ p_c, the sum in the
 ///    order of `order`;
 /// 3. o' = o · r, then fused multiply-adds of p_c · v_c in ascending c.
 ///
-/// The result is o / l. A tile is one row and `heads_per_tile` query heads that share one key
-/// head, so that keys and values are loaded once for all of them.
+/// The result is o / l, with a sink n o / (l + exp(n − m)). A tile is one row and `heads_per_tile`
+/// query heads that share one key head, so that keys and values are loaded once for all of them.
 class AttentionEmission {
 public:
   AttentionEmission(KernelContext& context, AttentionOp op)
@@ -44,13 +45,19 @@ private:
   void allocate();
   Value cacheRow(Value operand, const KvCache& cache, Value position);
   Value scratchRow(Value base, int64_t head, int64_t rowFloats, Value element);
-  void loadQuery(Value row, Value firstHead);
+  void loadQuery(Value row);
   llvm::SmallVector<Value> emitBlock(Value start, ValueRange state);
   void emitScores(Value start, Value first, Value end);
+  void loadScoreOperands(Value row);
+  Value loadOfHead(TypedValue<RankedTensorType> vector, int64_t head);
+  void copyBias(Value position, Value start);
+  Value addToScores(Value scores, int64_t head, Value start, int64_t first, Value index);
+  Value finiteOr(Value largest, float other);
   std::pair<Value, Value> emitSoftmax(int64_t head, Value start, Value oldMax, Value& sum);
   void emitValues(Value start, Value first, Value end, llvm::ArrayRef<Value> corrections);
-  void storeResult(Value row, Value firstHead, ValueRange state);
-  void storeZeros(Value row, Value firstHead);
+  Value emitDenominator(int64_t head, ValueRange state);
+  void storeResult(Value row, ValueRange state);
+  void storeZeros(Value row);
 
   KernelContext& context;
   VectorBuilder& b;
@@ -62,7 +69,11 @@ private:
   int64_t lanes = 0, block = 0, heads = 0;
   int64_t paddedKey = 0, paddedValue = 0; ///< floats in a row of scratch
   Value queries, scores, outputs;         ///< scratch [heads, …]
-  Value sequence, keyHead, firstKey, endKey;
+  Value biases;                           ///< scratch [biasHeads, …] where there is a bias
+  int64_t biasHeads = 0;                  ///< 1 where the heads share it
+  Value biasRow;                          ///< of the first of them, the first key's
+  llvm::SmallVector<Value> slopes;        ///< of the heads, where there are any
+  Value sequence, keyHead, firstKey, endKey, rowPosition, firstHead;
 };
 
 } // namespace
@@ -97,6 +108,31 @@ void AttentionEmission::allocate() {
   queries = b.scratch(heads * paddedKey * 4);
   scores = b.scratch(heads * block * 4);
   outputs = b.scratch(heads * paddedValue * 4);
+  if (op.getBias()) {
+    biasHeads = op.getBias().getType().getDimSize(0) == 1 ? 1 : heads;
+    biases = b.scratch(biasHeads * block * 4);
+  }
+}
+
+/// Takes what the row and heads of a tile have of bias and slopes.
+void AttentionEmission::loadScoreOperands(Value row) {
+  if (auto bias = op.getBias()) {
+    llvm::ArrayRef<int64_t> shape = bias.getType().getShape(); // [Hq or 1, M or 1, C]
+    Value at = b.mul(shape[0] == 1 ? b.i64(0) : firstHead, shape[1]);
+    at = b.mul(shape[1] == 1 ? at : b.add(at, row), shape[2]);
+    biasRow =
+        b.advance(context.pointer(bias), b.mul(at, elementBytes(bias.getType().getElementType())));
+  }
+  if (auto operand = op.getSlopes())
+    for (int64_t head = 0; head < heads; ++head)
+      slopes.push_back(loadOfHead(operand, head));
+}
+
+/// What `vector` [Hq] has of the tile's head `head`.
+Value AttentionEmission::loadOfHead(TypedValue<RankedTensorType> vector, int64_t head) {
+  Type element = vector.getType().getElementType();
+  return b.loadFloat(element, b.advance(context.pointer(vector),
+                                        b.mul(b.add(firstHead, head), elementBytes(element))));
 }
 
 /// Element `element` of row `head` of a scratch of rows of `rowFloats`.
@@ -109,7 +145,7 @@ Value AttentionEmission::cacheRow(Value operand, const KvCache& cache, Value pos
   return emitCacheHead(b, cache, context.pointer(operand), sequence, position, keyHead);
 }
 
-void AttentionEmission::loadQuery(Value row, Value firstHead) {
+void AttentionEmission::loadQuery(Value row) {
   for (int64_t head = 0; head < heads; ++head) {
     RowView x = query.from(b, b.add(b.add(b.mul(row, queryHeads), firstHead), head));
     b.forVectors(keySize, lanes, [&](Value first, int64_t count) {
@@ -140,7 +176,46 @@ void AttentionEmission::emitScores(Value start, Value first, Value end) {
     for (int64_t head = 0; head < heads; ++head)
       b.store(b.combineLanes(sums[head], order.getTree()),
               scratchRow(scores, head, block, b.sub(position, start)));
+    if (op.getBias())
+      copyBias(position, start);
   });
+}
+
+/// Takes the bias of the key at `position` to scratch, from where vectors of it are loaded: those
+/// of the operand end with the last key.
+void AttentionEmission::copyBias(Value position, Value start) {
+  RankedTensorType type = op.getBias().getType();
+  int64_t bytes = elementBytes(type.getElementType());
+  int64_t pitch = type.getDimSize(1) * type.getDimSize(2) * bytes; // from one head to the next
+  for (int64_t head = 0; head < biasHeads; ++head) {
+    Value source = b.advance(biasRow, b.add(b.mul(position, bytes), head * pitch));
+    b.store(b.loadFloat(type.getElementType(), source),
+            scratchRow(biases, head, block, b.sub(position, start)));
+  }
+}
+
+/// Adds bias and slopes to a vector of scores, of keys `first` and on of the block at `start`, as
+/// which `index` counts them.
+Value AttentionEmission::addToScores(Value scores, int64_t head, Value start, int64_t first,
+                                     Value index) {
+  if (!slopes.empty()) {
+    Value offset = b.splat(b.sub(start, rowPosition), lanes);
+    Value distance = arith::AddIOp::create(b, index, offset);
+    distance = arith::SIToFPOp::create(b, b.f32s(lanes), distance);
+    distance = math::AbsFOp::create(b, distance);
+    scores = b.fsub(scores, b.fmul(b.splat(slopes[head], lanes), distance));
+  }
+  if (!op.getBias())
+    return scores;
+  Value at = scratchRow(biases, biasHeads == 1 ? 0 : head, block, b.i64(first));
+  return b.fadd(scores, b.load(b.f32s(lanes), at));
+}
+
+/// `largest`, or `other` where it is −∞: a bias has hidden all keys.
+Value AttentionEmission::finiteOr(Value largest, float other) {
+  Value none = b.splat(-std::numeric_limits<float>::infinity(), 0);
+  Value isNone = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, largest, none);
+  return b.select(isNone, b.splat(other, 0), largest);
 }
 
 /// Step 2: replaces the scores of `head` by p; returns the new maximum and r, updates the sum.
@@ -162,6 +237,7 @@ std::pair<Value, Value> AttentionEmission::emitSoftmax(int64_t head, Value start
     if (cap > 0)
       s = b.fmul(b.tanh(b.fdiv(s, b.splat(cap, lanes))), b.splat(cap, lanes));
     Value index = b.add(lane, b.splat(b.i64(first), lanes));
+    s = addToScores(s, head, start, first, index);
     Value inRange =
         arith::AndIOp::create(b, arith::CmpIOp::create(b, arith::CmpIPredicate::sge, index, low),
                               arith::CmpIOp::create(b, arith::CmpIPredicate::slt, index, high));
@@ -169,13 +245,14 @@ std::pair<Value, Value> AttentionEmission::emitSoftmax(int64_t head, Value start
     greatest = b.fmax(parts.back(), greatest);
   }
   Value newMax = b.greatestLane(greatest);
-  Value shift = b.splat(newMax, lanes), total = b.splat(0.0f, lanes);
+  Value base = op.getBias() ? finiteOr(newMax, 0.0f) : newMax;
+  Value shift = b.splat(base, lanes), total = b.splat(0.0f, lanes);
   for (auto [index, part] : llvm::enumerate(parts)) {
     Value p = b.exp(b.fsub(part, shift));
     b.store(p, scratchRow(scores, head, block, b.i64(index * lanes)));
     total = b.fadd(total, p);
   }
-  Value correction = b.lane(b.exp(b.splat(b.fsub(oldMax, newMax), 1)), 0);
+  Value correction = b.lane(b.exp(b.splat(b.fsub(oldMax, base), 1)), 0);
   sum = b.fadd(b.fmul(sum, correction), b.combineLanes(total, order.getTree()));
   return {newMax, correction};
 }
@@ -231,10 +308,24 @@ llvm::SmallVector<Value> AttentionEmission::emitBlock(Value start, ValueRange st
   return maxima;
 }
 
-void AttentionEmission::storeResult(Value row, Value firstHead, ValueRange state) {
+/// What the sums of `head` are divided by: its total, and the weight of its sink. Where a bias has
+/// hidden all keys, the sums are zeros and so are the results.
+Value AttentionEmission::emitDenominator(int64_t head, ValueRange state) {
+  Value total = state[heads + head];
+  if (auto sinks = op.getSinks()) {
+    Value exponent = b.fsub(loadOfHead(sinks, head), state[head]);
+    return b.fadd(total, b.lane(b.exp(b.splat(exponent, 1)), 0));
+  }
+  if (!op.getBias())
+    return total;
+  Value isEmpty = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, total, b.splat(0.0f, 0));
+  return b.select(isEmpty, b.splat(1.0f, 0), total);
+}
+
+void AttentionEmission::storeResult(Value row, ValueRange state) {
   for (int64_t head = 0; head < heads; ++head) {
     Value target = b.add(b.add(b.mul(row, queryHeads), firstHead), head);
-    Value sum = b.splat(state[heads + head], lanes);
+    Value sum = b.splat(emitDenominator(head, state), lanes);
     b.forVectors(valueSize, lanes, [&](Value first, int64_t count) {
       Value output = b.load(b.f32s(lanes), scratchRow(outputs, head, paddedValue, first));
       storeRow(context, op.getResult(), target, first, b.fdiv(output, sum), count);
@@ -242,7 +333,7 @@ void AttentionEmission::storeResult(Value row, Value firstHead, ValueRange state
   }
 }
 
-void AttentionEmission::storeZeros(Value row, Value firstHead) {
+void AttentionEmission::storeZeros(Value row) {
   Value start = b.add(b.mul(row, queryHeads), firstHead);
   b.loop(start, b.add(start, heads), 1, [&](Value target) {
     b.forVectors(valueSize, lanes, [&](Value first, int64_t count) {
@@ -256,32 +347,33 @@ LogicalResult AttentionEmission::emit(Value tile) {
     return failure();
   allocate();
   Value row = b.div(tile, queryHeads / heads);
-  Value firstHead = b.mul(b.rem(tile, queryHeads / heads), heads);
+  firstHead = b.mul(b.rem(tile, queryHeads / heads), heads);
   keyHead = b.div(firstHead, queryHeads / keyCache.heads);
   bool oneSequence = op.getSequences().getType().getNumElements() == 1;
   sequence = b.loadIndex(context.pointer(op.getSequences()), oneSequence ? b.i64(0) : row);
-  Value position = b.loadIndex(context.pointer(op.getPositions()), row);
+  rowPosition = b.loadIndex(context.pointer(op.getPositions()), row);
   endKey = b.i64(keyCache.capacity);
   if (op.getCausal())
-    endKey = b.min(b.add(position, 1), endKey);
+    endKey = b.min(b.add(rowPosition, 1), endKey);
   firstKey = b.i64(0);
   if (op.getWindow() > 0)
-    firstKey = b.max(b.add(position, 1 - static_cast<int64_t>(op.getWindow())), firstKey);
-  Value isActive = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, position, b.i64(0));
+    firstKey = b.max(b.add(rowPosition, 1 - static_cast<int64_t>(op.getWindow())), firstKey);
+  Value isActive = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, rowPosition, b.i64(0));
   Value hasKeys = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, firstKey, endKey);
   Value attends = arith::AndIOp::create(b, b.isBelow(sequence, keyCache.sequences),
                                         arith::AndIOp::create(b, isActive, hasKeys));
   auto attend = [&] {
-    loadQuery(row, firstHead);
+    loadQuery(row);
+    loadScoreOperands(row);
     llvm::SmallVector<Value> state(heads, b.splat(-std::numeric_limits<float>::infinity(), 0));
     state.append(heads, b.splat(0.0f, 0));
     Value start = b.sub(firstKey, b.rem(firstKey, block));
     state = b.loop(start, endKey, block, state, [&](Value blockStart, ValueRange current) {
       return emitBlock(blockStart, current);
     });
-    storeResult(row, firstHead, state);
+    storeResult(row, state);
   };
-  b.branch(attends, attend, [&] { storeZeros(row, firstHead); });
+  b.branch(attends, attend, [&] { storeZeros(row); });
   return success();
 }
 

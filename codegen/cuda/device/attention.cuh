@@ -3,6 +3,7 @@
 #pragma once
 #include "key_range.cuh"
 #include "memory.cuh"
+#include "scores.cuh"
 
 namespace tenon {
 
@@ -63,8 +64,9 @@ struct Attention {
 
   /// Adds each head's products over the lanes of a key and stores the scores. While a lane has
   /// several heads it hands half of them to its partner and takes the partner's other half.
+  template <typename Added>
   __device__ __forceinline__ void storeScores(float (&dots)[heads], int c, bool exists, float scale,
-                                              float softcap) {
+                                              float softcap, int key, Added added) {
     const int lane = threadIdx.x % keyLanes;
     constexpr bool scatters = (heads & (heads - 1)) == 0 && heads <= keyLanes;
     constexpr int owned = scatters ? 1 : heads; // heads that a lane ends up with
@@ -93,14 +95,18 @@ struct Attention {
       float score = dots[h] * scale;
       if (softcap > 0.0f)
         score = softcap * tanhf(score / softcap);
+      if constexpr (addsScores<Added>)
+        score += added(head + h, key);
       if (stores)
         shared.scores[head + h][c] = exists ? score : __uint_as_float(0xff800000u);
     }
   }
 
-  /// Scores of `count` keys, count <= block; -inf behind them.
+  /// Scores of `count` keys from key `start` on, count <= block; -inf behind them.
+  template <typename Added>
   __device__ __forceinline__ void computeScores(const K* keys, long long stride, int count,
-                                                float scale, float softcap) {
+                                                float scale, float softcap, int start,
+                                                Added added) {
     constexpr int batch = 4; // keys whose loads are in flight together
     constexpr int steps = (keySize + keyLanes * keyVector - 1) / (keyLanes * keyVector);
     const int lane = threadIdx.x % keyLanes, group = threadIdx.x / keyLanes;
@@ -131,13 +137,14 @@ struct Attention {
         const int c = first + i * keyGroups;
         // The same for all lanes of a warp: `block` is a multiple of a warp's keys.
         if (c < block)
-          storeScores(dots[i], c, c < count, scale, softcap);
+          storeScores(dots[i], c, c < count, scale, softcap, start + c, added);
       }
     }
   }
 
-  /// Turns scores into weights relative to the new maximum; one warp a head at a time.
-  __device__ __forceinline__ void normalize() {
+  /// Turns scores into weights relative to the new maximum; one warp a head at a time. `mayHide`:
+  /// scores may be -inf.
+  template <bool mayHide> __device__ __forceinline__ void normalize() {
     const int lane = threadIdx.x % 32;
     for (int h = threadIdx.x / 32; h < heads; h += threads / 32) {
       const float before = shared.largest[h];
@@ -148,6 +155,8 @@ struct Attention {
 #pragma unroll
       for (int offset = 16; offset >= 1; offset /= 2)
         largest = fmaxf(largest, __shfl_xor_sync(0xFFFFFFFFu, largest, offset));
+      if constexpr (mayHide)
+        largest = fmaxf(largest, leastLargest());
       float total = 0.0f;
 #pragma unroll
       for (int c = lane; c < block; c += 32) {
@@ -198,16 +207,18 @@ struct Attention {
   }
 
   /// Attends to keys [begin, end) of rows of `keys` and `values`, `stride` elements apart; blocks
-  /// start at multiples of `block`, so that the result depends on the range alone.
+  /// start at multiples of `block`, so that the result depends on the range alone. `added(h, c)` is
+  /// added to the score of key c for head h.
+  template <typename Added = NothingAdded>
   __device__ __forceinline__ void attend(const K* keys, const V* values, long long keyStride,
                                          long long valueStride, int begin, int end, float scale,
-                                         float softcap) {
+                                         float softcap, Added added = {}) {
     for (int first = begin; first < end;) {
       const int next = (first / block + 1) * block;
       const int count = (next < end ? next : end) - first;
-      computeScores(keys + first * keyStride, keyStride, count, scale, softcap);
+      computeScores(keys + first * keyStride, keyStride, count, scale, softcap, first, added);
       __syncthreads();
-      normalize();
+      normalize<addsScores<Added>>();
       __syncthreads();
       addValues(values + first * valueStride, valueStride, count);
       __syncthreads();
@@ -245,8 +256,10 @@ template <int heads, int valueSize> struct AttentionParts {
   }
 
   /// The result at element `d` of head `h`: parts [0, count) in ascending order.
+  template <typename Denominator = TotalAlone>
   static __device__ __forceinline__ float combine(float* scratch, long long unit, int parts,
-                                                  int count, int h, int d) {
+                                                  int count, int h, int d,
+                                                  Denominator denominator = {}) {
     float largest = __uint_as_float(0xff800000u);
     for (int part = 0; part < count; ++part)
       largest = fmaxf(largest, __ldcg(at(scratch, unit, parts, part, h)));
@@ -257,7 +270,7 @@ template <int heads, int valueSize> struct AttentionParts {
       total += correction * __ldcg(source + 1);
       sum += correction * __ldcg(source + 2 + d);
     }
-    return sum / total;
+    return sum / denominator(total, largest, h);
   }
 };
 

@@ -29,7 +29,9 @@ __device__ __forceinline__ unsigned transposeMatrix(unsigned rows) {
 ///
 /// Thread (g, t) = (lane / 4, lane % 4) holds the scores and sums of columns 2 t and + 1: of head
 /// t, or of heads 2 t and + 1.
-template <typename Keys, int heads> struct DecodeAttention {
+///
+/// `mayHide`: scores may be -inf.
+template <typename Keys, int heads, bool mayHide = false> struct DecodeAttention {
   static_assert(heads <= 8, "fits the instruction");
   using T = typename Keys::Element;
   using Operands = typename Keys::Operands;
@@ -150,20 +152,23 @@ template <typename Keys, int heads> struct DecodeAttention {
 
   /// The scores of keys g and g + 8 of 16 from `first` on, each for a thread's heads; -inf behind
   /// the end.
+  template <typename Scores>
   __device__ __forceinline__ void score(float (&scores)[2][held], const Operands& of, int first,
-                                        ScoreScale scale) const {
+                                        Scores scale) const {
     multiply(scores, of);
 #pragma unroll
     for (int i = 0; i < 2; ++i)
 #pragma unroll
       for (int h = 0; h < held; ++h)
-        scores[i][h] =
-            first + Keys::keyRow(i) < keys.end ? scale.score(scores[i][h]) : minusInfinity();
+        scores[i][h] = first + Keys::keyRow(i) < keys.end
+                           ? scale.score(scores[i][h], heldHead(h), first + Keys::keyRow(i))
+                           : minusInfinity();
   }
 
   /// Makes the sums relative to the largest score of a turn's and those before. `isFirst`: of a
   /// warp, so that there are no sums yet.
-  __device__ __forceinline__ void raise(const float (&scores)[sets][2][held], ScoreScale scale,
+  template <typename Scores>
+  __device__ __forceinline__ void raise(const float (&scores)[sets][2][held], Scores scale,
                                         bool isFirst) {
     float most[held];
     bool rises = false; // above what the sums are relative to
@@ -176,6 +181,8 @@ template <typename Keys, int heads> struct DecodeAttention {
 #pragma unroll
       for (int offset = 4; offset <= 16; offset *= 2)
         most[h] = fmaxf(most[h], __shfl_xor_sync(0xFFFFFFFFu, most[h], offset));
+      if constexpr (mayHide)
+        most[h] = fmaxf(most[h], leastLargest());
       rises |= most[h] != largest[h];
     }
     if (!isFirst && __any_sync(0xFFFFFFFFu, rises)) {
@@ -200,7 +207,8 @@ template <typename Keys, int heads> struct DecodeAttention {
   struct Factors {
     unsigned upper[2], rest[2];
   };
-  __device__ __forceinline__ Factors weigh(const float (&scores)[2][held], ScoreScale scale) {
+  template <typename Scores>
+  __device__ __forceinline__ Factors weigh(const float (&scores)[2][held], Scores scale) {
     Factors factors;
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
@@ -252,7 +260,8 @@ template <typename Keys, int heads> struct DecodeAttention {
   /// Attends to a turn from `first` on with sets that hold its keys and values, or one into which
   /// they go from `slot` of the ring, which it moves on; asks for those that the sets or slot take
   /// next.
-  __device__ __forceinline__ void attendTurn(int first, bool isFirst, int& slot, ScoreScale scale) {
+  template <typename Scores>
+  __device__ __forceinline__ void attendTurn(int first, bool isFirst, int& slot, Scores scale) {
     const int next = first + (Keys::stages > 0 ? Keys::stages : sets) * Keys::setKeys;
     const bool inRing = Keys::stages > 0 && !isFirst;
     float scores[sets][2][held];
@@ -293,7 +302,7 @@ template <typename Keys, int heads> struct DecodeAttention {
 
   /// Leaves the exponents of the row's last key in shared memory: the instruction's rows all are
   /// that key.
-  __device__ __forceinline__ void scoreLast(ScoreScale scale) const {
+  template <typename Scores> __device__ __forceinline__ void scoreLast(Scores scale) const {
     Operands last;
 #pragma unroll
     for (int i = 0; i < 2; ++i)
@@ -305,12 +314,13 @@ template <typename Keys, int heads> struct DecodeAttention {
 #pragma unroll
       for (int h = 0; h < held; ++h)
         if (const int head = heldHead(h); head < heads)
-          shared.last[head] = scale.score(products[0][h]) * scale.factor();
+          shared.last[head] = scale.score(products[0][h], head, keys.end) * scale.factor();
   }
 
   /// Attends to the part's keys, the first of which `start` has asked for. The last one falls to
   /// the warp behind the one that has the last step.
-  __device__ __forceinline__ void attend(ScoreScale scale) {
+  template <typename Scores> __device__ __forceinline__ void attend(Scores scale) {
+    static_assert(mayHide || !Scores::mayHide, "sums know of hidden keys");
     const int own = keys.firstKey(), steps = (keys.end - keys.begin + step - 1) / step;
     int slot = 0;
     if (keys.lastRow >= 0 && static_cast<int>(threadIdx.x) / 32 == steps % warps)
@@ -366,7 +376,9 @@ template <typename Keys, int heads> struct DecodeAttention {
   /// The part's sums of elements d to d + 3 of a head, of all warps.
   __device__ __forceinline__ CombinedSums partSums(int h, int d) const {
     const bool hasLast = keys.lastRow >= 0;
-    CombinedSums sums(hasLast ? shared.last[h] : minusInfinity(), warps, &shared.largest[0][h], 8);
+    const float least = mayHide ? leastLargest() : minusInfinity();
+    CombinedSums sums(hasLast ? mayHide ? fmaxf(shared.last[h], least) : shared.last[h] : least,
+                      warps, &shared.largest[0][h], 8);
     sums.addAll(warps, &shared.largest[0][h], &shared.total[0][h], 8, [&](int w) {
       return *reinterpret_cast<const float4*>(&shared.ofWarp[w].sums[h][d]);
     });

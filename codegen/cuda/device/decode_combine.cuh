@@ -45,8 +45,9 @@ struct CombinedSums {
             totalOf[source * stride], sumsOf(source));
       }
   }
-  __device__ __forceinline__ float4 quotient() const {
-    const float factor = reciprocal(total);
+  template <typename Denominator>
+  __device__ __forceinline__ float4 quotient(int h, Denominator denominator) const {
+    const float factor = reciprocal(denominator(total, largest, h));
     return {sums.x * factor, sums.y * factor, sums.z * factor, sums.w * factor};
   }
 
@@ -58,16 +59,17 @@ private:
 /// `exchange`, and stores the vectors that fall to this block, of all parts in ascending order.
 /// `store(h, d, sums)` takes four results of head h from element d on.
 template <int heads, int valueSize, int warps, typename Attention, typename Exchange,
-          typename Store>
+          typename Store, typename Denominator = TotalAlone>
 __device__ __forceinline__ void finishDecode(const Attention& attention, Exchange& exchange,
-                                             int part, int parts, Store store) {
+                                             int part, int parts, Store store,
+                                             Denominator denominator = {}) {
   constexpr int headVectors = valueSize / 4, vectors = heads * headVectors;
 #pragma unroll 1
   for (int i = threadIdx.x; i < vectors; i += 32 * warps) {
     const int h = i / headVectors, d = i % headVectors * 4;
     const CombinedSums own = attention.partSums(h, d);
     if (parts == 1)
-      store(h, d, own.quotient());
+      store(h, d, own.quotient(h, denominator));
     else
       exchange.leave(part, parts, i, own);
   }
@@ -80,7 +82,7 @@ __device__ __forceinline__ void finishDecode(const Attention& attention, Exchang
     CombinedSums all(minusInfinity(), parts, exchange.largestOf(h), exchange.stride);
     all.addAll(parts, exchange.largestOf(h), exchange.totalOf(h), exchange.stride,
                [&](int p) { return exchange.sumsOf(p, parts, i); });
-    store(h, d, all.quotient());
+    store(h, d, all.quotient(h, denominator));
   }
 }
 

@@ -100,6 +100,12 @@ struct PrefillAttention {
     }
   }
 
+  /// Which of the block's rows has element `half` of a thread's tile `i`.
+  static __device__ __forceinline__ int rowOf(int i, int half) {
+    const int g = threadIdx.x % 32 / 4, warp = threadIdx.x / 32;
+    return (warp * tiles + i) * 16 + 8 * half + g;
+  }
+
   /// Leaves out the keys that a row does not see; the block starts at key `first`.
   __device__ __forceinline__ void mask(float (&scores)[tiles][scoreTiles][4], int first) {
     const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4, warp = threadIdx.x / 32;
@@ -181,9 +187,10 @@ struct PrefillAttention {
   }
 
   /// query: rows `queryStride` apart, `count` of them; keys and values of the sequence and head.
+  template <typename Scores>
   __device__ __forceinline__ void attend(const T* query, long long queryStride, int count,
                                          const T* keys, long long keyStride, const T* values,
-                                         long long valueStride, ScoreScale scale) {
+                                         long long valueStride, Scores scale) {
     const int begin = shared.firstBegin / block * block, end = shared.lastEnd;
     auto fetch = [&](int first, int stage) {
       if (first < end) {
@@ -207,6 +214,7 @@ struct PrefillAttention {
     int lastOfWarp = 0;
     for (int i = 0; i < 16 * tiles; ++i)
       lastOfWarp = max(lastOfWarp, shared.end[threadIdx.x / 32 * 16 * tiles + i]);
+    const int t = threadIdx.x % 4;
     int stage = 0;
     for (int first = begin; first < end; first += block, stage ^= 1) {
       asm volatile("cp.async.wait_group 0;" ::: "memory");
@@ -222,7 +230,8 @@ struct PrefillAttention {
         for (int j = 0; j < scoreTiles; ++j)
 #pragma unroll
           for (int c = 0; c < 4; ++c)
-            scores[i][j][c] = scale.score(scores[i][j][c]);
+            scores[i][j][c] =
+                scale.score(scores[i][j][c], rowOf(i, c / 2), first + 8 * j + 2 * t + c % 2);
       if (first < shared.lastBegin || first + block > shared.firstEnd)
         mask(scores, first);
       weigh(scores, scale.factor());
@@ -231,8 +240,10 @@ struct PrefillAttention {
     asm volatile("cp.async.wait_group 0;" ::: "memory");
   }
 
-  /// The results, zeros for rows without keys, to shared memory: each warp its own rows.
-  __device__ __forceinline__ void finish() {
+  /// The results, zeros for rows without keys, to shared memory: each warp its own rows. A row's
+  /// largest score, times `factor`, is an exponent of two.
+  template <typename Denominator = TotalAlone>
+  __device__ __forceinline__ void finish(float factor = 1.0f, Denominator denominator = {}) {
     const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4, warp = threadIdx.x / 32;
     __syncwarp();
 #pragma unroll
@@ -244,6 +255,7 @@ struct PrefillAttention {
 #pragma unroll
         for (int offset = 1; offset <= 2; offset *= 2)
           sum += __shfl_xor_sync(0xFFFFFFFFu, sum, offset);
+        sum = denominator(sum, largest[i][half] * factor, row);
         const bool exists = shared.end[row] > 0;
 #pragma unroll
         for (int j = 0; j < valueTiles; ++j)

@@ -2,6 +2,7 @@
 #include "codegen/cuda/Emitter.h"
 #include "codegen/cuda/ScalarPrinter.h"
 #include "codegen/cuda/emitters/RowAttention.h"
+#include "codegen/cuda/emitters/ScoreOperands.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -18,7 +19,8 @@ namespace {
 class DecodeAttentionEmission {
 public:
   DecodeAttentionEmission(KernelContext& context, const DecodeAttentionKernel& kernel)
-      : context(context), op(kernel.op), schedule(kernel.schedule), rows(context, kernel.op) {}
+      : context(context), op(kernel.op), schedule(kernel.schedule), rows(context, kernel.op),
+        scores(context, kernel.op) {}
 
   LogicalResult emit();
 
@@ -32,6 +34,7 @@ private:
   AttentionOp op;
   DecodeAttentionSchedule schedule;
   RowAttention rows;
+  ScoreOperands scores;
   int64_t block = 0;
 };
 
@@ -57,11 +60,13 @@ void DecodeAttentionEmission::printAttention(CodeWriter& code) {
   code.line("Kernel kernel(*reinterpret_cast<Kernel::Shared*>(memory));");
   code.format("kernel.loadQuery(%s + ((long long)row * %d + firstHead) * %d);",
               context.pointer(op.getQuery()), query[1], query[2]);
-  code.format("kernel.attend(%s, %s, %d, %d, begin, end, %s, %s);",
+  scores.printAdded(code, "row", "firstHead + item");
+  code.format("kernel.attend(%s, %s, %d, %d, begin, end, %s, %s%s);",
               rows.keyPointer(context.pointer(op.getKey())),
               rows.valuePointer(context.pointer(op.getValue())), key[2] * key[3],
               value[2] * value[3], floatLiteral(op.getScale().convertToDouble()),
-              floatLiteral(op.getSoftcap().convertToDouble()));
+              floatLiteral(op.getSoftcap().convertToDouble()),
+              scores.addToScores() ? ", added" : "");
 }
 
 void DecodeAttentionEmission::storeElement(CodeWriter& code, const std::string& element) {
@@ -75,8 +80,14 @@ void DecodeAttentionEmission::storeElement(CodeWriter& code, const std::string& 
 }
 
 void DecodeAttentionEmission::printStore(CodeWriter& code) {
+  scores.printDenominator(code, "firstHead + item", /*inPowersOfTwo=*/false);
+  bool divides = !scores.areEmpty();
   code.open(rows.splits > 1 ? "if (cut.parts == 1)" : "");
-  storeElement(code, "empty ? 0.0f : kernel.output(h, d) / kernel.shared.total[h]");
+  storeElement(
+      code,
+      absl::StrFormat("empty ? 0.0f : kernel.output(h, d) / %s",
+                      divides ? "denominator(kernel.shared.total[h], kernel.shared.largest[h], h)"
+                              : "kernel.shared.total[h]"));
   if (rows.splits > 1)
     code.line("return;");
   code.close();
@@ -95,8 +106,8 @@ void DecodeAttentionEmission::printStore(CodeWriter& code) {
   code.close();
   code.line("if (!arrivesLast(attentionArrivals + unit, cut.parts))");
   code.line("  return;");
-  storeElement(code, absl::StrFormat("Parts::combine(attentionParts, unit, %d, cut.parts, h, d)",
-                                     rows.splits));
+  storeElement(code, absl::StrFormat("Parts::combine(attentionParts, unit, %d, cut.parts, h, d%s)",
+                                     rows.splits, divides ? ", denominator" : ""));
 }
 
 LogicalResult DecodeAttentionEmission::emit() {
@@ -113,10 +124,10 @@ LogicalResult DecodeAttentionEmission::emit() {
   rows.printRange(
       structure.begin(PhaseKind::Load, rows.rangeReads(), {{MemorySpace::Registers, "range"}}),
       step, step);
-  printAttention(structure.begin(
-      PhaseKind::MainLoop,
-      {context.access(op.getQuery()), context.access(op.getKey()), context.access(op.getValue())},
-      {{MemorySpace::Shared, "kernel"}}));
+  std::vector<Access> reads = {context.access(op.getQuery()), context.access(op.getKey()),
+                               context.access(op.getValue())};
+  llvm::append_range(reads, scores.reads());
+  printAttention(structure.begin(PhaseKind::MainLoop, reads, {{MemorySpace::Shared, "kernel"}}));
   std::vector<Access> writes = context.results();
   if (rows.splits > 1)
     writes.push_back({MemorySpace::Scratch, "attentionParts"});

@@ -1,6 +1,8 @@
 #include <limits>
+#include <utility>
 
 #include "codegen/cuda/Emitter.h"
+#include "codegen/cuda/emitters/ScoreOperands.h"
 #include "codegen/cuda/emitters/TensorOperands.h"
 #include "kernels/cuda/TensorPrefillAttention.h"
 #include "llvm/Support/MathExtras.h"
@@ -56,12 +58,21 @@ static LogicalResult emitTensorPrefill(KernelContext& context) {
               std::min<int64_t>(op.getWindow(), std::numeric_limits<int32_t>::max()));
   code.format("const long long cache = Cache::headRow(%s[0], 0, head / %d);", sequences,
               query[1] / key[2]);
+  ScoreOperands scores(context, op);
+  std::string scale = scoreScale(op);
+  scores.printAdded(code, "first + item", "head");
+  scores.printDenominator(code, "head", /*inPowersOfTwo=*/true);
+  if (scores.addToScores())
+    code.format("const auto scale = addScores(%s, added);", std::exchange(scale, "scale"));
   code.format("kernel.attend(%s + ((long long)first * %d + head) * %d, %d, count, %s + cache * %d, "
               "%d, %s + cache * %d, %d, %s);",
               context.pointer(op.getQuery()), query[1], query[2], query[1] * query[2],
               context.pointer(op.getKey()), key[3], key[2] * key[3], context.pointer(op.getValue()),
-              value[3], value[2] * value[3], scoreScale(op));
-  code.line("kernel.finish();");
+              value[3], value[2] * value[3], scale);
+  if (scores.areEmpty())
+    code.line("kernel.finish();");
+  else
+    code.format("kernel.finish(%s.factor(), denominator);", scale);
   CodeWriter& store =
       structure.begin(PhaseKind::Store, {{MemorySpace::Shared, "kernel"}}, context.results());
   store.line("const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;");

@@ -3,6 +3,7 @@
 #include "codegen/cuda/Emitter.h"
 #include "codegen/cuda/emitters/HeadChain.h"
 #include "codegen/cuda/emitters/RowAttention.h"
+#include "codegen/cuda/emitters/ScoreOperands.h"
 #include "codegen/cuda/emitters/TensorOperands.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -31,7 +32,7 @@ class TensorDecodeEmission {
 public:
   TensorDecodeEmission(KernelContext& context, TensorDecodeKernel& kernel)
       : context(context), schedule(kernel.schedule), region(kernel.region), op(region.attention),
-        rows(context, op) {}
+        rows(context, op), scores(context, op) {}
 
   LogicalResult emit();
 
@@ -80,6 +81,7 @@ private:
   AttentionRegion& region;
   AttentionOp op;
   RowAttention rows;
+  ScoreOperands scores;
   std::string type; ///< of an element, on the device
   int64_t warps = 0, cluster = 0, sets = 0, stages = 0, runBytes = 0;
   int64_t normSize = 0, normLanes = 0; ///< floats of shared memory that a warp takes for a norm
@@ -157,7 +159,8 @@ void TensorDecodeEmission::declare() {
   code.format("using Keys = DecodeKeys<%s, %d, %d, %d, %d, %d, %d, %d, %s, %d>;", type, rows.key[2],
               rows.key[3], rows.value[3], warps, sets, stages, madeRows(),
               makesStepKeys() ? "true" : "false", runBytes);
-  code.format("using Kernel = DecodeAttention<Keys, %d>;", rows.heads);
+  code.format("using Kernel = DecodeAttention<Keys, %d%s>;", rows.heads,
+              scores.addToScores() ? ", true" : "");
   code.format("using Exchange = %s;", exchangeType());
   code.open("struct Block"); // its shared memory
   code.line("alignas(16) Kernel::Shared kernel;");
@@ -464,11 +467,17 @@ void TensorDecodeEmission::printPrologue() {
 }
 
 void TensorDecodeEmission::printMainLoop() {
-  CodeWriter& code = context.structure.begin(
-      PhaseKind::MainLoop,
-      {context.access(cacheOf(op.getKey())), context.access(cacheOf(op.getValue()))},
-      {{MemorySpace::Shared, "shared"}});
-  code.format("kernel.attend(%s);", scoreScale(op));
+  std::vector<Access> reads = {context.access(cacheOf(op.getKey())),
+                               context.access(cacheOf(op.getValue()))};
+  llvm::append_range(reads, scores.reads());
+  CodeWriter& code =
+      context.structure.begin(PhaseKind::MainLoop, reads, {{MemorySpace::Shared, "shared"}});
+  scores.printAdded(code, "row", "firstHead + item");
+  scores.printDenominator(code, "firstHead + item", /*inPowersOfTwo=*/true);
+  if (scores.addToScores())
+    code.format("kernel.attend(addScores(%s, added));", scoreScale(op));
+  else
+    code.format("kernel.attend(%s);", scoreScale(op));
   code.line("kernel.share();");
 }
 
@@ -519,8 +528,9 @@ void TensorDecodeEmission::printStore() {
                 alone ? "nullptr" : "attentionParts + unit",
                 alone ? "nullptr" : "attentionArrivals + unit");
   }
-  code.format("finishDecode<%d, %d, %d>(kernel, exchange, part, %s, store);", rows.heads,
-              rows.value[3], warps, rows.splits > 1 ? "cut.parts" : "1");
+  code.format("finishDecode<%d, %d, %d>(kernel, exchange, part, %s, store%s);", rows.heads,
+              rows.value[3], warps, rows.splits > 1 ? "cut.parts" : "1",
+              scores.areEmpty() ? "" : ", denominator");
   if (region.writesCache())
     printCacheWrite(code);
 }

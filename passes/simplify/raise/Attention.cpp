@@ -144,8 +144,8 @@ public:
     Value positions = integers(rewriter, loc, found->rows, found->keys - found->rows);
     auto type = RankedTensorType::get({found->rows, found->queryHeads, found->valueDepth}, element);
     Value result = AttentionOp::create(
-        rewriter, loc, type, query, key, value, sequences, positions,
-        rewriter.getF64FloatAttr(found->scale), rewriter.getBoolAttr(found->causal),
+        rewriter, loc, type, query, key, value, sequences, positions, /*bias=*/Value(),
+        /*slopes=*/Value(), /*sinks=*/Value(), rewriter.getF64FloatAttr(found->scale), rewriter.getBoolAttr(found->causal),
         rewriter.getF64FloatAttr(0), rewriter.getI64IntegerAttr(0), OrderAttr());
     // Back to heads first: the transpose behind it takes it away.
     if (found->heads > 1) {

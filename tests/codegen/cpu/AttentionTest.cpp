@@ -120,6 +120,72 @@ TEST(CpuAttention, WindowsSoftcapsAndMasks) {
   expectMatchesReference(list.cases);
 }
 
+/// An attention with what of bias, slopes and sinks has a type, in that order.
+static CpuCase& addScored(CaseList& list, const AttentionShape& s, const std::string& bias,
+                          const std::string& slopes, const std::string& sinks,
+                          const std::vector<int32_t>& positions) {
+  std::vector<std::string> types = {
+      tensorType({s.rows, s.queryHeads, s.width}, s.element),
+      tensorType({s.sequences, s.capacity, s.keyHeads, s.width}, s.element),
+      tensorType({s.sequences, s.capacity, s.keyHeads, s.valueWidth}, s.element),
+      tensorType({1}, "i32"), tensorType({s.rows}, "i32")};
+  std::string operands;
+  for (auto [name, type] : {std::pair{"bias", bias}, {"slopes", slopes}, {"sinks", sinks}})
+    if (!type.empty()) {
+      operands += absl::StrFormat(" %s %%%c", name, 'a' + types.size());
+      types.push_back(type);
+    }
+  CpuCase& test =
+      list.add("scored", types, tensorType({s.rows, s.queryHeads, s.valueWidth}, s.element),
+               "tenon.attention %a, %b, %c, %d, %e" + operands + " scale 0.25 " + s.attributes);
+  test.integers[3] = {1}, test.integers[4] = positions;
+  return test;
+}
+
+TEST(CpuAttention, BiasSlopesAndSinks) {
+  CaseList list;
+  for (int64_t biasHeads : {1, 4})
+    for (int64_t biasRows : {1, 3})
+      for (const char* element : {"f32", "bf16"})
+        addScored(list, {}, tensorType({biasHeads, biasRows, 150}, element), "", "", {0, 63, 140});
+  std::string ofHeads = tensorType({4}, "f32"), half = tensorType({4}, "f16");
+  addScored(list, {}, "", ofHeads, "", {0, 63, 140});
+  addScored(list, {}, "", half, "", {0, 64, 149});
+  addScored(list, {}, "", "", ofHeads, {0, 63, 140});
+  addScored(list, {}, "", half, half, {-1, 63, 140});
+  for (const char* attributes : {"{causal = false}", "{window = 70 : i64}", "{softcap = 2.0}",
+                                 "{causal = false, window = 20 : i64}"}) {
+    AttentionShape shape;
+    shape.attributes = attributes, shape.element = "f16";
+    addScored(list, shape, tensorType({4, 3, 150}, "f16"), ofHeads, half, {5, 149, 64});
+  }
+  expectMatchesReference(list.cases);
+}
+
+/// Keys of another number than the rows, which all see all of them, most of them hidden in turn:
+/// blocks of keys at the beginning and at the end, and all.
+TEST(CpuAttention, CrossAttentionWithHiddenKeys) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  for (double hidden : {-infinity, -3.4028234663852886e38, -1e9}) {
+    CaseList list;
+    AttentionShape shape;
+    shape.rows = 4, shape.attributes = "{causal = false}", shape.capacity = 200;
+    CpuCase& test = addScored(list, shape, tensorType({1, 4, 200}, "f32"), "", "", {0, 0, 0, 0});
+    std::vector<double> bias(4 * 200, hidden);
+    for (int key = 0; key < 3; ++key)
+      bias[key] = 0;
+    for (int key = 150; key < 190; ++key)
+      bias[200 + key] = 0.5;
+    bias[2 * 200 + 199] = 0;
+    if (hidden == -1e9) // beside which f32 has no digits for scores
+      bias[3 * 200 + 7] = 0;
+    test.floats[5] = bias;
+    addScored(list, shape, tensorType({1, 4, 200}, "f32"), "", tensorType({4}, "f32"), {0, 0, 0, 0})
+        .floats[5] = bias;
+    expectMatchesReference(list.cases);
+  }
+}
+
 // Positions and sequences that no careful caller passes: zeros, or what lies inside the cache.
 TEST(CpuAttention, HostileRows) {
   constexpr int32_t least = std::numeric_limits<int32_t>::min();

@@ -28,6 +28,7 @@ struct AttentionStep {
   const char* pairing = "halves"; ///< of rope
   bool norms = false;             ///< of queries and keys
   std::string options = "";       ///< of attention
+  std::string scores = "";        ///< `slopes` or `sinks`: which operand of attention %m is
 };
 
 constexpr double huge = 2147483647;
@@ -69,6 +70,7 @@ std::vector<AttentionStep> severalRows() {
        "window = 130 : i64"},
       {"rows4_softcap", 4, 8, 1, 64, 64, 300, manyRows(4, 255), 64, "halves", false,
        "softcap = 50.0 : f64"},
+      {"rows4_slopes", 4, 12, 12, 64, 64, 500, manyRows(4, 400), 0, "halves", false, "", "slopes"},
       {"rows3_full", 3, 8, 8, 80, 80, 300, manyRows(3, 150), 20, "halves", false, "causal = false"},
   };
 }
@@ -113,6 +115,8 @@ std::vector<AttentionStep> allSteps() {
        "halves",
        false,
        "window = 130 : i64"},
+      {"slopes", 1, 12, 12, 64, 64, 700, oneRow, 0, "halves", false, "", "slopes"},
+      {"sinks", 1, 8, 2, 64, 64, 700, oneRow, 64, "halves", false, "window = 130 : i64", "sinks"},
       {"no_rope", 1, 12, 12, 64, 64, 700, oneRow},
       {"one_key_head", 1, 12, 1, 64, 64, 2100, {{{1}, {0}}, {{0}, {700}}, {{2}, {2000}}}, 64},
       {"small", 1, 8, 4, 8, 8, 512, oneRow, 8, "adjacent"},
@@ -189,7 +193,8 @@ module attributes {tenon.phase = #tenon.phase<simplified>} {
 tenon.state @k : !tenon.state<3xCxHxDxT>
 tenon.state @v : !tenon.state<3xCxHxExT>
 func.func @step(%q: tensor<MxQxDxT>, %k: tensor<MxHxDxT>, %v: tensor<MxHxExT>, %g: tensor<DxT>,
-                %s: tensor<Sxi32>, %p: tensor<Mxi32>, %f: tensor<Fxf32>) -> tensor<MxQxExT> {
+                %s: tensor<Sxi32>, %p: tensor<Mxi32>, %f: tensor<Fxf32>, %m: tensor<Qxf32>)
+    -> tensor<MxQxExT> {
   %k0 = tenon.get_state @k : !tenon.state<3xCxHxDxT>
   %v0 = tenon.get_state @v : !tenon.state<3xCxHxExT>
   CHAINS
@@ -199,9 +204,9 @@ func.func @step(%q: tensor<MxQxDxT>, %k: tensor<MxHxDxT>, %v: tensor<MxHxExT>, %
   %v1 = tenon.kv_write %v, %s, %p into %v0
       : (tensor<MxHxExT>, tensor<Sxi32>, tensor<Mxi32>, !tenon.state<3xCxHxExT>)
       -> !tenon.state<3xCxHxExT>
-  %y = tenon.attention QUERY, %k1, %v1, %s, %p scale 0.15 OPTIONS
+  %y = tenon.attention QUERY, %k1, %v1, %s, %p SCORES scale 0.15 OPTIONS
       : (tensor<MxQxDxT>, !tenon.state<3xCxHxDxT>, !tenon.state<3xCxHxExT>, tensor<Sxi32>,
-         tensor<Mxi32>) -> tensor<MxQxExT>
+         tensor<Mxi32>TYPES) -> tensor<MxQxExT>
   return %y : tensor<MxQxExT>
 }
 func.func @fill(%k: tensor<CxHxDxT>, %v: tensor<CxHxExT>, %s: tensor<1xi32>, %p: tensor<Cxi32>)
@@ -246,6 +251,8 @@ std::string textOf(const Parameters& p) {
       moduleText, {{"CHAINS", chains},
                    {"KEY", key},
                    {"QUERY", query},
+                   {"SCORES", step.scores.empty() ? "" : step.scores + " %m"},
+                   {"TYPES", step.scores.empty() ? "" : ", tensor<Qxf32>"},
                    {"OPTIONS", step.options.empty() ? "" : "{" + step.options + "}"}});
   auto extent = [](int64_t n) { return std::to_string(n) + "x"; };
   // A dimension stands behind `<` or `x`.
@@ -303,7 +310,8 @@ std::vector<CaseInput> stepInputs(const Parameters& p, const Call& call) {
           {{step.size}, p.type},
           listed(call.sequences),
           listed(call.positions),
-          {{static_cast<int64_t>(frequencies.size())}, "f32", Fill::Listed, 0, 0, frequencies}};
+          {{static_cast<int64_t>(frequencies.size())}, "f32", Fill::Listed, 0, 0, frequencies},
+          {{step.queryHeads}, "f32"}};
 }
 
 class CudaAttentionTest : public ::testing::TestWithParam<Parameters> {

@@ -54,6 +54,33 @@ TEST(CudaDecodeAttention, RefusesSchedulesThatItCannotObey) {
   }
 }
 
+/// The bias is what the region makes of the queries.
+TEST(CudaDecodeAttention, RefusesABiasThatItsRegionMakes) {
+  auto kernels = printText(R"(
+module attributes {tenon.phase = #tenon.phase<scheduled>,
+    tenon.target = #tenon.target<"t", cuda, features = ["sm_90a"], {sms = 132 : i64}>} {
+  func.func @f(%q: tensor<1x1x64xf16>, %k: tensor<1x64x1x64xf16>, %s: tensor<1xi32>,
+               %p: tensor<1xi32>, %f: tensor<32xf32>) -> tensor<1x1x64xf16> {
+    %0 = tenon.kernel (%a = %q : tensor<1x1x64xf16>, %b = %k : tensor<1x64x1x64xf16>,
+                       %d = %s : tensor<1xi32>, %e = %p : tensor<1xi32>, %g = %f : tensor<32xf32>)
+        -> tensor<1x1x64xf16>
+        schedule #tenon.schedule<"tensor_decode_attention", tiles = 1, {threads = 256 : i64,
+            heads_per_tile = 1 : i64, blocks_per_sm = 2 : i64, splits = 1 : i64}> {
+      %t = tenon.rope halves %a, %e, %g : (tensor<1x1x64xf16>, tensor<1xi32>, tensor<32xf32>)
+          -> tensor<1x1x64xf16>
+      %y = tenon.attention %t, %b, %b, %d, %e bias %t scale 0.125
+          : (tensor<1x1x64xf16>, tensor<1x64x1x64xf16>, tensor<1x64x1x64xf16>, tensor<1xi32>,
+             tensor<1xi32>, tensor<1x1x64xf16>) -> tensor<1x1x64xf16>
+      tenon.yield %y : tensor<1x1x64xf16>
+    }
+    return %0 : tensor<1x1x64xf16>
+  }
+})");
+  ASSERT_FALSE(kernels.ok());
+  EXPECT_THAT(std::string(kernels.status().message()),
+              HasSubstr("the emitter of attention reads bias, slopes and sinks from memory"));
+}
+
 TEST(CudaDecodeAttention, LoadsAsItsScheduleSays) {
   auto sourceOf = [](const char* parameters) {
     auto kernels = printText(scheduled(parameters, 32));

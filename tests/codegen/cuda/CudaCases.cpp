@@ -47,6 +47,12 @@ void addElementwise(std::vector<CudaCase>& cases) {
                          b.output("h", b.log(b.exp(x[0])));
                          b.output("i", b.sin(b.cos(x[0])));
                          b.output("j", b.sqrt(b.abs(x[0])));
+                         b.output("m", b.floor(x[0]));
+                         b.output("n", b.ceil(b.scale(x[0], 1.5)));
+                         b.output("o", b.round(b.scale(x[0], 2.5)));
+                         b.output("p", b.trunc(x[0]));
+                         b.output("q", b.sign(x[0]));
+                         b.output("r", b.clamp(x[0], -0.5, 0.7));
                          b.output("k", b.neg(b.relu(x[0])));
                          b.output("l", b.scale(x[0], 0.3));
                        },
@@ -62,6 +68,9 @@ void addElementwise(std::vector<CudaCase>& cases) {
                          b.output("e", b.min(x[0], x[1]));
                          b.output("f", b.glu(Activation::Silu, x[0], x[1]));
                          b.output("g", b.glu(Activation::Gelu, x[0], x[1]));
+                         b.output("h", b.pow(b.abs(x[0]), x[1]));
+                         b.output("i", b.compare(Predicate::Lt, x[0], x[1]));
+                         b.output("j", b.select(b.relu(x[0]), x[0], x[1]));
                        }});
     }
   struct Broadcast {
@@ -512,6 +521,79 @@ void addWarpgroupAttention(std::vector<CudaCase>& cases) {
     }
 }
 
+/// Attention with operands of its scores, by kernels of one row and of many.
+void addScoreOperands(std::vector<CudaCase>& cases) {
+  struct Scored {
+    const char* name;
+    int64_t rows, queryHeads, keyHeads, size, capacity;
+    std::vector<int64_t> bias; ///< its shape, or none
+    bool hasSlopes, hasSinks;
+    AttentionOptions options;
+  };
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  for (const Scored& c : std::vector<Scored>{
+           {"bias", 2, 8, 2, 64, 300, {8, 2, 300}, false, false, {.scale = 0.125}},
+           {"padding", 3, 12, 1, 64, 512, {1, 3, 512}, false, false, {.scale = 0.1}},
+           {"slopes", 1, 12, 12, 64, 600, {}, true, false, {.scale = 0.125}},
+           {"sinks", 1, 32, 8, 128, 900, {}, false, true, {.scale = 0.09}},
+           {"all", 4, 6, 6, 80, 300, {1, 1, 300}, true, true, {.scale = 0.1, .window = 100}},
+           {"cross", 2, 8, 8, 64, 150, {8, 1, 150}, false, true, {.scale = 0.1, .causal = false}},
+           {"prefill_bias", 40, 8, 2, 64, 100, {8, 40, 100}, false, false, {.scale = 0.125}},
+           {"prefill_padding", 40, 4, 4, 80, 100, {1, 1, 100}, false, false, {.scale = 0.1}},
+           {"prefill_slopes", 70, 6, 6, 64, 80, {}, true, false, {.scale = 0.125, .softcap = 20}},
+           {"prefill_sinks", 40, 8, 4, 128, 100, {}, false, true, {.scale = 0.09, .window = 30}},
+           {"prefill_cross",
+            33,
+            4,
+            4,
+            64,
+            150,
+            {4, 33, 150},
+            true,
+            true,
+            {.scale = 0.125, .causal = false}}})
+    for (const char* type : {"f32", "f16", "bf16"}) {
+      std::vector<double> positions, hidden;
+      for (int64_t row = 0; row < c.rows; ++row)
+        positions.push_back(row % 17 == 16 ? -1
+                                           : (c.rows > 16 ? row : c.capacity - 20 * (row + 1)));
+      int64_t elements = 1;
+      for (int64_t extent : c.bias)
+        elements *= extent;
+      // Whole parts of a row's keys are hidden, and of the second row all.
+      for (int64_t i = 0; i < elements && !c.bias.empty(); ++i) {
+        int64_t row = i / c.capacity % c.bias[1], key = i % c.capacity;
+        bool isHidden = row == 1 || (key / 64 + row) % 3 == 1;
+        hidden.push_back(isHidden ? -infinity : static_cast<double>(i % 7) / 4 - 1);
+      }
+      std::vector<CaseInput> inputs = {{{c.rows, c.queryHeads, c.size}, type},
+                                       {{2, c.capacity, c.keyHeads, c.size}, type},
+                                       {{2, c.capacity, c.keyHeads, c.size}, type},
+                                       {{1}, "i32", Fill::Listed, 0, 0, {1}},
+                                       {{c.rows}, "i32", Fill::Listed, 0, 0, positions}};
+      if (!c.bias.empty())
+        inputs.push_back({c.bias, c.rows % 2 == 0 ? "f32" : type, Fill::Listed, 0, 0, hidden});
+      if (c.hasSlopes)
+        inputs.push_back({{c.queryHeads}, "f32"});
+      if (c.hasSinks)
+        inputs.push_back({{c.queryHeads}, type});
+      bool roundsWeights = c.rows > 16 && std::string(type) != "f32";
+      cases.push_back({std::string("attention_scores_") + c.name + "_" + type, inputs, type,
+                       [c](GraphBuilder& b, const Values& x) {
+                         AttentionOptions options = c.options;
+                         const Value* next = &x[5];
+                         if (!c.bias.empty())
+                           options.bias = *next++;
+                         if (c.hasSlopes)
+                           options.slopes = *next++;
+                         if (c.hasSinks)
+                           options.sinks = *next;
+                         b.output("y", b.attention(x[0], x[1], x[2], x[3], x[4], options));
+                       },
+                       roundsWeights ? (std::string(type) == "f16" ? 5e-4 : 4e-3) : 1e-5});
+    }
+}
+
 /// kv_write, then attention over what it wrote.
 void addCache(std::vector<CudaCase>& cases) {
   const double huge = 2147483647;
@@ -620,6 +702,7 @@ static std::vector<CudaCase> makeCudaCases() {
   addWarpgroupAttention(cases);
   addCache(cases);
   addGroups(cases);
+  addScoreOperands(cases);
   return cases;
 }
 

@@ -340,5 +340,21 @@ TEST(CudaSource, RefusesAttentionThatWarpgroupsCannotHave) {
   EXPECT_TRUE(kernels.ok()) << kernels.status();
 }
 
+TEST(CudaSource, RefusesOperandsOfScoresInAttentionByWarpgroups) {
+  std::string text = absl::StrReplaceAll(
+      scheduledAttention(attentionTile(2, 4, 128, 2, 2)),
+      {{"COUNT", "1"},
+       {"%p: tensor<100xi32>)", "%p: tensor<100xi32>, %m: tensor<8xf32>)"},
+       {"%e = %p : tensor<100xi32>)", "%e = %p : tensor<100xi32>, %n = %m : tensor<8xf32>)"},
+       {"%e scale", "%e sinks %n scale"},
+       {"tensor<100xi32>) -> tensor<100x8x64xf16>\n      tenon.yield",
+        "tensor<100xi32>, tensor<8xf32>) -> tensor<100x8x64xf16>\n      tenon.yield"}});
+  auto kernels = printText(text);
+  ASSERT_FALSE(kernels.ok()) << text;
+  EXPECT_THAT(std::string(kernels.status().message()),
+              HasSubstr("expects attention without bias, slopes and sinks for the emitter "
+                        "hopper_attention"));
+}
+
 } // namespace
 } // namespace tenon::testing

@@ -165,3 +165,75 @@ func.func @f(%q: tensor<3x4x8xf32>, %k: tensor<1x5x2x8xf32>, %v: tensor<1x5x2x8x
   %0 = tenon.attention %q, %k, %v, %s, %p scale 1.0 {window = -1 : i64} : (tensor<3x4x8xf32>, tensor<1x5x2x8xf32>, tensor<1x5x2x8xf32>, tensor<1xi32>, tensor<3xi32>) -> tensor<3x4x8xf32>
   return
 }
+
+// -----
+
+func.func @f(%q: tensor<3x4x8xf32>, %k: tensor<1x5x2x8xf32>, %s: tensor<1xi32>, %p: tensor<3xi32>, %x: tensor<3x5xf32>) {
+  // expected-error @+1 {{'tenon.attention' op expects a bias [4 or 1, 3 or 1, 5] of heads, rows and keys, but got tensor<3x5xf32>}}
+  %0 = tenon.attention %q, %k, %k, %s, %p bias %x scale 1.0 : (tensor<3x4x8xf32>, tensor<1x5x2x8xf32>, tensor<1x5x2x8xf32>, tensor<1xi32>, tensor<3xi32>, tensor<3x5xf32>) -> tensor<3x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<3x4x8xf32>, %k: tensor<1x5x2x8xf32>, %s: tensor<1xi32>, %p: tensor<3xi32>, %x: tensor<2x3x5xf32>) {
+  // expected-error @+1 {{'tenon.attention' op expects a bias [4 or 1, 3 or 1, 5] of heads, rows and keys, but got tensor<2x3x5xf32>}}
+  %0 = tenon.attention %q, %k, %k, %s, %p bias %x scale 1.0 : (tensor<3x4x8xf32>, tensor<1x5x2x8xf32>, tensor<1x5x2x8xf32>, tensor<1xi32>, tensor<3xi32>, tensor<2x3x5xf32>) -> tensor<3x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<3x4x8xf32>, %k: tensor<1x5x2x8xf32>, %s: tensor<1xi32>, %p: tensor<3xi32>, %x: tensor<4x2x5xf32>) {
+  // expected-error @+1 {{'tenon.attention' op expects a bias [4 or 1, 3 or 1, 5] of heads, rows and keys, but got tensor<4x2x5xf32>}}
+  %0 = tenon.attention %q, %k, %k, %s, %p bias %x scale 1.0 : (tensor<3x4x8xf32>, tensor<1x5x2x8xf32>, tensor<1x5x2x8xf32>, tensor<1xi32>, tensor<3xi32>, tensor<4x2x5xf32>) -> tensor<3x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<3x4x8xf32>, %k: tensor<1x5x2x8xf32>, %s: tensor<1xi32>, %p: tensor<3xi32>, %x: tensor<4x3x1xf32>) {
+  // expected-error @+1 {{'tenon.attention' op expects a bias [4 or 1, 3 or 1, 5] of heads, rows and keys, but got tensor<4x3x1xf32>}}
+  %0 = tenon.attention %q, %k, %k, %s, %p bias %x scale 1.0 : (tensor<3x4x8xf32>, tensor<1x5x2x8xf32>, tensor<1x5x2x8xf32>, tensor<1xi32>, tensor<3xi32>, tensor<4x3x1xf32>) -> tensor<3x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<3x4x8xf32>, %k: tensor<1x5x2x8xf32>, %s: tensor<1xi32>, %p: tensor<3xi32>, %x: tensor<1x1x6xf16>) {
+  // expected-error @+1 {{'tenon.attention' op expects a bias [4 or 1, 3 or 1, 5] of heads, rows and keys, but got tensor<1x1x6xf16>}}
+  %0 = tenon.attention %q, %k, %k, %s, %p bias %x scale 1.0 : (tensor<3x4x8xf32>, tensor<1x5x2x8xf32>, tensor<1x5x2x8xf32>, tensor<1xi32>, tensor<3xi32>, tensor<1x1x6xf16>) -> tensor<3x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<3x4x8xf32>, %k: tensor<1x5x2x8xf32>, %s: tensor<1xi32>, %p: tensor<3xi32>, %x: tensor<2xf32>) {
+  // expected-error @+1 {{'tenon.attention' op expects slopes of the 4 query heads, but got tensor<2xf32>}}
+  %0 = tenon.attention %q, %k, %k, %s, %p slopes %x scale 1.0 : (tensor<3x4x8xf32>, tensor<1x5x2x8xf32>, tensor<1x5x2x8xf32>, tensor<1xi32>, tensor<3xi32>, tensor<2xf32>) -> tensor<3x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<3x4x8xf32>, %k: tensor<1x5x2x8xf32>, %s: tensor<1xi32>, %p: tensor<3xi32>, %x: tensor<1x4xf32>) {
+  // expected-error @+1 {{'tenon.attention' op expects slopes of the 4 query heads, but got tensor<1x4xf32>}}
+  %0 = tenon.attention %q, %k, %k, %s, %p slopes %x scale 1.0 : (tensor<3x4x8xf32>, tensor<1x5x2x8xf32>, tensor<1x5x2x8xf32>, tensor<1xi32>, tensor<3xi32>, tensor<1x4xf32>) -> tensor<3x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<3x4x8xf32>, %k: tensor<1x5x2x8xf32>, %s: tensor<1xi32>, %p: tensor<3xi32>, %x: tensor<2xf32>) {
+  // expected-error @+1 {{'tenon.attention' op expects sinks of the 4 query heads, but got tensor<2xf32>}}
+  %0 = tenon.attention %q, %k, %k, %s, %p sinks %x scale 1.0 : (tensor<3x4x8xf32>, tensor<1x5x2x8xf32>, tensor<1x5x2x8xf32>, tensor<1xi32>, tensor<3xi32>, tensor<2xf32>) -> tensor<3x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<3x4x8xf32>, %k: tensor<1x5x2x8xf32>, %s: tensor<1xi32>, %p: tensor<3xi32>, %x: tensor<1x4xf32>) {
+  // expected-error @+1 {{'tenon.attention' op expects sinks of the 4 query heads, but got tensor<1x4xf32>}}
+  %0 = tenon.attention %q, %k, %k, %s, %p sinks %x scale 1.0 : (tensor<3x4x8xf32>, tensor<1x5x2x8xf32>, tensor<1x5x2x8xf32>, tensor<1xi32>, tensor<3xi32>, tensor<1x4xf32>) -> tensor<3x4x8xf32>
+  return
+}

@@ -31,3 +31,13 @@ func.func @tensors(%q: tensor<3x4x8xf32>, %k: tensor<1x5x1x8xf32>, %s: tensor<1x
   %0 = tenon.attention %q, %k, %k, %s, %p scale 1.0 order <chunk = 64, lanes = 32, tree = halving> {causal = false, softcap = 30.0 : f64, window = 4 : i64} : (tensor<3x4x8xf32>, tensor<1x5x1x8xf32>, tensor<1x5x1x8xf32>, tensor<1xi32>, tensor<3xi32>) -> tensor<3x4x8xf32>
   return %0 : tensor<3x4x8xf32>
 }
+
+// CHECK-LABEL: func @scores
+func.func @scores(%q: tensor<3x4x8xf32>, %k: tensor<1x5x1x8xf32>, %s: tensor<1xi32>, %p: tensor<3xi32>,
+                  %b: tensor<1x3x5xf16>, %h: tensor<4xf32>) -> tensor<3x4x8xf32> {
+  // CHECK: tenon.attention %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} bias %{{.*}} slopes %{{.*}} sinks %{{.*}} scale 1.000000e+00 : (tensor<3x4x8xf32>, tensor<1x5x1x8xf32>, tensor<1x5x1x8xf32>, tensor<1xi32>, tensor<3xi32>, tensor<1x3x5xf16>, tensor<4xf32>, tensor<4xf32>) -> tensor<3x4x8xf32>
+  %0 = tenon.attention %q, %k, %k, %s, %p bias %b slopes %h sinks %h scale 1.0 : (tensor<3x4x8xf32>, tensor<1x5x1x8xf32>, tensor<1x5x1x8xf32>, tensor<1xi32>, tensor<3xi32>, tensor<1x3x5xf16>, tensor<4xf32>, tensor<4xf32>) -> tensor<3x4x8xf32>
+  // CHECK: tenon.attention {{.*}} sinks %{{.*}} scale
+  %1 = tenon.attention %q, %k, %k, %s, %p sinks %h scale 1.0 : (tensor<3x4x8xf32>, tensor<1x5x1x8xf32>, tensor<1x5x1x8xf32>, tensor<1xi32>, tensor<3xi32>, tensor<4xf32>) -> tensor<3x4x8xf32>
+  return %1 : tensor<3x4x8xf32>
+}

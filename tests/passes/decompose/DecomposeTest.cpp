@@ -47,6 +47,20 @@ func.func @f(%q: tensor<3x4x8xf32>, %k: tensor<1x7x2x8xf32>, %v: tensor<1x7x2x4x
   return %y : tensor<3x4x4xf32>
 })";
 
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos);
+  return text.replace(at, from.size(), to);
+}
+
+/// The same with an operand of its scores, `clause %b`.
+std::string scored(std::string text, const std::string& clause, const std::string& type) {
+  text = replaced(text, "xi32>) -> tensor", "xi32>, %b: " + type + ") -> tensor");
+  text = replaced(text, "%p scale", "%p " + clause + " %b scale");
+  size_t last = text.rfind("xi32>) -> ");
+  return text.replace(last, 6, "xi32>, " + type + ")");
+}
+
 std::string gluOf(const std::string& activation) {
   return R"(
 func.func @f(%a: tensor<5x8xf32>, %b: tensor<5x8xf32>) -> tensor<5x8xf32> {
@@ -104,12 +118,17 @@ TEST_P(Decompose, MeansTheSame) {
   EXPECT_THAT(runFunction(**module), Pointwise(DoubleNear(1e-5), expected));
 }
 
-INSTANTIATE_TEST_SUITE_P(Operations, Decompose,
-                         testing::Values(promptWith(""), promptWith("{window = 3 : i64}"),
-                                         promptWith("{softcap = 2.0}"),
-                                         promptWith("{window = 2 : i64, softcap = 5.0}"),
-                                         std::string(overTensors), gluOf("silu"), gluOf("gelu"),
-                                         gluOf("gelu_tanh"), gluOf("relu"), gluOf("sigmoid")));
+INSTANTIATE_TEST_SUITE_P(
+    Operations, Decompose,
+    testing::Values(promptWith(""), promptWith("{window = 3 : i64}"), promptWith("{softcap = 2.0}"),
+                    promptWith("{window = 2 : i64, softcap = 5.0}"),
+                    scored(promptWith(""), "bias", "tensor<4x6x16xf32>"),
+                    scored(promptWith(""), "bias", "tensor<1x1x16xf32>"),
+                    scored(promptWith("{window = 3 : i64}"), "slopes", "tensor<4xf32>"),
+                    scored(overTensors, "bias", "tensor<4x1x7xf32>"),
+                    scored(overTensors, "bias", "tensor<1x3x7xf32>"), std::string(overTensors),
+                    gluOf("silu"), gluOf("gelu"), gluOf("gelu_tanh"), gluOf("relu"),
+                    gluOf("sigmoid")));
 
 class Keeps : public testing::TestWithParam<std::string> {};
 
@@ -121,18 +140,14 @@ TEST_P(Keeps, AnAttentionWithoutTensorsOfOneSequence) {
   EXPECT_THAT(operationsOf(**module), Contains("tenon.attention"));
 }
 
-std::string replaced(std::string text, const std::string& from, const std::string& to) {
-  size_t at = text.find(from);
-  EXPECT_NE(at, std::string::npos);
-  return text.replace(at, from.size(), to);
-}
-
 /// Decode over a cache; a prompt that is written for other positions; rows that may stand anywhere.
 INSTANTIATE_TEST_SUITE_P(Operations, Keeps,
                          testing::Values(replaced(promptWith(""), "prefill", "decode"),
                                          replaced(replaced(promptWith(""), "%p: tensor<6xi32>",
                                                            "%p: tensor<6xi32>, %o: tensor<6xi32>"),
                                                   "%k, %s, %p into", "%k, %s, %o into"),
+                                         scored(promptWith(""), "sinks", "tensor<4xf32>"),
+                                         scored(overTensors, "slopes", "tensor<4xf32>"),
                                          replaced(overTensors, " {causal = false}", "")));
 
 } // namespace
