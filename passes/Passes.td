@@ -9,12 +9,17 @@ def SimplifyPass : Pass<"tenon-simplify", "mlir::ModuleOp"> {
     Runs the canonicalisation patterns of the operations, the algebra of `Simplify.td`, common
     subexpression elimination, and removes weights and states that no function names.
 
-    Raises operations from their primitives (`passes/simplify/raise`): RMS and layer norm (centred, and
-    by mean(x²) − mean(x)²) with weight and bias, GELU by erf and by tanh, SiLU, sigmoid, ReLU, gated
-    units, and attention from softmax(scale · q · kᵀ + causal mask) · v where its heads stand behind
-    rows. What is raised is computed in f32 without a rounding between its primitives, and so lies
-    outside the promise that fused equals split: it differs by those roundings, and where var(x) is
-    little beside mean(x)² by what mean(x²) − mean(x)² loses. One remark of the category `raise` an
+    Raises operations from their primitives (`passes/simplify/raise`): RMS and layer norm (centred,
+    and by mean(x²) − mean(x)²) with weight and bias, GELU by erf and by tanh, SiLU, sigmoid, ReLU,
+    gated units, attention from softmax(scale · q · kᵀ + masks) · v where its heads stand behind
+    rows, with up to three masks, constant or not, of which those that are not causal become its
+    bias; and rope of [M, H, D], or of a transpose [H, M, D] of that, from x · cos + concat(−x₂, x₁)
+    · sin, and from x₁ · cos − x₂ · sin and x₂ · cos + x₁ · sin joined again, of halves or of
+    adjacent pairs (slices of stride 2), where cosines and sines follow from constants, for rows 0,
+    1, 2 and so on, or are rows of such a table that `tenon.embedding` chooses by positions. What is
+    raised is computed in f32 without a rounding between its primitives, and so lies outside the
+    promise that fused equals split: it differs by those roundings, and where var(x) is little
+    beside mean(x)² by what mean(x²) − mean(x)² loses. One remark of the category `raise` an
     operation; `disable-raises` leaves some out.
 
     ```mlir
@@ -40,10 +45,11 @@ def DecomposePass : Pass<"tenon-decompose", "mlir::func::FuncOp"> {
     a product. The results are rounded to the type of the activations between them, and so lie outside
     the promise that fused equals split.
 
-    An attention stays one operation where its keys are no tensor of one sequence: over a cache, but
-    for a prompt, whose keys are those that the call writes. Such a function is then right from
-    position 0 on alone, where a prompt starts and `bench` measures it. So does a causal attention
-    over tensors, whose rows may stand anywhere.
+    An attention stays one operation where it has sinks, or slopes without a causal mask, or where
+    its keys are no tensor of one sequence: over a cache, but for a prompt, whose keys are those
+    that the call writes. Such a function is then right from position 0 on alone, where a prompt
+    starts and `bench` measures it. So does a causal attention over tensors, whose rows may stand
+    anywhere.
 
     ```mlir
     %y = tenon.attention %q, %k, %v, %s, %p scale 0.125 {causal = false}

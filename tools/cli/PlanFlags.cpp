@@ -42,7 +42,7 @@ void addFusionFlags(CLI::App& command, PlanFlags& flags, FlagRules& rules) {
       command
           .add_option("--disable-raise", flags.disabledRaises,
                       "Operations to leave in the primitives that a graph has them in: activation, "
-                      "attention, gelu, glu, layer_norm, rms_norm")
+                      "attention, gelu, glu, layer_norm, rms_norm, rope")
           ->delimiter(',')
           ->allow_extra_args(false),
       {Need::Fusion});

@@ -38,6 +38,7 @@ struct Found {
   int64_t rows, queryHeads, keys, heads, depth, valueDepth;
   double scale = 1;
   bool causal = false;
+  llvm::SmallVector<Value, 2> biases; ///< that broadcast to [Hq, M, C]
 };
 
 /// Whether `mask` is a constant [M, C], under leading ones, that is 0 where row m sees key c: those
@@ -60,24 +61,67 @@ bool isCausalMask(Value mask, int64_t rows, int64_t keys) {
   });
 }
 
-/// softmax(scale · q · kᵀ + causal mask) · v, with q, k and v in the layout of attention: heads
-/// behind rows, so that no copy is needed.
+/// Whether `value` is a product of matrices, times numbers.
+bool isScaledProduct(Value value) {
+  Product product = productOf(value);
+  return product.values.size() == 1 && product.factor > 0 &&
+         product.values.front().getDefiningOp<MatmulOp>();
+}
+
+/// The scaled product in a sum of at most `most` masks and one, to which it adds the masks; null
+/// where there is none.
+Value takeMasks(Value value, llvm::SmallVectorImpl<Value>& masks, int most) {
+  if (isScaledProduct(value))
+    return value;
+  auto add = value.getDefiningOp<AddOp>();
+  if (!add || most == 0)
+    return {};
+  for (auto [side, mask] : {std::pair{add.getLhs(), add.getRhs()}, {add.getRhs(), add.getLhs()}})
+    if (Value product =
+            side.getType() == value.getType() ? takeMasks(side, masks, most - 1) : Value()) {
+      masks.push_back(mask);
+      return product;
+    }
+  return {};
+}
+
+/// Whether `mask`, which broadcasts to scores [Hkv, M · G, C] of G query heads a key head, is one
+/// that attention adds: of heads and rows, or of keys alone where heads share rows.
+bool isBias(Value mask, const Found& found) {
+  llvm::ArrayRef<int64_t> shape = typeOf(mask).getShape();
+  if (shape.empty() || shape.size() > 3 || shape.back() != found.keys)
+    return false;
+  return found.queryHeads == found.heads || typeOf(mask).getNumElements() == found.keys;
+}
+
+/// Says of each mask whether it is causal or a bias; false where one is neither.
+bool sortMasks(llvm::ArrayRef<Value> masks, Found& found) {
+  for (Value mask : masks) {
+    if (found.queryHeads == found.heads && isCausalMask(mask, found.rows, found.keys))
+      found.causal = true;
+    else if (isBias(mask, found))
+      found.biases.push_back(mask);
+    else
+      return false;
+  }
+  return true;
+}
+
+/// softmax(scale · q · kᵀ + masks) · v, with q, k and v in the layout of attention: heads behind
+/// rows, so that no copy is needed.
 std::optional<Found> findAttention(MatmulOp op) {
   auto softmax = op.getInput().getDefiningOp<SoftmaxOp>();
   if (!softmax || !softmax->hasOneUse())
     return std::nullopt;
   Found found = {};
-  Value scores = softmax.getInput(), mask;
-  if (auto add = scores.getDefiningOp<AddOp>()) {
-    bool right = throughReshapes(add.getRhs()).getDefiningOp<ConstantOp>() != nullptr;
-    mask = right ? add.getRhs() : add.getLhs();
-    scores = right ? add.getLhs() : add.getRhs();
-  }
+  constexpr int mostMasks = 3;
+  llvm::SmallVector<Value> masks;
+  Value scores = takeMasks(softmax.getInput(), masks, mostMasks);
+  if (!scores || scores.getType() != op.getInput().getType())
+    return std::nullopt;
   Product scaled = productOf(scores);
-  auto products =
-      scaled.values.size() == 1 ? scaled.values.front().getDefiningOp<MatmulOp>() : MatmulOp();
-  if (!products || scaled.factor <= 0 || products.getType() != typeOf(op.getInput()) ||
-      scores.getType() != op.getInput().getType())
+  auto products = scaled.values.front().getDefiningOp<MatmulOp>();
+  if (products.getType() != typeOf(op.getInput()))
     return std::nullopt;
   Product query = productOf(products.getInput());
   if (query.values.size() != 1 || query.factor <= 0)
@@ -112,11 +156,8 @@ std::optional<Found> findAttention(MatmulOp op) {
   if (!found.query || !found.key || !found.value ||
       found.rows * found.queryHeads != shape[rank - 2] * found.heads)
     return std::nullopt;
-  if (mask) {
-    if (found.queryHeads != found.heads || !isCausalMask(mask, found.rows, found.keys))
-      return std::nullopt;
-    found.causal = true;
-  }
+  if (!sortMasks(masks, found))
+    return std::nullopt;
   return found;
 }
 
@@ -127,8 +168,8 @@ public:
   LogicalResult matchAndRewrite(MatmulOp op, PatternRewriter& rewriter) const override {
     std::optional<Found> found = findAttention(op);
     if (!found)
-      return rewriter.notifyMatchFailure(op, "expects softmax(scale · q · kᵀ + causal mask) · v of "
-                                             "heads that stand behind rows");
+      return rewriter.notifyMatchFailure(op, "expects softmax(scale · q · kᵀ + masks) · v of heads "
+                                             "that stand behind rows");
     Location loc = op.getLoc();
     Type element = op.getType().getElementType();
     auto shaped = [&](Value value, llvm::ArrayRef<int64_t> shape) -> Value {
@@ -144,9 +185,10 @@ public:
     Value positions = integers(rewriter, loc, found->rows, found->keys - found->rows);
     auto type = RankedTensorType::get({found->rows, found->queryHeads, found->valueDepth}, element);
     Value result = AttentionOp::create(
-        rewriter, loc, type, query, key, value, sequences, positions, /*bias=*/Value(),
-        /*slopes=*/Value(), /*sinks=*/Value(), rewriter.getF64FloatAttr(found->scale), rewriter.getBoolAttr(found->causal),
-        rewriter.getF64FloatAttr(0), rewriter.getI64IntegerAttr(0), OrderAttr());
+        rewriter, loc, type, query, key, value, sequences, positions, biasOf(rewriter, loc, *found),
+        /*slopes=*/Value(), /*sinks=*/Value(), rewriter.getF64FloatAttr(found->scale),
+        rewriter.getBoolAttr(found->causal), rewriter.getF64FloatAttr(0),
+        rewriter.getI64IntegerAttr(0), OrderAttr());
     // Back to heads first: the transpose behind it takes it away.
     if (found->heads > 1) {
       int64_t width = found->queryHeads / found->heads * found->valueDepth;
@@ -160,6 +202,26 @@ public:
   }
 
 private:
+  /// The sum of the masks as a bias of attention; null where there is none.
+  static Value biasOf(OpBuilder& builder, Location loc, const Found& found) {
+    Value sum;
+    for (Value mask : found.biases) {
+      llvm::SmallVector<int64_t, 3> shape(typeOf(mask).getShape());
+      shape.insert(shape.begin(), 3 - shape.size(), 1);
+      auto type = RankedTensorType::get(shape, typeOf(mask).getElementType());
+      if (mask.getType() != type)
+        mask = ReshapeOp::create(builder, loc, type, mask, builder.getDenseI64ArrayAttr(shape));
+      if (!sum) {
+        sum = mask;
+        continue;
+      }
+      for (auto [extent, other] : llvm::zip_equal(shape, typeOf(sum).getShape()))
+        extent = std::max(extent, other);
+      sum = AddOp::create(builder, loc, RankedTensorType::get(shape, builder.getF32Type()), sum,
+                          mask);
+    }
+    return sum;
+  }
   /// `count` integers from max(`first`, 0) on: where a row stands that sees all keys before it.
   static Value integers(OpBuilder& builder, Location loc, int64_t count, int64_t first) {
     std::vector<int32_t> values(count);

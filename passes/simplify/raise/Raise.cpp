@@ -12,7 +12,8 @@ llvm::ArrayRef<Raise> allRaises() {
                                      {"gelu", raise::addGelu},
                                      {"glu", raise::addGlu},
                                      {"layer_norm", raise::addLayerNorm},
-                                     {"rms_norm", raise::addRmsNorm}};
+                                     {"rms_norm", raise::addRmsNorm},
+                                     {"rope", raise::addRope}};
   return raises;
 }
 

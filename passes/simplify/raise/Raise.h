@@ -36,6 +36,7 @@ void addActivations(mlir::RewritePatternSet& patterns);
 void addGelu(mlir::RewritePatternSet& patterns);
 void addGlu(mlir::RewritePatternSet& patterns);
 void addAttention(mlir::RewritePatternSet& patterns);
+void addRope(mlir::RewritePatternSet& patterns);
 
 } // namespace raise
 } // namespace tenon::passes

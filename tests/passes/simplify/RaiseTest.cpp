@@ -120,10 +120,123 @@ const std::string holedMask =
     "[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -1.0e30], [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]]> "
     ": tensor<3x7xf32> : tensor<3x7xf32>";
 
+/// The scores, scaled, and a mask of `type`.
+std::string maskedBy(const std::string& type) {
+  return absl::StrReplaceAll("%t = tenon.scale %p by 0.35 : ({S}) -> {S}\n"
+                             "%s = tenon.add %mask, %t : (TYPE, {S}) -> {S}",
+                             {{"TYPE", type}});
+}
+const std::string keyMask =
+    "%mask = tenon.constant dense<[0.0, -1.0e9, 0.5, 0.0, 0.0, -1.0, -3.4028234663852886e+38]> "
+    ": tensor<7xf32> : tensor<7xf32>";
+const std::string headMask = "%mask = tenon.constant dense<[[[0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0]], "
+                             "[[0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5]]]> "
+                             ": tensor<2x1x7xf32> : tensor<2x1x7xf32>";
+const std::string twiceMasked =
+    "%t = tenon.scale %p by 0.35 : ({S}) -> {S}\n"
+    "%u = tenon.add %t, %mask : ({S}, tensor<3x7xf32>) -> {S}\n"
+    "%a = tenon.constant dense<[[[0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0]], "
+    "[[0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5]]]> : tensor<2x1x7xf32> : tensor<2x1x7xf32>\n"
+    "%s = tenon.add %u, %a : ({S}, tensor<2x1x7xf32>) -> {S}";
+const std::string rowMask = "%mask = tenon.constant dense<0.0> : tensor<9x7xf32> : tensor<9x7xf32>";
+
+/// Rows of 3 heads of 8, turned by their positions from 0 on; `body` makes %y of %x, %c and %s, the
+/// cosines and sines [5, 4] of the positions %p and frequencies %f.
+std::string turned(const std::string& body) {
+  return absl::StrReplaceAll(R"(
+func.func @f(%x: X, %i: tensor<5xi32>) -> X {
+  %p = tenon.constant dense<[[0.0], [1.0], [2.0], [3.0], [4.0]]> : tensor<5x1xf32> : tensor<5x1xf32>
+  %f = tenon.constant dense<[2.5, 0.3, 0.04, 0.001]> : tensor<4xf32> : tensor<4xf32>
+  %a = tenon.mul %p, %f : (tensor<5x1xf32>, tensor<4xf32>) -> T
+  %c = tenon.cos %a : (T) -> T
+  %s = tenon.sin %a : (T) -> T
+  BODY
+  return %y : X
+})",
+                             {{"BODY", absl::StrReplaceAll(body, {{"XX", "tensor<5x3x4xf32>"},
+                                                                  {"CC", "tensor<5x1x4xf32>"},
+                                                                  {"X", "tensor<5x3x8xf32>"},
+                                                                  {"T", "tensor<5x4xf32>"}})},
+                              {" X", " tensor<5x3x8xf32>"},
+                              {"T", "tensor<5x4xf32>"}});
+}
+
+const std::string shapedTables = R"(
+  %c1 = tenon.reshape %c to [5, 1, 4] : (T) -> CC
+  %s1 = tenon.reshape %s to [5, 1, 4] : (T) -> CC
+)";
+/// The two elements of each pair, turned, as %y1 and %y2.
+const std::string turnedPairs = R"(
+  %a1 = tenon.mul %x1, %c1 : (XX, CC) -> XX
+  %a2 = tenon.mul %x2, %s1 : (XX, CC) -> XX
+  %b1 = tenon.mul %x1, %s1 : (XX, CC) -> XX
+  %b2 = tenon.mul %c1, %x2 : (CC, XX) -> XX
+  %y1 = tenon.sub %a1, %a2 : (XX, XX) -> XX
+  %y2 = tenon.add %b2, %b1 : (XX, XX) -> XX
+)";
+const std::string halves = R"(
+  %x1 = tenon.slice %x [0, 0, 0] [5, 3, 4] [1, 1, 1] : (X) -> XX
+  %x2 = tenon.slice %x [0, 0, 4] [5, 3, 4] [1, 1, 1] : (X) -> XX
+)";
+const std::string adjacent = R"(
+  %x1 = tenon.slice %x [0, 0, 0] [5, 3, 4] [1, 1, 2] : (X) -> XX
+  %x2 = tenon.slice %x [0, 0, 1] [5, 3, 4] [1, 1, 2] : (X) -> XX
+)";
+const std::string joinedHalves = "%y = tenon.concat %y1, %y2 along 2 : (XX, XX) -> X";
+const std::string joinedPairs = R"(
+  %z1 = tenon.reshape %y1 to [5, 3, 4, 1] : (XX) -> tensor<5x3x4x1xf32>
+  %z2 = tenon.reshape %y2 to [5, 3, 4, 1] : (XX) -> tensor<5x3x4x1xf32>
+  %z = tenon.concat %z1, %z2 along 3 : (tensor<5x3x4x1xf32>, tensor<5x3x4x1xf32>) -> tensor<5x3x4x2xf32>
+  %y = tenon.reshape %z to [5, 3, 8] : (tensor<5x3x4x2xf32>) -> X
+)";
+/// Cosines and sines a column for each element, by which x and its exchanged halves are multiplied.
+const std::string rotatedHalves = R"(
+  %cc = tenon.concat %c, %c along 1 : (T, T) -> tensor<5x8xf32>
+  %ss = tenon.concat %s, %s along 1 : (T, T) -> tensor<5x8xf32>
+  %c1 = tenon.reshape %cc to [5, 1, 8] : (tensor<5x8xf32>) -> tensor<5x1x8xf32>
+  %s1 = tenon.reshape %ss to [5, 1, 8] : (tensor<5x8xf32>) -> tensor<5x1x8xf32>
+  %n = tenon.neg %x2 : (XX) -> XX
+  %r = tenon.concat %n, %x1 along 2 : (XX, XX) -> X
+  %m1 = tenon.mul %x, %c1 : (X, tensor<5x1x8xf32>) -> X
+  %m2 = tenon.mul %r, %s1 : (X, tensor<5x1x8xf32>) -> X
+  %y = tenon.add %m1, %m2 : (X, X) -> X
+)";
+/// The tables' rows that ids choose, in another order than they have.
+const std::string chosenTables = R"(
+  %ce = tenon.embedding %c, %i : (T, tensor<5xi32>) -> T
+  %se = tenon.embedding %s, %i : (T, tensor<5xi32>) -> T
+  %c1 = tenon.reshape %ce to [5, 1, 4] : (T) -> CC
+  %s1 = tenon.reshape %se to [5, 1, 4] : (T) -> CC
+)";
+/// Heads before rows.
+const std::string transposedHeads = R"(
+func.func @f(%x: tensor<5x3x8xf32>) -> tensor<3x5x8xf32> {
+  %p = tenon.constant dense<[[0.0], [1.0], [2.0], [3.0], [4.0]]> : tensor<5x1xf32> : tensor<5x1xf32>
+  %f = tenon.constant dense<[2.5, 0.3, 0.04, 0.001]> : tensor<4xf32> : tensor<4xf32>
+  %a = tenon.mul %p, %f : (tensor<5x1xf32>, tensor<4xf32>) -> tensor<5x4xf32>
+  %c0 = tenon.cos %a : (tensor<5x4xf32>) -> tensor<5x4xf32>
+  %s0 = tenon.sin %a : (tensor<5x4xf32>) -> tensor<5x4xf32>
+  %c = tenon.scale %c0 by 1.25 : (tensor<5x4xf32>) -> tensor<5x4xf32>
+  %s = tenon.scale %s0 by 1.25 : (tensor<5x4xf32>) -> tensor<5x4xf32>
+  %t = tenon.transpose %x by [1, 0, 2] : (tensor<5x3x8xf32>) -> tensor<3x5x8xf32>
+  %x1 = tenon.slice %t [0, 0, 0] [3, 5, 4] [1, 1, 1] : (tensor<3x5x8xf32>) -> tensor<3x5x4xf32>
+  %x2 = tenon.slice %t [0, 0, 4] [3, 5, 4] [1, 1, 1] : (tensor<3x5x8xf32>) -> tensor<3x5x4xf32>
+  %a1 = tenon.mul %x1, %c : (tensor<3x5x4xf32>, tensor<5x4xf32>) -> tensor<3x5x4xf32>
+  %a2 = tenon.mul %x2, %s : (tensor<3x5x4xf32>, tensor<5x4xf32>) -> tensor<3x5x4xf32>
+  %b1 = tenon.mul %x1, %s : (tensor<3x5x4xf32>, tensor<5x4xf32>) -> tensor<3x5x4xf32>
+  %b2 = tenon.mul %x2, %c : (tensor<3x5x4xf32>, tensor<5x4xf32>) -> tensor<3x5x4xf32>
+  %y1 = tenon.sub %a1, %a2 : (tensor<3x5x4xf32>, tensor<3x5x4xf32>) -> tensor<3x5x4xf32>
+  %y2 = tenon.add %b1, %b2 : (tensor<3x5x4xf32>, tensor<3x5x4xf32>) -> tensor<3x5x4xf32>
+  %y = tenon.concat %y1, %y2 along 2 : (tensor<3x5x4xf32>, tensor<3x5x4xf32>) -> tensor<3x5x8xf32>
+  return %y : tensor<3x5x8xf32>
+})";
+
 std::vector<Case> raisedCases() {
   const std::vector<std::string> views(4, "tenon.reshape");
   std::vector<std::string> attentionAlone = {"tenon.attention"};
   attentionAlone.insert(attentionAlone.end(), views.begin(), views.end());
+  std::vector<std::string> withTwoMasks = attentionAlone;
+  withTwoMasks.push_back("tenon.add");
   return {{"rms_norm",
            rows(squares + "%r = tenon.rsqrt %e : ( c) -> c\n"
                           "%y = tenon.mul %x, %r : ( t, c) -> t"),
@@ -226,6 +339,24 @@ std::vector<Case> raisedCases() {
           {"attention", attention(2, 2, scaled), attentionAlone},
           {"attention_of_groups", attention(6, 2, scaled), attentionAlone},
           {"causal_attention", attention(2, 2, masked, causalMask), attentionAlone},
+          {"attention_with_bias", attention(2, 2, masked, holedMask), attentionAlone},
+          {"attention_with_keys_hidden", attention(2, 2, maskedBy("tensor<7xf32>"), keyMask),
+           attentionAlone},
+          {"attention_of_groups_with_keys_hidden",
+           attention(6, 2, maskedBy("tensor<7xf32>"), keyMask), attentionAlone},
+          {"attention_with_bias_of_heads", attention(2, 2, maskedBy("tensor<2x1x7xf32>"), headMask),
+           attentionAlone},
+          {"causal_attention_with_bias", attention(2, 2, twiceMasked, causalMask), attentionAlone},
+          {"attention_with_two_masks", attention(2, 2, twiceMasked, holedMask), withTwoMasks},
+          {"rope", turned(shapedTables + halves + turnedPairs + joinedHalves), {"tenon.rope"}},
+          {"rope_of_adjacent_pairs",
+           turned(shapedTables + adjacent + turnedPairs + joinedPairs),
+           {"tenon.rope"}},
+          {"rope_of_rotated_halves", turned(halves + rotatedHalves), {"tenon.rope"}},
+          {"rope_at_chosen_positions",
+           turned(chosenTables + halves + turnedPairs + joinedHalves),
+           {"tenon.rope"}},
+          {"rope_of_heads_before_rows", transposedHeads, {"tenon.rope", "tenon.transpose"}},
           {"attention_of_one_head", R"(
 func.func @f(%q: tensor<3x8xf32>, %k: tensor<7x8xf32>, %v: tensor<7x4xf32>) -> tensor<3x4xf32> {
   %a = tenon.scale %q by 0.35 : (tensor<3x8xf32>) -> tensor<3x8xf32>
@@ -238,55 +369,74 @@ func.func @f(%q: tensor<3x8xf32>, %k: tensor<7x8xf32>, %v: tensor<7x4xf32>) -> t
            attentionAlone}};
 }
 
+/// Turned halves of pairs beside one another, and what is left of it.
+Case keptRope(const std::string& name, const std::string& from, const std::string& to) {
+  std::string text = turned(shapedTables + halves + turnedPairs + joinedHalves);
+  EXPECT_NE(text.find(from), text.npos) << from;
+  return {name,
+          absl::StrReplaceAll(text, {{from, to}}),
+          {"tenon.mul", "tenon.cos", "tenon.sin", "tenon.reshape", "tenon.reshape", "tenon.slice",
+           "tenon.slice", "tenon.mul", "tenon.mul", "tenon.mul", "tenon.mul", "tenon.sub",
+           "tenon.add", "tenon.concat"}};
+}
+
 /// Looks like it, and is something else.
 std::vector<Case> keptCases() {
-  return {{"a norm without epsilon",
-           rows(R"(
+  return {
+      keptRope("angles that do not grow with the row", "[2.0], [3.0]", "[3.0], [2.0]"),
+      keptRope("the other sign", "%y1 = tenon.sub %a1, %a2", "%y1 = tenon.sub %a2, %a1"),
+      {"a norm without epsilon",
+       rows(R"(
 %q = tenon.square %x : ( t) -> t
 %m = tenon.reduce mean %q : ( t) -> c
 %r = tenon.rsqrt %m : ( c) -> c
 %y = tenon.mul %x, %r : ( t, c) -> t)"),
-           {"tenon.square", "tenon.reduce", "tenon.rsqrt", "tenon.mul"}},
-          {"another value over the root",
-           rows(squares + "%r = tenon.rsqrt %e : ( c) -> c\n"
-                          "%y = tenon.mul %u, %r : ( t, c) -> t"),
-           {"tenon.square", "tenon.reduce", "tenon.add", "tenon.rsqrt", "tenon.mul"}},
-          {"a sum that is no mean",
-           rows(R"(
+       {"tenon.square", "tenon.reduce", "tenon.rsqrt", "tenon.mul"}},
+      {"another value over the root",
+       rows(squares + "%r = tenon.rsqrt %e : ( c) -> c\n"
+                      "%y = tenon.mul %u, %r : ( t, c) -> t"),
+       {"tenon.square", "tenon.reduce", "tenon.add", "tenon.rsqrt", "tenon.mul"}},
+      {"a sum that is no mean",
+       rows(R"(
 %q = tenon.square %x : ( t) -> t
 %m = tenon.reduce sum %q : ( t) -> c
 %e = tenon.add %m, %eps : ( c, s) -> c
 %r = tenon.rsqrt %e : ( c) -> c
 %y = tenon.mul %x, %r : ( t, c) -> t)"),
-           {"tenon.square", "tenon.reduce", "tenon.add", "tenon.rsqrt", "tenon.mul"}},
-          {"an approximation by x · sigmoid(1.702 x)",
-           rows(R"(
+       {"tenon.square", "tenon.reduce", "tenon.add", "tenon.rsqrt", "tenon.mul"}},
+      {"an approximation by x · sigmoid(1.702 x)",
+       rows(R"(
 %a = tenon.scale %x by 1.702 : ( t) -> t
 %g = tenon.sigmoid %a : ( t) -> t
 %y = tenon.mul %x, %g : ( t, t) -> t)"),
-           {"tenon.scale", "tenon.sigmoid", "tenon.mul"}},
-          {"erf of another value",
-           rows(R"(
+       {"tenon.scale", "tenon.sigmoid", "tenon.mul"}},
+      {"erf of another value",
+       rows(R"(
 %a = tenon.scale %u by 0.70710678118 : ( t) -> t
 %e = tenon.erf %a : ( t) -> t
 %g = tenon.add %e, %one : ( t, s) -> t
 %h = tenon.mul %x, %g : ( t, t) -> t
 %y = tenon.mul %h, %half : ( t, s) -> t)"),
-           {"tenon.scale", "tenon.erf", "tenon.add", "tenon.mul", "tenon.mul"}},
-          {"a mask with a hole",
-           attention(2, 2, masked, holedMask),
-           {"tenon.reshape", "tenon.reshape", "tenon.reshape", "tenon.reshape", "tenon.transpose",
-            "tenon.transpose", "tenon.transpose", "tenon.transpose", "tenon.matmul", "tenon.matmul",
-            "tenon.scale", "tenon.add", "tenon.softmax"}}};
+       {"tenon.scale", "tenon.erf", "tenon.add", "tenon.mul", "tenon.mul"}},
+      {"a mask of rows that heads share",
+       attention(6, 2, maskedBy("tensor<9x7xf32>"), rowMask),
+       {"tenon.reshape", "tenon.reshape", "tenon.reshape", "tenon.reshape", "tenon.reshape",
+        "tenon.reshape", "tenon.transpose", "tenon.transpose", "tenon.transpose", "tenon.transpose",
+        "tenon.matmul", "tenon.matmul", "tenon.scale", "tenon.add", "tenon.softmax"}}};
 }
 
 std::vector<ReferenceTensor> makeInputs(func::FuncOp function) {
   std::mt19937 engine(7);
   std::normal_distribution<double> gaussian;
   std::vector<ReferenceTensor> inputs;
-  for (Type type : function.getArgumentTypes())
-    for (double& value : inputs.emplace_back(llvm::cast<RankedTensorType>(type)).getValues())
-      value = static_cast<float>(gaussian(engine));
+  for (Type type : function.getArgumentTypes()) {
+    auto tensor = llvm::cast<RankedTensorType>(type);
+    int64_t next = 0; // of integers: 0, 3, 1, 4, 2 of 5
+    for (double& value : inputs.emplace_back(tensor).getValues())
+      value = tensor.getElementType().isInteger()
+                  ? static_cast<double>(next++ * 3 % tensor.getNumElements())
+                  : static_cast<float>(gaussian(engine));
+  }
   return inputs;
 }
 
@@ -346,8 +496,8 @@ TEST(Raise, LeavesOutWhatIsDisabled) {
     ASSERT_THAT(module, IsOk());
     std::vector<RaisedOperation> reported;
     PipelineOptions options = {.upTo = Phase::Simplified, .raised = &reported};
-    options.fusion.disabledRaises = {"activation", "attention",  "gelu",
-                                     "glu",        "layer_norm", "rms_norm"};
+    options.fusion.disabledRaises = {"activation", "attention", "gelu", "glu",
+                                     "layer_norm", "rms_norm",  "rope"};
     ASSERT_THAT(runPipeline(**module, options), IsOk());
     EXPECT_THAT(operationsOf(**module), Not(Contains(raised.operations.front())));
     EXPECT_TRUE(reported.empty());
@@ -362,7 +512,7 @@ TEST(Raise, RefusesUnknownNames) {
   options.fusion.disabledRaises = {"norm"};
   EXPECT_THAT(runPipeline(**module, options).message(),
               HasSubstr("unknown operation to raise 'norm'; there are activation, attention, gelu, "
-                        "glu, layer_norm, rms_norm"));
+                        "glu, layer_norm, rms_norm, rope"));
 }
 
 } // namespace

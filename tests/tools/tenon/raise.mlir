@@ -16,7 +16,7 @@
 // DUMP: tenon.gelu
 //
 // RUN: not tenon explain %s --target=h200 --disable-raise=norm 2>&1 | FileCheck %s --check-prefix=UNKNOWN
-// UNKNOWN: unknown operation to raise 'norm'; there are activation, attention, gelu, glu, layer_norm, rms_norm
+// UNKNOWN: unknown operation to raise 'norm'; there are activation, attention, gelu, glu, layer_norm, rms_norm, rope
 //
 // All plans give what the primitives give.
 // RUN: tenon verify %s --device=cpu --points=none
