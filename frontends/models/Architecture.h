@@ -23,6 +23,8 @@ struct Architecture {
   bool mayTieOutput;
   /// Whether the output layer has a bias, `output.bias`.
   bool hasOutputBias = false;
+  /// Whether a file may lack the biases of norms.
+  bool mayLackNormBias = false;
   /// What `attention.sliding_window` narrows.
   WindowedBlocks windowed = WindowedBlocks::None;
   /// The base of rotation in windowed blocks, where it is not that of the others and the file does not

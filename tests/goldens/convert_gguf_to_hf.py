@@ -49,6 +49,13 @@ GPT_NEOX_NAMES = {
     "attn_qkv": "attention.query_key_value", "attn_output": "attention.dense",
     "ffn_up": "mlp.dense_h_to_4h", "ffn_down": "mlp.dense_4h_to_h",
 }
+BLOOM_NAMES = {
+    "token_embd": "transformer.word_embeddings", "output_norm": "transformer.ln_f",
+    "token_embd_norm": "transformer.word_embeddings_layernorm", "attn_norm": "input_layernorm",
+    "ffn_norm": "post_attention_layernorm", "attn_qkv": "self_attention.query_key_value",
+    "attn_output": "self_attention.dense", "ffn_up": "mlp.dense_h_to_4h",
+    "ffn_down": "mlp.dense_4h_to_h",
+}
 GPT2_NAMES = {
     "token_embd": "transformer.wte", "position_embd": "transformer.wpe",
     "output_norm": "transformer.ln_f", "output": "lm_head", "attn_norm": "ln_1",
@@ -70,7 +77,7 @@ FAMILIES = {
     "qwen2_moe": (QWEN_MOE_NAMES, "model.layers."), "qwen3_moe": (QWEN_MOE_NAMES, "model.layers."),
     "phi3": (LLAMA_NAMES | {"ffn_up": "mlp.gate_up_proj"}, "model.layers."),
     "gemma2": (GEMMA2_NAMES, "model.layers."), "gpt_neox": (GPT_NEOX_NAMES, "gpt_neox.layers."),
-    "gpt2": (GPT2_NAMES, "transformer.h."),
+    "gpt2": (GPT2_NAMES, "transformer.h."), "bloom": (BLOOM_NAMES, "transformer.h."),
     "gemma": (LLAMA_NAMES, "model.layers."), "gemma3_text": (GEMMA2_NAMES, "model.layers."),
     "granite": (LLAMA_NAMES, "model.layers."), "smollm3": (LLAMA_NAMES, "model.layers."),
     "cohere": (LLAMA_NAMES, "model.layers."), "stablelm": (LLAMA_NAMES, "model.layers."),
@@ -96,8 +103,9 @@ def change(kind, name, shape, values, config):
                   for value in regroup(values[head * part:(head + 1) * part], pairs, 2)]
     if name == "ffn_gate_inp_shexp":
         shape = [1] + list(shape)
-    if kind == "gpt_neox" and name == "attn_qkv":
-        values = regroup(values, 3, config["num_attention_heads"])
+    if kind in ("gpt_neox", "bloom") and name == "attn_qkv":
+        heads = config["num_attention_heads" if kind == "gpt_neox" else "n_head"]
+        values = regroup(values, 3, heads)
     if kind == "gpt2" and len(shape) == 2 and name not in ("token_embd", "position_embd"):
         values, shape = regroup(values, *shape), shape[::-1]
     if kind.startswith("gemma") and "norm" in name:

@@ -30,11 +30,6 @@ static absl::Status readGptNeox(HfKeys& keys) {
   return readRope(keys, headSize, "rotary_emb_base", "rotary_pct");
 }
 
-static TensorChange changeGptNeox(std::string_view canonical) {
-  return canonical.find("attn_qkv.") != canonical.npos ? TensorChange::GroupHeads
-                                                       : TensorChange::None;
-}
-
 extern const HfFamily gptNeoxFamily;
 constexpr HfFamily gptNeoxFamily = {
     .modelType = "gpt_neox",
@@ -44,7 +39,7 @@ constexpr HfFamily gptNeoxFamily = {
     .names = gptNeoxNames,
     .readKeys = readGptNeox,
     .tiesOutput = false,
-    .changeOf = changeGptNeox,
+    .changeOf = groupFusedHeads,
 };
 
 } // namespace tenon::frontends

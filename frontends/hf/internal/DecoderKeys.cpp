@@ -88,6 +88,11 @@ absl::Status readQwenMoe(HfKeys& keys) {
   return readDecoder(keys, WindowedBlocks::None, "hidden_act", "silu");
 }
 
+TensorChange groupFusedHeads(std::string_view canonical) {
+  return canonical.find("attn_qkv.") != canonical.npos ? TensorChange::GroupHeads
+                                                       : TensorChange::None;
+}
+
 TensorChange addOneToNorms(std::string_view canonical) {
   return canonical.find("norm.") != canonical.npos ? TensorChange::AddOne : TensorChange::None;
 }

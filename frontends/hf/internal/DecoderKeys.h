@@ -100,6 +100,8 @@ absl::Status readWindowedLlama(HfKeys& keys);
 /// What Qwen's and Allen AI's mixtures of experts share, which all blocks have.
 absl::Status readQwenMoe(HfKeys& keys);
 
+/// Q, K and V of each head to all of each, in GPT-NeoX and BLOOM.
+TensorChange groupFusedHeads(std::string_view canonical);
 /// 1 + x for norms, as GGUF stores those of the Gemma family.
 TensorChange addOneToNorms(std::string_view canonical);
 /// `attention.scale` from Gemma's `query_pre_attn_scalar`.

@@ -30,9 +30,10 @@ static constexpr std::string_view keys[] = {"logit_scale"};
 extern const Architecture commandRArchitecture;
 constexpr Architecture commandRArchitecture = {
     .name = "command-r",
-    .norm = NormKind::LayerWithoutBias,
+    .norm = NormKind::Layer,
     .pairing = RopePairing::Adjacent,
     .mayTieOutput = true,
+    .mayLackNormBias = true,
     .keys = keys,
     .completeParameters = completeCommandR,
     .buildBlock = buildCommandRBlock,

@@ -1,5 +1,6 @@
 #include "frontends/models/internal/Hyperparameters.h"
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
@@ -80,6 +81,17 @@ static absl::Status readSoftcaps(const ModelSource& source, Hyperparameters& p) 
   return absl::OkStatus();
 }
 
+/// Zero, or nothing at all, leaves attention as it is.
+static absl::StatusOr<double> readLimit(const ModelSource& source, const Architecture& architecture,
+                                        std::string_view key) {
+  if (std::ranges::find(architecture.keys, key) == architecture.keys.end())
+    return 0;
+  TENON_ASSIGN_OR_RETURN(double limit, source.numberAbove(-1, key, 0.0));
+  if (limit < 0)
+    return source.keyError(key, "a number of 0 or more", absl::StrCat(limit));
+  return limit;
+}
+
 /// The vocabulary is the embedding's number of rows; whatever else states it must agree.
 static absl::StatusOr<int64_t> readVocabulary(const ModelSource& source, int64_t hidden) {
   TENON_ASSIGN_OR_RETURN(const SourceTensor* table, source.requireTensor("token_embd.weight"));
@@ -145,6 +157,8 @@ absl::StatusOr<Hyperparameters> readHyperparameters(const ModelSource& source,
   TENON_RETURN_IF_ERROR(readWindow(source, architecture, p));
   TENON_RETURN_IF_ERROR(readSoftcaps(source, p));
   TENON_RETURN_IF_ERROR(readExperts(source, architecture, p));
+  TENON_ASSIGN_OR_RETURN(p.alibiBias, readLimit(source, architecture, "attention.max_alibi_bias"));
+  TENON_ASSIGN_OR_RETURN(p.clampQkv, readLimit(source, architecture, "attention.clamp_kqv"));
   if (architecture.completeParameters)
     TENON_RETURN_IF_ERROR(architecture.completeParameters(source, p));
   return p;

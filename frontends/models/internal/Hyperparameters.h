@@ -12,9 +12,8 @@ namespace tenon::frontends {
 
 /// Which norm a family uses; it decides the metadata key of its epsilon.
 enum class NormKind {
-  Rms,             ///< `attention.layer_norm_rms_epsilon`; a weight
-  Layer,           ///< `attention.layer_norm_epsilon`; a weight and a bias
-  LayerWithoutBias ///< the same with a weight alone
+  Rms,  ///< `attention.layer_norm_rms_epsilon`; a weight
+  Layer ///< `attention.layer_norm_epsilon`; a weight and a bias
 };
 
 /// Whether the feed-forward layers of a family are mixtures of experts.
@@ -45,7 +44,9 @@ struct Hyperparameters {
   double embeddingScale = 1;   ///< factor of the token embedding
   double residualScale = 1;    ///< factor of what a block's halves add to their input
   double logitScale = 1;       ///< factor of the logits
-  int64_t window = 0;          ///< positions that windowed blocks look back; 0: all
+  double alibiBias = 0; ///< heads' slopes are powers of 2 down to that of −alibiBias; 0: none
+  double clampQkv = 0;  ///< queries, keys and values lie in ± that; 0: anywhere
+  int64_t window = 0;   ///< positions that windowed blocks look back; 0: all
   double normEpsilon = 0;
   int64_t experts = 0;       ///< of a mixture; 0: there is none
   int64_t chosenExperts = 0; ///< of each row

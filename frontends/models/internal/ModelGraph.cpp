@@ -1,14 +1,32 @@
 #include "frontends/models/internal/ModelGraph.h"
 
+#include <cmath>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 
 #include "frontends/models/Architecture.h"
+#include "llvm/ADT/bit.h"
 
 namespace tenon::frontends {
 
 std::string keyStateName(int64_t layer) { return absl::StrFormat("kv.%d.k", layer); }
 std::string valueStateName(int64_t layer) { return absl::StrFormat("kv.%d.v", layer); }
+
+/// Of each head its slope (Press et al. 2021, arXiv 2108.12409, and its code for other numbers of
+/// heads than powers of two): with n the largest power of two up to `heads`, 2^(−b · (h + 1) / n) of
+/// the first n heads, of the others every second one of those between them.
+static std::vector<float> alibiSlopesOf(int64_t heads, double largestExponent) {
+  auto power = static_cast<int64_t>(llvm::bit_floor(static_cast<uint64_t>(heads)));
+  std::vector<float> slopes;
+  for (int64_t head = 0; head < heads; ++head) {
+    double step =
+        head < power ? static_cast<double>(head + 1) : static_cast<double>(head - power) + 0.5;
+    slopes.push_back(
+        static_cast<float>(std::exp2(-largestExponent * step / static_cast<double>(power))));
+  }
+  return slopes;
+}
 
 ModelGraph::ModelGraph(const Shared& shared, const Inputs& inputs)
     : shared(shared), inputs(inputs) {
@@ -19,6 +37,10 @@ ModelGraph::ModelGraph(const Shared& shared, const Inputs& inputs)
     inverseFrequencies = declare(shared.frequencies.inverse, "rope_frequencies");
   if (!shared.frequencies.windowedInverse.empty())
     windowedFrequencies = declare(shared.frequencies.windowedInverse, "rope_frequencies.windowed");
+  const Hyperparameters& p = shared.parameters;
+  if (p.alibiBias > 0)
+    alibiSlopes = shared.builder.constant({p.heads}, alibiSlopesOf(p.heads, p.alibiBias),
+                                          {.name = "alibi_slopes"});
 }
 
 bool ModelGraph::flag(std::string_view key) {
@@ -88,9 +110,10 @@ Value ModelGraph::norm(Value x, std::string_view name) {
   Value weight = shared.weights.get(tensorName(name, ".weight"), {length});
   if (shared.architecture.norm == NormKind::Rms)
     return builder().rmsNorm(x, weight, epsilon, {.name = name});
-  if (shared.architecture.norm == NormKind::LayerWithoutBias)
+  std::string biasName = tensorName(name, ".bias");
+  if (shared.architecture.mayLackNormBias && !shared.weights.has(biasName))
     return builder().layerNorm(x, weight, epsilon, {.name = name});
-  Value bias = shared.weights.get(tensorName(name, ".bias"), {length});
+  Value bias = shared.weights.get(biasName, {length});
   return builder().layerNorm(x, weight, bias, epsilon, {.name = name});
 }
 
@@ -131,11 +154,18 @@ Value ModelGraph::splitHeads(Value x, int64_t heads, std::string_view name) {
                            {.name = absl::StrFormat("%s.heads", name)});
 }
 
+Value ModelGraph::clampHeads(Value x, std::string_view name) {
+  double bound = parameters().clampQkv;
+  if (bound == 0 || !x)
+    return x;
+  return builder().clamp(x, -bound, bound, {.name = absl::StrFormat("%s.clamp", name)});
+}
+
 Heads ModelGraph::splitHeads(const Heads& flat) {
   const Hyperparameters& p = parameters();
-  return {.query = splitHeads(flat.query, p.heads, "attn_q"),
-          .key = splitHeads(flat.key, p.kvHeads, "attn_k"),
-          .value = splitHeads(flat.value, p.kvHeads, "attn_v")};
+  return {.query = splitHeads(clampHeads(flat.query, "attn_q"), p.heads, "attn_q"),
+          .key = splitHeads(clampHeads(flat.key, "attn_k"), p.kvHeads, "attn_k"),
+          .value = splitHeads(clampHeads(flat.value, "attn_v"), p.kvHeads, "attn_v")};
 }
 
 Heads ModelGraph::projectFlat(Value x, Bias bias, bool isFused) {
@@ -211,7 +241,8 @@ Value ModelGraph::attend(const Heads& heads) {
       builder().attention(heads.query, keys, values, inputs.sequences, inputs.positions,
                           {.scale = p.attentionScale,
                            .softcap = p.attentionSoftcap,
-                           .window = isWindowed() ? p.window : 0},
+                           .window = isWindowed() ? p.window : 0,
+                           .slopes = alibiSlopes},
                           {.name = "attention"});
   return builder().reshape(attended, {heads.query.getShape().front(), p.heads * p.valueSize},
                            {.name = "attention.joined"});

@@ -112,6 +112,8 @@ private:
   Value splitHeads(Value x, int64_t heads, std::string_view name);
   /// Flat projections [rows, heads · size] as heads.
   Heads splitHeads(const Heads& flat);
+  /// `x` within the bounds that the parameters state, if they do.
+  Value clampHeads(Value x, std::string_view name);
   Heads projectFlat(Value x, Bias bias, bool isFused);
   bool isWindowed() const;
 
@@ -119,6 +121,7 @@ private:
   Inputs inputs;
   Value inverseFrequencies;
   Value windowedFrequencies; ///< of windowed blocks, where theirs are others
+  Value alibiSlopes;
   /// `blk.<layer>.` inside a block.
   std::string prefix;
   int64_t layer = 0;

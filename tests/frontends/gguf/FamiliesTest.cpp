@@ -47,6 +47,28 @@ TEST_F(FamiliesTest, Gpt2AddsPositionsAndDoesNotRotate) {
   EXPECT_THAT(module, Not(HasSubstr("tenon.constant")));
 }
 
+TEST_F(FamiliesTest, BloomNormsItsEmbeddingAndHasSlopes) {
+  std::string module = importText(ModelFile::bloom());
+  EXPECT_THAT(module, ContainsInOrder(Parts{"tenon.constant dense<[6.250000e-02, 3.906250e-03]>",
+                                            "tenon.embedding %token_embd.weight, %arg0",
+                                            "tenon.layer_norm", "slopes %", "tenon.gelu_tanh"}));
+  EXPECT_THAT(module, Not(HasSubstr("tenon.rope")));
+}
+
+TEST_F(FamiliesTest, MptClampsAndHasSlopes) {
+  ModelFile model = ModelFile::mpt();
+  EXPECT_THAT(importText(model), ContainsInOrder(Parts{"tenon.layer_norm %", "tenon.clamp %",
+                                                       "from -6.000000e+00 to 6.000000e+00",
+                                                       "slopes %", "tenon.gelu %"}));
+  model.keys["mpt.attention.clamp_kqv"] = 0.0f;
+  EXPECT_THAT(importText(model), Not(HasSubstr("tenon.clamp")));
+  model.keys.erase("mpt.attention.max_alibi_bias");
+  model.tensors["position_embd.weight"] = {{16, 8}};
+  std::string learned = importText(model);
+  EXPECT_THAT(learned, HasSubstr("tenon.embedding %position_embd.weight"));
+  EXPECT_THAT(learned, Not(HasSubstr("slopes")));
+}
+
 TEST_F(FamiliesTest, EveryBlockOfALlamaHasItsWindow) {
   ModelFile model = ModelFile::llama();
   EXPECT_THAT(importText(model), Not(HasSubstr("window")));

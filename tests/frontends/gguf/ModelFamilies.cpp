@@ -57,6 +57,23 @@ ModelFile ModelFile::gpt2() {
   return model;
 }
 
+ModelFile ModelFile::bloom() {
+  ModelFile model = rename(gpt2(), "gpt2", "bloom");
+  model.tensors.erase("position_embd.weight");
+  model.tensors["token_embd_norm.weight"] = {{8}};
+  model.tensors["token_embd_norm.bias"] = {{8}};
+  return model;
+}
+
+ModelFile ModelFile::mpt() {
+  ModelFile model = rename(gpt2(), "gpt2", "mpt");
+  model.tensors.erase("position_embd.weight");
+  std::erase_if(model.tensors, [](const auto& tensor) { return tensor.first.ends_with(".bias"); });
+  model.keys["mpt.attention.max_alibi_bias"] = 8.0f;
+  model.keys["mpt.attention.clamp_kqv"] = 6.0f;
+  return model;
+}
+
 ModelFile ModelFile::phi3() {
   ModelFile model = rename(llama(), "llama", "phi3");
   model.keys["phi3.attention.sliding_window"] = 6u;

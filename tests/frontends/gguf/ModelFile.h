@@ -38,6 +38,8 @@ struct ModelFile {
   /// Qwen3 with 4 experts, of which each row chooses 2, with an FFN of 6.
   static ModelFile qwen3Moe();
   static ModelFile gpt2();
+  static ModelFile bloom();
+  static ModelFile mpt();
   static ModelFile phi3();
   static ModelFile gemma2();
 

@@ -107,7 +107,10 @@ TEST_P(FamilyKeyTest, AnotherValueIsAnotherModel) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, FamilyKeyTest,
-                         ::testing::Values(KeyCase{"gemma2", "gemma2.attention.sliding_window", 0u},
+                         ::testing::Values(KeyCase{"mpt", "mpt.attention.clamp_kqv", 0.0f},
+                                           KeyCase{"mpt", "mpt.attention.clamp_kqv", 1.0f},
+                                           KeyCase{"mpt", "mpt.attention.max_alibi_bias", 8.0f},
+                                           KeyCase{"gemma2", "gemma2.attention.sliding_window", 0u},
                                            KeyCase{"gemma2", "gemma2.attention.sliding_window", 7u},
                                            KeyCase{"gemma2", "gemma2.attn_logit_softcapping", 3.0f},
                                            KeyCase{"gemma2", "gemma2.final_logit_softcapping",

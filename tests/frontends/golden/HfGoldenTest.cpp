@@ -43,7 +43,7 @@ TEST_P(HfFamilies, GreedyIds) {
   expectGreedy(model, {golden.ids(), golden.ids("greedy")});
 }
 
-INSTANTIATE_TEST_SUITE_P(All, HfFamilies, ::testing::ValuesIn(goldenFamilies),
+INSTANTIATE_TEST_SUITE_P(All, HfFamilies, ::testing::ValuesIn(goldenFolders),
                          [](const auto& info) { return std::string(info.param); });
 
 /// A model as a folder and as a GGUF file.
@@ -69,7 +69,8 @@ std::string goldenFile(const std::string& name) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, HfBits,
-                         ::testing::Values(TwoForms{"gemma2", goldenFile("gemma2")},
+                         ::testing::Values(TwoForms{"bloom", goldenFile("bloom")},
+                                           TwoForms{"gemma2", goldenFile("gemma2")},
                                            TwoForms{"gpt2", goldenFile("gpt2")},
                                            TwoForms{"tiny-neox", neoxModel},
                                            TwoForms{"olmoe", goldenFile("olmoe")},

@@ -150,7 +150,7 @@ TEST_F(HfSourceTest, Llama3FactorsAreThoseOfTheModelsOwnCode) {
 }
 
 TEST_F(HfSourceTest, RefusesConfigurationsThatItCannotHonour) {
-  EXPECT_THAT(errorOf("model_type", "mamba"), HasSubstr("expects one of 'cohere', "));
+  EXPECT_THAT(errorOf("model_type", "mamba"), HasSubstr("expects one of 'bloom', "));
   EXPECT_THAT(errorOf("hidden_act", "gelu"), HasSubstr("expects 'silu', but got 'gelu'"));
   EXPECT_THAT(errorOf("clip_qkv", 6), HasSubstr("'clip_qkv' expects to be absent"));
   EXPECT_THAT(errorOf("embedding_multiplier", 12.0), HasSubstr("--ignore-key=embedding_mult"));

@@ -154,7 +154,7 @@ TEST(ModelSource, ErrorsSpeakAsTheSourceDoes) {
   };
   EXPECT_THAT(
       import([](MemorySource& s) { s.entries["general.architecture"] = std::string("bert"); }),
-      FailsWith(invalid, HasSubstr("memory: key architecture: one of 'gemma2', ")));
+      FailsWith(invalid, HasSubstr("memory: key architecture: one of 'bloom', ")));
   EXPECT_THAT(import([](MemorySource& s) { s.entries.erase("llama.block_count"); }),
               FailsWith(notFound, HasSubstr("memory: no key block_count")));
   EXPECT_THAT(import([](MemorySource& s) { s.entries["llama.block_count"] = 0u; }),
