@@ -3,9 +3,10 @@
 namespace tenon::frontends {
 
 /// Files do not state it: the slopes of Press et al. 2021, arXiv 2108.12409.
-static void completeBloom(const ModelSource&, Hyperparameters& p) {
+static absl::Status completeBloom(const ModelSource&, Hyperparameters& p) {
   constexpr double largestExponent = 8;
   p.alibiBias = largestExponent;
+  return absl::OkStatus();
 }
 
 static Value buildBloomEmbedding(ModelGraph& graph) {
@@ -24,10 +25,7 @@ static Value buildBloomBlock(ModelGraph& graph, Value x) {
   Heads heads = graph.projectFusedHeads(graph.norm(x, "attn_norm"), Bias::Required);
   Value attention = graph.linear(graph.attend(heads), "attn_output", p.hidden, Bias::Required);
   Value middle = builder.add(attention, x, {.name = "attn_residual"});
-
-  Value up = graph.linear(graph.norm(middle, "ffn_norm"), "ffn_up", p.ffn, Bias::Required);
-  Value activated = builder.geluTanh(up, {.name = "ffn_gelu"});
-  Value mlp = graph.linear(activated, "ffn_down", p.hidden, Bias::Required);
+  Value mlp = graph.geluTanhMlp(graph.norm(middle, "ffn_norm"), Bias::Required);
   return builder.add(mlp, middle, {.name = "ffn_residual"});
 }
 
