@@ -149,6 +149,26 @@ TEST_F(HfSourceTest, Llama3FactorsAreThoseOfTheModelsOwnCode) {
   EXPECT_NEAR(divisors[2], 3.2394, 1e-3);
 }
 
+TEST_F(HfSourceTest, RefusesAnotherBloom) {
+  auto bloom = [&](const char* widthKey, const json& width, bool residualBehindNorm) {
+    return errorOf([&](HfModel& model) {
+      model.config = {{"model_type", "bloom"},
+                      {widthKey, width},
+                      {"n_layer", 1},
+                      {"n_head", 2},
+                      {"layer_norm_epsilon", 1e-5},
+                      {"vocab_size", 5},
+                      {"apply_residual_connection_post_layernorm", residualBehindNorm}};
+    });
+  };
+  for (const char* widthKey : {"n_embed", "hidden_size"}) {
+    EXPECT_THAT(
+        bloom(widthKey, 8, true),
+        HasSubstr("'apply_residual_connection_post_layernorm' expects false, but got true"));
+    EXPECT_THAT(bloom(widthKey, "8", false), HasSubstr("expects an integer from 1 to"));
+  }
+}
+
 TEST_F(HfSourceTest, RefusesConfigurationsThatItCannotHonour) {
   EXPECT_THAT(errorOf("model_type", "mamba"), HasSubstr("expects one of 'bloom', "));
   EXPECT_THAT(errorOf("hidden_act", "gelu"), HasSubstr("expects 'silu', but got 'gelu'"));
