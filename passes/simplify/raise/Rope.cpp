@@ -19,9 +19,9 @@ Value throughReshapes(Value value) {
   return value;
 }
 
-/// Operations from constants to a table, and its elements, at most.
+/// Operations from constants to a table, its elements, and what one of them computes, at most.
 constexpr int mostSteps = 16;
-constexpr int64_t mostElements = int64_t(1) << 22;
+constexpr int64_t mostElements = int64_t(1) << 22, mostFlops = int64_t(1) << 28;
 
 /// What `value` is where all that it follows from are constants, each step rounded to its type.
 std::optional<ReferenceTensor> evaluateConstant(Value value, int& steps) {
@@ -43,7 +43,7 @@ std::optional<ReferenceTensor> evaluateConstant(Value value, int& steps) {
         target = static_cast<double>(element.getSExtValue());
     return result;
   }
-  if (compute->getNumResults() != 1)
+  if (compute->getNumResults() != 1 || compute.getWork().flops > mostFlops)
     return std::nullopt;
   llvm::SmallVector<ReferenceTensor> operands;
   for (Value operand : compute->getOperands()) {
