@@ -1,6 +1,7 @@
 #include "kernels/cuda/ExpertGemv.h"
 
 #include "kernels/cuda/CudaScheduleRule.h"
+#include "kernels/cuda/ExpertChoice.h"
 #include "kernels/cuda/Gemv.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -29,10 +30,14 @@ BlockResources ExpertGemvKernel::resources() const {
   ExpertMatmulOp first = region.products.front();
   BlockResources resources;
   resources.threads = schedule.threads;
-  resources.registers = registersOfSums(pairs * columns * schedule.vector);
+  // Several rows of x are on their way at once.
+  int64_t ofRows = schedule.pairsAtOnce > 0 ? 16 : 0;
+  resources.registers = registersOfSums(pairs * columns * schedule.vector) + ofRows;
+  // Where a row is one step, what blocks decode to is multiplied and combined pair by pair.
+  bool isOneStep = region.depth <= 32 * schedule.vector;
   if (getEncoding(first.getWeight().getType().getElementType())->isBlockQuantized())
-    resources.registers =
-        std::clamp<int64_t>(resources.registers + 16, leastOfBlocks, BlockResources::mostRegisters);
+    resources.registers = std::clamp<int64_t>(isOneStep ? 0 : resources.registers + 16,
+                                              leastOfBlocks, BlockResources::mostRegisters);
   resources.bytesAThread = unrolled * wordBytes * columns;
   int64_t warps = schedule.threads / 32;
   resources.staticSmemBytes = floatBytes * (region.sum ? region.chosen : warps * pairs) * columns;
@@ -58,6 +63,11 @@ static bool hasExperts(KernelOp kernel) {
   return llvm::any_of(kernel.getBlock(), llvm::IsaPred<ExpertMatmulOp>);
 }
 
+static bool isChoice(KernelOp kernel) {
+  return llvm::any_of(kernel.getBlock(), llvm::IsaPred<SoftmaxOp>) &&
+         llvm::any_of(kernel.getBlock(), llvm::IsaPred<TopKOp>);
+}
+
 /// A few rows seldom choose the same expert.
 static bool fewShareExperts(const ExpertRegion& region) {
   return region.rows == 1 || 4 * region.pairs() <= region.experts;
@@ -65,6 +75,10 @@ static bool fewShareExperts(const ExpertRegion& region) {
 
 static Verdict accepts(KernelOp kernel, const CudaTarget&) {
   constexpr int64_t mostSummed = 64;
+  if (isChoice(kernel)) {
+    VerdictOr<ExpertChoiceKernel> choice = readExpertChoice(kernel);
+    return choice ? Verdict::accept() : Verdict(choice.refusal());
+  }
   if (!hasExperts(kernel))
     return Verdict::accept();
   VerdictOr<ExpertRegion> region = readExpertRegion(kernel);
@@ -81,7 +95,8 @@ static Verdict accepts(KernelOp kernel, const CudaTarget&) {
 }
 
 static bool matches(KernelOp kernel, const CudaTarget& target) {
-  return soleOp<WeightedSumOp>(kernel) || (hasExperts(kernel) && accepts(kernel, target));
+  return soleOp<WeightedSumOp>(kernel) ||
+         ((hasExperts(kernel) || isChoice(kernel)) && accepts(kernel, target));
 }
 
 /// Of a few rows a tile is some columns of one pair or, to be summed, of all pairs of a row, a warp
@@ -113,7 +128,10 @@ static ExpertGemvSchedule chooseGemv(const ExpertRegion& region) {
   return schedule;
 }
 
-static ScheduleAttr choose(KernelOp kernel, const CudaTarget&, Neighbours) {
+static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target, Neighbours) {
+  if (isChoice(kernel))
+    return printSchedule(kernel.getContext(), ExpertChoiceKernel::name,
+                         chooseExpertChoice(*readExpertChoice(kernel), target));
   if (auto op = soleOp<WeightedSumOp>(kernel)) {
     constexpr int64_t threads = 64;
     int64_t elements = op.getType().getNumElements();

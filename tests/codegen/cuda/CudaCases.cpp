@@ -697,12 +697,12 @@ static std::vector<CudaCase> makeCudaCases() {
   addTables(cases);
   addMoves(cases);
   addMatmuls(cases);
-  addExperts(cases);
   addAttention(cases);
   addWarpgroupAttention(cases);
   addCache(cases);
   addGroups(cases);
   addScoreOperands(cases);
+  addExperts(cases);
   return cases;
 }
 

@@ -106,6 +106,23 @@ std::vector<std::string> expertTypes(int k) {
   return {f16({1, k}), f16({4, 8, k}), "tensor<1x2xi32>", f16({1, 2})};
 }
 
+/// 4 of 64 experts, as %r and %n; their shares are divided by a sum in an order, if it is not empty.
+std::string choice(const char* order, std::string_view orderOfSum) {
+  std::string text = absl::StrFormat(
+      "%%s = tenon.softmax %%a order <%s, tree = halving> : (tensor<1x64xf32>) -> "
+      "tensor<1x64xf32>\n"
+      "%%%s, %%n = tenon.top_k %%s k 4 : (tensor<1x64xf32>) -> (tensor<1x4xf32>, tensor<1x4xi32>)",
+      order, orderOfSum.empty() ? "r" : "v");
+  if (!orderOfSum.empty())
+    absl::StrAppendFormat(&text,
+                          "\n%%t = tenon.reduce sum %%v order <%s, tree = halving> : "
+                          "(tensor<1x4xf32>) -> tensor<1x1xf32>\n"
+                          "%%r = tenon.div %%v, %%t : (tensor<1x4xf32>, tensor<1x1xf32>) -> "
+                          "tensor<1x4xf32>",
+                          orderOfSum);
+  return text;
+}
+
 class CudaRefusals : public ::testing::TestWithParam<Refusal> {};
 
 TEST_P(CudaRefusals, NamesWhatItExpects) {
@@ -158,6 +175,35 @@ INSTANTIATE_TEST_SUITE_P(
                 {f16({4, 256})},
                 exponential,
                 "expects a tenon.expert_matmul"},
+        Refusal{"ChoiceInOrder",
+                "expert_choice",
+                "tiles = 1, {threads = 32 : i64}",
+                {"tensor<1x64xf32>"},
+                {"tensor<1x4xf32>", "tensor<1x4xi32>"},
+                choice("chunk = 0, lanes = 64", ""),
+                "expects an order of one chunk in 128 lanes that halve, but got"},
+        Refusal{"ChoiceOfOneWarp",
+                "expert_choice",
+                "tiles = 1, {threads = 64 : i64}",
+                {"tensor<1x64xf32>"},
+                {"tensor<1x4xf32>", "tensor<1x4xi32>"},
+                choice("chunk = 0, lanes = 128", ""),
+                "expects blocks of one warp, but got 64 threads"},
+        Refusal{"ChoiceAndItsSumInOrder",
+                "expert_choice",
+                "tiles = 1, {threads = 32 : i64}",
+                {"tensor<1x64xf32>"},
+                {"tensor<1x4xf32>", "tensor<1x4xi32>"},
+                choice("chunk = 0, lanes = 128", "chunk = 0, lanes = 2"),
+                "expects an order of one chunk in at least 4 lanes that halve, but got"},
+        Refusal{"ChoiceOfAnythingElse",
+                "expert_choice",
+                "tiles = 1, {threads = 32 : i64}",
+                {"tensor<1x64xf32>"},
+                {"tensor<1x4xf32>", "tensor<1x4xi32>"},
+                choice("chunk = 0, lanes = 128", "") +
+                    "\n%e = tenon.exp %a : (tensor<1x64xf32>) -> tensor<1x64xf32>",
+                "the choice of experts cannot hold exp"},
         Refusal{"SumInVectors",
                 "weighted_sum",
                 "tiles = 1, {threads = 32 : i64, vector = 3 : i64}",

@@ -355,6 +355,19 @@ const RegionCase expertCases[] = {
   }
   return %y : tensor<MxNxT>)",
      "tensor<MxNxT>"},
+    {"chosen_experts", "%x: tensor<MxKxf32>",
+     R"(
+  %y:3 = tenon.kernel (%a = %x : tensor<MxKxf32>)
+      -> (tensor<MxNxf32>, tensor<MxNxi32>, tensor<MxNxf32>) {
+    %1 = tenon.softmax %a : (tensor<MxKxf32>) -> tensor<MxKxf32>
+    %v, %i = tenon.top_k %1 k COLUMNS
+        : (tensor<MxKxf32>) -> (tensor<MxNxf32>, tensor<MxNxi32>)
+    %2 = tenon.reduce sum %v : (tensor<MxNxf32>) -> tensor<Mx1xf32>
+    %3 = tenon.div %v, %2 : (tensor<MxNxf32>, tensor<Mx1xf32>) -> tensor<MxNxf32>
+    tenon.yield %v, %i, %3 : tensor<MxNxf32>, tensor<MxNxi32>, tensor<MxNxf32>
+  }
+  return %y#0, %y#1, %y#2 : tensor<MxNxf32>, tensor<MxNxi32>, tensor<MxNxf32>)",
+     "tensor<MxNxf32>, tensor<MxNxi32>, tensor<MxNxf32>"},
 };
 
 struct RegionParameters {
@@ -384,7 +397,7 @@ func.func @f(ARGUMENTS) -> (RESULTS) {REGION
        {"REGION", p.region->region}});
   std::string rows = std::to_string(p.rows), columns = std::to_string(p.columns),
               depth = std::to_string(p.depth);
-  absl::StrReplaceAll({{"PAIRS", p.region->pairs}}, &text);
+  absl::StrReplaceAll({{"PAIRS", p.region->pairs}, {"COLUMNS", columns}}, &text);
   absl::StrReplaceAll({{"PAIRING", p.columns == 1 ? "adjacent" : "halves"}}, &text);
   // One after another: neighbours share an x.
   absl::StrReplaceAll({{"xT>", "x" + p.type + ">"}}, &text);
@@ -598,6 +611,8 @@ std::vector<RegionParameters> allRegions() {
       for (auto [rows, columns, depth] :
            {std::tuple{1, 2048, 2048}, {1, 2560, 2560}, {2, 1100, 3072}, {5, 528, 1032}})
         all.push_back({&region, type, rows, columns, depth});
+  for (auto [rows, chosen, experts] : {std::tuple{1, 8, 128}, {5, 6, 60}, {3, 1, 8}, {2, 32, 512}})
+    all.push_back({&expertCases[2], "f32", rows, chosen, experts});
   for (const char* type : {"f32", "f16", "bf16"}) {
     for (auto [rows, columns, depth] : {std::tuple{1, 301, 2048}, {3, 45, 264}, {70, 72, 100}})
       all.push_back({&expertCases[0], type, rows, columns, depth});

@@ -1,0 +1,26 @@
+#include "passes/fusion/FusionRule.h"
+
+using namespace mlir;
+
+namespace tenon::passes::fusion::rules {
+
+/// The largest elements of a softmax, and with their sum what they are divided by: how a mixture
+/// chooses its experts.
+static void propose(Operation* op, Propose propose) {
+  auto best = llvm::dyn_cast<TopKOp>(op);
+  Operation* softmax = best ? operandOp<SoftmaxOp>(op) : nullptr;
+  if (!softmax)
+    return;
+  propose({softmax, op});
+  Operation *sum = nullptr, *weights = nullptr;
+  for (Operation* user : best.getValues().getUsers()) {
+    sum = llvm::isa<ReduceOp>(user) ? user : sum;
+    weights = llvm::isa<DivOp>(user) ? user : weights;
+  }
+  if (sum && weights)
+    propose({softmax, op, sum, weights});
+}
+
+extern const FusionRule expertChoice = {"expert-choice", propose};
+
+} // namespace tenon::passes::fusion::rules
