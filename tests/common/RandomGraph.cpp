@@ -31,6 +31,9 @@ constexpr uint64_t firstWithFp4 = 2'000'000;
 /// attention with operands of its scores.
 constexpr uint64_t firstWithScores = 3'000'000;
 
+/// From this seed on graphs have mixtures of experts.
+constexpr uint64_t firstWithExperts = 4'000'000;
+
 /// More rows than kernels of a few rows take are consecutive tokens of one sequence, as in prefill;
 /// fewer are tokens of a sequence each, as in decode.
 constexpr int64_t mostDecodeRows = 16;
@@ -40,7 +43,7 @@ public:
   GraphMaker(MLIRContext& context, uint64_t seed, GraphOps ops)
       : random(seed), hasAll(ops == GraphOps::All), hasGroups(seed >= firstWithGroups),
         hasFp4(seed >= firstWithFp4), hasScores(hasAll && seed >= firstWithScores),
-        builder(context, activationType(context)) {}
+        hasExperts(seed >= firstWithExperts), builder(context, activationType(context)) {}
 
   absl::StatusOr<OwningOpRef<ModuleOp>> make();
 
@@ -68,6 +71,7 @@ private:
   Value elements(Value x);
   Value matmul(Value x, int64_t width);
   Value gated(Value x);
+  Value mixture(Value x);
   Value swapped(Value x);
   Value onePlus(Value x);
   Value otherUnary(Value x);
@@ -91,6 +95,7 @@ private:
   bool hasGroups; ///< weights
   bool hasFp4;    ///< among them
   bool hasScores; ///< operands of attention's scores, and what came with them
+  bool hasExperts; ///< mixtures of them
   GraphBuilder builder;
   int arguments = 0, states = 0, outputs = 0;
   int64_t rows = 1, capacity = 24;
@@ -204,6 +209,24 @@ Value GraphMaker::gated(Value x) {
   Value gate = half(), up = half();
   Value hidden = builder.glu(oneIn(2) ? Activation::Silu : Activation::GeluTanh, gate, up);
   return builder.add(x, matmul(hidden, widthOf(x)));
+}
+
+/// norm → gate, up, glu and down of experts that ids choose, some twice and some of none → weighted
+/// sum → residual.
+Value GraphMaker::mixture(Value x) {
+  int64_t chosen = oneOf({1, 2, 5}), experts = oneOf({8, ids}), width = oneOf({32, 96, 130});
+  Value normed = norm(x), which = argument({rows, chosen}, i32(), "ids");
+  auto products = [&](Value input, int64_t outputs) {
+    Type type = weightType(widthOf(input));
+    return builder.expertMatmul(input, argument({experts, outputs, widthOf(input)}, type), which);
+  };
+  Activation activation = oneIn(2) ? Activation::Silu : Activation::GeluTanh;
+  Value gate = products(normed, width), up = products(normed, width);
+  Value y = products(builder.glu(activation, gate, up), widthOf(x));
+  if (oneIn(4))
+    y = unary(y);
+  y = builder.weightedSum(y, argument({rows, chosen}));
+  return oneIn(4) ? y : builder.add(x, y);
 }
 
 /// Both halves of every row, each other's places taken; the halves of odd rows begin at no multiple
@@ -417,6 +440,8 @@ Value GraphMaker::block(Value x) {
 }
 
 Value GraphMaker::next(Value x) {
+  if (hasExperts && oneIn(2))
+    return mixture(x);
   if (hasAll && oneIn(2))
     return other(x);
   switch (upTo(14)) {

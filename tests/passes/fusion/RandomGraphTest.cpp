@@ -107,6 +107,9 @@ TEST(RandomGraphs, EveryPlanOfFp4) { expectPlansOfSeedsAgree(2'000'000, 40); }
 /// With attention's bias, slopes and sinks, and functions that jump.
 TEST(RandomGraphs, EveryPlanOfScores) { expectPlansOfSeedsAgree(3'000'000, 60); }
 
+/// With mixtures of experts.
+TEST(RandomGraphs, EveryPlanOfExperts) { expectPlansOfSeedsAgree(4'000'000, 24); }
+
 /// The CPU uses weights where they lie in the file, which may be anywhere.
 TEST(RandomGraphs, WeightsAtOddOffsets) {
   constexpr uint64_t graphsWithFiles = 50;
