@@ -91,10 +91,10 @@ private:
   void finish(Value x);
 
   std::mt19937_64 random;
-  bool hasAll;    ///< operations
-  bool hasGroups; ///< weights
-  bool hasFp4;    ///< among them
-  bool hasScores; ///< operands of attention's scores, and what came with them
+  bool hasAll;     ///< operations
+  bool hasGroups;  ///< weights
+  bool hasFp4;     ///< among them
+  bool hasScores;  ///< operands of attention's scores, and what came with them
   bool hasExperts; ///< mixtures of them
   GraphBuilder builder;
   int arguments = 0, states = 0, outputs = 0;
