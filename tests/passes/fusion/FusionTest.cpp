@@ -28,12 +28,14 @@ std::vector<std::vector<double>> interpret(ModuleOp module, uint64_t seed) {
   return values;
 }
 
-/// 150 graphs of all operations have every one that computes; quants are made by a pass.
+/// 150 graphs of all operations, and 10 with experts, have every one that computes; quants are made
+/// by a pass.
 TEST(RandomGraph, HasEveryOperation) {
-  constexpr uint64_t graphsOfAll = 150;
+  constexpr uint64_t graphsOfAll = 150, firstWithExperts = 2'000'000, graphsWithExperts = 10;
   MLIRContext context(MLIRContext::Threading::DISABLED);
   std::set<std::string> found;
-  for (uint64_t seed = 0; seed < graphsOfAll; ++seed) {
+  for (uint64_t number = 0; number < graphsOfAll + graphsWithExperts; ++number) {
+    uint64_t seed = number < graphsOfAll ? number : firstWithExperts + number - graphsOfAll;
     auto module = makeRandomGraph(context, seed, GraphOps::All);
     ASSERT_THAT(module, IsOk());
     (*module)->walk([&](Operation* op) { found.insert(op->getName().getStringRef().str()); });
