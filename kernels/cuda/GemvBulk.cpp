@@ -44,7 +44,7 @@ VerdictOr<GemvBulkKernel> GemvBulkKernel::read(KernelOp kernel) {
 BlockResources GemvBulkKernel::resources() const {
   bool isBlockQuantized =
       getEncoding(region.first().getWeight().getType().getElementType())->isBlockQuantized();
-  constexpr int64_t least = 72, leastOfBlocks = 104; // words of a block and their parts
+  constexpr int64_t least = 72, leastOfBlocks = 112; // words of a block and their parts
   BlockResources resources;
   resources.threads = schedule.threads;
   resources.registers = std::max(registersOfSums(region.rows * layout.vector),

@@ -332,7 +332,7 @@ Value GraphMaker::dequantized(Value x) {
 
 /// A step that only graphs of all operations have.
 Value GraphMaker::other(Value x) {
-  if (hasScores && oneIn(3))
+  if (hasScores && oneIn(2))
     return stepped(x);
   switch (upTo(6)) {
   case 0:

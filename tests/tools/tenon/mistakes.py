@@ -205,7 +205,7 @@ COMMANDS = [
     ("tenon run https://example.com/model.gguf", 1, r"is an address, which Tenon does not fetch"),
     ("tenon run meta-llama/Llama-3.2-1B", 1, r"where it names a model of a hub, download its folder or a GGUF file"),
     ("tenon run .", 1, r"\.: is a folder without config.json; Tenon reads GGUF models, Hugging Face models"),
-    ("tenon run hf", 1, r"hf/config.json: key 'model_type' expects one of 'bloom', .*'qwen3_moe', but got ''"),
+    ("tenon run hf", 1, r"hf/config.json: key 'model_type' expects one of 'bloom', .*'starcoder2', but got ''"),
     ("tenon run empty", 1, r"empty: is an empty file; Tenon reads .*, textual IR \(.mlir\) and, where a program is run or inspected, .tnn"),
     ("tenon dump story.txt", 1, r"story.txt: is text that is no IR: it begins with"),
     ("tenon dump hole.mlir", 1, r"hole.mlir: expects at most 67108864 bytes of textual IR, but got 67108865"),
