@@ -14,6 +14,7 @@ class Budget {
 public:
   static constexpr int64_t mostSteps = 3'000'000;
   static constexpr size_t mostTextBytes = size_t(1) << 24;
+  static constexpr size_t itemsPerStep = 8; ///< that are compared
 
   /// Takes a step, and one for so many bytes of a text: 64 that are copied or compared.
   absl::Status take(size_t bytes = 0, size_t bytesPerStep = 64) {

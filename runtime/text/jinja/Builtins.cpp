@@ -248,7 +248,7 @@ Result choose(const Value& value, const Arguments& arguments, bool byMember, boo
     const Value of = byMember ? memberByPath(item, path) : item;
     bool fits = of.isTrue();
     if (!test.empty()) {
-      TENON_ASSIGN_OR_RETURN(fits, applyTest(test, of, ofTest));
+      TENON_ASSIGN_OR_RETURN(fits, applyTest(test, of, ofTest, budget));
     }
     if (fits == keeps)
       chosen.push_back(item);
@@ -487,7 +487,8 @@ absl::StatusOr<List> iterate(const Value& value, Budget& budget) {
 }
 
 absl::StatusOr<bool> applyTest(std::string_view name, const Value& value,
-                               const Arguments& arguments) {
+                               const Arguments& arguments, Budget& budget) {
+  TENON_RETURN_IF_ERROR(budget.take(value.size()));
   if (name == "defined")
     return !value.isUndefined();
   if (name == "undefined")
@@ -521,6 +522,7 @@ absl::StatusOr<bool> applyTest(std::string_view name, const Value& value,
   if (!other)
     return absl::InvalidArgumentError(
         absl::StrFormat("expects a test that chat templates use, but got %s", quoteName(name)));
+  TENON_RETURN_IF_ERROR(budget.take(std::max(value.size(), other->size()), Budget::itemsPerStep));
   if (name == "equalto" || name == "eq" || name == "sameas")
     return value == *other;
   if (name == "ne")

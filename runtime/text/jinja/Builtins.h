@@ -25,7 +25,7 @@ struct Arguments {
 absl::StatusOr<Value> applyFilter(std::string_view name, const Value& value,
                                   const Arguments& arguments, Budget& budget);
 absl::StatusOr<bool> applyTest(std::string_view name, const Value& value,
-                               const Arguments& arguments);
+                               const Arguments& arguments, Budget& budget);
 /// A method of a string or dictionary.
 absl::StatusOr<Value> callMethod(const Value& value, std::string_view name,
                                  const Arguments& arguments, Budget& budget);

@@ -301,8 +301,7 @@ Result Interpreter::compute(const Node& node) {
   case NodeKind::Test: {
     TENON_ASSIGN_OR_RETURN(const Value value, child(0));
     TENON_ASSIGN_OR_RETURN(const Arguments arguments, readArguments(node));
-    TENON_RETURN_IF_ERROR(budget.take(value.size()));
-    TENON_ASSIGN_OR_RETURN(const bool fits, applyTest(node.text, value, arguments));
+    TENON_ASSIGN_OR_RETURN(const bool fits, applyTest(node.text, value, arguments, budget));
     return Value(fits);
   }
   case NodeKind::Not: {
@@ -635,7 +634,7 @@ Result Interpreter::computeArithmetic(const Node& node) {
 
 absl::StatusOr<bool> Interpreter::compare(std::string_view op, const Value& left,
                                           const Value& right) {
-  TENON_RETURN_IF_ERROR(budget.take(std::max(left.size(), right.size())));
+  TENON_RETURN_IF_ERROR(budget.take(std::max(left.size(), right.size()), Budget::itemsPerStep));
   if (op == "==" || op == "!=")
     return (left == right) == (op == "==");
   if (op == "in" || op == "not in") {

@@ -156,6 +156,9 @@ TEST(ChatTemplate, BoundsWhatATemplateCosts) {
       "{% set x = range(100000)|list %}{% for i in range(100000) %}{{ -1 in x }}{% endfor %}",
       "{% set x = range(100000)|list %}{% for i in range(100000) %}{% set y = x == x %}{% endfor "
       "%}",
+      "{% set x = range(100000)|list %}{% for i in range(100000) %}{% if -1 is in(x) %}{% endif %}"
+      "{% endfor %}",
+      "{% set x = range(100000)|list %}{{ x|select('in', x)|list }}",
       // Recursion.
       "{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}",
       "{% macro f(n) %}{{ f(n) }}{{ f(n) }}{% endmacro %}{{ f(1) }}",
