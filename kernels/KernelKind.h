@@ -49,6 +49,10 @@ struct PriceTerms {
     int64_t exchangeBytes = 0;     ///< of sums of other parts of a tile that a block gets
   };
   std::optional<Warpgroups> warpgroups = std::nullopt;
+
+  /// Instructions of warps that all blocks issue, where these and not the tensor cores bind the
+  /// products; 0: not known.
+  int64_t warpInstructions = 0;
 };
 
 /// A region as a kind of kernel computes it, with its schedule: read once, and asked by whoever

@@ -1,3 +1,4 @@
+#include "kernels/cuda/BlockGemm.h"
 #include "kernels/cuda/CudaScheduleRule.h"
 #include "kernels/cuda/Gemm.h"
 #include "kernels/cuda/Gemv.h"
@@ -27,6 +28,9 @@ static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target, Neighbours
   op.removeOrderAttr(); // tensor cores have none
   if (suitsLibrary(kernel, target))
     return printSchedule(context, LibraryGemmKernel::name, chooseLibraryGemm(op, target));
+  if (VerdictOr<ProductRegion> region = readProducts(kernel);
+      region && !findSearch(kernel) && acceptsBlockGemm(*region, target))
+    return printSchedule(context, BlockGemmKernel::name, chooseBlockGemm(*region, target));
   // What stands beside the product may be none of what bulk copies' emitter computes.
   if (suitsBulkCopies(op, target) && readProductRegion(kernel)) {
     op.setOrderAttr(orderForBulkCopies(op));

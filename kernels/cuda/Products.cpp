@@ -1,3 +1,4 @@
+#include "kernels/cuda/BlockGemm.h"
 #include "kernels/cuda/CudaScheduleRule.h"
 #include "kernels/cuda/GemvBulk.h"
 #include "kernels/cuda/HeldGemm.h"
@@ -20,7 +21,7 @@ static bool suitsNarrowGemm(const ProductRegion& region, const CudaTarget& targe
 
 static bool suitsTensorCores(const ProductRegion& region, const CudaTarget& target) {
   return suitsHopperGemm(region, target) || suitsNarrowGemm(region, target) ||
-         suitsHeldGemm(region, target);
+         suitsHeldGemm(region, target) || acceptsBlockGemm(region, target);
 }
 
 static Verdict accepts(KernelOp kernel, const CudaTarget& target) {
@@ -32,6 +33,10 @@ static Verdict accepts(KernelOp kernel, const CudaTarget& target) {
   constexpr int64_t mostBulkRows = 8; // of 16 bits; more go to tensor cores
   if (suitsTensorCores(*region, target))
     return Verdict::accept();
+  // Bulk copies' kernels decode blocks once for each row.
+  if (Verdict verdict = acceptsBlockGemm(*region, target);
+      region->rows > 1 && suitsBlockGemm(region->first(), target))
+    return verdict;
   for (const ProductRegion::Group& group : region->groups)
     for (ProductRegion::Product product : group.products)
       if (Verdict verdict = acceptsBulkCopies(product.op, target); !verdict)
@@ -61,6 +66,11 @@ static ScheduleAttr choosePart(MatmulOp op, const ProductRegion& region, const C
     return printSchedule(op->getContext(), HeldGemmKernel::name, chooseHeldGemm(alone, target));
   if (suitsNarrowGemm(region, target))
     return printSchedule(op->getContext(), NarrowGemmKernel::name, chooseNarrowGemm(alone, target));
+  if (acceptsBlockGemm(region, target)) {
+    BlockGemmSchedule whole = chooseBlockGemm(region, target);
+    return printSchedule(op->getContext(), BlockGemmKernel::name,
+                         chooseBlockGemm(alone, target, &whole));
+  }
   op.setOrderAttr(orderForBulkCopies(op));
   VerdictOr<GemvBulkSchedule> found = chooseGemvBulk(alone, target, neighbours);
   return found ? printSchedule(op->getContext(), GemvBulkKernel::name, *found) : ScheduleAttr();
@@ -75,6 +85,8 @@ static ScheduleAttr chooseWhole(const ProductRegion& region, const CudaTarget& t
     return printSchedule(context, HeldGemmKernel::name, chooseHeldGemm(region, target));
   if (suitsNarrowGemm(region, target))
     return printSchedule(context, NarrowGemmKernel::name, chooseNarrowGemm(region, target));
+  if (acceptsBlockGemm(region, target))
+    return printSchedule(context, BlockGemmKernel::name, chooseBlockGemm(region, target));
   VerdictOr<GemvBulkSchedule> found = chooseGemvBulk(region, target, neighbours);
   return found ? printSchedule(context, GemvBulkKernel::name, *found) : ScheduleAttr();
 }

@@ -25,6 +25,27 @@ __device__ __forceinline__ void multiplyAdd<BF16>(float (&d)[4], const unsigned 
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
+/// Of sums that are 0 so far.
+template <typename T>
+__device__ __forceinline__ void multiply(float (&sums)[4], const unsigned (&a)[4],
+                                         const unsigned (&b)[2]);
+template <>
+__device__ __forceinline__ void multiply<F16>(float (&d)[4], const unsigned (&a)[4],
+                                              const unsigned (&b)[2]) {
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+      "{%10,%10,%10,%10};"
+      : "=f"(d[0]), "=f"(d[1]), "=f"(d[2]), "=f"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "f"(0.0f));
+}
+template <>
+__device__ __forceinline__ void multiply<BF16>(float (&d)[4], const unsigned (&a)[4],
+                                               const unsigned (&b)[2]) {
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+      "{%10,%10,%10,%10};"
+      : "=f"(d[0]), "=f"(d[1]), "=f"(d[2]), "=f"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "f"(0.0f));
+}
+
 /// The same of a depth of 8 instead of 16.
 template <typename T>
 __device__ __forceinline__ void multiplyAdd(float (&sums)[4], const unsigned (&a)[2], unsigned b);
@@ -62,13 +83,17 @@ __device__ __forceinline__ void copyAsync(void* target, const void* source, bool
 }
 
 /// The same of runs that other copies bring the rest of, under a policy of the L2 cache: memory is
-/// read 256 bytes at a time.
+/// read 256 bytes at a time. `target` is an address in shared memory.
+__device__ __forceinline__ void copyRun(unsigned target, const void* source, bool exists,
+                                        unsigned long long policy) {
+  asm volatile(
+      "cp.async.cg.shared.global.L2::cache_hint.L2::256B [%0], [%1], 16, %2, %3;" ::"r"(target),
+      "l"(source), "r"(exists ? 16 : 0), "l"(policy)
+      : "memory");
+}
 __device__ __forceinline__ void copyRun(void* target, const void* source, bool exists,
                                         unsigned long long policy) {
-  asm volatile("cp.async.cg.shared.global.L2::cache_hint.L2::256B [%0], [%1], 16, %2, %3;" ::"r"(
-                   static_cast<unsigned>(__cvta_generic_to_shared(target))),
-               "l"(source), "r"(exists ? 16 : 0), "l"(policy)
-               : "memory");
+  copyRun(static_cast<unsigned>(__cvta_generic_to_shared(target)), source, exists, policy);
 }
 
 /// A block of 256 threads computes tileRows x 128 of y = x * W^T, `tileRows` 64 or 128: a ring of
