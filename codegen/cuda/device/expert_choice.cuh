@@ -1,86 +1,124 @@
 // The choice of a mixture of experts by a warp.
 #pragma once
+#include "memory.cuh"
 #include "reduce.cuh"
 
 namespace tenon {
 
 /// The softmax of a row of `experts` scores in the registers of a warp, its largest elements, and
 /// their weights. The softmax adds 128 lanes in one chunk, halved, as the kernel of softmax does.
+///
+/// Maxima are those of integers in the order of the numbers, which one instruction finds over a
+/// warp (redux.sync), where shuffles would take five and as many comparisons.
 template <int experts, int chosen> struct ExpertChoice {
   static constexpr int width = 4, vectors = (experts + 32 * width - 1) / (32 * width);
+  static constexpr unsigned all = 0xFFFFFFFFu;
 
   float shares[vectors][width];
-  Ranked best[chosen];
+  float values[chosen]; ///< of the best, in every thread
+  Ranked own;           ///< the best but as many as the thread's number, where that is one of them
 
   static __device__ __forceinline__ int column(int i, int j) {
     return (i * 32 + threadIdx.x % 32) * width + j;
   }
+  static __device__ __forceinline__ bool exists(int i, int j) {
+    return experts % (32 * width) == 0 || column(i, j) < experts;
+  }
+
+  /// Integers in the order of numbers, -0 below +0, NaN above all; and the number of one.
+  static __device__ __forceinline__ int rankOf(float value) {
+    const int bits = static_cast<int>(__float_as_uint(value));
+    return value != value ? 0x7FFFFFFF : bits < 0 ? bits ^ 0x7FFFFFFF : bits;
+  }
+  static __device__ __forceinline__ float ofRank(int rank) {
+    return __uint_as_float(static_cast<unsigned>(rank < 0 ? rank ^ 0x7FFFFFFF : rank));
+  }
 
   __device__ __forceinline__ void soften(const float* scores) {
-    float largest = __uint_as_float(0xff800000u);
+    const float below = __uint_as_float(0xFF800000u); // -infinity
+#pragma unroll
+    for (int i = 0; i < vectors; ++i) {
+      const int valid = experts - column(i, 0);
+      if (experts % width != 0 || valid <= 0)
+        loadPart(shares[i], scores + column(i, 0), valid, below);
+      else
+        loadVector(shares[i], scores + column(i, 0));
+    }
+    int rank = rankOf(below);
 #pragma unroll
     for (int i = 0; i < vectors; ++i)
 #pragma unroll
       for (int j = 0; j < width; ++j)
-        if (column(i, j) < experts) {
-          shares[i][j] = scores[column(i, j)];
-          largest = maximum(largest, shares[i][j]);
-        }
-    largest = combineThreads<32>(largest, Maximum(), nullptr);
+        rank = max(rank, rankOf(shares[i][j]));
+    const float largest = ofRank(__reduce_max_sync(all, rank));
     float sums[width] = {};
 #pragma unroll
     for (int i = 0; i < vectors; ++i)
 #pragma unroll
-      for (int j = 0; j < width; ++j)
-        if (column(i, j) < experts)
-          sums[j] += expf(shares[i][j] - largest);
+      for (int j = 0; j < width; ++j) {
+        shares[i][j] = expf(shares[i][j] - largest);
+        if (exists(i, j))
+          sums[j] += shares[i][j];
+      }
     const float total = combineWarpLanes(sums);
 #pragma unroll
     for (int i = 0; i < vectors; ++i)
 #pragma unroll
       for (int j = 0; j < width; ++j)
-        if (column(i, j) < experts)
-          shares[i][j] = expf(shares[i][j] - largest) / total;
+        shares[i][j] /= total;
   }
 
-  /// Each search takes what comes after the one before.
+  /// Finds the best, one after the other: of equal ones the lowest index, NaN last. A share, which
+  /// has no sign, counts as its bits and 2, NaN as 1, what is taken or not there as 0.
   __device__ __forceinline__ void search() {
-    Ranked last = {0.0f, -1};
+    int keys[vectors][width];
+#pragma unroll
+    for (int i = 0; i < vectors; ++i)
+#pragma unroll
+      for (int j = 0; j < width; ++j) {
+        const float share = shares[i][j];
+        keys[i][j] = !exists(i, j) ? 0 : share != share ? 1 : rankOf(share) + 2;
+      }
 #pragma unroll
     for (int rank = 0; rank < chosen; ++rank) {
-      Ranked found = {0.0f, -1};
+      int largest = 0;
 #pragma unroll
       for (int i = 0; i < vectors; ++i)
 #pragma unroll
-        for (int j = 0; j < width; ++j) {
-          const Ranked candidate = {shares[i][j], column(i, j)};
-          if (candidate.index < experts && (rank == 0 || ranksBefore(last, candidate)) &&
-              ranksBefore(candidate, found))
-            found = candidate;
-        }
+        for (int j = 0; j < width; ++j)
+          largest = max(largest, keys[i][j]);
+      largest = __reduce_max_sync(all, largest);
+      int index = experts;
 #pragma unroll
-      for (int offset = 16; offset >= 1; offset /= 2) {
-        const Ranked other = {__shfl_xor_sync(0xFFFFFFFFu, found.value, offset),
-                              __shfl_xor_sync(0xFFFFFFFFu, found.index, offset)};
-        if (ranksBefore(other, found))
-          found = other;
-      }
-      best[rank] = last = found;
+      for (int i = vectors - 1; i >= 0; --i)
+#pragma unroll
+        for (int j = width - 1; j >= 0; --j)
+          index = keys[i][j] == largest ? column(i, j) : index;
+      index = __reduce_min_sync(all, index);
+#pragma unroll
+      for (int i = 0; i < vectors; ++i)
+#pragma unroll
+        for (int j = 0; j < width; ++j)
+          keys[i][j] = column(i, j) == index ? 0 : keys[i][j];
+      values[rank] = ofRank(largest > 1 ? largest - 2 : 0x7FFFFFFF);
+      if (threadIdx.x % 32 == rank)
+        own = {values[rank], index};
     }
   }
 
-  /// The sum of the best by halving, as many lanes as there are of them, or more.
+  /// The sum of the best by halving, as many lanes as there are of them, or more, which adds zeros.
   __device__ __forceinline__ float sum() const {
-    float lanes[32];
+    constexpr int lanes = chosen > 16 ? 32 : chosen > 8 ? 16 : chosen > 4 ? 8 : chosen > 2 ? 4 : 2;
+    float sums[lanes];
 #pragma unroll
-    for (int i = 0; i < 32; ++i)
-      lanes[i] = i < chosen ? best[i < chosen ? i : 0].value : 0.0f;
+    for (int i = 0; i < lanes; ++i)
+      sums[i] = i < chosen ? values[i < chosen ? i : 0] : 0.0f;
 #pragma unroll
-    for (int half = 16; half >= 1; half /= 2)
+    for (int half = lanes / 2; half >= 1; half /= 2)
 #pragma unroll
       for (int i = 0; i < half; ++i)
-        lanes[i] += lanes[i + half];
-    return lanes[0];
+        sums[i] += sums[i + half];
+    return sums[0];
   }
 };
 

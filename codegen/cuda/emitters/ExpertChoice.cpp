@@ -51,18 +51,15 @@ static LogicalResult emitExpertChoice(KernelContext& context) {
   code.line("choice.search();");
   if (kernel->sum)
     code.line("const float sum = choice.sum();");
-  code.open("if (threadIdx.x == 0)");
-  code.unroll();
-  code.openFormat("for (int rank = 0; rank < %d; ++rank)", chosen);
+  code.openFormat("if (threadIdx.x < %d)", chosen);
   auto store = [&](Value value, const char* expression) {
     for (const std::string& pointer : context.destinations(value))
-      code.format("%s[tile * %d + rank] = %s;", pointer, chosen, expression);
+      code.format("%s[tile * %d + threadIdx.x] = %s;", pointer, chosen, expression);
   };
-  store(kernel->best.getValues(), "choice.best[rank].value");
-  store(kernel->best.getIndices(), "choice.best[rank].index");
+  store(kernel->best.getValues(), "choice.own.value");
+  store(kernel->best.getIndices(), "choice.own.index");
   if (kernel->weights)
-    store(kernel->weights.getResult(), "choice.best[rank].value / sum");
-  code.close();
+    store(kernel->weights.getResult(), "choice.own.value / sum");
   code.close();
   return success();
 }

@@ -509,6 +509,54 @@ func.func @f(%%x: tensor<%1$dx%2$dxf16>, %%w: tensor<%3$dx%2$dxf16>) -> tensor<%
   }
 }
 
+/// Of equal shares the lowest index comes first, also of those that are 0 beside others, and of NaN,
+/// as every share of a row is that has one; so do the kernels of the operations one by one.
+TEST(CudaRegion, ChoosesAmongEqualSharesAndNan) {
+  constexpr int64_t rows = 5, experts = 60, chosen = 6;
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  std::string text = textOf({&expertCases[2], "f32", rows, chosen, experts});
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  mlir::OwningOpRef<mlir::ModuleOp> fusedModule, splitModule;
+  auto fused = compileRegion(context, text, passes::Plan::Fused, fusedModule);
+  ASSERT_TRUE(fused.ok()) << fused.status();
+  auto split = compileRegion(context, text, passes::Plan::Split, splitModule);
+  ASSERT_TRUE(split.ok()) << split.status();
+  auto fusedExecutor = runtime::CudaExecutor::create(*std::move(fused), {});
+  if (absl::IsNotFound(fusedExecutor.status()))
+    GTEST_SKIP() << "no GPU: " << fusedExecutor.status();
+  ASSERT_TRUE(fusedExecutor.ok()) << fusedExecutor.status();
+  auto splitExecutor = runtime::CudaExecutor::create(*std::move(split), {});
+  ASSERT_TRUE(splitExecutor.ok()) << splitExecutor.status();
+
+  CaseInput scores = {{rows, experts}, "f32", Fill::Listed};
+  for (int64_t i = 0; i < rows * experts; ++i) {
+    int64_t column = i % experts;
+    double ofRow[] = {0.25, static_cast<double>(column * 7 % 11), -infinity,
+                      column == 9 ? 1.0 : -3e4, static_cast<double>(column)};
+    scores.values.push_back(ofRow[i / experts]);
+  }
+  scores.values[2 * experts + 37] = scores.values[2 * experts + 11] = -2.0;
+  scores.values[4 * experts + 5] = std::numeric_limits<double>::quiet_NaN();
+  std::vector<ReferenceTensor> inputs = makeInputs(context, {scores});
+  auto fusedOutputs = runOnDevice(**fusedExecutor, inputs);
+  ASSERT_TRUE(fusedOutputs.ok()) << fusedOutputs.status();
+  auto splitOutputs = runOnDevice(**splitExecutor, inputs);
+  ASSERT_TRUE(splitOutputs.ok()) << splitOutputs.status();
+  auto interpreter = Interpreter::create(*fusedModule);
+  ASSERT_TRUE(interpreter.ok()) << interpreter.status();
+  auto expected = (*interpreter)->run("f", inputs);
+  ASSERT_TRUE(expected.ok()) << expected.status();
+  expectClose((*expected)[1], (*fusedOutputs)[1], 0, "indices");
+  EXPECT_EQ((*fusedOutputs)[1], (*splitOutputs)[1]);
+  for (size_t result : {0, 2}) {
+    expectClose((*expected)[result], (*fusedOutputs)[result], toleranceOf("f32"), "shares");
+    constexpr size_t numbers = 4 * (rows - 1) * chosen; // bytes before the row of NaN
+    EXPECT_TRUE(std::equal((*fusedOutputs)[result].begin(),
+                           (*fusedOutputs)[result].begin() + numbers,
+                           (*splitOutputs)[result].begin()));
+  }
+}
+
 /// A tile of `hopper_gemm` by its parameters, K in `split` parts, in `tiles` blocks.
 struct SplitTile {
   int split, tiles;
