@@ -1,5 +1,7 @@
 #include "kernels/cuda/ExpertGemv.h"
 
+#include <limits>
+
 #include "kernels/cuda/CudaScheduleRule.h"
 #include "kernels/cuda/ExpertChoice.h"
 #include "kernels/cuda/Gemv.h"
@@ -8,6 +10,27 @@
 using namespace mlir;
 
 namespace tenon::kernels {
+
+static const Encoding& encodingOf(ExpertMatmulOp op) {
+  return *getEncoding(op.getWeight().getType().getElementType());
+}
+
+static constexpr int64_t copyBytes = 16; ///< of which bulk copies bring multiples
+
+/// An instruction of tensor cores takes two lines: a row of two products, or two rows of one.
+ExpertStage::ExpertStage(const ExpertRegion& region)
+    : rowBytes(encodingOf(region.products.front()).bytesFor(region.depth)),
+      products(static_cast<int64_t>(region.products.size())) {
+  rows = products == 1 ? 2 : 1;
+  while (rows * rowBytes % copyBytes != 0 && rows < copyBytes)
+    rows *= 2;
+  pieceBytes = llvm::alignTo(rows * rowBytes, 128);
+}
+
+int64_t ExpertStage::ringBytes(int64_t stages) const {
+  constexpr int64_t barrierBytes = 8;
+  return llvm::alignTo(stages * (bytes() + barrierBytes), 128);
+}
 
 VerdictOr<ExpertGemvKernel> ExpertGemvKernel::read(KernelOp kernel) {
   VerdictOr<ExpertRegion> region = readExpertRegion(kernel);
@@ -20,14 +43,37 @@ VerdictOr<ExpertGemvKernel> ExpertGemvKernel::read(KernelOp kernel) {
   return ExpertGemvKernel{*std::move(region), *schedule};
 }
 
+static constexpr int64_t floatBytes = 4;
+
+/// The sums of a warp with a ring.
+static int64_t sumBytes(const ExpertStage& stage, int64_t columns) {
+  return floatBytes * stage.products * columns;
+}
+
+/// Rings of the warps, the sums, weights of a weighted sum; registers hold x.
+static BlockResources resourcesOfRings(const ExpertGemvKernel& kernel) {
+  ExpertStage stage(kernel.region);
+  int64_t warps = kernel.schedule.threads / 32;
+  BlockResources resources;
+  resources.threads = kernel.schedule.threads;
+  resources.registers = BlockResources::mostRegisters;
+  resources.dynamicSmemBytes = warps * stage.ringBytes(kernel.schedule.stages);
+  resources.staticSmemBytes = warps * sumBytes(stage, kernel.schedule.columnsPerWarp);
+  if (kernel.region.sum)
+    resources.staticSmemBytes += floatBytes * kernel.region.chosen;
+  resources.bytesAThread = kernel.schedule.stages * stage.bytes() / 32;
+  return resources;
+}
+
 /// As `gemv`: partial sums of each warp, the words of blocks and their parts; where tiles are of
 /// experts the list of their pairs, too.
 BlockResources ExpertGemvKernel::resources() const {
-  constexpr int64_t unrolled = 4, leastOfBlocks = 128, floatBytes = 4, wordBytes = 16;
+  if (schedule.stages > 0)
+    return resourcesOfRings(*this);
+  constexpr int64_t unrolled = 4, leastOfBlocks = 128, wordBytes = 16;
   int64_t pairs = std::max<int64_t>(schedule.pairsAtOnce, 1);
   auto products = static_cast<int64_t>(region.products.size());
   int64_t columns = products * schedule.columnsPerWarp;
-  ExpertMatmulOp first = region.products.front();
   BlockResources resources;
   resources.threads = schedule.threads;
   // Several rows of x are on their way at once.
@@ -35,12 +81,14 @@ BlockResources ExpertGemvKernel::resources() const {
   resources.registers = registersOfSums(pairs * columns * schedule.vector) + ofRows;
   // Where a row is one step, what blocks decode to is multiplied and combined pair by pair.
   bool isOneStep = region.depth <= 32 * schedule.vector;
-  if (getEncoding(first.getWeight().getType().getElementType())->isBlockQuantized())
+  if (encodingOf(region.products.front()).isBlockQuantized())
     resources.registers = std::clamp<int64_t>(isOneStep ? 0 : resources.registers + 16,
                                               leastOfBlocks, BlockResources::mostRegisters);
   resources.bytesAThread = unrolled * wordBytes * columns;
   int64_t warps = schedule.threads / 32;
   resources.staticSmemBytes = floatBytes * (region.sum ? region.chosen : warps * pairs) * columns;
+  if (region.sum)
+    resources.staticSmemBytes += floatBytes * region.chosen;
   if (schedule.pairsAtOnce > 0)
     resources.staticSmemBytes += 4 * (std::min(mostListed, region.pairs()) + 1);
   return resources;
@@ -99,6 +147,60 @@ static bool matches(KernelOp kernel, const CudaTarget& target) {
          ((hasExperts(kernel) || isChoice(kernel)) && accepts(kernel, target));
 }
 
+/// Whether tensor cores multiply the rows of a product's experts, which bulk copies bring: it
+/// follows from the product alone, lest a kernel of several add in another order.
+///
+/// Rows are multiples of 16 bytes, which every encoding's blocks lie well in; those of blocks of
+/// 256 elements need no more than their blocks, and a few of them together are such a multiple.
+static bool suitsTensorCores(ExpertMatmulOp op, const ExpertRegion& region,
+                             const CudaTarget& target) {
+  constexpr int64_t mostTogether = 1024, superblock = 256;
+  const Encoding& encoding = encodingOf(op);
+  Type input = op.getInput().getType().getElementType();
+  if (!target.bulkCopies || !encoding.isBlockQuantized() || !(input.isF16() || input.isBF16()))
+    return false;
+  if (!fewShareExperts(region) || region.chosen > ExpertGemvKernel::mostWarps ||
+      region.depth > ExpertGemvKernel::mostHeld)
+    return false;
+  int64_t rowBytes = encoding.bytesFor(region.depth);
+  return rowBytes % copyBytes == 0 ||
+         (encoding.blockSize == superblock && region.depth <= mostTogether &&
+          region.columns * rowBytes % copyBytes == 0);
+}
+
+/// One block a multiprocessor, or almost: as many columns of a pair, or of all pairs of a row,
+/// which its warps share so that few have more to do than others. All that a warp brings is on its
+/// way at once where the rings hold it.
+static ExpertGemvSchedule chooseRings(const ExpertRegion& region, const CudaTarget& target) {
+  constexpr int64_t mostWarps = ExpertGemvKernel::mostWarps, mostColumns = 128;
+  ExpertStage stage(region);
+  int64_t parts = region.sum ? region.rows : region.pairs();
+  auto columns = static_cast<int64_t>(
+      llvm::divideCeil(region.columns, std::max<int64_t>(target.sms / parts, 1)));
+  int64_t together = stage.rowBytes % copyBytes == 0 ? 1 : stage.rows;
+  int64_t sharing = region.sum ? region.chosen : 1; // warps that take the same columns
+  int64_t fewest = std::numeric_limits<int64_t>::max();
+  ExpertGemvSchedule schedule;
+  schedule.vector = 8;
+  for (int64_t groups = mostWarps / sharing; 2 * groups * sharing >= mostWarps; --groups) {
+    int64_t ofWarp = llvm::alignTo(llvm::divideCeil(columns, groups), together);
+    ofWarp = std::min(ofWarp, mostColumns);
+    if (groups * ofWarp >= fewest)
+      continue;
+    fewest = groups * ofWarp;
+    int64_t warps = groups * sharing;
+    schedule.threads = 32 * warps;
+    schedule.columnsPerWarp = ofWarp;
+    schedule.tiles = parts * llvm::divideCeil(region.columns, groups * ofWarp);
+    auto turns = static_cast<int64_t>(llvm::divideCeil(ofWarp, stage.rows));
+    bool holdsTwo =
+        warps * (stage.ringBytes(2) + sumBytes(stage, ofWarp)) <= target.smemBytesPerBlock;
+    int64_t held = target.bulkRingBytes / (warps * stage.ringBytes(1));
+    schedule.stages = std::min(turns, std::max<int64_t>(held, holdsTwo ? 2 : 1));
+  }
+  return schedule;
+}
+
 /// Of a few rows a tile is some columns of one pair or, to be summed, of all pairs of a row, a warp
 /// each. Of more rows a tile is some columns of one expert, for all pairs that it takes part in, as
 /// many at once as chance gives it and registers hold.
@@ -143,8 +245,10 @@ static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target, Neighbours
   }
   VerdictOr<ExpertRegion> region = readExpertRegion(kernel);
   assert(region && "the rule matches");
-  ExpertGemvSchedule schedule = chooseGemv(*region);
-  OrderAttr order = makeOrder(kernel.getContext(), 32 * schedule.vector);
+  bool onTensorCores = suitsTensorCores(region->products.front(), *region, target);
+  ExpertGemvSchedule schedule = onTensorCores ? chooseRings(*region, target) : chooseGemv(*region);
+  OrderAttr order = OrderAttr::get(kernel.getContext(), /*chunk=*/0, 32 * schedule.vector,
+                                   onTensorCores ? CombineTree::TensorCores : CombineTree::Halving);
   for (ExpertMatmulOp product : region->products)
     product.setOrderAttr(order);
   return printSchedule(kernel.getContext(), ExpertGemvKernel::name, schedule);

@@ -17,21 +17,45 @@ struct ExpertGemvSchedule {
   /// Pairs of a row and an expert that a tile of an expert multiplies at once. 0: a tile is of one
   /// pair or, beside a weighted sum, of a row, whose experts its warps share.
   int64_t pairsAtOnce = 0;
+  /// Stages of a warp's ring in shared memory, through which rows in blocks go to tensor cores. 0:
+  /// warps load rows into registers.
+  int64_t stages = 0;
 
   static constexpr Parameter<ExpertGemvSchedule> parameters[] = {
       threadsParameter(&ExpertGemvSchedule::threads),
       {"vector", &ExpertGemvSchedule::vector, 1, 8},
-      {"columns_per_warp", &ExpertGemvSchedule::columnsPerWarp, 1, 16},
-      {"pairs_at_once", &ExpertGemvSchedule::pairsAtOnce, 1, 16, /*absent=*/0}};
+      {"columns_per_warp", &ExpertGemvSchedule::columnsPerWarp, 1, 128},
+      {"pairs_at_once", &ExpertGemvSchedule::pairsAtOnce, 1, 16, /*absent=*/0},
+      {"stages", &ExpertGemvSchedule::stages, 1, 128, /*absent=*/0}};
 };
 
-/// Products of rows with the experts that they choose, whose weights warps load into registers
-/// (codegen/cuda/emitters/ExpertGemv.cpp).
+/// What a stage of a warp's ring holds: of the matrix of each product a piece of consecutive rows.
+///
+/// Example: gate and up of 2,048 elements in q4_k: a row of each, pieces of 1,152 bytes; down of
+/// 768 elements in q6_k, rows of 630 bytes: eight rows in a piece of 5,120 bytes.
+struct ExpertStage {
+  int64_t rows = 0;       ///< of a piece: as many as a copy's multiple of 16 bytes asks for
+  int64_t rowBytes = 0;   ///< of a matrix
+  int64_t pieceBytes = 0; ///< from one piece to the next
+  int64_t products = 0;
+
+  explicit ExpertStage(const ExpertRegion& region);
+
+  int64_t bytes() const { return products * pieceBytes; }
+  int64_t ringBytes(int64_t stages) const; ///< of a warp, with its barriers
+};
+
+/// Products of rows with the experts that they choose, whose weights warps load into registers, or
+/// bring through rings to tensor cores (codegen/cuda/emitters/ExpertGemv.cpp).
 struct ExpertGemvKernel {
   static constexpr llvm::StringLiteral name = "expert_gemv";
 
   /// Pairs that a tile of an expert searches for its own at once.
   static constexpr int64_t mostListed = 1024;
+  /// Elements of x that a warp holds for tensor cores.
+  static constexpr int64_t mostHeld = 4096;
+  /// Warps of a block with rings, and experts of a row that they sum.
+  static constexpr int64_t mostWarps = 16;
 
   ExpertRegion region;
   ExpertGemvSchedule schedule;

@@ -24,11 +24,11 @@ static Verdict acceptsProduct(ExpertMatmulOp op, const ExpertRegion& region) {
   ExpertMatmulOp first = region.products.front();
   if (region.products.size() == mostProducts)
     return Refusal{"a kernel computes at most two products with experts"};
-  if (op.getIds() != first.getIds() || op.getType().getShape() != first.getType().getShape() ||
-      op.getInput().getType() != first.getInput().getType() ||
+  if (op.getInput() != first.getInput() || op.getIds() != first.getIds() ||
+      op.getType().getShape() != first.getType().getShape() ||
       op.getWeight().getType() != first.getWeight().getType())
-    return Refusal{"products with experts in one kernel have one choice of experts, one shape and "
-                   "one encoding"};
+    return Refusal{"products with experts in one kernel have one input, one choice of experts, one "
+                   "shape and one encoding"};
   return Verdict::accept();
 }
 

@@ -1,5 +1,6 @@
 #include "kernels/cuda/ExpertGemv.h"
 #include "codegen/cuda/RegionPrinter.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -16,38 +17,106 @@ namespace {
 /// order of the list changes no sum); or, beside a weighted sum, some columns of all pairs of a
 /// row, which warps take in turn.
 ///
-/// Parameters: those of `ExpertGemvSchedule`. The order has 32 · vector lanes.
+/// With `stages` weights in blocks are multiplied with inputs of 16 bits on tensor cores
+/// (`device/quants.cuh`), on sm_90 and later: a warp holds x of one pair and brings its rows
+/// through a ring in shared memory, all that the ring holds as soon as it knows the expert. Beside
+/// a weighted sum a warp has one pair of the row, too.
+///
+/// Parameters: those of `ExpertGemvSchedule`. The order has 32 · vector lanes, which halve, or with
+/// `stages` is of tensor cores.
 class ExpertEmission {
 public:
   ExpertEmission(KernelContext& context, ExpertGemvKernel kernel)
-      : context(context), region(kernel.region), schedule(kernel.schedule),
+      : context(context), region(kernel.region), schedule(kernel.schedule), stage(region),
         first(region.products.front()) {}
 
   LogicalResult emit();
 
 private:
   LogicalResult check();
+  LogicalResult checkRegisters();
+  LogicalResult checkRings();
+  void printRing(CodeWriter& code);
+  void printQuants(CodeWriter& code);
+  void printEarly(CodeWriter& code);
+  void defineEarly(CodeWriter& code, RegionPrinter& printer);
   void printPlace(CodeWriter& code);
   void printRows(CodeWriter& code);
   void printStep(CodeWriter& code);
   void printProducts(CodeWriter& code);
   LogicalResult printStore(CodeWriter& code);
   LogicalResult printExpert(CodeWriter& code);
+  void printRowProducts(CodeWriter& code);
   LogicalResult printSum(CodeWriter& code);
   LogicalResult storeYields(RegionPrinter& printer);
+  /// The operation whose result has the region's positions, and the row of a tile among them.
+  Operation* last() { return region.sum ? region.sum.getOperation() : first.getOperation(); }
+  const char* rowOfTile() const { return region.sum ? "row" : "pair"; }
+  /// Whether a thread has one element of a tile, at most.
+  bool hasOneElement() const {
+    return schedule.pairsAtOnce == 0 && perTile() <= context.structure.threads;
+  }
+  llvm::SetVector<BlockArgument> operandsBehind();
+  void openElements(CodeWriter& code, int64_t count);
   std::string ids() { return context.pointer(first.getIds()); }
   int64_t pairs() const { return std::max<int64_t>(schedule.pairsAtOnce, 1); }
-  int64_t perTile() const {
-    return schedule.columnsPerWarp * (region.sum ? 1 : context.structure.threads / 32);
+  int64_t warps() const { return context.structure.threads / 32; }
+  /// Warps of a tile that take columns of their own.
+  int64_t warpsOfColumns() const {
+    if (!region.sum)
+      return warps();
+    return schedule.stages > 0 ? warps() / region.chosen : 1;
   }
+  int64_t perTile() const { return schedule.columnsPerWarp * warpsOfColumns(); }
+  int64_t tilesOfPart() const { return llvm::divideCeil(region.columns, perTile()); }
 
   KernelContext& context;
   ExpertRegion region;
   ExpertGemvSchedule schedule;
+  ExpertStage stage; ///< with rings
   ExpertMatmulOp first;
 };
 
 } // namespace
+
+/// What loads into registers ask for.
+LogicalResult ExpertEmission::checkRegisters() {
+  auto products = static_cast<int64_t>(region.products.size());
+  if (products * pairs() * schedule.columnsPerWarp * schedule.vector > 128)
+    return context.kernel.emitOpError(
+        "expects products, pairs_at_once, columns_per_warp and vector "
+        "that fit into registers");
+  if (region.sum && schedule.pairsAtOnce > 0)
+    return context.kernel.emitOpError("expects no pairs_at_once beside a weighted sum, but got ")
+           << schedule.pairsAtOnce;
+  return success();
+}
+
+/// What rings and tensor cores ask for.
+LogicalResult ExpertEmission::checkRings() {
+  constexpr int64_t copyBytes = 16, superblock = 256;
+  if (!context.architecture.isHopperOrLater())
+    return context.kernel.emitOpError(
+        "expects sm_90 or later for stages of the emitter expert_gemv");
+  const Encoding& encoding = *getEncoding(elementTypeOf(first.getWeight().getType()));
+  if (!encoding.isBlockQuantized() ||
+      elementBytes(elementTypeOf(first.getInput().getType())) != 2 ||
+      region.depth > ExpertGemvKernel::mostHeld || schedule.pairsAtOnce > 0)
+    return context.kernel.emitOpError("expects weights in blocks, inputs of 16 bits, at most ")
+           << ExpertGemvKernel::mostHeld << " elements and no pairs_at_once beside stages";
+  bool isAligned = stage.rowBytes % copyBytes == 0;
+  if (!isAligned && (encoding.blockSize != superblock ||
+                     schedule.columnsPerWarp * stage.rowBytes % copyBytes != 0 ||
+                     region.columns * stage.rowBytes % copyBytes != 0))
+    return context.kernel.emitOpError("expects the rows of a warp and of an expert to be multiples "
+                                      "of 16 bytes beside stages, but got rows of ")
+           << stage.rowBytes;
+  if (region.sum && warps() % region.chosen != 0)
+    return context.kernel.emitOpError("expects as many warps as a row has experts, or a multiple, "
+                                      "beside stages, but got ")
+           << warps();
+  return success();
+}
 
 LogicalResult ExpertEmission::check() {
   int64_t vector = schedule.vector;
@@ -56,42 +125,116 @@ LogicalResult ExpertEmission::check() {
                "expects a vector of a power of two that divides the depth of "
                "the experts, but got ")
            << vector;
+  CombineTree tree = schedule.stages > 0 ? CombineTree::TensorCores : CombineTree::Halving;
   for (ExpertMatmulOp op : region.products) {
     FailureOr<OrderAttr> order = orderOf(op);
     if (failed(order))
       return failure();
     bool whole = order->getChunk() == 0 || order->getChunk() >= region.depth;
-    if (order->getLanes() != 32 * vector || order->getTree() != CombineTree::Halving || !whole)
+    if (order->getLanes() != 32 * vector || order->getTree() != tree || !whole)
       return op.emitOpError("expects an order of one chunk in ")
-             << 32 * vector << " lanes that halve, but got " << *order;
+             << 32 * vector << " lanes"
+             << (schedule.stages > 0 ? " of tensor cores" : " that halve") << ", but got "
+             << *order;
   }
-  auto products = static_cast<int64_t>(region.products.size());
-  if (products * pairs() * schedule.columnsPerWarp * vector > 128)
-    return context.kernel.emitOpError(
-        "expects products, pairs_at_once, columns_per_warp and vector "
-        "that fit into registers");
-  if (region.sum && schedule.pairsAtOnce > 0)
-    return context.kernel.emitOpError("expects no pairs_at_once beside a weighted sum, but got ")
-           << schedule.pairsAtOnce;
+  if (failed(schedule.stages > 0 ? checkRings() : checkRegisters()))
+    return failure();
   int64_t parts = schedule.pairsAtOnce > 0 ? region.experts : region.pairs();
   if (region.sum)
     parts = region.rows;
-  return context.expectTiles(parts * llvm::divideCeil(region.columns, perTile()));
+  return context.expectTiles(parts * tilesOfPart());
+}
+
+/// Where a warp's rows lie, and its ring, still empty: the expert is known behind the wait.
+void ExpertEmission::printRing(CodeWriter& code) {
+  code.line("extern __shared__ __align__(128) unsigned char memory[];");
+  code.line("const int lane = threadIdx.x % 32, warp = warpOfBlock();");
+  code.format("const int firstColumn = static_cast<int>(tile %% %d) * %d;", tilesOfPart(),
+              perTile());
+  if (region.sum) {
+    code.format("const long long row = tile / %d, pair = row * %d + warp %% %d;", tilesOfPart(),
+                region.chosen, region.chosen);
+    code.format("const int ofWarp = warp / %d * %d;", region.chosen, schedule.columnsPerWarp);
+  } else {
+    code.format("const long long pair = tile / %d;", tilesOfPart());
+    code.format("const int ofWarp = warp * %d;", schedule.columnsPerWarp);
+  }
+  code.format("const int own = min(%d, %d - firstColumn - ofWarp);", schedule.columnsPerWarp,
+              region.columns);
+  code.format("const int turns = own <= 0 ? 0 : (own + %d) / %d;", stage.rows - 1, stage.rows);
+  code.line("int expert = 0;");
+  code.open("auto pieceAt = [&](int piece) -> Piece");
+  code.format("const int first = piece / %d * %d;", stage.products, stage.rows);
+  code.format("const long long weightRow = static_cast<long long>(expert) * %d + firstColumn + "
+              "ofWarp + first;",
+              region.columns);
+  std::string weight = context.pointer(first.getWeight());
+  if (stage.products > 1)
+    weight = absl::StrFormat("(piece %% 2 == 0 ? %s : %s)", weight,
+                             context.pointer(region.products.back().getWeight()));
+  code.format("return {%s + weightRow * %d, min(%d, own - first) * %du};", weight, stage.rowBytes,
+              stage.rows, stage.rowBytes);
+  code.close(";");
+  code.format("using Ring = PieceRing<%d, %d, %d>;", schedule.stages, stage.pieceBytes,
+              stage.products);
+  code.format("Ring ring(reinterpret_cast<Ring::Shared*>(memory)[warp], turns * %d);",
+              stage.products);
+  code.line("ring.start<0>(pieceAt);");
+}
+
+/// The sums of a warp's rows for its pair, in `parts`. A row of two products, or rows of one, are
+/// lines of the same instructions.
+void ExpertEmission::printQuants(CodeWriter& code) {
+  bool joined = stage.rows == 1;
+  int64_t groups = joined ? 1 : stage.products, lines = joined ? stage.products : stage.rows;
+  code.format("const int id = %s[pair];", ids());
+  code.format("const bool exists = id >= 0 && id < %d;", region.experts);
+  code.line("expert = exists ? id : 0;");
+  code.line("ring.fill<0>(pieceAt);");
+  printEarly(code);
+  code.format("__shared__ float parts[%d][%d][%d];", stage.products, region.sum ? region.chosen : 1,
+              perTile());
+  code.format("QuantInput<%s, %s, %d> held;",
+              deviceType(elementTypeOf(first.getWeight().getType())),
+              deviceType(elementTypeOf(first.getInput().getType())), region.depth);
+  code.format("held.load(%s + pair / %d * %d, %d);", context.pointer(first.getInput()),
+              region.sharing(), region.depth, region.depth);
+  code.line("#pragma unroll 1");
+  code.open("for (int turn = 0; turn < turns; ++turn)");
+  code.format("float partial[%d][%d] = {};", groups, lines);
+  code.line("const unsigned char* bytes = ring.take();");
+  code.unroll();
+  code.format("for (int p = 0; p < %d; ++p)", groups);
+  code.format("  held.multiply(partial[p], bytes + p * %d, %d, %d);", stage.pieceBytes,
+              joined ? stage.pieceBytes : stage.rowBytes, region.depth);
+  code.line("ring.release(turn, pieceAt);");
+  code.unroll();
+  code.openFormat("for (int p = 0; p < %d; ++p)", groups);
+  code.line("const float sum = sumOverWarp(partial[p]);");
+  code.format("const int line = lane / %d, column = turn * %d + %s;", 32 / lines, stage.rows,
+              joined ? "0" : "line");
+  code.format("if (lane %% %d == 0 && column < own)", 32 / lines);
+  code.format("  parts[%s][%s][ofWarp + column] = %s;", joined ? "line" : "p",
+              region.sum ? absl::StrFormat("warp %% %d", region.chosen) : "0",
+              region.sum ? "exists ? sum : 0.0f" : "sum");
+  code.close();
+  code.close();
+  code.line("__syncthreads();");
 }
 
 void ExpertEmission::printPlace(CodeWriter& code) {
-  int64_t tilesOfPart = llvm::divideCeil(region.columns, perTile());
   code.line("const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;");
-  code.format("const int firstColumn = static_cast<int>(tile %% %d) * %d;", tilesOfPart, perTile());
+  code.format("const int firstColumn = static_cast<int>(tile %% %d) * %d;", tilesOfPart(),
+              perTile());
   if (region.sum) {
-    code.format("const long long row = tile / %d;", tilesOfPart);
+    code.format("const long long row = tile / %d;", tilesOfPart());
     code.format("__shared__ float parts[1][%d][%d];", region.chosen, perTile());
     return;
   }
   if (schedule.pairsAtOnce > 0) {
-    code.format("const int expert = static_cast<int>(tile / %d);", tilesOfPart);
+    code.format("const int expert = static_cast<int>(tile / %d);", tilesOfPart());
   } else {
-    code.format("const long long pair = tile / %d;", tilesOfPart);
+    code.format("const long long pair = tile / %d;", tilesOfPart());
     code.format("const int id = %s[pair];", ids());
     code.format("const bool exists = id >= 0 && id < %d;", region.experts);
     code.line("const int expert = exists ? id : 0;");
@@ -121,23 +264,18 @@ void ExpertEmission::printStep(CodeWriter& code) {
     code.format("  decodeRow<%s>(w[%d][c], %s, weightRow[c], %d, k);", weightType, index,
                 context.pointer(product.getWeight()), region.depth);
   }
-  bool sameInput = llvm::all_of(region.products, [&](ExpertMatmulOp product) {
-    return product.getInput() == first.getInput();
-  });
   code.unroll();
   code.openFormat("for (int m = 0; m < %d; ++m)", pairs());
-  for (auto [index, product] : llvm::enumerate(region.products)) {
-    if (index == 0 || !sameInput) {
-      code.format("float x%d[%d];", index, schedule.vector);
-      code.format("loadVector(x%d, %s + inputRow[m] * %d + k);", index,
-                  context.pointer(product.getInput()), region.depth);
-    }
+  code.format("float x[%d];", schedule.vector);
+  code.format("loadVector(x, %s + inputRow[m] * %d + k);", context.pointer(first.getInput()),
+              region.depth);
+  for (size_t index = 0; index < region.products.size(); ++index) {
     code.unroll();
     code.format("for (int c = 0; c < %d; ++c)", schedule.columnsPerWarp);
     code.unroll();
     code.format("  for (int j = 0; j < %d; ++j)", schedule.vector);
-    code.format("    sums[%d][m][c][j] = __fmaf_rn(x%d[j], w[%d][c][j], sums[%d][m][c][j]);", index,
-                sameInput ? 0 : index, index, index);
+    code.format("    sums[%d][m][c][j] = __fmaf_rn(x[j], w[%d][c][j], sums[%d][m][c][j]);", index,
+                index, index);
   }
   code.close();
 }
@@ -166,6 +304,62 @@ void ExpertEmission::printProducts(CodeWriter& code) {
   code.close();
 }
 
+/// The arguments that the operations behind the products read.
+llvm::SetVector<BlockArgument> ExpertEmission::operandsBehind() {
+  llvm::SetVector<BlockArgument> found;
+  for (auto op : context.kernel.getBlock().getOps<ElementwiseOpInterface>())
+    for (Value operand : op->getOperands())
+      if (auto argument = llvm::dyn_cast<BlockArgument>(operand);
+          argument && !isBlockQuantized(elementTypeOf(argument.getType())))
+        found.insert(argument);
+  return found;
+}
+
+/// Loads what stands beside the products, so that it is there when they are: weights of a sum, and
+/// operands of a thread's element.
+void ExpertEmission::printEarly(CodeWriter& code) {
+  if (region.sum) {
+    code.format("__shared__ float weights[%d];", region.chosen);
+    code.format("for (int j = threadIdx.x; j < %d; j += %d)", region.chosen,
+                context.structure.threads);
+    code.format("  weights[j] = toFloat(%s[row * %d + j]);",
+                context.pointer(region.sum.getWeights()), region.chosen);
+  }
+  llvm::SetVector<BlockArgument> operands = operandsBehind();
+  if (operands.empty() || !hasOneElement())
+    return;
+  for (BlockArgument argument : operands)
+    code.format("%s early_%s;", deviceType(elementTypeOf(argument.getType())),
+                context.pointer(argument));
+  code.format("if (const int column = firstColumn + static_cast<int>(threadIdx.x);");
+  code.openFormat("    threadIdx.x < %d && column < %d)", perTile(), region.columns);
+  RegionPrinter printer(context, shapeOf(last()->getResult(0).getType()), /*flat=*/false,
+                        /*width=*/1);
+  printer.moveTo(code, {rowOfTile(), "column", ""});
+  for (BlockArgument argument : operands)
+    code.format("early_%s = *(%s);", context.pointer(argument), printer.address(argument));
+  code.close();
+}
+
+/// What `printEarly` has loaded.
+void ExpertEmission::defineEarly(CodeWriter& code, RegionPrinter& printer) {
+  if (!hasOneElement())
+    return;
+  for (BlockArgument argument : operandsBehind()) {
+    std::string name = "early_" + context.pointer(argument);
+    code.format("const float wide_%s[1] = {toFloat(%s)};", name, name);
+    printer.define(argument, "wide_" + name);
+  }
+}
+
+/// Begins what each of `count` elements of a tile takes, of number `i`.
+void ExpertEmission::openElements(CodeWriter& code, int64_t count) {
+  if (!hasOneElement())
+    return code.openFormat("for (int i = threadIdx.x; i < %d; i += %d)", count,
+                           context.structure.threads);
+  code.openFormat("if (const int i = threadIdx.x; i < %d)", count);
+}
+
 LogicalResult ExpertEmission::storeYields(RegionPrinter& printer) {
   llvm::SmallPtrSet<Value, 4> stored;
   for (Value yielded : context.kernel.getYield().getValues())
@@ -177,8 +371,7 @@ LogicalResult ExpertEmission::storeYields(RegionPrinter& printer) {
 /// Stores what the region makes of the sums in `parts`: those of pair `pairOf(m)` where it exists,
 /// zeros where it has no expert.
 LogicalResult ExpertEmission::printStore(CodeWriter& code) {
-  code.openFormat("for (int i = threadIdx.x; i < %d; i += %d)", pairs() * perTile(),
-                  context.structure.threads);
+  openElements(code, pairs() * perTile());
   code.format("const int m = i / %d, inTile = i %% %d;", perTile(), perTile());
   code.line("const int column = firstColumn + inTile;");
   if (schedule.pairsAtOnce > 0) {
@@ -192,6 +385,7 @@ LogicalResult ExpertEmission::printStore(CodeWriter& code) {
   llvm::ArrayRef<int64_t> shape = first.getType().getShape();
   RegionPrinter printer(context, shape, /*flat=*/false, /*width=*/1);
   printer.moveTo(code, {"pair", "column", ""});
+  defineEarly(code, printer);
   for (auto [index, product] : llvm::enumerate(region.products)) {
     code.format("float sum%d[1] = {exists ? roundTo<%s>(parts[%d][m][inTile]) : 0.0f};", index,
                 deviceType(product.getType().getElementType()), index);
@@ -240,8 +434,8 @@ LogicalResult ExpertEmission::printExpert(CodeWriter& code) {
   return success();
 }
 
-/// A tile of a row: its products, of which each warp takes whole ones, and their weighted sum.
-LogicalResult ExpertEmission::printSum(CodeWriter& code) {
+/// The products of a row, of which each warp takes whole ones, in `parts`.
+void ExpertEmission::printRowProducts(CodeWriter& code) {
   code.openFormat("for (int j = warp; j < %d; j += %d)", region.chosen,
                   context.structure.threads / 32);
   code.format("const long long pair = row * %d + j;", region.chosen);
@@ -253,15 +447,16 @@ LogicalResult ExpertEmission::printSum(CodeWriter& code) {
   printProducts(code);
   code.close();
   code.line("__syncthreads();");
-  code.openFormat("for (int i = threadIdx.x; i < %d; i += %d)", perTile(),
-                  context.structure.threads);
+}
+
+/// The weighted sum of a row's `parts`.
+LogicalResult ExpertEmission::printSum(CodeWriter& code) {
+  openElements(code, perTile());
   code.line("const int column = firstColumn + i;");
   code.openFormat("if (column < %d)", region.columns);
   code.line("float total = 0.0f;");
   code.openFormat("for (int j = 0; j < %d; ++j)", region.chosen);
-  code.format("const float weight = toFloat(%s[row * %d + j]);",
-              context.pointer(region.sum.getWeights()), region.chosen);
-  code.format("total = __fmaf_rn(weight, roundTo<%s>(parts[0][j][i]), total);",
+  code.format("total = __fmaf_rn(weights[j], roundTo<%s>(parts[0][j][i]), total);",
               deviceType(first.getType().getElementType()));
   code.close();
   code.format("float result[1] = {roundTo<%s>(total)};",
@@ -269,6 +464,7 @@ LogicalResult ExpertEmission::printSum(CodeWriter& code) {
   llvm::ArrayRef<int64_t> shape = region.sum.getType().getShape();
   RegionPrinter printer(context, shape, /*flat=*/false, /*width=*/1);
   printer.moveTo(code, {"row", "column", ""});
+  defineEarly(code, printer);
   printer.define(region.sum.getResult(), "result");
   if (failed(storeYields(printer)))
     return failure();
@@ -282,15 +478,28 @@ LogicalResult ExpertEmission::emit() {
     return failure();
   PhaseStructure& structure = context.structure;
   structure.headers = {"blocks.cuh", "reduce.cuh"};
+  if (schedule.stages > 0) {
+    llvm::append_values(structure.headers, "bulk.cuh", "quants.cuh");
+    printRing(structure.begin(PhaseKind::Load, {}, {{MemorySpace::Shared, "ring"}}));
+  }
   std::vector<Access> reads = context.arguments(true);
   llvm::append_range(reads, context.arguments(false));
   CodeWriter& code = structure.begin(PhaseKind::Store, reads, context.results());
+  if (schedule.stages > 0) {
+    printQuants(code);
+    return region.sum ? printSum(code) : printStore(code);
+  }
   printPlace(code);
-  if (region.sum)
-    return printSum(code);
-  printRows(code);
-  if (schedule.pairsAtOnce > 0)
+  if (schedule.pairsAtOnce > 0) {
+    printRows(code);
     return printExpert(code);
+  }
+  printEarly(code);
+  if (region.sum) {
+    printRowProducts(code);
+    return printSum(code);
+  }
+  printRows(code);
   code.format("const long long inputRow[1] = {pair / %d};", region.sharing());
   printProducts(code);
   code.line("__syncthreads();");

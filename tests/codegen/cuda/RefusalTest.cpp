@@ -26,11 +26,12 @@ struct Refusal {
   /// The operations, which define %r, or %r and %n for two results.
   std::string body;
   std::string message;
+  std::string feature = "sm_90a";
 };
 
 void PrintTo(const Refusal& refusal, std::ostream* out) { *out << refusal.name; }
 
-/// A scheduled module of one kernel for sm_90a.
+/// A scheduled module of one kernel.
 std::string textOf(const Refusal& refusal) {
   std::vector<std::string> inputs, bindings;
   for (size_t i = 0; i < refusal.arguments.size(); ++i) {
@@ -43,7 +44,8 @@ std::string textOf(const Refusal& refusal) {
   std::string types = absl::StrJoin(refusal.results, ", ");
   return absl::StrCat(
       R"(module attributes {tenon.phase = #tenon.phase<scheduled>,
-      tenon.target = #tenon.target<"t", cuda, features = ["sm_90a"], {sms = 132 : i64}>} {
+      tenon.target = #tenon.target<"t", cuda, features = [")",
+      refusal.feature, R"("], {sms = 132 : i64}>} {
   func.func @f()",
       absl::StrJoin(inputs, ", "), ") -> ", results, " {\n", isOne ? "%0" : "%0:2",
       " = tenon.kernel (", absl::StrJoin(bindings, ", "), ") -> ", isOne ? types : results,
@@ -104,6 +106,19 @@ std::string experts(const char* result, int k, const char* order) {
 }
 std::vector<std::string> expertTypes(int k) {
   return {f16({1, k}), f16({4, 8, k}), "tensor<1x2xi32>", f16({1, 2})};
+}
+
+/// The same of `columns` rows of `weight`, in the order of tensor cores.
+std::string quantExperts(const char* result, const char* weight, int columns, int k,
+                         const char* tree = "tensor_cores") {
+  return absl::StrFormat("%s = tenon.expert_matmul %%a, %%b, %%c order <chunk = 0, lanes = 256, "
+                         "tree = %s> : (tensor<1x%dxf16>, tensor<4x%dx%dx%s>, tensor<1x2xi32>) "
+                         "-> tensor<1x2x%dxf16>\n",
+                         result, tree, k, columns, k, weight, columns);
+}
+std::vector<std::string> quantExpertTypes(const char* weight, int columns, int k) {
+  return {f16({1, k}), absl::StrFormat("tensor<4x%dx%dx%s>", columns, k, weight), "tensor<1x2xi32>",
+          f16({1, 2})};
 }
 
 /// 4 of 64 experts, as %r and %n; their shares are divided by a sum in an order, if it is not empty.
@@ -168,6 +183,52 @@ INSTANTIATE_TEST_SUITE_P(
                     "%r = tenon.weighted_sum %n, %d : (tensor<1x2x8xf16>, tensor<1x2xf16>) -> "
                     "tensor<1x8xf16>",
                 "expects no pairs_at_once beside a weighted sum, but got 2"},
+        Refusal{"ExpertsOfTensorCoresInOrder",
+                "expert_gemv",
+                "tiles = 4, {threads = 128 : i64, vector = 8 : i64, columns_per_warp = 1 : i64, "
+                "stages = 1 : i64}",
+                quantExpertTypes("!tenon.block<q4_k>", 8, 256),
+                {f16({1, 2, 8})},
+                quantExperts("%r", "!tenon.block<q4_k>", 8, 256, "halving"),
+                "expects an order of one chunk in 256 lanes of tensor cores, but got"},
+        Refusal{"ExpertsInStagesEarlier",
+                "expert_gemv",
+                "tiles = 4, {threads = 128 : i64, vector = 8 : i64, columns_per_warp = 1 : i64, "
+                "stages = 1 : i64}",
+                quantExpertTypes("!tenon.block<q4_k>", 8, 256),
+                {f16({1, 2, 8})},
+                quantExperts("%r", "!tenon.block<q4_k>", 8, 256),
+                "expects sm_90 or later for stages of the emitter expert_gemv",
+                "sm_80"},
+        Refusal{"ExpertsWithoutBlocksInStages",
+                "expert_gemv",
+                "tiles = 4, {threads = 128 : i64, vector = 8 : i64, columns_per_warp = 1 : i64, "
+                "stages = 1 : i64}",
+                quantExpertTypes("f16", 8, 256),
+                {f16({1, 2, 8})},
+                quantExperts("%r", "f16", 8, 256),
+                "expects weights in blocks, inputs of 16 bits, at most 4096 elements and no "
+                "pairs_at_once beside stages"},
+        Refusal{"ExpertsOfOddRowsInStages",
+                "expert_gemv",
+                "tiles = 4, {threads = 128 : i64, vector = 8 : i64, columns_per_warp = 1 : i64, "
+                "stages = 1 : i64}",
+                quantExpertTypes("!tenon.block<q6_k>", 8, 256),
+                {f16({1, 2, 8})},
+                quantExperts("%r", "!tenon.block<q6_k>", 8, 256),
+                "expects the rows of a warp and of an expert to be multiples of 16 bytes beside "
+                "stages, but got rows of 210"},
+        Refusal{"ExpertsOfARowInStages",
+                "expert_gemv",
+                "tiles = 1, {threads = 96 : i64, vector = 8 : i64, columns_per_warp = 8 : i64, "
+                "stages = 1 : i64}",
+                quantExpertTypes("!tenon.block<q4_k>", 8, 256),
+                {f16({1, 8})},
+                quantExperts("%n", "!tenon.block<q4_k>", 8, 256) +
+                    "%r = tenon.weighted_sum %n, %d : (tensor<1x2x8xf16>, tensor<1x2xf16>) -> "
+                    "tensor<1x8xf16>",
+                "expects as many warps as a row has experts, or a multiple, beside stages, but got "
+                "3"},
         Refusal{"NoExperts",
                 "expert_gemv",
                 "tiles = 4, {threads = 32 : i64, vector = 8 : i64, columns_per_warp = 1 : i64}",

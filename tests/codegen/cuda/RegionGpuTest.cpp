@@ -327,14 +327,14 @@ const RegionCase groupCases[] = {
 /// Gate and up of the experts that rows choose, some of none; and a whole mixture.
 const RegionCase expertCases[] = {
     {"gated_experts",
-     "%x: tensor<MxKxT>, %s: tensor<Mx2xi32>, %g: tensor<4xNxKxT>, %u: tensor<4xNxKxT>",
+     "%x: tensor<MxKxT>, %s: tensor<Mx2xi32>, %g: tensor<4xNxKxW>, %u: tensor<4xNxKxW>",
      R"(
   %y = tenon.kernel (%a = %x : tensor<MxKxT>, %i = %s : tensor<Mx2xi32>,
-                     %b = %g : tensor<4xNxKxT>, %c = %u : tensor<4xNxKxT>) -> tensor<Mx2xNxT> {
+                     %b = %g : tensor<4xNxKxW>, %c = %u : tensor<4xNxKxW>) -> tensor<Mx2xNxT> {
     %1 = tenon.expert_matmul %a, %b, %i
-        : (tensor<MxKxT>, tensor<4xNxKxT>, tensor<Mx2xi32>) -> tensor<Mx2xNxT>
+        : (tensor<MxKxT>, tensor<4xNxKxW>, tensor<Mx2xi32>) -> tensor<Mx2xNxT>
     %2 = tenon.expert_matmul %a, %c, %i
-        : (tensor<MxKxT>, tensor<4xNxKxT>, tensor<Mx2xi32>) -> tensor<Mx2xNxT>
+        : (tensor<MxKxT>, tensor<4xNxKxW>, tensor<Mx2xi32>) -> tensor<Mx2xNxT>
     %3 = tenon.glu silu %1, %2 : (tensor<Mx2xNxT>, tensor<Mx2xNxT>) -> tensor<Mx2xNxT>
     tenon.yield %3 : tensor<Mx2xNxT>
   }
@@ -342,13 +342,13 @@ const RegionCase expertCases[] = {
      "tensor<Mx2xNxT>"},
     {"summed_experts",
      "%x: tensor<Mx3xKxT>, %r: tensor<MxNxT>, %s: tensor<Mx3xi32>, %w: tensor<Mx3xf32>, "
-     "%d: tensor<40xNxKxT>",
+     "%d: tensor<40xNxKxW>",
      R"(
   %y = tenon.kernel (%a = %x : tensor<Mx3xKxT>, %i = %s : tensor<Mx3xi32>,
-                     %b = %d : tensor<40xNxKxT>, %c = %w : tensor<Mx3xf32>,
+                     %b = %d : tensor<40xNxKxW>, %c = %w : tensor<Mx3xf32>,
                      %e = %r : tensor<MxNxT>) -> tensor<MxNxT> {
     %1 = tenon.expert_matmul %a, %b, %i
-        : (tensor<Mx3xKxT>, tensor<40xNxKxT>, tensor<Mx3xi32>) -> tensor<Mx3xNxT>
+        : (tensor<Mx3xKxT>, tensor<40xNxKxW>, tensor<Mx3xi32>) -> tensor<Mx3xNxT>
     %2 = tenon.weighted_sum %1, %c : (tensor<Mx3xNxT>, tensor<Mx3xf32>) -> tensor<MxNxT>
     %3 = tenon.add %e, %2 : (tensor<MxNxT>, tensor<MxNxT>) -> tensor<MxNxT>
     tenon.yield %3 : tensor<MxNxT>
@@ -374,11 +374,13 @@ struct RegionParameters {
   const RegionCase* region;
   std::string type;
   int64_t rows, columns, depth; ///< of heads: rows, 1 for adjacent pairs, size
+  std::string blocks = {};      ///< encoding of the experts' weights, where it is one of blocks
 };
 
 std::string nameOf(const RegionParameters& p) {
-  return std::string(p.region->name) + "_" + p.type + "_" + std::to_string(p.rows) + "x" +
-         std::to_string(p.columns) + "x" + std::to_string(p.depth);
+  return std::string(p.region->name) + "_" + (p.blocks.empty() ? "" : p.blocks + "_") + p.type +
+         "_" + std::to_string(p.rows) + "x" + std::to_string(p.columns) + "x" +
+         std::to_string(p.depth);
 }
 
 /// For the names of tests.
@@ -400,7 +402,8 @@ func.func @f(ARGUMENTS) -> (RESULTS) {REGION
   absl::StrReplaceAll({{"PAIRS", p.region->pairs}, {"COLUMNS", columns}}, &text);
   absl::StrReplaceAll({{"PAIRING", p.columns == 1 ? "adjacent" : "halves"}}, &text);
   // One after another: neighbours share an x.
-  absl::StrReplaceAll({{"xT>", "x" + p.type + ">"}}, &text);
+  std::string weight = p.blocks.empty() ? p.type : "!tenon.block<" + p.blocks + ">";
+  absl::StrReplaceAll({{"xT>", "x" + p.type + ">"}, {"xW>", "x" + weight + ">"}}, &text);
   absl::StrReplaceAll({{"<Mx", "<" + rows + "x"}}, &text);
   absl::StrReplaceAll({{"<Nx", "<" + columns + "x"}, {"<Kx", "<" + depth + "x"}}, &text);
   absl::StrReplaceAll({{"xNx", "x" + columns + "x"}}, &text);
@@ -666,6 +669,17 @@ std::vector<RegionParameters> allRegions() {
       all.push_back({&expertCases[0], type, rows, columns, depth});
     for (auto [rows, columns, depth] : {std::tuple{1, 301, 768}, {3, 46, 264}})
       all.push_back({&expertCases[1], type, rows, columns, depth});
+  }
+  // On tensor cores, the second row of each of a depth whose rows in q6_k no copy brings alone.
+  for (auto [blocks, type] : {std::pair{"q4_k", "f16"},
+                              {"q6_k", "bf16"},
+                              {"q8_0", "bf16"},
+                              {"mxfp4", "f16"},
+                              {"int4_g128_f16_zero", "f16"}}) {
+    for (auto [rows, columns, depth] : {std::tuple{1, 304, 2048}, {1, 72, 768}})
+      all.push_back({&expertCases[0], type, rows, columns, depth, blocks});
+    for (auto [rows, columns, depth] : {std::tuple{1, 304, 1024}, {3, 48, 768}})
+      all.push_back({&expertCases[1], type, rows, columns, depth, blocks});
   }
   // A row a multiprocessor, then rows of one warp, of two in chunks of different lengths, of four, the
   // last block with one row, rows that are no whole vectors.

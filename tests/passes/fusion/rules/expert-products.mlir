@@ -56,6 +56,16 @@ func.func @two_choices(%x: tensor<1x256xf16>, %a: tensor<1x2xi32>, %b: tensor<1x
   return %2 : tensor<1x2x128xf16>
 }
 
+// Gate and up of other inputs: a warp holds one.
+// WHY-LABEL: @two_inputs
+// WHY: no {{.*}} expert-products: expert_matmul expert_matmul glu {{.*}}have one input, one choice of experts
+func.func @two_inputs(%x: tensor<1x256xf16>, %y: tensor<1x256xf16>, %a: tensor<1x2xi32>, %g: tensor<8x128x256xf16>, %u: tensor<8x128x256xf16>) -> tensor<1x2x128xf16> {
+  %0 = tenon.expert_matmul %x, %g, %a : (tensor<1x256xf16>, tensor<8x128x256xf16>, tensor<1x2xi32>) -> tensor<1x2x128xf16>
+  %1 = tenon.expert_matmul %y, %u, %a : (tensor<1x256xf16>, tensor<8x128x256xf16>, tensor<1x2xi32>) -> tensor<1x2x128xf16>
+  %2 = tenon.glu silu %0, %1 : (tensor<1x2x128xf16>, tensor<1x2x128xf16>) -> tensor<1x2x128xf16>
+  return %2 : tensor<1x2x128xf16>
+}
+
 // What the sum reads is wanted elsewhere, too.
 // WHY-LABEL: @read_twice
 // WHY: no {{.*}} expert-products: expert_matmul weighted_sum {{.*}}which nothing else reads
