@@ -16,20 +16,28 @@ static const Encoding& encodingOf(ExpertMatmulOp op) {
 }
 
 static constexpr int64_t copyBytes = 16; ///< of which bulk copies bring multiples
+static constexpr int64_t ringAlignment = 128, floatBytes = 4;
 
 /// An instruction of tensor cores takes two lines: a row of two products, or two rows of one.
 ExpertStage::ExpertStage(const ExpertRegion& region)
-    : rowBytes(encodingOf(region.products.front()).bytesFor(region.depth)),
-      products(static_cast<int64_t>(region.products.size())) {
-  rows = products == 1 ? 2 : 1;
-  while (rows * rowBytes % copyBytes != 0 && rows < copyBytes)
-    rows *= 2;
-  pieceBytes = llvm::alignTo(rows * rowBytes, 128);
+    : onTensorCores(encodingOf(region.products.front()).isBlockQuantized()),
+      rowBytes(encodingOf(region.products.front()).bytesFor(region.depth)) {
+  if (onTensorCores) {
+    pieces = static_cast<int64_t>(region.products.size());
+    rows = pieces == 1 ? 2 : 1;
+    while (rows * rowBytes % copyBytes != 0 && rows < copyBytes)
+      rows *= 2;
+  }
+  pieceBytes = llvm::alignTo(rows * rowBytes, ringAlignment);
+}
+
+int64_t ExpertStage::turns(int64_t columns, int64_t products) const {
+  return llvm::divideCeil(columns, rows) * products / pieces;
 }
 
 int64_t ExpertStage::ringBytes(int64_t stages) const {
   constexpr int64_t barrierBytes = 8;
-  return llvm::alignTo(stages * (bytes() + barrierBytes), 128);
+  return llvm::alignTo(stages * (bytes() + barrierBytes), ringAlignment);
 }
 
 VerdictOr<ExpertGemvKernel> ExpertGemvKernel::read(KernelOp kernel) {
@@ -43,11 +51,9 @@ VerdictOr<ExpertGemvKernel> ExpertGemvKernel::read(KernelOp kernel) {
   return ExpertGemvKernel{*std::move(region), *schedule};
 }
 
-static constexpr int64_t floatBytes = 4;
-
 /// The sums of a warp with a ring.
-static int64_t sumBytes(const ExpertStage& stage, int64_t columns) {
-  return floatBytes * stage.products * columns;
+static int64_t sumBytes(const ExpertRegion& region, int64_t columns) {
+  return floatBytes * static_cast<int64_t>(region.products.size()) * columns;
 }
 
 /// Rings of the warps, the sums, weights of a weighted sum; registers hold x.
@@ -58,9 +64,10 @@ static BlockResources resourcesOfRings(const ExpertGemvKernel& kernel) {
   resources.threads = kernel.schedule.threads;
   resources.registers = BlockResources::mostRegisters;
   resources.dynamicSmemBytes = warps * stage.ringBytes(kernel.schedule.stages);
-  resources.staticSmemBytes = warps * sumBytes(stage, kernel.schedule.columnsPerWarp);
+  int64_t sums = warps * sumBytes(kernel.region, kernel.schedule.columnsPerWarp);
   if (kernel.region.sum)
-    resources.staticSmemBytes += floatBytes * kernel.region.chosen;
+    sums += floatBytes * kernel.region.chosen;
+  resources.staticSmemBytes = llvm::alignTo(sums, ringAlignment); // the rings lie behind them
   resources.bytesAThread = kernel.schedule.stages * stage.bytes() / 32;
   return resources;
 }
@@ -147,25 +154,33 @@ static bool matches(KernelOp kernel, const CudaTarget& target) {
          ((hasExperts(kernel) || isChoice(kernel)) && accepts(kernel, target));
 }
 
-/// Whether tensor cores multiply the rows of a product's experts, which bulk copies bring: it
-/// follows from the product alone, lest a kernel of several add in another order.
+/// Elements that a thread takes at once.
+static int64_t vectorOf(const ExpertRegion& region) {
+  ExpertMatmulOp first = region.products.front();
+  return dividingPower(region.depth, first.getWeight().getType().getElementType().isF32() ? 4 : 8);
+}
+
+/// Whether warps bring the rows of a product's experts through rings. Of rows in blocks, which
+/// tensor cores multiply then, it follows from the product alone, lest a kernel of several add in
+/// another order.
 ///
 /// Rows are multiples of 16 bytes, which every encoding's blocks lie well in; those of blocks of
 /// 256 elements need no more than their blocks, and a few of them together are such a multiple.
-static bool suitsTensorCores(ExpertMatmulOp op, const ExpertRegion& region,
-                             const CudaTarget& target) {
+static bool suitsRings(const ExpertRegion& region, const CudaTarget& target) {
   constexpr int64_t mostTogether = 1024, superblock = 256;
+  ExpertMatmulOp op = region.products.front();
+  if (!target.bulkCopies || !fewShareExperts(region) || region.chosen > ExpertGemvKernel::mostWarps)
+    return false;
   const Encoding& encoding = encodingOf(op);
+  if (!encoding.isBlockQuantized())
+    return region.depth % (32 * vectorOf(region)) == 0 &&
+           region.depth <= ExpertGemvKernel::mostHeld;
   Type input = op.getInput().getType().getElementType();
-  if (!target.bulkCopies || !encoding.isBlockQuantized() || !(input.isF16() || input.isBF16()))
-    return false;
-  if (!fewShareExperts(region) || region.chosen > ExpertGemvKernel::mostWarps ||
-      region.depth > ExpertGemvKernel::mostHeld)
-    return false;
   int64_t rowBytes = encoding.bytesFor(region.depth);
-  return rowBytes % copyBytes == 0 ||
-         (encoding.blockSize == superblock && region.depth <= mostTogether &&
-          region.columns * rowBytes % copyBytes == 0);
+  return (input.isF16() || input.isBF16()) && region.depth <= ExpertGemvKernel::mostHeldQuants &&
+         (rowBytes % copyBytes == 0 ||
+          (encoding.blockSize == superblock && region.depth <= mostTogether &&
+           region.columns * rowBytes % copyBytes == 0));
 }
 
 /// One block a multiprocessor, or almost: as many columns of a pair, or of all pairs of a row,
@@ -179,24 +194,27 @@ static ExpertGemvSchedule chooseRings(const ExpertRegion& region, const CudaTarg
       llvm::divideCeil(region.columns, std::max<int64_t>(target.sms / parts, 1)));
   int64_t together = stage.rowBytes % copyBytes == 0 ? 1 : stage.rows;
   int64_t sharing = region.sum ? region.chosen : 1; // warps that take the same columns
-  int64_t fewest = std::numeric_limits<int64_t>::max();
+  int64_t least = std::numeric_limits<int64_t>::max();
   ExpertGemvSchedule schedule;
-  schedule.vector = 8;
+  schedule.vector = vectorOf(region);
   for (int64_t groups = mostWarps / sharing; 2 * groups * sharing >= mostWarps; --groups) {
     int64_t ofWarp = llvm::alignTo(llvm::divideCeil(columns, groups), together);
     ofWarp = std::min(ofWarp, mostColumns);
-    if (groups * ofWarp >= fewest)
-      continue;
-    fewest = groups * ofWarp;
     int64_t warps = groups * sharing;
+    int64_t turns = stage.turns(ofWarp, static_cast<int64_t>(region.products.size()));
+    bool holdsTwo =
+        warps * (stage.ringBytes(2) + sumBytes(region, ofWarp)) <= target.smemBytesPerBlock;
+    int64_t held = target.bulkRingBytes / (warps * stage.ringBytes(1));
+    int64_t stages = std::min(turns, std::max<int64_t>(held, holdsTwo ? 2 : 1));
+    // With one stage a warp waits for what it brings next: as for twice the columns.
+    int64_t cost = groups * ofWarp * (stages == 1 && turns > 1 ? 2 : 1);
+    if (cost >= least)
+      continue;
+    least = cost;
     schedule.threads = 32 * warps;
     schedule.columnsPerWarp = ofWarp;
     schedule.tiles = parts * llvm::divideCeil(region.columns, groups * ofWarp);
-    auto turns = static_cast<int64_t>(llvm::divideCeil(ofWarp, stage.rows));
-    bool holdsTwo =
-        warps * (stage.ringBytes(2) + sumBytes(stage, ofWarp)) <= target.smemBytesPerBlock;
-    int64_t held = target.bulkRingBytes / (warps * stage.ringBytes(1));
-    schedule.stages = std::min(turns, std::max<int64_t>(held, holdsTwo ? 2 : 1));
+    schedule.stages = stages;
   }
   return schedule;
 }
@@ -206,12 +224,10 @@ static ExpertGemvSchedule chooseRings(const ExpertRegion& region, const CudaTarg
 /// many at once as chance gives it and registers hold.
 static ExpertGemvSchedule chooseGemv(const ExpertRegion& region) {
   constexpr int64_t threads = 256, warps = threads / 32, mostSums = 64;
-  ExpertMatmulOp first = region.products.front();
   auto products = static_cast<int64_t>(region.products.size());
   ExpertGemvSchedule schedule;
   schedule.threads = threads;
-  schedule.vector =
-      dividingPower(region.depth, first.getWeight().getType().getElementType().isF32() ? 4 : 8);
+  schedule.vector = vectorOf(region);
   if (region.sum) {
     schedule.threads = 32 * std::min(region.chosen, warps);
     schedule.columnsPerWarp = 4;
@@ -245,8 +261,9 @@ static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target, Neighbours
   }
   VerdictOr<ExpertRegion> region = readExpertRegion(kernel);
   assert(region && "the rule matches");
-  bool onTensorCores = suitsTensorCores(region->products.front(), *region, target);
-  ExpertGemvSchedule schedule = onTensorCores ? chooseRings(*region, target) : chooseGemv(*region);
+  bool inRings = suitsRings(*region, target);
+  bool onTensorCores = inRings && ExpertStage(*region).onTensorCores;
+  ExpertGemvSchedule schedule = inRings ? chooseRings(*region, target) : chooseGemv(*region);
   OrderAttr order = OrderAttr::get(kernel.getContext(), /*chunk=*/0, 32 * schedule.vector,
                                    onTensorCores ? CombineTree::TensorCores : CombineTree::Halving);
   for (ExpertMatmulOp product : region->products)

@@ -17,8 +17,8 @@ struct ExpertGemvSchedule {
   /// Pairs of a row and an expert that a tile of an expert multiplies at once. 0: a tile is of one
   /// pair or, beside a weighted sum, of a row, whose experts its warps share.
   int64_t pairsAtOnce = 0;
-  /// Stages of a warp's ring in shared memory, through which rows in blocks go to tensor cores. 0:
-  /// warps load rows into registers.
+  /// Stages of a warp's ring in shared memory, through which it brings rows. 0: warps load rows
+  /// into registers.
   int64_t stages = 0;
 
   static constexpr Parameter<ExpertGemvSchedule> parameters[] = {
@@ -29,31 +29,35 @@ struct ExpertGemvSchedule {
       {"stages", &ExpertGemvSchedule::stages, 1, 128, /*absent=*/0}};
 };
 
-/// What a stage of a warp's ring holds: of the matrix of each product a piece of consecutive rows.
+/// What a stage of a warp's ring holds: a row of a matrix; for tensor cores, which multiply rows in
+/// blocks, of the matrix of each product a piece of consecutive rows.
 ///
 /// Example: gate and up of 2,048 elements in q4_k: a row of each, pieces of 1,152 bytes; down of
 /// 768 elements in q6_k, rows of 630 bytes: eight rows in a piece of 5,120 bytes.
 struct ExpertStage {
-  int64_t rows = 0;       ///< of a piece: as many as a copy's multiple of 16 bytes asks for
+  bool onTensorCores;
+  int64_t rows = 1;       ///< of a piece: as many as a copy's multiple of 16 bytes asks for
   int64_t rowBytes = 0;   ///< of a matrix
   int64_t pieceBytes = 0; ///< from one piece to the next
-  int64_t products = 0;
+  int64_t pieces = 1;
 
   explicit ExpertStage(const ExpertRegion& region);
 
-  int64_t bytes() const { return products * pieceBytes; }
+  /// Those in which a warp brings `columns` columns of `products` products.
+  int64_t turns(int64_t columns, int64_t products) const;
+  int64_t bytes() const { return pieces * pieceBytes; }
   int64_t ringBytes(int64_t stages) const; ///< of a warp, with its barriers
 };
 
 /// Products of rows with the experts that they choose, whose weights warps load into registers, or
-/// bring through rings to tensor cores (codegen/cuda/emitters/ExpertGemv.cpp).
+/// bring through rings, those in blocks to tensor cores (codegen/cuda/emitters/ExpertGemv.cpp).
 struct ExpertGemvKernel {
   static constexpr llvm::StringLiteral name = "expert_gemv";
 
   /// Pairs that a tile of an expert searches for its own at once.
   static constexpr int64_t mostListed = 1024;
-  /// Elements of x that a warp holds for tensor cores.
-  static constexpr int64_t mostHeld = 4096;
+  /// Elements of x that a warp with a ring holds: 16 bits each for tensor cores, else 32.
+  static constexpr int64_t mostHeldQuants = 4096, mostHeld = 2048;
   /// Warps of a block with rings, and experts of a row that they sum.
   static constexpr int64_t mostWarps = 16;
 

@@ -17,13 +17,13 @@ namespace {
 /// order of the list changes no sum); or, beside a weighted sum, some columns of all pairs of a
 /// row, which warps take in turn.
 ///
-/// With `stages` weights in blocks are multiplied with inputs of 16 bits on tensor cores
-/// (`device/quants.cuh`), on sm_90 and later: a warp holds x of one pair and brings its rows
-/// through a ring in shared memory, all that the ring holds as soon as it knows the expert. Beside
-/// a weighted sum a warp has one pair of the row, too.
+/// With `stages`, on sm_90 and later, a warp holds x of one pair and brings its rows through a ring
+/// in shared memory, all that the ring holds as soon as it knows the expert; beside a weighted sum,
+/// too, a warp has one pair of the row. Weights in blocks are multiplied with inputs of 16 bits on
+/// tensor cores (`device/quants.cuh`).
 ///
-/// Parameters: those of `ExpertGemvSchedule`. The order has 32 · vector lanes, which halve, or with
-/// `stages` is of tensor cores.
+/// Parameters: those of `ExpertGemvSchedule`. The order has 32 · vector lanes, which halve, or, of
+/// blocks with `stages`, is of tensor cores.
 class ExpertEmission {
 public:
   ExpertEmission(KernelContext& context, ExpertGemvKernel kernel)
@@ -37,7 +37,10 @@ private:
   LogicalResult checkRegisters();
   LogicalResult checkRings();
   void printRing(CodeWriter& code);
+  void printRingProducts(CodeWriter& code);
   void printQuants(CodeWriter& code);
+  void printElements(CodeWriter& code);
+  void printPart(CodeWriter& code, const std::string& product);
   void printEarly(CodeWriter& code);
   void defineEarly(CodeWriter& code, RegionPrinter& printer);
   void printPlace(CodeWriter& code);
@@ -60,6 +63,8 @@ private:
   void openElements(CodeWriter& code, int64_t count);
   std::string ids() { return context.pointer(first.getIds()); }
   int64_t pairs() const { return std::max<int64_t>(schedule.pairsAtOnce, 1); }
+  auto products() const { return static_cast<int64_t>(region.products.size()); }
+  bool onTensorCores() const { return schedule.stages > 0 && stage.onTensorCores; }
   int64_t warps() const { return context.structure.threads / 32; }
   /// Warps of a tile that take columns of their own.
   int64_t warpsOfColumns() const {
@@ -81,8 +86,7 @@ private:
 
 /// What loads into registers ask for.
 LogicalResult ExpertEmission::checkRegisters() {
-  auto products = static_cast<int64_t>(region.products.size());
-  if (products * pairs() * schedule.columnsPerWarp * schedule.vector > 128)
+  if (products() * pairs() * schedule.columnsPerWarp * schedule.vector > 128)
     return context.kernel.emitOpError(
         "expects products, pairs_at_once, columns_per_warp and vector "
         "that fit into registers");
@@ -99,11 +103,18 @@ LogicalResult ExpertEmission::checkRings() {
     return context.kernel.emitOpError(
         "expects sm_90 or later for stages of the emitter expert_gemv");
   const Encoding& encoding = *getEncoding(elementTypeOf(first.getWeight().getType()));
-  if (!encoding.isBlockQuantized() ||
-      elementBytes(elementTypeOf(first.getInput().getType())) != 2 ||
-      region.depth > ExpertGemvKernel::mostHeld || schedule.pairsAtOnce > 0)
-    return context.kernel.emitOpError("expects weights in blocks, inputs of 16 bits, at most ")
-           << ExpertGemvKernel::mostHeld << " elements and no pairs_at_once beside stages";
+  bool isNarrow = elementBytes(elementTypeOf(first.getInput().getType())) == 2;
+  if (stage.onTensorCores
+          ? !isNarrow || region.depth > ExpertGemvKernel::mostHeldQuants
+          : region.depth % (32 * schedule.vector) != 0 || region.depth > ExpertGemvKernel::mostHeld)
+    return context.kernel.emitOpError("expects whole lanes of at most ")
+           << ExpertGemvKernel::mostHeld
+           << " elements or, of weights in blocks, inputs of 16 bits of "
+           << "at most " << ExpertGemvKernel::mostHeldQuants << " beside stages, but got "
+           << region.depth;
+  if (schedule.pairsAtOnce > 0)
+    return context.kernel.emitOpError("expects no pairs_at_once beside stages, but got ")
+           << schedule.pairsAtOnce;
   bool isAligned = stage.rowBytes % copyBytes == 0;
   if (!isAligned && (encoding.blockSize != superblock ||
                      schedule.columnsPerWarp * stage.rowBytes % copyBytes != 0 ||
@@ -125,7 +136,7 @@ LogicalResult ExpertEmission::check() {
                "expects a vector of a power of two that divides the depth of "
                "the experts, but got ")
            << vector;
-  CombineTree tree = schedule.stages > 0 ? CombineTree::TensorCores : CombineTree::Halving;
+  CombineTree tree = onTensorCores() ? CombineTree::TensorCores : CombineTree::Halving;
   for (ExpertMatmulOp op : region.products) {
     FailureOr<OrderAttr> order = orderOf(op);
     if (failed(order))
@@ -133,9 +144,8 @@ LogicalResult ExpertEmission::check() {
     bool whole = order->getChunk() == 0 || order->getChunk() >= region.depth;
     if (order->getLanes() != 32 * vector || order->getTree() != tree || !whole)
       return op.emitOpError("expects an order of one chunk in ")
-             << 32 * vector << " lanes"
-             << (schedule.stages > 0 ? " of tensor cores" : " that halve") << ", but got "
-             << *order;
+             << 32 * vector << " lanes" << (onTensorCores() ? " of tensor cores" : " that halve")
+             << ", but got " << *order;
   }
   if (failed(schedule.stages > 0 ? checkRings() : checkRegisters()))
     return failure();
@@ -161,44 +171,56 @@ void ExpertEmission::printRing(CodeWriter& code) {
   }
   code.format("const int own = min(%d, %d - firstColumn - ofWarp);", schedule.columnsPerWarp,
               region.columns);
-  code.format("const int turns = own <= 0 ? 0 : (own + %d) / %d;", stage.rows - 1, stage.rows);
+  code.format("const int turns = own <= 0 ? 0 : (own + %d) / %d * %d;", stage.rows - 1, stage.rows,
+              products() / stage.pieces);
   code.line("int expert = 0;");
   code.open("auto pieceAt = [&](int piece) -> Piece");
-  code.format("const int first = piece / %d * %d;", stage.products, stage.rows);
+  code.format("const int first = piece / %d * %d;", products(), stage.rows);
   code.format("const long long weightRow = static_cast<long long>(expert) * %d + firstColumn + "
               "ofWarp + first;",
               region.columns);
   std::string weight = context.pointer(first.getWeight());
-  if (stage.products > 1)
+  if (products() > 1)
     weight = absl::StrFormat("(piece %% 2 == 0 ? %s : %s)", weight,
                              context.pointer(region.products.back().getWeight()));
-  code.format("return {%s + weightRow * %d, min(%d, own - first) * %du};", weight, stage.rowBytes,
-              stage.rows, stage.rowBytes);
+  code.format("return {reinterpret_cast<const unsigned char*>(%s) + weightRow * %d, "
+              "min(%d, own - first) * %du};",
+              weight, stage.rowBytes, stage.rows, stage.rowBytes);
   code.close(";");
   code.format("using Ring = PieceRing<%d, %d, %d>;", schedule.stages, stage.pieceBytes,
-              stage.products);
+              stage.pieces);
   code.format("Ring ring(reinterpret_cast<Ring::Shared*>(memory)[warp], turns * %d);",
-              stage.products);
+              stage.pieces);
   code.line("ring.start<0>(pieceAt);");
 }
 
-/// The sums of a warp's rows for its pair, in `parts`. A row of two products, or rows of one, are
-/// lines of the same instructions.
-void ExpertEmission::printQuants(CodeWriter& code) {
-  bool joined = stage.rows == 1;
-  int64_t groups = joined ? 1 : stage.products, lines = joined ? stage.products : stage.rows;
+/// The sums of a warp's rows for its pair, in `parts`.
+void ExpertEmission::printRingProducts(CodeWriter& code) {
   code.format("const int id = %s[pair];", ids());
   code.format("const bool exists = id >= 0 && id < %d;", region.experts);
   code.line("expert = exists ? id : 0;");
   code.line("ring.fill<0>(pieceAt);");
   printEarly(code);
-  code.format("__shared__ float parts[%d][%d][%d];", stage.products, region.sum ? region.chosen : 1,
+  code.format("__shared__ float parts[%d][%d][%d];", products(), region.sum ? region.chosen : 1,
               perTile());
+  code.format("const %s* x = %s + pair / %d * %d;",
+              deviceType(elementTypeOf(first.getInput().getType())),
+              context.pointer(first.getInput()), region.sharing(), region.depth);
+  if (stage.onTensorCores)
+    printQuants(code);
+  else
+    printElements(code);
+  code.line("__syncthreads();");
+}
+
+/// A row of two products, or rows of one, are lines of the same instructions.
+void ExpertEmission::printQuants(CodeWriter& code) {
+  bool joined = stage.rows == 1;
+  int64_t groups = joined ? 1 : stage.pieces, lines = joined ? stage.pieces : stage.rows;
   code.format("QuantInput<%s, %s, %d> held;",
               deviceType(elementTypeOf(first.getWeight().getType())),
               deviceType(elementTypeOf(first.getInput().getType())), region.depth);
-  code.format("held.load(%s + pair / %d * %d, %d);", context.pointer(first.getInput()),
-              region.sharing(), region.depth, region.depth);
+  code.format("held.load(x, %d);", region.depth);
   code.line("#pragma unroll 1");
   code.open("for (int turn = 0; turn < turns; ++turn)");
   code.format("float partial[%d][%d] = {};", groups, lines);
@@ -214,12 +236,44 @@ void ExpertEmission::printQuants(CodeWriter& code) {
   code.format("const int line = lane / %d, column = turn * %d + %s;", 32 / lines, stage.rows,
               joined ? "0" : "line");
   code.format("if (lane %% %d == 0 && column < own)", 32 / lines);
-  code.format("  parts[%s][%s][ofWarp + column] = %s;", joined ? "line" : "p",
+  printPart(code, joined ? "line" : "p");
+  code.close();
+  code.close();
+}
+
+/// A row of each product in turn.
+void ExpertEmission::printElements(CodeWriter& code) {
+  int64_t vector = schedule.vector, lanes = 32 * vector, steps = region.depth / lanes;
+  code.format("float held[%d][%d];", steps, vector);
+  code.unroll();
+  code.format("for (int step = 0; step < %d; ++step)", steps);
+  code.format("  loadVector(held[step], x + step * %d + lane * %d);", lanes, vector);
+  code.line("#pragma unroll 1");
+  code.open("for (int turn = 0; turn < turns; ++turn)");
+  code.format("float partial[%d] = {};", vector);
+  code.line("const unsigned char* bytes = ring.take();");
+  code.unroll();
+  code.openFormat("for (int step = 0; step < %d; ++step)", steps);
+  code.format("float w[%d];", vector);
+  code.format("decodeRow<%s>(w, bytes, 0, %d, step * %d + lane * %d);",
+              deviceType(elementTypeOf(first.getWeight().getType())), region.depth, lanes, vector);
+  code.unroll();
+  code.format("for (int j = 0; j < %d; ++j)", vector);
+  code.line("  partial[j] = __fmaf_rn(held[step][j], w[j], partial[j]);");
+  code.close();
+  code.line("ring.release(turn, pieceAt);");
+  code.line("const float sum = combineWarpLanes(partial);");
+  code.format("const int column = turn / %d;", products());
+  code.line("if (lane == 0)");
+  printPart(code, absl::StrFormat("turn %% %d", products()));
+  code.close();
+}
+
+/// Stores the `sum` of `column` of a product, under the condition before it.
+void ExpertEmission::printPart(CodeWriter& code, const std::string& product) {
+  code.format("  parts[%s][%s][ofWarp + column] = %s;", product,
               region.sum ? absl::StrFormat("warp %% %d", region.chosen) : "0",
               region.sum ? "exists ? sum : 0.0f" : "sum");
-  code.close();
-  code.close();
-  code.line("__syncthreads();");
 }
 
 void ExpertEmission::printPlace(CodeWriter& code) {
@@ -479,14 +533,16 @@ LogicalResult ExpertEmission::emit() {
   PhaseStructure& structure = context.structure;
   structure.headers = {"blocks.cuh", "reduce.cuh"};
   if (schedule.stages > 0) {
-    llvm::append_values(structure.headers, "bulk.cuh", "quants.cuh");
+    structure.headers.push_back("bulk.cuh");
+    if (stage.onTensorCores)
+      structure.headers.push_back("quants.cuh");
     printRing(structure.begin(PhaseKind::Load, {}, {{MemorySpace::Shared, "ring"}}));
   }
   std::vector<Access> reads = context.arguments(true);
   llvm::append_range(reads, context.arguments(false));
   CodeWriter& code = structure.begin(PhaseKind::Store, reads, context.results());
   if (schedule.stages > 0) {
-    printQuants(code);
+    printRingProducts(code);
     return region.sum ? printSum(code) : printStore(code);
   }
   printPlace(code);

@@ -349,14 +349,15 @@ void addExperts(std::vector<CudaCase>& cases) {
                          4e-6});
       }
   // More rows of a warp than its ring has stages.
-  cases.push_back(
-      {"experts_in_turns_q8_0_f16",
-       {{{1, 4096}, "f16"},
-        {{experts, 1100, 4096}, "q8_0", Fill::Small},
-        {{1, 2}, "i32", Fill::Index, 0, experts}},
-       "f16",
-       [](GraphBuilder& b, const Values& x) { b.output("y", b.expertMatmul(x[0], x[1], x[2])); },
-       4e-6});
+  for (auto [weight, depth] : {std::pair{"q8_0", 4096}, {"f16", 2048}})
+    cases.push_back(
+        {std::string("experts_in_turns_") + weight + "_f16",
+         {{{1, depth}, "f16"},
+          {{experts, 512, depth}, weight, Fill::Small},
+          {{1, 16}, "i32", Fill::Index, 0, experts}},
+         "f16",
+         [](GraphBuilder& b, const Values& x) { b.output("y", b.expertMatmul(x[0], x[1], x[2])); },
+         4e-6});
   for (const char* type : {"f32", "f16", "bf16"})
     for (const std::vector<int64_t>& shape :
          std::vector<std::vector<int64_t>>{{1, 8, 2048}, {5, 3, 33}, {130, 2, 64}})

@@ -200,15 +200,31 @@ INSTANTIATE_TEST_SUITE_P(
                 quantExperts("%r", "!tenon.block<q4_k>", 8, 256),
                 "expects sm_90 or later for stages of the emitter expert_gemv",
                 "sm_80"},
-        Refusal{"ExpertsWithoutBlocksInStages",
+        Refusal{"ExpertsTooLongForStages",
                 "expert_gemv",
                 "tiles = 4, {threads = 128 : i64, vector = 8 : i64, columns_per_warp = 1 : i64, "
                 "stages = 1 : i64}",
-                quantExpertTypes("f16", 8, 256),
+                expertTypes(2304),
                 {f16({1, 2, 8})},
-                quantExperts("%r", "f16", 8, 256),
-                "expects weights in blocks, inputs of 16 bits, at most 4096 elements and no "
-                "pairs_at_once beside stages"},
+                experts("%r", 2304, "chunk = 0, lanes = 256"),
+                "expects whole lanes of at most 2048 elements or, of weights in blocks, inputs of "
+                "16 bits of at most 4096 beside stages, but got 2304"},
+        Refusal{"ExpertsOfBlocksTooLongForStages",
+                "expert_gemv",
+                "tiles = 4, {threads = 128 : i64, vector = 8 : i64, columns_per_warp = 1 : i64, "
+                "stages = 1 : i64}",
+                quantExpertTypes("!tenon.block<q4_k>", 8, 4352),
+                {f16({1, 2, 8})},
+                quantExperts("%r", "!tenon.block<q4_k>", 8, 4352),
+                "beside stages, but got 4352"},
+        Refusal{"ExpertsInStagesForManyPairs",
+                "expert_gemv",
+                "tiles = 4, {threads = 128 : i64, vector = 8 : i64, columns_per_warp = 1 : i64, "
+                "stages = 1 : i64, pairs_at_once = 2 : i64}",
+                expertTypes(256),
+                {f16({1, 2, 8})},
+                experts("%r", 256, "chunk = 0, lanes = 256"),
+                "expects no pairs_at_once beside stages, but got 2"},
         Refusal{"ExpertsOfOddRowsInStages",
                 "expert_gemv",
                 "tiles = 4, {threads = 128 : i64, vector = 8 : i64, columns_per_warp = 1 : i64, "
