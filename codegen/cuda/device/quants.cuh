@@ -307,9 +307,8 @@ __device__ __forceinline__ void sixBitFactors(GroupFactors (&made)[4], const uns
   constexpr float behind = 8388608.0f; // 2^23, whose last bits a byte is
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
-    const float of[2] = {
-        __uint_as_float(__byte_perm(bytes[0], 0x4B000000u, 0x7540u | i)) - behind,
-        __uint_as_float(__byte_perm(bytes[1], 0x4B000000u, 0x7540u | i)) - behind};
+    const float of[2] = {__uint_as_float(__byte_perm(bytes[0], 0x4B000000u, 0x7540u | i)) - behind,
+                         __uint_as_float(__byte_perm(bytes[1], 0x4B000000u, 0x7540u | i)) - behind};
     made[i] = {scale * of[0], minimum * of[1]};
   }
 }

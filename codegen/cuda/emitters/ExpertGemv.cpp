@@ -1,6 +1,5 @@
 #include "kernels/cuda/ExpertGemv.h"
-#include "codegen/cuda/RegionPrinter.h"
-#include "llvm/ADT/SetVector.h"
+#include "codegen/cuda/emitters/ExpertResults.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -41,26 +40,13 @@ private:
   void printQuants(CodeWriter& code);
   void printElements(CodeWriter& code);
   void printPart(CodeWriter& code, const std::string& product);
-  void printEarly(CodeWriter& code);
-  void defineEarly(CodeWriter& code, RegionPrinter& printer);
   void printPlace(CodeWriter& code);
   void printRows(CodeWriter& code);
   void printStep(CodeWriter& code);
   void printProducts(CodeWriter& code);
-  LogicalResult printStore(CodeWriter& code);
   LogicalResult printExpert(CodeWriter& code);
   void printRowProducts(CodeWriter& code);
-  LogicalResult printSum(CodeWriter& code);
-  LogicalResult storeYields(RegionPrinter& printer);
-  /// The operation whose result has the region's positions, and the row of a tile among them.
-  Operation* last() { return region.sum ? region.sum.getOperation() : first.getOperation(); }
-  const char* rowOfTile() const { return region.sum ? "row" : "pair"; }
-  /// Whether a thread has one element of a tile, at most.
-  bool hasOneElement() const {
-    return schedule.pairsAtOnce == 0 && perTile() <= context.structure.threads;
-  }
-  llvm::SetVector<BlockArgument> operandsBehind();
-  void openElements(CodeWriter& code, int64_t count);
+  ExpertResults results() { return {context, region, perTile(), schedule.pairsAtOnce}; }
   std::string ids() { return context.pointer(first.getIds()); }
   int64_t pairs() const { return std::max<int64_t>(schedule.pairsAtOnce, 1); }
   auto products() const { return static_cast<int64_t>(region.products.size()); }
@@ -200,7 +186,7 @@ void ExpertEmission::printRingProducts(CodeWriter& code) {
   code.format("const bool exists = id >= 0 && id < %d;", region.experts);
   code.line("expert = exists ? id : 0;");
   code.line("ring.fill<0>(pieceAt);");
-  printEarly(code);
+  results().preload(code);
   code.format("__shared__ float parts[%d][%d][%d];", products(), region.sum ? region.chosen : 1,
               perTile());
   code.format("const %s* x = %s + pair / %d * %d;",
@@ -358,100 +344,6 @@ void ExpertEmission::printProducts(CodeWriter& code) {
   code.close();
 }
 
-/// The arguments that the operations behind the products read.
-llvm::SetVector<BlockArgument> ExpertEmission::operandsBehind() {
-  llvm::SetVector<BlockArgument> found;
-  for (auto op : context.kernel.getBlock().getOps<ElementwiseOpInterface>())
-    for (Value operand : op->getOperands())
-      if (auto argument = llvm::dyn_cast<BlockArgument>(operand);
-          argument && !isBlockQuantized(elementTypeOf(argument.getType())))
-        found.insert(argument);
-  return found;
-}
-
-/// Loads what stands beside the products, so that it is there when they are: weights of a sum, and
-/// operands of a thread's element.
-void ExpertEmission::printEarly(CodeWriter& code) {
-  if (region.sum) {
-    code.format("__shared__ float weights[%d];", region.chosen);
-    code.format("for (int j = threadIdx.x; j < %d; j += %d)", region.chosen,
-                context.structure.threads);
-    code.format("  weights[j] = toFloat(%s[row * %d + j]);",
-                context.pointer(region.sum.getWeights()), region.chosen);
-  }
-  llvm::SetVector<BlockArgument> operands = operandsBehind();
-  if (operands.empty() || !hasOneElement())
-    return;
-  for (BlockArgument argument : operands)
-    code.format("%s early_%s;", deviceType(elementTypeOf(argument.getType())),
-                context.pointer(argument));
-  code.format("if (const int column = firstColumn + static_cast<int>(threadIdx.x);");
-  code.openFormat("    threadIdx.x < %d && column < %d)", perTile(), region.columns);
-  RegionPrinter printer(context, shapeOf(last()->getResult(0).getType()), /*flat=*/false,
-                        /*width=*/1);
-  printer.moveTo(code, {rowOfTile(), "column", ""});
-  for (BlockArgument argument : operands)
-    code.format("early_%s = *(%s);", context.pointer(argument), printer.address(argument));
-  code.close();
-}
-
-/// What `printEarly` has loaded.
-void ExpertEmission::defineEarly(CodeWriter& code, RegionPrinter& printer) {
-  if (!hasOneElement())
-    return;
-  for (BlockArgument argument : operandsBehind()) {
-    std::string name = "early_" + context.pointer(argument);
-    code.format("const float wide_%s[1] = {toFloat(%s)};", name, name);
-    printer.define(argument, "wide_" + name);
-  }
-}
-
-/// Begins what each of `count` elements of a tile takes, of number `i`.
-void ExpertEmission::openElements(CodeWriter& code, int64_t count) {
-  if (!hasOneElement())
-    return code.openFormat("for (int i = threadIdx.x; i < %d; i += %d)", count,
-                           context.structure.threads);
-  code.openFormat("if (const int i = threadIdx.x; i < %d)", count);
-}
-
-LogicalResult ExpertEmission::storeYields(RegionPrinter& printer) {
-  llvm::SmallPtrSet<Value, 4> stored;
-  for (Value yielded : context.kernel.getYield().getValues())
-    if (stored.insert(yielded).second && failed(printer.store(yielded)))
-      return failure();
-  return success();
-}
-
-/// Stores what the region makes of the sums in `parts`: those of pair `pairOf(m)` where it exists,
-/// zeros where it has no expert.
-LogicalResult ExpertEmission::printStore(CodeWriter& code) {
-  openElements(code, pairs() * perTile());
-  code.format("const int m = i / %d, inTile = i %% %d;", perTile(), perTile());
-  code.line("const int column = firstColumn + inTile;");
-  if (schedule.pairsAtOnce > 0) {
-    code.openFormat("if (column < %d && begin + m < found)", region.columns);
-    code.line("const int entry = listed[begin + m];");
-    code.line("const bool exists = entry >= 0;");
-    code.line("const long long pair = exists ? entry : ~entry;");
-  } else {
-    code.openFormat("if (column < %d)", region.columns);
-  }
-  llvm::ArrayRef<int64_t> shape = first.getType().getShape();
-  RegionPrinter printer(context, shape, /*flat=*/false, /*width=*/1);
-  printer.moveTo(code, {"pair", "column", ""});
-  defineEarly(code, printer);
-  for (auto [index, product] : llvm::enumerate(region.products)) {
-    code.format("float sum%d[1] = {exists ? roundTo<%s>(parts[%d][m][inTile]) : 0.0f};", index,
-                deviceType(product.getType().getElementType()), index);
-    printer.define(product.getResult(), absl::StrFormat("sum%d", index));
-  }
-  if (failed(storeYields(printer)))
-    return failure();
-  code.close();
-  code.close();
-  return success();
-}
-
 /// A tile of an expert: lists its pairs, the first expert's also those of none, as complements, and
 /// multiplies them some at once.
 LogicalResult ExpertEmission::printExpert(CodeWriter& code) {
@@ -479,7 +371,7 @@ LogicalResult ExpertEmission::printExpert(CodeWriter& code) {
   code.close();
   printProducts(code);
   code.line("__syncthreads();");
-  if (failed(printStore(code)))
+  if (failed(results().print(code)))
     return failure();
   code.line("__syncthreads();");
   code.close();
@@ -503,30 +395,6 @@ void ExpertEmission::printRowProducts(CodeWriter& code) {
   code.line("__syncthreads();");
 }
 
-/// The weighted sum of a row's `parts`.
-LogicalResult ExpertEmission::printSum(CodeWriter& code) {
-  openElements(code, perTile());
-  code.line("const int column = firstColumn + i;");
-  code.openFormat("if (column < %d)", region.columns);
-  code.line("float total = 0.0f;");
-  code.openFormat("for (int j = 0; j < %d; ++j)", region.chosen);
-  code.format("total = __fmaf_rn(weights[j], roundTo<%s>(parts[0][j][i]), total);",
-              deviceType(first.getType().getElementType()));
-  code.close();
-  code.format("float result[1] = {roundTo<%s>(total)};",
-              deviceType(region.sum.getType().getElementType()));
-  llvm::ArrayRef<int64_t> shape = region.sum.getType().getShape();
-  RegionPrinter printer(context, shape, /*flat=*/false, /*width=*/1);
-  printer.moveTo(code, {"row", "column", ""});
-  defineEarly(code, printer);
-  printer.define(region.sum.getResult(), "result");
-  if (failed(storeYields(printer)))
-    return failure();
-  code.close();
-  code.close();
-  return success();
-}
-
 LogicalResult ExpertEmission::emit() {
   if (failed(check()))
     return failure();
@@ -543,23 +411,23 @@ LogicalResult ExpertEmission::emit() {
   CodeWriter& code = structure.begin(PhaseKind::Store, reads, context.results());
   if (schedule.stages > 0) {
     printRingProducts(code);
-    return region.sum ? printSum(code) : printStore(code);
+    return results().print(code);
   }
   printPlace(code);
   if (schedule.pairsAtOnce > 0) {
     printRows(code);
     return printExpert(code);
   }
-  printEarly(code);
+  results().preload(code);
   if (region.sum) {
     printRowProducts(code);
-    return printSum(code);
+    return results().print(code);
   }
   printRows(code);
   code.format("const long long inputRow[1] = {pair / %d};", region.sharing());
   printProducts(code);
   code.line("__syncthreads();");
-  return printStore(code);
+  return results().print(code);
 }
 
 static LogicalResult emitExpertGemv(KernelContext& context) {

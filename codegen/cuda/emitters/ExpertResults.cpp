@@ -1,0 +1,132 @@
+#include "codegen/cuda/emitters/ExpertResults.h"
+
+using namespace mlir;
+using namespace tenon::kernels;
+
+namespace tenon::codegen::cuda {
+
+/// The arguments that the operations behind the products read.
+llvm::SetVector<BlockArgument> ExpertResults::operandsBehind() {
+  llvm::SetVector<BlockArgument> found;
+  for (auto op : context.kernel.getBlock().getOps<ElementwiseOpInterface>())
+    for (Value operand : op->getOperands())
+      if (auto argument = llvm::dyn_cast<BlockArgument>(operand);
+          argument && !isBlockQuantized(elementTypeOf(argument.getType())))
+        found.insert(argument);
+  return found;
+}
+
+void ExpertResults::preload(CodeWriter& code) {
+  if (region.sum) {
+    code.format("__shared__ float weights[%d];", region.chosen);
+    code.format("for (int j = threadIdx.x; j < %d; j += %d)", region.chosen,
+                context.structure.threads);
+    code.format("  weights[j] = toFloat(%s[row * %d + j]);",
+                context.pointer(region.sum.getWeights()), region.chosen);
+  }
+  llvm::SetVector<BlockArgument> operands = operandsBehind();
+  if (operands.empty() || !hasOneElement())
+    return;
+  for (BlockArgument argument : operands)
+    code.format("%s early_%s;", deviceType(elementTypeOf(argument.getType())),
+                context.pointer(argument));
+  code.format("if (const int column = firstColumn + static_cast<int>(threadIdx.x);");
+  code.openFormat("    threadIdx.x < %d && column < %d)", perTile, region.columns);
+  Value last = region.sum ? region.sum.getResult() : region.products.front().getResult();
+  RegionPrinter printer(context, shapeOf(last.getType()), /*flat=*/false, /*width=*/1);
+  printer.moveTo(code, {region.sum ? "row" : "pair", "column", ""});
+  for (BlockArgument argument : operands)
+    code.format("early_%s = *(%s);", context.pointer(argument), printer.address(argument));
+  code.close();
+}
+
+/// What `preload` has loaded.
+void ExpertResults::defineEarly(CodeWriter& code, RegionPrinter& printer) {
+  if (!hasOneElement())
+    return;
+  for (BlockArgument argument : operandsBehind()) {
+    std::string name = "early_" + context.pointer(argument);
+    code.format("const float wide_%s[1] = {toFloat(%s)};", name, name);
+    printer.define(argument, "wide_" + name);
+  }
+}
+
+bool ExpertResults::hasOneElement() const {
+  return pairsAtOnce == 0 && perTile <= context.structure.threads;
+}
+
+/// Begins what each of `count` elements of a tile takes, of number `i`.
+void ExpertResults::openElements(CodeWriter& code, int64_t count) {
+  if (!hasOneElement())
+    return code.openFormat("for (int i = threadIdx.x; i < %d; i += %d)", count,
+                           context.structure.threads);
+  code.openFormat("if (const int i = threadIdx.x; i < %d)", count);
+}
+
+LogicalResult ExpertResults::storeYields(RegionPrinter& printer) {
+  llvm::SmallPtrSet<Value, 4> stored;
+  for (Value yielded : context.kernel.getYield().getValues())
+    if (stored.insert(yielded).second && failed(printer.store(yielded)))
+      return failure();
+  return success();
+}
+
+/// Stores what the region makes of the sums in `parts`: those of pair `m` where it exists,
+/// zeros where it has no expert.
+LogicalResult ExpertResults::printStore(CodeWriter& code) {
+  openElements(code, std::max<int64_t>(pairsAtOnce, 1) * perTile);
+  code.format("const int m = i / %d, inTile = i %% %d;", perTile, perTile);
+  code.line("const int column = firstColumn + inTile;");
+  if (pairsAtOnce > 0) {
+    code.openFormat("if (column < %d && begin + m < found)", region.columns);
+    code.line("const int entry = listed[begin + m];");
+    code.line("const bool exists = entry >= 0;");
+    code.line("const long long pair = exists ? entry : ~entry;");
+  } else {
+    code.openFormat("if (column < %d)", region.columns);
+  }
+  llvm::ArrayRef<int64_t> shape = region.products.front().getType().getShape();
+  RegionPrinter printer(context, shape, /*flat=*/false, /*width=*/1);
+  printer.moveTo(code, {"pair", "column", ""});
+  defineEarly(code, printer);
+  for (auto [index, product] : llvm::enumerate(region.products)) {
+    code.format("float sum%d[1] = {exists ? roundTo<%s>(parts[%d][m][inTile]) : 0.0f};", index,
+                deviceType(product.getType().getElementType()), index);
+    printer.define(product.getResult(), absl::StrFormat("sum%d", index));
+  }
+  if (failed(storeYields(printer)))
+    return failure();
+  code.close();
+  code.close();
+  return success();
+}
+
+/// The weighted sum of a row's `parts`.
+LogicalResult ExpertResults::printSum(CodeWriter& code) {
+  openElements(code, perTile);
+  code.line("const int column = firstColumn + i;");
+  code.openFormat("if (column < %d)", region.columns);
+  code.line("float total = 0.0f;");
+  code.openFormat("for (int j = 0; j < %d; ++j)", region.chosen);
+  code.format("total = __fmaf_rn(weights[j], roundTo<%s>(parts[0][j][i]), total);",
+              deviceType(region.products.front().getType().getElementType()));
+  code.close();
+  code.format("float result[1] = {roundTo<%s>(total)};",
+              deviceType(region.sum.getType().getElementType()));
+  llvm::ArrayRef<int64_t> shape = region.sum.getType().getShape();
+  RegionPrinter printer(context, shape, /*flat=*/false, /*width=*/1);
+  printer.moveTo(code, {"row", "column", ""});
+  defineEarly(code, printer);
+  printer.define(region.sum.getResult(), "result");
+  if (failed(storeYields(printer)))
+    return failure();
+  code.close();
+  code.close();
+  return success();
+}
+
+LogicalResult ExpertResults::print(CodeWriter& code) {
+  return region.sum ? printSum(code) : printStore(code);
+}
+
+} // namespace tenon::codegen::cuda
