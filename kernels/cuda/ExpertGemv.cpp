@@ -62,7 +62,15 @@ static BlockResources resourcesOfRings(const ExpertGemvKernel& kernel) {
   int64_t warps = kernel.schedule.threads / 32;
   BlockResources resources;
   resources.threads = kernel.schedule.threads;
-  resources.registers = BlockResources::mostRegisters;
+  resources.blocksPerSm = 1; // or ptxas spills to leave registers to a second one
+  // x: of each round of tensor cores 17 and what is made of quants; else the elements of a lane.
+  constexpr int64_t least = 72, ofRound = 24, round = 1024, ofManyRows = 16;
+  int64_t depth = kernel.region.depth;
+  if (stage.onTensorCores)
+    resources.registers = least + ofRound * static_cast<int64_t>(llvm::divideCeil(depth, round)) +
+                          (stage.rows > 2 ? ofManyRows : 0);
+  else
+    resources.registers = least + depth / 32;
   resources.dynamicSmemBytes = warps * stage.ringBytes(kernel.schedule.stages);
   int64_t sums = warps * sumBytes(kernel.region, kernel.schedule.columnsPerWarp);
   if (kernel.region.sum)
@@ -160,6 +168,12 @@ static int64_t vectorOf(const ExpertRegion& region) {
   return dividingPower(region.depth, first.getWeight().getType().getElementType().isF32() ? 4 : 8);
 }
 
+/// Warps hold more than 2,048 elements of x in the registers of two.
+static int64_t mostRingWarps(const ExpertRegion& region) {
+  constexpr int64_t mostWarps = ExpertGemvKernel::mostWarps;
+  return region.depth <= ExpertGemvKernel::mostHeld ? mostWarps : mostWarps / 2;
+}
+
 /// Whether warps bring the rows of a product's experts through rings. Of rows in blocks, which
 /// tensor cores multiply then, it follows from the product alone, lest a kernel of several add in
 /// another order.
@@ -169,7 +183,7 @@ static int64_t vectorOf(const ExpertRegion& region) {
 static bool suitsRings(const ExpertRegion& region, const CudaTarget& target) {
   constexpr int64_t mostTogether = 1024, superblock = 256;
   ExpertMatmulOp op = region.products.front();
-  if (!target.bulkCopies || !fewShareExperts(region) || region.chosen > ExpertGemvKernel::mostWarps)
+  if (!target.bulkCopies || !fewShareExperts(region) || region.chosen > mostRingWarps(region))
     return false;
   const Encoding& encoding = encodingOf(op);
   if (!encoding.isBlockQuantized())
@@ -187,7 +201,8 @@ static bool suitsRings(const ExpertRegion& region, const CudaTarget& target) {
 /// which its warps share so that few have more to do than others. All that a warp brings is on its
 /// way at once where the rings hold it.
 static ExpertGemvSchedule chooseRings(const ExpertRegion& region, const CudaTarget& target) {
-  constexpr int64_t mostWarps = ExpertGemvKernel::mostWarps, mostColumns = 128;
+  constexpr int64_t mostColumns = 128;
+  int64_t mostWarps = mostRingWarps(region);
   ExpertStage stage(region);
   int64_t parts = region.sum ? region.rows : region.pairs();
   auto columns = static_cast<int64_t>(
