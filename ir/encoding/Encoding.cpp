@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "ir/encoding/CacheEncoding.h"
 #include "ir/encoding/internal/EncodingFamily.h"
 #include "ir/encoding/internal/Encodings.h"
 
@@ -25,7 +26,7 @@ const Encoding* findEncoding(std::string_view name) {
   for (const Encoding* encoding : allEncodings())
     if (encoding->name == name)
       return encoding;
-  return nullptr;
+  return findCacheEncoding(name);
 }
 
 const Encoding* findEncodingOfGgufType(int32_t type) {

@@ -45,9 +45,9 @@ struct Encoding {
   int64_t bytesFor(int64_t elements) const { return elements / blockSize * blockBytes; }
 };
 
-/// Every encoding, in a fixed order.
+/// Every encoding that a tensor may have, in a fixed order.
 std::span<const Encoding* const> allEncodings();
-/// The encoding of that name, or null.
+/// The encoding of that name, one of small caches (`CacheEncoding.h`) among them, or null.
 const Encoding* findEncoding(std::string_view name);
 /// The encoding with that GGUF type number, or null.
 const Encoding* findEncodingOfGgufType(int32_t type);
