@@ -53,7 +53,7 @@ def Tenon_Phase : Tenon_Enum<Tenon_PhaseInfo, "phase"> {
 }
 
 def Tenon_StateLayoutKind : Tenon_EnumInfo<"StateLayout", "where a state has its rows", [
-    I32EnumAttrCase<"Dense", 0, "dense">
+    I32EnumAttrCase<"Dense", 0, "dense">, I32EnumAttrCase<"Ring", 1, "ring">
   ]>;
 
 def Tenon_Role : Tenon_EnumInfo<"Role", "what a function is for", [
@@ -119,13 +119,17 @@ def Tenon_StateLayoutAttr : Tenon_Attr<"StateLayout", "layout"> {
   let summary = "Where a state has its rows";
   let description = [{
     `dense`: a state [S, C, ...] has position c of sequence s as row s · C + c, one after the other.
-    In the type of a state it is the layout that is not written. Another layout is another kind, with
-    what it needs as parameters of the attribute, a case in each of the three accessors that
-    `ir/KvCache.h` names, and the checks of its shape in the type's verifier.
-    Example: `#tenon.layout<dense>`.
+    In the type of a state it is the layout that is not written.
+    `ring`: of a sequence without end the first `kept` positions have the rows of the same number, and
+    the others take turns in the C − kept rows behind them, position c the row
+    kept + (c − kept) mod (C − kept).
+    Another layout is another kind, with what it needs as parameters of the attribute, a case in each
+    of the three accessors that `ir/KvCache.h` names, and the checks of its shape in the type's
+    verifier. Example: `#tenon.layout<ring, kept = 4>`.
   }];
-  let parameters = (ins EnumParameter<Tenon_StateLayoutKind>:$kind);
-  let assemblyFormat = "`<` $kind `>`";
+  let parameters = (ins EnumParameter<Tenon_StateLayoutKind>:$kind,
+                        DefaultValuedParameter<"int64_t", "0">:$kept);
+  let assemblyFormat = "`<` $kind (`,` `kept` `=` $kept^)? `>`";
 }
 
 def Tenon_BufferAttr : Tenon_Attr<"Buffer", "buffer"> {
@@ -157,7 +161,7 @@ def Tenon_ModelAttr : Tenon_Attr<"Model", "model"> {
   let summary = "What a text loop needs to know of the model";
   let description = [{
     `file` names the `tenon.file` that holds the tokeniser. `contextLength` and `sequences` are the
-    static capacities of the states.
+    static capacities of the states; 2^31 − 1 is the length where they are rings.
   }];
   let parameters = (ins "::mlir::StringAttr":$architecture, "::mlir::StringAttr":$name,
                         "::mlir::FlatSymbolRefAttr":$file, "int64_t":$vocabulary,

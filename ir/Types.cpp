@@ -2,6 +2,7 @@
 
 #include "ir/Dialect.h"
 #include "ir/encoding/BlockFormat.h"
+#include "ir/encoding/CacheEncoding.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
@@ -86,6 +87,8 @@ LogicalResult BlockType::verify(llvm::function_ref<InFlightDiagnostic()> emitErr
 
 const Encoding& BlockType::getEncoding() const { return *findEncoding(getEncodingName()); }
 
+bool BlockType::isOfCache() const { return cacheQuantsOf(getEncoding()).has_value(); }
+
 static ParseResult parseEncodingName(AsmParser& parser, std::string& name) {
   return parser.parseKeywordOrString(&name);
 }
@@ -97,11 +100,21 @@ static void printEncodingName(AsmPrinter& printer, llvm::StringRef name) { print
 LogicalResult StateType::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                                 llvm::ArrayRef<int64_t> shape, Type elementType,
                                 StateLayoutAttr layout) {
-  if (!isPlainElementType(elementType))
-    return emitError() << "expects states of f32, f16, bf16 or i32, but got " << elementType;
+  auto block = llvm::dyn_cast<BlockType>(elementType);
+  if (!isPlainElementType(elementType) && !(block && block.isOfCache()))
+    return emitError() << "expects states of f32, f16, bf16, i32 or blocks such as int8_h64 and "
+                          "e4m3_h64, but got "
+                       << elementType;
   for (int64_t extent : shape)
     if (extent <= 0)
       return emitError() << "expects positive extents, but got " << extent;
+  if (block && (shape.empty() || shape.back() != block.getEncoding().blockSize))
+    return emitError() << "expects a last axis of one block, " << block.getEncoding().blockSize
+                       << " elements, but got " << (shape.empty() ? 0 : shape.back());
+  if (layout.getKind() == StateLayout::Ring &&
+      (shape.size() < 2 || layout.getKept() < 0 || layout.getKept() >= shape[1]))
+    return emitError() << "expects a ring that keeps fewer first positions than it holds, but got "
+                       << layout.getKept() << " of " << (shape.size() < 2 ? 0 : shape[1]);
   if (!getStorageBytes(RankedTensorType::get(shape, elementType)))
     return emitError() << "expects a state size within 63 bits, but the extents multiply to more";
   return success();
@@ -119,15 +132,19 @@ Type StateType::parse(AsmParser& parser) {
       parser.parseType(elementType))
     return {};
   auto kind = StateLayout::Dense;
+  int64_t kept = 0;
   if (succeeded(parser.parseOptionalComma())) {
     FailureOr<StateLayout> written = FieldParser<StateLayout>::parse(parser);
     if (failed(written))
       return {};
     kind = *written;
+    if (kind == StateLayout::Ring &&
+        (parser.parseLess() || parser.parseInteger(kept) || parser.parseGreater()))
+      return {};
   }
   if (parser.parseGreater())
     return {};
-  auto layout = StateLayoutAttr::get(parser.getContext(), kind);
+  auto layout = StateLayoutAttr::get(parser.getContext(), kind, kept);
   return parser.getChecked<StateType>(loc, parser.getContext(), shape, elementType, layout);
 }
 
@@ -135,8 +152,8 @@ void StateType::print(AsmPrinter& printer) const {
   printer << "<";
   printer.printDimensionList(getShape());
   printer << (getShape().empty() ? "" : "x") << getElementType();
-  if (getLayout().getKind() != StateLayout::Dense)
-    printer << ", " << stringifyStateLayout(getLayout().getKind());
+  if (getLayout().getKind() == StateLayout::Ring)
+    printer << ", ring<" << getLayout().getKept() << ">";
   printer << ">";
 }
 

@@ -19,6 +19,8 @@ def Tenon_BlockType : Tenon_Type<"Block", "block"> {
   let extraClassDeclaration = [{
     /// The storage format; never null.
     const Encoding& getEncoding() const;
+    /// Whether it is one of heads of a small cache (ir/encoding/CacheEncoding.h).
+    bool isOfCache() const;
   }];
 }
 
@@ -26,7 +28,9 @@ def Tenon_StateType : Tenon_Type<"State", "state"> {
   let summary = "The contents of lasting storage at one point of a function";
   let description = [{
     `!tenon.state<SxCxHxDxf16>` is a KV cache of S sequences, C positions, H heads of D, in the layout
-    `dense`; another layout is written behind the element type, `!tenon.state<SxCxHxDxf16, dense>`. A value
+    `dense`; another layout is written behind the element type: `!tenon.state<SxCxHxDxf16, ring<4>>`
+    keeps the first 4 positions. The elements of a small cache are a block a head, of one of the
+    encodings of `ir/encoding/CacheEncoding.h`: `!tenon.state<SxCxHx64x!tenon.block<int8_h64>>`. A value
     of this type orders accesses: `tenon.kv_write` consumes one and yields the next in place. At
     most one write consumes a value, and nothing may read it afterwards, so a plan never copies.
   }];
@@ -34,7 +38,7 @@ def Tenon_StateType : Tenon_Type<"State", "state"> {
                         "::tenon::StateLayoutAttr":$layout);
   let builders = [TypeBuilder<(ins "::llvm::ArrayRef<int64_t>":$shape,
                                    "::mlir::Type":$elementType), [{
-    return $_get($_ctxt, shape, elementType, StateLayoutAttr::get($_ctxt, StateLayout::Dense));
+    return $_get($_ctxt, shape, elementType, StateLayoutAttr::get($_ctxt, StateLayout::Dense, /*kept=*/0));
   }]>];
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
@@ -50,7 +54,9 @@ def Tenon_FloatElement : AnyTypeOf<[F32, F16, BF16]>;
 def Tenon_FloatTensor : StaticShapeTensorOf<[F32, F16, BF16]>;
 def Tenon_IntTensor : StaticShapeTensorOf<[I32]>;
 def Tenon_BlockElement
-    : Type<CPred<"::llvm::isa<::tenon::BlockType>($_self)">, "block-quantised element">;
+    : Type<CPred<"::llvm::isa<::tenon::BlockType>($_self) && "
+                 "!::llvm::cast<::tenon::BlockType>($_self).isOfCache()">,
+           "block-quantised element">;
 def Tenon_BlockTensor : StaticShapeTensorOf<[Tenon_BlockElement]>;
 def Tenon_WeightTensor : StaticShapeTensorOf<[F32, F16, BF16, Tenon_BlockElement]>;
 def Tenon_AnyTensor : StaticShapeTensorOf<[F32, F16, BF16, I32, Tenon_BlockElement]>;

@@ -1,35 +1,142 @@
 #include "codegen/cpu/CacheRows.h"
 
+#include "codegen/cpu/decode/Quants.h"
+#include "ir/encoding/CacheEncoding.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
 
 namespace tenon::codegen::cpu {
 
 Value emitHolds(VectorBuilder& b, const KvCache& cache, Value sequence, Value position) {
-  return arith::AndIOp::create(b, b.isBelow(sequence, cache.sequences),
-                               b.isBelow(position, cache.capacity));
+  Value holds = cache.isRing()
+                    ? arith::CmpIOp::create(b, arith::CmpIPredicate::sge, position, b.i64(0))
+                    : b.isBelow(position, cache.capacity);
+  return arith::AndIOp::create(b, b.isBelow(sequence, cache.sequences), holds);
 }
 
-/// Which of all positions of the cache that is.
-static Value emitPlace(VectorBuilder& b, const KvCache& cache, Value sequence, Value position) {
+Value emitPlace(VectorBuilder& b, const KvCache& cache, Value position) {
   switch (cache.layout) {
   case StateLayout::Dense:
-    return b.add(b.mul(sequence, cache.capacity), position);
+    return position;
+  case StateLayout::Ring: {
+    Value turning = b.add(b.rem(b.add(position, -cache.kept), cache.ring()), cache.kept);
+    return b.select(b.isBelow(position, cache.kept), position, turning);
+  }
   }
   llvm_unreachable("all layouts are handled");
 }
 
-Value emitCacheRow(VectorBuilder& b, const KvCache& cache, Value base, Value sequence,
-                   Value position) {
-  int64_t rowBytes = cache.rowElements() * elementBytes(cache.elementType);
-  return b.advance(base, b.mul(emitPlace(b, cache, sequence, position), rowBytes));
+/// Which of all places of the cache that is.
+static Value emitCacheIndex(VectorBuilder& b, const KvCache& cache, Value sequence, Value place) {
+  return b.add(b.mul(sequence, cache.capacity), place);
 }
 
-Value emitCacheHead(VectorBuilder& b, const KvCache& cache, Value base, Value sequence,
-                    Value position, Value head) {
-  Value row = b.add(b.mul(emitPlace(b, cache, sequence, position), cache.heads), head);
-  return b.advance(base, b.mul(row, cache.size * elementBytes(cache.elementType)));
+Value emitCacheRow(VectorBuilder& b, const KvCache& cache, Value base, Value sequence,
+                   Value place) {
+  int64_t rowBytes = cache.heads * cache.headBytes();
+  return b.advance(base, b.mul(emitCacheIndex(b, cache, sequence, place), rowBytes));
+}
+
+Value emitCacheHead(VectorBuilder& b, const KvCache& cache, Value base, Value sequence, Value place,
+                    Value head) {
+  Value row = b.add(b.mul(emitCacheIndex(b, cache, sequence, place), cache.heads), head);
+  return b.advance(base, b.mul(row, cache.headBytes()));
+}
+
+//===-- Quants ------------------------------------------------------------------------------===//
+
+constexpr int64_t scaleBytes = 4;
+/// Elements that divide every head, taken at once where it is encoded.
+constexpr int64_t step = 8;
+
+static CacheQuants quantsOf(const KvCache& cache) {
+  return *cacheQuantsOf(*getEncoding(cache.elementType));
+}
+
+static Value splatBits(VectorBuilder& b, int32_t bits) {
+  return integers(b, llvm::SmallVector<int32_t>(step, bits));
+}
+
+Value loadCacheFloats(VectorBuilder& b, const KvCache& cache, Value head, Value first,
+                      int64_t count, int64_t lanes) {
+  if (!cache.isQuantized())
+    return b.loadFloats(cache.elementType,
+                        b.advance(head, b.mul(first, elementBytes(cache.elementType))), count,
+                        lanes);
+  Value quants = b.advance(head, b.add(first, scaleBytes));
+  if (quantsOf(cache) == CacheQuants::Int8)
+    return b.pad(toFloats(b, loadSignedBytes(b, quants, count)), lanes);
+  // The seven bits of a number in the place of a binary16's upper ones: 1/256 of it.
+  Value bytes = loadUnsignedBytes(b, quants, count);
+  Value zeros = integers(b, llvm::SmallVector<int32_t>(count, 0));
+  Value bits = joinBits(b, joinBits(b, zeros, extractBits(b, bytes, 0, 7), 7),
+                        extractBits(b, bytes, 7, 1), 15);
+  Value halves = arith::TruncIOp::create(b, VectorType::get({count}, b.getI16Type()), bits);
+  halves = arith::BitcastOp::create(b, VectorType::get({count}, b.getF16Type()), halves);
+  return b.pad(b.widen(halves, b.getF16Type()), lanes);
+}
+
+Value loadCacheScale(VectorBuilder& b, const KvCache& cache, Value head) {
+  if (!cache.isQuantized())
+    return {};
+  constexpr float unitOfE4M3 = 256;
+  Value scale = b.loadFloat(b.getF32Type(), head);
+  return quantsOf(cache) == CacheQuants::Int8 ? scale : b.fmul(scale, b.splat(unitOfE4M3, 0));
+}
+
+/// The nearest integers within ±127 as bytes, ties to even; −127 for NaN.
+static Value roundToInt8(VectorBuilder& b, Value values) {
+  constexpr float most = 127, shift = 0x1.8p23f; // a sum with it has no digits behind the point
+  values = b.fmin(b.fmax(values, b.splat(-most, step)), b.splat(most, step));
+  values = b.fsub(b.fadd(values, b.splat(shift, step)), b.splat(shift, step));
+  return arith::FPToSIOp::create(b, VectorType::get({step}, b.getI32Type()), values);
+}
+
+/// The nearest E4M3 numbers within ±448 as bytes, ties to even; 448 for NaN. As f32ToE4M3 of
+/// ir/encoding/internal/Float8.h.
+static Value roundToE4M3(VectorBuilder& b, Value values) {
+  constexpr float most = 448, smaller = 0x1p-120f;
+  auto bitsType = VectorType::get({step}, b.getI32Type());
+  Value sign = extractBits(b, arith::BitcastOp::create(b, bitsType, values), 31, 1);
+  Value magnitude = b.fmin(math::AbsFOp::create(b, values), b.splat(most, step));
+  Value bits = arith::BitcastOp::create(b, bitsType, b.fmul(magnitude, b.splat(smaller, step)));
+  Value half = arith::AddIOp::create(b, extractBits(b, bits, 20, 1), splatBits(b, 0x7FFFF));
+  return joinBits(b, extractBits(b, arith::AddIOp::create(b, bits, half), 20, 7), sign, 7);
+}
+
+void storeQuantizedHead(VectorBuilder& b, const KvCache& cache, Type element, Value source,
+                        Value head) {
+  constexpr float leastScale = 0x1p-100f, mostScale = 0x1.fep127f;
+  bool isInt8 = quantsOf(cache) == CacheQuants::Int8;
+  auto load = [&](Value first) {
+    return b.loadFloats(element, b.advance(source, b.mul(first, elementBytes(element))), step,
+                        step);
+  };
+  Value zeros = b.splat(0.0f, step);
+  Value largest = b.loop(b.i64(0), b.i64(cache.size), step, ValueRange{zeros},
+                         [&](Value first, ValueRange state) {
+                           Value magnitudes = math::AbsFOp::create(b, load(first));
+                           return llvm::SmallVector<Value>{b.fmax(magnitudes, state[0])};
+                         })
+                      .front();
+  Value exact = b.fdiv(b.greatestLane(largest), b.splat(isInt8 ? 127.0f : 448.0f, 0));
+  Value rounded = b.roundTo(exact, b.getBF16Type()), zero = b.splat(0.0f, 0);
+  auto compare = [&](arith::CmpFPredicate predicate, float bound) {
+    return arith::CmpFOp::create(b, predicate, rounded, b.splat(bound, 0));
+  };
+  Value isUsable = arith::AndIOp::create(b, compare(arith::CmpFPredicate::OGE, leastScale),
+                                         compare(arith::CmpFPredicate::OLE, mostScale));
+  Value scale = b.select(isUsable, rounded, zero);
+  Value inverse = b.select(isUsable, b.fdiv(b.splat(1.0f, 0), rounded), zero);
+  b.store(scale, head);
+  b.loop(b.i64(0), b.i64(cache.size), step, [&](Value first) {
+    Value scaled = b.fmul(load(first), b.splat(inverse, step));
+    Value quants = isInt8 ? roundToInt8(b, scaled) : roundToE4M3(b, scaled);
+    b.store(arith::TruncIOp::create(b, VectorType::get({step}, b.getI8Type()), quants),
+            b.advance(head, b.add(first, scaleBytes)));
+  });
 }
 
 } // namespace tenon::codegen::cpu

@@ -6,16 +6,28 @@
 
 namespace tenon::codegen::cpu {
 
-/// Whether `cache` has the position of the sequence (i64 values), as an i1.
+/// Whether `cache` has a place for the position of the sequence (i64 values), as an i1.
 mlir::Value emitHolds(VectorBuilder& b, const KvCache& cache, mlir::Value sequence,
                       mlir::Value position);
-/// The address of a position of a sequence (i64 values) in the cache at `base`. One outside the
-/// cache is not read or written.
+/// Which of the places of its sequence a position has that the cache holds (i64 values).
+mlir::Value emitPlace(VectorBuilder& b, const KvCache& cache, mlir::Value position);
+/// The address of a place of a sequence (i64 values) in the cache at `base`. One outside the cache
+/// is not read or written.
 mlir::Value emitCacheRow(VectorBuilder& b, const KvCache& cache, mlir::Value base,
-                         mlir::Value sequence, mlir::Value position);
+                         mlir::Value sequence, mlir::Value place);
 /// The address of one head of it.
 mlir::Value emitCacheHead(VectorBuilder& b, const KvCache& cache, mlir::Value base,
-                          mlir::Value sequence, mlir::Value position, mlir::Value head);
+                          mlir::Value sequence, mlir::Value place, mlir::Value head);
+
+/// `count` elements of the head at `head` from element `first` (i64) on, as f32 padded to `lanes`; of
+/// a cache of quants without their scale.
+mlir::Value loadCacheFloats(VectorBuilder& b, const KvCache& cache, mlir::Value head,
+                            mlir::Value first, int64_t count, int64_t lanes);
+/// What they are to be multiplied with, an f32; null where that is nothing.
+mlir::Value loadCacheScale(VectorBuilder& b, const KvCache& cache, mlir::Value head);
+/// Encodes the elements of type `element` at `source` as the head at `head` of a cache of quants.
+void storeQuantizedHead(VectorBuilder& b, const KvCache& cache, mlir::Type element,
+                        mlir::Value source, mlir::Value head);
 
 } // namespace tenon::codegen::cpu
 

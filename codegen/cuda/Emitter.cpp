@@ -3,6 +3,7 @@
 #include "absl/strings/str_format.h"
 
 #include "ir/encoding/BlockFormat.h"
+#include "ir/encoding/CacheEncoding.h"
 
 using namespace mlir;
 using namespace tenon::kernels;
@@ -21,12 +22,18 @@ Type elementTypeOf(Type type) { return getTensorType(type).getElementType(); }
 llvm::ArrayRef<int64_t> shapeOf(Type type) { return getTensorType(type).getShape(); }
 
 std::string deviceCache(const KvCache& cache) {
+  std::string extents = absl::StrFormat("%d, %d, %d", cache.sequences, cache.capacity, cache.heads);
   switch (cache.layout) {
   case StateLayout::Dense:
-    return "DenseCache<" + std::to_string(cache.sequences) + ", " + std::to_string(cache.capacity) +
-           ", " + std::to_string(cache.heads) + ">";
+    return "DenseCache<" + extents + ">";
+  case StateLayout::Ring:
+    return absl::StrFormat("RingCache<%s, %d>", extents, cache.kept);
   }
   llvm_unreachable("all layouts are handled");
+}
+
+int64_t headUnits(const KvCache& cache) {
+  return cache.isQuantized() ? cache.headBytes() : cache.size;
 }
 
 int64_t elementBytes(Type elementType) { return getEncoding(elementType)->blockBytes; }
@@ -52,6 +59,9 @@ std::string deviceType(Type elementType) {
   if (elementType.isInteger())
     return "int";
   const Encoding& encoding = *getEncoding(elementType);
+  if (std::optional<CacheQuants> quants = cacheQuantsOf(encoding))
+    return absl::StrFormat("%s<%d>", *quants == CacheQuants::Int8 ? "Int8Head" : "E4M3Head",
+                           encoding.blockSize);
   const BlockFormat* format = findBlockFormat(encoding.name);
   if (format && !format->ggufFileType && format->kind != BlockFormat::QuantKind::E2M1)
     return groupType(*format, encoding.blockSize);

@@ -107,7 +107,8 @@ std::span<const Emitter* const> allEmitters();
 /// The emitter of that name; null where there is none.
 const Emitter* findEmitter(llvm::StringRef name);
 
-/// The device type of an element type: `float`, `F16`, `BF16`, `int`, `Q8_0`, `Q4_0`.
+/// The device type of an element type: `float`, `F16`, `BF16`, `int`, `Q8_0`, `Q4_0`; of a cache's
+/// quants that of cache_heads.cuh.
 std::string deviceType(mlir::Type elementType);
 /// The element type of a tensor or state.
 mlir::Type elementTypeOf(mlir::Type type);
@@ -116,6 +117,9 @@ llvm::ArrayRef<int64_t> shapeOf(mlir::Type type);
 /// The device type of a cache (kv_cache.cuh), which knows where its rows lie: `DenseCache<1, 128,
 /// 4>`.
 std::string deviceCache(const KvCache& cache);
+/// What a pointer into a cache is to be moved by from a head to the next: elements of a plain type,
+/// bytes of quants.
+int64_t headUnits(const KvCache& cache);
 /// Bytes of an element of a plain type.
 int64_t elementBytes(mlir::Type elementType);
 /// True for a block-quantised element type.

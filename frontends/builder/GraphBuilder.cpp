@@ -144,13 +144,15 @@ void GraphBuilder::declareWeight(std::string_view name, llvm::ArrayRef<int64_t> 
 }
 
 void GraphBuilder::declareState(std::string_view name, llvm::ArrayRef<int64_t> shape,
-                                Type elementType) {
+                                Type elementType, StateLayoutAttr layout) {
   if (!canDeclare(name))
     return;
+  if (!layout)
+    layout = StateLayoutAttr::get(builder.getContext(), StateLayout::Dense, /*kept=*/0);
   DiagnosticCollector diagnostics(builder.getContext());
   Location loc = locate({.name = name});
   auto type = StateType::getChecked([&] { return emitError(loc); }, builder.getContext(), shape,
-                                    elementType ? elementType : activationType);
+                                    elementType ? elementType : activationType, layout);
   if (!type)
     return fail(diagnostics.takeStatus());
   OpBuilder detached(builder.getContext());

@@ -72,6 +72,13 @@ struct OpOptions {
   mlir::Type elementType = {};
 };
 
+/// A cache of a stream without end; the fields are those of `tenon.ring_places`.
+struct RingShape {
+  int64_t kept = 0;
+  int64_t ring = 0;
+  int64_t window = 0;
+};
+
 /// Mask and scale of `GraphBuilder::attention`; the fields are those of `tenon.attention`, of which
 /// empty values are absent.
 struct AttentionOptions {
@@ -122,7 +129,9 @@ public:
   /// A weight whose bytes are `ranges`, one behind the other, in the encoding of `elementType`.
   void declareWeight(std::string_view name, llvm::ArrayRef<int64_t> shape, mlir::Type elementType,
                      llvm::ArrayRef<WeightRange> ranges);
-  void declareState(std::string_view name, llvm::ArrayRef<int64_t> shape, mlir::Type elementType);
+  /// In the layout `layout`, dense where it is null.
+  void declareState(std::string_view name, llvm::ArrayRef<int64_t> shape, mlir::Type elementType,
+                    StateLayoutAttr layout = {});
   /// True if a file, weight, state or function of that name is there.
   bool hasSymbol(std::string_view name) const;
 
@@ -175,6 +184,8 @@ public:
 
   Value rope(RopePairing pairing, Value input, Value positions, Value inverseFrequencies,
              double magnitude = 1.0, OpOptions options = {});
+  /// `views` is 1 or 3.
+  Value ringPlaces(Value positions, const RingShape& ring, int64_t views, OpOptions options = {});
   StateValue kvWrite(Value values, Value sequences, Value positions, StateValue state,
                      OpOptions options = {});
   Value attention(Value query, StateValue key, StateValue value, Value sequences, Value positions,

@@ -201,6 +201,17 @@ Value GraphBuilder::rope(RopePairing pairing, Value input, Value positions,
       options);
 }
 
+Value GraphBuilder::ringPlaces(Value positions, const RingShape& ring, int64_t views,
+                               OpOptions options) {
+  options.elementType = builder.getI32Type();
+  return emitOne<RingPlacesOp>({positions.get()},
+                               {.kept = builder.getI64IntegerAttr(ring.kept),
+                                .ring = builder.getI64IntegerAttr(ring.ring),
+                                .views = builder.getI64IntegerAttr(views),
+                                .window = builder.getI64IntegerAttr(ring.window)},
+                               options);
+}
+
 StateValue GraphBuilder::kvWrite(Value values, Value sequences, Value positions, StateValue state,
                                  OpOptions options) {
   if (!canEmit())

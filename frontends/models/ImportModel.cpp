@@ -9,6 +9,8 @@
 #include "frontends/models/Architecture.h"
 #include "frontends/models/internal/MetadataKeys.h"
 #include "frontends/models/internal/ModelGraph.h"
+#include "ir/encoding/CacheEncoding.h"
+#include "runtime/program/Program.h"
 #include "support/Fingerprint.h"
 #include "support/MessageText.h"
 #include "support/Status.h"
@@ -67,8 +69,15 @@ absl::Status checkKind(const ModelSource& source, const Architecture& architectu
 
 /// What the options come to for this model.
 struct Capacities {
-  int64_t contextLength;
+  int64_t contextLength; ///< positions that a sequence may have
   int64_t sequences;
+  RingShape ring; ///< without a window where the caches are dense
+
+  bool isStream() const { return ring.window > 0; }
+  /// Places of a sequence in a cache.
+  int64_t places() const { return isStream() ? ring.kept + ring.ring : contextLength; }
+  /// How far apart positions are that heads are rotated for.
+  int64_t reach() const { return isStream() ? ring.kept + ring.window : contextLength; }
 };
 
 std::string entryName(const EntryShape& entry) {
@@ -94,13 +103,51 @@ absl::Status checkEntries(const std::vector<EntryShape>& entries) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<Capacities> resolveCapacities(const ModelSource& source, const Hyperparameters& p,
+/// Whether prefill of so many rows is left out, see `ImportOptions::fitEntries`.
+bool isLeftOut(const EntryShape& entry, const ImportOptions& options, int64_t most) {
+  return options.fitEntries && entry.role == Role::Prefill && entry.rows > most;
+}
+
+/// The cache of a stream: as many places behind the kept ones as the window and the other rows of a
+/// call take, which may be tokens of one sequence.
+absl::Status resolveStream(const ModelSource& source, const Architecture& architecture,
+                           const Hyperparameters& p, const ImportOptions& options,
+                           Capacities& capacities) {
+  int64_t kept = options.keptTokens, window = options.window;
+  if (kept < 0 || window < 1 || window > p.contextLength || kept > p.contextLength - window)
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "%s: expects first tokens and a window (--sinks, --window) of at most %d together, the "
+        "model's context, but got %d and %d",
+        source.path(), p.contextLength, kept, window));
+  if (!architecture.pairing || p.window != 0)
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "%s: expects a model that rotates its heads and has no window of its own for --window",
+        source.path()));
+  if (options.contextLength != 0)
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "%s: expects no context (--context) beside a window (--window), but got %d and %d",
+        source.path(), options.contextLength, window));
+  int64_t rows = 1;
+  for (const EntryShape& entry : options.entries)
+    if (!isLeftOut(entry, options, window))
+      rows = std::max(rows, entry.rows);
+  capacities.contextLength = runtime::ModelInfo::endlessContext;
+  capacities.ring = {.kept = kept, .ring = window + rows - 1, .window = window};
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Capacities> resolveCapacities(const ModelSource& source,
+                                             const Architecture& architecture,
+                                             const Hyperparameters& p,
                                              const ImportOptions& options) {
   TENON_RETURN_IF_ERROR(checkEntries(options.entries));
-  Capacities capacities{options.contextLength, options.sequences};
+  Capacities capacities{options.contextLength, options.sequences, {}};
+  if (options.keptTokens != 0 || options.window != 0)
+    TENON_RETURN_IF_ERROR(resolveStream(source, architecture, p, options, capacities));
   if (capacities.contextLength == 0)
     capacities.contextLength = std::min(p.contextLength, defaultContextLength);
-  if (capacities.contextLength < 1 || capacities.contextLength > p.contextLength)
+  if (!capacities.isStream() &&
+      (capacities.contextLength < 1 || capacities.contextLength > p.contextLength))
     return absl::InvalidArgumentError(absl::StrFormat(
         "%s: expects a context of 1 to %d positions (--context), the model's, but got "
         "%d",
@@ -144,15 +191,51 @@ mlir::Type activationElementType(mlir::MLIRContext& context, ActivationType type
   return mlir::Float32Type::get(&context);
 }
 
-void declareStates(GraphBuilder& builder, const Hyperparameters& p, const Capacities& capacities) {
-  for (int64_t layer = 0; layer < p.blocks; ++layer) {
-    auto declare = [&](const std::string& name, int64_t size) {
-      builder.declareState(name, {capacities.sequences, capacities.contextLength, p.kvHeads, size},
-                           {});
-    };
-    declare(keyStateName(layer), p.headSize);
-    declare(valueStateName(layer), p.valueSize);
+/// The element type of the caches of heads of `size` elements; null where it is that of the
+/// activations.
+absl::StatusOr<mlir::Type> cacheElementType(mlir::MLIRContext& context, const ModelSource& source,
+                                            CacheType type, int64_t size) {
+  switch (type) {
+  case CacheType::Activations:
+    return mlir::Type();
+  case CacheType::F32:
+    return mlir::Float32Type::get(&context);
+  case CacheType::F16:
+    return mlir::Float16Type::get(&context);
+  case CacheType::BF16:
+    return mlir::BFloat16Type::get(&context);
+  case CacheType::Q8:
+  case CacheType::FP8:
+    break;
   }
+  const Encoding* encoding =
+      findCacheEncoding(type == CacheType::Q8 ? CacheQuants::Int8 : CacheQuants::E4M3, size);
+  if (!encoding)
+    return absl::InvalidArgumentError(
+        absl::StrFormat("%s: expects heads of a multiple of 8 elements, 256 at most, for caches of "
+                        "8 bits (--cache), but got %d",
+                        source.path(), size));
+  return BlockType::get(&context, encoding->name);
+}
+
+absl::Status declareStates(GraphBuilder& builder, mlir::MLIRContext& context,
+                           const ModelSource& source, const Hyperparameters& p,
+                           const Capacities& capacities, CacheType type) {
+  auto layout =
+      StateLayoutAttr::get(&context, capacities.isStream() ? StateLayout::Ring : StateLayout::Dense,
+                           capacities.ring.kept);
+  TENON_ASSIGN_OR_RETURN(mlir::Type keyType, cacheElementType(context, source, type, p.headSize));
+  TENON_ASSIGN_OR_RETURN(mlir::Type valueType,
+                         cacheElementType(context, source, type, p.valueSize));
+  for (int64_t layer = 0; layer < p.blocks; ++layer) {
+    auto declare = [&](const std::string& name, int64_t size, mlir::Type element) {
+      builder.declareState(name, {capacities.sequences, capacities.places(), p.kvHeads, size},
+                           element, layout);
+    };
+    declare(keyStateName(layer), p.headSize, keyType);
+    declare(valueStateName(layer), p.valueSize, valueType);
+  }
+  return absl::OkStatus();
 }
 
 /// Declares the model's files; returns their symbols.
@@ -226,9 +309,10 @@ importModel(mlir::MLIRContext& context, const ModelSource& source, const ImportO
   TENON_RETURN_IF_ERROR(checkKind(source, *architecture));
   TENON_RETURN_IF_ERROR(checkKeys(source, *architecture, options.ignoredKeys));
   TENON_ASSIGN_OR_RETURN(Hyperparameters parameters, readHyperparameters(source, *architecture));
-  TENON_ASSIGN_OR_RETURN(Capacities capacities, resolveCapacities(source, parameters, options));
+  TENON_ASSIGN_OR_RETURN(Capacities capacities,
+                         resolveCapacities(source, *architecture, parameters, options));
   TENON_ASSIGN_OR_RETURN(RopeFrequencies frequencies,
-                         readRotation(source, *architecture, parameters, capacities.contextLength));
+                         readRotation(source, *architecture, parameters, capacities.reach()));
   TENON_ASSIGN_OR_RETURN(std::string_view name, source.text("name", architecture->name));
 
   GraphBuilder builder(context, activationElementType(context, options.activations, source));
@@ -239,16 +323,20 @@ importModel(mlir::MLIRContext& context, const ModelSource& source, const ImportO
                     .vocabulary = parameters.vocabulary,
                     .contextLength = capacities.contextLength,
                     .sequences = capacities.sequences});
-  declareStates(builder, parameters, capacities);
+  TENON_RETURN_IF_ERROR(
+      declareStates(builder, context, source, parameters, capacities, options.cache));
+  TENON_ASSIGN_OR_RETURN(mlir::Type cacheType,
+                         cacheElementType(context, source, options.cache, parameters.headSize));
   WeightTable weights(source, builder, std::move(fileSymbols));
   if (architecture->pairing)
     for (std::string_view tensor :
          {ropeFactorsTensor, longRopeFactorsTensor, shortRopeFactorsTensor})
       weights.markUsed(tensor);
-  ModelGraph::Shared shared{*architecture, source, parameters, frequencies, weights, builder};
+  ModelGraph::Shared shared{*architecture, source,  parameters, frequencies,
+                            weights,       builder, cacheType,  capacities.ring};
   for (const EntryShape& entry : options.entries)
-    if (!options.fitEntries || entry.role != Role::Prefill ||
-        entry.rows <= capacities.contextLength)
+    if (!isLeftOut(entry, options,
+                   capacities.isStream() ? options.window : capacities.contextLength))
       buildEntry(shared, entry, options);
   if (builder.getStatus().ok())
     builder.fail(weights.checkAllUsed(architecture->name));

@@ -23,6 +23,16 @@ enum class ActivationType {
   SuitsWeights
 };
 
+/// What the KV caches hold.
+enum class CacheType {
+  Activations, ///< the element type of activations
+  F32,
+  F16,
+  BF16,
+  Q8, ///< 8-bit integers, one scale a head of a position (ir/encoding/CacheEncoding.h)
+  FP8 ///< E4M3 numbers, the same
+};
+
 /// A function to make: decode with `rows` tokens of any sequences, or prefill with a chunk of `rows` tokens.
 struct EntryShape {
   Role role;
@@ -37,7 +47,8 @@ struct ImportOptions {
   ActivationType activations = ActivationType::F32;
   /// At least one; functions are named `decode_<rows>` and `prefill_<rows>`.
   std::vector<EntryShape> entries = {{Role::Decode, 1}, {Role::Prefill, 32}};
-  /// Whether prefill entries of more rows than the caches hold positions are left out.
+  /// Whether prefill entries of more rows than the caches hold positions, or than the window of a
+  /// stream has, are left out.
   bool fitEntries = false;
   /// Positions that the KV caches hold. 0: the model's context length, at most
   /// `defaultContextLength`. More than the model's context length is an error.
@@ -45,6 +56,12 @@ struct ImportOptions {
   /// Sequences that the KV caches hold. 0: as many as the largest decode entry has rows. Fewer are
   /// enough where rows are tokens of one sequence.
   int64_t sequences = 0;
+  CacheType cache = CacheType::Activations;
+  /// Where `window` is not 0, the caches are rings of a stream without end: a row attends to the
+  /// first `keptTokens` tokens of its sequence and to the last `window`, itself included, at the
+  /// places that they have among these (docs/decisions/0012). `contextLength` must be 0 then.
+  int64_t keptTokens = 0;
+  int64_t window = 0;
   /// Whether each function also returns every block's output, `blk.<n>.output`
   /// [rows, hidden] in the activation type.
   bool blockOutputs = false;

@@ -10,20 +10,20 @@ using namespace mlir;
 
 namespace tenon {
 
-/// What is done to scores beside their scale: the bias of heads, rows and keys, and the vectors of
-/// heads.
+/// What is done to scores beside their scale: the bias of heads, `rows` and keys, and the vectors
+/// of heads.
 static LogicalResult checkScoreOperands(std::optional<Location> location,
-                                        AttentionOp::Adaptor adaptor) {
+                                        AttentionOp::Adaptor adaptor, int64_t rows) {
   llvm::StringRef name = AttentionOp::getOperationName();
   llvm::ArrayRef<int64_t> query = getTensorType(adaptor.getQuery().getType()).getShape();
   int64_t keys = getTensorType(adaptor.getKey().getType()).getDimSize(1);
   if (Value bias = adaptor.getBias()) {
     llvm::ArrayRef<int64_t> shape = getTensorType(bias.getType()).getShape();
     if (shape.size() != 3 || (shape[0] != 1 && shape[0] != query[1]) ||
-        (shape[1] != 1 && shape[1] != query[0]) || shape[2] != keys)
+        (shape[1] != 1 && shape[1] != rows) || shape[2] != keys)
       return detail::emitShapeError(location, name,
                                     "expects a bias [" + llvm::Twine(query[1]) + " or 1, " +
-                                        llvm::Twine(query[0]) + " or 1, " + llvm::Twine(keys) +
+                                        llvm::Twine(rows) + " or 1, " + llvm::Twine(keys) +
                                         "] of heads, rows and keys, but got " +
                                         detail::formatType(bias.getType()));
   }
@@ -57,21 +57,47 @@ AttentionOp::inferReturnTypeComponents(MLIRContext* context, std::optional<Locat
                                   "expects key heads that divide the " +
                                       llvm::Twine(query.getDimSize(1)) + " query heads, but got " +
                                       llvm::Twine(key[2]));
+  int64_t views = queryViewsOf(keyType), rows = query.getDimSize(0) / views;
+  if (query.getDimSize(0) % views != 0)
+    return detail::emitShapeError(
+        location, getOperationName(),
+        "expects three rows of queries for each row over a ring, but got " +
+            detail::formatType(query));
   if (failed(
-          detail::verifyRowIndices(location, getOperationName(), query.getDimSize(0),
+          detail::verifyRowIndices(location, getOperationName(), rows,
                                    llvm::cast<RankedTensorType>(adaptor.getSequences().getType()),
                                    llvm::cast<RankedTensorType>(adaptor.getPositions().getType()))))
     return failure();
-  if (failed(checkScoreOperands(location, adaptor)))
+  if (failed(checkScoreOperands(location, adaptor, rows)))
     return failure();
-  shapes.emplace_back(llvm::ArrayRef{query.getDimSize(0), query.getDimSize(1), value[3]});
+  shapes.emplace_back(llvm::ArrayRef{rows, query.getDimSize(1), value[3]});
+  return success();
+}
+
+/// Over a ring: that every row finds its keys, whatever the call's other rows have written.
+static LogicalResult verifyRing(AttentionOp op) {
+  KvCache key(op.getKey().getType()), value(op.getValue().getType());
+  if (key.layout != value.layout || key.kept != value.kept)
+    return op.emitOpError("expects keys and values in one layout, but got ")
+           << op.getKey().getType() << " and " << op.getValue().getType();
+  if (!key.isRing())
+    return success();
+  if (op.getBias() || op.getSlopes())
+    return op.emitOpError("expects neither bias nor slopes over a ring, whose places are no "
+                          "positions, but got ")
+           << (op.getBias() ? "a bias" : "slopes");
+  int64_t window = op.getWindow(), rows = op.getType().getDimSize(0);
+  if (!op.getCausal() || window < 1 || window > key.ring() || rows - 1 > key.ring() - window)
+    return op.emitOpError("expects to be causal over a ring, with a window that fits into its ")
+           << key.ring() << " places beside " << rows - 1 << " other rows, but got "
+           << (op.getCausal() ? "causal" : "not causal") << " and " << window;
   return success();
 }
 
 LogicalResult AttentionOp::verify() {
   for (Type type : {getKey().getType(), getValue().getType()})
     if (auto state = llvm::dyn_cast<StateType>(type))
-      if (!llvm::isa<FloatType>(state.getElementType()))
+      if (!llvm::isa<FloatType, BlockType>(state.getElementType()))
         return emitOpError("expects keys and values of floating-point type, but got ") << type;
   if (!(getSoftcap().convertToDouble() >= 0))
     return emitOpError("expects a soft-cap of zero or more, but got ")
@@ -79,7 +105,7 @@ LogicalResult AttentionOp::verify() {
   if (static_cast<int64_t>(getWindow()) < 0)
     return emitOpError("expects a window of zero or more positions, but got ")
            << static_cast<int64_t>(getWindow());
-  return success();
+  return verifyRing(*this);
 }
 
 /// With every position of the sequences in use, or of the window where there is one.
@@ -88,8 +114,9 @@ Work AttentionOp::getWork() {
   llvm::ArrayRef<int64_t> query = getQuery().getType().getShape();
   KvCache cache(getValue().getType());
   int64_t window = getWindow(), capacity = cache.capacity;
-  int64_t keys = window > 0 ? std::min(window, capacity) : capacity;
-  int64_t scores = detail::saturatingProduct({query[0], query[1], keys});
+  int64_t rows = getType().getDimSize(0);
+  int64_t keys = window > 0 ? std::min(cache.kept + window, capacity) : capacity;
+  int64_t scores = detail::saturatingProduct({rows, query[1], keys});
   // Of a score: its product, its part of the result; scale, maximum, subtract, exponential, add;
   // the addition of its bias, distance, slope and their addition.
   int64_t others = 5 + (getBias() ? 1 : 0) + (getSlopes() ? 3 : 0);
@@ -97,8 +124,8 @@ Work AttentionOp::getWork() {
                                       detail::saturatingProduct({2, scores, cache.size}),
                                       detail::saturatingProduct({others, scores})});
   bool shared = getSequences().getType().getNumElements() == 1;
-  int64_t sequences = shared ? 1 : std::min(query[0], cache.sequences);
-  int64_t rowsPerSequence = shared ? query[0] : 1;
+  int64_t sequences = shared ? 1 : std::min(rows, cache.sequences);
+  int64_t rowsPerSequence = shared ? rows : 1;
   int64_t read = window > 0 ? std::min(keys + rowsPerSequence - 1, capacity) : capacity;
   for (unsigned operand : {1, 2})
     work.operandBytes[operand] =
@@ -107,15 +134,26 @@ Work AttentionOp::getWork() {
 }
 
 Footprint AttentionOp::getFootprint(unsigned operand) {
-  return operand == 0 ? Footprint::row() : Footprint::grid();
+  bool ofRow = operand == 0 && queryViewsOf(getKey().getType()) == 1;
+  return ofRow ? Footprint::row() : Footprint::grid();
 }
 
 namespace {
+/// A key that a row attends to.
+struct VisibleKey {
+  /// Which of the queries of a row it is multiplied with, as `tenon.ring_places` has them.
+  enum View : int64_t { Own = 0, RoundBefore = 1, Kept = 2 };
+  int64_t place;
+  View view;
+};
+
 /// What the loops of an evaluation share.
 struct Evaluation {
-  const ReferenceTensor& query; // [M, Hq, D]
+  const ReferenceTensor& query; // [views · M, Hq, D]
   const ReferenceTensor& key;   // [S, C, Hkv, D]
   const ReferenceTensor& value; // [S, C, Hkv, Dv]
+  KvCache cache;                ///< of the keys
+  int64_t views;                ///< of a row's queries
   double scale, softcap;
   const ReferenceTensor* bias;       // [Hq or 1, M or 1, C] or null
   std::vector<double> slopes, sinks; // [Hq] or empty
@@ -135,23 +173,23 @@ struct Evaluation {
                         biasScratch);
   }
 
-  /// Attends from one head of one row at `position` to positions [begin, end) of a sequence; adds
-  /// to
-  /// `result`.
-  void attend(int64_t row, int64_t head, int64_t sequence, int64_t position, int64_t begin,
-              int64_t end, llvm::MutableArrayRef<double> result) {
-    KvCache cache(key.getType());
+  /// Attends from one head of one row at `position` to `keys`; adds to `result`. Bias and slopes
+  /// are of dense caches, in which a place is a position.
+  void attend(int64_t row, int64_t head, int64_t sequence, int64_t position,
+              llvm::ArrayRef<VisibleKey> keys, llvm::MutableArrayRef<double> result) {
     int64_t queryHeads = query.getShape()[1], keyHead = head / (queryHeads / cache.heads);
-    auto cacheRow = [&](int64_t c) { return cache.headRow(sequence, c, keyHead); };
-    llvm::ArrayRef<double> q = query.getRow(row * queryHeads + head, queryScratch);
+    int64_t rows = query.getShape()[0] / views;
+    auto cacheRow = [&](int64_t place) { return cache.headRow(sequence, place, keyHead); };
     llvm::ArrayRef<double> added = biasOf(row, head);
     std::vector<double> weights;
-    for (int64_t c = begin; c < end; ++c) {
-      double weight = score(q, cacheRow(c));
+    for (auto [place, view] : keys) {
+      int64_t queryRow = (view * rows + row) * queryHeads + head;
+      double weight = score(query.getRow(queryRow, queryScratch), cacheRow(place));
       if (!added.empty())
-        weight += added[c];
+        weight += added[place];
       if (!slopes.empty())
-        weight -= slopes[head] * std::fabs(static_cast<double>(c) - static_cast<double>(position));
+        weight -=
+            slopes[head] * std::fabs(static_cast<double>(place) - static_cast<double>(position));
       weights.push_back(weight);
     }
     double largest = *llvm::max_element(weights), sum = 0;
@@ -161,15 +199,36 @@ struct Evaluation {
       sum += weight = std::exp(weight - largest);
     if (!sinks.empty())
       sum += std::exp(sinks[head] - largest);
-    for (int64_t c = begin; c < end; ++c) {
-      llvm::ArrayRef<double> v = value.getRow(cacheRow(c), cacheScratch);
-      double weight = weights[c - begin] / sum;
+    for (auto [key, exponential] : llvm::zip_equal(keys, weights)) {
+      llvm::ArrayRef<double> v = value.getRow(cacheRow(key.place), cacheScratch);
+      double weight = exponential / sum;
       for (size_t i = 0; i < v.size(); ++i)
         result[i] += weight * v[i];
     }
   }
 };
 } // namespace
+
+/// The keys that a row at `position` attends to, in the order of the sequence.
+static std::vector<VisibleKey> findVisible(AttentionOp op, const KvCache& cache, int64_t position) {
+  int64_t window = op.getWindow();
+  int64_t begin = window > 0 ? std::max<int64_t>(0, position - window + 1) : 0;
+  std::vector<VisibleKey> keys;
+  if (!cache.isRing()) {
+    int64_t end = op.getCausal() ? std::min(cache.capacity, position + 1) : cache.capacity;
+    for (int64_t c = begin; c < end; ++c)
+      keys.push_back({c, VisibleKey::Own});
+    return keys;
+  }
+  for (int64_t c = 0; c < std::min(cache.kept, position + 1); ++c)
+    keys.push_back({c, VisibleKey::Kept});
+  for (int64_t c = std::max(cache.kept, begin); c <= position; ++c) {
+    int64_t place = cache.place(c);
+    keys.push_back(
+        {place, place <= cache.place(position) ? VisibleKey::Own : VisibleKey::RoundBefore});
+  }
+  return keys;
+}
 
 void AttentionOp::evaluate(llvm::ArrayRef<ReferenceTensor> operands,
                            llvm::MutableArrayRef<ReferenceTensor> results) {
@@ -178,26 +237,27 @@ void AttentionOp::evaluate(llvm::ArrayRef<ReferenceTensor> operands,
   const ReferenceTensor* bias = getBias() ? next++ : nullptr;
   std::vector<double> slopes = getSlopes() ? (next++)->toVector() : std::vector<double>();
   std::vector<double> sinks = getSinks() ? next->toVector() : std::vector<double>();
+  KvCache cache(getKey().getType());
   Evaluation evaluation{operands[0],
                         operands[1],
                         operands[2],
+                        cache,
+                        queryViewsOf(getKey().getType()),
                         getScale().convertToDouble(),
                         getSoftcap().convertToDouble(),
                         bias,
                         std::move(slopes),
                         std::move(sinks)};
   std::vector<double> sequences = operands[3].toVector(), positions = operands[4].toVector();
-  int64_t heads = operands[0].getShape()[1], window = getWindow();
-  KvCache cache(operands[2].getType());
+  int64_t heads = operands[0].getShape()[1], size = operands[2].getRowLength();
   for (int64_t m = 0, rows = positions.size(); m < rows; ++m) {
     int64_t sequence = sequences[sequences.size() == 1 ? 0 : m], position = positions[m];
     if (position < 0 || sequence < 0 || sequence >= cache.sequences)
       continue;
-    int64_t begin = window > 0 ? std::max<int64_t>(0, position - window + 1) : 0;
-    int64_t end = getCausal() ? std::min(cache.capacity, position + 1) : cache.capacity;
-    for (int64_t h = 0; h < heads && begin < end; ++h)
-      evaluation.attend(m, h, sequence, position, begin, end,
-                        results[0].getValues().slice((m * heads + h) * cache.size, cache.size));
+    std::vector<VisibleKey> keys = findVisible(*this, cache, position);
+    for (int64_t h = 0; h < heads && !keys.empty(); ++h)
+      evaluation.attend(m, h, sequence, position, keys,
+                        results[0].getValues().slice((m * heads + h) * size, size));
   }
 }
 

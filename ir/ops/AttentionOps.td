@@ -28,14 +28,44 @@ def Tenon_RopeOp : Tenon_PureOp<"rope", [Tenon_OwnWork]> {
   }];
 }
 
+def Tenon_RingPlacesOp : Tenon_PureOp<"ring_places", [Tenon_OwnWork]> {
+  let summary = "The places at which keys and queries of a stream without end are rotated";
+  let description = [{
+    A cache in the layout `ring` keeps the first K = `kept` positions and the last ones in `ring`
+    places behind them; a row at position p has the place o = p where p < K, otherwise
+    o = K + (p − K) mod `ring`, and attends to the kept positions and to the last `window`.
+
+    `positions` [M]; result [`views` · M], `views` 1 or 3. Row m is o, at which a key and a query are
+    rotated. Row M + m is o + `ring`, at which the query is rotated for the keys of the round before,
+    those at places above its own. Row 2 · M + m is min(p, K + `window` − 1), at which it is rotated
+    for the kept keys: they stand as near to the query as if nothing lay between them and the window.
+    So no key is rotated twice, and no angle grows with the stream (docs/decisions/0012). A row with
+    a negative position keeps it.
+    ```mlir
+    %places = tenon.ring_places %pos kept 4 ring 159 window 128 views 3
+        : (tensor<1xi32>) -> tensor<3xi32>
+    ```
+  }];
+  let arguments = (ins Tenon_IntTensor:$positions, I64Attr:$kept, I64Attr:$ring, I64Attr:$window,
+                       I64Attr:$views);
+  let results = (outs Tenon_IntTensor:$result);
+  let assemblyFormat = [{
+    $positions `kept` $kept `ring` $ring `window` $window `views` $views attr-dict
+    `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
 def Tenon_KvWriteOp : Tenon_ComputeOp<"kv_write", [
     Tenon_OwnWork, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "Stores rows in a cache, in place";
   let description = [{
     `values` [M, H, D], `sequences` [M] or [1] (then one for all rows), `positions` [M], `state`
-    [S, C, H, D] of the same element type: state[sequences[m], positions[m]] = values[m]. A row
-    whose position is −1, or whose sequence or position lies outside the state, is not written; of
-    two rows for one place the later one stays.
+    [S, C, H, D] of the same element type: state[sequences[m], positions[m]] = values[m], at the
+    place that the state's layout gives the position. A row whose position is −1, or whose sequence
+    or position lies outside the state, is not written; of two rows for one place the later one
+    stays. Where the state has a block a head, this is the rounding point: each head is encoded as
+    `ir/encoding/CacheEncoding.h` says.
     The result is the state after the write; the operand may not be read afterwards.
     ```mlir
     %k1 = tenon.kv_write %k, %seq, %pos into %k0
@@ -71,6 +101,12 @@ def Tenon_AttentionOp : Tenon_PureOp<"attention", [AttrSizedOperandSegments, Ten
 
     A row with a negative position, with a sequence outside the cache, or without a key to attend to
     yields zeros. Everything in f32, nothing rounded before the result.
+
+    Over caches in the layout `ring`, which keep K first positions, row m attends to c < K, too, and
+    `query` is [3 · M, Hq, D], the views of `tenon.ring_places`: rows m for keys at places up to its
+    own, rows M + m for those of the round before, rows 2 · M + m for the kept ones. Such an attention
+    is causal and has a window, which with the other rows of a call fits into the ring: a row's keys
+    may not be overwritten by rows behind it. It has neither bias nor slopes.
     ```mlir
     %y = tenon.attention %q, %k, %v, %s, %p bias %mask sinks %n scale 0.125
         : (tensor<4x8x64xf16>, tensor<1x32x2x64xf16>, tensor<1x32x2x64xf16>, tensor<1xi32>,

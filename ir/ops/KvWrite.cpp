@@ -29,7 +29,7 @@ KvWriteOp::inferReturnTypeComponents(MLIRContext* context, std::optional<Locatio
 
 LogicalResult KvWriteOp::verify() {
   Type stored = getState().getType().getElementType();
-  if (getValues().getType().getElementType() != stored)
+  if (!llvm::isa<BlockType>(stored) && getValues().getType().getElementType() != stored)
     return emitOpError("expects values of the state's element type ")
            << stored << ", but got " << getValues().getType();
   return verifyStateOrder(*this);
@@ -40,14 +40,18 @@ Work KvWriteOp::getWork() {
   Work work = detail::defaultWork(*this);
   work.flops = 0;
   work.operandBytes[3] = 0;
-  work.resultBytes[0] = work.operandBytes[0];
+  KvCache cache(getState().getType());
+  work.resultBytes[0] = detail::saturatingProduct(
+      {getValues().getType().getDimSize(0), cache.heads, cache.headBytes()});
   return work;
 }
 
-/// Of a written row: the element of `values` with the same head and place in the head.
+/// Of a written row: the element of `values` with the same head and place in the head; the whole
+/// head where its elements share a scale.
 Footprint KvWriteOp::getFootprint(unsigned operand) {
-  bool index = operand == 1 || operand == 2;
-  return index ? Footprint::grid() : Footprint::element();
+  if (operand == 1 || operand == 2)
+    return Footprint::grid();
+  return KvCache(getState().getType()).isQuantized() ? Footprint::row() : Footprint::element();
 }
 
 void KvWriteOp::getEffects(
@@ -59,18 +63,25 @@ void KvWriteOp::evaluate(llvm::ArrayRef<ReferenceTensor> operands,
                          llvm::MutableArrayRef<ReferenceTensor> results) {
   std::vector<double> sequences = operands[1].toVector(), positions = operands[2].toVector();
   results[0] = operands[3]; // in place
-  KvCache cache(results[0].getType());
+  KvCache cache(getState().getType());
+  const Encoding* encoding = getEncoding(cache.elementType);
   std::vector<double> scratch;
+  std::vector<std::byte> encoded(cache.headBytes());
   for (size_t m = 0; m < positions.size(); ++m) {
     int64_t sequence = sequences[sequences.size() == 1 ? 0 : m], position = positions[m];
     if (!cache.holds(sequence, position))
       continue;
-    for (int64_t h = 0; h < cache.heads; ++h)
-      llvm::copy(operands[0].getRow(m * cache.heads + h, scratch),
-                 results[0]
-                     .getValues()
-                     .slice(cache.headRow(sequence, position, h) * cache.size, cache.size)
-                     .begin());
+    for (int64_t h = 0; h < cache.heads; ++h) {
+      llvm::ArrayRef<double> values = operands[0].getRow(m * cache.heads + h, scratch);
+      int64_t row = cache.headRow(sequence, cache.place(position), h);
+      llvm::MutableArrayRef<double> target =
+          results[0].getValues().slice(row * cache.size, cache.size);
+      llvm::copy(values, target.begin());
+      if (!cache.isQuantized())
+        continue;
+      encoding->encode(std::span(values.data(), values.size()), encoded);
+      encoding->decode(encoded, std::span(target.data(), target.size()));
+    }
   }
 }
 

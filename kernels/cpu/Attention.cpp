@@ -14,12 +14,12 @@ static ScheduleAttr choose(KernelOp kernel, const CpuTarget& target) {
   constexpr int64_t keysPerBlock = 64;
   auto op = soleOp<AttentionOp>(kernel);
   op.setOrderAttr(makeOrder(kernel.getContext(), target.lanes, keysPerBlock));
-  llvm::ArrayRef<int64_t> query = op.getQuery().getType().getShape(); // [M, Hq, D]
+  llvm::ArrayRef<int64_t> query = op.getQuery().getType().getShape(); // [views · M, Hq, D]
   int64_t shared = query[1] / KvCache(op.getKey().getType()).heads;
   int64_t heads = std::min(shared, target.registers / 4);
   while (shared % heads != 0)
     --heads;
-  return makeSchedule(kernel, "attention", query[0] * (query[1] / heads),
+  return makeSchedule(kernel, "attention", op.getType().getShape()[0] * (query[1] / heads),
                       {{"heads_per_tile", heads}});
 }
 

@@ -1,3 +1,4 @@
+#include "ir/KvCache.h"
 #include "kernels/cpu/ScheduleRule.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -8,13 +9,14 @@ namespace tenon::kernels::rules {
 static bool matches(KernelOp kernel) { return bool(soleOp<KvWriteOp>(kernel)); }
 
 /// A tile is a part of every row, so that of two rows for one place the later one stays. One part
-/// unless there is enough to copy for several threads.
+/// unless there is enough to copy for several threads, or rows are encoded.
 static ScheduleAttr choose(KernelOp kernel, const CpuTarget&) {
   constexpr int64_t bytesWorthThreads = 64 * 1024, parts = 16, cacheLine = 64;
   RankedTensorType values = soleOp<KvWriteOp>(kernel).getValues().getType();
   int64_t bytes = *getStorageBytes(values), rowBytes = bytes / values.getShape().front();
   int64_t perTile = rowBytes;
-  if (bytes >= bytesWorthThreads)
+  KvCache cache(soleOp<KvWriteOp>(kernel).getState().getType());
+  if (bytes >= bytesWorthThreads && !cache.isQuantized())
     perTile =
         std::min<int64_t>(rowBytes, llvm::alignTo(llvm::divideCeil(rowBytes, parts), cacheLine));
   return makeSchedule(kernel, "kv_write", llvm::divideCeil(rowBytes, perTile),

@@ -51,6 +51,7 @@ extern const CudaScheduleRule heads;
 extern const CudaScheduleRule kvWrite;
 extern const CudaScheduleRule matmul;
 extern const CudaScheduleRule products;
+extern const CudaScheduleRule ringPlaces;
 extern const CudaScheduleRule rope;
 extern const CudaScheduleRule rows;
 extern const CudaScheduleRule selection;

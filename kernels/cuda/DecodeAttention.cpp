@@ -10,8 +10,12 @@ namespace tenon::kernels {
 
 static constexpr int64_t wordBytes = 16;
 
-/// Elements of values of one load, which divide a head.
+/// Elements of values of one load, which divide a head; of quants those of four bytes, to which
+/// heads are aligned.
 static int64_t valueVector(const AttentionExtents& extents) {
+  constexpr int64_t quantsOfWord = 4;
+  if (llvm::isa<BlockType>(extents.valueElement))
+    return dividingPower(extents.valueSize, quantsOfWord);
   return dividingPower(extents.valueSize,
                        wordBytes / getEncoding(extents.valueElement)->blockBytes);
 }

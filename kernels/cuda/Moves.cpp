@@ -24,6 +24,7 @@ VerdictOr<CopyKernel> CopyKernel::read(KernelOp kernel) {
 namespace kinds {
 extern const KernelKind copy = kindOf<CopyKernel>();
 extern const KernelKind kvWrite = kindOf<KvWriteKernel>();
+extern const KernelKind ringPlaces = kindOf<RingPlacesKernel>();
 extern const KernelKind rope = kindOf<RopeKernel>();
 extern const KernelKind argmax = kindOf<SelectionKernel<ArgmaxOp>>();
 extern const KernelKind topK = kindOf<SelectionKernel<TopKOp>>();
@@ -91,9 +92,21 @@ static bool isKvWrite(KernelOp kernel, const CudaTarget&) {
 static ScheduleAttr chooseKvWrite(KernelOp kernel, const CudaTarget&, Neighbours) {
   KvCache cache(soleOp<KvWriteOp>(kernel).getState().getType());
   int64_t rows = soleOp<KvWriteOp>(kernel).getValues().getType().getShape()[0];
-  int64_t vector = dividingPower(cache.rowElements(), wordElements(cache.elementType));
+  int64_t vector =
+      cache.isQuantized() ? 1 : dividingPower(cache.rowElements(), wordElements(cache.elementType));
   return printSchedule(kernel.getContext(), KvWriteKernel::name,
                        MoveSchedule{rows, threadsPerBlock, vector});
+}
+
+static bool isRingPlaces(KernelOp kernel, const CudaTarget&) {
+  return bool(soleOp<RingPlacesOp>(kernel));
+}
+
+static ScheduleAttr chooseRingPlaces(KernelOp kernel, const CudaTarget&, Neighbours) {
+  int64_t rows = soleOp<RingPlacesOp>(kernel).getPositions().getType().getNumElements();
+  auto tiles = static_cast<int64_t>(llvm::divideCeil(rows, threadsPerBlock));
+  return printSchedule(kernel.getContext(), RingPlacesKernel::name,
+                       MoveSchedule{tiles, threadsPerBlock, 1});
 }
 
 static bool isRope(KernelOp kernel, const CudaTarget&) { return bool(soleOp<RopeOp>(kernel)); }
@@ -130,6 +143,7 @@ static ScheduleAttr chooseSelection(KernelOp kernel, const CudaTarget&, Neighbou
 
 const CudaScheduleRule copies = {isCopy, chooseCopy};
 const CudaScheduleRule kvWrite = {isKvWrite, chooseKvWrite};
+const CudaScheduleRule ringPlaces = {isRingPlaces, chooseRingPlaces};
 const CudaScheduleRule rope = {isRope, chooseRope};
 const CudaScheduleRule selection = {isSelection, chooseSelection};
 

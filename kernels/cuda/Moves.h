@@ -45,6 +45,21 @@ struct KvWriteKernel {
   PriceTerms priceTerms() const { return {}; }
 };
 
+/// The places at which keys and queries over a ring are rotated, a thread a position
+/// (codegen/cuda/emitters/RingPlaces.cpp).
+struct RingPlacesKernel {
+  static constexpr llvm::StringLiteral name = "ring_places";
+
+  RingPlacesOp op;
+  MoveSchedule schedule;
+
+  static VerdictOr<RingPlacesKernel> read(KernelOp kernel) {
+    return readSole<RingPlacesKernel>(kernel);
+  }
+  BlockResources resources() const { return resourcesOfMove(schedule.threads); }
+  PriceTerms priceTerms() const { return {}; }
+};
+
 struct RopeSchedule {
   int64_t tiles = 0;
   int64_t threads = 0;

@@ -6,13 +6,14 @@
 
 namespace tenon::kernels {
 
-/// Attention of queries [rows, heads, keySize] over caches of keys [sequences, capacity,
-/// cacheHeads, keySize] and of values [sequences, capacity, cacheHeads, valueSize].
+/// Attention of queries [rows, heads, keySize], of which there are three views where the caches are
+/// rings, over caches of keys [sequences, capacity, cacheHeads, keySize] and of values [sequences,
+/// capacity, cacheHeads, valueSize].
 struct AttentionExtents {
   explicit AttentionExtents(AttentionOp op) {
     llvm::ArrayRef<int64_t> query = op.getQuery().getType().getShape();
     KvCache key(op.getKey().getType()), value(op.getValue().getType());
-    rows = query[0], heads = query[1];
+    rows = op.getType().getShape()[0], heads = query[1];
     capacity = key.capacity, cacheHeads = key.heads;
     keySize = key.size, valueSize = value.size;
     keyElement = key.elementType, valueElement = value.elementType;

@@ -2,6 +2,8 @@
 
 #include <numeric>
 
+#include "ir/KvCache.h"
+
 using namespace mlir;
 
 namespace tenon::kernels {
@@ -64,6 +66,9 @@ Verdict addToHeadRegion(Operation& op, HeadRegion& region) {
     if (chain->write)
       return Refusal{what + std::string("writes a head once")};
     chain->write = llvm::cast<KvWriteOp>(op);
+    KvCache cache(chain->write.getState().getType());
+    if (cache.isQuantized() || cache.layout != StateLayout::Dense)
+      return Refusal{what + std::string("writes to caches of plain elements in the layout dense")};
     return Verdict::accept();
   }
   chain->end = op.getResult(0);

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "ir/Dialect.h"
+#include "ir/KvCache.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/Passes.h"
 
@@ -150,6 +151,10 @@ std::optional<SequenceTensors> Decomposer::findTensors(AttentionOp op) const {
   bool oneSequence = op.getSequences().getType().getNumElements() == 1;
   auto entry = function->getAttrOfType<EntryAttr>(TenonDialect::entryAttrName);
   if (llvm::isa<StateType>(op.getKey().getType())) {
+    // What is read is what was encoded, and a ring's queries come in three views.
+    KvCache key(op.getKey().getType()), value(op.getValue().getType());
+    if (key.isRing() || key.isQuantized() || value.isQuantized())
+      return std::nullopt;
     bool isPrompt = entry && entry.getRole() == Role::Prefill && op.getCausal();
     SequenceTensors written = {findWritten(op.getKey(), op), findWritten(op.getValue(), op)};
     if (oneSequence && isPrompt && written.key && written.value)

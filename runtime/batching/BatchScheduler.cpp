@@ -185,7 +185,9 @@ void BatchScheduler::Impl::admit() {
       --waitingCount;
     }
     sequence.slot = lease->slot;
-    sequence.fed = options.reusesPrefixes ? size_t(lease->cachedTokens) : 0;
+    // The tokens that a ring holds behind a prefix have taken the places of some before its end.
+    const bool reuses = options.reusesPrefixes && !model.info().isStream();
+    sequence.fed = reuses ? size_t(lease->cachedTokens) : 0;
     sequence.result.reusedTokens = int64_t(sequence.fed);
     sequence.result.queueNs = elapsedNs(sequence.submitted);
     counts.reusedTokens += int64_t(sequence.fed);

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <variant>
@@ -228,8 +229,12 @@ struct ModelInfo {
   std::string architecture;
   std::string name;
   int64_t vocabulary = 0;
-  int64_t context = 0;   ///< positions that the states hold
+  int64_t context = 0;   ///< positions that the states hold; `endlessContext` where they are rings
   int64_t sequences = 0; ///< sequences that the states hold
+
+  /// `context` of a stream without end: every position that an i32 counts.
+  static constexpr int64_t endlessContext = std::numeric_limits<int32_t>::max();
+  bool isStream() const { return context == endlessContext; }
 
   bool operator==(const ModelInfo&) const = default;
 };

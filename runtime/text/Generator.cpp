@@ -33,6 +33,8 @@ public:
   virtual ~TokenSource() = default;
   /// The token behind `text`, of which the model was not fed the last one yet.
   virtual absl::StatusOr<int32_t> next(std::span<const int32_t> text) = 0;
+  /// Whether the model may have been fed tokens that nobody asked for.
+  virtual bool startsAhead() const { return false; }
 };
 
 /// Tokens that the host chooses from the logits of one call each.
@@ -66,6 +68,7 @@ public:
           collected));
     return ids[0];
   }
+  bool startsAhead() const override { return true; }
 
 private:
   std::unique_ptr<TokenStream> stream;
@@ -132,10 +135,12 @@ public:
   }
 
   /// The same, but for the first ids that the states may hold already: their number. The last id's
-  /// logits are wanted, so that it is fed in any case.
+  /// logits are wanted, so that it is fed in any case. The last tokens that a ring holds have taken the
+  /// places of others, so that it holds all of them or none.
   absl::StatusOr<size_t> beginWithHeld(std::span<const int32_t> ids) {
     const auto common = size_t(std::ranges::mismatch(held, ids).in1 - held.begin());
-    if (!keepsStates || common == 0 || ids.size() < 2) {
+    const bool mayKeep = keepsStates && (!model.info().isStream() || common == held.size());
+    if (!mayKeep || common == 0 || ids.size() < 2) {
       TENON_RETURN_IF_ERROR(begin(ids));
       return 0;
     }
@@ -214,7 +219,9 @@ absl::StatusOr<Generation> Generator::generate(std::span<const int32_t> prompt, 
   std::vector<int32_t> text(prompt.begin(), prompt.end());
   const auto finish = [&](StopReason reason) {
     text.pop_back(); // may not be fed
-    impl->held = std::move(text);
+    // What was fed beyond the end has taken places in a ring that the end still looks at.
+    if (!impl->model.info().isStream() || !source || !source->startsAhead())
+      impl->held = std::move(text);
     result.reason = reason;
     return std::move(result);
   };

@@ -51,6 +51,27 @@ void addModelOptions(CLI::App& command, ModelOptions& options, FlagRules& rules)
       {Need::Import});
   rules.require(
       command
+          .add_option("--cache", options.cache,
+                      "What the caches hold: f32, f16 or bf16; q8, integers of 8 bits, or "
+                      "fp8, E4M3 numbers, each times a scale of its head (default: the "
+                      "type of activations)")
+          ->check(oneOf({"f32", "f16", "bf16", "q8", "fp8"})),
+      {Need::Import});
+  rules.require(
+      command
+          .add_option("--window", options.window,
+                      "Stream without end: attend to the last so many tokens, and keep no "
+                      "others but the first --sinks")
+          ->check(integerFrom(1)),
+      {Need::Import});
+  rules.require(command
+                    .add_option("--sinks", options.keptTokens,
+                                "First tokens that a stream keeps beside its --window, 4 for most "
+                                "models (default: none)")
+                    ->check(integerFrom(1)),
+                {Need::Import});
+  rules.require(
+      command
           .add_option("--sequences", options.sequences,
                       "Sequences that the caches hold (default: rows of the largest decode shape)")
           ->check(integerFrom(1)),

@@ -49,6 +49,20 @@ absl::StatusOr<frontends::ActivationType> parseActivations(const std::string& na
       absl::StrFormat("--activations: expects f32, f16, bf16 or q8, but got '%s'", name));
 }
 
+/// What `--cache` may be, and what it means.
+constexpr std::pair<std::string_view, frontends::CacheType> cacheTypes[] = {
+    {"f32", frontends::CacheType::F32},   {"f16", frontends::CacheType::F16},
+    {"bf16", frontends::CacheType::BF16}, {"q8", frontends::CacheType::Q8},
+    {"fp8", frontends::CacheType::FP8},
+};
+
+/// Of a name that the command line has checked.
+frontends::CacheType parseCache(const std::string& name) {
+  const auto* found = std::ranges::find(cacheTypes, name,
+                                        &std::pair<std::string_view, frontends::CacheType>::first);
+  return found == std::end(cacheTypes) ? frontends::CacheType::Activations : found->second;
+}
+
 } // namespace
 
 absl::StatusOr<frontends::EntryShape> parseEntryShape(const std::string& text) {
@@ -80,6 +94,11 @@ absl::StatusOr<frontends::ImportOptions> readImportOptions(const ModelOptions& o
           absl::StrFormat("--shapes: expects shapes that differ, but got '%s' twice", shape));
     TENON_ASSIGN_OR_RETURN(import.entries.emplace_back(), parseEntryShape(shape));
   }
+  if (options.keptTokens > 0 && options.window == 0)
+    return usageError("--sinks: expects a --window, of which they stand in front");
+  import.cache = parseCache(options.cache);
+  import.keptTokens = options.keptTokens;
+  import.window = options.window;
   import.contextLength = options.contextLength;
   import.sequences = options.sequences;
   import.blockOutputs = options.blockOutputs;

@@ -35,6 +35,9 @@ struct ModelOptions {
   std::string activations = {}; ///< `f32`, `f16`, `bf16`, `q8`; empty: what suits the device
   std::vector<std::string> shapes = {}; ///< entry shapes; empty: `defaultShapes`
   int64_t batch = 1;                    ///< sequences that the default shapes decode at once
+  std::string cache = {};               ///< as `CacheType`, in lower case; empty: the activations'
+  int64_t keptTokens = 0;               ///< as in `ImportOptions`
+  int64_t window = 0;                   ///< the same
   int64_t contextLength = 0; ///< positions that the states hold; 0: the model's, within limits
   int64_t sequences = 0;     ///< that the states hold; 0: rows of the largest decode shape
   bool blockOutputs = false;

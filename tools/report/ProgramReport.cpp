@@ -1,5 +1,6 @@
 #include "tools/report/ProgramReport.h"
 
+#include <map>
 #include <vector>
 
 #include "absl/strings/str_format.h"
@@ -103,6 +104,22 @@ static std::string formatLaunch(const runtime::Kernel& kernel) {
   return std::holds_alternative<runtime::LibraryMatmul>(kernel.launch) ? ", of a library" : "";
 }
 
+/// `context of 512`; that of a stream has no end.
+static std::string describeContext(const runtime::ModelInfo& model) {
+  return model.isStream() ? "stream without end" : absl::StrFormat("context of %d", model.context);
+}
+
+/// A line for the states of each encoding and shape: `states 10 of int8_h8 [1, 512, 4, 8]`.
+static std::string formatStates(const Program& program) {
+  std::map<std::string, int64_t> counts;
+  for (const runtime::State& state : program.states)
+    ++counts[absl::StrFormat("%s [%s]", state.encoding, absl::StrJoin(state.shape, ", "))];
+  std::string text;
+  for (const auto& [kind, count] : counts)
+    text += absl::StrFormat("states %d of %s\n", count, kind);
+  return text;
+}
+
 std::string formatProgram(const Program& program, const std::string& path) {
   std::string text =
       absl::StrFormat("%s: program for %s (%s)\n", path, program.target, program.device);
@@ -112,16 +129,17 @@ std::string formatProgram(const Program& program, const std::string& path) {
                             textOf(report, "version"), textOf(report, "commit"),
                             textOf(report, "plan"), textOf(report, "launch"));
   if (program.model)
-    text += absl::StrFormat(
-        "model  %s, %s: %d tokens, context of %d, %d sequences, %s\n", program.model->name,
-        program.model->architecture, program.model->vocabulary, program.model->context,
-        program.model->sequences, program.tokenizer ? "with its tokeniser" : "without tokeniser");
+    text += absl::StrFormat("model  %s, %s: %d tokens, %s, %d sequences, %s\n", program.model->name,
+                            program.model->architecture, program.model->vocabulary,
+                            describeContext(*program.model), program.model->sequences,
+                            program.tokenizer ? "with its tokeniser" : "without tokeniser");
   for (const runtime::SourceFile& file : program.files)
     text += absl::StrFormat("file   %s, %d bytes, fingerprint %016x\n", file.path, file.bytes,
                             file.fingerprint);
   text += absl::StrFormat("bytes  %d constants, %d states, %d workspace, %d code\n",
                           sumBytes(program.constants), sumBytes(program.states),
                           program.workspaceBytes, codeBytes(program));
+  text += formatStates(program);
   for (const Function& function : program.functions)
     text += absl::StrFormat("\n%s: %s, %d rows, %d steps\n", function.name, roleName(function.role),
                             function.rows, function.steps.size()) +
@@ -146,6 +164,16 @@ static ordered_json describePorts(const std::vector<Port>& ports) {
   return list;
 }
 
+static ordered_json describeStates(const Program& program) {
+  ordered_json list = ordered_json::array();
+  for (const runtime::State& state : program.states)
+    list.push_back({{"name", state.name},
+                    {"type", state.encoding},
+                    {"shape", state.shape},
+                    {"bytes", state.bytes}});
+  return list;
+}
+
 ordered_json describeProgram(const Program& program, const std::string& path) {
   ordered_json object = {{"file", path},
                          {"target", program.target},
@@ -155,6 +183,7 @@ ordered_json describeProgram(const Program& program, const std::string& path) {
                          {"files", ordered_json::array()},
                          {"constant_bytes", sumBytes(program.constants)},
                          {"state_bytes", sumBytes(program.states)},
+                         {"states", describeStates(program)},
                          {"workspace_bytes", program.workspaceBytes},
                          {"code_bytes", codeBytes(program)},
                          {"functions", ordered_json::array()},

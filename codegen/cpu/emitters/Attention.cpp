@@ -26,12 +26,17 @@ namespace {
 ///
 /// The result is o / l, with a sink n o / (l + exp(n − m)). A tile is one row and `heads_per_tile`
 /// query heads that share one key head, so that keys and values are loaded once for all of them.
+///
+/// Over a ring the keys are up to three ranges of places, each for another of the row's queries:
+/// the kept ones, those of the round before, the others. Quants of keys and values are multiplied
+/// with their scales after a score is summed, and with the weight.
 class AttentionEmission {
 public:
   AttentionEmission(KernelContext& context, AttentionOp op)
       : context(context), b(context.builder), op(op), query(context, op.getQuery()),
         keyCache(op.getKey().getType()), valueCache(op.getValue().getType()),
-        queryHeads(query.type.getShape()[1]), keySize(keyCache.size), valueSize(valueCache.size) {}
+        rows(op.getType().getShape()[0]), queryHeads(query.type.getShape()[1]),
+        keySize(keyCache.size), valueSize(valueCache.size) {}
 
   LogicalResult emit(Value tile);
 
@@ -43,14 +48,23 @@ private:
 
   LogicalResult readSchedule();
   void allocate();
-  Value cacheRow(Value operand, const KvCache& cache, Value position);
+  Value cacheHead(Value operand, const KvCache& cache, Value place);
   Value scratchRow(Value base, int64_t head, int64_t rowFloats, Value element);
+  /// Places [first, end) whose keys are multiplied with query `view` of a row, as
+  /// `tenon.ring_places` has them.
+  struct KeyRange {
+    int64_t view;
+    Value first, end;
+  };
+  llvm::SmallVector<KeyRange, 3> findRanges();
   void loadQuery(Value row);
+  void clearOutputs();
+  void attend(Value row, llvm::ArrayRef<KeyRange> ranges);
   llvm::SmallVector<Value> emitBlock(Value start, ValueRange state);
   void emitScores(Value start, Value first, Value end);
   void loadScoreOperands(Value row);
   Value loadOfHead(TypedValue<RankedTensorType> vector, int64_t head);
-  void copyBias(Value position, Value start);
+  void copyBias(Value place, Value start);
   Value addToScores(Value scores, int64_t head, Value start, int64_t first, Value index);
   Value finiteOr(Value largest, float other);
   std::pair<Value, Value> emitSoftmax(int64_t head, Value start, Value oldMax, Value& sum);
@@ -62,9 +76,9 @@ private:
   KernelContext& context;
   VectorBuilder& b;
   AttentionOp op;
-  RowView query; ///< rows are heads: [M · Hq, D]
+  RowView query; ///< rows are heads: [views · M · Hq, D]
   KvCache keyCache, valueCache;
-  int64_t queryHeads, keySize, valueSize;
+  int64_t rows, queryHeads, keySize, valueSize;
   OrderAttr order;
   int64_t lanes = 0, block = 0, heads = 0;
   int64_t paddedKey = 0, paddedValue = 0; ///< floats in a row of scratch
@@ -100,7 +114,7 @@ LogicalResult AttentionEmission::readSchedule() {
     return op.emitOpError("expects heads of which ")
            << heads << " fit into " << mostScratchBytes << " bytes of stack, but got "
            << op.getQuery().getType() << " and " << op.getValue().getType();
-  return context.expectTiles(query.type.getShape()[0] * (queryHeads / heads));
+  return context.expectTiles(rows * (queryHeads / heads));
 }
 
 void AttentionEmission::allocate() {
@@ -140,9 +154,37 @@ Value AttentionEmission::scratchRow(Value base, int64_t head, int64_t rowFloats,
   return b.advance(base, b.mul(b.add(element, head * rowFloats), 4));
 }
 
-/// The elements of `keyHead` at `position` of the sequence, in a cache at `operand`.
-Value AttentionEmission::cacheRow(Value operand, const KvCache& cache, Value position) {
-  return emitCacheHead(b, cache, context.pointer(operand), sequence, position, keyHead);
+/// The address of `keyHead` at `place` of the sequence, in a cache at `operand`.
+Value AttentionEmission::cacheHead(Value operand, const KvCache& cache, Value place) {
+  return emitCacheHead(b, cache, context.pointer(operand), sequence, place, keyHead);
+}
+
+/// Of the row, in the order of the sequence; a range may be empty at run time.
+llvm::SmallVector<AttentionEmission::KeyRange, 3> AttentionEmission::findRanges() {
+  Value end = b.add(rowPosition, 1);
+  if (!keyCache.isRing()) {
+    Value first = b.i64(0);
+    if (op.getWindow() > 0)
+      first = b.max(b.sub(end, b.i64(op.getWindow())), first);
+    return {{0, first,
+             op.getCausal() ? b.min(end, b.i64(keyCache.capacity)) : b.i64(keyCache.capacity)}};
+  }
+  Value kept = b.i64(keyCache.kept), none = b.i64(0);
+  llvm::SmallVector<KeyRange, 3> ranges;
+  if (keyCache.kept > 0)
+    ranges.push_back({2, none, b.min(end, kept)});
+  // Of the keys behind the kept ones, those of this round lie up to the row's own place, the others
+  // at the end of the ring.
+  Value behind = b.max(b.sub(end, kept), none);
+  Value seen = b.min(behind, b.i64(op.getWindow()));
+  Value ownEnd = b.select(b.isBelow(rowPosition, keyCache.kept), kept,
+                          b.add(emitPlace(b, keyCache, rowPosition), 1));
+  Value first = b.sub(ownEnd, seen);
+  Value before = b.max(b.sub(kept, first), none);
+  Value capacity = b.i64(keyCache.capacity);
+  ranges.push_back({1, b.sub(capacity, before), capacity});
+  ranges.push_back({0, b.max(first, kept), ownEnd});
+  return ranges;
 }
 
 void AttentionEmission::loadQuery(Value row) {
@@ -151,21 +193,24 @@ void AttentionEmission::loadQuery(Value row) {
     b.forVectors(keySize, lanes, [&](Value first, int64_t count) {
       b.store(x.load(b, first, count, lanes), scratchRow(queries, head, paddedKey, first));
     });
+  }
+}
+
+void AttentionEmission::clearOutputs() {
+  for (int64_t head = 0; head < heads; ++head)
     b.forVectors(paddedValue, lanes, [&](Value first, int64_t) {
       b.store(b.splat(0.0f, lanes), scratchRow(outputs, head, paddedValue, first));
     });
-  }
 }
 
 /// Step 1 without scale: dot products of keys [first, end) with the queries of all heads.
 void AttentionEmission::emitScores(Value start, Value first, Value end) {
-  Type element = keyCache.elementType;
-  b.loop(first, end, 1, [&](Value position) {
-    Value key = cacheRow(op.getKey(), keyCache, position);
+  b.loop(first, end, 1, [&](Value place) {
+    Value key = cacheHead(op.getKey(), keyCache, place);
+    Value quantScale = loadCacheScale(b, keyCache, key);
     llvm::SmallVector<Value> sums(heads, b.splat(0.0f, lanes));
     sums = b.forVectors(keySize, lanes, sums, [&](Value at, int64_t count, ValueRange state) {
-      Value k =
-          b.loadFloats(element, b.advance(key, b.mul(at, elementBytes(element))), count, lanes);
+      Value k = loadCacheFloats(b, keyCache, key, at, count, lanes);
       llvm::SmallVector<Value> next;
       for (int64_t head = 0; head < heads; ++head) {
         Value q = b.load(b.f32s(lanes), scratchRow(queries, head, paddedKey, at));
@@ -173,24 +218,26 @@ void AttentionEmission::emitScores(Value start, Value first, Value end) {
       }
       return next;
     });
-    for (int64_t head = 0; head < heads; ++head)
-      b.store(b.combineLanes(sums[head], order.getTree()),
-              scratchRow(scores, head, block, b.sub(position, start)));
+    for (int64_t head = 0; head < heads; ++head) {
+      Value sum = b.combineLanes(sums[head], order.getTree());
+      b.store(quantScale ? b.fmul(sum, quantScale) : sum,
+              scratchRow(scores, head, block, b.sub(place, start)));
+    }
     if (op.getBias())
-      copyBias(position, start);
+      copyBias(place, start);
   });
 }
 
-/// Takes the bias of the key at `position` to scratch, from where vectors of it are loaded: those
+/// Takes the bias of the key at `place` to scratch, from where vectors of it are loaded: those
 /// of the operand end with the last key.
-void AttentionEmission::copyBias(Value position, Value start) {
+void AttentionEmission::copyBias(Value place, Value start) {
   RankedTensorType type = op.getBias().getType();
   int64_t bytes = elementBytes(type.getElementType());
   int64_t pitch = type.getDimSize(1) * type.getDimSize(2) * bytes; // from one head to the next
   for (int64_t head = 0; head < biasHeads; ++head) {
-    Value source = b.advance(biasRow, b.add(b.mul(position, bytes), head * pitch));
+    Value source = b.advance(biasRow, b.add(b.mul(place, bytes), head * pitch));
     b.store(b.loadFloat(type.getElementType(), source),
-            scratchRow(biases, head, block, b.sub(position, start)));
+            scratchRow(biases, head, block, b.sub(place, start)));
   }
 }
 
@@ -262,7 +309,6 @@ void AttentionEmission::emitValues(Value start, Value first, Value end,
                                    llvm::ArrayRef<Value> corrections) {
   constexpr int64_t accumulators = 16;
   int64_t vectors = std::max<int64_t>(accumulators / heads, 1);
-  Type element = valueCache.elementType;
   b.forVectors(valueSize, vectors * lanes, [&](Value at, int64_t count) {
     llvm::SmallVector<Value> sums;
     for (int64_t head = 0; head < heads; ++head)
@@ -271,16 +317,16 @@ void AttentionEmission::emitValues(Value start, Value first, Value end,
         Value correction = b.splat(corrections[head], lanes);
         sums.push_back(b.fmul(b.load(b.f32s(lanes), place), correction));
       }
-    sums = b.loop(first, end, 1, sums, [&](Value position, ValueRange state) {
-      Value value = b.advance(cacheRow(op.getValue(), valueCache, position),
-                              b.mul(at, elementBytes(element)));
+    sums = b.loop(first, end, 1, sums, [&](Value place, ValueRange state) {
+      Value value = cacheHead(op.getValue(), valueCache, place);
+      Value quantScale = loadCacheScale(b, valueCache, value);
       llvm::SmallVector<Value> loaded, next;
       for (int64_t part = 0; part < count; part += lanes)
-        loaded.push_back(b.loadFloats(element, b.advance(value, part * elementBytes(element)),
-                                      std::min(lanes, count - part), lanes));
+        loaded.push_back(loadCacheFloats(b, valueCache, value, b.add(at, part),
+                                         std::min(lanes, count - part), lanes));
       for (int64_t head = 0; head < heads; ++head) {
-        Value p = b.splat(
-            b.load(b.getF32Type(), scratchRow(scores, head, block, b.sub(position, start))), lanes);
+        Value weight = b.load(b.getF32Type(), scratchRow(scores, head, block, b.sub(place, start)));
+        Value p = b.splat(quantScale ? b.fmul(weight, quantScale) : weight, lanes);
         for (Value v : loaded)
           next.push_back(b.fma(p, v, state[next.size()]));
       }
@@ -342,6 +388,26 @@ void AttentionEmission::storeZeros(Value row) {
   });
 }
 
+/// Over the keys of all ranges; one of them has some.
+void AttentionEmission::attend(Value row, llvm::ArrayRef<KeyRange> ranges) {
+  llvm::SmallVector<Value> state(heads, b.splat(-std::numeric_limits<float>::infinity(), 0));
+  state.append(heads, b.splat(0.0f, 0));
+  clearOutputs();
+  loadScoreOperands(row);
+  for (const KeyRange& range : ranges) {
+    loadQuery(b.add(row, range.view * rows));
+    firstKey = range.first, endKey = range.end;
+    Value isEmpty = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, firstKey, endKey);
+    Value start = b.sub(firstKey, b.rem(firstKey, block));
+    if (ranges.size() > 1)
+      start = b.select(isEmpty, endKey, start);
+    state = b.loop(start, endKey, block, state, [&](Value blockStart, ValueRange current) {
+      return emitBlock(blockStart, current);
+    });
+  }
+  storeResult(row, state);
+}
+
 LogicalResult AttentionEmission::emit(Value tile) {
   if (failed(readSchedule()))
     return failure();
@@ -352,28 +418,17 @@ LogicalResult AttentionEmission::emit(Value tile) {
   bool oneSequence = op.getSequences().getType().getNumElements() == 1;
   sequence = b.loadIndex(context.pointer(op.getSequences()), oneSequence ? b.i64(0) : row);
   rowPosition = b.loadIndex(context.pointer(op.getPositions()), row);
-  endKey = b.i64(keyCache.capacity);
-  if (op.getCausal())
-    endKey = b.min(b.add(rowPosition, 1), endKey);
-  firstKey = b.i64(0);
-  if (op.getWindow() > 0)
-    firstKey = b.max(b.add(rowPosition, 1 - static_cast<int64_t>(op.getWindow())), firstKey);
-  Value isActive = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, rowPosition, b.i64(0));
-  Value hasKeys = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, firstKey, endKey);
-  Value attends = arith::AndIOp::create(b, b.isBelow(sequence, keyCache.sequences),
-                                        arith::AndIOp::create(b, isActive, hasKeys));
-  auto attend = [&] {
-    loadQuery(row);
-    loadScoreOperands(row);
-    llvm::SmallVector<Value> state(heads, b.splat(-std::numeric_limits<float>::infinity(), 0));
-    state.append(heads, b.splat(0.0f, 0));
-    Value start = b.sub(firstKey, b.rem(firstKey, block));
-    state = b.loop(start, endKey, block, state, [&](Value blockStart, ValueRange current) {
-      return emitBlock(blockStart, current);
-    });
-    storeResult(row, state);
-  };
-  b.branch(attends, attend, [&] { storeZeros(row); });
+  llvm::SmallVector<KeyRange, 3> ranges = findRanges();
+  Value attends = arith::AndIOp::create(
+      b, b.isBelow(sequence, keyCache.sequences),
+      arith::CmpIOp::create(b, arith::CmpIPredicate::sge, rowPosition, b.i64(0)));
+  // An active row over a ring sees its own key.
+  if (!keyCache.isRing())
+    attends =
+        arith::AndIOp::create(b, attends,
+                              arith::CmpIOp::create(b, arith::CmpIPredicate::slt,
+                                                    ranges.front().first, ranges.front().end));
+  b.branch(attends, [&] { attend(row, ranges); }, [&] { storeZeros(row); });
   return success();
 }
 

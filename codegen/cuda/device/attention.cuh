@@ -1,6 +1,7 @@
 // Attention of a few query heads that share a key head, over a range of keys: online softmax
 // (Milakov and Gimelshein 2018, arXiv 1805.02867) in blocks of keys, everything in f32.
 #pragma once
+#include "cache_heads.cuh"
 #include "key_range.cuh"
 #include "memory.cuh"
 #include "scores.cuh"
@@ -22,14 +23,18 @@ constexpr __device__ int roundUpToPower(int value) {
 }
 constexpr __device__ int smaller(int a, int b) { return a < b ? a : b; }
 
-/// K, V: element types of the cache; `heads` query heads; `keySize`, `valueSize`: elements of a
-/// head; `threads` of the block; `block`: keys of a step, a multiple of 32.
+/// K, V: element types of the cache, or what stands for a head of quants; `heads` query heads;
+/// `keySize`, `valueSize`: elements of a head; `threads` of the block; `block`: keys of a step, a multiple of 32.
 template <typename K, typename V, int heads, int keySize, int valueSize, int threads, int block>
 struct Attention {
-  static constexpr int keyVector = largestPower(keySize, 16 / sizeof(K));
+  using Keys = CacheElements<K>;
+  using Values = CacheElements<V>;
+  using KeyMemory = typename Keys::Memory;
+  using ValueMemory = typename Values::Memory;
+  static constexpr int keyVector = largestPower(keySize, Keys::widest);
   static constexpr int keyLanes = smaller(32, roundUpToPower(keySize / keyVector));
   static constexpr int keyGroups = threads / keyLanes;
-  static constexpr int valueVector = largestPower(valueSize, 16 / sizeof(V));
+  static constexpr int valueVector = largestPower(valueSize, Values::widest);
   static constexpr int valueLanes = valueSize / valueVector;
   static constexpr int valueGroups = threads / valueLanes;
   static_assert(valueGroups >= 1, "a block has a thread for each vector of a value");
@@ -52,9 +57,13 @@ struct Attention {
         sums[h][j] = 0.0f;
   }
 
-  template <typename Q> __device__ __forceinline__ void loadQuery(const Q* query) {
+  template <typename Q> __device__ __forceinline__ void copyQuery(const Q* query) {
     for (int i = threadIdx.x; i < heads * keySize; i += threads)
       shared.query[i / keySize][i % keySize] = toFloat(query[i]);
+  }
+
+  template <typename Q> __device__ __forceinline__ void loadQuery(const Q* query) {
+    copyQuery(query);
     if (threadIdx.x < heads) {
       shared.largest[threadIdx.x] = __uint_as_float(0xff800000u); // -inf
       shared.total[threadIdx.x] = 0.0f;
@@ -104,7 +113,7 @@ struct Attention {
 
   /// Scores of `count` keys from key `start` on, count <= block; -inf behind them.
   template <typename Added>
-  __device__ __forceinline__ void computeScores(const K* keys, long long stride, int count,
+  __device__ __forceinline__ void computeScores(const KeyMemory* keys, long long stride, int count,
                                                 float scale, float softcap, int start,
                                                 Added added) {
     constexpr int batch = 4; // keys whose loads are in flight together
@@ -120,7 +129,7 @@ struct Attention {
         float key[batch][keyVector];
 #pragma unroll
         for (int i = 0; i < batch; ++i)
-          loadVector(key[i], keys + min(first + i * keyGroups, count - 1) * stride + d);
+          Keys::load(key[i], keys + min(first + i * keyGroups, count - 1) * stride, d);
 #pragma unroll
         for (int h = 0; h < heads; ++h) {
           float query[keyVector];
@@ -135,6 +144,12 @@ struct Attention {
 #pragma unroll
       for (int i = 0; i < batch; ++i) {
         const int c = first + i * keyGroups;
+        if constexpr (Keys::hasScale) {
+          const float quantScale = Keys::scaleOf(keys + min(c, count - 1) * stride);
+#pragma unroll
+          for (int h = 0; h < heads; ++h)
+            dots[i][h] *= quantScale;
+        }
         // The same for all lanes of a warp: `block` is a multiple of a warp's keys.
         if (c < block)
           storeScores(dots[i], c, c < count, scale, softcap, start + c, added);
@@ -177,7 +192,8 @@ struct Attention {
     }
   }
 
-  __device__ __forceinline__ void addValues(const V* values, long long stride, int count) {
+  __device__ __forceinline__ void addValues(const ValueMemory* values, long long stride,
+                                            int count) {
     const int d = threadIdx.x % valueLanes * valueVector, group = threadIdx.x / valueLanes;
     if (group >= valueGroups)
       return;
@@ -191,13 +207,18 @@ struct Attention {
       float value[batch][valueVector];
 #pragma unroll
       for (int i = 0; i < batch; ++i)
-        loadVector(value[i], values + min(first + i * valueGroups, count - 1) * stride + d);
+        Values::load(value[i], values + min(first + i * valueGroups, count - 1) * stride, d);
 #pragma unroll
       for (int i = 0; i < batch; ++i) {
         const int c = first + i * valueGroups;
+        float quantScale = 1.0f;
+        if constexpr (Values::hasScale)
+          quantScale = Values::scaleOf(values + min(c, count - 1) * stride);
 #pragma unroll
         for (int h = 0; h < heads; ++h) {
-          const float weight = c < count ? shared.scores[h][c] : 0.0f;
+          float weight = c < count ? shared.scores[h][c] : 0.0f;
+          if constexpr (Values::hasScale)
+            weight *= quantScale;
 #pragma unroll
           for (int j = 0; j < valueVector; ++j)
             sums[h][j] = c < count ? __fmaf_rn(weight, value[i][j], sums[h][j]) : sums[h][j];
@@ -209,10 +230,10 @@ struct Attention {
   /// Attends to keys [begin, end) of rows of `keys` and `values`, `stride` elements apart; blocks
   /// start at multiples of `block`, so that the result depends on the range alone. `added(h, c)` is
   /// added to the score of key c for head h.
-  template <typename Added = NothingAdded>
-  __device__ __forceinline__ void attend(const K* keys, const V* values, long long keyStride,
-                                         long long valueStride, int begin, int end, float scale,
-                                         float softcap, Added added = {}) {
+  template <typename Added>
+  __device__ __forceinline__ void attendRange(const KeyMemory* keys, const ValueMemory* values,
+                                              long long keyStride, long long valueStride, int begin,
+                                              int end, float scale, float softcap, Added added) {
     for (int first = begin; first < end;) {
       const int next = (first / block + 1) * block;
       const int count = (next < end ? next : end) - first;
@@ -224,6 +245,10 @@ struct Attention {
       __syncthreads();
       first += count;
     }
+  }
+
+  /// The sums of each group of threads to shared memory.
+  __device__ __forceinline__ void finish() {
     const int d = threadIdx.x % valueLanes * valueVector, group = threadIdx.x / valueLanes;
     if (group < valueGroups)
 #pragma unroll
@@ -232,6 +257,37 @@ struct Attention {
         for (int j = 0; j < valueVector; ++j)
           shared.partial[group][h][d + j] = sums[h][j];
     __syncthreads();
+  }
+
+  template <typename Added = NothingAdded>
+  __device__ __forceinline__ void attend(const KeyMemory* keys, const ValueMemory* values,
+                                         long long keyStride, long long valueStride, int begin,
+                                         int end, float scale, float softcap, Added added = {}) {
+    attendRange(keys, values, keyStride, valueStride, begin, end, scale, softcap, added);
+    finish();
+  }
+
+  /// The same for keys [begin, end) of those of a ring, each multiplied with the view of the query
+  /// for its part; views are `viewStride` elements apart, as `tenon.ring_places` has them.
+  template <typename Cache, typename Q>
+  __device__ __forceinline__ void
+  attendRing(const RingKeys& ring, const Q* query, long long viewStride, const KeyMemory* keys,
+             const ValueMemory* values, long long keyStride, long long valueStride, int begin,
+             int end, float scale, float softcap) {
+    int first = 0; // key of the part
+    for (int view = 2; view >= 0; --view) {
+      const int place = view == 2 ? 0 : view == 1 ? Cache::capacity - ring.before : ring.own;
+      const int last = view == 2 ? ring.kept : view == 1 ? ring.kept + ring.before : ring.end;
+      const int from = max(begin, first), to = min(end, last);
+      if (from < to) {
+        copyQuery(query + view * viewStride);
+        __syncthreads();
+        attendRange(keys, values, keyStride, valueStride, place + from - first, place + to - first,
+                    scale, softcap, NothingAdded());
+      }
+      first = last;
+    }
+    finish();
   }
 
   /// Element `d` of head `h`, not yet divided by the total: groups of keys in ascending order.

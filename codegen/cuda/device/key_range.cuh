@@ -21,6 +21,29 @@ __device__ __forceinline__ KeyRange findKeys(int sequence, int position, bool ca
   return range;
 }
 
+/// What a row attends to in a ring: `end` keys in the order of the sequence, in places that follow
+/// each other but for two jumps. First the kept ones from place 0 on, then those of the round
+/// before from place capacity - `before` on, then the others from place `own` on.
+struct RingKeys : KeyRange {
+  int kept, before, own;
+};
+
+/// The keys of a row; none for a position before the cache's or a sequence outside it.
+template <typename Cache>
+__device__ __forceinline__ RingKeys findRingKeys(int sequence, int position, int window) {
+  RingKeys keys = {};
+  keys.sequence = sequence;
+  if (position < 0 || sequence < 0 || sequence >= Cache::sequences)
+    return keys;
+  keys.kept = min(Cache::kept, position + 1);
+  const int seen = min(max(position - Cache::kept + 1, 0), window);
+  const int first = seen > 0 ? Cache::place(position) + 1 - seen : Cache::kept;
+  keys.before = max(Cache::kept - first, 0);
+  keys.own = max(first, Cache::kept);
+  keys.end = keys.kept + seen;
+  return keys;
+}
+
 /// How the keys of a row are cut: into at most `splits` parts, all but the last of one size, whole
 /// steps of `step` keys and at least `least`. The row's last key, mostly its own, is not counted
 /// and goes with the last part. The cut depends on the row's keys alone.

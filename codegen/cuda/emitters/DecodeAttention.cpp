@@ -58,15 +58,21 @@ void DecodeAttentionEmission::printAttention(CodeWriter& code) {
               rows.heads, query[2], value[3], context.structure.threads, block);
   code.line("extern __shared__ __align__(16) unsigned char memory[];");
   code.line("Kernel kernel(*reinterpret_cast<Kernel::Shared*>(memory));");
-  code.format("kernel.loadQuery(%s + ((long long)row * %d + firstHead) * %d);",
-              context.pointer(op.getQuery()), query[1], query[2]);
+  std::string queryPointer = absl::StrFormat("%s + ((long long)row * %d + firstHead) * %d",
+                                             context.pointer(op.getQuery()), query[1], query[2]);
+  std::string operands = absl::StrFormat(
+      "%s, %s, %d, %d, begin, end, %s, %s", rows.keyPointer(context.pointer(op.getKey())),
+      rows.valuePointer(context.pointer(op.getValue())), key[2] * headUnits(rows.keyCache),
+      value[2] * headUnits(rows.valueCache), floatLiteral(op.getScale().convertToDouble()),
+      floatLiteral(op.getSoftcap().convertToDouble()));
+  code.format("kernel.loadQuery(%s);", queryPointer);
   scores.printAdded(code, "row", "firstHead + item");
-  code.format("kernel.attend(%s, %s, %d, %d, begin, end, %s, %s%s);",
-              rows.keyPointer(context.pointer(op.getKey())),
-              rows.valuePointer(context.pointer(op.getValue())), key[2] * key[3],
-              value[2] * value[3], floatLiteral(op.getScale().convertToDouble()),
-              floatLiteral(op.getSoftcap().convertToDouble()),
-              scores.addToScores() ? ", added" : "");
+  // The verifier lets nothing be added to scores over a ring.
+  if (rows.keyCache.isRing())
+    code.format("kernel.attendRing<Cache>(range, %s, %d, %s);", queryPointer,
+                op.getType().getShape()[0] * query[1] * query[2], operands);
+  else
+    code.format("kernel.attend(%s%s);", operands, scores.addToScores() ? ", added" : "");
 }
 
 void DecodeAttentionEmission::storeElement(CodeWriter& code, const std::string& element) {

@@ -6,8 +6,40 @@ using namespace tenon::kernels;
 
 namespace tenon::codegen::cuda::emitters {
 
-/// A block copies one row to its place, unless a later row goes to the same place: then that one
-/// stays. Parameters: `threads`; `vector`, elements of at most 16 bytes that divide a row.
+/// Which place of its sequence the position in that expression has.
+static std::string placeOf(const KvCache& cache, const std::string& position) {
+  return cache.isRing() ? "Cache::place(" + position + ")" : position;
+}
+
+static void printCopy(KernelContext& context, CodeWriter& code, KvWriteOp op, int64_t vector) {
+  KvCache cache(op.getState().getType());
+  int64_t rowElements = cache.rowElements();
+  code.format("using Bits = Word<%d>::type;", vector * elementBytes(cache.elementType));
+  code.format("const Bits* source = reinterpret_cast<const Bits*>(%s + (long long)row * %d);",
+              context.pointer(op.getValues()), rowElements);
+  code.format("Bits* target = reinterpret_cast<Bits*>(%s + Cache::row(sequence, %s) * %d);",
+              context.pointer(op.getState()), placeOf(cache, "position"), rowElements);
+  code.format("for (int i = threadIdx.x; i < %d; i += %d)", rowElements / vector,
+              context.structure.threads);
+  code.line("  target[i] = source[i];");
+}
+
+/// Each warp encodes a head.
+static void printEncoding(KernelContext& context, CodeWriter& code, KvWriteOp op) {
+  KvCache cache(op.getState().getType());
+  code.openFormat("for (int head = threadIdx.x / 32; head < %d; head += %d)", cache.heads,
+                  context.structure.threads / 32);
+  code.format("CacheElements<%s>::store(%s + Cache::headRow(sequence, %s, head) * %d, "
+              "%s + ((long long)row * %d + head) * %d);",
+              deviceType(cache.elementType), context.pointer(op.getState()),
+              placeOf(cache, "position"), cache.headBytes(), context.pointer(op.getValues()),
+              cache.heads, cache.size);
+  code.close();
+}
+
+/// A block copies one row to its place, or encodes it there, unless a later row goes to the same
+/// place: then that one stays. Parameters: `threads`; `vector`, elements of at most 16 bytes that
+/// divide a row, 1 where it is encoded.
 static LogicalResult emitKvWrite(KernelContext& context) {
   FailureOr<KvWriteKernel> kernel = context.read<KvWriteKernel>();
   if (failed(kernel))
@@ -15,15 +47,20 @@ static LogicalResult emitKvWrite(KernelContext& context) {
   KvWriteOp op = kernel->op;
   int64_t vector = kernel->schedule.vector;
   KvCache cache(op.getState().getType());
-  int64_t rows = op.getValues().getType().getShape()[0], rowElements = cache.rowElements();
-  int64_t bytes = vector * elementBytes(cache.elementType);
-  if (rowElements % vector != 0 || (bytes != 2 && bytes != 4 && bytes != 8 && bytes != 16))
+  int64_t rows = op.getValues().getType().getShape()[0];
+  int64_t bytes = vector * elementBytes(op.getValues().getType().getElementType());
+  if (cache.isQuantized() && vector != 1)
+    return context.kernel.emitOpError("expects a vector of 1 for rows that are encoded, but got ")
+           << vector;
+  if (!cache.isQuantized() && (cache.rowElements() % vector != 0 ||
+                               (bytes != 2 && bytes != 4 && bytes != 8 && bytes != 16)))
     return context.kernel.emitOpError("expects a vector of 2, 4, 8 or 16 bytes that divides a row, "
                                       "but got ")
            << vector;
   if (failed(context.expectTiles(rows)))
     return failure();
-  context.structure.headers = {"kv_cache.cuh", "memory.cuh"};
+  context.structure.headers = {"kv_cache.cuh",
+                               cache.isQuantized() ? "cache_heads.cuh" : "memory.cuh"};
   std::string sequences = context.pointer(op.getSequences());
   std::string positions = context.pointer(op.getPositions());
   bool shared = op.getSequences().getType().getNumElements() == 1;
@@ -41,19 +78,15 @@ static LogicalResult emitKvWrite(KernelContext& context) {
     code.line("bool overwritten = false;");
     code.format("for (int later = row + 1 + threadIdx.x; later < %d; later += %d)", rows,
                 context.structure.threads);
-    code.format("  overwritten |= %s%s[later] == position;",
-                shared ? "" : sequences + "[later] == sequence && ", positions);
+    code.format("  overwritten |= %s%s == %s;", shared ? "" : sequences + "[later] == sequence && ",
+                placeOf(cache, positions + "[later]"), placeOf(cache, "position"));
     code.line("stays &= !__syncthreads_or(overwritten);");
   }
   code.open("if (stays)");
-  code.format("using Bits = Word<%d>::type;", bytes);
-  code.format("const Bits* source = reinterpret_cast<const Bits*>(%s + (long long)row * %d);",
-              context.pointer(op.getValues()), rowElements);
-  code.format("Bits* target = reinterpret_cast<Bits*>(%s + Cache::row(sequence, position) * %d);",
-              context.pointer(op.getState()), rowElements);
-  code.format("for (int i = threadIdx.x; i < %d; i += %d)", rowElements / vector,
-              context.structure.threads);
-  code.line("  target[i] = source[i];");
+  if (cache.isQuantized())
+    printEncoding(context, code, op);
+  else
+    printCopy(context, code, op, vector);
   code.close();
   return success();
 }

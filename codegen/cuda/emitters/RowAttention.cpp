@@ -9,6 +9,7 @@ namespace tenon::codegen::cuda {
 RowAttention::RowAttention(KernelContext& kernelContext, AttentionOp attention)
     : context(kernelContext), op(attention), query(shapeOf(op.getQuery().getType())),
       key(shapeOf(op.getKey().getType())), value(shapeOf(op.getValue().getType())),
+      keyCache(op.getKey().getType()), valueCache(op.getValue().getType()),
       sharing(query[1] / key[2]) {}
 
 LogicalResult RowAttention::read(int64_t headsPerTile, int64_t mostSplits) {
@@ -21,7 +22,7 @@ LogicalResult RowAttention::read(int64_t headsPerTile, int64_t mostSplits) {
     return op.emitOpError("expects a cache of at most 2^30 positions and 2^31 - 1 sequences, but "
                           "got ")
            << key[1] << " and " << key[0];
-  units = query[0] * query[1] / heads;
+  units = op.getType().getShape()[0] * query[1] / heads;
   return context.expectTiles(units * splits);
 }
 
@@ -43,9 +44,13 @@ void RowAttention::printRange(CodeWriter& code, const std::string& leastKeys,
   code.format("const int row = static_cast<int>(unit / %d);", perRow);
   code.format("const int firstHead = static_cast<int>(unit %% %d) * %d;", perRow, heads);
   code.format("const int keyHead = firstHead / %d;", sharing);
-  code.format("using Cache = %s;", deviceCache(KvCache(op.getKey().getType())));
-  code.format("const KeyRange range = findKeys<Cache>(%s, %s[row], %s, %d);", sequenceOf("row"),
-              context.pointer(op.getPositions()), op.getCausal() ? "true" : "false", window);
+  code.format("using Cache = %s;", deviceCache(keyCache));
+  if (keyCache.isRing())
+    code.format("const RingKeys range = findRingKeys<Cache>(%s, %s[row], %d);", sequenceOf("row"),
+                context.pointer(op.getPositions()), window);
+  else
+    code.format("const KeyRange range = findKeys<Cache>(%s, %s[row], %s, %d);", sequenceOf("row"),
+                context.pointer(op.getPositions()), op.getCausal() ? "true" : "false", window);
   code.line("const bool empty = range.begin >= range.end;");
   code.format("const KeySplit cut(empty ? 1 : range.end - range.begin, %d, %s, %s);", splits,
               leastKeys, step);
@@ -60,11 +65,11 @@ void RowAttention::printRange(CodeWriter& code, const std::string& leastKeys,
 }
 
 std::string RowAttention::keyPointer(const std::string& base) {
-  return absl::StrFormat("%s + cacheHead * %d", base, key[3]);
+  return absl::StrFormat("%s + cacheHead * %d", base, headUnits(keyCache));
 }
 
 std::string RowAttention::valuePointer(const std::string& base) {
-  return absl::StrFormat("%s + cacheHead * %d", base, value[3]);
+  return absl::StrFormat("%s + cacheHead * %d", base, headUnits(valueCache));
 }
 
 std::string RowAttention::resultPointer(const std::string& destination, const std::string& index) {

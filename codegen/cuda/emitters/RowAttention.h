@@ -29,8 +29,10 @@ struct RowAttention {
 
   KernelContext& context;
   AttentionOp op;
-  llvm::ArrayRef<int64_t> query, key, value; ///< [M, Hq, D], [S, C, Hkv, D], [S, C, Hkv, Dv]
-  int64_t sharing;                           ///< query heads of a key head
+  llvm::ArrayRef<int64_t> query, key,
+      value; ///< [views · M, Hq, D], [S, C, Hkv, D], [S, C, Hkv, Dv]
+  KvCache keyCache, valueCache;
+  int64_t sharing; ///< query heads of a key head
   int64_t heads = 0, splits = 0, units = 0;
 };
 

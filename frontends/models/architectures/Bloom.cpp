@@ -20,10 +20,9 @@ static Value buildBloomEmbedding(ModelGraph& graph) {
 ///     h = attn_output(attention(attn_qkv(attn_norm(x)))) + x
 ///     y = ffn_down(gelu(ffn_up(ffn_norm(h)))) + h
 static Value buildBloomBlock(ModelGraph& graph, Value x) {
-  const Hyperparameters& p = graph.parameters();
   GraphBuilder& builder = graph.builder();
   Heads heads = graph.projectFusedHeads(graph.norm(x, "attn_norm"), Bias::Required);
-  Value attention = graph.linear(graph.attend(heads), "attn_output", p.hidden, Bias::Required);
+  Value attention = graph.attend(heads, Bias::Required);
   Value middle = builder.add(attention, x, {.name = "attn_residual"});
   Value mlp = graph.geluTanhMlp(graph.norm(middle, "ffn_norm"), Bias::Required);
   return builder.add(mlp, middle, {.name = "ffn_residual"});

@@ -14,10 +14,9 @@ static Value buildGpt2Embedding(ModelGraph& graph) {
 ///     h = attn_output(attention(attn_qkv(attn_norm(x)))) + x
 ///     y = h + ffn_down(gelu(ffn_up(ffn_norm(h))))
 static Value buildGpt2Block(ModelGraph& graph, Value x) {
-  const Hyperparameters& p = graph.parameters();
   GraphBuilder& builder = graph.builder();
   Heads heads = graph.projectFusedHeads(graph.norm(x, "attn_norm"), Bias::Required);
-  Value attention = graph.linear(graph.attend(heads), "attn_output", p.hidden, Bias::Required);
+  Value attention = graph.attend(heads, Bias::Required);
   Value middle = builder.add(attention, x, {.name = "attn_residual"});
 
   Value mlp = graph.geluTanhMlp(graph.norm(middle, "ffn_norm"), Bias::Required);

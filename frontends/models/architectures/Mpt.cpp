@@ -19,7 +19,7 @@ static Value buildMptBlock(ModelGraph& graph, Value x) {
   const Hyperparameters& p = graph.parameters();
   GraphBuilder& builder = graph.builder();
   Heads heads = graph.projectFusedHeads(graph.norm(x, "attn_norm"), Bias::Optional);
-  Value attention = graph.linear(graph.attend(heads), "attn_output", p.hidden, Bias::Optional);
+  Value attention = graph.attend(heads, Bias::Optional);
   Value middle = builder.add(x, attention, {.name = "attn_residual"});
 
   Value up = graph.linear(graph.norm(middle, "ffn_norm"), "ffn_up", p.ffn, Bias::Optional);

@@ -14,9 +14,8 @@ static Value buildSmollm3Block(ModelGraph& graph, Value x) {
   GraphBuilder& builder = graph.builder();
   Heads heads = graph.projectHeads(graph.norm(x, "attn_norm"), Bias::Optional);
   const bool rotates = (graph.blockIndex() + 1) % step != 0;
-  Value attention = rotates ? graph.rotateAndAttend(heads, Bias::Optional)
-                            : graph.linear(graph.attend(heads), "attn_output",
-                                           graph.parameters().hidden, Bias::Optional);
+  Value attention =
+      rotates ? graph.rotateAndAttend(heads, Bias::Optional) : graph.attend(heads, Bias::Optional);
   Value middle = builder.add(x, attention, {.name = "attn_residual"});
   Value mlp = graph.gatedMlp(graph.norm(middle, "ffn_norm"), Activation::Silu);
   return builder.add(middle, mlp, {.name = "ffn_residual"});

@@ -41,6 +41,13 @@ ModelGraph::ModelGraph(const Shared& shared, const Inputs& inputs)
   if (p.alibiBias > 0)
     alibiSlopes = shared.builder.constant({p.heads}, alibiSlopesOf(p.heads, p.alibiBias),
                                           {.name = "alibi_slopes"});
+  keyPositions = queryPositions = inputs.positions;
+  if (shared.ring.window > 0) {
+    constexpr int64_t views = 3;
+    keyPositions = builder().ringPlaces(inputs.positions, shared.ring, 1, {.name = "places.k"});
+    queryPositions =
+        builder().ringPlaces(inputs.positions, shared.ring, views, {.name = "places.q"});
+  }
 }
 
 bool ModelGraph::flag(std::string_view key) {
@@ -205,19 +212,30 @@ bool ModelGraph::isWindowed() const {
          frontends::isWindowed(shared.architecture.windowed, layer);
 }
 
-Value ModelGraph::rotate(Value x, std::string_view name) {
+Value ModelGraph::rotate(Value x, Value positions, std::string_view name) {
   RopePairing pairing =
       shared.source.keepsHalves() ? RopePairing::Halves : *shared.architecture.pairing;
   Value frequencies =
       isWindowed() && windowedFrequencies ? windowedFrequencies : inverseFrequencies;
-  return builder().rope(pairing, x, inputs.positions, frequencies, shared.frequencies.magnitude,
+  return builder().rope(pairing, x, positions, frequencies, shared.frequencies.magnitude,
                         {.name = absl::StrFormat("%s.rope", name)});
 }
 
+Value ModelGraph::inViews(Value query) {
+  if (shared.ring.window == 0 || !query)
+    return query;
+  return builder().concat({query, query, query}, 0, {.name = "attn_q.views"});
+}
+
 Value ModelGraph::rotateAndAttend(Heads heads, Bias bias) {
-  heads.query = rotate(heads.query, "attn_q");
-  heads.key = rotate(heads.key, "attn_k");
-  return linear(attend(heads), "attn_output", parameters().hidden, bias);
+  heads.query = rotate(inViews(heads.query), queryPositions, "attn_q");
+  heads.key = rotate(heads.key, keyPositions, "attn_k");
+  return attendInViews(heads, bias);
+}
+
+Value ModelGraph::attend(Heads heads, Bias bias) {
+  heads.query = inViews(heads.query);
+  return attendInViews(heads, bias);
 }
 
 Value ModelGraph::addResidual(Value x, Value change, std::string_view name) {
@@ -227,25 +245,41 @@ Value ModelGraph::addResidual(Value x, Value change, std::string_view name) {
   return builder().add(x, change, {.name = name});
 }
 
-Value ModelGraph::attend(const Heads& heads) {
+int64_t ModelGraph::window() const {
+  if (shared.ring.window > 0)
+    return shared.ring.window;
+  return isWindowed() ? parameters().window : 0;
+}
+
+Value ModelGraph::roundToCache(Value x, std::string_view name) {
+  if (!x || !llvm::isa_and_nonnull<mlir::FloatType>(shared.cacheType) ||
+      x.getElementType() == shared.cacheType)
+    return x;
+  return builder().cast(x, {.name = name, .elementType = shared.cacheType});
+}
+
+Value ModelGraph::attendInViews(const Heads& heads, Bias bias) {
   if (!heads.query)
     return {};
   const Hyperparameters& p = parameters();
   StateValue keys = builder().state(keyStateName(layer));
   StateValue values = builder().state(valueStateName(layer));
-  keys = builder().kvWrite(heads.key, inputs.sequences, inputs.positions, keys,
-                           {.name = "kv_write.k"});
-  values = builder().kvWrite(heads.value, inputs.sequences, inputs.positions, values,
-                             {.name = "kv_write.v"});
+  keys = builder().kvWrite(roundToCache(heads.key, "attn_k.rounded"), inputs.sequences,
+                           inputs.positions, keys, {.name = "kv_write.k"});
+  values = builder().kvWrite(roundToCache(heads.value, "attn_v.rounded"), inputs.sequences,
+                             inputs.positions, values, {.name = "kv_write.v"});
   Value attended =
       builder().attention(heads.query, keys, values, inputs.sequences, inputs.positions,
                           {.scale = p.attentionScale,
                            .softcap = p.attentionSoftcap,
-                           .window = isWindowed() ? p.window : 0,
+                           .window = window(),
                            .slopes = alibiSlopes},
                           {.name = "attention"});
-  return builder().reshape(attended, {heads.query.getShape().front(), p.heads * p.valueSize},
-                           {.name = "attention.joined"});
+  if (!attended)
+    return {};
+  attended = builder().reshape(attended, {attended.getShape().front(), p.heads * p.valueSize},
+                               {.name = "attention.joined"});
+  return linear(attended, "attn_output", p.hidden, bias);
 }
 
 Value ModelGraph::gatedMlp(Value x, Activation activation) {

@@ -40,6 +40,8 @@ public:
     const RopeFrequencies& frequencies;
     WeightTable& weights;
     GraphBuilder& builder;
+    mlir::Type cacheType; ///< null: that of the activations
+    RingShape ring = {};  ///< without a window where the caches are dense
   };
   /// The inputs of the open function, each i32 [rows], `sequences` possibly [1].
   struct Inputs {
@@ -82,15 +84,13 @@ public:
   /// The same without biases, and Q and K, all heads of a row at once, normed by `attn_q_norm` and
   /// `attn_k_norm`.
   Heads projectNormedHeads(Value x);
-  /// Rotates the heads of `x` [rows, heads, head size] as the metadata say.
-  Value rotate(Value x, std::string_view name);
-  /// Rotates Q and K, attends and projects: attn_output(attend(rope(q), rope(k), v)).
+  /// Rotates Q and K as the metadata say, stores K and V in the block's cache, attends to it within
+  /// the block's window and projects: attn_output(attention(rope(q), rope(k), v)), [rows, hidden].
   Value rotateAndAttend(Heads heads, Bias bias);
+  /// The same of heads that stay as they are: attn_output(attention(q, k, v)).
+  Value attend(Heads heads, Bias bias);
   /// `x` and what a half of a block makes of it, times `Hyperparameters::residualScale`.
   Value addResidual(Value x, Value change, std::string_view name);
-  /// Stores key and value in the block's cache and attends to it, within the block's window:
-  /// [rows, heads · value size].
-  Value attend(const Heads& heads);
   /// ffn_down(activation(ffn_gate(x)) · ffn_up(x)): [rows, hidden] to the same.
   Value gatedMlp(Value x, Activation activation);
   /// ffn_down(gelu(ffn_up(x))) with the tanh form of GELU: [rows, hidden] to the same.
@@ -116,12 +116,25 @@ private:
   Value clampHeads(Value x, std::string_view name);
   Heads projectFlat(Value x, Bias bias, bool isFused);
   bool isWindowed() const;
+  /// Positions that the block looks back, its own included; 0: all.
+  int64_t window() const;
+
+  /// Queries as attention takes them: for a ring its three views, [3 · rows, heads, head size], of which
+  /// each is rotated for other keys.
+  Value inViews(Value query);
+  /// Rotates the heads of `x` at `positions` as the metadata say.
+  Value rotate(Value x, Value positions, std::string_view name);
+  /// `attend`, of queries in views.
+  Value attendInViews(const Heads& heads, Bias bias);
+  /// Rounds heads to the element type of the caches, where they have one of a plain type.
+  Value roundToCache(Value x, std::string_view name);
 
   Shared shared;
   Inputs inputs;
   Value inverseFrequencies;
   Value windowedFrequencies; ///< of windowed blocks, where theirs are others
   Value alibiSlopes;
+  Value keyPositions, queryPositions; ///< at which keys and queries are rotated
   /// `blk.<layer>.` inside a block.
   std::string prefix;
   int64_t layer = 0;

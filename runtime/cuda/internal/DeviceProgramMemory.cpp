@@ -46,7 +46,8 @@ CudaMemoryUse computeMemoryUse(const Program& program) {
 static std::string fittingContext(const Program& program, const CudaMemoryUse& use,
                                   const Device::Memory& memory) {
   uint64_t others = use.totalBytes() - use.stateBytes;
-  if (!program.model || use.stateBytes == 0 || others >= memory.freeBytes)
+  if (!program.model || program.model->isStream() || use.stateBytes == 0 ||
+      others >= memory.freeBytes)
     return "";
   double share =
       static_cast<double>(memory.freeBytes - others) / static_cast<double>(use.stateBytes);

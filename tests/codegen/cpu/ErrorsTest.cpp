@@ -298,6 +298,28 @@ TEST(CpuErrors, Attention) {
                                   chunk));
 }
 
+TEST(CpuErrors, HeadsAreEncodedWhole) {
+  std::string values = "tensor<1x2x8xf32>", index = "tensor<1xi32>";
+  std::string state = "!tenon.state<1x4x2x8x!tenon.block<int8_h8>>";
+  auto text = [&](int64_t tiles) {
+    return absl::StrFormat(
+        R"(tenon.state @k : %1$s
+        func.func @f(%%v: %2$s, %%p: %3$s) attributes {tenon.workspace = 0 : i64} {
+          %%k = tenon.get_state @k : %1$s
+          %%y = tenon.kernel (%%a = %%v : %2$s, %%b = %%p : %3$s, %%c = %%k : %1$s) -> %1$s
+              schedule #tenon.schedule<"kv_write", tiles = %4$d, {bytes_per_tile = %5$d : i64}>
+              buffers [unit] {
+            %%w = tenon.kv_write %%a, %%b, %%b into %%c : (%2$s, %3$s, %3$s, %1$s) -> %1$s
+            tenon.yield %%w : %1$s
+          }
+          return
+        })",
+        state, values, index, tiles, 64 / tiles);
+  };
+  EXPECT_THAT(compileText(text(1)), IsOk());
+  expectRefused(text(2), "expects bytes_per_tile of a whole row, 64, to encode it, but got 32");
+}
+
 // Queries and results of a tile of attention lie on the stack.
 TEST(CpuErrors, AttentionOfLargeHeads) {
   std::string cache = "tensor<1x4x1x200000xf32>", query = "tensor<1x1x200000xf32>";

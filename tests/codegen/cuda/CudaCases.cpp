@@ -631,7 +631,112 @@ void addCache(std::vector<CudaCase>& cases) {
              StateValue values = b.kvWrite(x[1], x[2], x[3], b.state("v"));
              b.output("y", b.attention(x[0], keys, values, x[2], x[3], {.scale = 0.3}));
            },
-           1e-5});
+           1e-5,
+           /*warpgroups=*/true,
+           CaseCache{{3, 8, 2, 12}, type}});
+}
+
+/// Caches of 8 bits: rows that are encoded, then attention over them, of few rows and of many.
+void addSmallCaches(std::vector<CudaCase>& cases) {
+  struct Heads {
+    const char* type;
+    int64_t size;
+  };
+  for (const char* quants : {"int8_h", "e4m3_h"})
+    for (const Heads& heads : {Heads{"f32", 8}, {"f16", 40}, {"bf16", 128}, {"f16", 256}})
+      for (int64_t rows : {1, 5, 40}) {
+        std::vector<double> positions, sequences;
+        for (int64_t row = 0; row < rows; ++row) {
+          positions.push_back(row == 3 ? -1 : static_cast<double>(row));
+          sequences.push_back(rows == 5 ? static_cast<double>(row % 2) : 1);
+        }
+        std::string encoding = quants + std::to_string(heads.size);
+        cases.push_back(
+            {"attention_small_" + encoding + "_" + heads.type + "_" + std::to_string(rows),
+             {{{rows, 4, heads.size}, heads.type},
+              {{rows, 2, heads.size}, heads.type},
+              {{rows, 2, heads.size}, heads.type},
+              {{rows}, "i32", Fill::Listed, 0, 0, sequences},
+              {{rows}, "i32", Fill::Listed, 0, 0, positions}},
+             heads.type,
+             [](GraphBuilder& b, const Values& x) {
+               StateValue keys = b.kvWrite(x[1], x[3], x[4], b.state("k"));
+               StateValue values = b.kvWrite(x[2], x[3], x[4], b.state("v"));
+               b.output("y", b.attention(x[0], keys, values, x[3], x[4], {.scale = 0.1}));
+             },
+             1e-5,
+             /*warpgroups=*/true,
+             CaseCache{{2, 150, 2, heads.size}, encoding}});
+      }
+  cases.push_back(
+      {"attention_small_int8_h64_scored",
+       {{{2, 4, 64}, "f16"},
+        {{2, 2, 64}, "f16"},
+        {{2, 2, 64}, "f16"},
+        {{1}, "i32", Fill::Listed, 0, 0, {1}},
+        {{2}, "i32", Fill::Listed, 0, 0, {70, 71}},
+        {{4, 1, 150}, "f32"},
+        {{4}, "f32"},
+        {{4}, "f32"}},
+       "f16",
+       [](GraphBuilder& b, const Values& x) {
+         StateValue keys = b.kvWrite(x[1], x[3], x[4], b.state("k"));
+         StateValue values = b.kvWrite(x[2], x[3], x[4], b.state("v"));
+         b.output("y", b.attention(x[0], keys, values, x[3], x[4],
+                                   {.scale = 0.1, .bias = x[5], .slopes = x[6], .sinks = x[7]}));
+       },
+       1e-5,
+       /*warpgroups=*/true,
+       CaseCache{{2, 150, 2, 64}, "int8_h64"}});
+}
+
+/// Chunks of a stream, each written to a ring and attended from; those far on in the stream find nothing
+/// of the positions between them and the beginning.
+void addStreams(std::vector<CudaCase>& cases) {
+  constexpr int64_t chunks = 5, window = 40;
+  struct Stream {
+    const char* name;
+    const char* type; ///< of the caches
+    int64_t kept, rows, first;
+    bool hasSinks = false;
+  };
+  for (const Stream& s : {Stream{"f32_decode", "f32", 4, 1, 60},
+                          {"f32_chunks", "f32", 0, 17, 0},
+                          {"f16_chunks", "f16", 4, 17, 0},
+                          {"f32_sinks", "f32", 4, 3, 30, /*hasSinks=*/true},
+                          {"int8_far", "int8_h32", 4, 17, 2'000'000'000}}) {
+    std::string activation = s.type == std::string("f16") ? "f16" : "f32";
+    int64_t ring = window + s.rows - 1;
+    std::vector<CaseInput> inputs = {{{1}, "i32", Fill::Listed, 0, 0, {0}}};
+    for (int64_t chunk = 0; chunk < chunks; ++chunk) {
+      std::vector<double> positions;
+      for (int64_t row = 0; row < s.rows; ++row)
+        positions.push_back(static_cast<double>(s.first + chunk * s.rows + row));
+      inputs.push_back({{3 * s.rows, 4, 32}, activation});
+      inputs.push_back({{s.rows, 2, 32}, activation});
+      inputs.push_back({{s.rows}, "i32", Fill::Listed, 0, 0, positions});
+    }
+    if (s.hasSinks)
+      inputs.push_back({{4}, "f32"});
+    cases.push_back(
+        {std::string("attention_ring_") + s.name, inputs, activation,
+         [ring, kept = s.kept, hasSinks = s.hasSinks](GraphBuilder& b, const Values& x) {
+           AttentionOptions options = {.scale = 0.2, .window = window};
+           if (hasSinks)
+             options.sinks = x.back();
+           StateValue keys = b.state("k"), values = b.state("v");
+           for (int64_t chunk = 0; chunk < chunks; ++chunk) {
+             const Value* in = &x[1 + 3 * chunk];
+             keys = b.kvWrite(in[1], x[0], in[2], keys);
+             values = b.kvWrite(in[1], x[0], in[2], values);
+             b.output("y" + std::to_string(chunk),
+                      b.attention(in[0], keys, values, x[0], in[2], options));
+             b.output("p" + std::to_string(chunk), b.ringPlaces(in[2], {kept, ring, window}, 3));
+           }
+         },
+         1e-5,
+         /*warpgroups=*/true, CaseCache{{1, s.kept + ring, 2, 32}, s.type, s.kept}});
+  }
 }
 
 /// Families of block formats. They come last, so that which cases of a list are chosen by their number
@@ -713,6 +818,8 @@ static std::vector<CudaCase> makeCudaCases() {
   addGroups(cases);
   addScoreOperands(cases);
   addExperts(cases);
+  addSmallCaches(cases);
+  addStreams(cases);
   return cases;
 }
 
@@ -725,9 +832,13 @@ absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> buildCase(mlir::MLIRContext& c
                                                             const CudaCase& testCase) {
   context.loadDialect<TenonDialect>();
   GraphBuilder builder(context, getElementType(&context, *findEncoding(testCase.activation)));
-  if (testCase.name.starts_with("cache"))
-    for (const char* name : {"k", "v"})
-      builder.declareState(name, {3, 8, 2, 12}, builder.getActivationType());
+  if (testCase.cache)
+    for (const char* name : {"k", "v"}) {
+      auto layout = testCase.cache->kept ? StateLayout::Ring : StateLayout::Dense;
+      builder.declareState(
+          name, testCase.cache->shape, typeNamed(builder, testCase.cache->type),
+          StateLayoutAttr::get(&context, layout, testCase.cache->kept.value_or(0)));
+    }
   builder.beginFunction("f");
   Values inputs;
   for (const auto& [index, input] : llvm::enumerate(testCase.inputs))

@@ -2,6 +2,7 @@
 #define TENON_TESTS_CODEGEN_CUDA_CUDACASES_H
 
 #include <functional>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -29,6 +30,13 @@ struct CaseInput {
   std::vector<double> values = {};
 };
 
+/// The states `k` and `v` of a case.
+struct CaseCache {
+  std::vector<int64_t> shape;
+  std::string type = "f32";         ///< name of an encoding
+  std::optional<int64_t> kept = {}; ///< of a ring
+};
+
 /// One function `f` with inputs, compiled for CUDA and run by the interpreter.
 struct CudaCase {
   std::string name;
@@ -39,6 +47,7 @@ struct CudaCase {
   /// |a − b| ≤ tolerance · max |b|, plus two units of the result's last place.
   double tolerance = 2e-6;
   bool warpgroups = true; ///< whether the target may have them
+  std::optional<CaseCache> cache = {};
 };
 
 /// For the names of tests.

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "tests/codegen/cuda/SourceText.h"
 #include "tests/common/StatusMatchers.h"
 
@@ -541,30 +542,62 @@ INSTANTIATE_TEST_SUITE_P(
                 "expects a thread for each of the 64 pairs that rope turns, but got 32"}),
     nameOf);
 
-/// A state cannot be made by a test's function of tensors alone.
-TEST(CudaRefusal, OfAVectorThatDoesNotDivideARow) {
-  const char* text = R"(
+/// A write to a state, which cannot be made by a test's function of tensors alone.
+std::string writeOfVectors(const std::string& state) {
+  return absl::StrReplaceAll(R"(
 module attributes {tenon.phase = #tenon.phase<scheduled>,
     tenon.target = #tenon.target<"t", cuda, features = ["sm_90a"], {sms = 132 : i64}>} {
-  tenon.state @k : !tenon.state<1x16x2x8xf16>
+  tenon.state @k : STATE
   func.func @f(%x: tensor<1x2x8xf16>, %s: tensor<1xi32>, %p: tensor<1xi32>) {
-    %k = tenon.get_state @k : !tenon.state<1x16x2x8xf16>
+    %k = tenon.get_state @k : STATE
     %0 = tenon.kernel (%a = %x : tensor<1x2x8xf16>, %b = %s : tensor<1xi32>,
-                       %c = %p : tensor<1xi32>, %d = %k : !tenon.state<1x16x2x8xf16>)
-        -> !tenon.state<1x16x2x8xf16>
+                       %c = %p : tensor<1xi32>, %d = %k : STATE) -> STATE
         schedule #tenon.schedule<"kv_write", tiles = 1, {threads = 32 : i64, vector = 3 : i64}> {
       %r = tenon.kv_write %a, %b, %c into %d
-          : (tensor<1x2x8xf16>, tensor<1xi32>, tensor<1xi32>, !tenon.state<1x16x2x8xf16>)
-          -> !tenon.state<1x16x2x8xf16>
-      tenon.yield %r : !tenon.state<1x16x2x8xf16>
+          : (tensor<1x2x8xf16>, tensor<1xi32>, tensor<1xi32>, STATE) -> STATE
+      tenon.yield %r : STATE
     }
     return
+  }
+})",
+                             {{"STATE", state}});
+}
+
+TEST(CudaRefusal, OfAVectorThatDoesNotDivideARow) {
+  EXPECT_THAT(printText(writeOfVectors("!tenon.state<1x16x2x8xf16>")),
+              FailsWith(absl::StatusCode::kInvalidArgument,
+                        HasSubstr("expects a vector of 2, 4, 8 or 16 bytes that divides a row, but "
+                                  "got 3")));
+  EXPECT_THAT(printText(writeOfVectors("!tenon.state<1x16x2x8x!tenon.block<int8_h8>>")),
+              FailsWith(absl::StatusCode::kInvalidArgument,
+                        HasSubstr("expects a vector of 1 for rows that are encoded, but got 3")));
+}
+
+TEST(CudaRefusal, OfRingsOnTensorCores) {
+  constexpr const char* text = R"(
+module attributes {tenon.phase = #tenon.phase<scheduled>,
+    tenon.target = #tenon.target<"t", cuda, features = ["sm_90a"], {sms = 132 : i64}>} {
+  tenon.state @k : !tenon.state<1x64x2x64xf16, ring<4>>
+  func.func @f(%q: tensor<3x2x64xf16>, %s: tensor<1xi32>, %p: tensor<1xi32>) -> tensor<1x2x64xf16> {
+    %k = tenon.get_state @k : !tenon.state<1x64x2x64xf16, ring<4>>
+    %0 = tenon.kernel (%a = %q : tensor<3x2x64xf16>,
+                       %b = %k : !tenon.state<1x64x2x64xf16, ring<4>>, %c = %s : tensor<1xi32>,
+                       %d = %p : tensor<1xi32>) -> tensor<1x2x64xf16>
+        schedule #tenon.schedule<"tensor_decode_attention", tiles = 2, {threads = 128 : i64,
+            heads_per_tile = 1 : i64, blocks_per_sm = 1 : i64, splits = 1 : i64}> {
+      %r = tenon.attention %a, %b, %b, %c, %d scale 0.125 {window = 60 : i64}
+          : (tensor<3x2x64xf16>, !tenon.state<1x64x2x64xf16, ring<4>>,
+             !tenon.state<1x64x2x64xf16, ring<4>>, tensor<1xi32>, tensor<1xi32>)
+          -> tensor<1x2x64xf16>
+      tenon.yield %r : tensor<1x2x64xf16>
+    }
+    return %0 : tensor<1x2x64xf16>
   }
 })";
   EXPECT_THAT(printText(text),
               FailsWith(absl::StatusCode::kInvalidArgument,
-                        HasSubstr("expects a vector of 2, 4, 8 or 16 bytes that divides a row, but "
-                                  "got 3")));
+                        HasSubstr("expects caches in the layout dense for an emitter on tensor "
+                                  "cores, but got")));
 }
 
 } // namespace

@@ -1,5 +1,7 @@
 // What the families add to the blocks of Llama and GPT-NeoX, as text; the golden tests compare what
 // they compute.
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 #include "tests/frontends/gguf/ImportFixture.h"
 
 namespace tenon::frontends {
@@ -67,6 +69,63 @@ TEST_F(FamiliesTest, MptClampsAndHasSlopes) {
   std::string learned = importText(model);
   EXPECT_THAT(learned, HasSubstr("tenon.embedding %position_embd.weight"));
   EXPECT_THAT(learned, Not(HasSubstr("slopes")));
+}
+
+TEST_F(FamiliesTest, StreamsRotateAtPlacesOfARing) {
+  ImportOptions options = {.entries = {{Role::Decode, 1}, {Role::Prefill, 4}, {Role::Prefill, 8}},
+                           .fitEntries = true,
+                           .keptTokens = 2,
+                           .window = 5};
+  std::string module = importText(ModelFile::llama(), options);
+  EXPECT_THAT(module,
+              ContainsInOrder(Parts{"contextLength = 2147483647", "x2xf32, ring<2>>",
+                                    "tenon.ring_places %arg2 kept 2 ring 8 window 5 views 1",
+                                    "tenon.ring_places %arg2 kept 2 ring 8 window 5 views 3",
+                                    "tenon.concat", "along 0", "tenon.rope", "tenon.attention",
+                                    "{window = 5 : i64}", "@prefill_4"}));
+  EXPECT_THAT(module, Not(HasSubstr("@prefill_8")));
+  for (const ModelFile& model : {ModelFile::gpt2(), ModelFile::bloom(), ModelFile::mpt(),
+                                 ModelFile::phi3(), ModelFile::gemma2()})
+    EXPECT_THAT(
+        import(model, options),
+        tests::FailsWith(absl::StatusCode::kInvalidArgument,
+                         HasSubstr("expects a model that rotates its heads and has no window of "
+                                   "its own for --window")));
+}
+
+/// Llama's file as one of SmolLM3 with four blocks, of which the last one rotates nothing.
+ModelFile smollm3() {
+  ModelFile llama = ModelFile::llama(), model;
+  for (const auto& [key, value] : llama.keys)
+    model.keys[absl::StrReplaceAll(key, {{"llama.", "smollm3."}})] = value;
+  model.keys["general.architecture"] = std::string("smollm3");
+  model.keys["smollm3.block_count"] = 4u;
+  model.tensors = llama.tensors;
+  for (const auto& [name, tensor] : llama.tensors)
+    if (name.starts_with("blk."))
+      model.tensors[absl::StrReplaceAll(name, {{"blk.0.", "blk.2."}, {"blk.1.", "blk.3."}})] =
+          tensor;
+  return model;
+}
+
+/// Blocks that rotate nothing have views of their queries, too.
+TEST_F(FamiliesTest, StreamsOfBlocksWithoutRotation) {
+  std::string module = importText(smollm3(), {.entries = {{Role::Decode, 1}}, .window = 5});
+  auto count = [&](const std::string& operation) {
+    std::vector<std::string> parts = absl::StrSplit(module, operation);
+    return parts.size() - 1;
+  };
+  EXPECT_EQ(count(" tenon.rope "), 6u);
+  EXPECT_EQ(count(" tenon.concat "), 4u);
+  EXPECT_EQ(count("{window = 5 : i64}"), 4u);
+}
+
+TEST_F(FamiliesTest, CachesOfAnotherTypeTakeRoundedHeads) {
+  EXPECT_THAT(
+      importText(ModelFile::llama(), {.cache = CacheType::F16}),
+      ContainsInOrder(Parts{"x2xf16>", "tenon.cast", "-> tensor<1x2x2xf16>", "tenon.kv_write"}));
+  EXPECT_THAT(importText(ModelFile::llama(), {.cache = CacheType::F32}),
+              Not(HasSubstr("tenon.cast")));
 }
 
 TEST_F(FamiliesTest, EveryBlockOfALlamaHasItsWindow) {

@@ -372,6 +372,16 @@ TEST_F(ImportFixture, OptionsThatDoNotFit) {
   };
   fails({.contextLength = 17}, "model.gguf: expects a context of 1 to 16 positions");
   fails({.contextLength = -1}, "but got -1");
+  fails({.keptTokens = 4, .window = 13},
+        "model.gguf: expects first tokens and a window (--sinks, --window) of at most 16 together, "
+        "the model's context, but got 4 and 13");
+  fails({.keptTokens = 4}, "but got 4 and 0");
+  fails({.contextLength = 8, .window = 4},
+        "expects no context (--context) beside a window (--window), but got 8 and 4");
+  fails(
+      {.cache = CacheType::Q8},
+      "expects heads of a multiple of 8 elements, 256 at most, for caches of 8 bits (--cache), but "
+      "got 2");
   fails({.entries = {}}, "expects at least one entry shape");
   fails({.entries = {{Role::Other, 1}}}, "expects entries for decode or prefill");
   fails({.entries = {{Role::Decode, 0}}},

@@ -237,3 +237,75 @@ func.func @f(%q: tensor<3x4x8xf32>, %k: tensor<1x5x2x8xf32>, %s: tensor<1xi32>, 
   %0 = tenon.attention %q, %k, %k, %s, %p sinks %x scale 1.0 : (tensor<3x4x8xf32>, tensor<1x5x2x8xf32>, tensor<1x5x2x8xf32>, tensor<1xi32>, tensor<3xi32>, tensor<1x4xf32>) -> tensor<3x4x8xf32>
   return
 }
+
+// -----
+
+func.func @f(%q: tensor<4x4x8xf32>, %k: !tenon.state<1x8x2x8xf32, ring<2>>, %v: !tenon.state<1x8x2x8xf32, ring<2>>, %s: tensor<1xi32>, %p: tensor<1xi32>) {
+  // expected-error @+1 {{expects three rows of queries for each row over a ring, but got tensor<4x4x8xf32>}}
+  %0 = tenon.attention %q, %k, %v, %s, %p scale 1.0 {window = 4 : i64} : (tensor<4x4x8xf32>, !tenon.state<1x8x2x8xf32, ring<2>>, !tenon.state<1x8x2x8xf32, ring<2>>, tensor<1xi32>, tensor<1xi32>) -> tensor<1x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<3x4x8xf32>, %k: !tenon.state<1x8x2x8xf32, ring<2>>, %v: !tenon.state<1x8x2x8xf32>, %s: tensor<1xi32>, %p: tensor<1xi32>) {
+  // expected-error @+1 {{expects keys and values in one layout, but got '!tenon.state<1x8x2x8xf32, ring<2>>' and '!tenon.state<1x8x2x8xf32>'}}
+  %0 = tenon.attention %q, %k, %v, %s, %p scale 1.0 {window = 4 : i64} : (tensor<3x4x8xf32>, !tenon.state<1x8x2x8xf32, ring<2>>, !tenon.state<1x8x2x8xf32>, tensor<1xi32>, tensor<1xi32>) -> tensor<1x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<9x4x8xf32>, %k: !tenon.state<1x8x2x8xf32, ring<2>>, %v: !tenon.state<1x8x2x8xf32, ring<2>>, %s: tensor<1xi32>, %p: tensor<3xi32>) {
+  // expected-error @+1 {{expects to be causal over a ring, with a window that fits into its 6 places beside 2 other rows, but got causal and 5}}
+  %0 = tenon.attention %q, %k, %v, %s, %p scale 1.0 {window = 5 : i64} : (tensor<9x4x8xf32>, !tenon.state<1x8x2x8xf32, ring<2>>, !tenon.state<1x8x2x8xf32, ring<2>>, tensor<1xi32>, tensor<3xi32>) -> tensor<3x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<3x4x8xf32>, %k: !tenon.state<1x8x2x8xf32, ring<2>>, %v: !tenon.state<1x8x2x8xf32, ring<2>>, %s: tensor<1xi32>, %p: tensor<1xi32>) {
+  // expected-error @+1 {{expects to be causal over a ring, with a window that fits into its 6 places beside 0 other rows, but got causal and 0}}
+  %0 = tenon.attention %q, %k, %v, %s, %p scale 1.0  : (tensor<3x4x8xf32>, !tenon.state<1x8x2x8xf32, ring<2>>, !tenon.state<1x8x2x8xf32, ring<2>>, tensor<1xi32>, tensor<1xi32>) -> tensor<1x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<3x4x8xf32>, %k: !tenon.state<1x8x2x8xf32, ring<2>>, %v: !tenon.state<1x8x2x8xf32, ring<2>>, %s: tensor<1xi32>, %p: tensor<1xi32>) {
+  // expected-error @+1 {{but got not causal and 4}}
+  %0 = tenon.attention %q, %k, %v, %s, %p scale 1.0 {causal = false, window = 4 : i64} : (tensor<3x4x8xf32>, !tenon.state<1x8x2x8xf32, ring<2>>, !tenon.state<1x8x2x8xf32, ring<2>>, tensor<1xi32>, tensor<1xi32>) -> tensor<1x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%p: tensor<2xi32>) {
+  // expected-error @+1 {{'tenon.ring_places' op expects positions [M] and 1 or 3 views, but got tensor<2xi32> and 2}}
+  %0 = tenon.ring_places %p kept 2 ring 6 window 4 views 2 : (tensor<2xi32>) -> tensor<4xi32>
+  return
+}
+
+// -----
+
+func.func @f(%p: tensor<2xi32>) {
+  // expected-error @+1 {{'tenon.ring_places' op expects no fewer than 0 kept positions and a window from 1 to the ring, places within 31 bits, but got 2, 7 and 6}}
+  %0 = tenon.ring_places %p kept 2 ring 6 window 7 views 1 : (tensor<2xi32>) -> tensor<2xi32>
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<3x4x8xf32>, %k: !tenon.state<1x8x2x8xf32, ring<2>>, %v: !tenon.state<1x8x2x8xf32, ring<2>>, %s: tensor<1xi32>, %p: tensor<1xi32>, %x: tensor<1x1x8xf32>) {
+  // expected-error @+1 {{expects neither bias nor slopes over a ring, whose places are no positions, but got a bias}}
+  %0 = tenon.attention %q, %k, %v, %s, %p bias %x scale 1.0 {window = 4 : i64} : (tensor<3x4x8xf32>, !tenon.state<1x8x2x8xf32, ring<2>>, !tenon.state<1x8x2x8xf32, ring<2>>, tensor<1xi32>, tensor<1xi32>, tensor<1x1x8xf32>) -> tensor<1x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<3x4x8xf32>, %k: !tenon.state<1x8x2x8xf32, ring<2>>, %v: !tenon.state<1x8x2x8xf32, ring<2>>, %s: tensor<1xi32>, %p: tensor<1xi32>, %x: tensor<4xf32>) {
+  // expected-error @+1 {{expects neither bias nor slopes over a ring, whose places are no positions, but got slopes}}
+  %0 = tenon.attention %q, %k, %v, %s, %p slopes %x scale 1.0 {window = 4 : i64} : (tensor<3x4x8xf32>, !tenon.state<1x8x2x8xf32, ring<2>>, !tenon.state<1x8x2x8xf32, ring<2>>, tensor<1xi32>, tensor<1xi32>, tensor<4xf32>) -> tensor<1x4x8xf32>
+  return
+}

@@ -10,7 +10,7 @@ func.func private @f(tensor<4x32x!tenon.block<f32>>)
 
 // -----
 
-// expected-error @+1 {{expects states of f32, f16, bf16 or i32, but got 'f64'}}
+// expected-error @+1 {{expects states of f32, f16, bf16, i32 or blocks such as int8_h64 and e4m3_h64, but got 'f64'}}
 func.func private @f(!tenon.state<4xf64>)
 
 // -----
@@ -30,5 +30,39 @@ func.func private @f(!tenon.state<?xf32>)
 
 // -----
 
-// expected-error @+1 {{expected one of [dense] for where a state has its rows, got: paged}}
+// expected-error @+1 {{expected one of [dense, ring] for where a state has its rows, got: paged}}
 func.func private @f(!tenon.state<4xf32, paged>)
+
+// -----
+
+// expected-error @+1 {{expects states of f32, f16, bf16, i32 or blocks such as int8_h64 and e4m3_h64, but got '!tenon.block<q8_0>'}}
+func.func private @f(!tenon.state<1x4x2x32x!tenon.block<q8_0>>)
+
+// -----
+
+// expected-error @+1 {{expects a last axis of one block, 64 elements, but got 128}}
+func.func private @f(!tenon.state<1x4x2x128x!tenon.block<int8_h64>>)
+
+// -----
+
+// expected-error @+1 {{expects a ring that keeps fewer first positions than it holds, but got 8 of 8}}
+func.func private @f(!tenon.state<1x8x2x4xf32, ring<8>>)
+
+// -----
+
+// expected-error @+1 {{expects a ring that keeps fewer first positions than it holds, but got -1 of 8}}
+func.func private @f(!tenon.state<1x8x2x4xf32, ring<-1>>)
+
+// -----
+
+// expected-error @+1 {{expected '<'}}
+func.func private @f(!tenon.state<1x8x2x4xf32, ring>)
+
+// -----
+
+// Blocks of caches are no weights.
+func.func @f(%x: tensor<1x8xf32>, %w: tensor<4x8x!tenon.block<int8_h8>>) {
+  // expected-error @+1 {{'tenon.matmul' op operand #1 must be}}
+  %0 = tenon.matmul %x, %w : (tensor<1x8xf32>, tensor<4x8x!tenon.block<int8_h8>>) -> tensor<1x4xf32>
+  return
+}

@@ -41,3 +41,26 @@ func.func @scores(%q: tensor<3x4x8xf32>, %k: tensor<1x5x1x8xf32>, %s: tensor<1xi
   %1 = tenon.attention %q, %k, %k, %s, %p sinks %h scale 1.0 : (tensor<3x4x8xf32>, tensor<1x5x1x8xf32>, tensor<1x5x1x8xf32>, tensor<1xi32>, tensor<3xi32>, tensor<4xf32>) -> tensor<3x4x8xf32>
   return %1 : tensor<3x4x8xf32>
 }
+
+tenon.state @ring : !tenon.state<1x8x2x8xf32, ring<2>>
+tenon.state @small : !tenon.state<1x8x2x8x!tenon.block<e4m3_h8>>
+
+// CHECK-LABEL: func @stream
+func.func @stream(%q: tensor<3x4x8xf32>, %kn: tensor<1x2x8xf32>, %s: tensor<1xi32>, %p: tensor<1xi32>) -> (tensor<1x4x8xf32>, tensor<3xi32>) {
+  // CHECK: tenon.ring_places %{{.*}} kept 2 ring 6 window 4 views 3 : (tensor<1xi32>) -> tensor<3xi32>
+  %places = tenon.ring_places %p kept 2 ring 6 window 4 views 3 : (tensor<1xi32>) -> tensor<3xi32>
+  // CHECK: tenon.get_state @ring : <1x8x2x8xf32, ring<2>>
+  %k = tenon.get_state @ring : <1x8x2x8xf32, ring<2>>
+  %k1 = tenon.kv_write %kn, %s, %p into %k : (tensor<1x2x8xf32>, tensor<1xi32>, tensor<1xi32>, !tenon.state<1x8x2x8xf32, ring<2>>) -> !tenon.state<1x8x2x8xf32, ring<2>>
+  %0 = tenon.attention %q, %k1, %k1, %s, %p scale 0.5 {window = 4 : i64} : (tensor<3x4x8xf32>, !tenon.state<1x8x2x8xf32, ring<2>>, !tenon.state<1x8x2x8xf32, ring<2>>, tensor<1xi32>, tensor<1xi32>) -> tensor<1x4x8xf32>
+  return %0, %places : tensor<1x4x8xf32>, tensor<3xi32>
+}
+
+// CHECK-LABEL: func @small_cache
+func.func @small_cache(%kn: tensor<1x2x8xf16>, %s: tensor<1xi32>, %p: tensor<1xi32>) {
+  // CHECK: tenon.get_state @small : <1x8x2x8x!tenon.block<e4m3_h8>>
+  %k = tenon.get_state @small : <1x8x2x8x!tenon.block<e4m3_h8>>
+  // CHECK: tenon.kv_write {{.*}} -> !tenon.state<1x8x2x8x!tenon.block<e4m3_h8>>
+  %k1 = tenon.kv_write %kn, %s, %p into %k : (tensor<1x2x8xf16>, tensor<1xi32>, tensor<1xi32>, !tenon.state<1x8x2x8x!tenon.block<e4m3_h8>>) -> !tenon.state<1x8x2x8x!tenon.block<e4m3_h8>>
+  return
+}

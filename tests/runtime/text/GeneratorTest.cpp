@@ -179,6 +179,29 @@ TEST(Generator, keepsWhatTheStatesHoldOfThePrompt) {
   EXPECT_EQ(callsFor({8, 4, 5, 6}), 6u); // what a failure left is not trusted
 }
 
+/// Tokens behind a common begin have taken the places of those before it.
+TEST(Generator, keepsAllThatARingHoldsOrNothing) {
+  Program program = makeProgram({makeFunction(Role::Decode, 1)});
+  program.model->context = ModelInfo::endlessContext;
+  FakeExecutor executor(program);
+  executor.mayRewind = true;
+  Generator generator = Generator::create(executor).value();
+  generator.keepStates();
+  const auto callsFor = [&](const Ids& prompt) {
+    executor.calls.clear();
+    EXPECT_EQ(generator.generate(prompt, 3, greedy()).value().ids, expectedIds(prompt, 3));
+    return executor.calls.size();
+  };
+  EXPECT_EQ(callsFor({3, 4, 5}), 5u);
+  Ids next = {3, 4, 5};
+  const Ids answer = expectedIds(next, 3);
+  next.insert(next.end(), answer.begin(), answer.end());
+  next.push_back(7);
+  EXPECT_EQ(callsFor(next), 4u);      // the whole text goes on
+  EXPECT_EQ(callsFor({3, 4, 5}), 5u); // a part of it begins again
+  EXPECT_EQ(callsFor({3, 9}), 4u);
+}
+
 TEST(Generator, stopsAtTheEndOfSequence) {
   const Ids ids = expectedIds({3}, 5);
   Program program = makeProgram({makeFunction(Role::Decode, 1)});
@@ -261,6 +284,24 @@ TEST(Generator, letsTheDeviceChooseGreedyTokens) {
     EXPECT_EQ(result.tokenNs.size(), 5u);
     EXPECT_EQ(executor.calls.size(), prompt.size()); // the logits behind the prompt alone
     EXPECT_EQ(executor.steps, 5);                    // none beyond the last token
+  }
+}
+
+/// The device may have gone on behind the last token that was asked for.
+TEST(Generator, keepsNoRingThatTheDeviceWroteTo) {
+  Program program = makeProgram({makeFunction(Role::Decode, 1)});
+  for (const int64_t context : {int64_t(16), ModelInfo::endlessContext}) {
+    program.model->context = context;
+    StreamingExecutor executor(program);
+    executor.mayRewind = true;
+    Generator generator = Generator::create(executor).value();
+    generator.keepStates();
+    Ids prompt = {3, 4, 5};
+    const Ids answer = generator.generate(prompt, 3, greedy()).value().ids;
+    prompt.insert(prompt.end(), answer.begin(), answer.end());
+    executor.calls.clear();
+    EXPECT_EQ(generator.generate(prompt, 1, greedy()).value().ids, expectedIds(prompt, 1));
+    EXPECT_EQ(executor.calls.size(), context == 16 ? 1u : prompt.size());
   }
 }
 

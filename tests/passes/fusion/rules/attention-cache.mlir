@@ -63,7 +63,7 @@ func.func @keys_alone(%q: tensor<1x4x64xf16>, %kx: tensor<1x2x64xf16>, %s: tenso
 }
 
 // WHY-LABEL: @f32
-// WHY: no {{.*}} no emitter: attention takes rope and cache writes where tensor cores take its operands: heads of one 16-bit type, multiples of 8 elements and at most 256
+// WHY: no {{.*}} no emitter: attention takes rope and cache writes where tensor cores take its operands: heads of one 16-bit type in dense caches, multiples of 8 elements and at most 256
 func.func @f32(%q: tensor<1x4x64xf32>, %kx: tensor<1x2x64xf32>, %s: tensor<1xi32>, %p: tensor<1xi32>, %f: tensor<32xf32>, %v: tensor<2x512x2x64xf32>) -> tensor<1x4x64xf32> {
   %r = tenon.rope halves %q, %p, %f : (tensor<1x4x64xf32>, tensor<1xi32>, tensor<32xf32>) -> tensor<1x4x64xf32>
   %y = tenon.attention %r, %v, %v, %s, %p scale 0.125 : (tensor<1x4x64xf32>, tensor<2x512x2x64xf32>, tensor<2x512x2x64xf32>, tensor<1xi32>, tensor<1xi32>) -> tensor<1x4x64xf32>
