@@ -11,12 +11,8 @@ namespace tenon::frontends {
 ///     m = ffn_norm(h)
 ///     y = h + ffn_down(gelu_tanh(ffn_gate(m)) · ffn_up(m))
 static Value buildGemmaBlock(ModelGraph& graph, Value x) {
-  GraphBuilder& builder = graph.builder();
   Heads heads = graph.projectHeads(graph.norm(x, "attn_norm"), Bias::Optional);
-  Value attention = graph.rotateAndAttend(heads, Bias::Optional);
-  Value middle = builder.add(x, attention, {.name = "attn_residual"});
-  Value mlp = graph.gatedMlp(graph.norm(middle, "ffn_norm"), Activation::GeluTanh);
-  return builder.add(middle, mlp, {.name = "ffn_residual"});
+  return graph.addHalves(x, graph.rotateAndAttend(heads, Bias::Optional), Activation::GeluTanh);
 }
 
 extern const Architecture gemmaArchitecture;

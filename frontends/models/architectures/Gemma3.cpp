@@ -33,9 +33,7 @@ static absl::Status completeGemma3(const ModelSource& source, Hyperparameters& p
 ///     y = h + post_ffw_norm(ffn_down(gelu_tanh(ffn_gate(m)) · ffn_up(m)))
 static Value buildGemma3Block(ModelGraph& graph, Value x) {
   GraphBuilder& builder = graph.builder();
-  Heads heads = graph.projectHeads(graph.norm(x, "attn_norm"), Bias::Optional);
-  heads.query = graph.norm(heads.query, "attn_q_norm");
-  heads.key = graph.norm(heads.key, "attn_k_norm");
+  Heads heads = graph.normEachHead(graph.projectHeads(graph.norm(x, "attn_norm"), Bias::Optional));
   Value attention = graph.rotateAndAttend(heads, Bias::Optional);
   Value middle =
       builder.add(x, graph.norm(attention, "post_attention_norm"), {.name = "attn_residual"});

@@ -21,10 +21,7 @@ static absl::Status completeGranite(const ModelSource& source, Hyperparameters& 
 ///     y = h + r · ffn_down(silu(ffn_gate(m)) · ffn_up(m))
 static Value buildGraniteBlock(ModelGraph& graph, Value x) {
   Heads heads = graph.projectHeads(graph.norm(x, "attn_norm"), Bias::Optional);
-  Value middle =
-      graph.addResidual(x, graph.rotateAndAttend(heads, Bias::Optional), "attn_residual");
-  Value mlp = graph.gatedMlp(graph.norm(middle, "ffn_norm"), Activation::Silu);
-  return graph.addResidual(middle, mlp, "ffn_residual");
+  return graph.addHalves(x, graph.rotateAndAttend(heads, Bias::Optional), Activation::Silu);
 }
 
 static constexpr std::string_view keys[] = {"embedding_scale", "logit_scale", "residual_scale"};

@@ -14,14 +14,8 @@ namespace tenon::frontends {
 /// sliding window, where the file states one. So is Mixtral (Jiang et al. 2024, arXiv 2401.04088),
 /// whose feed-forward layer is a mixture of experts.
 static Value buildLlamaBlock(ModelGraph& graph, Value x) {
-  GraphBuilder& builder = graph.builder();
   Heads heads = graph.projectHeads(graph.norm(x, "attn_norm"), Bias::Optional);
-  Value attention = graph.rotateAndAttend(heads, Bias::Optional);
-  Value middle = builder.add(x, attention, {.name = "attn_residual"});
-  Value normed = graph.norm(middle, "ffn_norm");
-  Value mlp = graph.parameters().experts > 0 ? graph.expertMlp(normed, Activation::Silu)
-                                             : graph.gatedMlp(normed, Activation::Silu);
-  return builder.add(middle, mlp, {.name = "ffn_residual"});
+  return graph.addHalves(x, graph.rotateAndAttend(heads, Bias::Optional), Activation::Silu);
 }
 
 extern const Architecture llamaArchitecture;

@@ -10,12 +10,8 @@ namespace tenon::frontends {
 ///     h = x + attn_output(attention(q, k, attn_v(n)))
 ///     y = h + experts(ffn_norm(h))
 static Value buildOlmoeBlock(ModelGraph& graph, Value x) {
-  GraphBuilder& builder = graph.builder();
   Heads heads = graph.projectNormedHeads(graph.norm(x, "attn_norm"));
-  Value attention = graph.rotateAndAttend(heads, Bias::Optional);
-  Value middle = builder.add(x, attention, {.name = "attn_residual"});
-  Value mlp = graph.expertMlp(graph.norm(middle, "ffn_norm"), Activation::Silu);
-  return builder.add(middle, mlp, {.name = "ffn_residual"});
+  return graph.addHalves(x, graph.rotateAndAttend(heads, Bias::Optional), Activation::Silu);
 }
 
 extern const Architecture olmoeArchitecture;

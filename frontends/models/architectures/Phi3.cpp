@@ -22,12 +22,9 @@ static Value buildMlp(ModelGraph& graph, Value normed) {
 ///     gate, up = ffn_up(ffn_norm(h))
 ///     y = h + ffn_down(silu(gate) · up)
 static Value buildPhi3Block(ModelGraph& graph, Value x) {
-  GraphBuilder& builder = graph.builder();
   Heads heads = graph.projectFusedHeads(graph.norm(x, "attn_norm"), Bias::Optional);
   Value attention = graph.rotateAndAttend(heads, Bias::Optional);
-  Value middle = builder.add(x, attention, {.name = "attn_residual"});
-  Value mlp = buildMlp(graph, graph.norm(middle, "ffn_norm"));
-  return builder.add(middle, mlp, {.name = "ffn_residual"});
+  return graph.addHalves(x, attention, [&](Value normed) { return buildMlp(graph, normed); });
 }
 
 extern const Architecture phi3Architecture;

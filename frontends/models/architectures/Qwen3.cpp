@@ -1,4 +1,5 @@
 #include "frontends/models/Architecture.h"
+#include "frontends/models/internal/Qwen3Block.h"
 
 namespace tenon::frontends {
 
@@ -10,15 +11,11 @@ namespace tenon::frontends {
 ///     h = x + attn_output(attention(q, k, attn_v(n)))
 ///     m = ffn_norm(h)
 ///     y = h + ffn_down(silu(ffn_gate(m)) · ffn_up(m))
-static Value buildQwen3Block(ModelGraph& graph, Value x) {
-  GraphBuilder& builder = graph.builder();
-  Heads heads = graph.projectHeads(graph.norm(x, "attn_norm"), Bias::Optional);
-  heads.query = graph.norm(heads.query, "attn_q_norm");
-  heads.key = graph.norm(heads.key, "attn_k_norm");
-  Value attention = graph.rotateAndAttend(heads, Bias::Optional);
-  Value middle = builder.add(x, attention, {.name = "attn_residual"});
-  Value mlp = graph.gatedMlp(graph.norm(middle, "ffn_norm"), Activation::Silu);
-  return builder.add(middle, mlp, {.name = "ffn_residual"});
+///
+/// Qwen3Moe has y = h + experts(m).
+Value buildQwen3Block(ModelGraph& graph, Value x) {
+  Heads heads = graph.normEachHead(graph.projectHeads(graph.norm(x, "attn_norm"), Bias::Optional));
+  return graph.addHalves(x, graph.rotateAndAttend(heads, Bias::Optional), Activation::Silu);
 }
 
 extern const Architecture qwen3Architecture;

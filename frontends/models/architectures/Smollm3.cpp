@@ -11,14 +11,11 @@ namespace tenon::frontends {
 ///     y = h + ffn_down(silu(ffn_gate(m)) · ffn_up(m))
 static Value buildSmollm3Block(ModelGraph& graph, Value x) {
   constexpr int64_t step = 4; // files do not state it
-  GraphBuilder& builder = graph.builder();
   Heads heads = graph.projectHeads(graph.norm(x, "attn_norm"), Bias::Optional);
   const bool rotates = (graph.blockIndex() + 1) % step != 0;
   Value attention =
       rotates ? graph.rotateAndAttend(heads, Bias::Optional) : graph.attend(heads, Bias::Optional);
-  Value middle = builder.add(x, attention, {.name = "attn_residual"});
-  Value mlp = graph.gatedMlp(graph.norm(middle, "ffn_norm"), Activation::Silu);
-  return builder.add(middle, mlp, {.name = "ffn_residual"});
+  return graph.addHalves(x, attention, Activation::Silu);
 }
 
 extern const Architecture smollm3Architecture;

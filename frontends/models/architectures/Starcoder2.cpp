@@ -9,12 +9,10 @@ namespace tenon::frontends {
 ///     h = x + attn_output(attention(rope(attn_q(n)), rope(attn_k(n)), attn_v(n)))
 ///     y = h + ffn_down(gelu_tanh(ffn_up(ffn_norm(h))))
 static Value buildStarcoder2Block(ModelGraph& graph, Value x) {
-  GraphBuilder& builder = graph.builder();
   Heads heads = graph.projectHeads(graph.norm(x, "attn_norm"), Bias::Optional);
   Value attention = graph.rotateAndAttend(heads, Bias::Optional);
-  Value middle = builder.add(x, attention, {.name = "attn_residual"});
-  Value mlp = graph.geluTanhMlp(graph.norm(middle, "ffn_norm"), Bias::Optional);
-  return builder.add(middle, mlp, {.name = "ffn_residual"});
+  return graph.addHalves(x, attention,
+                         [&](Value normed) { return graph.geluTanhMlp(normed, Bias::Optional); });
 }
 
 extern const Architecture starcoder2Architecture;

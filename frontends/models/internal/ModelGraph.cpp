@@ -207,6 +207,12 @@ Heads ModelGraph::projectNormedHeads(Value x) {
                      .value = flat.value});
 }
 
+Heads ModelGraph::normEachHead(Heads heads) {
+  heads.query = norm(heads.query, "attn_q_norm");
+  heads.key = norm(heads.key, "attn_k_norm");
+  return heads;
+}
+
 bool ModelGraph::isWindowed() const {
   return shared.parameters.window != 0 &&
          frontends::isWindowed(shared.architecture.windowed, layer);
@@ -245,6 +251,15 @@ Value ModelGraph::addResidual(Value x, Value change, std::string_view name) {
   return builder().add(x, change, {.name = name});
 }
 
+Value ModelGraph::addHalves(Value x, Value attention, llvm::function_ref<Value(Value)> mlp) {
+  Value middle = addResidual(x, attention, "attn_residual");
+  return addResidual(middle, mlp(norm(middle, "ffn_norm")), "ffn_residual");
+}
+
+Value ModelGraph::addHalves(Value x, Value attention, Activation activation) {
+  return addHalves(x, attention, [&](Value normed) { return feedForward(normed, activation); });
+}
+
 int64_t ModelGraph::window() const {
   if (shared.ring.window > 0)
     return shared.ring.window;
@@ -280,6 +295,10 @@ Value ModelGraph::attendInViews(const Heads& heads, Bias bias) {
   attended = builder().reshape(attended, {attended.getShape().front(), p.heads * p.valueSize},
                                {.name = "attention.joined"});
   return linear(attended, "attn_output", p.hidden, bias);
+}
+
+Value ModelGraph::feedForward(Value x, Activation activation) {
+  return parameters().experts > 0 ? expertMlp(x, activation) : gatedMlp(x, activation);
 }
 
 Value ModelGraph::gatedMlp(Value x, Activation activation) {

@@ -9,6 +9,7 @@
 #include "frontends/models/internal/Hyperparameters.h"
 #include "frontends/models/internal/RopeFrequencies.h"
 #include "frontends/models/internal/WeightTable.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace tenon::frontends {
 
@@ -84,6 +85,8 @@ public:
   /// The same without biases, and Q and K, all heads of a row at once, normed by `attn_q_norm` and
   /// `attn_k_norm`.
   Heads projectNormedHeads(Value x);
+  /// The same heads with each of Q and K normed by `attn_q_norm` and `attn_k_norm`.
+  Heads normEachHead(Heads heads);
   /// Rotates Q and K as the metadata say, stores K and V in the block's cache, attends to it within
   /// the block's window and projects: attn_output(attention(rope(q), rope(k), v)), [rows, hidden].
   Value rotateAndAttend(Heads heads, Bias bias);
@@ -91,6 +94,15 @@ public:
   Value attend(Heads heads, Bias bias);
   /// `x` and what a half of a block makes of it, times `Hyperparameters::residualScale`.
   Value addResidual(Value x, Value change, std::string_view name);
+  /// The rest of a block whose halves follow one another, with r the factor of `addResidual`:
+  ///
+  ///     h = x + r · attention
+  ///     y = h + r · mlp(ffn_norm(h))
+  Value addHalves(Value x, Value attention, llvm::function_ref<Value(Value)> mlp);
+  /// The same with `feedForward`.
+  Value addHalves(Value x, Value attention, Activation activation);
+  /// `expertMlp` where the file has experts, else `gatedMlp`.
+  Value feedForward(Value x, Activation activation);
   /// ffn_down(activation(ffn_gate(x)) · ffn_up(x)): [rows, hidden] to the same.
   Value gatedMlp(Value x, Activation activation);
   /// ffn_down(gelu(ffn_up(x))) with the tanh form of GELU: [rows, hidden] to the same.
