@@ -3,18 +3,16 @@
 
 namespace tenon::frontends {
 
-static constexpr TensorName bloomNames[] = {
-    {"word_embeddings", "token_embd"},
-    {"word_embeddings_layernorm", "token_embd_norm"},
-    {"ln_f", "output_norm"},
-    {"lm_head", "output"},
-    {"input_layernorm", "attn_norm"},
-    {"post_attention_layernorm", "ffn_norm"},
-    {"self_attention.query_key_value", "attn_qkv"},
-    {"self_attention.dense", "attn_output"},
-    {"mlp.dense_h_to_4h", "ffn_up"},
-    {"mlp.dense_4h_to_h", "ffn_down"},
-};
+static constexpr auto bloomNames = joinNames(
+    {
+        {"word_embeddings", "token_embd"},
+        {"word_embeddings_layernorm", "token_embd_norm"},
+        {"ln_f", "output_norm"},
+        {"lm_head", "output"},
+        {"self_attention.query_key_value", "attn_qkv"},
+        {"self_attention.dense", "attn_output"},
+    },
+    normNames, denseMlpNames);
 
 /// Newer files have `hidden_size` for `n_embed`, and none states a context that limits the model.
 static absl::Status readBloom(HfKeys& keys) {

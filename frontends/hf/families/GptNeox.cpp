@@ -4,18 +4,16 @@
 
 namespace tenon::frontends {
 
-static constexpr TensorName gptNeoxNames[] = {
-    {"embed_in", "token_embd"},
-    {"final_layer_norm", "output_norm"},
-    {"embed_out", "output"},
-    {"input_layernorm", "attn_norm"},
-    {"post_attention_layernorm", "ffn_norm"},
-    {"attention", ""}, // `attention.bias`: the causal mask
-    {"attention.query_key_value", "attn_qkv"},
-    {"attention.dense", "attn_output"},
-    {"mlp.dense_h_to_4h", "ffn_up"},
-    {"mlp.dense_4h_to_h", "ffn_down"},
-};
+static constexpr auto gptNeoxNames = joinNames(
+    {
+        {"embed_in", "token_embd"},
+        {"final_layer_norm", "output_norm"},
+        {"embed_out", "output"},
+        {"attention", ""}, // `attention.bias`: the causal mask
+        {"attention.query_key_value", "attn_qkv"},
+        {"attention.dense", "attn_output"},
+    },
+    normNames, denseMlpNames);
 
 static absl::Status readGptNeox(HfKeys& keys) {
   mapSizes(keys);

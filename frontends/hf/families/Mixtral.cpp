@@ -2,21 +2,14 @@
 
 namespace tenon::frontends {
 
-static constexpr TensorName mixtralNames[] = {
-    {"embed_tokens", "token_embd"},
-    {"norm", "output_norm"},
-    {"lm_head", "output"},
-    {"input_layernorm", "attn_norm"},
-    {"post_attention_layernorm", "ffn_norm"},
-    {"self_attn.q_proj", "attn_q"},
-    {"self_attn.k_proj", "attn_k"},
-    {"self_attn.v_proj", "attn_v"},
-    {"self_attn.o_proj", "attn_output"},
-    {"block_sparse_moe.gate", "ffn_gate_inp"},
-    {"block_sparse_moe.experts.#.w1", "ffn_gate_exps"},
-    {"block_sparse_moe.experts.#.w3", "ffn_up_exps"},
-    {"block_sparse_moe.experts.#.w2", "ffn_down_exps"},
-};
+static constexpr auto mixtralNames = joinNames(
+    {
+        {"block_sparse_moe.gate", "ffn_gate_inp"},
+        {"block_sparse_moe.experts.#.w1", "ffn_gate_exps"},
+        {"block_sparse_moe.experts.#.w3", "ffn_up_exps"},
+        {"block_sparse_moe.experts.#.w2", "ffn_down_exps"},
+    },
+    endNames, normNames, attentionNames);
 
 static absl::Status readMixtral(HfKeys& keys) {
   keys.map("expert_count", "num_local_experts");

@@ -3,13 +3,17 @@
 
 namespace tenon::frontends {
 
-static constexpr TensorName names[] = {
-    {"embed_tokens", "token_embd"}, {"final_layernorm", "output_norm"},
-    {"lm_head", "output"},          {"input_layernorm", "attn_norm"},
-    {"self_attn.q_proj", "attn_q"}, {"self_attn.k_proj", "attn_k"},
-    {"self_attn.v_proj", "attn_v"}, {"self_attn.dense", "attn_output"},
-    {"mlp.fc1", "ffn_up"},          {"mlp.fc2", "ffn_down"},
-};
+static constexpr auto names = joinNames(
+    {
+        {"embed_tokens", "token_embd"},
+        {"final_layernorm", "output_norm"},
+        {"lm_head", "output"},
+        {"input_layernorm", "attn_norm"},
+        {"self_attn.dense", "attn_output"},
+        {"mlp.fc1", "ffn_up"},
+        {"mlp.fc2", "ffn_down"},
+    },
+    projectionNames);
 
 static absl::Status readPhi(HfKeys& keys) {
   TENON_RETURN_IF_ERROR(keys.expect("qk_layernorm", false));

@@ -1,6 +1,8 @@
 #ifndef TENON_FRONTENDS_HF_INTERNAL_DECODERKEYS_H
 #define TENON_FRONTENDS_HF_INTERNAL_DECODERKEYS_H
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <string_view>
 
@@ -15,68 +17,93 @@
 /// modeling_<family>.py of Hugging Face's transformers, canonical forms as in llama.cpp's converter.
 namespace tenon::frontends {
 
-/// Tensors of Llama, and of what followed it.
-inline constexpr TensorName llamaNames[] = {
+/// The names of tables that families share, one behind the other, then `own`.
+template <size_t count, size_t... counts>
+constexpr auto joinNames(const TensorName (&own)[count],
+                         const std::array<TensorName, counts>&... tables) {
+  std::array<TensorName, (counts + ... + count)> names;
+  auto end = names.begin();
+  ((end = std::ranges::copy(tables, end).out), ...);
+  std::ranges::copy(own, end);
+  return names;
+}
+
+/// Embedding, last norm and output layer.
+inline constexpr auto endNames = joinNames({
     {"embed_tokens", "token_embd"},
     {"norm", "output_norm"},
     {"lm_head", "output"},
+});
+
+/// The norms in front of the halves of a block.
+inline constexpr auto normNames = joinNames({
     {"input_layernorm", "attn_norm"},
     {"post_attention_layernorm", "ffn_norm"},
+});
+
+inline constexpr auto projectionNames = joinNames({
     {"self_attn.q_proj", "attn_q"},
     {"self_attn.k_proj", "attn_k"},
     {"self_attn.v_proj", "attn_v"},
-    {"self_attn.o_proj", "attn_output"},
-    {"self_attn.qkv_proj", "attn_qkv"},
+});
+
+inline constexpr auto attentionNames =
+    joinNames({{"self_attn.o_proj", "attn_output"}}, projectionNames);
+
+inline constexpr auto headNormNames = joinNames({
     {"self_attn.q_norm", "attn_q_norm"},
     {"self_attn.k_norm", "attn_k_norm"},
+});
+
+inline constexpr auto gatedMlpNames = joinNames({
     {"mlp.gate_proj", "ffn_gate"},
     {"mlp.up_proj", "ffn_up"},
     {"mlp.down_proj", "ffn_down"},
-    {"mlp.gate_up_proj", "ffn_up"},
-};
+});
+
+/// The feed-forward layers of GPT-NeoX and BLOOM.
+inline constexpr auto denseMlpNames = joinNames({
+    {"mlp.dense_h_to_4h", "ffn_up"},
+    {"mlp.dense_4h_to_h", "ffn_down"},
+});
+
+/// Tensors of Llama, and of what followed it.
+inline constexpr auto llamaNames = joinNames(
+    {
+        {"self_attn.qkv_proj", "attn_qkv"},
+        {"mlp.gate_up_proj", "ffn_up"},
+    },
+    endNames, normNames, attentionNames, headNormNames, gatedMlpNames);
 
 /// Tensors of Llama's blocks beside a mixture of experts, as Qwen and Allen AI name them.
-inline constexpr TensorName qwenMoeNames[] = {
-    {"embed_tokens", "token_embd"},
-    {"norm", "output_norm"},
-    {"lm_head", "output"},
-    {"input_layernorm", "attn_norm"},
-    {"post_attention_layernorm", "ffn_norm"},
-    {"self_attn.q_proj", "attn_q"},
-    {"self_attn.k_proj", "attn_k"},
-    {"self_attn.v_proj", "attn_v"},
-    {"self_attn.o_proj", "attn_output"},
-    {"self_attn.q_norm", "attn_q_norm"},
-    {"self_attn.k_norm", "attn_k_norm"},
-    {"mlp.gate", "ffn_gate_inp"},
-    {"mlp.experts.#.gate_proj", "ffn_gate_exps"},
-    {"mlp.experts.#.up_proj", "ffn_up_exps"},
-    {"mlp.experts.#.down_proj", "ffn_down_exps"},
-    {"mlp.shared_expert_gate", "ffn_gate_inp_shexp"},
-    {"mlp.shared_expert.gate_proj", "ffn_gate_shexp"},
-    {"mlp.shared_expert.up_proj", "ffn_up_shexp"},
-    {"mlp.shared_expert.down_proj", "ffn_down_shexp"},
-};
+inline constexpr auto qwenMoeNames = joinNames(
+    {
+        {"mlp.gate", "ffn_gate_inp"},
+        {"mlp.experts.#.gate_proj", "ffn_gate_exps"},
+        {"mlp.experts.#.up_proj", "ffn_up_exps"},
+        {"mlp.experts.#.down_proj", "ffn_down_exps"},
+        {"mlp.shared_expert_gate", "ffn_gate_inp_shexp"},
+        {"mlp.shared_expert.gate_proj", "ffn_gate_shexp"},
+        {"mlp.shared_expert.up_proj", "ffn_up_shexp"},
+        {"mlp.shared_expert.down_proj", "ffn_down_shexp"},
+    },
+    endNames, normNames, attentionNames, headNormNames);
+
+/// Tensors of OLMo 2, whose norms stand behind the halves of a block.
+inline constexpr auto olmo2Names = joinNames(
+    {
+        {"post_attention_layernorm", "post_attention_norm"},
+        {"post_feedforward_layernorm", "post_ffw_norm"},
+    },
+    endNames, attentionNames, headNormNames, gatedMlpNames);
 
 /// Tensors of Gemma 2 and 3, whose blocks have four norms.
-inline constexpr TensorName gemma2Names[] = {
-    {"embed_tokens", "token_embd"},
-    {"norm", "output_norm"},
-    {"lm_head", "output"},
-    {"input_layernorm", "attn_norm"},
-    {"post_attention_layernorm", "post_attention_norm"},
-    {"pre_feedforward_layernorm", "ffn_norm"},
-    {"post_feedforward_layernorm", "post_ffw_norm"},
-    {"self_attn.q_proj", "attn_q"},
-    {"self_attn.k_proj", "attn_k"},
-    {"self_attn.v_proj", "attn_v"},
-    {"self_attn.o_proj", "attn_output"},
-    {"self_attn.q_norm", "attn_q_norm"},
-    {"self_attn.k_norm", "attn_k_norm"},
-    {"mlp.gate_proj", "ffn_gate"},
-    {"mlp.up_proj", "ffn_up"},
-    {"mlp.down_proj", "ffn_down"},
-};
+inline constexpr auto gemma2Names = joinNames(
+    {
+        {"input_layernorm", "attn_norm"},
+        {"pre_feedforward_layernorm", "ffn_norm"},
+    },
+    olmo2Names);
 
 /// `head_dim`, or the even share of the hidden size.
 absl::StatusOr<int64_t> readHeadSize(HfKeys& keys);
