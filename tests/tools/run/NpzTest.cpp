@@ -1,6 +1,7 @@
 #include "tools/run/Npz.h"
 
 #include <cstring>
+#include <initializer_list>
 #include <optional>
 #include <span>
 
@@ -177,43 +178,33 @@ TEST_F(NpzTest, ArchiveRefusals) {
   good.data = npyOfShape("(2,)", "ab");
   ASSERT_THAT(read(good.text()), IsOk());
 
-  Archive archive = good;
-  archive.count = 3;
-  EXPECT_THAT(read(archive.text()), FailsWith(invalid, HasSubstr("expects 3 entries")));
-  archive = good;
-  archive.centralSignature = 1;
-  EXPECT_THAT(read(archive.text()), FailsWith(invalid, HasSubstr("but got 0")));
-  archive = good;
-  archive.localSignature = 1;
-  EXPECT_THAT(read(archive.text()), FailsWith(invalid, HasSubstr("'x.npy': expects a member")));
-  archive = good;
-  archive.offset = 0xfffffff0;
-  EXPECT_THAT(read(archive.text()), FailsWith(invalid, HasSubstr("expects a member")));
-  archive = good;
-  archive.offset = 0xffffffff;
-  EXPECT_THAT(read(archive.text()), FailsWith(invalid, HasSubstr("ZIP64")));
-  archive = good;
-  archive.packedBytes = static_cast<uint32_t>(archive.text().size());
-  EXPECT_THAT(read(archive.text()), FailsWith(invalid, HasSubstr("beyond the end of the file")));
-  archive = good;
-  archive.flags = 1;
-  EXPECT_THAT(read(archive.text()), FailsWith(invalid, HasSubstr("no encryption")));
-  archive = good;
-  archive.method = 12;
-  EXPECT_THAT(read(archive.text()), FailsWith(invalid, HasSubstr("method 12")));
-  archive = good;
-  archive.bytes = 1;
-  EXPECT_THAT(read(archive.text()), FailsWith(invalid, HasSubstr("expects 1 stored bytes")));
-  archive = good;
-  archive.checksum = 1;
-  EXPECT_THAT(read(archive.text()), FailsWith(invalid, HasSubstr("checksum")));
-  archive = good;
-  archive.repeats = archive.count = 2;
-  EXPECT_THAT(read(archive.text()), FailsWith(invalid, HasSubstr("names to differ")));
-  archive = good;
-  archive.data.append(100, 'x');
-  archive.repeats = archive.count = 9;
-  EXPECT_THAT(read(archive.text()), FailsWith(invalid, HasSubstr("do not overlap")));
+  struct Mistake {
+    void (*make)(Archive& archive);
+    const char* message;
+  };
+  for (const Mistake& mistake : std::initializer_list<Mistake>{
+           {[](Archive& a) { a.count = 3; }, "expects 3 entries"},
+           {[](Archive& a) { a.centralSignature = 1; }, "but got 0"},
+           {[](Archive& a) { a.localSignature = 1; }, "'x.npy': expects a member"},
+           {[](Archive& a) { a.offset = 0xfffffff0; }, "expects a member"},
+           {[](Archive& a) { a.offset = 0xffffffff; }, "ZIP64"},
+           {[](Archive& a) { a.packedBytes = static_cast<uint32_t>(a.text().size()); },
+            "beyond the end of the file"},
+           {[](Archive& a) { a.flags = 1; }, "no encryption"},
+           {[](Archive& a) { a.method = 12; }, "method 12"},
+           {[](Archive& a) { a.bytes = 1; }, "expects 1 stored bytes"},
+           {[](Archive& a) { a.checksum = 1; }, "checksum"},
+           {[](Archive& a) { a.repeats = a.count = 2; }, "names to differ"},
+           {[](Archive& a) {
+              a.data.append(100, 'x');
+              a.repeats = a.count = 9;
+            },
+            "do not overlap"}}) {
+    Archive archive = good;
+    mistake.make(archive);
+    EXPECT_THAT(read(archive.text()), FailsWith(invalid, HasSubstr(mistake.message)))
+        << mistake.message;
+  }
 }
 
 TEST_F(NpzTest, ReordersFortranOrder) {

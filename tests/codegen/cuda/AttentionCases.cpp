@@ -1,0 +1,408 @@
+#include "tests/codegen/cuda/AttentionCases.h"
+
+#include <algorithm>
+#include <limits>
+
+using tenon::frontends::AttentionOptions;
+using tenon::frontends::GraphBuilder;
+using tenon::frontends::StateValue;
+using tenon::frontends::Value;
+
+namespace tenon::testing {
+
+namespace {
+
+using Values = std::vector<Value>;
+
+struct AttentionCase {
+  const char* name;
+  int64_t rows, queryHeads, keyHeads, size, valueSize, capacity;
+  std::vector<double> positions, sequences;
+  AttentionOptions options = {};
+};
+
+void addAttentionOfAnyRows(std::vector<CudaCase>& cases) {
+  std::vector<double> many, ascending, one(40, 0.0);
+  for (int i = 0; i < 40; ++i)
+    many.push_back(i * 7 - 1);
+  for (int i = 0; i < 140; ++i)
+    ascending.push_back(i);
+  const double huge = 2147483647;
+  for (const AttentionCase& c : std::vector<AttentionCase>{
+           {"decode", 1, 32, 8, 128, 128, 600, {511}, {1}, {.scale = 0.088}},
+           {"short", 1, 8, 4, 8, 8, 64, {20}, {0}, {.scale = 0.35}},
+           {"mha80", 2, 6, 6, 80, 80, 300, {299, 128}, {1, 0}, {.scale = 0.11}},
+           {"mqa64", 3, 12, 1, 64, 64, 512, {127, 128, 400}, {0, 1, 2}, {.scale = 0.125}},
+           {"size256", 1, 4, 2, 256, 256, 260, {259}, {0}, {.scale = 0.06}},
+           {"size96", 1, 4, 4, 96, 64, 200, {150}, {0}, {.scale = 0.1}},
+           {"odd", 2, 3, 3, 5, 7, 140, {139, 2}, {0, 1}, {.scale = 0.4}},
+           {"hostile",
+            5,
+            4,
+            2,
+            32,
+            32,
+            256,
+            {-1, huge, 10, 10, 300},
+            {0, 1, -1, huge, 2},
+            {.scale = 0.2}},
+           {"window", 2, 4, 2, 64, 64, 1000, {900, 3}, {0, 1}, {.scale = 0.1, .window = 130}},
+           {"softcap", 1, 4, 2, 64, 64, 300, {299}, {0}, {.scale = 0.3, .softcap = 20}},
+           {"full", 2, 4, 2, 64, 64, 300, {0, 5}, {0, 1}, {.scale = 0.1, .causal = false}},
+           {"prefill", 40, 8, 2, 64, 64, 384, many, {1}, {.scale = 0.125}},
+           {"prefill_rows", 40, 4, 4, 128, 128, 300, many, one, {.scale = 0.09, .window = 50}},
+           {"mqa12", 1, 12, 1, 128, 128, 700, {640}, {2}, {.scale = 0.09}},
+           {"long", 1, 8, 2, 64, 64, 5000, {4321}, {1}, {.scale = 0.125}},
+           {"prefill80", 40, 4, 4, 80, 80, 300, many, {0}, {.scale = 0.11}},
+           {"prefill96", 40, 6, 2, 96, 64, 300, many, {1}, {.scale = 0.1, .window = 70}},
+           {"prefill256", 40, 2, 1, 256, 256, 300, many, {2}, {.scale = 0.06, .softcap = 20}},
+           {"prefill_full", 40, 4, 2, 64, 64, 100, many, {1}, {.scale = 0.1, .causal = false}},
+           {"prefill_nowhere", 40, 4, 2, 64, 64, 100, many, {7}, {.scale = 0.1}},
+           {"prefill_wide", 140, 264, 66, 128, 128, 150, ascending, {1}, {.scale = 0.09}}})
+    for (const char* cache : {"f32", "f16", "bf16"})
+      for (const char* type : {"f32", "f16", "bf16"}) {
+        bool wide = std::string(c.name) == "prefill_wide";
+        if ((std::string(type) == "bf16" || wide) && std::string(cache) != type)
+          continue;
+        if (wide && std::string(type) == "f32")
+          continue;
+        int64_t sequences = 3;
+        bool roundsWeights = c.rows > 16 && c.sequences.size() == 1 && cache == std::string(type) &&
+                             type != std::string("f32");
+        cases.push_back(
+            {std::string("attention_") + c.name + "_" + cache + "_" + type,
+             {{{c.rows, c.queryHeads, c.size}, type},
+              {{sequences, c.capacity, c.keyHeads, c.size}, cache},
+              {{sequences, c.capacity, c.keyHeads, c.valueSize}, cache},
+              {{static_cast<int64_t>(c.sequences.size())}, "i32", Fill::Listed, 0, 0, c.sequences},
+              {{c.rows}, "i32", Fill::Listed, 0, 0, c.positions}},
+             type,
+             [options = c.options](GraphBuilder& b, const Values& x) {
+               b.output("y", b.attention(x[0], x[1], x[2], x[3], x[4], options));
+             },
+             // Many rows round their weights to the type of the values: half a unit of a weight of
+             // 1, averaged over keys.
+             roundsWeights ? (std::string(type) == "f16" ? 5e-4 : 4e-3) : 1e-5,
+             /*warpgroups=*/false});
+      }
+}
+
+/// Positions from `first` on; some rows see nothing, and one is far behind the others.
+std::vector<double> positionsFrom(int64_t first, int64_t rows) {
+  std::vector<double> positions;
+  for (int64_t row = 0; row < rows; ++row)
+    positions.push_back(row % 37 == 36 ? -1 : first + row);
+  positions[rows / 2] = 3;
+  return positions;
+}
+
+/// Attention of many rows by warpgroups: every head size, heads of a tile, two warpgroups and three,
+/// one round of tiles and several.
+void addWarpgroupAttention(std::vector<CudaCase>& cases) {
+  for (const AttentionCase& c : std::vector<AttentionCase>{
+           {"17", 17, 8, 2, 64, 64, 40, positionsFrom(11, 17), {1}, {.scale = 0.125}},
+           {"64", 200, 8, 2, 64, 64, 384, positionsFrom(150, 200), {1}, {.scale = 0.125}},
+           {"64_rounds", 130, 272, 34, 64, 64, 200, positionsFrom(60, 130), {0}, {.scale = 0.125}},
+           {"80", 150, 4, 4, 80, 80, 300, positionsFrom(130, 150), {0}, {.scale = 0.11}},
+           {"96", 150, 6, 2, 96, 64, 300, positionsFrom(0, 150), {2}, {.scale = 0.1, .window = 70}},
+           {"128", 270, 16, 2, 128, 128, 600, positionsFrom(300, 270), {1}, {.scale = 0.09}},
+           {"128_window",
+            300,
+            8,
+            4,
+            128,
+            128,
+            700,
+            positionsFrom(350, 300),
+            {1},
+            {.scale = 0.09, .window = 130}},
+           {"128_rounds",
+            100,
+            272,
+            34,
+            128,
+            128,
+            150,
+            positionsFrom(40, 100),
+            {1},
+            {.scale = 0.09}},
+           {"192", 70, 4, 4, 192, 128, 200, positionsFrom(100, 70), {1}, {.scale = 0.07}},
+           {"256",
+            150,
+            8,
+            4,
+            256,
+            256,
+            300,
+            positionsFrom(140, 150),
+            {2},
+            {.scale = 0.06, .softcap = 20}},
+           {"softcap",
+            150,
+            8,
+            1,
+            64,
+            64,
+            300,
+            positionsFrom(140, 150),
+            {2},
+            {.scale = 0.3, .softcap = 3}},
+           {"full",
+            140,
+            12,
+            4,
+            64,
+            64,
+            333,
+            positionsFrom(0, 140),
+            {1},
+            {.scale = 0.1, .causal = false}},
+           {"nowhere", 40, 4, 2, 64, 64, 100, positionsFrom(0, 40), {7}, {.scale = 0.1}},
+           {"beyond", 40, 4, 2, 64, 64, 100, positionsFrom(80, 40), {1}, {.scale = 0.1}}})
+    for (const char* type : {"f16", "bf16"}) {
+      double last = *std::max_element(c.positions.begin(), c.positions.end());
+      auto used = c.options.causal ? std::min<int64_t>(c.capacity, static_cast<int64_t>(last) + 1)
+                                   : c.capacity;
+      auto sequence = static_cast<int64_t>(c.sequences[0]);
+      // NaN lies where no row sees the cache: no weight may be given to it.
+      auto cache = [&](int64_t size) {
+        const int64_t place = c.keyHeads * size, first = sequence * c.capacity * place;
+        return CaseInput{
+            {3, c.capacity, c.keyHeads, size}, type, Fill::Range, first, first + used * place};
+      };
+      cases.push_back({std::string("attention_warpgroups_") + c.name + "_" + type,
+                       {{{c.rows, c.queryHeads, c.size}, type},
+                        cache(c.size),
+                        cache(c.valueSize),
+                        {{1}, "i32", Fill::Listed, 0, 0, c.sequences},
+                        {{c.rows}, "i32", Fill::Listed, 0, 0, c.positions}},
+                       type,
+                       [options = c.options](GraphBuilder& b, const Values& x) {
+                         b.output("y", b.attention(x[0], x[1], x[2], x[3], x[4], options));
+                       },
+                       std::string(type) == "f16" ? 5e-4 : 4e-3});
+    }
+}
+
+/// kv_write, then attention over what it wrote.
+void addCache(std::vector<CudaCase>& cases) {
+  const double huge = 2147483647;
+  for (const char* type : {"f32", "f16"})
+    for (int64_t rows : {1, 6})
+      cases.push_back(
+          {std::string("cache_") + type + "_" + std::to_string(rows),
+           {{{rows, 2, 12}, type},
+            {{rows, 2, 12}, type},
+            {{rows},
+             "i32",
+             Fill::Listed,
+             0,
+             0,
+             rows == 6 ? std::vector<double>{0, 1, 1, 0, 5, -1} : std::vector<double>{1}},
+            {{rows},
+             "i32",
+             Fill::Listed,
+             0,
+             0,
+             rows == 6 ? std::vector<double>{0, 3, 3, -1, 2, huge} : std::vector<double>{0}}},
+           type,
+           [](GraphBuilder& b, const Values& x) {
+             StateValue keys = b.kvWrite(x[0], x[2], x[3], b.state("k"));
+             StateValue values = b.kvWrite(x[1], x[2], x[3], b.state("v"));
+             b.output("y", b.attention(x[0], keys, values, x[2], x[3], {.scale = 0.3}));
+           },
+           1e-5,
+           /*warpgroups=*/true,
+           CaseCache{{3, 8, 2, 12}, type}});
+}
+
+/// Caches of 8 bits: rows that are encoded, then attention over them, of few rows and of many.
+void addSmallCaches(std::vector<CudaCase>& cases) {
+  struct Heads {
+    const char* type;
+    int64_t size;
+  };
+  for (const char* quants : {"int8_h", "e4m3_h"})
+    for (const Heads& heads : {Heads{"f32", 8}, {"f16", 40}, {"bf16", 128}, {"f16", 256}})
+      for (int64_t rows : {1, 5, 40}) {
+        std::vector<double> positions, sequences;
+        for (int64_t row = 0; row < rows; ++row) {
+          positions.push_back(row == 3 ? -1 : static_cast<double>(row));
+          sequences.push_back(rows == 5 ? static_cast<double>(row % 2) : 1);
+        }
+        std::string encoding = quants + std::to_string(heads.size);
+        cases.push_back(
+            {"attention_small_" + encoding + "_" + heads.type + "_" + std::to_string(rows),
+             {{{rows, 4, heads.size}, heads.type},
+              {{rows, 2, heads.size}, heads.type},
+              {{rows, 2, heads.size}, heads.type},
+              {{rows}, "i32", Fill::Listed, 0, 0, sequences},
+              {{rows}, "i32", Fill::Listed, 0, 0, positions}},
+             heads.type,
+             [](GraphBuilder& b, const Values& x) {
+               StateValue keys = b.kvWrite(x[1], x[3], x[4], b.state("k"));
+               StateValue values = b.kvWrite(x[2], x[3], x[4], b.state("v"));
+               b.output("y", b.attention(x[0], keys, values, x[3], x[4], {.scale = 0.1}));
+             },
+             1e-5,
+             /*warpgroups=*/true,
+             CaseCache{{2, 150, 2, heads.size}, encoding}});
+      }
+  cases.push_back(
+      {"attention_small_int8_h64_scored",
+       {{{2, 4, 64}, "f16"},
+        {{2, 2, 64}, "f16"},
+        {{2, 2, 64}, "f16"},
+        {{1}, "i32", Fill::Listed, 0, 0, {1}},
+        {{2}, "i32", Fill::Listed, 0, 0, {70, 71}},
+        {{4, 1, 150}, "f32"},
+        {{4}, "f32"},
+        {{4}, "f32"}},
+       "f16",
+       [](GraphBuilder& b, const Values& x) {
+         StateValue keys = b.kvWrite(x[1], x[3], x[4], b.state("k"));
+         StateValue values = b.kvWrite(x[2], x[3], x[4], b.state("v"));
+         b.output("y", b.attention(x[0], keys, values, x[3], x[4],
+                                   {.scale = 0.1, .bias = x[5], .slopes = x[6], .sinks = x[7]}));
+       },
+       1e-5,
+       /*warpgroups=*/true,
+       CaseCache{{2, 150, 2, 64}, "int8_h64"}});
+}
+
+/// Chunks of a stream, each written to a ring and attended from; those far on in the stream find nothing
+/// of the positions between them and the beginning.
+void addStreams(std::vector<CudaCase>& cases) {
+  constexpr int64_t chunks = 5, window = 40;
+  struct Stream {
+    const char* name;
+    const char* type; ///< of the caches
+    int64_t kept, rows, first;
+    bool hasSinks = false;
+  };
+  for (const Stream& s : {Stream{"f32_decode", "f32", 4, 1, 60},
+                          {"f32_chunks", "f32", 0, 17, 0},
+                          {"f16_chunks", "f16", 4, 17, 0},
+                          {"f32_sinks", "f32", 4, 3, 30, /*hasSinks=*/true},
+                          {"int8_far", "int8_h32", 4, 17, 2'000'000'000}}) {
+    std::string activation = s.type == std::string("f16") ? "f16" : "f32";
+    int64_t ring = window + s.rows - 1;
+    std::vector<CaseInput> inputs = {{{1}, "i32", Fill::Listed, 0, 0, {0}}};
+    for (int64_t chunk = 0; chunk < chunks; ++chunk) {
+      std::vector<double> positions;
+      for (int64_t row = 0; row < s.rows; ++row)
+        positions.push_back(static_cast<double>(s.first + chunk * s.rows + row));
+      inputs.push_back({{3 * s.rows, 4, 32}, activation});
+      inputs.push_back({{s.rows, 2, 32}, activation});
+      inputs.push_back({{s.rows}, "i32", Fill::Listed, 0, 0, positions});
+    }
+    if (s.hasSinks)
+      inputs.push_back({{4}, "f32"});
+    cases.push_back(
+        {std::string("attention_ring_") + s.name, inputs, activation,
+         [ring, kept = s.kept, hasSinks = s.hasSinks](GraphBuilder& b, const Values& x) {
+           AttentionOptions options = {.scale = 0.2, .window = window};
+           if (hasSinks)
+             options.sinks = x.back();
+           StateValue keys = b.state("k"), values = b.state("v");
+           for (int64_t chunk = 0; chunk < chunks; ++chunk) {
+             const Value* in = &x[1 + 3 * chunk];
+             keys = b.kvWrite(in[1], x[0], in[2], keys);
+             values = b.kvWrite(in[1], x[0], in[2], values);
+             b.output("y" + std::to_string(chunk),
+                      b.attention(in[0], keys, values, x[0], in[2], options));
+             b.output("p" + std::to_string(chunk), b.ringPlaces(in[2], {kept, ring, window}, 3));
+           }
+         },
+         1e-5,
+         /*warpgroups=*/true, CaseCache{{1, s.kept + ring, 2, 32}, s.type, s.kept}});
+  }
+}
+
+} // namespace
+
+void addAttention(std::vector<CudaCase>& cases) {
+  addAttentionOfAnyRows(cases);
+  addWarpgroupAttention(cases);
+  addCache(cases);
+}
+
+/// Attention with operands of its scores, by kernels of one row and of many.
+void addScoreOperands(std::vector<CudaCase>& cases) {
+  struct Scored {
+    const char* name;
+    int64_t rows, queryHeads, keyHeads, size, capacity;
+    std::vector<int64_t> bias; ///< its shape, or none
+    bool hasSlopes, hasSinks;
+    AttentionOptions options;
+  };
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  for (const Scored& c : std::vector<Scored>{
+           {"bias", 2, 8, 2, 64, 300, {8, 2, 300}, false, false, {.scale = 0.125}},
+           {"padding", 3, 12, 1, 64, 512, {1, 3, 512}, false, false, {.scale = 0.1}},
+           {"slopes", 1, 12, 12, 64, 600, {}, true, false, {.scale = 0.125}},
+           {"sinks", 1, 32, 8, 128, 900, {}, false, true, {.scale = 0.09}},
+           {"all", 4, 6, 6, 80, 300, {1, 1, 300}, true, true, {.scale = 0.1, .window = 100}},
+           {"cross", 2, 8, 8, 64, 150, {8, 1, 150}, false, true, {.scale = 0.1, .causal = false}},
+           {"prefill_bias", 40, 8, 2, 64, 100, {8, 40, 100}, false, false, {.scale = 0.125}},
+           {"prefill_padding", 40, 4, 4, 80, 100, {1, 1, 100}, false, false, {.scale = 0.1}},
+           {"prefill_slopes", 70, 6, 6, 64, 80, {}, true, false, {.scale = 0.125, .softcap = 20}},
+           {"prefill_sinks", 40, 8, 4, 128, 100, {}, false, true, {.scale = 0.09, .window = 30}},
+           {"prefill_cross",
+            33,
+            4,
+            4,
+            64,
+            150,
+            {4, 33, 150},
+            true,
+            true,
+            {.scale = 0.125, .causal = false}}})
+    for (const char* type : {"f32", "f16", "bf16"}) {
+      std::vector<double> positions, hidden;
+      for (int64_t row = 0; row < c.rows; ++row)
+        positions.push_back(row % 17 == 16 ? -1
+                                           : (c.rows > 16 ? row : c.capacity - 20 * (row + 1)));
+      int64_t elements = 1;
+      for (int64_t extent : c.bias)
+        elements *= extent;
+      // Whole parts of a row's keys are hidden, and of the second row all.
+      for (int64_t i = 0; i < elements && !c.bias.empty(); ++i) {
+        int64_t row = i / c.capacity % c.bias[1], key = i % c.capacity;
+        bool isHidden = row == 1 || (key / 64 + row) % 3 == 1;
+        hidden.push_back(isHidden ? -infinity : static_cast<double>(i % 7) / 4 - 1);
+      }
+      std::vector<CaseInput> inputs = {{{c.rows, c.queryHeads, c.size}, type},
+                                       {{2, c.capacity, c.keyHeads, c.size}, type},
+                                       {{2, c.capacity, c.keyHeads, c.size}, type},
+                                       {{1}, "i32", Fill::Listed, 0, 0, {1}},
+                                       {{c.rows}, "i32", Fill::Listed, 0, 0, positions}};
+      if (!c.bias.empty())
+        inputs.push_back({c.bias, c.rows % 2 == 0 ? "f32" : type, Fill::Listed, 0, 0, hidden});
+      if (c.hasSlopes)
+        inputs.push_back({{c.queryHeads}, "f32"});
+      if (c.hasSinks)
+        inputs.push_back({{c.queryHeads}, type});
+      bool roundsWeights = c.rows > 16 && std::string(type) != "f32";
+      cases.push_back({std::string("attention_scores_") + c.name + "_" + type, inputs, type,
+                       [c](GraphBuilder& b, const Values& x) {
+                         AttentionOptions options = c.options;
+                         const Value* next = &x[5];
+                         if (!c.bias.empty())
+                           options.bias = *next++;
+                         if (c.hasSlopes)
+                           options.slopes = *next++;
+                         if (c.hasSinks)
+                           options.sinks = *next;
+                         b.output("y", b.attention(x[0], x[1], x[2], x[3], x[4], options));
+                       },
+                       roundsWeights ? (std::string(type) == "f16" ? 5e-4 : 4e-3) : 1e-5});
+    }
+}
+
+void addCaches(std::vector<CudaCase>& cases) {
+  addSmallCaches(cases);
+  addStreams(cases);
+}
+
+} // namespace tenon::testing

@@ -1,0 +1,17 @@
+#ifndef TENON_TESTS_CODEGEN_CUDA_ATTENTIONCASES_H
+#define TENON_TESTS_CODEGEN_CUDA_ATTENTIONCASES_H
+
+#include "tests/codegen/cuda/CudaCases.h"
+
+namespace tenon::testing {
+
+/// Attention of few rows and of many, and writes to caches of its elements.
+void addAttention(std::vector<CudaCase>& cases);
+/// Attention with a bias, slopes and sinks.
+void addScoreOperands(std::vector<CudaCase>& cases);
+/// Caches of 8 bits, and streams.
+void addCaches(std::vector<CudaCase>& cases);
+
+} // namespace tenon::testing
+
+#endif // TENON_TESTS_CODEGEN_CUDA_ATTENTIONCASES_H
