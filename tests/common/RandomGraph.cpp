@@ -34,6 +34,11 @@ constexpr uint64_t firstWithScores = 3'000'000;
 /// From this seed on graphs have mixtures of experts.
 constexpr uint64_t firstWithExperts = 4'000'000;
 
+/// From this seed on graphs with attention are streams: their caches are rings.
+constexpr uint64_t firstWithStreams = 5'000'000;
+/// Positions that a stream may be at.
+constexpr int64_t streamPositions = int64_t(1) << 30;
+
 /// More rows than kernels of a few rows take are consecutive tokens of one sequence, as in prefill;
 /// fewer are tokens of a sequence each, as in decode.
 constexpr int64_t mostDecodeRows = 16;
@@ -43,7 +48,8 @@ public:
   GraphMaker(MLIRContext& context, uint64_t seed, GraphOps ops)
       : random(seed), hasAll(ops == GraphOps::All), hasGroups(seed >= firstWithGroups),
         hasFp4(seed >= firstWithFp4), hasScores(hasAll && seed >= firstWithScores),
-        hasExperts(seed >= firstWithExperts), builder(context, activationType(context)) {}
+        hasExperts(seed >= firstWithExperts), isStream(seed >= firstWithStreams),
+        builder(context, activationType(context)) {}
 
   absl::StatusOr<OwningOpRef<ModuleOp>> make();
 
@@ -86,7 +92,8 @@ private:
   Value attention(Value x);
   Value block(Value x);
   Value next(Value x);
-  Value heads(Value x, int64_t count, int64_t size, bool normed, bool rotates);
+  Value heads(Value x, int64_t count, int64_t size, bool normed, int64_t views = 1);
+  Value rotated(Value x, Value positions);
   StateValue written(Value values);
   void finish(Value x);
 
@@ -96,10 +103,12 @@ private:
   bool hasFp4;     ///< among them
   bool hasScores;  ///< operands of attention's scores, and what came with them
   bool hasExperts; ///< mixtures of them
+  bool isStream;
   GraphBuilder builder;
   int arguments = 0, states = 0, outputs = 0;
   int64_t rows = 1, capacity = 24;
   Value rowSequences, rowPositions; ///< once an attention needs them
+  int64_t kept = 0;                 ///< of a ring
   std::vector<Value> pool;          ///< values [rows, width]
 };
 
@@ -363,34 +372,39 @@ void GraphMaker::addSelection(Value x) {
                  : builder.reduce(ReduceKind::Min, x));
 }
 
-Value GraphMaker::heads(Value x, int64_t count, int64_t size, bool normed, bool rotates) {
+Value GraphMaker::heads(Value x, int64_t count, int64_t size, bool normed, int64_t views) {
   Value split = builder.reshape(x, {rows, count, size});
   if (normed)
     split = builder.rmsNorm(split, argument({size}), 1e-6);
-  if (!rotates)
-    return split;
+  return views == 1 ? split : builder.concat(std::vector<Value>(views, split), 0);
+}
+
+Value GraphMaker::rotated(Value x, Value positions) {
+  int64_t size = widthOf(x);
   RopePairing pairing = oneIn(2) ? RopePairing::Halves : RopePairing::Adjacent;
   int64_t turned = pairing == RopePairing::Halves ? size / 2 : size / 4; // pairs
   Type f32 = Float32Type::get(context());
-  return builder.rope(pairing, split, rowPositions, argument({turned}, f32, "frequencies"));
+  return builder.rope(pairing, x, positions, argument({turned}, f32, "frequencies"));
 }
 
 StateValue GraphMaker::written(Value values) {
   std::string name = "s" + std::to_string(states++);
   llvm::ArrayRef<int64_t> shape = values.getShape();
   int64_t sequences = rowSequences.getShape()[0] + 2;
-  builder.declareState(name, {sequences, capacity, shape[1], shape[2]},
-                       builder.getActivationType());
+  auto layout =
+      StateLayoutAttr::get(context(), isStream ? StateLayout::Ring : StateLayout::Dense, kept);
+  builder.declareState(name, {sequences, capacity, shape[1], shape[2]}, builder.getActivationType(),
+                       layout);
   return builder.kvWrite(values, rowSequences, rowPositions, builder.state(name));
 }
 
-/// With bias, slopes and sinks at times.
+/// With bias, slopes and sinks at times, over a ring with sinks alone.
 AttentionOptions GraphMaker::scored(AttentionOptions options, int64_t queries) {
   if (!hasScores)
     return options;
-  if (oneIn(3))
+  if (!isStream && oneIn(3))
     options.bias = argument({oneIn(2) ? 1 : queries, oneIn(2) ? 1 : rows, capacity});
-  if (oneIn(3))
+  if (!isStream && oneIn(3))
     options.slopes = builder.abs(argument({queries}));
   if (oneIn(3))
     options.sinks = argument({queries}, Float32Type::get(context()));
@@ -401,14 +415,17 @@ AttentionOptions GraphMaker::scored(AttentionOptions options, int64_t queries) {
 Value GraphMaker::attention(Value x) {
   if (!rowPositions) {
     rowSequences = argument({rows > mostDecodeRows ? 1 : rows}, i32(), "sequences");
-    rowPositions = argument({rows}, i32(), "positions");
+    rowPositions = argument({rows}, i32(), isStream ? "stream_positions" : "positions");
+    kept = isStream ? oneOf({0, 1, 4}) : 0;
   }
+  constexpr int64_t window = 7;
+  const int64_t views = isStream ? 3 : 1;
   int64_t size = widthOf(x) == 64 ? 16 : 32, kvHeads = oneOf({1, 2}), queries = 2;
   bool normed = oneIn(3), rotates = !oneIn(6), causal = true;
   if (hasAll) {
     size = oneOf({4, 8, 24, 40, 64, 128});
     kvHeads = oneOf({1, 2, 3}), queries = kvHeads * oneOf({1, 2, 5});
-    causal = !oneIn(3);
+    causal = isStream || !oneIn(3);
   }
   Value input = norm(x);
   Type type = weightType(widthOf(x));
@@ -417,14 +434,23 @@ Value GraphMaker::attention(Value x) {
     return oneIn(4) ? builder.add(y, argument({count * size})) : y;
   };
   Value query = project(queries), key = project(kvHeads), value = project(kvHeads);
-  query = heads(query, queries, size, normed, rotates);
-  StateValue keys = written(heads(key, kvHeads, size, normed, rotates));
-  StateValue values = written(heads(value, kvHeads, size, false, false));
+  auto placesOf = [&](int64_t count) {
+    return isStream ? builder.ringPlaces(rowPositions, {kept, capacity - kept, window}, count)
+                    : rowPositions;
+  };
+  query = heads(query, queries, size, normed, views);
+  if (rotates)
+    query = rotated(query, placesOf(views));
+  key = heads(key, kvHeads, size, normed);
+  if (rotates)
+    key = rotated(key, placesOf(1));
+  StateValue keys = written(key);
+  StateValue values = written(heads(value, kvHeads, size, false));
   Value y = builder.attention(query, keys, values, rowSequences, rowPositions,
                               scored({.scale = 1 / std::sqrt(static_cast<double>(size)),
                                       .causal = causal,
                                       .softcap = oneIn(5) ? 20.0 : 0.0,
-                                      .window = oneIn(5) ? 7 : 0},
+                                      .window = isStream || oneIn(5) ? window : 0},
                                      queries));
   return matmul(builder.reshape(y, {rows, queries * size}), widthOf(x));
 }
@@ -440,6 +466,8 @@ Value GraphMaker::block(Value x) {
 }
 
 Value GraphMaker::next(Value x) {
+  if (isStream && oneIn(2))
+    return builder.add(x, attention(x));
   if (hasExperts && oneIn(2))
     return mixture(x);
   if (hasAll && oneIn(2))
@@ -546,9 +574,10 @@ static double wildIndex(int64_t count, std::mt19937_64& random) {
 /// Every second number of an integer argument, of the range that its name says.
 static void makeWild(ReferenceTensor& values, llvm::StringRef name, int64_t sequences,
                      int64_t capacity, std::mt19937_64& random) {
-  int64_t count = name.starts_with("positions") ? capacity
-                  : name.starts_with("ids")     ? ids
-                                                : sequences;
+  int64_t count = name.starts_with("positions")          ? capacity
+                  : name.starts_with("stream_positions") ? streamPositions
+                  : name.starts_with("ids")              ? ids
+                                                         : sequences;
   for (double& value : values.getValues())
     if (random() % 2 == 0)
       value = wildIndex(count, random);
@@ -574,12 +603,16 @@ static void makeSpecial(ReferenceTensor& values, std::mt19937_64& random) {
 }
 
 /// An integer argument: ids anywhere, a sequence of its own a row, positions in the first half of
-/// the caches, or consecutive ones where rows share a sequence.
+/// the caches or of those of a stream, or consecutive ones where rows share a sequence.
 static void fillIndices(ReferenceTensor& values, llvm::StringRef name, int64_t capacity,
                         std::mt19937_64& random) {
   auto upTo = [&](int64_t count) { return static_cast<int64_t>(random() % count); };
   int64_t count = values.getNumElements();
-  bool isChunk = count > mostDecodeRows, arePositions = name.starts_with("positions");
+  const bool areOfStream = name.starts_with("stream_positions");
+  bool isChunk = count > mostDecodeRows,
+       arePositions = areOfStream || name.starts_with("positions");
+  if (areOfStream)
+    capacity = streamPositions;
   int64_t first = isChunk && arePositions ? upTo(capacity - count + 1) : 0;
   for (auto [element, value] : llvm::enumerate(values.getValues())) {
     auto number = static_cast<int64_t>(element);

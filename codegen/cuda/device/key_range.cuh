@@ -35,8 +35,9 @@ __device__ __forceinline__ RingKeys findRingKeys(int sequence, int position, int
   keys.sequence = sequence;
   if (position < 0 || sequence < 0 || sequence >= Cache::sequences)
     return keys;
-  keys.kept = min(Cache::kept, position + 1);
-  const int seen = min(max(position - Cache::kept + 1, 0), window);
+  // Without position + 1, which a hostile position overflows.
+  keys.kept = min(Cache::kept - 1, position) + 1;
+  const int seen = max(min(position - Cache::kept, window - 1) + 1, 0);
   const int first = seen > 0 ? Cache::place(position) + 1 - seen : Cache::kept;
   keys.before = max(Cache::kept - first, 0);
   keys.own = max(first, Cache::kept);

@@ -274,6 +274,7 @@ void addSmallCaches(std::vector<CudaCase>& cases) {
 /// of the positions between them and the beginning.
 void addStreams(std::vector<CudaCase>& cases) {
   constexpr int64_t chunks = 5, window = 40;
+  constexpr int64_t lastPosition = std::numeric_limits<int32_t>::max();
   struct Stream {
     const char* name;
     const char* type; ///< of the caches
@@ -284,7 +285,7 @@ void addStreams(std::vector<CudaCase>& cases) {
                           {"f32_chunks", "f32", 0, 17, 0},
                           {"f16_chunks", "f16", 4, 17, 0},
                           {"f32_sinks", "f32", 4, 3, 30, /*hasSinks=*/true},
-                          {"int8_far", "int8_h32", 4, 17, 2'000'000'000}}) {
+                          {"int8_far", "int8_h32", 4, 17, lastPosition - chunks * 17 + 1}}) {
     std::string activation = s.type == std::string("f16") ? "f16" : "f32";
     int64_t ring = window + s.rows - 1;
     std::vector<CaseInput> inputs = {{{1}, "i32", Fill::Listed, 0, 0, {0}}};

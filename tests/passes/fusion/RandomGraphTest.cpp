@@ -110,6 +110,9 @@ TEST(RandomGraphs, EveryPlanOfScores) { expectPlansOfSeedsAgree(3'000'000, 80); 
 /// With mixtures of experts.
 TEST(RandomGraphs, EveryPlanOfExperts) { expectPlansOfSeedsAgree(4'000'000, 24); }
 
+/// With streams without end.
+TEST(RandomGraphs, EveryPlanOfStreams) { expectPlansOfSeedsAgree(5'000'000, 24); }
+
 /// The CPU uses weights where they lie in the file, which may be anywhere.
 TEST(RandomGraphs, WeightsAtOddOffsets) {
   constexpr uint64_t graphsWithFiles = 50;
