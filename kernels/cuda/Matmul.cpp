@@ -29,7 +29,7 @@ static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target, Neighbours
   if (suitsLibrary(kernel, target))
     return printSchedule(context, LibraryGemmKernel::name, chooseLibraryGemm(op, target));
   if (VerdictOr<ProductRegion> region = readProducts(kernel);
-      region && !findSearch(kernel) && acceptsBlockGemm(*region, target))
+      region && acceptsBlockGemm(*region, target))
     return printSchedule(context, BlockGemmKernel::name, chooseBlockGemm(*region, target));
   // What stands beside the product may be none of what bulk copies' emitter computes.
   if (suitsBulkCopies(op, target) && readProductRegion(kernel)) {
