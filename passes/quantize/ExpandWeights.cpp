@@ -28,8 +28,8 @@ static std::vector<SharedWeight> collectWeights(func::FuncOp function) {
   function.walk([&](MatmulOp op) {
     RankedTensorType input = op.getInput().getType();
     Type element = input.getElementType();
-    // Up to so many rows the loads of blocks are shared.
-    constexpr int64_t mostSharedRows = 8;
+    // Up to so many rows a tile decodes each block once (kernels/cuda/BlockGemm.h).
+    constexpr int64_t mostSharedRows = 16;
     if (input.getNumElements() / input.getShape().back() <= mostSharedRows)
       return;
     bool isBlock = llvm::isa<BlockType>(op.getWeight().getType().getElementType());

@@ -86,7 +86,8 @@ TEST(CostModel, Waves) {
 }
 
 /// GEMMs of cuBLASLt in prefill and decode of Llama-3.1-8B and Llama-3.2-1B as an H200 measured them
-/// (2026-11-22, `tenon bench`, net of timing): ns within a quarter.
+/// (2026-11-22, `tenon bench`, net of timing), in other runs up to a third more
+/// (docs/notebook/2026-11-23-library-in-place.md).
 TEST(CostModel, LibraryGemmsTakeWhatWasMeasured) {
   struct Measured {
     int rows, columns, depth;
@@ -100,7 +101,8 @@ TEST(CostModel, LibraryGemmsTakeWhatWasMeasured) {
     SCOPED_TRACE(absl::StrFormat("%d x %d x %d", gemm.rows, gemm.columns, gemm.depth));
     Scheduled library(matmul(gemm.rows, gemm.columns, gemm.depth), "h200");
     EXPECT_EQ(library.kernel.getScheduleAttr().getEmitter(), "cublaslt");
-    EXPECT_NEAR(static_cast<double>(library.ns()), gemm.ns, gemm.ns / 4);
+    EXPECT_GT(static_cast<double>(library.ns()), gemm.ns * 0.9);
+    EXPECT_LT(static_cast<double>(library.ns()), gemm.ns * 1.4);
   }
 }
 
