@@ -77,6 +77,7 @@ static llvm::ArrayRef<llvm::StringLiteral> requiredProperties(DeviceKind device)
                                                 "mma_percent",
                                                 "library_ns",
                                                 "library_percent",
+                                                "issue_percent",
                                                 "full_rate_tile_rows",
                                                 "l2_all_percent",
                                                 "l2_none_percent",
@@ -242,10 +243,9 @@ double CostModel::computeOnGpu(const MatchedOnGpu& kernel) const {
   double waves = std::ceil(tiles / occupancy.tilesAtOnce);
   double efficiency = tiles / (waves * occupancy.tilesAtOnce);
   if (kernel.terms.warpInstructions > 0) {
-    // Nsight Compute, gate and up of an 8B in Q4_K with 8 rows on an H200: 0.59 of the slots where
-    // blocks run (2026-11-23).
-    constexpr double schedulers = 4, slotsUsed = 0.65;
-    double perNs = property("sms") * schedulers * slotsUsed * property("clock_mhz") / 1e3;
+    constexpr double schedulers = 4;
+    double slots = property("sms") * schedulers * property("clock_mhz") / 1e3;
+    double perNs = slots * property("issue_percent") / 100.0;
     return static_cast<double>(kernel.terms.warpInstructions) / perNs / efficiency;
   }
   double product = occupancy.tensorCores

@@ -77,6 +77,7 @@ std::string contentKey(KernelOp kernel);
 ///               rest; of rows at most sm · multiprocessors that have some
 ///     compute = (f / rate of products or f32 + repeated f · tiles / f32) / wave efficiency;
 ///               where instructions bind (block_gemm), those over what the schedulers issue
+///               (issue_percent of a slot a cycle each)
 ///
 /// Bytes in flight are those of the blocks that registers, shared memory and threads of the target
 /// let run at once. Wave efficiency is tiles over whole waves of tiles. Products on tensor cores

@@ -293,7 +293,7 @@ inline void asm_mma_sync_aligned_m16n8k16_row_col_f32_f16_f16_f32(float& d0, flo
                                                                   unsigned a3, unsigned b0,
                                                                   unsigned b1, float c) {
   d0 = d1 = d2 = d3 = c;
-  emulated::multiply<halfToFloat>(d0, d1, d2, d3, a0, a1, a2, a3, b0, b1);
+  asm_mma_sync_aligned_m16n8k16_row_col_f32_f16_f16_f32(d0, d1, d2, d3, a0, a1, a2, a3, b0, b1);
 }
 inline void asm_mma_sync_aligned_m16n8k16_row_col_f32_bf16_bf16_f32(float& d0, float& d1, float& d2,
                                                                     float& d3, unsigned a0,
@@ -301,7 +301,7 @@ inline void asm_mma_sync_aligned_m16n8k16_row_col_f32_bf16_bf16_f32(float& d0, f
                                                                     unsigned a3, unsigned b0,
                                                                     unsigned b1, float c) {
   d0 = d1 = d2 = d3 = c;
-  emulated::multiply<bfloatToFloat>(d0, d1, d2, d3, a0, a1, a2, a3, b0, b1);
+  asm_mma_sync_aligned_m16n8k16_row_col_f32_bf16_bf16_f32(d0, d1, d2, d3, a0, a1, a2, a3, b0, b1);
 }
 inline void asm_mma_sync_aligned_m16n8k8_row_col_f32_f16_f16_f32(float& d0, float& d1, float& d2,
                                                                  float& d3, unsigned a0,

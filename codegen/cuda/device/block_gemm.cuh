@@ -51,9 +51,11 @@ struct SumFactors {
   float scale, less;
 };
 
-/// 128 elements of a line as a thread has them, in four steps of two products with tensor cores.
-/// The thread's column of x takes 8 elements a step, at `places`; `sums` are the sums of a quad,
-/// each with factors of its own, `sumsOfStep` those that a step adds to.
+/// A quad, four groups of 32 elements of a line, as a thread has it: four steps of two products
+/// with tensor cores, beside 8 elements of the thread's row of x each (`load`). `sums` are the sums
+/// of a quad that have factors of their own, `sumsOfStep` those that a step adds to; a step `opens`
+/// or
+/// `closes` the sums from `firstSum` on.
 template <typename E, typename T> struct BlockQuad {
   using Format = Quants<E>;
   using Factors = typename FactorsOf<E, T>::Type;
