@@ -47,6 +47,7 @@ struct PriceTerms {
     int64_t stages = 0;            ///< of K that each has, 64 elements; 0 where not known
     double l2Rows = 0;             ///< of both factors of a stage that a block reads itself
     int64_t exchangeBytes = 0;     ///< of sums of other parts of a tile that a block gets
+    int64_t instructions = 0;      ///< of warps, to make factors of a stage's quantised weights
   };
   std::optional<Warpgroups> warpgroups = std::nullopt;
 

@@ -11,17 +11,49 @@ namespace {
 
 constexpr int64_t elementBytes = 2;
 
-/// y [m, n] of a region, an n for each group, the sum over `depth`.
+const Encoding& encodingOf(MatmulOp op) {
+  return *getEncoding(op.getWeight().getType().getElementType());
+}
+
+/// y [m, n] of a region, an n for each group, the sum over `depth`, with weights of `encoding`.
 struct Extents {
   int64_t m;
   llvm::SmallVector<int64_t, 4> widths;
   int64_t depth, resultBytes;
+  const Encoding& encoding;
 };
 
 Extents extentsOf(const ProductRegion& region) {
   RankedTensorType result = region.first().getType();
   return {region.rows, widthsOf(region), region.inputs.front().depth,
-          getEncoding(result.getElementType())->blockBytes};
+          getEncoding(result.getElementType())->blockBytes, encodingOf(region.first())};
+}
+
+/// What a line of a piece of quantised W takes: its 16-byte chunks, of which there are an odd
+/// number so that lines lie in different banks; factors in shared memory, none where values come
+/// from the general decoder; instructions of a thread for one of its elements, counted in what
+/// ptxas makes of Q4_K, and of E4M3 for those without factors.
+struct QuantisedLines {
+  int64_t pitch, factors, instructions;
+};
+
+QuantisedLines quantisedLines(const Encoding& encoding) {
+  constexpr std::string_view ofEight[] = {"q8_0", "q4_0", "q4_1", "q5_0", "q5_1", "q4_k", "q5_k"};
+  constexpr int64_t chunk = 16, lastOffset = 14;
+  int64_t bytes = encoding.bytesFor(HopperTile::pieceDepth);
+  int64_t chunks = llvm::divideCeil(bytes % chunk == 0 ? bytes : bytes + lastOffset, chunk);
+  int64_t pitch = chunk * (chunks | 1);
+  if (encoding.name == "q6_k")
+    return {pitch, 16, 5};
+  if (llvm::is_contained(ofEight, encoding.name))
+    return {pitch, 8, 5};
+  return {pitch, 1, 16};
+}
+
+void setWeights(HopperTile& tile, const Encoding& encoding) {
+  QuantisedLines lines = quantisedLines(encoding);
+  tile.linePitch = lines.pitch;
+  tile.lineFactors = lines.factors;
 }
 
 /// Clusters of so many blocks that run at once. A cluster is one graphics processing cluster's,
@@ -32,10 +64,20 @@ int64_t clustersAtOnce(int64_t cluster, const CudaTarget& target) {
   return target.sms * percent / 100 / cluster;
 }
 
-WarpgroupStages stagesOf(const HopperTile& tile, int64_t depth) {
-  return {tile.partDepth(depth) / HopperTile::depth, tile.rows(), tile.columns,
-          static_cast<double>(tile.rows()) / static_cast<double>(tile.clusterB) +
-              static_cast<double>(tile.columns) / static_cast<double>(tile.clusterA)};
+WarpgroupStages stagesOf(const HopperTile& tile, const Extents& extents) {
+  double ofWeights = 1;
+  int64_t instructions = 0;
+  if (tile.pieces > 0) {
+    constexpr int64_t lanes = 32;
+    auto bytes = static_cast<double>(extents.encoding.bytesFor(HopperTile::pieceDepth));
+    ofWeights = bytes / static_cast<double>(elementBytes * HopperTile::pieceDepth);
+    instructions =
+        tile.rows() * HopperTile::depth / lanes * quantisedLines(extents.encoding).instructions;
+  }
+  return {tile.partDepth(extents.depth) / HopperTile::depth, tile.rows(), tile.columns,
+          ofWeights * static_cast<double>(tile.rows()) / static_cast<double>(tile.clusterB) +
+              static_cast<double>(tile.columns) / static_cast<double>(tile.clusterA),
+          instructions};
 }
 
 /// Cycles of a kernel on a Hopper GPU, by the constants of the fit.
@@ -53,18 +95,28 @@ double cyclesOf(const HopperTile& tile, const Extents& extents, const CudaTarget
              static_cast<double>(tile.exchangeBytes()) / storeBytes;
   double weights = 0;
   for (int64_t width : extents.widths)
-    weights += static_cast<double>(width * tile.products * extents.depth * elementBytes);
+    weights +=
+        static_cast<double>(width * tile.products * extents.encoding.bytesFor(extents.depth));
   double stages =
-      waves * cyclesOf(stagesOf(tile, extents.depth), clusters * tile.cluster(), target.sms, fit);
+      waves * cyclesOf(stagesOf(tile, extents), clusters * tile.cluster(), target.sms, fit);
   return overlap(stages, weights / static_cast<double>(fit.dramBytes), fit) +
          (tile.pingPong ? 1 : waves) * store;
 }
 
-/// As many stages as shared memory holds, up to 12; false where there are not three.
+/// As many stages as shared memory holds, up to 12; false where there are not three. Of quantised W
+/// up to four pieces first, and at least two.
 bool addStages(HopperTile& tile, const Extents& extents, const CudaTarget& target) {
-  constexpr int64_t fewest = 3, most = 12;
-  for (tile.stages = most; tile.stages >= fewest; --tile.stages)
-    if (tile.smemBytes(extents.resultBytes) <= target.smemBytesPerBlock)
+  constexpr int64_t fewest = 3, most = 12, fewestPieces = 2, mostPieces = 4;
+  auto fits = [&] {
+    for (tile.stages = most; tile.stages >= fewest; --tile.stages)
+      if (tile.smemBytes(extents.resultBytes) <= target.smemBytesPerBlock)
+        return true;
+    return false;
+  };
+  if (!extents.encoding.isBlockQuantized())
+    return fits();
+  for (tile.pieces = mostPieces; tile.pieces >= fewestPieces; --tile.pieces)
+    if (fits())
       return true;
   return false;
 }
@@ -75,6 +127,7 @@ void forTiles(const Extents& extents, int64_t products, const CudaTarget& target
               Consider consider) {
   constexpr int64_t unit = 16, mostColumns = 256, fewestColumns = 64;
   constexpr int64_t mostSplit = 4;
+  bool quantised = extents.encoding.isBlockQuantized();
   // One round of tiles, each part long enough to be worth its exchange.
   auto isSplitWell = [&](const HopperTile& tile) {
     constexpr int64_t leastDepth = 512;
@@ -84,18 +137,26 @@ void forTiles(const Extents& extents, int64_t products, const CudaTarget& target
            tile.units(extents.m, extents.widths) <= clustersAtOnce(tile.cluster(), target);
   };
   auto inClusters = [&](HopperTile tile) {
+    if (quantised) {
+      // Warpgroups that take turns would leave each other's slots for instructions empty.
+      if (tile.pingPong)
+        return;
+      tile.pieces = 1;
+      setWeights(tile, extents.encoding);
+    }
     for (tile.clusterA = 1; tile.clusterA <= 2; ++tile.clusterA)
       for (tile.clusterB = 1; tile.clusterB <= 2; ++tile.clusterB)
         for (tile.split = 1; tile.split <= mostSplit; ++tile.split)
           if (tile.isPossible() && (tile.split == 1 || isSplitWell(tile)))
             consider(tile);
   };
-  for (int64_t columns = mostColumns; columns >= fewestColumns; columns -= unit)
+  for (int64_t columns = quantised ? 0 : mostColumns; columns >= fewestColumns; columns -= unit)
     for (bool pingPong : {false, true})
       for (int64_t blocks : {1, 2})
         inClusters({blocks, columns, pingPong, /*weightRows=*/false, 1, 1, 1, products});
-  // Weights as rows of A: the rows of x in one to four tiles.
-  for (int64_t tiles = 1; tiles <= 4; ++tiles)
+  // Weights as rows of A: the rows of x in one to four tiles, or in up to three more than it takes.
+  int64_t fewestTiles = quantised ? llvm::divideCeil(extents.m, mostColumns / products) : 1;
+  for (int64_t tiles = fewestTiles; tiles <= fewestTiles + 3; ++tiles)
     for (bool pingPong : {false, true})
       for (int64_t blocks : {1, 2})
         inClusters({blocks,
@@ -104,6 +165,14 @@ void forTiles(const Extents& extents, int64_t products, const CudaTarget& target
 }
 
 } // namespace
+
+HopperTile HopperGemmSchedule::tileOf(int64_t products, const Encoding& encoding) const {
+  HopperTile tile = {blocks,   columns, pingPong != 0, weightRows != 0, clusterA,
+                     clusterB, split,   products,      stages,          pieces};
+  if (pieces > 0)
+    setWeights(tile, encoding);
+  return tile;
+}
 
 llvm::SmallVector<int64_t, 4> widthsOf(const ProductRegion& region) {
   return llvm::map_to_vector<4>(region.groups,
@@ -121,8 +190,9 @@ VerdictOr<HopperGemmKernel> HopperGemmKernel::read(KernelOp kernel) {
   if (region->joined() > 2 || !region->prologueYields.empty())
     return Refusal{"expects groups of one product, or of two that one epilogue joins, for the "
                    "emitter hopper_gemm"};
-  HopperTile tile = schedule->tileOf(region->joined());
-  if (!tile.isPossible())
+  const Encoding& encoding = encodingOf(region->first());
+  HopperTile tile = schedule->tileOf(region->joined(), encoding);
+  if (!tile.isPossible() || (tile.pieces > 0) != encoding.isBlockQuantized())
     return Refusal{"expects a tile that warpgroups can have, but got " +
                    typed::print(kernel.getScheduleAttr())};
   return HopperGemmKernel{*std::move(region), *schedule, tile};
@@ -145,14 +215,43 @@ BlockResources HopperGemmKernel::resources() const {
 PriceTerms HopperGemmKernel::priceTerms() const {
   Extents extents = extentsOf(region);
   PriceTerms terms;
-  WarpgroupStages stages = stagesOf(tile, extents.depth);
+  WarpgroupStages stages = stagesOf(tile, extents);
   terms.warpgroups = {tile.units(extents.m, extents.widths) * tile.cluster(),
                       tile.rows(),
                       tile.columns,
                       stages.count,
                       stages.l2Rows,
-                      tile.exchangeBytes()};
+                      tile.exchangeBytes(),
+                      stages.instructions};
   return terms;
+}
+
+/// The tile that should be fastest, of those that split K as `like` does, where it is given.
+static std::optional<HopperTile> findTile(const Extents& extents, int64_t products,
+                                          const CudaTarget& target,
+                                          const HopperGemmSchedule* like = nullptr) {
+  std::optional<HopperTile> best;
+  double least = 0;
+  forTiles(extents, products, target, [&](HopperTile tile) {
+    if ((like && tile.split != like->split) || !addStages(tile, extents, target))
+      return;
+    double cycles = cyclesOf(tile, extents, target);
+    if (!best || cycles < least)
+      best = tile, least = cycles;
+  });
+  return best;
+}
+
+/// Whether warpgroups make factors of the product's weights, whole pieces of lines of whole chunks.
+static bool suitsPieces(MatmulOp op, const Encoding& encoding) {
+  constexpr int64_t chunk = 16;
+  RankedTensorType weight = op.getWeight().getType();
+  Type input = op.getInput().getType().getElementType();
+  int64_t depth = weight.getShape().back();
+  return &encodingOf(op) == &encoding && !op.isQuantized() && (input.isF16() || input.isBF16()) &&
+         weight.getNumElements() == weight.getShape().end()[-2] * depth &&
+         depth % HopperTile::pieceDepth == 0 && HopperTile::pieceDepth % encoding.blockSize == 0 &&
+         encoding.bytesFor(depth) % chunk == 0;
 }
 
 bool suitsHopperGemm(const ProductRegion& region, const CudaTarget& target) {
@@ -164,16 +263,22 @@ bool suitsHopperGemm(const ProductRegion& region, const CudaTarget& target) {
       region.inputs.front().depth < leastDepth)
     return false;
   Type result = region.first().getType().getElementType();
-  return llvm::all_of(region.groups, [&](const ProductRegion::Group& group) {
+  const Encoding& encoding = encodingOf(region.first());
+  bool suit = llvm::all_of(region.groups, [&](const ProductRegion::Group& group) {
     return group.columns >= fewestColumns &&
            llvm::all_of(group.products,
                         [&](const ProductRegion::Product& product) {
                           MatmulOp op = product.op;
-                          return suitsTensorCores(op) && op.getType().getElementType() == result;
+                          bool suits = encoding.isBlockQuantized() ? suitsPieces(op, encoding)
+                                                                   : suitsTensorCores(op);
+                          return suits && op.getType().getElementType() == result;
                         }) &&
            llvm::none_of(group.yields,
                          [](Value value) { return value.getDefiningOp<ArgmaxOp>() != nullptr; });
   });
+  // A tile of 128 x 64 of 16 bits fits every Hopper GPU, pieces of some block formats do not.
+  return suit && (!encoding.isBlockQuantized() ||
+                  findTile(extentsOf(region), region.joined(), target).has_value());
 }
 
 static HopperGemmSchedule scheduleOf(const HopperTile& tile, const Extents& extents,
@@ -189,29 +294,23 @@ static HopperGemmSchedule scheduleOf(const HopperTile& tile, const Extents& exte
           tile.clusterA,
           tile.clusterB,
           tile.split,
-          tile.stages};
+          tile.stages,
+          tile.pieces};
 }
 
 HopperGemmSchedule chooseHopperGemm(const ProductRegion& region, const CudaTarget& target,
                                     const HopperGemmSchedule* like) {
   Extents extents = extentsOf(region);
-  std::optional<HopperTile> best;
-  double least = 0;
-  forTiles(extents, region.joined(), target, [&](HopperTile tile) {
-    if ((like && tile.split != like->split) || !addStages(tile, extents, target))
-      return;
-    double cycles = cyclesOf(tile, extents, target);
-    if (!best || cycles < least)
-      best = tile, least = cycles;
-  });
-  assert(best && "a tile of 128 x 64 fits every Hopper GPU, and part of a region its tile");
+  std::optional<HopperTile> best = findTile(extents, region.joined(), target, like);
+  assert(best && "a region that suits has a tile, and a part of it one of the same split");
   return scheduleOf(*best, extents, target);
 }
 
-OrderAttr orderForHopperGemm(MLIRContext* context, int64_t split, int64_t depth) {
+OrderAttr orderForHopperGemm(MLIRContext* context, int64_t split, int64_t depth, bool quantised) {
   constexpr int64_t lanes = 16; // elements that an instruction adds
   HopperTile tile = {};
   tile.split = split;
+  tile.pieces = quantised ? 1 : 0;
   return split == 1
              ? OrderAttr()
              : OrderAttr::get(context, tile.partDepth(depth), lanes, CombineTree::TensorCores);
@@ -219,8 +318,8 @@ OrderAttr orderForHopperGemm(MLIRContext* context, int64_t split, int64_t depth)
 
 void setHopperGemmOrder(MatmulOp op, const HopperGemmSchedule& schedule) {
   op.removeOrderAttr();
-  if (OrderAttr order =
-          orderForHopperGemm(op.getContext(), schedule.split, MatmulExtents(op).depth))
+  if (OrderAttr order = orderForHopperGemm(op.getContext(), schedule.split, MatmulExtents(op).depth,
+                                           schedule.pieces > 0))
     op.setOrderAttr(order);
 }
 

@@ -22,6 +22,7 @@ struct HopperGemmSchedule {
   int64_t clusterB = 0;
   int64_t split = 1;
   int64_t stages = 0;
+  int64_t pieces = 0; ///< of quantised W on their way
 
   static constexpr Parameter<HopperGemmSchedule> parameters[] = {
       {"blocks", &HopperGemmSchedule::blocks},
@@ -31,17 +32,16 @@ struct HopperGemmSchedule {
       {"cluster_a", &HopperGemmSchedule::clusterA},
       {"cluster_b", &HopperGemmSchedule::clusterB},
       {"split", &HopperGemmSchedule::split, 2, 8, /*absent=*/1},
-      {"stages", &HopperGemmSchedule::stages, 2, 32}};
+      {"stages", &HopperGemmSchedule::stages, 2, 32},
+      {"pieces", &HopperGemmSchedule::pieces, 2, 32, /*absent=*/0}};
 
-  /// The tile of a group of so many products.
-  HopperTile tileOf(int64_t products) const {
-    return {blocks,   columns, pingPong != 0, weightRows != 0, clusterA,
-            clusterB, split,   products,      stages};
-  }
+  /// The tile of groups of so many products with weights of `encoding`.
+  HopperTile tileOf(int64_t products, const Encoding& encoding) const;
 };
 
 /// Groups of products of many rows of one x, of one product or two that one epilogue joins, by
-/// warpgroups of sm_90a (codegen/cuda/emitters/HopperGemm.cpp).
+/// warpgroups of sm_90a (codegen/cuda/emitters/HopperGemm.cpp). Block-quantised weights are rounded
+/// to the type of x in registers.
 struct HopperGemmKernel {
   static constexpr llvm::StringLiteral name = "hopper_gemm";
 
@@ -65,8 +65,9 @@ HopperGemmSchedule chooseHopperGemm(const ProductRegion& region, const CudaTarge
                                     const HopperGemmSchedule* like = nullptr);
 /// The order in which warpgroups add a sum over `depth` elements of K that is split into so many
 /// parts: as tensor cores do, and where there are several, these in ascending order. None of one,
-/// which is the device's own.
-OrderAttr orderForHopperGemm(mlir::MLIRContext* context, int64_t split, int64_t depth);
+/// which is the device's own. Parts are whole pieces where W is `quantised`.
+OrderAttr orderForHopperGemm(mlir::MLIRContext* context, int64_t split, int64_t depth,
+                             bool quantised);
 /// Gives a product the order that it has under `schedule`.
 void setHopperGemmOrder(MatmulOp op, const HopperGemmSchedule& schedule);
 /// Other schedules that add in the same order, those that should be fastest first.

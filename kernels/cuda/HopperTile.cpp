@@ -12,6 +12,8 @@ bool HopperTile::isPossible() const {
   if (!isOneOrTwo(blocks) || !isOneOrTwo(clusterA) || !isOneOrTwo(clusterB) ||
       !isOneOrTwo(products) || split < 1 || split > warps() || cluster() > mostBlocks)
     return false;
+  if (pieces > 0 && (!weightRows || clusterB > 1))
+    return false;
   return columns >= unit && columns <= mostColumns && columns % unit == 0 &&
          blocks * columns <= mostSums && boxOfX() % swizzledRows == 0 &&
          boxOfW() % swizzledRows == 0 && boxOfX() <= mostColumns && boxOfW() <= mostColumns &&

@@ -21,16 +21,20 @@ struct HopperTile {
   int64_t split;      ///< that have the same tile, and a part of K each
   int64_t products;   ///< 1, or 2 that one epilogue joins: a tile has the same rows of both weights
   int64_t stages = 0; ///< of the ring, 64 elements of K each
+  /// Of block-quantised W, which is then A: pieces of 256 elements of its ring, bytes from a line
+  /// of one to the next, and factors that a line of one has. 0 pieces: W has 16 bits.
+  int64_t pieces = 0, linePitch = 0, lineFactors = 0;
 
-  static constexpr int64_t depth = 64, consumers = 2, elementBytes = 2;
+  static constexpr int64_t depth = 64, consumers = 2, elementBytes = 2, pieceDepth = 256;
 
   int64_t rows() const { return 64 * blocks * (pingPong ? 1 : consumers); } ///< of A
   int64_t rowsOfX() const { return weightRows ? columns : rows(); }
   int64_t rowsOfW() const { return weightRows ? rows() : columns; }
   int64_t cluster() const { return clusterA * clusterB * split; }
-  /// Elements of K of a part, whole stages; the last one may have fewer.
+  /// Elements of K of a part, whole stages, or pieces; the last one may have fewer.
   int64_t partDepth(int64_t k) const {
-    return llvm::divideCeil(llvm::divideCeil(k, depth), split) * depth;
+    int64_t unit = pieces > 0 ? pieceDepth : depth;
+    return llvm::divideCeil(llvm::divideCeil(k, unit), split) * unit;
   }
   /// Whether every part of K has some.
   bool fillsParts(int64_t k) const { return (split - 1) * partDepth(k) < k; }
@@ -62,8 +66,16 @@ struct HopperTile {
 
   /// A third warpgroup leaves the two its registers where they hold more than 64 sums a thread.
   bool movesRegisters() const { return blocks * columns > 128; }
-  int64_t threads() const { return movesRegisters() ? 384 : 288; }
-  int64_t stageBytes() const { return (rows() + columns) * depth * elementBytes; }
+  int64_t threads() const { return movesRegisters() ? 384 : pieces > 0 ? 320 : 288; }
+  int64_t stageBytes() const {
+    return ((pieces > 0 ? 0 : rows()) + columns) * depth * elementBytes;
+  }
+  /// Of the ring of pieces, its barriers, and the factors of each warp's lines.
+  int64_t pieceBytes() const {
+    constexpr int64_t barrierBytes = 8, factorBytes = 8, linesOfWarp = 16;
+    return pieces * (rows() * linePitch + 2 * barrierBytes) +
+           4 * consumers * blocks * lineFactors * linesOfWarp * factorBytes;
+  }
   /// Warps that have a tile's sums; where K is split, those of one tile that a block adds up.
   int64_t warps() const { return 4 * (pingPong ? 1 : consumers); }
   int64_t ownWarps() const { return llvm::divideCeil(warps(), split); }
@@ -88,6 +100,8 @@ struct HopperTile {
                     4 * consumers * planes * boxOfResult * 64 * resultBytes;
     if (split > 1)
       bytes = llvm::alignTo(bytes, vectorBytes) + exchangeBytes() + ownWarps() * barrierBytes;
+    if (pieces > 0)
+      bytes = llvm::alignTo(bytes, vectorBytes) + pieceBytes();
     return llvm::alignTo(bytes, unit);
   }
 };

@@ -28,20 +28,19 @@ static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target, Neighbours
   op.removeOrderAttr(); // tensor cores have none
   if (suitsLibrary(kernel, target))
     return printSchedule(context, LibraryGemmKernel::name, chooseLibraryGemm(op, target));
-  if (VerdictOr<ProductRegion> region = readProducts(kernel);
-      region && acceptsBlockGemm(*region, target))
-    return printSchedule(context, BlockGemmKernel::name, chooseBlockGemm(*region, target));
-  // What stands beside the product may be none of what bulk copies' emitter computes.
-  if (suitsBulkCopies(op, target) && readProductRegion(kernel)) {
-    op.setOrderAttr(orderForBulkCopies(op));
-    return printSchedule(context, GemvBulkKernel::name,
-                         *chooseGemvBulk(regionOfProduct(op), target, neighbours));
-  }
   VerdictOr<ProductRegion> whole = readProducts(kernel);
   if (!findSearch(kernel) && whole && suitsHopperGemm(*whole, target)) {
     HopperGemmSchedule schedule = chooseHopperGemm(*whole, target);
     setHopperGemmOrder(op, schedule);
     return printSchedule(context, HopperGemmKernel::name, schedule);
+  }
+  if (whole && acceptsBlockGemm(*whole, target))
+    return printSchedule(context, BlockGemmKernel::name, chooseBlockGemm(*whole, target));
+  // What stands beside the product may be none of what bulk copies' emitter computes.
+  if (suitsBulkCopies(op, target) && readProductRegion(kernel)) {
+    op.setOrderAttr(orderForBulkCopies(op));
+    return printSchedule(context, GemvBulkKernel::name,
+                         *chooseGemvBulk(regionOfProduct(op), target, neighbours));
   }
   if (suitsTensorCores(op) && rows > mostFewRows)
     return printSchedule(context, TensorGemmKernel::name, chooseTensorGemm(op, target));

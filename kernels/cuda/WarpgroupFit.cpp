@@ -19,7 +19,9 @@ VerdictOr<WarpgroupFit> WarpgroupFit::read(TargetAttr target) {
       {"tile_store_cycles", &WarpgroupFit::storeCycles},
       {"part_exchange_cycles", &WarpgroupFit::exchangeCycles},
       {"clusters_of_three_percent", &WarpgroupFit::ofThreePercent},
-      {"clusters_of_four_percent", &WarpgroupFit::ofFourPercent}};
+      {"clusters_of_four_percent", &WarpgroupFit::ofFourPercent},
+      {"decode_issue_percent", &WarpgroupFit::decodeIssuePercent},
+      {"decode_unhidden_percent", &WarpgroupFit::decodeUnhiddenPercent}};
   WarpgroupFit fit = {};
   if (Verdict verdict = readConstants(target, fit, constants); !verdict)
     return verdict.refusal();
@@ -28,13 +30,18 @@ VerdictOr<WarpgroupFit> WarpgroupFit::read(TargetAttr target) {
 
 double cyclesOf(const WarpgroupStages& stages, int64_t blocks, int64_t sms,
                 const WarpgroupFit& fit) {
-  constexpr double rowBytes = 64 * 2;
+  constexpr double rowBytes = 64 * 2, schedulers = 4;
+  double slots = schedulers * static_cast<double>(fit.decodeIssuePercent) / 100.0; // a cycle
   auto rows = static_cast<double>(stages.rows), columns = static_cast<double>(stages.columns);
   double busy = static_cast<double>(blocks) / static_cast<double>(sms);
   double l2 = busy * rowBytes * stages.l2Rows / static_cast<double>(fit.l2ReadBytes);
-  double longest = std::max({rows * columns / static_cast<double>(fit.tensorElements),
-                             rowBytes * (rows + columns) / static_cast<double>(fit.smReadBytes), l2,
-                             static_cast<double>(fit.stageCycles)});
+  double tensor = rows * columns / static_cast<double>(fit.tensorElements);
+  double decode = static_cast<double>(stages.instructions) / slots;
+  double products = std::max(tensor, decode) + static_cast<double>(fit.decodeUnhiddenPercent) /
+                                                   100.0 * std::min(tensor, decode);
+  double longest =
+      std::max({products, rowBytes * (rows + columns) / static_cast<double>(fit.smReadBytes), l2,
+                static_cast<double>(fit.stageCycles)});
   return static_cast<double>(stages.count) *
          (longest + static_cast<double>(fit.l2TiePercent) / 100.0 * l2);
 }

@@ -24,18 +24,23 @@ struct WarpgroupFit {
   int64_t exchangeCycles;  ///< for sums of parts of K to come together
   int64_t ofThreePercent;  ///< of the multiprocessors, those that clusters of three get
   int64_t ofFourPercent;   ///< and of four
+  /// Of a multiprocessor's slots, those in which it issues instructions that make factors of
+  /// quantised weights; of the shorter of them and the tensor cores, what the longer does not hide.
+  int64_t decodeIssuePercent, decodeUnhiddenPercent;
 };
 
 /// A tile's stages of K, 64 elements of 16 bits each.
 struct WarpgroupStages {
   int64_t count;
-  int64_t rows, columns; ///< of A and of B
-  double l2Rows;         ///< of both, that a block reads itself; its cluster sends it the others
+  int64_t rows, columns;    ///< of A and of B
+  double l2Rows;            ///< of both, that a block reads itself; its cluster sends it the others
+  int64_t instructions = 0; ///< of warps, to make factors of quantised weights
 };
 
 /// Cycles of the stages of a tile on each of `blocks` multiprocessors of `sms`. What a stage takes
-/// is the longest of four: the tensor cores; the way into a multiprocessor, which tiles smaller
-/// than 128 x 128 wait for; the L2 cache; and its barriers beside the start of its products. Of
+/// is the longest of four: the tensor cores beside the instructions that make factors of quantised
+/// weights; the way into a multiprocessor, which tiles smaller than 128 x 128 wait for; the L2
+/// cache; and its barriers beside the start of its products. Of
 /// tiles that the first two make equal, those that read less of the L2 cache count as better.
 double cyclesOf(const WarpgroupStages& stages, int64_t blocks, int64_t sms,
                 const WarpgroupFit& fit);

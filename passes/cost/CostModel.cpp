@@ -349,8 +349,9 @@ Estimate CostModel::estimateWarpgroups(KernelOp op, const MatchedOnGpu& kernel,
                   latency);
   double cyclesPerNs = property("clock_mhz") / 1e3;
   auto waves = static_cast<double>(llvm::divideCeil(gemm.tilesOfResult, kernel.tiles));
-  double cycles = kernels::cyclesOf({gemm.stages, gemm.tileRows, gemm.tileColumns, gemm.l2Rows},
-                                    kernel.tiles, property("sms"), *fit);
+  double cycles = kernels::cyclesOf(
+      {gemm.stages, gemm.tileRows, gemm.tileColumns, gemm.l2Rows, gemm.instructions}, kernel.tiles,
+      property("sms"), *fit);
   double stages = std::max(products, waves * cycles / cyclesPerNs);
   double behind = epilogueNs(op, work, gemm, kernel.tiles);
   if (gemm.exchangeBytes > 0)

@@ -64,7 +64,7 @@ struct Copy {
 struct Product {
   float* sums;
   unsigned columns;
-  bool inRegisters, add;
+  bool inRegisters, alongRows, add;
   std::array<unsigned, 4> a;
   uint64_t matrixA, matrixB;
   float (*widen)(unsigned short);

@@ -85,7 +85,8 @@ void emulatedWaitForBoxes(int pending);
 /// wgmma: `sums` of `columns` / 2 of this thread, with A in shared memory, or in registers where `a` is
 /// not null; then B's columns lie along its rows. The warpgroup multiplies no earlier than it waits.
 void emulatedIssueProduct(float* sums, unsigned columns, const unsigned* a, uint64_t matrixA,
-                          uint64_t matrixB, int add, float (*widen)(unsigned short));
+                          uint64_t matrixB, int add, bool alongRows,
+                          float (*widen)(unsigned short));
 void emulatedCommitProducts();
 void emulatedWaitForProducts(int pending);
 

@@ -50,7 +50,7 @@ void multiply(const Fiber* fibers, const std::vector<Product*>& parts) {
   for (size_t n = 0; n < columns; ++n)
     for (size_t k = 0; k < depth; ++k)
       b[n * depth + k] =
-          first.widen(first.inRegisters ? matrixB.alongColumn(n, k) : matrixB.alongRow(n, k));
+          first.widen(first.alongRows ? matrixB.alongRow(n, k) : matrixB.alongColumn(n, k));
   if (!first.inRegisters) {
     Matrix matrixA(first.matrixA, *fibers->block);
     for (size_t m = 0; m < rows; ++m)
@@ -102,8 +102,9 @@ void multiplyCommitted(Fiber* fibers, int pending) {
 } // namespace
 
 void emulatedIssueProduct(float* sums, unsigned columns, const unsigned* a, uint64_t matrixA,
-                          uint64_t matrixB, int add, float (*widen)(unsigned short)) {
-  Product product = {sums, columns, a != nullptr, add != 0, {}, matrixA, matrixB, widen};
+                          uint64_t matrixB, int add, bool alongRows,
+                          float (*widen)(unsigned short)) {
+  Product product = {sums, columns, a != nullptr, alongRows, add != 0, {}, matrixA, matrixB, widen};
   if (a)
     std::memcpy(product.a.data(), a, sizeof(product.a));
   machine.current->openProducts.push_back(product);

@@ -374,6 +374,12 @@ inline void asm_mbarrier_arrive_shared__cta_b64(unsigned barrier) {
 inline void asm_mbarrier_arrive_expect_tx_shared__cta_b64(unsigned barrier, unsigned bytes) {
   emulatedBarrierExpect(barrier, bytes);
 }
+/// A thread's copies are complete where it arrives.
+inline void asm_cp_async_mbarrier_arrive_noinc_shared_b64(unsigned barrier) {
+  emulatedCommitCopies();
+  emulatedWaitForCopies(0);
+  asm_mbarrier_arrive_shared__cta_b64(barrier);
+}
 inline void asm_cp_async_bulk_shared__cluster_global_mbarrier__complete_tx__bytes_L2__cache_hint(
     unsigned target, const void* source, unsigned bytes, unsigned barrier, unsigned long long) {
   emulatedBulkCopy(target, source, bytes, barrier);
@@ -441,7 +447,7 @@ namespace emulated {
 template <int columns, float (*widen)(unsigned short), typename... Rest>
 void issueProduct(float& first, Rest... rest) {
   constexpr int sums = columns / 2 - 1, factors = sizeof...(Rest) - sums;
-  static_assert(factors == 3 || factors == 5);
+  static_assert(factors == 3 || factors == 5 || factors == 6);
   const unsigned long long operands[] = {std::bit_cast<unsigned>(first), // so that none is empty
                                          [](auto value) -> unsigned long long {
                                            if constexpr (std::is_integral_v<decltype(value)>)
@@ -451,11 +457,13 @@ void issueProduct(float& first, Rest... rest) {
   const unsigned long long* given = operands + 1 + sums;
   if constexpr (factors == 3) {
     emulatedIssueProduct(&first, columns, nullptr, given[0], given[1], static_cast<int>(given[2]),
-                         widen);
+                         /*alongRows=*/true, widen);
   } else {
     const unsigned a[] = {static_cast<unsigned>(given[0]), static_cast<unsigned>(given[1]),
                           static_cast<unsigned>(given[2]), static_cast<unsigned>(given[3])};
-    emulatedIssueProduct(&first, columns, a, 0, given[4], 1, widen);
+    constexpr bool alongRows = factors == 6;
+    emulatedIssueProduct(&first, columns, a, 0, given[4],
+                         alongRows ? static_cast<int>(given[factors - 1]) : 1, alongRows, widen);
   }
 }
 

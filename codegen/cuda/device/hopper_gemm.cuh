@@ -2,6 +2,7 @@
 // (sm_90a).
 #pragma once
 #include "cluster.cuh"
+#include "hopper_blocks.cuh"
 #include "memory.cuh"
 #include "tma.cuh"
 #include "wgmma.cuh"
@@ -43,25 +44,29 @@ struct TileOrder {
 ///   plain                 it is the product itself;
 ///   clusterA, clusterB    blocks of a cluster in the direction of A's and B's rows: they share B
 ///                         and A and each brings a part of it for all;
-///   split                 blocks of a cluster that each have a part of K.
+///   split                 blocks of a cluster that each have a part of K;
+///   Encoding, ringPieces  of block-quantised W, which is then A, 256 elements of K a piece: a warp
+///                         copies them, and the warpgroups make their factors of them in registers,
+///                         rounded to Element. 0 pieces: W has Element, too, and comes with x.
 template <typename Config> struct HopperGemm : Config {
   using Element = typename Config::Element;
   using Result = typename Config::Result;
   using Config::blocks, Config::columns, Config::stages, Config::pingPong, Config::weightRows,
       Config::products, Config::groups, Config::mapped, Config::plain, Config::clusterA,
-      Config::clusterB, Config::split;
+      Config::clusterB, Config::split, Config::ringPieces;
 
   static constexpr int depth = 64, consumers = 2;
+  static constexpr bool quantised = ringPieces > 0;
   /// Warpgroups with more than 64 sums a thread take registers from a third one, the producer's;
-  /// for fewer a warp is producer enough.
+  /// for fewer a warp is producer enough, and one more where W is quantised.
   static constexpr bool movesRegisters = blocks * columns > 128;
-  static constexpr int threads = movesRegisters ? 384 : 288;
+  static constexpr int threads = movesRegisters ? 384 : quantised ? 320 : 288;
   static constexpr int rows = 64 * blocks * (pingPong ? 1 : consumers); // of A in a tile
   static constexpr int partBlocks = clusterA * clusterB; // of a cluster, that have one part of K
   static constexpr int cluster = partBlocks * split;
   /// Of W in a tile, for each product.
   static constexpr int lines = (weightRows ? rows : columns) / products;
-  static constexpr int stageBytes = (rows + columns) * depth * 2;
+  static constexpr int stageBytes = ((quantised ? 0 : rows) + columns) * depth * 2;
   /// Two products in two blocks of A: each block's sums are a product's.
   static constexpr bool joined = weightRows && products == 2;
   /// Columns of B of each product in a tile, and how many of them a warp stores at a time.
@@ -88,9 +93,24 @@ template <typename Config> struct HopperGemm : Config {
   static constexpr int sumVectors = blocks * columns / 8;
   static_assert(split <= warpsOfTile, "a warp of each tile for each block");
 
-  struct alignas(1024) Stage {
+  /// Stages that a piece of quantised W has.
+  static constexpr int pieceStages = 4;
+  static_assert(!quantised || (weightRows && clusterB == 1), "lines of W are one block's");
+  using Factors = BlockFactors<typename Config::Encoding, Element>;
+  using Ring = BlockRing<typename Config::Encoding, rows, products, ringPieces>;
+
+  template <bool both, int none = 0> struct alignas(1024) StageOf {
     Element a[rows][depth], b[columns][depth];
   };
+  template <int none> struct alignas(1024) StageOf<false, none> {
+    Element b[columns][depth];
+  };
+  using Stage = StageOf<!quantised>;
+  template <typename OwnRing, typename OwnFactors, bool exist> struct PiecesOf {
+    typename OwnRing::Shared ring;
+    typename OwnFactors::Table tables[4 * consumers][blocks];
+  };
+  template <typename OwnRing, typename OwnFactors> struct PiecesOf<OwnRing, OwnFactors, false> {};
   /// What the other blocks' warps have of the sums of this block's own, in the order of their parts
   /// of K.
   template <int parts, int none = 0> struct Exchange {
@@ -104,6 +124,7 @@ template <typename Config> struct HopperGemm : Config {
     BulkBarrier full[stages];
     ReleaseBarrier empty[stages];
     [[no_unique_address]] Exchange<split> exchange;
+    [[no_unique_address]] PiecesOf<Ring, Factors, quantised> ofWeights;
   };
 
   Shared& shared;
@@ -111,14 +132,15 @@ template <typename Config> struct HopperGemm : Config {
   unsigned rank;     // in the cluster
   int firstStep = 0; // of K, of the block's,
   int steps;         // and how many there are
-  int ahead = 0;     // stages of which W is on its way before x is
+  int ahead = 0;     // stages, or pieces, of which W is on its way before x is
 
   __device__ __forceinline__ HopperGemm(void* memory, TileOrder order)
       : shared(*static_cast<Shared*>(memory)), order(order), rank(0), steps(order.steps) {
     if constexpr (cluster > 1)
       asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
     if constexpr (split > 1) {
-      const int most = (order.steps + split - 1) / split;
+      constexpr int unit = quantised ? pieceStages : 1;
+      const int most = (order.steps / unit + split - 1) / split * unit;
       firstStep = part() * most;
       steps = min(most, order.steps - firstStep);
     }
@@ -126,6 +148,10 @@ template <typename Config> struct HopperGemm : Config {
 
   static __device__ __forceinline__ int threadOfGroup() { return threadIdx.x % 128; }
   static __device__ __forceinline__ bool isProducer() { return threadIdx.x >= 128 * consumers; }
+  /// Whether the thread's warp brings quantised W.
+  static __device__ __forceinline__ bool bringsPieces() {
+    return threadIdx.x / 32 == 4 * consumers + 1;
+  }
 
   __device__ __forceinline__ int rankA() const { return rank % clusterA; }
   __device__ __forceinline__ int rankB() const { return rank / clusterA % clusterB; }
@@ -146,6 +172,8 @@ template <typename Config> struct HopperGemm : Config {
         for (int i = 0; i < ownWarps; ++i)
           shared.exchange.arrived[i].init();
       }
+      if constexpr (quantised)
+        Ring::open(shared.ofWeights.ring, warpsOfTile);
       fenceBarriers();
       if constexpr (split > 1) {
 #pragma unroll
@@ -264,11 +292,19 @@ template <typename Config> struct HopperGemm : Config {
                                        rankA(), sharersOfB());
   }
 
-  /// The tensor maps of W of each product of each group.
-  using Weights = const TensorMap* const[groups][products];
+  template <bool inBlocks, int none = 0> struct WeightOf {
+    using Type = TensorMap;
+  };
+  template <int none> struct WeightOf<true, none> {
+    using Type = unsigned char;
+  };
+  /// Of quantised W where a matrix lies, else its tensor map.
+  using Weight = const typename WeightOf<quantised>::Type*;
+  /// Of each product of each group.
+  using Weights = const Weight[groups][products];
 
   static __device__ __forceinline__ void selectWeights(const Weights& w, int group,
-                                                       const TensorMap* (&ofGroup)[products]) {
+                                                       Weight (&ofGroup)[products]) {
 #pragma unroll
     for (int i = 0; i < products; ++i) {
       ofGroup[i] = w[0][i];
@@ -285,16 +321,45 @@ template <typename Config> struct HopperGemm : Config {
     unsigned parity = 0;
     for (int unit = firstUnit(); unit < units(); unit += workers()) {
       place(unit, rowTile, columnTile);
-      const TensorMap* ofGroup[products];
-      selectWeights(w, enterGroup(rowTile, columnTile), ofGroup);
+      [[maybe_unused]] Weight ofGroup[products];
+      if constexpr (!quantised)
+        selectWeights(w, enterGroup(rowTile, columnTile), ofGroup);
       for (int step = 0; step < steps; ++step) {
-        if (--ahead < 0) {
+        if constexpr (quantised) {
+          shared.empty[stage].wait(parity ^ 1);
+          shared.full[stage].expect(stageBytes);
+        } else if (--ahead < 0) {
           shared.empty[stage].wait(parity ^ 1);
           bringW(ofGroup, rowTile, columnTile, stage, firstStep + step, wPolicy);
         }
         bringX(x, rowTile, columnTile, stage, firstStep + step, xPolicy);
         if (++stage == stages)
           stage = 0, parity ^= 1;
+      }
+    }
+  }
+
+  /// What the warp of quantised W does: it starts the copies of all pieces of the block from number
+  /// `first` on, at most `most` of them. The first ones find their places empty.
+  __device__ __forceinline__ void producePieces(const Weights& w, int first, int most,
+                                                unsigned long long policy) {
+    int number = 0;
+    for (int unit = firstUnit(); unit < units(); unit += workers()) {
+      int rowTile, columnTile;
+      place(unit, rowTile, columnTile);
+      const int group = enterGroup(rowTile, columnTile);
+      Weight ofGroup[products];
+      selectWeights(w, group, ofGroup);
+      for (int piece = 0; piece < steps / pieceStages; ++piece, ++number) {
+        if (number < first)
+          continue;
+        if (number - first == most)
+          return;
+        const int slot = number % ringPieces;
+        if (number >= ringPieces)
+          shared.ofWeights.ring.empty[slot].wait((number / ringPieces & 1) ^ 1);
+        Ring::bring(shared.ofWeights.ring, slot, ofGroup, rowTile * lines, Config::width(group),
+                    Config::lineBytes, firstStep / pieceStages + piece, policy);
       }
     }
   }
@@ -315,6 +380,112 @@ template <typename Config> struct HopperGemm : Config {
       if (to < partBlocks && (to % clusterA == rankA() || to / clusterA == rankB()))
         shared.empty[stage].arriveIn(firstOfPart() + to);
     }
+  }
+
+  /// The factors of a thread in a group of 32 elements of a line's piece.
+  struct Factor {
+    unsigned of16[2][4];
+  };
+  /// Keeps the compiler from using their registers while products read them.
+  static __device__ __forceinline__ void hold(Factor (&factors)[blocks]) {
+#pragma unroll
+    for (int i = 0; i < blocks; ++i)
+#pragma unroll
+      for (int half = 0; half < 2; ++half)
+#pragma unroll
+        for (unsigned& pair : factors[i].of16[half])
+          asm volatile("" : "+r"(pair)::"memory");
+  }
+  /// As `multiply`, of quantised W: the factors of a group of 32 elements of K are made while the
+  /// tensor cores multiply those of the one before.
+  template <typename Arrived>
+  __device__ __forceinline__ void multiplyPieces(float (&sums)[blocks][columns / 2], int group,
+                                                 unsigned count, Arrived arrived) {
+    using Piece = typename Ring::Piece;
+    auto& ring = shared.ofWeights.ring;
+    const int line = threadIdx.x % 32 / 4, warp = warpOfBlock() % 4;
+    auto& tables = shared.ofWeights.tables[warpOfBlock()];
+    int stage = count % stages, previous = -1;
+    unsigned parity = count / stages & 1, number = count / pieceStages;
+    Factor factors[2][blocks];
+    typename Factors::Pair upper[blocks], lower[blocks];
+#pragma unroll
+    for (int i = 0; i < blocks; ++i)
+      holdSums(sums[i]);
+#pragma unroll 1
+    for (int piece = 0; piece < steps / pieceStages; ++piece, ++number) {
+      const int slot = number % ringPieces;
+      ring.full[slot].wait(number / ringPieces & 1);
+      const unsigned char* of[blocks];
+      __syncwarp();
+#pragma unroll
+      for (int i = 0; i < blocks; ++i) {
+        of[i] = ring.bytes[slot] + (firstRow(group, i) + 16 * warp) * Piece::pitch +
+                Piece::skipped(firstStep / pieceStages + piece);
+        Factors::fill(tables[i], of[i], Piece::pitch);
+      }
+      __syncwarp();
+      auto load = [&](int pair) {
+#pragma unroll
+        for (int i = 0; i < blocks; ++i) {
+          upper[i].load(tables[i], of[i] + line * Piece::pitch, line, pair);
+          lower[i].load(tables[i], of[i] + (line + 8) * Piece::pitch, line + 8, pair);
+        }
+      };
+      load(0);
+#pragma unroll
+      for (int part = 0; part < 2 * pieceStages; ++part) { // groups of 32 elements
+#pragma unroll
+        for (int i = 0; i < blocks; ++i)
+#pragma unroll
+          for (int half = 0; half < 2; ++half) {
+            unsigned above[2], below[2];
+            upper[i].take(above, of[i] + line * Piece::pitch, part / 2, part % 2, half);
+            lower[i].take(below, of[i] + (line + 8) * Piece::pitch, part / 2, part % 2, half);
+            unsigned (&to)[4] = factors[part % 2][i].of16[half];
+            to[0] = above[0], to[1] = below[0], to[2] = above[1], to[3] = below[1];
+          }
+        if (part + 1 == 2 * pieceStages) {
+          __syncwarp();
+          if (threadIdx.x % 32 == 0)
+            ring.empty[slot].arrive();
+        }
+        if (part % 2 == 0)
+          shared.full[stage].wait(parity);
+        hold(factors[part % 2]);
+        beginProducts();
+        const unsigned long long b =
+            swizzledMatrix(sharedAddress(shared.ring[stage].b)) + part % 2 * 4;
+#pragma unroll
+        for (int half = 0; half < 2; ++half)
+#pragma unroll
+          for (int i = 0; i < blocks; ++i)
+            WarpgroupProduct<Element, columns>::issueRows(sums[i], factors[part % 2][i].of16[half],
+                                                          b + 2 * half,
+                                                          piece > 0 || part > 0 || half > 0);
+        commitProducts();
+        if (part % 2 == 1 && part + 1 < 2 * pieceStages)
+          load(part / 2 + 1);
+        waitForProducts<1>();
+        if (part > 0 || piece > 0)
+          hold(factors[1 - part % 2]);
+        if (part % 2 == 0) {
+          if (previous >= 0)
+            release(previous);
+          previous = stage;
+        } else if (++stage == stages) {
+          stage = 0, parity ^= 1;
+        }
+      }
+    }
+    arrived();
+    waitForProducts<0>();
+    hold(factors[1]);
+#pragma unroll
+    for (int i = 0; i < blocks; ++i)
+      holdSums(sums[i]);
+    if (previous >= 0)
+      release(previous);
   }
 
   /// Adds the products of a tile, whose stages are those from number `count` on of all that the
@@ -557,11 +728,15 @@ template <typename Config> struct HopperGemm : Config {
         float sums[blocks][columns / 2];
         Operands<firstWidth, Epilogue> operands;
         takeTurn(unit);
-        multiply(sums, group, count, [&] {
+        auto arrived = [&] {
           passTurn(unit);
           if (ownsSums())
             operands.load(epilogue, ofProducts, a, b);
-        });
+        };
+        if constexpr (quantised)
+          multiplyPieces(sums, group, count, arrived);
+        else
+          multiply(sums, group, count, arrived);
         if constexpr (split > 1)
           addParts(sums);
         if (ownsSums())
@@ -610,21 +785,29 @@ template <typename Config> struct HopperGemm : Config {
                                         unsigned long long wPolicy) {
     if (threadIdx.x == 128 * consumers) {
       prefetch(x);
+      if constexpr (!quantised) {
 #pragma unroll
-      for (int i = 0; i < groups; ++i)
+        for (int i = 0; i < groups; ++i)
 #pragma unroll
-        for (int j = 0; j < products; ++j)
-          prefetch(*w[i][j]);
+          for (int j = 0; j < products; ++j)
+            prefetch(*w[i][j]);
+      }
     }
     open();
-    ahead = min(min(early, stages), steps);
-    if (threadIdx.x == 128 * consumers) {
-      int rowTile, columnTile;
-      place(firstUnit(), rowTile, columnTile);
-      const TensorMap* ofGroup[products];
-      selectWeights(w, enterGroup(rowTile, columnTile), ofGroup);
-      for (int i = 0; i < ahead; ++i)
-        bringW(ofGroup, rowTile, columnTile, i, firstStep + i, wPolicy);
+    if constexpr (quantised) {
+      ahead = ringPieces;
+      if (bringsPieces())
+        producePieces(w, 0, ahead, wPolicy);
+    } else {
+      ahead = min(min(early, stages), steps);
+      if (threadIdx.x == 128 * consumers) {
+        int rowTile, columnTile;
+        place(firstUnit(), rowTile, columnTile);
+        Weight ofGroup[products];
+        selectWeights(w, enterGroup(rowTile, columnTile), ofGroup);
+        for (int i = 0; i < ahead; ++i)
+          bringW(ofGroup, rowTile, columnTile, i, firstStep + i, wPolicy);
+      }
     }
   }
 
@@ -643,6 +826,10 @@ template <typename Config> struct HopperGemm : Config {
         asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
       if (threadIdx.x == 128 * consumers)
         produce(x, w, xPolicy, wPolicy);
+      if constexpr (quantised) {
+        if (bringsPieces())
+          producePieces(w, ahead, 1 << 30, wPolicy);
+      }
     } else {
       if constexpr (movesRegisters)
         asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");

@@ -41,8 +41,10 @@ template <int count> __device__ __forceinline__ void holdSums(float (&sums)[coun
 /// sums (+)= A * B^T over 16 elements of K, for A of 64 rows and B of `columns` rows, multiples of
 /// 16; `add`: to what the sums hold, else to zeros. Warp w of the warpgroup has rows 16 w ... + 15:
 /// element 8 i + j of thread 4 g + t is row g + j / 2 % 2 * 8, column 16 i + j / 4 * 8 + 2 t + j %
-/// 2. Or sums += A * B for A in registers, whose pairs of elements lie as those of sums of 16
-/// columns, and B with K down its columns.
+/// 2. Or, of A in registers, whose pairs of elements lie as those of sums of 16 columns, sums += A
+///    *
+/// B for B with K down its columns, and `issueRows`
+/// sums (+)= A * B^T.
 template <typename T, int columns> struct WarpgroupProduct;
 
 #define TENON_SUMS(i)                                                                              \
@@ -82,8 +84,8 @@ template <typename T, int columns> struct WarpgroupProduct;
 #define TENON_NAMES_240 TENON_NAMES_224 ",%112,%113,%114,%115,%116,%117,%118,%119"
 #define TENON_NAMES_256 TENON_NAMES_240 ",%120,%121,%122,%123,%124,%125,%126,%127"
 
-/// `a` to `e`: numbers of the operands behind the sums, half of `columns` and on.
-#define TENON_PRODUCT_OF(T, type, columns, a, b, c, d, e)                                          \
+/// `a` to `f`: numbers of the operands behind the sums, half of `columns` and on.
+#define TENON_PRODUCT_OF(T, type, columns, a, b, c, d, e, f)                                       \
   template <> struct WarpgroupProduct<T, columns> {                                                \
     static __device__ __forceinline__ void issue(float (&sums)[columns / 2],                       \
                                                  unsigned long long matrixA,                       \
@@ -109,27 +111,40 @@ template <typename T, int columns> struct WarpgroupProduct;
                    : TENON_SUMS_##columns                                                          \
                    : "r"(a4[0]), "r"(a4[1]), "r"(a4[2]), "r"(a4[3]), "l"(matrixB));                \
     }                                                                                              \
+    static __device__ __forceinline__ void issueRows(float (&sums)[columns / 2],                   \
+                                                     const unsigned (&a4)[4],                      \
+                                                     unsigned long long matrixB, int add) {        \
+      asm volatile("{\n"                                                                           \
+                   ".reg .pred add;\n"                                                             \
+                   "setp.ne.b32 add, %" #f ", 0;\n"                                                \
+                   "wgmma.mma_async.sync.aligned.m64n" #columns "k16.f32." type "." type           \
+                   " {" TENON_NAMES_##columns "}, {%" #a ", %" #b ", %" #c ", %" #d "}, %" #e      \
+                                              ", add, 1, 1, 0;\n"                                  \
+                                              "}"                                                  \
+                   : TENON_SUMS_##columns                                                          \
+                   : "r"(a4[0]), "r"(a4[1]), "r"(a4[2]), "r"(a4[3]), "l"(matrixB), "r"(add));      \
+    }                                                                                              \
   };
-#define TENON_PRODUCT(columns, a, b, c, d, e)                                                      \
-  TENON_PRODUCT_OF(F16, "f16", columns, a, b, c, d, e)                                             \
-  TENON_PRODUCT_OF(BF16, "bf16", columns, a, b, c, d, e)
+#define TENON_PRODUCT(columns, a, b, c, d, e, f)                                                   \
+  TENON_PRODUCT_OF(F16, "f16", columns, a, b, c, d, e, f)                                          \
+  TENON_PRODUCT_OF(BF16, "bf16", columns, a, b, c, d, e, f)
 
-TENON_PRODUCT(16, 8, 9, 10, 11, 12)
-TENON_PRODUCT(32, 16, 17, 18, 19, 20)
-TENON_PRODUCT(48, 24, 25, 26, 27, 28)
-TENON_PRODUCT(64, 32, 33, 34, 35, 36)
-TENON_PRODUCT(80, 40, 41, 42, 43, 44)
-TENON_PRODUCT(96, 48, 49, 50, 51, 52)
-TENON_PRODUCT(112, 56, 57, 58, 59, 60)
-TENON_PRODUCT(128, 64, 65, 66, 67, 68)
-TENON_PRODUCT(144, 72, 73, 74, 75, 76)
-TENON_PRODUCT(160, 80, 81, 82, 83, 84)
-TENON_PRODUCT(176, 88, 89, 90, 91, 92)
-TENON_PRODUCT(192, 96, 97, 98, 99, 100)
-TENON_PRODUCT(208, 104, 105, 106, 107, 108)
-TENON_PRODUCT(224, 112, 113, 114, 115, 116)
-TENON_PRODUCT(240, 120, 121, 122, 123, 124)
-TENON_PRODUCT(256, 128, 129, 130, 131, 132)
+TENON_PRODUCT(16, 8, 9, 10, 11, 12, 13)
+TENON_PRODUCT(32, 16, 17, 18, 19, 20, 21)
+TENON_PRODUCT(48, 24, 25, 26, 27, 28, 29)
+TENON_PRODUCT(64, 32, 33, 34, 35, 36, 37)
+TENON_PRODUCT(80, 40, 41, 42, 43, 44, 45)
+TENON_PRODUCT(96, 48, 49, 50, 51, 52, 53)
+TENON_PRODUCT(112, 56, 57, 58, 59, 60, 61)
+TENON_PRODUCT(128, 64, 65, 66, 67, 68, 69)
+TENON_PRODUCT(144, 72, 73, 74, 75, 76, 77)
+TENON_PRODUCT(160, 80, 81, 82, 83, 84, 85)
+TENON_PRODUCT(176, 88, 89, 90, 91, 92, 93)
+TENON_PRODUCT(192, 96, 97, 98, 99, 100, 101)
+TENON_PRODUCT(208, 104, 105, 106, 107, 108, 109)
+TENON_PRODUCT(224, 112, 113, 114, 115, 116, 117)
+TENON_PRODUCT(240, 120, 121, 122, 123, 124, 125)
+TENON_PRODUCT(256, 128, 129, 130, 131, 132, 133)
 
 #undef TENON_PRODUCT
 #undef TENON_PRODUCT_OF

@@ -19,6 +19,7 @@ public:
 
   LogicalResult check();
   void addTensorMaps();
+  void printOfGroup(const char* name, llvm::function_ref<int64_t(size_t)> value);
   void printConfig();
   void printStart();
   LogicalResult printRun();
@@ -29,7 +30,9 @@ private:
   /// idle.
   static constexpr int64_t earlyStages = 4;
 
-  Type element() { return region.first().getWeight().getType().getElementType(); }
+  Type element() { return elementTypeOf(region.first().getInput().getType()); }
+  Type weight() { return region.first().getWeight().getType().getElementType(); }
+  bool isQuantised() const { return tile.pieces > 0; }
   Type result() { return region.first().getType().getElementType(); }
   /// What the epilogue of a group loads before the products are done: an argument, and the number
   /// of the `Packed` that it has in the operands of a run, which groups share.
@@ -38,6 +41,8 @@ private:
     size_t slot;
   };
 
+  /// Of K: a piece of quantised weights, or what 16 bytes hold.
+  int64_t depthUnit() const { return isQuantised() ? HopperTile::pieceDepth : 8; }
   static bool isAligned(const ProductRegion::Group& group) {
     return group.columns % runElements == 0;
   }
@@ -69,11 +74,16 @@ LogicalResult HopperGemm::checkProduct(ProductRegion::Product product) {
   if (element().isF32() || !llvm::isa<BlockArgument>(product.op.getInput()) ||
       !llvm::isa<BlockArgument>(product.op.getWeight()) ||
       elementTypeOf(product.op.getInput().getType()) != element() ||
-      elementTypeOf(product.op.getWeight().getType()) != element() ||
-      product.op.getType().getElementType() != result() || own.batches != 1 || own.depth % 8 != 0)
-    return product.op.emitOpError("expects factors of one 16-bit type in memory, one batch and a "
-                                  "depth of a multiple of 8 for the emitter hopper_gemm");
-  OrderAttr expected = orderForHopperGemm(product.op.getContext(), tile.split, own.depth);
+      elementTypeOf(product.op.getWeight().getType()) != weight() ||
+      (weight() != element() && !isQuantised()) || product.op.isQuantized() ||
+      product.op.getType().getElementType() != result() || own.batches != 1 ||
+      own.depth % depthUnit() != 0)
+    return product.op.emitOpError(
+               "expects factors of one 16-bit type in memory, or weights of one block format, one "
+               "batch and a depth of a multiple of ")
+           << depthUnit() << " for the emitter hopper_gemm";
+  OrderAttr expected =
+      orderForHopperGemm(product.op.getContext(), tile.split, own.depth, isQuantised());
   if (product.op.getOrderAttr() == expected)
     return success();
   InFlightDiagnostic error = product.op.emitOpError("expects ");
@@ -156,11 +166,21 @@ void HopperGemm::addTensorMaps() {
   addFactor(region.first().getInput(), shape.rows, tile.boxOfX());
   for (ProductRegion::Group& group : region.groups)
     for (ProductRegion::Product product : group.products)
-      addFactor(product.op.getWeight(), group.columns, tile.boxOfW());
+      if (!isQuantised())
+        addFactor(product.op.getWeight(), group.columns, tile.boxOfW());
   mapped = mapsResults();
   for (ProductRegion::Group& group : region.groups)
     if (mapped)
       add(resultArgument(group.yields.front()), shape.rows, group.columns, HopperTile::boxOfResult);
+}
+
+/// A function of a group's number.
+void HopperGemm::printOfGroup(const char* name, llvm::function_ref<int64_t(size_t)> value) {
+  std::string values = absl::StrFormat("%d", value(0));
+  for (size_t group = 1; group < region.groups.size(); ++group)
+    values = absl::StrFormat("group == %d ? %d : %s", group, value(group), values);
+  context.structure.declarations.format(
+      "static constexpr __device__ int %s(int group) { return %s; }", name, values);
 }
 
 void HopperGemm::printConfig() {
@@ -170,18 +190,23 @@ void HopperGemm::printConfig() {
   code.format("using Result = %s;", deviceType(result()));
   code.format("static constexpr int blocks = %d, columns = %d, stages = %d, products = %d;",
               tile.blocks, tile.columns, tile.stages, tile.products);
+  code.format("using Encoding = %s;", deviceType(weight()));
+  if (isQuantised()) {
+    code.format("static constexpr int lineBytes = %d;",
+                getEncoding(weight())->bytesFor(shape.depth));
+    printOfGroup("width", [&](size_t group) { return region.groups[group].columns; });
+  }
+  code.format("static constexpr int ringPieces = %d;", tile.pieces);
   code.format("static constexpr int groups = %d, clusterA = %d, clusterB = %d, split = %d;",
               region.groups.size(), tile.clusterA, tile.clusterB, tile.split);
   code.format("static constexpr bool pingPong = %s, weightRows = %s;",
               tile.pingPong ? "true" : "false", tile.weightRows ? "true" : "false");
   code.format("static constexpr bool mapped = %s, plain = %s;", mapped ? "true" : "false",
               isPlain() ? "true" : "false");
-  std::string first = "0";
   llvm::SmallVector<int64_t, 4> widths = widthsOf(region);
-  for (size_t group = 1; group < widths.size(); ++group)
-    first = absl::StrFormat("group == %d ? %d : %s", group,
-                            tile.weightTiles(llvm::ArrayRef(widths).take_front(group)), first);
-  code.format("static constexpr __device__ int firstTile(int group) { return %s; }", first);
+  printOfGroup("firstTile", [&](size_t group) {
+    return tile.weightTiles(llvm::ArrayRef(widths).take_front(group));
+  });
   code.close(";");
   code.line("using Product = HopperGemm<Config>;");
   code.format("static_assert(sizeof(Product::Shared) <= %d, \"what the launch brings\");",
@@ -195,7 +220,11 @@ void HopperGemm::printStart() {
     std::string ofGroup;
     for (ProductRegion::Product product : group.products) {
       weights.push_back(context.access(product.op.getWeight()));
-      ofGroup += absl::StrFormat("%s&map%d", ofGroup.empty() ? "" : ", ", weights.size());
+      if (!ofGroup.empty())
+        ofGroup += ", ";
+      ofGroup += isQuantised() ? absl::StrFormat("reinterpret_cast<const unsigned char*>(%s)",
+                                                 context.pointer(product.op.getWeight()))
+                               : absl::StrFormat("&map%d", weights.size());
     }
     maps += absl::StrFormat("%s{%s}", maps.empty() ? "" : ", ", ofGroup);
   }

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "ir/Targets.h"
+#include "ir/encoding/BlockFormat.h"
 #include "passes/Pipeline.h"
 #include "support/Status.h"
 #include "tests/codegen/cuda/AttentionCases.h"
@@ -231,6 +232,26 @@ void addMoves(std::vector<CudaCase>& cases) {
   }
 }
 
+/// Rows of which warpgroups make factors of blocks, which they round to the type of x: |Σ x · δ|
+/// for the roundings δ of weights, beside max |y| of some thousand sums.
+void addRoundedMatmuls(std::vector<CudaCase>& cases) {
+  for (const Encoding* weight : allEncodings())
+    for (const char* type : {"f16", "bf16"})
+      for (const auto& [rows, columns, depth] :
+           {std::tuple<int64_t, int64_t, int64_t>{40, 140, 768}, {300, 330, 1024}}) {
+        if (!weight->isBlockQuantized() || !findBlockFormat(weight->name) ||
+            depth % weight->blockSize != 0)
+          continue;
+        cases.push_back(
+            {"matmul_rounded_" + std::string(weight->name) + "_" + type + "_" +
+                 shapeName({rows, columns, depth}),
+             {{{rows, depth}, type}, {{columns, depth}, std::string(weight->name), Fill::Small}},
+             type,
+             [](GraphBuilder& b, const Values& x) { b.output("y", b.matmul(x[0], x[1])); },
+             type == std::string_view("f16") ? 5e-4 : 4e-3});
+      }
+}
+
 void addMatmuls(std::vector<CudaCase>& cases) {
   struct Shape {
     int64_t rows, columns, depth;
@@ -256,6 +277,9 @@ void addMatmuls(std::vector<CudaCase>& cases) {
                              {300, 264, 520}}) {
         if (s.depth % findEncoding(weight)->blockSize != 0)
           continue;
+        bool isRounded = findEncoding(weight)->isBlockQuantized() && s.rows > 16 && s.columns > 100;
+        if (isRounded && s.depth == 256 && type != std::string_view("f32"))
+          continue; // addRoundedMatmuls
         std::string name = std::string("matmul_") + weight + "_" + type + "_" +
                            shapeName({s.rows, s.columns, s.depth});
         cases.push_back(
@@ -433,6 +457,7 @@ static std::vector<CudaCase> makeCudaCases() {
   addTables(cases);
   addMoves(cases);
   addMatmuls(cases);
+  addRoundedMatmuls(cases);
   addAttention(cases);
   addGroups(cases);
   addScoreOperands(cases);

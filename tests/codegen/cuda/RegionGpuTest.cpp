@@ -144,11 +144,11 @@ const RegionCase rowCases[] = {
 
 /// Products of many rows, whose gate and up share a tile.
 const RegionCase manyRowCase = {"gate_up_glu",
-                                "%x: tensor<MxKxT>, %v: tensor<NxKxT>, %w: tensor<NxKxT>", R"(
-  %0 = tenon.kernel (%a = %x : tensor<MxKxT>, %b = %v : tensor<NxKxT>, %c = %w : tensor<NxKxT>)
+                                "%x: tensor<MxKxT>, %v: tensor<NxKxW>, %w: tensor<NxKxW>", R"(
+  %0 = tenon.kernel (%a = %x : tensor<MxKxT>, %b = %v : tensor<NxKxW>, %c = %w : tensor<NxKxW>)
       -> tensor<MxNxT> {
-    %p = tenon.matmul %a, %b : (tensor<MxKxT>, tensor<NxKxT>) -> tensor<MxNxT>
-    %q = tenon.matmul %a, %c : (tensor<MxKxT>, tensor<NxKxT>) -> tensor<MxNxT>
+    %p = tenon.matmul %a, %b : (tensor<MxKxT>, tensor<NxKxW>) -> tensor<MxNxT>
+    %q = tenon.matmul %a, %c : (tensor<MxKxT>, tensor<NxKxW>) -> tensor<MxNxT>
     %y = tenon.glu silu %p, %q : (tensor<MxNxT>, tensor<MxNxT>) -> tensor<MxNxT>
     tenon.yield %y : tensor<MxNxT>
   }
@@ -166,10 +166,10 @@ const RegionCase regionCases[] = {
   return %0#0, %0#1 : tensor<MxKxT>, tensor<MxKxT>)",
      "tensor<MxKxT>, tensor<MxKxT>"},
     {"bias_gelu_residual",
-     "%x: tensor<MxKxT>, %w: tensor<NxKxT>, %d: tensor<NxT>, %r: tensor<MxNxT>", R"(
-  %0 = tenon.kernel (%a = %x : tensor<MxKxT>, %b = %w : tensor<NxKxT>, %c = %d : tensor<NxT>,
+     "%x: tensor<MxKxT>, %w: tensor<NxKxW>, %d: tensor<NxT>, %r: tensor<MxNxT>", R"(
+  %0 = tenon.kernel (%a = %x : tensor<MxKxT>, %b = %w : tensor<NxKxW>, %c = %d : tensor<NxT>,
                      %e = %r : tensor<MxNxT>) -> tensor<MxNxT> {
-    %y = tenon.matmul %a, %b : (tensor<MxKxT>, tensor<NxKxT>) -> tensor<MxNxT>
+    %y = tenon.matmul %a, %b : (tensor<MxKxT>, tensor<NxKxW>) -> tensor<MxNxT>
     %s = tenon.add %y, %c : (tensor<MxNxT>, tensor<NxT>) -> tensor<MxNxT>
     %g = tenon.gelu %s : (tensor<MxNxT>) -> tensor<MxNxT>
     %z = tenon.add %g, %e : (tensor<MxNxT>, tensor<MxNxT>) -> tensor<MxNxT>
@@ -293,16 +293,16 @@ const RegionCase parallelCases[] = {
 /// Groups of products of what lies in memory: of one input, of two.
 const RegionCase groupCases[] = {
     {"qkv_bias",
-     "%x: tensor<MxKxT>, %q: tensor<NxKxT>, %k: tensor<264xKxT>, %v: tensor<264xKxT>, "
+     "%x: tensor<MxKxT>, %q: tensor<NxKxW>, %k: tensor<264xKxW>, %v: tensor<264xKxW>, "
      "%d: tensor<264xT>",
      R"(
-  %0:3 = tenon.kernel (%a = %x : tensor<MxKxT>, %b = %q : tensor<NxKxT>, %c = %k : tensor<264xKxT>,
-                       %e = %v : tensor<264xKxT>, %f = %d : tensor<264xT>)
+  %0:3 = tenon.kernel (%a = %x : tensor<MxKxT>, %b = %q : tensor<NxKxW>, %c = %k : tensor<264xKxW>,
+                       %e = %v : tensor<264xKxW>, %f = %d : tensor<264xT>)
       -> (tensor<MxNxT>, tensor<Mx264xT>, tensor<Mx264xT>) {
-    %1 = tenon.matmul %a, %b : (tensor<MxKxT>, tensor<NxKxT>) -> tensor<MxNxT>
-    %2 = tenon.matmul %a, %c : (tensor<MxKxT>, tensor<264xKxT>) -> tensor<Mx264xT>
+    %1 = tenon.matmul %a, %b : (tensor<MxKxT>, tensor<NxKxW>) -> tensor<MxNxT>
+    %2 = tenon.matmul %a, %c : (tensor<MxKxT>, tensor<264xKxW>) -> tensor<Mx264xT>
     %3 = tenon.add %2, %f : (tensor<Mx264xT>, tensor<264xT>) -> tensor<Mx264xT>
-    %4 = tenon.matmul %a, %e : (tensor<MxKxT>, tensor<264xKxT>) -> tensor<Mx264xT>
+    %4 = tenon.matmul %a, %e : (tensor<MxKxT>, tensor<264xKxW>) -> tensor<Mx264xT>
     tenon.yield %1, %3, %4 : tensor<MxNxT>, tensor<Mx264xT>, tensor<Mx264xT>
   }
   return %0#0, %0#1, %0#2 : tensor<MxNxT>, tensor<Mx264xT>, tensor<Mx264xT>)",
@@ -374,7 +374,7 @@ struct RegionParameters {
   const RegionCase* region;
   std::string type;
   int64_t rows, columns, depth; ///< of heads: rows, 1 for adjacent pairs, size
-  std::string blocks = {};      ///< encoding of the experts' weights, where it is one of blocks
+  std::string blocks = {};      ///< encoding of the weights, where it is one of blocks
 };
 
 std::string nameOf(const RegionParameters& p) {
@@ -720,6 +720,22 @@ std::vector<RegionParameters> allRegions() {
                                           {700, 257, 520},
                                           {2048, 3072, 1024}})
         all.push_back({region, type, rows, columns, depth});
+  // Warpgroups make factors of blocks: tiles with empty lines and rows, K in parts, several tiles
+  // of rows.
+  for (const RegionCase* region : {&regionCases[1], &manyRowCase, &groupCases[0]})
+    for (auto [blocks, type] : {std::pair{"q4_k", "f16"},
+                                {"q4_k", "bf16"},
+                                {"q6_k", "f16"},
+                                {"q8_0", "bf16"},
+                                {"q5_1", "f16"},
+                                {"int4_g128_f16_zero", "f16"}})
+      for (auto [rows, columns, depth] : {std::tuple{17, 2560, 2560},
+                                          {40, 528, 768},
+                                          {150, 1104, 2048},
+                                          {300, 264, 512},
+                                          {700, 2000, 1024}})
+        if (findEncoding(blocks)->bytesFor(depth) % 16 == 0) // else no lines of whole chunks
+          all.push_back({region, type, rows, columns, depth, blocks});
   for (const RegionCase& region : regionCases)
     if (region.name == std::string("head_argmax"))
       for (const char* type : {"f16", "bf16"})

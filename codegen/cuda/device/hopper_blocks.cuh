@@ -1,0 +1,334 @@
+// Block-quantised W of hopper_gemm: pieces of its lines in a ring, which a warp fills, and the
+// factors that warpgroups make of them in registers.
+#pragma once
+#include "bulk.cuh"
+#include "quants.cuh"
+#include "tma.cuh"
+
+namespace tenon {
+
+/// Pieces of 256 elements of a line of encoding E, in 16-byte chunks. Lines begin at multiples of
+/// 16 bytes; a piece may begin after the first byte of its first chunk.
+template <typename E> struct LinePiece {
+  static constexpr int elements = 256, bytes = elements / E::blockElements * E::blockBytes;
+  static constexpr int chunks = bytes % 16 == 0 ? bytes / 16 : (bytes + 14 + 15) / 16;
+  /// From a line's piece to the next line's: an odd number of chunks, so that the threads of a
+  /// warp, who read eight lines at once, meet different banks.
+  static constexpr int pitch = 16 * (chunks | 1);
+  static_assert(elements % E::blockElements == 0, "whole blocks");
+
+  /// Where piece `piece` of a line begins.
+  static __device__ __forceinline__ int begin(int piece) { return piece * bytes; }
+  /// Bytes of its first chunk that are not its own.
+  static __device__ __forceinline__ int skipped(int piece) {
+    return bytes % 16 == 0 ? 0 : begin(piece) & 15;
+  }
+};
+
+/// Two neighbouring bytes and two that lie eight further on, at an even address.
+__device__ __forceinline__ unsigned bytePairsAt(const unsigned char* source) {
+  const unsigned short* halves = reinterpret_cast<const unsigned short*>(source);
+  return __byte_perm(halves[0], halves[4], 0x5410u);
+}
+/// Bits 0, 1, 8 and 9 of `bits` as bit 4 of bytes 0 to 3.
+__device__ __forceinline__ unsigned fifthBits(unsigned bits) {
+  return (bits & 1) << 4 | (bits & 2) << 11 | (bits & 0x100) << 12 | (bits & 0x200) << 19;
+}
+
+/// The quants of encoding E by the places that a thread has in the left factors of 16 elements of
+/// K. A `Raw` has those of a pair of groups of 32 (`load(piece, pair, t)`);
+/// `quants(raw, pair, odd, half)` are elements 2 t, + 1, + 8 and + 9 of half `half` of the pair's
+/// first group or its second one, as bytes, of which `wide` ones have all eight bits.
+/// `factors(made, piece, half)` are those of half the piece: of each group, or each half of one
+/// (`sums` of a piece), value = scale * (quant - bias) - minimum.
+template <typename E> struct PairQuants {
+  static constexpr int sums = 0; ///< none: values come from E::decode
+  struct Raw {};
+  static __device__ __forceinline__ Raw load(const unsigned char*, int, int) { return {}; }
+};
+
+/// Of blocks of 32 elements that begin with their scale.
+template <typename E, bool hasMinimum, int quantBias> struct SmallBlockQuants {
+  static constexpr int sums = 8, bias = quantBias;
+
+  static __device__ __forceinline__ void factors(GroupFactors (&made)[4],
+                                                 const unsigned char* piece, int half) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const unsigned char* const block = piece + (4 * half + i) * E::blockBytes;
+      made[i] = {halfAt(block), hasMinimum ? -halfAt(block + 2) : 0.0f};
+    }
+  }
+};
+template <> struct PairQuants<Q8_0> : SmallBlockQuants<Q8_0, false, 128> {
+  static constexpr bool wide = true;
+  struct Raw {
+    unsigned words[2][2];
+  };
+  static __device__ __forceinline__ Raw load(const unsigned char* piece, int pair, int t) {
+    Raw raw;
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+      raw.words[i / 2][i % 2] =
+          bytePairsAt(piece + (2 * pair + i / 2) * Q8_0::blockBytes + 2 + 16 * (i % 2) + 2 * t);
+    return raw;
+  }
+  static __device__ __forceinline__ unsigned quants(const Raw& raw, int, int odd, int half) {
+    return raw.words[odd][half] ^ 0x80808080u;
+  }
+};
+/// The first half of a group lies in the lower bits of `quantsAt` bytes behind a block's start, the
+/// second one in the upper bits.
+template <typename E, bool hasMinimum, int quantBias, int quantsAt>
+struct NibbleBlockQuants : SmallBlockQuants<E, hasMinimum, quantBias> {
+  static constexpr bool wide = false;
+  struct Raw {
+    unsigned words[2];
+  };
+  static __device__ __forceinline__ Raw load(const unsigned char* piece, int pair, int t) {
+    const unsigned char* const quants = piece + 2 * pair * E::blockBytes + quantsAt + 2 * t;
+    return {{bytePairsAt(quants), bytePairsAt(quants + E::blockBytes)}};
+  }
+  static __device__ __forceinline__ unsigned quants(const Raw& raw, int, int odd, int half) {
+    return raw.words[odd] >> 4 * half & 0x0F0F0F0Fu;
+  }
+};
+template <> struct PairQuants<Q4_0> : NibbleBlockQuants<Q4_0, false, 8, 2> {};
+template <> struct PairQuants<Q4_1> : NibbleBlockQuants<Q4_1, true, 0, 4> {};
+template <typename E, bool hasMinimum, int quantBias, int highAt>
+struct FiveBitQuants : NibbleBlockQuants<E, hasMinimum, quantBias, highAt + 4> {
+  using Nibbles = NibbleBlockQuants<E, hasMinimum, quantBias, highAt + 4>;
+  struct Raw {
+    typename Nibbles::Raw low;
+    unsigned high[2];
+  };
+  static __device__ __forceinline__ Raw load(const unsigned char* piece, int pair, int t) {
+    const unsigned char* const high = piece + 2 * pair * E::blockBytes + highAt;
+    return {Nibbles::load(piece, pair, t),
+            {wordAt(high) >> 2 * t, wordAt(high + E::blockBytes) >> 2 * t}};
+  }
+  static __device__ __forceinline__ unsigned quants(const Raw& raw, int pair, int odd, int half) {
+    return Nibbles::quants(raw.low, pair, odd, half) | fifthBits(raw.high[odd] >> 16 * half);
+  }
+};
+template <> struct PairQuants<Q5_0> : FiveBitQuants<Q5_0, false, 16, 2> {};
+template <> struct PairQuants<Q5_1> : FiveBitQuants<Q5_1, true, 0, 4> {};
+
+/// Groups of 32 in the lower and upper bits of the same bytes, `quantsAt` behind a block's start.
+template <typename E, int quantsAt> struct SixBitBlockQuants {
+  static constexpr int sums = 8, bias = 0;
+  static constexpr bool wide = false;
+  struct Raw {
+    unsigned words[2];
+  };
+  static __device__ __forceinline__ Raw load(const unsigned char* piece, int pair, int t) {
+    const unsigned char* const quants = piece + quantsAt + 32 * pair + 2 * t;
+    return {{bytePairsAt(quants), bytePairsAt(quants + 16)}};
+  }
+  static __device__ __forceinline__ unsigned quants(const Raw& raw, int, int odd, int half) {
+    return raw.words[half] >> 4 * odd & 0x0F0F0F0Fu;
+  }
+  static __device__ __forceinline__ void factors(GroupFactors (&made)[4],
+                                                 const unsigned char* piece, int half) {
+    sixBitFactors(made, piece, half);
+  }
+};
+template <> struct PairQuants<Q4_K> : SixBitBlockQuants<Q4_K, 16> {};
+template <> struct PairQuants<Q5_K> : SixBitBlockQuants<Q5_K, 48> {
+  using Nibbles = SixBitBlockQuants<Q5_K, 48>;
+  struct Raw {
+    typename Nibbles::Raw low;
+    unsigned high[2];
+  };
+  static __device__ __forceinline__ Raw load(const unsigned char* piece, int pair, int t) {
+    const unsigned char* const high = piece + 16 + 2 * t;
+    return {Nibbles::load(piece, pair, t), {bytePairsAt(high), bytePairsAt(high + 16)}};
+  }
+  static __device__ __forceinline__ unsigned quants(const Raw& raw, int pair, int odd, int half) {
+    const unsigned high = raw.high[half] >> (2 * pair + odd) & 0x01010101u;
+    return Nibbles::quants(raw.low, pair, odd, half) | high << 4;
+  }
+};
+template <> struct PairQuants<Q6_K> {
+  static constexpr int sums = 16, bias = 32;
+  static constexpr bool wide = false;
+  struct Raw {
+    unsigned low[2][2], high[2];
+  };
+  static __device__ __forceinline__ Raw load(const unsigned char* piece, int pair, int t) {
+    const unsigned char* const low = piece + pair / 2 * 64 + 2 * t;
+    const unsigned char* const high = piece + 128 + pair / 2 * 32 + 2 * t;
+    return {
+        {{bytePairsAt(low), bytePairsAt(low + 16)}, {bytePairsAt(low + 32), bytePairsAt(low + 48)}},
+        {bytePairsAt(high), bytePairsAt(high + 16)}};
+  }
+  static __device__ __forceinline__ unsigned quants(const Raw& raw, int pair, int odd, int half) {
+    const int upper = pair % 2; // of the groups 0 to 3 of 128, the last two
+    const unsigned high = raw.high[half] >> (4 * upper + 2 * odd) & 0x03030303u;
+    return (raw.low[odd][half] >> 4 * upper & 0x0F0F0F0Fu) | high << 4;
+  }
+  static __device__ __forceinline__ void factors(GroupFactors (&made)[8],
+                                                 const unsigned char* piece, int half) {
+    const float scale = halfAt(piece + 208);
+#pragma unroll
+    for (int i = 0; i < 8; ++i)
+      made[i] = {scale * static_cast<float>(
+                             reinterpret_cast<const signed char*>(piece)[192 + 8 * half + i]),
+                 0.0f};
+  }
+};
+
+/// Quants as f32: bits 0 to 6 of a byte in front of the number's last 16 bits, where 0x3F80 has
+/// none, are quant / 128 + 1; eight bits one byte further, quant / 32,768 + 1.
+template <bool wide> struct QuantNumbers {
+  static constexpr float unit = wide ? 32768.0f : 128.0f;
+
+  /// What `number` takes.
+  static __device__ __forceinline__ unsigned prepare(unsigned quants) {
+    return wide ? quants : quants | 0x80808080u;
+  }
+  static __device__ __forceinline__ float number(unsigned prepared, unsigned index) {
+    return __uint_as_float(wide ? __byte_perm(prepared, 0x3F800000u, 0x7604u | index << 4)
+                                : __byte_perm(prepared, 0x3F000000u, 0x7044u | index << 8));
+  }
+};
+
+/// Left factors of warpgroups, of type T, of lines of encoding E. `Table` is what a warp knows of a
+/// piece of its 16 lines: what numbers are multiplied with, and what is then taken from them.
+template <typename E, typename T> struct BlockFactors {
+  using Quants = PairQuants<E>;
+  static constexpr int sums = Quants::sums, lines = 16;
+  struct Table {
+    float2 of[sums > 0 ? sums : 1][lines];
+  };
+
+  /// By all threads of the warp, of the lines `pitch` bytes apart from `piece` on.
+  static __device__ __forceinline__ void fill(Table& table, const unsigned char* piece, int pitch) {
+    if constexpr (sums > 0) {
+      using Numbers = QuantNumbers<Quants::wide>;
+      const int line = threadIdx.x % lines, half = threadIdx.x % 32 / lines;
+      GroupFactors made[sums / 2];
+      Quants::factors(made, piece + line * pitch, half);
+#pragma unroll
+      for (int i = 0; i < sums / 2; ++i)
+        table.of[half * (sums / 2) + i][line] = {
+            made[i].scale * Numbers::unit,
+            __fmaf_rn(made[i].scale, Numbers::unit + static_cast<float>(Quants::bias),
+                      made[i].minimum)};
+    }
+  }
+  /// What a thread takes of a pair of groups of 32 of a line: quants, and what numbers become
+  /// values with.
+  struct Pair {
+    typename Quants::Raw raw;
+    float2 factors[sums > 0 ? sums / 4 : 1];
+
+    /// Of pair `pair` of line `line`, whose piece is `piece`.
+    __device__ __forceinline__ void load(const Table& table, const unsigned char* piece, int line,
+                                         int pair) {
+      raw = Quants::load(piece, pair, threadIdx.x % 4);
+#pragma unroll
+      for (int i = 0; i < sums / 4; ++i)
+        factors[i] = table.of[pair * (sums / 4) + i][line];
+    }
+    /// Elements 2 t, + 1 and + 8, + 9 of half `half` of the pair's first group or its second one.
+    __device__ __forceinline__ void take(unsigned (&pairs)[2], const unsigned char* piece, int pair,
+                                         int odd, int half) const {
+      if constexpr (sums > 0) {
+        using Numbers = QuantNumbers<Quants::wide>;
+        const float2 of = factors[sums == 8 ? odd : 2 * odd + half];
+        const unsigned prepared = Numbers::prepare(Quants::quants(raw, pair, odd, half));
+        float values[4];
+#pragma unroll
+        for (int i = 0; i < 4; ++i)
+          values[i] = __fmaf_rn(Numbers::number(prepared, i), of.x, -of.y);
+        pairs[0] = pairFromFloat<T>(values[0], values[1]);
+        pairs[1] = pairFromFloat<T>(values[2], values[3]);
+      } else {
+        const int first = 64 * pair + 32 * odd + 16 * half + 2 * (threadIdx.x % 4);
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+          float values[2];
+          E::decode(values, piece, first + 8 * i);
+          pairs[i] = pairFromFloat<T>(values[0], values[1]);
+        }
+      }
+    }
+  };
+};
+
+/// Pieces of `lines` lines of W in shared memory, `pieces` of them on their way or waiting: a warp
+/// brings them, the warps of warpgroups take them. `matrices` have as many lines each of a tile.
+template <typename E, int lines, int matrices, int pieces> struct BlockRing {
+  using Piece = LinePiece<E>;
+  static constexpr int ofMatrix = lines / matrices;
+  struct alignas(16) Shared {
+    unsigned char bytes[pieces][lines * Piece::pitch];
+    ReleaseBarrier full[pieces], empty[pieces];
+  };
+
+  /// `takers`: warps that take each piece.
+  static __device__ __forceinline__ void open(Shared& shared, int takers) {
+#pragma unroll
+    for (int i = 0; i < pieces; ++i) {
+      shared.full[i].init(32);
+      shared.empty[i].init(takers);
+    }
+  }
+  /// Starts the copies of piece `piece` of lines `first` ... of each matrix of `count` lines of
+  /// `lineBytes`, by all threads of a warp. Lines behind the matrix keep what was there, which
+  /// reaches no result that is stored.
+  static __device__ __forceinline__ void bring(Shared& shared, int slot,
+                                               const unsigned char* const (&matrix)[matrices],
+                                               int first, int count, int lineBytes, int piece,
+                                               unsigned long long policy) {
+    const unsigned target = sharedAddress(shared.bytes[slot]);
+#pragma unroll
+    for (int i = 0; i < matrices; ++i) {
+      const unsigned char* const source =
+          matrix[i] + static_cast<long long>(first) * lineBytes + (Piece::begin(piece) & ~15);
+#pragma unroll
+      for (int chunk = 0; chunk + 8 <= Piece::chunks; chunk += 8)
+        bringChunks<8>(target + i * ofMatrix * Piece::pitch, source, chunk, count - first,
+                       lineBytes, Piece::begin(piece) & ~15, policy);
+      constexpr int left = Piece::chunks % 8;
+      if constexpr (left > 0)
+        bringChunks<(left > 4   ? 8
+                     : left > 2 ? 4
+                                : left)>(target + i * ofMatrix * Piece::pitch, source,
+                                         Piece::chunks - left, count - first, lineBytes,
+                                         Piece::begin(piece) & ~15, policy);
+    }
+    asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(
+                     sharedAddress(&shared.full[slot].state))
+                 : "memory");
+  }
+
+private:
+  /// Up to `together` chunks of all lines of a matrix from chunk `chunk` on.
+  template <int together>
+  static __device__ __forceinline__ void bringChunks(unsigned target, const unsigned char* source,
+                                                     int chunk, int there, int lineBytes, int place,
+                                                     unsigned long long policy) {
+    constexpr int step = 32 / together; // lines
+    const int line = threadIdx.x % 32 / together;
+    chunk += threadIdx.x % together;
+    if (chunk >= Piece::chunks || place + 16 * chunk >= lineBytes)
+      return;
+    unsigned to = target + line * Piece::pitch + 16 * chunk;
+    // The whole address in a register of the thread: ptxas 13.0 puts a part of it into a uniform
+    // register, which a copy under a policy cannot encode, and makes an illegal instruction.
+    asm volatile("" : "+r"(to));
+    const unsigned char* from = source + static_cast<long long>(line) * lineBytes + 16 * chunk;
+#pragma unroll 4
+    for (int i = 0; i < ofMatrix / step; ++i) {
+      if (line + i * step < there)
+        copyRun(to, from, true, policy);
+      to += step * Piece::pitch;
+      asm volatile("" : "+r"(to));
+      from += static_cast<long long>(step) * lineBytes;
+    }
+  }
+};
+
+} // namespace tenon
