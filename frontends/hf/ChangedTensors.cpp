@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 namespace {
 
 /// Part of the file's name: changes with what the file holds for the same model.
-constexpr std::string_view formatVersion = "changed tensors 2";
+constexpr std::string_view formatVersion = "changed tensors 3";
 /// Of each tensor in the file: a cache line.
 constexpr uint64_t alignment = 64;
 
@@ -37,13 +37,26 @@ std::vector<std::byte> addOne(std::span<const std::byte> stored, const Encoding&
   return bytes;
 }
 
+/// Matrices [rows, columns], one behind the other.
 std::vector<std::byte> transpose(std::span<const std::byte> stored, uint64_t rows, uint64_t columns,
                                  uint64_t elementBytes) {
   std::vector<std::byte> bytes(stored.size());
-  for (uint64_t row = 0; row < rows; ++row)
-    for (uint64_t column = 0; column < columns; ++column)
-      std::memcpy(bytes.data() + (column * rows + row) * elementBytes,
-                  stored.data() + (row * columns + column) * elementBytes, elementBytes);
+  const uint64_t matrix = rows * columns * elementBytes;
+  for (uint64_t first = 0; first < stored.size(); first += matrix)
+    for (uint64_t row = 0; row < rows; ++row)
+      for (uint64_t column = 0; column < columns; ++column)
+        std::memcpy(bytes.data() + first + (column * rows + row) * elementBytes,
+                    stored.data() + first + (row * columns + column) * elementBytes, elementBytes);
+  return bytes;
+}
+
+/// Every second row, from that of number `first` on.
+std::vector<std::byte> everySecond(std::span<const std::byte> stored, uint64_t rowBytes,
+                                   uint64_t first) {
+  std::vector<std::byte> bytes;
+  bytes.reserve(stored.size() / 2);
+  for (uint64_t at = first * rowBytes; at < stored.size(); at += 2 * rowBytes)
+    bytes.insert(bytes.end(), stored.begin() + at, stored.begin() + at + rowBytes);
   return bytes;
 }
 
@@ -75,9 +88,33 @@ void ChangedTensors::place(std::vector<int64_t> shape, const Encoding& encoding,
   makers.push_back(std::move(make));
 }
 
+absl::Status ChangedTensors::placeRows(std::vector<int64_t> shape, const Encoding& encoding,
+                                       Make make, RowChoice rows, const std::string& name) {
+  if (rows == RowChoice::All) {
+    place(std::move(shape), encoding, std::move(make));
+    return absl::OkStatus();
+  }
+  if (shape.size() < 2 || shape[1] % 2 != 0)
+    return absl::InvalidArgumentError(
+        absl::StrFormat("%s: tensor %s expects experts of an even number of rows, but got shape %s",
+                        folder, quoteName(name), shapeText(shape)));
+  shape[1] /= 2;
+  int64_t elements = 1; // of a row
+  for (size_t axis = 2; axis < shape.size(); ++axis)
+    elements *= shape[axis];
+  auto rowBytes = static_cast<uint64_t>(encoding.bytesFor(elements));
+  uint64_t first = rows == RowChoice::Odd ? 1 : 0;
+  place(std::move(shape), encoding,
+        [make = std::move(make), rowBytes, first]() -> absl::StatusOr<std::vector<std::byte>> {
+          TENON_ASSIGN_OR_RETURN(std::vector<std::byte> bytes, make());
+          return everySecond(bytes, rowBytes, first);
+        });
+  return absl::OkStatus();
+}
+
 absl::Status ChangedTensors::add(TensorChange change, const SourceTensor& tensor,
-                                 const ModelSource& source, int64_t heads,
-                                 const std::string& name) {
+                                 const ModelSource& source, int64_t heads, const std::string& name,
+                                 RowChoice rows) {
   const Encoding& encoding = *tensor.encoding;
   std::span<const std::byte> stored = source.data(tensor);
   auto refuse = [&](const std::string& expected) {
@@ -86,30 +123,35 @@ absl::Status ChangedTensors::add(TensorChange change, const SourceTensor& tensor
                                                       expected, shapeText(tensor.shape)));
   };
   std::vector<int64_t> shape = tensor.shape;
+  Make make;
+  const Encoding* changed = &encoding;
   switch (change) {
   case TensorChange::None:
+    make = [=] { return std::vector<std::byte>(stored.begin(), stored.end()); };
     break;
   case TensorChange::AddOne:
-    place(shape, *findEncoding("f32"), [=, &encoding] { return addOne(stored, encoding); });
+    changed = findEncoding("f32");
+    make = [=, &encoding] { return addOne(stored, encoding); };
     break;
   case TensorChange::Transpose: {
-    if (shape.size() != 2)
-      return refuse("two axes");
-    std::swap(shape[0], shape[1]);
-    place(shape, encoding, [=, bytes = static_cast<uint64_t>(encoding.blockBytes)] {
-      return transpose(stored, static_cast<uint64_t>(shape[1]), static_cast<uint64_t>(shape[0]),
-                       bytes);
-    });
+    if (shape.size() != 2 && shape.size() != 3)
+      return refuse("two axes, or those of experts");
+    auto rows = static_cast<uint64_t>(shape.end()[-2]);
+    auto columns = static_cast<uint64_t>(shape.back());
+    std::swap(shape.end()[-2], shape.back());
+    make = [=, bytes = static_cast<uint64_t>(encoding.blockBytes)] {
+      return transpose(stored, rows, columns, bytes);
+    };
     break;
   }
   case TensorChange::GroupHeads:
     if (shape.empty() || shape.front() % (3 * heads) != 0)
       return refuse(
           absl::StrFormat("a multiple of %d rows, Q, K and V of %d heads", 3 * heads, heads));
-    place(shape, encoding, [=] { return groupHeads(stored, static_cast<uint64_t>(heads)); });
+    make = [=] { return groupHeads(stored, static_cast<uint64_t>(heads)); };
     break;
   }
-  return absl::OkStatus();
+  return placeRows(std::move(shape), *changed, std::move(make), rows, name);
 }
 
 void ChangedTensors::add(std::span<const SourceTensor> parts, const ModelSource& source) {
@@ -127,16 +169,18 @@ void ChangedTensors::add(std::span<const SourceTensor> parts, const ModelSource&
   });
 }
 
-void ChangedTensors::add(containers::PackedWeight weight) {
+absl::Status ChangedTensors::add(containers::PackedWeight weight, const std::string& name,
+                                 int64_t experts, RowChoice rows) {
   std::vector<int64_t> shape = {weight.rows(), weight.columns()};
+  if (experts > 0)
+    shape = {experts, weight.rows() / experts, weight.columns()};
   const Encoding& encoding = weight.encoding();
-  place(std::move(shape), encoding,
-        [weight = std::move(weight)]() -> absl::StatusOr<std::vector<std::byte>> {
-          std::vector<std::byte> bytes(
-              weight.encoding().bytesFor(weight.rows() * weight.columns()));
-          TENON_RETURN_IF_ERROR(weight.repackRows(0, weight.rows(), bytes));
-          return bytes;
-        });
+  Make make = [weight = std::move(weight)]() -> absl::StatusOr<std::vector<std::byte>> {
+    std::vector<std::byte> bytes(weight.encoding().bytesFor(weight.rows() * weight.columns()));
+    TENON_RETURN_IF_ERROR(weight.repack(bytes));
+    return bytes;
+  };
+  return placeRows(std::move(shape), encoding, std::move(make), rows, name);
 }
 
 void ChangedTensors::add(std::vector<float> values) {

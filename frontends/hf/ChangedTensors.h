@@ -17,6 +17,9 @@
 
 namespace tenon::frontends {
 
+/// Which rows of a tensor [experts, rows, ...] are taken.
+enum class RowChoice : uint8_t { All, Even, Odd };
+
 /// The tensors of a model that have another form in its files than architectures expect, in a file
 /// of the cache folder. It is named by a hash of the configuration and of the files that it is made
 /// of, so that it is written once.
@@ -26,15 +29,17 @@ public:
   ChangedTensors(std::string folder, std::string configuration)
       : folder(std::move(folder)), configuration(std::move(configuration)) {}
 
-  /// Adds `tensor`, in an encoding of one element a block, in its changed form; refuses shapes that
-  /// do not allow it. `heads` is for GroupHeads, `name` for messages.
+  /// Adds the `rows` of `tensor`, in an encoding of one element a block, in its changed form;
+  /// refuses shapes that do not allow it. `heads` is for GroupHeads, `name` for messages.
   absl::Status add(TensorChange change, const SourceTensor& tensor, const ModelSource& source,
-                   int64_t heads, const std::string& name);
+                   int64_t heads, const std::string& name, RowChoice rows = RowChoice::All);
   /// Adds tensors of one shape and of one encoding of one element a block, one behind the other:
   /// [parts, ...].
   void add(std::span<const SourceTensor> parts, const ModelSource& source);
-  /// Adds a quantised weight, repacked into its encoding when the file is written.
-  void add(containers::PackedWeight weight);
+  /// Adds a quantised weight, repacked into its encoding when the file is written; with `experts`
+  /// above 0 the `rows` of one whose rows are those of so many matrices, behind one another.
+  absl::Status add(containers::PackedWeight weight, const std::string& name, int64_t experts = 0,
+                   RowChoice rows = RowChoice::All);
   /// Adds a vector of f32.
   void add(std::vector<float> values);
 
@@ -49,6 +54,9 @@ public:
 private:
   using Make = std::function<absl::StatusOr<std::vector<std::byte>>()>;
   void place(std::vector<int64_t> shape, const Encoding& encoding, Make make);
+  /// The same of the `rows` of what `make` gives.
+  absl::Status placeRows(std::vector<int64_t> shape, const Encoding& encoding, Make make,
+                         RowChoice rows, const std::string& name);
 
   std::string folder;
   std::string configuration;

@@ -21,15 +21,13 @@ struct NameParts {
   std::string_view block; ///< digits; empty outside of blocks
   std::string_view stem;
   std::string_view suffix;
+  std::string_view whole; ///< stem, dot and suffix
 };
 
 static std::optional<NameParts> splitName(const HfFamily& family, std::string_view name) {
   NameParts parts;
-  size_t dot = name.rfind('.');
-  if (dot == name.npos)
+  if (name.rfind('.') == name.npos)
     return std::nullopt;
-  parts.suffix = name.substr(dot + 1);
-  name = name.substr(0, dot);
   if (name.starts_with(family.prefix))
     name.remove_prefix(family.prefix.size());
   if (name.starts_with(family.blocks)) {
@@ -40,7 +38,12 @@ static std::optional<NameParts> splitName(const HfFamily& family, std::string_vi
       return std::nullopt;
     name.remove_prefix(parts.block.size() + 1);
   }
-  parts.stem = name;
+  size_t dot = name.rfind('.');
+  if (dot == name.npos)
+    return std::nullopt;
+  parts.whole = name;
+  parts.stem = name.substr(0, dot);
+  parts.suffix = name.substr(dot + 1);
   return parts;
 }
 
@@ -60,6 +63,10 @@ static std::optional<int64_t> expertIn(std::string_view stem, std::string_view p
   return number;
 }
 
+static bool isWhole(const TensorName& name) {
+  return name.canonical.find('.') != name.canonical.npos;
+}
+
 std::optional<CanonicalName> canonicalTensorName(const HfFamily& family, std::string_view stored) {
   std::optional<NameParts> parts = splitName(family, stored);
   if (!parts)
@@ -67,16 +74,19 @@ std::optional<CanonicalName> canonicalTensorName(const HfFamily& family, std::st
   // Rotary frequencies and causal masks that old checkpoints keep.
   if (parts->suffix == "inv_freq" || parts->suffix == "masked_bias")
     return std::nullopt;
+  std::string begin = parts->block.empty() ? "" : absl::StrFormat("blk.%s.", parts->block);
   for (const TensorName& name : family.names) {
+    if (isWhole(name)) {
+      if (name.stored == parts->whole)
+        return CanonicalName{absl::StrCat(begin, std::string(name.canonical)), {}};
+      continue;
+    }
     std::optional<int64_t> expert = expertIn(parts->stem, name.stored);
     if (name.stored != parts->stem && !expert)
       continue;
     if (name.canonical.empty())
       return std::nullopt;
-    if (parts->block.empty())
-      return CanonicalName{absl::StrFormat("%s.%s", name.canonical, parts->suffix), expert};
-    return CanonicalName{
-        absl::StrFormat("blk.%s.%s.%s", parts->block, name.canonical, parts->suffix), expert};
+    return CanonicalName{absl::StrFormat("%s%s.%s", begin, name.canonical, parts->suffix), expert};
   }
   return CanonicalName{std::string(stored), {}};
 }
@@ -92,7 +102,10 @@ std::string storedTensorName(const HfFamily& family, std::string_view canonical)
   }
   size_t dot = std::min(rest.rfind('.'), rest.size());
   for (const TensorName& name : family.names)
-    if (name.canonical == rest.substr(0, dot) && !name.canonical.empty())
+    if (name.canonical == rest)
+      return absl::StrCat(begin, std::string(name.stored));
+  for (const TensorName& name : family.names)
+    if (name.canonical == rest.substr(0, dot) && !name.canonical.empty() && !isWhole(name))
       return absl::StrCat(name.canonical == "output" ? "" : begin, std::string(name.stored),
                           std::string(rest.substr(dot)));
   return std::string(canonical);

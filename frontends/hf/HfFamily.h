@@ -23,10 +23,18 @@ enum class TensorChange : uint8_t {
 
 /// A name of a tensor without prefix and suffix, and the canonical one; empty for what the model's
 /// own code recomputes. A `#` in the first stands for the number of an expert, whose tensor is a part
-/// of the canonical one, [experts, ...].
+/// of the canonical one, [experts, ...]. Where the canonical name has a suffix, both are whole.
 struct TensorName {
   std::string_view stored;
   std::string_view canonical;
+};
+
+/// A tensor [experts, rows, ...] whose rows alternate between two canonical ones, without suffix: the
+/// first is `even`'s.
+struct AlternatingRows {
+  std::string_view stored;
+  std::string_view even;
+  std::string_view odd;
 };
 
 /// A model family of Hugging Face's transformers, a file of families/: how its config.json and its tensors stand for the
@@ -50,6 +58,7 @@ struct HfFamily {
   /// Whether elements of the first half of a head rotate with those of the second in the family's own
   /// code; else adjacent ones do.
   bool rotatesHalves = true;
+  std::optional<AlternatingRows> alternating = {};
 };
 
 /// Every family, in the order of the files' names.

@@ -8,7 +8,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 
-#include "frontends/hf/ChangedTensors.h"
 #include "frontends/hf/HfTokenizer.h"
 #include "frontends/models/Frontend.h"
 #include "support/MessageText.h"
@@ -99,6 +98,7 @@ absl::Status HfSource::openFiles() {
   TENON_RETURN_IF_ERROR(joinExperts());
   TENON_RETURN_IF_ERROR(findPackedWeights());
   TENON_RETURN_IF_ERROR(tieOutput());
+  TENON_RETURN_IF_ERROR(splitAlternating());
   return changeTensors();
 }
 
@@ -218,8 +218,50 @@ void HfSource::drop(const std::set<std::string, std::less<>>& dropped) {
     indexByName.emplace(list[i].name, i);
 }
 
-absl::StatusOr<containers::PackedWeight> HfSource::openPackedWeight(const std::string& base,
-                                                                    size_t codes) {
+/// Makes one matrix of gpt-oss's of all experts, their rows behind one another, in each part that
+/// has as many as the codes; the number of experts, 0 for other layouts.
+static int64_t joinMatrices(const containers::WeightFormat& format,
+                            std::vector<containers::PartTensor>& parts) {
+  if (format.layout != containers::Layout::Mxfp4Blocks || parts.front().shape.size() != 4)
+    return 0;
+  const int64_t experts = parts.front().shape.front();
+  for (containers::PartTensor& part : parts) {
+    if (part.shape.size() < 3 || part.shape.front() != experts)
+      continue;
+    part.shape[1] *= experts;
+    part.shape.erase(part.shape.begin());
+  }
+  return experts;
+}
+
+absl::Status HfSource::splitAlternating() {
+  if (!family.alternating)
+    return absl::OkStatus();
+  std::string end = absl::StrCat(".", std::string(family.alternating->stored), ".");
+  const size_t count = list.size();
+  for (size_t i = 0; i < count; ++i) {
+    SourceTensor whole = list[i];
+    std::string name(whole.name);
+    size_t at = name.find(end);
+    if (at == name.npos)
+      continue;
+    for (auto [half, rows] : {std::pair{family.alternating->even, RowChoice::Even},
+                              {family.alternating->odd, RowChoice::Odd}}) {
+      std::string own =
+          absl::StrCat(name.substr(0, at + 1), std::string(half), name.substr(at + end.size() - 1));
+      halves[own] = {.whole = name, .rows = rows};
+      if (rows == RowChoice::Odd) {
+        TENON_RETURN_IF_ERROR(addTensor(whole, std::move(own)));
+        continue;
+      }
+      indexByName.erase(list[i].name);
+      list[i].name = indexByName.emplace(names.emplace_back(std::move(own)), i).first->first;
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<HfSource::Packed> HfSource::openPackedWeight(const std::string& base, size_t codes) {
   std::string module = storedTensorName(family, base + ".weight");
   module.resize(module.size() - std::string_view(".weight").size());
   TENON_ASSIGN_OR_RETURN(containers::WeightFormat format, quantization->formatOf(module));
@@ -241,6 +283,7 @@ absl::StatusOr<containers::PackedWeight> HfSource::openPackedWeight(const std::s
     request.parts.push_back(
         {part.part, *type, tensor.shape, bytesOf(list[found->second], tensor), tensor.name});
   }
+  const int64_t experts = joinMatrices(format, request.parts);
   std::vector<int64_t> stated;
   auto shape = indexByName.find(base + ".weight_shape");
   if (shape != indexByName.end()) {
@@ -258,7 +301,7 @@ absl::StatusOr<containers::PackedWeight> HfSource::openPackedWeight(const std::s
     warnOnce(absl::StrFormat("%s: layer %s stores %d zeros as the largest code, which stand for 0 "
                              "or for one more than it; they are read as the latter",
                              request.file, quoteName(module), weight.ambiguousZeros()));
-  return weight;
+  return Packed{std::move(weight), experts};
 }
 
 absl::Status HfSource::findPackedWeights() {
@@ -276,7 +319,7 @@ absl::Status HfSource::findPackedWeights() {
     if (!name.ends_with(codes) || isPlain)
       continue;
     std::string base = name.substr(0, name.size() - codes.size());
-    TENON_ASSIGN_OR_RETURN(containers::PackedWeight weight, openPackedWeight(base, i));
+    TENON_ASSIGN_OR_RETURN(Packed weight, openPackedWeight(base, i));
     packed.emplace(base + ".weight", std::move(weight));
     for (const PartName& part : parts)
       dropped.insert(absl::StrCat(base, ".", std::string(part.suffix)));
@@ -293,15 +336,21 @@ absl::Status HfSource::changeTensors() {
   ChangedTensors changed(folder, config.config().root().dump());
   std::vector<size_t> places;
   for (size_t i = 0; i < list.size(); ++i) {
-    TensorChange change = family.changeOf(list[i].name);
-    if (auto weight = packed.find(list[i].name); weight != packed.end()) {
-      if (change != TensorChange::None)
+    std::string name(list[i].name);
+    RowChoice rows = RowChoice::All;
+    if (auto half = halves.find(name); half != halves.end())
+      name = half->second.whole, rows = half->second.rows;
+    TensorChange change = family.changeOf(name);
+    if (auto found = packed.find(name); found != packed.end()) {
+      const auto& [weight, matrices] = found->second;
+      // Blocks of experts have the canonical order.
+      if (change != TensorChange::None && matrices == 0)
         return absl::InvalidArgumentError(
             absl::StrFormat("%s: tensor %s expects a weight that is not quantised, because its "
                             "rows or columns are put in another order",
-                            folder, quoteName(storedTensorName(family, list[i].name))));
-      list[i].permutation = weight->second.permutation();
-      changed.add(weight->second);
+                            folder, quoteName(storedTensorName(family, name))));
+      list[i].permutation = weight.permutation();
+      TENON_RETURN_IF_ERROR(changed.add(weight, storedTensorName(family, name), matrices, rows));
       places.push_back(i);
       continue;
     }
@@ -313,14 +362,14 @@ absl::Status HfSource::changeTensors() {
       places.push_back(i);
       continue;
     }
-    if (change == TensorChange::None || !list[i].encoding)
+    if ((change == TensorChange::None && rows == RowChoice::All) || !list[i].encoding)
       continue;
     absl::StatusOr<int64_t> heads = 1;
     if (change == TensorChange::GroupHeads)
       heads = count("attention.head_count", int64_t(1) << 16);
     TENON_RETURN_IF_ERROR(heads.status());
     TENON_RETURN_IF_ERROR(
-        changed.add(change, list[i], *this, *heads, storedTensorName(family, list[i].name)));
+        changed.add(change, list[i], *this, *heads, storedTensorName(family, name), rows));
     places.push_back(i);
   }
   for (const auto& [name, values] : config.tensors()) {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 
+#include "frontends/hf/ChangedTensors.h"
 #include "frontends/hf/HfFamily.h"
 #include "frontends/hf/HfKeys.h"
 #include "frontends/hf/Quantization.h"
@@ -64,11 +65,17 @@ private:
   /// The output layer: that of the file, or the embedding, as config.json says.
   absl::Status tieOutput();
   absl::Status changeTensors();
+  /// Puts two tensors in place of each whose rows alternate (`AlternatingRows`).
+  absl::Status splitAlternating();
   /// Finds the linear layers whose weights lie in containers and puts a tensor in place of the parts
   /// of each.
   absl::Status findPackedWeights();
+  struct Packed {
+    containers::PackedWeight weight;
+    int64_t experts; ///< whose rows lie behind one another; 0: it is one matrix
+  };
   /// The weight of the layer `base`, in canonical names, whose codes are tensor `codes` of the list.
-  absl::StatusOr<containers::PackedWeight> openPackedWeight(const std::string& base, size_t codes);
+  absl::StatusOr<Packed> openPackedWeight(const std::string& base, size_t codes);
   /// Drops the tensors of `names` from the list.
   void drop(const std::set<std::string, std::less<>>& dropped);
 
@@ -80,10 +87,16 @@ private:
   std::map<std::string, SafetensorsTensor, std::less<>> stored;
   std::optional<Quantization> quantization;
   /// By canonical name, the weights of containers, whose tensors have no place yet.
-  std::map<std::string, containers::PackedWeight, std::less<>> packed;
+  std::map<std::string, Packed, std::less<>> packed;
   /// By canonical name, the parts of tensors of all experts, by the number of the expert.
   std::map<std::string, std::map<int64_t, SourceTensor>, std::less<>> experts;
-  std::deque<std::string> names; ///< what the tensors' names are views of
+  /// A tensor that is every second row of another.
+  struct Half {
+    std::string whole; ///< that tensor's name
+    RowChoice rows;
+  };
+  std::map<std::string, Half, std::less<>> halves; ///< by canonical name
+  std::deque<std::string> names;                   ///< what the tensors' names are views of
   std::vector<SourceTensor> list;
   std::map<std::string_view, size_t> indexByName;
 };

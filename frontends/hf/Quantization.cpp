@@ -36,6 +36,8 @@ constexpr PartName plainParts[] = {{"weight", Part::Codes},
                                    {"weight_scale", Part::Scales},
                                    {"weight_scale_inv", Part::Scales},
                                    {"weight_zero_point", Part::Zeros}};
+/// Of all experts (`Layout::Mxfp4Blocks`).
+constexpr PartName blockParts[] = {{"blocks", Part::Codes}, {"scales", Part::Scales}};
 /// Scales of activations, which stay as they are here, and the shape, which is read apart.
 constexpr std::string_view ignoredParts[] = {"input_scale", "activation_scale", "weight_shape",
                                              "input_zero_point", "input_global_scale"};
@@ -117,7 +119,12 @@ absl::Status Quantization::readMethod(std::string_view otherwise) {
     return readCompressedTensors();
   if (name == "fp8")
     return readFloat8();
-  return file.error(place + "quant_method", "'gptq', 'awq', 'compressed-tensors' or 'fp8'",
+  if (name == "mxfp4") {
+    method = Method::Mxfp4;
+    common = {.layout = Layout::Mxfp4Blocks, .bits = 4};
+    return absl::OkStatus();
+  }
+  return file.error(place + "quant_method", "'gptq', 'awq', 'compressed-tensors', 'fp8' or 'mxfp4'",
                     quoteName(name));
 }
 
@@ -321,6 +328,8 @@ std::span<const PartName> Quantization::parts() const {
     return gptqParts;
   if (method == Method::Awq)
     return std::span(gptqParts).first(3);
+  if (method == Method::Mxfp4)
+    return blockParts;
   return common.layout == Layout::PackQuantized || common.isFp4()
              ? std::span<const PartName>(packedParts)
              : std::span<const PartName>(plainParts);
@@ -366,6 +375,9 @@ absl::StatusOr<std::vector<int64_t>> Quantization::shapeOf(const std::string& mo
                                                            std::span<const int64_t> stated) const {
   constexpr int64_t wordBits = 32, most = int64_t(1) << 31;
   auto isExtent = [](int64_t extent) { return extent > 0 && extent <= most; };
+  if (format.layout == Layout::Mxfp4Blocks && shape.size() == 3 &&
+      std::ranges::all_of(shape, isExtent))
+    return std::vector<int64_t>{shape[0], shape[1] * 32};
   bool isPacked = format.layout == Layout::PackQuantized;
   if (shape.size() != 2 || !std::ranges::all_of(shape, isExtent) ||
       (isPacked && (stated.size() != 2 || !std::ranges::all_of(stated, isExtent))))

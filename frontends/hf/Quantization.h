@@ -21,8 +21,8 @@ struct PartName {
 
 /// How a checkpoint says that its linear layers are quantised: `quantization_config` of
 /// config.json, or quantize_config.json or quant_config.json beside it, of GPTQ (AutoGPTQ,
-/// GPTQModel with `dynamic`), AWQ (AutoAWQ), compressed-tensors or Hugging Face's FP8. What it
-/// says in a way that can be read as two is refused, with the file and the key.
+/// GPTQModel with `dynamic`), AWQ (AutoAWQ), compressed-tensors, Hugging Face's FP8 or gpt-oss's
+/// MXFP4. What it says in a way that can be read as two is refused, with the file and the key.
 class Quantization {
 public:
   /// Nothing where the folder's files say nothing of it.
@@ -37,14 +37,14 @@ public:
   /// whose codes are there.
   absl::StatusOr<containers::WeightFormat> formatOf(const std::string& module) const;
   /// Rows and columns of a weight whose codes have `shape`; `stated` are those of a tensor
-  /// `weight_shape`, if there is one.
+  /// `weight_shape`, if there is one. Of gpt-oss's experts the rows lie behind one another.
   absl::StatusOr<std::vector<int64_t>> shapeOf(const std::string& module,
                                                const containers::WeightFormat& format,
                                                std::span<const int64_t> shape,
                                                std::span<const int64_t> stated) const;
 
 private:
-  enum class Method { Gptq, Awq, CompressedTensors, Float8 };
+  enum class Method { Gptq, Awq, CompressedTensors, Float8, Mxfp4 };
   /// What applies to the layers that a pattern matches.
   struct Rule {
     std::string pattern; ///< a regular expression, or with `isName` a name

@@ -30,6 +30,9 @@ struct Architecture {
   /// The base of rotation in windowed blocks, where it is not that of the others and the file does not
   /// state it (`rope.freq_base_swa`); their frequencies are not scaled.
   std::optional<double> windowedRopeBase = {};
+  /// Whether YaRN's ramp begins and ends at whole pairs where a file does not say
+  /// (`rope.scaling.yarn_truncate`).
+  bool truncatesYarn = true;
   Experts experts = Experts::None;
   /// Whether the weights of the chosen experts are divided by their sum where a file does not say.
   bool normalisesExperts = false;

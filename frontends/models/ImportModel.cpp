@@ -265,7 +265,8 @@ absl::StatusOr<RopeFrequencies> readRotation(const ModelSource& source,
                                              const Hyperparameters& p, int64_t contextLength) {
   if (!architecture.pairing)
     return RopeFrequencies();
-  return readRopeFrequencies(source, p, contextLength, architecture.windowedRopeBase);
+  return readRopeFrequencies(source, p, contextLength, architecture.windowedRopeBase,
+                             architecture.truncatesYarn);
 }
 
 /// Builds one entry function; stops at the first error, which the builder keeps.

@@ -65,14 +65,14 @@ private:
 
 /// The families that have such a model, as names of its files.
 inline constexpr const char* goldenFamilies[] = {
-    "bloom",   "cohere",   "gemma", "gemma2",   "gemma3_text", "gpt2",     "granite",
-    "mistral", "mixtral",  "mpt",   "olmo2",    "olmoe",       "phi",      "phi3",
-    "qwen2",   "qwen2moe", "qwen3", "qwen3moe", "smollm3",     "stablelm", "starcoder2"};
+    "bloom",    "cohere",  "gemma",    "gemma2",  "gemma3_text", "gpt2",      "gpt_oss", "granite",
+    "mistral",  "mixtral", "mpt",      "olmo2",   "olmoe",       "phi",       "phi3",    "qwen2",
+    "qwen2moe", "qwen3",   "qwen3moe", "smollm3", "stablelm",    "starcoder2"};
 /// Those of them that also have a Hugging Face folder.
 inline constexpr const char* goldenFolders[] = {
-    "bloom",    "cohere",  "gemma",    "gemma2",  "gemma3_text", "gpt2",      "granite",
-    "mistral",  "mixtral", "olmo2",    "olmoe",   "phi",         "phi3",      "qwen2",
-    "qwen2moe", "qwen3",   "qwen3moe", "smollm3", "stablelm",    "starcoder2"};
+    "bloom",   "cohere",   "gemma",   "gemma2",   "gemma3_text", "gpt2",     "gpt_oss",
+    "granite", "mistral",  "mixtral", "olmo2",    "olmoe",       "phi",      "phi3",
+    "qwen2",   "qwen2moe", "qwen3",   "qwen3moe", "smollm3",     "stablelm", "starcoder2"};
 
 } // namespace tenon::tests
 

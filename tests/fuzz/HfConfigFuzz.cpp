@@ -33,7 +33,13 @@ public:
               storedTensorName(*family, "blk.0." + std::string(name.canonical) + "." + suffix);
           if (size_t expert = stored.find('#'); expert != stored.npos)
             stored[expert] = '0';
+          if (name.canonical.find('.') != name.canonical.npos)
+            stored = storedTensorName(*family, "blk.0." + std::string(name.canonical));
           table[stored] = {{"dtype", "F16"}, {"shape", {6, 8}}, {"data_offsets", {0, 96}}};
+          if (stored.ends_with("_blocks"))
+            table[stored] = {{"dtype", "U8"}, {"shape", {2, 3, 1, 16}}, {"data_offsets", {0, 96}}};
+          if (stored.ends_with("_scales"))
+            table[stored] = {{"dtype", "U8"}, {"shape", {2, 3, 1}}, {"data_offsets", {0, 6}}};
         }
     std::string header = table.dump();
     uint64_t length = header.size();

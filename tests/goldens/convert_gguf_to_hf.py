@@ -2,9 +2,11 @@
 """Writes a model of this repository as a Hugging Face folder: the inverse of convert_hf_to_gguf.py,
 for tests of the other form of the same model. Needs Python alone.
 
-Usage: convert_gguf_to_hf.py CONFIG MODEL.gguf FOLDER [--shards N] [--type F32|F16|BF16] [--tokenizer]
+Usage: convert_gguf_to_hf.py CONFIG MODEL.gguf FOLDER [--shards N] [--type F32|F16|BF16] [--mxfp4]
+       [--tokenizer]
 CONFIG is the model's config.json (tests/data/hf). --shards spreads the tensors over N files with an
-index; --type rounds all of them to another type; --tokenizer writes the SentencePiece vocabulary as
+index; --type rounds all of them to another type; --mxfp4 keeps gpt-oss's experts in blocks, as its
+published folders do; --tokenizer writes the SentencePiece vocabulary as
 tokenizer.json, as transformers converts one: merges by the scores of what they give.
 """
 import argparse
@@ -17,7 +19,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools/tenon"))
 from gguf_edit import Gguf
 
-GGUF_F32 = 0
+GGUF_F32, GGUF_MXFP4 = 0, 39
+MXFP4_BYTES, MXFP4_BLOCK = 17, 32
+E2M1 = [0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6]
 
 LLAMA_NAMES = {
     "token_embd": "model.embed_tokens", "output_norm": "model.norm", "output": "lm_head",
@@ -31,6 +35,10 @@ MIXTRAL_NAMES = LLAMA_NAMES | {
     "ffn_gate_inp": "block_sparse_moe.gate", "ffn_gate_exps": "block_sparse_moe.experts.#.w1",
     "ffn_up_exps": "block_sparse_moe.experts.#.w3",
     "ffn_down_exps": "block_sparse_moe.experts.#.w2",
+}
+GPT_OSS_NAMES = LLAMA_NAMES | {
+    "post_attention_norm": "post_attention_layernorm", "ffn_gate_inp": "mlp.router",
+    "attn_sinks": "self_attn.sinks",
 }
 QWEN_MOE_NAMES = LLAMA_NAMES | {
     "ffn_gate_inp": "mlp.gate", "ffn_gate_exps": "mlp.experts.#.gate_proj",
@@ -74,6 +82,7 @@ FAMILIES = {
     "llama": (LLAMA_NAMES, "model.layers."), "mistral": (LLAMA_NAMES, "model.layers."),
     "qwen2": (LLAMA_NAMES, "model.layers."), "qwen3": (LLAMA_NAMES, "model.layers."),
     "mixtral": (MIXTRAL_NAMES, "model.layers."), "olmoe": (QWEN_MOE_NAMES, "model.layers."),
+    "gpt_oss": (GPT_OSS_NAMES, "model.layers."),
     "qwen2_moe": (QWEN_MOE_NAMES, "model.layers."), "qwen3_moe": (QWEN_MOE_NAMES, "model.layers."),
     "phi3": (LLAMA_NAMES | {"ffn_up": "mlp.gate_up_proj"}, "model.layers."),
     "gemma2": (GEMMA2_NAMES, "model.layers."), "gpt_neox": (GPT_NEOX_NAMES, "gpt_neox.layers."),
@@ -122,11 +131,77 @@ def encode(values, kind):
                        *((word + 0x7FFF + (word >> 16 & 1)) >> 16 for word in bits))
 
 
-def convert(config, model, kind):
+def mxfp4_blocks(data, blocks):
+    """The codes and the exponent of each of ggml's blocks; value i lies in the low half of byte i, value
+    i + 16 in the high half."""
+    for at in range(0, blocks * MXFP4_BYTES, MXFP4_BYTES):
+        packed = data[at + 1:at + MXFP4_BYTES]
+        yield [byte & 15 for byte in packed] + [byte >> 4 for byte in packed], data[at]
+
+
+def decode_mxfp4(data, blocks):
+    return [math.ldexp(E2M1[code], exponent - 127)
+            for codes, exponent in mxfp4_blocks(data, blocks) for code in codes]
+
+
+def interleave(even, odd, experts):
+    """Lists of equal length: the rows of each expert alternate."""
+    rows = len(even) // experts
+    return [row for expert in range(experts)
+            for pair in zip(even[expert * rows:][:rows], odd[expert * rows:][:rows]) for row in pair]
+
+
+def cut(values, length):
+    return [values[at:at + length] for at in range(0, len(values), length)]
+
+
+def gpt_oss_experts(config, model, blocks, keeps_blocks):
+    """The tensors of experts: rows of gate and up alternate; matrices lie the other way round, but for
+    blocks, in which values lie in pairs."""
+    own = {name: (ne[::-1], data) for name, ne, _, data in model.tensors if "_exps." in name}
+    tensors, experts = {}, config["num_local_experts"]
+    for layer in range(config["num_hidden_layers"]):
+        for stored, parts in (("gate_up_proj", ("gate", "up")), ("down_proj", ("down",))):
+            begin = f"{blocks}{layer}.mlp.experts.{stored}"
+            biases, codes, scales, rows = [], [], [], []
+            for part in parts:
+                shape, data = own[f"blk.{layer}.ffn_{part}_exps.bias"]
+                biases.append(cut(list(struct.unpack_from(f"<{math.prod(shape)}f", data)), 1))
+                shape, data = own[f"blk.{layer}.ffn_{part}_exps.weight"]
+                outputs, inputs = shape[1:]
+                count = math.prod(shape) // MXFP4_BLOCK
+                found = list(mxfp4_blocks(data, count))
+                in_row = inputs // MXFP4_BLOCK
+                codes.append(cut([bytes(a | b << 4 for a, b in cut(block, 2)) for block, _ in found],
+                                 in_row))
+                scales.append(cut([exponent for _, exponent in found], in_row))
+                rows.append(cut(decode_mxfp4(data, count), inputs))
+            joined = [interleave(*lists, experts) if len(parts) == 2 else lists[0]
+                      for lists in (biases, codes, scales, rows)]
+            outputs *= len(parts)
+            tensors[begin + "_bias"] = ([experts, outputs], [x for row in joined[0] for x in row])
+            if keeps_blocks:
+                tensors[begin + "_blocks"] = ([experts, outputs, in_row, MXFP4_BLOCK // 2],
+                                              b"".join(b"".join(row) for row in joined[1]))
+                tensors[begin + "_scales"] = ([experts, outputs, in_row],
+                                              bytes(x for row in joined[2] for x in row))
+                continue
+            turned = [row[i] for expert in cut(joined[3], outputs) for i in range(inputs)
+                      for row in expert]
+            tensors[begin] = ([experts, inputs, outputs], turned)
+    return tensors
+
+
+def convert(config, model, kind, keeps_blocks=False):
     """name: (shape, bytes) of all tensors but those that config.json has as numbers."""
     names, blocks = FAMILIES[config["model_type"]]
     tensors = {}
+    if config["model_type"] == "gpt_oss":
+        for name, (shape, values) in gpt_oss_experts(config, model, blocks, keeps_blocks).items():
+            tensors[name] = (shape, values if isinstance(values, bytes) else encode(values, kind))
     for name, ne, gguf_type, data in model.tensors:
+        if "_exps." in name and config["model_type"] == "gpt_oss":
+            continue
         if gguf_type != GGUF_F32:
             raise ValueError(f"tensor '{name}' expects f32, but got type {gguf_type}")
         if name.startswith("rope_"):
@@ -145,6 +220,7 @@ def convert(config, model, kind):
         part = len(values) // parts
         for i in range(parts):
             stored = f"{begin}{names[stem]}.{suffix}".replace("#", str(i))
+            stored = stored.removesuffix(".weight") if stem == "attn_sinks" else stored
             tensors[stored] = (shape[1:] if "#" in names[stem] else shape,
                                encode(values[i * part:(i + 1) * part], kind))
     return tensors
@@ -153,7 +229,8 @@ def convert(config, model, kind):
 def write_safetensors(path, tensors, kind):
     table, body = {"__metadata__": {"format": "pt"}}, b""
     for name, (shape, data) in tensors.items():
-        table[name] = {"dtype": kind, "shape": shape, "data_offsets": [len(body), len(body) + len(data)]}
+        dtype = "U8" if name.endswith(("_blocks", "_scales")) else kind
+        table[name] = {"dtype": dtype, "shape": shape, "data_offsets": [len(body), len(body) + len(data)]}
         body += data
     header = json.dumps(table).encode()
     header += b" " * (-len(header) % 8)
@@ -216,11 +293,17 @@ def main():
     parser.add_argument("folder", type=Path)
     parser.add_argument("--shards", type=int, default=1)
     parser.add_argument("--type", default="F32", choices=["F32", "F16", "BF16"])
+    parser.add_argument("--mxfp4", action="store_true")
     parser.add_argument("--tokenizer", action="store_true")
     options = parser.parse_args()
     config = json.loads(options.config.read_text(encoding="utf-8"))
     model = Gguf(options.model)
-    tensors = convert(config, model, options.type)
+    tensors = convert(config, model, options.type, options.mxfp4)
+    if options.mxfp4:
+        config["quantization_config"] = {
+            "quant_method": "mxfp4", "modules_to_not_convert": [
+                "model.layers.*.self_attn", "model.layers.*.mlp.router", "model.embed_tokens",
+                "lm_head"]}
     options.folder.mkdir(parents=True, exist_ok=True)
     if options.tokenizer:
         (options.folder / "tokenizer.json").write_text(json.dumps(make_tokenizer(model)),

@@ -51,6 +51,10 @@ MIXTRAL_NAMES = LLAMA_NAMES | {
     "block_sparse_moe.gate": "ffn_gate_inp", "block_sparse_moe.experts.w1": "ffn_gate_exps",
     "block_sparse_moe.experts.w3": "ffn_up_exps", "block_sparse_moe.experts.w2": "ffn_down_exps",
 }
+GPT_OSS_NAMES = LLAMA_NAMES | {
+    "post_attention_layernorm": "post_attention_norm", "mlp.router": "ffn_gate_inp",
+    "self_attn.sinks": "attn_sinks",
+}
 QWEN_MOE_NAMES = LLAMA_NAMES | {
     "mlp.gate": "ffn_gate_inp", "mlp.experts.gate_proj": "ffn_gate_exps",
     "mlp.experts.up_proj": "ffn_up_exps", "mlp.experts.down_proj": "ffn_down_exps",
@@ -128,6 +132,18 @@ def qwen_moe_parameters(config):
     if "shared_expert_intermediate_size" in config:
         keys["expert_shared_feed_forward_length"] = config["shared_expert_intermediate_size"]
     return keys
+
+
+def gpt_oss_parameters(config):
+    scaling = rope(config)
+    return decoder_parameters(config) | {
+        "expert_count": config["num_local_experts"],
+        "expert_used_count": config["num_experts_per_tok"],
+        "expert_feed_forward_length": config["intermediate_size"],
+        "attention.sliding_window": config["sliding_window"],
+        "rope.scaling.type": "yarn", "rope.scaling.factor": scaling["factor"],
+        "rope.scaling.original_context_length": scaling["original_max_position_embeddings"],
+    }
 
 
 def gemma2_parameters(config):
@@ -268,6 +284,7 @@ FAMILIES = {
     "olmoe": ("olmoe", QWEN_MOE_NAMES, olmoe_parameters, unchanged, no_tensors),
     "qwen2": ("qwen2", LLAMA_NAMES, decoder_parameters, unchanged, no_tensors),
     "qwen3": ("qwen3", LLAMA_NAMES, decoder_parameters, unchanged, no_tensors),
+    "gpt_oss": ("gpt-oss", GPT_OSS_NAMES, gpt_oss_parameters, unchanged, no_tensors),
     "qwen2_moe": ("qwen2moe", QWEN_MOE_NAMES, qwen_moe_parameters, flatten_shared_gate, no_tensors),
     "qwen3_moe": ("qwen3moe", QWEN_MOE_NAMES, qwen_moe_parameters, unchanged, no_tensors),
     "phi3": ("phi3", LLAMA_NAMES, phi3_parameters, unchanged, phi3_extra_tensors),
@@ -300,13 +317,40 @@ def join_experts(tensors):
             for name, value in joined.items()}
 
 
+def split_gpt_oss_experts(tensors):
+    """Those of gpt-oss's experts as GGUF has them: rows of gate and up alternate, matrices lie the other
+    way round, names end in `proj` and `proj_bias`."""
+    split = {}
+    for name, tensor in tensors.items():
+        if name.endswith(".sinks"):
+            name += ".weight"
+        if ".mlp.experts." not in name:
+            split[name] = tensor
+            continue
+        begin, stem = name.split("mlp.experts.")
+        kind = "bias" if stem.endswith("_bias") else "weight"
+        if kind == "weight":
+            tensor = tensor.swapaxes(1, 2)
+        parts = ({"gate": tensor[:, ::2], "up": tensor[:, 1::2]} if stem.startswith("gate_up")
+                 else {"down": tensor})
+        for part, rows in parts.items():
+            layer = BLOCK.fullmatch(begin + "x")[1]
+            split[f"blk.{layer}.ffn_{part}_exps.{kind}"] = rows
+    return split
+
+
 def convert(config, tensors):
     """Metadata and tensors in GGUF's form, of a config and a state dictionary of f32 arrays."""
     architecture, names, parameters, change, extra = FAMILIES[config["model_type"]]
     metadata = {"general.architecture": architecture, "general.file_type": 0}
     metadata |= {f"{architecture}.{key}": value for key, value in parameters(config).items()}
     converted = extra(config)
+    if config["model_type"] == "gpt_oss":
+        tensors = split_gpt_oss_experts(tensors)
     for name, tensor in join_experts(tensors).items():
+        if name.startswith("blk."):
+            converted[name] = tensor
+            continue
         if name == "lm_head.weight" and config.get("tie_word_embeddings"):
             continue
         stem, suffix = name.rsplit(".", 1)

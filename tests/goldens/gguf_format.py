@@ -1,4 +1,4 @@
-"""Reads and writes GGUF version 3 (docs/gguf.md of the ggml project), tensors in f32 only."""
+"""Reads and writes GGUF version 3 (docs/gguf.md of the ggml project), tensors in f32 and MXFP4."""
 import struct
 
 import numpy as np
@@ -8,7 +8,10 @@ ALIGNMENT = 32
 FORMATS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q",
            12: "d"}
 U32, F32, BOOL, STRING, ARRAY = 4, 6, 7, 8, 9
-TENSOR_F32 = 0
+TENSOR_F32, TENSOR_MXFP4 = 0, 39
+# The numbers of E2M1; those of the codes from 8 on are negative.
+E2M1 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6])
+MXFP4_BLOCK = 32
 
 
 def _text(value):
@@ -27,8 +30,32 @@ def _value(value):
     return struct.pack("<I", STRING) + _text(value)
 
 
-def write(path, metadata, tensors):
-    """Writes `metadata` (key to value) and `tensors` (name to f32 array), in their order."""
+def round_to_mxfp4(tensor):
+    """Codes [..., blocks, 32], exponents [..., blocks] and the nearest values of MXFP4 to an f32 array
+    whose last axis is whole blocks."""
+    blocks = tensor.astype(np.float64).reshape(*tensor.shape[:-1], -1, MXFP4_BLOCK)
+    largest = np.maximum(np.abs(blocks).max(axis=-1), 2.0 ** -120)
+    exponents = np.floor(np.log2(largest)).astype(int) - 2
+    scales = np.exp2(exponents)[..., None]
+    codes = np.abs(np.abs(blocks / scales)[..., None] - E2M1).argmin(axis=-1)
+    negative = (blocks < 0) & (codes > 0)
+    values = np.where(negative, -1, 1) * E2M1[codes] * scales
+    return (codes + 8 * negative).astype(np.uint8), (exponents + 127).astype(np.uint8), \
+        values.reshape(tensor.shape).astype(np.float32)
+
+
+def _mxfp4(tensor):
+    """ggml's blocks of 17 bytes, of values that are MXFP4's."""
+    codes, exponents, values = round_to_mxfp4(tensor)
+    assert np.array_equal(values, tensor)
+    half = MXFP4_BLOCK // 2
+    packed = codes[..., :half] | codes[..., half:] << 4
+    return np.concatenate([exponents[..., None], packed], axis=-1).tobytes()
+
+
+def write(path, metadata, tensors, mxfp4=()):
+    """Writes `metadata` (key to value) and `tensors` (name to f32 array), in their order; those named
+    in `mxfp4` in that type."""
     header = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(metadata))
     for key, value in metadata.items():
         header += _text(key) + _value(value)
@@ -36,8 +63,10 @@ def write(path, metadata, tensors):
     for name, tensor in tensors.items():
         header += _text(name) + struct.pack("<I", tensor.ndim)
         header += struct.pack(f"<{tensor.ndim}Q", *reversed(tensor.shape))
-        header += struct.pack("<IQ", TENSOR_F32, len(data))
-        data += np.ascontiguousarray(tensor, dtype="<f4").tobytes()
+        kind = TENSOR_MXFP4 if name in mxfp4 else TENSOR_F32
+        header += struct.pack("<IQ", kind, len(data))
+        data += (_mxfp4(tensor) if name in mxfp4 else
+                 np.ascontiguousarray(tensor, dtype="<f4").tobytes())
         data += bytes(-len(data) % ALIGNMENT)
     with open(path, "wb") as file:
         file.write(header + bytes(-len(header) % ALIGNMENT) + data)

@@ -10,7 +10,8 @@ what it gives, run in float64 with eager attention on the whole sequence at once
 A model with two sets of rope factors, one for prompts beyond its original context, also gives
 `short.ids`, `short.logits` and `short.blk.N.output` for the first tokens, within that context.
 The random seed is the first one whose two best logits differ by at least LEAST_MARGIN at each of
-the 64 ids, of which LEAST_DISTINCT differ. Needs torch and transformers; prints the seeds.
+the 64 ids, of which LEAST_DISTINCT differ; where there are experts, the scores of the last one
+chosen and of the first that is not differ by at least LEAST_GAP. Needs torch and transformers; prints the seeds.
 
 Usage: make_goldens.py OUT [NAME ...]
 """
@@ -25,6 +26,7 @@ import convert_hf_to_gguf
 import gguf_format
 
 LEAST_MARGIN = 1e-3
+LEAST_GAP = 1e-3
 LEAST_DISTINCT = 12
 GREEDY = 64
 PROMPT = [1, 77, 12, 203, 77, 5, 140, 31, 250, 9, 66, 181, 3, 118, 77, 12, 240, 54, 99, 17]
@@ -78,6 +80,12 @@ MODELS = {
         "logits_scaling": 0.6, "tie_word_embeddings": True,
     } | rope(10000.0), 16),
     "cohere": (LAYER_SIZES | {"logit_scale": 1.5} | rope(10000.0), 16),
+    # Numbers of experts are MXFP4's.
+    "gpt_oss": (SIZES | {
+        "num_hidden_layers": 3, "intermediate_size": 96, "head_dim": 32, "sliding_window": 8,
+        "num_local_experts": 6, "num_experts_per_tok": 3, "tie_word_embeddings": False,
+    } | rope(150000.0, rope_type="yarn", factor=4.0, beta_fast=32.0, beta_slow=1.0, truncate=False,
+             original_max_position_embeddings=32), 16),
     # Five blocks, of which the fourth is not rotated.
     "smollm3": (SIZES | {"num_hidden_layers": 5, "no_rope_layer_interval": 4} | rope(2000000.0), 16),
 }
@@ -87,11 +95,19 @@ def randomise(model, seed):
     """Weights that leave nothing at its default: norms around 1, biases, matrices that keep the
     size of what passes through."""
     gemma = model.config.model_type.startswith("gemma")
+    experts = model.config.model_type == "gpt_oss"
     generator = torch.Generator().manual_seed(seed)
     for name, parameter in model.named_parameters():
         noise = torch.randn(parameter.shape, generator=generator, dtype=torch.float32)
-        if parameter.ndim == 1 and name.endswith(".bias"):
+        if (parameter.ndim == 1 and name.endswith(".bias")) or name.endswith("_bias"):
             value = 0.3 * noise
+        elif name.endswith(".sinks"):
+            value = noise
+        elif experts and parameter.ndim == 3:
+            # Large enough for the unit's limit; blocks lie along a product's inputs.
+            value = (4.0 if "gate_up" in name else 0.5) * noise / parameter.shape[1] ** 0.5
+            value = torch.from_numpy(gguf_format.round_to_mxfp4(
+                value.transpose(1, 2).contiguous().numpy())[2]).transpose(1, 2)
         elif parameter.ndim == 1:
             value = 0.25 * noise + (0.0 if gemma else 1.0)
         elif "embed" in name or "wte" in name or "wpe" in name or "lm_head" in name:
@@ -104,7 +120,8 @@ def randomise(model, seed):
 
 def make_model(model_type, configuration):
     config = transformers.AutoConfig.for_model(model_type, **configuration)
-    model = transformers.AutoModelForCausalLM.from_config(config, attn_implementation="eager")
+    model = transformers.AutoModelForCausalLM.from_config(config, attn_implementation="eager",
+                                                          experts_implementation="eager")
     return model.eval()
 
 
@@ -114,25 +131,36 @@ def decoder_layers(model):
 
 
 def run(model, ids):
-    """Logits and every block's output for the tokens `ids`."""
-    outputs = []
+    """Logits and every block's output for the tokens `ids`, and the smallest gap of a choice of
+    experts."""
+    outputs, gaps = [], [float("inf")]
 
     def keep(module, inputs, output):
         outputs.append((output[0] if isinstance(output, tuple) else output)[0])
 
+    def keep_gap(module, inputs, output):
+        ranked = output[0].sort(dim=-1, descending=True).values
+        gaps.append(float((ranked[:, module.top_k - 1] - ranked[:, module.top_k]).min()))
+
     hooks = [layer.register_forward_hook(keep) for layer in decoder_layers(model)]
+    hooks += [module.register_forward_hook(keep_gap) for name, module in model.named_modules()
+              if name.endswith("mlp.router")]
     with torch.no_grad():
         logits = model(input_ids=torch.tensor([ids]), use_cache=False).logits[0]
     for hook in hooks:
         hook.remove()
-    return logits, outputs
+    return logits, outputs, min(gaps)
 
 
 def generate(model, prompt):
-    """The greedy ids and their smallest top-2 margin; stops at a margin that is too small."""
+    """The greedy ids and their smallest top-2 margin, 0 where a gap is too small; stops at one that
+    is."""
     ids, margin = list(prompt), float("inf")
     while len(ids) < len(prompt) + GREEDY and margin >= LEAST_MARGIN:
-        best = torch.topk(run(model, ids)[0][-1], 2)
+        logits, _, gap = run(model, ids)
+        if gap < LEAST_GAP:
+            return [], 0.0
+        best = torch.topk(logits[-1], 2)
         margin = min(margin, float(best.values[0] - best.values[1]))
         ids.append(int(best.indices[0]))
     return ids[len(prompt):], margin
@@ -140,7 +168,7 @@ def generate(model, prompt):
 
 def arrays_of(model, ids):
     """The arrays of one run, in f32."""
-    logits, outputs = run(model, ids)
+    logits, outputs, _ = run(model, ids)
     arrays = {f"blk.{layer}.output": output for layer, output in enumerate(outputs)}
     arrays["logits"] = logits
     return {"ids": np.array(ids, np.int32)} | {
@@ -166,8 +194,9 @@ def make(name, folder):
         short = arrays_of(model, prompt[:original - 1])
         arrays |= {f"short.{key}": array for key, array in short.items()}
     np.savez_compressed(folder / f"{name}.npz", **arrays)
-    gguf_format.write(folder / f"{name}.gguf",
-                      *convert_hf_to_gguf.convert(model.config.to_dict(), state))
+    metadata, tensors = convert_hf_to_gguf.convert(model.config.to_dict(), state)
+    mxfp4 = {key for key in tensors if name == "gpt_oss" and key.endswith("_exps.weight")}
+    gguf_format.write(folder / f"{name}.gguf", metadata, tensors, mxfp4)
     print(f"| `{name}` | {seed} | {margin:.4f} | {len(set(greedy))} |", flush=True)
 
 

@@ -170,6 +170,8 @@ private:
     TENON_ASSIGN_OR_RETURN(double original, originalContext());
     TENON_ASSIGN_OR_RETURN(double fast, positive("beta_fast", 32));
     TENON_ASSIGN_OR_RETURN(double slow, positive("beta_slow", 1));
+    member("truncate");
+    TENON_ASSIGN_OR_RETURN(bool truncates, file.flag(*object, place, "truncate", true));
     double attention = 1 + 0.1 * std::log(factor);
     TENON_ASSIGN_OR_RETURN(double stated, positive("attention_factor", attention));
     keys.set("rope.scaling.type", place + "rope_type", "yarn");
@@ -178,6 +180,7 @@ private:
              static_cast<uint64_t>(std::min(original, 0x1p40)));
     keys.set("rope.scaling.yarn_beta_fast", place + "beta_fast", fast);
     keys.set("rope.scaling.yarn_beta_slow", place + "beta_slow", slow);
+    keys.set("rope.scaling.yarn_truncate", place + "truncate", truncates);
     keys.set("rope.scaling.attn_factor", place + "attention_factor", stated / attention);
     return absl::OkStatus();
   }

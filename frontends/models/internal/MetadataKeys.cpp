@@ -40,6 +40,7 @@ static constexpr std::string_view honouredKeys[] = {
     "rope.scaling.yarn_beta_fast",
     "rope.scaling.yarn_beta_slow",
     "rope.scaling.yarn_ext_factor",
+    "rope.scaling.yarn_truncate",
     "tensor_data_layout", // where the weights came from
     "vocab_size",
 };

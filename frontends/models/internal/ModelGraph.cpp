@@ -57,6 +57,10 @@ bool ModelGraph::flag(std::string_view key) {
   return value.ok() && *value;
 }
 
+Value ModelGraph::vector(std::string_view name, int64_t length) {
+  return shared.weights.get(tensorName(name, ".weight"), {length});
+}
+
 std::string ModelGraph::tensorName(std::string_view name, std::string_view suffix) const {
   return absl::StrFormat("%s%s%s", prefix, name, suffix);
 }
@@ -288,7 +292,8 @@ Value ModelGraph::attendInViews(const Heads& heads, Bias bias) {
                           {.scale = p.attentionScale,
                            .softcap = p.attentionSoftcap,
                            .window = window(),
-                           .slopes = alibiSlopes},
+                           .slopes = alibiSlopes,
+                           .sinks = heads.sinks},
                           {.name = "attention"});
   if (!attended)
     return {};
@@ -314,7 +319,26 @@ Value ModelGraph::gatedMlp(Value x, Activation activation, std::string_view suff
   return linear(gated, name("ffn_down"), parameters().hidden, Bias::Optional);
 }
 
+Value ModelGraph::expertBias(std::string_view name, Value ids, int64_t outputs) {
+  std::string tensor = tensorName(name, ".bias");
+  if (!ids || !shared.weights.has(tensor))
+    return {};
+  const Hyperparameters& p = parameters();
+  Value table = shared.weights.get(tensor, {p.experts, outputs});
+  const int64_t rows = ids.getShape()[0], chosen = ids.getShape()[1];
+  Value flat = builder().reshape(ids, {rows * chosen}, {.name = absl::StrFormat("%s.ids", name)});
+  Value found = builder().embedding(table, flat, {.name = absl::StrFormat("%s.bias_rows", name)});
+  return builder().reshape(found, {rows, chosen, outputs},
+                           {.name = absl::StrFormat("%s.biases", name)});
+}
+
 Value ModelGraph::expertMlp(Value x, Activation activation) {
+  return expertMlp(x, [&](Value gate, Value up) {
+    return builder().glu(activation, gate, up, {.name = "ffn_glu_exps"});
+  });
+}
+
+Value ModelGraph::expertMlp(Value x, llvm::function_ref<Value(Value, Value)> unit) {
   const Hyperparameters& p = parameters();
   mlir::Type f32 = mlir::Float32Type::get(builder().getActivationType().getContext());
   auto weight = [&](std::string_view name, llvm::ArrayRef<int64_t> shape) {
@@ -322,6 +346,9 @@ Value ModelGraph::expertMlp(Value x, Activation activation) {
   };
   Value scores = builder().matmul(x, weight("ffn_gate_inp", {p.experts, p.hidden}),
                                   {.name = "ffn_gate_inp", .elementType = f32});
+  if (std::string bias = tensorName("ffn_gate_inp", ".bias"); shared.weights.has(bias))
+    scores = builder().add(scores, shared.weights.get(bias, {p.experts}),
+                           {.name = "ffn_gate_inp.bias", .elementType = f32});
   Value shares = builder().softmax(scores, {.name = "ffn_experts.softmax", .elementType = f32});
   GraphBuilder::TopK chosen =
       builder().topK(shares, p.chosenExperts, {.name = "ffn_experts.chosen", .elementType = f32});
@@ -335,11 +362,20 @@ Value ModelGraph::expertMlp(Value x, Activation activation) {
     return builder().expertMatmul(input, weight(name, {p.experts, outputs, inputs}), chosen.indices,
                                   {.name = name});
   };
-  Value gate = product(x, "ffn_gate_exps", p.expertFfn, p.hidden);
-  Value up = product(x, "ffn_up_exps", p.expertFfn, p.hidden);
-  Value gated = builder().glu(activation, gate, up, {.name = "ffn_glu_exps"});
-  Value down = product(gated, "ffn_down_exps", p.hidden, p.expertFfn);
-  return builder().weightedSum(down, weights, {.name = "ffn_experts"});
+  auto biased = [&](std::string_view name) {
+    Value y = product(x, name, p.expertFfn, p.hidden);
+    Value bias = expertBias(name, chosen.indices, p.expertFfn);
+    return bias ? builder().add(y, bias, {.name = absl::StrFormat("%s.bias", name)}) : y;
+  };
+  Value gate = biased("ffn_gate_exps"), up = biased("ffn_up_exps");
+  Value down = product(unit(gate, up), "ffn_down_exps", p.hidden, p.expertFfn);
+  Value sum = builder().weightedSum(down, weights, {.name = "ffn_experts"});
+  // Summed apart, so that the sum of the products stays beside them.
+  Value bias = expertBias("ffn_down_exps", chosen.indices, p.hidden);
+  if (!bias)
+    return sum;
+  bias = builder().weightedSum(bias, weights, {.name = "ffn_down_exps.bias"});
+  return builder().add(sum, bias, {.name = "ffn_experts.bias"});
 }
 
 Value ModelGraph::geluTanhMlp(Value x, Bias bias) {

@@ -26,6 +26,7 @@ struct Heads {
   Value query;
   Value key;
   Value value;
+  Value sinks = {}; ///< [heads]: scores without a value that join the softmax; or empty
 };
 
 /// One entry function while it is built, and the layers that model families share. Names of
@@ -54,6 +55,8 @@ public:
 
   GraphBuilder& builder() { return shared.builder; }
   const Hyperparameters& parameters() const { return shared.parameters; }
+  /// The tensor `name` of the block, a vector of f32 or of the activation type: [length].
+  Value vector(std::string_view name, int64_t length);
   /// The architecture's metadata key of that name, a bool; false after an error.
   bool flag(std::string_view key);
 
@@ -113,7 +116,11 @@ public:
   /// same. With p the softmax of ffn_gate_inp(x) over all experts, C the experts with the largest p
   /// (ties: the lower number) and, where the weights are normalised, p divided by its sum over C:
   ///
-  ///     y = Σ_{e in C} p_e · ffn_down_exps_e(activation(ffn_gate_exps_e(x)) · ffn_up_exps_e(x))
+  ///     y = Σ_{e in C} p_e · ffn_down_exps_e(unit(ffn_gate_exps_e(x), ffn_up_exps_e(x)))
+  ///
+  /// Each product has a bias where the file has one.
+  Value expertMlp(Value x, llvm::function_ref<Value(Value gate, Value up)> unit);
+  /// The same with activation(gate) · up as the unit.
   Value expertMlp(Value x, Activation activation);
 
 private:
@@ -127,6 +134,9 @@ private:
   /// `x` within the bounds that the parameters state, if they do.
   Value clampHeads(Value x, std::string_view name);
   Heads projectFlat(Value x, Bias bias, bool isFused);
+  /// Of each expert that `ids` [rows, chosen] name its row of the bias of `name`, [experts,
+  /// outputs]; empty where the file has none.
+  Value expertBias(std::string_view name, Value ids, int64_t outputs);
   bool isWindowed() const;
   /// Positions that the block looks back, its own included; 0: all.
   int64_t window() const;

@@ -62,11 +62,16 @@ struct YarnParameters {
   double extrapolation; ///< how much of the ramp counts; 1 in the paper
   double magnitude;
   double base;
+  bool truncates; ///< whether the ramp begins and ends at whole pairs
 };
 
 static absl::StatusOr<YarnParameters> readYarn(const ModelSource& source, const Hyperparameters& p,
-                                               double factor, double base) {
+                                               double factor, double base, bool truncates) {
   YarnParameters yarn{};
+  yarn.truncates = truncates;
+  if (source.has("rope.scaling.yarn_truncate")) {
+    TENON_ASSIGN_OR_RETURN(yarn.truncates, source.flag("rope.scaling.yarn_truncate"));
+  }
   yarn.factor = factor;
   yarn.base = base;
   TENON_ASSIGN_OR_RETURN(yarn.originalContext, readOriginalContext(source, p));
@@ -87,8 +92,10 @@ static void applyYarn(const YarnParameters& yarn, RopeFrequencies& frequencies) 
     return dimensions * std::log(yarn.originalContext / (rotations * 2.0 * std::numbers::pi)) /
            (2.0 * std::log(yarn.base));
   };
-  double low = std::max(0.0, std::floor(pairAt(yarn.betaFast)));
-  double high = std::min(dimensions - 1.0, std::ceil(pairAt(yarn.betaSlow)));
+  double low = pairAt(yarn.betaFast), high = pairAt(yarn.betaSlow);
+  if (yarn.truncates)
+    low = std::floor(low), high = std::ceil(high);
+  low = std::max(0.0, low), high = std::min(dimensions - 1.0, high);
   for (size_t pair = 0; pair < frequencies.inverse.size(); ++pair) {
     double ramp = (static_cast<double>(pair) - low) / std::max(0.001, high - low);
     double unscaled = (1.0 - std::clamp(ramp, 0.0, 1.0)) * yarn.extrapolation;
@@ -104,10 +111,9 @@ static double turnOf(double base, int64_t pair, int64_t pairs) {
   return std::pow(base, -static_cast<double>(pair) / static_cast<double>(pairs));
 }
 
-absl::StatusOr<RopeFrequencies> readRopeFrequencies(const ModelSource& source,
-                                                    const Hyperparameters& parameters,
-                                                    int64_t contextLength,
-                                                    std::optional<double> windowedBase) {
+absl::StatusOr<RopeFrequencies>
+readRopeFrequencies(const ModelSource& source, const Hyperparameters& parameters,
+                    int64_t contextLength, std::optional<double> windowedBase, bool truncatesYarn) {
   int64_t pairs = parameters.rotarySize / 2;
   TENON_ASSIGN_OR_RETURN(double base, source.numberAbove(1, "rope.freq_base", 10000.0));
   TENON_ASSIGN_OR_RETURN(std::string_view tensor, chooseFactors(source, parameters, contextLength));
@@ -123,7 +129,8 @@ absl::StatusOr<RopeFrequencies> readRopeFrequencies(const ModelSource& source,
         static_cast<float>(turnOf(base, pair, pairs) / factors[pair] / divisor));
   }
   if (type == "yarn") {
-    TENON_ASSIGN_OR_RETURN(YarnParameters yarn, readYarn(source, parameters, factor, base));
+    TENON_ASSIGN_OR_RETURN(YarnParameters yarn,
+                           readYarn(source, parameters, factor, base, truncatesYarn));
     applyYarn(yarn, frequencies);
   } else if (type != "linear" && type != "none" && type != "longrope") {
     return source.keyError("rope.scaling.type", "'none', 'linear', 'longrope' or 'yarn'",

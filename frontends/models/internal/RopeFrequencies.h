@@ -34,15 +34,18 @@ struct RopeFrequencies {
 ///     `rope.scale_linear` (Chen et al. 2023, arXiv 2306.15595);
 ///   yarn: divided by the factor where a pair turns less than `yarn_beta_slow` times in the
 ///     original context, as it is where it turns more than `yarn_beta_fast` times, a linear ramp
-///     between; magnitude 1 + 0.1 · ln factor (Peng et al. 2023, arXiv 2309.00071);
+///     between, which begins and ends at whole pairs where `yarn_truncate` says so; magnitude
+///     1 + 0.1 · ln factor (Peng et al. 2023, arXiv 2309.00071);
 ///   none, longrope: not scaled.
 /// `rope.scaling.attn_factor` multiplies what is rotated.
-/// `windowedBase` is the architecture's (`Architecture::windowedRopeBase`).
-/// Key names, defaults and the ramp's rounding as in llama.cpp. Other types are refused.
+/// `windowedBase` and `truncatesYarn` are the architecture's (`Architecture::windowedRopeBase`).
+/// Key names and defaults as in llama.cpp, but for `yarn_truncate`, which GGUF has not: llama.cpp
+/// always rounds. Other types are refused.
 absl::StatusOr<RopeFrequencies> readRopeFrequencies(const ModelSource& source,
                                                     const Hyperparameters& parameters,
                                                     int64_t contextLength,
-                                                    std::optional<double> windowedBase = {});
+                                                    std::optional<double> windowedBase = {},
+                                                    bool truncatesYarn = true);
 
 } // namespace tenon::frontends
 

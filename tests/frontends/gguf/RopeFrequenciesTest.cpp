@@ -19,12 +19,13 @@ protected:
     Hyperparameters parameters;
     parameters.rotarySize = 8;
     parameters.contextLength = 16;
-    auto frequencies = readRopeFrequencies(**source, parameters, contextLength);
+    auto frequencies = readRopeFrequencies(**source, parameters, contextLength, {}, truncatesYarn);
     EXPECT_THAT(frequencies, IsOk());
     return frequencies.ok() ? *frequencies : RopeFrequencies();
   }
   ModelFile model = ModelFile::llama();
   int64_t contextLength = 16; ///< positions that the caches hold
+  bool truncatesYarn = true;
 };
 
 TEST_F(RopeFrequenciesTest, TheBaseDefaultsTo10000) {
@@ -98,6 +99,29 @@ TEST_F(RopeFrequenciesTest, Yarn) {
               ElementsAre(FloatEq(1.0f), FloatEq(0.5f), FloatEq(0.25f * (2 + 1 / 4.0f) / 3),
                           FloatEq(0.125f * (1 + 2 / 4.0f) / 3)));
   EXPECT_DOUBLE_EQ(frequencies.magnitude, 1 + 0.1 * std::log(4.0));
+}
+
+/// The same between pairs: from 8 ln(64 / 8π) / (2 ln 16) to 8 ln(64 / 2π) / (2 ln 16).
+TEST_F(RopeFrequenciesTest, YarnWithoutRounding) {
+  model.keys["llama.rope.freq_base"] = 16.0f;
+  model.keys["llama.rope.scaling.type"] = std::string("yarn");
+  model.keys["llama.rope.scaling.factor"] = 4.0f;
+  model.keys["llama.rope.scaling.original_context_length"] = 64u;
+  model.keys["llama.rope.scaling.yarn_beta_fast"] = 4.0f;
+  model.keys["llama.rope.scaling.yarn_truncate"] = true;
+  std::vector<float> rounded = read().inverse;
+  model.keys["llama.rope.scaling.yarn_truncate"] = false;
+  std::vector<float> found = read().inverse;
+  auto pairAt = [](double turns) {
+    return 8 * std::log(64 / (turns * 2 * M_PI)) / (2 * std::log(16.0));
+  };
+  double ramp = (2 - pairAt(4)) / (pairAt(1) - pairAt(4));
+  EXPECT_THAT(found, ElementsAre(1.0f, 0.5f, FloatEq(static_cast<float>(0.25 * (1 - 0.75 * ramp))),
+                                 testing::Not(rounded[3])));
+  model.keys.erase("llama.rope.scaling.yarn_truncate");
+  EXPECT_EQ(read().inverse, rounded);
+  truncatesYarn = false;
+  EXPECT_EQ(read().inverse, found);
 }
 
 TEST_F(RopeFrequenciesTest, YarnWithItsOtherNumbers) {

@@ -106,23 +106,26 @@ TEST_P(FamilyKeyTest, AnotherValueIsAnotherModel) {
   EXPECT_GE(errorsOf(model, golden).front(), 10 * relativeToLargest);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, FamilyKeyTest,
-                         ::testing::Values(KeyCase{"mpt", "mpt.attention.clamp_kqv", 0.0f},
-                                           KeyCase{"mpt", "mpt.attention.clamp_kqv", 1.0f},
-                                           KeyCase{"mpt", "mpt.attention.max_alibi_bias", 8.0f},
-                                           KeyCase{"gemma2", "gemma2.attention.sliding_window", 0u},
-                                           KeyCase{"gemma2", "gemma2.attention.sliding_window", 7u},
-                                           KeyCase{"gemma2", "gemma2.attn_logit_softcapping", 3.0f},
-                                           KeyCase{"gemma2", "gemma2.final_logit_softcapping",
-                                                   5.0f},
-                                           KeyCase{"gemma2", "gemma2.attention.scale", 0.2f},
-                                           KeyCase{"mixtral", "llama.expert_used_count", 1u},
-                                           KeyCase{"qwen3moe", "qwen3moe.expert_used_count", 2u},
-                                           KeyCase{"mistral", "llama.attention.sliding_window", 0u},
-                                           KeyCase{"mistral", "llama.attention.sliding_window", 7u},
-                                           KeyCase{"phi3", "phi3.attention.sliding_window", 0u},
-                                           KeyCase{"phi3", "phi3.rope.scaling.attn_factor", 1.0f},
-                                           KeyCase{"qwen2", "qwen2.rope.freq_base", 10000.0f}));
+INSTANTIATE_TEST_SUITE_P(
+    All, FamilyKeyTest,
+    ::testing::Values(KeyCase{"mpt", "mpt.attention.clamp_kqv", 0.0f},
+                      KeyCase{"mpt", "mpt.attention.clamp_kqv", 1.0f},
+                      KeyCase{"mpt", "mpt.attention.max_alibi_bias", 8.0f},
+                      KeyCase{"gemma2", "gemma2.attention.sliding_window", 0u},
+                      KeyCase{"gemma2", "gemma2.attention.sliding_window", 7u},
+                      KeyCase{"gemma2", "gemma2.attn_logit_softcapping", 3.0f},
+                      KeyCase{"gemma2", "gemma2.final_logit_softcapping", 5.0f},
+                      KeyCase{"gemma2", "gemma2.attention.scale", 0.2f},
+                      KeyCase{"gpt_oss", "gpt-oss.expert_used_count", 2u},
+                      KeyCase{"gpt_oss", "gpt-oss.attention.sliding_window", 0u},
+                      KeyCase{"gpt_oss", "gpt-oss.rope.scaling.factor", 1.0f},
+                      KeyCase{"mixtral", "llama.expert_used_count", 1u},
+                      KeyCase{"qwen3moe", "qwen3moe.expert_used_count", 2u},
+                      KeyCase{"mistral", "llama.attention.sliding_window", 0u},
+                      KeyCase{"mistral", "llama.attention.sliding_window", 7u},
+                      KeyCase{"phi3", "phi3.attention.sliding_window", 0u},
+                      KeyCase{"phi3", "phi3.rope.scaling.attn_factor", 1.0f},
+                      KeyCase{"qwen2", "qwen2.rope.freq_base", 10000.0f}));
 
 } // namespace
 } // namespace tenon::tests

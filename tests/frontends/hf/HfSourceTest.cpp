@@ -52,10 +52,12 @@ struct HfModel {
     json table;
     uint64_t at = 0;
     for (const auto& [name, shape] : tensors) {
-      uint64_t bytes = type == "F16" ? 2 : 8;
+      bool isByte = name.ends_with("_blocks") || name.ends_with("_scales");
+      uint64_t bytes = isByte ? 1 : type == "F16" ? 2 : 8;
       for (int64_t length : shape)
         bytes *= static_cast<uint64_t>(length);
-      table[name] = {{"dtype", type}, {"shape", shape}, {"data_offsets", {at, at + bytes}}};
+      table[name] = {
+          {"dtype", isByte ? "U8" : type}, {"shape", shape}, {"data_offsets", {at, at + bytes}}};
       at += bytes;
     }
     std::string header = table.dump();
@@ -180,7 +182,7 @@ TEST_F(HfSourceTest, RefusesConfigurationsThatItCannotHonour) {
   EXPECT_THAT(errorOf("layer_types", 3), HasSubstr("a list, but got 3"));
   EXPECT_THAT(errorOf("partial_rotary_factor", 1.5), HasSubstr("above 0 and at most 1"));
   EXPECT_THAT(errorOf("quantization_config", json::object()),
-              HasSubstr("'compressed-tensors' or 'fp8', but got ''"));
+              HasSubstr("'fp8' or 'mxfp4', but got ''"));
 }
 
 TEST_F(HfSourceTest, RefusesRopeThatItDoesNotKnow) {
@@ -291,6 +293,104 @@ TEST_F(HfSourceTest, RefusesExpertsThatDoNotFit) {
                                                                                                 8};
         }),
         HasSubstr("which it has no use for"));
+}
+
+/// A gpt-oss of one block with 2 experts, of floats or of blocks.
+HfModel gptOss(bool hasBlocks) {
+  HfModel model;
+  model.config["model_type"] = "gpt_oss";
+  model.config.update({{"num_local_experts", 2},
+                       {"num_experts_per_tok", 1},
+                       {"hidden_size", 32},
+                       {"intermediate_size", 32},
+                       {"sliding_window", 8},
+                       {"experts_per_token", 1},
+                       {"swiglu_limit", 7.0}});
+  model.tensors = {{"model.embed_tokens.weight", {5, 32}},
+                   {"model.norm.weight", {32}},
+                   {"lm_head.weight", {5, 32}},
+                   {"model.layers.0.input_layernorm.weight", {32}},
+                   {"model.layers.0.post_attention_layernorm.weight", {32}},
+                   {"model.layers.0.self_attn.q_proj.weight", {32, 32}},
+                   {"model.layers.0.self_attn.q_proj.bias", {32}},
+                   {"model.layers.0.self_attn.k_proj.weight", {16, 32}},
+                   {"model.layers.0.self_attn.k_proj.bias", {16}},
+                   {"model.layers.0.self_attn.v_proj.weight", {16, 32}},
+                   {"model.layers.0.self_attn.v_proj.bias", {16}},
+                   {"model.layers.0.self_attn.o_proj.weight", {32, 32}},
+                   {"model.layers.0.self_attn.o_proj.bias", {32}},
+                   {"model.layers.0.self_attn.sinks", {2}},
+                   {"model.layers.0.mlp.router.weight", {2, 32}},
+                   {"model.layers.0.mlp.router.bias", {2}}};
+  for (auto [name, outputs] : {std::pair{"gate_up_proj", 64}, {"down_proj", 32}}) {
+    std::string begin = std::string("model.layers.0.mlp.experts.") + name;
+    model.tensors[begin + "_bias"] = {2, outputs};
+    if (!hasBlocks) {
+      model.tensors[begin] = {2, 32, outputs};
+      continue;
+    }
+    model.tensors[begin + "_blocks"] = {2, outputs, 1, 16};
+    model.tensors[begin + "_scales"] = {2, outputs, 1};
+  }
+  if (hasBlocks)
+    model.config["quantization_config"] = {{"quant_method", "mxfp4"}};
+  return model;
+}
+
+TEST_F(HfSourceTest, SplitsRowsThatAlternate) {
+  for (bool hasBlocks : {false, true}) {
+    ASSERT_THAT(import(gptOss(hasBlocks)), IsOk());
+    auto source = HfSource::open(folder.path("")).value();
+    for (const char* name : {"gate", "up", "down"}) {
+      std::string begin = std::string("blk.0.ffn_") + name + "_exps.";
+      const SourceTensor* weight = source->requireTensor(begin + "weight", {}).value();
+      EXPECT_THAT(weight->shape, ElementsAre(2, 32, 32));
+      EXPECT_EQ(weight->encoding->name, hasBlocks ? "mxfp4" : "f16");
+      EXPECT_THAT(source->requireTensor(begin + "bias", {}).value()->shape, ElementsAre(2, 32));
+    }
+    EXPECT_FALSE(source->hasTensor("blk.0.ffn_gate_up_exps.weight"));
+    EXPECT_THAT(source->requireTensor("blk.0.attn_sinks.weight", {}).value()->shape,
+                ElementsAre(2));
+  }
+}
+
+TEST_F(HfSourceTest, RefusesAnotherGptOss) {
+  auto errorWith = [&](bool hasBlocks, const std::function<void(HfModel&)>& change) {
+    return errorOf([&](HfModel& model) {
+      model = gptOss(hasBlocks);
+      change(model);
+    });
+  };
+  const std::string experts = "model.layers.0.mlp.experts.";
+  EXPECT_THAT(errorWith(false, [](HfModel& m) { m.config["swiglu_limit"] = 6.0; }),
+              HasSubstr("'swiglu_limit' expects 7.0, but got 6.0"));
+  EXPECT_THAT(errorWith(false, [](HfModel& m) { m.config["layer_types"] = {"full_attention"}; }),
+              HasSubstr("'layer_types[0]' expects 'sliding_attention'"));
+  EXPECT_THAT(errorWith(false,
+                        [](HfModel& m) {
+                          m.config["rope_scaling"] = {{"rope_type", "yarn"}, {"truncate", 3}};
+                        }),
+              HasSubstr("'rope_scaling.truncate' expects true or false, but got 3"));
+  for (bool hasBlocks : {false, true}) {
+    EXPECT_THAT(errorWith(hasBlocks,
+                          [&](HfModel& m) { m.tensors[experts + "gate_up_proj_bias"] = {2, 63}; }),
+                HasSubstr("tensor '" + experts +
+                          "gate_up_proj_bias' expects experts of an even "
+                          "number of rows, but got shape [2, 63]"));
+    EXPECT_THAT(
+        errorWith(hasBlocks, [](HfModel& m) { m.tensors.erase("model.layers.0.self_attn.sinks"); }),
+        HasSubstr("expects tensor 'model.layers.0.self_attn.sinks', but the folder has none"));
+  }
+  EXPECT_THAT(errorWith(false, [&](HfModel& m) { m.tensors[experts + "down_proj"] = {8}; }),
+              HasSubstr("'" + experts + "down_proj' expects two axes, or those of experts"));
+  EXPECT_THAT(errorWith(true, [&](HfModel& m) { m.tensors.erase(experts + "down_proj_scales"); }),
+              HasSubstr("weight of 64 x 32 expects a tensor of scales, but got none"));
+  EXPECT_THAT(
+      errorWith(true, [&](HfModel& m) { m.tensors[experts + "down_proj_scales"] = {1, 64, 1}; }),
+      HasSubstr("expects shape [64, 1] for a weight of 64 x 32, but got [1, 64, 1]"));
+  EXPECT_THAT(
+      errorWith(true, [&](HfModel& m) { m.tensors[experts + "down_proj_blocks"] = {2, 16}; }),
+      HasSubstr("expects columns in whole groups of 32, but got 16"));
 }
 
 class HfIndexTest : public HfSourceTest {

@@ -125,6 +125,8 @@ TEST(Quantization, ReadsFloat8) {
   expectFormat(R"({"quant_method": "fp8", "weight_block_size": [128, 128]})",
                {.layout = Layout::Float8, .bits = 8, .blockRows = 128, .blockColumns = 128});
   expectFormat(R"({"quant_method": "fp8"})", {.layout = Layout::Float8, .bits = 8});
+  expectFormat(R"({"quant_method": "mxfp4", "modules_to_not_convert": ["lm_head"]})",
+               {.layout = Layout::Mxfp4Blocks, .bits = 4});
 }
 
 TEST(Quantization, ReadsFilesBesideTheConfiguration) {
@@ -165,7 +167,7 @@ TEST(Quantization, RefusesWhatItCannotRead) {
   expectRefused("7", "key 'quantization_config' expects an object, but got 7");
   expectRefused(R"({"quant_method": "hqq"})",
                 "key 'quantization_config.quant_method' expects 'gptq', 'awq', "
-                "'compressed-tensors' or 'fp8', but got 'hqq'");
+                "'compressed-tensors', 'fp8' or 'mxfp4', but got 'hqq'");
   expectRefused(R"({"quant_method": ""})", "but got ''");
   expectRefused(R"({"bits": 9})", "key 'quantization_config.bits' expects an integer from 2 to 8");
   expectRefused(R"({"group_size": "big"})", "group_size' expects an integer from -1");
