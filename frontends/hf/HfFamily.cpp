@@ -75,14 +75,12 @@ std::optional<CanonicalName> canonicalTensorName(const HfFamily& family, std::st
   if (parts->suffix == "inv_freq" || parts->suffix == "masked_bias")
     return std::nullopt;
   std::string begin = parts->block.empty() ? "" : absl::StrFormat("blk.%s.", parts->block);
+  for (const TensorName& name : family.names)
+    if (isWhole(name) && name.stored == parts->whole)
+      return CanonicalName{absl::StrCat(begin, std::string(name.canonical)), {}};
   for (const TensorName& name : family.names) {
-    if (isWhole(name)) {
-      if (name.stored == parts->whole)
-        return CanonicalName{absl::StrCat(begin, std::string(name.canonical)), {}};
-      continue;
-    }
     std::optional<int64_t> expert = expertIn(parts->stem, name.stored);
-    if (name.stored != parts->stem && !expert)
+    if (isWhole(name) || (name.stored != parts->stem && !expert))
       continue;
     if (name.canonical.empty())
       return std::nullopt;
@@ -102,12 +100,12 @@ std::string storedTensorName(const HfFamily& family, std::string_view canonical)
   }
   size_t dot = std::min(rest.rfind('.'), rest.size());
   for (const TensorName& name : family.names)
-    if (name.canonical == rest)
-      return absl::StrCat(begin, std::string(name.stored));
-  for (const TensorName& name : family.names)
     if (name.canonical == rest.substr(0, dot) && !name.canonical.empty() && !isWhole(name))
       return absl::StrCat(name.canonical == "output" ? "" : begin, std::string(name.stored),
                           std::string(rest.substr(dot)));
+  for (const TensorName& name : family.names)
+    if (name.canonical == rest)
+      return absl::StrCat(begin, std::string(name.stored));
   return std::string(canonical);
 }
 

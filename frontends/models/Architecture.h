@@ -33,6 +33,9 @@ struct Architecture {
   /// Whether YaRN's ramp begins and ends at whole pairs where a file does not say
   /// (`rope.scaling.yarn_truncate`).
   bool truncatesYarn = true;
+  /// Whether it is an encoder, in which each token of a text sees all others: it has no caches, and
+  /// gives a vector of the text instead of logits.
+  bool isEncoder = false;
   Experts experts = Experts::None;
   /// Whether the weights of the chosen experts are divided by their sum where a file does not say.
   bool normalisesExperts = false;

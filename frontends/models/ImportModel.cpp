@@ -1,6 +1,7 @@
 #include "frontends/models/ImportModel.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -119,7 +120,7 @@ absl::Status resolveStream(const ModelSource& source, const Architecture& archit
         "%s: expects first tokens and a window (--sinks, --window) of at most %d together, the "
         "model's context, but got %d and %d",
         source.path(), p.contextLength, kept, window));
-  if (!architecture.pairing || p.window != 0)
+  if (!architecture.pairing || architecture.isEncoder || p.window != 0)
     return absl::InvalidArgumentError(absl::StrFormat(
         "%s: expects a model that rotates its heads and has no window of its own for --window",
         source.path()));
@@ -136,6 +137,34 @@ absl::Status resolveStream(const ModelSource& source, const Architecture& archit
   return absl::OkStatus();
 }
 
+/// An encoder has no caches; a text is as long as the rows of a call.
+absl::StatusOr<Capacities> resolveEncoder(const ModelSource& source, const Hyperparameters& p,
+                                          const ImportOptions& options) {
+  if (options.contextLength != 0 || options.sequences != 0 ||
+      options.cache != CacheType::Activations)
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "%s: expects neither a context, sequences nor a type of caches (--context, --sequences, "
+        "--cache) for an encoder, which has no caches",
+        source.path()));
+  bool hasEntry = false;
+  for (const EntryShape& entry : options.entries) {
+    if (entry.role != Role::Prefill || isLeftOut(entry, options, p.contextLength))
+      continue;
+    hasEntry = true;
+    if (entry.rows > p.contextLength)
+      return absl::InvalidArgumentError(
+          absl::StrFormat("%s: expects texts of at most %d tokens (--shapes), the model's context, "
+                          "but got %d",
+                          source.path(), p.contextLength, entry.rows));
+  }
+  if (!hasEntry)
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "%s: expects shapes prefill:ROWS (--shapes) for an encoder, which takes all tokens of a "
+        "text in one call, but got none",
+        source.path()));
+  return Capacities{.contextLength = p.contextLength, .sequences = 1, .ring = {}};
+}
+
 absl::StatusOr<Capacities> resolveCapacities(const ModelSource& source,
                                              const Architecture& architecture,
                                              const Hyperparameters& p,
@@ -144,6 +173,8 @@ absl::StatusOr<Capacities> resolveCapacities(const ModelSource& source,
   Capacities capacities{options.contextLength, options.sequences, {}};
   if (options.keptTokens != 0 || options.window != 0)
     TENON_RETURN_IF_ERROR(resolveStream(source, architecture, p, options, capacities));
+  if (architecture.isEncoder)
+    return resolveEncoder(source, p, options);
   if (capacities.contextLength == 0)
     capacities.contextLength = std::min(p.contextLength, defaultContextLength);
   if (!capacities.isStream() &&
@@ -269,6 +300,34 @@ absl::StatusOr<RopeFrequencies> readRotation(const ModelSource& source,
                              architecture.truncatesYarn);
 }
 
+/// Builds the function for texts of up to `rows` tokens; stops at the first error, which the builder
+/// keeps.
+void buildEncoder(const ModelGraph::Shared& shared, int64_t rows, const ImportOptions& options) {
+  GraphBuilder& builder = shared.builder;
+  mlir::MLIRContext* context = builder.getActivationType().getContext();
+  mlir::Type i32 = mlir::IntegerType::get(context, 32), f32 = mlir::Float32Type::get(context);
+  builder.beginFunction(absl::StrFormat("encode_%d", rows));
+  ModelGraph::Inputs inputs;
+  inputs.ids = builder.input("ids", {rows}, i32);
+  inputs.mask = builder.input("mask", {rows}, f32);
+  std::vector<int32_t> places(rows);
+  std::iota(places.begin(), places.end(), 0);
+  inputs.positions = builder.intConstant({rows}, places, {.name = "positions"});
+  inputs.sequences = builder.intConstant({1}, {0}, {.name = "sequences"});
+
+  ModelGraph graph(shared, inputs);
+  Value x = shared.architecture.buildEmbedding(graph);
+  std::vector<Value> blocks;
+  for (int64_t layer = 0; layer < shared.parameters.blocks && builder.getStatus().ok(); ++layer) {
+    x = graph.block(layer, x);
+    blocks.push_back(x);
+  }
+  builder.output("embedding", graph.pool(x));
+  for (size_t layer = 0; options.blockOutputs && layer < blocks.size(); ++layer)
+    builder.output(absl::StrFormat("blk.%d.output", layer), blocks[layer]);
+  builder.endFunction();
+}
+
 /// Builds one entry function; stops at the first error, which the builder keeps.
 void buildEntry(const ModelGraph::Shared& shared, const EntryShape& entry,
                 const ImportOptions& options) {
@@ -318,14 +377,17 @@ importModel(mlir::MLIRContext& context, const ModelSource& source, const ImportO
 
   GraphBuilder builder(context, activationElementType(context, options.activations, source));
   std::vector<std::string> fileSymbols = declareFiles(builder, source);
-  builder.setModel({.architecture = std::string(architecture->name),
-                    .name = std::string(name),
-                    .file = std::string(fileSymbol),
-                    .vocabulary = parameters.vocabulary,
-                    .contextLength = capacities.contextLength,
-                    .sequences = capacities.sequences});
-  TENON_RETURN_IF_ERROR(
-      declareStates(builder, context, source, parameters, capacities, options.cache));
+  // An encoder is no model that goes on with a text.
+  if (!architecture->isEncoder)
+    builder.setModel({.architecture = std::string(architecture->name),
+                      .name = std::string(name),
+                      .file = std::string(fileSymbol),
+                      .vocabulary = parameters.vocabulary,
+                      .contextLength = capacities.contextLength,
+                      .sequences = capacities.sequences});
+  if (!architecture->isEncoder)
+    TENON_RETURN_IF_ERROR(
+        declareStates(builder, context, source, parameters, capacities, options.cache));
   TENON_ASSIGN_OR_RETURN(mlir::Type cacheType,
                          cacheElementType(context, source, options.cache, parameters.headSize));
   WeightTable weights(source, builder, std::move(fileSymbols));
@@ -337,8 +399,12 @@ importModel(mlir::MLIRContext& context, const ModelSource& source, const ImportO
                             weights,       builder, cacheType,  capacities.ring};
   for (const EntryShape& entry : options.entries)
     if (!isLeftOut(entry, options,
-                   capacities.isStream() ? options.window : capacities.contextLength))
-      buildEntry(shared, entry, options);
+                   capacities.isStream() ? options.window : capacities.contextLength)) {
+      if (!architecture->isEncoder)
+        buildEntry(shared, entry, options);
+      else if (entry.role == Role::Prefill)
+        buildEncoder(shared, entry.rows, options);
+    }
   if (builder.getStatus().ok())
     builder.fail(weights.checkAllUsed(architecture->name));
   TENON_ASSIGN_OR_RETURN(mlir::OwningOpRef<mlir::ModuleOp> module, builder.finish());

@@ -85,6 +85,11 @@ inline constexpr int64_t defaultContextLength = 4096;
 /// `kv.<n>.k` and `kv.<n>.v` [sequences, context, KV heads, head size]. Weights have the canonical
 /// names of the source's tensors and refer to their bytes in its files.
 ///
+/// An encoder has a function `encode_<rows>` instead of each prefill, and none for decode, with the
+/// inputs `ids` i32 [rows] and `mask` f32 [rows], 1 for the tokens of a text and 0 for rows behind
+/// them. Its first result is `embedding` f32 [1, hidden], the text's vector as pooling makes it. It
+/// has neither caches nor a `tenon.model`.
+///
 /// Errors name the file and the key or tensor, what was expected and what was found: keys and
 /// tensors that are missing, of another type or shape, that contradict one another, or that the
 /// architecture has no use for or does not honour, so that no model is silently computed in another way than meant.

@@ -77,11 +77,25 @@ PHI_NAMES = LLAMA_NAMES | {
     "output_norm": "model.final_layernorm", "attn_output": "self_attn.dense",
     "ffn_up": "mlp.fc1", "ffn_down": "mlp.fc2",
 }
+BERT_NAMES = {
+    "token_embd": "embeddings.word_embeddings", "position_embd": "embeddings.position_embeddings",
+    "token_types": "embeddings.token_type_embeddings", "token_embd_norm": "embeddings.LayerNorm",
+    "attn_q": "attention.self.query", "attn_k": "attention.self.key",
+    "attn_v": "attention.self.value", "attn_output": "attention.output.dense",
+    "attn_output_norm": "attention.output.LayerNorm", "ffn_up": "intermediate.dense",
+    "ffn_down": "output.dense", "layer_output_norm": "output.LayerNorm",
+}
+NOMIC_BERT_NAMES = BERT_NAMES | {
+    "token_embd_norm": "emb_ln", "attn_qkv": "attn.Wqkv", "attn_output": "attn.out_proj",
+    "attn_output_norm": "norm1", "ffn_up": "mlp.fc11", "ffn_gate": "mlp.fc12",
+    "ffn_down": "mlp.fc2", "layer_output_norm": "norm2",
+}
 # model_type: names, what blocks begin with.
 FAMILIES = {
     "llama": (LLAMA_NAMES, "model.layers."), "mistral": (LLAMA_NAMES, "model.layers."),
     "qwen2": (LLAMA_NAMES, "model.layers."), "qwen3": (LLAMA_NAMES, "model.layers."),
     "mixtral": (MIXTRAL_NAMES, "model.layers."), "olmoe": (QWEN_MOE_NAMES, "model.layers."),
+    "bert": (BERT_NAMES, "encoder.layer."), "nomic_bert": (NOMIC_BERT_NAMES, "encoder.layers."),
     "gpt_oss": (GPT_OSS_NAMES, "model.layers."),
     "qwen2_moe": (QWEN_MOE_NAMES, "model.layers."), "qwen3_moe": (QWEN_MOE_NAMES, "model.layers."),
     "phi3": (LLAMA_NAMES | {"ffn_up": "mlp.gate_up_proj"}, "model.layers."),
@@ -285,6 +299,44 @@ def make_tokenizer(model):
     }
 
 
+def make_word_pieces(model):
+    """tokenizer.json of a WordPiece vocabulary, as BERT's."""
+    tokens = [token[1:] if token[0] == "\u2581" else token if token[0] == "[" else "##" + token
+              for token in strings(model.keys["tokenizer.ggml.tokens"])]
+    ids = {token: i for i, token in enumerate(tokens)}
+    special = [{"id": i, "content": token, "single_word": False, "lstrip": False, "rstrip": False,
+                "normalized": False, "special": True} for token, i in ids.items() if token[0] == "["]
+    parts = [{"SpecialToken": {"id": "[CLS]", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}},
+             {"SpecialToken": {"id": "[SEP]", "type_id": 0}}]
+    return {
+        "version": "1.0", "truncation": None, "padding": None, "added_tokens": special,
+        "normalizer": {"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True,
+                       "strip_accents": None, "lowercase": True},
+        "pre_tokenizer": {"type": "BertPreTokenizer"},
+        "post_processor": {
+            "type": "TemplateProcessing", "single": parts, "pair": parts,
+            "special_tokens": {token: {"id": token, "ids": [ids[token]], "tokens": [token]}
+                               for token in ("[CLS]", "[SEP]")}},
+        "decoder": {"type": "WordPiece", "prefix": "##", "cleanup": True},
+        "model": {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##",
+                  "max_input_chars_per_word": 100, "vocab": ids},
+    }
+
+
+def write_encoder(folder, model, kind):
+    """What sentence-transformers writes beside an encoder."""
+    pooling, = struct.unpack_from("<I", model.keys[f"{kind}.pooling_type"], 4)
+    (folder / "1_Pooling").mkdir(exist_ok=True)
+    (folder / "1_Pooling/config.json").write_text(json.dumps({
+        "word_embedding_dimension": 48, "pooling_mode_cls_token": pooling == 2,
+        "pooling_mode_mean_tokens": pooling == 1, "pooling_mode_max_tokens": False}))
+    modules = [("", "Transformer"), ("1_Pooling", "Pooling"), ("2_Normalize", "Normalize")]
+    (folder / "modules.json").write_text(json.dumps([
+        {"idx": i, "name": str(i), "path": path, "type": f"sentence_transformers.models.{name}"}
+        for i, (path, name) in enumerate(modules)]))
+    (folder / "tokenizer.json").write_text(json.dumps(make_word_pieces(model)), encoding="utf-8")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -308,6 +360,8 @@ def main():
     if options.tokenizer:
         (options.folder / "tokenizer.json").write_text(json.dumps(make_tokenizer(model)),
                                                        encoding="utf-8")
+    if config["model_type"].endswith("bert"):
+        write_encoder(options.folder, model, config["model_type"].replace("_", "-"))
     (options.folder / "config.json").write_text(json.dumps(config, indent=1), encoding="utf-8")
     if options.shards == 1:
         write_safetensors(options.folder / "model.safetensors", tensors, options.type)

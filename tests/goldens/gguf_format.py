@@ -20,13 +20,17 @@ def _text(value):
 
 
 def _value(value):
-    """Type and bytes of a metadata value: bool, int (as u32), float (as f32) or str."""
+    """Type and bytes of a metadata value: bool, int (as u32), float (as f32), str or a list of those."""
     if isinstance(value, bool):
         return struct.pack("<I?", BOOL, value)
     if isinstance(value, int):
         return struct.pack("<II", U32, value)
     if isinstance(value, float):
         return struct.pack("<If", F32, value)
+    if isinstance(value, list):
+        parts = [_value(element) for element in value]
+        return (struct.pack("<I", ARRAY) + parts[0][:4] + struct.pack("<Q", len(parts))
+                + b"".join(part[4:] for part in parts))
     return struct.pack("<I", STRING) + _text(value)
 
 

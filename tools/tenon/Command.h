@@ -19,6 +19,7 @@ void addCalibrateCommand(CLI::App& app, Action& action);
 void addCompileCommand(CLI::App& app, Action& action);
 void addDevicesCommand(CLI::App& app, Action& action);
 void addDumpCommand(CLI::App& app, Action& action);
+void addEmbedCommand(CLI::App& app, Action& action);
 void addExplainCommand(CLI::App& app, Action& action);
 void addInspectCommand(CLI::App& app, Action& action);
 void addPerplexityCommand(CLI::App& app, Action& action);

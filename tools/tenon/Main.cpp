@@ -40,11 +40,11 @@ int main(int argc, char** argv) {
   tenon::tools::Action action;
   for (auto add : {tenon::tools::addBenchCommand, tenon::tools::addCalibrateCommand,
                    tenon::tools::addCompileCommand, tenon::tools::addDevicesCommand,
-                   tenon::tools::addDumpCommand, tenon::tools::addExplainCommand,
-                   tenon::tools::addInspectCommand, tenon::tools::addPerplexityCommand,
-                   tenon::tools::addRandomModelCommand, tenon::tools::addRunCommand,
-                   tenon::tools::addTokenizeCommand, tenon::tools::addTuneCommand,
-                   tenon::tools::addVerifyCommand})
+                   tenon::tools::addDumpCommand, tenon::tools::addEmbedCommand,
+                   tenon::tools::addExplainCommand, tenon::tools::addInspectCommand,
+                   tenon::tools::addPerplexityCommand, tenon::tools::addRandomModelCommand,
+                   tenon::tools::addRunCommand, tenon::tools::addTokenizeCommand,
+                   tenon::tools::addTuneCommand, tenon::tools::addVerifyCommand})
     add(app, action);
 
   if (std::optional<int> code = tenon::tools::parseCommandLine(app, argc, argv))

@@ -139,6 +139,22 @@ static absl::Status readExperts(const ModelSource& source, const Architecture& a
   return absl::OkStatus();
 }
 
+/// Each token of an encoder sees all others, and their vectors become one.
+static absl::Status readEncoder(const ModelSource& source, Hyperparameters& p) {
+  constexpr std::string_view causal = "attention.causal", pooling = "pooling_type";
+  if (source.has(causal)) {
+    TENON_ASSIGN_OR_RETURN(bool isCausal, source.flag(causal));
+    if (isCausal)
+      return source.keyError(causal, "false for an encoder", "true");
+  }
+  TENON_ASSIGN_OR_RETURN(int64_t kind, source.countOrZero(pooling, highestSize));
+  p.pooling = static_cast<Pooling>(kind);
+  if (kind != static_cast<int64_t>(Pooling::Mean) && kind != static_cast<int64_t>(Pooling::First))
+    return source.keyError(pooling, "1, the mean of all tokens, or 2, the first token",
+                           kind == 0 ? "0 or none" : absl::StrCat(kind));
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Hyperparameters> readHyperparameters(const ModelSource& source,
                                                     const Architecture& architecture) {
   Hyperparameters p;
@@ -159,6 +175,8 @@ absl::StatusOr<Hyperparameters> readHyperparameters(const ModelSource& source,
   TENON_RETURN_IF_ERROR(readExperts(source, architecture, p));
   TENON_ASSIGN_OR_RETURN(p.alibiBias, readLimit(source, architecture, "attention.max_alibi_bias"));
   TENON_ASSIGN_OR_RETURN(p.clampQkv, readLimit(source, architecture, "attention.clamp_kqv"));
+  if (architecture.isEncoder)
+    TENON_RETURN_IF_ERROR(readEncoder(source, p));
   if (architecture.completeParameters)
     TENON_RETURN_IF_ERROR(architecture.completeParameters(source, p));
   return p;

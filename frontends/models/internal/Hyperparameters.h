@@ -23,6 +23,13 @@ enum class Experts {
   Required
 };
 
+/// What an encoder makes of the vectors of a text's tokens, by GGUF's numbers (`pooling_type`).
+enum class Pooling : uint8_t {
+  None = 0,
+  Mean = 1,
+  First = 2 ///< that of the first token, CLS
+};
+
 struct Architecture;
 
 /// The sizes that all families share. Every one is positive and small enough for products of two
@@ -54,6 +61,7 @@ struct Hyperparameters {
   int64_t sharedFfn = 0;     ///< of the expert that all rows share; 0: there is none
   /// Whether the weights of the chosen experts are divided by their sum.
   bool normalisesExperts = false;
+  Pooling pooling = Pooling::None; ///< of an encoder, which has one
 };
 
 /// Reads and checks them. Defaults as GGUF's specification and llama.cpp have them: as many KV

@@ -81,11 +81,15 @@ static constexpr NeutralKey neutralKeys[] = {
     {"use_parallel_residual", 0},
 };
 
+/// What the common import reads for an encoder.
+static constexpr std::string_view encoderKeys[] = {"attention.causal", "pooling_type"};
+
 static bool changesNothing(const SourceKey& key, const Architecture& architecture) {
   auto isKey = [&](std::string_view name) { return name == key.canonical; };
   return std::ranges::any_of(honouredKeys, isKey) ||
          std::ranges::any_of(architecture.keys, isKey) ||
          (architecture.experts != Experts::None && std::ranges::any_of(expertKeys, isKey)) ||
+         (architecture.isEncoder && std::ranges::any_of(encoderKeys, isKey)) ||
          std::ranges::any_of(neutralKeys, [&](const NeutralKey& neutral) {
            return neutral.name == key.canonical && key.number == neutral.value;
          });

@@ -1,6 +1,7 @@
 #include "frontends/models/internal/ModelGraph.h"
 
 #include <cmath>
+#include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -80,6 +81,18 @@ Value ModelGraph::embedPositions() {
   return builder().embedding(table, inputs.positions, {.name = "position_embd"});
 }
 
+Value ModelGraph::embedFirstType() {
+  constexpr std::string_view types = "token_types.weight";
+  absl::StatusOr<const SourceTensor*> tensor = shared.source.requireTensor(types);
+  if (!tensor.ok()) {
+    builder().fail(tensor.status());
+    return {};
+  }
+  const std::vector<int64_t>& shape = (*tensor)->shape;
+  const int64_t count = shape.empty() ? 1 : shape.front();
+  return shared.weights.getRows("token_types.first", types, {count, parameters().hidden}, {0, 1});
+}
+
 Value ModelGraph::block(int64_t index, Value x) {
   std::string name = absl::StrFormat("blk.%d", index);
   GraphBuilder::Scope scope = builder().scope(name);
@@ -111,6 +124,24 @@ Value ModelGraph::logits(Value x) {
   scores = builder().div(scores, divisor, {.name = "output.divided", .elementType = f32});
   scores = builder().tanh(scores, {.name = "output.tanh", .elementType = f32});
   return builder().scale(scores, cap, {.name = "output.capped", .elementType = f32});
+}
+
+Value ModelGraph::pool(Value x) {
+  if (!x)
+    return {};
+  mlir::Type f32 = mlir::Float32Type::get(builder().getActivationType().getContext());
+  const int64_t rows = x.getShape()[0], hidden = x.getShape()[1];
+  if (parameters().pooling == Pooling::First) {
+    Value first = builder().intConstant({1}, {0}, {.name = "pooling.first"});
+    return builder().embedding(x, first, {.name = "pooling", .elementType = f32});
+  }
+  Value count =
+      builder().reduce(ReduceKind::Sum, inputs.mask, {.name = "pooling.count", .elementType = f32});
+  Value weights =
+      builder().div(inputs.mask, count, {.name = "pooling.weights", .elementType = f32});
+  weights = builder().reshape(weights, {1, rows}, {.name = "pooling.weights"});
+  Value tokens = builder().reshape(x, {1, rows, hidden}, {.name = "pooling.tokens"});
+  return builder().weightedSum(tokens, weights, {.name = "pooling", .elementType = f32});
 }
 
 Value ModelGraph::norm(Value x, std::string_view name) {
@@ -277,9 +308,26 @@ Value ModelGraph::roundToCache(Value x, std::string_view name) {
   return builder().cast(x, {.name = name, .elementType = shared.cacheType});
 }
 
-Value ModelGraph::attendInViews(const Heads& heads, Bias bias) {
-  if (!heads.query)
-    return {};
+Value ModelGraph::attendToTokens(const Heads& heads) {
+  const Hyperparameters& p = parameters();
+  mlir::Type f32 = mlir::Float32Type::get(builder().getActivationType().getContext());
+  const int64_t rows = heads.query.getShape().front();
+  Value visible = builder().constant({1}, {0.0f}, {.name = "attention.visible"});
+  Value hidden = builder().constant({1}, {-std::numeric_limits<float>::infinity()},
+                                    {.name = "attention.hidden"});
+  Value bias = builder().select(inputs.mask, visible, hidden,
+                                {.name = "attention.mask", .elementType = f32});
+  bias = builder().reshape(bias, {1, 1, rows}, {.name = "attention.mask"});
+  Value keys = builder().reshape(heads.key, {1, rows, p.kvHeads, p.headSize}, {.name = "keys"});
+  Value values =
+      builder().reshape(heads.value, {1, rows, p.kvHeads, p.valueSize}, {.name = "values"});
+  return builder().attention(
+      heads.query, keys, values, inputs.sequences, inputs.positions,
+      {.scale = p.attentionScale, .causal = false, .softcap = p.attentionSoftcap, .bias = bias},
+      {.name = "attention"});
+}
+
+Value ModelGraph::attendToCaches(const Heads& heads) {
   const Hyperparameters& p = parameters();
   StateValue keys = builder().state(keyStateName(layer));
   StateValue values = builder().state(valueStateName(layer));
@@ -287,14 +335,20 @@ Value ModelGraph::attendInViews(const Heads& heads, Bias bias) {
                            inputs.positions, keys, {.name = "kv_write.k"});
   values = builder().kvWrite(roundToCache(heads.value, "attn_v.rounded"), inputs.sequences,
                              inputs.positions, values, {.name = "kv_write.v"});
-  Value attended =
-      builder().attention(heads.query, keys, values, inputs.sequences, inputs.positions,
-                          {.scale = p.attentionScale,
-                           .softcap = p.attentionSoftcap,
-                           .window = window(),
-                           .slopes = alibiSlopes,
-                           .sinks = heads.sinks},
-                          {.name = "attention"});
+  return builder().attention(heads.query, keys, values, inputs.sequences, inputs.positions,
+                             {.scale = p.attentionScale,
+                              .softcap = p.attentionSoftcap,
+                              .window = window(),
+                              .slopes = alibiSlopes,
+                              .sinks = heads.sinks},
+                             {.name = "attention"});
+}
+
+Value ModelGraph::attendInViews(const Heads& heads, Bias bias) {
+  if (!heads.query || !heads.key || !heads.value)
+    return {};
+  const Hyperparameters& p = parameters();
+  Value attended = shared.architecture.isEncoder ? attendToTokens(heads) : attendToCaches(heads);
   if (!attended)
     return {};
   attended = builder().reshape(attended, {attended.getShape().front(), p.heads * p.valueSize},

@@ -50,6 +50,7 @@ public:
     Value ids;
     Value sequences;
     Value positions;
+    Value mask = {}; ///< of an encoder, f32 [rows]: 1 for tokens, 0 for rows without one
   };
   ModelGraph(const Shared& shared, const Inputs& inputs);
 
@@ -67,11 +68,17 @@ public:
   Value embedTokens();
   /// The embedding of the positions, learned with the model: [rows, hidden].
   Value embedPositions();
+  /// What the row 0 of `token_types` adds to every token of a text that stands alone: [1, hidden].
+  Value embedFirstType();
   /// Block `layer` of the architecture applied to `x` [rows, hidden], in scope `blk.<layer>`.
   Value block(int64_t layer, Value x);
   /// The final norm, the output layer, its bias where the family has one, the factor of the logits
   /// and the soft-cap: [rows, hidden] to f32 [rows, vocabulary].
   Value logits(Value x);
+
+  /// What the pooling of the parameters makes of the vectors of an encoder's tokens: [rows, hidden]
+  /// to f32 [1, hidden].
+  Value pool(Value x);
 
   /// The architecture's norm over the innermost axis.
   Value norm(Value x, std::string_view name);
@@ -146,6 +153,11 @@ private:
   Value inViews(Value query);
   /// Rotates the heads of `x` at `positions` as the metadata say.
   Value rotate(Value x, Value positions, std::string_view name);
+  /// Attention of the block's window to its caches, in which keys and values are stored; [rows,
+  /// heads, value size].
+  Value attendToCaches(const Heads& heads);
+  /// That of an encoder, to the tokens of the call: the same shape.
+  Value attendToTokens(const Heads& heads);
   /// `attend`, of queries in views.
   Value attendInViews(const Heads& heads, Bias bias);
   /// Rounds heads to the element type of the caches, where they have one of a plain type.

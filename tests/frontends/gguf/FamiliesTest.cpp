@@ -71,6 +71,37 @@ TEST_F(FamiliesTest, MptClampsAndHasSlopes) {
   EXPECT_THAT(learned, Not(HasSubstr("slopes")));
 }
 
+TEST_F(FamiliesTest, EncodersHideWhatLiesBehindATextAndPool) {
+  ImportOptions options = {.entries = {{Role::Decode, 1}, {Role::Prefill, 8}, {Role::Prefill, 32}},
+                           .fitEntries = true};
+  ModelFile model = ModelFile::bert();
+  std::string module = importText(model, options);
+  EXPECT_THAT(module, ContainsInOrder(Parts{"@encode_8", "%token_types.first", "tenon.layer_norm",
+                                            "tenon.select %arg1", "bias %", "causal = false",
+                                            "tenon.gelu %", "tenon.embedding"}));
+  for (const char* absent : {"tenon.model", "tenon.state", "@encode_32", "decode_1"})
+    EXPECT_THAT(module, Not(HasSubstr(absent)));
+  model.keys["bert.pooling_type"] = 1u;
+  EXPECT_THAT(importText(model, options),
+              ContainsInOrder(Parts{"tenon.reduce", "tenon.div", "tenon.weighted_sum"}));
+}
+
+TEST_F(FamiliesTest, EncodersRefuseWhatIsOfCaches) {
+  auto errorWith = [&](const ImportOptions& options, const std::string& message) {
+    EXPECT_THAT(import(ModelFile::bert(), options),
+                tests::FailsWith(absl::StatusCode::kInvalidArgument, HasSubstr(message)));
+  };
+  const std::string caches = "expects neither a context, sequences nor a type of caches";
+  errorWith({.entries = {{Role::Prefill, 8}}, .contextLength = 8}, caches);
+  errorWith({.entries = {{Role::Prefill, 8}}, .sequences = 2}, caches);
+  errorWith({.entries = {{Role::Prefill, 8}}, .cache = CacheType::F16}, caches);
+  errorWith({.entries = {{Role::Prefill, 8}}, .window = 4},
+            "has no window of its own for --window");
+  errorWith({.entries = {{Role::Decode, 1}}},
+            "expects shapes prefill:ROWS (--shapes) for an encoder");
+  errorWith({.entries = {{Role::Prefill, 17}}}, "expects texts of at most 16 tokens (--shapes)");
+}
+
 TEST_F(FamiliesTest, StreamsRotateAtPlacesOfARing) {
   ImportOptions options = {.entries = {{Role::Decode, 1}, {Role::Prefill, 4}, {Role::Prefill, 8}},
                            .fitEntries = true,

@@ -70,9 +70,9 @@ INSTANTIATE_TEST_SUITE_P(
         ErrorCase{
             "UnknownArchitecture",
             llama,
-            [](ModelFile& m) { m.keys["general.architecture"] = std::string("bert"); },
+            [](ModelFile& m) { m.keys["general.architecture"] = std::string("mamba"); },
             invalid,
-            {"'general.architecture' expects one of 'bloom', ", "'llama', ", ", but got 'bert'"}},
+            {"'general.architecture' expects one of 'bert', ", "'llama', ", ", but got 'mamba'"}},
         missingKey("NoBlockCount", llama, "llama.block_count"),
         missingKey("NoEmbeddingLength", llama, "llama.embedding_length"),
         missingKey("NoFfnLength", llama, "llama.feed_forward_length"),
@@ -228,6 +228,31 @@ INSTANTIATE_TEST_SUITE_P(
         badTensor("NoMatrices", qwen3Moe, "blk.0.ffn_up_exps.weight", {{24, 8}},
                   "expects shape [4, 6, 8], but got [24, 8]")),
     nameOf);
+
+/// Of an encoder, with the shape that it is imported in.
+TEST_F(ImportFixture, EncodersNameWhatIsWrong) {
+  auto errorWith = [&](const std::function<void(ModelFile&)>& change, const std::string& message,
+                       absl::StatusCode code = invalid) {
+    ModelFile model = ModelFile::bert();
+    change(model);
+    EXPECT_THAT(import(model, {.entries = {{Role::Prefill, 8}}}),
+                FailsWith(code, HasSubstr(message)));
+  };
+  auto withKey = [](const std::string& key, const ModelFile::KeyValue& value) {
+    return [=](ModelFile& model) { model.keys[key] = value; };
+  };
+  const std::string kinds =
+      "'bert.pooling_type' expects 1, the mean of all tokens, or 2, the first "
+      "token, but got ";
+  errorWith(withKey("bert.pooling_type", 3u), kinds + "3");
+  errorWith([](ModelFile& model) { model.keys.erase("bert.pooling_type"); }, kinds + "0 or none");
+  errorWith(withKey("bert.attention.causal", true),
+            "'bert.attention.causal' expects false for an encoder, but got true");
+  errorWith([](ModelFile& model) { model.tensors.erase("token_types.weight"); },
+            "'token_types.weight'", notFound);
+  errorWith([](ModelFile& model) { model.tensors["token_types.weight"] = {{2, 7}}; },
+            "expects shape [2, 8], but got [2, 7]");
+}
 
 INSTANTIATE_TEST_SUITE_P(
     NotHonoured, ImportErrorTest,

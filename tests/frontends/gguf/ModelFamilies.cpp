@@ -102,4 +102,22 @@ ModelFile ModelFile::gemma2() {
   return model;
 }
 
+ModelFile ModelFile::bert() {
+  ModelFile model = rename(gpt2(), "gpt2", "bert");
+  model.keys["bert.attention.causal"] = false;
+  model.keys["bert.pooling_type"] = 2u;
+  model.tensors["token_types.weight"] = {{2, 8}};
+  for (const char* end : {".weight", ".bias"}) {
+    model.tensors["token_embd_norm" + std::string(end)] = {{8}};
+    model.tensors.erase("output_norm" + std::string(end));
+    for (std::string block : prefixes) {
+      for (const char* norm : {"attn_norm", "ffn_norm"})
+        model.tensors.erase(block + norm + end);
+      for (const char* norm : {"attn_output_norm", "layer_output_norm"})
+        model.tensors[block + norm + end] = {{8}};
+    }
+  }
+  return model;
+}
+
 } // namespace tenon::frontends

@@ -42,6 +42,8 @@ struct ModelFile {
   static ModelFile mpt();
   static ModelFile phi3();
   static ModelFile gemma2();
+  /// An encoder, which gives the first token's vector.
+  static ModelFile bert();
 
   /// What is in a file with metadata of these types only.
   static ModelFile read(const std::string& path);

@@ -172,7 +172,7 @@ TEST_F(HfSourceTest, RefusesAnotherBloom) {
 }
 
 TEST_F(HfSourceTest, RefusesConfigurationsThatItCannotHonour) {
-  EXPECT_THAT(errorOf("model_type", "mamba"), HasSubstr("expects one of 'bloom', "));
+  EXPECT_THAT(errorOf("model_type", "mamba"), HasSubstr("expects one of 'bert', "));
   EXPECT_THAT(errorOf("hidden_act", "gelu"), HasSubstr("expects 'silu', but got 'gelu'"));
   EXPECT_THAT(errorOf("clip_qkv", 6), HasSubstr("'clip_qkv' expects to be absent"));
   EXPECT_THAT(errorOf("embedding_multiplier", 12.0), HasSubstr("--ignore-key=embedding_mult"));
@@ -391,6 +391,152 @@ TEST_F(HfSourceTest, RefusesAnotherGptOss) {
   EXPECT_THAT(
       errorWith(true, [&](HfModel& m) { m.tensors[experts + "down_proj_blocks"] = {2, 16}; }),
       HasSubstr("expects columns in whole groups of 32, but got 16"));
+}
+
+/// A BERT of one block, as sentence-transformers writes one.
+HfModel bert() {
+  HfModel model;
+  model.config = {{"model_type", "bert"},
+                  {"hidden_size", 8},
+                  {"intermediate_size", 16},
+                  {"num_hidden_layers", 1},
+                  {"num_attention_heads", 2},
+                  {"max_position_embeddings", 40},
+                  {"layer_norm_eps", 1e-12},
+                  {"hidden_act", "gelu"},
+                  {"vocab_size", 5},
+                  {"type_vocab_size", 2},
+                  {"hidden_dropout_prob", 0.1},
+                  {"attention_probs_dropout_prob", 0.1},
+                  {"position_embedding_type", "absolute"}};
+  std::string layer = "encoder.layer.0.";
+  model.tensors = {{"embeddings.word_embeddings.weight", {5, 8}},
+                   {"embeddings.position_embeddings.weight", {40, 8}},
+                   {"embeddings.token_type_embeddings.weight", {2, 8}},
+                   {"embeddings.LayerNorm.gamma", {8}},
+                   {"embeddings.LayerNorm.beta", {8}},
+                   {"embeddings.position_ids", {1, 40}},
+                   {layer + "attention.output.LayerNorm.weight", {8}},
+                   {layer + "attention.output.LayerNorm.bias", {8}},
+                   {layer + "output.LayerNorm.weight", {8}},
+                   {layer + "output.LayerNorm.bias", {8}},
+                   {"pooler.dense.weight", {8, 8}},
+                   {"cls.predictions.bias", {5}}};
+  auto add = [&](const std::string& name, int64_t outputs, int64_t inputs) {
+    model.tensors[layer + name + ".weight"] = {outputs, inputs};
+    model.tensors[layer + name + ".bias"] = {outputs};
+  };
+  for (const char* name : {"self.query", "self.key", "self.value", "output.dense"})
+    add(std::string("attention.") + name, 8, 8);
+  add("intermediate.dense", 16, 8);
+  add("output.dense", 8, 16);
+  return model;
+}
+
+class HfEncoderTest : public HfSourceTest {
+protected:
+  /// The kind of pooling beside these files; or what is wrong with them.
+  absl::StatusOr<int64_t> poolingOf(const std::string& modules, const std::string& pooling,
+                                    const char* name = "1_Pooling") {
+    bert().write(folder);
+    std::filesystem::create_directory(folder.path(name));
+    std::filesystem::remove(folder.path("modules.json"));
+    if (!modules.empty())
+      folder.write("modules.json", modules);
+    folder.write(std::string(name) + "/config.json", pooling);
+    auto source = HfSource::open(folder.path(""));
+    if (!source.ok())
+      return source.status();
+    return (*source)->count("pooling_type", 10);
+  }
+  const std::string usual = R"([{"path": "", "type": "sentence_transformers.models.Transformer"},
+      {"path": "1_Pooling", "type": "sentence_transformers.models.Pooling"},
+      {"path": "2_Normalize", "type": "sentence_transformers.models.Normalize"}])";
+};
+
+TEST_F(HfEncoderTest, ReadsPooling) {
+  ASSERT_THAT(import(bert()), IsOk());
+  EXPECT_EQ(HfSource::open(folder.path("")).value()->count("pooling_type", 10).value(), 1);
+  const std::string first = R"({"pooling_mode_cls_token": true, "pooling_mode_max_tokens": false})";
+  EXPECT_EQ(poolingOf("", first).value(), 2);
+  EXPECT_EQ(poolingOf(usual, first).value(), 2);
+  EXPECT_EQ(poolingOf(usual, R"({"pooling_mode_mean_tokens": true})").value(), 1);
+  // No pooling is named: that of the folder is none.
+  EXPECT_EQ(poolingOf("[]", first).value(), 1);
+  EXPECT_EQ(poolingOf(R"([{"path": "own", "type": "x.Pooling"}])", first, "own").value(), 2);
+}
+
+TEST_F(HfEncoderTest, RefusesOtherPooling) {
+  const std::string mean = R"({"pooling_mode_mean_tokens": true})";
+  EXPECT_THAT(poolingOf(usual, R"({"pooling_mode_max_tokens": true})"),
+              FailsWith(invalid, HasSubstr("1_Pooling/config.json: key 'pooling_mode_max_tokens' "
+                                           "expects one mode, of the mean or of the first token")));
+  EXPECT_THAT(
+      poolingOf(usual, R"({"pooling_mode_mean_tokens": true, "pooling_mode_cls_token": true})"),
+      FailsWith(invalid, HasSubstr("expects one mode")));
+  EXPECT_THAT(poolingOf(usual, "{}"), FailsWith(invalid, HasSubstr("one mode that is true")));
+  EXPECT_THAT(
+      poolingOf(R"([{"path": "2_Dense", "type": "sentence_transformers.models.Dense"}])", mean),
+      FailsWith(invalid, HasSubstr("modules.json: key 'modules[0].type' expects a Transformer, one "
+                                   "Pooling or a Normalize")));
+  EXPECT_THAT(poolingOf(R"([{"path": "../..", "type": "x.Pooling"}])", mean),
+              FailsWith(invalid, HasSubstr("'modules[0].path' expects a folder beside it")));
+  EXPECT_THAT(poolingOf("{}", mean), FailsWith(invalid, HasSubstr("'modules' expects a list")));
+  EXPECT_THAT(poolingOf(std::string(size_t{1} << 26, ' '), mean),
+              FailsWith(invalid, HasSubstr("expects a list of modules, but got a file of")));
+}
+
+TEST_F(HfEncoderTest, RefusesAnotherBert) {
+  auto errorWith = [&](const char* key, const json& value) {
+    return errorOf([&](HfModel& model) {
+      model = bert();
+      model.config[key] = value;
+    });
+  };
+  EXPECT_THAT(errorWith("hidden_act", "relu"), HasSubstr("expects 'gelu', but got 'relu'"));
+  EXPECT_THAT(errorWith("position_embedding_type", "relative_key"), HasSubstr("'absolute'"));
+  EXPECT_THAT(errorWith("is_decoder", true), HasSubstr("expects false, but got true"));
+}
+
+/// The names of keys in files of the model's first code.
+TEST_F(HfEncoderTest, ReadsNomicBertOfItsFirstCode) {
+  HfModel model;
+  model.config = {{"model_type", "nomic_bert"},
+                  {"n_embd", 8},
+                  {"n_inner", 16},
+                  {"n_layer", 1},
+                  {"n_head", 2},
+                  {"n_positions", 40},
+                  {"layer_norm_epsilon", 1e-12},
+                  {"vocab_size", 5},
+                  {"rotary_emb_base", 1000},
+                  {"rotary_emb_fraction", 1.0},
+                  {"rotary_emb_scale_base", nullptr},
+                  {"activation_function", "swiglu"},
+                  {"prenorm", false},
+                  {"causal", false},
+                  {"use_xentropy", true}};
+  std::string layer = "encoder.layers.0.";
+  model.tensors = {{"embeddings.word_embeddings.weight", {5, 8}},
+                   {"embeddings.token_type_embeddings.weight", {2, 8}},
+                   {layer + "attn.Wqkv.weight", {24, 8}},
+                   {layer + "attn.out_proj.weight", {8, 8}},
+                   {layer + "mlp.fc11.weight", {16, 8}},
+                   {layer + "mlp.fc12.weight", {16, 8}},
+                   {layer + "mlp.fc2.weight", {8, 16}}};
+  for (const std::string& norm : {std::string("emb_ln"), layer + "norm1", layer + "norm2"})
+    model.tensors[norm + ".weight"] = model.tensors[norm + ".bias"] = {8};
+  ASSERT_THAT(import(model), IsOk());
+  auto errorWith = [&](const char* key, const json& value) {
+    return errorOf([&](HfModel& changed) {
+      changed = model;
+      changed.config[key] = value;
+    });
+  };
+  EXPECT_THAT(errorWith("prenorm", true), HasSubstr("expects false, but got true"));
+  EXPECT_THAT(errorWith("rotary_emb_scale_base", 512), HasSubstr("expects null, but got 512"));
+  EXPECT_THAT(errorWith("rotary_emb_fraction", 0.5), HasSubstr("expects 1.0, but got 0.5"));
+  EXPECT_THAT(errorWith("activation_function", "gelu"), HasSubstr("expects 'swiglu'"));
 }
 
 class HfIndexTest : public HfSourceTest {
