@@ -60,15 +60,18 @@ std::vector<std::byte> everySecond(std::span<const std::byte> stored, uint64_t r
   return bytes;
 }
 
-/// Parts of `heads` heads, q, k and v of each, to all of q, all of k and all of v.
-std::vector<std::byte> groupHeads(std::span<const std::byte> stored, uint64_t heads) {
-  constexpr uint64_t kinds = 3;
+/// Parts of heads: of each group its queries, key and value; to all queries, all keys, all values.
+std::vector<std::byte> groupHeads(std::span<const std::byte> stored, HeadCounts heads) {
+  const auto groups = static_cast<uint64_t>(heads.keys);
+  const uint64_t queries = static_cast<uint64_t>(heads.queries) / groups;
+  const uint64_t part = stored.size() / (groups * (queries + 2));
   std::vector<std::byte> bytes(stored.size());
-  uint64_t part = stored.size() / (kinds * heads);
-  for (uint64_t head = 0; head < heads; ++head)
-    for (uint64_t kind = 0; kind < kinds; ++kind)
-      std::memcpy(bytes.data() + (kind * heads + head) * part,
-                  stored.data() + (head * kinds + kind) * part, part);
+  for (uint64_t group = 0; group < groups; ++group)
+    for (uint64_t i = 0; i < queries + 2; ++i) {
+      uint64_t to = i < queries ? group * queries + i : groups * i + group;
+      std::memcpy(bytes.data() + to * part, stored.data() + (group * (queries + 2) + i) * part,
+                  part);
+    }
   return bytes;
 }
 
@@ -113,8 +116,8 @@ absl::Status ChangedTensors::placeRows(std::vector<int64_t> shape, const Encodin
 }
 
 absl::Status ChangedTensors::add(TensorChange change, const SourceTensor& tensor,
-                                 const ModelSource& source, int64_t heads, const std::string& name,
-                                 RowChoice rows) {
+                                 const ModelSource& source, HeadCounts heads,
+                                 const std::string& name, RowChoice rows) {
   const Encoding& encoding = *tensor.encoding;
   std::span<const std::byte> stored = source.data(tensor);
   auto refuse = [&](const std::string& expected) {
@@ -145,10 +148,11 @@ absl::Status ChangedTensors::add(TensorChange change, const SourceTensor& tensor
     break;
   }
   case TensorChange::GroupHeads:
-    if (shape.empty() || shape.front() % (3 * heads) != 0)
+    if (const int64_t all = heads.queries + 2 * heads.keys;
+        shape.empty() || shape.front() % all != 0)
       return refuse(
-          absl::StrFormat("a multiple of %d rows, Q, K and V of %d heads", 3 * heads, heads));
-    make = [=] { return groupHeads(stored, static_cast<uint64_t>(heads)); };
+          absl::StrFormat("a multiple of %d rows, Q, K and V of %d heads", all, heads.queries));
+    make = [=] { return groupHeads(stored, heads); };
     break;
   }
   return placeRows(std::move(shape), *changed, std::move(make), rows, name);

@@ -17,6 +17,12 @@
 
 namespace tenon::frontends {
 
+/// Heads of queries, and of keys and values, which divide them.
+struct HeadCounts {
+  int64_t queries = 1;
+  int64_t keys = 1;
+};
+
 /// Which rows of a tensor [experts, rows, ...] are taken.
 enum class RowChoice : uint8_t { All, Even, Odd };
 
@@ -32,7 +38,7 @@ public:
   /// Adds the `rows` of `tensor`, in an encoding of one element a block, in its changed form;
   /// refuses shapes that do not allow it. `heads` is for GroupHeads, `name` for messages.
   absl::Status add(TensorChange change, const SourceTensor& tensor, const ModelSource& source,
-                   int64_t heads, const std::string& name, RowChoice rows = RowChoice::All);
+                   HeadCounts heads, const std::string& name, RowChoice rows = RowChoice::All);
   /// Adds tensors of one shape and of one encoding of one element a block, one behind the other:
   /// [parts, ...].
   void add(std::span<const SourceTensor> parts, const ModelSource& source);

@@ -16,9 +16,10 @@ namespace tenon::frontends {
 /// layout, GGUF's.
 enum class TensorChange : uint8_t {
   None,
-  AddOne,     ///< 1 + x, in f32
-  Transpose,  ///< [inputs, outputs] to [outputs, inputs]
-  GroupHeads, ///< rows [heads, (q, k, v), size] to [(q, k, v), heads, size]
+  AddOne,    ///< 1 + x, in f32
+  Transpose, ///< [inputs, outputs] to [outputs, inputs]
+  /// Rows [KV heads, (its queries, k, v), size] to all queries, all keys, all values.
+  GroupHeads,
 };
 
 /// A name of a tensor without prefix and suffix, and the canonical one; empty for what the model's
@@ -29,8 +30,8 @@ struct TensorName {
   std::string_view canonical;
 };
 
-/// A tensor [experts, rows, ...] whose rows alternate between two canonical ones, without suffix: the
-/// first is `even`'s.
+/// A tensor [experts, rows, ...] whose rows alternate between two canonical ones, without suffix:
+/// the first is `even`'s.
 struct AlternatingRows {
   std::string_view stored;
   std::string_view even;

@@ -332,6 +332,18 @@ absl::Status HfSource::findPackedWeights() {
   return absl::OkStatus();
 }
 
+absl::StatusOr<HeadCounts> HfSource::headCounts() const {
+  constexpr int64_t most = int64_t(1) << 16;
+  HeadCounts heads;
+  TENON_ASSIGN_OR_RETURN(heads.queries, count("attention.head_count", most));
+  TENON_ASSIGN_OR_RETURN(heads.keys, count("attention.head_count_kv", most, heads.queries));
+  if (heads.queries % heads.keys != 0)
+    return keyError("attention.head_count_kv",
+                    absl::StrFormat("a divisor of the %d heads", heads.queries),
+                    absl::StrCat(heads.keys));
+  return heads;
+}
+
 absl::Status HfSource::changeTensors() {
   ChangedTensors changed(folder, config.config().root().dump());
   std::vector<size_t> places;
@@ -364,12 +376,12 @@ absl::Status HfSource::changeTensors() {
     }
     if ((change == TensorChange::None && rows == RowChoice::All) || !list[i].encoding)
       continue;
-    absl::StatusOr<int64_t> heads = 1;
-    if (change == TensorChange::GroupHeads)
-      heads = count("attention.head_count", int64_t(1) << 16);
-    TENON_RETURN_IF_ERROR(heads.status());
+    HeadCounts heads;
+    if (change == TensorChange::GroupHeads) {
+      TENON_ASSIGN_OR_RETURN(heads, headCounts());
+    }
     TENON_RETURN_IF_ERROR(
-        changed.add(change, list[i], *this, *heads, storedTensorName(family, name), rows));
+        changed.add(change, list[i], *this, heads, storedTensorName(family, name), rows));
     places.push_back(i);
   }
   for (const auto& [name, values] : config.tensors()) {

@@ -64,6 +64,7 @@ private:
   absl::Status joinExperts();
   /// The output layer: that of the file, or the embedding, as config.json says.
   absl::Status tieOutput();
+  absl::StatusOr<HeadCounts> headCounts() const;
   absl::Status changeTensors();
   /// Puts two tensors in place of each whose rows alternate (`AlternatingRows`).
   absl::Status splitAlternating();

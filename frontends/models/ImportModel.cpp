@@ -300,8 +300,8 @@ absl::StatusOr<RopeFrequencies> readRotation(const ModelSource& source,
                              architecture.truncatesYarn);
 }
 
-/// Builds the function for texts of up to `rows` tokens; stops at the first error, which the builder
-/// keeps.
+/// Builds the function for texts of up to `rows` tokens; stops at the first error, which the
+/// builder keeps.
 void buildEncoder(const ModelGraph::Shared& shared, int64_t rows, const ImportOptions& options) {
   GraphBuilder& builder = shared.builder;
   mlir::MLIRContext* context = builder.getActivationType().getContext();

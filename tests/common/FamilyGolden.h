@@ -65,14 +65,16 @@ private:
 
 /// The families that have such a model, as names of its files.
 inline constexpr const char* goldenFamilies[] = {
-    "bloom",    "cohere",  "gemma",    "gemma2",  "gemma3_text", "gpt2",      "gpt_oss", "granite",
-    "mistral",  "mixtral", "mpt",      "olmo2",   "olmoe",       "phi",       "phi3",    "qwen2",
-    "qwen2moe", "qwen3",   "qwen3moe", "smollm3", "stablelm",    "starcoder2"};
+    "bloom",       "cohere", "cohere_qk", "falcon",  "falcon_mq", "gemma",       "gemma2",
+    "gemma3_text", "glm4",   "gpt2",      "gpt_oss", "granite",   "ministral3",  "mistral",
+    "mixtral",     "mpt",    "olmo2",     "olmoe",   "phi",       "phi3",        "qwen2",
+    "qwen2moe",    "qwen3",  "qwen3moe",  "smollm3", "stablelm",  "stablelm_qk", "starcoder2"};
 /// Those of them that also have a Hugging Face folder.
 inline constexpr const char* goldenFolders[] = {
-    "bloom",   "cohere",   "gemma",   "gemma2",   "gemma3_text", "gpt2",     "gpt_oss",
-    "granite", "mistral",  "mixtral", "olmo2",    "olmoe",       "phi",      "phi3",
-    "qwen2",   "qwen2moe", "qwen3",   "qwen3moe", "smollm3",     "stablelm", "starcoder2"};
+    "bloom",       "cohere",   "cohere_qk", "falcon",   "falcon_mq",   "gemma",      "gemma2",
+    "gemma3_text", "glm4",     "gpt2",      "gpt_oss",  "granite",     "ministral3", "mistral",
+    "mixtral",     "olmo2",    "olmoe",     "phi",      "phi3",        "qwen2",      "qwen2moe",
+    "qwen3",       "qwen3moe", "smollm3",   "stablelm", "stablelm_qk", "starcoder2"};
 
 } // namespace tenon::tests
 

@@ -90,12 +90,27 @@ NOMIC_BERT_NAMES = BERT_NAMES | {
     "attn_output_norm": "norm1", "ffn_up": "mlp.fc11", "ffn_gate": "mlp.fc12",
     "ffn_down": "mlp.fc2", "layer_output_norm": "norm2",
 }
+GLM4_NAMES = LLAMA_NAMES | {
+    "post_attention_norm": "post_self_attn_layernorm", "ffn_norm": "post_attention_layernorm",
+    "post_ffw_norm": "post_mlp_layernorm", "ffn_up": "mlp.gate_up_proj",
+}
+FALCON_NAMES = {
+    "token_embd": "transformer.word_embeddings", "output_norm": "transformer.ln_f",
+    "output": "lm_head", "attn_norm": "input_layernorm", "attn_norm_2": "ln_attn",
+    "attn_qkv": "self_attention.query_key_value", "attn_output": "self_attention.dense",
+    "ffn_up": "mlp.dense_h_to_4h", "ffn_down": "mlp.dense_4h_to_h",
+}
+STABLELM_NAMES = LLAMA_NAMES | {
+    "attn_q_norm": "self_attn.q_layernorm.norms.#", "attn_k_norm": "self_attn.k_layernorm.norms.#",
+}
 # model_type: names, what blocks begin with.
 FAMILIES = {
     "llama": (LLAMA_NAMES, "model.layers."), "mistral": (LLAMA_NAMES, "model.layers."),
     "qwen2": (LLAMA_NAMES, "model.layers."), "qwen3": (LLAMA_NAMES, "model.layers."),
     "mixtral": (MIXTRAL_NAMES, "model.layers."), "olmoe": (QWEN_MOE_NAMES, "model.layers."),
     "bert": (BERT_NAMES, "encoder.layer."), "nomic_bert": (NOMIC_BERT_NAMES, "encoder.layers."),
+    "glm4": (GLM4_NAMES, "model.layers."), "falcon": (FALCON_NAMES, "transformer.h."),
+    "ministral3": (LLAMA_NAMES, "model.layers."),
     "gpt_oss": (GPT_OSS_NAMES, "model.layers."),
     "qwen2_moe": (QWEN_MOE_NAMES, "model.layers."), "qwen3_moe": (QWEN_MOE_NAMES, "model.layers."),
     "phi3": (LLAMA_NAMES | {"ffn_up": "mlp.gate_up_proj"}, "model.layers."),
@@ -103,7 +118,7 @@ FAMILIES = {
     "gpt2": (GPT2_NAMES, "transformer.h."), "bloom": (BLOOM_NAMES, "transformer.h."),
     "gemma": (LLAMA_NAMES, "model.layers."), "gemma3_text": (GEMMA2_NAMES, "model.layers."),
     "granite": (LLAMA_NAMES, "model.layers."), "smollm3": (LLAMA_NAMES, "model.layers."),
-    "cohere": (LLAMA_NAMES, "model.layers."), "stablelm": (LLAMA_NAMES, "model.layers."),
+    "cohere": (LLAMA_NAMES, "model.layers."), "stablelm": (STABLELM_NAMES, "model.layers."),
     "olmo2": (OLMO2_NAMES, "model.layers."), "phi": (PHI_NAMES, "model.layers."),
     "starcoder2": (LLAMA_NAMES | {"ffn_up": "mlp.c_fc", "ffn_down": "mlp.c_proj"}, "model.layers."),
 }
@@ -116,9 +131,21 @@ def regroup(values, *axes):
             for value in values[(first * axes[1] + second) * rest:][:rest]]
 
 
+def group_kv_heads(values, config):
+    """All queries, keys and values to those of each KV head."""
+    heads = config["num_attention_heads"]
+    groups = config["num_kv_heads"] if config["new_decoder_architecture"] else 1
+    parts = cut(values, len(values) // (heads + 2 * groups))
+    queries, keys, rest = parts[:heads], parts[heads:heads + groups], parts[heads + groups:]
+    share = heads // groups
+    return [value for group in range(groups)
+            for part in queries[group * share:][:share] + [keys[group], rest[group]]
+            for value in part]
+
+
 def change(kind, name, shape, values, config):
     """The tensor in the form that Hugging Face's files have."""
-    if kind in ("llama", "mistral", "mixtral", "granite", "smollm3") and name in ("attn_q", "attn_k"):
+    if kind in ("llama", "mistral", "mixtral", "granite", "smollm3", "ministral3") and name in ("attn_q", "attn_k"):
         heads = config["num_attention_heads" if name == "attn_q" else "num_key_value_heads"]
         part = len(values) // heads
         pairs = shape[0] // heads // 2
@@ -129,6 +156,8 @@ def change(kind, name, shape, values, config):
     if kind in ("gpt_neox", "bloom") and name == "attn_qkv":
         heads = config["num_attention_heads" if kind == "gpt_neox" else "n_head"]
         values = regroup(values, 3, heads)
+    if kind == "falcon" and name == "attn_qkv":
+        values = group_kv_heads(values, config)
     if kind == "gpt2" and len(shape) == 2 and name not in ("token_embd", "position_embd"):
         values, shape = regroup(values, *shape), shape[::-1]
     if kind.startswith("gemma") and "norm" in name:
@@ -234,6 +263,8 @@ def convert(config, model, kind, keeps_blocks=False):
         part = len(values) // parts
         for i in range(parts):
             stored = f"{begin}{names[stem]}.{suffix}".replace("#", str(i))
+            if config.get("new_decoder_architecture"):  # of Falcon 40B
+                stored = stored.replace("input_layernorm", "ln_mlp")
             stored = stored.removesuffix(".weight") if stem == "attn_sinks" else stored
             tensors[stored] = (shape[1:] if "#" in names[stem] else shape,
                                encode(values[i * part:(i + 1) * part], kind))

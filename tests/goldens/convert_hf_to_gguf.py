@@ -24,7 +24,7 @@ import numpy as np
 import gguf_format
 
 BLOCK = re.compile(r"(?:model|transformer|gpt_neox)\.(?:layers|h)\.(\d+)\.(.+)")
-EXPERT = re.compile(r"\.experts\.(\d+)\.")
+EXPERT = re.compile(r"\.(experts|norms)\.(\d+)\.")
 
 LLAMA_NAMES = {
     "model.embed_tokens": "token_embd", "model.norm": "output_norm", "lm_head": "output",
@@ -41,6 +41,20 @@ GEMMA2_NAMES = LLAMA_NAMES | {
 }
 OLMO2_NAMES = LLAMA_NAMES | {
     "post_attention_layernorm": "post_attention_norm", "post_feedforward_layernorm": "post_ffw_norm",
+}
+GLM4_NAMES = LLAMA_NAMES | {
+    "post_self_attn_layernorm": "post_attention_norm", "post_attention_layernorm": "ffn_norm",
+    "post_mlp_layernorm": "post_ffw_norm",
+}
+FALCON_NAMES = {
+    "transformer.word_embeddings": "token_embd", "transformer.ln_f": "output_norm",
+    "lm_head": "output", "input_layernorm": "attn_norm", "ln_mlp": "attn_norm",
+    "ln_attn": "attn_norm_2", "self_attention.query_key_value": "attn_qkv",
+    "self_attention.dense": "attn_output", "mlp.dense_h_to_4h": "ffn_up",
+    "mlp.dense_4h_to_h": "ffn_down",
+}
+STABLELM_NAMES = LLAMA_NAMES | {
+    "self_attn.q_layernorm.norms": "attn_q_norm", "self_attn.k_layernorm.norms": "attn_k_norm",
 }
 STARCODER2_NAMES = LLAMA_NAMES | {"mlp.c_fc": "ffn_up", "mlp.c_proj": "ffn_down"}
 PHI_NAMES = LLAMA_NAMES | {
@@ -188,6 +202,31 @@ def cohere_parameters(config):
     return llama_parameters(config) | {"logit_scale": config["logit_scale"]}
 
 
+def falcon_kv_heads(config):
+    return config["num_kv_heads"] if config["new_decoder_architecture"] else 1
+
+
+def falcon_parameters(config):
+    return {
+        "context_length": config["max_position_embeddings"],
+        "embedding_length": config["hidden_size"], "block_count": config["num_hidden_layers"],
+        "feed_forward_length": config["ffn_hidden_size"], "tensor_data_layout": "jploski",
+        "attention.head_count": config["num_attention_heads"],
+        "attention.head_count_kv": falcon_kv_heads(config),
+        "attention.layer_norm_epsilon": config["layer_norm_epsilon"],
+    }
+
+
+def ministral3_parameters(config):
+    scaling = rope(config)
+    return llama_parameters(config) | {
+        "rope.scaling.type": "yarn", "rope.scaling.factor": scaling["factor"],
+        "rope.scaling.original_context_length": scaling["original_max_position_embeddings"],
+        "rope.scaling.yarn_log_multiplier": scaling["mscale_all_dim"],
+        "attention.temperature_scale": scaling["llama_4_scaling_beta"],
+    }
+
+
 def phi3_rotary_size(config):
     share = rope(config).get("partial_rotary_factor", 1.0)
     return int(share * config["hidden_size"]) // config["num_attention_heads"]
@@ -258,6 +297,16 @@ def group_rows(name, tensor, config):
     return heads.swapaxes(0, 1).reshape(tensor.shape)
 
 
+def group_kv_rows(name, tensor, config):
+    """[KV heads, (queries, k, v), size] of Falcon to all queries, keys and values."""
+    if "attn_qkv" not in name:
+        return tensor
+    groups, size = falcon_kv_heads(config), config["hidden_size"] // config["num_attention_heads"]
+    heads = tensor.reshape(groups, -1, size, *tensor.shape[1:])
+    parts = heads[:, :-2], heads[:, -2], heads[:, -1]
+    return np.concatenate([part.reshape(-1, *tensor.shape[1:]) for part in parts])
+
+
 def transpose_matrices(name, tensor, config):
     """GPT-2 stores [inputs, outputs]; its two embeddings are tables as everywhere."""
     return tensor.T if tensor.ndim == 2 and "embd" not in name and name[:3] == "blk" else tensor
@@ -293,7 +342,10 @@ FAMILIES = {
     "gemma3_text": ("gemma3", GEMMA2_NAMES, gemma3_parameters, add_one_to_norms, no_tensors),
     "phi": ("phi2", PHI_NAMES, partly_rotated_parameters, unchanged, no_tensors),
     "starcoder2": ("starcoder2", STARCODER2_NAMES, llama_parameters, unchanged, no_tensors),
-    "stablelm": ("stablelm", LLAMA_NAMES, partly_rotated_parameters, unchanged, no_tensors),
+    "glm4": ("glm4", GLM4_NAMES, partly_rotated_parameters, unchanged, no_tensors),
+    "falcon": ("falcon", FALCON_NAMES, falcon_parameters, group_kv_rows, no_tensors),
+    "ministral3": ("mistral3", LLAMA_NAMES, ministral3_parameters, pair_rows, no_tensors),
+    "stablelm": ("stablelm", STABLELM_NAMES, partly_rotated_parameters, unchanged, no_tensors),
     "olmo2": ("olmo2", OLMO2_NAMES, decoder_parameters, unchanged, no_tensors),
     "granite": ("granite", LLAMA_NAMES, granite_parameters, pair_rows, no_tensors),
     "cohere": ("command-r", LLAMA_NAMES, cohere_parameters, unchanged, no_tensors),
@@ -304,13 +356,14 @@ FAMILIES = {
 
 
 def join_experts(tensors):
-    """The tensors with those of single experts, `experts.N.`, joined along a new first axis."""
+    """The tensors with those of single experts, `experts.N.`, and of norms of single heads, `norms.N.`,
+    joined along a new first axis."""
     joined = {}
     for name, tensor in tensors.items():
         expert = EXPERT.search(name)
         if expert:
-            parts = joined.setdefault(EXPERT.sub(".experts.", name), {})
-            parts[int(expert[1])] = tensor
+            parts = joined.setdefault(EXPERT.sub(r".\1.", name), {})
+            parts[int(expert[2])] = tensor
         else:
             joined[name] = tensor
     return {name: np.stack([value[i] for i in range(len(value))]) if isinstance(value, dict) else value

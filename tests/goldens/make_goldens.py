@@ -41,6 +41,13 @@ PLAIN_SIZES = {key: value for key, value in SIZES.items() if key != "rms_norm_ep
 LAYER_SIZES = PLAIN_SIZES | {"layer_norm_eps": 1e-5}
 
 
+FALCON_SIZES = {"vocab_size": 256, "hidden_size": 64, "ffn_hidden_size": 96,
+                "num_hidden_layers": 2, "num_attention_heads": 4, "max_position_embeddings": 128,
+                "bos_token_id": None, "eos_token_id": None, "pad_token_id": None}
+# Model types of entries that have another name.
+TYPES = {"cohere_qk": "cohere", "stablelm_qk": "stablelm", "falcon_mq": "falcon"}
+
+
 def rope(theta, **more):
     return {"rope_parameters": {"rope_type": "default", "rope_theta": theta} | more}
 
@@ -86,6 +93,19 @@ MODELS = {
         "num_local_experts": 6, "num_experts_per_tok": 3, "tie_word_embeddings": False,
     } | rope(150000.0, rope_type="yarn", factor=4.0, beta_fast=32.0, beta_slow=1.0, truncate=False,
              original_max_position_embeddings=32), 16),
+    # Norms of heads, as in Command R+ and StableLM 2 12B.
+    "cohere_qk": (LAYER_SIZES | {"logit_scale": 1.5, "use_qk_norm": True} | rope(10000.0), 16),
+    "stablelm_qk": (LAYER_SIZES | {"qk_layernorm": True, "use_parallel_residual": True}
+                    | rope(10000.0, partial_rotary_factor=0.25), 16),
+    "glm4": (SIZES | {"head_dim": 24, "attention_bias": True}
+             | rope(10000.0, partial_rotary_factor=0.5), 16),
+    # Queries share keys and values in groups, or all of them do (Falcon 7B).
+    "falcon": (FALCON_SIZES | {"new_decoder_architecture": True, "num_kv_heads": 2}, 16),
+    "falcon_mq": (FALCON_SIZES, 16),
+    "ministral3": (SIZES | {"head_dim": 24, "tie_word_embeddings": False}
+                   | rope(10000.0, rope_type="yarn", factor=4.0, beta_fast=32.0, beta_slow=1.0,
+                          original_max_position_embeddings=96, mscale=1.0, mscale_all_dim=1.0,
+                          llama_4_scaling_beta=0.1), 16),
     # Five blocks, of which the fourth is not rotated.
     "smollm3": (SIZES | {"num_hidden_layers": 5, "no_rope_layer_interval": 4} | rope(2000000.0), 16),
 }
@@ -114,7 +134,8 @@ def randomise(model, seed):
             value = (0.1 if gemma else 0.35) * noise  # Gemma multiplies it by √hidden
         else:
             inputs = parameter.shape[0 if model.config.model_type == "gpt2" else 1]
-            value = 1.5 * noise / inputs**0.5
+            norm = name.endswith(("q_norm.weight", "k_norm.weight"))  # [heads, size]
+            value = 1 + 0.25 * noise if norm else 1.5 * noise / inputs**0.5
         parameter.data.copy_(value)
 
 
@@ -178,7 +199,7 @@ def arrays_of(model, ids):
 def make(name, folder):
     configuration, tokens = MODELS[name]
     prompt = PROMPT[:tokens]
-    model = make_model(name, configuration)
+    model = make_model(TYPES.get(name, name), configuration)
     for seed in range(500):
         randomise(model.to(torch.float32), seed)
         # A tied output layer is no parameter of its own.

@@ -4,8 +4,8 @@
 
 namespace tenon::frontends {
 
-/// Old checkpoints call what scales and shifts a norm `gamma` and `beta`; heads of the training and of
-/// classes are left out.
+/// Old checkpoints call what scales and shifts a norm `gamma` and `beta`; heads of the training and
+/// of classes are left out.
 static constexpr TensorName bertNames[] = {
     {"embeddings.word_embeddings", "token_embd"},
     {"embeddings.position_embeddings", "position_embd"},

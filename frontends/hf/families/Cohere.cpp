@@ -1,11 +1,10 @@
 #include "frontends/hf/internal/DecoderKeys.h"
-#include "support/Status.h"
 
 namespace tenon::frontends {
 
 static absl::Status readCohere(HfKeys& keys) {
   keys.map("logit_scale", "logit_scale");
-  TENON_RETURN_IF_ERROR(keys.expect("use_qk_norm", false));
+  keys.map("attention.norms_heads", "use_qk_norm");
   return readDecoder(keys, WindowedBlocks::None, "hidden_act", "silu",
                      "attention.layer_norm_epsilon", "layer_norm_eps");
 }

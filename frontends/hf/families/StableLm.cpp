@@ -1,13 +1,20 @@
 #include "frontends/hf/internal/DecoderKeys.h"
-#include "support/Status.h"
 
 namespace tenon::frontends {
+
+/// Each head has a norm of its own.
+static constexpr auto stableLmNames = joinNames(
+    {
+        {"self_attn.q_layernorm.norms.#", "attn_q_norm"},
+        {"self_attn.k_layernorm.norms.#", "attn_k_norm"},
+    },
+    endNames, normNames, attentionNames, gatedMlpNames);
 
 static absl::Status readStableLm(HfKeys& keys) {
   keys.set("use_parallel_residual", "use_parallel_residual", false);
   keys.map("use_parallel_residual", "use_parallel_residual");
   keys.use("use_qkv_bias"); // the tensors show it
-  TENON_RETURN_IF_ERROR(keys.expect("qk_layernorm", false));
+  keys.map("attention.norms_heads", "qk_layernorm");
   return readDecoder(keys, WindowedBlocks::None, "hidden_act", "silu",
                      "attention.layer_norm_epsilon", "layer_norm_eps");
 }
@@ -18,7 +25,7 @@ constexpr HfFamily stableLmFamily = {
     .architecture = "stablelm",
     .prefix = "model.",
     .blocks = "layers.",
-    .names = llamaNames,
+    .names = stableLmNames,
     .readKeys = readStableLm,
     .tiesOutput = false,
 };

@@ -172,8 +172,18 @@ private:
     TENON_ASSIGN_OR_RETURN(double slow, positive("beta_slow", 1));
     member("truncate");
     TENON_ASSIGN_OR_RETURN(bool truncates, file.flag(*object, place, "truncate", true));
-    double attention = 1 + 0.1 * std::log(factor);
-    TENON_ASSIGN_OR_RETURN(double stated, positive("attention_factor", attention));
+    const double attention = 1 + 0.1 * std::log(factor);
+    // DeepSeek's form of the magnitude, where both are stated.
+    double usual = attention;
+    if (member("mscale") && member("mscale_all_dim")) {
+      TENON_ASSIGN_OR_RETURN(double own, positive("mscale", 1));
+      TENON_ASSIGN_OR_RETURN(double all, positive("mscale_all_dim", 1));
+      usual = (1 + 0.1 * own * std::log(factor)) / (1 + 0.1 * all * std::log(factor));
+    }
+    if (keys.entries().contains("attention.temperature_scale"))
+      known.emplace_back("llama_4_scaling_beta");  // which the family has read
+    known.emplace_back("max_position_embeddings"); // as beside it
+    TENON_ASSIGN_OR_RETURN(double stated, positive("attention_factor", usual));
     keys.set("rope.scaling.type", place + "rope_type", "yarn");
     keys.set("rope.scaling.factor", place + "factor", factor);
     keys.set("rope.scaling.original_context_length", place + "original_max_position_embeddings",

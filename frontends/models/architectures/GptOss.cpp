@@ -4,8 +4,8 @@
 
 namespace tenon::frontends {
 
-/// (g · sigmoid(1.702 · g)) · (u + 1) with g = min(gate, 7) and u = up within ± 7; files do not state
-/// these numbers.
+/// (g · sigmoid(1.702 · g)) · (u + 1) with g = min(gate, 7) and u = up within ± 7; files do not
+/// state these numbers.
 static Value buildUnit(ModelGraph& graph, Value gate, Value up) {
   constexpr double alpha = 1.702, limit = 7;
   GraphBuilder& builder = graph.builder();
@@ -20,9 +20,9 @@ static Value buildUnit(ModelGraph& graph, Value gate, Value up) {
                      {.name = "ffn_glu_exps"});
 }
 
-/// OpenAI 2025, arXiv 2508.10925: a mixture of experts with biases and a clamped unit; attention with
-/// a learned sink for each head (Xiao et al. 2023, arXiv 2309.17453), in blocks 0, 2, 4 and so on
-/// within the window. Experts are chosen by the largest of ffn_gate_inp(m); the softmax over the
+/// OpenAI 2025, arXiv 2508.10925: a mixture of experts with biases and a clamped unit; attention
+/// with a learned sink for each head (Xiao et al. 2023, arXiv 2309.17453), in blocks 0, 2, 4 and so
+/// on within the window. Experts are chosen by the largest of ffn_gate_inp(m); the softmax over the
 /// chosen alone that the model's own code has is that over all divided by its sum over the chosen.
 /// YaRN's ramp lies between pairs, as in that code (GptOssRotaryEmbedding in Hugging Face's
 /// transformers); llama.cpp rounds it.

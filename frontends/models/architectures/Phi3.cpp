@@ -2,17 +2,6 @@
 
 namespace tenon::frontends {
 
-/// The rows of gate and up lie behind one another in one tensor.
-static Value buildMlp(ModelGraph& graph, Value normed) {
-  const Hyperparameters& p = graph.parameters();
-  Value gate =
-      graph.linearPart(normed, "ffn_gate", "ffn_up", 2 * p.ffn, {0, p.ffn}, Bias::Optional);
-  Value up =
-      graph.linearPart(normed, "ffn_up", "ffn_up", 2 * p.ffn, {p.ffn, p.ffn}, Bias::Optional);
-  Value gated = graph.builder().glu(Activation::Silu, gate, up, {.name = "ffn_glu"});
-  return graph.linear(gated, "ffn_down", p.hidden, Bias::Optional);
-}
-
 /// Abdin et al. 2024, arXiv 2404.14219: Llama's block with fused projections. The sliding window,
 /// where the file states one, is that of all blocks, as in the model's own code (Phi3Model in
 /// Hugging Face's transformers); llama.cpp leaves it out.
@@ -24,7 +13,8 @@ static Value buildMlp(ModelGraph& graph, Value normed) {
 static Value buildPhi3Block(ModelGraph& graph, Value x) {
   Heads heads = graph.projectFusedHeads(graph.norm(x, "attn_norm"), Bias::Optional);
   Value attention = graph.rotateAndAttend(heads, Bias::Optional);
-  return graph.addHalves(x, attention, [&](Value normed) { return buildMlp(graph, normed); });
+  return graph.addHalves(
+      x, attention, [&](Value normed) { return graph.fusedGatedMlp(normed, Activation::Silu); });
 }
 
 extern const Architecture phi3Architecture;

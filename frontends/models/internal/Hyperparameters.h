@@ -61,6 +61,8 @@ struct Hyperparameters {
   int64_t sharedFfn = 0;     ///< of the expert that all rows share; 0: there is none
   /// Whether the weights of the chosen experts are divided by their sum.
   bool normalisesExperts = false;
+  /// m: YaRN's magnitude 1 + 0.1 · ln factor is divided by 1 + 0.1 · m · ln factor.
+  double yarnLogMultiplier = 0;
   Pooling pooling = Pooling::None; ///< of an encoder, which has one
 };
 

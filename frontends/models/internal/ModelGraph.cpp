@@ -248,6 +248,22 @@ Heads ModelGraph::normEachHead(Heads heads) {
   return heads;
 }
 
+Value ModelGraph::normHeadsApart(Value heads, std::string_view name) {
+  std::string tensor = tensorName(name, ".weight");
+  if (!heads || !shared.weights.has(tensor))
+    return heads;
+  Value weight = shared.weights.get(tensor, {heads.getShape()[1], heads.getShape()[2]});
+  Value normed = builder().layerNorm(heads, parameters().normEpsilon,
+                                     {.name = absl::StrFormat("%s.centred", name)});
+  return builder().mul(normed, weight, {.name = name});
+}
+
+Heads ModelGraph::normHeadsApart(Heads heads) {
+  heads.query = normHeadsApart(heads.query, "attn_q_norm");
+  heads.key = normHeadsApart(heads.key, "attn_k_norm");
+  return heads;
+}
+
 bool ModelGraph::isWindowed() const {
   return shared.parameters.window != 0 &&
          frontends::isWindowed(shared.architecture.windowed, layer);
@@ -430,6 +446,14 @@ Value ModelGraph::expertMlp(Value x, llvm::function_ref<Value(Value, Value)> uni
     return sum;
   bias = builder().weightedSum(bias, weights, {.name = "ffn_down_exps.bias"});
   return builder().add(sum, bias, {.name = "ffn_experts.bias"});
+}
+
+Value ModelGraph::fusedGatedMlp(Value x, Activation activation) {
+  const Hyperparameters& p = parameters();
+  Value gate = linearPart(x, "ffn_gate", "ffn_up", 2 * p.ffn, {0, p.ffn}, Bias::Optional);
+  Value up = linearPart(x, "ffn_up", "ffn_up", 2 * p.ffn, {p.ffn, p.ffn}, Bias::Optional);
+  Value gated = builder().glu(activation, gate, up, {.name = "ffn_glu"});
+  return linear(gated, "ffn_down", p.hidden, Bias::Optional);
 }
 
 Value ModelGraph::geluTanhMlp(Value x, Bias bias) {

@@ -56,6 +56,8 @@ public:
 
   GraphBuilder& builder() { return shared.builder; }
   const Hyperparameters& parameters() const { return shared.parameters; }
+  /// Whether the file has that tensor of the block, `attn_norm_2.weight`.
+  bool has(std::string_view tensor) const { return shared.weights.has(tensorName(tensor, "")); }
   /// The tensor `name` of the block, a vector of f32 or of the activation type: [length].
   Value vector(std::string_view name, int64_t length);
   /// The architecture's metadata key of that name, a bool; false after an error.
@@ -97,6 +99,9 @@ public:
   Heads projectNormedHeads(Value x);
   /// The same heads with each of Q and K normed by `attn_q_norm` and `attn_k_norm`.
   Heads normEachHead(Heads heads);
+  /// The same heads, each of Q and K normed over its mean and variance, times a row of its own of
+  /// `attn_q_norm` and `attn_k_norm`, [heads, size]; as they are where the file has none.
+  Heads normHeadsApart(Heads heads);
   /// Rotates Q and K as the metadata say, stores K and V in the block's cache, attends to it within
   /// the block's window and projects: attn_output(attention(rope(q), rope(k), v)), [rows, hidden].
   Value rotateAndAttend(Heads heads, Bias bias);
@@ -115,6 +120,8 @@ public:
   Value feedForward(Value x, Activation activation);
   /// ffn_down(activation(ffn_gate(x)) · ffn_up(x)): [rows, hidden] to the same.
   Value gatedMlp(Value x, Activation activation);
+  /// The same where the rows of gate and up lie behind one another in `ffn_up`.
+  Value fusedGatedMlp(Value x, Activation activation);
   /// ffn_down(gelu(ffn_up(x))) with the tanh form of GELU: [rows, hidden] to the same.
   Value geluTanhMlp(Value x, Bias bias);
   /// The same with `outputs` rows of gate and up, and tensors that end in `suffix`.
@@ -136,6 +143,7 @@ private:
   Value inOrderOf(Value x, const std::string& weight);
   /// [rows, heads · size] to [rows, heads, size].
   Value splitHeads(Value x, int64_t heads, std::string_view name);
+  Value normHeadsApart(Value heads, std::string_view name);
   /// Flat projections [rows, heads · size] as heads.
   Heads splitHeads(const Heads& flat);
   /// `x` within the bounds that the parameters state, if they do.

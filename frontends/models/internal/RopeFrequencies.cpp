@@ -61,6 +61,7 @@ struct YarnParameters {
   double betaSlow;
   double extrapolation; ///< how much of the ramp counts; 1 in the paper
   double magnitude;
+  double logMultiplier; ///< of the parameters
   double base;
   bool truncates; ///< whether the ramp begins and ends at whole pairs
 };
@@ -69,6 +70,7 @@ static absl::StatusOr<YarnParameters> readYarn(const ModelSource& source, const 
                                                double factor, double base, bool truncates) {
   YarnParameters yarn{};
   yarn.truncates = truncates;
+  yarn.logMultiplier = p.yarnLogMultiplier;
   if (source.has("rope.scaling.yarn_truncate")) {
     TENON_ASSIGN_OR_RETURN(yarn.truncates, source.flag("rope.scaling.yarn_truncate"));
   }
@@ -103,7 +105,9 @@ static void applyYarn(const YarnParameters& yarn, RopeFrequencies& frequencies) 
     frequencies.inverse[pair] =
         static_cast<float>(inverse / yarn.factor * (1.0 - unscaled) + inverse * unscaled);
   }
-  frequencies.magnitude *= yarn.magnitude * (1.0 + 0.1 * std::log(yarn.factor));
+  const double logFactor = 0.1 * std::log(yarn.factor);
+  frequencies.magnitude *=
+      yarn.magnitude * (1.0 + logFactor) / (1.0 + yarn.logMultiplier * logFactor);
 }
 
 /// Pair `pair` of `pairs` turns so far a position.

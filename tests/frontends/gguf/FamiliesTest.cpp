@@ -71,6 +71,19 @@ TEST_F(FamiliesTest, MptClampsAndHasSlopes) {
   EXPECT_THAT(learned, Not(HasSubstr("slopes")));
 }
 
+/// Beyond the original context queries would be multiplied by a number above 1.
+TEST_F(FamiliesTest, Mistral3HasItsOriginalContext) {
+  ModelFile model = ModelFile::mistral3();
+  EXPECT_THAT(importText(model), HasSubstr("contextLength = 12"));
+  EXPECT_THAT(import(model, {.contextLength = 13}),
+              tests::FailsWith(absl::StatusCode::kInvalidArgument,
+                               HasSubstr("expects a context of 1 to 12 positions")));
+  model.keys["mistral3.attention.temperature_length"] = 9u;
+  EXPECT_THAT(importText(model), HasSubstr("contextLength = 9"));
+  model.keys["mistral3.attention.temperature_scale"] = 0.0f;
+  EXPECT_THAT(importText(model), HasSubstr("contextLength = 16"));
+}
+
 TEST_F(FamiliesTest, EncodersHideWhatLiesBehindATextAndPool) {
   ImportOptions options = {.entries = {{Role::Decode, 1}, {Role::Prefill, 8}, {Role::Prefill, 32}},
                            .fitEntries = true};

@@ -257,6 +257,8 @@ TEST_F(ImportFixture, EncodersNameWhatIsWrong) {
 INSTANTIATE_TEST_SUITE_P(
     NotHonoured, ImportErrorTest,
     ::testing::Values(
+        badKey("YarnMagnitude", &ModelFile::mistral3, "mistral3.rope.scaling.yarn_log_multiplier",
+               -0.5f, "a number of 0 or more, but got one below"),
         badKey("Alibi", llama, "llama.attention.max_alibi_bias", 8.0f,
                "does not honour it here, and it may change what the model computes "
                "(--ignore-key=llama.attention.max_alibi_bias goes on without it), but got 8"),

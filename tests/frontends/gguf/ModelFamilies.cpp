@@ -102,6 +102,16 @@ ModelFile ModelFile::gemma2() {
   return model;
 }
 
+ModelFile ModelFile::mistral3() {
+  ModelFile model = rename(llama(), "llama", "mistral3");
+  model.keys["mistral3.rope.scaling.type"] = std::string("yarn");
+  model.keys["mistral3.rope.scaling.factor"] = 4.0f;
+  model.keys["mistral3.rope.scaling.original_context_length"] = 12u;
+  model.keys["mistral3.rope.scaling.yarn_log_multiplier"] = 1.0f;
+  model.keys["mistral3.attention.temperature_scale"] = 0.1f;
+  return model;
+}
+
 ModelFile ModelFile::bert() {
   ModelFile model = rename(gpt2(), "gpt2", "bert");
   model.keys["bert.attention.causal"] = false;

@@ -42,6 +42,8 @@ struct ModelFile {
   static ModelFile mpt();
   static ModelFile phi3();
   static ModelFile gemma2();
+  /// With a context of 12 positions within which queries do not grow.
+  static ModelFile mistral3();
   /// An encoder, which gives the first token's vector.
   static ModelFile bert();
 

@@ -19,6 +19,7 @@ protected:
     Hyperparameters parameters;
     parameters.rotarySize = 8;
     parameters.contextLength = 16;
+    parameters.yarnLogMultiplier = yarnLogMultiplier;
     auto frequencies = readRopeFrequencies(**source, parameters, contextLength, {}, truncatesYarn);
     EXPECT_THAT(frequencies, IsOk());
     return frequencies.ok() ? *frequencies : RopeFrequencies();
@@ -26,6 +27,7 @@ protected:
   ModelFile model = ModelFile::llama();
   int64_t contextLength = 16; ///< positions that the caches hold
   bool truncatesYarn = true;
+  double yarnLogMultiplier = 0;
 };
 
 TEST_F(RopeFrequenciesTest, TheBaseDefaultsTo10000) {
@@ -141,6 +143,8 @@ TEST_F(RopeFrequenciesTest, YarnWithItsOtherNumbers) {
   EXPECT_THAT(frequencies.inverse, ElementsAre(blend(1, 0.5), blend(0.5, 0.5), blend(0.25, 1.0 / 3),
                                                blend(0.125, 1.0 / 6)));
   EXPECT_DOUBLE_EQ(frequencies.magnitude, 2 * (1 + 0.1 * std::log(4.0)));
+  yarnLogMultiplier = 1;
+  EXPECT_DOUBLE_EQ(read().magnitude, 2);
 }
 
 } // namespace

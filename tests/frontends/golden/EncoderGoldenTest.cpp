@@ -14,8 +14,8 @@ using namespace frontends;
 
 constexpr int64_t rows = 16;
 
-/// The embedding of the tokens and what is behind each block, in the order of the function's results.
-/// What rows behind the text hold does not matter.
+/// The embedding of the tokens and what is behind each block, in the order of the function's
+/// results. What rows behind the text hold does not matter.
 Results encode(const std::string& path, const std::vector<int32_t>& ids, int32_t padding) {
   auto source = openModel(path);
   EXPECT_THAT(source, IsOk());

@@ -68,23 +68,22 @@ std::string goldenFile(const std::string& name) {
   return TENON_TEST_DATA "/goldens/" + name + ".gguf";
 }
 
-INSTANTIATE_TEST_SUITE_P(All, HfBits,
-                         ::testing::Values(TwoForms{"bloom", goldenFile("bloom")},
-                                           TwoForms{"gemma2", goldenFile("gemma2")},
-                                           TwoForms{"gpt2", goldenFile("gpt2")},
-                                           TwoForms{"gpt_oss-mxfp4", goldenFile("gpt_oss")},
-                                           TwoForms{"tiny-neox", neoxModel},
-                                           TwoForms{"olmoe", goldenFile("olmoe")},
-                                           TwoForms{"qwen2moe", goldenFile("qwen2moe")},
-                                           TwoForms{"qwen3moe-shards", goldenFile("qwen3moe")},
-                                           TwoForms{"phi3", goldenFile("phi3")},
-                                           TwoForms{"qwen2", goldenFile("qwen2")},
-                                           TwoForms{"qwen3-shards", goldenFile("qwen3")}),
-                         [](const auto& info) {
-                           std::string name = info.param.folder;
-                           std::ranges::replace(name, '-', '_');
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    All, HfBits,
+    ::testing::Values(
+        TwoForms{"bloom", goldenFile("bloom")}, TwoForms{"cohere_qk", goldenFile("cohere_qk")},
+        TwoForms{"falcon", goldenFile("falcon")}, TwoForms{"falcon_mq", goldenFile("falcon_mq")},
+        TwoForms{"gemma2", goldenFile("gemma2")}, TwoForms{"glm4", goldenFile("glm4")},
+        TwoForms{"gpt2", goldenFile("gpt2")}, TwoForms{"gpt_oss-mxfp4", goldenFile("gpt_oss")},
+        TwoForms{"stablelm_qk", goldenFile("stablelm_qk")}, TwoForms{"tiny-neox", neoxModel},
+        TwoForms{"olmoe", goldenFile("olmoe")}, TwoForms{"qwen2moe", goldenFile("qwen2moe")},
+        TwoForms{"qwen3moe-shards", goldenFile("qwen3moe")}, TwoForms{"phi3", goldenFile("phi3")},
+        TwoForms{"qwen2", goldenFile("qwen2")}, TwoForms{"qwen3-shards", goldenFile("qwen3")}),
+    [](const auto& info) {
+      std::string name = info.param.folder;
+      std::ranges::replace(name, '-', '_');
+      return name;
+    });
 
 /// GGUF stores Llama's rows of Q and K in another order, in which the products of Q and K add up:
 /// equal within rounding, not in bits.

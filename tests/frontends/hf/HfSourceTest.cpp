@@ -192,6 +192,9 @@ TEST_F(HfSourceTest, RefusesRopeThatItDoesNotKnow) {
               HasSubstr("'rope_scaling.factor' expects a finite number above 0, but got -1"));
   EXPECT_THAT(errorOf("rope_scaling", {{"type", "linear"}, {"factor", "x"}}),
               HasSubstr("a number, but got 'x'"));
+  // Only Ministral 3 has it.
+  EXPECT_THAT(errorOf("rope_scaling", {{"type", "yarn"}, {"llama_4_scaling_beta", 0.1}}),
+              HasSubstr("'rope_scaling.llama_4_scaling_beta' expects to be absent"));
   EXPECT_THAT(errorOf("rope_scaling", {{"type", "linear"}, {"mscale", 1}}),
               HasSubstr("'rope_scaling.mscale' expects to be absent for type 'linear'"));
   EXPECT_THAT(errorOf("rope_scaling", 4), HasSubstr("an object, but got 4"));
@@ -391,6 +394,65 @@ TEST_F(HfSourceTest, RefusesAnotherGptOss) {
   EXPECT_THAT(
       errorWith(true, [&](HfModel& m) { m.tensors[experts + "down_proj_blocks"] = {2, 16}; }),
       HasSubstr("expects columns in whole groups of 32, but got 16"));
+}
+
+TEST_F(HfSourceTest, RefusesAnotherFalcon) {
+  HfModel falcon;
+  falcon.config = {{"model_type", "falcon"},     {"hidden_size", 8},
+                   {"num_hidden_layers", 1},     {"num_attention_heads", 4},
+                   {"layer_norm_epsilon", 1e-5}, {"new_decoder_architecture", true},
+                   {"num_kv_heads", 2},          {"vocab_size", 5}};
+  falcon.tensors = {{"transformer.word_embeddings.weight", {5, 8}},
+                    {"transformer.h.0.self_attention.query_key_value.weight", {16, 8}},
+                    {"transformer.h.0.self_attention.dense.weight", {8, 8}},
+                    {"transformer.h.0.mlp.dense_h_to_4h.weight", {32, 8}},
+                    {"transformer.h.0.mlp.dense_4h_to_h.weight", {8, 32}}};
+  for (const char* norm : {"ln_f", "h.0.ln_attn", "h.0.ln_mlp"})
+    for (const char* end : {".weight", ".bias"})
+      falcon.tensors[std::string("transformer.") + norm + end] = {8};
+  ASSERT_THAT(import(falcon), IsOk());
+  auto errorWith = [&](const char* key, const json& value) {
+    return errorOf([&](HfModel& model) {
+      model = falcon;
+      model.config[key] = value;
+    });
+  };
+  EXPECT_THAT(errorWith("alibi", true), HasSubstr("expects false, but got true"));
+  EXPECT_THAT(errorWith("num_kv_heads", 3),
+              HasSubstr("'num_kv_heads' expects a divisor of the 4 heads, but got 3"));
+  EXPECT_THAT(errorWith("num_kv_heads", 4),
+              HasSubstr("a multiple of 12 rows, Q, K and V of 4 heads"));
+  falcon.config["new_decoder_architecture"] = false;
+  EXPECT_THAT(errorWith("parallel_attn", false), HasSubstr("expects true, but got false"));
+}
+
+TEST_F(HfSourceTest, NormsOfHeadsAreAsStated) {
+  HfModel cohere;
+  cohere.config["model_type"] = "cohere";
+  cohere.config.erase("rms_norm_eps");
+  cohere.config["layer_norm_eps"] = 1e-5;
+  cohere.config["tie_word_embeddings"] = true;
+  cohere.tensors.erase("model.layers.0.post_attention_layernorm.weight");
+  cohere.config["use_qk_norm"] = false;
+  ASSERT_THAT(import(cohere), IsOk());
+  auto error = [&] { return errorOf([&](HfModel& model) { model = cohere; }); };
+  cohere.config["use_qk_norm"] = true;
+  EXPECT_THAT(error(),
+              HasSubstr("'use_qk_norm' expects false where there are no norms of heads, but "
+                        "got true"));
+  cohere.tensors["model.layers.0.self_attn.q_norm.weight"] = {2, 4};
+  cohere.tensors["model.layers.0.self_attn.k_norm.weight"] = {1, 4};
+  ASSERT_THAT(import(cohere), IsOk());
+  cohere.config["use_qk_norm"] = false;
+  EXPECT_THAT(error(), HasSubstr("expects true where there are norms of heads, but got false"));
+}
+
+TEST_F(HfSourceTest, Glm4StatesWhatIsRotated) {
+  EXPECT_THAT(errorOf([](HfModel& model) {
+                model.config["model_type"] = "glm4";
+                model.config.erase("rope_theta");
+              }),
+              HasSubstr("'partial_rotary_factor' expects a number above 0 and at most 1"));
 }
 
 /// A BERT of one block, as sentence-transformers writes one.
