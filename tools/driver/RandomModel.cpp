@@ -22,8 +22,8 @@ namespace tenon::tools {
 
 using frontends::GgufWriter;
 
-// From the config.json of meta-llama/Llama-3.2-1B, meta-llama/Llama-3.1-8B, EleutherAI/pythia-2.8b
-// and Qwen/Qwen3-30B-A3B.
+// From the config.json of meta-llama/Llama-3.2-1B, meta-llama/Llama-3.1-8B, EleutherAI/pythia-2.8b,
+// Qwen/Qwen3-30B-A3B and openai/gpt-oss-20b.
 static constexpr ModelShape shapes[] = {
     {.name = "llama-3.2-1b",
      .architecture = "llama",
@@ -73,6 +73,20 @@ static constexpr ModelShape shapes[] = {
      .experts = 128,
      .chosenExperts = 8,
      .expertFfn = 768},
+    {.name = "gpt-oss-20b",
+     .architecture = "gpt-oss",
+     .layers = 24,
+     .hidden = 2880,
+     .ffn = 2880,
+     .heads = 64,
+     .kvHeads = 8,
+     .vocabulary = 201088,
+     .context = 131072,
+     .ropeBase = 150000.0f,
+     .headSize = 64,
+     .experts = 32,
+     .chosenExperts = 4,
+     .expertFfn = 2880},
 };
 
 std::span<const ModelShape> namedModelShapes() { return shapes; }
@@ -149,7 +163,7 @@ static absl::Status checkShape(const ModelShape& shape) {
   TENON_RETURN_IF_ERROR(
       checkField("vocabulary", shape.vocabulary, smallestVocabulary, longestAxis));
   TENON_RETURN_IF_ERROR(checkField("context", shape.context, 1, longestAxis));
-  if (shape.architecture == "qwen3moe") {
+  if (shape.architecture == "qwen3moe" || shape.isGptOss()) {
     TENON_RETURN_IF_ERROR(checkField("experts", shape.experts, shape.chosenExperts, mostExperts));
     TENON_RETURN_IF_ERROR(checkField("expert-ffn", shape.expertFfn, 1, longestAxis));
   } else {
@@ -206,6 +220,12 @@ static void addMetadata(GgufWriter& writer, const ModelShape& shape, const Encod
     addU32("expert_count", shape.experts);
     addU32("expert_used_count", shape.chosenExperts);
     addU32("expert_feed_forward_length", shape.expertFfn);
+  }
+  if (shape.isGptOss()) {
+    addU32("attention.sliding_window", 128);
+    writer.addString(prefix + "rope.scaling.type", "yarn");
+    writer.addF32(prefix + "rope.scaling.factor", 32);
+    addU32("rope.scaling.original_context_length", 4096);
   }
   writer.addU32("general.file_type", fileType(encoding));
   if (encoding.isBlockQuantized())

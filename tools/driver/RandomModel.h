@@ -20,7 +20,7 @@ namespace tenon::tools {
 /// The shape of a model, as its GGUF metadata state it. Every field may be overridden.
 struct ModelShape {
   std::string_view name;
-  /// `llama`, `gptneox` or `qwen3moe`: `general.architecture`.
+  /// `llama`, `gptneox`, `qwen3moe` or `gpt-oss`: `general.architecture`.
   std::string_view architecture;
   int64_t layers;
   int64_t hidden;
@@ -48,9 +48,10 @@ struct ModelShape {
 
   /// Elements of a head.
   int64_t headElements() const { return headSize != 0 ? headSize : hidden / heads; }
+  bool isGptOss() const { return architecture == "gpt-oss"; }
 };
 
-/// `llama-3.2-1b`, `llama-3.1-8b`, `pythia-2.8b`, `qwen3-30b-a3b`.
+/// `llama-3.2-1b`, `llama-3.1-8b`, `pythia-2.8b`, `qwen3-30b-a3b`, `gpt-oss-20b`.
 std::span<const ModelShape> namedModelShapes();
 /// The names of the sizes that a shape may be given: `layers`, `hidden`, …
 std::vector<std::string> modelShapeFields();
@@ -66,7 +67,8 @@ using ProgressCallback = std::function<void(uint64_t done, uint64_t total)>;
 /// models whose files are too large to keep.
 ///
 /// Matrices are Gaussian with deviation 1/sqrt(inputs) and stored in `encoding`, or in f16 where
-/// their rows are no whole blocks of it, as llama.cpp does. Norm weights are Gaussian about 1,
+/// their rows are no whole blocks of it, as llama.cpp does; of gpt-oss the experts, the others in
+/// bf16, as its files have them. Norm weights are Gaussian about 1,
 /// biases about 0; both stay f32. The tokeniser is a SentencePiece-style vocabulary with byte
 /// fallback. The bytes depend on the shape, the encoding and the seed alone, whatever the number
 /// of threads; all cores work. Refuses shapes that are no model (heads that do not divide the

@@ -60,9 +60,9 @@ protected:
 
 TEST(ModelShapes, AreTheRealModels) {
   // Parameters as the model cards count them, in millions.
-  for (auto [name, millions] :
-       {std::pair("llama-3.2-1b", 1236), std::pair("llama-3.1-8b", 8030),
-        std::pair("pythia-2.8b", 2775), std::pair("qwen3-30b-a3b", 30532)}) {
+  for (auto [name, millions] : {std::pair("llama-3.2-1b", 1236), std::pair("llama-3.1-8b", 8030),
+                                std::pair("pythia-2.8b", 2775), std::pair("qwen3-30b-a3b", 30532),
+                                std::pair("gpt-oss-20b", 20908)}) {
     auto found = findModelShape(name);
     ASSERT_THAT(found, IsOk());
     const ModelShape& s = *found;
@@ -78,7 +78,7 @@ TEST(ModelShapes, AreTheRealModels) {
   EXPECT_THAT(findModelShape("gpt-9"),
               FailsWith(absl::StatusCode::kNotFound,
                         HasSubstr("expects one of llama-3.2-1b, llama-3.1-8b, pythia-2.8b, "
-                                  "qwen3-30b-a3b, but got 'gpt-9'")));
+                                  "qwen3-30b-a3b, gpt-oss-20b, but got 'gpt-9'")));
 }
 
 TEST(ModelShapes, TakeOtherSizes) {
@@ -142,6 +142,21 @@ TEST_F(RandomModel, MixturesOfExpertsHaveTheirTensors) {
   EXPECT_THAT(file->requireTensor("blk.0.attn_q.weight", Shape{256, 64}), IsOk());
   EXPECT_THAT(file->requireTensor("blk.0.attn_k_norm.weight", Shape{128}), IsOk());
   EXPECT_EQ(file->findTensor("blk.0.ffn_up.weight"), nullptr);
+}
+
+TEST_F(RandomModel, GptOssHasExpertsInItsType) {
+  auto found = findModelShape("gpt-oss-20b,layers=1,hidden=64,ffn=32,heads=2,kv-heads=1,"
+                              "vocabulary=300,context=64,experts=9,expert-ffn=32");
+  ASSERT_THAT(found, IsOk());
+  auto file = make(*found, "mxfp4");
+  ASSERT_NE(file, nullptr);
+  EXPECT_EQ(*file->requireString("general.architecture"), "gpt-oss");
+  EXPECT_EQ(*file->requireU64("gpt-oss.attention.sliding_window"), 128u);
+  EXPECT_EQ((*file->requireTensor("blk.0.ffn_up_exps.weight", Shape{9, 32, 64}))->encoding->name,
+            "mxfp4");
+  EXPECT_EQ((*file->requireTensor("blk.0.ffn_up_exps.bias", Shape{9, 32}))->encoding->name, "f32");
+  EXPECT_EQ((*file->requireTensor("blk.0.attn_q.weight", Shape{128, 64}))->encoding->name, "bf16");
+  EXPECT_THAT(file->requireTensor("blk.0.attn_sinks.weight", Shape{2}), IsOk());
 }
 
 TEST_F(RandomModel, UntiedLlamaHasAnOutput) {

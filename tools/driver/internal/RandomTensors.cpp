@@ -24,7 +24,7 @@ public:
 
   /// [outputs, inputs], deviation 1/sqrt(inputs). f16 where a row is no whole number of blocks.
   void matrix(const std::string& name, int64_t outputs, int64_t inputs) {
-    matrices(name, {outputs, inputs}, &encoding);
+    matrices(name, {outputs, inputs}, shape.isGptOss() ? findEncoding("bf16") : &encoding);
   }
 
   /// One of the shape's experts each.
@@ -37,9 +37,17 @@ public:
     matrices(name, {shape.experts, shape.hidden}, findEncoding("f32"));
   }
 
-  void bias(const std::string& name, int64_t length) {
+  void bias(const std::string& name, int64_t length) { bias(name, std::vector{length}); }
+
+  /// Of one of the shape's experts each.
+  void expertsAndBiases(const std::string& name, int64_t outputs, int64_t inputs) {
+    experts(name, outputs, inputs);
+    bias(name, std::vector{shape.experts, outputs});
+  }
+
+  void bias(const std::string& name, std::vector<int64_t> extents) {
     tensors.push_back({.name = name + ".bias",
-                       .shape = {length},
+                       .shape = std::move(extents),
                        .encoding = findEncoding("f32"),
                        .deviation = 0.02f});
   }
@@ -110,6 +118,23 @@ static std::vector<float> ropeDivisors(const ModelShape& shape) {
   return divisors;
 }
 
+static void addGptOssLayer(TensorList& list, const ModelShape& shape, const std::string& block) {
+  int64_t width = shape.headElements() * shape.heads,
+          kvWidth = shape.headElements() * shape.kvHeads;
+  list.norm(block + "attn_norm");
+  list.matrixAndBias(block + "attn_q", width, shape.hidden);
+  list.matrixAndBias(block + "attn_k", kvWidth, shape.hidden);
+  list.matrixAndBias(block + "attn_v", kvWidth, shape.hidden);
+  list.matrixAndBias(block + "attn_output", shape.hidden, width);
+  list.norm(block + "attn_sinks", shape.heads);
+  list.norm(block + "post_attention_norm");
+  list.router(block + "ffn_gate_inp");
+  list.bias(block + "ffn_gate_inp", shape.experts);
+  list.expertsAndBiases(block + "ffn_gate_exps", shape.expertFfn, shape.hidden);
+  list.expertsAndBiases(block + "ffn_up_exps", shape.expertFfn, shape.hidden);
+  list.expertsAndBiases(block + "ffn_down_exps", shape.hidden, shape.expertFfn);
+}
+
 static void addAttention(TensorList& list, const ModelShape& shape, const std::string& block) {
   int64_t width = shape.headElements() * shape.heads,
           kvWidth = shape.headElements() * shape.kvHeads;
@@ -163,6 +188,8 @@ std::vector<RandomTensor> listTensors(const ModelShape& shape, const Encoding& e
     std::string block = absl::StrCat("blk.", layer, ".");
     if (isNeox)
       addNeoxLayer(list, shape, block);
+    else if (shape.isGptOss())
+      addGptOssLayer(list, shape, block);
     else if (shape.experts > 0)
       addQwen3MoeLayer(list, shape, block);
     else
