@@ -1,12 +1,39 @@
 #include "passes/fusion/FusionRule.h"
 
+#include "llvm/ADT/SetVector.h"
+
 using namespace mlir;
 
 namespace tenon::passes::fusion::rules {
 
-/// activation(gate) · up of the experts that each row chooses; and what the chosen give, with their
-/// weighted sum and what follows it, residual sums.
+/// Two products with experts, `last` and the elementwise operations between; nothing where there
+/// are not two.
+static llvm::SmallVector<Operation*> unitOf(Operation* last) {
+  llvm::SetVector<Operation*> group;
+  group.insert(last);
+  size_t products = 0;
+  for (size_t i = 0; i < group.size() && group.size() <= mostKernelOperations; ++i) {
+    if (llvm::isa<ExpertMatmulOp>(group[i])) {
+      ++products;
+      continue;
+    }
+    for (Value operand : group[i]->getOperands())
+      if (Operation* source = operand.getDefiningOp();
+          source && (llvm::isa<ExpertMatmulOp>(source) || isElementwise(source)))
+        group.insert(source);
+  }
+  if (products != 2 || group.size() > mostKernelOperations)
+    return {};
+  return group.takeVector();
+}
+
+/// A unit of what two products give for the experts that each row chooses, activation(gate) · up or
+/// with biases and bounds; and what the chosen give, with their weighted sum and what follows it,
+/// residual sums.
 static void propose(Operation* op, Propose propose) {
+  if (llvm::isa<MulOp>(op))
+    if (llvm::SmallVector<Operation*> unit = unitOf(op); !unit.empty())
+      propose(unit);
   if (llvm::isa<GluOp>(op)) {
     auto gate = operandOp<ExpertMatmulOp>(op, 0), up = operandOp<ExpertMatmulOp>(op, 1);
     if (gate && up && gate != up)

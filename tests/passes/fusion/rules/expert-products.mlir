@@ -74,3 +74,17 @@ func.func @read_twice(%x: tensor<1x2x256xf16>, %ids: tensor<1x2xi32>, %weights: 
   %1 = tenon.weighted_sum %0, %weights : (tensor<1x2x128xf16>, tensor<1x2xf32>) -> tensor<1x128xf16>
   return %0, %1 : tensor<1x2x128xf16>, tensor<1x128xf16>
 }
+
+// Biases and bounds stand between the products and their unit; the parts are no kernel of their own.
+// WHY-LABEL: @clamped_unit
+// WHY: yes {{.*}} expert-products{{.*}}: expert_matmul add clamp expert_matmul add clamp mul
+func.func @clamped_unit(%x: tensor<1x256xf16>, %ids: tensor<1x2xi32>, %g: tensor<8x128x256xf16>, %u: tensor<8x128x256xf16>, %gb: tensor<1x2x128xf16>, %ub: tensor<1x2x128xf16>) -> tensor<1x2x128xf16> {
+  %0 = tenon.expert_matmul %x, %g, %ids : (tensor<1x256xf16>, tensor<8x128x256xf16>, tensor<1x2xi32>) -> tensor<1x2x128xf16>
+  %1 = tenon.add %0, %gb : (tensor<1x2x128xf16>, tensor<1x2x128xf16>) -> tensor<1x2x128xf16>
+  %2 = tenon.clamp %1 from -7.0 to 7.0 : (tensor<1x2x128xf16>) -> tensor<1x2x128xf16>
+  %3 = tenon.expert_matmul %x, %u, %ids : (tensor<1x256xf16>, tensor<8x128x256xf16>, tensor<1x2xi32>) -> tensor<1x2x128xf16>
+  %4 = tenon.add %3, %ub : (tensor<1x2x128xf16>, tensor<1x2x128xf16>) -> tensor<1x2x128xf16>
+  %5 = tenon.clamp %4 from -7.0 to 7.0 : (tensor<1x2x128xf16>) -> tensor<1x2x128xf16>
+  %6 = tenon.mul %2, %5 : (tensor<1x2x128xf16>, tensor<1x2x128xf16>) -> tensor<1x2x128xf16>
+  return %6 : tensor<1x2x128xf16>
+}
