@@ -153,8 +153,8 @@ TEST(ModelSource, ErrorsSpeakAsTheSourceDoes) {
     return importModel(context, source);
   };
   EXPECT_THAT(
-      import([](MemorySource& s) { s.entries["general.architecture"] = std::string("bert"); }),
-      FailsWith(invalid, HasSubstr("memory: key architecture: one of 'bloom', ")));
+      import([](MemorySource& s) { s.entries["general.architecture"] = std::string("mamba"); }),
+      FailsWith(invalid, HasSubstr("memory: key architecture: one of 'bert', ")));
   EXPECT_THAT(import([](MemorySource& s) { s.entries.erase("llama.block_count"); }),
               FailsWith(notFound, HasSubstr("memory: no key block_count")));
   EXPECT_THAT(import([](MemorySource& s) { s.entries["llama.block_count"] = 0u; }),
