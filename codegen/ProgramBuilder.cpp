@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/KvCache.h"
 #include "ir/ReferenceTensor.h"
 #include "ir/Views.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -79,6 +80,13 @@ void ProgramBuilder::addModel() {
     return;
   program.model = {model.getArchitecture().str(), model.getName().str(), model.getVocabulary(),
                    model.getContextLength(), model.getSequences()};
+  for (auto state : module.getOps<StateOp>()) {
+    auto type = llvm::cast<StateType>(state.getType());
+    if (type.getLayout().getKind() != StateLayout::Paged)
+      continue;
+    KvCache cache(type);
+    program.model->pages = cache.pages, program.model->pagePositions = cache.page;
+  }
 }
 
 std::string ProgramBuilder::useEncoding(Type elementType) {

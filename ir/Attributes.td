@@ -53,7 +53,8 @@ def Tenon_Phase : Tenon_Enum<Tenon_PhaseInfo, "phase"> {
 }
 
 def Tenon_StateLayoutKind : Tenon_EnumInfo<"StateLayout", "where a state has its rows", [
-    I32EnumAttrCase<"Dense", 0, "dense">, I32EnumAttrCase<"Ring", 1, "ring">
+    I32EnumAttrCase<"Dense", 0, "dense">, I32EnumAttrCase<"Ring", 1, "ring">,
+    I32EnumAttrCase<"Paged", 2, "paged">
   ]>;
 
 def Tenon_Role : Tenon_EnumInfo<"Role", "what a function is for", [
@@ -67,7 +68,8 @@ def Tenon_PortRoleInfo : Tenon_EnumInfo<"PortRole", "what a port of a language m
     I32EnumAttrCase<"Positions", 3, "positions">,  // of the tokens in their sequences
     I32EnumAttrCase<"OutputRows", 4, "output_rows">, // rows of a chunk that have logits
     I32EnumAttrCase<"Logits", 5, "logits">,        // a result
-    I32EnumAttrCase<"NextIds", 6, "next_ids">      // a result: the likeliest token behind each row
+    I32EnumAttrCase<"NextIds", 6, "next_ids">,     // a result: the likeliest token behind each row
+    I32EnumAttrCase<"BlockTable", 7, "block_table"> // the pages of the sequences
   ]>;
 def Tenon_PortRole : Tenon_Enum<Tenon_PortRoleInfo, "port"> {
   let assemblyFormat = "`<` $value `>`";
@@ -123,6 +125,9 @@ def Tenon_StateLayoutAttr : Tenon_Attr<"StateLayout", "layout"> {
     `ring`: of a sequence without end the first `kept` positions have the rows of the same number, and
     the others take turns in the C − kept rows behind them, position c the row
     kept + (c − kept) mod (C − kept).
+    `paged`: a state [N, H, P, D] is a pool of N pages of P positions each; position c of sequence s
+    has place c mod P of the page that a block table [S, B], an operand of what reads or writes the
+    state, has in row s at c / P. The pool belongs to all sequences, which hold up to B · P positions.
     Another layout is another kind, with what it needs as parameters of the attribute, a case in each
     of the three accessors that `ir/KvCache.h` names, and the checks of its shape in the type's
     verifier. Example: `#tenon.layout<ring, kept = 4>`.

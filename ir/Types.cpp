@@ -97,6 +97,13 @@ static void printEncodingName(AsmPrinter& printer, llvm::StringRef name) { print
 
 //===-- StateType ---------------------------------------------------------------------------===//
 
+/// Of a paged state [N, H, P, D].
+static constexpr size_t pageAxis = 2;
+
+static bool isPageSize(int64_t positions) {
+  return llvm::is_contained({16, 32, 64, 128}, positions);
+}
+
 LogicalResult StateType::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                                 llvm::ArrayRef<int64_t> shape, Type elementType,
                                 StateLayoutAttr layout) {
@@ -115,6 +122,11 @@ LogicalResult StateType::verify(llvm::function_ref<InFlightDiagnostic()> emitErr
       (shape.size() < 2 || layout.getKept() < 0 || layout.getKept() >= shape[1]))
     return emitError() << "expects a ring that keeps fewer first positions than it holds, but got "
                        << layout.getKept() << " of " << (shape.size() < 2 ? 0 : shape[1]);
+  if (layout.getKind() == StateLayout::Paged &&
+      (shape.size() != 4 || !isPageSize(shape[pageAxis]) || shape[0] > INT32_MAX))
+    return emitError() << "expects a paged state [N, H, P, D] of at most 2^31 - 1 pages of 16, 32, "
+                          "64 or 128 positions, but got "
+                       << (shape.size() == 4 ? shape[pageAxis] : 0) << " positions";
   if (!getStorageBytes(RankedTensorType::get(shape, elementType)))
     return emitError() << "expects a state size within 63 bits, but the extents multiply to more";
   return success();
@@ -122,6 +134,18 @@ LogicalResult StateType::verify(llvm::function_ref<InFlightDiagnostic()> emitErr
 
 RankedTensorType StateType::getTensorType() const {
   return RankedTensorType::get(getShape(), getElementType());
+}
+
+/// The `<P>` behind `paged`, which the shape has, too.
+static ParseResult parsePageSize(AsmParser& parser, llvm::ArrayRef<int64_t> shape) {
+  int64_t page = 0;
+  llvm::SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseLess() || parser.parseInteger(page) || parser.parseGreater())
+    return failure();
+  if (shape.size() == 4 && shape[pageAxis] != page)
+    return parser.emitError(loc) << "expects pages of the " << shape[pageAxis]
+                                 << " positions that the shape has, but got " << page;
+  return success();
 }
 
 Type StateType::parse(AsmParser& parser) {
@@ -141,6 +165,8 @@ Type StateType::parse(AsmParser& parser) {
     if (kind == StateLayout::Ring &&
         (parser.parseLess() || parser.parseInteger(kept) || parser.parseGreater()))
       return {};
+    if (kind == StateLayout::Paged && failed(parsePageSize(parser, shape)))
+      return {};
   }
   if (parser.parseGreater())
     return {};
@@ -154,6 +180,8 @@ void StateType::print(AsmPrinter& printer) const {
   printer << (getShape().empty() ? "" : "x") << getElementType();
   if (getLayout().getKind() == StateLayout::Ring)
     printer << ", ring<" << getLayout().getKept() << ">";
+  if (getLayout().getKind() == StateLayout::Paged)
+    printer << ", paged<" << getShape()[pageAxis] << ">";
   printer << ">";
 }
 

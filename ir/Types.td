@@ -29,7 +29,8 @@ def Tenon_StateType : Tenon_Type<"State", "state"> {
   let description = [{
     `!tenon.state<SxCxHxDxf16>` is a KV cache of S sequences, C positions, H heads of D, in the layout
     `dense`; another layout is written behind the element type: `!tenon.state<SxCxHxDxf16, ring<4>>`
-    keeps the first 4 positions. The elements of a small cache are a block a head, of one of the
+    keeps the first 4 positions, and `!tenon.state<NxHx128xDxf16, paged<128>>` is a pool of N pages of
+    16, 32, 64 or 128 positions. The elements of a small cache are a block a head, of one of the
     encodings of `ir/encoding/CacheEncoding.h`: `!tenon.state<SxCxHx64x!tenon.block<int8_h64>>`. A value
     of this type orders accesses: `tenon.kv_write` consumes one and yields the next in place. At
     most one write consumes a value, and nothing may read it afterwards, so a plan never copies.

@@ -37,6 +37,47 @@ def SimplifyPass : Pass<"tenon-simplify", "mlir::ModuleOp"> {
   let dependentDialects = ["::tenon::TenonDialect"];
 }
 
+def PageCachesPass : Pass<"tenon-page-caches", "mlir::ModuleOp"> {
+  let summary = "Lay dense caches out in pages that sequences share";
+  let description = [{
+    Every cache [S, C, H, D] becomes a pool of N pages of P = `positions`, [N, H, P, D] in the layout
+    `paged`, and every function that reads or writes caches takes one more argument, of the role
+    `block_table`: i32 [S, ⌈C / P⌉], in row s the pages of sequence s. N is `pages`, at least the pages
+    of one sequence of C positions; 0: those of all S. Which page holds what is run-time data, so that
+    sequences may share pages, and need have none for positions that they have not reached. Runs on
+    modules of the phase `input`, and refuses rings.
+
+    ```mlir
+    tenon.state @k : !tenon.state<4x256x2x64xf16>
+    func.func @f(%v: tensor<1x2x64xf16>, %s: tensor<1xi32>, %p: tensor<1xi32>) {
+      %0 = tenon.get_state @k : !tenon.state<4x256x2x64xf16>
+      %1 = tenon.kv_write %v, %s, %p into %0
+          : (tensor<1x2x64xf16>, tensor<1xi32>, tensor<1xi32>, !tenon.state<4x256x2x64xf16>)
+          -> !tenon.state<4x256x2x64xf16>
+      return
+    }
+    ```
+    becomes, with `positions=128 pages=6`,
+    ```mlir
+    tenon.state @k : !tenon.state<6x2x128x64xf16, paged<128>>
+    func.func @f(%v: tensor<1x2x64xf16>, %s: tensor<1xi32>, %p: tensor<1xi32>,
+                 %t: tensor<4x2xi32> {tenon.name = "block_table", tenon.role = #tenon.port<block_table>}) {
+      %0 = tenon.get_state @k : !tenon.state<6x2x128x64xf16, paged<128>>
+      %1 = tenon.kv_write %v, %s, %p into %0 block_table %t
+          : (tensor<1x2x64xf16>, tensor<1xi32>, tensor<1xi32>,
+             !tenon.state<6x2x128x64xf16, paged<128>>, tensor<4x2xi32>)
+          -> !tenon.state<6x2x128x64xf16, paged<128>>
+      return
+    }
+    ```
+  }];
+  let options = [
+    Option<"positions", "positions", "int64_t", "128", "of a page: 16, 32, 64 or 128">,
+    Option<"pages", "pages", "int64_t", "0", "of the pool; 0: as many as all sequences take">
+  ];
+  let dependentDialects = ["::tenon::TenonDialect"];
+}
+
 def DecomposePass : Pass<"tenon-decompose", "mlir::func::FuncOp"> {
   let summary = "Take attention and gated units apart, into what the first systems ran";
   let description = [{

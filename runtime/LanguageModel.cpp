@@ -8,6 +8,26 @@
 
 namespace tenon::runtime {
 
+/// An entry of a block table that names no page.
+constexpr int32_t noPage = -1;
+/// Bounds what is allocated for a block table.
+constexpr int64_t maxTableEntries = int64_t(1) << 28;
+
+LanguageModel::LanguageModel(Executor& executor, std::string_view caller)
+    : executor(&executor), caller(caller), blockTable(std::make_unique<std::vector<int32_t>>()) {
+  if (!info().isPaged())
+    return;
+  blockTable->resize(size_t(info().sequences * info().blocks()));
+  for (size_t entry = 0; entry < blockTable->size(); ++entry)
+    (*blockTable)[entry] = int64_t(entry) < info().pages ? int32_t(entry) : noPage;
+}
+
+void LanguageModel::setPages(int32_t sequence, std::span<const int32_t> pages) {
+  const auto row =
+      std::span(*blockTable).subspan(size_t(sequence * info().blocks()), size_t(info().blocks()));
+  std::ranges::fill(std::ranges::copy(pages, row.begin()).out, row.end(), noPage);
+}
+
 absl::StatusOr<LanguageModel> LanguageModel::create(Executor& executor, std::string_view caller) {
   const Program& program = executor.program();
   if (!program.model)
@@ -17,13 +37,18 @@ absl::StatusOr<LanguageModel> LanguageModel::create(Executor& executor, std::str
   if (context < 1 || context > std::numeric_limits<int32_t>::max())
     return absl::InvalidArgumentError(
         absl::StrFormat("%s: expects a context of 1 to 2147483647, but got %d", caller, context));
+  const ModelInfo& info = *program.model;
+  if (info.isPaged() && info.sequences > maxTableEntries / info.blocks())
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "%s: expects a block table of at most %d entries, but got %d sequences of %d", caller,
+        maxTableEntries, info.sequences, info.blocks()));
   LanguageModel model(executor, caller);
   for (size_t index = 0; index < program.functions.size(); ++index) {
     const Role role = program.functions[index].role;
     if (role == Role::Other)
       continue;
     TENON_ASSIGN_OR_RETURN(ModelFunction function,
-                           ModelFunction::create(executor, index, program.model->vocabulary));
+                           ModelFunction::create(executor, index, *model.blockTable));
     (role == Role::Decode ? model.decodes : model.prefills).push_back(std::move(function));
   }
   std::ranges::sort(model.decodes, {}, &ModelFunction::rows);

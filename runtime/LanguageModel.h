@@ -2,6 +2,7 @@
 #define TENON_RUNTIME_LANGUAGEMODEL_H
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,10 @@ public:
 
   const ModelInfo& info() const { return *executor->program().model; }
   absl::Status resetStates() { return executor->resetStates(); }
+
+  /// Of paged caches: `pages` hold the positions of the sequence in their order, and nothing holds
+  /// those behind them. Until then a sequence has pages of its own, as far as the pool goes.
+  void setPages(int32_t sequence, std::span<const int32_t> pages);
 
   /// Whether a generation ends with that token.
   bool endsAt(int32_t id) const;
@@ -49,11 +54,12 @@ public:
   absl::StatusOr<std::span<const float>> feed(std::span<const int32_t> ids, int64_t first);
 
 private:
-  LanguageModel(Executor& executor, std::string_view caller)
-      : executor(&executor), caller(caller) {}
+  LanguageModel(Executor& executor, std::string_view caller);
 
   Executor* executor;
   std::string_view caller;
+  /// What the functions refer to: i32 [sequences, blocks], -1 where there is no page.
+  std::unique_ptr<std::vector<int32_t>> blockTable;
   std::vector<ModelFunction> decodes;  ///< by rows, ascending
   std::vector<ModelFunction> prefills; ///< by rows, ascending
 };

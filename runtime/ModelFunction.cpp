@@ -33,13 +33,13 @@ absl::Status checkPort(const Function& function, std::string_view direction,
                                                     found ? describe(ports[*found]) : "none"));
 }
 
-absl::Status checkFunction(const Function& function, int64_t vocabulary) {
-  const int64_t rows = function.rows;
+absl::Status checkFunction(const Function& function, const ModelInfo& model) {
+  const int64_t rows = function.rows, vocabulary = model.vocabulary;
   if (rows < 1 || rows > maxRows || vocabulary < 1 || vocabulary > maxLogits / rows)
     return absl::InvalidArgumentError(absl::StrFormat(
         "function '%s': expects from 1 to %d rows and at most %d logits, but got %d rows of %d",
         function.name, maxRows, maxLogits, rows, vocabulary));
-  const ModelPorts ports = modelPorts(function.role, rows, vocabulary);
+  const ModelPorts ports = modelPorts(function.role, rows, model);
   for (const Port& port : ports.inputs)
     TENON_RETURN_IF_ERROR(checkPort(function, "input", function.inputs, port));
   if (function.inputs.size() != ports.inputs.size())
@@ -59,13 +59,16 @@ std::span<const std::byte> bytesOf(const std::vector<int32_t>& values) {
 } // namespace
 
 absl::StatusOr<ModelFunction> ModelFunction::create(Executor& executor, size_t index,
-                                                    int64_t vocabulary) {
-  TENON_RETURN_IF_ERROR(checkFunction(executor.program().functions[index], vocabulary));
-  return ModelFunction(executor, index, vocabulary);
+                                                    const std::vector<int32_t>& blockTable) {
+  const Program& program = executor.program();
+  TENON_RETURN_IF_ERROR(checkFunction(program.functions[index], *program.model));
+  return ModelFunction(executor, index, blockTable);
 }
 
-ModelFunction::ModelFunction(Executor& executor, size_t index, int64_t vocabulary)
-    : executor(&executor), index(index), vocabulary(size_t(vocabulary)) {
+ModelFunction::ModelFunction(Executor& executor, size_t index,
+                             const std::vector<int32_t>& blockTable)
+    : executor(&executor), blockTable(&blockTable), index(index),
+      vocabulary(size_t(executor.program().model->vocabulary)) {
   const Function& function = executor.program().functions[index];
   const size_t rowCount = size_t(function.rows);
   isPrefill = function.role == Role::Prefill;
@@ -87,6 +90,8 @@ const std::vector<int32_t>& ModelFunction::valuesOf(PortRole role) const {
     return sequences;
   case PortRole::Positions:
     return positions;
+  case PortRole::BlockTable:
+    return *blockTable;
   default:
     return outputRow;
   }

@@ -28,9 +28,11 @@ struct TokenRow {
 class ModelFunction {
 public:
   /// Checks that function `index` of the executor's program, which must exist, has the ports that
-  /// its role asks for (`ModelPorts.h`), for `vocabulary` tokens, no other inputs, and outputs of no
-  /// role, which stay on the device. `executor` must outlive this object.
-  static absl::StatusOr<ModelFunction> create(Executor& executor, size_t index, int64_t vocabulary);
+  /// its role asks for (`ModelPorts.h`) of the program's model, no other inputs, and outputs of no
+  /// role, which stay on the device. Runs take the pages of the sequences, where caches are paged,
+  /// from `blockTable`, i32 [sequences, blocks]. `executor` and `blockTable` must outlive this object.
+  static absl::StatusOr<ModelFunction> create(Executor& executor, size_t index,
+                                              const std::vector<int32_t>& blockTable);
 
   /// The most tokens that a run takes.
   int64_t rows() const { return int64_t(ids.size()); }
@@ -57,11 +59,12 @@ public:
   absl::StatusOr<std::unique_ptr<TokenStream>> stream(const TokenRow& token, int64_t steps);
 
 private:
-  ModelFunction(Executor& executor, size_t index, int64_t vocabulary);
+  ModelFunction(Executor& executor, size_t index, const std::vector<int32_t>& blockTable);
   /// The values of an input of that role.
   const std::vector<int32_t>& valuesOf(PortRole role) const;
 
   Executor* executor;
+  const std::vector<int32_t>* blockTable; // [sequences, blocks], empty where caches are not paged
   size_t index;
   size_t vocabulary;
   bool isPrefill;

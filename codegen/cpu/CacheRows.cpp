@@ -19,6 +19,7 @@ Value emitHolds(VectorBuilder& b, const KvCache& cache, Value sequence, Value po
 Value emitPlace(VectorBuilder& b, const KvCache& cache, Value position) {
   switch (cache.layout) {
   case StateLayout::Dense:
+  case StateLayout::Paged:
     return position;
   case StateLayout::Ring: {
     Value turning = b.add(b.rem(b.add(position, -cache.kept), cache.ring()), cache.kept);
@@ -39,10 +40,28 @@ Value emitCacheRow(VectorBuilder& b, const KvCache& cache, Value base, Value seq
   return b.advance(base, b.mul(emitCacheIndex(b, cache, sequence, place), rowBytes));
 }
 
-Value emitCacheHead(VectorBuilder& b, const KvCache& cache, Value base, Value sequence, Value place,
-                    Value head) {
-  Value row = b.add(b.mul(emitCacheIndex(b, cache, sequence, place), cache.heads), head);
-  return b.advance(base, b.mul(row, cache.headBytes()));
+/// What the block table has for a place: the number of a page, or anything.
+static Value emitPage(VectorBuilder& b, const KvCache& cache, Value blockTable, Value sequence,
+                      Value place) {
+  return b.loadIndex(blockTable, b.add(b.mul(sequence, cache.blocks()), b.div(place, cache.page)));
+}
+
+Value emitHasPage(VectorBuilder& b, const KvCache& cache, Value blockTable, Value sequence,
+                  Value place) {
+  return b.isBelow(emitPage(b, cache, blockTable, sequence, place), cache.pages);
+}
+
+Value emitCacheHead(VectorBuilder& b, const KvCache& cache, CacheAddress address, Value sequence,
+                    Value place, Value head) {
+  Value row;
+  if (cache.isPaged()) {
+    Value page = emitPage(b, cache, address.blockTable, sequence, place);
+    page = b.select(b.isBelow(page, cache.pages), page, b.i64(cache.pages - 1));
+    row = b.add(b.mul(b.add(b.mul(page, cache.heads), head), cache.page), b.rem(place, cache.page));
+  } else {
+    row = b.add(b.mul(emitCacheIndex(b, cache, sequence, place), cache.heads), head);
+  }
+  return b.advance(address.base, b.mul(row, cache.headBytes()));
 }
 
 //===-- Quants ------------------------------------------------------------------------------===//

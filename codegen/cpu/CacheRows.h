@@ -6,17 +6,28 @@
 
 namespace tenon::codegen::cpu {
 
-/// Whether `cache` has a place for the position of the sequence (i64 values), as an i1.
+/// Whether `cache` has a place for the position of the sequence (i64 values), as an i1; in a paged
+/// cache where `emitHasPage`.
 mlir::Value emitHolds(VectorBuilder& b, const KvCache& cache, mlir::Value sequence,
                       mlir::Value position);
 /// Which of the places of its sequence a position has that the cache holds (i64 values).
 mlir::Value emitPlace(VectorBuilder& b, const KvCache& cache, mlir::Value position);
-/// The address of a place of a sequence (i64 values) in the cache at `base`. One outside the cache
-/// is not read or written.
+/// Whether the block table at `blockTable` has a page of the pool for a place of a sequence, as an
+/// i1. Of a paged cache.
+mlir::Value emitHasPage(VectorBuilder& b, const KvCache& cache, mlir::Value blockTable,
+                        mlir::Value sequence, mlir::Value place);
+/// The address of a place of a sequence (i64 values) in the cache at `base`, which is not paged.
+/// One outside the cache is not read or written.
 mlir::Value emitCacheRow(VectorBuilder& b, const KvCache& cache, mlir::Value base,
                          mlir::Value sequence, mlir::Value place);
-/// The address of one head of it.
-mlir::Value emitCacheHead(VectorBuilder& b, const KvCache& cache, mlir::Value base,
+/// Where the heads of a cache lie.
+struct CacheAddress {
+  mlir::Value base;
+  mlir::Value blockTable; ///< of a paged cache, else null
+};
+/// The address of one head of a place, in a paged cache in its last page where the block table has
+/// none for it.
+mlir::Value emitCacheHead(VectorBuilder& b, const KvCache& cache, CacheAddress address,
                           mlir::Value sequence, mlir::Value place, mlir::Value head);
 
 /// `count` elements of the head at `head` from element `first` (i64) on, as f32 padded to `lanes`; of

@@ -28,6 +28,8 @@ std::string deviceCache(const KvCache& cache) {
     return "DenseCache<" + extents + ">";
   case StateLayout::Ring:
     return absl::StrFormat("RingCache<%s, %d>", extents, cache.kept);
+  case StateLayout::Paged:
+    return absl::StrFormat("PagedCache<%s, %d, %d>", extents, cache.pages, cache.page);
   }
   llvm_unreachable("all layouts are handled");
 }

@@ -223,7 +223,8 @@ StateValue GraphBuilder::kvWrite(Value values, Value sequences, Value positions,
     return {};
   }
   auto write = KvWriteOp::create(builder, locate(options), state.get().getType(), values.get(),
-                                 sequences.get(), positions.get(), state.get());
+                                 sequences.get(), positions.get(), state.get(),
+                                 /*block_table=*/mlir::Value());
   return StateValue(llvm::cast<TypedValue<StateType>>(write.getResult()));
 }
 

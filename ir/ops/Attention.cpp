@@ -16,7 +16,7 @@ static LogicalResult checkScoreOperands(std::optional<Location> location,
                                         AttentionOp::Adaptor adaptor, int64_t rows) {
   llvm::StringRef name = AttentionOp::getOperationName();
   llvm::ArrayRef<int64_t> query = getTensorType(adaptor.getQuery().getType()).getShape();
-  int64_t keys = getTensorType(adaptor.getKey().getType()).getDimSize(1);
+  int64_t keys = KvCache(adaptor.getKey().getType(), adaptor.getBlockTable()).capacity;
   if (Value bias = adaptor.getBias()) {
     llvm::ArrayRef<int64_t> shape = getTensorType(bias.getType()).getShape();
     if (shape.size() != 3 || (shape[0] != 1 && shape[0] != query[1]) ||
@@ -45,18 +45,24 @@ AttentionOp::inferReturnTypeComponents(MLIRContext* context, std::optional<Locat
   Type keyType = adaptor.getKey().getType(), valueType = adaptor.getValue().getType();
   llvm::ArrayRef<int64_t> key = getTensorType(keyType).getShape(),
                           value = getTensorType(valueType).getShape();
-  if (query.getRank() != 3 || key.size() != 4 || value.size() != 4 ||
-      query.getDimSize(2) != key[3] || key.take_front(3) != value.take_front(3))
-    return detail::emitShapeError(
-        location, getOperationName(),
-        "expects query [M, Hq, D], key [S, C, Hkv, D] and value [S, C, Hkv, Dv], but got " +
-            detail::formatType(query) + ", " + detail::formatType(keyType) + " and " +
-            detail::formatType(valueType));
-  if (query.getDimSize(1) % key[2] != 0)
+  bool areCaches = query.getRank() == 3 && key.size() == 4 && value.size() == 4;
+  const char* axes = areCaches && KvCache(keyType).isPaged()
+                         ? "[N, Hkv, P, D] and value [N, Hkv, P, Dv]"
+                         : "[S, C, Hkv, D] and value [S, C, Hkv, Dv]";
+  if (!areCaches || query.getDimSize(2) != key[3] || key.take_front(3) != value.take_front(3))
+    return detail::emitShapeError(location, getOperationName(),
+                                  llvm::Twine("expects query [M, Hq, D], key ") + axes +
+                                      ", but got " + detail::formatType(query) + ", " +
+                                      detail::formatType(keyType) + " and " +
+                                      detail::formatType(valueType));
+  int64_t keyHeads = KvCache(keyType).heads;
+  if (query.getDimSize(1) % keyHeads != 0)
     return detail::emitShapeError(location, getOperationName(),
                                   "expects key heads that divide the " +
                                       llvm::Twine(query.getDimSize(1)) + " query heads, but got " +
-                                      llvm::Twine(key[2]));
+                                      llvm::Twine(keyHeads));
+  if (failed(verifyBlockTable(location, getOperationName(), keyType, adaptor.getBlockTable())))
+    return failure();
   int64_t views = queryViewsOf(keyType), rows = query.getDimSize(0) / views;
   if (query.getDimSize(0) % views != 0)
     return detail::emitShapeError(
@@ -112,7 +118,7 @@ LogicalResult AttentionOp::verify() {
 Work AttentionOp::getWork() {
   Work work = detail::defaultWork(*this);
   llvm::ArrayRef<int64_t> query = getQuery().getType().getShape();
-  KvCache cache(getValue().getType());
+  KvCache cache(getValue().getType(), getBlockTable());
   int64_t window = getWindow(), capacity = cache.capacity;
   int64_t rows = getType().getDimSize(0);
   int64_t keys = window > 0 ? std::min(cache.kept + window, capacity) : capacity;
@@ -128,8 +134,7 @@ Work AttentionOp::getWork() {
   int64_t rowsPerSequence = shared ? rows : 1;
   int64_t read = window > 0 ? std::min(keys + rowsPerSequence - 1, capacity) : capacity;
   for (unsigned operand : {1, 2})
-    work.operandBytes[operand] =
-        work.operandBytes[operand] / (cache.sequences * capacity) * sequences * read;
+    work.operandBytes[operand] = work.operandBytes[operand] / cache.places() * sequences * read;
   return work;
 }
 
@@ -157,6 +162,7 @@ struct Evaluation {
   double scale, softcap;
   const ReferenceTensor* bias;       // [Hq or 1, M or 1, C] or null
   std::vector<double> slopes, sinks; // [Hq] or empty
+  std::vector<double> blockTable;    // [S, B] or empty
   std::vector<double> queryScratch = {}, cacheScratch = {}, biasScratch = {};
 
   double score(llvm::ArrayRef<double> q, int64_t cacheRow) {
@@ -179,7 +185,9 @@ struct Evaluation {
               llvm::ArrayRef<VisibleKey> keys, llvm::MutableArrayRef<double> result) {
     int64_t queryHeads = query.getShape()[1], keyHead = head / (queryHeads / cache.heads);
     int64_t rows = query.getShape()[0] / views;
-    auto cacheRow = [&](int64_t place) { return cache.headRow(sequence, place, keyHead); };
+    auto cacheRow = [&](int64_t place) {
+      return cache.headRow(sequence, place, keyHead, blockTable);
+    };
     llvm::ArrayRef<double> added = biasOf(row, head);
     std::vector<double> weights;
     for (auto [place, view] : keys) {
@@ -236,8 +244,9 @@ void AttentionOp::evaluate(llvm::ArrayRef<ReferenceTensor> operands,
   const ReferenceTensor* next = operands.begin() + 5;
   const ReferenceTensor* bias = getBias() ? next++ : nullptr;
   std::vector<double> slopes = getSlopes() ? (next++)->toVector() : std::vector<double>();
-  std::vector<double> sinks = getSinks() ? next->toVector() : std::vector<double>();
-  KvCache cache(getKey().getType());
+  std::vector<double> sinks = getSinks() ? (next++)->toVector() : std::vector<double>();
+  std::vector<double> blockTable = getBlockTable() ? next->toVector() : std::vector<double>();
+  KvCache cache(getKey().getType(), getBlockTable());
   Evaluation evaluation{operands[0],
                         operands[1],
                         operands[2],
@@ -247,7 +256,8 @@ void AttentionOp::evaluate(llvm::ArrayRef<ReferenceTensor> operands,
                         getSoftcap().convertToDouble(),
                         bias,
                         std::move(slopes),
-                        std::move(sinks)};
+                        std::move(sinks),
+                        std::move(blockTable)};
   std::vector<double> sequences = operands[3].toVector(), positions = operands[4].toVector();
   int64_t heads = operands[0].getShape()[1], size = operands[2].getRowLength();
   for (int64_t m = 0, rows = positions.size(); m < rows; ++m) {

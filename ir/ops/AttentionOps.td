@@ -66,6 +66,10 @@ def Tenon_KvWriteOp : Tenon_ComputeOp<"kv_write", [
     or position lies outside the state, is not written; of two rows for one place the later one
     stays. Where the state has a block a head, this is the rounding point: each head is encoded as
     `ir/encoding/CacheEncoding.h` says.
+
+    Where the state is paged, [N, H, P, D], position c of sequence s lies in the page that
+    `block_table` [S, B] has in row s at c / P; a row whose entry names no page of the state is not
+    written. Rows of two sequences may not be written to one place of a page that both have.
     The result is the state after the write; the operand may not be read afterwards.
     ```mlir
     %k1 = tenon.kv_write %k, %seq, %pos into %k0
@@ -74,10 +78,11 @@ def Tenon_KvWriteOp : Tenon_ComputeOp<"kv_write", [
     ```
   }];
   let arguments = (ins Tenon_FloatTensor:$values, Tenon_IntTensor:$sequences,
-                       Tenon_IntTensor:$positions, Tenon_StateValue:$state);
+                       Tenon_IntTensor:$positions, Tenon_StateValue:$state,
+                       Optional<Tenon_IntTensor>:$block_table);
   let results = (outs Tenon_StateValue:$result);
   let assemblyFormat = [{
-    $values `,` $sequences `,` $positions `into` $state attr-dict
+    $values `,` $sequences `,` $positions `into` $state (`block_table` $block_table^)? attr-dict
     `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
@@ -107,6 +112,10 @@ def Tenon_AttentionOp : Tenon_PureOp<"attention", [AttrSizedOperandSegments, Ten
     own, rows M + m for those of the round before, rows 2 · M + m for the kept ones. Such an attention
     is causal and has a window, which with the other rows of a call fits into the ring: a row's keys
     may not be overwritten by rows behind it. It has neither bias nor slopes.
+
+    Over paged caches, key [N, Hkv, P, D] and value [N, Hkv, P, Dv], position c of sequence s lies in
+    the page that `block_table` [S, B] has in row s at c / P, and C is B · P. An entry that names no
+    page of the caches means the last one.
     ```mlir
     %y = tenon.attention %q, %k, %v, %s, %p bias %mask sinks %n scale 0.125
         : (tensor<4x8x64xf16>, tensor<1x32x2x64xf16>, tensor<1x32x2x64xf16>, tensor<1xi32>,
@@ -116,7 +125,8 @@ def Tenon_AttentionOp : Tenon_PureOp<"attention", [AttrSizedOperandSegments, Ten
   let arguments = (ins Tenon_FloatTensor:$query, Tenon_KeyValue:$key, Tenon_KeyValue:$value,
                        Tenon_IntTensor:$sequences, Tenon_IntTensor:$positions,
                        Optional<Tenon_FloatTensor>:$bias, Optional<Tenon_FloatTensor>:$slopes,
-                       Optional<Tenon_FloatTensor>:$sinks, F64Attr:$scale,
+                       Optional<Tenon_FloatTensor>:$sinks, Optional<Tenon_IntTensor>:$block_table,
+                       F64Attr:$scale,
                        DefaultValuedAttr<BoolAttr, "true">:$causal,
                        DefaultValuedAttr<F64Attr, "0.0">:$softcap,
                        DefaultValuedAttr<I64Attr, "0">:$window,
@@ -124,7 +134,7 @@ def Tenon_AttentionOp : Tenon_PureOp<"attention", [AttrSizedOperandSegments, Ten
   let results = (outs Tenon_FloatTensor:$result);
   let assemblyFormat = [{
     $query `,` $key `,` $value `,` $sequences `,` $positions (`bias` $bias^)? (`slopes` $slopes^)?
-    (`sinks` $sinks^)? `scale` $scale (`order` $order^)? attr-dict
+    (`sinks` $sinks^)? (`block_table` $block_table^)? `scale` $scale (`order` $order^)? attr-dict
     `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;

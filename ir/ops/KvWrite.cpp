@@ -14,12 +14,16 @@ KvWriteOp::inferReturnTypeComponents(MLIRContext* context, std::optional<Locatio
   auto sequences = llvm::cast<RankedTensorType>(adaptor.getSequences().getType());
   auto positions = llvm::cast<RankedTensorType>(adaptor.getPositions().getType());
   auto state = llvm::cast<StateType>(adaptor.getState().getType());
+  bool isPaged = state.getLayout().getKind() == StateLayout::Paged;
+  const char* axes = isPaged ? "[N, H, P, D]" : "[S, C, H, D]";
   if (values.getRank() != 3 || state.getShape().size() != 4 ||
-      values.getShape().drop_front() != state.getShape().drop_front(2))
+      values.getDimSize(1) != KvCache(state).heads || values.getDimSize(2) != KvCache(state).size)
     return detail::emitShapeError(location, getOperationName(),
-                                  "expects values [M, H, D] and a state [S, C, H, D], but got " +
-                                      detail::formatType(values) + " and " +
+                                  llvm::Twine("expects values [M, H, D] and a state ") + axes +
+                                      ", but got " + detail::formatType(values) + " and " +
                                       detail::formatType(state));
+  if (failed(verifyBlockTable(location, getOperationName(), state, adaptor.getBlockTable())))
+    return failure();
   if (failed(detail::verifyRowIndices(location, getOperationName(), values.getDimSize(0), sequences,
                                       positions)))
     return failure();
@@ -49,7 +53,7 @@ Work KvWriteOp::getWork() {
 /// Of a written row: the element of `values` with the same head and place in the head; the whole
 /// head where its elements share a scale.
 Footprint KvWriteOp::getFootprint(unsigned operand) {
-  if (operand == 1 || operand == 2)
+  if (operand == 1 || operand == 2 || operand == 4)
     return Footprint::grid();
   return KvCache(getState().getType()).isQuantized() ? Footprint::row() : Footprint::element();
 }
@@ -63,17 +67,19 @@ void KvWriteOp::evaluate(llvm::ArrayRef<ReferenceTensor> operands,
                          llvm::MutableArrayRef<ReferenceTensor> results) {
   std::vector<double> sequences = operands[1].toVector(), positions = operands[2].toVector();
   results[0] = operands[3]; // in place
-  KvCache cache(getState().getType());
+  KvCache cache(getState().getType(), getBlockTable());
+  std::vector<double> blockTable = getBlockTable() ? operands[4].toVector() : std::vector<double>();
   const Encoding* encoding = getEncoding(cache.elementType);
   std::vector<double> scratch;
   std::vector<std::byte> encoded(cache.headBytes());
   for (size_t m = 0; m < positions.size(); ++m) {
     int64_t sequence = sequences[sequences.size() == 1 ? 0 : m], position = positions[m];
-    if (!cache.holds(sequence, position))
+    if (!cache.holds(sequence, position) ||
+        !cache.hasPage(sequence, cache.place(position), blockTable))
       continue;
     for (int64_t h = 0; h < cache.heads; ++h) {
       llvm::ArrayRef<double> values = operands[0].getRow(m * cache.heads + h, scratch);
-      int64_t row = cache.headRow(sequence, cache.place(position), h);
+      int64_t row = cache.headRow(sequence, cache.place(position), h, blockTable);
       llvm::MutableArrayRef<double> target =
           results[0].getValues().slice(row * cache.size, cache.size);
       llvm::copy(values, target.begin());

@@ -9,14 +9,14 @@ namespace tenon::kernels::rules {
 static bool matches(KernelOp kernel) { return bool(soleOp<KvWriteOp>(kernel)); }
 
 /// A tile is a part of every row, so that of two rows for one place the later one stays. One part
-/// unless there is enough to copy for several threads, or rows are encoded.
+/// unless there is enough to copy for several threads, or heads are encoded or lie apart.
 static ScheduleAttr choose(KernelOp kernel, const CpuTarget&) {
   constexpr int64_t bytesWorthThreads = 64 * 1024, parts = 16, cacheLine = 64;
   RankedTensorType values = soleOp<KvWriteOp>(kernel).getValues().getType();
   int64_t bytes = *getStorageBytes(values), rowBytes = bytes / values.getShape().front();
   int64_t perTile = rowBytes;
   KvCache cache(soleOp<KvWriteOp>(kernel).getState().getType());
-  if (bytes >= bytesWorthThreads && !cache.isQuantized())
+  if (bytes >= bytesWorthThreads && !cache.isQuantized() && !cache.isPaged())
     perTile =
         std::min<int64_t>(rowBytes, llvm::alignTo(llvm::divideCeil(rowBytes, parts), cacheLine));
   return makeSchedule(kernel, "kv_write", llvm::divideCeil(rowBytes, perTile),

@@ -10,15 +10,16 @@ using namespace mlir;
 
 namespace tenon::kernels::cuda_rules {
 
-/// Whether tensor cores can take the operands as they are: one 16-bit type, caches that are no
-/// rings, whole vectors of `multiple` elements, a scale that keeps the scores' order.
+/// Whether tensor cores can take the operands as they are: one 16-bit type, dense caches, whole
+/// vectors of `multiple` elements, a scale that keeps the scores' order.
 static bool suitsTensorCores(AttentionOp op, int64_t multiple) {
   constexpr int64_t mostSize = 256;
   Type type = op.getQuery().getType().getElementType();
   AttentionExtents extents(op);
-  return !type.isF32() && !KvCache(op.getKey().getType()).isRing() && extents.keyElement == type &&
-         extents.valueElement == type && op.getType().getElementType() == type &&
-         extents.keySize % multiple == 0 && extents.valueSize % multiple == 0 &&
+  return !type.isF32() && KvCache(op.getKey().getType()).layout == StateLayout::Dense &&
+         extents.keyElement == type && extents.valueElement == type &&
+         op.getType().getElementType() == type && extents.keySize % multiple == 0 &&
+         extents.valueSize % multiple == 0 &&
          std::max(extents.keySize, extents.valueSize) <= mostSize &&
          op.getScale().convertToDouble() > 0;
 }

@@ -92,8 +92,8 @@ static bool isKvWrite(KernelOp kernel, const CudaTarget&) {
 static ScheduleAttr chooseKvWrite(KernelOp kernel, const CudaTarget&, Neighbours) {
   KvCache cache(soleOp<KvWriteOp>(kernel).getState().getType());
   int64_t rows = soleOp<KvWriteOp>(kernel).getValues().getType().getShape()[0];
-  int64_t vector =
-      cache.isQuantized() ? 1 : dividingPower(cache.rowElements(), wordElements(cache.elementType));
+  int64_t whole = cache.isPaged() ? cache.size : cache.rowElements();
+  int64_t vector = cache.isQuantized() ? 1 : dividingPower(whole, wordElements(cache.elementType));
   return printSchedule(kernel.getContext(), KvWriteKernel::name,
                        MoveSchedule{rows, threadsPerBlock, vector});
 }

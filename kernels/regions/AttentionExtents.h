@@ -8,11 +8,12 @@ namespace tenon::kernels {
 
 /// Attention of queries [rows, heads, keySize], of which there are three views where the caches are
 /// rings, over caches of keys [sequences, capacity, cacheHeads, keySize] and of values [sequences,
-/// capacity, cacheHeads, valueSize].
+/// capacity, cacheHeads, valueSize], or over pages that hold as much.
 struct AttentionExtents {
   explicit AttentionExtents(AttentionOp op) {
     llvm::ArrayRef<int64_t> query = op.getQuery().getType().getShape();
-    KvCache key(op.getKey().getType()), value(op.getValue().getType());
+    KvCache key(op.getKey().getType(), op.getBlockTable());
+    KvCache value(op.getValue().getType(), op.getBlockTable());
     rows = op.getType().getShape()[0], heads = query[1];
     capacity = key.capacity, cacheHeads = key.heads;
     keySize = key.size, valueSize = value.size;

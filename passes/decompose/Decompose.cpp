@@ -151,9 +151,9 @@ std::optional<SequenceTensors> Decomposer::findTensors(AttentionOp op) const {
   bool oneSequence = op.getSequences().getType().getNumElements() == 1;
   auto entry = function->getAttrOfType<EntryAttr>(TenonDialect::entryAttrName);
   if (llvm::isa<StateType>(op.getKey().getType())) {
-    // What is read is what was encoded, and a ring's queries come in three views.
+    // What is read is what was encoded, a ring's queries come in three views, and pages lie apart.
     KvCache key(op.getKey().getType()), value(op.getValue().getType());
-    if (key.isRing() || key.isQuantized() || value.isQuantized())
+    if (key.isRing() || key.isPaged() || key.isQuantized() || value.isQuantized())
       return std::nullopt;
     bool isPrompt = entry && entry.getRole() == Role::Prefill && op.getCausal();
     SequenceTensors written = {findWritten(op.getKey(), op), findWritten(op.getValue(), op)};

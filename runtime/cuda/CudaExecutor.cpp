@@ -364,7 +364,7 @@ std::optional<TokenPorts> CudaExecutor::Impl::findTokenPorts(size_t index) const
     return std::nullopt;
   const Function& function = program.functions[index];
   std::optional<size_t> next = findPort(function.outputs, PortRole::NextIds);
-  if (!next)
+  if (!next || findPort(function.inputs, PortRole::BlockTable))
     return std::nullopt;
   const PortLayout& layout = memory.portLayout(index);
   auto input = [&](PortRole role) {

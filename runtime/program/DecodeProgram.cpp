@@ -279,8 +279,13 @@ absl::StatusOr<Program> Decoder::decode() {
                                [this](const fbs::Function* entry) { return function(*entry); });
   program.workspaceBytes = metadata.workspace_bytes();
   if (const fbs::ModelInfo* model = metadata.model())
-    program.model = ModelInfo{copy.text(model->architecture()), copy.text(model->name()),
-                              model->vocabulary(), model->context(), model->sequences()};
+    program.model = ModelInfo{copy.text(model->architecture()),
+                              copy.text(model->name()),
+                              model->vocabulary(),
+                              model->context(),
+                              model->sequences(),
+                              model->pages(),
+                              model->page_positions()};
   TENON_RETURN_IF_ERROR(decodeSections(program));
   if (copy.failed())
     return absl::InvalidArgumentError("the metadata holds overlapping or misaligned values");

@@ -128,7 +128,8 @@ Offset<fbs::ModelInfo> Encoder::model() {
   auto architecture = builder.CreateString(program.model->architecture);
   auto name = builder.CreateString(program.model->name);
   return fbs::CreateModelInfo(builder, architecture, name, program.model->vocabulary,
-                              program.model->context, program.model->sequences);
+                              program.model->context, program.model->sequences,
+                              program.model->pages, program.model->pagePositions);
 }
 
 Offset<FlatTables<fbs::EncodingInfo>> Encoder::encodings() {

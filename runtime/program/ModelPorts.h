@@ -13,7 +13,7 @@ namespace tenon::runtime {
 /// The ports that a function of a language model has, each once, beside outputs of no role.
 struct ModelPorts {
   /// `ids`, `sequences` and `positions`, i32 [rows]; of Prefill one sequence, and `output_rows`, i32
-  /// [1].
+  /// [1]; where caches are paged `block_table`, i32 [sequences, blocks].
   std::vector<Port> inputs;
   /// `logits`, f32 [rows, vocabulary]; of Prefill [1, vocabulary].
   Port logits;
@@ -21,9 +21,9 @@ struct ModelPorts {
   Port nextIds;
 };
 
-/// The ports of a Decode or Prefill function of `rows` rows, from 0 on, and a model of `vocabulary`
-/// tokens.
-ModelPorts modelPorts(Role role, int64_t rows, int64_t vocabulary);
+/// The ports of a Decode or Prefill function of `rows` rows, from 0 on, of a model with that
+/// vocabulary, and where its caches are paged with those sequences, context and pages.
+ModelPorts modelPorts(Role role, int64_t rows, const ModelInfo& model);
 
 /// Where the first port of that role is among `ports`; nothing where none has it.
 std::optional<size_t> findPort(const std::vector<Port>& ports, PortRole role);

@@ -189,6 +189,7 @@ enum class PortRole : uint8_t {
   OutputRows = 4, ///< input: the rows of a chunk that have logits
   Logits = 5,     ///< output
   NextIds = 6,    ///< output: the most likely token behind each row of logits
+  BlockTable = 7, ///< input, where caches are paged: the pages of each sequence
 };
 
 /// A value that enters or leaves a function.
@@ -231,7 +232,14 @@ struct ModelInfo {
   int64_t vocabulary = 0;
   int64_t context = 0;   ///< positions that the states hold; `endlessContext` where they are rings
   int64_t sequences = 0; ///< sequences that the states hold
+  /// Of paged caches the pages of the pool, which the sequences share, and the positions of each; 0 of
+  /// others.
+  int64_t pages = 0;
+  int64_t pagePositions = 0;
 
+  bool isPaged() const { return pages > 0; }
+  /// Pages that a sequence of the whole context takes: the columns of the block table.
+  int64_t blocks() const { return isPaged() ? (context - 1) / pagePositions + 1 : 0; }
   /// `context` of a stream without end: every position that an i32 counts.
   static constexpr int64_t endlessContext = std::numeric_limits<int32_t>::max();
   bool isStream() const { return context == endlessContext; }

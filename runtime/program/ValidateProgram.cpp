@@ -224,6 +224,14 @@ absl::Status Validator::validateModel() {
       return invalid("the model expects vocabulary, context and sequences between 1 and 2^31 - 1, "
                      "but found %d",
                      count);
+  const ModelInfo& model = *program.model;
+  if (model.pages == 0 && model.pagePositions == 0)
+    return absl::OkStatus();
+  if (model.pages < 1 || model.pages > INT32_MAX || model.pagePositions < 1 ||
+      model.pagePositions > INT32_MAX || model.blocks() > model.pages)
+    return invalid(
+        "the model expects pages for a context of %d positions, but found %d pages of %d",
+        model.context, model.pages, model.pagePositions);
   return absl::OkStatus();
 }
 
@@ -312,7 +320,7 @@ absl::Status Validator::validateSignature(const Function& function) {
     return absl::OkStatus();
   if (!program.model)
     return invalid("expects a model, which its role needs");
-  ModelPorts ports = modelPorts(function.role, function.rows, program.model->vocabulary);
+  ModelPorts ports = modelPorts(function.role, function.rows, *program.model);
   if (function.inputs.size() > ports.inputs.size())
     return invalid("expects %u inputs, but found %u", ports.inputs.size(), function.inputs.size());
   for (const Port& port : ports.inputs)
@@ -329,8 +337,8 @@ absl::Status Validator::validateFunction(const Function& function) {
   auto validatePorts = [&](const std::vector<Port>& ports, const char* kind) -> absl::Status {
     for (const Port& port : ports) {
       TENON_RETURN_IF_ERROR(validateValue(what + ": " + kind + " " + quoted(port.name), port));
-      if (port.role > PortRole::NextIds)
-        return invalid("%s: %s %s expects a role from 0 to 6, but found %d", what, kind,
+      if (port.role > PortRole::BlockTable)
+        return invalid("%s: %s %s expects a role from 0 to 7, but found %d", what, kind,
                        quoted(port.name), static_cast<int>(port.role));
       calledBytes += port.bytes;
       if (calledBytes > maxBytes)

@@ -245,8 +245,8 @@ TEST_F(AttentionTest, CachesKnowWhereTheirRowsLie) {
     EXPECT_EQ(cache.sequences, 2);
     EXPECT_EQ(cache.capacity, 5);
     EXPECT_EQ(cache.rowElements(), 12);
-    EXPECT_EQ(cache.headRow(0, 0, 2), 2);
-    EXPECT_EQ(cache.headRow(1, 2, 1), (5 + 2) * 3 + 1);
+    EXPECT_EQ(cache.headRow(0, 0, 2, {}), 2);
+    EXPECT_EQ(cache.headRow(1, 2, 1, {}), (5 + 2) * 3 + 1);
     EXPECT_TRUE(cache.holds(1, 4));
     for (auto [sequence, position] : {std::pair(2, 0), {0, 5}, {-1, 0}, {0, -1}})
       EXPECT_FALSE(cache.holds(sequence, position)) << sequence << " " << position;

@@ -12,19 +12,27 @@
 namespace tenon::runtime {
 
 /// A function without steps, with the ports of its role.
-inline Function makeModelFunction(Role role, int64_t rows, int64_t vocabulary,
+inline Function makeModelFunction(Role role, int64_t rows, const ModelInfo& model,
                                   bool hasNextIds = false) {
   const bool isPrefill = role == Role::Prefill;
   Function function;
   function.name = absl::StrFormat("%s_%d", isPrefill ? "prefill" : "decode", rows);
   function.role = role;
   function.rows = rows;
-  ModelPorts ports = modelPorts(role, rows, vocabulary);
+  ModelPorts ports = modelPorts(role, rows, model);
   function.inputs = std::move(ports.inputs);
   function.outputs = {std::move(ports.logits)};
   if (hasNextIds)
     function.outputs.push_back(std::move(ports.nextIds));
   return function;
+}
+
+/// The same for a model of that vocabulary whose caches are not paged.
+inline Function makeModelFunction(Role role, int64_t rows, int64_t vocabulary,
+                                  bool hasNextIds = false) {
+  ModelInfo model;
+  model.vocabulary = vocabulary;
+  return makeModelFunction(role, rows, model, hasNextIds);
 }
 
 inline Program makeModelProgram(std::vector<Function> functions, const ModelInfo& model) {

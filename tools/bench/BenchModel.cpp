@@ -75,6 +75,7 @@ void ModelBench::setPosition(int64_t position) {
           role == PortRole::Ids          ? (position * 7919 + at * 104729 + 17) % vocabulary
           : role == PortRole::Positions  ? (isDecode ? position : position + at)
           : role == PortRole::OutputRows ? function().rows - 1
+          : role == PortRole::BlockTable ? at % executor->program().model->pages
                                          : at);
     }
   }

@@ -15,22 +15,25 @@ namespace {
 
 /// What the integers of an argument are.
 struct IntegerMeaning {
-  enum { Other, Ids, Sequences, Positions } kind = Other;
+  enum { Other, Ids, Sequences, Positions, Pages } kind = Other;
   int64_t limit = 1; ///< each is below it
 };
 
 IntegerMeaning meaningOf(OpOperand& use) {
-  auto inCache = [&](const OpOperand& sequences, Value cacheValue) -> IntegerMeaning {
-    KvCache cache(cacheValue.getType());
+  auto inCache = [&](const OpOperand& sequences, Value cacheValue,
+                     Value blockTable) -> IntegerMeaning {
+    KvCache cache(cacheValue.getType(), blockTable);
+    if (blockTable && use.get() == blockTable)
+      return {IntegerMeaning::Pages, cache.pages};
     return &use == &sequences ? IntegerMeaning{IntegerMeaning::Sequences, cache.sequences}
                               : IntegerMeaning{IntegerMeaning::Positions, cache.capacity};
   };
   if (auto embedding = llvm::dyn_cast<EmbeddingOp>(use.getOwner()))
     return {IntegerMeaning::Ids, embedding.getTable().getType().getShape()[0]};
   if (auto write = llvm::dyn_cast<KvWriteOp>(use.getOwner()))
-    return inCache(write.getSequencesMutable(), write.getState());
+    return inCache(write.getSequencesMutable(), write.getState(), write.getBlockTable());
   if (auto attention = llvm::dyn_cast<AttentionOp>(use.getOwner()))
-    return inCache(attention.getSequencesMutable(), attention.getKey());
+    return inCache(attention.getSequencesMutable(), attention.getKey(), attention.getBlockTable());
   if (llvm::isa<RopeOp>(use.getOwner()))
     return {IntegerMeaning::Positions, std::numeric_limits<int32_t>::max()};
   return {};
@@ -80,7 +83,7 @@ std::vector<std::vector<std::byte>> makeFunctionInputs(func::FuncOp function, in
         value = gaussian(engine);
       else if (meaning.kind == IntegerMeaning::Ids)
         value = static_cast<double>((at * 104729 + 17) % meaning.limit);
-      else if (meaning.kind == IntegerMeaning::Sequences)
+      else if (meaning.kind == IntegerMeaning::Sequences || meaning.kind == IntegerMeaning::Pages)
         value = static_cast<double>(at % meaning.limit);
       else if (meaning.kind == IntegerMeaning::Positions)
         value = static_cast<double>(std::min(isChunk ? at : position, meaning.limit - 1));

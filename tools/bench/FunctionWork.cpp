@@ -16,7 +16,8 @@ namespace tenon::tools {
 static double readShare(AttentionOp op, int64_t position) {
   if (!llvm::isa<StateType>(op.getKey().getType()))
     return 1;
-  int64_t capacity = KvCache(op.getKey().getType()).capacity, window = op.getWindow();
+  int64_t capacity = KvCache(op.getKey().getType(), op.getBlockTable()).capacity,
+          window = op.getWindow();
   int64_t counted = window > 0 ? std::min(window, capacity) : capacity;
   return std::min(1.0, static_cast<double>(position + 1) / static_cast<double>(counted));
 }

@@ -57,6 +57,17 @@ void addModelOptions(CLI::App& command, ModelOptions& options, FlagRules& rules)
                       "type of activations)")
           ->check(oneOf({"f32", "f16", "bf16", "q8", "fp8"})),
       {Need::Import});
+  rules.require(command
+                    .add_option("--page", options.page,
+                                "Lay the caches out in pages of so many positions, which sequences "
+                                "share: 16, 32, 64 or 128 (default: each sequence has its place)")
+                    ->check(oneOf({"16", "32", "64", "128"})),
+                {Need::Code});
+  rules.require(command
+                    .add_option("--pages", options.pages,
+                                "Pages that the caches hold (default: those of all sequences)")
+                    ->check(integerFrom(1)),
+                {Need::Code});
   rules.require(
       command
           .add_option("--window", options.window,

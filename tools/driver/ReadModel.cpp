@@ -13,6 +13,9 @@
 #include "frontends/text/TextFrontend.h"
 #include "ir/Dialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "passes/Passes.h"
+#include "support/Diagnostics.h"
 #include "support/Status.h"
 #include "tools/driver/FileKind.h"
 #include "tools/driver/UsageError.h"
@@ -94,6 +97,8 @@ absl::StatusOr<frontends::ImportOptions> readImportOptions(const ModelOptions& o
           absl::StrFormat("--shapes: expects shapes that differ, but got '%s' twice", shape));
     TENON_ASSIGN_OR_RETURN(import.entries.emplace_back(), parseEntryShape(shape));
   }
+  if (options.page > 0 && options.window > 0)
+    return usageError("--page: expects no --window, whose tokens take turns in dense caches");
   if (options.keptTokens > 0 && options.window == 0)
     return usageError("--sinks: expects a --window, of which they stand in front");
   import.cache = parseCache(options.cache);
@@ -107,10 +112,17 @@ absl::StatusOr<frontends::ImportOptions> readImportOptions(const ModelOptions& o
   return import;
 }
 
-/// Notes in `module` what the options ask of later phases.
-void applyOptions(mlir::ModuleOp module, const ModelOptions& options) {
+/// Does to the module that was read what the options ask for: pages, and notes for later phases.
+absl::Status applyOptions(mlir::ModuleOp module, const ModelOptions& options) {
   if (options.activations == quantizedActivations)
     module->setAttr(TenonDialect::quantizeAttrName, mlir::UnitAttr::get(module.getContext()));
+  if (options.page == 0)
+    return options.pages == 0 ? absl::OkStatus()
+                              : usageError("--pages: expects a --page, of which they are");
+  DiagnosticCollector diagnostics(module.getContext());
+  mlir::PassManager manager(module.getContext());
+  manager.addPass(passes::createPageCachesPass({options.page, options.pages}));
+  return mlir::succeeded(manager.run(module)) ? absl::OkStatus() : diagnostics.takeStatus();
 }
 
 } // namespace
@@ -142,7 +154,7 @@ absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> importModel(mlir::MLIRContext&
                                                               DeviceKind device) {
   TENON_ASSIGN_OR_RETURN(frontends::ImportOptions import, readImportOptions(options, device));
   TENON_ASSIGN_OR_RETURN(auto module, frontends::importModel(context, source, import));
-  applyOptions(*module, options);
+  TENON_RETURN_IF_ERROR(applyOptions(*module, options));
   return module;
 }
 
@@ -171,7 +183,8 @@ readModel(mlir::MLIRContext& context, const ModelOptions& options, DeviceKind de
     return module;
   fs::path folder =
       isModel || isInput ? fs::current_path() : fs::absolute(options.path).parent_path();
-  applyOptions(**module, options);
+  if (!isModel)
+    TENON_RETURN_IF_ERROR(applyOptions(**module, options));
   for (auto file : (**module).getOps<FileOp>())
     file.setPath((folder / file.getPath().str()).lexically_normal().string());
   return module;

@@ -38,6 +38,8 @@ struct ModelOptions {
   std::string cache = {};               ///< as `CacheType`, in lower case; empty: the activations'
   int64_t keptTokens = 0;               ///< as in `ImportOptions`
   int64_t window = 0;                   ///< the same
+  int64_t page = 0;  ///< positions of a page of the caches, 16, 32, 64 or 128; 0: they are dense
+  int64_t pages = 0; ///< of the pool; 0: as many as all sequences take
   int64_t contextLength = 0; ///< positions that the states hold; 0: the model's, within limits
   int64_t sequences = 0;     ///< that the states hold; 0: rows of the largest decode shape
   bool blockOutputs = false;

@@ -109,6 +109,13 @@ static std::string describeContext(const runtime::ModelInfo& model) {
   return model.isStream() ? "stream without end" : absl::StrFormat("context of %d", model.context);
 }
 
+/// `, 64 pages of 128 positions`; nothing where caches are dense.
+static std::string describePages(const runtime::ModelInfo& model) {
+  return model.isPaged()
+             ? absl::StrFormat(", %d pages of %d positions", model.pages, model.pagePositions)
+             : "";
+}
+
 /// A line for the states of each encoding and shape: `states 10 of int8_h8 [1, 512, 4, 8]`.
 static std::string formatStates(const Program& program) {
   std::map<std::string, int64_t> counts;
@@ -129,9 +136,10 @@ std::string formatProgram(const Program& program, const std::string& path) {
                             textOf(report, "version"), textOf(report, "commit"),
                             textOf(report, "plan"), textOf(report, "launch"));
   if (program.model)
-    text += absl::StrFormat("model  %s, %s: %d tokens, %s, %d sequences, %s\n", program.model->name,
-                            program.model->architecture, program.model->vocabulary,
-                            describeContext(*program.model), program.model->sequences,
+    text += absl::StrFormat("model  %s, %s: %d tokens, %s, %d sequences%s, %s\n",
+                            program.model->name, program.model->architecture,
+                            program.model->vocabulary, describeContext(*program.model),
+                            program.model->sequences, describePages(*program.model),
                             program.tokenizer ? "with its tokeniser" : "without tokeniser");
   for (const runtime::SourceFile& file : program.files)
     text += absl::StrFormat("file   %s, %d bytes, fingerprint %016x\n", file.path, file.bytes,
@@ -195,6 +203,10 @@ ordered_json describeProgram(const Program& program, const std::string& path) {
                        {"context", program.model->context},
                        {"sequences", program.model->sequences},
                        {"tokeniser", program.tokenizer.has_value()}};
+  if (program.model && program.model->isPaged()) {
+    object["model"]["pages"] = program.model->pages;
+    object["model"]["page_positions"] = program.model->pagePositions;
+  }
   for (const runtime::SourceFile& file : program.files)
     object["files"].push_back({{"path", file.path},
                                {"bytes", file.bytes},

@@ -74,6 +74,8 @@ findRange(const runtime::Program& program, const Function& function, runtime::Po
     return std::pair(int64_t(-1), program.model->context - 1);
   case runtime::PortRole::OutputRows:
     return std::pair(int64_t(0), function.rows - 1);
+  case runtime::PortRole::BlockTable:
+    return std::pair(int64_t(-1), program.model->pages - 1);
   default:
     return std::nullopt;
   }

@@ -34,9 +34,9 @@ class AttentionEmission {
 public:
   AttentionEmission(KernelContext& context, AttentionOp op)
       : context(context), b(context.builder), op(op), query(context, op.getQuery()),
-        keyCache(op.getKey().getType()), valueCache(op.getValue().getType()),
-        rows(op.getType().getShape()[0]), queryHeads(query.type.getShape()[1]),
-        keySize(keyCache.size), valueSize(valueCache.size) {}
+        keyCache(op.getKey().getType(), op.getBlockTable()),
+        valueCache(op.getValue().getType(), op.getBlockTable()), rows(op.getType().getShape()[0]),
+        queryHeads(query.type.getShape()[1]), keySize(keyCache.size), valueSize(valueCache.size) {}
 
   LogicalResult emit(Value tile);
 
@@ -156,7 +156,8 @@ Value AttentionEmission::scratchRow(Value base, int64_t head, int64_t rowFloats,
 
 /// The address of `keyHead` at `place` of the sequence, in a cache at `operand`.
 Value AttentionEmission::cacheHead(Value operand, const KvCache& cache, Value place) {
-  return emitCacheHead(b, cache, context.pointer(operand), sequence, place, keyHead);
+  Value blockTable = op.getBlockTable() ? context.pointer(op.getBlockTable()) : Value();
+  return emitCacheHead(b, cache, {context.pointer(operand), blockTable}, sequence, place, keyHead);
 }
 
 /// Of the row, in the order of the sequence; a range may be empty at run time.

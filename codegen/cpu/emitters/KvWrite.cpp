@@ -8,8 +8,8 @@ using namespace mlir;
 namespace tenon::codegen::cpu::emitters {
 
 /// Stores rows in a cache. A tile is `bytes_per_tile` bytes of every row of values: of two rows for
-/// the same place the last one stays, whatever thread works on it. Rows that are encoded are one
-/// tile.
+/// the same place the last one stays, whatever thread works on it. Rows that are encoded, or whose
+/// heads lie apart in a page, are one tile.
 static LogicalResult emitKvWrite(KernelContext& context, Value tile) {
   auto op = context.soleOp<KvWriteOp>();
   if (!op)
@@ -18,15 +18,16 @@ static LogicalResult emitKvWrite(KernelContext& context, Value tile) {
   if (failed(perTile))
     return failure();
   auto values = llvm::cast<RankedTensorType>(op.getValues().getType());
-  KvCache cache(op.getState().getType());
+  KvCache cache(op.getState().getType(), op.getBlockTable());
   int64_t rows = values.getShape().front();
   Type elementType = values.getElementType();
   int64_t rowBytes = *getStorageBytes(values) / rows;
   if (failed(context.expectTiles(llvm::divideCeil(rowBytes, *perTile))))
     return failure();
-  if (cache.isQuantized() && *perTile < rowBytes)
+  bool writesHeads = cache.isQuantized() || cache.isPaged();
+  if (writesHeads && *perTile < rowBytes)
     return op.emitOpError("expects bytes_per_tile of a whole row, ")
-           << rowBytes << ", to encode it, but got " << *perTile;
+           << rowBytes << ", to write its heads, but got " << *perTile;
   VectorBuilder& b = context.builder;
   bool oneSequence = op.getSequences().getType().getNumElements() == 1;
   Value first = b.mul(tile, *perTile);
@@ -36,18 +37,27 @@ static LogicalResult emitKvWrite(KernelContext& context, Value tile) {
     Value position = b.loadIndex(context.pointer(op.getPositions()), row);
     b.branch(emitHolds(b, cache, sequence, position), [&] {
       Value source = b.advance(context.pointer(op.getValues()), b.mul(row, rowBytes));
-      Value place = emitPlace(b, cache, position);
-      if (!cache.isQuantized()) {
-        Value target = emitCacheRow(b, cache, context.pointer(op.getState()), sequence, place);
+      Value place = emitPlace(b, cache, position), base = context.pointer(op.getState());
+      auto writeHeads = [&](CacheAddress address) {
+        b.loop(b.i64(0), b.i64(cache.heads), 1, [&](Value head) {
+          Value values = b.advance(source, b.mul(head, rowBytes / cache.heads));
+          Value target = emitCacheHead(b, cache, address, sequence, place, head);
+          if (cache.isQuantized())
+            storeQuantizedHead(b, cache, elementType, values, target);
+          else
+            b.copy(target, values, b.i64(cache.headBytes()));
+        });
+      };
+      if (cache.isPaged()) {
+        Value blockTable = context.pointer(op.getBlockTable());
+        b.branch(emitHasPage(b, cache, blockTable, sequence, place),
+                 [&] { writeHeads({base, blockTable}); });
+      } else if (cache.isQuantized()) {
+        writeHeads({base, Value()});
+      } else {
+        Value target = emitCacheRow(b, cache, base, sequence, place);
         b.copy(b.advance(target, first), b.advance(source, first), b.sub(end, first));
-        return;
       }
-      b.loop(b.i64(0), b.i64(cache.heads), 1, [&](Value head) {
-        Value values = b.advance(source, b.mul(head, rowBytes / cache.heads));
-        storeQuantizedHead(
-            b, cache, elementType, values,
-            emitCacheHead(b, cache, context.pointer(op.getState()), sequence, place, head));
-      });
     });
   });
   return success();

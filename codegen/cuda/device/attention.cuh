@@ -112,10 +112,9 @@ struct Attention {
   }
 
   /// Scores of `count` keys from key `start` on, count <= block; -inf behind them.
-  template <typename Added>
-  __device__ __forceinline__ void computeScores(const KeyMemory* keys, long long stride, int count,
-                                                float scale, float softcap, int start,
-                                                Added added) {
+  template <typename Rows, typename Added>
+  __device__ __forceinline__ void computeScores(Rows keys, int count, float scale, float softcap,
+                                                int start, Added added) {
     constexpr int batch = 4; // keys whose loads are in flight together
     constexpr int steps = (keySize + keyLanes * keyVector - 1) / (keyLanes * keyVector);
     const int lane = threadIdx.x % keyLanes, group = threadIdx.x / keyLanes;
@@ -129,7 +128,7 @@ struct Attention {
         float key[batch][keyVector];
 #pragma unroll
         for (int i = 0; i < batch; ++i)
-          Keys::load(key[i], keys + min(first + i * keyGroups, count - 1) * stride, d);
+          Keys::load(key[i], keys.at(min(first + i * keyGroups, count - 1)), d);
 #pragma unroll
         for (int h = 0; h < heads; ++h) {
           float query[keyVector];
@@ -145,7 +144,7 @@ struct Attention {
       for (int i = 0; i < batch; ++i) {
         const int c = first + i * keyGroups;
         if constexpr (Keys::hasScale) {
-          const float quantScale = Keys::scaleOf(keys + min(c, count - 1) * stride);
+          const float quantScale = Keys::scaleOf(keys.at(min(c, count - 1)));
 #pragma unroll
           for (int h = 0; h < heads; ++h)
             dots[i][h] *= quantScale;
@@ -192,8 +191,7 @@ struct Attention {
     }
   }
 
-  __device__ __forceinline__ void addValues(const ValueMemory* values, long long stride,
-                                            int count) {
+  template <typename Rows> __device__ __forceinline__ void addValues(Rows values, int count) {
     const int d = threadIdx.x % valueLanes * valueVector, group = threadIdx.x / valueLanes;
     if (group >= valueGroups)
       return;
@@ -207,13 +205,13 @@ struct Attention {
       float value[batch][valueVector];
 #pragma unroll
       for (int i = 0; i < batch; ++i)
-        Values::load(value[i], values + min(first + i * valueGroups, count - 1) * stride, d);
+        Values::load(value[i], values.at(min(first + i * valueGroups, count - 1)), d);
 #pragma unroll
       for (int i = 0; i < batch; ++i) {
         const int c = first + i * valueGroups;
         float quantScale = 1.0f;
         if constexpr (Values::hasScale)
-          quantScale = Values::scaleOf(values + min(c, count - 1) * stride);
+          quantScale = Values::scaleOf(values.at(min(c, count - 1)));
 #pragma unroll
         for (int h = 0; h < heads; ++h) {
           float weight = c < count ? shared.scores[h][c] : 0.0f;
@@ -227,21 +225,20 @@ struct Attention {
     }
   }
 
-  /// Attends to keys [begin, end) of rows of `keys` and `values`, `stride` elements apart; blocks
-  /// start at multiples of `block`, so that the result depends on the range alone. `added(h, c)` is
-  /// added to the score of key c for head h.
-  template <typename Added>
-  __device__ __forceinline__ void attendRange(const KeyMemory* keys, const ValueMemory* values,
-                                              long long keyStride, long long valueStride, int begin,
-                                              int end, float scale, float softcap, Added added) {
+  /// Attends to keys [begin, end) of the rows `keys` and `values`; blocks start at multiples of
+  /// `block`, so that the result depends on the range alone. `added(h, c)` is added to the score of
+  /// key c for head h.
+  template <typename KeyRows, typename ValueRows, typename Added>
+  __device__ __forceinline__ void attendRange(KeyRows keys, ValueRows values, int begin, int end,
+                                              float scale, float softcap, Added added) {
     for (int first = begin; first < end;) {
       const int next = (first / block + 1) * block;
       const int count = (next < end ? next : end) - first;
-      computeScores(keys + first * keyStride, keyStride, count, scale, softcap, first, added);
+      computeScores(keys.from(first), count, scale, softcap, first, added);
       __syncthreads();
       normalize<addsScores<Added>>();
       __syncthreads();
-      addValues(values + first * valueStride, valueStride, count);
+      addValues(values.from(first), count);
       __syncthreads();
       first += count;
     }
@@ -263,7 +260,21 @@ struct Attention {
   __device__ __forceinline__ void attend(const KeyMemory* keys, const ValueMemory* values,
                                          long long keyStride, long long valueStride, int begin,
                                          int end, float scale, float softcap, Added added = {}) {
-    attendRange(keys, values, keyStride, valueStride, begin, end, scale, softcap, added);
+    attendRange(StridedRows<KeyMemory>{keys, keyStride},
+                StridedRows<ValueMemory>{values, valueStride}, begin, end, scale, softcap, added);
+    finish();
+  }
+
+  /// The same for keys of head `head` in the pools at `keys` and `values`, heads of which are
+  /// `keyStride` and `valueStride` elements, in the pages `blocks` of the sequence.
+  template <typename Cache, typename Added = NothingAdded>
+  __device__ __forceinline__ void attendPages(const int* blocks, int head, const KeyMemory* keys,
+                                              const ValueMemory* values, int keyStride,
+                                              int valueStride, int begin, int end, float scale,
+                                              float softcap, Added added = {}) {
+    attendRange(PagedRows<Cache, KeyMemory>{keys, blocks, head, keyStride, 0},
+                PagedRows<Cache, ValueMemory>{values, blocks, head, valueStride, 0}, begin, end,
+                scale, softcap, added);
     finish();
   }
 
@@ -282,8 +293,9 @@ struct Attention {
       if (from < to) {
         copyQuery(query + view * viewStride);
         __syncthreads();
-        attendRange(keys, values, keyStride, valueStride, place + from - first, place + to - first,
-                    scale, softcap, NothingAdded());
+        attendRange(StridedRows<KeyMemory>{keys, keyStride},
+                    StridedRows<ValueMemory>{values, valueStride}, place + from - first,
+                    place + to - first, scale, softcap, NothingAdded());
       }
       first = last;
     }

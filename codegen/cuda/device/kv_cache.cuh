@@ -38,4 +38,58 @@ struct RingCache : DenseCache<sequenceCount, placeCount, headCount> {
   }
 };
 
+/// The layout `paged`: a pool [pages, heads, page, size]; a block table [sequences, capacity /
+/// page] has the pages of each sequence.
+template <int sequenceCount, int positionCount, int headCount, int pageCount, int pagePositions>
+struct PagedCache {
+  static constexpr int sequences = sequenceCount, capacity = positionCount, heads = headCount,
+                       pages = pageCount, page = pagePositions;
+
+  /// Whether a sequence has a place for that position: where `hasPage`.
+  static __device__ __forceinline__ bool holds(int sequence, int position) {
+    return sequence >= 0 && sequence < sequences && position >= 0 && position < capacity;
+  }
+  /// What the block table has of a sequence within the cache.
+  static __device__ __forceinline__ const int* blocksOf(const int* blockTable, int sequence) {
+    return blockTable + static_cast<long long>(sequence) * (capacity / page);
+  }
+  /// Whether the sequence has a page of the pool for that position.
+  static __device__ __forceinline__ bool hasPage(const int* blocks, int position) {
+    const int id = blocks[position / page];
+    return id >= 0 && id < pages;
+  }
+  /// Which of the heads of all places, `size` elements each; in the last page where the sequence
+  /// has none for the position, so that nothing outside the pool is read.
+  static __device__ __forceinline__ long long headRow(const int* blocks, int position, int head) {
+    const unsigned id = min(static_cast<unsigned>(blocks[position / page]), pages - 1u);
+    return (static_cast<long long>(id) * heads + head) * page + position % page;
+  }
+};
+
+/// Rows of memory that stand `stride` elements apart, of which `first` is the first.
+template <typename T> struct StridedRows {
+  const T* first;
+  long long stride;
+
+  __device__ __forceinline__ StridedRows from(int row) const {
+    return {first + row * stride, stride};
+  }
+  __device__ __forceinline__ const T* at(int row) const { return first + row * stride; }
+};
+
+/// What a key head of a sequence has in a paged cache, rows of `stride` elements from position
+/// `position` on.
+template <typename Cache, typename T> struct PagedRows {
+  const T* pool;
+  const int* blocks;
+  int head, stride, position;
+
+  __device__ __forceinline__ PagedRows from(int row) const {
+    return {pool, blocks, head, stride, position + row};
+  }
+  __device__ __forceinline__ const T* at(int row) const {
+    return pool + Cache::headRow(blocks, position + row, head) * stride;
+  }
+};
+
 } // namespace tenon

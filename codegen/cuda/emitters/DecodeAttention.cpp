@@ -53,17 +53,21 @@ LogicalResult DecodeAttentionEmission::readSchedule() {
 void DecodeAttentionEmission::printAttention(CodeWriter& code) {
   std::string keyType = deviceType(elementTypeOf(op.getKey().getType()));
   std::string valueType = deviceType(elementTypeOf(op.getValue().getType()));
-  llvm::ArrayRef<int64_t> query = rows.query, key = rows.key, value = rows.value;
+  llvm::ArrayRef<int64_t> query = rows.query;
   code.format("using Kernel = Attention<%s, %s, %d, %d, %d, %d, %d>;", keyType, valueType,
-              rows.heads, query[2], value[3], context.structure.threads, block);
+              rows.heads, query[2], rows.valueCache.size, context.structure.threads, block);
   code.line("extern __shared__ __align__(16) unsigned char memory[];");
   code.line("Kernel kernel(*reinterpret_cast<Kernel::Shared*>(memory));");
   std::string queryPointer = absl::StrFormat("%s + ((long long)row * %d + firstHead) * %d",
                                              context.pointer(op.getQuery()), query[1], query[2]);
+  bool isPaged = rows.keyCache.isPaged();
+  std::string keys = context.pointer(op.getKey()), values = context.pointer(op.getValue());
+  // From one key to the next.
+  int64_t heads = isPaged ? 1 : rows.keyCache.heads;
   std::string operands = absl::StrFormat(
-      "%s, %s, %d, %d, begin, end, %s, %s", rows.keyPointer(context.pointer(op.getKey())),
-      rows.valuePointer(context.pointer(op.getValue())), key[2] * headUnits(rows.keyCache),
-      value[2] * headUnits(rows.valueCache), floatLiteral(op.getScale().convertToDouble()),
+      "%s, %s, %d, %d, begin, end, %s, %s", isPaged ? keys : rows.keyPointer(keys),
+      isPaged ? values : rows.valuePointer(values), heads * headUnits(rows.keyCache),
+      heads * headUnits(rows.valueCache), floatLiteral(op.getScale().convertToDouble()),
       floatLiteral(op.getSoftcap().convertToDouble()));
   code.format("kernel.loadQuery(%s);", queryPointer);
   scores.printAdded(code, "row", "firstHead + item");
@@ -71,15 +75,18 @@ void DecodeAttentionEmission::printAttention(CodeWriter& code) {
   if (rows.keyCache.isRing())
     code.format("kernel.attendRing<Cache>(range, %s, %d, %s);", queryPointer,
                 op.getType().getShape()[0] * query[1] * query[2], operands);
+  else if (isPaged)
+    code.format("kernel.attendPages<Cache>(blocks, keyHead, %s%s);", operands,
+                scores.addToScores() ? ", added" : "");
   else
     code.format("kernel.attend(%s%s);", operands, scores.addToScores() ? ", added" : "");
 }
 
 void DecodeAttentionEmission::storeElement(CodeWriter& code, const std::string& element) {
   std::string type = deviceType(op.getType().getElementType());
-  code.openFormat("for (int i = threadIdx.x; i < %d; i += %d)", rows.heads * rows.value[3],
+  code.openFormat("for (int i = threadIdx.x; i < %d; i += %d)", rows.heads * rows.valueCache.size,
                   context.structure.threads);
-  code.format("const int h = i / %d, d = i %% %d;", rows.value[3], rows.value[3]);
+  code.format("const int h = i / %d, d = i %% %d;", rows.valueCache.size, rows.valueCache.size);
   for (const std::string& pointer : context.destinations(op.getResult()))
     code.format("*(%s) = fromFloat<%s>(%s);", rows.resultPointer(pointer, "i"), type, element);
   code.close();
@@ -99,10 +106,10 @@ void DecodeAttentionEmission::printStore(CodeWriter& code) {
   code.close();
   if (rows.splits == 1)
     return;
-  code.format("using Parts = AttentionParts<%d, %d>;", rows.heads, rows.value[3]);
-  code.openFormat("for (int i = threadIdx.x; i < %d; i += %d)", rows.heads * rows.value[3],
+  code.format("using Parts = AttentionParts<%d, %d>;", rows.heads, rows.valueCache.size);
+  code.openFormat("for (int i = threadIdx.x; i < %d; i += %d)", rows.heads * rows.valueCache.size,
                   context.structure.threads);
-  code.format("const int h = i / %d, d = i %% %d;", rows.value[3], rows.value[3]);
+  code.format("const int h = i / %d, d = i %% %d;", rows.valueCache.size, rows.valueCache.size);
   code.format("float* target = Parts::at(attentionParts, unit, %d, part, h);", rows.splits);
   code.line("target[2 + d] = kernel.output(h, d);");
   code.open("if (d == 0)");
@@ -123,7 +130,8 @@ LogicalResult DecodeAttentionEmission::emit() {
   structure.headers = {"attention.cuh"};
   if (rows.splits > 1) {
     structure.declarations.format("__device__ float attentionParts[%d];",
-                                  rows.units * rows.splits * rows.heads * (rows.value[3] + 2));
+                                  rows.units * rows.splits * rows.heads *
+                                      (rows.valueCache.size + 2));
     structure.declarations.format("__device__ unsigned attentionArrivals[%d];", rows.units);
   }
   std::string step = std::to_string(block);

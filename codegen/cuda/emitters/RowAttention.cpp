@@ -8,26 +8,29 @@ namespace tenon::codegen::cuda {
 
 RowAttention::RowAttention(KernelContext& kernelContext, AttentionOp attention)
     : context(kernelContext), op(attention), query(shapeOf(op.getQuery().getType())),
-      key(shapeOf(op.getKey().getType())), value(shapeOf(op.getValue().getType())),
-      keyCache(op.getKey().getType()), valueCache(op.getValue().getType()),
-      sharing(query[1] / key[2]) {}
+      keyCache(op.getKey().getType(), op.getBlockTable()),
+      valueCache(op.getValue().getType(), op.getBlockTable()), sharing(query[1] / keyCache.heads) {}
 
 LogicalResult RowAttention::read(int64_t headsPerTile, int64_t mostSplits) {
   heads = headsPerTile, splits = mostSplits;
   if (heads > 8 || sharing % heads != 0)
     return context.kernel.emitOpError("expects heads_per_tile of at most 8 that divides the ")
            << sharing << " query heads of a key head, but got " << heads;
-  if (key[1] > std::numeric_limits<int32_t>::max() / 2 ||
-      key[0] > std::numeric_limits<int32_t>::max())
+  if (keyCache.capacity > std::numeric_limits<int32_t>::max() / 2 ||
+      keyCache.sequences > std::numeric_limits<int32_t>::max())
     return op.emitOpError("expects a cache of at most 2^30 positions and 2^31 - 1 sequences, but "
                           "got ")
-           << key[1] << " and " << key[0];
+           << keyCache.capacity << " and " << keyCache.sequences;
   units = op.getType().getShape()[0] * query[1] / heads;
   return context.expectTiles(units * splits);
 }
 
 std::vector<Access> RowAttention::rangeReads() {
-  return {context.access(op.getSequences()), context.access(op.getPositions())};
+  std::vector<Access> reads = {context.access(op.getSequences()),
+                               context.access(op.getPositions())};
+  if (op.getBlockTable())
+    reads.push_back(context.access(op.getBlockTable()));
+  return reads;
 }
 
 std::string RowAttention::sequenceOf(const std::string& row) {
@@ -58,6 +61,11 @@ void RowAttention::printRange(CodeWriter& code, const std::string& leastKeys,
   code.line("  return;");
   code.line("const int begin = empty ? 0 : range.begin + part * cut.keys;");
   code.line("const int end = empty ? 0 : part == cut.parts - 1 ? range.end : begin + cut.keys;");
+  if (keyCache.isPaged()) {
+    code.format("const int* const blocks = Cache::blocksOf(%s, empty ? 0 : range.sequence);",
+                context.pointer(op.getBlockTable()));
+    return;
+  }
   // Where the row has no keys the sequence may be outside the cache.
   // Not the head of sequence 0: that takes 8 bytes beyond the registers (NVRTC 13.0).
   code.line(
@@ -74,7 +82,7 @@ std::string RowAttention::valuePointer(const std::string& base) {
 
 std::string RowAttention::resultPointer(const std::string& destination, const std::string& index) {
   return absl::StrFormat("%s + ((long long)row * %d + firstHead) * %d + %s", destination, query[1],
-                         value[3], index);
+                         valueCache.size, index);
 }
 
 } // namespace tenon::codegen::cuda

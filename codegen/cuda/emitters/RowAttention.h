@@ -19,7 +19,8 @@ struct RowAttention {
   void printRange(CodeWriter& code, const std::string& leastKeys, const std::string& step);
   /// The access to what `printRange` reads.
   std::vector<Access> rangeReads();
-  /// The first key or value of the row's sequence and key head, expressions of pointers.
+  /// The first key or value of the row's sequence and key head, expressions of pointers. Of caches
+  /// that are not paged.
   std::string keyPointer(const std::string& base);
   std::string valuePointer(const std::string& base);
   /// Where element `index` of the unit's results goes, of the results that `destination` points to.
@@ -29,8 +30,7 @@ struct RowAttention {
 
   KernelContext& context;
   AttentionOp op;
-  llvm::ArrayRef<int64_t> query, key,
-      value; ///< [views · M, Hq, D], [S, C, Hkv, D], [S, C, Hkv, Dv]
+  llvm::ArrayRef<int64_t> query; ///< [views · M, Hq, D]
   KvCache keyCache, valueCache;
   int64_t sharing; ///< query heads of a key head
   int64_t heads = 0, splits = 0, units = 0;

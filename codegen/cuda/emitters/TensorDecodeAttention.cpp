@@ -142,10 +142,10 @@ LogicalResult TensorDecodeEmission::readSchedule() {
 
 std::string TensorDecodeEmission::exchangeType() {
   if (cluster > 1)
-    return absl::StrFormat("ClusterExchange<%d, %d, %d, %d>", rows.heads, rows.value[3],
+    return absl::StrFormat("ClusterExchange<%d, %d, %d, %d>", rows.heads, rows.valueCache.size,
                            rows.splits, context.structure.threads);
-  return absl::StrFormat("MemoryExchange<%d, %d, %d, %d>", rows.heads, rows.value[3], rows.splits,
-                         context.structure.threads);
+  return absl::StrFormat("MemoryExchange<%d, %d, %d, %d>", rows.heads, rows.valueCache.size,
+                         rows.splits, context.structure.threads);
 }
 
 void TensorDecodeEmission::declare() {
@@ -156,9 +156,9 @@ void TensorDecodeEmission::declare() {
   if (cluster > 1)
     structure.headers.push_back("cluster.cuh");
   CodeWriter& code = structure.declarations;
-  code.format("using Keys = DecodeKeys<%s, %d, %d, %d, %d, %d, %d, %d, %s, %d>;", type, rows.key[2],
-              rows.key[3], rows.value[3], warps, sets, stages, madeRows(),
-              makesStepKeys() ? "true" : "false", runBytes);
+  code.format("using Keys = DecodeKeys<%s, %d, %d, %d, %d, %d, %d, %d, %s, %d>;", type,
+              rows.keyCache.heads, rows.keyCache.size, rows.valueCache.size, warps, sets, stages,
+              madeRows(), makesStepKeys() ? "true" : "false", runBytes);
   code.format("using Kernel = DecodeAttention<Keys, %d%s>;", rows.heads,
               scores.addToScores() ? ", true" : "");
   code.format("using Exchange = %s;", exchangeType());
@@ -183,7 +183,7 @@ void TensorDecodeEmission::declare() {
 /// which a lane finds for each; all warps alike.
 void TensorDecodeEmission::printNewKeys(CodeWriter& code) {
   int64_t count = rows.query[0];
-  code.format("const int place = empty || position >= %d ? -1 : position;", rows.key[1]);
+  code.format("const int place = empty || position >= %d ? -1 : position;", rows.keyCache.capacity);
   if (count == 1) {
     code.line("constexpr bool others = false;");
   } else {
@@ -192,7 +192,7 @@ void TensorDecodeEmission::printNewKeys(CodeWriter& code) {
     code.line("const int other = threadIdx.x % 32;");
     code.format("const int otherPosition = %s[other];", context.pointer(op.getPositions()));
     code.format("if (%s == range.sequence && otherPosition < %d)", rows.sequenceOf("other"),
-                rows.key[1]);
+                rows.keyCache.capacity);
     code.line("  otherPlace = otherPosition;");
     code.close();
     code.line("const bool others = __any_sync(0xFFFFFFFFu, otherPlace >= 0 && "
@@ -352,7 +352,7 @@ llvm::SmallVector<TensorDecodeEmission::OwnHead> TensorDecodeEmission::ownHeads(
   };
   auto made = [&](HeadRegion::Chain& chain, const char* name, const char* target, int64_t item) {
     add(chain, name, absl::StrFormat("makesKeys && warp == %d", item % warps),
-        absl::StrFormat("(long long)row * %d + keyHead", rows.key[2]),
+        absl::StrFormat("(long long)row * %d + keyHead", rows.keyCache.heads),
         absl::StrFormat("shared.made.%s[row]", target));
   };
   for (int64_t first = 0; first < rows.heads; first += warps) {
@@ -430,7 +430,7 @@ void TensorDecodeEmission::printOtherHeads(CodeWriter& code) {
   code.line("const int made = item / 2;");
   code.line("if (made == row || shared.made.places[made] < 0)");
   code.line("  continue;");
-  code.format("const long long head = (long long)made * %d + keyHead;", rows.key[2]);
+  code.format("const long long head = (long long)made * %d + keyHead;", rows.keyCache.heads);
   code.open("if (item % 2 == 0)");
   print(region.key, "keys");
   code.open("else");
@@ -515,7 +515,7 @@ void TensorDecodeEmission::printStore() {
   code.line("float results[4] = {sums.x, sums.y, sums.z, sums.w};");
   code.line("if (empty)");
   code.line("  results[0] = results[1] = results[2] = results[3] = 0.0f;");
-  std::string index = absl::StrFormat("h * %d + d", rows.value[3]);
+  std::string index = absl::StrFormat("h * %d + d", rows.valueCache.size);
   for (const std::string& pointer : context.destinations(op.getResult()))
     code.format("storeVector(%s, results);", rows.resultPointer(pointer, index));
   code.close(";");
@@ -529,7 +529,7 @@ void TensorDecodeEmission::printStore() {
                 alone ? "nullptr" : "attentionArrivals + unit");
   }
   code.format("finishDecode<%d, %d, %d>(kernel, exchange, part, %s, store%s);", rows.heads,
-              rows.value[3], warps, rows.splits > 1 ? "cut.parts" : "1",
+              rows.valueCache.size, warps, rows.splits > 1 ? "cut.parts" : "1",
               scores.areEmpty() ? "" : ", denominator");
   if (region.writesCache())
     printCacheWrite(code);

@@ -13,7 +13,7 @@ LogicalResult verifyTensorOperands(AttentionOp op, int64_t sizeMultiple) {
       type != elementTypeOf(op.getValue().getType()) || type != op.getType().getElementType())
     return op.emitOpError("expects one 16-bit type for an emitter on tensor cores, but got ")
            << op->getOperandTypes() << " and " << op.getType();
-  if (KvCache(op.getKey().getType()).isRing())
+  if (KvCache(op.getKey().getType()).layout != StateLayout::Dense)
     return op.emitOpError("expects caches in the layout dense for an emitter on tensor cores, but "
                           "got ")
            << op.getKey().getType();

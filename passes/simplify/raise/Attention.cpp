@@ -186,9 +186,9 @@ public:
     auto type = RankedTensorType::get({found->rows, found->queryHeads, found->valueDepth}, element);
     Value result = AttentionOp::create(
         rewriter, loc, type, query, key, value, sequences, positions, biasOf(rewriter, loc, *found),
-        /*slopes=*/Value(), /*sinks=*/Value(), rewriter.getF64FloatAttr(found->scale),
-        rewriter.getBoolAttr(found->causal), rewriter.getF64FloatAttr(0),
-        rewriter.getI64IntegerAttr(0), OrderAttr());
+        /*slopes=*/Value(), /*sinks=*/Value(), /*block_table=*/Value(),
+        rewriter.getF64FloatAttr(found->scale), rewriter.getBoolAttr(found->causal),
+        rewriter.getF64FloatAttr(0), rewriter.getI64IntegerAttr(0), OrderAttr());
     // Back to heads first: the transpose behind it takes it away.
     if (found->heads > 1) {
       int64_t width = found->queryHeads / found->heads * found->valueDepth;

@@ -1,18 +1,22 @@
-// Caches of few bits, and caches of streams without end.
+// Caches of few bits, caches of streams without end, and paged caches.
 
 #include <tuple>
 
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_format.h"
+#include "codegen/cpu/CompileForCpu.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tests/codegen/cpu/CpuTest.h"
 
 namespace tenon::tests {
 
 /// A call that writes `rows` rows into caches of `state` and reads them through attention; with a bias
-/// of `biasKeys` keys, slopes and sinks where there are any.
+/// of `biasKeys` keys, slopes and sinks where there are any, and a block table of that type where
+/// `state` is paged.
 static CpuCase cachedCase(int64_t rows, int64_t size, const std::string& element,
-                          const std::string& state, int64_t biasKeys = 0) {
+                          const std::string& state, int64_t biasKeys = 0,
+                          const std::string& table = "") {
   std::string values = tensorType({rows, 2, size}, element), indices = tensorType({rows}, "i32");
   std::string query = tensorType({rows, 4, size}, "f32");
   std::string arguments, operands, types;
@@ -22,19 +26,25 @@ static CpuCase cachedCase(int64_t rows, int64_t size, const std::string& element
     operands = "bias %b slopes %h sinks %n";
     types = absl::StrFormat(", %1$s, %2$s, %2$s", bias, heads);
   }
+  std::string use;
+  if (!table.empty()) {
+    arguments += ", %t: " + table, types += ", " + table;
+    use = "block_table %t";
+  }
+  std::string typeOfTable = table.empty() ? "" : ", " + table;
   CpuCase test;
   test.name = "cached";
   test.function = absl::StrFormat(
       R"(func.func @cached(%%k: %1$s, %%v: %1$s, %%q: %2$s, %%s: %3$s, %%p: %3$s%5$s) -> %2$s {
       %%k0 = tenon.get_state @k : %4$s
       %%v0 = tenon.get_state @v : %4$s
-      %%k1 = tenon.kv_write %%k, %%s, %%p into %%k0 : (%1$s, %3$s, %3$s, %4$s) -> %4$s
-      %%v1 = tenon.kv_write %%v, %%s, %%p into %%v0 : (%1$s, %3$s, %3$s, %4$s) -> %4$s
-      %%r = tenon.attention %%q, %%k1, %%v1, %%s, %%p %6$s scale 0.2
+      %%k1 = tenon.kv_write %%k, %%s, %%p into %%k0 %8$s : (%1$s, %3$s, %3$s, %4$s%9$s) -> %4$s
+      %%v1 = tenon.kv_write %%v, %%s, %%p into %%v0 %8$s : (%1$s, %3$s, %3$s, %4$s%9$s) -> %4$s
+      %%r = tenon.attention %%q, %%k1, %%v1, %%s, %%p %6$s %8$s scale 0.2
           : (%2$s, %4$s, %4$s, %3$s, %3$s%7$s) -> %2$s
       return %%r : %2$s
     })",
-      values, query, indices, state, arguments, operands, types);
+      values, query, indices, state, arguments, operands, types, use, typeOfTable);
   return test;
 }
 
@@ -165,6 +175,81 @@ TEST(CpuStream, PlacesOfKeysAndQueries) {
     test.integers[0] = {-1, 0, 1, 2, 7, 8, 2147483647};
   }
   expectMatchesReference(list.cases);
+}
+
+/// Rows of two sequences in turn, from positions 0 and 30 on; an inactive one, and rows outside of the
+/// cache or for one place.
+static void fillRows(CpuCase& test, int64_t rows) {
+  for (int64_t row = 0; row < rows; ++row) {
+    test.integers[3].push_back(static_cast<int32_t>(row % 2));
+    test.integers[4].push_back(static_cast<int32_t>(row / 2 + row % 2 * 30));
+  }
+  test.integers[4][4] = -1, test.integers[3][5] = 2, test.integers[3][6] = -1;
+  test.integers[4][8] = 1000, test.integers[4][11] = test.integers[4][9];
+}
+
+TEST(CpuPages, WrittenAndRead) {
+  for (auto [page, size, element] : {std::tuple{16, 24, "f32"},
+                                     {32, 8, "f16"},
+                                     {64, 64, "bf16"},
+                                     {128, 16, "f32"},
+                                     {16, 24, "!tenon.block<int8_h24>"},
+                                     {64, 16, "!tenon.block<e4m3_h16>"}}) {
+    SCOPED_TRACE(absl::StrFormat("%d %d %s", page, size, element));
+    std::string state =
+        absl::StrFormat("!tenon.state<9x2x%dx%dx%s, paged<%d>>", page, size, element, page);
+    std::string values = std::string(element).starts_with("!") ? "f32" : element;
+    CpuCase test = cachedCase(100, size, values, state, 0, "tensor<2x4xi32>");
+    fillRows(test, 100);
+    test.integers[5] = {8, 2, 5, 0, 1, 7, 3, 6};
+    expectMatchesReference({test}, statesOf(state));
+    // A position without a page, and pages outside the pool.
+    test.integers[5] = {8, -1, 5, 0, 2147483647, 9, 3, 6};
+    expectMatchesReference({test}, statesOf(state));
+  }
+}
+
+TEST(CpuPages, HaveOperandsOfScores) {
+  std::string state = "!tenon.state<9x2x16x24xf32, paged<16>>";
+  CpuCase test = cachedCase(40, 24, "f32", state, /*biasKeys=*/64, "tensor<2x4xi32>");
+  fillRows(test, 40);
+  test.integers[8] = {8, 2, 5, 0, 1, 7, 3, 6};
+  expectMatchesReference({test}, statesOf(state));
+}
+
+// Pages change where heads lie, and nothing of what is computed.
+TEST(CpuPages, EqualDenseCachesInEveryBit) {
+  for (auto [page, element] :
+       {std::pair{16, "f32"}, {32, "bf16"}, {64, "!tenon.block<int8_h24>"}, {128, "f16"}}) {
+    SCOPED_TRACE(absl::StrFormat("%d %s", page, element));
+    std::string values = std::string(element).starts_with("!") ? "f32" : element;
+    int64_t blocks = 256 / page;
+    std::string dense = absl::StrFormat("!tenon.state<2x256x2x24x%s>", element);
+    std::string paged = absl::StrFormat("!tenon.state<%dx2x%dx24x%s, paged<%d>>", 2 * blocks + 1,
+                                        page, element, page);
+    CpuCase cases[] = {cachedCase(400, 24, values, dense),
+                       cachedCase(400, 24, values, paged, 0, tensorType({2, blocks}, "i32"))};
+    std::vector<std::vector<std::vector<std::byte>>> results;
+    for (CpuCase& test : cases) {
+      fillRows(test, 400);
+      // The pages from the last one on, in turn for the two sequences.
+      for (int64_t s = 0; s < 2; ++s)
+        for (int64_t block = 0; block < blocks; ++block)
+          test.integers[5].push_back(static_cast<int32_t>(2 * (blocks - block) - s));
+      std::unique_ptr<mlir::MLIRContext> context = makeContext();
+      auto module = planModule(*context, statesOf(&test == cases ? dense : paged) + test.function,
+                               hostTargets().back());
+      ASSERT_TRUE(module.ok()) << module.status();
+      auto function = *(*module)->getOps<mlir::func::FuncOp>().begin();
+      std::vector<ReferenceTensor> inputs = makeInputs(test, function.getFunctionType());
+      auto program = codegen::compileForCpu(**module, {});
+      ASSERT_TRUE(program.ok()) << program.status();
+      auto outputs = runFunction(*program, 0, inputs, /*threads=*/2);
+      ASSERT_TRUE(outputs.ok()) << outputs.status();
+      results.push_back(*outputs);
+    }
+    EXPECT_EQ(results[0], results[1]);
+  }
 }
 
 } // namespace tenon::tests

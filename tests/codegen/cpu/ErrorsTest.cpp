@@ -317,7 +317,8 @@ TEST(CpuErrors, HeadsAreEncodedWhole) {
         state, values, index, tiles, 64 / tiles);
   };
   EXPECT_THAT(compileText(text(1)), IsOk());
-  expectRefused(text(2), "expects bytes_per_tile of a whole row, 64, to encode it, but got 32");
+  expectRefused(text(2),
+                "expects bytes_per_tile of a whole row, 64, to write its heads, but got 32");
 }
 
 // Queries and results of a tile of attention lie on the stack.

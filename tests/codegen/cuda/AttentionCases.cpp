@@ -320,6 +320,66 @@ void addStreams(std::vector<CudaCase>& cases) {
   }
 }
 
+/// A chunk of two sequences, written and attended from, with an inactive row, rows outside of the cache
+/// and two for one place. `page` is 0 for dense caches.
+struct PagedAttention {
+  const char *name, *type, *cache;
+  int64_t rows, size, capacity, page;
+  bool isScored = false; ///< whether bias, slopes and sinks come to the scores
+  int64_t window = 0;
+};
+
+constexpr PagedAttention pagedAttentions[] = {
+    {"f32", "f32", "f32", 60, 40, 384, 128},
+    {"f32_16", "f32", "f32", 60, 24, 256, 16, /*isScored=*/true},
+    {"f16", "f32", "f16", 40, 64, 128, 32},
+    {"int8", "f16", "int8_h64", 60, 64, 256, 64},
+    {"e4m3", "f32", "e4m3_h128", 30, 128, 128, 128},
+    {"window", "f32", "bf16", 60, 32, 320, 64, /*isScored=*/false, /*window=*/37},
+};
+
+CudaCase pagedCase(const PagedAttention& c, bool isPaged) {
+  int64_t blocks = (c.capacity + c.page - 1) / c.page;
+  std::string values = findEncoding(c.cache)->isBlockQuantized() ? c.type : c.cache;
+  std::vector<double> sequences, positions, table;
+  for (int64_t row = 0; row < c.rows; ++row) {
+    sequences.push_back(static_cast<double>(row % 2));
+    positions.push_back(static_cast<double>(row / 2 + row % 2 * (c.capacity - c.rows)));
+  }
+  positions[4] = -1, sequences[5] = 2, sequences[6] = -1;
+  positions[8] = static_cast<double>(c.capacity + 5), positions[11] = positions[9];
+  for (int64_t s = 0; s < 2; ++s)
+    for (int64_t block = 0; block < blocks; ++block)
+      table.push_back(static_cast<double>(2 * (blocks - block) - s));
+  std::vector<CaseInput> inputs = {{{c.rows, 4, c.size}, c.type},
+                                   {{c.rows, 2, c.size}, values},
+                                   {{c.rows, 2, c.size}, values},
+                                   {{c.rows}, "i32", Fill::Listed, 0, 0, sequences},
+                                   {{c.rows}, "i32", Fill::Listed, 0, 0, positions}};
+  if (c.isScored)
+    inputs.insert(inputs.end(), {{{4, 1, blocks * c.page}, "f32"}, {{4}, "f32"}, {{4}, "f32"}});
+  if (isPaged)
+    inputs.push_back({{2, blocks}, "i32", Fill::Listed, 0, 0, table});
+  return {std::string("attention_pages_") + c.name,
+          inputs,
+          c.type,
+          [isScored = c.isScored, window = c.window](GraphBuilder& b, const Values& x) {
+            StateValue keys = b.kvWrite(x[1], x[3], x[4], b.state("k"));
+            StateValue values = b.kvWrite(x[2], x[3], x[4], b.state("v"));
+            AttentionOptions options = {.scale = 0.1, .window = window};
+            if (isScored)
+              options.bias = x[5], options.slopes = x[6], options.sinks = x[7];
+            b.output("y", b.attention(x[0], keys, values, x[3], x[4], options));
+          },
+          1e-5,
+          /*warpgroups=*/true,
+          CaseCache{{2, blocks * c.page, 2, c.size},
+                    c.cache,
+                    {},
+                    isPaged ? c.page : 0,
+                    isPaged ? 2 * blocks + 1 : 0}};
+}
+
 } // namespace
 
 void addAttention(std::vector<CudaCase>& cases) {
@@ -399,6 +459,17 @@ void addScoreOperands(std::vector<CudaCase>& cases) {
                        },
                        roundsWeights ? (std::string(type) == "f16" ? 5e-4 : 4e-3) : 1e-5});
     }
+}
+
+void addPages(std::vector<CudaCase>& cases) {
+  for (const PagedAttention& c : pagedAttentions)
+    cases.push_back(pagedCase(c, /*isPaged=*/true));
+}
+
+std::pair<CudaCase, CudaCase> denseAndPaged(const std::string& name) {
+  const PagedAttention& c = *llvm::find_if(
+      pagedAttentions, [&](const PagedAttention& other) { return other.name == name; });
+  return {pagedCase(c, /*isPaged=*/false), pagedCase(c, /*isPaged=*/true)};
 }
 
 void addCaches(std::vector<CudaCase>& cases) {

@@ -11,6 +11,10 @@ void addAttention(std::vector<CudaCase>& cases);
 void addScoreOperands(std::vector<CudaCase>& cases);
 /// Caches of 8 bits, and streams.
 void addCaches(std::vector<CudaCase>& cases);
+/// Paged caches.
+void addPages(std::vector<CudaCase>& cases);
+/// A case of `addPages` of that name, once with dense caches and once with paged ones.
+std::pair<CudaCase, CudaCase> denseAndPaged(const std::string& name);
 
 } // namespace tenon::testing
 

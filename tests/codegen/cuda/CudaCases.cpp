@@ -5,6 +5,8 @@
 
 #include "ir/Targets.h"
 #include "ir/encoding/BlockFormat.h"
+#include "mlir/Pass/PassManager.h"
+#include "passes/Passes.h"
 #include "passes/Pipeline.h"
 #include "support/Status.h"
 #include "tests/codegen/cuda/AttentionCases.h"
@@ -463,6 +465,7 @@ static std::vector<CudaCase> makeCudaCases() {
   addScoreOperands(cases);
   addExperts(cases);
   addCaches(cases);
+  addPages(cases);
   return cases;
 }
 
@@ -484,12 +487,21 @@ absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> buildCase(mlir::MLIRContext& c
     }
   builder.beginFunction("f");
   Values inputs;
-  for (const auto& [index, input] : llvm::enumerate(testCase.inputs))
+  bool isPaged = testCase.cache && testCase.cache->page > 0;
+  for (const auto& [index, input] :
+       llvm::enumerate(llvm::ArrayRef(testCase.inputs).drop_back(isPaged ? 1 : 0)))
     inputs.push_back(
         builder.input("x" + std::to_string(index), input.shape, typeNamed(builder, input.type)));
   testCase.build(builder, inputs);
   builder.endFunction();
-  return builder.finish();
+  absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> module = builder.finish();
+  if (!module.ok() || !isPaged)
+    return module;
+  mlir::PassManager manager(&context);
+  manager.addPass(passes::createPageCachesPass({testCase.cache->page, testCase.cache->pages}));
+  if (mlir::failed(manager.run(**module)))
+    return absl::InvalidArgumentError("the caches of the case cannot be paged");
+  return module;
 }
 
 /// The target without what sm_90a has beyond sm_90.

@@ -35,6 +35,9 @@ struct CaseCache {
   std::vector<int64_t> shape;
   std::string type = "f32";         ///< name of an encoding
   std::optional<int64_t> kept = {}; ///< of a ring
+  /// Where they are paged, positions of a page and how many there are; the last input of the case is the
+  /// block table then.
+  int64_t page = 0, pages = 0;
 };
 
 /// One function `f` with inputs, compiled for CUDA and run by the interpreter.

@@ -309,3 +309,59 @@ func.func @f(%q: tensor<3x4x8xf32>, %k: !tenon.state<1x8x2x8xf32, ring<2>>, %v: 
   %0 = tenon.attention %q, %k, %v, %s, %p slopes %x scale 1.0 {window = 4 : i64} : (tensor<3x4x8xf32>, !tenon.state<1x8x2x8xf32, ring<2>>, !tenon.state<1x8x2x8xf32, ring<2>>, tensor<1xi32>, tensor<1xi32>, tensor<4xf32>) -> tensor<1x4x8xf32>
   return
 }
+
+// -----
+
+func.func @page_without_table(%x: tensor<1x2x8xf16>, %i: tensor<1xi32>, %k: !tenon.state<9x2x64x8xf16, paged<64>>) {
+  // expected-error @+1 {{expects a block table beside a paged state, but got none beside !tenon.state<9x2x64x8xf16, paged<64>>}}
+  %0 = tenon.kv_write %x, %i, %i into %k : (tensor<1x2x8xf16>, tensor<1xi32>, tensor<1xi32>, !tenon.state<9x2x64x8xf16, paged<64>>) -> !tenon.state<9x2x64x8xf16, paged<64>>
+  return
+}
+
+// -----
+
+func.func @table_without_pages(%q: tensor<1x2x8xf16>, %i: tensor<1xi32>, %t: tensor<1x2xi32>, %k: !tenon.state<1x64x2x8xf16>) {
+  // expected-error @+1 {{expects a block table beside paged states alone, but got one beside !tenon.state<1x64x2x8xf16>}}
+  %0 = tenon.attention %q, %k, %k, %i, %i block_table %t scale 1.0 : (tensor<1x2x8xf16>, !tenon.state<1x64x2x8xf16>, !tenon.state<1x64x2x8xf16>, tensor<1xi32>, tensor<1xi32>, tensor<1x2xi32>) -> tensor<1x2x8xf16>
+  return
+}
+
+// -----
+
+func.func @table_of_one_axis(%q: tensor<1x2x8xf16>, %i: tensor<1xi32>, %k: !tenon.state<9x2x64x8xf16, paged<64>>) {
+  // expected-error @+1 {{expects a block table [S, B] of at most 2^31 - 1 sequences and positions, but got tensor<1xi32>}}
+  %0 = tenon.attention %q, %k, %k, %i, %i block_table %i scale 1.0 : (tensor<1x2x8xf16>, !tenon.state<9x2x64x8xf16, paged<64>>, !tenon.state<9x2x64x8xf16, paged<64>>, tensor<1xi32>, tensor<1xi32>, tensor<1xi32>) -> tensor<1x2x8xf16>
+  return
+}
+
+// -----
+
+func.func @table_of_many_positions(%q: tensor<1x2x8xf16>, %i: tensor<1xi32>, %t: tensor<1x33554432xi32>, %k: !tenon.state<9x2x64x8xf16, paged<64>>) {
+  // expected-error @+1 {{expects a block table [S, B] of at most 2^31 - 1 sequences and positions}}
+  %0 = tenon.attention %q, %k, %k, %i, %i block_table %t scale 1.0 : (tensor<1x2x8xf16>, !tenon.state<9x2x64x8xf16, paged<64>>, !tenon.state<9x2x64x8xf16, paged<64>>, tensor<1xi32>, tensor<1xi32>, tensor<1x33554432xi32>) -> tensor<1x2x8xf16>
+  return
+}
+
+// -----
+
+func.func @heads_of_pages(%x: tensor<1x64x8xf16>, %i: tensor<1xi32>, %t: tensor<1x2xi32>, %k: !tenon.state<9x2x64x8xf16, paged<64>>) {
+  // expected-error @+1 {{expects values [M, H, D] and a state [N, H, P, D], but got tensor<1x64x8xf16>}}
+  %0 = tenon.kv_write %x, %i, %i into %k block_table %t : (tensor<1x64x8xf16>, tensor<1xi32>, tensor<1xi32>, !tenon.state<9x2x64x8xf16, paged<64>>, tensor<1x2xi32>) -> !tenon.state<9x2x64x8xf16, paged<64>>
+  return
+}
+
+// -----
+
+func.func @pools_of_two_sizes(%q: tensor<1x2x8xf16>, %i: tensor<1xi32>, %t: tensor<1x2xi32>, %k: !tenon.state<9x2x64x8xf16, paged<64>>, %v: !tenon.state<8x2x64x8xf16, paged<64>>) {
+  // expected-error @+1 {{expects query [M, Hq, D], key [N, Hkv, P, D] and value [N, Hkv, P, Dv], but got}}
+  %0 = tenon.attention %q, %k, %v, %i, %i block_table %t scale 1.0 : (tensor<1x2x8xf16>, !tenon.state<9x2x64x8xf16, paged<64>>, !tenon.state<8x2x64x8xf16, paged<64>>, tensor<1xi32>, tensor<1xi32>, tensor<1x2xi32>) -> tensor<1x2x8xf16>
+  return
+}
+
+// -----
+
+func.func @keys_in_pages_alone(%q: tensor<1x2x8xf16>, %i: tensor<1xi32>, %t: tensor<1x2xi32>, %k: !tenon.state<9x2x64x8xf16, paged<64>>, %v: !tenon.state<9x2x64x8xf16>) {
+  // expected-error @+1 {{expects keys and values in one layout, but got}}
+  %0 = tenon.attention %q, %k, %v, %i, %i block_table %t scale 1.0 : (tensor<1x2x8xf16>, !tenon.state<9x2x64x8xf16, paged<64>>, !tenon.state<9x2x64x8xf16>, tensor<1xi32>, tensor<1xi32>, tensor<1x2xi32>) -> tensor<1x2x8xf16>
+  return
+}

@@ -30,8 +30,8 @@ func.func private @f(!tenon.state<?xf32>)
 
 // -----
 
-// expected-error @+1 {{expected one of [dense, ring] for where a state has its rows, got: paged}}
-func.func private @f(!tenon.state<4xf32, paged>)
+// expected-error @+1 {{expected one of [dense, ring, paged] for where a state has its rows, got: pages}}
+func.func private @f(!tenon.state<4xf32, pages>)
 
 // -----
 
@@ -66,3 +66,18 @@ func.func @f(%x: tensor<1x8xf32>, %w: tensor<4x8x!tenon.block<int8_h8>>) {
   %0 = tenon.matmul %x, %w : (tensor<1x8xf32>, tensor<4x8x!tenon.block<int8_h8>>) -> tensor<1x4xf32>
   return
 }
+
+// -----
+
+// expected-error @+1 {{expects pages of the 64 positions that the shape has, but got 128}}
+tenon.state @k : !tenon.state<9x2x64x8xf16, paged<128>>
+
+// -----
+
+// expected-error @+1 {{expects a paged state [N, H, P, D] of at most 2^31 - 1 pages of 16, 32, 64 or 128 positions, but got 24 positions}}
+tenon.state @k : !tenon.state<9x2x24x8xf16, paged<24>>
+
+// -----
+
+// expected-error @+1 {{expects a paged state [N, H, P, D]}}
+tenon.state @k : !tenon.state<9x64x8xf16, paged<64>>

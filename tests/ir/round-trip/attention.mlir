@@ -64,3 +64,23 @@ func.func @small_cache(%kn: tensor<1x2x8xf16>, %s: tensor<1xi32>, %p: tensor<1xi
   %k1 = tenon.kv_write %kn, %s, %p into %k : (tensor<1x2x8xf16>, tensor<1xi32>, tensor<1xi32>, !tenon.state<1x8x2x8x!tenon.block<e4m3_h8>>) -> !tenon.state<1x8x2x8x!tenon.block<e4m3_h8>>
   return
 }
+
+// CHECK: tenon.state @pool : !tenon.state<9x2x64x8xf16, paged<64>>
+tenon.state @pool : !tenon.state<9x2x64x8xf16, paged<64>>
+
+// CHECK-LABEL: @pages
+// CHECK-SAME: tenon.role = #tenon.port<block_table>
+func.func @pages(%x: tensor<3x2x8xf16>, %q: tensor<3x4x8xf16>, %s: tensor<3xi32>, %p: tensor<3xi32>,
+                 %t: tensor<2x3xi32> {tenon.name = "block_table", tenon.role = #tenon.port<block_table>})
+    -> tensor<3x4x8xf16> {
+  %0 = tenon.get_state @pool : !tenon.state<9x2x64x8xf16, paged<64>>
+  // CHECK: tenon.kv_write %{{.*}} into %{{.*}} block_table %{{.*}} : (tensor<3x2x8xf16>, tensor<3xi32>, tensor<3xi32>, !tenon.state<9x2x64x8xf16, paged<64>>, tensor<2x3xi32>) -> !tenon.state<9x2x64x8xf16, paged<64>>
+  %1 = tenon.kv_write %x, %s, %p into %0 block_table %t
+      : (tensor<3x2x8xf16>, tensor<3xi32>, tensor<3xi32>, !tenon.state<9x2x64x8xf16, paged<64>>, tensor<2x3xi32>)
+      -> !tenon.state<9x2x64x8xf16, paged<64>>
+  // CHECK: tenon.attention %{{.*}} block_table %{{.*}} scale 5.000000e-01
+  %2 = tenon.attention %q, %1, %1, %s, %p block_table %t scale 0.5
+      : (tensor<3x4x8xf16>, !tenon.state<9x2x64x8xf16, paged<64>>, !tenon.state<9x2x64x8xf16, paged<64>>,
+         tensor<3xi32>, tensor<3xi32>, tensor<2x3xi32>) -> tensor<3x4x8xf16>
+  return %2 : tensor<3x4x8xf16>
+}

@@ -27,7 +27,7 @@ Program makeDecodeProgram() {
   program.code = {SharedBytes(makeCubin())};
   program.kernels = {{"choose", 0, CudaLaunch{32, 0, true}}};
   program.model = ModelInfo{"fake", "fake", 4, 16, 2};
-  ModelPorts ports = modelPorts(Role::Decode, 2, 4);
+  ModelPorts ports = modelPorts(Role::Decode, 2, *program.model);
   Step step{0,
             1,
             {{Space::Input, 0, 0, 8},

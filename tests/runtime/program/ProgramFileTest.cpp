@@ -73,6 +73,17 @@ TEST_F(ProgramFileTest, RoundTripsEveryField) {
   EXPECT_FALSE(*read == program);
 }
 
+TEST_F(ProgramFileTest, RoundTripsPages) {
+  Program program = richProgram();
+  program.model->pages = 3, program.model->pagePositions = 2;
+  for (Function& function : std::span(program.functions).first(2))
+    function.inputs.push_back({"block_table", "i32", {2, 2}, 16, PortRole::BlockTable});
+  ASSERT_EQ(writeProgram(program, path), absl::OkStatus());
+  absl::StatusOr<Program> read = readProgram(path);
+  ASSERT_EQ(read.status(), absl::OkStatus());
+  EXPECT_TRUE(*read == program);
+}
+
 TEST_F(ProgramFileTest, RoundTripsEveryFieldOfCudaKernels) {
   Program program = test::richCudaProgram();
   for (bool stamps : {false, true}) {

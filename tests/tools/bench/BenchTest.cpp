@@ -86,7 +86,7 @@ runtime::Program makeProgram(Role role, int64_t rows) {
   runtime::Program program;
   program.model = runtime::ModelInfo{"fake", "fake", 50, 16, 4};
   program.kernels = {{"k0_matmul", 0, {}}};
-  runtime::ModelPorts ports = runtime::modelPorts(Role::Decode, rows, 50);
+  runtime::ModelPorts ports = runtime::modelPorts(Role::Decode, rows, *program.model);
   program.functions = {{"f",
                         role,
                         rows,

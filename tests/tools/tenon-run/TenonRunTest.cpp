@@ -43,7 +43,7 @@ runtime::Program makeAlphabet() {
   for (char letter = 'a'; letter <= 'z'; ++letter)
     program.tokenizer->tokens.emplace_back(1, letter);
   program.tokenizer->eosId = letters - 1;
-  runtime::ModelPorts ports = runtime::modelPorts(runtime::Role::Decode, 1, letters);
+  runtime::ModelPorts ports = runtime::modelPorts(runtime::Role::Decode, 1, *program.model);
   program.functions = {{"decode_1",
                         runtime::Role::Decode,
                         1,
