@@ -12,6 +12,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_format.h"
 #include "runtime/LanguageModel.h"
+#include "runtime/batching/internal/PagePool.h"
 #include "runtime/batching/internal/SlotTable.h"
 #include "runtime/text/Drafter.h"
 #include "support/Status.h"
@@ -39,9 +40,12 @@ struct Sequence {
   int32_t slot = -1;
   std::vector<int32_t> tokens = {};
   size_t fed = 0;
+  internal::PagePool::Holding pages = {}; ///< where caches are paged
+  bool wasAdmitted = false;
 
-  /// Whether several tokens of its prompt are still to be fed.
-  bool needsPrefill() const { return fed + 1 < request.prompt.size(); }
+  /// Whether several of the tokens that are known are still to be fed: of its prompt, and of its answer
+  /// where it has lost its pages.
+  bool needsPrefill() const { return fed + 1 < tokens.size(); }
   TokenRow row(size_t position) const {
     return {.id = tokens[position], .sequence = slot, .position = int32_t(position)};
   }
@@ -75,7 +79,10 @@ struct RowsOfSequence {
 class BatchScheduler::Impl {
 public:
   Impl(LanguageModel model, const BatchOptions& options)
-      : model(std::move(model)), options(options), slots(this->model.info().sequences) {}
+      : model(std::move(model)), options(options), slots(this->model.info().sequences) {
+    if (const ModelInfo& info = this->model.info(); info.isPaged())
+      pages.emplace(info.pages, info.pagePositions);
+  }
 
   absl::StatusOr<RequestId> submit(Request request);
   void cancel(RequestId id);
@@ -85,6 +92,24 @@ public:
 private:
   void takeInbox();
   void admit();
+  /// Gives the request a slot, and pages for all of its tokens; false where it has to wait.
+  bool place(Sequence& sequence);
+  /// Gives each sequence that decodes next a page for its next token, the youngest sequences' where
+  /// none is free.
+  void growPages();
+  /// Takes the sequence's slot and pages, and puts it in front of those that wait.
+  void preempt(Sequences::iterator sequence);
+  /// Notes that the states hold the sequence's tokens up to `fed`.
+  void advance(Sequence& sequence, size_t count);
+  /// Takes the slot and pages of a sequence, whose tokens are needed no more where caches are dense.
+  void freeSlot(Sequence& sequence);
+  bool decodesNext(const Sequence& sequence) const {
+    return !model.hasPrefill() || !sequence.needsPrefill();
+  }
+  /// Whether the caches have a place for the sequence's next token.
+  bool hasPlace(const Sequence& sequence) const {
+    return !pages || pages->room(sequence.pages) > int64_t(sequence.fed);
+  }
   absl::Status runPrefill(Sequences::iterator sequence);
   absl::Status runDecode();
   /// Adds guesses of the sequences' next tokens to the rows, up to `mostRows` in all.
@@ -115,6 +140,7 @@ private:
   std::deque<Sequence> waiting;
   Sequences running; ///< by their turn: who waited longest for a call is first
   internal::SlotTable slots;
+  std::optional<internal::PagePool> pages; ///< where caches are paged
   bool prefilledLast = false;
   BatchStatistics counts;
 };
@@ -173,25 +199,96 @@ void BatchScheduler::Impl::takeInbox() {
     finish(sequence, status, StopReason::Callback);
 }
 
+bool BatchScheduler::Impl::place(Sequence& sequence) {
+  int64_t held = 0;
+  if (pages) {
+    if (slots.taken() == slots.size())
+      return false;
+    const auto reused = pages->begin(sequence.pages, sequence.tokens, options.reusesPrefixes);
+    if (!reused)
+      return false;
+    held = *reused;
+  }
+  auto lease = slots.acquire(sequence.tokens);
+  if (!lease)
+    return false;
+  sequence.slot = lease->slot;
+  if (pages)
+    model.setPages(sequence.slot, sequence.pages.pages);
+  else if (options.reusesPrefixes && !model.info().isStream())
+    // The tokens that a ring holds behind a prefix have taken the places of some before its end.
+    held = lease->cachedTokens;
+  sequence.fed = size_t(held);
+  return true;
+}
+
 void BatchScheduler::Impl::admit() {
-  while (!waiting.empty()) {
-    auto lease = slots.acquire(waiting.front().request.prompt);
-    if (!lease)
-      return;
+  while (!waiting.empty() && place(waiting.front())) {
     Sequence& sequence = running.emplace_back(std::move(waiting.front()));
     waiting.pop_front();
     {
       std::scoped_lock lock(mutex);
       --waitingCount;
     }
-    sequence.slot = lease->slot;
-    // The tokens that a ring holds behind a prefix have taken the places of some before its end.
-    const bool reuses = options.reusesPrefixes && !model.info().isStream();
-    sequence.fed = reuses ? size_t(lease->cachedTokens) : 0;
+    counts.reusedTokens += int64_t(sequence.fed);
+    if (std::exchange(sequence.wasAdmitted, true))
+      continue;
     sequence.result.reusedTokens = int64_t(sequence.fed);
     sequence.result.queueNs = elapsedNs(sequence.submitted);
-    counts.reusedTokens += int64_t(sequence.fed);
   }
+}
+
+void BatchScheduler::Impl::freeSlot(Sequence& sequence) {
+  if (pages) {
+    pages->release(sequence.pages);
+    model.setPages(sequence.slot, {});
+    slots.release(sequence.slot, {});
+  } else {
+    sequence.tokens.resize(sequence.fed);
+    slots.release(sequence.slot, std::move(sequence.tokens));
+  }
+  sequence.slot = -1;
+}
+
+void BatchScheduler::Impl::preempt(Sequences::iterator sequence) {
+  freeSlot(*sequence);
+  sequence->fed = 0;
+  waiting.push_front(std::move(*sequence));
+  running.erase(sequence);
+  ++counts.preemptions;
+  std::scoped_lock lock(mutex);
+  ++waitingCount;
+}
+
+void BatchScheduler::Impl::growPages() {
+  int64_t left = model.mostDecodeRows();
+  for (auto next = running.begin(); next != running.end() && left > 0;) {
+    auto sequence = next++;
+    if (!decodesNext(*sequence))
+      continue;
+    --left;
+    while (!hasPlace(*sequence)) {
+      if (pages->grow(sequence->pages)) {
+        model.setPages(sequence->slot, sequence->pages.pages);
+        continue;
+      }
+      // A sequence alone finds a page: the pool has those of a whole context.
+      auto youngest = std::ranges::max_element(
+          running, {}, [](const Sequence& other) { return other.result.id; });
+      const bool isItself = youngest == sequence;
+      if (youngest == next)
+        ++next;
+      preempt(youngest);
+      if (isItself)
+        break;
+    }
+  }
+}
+
+void BatchScheduler::Impl::advance(Sequence& sequence, size_t count) {
+  sequence.fed += count;
+  if (pages)
+    pages->keep(sequence.pages, std::span(sequence.tokens).first(sequence.fed));
 }
 
 absl::StatusOr<bool> BatchScheduler::Impl::step() {
@@ -220,7 +317,7 @@ absl::StatusOr<bool> BatchScheduler::Impl::step() {
 }
 
 absl::Status BatchScheduler::Impl::runPrefill(Sequences::iterator sequence) {
-  const size_t left = sequence->request.prompt.size() - sequence->fed;
+  const size_t left = sequence->tokens.size() - sequence->fed;
   ModelFunction& function = model.prefill(int64_t(left));
   std::vector<TokenRow> rows(std::min(size_t(function.rows()), left));
   for (size_t row = 0; row < rows.size(); ++row)
@@ -229,7 +326,7 @@ absl::Status BatchScheduler::Impl::runPrefill(Sequences::iterator sequence) {
   TENON_RETURN_IF_ERROR(function.run(rows, wantsLogits));
   ++counts.prefillCalls;
   counts.prefillTokens += int64_t(rows.size());
-  sequence->fed += rows.size();
+  advance(*sequence, rows.size());
   if (sequence->fed == sequence->tokens.size())
     choose(sequence, function, /*row=*/0);
   return absl::OkStatus();
@@ -244,7 +341,9 @@ absl::Status BatchScheduler::Impl::addGuesses(std::vector<RowsOfSequence>& chose
     if (sequence.fed + 1 < sequence.tokens.size())
       continue;
     const auto known = int64_t(sequence.tokens.size());
-    const int64_t room = std::min(mostRows - int64_t(rows.size()), model.info().context - known);
+    int64_t room = std::min(mostRows - int64_t(rows.size()), model.info().context - known);
+    if (pages)
+      room = std::min(room, pages->room(sequence.pages) - known);
     TENON_ASSIGN_OR_RETURN(const std::span<const int32_t> guesses,
                            of.sequence->drafter.draft(room));
     for (size_t i = 0; i < guesses.size(); ++i)
@@ -255,14 +354,19 @@ absl::Status BatchScheduler::Impl::addGuesses(std::vector<RowsOfSequence>& chose
 }
 
 absl::Status BatchScheduler::Impl::runDecode() {
+  if (pages)
+    growPages();
   std::vector<RowsOfSequence> chosen;
   std::vector<TokenRow> rows;
   for (auto sequence = running.begin();
        sequence != running.end() && int64_t(chosen.size()) < model.mostDecodeRows(); ++sequence)
-    if (!model.hasPrefill() || !sequence->needsPrefill()) {
+    if (decodesNext(*sequence) && hasPlace(*sequence)) {
       chosen.push_back({sequence});
       rows.push_back(sequence->row(sequence->fed));
     }
+  // Those that decoded may all have given up their pages for prompts of older requests.
+  if (rows.empty())
+    return absl::OkStatus();
   ModelFunction& function = model.decode(int64_t(rows.size()));
   if (options.guessesInIdleRows)
     TENON_RETURN_IF_ERROR(addGuesses(chosen, rows, function.rows()));
@@ -282,13 +386,14 @@ absl::Status BatchScheduler::Impl::runDecode() {
 void BatchScheduler::Impl::takeTokens(const RowsOfSequence& of, const ModelFunction& function,
                                       size_t row, std::span<const TokenRow> rows) {
   Sequence& sequence = *of.sequence;
-  if (++sequence.fed < sequence.tokens.size() || !choose(of.sequence, function, row))
+  advance(sequence, 1);
+  if (sequence.fed < sequence.tokens.size() || !choose(of.sequence, function, row))
     return;
   for (size_t guess = of.firstGuess; guess < of.firstGuess + of.guesses; ++guess) {
     if (rows[guess].id != sequence.tokens.back())
       return;
     // The states hold the guess already, and its row says what follows.
-    ++sequence.fed;
+    advance(sequence, 1);
     ++counts.acceptedTokens;
     if (!choose(of.sequence, function, guess))
       return;
@@ -328,8 +433,7 @@ void BatchScheduler::Impl::end(Sequences::iterator sequence, absl::Status status
                                StopReason reason) {
   Sequences ended;
   ended.splice(ended.end(), running, sequence);
-  sequence->tokens.resize(sequence->fed);
-  slots.release(sequence->slot, std::move(sequence->tokens));
+  freeSlot(*sequence);
   finish(*sequence, std::move(status), reason);
 }
 
@@ -360,6 +464,8 @@ BatchStatistics BatchScheduler::Impl::statistics() const {
   now.waiting = int64_t(waiting.size());
   now.running = int64_t(running.size());
   now.slots = slots.size();
+  now.pages = pages ? pages->size() : 0;
+  now.freePages = pages ? pages->free() : 0;
   for (const Sequence& sequence : running)
     now.cachedTokens += int64_t(sequence.fed);
   return now;

@@ -57,6 +57,9 @@ struct BatchStatistics {
   int64_t mostRunning = 0;  ///< at once, so far
   int64_t slots = 0;        ///< sequences that the states hold
   int64_t cachedTokens = 0; ///< of the running requests, whose keys and values the states hold
+  int64_t pages = 0;        ///< of paged caches; 0 of others
+  int64_t freePages = 0;    ///< of those, that no request has
+  int64_t preemptions = 0;  ///< requests that gave their pages to older ones and began anew
   int64_t prefillCalls = 0;
   int64_t decodeCalls = 0;
   int64_t prefillTokens = 0;
@@ -71,7 +74,11 @@ struct BatchStatistics {
 ///
 /// A request waits, first come, first served, for a slot: one of the sequences that the program's
 /// states hold (`--sequences`), with the whole context, so that a request that runs never lacks memory.
-/// Its slot may hold the begin of its prompt already. The prompt goes through the Prefill functions in
+/// Its slot may hold the begin of its prompt already. Where caches are paged (`--page`), it also waits
+/// for free pages for its prompt, of which it shares those that hold whole blocks of its begin
+/// (internal/PagePool.h), and takes one more whenever it has filled the last. Where none is free, the
+/// youngest running request gives up its pages, waits in front of all others, and is fed anew, with what
+/// it has answered so far: so the oldest always goes on. The prompt goes through the Prefill functions in
 /// the chunks that `Generator` takes, the oldest request's first, one chunk between two steps of
 /// decode; without such functions, token by token through Decode, beside the others, as a single last
 /// token does. Decode takes the

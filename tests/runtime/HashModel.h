@@ -15,16 +15,23 @@
 namespace tenon::runtime {
 
 /// A model whose caches hold the ids that they were fed, and whose next token is a hash of them. A row
-/// may overwrite what its sequence held, from there on, but leave no gap.
+/// may overwrite what its sequence held, from there on, but leave no gap. Where its caches are paged, a
+/// sequence holds what its pages do.
 class HashModel : public Executor {
 public:
   static constexpr int64_t vocabulary = 64, context = 48;
 
   /// `memory`: the last tokens that matter.
   HashModel(std::vector<Function> functions, int64_t sequences, size_t memory = size_t(-1))
-      : held(makeModelProgram(std::move(functions),
-                              {"hash", "hash", vocabulary, context, sequences})),
-        caches(size_t(sequences)), memory(memory) {}
+      : HashModel(std::move(functions), infoOf(sequences), memory) {}
+  HashModel(std::vector<Function> functions, const ModelInfo& model, size_t memory = size_t(-1))
+      : held(makeModelProgram(std::move(functions), model)), caches(size_t(model.sequences)),
+        pool(size_t(model.pages * model.pagePositions), -1), memory(memory) {}
+
+  /// Of paged caches where there are `pages`.
+  static ModelInfo infoOf(int64_t sequences, int64_t pages = 0, int64_t pagePositions = 0) {
+    return {"hash", "hash", vocabulary, context, sequences, pages, pagePositions};
+  }
 
   const Program& program() const override { return held; }
 
@@ -41,11 +48,11 @@ public:
       if (positions[row] < 0)
         continue;
       const bool isPrefill = function.role == Role::Prefill;
-      std::vector<int32_t>& cache = caches.at(size_t(sequences[isPrefill ? 0 : row]));
-      EXPECT_LE(size_t(positions[row]), cache.size()) << "a gap";
+      const int32_t sequence = sequences[isPrefill ? 0 : row];
       EXPECT_LT(positions[row], context);
-      cache.resize(size_t(positions[row]));
-      cache.push_back(ids[row]);
+      const std::vector<int32_t> cache =
+          held.model->isPaged() ? write(read(inputs.back()), sequence, positions[row], ids[row])
+                                : write(sequence, positions[row], ids[row]);
       if (!isPrefill || int32_t(row) == read(inputs[3])[0])
         writeLogits(std::span(logits).subspan((isPrefill ? 0 : row) * vocabulary, vocabulary),
                     cache);
@@ -63,6 +70,7 @@ public:
 
   absl::Status resetStates() override {
     caches.assign(caches.size(), {});
+    pool.assign(pool.size(), -1);
     return absl::OkStatus();
   }
 
@@ -84,6 +92,7 @@ public:
 
   Program held;
   std::vector<std::vector<int32_t>> caches;
+  std::vector<int32_t> pool; ///< [pages, positions of a page]: what they hold, -1 for nothing
   size_t memory;
   std::vector<std::string> calls;
   size_t logitsCalls = 0; ///< those whose logits were wanted
@@ -91,6 +100,29 @@ public:
   std::optional<int32_t> brokenId; ///< a token behind which the logits are NaN
 
 private:
+  /// Writes an id; what the sequence then holds.
+  std::vector<int32_t> write(int32_t sequence, int32_t position, int32_t id) {
+    std::vector<int32_t>& cache = caches.at(size_t(sequence));
+    EXPECT_LE(size_t(position), cache.size()) << "a gap";
+    cache.resize(size_t(position));
+    cache.push_back(id);
+    return cache;
+  }
+  /// The same in the pages that the block table has for it.
+  std::vector<int32_t> write(const std::vector<int32_t>& blockTable, int32_t sequence,
+                             int32_t position, int32_t id) {
+    const ModelInfo& model = *held.model;
+    auto cell = [&](int32_t at) -> int32_t& {
+      const int64_t page = blockTable[size_t(sequence * model.blocks() + at / model.pagePositions)];
+      return pool.at(size_t(page * model.pagePositions + at % model.pagePositions));
+    };
+    cell(position) = id;
+    std::vector<int32_t> ids;
+    for (int32_t at = 0; at <= position; ++at)
+      EXPECT_GE(ids.emplace_back(cell(at)), 0) << "a gap";
+    return ids;
+  }
+
   void writeLogits(std::span<float> logits, const std::vector<int32_t>& cache) const {
     logits[size_t(nextOf(cache))] = 3;
     if (cache.back() == brokenId)

@@ -21,6 +21,15 @@ uint64_t nsSince(Clock::time_point start) {
       std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count());
 }
 
+/// Of what the caches hold, the part that running requests have: of the positions of all sequences, or
+/// of the pages.
+double heldShare(const runtime::ModelInfo& model, const runtime::BatchStatistics& counts) {
+  if (counts.pages > 0)
+    return 1 - static_cast<double>(counts.freePages) / static_cast<double>(counts.pages);
+  return static_cast<double>(counts.cachedTokens) / static_cast<double>(model.sequences) /
+         static_cast<double>(model.context);
+}
+
 /// A load on its way through a scheduler.
 class LoadRun {
 public:
@@ -47,15 +56,14 @@ public:
       bench.deviceNs += executor.lastStepsNs();
       bench.counts = scheduler.statistics();
       runningNs += static_cast<double>(ns) * static_cast<double>(bench.counts.running);
-      cachedNs += static_cast<double>(ns) * static_cast<double>(bench.counts.cachedTokens);
+      cachedNs += static_cast<double>(ns) * heldShare(model, bench.counts);
       if (onProgress)
         onProgress(static_cast<int64_t>(ended));
     }
     bench.wallNs = nsSince(start);
     const auto wallNs = static_cast<double>(bench.wallNs);
     bench.meanRunning = runningNs / wallNs;
-    bench.meanCachedShare = cachedNs / wallNs / static_cast<double>(model.sequences) /
-                            static_cast<double>(model.context);
+    bench.meanCachedShare = cachedNs / wallNs;
     return std::move(bench);
   }
 
@@ -123,6 +131,14 @@ double perSecond(int64_t count, const RequestBench& bench) {
   return share(static_cast<double>(count) * 1e9, static_cast<double>(bench.wallNs));
 }
 
+/// What `meanCachedShare` is a part of.
+std::string describeHeld(const runtime::BatchStatistics& counts) {
+  if (counts.pages == 0)
+    return "positions hold keys";
+  return absl::StrFormat("%d pages hold keys, %d requests lost theirs to older ones", counts.pages,
+                         counts.preemptions);
+}
+
 /// The figures by request, with their names.
 std::vector<std::pair<const char*, const std::vector<uint64_t>*>>
 timesOf(const RequestBench& bench) {
@@ -163,12 +179,12 @@ std::string formatRequestBench(const RequestBench& bench) {
              "tokens "
              "of prompts taken over; %d of "
              "%d guesses in idle rows right\n"
-             "slots: %.1f of %d taken on average, %d at most; %.1f %% of the positions hold keys\n"
+             "slots: %.1f of %d taken on average, %d at most; %.1f %% of the %s\n"
              "time: %.1f %% busy; of that %.1f %% outside of the model's steps\n",
              bench.counts.decodeCalls, meanDecodeRows(bench), bench.counts.prefillCalls,
              bench.counts.prefillTokens, bench.counts.reusedTokens, bench.counts.acceptedTokens,
              bench.counts.draftedTokens, bench.meanRunning, bench.counts.slots,
-             bench.counts.mostRunning, 100 * bench.meanCachedShare,
+             bench.counts.mostRunning, 100 * bench.meanCachedShare, describeHeld(bench.counts),
              100 * share(busyNs, static_cast<double>(bench.wallNs)),
              100 * share(busyNs - static_cast<double>(bench.deviceNs), busyNs));
 }
@@ -191,7 +207,9 @@ nlohmann::ordered_json describeRequestBench(const RequestBench& bench) {
                                  {"slots", bench.counts.slots},
                                  {"mean_running", bench.meanRunning},
                                  {"most_running", bench.counts.mostRunning},
-                                 {"mean_cached_share", bench.meanCachedShare}};
+                                 {"mean_cached_share", bench.meanCachedShare},
+                                 {"pages", bench.counts.pages},
+                                 {"preemptions", bench.counts.preemptions}};
   for (const auto& [name, times] : timesOf(bench)) {
     if (times->empty())
       continue;

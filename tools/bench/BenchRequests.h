@@ -28,7 +28,7 @@ struct RequestBench {
   uint64_t deviceNs = 0; ///< of that the model's steps, as the device measures them
   runtime::BatchStatistics counts;
   double meanRunning = 0;     ///< requests with a slot, over the wall time
-  double meanCachedShare = 0; ///< of the positions that the states hold, over the wall time
+  double meanCachedShare = 0; ///< of the positions or pages of the states, over the wall time
 };
 
 /// Offers the requests at their times to a scheduler on `executor`'s program, until all have ended.
