@@ -179,6 +179,18 @@ llvm::SmallVector<int64_t, 4> widthsOf(const ProductRegion& region) {
                                 [](const ProductRegion::Group& group) { return group.columns; });
 }
 
+/// Whether warpgroups make factors of the product's weights, whole pieces of lines of whole chunks.
+static bool suitsPieces(MatmulOp op, const Encoding& encoding) {
+  constexpr int64_t chunk = 16;
+  RankedTensorType weight = op.getWeight().getType();
+  Type input = op.getInput().getType().getElementType();
+  int64_t depth = weight.getShape().back();
+  return &encodingOf(op) == &encoding && !op.isQuantized() && (input.isF16() || input.isBF16()) &&
+         weight.getNumElements() == weight.getShape().end()[-2] * depth &&
+         depth % HopperTile::pieceDepth == 0 && HopperTile::pieceDepth % encoding.blockSize == 0 &&
+         encoding.bytesFor(depth) % chunk == 0;
+}
+
 VerdictOr<HopperGemmKernel> HopperGemmKernel::read(KernelOp kernel) {
   VerdictOr<ProductRegion> region = readProducts(kernel);
   if (!region)
@@ -195,6 +207,12 @@ VerdictOr<HopperGemmKernel> HopperGemmKernel::read(KernelOp kernel) {
   if (!tile.isPossible() || (tile.pieces > 0) != encoding.isBlockQuantized())
     return Refusal{"expects a tile that warpgroups can have, but got " +
                    typed::print(kernel.getScheduleAttr())};
+  for (const ProductRegion::Group& group : region->groups)
+    for (ProductRegion::Product product : group.products)
+      if (tile.pieces > 0 && !suitsPieces(product.op, encoding))
+        return Refusal{"expects inputs of 16 bits and weights of one block format whose lines are "
+                       "whole pieces of 256 elements and whole runs of 16 bytes, but got " +
+                       detail::formatType(product.op.getWeight().getType())};
   return HopperGemmKernel{*std::move(region), *schedule, tile};
 }
 
@@ -240,18 +258,6 @@ static std::optional<HopperTile> findTile(const Extents& extents, int64_t produc
       best = tile, least = cycles;
   });
   return best;
-}
-
-/// Whether warpgroups make factors of the product's weights, whole pieces of lines of whole chunks.
-static bool suitsPieces(MatmulOp op, const Encoding& encoding) {
-  constexpr int64_t chunk = 16;
-  RankedTensorType weight = op.getWeight().getType();
-  Type input = op.getInput().getType().getElementType();
-  int64_t depth = weight.getShape().back();
-  return &encodingOf(op) == &encoding && !op.isQuantized() && (input.isF16() || input.isBF16()) &&
-         weight.getNumElements() == weight.getShape().end()[-2] * depth &&
-         depth % HopperTile::pieceDepth == 0 && HopperTile::pieceDepth % encoding.blockSize == 0 &&
-         encoding.bytesFor(depth) % chunk == 0;
 }
 
 bool suitsHopperGemm(const ProductRegion& region, const CudaTarget& target) {

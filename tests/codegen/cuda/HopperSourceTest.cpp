@@ -231,6 +231,48 @@ TEST(CudaSource, RefusesTilesThatWarpgroupsCannotHave) {
   EXPECT_TRUE(kernels.ok()) << kernels.status();
 }
 
+/// The same with block-quantised weights [256, depth].
+std::string hopperOfBlocks(const std::string& parameters, const char* encoding = "q4_k",
+                           int depth = 512) {
+  std::string weight = absl::StrFormat("tensor<256x%dx!tenon.block<%s>>", depth, encoding);
+  std::string input = absl::StrFormat("tensor<256x%dxf16>", depth);
+  return absl::StrReplaceAll(hopper(parameters),
+                             {{"%w: tensor<256x512xf16>", "%w: " + weight},
+                              {"%b = %w : tensor<256x512xf16>", "%b = %w : " + weight},
+                              {", tensor<256x512xf16>) ->", ", " + weight + ") ->"},
+                              {"tensor<256x512xf16>", input}});
+}
+
+/// Block-quantised weights lie in a ring of their own, by their addresses.
+TEST(CudaSource, WarpgroupsMakeFactorsOfBlocks) {
+  const std::string pieces = ", pieces = 2 : i64, weight_rows = 1 : i64";
+  auto kernels = printText(hopperOfBlocks(tile(1, 64) + pieces));
+  ASSERT_TRUE(kernels.ok()) << kernels.status();
+  const std::string& source = kernels->front().source;
+  EXPECT_THAT(source, HasSubstr("using Encoding = Q4_K;"));
+  EXPECT_THAT(source, HasSubstr("int ringPieces = 2;"));
+  EXPECT_THAT(source, HasSubstr("int lineBytes = 288;"));
+  EXPECT_THAT(source, HasSubstr("{{reinterpret_cast<const unsigned char*>("));
+  EXPECT_THAT(source, Not(HasSubstr("map1")));
+
+  const char* impossible = "expects a tile that warpgroups can have";
+  const char* lines = "whole pieces of 256 elements and whole runs of 16 bytes, but got tensor<";
+  for (auto [parameters, encoding, depth, message] :
+       {std::tuple(tile(1, 64) + ", pieces = 2 : i64", "q4_k", 512, impossible),
+        {tile(1, 64), "q4_k", 512, impossible},
+        {tile(1, 64, 1, 2) + pieces, "q4_k", 512, impossible},
+        {tile(1, 64) + ", pieces = 1 : i64", "q4_k", 512, "expects 2 to 32 pieces, but got 1"},
+        {tile(1, 64) + pieces, "q8_0", 288, lines},
+        {tile(1, 64) + pieces, "q6_k", 512, lines}}) {
+    auto refused = printText(hopperOfBlocks(parameters, encoding, depth));
+    ASSERT_FALSE(refused.ok()) << message;
+    EXPECT_THAT(std::string(refused.status().message()), HasSubstr(message));
+  }
+  auto plain = printText(hopper(tile(1, 64) + pieces));
+  ASSERT_FALSE(plain.ok());
+  EXPECT_THAT(std::string(plain.status().message()), HasSubstr(impossible));
+}
+
 /// Attention of `rows` rows of 32 heads over 1,024 keys of 8.
 std::string attention(int rows, int size = 64) {
   return absl::StrReplaceAll(R"(
