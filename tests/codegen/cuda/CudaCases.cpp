@@ -4,7 +4,6 @@
 #include <limits>
 
 #include "ir/Targets.h"
-#include "ir/encoding/BlockFormat.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/Passes.h"
 #include "passes/Pipeline.h"
@@ -235,23 +234,33 @@ void addMoves(std::vector<CudaCase>& cases) {
 }
 
 /// Rows of which warpgroups make factors of blocks, which they round to the type of x: |Σ x · δ|
-/// for the roundings δ of weights, beside max |y| of some thousand sums.
+/// for the roundings δ of weights, beside max |y| of some thousand sums. The first eight encodings
+/// have decoders of their own there, the others share one.
 void addRoundedMatmuls(std::vector<CudaCase>& cases) {
-  for (const Encoding* weight : allEncodings())
-    for (const char* type : {"f16", "bf16"})
-      for (const auto& [rows, columns, depth] :
-           {std::tuple<int64_t, int64_t, int64_t>{40, 140, 768}, {300, 330, 1024}}) {
-        if (!weight->isBlockQuantized() || !findBlockFormat(weight->name) ||
-            depth % weight->blockSize != 0)
-          continue;
-        cases.push_back(
-            {"matmul_rounded_" + std::string(weight->name) + "_" + type + "_" +
-                 shapeName({rows, columns, depth}),
-             {{{rows, depth}, type}, {{columns, depth}, std::string(weight->name), Fill::Small}},
-             type,
-             [](GraphBuilder& b, const Values& x) { b.output("y", b.matmul(x[0], x[1])); },
-             type == std::string_view("f16") ? 5e-4 : 4e-3});
-      }
+  constexpr size_t own = 8;
+  constexpr const char* weights[] = {"q8_0",          "q4_0",
+                                     "q4_1",          "q5_0",
+                                     "q5_1",          "q4_k",
+                                     "q5_k",          "q6_k",
+                                     "q2_k",          "q3_k",
+                                     "iq4_nl",        "mxfp4",
+                                     "nvfp4",         "int3_g32_f16_min",
+                                     "int8_g32_bf16", "int4_g128x2_f16_zero"};
+  for (auto [index, weight] : llvm::enumerate(weights))
+    for (bool isHalf : {true, false}) {
+      if (index >= own && isHalf != (index % 2 == 0))
+        continue;
+      const char* type = isHalf ? "f16" : "bf16";
+      constexpr int64_t depth = 2048;
+      int64_t rows = isHalf ? 40 : 300, columns = isHalf ? 140 : 330;
+      cases.push_back(
+          {std::string("matmul_rounded_") + weight + "_" + type + "_" +
+               shapeName({rows, columns, depth}),
+           {{{rows, depth}, type}, {{columns, depth}, weight, Fill::Small}},
+           type,
+           [](GraphBuilder& b, const Values& x) { b.output("y", b.matmul(x[0], x[1])); },
+           isHalf ? 5e-4 : 4e-3});
+    }
 }
 
 void addMatmuls(std::vector<CudaCase>& cases) {
