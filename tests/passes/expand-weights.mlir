@@ -8,16 +8,16 @@
 // CHECK-LABEL: func.func @prompt
 // CHECK-COUNT-1: tenon.dequantize %{{.*}} : (tensor<4096x4096x!tenon.block<q4_k>>) -> tensor<4096x4096xf16>
 // CHECK-NOT: tenon.dequantize
-// CHECK: tenon.matmul %{{.*}} : (tensor<512x4096xf16>, tensor<4096x4096xf16>) -> tensor<512x4096xf16>
-// CHECK: tenon.matmul %{{.*}} : (tensor<512x4096xf16>, tensor<4096x4096xf16>) -> tensor<512x4096xf16>
+// CHECK: tenon.matmul %{{.*}} : (tensor<8192x4096xf16>, tensor<4096x4096xf16>) -> tensor<8192x4096xf16>
+// CHECK: tenon.matmul %{{.*}} : (tensor<8192x4096xf16>, tensor<4096x4096xf16>) -> tensor<8192x4096xf16>
 // SCHEDULED-LABEL: func.func @prompt
 // SCHEDULED: schedule<"elementwise"
 // SCHEDULED: schedule<"cublaslt"
 // SCHEDULED: schedule<"cublaslt"
-func.func @prompt(%x: tensor<512x4096xf16>, %z: tensor<512x4096xf16>, %w: tensor<4096x4096x!tenon.block<q4_k>>) -> (tensor<512x4096xf16>, tensor<512x4096xf16>) {
-  %0 = tenon.matmul %x, %w : (tensor<512x4096xf16>, tensor<4096x4096x!tenon.block<q4_k>>) -> tensor<512x4096xf16>
-  %1 = tenon.matmul %z, %w : (tensor<512x4096xf16>, tensor<4096x4096x!tenon.block<q4_k>>) -> tensor<512x4096xf16>
-  return %0, %1 : tensor<512x4096xf16>, tensor<512x4096xf16>
+func.func @prompt(%x: tensor<8192x4096xf16>, %z: tensor<8192x4096xf16>, %w: tensor<4096x4096x!tenon.block<q4_k>>) -> (tensor<8192x4096xf16>, tensor<8192x4096xf16>) {
+  %0 = tenon.matmul %x, %w : (tensor<8192x4096xf16>, tensor<4096x4096x!tenon.block<q4_k>>) -> tensor<8192x4096xf16>
+  %1 = tenon.matmul %z, %w : (tensor<8192x4096xf16>, tensor<4096x4096x!tenon.block<q4_k>>) -> tensor<8192x4096xf16>
+  return %0, %1 : tensor<8192x4096xf16>, tensor<8192x4096xf16>
 }
 
 // One row reads the weight once: blocks are less to read.

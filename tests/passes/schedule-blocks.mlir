@@ -24,10 +24,10 @@ func.func @mixed(%x: tensor<8x4096xf16>, %q: tensor<4096x4096x!tenon.block<q4_k>
   return %1, %2 : tensor<8x4096xf16>, tensor<8x1024xf16>
 }
 
-// More than 16 rows are several tiles. A norm in front is a kernel of its own.
+// More than 16 rows are several tiles, or warpgroups'. A norm in front is a kernel of its own.
 // CHECK-LABEL: func.func @rows
 // CHECK: schedule #tenon.schedule<"rms_norm"
-// CHECK: schedule #tenon.schedule<"block_gemm", tiles = 128, {{.*}}tile_lines = 8 : i64, tile_rows = 16 : i64}>
+// CHECK: schedule #tenon.schedule<"hopper_gemm", {{.*}}pieces = {{.*}}weight_rows = 1 : i64}>
 func.func @rows(%x: tensor<20x1024xf16>, %n: tensor<1024xf16>, %w: tensor<512x1024x!tenon.block<q8_0>>) -> tensor<20x512xf16> {
   %0 = tenon.rms_norm %x, %n eps 1.0e-5 : (tensor<20x1024xf16>, tensor<1024xf16>) -> tensor<20x1024xf16>
   %1 = tenon.matmul %0, %w : (tensor<20x1024xf16>, tensor<512x1024x!tenon.block<q8_0>>) -> tensor<20x512xf16>
