@@ -15,20 +15,21 @@ static const Encoding& encodingOf(ExpertMatmulOp op) {
   return *getEncoding(op.getWeight().getType().getElementType());
 }
 
-static constexpr int64_t copyBytes = 16; ///< of which bulk copies bring multiples
 static constexpr int64_t ringAlignment = 128, floatBytes = 4;
 
 /// An instruction of tensor cores takes two lines: a row of two products, or two rows of one.
 ExpertStage::ExpertStage(const ExpertRegion& region)
     : onTensorCores(encodingOf(region.products.front()).isBlockQuantized()),
-      rowBytes(encodingOf(region.products.front()).bytesFor(region.depth)) {
+      matrix(encodingOf(region.products.front()), region.columns, region.depth) {
+  constexpr int64_t copyBytes = BulkRows::copyBytes;
+  matrix.skips &= onTensorCores;
   if (onTensorCores) {
     pieces = static_cast<int64_t>(region.products.size());
     rows = pieces == 1 ? 2 : 1;
-    while (rows * rowBytes % copyBytes != 0 && rows < copyBytes)
+    while (!matrix.skips && rows * matrix.rowBytes % copyBytes != 0 && rows < copyBytes)
       rows *= 2;
   }
-  pieceBytes = llvm::alignTo(rows * rowBytes, ringAlignment);
+  pieceBytes = llvm::alignTo(matrix.mostBytes(rows * matrix.rowBytes), ringAlignment);
 }
 
 int64_t ExpertStage::turns(int64_t columns, int64_t products) const {
@@ -64,7 +65,7 @@ static BlockResources resourcesOfRings(const ExpertGemvKernel& kernel) {
   resources.threads = kernel.schedule.threads;
   resources.blocksPerSm = 1; // or ptxas spills to leave registers to a second one
   // x: of each round of tensor cores 17 and what is made of quants; else the elements of a lane.
-  constexpr int64_t least = 72, ofRound = 24, round = 1024, ofManyRows = 16;
+  constexpr int64_t least = 72, ofRound = 18, round = 1024, ofManyRows = 16;
   int64_t depth = kernel.region.depth;
   if (stage.onTensorCores)
     resources.registers = least + ofRound * static_cast<int64_t>(llvm::divideCeil(depth, round)) +
@@ -107,6 +108,21 @@ BlockResources ExpertGemvKernel::resources() const {
   if (schedule.pairsAtOnce > 0)
     resources.staticSmemBytes += 4 * (std::min(mostListed, region.pairs()) + 1);
   return resources;
+}
+
+/// Instructions of a warp that multiplies quants on tensor cores, counted in what ptxas makes of two
+/// rows: 4.6 for each element of MXFP4 that a thread has, whose words lie at any address, and 2.6 of
+/// Q4_K.
+PriceTerms ExpertGemvKernel::priceTerms() const {
+  PriceTerms terms;
+  if (schedule.stages == 0 || !ExpertStage(region).onTensorCores)
+    return terms;
+  constexpr int64_t lanes = 32, tenth = 10, ofWords = 26, ofAnyAddress = 46;
+  bool atAnyAddress = BulkRows::quantsAlignment(encodingOf(region.products.front())) == 1;
+  int64_t elements = region.pairs() * static_cast<int64_t>(region.products.size()) *
+                     region.columns * region.depth / lanes;
+  terms.warpInstructions = elements * (atAnyAddress ? ofAnyAddress : ofWords) / tenth;
+  return terms;
 }
 
 BlockResources WeightedSumKernel::resources() const {
@@ -168,18 +184,23 @@ static int64_t vectorOf(const ExpertRegion& region) {
   return dividingPower(region.depth, first.getWeight().getType().getElementType().isF32() ? 4 : 8);
 }
 
-/// Warps hold more than 2,048 elements of x in the registers of two.
+/// Warps hold more than 2,048 elements of x, or 3,072 of 16 bits beside one row at a time, in the
+/// registers of two.
 static int64_t mostRingWarps(const ExpertRegion& region) {
-  constexpr int64_t mostWarps = ExpertGemvKernel::mostWarps;
-  return region.depth <= ExpertGemvKernel::mostHeld ? mostWarps : mostWarps / 2;
+  constexpr int64_t mostWarps = ExpertGemvKernel::mostWarps, mostHeldNarrow = 3072;
+  ExpertStage stage(region);
+  bool takesFewRows = stage.onTensorCores && stage.rows <= 2;
+  int64_t mostHeld = takesFewRows ? mostHeldNarrow : ExpertGemvKernel::mostHeld;
+  return region.depth <= mostHeld ? mostWarps : mostWarps / 2;
 }
 
 /// Whether warps bring the rows of a product's experts through rings. Of rows in blocks, which
 /// tensor cores multiply then, it follows from the product alone, lest a kernel of several add in
 /// another order.
 ///
-/// Rows are multiples of 16 bytes, which every encoding's blocks lie well in; those of blocks of
-/// 256 elements need no more than their blocks, and a few of them together are such a multiple.
+/// Rows are multiples of 16 bytes, which every encoding's blocks lie well in, or at
+/// addresses that suit their quants; those of blocks of 256 elements need no more than their blocks, and a few of them together are
+/// such a multiple.
 static bool suitsRings(const ExpertRegion& region, const CudaTarget& target) {
   constexpr int64_t mostTogether = 1024, superblock = 256;
   ExpertMatmulOp op = region.products.front();
@@ -190,11 +211,11 @@ static bool suitsRings(const ExpertRegion& region, const CudaTarget& target) {
     return region.depth % (32 * vectorOf(region)) == 0 &&
            region.depth <= ExpertGemvKernel::mostHeld;
   Type input = op.getInput().getType().getElementType();
-  int64_t rowBytes = encoding.bytesFor(region.depth);
+  ExpertStage stage(region);
+  bool takesRowsTogether = encoding.blockSize == superblock && region.depth <= mostTogether;
   return (input.isF16() || input.isBF16()) && region.depth <= ExpertGemvKernel::mostHeldQuants &&
-         (rowBytes % copyBytes == 0 ||
-          (encoding.blockSize == superblock && region.depth <= mostTogether &&
-           region.columns * rowBytes % copyBytes == 0));
+         (stage.matrix.areAligned() || stage.matrix.skips ||
+          (takesRowsTogether && region.columns * stage.matrix.rowBytes % BulkRows::copyBytes == 0));
 }
 
 /// One block a multiprocessor, or almost: as many columns of a pair, or of all pairs of a row,
@@ -207,7 +228,7 @@ static ExpertGemvSchedule chooseRings(const ExpertRegion& region, const CudaTarg
   int64_t parts = region.sum ? region.rows : region.pairs();
   auto columns = static_cast<int64_t>(
       llvm::divideCeil(region.columns, std::max<int64_t>(target.sms / parts, 1)));
-  int64_t together = stage.rowBytes % copyBytes == 0 ? 1 : stage.rows;
+  int64_t together = stage.rowsTogether();
   int64_t sharing = region.sum ? region.chosen : 1; // warps that take the same columns
   int64_t least = std::numeric_limits<int64_t>::max();
   ExpertGemvSchedule schedule;

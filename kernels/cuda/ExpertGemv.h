@@ -3,6 +3,7 @@
 
 #include "kernels/KernelKind.h"
 #include "kernels/TypedSchedule.h"
+#include "kernels/cuda/BulkRows.h"
 #include "kernels/cuda/CudaTarget.h"
 #include "kernels/regions/ExpertRegion.h"
 
@@ -33,11 +34,13 @@ struct ExpertGemvSchedule {
 /// blocks, of the matrix of each product a piece of consecutive rows.
 ///
 /// Example: gate and up of 2,048 elements in q4_k: a row of each, pieces of 1,152 bytes; down of
-/// 768 elements in q6_k, rows of 630 bytes: eight rows in a piece of 5,120 bytes.
+/// 768 elements in q6_k, rows of 630 bytes: eight rows in a piece of 5,120 bytes; gate and up of
+/// 2,880 elements in mxfp4, rows of 1,530 bytes: a row of each, from the multiple of 16 bytes before
+/// it to the one behind it, pieces of 1,664 bytes.
 struct ExpertStage {
   bool onTensorCores;
+  BulkRows matrix;        ///< an expert's; of quants alone may a piece begin before its rows
   int64_t rows = 1;       ///< of a piece: as many as a copy's multiple of 16 bytes asks for
-  int64_t rowBytes = 0;   ///< of a matrix
   int64_t pieceBytes = 0; ///< from one piece to the next
   int64_t pieces = 1;
 
@@ -45,6 +48,8 @@ struct ExpertStage {
 
   /// Those in which a warp brings `columns` columns of `products` products.
   int64_t turns(int64_t columns, int64_t products) const;
+  /// Rows of which a warp takes multiples.
+  int64_t rowsTogether() const { return matrix.skips || matrix.areAligned() ? 1 : rows; }
   int64_t bytes() const { return pieces * pieceBytes; }
   int64_t ringBytes(int64_t stages) const; ///< of a warp, with its barriers
 };
@@ -66,7 +71,7 @@ struct ExpertGemvKernel {
 
   static VerdictOr<ExpertGemvKernel> read(KernelOp kernel);
   BlockResources resources() const;
-  PriceTerms priceTerms() const { return {}; }
+  PriceTerms priceTerms() const;
 };
 
 /// One weighted sum, a vector of elements a thread (codegen/cuda/emitters/WeightedSum.cpp).

@@ -18,11 +18,20 @@ struct BulkShape {
       : encoding(*getEncoding(op.getWeight().getType().getElementType())),
         depth(op.getWeight().getType().getShape().back()),
         columns(op.getWeight().getType().getShape().end()[-2]),
-        rows(op.getInput().getType().getNumElements() / depth), rowBytes(encoding.bytesFor(depth)),
-        vector(encoding.name == "f32" ? 4 : 8) {}
+        rows(op.getInput().getType().getNumElements() / depth), matrix(encoding, columns, depth),
+        vector(encoding.name == "f32" ? 4 : 8) {
+    matrix.skips &= isOnTensorCores(op);
+  }
+
+  /// Blocks are multiplied on tensor cores where the input has 16 bits.
+  bool isOnTensorCores(MatmulOp op) const {
+    return encoding.isBlockQuantized() && !op.getInput().getType().getElementType().isF32();
+  }
 
   const Encoding& encoding;
-  int64_t depth, columns, rows, rowBytes, vector;
+  int64_t depth, columns, rows;
+  BulkRows matrix;
+  int64_t vector;
 };
 
 } // namespace
@@ -69,8 +78,10 @@ static Verdict accepts(const BulkShape& shape, const CudaTarget& target) {
     return Refusal{"bulk copies begin with sm_90"};
   if (shape.rows * shape.vector > mostSums)
     return Refusal{"the emitter of products takes at most 8 rows"};
-  if (shape.depth % 8 != 0 || shape.rowBytes % 16 != 0)
-    return Refusal{"bulk copies take rows of weights of multiples of 16 bytes"};
+  if (shape.depth % 8 != 0 || !(shape.matrix.areAligned() || shape.matrix.skips))
+    return Refusal{
+        "bulk copies take rows of weights of multiples of 16 bytes, or of 4 whose quants "
+        "tensor cores multiply"};
   return Verdict::accept();
 }
 
@@ -93,19 +104,18 @@ static int64_t chooseChunk(const BulkShape& shape, int64_t least, int64_t unit) 
 }
 
 /// The order of a product, which follows from its weight and input alone: chunks of about 4 KB.
-/// Blocks are multiplied on tensor cores where the input has 16 bits, in chunks that a warp holds
-/// of x, of whole rounds if possible.
+/// On tensor cores they are those that a warp holds of x, of whole rounds if possible.
 OrderAttr orderForBulkCopies(MatmulOp op) {
   BulkShape shape(op);
-  Type input = op.getInput().getType().getElementType();
   int64_t lanes = 32 * shape.vector;
-  if (shape.encoding.isBlockQuantized() && !input.isF32()) {
+  if (shape.isOnTensorCores(op)) {
     constexpr int64_t mostElements = 3072, round = 1024;
     int64_t chunk = chooseChunk(shape, llvm::divideCeil(shape.depth, mostElements), round);
     return OrderAttr::get(op.getContext(), chunk, lanes, CombineTree::TensorCores);
   }
   constexpr int64_t mostBytes = 5120;
-  int64_t chunk = chooseChunk(shape, llvm::divideCeil(shape.rowBytes, mostBytes), /*unit=*/1);
+  int64_t chunk =
+      chooseChunk(shape, llvm::divideCeil(shape.matrix.rowBytes, mostBytes), /*unit=*/1);
   return OrderAttr::get(op.getContext(), chunk, lanes, CombineTree::Halving);
 }
 
@@ -212,7 +222,7 @@ bool suitsBulkCopies(MatmulOp op, const CudaTarget& target) {
   if (op.getWeight().getType().getRank() != 2)
     return false;
   BulkShape shape(op);
-  return accepts(shape, target) && shape.rows <= mostRows && shape.rowBytes >= 1024 &&
+  return accepts(shape, target) && shape.rows <= mostRows && shape.matrix.rowBytes >= 1024 &&
          shape.columns >= 2 * target.sms &&
          chooseGemvBulk(regionOfProduct(op), target, Neighbours());
 }

@@ -42,14 +42,19 @@ static Verdict cutProduct(MatmulOp op, OrderAttr order, ProductLayout& layout) {
   if (!whole || product.chunk % encoding.blockSize != 0 || product.depth % layout.vector != 0)
     return Refusal{"expects chunks of whole lanes and blocks, but got " +
                    std::to_string(product.chunk) + " elements"};
-  product.rowBytes = encoding.bytesFor(product.depth);
+  product.matrix =
+      BulkRows(encoding, op.getWeight().getType().getNumElements() / product.depth, product.depth);
+  product.matrix.skips &= onTensorCores && layout.batch <= 2;
   product.chunkBytes = encoding.bytesFor(product.chunk);
-  product.lastBytes = product.rowBytes - (product.segments - 1) * product.chunkBytes;
-  if (product.rowBytes % 16 != 0 || product.chunkBytes % 16 != 0)
+  product.lastBytes = product.matrix.rowBytes - (product.segments - 1) * product.chunkBytes;
+  if (!product.matrix.skips &&
+      (!product.matrix.areAligned() || product.chunkBytes % BulkRows::copyBytes != 0))
     return Refusal{"expects rows and chunks of multiples of 16 bytes, but got " +
-                   std::to_string(product.rowBytes) + " and " + std::to_string(product.chunkBytes)};
+                   std::to_string(product.matrix.rowBytes) + " and " +
+                   std::to_string(product.chunkBytes)};
   layout.segments += product.segments;
-  layout.pieceBytes = std::max<int64_t>(layout.pieceBytes, llvm::alignTo(product.chunkBytes, 128));
+  layout.pieceBytes = std::max<int64_t>(
+      layout.pieceBytes, llvm::alignTo(product.matrix.mostBytes(product.chunkBytes), 128));
   layout.products.push_back(product);
   return Verdict::accept();
 }

@@ -2,6 +2,7 @@
 #define TENON_KERNELS_CUDA_PRODUCTLAYOUT_H
 
 #include "kernels/TypedSchedule.h"
+#include "kernels/cuda/BulkRows.h"
 #include "kernels/regions/ProductRegion.h"
 
 namespace tenon::kernels {
@@ -47,7 +48,8 @@ struct ProductLayout {
   struct Product {
     int64_t depth = 0, chunk = 0; ///< elements
     int64_t segments = 0, firstSegment = 0;
-    int64_t rowBytes = 0, chunkBytes = 0, lastBytes = 0; ///< of the weight
+    BulkRows matrix;                       ///< of the weight
+    int64_t chunkBytes = 0, lastBytes = 0; ///< of its rows' segments
   };
   llvm::SmallVector<Product, 2> products;
   bool onTensorCores = false; ///< the sums of segments

@@ -65,6 +65,10 @@ inline unsigned __byte_perm(unsigned low, unsigned high, unsigned selector) {
   return result;
 }
 
+inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
+  return static_cast<unsigned>((uint64_t{high} << 32 | low) >> (shift & 31));
+}
+
 inline void __syncthreads() { emulatedBlockBarrier(0); }
 inline int __syncthreads_or(int value) { return emulatedBlockBarrier(value != 0); }
 inline void __threadfence() {}
@@ -140,6 +144,9 @@ inline unsigned atomicInc(unsigned* target, unsigned most) {
 }
 
 inline uint64_t __cvta_generic_to_shared(const void* pointer) { return emulatedHandle(pointer); }
+inline void* __cvta_shared_to_generic(uint64_t handle) {
+  return emulatedPointer(static_cast<unsigned>(handle));
+}
 
 // The instructions of asm statements: outputs first, then inputs. Names are the mnemonics.
 

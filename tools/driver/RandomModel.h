@@ -68,8 +68,8 @@ using ProgressCallback = std::function<void(uint64_t done, uint64_t total)>;
 ///
 /// Matrices are Gaussian with deviation 1/sqrt(inputs) and stored in `encoding`, or in f16 where
 /// their rows are no whole blocks of it, as llama.cpp does; of gpt-oss the experts, the others in
-/// bf16, as its files have them. Norm weights are Gaussian about 1,
-/// biases about 0; both stay f32. The tokeniser is a SentencePiece-style vocabulary with byte
+/// q8_0 beside mxfp4, as llama.cpp's file type MXFP4_MOE has them, and else in bf16, as its
+/// safetensors have them. Norm weights are Gaussian about 1, biases about 0; both stay f32. The tokeniser is a SentencePiece-style vocabulary with byte
 /// fallback. The bytes depend on the shape, the encoding and the seed alone, whatever the number
 /// of threads; all cores work. Refuses shapes that are no model (heads that do not divide the
 /// hidden size, a vocabulary too small for the bytes), naming the field.

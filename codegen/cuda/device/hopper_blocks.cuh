@@ -178,18 +178,14 @@ template <> struct PairQuants<Q6_K> {
   }
 };
 
-/// Quants as f32: bits 0 to 6 of a byte in front of the number's last 16 bits, where 0x3F80 has
-/// none, are quant / 128 + 1; eight bits one byte further, quant / 32,768 + 1.
+/// Quants as f32, (quant + `offset`) / `unit`: bits 0 to 6 of a byte in front of a number's last 16
+/// bits, where 0x40 stands before them; eight bits one byte further, behind 0x3F80.
 template <bool wide> struct QuantNumbers {
-  static constexpr float unit = wide ? 32768.0f : 128.0f;
+  static constexpr float offset = wide ? 32768.0f : 128.0f, unit = wide ? 32768.0f : 64.0f;
 
-  /// What `number` takes.
-  static __device__ __forceinline__ unsigned prepare(unsigned quants) {
-    return wide ? quants : quants | 0x80808080u;
-  }
-  static __device__ __forceinline__ float number(unsigned prepared, unsigned index) {
-    return __uint_as_float(wide ? __byte_perm(prepared, 0x3F800000u, 0x7604u | index << 4)
-                                : __byte_perm(prepared, 0x3F000000u, 0x7044u | index << 8));
+  static __device__ __forceinline__ float number(unsigned quants, unsigned index) {
+    return __uint_as_float(wide ? __byte_perm(quants, 0x3F800000u, 0x7604u | index << 4)
+                                : __byte_perm(quants, 0x40000000u, 0x7044u | index << 8));
   }
 };
 
@@ -213,7 +209,7 @@ template <typename E, typename T> struct BlockFactors {
       for (int i = 0; i < sums / 2; ++i)
         table.of[half * (sums / 2) + i][line] = {
             made[i].scale * Numbers::unit,
-            __fmaf_rn(made[i].scale, Numbers::unit + static_cast<float>(Quants::bias),
+            __fmaf_rn(made[i].scale, Numbers::offset + static_cast<float>(Quants::bias),
                       made[i].minimum)};
     }
   }
@@ -237,11 +233,11 @@ template <typename E, typename T> struct BlockFactors {
       if constexpr (sums > 0) {
         using Numbers = QuantNumbers<Quants::wide>;
         const float2 of = factors[sums == 8 ? odd : 2 * odd + half];
-        const unsigned prepared = Numbers::prepare(Quants::quants(raw, pair, odd, half));
+        const unsigned quants = Quants::quants(raw, pair, odd, half);
         float values[4];
 #pragma unroll
         for (int i = 0; i < 4; ++i)
-          values[i] = __fmaf_rn(Numbers::number(prepared, i), of.x, -of.y);
+          values[i] = __fmaf_rn(Numbers::number(quants, i), of.x, -of.y);
         pairs[0] = pairFromFloat<T>(values[0], values[1]);
         pairs[1] = pairFromFloat<T>(values[2], values[3]);
       } else {

@@ -387,17 +387,15 @@ template <typename Config> struct HopperGemm : Config {
     unsigned of16[2][4];
   };
   /// Keeps the compiler from using their registers while products read them.
-  static __device__ __forceinline__ void hold(Factor (&factors)[blocks]) {
+  static __device__ __forceinline__ void hold(Factor& factor) {
 #pragma unroll
-    for (int i = 0; i < blocks; ++i)
+    for (int half = 0; half < 2; ++half)
 #pragma unroll
-      for (int half = 0; half < 2; ++half)
-#pragma unroll
-        for (unsigned& pair : factors[i].of16[half])
-          asm volatile("" : "+r"(pair)::"memory");
+      for (unsigned& pair : factor.of16[half])
+        asm volatile("" : "+r"(pair)::"memory");
   }
-  /// As `multiply`, of quantised W: the factors of a group of 32 elements of K are made while the
-  /// tensor cores multiply those of the one before.
+  /// As `multiply`, of quantised W: the factors of 64 lines in a group of 32 elements of K are made
+  /// while the tensor cores multiply those before. A stage has two groups of each block of lines.
   template <typename Arrived>
   __device__ __forceinline__ void multiplyPieces(float (&sums)[blocks][columns / 2], int group,
                                                  unsigned count, Arrived arrived) {
@@ -407,8 +405,8 @@ template <typename Config> struct HopperGemm : Config {
     auto& tables = shared.ofWeights.tables[warpOfBlock()];
     int stage = count % stages, previous = -1;
     unsigned parity = count / stages & 1, number = count / pieceStages;
-    Factor factors[2][blocks];
-    typename Factors::Pair upper[blocks], lower[blocks];
+    Factor factors[2];
+    typename Factors::Pair upper, lower; // of a block's lines, the groups of a stage
 #pragma unroll
     for (int i = 0; i < blocks; ++i)
       holdSums(sums[i]);
@@ -416,66 +414,66 @@ template <typename Config> struct HopperGemm : Config {
     for (int piece = 0; piece < steps / pieceStages; ++piece, ++number) {
       const int slot = number % ringPieces;
       ring.full[slot].wait(number / ringPieces & 1);
-      const unsigned char* of[blocks];
+      // Of the thread's first line in each block.
+      const unsigned char* const first = ring.bytes[slot] +
+                                         (firstRow(group, 0) + 16 * warp + line) * Piece::pitch +
+                                         Piece::skipped(firstStep / pieceStages + piece);
+      constexpr int toNextBlock = (joined ? HopperGemm::lines : 64) * Piece::pitch;
       __syncwarp();
 #pragma unroll
-      for (int i = 0; i < blocks; ++i) {
-        of[i] = ring.bytes[slot] + (firstRow(group, i) + 16 * warp) * Piece::pitch +
-                Piece::skipped(firstStep / pieceStages + piece);
-        Factors::fill(tables[i], of[i], Piece::pitch);
-      }
+      for (int i = 0; i < blocks; ++i)
+        Factors::fill(tables[i], first - line * Piece::pitch + i * toNextBlock, Piece::pitch);
       __syncwarp();
-      auto load = [&](int pair) {
-#pragma unroll
-        for (int i = 0; i < blocks; ++i) {
-          upper[i].load(tables[i], of[i] + line * Piece::pitch, line, pair);
-          lower[i].load(tables[i], of[i] + (line + 8) * Piece::pitch, line + 8, pair);
-        }
+      auto load = [&](int turn) {
+        const int i = turn / 2 % blocks, pair = turn / (2 * blocks);
+        const unsigned char* const own = first + i * toNextBlock;
+        upper.load(tables[i], own, line, pair);
+        lower.load(tables[i], own + 8 * Piece::pitch, line + 8, pair);
       };
       load(0);
+      constexpr int turns = 2 * blocks * pieceStages;
 #pragma unroll
-      for (int part = 0; part < 2 * pieceStages; ++part) { // groups of 32 elements
+      for (int turn = 0; turn < turns; ++turn) {
+        const int odd = turn % 2, i = turn / 2 % blocks, pair = turn / (2 * blocks);
+        Factor& factor = factors[odd];
 #pragma unroll
-        for (int i = 0; i < blocks; ++i)
-#pragma unroll
-          for (int half = 0; half < 2; ++half) {
-            unsigned above[2], below[2];
-            upper[i].take(above, of[i] + line * Piece::pitch, part / 2, part % 2, half);
-            lower[i].take(below, of[i] + (line + 8) * Piece::pitch, part / 2, part % 2, half);
-            unsigned (&to)[4] = factors[part % 2][i].of16[half];
-            to[0] = above[0], to[1] = below[0], to[2] = above[1], to[3] = below[1];
-          }
-        if (part + 1 == 2 * pieceStages) {
+        for (int half = 0; half < 2; ++half) {
+          unsigned above[2], below[2];
+          const unsigned char* const own = first + i * toNextBlock;
+          upper.take(above, own, pair, odd, half);
+          lower.take(below, own + 8 * Piece::pitch, pair, odd, half);
+          unsigned (&to)[4] = factor.of16[half];
+          to[0] = above[0], to[1] = below[0], to[2] = above[1], to[3] = below[1];
+        }
+        if (turn + 1 == turns) {
           __syncwarp();
           if (threadIdx.x % 32 == 0)
             ring.empty[slot].arrive();
         }
-        if (part % 2 == 0)
+        const bool opensStage = turn % (2 * blocks) == 0;
+        if (opensStage)
           shared.full[stage].wait(parity);
-        hold(factors[part % 2]);
+        hold(factor);
         beginProducts();
-        const unsigned long long b =
-            swizzledMatrix(sharedAddress(shared.ring[stage].b)) + part % 2 * 4;
+        const unsigned long long b = swizzledMatrix(sharedAddress(shared.ring[stage].b)) + odd * 4;
 #pragma unroll
         for (int half = 0; half < 2; ++half)
-#pragma unroll
-          for (int i = 0; i < blocks; ++i)
-            WarpgroupProduct<Element, columns>::issueRows(sums[i], factors[part % 2][i].of16[half],
-                                                          b + 2 * half,
-                                                          piece > 0 || part > 0 || half > 0);
+          WarpgroupProduct<Element, columns>::issueRows(sums[i], factor.of16[half], b + 2 * half,
+                                                        piece > 0 || turn >= 2 * blocks ||
+                                                            odd > 0 || half > 0);
         commitProducts();
-        if (part % 2 == 1 && part + 1 < 2 * pieceStages)
-          load(part / 2 + 1);
+        if (odd == 1 && turn + 1 < turns)
+          load(turn + 1);
         waitForProducts<1>();
-        if (part > 0 || piece > 0)
-          hold(factors[1 - part % 2]);
-        if (part % 2 == 0) {
+        if (turn > 0 || piece > 0)
+          hold(factors[1 - odd]);
+        if (opensStage) {
           if (previous >= 0)
             release(previous);
           previous = stage;
-        } else if (++stage == stages) {
-          stage = 0, parity ^= 1;
         }
+        if ((turn + 1) % (2 * blocks) == 0 && ++stage == stages)
+          stage = 0, parity ^= 1;
       }
     }
     arrived();

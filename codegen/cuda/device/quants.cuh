@@ -181,56 +181,81 @@ template <> struct Quants<IQ4_NL> {
   }
 };
 
-/// Four bytes at any address.
-__device__ __forceinline__ unsigned unalignedWordAt(const unsigned char* source) {
-  const unsigned apart = static_cast<unsigned>(reinterpret_cast<unsigned long long>(source)) & 3;
-  const unsigned* const words = reinterpret_cast<const unsigned*>(source - apart);
-  // Behind the last word of a line lies none that may be read.
-  return __byte_perm(words[0], words[apart == 0 ? 0 : 1], 0x3210u + 0x1111u * apart);
+/// Four bytes `offset`, a multiple of 4, behind any address in shared memory: reads the word that
+/// the first one lies in and the next.
+__device__ __forceinline__ unsigned unalignedWordAt(const unsigned char* source, int offset) {
+  const unsigned address = static_cast<unsigned>(__cvta_generic_to_shared(source));
+  const unsigned* const words = static_cast<const unsigned*>(
+      __cvta_shared_to_generic((address & ~3u) + static_cast<unsigned>(offset)));
+  return __funnelshift_r(words[0], words[1], 8 * address); // by as many bits as it is apart
 }
 
-/// E2M1 numbers as quants: 16 times as large and 128 higher.
-struct E2M1Quants {
-  static constexpr int bias = 128;
-  static constexpr float inverse = 1.0f / 8.0f; ///< beside half a scale
+/// What a group is multiplied with whose numbers have no bias and no minimum.
+struct GroupScale {
+  float scale;
 
-  /// The four numbers in the lower half of `numbers`.
-  static __device__ __forceinline__ unsigned lookUp(unsigned numbers) {
-    const unsigned low = __byte_perm(0x98908880u, 0xE0C0B0A0u, numbers & 0x7777u);
-    const unsigned high = __byte_perm(0x68707880u, 0x20405060u, numbers & 0x7777u);
-    return __byte_perm(low, high, 0x3210u | (numbers & 0x8888u) >> 1);
+  __device__ __forceinline__ operator GroupFactors() const { return {scale, 0.0f}; }
+};
+
+/// Twice an E2M1 number as a factor, beside half a scale: numbers are the lower halves of a word's
+/// bytes, whose upper halves may be anything.
+template <typename T> struct E2M1Factors;
+
+/// In their place the four bits are 2^15 times too small.
+template <> struct E2M1Factors<F16> {
+  static constexpr float inverseUnit = 32768.0f;
+  static constexpr int shift = 0;
+  static constexpr bool takesBitsInPlace = false;
+  static constexpr unsigned ones = 0x3C003C00u;
+  static __device__ __forceinline__ void widen(unsigned (&pairs)[2], unsigned bytes) {
+    pairs[0] = (bytes << 12 & 0x80008000u) | (bytes << 9 & 0x0E000E00u);
+    pairs[1] = (bytes << 4 & 0x80008000u) | (bytes << 1 & 0x0E000E00u);
+  }
+};
+/// In their place the four bits are 2^127 times too small: times 2^127, which is exact, less 0.
+template <> struct E2M1Factors<BF16> {
+  static constexpr float inverseUnit = 1.0f;
+  static constexpr int shift = 0;
+  static constexpr bool takesBitsInPlace = false;
+  static constexpr unsigned ones = 0x3F803F80u;
+  static __device__ __forceinline__ unsigned scaled(unsigned small) {
+    unsigned result;
+    asm("fma.rn.bf16x2 %0, %1, %2, %3;"
+        : "=r"(result)
+        : "r"(small), "r"(0x7F007F00u), "r"(0x80008000u));
+    return result;
+  }
+  static __device__ __forceinline__ void widen(unsigned (&pairs)[2], unsigned bytes) {
+    pairs[0] = scaled((bytes << 12 & 0x80008000u) | (bytes << 6 & 0x01C001C0u));
+    pairs[1] = scaled((bytes << 4 & 0x80008000u) | (bytes >> 2 & 0x01C001C0u));
   }
 };
 
 template <> struct Quants<MXFP4> {
-  static constexpr int scales = 1, bias = E2M1Quants::bias;
-  static constexpr bool inHalves = true, wide = true, inNibbles = false;
-  unsigned levels[4][2]; // as those of IQ4_NL
+  static constexpr int scales = 1, bias = 0;
+  static constexpr bool inHalves = true, wide = false, inNibbles = false;
+  unsigned words[4];
 
   __device__ __forceinline__ Quants(const unsigned char* line, int g, int t) {
 #pragma unroll
-    for (int tile = 0; tile < 4; ++tile) {
-      const unsigned numbers =
-          unalignedWordAt(line + (4 * g + tile) * MXFP4::blockBytes + 1 + 4 * t);
-      levels[tile][0] = E2M1Quants::lookUp(numbers);
-      levels[tile][1] = E2M1Quants::lookUp(numbers >> 16);
-    }
+    for (int tile = 0; tile < 4; ++tile)
+      words[tile] = unalignedWordAt(line + tile * MXFP4::blockBytes + 1,
+                                    4 * g * MXFP4::blockBytes + 4 * t);
   }
   __device__ __forceinline__ unsigned word(int tile, int step) const {
-    return __byte_perm(levels[tile][0], levels[tile][1], step == 0 ? 0x6420u : 0x7531u);
+    return words[tile] >> 4 * step;
   }
-  static __device__ __forceinline__ GroupFactors factors(const unsigned char* line, int g, int tile,
-                                                         int) {
-    const float half = halfE8M0(line[(4 * g + tile) * MXFP4::blockBytes]);
-    return {half * E2M1Quants::inverse, 0.0f};
+  static __device__ __forceinline__ GroupScale factors(const unsigned char* line, int g, int tile,
+                                                       int) {
+    return {halfE8M0(line[(4 * g + tile) * MXFP4::blockBytes])};
   }
 };
 
 /// Blocks E of `elements` that end in groups of 16 E2M1 numbers (E2M1Groups): a group of 32 has a
 /// scale for each half.
 template <typename E, int elements> struct E2M1GroupQuants {
-  static constexpr int scales = 2, bias = E2M1Quants::bias;
-  static constexpr bool inHalves = true, wide = true, inNibbles = false;
+  static constexpr int scales = 2, bias = 0;
+  static constexpr bool inHalves = true, wide = false, inNibbles = false;
   static constexpr int headBytes = E::blockBytes - E2M1Groups<elements>::bytes;
   static constexpr int groups = elements / 32; ///< of 32, in a block
   unsigned words[4][2];
@@ -248,32 +273,31 @@ template <typename E, int elements> struct E2M1GroupQuants {
         const int group = 4 * g + tile;
         const unsigned char* const quants =
             block(line, group) + elements / 16 + group % groups * 16 + 8 * step + 4 * (t % 2);
-        const unsigned nibbles = alignedWordAt(quants) >> t / 2 * 4 & 0x0F0F0F0Fu;
-        words[tile][step] = E2M1Quants::lookUp(__byte_perm(nibbles | nibbles >> 4, 0u, 0x4420u));
+        words[tile][step] = alignedWordAt(quants) >> t / 2 * 4;
       }
   }
   __device__ __forceinline__ unsigned word(int tile, int step) const { return words[tile][step]; }
   static __device__ __forceinline__ float scaleOf(const unsigned char* line, int g, int tile,
                                                   int half) {
     const int group = 4 * g + tile;
-    return halfUE4M3(block(line, group)[group % groups * 2 + half]) * E2M1Quants::inverse;
+    return halfUE4M3(block(line, group)[group % groups * 2 + half]);
   }
 };
 
 template <> struct Quants<NVFP4> : E2M1GroupQuants<NVFP4, 64> {
   using E2M1GroupQuants::E2M1GroupQuants;
-  static __device__ __forceinline__ GroupFactors factors(const unsigned char* line, int g, int tile,
-                                                         int half) {
-    return {scaleOf(line, g, tile, half), 0.0f};
+  static __device__ __forceinline__ GroupScale factors(const unsigned char* line, int g, int tile,
+                                                       int half) {
+    return {scaleOf(line, g, tile, half)};
   }
 };
 
 template <> struct Quants<NVFP4_F32> : E2M1GroupQuants<NVFP4_F32, 128> {
   using E2M1GroupQuants::E2M1GroupQuants;
-  static __device__ __forceinline__ GroupFactors factors(const unsigned char* line, int g, int tile,
-                                                         int half) {
+  static __device__ __forceinline__ GroupScale factors(const unsigned char* line, int g, int tile,
+                                                       int half) {
     const float ofAll = *reinterpret_cast<const float*>(block(line, 4 * g + tile) - headBytes);
-    return {scaleOf(line, g, tile, half) * ofAll, 0.0f};
+    return {scaleOf(line, g, tile, half) * ofAll};
   }
 };
 
@@ -485,6 +509,15 @@ template <> struct QuantFactors<BF16, true> {
 template <typename E, typename T> struct FactorsOf {
   using Type = QuantFactors<T, Quants<E>::wide>;
 };
+template <typename T> struct FactorsOf<MXFP4, T> {
+  using Type = E2M1Factors<T>;
+};
+template <typename T> struct FactorsOf<NVFP4, T> {
+  using Type = E2M1Factors<T>;
+};
+template <typename T> struct FactorsOf<NVFP4_F32, T> {
+  using Type = E2M1Factors<T>;
+};
 
 /// Products of rounds of 32 groups of encoding E with factors of type T.
 ///
@@ -608,14 +641,21 @@ private:
   /// `sum` and what the own group of row `g` gives.
   __device__ __forceinline__ float addScaled(float sum, float dot, const unsigned char* line, int g,
                                              int half) const {
-    const GroupFactors factors = Format::factors(line, g, own(), half);
+    return addScaled(sum, dot, Format::factors(line, g, own(), half), totals[half]);
+  }
+  static __device__ __forceinline__ float addScaled(float sum, float dot, GroupFactors factors,
+                                                    float total) {
     const float inverseUnit =
         inPlace && own() % 2 ? Factors::inverseUnit / 16.0f : Factors::inverseUnit;
     constexpr int offset = Format::bias + Factors::shift;
     float less = factors.minimum;
     if constexpr (offset != 0)
       less = __fmaf_rn(factors.scale, static_cast<float>(offset), less);
-    return __fmaf_rn(-less, totals[half], __fmaf_rn(factors.scale * inverseUnit, dot, sum));
+    return __fmaf_rn(-less, total, __fmaf_rn(factors.scale * inverseUnit, dot, sum));
+  }
+  static __device__ __forceinline__ float addScaled(float sum, float dot, GroupScale factors,
+                                                    float) {
+    return __fmaf_rn(factors.scale * Factors::inverseUnit, dot, sum);
   }
 };
 

@@ -84,7 +84,7 @@ LogicalResult ExpertEmission::checkRegisters() {
 
 /// What rings and tensor cores ask for.
 LogicalResult ExpertEmission::checkRings() {
-  constexpr int64_t copyBytes = 16, superblock = 256;
+  constexpr int64_t copyBytes = BulkRows::copyBytes, superblock = 256;
   if (!context.architecture.isHopperOrLater())
     return context.kernel.emitOpError(
         "expects sm_90 or later for stages of the emitter expert_gemv");
@@ -101,13 +101,13 @@ LogicalResult ExpertEmission::checkRings() {
   if (schedule.pairsAtOnce > 0)
     return context.kernel.emitOpError("expects no pairs_at_once beside stages, but got ")
            << schedule.pairsAtOnce;
-  bool isAligned = stage.rowBytes % copyBytes == 0;
-  if (!isAligned && (encoding.blockSize != superblock ||
-                     schedule.columnsPerWarp * stage.rowBytes % copyBytes != 0 ||
-                     region.columns * stage.rowBytes % copyBytes != 0))
+  bool suitsWarp = encoding.blockSize == superblock &&
+                   schedule.columnsPerWarp * stage.matrix.rowBytes % copyBytes == 0 &&
+                   region.columns * stage.matrix.rowBytes % copyBytes == 0;
+  if (!stage.matrix.areAligned() && !stage.matrix.skips && !suitsWarp)
     return context.kernel.emitOpError("expects the rows of a warp and of an expert to be multiples "
                                       "of 16 bytes beside stages, but got rows of ")
-           << stage.rowBytes;
+           << stage.matrix.rowBytes;
   if (region.sum && warps() % region.chosen != 0)
     return context.kernel.emitOpError("expects as many warps as a row has experts, or a multiple, "
                                       "beside stages, but got ")
@@ -160,18 +160,26 @@ void ExpertEmission::printRing(CodeWriter& code) {
   code.format("const int turns = own <= 0 ? 0 : (own + %d) / %d * %d;", stage.rows - 1, stage.rows,
               products() / stage.pieces);
   code.line("int expert = 0;");
+  code.open("auto firstByte = [&](int first) -> long long");
+  code.format("return (static_cast<long long>(expert) * %d + firstColumn + ofWarp + first) * %d;",
+              region.columns, stage.matrix.rowBytes);
+  code.close(";");
   code.open("auto pieceAt = [&](int piece) -> Piece");
   code.format("const int first = piece / %d * %d;", products(), stage.rows);
-  code.format("const long long weightRow = static_cast<long long>(expert) * %d + firstColumn + "
-              "ofWarp + first;",
-              region.columns);
   std::string weight = context.pointer(first.getWeight());
   if (products() > 1)
     weight = absl::StrFormat("(piece %% 2 == 0 ? %s : %s)", weight,
                              context.pointer(region.products.back().getWeight()));
-  code.format("return {reinterpret_cast<const unsigned char*>(%s) + weightRow * %d, "
-              "min(%d, own - first) * %du};",
-              weight, stage.rowBytes, stage.rows, stage.rowBytes);
+  code.format("const unsigned bytes = min(%d, own - first) * %du;", stage.rows,
+              stage.matrix.rowBytes);
+  std::string source = absl::StrFormat("reinterpret_cast<const unsigned char*>(%s)", weight);
+  if (stage.matrix.skips) {
+    code.line("const unsigned skipped = firstByte(first) & 15;");
+    code.format("return {%s + (firstByte(first) - skipped), (skipped + bytes + 15) / 16 * 16};",
+                source);
+  } else {
+    code.format("return {%s + firstByte(first), bytes};", source);
+  }
   code.close(";");
   code.format("using Ring = PieceRing<%d, %d, %d>;", schedule.stages, stage.pieceBytes,
               stage.pieces);
@@ -210,11 +218,13 @@ void ExpertEmission::printQuants(CodeWriter& code) {
   code.line("#pragma unroll 1");
   code.open("for (int turn = 0; turn < turns; ++turn)");
   code.format("float partial[%d][%d] = {};", groups, lines);
-  code.line("const unsigned char* bytes = ring.take();");
+  code.format("const unsigned char* bytes = ring.take()%s;",
+              stage.matrix.skips ? absl::StrFormat(" + (firstByte(turn * %d) & 15)", stage.rows)
+                                 : "");
   code.unroll();
   code.format("for (int p = 0; p < %d; ++p)", groups);
   code.format("  held.multiply(partial[p], bytes + p * %d, %d, %d);", stage.pieceBytes,
-              joined ? stage.pieceBytes : stage.rowBytes, region.depth);
+              joined ? stage.pieceBytes : stage.matrix.rowBytes, region.depth);
   code.line("ring.release(turn, pieceAt);");
   code.unroll();
   code.openFormat("for (int p = 0; p < %d; ++p)", groups);

@@ -40,6 +40,11 @@ private:
   void printHeld(CodeWriter& code);
   void printMainLoop(CodeWriter& code);
   std::string fillStatement() const;
+  /// Whether copies bring bytes beside those of segments.
+  bool skips() const {
+    return llvm::any_of(layout.products,
+                        [](const ProductLayout::Product& product) { return product.matrix.skips; });
+  }
   void printSegment(CodeWriter& code);
   void printHeldQuants(CodeWriter& code);
   void printQuants(CodeWriter& code);
@@ -143,9 +148,21 @@ void GemvBulkEmission::printPlace(CodeWriter& code) {
               segments);
 }
 
+/// Where segment `piece` of a warp begins in its weight, and what brings it.
 void GemvBulkEmission::printPieces(CodeWriter& code) {
+  code.open("auto firstByte = [&](int piece) -> long long");
+  printPlace(code);
+  printCases(code, [&](ProductRegion::Group& group, size_t index) {
+    const ProductLayout::Product& product = layout.products[index];
+    return absl::StrFormat("return (line - %d) * %dLL + (segment - %d) * %d;", group.firstLine,
+                           product.matrix.rowBytes, product.firstSegment, product.chunkBytes);
+  });
+  code.close(";");
   code.open("auto pieceAt = [&](int piece) -> Piece");
   printPlace(code);
+  code.line("const long long first = firstByte(piece);");
+  if (skips())
+    code.line("const unsigned skipped = first & 15;");
   printCases(code, [&](ProductRegion::Group& group, size_t index) {
     const ProductLayout::Product& product = layout.products[index];
     std::string bytes = absl::StrFormat("%du", product.chunkBytes);
@@ -153,10 +170,12 @@ void GemvBulkEmission::printPieces(CodeWriter& code) {
       bytes =
           absl::StrFormat("segment == %d ? %du : %du", product.firstSegment + product.segments - 1,
                           product.lastBytes, product.chunkBytes);
-    return absl::StrFormat("return {reinterpret_cast<const unsigned char*>(%s) + (line - %d) * "
-                           "%dLL + (segment - %d) * %d, %s};",
-                           context.pointer(group.products[index].op.getWeight()), group.firstLine,
-                           product.rowBytes, product.firstSegment, product.chunkBytes, bytes);
+    std::string weight = absl::StrFormat("reinterpret_cast<const unsigned char*>(%s)",
+                                         context.pointer(group.products[index].op.getWeight()));
+    if (skips())
+      return absl::StrFormat("return {%s + (first - skipped), (skipped + (%s) + 15) / 16 * 16};",
+                             weight, bytes);
+    return absl::StrFormat("return {%s + first, %s};", weight, bytes);
   });
   code.close(";");
 }
@@ -209,7 +228,10 @@ void GemvBulkEmission::printHeldQuants(CodeWriter& code) {
 /// Adds a batch of segments of blocks, at `bytes` in the ring, to `partial`, a thread's sums of
 /// each row of x.
 void GemvBulkEmission::printQuants(CodeWriter& code) {
-  std::string place = absl::StrFormat("bytes, %d", layout.pieceBytes);
+  std::string pitch = std::to_string(layout.pieceBytes);
+  if (skips() && layout.batch > 1) // the second segment of two
+    pitch += " + static_cast<int>(firstByte(piece + 1) & 15) - skipped";
+  std::string place = "bytes, " + pitch;
   if (layout.held) {
     std::string count = hasOneLength ? std::to_string(layout.products.front().chunk) : "heldCount";
     return code.format("held.multiply(partial[0], %s, %s);", place, count);
@@ -311,7 +333,12 @@ void GemvBulkEmission::printMainLoop(CodeWriter& code) {
   }
   code.format("float partial[%d][%d] = {};", region.rows,
               layout.onTensorCores ? layout.batch : layout.vector);
-  code.line("const unsigned char* bytes = ring.take();");
+  if (skips()) {
+    code.line("const int skipped = firstByte(piece) & 15;");
+    code.line("const unsigned char* bytes = ring.take() + skipped;");
+  } else {
+    code.line("const unsigned char* bytes = ring.take();");
+  }
   if (layout.onTensorCores)
     printQuants(code);
   else

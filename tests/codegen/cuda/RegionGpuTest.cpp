@@ -681,6 +681,11 @@ std::vector<RegionParameters> allRegions() {
     for (auto [rows, columns, depth] : {std::tuple{1, 304, 1024}, {3, 48, 768}})
       all.push_back({&expertCases[1], type, rows, columns, depth, blocks});
   }
+  // Rows of 1,530 bytes, of which copies bring some of those beside them, too.
+  for (const char* type : {"f16", "bf16"}) {
+    all.push_back({&expertCases[0], type, 1, 48, 2880, "mxfp4"});
+    all.push_back({&expertCases[1], type, 2, 80, 2880, "mxfp4"});
+  }
   // A row a multiprocessor, then rows of one warp, of two in chunks of different lengths, of four, the
   // last block with one row, rows that are no whole vectors.
   for (const RegionCase* region : {&regionCases[0], &rowCases[0], &rowCases[1]})

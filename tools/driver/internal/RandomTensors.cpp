@@ -24,7 +24,7 @@ public:
 
   /// [outputs, inputs], deviation 1/sqrt(inputs). f16 where a row is no whole number of blocks.
   void matrix(const std::string& name, int64_t outputs, int64_t inputs) {
-    matrices(name, {outputs, inputs}, shape.isGptOss() ? findEncoding("bf16") : &encoding);
+    matrices(name, {outputs, inputs}, besideExperts());
   }
 
   /// One of the shape's experts each.
@@ -80,6 +80,13 @@ public:
   }
 
 private:
+  /// Of matrices that are no expert's.
+  const Encoding* besideExperts() const {
+    if (!shape.isGptOss())
+      return &encoding;
+    return findEncoding(encoding.name == "mxfp4" ? "q8_0" : "bf16");
+  }
+
   void matrices(const std::string& name, std::vector<int64_t> extents, const Encoding* stored) {
     int64_t inputs = extents.back();
     if (inputs % stored->blockSize != 0)
