@@ -10,16 +10,15 @@ using namespace mlir;
 
 namespace tenon::kernels::cuda_rules {
 
-/// Whether tensor cores can take the operands as they are: one 16-bit type, dense caches, whole
+/// Whether tensor cores can take the operands as they are: one 16-bit type, no rings, whole
 /// vectors of `multiple` elements, a scale that keeps the scores' order.
 static bool suitsTensorCores(AttentionOp op, int64_t multiple) {
   constexpr int64_t mostSize = 256;
   Type type = op.getQuery().getType().getElementType();
   AttentionExtents extents(op);
-  return !type.isF32() && KvCache(op.getKey().getType()).layout == StateLayout::Dense &&
-         extents.keyElement == type && extents.valueElement == type &&
-         op.getType().getElementType() == type && extents.keySize % multiple == 0 &&
-         extents.valueSize % multiple == 0 &&
+  return !type.isF32() && !KvCache(op.getKey().getType()).isRing() && extents.keyElement == type &&
+         extents.valueElement == type && op.getType().getElementType() == type &&
+         extents.keySize % multiple == 0 && extents.valueSize % multiple == 0 &&
          std::max(extents.keySize, extents.valueSize) <= mostSize &&
          op.getScale().convertToDouble() > 0;
 }
@@ -51,7 +50,7 @@ static Verdict accepts(KernelOp kernel, const CudaTarget&) {
   if (!oneType || !suitsTensorCores(op, 8))
     return Refusal{
         "attention takes rope and cache writes where tensor cores take its operands: heads of "
-        "one 16-bit type in dense caches, multiples of 8 elements and at most 256"};
+        "one 16-bit type in dense or paged caches, multiples of 8 elements and at most 256"};
   int64_t rows = op.getQuery().getType().getShape()[0];
   if (rows > mostDecodeRows)
     return Refusal{"attention takes rope and cache writes of at most " +

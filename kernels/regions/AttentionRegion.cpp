@@ -65,9 +65,10 @@ static Verdict checkWrites(AttentionRegion& region) {
     if (chain->rope && chain->rope.getPositions() != op.getPositions())
       return Refusal{what + std::string("rotates rows by the positions that it attends from")};
     if (chain->write && (chain->write.getPositions() != op.getPositions() ||
-                         chain->write.getSequences() != op.getSequences()))
-      return Refusal{
-          what + std::string("writes rows of the sequences and positions that it attends from")};
+                         chain->write.getSequences() != op.getSequences() ||
+                         chain->write.getBlockTable() != op.getBlockTable()))
+      return Refusal{what + std::string("writes rows of the sequences, positions and pages that it "
+                                        "attends from")};
   }
   return Verdict::accept();
 }

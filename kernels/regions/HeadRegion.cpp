@@ -67,8 +67,9 @@ Verdict addToHeadRegion(Operation& op, HeadRegion& region) {
       return Refusal{what + std::string("writes a head once")};
     chain->write = llvm::cast<KvWriteOp>(op);
     KvCache cache(chain->write.getState().getType());
-    if (cache.isQuantized() || cache.layout != StateLayout::Dense)
-      return Refusal{what + std::string("writes to caches of plain elements in the layout dense")};
+    if (cache.isQuantized() || cache.isRing())
+      return Refusal{
+          what + std::string("writes to caches of plain elements in the layout dense or paged")};
     return Verdict::accept();
   }
   chain->end = op.getResult(0);

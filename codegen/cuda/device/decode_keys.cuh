@@ -1,5 +1,6 @@
 // How warps of decode attention load keys and values.
 #pragma once
+#include "kv_cache.cuh"
 #include "mma.cuh"
 #include "new_keys.cuh"
 
@@ -20,7 +21,7 @@ namespace tenon {
 ///
 /// `runBytes`: how much of memory is read at a time, 256, where other blocks ask for the rest of those at
 /// about the same time; or 0.
-template <typename T, int keyHeads, int keySize_, int valueSize_, int warps_, int sets_,
+template <typename T, typename Cache, int keySize_, int valueSize_, int warps_, int sets_,
           int stages_, int newRows_, bool amongSteps, int runBytes>
 struct DecodeKeys {
   using Element = T;
@@ -37,7 +38,6 @@ struct DecodeKeys {
   static constexpr int step = 16;              ///< keys of a warp at a time
   static constexpr int setKeys = warps * step; ///< of all warps
   static constexpr int turnKeys = sets * setKeys;
-  static constexpr long long keyStride = keyHeads * keySize, valueStride = keyHeads * valueSize;
   // Of a key or value in the ring, in vectors of 16 bytes: how many, and from one to the next.
   // Eight threads that read at once find eight vectors in banks that differ (`keyAt`, `valueAt`).
   static constexpr int keyVectors = keySize / 8, valueVectors = valueSize / 8;
@@ -62,10 +62,11 @@ struct DecodeKeys {
   };
 
   Made& made;
-  Stage* ring;                        ///< of the warp
-  const T *cachedKeys, *cachedValues; ///< of the row's sequence and key head
-  int begin, end;                     ///< of the part's steps
-  int lastRow; ///< in `made`, of the row's last key, if it is the part's: else -1
+  Stage* ring;                            ///< of the warp
+  HeadRows<Cache, T, keySize> cachedKeys; ///< of the row's sequence and key head
+  HeadRows<Cache, T, valueSize> cachedValues;
+  int begin, end; ///< of the part's steps
+  int lastRow;    ///< in `made`, of the row's last key, if it is the part's: else -1
   NewKeys<newRows> newKeys;
 
   /// The part has keys [first, behind), the last of which, with `isLast`, is the row's and stands
@@ -84,11 +85,10 @@ struct DecodeKeys {
     lastRow = newRows;
     const int key = threadIdx.x, value = threadIdx.x - 32;
     if (key < keyVectors)
-      reinterpret_cast<uint4*>(made.keys[newRows])[key] =
-          vectorsOf(cachedKeys + end * keyStride)[key];
+      reinterpret_cast<uint4*>(made.keys[newRows])[key] = vectorsOf(cachedKeys.at(end))[key];
     else if (value >= 0 && value < valueVectors)
       reinterpret_cast<uint4*>(made.values[newRows])[value] =
-          vectorsOf(cachedValues + end * valueStride)[value];
+          vectorsOf(cachedValues.at(end))[value];
   }
 
   static __device__ __forceinline__ bool hasKeyChunk(int c) {
@@ -151,37 +151,41 @@ struct DecodeKeys {
 
   /// Loads a step's keys, if the part has any from `first` on; behind the last one they repeat it.
   __device__ __forceinline__ void loadKeys(Operands& to, int first) const {
-    if (first < end)
+    if (first >= end)
+      return;
+    const auto rows = cachedKeys.step(first, min(first + step, end));
 #pragma unroll
-      for (int i = 0; i < 2; ++i)
-        takeKey(to, i, vectorsOf(cachedKeys + min(first + keyRow(i), end - 1) * keyStride), inOrder,
-                fromCache);
+    for (int i = 0; i < 2; ++i)
+      takeKey(to, i, vectorsOf(rows.at(min(first + keyRow(i), end - 1))), inOrder, fromCache);
   }
   __device__ __forceinline__ void loadValues(Operands& to, int first) const {
-    if (first < end)
+    if (first >= end)
+      return;
+    const auto rows = cachedValues.step(first, min(first + step, end));
 #pragma unroll
-      for (int i = 0; i < 4; ++i)
-        takeValue(to, i, vectorsOf(cachedValues + min(first + valueRow(i), end - 1) * valueStride),
-                  inOrder, fromCache);
+    for (int i = 0; i < 4; ++i)
+      takeValue(to, i, vectorsOf(rows.at(min(first + valueRow(i), end - 1))), inOrder, fromCache);
   }
   /// Begins to bring a step's rows from `first` on, if there are any: `at(row, vector)` is a
   /// vector's place in `target`.
-  template <int vectors, typename At>
-  __device__ __forceinline__ void copyRows(uint4* target, const T* source, long long stride,
-                                           int first, At at) const {
-    if (first < end)
+  template <int vectors, typename Source, typename At>
+  __device__ __forceinline__ void copyRows(uint4* target, const Source& source, int first,
+                                           At at) const {
+    if (first < end) {
+      const auto rows = source.step(first, min(first + step, end));
 #pragma unroll
       for (int i = threadIdx.x % 32; i < step * vectors; i += 32) {
         const int row = i / vectors, vector = i % vectors, place = min(first + row, end - 1);
-        copyAsync(target + at(row, vector), source + place * stride + 8 * vector, true);
+        copyAsync(target + at(row, vector), rows.at(place) + 8 * vector, true);
       }
+    }
     asm volatile("cp.async.commit_group;" ::: "memory");
   }
   __device__ __forceinline__ void copyKeys(int slot, int first) const {
-    copyRows<keyVectors>(ring[slot].keys, cachedKeys, keyStride, first, keyAt);
+    copyRows<keyVectors>(ring[slot].keys, cachedKeys, first, keyAt);
   }
   __device__ __forceinline__ void copyValues(int slot, int first) const {
-    copyRows<valueVectors>(ring[slot].values, cachedValues, valueStride, first, valueAt);
+    copyRows<valueVectors>(ring[slot].values, cachedValues, first, valueAt);
   }
   /// Waits for the oldest keys or values on their way: both are counted in turn.
   static __device__ __forceinline__ void waitForCopy() {

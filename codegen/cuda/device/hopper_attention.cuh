@@ -9,6 +9,32 @@
 
 namespace tenon {
 
+/// Where the copy engine finds a key head of a sequence in the matrix of a cache, [S · C, heads ·
+/// size]; in pages [N · heads · P, size], `box` rows at a time.
+template <typename Cache, int box> struct CacheMatrix {
+  int base, head;
+
+  __device__ __forceinline__ CacheMatrix(const int*, int sequence, int keyHead)
+      : base(static_cast<int>(Cache::row(sequence, 0))), head(keyHead) {}
+  __device__ __forceinline__ int row(int place) const { return base + place; }
+  __device__ __forceinline__ int column(int size) const { return head * size; }
+};
+template <int sequences, int capacity, int heads, int pages, int page, int box>
+struct CacheMatrix<PagedCache<sequences, capacity, heads, pages, page>, box> {
+  using Cache = PagedCache<sequences, capacity, heads, pages, page>;
+  static_assert(page % box == 0, "a box lies in one page");
+  const int* blocks;
+  int head;
+
+  __device__ __forceinline__ CacheMatrix(const int* blockTable, int sequence, int keyHead)
+      : blocks(Cache::blocksOf(blockTable, sequence)), head(keyHead) {}
+  /// Places behind the capacity repeat its last ones, which no row sees there.
+  __device__ __forceinline__ int row(int place) const {
+    return static_cast<int>(Cache::headRow(blocks, min(place, capacity - box), head));
+  }
+  __device__ __forceinline__ int column(int) const { return 0; }
+};
+
 /// What all rows of a call have in common.
 struct AttentionExtents {
   int rows, queryHeads, keyHeads; ///< of the query; of the cache
@@ -30,6 +56,7 @@ struct AttentionExtents {
 ///   Cache                 of the keys and of the values (kv_cache.cuh);
 ///   keySize, valueSize    of a head, multiples of 16 up to 256;
 ///   keys                  at a time, a multiple of 16 up to 256;
+///   boxKeys               of a copy, which divide them: those of a page at most;
 ///   heads                 of a tile, a power of two that divides the heads that share a key head;
 ///   consumers             warpgroups, 2 or 3;
 ///   stages                of keys, and of values;
@@ -37,8 +64,9 @@ struct AttentionExtents {
 template <typename Config> struct HopperAttention : Config {
   using Element = typename Config::Element;
   using Cache = typename Config::Cache;
-  using Config::keySize, Config::valueSize, Config::keys, Config::heads, Config::consumers,
-      Config::stages, Config::queryStages;
+  using Config::keySize, Config::valueSize, Config::keys, Config::boxKeys, Config::heads,
+      Config::consumers, Config::stages, Config::queryStages;
+  using Matrix = CacheMatrix<Cache, boxKeys>;
 
   /// Wide heads leave the tensor cores no time to wait for turns.
   static constexpr bool turns = keySize + valueSize < 512;
@@ -165,19 +193,23 @@ template <typename Config> struct HopperAttention : Config {
 
   template <int boxes>
   static __device__ __forceinline__ void bringBlock(Element (*target)[keys][width],
-                                                    const TensorMap& map, int row, int column,
-                                                    BulkBarrier& barrier) {
+                                                    const TensorMap& map, const Matrix& matrix,
+                                                    int first, int column, BulkBarrier& barrier) {
     barrier.expect(boxes * keys * width * 2);
+#pragma unroll 1
+    for (int key = 0; key < keys; key += boxKeys) {
+      const int row = matrix.row(first + key);
 #pragma unroll
-    for (int i = 0; i < boxes; ++i)
-      bringBox(target[i], map, row, column + i * width, barrier, evictNormal());
+      for (int i = 0; i < boxes; ++i)
+        bringBox(target[i][key], map, row, column + i * width, barrier, evictNormal());
+    }
   }
 
   /// What the producer's warp does: it starts the copies of all tiles of the block, in the order in
   /// which they are consumed.
   __device__ __forceinline__ void produce(const TensorMap& query, const TensorMap& key,
-                                          const TensorMap& value, int sequence,
-                                          const int* positionOf) {
+                                          const TensorMap& value, const int* blockTable,
+                                          int sequence, const int* positionOf) {
     const bool starts = threadIdx.x % 32 == 0;
     Place<queryStages> queryPlace;
     Place<stages> keyPlace, valuePlace;
@@ -199,17 +231,17 @@ template <typename Config> struct HopperAttention : Config {
             bringBox(shared.query[queryPlace.stage][i][j * positions], query, firstRow,
                      (firstHead + j) * keySize + i * width, barrier, evictFirst());
         const int head = firstHead / (extents.queryHeads / extents.keyHeads);
-        const int base = static_cast<int>(Cache::row(sequence, 0));
+        const Matrix matrix(blockTable, sequence, head);
         auto bringKeys = [&](int first) {
           shared.keyEmpty[keyPlace.stage].wait(keyPlace.parity ^ 1);
-          bringBlock<keyBoxes>(shared.key[keyPlace.stage], key, base + first, head * keySize,
-                               shared.keyFull[keyPlace.stage]);
+          bringBlock<keyBoxes>(shared.key[keyPlace.stage], key, matrix, first,
+                               matrix.column(keySize), shared.keyFull[keyPlace.stage]);
           keyPlace.next();
         };
         auto bringValues = [&](int first) {
           shared.valueEmpty[valuePlace.stage].wait(valuePlace.parity ^ 1);
-          bringBlock<valueBoxes>(shared.value[valuePlace.stage], value, base + first,
-                                 head * valueSize, shared.valueFull[valuePlace.stage]);
+          bringBlock<valueBoxes>(shared.value[valuePlace.stage], value, matrix, first,
+                                 matrix.column(valueSize), shared.valueFull[valuePlace.stage]);
           valuePlace.next();
         };
         if (range.x < range.y)
@@ -528,18 +560,19 @@ template <typename Config> struct HopperAttention : Config {
       takeTurn(group, false); // the last one passed
   }
 
-  /// All that a block does. `store(m, head, column, bits)` stores eight elements of the results.
+  /// All that a block does. `blockTable`: of a paged cache. `store(m, head, column, bits)` stores
+  /// eight elements of the results.
   template <typename Store>
   __device__ __forceinline__ void run(const TensorMap& query, const TensorMap& key,
-                                      const TensorMap& value, int sequence, const int* positionOf,
-                                      ScoreScale scale, Store store) {
+                                      const TensorMap& value, const int* blockTable, int sequence,
+                                      const int* positionOf, ScoreScale scale, Store store) {
     if (isProducer()) {
       if constexpr (consumers == 2)
         asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
       else
         asm volatile("setmaxnreg.dec.sync.aligned.u32 32;");
       if (threadIdx.x / 32 == 4 * consumers)
-        produce(query, key, value, sequence, positionOf);
+        produce(query, key, value, blockTable, sequence, positionOf);
     } else {
       if constexpr (consumers == 2)
         asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");

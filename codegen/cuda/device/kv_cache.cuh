@@ -92,4 +92,42 @@ template <typename Cache, typename T> struct PagedRows {
   }
 };
 
+/// What a key head of a sequence has in a cache, rows of `size` elements, as steps of keys take it:
+/// `step(first, behind)` finds those of places [first, behind), of at most as many as a page has.
+template <typename Cache, typename T, int size> struct HeadRows {
+  const T* first;
+
+  static constexpr long long stride = static_cast<long long>(Cache::heads) * size;
+
+  __device__ __forceinline__ HeadRows step(int, int) const { return *this; }
+  __device__ __forceinline__ const T* at(int place) const { return first + place * stride; }
+};
+
+/// In pages: a step's keys lie in one, or in two where the range begins within a page.
+template <int sequences, int capacity, int heads, int pages, int page, typename T, int size>
+struct HeadRows<PagedCache<sequences, capacity, heads, pages, page>, T, size> {
+  using Cache = PagedCache<sequences, capacity, heads, pages, page>;
+  const T* pool;
+  const int* blocks;
+  int head;
+
+  struct Step {
+    const T *first, *second; ///< the head's rows in the page of the first place, of the last one
+    int border;              ///< the first place of the second page
+
+    __device__ __forceinline__ const T* at(int place) const {
+      return (place < border ? first : second) + place % page * size;
+    }
+  };
+  __device__ __forceinline__ const T* rowsOf(int place) const {
+    return pool + Cache::headRow(blocks, place / page * page, head) * size;
+  }
+  __device__ __forceinline__ Step step(int first, int behind) const {
+    return {rowsOf(first), rowsOf(behind - 1), (first / page + 1) * page};
+  }
+  __device__ __forceinline__ const T* at(int place) const {
+    return pool + Cache::headRow(blocks, place, head) * size;
+  }
+};
+
 } // namespace tenon

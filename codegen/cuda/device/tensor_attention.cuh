@@ -66,14 +66,13 @@ struct PrefillAttention {
     __syncthreads();
   }
 
-  /// Rows [0, count) of `length` elements, `stride` apart; the others repeat the last one.
-  template <int size, int pitch>
-  __device__ __forceinline__ void load(T (*target)[pitch], int extent, const T* source,
-                                       long long stride, int count) {
+  /// Rows [0, count) of `size` elements; the others repeat the last one.
+  template <int size, int pitch, typename Rows>
+  __device__ __forceinline__ void load(T (*target)[pitch], int extent, Rows source, int count) {
     constexpr int vectors = size / 8;
     for (int i = threadIdx.x; i < extent * vectors; i += threads) {
       const int row = i / vectors, column = i % vectors * 8;
-      copyAsync(&target[row][column], source + min(row, count - 1) * stride + column, true);
+      copyAsync(&target[row][column], source.at(min(row, count - 1)) + column, true);
     }
   }
 
@@ -186,17 +185,15 @@ struct PrefillAttention {
     }
   }
 
-  /// query: rows `queryStride` apart, `count` of them; keys and values of the sequence and head.
-  template <typename Scores>
-  __device__ __forceinline__ void attend(const T* query, long long queryStride, int count,
-                                         const T* keys, long long keyStride, const T* values,
-                                         long long valueStride, Scores scale) {
+  /// query: `count` rows; keys and values of the sequence and head.
+  template <typename KeyRows, typename ValueRows, typename Scores>
+  __device__ __forceinline__ void attend(StridedRows<T> query, int count, KeyRows keys,
+                                         ValueRows values, Scores scale) {
     const int begin = shared.firstBegin / block * block, end = shared.lastEnd;
     auto fetch = [&](int first, int stage) {
       if (first < end) {
-        load<keySize>(shared.keys[stage], block, keys + first * keyStride, keyStride, end - first);
-        load<valueSize>(shared.values[stage], block, values + first * valueStride, valueStride,
-                        end - first);
+        load<keySize>(shared.keys[stage], block, keys.from(first), end - first);
+        load<valueSize>(shared.values[stage], block, values.from(first), end - first);
       }
       asm volatile("cp.async.commit_group;" ::: "memory");
     };
@@ -209,7 +206,7 @@ struct PrefillAttention {
       }
     if (begin >= end)
       return;
-    load<keySize>(shared.query, rows, query, queryStride, count);
+    load<keySize>(shared.query, rows, query, count);
     fetch(begin, 0);
     int lastOfWarp = 0;
     for (int i = 0; i < 16 * tiles; ++i)

@@ -93,11 +93,17 @@ void printStays(KernelContext& context, CodeWriter& code, KvWriteOp op) {
   bool shared = op.getSequences().getType().getNumElements() == 1;
   code.format("const int sequence = %s[%s], place = %s[row];", sequences, shared ? "0" : "row",
               positions);
-  code.format("using Cache = %s;", deviceCache(KvCache(op.getState().getType())));
+  KvCache cache(op.getState().getType(), op.getBlockTable());
+  code.format("using Cache = %s;", deviceCache(cache));
   // Written out: as a call of `holds` it costs the kernel 16 bytes beyond its registers (NVRTC
   // 13.0).
   code.line("bool stays = sequence >= 0 && sequence < Cache::sequences && place >= 0 && "
             "place < Cache::capacity;");
+  if (cache.isPaged()) {
+    code.format("const int* const blocks = Cache::blocksOf(%s, stays ? sequence : 0);",
+                context.pointer(op.getBlockTable()));
+    code.line("stays = stays && Cache::hasPage(blocks, place);");
+  }
   if (rows == 1)
     return;
   code.line("bool overwritten = false;");

@@ -33,7 +33,7 @@ inline constexpr const char* turnedFirst = "a * cosine - b * sine";
 inline constexpr const char* turnedSecond = "a * sine + b * cosine";
 
 /// Whether row `row` of the write stays: `sequence`, `place`, and `stays`, the same in the whole
-/// warp. A row stays unless a later one goes to the same place.
+/// warp; `blocks` of a paged cache. A row stays unless a later one goes to the same place.
 void printStays(KernelContext& context, CodeWriter& code, KvWriteOp op);
 
 } // namespace tenon::codegen::cuda

@@ -42,10 +42,13 @@ int64_t pairsOf(RopeOp op) { return op.getInverseFrequencies().getType().getNumE
 } // namespace
 
 size_t HeadRowsEmission::placeIndex(KvWriteOp op) {
+  // All but the size of a head.
+  auto extentsOf = [](KvWriteOp write) {
+    return write.getState().getType().getShape().drop_back();
+  };
   auto isSame = [&](KvWriteOp other) {
     return other.getPositions() == op.getPositions() && other.getSequences() == op.getSequences() &&
-           other.getState().getType().getShape().take_front(2) ==
-               op.getState().getType().getShape().take_front(2);
+           other.getBlockTable() == op.getBlockTable() && extentsOf(other) == extentsOf(op);
   };
   return llvm::find_if(places, isSame) - places.begin();
 }
@@ -71,8 +74,15 @@ void HeadRowsEmission::printPlaces(CodeWriter& code) {
     bool shared = op.getSequences().getType().getNumElements() == 1;
     code.format("const int sequence%d = %s[%s], place%d = %s[row];", index, sequences,
                 shared ? "0" : "row", index, positions);
-    code.format("using Cache%d = %s;", index, deviceCache(KvCache(op.getState().getType())));
+    KvCache cache(op.getState().getType(), op.getBlockTable());
+    code.format("using Cache%d = %s;", index, deviceCache(cache));
     code.format("bool stays%1$d = Cache%1$d::holds(sequence%1$d, place%1$d);", index);
+    if (cache.isPaged()) {
+      code.format(
+          "const int* const blocks%1$d = Cache%1$d::blocksOf(%2$s, stays%1$d ? sequence%1$d : 0);",
+          index, context.pointer(op.getBlockTable()));
+      code.format("stays%1$d = stays%1$d && Cache%1$d::hasPage(blocks%1$d, place%1$d);", index);
+    }
     code.open("");
     code.line("bool overwritten = false;");
     code.format("for (int later = row + 1 + threadIdx.x; later < %d; later += %d)", rows,
@@ -160,9 +170,15 @@ void HeadRowsEmission::printChain(CodeWriter& code, HeadRegion::Chain& chain) {
   }
   if (chain.write) {
     size_t index = placeIndex(chain.write);
+    std::string state = context.pointer(chain.write.getState());
     code.format("if (stays%d)", index);
-    code.format("  storeVector(%1$s + Cache%2$d::row(sequence%2$d, place%2$d) * %3$d + i, x);",
-                context.pointer(chain.write.getState()), index, elements);
+    if (chain.write.getBlockTable())
+      code.format("  storeVector(%1$s + Cache%2$d::headRow(blocks%2$d, place%2$d, i / %3$d) * %3$d "
+                  "+ i %% %3$d, x);",
+                  state, index, chain.size);
+    else
+      code.format("  storeVector(%1$s + Cache%2$d::row(sequence%2$d, place%2$d) * %3$d + i, x);",
+                  state, index, elements);
   }
   for (const std::string& pointer : context.destinations(chain.end))
     code.format("storeVector(%s + at, x);", pointer);
@@ -186,6 +202,8 @@ LogicalResult HeadRowsEmission::emit() {
       places.push_back(chain.write);
       before.push_back(context.access(chain.write.getPositions()));
       before.push_back(context.access(chain.write.getSequences()));
+      if (chain.write.getBlockTable())
+        before.push_back(context.access(chain.write.getBlockTable()));
     }
   }
   CodeWriter& start =

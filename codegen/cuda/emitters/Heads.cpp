@@ -103,8 +103,8 @@ void HeadsEmission::printWrite(CodeWriter& code, HeadRegion::Chain& chain) {
   KvWriteOp op = chain.write;
   KvCache cache(op.getState().getType());
   code.open("if (stays)");
-  code.format("const long long at = Cache::headRow(sequence, place, head %% %d) * %d;", cache.heads,
-              cache.size);
+  code.format("const long long at = Cache::headRow(%s, place, head %% %d) * %d;",
+              cache.isPaged() ? "blocks" : "sequence", cache.heads, cache.size);
   printCopy(code, chain, context.pointer(op.getState()) + " + at");
   code.close();
 }

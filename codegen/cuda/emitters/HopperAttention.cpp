@@ -1,4 +1,5 @@
 #include <limits>
+#include <numeric>
 
 #include "codegen/cuda/Emitter.h"
 #include "codegen/cuda/emitters/TensorOperands.h"
@@ -9,28 +10,47 @@ using namespace tenon::kernels;
 
 namespace tenon::codegen::cuda::emitters {
 
+namespace {
+
+/// How the tensor map of a cache sees it: positions of all heads, or in pages of one.
+struct CacheMatrix {
+  explicit CacheMatrix(const KvCache& cache)
+      : rows(cache.isPaged() ? cache.places() * cache.heads : cache.places()),
+        headsOfRow(cache.isPaged() ? 1 : cache.heads) {}
+
+  int64_t rows, headsOfRow;
+};
+
+} // namespace
+
+/// Keys of a copy: a page's at most, as many as divide the keys of a block.
+static int64_t boxKeysOf(const KvCache& cache, int64_t keys) {
+  return cache.isPaged() ? std::gcd(cache.page, keys) : keys;
+}
+
 /// What the device code's arithmetic takes: 32-bit rows of caches and of tensor maps.
 static LogicalResult checkExtents(AttentionOp op) {
   constexpr int64_t most = std::numeric_limits<int32_t>::max();
   llvm::ArrayRef<int64_t> query = shapeOf(op.getQuery().getType()); // [M, Hq, D]
-  llvm::ArrayRef<int64_t> key = shapeOf(op.getKey().getType());     // [S, C, Hkv, D]
-  llvm::ArrayRef<int64_t> value = shapeOf(op.getValue().getType()); // [S, C, Hkv, Dv]
+  KvCache keys(op.getKey().getType(), op.getBlockTable());
+  KvCache values(op.getValue().getType(), op.getBlockTable());
+  CacheMatrix matrix(keys);
   if (op.getSequences().getType().getNumElements() != 1)
     return op.emitOpError("expects one sequence for the emitter hopper_attention, but got ")
            << op.getSequences().getType();
-  if (key[1] > most / 2 || key[0] * key[1] > most / 2 || query[0] > most / 2)
+  if (keys.capacity > most / 2 || matrix.rows > most / 2 || query[0] > most / 2)
     return op.emitOpError("expects at most 2^30 rows of a cache and of queries for the emitter "
                           "hopper_attention, but got ")
            << op.getKey().getType() << " and " << op.getQuery().getType();
-  if (query[1] * query[2] > most || key[2] * std::max(key[3], value[3]) > most)
+  if (query[1] * query[2] > most || matrix.headsOfRow * std::max(keys.size, values.size) > most)
     return op.emitOpError("expects rows of less than 2^31 elements for the emitter "
                           "hopper_attention, but got ")
            << op.getKey().getType() << " and " << op.getQuery().getType();
   return success();
 }
 
-/// Of queries [M, Hq · D], keys and values [S · C, Hkv · D]: a box has 64 elements of a head at
-/// some positions.
+/// Of queries [M, Hq · D], keys and values [S · C, Hkv · D], in pages [N · Hkv · P, D]: a box has
+/// 64 elements of a head at some positions.
 static void addTensorMaps(KernelContext& context, AttentionOp op,
                           const HopperAttentionSchedule& tile) {
   runtime::MatmulType type = elementTypeOf(op.getQuery().getType()).isF16()
@@ -42,9 +62,10 @@ static void addTensorMaps(KernelContext& context, AttentionOp op,
   };
   llvm::ArrayRef<int64_t> query = shapeOf(op.getQuery().getType());
   add(op.getQuery(), query[0], query[1] * query[2], tile.positions());
-  for (Value cache : {Value(op.getKey()), Value(op.getValue())}) {
-    llvm::ArrayRef<int64_t> shape = shapeOf(cache.getType());
-    add(cache, shape[0] * shape[1], shape[2] * shape[3], tile.keys);
+  for (Value operand : {Value(op.getKey()), Value(op.getValue())}) {
+    KvCache cache(operand.getType(), op.getBlockTable());
+    CacheMatrix matrix(cache);
+    add(operand, matrix.rows, matrix.headsOfRow * cache.size, boxKeysOf(cache, tile.keys));
   }
 }
 
@@ -64,8 +85,8 @@ static LogicalResult emitHopperAttention(KernelContext& context) {
     return context.kernel.emitOpError("expects sm_90a for the emitter hopper_attention, but got ")
            << context.architecture.name;
   llvm::ArrayRef<int64_t> query = shapeOf(op.getQuery().getType());
-  llvm::ArrayRef<int64_t> key = shapeOf(op.getKey().getType());
-  llvm::ArrayRef<int64_t> value = shapeOf(op.getValue().getType());
+  KvCache cache(op.getKey().getType(), op.getBlockTable());
+  int64_t valueSize = KvCache(op.getValue().getType(), op.getBlockTable()).size;
   PhaseStructure& structure = context.structure;
   structure.headers = {"hopper_attention.cuh"};
   addTensorMaps(context, op, tile);
@@ -73,22 +94,23 @@ static LogicalResult emitHopperAttention(KernelContext& context) {
   CodeWriter& config = structure.declarations;
   config.open("struct Config");
   config.format("using Element = %s;", deviceType(elementTypeOf(op.getQuery().getType())));
-  config.format("using Cache = %s;", deviceCache(KvCache(op.getKey().getType())));
-  config.format("static constexpr int keySize = %d, valueSize = %d;", query[2], value[3]);
+  config.format("using Cache = %s;", deviceCache(cache));
+  config.format("static constexpr int keySize = %d, valueSize = %d;", query[2], valueSize);
   config.format("static constexpr int keys = %d, heads = %d, consumers = %d;", tile.keys,
                 tile.heads, tile.consumers);
+  config.format("static constexpr int boxKeys = %d;", boxKeysOf(cache, tile.keys));
   config.format("static constexpr int stages = %d, queryStages = %d;", tile.stages,
                 tile.queryStages);
   config.close(";");
   config.line("using Attention = HopperAttention<Config>;");
   config.format("static_assert(sizeof(Attention::Shared) <= %d, \"what the launch brings\");",
-                tile.smemBytes(query[2], value[3]));
+                tile.smemBytes(query[2], valueSize));
 
   CodeWriter& start =
       structure.begin(PhaseKind::Load, {}, {{MemorySpace::Shared, "attention.shared"}});
   start.line("extern __shared__ __align__(1024) unsigned char memory[];");
-  start.format("Attention attention(memory, {%d, %d, %d, %s, %d});", query[0], query[1], key[2],
-               op.getCausal() ? "true" : "false",
+  start.format("Attention attention(memory, {%d, %d, %d, %s, %d});", query[0], query[1],
+               cache.heads, op.getCausal() ? "true" : "false",
                std::min<int64_t>(op.getWindow(), std::numeric_limits<int32_t>::max()));
   start.line("attention.start(map0, map1, map2);");
 
@@ -102,10 +124,11 @@ static LogicalResult emitHopperAttention(KernelContext& context) {
   code.open("auto store = [&](int m, int head, int column, uint4 bits)");
   for (const std::string& pointer : context.destinations(op.getResult()))
     code.format("*reinterpret_cast<uint4*>(%s + ((long long)m * %d + head) * %d + column) = bits;",
-                pointer, query[1], value[3]);
+                pointer, query[1], valueSize);
   code.close(";");
-  code.format("attention.run(map0, map1, map2, %s[0], %s, %s, store);", sequences, positions,
-              scoreScale(op));
+  code.format("attention.run(map0, map1, map2, %s, %s[0], %s, %s, store);",
+              cache.isPaged() ? context.pointer(op.getBlockTable()) : "nullptr", sequences,
+              positions, scoreScale(op));
   return success();
 }
 

@@ -80,6 +80,10 @@ std::string RowAttention::valuePointer(const std::string& base) {
   return absl::StrFormat("%s + cacheHead * %d", base, headUnits(valueCache));
 }
 
+std::string RowAttention::headRows(const std::string& base, const std::string& first) {
+  return keyCache.isPaged() ? "{" + base + ", blocks, keyHead}" : "{" + first + "}";
+}
+
 std::string RowAttention::resultPointer(const std::string& destination, const std::string& index) {
   return absl::StrFormat("%s + ((long long)row * %d + firstHead) * %d + %s", destination, query[1],
                          valueCache.size, index);

@@ -23,6 +23,9 @@ struct RowAttention {
   /// that are not paged.
   std::string keyPointer(const std::string& base);
   std::string valuePointer(const std::string& base);
+  /// The braces of a `HeadRows` of the row's sequence and key head in the cache that `base` points
+  /// to; `first` is its first row where the cache is not paged.
+  std::string headRows(const std::string& base, const std::string& first);
   /// Where element `index` of the unit's results goes, of the results that `destination` points to.
   std::string resultPointer(const std::string& destination, const std::string& index);
   /// Which of the sequences is that of row `row`.

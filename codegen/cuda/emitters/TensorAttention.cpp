@@ -12,6 +12,30 @@ using namespace tenon::kernels;
 
 namespace tenon::codegen::cuda::emitters {
 
+/// `keys` and `values` of the sequence and key head of the block; a sequence outside the cache has
+/// rows of sequence 0, of which none is read.
+static void printCacheRows(KernelContext& context, CodeWriter& code, AttentionOp op,
+                           const KvCache& keys, const KvCache& values) {
+  std::string sequence = context.pointer(op.getSequences()) + "[0]";
+  int64_t sharing = shapeOf(op.getQuery().getType())[1] / keys.heads;
+  std::string type = deviceType(keys.elementType);
+  if (keys.isPaged())
+    code.format("const int* const blocks = Cache::blocksOf(%s, Cache::holds(%s, 0) ? %s : 0);",
+                context.pointer(op.getBlockTable()), sequence, sequence);
+  else
+    code.format("const long long cache = Cache::headRow(%s, 0, head / %d);", sequence, sharing);
+  auto print = [&](const char* name, Value operand, const KvCache& cache) {
+    if (cache.isPaged())
+      code.format("const PagedRows<Cache, %s> %s = {%s, blocks, head / %d, %d, 0};", type, name,
+                  context.pointer(operand), sharing, cache.size);
+    else
+      code.format("const StridedRows<%s> %s = {%s + cache * %d, %d};", type, name,
+                  context.pointer(operand), cache.size, cache.rowElements());
+  };
+  print("keys", op.getKey(), keys);
+  print("values", op.getValue(), values);
+}
+
 /// Attention of many rows of one sequence: a block takes a query head of `threads` / 2 ·
 /// `row_tiles` rows and all keys that they see. Blocks with the most keys, those of the last rows,
 /// come first.
@@ -25,13 +49,13 @@ static LogicalResult emitTensorPrefill(KernelContext& context) {
     return op.emitOpError("expects one sequence for the emitter tensor_prefill_attention, but got ")
            << op.getSequences().getType();
   llvm::ArrayRef<int64_t> query = shapeOf(op.getQuery().getType()); // [M, Hq, D]
-  llvm::ArrayRef<int64_t> key = shapeOf(op.getKey().getType());     // [S, C, Hkv, D]
-  llvm::ArrayRef<int64_t> value = shapeOf(op.getValue().getType()); // [S, C, Hkv, Dv]
-  if (key[1] > std::numeric_limits<int32_t>::max() / 2 ||
-      key[0] > std::numeric_limits<int32_t>::max())
+  KvCache keys(op.getKey().getType(), op.getBlockTable());
+  KvCache values(op.getValue().getType(), op.getBlockTable());
+  if (keys.capacity > std::numeric_limits<int32_t>::max() / 2 ||
+      keys.sequences > std::numeric_limits<int32_t>::max())
     return op.emitOpError("expects a cache of at most 2^30 positions and 2^31 - 1 sequences, but "
                           "got ")
-           << key[1] << " and " << key[0];
+           << keys.capacity << " and " << keys.sequences;
   PhaseStructure& structure = context.structure;
   int64_t warps = structure.threads / 32, rows = warps * rowTiles * 16;
   int64_t blocks = llvm::divideCeil(query[0], rows);
@@ -44,7 +68,7 @@ static LogicalResult emitTensorPrefill(KernelContext& context) {
   for (const Access& access : context.arguments(true))
     structure.phases.back().reads.push_back(access);
   code.format("using Kernel = PrefillAttention<%s, %d, %d, %d, %d, %d>;",
-              deviceType(elementTypeOf(op.getQuery().getType())), query[2], value[3], warps,
+              deviceType(elementTypeOf(op.getQuery().getType())), query[2], values.size, warps,
               rowTiles, kernel->schedule.keysPerBlock);
   code.line("extern __shared__ __align__(16) unsigned char memory[];");
   code.line("Kernel kernel(*reinterpret_cast<Kernel::Shared*>(memory));");
@@ -52,23 +76,20 @@ static LogicalResult emitTensorPrefill(KernelContext& context) {
   code.format("const int first = (%d - static_cast<int>(tile / %d)) * Kernel::rows;", blocks - 1,
               query[1]);
   code.format("const int count = min(Kernel::rows, %d - first);", query[0]);
-  code.format("using Cache = %s;", deviceCache(KvCache(op.getKey().getType())));
+  code.format("using Cache = %s;", deviceCache(keys));
   code.format("kernel.findRanges<Cache>(%s[0], %s + first, count, %s, %d);", sequences,
               context.pointer(op.getPositions()), op.getCausal() ? "true" : "false",
               std::min<int64_t>(op.getWindow(), std::numeric_limits<int32_t>::max()));
-  code.format("const long long cache = Cache::headRow(%s[0], 0, head / %d);", sequences,
-              query[1] / key[2]);
+  printCacheRows(context, code, op, keys, values);
   ScoreOperands scores(context, op);
   std::string scale = scoreScale(op);
   scores.printAdded(code, "first + item", "head");
   scores.printDenominator(code, "head", /*inPowersOfTwo=*/true);
   if (scores.addToScores())
     code.format("const auto scale = addScores(%s, added);", std::exchange(scale, "scale"));
-  code.format("kernel.attend(%s + ((long long)first * %d + head) * %d, %d, count, %s + cache * %d, "
-              "%d, %s + cache * %d, %d, %s);",
-              context.pointer(op.getQuery()), query[1], query[2], query[1] * query[2],
-              context.pointer(op.getKey()), key[3], key[2] * key[3], context.pointer(op.getValue()),
-              value[3], value[2] * value[3], scale);
+  code.format("kernel.attend({%s + ((long long)first * %d + head) * %d, %d}, count, keys, values, "
+              "%s);",
+              context.pointer(op.getQuery()), query[1], query[2], query[1] * query[2], scale);
   if (scores.areEmpty())
     code.line("kernel.finish();");
   else
@@ -76,15 +97,16 @@ static LogicalResult emitTensorPrefill(KernelContext& context) {
   CodeWriter& store =
       structure.begin(PhaseKind::Store, {{MemorySpace::Shared, "kernel"}}, context.results());
   store.line("const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;");
-  store.openFormat("for (int i = lane; i < %d; i += 32)", rowTiles * 2 * value[3]);
-  store.format("const int row = warp * %d + i / %d, d = i %% %d * 8;", rowTiles * 16, value[3] / 8,
-               value[3] / 8);
+  int64_t vectors = values.size / 8; // of a row's results
+  store.openFormat("for (int i = lane; i < %d; i += 32)", rowTiles * 16 * vectors);
+  store.format("const int row = warp * %d + i / %d, d = i %% %d * 8;", rowTiles * 16, vectors,
+               vectors);
   store.open("if (row < count)");
   store.line("const uint4 bits = *reinterpret_cast<const uint4*>(&kernel.shared.query[row][d]);");
   for (const std::string& pointer : context.destinations(op.getResult()))
     store.format("*reinterpret_cast<uint4*>(%s + ((long long)(first + row) * %d + head) * %d + d) "
                  "= bits;",
-                 pointer, query[1], value[3]);
+                 pointer, query[1], values.size);
   store.close();
   store.close();
   return success();

@@ -156,9 +156,9 @@ void TensorDecodeEmission::declare() {
   if (cluster > 1)
     structure.headers.push_back("cluster.cuh");
   CodeWriter& code = structure.declarations;
-  code.format("using Keys = DecodeKeys<%s, %d, %d, %d, %d, %d, %d, %d, %s, %d>;", type,
-              rows.keyCache.heads, rows.keyCache.size, rows.valueCache.size, warps, sets, stages,
-              madeRows(), makesStepKeys() ? "true" : "false", runBytes);
+  code.format("using Keys = DecodeKeys<%s, %s, %d, %d, %d, %d, %d, %d, %s, %d>;", type,
+              deviceCache(rows.keyCache), rows.keyCache.size, rows.valueCache.size, warps, sets,
+              stages, madeRows(), makesStepKeys() ? "true" : "false", runBytes);
   code.format("using Kernel = DecodeAttention<Keys, %d%s>;", rows.heads,
               scores.addToScores() ? ", true" : "");
   code.format("using Exchange = %s;", exchangeType());
@@ -183,7 +183,9 @@ void TensorDecodeEmission::declare() {
 /// which a lane finds for each; all warps alike.
 void TensorDecodeEmission::printNewKeys(CodeWriter& code) {
   int64_t count = rows.query[0];
-  code.format("const int place = empty || position >= %d ? -1 : position;", rows.keyCache.capacity);
+  bool isPaged = rows.keyCache.isPaged();
+  code.format("const int place = empty || position >= %d%s ? -1 : position;",
+              rows.keyCache.capacity, isPaged ? " || !Cache::hasPage(blocks, position)" : "");
   if (count == 1) {
     code.line("constexpr bool others = false;");
   } else {
@@ -191,8 +193,9 @@ void TensorDecodeEmission::printNewKeys(CodeWriter& code) {
     code.openFormat("if (!empty && threadIdx.x %% 32 < %d)", count);
     code.line("const int other = threadIdx.x % 32;");
     code.format("const int otherPosition = %s[other];", context.pointer(op.getPositions()));
-    code.format("if (%s == range.sequence && otherPosition < %d)", rows.sequenceOf("other"),
-                rows.keyCache.capacity);
+    code.format("if (%s == range.sequence && otherPosition < %d%s)", rows.sequenceOf("other"),
+                rows.keyCache.capacity,
+                isPaged ? " && otherPosition >= 0 && Cache::hasPage(blocks, otherPosition)" : "");
     code.line("  otherPlace = otherPosition;");
     code.close();
     code.line("const bool others = __any_sync(0xFFFFFFFFu, otherPlace >= 0 && "
@@ -246,8 +249,9 @@ void TensorDecodeEmission::printLoad() {
   code.line("Block& block = *reinterpret_cast<Block*>(memory);");
   code.line("Kernel::Shared& shared = block.kernel;");
   code.line("Kernel kernel(shared);");
-  code.format("kernel.keys.cachedKeys = %s;", rows.keyPointer(context.pointer(keyCache)));
-  code.format("kernel.keys.cachedValues = %s;", rows.valuePointer(context.pointer(valueCache)));
+  std::string keys = context.pointer(keyCache), values = context.pointer(valueCache);
+  code.format("kernel.keys.cachedKeys = %s;", rows.headRows(keys, rows.keyPointer(keys)));
+  code.format("kernel.keys.cachedValues = %s;", rows.headRows(values, rows.valuePointer(values)));
   code.format("const int position = %s[row];", context.pointer(op.getPositions()));
   if (cluster > 1) {
     code.line("Exchange exchange{block.exchange};");
@@ -490,7 +494,8 @@ void TensorDecodeEmission::printCacheWrite(CodeWriter& code) {
   if (madeRows() > 1)
     condition += " && newKeys.find(place) == row";
   code.open("if (" + condition + ")");
-  code.line("const long long at = Cache::headRow(range.sequence, place, keyHead);");
+  code.format("const long long at = Cache::headRow(%s, place, keyHead);",
+              rows.keyCache.isPaged() ? "blocks" : "range.sequence");
   auto copy = [&](HeadRegion::Chain& chain, const char* made) {
     code.format("if (threadIdx.x < %d)", chain.size / 8);
     code.format("  reinterpret_cast<uint4*>(%s + at * %d)[threadIdx.x] = "

@@ -13,9 +13,9 @@ LogicalResult verifyTensorOperands(AttentionOp op, int64_t sizeMultiple) {
       type != elementTypeOf(op.getValue().getType()) || type != op.getType().getElementType())
     return op.emitOpError("expects one 16-bit type for an emitter on tensor cores, but got ")
            << op->getOperandTypes() << " and " << op.getType();
-  if (KvCache(op.getKey().getType()).layout != StateLayout::Dense)
-    return op.emitOpError("expects caches in the layout dense for an emitter on tensor cores, but "
-                          "got ")
+  if (KvCache(op.getKey().getType()).isRing())
+    return op.emitOpError("expects caches in the layout dense or paged for an emitter on tensor "
+                          "cores, but got ")
            << op.getKey().getType();
   if (size % sizeMultiple != 0 || valueSize % sizeMultiple != 0 || size > 256 || valueSize > 256)
     return op.emitOpError("expects heads of at most 256 elements, multiples of ")

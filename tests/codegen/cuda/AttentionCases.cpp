@@ -327,6 +327,7 @@ struct PagedAttention {
   int64_t rows, size, capacity, page;
   bool isScored = false; ///< whether bias, slopes and sinks come to the scores
   int64_t window = 0;
+  bool isChunk = false; ///< whether all rows are one sequence's, at consecutive positions
 };
 
 constexpr PagedAttention pagedAttentions[] = {
@@ -336,6 +337,16 @@ constexpr PagedAttention pagedAttentions[] = {
     {"int8", "f16", "int8_h64", 60, 64, 256, 64},
     {"e4m3", "f32", "e4m3_h128", 30, 128, 128, 128},
     {"window", "f32", "bf16", 60, 32, 320, 64, /*isScored=*/false, /*window=*/37},
+    {"rows_f16", "f16", "f16", 60, 64, 256, 16},
+    {"rows_bf16", "bf16", "bf16", 20, 128, 320, 64, /*isScored=*/true, /*window=*/37},
+    {"chunk_f16", "f16", "f16", 60, 64, 256, 128, /*isScored=*/false, /*window=*/0,
+     /*isChunk=*/true},
+    {"chunk_bf16", "bf16", "bf16", 40, 80, 208, 16, /*isScored=*/false, /*window=*/50,
+     /*isChunk=*/true},
+    {"chunk_wide", "bf16", "bf16", 30, 256, 256, 32, /*isScored=*/false, /*window=*/0,
+     /*isChunk=*/true},
+    {"chunk_scored", "f16", "f16", 40, 64, 192, 32, /*isScored=*/true, /*window=*/0,
+     /*isChunk=*/true},
 };
 
 CudaCase pagedCase(const PagedAttention& c, bool isPaged) {
@@ -348,14 +359,21 @@ CudaCase pagedCase(const PagedAttention& c, bool isPaged) {
   }
   positions[4] = -1, sequences[5] = 2, sequences[6] = -1;
   positions[8] = static_cast<double>(c.capacity + 5), positions[11] = positions[9];
+  if (c.isChunk) {
+    sequences = {1};
+    for (int64_t row = 0; row < c.rows; ++row)
+      positions[row] = static_cast<double>(row % 37 == 36 ? -1 : row);
+  }
   for (int64_t s = 0; s < 2; ++s)
     for (int64_t block = 0; block < blocks; ++block)
       table.push_back(static_cast<double>(2 * (blocks - block) - s));
-  std::vector<CaseInput> inputs = {{{c.rows, 4, c.size}, c.type},
-                                   {{c.rows, 2, c.size}, values},
-                                   {{c.rows, 2, c.size}, values},
-                                   {{c.rows}, "i32", Fill::Listed, 0, 0, sequences},
-                                   {{c.rows}, "i32", Fill::Listed, 0, 0, positions}};
+  std::vector<CaseInput> inputs = {
+      {{c.rows, 4, c.size}, c.type},
+      {{c.rows, 2, c.size}, values},
+      {{c.rows, 2, c.size}, values},
+      {{static_cast<int64_t>(sequences.size())}, "i32", Fill::Listed, 0, 0, sequences},
+      {{c.rows}, "i32", Fill::Listed, 0, 0, positions}};
+  bool roundsWeights = c.isChunk && c.type == std::string(c.cache);
   if (c.isScored)
     inputs.insert(inputs.end(), {{{4, 1, blocks * c.page}, "f32"}, {{4}, "f32"}, {{4}, "f32"}});
   if (isPaged)
@@ -371,7 +389,7 @@ CudaCase pagedCase(const PagedAttention& c, bool isPaged) {
               options.bias = x[5], options.slopes = x[6], options.sinks = x[7];
             b.output("y", b.attention(x[0], keys, values, x[3], x[4], options));
           },
-          1e-5,
+          roundsWeights ? (c.type == std::string("f16") ? 5e-4 : 4e-3) : 1e-5,
           /*warpgroups=*/true,
           CaseCache{{2, blocks * c.page, 2, c.size},
                     c.cache,

@@ -29,6 +29,11 @@ struct AttentionStep {
   bool norms = false;             ///< of queries and keys
   std::string options = "";       ///< of attention
   std::string scores = "";        ///< `slopes` or `sinks`: which operand of attention %m is
+  int64_t page = 0;               ///< positions of a page; 0: dense caches
+
+  /// Pages of a sequence, and of the pool, one of which no sequence has.
+  int64_t blocks() const { return (capacity + page - 1) / page; }
+  int64_t pages() const { return 3 * blocks() + 1; }
 };
 
 constexpr double huge = 2147483647;
@@ -72,6 +77,46 @@ std::vector<AttentionStep> severalRows() {
        "softcap = 50.0 : f64"},
       {"rows4_slopes", 4, 12, 12, 64, 64, 500, manyRows(4, 400), 0, "halves", false, "", "slopes"},
       {"rows3_full", 3, 8, 8, 80, 80, 300, manyRows(3, 150), 20, "halves", false, "causal = false"},
+  };
+}
+
+/// Over pages: one row and several, heads with a ring of keys and without, steps of keys that begin
+/// within a page, rows of one sequence, and positions behind the caches.
+std::vector<AttentionStep> stepsOverPages() {
+  const std::vector<Call> turns = {{{1}, {0}}, {{1}, {127}}, {{0}, {128}}, {{2}, {400}}};
+  auto over = [](AttentionStep step, int64_t page) {
+    step.page = page;
+    return step;
+  };
+  return {
+      over({"pages_llama128", 1, 32, 8, 128, 128, 4200, turns, 128, "adjacent"}, 128),
+      over({"pages_ring", 1, 8, 8, 128, 128, 2100, {{{1}, {1023}}, {{2}, {2090}}}, 128}, 64),
+      over({"pages_llama64", 1, 32, 8, 64, 64, 4200, turns, 64, "adjacent"}, 16),
+      over({"pages_qwen128", 1, 16, 8, 128, 128, 700, turns, 128, "halves", true}, 64),
+      over({"pages_window", 1, 8, 2, 64, 64, 600, turns, 64, "halves", false, "window = 130 : i64"},
+           32),
+      over({"pages_rows16", 16, 32, 8, 128, 128, 300, manyRows(16, 192), 128, "adjacent"}, 128),
+      over({"pages_rows4", 4, 32, 32, 80, 80, 300, manyRows(4, 255), 20}, 16),
+      over({"pages_beyond",
+            1,
+            8,
+            2,
+            64,
+            64,
+            256,
+            {{{1}, {-1}}, {{1}, {256}}, {{1}, {huge}}, {{3}, {5}}, {{-1}, {5}}, {{1}, {255}}},
+            64},
+           32),
+      over({"pages_chunk8",
+            8,
+            8,
+            2,
+            64,
+            64,
+            400,
+            {{{1}, {0, 1, 2, 3, 4, 5, 6, 7}}, {{1}, {200, 201, 202, 203, 204, 205, 206, -1}}},
+            64},
+           16),
   };
 }
 
@@ -190,35 +235,35 @@ void PrintTo(const Parameters& p, std::ostream* out) { *out << p.step.name << "_
 
 constexpr const char* moduleText = R"(
 module attributes {tenon.phase = #tenon.phase<simplified>} {
-tenon.state @k : !tenon.state<3xCxHxDxT>
-tenon.state @v : !tenon.state<3xCxHxExT>
+tenon.state @k : KEYS
+tenon.state @v : VALUES
 func.func @step(%q: tensor<MxQxDxT>, %k: tensor<MxHxDxT>, %v: tensor<MxHxExT>, %g: tensor<DxT>,
-                %s: tensor<Sxi32>, %p: tensor<Mxi32>, %f: tensor<Fxf32>, %m: tensor<Qxf32>)
+                %s: tensor<Sxi32>, %p: tensor<Mxi32>, %f: tensor<Fxf32>, %m: tensor<Qxf32>TABLE)
     -> tensor<MxQxExT> {
-  %k0 = tenon.get_state @k : !tenon.state<3xCxHxDxT>
-  %v0 = tenon.get_state @v : !tenon.state<3xCxHxExT>
+  %k0 = tenon.get_state @k : KEYS
+  %v0 = tenon.get_state @v : VALUES
   CHAINS
-  %k1 = tenon.kv_write KEY, %s, %p into %k0
-      : (tensor<MxHxDxT>, tensor<Sxi32>, tensor<Mxi32>, !tenon.state<3xCxHxDxT>)
-      -> !tenon.state<3xCxHxDxT>
-  %v1 = tenon.kv_write %v, %s, %p into %v0
-      : (tensor<MxHxExT>, tensor<Sxi32>, tensor<Mxi32>, !tenon.state<3xCxHxExT>)
-      -> !tenon.state<3xCxHxExT>
-  %y = tenon.attention QUERY, %k1, %v1, %s, %p SCORES scale 0.15 OPTIONS
-      : (tensor<MxQxDxT>, !tenon.state<3xCxHxDxT>, !tenon.state<3xCxHxExT>, tensor<Sxi32>,
-         tensor<Mxi32>TYPES) -> tensor<MxQxExT>
+  %k1 = tenon.kv_write KEY, %s, %p into %k0 BLOCKS
+      : (tensor<MxHxDxT>, tensor<Sxi32>, tensor<Mxi32>, KEYSPAGED)
+      -> KEYS
+  %v1 = tenon.kv_write %v, %s, %p into %v0 BLOCKS
+      : (tensor<MxHxExT>, tensor<Sxi32>, tensor<Mxi32>, VALUESPAGED)
+      -> VALUES
+  %y = tenon.attention QUERY, %k1, %v1, %s, %p SCORES BLOCKS scale 0.15 OPTIONS
+      : (tensor<MxQxDxT>, KEYS, VALUES, tensor<Sxi32>,
+         tensor<Mxi32>TYPESPAGED) -> tensor<MxQxExT>
   return %y : tensor<MxQxExT>
 }
-func.func @fill(%k: tensor<CxHxDxT>, %v: tensor<CxHxExT>, %s: tensor<1xi32>, %p: tensor<Cxi32>)
+func.func @fill(%k: tensor<CxHxDxT>, %v: tensor<CxHxExT>, %s: tensor<1xi32>, %p: tensor<Cxi32>TABLE)
     -> tensor<1xi32> {
-  %k0 = tenon.get_state @k : !tenon.state<3xCxHxDxT>
-  %v0 = tenon.get_state @v : !tenon.state<3xCxHxExT>
-  %k1 = tenon.kv_write %k, %s, %p into %k0
-      : (tensor<CxHxDxT>, tensor<1xi32>, tensor<Cxi32>, !tenon.state<3xCxHxDxT>)
-      -> !tenon.state<3xCxHxDxT>
-  %v1 = tenon.kv_write %v, %s, %p into %v0
-      : (tensor<CxHxExT>, tensor<1xi32>, tensor<Cxi32>, !tenon.state<3xCxHxExT>)
-      -> !tenon.state<3xCxHxExT>
+  %k0 = tenon.get_state @k : KEYS
+  %v0 = tenon.get_state @v : VALUES
+  %k1 = tenon.kv_write %k, %s, %p into %k0 BLOCKS
+      : (tensor<CxHxDxT>, tensor<1xi32>, tensor<Cxi32>, KEYSPAGED)
+      -> KEYS
+  %v1 = tenon.kv_write %v, %s, %p into %v0 BLOCKS
+      : (tensor<CxHxExT>, tensor<1xi32>, tensor<Cxi32>, VALUESPAGED)
+      -> VALUES
   return %s : tensor<1xi32>
 }
 })";
@@ -248,12 +293,20 @@ std::string textOf(const Parameters& p) {
   std::string chains =
       chainText(step, query, "tensor<MxQxDxT>") + chainText(step, key, "tensor<MxHxDxT>");
   std::string text = absl::StrReplaceAll(
-      moduleText, {{"CHAINS", chains},
-                   {"KEY", key},
-                   {"QUERY", query},
-                   {"SCORES", step.scores.empty() ? "" : step.scores + " %m"},
-                   {"TYPES", step.scores.empty() ? "" : ", tensor<Qxf32>"},
-                   {"OPTIONS", step.options.empty() ? "" : "{" + step.options + "}"}});
+      moduleText,
+      {{"CHAINS", chains},
+       {"KEY", key},
+       {"QUERY", query},
+       {"SCORES", step.scores.empty() ? "" : step.scores + " %m"},
+       {"TYPES", step.scores.empty() ? "" : ", tensor<Qxf32>"},
+       {"OPTIONS", step.options.empty() ? "" : "{" + step.options + "}"},
+       {"KEYS", step.page > 0 ? "!tenon.state<GxHxPxDxT, paged<PAGE>>" : "!tenon.state<3xCxHxDxT>"},
+       {"VALUES",
+        step.page > 0 ? "!tenon.state<GxHxPxExT, paged<PAGE>>" : "!tenon.state<3xCxHxExT>"},
+       {"TABLE", step.page > 0 ? ", %t: tensor<3xBxi32>" : ""},
+       {"BLOCKS", step.page > 0 ? "block_table %t" : ""},
+       {"PAGED", step.page > 0 ? ", tensor<3xBxi32>" : ""}});
+  absl::StrReplaceAll({{"PAGE", std::to_string(step.page)}}, &text);
   auto extent = [](int64_t n) { return std::to_string(n) + "x"; };
   // A dimension stands behind `<` or `x`.
   for (auto [letter, value] : {std::pair{"M", step.rows},
@@ -263,10 +316,13 @@ std::string textOf(const Parameters& p) {
                                {"E", step.valueSize},
                                {"C", step.capacity},
                                {"S", static_cast<int64_t>(step.calls[0].sequences.size())},
-                               {"F", std::max<int64_t>(step.turned / 2, 1)}})
+                               {"F", std::max<int64_t>(step.turned / 2, 1)},
+                               {"G", step.page > 0 ? step.pages() : 0},
+                               {"P", step.page},
+                               {"B", step.page > 0 ? step.blocks() : 0}})
     for (const char* before : {"<", "x"})
       absl::StrReplaceAll({{before + std::string(letter) + "x", before + extent(value)}}, &text);
-  absl::StrReplaceAll({{"xT>", "x" + p.type + ">"}}, &text);
+  absl::StrReplaceAll({{"xT>", "x" + p.type + ">"}, {"xT,", "x" + p.type + ","}}, &text);
   return text;
 }
 
@@ -288,15 +344,28 @@ CaseInput listed(std::vector<double> values) {
   return {{static_cast<int64_t>(values.size())}, "i32", Fill::Listed, 0, 0, std::move(values)};
 }
 
+/// Adds the block table where there is one: sequences have pages in turn, the last ones first.
+void addBlockTable(const AttentionStep& step, std::vector<CaseInput>& inputs) {
+  if (step.page == 0)
+    return;
+  std::vector<double> table;
+  for (int64_t sequence = 0; sequence < 3; ++sequence)
+    for (int64_t block = 0; block < step.blocks(); ++block)
+      table.push_back(static_cast<double>(3 * (step.blocks() - block) - sequence));
+  inputs.push_back({{3, step.blocks()}, "i32", Fill::Listed, 0, 0, table});
+}
+
 std::vector<CaseInput> fillInputs(const Parameters& p, int64_t sequence) {
   const AttentionStep& step = p.step;
   std::vector<double> positions(step.capacity);
   for (auto [i, position] : llvm::enumerate(positions))
     position = i;
-  return {{{step.capacity, step.keyHeads, step.size}, p.type},
-          {{step.capacity, step.keyHeads, step.valueSize}, p.type},
-          listed({static_cast<double>(sequence)}),
-          listed(positions)};
+  std::vector<CaseInput> inputs = {{{step.capacity, step.keyHeads, step.size}, p.type},
+                                   {{step.capacity, step.keyHeads, step.valueSize}, p.type},
+                                   listed({static_cast<double>(sequence)}),
+                                   listed(positions)};
+  addBlockTable(step, inputs);
+  return inputs;
 }
 
 std::vector<CaseInput> stepInputs(const Parameters& p, const Call& call) {
@@ -304,14 +373,17 @@ std::vector<CaseInput> stepInputs(const Parameters& p, const Call& call) {
   std::vector<double> frequencies(std::max<int64_t>(step.turned / 2, 1));
   for (auto [i, frequency] : llvm::enumerate(frequencies))
     frequency = std::pow(10000.0, -2.0 * i / std::max<int64_t>(step.turned, 2));
-  return {{{step.rows, step.queryHeads, step.size}, p.type},
-          {{step.rows, step.keyHeads, step.size}, p.type},
-          {{step.rows, step.keyHeads, step.valueSize}, p.type},
-          {{step.size}, p.type},
-          listed(call.sequences),
-          listed(call.positions),
-          {{static_cast<int64_t>(frequencies.size())}, "f32", Fill::Listed, 0, 0, frequencies},
-          {{step.queryHeads}, "f32"}};
+  std::vector<CaseInput> inputs = {
+      {{step.rows, step.queryHeads, step.size}, p.type},
+      {{step.rows, step.keyHeads, step.size}, p.type},
+      {{step.rows, step.keyHeads, step.valueSize}, p.type},
+      {{step.size}, p.type},
+      listed(call.sequences),
+      listed(call.positions),
+      {{static_cast<int64_t>(frequencies.size())}, "f32", Fill::Listed, 0, 0, frequencies},
+      {{step.queryHeads}, "f32"}};
+  addBlockTable(step, inputs);
+  return inputs;
 }
 
 class CudaAttentionTest : public ::testing::TestWithParam<Parameters> {
@@ -376,8 +448,8 @@ TEST_P(CudaAttentionTest, EqualsItsOperationsOneByOneInEveryBit) {
 std::vector<Parameters> allParameters() {
   std::vector<Parameters> all;
   std::vector<AttentionStep> steps = allSteps();
-  for (AttentionStep& step : severalRows())
-    steps.push_back(std::move(step));
+  llvm::append_range(steps, severalRows());
+  llvm::append_range(steps, stepsOverPages());
   for (const AttentionStep& step : steps)
     for (const char* type : {"f16", "bf16"})
       all.push_back({step, type});

@@ -375,12 +375,13 @@ struct RegionParameters {
   std::string type;
   int64_t rows, columns, depth; ///< of heads: rows, 1 for adjacent pairs, size
   std::string blocks = {};      ///< encoding of the weights, where it is one of blocks
+  bool isPaged = false;         ///< whether caches of heads have pages
 };
 
 std::string nameOf(const RegionParameters& p) {
-  return std::string(p.region->name) + "_" + (p.blocks.empty() ? "" : p.blocks + "_") + p.type +
-         "_" + std::to_string(p.rows) + "x" + std::to_string(p.columns) + "x" +
-         std::to_string(p.depth);
+  return std::string(p.region->name) + (p.isPaged ? "_pages_" : "_") +
+         (p.blocks.empty() ? "" : p.blocks + "_") + p.type + "_" + std::to_string(p.rows) + "x" +
+         std::to_string(p.columns) + "x" + std::to_string(p.depth);
 }
 
 /// For the names of tests.
@@ -397,6 +398,19 @@ func.func @f(ARGUMENTS) -> (RESULTS) {REGION
        {"ARGUMENTS", p.region->arguments},
        {"RESULTS", p.region->results},
        {"REGION", p.region->region}});
+  if (p.isPaged) {
+    absl::StrReplaceAll(
+        {{"%f: ", "%t: tensor<3x3xi32>, %f: "},
+         {"tenon.kernel (", "tenon.kernel (%x = %t : tensor<3x3xi32>, "},
+         {"into %m", "into %m block_table %x"},
+         {"into %n", "into %n block_table %x"},
+         {"!tenon.state<3x40x2xKxT>)\n        ->", "!tenon.state<3x40x2xKxT>, tensor<3x3xi32>) ->"},
+         {"%j scale", "%j block_table %x scale"},
+         {"tensor<Mxi32>) -> tensor<Mx6xKxT>\n    tenon.yield",
+          "tensor<Mxi32>, tensor<3x3xi32>) -> tensor<Mx6xKxT>\n    tenon.yield"}},
+        &text);
+    absl::StrReplaceAll({{"3x40x2xKxT>", "10x2x16xKx" + p.type + ", paged<16>>"}}, &text);
+  }
   std::string rows = std::to_string(p.rows), columns = std::to_string(p.columns),
               depth = std::to_string(p.depth);
   absl::StrReplaceAll({{"PAIRS", p.region->pairs}, {"COLUMNS", columns}}, &text);
@@ -446,11 +460,14 @@ TEST_P(CudaRegionTest, EqualsItsOperationsOneByOneInEveryBit) {
 
   std::vector<CaseInput> described;
   for (const runtime::Port& port : (*fusedExecutor)->program().functions[0].inputs)
-    described.push_back({port.shape, port.encoding,
-                         port.encoding == "i32"   ? Fill::Index
-                         : port.shape.size() == 2 ? Fill::Small
-                                                  : Fill::Gaussian,
-                         -1, 3});
+    if (GetParam().isPaged && port.shape == std::vector<int64_t>{3, 3})
+      described.push_back({port.shape, "i32", Fill::Listed, 0, 0, {8, 3, 5, 1, 9, 2, 4, 0, 7}});
+    else
+      described.push_back({port.shape, port.encoding,
+                           port.encoding == "i32"   ? Fill::Index
+                           : port.shape.size() == 2 ? Fill::Small
+                                                    : Fill::Gaussian,
+                           -1, 3});
   std::vector<ReferenceTensor> inputs = makeInputs(context, described);
   auto fusedOutputs = runOnDevice(**fusedExecutor, inputs);
   ASSERT_TRUE(fusedOutputs.ok()) << fusedOutputs.status();
@@ -754,6 +771,10 @@ std::vector<RegionParameters> allRegions() {
     for (auto [rows, pairing, size] :
          {std::tuple{1, 0, 128}, {7, 1, 64}, {4, 0, 50}, {900, 0, 128}, {1730, 1, 64}})
       all.push_back({&headCases[0], type, rows, pairing, size}); // the last two: heads share a warp
+  for (const char* type : {"f16", "bf16"}) {
+    all.push_back({&headCases[0], type, 20, 1, 64, {}, /*isPaged=*/true});
+    all.push_back({&turnedCases[0], type, 150, 2, 80, {}, /*isPaged=*/true});
+  }
   for (const RegionCase& region : turnedCases)
     for (const char* type : {"f32", "f16", "bf16"})
       for (int64_t pairing : {1, 2})

@@ -42,7 +42,7 @@ func.func @one_row(%qx: tensor<1x4x64xf16>, %kx: tensor<1x2x64xf16>, %vx: tensor
 }
 
 // WHY-LABEL: @other_positions
-// WHY: no {{.*}} no emitter: the emitter of attention writes rows of the sequences and positions that it attends from
+// WHY: no {{.*}} no emitter: the emitter of attention writes rows of the sequences, positions and pages that it attends from
 func.func @other_positions(%q: tensor<1x4x64xf16>, %kx: tensor<1x2x64xf16>, %vx: tensor<1x2x64xf16>, %s: tensor<1xi32>, %p: tensor<1xi32>, %o: tensor<1xi32>) -> tensor<1x4x64xf16> {
   %k0 = tenon.get_state @k : !tenon.state<2x512x2x64xf16>
   %v0 = tenon.get_state @v : !tenon.state<2x512x2x64xf16>
@@ -50,6 +50,41 @@ func.func @other_positions(%q: tensor<1x4x64xf16>, %kx: tensor<1x2x64xf16>, %vx:
   %v1 = tenon.kv_write %vx, %s, %p into %v0 : (tensor<1x2x64xf16>, tensor<1xi32>, tensor<1xi32>, !tenon.state<2x512x2x64xf16>) -> !tenon.state<2x512x2x64xf16>
   %y = tenon.attention %q, %k1, %v1, %s, %p scale 0.125 : (tensor<1x4x64xf16>, !tenon.state<2x512x2x64xf16>, !tenon.state<2x512x2x64xf16>, tensor<1xi32>, tensor<1xi32>) -> tensor<1x4x64xf16>
   return %y : tensor<1x4x64xf16>
+}
+
+// Over pages, too, where the writes and the attention have one block table.
+// CHECK-LABEL: func.func @pages
+// CHECK: tenon.kernel
+// CHECK-NEXT: tenon.rope
+// CHECK-NEXT: tenon.rope
+// CHECK-NEXT: tenon.kv_write
+// CHECK-NEXT: tenon.kv_write
+// CHECK-NEXT: tenon.attention
+// CHECK-NEXT: tenon.yield
+// CHECK-NOT: tenon.kernel
+// CHECK: return
+tenon.state @paged_k : !tenon.state<9x2x128x64xf16, paged<128>>
+tenon.state @paged_v : !tenon.state<9x2x128x64xf16, paged<128>>
+func.func @pages(%qx: tensor<2x4x64xf16>, %kx: tensor<2x2x64xf16>, %vx: tensor<2x2x64xf16>, %s: tensor<2xi32>, %p: tensor<2xi32>, %f: tensor<32xf32>, %t: tensor<2x4xi32>) -> tensor<2x4x64xf16> {
+  %k0 = tenon.get_state @paged_k : !tenon.state<9x2x128x64xf16, paged<128>>
+  %v0 = tenon.get_state @paged_v : !tenon.state<9x2x128x64xf16, paged<128>>
+  %q = tenon.rope halves %qx, %p, %f : (tensor<2x4x64xf16>, tensor<2xi32>, tensor<32xf32>) -> tensor<2x4x64xf16>
+  %r = tenon.rope halves %kx, %p, %f : (tensor<2x2x64xf16>, tensor<2xi32>, tensor<32xf32>) -> tensor<2x2x64xf16>
+  %k1 = tenon.kv_write %r, %s, %p into %k0 block_table %t : (tensor<2x2x64xf16>, tensor<2xi32>, tensor<2xi32>, !tenon.state<9x2x128x64xf16, paged<128>>, tensor<2x4xi32>) -> !tenon.state<9x2x128x64xf16, paged<128>>
+  %v1 = tenon.kv_write %vx, %s, %p into %v0 block_table %t : (tensor<2x2x64xf16>, tensor<2xi32>, tensor<2xi32>, !tenon.state<9x2x128x64xf16, paged<128>>, tensor<2x4xi32>) -> !tenon.state<9x2x128x64xf16, paged<128>>
+  %y = tenon.attention %q, %k1, %v1, %s, %p block_table %t scale 0.125 : (tensor<2x4x64xf16>, !tenon.state<9x2x128x64xf16, paged<128>>, !tenon.state<9x2x128x64xf16, paged<128>>, tensor<2xi32>, tensor<2xi32>, tensor<2x4xi32>) -> tensor<2x4x64xf16>
+  return %y : tensor<2x4x64xf16>
+}
+
+// WHY-LABEL: @other_table
+// WHY: no {{.*}} no emitter: the emitter of attention writes rows of the sequences, positions and pages that it attends from
+func.func @other_table(%qx: tensor<2x4x64xf16>, %kx: tensor<2x2x64xf16>, %vx: tensor<2x2x64xf16>, %s: tensor<2xi32>, %p: tensor<2xi32>, %t: tensor<2x4xi32>, %u: tensor<2x4xi32>) -> tensor<2x4x64xf16> {
+  %k0 = tenon.get_state @paged_k : !tenon.state<9x2x128x64xf16, paged<128>>
+  %v0 = tenon.get_state @paged_v : !tenon.state<9x2x128x64xf16, paged<128>>
+  %k1 = tenon.kv_write %kx, %s, %p into %k0 block_table %t : (tensor<2x2x64xf16>, tensor<2xi32>, tensor<2xi32>, !tenon.state<9x2x128x64xf16, paged<128>>, tensor<2x4xi32>) -> !tenon.state<9x2x128x64xf16, paged<128>>
+  %v1 = tenon.kv_write %vx, %s, %p into %v0 block_table %t : (tensor<2x2x64xf16>, tensor<2xi32>, tensor<2xi32>, !tenon.state<9x2x128x64xf16, paged<128>>, tensor<2x4xi32>) -> !tenon.state<9x2x128x64xf16, paged<128>>
+  %y = tenon.attention %qx, %k1, %v1, %s, %p block_table %u scale 0.125 : (tensor<2x4x64xf16>, !tenon.state<9x2x128x64xf16, paged<128>>, !tenon.state<9x2x128x64xf16, paged<128>>, tensor<2xi32>, tensor<2xi32>, tensor<2x4xi32>) -> tensor<2x4x64xf16>
+  return %y : tensor<2x4x64xf16>
 }
 
 // WHY-LABEL: @keys_alone
@@ -63,7 +98,7 @@ func.func @keys_alone(%q: tensor<1x4x64xf16>, %kx: tensor<1x2x64xf16>, %s: tenso
 }
 
 // WHY-LABEL: @f32
-// WHY: no {{.*}} no emitter: attention takes rope and cache writes where tensor cores take its operands: heads of one 16-bit type in dense caches, multiples of 8 elements and at most 256
+// WHY: no {{.*}} no emitter: attention takes rope and cache writes where tensor cores take its operands: heads of one 16-bit type in dense or paged caches, multiples of 8 elements and at most 256
 func.func @f32(%q: tensor<1x4x64xf32>, %kx: tensor<1x2x64xf32>, %s: tensor<1xi32>, %p: tensor<1xi32>, %f: tensor<32xf32>, %v: tensor<2x512x2x64xf32>) -> tensor<1x4x64xf32> {
   %r = tenon.rope halves %q, %p, %f : (tensor<1x4x64xf32>, tensor<1xi32>, tensor<32xf32>) -> tensor<1x4x64xf32>
   %y = tenon.attention %r, %v, %v, %s, %p scale 0.125 : (tensor<1x4x64xf32>, tensor<2x512x2x64xf32>, tensor<2x512x2x64xf32>, tensor<1xi32>, tensor<1xi32>) -> tensor<1x4x64xf32>
