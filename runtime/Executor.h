@@ -55,13 +55,12 @@ public:
   /// Sets every byte of every state to zero, as after loading.
   virtual absl::Status resetStates() = 0;
 
-  /// `steps` steps of decode function `function` on its own results, beginning with these inputs
-  /// ([rows] each), where the device can do that and the function has the output `next_ids`; null
-  /// otherwise. The caller keeps the positions within the context. The stream must go before the
-  /// executor, and ends with the executor's next call.
+  /// `steps` steps of decode function `function` on its own results, beginning with these inputs,
+  /// where the device can do that and the function has the output `next_ids`; null otherwise. The
+  /// caller keeps the positions within the context, and gives each sequence pages for all of them.
+  /// The stream must go before the executor, and ends with the executor's next call.
   virtual absl::StatusOr<std::unique_ptr<TokenStream>>
-  streamTokens(size_t function, std::span<const int32_t> ids, std::span<const int32_t> sequences,
-               std::span<const int32_t> positions, int64_t steps) {
+  streamTokens(size_t function, const TokenInputs& inputs, int64_t steps) {
     return nullptr;
   }
 

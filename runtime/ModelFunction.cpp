@@ -128,8 +128,8 @@ std::span<const float> ModelFunction::logits(size_t row) const {
 
 absl::StatusOr<std::unique_ptr<TokenStream>> ModelFunction::stream(const TokenRow& token,
                                                                    int64_t steps) {
-  return executor->streamTokens(index, {&token.id, 1}, {&token.sequence, 1}, {&token.position, 1},
-                                steps);
+  return executor->streamTokens(
+      index, {{&token.id, 1}, {&token.sequence, 1}, {&token.position, 1}, *blockTable}, steps);
 }
 
 } // namespace tenon::runtime

@@ -8,6 +8,11 @@
 
 namespace tenon::runtime {
 
+/// The inputs of a step of decode, [rows] each; `blockTable` where caches are paged.
+struct TokenInputs {
+  std::span<const int32_t> ids, sequences, positions, blockTable = {};
+};
+
 /// A decode function that a device runs on its own results: the tokens that a step chooses
 /// (`next_ids`) become the `ids` of the next, at the positions that follow, without leaving the
 /// device's memory. Steps are started ahead of those asked for.

@@ -364,7 +364,7 @@ std::optional<TokenPorts> CudaExecutor::Impl::findTokenPorts(size_t index) const
     return std::nullopt;
   const Function& function = program.functions[index];
   std::optional<size_t> next = findPort(function.outputs, PortRole::NextIds);
-  if (!next || findPort(function.inputs, PortRole::BlockTable))
+  if (!next)
     return std::nullopt;
   const PortLayout& layout = memory.portLayout(index);
   auto input = [&](PortRole role) {
@@ -386,26 +386,29 @@ absl::Status CudaExecutor::Impl::prepareTokens(LoadedFunction& function, uint32_
 }
 
 absl::StatusOr<std::unique_ptr<TokenStream>>
-CudaExecutor::streamTokens(size_t index, std::span<const int32_t> ids,
-                           std::span<const int32_t> sequences, std::span<const int32_t> positions,
-                           int64_t steps) {
+CudaExecutor::streamTokens(size_t index, const TokenInputs& inputs, int64_t steps) {
   std::optional<TokenPorts> ports = impl->findTokenPorts(index);
   if (!ports)
     return nullptr;
   const Function& function = impl->program.functions[index];
-  const std::pair<PortRole, std::span<const int32_t>> inputs[] = {
-      {PortRole::Ids, ids}, {PortRole::Sequences, sequences}, {PortRole::Positions, positions}};
+  const std::pair<PortRole, std::span<const int32_t>> values[] = {
+      {PortRole::Ids, inputs.ids},
+      {PortRole::Sequences, inputs.sequences},
+      {PortRole::Positions, inputs.positions},
+      {PortRole::BlockTable, inputs.blockTable}};
   const PortLayout& layout = impl->memory.portLayout(index);
   TENON_RETURN_IF_ERROR(impl->device.makeCurrent());
   impl->lastCalled.reset();
-  for (const auto& [role, values] : inputs) {
-    size_t index = *findPort(function.inputs, role);
-    const Port& port = function.inputs[index];
-    if (values.size_bytes() != port.bytes)
+  for (const auto& [role, ofRole] : values) {
+    std::optional<size_t> input = findPort(function.inputs, role);
+    if (!input)
+      continue; // no pages
+    const Port& port = function.inputs[*input];
+    if (ofRole.size_bytes() != port.bytes)
       return absl::InvalidArgumentError(
           absl::StrFormat("function %s: input %s expects %u bytes, but got %u", function.name,
-                          port.name, port.bytes, values.size_bytes()));
-    std::ranges::copy(std::as_bytes(values), impl->staged() + layout.inputs[index]);
+                          port.name, port.bytes, ofRole.size_bytes()));
+    std::ranges::copy(std::as_bytes(ofRole), impl->staged() + layout.inputs[*input]);
   }
   LoadedFunction& loaded = impl->functions[index];
   TENON_RETURN_IF_ERROR(impl->prepareTokens(loaded, ports->rows));

@@ -82,8 +82,7 @@ public:
   absl::Status repeatSteps(size_t function, int64_t times) override;
   absl::Status resetStates() override;
   absl::StatusOr<std::unique_ptr<TokenStream>>
-  streamTokens(size_t function, std::span<const int32_t> ids, std::span<const int32_t> sequences,
-               std::span<const int32_t> positions, int64_t steps) override;
+  streamTokens(size_t function, const TokenInputs& inputs, int64_t steps) override;
 
   const CudaMemoryUse& memoryUse() const;
   const CudaLoadTimes& loadTimes() const;

@@ -101,17 +101,30 @@ private:
     std::vector<int32_t> guessed(text.begin(), text.end());
     guessed.insert(guessed.end(), guesses.begin(), guesses.end());
     ModelFunction& decode = model.decode(int64_t(rows.size()));
-    TENON_RETURN_IF_ERROR(decode.run(rows));
+    const bool wantsLogits = !decode.hasNextIds() || !sampler.isGreedy();
+    TENON_RETURN_IF_ERROR(decode.run(rows, wantsLogits));
     result.draftedTokens += int64_t(rows.size()) - 1;
     for (size_t row = 0; row < rows.size(); ++row) {
       const auto before = std::span(guessed).first(text.size() + row);
-      TENON_ASSIGN_OR_RETURN(const int32_t id, sampler.sample(decode.logits(row), before));
+      TENON_ASSIGN_OR_RETURN(const int32_t id, choose(decode, row, before, wantsLogits));
       ready.push_back(id);
       if (row + 1 == rows.size() || rows[row + 1].id != id)
         break;
       ++result.acceptedTokens;
     }
     return absl::OkStatus();
+  }
+
+  /// The token behind `row` of the last call: greedy ones the device has chosen.
+  absl::StatusOr<int32_t> choose(const ModelFunction& decode, size_t row,
+                                 std::span<const int32_t> before, bool hasLogits) const {
+    if (hasLogits)
+      return sampler.sample(decode.logits(row), before);
+    const int32_t id = decode.nextIds()[row];
+    if (id < 0)
+      return absl::InvalidArgumentError(absl::StrFormat(
+          "device: expects numbers as the logits behind token %d, but found NaN", before.size()));
+    return id;
   }
 
   LanguageModel& model;

@@ -195,23 +195,27 @@ TEST_P(CudaTrainedModels, LogitsAreThoseOfTheReference) {
 }
 
 /// Tokens that the device chooses by itself are those chosen on the host, after one prompt and
-/// after another, whatever was under way before.
+/// after another, whatever was under way before; over pages, too.
 TEST_P(CudaTrainedModels, TokensChosenOnTheDevice) {
-  auto onDevice =
-      loadOnGpu({.path = dataPath(GetParam().model), .activations = "f32", .nextIds = true}, true);
   auto onHost = loadOnGpu({.path = dataPath(GetParam().model), .activations = "f32"}, true);
   if (absl::IsNotFound(onHost.status()))
     GTEST_SKIP() << "no GPU: " << onHost.status();
-  ASSERT_THAT(onDevice, IsOk());
   ASSERT_THAT(onHost, IsOk());
-  auto device = runtime::Generator::create(**onDevice).value();
   auto host = runtime::Generator::create(**onHost).value();
   runtime::Sampler greedy = runtime::Sampler::create({}).value();
-  for (const std::vector<int32_t>& prompt : {std::vector<int32_t>{1, 403, 407}, {1, 9}}) {
-    int calls = 0;
-    auto stopEarly = [&](int32_t) { return ++calls < 7; };
-    EXPECT_EQ(device.generate(prompt, 40, greedy, stopEarly)->ids.size(), 7u);
-    EXPECT_EQ(device.generate(prompt, 40, greedy)->ids, host.generate(prompt, 40, greedy)->ids);
+  for (int64_t page : {0, 16}) {
+    SCOPED_TRACE(page);
+    auto onDevice = loadOnGpu(
+        {.path = dataPath(GetParam().model), .activations = "f32", .page = page, .nextIds = true},
+        true);
+    ASSERT_THAT(onDevice, IsOk());
+    auto device = runtime::Generator::create(**onDevice).value();
+    for (const std::vector<int32_t>& prompt : {std::vector<int32_t>{1, 403, 407}, {1, 9}}) {
+      int calls = 0;
+      auto stopEarly = [&](int32_t) { return ++calls < 7; };
+      EXPECT_EQ(device.generate(prompt, 40, greedy, stopEarly)->ids.size(), 7u);
+      EXPECT_EQ(device.generate(prompt, 40, greedy)->ids, host.generate(prompt, 40, greedy)->ids);
+    }
   }
 }
 
@@ -219,7 +223,7 @@ TEST_P(CudaTrainedModels, TokensChosenOnTheDevice) {
 std::vector<int32_t> streamIds(runtime::Executor& executor, int32_t first, int64_t count,
                                int64_t taken) {
   const std::vector<int32_t> id = {first}, zero = {0};
-  auto stream = executor.streamTokens(0, id, zero, zero, count);
+  auto stream = executor.streamTokens(0, {id, zero, zero}, count);
   EXPECT_THAT(stream, IsOk());
   std::vector<int32_t> ids;
   for (int64_t step = 0; stream.ok() && step < taken; ++step) {

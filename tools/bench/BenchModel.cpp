@@ -130,9 +130,14 @@ static uint64_t nsBetween(Clock::time_point from, Clock::time_point to) {
 absl::Status ModelBench::generate() {
   int64_t count = options.generatedTokens + warmupTokens;
   setPosition(options.position);
-  TENON_ASSIGN_OR_RETURN(auto stream, executor->streamTokens(index, integers(PortRole::Ids),
-                                                             integers(PortRole::Sequences),
-                                                             integers(PortRole::Positions), count));
+  const bool isPaged = executor->program().model->isPaged();
+  TENON_ASSIGN_OR_RETURN(
+      auto stream,
+      executor->streamTokens(index,
+                             {integers(PortRole::Ids), integers(PortRole::Sequences),
+                              integers(PortRole::Positions),
+                              isPaged ? integers(PortRole::BlockTable) : std::span<int32_t>()},
+                             count));
   TENON_ASSIGN_OR_RETURN(std::vector<int32_t> ids,
                          stream ? generateOnDevice(*stream, count) : generateOnHost(count));
   if (times.tokenIds.empty())

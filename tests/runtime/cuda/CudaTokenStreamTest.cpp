@@ -18,15 +18,18 @@ using test::makeCubin;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-/// A decode function of two rows that chooses (3·id + position) mod 1009.
-Program makeDecodeProgram() {
+/// A decode function of two rows that chooses (3·id + position) mod 1009, and over pages adds the page of
+/// the position.
+Program makeDecodeProgram(bool isPaged = false) {
   Program program;
   program.target = "h200";
   program.device = "cuda";
   program.encodings = {{"f32", 1, 4}, {"i32", 1, 4}};
   program.code = {SharedBytes(makeCubin())};
-  program.kernels = {{"choose", 0, CudaLaunch{32, 0, true}}};
-  program.model = ModelInfo{"fake", "fake", 4, 16, 2};
+  const char* kernel = isPaged ? "chooseOfPages" : "choose";
+  program.kernels = {{kernel, 0, CudaLaunch{32, 0, true}}};
+  program.model = isPaged ? ModelInfo{"fake", "fake", 4, 32, 2, /*pages=*/40, /*pagePositions=*/16}
+                          : ModelInfo{"fake", "fake", 4, 16, 2};
   ModelPorts ports = modelPorts(Role::Decode, 2, *program.model);
   Step step{0,
             1,
@@ -34,7 +37,9 @@ Program makeDecodeProgram() {
              {Space::Input, 2, 0, 8},
              {Space::Output, 0, 0, 32},
              {Space::Output, 1, 0, 8}},
-            "choose"};
+            kernel};
+  if (isPaged)
+    step.args.push_back({Space::Input, 3, 0, 16});
   program.functions = {{"decode_2",
                         Role::Decode,
                         2,
@@ -58,6 +63,15 @@ protected:
                              ints(buffers[3])[row] =
                                  (3 * ints(buffers[0])[row] + ints(buffers[1])[row]) % 1009;
                          }};
+    kernels["chooseOfPages"] = {5, [](void* const* buffers, uint32_t) {
+                                  for (int row = 0; row < 2; ++row) {
+                                    int32_t position = ints(buffers[1])[row];
+                                    ints(buffers[3])[row] =
+                                        (3 * ints(buffers[0])[row] + position +
+                                         ints(buffers[4])[2 * row + position / 16]) %
+                                        1009;
+                                  }
+                                }};
     kernels["tenonAdvanceTokens"] = {5, [this](void* const* buffers, uint32_t) {
                                        if (lostStep == 0 || stepsRun < lostStep)
                                          advance(buffers);
@@ -86,7 +100,7 @@ protected:
   static std::unique_ptr<TokenStream> stream(CudaExecutor& executor, std::array<int32_t, 2> ids,
                                              std::array<int32_t, 2> positions, int64_t steps) {
     const std::array<int32_t, 2> sequences = {0, 1};
-    auto made = executor.streamTokens(0, ids, sequences, positions, steps);
+    auto made = executor.streamTokens(0, {ids, sequences, positions}, steps);
     EXPECT_EQ(made.status(), absl::OkStatus());
     return made.ok() ? *std::move(made) : nullptr;
   }
@@ -117,6 +131,23 @@ TEST_P(CudaTokenStreams, FeedTokensBack) {
     EXPECT_EQ(tokens->next().status().code(), absl::StatusCode::kFailedPrecondition);
   }
   EXPECT_EQ(stepsRun, 2 * count); // none beyond the last
+}
+
+/// The block table goes to the device with the first step, and stays.
+TEST_P(CudaTokenStreams, KeepTheBlockTable) {
+  auto executor = load(makeDecodeProgram(/*isPaged=*/true));
+  const std::array<int32_t, 2> ids = {1, 5}, sequences = {0, 1}, positions = {14, 3};
+  const std::array<int32_t, 4> table = {7, 30, 9, 11};
+  auto tokens = executor->streamTokens(0, {ids, sequences, positions, table}, 5);
+  ASSERT_EQ(tokens.status(), absl::OkStatus());
+  int32_t a = 1, b = 5;
+  for (int32_t step = 0; step < 5; ++step) {
+    a = (3 * a + 14 + step + (step < 2 ? 7 : 30)) % 1009;
+    b = (3 * b + 3 + step + 9) % 1009;
+    EXPECT_THAT(next(**tokens), ElementsAre(a, b));
+  }
+  absl::Status status = executor->streamTokens(0, {ids, sequences, positions}, 5).status();
+  EXPECT_THAT(std::string(status.message()), HasSubstr("block_table expects 16 bytes, but got 0"));
 }
 
 /// The inputs of a row are found by their roles, wherever they stand.
@@ -177,17 +208,17 @@ TEST_P(CudaTokenStreams, SayWhatWentWrong) {
 TEST_P(CudaTokenStreams, NeedNextIdsAndTheirInputs) {
   auto executor = load(makeDecodeProgram());
   const std::array<int32_t, 2> two = {0, 1};
-  absl::Status status = executor->streamTokens(0, two, two, {two.data(), 1}, 4).status();
+  absl::Status status = executor->streamTokens(0, {two, two, {two.data(), 1}}, 4).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(status.message()), HasSubstr("positions expects 8 bytes, but got 4"));
-  auto none = executor->streamTokens(1, two, two, two, 4);
+  auto none = executor->streamTokens(1, {two, two, two}, 4);
   ASSERT_EQ(none.status(), absl::OkStatus());
   EXPECT_EQ(*none, nullptr);
   fake.state().kernels["addScaled"].parameters = fake.state().kernels["accumulate"].parameters = 3;
   fake.state().kernels["twice"].parameters = 2;
   fake.state().kernels["tenonFillRandom"].rawBody = [](void**) {};
   auto plain = load(test::makeCudaProgram(model, makeCubin()));
-  auto other = plain->streamTokens(0, two, two, two, 4);
+  auto other = plain->streamTokens(0, {two, two, two}, 4);
   ASSERT_EQ(other.status(), absl::OkStatus());
   EXPECT_EQ(*other, nullptr);
 }

@@ -73,6 +73,29 @@ TEST(DraftedGeneration, TakesFewerCallsForTheSameTokens) {
   EXPECT_LE(int64_t(model.calls.size()), 3 + 39 - result.acceptedTokens + 3);
 }
 
+// Logits are fetched behind the prompt alone, unless tokens are drawn from them.
+TEST(DraftedGeneration, TakesWhatTheDeviceHasChosen) {
+  const auto choosing = [](int64_t rows) {
+    return makeModelFunction(Role::Decode, rows, HashModel::vocabulary, /*hasNextIds=*/true);
+  };
+  HashModel model({choosing(1), choosing(4)}, 1, /*memory=*/1);
+  Generator generator = Generator::create(model).value();
+  NgramDrafter drafter(8, 3);
+  const Ids prompt = {5, 6, 7};
+  const Generation result = generator.generate(prompt, 40, greedy(), {}, &drafter).value();
+  EXPECT_EQ(result.ids, model.answerOf(prompt, 40));
+  EXPECT_GT(result.acceptedTokens, 15);
+  EXPECT_EQ(model.logitsCalls, prompt.size());
+  model.calls.clear(), model.logitsCalls = 0;
+  const Sampler drawing = Sampler::create({.temperature = 0.5f}).value();
+  ASSERT_TRUE(generator.generate(prompt, 20, drawing, {}, &drafter).ok());
+  EXPECT_EQ(model.logitsCalls, model.calls.size());
+  model.brokenId = result.ids[0];
+  EXPECT_THAT(
+      std::string(generator.generate(prompt, 40, greedy(), {}, &drafter).status().message()),
+      testing::HasSubstr("device: expects numbers as the logits behind token 4, but found NaN"));
+}
+
 /// Guesses at random, sometimes right.
 class RandomDrafter : public Drafter {
 public:

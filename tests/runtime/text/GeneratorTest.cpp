@@ -262,12 +262,11 @@ public:
   };
 
   absl::StatusOr<std::unique_ptr<TokenStream>>
-  streamTokens(size_t function, std::span<const int32_t> ids, std::span<const int32_t> sequences,
-               std::span<const int32_t> positions, int64_t steps) override {
+  streamTokens(size_t function, const TokenInputs& inputs, int64_t steps) override {
     EXPECT_LE(int64_t(cache.size()) + steps, held.model->context);
-    EXPECT_THAT(sequences, ElementsAre(0));
-    EXPECT_THAT(positions, ElementsAre(int32_t(cache.size())));
-    return std::make_unique<Stream>(*this, ids[0], steps);
+    EXPECT_THAT(inputs.sequences, ElementsAre(0));
+    EXPECT_THAT(inputs.positions, ElementsAre(int32_t(cache.size())));
+    return std::make_unique<Stream>(*this, inputs.ids[0], steps);
   }
 
   int steps = 0;

@@ -149,7 +149,7 @@ TEST(TimelineTokensGpuTest, AreThoseWithoutStamps) {
       GTEST_SKIP() << "no GPU: " << executor.status();
     ASSERT_THAT(executor, tests::IsOk());
     const int32_t id[] = {100}, zero[] = {0};
-    auto stream = (*executor)->streamTokens(0, id, zero, zero, 32);
+    auto stream = (*executor)->streamTokens(0, {id, zero, zero}, 32);
     ASSERT_THAT(stream, tests::IsOk());
     ASSERT_TRUE(*stream);
     std::vector<int32_t>& ids = generated.emplace_back();
