@@ -48,6 +48,8 @@ public:
   /// them, by what the compiler predicts (`Function::predictedNs`), or by rows where it could not. With
   /// `hasPrefill()`.
   ModelFunction& prefill(int64_t count);
+  /// The Prefill function of most rows. With `hasPrefill()`.
+  ModelFunction& largestPrefill() { return prefills.back(); }
 
   /// Feeds tokens of sequence 0 from position `first` on, by Prefill where there is such a function, else
   /// one by one; returns the logits behind the last, valid until the next call.

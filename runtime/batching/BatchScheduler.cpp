@@ -42,10 +42,20 @@ struct Sequence {
   size_t fed = 0;
   internal::PagePool::Holding pages = {}; ///< where caches are paged
   bool wasAdmitted = false;
+  /// The first tokens, which Prefill feeds and no other function; nothing where any may.
+  std::optional<size_t> prefilled = {};
 
-  /// Whether several of the tokens that are known are still to be fed: of its prompt, and of its answer
-  /// where it has lost its pages.
-  bool needsPrefill() const { return fed + 1 < tokens.size(); }
+  /// Whether Prefill feeds its next token: several of those that are known are still to be fed, of its
+  /// prompt, and of its answer where it has lost its pages; or as `prefilled` says.
+  bool needsPrefill() const { return prefilled ? fed < *prefilled : fed + 1 < tokens.size(); }
+  /// The tokens that Prefill may feed.
+  std::span<const int32_t> prefillTokens() const {
+    return std::span(tokens).first(prefilled.value_or(tokens.size()));
+  }
+  /// Those of them that the states hold: other sequences that begin with them may take them over.
+  std::span<const int32_t> reusableTokens() const {
+    return prefillTokens().first(std::min(fed, prefillTokens().size()));
+  }
   TokenRow row(size_t position) const {
     return {.id = tokens[position], .sequence = slot, .position = int32_t(position)};
   }
@@ -110,6 +120,12 @@ private:
   bool hasPlace(const Sequence& sequence) const {
     return !pages || pages->room(sequence.pages) > int64_t(sequence.fed);
   }
+  ModelFunction& decodeFor(int64_t rows) {
+    return model.decode(options.isBatchInvariant ? model.mostDecodeRows() : rows);
+  }
+  ModelFunction& prefillFor(int64_t count) {
+    return options.isBatchInvariant ? model.largestPrefill() : model.prefill(count);
+  }
   absl::Status runPrefill(Sequences::iterator sequence);
   absl::Status runDecode();
   /// Adds guesses of the sequences' next tokens to the rows, up to `mostRows` in all.
@@ -154,6 +170,8 @@ absl::StatusOr<RequestId> BatchScheduler::Impl::submit(Request request) {
   Sequence sequence{std::move(request), std::move(sampler), Clock::now(),
                     NgramDrafter(mostGuesses)};
   sequence.tokens = sequence.request.prompt;
+  if (options.isBatchInvariant && model.hasPrefill())
+    sequence.prefilled = sequence.tokens.size();
   sequence.drafter.begin(sequence.tokens);
   std::scoped_lock lock(mutex);
   TENON_RETURN_IF_ERROR(failure);
@@ -204,7 +222,8 @@ bool BatchScheduler::Impl::place(Sequence& sequence) {
   if (pages) {
     if (slots.taken() == slots.size())
       return false;
-    const auto reused = pages->begin(sequence.pages, sequence.tokens, options.reusesPrefixes);
+    const auto reused =
+        pages->begin(sequence.pages, sequence.prefillTokens(), options.reusesPrefixes);
     if (!reused)
       return false;
     held = *reused;
@@ -244,7 +263,7 @@ void BatchScheduler::Impl::freeSlot(Sequence& sequence) {
     model.setPages(sequence.slot, {});
     slots.release(sequence.slot, {});
   } else {
-    sequence.tokens.resize(sequence.fed);
+    sequence.tokens.resize(sequence.reusableTokens().size());
     slots.release(sequence.slot, std::move(sequence.tokens));
   }
   sequence.slot = -1;
@@ -288,7 +307,7 @@ void BatchScheduler::Impl::growPages() {
 void BatchScheduler::Impl::advance(Sequence& sequence, size_t count) {
   sequence.fed += count;
   if (pages)
-    pages->keep(sequence.pages, std::span(sequence.tokens).first(sequence.fed));
+    pages->keep(sequence.pages, sequence.reusableTokens());
 }
 
 absl::StatusOr<bool> BatchScheduler::Impl::step() {
@@ -317,8 +336,8 @@ absl::StatusOr<bool> BatchScheduler::Impl::step() {
 }
 
 absl::Status BatchScheduler::Impl::runPrefill(Sequences::iterator sequence) {
-  const size_t left = sequence->tokens.size() - sequence->fed;
-  ModelFunction& function = model.prefill(int64_t(left));
+  const size_t left = sequence->prefillTokens().size() - sequence->fed;
+  ModelFunction& function = prefillFor(int64_t(left));
   std::vector<TokenRow> rows(std::min(size_t(function.rows()), left));
   for (size_t row = 0; row < rows.size(); ++row)
     rows[row] = sequence->row(sequence->fed + row);
@@ -367,7 +386,7 @@ absl::Status BatchScheduler::Impl::runDecode() {
   // Those that decoded may all have given up their pages for prompts of older requests.
   if (rows.empty())
     return absl::OkStatus();
-  ModelFunction& function = model.decode(int64_t(rows.size()));
+  ModelFunction& function = decodeFor(int64_t(rows.size()));
   if (options.guessesInIdleRows)
     TENON_RETURN_IF_ERROR(addGuesses(chosen, rows, function.rows()));
   const bool wantsLogits = std::ranges::any_of(

@@ -48,6 +48,10 @@ struct BatchOptions {
   int64_t mostWaiting = 65'536;  ///< requests without a slot; more are refused
   bool reusesPrefixes = true;    ///< keys and values of an earlier prompt's begin are taken over
   bool guessesInIdleRows = true; ///< rows of decode that no sequence needs verify guesses
+  /// A request's tokens have the same bits whatever runs beside it: every call is of the Decode or
+  /// the Prefill function of most rows, and each token of a sequence always goes through the same
+  /// of the two, also where the sequence is fed anew or takes over what another has left.
+  bool isBatchInvariant = false;
 };
 
 /// What a scheduler has done so far, and what it holds.
@@ -87,7 +91,9 @@ struct BatchStatistics {
 ///
 /// Each request is sampled as if it were alone. Its tokens are those of `Generator` where the program's
 /// kernels give a row the same bits whatever the number of rows, and within their rounding elsewhere:
-/// kernels of few and of many rows may add in another order (`#tenon.order`).
+/// kernels of few and of many rows may add in another order (`#tenon.order`). With
+/// `BatchOptions::isBatchInvariant` they are in every bit those of a scheduler of that kind that has
+/// nothing else to do.
 class BatchScheduler {
 public:
   /// Sets the states to zero. `executor`'s program must have a Decode function; InvalidArgument says

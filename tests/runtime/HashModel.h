@@ -50,9 +50,10 @@ public:
       const bool isPrefill = function.role == Role::Prefill;
       const int32_t sequence = sequences[isPrefill ? 0 : row];
       EXPECT_LT(positions[row], context);
+      const int32_t id = ids[row] + (marksFunctions ? int32_t(index * vocabulary) : 0);
       const std::vector<int32_t> cache =
-          held.model->isPaged() ? write(read(inputs.back()), sequence, positions[row], ids[row])
-                                : write(sequence, positions[row], ids[row]);
+          held.model->isPaged() ? write(read(inputs.back()), sequence, positions[row], id)
+                                : write(sequence, positions[row], id);
       if (!isPrefill || int32_t(row) == read(inputs[3])[0])
         writeLogits(std::span(logits).subspan((isPrefill ? 0 : row) * vocabulary, vocabulary),
                     cache);
@@ -98,6 +99,9 @@ public:
   size_t logitsCalls = 0; ///< those whose logits were wanted
   size_t failingCall = 0;
   std::optional<int32_t> brokenId; ///< a token behind which the logits are NaN
+  /// Whether what the caches hold of a token tells by which function it came, as where kernels of few
+  /// and of many rows add in another order.
+  bool marksFunctions = false;
 
 private:
   /// Writes an id; what the sequence then holds.

@@ -152,10 +152,10 @@ timesOf(const RequestBench& bench) {
 
 absl::StatusOr<RequestBench> benchRequests(runtime::Executor& executor,
                                            std::span<const TimedRequest> load,
+                                           runtime::BatchOptions options,
                                            const std::function<void(int64_t)>& onProgress) {
-  TENON_ASSIGN_OR_RETURN(auto scheduler,
-                         runtime::BatchScheduler::create(
-                             executor, {.mostWaiting = static_cast<int64_t>(load.size())}));
+  options.mostWaiting = static_cast<int64_t>(load.size());
+  TENON_ASSIGN_OR_RETURN(auto scheduler, runtime::BatchScheduler::create(executor, options));
   return LoadRun(executor, *scheduler, load).run(onProgress);
 }
 

@@ -31,11 +31,13 @@ struct RequestBench {
   double meanCachedShare = 0; ///< of the positions or pages of the states, over the wall time
 };
 
-/// Offers the requests at their times to a scheduler on `executor`'s program, until all have ended.
-/// `onProgress` takes the number of those. Fails with the status of a request that the scheduler
-/// refuses, with its number, or of one that failed.
+/// Offers the requests at their times to a scheduler on `executor`'s program, until all have ended:
+/// one with these options, which lets all of them wait. `onProgress` takes the number of those that
+/// have ended. Fails with the status of a request that the scheduler refuses, with its number, or of
+/// one that failed.
 absl::StatusOr<RequestBench> benchRequests(runtime::Executor& executor,
                                            std::span<const TimedRequest> load,
+                                           runtime::BatchOptions options = {},
                                            const std::function<void(int64_t)>& onProgress = {});
 
 /// A table of the figures.

@@ -31,6 +31,8 @@ static const char* describe(Need need) {
     return "decode";
   case Need::OneFunction:
     return "calls of one function";
+  case Need::Requests:
+    return "a load of requests (--requests, --poisson)";
   case Need::Arrivals:
     return "requests that arrive at random (--poisson)";
   case Need::Language:

@@ -27,6 +27,7 @@ enum class Need : uint8_t {
   Call,        ///< a function is called on arrays
   Decode,      ///< decode is measured
   OneFunction, ///< calls of one function are measured
+  Requests,    ///< a load of requests is measured
   Arrivals,    ///< requests arrive at random
   Language,    ///< the model is a language model
   Functions,   ///< the model's functions are in its file

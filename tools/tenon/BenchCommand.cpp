@@ -356,6 +356,7 @@ absl::Status bench(Options options) {
     options.rules.deny(Need::Arrivals, "--poisson is not given");
   if (options.load.isGiven())
     return benchLoad(options);
+  options.rules.deny(Need::Requests, "one function is measured");
   if (options.shape.role == Role::Prefill)
     options.rules.deny(Need::Decode, "--shapes is " + options.model.shapes.front());
   std::vector<MeasuredPlan> plans;

@@ -34,6 +34,11 @@ void addLoadOptions(CLI::App& command, LoadOptions& load, FlagRules& rules) {
           ->check(integerFrom(0))
           ->capture_default_str(),
       {Need::Arrivals});
+  rules.require(
+      command.add_flag("--batch-invariant", load.isBatchInvariant,
+                       "Give each request the same bits whatever runs beside it: all calls are of "
+                       "the decode and the prefill of most rows"),
+      {Need::Requests});
 }
 
 static absl::StatusOr<std::vector<TimedRequest>> makeLoad(const LoadOptions& load,
@@ -67,9 +72,11 @@ absl::Status benchLoad(const LoadOptions& load, ModelOptions model, const FlagRu
     RequestBench bench;
     {
       Progress progress("answering requests");
-      TENON_ASSIGN_OR_RETURN(bench, benchRequests(*executor, requests, [&](int64_t ended) {
-                               progress.update(static_cast<uint64_t>(ended), requests.size());
-                             }));
+      TENON_ASSIGN_OR_RETURN(
+          bench, benchRequests(*executor, requests, {.isBatchInvariant = load.isBatchInvariant},
+                               [&](int64_t ended) {
+                                 progress.update(static_cast<uint64_t>(ended), requests.size());
+                               }));
     }
     if (!json.replacesText())
       std::cout << absl::StrFormat("%s, plan %s, target %s\n%s", model.path, plan,

@@ -18,6 +18,7 @@ namespace tenon::tools {
 struct LoadOptions {
   std::string requests; ///< a file of them; else `poisson`
   PoissonLoad poisson = {.inputTokens = 512, .outputTokens = 128};
+  bool isBatchInvariant = false; ///< as in `BatchOptions`
 
   bool isGiven() const { return !requests.empty() || poisson.perSecond > 0; }
 };

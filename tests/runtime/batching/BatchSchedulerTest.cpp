@@ -446,6 +446,59 @@ TEST(BatchScheduler, TheYoungestGivesUpItsPages) {
   EXPECT_EQ(scheduler->statistics().preemptions, 1);
 }
 
+/// What a scheduler with those options answers to prompts with common begins and ends of their own, of
+/// which each next one comes some steps later; alone, where `isAlone`, each on a model of its own.
+std::vector<Ids> answersOf(const ModelInfo& info, const BatchOptions& options, bool isAlone) {
+  std::vector<Function> functions;
+  for (int64_t rows : {1, 4})
+    functions.push_back(makeModelFunction(Role::Decode, rows, info));
+  for (int64_t rows : {4, 8})
+    functions.push_back(makeModelFunction(Role::Prefill, rows, info));
+  std::unique_ptr<HashModel> model;
+  std::unique_ptr<BatchScheduler> scheduler;
+  const auto begin = [&] {
+    model = std::make_unique<HashModel>(functions, info);
+    model->marksFunctions = true;
+    scheduler = makeScheduler(*model, options);
+  };
+  begin();
+  std::vector<Ids> all(24);
+  for (int32_t request = 0; request < int32_t(all.size()); ++request) {
+    Ids prompt(size_t(1 + request % 5 * 4), 7 + request % 2);
+    if (request % 3 == 0)
+      prompt.push_back(request);
+    const auto onEnd = [&all, request](RequestResult result) {
+      EXPECT_TRUE(result.status.ok()) << result.status;
+      all[size_t(request)] = std::move(result.ids);
+    };
+    if (isAlone)
+      begin();
+    EXPECT_TRUE(scheduler->submit({.prompt = prompt, .maxTokens = 20, .onEnd = onEnd}).ok());
+    for (int32_t step = 0; step < request % 3; ++step)
+      EXPECT_TRUE(scheduler->step().ok());
+    if (isAlone)
+      runUntilIdle(*scheduler);
+  }
+  runUntilIdle(*scheduler);
+  const BatchStatistics statistics = scheduler->statistics();
+  if (!isAlone && options.reusesPrefixes)
+    EXPECT_GT(statistics.reusedTokens, 0);
+  if (!isAlone && info.isPaged())
+    EXPECT_GT(statistics.preemptions, 0);
+  return all;
+}
+
+// Over pages some requests lose theirs and are fed anew, over others' begins of prompts.
+TEST(BatchScheduler, BatchInvariantAnswersAreThoseOfARequestAlone) {
+  for (const ModelInfo& info : {HashModel::infoOf(4), HashModel::infoOf(4, 18, 4)}) {
+    SCOPED_TRACE(info.pages);
+    const BatchOptions invariant = {.isBatchInvariant = true};
+    EXPECT_EQ(answersOf(info, invariant, /*isAlone=*/false),
+              answersOf(info, invariant, /*isAlone=*/true));
+    EXPECT_NE(answersOf(info, {}, /*isAlone=*/false), answersOf(info, {}, /*isAlone=*/true));
+  }
+}
+
 TEST(BatchScheduler, ThreadsMaySubmitAndCancel) {
   constexpr int threadCount = 3, each = 200;
   HashModel model({decode(4)}, 4);

@@ -120,7 +120,7 @@ TEST(BenchRequests, CountsWhatItOffered) {
   ZeroExecutor executor;
   std::vector<TimedRequest> load = {{0, {1, 2, 3}, 4}, {0, {5}, 1}, {0.01, {7, 7}, 0}};
   int64_t progress = -1;
-  auto bench = benchRequests(executor, load, [&](int64_t ended) { progress = ended; });
+  auto bench = benchRequests(executor, load, {}, [&](int64_t ended) { progress = ended; });
   ASSERT_THAT(bench, IsOk());
   EXPECT_EQ(progress, 3);
   EXPECT_EQ(bench->promptTokens, 6);
