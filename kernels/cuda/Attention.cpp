@@ -12,13 +12,16 @@ namespace tenon::kernels::cuda_rules {
 
 /// Whether tensor cores can take the operands as they are: one 16-bit type, no rings, whole
 /// vectors of `multiple` elements, a scale that keeps the scores' order.
-static bool suitsTensorCores(AttentionOp op, int64_t multiple) {
+static bool suitsTensorCores(AttentionOp op, int64_t multiple, bool mayBeQuants = false) {
   constexpr int64_t mostSize = 256;
   Type type = op.getQuery().getType().getElementType();
   AttentionExtents extents(op);
-  return !type.isF32() && !KvCache(op.getKey().getType()).isRing() && extents.keyElement == type &&
-         extents.valueElement == type && op.getType().getElementType() == type &&
-         extents.keySize % multiple == 0 && extents.valueSize % multiple == 0 &&
+  bool areQuants = mayBeQuants && KvCache(op.getKey().getType()).isQuantized() &&
+                   KvCache(op.getValue().getType()).isQuantized();
+  bool areOfType = extents.keyElement == type && extents.valueElement == type;
+  return !type.isF32() && !KvCache(op.getKey().getType()).isRing() && (areQuants || areOfType) &&
+         op.getType().getElementType() == type && extents.keySize % multiple == 0 &&
+         extents.valueSize % multiple == 0 &&
          std::max(extents.keySize, extents.valueSize) <= mostSize &&
          op.getScale().convertToDouble() > 0;
 }
@@ -88,7 +91,7 @@ static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target, Neighbours
     if (std::optional<TensorPrefillSchedule> prefill = chooseTensorPrefill(kernel, op, target))
       return printSchedule(context, TensorPrefillKernel::name, *prefill);
   }
-  if (!suitsPrefill(op) && suitsTensorCores(op, 8))
+  if (!suitsPrefill(op) && suitsTensorCores(op, 8, /*mayBeQuants=*/true))
     return printSchedule(context, TensorDecodeKernel::name, chooseTensorDecode(op, target));
   return printSchedule(context, DecodeAttentionKernel::name, chooseDecodeAttention(op, target));
 }

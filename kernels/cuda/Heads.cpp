@@ -59,8 +59,8 @@ VerdictOr<HeadRowsKernel> HeadRowsKernel::read(KernelOp kernel) {
     return region.refusal();
   if (!isOfWholeRows(*region))
     return Refusal{
-        "expects chains of one number of rows, without a norm, in vectors of two elements "
-        "and more for the emitter head_rows"};
+        "expects chains of one number of rows, without a norm and caches of quants, in vectors of "
+        "two elements and more for the emitter head_rows"};
   VerdictOr<HeadRowsSchedule> schedule = parseSchedule<HeadRowsSchedule>(kernel.getScheduleAttr());
   if (!schedule)
     return schedule.refusal();

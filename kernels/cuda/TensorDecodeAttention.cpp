@@ -11,6 +11,9 @@ namespace tenon::kernels {
 
 static constexpr int64_t floatBytes = 4, wordBytes = 16, halfBytes = 2;
 
+/// Whether the caches hold quants of a byte, and scales.
+static bool areQuants(AttentionOp op) { return KvCache(op.getKey().getType()).isQuantized(); }
+
 VerdictOr<TensorDecodeKernel> TensorDecodeKernel::read(KernelOp kernel) {
   constexpr int64_t mostSize = 256, mostRows = 16;
   VerdictOr<AttentionRegion> region = readAttentionRegion(kernel);
@@ -24,6 +27,13 @@ VerdictOr<TensorDecodeKernel> TensorDecodeKernel::read(KernelOp kernel) {
     return Refusal{"expects keys and values in a ring or in two sets of registers, but got " +
                    typed::print(kernel.getScheduleAttr())};
   AttentionExtents extents(region->attention);
+  if (areQuants(region->attention) &&
+      (schedule->stages > 0 || schedule->sets > 1 || schedule->runBytes > 0))
+    return Refusal{"expects quants in one set of registers, but got " +
+                   typed::print(kernel.getScheduleAttr())};
+  if (areQuants(region->attention) && region->writesCache())
+    return Refusal{"expects caches of plain elements where attention writes them, but got " +
+                   detail::formatType(region->attention.getKey().getType())};
   if (int64_t size = std::max(extents.keySize, extents.valueSize); size > mostSize)
     return Refusal{"expects heads of at most 256 elements, but got " + std::to_string(size)};
   if (region->writesCache() && region->query.rows > mostRows)
@@ -36,15 +46,16 @@ VerdictOr<TensorDecodeKernel> TensorDecodeKernel::read(KernelOp kernel) {
 /// scores; the queries; the keys and values that the kernel makes, with their places, and the last
 /// one.
 static int64_t decodeBytes(const AttentionExtents& sizes, int64_t heads, int64_t warps,
-                           int64_t stages, int64_t madeRows) {
+                           int64_t stages, int64_t madeRows, bool hasScales) {
   constexpr int64_t mostHeads = 8, sumPadding = 4, queryPadding = 16, placeBytes = 4;
+  int64_t scaleBytes = hasScales ? 2 * floatBytes : 0; // of the last key and value
   int64_t stored = madeRows + 1;
   int64_t sums = floatBytes * heads * (sizes.valueSize + sumPadding);
   int64_t ring = std::max(stages * decodeStageBytes(sizes.keySize, sizes.valueSize), sums);
   int64_t ofWarps = warps * (ring + floatBytes * 2 * mostHeads) + floatBytes * mostHeads;
   int64_t rows = halfBytes * (heads * (sizes.keySize + queryPadding) +
                               stored * (sizes.keySize + sizes.valueSize));
-  return llvm::alignTo(ofWarps + rows + placeBytes * stored, wordBytes);
+  return llvm::alignTo(ofWarps + rows + placeBytes * stored + scaleBytes, wordBytes);
 }
 
 /// Of the parts of a row the largest scores and totals; in a cluster also this block's run of the
@@ -83,10 +94,11 @@ BlockResources TensorDecodeKernel::resources() const {
   resources.blocksPerSm = schedule.blocksPerSm;
   resources.registers = BlockResources::mostRegisters;
   resources.tensorCores = true;
-  resources.bytesAThread = std::max(schedule.stages, schedule.sets) * decodeStepKeys * halfBytes *
-                           (extents.keySize + extents.valueSize) / 32;
+  bool hasScales = areQuants(region.attention);
+  resources.bytesAThread = std::max(schedule.stages, schedule.sets) * decodeStepKeys *
+                           (hasScales ? 1 : halfBytes) * (extents.keySize + extents.valueSize) / 32;
   resources.dynamicSmemBytes =
-      decodeBytes(extents, schedule.headsPerTile, warps, schedule.stages, made) +
+      decodeBytes(extents, schedule.headsPerTile, warps, schedule.stages, made, hasScales) +
       exchangeBytes(extents, schedule.headsPerTile, schedule.splits, cluster) +
       chainBytes(region, warps);
   if (schedule.splits > 1 && !cluster)
@@ -207,6 +219,10 @@ static int64_t runBytes(int64_t keySize, int64_t valueSize) {
   return shares(keySize) && shares(valueSize) ? run : 0;
 }
 
+/// Warps of a block where a ring would be best, for quants, which go straight into registers, as
+/// many bytes of them as four warps take of 16-bit elements. Not measured.
+static constexpr int64_t quantWarps = 8;
+
 /// Parts that a cluster combines where its blocks are at least a quarter of those wanted; else
 /// parts that memory combines.
 TensorDecodeSchedule chooseTensorDecode(AttentionOp op, const CudaTarget& target) {
@@ -215,6 +231,9 @@ TensorDecodeSchedule chooseTensorDecode(AttentionOp op, const CudaTarget& target
   int64_t keySize = extents.keySize, valueSize = extents.valueSize, capacity = extents.capacity;
   DecodeCover cover = extents.rows == 1 ? coverOneRow(units, keySize, valueSize, capacity, target)
                                         : coverRows(units, heads, keySize, valueSize, target);
+  bool hasScales = areQuants(op);
+  if (hasScales && cover.stages > 0)
+    cover.stages = 0, cover.warps = quantWarps;
   int64_t wanted =
       std::min<int64_t>(cover.splits, llvm::divideCeil(capacity, cover.warps * decodeStepKeys));
   TensorDecodeSchedule schedule;
@@ -230,8 +249,10 @@ TensorDecodeSchedule chooseTensorDecode(AttentionOp op, const CudaTarget& target
   schedule.blocksPerSm = cover.blocksPerSm;
   schedule.stages = cover.stages;
   schedule.released = schedule.clusterBlocks > 1 && cover.stages > 0 ? 1 : 0;
-  schedule.sets = setsOf(cover, keySize, valueSize, capacity, target);
-  schedule.runBytes = runBytes(keySize, valueSize);
+  if (!hasScales) {
+    schedule.sets = setsOf(cover, keySize, valueSize, capacity, target);
+    schedule.runBytes = runBytes(keySize, valueSize);
+  }
   return schedule;
 }
 

@@ -33,10 +33,11 @@ int64_t headsOfWarp(const HeadRegion::Chain& chain, int64_t most) {
 
 bool isOfWholeRows(const HeadRegion& region) {
   constexpr int64_t vectorBytes = 16;
-  return llvm::all_of(region.chains, [&](const HeadRegion::Chain& chain) {
+  return llvm::all_of(region.chains, [&](HeadRegion::Chain chain) {
     auto type = llvm::cast<RankedTensorType>(chain.source.getType());
     int64_t most = vectorBytes / getEncoding(type.getElementType())->blockBytes;
-    return !chain.norm && chain.rows == region.chains.front().rows &&
+    bool encodes = chain.write && KvCache(chain.write.getState().getType()).isQuantized();
+    return !chain.norm && !encodes && chain.rows == region.chains.front().rows &&
            std::gcd(chain.size, most) >= 2;
   });
 }
@@ -67,9 +68,8 @@ Verdict addToHeadRegion(Operation& op, HeadRegion& region) {
       return Refusal{what + std::string("writes a head once")};
     chain->write = llvm::cast<KvWriteOp>(op);
     KvCache cache(chain->write.getState().getType());
-    if (cache.isQuantized() || cache.isRing())
-      return Refusal{
-          what + std::string("writes to caches of plain elements in the layout dense or paged")};
+    if (cache.isRing())
+      return Refusal{what + std::string("writes to caches in the layout dense or paged")};
     return Verdict::accept();
   }
   chain->end = op.getResult(0);

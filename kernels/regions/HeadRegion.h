@@ -33,8 +33,9 @@ struct HeadRegion {
 /// largest divisor of the chain's heads.
 int64_t headsOfWarp(const HeadRegion::Chain& chain, int64_t most);
 
-/// Whether a block can take a row of all chains (`head_rows`): they have as many rows and no norm,
-/// whose sum is a warp's, and vectors of at least two elements divide their heads.
+/// Whether a block can take a row of all chains (`head_rows`): they have as many rows, no norm,
+/// whose sum is a warp's, and no cache of quants, whose scale is one, and vectors of at least two
+/// elements divide their heads.
 bool isOfWholeRows(const HeadRegion& region);
 
 /// Adds `op` to the chain that it continues, or to a new one. Refuses one that no emitter of heads

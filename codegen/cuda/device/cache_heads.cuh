@@ -25,6 +25,7 @@ template <typename T> struct CacheElements {
 /// One of quants of a byte: `Quants` makes a number of one and one of a number.
 template <int size, typename Quants> struct QuantizedHead {
   using Memory = unsigned char;
+  using Quant = Quants;
   static constexpr int widest = 4; // a head is a multiple of 4 bytes
   static constexpr bool hasScale = true;
   static constexpr int bytes = 4 + size;
@@ -96,5 +97,9 @@ struct E4M3Quants {
 
 template <int size> struct CacheElements<Int8Head<size>> : QuantizedHead<size, Int8Quants> {};
 template <int size> struct CacheElements<E4M3Head<size>> : QuantizedHead<size, E4M3Quants> {};
+
+/// What pointers to heads of `size` elements count from one to the next.
+template <typename Head, int size>
+constexpr int headUnits = sizeof(typename CacheElements<Head>::Memory) == 1 ? 4 + size : size;
 
 } // namespace tenon

@@ -85,8 +85,8 @@ template <typename Keys, int heads, bool mayHide = false> struct DecodeAttention
   /// one key's words x, z and y, w, in the registers into which they were loaded; columns 2 h and 2
   /// h + 1 a query's: thread (g, t) has sums of both rows, each of its own column. Columns behind
   /// the last head repeat it; a query's words that no key has meet zeros.
-  __device__ __forceinline__ void multiplyPaired(float (&products)[2][held],
-                                                 const Operands& of) const {
+  template <typename Of>
+  __device__ __forceinline__ void multiplyPaired(float (&products)[2][held], const Of& of) const {
     const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
     const T* const query = shared.query[min(headOf(g), heads - 1)];
     auto wordsAt = [&](int k) { return reinterpret_cast<const unsigned*>(query + k) + g % 2; };
@@ -103,19 +103,19 @@ template <typename Keys, int heads, bool mayHide = false> struct DecodeAttention
       float dots[4] = {};
 #pragma unroll
       for (int c = 0; c < Keys::keyChunks; ++c) {
-        const uint4& key = of.key[i][c];
+        const uint4& key = Keys::keyFactors(of, i, c);
         multiplyAdd<T>(dots, {key.x, key.y, key.z, key.w}, words[c]);
       }
       if (Keys::keyRest > 0) {
-        const uint4& key = of.key[i][Keys::keyChunks];
+        const uint4& key = Keys::keyFactors(of, i, Keys::keyChunks);
         multiplyAdd<T>(dots, {key.x, key.y}, words[Keys::keyChunks][0]);
       }
       products[i][0] = dots[0] + dots[3];
     }
   }
   /// The same with one column a head: rows are keys.
-  __device__ __forceinline__ void multiplySingle(float (&products)[2][held],
-                                                 const Operands& of) const {
+  template <typename Of>
+  __device__ __forceinline__ void multiplySingle(float (&products)[2][held], const Of& of) const {
     const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
     float dots[2][4] = {}; // two sums, so that one instruction need not wait for the last
 #pragma unroll
@@ -123,7 +123,7 @@ template <typename Keys, int heads, bool mayHide = false> struct DecodeAttention
       const uint4 q = g < heads && Keys::hasKeyChunk(c)
                           ? *reinterpret_cast<const uint4*>(&shared.query[g][32 * c + 8 * t])
                           : uint4{0, 0, 0, 0};
-      const uint4 a = of.key[0][c], b = of.key[1][c];
+      const uint4 a = Keys::keyFactors(of, 0, c), b = Keys::keyFactors(of, 1, c);
       multiplyAdd<T>(dots[0], {a.x, b.x, a.y, b.y}, {q.x, q.y});
       multiplyAdd<T>(dots[1], {a.z, b.z, a.w, b.w}, {q.z, q.w});
     }
@@ -132,7 +132,8 @@ template <typename Keys, int heads, bool mayHide = false> struct DecodeAttention
           g < heads
               ? *reinterpret_cast<const uint2*>(&shared.query[g][32 * Keys::keyChunks + 4 * t])
               : uint2{0, 0};
-      const uint4 a = of.key[0][Keys::keyChunks], b = of.key[1][Keys::keyChunks];
+      const uint4 a = Keys::keyFactors(of, 0, Keys::keyChunks);
+      const uint4 b = Keys::keyFactors(of, 1, Keys::keyChunks);
       multiplyAdd<T>(dots[0], {a.x, b.x, a.y, b.y}, {q.x, q.y});
     }
 #pragma unroll
@@ -143,7 +144,8 @@ template <typename Keys, int heads, bool mayHide = false> struct DecodeAttention
   }
 
   /// Products of keys g and g + 8 of 16, each with the queries of a thread's heads.
-  __device__ __forceinline__ void multiply(float (&products)[2][held], const Operands& of) const {
+  template <typename Of>
+  __device__ __forceinline__ void multiply(float (&products)[2][held], const Of& of) const {
     if constexpr (paired)
       multiplyPaired(products, of);
     else
@@ -156,6 +158,12 @@ template <typename Keys, int heads, bool mayHide = false> struct DecodeAttention
   __device__ __forceinline__ void score(float (&scores)[2][held], const Operands& of, int first,
                                         Scores scale) const {
     multiply(scores, of);
+    if constexpr (Keys::hasScales)
+#pragma unroll
+      for (int i = 0; i < 2; ++i)
+#pragma unroll
+        for (int h = 0; h < held; ++h)
+          scores[i][h] *= of.keyScale[i];
 #pragma unroll
     for (int i = 0; i < 2; ++i)
 #pragma unroll
@@ -208,7 +216,9 @@ template <typename Keys, int heads, bool mayHide = false> struct DecodeAttention
     unsigned upper[2], rest[2];
   };
   template <typename Scores>
-  __device__ __forceinline__ Factors weigh(const float (&scores)[2][held], Scores scale) {
+  __device__ __forceinline__ Factors weigh(const float (&scores)[2][held], const Operands& of,
+                                           Scores scale) {
+    using V = typename Keys::ValueElement;
     Factors factors;
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
@@ -216,14 +226,17 @@ template <typename Keys, int heads, bool mayHide = false> struct DecodeAttention
 #pragma unroll
       for (int h = 0; h < held; ++h) {
         weights[h] = powerOfTwo((scores[i][h] - largest[h]) * scale.factor());
-        lacking[h] = weights[h] - roundTo<T>(weights[h]);
-        total[h] += weights[h];
+        const float weight = weights[h];
+        if constexpr (Keys::hasScales)
+          weights[h] *= of.valueScale[i];
+        lacking[h] = weights[h] - roundTo<V>(weights[h]);
+        total[h] += weight;
       }
       if constexpr (paired) {
-        factors.upper[i] = transposeMatrix(pairFromFloat<T>(weights[0], lacking[0]));
+        factors.upper[i] = transposeMatrix(pairFromFloat<V>(weights[0], lacking[0]));
       } else {
-        factors.upper[i] = transposeMatrix(pairFromFloat<T>(weights[0], weights[1]));
-        factors.rest[i] = transposeMatrix(pairFromFloat<T>(lacking[0], lacking[1]));
+        factors.upper[i] = transposeMatrix(pairFromFloat<V>(weights[0], weights[1]));
+        factors.rest[i] = transposeMatrix(pairFromFloat<V>(lacking[0], lacking[1]));
       }
     }
     return factors;
@@ -235,9 +248,10 @@ template <typename Keys, int heads, bool mayHide = false> struct DecodeAttention
     const unsigned elements[4] = {
         __byte_perm(words[0], words[1], 0x5410), __byte_perm(words[0], words[1], 0x7632),
         __byte_perm(words[2], words[3], 0x5410), __byte_perm(words[2], words[3], 0x7632)};
-    multiplyAdd<T>(sums[tile], elements, factors.upper);
+    using V = typename Keys::ValueElement;
+    multiplyAdd<V>(sums[tile], elements, factors.upper);
     if constexpr (!paired)
-      multiplyAdd<T>(sums[tile], elements, factors.rest);
+      multiplyAdd<V>(sums[tile], elements, factors.rest);
   }
   static __device__ __forceinline__ unsigned wordOf(const uint4& vector, int word) {
     return word == 0 ? vector.x : word == 1 ? vector.y : word == 2 ? vector.z : vector.w;
@@ -247,8 +261,8 @@ template <typename Keys, int heads, bool mayHide = false> struct DecodeAttention
     for (int tile = 0; tile < valueTiles; ++tile) {
       const int c = tile / 4, j = tile % 4;
       addTile(tile,
-              {wordOf(of.value[0][c], j), wordOf(of.value[1][c], j), wordOf(of.value[2][c], j),
-               wordOf(of.value[3][c], j)},
+              {wordOf(Keys::valueFactors(of, 0, c), j), wordOf(Keys::valueFactors(of, 1, c), j),
+               wordOf(Keys::valueFactors(of, 2, c), j), wordOf(Keys::valueFactors(of, 3, c), j)},
               factors);
     }
   }
@@ -294,7 +308,7 @@ template <typename Keys, int heads, bool mayHide = false> struct DecodeAttention
       if (!hasSet(first, set))
         break;
       keys.takeNewValues(operands[set], first + set * Keys::setKeys);
-      addValues(operands[set], weigh(scores[set], scale));
+      addValues(operands[set], weigh(scores[set], operands[set], scale));
       if (Keys::stages == 0)
         keys.loadValues(operands[set], next + set * Keys::setKeys);
     }
@@ -303,13 +317,17 @@ template <typename Keys, int heads, bool mayHide = false> struct DecodeAttention
   /// Leaves the exponents of the row's last key in shared memory: the instruction's rows all are
   /// that key.
   template <typename Scores> __device__ __forceinline__ void scoreLast(Scores scale) const {
-    Operands last;
+    typename Keys::MadeKey last;
 #pragma unroll
     for (int i = 0; i < 2; ++i)
       Keys::takeKey(last, i, Keys::vectorsOf(keys.made.keys[keys.lastRow]), Keys::inOrder,
                     Keys::fromShared);
     float products[2][held];
     multiply(products, last);
+    if constexpr (Keys::hasScales)
+#pragma unroll
+      for (int h = 0; h < held; ++h)
+        products[0][h] *= keys.made.keyScale;
     if (threadIdx.x % 32 < 4)
 #pragma unroll
       for (int h = 0; h < held; ++h)
@@ -385,6 +403,10 @@ template <typename Keys, int heads, bool mayHide = false> struct DecodeAttention
     if (hasLast) {
       float value[4];
       loadVector(value, &shared.made.values[keys.lastRow][d]);
+      if constexpr (Keys::hasScales)
+#pragma unroll
+        for (int i = 0; i < 4; ++i)
+          value[i] *= shared.made.valueScale;
       sums.add(shared.last[h], 1.0f, {value[0], value[1], value[2], value[3]});
     }
     return sums;

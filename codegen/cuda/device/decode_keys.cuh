@@ -1,10 +1,54 @@
 // How warps of decode attention load keys and values.
 #pragma once
+#include "cache_heads.cuh"
 #include "kv_cache.cuh"
 #include "mma.cuh"
 #include "new_keys.cuh"
 
 namespace tenon {
+
+/// How the heads of a cache become factors of tensor cores: elements T as they are.
+template <typename T, typename Head> struct HeadFactors {
+  static constexpr bool hasScales = false;
+  using Memory = T;
+  using Chunk = uint4;    ///< eight elements
+  using ValueElement = T; ///< of values and weights as factors
+  struct Scales {};       ///< of a thread
+  struct LastScales {};   ///< of the row's last key and value
+  template <typename Element>
+  static __device__ __forceinline__ const uint4& factorsOf(const uint4& chunk) {
+    return chunk;
+  }
+};
+
+/// Quants of a byte, as numbers, which 16 bits hold. Scores and weights are multiplied with the
+/// scales of their heads: such weights need the range of BF16.
+template <typename Head> struct QuantFactors {
+  static constexpr bool hasScales = true;
+  using Memory = unsigned char;
+  using Chunk = uint2;
+  using ValueElement = BF16;
+  struct Scales {
+    float keyScale[2], valueScale[2]; ///< of keys g and g + 8 of a step
+  };
+  struct LastScales {
+    float keyScale, valueScale;
+  };
+  template <typename Element>
+  static __device__ __forceinline__ uint4 factorsOf(const uint2& chunk) {
+    auto pair = [](unsigned word, int first) {
+      return pairFromFloat<Element>(number(word, first), number(word, first + 1));
+    };
+    return {pair(chunk.x, 0), pair(chunk.x, 2), pair(chunk.y, 0), pair(chunk.y, 2)};
+  }
+  static __device__ __forceinline__ float number(unsigned word, int byte) {
+    return CacheElements<Head>::Quant::number(static_cast<unsigned char>(word >> 8 * byte));
+  }
+};
+template <typename T, int size>
+struct HeadFactors<T, Int8Head<size>> : QuantFactors<Int8Head<size>> {};
+template <typename T, int size>
+struct HeadFactors<T, E4M3Head<size>> : QuantFactors<E4M3Head<size>> {};
 
 /// Keys and values of a row's sequence and key head on their way into the registers of warps. Each
 /// warp takes 16 keys at a time, a step, on its own: the first ones straight into registers, those
@@ -21,13 +65,23 @@ namespace tenon {
 ///
 /// `runBytes`: how much of memory is read at a time, 256, where other blocks ask for the rest of those at
 /// about the same time; or 0.
+///
+/// `KeyHead`, `ValueHead`: what the cache holds, T or heads of quants, which go through no ring and are
+/// none that the kernel makes.
 template <typename T, typename Cache, int keySize_, int valueSize_, int warps_, int sets_,
-          int stages_, int newRows_, bool amongSteps, int runBytes>
+          int stages_, int newRows_, bool amongSteps, int runBytes, typename KeyHead = T,
+          typename ValueHead = T>
 struct DecodeKeys {
   using Element = T;
+  using Keys = HeadFactors<T, KeyHead>;
+  using Values = HeadFactors<T, ValueHead>;
+  using ValueElement = typename Values::ValueElement;
+  static constexpr bool hasScales = Keys::hasScales;
   static constexpr int keySize = keySize_, valueSize = valueSize_, warps = warps_, sets = sets_,
                        stages = stages_, newRows = newRows_;
   static_assert(keySize % 8 == 0 && valueSize % 8 == 0, "whole vectors");
+  static_assert(Keys::hasScales == Values::hasScales, "keys and values of one kind");
+  static_assert(!hasScales || (stages == 0 && newRows == 0), "quants come from the cache");
   static_assert(sets == 1 || stages == 0, "steps behind the first are in registers or in a ring");
   static_assert(runBytes == 0 || runBytes == 256, "what a load can ask for");
   static constexpr int keyRest = keySize % 32 == 16 ? 16 : 0;
@@ -51,20 +105,27 @@ struct DecodeKeys {
 
   /// In shared memory: those that the kernel makes, and behind them the row's last one where the
   /// kernel does not make that.
-  struct Made {
+  struct MadeRows {
     T keys[newRows + 1][keySize], values[newRows + 1][valueSize];
     int places[newRows + 1];
   };
+  struct Made : MadeRows, Keys::LastScales {};
 
-  /// A thread's part of a step's keys and values; the last vectors for what is left.
-  struct Operands {
-    uint4 key[2][keyChunks + 1], value[4][valueChunks + 1];
+  /// A thread's part of a step's keys and values; the last chunks for what is left.
+  struct Operands : Keys::Scales {
+    typename Keys::Chunk key[2][keyChunks + 1];
+    typename Values::Chunk value[4][valueChunks + 1];
+  };
+  /// The same of one key that the kernel has made.
+  struct MadeKey {
+    uint4 key[2][keyChunks + 1];
   };
 
   Made& made;
-  Stage* ring;                            ///< of the warp
-  HeadRows<Cache, T, keySize> cachedKeys; ///< of the row's sequence and key head
-  HeadRows<Cache, T, valueSize> cachedValues;
+  Stage* ring; ///< of the warp
+  /// Of the row's sequence and key head.
+  HeadRows<Cache, typename Keys::Memory, headUnits<KeyHead, keySize>> cachedKeys;
+  HeadRows<Cache, typename Values::Memory, headUnits<ValueHead, valueSize>> cachedValues;
   int begin, end; ///< of the part's steps
   int lastRow;    ///< in `made`, of the row's last key, if it is the part's: else -1
   NewKeys<newRows> newKeys;
@@ -83,12 +144,31 @@ struct DecodeKeys {
   /// The row's last key and value from the cache to shared memory.
   __device__ __forceinline__ void bringLast() {
     lastRow = newRows;
-    const int key = threadIdx.x, value = threadIdx.x - 32;
-    if (key < keyVectors)
-      reinterpret_cast<uint4*>(made.keys[newRows])[key] = vectorsOf(cachedKeys.at(end))[key];
-    else if (value >= 0 && value < valueVectors)
-      reinterpret_cast<uint4*>(made.values[newRows])[value] =
-          vectorsOf(cachedValues.at(end))[value];
+    if constexpr (hasScales) {
+      decodeLast<KeyHead>(made.keys[newRows], made.keyScale, cachedKeys.at(end));
+      decodeLast<ValueHead>(made.values[newRows], made.valueScale, cachedValues.at(end));
+    } else {
+      const int key = threadIdx.x, value = threadIdx.x - 32;
+      if (key < keyVectors)
+        reinterpret_cast<uint4*>(made.keys[newRows])[key] = vectorsOf(cachedKeys.at(end))[key];
+      else if (value >= 0 && value < valueVectors)
+        reinterpret_cast<uint4*>(made.values[newRows])[value] =
+            vectorsOf(cachedValues.at(end))[value];
+    }
+  }
+
+  /// The numbers and the scale of a head of quants.
+  template <typename Head, int size>
+  static __device__ __forceinline__ void decodeLast(T (&target)[size], float& scale,
+                                                    const unsigned char* head) {
+    using Elements = CacheElements<Head>;
+    for (int i = 4 * threadIdx.x; i < size; i += 4 * 32 * warps) {
+      float numbers[4];
+      Elements::load(numbers, head, i);
+      storeVector(target + i, numbers);
+    }
+    if (threadIdx.x == 0)
+      scale = Elements::scaleOf(head);
   }
 
   static __device__ __forceinline__ bool hasKeyChunk(int c) {
@@ -113,8 +193,8 @@ struct DecodeKeys {
 
   /// What a thread takes of a key or value from its `row`, a pointer to whole vectors: `at(vector)`
   /// is the place of a vector of 16 bytes, `load(pointer)` the vector.
-  template <typename At, typename Load>
-  static __device__ __forceinline__ void takeKey(Operands& to, int i, const uint4* row, At at,
+  template <typename To, typename At, typename Load>
+  static __device__ __forceinline__ void takeKey(To& to, int i, const uint4* row, At at,
                                                  Load load) {
     const int t = threadIdx.x % 4;
 #pragma unroll
@@ -140,6 +220,45 @@ struct DecodeKeys {
       to.value[i][valueChunks].x = words.x, to.value[i][valueChunks].y = words.y;
     }
   }
+  /// The same of heads of quants in the cache: words behind the scale, and the scale.
+  static __device__ __forceinline__ void takeQuantKey(Operands& to, int i,
+                                                      const unsigned char* head) {
+    const unsigned* const words = reinterpret_cast<const unsigned*>(head);
+    const int t = threadIdx.x % 4;
+    to.keyScale[i] = __uint_as_float(words[0]);
+#pragma unroll
+    for (int c = 0; c < keyChunks; ++c)
+      to.key[i][c] =
+          hasKeyChunk(c) ? uint2{words[1 + 8 * c + 2 * t], words[2 + 8 * c + 2 * t]} : uint2{0, 0};
+    if (keyRest > 0)
+      to.key[i][keyChunks] = {words[1 + 8 * keyChunks + t], 0};
+  }
+  static __device__ __forceinline__ void takeQuantValue(Operands& to, int i,
+                                                        const unsigned char* head) {
+    const unsigned* const words = reinterpret_cast<const unsigned*>(head);
+    const int g = threadIdx.x % 32 / 4;
+#pragma unroll
+    for (int c = 0; c < valueChunks; ++c)
+      to.value[i][c] = hasValueChunk(c)
+                           ? uint2{words[1 + 16 * c + 2 * g], words[2 + 16 * c + 2 * g]}
+                           : uint2{0, 0};
+    constexpr int rest = 1 + 16 * valueChunks;
+    if (valueRest == 16)
+      to.value[i][valueChunks] = {reinterpret_cast<const unsigned short*>(words + rest)[g], 0};
+    else if (valueRest == 32)
+      to.value[i][valueChunks] = {words[rest + g], 0};
+  }
+  /// What is a key or value of a step for the tensor cores, a chunk of it.
+  static __device__ __forceinline__ decltype(auto) keyFactors(const Operands& of, int i, int c) {
+    return Keys::template factorsOf<T>(of.key[i][c]);
+  }
+  static __device__ __forceinline__ const uint4& keyFactors(const MadeKey& of, int i, int c) {
+    return of.key[i][c];
+  }
+  static __device__ __forceinline__ decltype(auto) valueFactors(const Operands& of, int i, int c) {
+    return Values::template factorsOf<ValueElement>(of.value[i][c]);
+  }
+
   static __device__ __forceinline__ const uint4* vectorsOf(const T* row) {
     return reinterpret_cast<const uint4*>(row);
   }
@@ -155,16 +274,32 @@ struct DecodeKeys {
       return;
     const auto rows = cachedKeys.step(first, min(first + step, end));
 #pragma unroll
-    for (int i = 0; i < 2; ++i)
-      takeKey(to, i, vectorsOf(rows.at(min(first + keyRow(i), end - 1))), inOrder, fromCache);
+    for (int i = 0; i < 2; ++i) {
+      const auto row = rows.at(min(first + keyRow(i), end - 1));
+      if constexpr (hasScales)
+        takeQuantKey(to, i, row);
+      else
+        takeKey(to, i, vectorsOf(row), inOrder, fromCache);
+    }
   }
   __device__ __forceinline__ void loadValues(Operands& to, int first) const {
     if (first >= end)
       return;
     const auto rows = cachedValues.step(first, min(first + step, end));
 #pragma unroll
-    for (int i = 0; i < 4; ++i)
-      takeValue(to, i, vectorsOf(rows.at(min(first + valueRow(i), end - 1))), inOrder, fromCache);
+    for (int i = 0; i < 4; ++i) {
+      const auto row = rows.at(min(first + valueRow(i), end - 1));
+      if constexpr (hasScales)
+        takeQuantValue(to, i, row);
+      else
+        takeValue(to, i, vectorsOf(row), inOrder, fromCache);
+    }
+    // Those that this thread's weights take.
+    if constexpr (hasScales)
+#pragma unroll
+      for (int i = 0; i < 2; ++i)
+        to.valueScale[i] =
+            CacheElements<ValueHead>::scaleOf(rows.at(min(first + keyRow(i), end - 1)));
   }
   /// Begins to bring a step's rows from `first` on, if there are any: `at(row, vector)` is a
   /// vector's place in `target`.
@@ -182,10 +317,12 @@ struct DecodeKeys {
     asm volatile("cp.async.commit_group;" ::: "memory");
   }
   __device__ __forceinline__ void copyKeys(int slot, int first) const {
-    copyRows<keyVectors>(ring[slot].keys, cachedKeys, first, keyAt);
+    if constexpr (stages > 0)
+      copyRows<keyVectors>(ring[slot].keys, cachedKeys, first, keyAt);
   }
   __device__ __forceinline__ void copyValues(int slot, int first) const {
-    copyRows<valueVectors>(ring[slot].values, cachedValues, first, valueAt);
+    if constexpr (stages > 0)
+      copyRows<valueVectors>(ring[slot].values, cachedValues, first, valueAt);
   }
   /// Waits for the oldest keys or values on their way: both are counted in turn.
   static __device__ __forceinline__ void waitForCopy() {
@@ -195,21 +332,26 @@ struct DecodeKeys {
 
   /// A step of the ring into registers.
   __device__ __forceinline__ void takeKeys(Operands& to, int slot) const {
-    waitForCopy();
+    if constexpr (stages > 0) {
+      waitForCopy();
 #pragma unroll
-    for (int i = 0; i < 2; ++i)
-      takeKey(
-          to, i, ring[slot].keys, [i](int vector) { return keyAt(keyRow(i), vector); }, fromShared);
-    __syncwarp();
+      for (int i = 0; i < 2; ++i)
+        takeKey(
+            to, i, ring[slot].keys, [i](int vector) { return keyAt(keyRow(i), vector); },
+            fromShared);
+      __syncwarp();
+    }
   }
   __device__ __forceinline__ void takeValues(Operands& to, int slot) const {
-    waitForCopy();
+    if constexpr (stages > 0) {
+      waitForCopy();
 #pragma unroll
-    for (int i = 0; i < 4; ++i)
-      takeValue(
-          to, i, ring[slot].values, [i](int vector) { return valueAt(valueRow(i), vector); },
-          fromShared);
-    __syncwarp();
+      for (int i = 0; i < 4; ++i)
+        takeValue(
+            to, i, ring[slot].values, [i](int vector) { return valueAt(valueRow(i), vector); },
+            fromShared);
+      __syncwarp();
+    }
   }
   /// Whether one of a step's keys and values may be one that the kernel makes.
   __device__ __forceinline__ bool mayBeNew(int first) const {
@@ -221,20 +363,24 @@ struct DecodeKeys {
     return newKeys.find(min(first + row, end - 1));
   }
   __device__ __forceinline__ void takeNewKeys(Operands& to, int first) const {
-    if (!mayBeNew(first))
-      return;
+    if constexpr (newRows > 0) {
+      if (!mayBeNew(first))
+        return;
 #pragma unroll
-    for (int i = 0; i < 2; ++i)
-      if (const int row = madeRow(keyRow(i), first); row >= 0)
-        takeKey(to, i, vectorsOf(made.keys[row]), inOrder, fromShared);
+      for (int i = 0; i < 2; ++i)
+        if (const int row = madeRow(keyRow(i), first); row >= 0)
+          takeKey(to, i, vectorsOf(made.keys[row]), inOrder, fromShared);
+    }
   }
   __device__ __forceinline__ void takeNewValues(Operands& to, int first) const {
-    if (!mayBeNew(first))
-      return;
+    if constexpr (newRows > 0) {
+      if (!mayBeNew(first))
+        return;
 #pragma unroll
-    for (int i = 0; i < 4; ++i)
-      if (const int row = madeRow(valueRow(i), first); row >= 0)
-        takeValue(to, i, vectorsOf(made.values[row]), inOrder, fromShared);
+      for (int i = 0; i < 4; ++i)
+        if (const int row = madeRow(valueRow(i), first); row >= 0)
+          takeValue(to, i, vectorsOf(made.values[row]), inOrder, fromShared);
+    }
   }
 
   /// The warp's first key.

@@ -102,10 +102,14 @@ void HeadsEmission::printCopy(CodeWriter& code, HeadRegion::Chain& chain,
 void HeadsEmission::printWrite(CodeWriter& code, HeadRegion::Chain& chain) {
   KvWriteOp op = chain.write;
   KvCache cache(op.getState().getType());
+  std::string target = context.pointer(op.getState()) + " + at";
   code.open("if (stays)");
   code.format("const long long at = Cache::headRow(%s, place, head %% %d) * %d;",
-              cache.isPaged() ? "blocks" : "sequence", cache.heads, cache.size);
-  printCopy(code, chain, context.pointer(op.getState()) + " + at");
+              cache.isPaged() ? "blocks" : "sequence", cache.heads, headUnits(cache));
+  if (cache.isQuantized())
+    code.format("CacheElements<%s>::store(%s, values);", deviceType(cache.elementType), target);
+  else
+    printCopy(code, chain, target);
   code.close();
 }
 
@@ -149,6 +153,10 @@ LogicalResult HeadsEmission::emit() {
   if (failed(context.expectTiles(llvm::divideCeil(total, warps))))
     return failure();
   context.structure.headers = {"kv_cache.cuh", "memory.cuh", "reduce.cuh"};
+  if (llvm::any_of(region.chains, [](HeadRegion::Chain& chain) {
+        return chain.write && KvCache(chain.write.getState().getType()).isQuantized();
+      }))
+    context.structure.headers.push_back("cache_heads.cuh");
   std::vector<Access> reads = context.arguments(false), writes = context.results();
   llvm::append_range(reads, context.arguments(true));
   for (HeadRegion::Chain& chain : region.chains)

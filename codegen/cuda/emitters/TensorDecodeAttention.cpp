@@ -115,7 +115,7 @@ LogicalResult TensorDecodeEmission::verifyChain(HeadRegion::Chain& chain) {
 
 LogicalResult TensorDecodeEmission::readSchedule() {
   if (failed(rows.read(schedule.headsPerTile, schedule.splits)) ||
-      failed(verifyTensorOperands(op, 8)))
+      failed(verifyTensorOperands(op, 8, /*mayBeQuants=*/true)))
     return failure();
   for (HeadRegion::Chain* chain : {&region.query, &region.key, &region.value})
     if (failed(verifyChain(*chain)))
@@ -156,9 +156,13 @@ void TensorDecodeEmission::declare() {
   if (cluster > 1)
     structure.headers.push_back("cluster.cuh");
   CodeWriter& code = structure.declarations;
-  code.format("using Keys = DecodeKeys<%s, %s, %d, %d, %d, %d, %d, %d, %s, %d>;", type,
+  std::string heads;
+  if (rows.keyCache.isQuantized())
+    heads = absl::StrFormat(", %s, %s", deviceType(rows.keyCache.elementType),
+                            deviceType(rows.valueCache.elementType));
+  code.format("using Keys = DecodeKeys<%s, %s, %d, %d, %d, %d, %d, %d, %s, %d%s>;", type,
               deviceCache(rows.keyCache), rows.keyCache.size, rows.valueCache.size, warps, sets,
-              stages, madeRows(), makesStepKeys() ? "true" : "false", runBytes);
+              stages, madeRows(), makesStepKeys() ? "true" : "false", runBytes, heads);
   code.format("using Kernel = DecodeAttention<Keys, %d%s>;", rows.heads,
               scores.addToScores() ? ", true" : "");
   code.format("using Exchange = %s;", exchangeType());

@@ -6,11 +6,14 @@ using namespace mlir;
 
 namespace tenon::codegen::cuda {
 
-LogicalResult verifyTensorOperands(AttentionOp op, int64_t sizeMultiple) {
+LogicalResult verifyTensorOperands(AttentionOp op, int64_t sizeMultiple, bool mayBeQuants) {
   Type type = elementTypeOf(op.getQuery().getType());
   int64_t size = shapeOf(op.getKey().getType())[3], valueSize = shapeOf(op.getValue().getType())[3];
-  if (type.isF32() || type != elementTypeOf(op.getKey().getType()) ||
-      type != elementTypeOf(op.getValue().getType()) || type != op.getType().getElementType())
+  bool areQuants = mayBeQuants && KvCache(op.getKey().getType()).isQuantized() &&
+                   KvCache(op.getValue().getType()).isQuantized();
+  bool areOfType = type == elementTypeOf(op.getKey().getType()) &&
+                   type == elementTypeOf(op.getValue().getType());
+  if (type.isF32() || (!areQuants && !areOfType) || type != op.getType().getElementType())
     return op.emitOpError("expects one 16-bit type for an emitter on tensor cores, but got ")
            << op->getOperandTypes() << " and " << op.getType();
   if (KvCache(op.getKey().getType()).isRing())

@@ -248,6 +248,27 @@ void addSmallCaches(std::vector<CudaCase>& cases) {
              /*warpgroups=*/true,
              CaseCache{{2, 150, 2, heads.size}, encoding}});
       }
+  // Many rows that fill the caches, then few far behind, whose keys several blocks share.
+  std::vector<double> all;
+  for (int64_t position = 0; position < 700; ++position)
+    all.push_back(static_cast<double>(position));
+  for (const char* quants : {"int8_h128", "e4m3_h128"})
+    cases.push_back({std::string("attention_small_") + quants + "_far",
+                     {{{2, 8, 128}, "bf16"},
+                      {{700, 2, 128}, "bf16"},
+                      {{700, 2, 128}, "bf16"},
+                      {{1}, "i32", Fill::Listed, 0, 0, {1}},
+                      {{700}, "i32", Fill::Listed, 0, 0, all},
+                      {{2}, "i32", Fill::Listed, 0, 0, {699, 350}}},
+                     "bf16",
+                     [](GraphBuilder& b, const Values& x) {
+                       StateValue keys = b.kvWrite(x[1], x[3], x[4], b.state("k"));
+                       StateValue values = b.kvWrite(x[2], x[3], x[4], b.state("v"));
+                       b.output("y", b.attention(x[0], keys, values, x[3], x[5], {.scale = 0.1}));
+                     },
+                     1e-5,
+                     /*warpgroups=*/true,
+                     CaseCache{{2, 720, 2, 128}, quants}});
   cases.push_back(
       {"attention_small_int8_h64_scored",
        {{{2, 4, 64}, "f16"},

@@ -600,6 +600,43 @@ module attributes {tenon.phase = #tenon.phase<scheduled>,
                                   "tensor cores, but got")));
 }
 
+TEST(CudaRefusal, OfQuantsInRingsAndWhereAttentionWritesThem) {
+  constexpr const char* text = R"(
+module attributes {tenon.phase = #tenon.phase<scheduled>,
+    tenon.target = #tenon.target<"t", cuda, features = ["sm_90a"], {sms = 132 : i64}>} {
+  tenon.state @k : STATE
+  tenon.state @v : STATE
+  func.func @f(%q: tensor<1x2x64xf16>, %s: tensor<1xi32>, %p: tensor<1xi32>) -> tensor<1x2x64xf16> {
+    %k = tenon.get_state @k : STATE
+    %v = tenon.get_state @v : STATE
+    %0:3 = tenon.kernel (%a = %q : tensor<1x2x64xf16>, %b = %k : STATE, %e = %v : STATE,
+                         %c = %s : tensor<1xi32>, %d = %p : tensor<1xi32>)
+        -> (tensor<1x2x64xf16>, STATE, STATE)
+        schedule #tenon.schedule<"tensor_decode_attention", tiles = 2, {threads = 128 : i64,
+            heads_per_tile = 1 : i64, blocks_per_sm = 1 : i64, splits = 1 : i64SETS}> {
+      WRITES
+      %r = tenon.attention %a, %x, %y, %c, %d scale 0.125
+          : (tensor<1x2x64xf16>, STATE, STATE, tensor<1xi32>, tensor<1xi32>) -> tensor<1x2x64xf16>
+      tenon.yield %r, %x, %y : tensor<1x2x64xf16>, STATE, STATE
+    }
+    return %0#0 : tensor<1x2x64xf16>
+  }
+})";
+  const std::string writes = R"(
+      %x = tenon.kv_write %a, %c, %d into %b
+          : (tensor<1x2x64xf16>, tensor<1xi32>, tensor<1xi32>, STATE) -> STATE
+      %y = tenon.kv_write %a, %c, %d into %e
+          : (tensor<1x2x64xf16>, tensor<1xi32>, tensor<1xi32>, STATE) -> STATE)";
+  const std::string state = "!tenon.state<1x64x2x64x!tenon.block<int8_h64>>";
+  for (const auto& [sets, message] :
+       {std::pair{", sets = 2 : i64", "expects quants in one set of registers, but got"},
+        {"", "expects caches of plain elements where attention writes them, but got"}}) {
+    std::string module = absl::StrReplaceAll(text, {{"WRITES", writes}, {"SETS", sets}});
+    EXPECT_THAT(printText(absl::StrReplaceAll(module, {{"STATE", state}})),
+                FailsWith(absl::StatusCode::kInvalidArgument, HasSubstr(message)));
+  }
+}
+
 TEST(CudaRefusal, OfVectorsOfTwoHeads) {
   constexpr const char* text = R"(
 module attributes {tenon.phase = #tenon.phase<scheduled>,

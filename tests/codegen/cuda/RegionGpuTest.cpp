@@ -376,10 +376,14 @@ struct RegionParameters {
   int64_t rows, columns, depth; ///< of heads: rows, 1 for adjacent pairs, size
   std::string blocks = {};      ///< encoding of the weights, where it is one of blocks
   bool isPaged = false;         ///< whether caches of heads have pages
+  bool isSmall = false;         ///< whether they hold quants
 };
 
 std::string nameOf(const RegionParameters& p) {
-  return std::string(p.region->name) + (p.isPaged ? "_pages_" : "_") +
+  return std::string(p.region->name) +
+         (p.isPaged   ? "_pages_"
+          : p.isSmall ? "_small_"
+                      : "_") +
          (p.blocks.empty() ? "" : p.blocks + "_") + p.type + "_" + std::to_string(p.rows) + "x" +
          std::to_string(p.columns) + "x" + std::to_string(p.depth);
 }
@@ -398,6 +402,9 @@ func.func @f(ARGUMENTS) -> (RESULTS) {REGION
        {"ARGUMENTS", p.region->arguments},
        {"RESULTS", p.region->results},
        {"REGION", p.region->region}});
+  if (p.isSmall)
+    absl::StrReplaceAll(
+        {{"3x40x2xKxT>", "3x40x2xKx!tenon.block<int8_h" + std::to_string(p.depth) + ">>"}}, &text);
   if (p.isPaged) {
     absl::StrReplaceAll(
         {{"%f: ", "%t: tensor<3x3xi32>, %f: "},
@@ -773,6 +780,7 @@ std::vector<RegionParameters> allRegions() {
       all.push_back({&headCases[0], type, rows, pairing, size}); // the last two: heads share a warp
   for (const char* type : {"f16", "bf16"}) {
     all.push_back({&headCases[0], type, 20, 1, 64, {}, /*isPaged=*/true});
+    all.push_back({&headCases[0], type, 20, 0, 64, {}, /*isPaged=*/false, /*isSmall=*/true});
     all.push_back({&turnedCases[0], type, 150, 2, 80, {}, /*isPaged=*/true});
   }
   for (const RegionCase& region : turnedCases)
