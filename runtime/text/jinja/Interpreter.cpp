@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/numeric/int128.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_format.h"
 #include "runtime/text/jinja/Budget.h"
@@ -523,13 +524,16 @@ Result Interpreter::makeRange(const Arguments& arguments) {
     bounds[count == 1 ? 1 : i] = arguments.positional[i].integer();
   }
   const auto [begin, end, step] = bounds;
-  const double length = step == 0 ? -1 : std::ceil((double(end) - double(begin)) / double(step));
-  if (count == 0 || count > 3 || step == 0 || length > double(longestRange))
+  // The difference of two integers of 64 bits needs 65, and so does the way to the last item.
+  const absl::int128 distance = absl::int128(end) - begin;
+  const absl::int128 length =
+      step == 0 ? absl::int128(0) : (distance + step + (step > 0 ? -1 : 1)) / step;
+  if (count == 0 || count > 3 || step == 0 || length > longestRange)
     return absl::InvalidArgumentError(
         absl::StrFormat("range expects 1 to 3 integers and at most %d steps", longestRange));
   List items;
-  for (int64_t i = 0; double(i) < length; ++i)
-    items.emplace_back(begin + i * step);
+  for (int64_t i = 0; i < length; ++i)
+    items.emplace_back(static_cast<int64_t>(begin + absl::int128(i) * step));
   TENON_RETURN_IF_ERROR(budget.takeItems(items.size()));
   return Value::list(std::move(items));
 }

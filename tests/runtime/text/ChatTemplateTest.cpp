@@ -110,10 +110,46 @@ TEST(ChatTemplate, SaysWhatIsWrongAndWhere) {
   EXPECT_THAT(refusal("{{ 1 + 'a' }}"), HasSubstr("around '+', but got an integer and a string"));
   EXPECT_THAT(refusal("{{ 1 // 0 }}"), HasSubstr("another divisor than 0"));
   EXPECT_THAT(refusal("{{ 9223372036854775807 + 1 }}"), HasSubstr("integers of 64 bits"));
+  EXPECT_THAT(refusal("{{ -'x' }}"), HasSubstr("expects a number behind '-', but got a string"));
+  EXPECT_THAT(refusal("{% set n = 3 %}{{ n[1:2] }}"),
+              HasSubstr("expects a list or a string to slice, but got an integer"));
+  EXPECT_THAT(refusal("{{ 'abc'['a':] }}"),
+              HasSubstr("expects integers in a slice, but got a string"));
+  EXPECT_THAT(refusal("{{ 'abc'[::2] }}"), HasSubstr("a step of 1 or -1, but got 2"));
+  EXPECT_THAT(refusal("{{ range('x') }}"), HasSubstr("range expects integers, but got a string"));
+  EXPECT_THAT(refusal("{{ range(1, 9, 0) }}"), HasSubstr("range expects 1 to 3 integers"));
+  EXPECT_THAT(refusal("{{ range() }}"), HasSubstr("range expects 1 to 3 integers"));
+  EXPECT_THAT(refusal("{{ [namespace(a=1)] }}"),
+              HasSubstr("expects values in a list or dictionary, but got a namespace"));
   EXPECT_THAT(refusal("{{ 'x }}"), HasSubstr("expects the end of a string"));
   EXPECT_THAT(refusal("{# x"), HasSubstr("expects '#}' behind a comment"));
   EXPECT_THAT(refusal("{{ $ }}"), HasSubstr("expects a name, value or operator, but found '$'"));
   EXPECT_THAT(refusal(std::string((1 << 20) + 1, 'a')), HasSubstr("at most 1048576 bytes"));
+}
+
+/// As Python's ranges and slices, out to the ends of 64 bits.
+TEST(ChatTemplate, CountsToTheEndsOfIntegers) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"range(9007199254740993, 9007199254740994)|list", "[9007199254740993]"},
+      {"range(9223372036854775806, 9223372036854775807)|list", "[9223372036854775806]"},
+      {"range(-9223372036854775807, 9223372036854775807, 9223372036854775807)|list",
+       "[-9223372036854775807, 0]"},
+      {"range(9223372036854775807, -9223372036854775807, -9223372036854775807)|list",
+       "[9223372036854775807, 0]"},
+      {"range(-9223372036854775807, 9223372036854775807, 6148914691236517205)|list",
+       "[-9223372036854775807, -3074457345618258602, 3074457345618258603]"},
+      {"range(5, 5)|list", "[]"},
+      {"range(5, 1)|list", "[]"},
+      {"range(5, 0, -2)|list", "[5, 3, 1]"},
+      {"'abc'[-9223372036854775807:9223372036854775807]", "abc"},
+      {"'abc'[9223372036854775807:]", ""},
+      {"'abc'[::-1]", "cba"},
+      {"'abc'[1:-9223372036854775807:-1]", "ba"},
+      {"[1, 2, 3][-2:]", "[2, 3]"},
+      {"-(-9223372036854775807)", "9223372036854775807"},
+  };
+  for (const auto& [expression, expected] : cases)
+    EXPECT_EQ(text("{{ " + std::string(expression) + " }}"), expected) << expression;
 }
 
 /// A template comes from a stranger. Each of these is refused within a second.
