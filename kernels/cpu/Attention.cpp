@@ -23,6 +23,6 @@ static ScheduleAttr choose(KernelOp kernel, const CpuTarget& target) {
                       {{"heads_per_tile", heads}});
 }
 
-const ScheduleRule attention = {matches, choose};
+extern const ScheduleRule attention = {matches, choose};
 
 } // namespace tenon::kernels::rules

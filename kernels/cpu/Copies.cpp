@@ -20,6 +20,6 @@ static ScheduleAttr choose(KernelOp kernel, const CpuTarget&) {
   return makeRowSchedule(kernel, "copy", rows, type.getNumElements() / rows);
 }
 
-const ScheduleRule copies = {matches, choose};
+extern const ScheduleRule copies = {matches, choose};
 
 } // namespace tenon::kernels::rules

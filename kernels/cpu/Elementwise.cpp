@@ -35,6 +35,6 @@ static ScheduleAttr choose(KernelOp kernel, const CpuTarget&) {
                        {"columns_per_tile", columnsPerTile}});
 }
 
-const ScheduleRule elementwise = {matches, choose};
+extern const ScheduleRule elementwise = {matches, choose};
 
 } // namespace tenon::kernels::rules

@@ -41,6 +41,6 @@ static ScheduleAttr choose(KernelOp kernel, const CpuTarget& target) {
                       {{"columns_per_tile", perTile}});
 }
 
-const ScheduleRule experts = {matches, choose};
+extern const ScheduleRule experts = {matches, choose};
 
 } // namespace tenon::kernels::rules

@@ -23,6 +23,6 @@ static ScheduleAttr choose(KernelOp kernel, const CpuTarget&) {
                       {{"bytes_per_tile", perTile}});
 }
 
-const ScheduleRule kvWrite = {matches, choose};
+extern const ScheduleRule kvWrite = {matches, choose};
 
 } // namespace tenon::kernels::rules

@@ -175,6 +175,6 @@ llvm::SmallVector<ScheduleAttr> alternatives(KernelOp kernel, const CpuTarget& t
 
 } // namespace
 
-const ScheduleRule matmul = {matches, choose, alternatives};
+extern const ScheduleRule matmul = {matches, choose, alternatives};
 
 } // namespace tenon::kernels::rules

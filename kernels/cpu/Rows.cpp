@@ -30,6 +30,6 @@ static ScheduleAttr choose(KernelOp kernel, const CpuTarget& target) {
                          rowElements);
 }
 
-const ScheduleRule rows = {matches, choose};
+extern const ScheduleRule rows = {matches, choose};
 
 } // namespace tenon::kernels::rules

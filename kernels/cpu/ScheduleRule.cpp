@@ -6,12 +6,6 @@ using namespace mlir;
 
 namespace tenon::kernels {
 
-static const ScheduleRule* const allRules[] = {
-    &rules::matmul, &rules::attention,   &rules::kvWrite, &rules::rows,
-    &rules::copies, &rules::elementwise, &rules::experts, &rules::sequence};
-
-llvm::ArrayRef<const ScheduleRule*> allCpuRules() { return allRules; }
-
 ScheduleAttr makeRowSchedule(KernelOp kernel, llvm::StringRef emitter, int64_t rows,
                              int64_t rowElements) {
   int64_t perTile = std::clamp<int64_t>(elementsPerTile / rowElements, 1, rows);

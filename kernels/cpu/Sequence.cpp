@@ -349,6 +349,6 @@ static ScheduleAttr choose(KernelOp kernel, const CpuTarget& target) {
   return makeSchedule(kernel, "sequence", tiles, {});
 }
 
-const ScheduleRule sequence = {matches, choose};
+extern const ScheduleRule sequence = {matches, choose, nullptr, /*composes=*/true};
 
 } // namespace tenon::kernels::rules

@@ -57,9 +57,10 @@ static const CudaScheduleRule* findRule(KernelOp kernel, const CudaTarget& targe
   return nullptr;
 }
 static const ScheduleRule* findRule(KernelOp kernel, const CpuTarget&) {
-  for (const ScheduleRule* rule : allCpuRules())
-    if (rule->matches(kernel))
-      return rule;
+  for (bool composes : {false, true})
+    for (const ScheduleRule* rule : allCpuRules())
+      if (rule->composes == composes && rule->matches(kernel))
+        return rule;
   return nullptr;
 }
 
