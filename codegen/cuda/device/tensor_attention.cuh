@@ -17,10 +17,19 @@ __device__ __forceinline__ void loadTransposed(unsigned (&r)[4], const void* row
 }
 
 /// Attention of `warps` * `tiles` * 16 consecutive rows of one query head over one sequence. Keys
-/// and values come through two stages of `block` keys; a warp takes 16 * tiles rows. Weights are
-/// rounded to T, their sum is not.
-template <typename T, int keySize, int valueSize, int warps, int tiles, int block>
-struct PrefillAttention {
+/// and values come through two stages of `keys` keys; a warp takes 16 * tiles rows. Weights are
+/// rounded to Element, their sum is not.
+///
+/// `Config` has
+///   Element               F16 or BF16, the type of queries, keys, values and results;
+///   keySize, valueSize    of a head, multiples of 16;
+///   warps                 of a block;
+///   tiles                 of 16 rows that a warp takes;
+///   keys                  at a time, a multiple of 16.
+template <typename Config> struct PrefillAttention : Config {
+  using T = typename Config::Element;
+  using Config::keySize, Config::valueSize, Config::warps, Config::tiles;
+  static constexpr int block = Config::keys;
   static_assert(keySize % 16 == 0 && valueSize % 16 == 0 && block % 16 == 0, "whole instructions");
   static constexpr int rows = warps * tiles * 16, threads = warps * 32;
   static constexpr int keyPitch = keySize + 8, valuePitch = valueSize + 8; // no bank twice

@@ -62,14 +62,19 @@ static LogicalResult emitTensorPrefill(KernelContext& context) {
   if (failed(context.expectTiles(blocks * query[1])))
     return failure();
   structure.headers = {"tensor_attention.cuh"};
+  CodeWriter& config = structure.declarations;
+  config.open("struct Config");
+  config.format("using Element = %s;", deviceType(elementTypeOf(op.getQuery().getType())));
+  config.format("static constexpr int keySize = %d, valueSize = %d;", query[2], values.size);
+  config.format("static constexpr int warps = %d, tiles = %d, keys = %d;", warps, rowTiles,
+                kernel->schedule.keysPerBlock);
+  config.close(";");
+  config.line("using Kernel = PrefillAttention<Config>;");
   std::string sequences = context.pointer(op.getSequences());
   CodeWriter& code = structure.begin(PhaseKind::MainLoop, context.arguments(false),
                                      {{MemorySpace::Shared, "kernel"}});
   for (const Access& access : context.arguments(true))
     structure.phases.back().reads.push_back(access);
-  code.format("using Kernel = PrefillAttention<%s, %d, %d, %d, %d, %d>;",
-              deviceType(elementTypeOf(op.getQuery().getType())), query[2], values.size, warps,
-              rowTiles, kernel->schedule.keysPerBlock);
   code.line("extern __shared__ __align__(16) unsigned char memory[];");
   code.line("Kernel kernel(*reinterpret_cast<Kernel::Shared*>(memory));");
   code.format("const int head = static_cast<int>(tile %% %d);", query[1]);
