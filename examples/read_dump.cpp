@@ -1,6 +1,6 @@
 // Reads a dump of any phase and lists what each function would launch:
 //
-//   tenon dump model.gguf --phase=planned > model.mlir
+//   tenon dump model.gguf --as=planned > model.mlir
 //   read_dump model.mlir
 
 #include <iostream>

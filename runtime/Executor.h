@@ -76,7 +76,7 @@ public:
   /// stamp. FailedPrecondition where no kernel of the program does.
   virtual absl::StatusOr<std::vector<std::vector<BlockStamps>>> readStamps(size_t function) {
     return absl::FailedPreconditionError(
-        "expects a program whose kernels leave stamps (--timeline), but this one's leave none");
+        "expects a program whose kernels leave stamps, but this one's leave none");
   }
   /// Bytes of the device's own memory that the program takes; 0 where it has none of its own.
   virtual uint64_t deviceBytes() const { return 0; }

@@ -3,7 +3,7 @@
 // comes: a copy takes an eighth of a call.
 // GPTQ of 4 bits in groups of 128, symmetric.
 //
-//   tenon bench bench/operators/layer_norm_qkv_gptq.mlir --random-weights=1 --device=cuda --plans=unfused,auto --calls=1000
+//   tenon bench bench/operators/layer_norm_qkv_gptq.mlir --random-weights=1 --device=cuda --plans=unfused,auto --steps=1000
 tenon.file @weights "operators.weights" bytes 207749120 fingerprint 0
 tenon.weight @copy0.norm.weight : tensor<4096xf16> from [#tenon.range<@weights, offset = 0, bytes = 8192>]
 tenon.weight @copy0.norm.bias : tensor<4096xf16> from [#tenon.range<@weights, offset = 8192, bytes = 8192>]

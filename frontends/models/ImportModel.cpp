@@ -117,16 +117,17 @@ absl::Status resolveStream(const ModelSource& source, const Architecture& archit
   int64_t kept = options.keptTokens, window = options.window;
   if (kept < 0 || window < 1 || window > p.contextLength || kept > p.contextLength - window)
     return absl::InvalidArgumentError(absl::StrFormat(
-        "%s: expects first tokens and a window (--sinks, --window) of at most %d together, the "
-        "model's context, but got %d and %d",
+        "%s: expects first tokens and a window (sinks, window of --cache) of at most %d together, "
+        "the model's context, but got %d and %d",
         source.path(), p.contextLength, kept, window));
   if (!architecture.pairing || architecture.isEncoder || p.window != 0)
     return absl::InvalidArgumentError(absl::StrFormat(
-        "%s: expects a model that rotates its heads and has no window of its own for --window",
+        "%s: expects a model that rotates its heads and has no window of its own for "
+        "--cache=window",
         source.path()));
   if (options.contextLength != 0)
     return absl::InvalidArgumentError(absl::StrFormat(
-        "%s: expects no context (--context) beside a window (--window), but got %d and %d",
+        "%s: expects no context (--context) beside a window (--cache=window), but got %d and %d",
         source.path(), options.contextLength, window));
   int64_t rows = 1;
   for (const EntryShape& entry : options.entries)
@@ -143,8 +144,8 @@ absl::StatusOr<Capacities> resolveEncoder(const ModelSource& source, const Hyper
   if (options.contextLength != 0 || options.sequences != 0 ||
       options.cache != CacheType::Activations)
     return absl::InvalidArgumentError(absl::StrFormat(
-        "%s: expects neither a context, sequences nor a type of caches (--context, --sequences, "
-        "--cache) for an encoder, which has no caches",
+        "%s: expects neither a context, sequences nor a type of caches (--context, --cache) for an "
+        "encoder, which has no caches",
         source.path()));
   bool hasEntry = false;
   for (const EntryShape& entry : options.entries) {
@@ -191,8 +192,8 @@ absl::StatusOr<Capacities> resolveCapacities(const ModelSource& source,
     capacities.sequences = decodeRows;
   if (capacities.sequences < 1 || capacities.sequences > highestSequences)
     return absl::InvalidArgumentError(
-        absl::StrFormat("%s: expects 1 to %d sequences (--sequences), but got %d", source.path(),
-                        highestSequences, capacities.sequences));
+        absl::StrFormat("%s: expects 1 to %d sequences (--cache=sequences), but got %d",
+                        source.path(), highestSequences, capacities.sequences));
   return capacities;
 }
 

@@ -32,7 +32,7 @@ absl::Status checkFusionOptions(const FusionOptions& options) {
     names.push_back(rule->name.str());
   for (const std::string& disabled : options.disabledRules)
     if (!llvm::is_contained(names, disabled))
-      return absl::InvalidArgumentError(absl::StrFormat("--disable-rule: expects %s, but got '%s'",
+      return absl::InvalidArgumentError(absl::StrFormat("fusion rules: expects %s, but got '%s'",
                                                         absl::StrJoin(names, ", "), disabled));
   return absl::OkStatus();
 }

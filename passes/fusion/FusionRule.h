@@ -21,7 +21,7 @@ inline constexpr size_t mostKernelOperations = 64;
 /// it pays is decided for all rules alike. Groups of several rules that share operations are tried
 /// together, too, so a rule names its own chain alone.
 struct FusionRule {
-  /// In remarks and in `--disable-rule=`.
+  /// In remarks and in `--disable=`.
   llvm::StringLiteral name;
   /// Proposes the groups that `op` stands for: each chain once, in any order of its operations.
   void (*propose)(mlir::Operation* op, Propose propose);

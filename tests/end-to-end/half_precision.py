@@ -217,7 +217,7 @@ def run_tenon(tenon, name, weight_type, seed, ids, decode):
             inputs, outputs = Path(folder, "in.npz"), Path(folder, "out.npz")
             np.savez(inputs, **given)
             subprocess.run([tenon, "run", model, f"--random-weights={seed}", "--device=cuda",
-                            f"--inputs={inputs}", f"--outputs={outputs}", *flags], check=True)
+                            "-f", inputs, "-o", outputs, *flags], check=True)
             return dict(np.load(outputs))
 
         graph = Path(folder, "embedding.mlir")

@@ -1,6 +1,6 @@
-// RUN: tenon dump %s --phase=fused --target=h200 --plan=auto | FileCheck %s
-// RUN: tenon dump %s --phase=scheduled --target=h200 --plan=auto | FileCheck %s --check-prefix=SCHEDULED
-// RUN: tenon dump %s --phase=fused --target=x86-64-v4 --plan=auto | FileCheck %s --check-prefix=CPU
+// RUN: tenon dump %s --as=fused --target=h200 --plan=auto | FileCheck %s
+// RUN: tenon dump %s --as=scheduled --target=h200 --plan=auto | FileCheck %s --check-prefix=SCHEDULED
+// RUN: tenon dump %s --as=fused --target=x86-64-v4 --plan=auto | FileCheck %s --check-prefix=CPU
 
 // CPU-NOT: tenon.dequantize
 

@@ -1,4 +1,4 @@
-// RUN: not tenon dump %s --phase=simplified 2>&1 | FileCheck %s
+// RUN: not tenon dump %s --as=simplified 2>&1 | FileCheck %s
 // CHECK: foreign-operation.mlir:[[# @LINE + 6]]:8: 'func.call' op expects operations of the tenon dialect in a function
 
 func.func @g(%x: tensor<4xf32>) -> tensor<4xf32> {

@@ -1,4 +1,4 @@
-// RUN: not tenon dump %s --phase=simplified 2>&1 | FileCheck %s
+// RUN: not tenon dump %s --as=simplified 2>&1 | FileCheck %s
 // RUN: not tenon-opt %s --pass-pipeline='builtin.module(tenon-fuse-kernels{plan=all})' 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=PLAN
 

@@ -1,4 +1,4 @@
-// RUN: tenon dump %s --phase=scheduled --target=h200 --plan=unfused | FileCheck %s
+// RUN: tenon dump %s --as=scheduled --target=h200 --plan=unfused | FileCheck %s
 
 // Attention of several rows: as many warps as registers hold, of a block for each row's head where the
 // units fill the device, two where a unit is one head; else a row's keys are cut, into clusters of more than

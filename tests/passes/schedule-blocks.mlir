@@ -1,5 +1,5 @@
-// RUN: tenon dump %s --phase=scheduled --target=h200 --plan=fused | FileCheck %s
-// RUN: tenon dump %s --phase=scheduled --target=a100 --plan=fused | FileCheck %s --check-prefix=A100
+// RUN: tenon dump %s --as=scheduled --target=h200 --plan=fused | FileCheck %s
+// RUN: tenon dump %s --as=scheduled --target=a100 --plan=fused | FileCheck %s --check-prefix=A100
 
 // Several rows of x with weights in blocks: tensor cores take both, and products of a kernel keep
 // the warps that share out its lines, so that they add alike when each has a kernel of its own.

@@ -1,5 +1,5 @@
-// RUN: tenon dump %s --phase=scheduled --target=h200 --plan=fused | FileCheck %s
-// RUN: tenon dump %s --phase=scheduled --target=a100 --plan=fused | FileCheck %s --check-prefix=A100
+// RUN: tenon dump %s --as=scheduled --target=h200 --plan=fused | FileCheck %s
+// RUN: tenon dump %s --as=scheduled --target=a100 --plan=fused | FileCheck %s --check-prefix=A100
 
 // Rows of 4,096 elements are 16 slices, one a warp; products that share a norm keep the schedules that
 // each has alone. Without bulk copies tensor cores read x for each tile.

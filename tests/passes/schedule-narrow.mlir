@@ -1,4 +1,4 @@
-// RUN: tenon dump %s --phase=scheduled --target=h200 --plan=fused | FileCheck %s
+// RUN: tenon dump %s --as=scheduled --target=h200 --plan=fused | FileCheck %s
 // RUN: tenon explain %s --target=h200 --plan=fused | FileCheck %s --check-prefix=WHY
 
 // Several rows of x: tensor cores; every product keeps the schedule that it has alone.

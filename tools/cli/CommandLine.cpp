@@ -5,6 +5,7 @@
 #include <iostream>
 #include <iterator>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -34,6 +35,14 @@ static std::vector<std::string> commandNames(const CLI::App& app) {
   return names;
 }
 
+/// The field of a flag that `word` is the name of, as its flag takes it: `--cache=page=`.
+static std::string findField(const CLI::App& command, const std::string& word) {
+  for (const CLI::Option* option : command.get_options())
+    if (absl::StrContains(" " + option->get_description(), " " + word + "="))
+      return option->get_name() + "=" + word + "=";
+  return "";
+}
+
 static std::string flagOf(const std::string& argument) {
   return argument.substr(0, argument.find('='));
 }
@@ -48,9 +57,12 @@ static std::string describeExtras(const CLI::App& command, const std::vector<std
       for (const std::string& name : option->get_lnames())
         flags.push_back("--" + name);
     std::string flag = flagOf(extra);
-    bool isLong = flag.starts_with("--");
-    return absl::StrFormat("unknown flag '%s'%s", flag,
-                           suggest(isLong ? findNearest(flag, flags) : ""));
+    std::string nearest;
+    if (flag.starts_with("--"))
+      nearest = findField(command, flag.substr(2));
+    if (flag.starts_with("--") && nearest.empty())
+      nearest = findNearest(flag, flags);
+    return absl::StrFormat("unknown flag '%s'%s", flag, suggest(nearest));
   }
   auto quote = [](std::string* out, const std::string& extra) { *out += "'" + extra + "'"; };
   return absl::StrFormat("unexpected argument%s %s", extras.size() == 1 ? "" : "s",
@@ -184,6 +196,15 @@ CLI::Option* addThreadsOption(CLI::App& command, int& threads) {
   return command.add_option("-t,--threads", threads, "CPU threads; 0 for every core")
       ->check(integerFrom(0, mostThreads))
       ->capture_default_str();
+}
+
+CLI::Option* addMeasureFlag(CLI::App& command, int64_t& rounds, const std::string& text) {
+  return command
+      .add_flag_function(
+          absl::StrFormat("--measure{%d}", measureRounds), [&rounds](int64_t n) { rounds = n; },
+          absl::StrFormat("%s. --measure=N: by N samples of each measurement", text))
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)
+      ->check(integerFrom(1));
 }
 
 absl::StatusOr<std::string> readTextFile(const std::string& path) {

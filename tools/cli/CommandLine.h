@@ -39,6 +39,12 @@ CLI::Validator oneOf(std::vector<std::string> words);
 /// Adds `--threads`, of a CPU; 0 for every core.
 CLI::Option* addThreadsOption(CLI::App& command, int& threads);
 
+/// Adds `--measure[=ROUNDS]`, which sets `rounds`, the samples of each measurement; `text` says what
+/// is measured.
+CLI::Option* addMeasureFlag(CLI::App& command, int64_t& rounds, const std::string& text);
+/// Where the flag states no other number.
+inline constexpr int64_t measureRounds = 15;
+
 /// The whole text of the file at `path`; `-` is standard input.
 absl::StatusOr<std::string> readTextFile(const std::string& path);
 

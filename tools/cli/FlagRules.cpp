@@ -1,6 +1,7 @@
 #include "tools/cli/FlagRules.h"
 
 #include "absl/strings/str_format.h"
+#include "tools/cli/FieldsFlag.h"
 #include "tools/driver/UsageError.h"
 
 namespace tenon::tools {
@@ -23,46 +24,49 @@ static const char* describe(Need need) {
     return "a --temperature above 0";
   case Need::Text:
     return "text that is generated";
-  case Need::Chat:
-    return "a chat (--chat, -i)";
-  case Need::Call:
-    return "a call of a function";
   case Need::Decode:
     return "decode";
   case Need::OneFunction:
     return "calls of one function";
   case Need::Requests:
-    return "a load of requests (--requests, --poisson)";
-  case Need::Arrivals:
-    return "requests that arrive at random (--poisson)";
+    return "a load of requests (--requests)";
   case Need::Language:
     return "language models";
   case Need::Functions:
     return "graphs in textual IR";
   case Need::Measuring:
-    return "--measure";
-  case Need::IrText:
-    return "--as=ir";
-  case Need::CudaText:
     break;
   }
-  return "--as=cuda, --as=ptx, --as=sass and --as=source";
+  return "--measure";
+}
+
+bool FlagRules::Rule::isGiven() const {
+  return field ? hasField(*option, *field) : option->count() > 0;
+}
+
+std::string FlagRules::Rule::name() const {
+  return option->get_name() + (field && !field->empty() ? "=" + *field : "");
 }
 
 void FlagRules::require(const CLI::Option* option, std::initializer_list<Need> needs) {
-  rules.push_back({option, needs});
+  rules.push_back({option, std::nullopt, needs});
+}
+
+void FlagRules::requireField(const CLI::Option* option, const std::string& field,
+                             std::initializer_list<Need> needs) {
+  rules.push_back({option, field, needs});
 }
 
 void FlagRules::deny(Need need, const std::string& reason) { denied.try_emplace(need, reason); }
 
 absl::Status FlagRules::check() const {
   for (const Rule& rule : rules) {
-    if (rule.option->count() == 0)
+    if (!rule.isGiven())
       continue;
     for (Need need : rule.needs)
       if (auto found = denied.find(need); found != denied.end())
-        return usageError(absl::StrFormat("%s: applies to %s, but %s", rule.option->get_name(),
-                                          describe(need), found->second));
+        return usageError(absl::StrFormat("%s: applies to %s, but %s", rule.name(), describe(need),
+                                          found->second));
   }
   return absl::OkStatus();
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,17 +24,12 @@ enum class Need : uint8_t {
   Gpu,         ///< the target is a GPU
   Sampling,    ///< tokens are drawn
   Text,        ///< text is generated
-  Chat,        ///< the prompt is a turn of a chat
-  Call,        ///< a function is called on arrays
   Decode,      ///< decode is measured
   OneFunction, ///< calls of one function are measured
   Requests,    ///< a load of requests is measured
-  Arrivals,    ///< requests arrive at random
   Language,    ///< the model is a language model
   Functions,   ///< the model's functions are in its file
   Measuring,   ///< kernels are measured
-  IrText,      ///< IR is printed
-  CudaText,    ///< kernels for a GPU are printed
 };
 
 /// What the flags of a command apply to. Each flag states its needs where it is added; the command
@@ -44,6 +40,10 @@ public:
   /// `option` applies where all of `needs` are met.
   void require(const CLI::Option* option, std::initializer_list<Need> needs);
 
+  /// The same of one field of an option that `addFieldsFlag` made.
+  void requireField(const CLI::Option* option, const std::string& field,
+                    std::initializer_list<Need> needs);
+
   /// This request does not meet `need`, because of `reason`: `m.tnn is a compiled program`.
   void deny(Need need, const std::string& reason);
 
@@ -52,8 +52,12 @@ public:
 
 private:
   struct Rule {
-    const CLI::Option* option; ///< owned by the application
+    const CLI::Option* option;        ///< owned by the application
+    std::optional<std::string> field; ///< absent: the whole option
     std::vector<Need> needs;
+
+    bool isGiven() const;
+    std::string name() const; ///< `--cache`, `--cache=page`
   };
   std::vector<Rule> rules;
   std::map<Need, std::string> denied; ///< with the reason

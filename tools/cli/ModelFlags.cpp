@@ -6,6 +6,7 @@
 #include "passes/Pipeline.h"
 #include "support/Status.h"
 #include "tools/cli/CommandLine.h"
+#include "tools/cli/FieldsFlag.h"
 #include "tools/cli/PointsFlag.h"
 #include "tools/cli/Progress.h"
 
@@ -19,6 +20,29 @@ static std::vector<std::string> weightTypes() {
   return names;
 }
 
+/// Adds `--cache`: how the caches are laid out.
+static void addCacheFlag(CLI::App& command, ModelOptions& options, FlagRules& rules) {
+  CLI::Option* cache = addFieldsFlag(
+      command, "--cache",
+      {textField("", options.cache, oneOf({"f32", "f16", "bf16", "q8", "fp8"})),
+       integerField("sequences", options.sequences, integerFrom(1)),
+       integerField("window", options.window, integerFrom(1)),
+       integerField("sinks", options.keptTokens, integerFrom(1)),
+       integerField("page", options.page, oneOf({"16", "32", "64", "128"})),
+       integerField("pages", options.pages, integerFrom(1))},
+      "What the caches hold, with commas between: f32, f16 or bf16; q8, integers of 8 bits, or "
+      "fp8, "
+      "E4M3 numbers, each times a scale of its head (default: the type of activations). "
+      "sequences=N (default: rows of the largest decode shape). window=N streams without end: "
+      "attends to the last N tokens, and keeps no others but the first sinks=N, 4 for most models. "
+      "page=N lays them out in pages of 16, 32, 64 or 128 positions, which sequences share, "
+      "pages=N of them (default: those of all sequences)");
+  for (const char* imported : {"", "sequences", "window", "sinks"})
+    rules.requireField(cache, imported, {Need::Import});
+  for (const char* laidOut : {"page", "pages"})
+    rules.requireField(cache, laidOut, {Need::Code});
+}
+
 void addModelOptions(CLI::App& command, ModelOptions& options, FlagRules& rules) {
   command
       .add_option("MODEL", options.path,
@@ -27,12 +51,14 @@ void addModelOptions(CLI::App& command, ModelOptions& options, FlagRules& rules)
       ->required();
   rules.require(
       command
-          .add_option("--activations", options.activations,
-                      "Element type between operations: f32, f16 or bf16 (default: f32 for a CPU, "
-                      "for a GPU the 16-bit type of the weights, f16 where they have none); q8, on "
-                      "a CPU: f32, but where it is faster products with block-quantised weights "
-                      "take their inputs in blocks of 8 bits")
-          ->check(oneOf({"f32", "f16", "bf16", "q8"})),
+          .add_option(
+              "--activations", options.activations,
+              "Element type between operations: f32, f16 or bf16 (default: f32 for a CPU, "
+              "for a GPU the 16-bit type of the weights, f16 where they have none); q8, on "
+              "a CPU: f32, but where it is faster products with block-quantised weights "
+              "take their inputs in blocks of 8 bits; tf32, on a GPU: f32, but its library may "
+              "round the factors of products to TF32, 10 bits")
+          ->check(oneOf({"f32", "f16", "bf16", "q8", "tf32"})),
       {Need::Model});
   rules.require(command
                     .add_option("--shapes", options.shapes,
@@ -49,44 +75,7 @@ void addModelOptions(CLI::App& command, ModelOptions& options, FlagRules& rules)
                       "Positions that the caches hold (default: the model's, at most 4096)")
           ->check(integerFrom(1)),
       {Need::Import});
-  rules.require(
-      command
-          .add_option("--cache", options.cache,
-                      "What the caches hold: f32, f16 or bf16; q8, integers of 8 bits, or "
-                      "fp8, E4M3 numbers, each times a scale of its head (default: the "
-                      "type of activations)")
-          ->check(oneOf({"f32", "f16", "bf16", "q8", "fp8"})),
-      {Need::Import});
-  rules.require(command
-                    .add_option("--page", options.page,
-                                "Lay the caches out in pages of so many positions, which sequences "
-                                "share: 16, 32, 64 or 128 (default: each sequence has its place)")
-                    ->check(oneOf({"16", "32", "64", "128"})),
-                {Need::Code});
-  rules.require(command
-                    .add_option("--pages", options.pages,
-                                "Pages that the caches hold (default: those of all sequences)")
-                    ->check(integerFrom(1)),
-                {Need::Code});
-  rules.require(
-      command
-          .add_option("--window", options.window,
-                      "Stream without end: attend to the last so many tokens, and keep no "
-                      "others but the first --sinks")
-          ->check(integerFrom(1)),
-      {Need::Import});
-  rules.require(command
-                    .add_option("--sinks", options.keptTokens,
-                                "First tokens that a stream keeps beside its --window, 4 for most "
-                                "models (default: none)")
-                    ->check(integerFrom(1)),
-                {Need::Import});
-  rules.require(
-      command
-          .add_option("--sequences", options.sequences,
-                      "Sequences that the caches hold (default: rows of the largest decode shape)")
-          ->check(integerFrom(1)),
-      {Need::Import});
+  addCacheFlag(command, options, rules);
   rules.require(command.add_flag("--block-outputs", options.blockOutputs,
                                  "Add every block's hidden state to the results"),
                 {Need::Import});

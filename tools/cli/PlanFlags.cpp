@@ -1,13 +1,43 @@
 #include "tools/cli/PlanFlags.h"
 
-#include "passes/simplify/raise/Raise.h"
+#include <algorithm>
 
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "passes/fusion/FusionRule.h"
+#include "passes/simplify/raise/Raise.h"
 #include "support/Status.h"
 #include "tools/cli/CommandLine.h"
 #include "tools/cli/PointsFlag.h"
 
 namespace tenon::tools {
+
+static std::vector<std::string> raiseNames() {
+  std::vector<std::string> names;
+  for (const passes::Raise& raise : passes::allRaises())
+    names.push_back(raise.name.str());
+  return names;
+}
+
+/// Sorts what `--disable` names into rules and raises.
+static absl::Status readDisabled(const std::vector<std::string>& disabled,
+                                 passes::FusionOptions& options) {
+  const std::vector<std::string> raises = raiseNames();
+  std::vector<std::string> names;
+  for (const passes::fusion::FusionRule* rule : passes::fusion::allRules())
+    names.push_back(rule->name.str());
+  for (const std::string& name : disabled) {
+    if (std::ranges::count(raises, name) != 0)
+      options.disabledRaises.push_back(name);
+    else if (std::ranges::count(names, name) != 0)
+      options.disabledRules.push_back(name);
+    else
+      return absl::InvalidArgumentError(absl::StrFormat(
+          "--disable: expects a fusion rule (%s) or an operation (%s), but got '%s'",
+          absl::StrJoin(names, ", "), absl::StrJoin(raises, ", "), name));
+  }
+  return absl::OkStatus();
+}
 
 void addPlansOption(CLI::App& command, std::vector<std::string>& plans, FlagRules& rules,
                     bool withVanilla) {
@@ -34,22 +64,14 @@ void addFusionFlags(CLI::App& command, PlanFlags& flags, FlagRules& rules) {
           ->capture_default_str(),
       {Need::Gpu});
   rules.require(
-      command.add_option("--disable-rule", flags.disabledRules, "Fusion rules to leave out")
-          ->delimiter(',')
-          ->allow_extra_args(false),
-      {Need::Fusion});
-  rules.require(
       command
-          .add_option("--disable-raise", flags.disabledRaises,
-                      "Operations to leave in the primitives that a graph has them in: activation, "
-                      "attention, gelu, glu, layer_norm, rms_norm, rope")
+          .add_option("--disable", flags.disabled,
+                      "What to leave out: fusion rules (see `explain`), or operations to leave in "
+                      "the primitives that a graph has them in: " +
+                          absl::StrJoin(raiseNames(), ", "))
           ->delimiter(',')
           ->allow_extra_args(false),
       {Need::Fusion});
-  rules.require(
-      command.add_flag("--tf32", flags.tf32,
-                       "Let a GPU's library round the factors of f32 products to TF32, 10 bits"),
-      {Need::Fusion, Need::Gpu});
   addPointsFlag(command, flags.points, rules);
 }
 
@@ -68,19 +90,16 @@ void addPlanFlags(CLI::App& command, PlanFlags& flags, FlagRules& rules) {
   addFusionFlags(command, flags, rules);
 }
 
-absl::StatusOr<PlanSettings> readPlanFlags(const PlanFlags& flags, TargetAttr target) {
+absl::StatusOr<PlanSettings> readPlanFlags(const PlanFlags& flags, const LoadedModel& input) {
   PlanSettings settings;
   passes::FusionOptions& options = settings.fusion;
   options.plan = *passes::parsePlan(flags.plan); // the option takes no other words
-  options.tf32 = flags.tf32;
-  options.disabledRules = flags.disabledRules;
-  options.disabledRaises = flags.disabledRaises;
+  options.tf32 = input.tf32;
+  TENON_RETURN_IF_ERROR(readDisabled(flags.disabled, options));
   options.launchMode = flags.launch == "stream"  ? passes::cost::LaunchMode::Stream
                        : flags.launch == "graph" ? passes::cost::LaunchMode::Graph
                                                  : passes::cost::LaunchMode::GraphPdl;
-  TENON_RETURN_IF_ERROR(passes::checkFusionOptions(options));
-  TENON_RETURN_IF_ERROR(passes::checkRaises(options.disabledRaises));
-  TENON_ASSIGN_OR_RETURN(settings.points, findPoints(flags.points, target, flags.launch));
+  TENON_ASSIGN_OR_RETURN(settings.points, findPoints(flags.points, input.target, flags.launch));
   options.times = settings.points.get();
   return settings;
 }

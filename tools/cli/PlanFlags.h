@@ -8,10 +8,10 @@
 #include <CLI/CLI.hpp>
 
 #include "absl/status/statusor.h"
-#include "ir/Attributes.h"
 #include "passes/cost/MeasuredPoints.h"
 #include "passes/fusion/Fusion.h"
 #include "tools/cli/FlagRules.h"
+#include "tools/driver/LoadedModel.h"
 
 namespace tenon::tools {
 
@@ -19,10 +19,8 @@ namespace tenon::tools {
 struct PlanFlags {
   std::string plan = "auto";
   std::string launch = "graph-pdl";
-  bool tf32 = false;
-  std::vector<std::string> disabledRules;
-  std::vector<std::string> disabledRaises;
-  std::string points; ///< as `PointsFlag.h` reads it
+  std::vector<std::string> disabled; ///< names of fusion rules and raises
+  std::string points;                ///< as `PointsFlag.h` reads it
 };
 
 /// The options that flags stand for, and what they refer to.
@@ -40,9 +38,9 @@ void addFusionFlags(CLI::App& command, PlanFlags& flags, FlagRules& rules);
 /// The same and the plan, `--plan` (or `--plans`).
 void addPlanFlags(CLI::App& command, PlanFlags& flags, FlagRules& rules);
 
-/// The options that the flags stand for on `target`. InvalidArgument names a flag and what it may
-/// be.
-absl::StatusOr<PlanSettings> readPlanFlags(const PlanFlags& flags, TargetAttr target);
+/// The options that the flags stand for where `input` is compiled. InvalidArgument names a flag and
+/// what it may be.
+absl::StatusOr<PlanSettings> readPlanFlags(const PlanFlags& flags, const LoadedModel& input);
 
 } // namespace tenon::tools
 

@@ -48,16 +48,26 @@ static absl::StatusOr<TargetAttr> keepTarget(mlir::MLIRContext& context, TargetA
   return kept;
 }
 
-/// Activations have a type where a model is imported; of textual IR they may be quantised before fusion.
+/// Activations have a type where a model is imported; of textual IR they may be quantised, and
+/// factors rounded, before fusion.
 static absl::Status checkActivations(const ModelOptions& options, mlir::ModuleOp module) {
-  constexpr std::string_view quantized = "q8";
+  bool isOfFusion = options.activations == "q8" || options.activations == tf32Activations;
   Phase phase = passes::getPhase(module);
-  if (options.activations.empty() || (options.activations == quantized && phase < Phase::Fused))
+  if (options.activations.empty() || (isOfFusion && phase < Phase::Fused))
     return absl::OkStatus();
-  return usageError(absl::StrFormat(
-      "--activations=%s: applies to %s, but %s is IR of the phase %s", options.activations,
-      options.activations == quantized ? "IR before the phase fused" : "model files", options.path,
-      stringifyPhase(phase).str()));
+  return usageError(absl::StrFormat("--activations=%s: applies to %s, but %s is IR of the phase %s",
+                                    options.activations,
+                                    isOfFusion ? "IR before the phase fused" : "model files",
+                                    options.path, stringifyPhase(phase).str()));
+}
+
+/// Notes in `model` what is asked of its library.
+static absl::Status readTf32(const ModelOptions& options, LoadedModel& model) {
+  model.tf32 = options.activations == tf32Activations;
+  if (!model.tf32 || model.target.getDevice() == DeviceKind::Cuda)
+    return absl::OkStatus();
+  return usageError("--activations=tf32: applies to GPUs, but the target is " +
+                    model.target.getName().str());
 }
 
 /// The target for a model that names none.
@@ -74,6 +84,7 @@ absl::StatusOr<LoadedModel> loadModel(const ModelOptions& options) {
   if (options.randomSeed && options.path != "-" && !fs::exists(options.path)) {
     TENON_ASSIGN_OR_RETURN(model.shape, makeShape(options.path, options.weightType));
     TENON_ASSIGN_OR_RETURN(model.target, chooseTarget(*model.context, options));
+    TENON_RETURN_IF_ERROR(readTf32(options, model));
     TENON_ASSIGN_OR_RETURN(
         model.module, importModel(*model.context, *model.shape, options, model.target.getDevice()));
     return model;
@@ -81,6 +92,7 @@ absl::StatusOr<LoadedModel> loadModel(const ModelOptions& options) {
   TENON_ASSIGN_OR_RETURN(FileKind kind, identifyFile(options.path));
   if (kind == FileKind::Model) {
     TENON_ASSIGN_OR_RETURN(model.target, chooseTarget(*model.context, options));
+    TENON_RETURN_IF_ERROR(readTf32(options, model));
     TENON_ASSIGN_OR_RETURN(model.module,
                            readModel(*model.context, options, model.target.getDevice()));
     return model;
@@ -91,6 +103,7 @@ absl::StatusOr<LoadedModel> loadModel(const ModelOptions& options) {
   TENON_ASSIGN_OR_RETURN(model.target, kept ? keepTarget(*model.context, kept, options)
                                             : chooseTarget(*model.context, options));
   TENON_RETURN_IF_ERROR(checkActivations(options, *model.module));
+  TENON_RETURN_IF_ERROR(readTf32(options, model));
   return model;
 }
 
@@ -100,9 +113,7 @@ absl::Status requireText(const LoadedModel& model, const std::string& path) {
   if (tokenizer)
     return absl::OkStatus();
   return usageError(absl::StrFormat(
-      "%s: is no language model with a tokeniser; --inputs and --outputs call its functions on "
-      "arrays",
-      path));
+      "%s: is no language model with a tokeniser; -f and -o call its functions on arrays", path));
 }
 
 absl::StatusOr<runtime::Program> compileModel(const LoadedModel& model, const ModelOptions& options,

@@ -24,6 +24,7 @@ struct LoadedModel {
   mlir::OwningOpRef<mlir::ModuleOp> module;
   TargetAttr target;
   bool isText = false; ///< a graph in textual IR, of any phase
+  bool tf32 = false;   ///< as `FusionOptions` has it
 
   /// Whether the module is one of a language model.
   bool hasModel() const { return (*module)->hasAttr(TenonDialect::modelAttrName); }

@@ -42,14 +42,14 @@ absl::StatusOr<frontends::ActivationType> parseActivations(const std::string& na
   if (name.empty())
     return device == DeviceKind::Cuda ? frontends::ActivationType::SuitsWeights
                                       : frontends::ActivationType::F32;
-  if (name == "f32" || name == quantizedActivations)
+  if (name == "f32" || name == quantizedActivations || name == tf32Activations)
     return frontends::ActivationType::F32;
   if (name == "f16")
     return frontends::ActivationType::F16;
   if (name == "bf16")
     return frontends::ActivationType::BF16;
   return usageError(
-      absl::StrFormat("--activations: expects f32, f16, bf16 or q8, but got '%s'", name));
+      absl::StrFormat("--activations: expects f32, f16, bf16, q8 or tf32, but got '%s'", name));
 }
 
 /// What `--cache` may be, and what it means.
@@ -98,9 +98,9 @@ absl::StatusOr<frontends::ImportOptions> readImportOptions(const ModelOptions& o
     TENON_ASSIGN_OR_RETURN(import.entries.emplace_back(), parseEntryShape(shape));
   }
   if (options.page > 0 && options.window > 0)
-    return usageError("--page: expects no --window, whose tokens take turns in dense caches");
+    return usageError("--cache: page expects no window, whose tokens take turns in dense caches");
   if (options.keptTokens > 0 && options.window == 0)
-    return usageError("--sinks: expects a --window, of which they stand in front");
+    return usageError("--cache: sinks expects a window, of which they stand in front");
   import.cache = parseCache(options.cache);
   import.keptTokens = options.keptTokens;
   import.window = options.window;
@@ -118,7 +118,7 @@ absl::Status applyOptions(mlir::ModuleOp module, const ModelOptions& options) {
     module->setAttr(TenonDialect::quantizeAttrName, mlir::UnitAttr::get(module.getContext()));
   if (options.page == 0)
     return options.pages == 0 ? absl::OkStatus()
-                              : usageError("--pages: expects a --page, of which they are");
+                              : usageError("--cache: pages expects a page, of which they are");
   DiagnosticCollector diagnostics(module.getContext());
   mlir::PassManager manager(module.getContext());
   manager.addPass(passes::createPageCachesPass({options.page, options.pages}));

@@ -29,10 +29,13 @@ absl::StatusOr<frontends::EntryShape> parseEntryShape(const std::string& text);
 /// The device that is none: the reference interpreter (`ReferenceExecutor`).
 inline constexpr std::string_view interpreterDevice = "reference";
 
+/// `--activations` of f32 whose factors a GPU's library may round.
+inline constexpr std::string_view tf32Activations = "tf32";
+
 /// What model is read, and what of it is compiled.
 struct ModelOptions {
   std::string path;
-  std::string activations = {}; ///< `f32`, `f16`, `bf16`, `q8`; empty: what suits the device
+  std::string activations = {};         ///< as `--activations` has it; empty: what suits the device
   std::vector<std::string> shapes = {}; ///< entry shapes; empty: `defaultShapes`
   int64_t batch = 1;                    ///< sequences that the default shapes decode at once
   std::string cache = {};               ///< as `CacheType`, in lower case; empty: the activations'

@@ -22,6 +22,8 @@
 #include "runtime/text/Tokenizer.h"
 #include "support/Status.h"
 #include "tools/cli/CommandLine.h"
+#include "tools/cli/FieldsFlag.h"
+#include "tools/cli/SpecialFlag.h"
 #include "tools/driver/MakeExecutor.h"
 
 namespace tenon::tools {
@@ -32,120 +34,98 @@ using runtime::StreamingDetokenizer;
 /// Rows of a call that is to take little longer than one of one row.
 static constexpr int64_t highestDraft = 15;
 
-void addGenerateOptions(CLI::App& command, GenerateOptions& options, FlagRules& rules) {
+/// Adds what is continued: `-p`, `-f`, `--ids`, `--special`, `--chat`.
+static void addPromptOptions(CLI::App& command, GenerateOptions& options, FlagRules& rules) {
   auto* prompt = command.add_option("-p,--prompt", options.prompt, "The text to continue");
-  rules.require(prompt, {Need::Text});
   auto* file = command
-                   .add_option("-f,--prompt-file", options.promptFile,
+                   .add_option("-f,--file", options.file,
                                "The file with the text; - reads standard input, as a pipe is read "
-                               "where no prompt is given")
+                               "where no prompt is given. With -o a function's inputs, a NumPy "
+                               ".npz archive")
                    ->excludes(prompt);
-  rules.require(file, {Need::Text});
-  rules.require(command
-                    .add_option("--ids", options.ids,
-                                "Token ids to continue instead of a text, as 1,403,407: prints ids "
-                                "and needs no tokeniser")
-                    ->delimiter(',')
-                    ->allow_extra_args(false)
-                    ->check(integerFrom(0, std::numeric_limits<int32_t>::max()))
-                    ->excludes(prompt)
-                    ->excludes(file),
+  auto* ids = command
+                  .add_option("--ids", options.ids,
+                              "Token ids to continue instead of a text, as 1,403,407: prints ids "
+                              "and needs no tokeniser")
+                  ->delimiter(',')
+                  ->allow_extra_args(false)
+                  ->check(integerFrom(0, std::numeric_limits<int32_t>::max()))
+                  ->excludes(prompt)
+                  ->excludes(file);
+  auto* special = addSpecialFlag(command, options.special)->excludes(ids);
+  auto* chat = command
+                   .add_flag("--chat{-}", options.chat,
+                             "Chat by the model's template: the prompt is a user's turn; without "
+                             "one (-p, -f) each line of standard input is, up to its end (Ctrl-D). "
+                             "Prints the answers alone. --chat=TEXT begins with TEXT as the "
+                             "system's turn, which says how to answer")
+                   ->check(someText())
+                   ->excludes(ids);
+  for (const CLI::Option* option : {prompt, ids, special, chat})
+    rules.require(option, {Need::Text});
+}
+
+/// Adds `--draft`.
+static void addDraftFlag(CLI::App& command, GenerateOptions& options, FlagRules& rules) {
+  rules.require(addFieldsFlag(command, "--draft",
+                              {integerField("", options.draft, integerFrom(0, highestDraft)),
+                               textField("model", options.draftModel, someText())},
+                              "Guess up to so many tokens from repetitions of the text and verify "
+                              "them in one call of the model: the same tokens in fewer calls. "
+                              "model=FILE.tnn, a compiled program of a smaller model with the same "
+                              "tokens, guesses instead: --draft=4,model=small.tnn")
+                    ->default_str("0"),
                 {Need::Text});
-  auto* ids = command.get_option("--ids");
+}
+
+/// Adds how tokens are drawn: `--temperature`, `--sampling`, `--seed`.
+static void addSamplerOptions(CLI::App& command, runtime::SamplerOptions& sampler,
+                              FlagRules& rules) {
   rules.require(
       command
-          .add_flag("--parse-special", options.parseSpecial,
-                    "Read the texts of control tokens (<s>) in the prompt as these tokens")
-          ->excludes(ids),
+          .add_option("--temperature,--temp", sampler.temperature,
+                      "What logits are divided by before drawing; 0 takes the most likely token")
+          ->check(numberFrom(0, std::numeric_limits<double>::infinity()))
+          ->capture_default_str(),
       {Need::Text});
+  CLI::Option* sampling = addFieldsFlag(
+      command, "--sampling",
+      {integerField("top-k", sampler.topK, integerFrom(0)),
+       numberField("top-p", sampler.topP, numberFrom(0, 1, /*aboveLeast=*/true)),
+       numberField("min-p", sampler.minP, numberFrom(0, 1)),
+       numberField("repetition-penalty", sampler.repetitionPenalty,
+                   numberFrom(0, std::numeric_limits<float>::max(), /*aboveLeast=*/true))},
+      "What is drawn from, with commas between: top-k=N, that many most likely tokens, 0 for all; "
+      "top-p=P, the most likely tokens of that probability together; min-p=P, tokens of at least "
+      "that share of the likeliest one's. repetition-penalty=R divides the logits of tokens that "
+      "the text holds, where they are above 0, and multiplies those below; 1 for none");
+  sampling->default_str("top-k=0,top-p=1,min-p=0,repetition-penalty=1");
+  rules.require(sampling, {Need::Text});
+  for (const char* drawn : {"top-k", "top-p", "min-p"})
+    rules.requireField(sampling, drawn, {Need::Sampling});
+  rules.require(
+      command.add_option("--seed", sampler.seed, "Seed of the draws: the same seed, the same text")
+          ->check(anySeed())
+          ->capture_default_str(),
+      {Need::Text, Need::Sampling});
+}
+
+void addGenerateOptions(CLI::App& command, GenerateOptions& options, FlagRules& rules) {
+  addPromptOptions(command, options, rules);
   rules.require(command
                     .add_option("--stop", options.stops,
                                 "End before that text, which is not printed; may be given several "
                                 "times")
                     ->allow_extra_args(false)
                     ->check(someText())
-                    ->excludes(ids),
+                    ->excludes(command.get_option("--ids")),
                 {Need::Text});
-  auto* chat = command
-                   .add_flag("--chat", options.chat,
-                             "Put the prompt into the model's chat template, as a user's turn, and "
-                             "print the answer alone")
-                   ->excludes(ids);
-  rules.require(chat, {Need::Text});
-  auto* interactive = command
-                          .add_flag("-i,--interactive", options.interactive,
-                                    "Chat: each line of standard input is a user's turn, up to its "
-                                    "end (Ctrl-D)")
-                          ->excludes(ids)
-                          ->excludes(prompt)
-                          ->excludes(file)
-                          ->excludes(chat);
-  rules.require(interactive, {Need::Text});
-  rules.require(command
-                    .add_option("--system", options.system,
-                                "The first turn of a chat, which says how to answer")
-                    ->check(someText())
-                    ->excludes(ids),
-                {Need::Text, Need::Chat});
   rules.require(command.add_option("-n,--tokens", options.count, "New tokens at most")
                     ->check(integerFrom(0))
                     ->capture_default_str(),
                 {Need::Text});
-  auto* draft =
-      command
-          .add_option("--draft", options.draft,
-                      "Guess up to so many tokens from repetitions of the text and verify "
-                      "them in one call of the model: the same tokens in fewer calls")
-          ->check(integerFrom(0, highestDraft))
-          ->capture_default_str();
-  rules.require(draft, {Need::Text});
-  rules.require(command
-                    .add_option("--draft-model", options.draftModel,
-                                "A compiled program of a smaller model, .tnn, that makes --draft's "
-                                "guesses instead; it has the same tokens")
-                    ->needs(draft),
-                {Need::Text});
-  rules.require(
-      command
-          .add_option("--temperature", options.sampler.temperature,
-                      "What logits are divided by before drawing; 0 takes the most likely "
-                      "token")
-          ->check(numberFrom(0, std::numeric_limits<double>::infinity()))
-          ->capture_default_str(),
-      {Need::Text});
-  rules.require(command
-                    .add_option("--top-k", options.sampler.topK,
-                                "Draw from that many most likely tokens only; 0 for all")
-                    ->check(integerFrom(0))
-                    ->capture_default_str(),
-                {Need::Text, Need::Sampling});
-  rules.require(
-      command
-          .add_option("--top-p", options.sampler.topP,
-                      "Draw from the most likely tokens of that probability together only")
-          ->check(numberFrom(0, 1, /*aboveLeast=*/true))
-          ->capture_default_str(),
-      {Need::Text, Need::Sampling});
-  rules.require(command
-                    .add_option("--min-p", options.sampler.minP,
-                                "Draw from tokens of at least that share of the likeliest one's "
-                                "probability only")
-                    ->check(numberFrom(0, 1))
-                    ->capture_default_str(),
-                {Need::Text, Need::Sampling});
-  rules.require(command
-                    .add_option("--repetition-penalty", options.sampler.repetitionPenalty,
-                                "Divide the logits of tokens that the text holds by that, where "
-                                "they are above 0, and multiply those below; 1 for none")
-                    ->check(numberFrom(0, std::numeric_limits<float>::max(), /*aboveLeast=*/true))
-                    ->capture_default_str(),
-                {Need::Text});
-  rules.require(command
-                    .add_option("--seed", options.sampler.seed,
-                                "Seed of the draws: the same seed, the same text")
-                    ->check(anySeed())
-                    ->capture_default_str(),
-                {Need::Text, Need::Sampling});
+  addDraftFlag(command, options, rules);
+  addSamplerOptions(command, options.sampler, rules);
   addThreadsOption(command, options.threads);
   addJsonFlag(
       command, options.json,
@@ -153,8 +133,6 @@ void addGenerateOptions(CLI::App& command, GenerateOptions& options, FlagRules& 
 }
 
 void denyUnusedSampling(const GenerateOptions& options, FlagRules& rules) {
-  if (!options.chat && !options.interactive)
-    rules.deny(Need::Chat, "the prompt is continued as it stands");
   if (options.sampler.temperature == 0)
     rules.deny(Need::Sampling, "at temperature 0 the most likely token is taken");
 }
@@ -168,10 +146,9 @@ static bool hasPipe() {
 static absl::StatusOr<std::string> readPrompt(const GenerateOptions& options) {
   if (options.prompt)
     return *options.prompt;
-  if (options.promptFile.empty() && !hasPipe())
+  if (options.file.empty() && !hasPipe())
     return "";
-  TENON_ASSIGN_OR_RETURN(std::string text,
-                         readTextFile(options.promptFile.empty() ? "-" : options.promptFile));
+  TENON_ASSIGN_OR_RETURN(std::string text, readTextFile(options.file.empty() ? "-" : options.file));
   if (text.ends_with('\n'))
     text.pop_back();
   return text;
@@ -343,7 +320,7 @@ static absl::StatusOr<Guesser> makeGuesser(const GenerateOptions& options, int64
   }
   if (!options.draftModel.ends_with(runtime::programSuffix))
     return absl::InvalidArgumentError(
-        absl::StrFormat("--draft-model: expects a compiled program, named *%s, but got %s",
+        absl::StrFormat("--draft: model expects a compiled program, named *%s, but got %s",
                         std::string(runtime::programSuffix), options.draftModel));
   TENON_ASSIGN_OR_RETURN(runtime::Program program, runtime::readProgram(options.draftModel));
   TENON_ASSIGN_OR_RETURN(guesser.executor,
@@ -437,7 +414,7 @@ private:
 static absl::Status chatInTurns(runtime::Executor& executor, runtime::Generator& generator,
                                 const GenerateOptions& options, const runtime::Tokenizer& tokenizer,
                                 int64_t loadNs, std::ostream& out, std::ostream& log) {
-  TENON_ASSIGN_OR_RETURN(Chat chat, Chat::create(tokenizer, options.system));
+  TENON_ASSIGN_OR_RETURN(Chat chat, Chat::create(tokenizer, options.system()));
   generator.keepStates();
   const bool isTerminal = ::isatty(STDIN_FILENO) != 0;
   std::ostream* stream = options.json.replacesText() ? nullptr : &out;
@@ -470,18 +447,18 @@ absl::Status generateText(runtime::Executor& executor, const GenerateOptions& op
         "expects the program of a language model with its tokeniser, but it has none (--ids "
         "continues token ids without one)");
   TENON_ASSIGN_OR_RETURN(auto tokenizer, runtime::Tokenizer::create(*program.tokenizer));
-  if (options.interactive)
+  if (options.hasTurns())
     return chatInTurns(executor, generator, options, *tokenizer, loadNs, out, log);
   TENON_ASSIGN_OR_RETURN(std::string promptText, readPrompt(options));
   TENON_ASSIGN_OR_RETURN(runtime::StopTexts stops, runtime::StopTexts::create(options.stops));
-  if (options.chat) {
-    TENON_ASSIGN_OR_RETURN(Chat chat, Chat::create(*tokenizer, options.system));
+  if (!options.chat.empty()) {
+    TENON_ASSIGN_OR_RETURN(Chat chat, Chat::create(*tokenizer, options.system()));
     TENON_ASSIGN_OR_RETURN(std::vector<int32_t> prompt, chat.ask(std::move(promptText)));
     TextOutput output(*tokenizer, std::move(stops), /*showsPrompt=*/false, stream);
     return generate(executor, generator, options, prompt, output, loadNs, out, log);
   }
   TENON_ASSIGN_OR_RETURN(std::vector<int32_t> prompt,
-                         tokenizer->encode(promptText, {.parseSpecial = options.parseSpecial}));
+                         tokenizer->encode(promptText, options.special));
   if (promptText.empty() && !prompt.empty())
     log << "the prompt is empty: the text begins behind the model's own first token" << std::endl;
   TextOutput output(*tokenizer, std::move(stops), /*showsPrompt=*/true, stream);

@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "runtime/Executor.h"
 #include "runtime/text/Sampler.h"
+#include "runtime/text/Tokenizer.h"
 #include "tools/cli/FlagRules.h"
 #include "tools/cli/JsonFlag.h"
 
@@ -20,25 +21,27 @@ namespace tenon::tools {
 /// What the flags say about a text to generate.
 struct GenerateOptions {
   std::optional<std::string> prompt;
-  std::string promptFile; ///< `-`: standard input
+  std::string file; ///< with the prompt, or a function's inputs; `-`: standard input
   /// Token ids to continue instead of a text: no tokeniser is needed, and ids are printed.
   std::vector<int32_t> ids;
-  bool parseSpecial = false;      ///< the texts of control tokens in the prompt are these tokens
+  runtime::EncodeOptions special; ///< tokens of the prompt
   std::vector<std::string> stops; ///< texts at which the answer ends
-  bool chat = false;              ///< the prompt is a user's turn in the model's chat template
-  bool interactive = false;       ///< turns of a chat from standard input
-  std::string system;             ///< the first turn of a chat, or empty
+  std::string chat;               ///< a chat: the system's turn, `-` without one; empty: none
   int64_t count = 128;            ///< new tokens at most
   int64_t draft = 0;              ///< guesses a call at most
   std::string draftModel; ///< a compiled program that guesses; empty: repetitions of the text do
   runtime::SamplerOptions sampler;
   JsonFlag json;
   int threads = 0; ///< 0: every core that the process may use
+
+  /// The system's turn of the chat, or empty.
+  std::string system() const { return chat == "-" ? "" : chat; }
+  /// Whether lines of standard input are turns of a chat.
+  bool hasTurns() const { return !chat.empty() && !prompt && file.empty(); }
 };
 
-/// Adds `-p`, `-f`, `--ids`, `--parse-special`, `--stop`, `--chat`, `--system`,
-/// `-i`, `-n`, `--draft`, `--draft-model`, `--json` and the flags of the sampler
-/// and the CPU to `command`.
+/// Adds `-p`, `-f`, `--ids`, `--special`, `--chat`, `--stop`, `-n`, `--draft`, `--json` and the flags
+/// of the sampler and the CPU to `command`.
 void addGenerateOptions(CLI::App& command, GenerateOptions& options, FlagRules& rules);
 
 /// Denies to `rules` what `options` leave without use: how tokens are drawn, where none is.
@@ -59,7 +62,7 @@ void denyUnusedSampling(const GenerateOptions& options, FlagRules& rules);
 ///   drafted, accepted guesses that were verified, and those that were right (with `draft`)
 ///
 /// With `chat` the prompt is a user's turn, which the model's chat template makes a text of; the text of
-/// the answer alone is printed. With `interactive` each line of standard input is such a turn, up to its
+/// the answer alone is printed. Without a prompt each line of standard input is such a turn, up to its
 /// end; the model's states are kept between turns.
 ///
 /// With `ids` these are the prompt; new ids are printed instead of text, and the object has no text.

@@ -113,33 +113,29 @@ static absl::Status checkNames(const NpzFile& file, const Function& function,
 
 /// Refuses results without a file, and a file for them that is the inputs'.
 static absl::Status checkGraphRun(const GraphRunOptions& options) {
-  if (options.outputs.empty())
-    return usageError("--inputs: expects --outputs, too, a file for the results");
+  if (options.output.empty())
+    return usageError("--function: expects -o, too, a file for the results");
   std::error_code ignored;
   if (!options.inputs.empty() &&
-      std::filesystem::equivalent(options.inputs, options.outputs, ignored))
-    return usageError(absl::StrFormat(
-        "--outputs: expects another file than --inputs, but both are %s", options.outputs));
+      std::filesystem::equivalent(options.inputs, options.output, ignored))
+    return usageError(
+        absl::StrFormat("-o: expects another file than -f, but both are %s", options.output));
   return absl::OkStatus();
 }
 
-void addGraphRunOptions(CLI::App& command, GraphRunOptions& options, FlagRules& rules) {
-  rules.require(command.add_option("--function", options.function,
-                                   "The function to call (default: the only one)"),
-                {Need::Call});
-  command.add_option("--inputs", options.inputs,
-                     "Its inputs, a NumPy .npz archive; - for standard input");
-  command.add_option("--outputs", options.outputs,
-                     "Where its results go, .npz; - for standard output");
+void addGraphRunOptions(CLI::App& command, GraphRunOptions& options) {
+  command.add_option("--function", options.function,
+                     "The function to call on arrays, with -f and -o (default: the only one)");
+  command.add_option("-o,--output", options.output,
+                     "Calls a function, and writes its results to this file, a NumPy .npz archive; "
+                     "- for standard output");
 }
 
 absl::Status readGraphRunOptions(const GraphRunOptions& options, FlagRules& rules) {
-  if (options.isGiven()) {
-    rules.deny(Need::Text, "--inputs and --outputs call a function on arrays");
-    return checkGraphRun(options);
-  }
-  rules.deny(Need::Call, "neither --inputs nor --outputs is given");
-  return absl::OkStatus();
+  if (!options.isGiven())
+    return absl::OkStatus();
+  rules.deny(Need::Text, "--function and -o call a function on arrays");
+  return checkGraphRun(options);
 }
 
 /// The bytes that an array of that header has, which are known to fit the archive.
@@ -174,8 +170,8 @@ readInputs(const runtime::Program& program, const Function& function, const std:
   if (path.empty() && function.inputs.empty())
     return arrays;
   if (path.empty())
-    return usageError(absl::StrFormat(
-        "--inputs: expects a file with the inputs of %s, but got none", function.name));
+    return usageError(
+        absl::StrFormat("-f: expects a file with the inputs of %s, but got none", function.name));
   TENON_ASSIGN_OR_RETURN(NpzFile file, NpzFile::open(inputPath(path)));
   TENON_RETURN_IF_ERROR(checkNames(file, function, path));
   for (const Port& port : function.inputs) {
@@ -207,7 +203,7 @@ absl::Status runGraph(runtime::Executor& executor, const GraphRunOptions& option
   const Function& function = program.functions[index];
   TENON_RETURN_IF_ERROR(checkOutputs(function));
 
-  TENON_RETURN_IF_ERROR(checkOutput(outputPath(options.outputs)));
+  TENON_RETURN_IF_ERROR(checkOutput(outputPath(options.output)));
   TENON_ASSIGN_OR_RETURN(std::vector<NpyArray> inputArrays,
                          readInputs(program, function, options.inputs));
   std::vector<std::span<const std::byte>> inputs;
@@ -221,7 +217,7 @@ absl::Status runGraph(runtime::Executor& executor, const GraphRunOptions& option
     outputs.push_back(array.bytes);
   }
   TENON_RETURN_IF_ERROR(executor.run(index, inputs, outputs));
-  return writeNpz(outputPath(options.outputs), outputArrays);
+  return writeNpz(outputPath(options.output), outputArrays);
 }
 
 } // namespace tenon::tools

@@ -16,14 +16,14 @@ namespace tenon::tools {
 struct GraphRunOptions {
   std::string function; ///< empty: the only one that there is
   std::string inputs;   ///< .npz with one array an input, by name; may be empty for no inputs
-  std::string outputs;  ///< .npz to write, one array a result, by name; `-`: standard output
+  std::string output;   ///< .npz to write, one array a result, by name; `-`: standard output
 
   /// Whether a function is called, instead of text generated.
-  bool isGiven() const { return !inputs.empty() || !outputs.empty(); }
+  bool isGiven() const { return !function.empty() || !output.empty(); }
 };
 
-/// Adds `--function`, `--inputs` and `--outputs` to `command`.
-void addGraphRunOptions(CLI::App& command, GraphRunOptions& options, FlagRules& rules);
+/// Adds `--function` and `-o` to `command`; the inputs are the file that `addGenerateOptions` asks for.
+void addGraphRunOptions(CLI::App& command, GraphRunOptions& options);
 
 /// Denies to `rules` what `options` leave without use, and checks what they say, before anything is
 /// loaded.

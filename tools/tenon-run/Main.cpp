@@ -30,7 +30,7 @@ constexpr const char* description =
     "  tenon-run model.tnn -p 'Once upon a time' -n 100      generate text\n"
     "  tenon-run model.tnn -p 'Once' --temperature 0.8 --seed 7\n"
     "  tenon-run model.tnn -p 'Once' --json                  ids, text and times for scripts\n"
-    "  tenon-run graph.tnn --function f --inputs in.npz --outputs out.npz   call a function\n";
+    "  tenon-run graph.tnn --function f -f in.npz -o out.npz     call a function\n";
 
 /// With `check`, model files are hashed anew, whatever their stamps say.
 absl::Status runProgram(const std::string& path, bool check, const tools::GenerateOptions& options,
@@ -65,10 +65,11 @@ int main(int argc, char** argv) {
   tools::FlagRules rules;
   tools::addGenerateOptions(app, options, rules);
   tools::GraphRunOptions graph;
-  tools::addGraphRunOptions(app, graph, rules);
+  tools::addGraphRunOptions(app, graph);
   if (std::optional<int> code = tools::parseCommandLine(app, argc, argv))
     return tools::endProcess(*code);
   tools::denyUnusedSampling(options, rules);
+  graph.inputs = options.file;
   absl::Status status = tools::readGraphRunOptions(graph, rules);
   status.Update(rules.check());
   if (status.ok())

@@ -51,8 +51,7 @@ struct Options {
   int64_t generate = 0;
   std::string function; ///< empty: the one of `shape`, or the only one
   JsonFlag json;
-  std::string report;
-  std::string timeline;
+  std::vector<std::string> files; ///< to write, each in the form that its ending says
   LoadOptions load;
 };
 
@@ -139,7 +138,7 @@ absl::StatusOr<MeasuredPlan> loadPlan(const Options& options, const std::string&
   flags.plan = plan;
   if (options.model.device == "auto" && plan == options.plans.front())
     std::cerr << "device: " << describeChoice(input.target) << std::endl;
-  TENON_ASSIGN_OR_RETURN(PlanSettings settings, readPlanFlags(flags, input.target));
+  TENON_ASSIGN_OR_RETURN(PlanSettings settings, readPlanFlags(flags, input));
   std::vector<passes::FusionDecision> decisions;
   settings.fusion.report = &decisions;
   std::vector<passes::FunctionFusion> functions;
@@ -268,8 +267,13 @@ std::string formatJson(const nlohmann::ordered_json& document) {
   return document.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
+/// The ending of a file for a call as a Chrome trace.
+constexpr std::string_view traceEnding = ".trace.json";
+
 /// What writes a report into a file of that ending; null for another ending.
 ReportForm reportForm(const std::string& path) {
+  if (path.ends_with(traceEnding))
+    return nullptr;
   if (path.ends_with(".md"))
     return formatMarkdown;
   if (path.ends_with(".html"))
@@ -279,22 +283,31 @@ ReportForm reportForm(const std::string& path) {
 
 /// Checks the files to write before anything is measured.
 absl::Status checkOutputs(const Options& options) {
-  if (options.timeline == "-")
-    return usageError("--timeline: expects a file, but got '-', where the table goes");
-  if (!options.report.empty() && !reportForm(options.report))
-    return usageError(absl::StrFormat(
-        "--report: expects a file that ends in .md, .json or .html, but got '%s'", options.report));
-  std::string json = options.json.replacesText() ? "" : options.json.path;
-  for (const std::string& path : {json, options.timeline, options.report})
-    if (!path.empty())
-      TENON_RETURN_IF_ERROR(checkOutput(path, std::array{options.model.path}));
-  return absl::OkStatus();
+  for (const std::string& path : options.files) {
+    if (!reportForm(path) && !path.ends_with(traceEnding))
+      return usageError(absl::StrFormat("-o: expects a file that ends in .md, .html, .json or "
+                                        ".trace.json, but got '%s'",
+                                        path));
+    TENON_RETURN_IF_ERROR(checkOutput(path, std::array{options.model.path}));
+  }
+  if (options.json.path.empty() || options.json.replacesText())
+    return absl::OkStatus();
+  return checkOutput(options.json.path, std::array{options.model.path});
 }
+
+/// Whether a file to write is one of `isForm`.
+bool writesForm(const Options& options, bool (*isForm)(const std::string& path)) {
+  return std::ranges::any_of(options.files, isForm);
+}
+
+bool isTrace(const std::string& path) { return path.ends_with(traceEnding); }
+
+/// Whether the report in a file of that ending holds the code of kernels.
+bool holdsCode(const std::string& path) { return reportForm(path) && !path.ends_with(".md"); }
 
 /// A load of requests instead of calls of one function.
 absl::Status benchLoad(Options& options) {
-  if (!options.load.requests.empty() && options.load.poisson.perSecond > 0)
-    return usageError("--requests and --poisson: expects one of them, but got both");
+  TENON_RETURN_IF_ERROR(checkLoad(options.load));
   if (options.plans == defaultPlans)
     std::erase(options.plans, "vanilla");
   if (std::ranges::find(options.plans, "vanilla") != options.plans.end())
@@ -307,7 +320,6 @@ absl::Status benchLoad(Options& options) {
         options.model.shapes.front() + "'");
   options.model.shapes.clear();
   options.rules.deny(Need::OneFunction, "a load of requests is measured");
-  options.load.poisson.requests = options.bench.calls;
   return benchLoad(options.load, options.model, options.rules, options.shape.rows, options.plans,
                    options.plan, options.executor, options.json);
 }
@@ -324,18 +336,32 @@ absl::StatusOr<nlohmann::ordered_json> documentPlan(const Options& options, Meas
   if (&plan != &first)
     documented.difference =
         compareResults(plan.bench.function(), first.bench.results(), plan.bench.results());
-  if (!options.report.empty() && !options.report.ends_with(".md")) {
+  if (writesForm(options, holdsCode)) {
     TENON_ASSIGN_OR_RETURN(documented.code,
                            printKernelCode(*plan.input.module, *documented.program));
   }
   return describePlan(documented);
 }
 
-/// Writes the file of `--report`, in the form that its ending says.
-absl::Status writeReport(const std::string& path, const nlohmann::ordered_json& document) {
-  if (path.empty())
-    return absl::OkStatus();
-  return writeTextFile(path, reportForm(path)(document));
+/// Writes the reports among the files, each in the form that its ending says.
+absl::Status writeReports(const Options& options, const nlohmann::ordered_json& document) {
+  for (const std::string& path : options.files)
+    if (ReportForm form = reportForm(path))
+      TENON_RETURN_IF_ERROR(writeTextFile(path, form(document)));
+  return absl::OkStatus();
+}
+
+/// Writes the traces among the files: `calls` where blocks left stamps, else the last plan's profile.
+absl::Status writeTraces(const Options& options, const std::vector<runtime::TracedCall>& calls,
+                         const MeasuredPlan& last) {
+  size_t function = last.bench.functionIndex();
+  for (const std::string& path : options.files)
+    if (isTrace(path))
+      TENON_RETURN_IF_ERROR(calls.empty()
+                                ? runtime::writeChromeTrace(last.executor->program(), function,
+                                                            last.executor->profile(function), path)
+                                : runtime::writeChromeTimelines(calls, path));
+  return absl::OkStatus();
 }
 
 /// The shape that `--shapes` says, which is one.
@@ -352,8 +378,6 @@ absl::Status bench(Options options) {
   TENON_RETURN_IF_ERROR(checkOutputs(options));
   TENON_ASSIGN_OR_RETURN(options.shape, readShape(options.model.shapes));
   options.executor.setLaunch(options.plan.launch);
-  if (options.load.poisson.perSecond <= 0)
-    options.rules.deny(Need::Arrivals, "--poisson is not given");
   if (options.load.isGiven())
     return benchLoad(options);
   options.rules.deny(Need::Requests, "one function is measured");
@@ -375,16 +399,10 @@ absl::Status bench(Options options) {
       std::cout << formatReport(report, program, function) << std::flush;
     TENON_ASSIGN_OR_RETURN(figures.emplace_back(),
                            documentPlan(options, plan, plans.front(), report));
-    if (options.timeline.empty())
-      continue;
-    TENON_RETURN_IF_ERROR(plan.target.getDevice() == DeviceKind::Cuda
-                              ? reportTimeline(options, plan, report, figures.back(), calls)
-                              : runtime::writeChromeTrace(program, function,
-                                                          plan.executor->profile(function),
-                                                          options.timeline));
+    if (writesForm(options, isTrace) && plan.target.getDevice() == DeviceKind::Cuda)
+      TENON_RETURN_IF_ERROR(reportTimeline(options, plan, report, figures.back(), calls));
   }
-  if (!calls.empty())
-    TENON_RETURN_IF_ERROR(runtime::writeChromeTimelines(calls, options.timeline));
+  TENON_RETURN_IF_ERROR(writeTraces(options, calls, plans.back()));
   for (nlohmann::ordered_json& plan : figures) {
     plan["version"] = versionNumber();
     plan["commit"] = versionCommit();
@@ -397,7 +415,7 @@ absl::Status bench(Options options) {
     std::cout << "\n"
               << formatProvenance(document) << "\n"
               << formatText(makeReportTables(document)) << std::flush;
-  TENON_RETURN_IF_ERROR(writeReport(options.report, document));
+  TENON_RETURN_IF_ERROR(writeReports(options, document));
   return writeJson(options.json, figures);
 }
 
@@ -411,7 +429,7 @@ void addBenchCommand(CLI::App& app, Action& action) {
       "graph: times, memory, results, groups, kernels");
   command->footer("tenon bench llama-3.2-1b --random-weights=1 --type=bf16 --device=cuda\n"
                   "tenon bench model.gguf --shapes=prefill:512 --plans=vanilla,unfused,auto "
-                  "--report=plans.html\n"
+                  "-o plans.html\n"
                   "tenon bench graph.mlir --function=block");
   addModelOptions(*command, options->model, options->rules);
   addDeviceOption(*command, options->model);
@@ -436,24 +454,24 @@ void addBenchCommand(CLI::App& app, Action& action) {
               "time included; a GPU then chooses the tokens and feeds them to itself")
           ->check(integerFrom(0)),
       {Need::Decode, Need::OneFunction, Need::Language});
-  addLoadOptions(*command, options->load, rules);
-  command->add_option("--steps", options->bench.calls, "Calls to measure, or requests of --poisson")
-      ->check(integerFrom(1))
-      ->capture_default_str();
+  addLoadFlags(*command, options->load, options->rules);
+  rules.require(command->add_option("--steps", options->bench.calls, "Calls to measure")
+                    ->check(integerFrom(1))
+                    ->capture_default_str(),
+                {Need::OneFunction});
   addThreadsOption(*command, options->executor.threads);
   addJsonFlag(*command, options->json, "an array of one object a plan");
   rules.require(
-      command->add_option("--report", options->report,
-                          "A file for the comparison of the plans, by its ending: .md; .json; "
-                          ".html, a page with graph, timeline, roofline and every kernel's code"),
-      {Need::OneFunction});
-  rules.require(
-      command->add_option(
-          "--timeline", options->timeline,
-          "A file for a call as a Chrome trace; on a CPU of the last plan. On a GPU of each "
-          "plan, with the gaps between its steps, as launched: its kernels are compiled "
-          "once more, to say when each block starts, works and ends. Also a table, and "
-          "part of --json"),
+      command
+          ->add_option(
+              "-o,--output", options->files,
+              "A file to write, by its ending; may be given several times. .md, .json and .html, "
+              "a page with graph, timeline, roofline and every kernel's code: the plans compared. "
+              ".trace.json: a call as a Chrome trace; on a CPU of the last plan, on a GPU of each "
+              "plan with the gaps between its steps, as launched: its kernels are compiled once "
+              "more, to say when each block starts, works and ends. Also a table, and part of "
+              "--json")
+          ->allow_extra_args(false),
       {Need::OneFunction});
   command->callback([options, &action] { action = [options] { return bench(*options); }; });
 }

@@ -1,6 +1,7 @@
 #include "tools/tenon/BenchLoad.h"
 
 #include <iostream>
+#include <limits>
 #include <memory>
 
 #include "absl/strings/str_format.h"
@@ -8,37 +9,47 @@
 #include "support/Status.h"
 #include "tools/bench/BenchRequests.h"
 #include "tools/cli/CommandLine.h"
+#include "tools/cli/FieldsFlag.h"
 #include "tools/cli/ModelFlags.h"
 #include "tools/cli/Progress.h"
 #include "tools/cli/Version.h"
+#include "tools/driver/UsageError.h"
 
 namespace tenon::tools {
 
-void addLoadOptions(CLI::App& command, LoadOptions& load, FlagRules& rules) {
-  command.add_option("--requests", load.requests,
-                     "A file of requests to answer, with --shapes=decode:ROWS up to ROWS at once, "
-                     "instead of measuring one function; a JSON object a line: {\"prompt\": "
-                     "\"Once\", \"output\": 128, "
-                     "\"arrival\": 0.5}, with ids or input, a number of random ones, in place of "
-                     "prompt, and arrival in seconds");
-  command
-      .add_option("--poisson", load.poisson.perSecond,
-                  "The same with --steps requests that arrive at random, so many a second")
-      ->check(CLI::PositiveNumber);
-  rules.require(command.add_option("--input", load.poisson.inputTokens, "Tokens of each prompt")
-                    ->check(integerFrom(1))
-                    ->capture_default_str(),
-                {Need::Arrivals});
-  rules.require(
-      command.add_option("--output", load.poisson.outputTokens, "New tokens of each request")
-          ->check(integerFrom(0))
-          ->capture_default_str(),
-      {Need::Arrivals});
+void addLoadFlags(CLI::App& command, LoadOptions& load, FlagRules& rules) {
+  load.flag = addFieldsFlag(
+      command, "--requests",
+      {textField("", load.requests, someText()),
+       numberField("rate", load.poisson.perSecond,
+                   numberFrom(0, std::numeric_limits<double>::infinity(), /*aboveLeast=*/true)),
+       integerField("count", load.poisson.requests, integerFrom(1)),
+       integerField("input", load.poisson.inputTokens, integerFrom(1)),
+       integerField("output", load.poisson.outputTokens, integerFrom(0))},
+      absl::StrFormat(
+          "Requests to answer, with --shapes=decode:ROWS up to ROWS at once, instead of measuring "
+          "one function. A file with a JSON object a line: {\"prompt\": \"Once\", \"output\": 128, "
+          "\"arrival\": 0.5}, with ids or input, a number of random ones, in place of prompt, and "
+          "arrival in seconds. Or at random, so many a second: rate=4 and, with commas between, "
+          "count=N of them (%d), with input=N tokens (%d) and output=N new ones (%d) each",
+          load.poisson.requests, load.poisson.inputTokens, load.poisson.outputTokens));
   rules.require(
       command.add_flag("--batch-invariant", load.isBatchInvariant,
                        "Give each request the same bits whatever runs beside it: all calls are of "
                        "the decode and the prefill of most rows"),
       {Need::Requests});
+}
+
+absl::Status checkLoad(const LoadOptions& load) {
+  bool isRandom = false;
+  for (const char* field : {"rate", "count", "input", "output"})
+    isRandom |= hasField(*load.flag, field);
+  if (!load.requests.empty() && isRandom)
+    return usageError("--requests: expects a file or requests at random, but got both");
+  if (load.requests.empty() && load.poisson.perSecond <= 0)
+    return usageError("--requests: expects a file, or how many arrive a second (rate=4), but got "
+                      "neither");
+  return absl::OkStatus();
 }
 
 static absl::StatusOr<std::vector<TimedRequest>> makeLoad(const LoadOptions& load,
@@ -47,7 +58,7 @@ static absl::StatusOr<std::vector<TimedRequest>> makeLoad(const LoadOptions& loa
     return readRequests(load.requests, program);
   if (!program.model)
     return absl::InvalidArgumentError(
-        "--poisson: expects a language model to ask, but MODEL is none");
+        "--requests: expects a language model to ask, but MODEL is none");
   return makePoissonLoad(load.poisson, program.model->vocabulary);
 }
 
@@ -64,7 +75,7 @@ absl::Status benchLoad(const LoadOptions& load, ModelOptions model, const FlagRu
       std::cerr << "device: " << describeChoice(input.target) << std::endl;
     PlanFlags planFlags = flags;
     planFlags.plan = plan;
-    TENON_ASSIGN_OR_RETURN(PlanSettings settings, readPlanFlags(planFlags, input.target));
+    TENON_ASSIGN_OR_RETURN(PlanSettings settings, readPlanFlags(planFlags, input));
     TENON_ASSIGN_OR_RETURN(runtime::Program program,
                            compileWithProgress(input, model, settings.fusion));
     TENON_ASSIGN_OR_RETURN(std::vector<TimedRequest> requests, makeLoad(load, program));

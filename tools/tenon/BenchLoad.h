@@ -17,14 +17,18 @@ namespace tenon::tools {
 /// A load of requests for `tenon bench`.
 struct LoadOptions {
   std::string requests; ///< a file of them; else `poisson`
-  PoissonLoad poisson = {.inputTokens = 512, .outputTokens = 128};
-  bool isBatchInvariant = false; ///< as in `BatchOptions`
+  PoissonLoad poisson = {.requests = 200, .inputTokens = 512, .outputTokens = 128};
+  bool isBatchInvariant = false;     ///< as in `BatchOptions`
+  const CLI::Option* flag = nullptr; ///< `--requests`, owned by the application
 
-  bool isGiven() const { return !requests.empty() || poisson.perSecond > 0; }
+  bool isGiven() const { return flag && flag->count() > 0; }
 };
 
-/// Adds the flags that fill `load` to `command`.
-void addLoadOptions(CLI::App& command, LoadOptions& load, FlagRules& rules);
+/// Adds `--requests` and `--batch-invariant`, which fill `load`, to `command`.
+void addLoadFlags(CLI::App& command, LoadOptions& load, FlagRules& rules);
+
+/// A usage error where the flag names neither a file nor random requests, or both.
+absl::Status checkLoad(const LoadOptions& load);
 
 /// Offers the load to the model under one plan after the other, with up to `sequences` requests at
 /// once; prints a table a plan, or writes an array of one object a plan as `json` says.

@@ -91,13 +91,9 @@ void addCalibrateCommand(CLI::App& app, Action& action) {
       ->add_option("--target", options->target,
                    "The target whose kernels are measured, and whose other properties are kept")
       ->capture_default_str();
-  command
-      ->add_option("-o,--output", options->output,
-                   "The target file to write; - for standard output")
-      ->capture_default_str();
-  command->add_option("--rounds", options->calibration.rounds, "Samples of each measurement")
-      ->check(integerFrom(1))
-      ->capture_default_str();
+  command->add_option("-o,--output", options->output,
+                      "The target file to write instead of standard output, -");
+  addMeasureFlag(*command, options->calibration.rounds, "The device is measured in any case");
   addThreadsOption(*command, options->calibration.threads);
   addJsonFlag(*command, options->json, "one object: target, device, properties");
   command->callback([options, &action] { action = [options] { return calibrate(*options); }; });

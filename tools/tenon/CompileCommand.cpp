@@ -57,7 +57,7 @@ absl::Status compile(const Options& options) {
   const std::string path = outputPath(options.output);
   TENON_RETURN_IF_ERROR(checkOutput(path, std::array{options.model.path}));
   TENON_ASSIGN_OR_RETURN(LoadedModel input, loadModel(options.model, options.rules));
-  TENON_ASSIGN_OR_RETURN(PlanSettings plan, readPlanFlags(options.plan, input.target));
+  TENON_ASSIGN_OR_RETURN(PlanSettings plan, readPlanFlags(options.plan, input));
   std::vector<passes::FusionDecision> decisions;
   plan.fusion.report = &decisions;
   TENON_ASSIGN_OR_RETURN(runtime::Program program,

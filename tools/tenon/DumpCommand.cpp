@@ -25,10 +25,8 @@ namespace {
 
 struct Options {
   ModelOptions model;
-  FlagRules rules; ///< of all flags
-  std::string phase = "planned";
-  std::string as = "ir";
-  std::string kernel;
+  FlagRules rules;            ///< of all flags
+  std::string as = "planned"; ///< a phase, or a form of code with the words of kernels behind
   std::string output = "-";
   PlanFlags plan;
 };
@@ -55,14 +53,42 @@ bool hasWords(const std::string& name, const std::string& part) {
   return absl::StartsWith(name, part) || absl::StrContains(name, "_" + part);
 }
 
-/// True for the forms of a GPU's kernels.
-bool isCudaForm(const std::string& as) {
-  return as == "cuda" || as == "ptx" || as == "sass" || as == "source";
+/// What `--as` says.
+struct Form {
+  std::string name;   ///< a phase, or a form of the planned module's kernels
+  std::string kernel; ///< words of the kernels that are printed; empty: all
+
+  explicit Form(const std::string& as) : name(as.substr(0, as.find(':'))) {
+    if (name.size() < as.size())
+      kernel = as.substr(name.size() + 1);
+  }
+  bool isCpu() const { return name == "llvm" || name == "asm"; }
+  bool isCuda() const {
+    return name == "cuda" || name == "ptx" || name == "sass" || name == "source";
+  }
+  bool isCode() const { return isCpu() || isCuda(); }
+  Phase phase() const { return isCode() ? Phase::Planned : *symbolizePhase(name); }
+};
+
+/// A value of `--as`.
+CLI::Validator someForm() {
+  CLI::Validator isForm = oneOf({"input", "simplified", "fused", "scheduled", "planned", "llvm",
+                                 "asm", "cuda", "ptx", "sass", "source"});
+  auto check = [isForm](std::string& text) -> std::string {
+    Form form(text);
+    std::string wrong = isForm(form.name);
+    if (!wrong.empty() || form.name == text || form.isCuda())
+      return wrong;
+    return absl::StrFormat(
+        "expects words of kernels' names after cuda, ptx, sass and source alone, but got '%s'",
+        text);
+  };
+  return CLI::Validator(check, "");
 }
 
-/// The kernels for a GPU whose names hold `part`, as source, compiled or not, PTX or SASS.
-absl::StatusOr<std::string> printCudaKernels(mlir::ModuleOp module, const std::string& as,
-                                             const std::string& part) {
+/// The kernels for a GPU that `form` names, as source, compiled or not, PTX or SASS.
+absl::StatusOr<std::string> printCudaKernels(mlir::ModuleOp module, const Form& form) {
+  const std::string& as = form.name;
   std::vector<codegen::CudaKernel> kernels;
   runtime::Program program;
   if (as == "source") {
@@ -73,7 +99,7 @@ absl::StatusOr<std::string> printCudaKernels(mlir::ModuleOp module, const std::s
   std::string text, names;
   for (auto [index, kernel] : llvm::enumerate(kernels)) {
     names += (names.empty() ? "" : ", ") + kernel.name;
-    if (!hasWords(kernel.name, part))
+    if (!hasWords(kernel.name, form.kernel))
       continue;
     text += as == "source" ? describeStated(kernel) : describeResources(kernel);
     if (as == "sass") {
@@ -85,21 +111,21 @@ absl::StatusOr<std::string> printCudaKernels(mlir::ModuleOp module, const std::s
     }
   }
   if (text.empty())
-    return usageError(
-        absl::StrFormat("--kernel: expects words of one of %s, but got '%s'", names, part));
+    return usageError(absl::StrFormat("--as=%s: expects words of one of %s, but got '%s'", as,
+                                      names, form.kernel));
   return text;
 }
 
 /// The kernels of a planned module as the code generator's text.
-absl::StatusOr<std::string> printKernels(mlir::ModuleOp module, const Options& dump,
+absl::StatusOr<std::string> printKernels(mlir::ModuleOp module, const Form& form,
                                          TargetAttr target) {
-  const std::string& as = dump.as;
-  bool wantsCuda = isCudaForm(as);
+  const std::string& as = form.name;
+  bool wantsCuda = form.isCuda();
   if (wantsCuda != (target.getDevice() == DeviceKind::Cuda))
     return usageError(absl::StrFormat("--as=%s: expects a target for %s, but got %s", as,
                                       wantsCuda ? "cuda" : "cpu", target.getName().str()));
   if (wantsCuda)
-    return printCudaKernels(module, as, dump.kernel);
+    return printCudaKernels(module, form);
 #ifdef TENON_CPU
   std::string text;
   codegen::CpuCodegenOptions options;
@@ -136,39 +162,27 @@ std::string printIr(mlir::ModuleOp module) {
   return absl::StrReplaceAll(text, {{" loc(unknown)\n", "\n"}});
 }
 
-/// What `--as` leaves without use, and the device that it means.
-absl::Status checkForm(Options& options) {
-  FlagRules& rules = options.rules;
-  if (options.as != "ir")
-    rules.deny(Need::IrText, "--as=" + options.as + " prints the kernels of the phase planned");
-  if (!isCudaForm(options.as))
-    rules.deny(Need::CudaText, "--as is " + options.as);
-  bool isCpu = options.as == "llvm" || options.as == "asm";
-  if (isCpu && options.model.target == "native")
-    options.model.target = "cpu";
-  return rules.check();
-}
-
 absl::Status dump(Options options) {
-  TENON_RETURN_IF_ERROR(checkForm(options));
+  const Form form(options.as);
+  if (form.isCpu() && options.model.target == "native")
+    options.model.target = "cpu";
   TENON_RETURN_IF_ERROR(checkOutput(outputPath(options.output), std::array{options.model.path}));
-  // The option takes no other words.
-  Phase phase = options.as == "ir" ? *symbolizePhase(options.phase) : Phase::Planned;
+  const Phase phase = form.phase();
   TENON_ASSIGN_OR_RETURN(LoadedModel input, loadModel(options.model, options.rules));
   passes::PipelineOptions pipeline;
   pipeline.upTo = phase;
   if (phase >= Phase::Fused)
     pipeline.target = input.target;
-  TENON_ASSIGN_OR_RETURN(PlanSettings settings, readPlanFlags(options.plan, input.target));
+  TENON_ASSIGN_OR_RETURN(PlanSettings settings, readPlanFlags(options.plan, input));
   pipeline.fusion = settings.fusion;
   mlir::ModuleOp module = *input.module;
   if (passes::getPhase(module) > phase)
-    return usageError(absl::StrFormat("--phase=%s: %s is in the phase %s already", options.phase,
+    return usageError(absl::StrFormat("--as=%s: %s is in the phase %s already", options.as,
                                       options.model.path,
                                       stringifyPhase(passes::getPhase(module)).str()));
   TENON_RETURN_IF_ERROR(passes::runPipeline(module, pipeline));
-  if (options.as != "ir") {
-    TENON_ASSIGN_OR_RETURN(std::string text, printKernels(module, options, input.target));
+  if (form.isCode()) {
+    TENON_ASSIGN_OR_RETURN(std::string text, printKernels(module, form, input.target));
     return writeTextFile(options.output, text);
   }
   return writeTextFile(options.output, printIr(module));
@@ -179,31 +193,25 @@ absl::Status dump(Options options) {
 void addDumpCommand(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
-      "dump", "Print the IR of a phase; the text can be edited and given to any command as MODEL");
+      "dump", "Print the IR of a phase, or code; the IR can be edited and given to any command as "
+              "MODEL");
   addModelOptions(*command, options->model, options->rules);
-  command->add_option("-o,--output", options->output, "The file to write; - for standard output")
-      ->capture_default_str();
-  FlagRules& rules = options->rules;
-  rules.require(
-      command
-          ->add_option("--phase", options->phase, "input, simplified, fused, scheduled or planned")
-          ->check(oneOf({"input", "simplified", "fused", "scheduled", "planned"}))
-          ->capture_default_str(),
-      {Need::IrText});
+  command->add_option("-o,--output", options->output,
+                      "The file to write instead of standard output, -");
   addTargetOption(*command, options->model, options->rules, "schedule for");
   command
       ->add_option(
           "--as", options->as,
-          "ir, or the planned module's kernels: for a CPU as optimised llvm IR or asm, "
-          "assembly; for a GPU as cuda source with what ptxas reports, as ptx, as "
-          "sass, machine code, where the CUDA toolkit's nvdisasm or cuobjdump is there, or "
-          "as source that is not compiled, which needs no NVRTC")
-      ->check(oneOf({"ir", "llvm", "asm", "cuda", "ptx", "sass", "source"}))
+          "The IR of a phase: input, simplified, fused, scheduled, planned. Or the planned "
+          "module's "
+          "kernels: for a CPU as optimised llvm IR or asm, assembly; for a GPU as cuda source with "
+          "what ptxas reports, as ptx, as sass, machine code, where the CUDA toolkit's nvdisasm or "
+          "cuobjdump is there, or as source that is not compiled, which needs no NVRTC; of a "
+          "GPU's, "
+          "cuda:rms_norm and cuda:k3 are those of these words")
+      ->check(someForm())
       ->capture_default_str();
-  addPlanFlags(*command, options->plan, rules);
-  rules.require(command->add_option("--kernel", options->kernel,
-                                    "Of a GPU's kernels, those of these words: k3, rms_norm"),
-                {Need::CudaText});
+  addPlanFlags(*command, options->plan, options->rules);
   command->callback([options, &action] { action = [options] { return dump(*options); }; });
 }
 

@@ -66,7 +66,7 @@ absl::StatusOr<std::unique_ptr<runtime::Executor>> makeEncoder(const LoadedModel
     return ReferenceExecutor::create(*input.module);
   if (options.model.device == "auto")
     std::cerr << "device: " << describeChoice(input.target) << std::endl;
-  TENON_ASSIGN_OR_RETURN(PlanSettings plan, readPlanFlags(options.plan, input.target));
+  TENON_ASSIGN_OR_RETURN(PlanSettings plan, readPlanFlags(options.plan, input));
   TENON_ASSIGN_OR_RETURN(runtime::Program program,
                          compileWithProgress(input, options.model, plan.fusion));
   ExecutorOptions executor{.threads = options.threads};

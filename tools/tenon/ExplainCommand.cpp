@@ -25,8 +25,7 @@ struct Options {
   FlagRules rules; ///< of all flags
   PlanFlags plan;
   JsonFlag json;
-  bool measure = false;
-  int64_t rounds = 15;
+  int64_t rounds = 0; ///< samples of each measurement; 0: nothing is measured
   int64_t position = 512;
   int threads = 0;
 };
@@ -41,7 +40,7 @@ absl::Status measureFusions(const Options& options, const LoadedModel& input,
 }
 
 absl::Status explain(Options options) {
-  if (!options.measure)
+  if (options.rounds == 0)
     options.rules.deny(Need::Measuring, "it is not given");
   TENON_ASSIGN_OR_RETURN(LoadedModel input, loadModel(options.model, options.rules));
   mlir::ModuleOp module = *input.module;
@@ -52,9 +51,9 @@ absl::Status explain(Options options) {
         "something to decide, but got phase " +
         stringifyPhase(passes::getPhase(module)).str());
   PlanFlags flags = options.plan;
-  if (options.measure)
+  if (options.rounds > 0)
     flags.points = "none"; // predictions are compared, not what was measured before
-  TENON_ASSIGN_OR_RETURN(PlanSettings settings, readPlanFlags(flags, input.target));
+  TENON_ASSIGN_OR_RETURN(PlanSettings settings, readPlanFlags(flags, input));
   passes::PipelineOptions pipeline{
       .upTo = Phase::Fused, .target = input.target, .fusion = settings.fusion};
   std::vector<FusionDecision> decisions;
@@ -66,7 +65,7 @@ absl::Status explain(Options options) {
   TimerOptions timer{.executor = {.threads = options.threads}, .position = options.position};
   timer.executor.setLaunch(options.plan.launch);
   FusionMeasurer measurer(input.target, timer, options.rounds);
-  if (options.measure)
+  if (options.rounds > 0)
     pipeline.fusion.inspect = [&](const FusionDecision& decision,
                                   llvm::ArrayRef<mlir::Operation*> ops) {
       measurer.note(decision, ops);
@@ -74,7 +73,7 @@ absl::Status explain(Options options) {
   TENON_RETURN_IF_ERROR(passes::runPipeline(module, pipeline));
   // What was predicted, and measured before an error, is shown all the same.
   absl::Status measured =
-      options.measure ? measureFusions(options, input, measurer) : absl::OkStatus();
+      options.rounds > 0 ? measureFusions(options, input, measurer) : absl::OkStatus();
   for (const std::string& operations : measurer.leftOut())
     std::cerr << "warning: left out: " << operations
               << ": lost in the noise of other work on this machine\n";
@@ -118,13 +117,9 @@ void addExplainCommand(CLI::App& app, Action& action) {
       *command, options->json,
       "an array of one object a candidate, then one, with neighbours, for each operation and "
       "a reader of its result that do not share a kernel");
-  command->add_flag("--measure", options->measure,
-                    "Run each candidate's kernel and its operations one by one on this machine's "
-                    "device, keep the times (--points), and show them beside the predictions");
-  rules.require(command->add_option("--rounds", options->rounds, "Samples of each measurement")
-                    ->check(integerFrom(1))
-                    ->capture_default_str(),
-                {Need::Measuring});
+  addMeasureFlag(*command, options->rounds,
+                 "Run each candidate's kernel and its operations one by one on this machine's "
+                 "device, keep the times (--points), and show them beside the predictions");
   rules.require(command
                     ->add_option("--position", options->position,
                                  "Keys that lie before the tokens of decode where it is measured")

@@ -18,7 +18,7 @@ constexpr const char* description =
     "\n"
     "  tenon run model.gguf -p 'Once upon a time'          generate text\n"
     "  tenon compile model.gguf -o model.tnn               compile ahead of time\n"
-    "  tenon dump model.gguf --phase=planned               read the IR of a phase\n"
+    "  tenon dump model.gguf --as=planned               read the IR of a phase\n"
     "  tenon bench model.gguf                              measure it, kernel by kernel\n"
     "  tenon help COMMAND                                  what a command takes";
 

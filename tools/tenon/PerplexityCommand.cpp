@@ -35,7 +35,7 @@ absl::StatusOr<Perplexity> measure(const Options& options, const std::string& pl
   TENON_RETURN_IF_ERROR(requireText(input, options.model.path));
   PlanFlags flags = options.plan;
   flags.plan = plan;
-  TENON_ASSIGN_OR_RETURN(PlanSettings settings, readPlanFlags(flags, input.target));
+  TENON_ASSIGN_OR_RETURN(PlanSettings settings, readPlanFlags(flags, input));
   TENON_ASSIGN_OR_RETURN(runtime::Program program,
                          compileWithProgress(input, options.model, settings.fusion));
   ExecutorOptions executorOptions{.threads = options.threads};
@@ -73,12 +73,12 @@ void addPerplexityCommand(CLI::App& app, Action& action) {
   CLI::App* command =
       app.add_subcommand("perplexity", "How well a model predicts a text, under each plan");
   command->footer(
-      "tenon perplexity model.gguf --text story.txt --plans=unfused,split,fused,auto\n"
+      "tenon perplexity model.gguf -f story.txt --plans=unfused,split,fused,auto\n"
       "The text is read in windows of --context tokens, 512 unless told. Every token of a window "
       "but\nits first counts. llama-perplexity counts the second half of each window alone, so its "
       "values\nare lower.");
   addModelOptions(*command, options->model, options->rules);
-  command->add_option("--text", options->text, "The file with the text; - for standard input")
+  command->add_option("-f,--file", options->text, "The file with the text; - for standard input")
       ->required();
   addDeviceOption(*command, options->model);
   addTargetOption(*command, options->model, options->rules, "compile for");

@@ -71,6 +71,7 @@ absl::Status runProgram(Options options, Clock::time_point start) {
 absl::Status run(Options options) {
   auto start = Clock::now();
   denyUnusedSampling(options.generate, options.rules);
+  options.graph.inputs = options.generate.file;
   TENON_RETURN_IF_ERROR(readGraphRunOptions(options.graph, options.rules));
   bool mayBeShape = options.model.randomSeed && !std::filesystem::exists(options.model.path);
   if (!mayBeShape) {
@@ -91,7 +92,7 @@ absl::Status run(Options options) {
   }
   if (options.model.device == "auto")
     std::cerr << "device: " << describeChoice(input.target) << std::endl;
-  TENON_ASSIGN_OR_RETURN(PlanSettings plan, readPlanFlags(options.plan, input.target));
+  TENON_ASSIGN_OR_RETURN(PlanSettings plan, readPlanFlags(options.plan, input));
   TENON_ASSIGN_OR_RETURN(runtime::Program program,
                          compileWithProgress(input, options.model, plan.fusion));
   TENON_ASSIGN_OR_RETURN(auto executor, makeExecutor(std::move(program), executorOptions(options)));
@@ -106,7 +107,7 @@ void addRunCommand(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand(
       "run", "Generate text with a model or a compiled program, or call a function of a graph");
   command->footer("Text:   tenon run model.gguf -p 'Once upon a time' -n 100 --temperature 0\n"
-                  "Graph:  tenon run graph.mlir --function f --inputs in.npz --outputs out.npz\n"
+                  "Graph:  tenon run graph.mlir --function f -f in.npz -o out.npz\n"
                   "        The arrays of in.npz are named as the function's inputs (or input0, "
                   "input1, …); bf16\n"
                   "        comes as uint16, block-quantised operands as uint8 of their bytes.");
@@ -116,7 +117,7 @@ void addRunCommand(CLI::App& app, Action& action) {
   addDeviceOption(*command, options->model, {"auto", "cpu", "cuda", "reference"});
   addTargetOption(*command, options->model, options->rules, "compile for");
   addPlanFlags(*command, options->plan, rules);
-  addGraphRunOptions(*command, options->graph, rules);
+  addGraphRunOptions(*command, options->graph);
   command->callback([options, &action] { action = [options] { return run(*options); }; });
 }
 

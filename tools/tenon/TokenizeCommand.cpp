@@ -8,6 +8,7 @@
 #include "support/Status.h"
 #include "tools/cli/CommandLine.h"
 #include "tools/cli/JsonFlag.h"
+#include "tools/cli/SpecialFlag.h"
 #include "tools/driver/FileKind.h"
 #include "tools/tenon/Command.h"
 
@@ -19,8 +20,7 @@ struct Options {
   std::string model;
   std::string text = "-";
   JsonFlag json;
-  bool noSpecial = false;
-  bool parseSpecial = false;
+  runtime::EncodeOptions special;
 };
 
 absl::Status tokenize(const Options& options) {
@@ -33,9 +33,7 @@ absl::Status tokenize(const Options& options) {
   TENON_ASSIGN_OR_RETURN(runtime::TokenizerSpec spec, source->tokenizer());
   TENON_ASSIGN_OR_RETURN(auto tokenizer, runtime::Tokenizer::create(std::move(spec)));
   TENON_ASSIGN_OR_RETURN(std::string text, readTextFile(options.text));
-  TENON_ASSIGN_OR_RETURN(std::vector<int32_t> ids,
-                         tokenizer->encode(text, {.addSpecial = !options.noSpecial,
-                                                  .parseSpecial = options.parseSpecial}));
+  TENON_ASSIGN_OR_RETURN(std::vector<int32_t> ids, tokenizer->encode(text, options.special));
   if (!options.json.replacesText())
     std::cout << absl::StrJoin(ids, " ") << "\n";
   return writeJson(options.json, {{"ids", ids}}, onOneLine);
@@ -51,13 +49,10 @@ void addTokenizeCommand(CLI::App& app, Action& action) {
       ->add_option("MODEL", options->model,
                    "The GGUF file or Hugging Face folder that holds the tokeniser")
       ->required();
-  command->add_option("-f,--text", options->text, "The file with the text; - for standard input")
-      ->capture_default_str();
+  command->add_option("-f,--file", options->text,
+                      "The file with the text, instead of standard input, -");
   addJsonFlag(*command, options->json, "one object: ids");
-  command->add_flag("--no-special", options->noSpecial,
-                    "Without the BOS and EOS tokens that the model asks for");
-  command->add_flag("--parse-special", options->parseSpecial,
-                    "Read the texts of control tokens (<s>) as these tokens");
+  addSpecialFlag(*command, options->special);
   command->callback([options, &action] { action = [options] { return tokenize(*options); }; });
 }
 

@@ -22,7 +22,7 @@ struct Options {
   ModelOptions model;
   FlagRules rules; ///< of all flags
   PlanFlags plan;
-  int64_t rounds = 15;
+  int64_t rounds = measureRounds;
   int64_t position = 512;
   int threads = 0;
   JsonFlag json;
@@ -68,7 +68,7 @@ absl::Status tune(const Options& options) {
   // First: the flags' look-ups are in that file, too.
   TENON_ASSIGN_OR_RETURN(auto points,
                          openPoints(options.plan.points, input.target, options.plan.launch));
-  TENON_ASSIGN_OR_RETURN(PlanSettings settings, readPlanFlags(options.plan, input.target));
+  TENON_ASSIGN_OR_RETURN(PlanSettings settings, readPlanFlags(options.plan, input));
   TENON_RETURN_IF_ERROR(passes::runPipeline(
       *input.module,
       {.upTo = Phase::Scheduled, .target = input.target, .fusion = settings.fusion}));
@@ -108,9 +108,7 @@ void addTuneCommand(CLI::App& app, Action& action) {
   addModelOptions(*command, options->model, options->rules);
   addPlanFlags(*command, options->plan, options->rules);
   addTargetOption(*command, options->model, options->rules, "tune for");
-  command->add_option("--rounds", options->rounds, "Samples of each measurement")
-      ->check(integerFrom(1))
-      ->capture_default_str();
+  addMeasureFlag(*command, options->rounds, "Schedules are measured in any case");
   command->add_option("--position", options->position, "Keys that lie before the tokens of decode")
       ->check(integerFrom(0))
       ->capture_default_str();

@@ -74,7 +74,7 @@ absl::Status verifyPlan(const Options& options, const std::string& plan,
     std::cerr << "device: " << describeChoice(input.target) << std::endl;
   PlanFlags flags = options.plan;
   flags.plan = plan;
-  TENON_ASSIGN_OR_RETURN(PlanSettings settings, readPlanFlags(flags, input.target));
+  TENON_ASSIGN_OR_RETURN(PlanSettings settings, readPlanFlags(flags, input));
   TENON_ASSIGN_OR_RETURN(runtime::Program program,
                          compileWithProgress(input, options.model, settings.fusion));
   TENON_ASSIGN_OR_RETURN(auto executor,

@@ -12,7 +12,7 @@ namespace tenon::passes {
 /// Operations that are recognised where a graph has them in primitives: a name, and the patterns
 /// that put one there.
 struct Raise {
-  llvm::StringRef name; ///< as `--disable-raise` takes it
+  llvm::StringRef name; ///< as `--disable` takes it
   void (*add)(mlir::RewritePatternSet& patterns);
 };
 

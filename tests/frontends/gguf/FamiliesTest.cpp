@@ -109,7 +109,7 @@ TEST_F(FamiliesTest, EncodersRefuseWhatIsOfCaches) {
   errorWith({.entries = {{Role::Prefill, 8}}, .sequences = 2}, caches);
   errorWith({.entries = {{Role::Prefill, 8}}, .cache = CacheType::F16}, caches);
   errorWith({.entries = {{Role::Prefill, 8}}, .window = 4},
-            "has no window of its own for --window");
+            "has no window of its own for --cache=window");
   errorWith({.entries = {{Role::Decode, 1}}},
             "expects shapes prefill:ROWS (--shapes) for an encoder");
   errorWith({.entries = {{Role::Prefill, 17}}}, "expects texts of at most 16 tokens (--shapes)");
@@ -134,7 +134,7 @@ TEST_F(FamiliesTest, StreamsRotateAtPlacesOfARing) {
         import(model, options),
         tests::FailsWith(absl::StatusCode::kInvalidArgument,
                          HasSubstr("expects a model that rotates its heads and has no window of "
-                                   "its own for --window")));
+                                   "its own for --cache=window")));
 }
 
 /// Llama's file as one of SmolLM3 with four blocks, of which the last one rotates nothing.

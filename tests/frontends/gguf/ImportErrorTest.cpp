@@ -399,12 +399,12 @@ TEST_F(ImportFixture, OptionsThatDoNotFit) {
   };
   fails({.contextLength = 17}, "model.gguf: expects a context of 1 to 16 positions");
   fails({.contextLength = -1}, "but got -1");
-  fails({.keptTokens = 4, .window = 13},
-        "model.gguf: expects first tokens and a window (--sinks, --window) of at most 16 together, "
-        "the model's context, but got 4 and 13");
+  fails({.keptTokens = 4, .window = 13}, "model.gguf: expects first tokens and a window (sinks, "
+                                         "window of --cache) of at most 16 together, "
+                                         "the model's context, but got 4 and 13");
   fails({.keptTokens = 4}, "but got 4 and 0");
   fails({.contextLength = 8, .window = 4},
-        "expects no context (--context) beside a window (--window), but got 8 and 4");
+        "expects no context (--context) beside a window (--cache=window), but got 8 and 4");
   fails(
       {.cache = CacheType::Q8},
       "expects heads of a multiple of 8 elements, 256 at most, for caches of 8 bits (--cache), but "
@@ -415,7 +415,7 @@ TEST_F(ImportFixture, OptionsThatDoNotFit) {
         "import options: entry 'decode_0' expects 1 to 65536 rows");
   fails({.entries = {{Role::Prefill, 1 << 20}}}, "'prefill_1048576' expects 1 to 65536 rows");
   fails({.entries = {{Role::Decode, 2}, {Role::Decode, 2}}}, "got 'decode_2' twice");
-  fails({.sequences = -1}, "expects 1 to 65536 sequences (--sequences), but got -1");
+  fails({.sequences = -1}, "expects 1 to 65536 sequences (--cache=sequences), but got -1");
   fails({.sequences = 1 << 20}, "but got 1048576");
 }
 

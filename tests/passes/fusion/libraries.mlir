@@ -1,6 +1,6 @@
-// RUN: tenon dump %s --phase=scheduled --target=h200 --plan=auto | FileCheck %s
-// RUN: tenon dump %s --phase=scheduled --target=h200 --plan=split | FileCheck %s
-// RUN: tenon dump %s --phase=scheduled --target=h100 --plan=auto | FileCheck %s
+// RUN: tenon dump %s --as=scheduled --target=h200 --plan=auto | FileCheck %s
+// RUN: tenon dump %s --as=scheduled --target=h200 --plan=split | FileCheck %s
+// RUN: tenon dump %s --as=scheduled --target=h100 --plan=auto | FileCheck %s
 
 // GEMMs of many rows go to the library under every plan; what stands around them still fuses.
 // CHECK-LABEL: func.func @many_rows

@@ -129,7 +129,8 @@ TEST_F(TenonRunTest, StopsAtTheEndOfTheSequence) {
 
 TEST_F(TenonRunTest, DrawsWithASeed) {
   write(makeAlphabet());
-  std::string flags = path + " -p abc -n 8 --temperature 2 --top-k 20 --top-p 0.99 --json --seed ";
+  std::string flags =
+      path + " -p abc -n 8 --temperature 2 --sampling=top-k=20,top-p=0.99 --json --seed ";
   auto first = nlohmann::json::parse(run(flags + "1").output);
   EXPECT_EQ(first["ids"], nlohmann::json::parse(run(flags + "1").output)["ids"]);
   EXPECT_NE(first["ids"], nlohmann::json::parse(run(flags + "2").output)["ids"]);

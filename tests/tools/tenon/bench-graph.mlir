@@ -1,6 +1,6 @@
 // Graphs of primitives are programs like models: measured, verified, tuned, compiled and called by name.
 //
-// RUN: tenon bench %s --function=swiglu --plans=unfused,auto --steps=3 --threads=1 --report=%t.json > %t.txt
+// RUN: tenon bench %s --function=swiglu --plans=unfused,auto --steps=3 --threads=1 -o %t.json > %t.txt
 // RUN: FileCheck %s --check-prefix=BENCH < %t.txt
 // BENCH: plan unfused, swiglu
 // BENCH: calls a second
@@ -20,11 +20,11 @@
 // ROWS: tenon: error: --shapes: applies to a GGUF file, a Hugging Face folder or a named shape, but {{.*}}bench-graph.mlir is textual IR
 // RUN: not tenon bench %data/stories260K/stories260K.gguf --function=decode_1 2>&1 | FileCheck %s --check-prefix=MODEL
 // MODEL: tenon: error: --function: applies to graphs in textual IR, but {{.*}}stories260K.gguf is a model
-// RUN: not tenon bench %s --function=swiglu --report=%t.pdf 2>&1 | FileCheck %s --check-prefix=FORM
-// FORM: tenon: error: --report: expects a file that ends in .md, .json or .html, but got
+// RUN: not tenon bench %s --function=swiglu -o %t.pdf 2>&1 | FileCheck %s --check-prefix=FORM
+// FORM: tenon: error: -o: expects a file that ends in .md, .html, .json or .trace.json, but got
 //
 // Two results, of which the second are the scores.
-// RUN: tenon bench %s --function=attention --plans=unfused,fused --steps=2 --threads=1 --report=%t.md > %t.txt
+// RUN: tenon bench %s --function=attention --plans=unfused,fused --steps=2 --threads=1 -o %t.md > %t.txt
 // RUN: FileCheck %s --check-prefix=MARKDOWN < %t.md
 // MARKDOWN: # {{.*}}bench-graph.mlir, attention at position
 // MARKDOWN: * device: {{.+}}
@@ -36,7 +36,7 @@
 // RUN: tenon verify %s --plan=fused --threads=1 | FileCheck %s --check-prefix=VERIFY
 // VERIFY: attention at position
 // VERIFY: classifier at position
-// RUN: tenon tune %s --threads=1 --rounds=2 --points=%t.points | FileCheck %s --check-prefix=TUNE
+// RUN: tenon tune %s --threads=1 --measure=2 --points=%t.points | FileCheck %s --check-prefix=TUNE
 // TUNE: kernels tuned
 //
 // Compiled, it says where it comes from and is called by the runtime alone.
@@ -50,15 +50,15 @@
 // INSPECT: decisions of fusion
 // INSPECT: swiglu: fused, 1 times:
 // RUN: %python %S/npz.py write %t.in.npz x:"<f4":2x4=1,2,3,4,5,6,7,8 y:"<f4":4=10,20,30,40
-// RUN: tenon-run %t.tnn --function sum --inputs %t.in.npz --outputs %t.run.npz
-// RUN: tenon run %s --function sum --inputs %t.in.npz --outputs %t.fused.npz --plan=fused --target=x86-64-v3
+// RUN: tenon-run %t.tnn --function sum -f %t.in.npz -o %t.run.npz
+// RUN: tenon run %s --function sum -f %t.in.npz -o %t.fused.npz --plan=fused --target=x86-64-v3
 // RUN: %python %S/npz.py show %t.run.npz | FileCheck %s --check-prefix=SUM
 // RUN: %python %S/npz.py show %t.fused.npz | FileCheck %s --check-prefix=SUM
 // SUM: doubled <f4 (2, 4) 22 44 66 88 30 52 74 96
-// RUN: not tenon-run %t.tnn --function sum --inputs %t.in.npz 2>&1 | FileCheck %s --check-prefix=OUTPUTS
-// OUTPUTS: tenon-run: error: --inputs: expects --outputs, too
+// RUN: not tenon-run %t.tnn --function sum -f %t.in.npz 2>&1 | FileCheck %s --check-prefix=OUTPUTS
+// OUTPUTS: tenon-run: error: --function: expects -o, too
 // RUN: not tenon-run %t.tnn --function sum 2>&1 | FileCheck %s --check-prefix=CALL
-// CALL: tenon-run: error: --function: applies to a call of a function
+// CALL: tenon-run: error: --function: expects -o, too, a file for the results
 
 func.func @attention(%q: tensor<8x64x64xf32> {tenon.name = "q"}, %k: tensor<8x64x64xf32> {tenon.name = "k"},
                      %v: tensor<8x64x64xf32> {tenon.name = "v"}, %mask: tensor<64x64xf32> {tenon.name = "mask"})

@@ -1,33 +1,33 @@
 // What needs no GPU: the kernels of a graph for one, their resources, and what is refused.
 //
-// RUN: tenon dump %s --plan=unfused --target=h200 --as=cuda --kernel=k0 | FileCheck %s --check-prefix=SOURCE
+// RUN: tenon dump %s --plan=unfused --target=h200 --as=cuda:k0 | FileCheck %s --check-prefix=SOURCE
 // SOURCE: // k0_elementwise: 64 threads, {{[0-9]+}} registers, 0 bytes spilled
 // SOURCE: __device__ {{.*}}elementwise_tile(const long long tile, const float* a0, const float* a1, float* r0)
 // SOURCE: __global__
 // SOURCE-NOT: // k1
-// RUN: tenon dump %s --plan=unfused --target=h200 --as=source --kernel=k1 | FileCheck %s --check-prefix=STATED
+// RUN: tenon dump %s --plan=unfused --target=h200 --as=source:k1 | FileCheck %s --check-prefix=STATED
 // STATED: // k1_softmax: stated {{[0-9]+}} threads, {{[0-9]+}} registers, {{[0-9]+}} + 0 bytes of static and dynamic shared memory
 // STATED: __global__
-// RUN: tenon dump %s --plan=unfused --target=a100 --as=ptx --kernel=k1 | FileCheck %s --check-prefix=PTX
+// RUN: tenon dump %s --plan=unfused --target=a100 --as=ptx:k1 | FileCheck %s --check-prefix=PTX
 // PTX: // k1_softmax:
 // PTX: .target sm_80
 // PTX: .entry
-// RUN: not tenon dump %s --plan=unfused --target=h200 --as=cuda --kernel=k7 2>&1 | FileCheck %s --check-prefix=KERNEL
-// KERNEL: tenon: error: --kernel: expects words of one of k0_elementwise, k1_softmax, but got 'k7'
+// RUN: not tenon dump %s --plan=unfused --target=h200 --as=cuda:k7 2>&1 | FileCheck %s --check-prefix=KERNEL
+// KERNEL: tenon: error: --as=cuda: expects words of one of k0_elementwise, k1_softmax, but got 'k7'
 // RUN: not tenon dump %s --plan=unfused --as=cuda 2>&1 | FileCheck %s --check-prefix=TARGET
 // TARGET: tenon: error: --as=cuda: expects a target for cuda, but got x86-64
 // RUN: not tenon dump %s --plan=unfused --target=h200 --as=llvm 2>&1 | FileCheck %s --check-prefix=CPU
 // CPU: tenon: error: --as=llvm: expects a target for cpu, but got h200
-// RUN: not tenon dump %s --plan=unfused --as=asm --kernel=k0 2>&1 | FileCheck %s --check-prefix=ASM
-// ASM: tenon: error: --kernel: applies to --as=cuda, --as=ptx, --as=sass and --as=source, but --as is asm
-// RUN: tenon dump %s --plan=unfused --target=h200 --as=cuda --kernel=softmax | FileCheck %s --check-prefix=WORD
+// RUN: not tenon dump %s --plan=unfused --as=asm:k0 2>&1 | FileCheck %s --check-prefix=ASM
+// ASM: tenon: error: dump: --as: expects words of kernels' names after cuda, ptx, sass and source alone, but got 'asm:k0'
+// RUN: tenon dump %s --plan=unfused --target=h200 --as=cuda:softmax | FileCheck %s --check-prefix=WORD
 // WORD: // k1_softmax:
 //
 // Machine code by a disassembler on PATH, of the cubin of each kernel; one that fails is heard.
 // RUN: rm -rf %t.tools && mkdir %t.tools
 // RUN: printf '#!/bin/sh\nprintf "disassembled "; head -c 4 "$1" | tail -c 3; echo\n' > %t.tools/nvdisasm
 // RUN: chmod +x %t.tools/nvdisasm
-// RUN: sh -c 'PATH=%t.tools:$PATH tenon dump %s --plan=unfused --target=h200 --as=sass --kernel=k1' | FileCheck %s --check-prefix=SASS
+// RUN: sh -c 'PATH=%t.tools:$PATH tenon dump %s --plan=unfused --target=h200 --as=sass:k1' | FileCheck %s --check-prefix=SASS
 // SASS-NOT: k0
 // SASS: // k1_softmax: {{[0-9]+}} threads
 // SASS-NEXT: disassembled ELF
@@ -49,15 +49,15 @@
 // REFERENCE: tenon: error: --random-weights: applies to code that is still to be compiled, but --device=reference interprets the IR
 //
 // Activations: f32 on a CPU, on a GPU the 16-bit type of the weights or, without one, f16.
-// RUN: tenon dump llama-3.2-1b --random-weights=1 --type=bf16 --target=h200 --phase=input --shapes=decode:1 | FileCheck %s --check-prefix=BF16
+// RUN: tenon dump llama-3.2-1b --random-weights=1 --type=bf16 --target=h200 --as=input --shapes=decode:1 | FileCheck %s --check-prefix=BF16
 // BF16: tenon.state @kv.0.k : !tenon.state<1x4096x8x64xbf16>
-// RUN: tenon dump llama-3.2-1b --random-weights=1 --type=f32 --target=h200 --phase=input --shapes=decode:1 | FileCheck %s --check-prefix=F16
+// RUN: tenon dump llama-3.2-1b --random-weights=1 --type=f32 --target=h200 --as=input --shapes=decode:1 | FileCheck %s --check-prefix=F16
 // F16: tenon.state @kv.0.k : !tenon.state<1x4096x8x64xf16>
-// RUN: tenon dump llama-3.2-1b --random-weights=1 --type=bf16 --phase=input --shapes=decode:1 | FileCheck %s --check-prefix=F32
+// RUN: tenon dump llama-3.2-1b --random-weights=1 --type=bf16 --as=input --shapes=decode:1 | FileCheck %s --check-prefix=F32
 // F32: tenon.state @kv.0.k : !tenon.state<1x4096x8x64xf32>
 //
 // Without a GPU, bench gives the table and the same figures as JSON.
-// RUN: tenon bench %data/stories260K/stories260K.gguf --steps=3 --position=4 --plans=unfused --json=%t.json --timeline=%t.trace | FileCheck %s --check-prefix=BENCH
+// RUN: tenon bench %data/stories260K/stories260K.gguf --steps=3 --position=4 --plans=unfused --json=%t.json -o %t.trace.json | FileCheck %s --check-prefix=BENCH
 // BENCH: plan unfused, decode_1 at position 4 on x86-64-{{.*}}, activations f32: 3 calls
 // BENCH: steps  min {{.*}} median
 // BENCH: launches, weights

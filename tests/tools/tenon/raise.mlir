@@ -6,17 +6,17 @@
 // CHECK: block as predicted
 // CHECK: layer_norm
 //
-// RUN: tenon explain %s --target=h200 --points=none --disable-raise=gelu,layer_norm,rms_norm | FileCheck %s --check-prefix=KEPT
+// RUN: tenon explain %s --target=h200 --points=none --disable=gelu,layer_norm,rms_norm | FileCheck %s --check-prefix=KEPT
 // KEPT-NOT: raised
 // KEPT: block as predicted
 //
-// RUN: tenon dump %s --phase=simplified | FileCheck %s --check-prefix=DUMP
+// RUN: tenon dump %s --as=simplified | FileCheck %s --check-prefix=DUMP
 // DUMP: tenon.layer_norm %{{.*}} weight %{{.*}} bias %{{.*}} eps
 // DUMP-NOT: tenon.rsqrt
 // DUMP: tenon.gelu
 //
-// RUN: not tenon explain %s --target=h200 --disable-raise=norm 2>&1 | FileCheck %s --check-prefix=UNKNOWN
-// UNKNOWN: unknown operation to raise 'norm'; there are activation, attention, gelu, glu, layer_norm, rms_norm, rope
+// RUN: not tenon explain %s --target=h200 --disable=norm 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// UNKNOWN: --disable: expects a fusion rule (attention-cache, {{.*}}) or an operation (activation, attention, gelu, glu, layer_norm, rms_norm, rope), but got 'norm'
 //
 // All plans give what the primitives give.
 // RUN: tenon verify %s --device=cpu --points=none

@@ -1,6 +1,6 @@
-// RUN: tenon dump %s --phase=fused --target=h200 --plan=fused | FileCheck %s
+// RUN: tenon dump %s --as=fused --target=h200 --plan=fused | FileCheck %s
 // RUN: tenon explain %s --target=h200 --plan=fused | FileCheck %s --check-prefix=WHY
-// RUN: tenon dump %s --phase=scheduled --target=h200 --plan=split | FileCheck %s --check-prefix=SPLIT
+// RUN: tenon dump %s --as=scheduled --target=h200 --plan=split | FileCheck %s --check-prefix=SPLIT
 // RUN: tenon explain %s --target=x86-64-v4 --plan=fused | FileCheck %s --check-prefix=CPU
 // RUN: tenon explain %s --target=h200 --plan=auto | FileCheck %s --check-prefix=AUTO
 

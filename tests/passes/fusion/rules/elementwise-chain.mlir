@@ -1,4 +1,4 @@
-// RUN: tenon dump %s --phase=fused --target=x86-64-v3 --plan=fused | FileCheck %s
+// RUN: tenon dump %s --as=fused --target=x86-64-v3 --plan=fused | FileCheck %s
 // RUN: tenon explain %s --target=h200 --plan=fused | FileCheck %s --check-prefix=WHY
 
 // A tree of operations, one of whose results is needed outside, too.

@@ -1,5 +1,5 @@
-// RUN: tenon dump %s --phase=fused --target=h200 --plan=fused | FileCheck %s
-// RUN: tenon explain %s --target=h200 --plan=fused --disable-rule=residual-norm | FileCheck %s --check-prefix=WHY
+// RUN: tenon dump %s --as=fused --target=h200 --plan=fused | FileCheck %s
+// RUN: tenon explain %s --target=h200 --plan=fused --disable=residual-norm | FileCheck %s --check-prefix=WHY
 
 // CHECK-LABEL: func.func @scaled
 // CHECK-NEXT: tenon.kernel

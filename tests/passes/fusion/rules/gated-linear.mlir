@@ -1,5 +1,5 @@
-// RUN: tenon dump %s --phase=fused --target=x86-64-v4 --plan=fused | FileCheck %s
-// RUN: tenon dump %s --phase=fused --target=h200 --plan=fused | FileCheck %s
+// RUN: tenon dump %s --as=fused --target=x86-64-v4 --plan=fused | FileCheck %s
+// RUN: tenon dump %s --as=fused --target=h200 --plan=fused | FileCheck %s
 // RUN: tenon explain %s --target=h200 --plan=fused | FileCheck %s --check-prefix=WHY
 
 // CHECK-LABEL: func.func @swiglu

@@ -1,6 +1,6 @@
 // RUN: tenon explain %s --target=h200 --plan=fused | FileCheck %s
 // RUN: tenon explain %s --target=x86-64-v4 --plan=fused | FileCheck %s --check-prefix=CPU
-// RUN: tenon dump %s --phase=fused --target=h200 --plan=fused | FileCheck %s --check-prefix=IR
+// RUN: tenon dump %s --as=fused --target=h200 --plan=fused | FileCheck %s --check-prefix=IR
 
 // Every tile offers its columns, the last one stores the index: the logits never reach memory.
 // CHECK: yes {{.*}} head-argmax: matmul argmax → tensor<1xi32>

@@ -1,6 +1,6 @@
-// RUN: tenon dump %s --phase=fused --target=x86-64-v3 --plan=fused | FileCheck %s
-// RUN: tenon dump %s --phase=fused --target=h200 --plan=fused | FileCheck %s
-// RUN: tenon dump %s --phase=fused --target=h200 --plan=fused --disable-rule=neighbours | FileCheck %s --check-prefix=APART
+// RUN: tenon dump %s --as=fused --target=x86-64-v3 --plan=fused | FileCheck %s
+// RUN: tenon dump %s --as=fused --target=h200 --plan=fused | FileCheck %s
+// RUN: tenon dump %s --as=fused --target=h200 --plan=fused --disable=neighbours | FileCheck %s --check-prefix=APART
 // RUN: tenon explain %s --target=h200 --plan=fused | FileCheck %s --check-prefix=WHY
 // RUN: tenon verify %s --plans=fused --target=x86-64-v3 --threads=1
 

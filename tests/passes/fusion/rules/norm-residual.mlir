@@ -1,4 +1,4 @@
-// RUN: tenon dump %s --phase=fused --target=h200 --plan=fused | FileCheck %s
+// RUN: tenon dump %s --as=fused --target=h200 --plan=fused | FileCheck %s
 // RUN: tenon explain %s --target=h200 --plan=fused | FileCheck %s --check-prefix=WHY
 
 // CHECK-LABEL: func.func @behind_the_norm

@@ -1,4 +1,4 @@
-// RUN: tenon dump %s --phase=fused --target=x86-64-v4 --plan=fused | FileCheck %s
+// RUN: tenon dump %s --as=fused --target=x86-64-v4 --plan=fused | FileCheck %s
 // RUN: tenon explain %s --target=x86-64-v4 --plan=fused | FileCheck %s --check-prefix=WHY
 // RUN: tenon explain %s --target=h200 --plan=auto | FileCheck %s --check-prefix=COST
 

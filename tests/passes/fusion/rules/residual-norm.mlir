@@ -1,5 +1,5 @@
-// RUN: tenon dump %s --phase=fused --target=h200 --plan=fused | FileCheck %s
-// RUN: tenon dump %s --phase=fused --target=h200 --plan=fused --disable-rule=residual-norm | FileCheck %s --check-prefix=APART
+// RUN: tenon dump %s --as=fused --target=h200 --plan=fused | FileCheck %s
+// RUN: tenon dump %s --as=fused --target=h200 --plan=fused --disable=residual-norm | FileCheck %s --check-prefix=APART
 // RUN: tenon explain %s --target=h200 --plan=fused | FileCheck %s --check-prefix=WHY
 
 // The sum is a result, too.

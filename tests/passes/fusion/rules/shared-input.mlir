@@ -1,5 +1,5 @@
-// RUN: tenon dump %s --phase=fused --target=x86-64-v4 --plan=fused | FileCheck %s
-// RUN: tenon dump %s --phase=scheduled --target=x86-64-v4 --plan=fused | FileCheck %s --check-prefix=PARTS
+// RUN: tenon dump %s --as=fused --target=x86-64-v4 --plan=fused | FileCheck %s
+// RUN: tenon dump %s --as=scheduled --target=x86-64-v4 --plan=fused | FileCheck %s --check-prefix=PARTS
 // RUN: tenon explain %s --target=x86-64-v4 --plan=fused | FileCheck %s --check-prefix=WHY
 // RUN: tenon explain %s --target=x86-64-v4 --plan=auto | FileCheck %s --check-prefix=COST
 
