@@ -13,6 +13,7 @@ config.test_exec_root = os.path.join(config.build_folder, "tests", "lit")
 config.substitutions.append(("%python", sys.executable))
 config.substitutions.append(("%root", os.path.dirname(config.test_source_root)))
 config.substitutions.append(("%data", os.path.join(config.test_source_root, "data")))
+config.substitutions.append(("%cc", config.c_compiler))
 config.environment["PATH"] = os.pathsep.join(
     [os.path.join(config.build_folder, "bin"), config.llvm_tools, config.environment["PATH"]]
 )

@@ -519,6 +519,17 @@ INSTANTIATE_TEST_SUITE_P(
                 {f16({4, 256})},
                 exponential,
                 "cannot hold exp"},
+        Refusal{"HeadRowsOfNorms",
+                "head_rows",
+                "tiles = 1, {threads = 128 : i64, vector = 8 : i64}",
+                {f16({1, 8, 64}), "tensor<1xi32>", "tensor<32xf32>"},
+                {f16({1, 8, 64})},
+                "%n = tenon.rms_norm %a eps 1.0e-5 order <chunk = 0, lanes = 32, tree = halving> : "
+                "(tensor<1x8x64xf16>) -> tensor<1x8x64xf16>\n"
+                "%r = tenon.rope halves %n, %b, %c : (tensor<1x8x64xf16>, tensor<1xi32>, "
+                "tensor<32xf32>) -> tensor<1x8x64xf16>",
+                "expects chains of one number of rows, without a norm, in vectors of two elements "
+                "and more for the emitter head_rows"},
         Refusal{"RopeHeads",
                 "rope",
                 "tiles = 8, {threads = 128 : i64, heads_per_thread = 3 : i64}",

@@ -94,8 +94,10 @@ TEST(RepeatKernels, MakesBlocksOfQuantisedWeights) {
 TEST(RepeatKernels, RefusesSeveralFunctions) {
   Program program = makeProgram();
   program.functions.push_back(program.functions[0]);
-  EXPECT_THAT(repeatKernels(std::move(program), {}),
-              tests::FailsWith(absl::StatusCode::kInvalidArgument, HasSubstr("but got 2")));
+  EXPECT_THAT(
+      repeatKernels(std::move(program), {}),
+      tests::FailsWith(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("expects a program of one function to repeat, but got 2")));
 }
 
 } // namespace

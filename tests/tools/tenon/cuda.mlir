@@ -34,6 +34,8 @@
 // RUN: printf '#!/bin/sh\necho no such architecture; exit 3\n' > %t.tools/nvdisasm
 // RUN: not sh -c 'PATH=%t.tools:$PATH tenon dump %s --plan=unfused --target=h200 --as=sass' 2>&1 | FileCheck %s --check-prefix=BADSASS
 // BADSASS: tenon: error: {{.*}}nvdisasm: exit code 3: no such architecture
+// RUN: not sh -c 'PATH=%t.tools:$PATH TMPDIR=%t.none tenon dump %s --plan=unfused --target=h200 --as=sass' 2>&1 | FileCheck %s --check-prefix=NOTMP
+// NOTMP: tenon: error: cannot make a temporary file: No such file or directory
 //
 // RUN: not tenon run %s --device=cpu --target=h200 2>&1 | FileCheck %s --check-prefix=KIND
 // KIND: tenon: error: --target: expects a target for --device=cpu, but h200 is one for cuda
