@@ -111,13 +111,13 @@ BlockResources ExpertGemvKernel::resources() const {
 }
 
 /// Instructions of a warp that multiplies quants on tensor cores, counted in what ptxas makes of two
-/// rows: 4.6 for each element of MXFP4 that a thread has, whose words lie at any address, and 2.6 of
+/// rows: 3.5 for each element of MXFP4 that a thread has, whose words lie at any address, and 2.6 of
 /// Q4_K.
 PriceTerms ExpertGemvKernel::priceTerms() const {
   PriceTerms terms;
   if (schedule.stages == 0 || !ExpertStage(region).onTensorCores)
     return terms;
-  constexpr int64_t lanes = 32, tenth = 10, ofWords = 26, ofAnyAddress = 46;
+  constexpr int64_t lanes = 32, tenth = 10, ofWords = 26, ofAnyAddress = 35;
   bool atAnyAddress = BulkRows::quantsAlignment(encodingOf(region.products.front())) == 1;
   int64_t elements = region.pairs() * static_cast<int64_t>(region.products.size()) *
                      region.columns * region.depth / lanes;

@@ -69,6 +69,10 @@ inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
   return static_cast<unsigned>((uint64_t{high} << 32 | low) >> (shift & 31));
 }
 
+inline unsigned __vmaxu2(unsigned a, unsigned b) {
+  return std::max(a >> 16, b >> 16) << 16 | std::max(a & 0xFFFFu, b & 0xFFFFu);
+}
+
 inline void __syncthreads() { emulatedBlockBarrier(0); }
 inline int __syncthreads_or(int value) { return emulatedBlockBarrier(value != 0); }
 inline void __threadfence() {}
@@ -172,6 +176,19 @@ inline void asm_cvt_rn_f16x2_f32(unsigned& y, float high, float low) {
 }
 inline void asm_cvt_rn_bf16x2_f32(unsigned& y, float high, float low) {
   y = unsigned{floatToBfloat(high)} << 16 | floatToBfloat(low);
+}
+inline void asm_mov_b32(unsigned short& low, unsigned short& high, unsigned x) {
+  low = static_cast<unsigned short>(x), high = static_cast<unsigned short>(x >> 16);
+}
+/// Every E4M3 number is a half; of those with all bits but the sign set it is NaN.
+inline void asm_cvt_rn_f16x2_e4m3x2(unsigned& y, unsigned short x) {
+  auto half = [](unsigned byte) -> unsigned {
+    unsigned sign = (byte & 128) << 8;
+    if ((byte & 127) == 127)
+      return 0x7FFF;
+    return sign | floatToHalf(halfToFloat(static_cast<unsigned short>((byte & 127) << 7)) * 256);
+  };
+  y = half(x >> 8) << 16 | half(x & 255);
 }
 /// One rounding: sums of two halves are exact in double.
 inline void asm_add_rn_f16x2(unsigned& y, unsigned a, unsigned b) {

@@ -239,8 +239,8 @@ template <> struct Quants<MXFP4> {
   __device__ __forceinline__ Quants(const unsigned char* line, int g, int t) {
 #pragma unroll
     for (int tile = 0; tile < 4; ++tile)
-      words[tile] = unalignedWordAt(line + tile * MXFP4::blockBytes + 1,
-                                    4 * g * MXFP4::blockBytes + 4 * t);
+      words[tile] =
+          unalignedWordAt(line + tile * MXFP4::blockBytes + 1, 4 * g * MXFP4::blockBytes + 4 * t);
   }
   __device__ __forceinline__ unsigned word(int tile, int step) const {
     return words[tile] >> 4 * step;
@@ -519,6 +519,64 @@ template <typename T> struct FactorsOf<NVFP4_F32, T> {
   using Type = E2M1Factors<T>;
 };
 
+/// How a round multiplies with x of type T: factors of `Type`, in the order of the bytes of a word
+/// (`inOrder`) or the first and the third before the others.
+template <typename E, typename T> struct RoundFactors {
+  using Type = T;
+  using Factors = typename FactorsOf<E, T>::Type;
+  static constexpr bool inOrder = false;
+};
+/// E2M1 numbers as E4M3, of which one instruction makes two factors of 16 bits, sm_89 and later, 2^6
+/// times too small, beside half a scale.
+struct E4M3Steps {
+  static constexpr float inverseUnit = 128.0f;
+  static constexpr int shift = 0;
+  static constexpr bool takesBitsInPlace = false;
+  static constexpr unsigned ones = 0x3C003C00u;
+  static __device__ __forceinline__ void widen(unsigned (&pairs)[2], unsigned bytes) {
+    const unsigned numbers = (bytes << 4 & 0x80808080u) | (bytes << 2 & 0x1C1C1C1Cu);
+    unsigned short low, high;
+    asm("mov.b32 {%0, %1}, %2;" : "=h"(low), "=h"(high) : "r"(numbers));
+    asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(pairs[0]) : "h"(low));
+    asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(pairs[1]) : "h"(high));
+  }
+};
+template <typename T> struct E2M1Round {
+  using Type = F16;
+  using Factors = E4M3Steps;
+  static constexpr bool inOrder = true;
+};
+template <typename T> struct RoundFactors<MXFP4, T> : E2M1Round<T> {};
+template <typename T> struct RoundFactors<NVFP4, T> : E2M1Round<T> {};
+template <typename T> struct RoundFactors<NVFP4_F32, T> : E2M1Round<T> {};
+
+/// Factors `Type` of x of type T, which `narrow` multiplies with a power of two, `inverse` of it.
+template <typename T, typename Type> struct NarrowedInput {
+  static constexpr float inverse = 1.0f;
+  template <int count> __device__ __forceinline__ explicit NarrowedInput(const uint2 (&)[count]) {}
+  __device__ __forceinline__ unsigned narrow(unsigned pair) const { return pair; }
+};
+/// As F16, so that the largest of a warp's numbers is from 2^14 to 2^15: 2^-39 of it is what the
+/// others may lose, less than a sum in f32 does.
+template <> struct NarrowedInput<BF16, F16> {
+  float power, inverse;
+
+  template <int count> __device__ __forceinline__ explicit NarrowedInput(const uint2 (&x)[count]) {
+    unsigned largest = 0;
+#pragma unroll
+    for (int i = 0; i < count; ++i)
+      largest = __vmaxu2(largest, __vmaxu2(x[i].x & 0x7FFF7FFFu, x[i].y & 0x7FFF7FFFu));
+    largest = __reduce_max_sync(0xFFFFFFFFu, max(largest >> 16, largest & 0xFFFFu));
+    const int exponent = min(14 + 127 - static_cast<int>(largest >> 7), 126);
+    power = __uint_as_float(static_cast<unsigned>(127 + exponent) << 23);
+    inverse = __uint_as_float(static_cast<unsigned>(127 - exponent) << 23);
+  }
+  __device__ __forceinline__ unsigned narrow(unsigned pair) const {
+    return pairFromFloat<F16>(__uint_as_float(pair << 16) * power,
+                              __uint_as_float(pair & 0xFFFF0000u) * power);
+  }
+};
+
 /// Products of rounds of 32 groups of encoding E with factors of type T.
 ///
 /// Four instructions with 16 rows and 8 columns take a round of two lines of weights at once: row g
@@ -528,12 +586,15 @@ template <typename T> struct FactorsOf<NVFP4_F32, T> {
 /// + `own`: it brings their scales.
 template <typename E, typename T> struct QuantRound {
   using Format = Quants<E>;
-  using Factors = typename FactorsOf<E, T>::Type;
+  using Factor = typename RoundFactors<E, T>::Type;
+  using Factors = typename RoundFactors<E, T>::Factors;
+  using Input = NarrowedInput<T, Factor>;
   static constexpr int tiles = 4, groups = 32, elements = 32 * groups, scales = Format::scales;
   static constexpr int bytes = elements / E::blockElements * E::blockBytes;
 
-  uint2 x[tiles][2];    ///< the eight elements of a group, in the order of `QuantFactors`
+  uint2 x[tiles][2];    ///< the eight elements of a group, in the order of `Factors`
   float totals[scales]; ///< of x, of the thread's own group
+  float inverse;        ///< of what x is multiplied with
 
   /// Of `count` elements behind the round's first.
   static __device__ __forceinline__ int groupsOf(int count) { return min(count / 32, groups); }
@@ -552,28 +613,36 @@ template <typename E, typename T> struct QuantRound {
   /// The round's part of x, of which `count` groups are there.
   __device__ __forceinline__ void load(const T* source, int count) {
     const int g = row(), t = threadIdx.x % 4;
+    uint2 words[2 * tiles] = {};
 #pragma unroll
     for (int tile = 0; tile < tiles; ++tile) {
       const int group = 4 * ((g - 2 * tile) & 7) + tile;
       const T* const elements = source + 32 * group;
-      uint2 words[2] = {};
       if (group < count) {
         if constexpr (Format::inHalves) {
-          words[0] = *reinterpret_cast<const uint2*>(elements + 4 * t);
-          words[1] = *reinterpret_cast<const uint2*>(elements + 16 + 4 * t);
+          words[2 * tile] = *reinterpret_cast<const uint2*>(elements + 4 * t);
+          words[2 * tile + 1] = *reinterpret_cast<const uint2*>(elements + 16 + 4 * t);
         } else {
           const uint4 both = *reinterpret_cast<const uint4*>(elements + 8 * t);
-          words[0] = {both.x, both.y}, words[1] = {both.z, both.w};
+          words[2 * tile] = {both.x, both.y}, words[2 * tile + 1] = {both.z, both.w};
         }
       }
+    }
+    const Input input(words);
+    inverse = input.inverse;
+#pragma unroll
+    for (int tile = 0; tile < tiles; ++tile) {
       float sums[scales][4] = {};
 #pragma unroll
       for (int step = 0; step < 2; ++step) {
-        x[tile][step] = {__byte_perm(words[step].x, words[step].y, 0x5410u),
-                         __byte_perm(words[step].x, words[step].y, 0x7632u)};
-        multiplyAdd<T>(sums[step % scales],
-                       {Factors::ones, Factors::ones, Factors::ones, Factors::ones},
-                       {x[tile][step].x, x[tile][step].y});
+        const uint2 word = {input.narrow(words[2 * tile + step].x),
+                            input.narrow(words[2 * tile + step].y)};
+        x[tile][step] = RoundFactors<E, T>::inOrder ? word
+                                                    : uint2{__byte_perm(word.x, word.y, 0x5410u),
+                                                            __byte_perm(word.x, word.y, 0x7632u)};
+        multiplyAdd<Factor>(sums[step % scales],
+                            {Factors::ones, Factors::ones, Factors::ones, Factors::ones},
+                            {x[tile][step].x, x[tile][step].y});
       }
       float results[scales];
 #pragma unroll
@@ -603,7 +672,7 @@ template <typename E, typename T> struct QuantRound {
       float results[scales][4] = {};
 #pragma unroll
       for (int step = 0; step < 2; ++step)
-        multiplyAdd<T>(
+        multiplyAdd<Factor>(
             results[step % scales],
             {quants[0][step][0], quants[1][step][0], quants[0][step][1], quants[1][step][1]},
             {x[tile][step].x, x[tile][step].y});
@@ -643,8 +712,8 @@ private:
                                              int half) const {
     return addScaled(sum, dot, Format::factors(line, g, own(), half), totals[half]);
   }
-  static __device__ __forceinline__ float addScaled(float sum, float dot, GroupFactors factors,
-                                                    float total) {
+  __device__ __forceinline__ float addScaled(float sum, float dot, GroupFactors factors,
+                                             float total) const {
     const float inverseUnit =
         inPlace && own() % 2 ? Factors::inverseUnit / 16.0f : Factors::inverseUnit;
     constexpr int offset = Format::bias + Factors::shift;
@@ -653,9 +722,9 @@ private:
       less = __fmaf_rn(factors.scale, static_cast<float>(offset), less);
     return __fmaf_rn(-less, total, __fmaf_rn(factors.scale * inverseUnit, dot, sum));
   }
-  static __device__ __forceinline__ float addScaled(float sum, float dot, GroupScale factors,
-                                                    float) {
-    return __fmaf_rn(factors.scale * Factors::inverseUnit, dot, sum);
+  __device__ __forceinline__ float addScaled(float sum, float dot, GroupScale factors,
+                                             float) const {
+    return __fmaf_rn(factors.scale, dot * (inverse * Factors::inverseUnit), sum);
   }
 };
 
