@@ -2,6 +2,7 @@
 #include "absl/strings/str_replace.h"
 #include "codegen/cuda/Emitter.h"
 #include "codegen/cuda/emitters/HeadChain.h"
+#include "codegen/cuda/emitters/NormTerms.h"
 #include "codegen/cuda/emitters/RowAttention.h"
 #include "codegen/cuda/emitters/ScoreOperands.h"
 #include "codegen/cuda/emitters/TensorOperands.h"
@@ -64,6 +65,9 @@ private:
   };
   bool takesKeyAsQuery();
   llvm::SmallVector<OwnHead> ownHeads();
+  bool normsInRegisters(HeadRegion::Chain& chain);
+  void printOwnFactor(CodeWriter& code, const OwnHead& own);
+  std::string elementOf(const OwnHead& own, const std::string& which);
   void printOwnLoad(CodeWriter& code, const OwnHead& own);
   void printOwnHead(CodeWriter& code, const OwnHead& own);
   void printOtherHeads(CodeWriter& code);
@@ -384,7 +388,58 @@ llvm::SmallVector<TensorDecodeEmission::OwnHead> TensorDecodeEmission::ownHeads(
   return heads;
 }
 
-/// Asks for a head as it comes, unless a norm does.
+/// Whether the lanes of a warp that have a head's pairs have its norm's sums, too: a lane of the
+/// order has one element.
+bool TensorDecodeEmission::normsInRegisters(HeadRegion::Chain& chain) {
+  constexpr int64_t lanesOfPairs = 64;
+  if (!chain.norm || !chain.rope || chain.rope.getPairing() == RopePairing::Adjacent ||
+      !llvm::isPowerOf2_64(chain.size) || chain.size % lanesOfPairs != 0)
+    return false;
+  NormTerms norm = *NormTerms::of(chain.norm);
+  return !norm.hasMean() && norm.order()->getLanes() >= chain.size &&
+         2 * chain.rope.getInverseFrequencies().getType().getNumElements() == chain.size &&
+         deviceType(elementTypeOf(chain.source.getType())) == type;
+}
+
+/// The factor of the norm of a head that is loaded: halves that lie further apart than a warp's
+/// lanes first.
+void TensorDecodeEmission::printOwnFactor(CodeWriter& code, const OwnHead& own) {
+  NormTerms norm = *NormTerms::of(own.chain->norm);
+  int64_t pairs = own.chain->size / 64;
+  code.format("float terms[%d];", pairs);
+  code.unroll();
+  code.openFormat("for (int i = 0; i < %d; ++i)", pairs);
+  code.format("const float a = toFloat(%1$s.pairs[i].first), b = toFloat(%1$s.pairs[i].second);",
+              own.name);
+  code.format("terms[i] = %s + %s;", norm.squareOf("a"), norm.squareOf("b"));
+  code.close();
+  code.unroll();
+  code.format("for (int half = %d; half >= 1; half /= 2)", pairs / 2);
+  code.unroll();
+  code.line("  for (int i = 0; i < half; ++i)");
+  code.line("    terms[i] += terms[i + half];");
+  code.line("float squares = terms[0];");
+  code.unroll();
+  code.line("for (int offset = 16; offset >= 1; offset /= 2)");
+  code.line("  squares += __shfl_xor_sync(0xFFFFFFFFu, squares, offset);");
+  code.line(norm.factorStatement());
+}
+
+/// An element of a loaded pair, "first" or "second", behind its norm where there is one.
+std::string TensorDecodeEmission::elementOf(const OwnHead& own, const std::string& which) {
+  std::string element = absl::StrFormat("toFloat(%s.pairs[i].%s)", own.name, which);
+  if (!own.chain->norm)
+    return element;
+  NormTerms norm = *NormTerms::of(own.chain->norm);
+  llvm::SmallVector<std::string> weights;
+  if (!norm.operands.empty())
+    weights.push_back(absl::StrFormat("%sWeights[i].%s", own.name, which == "first" ? "x" : "y"));
+  return absl::StrFormat("roundTo<%s>(%s)",
+                         deviceType(elementTypeOf(own.chain->norm.getResult().getType())),
+                         norm.resultOf(element, weights));
+}
+
+/// Asks for a head as it comes, with the weights of its norm.
 void TensorDecodeEmission::printOwnLoad(CodeWriter& code, const OwnHead& own) {
   HeadRegion::Chain& chain = *own.chain;
   RopeOp rope = chain.rope;
@@ -392,8 +447,18 @@ void TensorDecodeEmission::printOwnLoad(CodeWriter& code, const OwnHead& own) {
   int64_t pairs = rope ? rope.getInverseFrequencies().getType().getNumElements() : 0;
   code.format("HeadOfWarp<%s, %d, %d, %s> %s;", type, chain.size, pairs,
               adjacent ? "true" : "false", own.name);
-  code.format("if (%s)", own.condition);
-  code.format("  %s.load(%s);", own.name, own.source);
+  code.openFormat("if (%s)", own.condition);
+  code.format("%s.load(%s);", own.name, own.source);
+  code.close();
+  if (!chain.norm || !chain.norm.getWeight())
+    return;
+  std::string weight = context.pointer(chain.norm.getWeight());
+  code.format("float2 %sWeights[%d];", own.name, pairs / 32);
+  code.unroll();
+  code.format("for (int i = 0; i < %d; ++i)", pairs / 32);
+  code.format("  %1$sWeights[i] = {toFloat(%2$s[lane + 32 * i]), toFloat(%2$s[%3$d + lane + 32 * "
+              "i])};",
+              own.name, weight, pairs);
 }
 
 /// Takes a head that is loaded, or that a norm loads, to its place.
@@ -401,12 +466,14 @@ void TensorDecodeEmission::printOwnHead(CodeWriter& code, const OwnHead& own) {
   HeadRegion::Chain& chain = *own.chain;
   code.openFormat("if (%s)", own.condition);
   code.format("%s* const target = %s;", type, own.target);
-  if (chain.norm) {
+  if (chain.norm && !normsInRegisters(chain)) {
     if (&chain != &region.query)
       code.line("const int made = row;");
     code.format("const long long head = %s;", own.head);
     printChain(code, chain);
   } else {
+    if (chain.norm)
+      printOwnFactor(code, own);
     if (chain.rope) {
       int64_t pairs = chain.rope.getInverseFrequencies().getType().getNumElements();
       code.unroll();
@@ -417,8 +484,7 @@ void TensorDecodeEmission::printOwnHead(CodeWriter& code, const OwnHead& own) {
         code.line("  break;");
       }
       code.format("const float2 turn = %s[part];", turnsOf(chain.rope));
-      printTurned(code, chain.rope, "toFloat(" + own.name + ".pairs[i].first)",
-                  "toFloat(" + own.name + ".pairs[i].second)");
+      printTurned(code, chain.rope, elementOf(own, "first"), elementOf(own, "second"));
       code.close();
     }
     code.format("%s.storeRest(target);", own.name);
@@ -465,7 +531,7 @@ void TensorDecodeEmission::printPrologue() {
   }
   llvm::SmallVector<OwnHead> own = ownHeads();
   for (const OwnHead& head : own)
-    if (!head.chain->norm)
+    if (!head.chain->norm || normsInRegisters(*head.chain))
       printOwnLoad(code, head);
   for (const OwnHead& head : own)
     printOwnHead(code, head);
