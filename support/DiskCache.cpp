@@ -21,7 +21,7 @@
 
 namespace tenon {
 
-/// An entry is: `magic`, the hash of everything behind it (against damage), the SHA-256 of its key,
+/// An entry is: `magic`, the hash of everything after it (against damage), the SHA-256 of its key,
 /// the content.
 static constexpr std::string_view magic = "tenonE01";
 

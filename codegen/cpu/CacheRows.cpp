@@ -107,7 +107,7 @@ Value loadCacheScale(VectorBuilder& b, const KvCache& cache, Value head) {
 
 /// The nearest integers within ±127 as bytes, ties to even; −127 for NaN.
 static Value roundToInt8(VectorBuilder& b, Value values) {
-  constexpr float most = 127, shift = 0x1.8p23f; // a sum with it has no digits behind the point
+  constexpr float most = 127, shift = 0x1.8p23f; // a sum with it has no digits after the point
   values = b.fmin(b.fmax(values, b.splat(-most, step)), b.splat(most, step));
   values = b.fsub(b.fadd(values, b.splat(shift, step)), b.splat(shift, step));
   return arith::FPToSIOp::create(b, VectorType::get({step}, b.getI32Type()), values);

@@ -28,7 +28,7 @@ Verdict PhaseStructure::verify() const {
   for (const Phase& phase : phases) {
     if (phase.kind < last)
       return Refusal{
-          absl::StrFormat("a %s phase stands behind a %s phase", nameOf(phase.kind), nameOf(last))};
+          absl::StrFormat("a %s phase stands after a %s phase", nameOf(phase.kind), nameOf(last))};
     last = phase.kind;
     for (const Access& write : phase.writes) {
       if (write.space == MemorySpace::Constant || write.space == MemorySpace::Settled)

@@ -126,7 +126,7 @@ DefaultIds defaultIds(TokenizerModel model) {
 absl::Status readSpecialTokens(const GgufFile& file, TokenizerSpec& spec) {
   const runtime::PreTokenizerEntry* preTokenizer = runtime::findPreTokenizer(spec.preTokenizer);
   const DefaultIds defaults = defaultIds(spec.model);
-  // What stands behind a text of BERT's is the token that parts sentences, spelt so.
+  // What stands after a text of BERT's is the token that parts sentences, spelt so.
   const bool isWordPiece = spec.model == TokenizerModel::WordPiece;
   const std::string_view endKey =
       isWordPiece ? "tokenizer.ggml.seperator_token_id" : "tokenizer.ggml.eos_token_id";

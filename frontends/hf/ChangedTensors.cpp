@@ -37,7 +37,7 @@ std::vector<std::byte> addOne(std::span<const std::byte> stored, const Encoding&
   return bytes;
 }
 
-/// Matrices [rows, columns], one behind the other.
+/// Matrices [rows, columns], one after the other.
 std::vector<std::byte> transpose(std::span<const std::byte> stored, uint64_t rows, uint64_t columns,
                                  uint64_t elementBytes) {
   std::vector<std::byte> bytes(stored.size());

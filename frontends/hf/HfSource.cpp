@@ -218,7 +218,7 @@ void HfSource::drop(const std::set<std::string, std::less<>>& dropped) {
     indexByName.emplace(list[i].name, i);
 }
 
-/// Makes one matrix of gpt-oss's of all experts, their rows behind one another, in each part that
+/// Makes one matrix of gpt-oss's of all experts, their rows after one another, in each part that
 /// has as many as the codes; the number of experts, 0 for other layouts.
 static int64_t joinMatrices(const containers::WeightFormat& format,
                             std::vector<containers::PartTensor>& parts) {

@@ -109,7 +109,7 @@ bool isLeftOut(const EntryShape& entry, const ImportOptions& options, int64_t mo
   return options.fitEntries && entry.role == Role::Prefill && entry.rows > most;
 }
 
-/// The cache of a stream: as many places behind the kept ones as the window and the other rows of a
+/// The cache of a stream: as many places after the kept ones as the window and the other rows of a
 /// call take, which may be tokens of one sequence.
 absl::Status resolveStream(const ModelSource& source, const Architecture& architecture,
                            const Hyperparameters& p, const ImportOptions& options,

@@ -101,7 +101,7 @@ absl::StatusOr<OwningOpRef<ModuleOp>> parseModuleText(MLIRContext& context, std:
 
   context.loadDialect<TenonDialect, func::FuncDialect>();
   DiagnosticCollector diagnostics(&context);
-  // MLIR's lexer reads the byte behind the end: the copy has one.
+  // MLIR's lexer reads the byte after the end: the copy has one.
   OwningOpRef<ModuleOp> module = parseVerified(context, std::string(text), name);
   if (!module)
     return diagnostics.takeStatus();

@@ -9,7 +9,7 @@ static bool matches(KernelOp kernel) {
          llvm::isa<ConcatOp, ReshapeOp, SliceOp, TransposeOp>(kernel.getBlock().front());
 }
 
-/// Rows of the result; for a concatenation, what lies behind one another along its axis.
+/// Rows of the result; for a concatenation, what lies after one another along its axis.
 static ScheduleAttr choose(KernelOp kernel, const CpuTarget&) {
   auto type = llvm::cast<RankedTensorType>(kernel.getResult(0).getType());
   int64_t rows = 1;

@@ -129,7 +129,7 @@ std::vector<llvm::SmallVector<Operation*>> SequenceReader::connectedGroups() {
   return groups;
 }
 
-/// Why operations that read one another do not work on the same rows, one tile behind the other.
+/// Why operations that read one another do not work on the same rows, one tile after the other.
 Verdict SequenceReader::checkRows(llvm::ArrayRef<Operation*> group) {
   int64_t total = typeOf(group.front()).getNumElements(), unit = 1;
   for (Operation* op : group)
@@ -170,7 +170,7 @@ Verdict SequenceReader::readRows() {
 }
 
 /// Matrix products by columns: what stands before them is computed whole by each thread, what
-/// stands behind them column by column.
+/// stands after them column by column.
 Verdict SequenceReader::readColumns() {
   llvm::DenseSet<Operation*> before;
   for (Operation* op : llvm::reverse(ops)) {

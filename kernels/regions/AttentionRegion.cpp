@@ -11,7 +11,7 @@ static Verdict readOperations(KernelOp kernel, AttentionRegion& region, HeadRegi
   for (Operation& op : kernel.getBlock().without_terminator()) {
     if (region.attention)
       return Refusal{what +
-                     ("holds nothing behind attention, but " + op.getName().stripDialect()).str()};
+                     ("holds nothing after attention, but " + op.getName().stripDialect()).str()};
     if (auto attention = llvm::dyn_cast<AttentionOp>(op))
       region.attention = attention;
     else if (Verdict verdict = addToHeadRegion(op, heads); !verdict)

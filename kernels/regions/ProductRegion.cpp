@@ -69,17 +69,17 @@ Verdict RegionReader::addProduct(MatmulOp op) {
   return Verdict::accept();
 }
 
-/// An operation behind `product`.
+/// An operation after `product`.
 Verdict RegionReader::addBehind(Operation& op, Operation* product) {
   if (auto search = llvm::dyn_cast<ArgmaxOp>(op)) {
     behind[search.getResult()] = product;
     return acceptsSearch(search, shapeOf(product->getResult(0)));
   }
   if (!llvm::isa<ElementwiseOpInterface>(op))
-    return Refusal{"the emitter of products computes elementwise operations behind them, not " +
+    return Refusal{"the emitter of products computes elementwise operations after them, not " +
                    nameOf(op)};
   if (llvm::any_of(op.getOperands(), [&](Value operand) { return norms.contains(operand); }))
-    return Refusal{"the emitter of products has no norm at hand behind them"};
+    return Refusal{"the emitter of products has no norm at hand after them"};
   behind[op.getResult(0)] = product;
   return Verdict::accept();
 }
@@ -155,7 +155,7 @@ Verdict RegionReader::checkGroup(ProductRegion::Group& group) {
   llvm::ArrayRef<int64_t> positions = shapeOf(group.products.front().op.getResult());
   if (group.products.size() != region.groups.front().products.size())
     return Refusal{
-        "the emitter of products wants as many products in each group that is joined behind "
+        "the emitter of products wants as many products in each group that is joined after "
         "them"};
   if (group.yields.empty())
     return Refusal{"the emitter of products stores something of each product"};

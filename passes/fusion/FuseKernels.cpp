@@ -20,7 +20,7 @@ using namespace fusion;
 
 namespace {
 
-/// Puts a copy, in a kernel, behind every returned value that no computation of this function
+/// Puts a copy, in a kernel, after every returned value that no computation of this function
 /// produces or that is returned more than once.
 void copySharedOutputs(func::FuncOp function, OpBuilder& builder) {
   Operation* terminator = function.getBody().front().getTerminator();
@@ -102,7 +102,7 @@ private:
 
 } // namespace
 
-/// Regions in the order of their last operations; the sort behind them mends what stands wrong.
+/// Regions in the order of their last operations; the sort after them mends what stands wrong.
 void FunctionFuser::wrap(llvm::ArrayRef<unsigned> taken, const CandidateSet* candidates) {
   std::map<unsigned, llvm::SmallVector<Operation*>> groups; // by last node
   llvm::BitVector grouped(graph.size());

@@ -30,7 +30,7 @@ Operation* onlyUser(Operation* op) {
   return isOnly && found && !found->hasTrait<OpTrait::IsTerminator>() ? found : nullptr;
 }
 
-/// The operations behind `op` that `follows` takes, each the only user of the one before.
+/// The operations after `op` that `follows` takes, each the only user of the one before.
 static llvm::SmallVector<Operation*> tailOf(Operation* op, bool (*follows)(Operation*)) {
   llvm::SmallVector<Operation*> tail;
   for (Operation* next = onlyUser(op);

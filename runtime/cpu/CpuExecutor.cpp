@@ -42,7 +42,7 @@ struct PortBinding {
 };
 
 struct BoundFunction {
-  std::vector<void*> table; ///< the arguments of all steps, one behind the other
+  std::vector<void*> table; ///< the arguments of all steps, one after the other
   std::vector<BoundStep> steps;
   std::vector<PortBinding> inputs;
   std::vector<PortBinding> outputs;

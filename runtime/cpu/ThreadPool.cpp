@@ -70,7 +70,7 @@ bool ThreadPool::claim(int part, uint32_t loop) {
          claims[part].compare_exchange_strong(before, loop, std::memory_order_relaxed);
 }
 
-/// Works on part `first` and those behind it, as far as nobody has begun them. Returns how many.
+/// Works on part `first` and those after it, as far as nobody has begun them. Returns how many.
 int ThreadPool::runParts(int first, uint32_t loop) {
   int count = 0;
   for (int offset = 0; offset < threadCount; ++offset) {

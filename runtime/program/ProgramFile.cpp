@@ -115,7 +115,7 @@ static absl::StatusOr<Program> readContents(const std::shared_ptr<const MappedFi
   TENON_ASSIGN_OR_RETURN(FileHeader header, readHeader(file));
   auto gap = file.subspan(sizeof(FileHeader), pageBytes - sizeof(FileHeader));
   if (std::ranges::any_of(gap, [](std::byte byte) { return byte != std::byte{0}; }))
-    return absl::DataLossError("the file is damaged: expects zeros behind the header");
+    return absl::DataLossError("the file is damaged: expects zeros after the header");
   auto metadata = file.subspan(header.metadataOffset, header.metadataBytes);
   if (uint64_t hash = hashBytes(metadata); hash != header.metadataHash)
     return absl::DataLossError(

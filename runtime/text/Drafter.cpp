@@ -25,7 +25,7 @@ static uint64_t hashOf(std::span<const int32_t> words) {
 }
 
 void NgramDrafter::push(int32_t id) {
-  // What ended the text so far now has something behind it.
+  // What ended the text so far now has something after it.
   for (Places& words : places)
     if (text.size() >= words.length)
       words.behind[hashOf(std::span(text).last(words.length))] = text.size();

@@ -27,11 +27,11 @@ private:
   Clock::time_point start = Clock::now();
 };
 
-/// Where the tokens behind the first new one come from.
+/// Where the tokens after the first new one come from.
 class TokenSource {
 public:
   virtual ~TokenSource() = default;
-  /// The token behind `text`, of which the model was not fed the last one yet.
+  /// The token after `text`, of which the model was not fed the last one yet.
   virtual absl::StatusOr<int32_t> next(std::span<const int32_t> text) = 0;
   /// Whether the model may have been fed tokens that nobody asked for.
   virtual bool startsAhead() const { return false; }
@@ -64,7 +64,7 @@ public:
     ++collected;
     if (ids[0] < 0)
       return absl::InvalidArgumentError(absl::StrFormat(
-          "device: expects numbers as the logits behind token %d of the answer, but found NaN",
+          "device: expects numbers as the logits after token %d of the answer, but found NaN",
           collected));
     return ids[0];
   }

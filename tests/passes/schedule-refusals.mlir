@@ -112,7 +112,7 @@ module attributes {tenon.target = #tenon.target<"t", cuda, features = ["sm_90"],
 // Attention with what makes its queries, keys and values.
 module attributes {tenon.target = #tenon.target<"t", cuda, features = ["sm_90"], {sms = 132 : i64, registers_per_sm = 65536 : i64, smem_bytes_per_sm = 233472 : i64, smem_bytes_per_block = 232448 : i64}>} {
   func.func @f(%xa: tensor<1x8x64xf16>, %xb: !tenon.state<1x16x8x64xf16>, %xc: !tenon.state<1x16x8x64xf16>, %xd: tensor<1xi32>, %xe: tensor<1xi32>) -> (tensor<1x8x64xf16>) {
-    // expected-error @+1 {{the emitter of attention holds nothing behind attention, but add}}
+    // expected-error @+1 {{the emitter of attention holds nothing after attention, but add}}
     %0 = tenon.kernel (%a = %xa : tensor<1x8x64xf16>, %b = %xb : !tenon.state<1x16x8x64xf16>, %c = %xc : !tenon.state<1x16x8x64xf16>, %d = %xd : tensor<1xi32>, %e = %xe : tensor<1xi32>)
         -> tensor<1x8x64xf16> {
       %r = tenon.attention %a, %b, %c, %d, %e scale 0.125 : (tensor<1x8x64xf16>, !tenon.state<1x16x8x64xf16>, !tenon.state<1x16x8x64xf16>, tensor<1xi32>, tensor<1xi32>) -> tensor<1x8x64xf16>

@@ -159,7 +159,7 @@ absl::StatusOr<std::vector<TimedRequest>> readRequests(const std::string& path,
           absl::StrFormat("%s:%d: %s", path, number, std::string(request.status().message())));
     if (!requests.empty() && request->arrivalS < requests.back().arrivalS)
       return absl::InvalidArgumentError(absl::StrFormat(
-          "%s:%d: arrival: expects requests in the order of their arrival, but %g comes behind %g",
+          "%s:%d: arrival: expects requests in the order of their arrival, but %g comes after %g",
           path, number, request->arrivalS, requests.back().arrivalS));
     requests.push_back(*std::move(request));
   }

@@ -91,7 +91,7 @@ std::vector<KernelTimeline> groupTimes(const MeasuredTimelines& measured, const 
 
 std::string formatKernel(const KernelTimeline& kernel, const BenchReport& report) {
   if (kernel.sum.blocks == 0)
-    return absl::StrFormat("  %-28s %5d   no stamps: its time is in the gap behind it   %s\n",
+    return absl::StrFormat("  %-28s %5d   no stamps: its time is in the gap after it   %s\n",
                            kernel.symbol, kernel.steps, kernel.example);
   double steps = static_cast<double>(kernel.steps);
   return absl::StrFormat(

@@ -67,7 +67,7 @@ absl::Status CudaCalibrator::measureLaunches() {
   int64_t blocks = base.getProperty("sms").value_or(1);
   for (const Mode& mode :
        {Mode{"stream", "launch_stream_ns",
-             "An empty kernel of a block a multiprocessor, one behind "
+             "An empty kernel of a block a multiprocessor, one after "
              "the other: in a stream, as nodes of a graph, as nodes "
              "with programmatic dependent launch."},
         Mode{"graph", "launch_graph_ns", ""}, Mode{"graph-pdl", "launch_graph_pdl_ns", ""}}) {

@@ -61,7 +61,7 @@ private:
   int firstError = 0;
 };
 
-/// Never freed: the stream is flushed behind the last destructor.
+/// Never freed: the stream is flushed after the last destructor.
 StandardOutput* standardOutput = nullptr;
 
 /// Ends the process with `NAME: error: …` and exit code 1. Calls nothing that allocates or is not

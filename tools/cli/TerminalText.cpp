@@ -59,7 +59,7 @@ private:
 void filter(std::ostream& stream, int descriptor) {
   if (!::isatty(descriptor))
     return;
-  // Never freed: the stream is flushed behind the last destructor.
+  // Never freed: the stream is flushed after the last destructor.
   stream.rdbuf(new TerminalBuffer(stream.rdbuf()));
 }
 

@@ -77,7 +77,7 @@ bool isBinary(std::string_view head) {
   });
 }
 
-/// The text behind blanks and comments.
+/// The text after blanks and comments.
 std::string_view skipComments(std::string_view text) {
   for (;;) {
     text.remove_prefix(std::min(text.size(), text.find_first_not_of(" \t\r\n")));

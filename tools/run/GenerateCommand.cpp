@@ -460,7 +460,7 @@ absl::Status generateText(runtime::Executor& executor, const GenerateOptions& op
   TENON_ASSIGN_OR_RETURN(std::vector<int32_t> prompt,
                          tokenizer->encode(promptText, options.special));
   if (promptText.empty() && !prompt.empty())
-    log << "the prompt is empty: the text begins behind the model's own first token" << std::endl;
+    log << "the prompt is empty: the text begins after the model's own first token" << std::endl;
   TextOutput output(*tokenizer, std::move(stops), /*showsPrompt=*/true, stream);
   return generate(executor, generator, options, prompt, output, loadNs, out, log);
 }

@@ -149,7 +149,7 @@ bool keepNamesAlone(mlir::ModuleOp module) {
   return found;
 }
 
-/// The module as text, with names behind the operations, `loc("blk.0.attn_norm")`.
+/// The module as text, with names after the operations, `loc("blk.0.attn_norm")`.
 std::string printIr(mlir::ModuleOp module) {
   std::string text;
   llvm::raw_string_ostream stream(text);

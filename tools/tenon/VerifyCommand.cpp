@@ -28,7 +28,7 @@ struct Options {
   JsonFlag json;
 };
 
-/// Calls a function of a language model behind `position` tokens, or a prefill from position 0.
+/// Calls a function of a language model after `position` tokens, or a prefill from position 0.
 absl::Status callModel(runtime::Executor& executor, const runtime::Function& function,
                        int64_t position, runtime::StepObserver& observer) {
   TENON_ASSIGN_OR_RETURN(ModelBench bench,

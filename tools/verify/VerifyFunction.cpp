@@ -97,7 +97,7 @@ absl::Status FunctionVerifier::after(size_t step, StepMemory& memory) {
   return inStep(step, outputs.ok() ? compare(step, *outputs) : outputs.status());
 }
 
-/// `blk.0` of `blk.0.attn_q: matmul`: what stands before the first dot behind a number.
+/// `blk.0` of `blk.0.attn_q: matmul`: what stands before the first dot after a number.
 static std::string layerOf(const std::string& name) {
   std::vector<std::string> parts =
       absl::StrSplit(name.substr(0, name.find(": ")), absl::MaxSplits('.', 2));

@@ -174,7 +174,7 @@ llvm::SmallVector<AttentionEmission::KeyRange, 3> AttentionEmission::findRanges(
   llvm::SmallVector<KeyRange, 3> ranges;
   if (keyCache.kept > 0)
     ranges.push_back({2, none, b.min(end, kept)});
-  // Of the keys behind the kept ones, those of this round lie up to the row's own place, the others
+  // Of the keys after the kept ones, those of this round lie up to the row's own place, the others
   // at the end of the ring.
   Value behind = b.max(b.sub(end, kept), none);
   Value seen = b.min(behind, b.i64(op.getWindow()));

@@ -70,7 +70,7 @@ template <typename OpTy> LogicalResult emitView(KernelContext& context, OpTy op,
   });
 }
 
-/// A row is what lies behind one another along the axis of concatenation and the inner ones.
+/// A row is what lies after one another along the axis of concatenation and the inner ones.
 LogicalResult emitConcat(KernelContext& context, ConcatOp op, Value tile) {
   VectorBuilder& b = context.builder;
   int64_t rows = computeProduct(op.getType().getShape().take_front(op.getAxis()));

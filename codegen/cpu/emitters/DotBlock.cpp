@@ -99,7 +99,7 @@ bool DotBlock::usesUnits() const {
          (inputRows.size() == 1 || step > mostAtOnce);
 }
 
-/// Asks for the `bytes` that lie `prefetchBytes` behind `weight`.
+/// Asks for the `bytes` that lie `prefetchBytes` after `weight`.
 void DotBlock::prefetchRow(Value weight, int64_t bytes) {
   constexpr int64_t cacheLine = 64;
   for (int64_t line = 0; prefetchBytes > 0 && line < bytes; line += cacheLine)

@@ -106,7 +106,7 @@ void QuantizeEmission::emitSuperBlock(Value block, const Scales& scales, Value t
   }
 }
 
-/// Block number `index`, written behind `target`.
+/// Block number `index`, written after `target`.
 void QuantizeEmission::emitBlock(Value index, Value target) {
   int64_t blockBytes = encoding.blockSize * elementBytes(input.element());
   Value block = b.advance(input.base, b.mul(index, blockBytes));

@@ -33,7 +33,7 @@ public:
   LogicalResult emit(Value tile);
 
 private:
-  /// `rows` rows of x, or of the sums, one behind the other.
+  /// `rows` rows of x, or of the sums, one after the other.
   struct Rows {
     int64_t count;
     Value input; ///< the part of the first one
@@ -194,7 +194,7 @@ void QuantizedMatmulEmission::addScaled(const Rows& rows, llvm::SmallVectorImpl<
   }
 }
 
-/// Step 2 for blocks of 32. The sum of the quants of x stands behind their scale: times the zero
+/// Step 2 for blocks of 32. The sum of the quants of x stands after their scale: times the zero
 /// point it is what the products are too large by.
 void QuantizedMatmulEmission::multiplyBlocks(const Rows& rows, int64_t length) {
   constexpr int64_t sumAt = 4, quantsAt = 8, vectors = 8;

@@ -13,7 +13,7 @@ namespace tenon::codegen::cpu::emitters {
 
 namespace {
 
-/// Runs the emitters of a region's operations one behind the other in each tile. What only the
+/// Runs the emitters of a region's operations one after the other in each tile. What only the
 /// region reads lies on the thread's stack: of consecutive elements those of the tile, of columns
 /// of several rows the whole tensor, of which a tile touches its columns. The arithmetic is that of
 /// the single kernels, so every bit is.
@@ -62,14 +62,14 @@ LogicalResult SequenceEmission::checkPart(Operation* op) {
     if (!producer || standsBefore(producer))
       continue;
     if (standsBefore(op))
-      return (op->emitOpError("expects to run behind what it reads, but runs before all tiles "
+      return (op->emitOpError("expects to run after what it reads, but runs before all tiles "
                               "(first_tile = -1)"))
                  .attachNote(producer->getLoc())
              << "what it reads is computed from tile " << firstTileOf(producer) << " on";
     if (llvm::isa<MatmulOp>(op) || firstTileOf(producer) != firstTileOf(op) ||
         partTileOf(producer, partOf(producer)) != tile)
       return op->emitOpError("expects the tiles of what it reads to be its own, but got ")
-             << part << " behind " << partOf(producer);
+             << part << " after " << partOf(producer);
   }
   return success();
 }

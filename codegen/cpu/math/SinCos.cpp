@@ -65,7 +65,7 @@ private:
 };
 
 /// Words 0 to 4 of 32 bits, the highest first, of 2/π from the one on that is `skipped` − 2 of them
-/// behind the point: those that decide x · 2/π mod 4 for exponents from 32 · skipped on.
+/// after the point: those that decide x · 2/π mod 4 for exponents from 32 · skipped on.
 std::array<Value, 5> wordsOfTwoOverPi(FloatMath& m, Words& w, Value skipped) {
   constexpr uint64_t words[] = {0x0,        0xa2f9836e, 0x4e441529, 0xfc2757d1,
                                 0xf534ddc0, 0xdb629599, 0x3c439041};

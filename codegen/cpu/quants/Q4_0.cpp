@@ -4,7 +4,7 @@ using namespace mlir;
 
 namespace tenon::codegen::cpu::quants {
 
-/// Elements 0 to 15 are the lower halves of the bytes behind the scale, 16 to 31 the upper ones.
+/// Elements 0 to 15 are the lower halves of the bytes after the scale, 16 to 31 the upper ones.
 static void unpackQuants(VectorBuilder& b, Value block, Value target) {
   constexpr int64_t quantsAt = 2, run = 16;
   Value bytes = loadBytes(b, b.advance(block, quantsAt), run);

@@ -5,7 +5,7 @@ using namespace mlir;
 
 namespace tenon::codegen::cpu::quants {
 
-/// Signed bytes behind the scale; 128 more makes them unsigned: the top bit changes.
+/// Signed bytes after the scale; 128 more makes them unsigned: the top bit changes.
 static void unpackQuants(VectorBuilder& b, Value block, Value target) {
   constexpr int64_t quantsAt = 2, count = 32;
   Value bytes = loadBytes(b, b.advance(block, quantsAt), count);

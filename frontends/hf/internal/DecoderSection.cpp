@@ -13,7 +13,7 @@ public:
 };
 
 /// Byte-level tokens are decoded by their bytes; those over characters have spaces for U+2581; those of
-/// WordPiece stand for words of their own, or go on with one behind `##`.
+/// WordPiece stand for words of their own, or go on with one after `##`.
 absl::Status DecoderReader::checkDecoder() {
   const json* decoder = file.find("decoder");
   if (spec.model == TokenizerModel::ByteLevelBpe || !decoder)

@@ -41,7 +41,7 @@ absl::Status PostProcessorReader::readTemplate(const json& step, const std::stri
     }
     const json* special = JsonFile::find((*parts)[i], "SpecialToken");
     if (!special || (isBehindText ? spec.addEos : spec.addBos))
-      return error(partPlace, "one special token before the text and one behind it", (*parts)[i]);
+      return error(partPlace, "one special token before the text and one after it", (*parts)[i]);
     TENON_ASSIGN_OR_RETURN(std::string name, text(*special, partPlace, "id"));
     const json* token = JsonFile::find(known ? *known : none, name);
     const json* ids = token ? JsonFile::find(*token, "ids") : nullptr;

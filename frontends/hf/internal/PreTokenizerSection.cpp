@@ -40,7 +40,7 @@ absl::Status PreTokenizerReader::readByteLevel(const json& step, const std::stri
   TENON_ASSIGN_OR_RETURN(bool addsSpace, flag(step, place, "add_prefix_space", true));
   TENON_ASSIGN_OR_RETURN(bool splits, flag(step, place, "use_regex", true));
   if (addsSpace && !spec.splits.empty())
-    return error(place + ".add_prefix_space", "false behind other steps", true);
+    return error(place + ".add_prefix_space", "false after other steps", true);
   if (addsSpace)
     addPieceNormalizer(RewriteKind::Prefix, "", " ");
   if (splits)
@@ -51,7 +51,7 @@ absl::Status PreTokenizerReader::readByteLevel(const json& step, const std::stri
 absl::Status PreTokenizerReader::readMetaspace(const json& step, const std::string& place) {
   const bool areWordsCut = spec.splits == std::vector<SplitStep>{whiteSpaceSplit()};
   if ((!spec.splits.empty() && !areWordsCut) || !spec.pieceNormalizers.empty())
-    return error(place + ".type", "to be the first pre-tokeniser, or behind WhitespaceSplit",
+    return error(place + ".type", "to be the first pre-tokeniser, or after WhitespaceSplit",
                  json("Metaspace"));
   TENON_ASSIGN_OR_RETURN(std::string symbol, text(step, place, "replacement", spaceSymbol));
   if (symbol != spaceSymbol)
@@ -62,7 +62,7 @@ absl::Status PreTokenizerReader::readMetaspace(const json& step, const std::stri
   TENON_ASSIGN_OR_RETURN(bool splits, flag(step, place, "split", true));
   if (areWordsCut) {
     if (scheme != "always")
-      return error(place + ".prepend_scheme", "'always' behind WhitespaceSplit", scheme);
+      return error(place + ".prepend_scheme", "'always' after WhitespaceSplit", scheme);
     // The symbol before each word marks where to cut.
     spec.splits.clear();
     addPieceNormalizer(RewriteKind::Replace, R"(\A\s+|\s+\z|\s+(?=\x{2581}))", "");
@@ -103,7 +103,7 @@ absl::Status PreTokenizerReader::readPreTokenizer(const json* step, const std::s
                           return readPreTokenizer(&each, where, deeper);
                         });
   if (spec.model == TokenizerModel::ByteLevelBpe)
-    return error(place + ".type", "nothing behind ByteLevel", type);
+    return error(place + ".type", "nothing after ByteLevel", type);
   if (type == "ByteLevel")
     return readByteLevel(*step, place);
   if (type == "Metaspace")

@@ -17,7 +17,7 @@ static Value buildMlp(ModelGraph& graph, Value x) {
   return graph.linear(activated, "ffn_down", p.hidden, Bias::Required);
 }
 
-/// Devlin et al. 2018, arXiv 1810.04805: an encoder with norms behind the halves of a block and
+/// Devlin et al. 2018, arXiv 1810.04805: an encoder with norms after the halves of a block and
 /// learned positions; each text is a first sentence, of type 0. The GELU is the exact one (erf),
 /// the sums have the order of the model's own code (BertLayer in Hugging Face's transformers):
 ///

@@ -2,7 +2,7 @@
 
 namespace tenon::frontends {
 
-/// OLMo Team 2025, arXiv 2501.00656: norms behind the halves of a block instead of in front, and over
+/// OLMo Team 2025, arXiv 2501.00656: norms after the halves of a block instead of in front, and over
 /// all heads of Q and of K at once.
 ///
 ///     q = rope(attn_q_norm(attn_q(x))), k = rope(attn_k_norm(attn_k(x)))

@@ -19,7 +19,7 @@ static constexpr int64_t highestSize = int64_t(1) << 28;
 static constexpr int64_t highestHeads = int64_t(1) << 16;
 static constexpr int64_t highestExperts = int64_t(1) << 16;
 
-/// The number behind `blk.` in a tensor's name, or nothing.
+/// The number after `blk.` in a tensor's name, or nothing.
 static std::optional<int64_t> blockNumber(std::string_view name) {
   if (!name.starts_with("blk."))
     return std::nullopt;

@@ -28,7 +28,7 @@ static llvm::SmallVector<Operation*> chainTo(Operation* op) {
   return inOrder;
 }
 
-/// Elementwise operations one behind the other, each read by elementwise ones alone: each pair, and
+/// Elementwise operations one after the other, each read by elementwise ones alone: each pair, and
 /// the whole chain that ends in an operation which no elementwise one follows. A sum that others
 /// read, too, the residual of a model, is the business of their rules.
 static void propose(Operation* op, Propose propose) {

@@ -4,7 +4,7 @@ using namespace mlir;
 
 namespace tenon::passes::fusion::rules {
 
-/// y = x + norm(a), the norm behind a half of the block (Gemma 2), and what follows element by
+/// y = x + norm(a), the norm after a half of the block (Gemma 2), and what follows element by
 /// element.
 static void propose(Operation* op, Propose propose) {
   if (!isNorm(op))

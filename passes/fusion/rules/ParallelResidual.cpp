@@ -5,7 +5,7 @@ using namespace mlir;
 namespace tenon::passes::fusion::rules {
 
 /// A sum of three: x and both halves of a parallel block in any order, (mlp + attention) + x of
-/// GPT-NeoX; alone, behind the product of either half with its bias, and behind both products. The
+/// GPT-NeoX; alone, after the product of either half with its bias, and after both products. The
 /// order of the sum stays.
 static void propose(Operation* op, Propose propose) {
   if (!llvm::isa<AddOp>(op))

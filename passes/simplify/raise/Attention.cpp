@@ -107,7 +107,7 @@ bool sortMasks(llvm::ArrayRef<Value> masks, Found& found) {
   return true;
 }
 
-/// softmax(scale · q · kᵀ + masks) · v, with q, k and v in the layout of attention: heads behind
+/// softmax(scale · q · kᵀ + masks) · v, with q, k and v in the layout of attention: heads after
 /// rows, so that no copy is needed.
 std::optional<Found> findAttention(MatmulOp op) {
   auto softmax = op.getInput().getDefiningOp<SoftmaxOp>();
@@ -169,7 +169,7 @@ public:
     std::optional<Found> found = findAttention(op);
     if (!found)
       return rewriter.notifyMatchFailure(op, "expects softmax(scale · q · kᵀ + masks) · v of heads "
-                                             "that stand behind rows");
+                                             "that stand after rows");
     Location loc = op.getLoc();
     Type element = op.getType().getElementType();
     auto shaped = [&](Value value, llvm::ArrayRef<int64_t> shape) -> Value {
@@ -189,7 +189,7 @@ public:
         /*slopes=*/Value(), /*sinks=*/Value(), /*block_table=*/Value(),
         rewriter.getF64FloatAttr(found->scale), rewriter.getBoolAttr(found->causal),
         rewriter.getF64FloatAttr(0), rewriter.getI64IntegerAttr(0), OrderAttr());
-    // Back to heads first: the transpose behind it takes it away.
+    // Back to heads first: the transpose after it takes it away.
     if (found->heads > 1) {
       int64_t width = found->queryHeads / found->heads * found->valueDepth;
       result = shaped(result, {found->rows, found->heads, width});

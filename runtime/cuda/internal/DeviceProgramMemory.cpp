@@ -10,7 +10,7 @@ namespace tenon::runtime::internal {
 /// What cuMemAlloc promises, and more than any vector load or bulk copy needs.
 static constexpr uint64_t alignmentBytes = 256;
 
-/// The offsets of `list`'s elements placed one behind the other from `end` on, which moves.
+/// The offsets of `list`'s elements placed one after the other from `end` on, which moves.
 template <typename T>
 static std::vector<uint64_t> place(const std::vector<T>& list, uint64_t& end) {
   std::vector<uint64_t> offsets;

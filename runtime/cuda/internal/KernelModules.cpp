@@ -58,7 +58,7 @@ static absl::Status checkCubin(std::span<const std::byte> bytes) {
   return absl::OkStatus();
 }
 
-/// Counts the parameters that `loaded` takes: pointers and, behind them, tensor maps.
+/// Counts the parameters that `loaded` takes: pointers and, after them, tensor maps.
 static absl::Status countParameters(const Driver& driver, LoadedKernel& loaded) {
   for (size_t count = 0;; ++count) {
     size_t offset = 0, bytes = 0;

@@ -80,7 +80,7 @@ std::string capitalize(std::string_view text) {
     return count == 0 ? utf8proc_toupper(c) : utf8proc_tolower(c);
   });
 }
-/// Words begin behind what is no letter.
+/// Words begin after what is no letter.
 std::string title(std::string_view text) {
   bool isInWord = false;
   return mapCharacters(text, [&](utf8proc_int32_t c, size_t) {

@@ -313,7 +313,7 @@ Result Interpreter::compute(const Node& node) {
     TENON_ASSIGN_OR_RETURN(const Value value, child(0));
     if (!value.isNumber())
       return absl::InvalidArgumentError(
-          absl::StrFormat("expects a number behind '-', but got %s", value.typeName()));
+          absl::StrFormat("expects a number after '-', but got %s", value.typeName()));
     return value.isFloat() || value.integer() == INT64_MIN ? Value(-value.number())
                                                            : Value(-value.integer());
   }

@@ -23,7 +23,7 @@ public:
   absl::StatusOr<std::vector<Token>> run();
 
 private:
-  /// Adds the text up to `end`, and what the sign behind the delimiter there leaves of it.
+  /// Adds the text up to `end`, and what the sign after the delimiter there leaves of it.
   void addText(size_t end, bool isBlock);
   absl::Status readTag(bool isBlock);
   absl::Status skipComment();
@@ -81,7 +81,7 @@ void Lexer::trimBehind(char sign, bool isBlock) {
 absl::Status Lexer::skipComment() {
   const size_t end = source.find("#}", place);
   if (end == source.npos)
-    return errorAt(line, "expects '#}' behind a comment, but the template ends");
+    return errorAt(line, "expects '#}' after a comment, but the template ends");
   const char sign = source[end - 1];
   advance(end + 2 - place);
   trimBehind(sign, true);

@@ -487,7 +487,7 @@ Parsed Parser::parsePrimary() {
   }
   if (given.type == TokenType::String) {
     std::string text;
-    while (token().type == TokenType::String) // strings behind one another are one
+    while (token().type == TokenType::String) // strings after one another are one
       text += tokens[place++].text;
     node->value = Value(std::move(text));
     return node;
@@ -588,7 +588,7 @@ Parsed Parser::parseSubscript(NodePtr of) {
   return node;
 }
 
-/// Filters and tests behind a value.
+/// Filters and tests after a value.
 Parsed Parser::parseFilters(NodePtr of) {
   while (isOperator("|") || isName("is")) {
     const bool isTest = isName("is");

@@ -352,8 +352,7 @@ static std::string sequenceText(const std::string& first, const std::string& sec
 TEST(CpuErrors, SequenceParts) {
   EXPECT_THAT(compileText(sequenceText("0", "0")), IsOk());
   EXPECT_THAT(compileText(sequenceText("-1", "0")), IsOk());
-  expectRefused(sequenceText("0", "-1"),
-                "expects to run behind what it reads, but runs before all");
+  expectRefused(sequenceText("0", "-1"), "expects to run after what it reads, but runs before all");
   expectRefused(sequenceText("1", "0"), "expects first_tile of -1, or its tiles inside those");
   expectRefused(sequenceText("-1", "9223372036854775807"), "from tile 9223372036854775807");
   expectRefused(sequenceText("-2", "0"), "expects first_tile of -1, or its tiles inside those");

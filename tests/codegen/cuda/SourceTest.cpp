@@ -150,7 +150,7 @@ TEST(CudaSource, RefusesRegionsWithoutEmitter) {
   for (const Refused& refused : std::vector<Refused>{
            {"%y = tenon.silu %p : (tensor<1x64xf16>) -> tensor<1x64xf16>", "a100", "sm_90"},
            {"%y = tenon.softmax %p : (tensor<1x64xf16>) -> tensor<1x64xf16>", "h200",
-            "behind them, not softmax"},
+            "after them, not softmax"},
            {"%y = tenon.matmul %p, %c : (tensor<1x64xf16>, tensor<64x64xf16>) -> tensor<1x64xf16>",
             "h200", "another one's input depends on"}}) {
     std::string text = std::string(R"(
@@ -269,7 +269,7 @@ TEST(PhaseStructure, VerifiesTheChain) {
   structure.begin(cuda::PhaseKind::Store, {}, {{Global, "r0"}});
   EXPECT_TRUE(structure.verify());
   structure.begin(cuda::PhaseKind::Load, {}, {});
-  EXPECT_EQ(structure.verify().reason(), "a load phase stands behind a store phase");
+  EXPECT_EQ(structure.verify().reason(), "a load phase stands after a store phase");
   structure.phases.pop_back();
   structure.begin(cuda::PhaseKind::Store, {}, {{Constant, "a0"}});
   EXPECT_EQ(structure.verify().reason(), "a store phase writes the constant a0");

@@ -157,7 +157,7 @@ TEST(TokenizerJson, RefusesNormalizersThatMeanSomethingElse) {
       {"pretokenizers",
        {{{"type", "WhitespaceSplit"}}, {{"type", "Metaspace"}, {"prepend_scheme", "first"}}}}};
   EXPECT_THAT(errorAt("/pre_tokenizer", words),
-              HasSubstr("prepend_scheme' expects 'always' behind WhitespaceSplit"));
+              HasSubstr("prepend_scheme' expects 'always' after WhitespaceSplit"));
 }
 
 TEST(TokenizerJson, CutsWordsBehindWhiteSpaceAsTokenizersDo) {
@@ -210,7 +210,7 @@ TEST(TokenizerJson, RefusesStepsThatItDoesNotKnow) {
   EXPECT_THAT(errorAt("/pre_tokenizer",
                       {{"type", "Sequence"},
                        {"pretokenizers", {{{"type", "ByteLevel"}}, {{"type", "Digits"}}}}}),
-              HasSubstr("'pre_tokenizer.pretokenizers[1].type' expects nothing behind ByteLevel"));
+              HasSubstr("'pre_tokenizer.pretokenizers[1].type' expects nothing after ByteLevel"));
   EXPECT_THAT(errorAt("/pre_tokenizer",
                       {{"type", "Sequence"},
                        {"pretokenizers", {{{"type", "Digits"}}, {{"type", "Metaspace"}}}}}),
@@ -218,7 +218,7 @@ TEST(TokenizerJson, RefusesStepsThatItDoesNotKnow) {
   EXPECT_THAT(errorAt("/pre_tokenizer",
                       {{"type", "Sequence"},
                        {"pretokenizers", {{{"type", "Digits"}}, {{"type", "ByteLevel"}}}}}),
-              HasSubstr("add_prefix_space' expects false behind other steps"));
+              HasSubstr("add_prefix_space' expects false after other steps"));
   EXPECT_THAT(errorAt("/pre_tokenizer", {{"type", "Metaspace"}, {"replacement", "_"}}),
               HasSubstr("expects U+2581, but got '_'"));
   EXPECT_THAT(errorAt("/pre_tokenizer", {{"type", "Metaspace"}, {"prepend_scheme", "last"}}),

@@ -279,7 +279,7 @@ TEST_F(ProgramFileTest, RefusesMetadataOutOfPlace) {
 TEST_F(ProgramFileTest, RefusesDamageBehindTheHeader) {
   std::vector<char> bytes = validFile();
   bytes[sizeof(FileHeader)] = 1;
-  expectRefused(bytes, absl::StatusCode::kDataLoss, "expects zeros behind the header");
+  expectRefused(bytes, absl::StatusCode::kDataLoss, "expects zeros after the header");
 }
 
 TEST_F(ProgramFileTest, RefusesDamagedMetadata) {

@@ -110,7 +110,7 @@ TEST(ChatTemplate, SaysWhatIsWrongAndWhere) {
   EXPECT_THAT(refusal("{{ 1 + 'a' }}"), HasSubstr("around '+', but got an integer and a string"));
   EXPECT_THAT(refusal("{{ 1 // 0 }}"), HasSubstr("another divisor than 0"));
   EXPECT_THAT(refusal("{{ 9223372036854775807 + 1 }}"), HasSubstr("integers of 64 bits"));
-  EXPECT_THAT(refusal("{{ -'x' }}"), HasSubstr("expects a number behind '-', but got a string"));
+  EXPECT_THAT(refusal("{{ -'x' }}"), HasSubstr("expects a number after '-', but got a string"));
   EXPECT_THAT(refusal("{% set n = 3 %}{{ n[1:2] }}"),
               HasSubstr("expects a list or a string to slice, but got an integer"));
   EXPECT_THAT(refusal("{{ 'abc'['a':] }}"),
@@ -122,7 +122,7 @@ TEST(ChatTemplate, SaysWhatIsWrongAndWhere) {
   EXPECT_THAT(refusal("{{ [namespace(a=1)] }}"),
               HasSubstr("expects values in a list or dictionary, but got a namespace"));
   EXPECT_THAT(refusal("{{ 'x }}"), HasSubstr("expects the end of a string"));
-  EXPECT_THAT(refusal("{# x"), HasSubstr("expects '#}' behind a comment"));
+  EXPECT_THAT(refusal("{# x"), HasSubstr("expects '#}' after a comment"));
   EXPECT_THAT(refusal("{{ $ }}"), HasSubstr("expects a name, value or operator, but found '$'"));
   EXPECT_THAT(refusal(std::string((1 << 20) + 1, 'a')), HasSubstr("at most 1048576 bytes"));
 }

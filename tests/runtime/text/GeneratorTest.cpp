@@ -311,7 +311,7 @@ TEST(Generator, saysWhereTheDeviceFoundNoToken) {
   absl::Status status = generator.generate(Ids{3, 4, 5}, 6, greedy()).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(status.message()),
-              HasSubstr("the logits behind token 2 of the answer, but found NaN"));
+              HasSubstr("the logits after token 2 of the answer, but found NaN"));
 }
 
 TEST(Generator, letsTheDeviceChooseUpToTheEndOfTheContext) {

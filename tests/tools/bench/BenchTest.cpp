@@ -341,7 +341,7 @@ TEST(TimelineReport, TakesMediansOverTheCalls) {
   std::string text = formatTimeline(measured, report, program, 0);
   EXPECT_THAT(text, HasSubstr("timeline of 4 calls with stamps: steps 0.0007 ms, 0.0005 without"));
   EXPECT_THAT(text, HasSubstr("k0_matmul"));
-  EXPECT_THAT(text, HasSubstr("no stamps: its time is in the gap behind it   product"));
+  EXPECT_THAT(text, HasSubstr("no stamps: its time is in the gap after it   product"));
   EXPECT_LT(text.find("k0_matmul"), text.find("k1_cublaslt"));
 }
 

@@ -76,9 +76,8 @@ TEST_F(RequestFile, NamesTheLineOfWhatIsWrong) {
               ":1: prompt: expects a model with its tokeniser");
   expectError("{\"ids\": [3], \"output\": 1, \"arrival\": -1}",
               ":1: arrival: expects seconds from 0 on, but got -1");
-  expectError(
-      good + "{\"ids\": [3], \"output\": 1, \"arrival\": 1.5}",
-      ":2: arrival: expects requests in the order of their arrival, but 1.5 comes behind 2");
+  expectError(good + "{\"ids\": [3], \"output\": 1, \"arrival\": 1.5}",
+              ":2: arrival: expects requests in the order of their arrival, but 1.5 comes after 2");
 }
 
 TEST(PoissonLoad, HasTheRateAndIsTheSameAtEveryCall) {

@@ -35,7 +35,7 @@ func.func @many(%x: tensor<65x64xf16>, %w: tensor<512x64xf16>) -> tensor<65xi32>
   return %1 : tensor<65xi32>
 }
 
-// CHECK: no {{.*}} head-argmax: matmul argmax → tensor<2x8xi32>; no emitter: the emitter of products computes elementwise operations behind them, not reshape
+// CHECK: no {{.*}} head-argmax: matmul argmax → tensor<2x8xi32>; no emitter: the emitter of products computes elementwise operations after them, not reshape
 func.func @reshaped(%x: tensor<16x64xf16>, %w: tensor<512x64xf16>) -> tensor<2x8xi32> {
   %0 = tenon.matmul %x, %w : (tensor<16x64xf16>, tensor<512x64xf16>) -> tensor<16x512xf32>
   %1 = tenon.reshape %0 to [2, 8, 512] : (tensor<16x512xf32>) -> tensor<2x8x512xf32>
