@@ -179,7 +179,9 @@ static std::vector<double> runProduct(const std::string& weight, const std::stri
   EXPECT_THAT(module, IsOk());
   bool isQuantized = false;
   (*module)->walk([&](QuantizeOp) { isQuantized = true; });
-  EXPECT_EQ(isQuantized, !leave.empty());
+  // Without VNNI floats may be predicted to be faster: leave changes nothing there.
+  bool hasVnni = hostTargets().back() == "x86-64-v4-vnni";
+  EXPECT_TRUE(isQuantized ? !leave.empty() : leave.empty() || !hasVnni);
   auto function = *(*module)->getOps<func::FuncOp>().begin();
   auto program = codegen::compileForCpu(**module, {});
   EXPECT_THAT(program, IsOk());
@@ -204,7 +206,7 @@ TEST(CpuQuantized, ErrorBesideFloats) {
     }
     double ratio = std::sqrt(error / size);
     EXPECT_LT(ratio, 0.005);
-    EXPECT_GT(ratio, 0.001); // it was quantised
+    EXPECT_TRUE(ratio > 0.001 || floats == quants); // it was quantised, or bit for bit not
   }
 }
 
