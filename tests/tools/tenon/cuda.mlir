@@ -64,7 +64,7 @@
 // BENCH: steps  min {{.*}} median
 // BENCH: launches, weights
 // BENCH: k{{[0-9]+}}_{{.*}}: matmul
-// RUN: %python -c 'import json, sys; r, = json.load(open(sys.argv[1])); assert r["weight_bytes"] > 900000 and r["launches"] == sum(k["steps"] for k in r["kernels"]); json.load(open(sys.argv[2]))' %t.json %t.trace
+// RUN: %python -c 'import json, sys; r, = json.load(open(sys.argv[1])); assert r["weight_bytes"] > 900000 and r["launches"] == sum(k["steps"] for k in r["kernels"]); json.load(open(sys.argv[2]))' %t.json %t.trace.json
 // RUN: tenon bench %data/stories260K/stories260K.gguf --steps=2 --position=4 --generate=8 --plans=unfused,auto --json=%t.json | FileCheck %s --check-prefix=GENERATE
 // GENERATE: plan unfused
 // GENERATE: token  min {{.*}} median
