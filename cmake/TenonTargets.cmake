@@ -162,9 +162,9 @@ ${entries}  };
 endfunction()
 
 # tenon_definitions(OUT FUNCTION f TYPE T INCLUDE header NAMESPACE n ENTRIES e FILES ...): the same list
-# with an entry for each line `extern const T name = ...` of FILES, in the namespace `e`, in the order of
-# the files. A file defines as many entries as it likes, or none. The build writes the list anew where
-# they change.
+# with an entry for each line `extern const T name = ...` or `extern constexpr T name = ...` of FILES, in
+# the namespace `e`, in the order of the files. A file defines as many entries as it likes, or none. The
+# build writes the list anew where they change.
 function(tenon_definitions out)
   cmake_parse_arguments(ARG "" "FUNCTION;TYPE;INCLUDE;NAMESPACE;ENTRIES" "FILES" ${ARGN})
   set(path ${CMAKE_CURRENT_BINARY_DIR}/${ARG_FUNCTION}.cpp)

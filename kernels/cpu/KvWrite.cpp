@@ -11,7 +11,7 @@ static bool matches(KernelOp kernel) { return bool(soleOp<KvWriteOp>(kernel)); }
 /// A tile is a part of every row, so that of two rows for one place the later one stays. One part
 /// unless there is enough to copy for several threads, or heads are encoded or lie apart.
 static ScheduleAttr choose(KernelOp kernel, const CpuTarget&) {
-  constexpr int64_t bytesWorthThreads = 64 * 1024, parts = 16, cacheLine = 64;
+  constexpr int64_t bytesWorthThreads = int64_t(64) * 1024, parts = 16, cacheLine = 64;
   RankedTensorType values = soleOp<KvWriteOp>(kernel).getValues().getType();
   int64_t bytes = *getStorageBytes(values), rowBytes = bytes / values.getShape().front();
   int64_t perTile = rowBytes;

@@ -33,7 +33,7 @@ int64_t chooseProductStep(const Encoding& encoding, const CpuTarget& target) {
 }
 
 int64_t chooseStreamedColumns(int64_t rowBytes, const ProductBlock& block) {
-  constexpr int64_t streamedBytes = 64 * 1024;
+  constexpr int64_t streamedBytes = int64_t(64) * 1024;
   return std::max(streamedBytes / rowBytes / block.columns * block.columns, block.columns);
 }
 
@@ -123,7 +123,7 @@ ProductBlock chooseQuantizedBlock(int64_t rows, const CpuTarget& target) {
 /// of columns, but there are at least 16 tiles for the cores to share. The sums of a pass lie in
 /// the first-level cache.
 ScheduleAttr chooseQuantized(KernelOp kernel, const Shape& shape, const CpuTarget& target) {
-  constexpr int64_t streamedBytes = 64 * 1024, leastTiles = 16, mostRows = 256;
+  constexpr int64_t streamedBytes = int64_t(64) * 1024, leastTiles = 16, mostRows = 256;
   ProductBlock block = chooseQuantizedBlock(shape.rows, target);
   int64_t columns = block.columns * target.lanes;
   int64_t wanted = std::min(streamedBytes / shape.weightRowBytes, shape.columns / leastTiles);

@@ -13,7 +13,7 @@ namespace tenon::kernels::rules {
 namespace {
 
 /// What a thread keeps of values that no other kernel reads: at home in the second-level cache.
-constexpr int64_t mostScratchBytes = 256 * 1024;
+constexpr int64_t mostScratchBytes = int64_t(256) * 1024;
 
 /// `first_tile` of what each thread computes before its tiles.
 constexpr int64_t beforeTiles = -1;

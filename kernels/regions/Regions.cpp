@@ -27,14 +27,14 @@ template <typename... OpTys> static bool isOp(Operation& op) { return llvm::isa<
 
 namespace forms {
 
-const RegionForm cpuElementwise = {"the emitter of elementwise chains", nullptr,
-                                   isSplatOrElementwise, false};
-const RegionForm cudaElementwise = {"the emitter of elementwise chains", nullptr,
-                                    isElementOperation, false};
-const RegionForm cudaMatmul = {"the emitter of matrix products", isOp<MatmulOp>, isElementOperation,
-                               false, true};
-const RegionForm cudaRows = {"the emitter of row reductions",
-                             isOp<LayerNormOp, RmsNormOp, SoftmaxOp>, isElementOperation, true};
+constexpr RegionForm cpuElementwise = {"the emitter of elementwise chains", nullptr,
+                                       isSplatOrElementwise, false};
+constexpr RegionForm cudaElementwise = {"the emitter of elementwise chains", nullptr,
+                                        isElementOperation, false};
+constexpr RegionForm cudaMatmul = {"the emitter of matrix products", isOp<MatmulOp>,
+                                   isElementOperation, false, true};
+constexpr RegionForm cudaRows = {"the emitter of row reductions",
+                                 isOp<LayerNormOp, RmsNormOp, SoftmaxOp>, isElementOperation, true};
 
 } // namespace forms
 

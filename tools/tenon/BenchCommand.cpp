@@ -38,14 +38,14 @@ namespace tenon::tools {
 namespace {
 
 /// What a bench is for: the plan that runs, beside what it is there to beat.
-const std::vector<std::string> defaultPlans = {"vanilla", "unfused", "auto"};
+std::vector<std::string> defaultPlans() { return {"vanilla", "unfused", "auto"}; }
 
 struct Options {
   ModelOptions model;
   FlagRules rules; ///< of all flags
   BenchOptions bench;
   ExecutorOptions executor;
-  std::vector<std::string> plans = defaultPlans;
+  std::vector<std::string> plans = defaultPlans();
   PlanFlags plan;              ///< but for the plan's name
   frontends::EntryShape shape; ///< what `--shapes` says
   int64_t generate = 0;
@@ -308,7 +308,7 @@ bool holdsCode(const std::string& path) { return reportForm(path) && !path.ends_
 /// A load of requests instead of calls of one function.
 absl::Status benchLoad(Options& options) {
   TENON_RETURN_IF_ERROR(checkLoad(options.load));
-  if (options.plans == defaultPlans)
+  if (options.plans == defaultPlans())
     std::erase(options.plans, "vanilla");
   if (std::ranges::find(options.plans, "vanilla") != options.plans.end())
     return usageError("--plans: vanilla is right from position 0 on alone, but a load of requests "

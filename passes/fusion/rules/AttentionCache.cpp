@@ -19,6 +19,6 @@ static void propose(Operation* op, Propose propose) {
   propose(group);
 }
 
-extern const FusionRule attentionCache = {"attention-cache", propose};
+extern constexpr FusionRule attentionCache = {"attention-cache", propose};
 
 } // namespace tenon::passes::fusion::rules

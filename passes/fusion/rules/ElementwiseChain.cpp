@@ -44,6 +44,6 @@ static void propose(Operation* op, Propose propose) {
     proposePieces(chain, propose);
 }
 
-extern const FusionRule elementwiseChain = {"elementwise-chain", propose};
+extern constexpr FusionRule elementwiseChain = {"elementwise-chain", propose};
 
 } // namespace tenon::passes::fusion::rules

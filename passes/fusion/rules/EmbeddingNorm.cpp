@@ -30,6 +30,6 @@ static void propose(Operation* op, Propose propose) {
     propose(group);
 }
 
-extern const FusionRule embeddingNorm = {"embedding-norm", propose};
+extern constexpr FusionRule embeddingNorm = {"embedding-norm", propose};
 
 } // namespace tenon::passes::fusion::rules

@@ -21,6 +21,6 @@ static void propose(Operation* op, Propose propose) {
     propose({softmax, op, sum, weights});
 }
 
-extern const FusionRule expertChoice = {"expert-choice", propose};
+extern constexpr FusionRule expertChoice = {"expert-choice", propose};
 
 } // namespace tenon::passes::fusion::rules

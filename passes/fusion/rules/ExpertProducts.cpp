@@ -54,6 +54,6 @@ static void propose(Operation* op, Propose propose) {
   }
 }
 
-extern const FusionRule expertProducts = {"expert-products", propose};
+extern constexpr FusionRule expertProducts = {"expert-products", propose};
 
 } // namespace tenon::passes::fusion::rules

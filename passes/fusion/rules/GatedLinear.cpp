@@ -22,6 +22,6 @@ static void propose(Operation* op, Propose propose) {
   }
 }
 
-extern const FusionRule gatedLinear = {"gated-linear", propose};
+extern constexpr FusionRule gatedLinear = {"gated-linear", propose};
 
 } // namespace tenon::passes::fusion::rules

@@ -21,6 +21,6 @@ static void propose(Operation* op, Propose propose) {
   propose(group);
 }
 
-extern const FusionRule headArgmax = {"head-argmax", propose};
+extern constexpr FusionRule headArgmax = {"head-argmax", propose};
 
 } // namespace tenon::passes::fusion::rules

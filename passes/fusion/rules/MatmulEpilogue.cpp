@@ -16,6 +16,6 @@ static void propose(Operation* op, Propose propose) {
   }
 }
 
-extern const FusionRule matmulEpilogue = {"matmul-epilogue", propose};
+extern constexpr FusionRule matmulEpilogue = {"matmul-epilogue", propose};
 
 } // namespace tenon::passes::fusion::rules

@@ -17,6 +17,6 @@ static void propose(Operation* op, Propose propose) {
     propose({producer, op});
 }
 
-extern const FusionRule neighbours = {"neighbours", propose, /*fillsGaps=*/true};
+extern constexpr FusionRule neighbours = {"neighbours", propose, /*fillsGaps=*/true};
 
 } // namespace tenon::passes::fusion::rules

@@ -13,6 +13,6 @@ static void propose(Operation* op, Propose propose) {
     propose({op, matmul});
 }
 
-extern const FusionRule normMatmul = {"norm-matmul", propose};
+extern constexpr FusionRule normMatmul = {"norm-matmul", propose};
 
 } // namespace tenon::passes::fusion::rules

@@ -16,6 +16,6 @@ static void propose(Operation* op, Propose propose) {
   }
 }
 
-extern const FusionRule normResidual = {"norm-residual", propose};
+extern constexpr FusionRule normResidual = {"norm-residual", propose};
 
 } // namespace tenon::passes::fusion::rules

@@ -40,6 +40,6 @@ static void propose(Operation* op, Propose propose) {
   propose(norms);
 }
 
-extern const FusionRule parallelProducts = {"parallel-products", propose};
+extern constexpr FusionRule parallelProducts = {"parallel-products", propose};
 
 } // namespace tenon::passes::fusion::rules

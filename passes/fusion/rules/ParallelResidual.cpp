@@ -32,6 +32,6 @@ static void propose(Operation* op, Propose propose) {
   }
 }
 
-extern const FusionRule parallelResidual = {"parallel-residual", propose};
+extern constexpr FusionRule parallelResidual = {"parallel-residual", propose};
 
 } // namespace tenon::passes::fusion::rules

@@ -31,6 +31,6 @@ static void propose(Operation* op, Propose propose) {
     propose(all);
 }
 
-extern const FusionRule qkvCache = {"qkv-cache", propose};
+extern constexpr FusionRule qkvCache = {"qkv-cache", propose};
 
 } // namespace tenon::passes::fusion::rules

@@ -36,6 +36,6 @@ static void propose(Operation* op, Propose propose) {
   }
 }
 
-extern const FusionRule residualNorm = {"residual-norm", propose};
+extern constexpr FusionRule residualNorm = {"residual-norm", propose};
 
 } // namespace tenon::passes::fusion::rules

@@ -27,6 +27,6 @@ static void propose(Operation* op, Propose propose) {
   propose(llvm::ArrayRef(group).take_front(mostKernelOperations));
 }
 
-extern const FusionRule sharedInput = {"shared-input", propose};
+extern constexpr FusionRule sharedInput = {"shared-input", propose};
 
 } // namespace tenon::passes::fusion::rules
