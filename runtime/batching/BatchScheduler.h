@@ -77,8 +77,8 @@ struct BatchStatistics {
 /// Yu et al. 2022, Orca): static shapes, in which rows without a sequence are idle.
 ///
 /// A request waits, first come, first served, for a slot: one of the sequences that the program's
-/// states hold (`--sequences`), with the whole context, so that a request that runs never lacks memory.
-/// Its slot may hold the begin of its prompt already. Where caches are paged (`--page`), it also waits
+/// states hold (`--cache=sequences=N`), with the whole context, so that a request that runs never lacks memory.
+/// Its slot may hold the begin of its prompt already. Where caches are paged (`--cache=page=P`), it also waits
 /// for free pages for its prompt, of which it shares those that hold whole blocks of its begin
 /// (internal/PagePool.h), and takes one more whenever it has filled the last. Where none is free, the
 /// youngest running request gives up its pages, waits in front of all others, and is fed anew, with what

@@ -10,6 +10,7 @@
 #include "runtime/text/Generator.h"
 #include "support/Status.h"
 #include "tests/common/StatusMatchers.h"
+#include "tests/end-to-end/BatchInvariance.h"
 #include "tools/driver/CompileModel.h"
 #include "tools/driver/ReadModel.h"
 #include "tools/driver/ReferenceExecutor.h"
@@ -106,6 +107,16 @@ TEST(CpuPages, RequestsThatShareAndLosePagesAnswerAsAlone) {
   EXPECT_EQ(statistics.freePages, 20);
   EXPECT_GT(statistics.preemptions, 0);
   EXPECT_GT(statistics.reusedTokens, 100);
+}
+
+TEST(CpuPages, BatchInvariantLogitsAreThoseOfARequestAlone) {
+  auto paged = compile({.path = stories,
+                        .shapes = {"decode:1", "decode:8", "prefill:32"},
+                        .page = 16,
+                        .contextLength = 64,
+                        .sequences = 4})
+                   .value();
+  expectAnswersAsAlone(*paged);
 }
 
 } // namespace

@@ -103,11 +103,11 @@ template <typename Keys, int heads, bool mayHide = false> struct DecodeAttention
       float dots[4] = {};
 #pragma unroll
       for (int c = 0; c < Keys::keyChunks; ++c) {
-        const uint4& key = Keys::keyFactors(of, i, c);
+        const uint4& key = of.key[i][c];
         multiplyAdd<T>(dots, {key.x, key.y, key.z, key.w}, words[c]);
       }
       if (Keys::keyRest > 0) {
-        const uint4& key = Keys::keyFactors(of, i, Keys::keyChunks);
+        const uint4& key = of.key[i][Keys::keyChunks];
         multiplyAdd<T>(dots, {key.x, key.y}, words[Keys::keyChunks][0]);
       }
       products[i][0] = dots[0] + dots[3];
@@ -123,7 +123,7 @@ template <typename Keys, int heads, bool mayHide = false> struct DecodeAttention
       const uint4 q = g < heads && Keys::hasKeyChunk(c)
                           ? *reinterpret_cast<const uint4*>(&shared.query[g][32 * c + 8 * t])
                           : uint4{0, 0, 0, 0};
-      const uint4 a = Keys::keyFactors(of, 0, c), b = Keys::keyFactors(of, 1, c);
+      const uint4 a = of.key[0][c], b = of.key[1][c];
       multiplyAdd<T>(dots[0], {a.x, b.x, a.y, b.y}, {q.x, q.y});
       multiplyAdd<T>(dots[1], {a.z, b.z, a.w, b.w}, {q.z, q.w});
     }
@@ -132,8 +132,8 @@ template <typename Keys, int heads, bool mayHide = false> struct DecodeAttention
           g < heads
               ? *reinterpret_cast<const uint2*>(&shared.query[g][32 * Keys::keyChunks + 4 * t])
               : uint2{0, 0};
-      const uint4 a = Keys::keyFactors(of, 0, Keys::keyChunks);
-      const uint4 b = Keys::keyFactors(of, 1, Keys::keyChunks);
+      const uint4 a = of.key[0][Keys::keyChunks];
+      const uint4 b = of.key[1][Keys::keyChunks];
       multiplyAdd<T>(dots[0], {a.x, b.x, a.y, b.y}, {q.x, q.y});
     }
 #pragma unroll
@@ -157,7 +157,10 @@ template <typename Keys, int heads, bool mayHide = false> struct DecodeAttention
   template <typename Scores>
   __device__ __forceinline__ void score(float (&scores)[2][held], const Operands& of, int first,
                                         Scores scale) const {
-    multiply(scores, of);
+    if constexpr (Keys::hasScales)
+      multiply(scores, Keys::keyFactors(of));
+    else
+      multiply(scores, of);
     if constexpr (Keys::hasScales)
 #pragma unroll
       for (int i = 0; i < 2; ++i)
@@ -260,10 +263,14 @@ template <typename Keys, int heads, bool mayHide = false> struct DecodeAttention
 #pragma unroll
     for (int tile = 0; tile < valueTiles; ++tile) {
       const int c = tile / 4, j = tile % 4;
-      addTile(tile,
-              {wordOf(Keys::valueFactors(of, 0, c), j), wordOf(Keys::valueFactors(of, 1, c), j),
-               wordOf(Keys::valueFactors(of, 2, c), j), wordOf(Keys::valueFactors(of, 3, c), j)},
-              factors);
+      auto add = [&](const auto& v0, const auto& v1, const auto& v2, const auto& v3) {
+        addTile(tile, {wordOf(v0, j), wordOf(v1, j), wordOf(v2, j), wordOf(v3, j)}, factors);
+      };
+      if constexpr (Keys::hasScales)
+        add(Keys::valueFactors(of, 0, c), Keys::valueFactors(of, 1, c),
+            Keys::valueFactors(of, 2, c), Keys::valueFactors(of, 3, c));
+      else
+        add(of.value[0][c], of.value[1][c], of.value[2][c], of.value[3][c]);
     }
   }
 
@@ -317,7 +324,7 @@ template <typename Keys, int heads, bool mayHide = false> struct DecodeAttention
   /// Leaves the exponents of the row's last key in shared memory: the instruction's rows all are
   /// that key.
   template <typename Scores> __device__ __forceinline__ void scoreLast(Scores scale) const {
-    typename Keys::MadeKey last;
+    typename Keys::KeyVectors last;
 #pragma unroll
     for (int i = 0; i < 2; ++i)
       Keys::takeKey(last, i, Keys::vectorsOf(keys.made.keys[keys.lastRow]), Keys::inOrder,

@@ -15,15 +15,11 @@ template <typename T, typename Head> struct HeadFactors {
   using ValueElement = T; ///< of values and weights as factors
   struct Scales {};       ///< of a thread
   struct LastScales {};   ///< of the row's last key and value
-  template <typename Element>
-  static __device__ __forceinline__ const uint4& factorsOf(const uint4& chunk) {
-    return chunk;
-  }
 };
 
 /// Quants of a byte, as numbers, which 16 bits hold. Scores and weights are multiplied with the
 /// scales of their heads: such weights need the range of BF16.
-template <typename Head> struct QuantFactors {
+template <typename Head> struct CachedQuants {
   static constexpr bool hasScales = true;
   using Memory = unsigned char;
   using Chunk = uint2;
@@ -46,9 +42,9 @@ template <typename Head> struct QuantFactors {
   }
 };
 template <typename T, int size>
-struct HeadFactors<T, Int8Head<size>> : QuantFactors<Int8Head<size>> {};
+struct HeadFactors<T, Int8Head<size>> : CachedQuants<Int8Head<size>> {};
 template <typename T, int size>
-struct HeadFactors<T, E4M3Head<size>> : QuantFactors<E4M3Head<size>> {};
+struct HeadFactors<T, E4M3Head<size>> : CachedQuants<E4M3Head<size>> {};
 
 /// Keys and values of a row's sequence and key head on their way into the registers of warps. Each
 /// warp takes 16 keys at a time, a step, on its own: the first ones straight into registers, those
@@ -116,8 +112,8 @@ struct DecodeKeys {
     typename Keys::Chunk key[2][keyChunks + 1];
     typename Values::Chunk value[4][valueChunks + 1];
   };
-  /// The same of one key that the kernel has made.
-  struct MadeKey {
+  /// Two keys in vectors.
+  struct KeyVectors {
     uint4 key[2][keyChunks + 1];
   };
 
@@ -248,14 +244,17 @@ struct DecodeKeys {
     else if (valueRest == 32)
       to.value[i][valueChunks] = {words[rest + g], 0};
   }
-  /// What is a key or value of a step for the tensor cores, a chunk of it.
-  static __device__ __forceinline__ decltype(auto) keyFactors(const Operands& of, int i, int c) {
-    return Keys::template factorsOf<T>(of.key[i][c]);
+  /// What quants of keys are for the tensor cores, and a chunk of a value.
+  static __device__ __forceinline__ KeyVectors keyFactors(const Operands& of) {
+    KeyVectors factors;
+#pragma unroll
+    for (int i = 0; i < 2; ++i)
+#pragma unroll
+      for (int c = 0; c < keyChunks + (keyRest > 0 ? 1 : 0); ++c)
+        factors.key[i][c] = Keys::template factorsOf<T>(of.key[i][c]);
+    return factors;
   }
-  static __device__ __forceinline__ const uint4& keyFactors(const MadeKey& of, int i, int c) {
-    return of.key[i][c];
-  }
-  static __device__ __forceinline__ decltype(auto) valueFactors(const Operands& of, int i, int c) {
+  static __device__ __forceinline__ uint4 valueFactors(const Operands& of, int i, int c) {
     return Values::template factorsOf<ValueElement>(of.value[i][c]);
   }
 
