@@ -110,9 +110,9 @@ BlockResources ExpertGemvKernel::resources() const {
   return resources;
 }
 
-/// Instructions of a warp that multiplies quants on tensor cores, counted in what ptxas makes of two
-/// rows: 3.5 for each element of MXFP4 that a thread has, whose words lie at any address, and 2.6 of
-/// Q4_K.
+/// Instructions of a warp that multiplies quants on tensor cores, counted in what ptxas makes of
+/// two rows: 3.5 for each element of MXFP4 that a thread has, whose words lie at any address, and
+/// 2.6 of Q4_K.
 PriceTerms ExpertGemvKernel::priceTerms() const {
   PriceTerms terms;
   if (schedule.stages == 0 || !ExpertStage(region).onTensorCores)
@@ -199,8 +199,8 @@ static int64_t mostRingWarps(const ExpertRegion& region) {
 /// another order.
 ///
 /// Rows are multiples of 16 bytes, which every encoding's blocks lie well in, or at
-/// addresses that suit their quants; those of blocks of 256 elements need no more than their blocks, and a few of them together are
-/// such a multiple.
+/// addresses that suit their quants; those of blocks of 256 elements need no more than their
+/// blocks, and a few of them together are such a multiple.
 static bool suitsRings(const ExpertRegion& region, const CudaTarget& target) {
   constexpr int64_t mostTogether = 1024, superblock = 256;
   ExpertMatmulOp op = region.products.front();

@@ -35,8 +35,8 @@ struct ExpertGemvSchedule {
 ///
 /// Example: gate and up of 2,048 elements in q4_k: a row of each, pieces of 1,152 bytes; down of
 /// 768 elements in q6_k, rows of 630 bytes: eight rows in a piece of 5,120 bytes; gate and up of
-/// 2,880 elements in mxfp4, rows of 1,530 bytes: a row of each, from the multiple of 16 bytes before
-/// it to the one behind it, pieces of 1,664 bytes.
+/// 2,880 elements in mxfp4, rows of 1,530 bytes: a row of each, from the multiple of 16 bytes
+/// before it to the one behind it, pieces of 1,664 bytes.
 struct ExpertStage {
   bool onTensorCores;
   BulkRows matrix;        ///< an expert's; of quants alone may a piece begin before its rows

@@ -526,8 +526,8 @@ template <typename E, typename T> struct RoundFactors {
   using Factors = typename FactorsOf<E, T>::Type;
   static constexpr bool inOrder = false;
 };
-/// E2M1 numbers as E4M3, of which one instruction makes two factors of 16 bits, sm_89 and later, 2^6
-/// times too small, beside half a scale.
+/// E2M1 numbers as E4M3, of which one instruction makes two factors of 16 bits, sm_89 and later,
+/// 2^6 times too small, beside half a scale.
 struct E4M3Steps {
   static constexpr float inverseUnit = 128.0f;
   static constexpr int shift = 0;
