@@ -148,21 +148,28 @@ void GemvBulkEmission::printPlace(CodeWriter& code) {
               segments);
 }
 
-/// Where segment `piece` of a warp begins in its weight, and what brings it.
+/// What brings segment `piece` of a warp; where copies bring bytes beside it, also where it begins in
+/// its weight.
 void GemvBulkEmission::printPieces(CodeWriter& code) {
-  code.open("auto firstByte = [&](int piece) -> long long");
-  printPlace(code);
-  printCases(code, [&](ProductRegion::Group& group, size_t index) {
+  auto beginOf = [&](ProductRegion::Group& group, size_t index) {
     const ProductLayout::Product& product = layout.products[index];
-    return absl::StrFormat("return (line - %d) * %dLL + (segment - %d) * %d;", group.firstLine,
+    return absl::StrFormat("(line - %d) * %dLL + (segment - %d) * %d", group.firstLine,
                            product.matrix.rowBytes, product.firstSegment, product.chunkBytes);
-  });
-  code.close(";");
+  };
+  if (skips()) {
+    code.open("auto firstByte = [&](int piece) -> long long");
+    printPlace(code);
+    printCases(code, [&](ProductRegion::Group& group, size_t index) {
+      return "return " + beginOf(group, index) + ";";
+    });
+    code.close(";");
+  }
   code.open("auto pieceAt = [&](int piece) -> Piece");
   printPlace(code);
-  code.line("const long long first = firstByte(piece);");
-  if (skips())
+  if (skips()) {
+    code.line("const long long first = firstByte(piece);");
     code.line("const unsigned skipped = first & 15;");
+  }
   printCases(code, [&](ProductRegion::Group& group, size_t index) {
     const ProductLayout::Product& product = layout.products[index];
     std::string bytes = absl::StrFormat("%du", product.chunkBytes);
@@ -175,7 +182,7 @@ void GemvBulkEmission::printPieces(CodeWriter& code) {
     if (skips())
       return absl::StrFormat("return {%s + (first - skipped), (skipped + (%s) + 15) / 16 * 16};",
                              weight, bytes);
-    return absl::StrFormat("return {%s + first, %s};", weight, bytes);
+    return absl::StrFormat("return {%s + %s, %s};", weight, beginOf(group, index), bytes);
   });
   code.close(";");
 }
