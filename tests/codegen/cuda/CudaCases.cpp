@@ -461,15 +461,20 @@ void addGroups(std::vector<CudaCase>& cases) {
 
 /// Products of one row and two, of rows of weights between multiples of 16 bytes.
 void addProductsOfSkippedBytes(std::vector<CudaCase>& cases) {
-  for (const char* weight : {"q8_0", "q4_0", "q4_1", "q5_0", "iq4_nl", "mxfp4", "nvfp4"})
-    for (const char* type : {"f16", "bf16"})
-      for (int64_t rows : {1, 2})
-        cases.push_back(
-            {std::string("matmul_skipped_") + weight + "_" + type + "_" + std::to_string(rows),
-             {{{rows, 2880}, type}, {{304, 2880}, weight, Fill::Small}},
-             type,
-             [](GraphBuilder& b, const Values& x) { b.output("y", b.matmul(x[0], x[1])); },
-             4e-6});
+  auto add = [&](const char* weight, const char* type, int64_t rows) {
+    cases.push_back(
+        {std::string("matmul_skipped_") + weight + "_" + type + "_" + std::to_string(rows),
+         {{{rows, 2880}, type}, {{304, 2880}, weight, Fill::Small}},
+         type,
+         [](GraphBuilder& b, const Values& x) { b.output("y", b.matmul(x[0], x[1])); },
+         4e-6});
+  };
+  for (const char* type : {"f16", "bf16"}) {
+    for (const char* weight : {"q8_0", "q4_0", "q4_1", "q5_0", "iq4_nl", "mxfp4", "nvfp4"})
+      add(weight, type, 1);
+    for (const char* weight : {"q8_0", "mxfp4"})
+      add(weight, type, 2);
+  }
 }
 
 } // namespace
