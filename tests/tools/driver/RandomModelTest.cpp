@@ -155,8 +155,12 @@ TEST_F(RandomModel, GptOssHasExpertsInItsType) {
   EXPECT_EQ((*file->requireTensor("blk.0.ffn_up_exps.weight", Shape{9, 32, 64}))->encoding->name,
             "mxfp4");
   EXPECT_EQ((*file->requireTensor("blk.0.ffn_up_exps.bias", Shape{9, 32}))->encoding->name, "f32");
-  EXPECT_EQ((*file->requireTensor("blk.0.attn_q.weight", Shape{128, 64}))->encoding->name, "bf16");
+  EXPECT_EQ((*file->requireTensor("blk.0.attn_q.weight", Shape{128, 64}))->encoding->name, "q8_0");
   EXPECT_THAT(file->requireTensor("blk.0.attn_sinks.weight", Shape{2}), IsOk());
+  // Beside experts in another type all else is as in safetensors.
+  auto dense = make(*found, "f16");
+  ASSERT_NE(dense, nullptr);
+  EXPECT_EQ((*dense->requireTensor("blk.0.attn_q.weight", Shape{128, 64}))->encoding->name, "bf16");
 }
 
 TEST_F(RandomModel, UntiedLlamaHasAnOutput) {
