@@ -470,7 +470,7 @@ void addProductsOfSkippedBytes(std::vector<CudaCase>& cases) {
          4e-6});
   };
   for (const char* type : {"f16", "bf16"}) {
-    for (const char* weight : {"q8_0", "q4_0", "q4_1", "q5_0", "iq4_nl", "mxfp4", "nvfp4"})
+    for (const char* weight : {"q8_0", "q4_0", "iq4_nl", "mxfp4", "nvfp4"})
       add(weight, type, 1);
     for (const char* weight : {"q8_0", "mxfp4"})
       add(weight, type, 2);
@@ -487,13 +487,13 @@ static std::vector<CudaCase> makeCudaCases() {
   addMoves(cases);
   addMatmuls(cases);
   addRoundedMatmuls(cases);
-  addProductsOfSkippedBytes(cases);
   addAttention(cases);
   addGroups(cases);
   addScoreOperands(cases);
   addExperts(cases);
   addCaches(cases);
   addPages(cases);
+  addProductsOfSkippedBytes(cases);
   return cases;
 }
 
