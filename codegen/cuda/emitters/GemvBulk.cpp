@@ -148,8 +148,8 @@ void GemvBulkEmission::printPlace(CodeWriter& code) {
               segments);
 }
 
-/// What brings segment `piece` of a warp; where copies bring bytes beside it, also where it begins in
-/// its weight.
+/// What brings segment `piece` of a warp; where copies bring bytes beside it, also where it begins
+/// in its weight.
 void GemvBulkEmission::printPieces(CodeWriter& code) {
   auto beginOf = [&](ProductRegion::Group& group, size_t index) {
     const ProductLayout::Product& product = layout.products[index];
