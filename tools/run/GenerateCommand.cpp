@@ -38,7 +38,7 @@ static constexpr int64_t highestDraft = 15;
 static void addPromptOptions(CLI::App& command, GenerateOptions& options, FlagRules& rules) {
   auto* prompt = command.add_option("-p,--prompt", options.prompt, "The text to continue");
   auto* file = command
-                   .add_option("-f,--file", options.file,
+                   .add_option("-f,--file,--inputs", options.file,
                                "The file with the text; - reads standard input, as a pipe is read "
                                "where no prompt is given. With -o a function's inputs, a NumPy "
                                ".npz archive")

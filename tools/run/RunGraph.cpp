@@ -126,7 +126,7 @@ static absl::Status checkGraphRun(const GraphRunOptions& options) {
 void addGraphRunOptions(CLI::App& command, GraphRunOptions& options) {
   command.add_option("--function", options.function,
                      "The function to call on arrays, with -f and -o (default: the only one)");
-  command.add_option("-o,--output", options.output,
+  command.add_option("-o,--output,--outputs", options.output,
                      "Calls a function, and writes its results to this file, a NumPy .npz archive; "
                      "- for standard output");
 }

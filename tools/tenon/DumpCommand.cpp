@@ -201,7 +201,7 @@ void addDumpCommand(CLI::App& app, Action& action) {
   addTargetOption(*command, options->model, options->rules, "schedule for");
   command
       ->add_option(
-          "--as", options->as,
+          "--as,--phase", options->as,
           "The IR of a phase: input, simplified, fused, scheduled, planned. Or the planned "
           "module's "
           "kernels: for a CPU as optimised llvm IR or asm, assembly; for a GPU as cuda source with "
