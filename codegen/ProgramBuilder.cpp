@@ -212,7 +212,7 @@ LogicalResult ProgramBuilder::placeResult(KernelOp kernel, unsigned index) {
   return success();
 }
 
-/// The operations of a region, `rms_norm+matmul`, behind the location's name where it has one.
+/// The operations of a region, `rms_norm+matmul`, after the location's name where it has one.
 static std::string stepName(KernelOp kernel) {
   std::string name;
   if (auto location = kernel.getLoc()->findInstanceOf<NameLoc>())

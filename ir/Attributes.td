@@ -68,7 +68,7 @@ def Tenon_PortRoleInfo : Tenon_EnumInfo<"PortRole", "what a port of a language m
     I32EnumAttrCase<"Positions", 3, "positions">,  // of the tokens in their sequences
     I32EnumAttrCase<"OutputRows", 4, "output_rows">, // rows of a chunk that have logits
     I32EnumAttrCase<"Logits", 5, "logits">,        // a result
-    I32EnumAttrCase<"NextIds", 6, "next_ids">,     // a result: the likeliest token behind each row
+    I32EnumAttrCase<"NextIds", 6, "next_ids">,     // a result: the likeliest token after each row
     I32EnumAttrCase<"BlockTable", 7, "block_table"> // the pages of the sequences
   ]>;
 def Tenon_PortRole : Tenon_Enum<Tenon_PortRoleInfo, "port"> {

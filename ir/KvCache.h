@@ -30,7 +30,7 @@ struct KvCache {
   bool isQuantized() const { return llvm::isa<BlockType>(elementType); }
   bool isRing() const { return layout == StateLayout::Ring; }
   bool isPaged() const { return layout == StateLayout::Paged; }
-  /// Places that the positions behind the kept ones share.
+  /// Places that the positions after the kept ones share.
   int64_t ring() const { return capacity - kept; }
   /// Places of all sequences together.
   int64_t places() const { return isPaged() ? pages * page : sequences * capacity; }

@@ -136,7 +136,7 @@ RankedTensorType StateType::getTensorType() const {
   return RankedTensorType::get(getShape(), getElementType());
 }
 
-/// The `<P>` behind `paged`, which the shape has, too.
+/// The `<P>` after `paged`, which the shape has, too.
 static ParseResult parsePageSize(AsmParser& parser, llvm::ArrayRef<int64_t> shape) {
   int64_t page = 0;
   llvm::SMLoc loc = parser.getCurrentLocation();

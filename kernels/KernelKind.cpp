@@ -20,7 +20,7 @@ BlockResources resourcesInPlace(KernelOp kernel, BlockResources resources, int64
   // A search for the largest elements of rows: a key of 8 bytes for each, and a flag.
   constexpr int64_t keyBytes = 8, unit = 16;
   if (ArgmaxOp search = findSearch(kernel)) {
-    // What a launch adds begins behind it, where products' emitters ask for multiples of 128.
+    // What a launch adds begins after it, where GEMMs' emitters ask for multiples of 128.
     constexpr int64_t dynamicUnit = 128;
     int64_t bytes = llvm::alignTo((search.getType().getNumElements() + 1) * keyBytes, unit);
     resources.staticSmemBytes = llvm::alignTo(resources.staticSmemBytes + bytes,

@@ -22,7 +22,7 @@ struct PriceTerms {
   bool sharesRows = false;
   /// Steps of keys that a warp of attention takes one after the other where its cache is full.
   int64_t keySteps = 0;
-  /// Who computes the reductions that stand before a product.
+  /// Who computes the reductions that stand before a GEMM.
   enum class Prologue {
     Block,    ///< all threads of a block share each row
     Warps,    ///< each warp takes whole rows
@@ -39,7 +39,7 @@ struct PriceTerms {
   };
   std::optional<Library> library = std::nullopt;
 
-  /// Products of many rows by warpgroups, whose loads of weights, tensor cores and epilogue
+  /// GEMMs of many rows by warpgroups, whose loads of weights, tensor cores and epilogue
   /// overlap.
   struct Warpgroups {
     int64_t tilesOfResult;         ///< or parts of them, which the kernel's blocks take in turn
@@ -52,7 +52,7 @@ struct PriceTerms {
   std::optional<Warpgroups> warpgroups = std::nullopt;
 
   /// Instructions of warps that all blocks issue, where these and not the tensor cores bind the
-  /// products; 0: not known.
+  /// GEMMs; 0: not known.
   int64_t warpInstructions = 0;
 };
 
@@ -74,7 +74,7 @@ public:
 /// ```cpp
 /// struct NarrowGemmKernel {
 ///   static constexpr llvm::StringLiteral name = "narrow_gemm";   // in #tenon.schedule
-///   ProductRegion region;                                        // what is computed
+///   GemmRegion region;                                        // what is computed
 ///   NarrowGemmSchedule schedule;                                 // how
 ///   static VerdictOr<NarrowGemmKernel> read(KernelOp kernel);    // both, from a scheduled region
 ///   BlockResources resources() const;

@@ -23,7 +23,7 @@ namespace tenon::kernels {
 /// ```
 template <typename Schedule> struct Parameter {
   /// The largest value of most parameters: far above any that a block can have, and so small that
-  /// products of a few of them fit 64 bits.
+  /// GEMMs of a few of them fit 64 bits.
   static constexpr int64_t largest = 1 << 20;
 
   llvm::StringLiteral name;

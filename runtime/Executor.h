@@ -43,7 +43,7 @@ public:
     return absl::UnimplementedError("this device runs no single steps to observe");
   }
 
-  /// Runs the steps of `function`, the last call's, `times` times more, each right behind the other:
+  /// Runs the steps of `function`, the last call's, `times` times more, each right after the other:
   /// on the inputs that the device still has, without fetching outputs, as the steps of a larger whole
   /// would run. To be timed: `lastStepsNs` and `profile` are as after a call, the last of them.
   /// FailedPrecondition where the last call was not of this function, Unimplemented where a device

@@ -27,7 +27,7 @@ public:
   absl::Status resetStates() { return executor->resetStates(); }
 
   /// Of paged caches: `pages` hold the positions of the sequence in their order, and nothing holds
-  /// those behind them. Until then a sequence has pages of its own, as far as the pool goes.
+  /// those after them. Until then a sequence has pages of its own, as far as the pool goes.
   void setPages(int32_t sequence, std::span<const int32_t> pages);
 
   /// Whether a generation ends with that token.
@@ -52,7 +52,7 @@ public:
   ModelFunction& largestPrefill() { return prefills.back(); }
 
   /// Feeds tokens of sequence 0 from position `first` on, by Prefill where there is such a function, else
-  /// one by one; returns the logits behind the last, valid until the next call.
+  /// one by one; returns the logits after the last, valid until the next call.
   absl::StatusOr<std::span<const float>> feed(std::span<const int32_t> ids, int64_t first);
 
 private:

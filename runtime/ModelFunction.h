@@ -40,17 +40,17 @@ public:
   /// What a run takes by the compiler's cost model; 0 where that cannot tell.
   int64_t predictedNs() const { return executor->program().functions[index].predictedNs; }
 
-  /// Whether it chooses the most likely token behind each row of logits.
+  /// Whether it chooses the most likely token after each row of logits.
   bool hasNextIds() const { return !chosenIds.empty(); }
 
   /// Runs `tokens`, from 1 to `rows()`; the other rows are inactive. Decode takes each of any
   /// sequence, Prefill all of one, at positions that follow each other.
   /// Where `wantsLogits` is false and it has next ids, logits stay on the device, and `logits` has none.
   absl::Status run(std::span<const TokenRow> tokens, bool wantsLogits = true);
-  /// The logits behind token `row` of the last run, [vocabulary]; of Prefill, those behind its last
+  /// The logits after token `row` of the last run, [vocabulary]; of Prefill, those after its last
   /// token alone, as row 0. Valid until the next run.
   std::span<const float> logits(size_t row = 0) const;
-  /// The most likely token behind each row of logits, -1 where one of them is NaN; empty without
+  /// The most likely token after each row of logits, -1 where one of them is NaN; empty without
   /// `hasNextIds()`. Valid until the next run.
   std::span<const int32_t> nextIds() const { return chosenIds; }
 

@@ -21,7 +21,7 @@ public:
   virtual ~TokenStream() = default;
 
   /// Waits for the next step; the tokens that it chose, [rows], valid until the next call.
-  /// FailedPrecondition behind the last step.
+  /// FailedPrecondition after the last step.
   virtual absl::StatusOr<std::span<const int32_t>> next() = 0;
 };
 

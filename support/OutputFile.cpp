@@ -66,7 +66,7 @@ absl::Status checkName(const std::string& path) {
   return absl::OkStatus();
 }
 
-/// The name behind the symbolic links of `path`, whose last may lead to nothing yet.
+/// The name after the symbolic links of `path`, whose last may lead to nothing yet.
 absl::StatusOr<std::string> followLinks(std::string path) {
   const std::string given = path;
   constexpr int mostLinks = 40; // as the kernel

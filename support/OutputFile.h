@@ -53,7 +53,7 @@ private:
   absl::Status error(const char* action, int number) const;
 
   std::string path;      ///< as given, for messages
-  std::string target;    ///< behind links; empty where it is written to in place
+  std::string target;    ///< after links; empty where it is written to in place
   std::string temporary; ///< while the file has no name of its own
   Durability durability;
   int descriptor = -1;

@@ -26,7 +26,7 @@ public:
 
   /// Feeds one token; returns the greedy next one.
   absl::StatusOr<int32_t> decode(int32_t id, int32_t position);
-  /// Feeds `prefillRows` tokens from position 0 on; returns the greedy token behind the last.
+  /// Feeds `prefillRows` tokens from position 0 on; returns the greedy token after the last.
   absl::StatusOr<int32_t> prefill(std::span<const int32_t> ids);
 
   /// Bytes of weights that a decode step reads.

@@ -84,7 +84,7 @@ void benchPrefill(benchmark::State& state, LoadedModel& model, ReadBandwidth& ba
   state.counters["read_GBps"] = static_cast<double>(bandwidth.bytes()) / median(reads) / 1e9;
 }
 
-/// Logits of a prefill and of a decode step behind it.
+/// Logits of a prefill and of a decode step after it.
 absl::StatusOr<std::vector<float>> computeLogits(LoadedModel& model) {
   std::vector<float> all;
   auto append = [&] {

@@ -120,7 +120,7 @@ void parallelSumNorms(ChainCopy& c) {
 }
 void normResidual(ChainCopy& c) { c.x = c.b.add(rmsNorm(c, c.x), beside(c)); }
 
-/// cap · tanh(x · w / cap), as of soft-capped logits. Copies stand beside each other: one behind the
+/// cap · tanh(x · w / cap), as of soft-capped logits. Copies stand beside each other: one after the
 /// other they would be one chain.
 void cappedScale(ChainCopy& c) {
   Value x = c.b.mul(c.x, c.vector("scale", c.shape.hidden));
@@ -173,8 +173,8 @@ void layerProductBias(ChainCopy& c) {
   Value y = product(c, layerNorm(c, c.x, "norm"), "w");
   c.result(c.b.add(y, c.vector("w.bias", c.shape.columns)));
 }
-/// How both halves of GPT-NeoX's block begin: Q, K and V as wide as x behind one norm, an up
-/// projection of `columns` with its activation behind the other.
+/// How both halves of GPT-NeoX's block begin: Q, K and V as wide as x after one norm, an up
+/// projection of `columns` with its activation after the other.
 void parallelProducts(ChainCopy& c) {
   auto biased = [&](Value x, const std::string& name, int64_t columns) {
     Value y = c.b.matmul(x, c.matrix(name, columns, c.shape.hidden));

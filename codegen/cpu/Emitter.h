@@ -39,7 +39,7 @@ public:
   }
   /// The addresses that `value` is to be written to: one for each time that the region yields it.
   llvm::SmallVector<mlir::Value> destinations(mlir::Value value);
-  /// Checks, behind the emitter, that it has asked for the address of every result.
+  /// Checks, after the emitter, that it has asked for the address of every result.
   mlir::LogicalResult expectWritten();
 
   /// The one operation of the region, which must be an `OpTy`; null after an error.

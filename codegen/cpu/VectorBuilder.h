@@ -106,7 +106,7 @@ public:
   /// memory is one instruction on x86, that of one element three, the first of which waits for
   /// whatever was in the register before.
   mlir::Value splatF16(mlir::Value pointer, int64_t count);
-  /// The same for a number behind which the block may end: reads the 6 bytes before it too.
+  /// The same for a number after which the block may end: reads the 6 bytes before it too.
   mlir::Value splatLastF16(mlir::Value pointer, int64_t count);
   /// f32 rounded to `element`, to nearest even, and widened again; scalars or vectors.
   mlir::Value roundTo(mlir::Value value, mlir::Type element);

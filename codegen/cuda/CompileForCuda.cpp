@@ -7,7 +7,7 @@
 #include "codegen/ProgramBuilder.h"
 #include "codegen/cuda/CubinCache.h"
 #include "codegen/cuda/KernelSource.h"
-#include "codegen/cuda/LibraryProduct.h"
+#include "codegen/cuda/LibraryCall.h"
 #include "ir/Views.h"
 #include "runtime/program/ValidateProgram.h"
 #include "support/Diagnostics.h"
@@ -64,7 +64,7 @@ static absl::StatusOr<std::vector<NamedSource>> printSources(ModuleOp module,
   std::vector<NamedSource> sources;
   for (uint32_t index = 0; index < kernels.kernels().size(); ++index) {
     KernelOp kernel = kernels.kernels()[index];
-    if (isLibraryProduct(kernel))
+    if (isLibraryGemm(kernel))
       continue;
     FailureOr<KernelSource> source = printKernel(kernel, architecture, spaces[index], stamps);
     if (failed(source))
@@ -79,9 +79,9 @@ static absl::Status describeLibraryKernels(ModuleOp module, const KernelSet& ker
                                            std::vector<runtime::Kernel>& described) {
   DiagnosticCollector diagnostics(module.getContext());
   for (uint32_t index = 0; index < described.size(); ++index) {
-    if (!isLibraryProduct(kernels.kernels()[index]))
+    if (!isLibraryGemm(kernels.kernels()[index]))
       continue;
-    FailureOr<runtime::LibraryMatmul> matmul = describeProduct(kernels.kernels()[index]);
+    FailureOr<runtime::LibraryMatmul> matmul = describeGemm(kernels.kernels()[index]);
     if (failed(matmul))
       return diagnostics.takeStatus();
     described[index].symbol = "cublaslt";

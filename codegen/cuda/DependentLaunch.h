@@ -22,7 +22,7 @@ void placeWait(PhaseStructure& structure);
 /// * store nothing in global memory: kernels up to n − 1 may still read what lay there, such as a
 ///   buffer of the workspace that n takes over.
 ///
-/// A kernel that never waits breaks this for all behind it.
+/// A kernel that never waits breaks this for all after it.
 Verdict verifyWait(const PhaseStructure& structure);
 
 } // namespace tenon::codegen::cuda

@@ -43,7 +43,7 @@ public:
   std::string pointer(mlir::Value argument) const;
   /// The parameters that `value` is to be written to: one for each time that the region yields it.
   llvm::SmallVector<std::string> destinations(mlir::Value value);
-  /// Checks, behind the emitter, that it has asked for the parameters of every result.
+  /// Checks, after the emitter, that it has asked for the parameters of every result.
   mlir::LogicalResult expectWritten();
 
   /// A read of a region argument, in the space that it lies in.

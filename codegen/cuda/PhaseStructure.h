@@ -60,7 +60,7 @@ struct Parameter {
 struct PhaseStructure {
   std::string symbol;
   std::vector<Parameter> parameters;
-  /// Tensor maps that the kernel takes by value, behind all other parameters: `map0`, `map1`, … .
+  /// Tensor maps that the kernel takes by value, after all other parameters: `map0`, `map1`, … .
   std::vector<runtime::TensorMap> tensorMaps;
   std::vector<std::string> headers; ///< of `device/`, included by name
   CodeWriter declarations;          ///< at file level: constants, scratch

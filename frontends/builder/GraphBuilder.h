@@ -66,7 +66,7 @@ struct ModelDescription {
 
 /// How the result of an operation is named and rounded.
 struct OpOptions {
-  /// Location of the operation, behind the open scopes: `attn_q` in `blk.0` is `blk.0.attn_q`.
+  /// Location of the operation, after the open scopes: `attn_q` in `blk.0` is `blk.0.attn_q`.
   std::string_view name = {};
   /// Element type of the result, its rounding point. Null: the builder's activation type.
   mlir::Type elementType = {};
@@ -126,7 +126,7 @@ public:
   void setModel(const ModelDescription& model);
   void declareFile(std::string_view name, std::string_view path, uint64_t bytes,
                    uint64_t fingerprint);
-  /// A weight whose bytes are `ranges`, one behind the other, in the encoding of `elementType`.
+  /// A weight whose bytes are `ranges`, one after the other, in the encoding of `elementType`.
   void declareWeight(std::string_view name, llvm::ArrayRef<int64_t> shape, mlir::Type elementType,
                      llvm::ArrayRef<WeightRange> ranges);
   /// In the layout `layout`, dense where it is null.

@@ -7,7 +7,7 @@
 namespace tenon::frontends {
 
 /// A GGUF model as a source: canonical keys are `general.architecture`, `general.name` and, for all
-/// others, the key behind the architecture's prefix (`llama.block_count`); tensors have their own
+/// others, the key after the architecture's prefix (`llama.block_count`); tensors have their own
 /// names.
 class GgufSource : public ModelSource {
 public:

@@ -39,11 +39,11 @@ public:
   /// refuses shapes that do not allow it. `heads` is for GroupHeads, `name` for messages.
   absl::Status add(TensorChange change, const SourceTensor& tensor, const ModelSource& source,
                    HeadCounts heads, const std::string& name, RowChoice rows = RowChoice::All);
-  /// Adds tensors of one shape and of one encoding of one element a block, one behind the other:
+  /// Adds tensors of one shape and of one encoding of one element a block, one after the other:
   /// [parts, ...].
   void add(std::span<const SourceTensor> parts, const ModelSource& source);
   /// Adds a quantised weight, repacked into its encoding when the file is written; with `experts`
-  /// above 0 the `rows` of one whose rows are those of so many matrices, behind one another.
+  /// above 0 the `rows` of one whose rows are those of so many matrices, after one another.
   absl::Status add(containers::PackedWeight weight, const std::string& name, int64_t experts = 0,
                    RowChoice rows = RowChoice::All);
   /// Adds a vector of f32.

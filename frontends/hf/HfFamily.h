@@ -45,7 +45,7 @@ struct HfFamily {
   std::string_view modelType;
   std::string_view architecture;
   /// What names of tensors begin with, but for the output layer's, and what those of a block have
-  /// behind it: `model.` and `layers.` for `model.layers.3.`.
+  /// after it: `model.` and `layers.` for `model.layers.3.`.
   std::string_view prefix;
   std::string_view blocks;
   std::span<const TensorName> names;

@@ -73,7 +73,7 @@ private:
   absl::Status findPackedWeights();
   struct Packed {
     containers::PackedWeight weight;
-    int64_t experts; ///< whose rows lie behind one another; 0: it is one matrix
+    int64_t experts; ///< whose rows lie after one another; 0: it is one matrix
   };
   /// The weight of the layer `base`, in canonical names, whose codes are tensor `codes` of the list.
   absl::StatusOr<Packed> openPackedWeight(const std::string& base, size_t codes);

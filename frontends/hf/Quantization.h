@@ -13,7 +13,7 @@
 
 namespace tenon::frontends {
 
-/// A tensor of a quantised linear layer: what stands behind the layer's name and a dot.
+/// A tensor of a quantised linear layer: what stands after the layer's name and a dot.
 struct PartName {
   std::string_view suffix;
   containers::Part part;
@@ -37,7 +37,7 @@ public:
   /// whose codes are there.
   absl::StatusOr<containers::WeightFormat> formatOf(const std::string& module) const;
   /// Rows and columns of a weight whose codes have `shape`; `stated` are those of a tensor
-  /// `weight_shape`, if there is one. Of gpt-oss's experts the rows lie behind one another.
+  /// `weight_shape`, if there is one. Of gpt-oss's experts the rows lie after one another.
   absl::StatusOr<std::vector<int64_t>> shapeOf(const std::string& module,
                                                const containers::WeightFormat& format,
                                                std::span<const int64_t> shape,

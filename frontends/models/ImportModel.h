@@ -65,7 +65,7 @@ struct ImportOptions {
   /// Whether each function also returns every block's output, `blk.<n>.output`
   /// [rows, hidden] in the activation type.
   bool blockOutputs = false;
-  /// Whether each function also returns the most likely token behind each row of logits,
+  /// Whether each function also returns the most likely token after each row of logits,
   /// `next_ids` i32 [rows or 1], so that greedy decoding needs no logits on the host.
   bool nextIds = false;
   /// Metadata keys, as the file or as Tenon names them, that are passed over although they may
@@ -86,7 +86,7 @@ inline constexpr int64_t defaultContextLength = 4096;
 /// names of the source's tensors and refer to their bytes in its files.
 ///
 /// An encoder has a function `encode_<rows>` instead of each prefill, and none for decode, with the
-/// inputs `ids` i32 [rows] and `mask` f32 [rows], 1 for the tokens of a text and 0 for rows behind
+/// inputs `ids` i32 [rows] and `mask` f32 [rows], 1 for the tokens of a text and 0 for rows after
 /// them. Its first result is `embedding` f32 [1, hidden], the text's vector as pooling makes it. It
 /// has neither caches nor a `tenon.model`.
 ///

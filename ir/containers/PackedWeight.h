@@ -41,7 +41,7 @@ std::string_view nameOf(Layout layout);
 struct WeightFormat {
   Layout layout = Layout::Gptq;
   int32_t bits = 4;
-  /// Inputs that share a scale; −1 for all. Not of `Float8` and the layouts of 4 bits behind it.
+  /// Inputs that share a scale; −1 for all. Not of `Float8` and the layouts of 4 bits after it.
   int64_t groupSize = -1;
   /// Rows and columns that share a scale, of `Float8`: 0 for all.
   int64_t blockRows = 0;

@@ -40,7 +40,7 @@ template <typename Block> void decodeHead(const Block& block, double* values) {
 
 /// The nearest integer within ±127, ties to even; −127 for NaN.
 inline uint8_t roundToInt8(float value) {
-  constexpr float shift = 0x1.8p23f; // a sum with it has no digits behind the point
+  constexpr float shift = 0x1.8p23f; // a sum with it has no digits after the point
   float held = value > -127.0f ? value : -127.0f;
   held = held < 127.0f ? held : 127.0f;
   return static_cast<uint8_t>(static_cast<int8_t>((held + shift) - shift));

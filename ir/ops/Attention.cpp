@@ -240,7 +240,7 @@ static std::vector<VisibleKey> findVisible(AttentionOp op, const KvCache& cache,
 
 void AttentionOp::evaluate(llvm::ArrayRef<ReferenceTensor> operands,
                            llvm::MutableArrayRef<ReferenceTensor> results) {
-  // Those that are there stand behind one another.
+  // Those that are there stand after one another.
   const ReferenceTensor* next = operands.begin() + 5;
   const ReferenceTensor* bias = getBias() ? next++ : nullptr;
   std::vector<double> slopes = getSlopes() ? (next++)->toVector() : std::vector<double>();

@@ -1,4 +1,4 @@
-#include "kernels/cpu/ProductBlock.h"
+#include "kernels/cpu/GemmBlock.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -12,27 +12,27 @@ static bool matches(KernelOp kernel) {
 /// A tile streams some rows of one expert's matrix: for one row of x, of each expert that it chose;
 /// for more rows, of each expert for all rows that chose it, of which there are as many in a block
 /// as chance gives an expert.
-static ScheduleAttr chooseProducts(KernelOp kernel, ExpertMatmulOp op, const CpuTarget& target) {
+static ScheduleAttr chooseGemms(KernelOp kernel, ExpertMatmulOp op, const CpuTarget& target) {
   op.setOrderAttr(makeOrder(kernel.getContext(), target.lanes));
   RankedTensorType weight = op.getWeight().getType();
   int64_t experts = weight.getDimSize(0), columns = weight.getDimSize(1);
   int64_t rows = op.getIds().getType().getDimSize(0);
-  int64_t products = op.getIds().getType().getNumElements();
+  int64_t gemms = op.getIds().getType().getNumElements();
   int64_t rowBytes = *getStorageBytes(weight) / (experts * columns);
-  ProductBlock block = chooseProductBlock(llvm::divideCeil(products, experts), target);
+  GemmBlock block = chooseGemmBlock(llvm::divideCeil(gemms, experts), target);
   int64_t perTile = chooseStreamedColumns(rowBytes, block);
   return makeSchedule(kernel, rows == 1 ? "expert_matmul" : "grouped_expert_matmul",
-                      (rows == 1 ? products : experts) * llvm::divideCeil(columns, perTile),
+                      (rows == 1 ? gemms : experts) * llvm::divideCeil(columns, perTile),
                       {{"columns_per_tile", perTile},
                        {"column_block", block.columns},
                        {"row_block", rows == 1 ? 1 : block.rows},
-                       {"step", chooseProductStep(*getEncoding(weight.getElementType()), target)},
+                       {"step", chooseGemmStep(*getEncoding(weight.getElementType()), target)},
                        {"prefetch_bytes", block.columns * rowBytes}});
 }
 
 static ScheduleAttr choose(KernelOp kernel, const CpuTarget& target) {
   if (auto op = soleOp<ExpertMatmulOp>(kernel))
-    return chooseProducts(kernel, op, target);
+    return chooseGemms(kernel, op, target);
   auto op = soleOp<WeightedSumOp>(kernel);
   int64_t rows = op.getType().getDimSize(0), columns = op.getType().getDimSize(1);
   int64_t perRow = llvm::divideCeil(columns, llvm::alignTo(elementsPerTile, target.lanes));

@@ -1,4 +1,4 @@
-#include "kernels/cpu/ProductBlock.h"
+#include "kernels/cpu/GemmBlock.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <numeric>
@@ -17,7 +17,7 @@ bool isMultiplied(MatmulOp op) {
 /// One row of x: four rows of the weight at once, to hide the latency of the multiply-add; more
 /// streams, at the same place of pages, would compete for the sets of the first-level cache. More
 /// rows: a block whose accumulators and operands fill the registers.
-ProductBlock chooseProductBlock(int64_t rows, const CpuTarget& target) {
+GemmBlock chooseGemmBlock(int64_t rows, const CpuTarget& target) {
   bool manyRegisters = target.registers >= 32;
   if (rows == 1)
     return {1, 4};
@@ -26,13 +26,13 @@ ProductBlock chooseProductBlock(int64_t rows, const CpuTarget& target) {
 
 /// Elements of K that the inner loop takes at once: whole vectors and blocks, and at least a cache
 /// line of each row of the weight, which is prefetched once a step.
-int64_t chooseProductStep(const Encoding& encoding, const CpuTarget& target) {
+int64_t chooseGemmStep(const Encoding& encoding, const CpuTarget& target) {
   constexpr int64_t cacheLineBytes = 64;
   int64_t step = std::max(target.lanes, encoding.blockSize);
   return step * llvm::divideCeil(cacheLineBytes, encoding.bytesFor(step));
 }
 
-int64_t chooseStreamedColumns(int64_t rowBytes, const ProductBlock& block) {
+int64_t chooseStreamedColumns(int64_t rowBytes, const GemmBlock& block) {
   constexpr int64_t streamedBytes = int64_t(64) * 1024;
   return std::max(streamedBytes / rowBytes / block.columns * block.columns, block.columns);
 }
@@ -63,7 +63,7 @@ bool matches(KernelOp kernel) {
 
 /// One pass of the rows of x over the weight: what counts is reading it. A tile is some rows of the
 /// weight and all rows of x.
-ScheduleAttr chooseStreaming(KernelOp kernel, const Shape& shape, const ProductBlock& block,
+ScheduleAttr chooseStreaming(KernelOp kernel, const Shape& shape, const GemmBlock& block,
                              const CpuTarget& target) {
   MatmulOp op = soleOp<MatmulOp>(kernel);
   int64_t perTile = chooseStreamedColumns(shape.weightRowBytes, block);
@@ -76,7 +76,7 @@ ScheduleAttr chooseStreaming(KernelOp kernel, const Shape& shape, const ProductB
       {{"columns_per_tile", perTile},
        {"column_block", block.columns},
        {"row_block", block.rows},
-       {"step", chooseProductStep(*getEncoding(op.getWeight().getType().getElementType()), target)},
+       {"step", chooseGemmStep(*getEncoding(op.getWeight().getType().getElementType()), target)},
        {"prefetch_bytes", block.columns * shape.weightRowBytes}});
 }
 
@@ -88,7 +88,7 @@ ScheduleAttr chooseStreaming(KernelOp kernel, const Shape& shape, const ProductB
 /// Measured 2026-11-21 with a prototype in C++ on Zen 5, two threads, 64 rows of x times f16
 /// weights [8192, 2048] and [2048, 8192], GFLOP/s of 518: parts of 256 elements 360, 362; 512: 371,
 /// 382; 1,024: 359, 374; 32 rows a tile and 512: 365, 367; without prefetching 330, 337.
-ScheduleAttr choosePacked(KernelOp kernel, const Shape& shape, const ProductBlock& block,
+ScheduleAttr choosePacked(KernelOp kernel, const Shape& shape, const GemmBlock& block,
                           const CpuTarget& target) {
   constexpr int64_t floatBytes = 4, mostColumns = 64, mostDepth = 512, leastTiles = 16;
   MatmulOp op = soleOp<MatmulOp>(kernel);
@@ -113,18 +113,18 @@ ScheduleAttr choosePacked(KernelOp kernel, const Shape& shape, const ProductBloc
 
 /// Rows of x and native vectors of columns whose sums fill the registers: each sum is a vector of
 /// integers and one of what the block's earlier groups, or blocks, gave.
-ProductBlock chooseQuantizedBlock(int64_t rows, const CpuTarget& target) {
+GemmBlock chooseQuantizedBlock(int64_t rows, const CpuTarget& target) {
   constexpr int64_t vectors = 2;
   int64_t most = target.registers >= 32 ? 6 : 2, blocks = llvm::divideCeil(rows, most);
   return {static_cast<int64_t>(llvm::divideCeil(rows, blocks)), vectors};
 }
 
-/// Quants times quants. A tile streams as much as one of a product of floats does, in whole blocks
+/// Quants times quants. A tile streams as much as one of a GEMM of floats does, in whole blocks
 /// of columns, but there are at least 16 tiles for the cores to share. The sums of a pass lie in
 /// the first-level cache.
 ScheduleAttr chooseQuantized(KernelOp kernel, const Shape& shape, const CpuTarget& target) {
   constexpr int64_t streamedBytes = int64_t(64) * 1024, leastTiles = 16, mostRows = 256;
-  ProductBlock block = chooseQuantizedBlock(shape.rows, target);
+  GemmBlock block = chooseQuantizedBlock(shape.rows, target);
   int64_t columns = block.columns * target.lanes;
   int64_t wanted = std::min(streamedBytes / shape.weightRowBytes, shape.columns / leastTiles);
   int64_t perTile = std::max(wanted / columns, int64_t(1)) * columns;
@@ -146,7 +146,7 @@ ScheduleAttr choose(KernelOp kernel, const CpuTarget& target) {
   }
   op.setOrderAttr(makeOrder(kernel.getContext(), target.lanes));
   Shape shape = getShape(op);
-  ProductBlock block = chooseProductBlock(shape.rows, target);
+  GemmBlock block = chooseGemmBlock(shape.rows, target);
   return shape.rows <= block.rows ? chooseStreaming(kernel, shape, block, target)
                                   : choosePacked(kernel, shape, block, target);
 }

@@ -39,8 +39,7 @@ int64_t rowElementsOf(Operation* op) {
 
 /// A region taken apart.
 struct Sequence {
-  llvm::SmallVector<Operation*>
-      prologue; ///< before matrix products: each thread computes all of it
+  llvm::SmallVector<Operation*> prologue; ///< before GEMMs: each thread computes all of it
   llvm::SmallVector<Operation*> tiled;
   std::vector<llvm::SmallVector<Operation*>> groups; ///< of `tiled`: those that read one another
 };
@@ -169,7 +168,7 @@ Verdict SequenceReader::readRows() {
   return Verdict::accept();
 }
 
-/// Matrix products by columns: what stands before them is computed whole by each thread, what
+/// GEMMs by columns: what stands before them is computed whole by each thread, what
 /// stands after them column by column.
 Verdict SequenceReader::readColumns() {
   llvm::DenseSet<Operation*> before;
@@ -199,7 +198,7 @@ Verdict SequenceReader::readColumns() {
   return readGroups();
 }
 
-/// Products whose results meet, gate and up, share tiles; others have tiles of their own.
+/// GEMMs whose results meet, gate and up, share tiles; others have tiles of their own.
 Verdict SequenceReader::readGroups() {
   for (Operation* op : sequence.tiled) {
     if (!llvm::isa<MatmulOp, ElementwiseOpInterface>(op))
@@ -299,29 +298,29 @@ static int64_t chooseRows(KernelOp kernel, llvm::ArrayRef<Operation*> group, int
   return llvm::divideCeil(total, elements);
 }
 
-/// The schedules of the products of a group with one number of columns a tile, whole vectors.
+/// The schedules of the GEMMs of a group with one number of columns a tile, whole vectors.
 static int64_t chooseColumns(KernelOp kernel, llvm::ArrayRef<Operation*> group, int64_t firstTile,
                              const CpuTarget& target) {
   int64_t columns = typeOf(group.front()).getShape().back();
   int64_t rows = typeOf(group.front()).getNumElements() / columns, perTile = target.lanes;
-  llvm::DenseMap<Operation*, ScheduleAttr> products;
+  llvm::DenseMap<Operation*, ScheduleAttr> gemms;
   for (Operation* op : group)
     if (llvm::isa<MatmulOp>(op)) {
       ScheduleAttr schedule = chooseAlone(op, matmul, target);
-      products[op] = schedule;
+      gemms[op] = schedule;
       int64_t own = *schedule.getParameter("columns_per_tile");
       perTile = std::max<int64_t>(perTile, llvm::alignTo(own, target.lanes));
     }
   int64_t tiles = llvm::divideCeil(columns, perTile);
   Builder builder(kernel.getContext());
   for (Operation* op : group) {
-    if (auto product = products.lookup(op)) {
-      llvm::SmallVector<NamedAttribute> parameters(product.getParameters().getValue());
+    if (auto gemm = gemms.lookup(op)) {
+      llvm::SmallVector<NamedAttribute> parameters(gemm.getParameters().getValue());
       for (NamedAttribute& parameter : parameters)
         if (parameter.getName() == "columns_per_tile")
           parameter.setValue(builder.getI64IntegerAttr(perTile));
       setPart(op,
-              ScheduleAttr::get(kernel.getContext(), product.getEmitter(), tiles,
+              ScheduleAttr::get(kernel.getContext(), gemm.getEmitter(), tiles,
                                 builder.getDictionaryAttr(parameters)),
               firstTile);
       continue;

@@ -8,15 +8,15 @@ namespace tenon::kernels::rules {
 
 /// Whether the CPU's emitter `sequence` computes the region of `kernel`.
 ///
-/// It runs the emitters of the single operations one behind the other in each tile, with what lies
+/// It runs the emitters of the single operations one after the other in each tile, with what lies
 /// between them in a thread's own memory, so every bit is that of the single kernels. Two kinds of
 /// regions have tiles that fit together:
 ///
 /// * rows: elementwise operations and operations on rows (norms, softmax, rope, embedding, the
 ///   write of one row into a cache) of equally many elements; a tile is some rows of all of them,
 ///   and chains that do not read one another have tiles of their own;
-/// * columns: matrix products and elementwise operations on their results; a tile is some columns
-///   of products that meet. What stands before the products, operations on rows, is computed whole
+/// * columns: GEMMs and elementwise operations on their results; a tile is some columns
+///   of GEMMs that meet. What stands before the GEMMs, operations on rows, is computed whole
 ///   by each thread, and not stored.
 Verdict acceptsSequence(KernelOp kernel);
 

@@ -7,13 +7,13 @@ namespace tenon::kernels {
 namespace {
 
 constexpr int64_t blockWarps = 8, blocksPerSm = 2, leastStages = 2, floatBytes = 4;
-constexpr int64_t mostJoinedRows = 8; // of joined products, or of products with 32 lines a warp
+constexpr int64_t mostJoinedRows = 8; // of joined GEMMs, or of GEMMs with 32 lines a warp
 
-const Encoding& encodingOf(const ProductRegion& region) {
+const Encoding& encodingOf(const GemmRegion& region) {
   return *getEncoding(region.first().getWeight().getType().getElementType());
 }
 
-/// What the kind asks of a product, whatever the target.
+/// What the kind asks of a GEMM, whatever the target.
 Verdict accepts(MatmulOp op) {
   RankedTensorType weight = op.getWeight().getType();
   const Encoding& encoding = *getEncoding(weight.getElementType());
@@ -29,23 +29,23 @@ Verdict accepts(MatmulOp op) {
 }
 
 /// The same of a region.
-Verdict accepts(const ProductRegion& region) {
+Verdict accepts(const GemmRegion& region) {
   const Encoding& encoding = encodingOf(region);
   if (region.rows < 2 || region.rows > BlockGemmKernel::mostRows)
     return Refusal{"block_gemm takes 2 to 128 rows, but the region has " +
                    std::to_string(region.rows)};
-  for (const ProductRegion::Group& group : region.groups)
-    for (ProductRegion::Product product : group.products) {
-      if (Verdict verdict = accepts(product.op); !verdict)
+  for (const GemmRegion::Group& group : region.groups)
+    for (GemmRegion::Gemm gemm : group.gemms) {
+      if (Verdict verdict = accepts(gemm.op); !verdict)
         return verdict;
-      if (getEncoding(product.op.getWeight().getType().getElementType()) != &encoding)
+      if (getEncoding(gemm.op.getWeight().getType().getElementType()) != &encoding)
         return Refusal{"block_gemm takes weights of one encoding"};
     }
   int64_t mostJoined = region.rows > mostJoinedRows ? 1 : BlockGemmKernel::mostJoined;
   if (region.joined() > mostJoined) // sums stand in registers beside x
     return Refusal{"block_gemm joins at most " + std::to_string(mostJoined) + " of " +
                    std::to_string(region.rows) + " rows"};
-  if (!llvm::all_of(region.inputs, [](const ProductRegion::Input& input) {
+  if (!llvm::all_of(region.inputs, [](const GemmRegion::Input& input) {
         return llvm::isa<BlockArgument>(input.value);
       }))
     return Refusal{"block_gemm reads its inputs from memory"};
@@ -65,7 +65,7 @@ int64_t stagesFor(const BlockGemmMemory& memory, const CudaTarget& target) {
 }
 
 /// Lines that a warp can have of a tile: sums stand in registers beside x.
-int64_t mostWarpLines(const ProductRegion& region, int64_t rows, const CudaTarget& target) {
+int64_t mostWarpLines(const GemmRegion& region, int64_t rows, const CudaTarget& target) {
   constexpr int64_t most = BlockGemmSchedule::mostWarpLines;
   bool fits = rows <= mostJoinedRows && region.joined() == 1 &&
               stagesFor({encodingOf(region), rows, most}, target) >= leastStages;
@@ -82,7 +82,7 @@ int64_t lineWarpsFor(int64_t lines, int64_t ofWarp) {
 /// seventh more instructions than it has to, since a tile brings x once; of as many rounds of tiles
 /// then the fewest, so that all blocks have as many. A warp computes 16 lines at once. `lineWarps`:
 /// of another schedule that adds alike, or 0.
-int64_t linesFor(const ProductRegion& region, int64_t rows, int64_t ofWarp, int64_t lineWarps,
+int64_t linesFor(const GemmRegion& region, int64_t rows, int64_t ofWarp, int64_t lineWarps,
                  const CudaTarget& target) {
   constexpr int64_t fewest = 8, unit = BlockGemmMemory::unitLines;
   int64_t workers = blocksPerSm * target.sms;
@@ -114,7 +114,7 @@ int64_t BlockGemmMemory::chunks() const {
   if (encoding.blockSize > pieceElements)
     return wide;
   int64_t bytes = encoding.bytesFor(pieceElements);
-  // A piece may begin behind the first of 16 bytes.
+  // A piece may begin after the first of 16 bytes.
   return bytes % 16 == 0 ? bytes / 16 : llvm::divideCeil(bytes + 14, 16);
 }
 
@@ -135,7 +135,7 @@ int64_t BlockGemmMemory::partBytes() const {
 const Encoding& BlockGemmKernel::encoding() const { return encodingOf(region); }
 
 VerdictOr<BlockGemmKernel> BlockGemmKernel::read(KernelOp kernel) {
-  VerdictOr<ProductRegion> region = readProducts(kernel);
+  VerdictOr<GemmRegion> region = readGemms(kernel);
   if (!region)
     return region.refusal();
   VerdictOr<BlockGemmSchedule> schedule =
@@ -172,7 +172,7 @@ BlockResources BlockGemmKernel::resources() const {
 /// Q4_K with 8 and 16 rows: those that make factors of quants, and for each 8 rows of x those that
 /// bring x and those that multiply and scale.
 PriceTerms BlockGemmKernel::priceTerms() const {
-  constexpr int64_t ofUnit = 26, ofInput = 14, ofProduct = 13, group = 32;
+  constexpr int64_t ofUnit = 26, ofInput = 14, ofGemm = 13, group = 32;
   int64_t units = memory().units() * schedule.lineWarps, rowTiles = memory().rowTiles();
   int64_t groups = 0;
   for (int64_t depth : region.depths())
@@ -180,7 +180,7 @@ PriceTerms BlockGemmKernel::priceTerms() const {
   PriceTerms terms;
   terms.warpInstructions =
       region.tiles(schedule.tileLines) * rowParts() * groups *
-      (units * (ofUnit + rowTiles * ofProduct) + schedule.lineWarps * rowTiles * ofInput);
+      (units * (ofUnit + rowTiles * ofGemm) + schedule.lineWarps * rowTiles * ofInput);
   return terms;
 }
 
@@ -198,7 +198,7 @@ bool suitsBlockGemm(MatmulOp op, const CudaTarget& target) {
          fits(*getEncoding(weight.getElementType()), rows, target);
 }
 
-Verdict acceptsBlockGemm(const ProductRegion& region, const CudaTarget& target) {
+Verdict acceptsBlockGemm(const GemmRegion& region, const CudaTarget& target) {
   if (Verdict verdict = accepts(region); !verdict)
     return verdict;
   if (!fits(encodingOf(region), region.rows, target))
@@ -206,7 +206,7 @@ Verdict acceptsBlockGemm(const ProductRegion& region, const CudaTarget& target) 
   return Verdict::accept();
 }
 
-BlockGemmSchedule chooseBlockGemm(const ProductRegion& region, const CudaTarget& target,
+BlockGemmSchedule chooseBlockGemm(const GemmRegion& region, const CudaTarget& target,
                                   const BlockGemmSchedule* whole) {
   BlockGemmSchedule schedule;
   schedule.threads = 32 * blockWarps;

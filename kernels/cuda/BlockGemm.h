@@ -4,7 +4,7 @@
 #include "kernels/KernelKind.h"
 #include "kernels/TypedSchedule.h"
 #include "kernels/cuda/CudaTarget.h"
-#include "kernels/regions/ProductRegion.h"
+#include "kernels/regions/GemmRegion.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace tenon::kernels {
@@ -60,13 +60,13 @@ struct BlockGemmSchedule {
       {"blocks_per_sm", &BlockGemmSchedule::blocksPerSm, 1, 32}};
 };
 
-/// Products of several rows of x with block-quantised weights, whose quants tensor cores multiply
+/// GEMMs of several rows of x with block-quantised weights, whose quants tensor cores multiply
 /// as integers (codegen/cuda/emitters/BlockGemm.cpp).
 struct BlockGemmKernel {
   static constexpr llvm::StringLiteral name = "block_gemm";
   static constexpr int64_t mostRows = 128, mostJoined = 2;
 
-  ProductRegion region;
+  GemmRegion region;
   BlockGemmSchedule schedule;
 
   static VerdictOr<BlockGemmKernel> read(KernelOp kernel);
@@ -82,13 +82,13 @@ struct BlockGemmKernel {
   PriceTerms priceTerms() const;
 };
 
-/// Whether the kind takes a product, wherever its input lies.
+/// Whether the kind takes a GEMM, wherever its input lies.
 bool suitsBlockGemm(MatmulOp op, const CudaTarget& target);
 /// Whether tensor cores multiply the quants of a region's weights with several rows of x.
-Verdict acceptsBlockGemm(const ProductRegion& region, const CudaTarget& target);
-/// The schedule that does, of an accepted region; of one of its products alone where `whole` is the
+Verdict acceptsBlockGemm(const GemmRegion& region, const CudaTarget& target);
+/// The schedule that does, of an accepted region; of one of its GEMMs alone where `whole` is the
 /// region's, which adds alike.
-BlockGemmSchedule chooseBlockGemm(const ProductRegion& region, const CudaTarget& target,
+BlockGemmSchedule chooseBlockGemm(const GemmRegion& region, const CudaTarget& target,
                                   const BlockGemmSchedule* whole = nullptr);
 
 } // namespace tenon::kernels

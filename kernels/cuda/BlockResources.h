@@ -16,7 +16,7 @@ struct BlockResources {
   // How memory is read; `wholeTiles` where a block asks for all that it reads at once.
   int64_t bytesAThread = 16; ///< that a thread asks for before it needs the first of them
   bool wholeTiles = false;
-  bool tensorCores = false; ///< products are theirs
+  bool tensorCores = false; ///< GEMMs are theirs
 
   /// Registers of a thread that takes what `__launch_bounds__` leaves it.
   static constexpr int64_t mostRegisters = 255;

@@ -10,7 +10,7 @@ namespace tenon::kernels {
 /// multiples of 16.
 ///
 /// Example: rows of 2,880 elements in q8_0 have 3,060 bytes. A copy brings such a row with up to 12
-/// bytes before it and up to 12 behind it, and who reads it skips those before.
+/// bytes before it and up to 12 after it, and who reads it skips those before.
 struct BulkRows {
   static constexpr int64_t copyBytes = 16;
 

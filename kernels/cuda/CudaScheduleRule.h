@@ -50,14 +50,14 @@ extern const CudaScheduleRule experts;
 extern const CudaScheduleRule heads;
 extern const CudaScheduleRule kvWrite;
 extern const CudaScheduleRule matmul;
-extern const CudaScheduleRule products;
+extern const CudaScheduleRule gemms;
 extern const CudaScheduleRule ringPlaces;
 extern const CudaScheduleRule rope;
 extern const CudaScheduleRule rows;
 extern const CudaScheduleRule selection;
 
-/// `alternatives` of the rules that schedule products: those of the kind that the kernel has.
-llvm::SmallVector<ScheduleAttr> productAlternatives(KernelOp kernel, const CudaTarget& target);
+/// `alternatives` of the rules that schedule GEMMs: those of the kind that the kernel has.
+llvm::SmallVector<ScheduleAttr> gemmAlternatives(KernelOp kernel, const CudaTarget& target);
 
 } // namespace tenon::kernels::cuda_rules
 

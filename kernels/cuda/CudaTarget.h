@@ -38,7 +38,7 @@ struct CudaTarget {
   LibraryUse libraries;      ///< cuBLASLt
   WarpgroupFit warpgroupFit;
   // What kinds of kernels are tuned with; each kind's `tuning` says how it was measured.
-  int64_t libraryRows;     ///< from which on cuBLASLt computes a product
+  int64_t libraryRows;     ///< from which on cuBLASLt computes a GEMM
   int64_t bulkRingBytes;   ///< of a block whose warps bring weights by bulk copies
   int64_t bulkEarlyBytes;  ///< of those, on their way before it waits
   int64_t quantsRingBytes; ///< the same two of quantised blocks on tensor cores

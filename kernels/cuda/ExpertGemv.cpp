@@ -17,14 +17,14 @@ static const Encoding& encodingOf(ExpertMatmulOp op) {
 
 static constexpr int64_t ringAlignment = 128, floatBytes = 4;
 
-/// An instruction of tensor cores takes two lines: a row of two products, or two rows of one.
+/// An instruction of tensor cores takes two lines: a row of two GEMMs, or two rows of one.
 ExpertStage::ExpertStage(const ExpertRegion& region)
-    : onTensorCores(encodingOf(region.products.front()).isBlockQuantized()),
-      matrix(encodingOf(region.products.front()), region.columns, region.depth) {
+    : onTensorCores(encodingOf(region.gemms.front()).isBlockQuantized()),
+      matrix(encodingOf(region.gemms.front()), region.columns, region.depth) {
   constexpr int64_t copyBytes = BulkRows::copyBytes;
   matrix.skips &= onTensorCores;
   if (onTensorCores) {
-    pieces = static_cast<int64_t>(region.products.size());
+    pieces = static_cast<int64_t>(region.gemms.size());
     rows = pieces == 1 ? 2 : 1;
     while (!matrix.skips && rows * matrix.rowBytes % copyBytes != 0 && rows < copyBytes)
       rows *= 2;
@@ -32,8 +32,8 @@ ExpertStage::ExpertStage(const ExpertRegion& region)
   pieceBytes = llvm::alignTo(matrix.mostBytes(rows * matrix.rowBytes), ringAlignment);
 }
 
-int64_t ExpertStage::turns(int64_t columns, int64_t products) const {
-  return llvm::divideCeil(columns, rows) * products / pieces;
+int64_t ExpertStage::turns(int64_t columns, int64_t gemms) const {
+  return llvm::divideCeil(columns, rows) * gemms / pieces;
 }
 
 int64_t ExpertStage::ringBytes(int64_t stages) const {
@@ -54,7 +54,7 @@ VerdictOr<ExpertGemvKernel> ExpertGemvKernel::read(KernelOp kernel) {
 
 /// The sums of a warp with a ring.
 static int64_t sumBytes(const ExpertRegion& region, int64_t columns) {
-  return floatBytes * static_cast<int64_t>(region.products.size()) * columns;
+  return floatBytes * static_cast<int64_t>(region.gemms.size()) * columns;
 }
 
 /// Rings of the warps, the sums, weights of a weighted sum; registers hold x.
@@ -76,7 +76,7 @@ static BlockResources resourcesOfRings(const ExpertGemvKernel& kernel) {
   int64_t sums = warps * sumBytes(kernel.region, kernel.schedule.columnsPerWarp);
   if (kernel.region.sum)
     sums += floatBytes * kernel.region.chosen;
-  resources.staticSmemBytes = llvm::alignTo(sums, ringAlignment); // the rings lie behind them
+  resources.staticSmemBytes = llvm::alignTo(sums, ringAlignment); // the rings lie after them
   resources.bytesAThread = kernel.schedule.stages * stage.bytes() / 32;
   return resources;
 }
@@ -88,8 +88,8 @@ BlockResources ExpertGemvKernel::resources() const {
     return resourcesOfRings(*this);
   constexpr int64_t unrolled = 4, leastOfBlocks = 128, wordBytes = 16;
   int64_t pairs = std::max<int64_t>(schedule.pairsAtOnce, 1);
-  auto products = static_cast<int64_t>(region.products.size());
-  int64_t columns = products * schedule.columnsPerWarp;
+  auto gemms = static_cast<int64_t>(region.gemms.size());
+  int64_t columns = gemms * schedule.columnsPerWarp;
   BlockResources resources;
   resources.threads = schedule.threads;
   // Several rows of x are on their way at once.
@@ -97,7 +97,7 @@ BlockResources ExpertGemvKernel::resources() const {
   resources.registers = registersOfSums(pairs * columns * schedule.vector) + ofRows;
   // Where a row is one step, what blocks decode to is multiplied and combined pair by pair.
   bool isOneStep = region.depth <= 32 * schedule.vector;
-  if (encodingOf(region.products.front()).isBlockQuantized())
+  if (encodingOf(region.gemms.front()).isBlockQuantized())
     resources.registers = std::clamp<int64_t>(isOneStep ? 0 : resources.registers + 16,
                                               leastOfBlocks, BlockResources::mostRegisters);
   resources.bytesAThread = unrolled * wordBytes * columns;
@@ -118,9 +118,9 @@ PriceTerms ExpertGemvKernel::priceTerms() const {
   if (schedule.stages == 0 || !ExpertStage(region).onTensorCores)
     return terms;
   constexpr int64_t lanes = 32, tenth = 10, ofWords = 26, ofAnyAddress = 35;
-  bool atAnyAddress = BulkRows::quantsAlignment(encodingOf(region.products.front())) == 1;
-  int64_t elements = region.pairs() * static_cast<int64_t>(region.products.size()) *
-                     region.columns * region.depth / lanes;
+  bool atAnyAddress = BulkRows::quantsAlignment(encodingOf(region.gemms.front())) == 1;
+  int64_t elements = region.pairs() * static_cast<int64_t>(region.gemms.size()) * region.columns *
+                     region.depth / lanes;
   terms.warpInstructions = elements * (atAnyAddress ? ofAnyAddress : ofWords) / tenth;
   return terms;
 }
@@ -180,7 +180,7 @@ static bool matches(KernelOp kernel, const CudaTarget& target) {
 
 /// Elements that a thread takes at once.
 static int64_t vectorOf(const ExpertRegion& region) {
-  ExpertMatmulOp first = region.products.front();
+  ExpertMatmulOp first = region.gemms.front();
   return dividingPower(region.depth, first.getWeight().getType().getElementType().isF32() ? 4 : 8);
 }
 
@@ -194,8 +194,8 @@ static int64_t mostRingWarps(const ExpertRegion& region) {
   return region.depth <= mostHeld ? mostWarps : mostWarps / 2;
 }
 
-/// Whether warps bring the rows of a product's experts through rings. Of rows in blocks, which
-/// tensor cores multiply then, it follows from the product alone, lest a kernel of several add in
+/// Whether warps bring the rows of a GEMM's experts through rings. Of rows in blocks, which
+/// tensor cores multiply then, it follows from the GEMM alone, lest a kernel of several add in
 /// another order.
 ///
 /// Rows are multiples of 16 bytes, which every encoding's blocks lie well in, or at
@@ -203,7 +203,7 @@ static int64_t mostRingWarps(const ExpertRegion& region) {
 /// blocks, and a few of them together are such a multiple.
 static bool suitsRings(const ExpertRegion& region, const CudaTarget& target) {
   constexpr int64_t mostTogether = 1024, superblock = 256;
-  ExpertMatmulOp op = region.products.front();
+  ExpertMatmulOp op = region.gemms.front();
   if (!target.bulkCopies || !fewShareExperts(region) || region.chosen > mostRingWarps(region))
     return false;
   const Encoding& encoding = encodingOf(op);
@@ -237,7 +237,7 @@ static ExpertGemvSchedule chooseRings(const ExpertRegion& region, const CudaTarg
     int64_t ofWarp = llvm::alignTo(llvm::divideCeil(columns, groups), together);
     ofWarp = std::min(ofWarp, mostColumns);
     int64_t warps = groups * sharing;
-    int64_t turns = stage.turns(ofWarp, static_cast<int64_t>(region.products.size()));
+    int64_t turns = stage.turns(ofWarp, static_cast<int64_t>(region.gemms.size()));
     bool holdsTwo =
         warps * (stage.ringBytes(2) + sumBytes(region, ofWarp)) <= target.smemBytesPerBlock;
     int64_t held = target.bulkRingBytes / (warps * stage.ringBytes(1));
@@ -260,7 +260,7 @@ static ExpertGemvSchedule chooseRings(const ExpertRegion& region, const CudaTarg
 /// many at once as chance gives it and registers hold.
 static ExpertGemvSchedule chooseGemv(const ExpertRegion& region) {
   constexpr int64_t threads = 256, warps = threads / 32, mostSums = 64;
-  auto products = static_cast<int64_t>(region.products.size());
+  auto gemms = static_cast<int64_t>(region.gemms.size());
   ExpertGemvSchedule schedule;
   schedule.threads = threads;
   schedule.vector = vectorOf(region);
@@ -274,7 +274,7 @@ static ExpertGemvSchedule chooseGemv(const ExpertRegion& region) {
   bool byPair = fewShareExperts(region);
   if (!byPair) {
     int64_t expected = llvm::divideCeil(region.pairs(), region.experts);
-    int64_t fitting = std::max<int64_t>(mostSums / (products * schedule.vector), 1);
+    int64_t fitting = std::max<int64_t>(mostSums / (gemms * schedule.vector), 1);
     schedule.pairsAtOnce = std::min<int64_t>(llvm::PowerOf2Ceil(expected), fitting);
   }
   int64_t parts = byPair ? region.pairs() : region.experts;
@@ -302,8 +302,8 @@ static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target, Neighbours
   ExpertGemvSchedule schedule = inRings ? chooseRings(*region, target) : chooseGemv(*region);
   OrderAttr order = OrderAttr::get(kernel.getContext(), /*chunk=*/0, 32 * schedule.vector,
                                    onTensorCores ? CombineTree::TensorCores : CombineTree::Halving);
-  for (ExpertMatmulOp product : region->products)
-    product.setOrderAttr(order);
+  for (ExpertMatmulOp gemm : region->gemms)
+    gemm.setOrderAttr(order);
   return printSchedule(kernel.getContext(), ExpertGemvKernel::name, schedule);
 }
 

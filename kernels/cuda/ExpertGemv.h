@@ -31,12 +31,12 @@ struct ExpertGemvSchedule {
 };
 
 /// What a stage of a warp's ring holds: a row of a matrix; for tensor cores, which multiply rows in
-/// blocks, of the matrix of each product a piece of consecutive rows.
+/// blocks, of the matrix of each GEMM a piece of consecutive rows.
 ///
 /// Example: gate and up of 2,048 elements in q4_k: a row of each, pieces of 1,152 bytes; down of
 /// 768 elements in q6_k, rows of 630 bytes: eight rows in a piece of 5,120 bytes; gate and up of
 /// 2,880 elements in mxfp4, rows of 1,530 bytes: a row of each, from the multiple of 16 bytes
-/// before it to the one behind it, pieces of 1,664 bytes.
+/// before it to the one after it, pieces of 1,664 bytes.
 struct ExpertStage {
   bool onTensorCores;
   BulkRows matrix;        ///< an expert's; of quants alone may a piece begin before its rows
@@ -46,15 +46,15 @@ struct ExpertStage {
 
   explicit ExpertStage(const ExpertRegion& region);
 
-  /// Those in which a warp brings `columns` columns of `products` products.
-  int64_t turns(int64_t columns, int64_t products) const;
+  /// Those in which a warp brings `columns` columns of `gemms` GEMMs.
+  int64_t turns(int64_t columns, int64_t gemms) const;
   /// Rows of which a warp takes multiples.
   int64_t rowsTogether() const { return matrix.skips || matrix.areAligned() ? 1 : rows; }
   int64_t bytes() const { return pieces * pieceBytes; }
   int64_t ringBytes(int64_t stages) const; ///< of a warp, with its barriers
 };
 
-/// Products of rows with the experts that they choose, whose weights warps load into registers, or
+/// GEMMs of rows with the experts that they choose, whose weights warps load into registers, or
 /// bring through rings, those in blocks to tensor cores (codegen/cuda/emitters/ExpertGemv.cpp).
 struct ExpertGemvKernel {
   static constexpr llvm::StringLiteral name = "expert_gemv";

@@ -6,7 +6,7 @@
 
 namespace tenon::kernels {
 
-/// How blocks of `gemm` take a product: tiles of 64 rows and 64 columns of y.
+/// How blocks of `gemm` take a GEMM: tiles of 64 rows and 64 columns of y.
 struct GemmSchedule {
   int64_t tiles = 0;
   int64_t vector = 0; ///< elements that are loaded at once, which divide the depth
@@ -14,7 +14,7 @@ struct GemmSchedule {
   static constexpr Parameter<GemmSchedule> parameters[] = {{"vector", &GemmSchedule::vector, 1, 8}};
 };
 
-/// One product of many rows of x on CUDA cores, of any types (codegen/cuda/emitters/Gemm.cpp).
+/// One GEMM of many rows of x on CUDA cores, of any types (codegen/cuda/emitters/Gemm.cpp).
 struct GemmKernel {
   static constexpr llvm::StringLiteral name = "gemm";
   static constexpr int64_t threads = 256, tile = 64;
@@ -27,7 +27,7 @@ struct GemmKernel {
   PriceTerms priceTerms() const { return {}; }
 };
 
-/// The schedule of a product, and its order, which is set.
+/// The schedule of a GEMM, and its order, which is set.
 GemmSchedule chooseGemm(MatmulOp op);
 
 } // namespace tenon::kernels

@@ -22,7 +22,7 @@ struct GemvSchedule {
       {"split", &GemvSchedule::split, 1, 32}};
 };
 
-/// One product of a few rows of x, whose weights warps load into registers
+/// One GEMM of a few rows of x, whose weights warps load into registers
 /// (codegen/cuda/emitters/Gemv.cpp).
 struct GemvKernel {
   static constexpr llvm::StringLiteral name = "gemv";
@@ -38,7 +38,7 @@ struct GemvKernel {
   PriceTerms priceTerms() const { return {}; }
 };
 
-/// The schedule of a product, and its order, which is set.
+/// The schedule of a GEMM, and its order, which is set.
 GemvSchedule chooseGemv(MatmulOp op, const CudaTarget& target);
 
 /// Registers of a thread in a loop over the depth with `sums` accumulators.

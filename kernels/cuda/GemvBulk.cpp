@@ -12,7 +12,7 @@ namespace tenon::kernels {
 
 namespace {
 
-/// What bulk copies ask of a product.
+/// What bulk copies ask of a GEMM.
 struct BulkShape {
   explicit BulkShape(MatmulOp op)
       : encoding(*getEncoding(op.getWeight().getType().getElementType())),
@@ -37,19 +37,19 @@ struct BulkShape {
 } // namespace
 
 VerdictOr<GemvBulkKernel> GemvBulkKernel::read(KernelOp kernel) {
-  VerdictOr<ProductRegion> region = readProductRegion(kernel);
+  VerdictOr<GemmRegion> region = readGemmRegion(kernel);
   if (!region)
     return region.refusal();
   VerdictOr<GemvBulkSchedule> schedule = parseSchedule<GemvBulkSchedule>(kernel.getScheduleAttr());
   if (!schedule)
     return schedule.refusal();
-  VerdictOr<ProductLayout> layout = layOutProducts(*region, *schedule);
+  VerdictOr<GemvBulkLayout> layout = layOutGemvBulk(*region, *schedule);
   if (!layout)
     return layout.refusal();
   return GemvBulkKernel{*std::move(region), *schedule, *std::move(layout)};
 }
 
-/// Rings of the warps, the inputs and the sums (ProductLayout).
+/// Rings of the warps, the inputs and the sums (GemvBulkLayout).
 BlockResources GemvBulkKernel::resources() const {
   bool isBlockQuantized =
       getEncoding(region.first().getWeight().getType().getElementType())->isBlockQuantized();
@@ -61,7 +61,7 @@ BlockResources GemvBulkKernel::resources() const {
   // Weights of norms and x wait in registers; the rings leave a multiprocessor one block all the
   // same.
   bool hasNorm =
-      llvm::any_of(region.inputs, [](const ProductRegion::Input& input) { return input.norm; });
+      llvm::any_of(region.inputs, [](const GemmRegion::Input& input) { return input.norm; });
   // Rows of x share the loads of quants, beyond the registers that a second block would leave.
   bool sharesQuants = layout.onTensorCores && region.rows > 1;
   resources.blocksPerSm = sharesQuants ? 1 : 0;
@@ -103,7 +103,7 @@ static int64_t chooseChunk(const BulkShape& shape, int64_t least, int64_t unit) 
   return chunk >= shape.depth ? 0 : chunk;
 }
 
-/// The order of a product, which follows from its weight and input alone: chunks of about 4 KB.
+/// The order of a GEMM, which follows from its weight and input alone: chunks of about 4 KB.
 /// On tensor cores they are those that a warp holds of x, of whole rounds if possible.
 OrderAttr orderForBulkCopies(MatmulOp op) {
   BulkShape shape(op);
@@ -124,7 +124,7 @@ namespace {
 /// Finds the schedule of a region.
 class BulkSchedule {
 public:
-  BulkSchedule(const ProductRegion& region, const CudaTarget& target, Neighbours neighbours)
+  BulkSchedule(const GemmRegion& region, const CudaTarget& target, Neighbours neighbours)
       : region(region), target(target), vector(BulkShape(region.first()).vector),
         holds(!neighbours.attention) {}
 
@@ -137,12 +137,12 @@ private:
   bool make(int64_t stages, int64_t early);
   void chooseBatch();
 
-  const ProductRegion& region;
+  const GemmRegion& region;
   const CudaTarget& target;
   int64_t vector, warps = mostWarps, batch = 1;
   bool holds;                ///< x, where the emitter can
   GemvBulkSchedule schedule; ///< the last that was made
-  ProductLayout layout;      ///< of it
+  GemvBulkLayout layout;     ///< of it
 };
 
 } // namespace
@@ -156,7 +156,7 @@ bool BulkSchedule::makeWith(int64_t stages, int64_t early, bool held) {
   schedule.early = early < stages ? early : 0;
   schedule.held = held ? 1 : 0;
   schedule.batch = batch;
-  VerdictOr<ProductLayout> found = layOutProducts(region, schedule, orderForBulkCopies);
+  VerdictOr<GemvBulkLayout> found = layOutGemvBulk(region, schedule, orderForBulkCopies);
   if (!found)
     return false;
   layout = *std::move(found);
@@ -188,7 +188,7 @@ void BulkSchedule::chooseBatch() {
 /// KB 1.67).
 ///
 /// Before the kernel waits, a part of a ring is filled, lest x wait for the rest: less of blocks,
-/// of which a byte is more work behind x. Warps hold x where they can, but not beside attention,
+/// of which a byte is more work after x. Warps hold x where they can, but not beside attention,
 /// whose blocks need the registers, nor on tensor cores for a single turn.
 VerdictOr<GemvBulkSchedule> BulkSchedule::choose() {
   constexpr int64_t mostStages = 8;
@@ -210,7 +210,7 @@ VerdictOr<GemvBulkSchedule> BulkSchedule::choose() {
   return schedule;
 }
 
-VerdictOr<GemvBulkSchedule> chooseGemvBulk(const ProductRegion& region, const CudaTarget& target,
+VerdictOr<GemvBulkSchedule> chooseGemvBulk(const GemmRegion& region, const CudaTarget& target,
                                            Neighbours neighbours) {
   return BulkSchedule(region, target, neighbours).choose();
 }
@@ -223,14 +223,13 @@ bool suitsBulkCopies(MatmulOp op, const CudaTarget& target) {
     return false;
   BulkShape shape(op);
   return accepts(shape, target) && shape.rows <= mostRows && shape.matrix.rowBytes >= 1024 &&
-         shape.columns >= 2 * target.sms &&
-         chooseGemvBulk(regionOfProduct(op), target, Neighbours());
+         shape.columns >= 2 * target.sms && chooseGemvBulk(regionOfGemm(op), target, Neighbours());
 }
 
 /// True where a block of that schedule fits a multiprocessor.
-static bool fits(KernelOp kernel, const ProductRegion& region, const GemvBulkSchedule& schedule,
+static bool fits(KernelOp kernel, const GemmRegion& region, const GemvBulkSchedule& schedule,
                  const CudaTarget& target) {
-  VerdictOr<ProductLayout> layout = layOutProducts(region, schedule);
+  VerdictOr<GemvBulkLayout> layout = layOutGemvBulk(region, schedule);
   return layout && fitsBlock(kernel, GemvBulkKernel{region, schedule, *layout}.resources(), target);
 }
 

@@ -5,21 +5,21 @@
 #include "kernels/Neighbours.h"
 #include "kernels/TypedSchedule.h"
 #include "kernels/cuda/CudaTarget.h"
-#include "kernels/cuda/ProductLayout.h"
+#include "kernels/cuda/GemvBulkLayout.h"
 
 namespace tenon::kernels {
 
-/// Products of very few rows of x whose weights the warps of a block bring through rings in shared
+/// GEMMs of very few rows of x whose weights the warps of a block bring through rings in shared
 /// memory by bulk copies, on sm_90 and later (codegen/cuda/emitters/GemvBulk.cpp).
 struct GemvBulkKernel {
   static constexpr llvm::StringLiteral name = "gemv_bulk";
   static constexpr Tuning tuning[] = {
-      // Decode of Llama-3.2-1B bf16, all norms inside the products, 16 warps with rings of 128 KB
+      // Decode of Llama-3.2-1B bf16, all norms inside the GEMMs, 16 warps with rings of 128 KB
       // 0.809 ms, 8 of 96 KB 0.888; of Llama-3.1-8B 3.92 and 4.42 (2026-11-21, `tenon bench`,
       // fused).
       {"bulk_ring_bytes", &CudaTarget::bulkRingBytes, 128 << 10},
       // One row at position 512, all of the rings or this much before the wait, 0.712 and 0.690 ms
-      // (1B), 3.707 and 3.657 (8B), 1.479 and 1.456 (Pythia), there all of them behind attention;
+      // (1B), 3.707 and 3.657 (8B), 1.479 and 1.456 (Pythia), there all of them after attention;
       // this much there too 1.452 and 1.432 (Pythia) (docs/notebook/2026-11-21-one-row-loads.md).
       {"bulk_early_bytes", &CudaTarget::bulkEarlyBytes, 64 << 10},
       // The same of quantised weights on tensor cores, Q4_K: rings of 96, 128 and 192 KB 1.528,
@@ -29,24 +29,24 @@ struct GemvBulkKernel {
       {"quants_ring_bytes", &CudaTarget::quantsRingBytes, 96 << 10},
       {"quants_early_bytes", &CudaTarget::quantsEarlyBytes, 24 << 10}};
 
-  ProductRegion region;
+  GemmRegion region;
   GemvBulkSchedule schedule;
-  ProductLayout layout;
+  GemvBulkLayout layout;
 
   static VerdictOr<GemvBulkKernel> read(KernelOp kernel);
   BlockResources resources() const;
   PriceTerms priceTerms() const { return {}; }
 };
 
-/// The schedule of `region`, whose products have the orders of `orderForBulkCopies`; refuses a
+/// The schedule of `region`, whose GEMMs have the orders of `orderForBulkCopies`; refuses a
 /// region whose inputs do not fit into shared memory beside the rings.
-VerdictOr<GemvBulkSchedule> chooseGemvBulk(const ProductRegion& region, const CudaTarget& target,
+VerdictOr<GemvBulkSchedule> chooseGemvBulk(const GemmRegion& region, const CudaTarget& target,
                                            Neighbours neighbours);
-/// The order of a product, which follows from its weight and input alone.
+/// The order of a GEMM, which follows from its weight and input alone.
 OrderAttr orderForBulkCopies(MatmulOp op);
-/// Whether bulk copies can bring the weights of a product.
+/// Whether bulk copies can bring the weights of a GEMM.
 Verdict acceptsBulkCopies(MatmulOp op, const CudaTarget& target);
-/// Whether they should, for one product alone.
+/// Whether they should, for one GEMM alone.
 bool suitsBulkCopies(MatmulOp op, const CudaTarget& target);
 
 /// Other schedules that compute the same bits, worth measuring: other warps a block, stages of

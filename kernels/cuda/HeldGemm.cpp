@@ -7,26 +7,26 @@ using namespace mlir;
 
 namespace tenon::kernels {
 
-static bool hasNorm(const ProductRegion& region) {
-  return llvm::any_of(region.inputs, [](const ProductRegion::Input& input) { return input.norm; });
+static bool hasNorm(const GemmRegion& region) {
+  return llvm::any_of(region.inputs, [](const GemmRegion::Input& input) { return input.norm; });
 }
 
-Verdict HeldGemmShape::accepts(const ProductRegion& region) {
+Verdict HeldGemmShape::accepts(const GemmRegion& region) {
   llvm::SmallVector<int64_t, 2> depths = region.depths();
   if (region.rows > mostRows || !llvm::all_equal(depths) || depths.front() % 8 != 0 ||
       depths.front() > mostWarps * sliceElements)
     return Refusal{
         "warps hold at most 16 rows of one depth of at most 4096 elements, a multiple of "
         "8"};
-  for (const ProductRegion::Group& group : region.groups)
-    for (const ProductRegion::Product& product : group.products)
-      if (product.input != group.products.front().input)
+  for (const GemmRegion::Group& group : region.groups)
+    for (const GemmRegion::Gemm& gemm : group.gemms)
+      if (gemm.input != group.gemms.front().input)
         return Refusal{"warps hold one input of a group of products"};
   return Verdict::accept();
 }
 
 VerdictOr<HeldGemmKernel> HeldGemmKernel::read(KernelOp kernel) {
-  VerdictOr<ProductRegion> region = readProducts(kernel);
+  VerdictOr<GemmRegion> region = readGemms(kernel);
   if (!region)
     return region.refusal();
   VerdictOr<HeldGemmSchedule> schedule = parseSchedule<HeldGemmSchedule>(kernel.getScheduleAttr());
@@ -67,8 +67,8 @@ PriceTerms HeldGemmKernel::priceTerms() const {
 namespace {
 
 /// Rows of W of a tile: as many as take a block several times as long as its warps wait for one
-/// another behind them, but leave no block more than a twenty-fifth more than the fewest would.
-int64_t linesFor(const ProductRegion& region, const CudaTarget& target) {
+/// another after them, but leave no block more than a twenty-fifth more than the fewest would.
+int64_t linesFor(const GemmRegion& region, const CudaTarget& target) {
   constexpr int64_t fewest = 4, tileBytes = 128 << 10, halfBytes = 2;
   int64_t unitBytes =
       HeldGemmShape::unitLines * halfBytes * region.joined() * region.depths().front();
@@ -83,7 +83,7 @@ int64_t linesFor(const ProductRegion& region, const CudaTarget& target) {
 }
 
 /// Stages of rings of as many bytes as the target states, or as fit beside sums and norms.
-int64_t stagesFor(const ProductRegion& region, int64_t lines, const CudaTarget& target) {
+int64_t stagesFor(const GemmRegion& region, int64_t lines, const CudaTarget& target) {
   HeldGemmShape shape = HeldGemmShape::of(region, lines);
   int64_t stageBytes = shape.warps() * HeldGemmShape::stageBytes;
   int64_t left = target.smemBytesPerBlock - shape.bytes(/*stages=*/0, hasNorm(region));
@@ -94,7 +94,7 @@ int64_t stagesFor(const ProductRegion& region, int64_t lines, const CudaTarget& 
 
 /// True where warps can hold the input: it lies in memory, or is the norm of such of the same type,
 /// whose chunks are theirs.
-bool isHoldable(const ProductRegion::Input& input, const CudaTarget& target) {
+bool isHoldable(const GemmRegion::Input& input, const CudaTarget& target) {
   if (!readsMemory(input) || !input.norm)
     return readsMemory(input);
   return getElementTypeOrSelf(input.norm->getOperand(0)) == getElementTypeOrSelf(input.value) &&
@@ -107,7 +107,7 @@ bool isHoldable(const ProductRegion::Input& input, const CudaTarget& target) {
 /// rows, ms, llama-3.1-8b bf16, rows of 4,096, 16 warps, 3.990 and 3.912, 4.621 and 4.257;
 /// pythia-2.8b f16, rows of 2,560, 10 warps, 1.788 and 1.995, 2.494 and 3.262; gate and up of 4
 /// rows of 3,072, 12 warps, 8 % longer: fewer warps wait for their copies.
-bool suitsHeldGemm(const ProductRegion& region, const CudaTarget& target) {
+bool suitsHeldGemm(const GemmRegion& region, const CudaTarget& target) {
   constexpr int64_t fewestWarps = 16, fewestRows = 3, rowsOfTile = 8;
   if (!target.bulkCopies || region.rows < fewestRows || !HeldGemmShape::accepts(region) ||
       !region.prologueYields.empty())
@@ -115,18 +115,17 @@ bool suitsHeldGemm(const ProductRegion& region, const CudaTarget& target) {
   // Sums stand in registers beside x.
   int64_t mostJoined = region.rows > rowsOfTile ? 2 : 4;
   HeldGemmShape shape = HeldGemmShape::of(region, HeldGemmShape::unitLines);
-  auto suits = [](const ProductRegion::Group& group) {
-    return llvm::all_of(group.products, [](const ProductRegion::Product& product) {
-      return suitsTensorCores(product.op);
-    });
+  auto suits = [](const GemmRegion::Group& group) {
+    return llvm::all_of(group.gemms,
+                        [](const GemmRegion::Gemm& gemm) { return suitsTensorCores(gemm.op); });
   };
   return shape.warps() >= fewestWarps && region.joined() <= mostJoined &&
          llvm::all_of(region.groups, suits) &&
          llvm::all_of(region.inputs,
-                      [&](const ProductRegion::Input& input) { return isHoldable(input, target); });
+                      [&](const GemmRegion::Input& input) { return isHoldable(input, target); });
 }
 
-HeldGemmSchedule chooseHeldGemm(const ProductRegion& region, const CudaTarget& target) {
+HeldGemmSchedule chooseHeldGemm(const GemmRegion& region, const CudaTarget& target) {
   HeldGemmSchedule schedule;
   schedule.tileLines = linesFor(region, target);
   schedule.threads = 32 * HeldGemmShape::of(region, schedule.tileLines).warps();

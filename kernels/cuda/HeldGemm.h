@@ -4,17 +4,17 @@
 #include "kernels/KernelKind.h"
 #include "kernels/TypedSchedule.h"
 #include "kernels/cuda/CudaTarget.h"
-#include "kernels/regions/ProductRegion.h"
+#include "kernels/regions/GemmRegion.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace tenon::kernels {
 
-/// How a block of `held_gemm` divides products of up to 16 rows of x, all of which its warps hold
+/// How a block of `held_gemm` divides GEMMs of up to 16 rows of x, all of which its warps hold
 /// in registers (codegen/cuda/device/held.cuh).
 struct HeldGemmShape {
   int64_t rows;   ///< of x
-  int64_t depth;  ///< of every product
-  int64_t joined; ///< products of a tile
+  int64_t depth;  ///< of every GEMM
+  int64_t joined; ///< GEMMs of a tile
   int64_t lines;  ///< rows of W of a tile
 
   static constexpr int64_t mostRows = 16, mostWarps = 16, mostLines = 32;
@@ -22,8 +22,8 @@ struct HeldGemmShape {
   static constexpr int64_t sliceElements = 256, pieceElements = 128, unitLines = 8;
 
   /// Whether blocks can hold the region's inputs.
-  static Verdict accepts(const ProductRegion& region);
-  static HeldGemmShape of(const ProductRegion& region, int64_t lines) {
+  static Verdict accepts(const GemmRegion& region);
+  static HeldGemmShape of(const GemmRegion& region, int64_t lines) {
     return {region.rows, region.depths().front(), region.joined(), lines};
   }
 
@@ -31,7 +31,7 @@ struct HeldGemmShape {
   /// Tiles of 8 rows of x; runs of 8 rows of W of a tile.
   int64_t rowTiles() const { return llvm::divideCeil(rows, 8); }
   int64_t units() const { return llvm::divideCeil(lines, unitLines); }
-  /// Floats of a warp's sums of a product of a tile; of the sums of a norm's chunks.
+  /// Floats of a warp's sums of a GEMM of a tile; of the sums of a norm's chunks.
   int64_t sumFloats() const { return units() * rowTiles() * 8 * unitLines; }
   int64_t chunkFloats() const { return rowTiles() * 8 * mostWarps; }
 
@@ -60,13 +60,13 @@ struct HeldGemmSchedule {
       {"tile_lines", &HeldGemmSchedule::tileLines, 1, HeldGemmShape::mostLines}};
 };
 
-/// Products of up to 16 rows of x on tensor cores, on sm_90 and later, where the warps of a block
+/// GEMMs of up to 16 rows of x on tensor cores, on sm_90 and later, where the warps of a block
 /// hold all of x in registers (codegen/cuda/emitters/HeldGemm.cpp).
 struct HeldGemmKernel {
   static constexpr llvm::StringLiteral name = "held_gemm";
   static constexpr int64_t mostJoined = 4;
 
-  ProductRegion region;
+  GemmRegion region;
   HeldGemmSchedule schedule;
   HeldGemmShape shape;
 
@@ -75,10 +75,10 @@ struct HeldGemmKernel {
   PriceTerms priceTerms() const;
 };
 
-/// Whether products of 3 to 16 rows go to tensor cores from warps that hold x.
-bool suitsHeldGemm(const ProductRegion& region, const CudaTarget& target);
-/// The schedule that does, for a region without an order for its products.
-HeldGemmSchedule chooseHeldGemm(const ProductRegion& region, const CudaTarget& target);
+/// Whether GEMMs of 3 to 16 rows go to tensor cores from warps that hold x.
+bool suitsHeldGemm(const GemmRegion& region, const CudaTarget& target);
+/// The schedule that does, for a region without an order for its GEMMs.
+HeldGemmSchedule chooseHeldGemm(const GemmRegion& region, const CudaTarget& target);
 
 } // namespace tenon::kernels
 

@@ -83,7 +83,7 @@ BlockResources HopperAttentionKernel::resources() const {
 }
 
 /// Weights take exponentials beside the tensor cores: their rate falls with the head's size as a
-/// product's does with the width of its tile. 128 rows and 128 keys of heads of 64, 80, 128 and 256
+/// GEMM's does with the width of its tile. 128 rows and 128 keys of heads of 64, 80, 128 and 256
 /// took a multiprocessor 1.21, 1.43, 1.57 and 2.42 µs, and by this 1.19, 1.29, 1.59 and 3.18 (H200,
 /// 2026-11-23, docs/notebook/2026-11-23-hopper-attention.md).
 PriceTerms HopperAttentionKernel::priceTerms() const {

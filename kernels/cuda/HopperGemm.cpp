@@ -23,7 +23,7 @@ struct Extents {
   const Encoding& encoding;
 };
 
-Extents extentsOf(const ProductRegion& region) {
+Extents extentsOf(const GemmRegion& region) {
   RankedTensorType result = region.first().getType();
   return {region.rows, widthsOf(region), region.inputs.front().depth,
           getEncoding(result.getElementType())->blockBytes, encodingOf(region.first())};
@@ -89,14 +89,13 @@ double cyclesOf(const HopperTile& tile, const Extents& extents, const CudaTarget
   auto storeBytes = static_cast<double>(fit.storeBytes);
   double store = static_cast<double>(fit.storeCycles) +
                  static_cast<double>(tile.rows() * tile.columns * extents.resultBytes) /
-                     static_cast<double>(tile.products * tile.split) / storeBytes;
+                     static_cast<double>(tile.gemms * tile.split) / storeBytes;
   if (tile.split > 1)
     store += static_cast<double>(fit.exchangeCycles) +
              static_cast<double>(tile.exchangeBytes()) / storeBytes;
   double weights = 0;
   for (int64_t width : extents.widths)
-    weights +=
-        static_cast<double>(width * tile.products * extents.encoding.bytesFor(extents.depth));
+    weights += static_cast<double>(width * tile.gemms * extents.encoding.bytesFor(extents.depth));
   double stages =
       waves * cyclesOf(stagesOf(tile, extents), clusters * tile.cluster(), target.sms, fit);
   return overlap(stages, weights / static_cast<double>(fit.dramBytes), fit) +
@@ -123,8 +122,7 @@ bool addStages(HopperTile& tile, const Extents& extents, const CudaTarget& targe
 
 /// Calls `consider` with the tiles that may suit.
 template <typename Consider>
-void forTiles(const Extents& extents, int64_t products, const CudaTarget& target,
-              Consider consider) {
+void forTiles(const Extents& extents, int64_t gemms, const CudaTarget& target, Consider consider) {
   constexpr int64_t unit = 16, mostColumns = 256, fewestColumns = 64;
   constexpr int64_t mostSplit = 4;
   bool quantised = extents.encoding.isBlockQuantized();
@@ -153,33 +151,33 @@ void forTiles(const Extents& extents, int64_t products, const CudaTarget& target
   for (int64_t columns = quantised ? 0 : mostColumns; columns >= fewestColumns; columns -= unit)
     for (bool pingPong : {false, true})
       for (int64_t blocks : {1, 2})
-        inClusters({blocks, columns, pingPong, /*weightRows=*/false, 1, 1, 1, products});
+        inClusters({blocks, columns, pingPong, /*weightRows=*/false, 1, 1, 1, gemms});
   // Weights as rows of A: the rows of x in one to four tiles, or in up to three more than it takes.
-  int64_t fewestTiles = quantised ? llvm::divideCeil(extents.m, mostColumns / products) : 1;
+  int64_t fewestTiles = quantised ? llvm::divideCeil(extents.m, mostColumns / gemms) : 1;
   for (int64_t tiles = fewestTiles; tiles <= fewestTiles + 3; ++tiles)
     for (bool pingPong : {false, true})
       for (int64_t blocks : {1, 2})
         inClusters({blocks,
                     static_cast<int64_t>(llvm::alignTo(llvm::divideCeil(extents.m, tiles), unit)),
-                    pingPong, /*weightRows=*/true, 1, 1, 1, products});
+                    pingPong, /*weightRows=*/true, 1, 1, 1, gemms});
 }
 
 } // namespace
 
-HopperTile HopperGemmSchedule::tileOf(int64_t products, const Encoding& encoding) const {
+HopperTile HopperGemmSchedule::tileOf(int64_t gemms, const Encoding& encoding) const {
   HopperTile tile = {blocks,   columns, pingPong != 0, weightRows != 0, clusterA,
-                     clusterB, split,   products,      stages,          pieces};
+                     clusterB, split,   gemms,         stages,          pieces};
   if (pieces > 0)
     setWeights(tile, encoding);
   return tile;
 }
 
-llvm::SmallVector<int64_t, 4> widthsOf(const ProductRegion& region) {
+llvm::SmallVector<int64_t, 4> widthsOf(const GemmRegion& region) {
   return llvm::map_to_vector<4>(region.groups,
-                                [](const ProductRegion::Group& group) { return group.columns; });
+                                [](const GemmRegion::Group& group) { return group.columns; });
 }
 
-/// Whether warpgroups make factors of the product's weights, whole pieces of lines of whole chunks.
+/// Whether warpgroups make factors of the GEMM's weights, whole pieces of lines of whole chunks.
 static bool suitsPieces(MatmulOp op, const Encoding& encoding) {
   constexpr int64_t chunk = 16;
   RankedTensorType weight = op.getWeight().getType();
@@ -192,7 +190,7 @@ static bool suitsPieces(MatmulOp op, const Encoding& encoding) {
 }
 
 VerdictOr<HopperGemmKernel> HopperGemmKernel::read(KernelOp kernel) {
-  VerdictOr<ProductRegion> region = readProducts(kernel);
+  VerdictOr<GemmRegion> region = readGemms(kernel);
   if (!region)
     return region.refusal();
   VerdictOr<HopperGemmSchedule> schedule =
@@ -207,12 +205,12 @@ VerdictOr<HopperGemmKernel> HopperGemmKernel::read(KernelOp kernel) {
   if (!tile.isPossible() || (tile.pieces > 0) != encoding.isBlockQuantized())
     return Refusal{"expects a tile that warpgroups can have, but got " +
                    typed::print(kernel.getScheduleAttr())};
-  for (const ProductRegion::Group& group : region->groups)
-    for (ProductRegion::Product product : group.products)
-      if (tile.pieces > 0 && !suitsPieces(product.op, encoding))
+  for (const GemmRegion::Group& group : region->groups)
+    for (GemmRegion::Gemm gemm : group.gemms)
+      if (tile.pieces > 0 && !suitsPieces(gemm.op, encoding))
         return Refusal{"expects inputs of 16 bits and weights of one block format whose lines are "
                        "whole pieces of 256 elements and whole runs of 16 bytes, but got " +
-                       detail::formatType(product.op.getWeight().getType())};
+                       detail::formatType(gemm.op.getWeight().getType())};
   return HopperGemmKernel{*std::move(region), *schedule, tile};
 }
 
@@ -245,12 +243,12 @@ PriceTerms HopperGemmKernel::priceTerms() const {
 }
 
 /// The tile that should be fastest, of those that split K as `like` does, where it is given.
-static std::optional<HopperTile> findTile(const Extents& extents, int64_t products,
+static std::optional<HopperTile> findTile(const Extents& extents, int64_t gemms,
                                           const CudaTarget& target,
                                           const HopperGemmSchedule* like = nullptr) {
   std::optional<HopperTile> best;
   double least = 0;
-  forTiles(extents, products, target, [&](HopperTile tile) {
+  forTiles(extents, gemms, target, [&](HopperTile tile) {
     if ((like && tile.split != like->split) || !addStages(tile, extents, target))
       return;
     double cycles = cyclesOf(tile, extents, target);
@@ -260,21 +258,21 @@ static std::optional<HopperTile> findTile(const Extents& extents, int64_t produc
   return best;
 }
 
-bool suitsHopperGemm(const ProductRegion& region, const CudaTarget& target) {
+bool suitsHopperGemm(const GemmRegion& region, const CudaTarget& target) {
   constexpr int64_t fewestRows = 17, leastDepth = 256, fewestColumns = 128;
-  constexpr size_t mostProducts = 7; // and x: what a kernel takes of tensor maps
+  constexpr size_t mostGemms = 7; // and x: what a kernel takes of tensor maps
   if (!target.warpgroups || region.rows < fewestRows || region.joined() > 2 ||
-      region.groups.size() * region.joined() > mostProducts || region.inputs.size() != 1 ||
+      region.groups.size() * region.joined() > mostGemms || region.inputs.size() != 1 ||
       !region.prologueYields.empty() || !llvm::isa<BlockArgument>(region.inputs.front().value) ||
       region.inputs.front().depth < leastDepth)
     return false;
   Type result = region.first().getType().getElementType();
   const Encoding& encoding = encodingOf(region.first());
-  bool suit = llvm::all_of(region.groups, [&](const ProductRegion::Group& group) {
+  bool suit = llvm::all_of(region.groups, [&](const GemmRegion::Group& group) {
     return group.columns >= fewestColumns &&
-           llvm::all_of(group.products,
-                        [&](const ProductRegion::Product& product) {
-                          MatmulOp op = product.op;
+           llvm::all_of(group.gemms,
+                        [&](const GemmRegion::Gemm& gemm) {
+                          MatmulOp op = gemm.op;
                           bool suits = encoding.isBlockQuantized() ? suitsPieces(op, encoding)
                                                                    : suitsTensorCores(op);
                           return suits && op.getType().getElementType() == result;
@@ -304,7 +302,7 @@ static HopperGemmSchedule scheduleOf(const HopperTile& tile, const Extents& exte
           tile.pieces};
 }
 
-HopperGemmSchedule chooseHopperGemm(const ProductRegion& region, const CudaTarget& target,
+HopperGemmSchedule chooseHopperGemm(const GemmRegion& region, const CudaTarget& target,
                                     const HopperGemmSchedule* like) {
   Extents extents = extentsOf(region);
   std::optional<HopperTile> best = findTile(extents, region.joined(), target, like);

@@ -5,7 +5,7 @@
 #include "kernels/TypedSchedule.h"
 #include "kernels/cuda/CudaTarget.h"
 #include "kernels/cuda/HopperTile.h"
-#include "kernels/regions/ProductRegion.h"
+#include "kernels/regions/GemmRegion.h"
 
 namespace tenon::kernels {
 
@@ -35,17 +35,17 @@ struct HopperGemmSchedule {
       {"stages", &HopperGemmSchedule::stages, 2, 32},
       {"pieces", &HopperGemmSchedule::pieces, 2, 32, /*absent=*/0}};
 
-  /// The tile of groups of so many products with weights of `encoding`.
-  HopperTile tileOf(int64_t products, const Encoding& encoding) const;
+  /// The tile of groups of so many GEMMs with weights of `encoding`.
+  HopperTile tileOf(int64_t gemms, const Encoding& encoding) const;
 };
 
-/// Groups of products of many rows of one x, of one product or two that one epilogue joins, by
+/// Groups of GEMMs of many rows of one x, of one GEMM or two that one epilogue joins, by
 /// warpgroups of sm_90a (codegen/cuda/emitters/HopperGemm.cpp). Block-quantised weights are rounded
 /// to the type of x in registers.
 struct HopperGemmKernel {
   static constexpr llvm::StringLiteral name = "hopper_gemm";
 
-  ProductRegion region;
+  GemmRegion region;
   HopperGemmSchedule schedule;
   HopperTile tile;
 
@@ -55,20 +55,20 @@ struct HopperGemmKernel {
 };
 
 /// Columns of each group's y.
-llvm::SmallVector<int64_t, 4> widthsOf(const ProductRegion& region);
+llvm::SmallVector<int64_t, 4> widthsOf(const GemmRegion& region);
 
-/// Whether warpgroups multiply a region of groups of one product, or of two that one epilogue
+/// Whether warpgroups multiply a region of groups of one GEMM, or of two that one epilogue
 /// joins, of many rows.
-bool suitsHopperGemm(const ProductRegion& region, const CudaTarget& target);
+bool suitsHopperGemm(const GemmRegion& region, const CudaTarget& target);
 /// The schedule that does, of those that split K as `like` does, where it is given.
-HopperGemmSchedule chooseHopperGemm(const ProductRegion& region, const CudaTarget& target,
+HopperGemmSchedule chooseHopperGemm(const GemmRegion& region, const CudaTarget& target,
                                     const HopperGemmSchedule* like = nullptr);
 /// The order in which warpgroups add a sum over `depth` elements of K that is split into so many
 /// parts: as tensor cores do, and where there are several, these in ascending order. None of one,
 /// which is the device's own. Parts are whole pieces where W is `quantised`.
 OrderAttr orderForHopperGemm(mlir::MLIRContext* context, int64_t split, int64_t depth,
                              bool quantised);
-/// Gives a product the order that it has under `schedule`.
+/// Gives a GEMM the order that it has under `schedule`.
 void setHopperGemmOrder(MatmulOp op, const HopperGemmSchedule& schedule);
 /// Other schedules that add in the same order, those that should be fastest first.
 llvm::SmallVector<ScheduleAttr> hopperGemmAlternatives(KernelOp kernel, const CudaTarget& target);

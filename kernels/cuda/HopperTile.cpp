@@ -9,21 +9,21 @@ bool HopperTile::isPossible() const {
   constexpr int64_t mostColumns = 256, mostSums = 256, unit = 16, swizzledRows = 8;
   constexpr int64_t mostBlocks = 8; // of a cluster that every GPU runs
   auto isOneOrTwo = [](int64_t value) { return value == 1 || value == 2; };
-  if (!isOneOrTwo(blocks) || !isOneOrTwo(clusterA) || !isOneOrTwo(clusterB) ||
-      !isOneOrTwo(products) || split < 1 || split > warps() || cluster() > mostBlocks)
+  if (!isOneOrTwo(blocks) || !isOneOrTwo(clusterA) || !isOneOrTwo(clusterB) || !isOneOrTwo(gemms) ||
+      split < 1 || split > warps() || cluster() > mostBlocks)
     return false;
   if (pieces > 0 && (!weightRows || clusterB > 1))
     return false;
   return columns >= unit && columns <= mostColumns && columns % unit == 0 &&
          blocks * columns <= mostSums && boxOfX() % swizzledRows == 0 &&
          boxOfW() % swizzledRows == 0 && boxOfX() <= mostColumns && boxOfW() <= mostColumns &&
-         (products == 1 || (weightRows ? blocks == 2 : columns % (2 * unit) == 0));
+         (gemms == 1 || (weightRows ? blocks == 2 : columns % (2 * unit) == 0));
 }
 
 int64_t HopperTile::weightTiles(llvm::ArrayRef<int64_t> widths) const {
   int64_t tiles = 0;
   for (int64_t width : widths)
-    tiles += llvm::divideCeil(width * products, rowsOfW());
+    tiles += llvm::divideCeil(width * gemms, rowsOfW());
   return tiles;
 }
 

@@ -19,7 +19,7 @@ struct HopperTile {
   int64_t clusterA;   ///< blocks of a cluster in the direction of A's rows, which share B
   int64_t clusterB;   ///< of B's, which share A
   int64_t split;      ///< that have the same tile, and a part of K each
-  int64_t products;   ///< 1, or 2 that one epilogue joins: a tile has the same rows of both weights
+  int64_t gemms;      ///< 1, or 2 that one epilogue joins: a tile has the same rows of both weights
   int64_t stages = 0; ///< of the ring, 64 elements of K each
   /// Of block-quantised W, which is then A: pieces of 256 elements of its ring, bytes from a line
   /// of one to the next, and factors that a line of one has. 0 pieces: W has 16 bits.
@@ -40,11 +40,9 @@ struct HopperTile {
   bool fillsParts(int64_t k) const { return (split - 1) * partDepth(k) < k; }
   /// Rows of x, of W that one copy brings: of a tile's, this block's share.
   int64_t boxOfX() const { return weightRows ? columns / clusterA : rows() / clusterB; }
-  int64_t boxOfW() const {
-    return (weightRows ? rows() / clusterB : columns / clusterA) / products;
-  }
+  int64_t boxOfW() const { return (weightRows ? rows() / clusterB : columns / clusterA) / gemms; }
   /// Whether warpgroups can have it: whole instructions, whole swizzled rows in each box, 128
-  /// registers of sums a thread, a product in each block of 64 rows of A.
+  /// registers of sums a thread, a GEMM in each block of 64 rows of A.
   bool isPossible() const;
 
   /// Tiles of y [m, n] for each n of `widths`, the groups', in the direction of W; of A, of B;
@@ -88,14 +86,14 @@ struct HopperTile {
   /// of 64 columns, which a tensor map stores.
   static constexpr int64_t boxOfResult = 16;
   bool fillsBoxes(int64_t resultBytes) const {
-    return !weightRows && columns / products % 64 == 0 && resultBytes == elementBytes;
+    return !weightRows && columns / gemms % 64 == 0 && resultBytes == elementBytes;
   }
   /// Shared memory of a block: the ring, what each warp's 16 rows have in 64 columns of each
-  /// product in elements of `resultBytes`, or of a product and one that is stored meanwhile, two
+  /// GEMM in elements of `resultBytes`, or of a GEMM and one that is stored meanwhile, two
   /// barriers a stage; the sums of other parts of K and their barriers.
   int64_t smemBytes(int64_t resultBytes) const {
     constexpr int64_t unit = 1024, barrierBytes = 8, vectorBytes = 16;
-    int64_t planes = fillsBoxes(resultBytes) ? 2 : products;
+    int64_t planes = fillsBoxes(resultBytes) ? 2 : gemms;
     int64_t bytes = stages * (stageBytes() + 2 * barrierBytes) +
                     4 * consumers * planes * boxOfResult * 64 * resultBytes;
     if (split > 1)

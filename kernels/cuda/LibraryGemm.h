@@ -18,7 +18,7 @@ struct LibraryGemmSchedule {
       flagParameter("tf32", &LibraryGemmSchedule::tf32)};
 };
 
-/// One product that a library computes (codegen/cuda/LibraryProduct.h).
+/// One GEMM that a library computes (codegen/cuda/LibraryCall.h).
 struct LibraryGemmKernel {
   static constexpr llvm::StringLiteral name = "cublaslt";
   static constexpr Tuning tuning[] = {
@@ -33,7 +33,7 @@ struct LibraryGemmKernel {
   PriceTerms priceTerms() const;
 };
 
-/// Whether the kernel is a product that cuBLASLt computes: factors of one plain type, the result in
+/// Whether the kernel is a GEMM that cuBLASLt computes: factors of one plain type, the result in
 /// that type or f32, and rows enough that a library's tiles are used.
 bool suitsLibrary(KernelOp kernel, const CudaTarget& target);
 LibraryGemmSchedule chooseLibraryGemm(MatmulOp op, const CudaTarget& target);

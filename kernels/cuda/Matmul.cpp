@@ -20,7 +20,7 @@ static bool matches(KernelOp kernel, const CudaTarget&) {
   return bool(acceptsForm(forms::cudaMatmul, kernel));
 }
 
-/// The kind for one product, by its rows and what can multiply its factors.
+/// The kind for one GEMM, by its rows and what can multiply its factors.
 static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target, Neighbours neighbours) {
   MLIRContext* context = kernel.getContext();
   auto op = llvm::cast<MatmulOp>(*llvm::find_if(kernel.getBlock(), isHero));
@@ -28,7 +28,7 @@ static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target, Neighbours
   op.removeOrderAttr(); // tensor cores have none
   if (suitsLibrary(kernel, target))
     return printSchedule(context, LibraryGemmKernel::name, chooseLibraryGemm(op, target));
-  VerdictOr<ProductRegion> whole = readProducts(kernel);
+  VerdictOr<GemmRegion> whole = readGemms(kernel);
   if (!findSearch(kernel) && whole && suitsHopperGemm(*whole, target)) {
     HopperGemmSchedule schedule = chooseHopperGemm(*whole, target);
     setHopperGemmOrder(op, schedule);
@@ -36,16 +36,16 @@ static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target, Neighbours
   }
   if (whole && acceptsBlockGemm(*whole, target))
     return printSchedule(context, BlockGemmKernel::name, chooseBlockGemm(*whole, target));
-  // What stands beside the product may be none of what bulk copies' emitter computes.
-  if (suitsBulkCopies(op, target) && readProductRegion(kernel)) {
+  // What stands beside the GEMM may be none of what bulk copies' emitter computes.
+  if (suitsBulkCopies(op, target) && readGemmRegion(kernel)) {
     op.setOrderAttr(orderForBulkCopies(op));
     return printSchedule(context, GemvBulkKernel::name,
-                         *chooseGemvBulk(regionOfProduct(op), target, neighbours));
+                         *chooseGemvBulk(regionOfGemm(op), target, neighbours));
   }
   if (suitsTensorCores(op) && rows > mostFewRows)
     return printSchedule(context, TensorGemmKernel::name, chooseTensorGemm(op, target));
   if (suitsTensorCores(op) && rows > 1) {
-    ProductRegion region = regionOfProduct(op);
+    GemmRegion region = regionOfGemm(op);
     return suitsHeldGemm(region, target)
                ? printSchedule(context, HeldGemmKernel::name, chooseHeldGemm(region, target))
                : printSchedule(context, NarrowGemmKernel::name, chooseNarrowGemm(region, target));
@@ -55,6 +55,6 @@ static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target, Neighbours
   return printSchedule(context, GemmKernel::name, chooseGemm(op));
 }
 
-const CudaScheduleRule matmul = {matches, choose, &forms::cudaMatmul, nullptr, productAlternatives};
+const CudaScheduleRule matmul = {matches, choose, &forms::cudaMatmul, nullptr, gemmAlternatives};
 
 } // namespace tenon::kernels::cuda_rules

@@ -13,7 +13,7 @@ constexpr int64_t blockWarps = 8;
 /// both projections of pythia-2.8b's block, 160 tiles of 16 rows of 12,800 elements on 132
 /// multiprocessors, in decode of 4 rows 20.0 µs, tiles of 10 19.2 and 19.9 in two runs. With 16
 /// rows, which are read once a tile, 23.5 and 24.3: at most 8 rows.
-int64_t linesFor(const ProductRegion& region, int64_t stages, const CudaTarget& target) {
+int64_t linesFor(const GemmRegion& region, int64_t stages, const CudaTarget& target) {
   constexpr int64_t most = NarrowGemmMemory::tileColumns, mostRows = 8;
   if (region.rows > mostRows)
     return most;
@@ -35,25 +35,25 @@ int64_t linesFor(const ProductRegion& region, int64_t stages, const CudaTarget& 
 /// leave room for no third, which would take another multiprocessor's work while blocks of the
 /// kernel before leave (H200, 2026-11-21, decode of llama-3.1-8b bf16 with 4 rows, 4 stages and 5:
 /// 4.232 and 4.182 ms). More than 8 rows of x, read once a tile, need the first-level cache more:
-/// at most 4 (products alone of a layer of pythia-2.8b with 16 rows: 47.1 and 49.3 µs).
-int64_t stagesFor(const ProductRegion& region, const CudaTarget& target) {
+/// at most 4 (GEMMs alone of a layer of pythia-2.8b with 16 rows: 47.1 and 49.3 µs).
+int64_t stagesFor(const GemmRegion& region, const CudaTarget& target) {
   constexpr int64_t reservedBytes = 1024;
   NarrowGemmMemory memory = {region.rows};
   const int64_t mostStages = memory.rowTiles() == 1 ? 5 : 4;
   int64_t left = target.smemBytesPerSm / target.narrowBlocksPerSm - reservedBytes -
                  blockWarps * memory.partBytes();
-  for (const ProductRegion::Input& input : region.inputs)
+  for (const GemmRegion::Input& input : region.inputs)
     left -= input.norm ? memory.inputBytes(input.depth) : 0;
   return std::clamp<int64_t>(left / (blockWarps * memory.pieceBytes), 0, mostStages);
 }
 
 } // namespace
 
-int64_t NarrowGemmMemory::piecesToHold(const ProductRegion& region, int64_t warps) {
+int64_t NarrowGemmMemory::piecesToHold(const GemmRegion& region, int64_t warps) {
   int64_t depth = region.inputs.front().depth;
-  auto joinsInputs = [](const ProductRegion::Group& group) {
-    return llvm::any_of(group.products, [&](const ProductRegion::Product& product) {
-      return product.input != group.products.front().input;
+  auto joinsInputs = [](const GemmRegion::Group& group) {
+    return llvm::any_of(group.gemms, [&](const GemmRegion::Gemm& gemm) {
+      return gemm.input != group.gemms.front().input;
     });
   };
   if (llvm::any_of(region.groups, joinsInputs) ||
@@ -64,7 +64,7 @@ int64_t NarrowGemmMemory::piecesToHold(const ProductRegion& region, int64_t warp
 }
 
 VerdictOr<NarrowGemmKernel> NarrowGemmKernel::read(KernelOp kernel) {
-  VerdictOr<ProductRegion> region = readProducts(kernel);
+  VerdictOr<GemmRegion> region = readGemms(kernel);
   if (!region)
     return region.refusal();
   VerdictOr<NarrowGemmSchedule> schedule =
@@ -98,7 +98,7 @@ BlockResources NarrowGemmKernel::resources() const {
   resources.tensorCores = true;
   resources.bytesAThread = schedule.stages * 4 * wordBytes;
   resources.dynamicSmemBytes = warps() * (memory.pieceBytes * schedule.stages + memory.partBytes());
-  for (const ProductRegion::Input& input : region.inputs)
+  for (const GemmRegion::Input& input : region.inputs)
     if (!llvm::isa<BlockArgument>(input.value))
       resources.dynamicSmemBytes = tenon::detail::saturatingSum(
           {resources.dynamicSmemBytes, memory.inputBytes(input.depth)});
@@ -116,7 +116,7 @@ PriceTerms NarrowGemmKernel::priceTerms() const {
 
 static bool isInMemory(Value value) { return llvm::isa<BlockArgument>(value); }
 
-bool readsMemory(const ProductRegion::Input& input) {
+bool readsMemory(const GemmRegion::Input& input) {
   if (!input.norm)
     return isInMemory(input.value);
   return input.norm->getResult(0) == input.value &&
@@ -131,14 +131,14 @@ bool suitsTensorCores(MatmulOp op) {
          weight.getShape().back() % 8 == 0;
 }
 
-Verdict acceptsNarrowGemm(const ProductRegion& region, const CudaTarget& target) {
+Verdict acceptsNarrowGemm(const GemmRegion& region, const CudaTarget& target) {
   constexpr int64_t mostRows = NarrowGemmKernel::mostRows;
   if (region.rows < 2 || region.rows > mostRows)
     return Refusal{"narrow_gemm takes 2 to 16 rows, but the region has " +
                    std::to_string(region.rows)};
-  for (const ProductRegion::Group& group : region.groups)
-    for (const ProductRegion::Product& product : group.products)
-      if (!suitsTensorCores(product.op))
+  for (const GemmRegion::Group& group : region.groups)
+    for (const GemmRegion::Gemm& gemm : group.gemms)
+      if (!suitsTensorCores(gemm.op))
         return Refusal{"narrow_gemm takes factors of one 16-bit type and depths of multiples of 8"};
   if (region.joined() > NarrowGemmKernel::mostJoined)
     return Refusal{"narrow_gemm joins at most 4"};
@@ -152,7 +152,7 @@ Verdict acceptsNarrowGemm(const ProductRegion& region, const CudaTarget& target)
   return Verdict::accept();
 }
 
-NarrowGemmSchedule chooseNarrowGemm(const ProductRegion& region, const CudaTarget& target) {
+NarrowGemmSchedule chooseNarrowGemm(const GemmRegion& region, const CudaTarget& target) {
   NarrowGemmSchedule schedule;
   schedule.threads = 32 * blockWarps;
   schedule.stages = std::max<int64_t>(1, stagesFor(region, target));

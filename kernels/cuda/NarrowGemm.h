@@ -4,7 +4,7 @@
 #include "kernels/KernelKind.h"
 #include "kernels/TypedSchedule.h"
 #include "kernels/cuda/CudaTarget.h"
-#include "kernels/regions/ProductRegion.h"
+#include "kernels/regions/GemmRegion.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace tenon::kernels {
@@ -31,9 +31,9 @@ struct NarrowGemmMemory {
   /// Pieces of 8 rows of x that a warp can hold, where two blocks leave a thread 128 registers.
   static constexpr int64_t mostHeldPieces = 10;
   /// Pieces of an input that each of `warps` warps multiplies, where it can hold them from tile to
-  /// tile: all inputs are of one depth, and products that are joined have the same one. 0 where it
+  /// tile: all inputs are of one depth, and GEMMs that are joined have the same one. 0 where it
   /// can't.
-  static int64_t piecesToHold(const ProductRegion& region, int64_t warps);
+  static int64_t piecesToHold(const GemmRegion& region, int64_t warps);
 };
 
 /// How blocks of `narrow_gemm` take a region. `tiles` are blocks that take such rows of W in turn,
@@ -56,7 +56,7 @@ struct NarrowGemmSchedule {
       {"blocks_per_sm", &NarrowGemmSchedule::blocksPerSm, 1, 32}};
 };
 
-/// Products of 2 to 16 rows of x on tensor cores, whose weights come through rings of a block's
+/// GEMMs of 2 to 16 rows of x on tensor cores, whose weights come through rings of a block's
 /// warps (codegen/cuda/emitters/NarrowGemm.cpp).
 struct NarrowGemmKernel {
   static constexpr llvm::StringLiteral name = "narrow_gemm";
@@ -67,7 +67,7 @@ struct NarrowGemmKernel {
       {"narrow_blocks_per_sm", &CudaTarget::narrowBlocksPerSm, 2}};
   static constexpr int64_t mostRows = 16, mostJoined = 4;
 
-  ProductRegion region;
+  GemmRegion region;
   NarrowGemmSchedule schedule;
 
   static VerdictOr<NarrowGemmKernel> read(KernelOp kernel);
@@ -76,16 +76,16 @@ struct NarrowGemmKernel {
   PriceTerms priceTerms() const;
 };
 
-/// Whether tensor cores compute a region of products with 2 to 16 rows.
-Verdict acceptsNarrowGemm(const ProductRegion& region, const CudaTarget& target);
-/// The schedule that does, of an accepted region or of one of its products alone.
-NarrowGemmSchedule chooseNarrowGemm(const ProductRegion& region, const CudaTarget& target);
+/// Whether tensor cores compute a region of GEMMs with 2 to 16 rows.
+Verdict acceptsNarrowGemm(const GemmRegion& region, const CudaTarget& target);
+/// The schedule that does, of an accepted region or of one of its GEMMs alone.
+NarrowGemmSchedule chooseNarrowGemm(const GemmRegion& region, const CudaTarget& target);
 
 /// Whether tensor cores can multiply the factors as they are: one 16-bit type, one batch, rows of
 /// multiples of 16 bytes.
 bool suitsTensorCores(MatmulOp op);
 /// Whether an input lies in memory, or is the norm of one that does.
-bool readsMemory(const ProductRegion::Input& input);
+bool readsMemory(const GemmRegion::Input& input);
 
 } // namespace tenon::kernels
 

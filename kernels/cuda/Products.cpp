@@ -10,24 +10,24 @@ using namespace mlir;
 
 namespace tenon::kernels::cuda_rules {
 
-static bool hasProduct(KernelOp kernel) {
+static bool hasGemm(KernelOp kernel) {
   return llvm::any_of(kernel.getBlock(), llvm::IsaPred<MatmulOp>);
 }
 
 /// One row is memory's business alone, and two nearly: bulk copies serve them better.
-static bool suitsNarrowGemm(const ProductRegion& region, const CudaTarget& target) {
+static bool suitsNarrowGemm(const GemmRegion& region, const CudaTarget& target) {
   return (region.rows > 2 || !target.bulkCopies) && acceptsNarrowGemm(region, target);
 }
 
-static bool suitsTensorCores(const ProductRegion& region, const CudaTarget& target) {
+static bool suitsTensorCores(const GemmRegion& region, const CudaTarget& target) {
   return suitsHopperGemm(region, target) || suitsNarrowGemm(region, target) ||
          suitsHeldGemm(region, target) || acceptsBlockGemm(region, target);
 }
 
 static Verdict accepts(KernelOp kernel, const CudaTarget& target) {
-  if (!hasProduct(kernel))
+  if (!hasGemm(kernel))
     return Verdict::accept();
-  VerdictOr<ProductRegion> region = readProductRegion(kernel);
+  VerdictOr<GemmRegion> region = readGemmRegion(kernel);
   if (!region)
     return region.refusal();
   constexpr int64_t mostBulkRows = 8; // of 16 bits; more go to tensor cores
@@ -37,24 +37,24 @@ static Verdict accepts(KernelOp kernel, const CudaTarget& target) {
   if (Verdict verdict = acceptsBlockGemm(*region, target);
       region->rows > 1 && suitsBlockGemm(region->first(), target))
     return verdict;
-  for (const ProductRegion::Group& group : region->groups)
-    for (ProductRegion::Product product : group.products)
-      if (Verdict verdict = acceptsBulkCopies(product.op, target); !verdict)
+  for (const GemmRegion::Group& group : region->groups)
+    for (GemmRegion::Gemm gemm : group.gemms)
+      if (Verdict verdict = acceptsBulkCopies(gemm.op, target); !verdict)
         return region->rows > mostBulkRows ? acceptsNarrowGemm(*region, target) : verdict;
   if (VerdictOr<GemvBulkSchedule> found = chooseGemvBulk(*region, target, Neighbours()); !found)
     return found.refusal();
   return Verdict::accept();
 }
 
-/// Regions that the rule `matmul` leaves: several products, or something before them.
+/// Regions that the rule `matmul` leaves: several GEMMs, or something before them.
 static bool matches(KernelOp kernel, const CudaTarget& target) {
-  return hasProduct(kernel) && accepts(kernel, target);
+  return hasGemm(kernel) && accepts(kernel, target);
 }
 
-/// The schedule of one product of the region alone, with the order that it has in the region.
-static ScheduleAttr choosePart(MatmulOp op, const ProductRegion& region, const CudaTarget& target,
+/// The schedule of one GEMM of the region alone, with the order that it has in the region.
+static ScheduleAttr choosePart(MatmulOp op, const GemmRegion& region, const CudaTarget& target,
                                Neighbours neighbours) {
-  ProductRegion alone = regionOfProduct(op);
+  GemmRegion alone = regionOfGemm(op);
   op.removeOrderAttr(); // tensor cores have none
   if (suitsHopperGemm(region, target)) {
     HopperGemmSchedule whole = chooseHopperGemm(region, target);
@@ -76,7 +76,7 @@ static ScheduleAttr choosePart(MatmulOp op, const ProductRegion& region, const C
   return found ? printSchedule(op->getContext(), GemvBulkKernel::name, *found) : ScheduleAttr();
 }
 
-static ScheduleAttr chooseWhole(const ProductRegion& region, const CudaTarget& target,
+static ScheduleAttr chooseWhole(const GemmRegion& region, const CudaTarget& target,
                                 Neighbours neighbours) {
   MLIRContext* context = region.first().getContext();
   if (suitsHopperGemm(region, target))
@@ -94,23 +94,23 @@ static ScheduleAttr chooseWhole(const ProductRegion& region, const CudaTarget& t
 /// Each operation keeps the schedule that it has alone, so that the region can be cut into kernels
 /// with the same orders.
 static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target, Neighbours neighbours) {
-  VerdictOr<ProductRegion> region = readProductRegion(kernel);
+  VerdictOr<GemmRegion> region = readGemmRegion(kernel);
   assert(region && "the rule matches");
-  for (const ProductRegion::Group& group : region->groups)
-    for (ProductRegion::Product product : group.products)
-      product.op->setAttr(partAttrName, choosePart(product.op, *region, target, neighbours));
-  for (const ProductRegion::Input& input : region->inputs)
+  for (const GemmRegion::Group& group : region->groups)
+    for (GemmRegion::Gemm gemm : group.gemms)
+      gemm.op->setAttr(partAttrName, choosePart(gemm.op, *region, target, neighbours));
+  for (const GemmRegion::Input& input : region->inputs)
     if (input.norm)
       input.norm->setAttr(partAttrName, scheduleRows(*input.norm, target));
   return chooseWhole(*region, target, neighbours);
 }
 
-llvm::SmallVector<ScheduleAttr> productAlternatives(KernelOp kernel, const CudaTarget& target) {
+llvm::SmallVector<ScheduleAttr> gemmAlternatives(KernelOp kernel, const CudaTarget& target) {
   return kernel.getScheduleAttr().getEmitter() == HopperGemmKernel::name
              ? hopperGemmAlternatives(kernel, target)
              : gemvBulkAlternatives(kernel, target);
 }
 
-const CudaScheduleRule products = {matches, choose, nullptr, accepts, productAlternatives};
+const CudaScheduleRule gemms = {matches, choose, nullptr, accepts, gemmAlternatives};
 
 } // namespace tenon::kernels::cuda_rules

@@ -127,7 +127,7 @@ static void shareInOneChunk(RowShape& shape) {
 }
 
 /// A multiprocessor for each row: few vectors a thread, since all that a row takes waits for one
-/// another. Chunks of one vector of a warp, so that any number of warps can share a row: a product
+/// another. Chunks of one vector of a warp, so that any number of warps can share a row: a GEMM
 /// that makes the norm itself has other threads than the norm's own kernel.
 static void shareFewRows(RowShape& shape) {
   constexpr int64_t mostThreads = 512;

@@ -128,8 +128,8 @@ struct DecodeCover {
 
 /// One row: a block a multiprocessor, of eight warps, or of four where heads are wide: eight are
 /// slow to combine. Where more than four multiprocessors fall to a wide head, what a warp takes
-/// behind its first keys goes through a ring: registers hold too little of it. Narrow heads do
-/// without: products beside the kernel leave so little shared memory that blocks with a ring start
+/// after its first keys goes through a ring: registers hold too little of it. Narrow heads do
+/// without: GEMMs beside the kernel leave so little shared memory that blocks with a ring start
 /// only when those end. Decode of Llama-3.2-1B, 512 keys of 8,448, with and without a ring of 64
 /// KB: 0.718 and 0.695 ms (H200, 2026-11-21).
 /// Blocks with a ring arrive in their cluster with a release, because that measured better from

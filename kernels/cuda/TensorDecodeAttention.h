@@ -46,7 +46,7 @@ struct TensorDecodeKernel {
       // 128: 7.3, 10.9, 37.6 µs and 7.3, 11.3, 43.5 (2026-11-20).
       {"decode_blocks_per_sm", &CudaTarget::decodeBlocksPerSm, 2},
       // Bytes of ring, and elements of a head from which on it is used, where more than four
-      // multiprocessors fall to a row's key head. Between two products (graph, dependent launch,
+      // multiprocessors fall to a row's key head. Between two GEMMs (graph, dependent launch,
       // bf16, 8 key heads), 512 and 8,192 keys: heads of 128 through the ring, four warps, 5.1 and
       // 13.2 µs, straight into registers, eight warps, 6.7 and 17.7; heads of 64 4.1 and 9.3 µs,
       // 3.6 and 9.9 (2026-11-21).

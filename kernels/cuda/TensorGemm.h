@@ -7,7 +7,7 @@
 
 namespace tenon::kernels {
 
-/// How blocks of `tensor_gemm` take a product.
+/// How blocks of `tensor_gemm` take a GEMM.
 struct TensorGemmSchedule {
   int64_t tiles = 0;
   int64_t tileRows = 0; ///< of y, 64 or 128; a tile has 128 columns
@@ -16,7 +16,7 @@ struct TensorGemmSchedule {
       {"tile_rows", &TensorGemmSchedule::tileRows, 64, 128}};
 };
 
-/// One product of many rows of x on tensor cores (codegen/cuda/emitters/TensorGemm.cpp).
+/// One GEMM of many rows of x on tensor cores (codegen/cuda/emitters/TensorGemm.cpp).
 struct TensorGemmKernel {
   static constexpr llvm::StringLiteral name = "tensor_gemm";
   static constexpr int64_t threads = 256, tileColumns = 128;

@@ -37,10 +37,10 @@ double cyclesOf(const WarpgroupStages& stages, int64_t blocks, int64_t sms,
   double l2 = busy * rowBytes * stages.l2Rows / static_cast<double>(fit.l2ReadBytes);
   double tensor = rows * columns / static_cast<double>(fit.tensorElements);
   double decode = static_cast<double>(stages.instructions) / slots;
-  double products = std::max(tensor, decode) + static_cast<double>(fit.decodeUnhiddenPercent) /
-                                                   100.0 * std::min(tensor, decode);
+  double gemms = std::max(tensor, decode) +
+                 static_cast<double>(fit.decodeUnhiddenPercent) / 100.0 * std::min(tensor, decode);
   double longest =
-      std::max({products, rowBytes * (rows + columns) / static_cast<double>(fit.smReadBytes), l2,
+      std::max({gemms, rowBytes * (rows + columns) / static_cast<double>(fit.smReadBytes), l2,
                 static_cast<double>(fit.stageCycles)});
   return static_cast<double>(stages.count) *
          (longest + static_cast<double>(fit.l2TiePercent) / 100.0 * l2);

@@ -40,7 +40,7 @@ struct WarpgroupStages {
 /// Cycles of the stages of a tile on each of `blocks` multiprocessors of `sms`. What a stage takes
 /// is the longest of four: the tensor cores beside the instructions that make factors of quantised
 /// weights; the way into a multiprocessor, which tiles smaller than 128 x 128 wait for; the L2
-/// cache; and its barriers beside the start of its products. Of
+/// cache; and its barriers beside the start of its GEMMs. Of
 /// tiles that the first two make equal, those that read less of the L2 cache count as better.
 double cyclesOf(const WarpgroupStages& stages, int64_t blocks, int64_t sms,
                 const WarpgroupFit& fit);

@@ -7,22 +7,22 @@ using namespace mlir;
 namespace tenon::kernels {
 
 int64_t ExpertRegion::sharing() const {
-  ExpertMatmulOp first = products.front();
+  ExpertMatmulOp first = gemms.front();
   return pairs() * depth / first.getInput().getType().getNumElements();
 }
 
 static std::string nameOf(Operation& op) { return op.getName().stripDialect().str(); }
 
-/// Whether `op` can stand beside the products before it.
-static Verdict acceptsProduct(ExpertMatmulOp op, const ExpertRegion& region) {
-  constexpr size_t mostProducts = 2;
+/// Whether `op` can stand beside the GEMMs before it.
+static Verdict acceptsGemm(ExpertMatmulOp op, const ExpertRegion& region) {
+  constexpr size_t mostGemms = 2;
   if (!llvm::all_of(op->getOperands(), llvm::IsaPred<BlockArgument>))
     return Refusal{"products with experts read their operands from memory: nothing may come before "
                    "them"};
-  if (region.products.empty())
+  if (region.gemms.empty())
     return Verdict::accept();
-  ExpertMatmulOp first = region.products.front();
-  if (region.products.size() == mostProducts)
+  ExpertMatmulOp first = region.gemms.front();
+  if (region.gemms.size() == mostGemms)
     return Refusal{"a kernel computes at most two products with experts"};
   if (op.getInput() != first.getInput() || op.getIds() != first.getIds() ||
       op.getType().getShape() != first.getType().getShape() ||
@@ -46,10 +46,10 @@ static llvm::ArrayRef<int64_t> shapeOf(Value value) {
   return llvm::cast<RankedTensorType>(value.getType()).getShape();
 }
 
-/// Whether `op` sums what the one product of the region gives.
+/// Whether `op` sums what the one GEMM of the region gives.
 static Verdict acceptsSum(WeightedSumOp op, const ExpertRegion& region) {
-  ExpertMatmulOp first = region.products.front();
-  if (region.products.size() != 1 || op.getInput() != first.getResult() ||
+  ExpertMatmulOp first = region.gemms.front();
+  if (region.gemms.size() != 1 || op.getInput() != first.getResult() ||
       !first.getResult().hasOneUse())
     return Refusal{"a weighted sum stands in the kernel of the one product that it sums, which "
                    "nothing else reads"};
@@ -61,13 +61,13 @@ static Verdict acceptsSum(WeightedSumOp op, const ExpertRegion& region) {
 VerdictOr<ExpertRegion> readExpertRegion(KernelOp kernel) {
   ExpertRegion region;
   for (auto op : kernel.getBlock().getOps<ExpertMatmulOp>()) {
-    if (Verdict verdict = acceptsProduct(op, region); !verdict)
+    if (Verdict verdict = acceptsGemm(op, region); !verdict)
       return verdict.refusal();
-    region.products.push_back(op);
+    region.gemms.push_back(op);
   }
-  if (region.products.empty())
+  if (region.gemms.empty())
     return Refusal{"expects a tenon.expert_matmul"};
-  ExpertMatmulOp first = region.products.front();
+  ExpertMatmulOp first = region.gemms.front();
   llvm::ArrayRef<int64_t> ids = shapeOf(first.getIds()), weight = shapeOf(first.getWeight());
   region.rows = ids[0], region.chosen = ids[1];
   region.experts = weight[0], region.columns = weight[1], region.depth = weight[2];

@@ -6,14 +6,14 @@
 
 namespace tenon::kernels {
 
-/// Products with experts as one kernel computes them: gate and up or one alone, and operations on
+/// GEMMs with experts as one kernel computes them: gate and up or one alone, and operations on
 /// the elements of their results; or one alone, the weighted sum of what a row's experts give, and
 /// operations on its elements.
 struct ExpertRegion {
-  llvm::SmallVector<ExpertMatmulOp, 2> products; ///< of one input, choice and shape
-  WeightedSumOp sum;                             ///< null where there is none
-  int64_t rows, chosen;                          ///< of the ids [rows, chosen]
-  int64_t experts, columns, depth;               ///< of the weights [experts, columns, depth]
+  llvm::SmallVector<ExpertMatmulOp, 2> gemms; ///< of one input, choice and shape
+  WeightedSumOp sum;                          ///< null where there is none
+  int64_t rows, chosen;                       ///< of the ids [rows, chosen]
+  int64_t experts, columns, depth;            ///< of the weights [experts, columns, depth]
 
   /// Rows of the result, each a row of x with one expert.
   int64_t pairs() const { return rows * chosen; }
@@ -22,8 +22,8 @@ struct ExpertRegion {
 };
 
 /// Reads the region of `kernel`, or says why no emitter of experts computes it. Asked for: one or
-/// two products of the same input, ids and shapes, whose operands are arguments; at most one sum,
-/// of one product that nothing else reads; all else elementwise, at the positions of the last of
+/// two GEMMs of the same input, ids and shapes, whose operands are arguments; at most one sum,
+/// of one GEMM that nothing else reads; all else elementwise, at the positions of the last of
 /// them; results of float elements at these positions.
 VerdictOr<ExpertRegion> readExpertRegion(KernelOp kernel);
 

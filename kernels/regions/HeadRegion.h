@@ -6,7 +6,7 @@
 
 namespace tenon::kernels {
 
-/// What stands between the products and attention of a step, in one region: chains that each take
+/// What stands between the GEMMs and attention of a step, in one region: chains that each take
 /// the heads of a tensor [M, H, D] of the region's arguments, and in this order may normalise a
 /// head over D, rotate it, and write it to a cache.
 ///

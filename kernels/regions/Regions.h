@@ -10,7 +10,7 @@ namespace tenon::kernels {
 /// operation that decides how the kernel works. The one description that fusion's legality, the
 /// schedule rules and code generation share.
 struct RegionForm {
-  /// For sentences: `the matrix product`.
+  /// For sentences: `the GEMM`.
   llvm::StringLiteral name;
   /// True for a hero; null where the form has none, a chain of operations on elements.
   bool (*isHero)(mlir::Operation& op);
@@ -55,7 +55,7 @@ ArgmaxOp findSearch(KernelOp kernel);
 namespace forms {
 extern const RegionForm cpuElementwise;
 extern const RegionForm cudaElementwise;
-extern const RegionForm cudaMatmul; ///< all emitters of matrix products
+extern const RegionForm cudaMatmul; ///< all emitters of GEMMs
 extern const RegionForm cudaRows;   ///< norms and softmax
 } // namespace forms
 

@@ -162,7 +162,7 @@ double CostModel::vectorsPerThread(const MatchedOnGpu& kernel) {
          vectorBytes;
 }
 
-/// ns that a block waits for the reductions in front of its product.
+/// ns that a block waits for the reductions in front of its GEMM.
 double CostModel::prologueOnGpu(const MatchedOnGpu& kernel) const {
   using Prologue = kernels::PriceTerms::Prologue;
   const KernelWork& work = kernel.work;
@@ -248,11 +248,11 @@ double CostModel::computeOnGpu(const MatchedOnGpu& kernel) const {
     double perNs = slots * property("issue_percent") / 100.0;
     return static_cast<double>(kernel.terms.warpInstructions) / perNs / efficiency;
   }
-  double product = occupancy.tensorCores
-                       ? property("tensor_16bit_gflops") * property("mma_percent") / 100.0
-                   : work.weightBytes > 0 ? property("gemv_gflops")
-                                          : property("f32_gflops");
-  return (work.flops - work.repeatedFlops) / product / efficiency +
+  double gemm = occupancy.tensorCores
+                    ? property("tensor_16bit_gflops") * property("mma_percent") / 100.0
+                : work.weightBytes > 0 ? property("gemv_gflops")
+                                       : property("f32_gflops");
+  return (work.flops - work.repeatedFlops) / gemm / efficiency +
          work.repeatedFlops * tiles / property("f32_gflops") / efficiency;
 }
 
@@ -298,10 +298,10 @@ Estimate CostModel::estimateLibrary(const kernels::PriceTerms::Library& gemm,
                 libraryComputeNs(gemm.m, gemm.n, gemm.k, gflops), property("library_ns"));
 }
 
-/// ns of the products of tiles of warpgroups, `flops` on all multiprocessors at `gflops`: rounds of
+/// ns of the GEMMs of tiles of warpgroups, `flops` on all multiprocessors at `gflops`: rounds of
 /// tiles, of which the last one leaves some idle.
-double CostModel::warpgroupProductsNs(const kernels::PriceTerms::Warpgroups& gemm, double flops,
-                                      double gflops, int64_t blocks) const {
+double CostModel::warpgroupGemmNs(const kernels::PriceTerms::Warpgroups& gemm, double flops,
+                                  double gflops, int64_t blocks) const {
   auto waves = static_cast<double>(llvm::divideCeil(gemm.tilesOfResult, blocks));
   return waves * flops / gflops * property("sms") / static_cast<double>(gemm.tilesOfResult);
 }
@@ -341,18 +341,16 @@ Estimate CostModel::estimateWarpgroups(KernelOp op, const MatchedOnGpu& kernel,
   double percent = static_cast<double>(
       target.getProperty("wgmma_percent").value_or(*target.getProperty("mma_percent")));
   double gflops = property("tensor_16bit_gflops") * percent / 100.0;
-  double products =
-      warpgroupProductsNs(gemm, static_cast<double>(work.flops), gflops, kernel.tiles);
+  double gemms = warpgroupGemmNs(gemm, static_cast<double>(work.flops), gflops, kernel.tiles);
   VerdictOr<kernels::WarpgroupFit> fit = kernels::WarpgroupFit::read(target);
   if (gemm.stages == 0 || !fit)
-    return finish(launch, memory, products / tileEfficiency(gemm.tileRows, gemm.tileColumns),
-                  latency);
+    return finish(launch, memory, gemms / tileEfficiency(gemm.tileRows, gemm.tileColumns), latency);
   double cyclesPerNs = property("clock_mhz") / 1e3;
   auto waves = static_cast<double>(llvm::divideCeil(gemm.tilesOfResult, kernel.tiles));
   double cycles = kernels::cyclesOf(
       {gemm.stages, gemm.tileRows, gemm.tileColumns, gemm.l2Rows, gemm.instructions}, kernel.tiles,
       property("sms"), *fit);
-  double stages = std::max(products, waves * cycles / cyclesPerNs);
+  double stages = std::max(gemms, waves * cycles / cyclesPerNs);
   double behind = epilogueNs(op, work, gemm, kernel.tiles);
   if (gemm.exchangeBytes > 0)
     behind += (static_cast<double>(fit->exchangeCycles) +
@@ -411,7 +409,7 @@ Estimate CostModel::estimateOnCpu(KernelOp kernel, const KernelWork& work) const
   double cached = static_cast<double>(work.readBytes) + work.writtenBytes;
   double memory = nsAt(work.weightBytes, property("dram_mb_per_s")) +
                   nsAt(cached, property("cache_mb_per_s") * busy / cores);
-  // Every thread does what comes before a matrix product for itself.
+  // Every thread does what comes before a GEMM for itself.
   double flops = work.flops - work.quantOps + (busy - 1) * work.repeatedFlops;
   double compute = flops / (property("f32_gflops") * busy / cores);
   for (const KernelWork::Blocks& blocks : work.blocks)

@@ -75,12 +75,12 @@ std::string contentKey(KernelOp kernel);
 ///     they
 ///               take l2_none_percent: copy for as many reads as there are writes and dram for the
 ///               rest; of rows at most sm · multiprocessors that have some
-///     compute = (f / rate of products or f32 + repeated f · tiles / f32) / wave efficiency;
+///     compute = (f / rate of GEMMs or f32 + repeated f · tiles / f32) / wave efficiency;
 ///               where instructions bind (block_gemm), those over what the schedulers issue
 ///               (issue_percent of a slot a cycle each)
 ///
 /// Bytes in flight are those of the blocks that registers, shared memory and threads of the target
-/// let run at once. Wave efficiency is tiles over whole waves of tiles. Products on tensor cores
+/// let run at once. Wave efficiency is tiles over whole waves of tiles. GEMMs on tensor cores
 /// run at their peak, less what code that is not the library's loses (`mma_percent`), others at
 /// `gemv_gflops`.
 ///
@@ -143,8 +143,8 @@ private:
   /// Share of the tensor cores' rate that a tile reaches.
   double tileEfficiency(int64_t tileRows, int64_t tileColumns) const;
   double libraryComputeNs(int64_t m, int64_t n, int64_t k, double gflops) const;
-  double warpgroupProductsNs(const kernels::PriceTerms::Warpgroups& gemm, double flops,
-                             double gflops, int64_t blocks) const;
+  double warpgroupGemmNs(const kernels::PriceTerms::Warpgroups& gemm, double flops, double gflops,
+                         int64_t blocks) const;
   double epilogueInstructions(KernelOp kernel) const;
   double epilogueNs(KernelOp kernel, const KernelWork& work,
                     const kernels::PriceTerms::Warpgroups& gemm, int64_t blocks) const;

@@ -59,7 +59,7 @@ static int64_t writtenBytes(Value value) {
   return getStorageBytes(value.getType()).value_or(0);
 }
 
-/// Operations of the region that a matrix product in it depends on.
+/// Operations of the region that a GEMM in it depends on.
 static llvm::DenseSet<Operation*> findRepeated(KernelOp kernel) {
   llvm::DenseSet<Operation*> repeated;
   for (Operation& op : llvm::reverse(kernel.getBlock().without_terminator()))
@@ -70,7 +70,7 @@ static llvm::DenseSet<Operation*> findRepeated(KernelOp kernel) {
   return repeated;
 }
 
-/// What a product with the chosen of a weight's matrices decodes.
+/// What a GEMM with the chosen of a weight's matrices decodes.
 static void addProduct(ExpertMatmulOp op, KernelWork& work) {
   RankedTensorType weight = op.getWeight().getType();
   const Encoding* encoding = getEncoding(weight.getElementType());
@@ -79,7 +79,7 @@ static void addProduct(ExpertMatmulOp op, KernelWork& work) {
     work.blocks.push_back({encoding, /*integers=*/false, blocks * encoding->blockSize, 0});
 }
 
-/// What a product does beyond floating-point operations on its weight.
+/// What a GEMM does beyond floating-point operations on its weight.
 static void addProduct(MatmulOp op, int64_t flops, KernelWork& work) {
   RankedTensorType weight = op.getWeight().getType();
   const Encoding* encoding = getEncoding(weight.getElementType());
@@ -105,10 +105,10 @@ KernelWork sumWork(KernelOp kernel) {
     depth[&op] = before + reductionsOf(op);
     work.reductions = std::max(work.reductions, depth[&op]);
     work.flops = detail::saturatingSum({work.flops, flops});
-    if (auto product = llvm::dyn_cast<MatmulOp>(op))
-      addProduct(product, flops, work);
-    if (auto product = llvm::dyn_cast<ExpertMatmulOp>(op))
-      addProduct(product, work);
+    if (auto gemm = llvm::dyn_cast<MatmulOp>(op))
+      addProduct(gemm, flops, work);
+    if (auto gemm = llvm::dyn_cast<ExpertMatmulOp>(op))
+      addProduct(gemm, work);
     if (repeated.contains(&op)) {
       work.repeatedFlops = detail::saturatingSum({work.repeatedFlops, flops});
       // Norms of one value share its sums, and a block keeps what it has read.

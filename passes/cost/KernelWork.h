@@ -9,19 +9,19 @@ namespace tenon::passes::cost {
 struct KernelWork {
   int64_t flops = 0;         ///< each operation once
   int64_t quantOps = 0;      ///< of those, the ones of products of quants: those of `blocks`
-  int64_t weightBytes = 0;   ///< read of operands that matrix products and tables hold
+  int64_t weightBytes = 0;   ///< read of operands that GEMMs and tables hold
   int64_t readBytes = 0;     ///< read of other inputs, each input once
   int64_t writtenBytes = 0;  ///< of results
   int64_t reductions = 0;    ///< on the longest chain of operations: threads wait for each other
-  int64_t repeatedFlops = 0; ///< of operations that every tile of a matrix product does again
+  int64_t repeatedFlops = 0; ///< of operations that every tile of a GEMM does again
   int64_t repeatedReductions = 0;
   int64_t repeatedElements = 0; ///< that repeated reductions read, of each value once
-  /// Block-quantised weights of products: elements that are decoded, or unpacked beside quants.
+  /// Block-quantised weights of GEMMs: elements that are decoded, or unpacked beside quants.
   struct Blocks {
     const Encoding* encoding;
     bool besideQuants;
     int64_t elements;
-    int64_t quantOps; ///< of the product, on integers; 0 beside floats
+    int64_t quantOps; ///< of the GEMM, on integers; 0 beside floats
   };
   llvm::SmallVector<Blocks, 2> blocks;
 };

@@ -4,7 +4,7 @@ using namespace mlir;
 
 namespace tenon::passes::cost {
 
-/// A library's product is large: its tiles fill the device, and its loads the memory system.
+/// A library's GEMM is large: its tiles fill the device, and its loads the memory system.
 static Occupancy libraryOccupancy(const KernelWork& work, TargetAttr target) {
   Occupancy occupancy;
   occupancy.tilesAtOnce = *target.getProperty("sms");

@@ -5,8 +5,8 @@
 
 namespace tenon::passes::fusion {
 
-/// Puts the operations of a function's block into an order in which each stands behind what it
-/// reads, and a kernel that writes a state behind those that read the state before; of all such
+/// Puts the operations of a function's block into an order in which each stands after what it
+/// reads, and a kernel that writes a state after those that read the state before; of all such
 /// orders, the one nearest to the present. There must be one.
 void sortBlock(mlir::Block& block);
 

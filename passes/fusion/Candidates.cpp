@@ -99,10 +99,10 @@ void CandidateSet::collect(llvm::ArrayRef<std::string> disabledRules) {
 
 void CandidateSet::findTails() {
   for (auto [index, candidate] : llvm::enumerate(list)) {
-    Operation* product = graph.getOp(candidate.nodes.front());
-    if (!candidate.isLegal() || !llvm::isa<MatmulOp>(product))
+    Operation* gemm = graph.getOp(candidate.nodes.front());
+    if (!candidate.isLegal() || !llvm::isa<MatmulOp>(gemm))
       continue;
-    llvm::SmallVector<Operation*> tail = pointwiseTail(product);
+    llvm::SmallVector<Operation*> tail = pointwiseTail(gemm);
     auto rest = llvm::ArrayRef(candidate.nodes).drop_front();
     if (rest.size() == tail.size() && llvm::equal(rest, tail, [&](unsigned node, Operation* op) {
           return graph.getOp(node) == op;

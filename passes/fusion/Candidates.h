@@ -39,8 +39,8 @@ public:
 
   /// Asks every rule but the disabled ones, those that fill gaps last; then unites legal candidates
   /// that share operations, as long as the union is legal: a chain that no one rule names is found
-  /// so. A union takes the whole tail of pointwise operations behind each of its products where a
-  /// candidate has it and it stays legal: to store a product for another kernel's bias or
+  /// so. A union takes the whole tail of pointwise operations after each of its GEMMs where a
+  /// candidate has it and it stays legal: to store a GEMM for another kernel's bias or
   /// activation never pays, and the ways to cut several tails short multiply. Deterministic.
   ///
   /// The time is linear in the operations: unions end when candidates or trials are a fixed number
@@ -72,7 +72,7 @@ private:
   std::map<std::vector<unsigned>, size_t>
       indices; ///< of those in `list` and, as `npos`, of refused unions
   std::vector<std::vector<size_t>> holders; ///< by node: the candidates of rules that hold it
-  llvm::DenseMap<unsigned, size_t> tails;   ///< by product: the candidate of it and its whole tail
+  llvm::DenseMap<unsigned, size_t> tails;   ///< by GEMM: the candidate of it and its whole tail
   std::map<unsigned, RegionPrice> singles;
   std::map<std::vector<const void*>, RegionPrice> priced; ///< by content of the region
 };

@@ -55,13 +55,13 @@ bool isPointwise(mlir::Operation* op);
 /// The pointwise operations that follow `op`, each the only user of the one before: what a kernel
 /// that computes `op` can do with its result before it stores it, as far as a kernel holds it.
 llvm::SmallVector<mlir::Operation*> pointwiseTail(mlir::Operation* op);
-/// The matrix products whose input is `value`.
+/// The GEMMs whose input is `value`.
 llvm::SmallVector<mlir::Operation*> matmulsOf(mlir::Value value);
-/// What stands between a product and the attention that reads `value`: cache write, rope and norm
+/// What stands between a GEMM and the attention that reads `value`: cache write, rope and norm
 /// of heads, from there backwards; each where it is, and no more of them than a kernel holds.
 llvm::SmallVector<mlir::Operation*> headTail(mlir::Value value);
-/// The matrix product that `value` comes from and the elementwise operations and views between
-/// (a bias), the product first; empty where there is none that a kernel could hold with them.
+/// The GEMM that `value` comes from and the elementwise operations and views between
+/// (a bias), the GEMM first; empty where there is none that a kernel could hold with them.
 llvm::SmallVector<mlir::Operation*> matmulChain(mlir::Value value);
 /// The same, where the operations between are pointwise: nothing else goes into `value`.
 llvm::SmallVector<mlir::Operation*> pointwiseChain(mlir::Value value);

@@ -61,7 +61,7 @@ llvm::SmallVector<Operation*> matmulsOf(Value value) {
 }
 
 /// Back from `value` through operations that `passes` lets pass, each read by the next alone, to a
-/// product.
+/// GEMM.
 static llvm::SmallVector<Operation*> chainTo(Value value, bool (*passes)(Operation*)) {
   llvm::SmallVector<Operation*> chain;
   for (Operation* op = producerOf(value); op && chain.size() < mostKernelOperations;

@@ -50,7 +50,7 @@ static Verdict checkFootprints(const FusionGraph& graph, llvm::ArrayRef<unsigned
       // Of a cache the region's emitter reads what the region itself writes, or refuses the region.
       if (llvm::isa<StateType>(operand.get().getType()))
         continue;
-      // A sum of what a row's experts give stands beside its product alone, whose emitter computes
+      // A sum of what a row's experts give stands beside its GEMM alone, whose emitter computes
       // all of them in a block, or refuses the region.
       if (llvm::isa<WeightedSumOp>(op) && llvm::isa_and_nonnull<ExpertMatmulOp>(producer))
         continue;

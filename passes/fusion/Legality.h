@@ -13,7 +13,7 @@ namespace tenon::passes::fusion {
 ///    have an order (of several regions together, the cover makes sure).
 /// 3. No operation inside needs elements of other rows or columns of another one inside (footprint
 ///    `grid`): a block would wait for all blocks.
-/// 4. Matrix products inside hold weights of one encoding, which can stand together.
+/// 4. GEMMs inside hold weights of one encoding, which can stand together.
 Verdict acceptsGroup(const FusionGraph& graph, llvm::ArrayRef<unsigned> nodes);
 
 /// Whether an emitter of the target computes the region. The emitter's own

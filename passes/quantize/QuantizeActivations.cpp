@@ -13,7 +13,7 @@ namespace tenon::passes {
 namespace {
 
 /// Products of one input whose weights go with one encoding of activations: they share the quants.
-struct SharedProducts {
+struct SharedGemms {
   Value input;
   Type quants; ///< the input's type, quantised
   llvm::SmallVector<MatmulOp> products;
@@ -27,16 +27,16 @@ public:
   void run(func::FuncOp function);
 
 private:
-  std::optional<int64_t> priceProducts(SharedProducts& shared, Type input);
-  std::optional<int64_t> priceQuantized(SharedProducts& shared);
-  void decide(SharedProducts& shared);
+  std::optional<int64_t> priceGemms(SharedGemms& shared, Type input);
+  std::optional<int64_t> priceQuantized(SharedGemms& shared);
+  void decide(SharedGemms& shared);
 
   OperationPricer pricer;
 };
 
 } // namespace
 
-static std::vector<SharedProducts> collectProducts(func::FuncOp function) {
+static std::vector<SharedGemms> collectGemms(func::FuncOp function) {
   llvm::MapVector<std::pair<Value, Type>, llvm::SmallVector<MatmulOp>> groups;
   function.walk([&](MatmulOp op) {
     RankedTensorType input = op.getInput().getType();
@@ -47,14 +47,14 @@ static std::vector<SharedProducts> collectProducts(func::FuncOp function) {
     Type quants = input.clone(BlockType::get(op.getContext(), activations->name));
     groups[{op.getInput(), quants}].push_back(op);
   });
-  std::vector<SharedProducts> shared;
+  std::vector<SharedGemms> shared;
   for (auto& [key, products] : groups)
     shared.push_back({key.first, key.second, std::move(products)});
   return shared;
 }
 
 /// All products with an input of that type.
-std::optional<int64_t> ActivationQuantizer::priceProducts(SharedProducts& shared, Type input) {
+std::optional<int64_t> ActivationQuantizer::priceGemms(SharedGemms& shared, Type input) {
   int64_t sum = 0;
   for (MatmulOp op : shared.products) {
     std::optional<int64_t> ns = pricer.priceMatmul(op, input, op.getWeight().getType());
@@ -65,8 +65,8 @@ std::optional<int64_t> ActivationQuantizer::priceProducts(SharedProducts& shared
   return sum;
 }
 
-std::optional<int64_t> ActivationQuantizer::priceQuantized(SharedProducts& shared) {
-  std::optional<int64_t> products = priceProducts(shared, shared.quants);
+std::optional<int64_t> ActivationQuantizer::priceQuantized(SharedGemms& shared) {
+  std::optional<int64_t> products = priceGemms(shared, shared.quants);
   Location loc = shared.products.front().getLoc();
   std::optional<int64_t> quantize = pricer.price(
       loc, shared.input.getType(), shared.quants, [&](OpBuilder& b, ValueRange operands) {
@@ -78,9 +78,9 @@ std::optional<int64_t> ActivationQuantizer::priceQuantized(SharedProducts& share
 }
 
 /// Quantises the input where that is predicted to be faster, and says so in a remark.
-void ActivationQuantizer::decide(SharedProducts& shared) {
+void ActivationQuantizer::decide(SharedGemms& shared) {
   MatmulOp first = shared.products.front();
-  std::optional<int64_t> floats = priceProducts(shared, shared.input.getType());
+  std::optional<int64_t> floats = priceGemms(shared, shared.input.getType());
   std::optional<int64_t> quants = priceQuantized(shared);
   auto options = remark::RemarkOpts::name("quantize-activations")
                      .category("quantize")
@@ -108,8 +108,8 @@ void ActivationQuantizer::decide(SharedProducts& shared) {
 }
 
 void ActivationQuantizer::run(func::FuncOp function) {
-  std::vector<SharedProducts> inputs = collectProducts(function);
-  for (SharedProducts& shared : inputs)
+  std::vector<SharedGemms> inputs = collectGemms(function);
+  for (SharedGemms& shared : inputs)
     decide(shared);
 }
 

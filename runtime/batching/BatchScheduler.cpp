@@ -63,7 +63,7 @@ struct Sequence {
   bool wantsLogits(const ModelFunction& function) const {
     return !function.hasNextIds() || !sampler.isGreedy();
   }
-  /// The token behind `row` of the function's last call.
+  /// The token after `row` of the function's last call.
   absl::StatusOr<int32_t> next(const ModelFunction& function, size_t row) const {
     if (wantsLogits(function))
       return sampler.sample(function.logits(row), tokens);
@@ -235,7 +235,7 @@ bool BatchScheduler::Impl::place(Sequence& sequence) {
   if (pages)
     model.setPages(sequence.slot, sequence.pages.pages);
   else if (options.reusesPrefixes && !model.info().isStream())
-    // The tokens that a ring holds behind a prefix have taken the places of some before its end.
+    // The tokens that a ring holds after a prefix have taken the places of some before its end.
     held = lease->cachedTokens;
   sequence.fed = size_t(held);
   return true;

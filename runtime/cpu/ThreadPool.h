@@ -75,7 +75,7 @@ private:
   void* context = nullptr;
   // The caller's own.
   Clock::time_point aloneUntil = {}; ///< no loop is shared before
-  Clock::duration absence = {}; ///< of loops, one behind the other, of which the caller did all
+  Clock::duration absence = {};      ///< of loops, one after the other, of which the caller did all
   std::atomic<bool> stopping{false};
   /// By part: the last loop in which it was claimed, `epoch` or the loop before.
   std::unique_ptr<std::atomic<uint32_t>[]> claims;

@@ -74,7 +74,7 @@ struct RandomRange {
   bool operator==(const RandomRange&) const = default;
 };
 
-/// A weight or folded constant. Several ranges are placed one behind the other.
+/// A weight or folded constant. Several ranges are placed one after the other.
 struct Constant {
   std::string name;
   std::string encoding; ///< names one of `Program::encodings`
@@ -134,7 +134,7 @@ struct CudaLaunch {
   bool pdl = false;
   /// The kernel takes one more parameter, the address of a `BlockStamps` for each block.
   bool stamps = false;
-  /// Of arguments of the step; the kernel takes them by value, 128 bytes each, behind all addresses.
+  /// Of arguments of the step; the kernel takes them by value, 128 bytes each, after all addresses.
   std::vector<TensorMap> tensorMaps = {};
 
   bool operator==(const CudaLaunch&) const = default;
@@ -188,7 +188,7 @@ enum class PortRole : uint8_t {
   Positions = 3,  ///< input: where each token stands in its sequence
   OutputRows = 4, ///< input: the rows of a chunk that have logits
   Logits = 5,     ///< output
-  NextIds = 6,    ///< output: the most likely token behind each row of logits
+  NextIds = 6,    ///< output: the most likely token after each row of logits
   BlockTable = 7, ///< input, where caches are paged: the pages of each sequence
 };
 

@@ -65,7 +65,7 @@ enum class SplitBehavior : uint8_t {
   Removed = 1,
   MergedWithPrevious = 2,
   MergedWithNext = 3,
-  Contiguous = 4, ///< matches behind one another are one piece
+  Contiguous = 4, ///< matches after one another are one piece
 };
 
 struct SplitStep {
@@ -79,9 +79,9 @@ struct SplitStep {
 /// How a control or user-defined token is found in a text.
 struct AddedToken {
   int32_t id = 0;
-  bool wholeWord = false;   ///< only where no word goes on before or behind it
+  bool wholeWord = false;   ///< only where no word goes on before or after it
   bool stripsLeft = false;  ///< with the white space before it
-  bool stripsRight = false; ///< with the white space behind it
+  bool stripsRight = false; ///< with the white space after it
   bool normalized = false;  ///< in what the normaliser makes of the text
 
   bool operator==(const AddedToken&) const = default;
@@ -104,7 +104,7 @@ struct TokenizerSpec {
   std::vector<RewriteStep> pieceNormalizers;
   /// How tokens are read from a text, by id in ascending order; others just as they are.
   std::vector<AddedToken> added;
-  /// Whether unknown characters behind one another are one unknown token (BPE over characters; with
+  /// Whether unknown characters after one another are one unknown token (BPE over characters; with
   /// Unigram they always are).
   bool fuseUnknown = false;
   /// Texts by id. SentencePiece and Unigram write a space as U+2581; byte-level BPE maps every byte to

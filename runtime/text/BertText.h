@@ -15,7 +15,7 @@ struct BertNormalizer {
   bool lowers = true;
 };
 
-/// Adds these steps to `spec`. Ideographs are cut by a split: the splits behind it are to cut at white
+/// Adds these steps to `spec`. Ideographs are cut by a split: the splits after it are to cut at white
 /// space.
 void addBertNormalizer(const BertNormalizer& normalizer, TokenizerSpec& spec);
 

@@ -24,7 +24,7 @@ public:
   virtual absl::StatusOr<std::span<const int32_t>> draft(int64_t most) = 0;
 };
 
-/// Guesses that the text goes on as it did behind the same last words before (prompt lookup decoding,
+/// Guesses that the text goes on as it did after the same last words before (prompt lookup decoding,
 /// Saxena 2023). It needs no second model, and is good where a text repeats itself or its prompt.
 class NgramDrafter : public Drafter {
 public:
@@ -37,7 +37,7 @@ public:
   absl::StatusOr<std::span<const int32_t>> draft(int64_t most) override;
 
 private:
-  /// The places behind the last occurrences of the words of some length, by their hash; the text's end
+  /// The places after the last occurrences of the words of some length, by their hash; the text's end
   /// itself is none.
   struct Places {
     size_t length;

@@ -115,7 +115,7 @@ private:
     return absl::OkStatus();
   }
 
-  /// The token behind `row` of the last call: greedy ones the device has chosen.
+  /// The token after `row` of the last call: greedy ones the device has chosen.
   absl::StatusOr<int32_t> choose(const ModelFunction& decode, size_t row,
                                  std::span<const int32_t> before, bool hasLogits) const {
     if (hasLogits)

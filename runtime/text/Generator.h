@@ -71,13 +71,13 @@ public:
   ///
   /// With a drafter, each call of the model takes its guesses as further rows of the sequence, as many
   /// as the Decode function of most rows has room for. Each token is what the sampler chooses from the
-  /// logits behind the one before, so that guesses change how many calls there are, and nothing else
+  /// logits after the one before, so that guesses change how many calls there are, and nothing else
   /// where the kernels give a row the same bits whatever the number of rows.
   absl::StatusOr<Generation> generate(std::span<const int32_t> prompt, int64_t count,
                                       const Sampler& sampler, const TokenCallback& onToken = {},
                                       Drafter* drafter = nullptr);
 
-  /// Feeds `ids` through Decode, one by one from position 0, and returns the logits behind each:
+  /// Feeds `ids` through Decode, one by one from position 0, and returns the logits after each:
   /// [ids, vocabulary], row-major. Fails as `generate` does.
   absl::StatusOr<std::vector<float>> computeLogits(std::span<const int32_t> ids);
 

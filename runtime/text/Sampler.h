@@ -48,7 +48,7 @@ public:
   /// Whether the highest of the model's logits is taken, whatever the text.
   bool isGreedy() const { return options.temperature == 0 && options.repetitionPenalty == 1; }
 
-  /// The id for the token behind `text`, the tokens of `sequence` so far, given the logits of all
+  /// The id for the token after `text`, the tokens of `sequence` so far, given the logits of all
   /// tokens (at most 2^23). A logit may be −infinity: never chosen. InvalidArgument names the first that
   /// is NaN or +infinity, and where there is nothing to choose from.
   absl::StatusOr<int32_t> sample(std::span<const float> logits, std::span<const int32_t> text,

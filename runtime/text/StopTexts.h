@@ -17,7 +17,7 @@ public:
   static absl::StatusOr<StopTexts> create(std::vector<std::string> texts);
 
   /// Takes the next part. Returns what is known to stand before any stop text; what may be the begin
-  /// of one is held back. Behind a stop text there is nothing more.
+  /// of one is held back. After a stop text there is nothing more.
   std::string push(std::string_view part);
   /// Ends the text: what was held back.
   std::string flush();

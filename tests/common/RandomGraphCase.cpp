@@ -146,7 +146,7 @@ static std::vector<int64_t> returnSearched(func::FuncOp function) {
   return searched;
 }
 
-/// 1e-4 of the largest, and, since several roundings of a 16-bit type lie behind one another, 16 of
+/// 1e-4 of the largest, and, since several roundings of a 16-bit type lie after one another, 16 of
 /// its steps. Of quantised activations, a number beside the middle of two quants may go either way: a
 /// few of 127.
 static double allowedError(const ReferenceTensor& expected, bool areQuantized) {

@@ -63,7 +63,7 @@ inline void PrintTo(const SeedRange& range, std::ostream* out) {
 }
 /// A range written `SEED` or `FIRST-LAST`.
 absl::StatusOr<SeedRange> parseSeedRange(absl::string_view text);
-/// The ranges of a file such as `tests/data/random-graphs.seeds`: one a line, text behind `#` apart.
+/// The ranges of a file such as `tests/data/random-graphs.seeds`: one a line, text after `#` apart.
 absl::StatusOr<std::vector<SeedRange>> readSeeds(const std::string& path);
 
 } // namespace tenon::tests

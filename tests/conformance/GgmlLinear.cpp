@@ -46,7 +46,7 @@ Value mulMatId(GgmlGraph& graph) {
   return b.embedding(b.reshape(all, {rows * w[2], w[1]}), graph.indices(chosen), graph.rounded());
 }
 
-/// Table ne [D, V, a, b], ids ne [n, a, b]: each batch has a table of its own, here one behind the
+/// Table ne [D, V, a, b], ids ne [n, a, b]: each batch has a table of its own, here one after the
 /// other.
 Value getRows(GgmlGraph& graph) {
   const auto& table = graph.row.source(0).ne;

@@ -80,7 +80,7 @@ struct Fiber {
   bool arrived = false;      ///< there
   std::vector<Copy> open;    ///< copies since the last commit
   std::deque<std::vector<Copy>> committed;
-  std::vector<Product> openProducts; ///< since the last commit
+  std::vector<Product> openWgmmas; ///< since the last commit
   std::deque<std::vector<Product>> products;
   std::deque<std::function<void()>> boxes; ///< on their way out of shared memory
   std::function<bool()> condition;         ///< that it waits for

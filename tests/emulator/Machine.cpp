@@ -87,7 +87,7 @@ void Machine::prepare(unsigned firstBlock, unsigned count, unsigned blocks, unsi
       fiber.block = &block;
       fiber.warp = &block.warps[t / warpSize];
       ++fiber.warp->meeting.live;
-      // Six registers and where to go on; the stack is then as behind a call.
+      // Six registers and where to go on; the stack is then as after a call.
       auto* top = reinterpret_cast<void**>(static_cast<char*>(stacks[size_t{b} * threads + t]) +
                                            stackBytes - 64);
       *top = reinterpret_cast<void*>(&Machine::enter);
@@ -172,7 +172,7 @@ void Machine::finish() {
   for (const std::vector<Copy>& group : self->committed)
     if (!group.empty())
       fail("a thread ends with asynchronous copies on their way");
-  if (!self->boxes.empty() || !self->products.empty() || !self->openProducts.empty())
+  if (!self->boxes.empty() || !self->products.empty() || !self->openWgmmas.empty())
     fail("a thread ends with boxes or products on their way");
   --alive;
   if (self->arrived && self->clusterPhase == clusterPhase)

@@ -61,7 +61,7 @@ unsigned emulatedHandle(const void* pointer);
 void* emulatedPointer(unsigned handle);
 unsigned emulatedMap(unsigned handle, unsigned rank);
 
-/// cp.async: `bytes` of 16, zeros behind them.
+/// cp.async: `bytes` of 16, zeros after them.
 void emulatedCopy(unsigned target, const void* source, int bytes);
 void emulatedCommitCopies();
 void emulatedWaitForCopies(int pending);
@@ -84,11 +84,10 @@ void emulatedWaitForBoxes(int pending);
 
 /// wgmma: `sums` of `columns` / 2 of this thread, with A in shared memory, or in registers where `a` is
 /// not null; then B's columns lie along its rows. The warpgroup multiplies no earlier than it waits.
-void emulatedIssueProduct(float* sums, unsigned columns, const unsigned* a, uint64_t matrixA,
-                          uint64_t matrixB, int add, bool alongRows,
-                          float (*widen)(unsigned short));
-void emulatedCommitProducts();
-void emulatedWaitForProducts(int pending);
+void emulatedIssueWgmma(float* sums, unsigned columns, const unsigned* a, uint64_t matrixA,
+                        uint64_t matrixB, int add, bool alongRows, float (*widen)(unsigned short));
+void emulatedCommitWgmmas();
+void emulatedWaitForWgmmas(int pending);
 
 unsigned emulatedRank(); ///< of the block in its cluster
 void emulatedClusterArrive();

@@ -7,7 +7,7 @@ namespace tenon::emulator {
 
 namespace {
 
-/// The index behind the parenthesis that closes the one at `open`.
+/// The index after the parenthesis that closes the one at `open`.
 size_t closing(std::string_view text, size_t open) {
   int depth = 0;
   bool quoted = false;
@@ -58,7 +58,7 @@ void takeOperands(std::string_view& text, std::vector<std::string>& operands) {
   }
 }
 
-/// The first instruction of an asm template: behind braces, declarations, labels and predicates.
+/// The first instruction of an asm template: after braces, declarations, labels and predicates.
 std::string_view firstInstruction(std::string_view text) {
   while (true) {
     size_t begin = text.find_first_not_of(" \n{");

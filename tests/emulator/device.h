@@ -291,7 +291,7 @@ inline void storeMatrices(Quarter own, unsigned address, bool transposed) {
       static_cast<unsigned short*>(emulatedPointer(rows[8 * i + row]))[column] =
           static_cast<unsigned short>(own.r[i] >> 16 * odd);
     }
-  Lanes<int>(0); // others read it behind a barrier of the warp, or at once
+  Lanes<int>(0); // others read it after a barrier of the warp, or at once
 }
 
 } // namespace emulated
@@ -462,14 +462,14 @@ inline void asm_cp_async_bulk_wait_group_read(int pending) { emulatedWaitForBoxe
 inline void asm_cp_async_bulk_wait_group(int pending) { emulatedWaitForBoxes(pending); }
 
 inline void asm_wgmma_fence_sync_aligned() {}
-inline void asm_wgmma_commit_group_sync_aligned() { emulatedCommitProducts(); }
-inline void asm_wgmma_wait_group_sync_aligned(int pending) { emulatedWaitForProducts(pending); }
+inline void asm_wgmma_commit_group_sync_aligned() { emulatedCommitWgmmas(); }
+inline void asm_wgmma_wait_group_sync_aligned(int pending) { emulatedWaitForWgmmas(pending); }
 
 namespace emulated {
 
-/// What follows the first of a product's sums: the others, which lie behind it, and the factors.
+/// What follows the first of a product's sums: the others, which lie after it, and the factors.
 template <int columns, float (*widen)(unsigned short), typename... Rest>
-void issueProduct(float& first, Rest... rest) {
+void issueWgmma(float& first, Rest... rest) {
   constexpr int sums = columns / 2 - 1, factors = sizeof...(Rest) - sums;
   static_assert(factors == 3 || factors == 5 || factors == 6);
   const unsigned long long operands[] = {std::bit_cast<unsigned>(first), // so that none is empty
@@ -480,14 +480,14 @@ void issueProduct(float& first, Rest... rest) {
                                          }(rest)...};
   const unsigned long long* given = operands + 1 + sums;
   if constexpr (factors == 3) {
-    emulatedIssueProduct(&first, columns, nullptr, given[0], given[1], static_cast<int>(given[2]),
-                         /*alongRows=*/true, widen);
+    emulatedIssueWgmma(&first, columns, nullptr, given[0], given[1], static_cast<int>(given[2]),
+                       /*alongRows=*/true, widen);
   } else {
     const unsigned a[] = {static_cast<unsigned>(given[0]), static_cast<unsigned>(given[1]),
                           static_cast<unsigned>(given[2]), static_cast<unsigned>(given[3])};
     constexpr bool alongRows = factors == 6;
-    emulatedIssueProduct(&first, columns, a, 0, given[4],
-                         alongRows ? static_cast<int>(given[factors - 1]) : 1, alongRows, widen);
+    emulatedIssueWgmma(&first, columns, a, 0, given[4],
+                       alongRows ? static_cast<int>(given[factors - 1]) : 1, alongRows, widen);
   }
 }
 
@@ -497,12 +497,12 @@ void issueProduct(float& first, Rest... rest) {
   template <typename... Rest>                                                                      \
   void asm_wgmma_mma_async_sync_aligned_m64n##columns##k16_f32_f16_f16(float& first,               \
                                                                        Rest... rest) {             \
-    emulated::issueProduct<columns, halfToFloat>(first, rest...);                                  \
+    emulated::issueWgmma<columns, halfToFloat>(first, rest...);                                    \
   }                                                                                                \
   template <typename... Rest>                                                                      \
   void asm_wgmma_mma_async_sync_aligned_m64n##columns##k16_f32_bf16_bf16(float& first,             \
                                                                          Rest... rest) {           \
-    emulated::issueProduct<columns, bfloatToFloat>(first, rest...);                                \
+    emulated::issueWgmma<columns, bfloatToFloat>(first, rest...);                                  \
   }
 EMULATED_PRODUCTS(16)
 EMULATED_PRODUCTS(32)

@@ -14,7 +14,7 @@
 
 namespace tenon::tests {
 
-/// Keeps the logits behind each position that a call of its executor has given them for.
+/// Keeps the logits after each position that a call of its executor has given them for.
 class LogitsOfPositions : public runtime::Executor {
 public:
   explicit LogitsOfPositions(runtime::Executor& executor) : executor(executor) {}

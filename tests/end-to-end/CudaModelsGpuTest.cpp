@@ -236,7 +236,7 @@ std::vector<int32_t> streamIds(runtime::Executor& executor, int32_t first, int64
   return ids;
 }
 
-/// Graphs hold four steps: streams that end with a graph, one step before and one to three behind,
+/// Graphs hold four steps: streams that end with a graph, one step before and one to three after,
 /// and such as are given up within one, where the device is steps ahead, give the same ids from the
 /// same beginning.
 TEST_P(CudaTrainedModels, StreamsOfAnyLength) {

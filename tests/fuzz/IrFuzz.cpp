@@ -1,4 +1,4 @@
-// Textual IR: the parser behind its depth check, the verifiers, the reference interpreter on small
+// Textual IR: the parser after its depth check, the verifiers, the reference interpreter on small
 // functions, and all passes, for a CPU and a GPU.
 // Most changes are made to the parsed module, so that they meet the verifiers and the passes instead
 // of the parser.

@@ -54,7 +54,7 @@ static std::vector<std::pair<Range, uint8_t*>> findSections(std::span<uint8_t> f
 }
 
 /// Puts the right sizes and hashes into a file whose header says where its metadata are: without
-/// them nothing behind the hashes would be reached.
+/// them nothing after the hashes would be reached.
 static void seal(std::vector<uint8_t>& file, const Range& metadata) {
   std::span<uint8_t> bytes = std::span(file).subspan(metadata.offset, metadata.bytes);
   for (auto [range, row] : findSections(file, bytes)) {

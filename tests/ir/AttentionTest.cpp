@@ -97,7 +97,7 @@ TEST_F(ScoreOperandsTest, BiasOfKeysAlone) {
               AreNear(Values({5, 5, 0, 0}), 1e-15));
 }
 
-/// At position 2 the keys are 2, 1 and 0 away; not causal, keys behind count alike.
+/// At position 2 the keys are 2, 1 and 0 away; not causal, keys after count alike.
 TEST_F(ScoreOperandsTest, SlopesOfDistance) {
   double ln2 = std::log(2.0);
   ReferenceTensor slopes = tensor("tensor<2xf32>", {ln2, 0});

@@ -75,7 +75,7 @@ public:
     return absl::OkStatus();
   }
 
-  /// What it prefers behind these ids.
+  /// What it prefers after these ids.
   int32_t nextOf(std::span<const int32_t> ids) const {
     uint64_t hash = 1469598103934665603ull;
     for (int32_t id : ids.last(std::min(ids.size(), memory)))
@@ -98,7 +98,7 @@ public:
   std::vector<std::string> calls;
   size_t logitsCalls = 0; ///< those whose logits were wanted
   size_t failingCall = 0;
-  std::optional<int32_t> brokenId; ///< a token behind which the logits are NaN
+  std::optional<int32_t> brokenId; ///< a token after which the logits are NaN
   /// Whether what the caches hold of a token tells by which function it came, as where kernels of few
   /// and of many rows add in another order.
   bool marksFunctions = false;

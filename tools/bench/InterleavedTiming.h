@@ -11,7 +11,7 @@
 namespace tenon::tools {
 
 /// The times of the first function of each executor, as the device measures its steps: `calls` runs
-/// of them each, in turn, every one right behind another of the same function that does not count.
+/// of them each, in turn, every one right after another of the same function that does not count.
 /// Inputs are brought to the device once, before all; nothing is copied between. Float inputs are random in [-1, 1); an integer
 /// input is 0, 1, 2 …, but one whose name begins with `positions` is `position` everywhere. Errors
 /// are those of a call.

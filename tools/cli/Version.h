@@ -7,7 +7,7 @@ namespace tenon::tools {
 
 /// `0.1.0`.
 std::string versionNumber();
-/// The commit that was built, `-dirty` behind it where files had changed; `unknown` without git.
+/// The commit that was built, `-dirty` after it where files had changed; `unknown` without git.
 std::string versionCommit();
 
 /// What `--version` prints of the tool `name`: number, commit, how it was built, the devices that it

@@ -11,7 +11,7 @@
 
 namespace tenon::tools {
 
-/// Runs a module by the reference interpreter behind the interface of a device, so that whatever
+/// Runs a module by the reference interpreter after the interface of a device, so that whatever
 /// drives a device can drive the reference.
 class ReferenceExecutor final : public runtime::Executor {
 public:

@@ -20,7 +20,7 @@ struct RepeatOptions {
 enum RepeatedFunction : size_t { ShortRun = 0, LongRun = 1 };
 
 /// `program`, of one function, with two functions in its place, `short` and `long`, that run its
-/// steps over and over. Each repetition of `long` and, behind it, of `short` takes the next copy of the constants that come from files
+/// steps over and over. Each repetition of `long` and, after it, of `short` takes the next copy of the constants that come from files
 /// and of the states, so that no cache holds them; there are as many copies as `coldBytes` asks for
 /// and `mostBytes` and the repetitions allow, one at least. All of them are random values, states
 /// too. Blocks of quantised encodings are made from a row of random values.

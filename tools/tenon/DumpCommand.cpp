@@ -26,7 +26,7 @@ namespace {
 struct Options {
   ModelOptions model;
   FlagRules rules;            ///< of all flags
-  std::string as = "planned"; ///< a phase, or a form of code with the words of kernels behind
+  std::string as = "planned"; ///< a phase, or a form of code with the words of kernels after
   std::string output = "-";
   PlanFlags plan;
 };

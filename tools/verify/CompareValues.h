@@ -33,7 +33,7 @@ struct ReferenceError {
 
 /// True where a result of floats is further from the reference than any way of computing it: by more
 /// than 1 %, for bf16 4 %, of its largest value, or not finite on one side alone. What that must allow
-/// is TF32, which keeps 2^-11 of each factor, and a few roundings behind one another in a fused region,
+/// is TF32, which keeps 2^-11 of each factor, and a few roundings after one another in a fused region,
 /// of 2^-9 each in bf16; a wrong formula, or a result that was never written, is off by far more.
 /// Integers are places of largest elements, of which equal ones may change: never far.
 bool isFar(const ReferenceError& error, mlir::Type elementType);

@@ -25,7 +25,7 @@ mlir::Value splatLane(VectorBuilder& builder, mlir::Value vector, int64_t lane, 
 struct PackedBits {
   int64_t bits, stride;
 
-  /// Numbers [first, first + count) behind `pointer`, as i32; they lie within one run.
+  /// Numbers [first, first + count) after `pointer`, as i32; they lie within one run.
   mlir::Value load(VectorBuilder& builder, mlir::Value pointer, int64_t first, int64_t count) const;
 };
 

@@ -60,7 +60,7 @@ public:
   mlir::Value byteOffset(VectorBuilder& builder, mlir::Value element) const;
   /// True if vectors of `count` elements can be decoded at multiples of `count`.
   bool supports(int64_t count) const;
-  /// Elements [first, first + count) behind `pointer`, the start of a block; `first` is a multiple
+  /// Elements [first, first + count) after `pointer`, the start of a block; `first` is a multiple
   /// of `count`.
   mlir::Value decode(VectorBuilder& builder, mlir::Value pointer, int64_t first,
                      int64_t count) const;

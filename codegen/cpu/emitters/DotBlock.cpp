@@ -26,14 +26,14 @@ LogicalResult DotBlock::read(Operation* op, OrderAttr scheduled) {
 
 /// Bounds the code of a step, in which every vector of a row of W meets every row of x.
 LogicalResult DotBlock::checkUnrolled(Operation* op) {
-  constexpr int64_t most = KernelContext::mostAccumulators, mostProducts = 4096;
+  constexpr int64_t most = KernelContext::mostAccumulators, mostGemms = 4096;
   if (columns * rows > most)
     return op->emitOpError("expects at most ")
            << most << " accumulators in a block, but got column_block = " << columns
            << " and row_block = " << rows;
-  if (step / order.getLanes() * columns * rows > mostProducts)
+  if (step / order.getLanes() * columns * rows > mostGemms)
     return op->emitOpError("expects at most ")
-           << mostProducts << " products of vectors in a step, but got column_block = " << columns
+           << mostGemms << " products of vectors in a step, but got column_block = " << columns
            << ", row_block = " << rows << " and " << step << " elements in " << order.getLanes()
            << " lanes";
   return success();

@@ -23,14 +23,14 @@ public:
 
   /// Reads the schedule, whose tiles are those of `parts` products or experts.
   LogicalResult read(int64_t parts);
-  void emitProduct(Value tile);
+  void emitGemm(Value tile);
   void emitExpert(Value tile);
 
 private:
   void placeTile(Value tile);
   Value isExpert(Value id);
   void clear(Value product);
-  void emitSegment(Value expert, Value firstProduct, Value endProduct, Value list);
+  void emitSegment(Value expert, Value firstGemm, Value endGemm, Value list);
   void emitColumns(llvm::ArrayRef<Value> rows, Value expert);
   void emitBlock(llvm::ArrayRef<Value> rows, Value expert, Value column, int64_t columnCount);
 
@@ -99,15 +99,15 @@ void ExpertEmission::emitColumns(llvm::ArrayRef<Value> rows, Value expert) {
   b.loop(endWhole, endColumn, 1, [&](Value column) { emitBlock(rows, expert, column, 1); });
 }
 
-void ExpertEmission::emitProduct(Value tile) {
+void ExpertEmission::emitGemm(Value tile) {
   placeTile(tile);
   Value product = b.div(tile, tilesPerPart);
   Value id = b.loadIndex(ids, product);
   b.branch(b.isBelow(id, experts), [&] { emitColumns({product}, id); }, [&] { clear(product); });
 }
 
-/// Those of the products [firstProduct, endProduct) that chose `expert`, gathered in `list`.
-void ExpertEmission::emitSegment(Value expert, Value firstProduct, Value endProduct, Value list) {
+/// Those of the products [firstGemm, endGemm) that chose `expert`, gathered in `list`.
+void ExpertEmission::emitSegment(Value expert, Value firstGemm, Value endGemm, Value list) {
   auto gather = [&](Value product, ValueRange state) {
     Value index = arith::TruncIOp::create(b, b.getI32Type(), product);
     b.store(index, b.advance(list, b.mul(state.front(), 4)));
@@ -116,7 +116,7 @@ void ExpertEmission::emitSegment(Value expert, Value firstProduct, Value endProd
     return llvm::SmallVector<Value>{
         b.add(state.front(), arith::ExtUIOp::create(b, b.getI64Type(), isChosen))};
   };
-  Value count = b.loop(firstProduct, endProduct, 1, {b.i64(0)}, gather).front();
+  Value count = b.loop(firstGemm, endGemm, 1, {b.i64(0)}, gather).front();
   auto emitRows = [&](Value first, int64_t rowCount) {
     llvm::SmallVector<Value> rows;
     for (int64_t i = 0; i < rowCount; ++i)
@@ -155,7 +155,7 @@ static LogicalResult emitExpertMatmul(KernelContext& context, Value tile) {
   ExpertEmission emission(context, op);
   if (failed(emission.read(op.getIds().getType().getNumElements())))
     return failure();
-  emission.emitProduct(tile);
+  emission.emitGemm(tile);
   return success();
 }
 

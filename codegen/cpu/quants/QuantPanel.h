@@ -31,7 +31,7 @@ public:
 
   /// Unpacks `length` elements at `source`, one column, to `record`.
   void unpack(mlir::Value source, mlir::Value record, int64_t length);
-  /// Makes the panel of the records of all columns, one behind the other.
+  /// Makes the panel of the records of all columns, one after the other.
   void transpose(mlir::Value records, mlir::Value panel, int64_t length);
 
   /// Vector number `index` (i64) of the panel.

@@ -111,7 +111,7 @@ struct Attention {
     }
   }
 
-  /// Scores of `count` keys from key `start` on, count <= block; -inf behind them.
+  /// Scores of `count` keys from key `start` on, count <= block; -inf after them.
   template <typename Rows, typename Added>
   __device__ __forceinline__ void computeScores(Rows keys, int count, float scale, float softcap,
                                                 int start, Added added) {

@@ -1,7 +1,7 @@
 // y = x * W^T for several rows of x and block-quantised W on tensor cores, sm_80 and later: what a
 // warp does with its part of the depth. W is the left factor, 16 lines of it an instruction, so
 // that each quant is decoded once for all rows of x. Quants are multiplied as integers, and what
-// scales and shifts a group stands behind its sum.
+// scales and shifts a group stands after its sum.
 #pragma once
 #include "narrow.cuh"
 #include "quants.cuh"
@@ -9,7 +9,7 @@
 namespace tenon {
 
 /// Pieces of 256 elements of a line of encoding E, in 16-byte chunks. Lines begin at multiples of
-/// 16 bytes; a piece may begin behind the first of 16.
+/// 16 bytes; a piece may begin after the first of 16.
 template <typename E> struct BlockPiece {
   static constexpr int elements = 256, bytes = elements / E::blockElements * E::blockBytes;
   static constexpr int chunks = bytes % 16 == 0 ? bytes / 16 : (bytes + 14 + 15) / 16;
@@ -191,9 +191,9 @@ template <typename Quad, int pitch> struct QuadLines<Quad, 0, pitch> {
 /// Where a warp stands in its stream of pieces: tile, of whose lines others have the same, product
 /// of the tile, place in the depth.
 template <typename E, int lineWarps, int warpLines> struct BlockCursor {
-  int at;            // of the tiles with all parts of the rows
-  int tile, product; // number of its lines; product
-  int k, depth;      // the warp's next piece, and where the lines end
+  int at;         // of the tiles with all parts of the rows
+  int tile, gemm; // number of its lines; product
+  int k, depth;   // the warp's next piece, and where the lines end
   int lineBytes;
   const unsigned char* lines; // of W that the warp has in the tile
   int last;                   // of them; negative where there are none
@@ -243,7 +243,7 @@ struct BlockStream {
       : slots(shared + threadIdx.x / 32 * bytes),
         scales(reinterpret_cast<float4*>(slots + stages * stageBytes)), tiles(tiles),
         workers(workers), seek(seek) {
-    ahead.at = firstTile, ahead.product = 0;
+    ahead.at = firstTile, ahead.gemm = 0;
     find();
     for (int i = 0; i < stages; ++i)
       release();
@@ -256,18 +256,18 @@ struct BlockStream {
       seek(ahead);
       if (ahead.k < ahead.depth)
         return;
-      nextProduct();
+      nextGemm();
     }
   }
-  __device__ __forceinline__ void nextProduct() {
-    if (++ahead.product == joined) {
-      ahead.product = 0;
+  __device__ __forceinline__ void nextGemm() {
+    if (++ahead.gemm == joined) {
+      ahead.gemm = 0;
       ahead.at += workers;
     }
   }
 
   /// Starts the copy of the next piece into the present stage. Lines that the tile does not have
-  /// and chunks behind the end of a line keep what was there, which reaches no sum that is used.
+  /// and chunks after the end of a line keep what was there, which reaches no sum that is used.
   /// All threads of the warp must be done with the stage.
   __device__ __forceinline__ void release() {
     if (ahead.at < tiles) {
@@ -281,7 +281,7 @@ struct BlockStream {
         copyChunks<(left > 4 ? 8 : left > 2 ? 4 : left)>(slot, Piece::chunks - left);
       ahead.k += step;
       if (ahead.k >= ahead.depth) {
-        nextProduct();
+        nextGemm();
         find();
       }
     }
@@ -344,7 +344,7 @@ private:
                 source + static_cast<long long>(together * i) * ahead.lineBytes, true, policy);
   }
 
-  /// x of a step of the quad at element k, with zeros behind its rows and their ends.
+  /// x of a step of the quad at element k, with zeros after its rows and their ends.
   template <int rowTiles>
   __device__ __forceinline__ void loadStep(uint4 (&target)[rowTiles], const T* x, int rows,
                                            int xPitch, int k, int step, int depth) {

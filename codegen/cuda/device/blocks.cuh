@@ -167,7 +167,7 @@ struct MXFP4 {
   }
 };
 
-/// Groups of 16 E2M1 numbers: `elements` / 16 scales, E4M3 numbers without a sign, and behind them
+/// Groups of 16 E2M1 numbers: `elements` / 16 scales, E4M3 numbers without a sign, and after them
 /// 8 bytes for each group: byte j holds q[j] in its low and q[j + 8] in its high half.
 template <int elements> struct E2M1Groups {
   static constexpr int bytes = elements / 16 * 9;

@@ -104,7 +104,7 @@ template <int stages, int pieceBytes, int batch = 1> struct PieceRing {
     }
     __syncwarp();
   }
-  /// Starts the copies that fill the ring behind `start<early>`. All threads of the warp.
+  /// Starts the copies that fill the ring after `start<early>`. All threads of the warp.
   template <int early, typename PieceAt> __device__ __forceinline__ void fill(PieceAt pieceAt) {
     if (threadIdx.x % 32 == 0) {
 #pragma unroll

@@ -5,7 +5,7 @@
 
 namespace tenon {
 
-/// Heads of `size` int8 or E4M3 numbers, each behind its scale in binary32: 4 + size bytes.
+/// Heads of `size` int8 or E4M3 numbers, each after its scale in binary32: 4 + size bytes.
 template <int size> struct Int8Head {};
 template <int size> struct E4M3Head {};
 
@@ -73,7 +73,7 @@ struct Int8Quants {
   }
   static __device__ __forceinline__ unsigned char quant(float value) {
     const float held = fminf(fmaxf(value, -most), most);
-    const float shift = 12582912.0f; // a sum with it has no digits behind the point
+    const float shift = 12582912.0f; // a sum with it has no digits after the point
     return static_cast<unsigned char>(static_cast<int>((held + shift) - shift));
   }
 };

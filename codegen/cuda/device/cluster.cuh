@@ -31,7 +31,7 @@ __device__ __forceinline__ void storeAsync(unsigned target, float2 v, unsigned b
 
 /// Parts that the first blocks of a cluster, part i of block i, exchange through shared memory:
 /// each block gets one run of all vectors, of every part, and stores the results of that run.
-/// Blocks behind the parts have exited.
+/// Blocks after the parts have exited.
 ///
 /// Which vectors go where is computed when a block opens, while it waits for the kernel before it.
 template <int heads, int valueSize, int splits, int threads> struct ClusterExchange {

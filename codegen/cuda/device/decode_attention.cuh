@@ -19,7 +19,7 @@ __device__ __forceinline__ unsigned transposeMatrix(unsigned rows) {
 /// step is done, the one of the next turn is on its way into its registers or place in the ring.
 ///
 /// The row's last key, mostly its own, which the kernel in front has only just made, is in no step:
-/// one warp takes its scores, and it counts behind the warps' sums.
+/// one warp takes its scores, and it counts after the warps' sums.
 ///
 /// Keys and values are the instruction's first factor, queries and weights the second one, of eight
 /// columns. Weights are exact to twice the bits of T: their upper bits, and what those lack. Up to
@@ -45,7 +45,7 @@ template <typename Keys, int heads, bool mayHide = false> struct DecodeAttention
   static constexpr int sumVectors = heads * (valueSize + 4) / 4;
   union Warp {
     uint4 ring[Keys::ringVectors > sumVectors ? Keys::ringVectors : sumVectors]; // stages
-    float sums[heads][valueSize + 4]; // behind the last step; the banks of heads differ
+    float sums[heads][valueSize + 4]; // after the last step; the banks of heads differ
   };
   struct alignas(16) Shared {
     Warp ofWarp[warps];
@@ -58,7 +58,7 @@ template <typename Keys, int heads, bool mayHide = false> struct DecodeAttention
   Shared& shared;
   Keys keys;
   Operands operands[sets];
-  /// Elements 64 c + 8 g + 2 j, + 1, in tile 4 c + j, behind the chunks (valueRest / 8) g + 2 j, +
+  /// Elements 64 c + 8 g + 2 j, + 1, in tile 4 c + j, after the chunks (valueRest / 8) g + 2 j, +
   /// 1: each of columns 2 t and + 1.
   float sums[valueTiles][4] = {};
   float largest[held], total[held];
@@ -83,7 +83,7 @@ template <typename Keys, int heads, bool mayHide = false> struct DecodeAttention
 
   /// Products of keys g and g + 8 with two columns a head. The instruction's rows g and g + 8 are
   /// one key's words x, z and y, w, in the registers into which they were loaded; columns 2 h and 2
-  /// h + 1 a query's: thread (g, t) has sums of both rows, each of its own column. Columns behind
+  /// h + 1 a query's: thread (g, t) has sums of both rows, each of its own column. Columns after
   /// the last head repeat it; a query's words that no key has meet zeros.
   template <typename Of>
   __device__ __forceinline__ void multiplyPaired(float (&products)[2][held], const Of& of) const {
@@ -152,7 +152,7 @@ template <typename Keys, int heads, bool mayHide = false> struct DecodeAttention
       multiplySingle(products, of);
   }
 
-  /// The scores of keys g and g + 8 of 16 from `first` on, each for a thread's heads; -inf behind
+  /// The scores of keys g and g + 8 of 16 from `first` on, each for a thread's heads; -inf after
   /// the end.
   template <typename Scores>
   __device__ __forceinline__ void score(float (&scores)[2][held], const Operands& of, int first,
@@ -343,7 +343,7 @@ template <typename Keys, int heads, bool mayHide = false> struct DecodeAttention
   }
 
   /// Attends to the part's keys, the first of which `start` has asked for. The last one falls to
-  /// the warp behind the one that has the last step.
+  /// the warp after the one that has the last step.
   template <typename Scores> __device__ __forceinline__ void attend(Scores scale) {
     static_assert(mayHide || !Scores::mayHide, "sums know of hidden keys");
     const int own = keys.firstKey(), steps = (keys.end - keys.begin + step - 1) / step;

@@ -32,7 +32,7 @@ struct CombinedSums {
     sums.w = __fmaf_rn(weight, part.w, sums.w);
   }
   /// Adds those of all sources in turn: source i has `totalOf[i * stride]` and the sums
-  /// `sumsOf(i)`. What a batch has behind the last source weighs nothing.
+  /// `sumsOf(i)`. What a batch has after the last source weighs nothing.
   template <typename Sums>
   __device__ __forceinline__ void addAll(int sources, const float* largestOf, const float* totalOf,
                                          int stride, Sums sumsOf) {

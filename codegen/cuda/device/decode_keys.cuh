@@ -48,7 +48,7 @@ struct HeadFactors<T, E4M3Head<size>> : CachedQuants<E4M3Head<size>> {};
 
 /// Keys and values of a row's sequence and key head on their way into the registers of warps. Each
 /// warp takes 16 keys at a time, a step, on its own: the first ones straight into registers, those
-/// behind them through a ring of `stages` steps in shared memory that it fills by asynchronous
+/// after them through a ring of `stages` steps in shared memory that it fills by asynchronous
 /// copies; or, with no stages, into registers, too: `sets` of them, a turn of a warp.
 ///
 /// Threads take keys and values 16 bytes at a time, chunks of 32 and 64 elements, and what is left
@@ -57,7 +57,7 @@ struct HeadFactors<T, E4M3Head<size>> : CachedQuants<E4M3Head<size>> {};
 ///
 /// `newRows`: rows of the call whose keys and values the kernel makes; `amongSteps`: they may stand among
 /// the steps' keys. What the cache holds at their places is loaded like any other key and then
-/// replaced: so loads stand one behind the other, without a branch between them.
+/// replaced: so loads stand one after the other, without a branch between them.
 ///
 /// `runBytes`: how much of memory is read at a time, 256, where other blocks ask for the rest of those at
 /// about the same time; or 0.
@@ -99,7 +99,7 @@ struct DecodeKeys {
   };
   static constexpr int ringVectors = stages * int(sizeof(Stage) / sizeof(uint4));
 
-  /// In shared memory: those that the kernel makes, and behind them the row's last one where the
+  /// In shared memory: those that the kernel makes, and after them the row's last one where the
   /// kernel does not make that.
   struct MadeRows {
     T keys[newRows + 1][keySize], values[newRows + 1][valueSize];
@@ -216,7 +216,7 @@ struct DecodeKeys {
       to.value[i][valueChunks].x = words.x, to.value[i][valueChunks].y = words.y;
     }
   }
-  /// The same of heads of quants in the cache: words behind the scale, and the scale.
+  /// The same of heads of quants in the cache: words after the scale, and the scale.
   static __device__ __forceinline__ void takeQuantKey(Operands& to, int i,
                                                       const unsigned char* head) {
     const unsigned* const words = reinterpret_cast<const unsigned*>(head);
@@ -267,7 +267,7 @@ struct DecodeKeys {
     return runBytes == 256 ? loadRun(vector) : *vector;
   }
 
-  /// Loads a step's keys, if the part has any from `first` on; behind the last one they repeat it.
+  /// Loads a step's keys, if the part has any from `first` on; after the last one they repeat it.
   __device__ __forceinline__ void loadKeys(Operands& to, int first) const {
     if (first >= end)
       return;
@@ -356,7 +356,7 @@ struct DecodeKeys {
   __device__ __forceinline__ bool mayBeNew(int first) const {
     return amongSteps && newKeys.mayContain(first, min(first + step, end));
   }
-  /// The row of the call that made a key or value of a step; -1: none. Places behind the end repeat
+  /// The row of the call that made a key or value of a step; -1: none. Places after the end repeat
   /// the last one.
   __device__ __forceinline__ int madeRow(int row, int first) const {
     return newKeys.find(min(first + row, end - 1));

@@ -6,7 +6,7 @@ namespace tenon {
 
 /// A block of 256 threads computes a 64 x 64 tile of y; thread (i, j) has 4 x 4 of it. X, W:
 /// element types; `width`: elements that are loaded at once, a power of two up to 8 that divides k.
-template <typename X, typename W, int width> struct TiledProduct {
+template <typename X, typename W, int width> struct TiledGemm {
   static constexpr int tile = 64, depth = 16;
   struct Shared {
     float x[depth][tile + 4], w[depth][tile + 4];
@@ -15,7 +15,7 @@ template <typename X, typename W, int width> struct TiledProduct {
   Shared& shared;
   float sums[4][4];
 
-  __device__ __forceinline__ explicit TiledProduct(Shared& memory) : shared(memory) {
+  __device__ __forceinline__ explicit TiledGemm(Shared& memory) : shared(memory) {
 #pragma unroll
     for (int i = 0; i < 4; ++i)
 #pragma unroll

@@ -172,7 +172,7 @@ struct QuantRound<WideIntegers<together, Scale, zero>, T> {
   uint2 x[words][2]; ///< beside the lower and the upper halves of a word
   float total;       ///< of x, of the thread's own group
 
-  /// Of `count` elements behind the round's first, in groups of 32.
+  /// Of `count` elements after the round's first, in groups of 32.
   static __device__ __forceinline__ int groupsOf(int count) {
     return together == 8 ? groups : min(count / 32, groups);
   }

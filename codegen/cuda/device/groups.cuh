@@ -10,7 +10,7 @@ enum class GroupZero { Middle, Stored, Minimum };
 
 /// A row of groups of `size` integers: a scale, then a zero or a minimum where there is one, then
 /// the quants: runs of 4, 8 or, of 8 bits, 32 in the lower bits of as many bytes, 32 elements
-/// behind each other; of 3 bits the third lie behind all others, in order.
+/// after each other; of 3 bits the third lie after all others, in order.
 template <int bits, int size, typename Scale, GroupZero zero> struct Integers {
   static constexpr int blockElements = size;
   static constexpr int headBytes = zero == GroupZero::Middle ? 2 : 4;
@@ -46,7 +46,7 @@ template <int bits, int size, typename Scale, GroupZero zero> struct Integers {
 
 /// A row of blocks of `groups` groups of 128 integers of 4 bits: the quants of all, laid out as
 /// those of Integers, then the scale, and the zero where there is one, of each; of two groups four
-/// bytes behind them.
+/// bytes after them.
 template <int groups, typename Scale, GroupZero zero> struct WideIntegers {
   static constexpr int blockElements = 128 * groups, headsAt = 64 * groups;
   static constexpr int headBytes = (zero == GroupZero::Middle ? 2 : 4) + (groups == 2 ? 4 : 0);
@@ -81,7 +81,7 @@ template <int groups, typename Scale, GroupZero zero> struct WideIntegers {
   }
 };
 
-/// A row of groups of `size` E4M3 numbers of a byte behind a scale in binary32.
+/// A row of groups of `size` E4M3 numbers of a byte after a scale in binary32.
 template <int size> struct E4M3 {
   static constexpr int blockElements = size, blockBytes = 4 + size;
 

@@ -63,10 +63,10 @@ template <typename T, int stages> struct HeldRing {
 /// Where a warp stands in its stream of pieces: of each tile of rows of W, of each product of it,
 /// of each run of 8 rows, the pieces of its slice of 256 elements.
 template <typename T, int depth> struct HeldCursor {
-  int tile, product = 0; // of the block's tiles; of the products of a tile
-  int part, unit;        // piece of the slice; run of 8 rows
-  int count;             // rows of W in the tile
-  const T* rows;         // of them, at the warp's slice
+  int tile, gemm = 0; // of the block's tiles; of the products of a tile
+  int part, unit;     // piece of the slice; run of 8 rows
+  int count;          // rows of W in the tile
+  const T* rows;      // of them, at the warp's slice
 
   static __device__ __forceinline__ int slice() { return static_cast<int>(threadIdx.x) / 32 * 256; }
 
@@ -75,7 +75,7 @@ template <typename T, int depth> struct HeldCursor {
     part = unit = 0, count = end - first;
     rows = weight + static_cast<long long>(first) * depth + slice();
   }
-  /// Moves on in the tile's product; false behind its end.
+  /// Moves on in the tile's product; false after its end.
   __device__ __forceinline__ bool next() {
     if (++part < 2 && slice() + 128 * part < depth)
       return true;
@@ -130,8 +130,8 @@ private:
               min(8, ahead.count - first), left);
     if (ahead.next())
       return;
-    if (++ahead.product == joined) {
-      ahead.product = 0;
+    if (++ahead.gemm == joined) {
+      ahead.gemm = 0;
       ahead.tile += workers;
     }
     if (ahead.tile < tiles)
@@ -147,7 +147,7 @@ private:
     const T* row = ring.wait() + g * Ring::pitch + own;
 #pragma unroll
     for (int j = 0; j < 4; ++j) {
-      uint4 w = {0, 0, 0, 0}; // behind the end there is no number
+      uint4 w = {0, 0, 0, 0}; // after the end there is no number
       if (depth % 128 == 0 || ahead.slice() + k + 32 * j + own < depth)
         w = *reinterpret_cast<const uint4*>(row + 32 * j);
       const uint4 a = x[j][0], b = rowTiles == 2 ? x[j][rowTiles - 1] : uint4{0, 0, 0, 0};
@@ -161,7 +161,7 @@ private:
 };
 
 /// The warp's slice of rows g and, of two tiles, g + 8 of `x` [rows, depth], 8 t ... of each 32
-/// elements; zeros behind the end; rows behind the last one repeat it.
+/// elements; zeros after the end; rows after the last one repeat it.
 template <int depth, typename T, int rowTiles>
 __device__ __forceinline__ void loadHeld(uint4 (&values)[8][rowTiles], const T* x, int rows) {
   const int g = threadIdx.x % 32 / 4, first = threadIdx.x / 32 * 256 + threadIdx.x % 4 * 8;
@@ -234,7 +234,7 @@ __device__ __forceinline__ float combineQuad(const float (&sums)[8]) {
 
 /// Sums of `term(x, i)` over rows of `depth` elements of which each of `warps` warps holds 256 in
 /// `x`, of rows g and g + 8: chunks of 256 lanes, combined by halving, added in ascending order
-/// (#tenon.order). `shared` holds 8 rowTiles times 16 floats and may serve again behind a barrier.
+/// (#tenon.order). `shared` holds 8 rowTiles times 16 floats and may serve again after a barrier.
 template <typename T, int warps, int rowTiles, typename Term>
 __device__ __forceinline__ void sumHeldRows(float (&sums)[rowTiles], const uint4 (&x)[8][rowTiles],
                                             int depth, float* shared, Term term) {

@@ -28,7 +28,7 @@ struct CacheMatrix<PagedCache<sequences, capacity, heads, pages, page>, box> {
 
   __device__ __forceinline__ CacheMatrix(const int* blockTable, int sequence, int keyHead)
       : blocks(Cache::blocksOf(blockTable, sequence)), head(keyHead) {}
-  /// Places behind the capacity repeat its last ones, which no row sees there.
+  /// Places after the capacity repeat its last ones, which no row sees there.
   __device__ __forceinline__ int row(int place) const {
     return static_cast<int>(Cache::headRow(blocks, min(place, capacity - box), head));
   }
@@ -45,7 +45,7 @@ struct AttentionExtents {
 /// Attention of the rows of one sequence. A tile has `rows` rows of the tensor cores: the same
 /// `positions` positions of `heads` query heads that share a key head. `consumers` warpgroups have
 /// 64 rows each and take the tile's keys `keys` at a time, in ascending order from multiples of
-/// `keys` on, so that a row's sums are the same in every tile; a warp behind them starts the
+/// `keys` on, so that a row's sums are the same in every tile; a warp after them starts the
 /// copies. While one warpgroup makes weights of its scores, the tensor cores are another's, which
 /// take turns; and a warpgroup's own next scores and last values are multiplied meanwhile, too.
 /// Weights are rounded to Element, their sum is not. Blocks of the grid take tiles in turn, those
@@ -284,11 +284,11 @@ template <typename Config> struct HopperAttention : Config {
                                                int queryStage, int stage) {
 #pragma unroll
     for (int k = 0; k < keySize / 16; ++k)
-      WarpgroupProduct<Element, keys>::issue(
+      Wgmma<Element, keys>::issue(
           scores,
           swizzledMatrix(sharedAddress(shared.query[queryStage][k / 4][64 * group])) + 2 * (k % 4),
           swizzledMatrix(sharedAddress(shared.key[stage][k / 4])) + 2 * (k % 4), k > 0);
-    commitProducts();
+    commitWgmmas();
   }
   __device__ __forceinline__ void addValues(float (&sums)[sumCount],
                                             const unsigned (&weights)[keys / 4], int stage) {
@@ -296,11 +296,10 @@ template <typename Config> struct HopperAttention : Config {
         swizzledColumns(sharedAddress(shared.value[stage]), keys * width * 2);
 #pragma unroll
     for (int k = 0; k < keys / 16; ++k)
-      WarpgroupProduct<Element, valueSize>::issue(sums, weights + 4 * k,
-                                                  values + k * 16 * width * 2 / 16);
-    commitProducts();
+      Wgmma<Element, valueSize>::issue(sums, weights + 4 * k, values + k * 16 * width * 2 / 16);
+    commitWgmmas();
   }
-  /// Zeros for values behind the tile's last key, so that weights of zero leave nothing of them.
+  /// Zeros for values after the tile's last key, so that weights of zero leave nothing of them.
   __device__ __forceinline__ void clearValues(int stage, int first, int end) {
     if (first + keys <= end)
       return;
@@ -505,9 +504,9 @@ template <typename Config> struct HopperAttention : Config {
         for (int i = 0; i < scoreCount; ++i)
           scores[i] = 0.0f;
         holdSums(scores);
-        beginProducts();
+        beginWgmmas();
         multiplyKeys(scores, group, queryPlace.stage, keyPlace.stage);
-        waitForProducts<0>();
+        waitForWgmmas<0>();
         holdSums(scores);
         release(shared.keyEmpty[keyPlace.stage]);
         keyPlace.next();
@@ -521,19 +520,19 @@ template <typename Config> struct HopperAttention : Config {
           firstTurn = false;
           holdSums(scores);
           holdSums(state.sums);
-          beginProducts();
+          beginWgmmas();
           multiplyKeys(scores, group, queryPlace.stage, keyPlace.stage);
           shared.valueFull[valuePlace.stage].wait(valuePlace.parity);
-          beginProducts();
+          beginWgmmas();
           addValues(state.sums, weights, valuePlace.stage);
           passTurn(group);
-          waitForProducts<1>();
+          waitForWgmmas<1>();
           holdSums(scores);
           release(shared.keyEmpty[keyPlace.stage]);
           keyPlace.next();
           scoresOf(scores, first);
           const float2 corrections = weigh(scores, state, factor);
-          waitForProducts<0>();
+          waitForWgmmas<0>();
           holdSums(state.sums);
           release(shared.valueEmpty[valuePlace.stage]);
           valuePlace.next();
@@ -544,9 +543,9 @@ template <typename Config> struct HopperAttention : Config {
         shared.valueFull[valuePlace.stage].wait(valuePlace.parity);
         clearValues(valuePlace.stage, first - keys, end);
         holdSums(state.sums);
-        beginProducts();
+        beginWgmmas();
         addValues(state.sums, weights, valuePlace.stage);
-        waitForProducts<0>();
+        waitForWgmmas<0>();
         holdSums(state.sums);
         release(shared.valueEmpty[valuePlace.stage]);
         valuePlace.next();

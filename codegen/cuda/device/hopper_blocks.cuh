@@ -77,7 +77,7 @@ template <> struct PairQuants<Q8_0> : SmallBlockQuants<Q8_0, false, 128> {
     return raw.words[odd][half] ^ 0x80808080u;
   }
 };
-/// The first half of a group lies in the lower bits of `quantsAt` bytes behind a block's start, the
+/// The first half of a group lies in the lower bits of `quantsAt` bytes after a block's start, the
 /// second one in the upper bits.
 template <typename E, bool hasMinimum, int quantBias, int quantsAt>
 struct NibbleBlockQuants : SmallBlockQuants<E, hasMinimum, quantBias> {
@@ -114,7 +114,7 @@ struct FiveBitQuants : NibbleBlockQuants<E, hasMinimum, quantBias, highAt + 4> {
 template <> struct PairQuants<Q5_0> : FiveBitQuants<Q5_0, false, 16, 2> {};
 template <> struct PairQuants<Q5_1> : FiveBitQuants<Q5_1, true, 0, 4> {};
 
-/// Groups of 32 in the lower and upper bits of the same bytes, `quantsAt` behind a block's start.
+/// Groups of 32 in the lower and upper bits of the same bytes, `quantsAt` after a block's start.
 template <typename E, int quantsAt> struct SixBitBlockQuants {
   static constexpr int sums = 8, bias = 0;
   static constexpr bool wide = false;
@@ -179,7 +179,7 @@ template <> struct PairQuants<Q6_K> {
 };
 
 /// Quants as f32, (quant + `offset`) / `unit`: bits 0 to 6 of a byte in front of a number's last 16
-/// bits, where 0x40 stands before them; eight bits one byte further, behind 0x3F80.
+/// bits, where 0x40 stands before them; eight bits one byte further, after 0x3F80.
 template <bool wide> struct QuantNumbers {
   static constexpr float offset = wide ? 32768.0f : 128.0f, unit = wide ? 32768.0f : 64.0f;
 
@@ -272,7 +272,7 @@ template <typename E, int lines, int matrices, int pieces> struct BlockRing {
     }
   }
   /// Starts the copies of piece `piece` of lines `first` ... of each matrix of `count` lines of
-  /// `lineBytes`, by all threads of a warp. Lines behind the matrix keep what was there, which
+  /// `lineBytes`, by all threads of a warp. Lines after the matrix keep what was there, which
   /// reaches no result that is stored.
   static __device__ __forceinline__ void bring(Shared& shared, int slot,
                                                const unsigned char* const (&matrix)[matrices],

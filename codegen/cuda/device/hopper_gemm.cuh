@@ -52,7 +52,7 @@ template <typename Config> struct HopperGemm : Config {
   using Element = typename Config::Element;
   using Result = typename Config::Result;
   using Config::blocks, Config::columns, Config::stages, Config::pingPong, Config::weightRows,
-      Config::products, Config::groups, Config::mapped, Config::plain, Config::clusterA,
+      Config::gemms, Config::groups, Config::mapped, Config::plain, Config::clusterA,
       Config::clusterB, Config::split, Config::ringPieces;
 
   static constexpr int depth = 64, consumers = 2;
@@ -65,10 +65,10 @@ template <typename Config> struct HopperGemm : Config {
   static constexpr int partBlocks = clusterA * clusterB; // of a cluster, that have one part of K
   static constexpr int cluster = partBlocks * split;
   /// Of W in a tile, for each product.
-  static constexpr int lines = (weightRows ? rows : columns) / products;
+  static constexpr int lines = (weightRows ? rows : columns) / gemms;
   static constexpr int stageBytes = ((quantised ? 0 : rows) + columns) * depth * 2;
   /// Two products in two blocks of A: each block's sums are a product's.
-  static constexpr bool joined = weightRows && products == 2;
+  static constexpr bool joined = weightRows && gemms == 2;
   /// Columns of B of each product in a tile, and how many of them a warp stores at a time.
   static constexpr int tileWidth = weightRows ? columns : lines;
   static constexpr __device__ int widthOf(int first) {
@@ -78,13 +78,13 @@ template <typename Config> struct HopperGemm : Config {
   /// Pieces of 16 bytes in a plane: what a warp's 16 rows of A have in 64 columns.
   static constexpr int pieces = 16 * 64 * sizeof(Result) / 16;
   /// Planes of a warp: one for each product, and one more of results on their way to y.
-  static constexpr int planes = mapped ? 2 : products;
+  static constexpr int planes = mapped ? 2 : gemms;
   static constexpr int chunks = (joined ? 1 : blocks) * tileWidth / 64; // of a mapped tile
 
   static_assert(!mapped || (!weightRows && tileWidth % 64 == 0 && sizeof(Result) == 2),
                 "whole boxes of a result");
   static_assert(columns % 16 == 0 && columns <= 256 && lines % 16 == 0, "whole instructions");
-  static_assert(products == 1 || !weightRows || blocks == 2, "a block of 64 rows for each product");
+  static_assert(gemms == 1 || !weightRows || blocks == 2, "a block of 64 rows for each GEMM");
 
   /// Of a tile: warps, and those of them whose sums a block adds up.
   static constexpr int warpsOfTile = pingPong ? 4 : 4 * consumers;
@@ -97,7 +97,7 @@ template <typename Config> struct HopperGemm : Config {
   static constexpr int pieceStages = 4;
   static_assert(!quantised || (weightRows && clusterB == 1), "lines of W are one block's");
   using Factors = BlockFactors<typename Config::Encoding, Element>;
-  using Ring = BlockRing<typename Config::Encoding, rows, products, ringPieces>;
+  using Ring = BlockRing<typename Config::Encoding, rows, gemms, ringPieces>;
 
   template <bool both, int none = 0> struct alignas(1024) StageOf {
     Element a[rows][depth], b[columns][depth];
@@ -239,7 +239,7 @@ template <typename Config> struct HopperGemm : Config {
   }
 
   /// Brings `count` rows of each of `matrices` from row tile * count on to `target`, one matrix
-  /// behind the other; of `sharers` blocks of the cluster, this one brings part `part` for all of
+  /// after the other; of `sharers` blocks of the cluster, this one brings part `part` for all of
   /// `mask`.
   template <int count, int matrices, int sharers>
   static __device__ __forceinline__ void
@@ -285,11 +285,11 @@ template <typename Config> struct HopperGemm : Config {
     Stage& to = shared.ring[stage];
     shared.full[stage].expect(stageBytes);
     if constexpr (weightRows)
-      bring<lines, products, clusterB>(to.a, w, rowTile, step, shared.full[stage], policy, rankB(),
-                                       sharersOfA());
+      bring<lines, gemms, clusterB>(to.a, w, rowTile, step, shared.full[stage], policy, rankB(),
+                                    sharersOfA());
     else
-      bring<lines, products, clusterA>(to.b, w, columnTile, step, shared.full[stage], policy,
-                                       rankA(), sharersOfB());
+      bring<lines, gemms, clusterA>(to.b, w, columnTile, step, shared.full[stage], policy, rankA(),
+                                    sharersOfB());
   }
 
   template <bool inBlocks, int none = 0> struct WeightOf {
@@ -301,12 +301,12 @@ template <typename Config> struct HopperGemm : Config {
   /// Of quantised W where a matrix lies, else its tensor map.
   using Weight = const typename WeightOf<quantised>::Type*;
   /// Of each product of each group.
-  using Weights = const Weight[groups][products];
+  using Weights = const Weight[groups][gemms];
 
   static __device__ __forceinline__ void selectWeights(const Weights& w, int group,
-                                                       Weight (&ofGroup)[products]) {
+                                                       Weight (&ofGroup)[gemms]) {
 #pragma unroll
-    for (int i = 0; i < products; ++i) {
+    for (int i = 0; i < gemms; ++i) {
       ofGroup[i] = w[0][i];
 #pragma unroll
       for (int j = 1; j < groups; ++j)
@@ -321,7 +321,7 @@ template <typename Config> struct HopperGemm : Config {
     unsigned parity = 0;
     for (int unit = firstUnit(); unit < units(); unit += workers()) {
       place(unit, rowTile, columnTile);
-      [[maybe_unused]] Weight ofGroup[products];
+      [[maybe_unused]] Weight ofGroup[gemms];
       if constexpr (!quantised)
         selectWeights(w, enterGroup(rowTile, columnTile), ofGroup);
       for (int step = 0; step < steps; ++step) {
@@ -348,7 +348,7 @@ template <typename Config> struct HopperGemm : Config {
       int rowTile, columnTile;
       place(unit, rowTile, columnTile);
       const int group = enterGroup(rowTile, columnTile);
-      Weight ofGroup[products];
+      Weight ofGroup[gemms];
       selectWeights(w, group, ofGroup);
       for (int piece = 0; piece < steps / pieceStages; ++piece, ++number) {
         if (number < first)
@@ -454,17 +454,17 @@ template <typename Config> struct HopperGemm : Config {
         if (opensStage)
           shared.full[stage].wait(parity);
         hold(factor);
-        beginProducts();
+        beginWgmmas();
         const unsigned long long b = swizzledMatrix(sharedAddress(shared.ring[stage].b)) + odd * 4;
 #pragma unroll
         for (int half = 0; half < 2; ++half)
-          WarpgroupProduct<Element, columns>::issueRows(sums[i], factor.of16[half], b + 2 * half,
-                                                        piece > 0 || turn >= 2 * blocks ||
-                                                            odd > 0 || half > 0);
-        commitProducts();
+          Wgmma<Element, columns>::issueRows(sums[i], factor.of16[half], b + 2 * half,
+                                             piece > 0 || turn >= 2 * blocks || odd > 0 ||
+                                                 half > 0);
+        commitWgmmas();
         if (odd == 1 && turn + 1 < turns)
           load(turn + 1);
-        waitForProducts<1>();
+        waitForWgmmas<1>();
         if (turn > 0 || piece > 0)
           hold(factors[1 - odd]);
         if (opensStage) {
@@ -477,7 +477,7 @@ template <typename Config> struct HopperGemm : Config {
       }
     }
     arrived();
-    waitForProducts<0>();
+    waitForWgmmas<0>();
     hold(factors[1]);
 #pragma unroll
     for (int i = 0; i < blocks; ++i)
@@ -498,18 +498,18 @@ template <typename Config> struct HopperGemm : Config {
       holdSums(sums[i]);
     for (int step = 0; step < steps; ++step) {
       shared.full[stage].wait(parity);
-      beginProducts();
+      beginWgmmas();
       const unsigned long long b = swizzledMatrix(sharedAddress(shared.ring[stage].b));
 #pragma unroll
       for (int k = 0; k < depth / 16; ++k)
 #pragma unroll
         for (int i = 0; i < blocks; ++i)
-          WarpgroupProduct<Element, columns>::issue(
+          Wgmma<Element, columns>::issue(
               sums[i],
               swizzledMatrix(sharedAddress(shared.ring[stage].a[firstRow(group, i)])) + 2 * k,
               b + 2 * k, step > 0 || k > 0);
-      commitProducts();
-      waitForProducts<1>();
+      commitWgmmas();
+      waitForWgmmas<1>();
       if (previous >= 0)
         release(previous);
       previous = stage;
@@ -517,7 +517,7 @@ template <typename Config> struct HopperGemm : Config {
         stage = 0, parity ^= 1;
     }
     arrived();
-    waitForProducts<0>();
+    waitForWgmmas<0>();
 #pragma unroll
     for (int i = 0; i < blocks; ++i)
       holdSums(sums[i]);
@@ -556,7 +556,7 @@ template <typename Config> struct HopperGemm : Config {
       float4 total;
 #pragma unroll
       for (int p = 0; p < split; ++p) {
-        // Of the other parts, those behind this one lie one place further to the front.
+        // Of the other parts, those after this one lie one place further to the front.
         const float4 other = exchange.sums[slot][min(p - (p > owner), split - 2)][v][lane];
         const float4 next = p == owner ? own : other;
         total =
@@ -653,12 +653,12 @@ template <typename Config> struct HopperGemm : Config {
   template <int width, int chunk, typename SumsOf>
   __device__ __forceinline__ void leave(SumsOf sumsOf) {
     uint4(*planes)[pieces] = shared.planes[threadIdx.x / 32];
-    constexpr bool alternate = products == 1 && chunks % 2 == 0;
+    constexpr bool alternate = gemms == 1 && chunks % 2 == 0;
     if (mapped && threadIdx.x % 32 == 0)
       waitForReads<alternate ? 1 : 0>();
     __syncwarp();
 #pragma unroll
-    for (int i = 0; i < products; ++i)
+    for (int i = 0; i < gemms; ++i)
 #pragma unroll
       for (int column = 0; column < width; column += 16)
         write(planes[planeOf(chunk, i)], column, sumsOf(i, column));
@@ -666,7 +666,7 @@ template <typename Config> struct HopperGemm : Config {
   }
   /// The plane of product i.
   static constexpr __device__ int planeOf(int chunk, int i) {
-    return mapped && products == 1 ? chunk % 2 : i;
+    return mapped && gemms == 1 ? chunk % 2 : i;
   }
   /// Gives them to `epilogue.store(group, m, n, results, operands)`: results[i] is the run of 8
   /// elements of the group's product i from row m of x, line n of W on. The rows and lines may lie
@@ -681,9 +681,9 @@ template <typename Config> struct HopperGemm : Config {
 #pragma unroll
       for (int index = 0; index < width / 16 && !(mapped && plain); ++index)
         at<width>(index, firstOfA, firstOfB, [&](int m, int n, int row, int run) {
-          Packed<8, Result> results[products];
+          Packed<8, Result> results[gemms];
 #pragma unroll
-          for (int i = 0; i < products; ++i)
+          for (int i = 0; i < gemms; ++i)
 #pragma unroll
             for (int j = 0; j < words; ++j)
               results[i].words[j] = planes[planeOf(chunk, i)][planePlace(row, run * words + j)];
@@ -721,7 +721,7 @@ template <typename Config> struct HopperGemm : Config {
       if (own) {
         int rowTile, columnTile;
         place(unit, rowTile, columnTile);
-        const int ofProducts = enterGroup(rowTile, columnTile);
+        const int ofGemms = enterGroup(rowTile, columnTile);
         const int a = firstOfA(rowTile, group, warp), b = columnTile * tileWidth;
         float sums[blocks][columns / 2];
         Operands<firstWidth, Epilogue> operands;
@@ -729,7 +729,7 @@ template <typename Config> struct HopperGemm : Config {
         auto arrived = [&] {
           passTurn(unit);
           if (ownsSums())
-            operands.load(epilogue, ofProducts, a, b);
+            operands.load(epilogue, ofGemms, a, b);
         };
         if constexpr (quantised)
           multiplyPieces(sums, group, count, arrived);
@@ -738,7 +738,7 @@ template <typename Config> struct HopperGemm : Config {
         if constexpr (split > 1)
           addParts(sums);
         if (ownsSums())
-          finish<0, 0>(sums, ofProducts, a, b, operands, epilogue);
+          finish<0, 0>(sums, ofGemms, a, b, operands, epilogue);
       }
       own = !pingPong || !own;
       count += steps;
@@ -762,9 +762,9 @@ template <typename Config> struct HopperGemm : Config {
                                          int b, const Loaded& operands, Epilogue& epilogue) {
     constexpr int width = widthOf(first), next = first + width < tileWidth ? first + width : 0;
     constexpr int nextBlock = next == 0 ? i + 1 : i;
-    auto sumsOf = [&](int product, int column) {
-      return joined ? sums[product] + (first + column) / 2
-                    : sums[i] + (product * lines + first + column) / 2;
+    auto sumsOf = [&](int gemm, int column) {
+      return joined ? sums[gemm] + (first + column) / 2
+                    : sums[i] + (gemm * lines + first + column) / 2;
     };
     constexpr int chunk = i * (tileWidth / 64) + first / 64;
     leave<width, chunk>(sumsOf);
@@ -787,7 +787,7 @@ template <typename Config> struct HopperGemm : Config {
 #pragma unroll
         for (int i = 0; i < groups; ++i)
 #pragma unroll
-          for (int j = 0; j < products; ++j)
+          for (int j = 0; j < gemms; ++j)
             prefetch(*w[i][j]);
       }
     }
@@ -801,7 +801,7 @@ template <typename Config> struct HopperGemm : Config {
       if (threadIdx.x == 128 * consumers) {
         int rowTile, columnTile;
         place(firstUnit(), rowTile, columnTile);
-        Weight ofGroup[products];
+        Weight ofGroup[gemms];
         selectWeights(w, enterGroup(rowTile, columnTile), ofGroup);
         for (int i = 0; i < ahead; ++i)
           bringW(ofGroup, rowTile, columnTile, i, firstStep + i, wPolicy);

@@ -25,7 +25,7 @@ template <int sequenceCount, int positionCount, int headCount> struct DenseCache
 };
 
 /// The layout `ring`: the first `keptCount` positions stay, the others take turns in the places
-/// behind them.
+/// after them.
 template <int sequenceCount, int placeCount, int headCount, int keptCount>
 struct RingCache : DenseCache<sequenceCount, placeCount, headCount> {
   static constexpr int kept = keptCount, ring = placeCount - keptCount;

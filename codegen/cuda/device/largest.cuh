@@ -27,7 +27,7 @@ template <int rows> struct alignas(16) LargestSearch { // in shared memory
     return static_cast<unsigned long long>(ordered) << 32 | ~static_cast<unsigned>(index);
   }
 
-  // Offers the first `valid` of the values at `column` and behind it.
+  // Offers the first `valid` of the values at `column` and after it.
   template <int width>
   __device__ __forceinline__ void offer(long long row, int column, const float (&values)[width],
                                         int valid) {

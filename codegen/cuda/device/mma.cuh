@@ -98,7 +98,7 @@ __device__ __forceinline__ void copyRun(void* target, const void* source, bool e
 
 /// A block of 256 threads computes tileRows x 128 of y = x * W^T, `tileRows` 64 or 128: a ring of
 /// three stages of 32 elements of the depth, filled by asynchronous copies; 2 x 4 warps.
-template <typename T, int tileRows> struct TensorProduct {
+template <typename T, int tileRows> struct TensorGemm {
   static constexpr int tileColumns = 128, depth = 32, stages = 3, pitch = depth + 8;
   static constexpr int rowTiles = tileRows / 32, columnTiles = 4; // of 16 x 8, in a warp
   struct Stage {
@@ -108,7 +108,7 @@ template <typename T, int tileRows> struct TensorProduct {
   Stage* ring; ///< in shared memory
   float sums[rowTiles][columnTiles][4] = {};
 
-  __device__ __forceinline__ explicit TensorProduct(void* memory)
+  __device__ __forceinline__ explicit TensorGemm(void* memory)
       : ring(static_cast<Stage*>(memory)) {}
 
   /// `count` rows of 32 elements from column k on; rows outside repeat the last one.

@@ -7,7 +7,7 @@ namespace tenon {
 
 /// Where a warp stands in its stream of pieces: tile, product of the tile, place in the depth.
 template <typename T> struct NarrowCursor {
-  int tile, product;
+  int tile, gemm;
   int k, depth;  // the warp's next piece, and where the rows end
   const T* rows; // of W in the tile
   int last;      // of them
@@ -41,7 +41,7 @@ template <typename T, int warps, int joined, int stages, typename Seek> struct N
                                           Seek seek)
       : slots(static_cast<uint4*>(shared) + threadIdx.x / 32 * (stages * 4 * 32)), tiles(tiles),
         workers(workers), seek(seek) {
-    ahead.tile = firstTile, ahead.product = 0;
+    ahead.tile = firstTile, ahead.gemm = 0;
     find();
     for (int i = 0; i < stages; ++i)
       release();
@@ -53,17 +53,17 @@ template <typename T, int warps, int joined, int stages, typename Seek> struct N
       seek(ahead);
       if (ahead.k < ahead.depth)
         return;
-      nextProduct();
+      nextGemm();
     }
   }
-  __device__ __forceinline__ void nextProduct() {
-    if (++ahead.product == joined) {
-      ahead.product = 0;
+  __device__ __forceinline__ void nextGemm() {
+    if (++ahead.gemm == joined) {
+      ahead.gemm = 0;
       ahead.tile += workers;
     }
   }
 
-  /// Starts the copy of the next piece into the present stage, with zeros behind the end of the
+  /// Starts the copy of the next piece into the present stage, with zeros after the end of the
   /// depth; rows that the tile does not have keep what was there, which reaches no sum but their
   /// own. To copy the last one in their place took the multiprocessors' way to the L2 cache: 2560 x
   /// 12,800 in tiles of 10 rows, 4 rows of x, 19.2 µs where it takes 17.6 (H200, 2026-11-22). All
@@ -82,7 +82,7 @@ template <typename T, int warps, int joined, int stages, typename Seek> struct N
       }
       ahead.k += step;
       if (ahead.k >= ahead.depth) {
-        nextProduct();
+        nextGemm();
         find();
       }
     }
@@ -136,7 +136,7 @@ private:
     return static_cast<int>(threadIdx.x) / 32 * 64;
   }
 
-  /// Elements k ... k + 63 of x, with zeros behind its rows and their ends. They are permuted as
+  /// Elements k ... k + 63 of x, with zeros after its rows and their ends. They are permuted as
   /// those of W are, so that a thread has 16 bytes of each at a time.
   template <int rowTiles>
   __device__ __forceinline__ void loadPiece(uint4 (&target)[2][rowTiles], const T* x, int rows,

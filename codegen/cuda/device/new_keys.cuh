@@ -35,7 +35,7 @@ template <> struct NewKeys<0> {
 
 /// A head of `size` elements on its way from memory through its warp, as it comes: a lane has the
 /// pairs lane + 32 i of `turned` that rope turns, `adjacent` elements or as many apart as there are
-/// pairs, and what stands behind those; without pairs 8 elements, of at most 256.
+/// pairs, and what stands after those; without pairs 8 elements, of at most 256.
 template <typename T, int size, int turned, bool adjacent> struct HeadOfWarp {
   static constexpr int rest = size - 2 * turned;
   struct alignas(2 * sizeof(T)) Pair {

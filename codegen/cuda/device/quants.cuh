@@ -1,5 +1,5 @@
 // Products of block-quantised rows with 16-bit factors on tensor cores: quants are multiplied as
-// integers, and scales stand behind the sums of a group. Threads take rounds of 32 groups of 32
+// integers, and scales stand after the sums of a group. Threads take rounds of 32 groups of 32
 // elements of a row; thread (g, t) of a warp, of number 4 g + t, has eight elements of the groups 4
 // g to 4 g + 3.
 #pragma once
@@ -17,7 +17,7 @@ __device__ __forceinline__ unsigned wordAt(const unsigned char* source) {
 __device__ __forceinline__ unsigned alignedWordAt(const unsigned char* source) {
   return *reinterpret_cast<const unsigned*>(source);
 }
-/// Four bytes at a multiple of 4, or 2 behind one.
+/// Four bytes at a multiple of 4, or 2 after one.
 __device__ __forceinline__ unsigned wordAt(const unsigned char* source, bool isAligned) {
   return isAligned ? alignedWordAt(source)
                    : __byte_perm(alignedWordAt(source - 2), alignedWordAt(source + 2), 0x5432u);
@@ -181,7 +181,7 @@ template <> struct Quants<IQ4_NL> {
   }
 };
 
-/// Four bytes `offset`, a multiple of 4, behind any address in shared memory: reads the word that
+/// Four bytes `offset`, a multiple of 4, after any address in shared memory: reads the word that
 /// the first one lies in and the next.
 __device__ __forceinline__ unsigned unalignedWordAt(const unsigned char* source, int offset) {
   const unsigned address = static_cast<unsigned>(__cvta_generic_to_shared(source));
@@ -596,7 +596,7 @@ template <typename E, typename T> struct QuantRound {
   float totals[scales]; ///< of x, of the thread's own group
   float inverse;        ///< of what x is multiplied with
 
-  /// Of `count` elements behind the round's first.
+  /// Of `count` elements after the round's first.
   static __device__ __forceinline__ int groupsOf(int count) { return min(count / 32, groups); }
   static __device__ __forceinline__ int row() { return threadIdx.x % 32 / 4; }
   static __device__ __forceinline__ int own() { return (threadIdx.x - row() / 2) & 3; }

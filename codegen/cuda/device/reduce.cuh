@@ -42,7 +42,7 @@ template <int width> __device__ __forceinline__ float combineWarpLanes(float (&s
 /// Combines lane sums by halving (#tenon.order, tree = halving): thread t of `group` holds lanes
 /// width * t ... width * t + width - 1; the tree adds lane i + n/2 to lane i. Every thread gets the
 /// sum. `shared` holds group * width floats for a block, nothing for a warp; one buffer may serve
-/// again only behind a barrier.
+/// again only after a barrier.
 template <int group, int width>
 __device__ __forceinline__ float combineLanes(float (&sums)[width], float* shared) {
   constexpr int warps = group / 32;
@@ -168,7 +168,7 @@ __device__ __forceinline__ bool ranksBefore(Ranked a, Ranked b) {
 }
 
 /// The first of one candidate of each thread of a block; `shared` holds group / 32 entries and may
-/// serve again only behind a barrier.
+/// serve again only after a barrier.
 template <int group> __device__ __forceinline__ Ranked firstRanked(Ranked best, Ranked* shared) {
 #pragma unroll
   for (int offset = 16; offset >= 1; offset /= 2) {

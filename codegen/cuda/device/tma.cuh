@@ -37,7 +37,7 @@ __device__ __forceinline__ void bringBox(void* target, const TensorMap& map, int
                : "memory");
 }
 
-/// Makes a thread's stores to shared memory visible to copies out of it that start behind a
+/// Makes a thread's stores to shared memory visible to copies out of it that start after a
 /// barrier.
 __device__ __forceinline__ void fenceCopies() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");

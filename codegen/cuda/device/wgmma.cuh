@@ -21,14 +21,14 @@ __device__ __forceinline__ unsigned long long swizzledColumns(unsigned address, 
 }
 
 /// Before the first product, and where registers of sums were touched.
-__device__ __forceinline__ void beginProducts() {
+__device__ __forceinline__ void beginWgmmas() {
   asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 }
-__device__ __forceinline__ void commitProducts() {
+__device__ __forceinline__ void commitWgmmas() {
   asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 }
 /// Until at most `pending` groups of products are on their way.
-template <int pending> __device__ __forceinline__ void waitForProducts() {
+template <int pending> __device__ __forceinline__ void waitForWgmmas() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(pending) : "memory");
 }
 /// Keeps the compiler from moving accesses to sums across products.
@@ -45,7 +45,7 @@ template <int count> __device__ __forceinline__ void holdSums(float (&sums)[coun
 ///    *
 /// B for B with K down its columns, and `issueRows`
 /// sums (+)= A * B^T.
-template <typename T, int columns> struct WarpgroupProduct;
+template <typename T, int columns> struct Wgmma;
 
 #define TENON_SUMS(i)                                                                              \
   "+f"(sums[i]), "+f"(sums[i + 1]), "+f"(sums[i + 2]), "+f"(sums[i + 3]), "+f"(sums[i + 4]),       \
@@ -84,9 +84,9 @@ template <typename T, int columns> struct WarpgroupProduct;
 #define TENON_NAMES_240 TENON_NAMES_224 ",%112,%113,%114,%115,%116,%117,%118,%119"
 #define TENON_NAMES_256 TENON_NAMES_240 ",%120,%121,%122,%123,%124,%125,%126,%127"
 
-/// `a` to `f`: numbers of the operands behind the sums, half of `columns` and on.
+/// `a` to `f`: numbers of the operands after the sums, half of `columns` and on.
 #define TENON_PRODUCT_OF(T, type, columns, a, b, c, d, e, f)                                       \
-  template <> struct WarpgroupProduct<T, columns> {                                                \
+  template <> struct Wgmma<T, columns> {                                                           \
     static __device__ __forceinline__ void issue(float (&sums)[columns / 2],                       \
                                                  unsigned long long matrixA,                       \
                                                  unsigned long long matrixB, int add) {            \

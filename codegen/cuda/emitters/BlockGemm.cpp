@@ -1,6 +1,6 @@
 #include "kernels/cuda/BlockGemm.h"
 #include "codegen/cuda/Emitter.h"
-#include "codegen/cuda/emitters/ProductTiles.h"
+#include "codegen/cuda/emitters/GemmTiles.h"
 
 using namespace mlir;
 using namespace tenon::kernels;
@@ -10,13 +10,13 @@ namespace tenon::codegen::cuda::emitters {
 namespace {
 
 /// y = x · Wᵀ for several rows of x and block-quantised weights on tensor cores: a block takes some
-/// lines of W, of each product that the epilogue joins, and up to 16 rows of x; its warps share out
+/// lines of W, of each GEMM that the epilogue joins, and up to 16 rows of x; its warps share out
 /// the lines, and those of the same lines take pieces of the depth in turn, whose sums are added in
 /// ascending order. Each quant is decoded once
 /// for all rows of the tile (`device/block_gemm.cuh`). Tiles that differ in their rows alone follow
 /// one another, so that memory is read for one of them.
 ///
-/// Parameters: those of `BlockGemmSchedule`. Products have no order.
+/// Parameters: those of `BlockGemmSchedule`. GEMMs have no order.
 class BlockGemmEmission {
 public:
   BlockGemmEmission(KernelContext& context, BlockGemmKernel& kernel)
@@ -37,9 +37,9 @@ private:
 
   KernelContext& context;
   BlockGemmKernel& kernel;
-  ProductRegion& region;
+  GemmRegion& region;
   BlockGemmMemory memory;
-  ProductTiles tiles;
+  GemmTiles tiles;
   int64_t parts; ///< of the rows
 };
 
@@ -66,17 +66,17 @@ void BlockGemmEmission::printStream(CodeWriter& code) {
               places());
 }
 
-/// The warp's part of the sums of the tile `index`, of each joined product.
+/// The warp's part of the sums of the tile `index`, of each joined GEMM.
 void BlockGemmEmission::printSums(CodeWriter& code) {
   code.format("float sums[%d][%d][%d][4] = {};", region.joined(), memory.units(),
               memory.rowTiles());
   for (auto [number, group] : llvm::enumerate(region.groups)) {
     if (region.groups.size() > 1)
       code.open(tiles.branch(number));
-    for (auto [index, product] : llvm::enumerate(group.products)) {
-      int64_t depth = region.inputs[product.input].depth;
+    for (auto [index, gemm] : llvm::enumerate(group.gemms)) {
+      int64_t depth = region.inputs[gemm.input].depth;
       code.format("stream.multiply(sums[%d], %s + firstRow * %d, rows, %d, %d);", index,
-                  context.pointer(region.inputs[product.input].value), depth, depth, depth);
+                  context.pointer(region.inputs[gemm.input].value), depth, depth, depth);
     }
     if (region.groups.size() > 1)
       code.close();
@@ -91,14 +91,14 @@ LogicalResult BlockGemmEmission::printResults(CodeWriter& code) {
   code.openFormat("for (int unit = 0; unit < %d; ++unit)", memory.units());
   code.format("float added[%d][%d];", region.joined(), lineWarps);
   code.unroll();
-  code.openFormat("for (int product = 0; product < %d; ++product)", region.joined());
+  code.openFormat("for (int gemm = 0; gemm < %d; ++gemm)", region.joined());
   code.line("__syncthreads();");
-  code.format("storeParts<%d>(parts, sums[product][unit]);", memory.rowTiles());
+  code.format("storeParts<%d>(parts, sums[gemm][unit]);", memory.rowTiles());
   code.line("__syncthreads();");
   code.unroll();
   code.format("for (int lineWarp = 0; lineWarp < %d; ++lineWarp)", lineWarps);
   code.line("  if (ofTile < rows)");
-  code.format("    added[product][lineWarp] = sumSlices<%d, %d, %d>(parts, lineWarp, ofTile, "
+  code.format("    added[gemm][lineWarp] = sumSlices<%d, %d, %d>(parts, lineWarp, ofTile, "
               "threadIdx.x %% 16);",
               memory.rowTiles(), kernel.warps() / lineWarps, lineWarps);
   code.close();
@@ -112,7 +112,7 @@ LogicalResult BlockGemmEmission::printResults(CodeWriter& code) {
   for (size_t number = 0; number < region.groups.size(); ++number) {
     code.open(tiles.branch(number));
     auto result = [&](size_t index) {
-      Type element = region.groups[number].products[index].op.getType().getElementType();
+      Type element = region.groups[number].gemms[index].op.getType().getElementType();
       std::string sum = absl::StrFormat("added[%d][lineWarp]", index);
       if (!element.isF32())
         sum = absl::StrFormat("roundTo<%s>(%s)", deviceType(element), sum);
@@ -130,11 +130,11 @@ LogicalResult BlockGemmEmission::printResults(CodeWriter& code) {
 }
 
 LogicalResult BlockGemmEmission::emit() {
-  for (ProductRegion::Group& group : region.groups)
-    for (ProductRegion::Product& product : group.products)
-      if (product.op.getOrderAttr())
-        return product.op.emitOpError("expects no order for the emitter block_gemm, but got ")
-               << product.op.getOrderAttr();
+  for (GemmRegion::Group& group : region.groups)
+    for (GemmRegion::Gemm& gemm : group.gemms)
+      if (gemm.op.getOrderAttr())
+        return gemm.op.emitOpError("expects no order for the emitter block_gemm, but got ")
+               << gemm.op.getOrderAttr();
   PhaseStructure& structure = context.structure;
   structure.headers = {"block_gemm.cuh"};
   printStream(

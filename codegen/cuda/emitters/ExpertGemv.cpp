@@ -9,7 +9,7 @@ namespace tenon::codegen::cuda::emitters {
 
 namespace {
 
-/// Products with the experts that rows choose, bound by the bytes of their matrices: a warp takes
+/// GEMMs with the experts that rows choose, bound by the bytes of their matrices: a warp takes
 /// `columns_per_warp` rows of a matrix and reads each once for `pairs_at_once` pairs of a row of x
 /// and an expert. A tile is some columns of one pair, whose expert it reads in the ids; or, with
 /// `pairs_at_once`, some columns of one expert, which lists the pairs that it takes part in (the
@@ -27,7 +27,7 @@ class ExpertEmission {
 public:
   ExpertEmission(KernelContext& context, ExpertGemvKernel kernel)
       : context(context), region(kernel.region), schedule(kernel.schedule), stage(region),
-        first(region.products.front()) {}
+        first(region.gemms.front()) {}
 
   LogicalResult emit();
 
@@ -36,20 +36,20 @@ private:
   LogicalResult checkRegisters();
   LogicalResult checkRings();
   void printRing(CodeWriter& code);
-  void printRingProducts(CodeWriter& code);
+  void printRingGemms(CodeWriter& code);
   void printQuants(CodeWriter& code);
   void printElements(CodeWriter& code);
-  void printPart(CodeWriter& code, const std::string& product);
+  void printPart(CodeWriter& code, const std::string& gemm);
   void printPlace(CodeWriter& code);
   void printRows(CodeWriter& code);
   void printStep(CodeWriter& code);
-  void printProducts(CodeWriter& code);
+  void printGemms(CodeWriter& code);
   LogicalResult printExpert(CodeWriter& code);
-  void printRowProducts(CodeWriter& code);
+  void printRowGemms(CodeWriter& code);
   ExpertResults results() { return {context, region, perTile(), schedule.pairsAtOnce}; }
   std::string ids() { return context.pointer(first.getIds()); }
   int64_t pairs() const { return std::max<int64_t>(schedule.pairsAtOnce, 1); }
-  auto products() const { return static_cast<int64_t>(region.products.size()); }
+  auto gemms() const { return static_cast<int64_t>(region.gemms.size()); }
   bool onTensorCores() const { return schedule.stages > 0 && stage.onTensorCores; }
   int64_t warps() const { return context.structure.threads / 32; }
   /// Warps of a tile that take columns of their own.
@@ -72,7 +72,7 @@ private:
 
 /// What loads into registers ask for.
 LogicalResult ExpertEmission::checkRegisters() {
-  if (products() * pairs() * schedule.columnsPerWarp * schedule.vector > 128)
+  if (gemms() * pairs() * schedule.columnsPerWarp * schedule.vector > 128)
     return context.kernel.emitOpError(
         "expects products, pairs_at_once, columns_per_warp and vector "
         "that fit into registers");
@@ -123,7 +123,7 @@ LogicalResult ExpertEmission::check() {
                "the experts, but got ")
            << vector;
   CombineTree tree = onTensorCores() ? CombineTree::TensorCores : CombineTree::Halving;
-  for (ExpertMatmulOp op : region.products) {
+  for (ExpertMatmulOp op : region.gemms) {
     FailureOr<OrderAttr> order = orderOf(op);
     if (failed(order))
       return failure();
@@ -141,7 +141,7 @@ LogicalResult ExpertEmission::check() {
   return context.expectTiles(parts * tilesOfPart());
 }
 
-/// Where a warp's rows lie, and its ring, still empty: the expert is known behind the wait.
+/// Where a warp's rows lie, and its ring, still empty: the expert is known after the wait.
 void ExpertEmission::printRing(CodeWriter& code) {
   code.line("extern __shared__ __align__(128) unsigned char memory[];");
   code.line("const int lane = threadIdx.x % 32, warp = warpOfBlock();");
@@ -158,18 +158,18 @@ void ExpertEmission::printRing(CodeWriter& code) {
   code.format("const int own = min(%d, %d - firstColumn - ofWarp);", schedule.columnsPerWarp,
               region.columns);
   code.format("const int turns = own <= 0 ? 0 : (own + %d) / %d * %d;", stage.rows - 1, stage.rows,
-              products() / stage.pieces);
+              gemms() / stage.pieces);
   code.line("int expert = 0;");
   code.open("auto firstByte = [&](int first) -> long long");
   code.format("return (static_cast<long long>(expert) * %d + firstColumn + ofWarp + first) * %d;",
               region.columns, stage.matrix.rowBytes);
   code.close(";");
   code.open("auto pieceAt = [&](int piece) -> Piece");
-  code.format("const int first = piece / %d * %d;", products(), stage.rows);
+  code.format("const int first = piece / %d * %d;", gemms(), stage.rows);
   std::string weight = context.pointer(first.getWeight());
-  if (products() > 1)
+  if (gemms() > 1)
     weight = absl::StrFormat("(piece %% 2 == 0 ? %s : %s)", weight,
-                             context.pointer(region.products.back().getWeight()));
+                             context.pointer(region.gemms.back().getWeight()));
   code.format("const unsigned bytes = min(%d, own - first) * %du;", stage.rows,
               stage.matrix.rowBytes);
   std::string source = absl::StrFormat("reinterpret_cast<const unsigned char*>(%s)", weight);
@@ -189,13 +189,13 @@ void ExpertEmission::printRing(CodeWriter& code) {
 }
 
 /// The sums of a warp's rows for its pair, in `parts`.
-void ExpertEmission::printRingProducts(CodeWriter& code) {
+void ExpertEmission::printRingGemms(CodeWriter& code) {
   code.format("const int id = %s[pair];", ids());
   code.format("const bool exists = id >= 0 && id < %d;", region.experts);
   code.line("expert = exists ? id : 0;");
   code.line("ring.fill<0>(pieceAt);");
   results().preload(code);
-  code.format("__shared__ float parts[%d][%d][%d];", products(), region.sum ? region.chosen : 1,
+  code.format("__shared__ float parts[%d][%d][%d];", gemms(), region.sum ? region.chosen : 1,
               perTile());
   code.format("const %s* x = %s + pair / %d * %d;",
               deviceType(elementTypeOf(first.getInput().getType())),
@@ -207,7 +207,7 @@ void ExpertEmission::printRingProducts(CodeWriter& code) {
   code.line("__syncthreads();");
 }
 
-/// A row of two products, or rows of one, are lines of the same instructions.
+/// A row of two GEMMs, or rows of one, are lines of the same instructions.
 void ExpertEmission::printQuants(CodeWriter& code) {
   bool joined = stage.rows == 1;
   int64_t groups = joined ? 1 : stage.pieces, lines = joined ? stage.pieces : stage.rows;
@@ -237,7 +237,7 @@ void ExpertEmission::printQuants(CodeWriter& code) {
   code.close();
 }
 
-/// A row of each product in turn.
+/// A row of each GEMM in turn.
 void ExpertEmission::printElements(CodeWriter& code) {
   int64_t vector = schedule.vector, lanes = 32 * vector, steps = region.depth / lanes;
   code.format("float held[%d][%d];", steps, vector);
@@ -259,15 +259,15 @@ void ExpertEmission::printElements(CodeWriter& code) {
   code.close();
   code.line("ring.release(turn, pieceAt);");
   code.line("const float sum = combineWarpLanes(partial);");
-  code.format("const int column = turn / %d;", products());
+  code.format("const int column = turn / %d;", gemms());
   code.line("if (lane == 0)");
-  printPart(code, absl::StrFormat("turn %% %d", products()));
+  printPart(code, absl::StrFormat("turn %% %d", gemms()));
   code.close();
 }
 
-/// Stores the `sum` of `column` of a product, under the condition before it.
-void ExpertEmission::printPart(CodeWriter& code, const std::string& product) {
-  code.format("  parts[%s][%s][ofWarp + column] = %s;", product,
+/// Stores the `sum` of `column` of a GEMM, under the condition before it.
+void ExpertEmission::printPart(CodeWriter& code, const std::string& gemm) {
+  code.format("  parts[%s][%s][ofWarp + column] = %s;", gemm,
               region.sum ? absl::StrFormat("warp %% %d", region.chosen) : "0",
               region.sum ? "exists ? sum : 0.0f" : "sum");
 }
@@ -289,10 +289,10 @@ void ExpertEmission::printPlace(CodeWriter& code) {
     code.format("const bool exists = id >= 0 && id < %d;", region.experts);
     code.line("const int expert = exists ? id : 0;");
   }
-  code.format("__shared__ float parts[%d][%d][%d];", region.products.size(), pairs(), perTile());
+  code.format("__shared__ float parts[%d][%d][%d];", region.gemms.size(), pairs(), perTile());
 }
 
-/// The rows of W of a warp; columns behind the end repeat the last one and are not stored.
+/// The rows of W of a warp; columns after the end repeat the last one and are not stored.
 void ExpertEmission::printRows(CodeWriter& code) {
   code.format("long long weightRow[%d];", schedule.columnsPerWarp);
   code.unroll();
@@ -303,23 +303,23 @@ void ExpertEmission::printRows(CodeWriter& code) {
               region.columns - 1);
 }
 
-/// One step along the depth: the rows of W of each product, then every row of x in turn.
+/// One step along the depth: the rows of W of each GEMM, then every row of x in turn.
 void ExpertEmission::printStep(CodeWriter& code) {
   std::string weightType = deviceType(elementTypeOf(first.getWeight().getType()));
-  code.format("float w[%d][%d][%d];", region.products.size(), schedule.columnsPerWarp,
+  code.format("float w[%d][%d][%d];", region.gemms.size(), schedule.columnsPerWarp,
               schedule.vector);
-  for (auto [index, product] : llvm::enumerate(region.products)) {
+  for (auto [index, gemm] : llvm::enumerate(region.gemms)) {
     code.unroll();
     code.format("for (int c = 0; c < %d; ++c)", schedule.columnsPerWarp);
     code.format("  decodeRow<%s>(w[%d][c], %s, weightRow[c], %d, k);", weightType, index,
-                context.pointer(product.getWeight()), region.depth);
+                context.pointer(gemm.getWeight()), region.depth);
   }
   code.unroll();
   code.openFormat("for (int m = 0; m < %d; ++m)", pairs());
   code.format("float x[%d];", schedule.vector);
   code.format("loadVector(x, %s + inputRow[m] * %d + k);", context.pointer(first.getInput()),
               region.depth);
-  for (size_t index = 0; index < region.products.size(); ++index) {
+  for (size_t index = 0; index < region.gemms.size(); ++index) {
     code.unroll();
     code.format("for (int c = 0; c < %d; ++c)", schedule.columnsPerWarp);
     code.unroll();
@@ -330,9 +330,9 @@ void ExpertEmission::printStep(CodeWriter& code) {
   code.close();
 }
 
-/// The sums of all products for the rows `inputRow`, in `parts`.
-void ExpertEmission::printProducts(CodeWriter& code) {
-  code.format("float sums[%d][%d][%d][%d] = {};", region.products.size(), pairs(),
+/// The sums of all GEMMs for the rows `inputRow`, in `parts`.
+void ExpertEmission::printGemms(CodeWriter& code) {
+  code.format("float sums[%d][%d][%d][%d] = {};", region.gemms.size(), pairs(),
               schedule.columnsPerWarp, schedule.vector);
   code.line("#pragma unroll 4");
   code.openFormat("for (int k = lane * %d; k < %d; k += %d)", schedule.vector, region.depth,
@@ -340,7 +340,7 @@ void ExpertEmission::printProducts(CodeWriter& code) {
   printStep(code);
   code.close();
   code.unroll();
-  code.format("for (int p = 0; p < %d; ++p)", region.products.size());
+  code.format("for (int p = 0; p < %d; ++p)", region.gemms.size());
   code.unroll();
   code.format("for (int m = 0; m < %d; ++m)", pairs());
   code.unroll();
@@ -379,7 +379,7 @@ LogicalResult ExpertEmission::printExpert(CodeWriter& code) {
   code.line("const int entry = listed[min(begin + m, found - 1)];");
   code.format("inputRow[m] = (entry >= 0 ? entry : ~entry) / %d;", region.sharing());
   code.close();
-  printProducts(code);
+  printGemms(code);
   code.line("__syncthreads();");
   if (failed(results().print(code)))
     return failure();
@@ -390,8 +390,8 @@ LogicalResult ExpertEmission::printExpert(CodeWriter& code) {
   return success();
 }
 
-/// The products of a row, of which each warp takes whole ones, in `parts`.
-void ExpertEmission::printRowProducts(CodeWriter& code) {
+/// The GEMMs of a row, of which each warp takes whole ones, in `parts`.
+void ExpertEmission::printRowGemms(CodeWriter& code) {
   code.openFormat("for (int j = warp; j < %d; j += %d)", region.chosen,
                   context.structure.threads / 32);
   code.format("const long long pair = row * %d + j;", region.chosen);
@@ -400,7 +400,7 @@ void ExpertEmission::printRowProducts(CodeWriter& code) {
   code.line("const int expert = exists ? id : 0;");
   printRows(code);
   code.format("const long long inputRow[1] = {pair / %d};", region.sharing());
-  printProducts(code);
+  printGemms(code);
   code.close();
   code.line("__syncthreads();");
 }
@@ -420,7 +420,7 @@ LogicalResult ExpertEmission::emit() {
   llvm::append_range(reads, context.arguments(false));
   CodeWriter& code = structure.begin(PhaseKind::Store, reads, context.results());
   if (schedule.stages > 0) {
-    printRingProducts(code);
+    printRingGemms(code);
     return results().print(code);
   }
   printPlace(code);
@@ -430,12 +430,12 @@ LogicalResult ExpertEmission::emit() {
   }
   results().preload(code);
   if (region.sum) {
-    printRowProducts(code);
+    printRowGemms(code);
     return results().print(code);
   }
   printRows(code);
   code.format("const long long inputRow[1] = {pair / %d};", region.sharing());
-  printProducts(code);
+  printGemms(code);
   code.line("__syncthreads();");
   return results().print(code);
 }

@@ -5,7 +5,7 @@ using namespace tenon::kernels;
 
 namespace tenon::codegen::cuda {
 
-/// The arguments that the operations behind the products read.
+/// The arguments that the operations after the GEMMs read.
 llvm::SetVector<BlockArgument> ExpertResults::operandsBehind() {
   llvm::SetVector<BlockArgument> found;
   for (auto op : context.kernel.getBlock().getOps<ElementwiseOpInterface>())
@@ -32,7 +32,7 @@ void ExpertResults::preload(CodeWriter& code) {
                 context.pointer(argument));
   code.format("if (const int column = firstColumn + static_cast<int>(threadIdx.x);");
   code.openFormat("    threadIdx.x < %d && column < %d)", perTile, region.columns);
-  Value last = region.sum ? region.sum.getResult() : region.products.front().getResult();
+  Value last = region.sum ? region.sum.getResult() : region.gemms.front().getResult();
   RegionPrinter printer(context, shapeOf(last.getType()), /*flat=*/false, /*width=*/1);
   printer.moveTo(code, {region.sum ? "row" : "pair", "column", ""});
   for (BlockArgument argument : operands)
@@ -85,14 +85,14 @@ LogicalResult ExpertResults::printStore(CodeWriter& code) {
   } else {
     code.openFormat("if (column < %d)", region.columns);
   }
-  llvm::ArrayRef<int64_t> shape = region.products.front().getType().getShape();
+  llvm::ArrayRef<int64_t> shape = region.gemms.front().getType().getShape();
   RegionPrinter printer(context, shape, /*flat=*/false, /*width=*/1);
   printer.moveTo(code, {"pair", "column", ""});
   defineEarly(code, printer);
-  for (auto [index, product] : llvm::enumerate(region.products)) {
+  for (auto [index, gemm] : llvm::enumerate(region.gemms)) {
     code.format("float sum%d[1] = {exists ? roundTo<%s>(parts[%d][m][inTile]) : 0.0f};", index,
-                deviceType(product.getType().getElementType()), index);
-    printer.define(product.getResult(), absl::StrFormat("sum%d", index));
+                deviceType(gemm.getType().getElementType()), index);
+    printer.define(gemm.getResult(), absl::StrFormat("sum%d", index));
   }
   if (failed(storeYields(printer)))
     return failure();
@@ -109,7 +109,7 @@ LogicalResult ExpertResults::printSum(CodeWriter& code) {
   code.line("float total = 0.0f;");
   code.openFormat("for (int j = 0; j < %d; ++j)", region.chosen);
   code.format("total = __fmaf_rn(weights[j], roundTo<%s>(parts[0][j][i]), total);",
-              deviceType(region.products.front().getType().getElementType()));
+              deviceType(region.gemms.front().getType().getElementType()));
   code.close();
   code.format("float result[1] = {roundTo<%s>(total)};",
               deviceType(region.sum.getType().getElementType()));

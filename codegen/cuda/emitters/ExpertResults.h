@@ -7,7 +7,7 @@
 
 namespace tenon::codegen::cuda {
 
-/// What stands behind the products with experts of a tile: `perTile` columns from `firstColumn` on,
+/// What stands after the GEMMs with experts of a tile: `perTile` columns from `firstColumn` on,
 /// of a `pair` or, beside a weighted sum, of a `row`, or of `pairsAtOnce` of the pairs `listed`.
 class ExpertResults {
 public:
@@ -15,10 +15,10 @@ public:
                 int64_t pairsAtOnce)
       : context(context), region(region), perTile(perTile), pairsAtOnce(pairsAtOnce) {}
 
-  /// Loads what stands beside the products, so that it is there when they are: weights of a sum,
+  /// Loads what stands beside the GEMMs, so that it is there when they are: weights of a sum,
   /// and operands of the element where a thread has one.
   void preload(CodeWriter& code);
-  /// Prints the sum, the operations on elements and the stores, from `parts`, the products' sums.
+  /// Prints the sum, the operations on elements and the stores, from `parts`, the GEMMs' sums.
   mlir::LogicalResult print(CodeWriter& code);
 
 private:

@@ -38,21 +38,20 @@ static LogicalResult emitGemm(KernelContext& context) {
   structure.headers = {"gemm.cuh"};
   std::vector<Access> factors = {context.access(op.getInput()), context.access(op.getWeight())};
   CodeWriter& code =
-      structure.begin(PhaseKind::MainLoop, factors, {{MemorySpace::Registers, "product"}});
-  code.format("using Product = TiledProduct<%s, %s, %d>;",
+      structure.begin(PhaseKind::MainLoop, factors, {{MemorySpace::Registers, "gemm"}});
+  code.format("using Gemm = TiledGemm<%s, %s, %d>;",
               deviceType(elementTypeOf(op.getInput().getType())),
               deviceType(elementTypeOf(op.getWeight().getType())), vector);
-  code.line("__shared__ Product::Shared shared;");
-  code.line("Product product(shared);");
+  code.line("__shared__ Gemm::Shared shared;");
+  code.line("Gemm gemm(shared);");
   code.format("const long long batch = tile / %d;", rowTiles * columnTiles);
   code.format("const long long firstRow = tile %% %d * 64;", rowTiles);
   code.format("const long long firstColumn = tile / %d %% %d * 64;", rowTiles, columnTiles);
-  code.format(
-      "product.multiply(%s, %s, batch * %d, batch * %d, %d, %d, %d, firstRow, firstColumn);",
-      context.pointer(op.getInput()), context.pointer(op.getWeight()), shape.rows, shape.columns,
-      shape.rows, shape.columns, shape.depth);
+  code.format("gemm.multiply(%s, %s, batch * %d, batch * %d, %d, %d, %d, firstRow, firstColumn);",
+              context.pointer(op.getInput()), context.pointer(op.getWeight()), shape.rows,
+              shape.columns, shape.rows, shape.columns, shape.depth);
   CodeWriter& store =
-      structure.begin(PhaseKind::Store, {{MemorySpace::Registers, "product"}}, context.results());
+      structure.begin(PhaseKind::Store, {{MemorySpace::Registers, "gemm"}}, context.results());
   for (const Access& access : context.arguments(false))
     structure.phases.back().reads.push_back(access);
   store.line("const int column = static_cast<int>(firstColumn) + threadIdx.x % 16 * 4;");
@@ -64,7 +63,7 @@ static LogicalResult emitGemm(KernelContext& context) {
                    whole ? absl::StrFormat(" && column < %d", shape.columns) : "");
   store.format("const long long row = batch * %d + batchRow;", shape.rows);
   LogicalResult printed =
-      printMatmulResults(context, op, store, "row", "column", "product.sums[i]", 4, !whole);
+      printMatmulResults(context, op, store, "row", "column", "gemm.sums[i]", 4, !whole);
   store.close();
   store.close();
   return printed;

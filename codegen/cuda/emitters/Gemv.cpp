@@ -96,7 +96,7 @@ void GemvEmission::printStep(CodeWriter& code) {
 void GemvEmission::printMainLoop(CodeWriter& code) {
   printPlace(code);
   code.format("float sums[%d][%d][%d] = {};", shape.rows, columns, vector);
-  // Columns behind the end repeat the last one and are not stored.
+  // Columns after the end repeat the last one and are not stored.
   code.format("long long weightRow[%d];", columns);
   code.unroll();
   code.format("for (int c = 0; c < %d; ++c)", columns);

@@ -1,7 +1,7 @@
 #include "kernels/cuda/GemvBulk.h"
 #include "codegen/cuda/Emitter.h"
-#include "codegen/cuda/emitters/ProductInputs.h"
-#include "codegen/cuda/emitters/ProductResults.h"
+#include "codegen/cuda/emitters/GemmInputs.h"
+#include "codegen/cuda/emitters/GemmResults.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -12,13 +12,13 @@ namespace tenon::codegen::cuda::emitters {
 namespace {
 
 /// y = x · Wᵀ for very few rows of x, on sm_90 and later. A block owns consecutive lines and its
-/// warps take the lines' segments in turn (ProductLayout): each brings its own through a ring in
+/// warps take the lines' segments in turn (GemvBulkLayout): each brings its own through a ring in
 /// shared memory by bulk copies that it issues itself, which on an H200 beats loads into registers
 /// and a ring shared by the block, whose cost is a barrier a piece (measured 2026-11-20). Weights
 /// that are constant are on their way before the kernel waits for the one before.
 ///
-/// x lies in shared memory, made by every block (ProductInputs). Warps meet behind that and again
-/// when all sums are there; the epilogue of a block's lines follows (ProductResults).
+/// x lies in shared memory, made by every block (GemmInputs). Warps meet after that and again
+/// when all sums are there; the epilogue of a block's lines follows (GemmResults).
 ///
 /// Weights in blocks are multiplied with inputs of 16 bits on tensor cores (`device/quants.cuh`).
 ///
@@ -42,8 +42,8 @@ private:
   std::string fillStatement() const;
   /// Whether copies bring bytes beside those of segments.
   bool skips() const {
-    return llvm::any_of(layout.products,
-                        [](const ProductLayout::Product& product) { return product.matrix.skips; });
+    return llvm::any_of(layout.gemms,
+                        [](const GemvBulkLayout::Gemm& gemm) { return gemm.matrix.skips; });
   }
   void printSegment(CodeWriter& code);
   void printHeldQuants(CodeWriter& code);
@@ -51,12 +51,12 @@ private:
   void printSums(CodeWriter& code);
   /// Elements of the longest segment.
   int64_t mostElements() const;
-  using Statement = llvm::function_ref<std::string(ProductRegion::Group&, size_t index)>;
+  using Statement = llvm::function_ref<std::string(GemmRegion::Group&, size_t index)>;
   void printCases(CodeWriter& code, Statement statement);
 
   KernelContext& context;
-  ProductRegion& region;
-  const ProductLayout& layout;
+  GemmRegion& region;
+  const GemvBulkLayout& layout;
   bool hasOneLength = false;  ///< every segment has as many elements
   bool hasWholeLanes = false; ///< every segment has whole lanes
 };
@@ -66,35 +66,34 @@ private:
 LogicalResult GemvBulkEmission::readLayout() {
   if (!context.architecture.isHopperOrLater())
     return context.kernel.emitOpError("expects sm_90 or later for the emitter gemv_bulk");
-  const ProductLayout::Product& first = layout.products.front();
-  hasOneLength = llvm::all_of(layout.products, [&](const ProductLayout::Product& product) {
-    return product.chunk == first.chunk && product.depth % product.chunk == 0;
+  const GemvBulkLayout::Gemm& first = layout.gemms.front();
+  hasOneLength = llvm::all_of(layout.gemms, [&](const GemvBulkLayout::Gemm& gemm) {
+    return gemm.chunk == first.chunk && gemm.depth % gemm.chunk == 0;
   });
-  hasWholeLanes = llvm::all_of(layout.products, [&](const ProductLayout::Product& product) {
-    return product.depth % (32 * layout.vector) == 0;
+  hasWholeLanes = llvm::all_of(layout.gemms, [&](const GemvBulkLayout::Gemm& gemm) {
+    return gemm.depth % (32 * layout.vector) == 0;
   });
   return success();
 }
 
 int64_t GemvBulkEmission::mostElements() const {
   int64_t most = 0;
-  for (const ProductLayout::Product& product : layout.products)
-    most = std::max(most, product.chunk);
+  for (const GemvBulkLayout::Gemm& gemm : layout.gemms)
+    most = std::max(most, gemm.chunk);
   return most;
 }
 
-/// The statement of each product where `line` and `segment` are its own; once where all are alike.
+/// The statement of each GEMM where `line` and `segment` are its own; once where all are alike.
 void GemvBulkEmission::printCases(CodeWriter& code, Statement statement) {
   std::vector<std::pair<std::string, std::string>> cases; // condition, statement
-  for (ProductRegion::Group& group : region.groups)
-    for (size_t index = 0; index < group.products.size(); ++index) {
-      const ProductLayout::Product& product = layout.products[index];
+  for (GemmRegion::Group& group : region.groups)
+    for (size_t index = 0; index < group.gemms.size(); ++index) {
+      const GemvBulkLayout::Gemm& gemm = layout.gemms[index];
       llvm::SmallVector<std::string> conditions;
       if (&group != &region.groups.back())
         conditions.push_back(absl::StrFormat("line < %d", group.firstLine + group.columns));
-      if (index + 1 < group.products.size())
-        conditions.push_back(
-            absl::StrFormat("segment < %d", product.firstSegment + product.segments));
+      if (index + 1 < group.gemms.size())
+        conditions.push_back(absl::StrFormat("segment < %d", gemm.firstSegment + gemm.segments));
       cases.emplace_back(llvm::join(conditions, " && "), statement(group, index));
     }
   auto isLast = [&](const auto& entry) { return entry.second == cases.back().second; };
@@ -128,7 +127,7 @@ void GemvBulkEmission::printRing(CodeWriter& code) {
     code.format("ring.start<%d>(pieceAt);", layout.early);
 }
 
-/// What fills the ring behind the loads of x; empty where it is full before.
+/// What fills the ring after the loads of x; empty where it is full before.
 std::string GemvBulkEmission::fillStatement() const {
   return layout.early == layout.stages ? ""
                                        : absl::StrFormat("ring.fill<%d>(pieceAt);", layout.early);
@@ -151,15 +150,15 @@ void GemvBulkEmission::printPlace(CodeWriter& code) {
 /// What brings segment `piece` of a warp; where copies bring bytes beside it, also where it begins
 /// in its weight.
 void GemvBulkEmission::printPieces(CodeWriter& code) {
-  auto beginOf = [&](ProductRegion::Group& group, size_t index) {
-    const ProductLayout::Product& product = layout.products[index];
+  auto beginOf = [&](GemmRegion::Group& group, size_t index) {
+    const GemvBulkLayout::Gemm& gemm = layout.gemms[index];
     return absl::StrFormat("(line - %d) * %dLL + (segment - %d) * %d", group.firstLine,
-                           product.matrix.rowBytes, product.firstSegment, product.chunkBytes);
+                           gemm.matrix.rowBytes, gemm.firstSegment, gemm.chunkBytes);
   };
   if (skips()) {
     code.open("auto firstByte = [&](int piece) -> long long");
     printPlace(code);
-    printCases(code, [&](ProductRegion::Group& group, size_t index) {
+    printCases(code, [&](GemmRegion::Group& group, size_t index) {
       return "return " + beginOf(group, index) + ";";
     });
     code.close(";");
@@ -170,15 +169,14 @@ void GemvBulkEmission::printPieces(CodeWriter& code) {
     code.line("const long long first = firstByte(piece);");
     code.line("const unsigned skipped = first & 15;");
   }
-  printCases(code, [&](ProductRegion::Group& group, size_t index) {
-    const ProductLayout::Product& product = layout.products[index];
-    std::string bytes = absl::StrFormat("%du", product.chunkBytes);
-    if (product.lastBytes != product.chunkBytes)
-      bytes =
-          absl::StrFormat("segment == %d ? %du : %du", product.firstSegment + product.segments - 1,
-                          product.lastBytes, product.chunkBytes);
+  printCases(code, [&](GemmRegion::Group& group, size_t index) {
+    const GemvBulkLayout::Gemm& gemm = layout.gemms[index];
+    std::string bytes = absl::StrFormat("%du", gemm.chunkBytes);
+    if (gemm.lastBytes != gemm.chunkBytes)
+      bytes = absl::StrFormat("segment == %d ? %du : %du", gemm.firstSegment + gemm.segments - 1,
+                              gemm.lastBytes, gemm.chunkBytes);
     std::string weight = absl::StrFormat("reinterpret_cast<const unsigned char*>(%s)",
-                                         context.pointer(group.products[index].op.getWeight()));
+                                         context.pointer(group.gemms[index].op.getWeight()));
     if (skips())
       return absl::StrFormat("return {%s + (first - skipped), (skipped + (%s) + 15) / 16 * 16};",
                              weight, bytes);
@@ -195,23 +193,20 @@ void GemvBulkEmission::printOperand(CodeWriter& code) {
   code.format("const %s* x;", deviceType(elementTypeOf(region.inputs.front().value.getType())));
   code.line("[[maybe_unused]] int stride;");
   if (hasOneLength)
-    code.format("constexpr int count = %d;", layout.products.front().chunk);
+    code.format("constexpr int count = %d;", layout.gemms.front().chunk);
   else
     code.line("int count;");
-  printCases(code, [&](ProductRegion::Group& group, size_t index) {
-    const ProductLayout::Product& product = layout.products[index];
-    std::string offset =
-        product.segments == 1
-            ? ""
-            : absl::StrFormat(" + (segment - %d) * %d", product.firstSegment, product.chunk);
-    std::string statement =
-        absl::StrFormat("x = input%d%s, stride = %d", group.products[index].input, offset,
-                        layout.paddedDepth(product.depth));
-    int64_t last = product.depth - (product.segments - 1) * product.chunk;
+  printCases(code, [&](GemmRegion::Group& group, size_t index) {
+    const GemvBulkLayout::Gemm& gemm = layout.gemms[index];
+    std::string offset = gemm.segments == 1 ? ""
+                                            : absl::StrFormat(" + (segment - %d) * %d",
+                                                              gemm.firstSegment, gemm.chunk);
+    std::string statement = absl::StrFormat("x = input%d%s, stride = %d", group.gemms[index].input,
+                                            offset, layout.paddedDepth(gemm.depth));
+    int64_t last = gemm.depth - (gemm.segments - 1) * gemm.chunk;
     if (!hasOneLength)
-      statement +=
-          absl::StrFormat(", count = segment == %d ? %d : %d",
-                          product.firstSegment + product.segments - 1, last, product.chunk);
+      statement += absl::StrFormat(", count = segment == %d ? %d : %d",
+                                   gemm.firstSegment + gemm.segments - 1, last, gemm.chunk);
     return statement + ";";
   });
 }
@@ -240,7 +235,7 @@ void GemvBulkEmission::printQuants(CodeWriter& code) {
     pitch += " + static_cast<int>(firstByte(piece + 1) & 15) - skipped";
   std::string place = "bytes, " + pitch;
   if (layout.held) {
-    std::string count = hasOneLength ? std::to_string(layout.products.front().chunk) : "heldCount";
+    std::string count = hasOneLength ? std::to_string(layout.gemms.front().chunk) : "heldCount";
     return code.format("held.multiply(partial[0], %s, %s);", place, count);
   }
   code.format("multiplyQuants<%s>(partial, %s, x, stride, count);",
@@ -251,7 +246,7 @@ void GemvBulkEmission::printQuants(CodeWriter& code) {
 void GemvBulkEmission::printSegment(CodeWriter& code) {
   constexpr int64_t mostUnrolled = 16;
   int64_t vector = layout.vector, narrow = layout.inputVector, lanes = 32 * vector;
-  bool unrolled = hasOneLength && layout.products.front().chunk <= mostUnrolled * lanes;
+  bool unrolled = hasOneLength && layout.gemms.front().chunk <= mostUnrolled * lanes;
   code.line(unrolled ? "#pragma unroll" : "#pragma unroll 8");
   code.openFormat("for (int step = 0; step < count; step += %d)", lanes);
   code.format("const int k = step + lane * %d;", vector);
@@ -263,7 +258,7 @@ void GemvBulkEmission::printSegment(CodeWriter& code) {
   code.format("float w[%d];", vector);
   code.format("decodeRow<%s>(w, bytes, 0, %d, k);",
               deviceType(elementTypeOf(region.first().getWeight().getType())),
-              layout.products.front().chunk);
+              layout.gemms.front().chunk);
   code.unroll();
   code.openFormat("for (int m = 0; m < %d; ++m)", region.rows);
   code.unroll();
@@ -287,7 +282,7 @@ void GemvBulkEmission::printSegment(CodeWriter& code) {
 /// The part of x of a warp's segments, `held` [steps][vectors of an input][its elements].
 void GemvBulkEmission::printHeld(CodeWriter& code) {
   int64_t lanes = 32 * layout.vector, narrow = layout.inputVector;
-  int64_t steps = layout.products.front().chunk / lanes;
+  int64_t steps = layout.gemms.front().chunk / lanes;
   code.format("float held[%d][%d][%d];", steps, layout.vector / narrow, narrow);
   code.open("");
   code.line("constexpr int piece = 0;");
@@ -334,7 +329,7 @@ void GemvBulkEmission::printMainLoop(CodeWriter& code) {
   if (layout.held) {
     code.format("const int index = warp + piece * %d;", layout.warps);
     if (!layout.onTensorCores)
-      code.format("constexpr int count = %d;", layout.products.front().chunk);
+      code.format("constexpr int count = %d;", layout.gemms.front().chunk);
   } else {
     printOperand(code);
   }
@@ -359,8 +354,8 @@ void GemvBulkEmission::printMainLoop(CodeWriter& code) {
 LogicalResult GemvBulkEmission::emit() {
   if (failed(readLayout()))
     return failure();
-  ProductInputs inputs(context, region, layout);
-  ProductResults results(context, region, layout);
+  GemmInputs inputs(context, region, layout);
+  GemmResults results(context, region, layout);
   if (failed(inputs.check()))
     return failure();
   PhaseStructure& structure = context.structure;
@@ -368,9 +363,9 @@ LogicalResult GemvBulkEmission::emit() {
   if (layout.onTensorCores)
     structure.headers.push_back("quants.cuh");
   std::vector<Access> weights;
-  for (ProductRegion::Group& group : region.groups)
-    for (ProductRegion::Product product : group.products)
-      weights.push_back(context.access(product.op.getWeight()));
+  for (GemmRegion::Group& group : region.groups)
+    for (GemmRegion::Gemm gemm : group.gemms)
+      weights.push_back(context.access(gemm.op.getWeight()));
   printRing(structure.begin(PhaseKind::Load, weights, {{MemorySpace::Shared, "ring"}}));
   inputs.preload();
   if (failed(results.preloadConstants()))

@@ -64,7 +64,7 @@ void HeadsEmission::printRope(CodeWriter& code, HeadRegion::Chain& chain) {
   code.format("values[second] = roundTo<%s>(%s);", type, turnedSecond);
   code.close();
   code.close();
-  // Elements behind the rotated ones take the result's type as they are.
+  // Elements after the rotated ones take the result's type as they are.
   if (2 * pairs < chain.size &&
       op.getType().getElementType() != op.getInput().getType().getElementType()) {
     code.openFormat("for (int k = %d + lane; k < %d; k += 32)", 2 * pairs, chain.size);

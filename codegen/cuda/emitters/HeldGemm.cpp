@@ -1,8 +1,8 @@
 #include "kernels/cuda/HeldGemm.h"
 #include "codegen/cuda/Emitter.h"
 #include "codegen/cuda/RegionPrinter.h"
+#include "codegen/cuda/emitters/GemmTiles.h"
 #include "codegen/cuda/emitters/NormTerms.h"
-#include "codegen/cuda/emitters/ProductTiles.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -16,15 +16,15 @@ namespace {
 /// y = x · Wᵀ for 2 to 16 rows of x on tensor cores, on sm_90 and later, where the warps of a block
 /// hold all of x in registers, each a slice of 256 elements of every row, so that x comes from the
 /// second-level cache once and not once a tile. A block takes some rows of W at a time, a tile, of
-/// each product that the epilogue joins; the warps' sums are added in ascending order. Slices
-/// follow from the depth alone, so every kernel adds a product alike. Weights come through rings
+/// each GEMM that the epilogue joins; the warps' sums are added in ascending order. Slices
+/// follow from the depth alone, so every kernel adds a GEMM alike. Weights come through rings
 /// that bulk copies fill, the first pieces before the kernel waits for the one before
 /// (`device/held.cuh`).
 ///
 /// Inputs lie in memory; or they are norms of such, which warps make in their registers: chunks of
 /// a norm's order are their slices.
 ///
-/// Parameters: those of `HeldGemmSchedule`. Products have no order.
+/// Parameters: those of `HeldGemmSchedule`. GEMMs have no order.
 class HeldGemmEmission {
 public:
   HeldGemmEmission(KernelContext& context, HeldGemmKernel& kernel)
@@ -36,10 +36,10 @@ public:
 
 private:
   LogicalResult readInputs();
-  LogicalResult addSource(const ProductRegion::Input& input);
+  LogicalResult addSource(const GemmRegion::Input& input);
   void printStream(CodeWriter& code);
   void preloadOperands();
-  void printSource(CodeWriter& code, const ProductSource& source);
+  void printSource(CodeWriter& code, const GemmSource& source);
   void printOfRows(CodeWriter& code, const std::string& target, const std::string& name,
                    const std::string& sums, const std::string& statement);
   void printStatistics(CodeWriter& code, const NormTerms& norm);
@@ -47,24 +47,24 @@ private:
   void printChange(CodeWriter& code);
   void printSums(CodeWriter& code);
   LogicalResult printResults(CodeWriter& code);
-  std::string printResult(CodeWriter& code, const ProductRegion::Group& group, size_t index);
+  std::string printResult(CodeWriter& code, const GemmRegion::Group& group, size_t index);
 
   std::string type() { return deviceType(elementTypeOf(op.getWeight().getType())); }
 
   KernelContext& context;
-  ProductRegion& region;
-  MatmulOp op; ///< the first product
+  GemmRegion& region;
+  MatmulOp op; ///< the first GEMM
   HeldGemmShape shape;
-  ProductTiles tiles;
-  llvm::SmallVector<ProductSource, 2> sources;
+  GemmTiles tiles;
+  llvm::SmallVector<GemmSource, 2> sources;
   llvm::SmallDenseSet<Value, 4> preloaded; ///< operands of norms
   int64_t stages, sumsOffset;
 };
 
 } // namespace
 
-LogicalResult HeldGemmEmission::addSource(const ProductRegion::Input& input) {
-  std::optional<ProductSource> source = ProductSource::of(input);
+LogicalResult HeldGemmEmission::addSource(const GemmRegion::Input& input) {
+  std::optional<GemmSource> source = GemmSource::of(input);
   if (!source || elementTypeOf(source->memory.getType()) != elementTypeOf(op.getWeight().getType()))
     return op.emitOpError(
         "expects inputs in memory of the weights' type, or norms of such, for the "
@@ -90,7 +90,7 @@ LogicalResult HeldGemmEmission::readInputs() {
     return op.emitOpError("expects results of products alone for the emitter held_gemm");
   if (failed(tiles.check("held_gemm")))
     return failure();
-  for (const ProductRegion::Input& input : region.inputs)
+  for (const GemmRegion::Input& input : region.inputs)
     if (failed(addSource(input)))
       return failure();
   return success();
@@ -141,7 +141,7 @@ void HeldGemmEmission::printStatistics(CodeWriter& code, const NormTerms& norm) 
 /// Weights and biases of norms in the order of their rows: thread l of a warp has elements 8 l ...
 /// of the warp's slice, which other threads get from it.
 void HeldGemmEmission::preloadOperands() {
-  for (const ProductSource& source : sources) {
+  for (const GemmSource& source : sources) {
     if (!source.norm)
       continue;
     for (Value operand : source.norm->operands) {
@@ -188,9 +188,9 @@ void HeldGemmEmission::printNormed(CodeWriter& code, const NormTerms& norm) {
   code.close();
 }
 
-/// The warp's slice of an input into `held`. Elements behind the end of a row are zeros, or what a
+/// The warp's slice of an input into `held`. Elements after the end of a row are zeros, or what a
 /// norm makes of them; weights have none there.
-void HeldGemmEmission::printSource(CodeWriter& code, const ProductSource& source) {
+void HeldGemmEmission::printSource(CodeWriter& code, const GemmSource& source) {
   code.format("loadHeld<%d>(held, %s, %d);", shape.depth, context.pointer(source.memory),
               region.rows);
   if (!source.norm)
@@ -201,7 +201,7 @@ void HeldGemmEmission::printSource(CodeWriter& code, const ProductSource& source
   printNormed(code, *source.norm);
 }
 
-/// Loads what the tile's products take when `held` has another input: tiles come in the order of
+/// Loads what the tile's GEMMs take when `held` has another input: tiles come in the order of
 /// their groups.
 void HeldGemmEmission::printChange(CodeWriter& code) {
   if (sources.size() == 1)
@@ -210,7 +210,7 @@ void HeldGemmEmission::printChange(CodeWriter& code) {
   for (auto [number, group] : llvm::enumerate(region.groups)) {
     if (std::string branch = tiles.branch(number); !branch.empty())
       code.line(branch);
-    code.format("  needed = %d;", group.products.front().input);
+    code.format("  needed = %d;", group.gemms.front().input);
   }
   code.open("if (needed != present)");
   code.line("present = needed;");
@@ -222,7 +222,7 @@ void HeldGemmEmission::printChange(CodeWriter& code) {
   code.close();
 }
 
-/// The warp's part of the sums of the tile `index`, of each joined product, into shared memory.
+/// The warp's part of the sums of the tile `index`, of each joined GEMM, into shared memory.
 void HeldGemmEmission::printSums(CodeWriter& code) {
   code.format("float sums[%d][%d][4] = {};", shape.joined, shape.units());
   bool branches = region.groups.size() > 1;
@@ -235,23 +235,23 @@ void HeldGemmEmission::printSums(CodeWriter& code) {
                 shape.lines, group.columns, tiles.first(number), shape.lines);
   }
   code.unroll();
-  code.format("for (int product = 0; product < %d; ++product)", shape.joined);
-  code.line("  stream.multiply(sums[product], held, count);");
+  code.format("for (int gemm = 0; gemm < %d; ++gemm)", shape.joined);
+  code.line("  stream.multiply(sums[gemm], held, count);");
   code.line("__syncthreads();");
   code.unroll();
-  code.format("for (int product = 0; product < %d; ++product)", shape.joined);
-  code.format("  storeHeldSums<%d>(parts + (threadIdx.x / 32 * %d + product) * %d, sums[product]);",
+  code.format("for (int gemm = 0; gemm < %d; ++gemm)", shape.joined);
+  code.format("  storeHeldSums<%d>(parts + (threadIdx.x / 32 * %d + gemm) * %d, sums[gemm]);",
               shape.rowTiles(), shape.joined, shape.sumFloats());
   code.line("__syncthreads();");
 }
 
-/// The product `index` at `place`, the sum of all warps.
-std::string HeldGemmEmission::printResult(CodeWriter& code, const ProductRegion::Group& group,
+/// The GEMM `index` at `place`, the sum of all warps.
+std::string HeldGemmEmission::printResult(CodeWriter& code, const GemmRegion::Group& group,
                                           size_t index) {
   std::string sum = absl::StrFormat("addHeldSums<%d>(parts + place + %d, %d)", shape.warps(),
                                     index * shape.sumFloats(), shape.joined * shape.sumFloats());
-  MatmulOp product = group.products[index].op;
-  Type element = product.getType().getElementType();
+  MatmulOp gemm = group.gemms[index].op;
+  Type element = gemm.getType().getElementType();
   if (!element.isF32())
     sum = absl::StrFormat("roundTo<%s>(%s)", deviceType(element), sum);
   std::string name = absl::StrFormat("result%d", index);

@@ -9,12 +9,12 @@ namespace tenon::codegen::cuda::emitters {
 
 namespace {
 
-/// Groups of products of an input in memory, of one or of two that one epilogue joins: warpgroups
+/// Groups of GEMMs of an input in memory, of one or of two that one epilogue joins: warpgroups
 /// multiply what the copy engine brings by tensor maps, and a group's epilogue takes eight elements
 /// of a row of its y at a time.
 class HopperGemm {
 public:
-  HopperGemm(KernelContext& context, ProductRegion& region, const HopperTile& tile)
+  HopperGemm(KernelContext& context, GemmRegion& region, const HopperTile& tile)
       : context(context), region(region), tile(tile), shape(region.first()) {}
 
   LogicalResult check();
@@ -34,7 +34,7 @@ private:
   Type weight() { return region.first().getWeight().getType().getElementType(); }
   bool isQuantised() const { return tile.pieces > 0; }
   Type result() { return region.first().getType().getElementType(); }
-  /// What the epilogue of a group loads before the products are done: an argument, and the number
+  /// What the epilogue of a group loads before the GEMMs are done: an argument, and the number
   /// of the `Packed` that it has in the operands of a run, which groups share.
   struct Operand {
     BlockArgument argument;
@@ -43,10 +43,8 @@ private:
 
   /// Of K: a piece of quantised weights, or what 16 bytes hold.
   int64_t depthUnit() const { return isQuantised() ? HopperTile::pieceDepth : 8; }
-  static bool isAligned(const ProductRegion::Group& group) {
-    return group.columns % runElements == 0;
-  }
-  LogicalResult checkProduct(ProductRegion::Product product);
+  static bool isAligned(const GemmRegion::Group& group) { return group.columns % runElements == 0; }
+  LogicalResult checkGemm(GemmRegion::Gemm gemm);
   bool mapsResults();
   bool isPlain();
   unsigned resultArgument(Value yielded);
@@ -59,9 +57,9 @@ private:
   LogicalResult printGroupStore(CodeWriter& code, size_t group);
 
   KernelContext& context;
-  ProductRegion& region;
+  GemmRegion& region;
   HopperTile tile;
-  MatmulShape shape;                                            ///< of the first product
+  MatmulShape shape;                                            ///< of the first GEMM
   llvm::SmallVector<llvm::SmallVector<Operand, 2>, 4> operands; ///< of each group
   llvm::SmallVector<Type, 2> slots;
   bool mapped = false; ///< tiles of results are stored by tensor maps
@@ -69,38 +67,38 @@ private:
 
 } // namespace
 
-LogicalResult HopperGemm::checkProduct(ProductRegion::Product product) {
-  MatmulShape own(product.op);
-  if (element().isF32() || !llvm::isa<BlockArgument>(product.op.getInput()) ||
-      !llvm::isa<BlockArgument>(product.op.getWeight()) ||
-      elementTypeOf(product.op.getInput().getType()) != element() ||
-      elementTypeOf(product.op.getWeight().getType()) != weight() ||
-      (weight() != element() && !isQuantised()) || product.op.isQuantized() ||
-      product.op.getType().getElementType() != result() || own.batches != 1 ||
+LogicalResult HopperGemm::checkGemm(GemmRegion::Gemm gemm) {
+  MatmulShape own(gemm.op);
+  if (element().isF32() || !llvm::isa<BlockArgument>(gemm.op.getInput()) ||
+      !llvm::isa<BlockArgument>(gemm.op.getWeight()) ||
+      elementTypeOf(gemm.op.getInput().getType()) != element() ||
+      elementTypeOf(gemm.op.getWeight().getType()) != weight() ||
+      (weight() != element() && !isQuantised()) || gemm.op.isQuantized() ||
+      gemm.op.getType().getElementType() != result() || own.batches != 1 ||
       own.depth % depthUnit() != 0)
-    return product.op.emitOpError(
+    return gemm.op.emitOpError(
                "expects factors of one 16-bit type in memory, or weights of one block format, one "
                "batch and a depth of a multiple of ")
            << depthUnit() << " for the emitter hopper_gemm";
   OrderAttr expected =
-      orderForHopperGemm(product.op.getContext(), tile.split, own.depth, isQuantised());
-  if (product.op.getOrderAttr() == expected)
+      orderForHopperGemm(gemm.op.getContext(), tile.split, own.depth, isQuantised());
+  if (gemm.op.getOrderAttr() == expected)
     return success();
-  InFlightDiagnostic error = product.op.emitOpError("expects ");
+  InFlightDiagnostic error = gemm.op.emitOpError("expects ");
   if (expected)
     error << "order " << expected << " of K in " << tile.split << " parts";
   else
     error << "no order";
   error << " on tensor cores, but got ";
-  if (product.op.getOrderAttr())
-    return error << product.op.getOrderAttr();
+  if (gemm.op.getOrderAttr())
+    return error << gemm.op.getOrderAttr();
   return error << "none";
 }
 
 LogicalResult HopperGemm::check() {
-  for (ProductRegion::Group& group : region.groups)
-    for (ProductRegion::Product product : group.products)
-      if (failed(checkProduct(product)))
+  for (GemmRegion::Group& group : region.groups)
+    for (GemmRegion::Gemm gemm : group.gemms)
+      if (failed(checkGemm(gemm)))
         return failure();
   if (region.inputs.size() != 1)
     return context.kernel.emitOpError("expects products of one input for the emitter hopper_gemm");
@@ -127,21 +125,21 @@ LogicalResult HopperGemm::check() {
 bool HopperGemm::mapsResults() {
   constexpr size_t mostMaps = 8; // of a kernel
   if (!tile.fillsBoxes(elementBytes(result())) ||
-      1 + region.groups.size() * (1 + tile.products) > mostMaps)
+      1 + region.groups.size() * (1 + tile.gemms) > mostMaps)
     return false;
   auto yields = context.kernel.getYield().getValues();
-  return llvm::all_of(region.groups, [&](ProductRegion::Group& group) {
+  return llvm::all_of(region.groups, [&](GemmRegion::Group& group) {
     return isAligned(group) && group.yields.size() == 1 &&
-           group.yields.front().getType() == group.products.front().op.getType() &&
+           group.yields.front().getType() == group.gemms.front().op.getType() &&
            llvm::count(yields, group.yields.front()) == 1;
   });
 }
 
-/// Whether products are results as they are.
+/// Whether GEMMs are results as they are.
 bool HopperGemm::isPlain() {
-  return llvm::all_of(region.groups, [](ProductRegion::Group& group) {
-    Value product = group.products.front().op.getResult();
-    return llvm::all_of(group.yields, [&](Value value) { return value == product; });
+  return llvm::all_of(region.groups, [](GemmRegion::Group& group) {
+    Value gemm = group.gemms.front().op.getResult();
+    return llvm::all_of(group.yields, [&](Value value) { return value == gemm; });
   });
 }
 
@@ -164,12 +162,12 @@ void HopperGemm::addTensorMaps() {
     add(llvm::cast<BlockArgument>(argument).getArgNumber(), rows, shape.depth, boxRows);
   };
   addFactor(region.first().getInput(), shape.rows, tile.boxOfX());
-  for (ProductRegion::Group& group : region.groups)
-    for (ProductRegion::Product product : group.products)
+  for (GemmRegion::Group& group : region.groups)
+    for (GemmRegion::Gemm gemm : group.gemms)
       if (!isQuantised())
-        addFactor(product.op.getWeight(), group.columns, tile.boxOfW());
+        addFactor(gemm.op.getWeight(), group.columns, tile.boxOfW());
   mapped = mapsResults();
-  for (ProductRegion::Group& group : region.groups)
+  for (GemmRegion::Group& group : region.groups)
     if (mapped)
       add(resultArgument(group.yields.front()), shape.rows, group.columns, HopperTile::boxOfResult);
 }
@@ -188,8 +186,8 @@ void HopperGemm::printConfig() {
   code.open("struct Config");
   code.format("using Element = %s;", deviceType(element()));
   code.format("using Result = %s;", deviceType(result()));
-  code.format("static constexpr int blocks = %d, columns = %d, stages = %d, products = %d;",
-              tile.blocks, tile.columns, tile.stages, tile.products);
+  code.format("static constexpr int blocks = %d, columns = %d, stages = %d, gemms = %d;",
+              tile.blocks, tile.columns, tile.stages, tile.gemms);
   code.format("using Encoding = %s;", deviceType(weight()));
   if (isQuantised()) {
     code.format("static constexpr int lineBytes = %d;",
@@ -208,41 +206,41 @@ void HopperGemm::printConfig() {
     return tile.weightTiles(llvm::ArrayRef(widths).take_front(group));
   });
   code.close(";");
-  code.line("using Product = HopperGemm<Config>;");
-  code.format("static_assert(sizeof(Product::Shared) <= %d, \"what the launch brings\");",
+  code.line("using Gemm = HopperGemm<Config>;");
+  code.format("static_assert(sizeof(Gemm::Shared) <= %d, \"what the launch brings\");",
               tile.smemBytes(elementBytes(result())));
 }
 
 void HopperGemm::printStart() {
   std::vector<Access> weights;
   std::string maps;
-  for (ProductRegion::Group& group : region.groups) {
+  for (GemmRegion::Group& group : region.groups) {
     std::string ofGroup;
-    for (ProductRegion::Product product : group.products) {
-      weights.push_back(context.access(product.op.getWeight()));
+    for (GemmRegion::Gemm gemm : group.gemms) {
+      weights.push_back(context.access(gemm.op.getWeight()));
       if (!ofGroup.empty())
         ofGroup += ", ";
       ofGroup += isQuantised() ? absl::StrFormat("reinterpret_cast<const unsigned char*>(%s)",
-                                                 context.pointer(product.op.getWeight()))
+                                                 context.pointer(gemm.op.getWeight()))
                                : absl::StrFormat("&map%d", weights.size());
     }
     maps += absl::StrFormat("%s{%s}", maps.empty() ? "" : ", ", ofGroup);
   }
   PhaseStructure& structure = context.structure;
   CodeWriter& code =
-      structure.begin(PhaseKind::Load, weights, {{MemorySpace::Shared, "product.shared"}});
+      structure.begin(PhaseKind::Load, weights, {{MemorySpace::Shared, "gemm.shared"}});
   llvm::SmallVector<int64_t, 4> widths = widthsOf(region);
   int64_t rowTiles = tile.rowTiles(shape.rows, widths);
   int64_t columnTiles = tile.columnTiles(shape.rows, widths);
   code.line("extern __shared__ __align__(1024) unsigned char memory[];");
-  code.format("Product product(memory, {%d, %d, %d, %d});", rowTiles, columnTiles,
+  code.format("Gemm gemm(memory, {%d, %d, %d, %d});", rowTiles, columnTiles,
               tile.band(shape.rows, widths, context.schedule().getTiles() / tile.cluster()),
               llvm::divideCeil(shape.depth, HopperTile::depth));
-  code.format("Product::Weights weights = {%s};", maps);
+  code.format("Gemm::Weights weights = {%s};", maps);
   // Weights that one row of tiles reads are read once.
   bool once = (tile.weightRows ? columnTiles : rowTiles) == 1;
   code.format("const unsigned long long weightPolicy = %s();", once ? "evictFirst" : "evictNormal");
-  code.format("product.start(map0, weights, %d, weightPolicy);", earlyStages);
+  code.format("gemm.start(map0, weights, %d, weightPolicy);", earlyStages);
 }
 
 /// Gives the argument a slot, one that an earlier group has where there is such; false where there
@@ -302,7 +300,7 @@ void HopperGemm::printGroupLoad(CodeWriter& code, size_t group) {
   // Clamp to y so that loads stay in bounds; such runs are not stored.
   code.format("const int row = min(m, %d), column = min(n, %d);", shape.rows - 1,
               columns - runElements);
-  RegionPrinter printer(context, region.groups[group].products.front().op.getType().getShape(),
+  RegionPrinter printer(context, region.groups[group].gemms.front().op.getType().getShape(),
                         /*flat=*/false, runElements);
   printer.moveTo(code, {"static_cast<long long>(row)", "column", ""});
   for (const Operand& operand : operands[group])
@@ -328,22 +326,22 @@ void HopperGemm::printLoad(CodeWriter& code) {
 }
 
 LogicalResult HopperGemm::printGroupStore(CodeWriter& code, size_t number) {
-  ProductRegion::Group& group = region.groups[number];
+  GemmRegion::Group& group = region.groups[number];
   if (mapped) {
     code.format("if (m >= %d || n >= %d)", shape.rows, group.columns);
     code.format("  return Packed<%d, %s>();", runElements, deviceType(result()));
   } else {
     code.openFormat("if (m < %d && n < %d)", shape.rows, group.columns);
   }
-  RegionPrinter printer(context, group.products.front().op.getType().getShape(), /*flat=*/false,
+  RegionPrinter printer(context, group.gemms.front().op.getType().getShape(), /*flat=*/false,
                         runElements);
   printer.keepPacked();
   printer.moveTo(code, {"static_cast<long long>(m)", "n",
                         isAligned(group) ? "" : absl::StrFormat("%d - n", group.columns)});
-  for (auto [index, product] : llvm::enumerate(group.products)) {
-    code.format("float product%d[%d];", index, runElements);
-    code.format("widen(product%d, results[%d]);", index, index);
-    printer.define(product.op.getResult(), absl::StrFormat("product%d", index),
+  for (auto [index, gemm] : llvm::enumerate(group.gemms)) {
+    code.format("float gemm%d[%d];", index, runElements);
+    code.format("widen(gemm%d, results[%d]);", index, index);
+    printer.define(gemm.op.getResult(), absl::StrFormat("gemm%d", index),
                    result().isF32() ? "" : absl::StrFormat("results[%d]", index));
   }
   for (const Operand& operand : operands[number]) {
@@ -371,7 +369,7 @@ LogicalResult HopperGemm::printGroupStore(CodeWriter& code, size_t number) {
 LogicalResult HopperGemm::printStore(CodeWriter& code) {
   code.openFormat("auto store = [&](auto group, int m, int n, "
                   "const Packed<%d, %s>(&results)[%d], const Operands& operands)",
-                  runElements, deviceType(result()), tile.products);
+                  runElements, deviceType(result()), tile.gemms);
   for (size_t group = 0; group < region.groups.size(); ++group) {
     printGroup(code, group);
     if (failed(printGroupStore(code, group)))
@@ -385,7 +383,7 @@ LogicalResult HopperGemm::printStore(CodeWriter& code) {
 LogicalResult HopperGemm::printRun() {
   findOperands();
   std::vector<Access> reads = context.arguments(false);
-  reads.push_back({MemorySpace::Shared, "product.shared"});
+  reads.push_back({MemorySpace::Shared, "gemm.shared"});
   CodeWriter& code = context.structure.begin(PhaseKind::Store, reads, context.results());
   printLoad(code);
   if (failed(printStore(code)))
@@ -394,10 +392,10 @@ LogicalResult HopperGemm::printRun() {
   for (size_t group = 0; group < region.groups.size(); ++group)
     maps += absl::StrFormat(
         "%s%s", group == 0 ? "" : ", ",
-        mapped ? absl::StrFormat("&map%d", 1 + region.groups.size() * tile.products + group)
+        mapped ? absl::StrFormat("&map%d", 1 + region.groups.size() * tile.gemms + group)
                : "nullptr");
   code.format("const TensorMap* const results[] = {%s};", maps);
-  code.line("product.run(map0, weights, results, evictNormal(), weightPolicy, load, store);");
+  code.line("gemm.run(map0, weights, results, evictNormal(), weightPolicy, load, store);");
   return success();
 }
 

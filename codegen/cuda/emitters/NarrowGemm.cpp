@@ -1,9 +1,9 @@
 #include "kernels/cuda/NarrowGemm.h"
 #include "codegen/cuda/Emitter.h"
 #include "codegen/cuda/RegionPrinter.h"
+#include "codegen/cuda/emitters/GemmTiles.h"
 #include "codegen/cuda/emitters/NormTerms.h"
-#include "codegen/cuda/emitters/ProductTiles.h"
-#include "kernels/regions/ProductRegion.h"
+#include "kernels/regions/GemmRegion.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -15,7 +15,7 @@ namespace tenon::codegen::cuda::emitters {
 namespace {
 
 /// y = x · Wᵀ for 2 to 16 rows of x on tensor cores: a block takes up to 16 rows of W, of each
-/// product that the epilogue joins, and its warps pieces of the depth in turn; their sums are added
+/// GEMM that the epilogue joins, and its warps pieces of the depth in turn; their sums are added
 /// in ascending order.
 /// Weights come through rings in shared memory, the first pieces before the kernel waits for the
 /// one before.
@@ -24,7 +24,7 @@ namespace {
 /// a warp a row, in the order of the norm's own kernel. Warps load their pieces for each tile, or
 /// hold them in registers from one to the next.
 ///
-/// Parameters: those of `NarrowGemmSchedule`. Products have no order.
+/// Parameters: those of `NarrowGemmSchedule`. GEMMs have no order.
 class NarrowGemmEmission {
 public:
   NarrowGemmEmission(KernelContext& context, NarrowGemmKernel& kernel)
@@ -43,7 +43,7 @@ private:
   };
 
   LogicalResult readInputs();
-  LogicalResult addSource(const ProductRegion::Input& input);
+  LogicalResult addSource(const GemmRegion::Input& input);
   void placeSources();
   void printStream(CodeWriter& code);
   LogicalResult printNorms(CodeWriter& code);
@@ -53,13 +53,13 @@ private:
   LogicalResult printResults(CodeWriter& code);
 
   NarrowGemmMemory memory() const { return {region.rows}; }
-  ProductTiles tiles() const { return {region, lines}; }
+  GemmTiles tiles() const { return {region, lines}; }
   int64_t firstTile(size_t group) const { return tiles().first(group); }
   std::string type() { return deviceType(elementTypeOf(op.getWeight().getType())); }
 
   KernelContext& context;
-  ProductRegion& region;
-  MatmulOp op; ///< the first product
+  GemmRegion& region;
+  MatmulOp op; ///< the first GEMM
   llvm::SmallVector<Source, 2> sources;
   int64_t warps, stages, lines, heldPieces, joined;
   int64_t rowTiles = 0, ringBytes = 0;
@@ -68,8 +68,8 @@ private:
 } // namespace
 
 /// The order of a norm must be one that a warp can follow with vectors of 8.
-LogicalResult NarrowGemmEmission::addSource(const ProductRegion::Input& input) {
-  std::optional<ProductSource> found = ProductSource::of(input);
+LogicalResult NarrowGemmEmission::addSource(const GemmRegion::Input& input) {
+  std::optional<GemmSource> found = GemmSource::of(input);
   if (!found)
     return op.emitOpError(
         "expects inputs in memory, or norms of such, for the emitter narrow_gemm");
@@ -94,7 +94,7 @@ LogicalResult NarrowGemmEmission::readInputs() {
     return op.emitOpError("expects results of products alone for the emitter narrow_gemm");
   if (failed(tiles().check("narrow_gemm")))
     return failure();
-  for (const ProductRegion::Input& input : region.inputs)
+  for (const GemmRegion::Input& input : region.inputs)
     if (failed(addSource(input)))
       return failure();
   rowTiles = llvm::divideCeil(region.rows, 8);
@@ -185,12 +185,11 @@ LogicalResult NarrowGemmEmission::printNorms(CodeWriter& code) {
 /// The pieces of the input of the tile `index`, unless the warp has them from the tile before.
 void NarrowGemmEmission::printHeldInput(CodeWriter& code) {
   for (auto [number, group] : llvm::enumerate(region.groups)) {
-    unsigned input = group.products.front().input;
-    if (number > 0 && region.groups[number - 1].products.front().input == input)
+    unsigned input = group.gemms.front().input;
+    if (number > 0 && region.groups[number - 1].gemms.front().input == input)
       continue;
     size_t last = number;
-    while (last + 1 < region.groups.size() &&
-           region.groups[last + 1].products.front().input == input)
+    while (last + 1 < region.groups.size() && region.groups[last + 1].gemms.front().input == input)
       ++last;
     code.openFormat("if (index >= %d && index < %d && held != %d)", firstTile(number),
                     firstTile(last + 1), input);
@@ -201,7 +200,7 @@ void NarrowGemmEmission::printHeldInput(CodeWriter& code) {
   }
 }
 
-/// The warp's part of the sums of the tile `index`, of each joined product.
+/// The warp's part of the sums of the tile `index`, of each joined GEMM.
 void NarrowGemmEmission::printSums(CodeWriter& code) {
   code.format("float sums[%d][%d][4] = {};", joined, rowTiles);
   if (heldPieces != 0) {
@@ -213,10 +212,10 @@ void NarrowGemmEmission::printSums(CodeWriter& code) {
   for (auto [number, group] : llvm::enumerate(region.groups)) {
     if (region.groups.size() > 1)
       code.open(tiles().branch(number));
-    for (auto [index, product] : llvm::enumerate(group.products)) {
-      const Source& source = sources[product.input];
+    for (auto [index, gemm] : llvm::enumerate(group.gemms)) {
+      const Source& source = sources[gemm.input];
       code.format("stream.multiply(sums[%d], %s, %d, %d, %d);", index, source.pointer, region.rows,
-                  source.pitch, region.inputs[product.input].depth);
+                  source.pitch, region.inputs[gemm.input].depth);
     }
     if (region.groups.size() > 1)
       code.close();
@@ -228,19 +227,19 @@ LogicalResult NarrowGemmEmission::printResults(CodeWriter& code) {
   code.line("const int m = threadIdx.x / 16, inTile = threadIdx.x % 16;");
   code.format("float results[%d][1];", joined);
   code.unroll();
-  code.openFormat("for (int product = 0; product < %d; ++product)", joined);
+  code.openFormat("for (int gemm = 0; gemm < %d; ++gemm)", joined);
   code.line("__syncthreads();");
-  code.format("storeParts<%d>(parts, sums[product]);", rowTiles);
+  code.format("storeParts<%d>(parts, sums[gemm]);", rowTiles);
   code.line("__syncthreads();");
   code.format("if (m < %d)", region.rows);
-  code.format("  results[product][0] = sumParts<%d, %d>(parts, m, inTile);", rowTiles, warps);
+  code.format("  results[gemm][0] = sumParts<%d, %d>(parts, m, inTile);", rowTiles, warps);
   code.close();
   code.format("if (m >= %d)", region.rows);
   code.line("  continue;");
   for (size_t number = 0; number < region.groups.size(); ++number) {
     code.open(tiles().branch(number));
     auto result = [&](size_t index) {
-      Type element = region.groups[number].products[index].op.getType().getElementType();
+      Type element = region.groups[number].gemms[index].op.getType().getElementType();
       std::string name = absl::StrFormat("results[%d]", index);
       if (!element.isF32())
         code.format("%s[0] = roundTo<%s>(%s[0]);", name, deviceType(element), name);

@@ -168,7 +168,7 @@ LogicalResult RowEmission::storeInput() {
   });
 }
 
-/// The vector at `column` as `float x[vector]`; zeros behind the end of the row.
+/// The vector at `column` as `float x[vector]`; zeros after the end of the row.
 LogicalResult RowEmission::printInput() {
   bool guarded = isAligned() && !isWhole();
   code->format("float x[%d]%s;", vector, guarded ? " = {}" : "");

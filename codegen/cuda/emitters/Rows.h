@@ -46,8 +46,8 @@ public:
   /// Prints a sum over the row of `term`, an expression of `x[j]`, in the hero's order, into the
   /// new variable `name`.
   mlir::LogicalResult sum(const std::string& name, const std::string& term);
-  /// Prints `expression` of `x[j]` into new variables of the thread where they fit, behind a sum;
-  /// an expression of it that the passes behind may use.
+  /// Prints `expression` of `x[j]` into new variables of the thread where they fit, after a sum;
+  /// an expression of it that the passes after may use.
   std::string keep(const std::string& name, const std::string& expression);
   /// Prints the largest or smallest of the row, NaN if any is, into the new variable `name`.
   mlir::LogicalResult extremum(const std::string& name, bool largest);

@@ -21,7 +21,7 @@ namespace {
 /// 1. Load: the row's keys, and on their way the first ones that lie in the cache:
 ///    these no kernel of the call has written, so that a block asks for them before it waits for
 ///    the kernel before it. Turns of the rope, which depend on positions alone.
-/// 2. Prologue: a warp takes a head through norm and rope into shared memory, rounded behind each
+/// 2. Prologue: a warp takes a head through norm and rope into shared memory, rounded after each
 ///    operation as that operation's own kernel rounds it; where it takes several, it asks for all
 ///    of them before it uses the first. The key and value of the row itself, which are not in the
 ///    cache yet, stay there for the block that needs them; where the call has other rows of the
@@ -223,7 +223,7 @@ std::string TensorDecodeEmission::turnsOf(RopeOp rope) {
   return "block.turns" + std::to_string(found - tables.begin());
 }
 
-/// Of a thread's pair, before keys and values: what waits for them waits behind all of their bytes.
+/// Of a thread's pair, before keys and values: what waits for them waits after all of their bytes.
 void TensorDecodeEmission::printFrequencies(CodeWriter& code) {
   for (auto [index, rope] : llvm::enumerate(tables))
     code.format("const float frequency%d = threadIdx.x < %d ? %s[threadIdx.x] : 0.0f;", index,
@@ -425,7 +425,7 @@ void TensorDecodeEmission::printOwnFactor(CodeWriter& code, const OwnHead& own) 
   code.line(norm.factorStatement());
 }
 
-/// An element of a loaded pair, "first" or "second", behind its norm where there is one.
+/// An element of a loaded pair, "first" or "second", after its norm where there is one.
 std::string TensorDecodeEmission::elementOf(const OwnHead& own, const std::string& which) {
   std::string element = absl::StrFormat("toFloat(%s.pairs[i].%s)", own.name, which);
   if (!own.chain->norm)

@@ -42,17 +42,17 @@ static LogicalResult emitTensorGemm(KernelContext& context) {
   structure.headers = {"mma.cuh"};
   CodeWriter& code = structure.begin(
       PhaseKind::MainLoop, {context.access(op.getInput()), context.access(op.getWeight())},
-      {{MemorySpace::Registers, "product"}});
+      {{MemorySpace::Registers, "gemm"}});
   code.line("extern __shared__ __align__(128) unsigned char memory[];");
-  code.format("TensorProduct<%s, %d> product(memory);",
+  code.format("TensorGemm<%s, %d> gemm(memory);",
               deviceType(elementTypeOf(op.getInput().getType())), tileRows);
   code.format("const long long firstRow = tile %% %d * %d;", rowTiles, tileRows);
   code.format("const long long firstColumn = tile / %d * 128;", rowTiles);
-  code.format("product.multiply(%s, %s, %d, %d, %d, firstRow, firstColumn);",
+  code.format("gemm.multiply(%s, %s, %d, %d, %d, firstRow, firstColumn);",
               context.pointer(op.getInput()), context.pointer(op.getWeight()), shape.rows,
               shape.columns, shape.depth);
   std::vector<Access> reads = context.arguments(false);
-  reads.push_back({MemorySpace::Registers, "product"});
+  reads.push_back({MemorySpace::Registers, "gemm"});
   CodeWriter& store = structure.begin(PhaseKind::Store, reads, context.results());
   store.line("const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;");
   store.unroll();
@@ -65,8 +65,8 @@ static LogicalResult emitTensorGemm(KernelContext& context) {
       "2;");
   bool even = shape.columns % 2 == 0;
   store.openFormat("if (row < %d && column < %d)", shape.rows, shape.columns);
-  store.line("float sums[2] = {product.sums[i / 2][c][i % 2 * 2], "
-             "product.sums[i / 2][c][i % 2 * 2 + 1]};");
+  store.line("float sums[2] = {gemm.sums[i / 2][c][i % 2 * 2], "
+             "gemm.sums[i / 2][c][i % 2 * 2 + 1]};");
   LogicalResult printed =
       printMatmulResults(context, op, store, "row", "column", "sums", 2, /*guarded=*/!even);
   store.close();

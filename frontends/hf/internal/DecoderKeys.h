@@ -17,7 +17,7 @@
 /// modeling_<family>.py of Hugging Face's transformers, canonical forms as in llama.cpp's converter.
 namespace tenon::frontends {
 
-/// The names of tables that families share, one behind the other, then `own`.
+/// The names of tables that families share, one after the other, then `own`.
 template <size_t count, size_t... counts>
 constexpr auto joinNames(const TensorName (&own)[count],
                          const std::array<TensorName, counts>&... tables) {
@@ -89,7 +89,7 @@ inline constexpr auto qwenMoeNames = joinNames(
     },
     endNames, normNames, attentionNames, headNormNames);
 
-/// Tensors of OLMo 2, whose norms stand behind the halves of a block.
+/// Tensors of OLMo 2, whose norms stand after the halves of a block.
 inline constexpr auto olmo2Names = joinNames(
     {
         {"post_attention_layernorm", "post_attention_norm"},

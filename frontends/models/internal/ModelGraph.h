@@ -30,7 +30,7 @@ struct Heads {
 };
 
 /// One entry function while it is built, and the layers that model families share. Names of
-/// tensors are those behind the block's prefix: `attn_q` is `blk.3.attn_q.weight` and
+/// tensors are those after the block's prefix: `attn_q` is `blk.3.attn_q.weight` and
 /// `blk.3.attn_q.bias` in block 3. Errors stay in the builder, so families check nothing.
 class ModelGraph {
 public:
@@ -90,7 +90,7 @@ public:
   Value linearPart(Value x, std::string_view name, std::string_view fused, int64_t outputs,
                    RowRange part, Bias bias);
   /// `attn_q`, `attn_k` and `attn_v` of `x` [rows, hidden]; where the file has `attn_qkv`, from that, in
-  /// which the rows of the three lie behind one another.
+  /// which the rows of the three lie after one another.
   Heads projectHeads(Value x, Bias bias);
   /// The same of a file that has `attn_qkv` alone.
   Heads projectFusedHeads(Value x, Bias bias);
@@ -120,7 +120,7 @@ public:
   Value feedForward(Value x, Activation activation);
   /// ffn_down(activation(ffn_gate(x)) · ffn_up(x)): [rows, hidden] to the same.
   Value gatedMlp(Value x, Activation activation);
-  /// The same where the rows of gate and up lie behind one another in `ffn_up`.
+  /// The same where the rows of gate and up lie after one another in `ffn_up`.
   Value fusedGatedMlp(Value x, Activation activation);
   /// ffn_down(gelu(ffn_up(x))) with the tanh form of GELU: [rows, hidden] to the same.
   Value geluTanhMlp(Value x, Bias bias);

@@ -14,7 +14,7 @@ namespace tenon::frontends {
 /// Counts `(`, `[`, `{` and `<` that are open at once, strings and comments left out. An alias
 /// (`#a = …`, `!t = …`) counts as deep as what it stands for, so that a chain of aliases cannot
 /// nest without brackets. Where text is ambiguous the count is too high, never too low: a closing
-/// bracket that does not match the innermost open one closes nothing, and behind `//` inside `<…>`
+/// bracket that does not match the innermost open one closes nothing, and after `//` inside `<…>`
 /// (a comment to MLIR's lexer, not to its scan of a dialect's attribute) only opening brackets
 /// count. `affine_map` and `affine_set` are refused: MLIR recurses on their operators, and the
 /// dialect has no use for them.

@@ -21,7 +21,7 @@ namespace {
 /// |-----------|------------------------------------------------------------------------------|
 /// | 0-64n − 1 | quants: 16 bytes for each 32, byte j of them with j and j + 16               |
 /// | then      | for each group its scale, and where there are zeros an unsigned integer of   |
-/// |           | two bytes; of two groups four unused bytes behind each                       |
+/// |           | two bytes; of two groups four unused bytes after each                       |
 template <size_t groups_, BlockFormat::NumberType type_, ZeroKind zero_> struct WideBlock {
   static constexpr size_t groupSize = 128, groups = groups_, size = groups * groupSize;
   static constexpr BlockFormat::NumberType type = type_;

@@ -6,15 +6,15 @@ using namespace mlir;
 
 namespace tenon::passes::fusion::rules {
 
-/// Two products with experts, `last` and the elementwise operations between; nothing where there
+/// Two GEMMs with experts, `last` and the elementwise operations between; nothing where there
 /// are not two.
 static llvm::SmallVector<Operation*> unitOf(Operation* last) {
   llvm::SetVector<Operation*> group;
   group.insert(last);
-  size_t products = 0;
+  size_t gemms = 0;
   for (size_t i = 0; i < group.size() && group.size() <= mostKernelOperations; ++i) {
     if (llvm::isa<ExpertMatmulOp>(group[i])) {
-      ++products;
+      ++gemms;
       continue;
     }
     for (Value operand : group[i]->getOperands())
@@ -22,12 +22,12 @@ static llvm::SmallVector<Operation*> unitOf(Operation* last) {
           source && (llvm::isa<ExpertMatmulOp>(source) || isElementwise(source)))
         group.insert(source);
   }
-  if (products != 2 || group.size() > mostKernelOperations)
+  if (gemms != 2 || group.size() > mostKernelOperations)
     return {};
   return group.takeVector();
 }
 
-/// A unit of what two products give for the experts that each row chooses, activation(gate) · up or
+/// A unit of what two GEMMs give for the experts that each row chooses, activation(gate) · up or
 /// with biases and bounds; and what the chosen give, with their weighted sum and what follows it,
 /// residual sums.
 static void propose(Operation* op, Propose propose) {
@@ -41,10 +41,10 @@ static void propose(Operation* op, Propose propose) {
   }
   if (!llvm::isa<WeightedSumOp>(op))
     return;
-  auto product = operandOp<ExpertMatmulOp>(op);
-  if (!product)
+  auto gemm = operandOp<ExpertMatmulOp>(op);
+  if (!gemm)
     return;
-  llvm::SmallVector<Operation*> group = {product, op};
+  llvm::SmallVector<Operation*> group = {gemm, op};
   propose(group);
   for (Operation* next : elementwiseTail(op)) {
     if (group.size() == mostKernelOperations)
@@ -54,6 +54,6 @@ static void propose(Operation* op, Propose propose) {
   }
 }
 
-extern constexpr FusionRule expertProducts = {"expert-products", propose};
+extern constexpr FusionRule expertGemms = {"expert-products", propose};
 
 } // namespace tenon::passes::fusion::rules

@@ -4,7 +4,7 @@ using namespace mlir;
 
 namespace tenon::passes::fusion::rules {
 
-/// activation(gate) · up of two products of one input: a tile computes the same columns of both.
+/// activation(gate) · up of two GEMMs of one input: a tile computes the same columns of both.
 static void propose(Operation* op, Propose propose) {
   auto glu = llvm::dyn_cast<GluOp>(op);
   if (!glu)

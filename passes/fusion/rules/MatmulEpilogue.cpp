@@ -4,7 +4,7 @@ using namespace mlir;
 
 namespace tenon::passes::fusion::rules {
 
-/// matmul → bias, activation, scale, residual(s): each chain that begins after a product, one
+/// matmul → bias, activation, scale, residual(s): each chain that begins after a GEMM, one
 /// operation longer at a time.
 static void propose(Operation* op, Propose propose) {
   if (!llvm::isa<MatmulOp>(op))

@@ -4,7 +4,7 @@ using namespace mlir;
 
 namespace tenon::passes::fusion::rules {
 
-/// norm → matmul: the norm is computed again by every tile of the product, which costs less than a
+/// norm → matmul: the norm is computed again by every tile of the GEMM, which costs less than a
 /// kernel of its own where rows are few.
 static void propose(Operation* op, Propose propose) {
   if (!isNorm(op))

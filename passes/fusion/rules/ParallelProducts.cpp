@@ -15,28 +15,28 @@ static llvm::SmallVector<Operation*> parallelNorms(Operation* norm) {
   return llvm::filter_to_vector(usersOf(input), isParallel);
 }
 
-/// The halves of a parallel block, attention and MLP, begin with products of norms of one value
+/// The halves of a parallel block, attention and MLP, begin with GEMMs of norms of one value
 /// (GPT-NeoX): all of them with what follows element by element, and with the norms, too.
 ///
 ///     n = norm(x), m = norm'(x); q, k, v = n · W + b; u = gelu(m · U + c)
 static void propose(Operation* op, Propose propose) {
   if (!isNorm(op))
     return;
-  llvm::SmallVector<Operation*> norms, products;
+  llvm::SmallVector<Operation*> norms, gemms;
   for (Operation* norm : parallelNorms(op)) {
     llvm::SmallVector<Operation*> found = matmulsOf(norm->getResult(0));
     if (found.empty())
       continue;
     norms.push_back(norm);
     for (Operation* matmul : found) {
-      products.push_back(matmul);
-      llvm::append_range(products, pointwiseTail(matmul));
+      gemms.push_back(matmul);
+      llvm::append_range(gemms, pointwiseTail(matmul));
     }
   }
   if (norms.size() < 2)
     return;
-  propose(products);
-  llvm::append_range(norms, products);
+  propose(gemms);
+  llvm::append_range(norms, gemms);
   propose(norms);
 }
 

@@ -5,7 +5,7 @@ using namespace mlir;
 namespace tenon::passes::fusion::rules {
 
 /// A sum of three: x and both halves of a parallel block in any order, (mlp + attention) + x of
-/// GPT-NeoX; alone, after the product of either half with its bias, and after both products. The
+/// GPT-NeoX; alone, after the GEMM of either half with its bias, and after both GEMMs. The
 /// order of the sum stays.
 static void propose(Operation* op, Propose propose) {
   if (!llvm::isa<AddOp>(op))
@@ -16,18 +16,18 @@ static void propose(Operation* op, Propose propose) {
       continue;
     propose({inner, op});
     llvm::SmallVector<Operation*> both;
-    unsigned products = 0;
+    unsigned gemms = 0;
     for (Value term : {inner->getOperand(0), inner->getOperand(1), op->getOperand(1 - index)}) {
       llvm::SmallVector<Operation*> group = pointwiseChain(term);
       if (group.empty())
         continue;
-      ++products;
+      ++gemms;
       llvm::append_range(both, group);
       group.append({inner, op});
       propose(group);
     }
     both.append({inner, op});
-    if (products > 1)
+    if (gemms > 1)
       propose(both);
   }
 }

@@ -5,7 +5,7 @@ using namespace mlir;
 namespace tenon::passes::fusion::rules {
 
 /// Norm of heads → rope → cache write of Q, K and V in front of an attention: without and with the
-/// products that they come from.
+/// GEMMs that they come from.
 static void propose(Operation* op, Propose propose) {
   auto attention = llvm::dyn_cast<AttentionOp>(op);
   if (!attention)
@@ -18,9 +18,9 @@ static void propose(Operation* op, Propose propose) {
     llvm::SmallVector<Operation*> chain;
     if (!tail.empty())
       chain = matmulChain(tail.back()->getOperand(0));
-    bool hasProduct = !chain.empty();
+    bool hasGemm = !chain.empty();
     llvm::append_range(chain, tail);
-    if (hasProduct && chain.size() > 1)
+    if (hasGemm && chain.size() > 1)
       propose(chain);
     llvm::append_range(tails, tail);
     llvm::append_range(all, chain);

@@ -5,10 +5,10 @@ using namespace mlir;
 
 namespace tenon::passes::fusion::rules {
 
-/// Matrix products of one input, Q, K and V or gate and up, as one product whose weights stand
+/// GEMMs of one input, Q, K and V or gate and up, as one GEMM whose weights stand
 /// together; with the norm that feeds them, too.
 static void propose(Operation* op, Propose propose) {
-  // An argument of the function has no operation: the first of its products proposes.
+  // An argument of the function has no operation: the first of its GEMMs proposes.
   if (auto matmul = llvm::dyn_cast<MatmulOp>(op)) {
     Value source = getViewSource(matmul.getInput());
     if (llvm::isa<BlockArgument>(source))

@@ -70,7 +70,7 @@ void PagePool::keep(Holding& holding, std::span<const int32_t> tokens) {
 }
 
 void PagePool::release(Holding& holding) {
-  // The last ones first: what stands behind a page is found through it alone.
+  // The last ones first: what stands after a page is found through it alone.
   for (int32_t index : std::views::reverse(holding.pages)) {
     Page& page = pages[size_t(index)];
     if (--page.holders > 0)

@@ -15,9 +15,9 @@ namespace tenon::runtime::internal {
 /// The pages of a program's caches: which sequence has which, and which still hold the keys and values
 /// of tokens whose sequence has gone.
 ///
-/// A block is as many tokens as a page has positions, behind one certain block or at the begin of a
+/// A block is as many tokens as a page has positions, after one certain block or at the begin of a
 /// sequence. A page that holds a whole block is found by its tokens, so that sequences with a common
-/// begin share its pages. Only whole blocks are shared: a sequence writes behind them, into pages of its
+/// begin share its pages. Only whole blocks are shared: a sequence writes after them, into pages of its
 /// own, and nothing has to be copied. Pages that nobody has are given out in the order in which they
 /// were released, those that hold nothing first.
 class PagePool {

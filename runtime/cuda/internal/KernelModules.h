@@ -18,7 +18,7 @@ absl::StatusOr<Module> loadModule(const Device& device, const void* image, std::
 struct LoadedKernel {
   CUfunction function = nullptr; ///< null for a library's routine
   size_t pointers = 0;           ///< that it takes
-  size_t tensorMaps = 0;         ///< that it takes behind them
+  size_t tensorMaps = 0;         ///< that it takes after them
 };
 
 /// The code of a program on a device.

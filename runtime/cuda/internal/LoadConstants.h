@@ -6,7 +6,7 @@
 namespace tenon::runtime::internal {
 
 /// Brings every constant of `program` to its place in `memory` and returns once all are there:
-/// ranges of the model files, which are mapped and checked as `mapSourceFiles` says, one behind the
+/// ranges of the model files, which are mapped and checked as `mapSourceFiles` says, one after the
 /// other; embedded bytes; random values, made on the device meanwhile.
 absl::StatusOr<CudaLoadTimes> loadConstants(const Device& device, const Program& program,
                                             const DeviceProgramMemory& memory, CUstream stream);

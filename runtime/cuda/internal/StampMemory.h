@@ -9,7 +9,7 @@
 
 namespace tenon::runtime::internal {
 
-/// Where the blocks of a call leave their stamps: a place for each block, step behind step, from the
+/// Where the blocks of a call leave their stamps: a place for each block, step after step, from the
 /// beginning in every function. Steps of kernels that do not stamp have none.
 class StampMemory {
 public:

@@ -19,7 +19,7 @@ struct Section {
   SharedBytes contents;
 };
 
-/// What a `.tnn` file holds behind its header.
+/// What a `.tnn` file holds after its header.
 struct EncodedProgram {
   std::vector<Section> sections; ///< in file order
   std::vector<std::byte> metadata;

@@ -33,7 +33,7 @@ template <class Priority> struct Candidate {
   int32_t id;
 };
 
-/// Appends a symbol behind the last of `symbols`.
+/// Appends a symbol after the last of `symbols`.
 inline void appendSymbol(std::vector<Symbol>& symbols, uint32_t begin, uint32_t length,
                          int32_t id) {
   const int32_t index = int32_t(symbols.size());

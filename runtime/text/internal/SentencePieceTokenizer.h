@@ -38,7 +38,7 @@ private:
   absl::flat_hash_map<std::string_view, int32_t, TextHash> idByText;
   /// The longest of those texts in bytes.
   size_t longestText = 0;
-  /// Whether some token goes on behind the end of a word.
+  /// Whether some token goes on after the end of a word.
   bool tokensSpanWords = false;
   /// Ids by byte, −1 where there is none.
   std::array<int32_t, 256> idByByte;

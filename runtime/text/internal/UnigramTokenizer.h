@@ -14,7 +14,7 @@ namespace tenon::runtime::internal {
 ///   2. of all ways to write a piece as tokens take the one of highest score together (Viterbi), where
 ///      a character may also be unknown, with the lowest score of all tokens less 10;
 ///   3. of ways with equal scores take the one whose last token begins first;
-///   4. unknown characters behind one another are one: the tokens of their bytes where all of them
+///   4. unknown characters after one another are one: the tokens of their bytes where all of them
 ///      exist, else the unknown token.
 /// Scores are added in double, from left to right.
 class UnigramTokenizer final : public Tokenizer {

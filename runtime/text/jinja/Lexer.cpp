@@ -30,7 +30,7 @@ private:
   absl::Status readToken();
   absl::Status readString();
   void readNumber();
-  /// Behind a delimiter: what goes with it.
+  /// After a delimiter: what goes with it.
   void trimBehind(char sign, bool isBlock);
   char at(size_t offset) const {
     return place + offset < source.size() ? source[place + offset] : '\0';

@@ -348,7 +348,7 @@ static std::string sequenceText(const std::string& first, const std::string& sec
                         operation("%r", "tenon.neg %0", second));
 }
 
-// A part runs behind what it reads.
+// A part runs after what it reads.
 TEST(CpuErrors, SequenceParts) {
   EXPECT_THAT(compileText(sequenceText("0", "0")), IsOk());
   EXPECT_THAT(compileText(sequenceText("-1", "0")), IsOk());

@@ -6,8 +6,8 @@
 
 namespace tenon::tests {
 
-/// Memory that ends where an unmapped page begins, so that an access behind it stops the test, and
-/// that begins behind sentinel bytes. Its alignment is that of its size: odd sizes give odd
+/// Memory that ends where an unmapped page begins, so that an access after it stops the test, and
+/// that begins after sentinel bytes. Its alignment is that of its size: odd sizes give odd
 /// addresses.
 class GuardedBuffer {
 public:

@@ -87,7 +87,7 @@ void addAttentionOfAnyRows(std::vector<CudaCase>& cases) {
       }
 }
 
-/// Positions from `first` on; some rows see nothing, and one is far behind the others.
+/// Positions from `first` on; some rows see nothing, and one is far after the others.
 std::vector<double> positionsFrom(int64_t first, int64_t rows) {
   std::vector<double> positions;
   for (int64_t row = 0; row < rows; ++row)
@@ -248,7 +248,7 @@ void addSmallCaches(std::vector<CudaCase>& cases) {
              /*warpgroups=*/true,
              CaseCache{{2, 150, 2, heads.size}, encoding}});
       }
-  // Many rows that fill the caches, then few far behind, whose keys several blocks share.
+  // Many rows that fill the caches, then few far after, whose keys several blocks share.
   std::vector<double> all;
   for (int64_t position = 0; position < 700; ++position)
     all.push_back(static_cast<double>(position));

@@ -81,7 +81,7 @@ std::vector<AttentionStep> severalRows() {
 }
 
 /// Over pages: one row and several, heads with a ring of keys and without, steps of keys that begin
-/// within a page, rows of one sequence, and positions behind the caches.
+/// within a page, rows of one sequence, and positions after the caches.
 std::vector<AttentionStep> stepsOverPages() {
   const std::vector<Call> turns = {{{1}, {0}}, {{1}, {127}}, {{0}, {128}}, {{2}, {400}}};
   auto over = [](AttentionStep step, int64_t page) {
@@ -308,7 +308,7 @@ std::string textOf(const Parameters& p) {
        {"PAGED", step.page > 0 ? ", tensor<3xBxi32>" : ""}});
   absl::StrReplaceAll({{"PAGE", std::to_string(step.page)}}, &text);
   auto extent = [](int64_t n) { return std::to_string(n) + "x"; };
-  // A dimension stands behind `<` or `x`.
+  // A dimension stands after `<` or `x`.
   for (auto [letter, value] : {std::pair{"M", step.rows},
                                {"Q", step.queryHeads},
                                {"H", step.keyHeads},

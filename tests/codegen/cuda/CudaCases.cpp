@@ -460,7 +460,7 @@ void addGroups(std::vector<CudaCase>& cases) {
 }
 
 /// Products of one row and two, of rows of weights between multiples of 16 bytes.
-void addProductsOfSkippedBytes(std::vector<CudaCase>& cases) {
+void addGemmsOfSkippedBytes(std::vector<CudaCase>& cases) {
   auto add = [&](const char* weight, const char* type, int64_t rows) {
     cases.push_back(
         {std::string("matmul_skipped_") + weight + "_" + type + "_" + std::to_string(rows),
@@ -493,7 +493,7 @@ static std::vector<CudaCase> makeCudaCases() {
   addExperts(cases);
   addCaches(cases);
   addPages(cases);
-  addProductsOfSkippedBytes(cases);
+  addGemmsOfSkippedBytes(cases);
   return cases;
 }
 

@@ -13,7 +13,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 /// x · Wᵀ + r with W a weight of the model.
-std::string sumBehindProduct(int rows, int columns = 2048, int depth = 1024) {
+std::string sumAfterGemm(int rows, int columns = 2048, int depth = 1024) {
   return absl::StrReplaceAll(R"(
 tenon.file @m "m.gguf" bytes 1073741824 fingerprint 0
 tenon.weight @w : W from [#tenon.range<@m, offset = 0, bytes = BYTES>]
@@ -34,31 +34,30 @@ TEST(CudaSource, WarpgroupsMultiplyManyRowsOnHopperAlone) {
                                         {17, "h200", true},
                                         {512, "h200", true},
                                         {512, "a100", false}}) {
-    auto kernels = printText(sumBehindProduct(rows), target, /*stamps=*/false, passes::Plan::Fused);
+    auto kernels = printText(sumAfterGemm(rows), target, /*stamps=*/false, passes::Plan::Fused);
     ASSERT_TRUE(kernels.ok()) << kernels.status();
     EXPECT_EQ(kernels->front().source.find("HopperGemm<Config>") != std::string::npos, isTheirs)
         << rows << " rows on " << target;
   }
 }
 
-/// Stages of W are on their way before the kernel waits, x and the residual are read behind.
+/// Stages of W are on their way before the kernel waits, x and the residual are read after.
 TEST(CudaSource, TilesOfWeightsAreOnTheirWayBeforeTheKernelWaits) {
-  auto kernels = printText(sumBehindProduct(512), "h200", /*stamps=*/false, passes::Plan::Fused);
+  auto kernels = printText(sumAfterGemm(512), "h200", /*stamps=*/false, passes::Plan::Fused);
   ASSERT_TRUE(kernels.ok()) << kernels.status();
   const std::string& source = kernels->front().source;
-  size_t start = source.find("product.start("), wait = source.find("griddepcontrol.wait");
+  size_t start = source.find("gemm.start("), wait = source.find("griddepcontrol.wait");
   ASSERT_NE(start, std::string::npos) << source;
   ASSERT_NE(wait, std::string::npos);
   EXPECT_LT(start, wait);
   EXPECT_LT(wait, source.find("loadPacked(operands."));
-  EXPECT_LT(wait, source.find("product.run("));
+  EXPECT_LT(wait, source.find("gemm.run("));
   EXPECT_THAT(source, HasSubstr("const __grid_constant__ TensorMap map1"));
 }
 
 /// Runs of eight that reach past the end of a row are loaded and stored element by element.
 TEST(CudaSource, WarpgroupsGuardRowsOfOddLengths) {
-  auto kernels =
-      printText(sumBehindProduct(512, 1001), "h200", /*stamps=*/false, passes::Plan::Fused);
+  auto kernels = printText(sumAfterGemm(512, 1001), "h200", /*stamps=*/false, passes::Plan::Fused);
   ASSERT_TRUE(kernels.ok()) << kernels.status();
   EXPECT_THAT(kernels->front().source, HasSubstr("storePart("));
   EXPECT_THAT(kernels->front().source, Not(HasSubstr("loadPacked(operands.")));
@@ -85,7 +84,7 @@ module attributes {tenon.phase = #tenon.phase<fused>} {
          {"Y", absl::StrFormat("tensor<%dx4096xf16>", rows)}}));
     ASSERT_TRUE(kernels.ok()) << kernels.status();
     ASSERT_EQ(kernels->size(), 1u);
-    EXPECT_THAT((*kernels)[0].source, HasSubstr("products = 2;"));
+    EXPECT_THAT((*kernels)[0].source, HasSubstr("gemms = 2;"));
     EXPECT_THAT((*kernels)[0].source, HasSubstr("{&map1, &map2}"));
   }
 }
@@ -166,8 +165,7 @@ TEST(CudaSource, WarpgroupsSplitKWhereTilesAreFew) {
   for (auto [rows, columns, isSplit] :
        {std::tuple(32, 2048, true), {64, 2048, true}, {2048, 2048, false}, {64, 16384, false}}) {
     mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-    auto module =
-        frontends::parseModuleText(context, sumBehindProduct(rows, columns, depth), "test");
+    auto module = frontends::parseModuleText(context, sumAfterGemm(rows, columns, depth), "test");
     ASSERT_TRUE(module.ok()) << module.status();
     passes::PipelineOptions options = {.upTo = Phase::Scheduled,
                                        .target = findTarget(&context, "h200")};
@@ -312,7 +310,7 @@ TEST(CudaSource, MoreRowsTakeMoreWarpgroups) {
   }
 }
 
-/// Barriers are ready before the kernel waits; queries, keys and positions are read behind.
+/// Barriers are ready before the kernel waits; queries, keys and positions are read after.
 TEST(CudaSource, WarpgroupsAttendBehindTheWait) {
   auto kernels = printText(attention(512), "h200");
   ASSERT_TRUE(kernels.ok()) << kernels.status();

@@ -16,7 +16,7 @@ struct Model {
 
 void PrintTo(const Model& model, std::ostream* out) { *out << model.shape; }
 
-/// Of products of more than 8 rows behind a norm: once, while it is made, not among the products.
+/// Of products of more than 8 rows after a norm: once, while it is made, not among the products.
 constexpr int heldNormBytes = 128;
 
 int allowedSpills(const codegen::CudaKernel& kernel) {

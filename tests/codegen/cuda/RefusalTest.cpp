@@ -399,7 +399,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "tensor<4x64xf16>\n"
                 "%r = tenon.add %u, %v : (tensor<4x64xf16>, tensor<4x64xf16>) -> tensor<4x64xf16>",
                 "warps hold one input of a group of products"},
-        Refusal{"NarrowGemmOfNoProduct",
+        Refusal{"NarrowGemmOfNoGemm",
                 "narrow_gemm",
                 "tiles = 1, {threads = 256 : i64, stages = 4 : i64, tile_lines = 16 : i64}",
                 {f16({4, 256})},

@@ -116,7 +116,7 @@ const RegionCase turnedCases[] = {{"turned_heads", turnedArguments, turnedRegion
                                   {"turned_pairs", turnedArguments, turnedRegion,
                                    "tensor<Mx6xKxT>, tensor<Mx6xKxT>", turnedStates, "10"}};
 
-/// Rows of many multiprocessors' worth, too: a norm behind sums, all of them results.
+/// Rows of many multiprocessors' worth, too: a norm after sums, all of them results.
 const RegionCase rowCases[] = {
     {"residual_layer_norm",
      "%x: tensor<MxKxT>, %r: tensor<MxKxT>, %g: tensor<KxT>, %h: tensor<KxT>", R"(
@@ -492,7 +492,7 @@ TEST_P(CudaRegionTest, EqualsItsOperationsOneByOneInEveryBit) {
 }
 
 /// Of equal elements the lowest index counts and a row with a NaN has none, whichever block is done
-/// last; what a call leaves behind does not change the next.
+/// last; what a call leaves after does not change the next.
 TEST(CudaRegion, SearchesAmongEqualElementsAndNan) {
   constexpr int64_t rows = 3, depth = 64, columns = 1000;
   std::string text = absl::StrFormat(

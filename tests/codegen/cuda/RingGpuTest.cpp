@@ -14,7 +14,7 @@
 namespace tenon::testing {
 namespace {
 
-/// A norm in front of two products with an epilogue, and behind them a product of what they give in
+/// A norm in front of two products with an epilogue, and after them a product of what they give in
 /// lines of several segments, with a residual. T stands for an element type, W for that of weights.
 constexpr const char* chain = R"(
 module attributes {tenon.phase = #tenon.phase<fused>} {

@@ -143,7 +143,7 @@ TEST(CudaSource, RefusesRegionsWithoutEmitter) {
     const char* target;
     const char* message;
   };
-  const char* product = R"(
+  const char* gemm = R"(
       %n = tenon.rms_norm %a, %b eps 1.0e-5
           : (tensor<1x64xf16>, tensor<64xf16>) -> tensor<1x64xf16>
       %p = tenon.matmul %n, %c : (tensor<1x64xf16>, tensor<64x64xf16>) -> tensor<1x64xf16>)";
@@ -159,7 +159,7 @@ module attributes {tenon.phase = #tenon.phase<fused>} {
       -> tensor<1x64xf16> {
     %0 = tenon.kernel (%a = %x : tensor<1x64xf16>, %b = %g : tensor<64xf16>,
                        %c = %w : tensor<64x64xf16>) -> tensor<1x64xf16> {)") +
-                       product + "\n      " + refused.body + R"(
+                       gemm + "\n      " + refused.body + R"(
       tenon.yield %y : tensor<1x64xf16>
     }
     return %0 : tensor<1x64xf16>
@@ -172,14 +172,14 @@ module attributes {tenon.phase = #tenon.phase<fused>} {
 }
 
 TEST(CudaSource, OlderTargetsHaveNeitherBulkCopiesNorDependentLaunch) {
-  auto kernels = printText(product, "a100");
+  auto kernels = printText(gemm, "a100");
   ASSERT_TRUE(kernels.ok()) << kernels.status();
   EXPECT_EQ(kernels->front().name, "k0_gemv");
   EXPECT_THAT(kernels->front().source, Not(HasSubstr("griddepcontrol")));
 }
 
 TEST(CudaSource, BodiesTakeATileAndOnlyTheWrapperReadsTheBlock) {
-  for (const char* text : {chain, product}) {
+  for (const char* text : {chain, gemm}) {
     auto kernels = printText(text);
     ASSERT_TRUE(kernels.ok()) << kernels.status();
     const std::string& source = kernels->front().source;

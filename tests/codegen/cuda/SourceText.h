@@ -35,7 +35,7 @@ printText(const std::string& text, const std::string& target = "h200", bool stam
 }
 
 /// One product of one row.
-inline constexpr const char* product = R"(
+inline constexpr const char* gemm = R"(
 tenon.file @m "m.gguf" bytes 16777216 fingerprint 0
 tenon.weight @w : tensor<2048x2048xf16> from [#tenon.range<@m, offset = 0, bytes = 8388608>]
 func.func @f(%x: tensor<1x2048xf16>) -> tensor<1x2048xf16> {

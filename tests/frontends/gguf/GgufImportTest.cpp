@@ -103,7 +103,7 @@ TEST_F(GgufImportTest, TinyNeoxHasTheParallelBlock) {
       }));
 }
 
-/// The parts of a fused tensor are ranges of its rows, one behind the other.
+/// The parts of a fused tensor are ranges of its rows, one after the other.
 TEST_F(GgufImportTest, FusedTensorsAreSplitByRows) {
   auto module = import(ModelFile::gptNeox());
   ASSERT_THAT(module, IsOk());

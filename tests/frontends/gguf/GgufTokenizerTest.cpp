@@ -162,7 +162,7 @@ TEST(GgufTokenizer, readsUnigrams) {
   };
   const TokenizerSpec plain = readT5([](GgufWriter&) {});
   EXPECT_EQ(plain.model, TokenizerModel::Unigram);
-  EXPECT_THAT(idsOf(plain, "ab  a"), ElementsAre(3, 4, 5, 3, 1)); // EOS stands behind
+  EXPECT_THAT(idsOf(plain, "ab  a"), ElementsAre(3, 4, 5, 3, 1)); // EOS stands after
   const TokenizerSpec merging = readT5(
       [](GgufWriter& writer) { writer.addBool("tokenizer.ggml.remove_extra_whitespaces", true); });
   EXPECT_THAT(idsOf(merging, " ab  a "), ElementsAre(3, 4, 3, 1));

@@ -17,7 +17,7 @@
 
 namespace tenon::frontends {
 
-/// Matches text that holds the parts, one behind the other.
+/// Matches text that holds the parts, one after the other.
 MATCHER_P(ContainsInOrder, parts, "holds the parts in order") {
   size_t at = 0;
   for (const std::string& part : parts) {

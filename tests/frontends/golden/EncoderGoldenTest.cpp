@@ -14,8 +14,8 @@ using namespace frontends;
 
 constexpr int64_t rows = 16;
 
-/// The embedding of the tokens and what is behind each block, in the order of the function's
-/// results. What rows behind the text hold does not matter.
+/// The embedding of the tokens and what is after each block, in the order of the function's
+/// results. What rows after the text hold does not matter.
 Results encode(const std::string& path, const std::vector<int32_t>& ids, int32_t padding) {
   auto source = openModel(path);
   EXPECT_THAT(source, IsOk());
@@ -60,7 +60,7 @@ TEST_P(Encoders, HiddenStatesAndEmbedding) {
       std::vector<double>& result =
           found[std::string(output) == "embedding" ? 0 : output[4] - '0' + 1];
       ASSERT_GE(result.size(), expected.size());
-      result.resize(expected.size()); // rows behind the text
+      result.resize(expected.size()); // rows after the text
       EXPECT_LE(relativeError(result, {expected.begin(), expected.end()}), relativeToLargest)
           << path << ": " << output;
     }

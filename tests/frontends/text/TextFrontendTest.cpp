@@ -22,7 +22,7 @@ using ::testing::Not;
 using ::testing::StartsWith;
 constexpr absl::StatusCode invalid = absl::StatusCode::kInvalidArgument;
 
-/// `text` behind one another, `count` times.
+/// `text` after one another, `count` times.
 std::string repeat(std::string_view text, int count) {
   std::string all;
   for (int i = 0; i < count; ++i)
@@ -63,7 +63,7 @@ TEST_F(TextFrontendTest, KeepsThePhaseThatIsStated) {
 TEST_F(TextFrontendTest, ReadsAFile) {
   TempFolder folder;
   EXPECT_THAT(parseModuleFile(context, folder.write("f.mlir", silu)), IsOk());
-  // A whole page: the byte behind the text is not mapped.
+  // A whole page: the byte after the text is not mapped.
   std::string page(silu);
   page += "//" + std::string(4096 - page.size() - 2, 'x');
   EXPECT_THAT(parseModuleFile(context, folder.write("page.mlir", page)), IsOk());
@@ -192,7 +192,7 @@ TEST_F(TextFrontendTest, ArrowsCloseNothingAndManySiblingsAreFine) {
   EXPECT_THAT(parse(text), IsOk());
 }
 
-/// Locations printed with debug information are aliases behind the module; attribute aliases stand
+/// Locations printed with debug information are aliases after the module; attribute aliases stand
 /// before it and are used deep inside.
 TEST_F(TextFrontendTest, AliasesAsMlirPrintsThem) {
   std::string text = "#order = #tenon.order<chunk = 0, lanes = 16, tree = halving>\n"

@@ -146,7 +146,7 @@ std::string region(const std::string& body) {
          body + " return %y : tensor<2048x8192xbf16> }";
 }
 
-/// What stands behind a GEMM of warpgroups costs the tensor cores its time: SiLU alone, and the gated
+/// What stands after a GEMM of warpgroups costs the tensor cores its time: SiLU alone, and the gated
 /// product in one kernel, as plan `fused` ran it in prefill of llama-3.2-1b (2026-11-23): within 15 %.
 TEST(CostModel, EpiloguesOfWarpgroupsTakeTheirTime) {
   const std::string gemm = "%p = tenon.matmul %x, %v : (tensor<2048x2048xbf16>, "

@@ -96,7 +96,7 @@ TEST(Cover, KernelsThatNeedEachOther) {
   EXPECT_THAT(solveCover(problem), ElementsAre(0));
 }
 
-/// 0 → 1 → 2 → 1 and 2 → 3: what lies in front of the circle and behind it is taken away.
+/// 0 → 1 → 2 → 1 and 2 → 3: what lies in front of the circle and after it is taken away.
 TEST(Cover, LooseEnds) {
   std::vector<llvm::SmallVector<unsigned, 4>> edges = {{1}, {2}, {1, 3}, {}};
   EXPECT_THAT(llvm::to_vector(trimLooseEnds(edges).set_bits()), ElementsAre(1, 2));

@@ -34,7 +34,7 @@ std::string repeat(const std::string& text, int count) {
   return absl::StrJoin(std::vector<std::string>(count, text), ", ");
 }
 
-/// A function that puts `count` rows behind one another.
+/// A function that puts `count` rows after one another.
 std::string concatText(int count) {
   std::vector<std::string> names;
   for (int i = 0; i < count; ++i)

@@ -76,7 +76,7 @@ TEST_P(RuleTable, EveryRuleThatAppliesHasSteps) {
 }
 
 // Where no row names residual-norm, every sum in front of a norm ends the product before it, which
-// saves as many kernels and more bytes, and the norm begins the product behind it.
+// saves as many kernels and more bytes, and the norm begins the product after it.
 const std::vector<std::string> serial = {"embedding-norm",  "gated-linear", "head-argmax",
                                          "matmul-epilogue", "norm-matmul",  "qkv-cache",
                                          "shared-input"};

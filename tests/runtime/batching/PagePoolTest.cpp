@@ -48,7 +48,7 @@ TEST(PagePool, SharesWholeBlocksOfACommonBegin) {
   EXPECT_EQ(second.pages[1], first.pages[1]);
   EXPECT_NE(second.pages[2], first.pages[2]);
   EXPECT_EQ(pool.free(), 4);
-  // The same tokens behind another block are another block.
+  // The same tokens after another block are another block.
   auto [third, ofThird] = hold(pool, {0, 2, 3, 4, 5, 6, 7, 8, 9});
   EXPECT_EQ(ofThird, 0);
   pool.release(first);
@@ -58,7 +58,7 @@ TEST(PagePool, SharesWholeBlocksOfACommonBegin) {
   EXPECT_EQ(pool.free(), 8);
 }
 
-// The logits behind the last token are wanted, so that it is fed.
+// The logits after the last token are wanted, so that it is fed.
 TEST(PagePool, LeavesAtLeastOneTokenToBeFed) {
   PagePool pool(8, 4);
   Ids eight(nineIds.begin(), nineIds.end() - 1);

@@ -158,7 +158,7 @@ TEST_F(CudaExecutorTest, SaysWhichContextWouldFit) {
 }
 
 /// Every function of the driver that loading calls, failing: the error says what could not be done,
-/// and nothing is left behind.
+/// and nothing is left after.
 class CudaExecutorLoadFailure
     : public CudaExecutorTest,
       public testing::WithParamInterface<std::pair<const char*, const char*>> {};

@@ -52,7 +52,7 @@ TEST_P(CudaExecutorStampModes, LeaveThoseOfTheLastCall) {
 
 INSTANTIATE_TEST_SUITE_P(Graphs, CudaExecutorStampModes, testing::Bool());
 
-/// Two steps that stamp have places of their own, one behind the other.
+/// Two steps that stamp have places of their own, one after the other.
 TEST_F(CudaExecutorStamps, OfStepsDoNotOverlap) {
   Program program = makeStampingProgram();
   std::vector<Step>& steps = program.functions[test::Sum].steps;

@@ -246,7 +246,7 @@ TEST_F(CudaExecutorTest, RunsAFunctionWithoutSteps) {
   EXPECT_EQ(executor->run(0, {}, {}), absl::OkStatus());
 }
 
-/// A kernel finds the maps of its step's arguments behind the addresses.
+/// A kernel finds the maps of its step's arguments after the addresses.
 TEST_F(CudaExecutorTest, PassesTensorMapsBehindTheAddresses) {
   Program program = makeProgram();
   std::get<CudaLaunch>(program.kernels[1].launch).tensorMaps = {{0, 2, 2, 8, MatmulType::F16},

@@ -39,7 +39,7 @@ void countObject(int change) {
   if (CUresult result = enter(#symbol); result != CUDA_SUCCESS)                                    \
   return result
 
-/// Creates a T behind the opaque handle H.
+/// Creates a T after the opaque handle H.
 template <typename T, typename H> void createObject(H* handle) {
   *handle = reinterpret_cast<H>(new T());
   countObject(1);

@@ -19,7 +19,7 @@ struct FakeKernel {
   int maxThreads = 1024;
   int staticSharedBytes = 0;
   int clusterWidth = 0;  ///< blocks of a cluster, 0 without
-  size_t tensorMaps = 0; ///< behind the parameters
+  size_t tensorMaps = 0; ///< after the parameters
   /// Instead of `body`, for parameters that are no pointers.
   std::function<void(void** parameters)> rawBody = {};
 };

@@ -10,7 +10,7 @@ namespace {
 
 class RandomFillGpuTest : public test::GpuTest {};
 
-/// Every bit as on the host; nothing is written behind the last value.
+/// Every bit as on the host; nothing is written after the last value.
 TEST_F(RandomFillGpuTest, MakesTheValuesOfTheHost) {
   const Driver& driver = **Driver::get();
   Device device = *Device::open(driver, 0);

@@ -38,7 +38,7 @@ struct Device {
 };
 
 /// Steps of 132 blocks: every 10 us a step begins to work, for 8 us; its
-/// blocks are there 3 us earlier. Block b is b ns behind.
+/// blocks are there 3 us earlier. Block b is b ns after.
 std::vector<std::vector<BlockTimes>> regularSteps(int count) {
   std::vector<std::vector<BlockTimes>> steps(count);
   for (int step = 0; step < count; ++step)

@@ -73,7 +73,7 @@ TEST(DraftedGeneration, TakesFewerCallsForTheSameTokens) {
   EXPECT_LE(int64_t(model.calls.size()), 3 + 39 - result.acceptedTokens + 3);
 }
 
-// Logits are fetched behind the prompt alone, unless tokens are drawn from them.
+// Logits are fetched after the prompt alone, unless tokens are drawn from them.
 TEST(DraftedGeneration, TakesWhatTheDeviceHasChosen) {
   const auto choosing = [](int64_t rows) {
     return makeModelFunction(Role::Decode, rows, HashModel::vocabulary, /*hasNextIds=*/true);

@@ -179,7 +179,7 @@ TEST(Generator, keepsWhatTheStatesHoldOfThePrompt) {
   EXPECT_EQ(callsFor({8, 4, 5, 6}), 6u); // what a failure left is not trusted
 }
 
-/// Tokens behind a common begin have taken the places of those before it.
+/// Tokens after a common begin have taken the places of those before it.
 TEST(Generator, keepsAllThatARingHoldsOrNothing) {
   Program program = makeProgram({makeFunction(Role::Decode, 1)});
   program.model->context = ModelInfo::endlessContext;
@@ -281,12 +281,12 @@ TEST(Generator, letsTheDeviceChooseGreedyTokens) {
     const Generation result = generator.generate(prompt, 6, greedy()).value();
     EXPECT_EQ(result.ids, expectedIds(prompt, 6));
     EXPECT_EQ(result.tokenNs.size(), 5u);
-    EXPECT_EQ(executor.calls.size(), prompt.size()); // the logits behind the prompt alone
+    EXPECT_EQ(executor.calls.size(), prompt.size()); // the logits after the prompt alone
     EXPECT_EQ(executor.steps, 5);                    // none beyond the last token
   }
 }
 
-/// The device may have gone on behind the last token that was asked for.
+/// The device may have gone on after the last token that was asked for.
 TEST(Generator, keepsNoRingThatTheDeviceWroteTo) {
   Program program = makeProgram({makeFunction(Role::Decode, 1)});
   for (const int64_t context : {int64_t(16), ModelInfo::endlessContext}) {

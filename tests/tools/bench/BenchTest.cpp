@@ -67,7 +67,7 @@ public:
     return absl::OkStatus();
   }
   uint64_t lastStepsNs() const override { return 5; }
-  /// Of each call, two blocks of the one step, one behind the other.
+  /// Of each call, two blocks of the one step, one after the other.
   absl::StatusOr<std::vector<std::vector<runtime::BlockStamps>>>
   readStamps(size_t function) override {
     return std::vector<std::vector<runtime::BlockStamps>>{{{1'000, 0, 2'000}, {2'000, 0, 3'000}}};
@@ -194,7 +194,7 @@ TEST(ModelBench, RefusesWhatTheProgramHasNot) {
               FailsWith(absl::StatusCode::kNotFound, HasSubstr("a language model")));
 }
 
-/// Attention over a cache behind a product.
+/// Attention over a cache after a product.
 constexpr const char* graph = R"(
 tenon.file @m "m.gguf" bytes 65536 fingerprint 0
 tenon.weight @w : tensor<64x128xf16> from [#tenon.range<@m, offset = 0, bytes = 16384>]
@@ -287,7 +287,7 @@ TEST(BenchReport, NamesTheKernelsAndTheReadLimit) {
   EXPECT_THAT(text, HasSubstr("the cost model says 0.0001 ms, 75.0 % of the median"));
 }
 
-/// Three steps, the last without stamps behind it; `gapNs` between the first two.
+/// Three steps, the last without stamps after it; `gapNs` between the first two.
 runtime::StepTimeline makeTimeline(double gapNs) {
   runtime::StepTimeline timeline;
   timeline.steps.resize(3);

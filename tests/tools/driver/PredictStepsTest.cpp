@@ -73,7 +73,7 @@ std::vector<Case> cases() {
   std::vector<Case> all;
   for (auto [model, type] : {std::pair("llama-3.2-1b", "bf16"), std::pair("llama-3.1-8b", "q4_k"),
                              std::pair("pythia-2.8b", "f16")}) {
-    // Not the 8B in Q4_K with 16 rows, where prices of held_gemm are too high: 1.5 % behind `unfused`.
+    // Not the 8B in Q4_K with 16 rows, where prices of held_gemm are too high: 1.5 % after `unfused`.
     for (int64_t rows : {1, 8, 16, 17, 32, 64, 256})
       if (rows != 16 || type != std::string("q4_k"))
         all.push_back({model, type, "decode", rows});

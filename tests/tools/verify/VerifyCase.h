@@ -16,7 +16,7 @@
 
 namespace tenon::tools {
 
-/// Residual and norm, then a cache behind a product: a fused kernel of norm and sum.
+/// Residual and norm, then a cache after a product: a fused kernel of norm and sum.
 inline constexpr const char* verifiedGraph = R"(
 tenon.state @k : !tenon.state<1x8x2x32xf32>
 tenon.state @v : !tenon.state<1x8x2x32xf32>

@@ -7,7 +7,7 @@ __device__ __forceinline__ void held_gemm_tile(const long long tile, const F16* 
   const int workers = gridDim.x;
   auto seek = [&](HeldCursor<F16, 4096>& cursor) {
     const int index = cursor.tile;
-    if (cursor.product == 0)
+    if (cursor.gemm == 0)
       return cursor.seek(a2, (index - 0) * 8, min((index - 0 + 1) * 8, 14336));
     return cursor.seek(a3, (index - 0) * 8, min((index - 0 + 1) * 8, 14336));
   };
@@ -53,12 +53,12 @@ __device__ __forceinline__ void held_gemm_tile(const long long tile, const F16* 
     float sums[2][1][4] = {};
     const int count = min(8, 14336 - (index - 0) * 8);
 #pragma unroll
-    for (int product = 0; product < 2; ++product)
-      stream.multiply(sums[product], held, count);
+    for (int gemm = 0; gemm < 2; ++gemm)
+      stream.multiply(sums[gemm], held, count);
     __syncthreads();
 #pragma unroll
-    for (int product = 0; product < 2; ++product)
-      storeHeldSums<2>(parts + (threadIdx.x / 32 * 2 + product) * 128, sums[product]);
+    for (int gemm = 0; gemm < 2; ++gemm)
+      storeHeldSums<2>(parts + (threadIdx.x / 32 * 2 + gemm) * 128, sums[gemm]);
     __syncthreads();
     for (int place = threadIdx.x; place < 128; place += 512) {
       const int m = place / 8 % 16, inTile = place / 128 * 8 + place % 8;

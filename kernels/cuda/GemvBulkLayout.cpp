@@ -1,4 +1,4 @@
-#include "kernels/cuda/ProductLayout.h"
+#include "kernels/cuda/GemvBulkLayout.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -10,77 +10,76 @@ static const Encoding& encodingOf(Value value) {
   return *getEncoding(llvm::cast<RankedTensorType>(value.getType()).getElementType());
 }
 
-int64_t ProductLayout::paddedDepth(int64_t depth) const {
+int64_t GemvBulkLayout::paddedDepth(int64_t depth) const {
   return llvm::alignTo(depth, 32 * vector);
 }
 
-int64_t ProductLayout::chunkSums(int64_t depth) {
+int64_t GemvBulkLayout::chunkSums(int64_t depth) {
   constexpr int64_t leastChunk = 64, floatsOfWord = 4;
   return llvm::alignTo(llvm::divideCeil(depth, leastChunk), floatsOfWord);
 }
 
-/// The segments of a product; whether there are such.
-static Verdict cutProduct(MatmulOp op, OrderAttr order, ProductLayout& layout) {
+/// The segments of a GEMM; whether there are such.
+static Verdict cutGemm(MatmulOp op, OrderAttr order, GemvBulkLayout& layout) {
   if (!order)
     return Refusal{"expects an order of each product"};
   const Encoding& encoding = encodingOf(op.getWeight());
-  ProductLayout::Product product;
-  product.depth = op.getWeight().getType().getShape().back();
-  product.chunk = order.getChunk() == 0 ? product.depth : std::min(order.getChunk(), product.depth);
-  product.segments = llvm::divideCeil(product.depth, product.chunk);
-  product.firstSegment = layout.segments;
+  GemvBulkLayout::Gemm gemm;
+  gemm.depth = op.getWeight().getType().getShape().back();
+  gemm.chunk = order.getChunk() == 0 ? gemm.depth : std::min(order.getChunk(), gemm.depth);
+  gemm.segments = llvm::divideCeil(gemm.depth, gemm.chunk);
+  gemm.firstSegment = layout.segments;
   bool onTensorCores = order.getTree() == CombineTree::TensorCores;
   if (order.getLanes() != 32 * layout.vector || order.getTree() == CombineTree::Ascending)
     return Refusal{"expects orders of " + std::to_string(32 * layout.vector) +
                    " lanes that halve, or of tensor cores"};
   if (onTensorCores && (!encoding.isBlockQuantized() || encodingOf(op.getInput()).blockBytes != 2))
     return Refusal{"expects weights in blocks and inputs of 16 bits on tensor cores"};
-  if (!layout.products.empty() && layout.onTensorCores != onTensorCores)
+  if (!layout.gemms.empty() && layout.onTensorCores != onTensorCores)
     return Refusal{"expects all products of a line on tensor cores, or none"};
   layout.onTensorCores = onTensorCores;
-  bool whole = product.segments == 1 || product.chunk % order.getLanes() == 0;
-  if (!whole || product.chunk % encoding.blockSize != 0 || product.depth % layout.vector != 0)
+  bool whole = gemm.segments == 1 || gemm.chunk % order.getLanes() == 0;
+  if (!whole || gemm.chunk % encoding.blockSize != 0 || gemm.depth % layout.vector != 0)
     return Refusal{"expects chunks of whole lanes and blocks, but got " +
-                   std::to_string(product.chunk) + " elements"};
-  product.matrix =
-      BulkRows(encoding, op.getWeight().getType().getNumElements() / product.depth, product.depth);
-  product.matrix.skips &= onTensorCores && layout.batch <= 2;
-  product.chunkBytes = encoding.bytesFor(product.chunk);
-  product.lastBytes = product.matrix.rowBytes - (product.segments - 1) * product.chunkBytes;
-  if (!product.matrix.skips &&
-      (!product.matrix.areAligned() || product.chunkBytes % BulkRows::copyBytes != 0))
+                   std::to_string(gemm.chunk) + " elements"};
+  gemm.matrix =
+      BulkRows(encoding, op.getWeight().getType().getNumElements() / gemm.depth, gemm.depth);
+  gemm.matrix.skips &= onTensorCores && layout.batch <= 2;
+  gemm.chunkBytes = encoding.bytesFor(gemm.chunk);
+  gemm.lastBytes = gemm.matrix.rowBytes - (gemm.segments - 1) * gemm.chunkBytes;
+  if (!gemm.matrix.skips &&
+      (!gemm.matrix.areAligned() || gemm.chunkBytes % BulkRows::copyBytes != 0))
     return Refusal{"expects rows and chunks of multiples of 16 bytes, but got " +
-                   std::to_string(product.matrix.rowBytes) + " and " +
-                   std::to_string(product.chunkBytes)};
-  layout.segments += product.segments;
-  layout.pieceBytes = std::max<int64_t>(
-      layout.pieceBytes, llvm::alignTo(product.matrix.mostBytes(product.chunkBytes), 128));
-  layout.products.push_back(product);
+                   std::to_string(gemm.matrix.rowBytes) + " and " +
+                   std::to_string(gemm.chunkBytes)};
+  layout.segments += gemm.segments;
+  layout.pieceBytes = std::max<int64_t>(layout.pieceBytes,
+                                        llvm::alignTo(gemm.matrix.mostBytes(gemm.chunkBytes), 128));
+  layout.gemms.push_back(gemm);
   return Verdict::accept();
 }
 
 /// The segments of a line, which every group has alike.
-static Verdict cutGroup(const ProductRegion::Group& group, ProductOrder orderOf,
-                        ProductLayout& layout) {
-  llvm::SmallVector<ProductLayout::Product, 2> before = std::move(layout.products);
-  layout.products.clear();
+static Verdict cutGroup(const GemmRegion::Group& group, GemmOrder orderOf, GemvBulkLayout& layout) {
+  llvm::SmallVector<GemvBulkLayout::Gemm, 2> before = std::move(layout.gemms);
+  layout.gemms.clear();
   layout.segments = 0;
-  for (ProductRegion::Product product : group.products)
-    if (Verdict verdict = cutProduct(product.op, orderOf(product.op), layout); !verdict)
+  for (GemmRegion::Gemm gemm : group.gemms)
+    if (Verdict verdict = cutGemm(gemm.op, orderOf(gemm.op), layout); !verdict)
       return verdict;
   auto isAlike = [](const auto& pair) {
     return std::get<0>(pair).chunk == std::get<1>(pair).chunk;
   };
-  if (!before.empty() && !llvm::all_of(llvm::zip_equal(before, layout.products), isAlike))
+  if (!before.empty() && !llvm::all_of(llvm::zip_equal(before, layout.gemms), isAlike))
     return Refusal{"expects the same chunks in each group of products"};
   return Verdict::accept();
 }
 
 /// Whether the segments of a warp, as they are dealt out, all have the same part of x.
-static bool hasOnePart(const ProductRegion& region, const ProductLayout& layout) {
-  auto hasSameInputs = [&](const ProductRegion::Group& group) {
+static bool hasOnePart(const GemmRegion& region, const GemvBulkLayout& layout) {
+  auto hasSameInputs = [&](const GemmRegion::Group& group) {
     return llvm::all_of(
-        llvm::zip_equal(group.products, region.groups.front().products),
+        llvm::zip_equal(group.gemms, region.groups.front().gemms),
         [](const auto& pair) { return std::get<0>(pair).input == std::get<1>(pair).input; });
   };
   return layout.warps % layout.segments == 0 && llvm::all_of(region.groups, hasSameInputs);
@@ -88,41 +87,41 @@ static bool hasOnePart(const ProductRegion& region, const ProductLayout& layout)
 
 /// Whether a warp's part of x is as the emitter keeps it: on tensor cores 16 bits an element,
 /// elsewhere 32 and whole lanes, as many for every warp.
-static bool canHold(const ProductRegion& region, const ProductLayout& layout) {
+static bool canHold(const GemmRegion& region, const GemvBulkLayout& layout) {
   const int64_t mostHeld = layout.onTensorCores ? 128 : 64; // elements a thread
-  const ProductLayout::Product& first = layout.products.front();
-  auto isWhole = [&](const ProductLayout::Product& product) {
-    return product.chunk == first.chunk && product.depth % product.chunk == 0;
+  const GemvBulkLayout::Gemm& first = layout.gemms.front();
+  auto isWhole = [&](const GemvBulkLayout::Gemm& gemm) {
+    return gemm.chunk == first.chunk && gemm.depth % gemm.chunk == 0;
   };
-  auto fits = [&](const ProductLayout::Product& product) { return product.chunk <= 32 * mostHeld; };
-  if (region.rows != 1 || !hasOnePart(region, layout) || !llvm::all_of(layout.products, fits))
+  auto fits = [&](const GemvBulkLayout::Gemm& gemm) { return gemm.chunk <= 32 * mostHeld; };
+  if (region.rows != 1 || !hasOnePart(region, layout) || !llvm::all_of(layout.gemms, fits))
     return false;
   return layout.onTensorCores ||
          (!encodingOf(region.first().getWeight()).isBlockQuantized() &&
-          first.chunk % (32 * layout.vector) == 0 && llvm::all_of(layout.products, isWhole));
+          first.chunk % (32 * layout.vector) == 0 && llvm::all_of(layout.gemms, isWhole));
 }
 
-/// Places the inputs behind the rings, and behind them the sums of norms' chunks, a mean's and the
-/// squares', and what products give.
-static void placeBuffers(const ProductRegion& region, ProductLayout& layout) {
+/// Places the inputs after the rings, and after them the sums of norms' chunks, a mean's and the
+/// squares', and what GEMMs give.
+static void placeBuffers(const GemmRegion& region, GemvBulkLayout& layout) {
   constexpr int64_t floatBytes = 4, sumsOfNorm = 2;
   int64_t offset = layout.warps * layout.ringBytes, normSums = 0;
-  for (const ProductRegion::Input& input : region.inputs) {
+  for (const GemmRegion::Input& input : region.inputs) {
     layout.inputOffsets.push_back(offset);
     offset += llvm::alignTo(
         region.rows * layout.paddedDepth(input.depth) * encodingOf(input.value).blockBytes, 16);
     if (input.norm)
-      normSums += sumsOfNorm * region.rows * ProductLayout::chunkSums(input.depth);
+      normSums += sumsOfNorm * region.rows * GemvBulkLayout::chunkSums(input.depth);
   }
   layout.resultsOffset = offset;
   int64_t results = layout.linesPerTile * layout.segments * region.rows;
   layout.smemBytes = layout.resultsOffset + std::max(normSums, results) * floatBytes;
 }
 
-VerdictOr<ProductLayout> layOutProducts(const ProductRegion& region,
-                                        const GemvBulkSchedule& schedule, ProductOrder orderOf) {
+VerdictOr<GemvBulkLayout> layOutGemvBulk(const GemmRegion& region, const GemvBulkSchedule& schedule,
+                                         GemmOrder orderOf) {
   constexpr int64_t barrierBytes = 8, mostSums = 64; // that a thread's registers hold
-  ProductLayout layout;
+  GemvBulkLayout layout;
   layout.warps = schedule.threads / 32;
   layout.vector = schedule.vector;
   layout.stages = schedule.stages;
@@ -137,7 +136,7 @@ VerdictOr<ProductLayout> layOutProducts(const ProductRegion& region,
                    " early segments, but got " + std::to_string(layout.early)};
   if (region.rows * layout.vector > mostSums)
     return Refusal{"expects at most " + std::to_string(mostSums / layout.vector) + " rows"};
-  for (const ProductRegion::Group& group : region.groups)
+  for (const GemmRegion::Group& group : region.groups)
     if (Verdict verdict = cutGroup(group, orderOf, layout); !verdict)
       return verdict.refusal();
   if (layout.held && !canHold(region, layout))

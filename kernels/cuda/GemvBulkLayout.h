@@ -1,9 +1,9 @@
-#ifndef TENON_KERNELS_CUDA_PRODUCTLAYOUT_H
-#define TENON_KERNELS_CUDA_PRODUCTLAYOUT_H
+#ifndef TENON_KERNELS_CUDA_GEMVBULKLAYOUT_H
+#define TENON_KERNELS_CUDA_GEMVBULKLAYOUT_H
 
 #include "kernels/TypedSchedule.h"
 #include "kernels/cuda/BulkRows.h"
-#include "kernels/regions/ProductRegion.h"
+#include "kernels/regions/GemmRegion.h"
 
 namespace tenon::kernels {
 
@@ -33,7 +33,7 @@ struct GemvBulkSchedule {
 /// How a block of the emitter `gemv_bulk` divides its work and its shared memory: what the schedule
 /// rule, the emitter and the cost model know alike.
 ///
-/// A line is one column of every product of a group. Its products are cut at the chunks of their
+/// A line is one column of every GEMM of a group. Its GEMMs are cut at the chunks of their
 /// orders into segments, each what a warp brings and multiplies at once. A block has the lines
 /// [tile · lines / tiles, (tile + 1) · lines / tiles) and deals their segments out to its warps in
 /// turn. A warp takes a batch of its segments at once where one part of x belongs to all of them.
@@ -43,15 +43,15 @@ struct GemvBulkSchedule {
 ///
 /// Example: gate and up of 2,048 elements in chunks of 2,048, 8,192 columns on 132 tiles: lines of
 /// 2 segments of 4,096 bytes, at most 63 lines a tile.
-struct ProductLayout {
-  /// The product at one place of a group.
-  struct Product {
+struct GemvBulkLayout {
+  /// The GEMM at one place of a group.
+  struct Gemm {
     int64_t depth = 0, chunk = 0; ///< elements
     int64_t segments = 0, firstSegment = 0;
     BulkRows matrix;                       ///< of the weight
     int64_t chunkBytes = 0, lastBytes = 0; ///< of its rows' segments
   };
-  llvm::SmallVector<Product, 2> products;
+  llvm::SmallVector<Gemm, 2> gemms;
   bool onTensorCores = false; ///< the sums of segments
   int64_t segments = 0;       ///< of a line
   int64_t tiles = 0, linesPerTile = 0;
@@ -73,15 +73,15 @@ struct ProductLayout {
   static int64_t chunkSums(int64_t depth);
 };
 
-/// The order of a product: its attribute, or what a schedule rule would give it.
-using ProductOrder = llvm::function_ref<OrderAttr(MatmulOp op)>;
+/// The order of a GEMM: its attribute, or what a schedule rule would give it.
+using GemmOrder = llvm::function_ref<OrderAttr(MatmulOp op)>;
 
-/// Lays out `region` for `schedule` and the orders of its products, or says why the emitter cannot
+/// Lays out `region` for `schedule` and the orders of its GEMMs, or says why the emitter cannot
 /// compute it so.
-VerdictOr<ProductLayout> layOutProducts(
-    const ProductRegion& region, const GemvBulkSchedule& schedule,
-    ProductOrder orderOf = [](MatmulOp op) { return op.getOrderAttr(); });
+VerdictOr<GemvBulkLayout> layOutGemvBulk(
+    const GemmRegion& region, const GemvBulkSchedule& schedule,
+    GemmOrder orderOf = [](MatmulOp op) { return op.getOrderAttr(); });
 
 } // namespace tenon::kernels
 
-#endif // TENON_KERNELS_CUDA_PRODUCTLAYOUT_H
+#endif // TENON_KERNELS_CUDA_GEMVBULKLAYOUT_H

@@ -1,4 +1,4 @@
-#include "codegen/cuda/emitters/ProductInputs.h"
+#include "codegen/cuda/emitters/GemmInputs.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -12,14 +12,13 @@ static constexpr int64_t mostFloats = 64;
 /// From one pair of elements of a thread to the next.
 static constexpr int64_t pairStep = 64;
 
-ProductInputs::ProductInputs(KernelContext& context, ProductRegion& region,
-                             const ProductLayout& layout)
+GemmInputs::GemmInputs(KernelContext& context, GemmRegion& region, const GemvBulkLayout& layout)
     : context(context), region(region), layout(layout),
       type(deviceType(elementTypeOf(region.inputs.front().value.getType()))),
       sumsOffset(layout.resultsOffset) {}
 
 /// Shares out what `norm` takes, if no norm before it takes the same.
-LogicalResult ProductInputs::addSource(unsigned input, const NormTerms& norm) {
+LogicalResult GemmInputs::addSource(unsigned input, const NormTerms& norm) {
   FailureOr<OrderAttr> order = norm.order();
   if (failed(order))
     return failure();
@@ -45,7 +44,7 @@ LogicalResult ProductInputs::addSource(unsigned input, const NormTerms& norm) {
   return success();
 }
 
-LogicalResult ProductInputs::check() {
+LogicalResult GemmInputs::check() {
   for (auto [index, input] : llvm::enumerate(region.inputs)) {
     std::optional<NormTerms> norm = NormTerms::of(input.norm);
     if (!norm)
@@ -65,7 +64,7 @@ LogicalResult ProductInputs::check() {
   return success();
 }
 
-std::string ProductInputs::place(unsigned input, const std::string& m, const std::string& k) const {
+std::string GemmInputs::place(unsigned input, const std::string& m, const std::string& k) const {
   int64_t padded = layout.paddedDepth(region.inputs[input].depth);
   int64_t vector = layout.vector, narrow = layout.inputVector, lanes = 32 * vector;
   std::string row = region.rows == 1 ? "" : absl::StrFormat("%s * %d + ", m, padded);
@@ -77,12 +76,12 @@ std::string ProductInputs::place(unsigned input, const std::string& m, const std
 }
 
 /// Vectors of a row that a thread takes.
-int64_t ProductInputs::vectors(int64_t depth) const {
+int64_t GemmInputs::vectors(int64_t depth) const {
   return llvm::divideCeil(depth, layout.inputVector * context.structure.threads);
 }
 
 /// The norm that a value of the prologue is made of; null where there is none.
-Operation* ProductInputs::normOf(Value value) const {
+Operation* GemmInputs::normOf(Value value) const {
   Operation* op = value.getDefiningOp();
   if (!op || llvm::isa<RmsNormOp, LayerNormOp>(op))
     return op;
@@ -92,7 +91,7 @@ Operation* ProductInputs::normOf(Value value) const {
   return nullptr;
 }
 
-void ProductInputs::preload() {
+void GemmInputs::preload() {
   for (const SharedSums& shared : sums) {
     const Source& source = sources[shared.source];
     int64_t pairs = source.ownChunks * source.pairs;
@@ -120,7 +119,7 @@ void ProductInputs::preload() {
 }
 
 /// A loop over the chunks of a warp, `chunk` of the row.
-void ProductInputs::openChunks(CodeWriter& code, const Source& source) {
+void GemmInputs::openChunks(CodeWriter& code, const Source& source) {
   if (source.kept)
     code.unroll();
   code.openFormat("for (int own = 0; own < %d; ++own)", source.ownChunks);
@@ -128,14 +127,14 @@ void ProductInputs::openChunks(CodeWriter& code, const Source& source) {
   code.openFormat("if (chunk < %d)", source.chunks);
 }
 
-void ProductInputs::closeChunks(CodeWriter& code) {
+void GemmInputs::closeChunks(CodeWriter& code) {
   code.close();
   code.close();
 }
 
 /// A loop over a thread's pairs of a chunk: the pair number `pair` of the thread has elements k and
 /// k + 1 of row m.
-LogicalResult ProductInputs::forPairs(CodeWriter& code, const Source& source, PrintElements body) {
+LogicalResult GemmInputs::forPairs(CodeWriter& code, const Source& source, PrintElements body) {
   if (source.kept)
     code.unroll();
   code.openFormat("for (int i = 0; i < %d; ++i)", source.pairs);
@@ -153,13 +152,13 @@ LogicalResult ProductInputs::forPairs(CodeWriter& code, const Source& source, Pr
   return printed;
 }
 
-void ProductInputs::openRows(CodeWriter& code) {
+void GemmInputs::openRows(CodeWriter& code) {
   code.unroll();
   code.openFormat("for (int m = 0; m < %d; ++m)", region.rows);
 }
 
 /// Element `j` of a pair of what norms take, from registers or computed again.
-FailureOr<std::string> ProductInputs::elementOf(RegionPrinter& printer, unsigned source) {
+FailureOr<std::string> GemmInputs::elementOf(RegionPrinter& printer, unsigned source) {
   if (sources[source].kept)
     printer.define(sources[source].value, absl::StrFormat("source%d[m][pair]", source));
   return printer.element(sources[source].value);
@@ -167,7 +166,7 @@ FailureOr<std::string> ProductInputs::elementOf(RegionPrinter& printer, unsigned
 
 /// A loop over a thread's vectors of row m of an input: iteration i has elements [k, k +
 /// inputVector).
-LogicalResult ProductInputs::forVectors(CodeWriter& code, unsigned input, PrintElements body) {
+LogicalResult GemmInputs::forVectors(CodeWriter& code, unsigned input, PrintElements body) {
   int64_t depth = region.inputs[input].depth, count = vectors(depth), vector = layout.inputVector;
   if (count * vector <= mostFloats)
     code.unroll();
@@ -186,8 +185,8 @@ LogicalResult ProductInputs::forVectors(CodeWriter& code, unsigned input, PrintE
 
 /// The results of the prologue at the positions of an input that `norm`, or no norm, makes; each
 /// once.
-LogicalResult ProductInputs::storeYields(CodeWriter& code, RegionPrinter& printer, unsigned input,
-                                         Operation* norm) {
+LogicalResult GemmInputs::storeYields(CodeWriter& code, RegionPrinter& printer, unsigned input,
+                                      Operation* norm) {
   for (Value value : region.prologueYields) {
     if (stored.contains(value) || normOf(value) != norm ||
         shapeOf(value.getType()) != shapeOf(region.inputs[input].value.getType()))
@@ -204,7 +203,7 @@ LogicalResult ProductInputs::storeYields(CodeWriter& code, RegionPrinter& printe
 }
 
 /// Step 1 for what norms take: as it lies in memory, where nothing is computed.
-LogicalResult ProductInputs::load(CodeWriter& code, unsigned number) {
+LogicalResult GemmInputs::load(CodeWriter& code, unsigned number) {
   const Source& source = sources[number];
   bool packed = isPacked(source);
   if (source.kept)
@@ -234,12 +233,12 @@ LogicalResult ProductInputs::load(CodeWriter& code, unsigned number) {
   return printed;
 }
 
-bool ProductInputs::isPacked(const Source& source) const {
+bool GemmInputs::isPacked(const Source& source) const {
   return source.kept && llvm::isa<BlockArgument>(source.value);
 }
 
 /// Widens what norms take, where it was loaded as it lies in memory.
-void ProductInputs::widenSource(CodeWriter& code, unsigned number) {
+void GemmInputs::widenSource(CodeWriter& code, unsigned number) {
   const Source& source = sources[number];
   if (!isPacked(source))
     return;
@@ -255,13 +254,13 @@ void ProductInputs::widenSource(CodeWriter& code, unsigned number) {
 }
 
 /// The argument that an input is, as it lies in memory; null where it is computed.
-static BlockArgument argumentOf(const ProductRegion::Input& input) {
+static BlockArgument argumentOf(const GemmRegion::Input& input) {
   return llvm::dyn_cast<BlockArgument>(input.value);
 }
 
 /// A declaration of vectors of an input, `extent` an array's: as they lie in memory, where nothing
-/// is computed, for loads behind would wait for what is widened.
-std::string ProductInputs::stagedVectors(unsigned input, const std::string& extent) const {
+/// is computed, for loads after would wait for what is widened.
+std::string GemmInputs::stagedVectors(unsigned input, const std::string& extent) const {
   int64_t vector = layout.inputVector;
   if (argumentOf(region.inputs[input]))
     return absl::StrFormat("Packed<%d, %s> staged%d%s;", vector, type, input, extent);
@@ -269,8 +268,8 @@ std::string ProductInputs::stagedVectors(unsigned input, const std::string& exte
 }
 
 /// Loads or computes a vector of an input into `name`.
-LogicalResult ProductInputs::stageVector(CodeWriter& code, RegionPrinter& printer, unsigned input,
-                                         const std::string& name) {
+LogicalResult GemmInputs::stageVector(CodeWriter& code, RegionPrinter& printer, unsigned input,
+                                      const std::string& name) {
   if (BlockArgument argument = argumentOf(region.inputs[input])) {
     code.format("loadPacked(%s, %s);", name, printer.address(argument));
     return storeYields(code, printer, input, nullptr);
@@ -284,14 +283,14 @@ LogicalResult ProductInputs::stageVector(CodeWriter& code, RegionPrinter& printe
   return success();
 }
 
-void ProductInputs::storeStaged(CodeWriter& code, unsigned input, const std::string& name) {
+void GemmInputs::storeStaged(CodeWriter& code, unsigned input, const std::string& name) {
   bool packed = static_cast<bool>(argumentOf(region.inputs[input]));
   code.format("%s(input%d + %s, %s);", packed ? "storePacked" : "storeVector", input,
               place(input, "m", "k"), name);
 }
 
 /// Step 1 for other inputs: all loads of a row are on their way before the first is stored.
-LogicalResult ProductInputs::stage(CodeWriter& code, const std::string& behindLoads) {
+LogicalResult GemmInputs::stage(CodeWriter& code, const std::string& behindLoads) {
   int64_t floats = 0;
   llvm::SmallVector<unsigned> staged;
   for (auto [index, input] : llvm::enumerate(region.inputs))
@@ -337,7 +336,7 @@ LogicalResult ProductInputs::stage(CodeWriter& code, const std::string& behindLo
 }
 
 /// Mean and, `withFactor`, factor of row m.
-void ProductInputs::printStatistics(CodeWriter& code, const SharedSums& shared, bool withFactor) {
+void GemmInputs::printStatistics(CodeWriter& code, const SharedSums& shared, bool withFactor) {
   unsigned number = &shared - sums.data();
   if (shared.norm.hasMean()) {
     code.format("const float total = total%d[m];", number);
@@ -350,12 +349,12 @@ void ProductInputs::printStatistics(CodeWriter& code, const SharedSums& shared, 
 }
 
 /// Step 2: sums over each row of what norms take, in their order, into the array `name`.
-LogicalResult ProductInputs::printSum(CodeWriter& code, const SharedSums& shared,
-                                      const std::string& name, const std::string& term,
-                                      bool behindMean) {
+LogicalResult GemmInputs::printSum(CodeWriter& code, const SharedSums& shared,
+                                   const std::string& name, const std::string& term,
+                                   bool behindMean) {
   const Source& source = sources[shared.source];
   int64_t pairLanes = source.order.getLanes() / pairStep;
-  int64_t pitch = ProductLayout::chunkSums(source.depth);
+  int64_t pitch = GemvBulkLayout::chunkSums(source.depth);
   code.format("float* const %s_chunks = reinterpret_cast<float*>(memory + %d);", name, sumsOffset);
   sumsOffset += region.rows * pitch * sizeof(float);
   openRows(code);
@@ -388,8 +387,8 @@ LogicalResult ProductInputs::printSum(CodeWriter& code, const SharedSums& shared
 }
 
 /// Step 3 of one input.
-LogicalResult ProductInputs::applyNorm(CodeWriter& code, const SharedSums& shared, unsigned index) {
-  ProductRegion::Input& input = region.inputs[index];
+LogicalResult GemmInputs::applyNorm(CodeWriter& code, const SharedSums& shared, unsigned index) {
+  GemmRegion::Input& input = region.inputs[index];
   NormTerms norm = *NormTerms::of(input.norm);
   const Source& source = sources[shared.source];
   openChunks(code, source);
@@ -427,7 +426,7 @@ LogicalResult ProductInputs::applyNorm(CodeWriter& code, const SharedSums& share
 }
 
 /// Steps 2 and 3 of norms that share their sums.
-LogicalResult ProductInputs::applyNorms(CodeWriter& code, const SharedSums& shared) {
+LogicalResult GemmInputs::applyNorms(CodeWriter& code, const SharedSums& shared) {
   unsigned number = &shared - sums.data();
   if (shared.norm.hasMean() &&
       failed(printSum(code, shared, absl::StrFormat("total%d", number), "x", false)))
@@ -444,7 +443,7 @@ LogicalResult ProductInputs::applyNorms(CodeWriter& code, const SharedSums& shar
   return success();
 }
 
-LogicalResult ProductInputs::print(CodeWriter& code, const std::string& behindLoads) {
+LogicalResult GemmInputs::print(CodeWriter& code, const std::string& behindLoads) {
   for (auto [index, offset] : llvm::enumerate(layout.inputOffsets))
     code.format("%s* const input%d = reinterpret_cast<%s*>(memory + %d);", type, index, type,
                 offset);

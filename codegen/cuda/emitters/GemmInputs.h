@@ -1,14 +1,14 @@
-#ifndef TENON_CODEGEN_CUDA_EMITTERS_PRODUCTINPUTS_H
-#define TENON_CODEGEN_CUDA_EMITTERS_PRODUCTINPUTS_H
+#ifndef TENON_CODEGEN_CUDA_EMITTERS_GEMMINPUTS_H
+#define TENON_CODEGEN_CUDA_EMITTERS_GEMMINPUTS_H
 
 #include "codegen/cuda/RegionPrinter.h"
 #include "codegen/cuda/emitters/NormTerms.h"
-#include "kernels/cuda/ProductLayout.h"
+#include "kernels/cuda/GemvBulkLayout.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace tenon::codegen::cuda {
 
-/// Makes the inputs of a region's products in shared memory, each whole in every block: elementwise
+/// Makes the inputs of a region's GEMMs in shared memory, each whole in every block: elementwise
 /// operations, and norms whose sums a block adds in the order of the norm's own kernel.
 ///
 /// 1. What norms take is loaded into registers: warp w has the chunks w, w + warps, ... of the
@@ -21,10 +21,10 @@ namespace tenon::codegen::cuda {
 ///
 /// Where the registers of a thread do not hold what norms take, it is computed again for each step.
 /// Input i is the array `input<i>` of the inputs' element type, `paddedDepth` elements a row.
-class ProductInputs {
+class GemmInputs {
 public:
-  ProductInputs(KernelContext& context, kernels::ProductRegion& region,
-                const kernels::ProductLayout& layout);
+  GemmInputs(KernelContext& context, kernels::GemmRegion& region,
+             const kernels::GemvBulkLayout& layout);
 
   /// Emits an error where a norm's order is none that warps can follow.
   mlir::LogicalResult check();
@@ -32,7 +32,7 @@ public:
   /// the kernel waits.
   void preload();
   /// Prints steps 1 to 3 with the results that the prologue makes, which the first tile stores;
-  /// `behindLoads`, a statement or nothing, once behind the loads of step 1 and before what waits for
+  /// `behindLoads`, a statement or nothing, once after the loads of step 1 and before what waits for
   /// them, if registers hold what they bring.
   mlir::LogicalResult print(CodeWriter& code, const std::string& behindLoads);
 
@@ -86,8 +86,8 @@ private:
   mlir::LogicalResult applyNorm(CodeWriter& code, const SharedSums& shared, unsigned index);
 
   KernelContext& context;
-  kernels::ProductRegion& region;
-  const kernels::ProductLayout& layout;
+  kernels::GemmRegion& region;
+  const kernels::GemvBulkLayout& layout;
   std::string type; ///< of the inputs' elements
   std::vector<Source> sources;
   std::vector<SharedSums> sums;
@@ -98,4 +98,4 @@ private:
 
 } // namespace tenon::codegen::cuda
 
-#endif // TENON_CODEGEN_CUDA_EMITTERS_PRODUCTINPUTS_H
+#endif // TENON_CODEGEN_CUDA_EMITTERS_GEMMINPUTS_H

@@ -43,9 +43,9 @@ module attributes {tenon.phase = #tenon.phase<scheduled>, tenon.target = #tenon.
                          type, schedule, tail);
 }
 
-constexpr const char* yieldProduct = "tenon.yield %p : tensor<16x32xf16>";
+constexpr const char* yieldGemm = "tenon.yield %p : tensor<16x32xf16>";
 
-TEST(LibraryProduct, IsAKernelWithoutCode) {
+TEST(LibraryCall, IsAKernelWithoutCode) {
   auto program = compile(R"(
 func.func @f(%x: tensor<24x64xf16>, %w: tensor<32x64xf16>) -> (tensor<24x32xf16>) {
   %p = tenon.matmul %x, %w : (tensor<24x64xf16>, tensor<32x64xf16>) -> tensor<24x32xf16>
@@ -66,7 +66,7 @@ func.func @f(%x: tensor<24x64xf16>, %w: tensor<32x64xf16>) -> (tensor<24x32xf16>
   EXPECT_EQ(program->functions[0].steps[0].tiles, 1);
 }
 
-TEST(LibraryProduct, MayRoundToTf32) {
+TEST(LibraryCall, MayRoundToTf32) {
   for (bool tf32 : {false, true}) {
     auto program =
         compile(scheduled("f32",
@@ -78,9 +78,9 @@ TEST(LibraryProduct, MayRoundToTf32) {
   }
 }
 
-TEST(LibraryProduct, RefusesWhatCublasLtDoesNotCompute) {
+TEST(LibraryCall, RefusesWhatCublasLtDoesNotCompute) {
   const std::string good = "\"cublaslt\", tiles = 1, {workspace_bytes = 1 : i64}";
-  EXPECT_THAT(compile(scheduled("f16", good, yieldProduct)), IsOk());
+  EXPECT_THAT(compile(scheduled("f16", good, yieldGemm)), IsOk());
   auto expectRefused = [](const std::string& text, const char* message) {
     EXPECT_THAT(compile(text), FailsWith(absl::StatusCode::kInvalidArgument, HasSubstr(message)));
   };
@@ -88,14 +88,13 @@ TEST(LibraryProduct, RefusesWhatCublasLtDoesNotCompute) {
                           "%r = tenon.silu %p : (tensor<16x32xf16>) -> tensor<16x32xf16>\n"
                           "tenon.yield %r : tensor<16x32xf16>"),
                 "expects a region of one tenon.matmul of x and a matrix");
-  expectRefused(scheduled("f16", "\"cublaslt\", tiles = 1, {}", yieldProduct),
+  expectRefused(scheduled("f16", "\"cublaslt\", tiles = 1, {}", yieldGemm),
                 "expects a parameter 'workspace_bytes'");
-  expectRefused(
-      scheduled("f16", "\"cublaslt\", tiles = 2, {workspace_bytes = 1 : i64}", yieldProduct),
-      "expects one tile of a library's matmul, but found 2");
+  expectRefused(scheduled("f16", "\"cublaslt\", tiles = 2, {workspace_bytes = 1 : i64}", yieldGemm),
+                "expects one tile of a library's matmul, but found 2");
   expectRefused(scheduled("f16",
                           "\"cublaslt\", tiles = 1, {tf32 = 1 : i64, workspace_bytes = 1 : i64}",
-                          yieldProduct),
+                          yieldGemm),
                 "expects f32 factors for TF32");
   expectRefused(R"(
 module attributes {tenon.phase = #tenon.phase<scheduled>, tenon.target = #tenon.target<"h200", cuda, features = ["sm_90a"], {sms = 132 : i64}>} {

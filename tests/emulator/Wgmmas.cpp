@@ -101,20 +101,19 @@ void multiplyCommitted(Fiber* fibers, int pending) {
 
 } // namespace
 
-void emulatedIssueProduct(float* sums, unsigned columns, const unsigned* a, uint64_t matrixA,
-                          uint64_t matrixB, int add, bool alongRows,
-                          float (*widen)(unsigned short)) {
+void emulatedIssueWgmma(float* sums, unsigned columns, const unsigned* a, uint64_t matrixA,
+                        uint64_t matrixB, int add, bool alongRows, float (*widen)(unsigned short)) {
   Product product = {sums, columns, a != nullptr, alongRows, add != 0, {}, matrixA, matrixB, widen};
   if (a)
     std::memcpy(product.a.data(), a, sizeof(product.a));
-  machine.current->openProducts.push_back(product);
+  machine.current->openWgmmas.push_back(product);
 }
 
-void emulatedCommitProducts() {
-  machine.current->products.push_back(std::exchange(machine.current->openProducts, {}));
+void emulatedCommitWgmmas() {
+  machine.current->products.push_back(std::exchange(machine.current->openWgmmas, {}));
 }
 
-void emulatedWaitForProducts(int pending) {
+void emulatedWaitForWgmmas(int pending) {
   Block& block = *machine.current->block;
   size_t number = machine.current->thread.threadIndex.x / warpgroupSize;
   if (number >= block.warpgroups.size())

@@ -1,69 +1,69 @@
-#ifndef TENON_KERNELS_REGIONS_PRODUCTREGION_H
-#define TENON_KERNELS_REGIONS_PRODUCTREGION_H
+#ifndef TENON_KERNELS_REGIONS_GEMMREGION_H
+#define TENON_KERNELS_REGIONS_GEMMREGION_H
 
 #include "ir/Dialect.h"
 #include "support/Verdict.h"
 
 namespace tenon::kernels {
 
-/// Products of one or more inputs with several weights, with what stands before and after them, in
+/// GEMMs of one or more inputs with several weights, with what stands before and after them, in
 /// a region:
 ///
 /// * prologue: how each input is made of the region's arguments, operations on elements and at most
 ///   one norm an input; what it makes may be a result too (a residual sum);
-/// * groups: products that elementwise operations behind them join column by column (gate and up
+/// * groups: GEMMs that elementwise operations after them join column by column (gate and up
 ///   before a GLU; the output and down projections of a parallel block before their sum); groups
-///   stand side by side (Q, K and V), and each has products of the same depths in the same order.
+///   stand side by side (Q, K and V), and each has GEMMs of the same depths in the same order.
 ///
 /// ```mlir
 /// %n = tenon.rms_norm %x, %g ...                 // prologue of input 0
-/// %a = tenon.matmul %n, %gate ...                // group 0, product 0, of input 0
-/// %b = tenon.matmul %n, %up ...                  // group 0, product 1, of input 0
+/// %a = tenon.matmul %n, %gate ...                // group 0, GEMM 0, of input 0
+/// %b = tenon.matmul %n, %up ...                  // group 0, GEMM 1, of input 0
 /// %y = tenon.glu silu %a, %b ...                 // epilogue of group 0
 /// %z = tenon.matmul %h, %w ...                   // input 1, were its depth that of the others
 /// ```
-struct ProductRegion {
+struct GemmRegion {
   struct Input {
     mlir::Value value;               ///< [..., depth]
     mlir::Operation* norm = nullptr; ///< rms_norm or layer_norm that it is made of, or null
     int64_t depth = 0;
   };
-  struct Product {
+  struct Gemm {
     MatmulOp op;
     unsigned input = 0; ///< index into `inputs`
   };
   struct Group {
-    llvm::SmallVector<Product, 2> products;
+    llvm::SmallVector<Gemm, 2> gemms;
     int64_t firstLine = 0;                    ///< columns of the groups before
-    int64_t columns = 0;                      ///< of each product
+    int64_t columns = 0;                      ///< of each GEMM
     llvm::SmallVector<mlir::Value, 4> yields; ///< results made of this group
   };
   llvm::SmallVector<Group, 4> groups;
-  llvm::SmallVector<Input, 2> inputs; ///< in the order in which products first take them
+  llvm::SmallVector<Input, 2> inputs; ///< in the order in which GEMMs first take them
   llvm::SmallVector<mlir::Value, 2> prologueYields;
   int64_t rows = 0;  ///< of every input
   int64_t lines = 0; ///< columns of all groups
 
-  MatmulOp first() const { return groups.front().products.front().op; }
-  int64_t joined() const { return groups.front().products.size(); }
+  MatmulOp first() const { return groups.front().gemms.front().op; }
+  int64_t joined() const { return groups.front().gemms.size(); }
   /// The first tile of a group where each group's columns are tiles of `lines` of their own; the
-  /// number of tiles behind the last.
+  /// number of tiles after the last.
   int64_t firstTile(size_t group, int64_t lines) const;
   int64_t tiles(int64_t lines) const { return firstTile(groups.size(), lines); }
-  /// The depths of a group's products, which are those of every group.
+  /// The depths of a group's GEMMs, which are those of every group.
   llvm::SmallVector<int64_t, 2> depths() const;
 };
 
 /// Reads the region of `kernel`, or says why it is none of that kind.
-VerdictOr<ProductRegion> readProductRegion(KernelOp kernel);
+VerdictOr<GemmRegion> readGemmRegion(KernelOp kernel);
 
-/// The region of one product of a value in memory, without results.
-ProductRegion regionOfProduct(MatmulOp op);
+/// The region of one GEMM of a value in memory, without results.
+GemmRegion regionOfGemm(MatmulOp op);
 
-/// Reads the region of a kernel of products: one of several, or one product with any operations on
-/// its elements, broadcast ones too. Says why it is neither, as readProductRegion does.
-VerdictOr<ProductRegion> readProducts(KernelOp kernel);
+/// Reads the region of a kernel of GEMMs: one of several, or one GEMM with any operations on
+/// its elements, broadcast ones too. Says why it is neither, as readGemmRegion does.
+VerdictOr<GemmRegion> readGemms(KernelOp kernel);
 
 } // namespace tenon::kernels
 
-#endif // TENON_KERNELS_REGIONS_PRODUCTREGION_H
+#endif // TENON_KERNELS_REGIONS_GEMMREGION_H

@@ -49,7 +49,7 @@ TEST(CudaSource, OfProductsOfRowsThatWarpsHoldIsTheGoldenOne) {
 }
 
 TEST(CudaSource, WeightsAreOnTheirWayBeforeTheKernelWaits) {
-  auto kernels = printText(product);
+  auto kernels = printText(gemm);
   ASSERT_TRUE(kernels.ok()) << kernels.status();
   const std::string& source = kernels->front().source;
   size_t start = source.find("ring.start<1>("), wait = source.find("griddepcontrol.wait");
@@ -72,7 +72,7 @@ func.func @f(%x: tensor<1x2048xf16>, %w: tensor<2048x2048xf16>) -> tensor<1x2048
   EXPECT_LT(source.find("griddepcontrol.wait"), start);
 }
 
-/// What is widened where it is loaded is waited for there, and the loads behind it with it.
+/// What is widened where it is loaded is waited for there, and the loads after it with it.
 TEST(CudaSource, LoadsInFrontOfAProductDoNotWaitForOneAnother) {
   auto kernels = printText(R"(
 module attributes {tenon.phase = #tenon.phase<fused>} {
@@ -233,10 +233,10 @@ TEST(CudaSource, NarrowProductsHoldTheirInput) {
   ASSERT_TRUE(kernels.ok()) << kernels.status();
   const std::string& source = kernels->front().source;
   size_t other = source.find("held != 0"), load = source.find("stream.loadPieces(x, "),
-         products = source.find("stream.multiply(sums[0], x, 256)");
-  ASSERT_NE(products, std::string::npos) << source;
+         gemms = source.find("stream.multiply(sums[0], x, 256)");
+  ASSERT_NE(gemms, std::string::npos) << source;
   EXPECT_LT(other, load);
-  EXPECT_LT(load, products);
+  EXPECT_LT(load, gemms);
 }
 
 /// A scheduled module: products of %h, which is made of %x, in one kernel of held_gemm.

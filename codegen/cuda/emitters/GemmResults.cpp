@@ -1,4 +1,4 @@
-#include "codegen/cuda/emitters/ProductResults.h"
+#include "codegen/cuda/emitters/GemmResults.h"
 
 #include "llvm/ADT/SetVector.h"
 
@@ -7,21 +7,19 @@ using namespace tenon::kernels;
 
 namespace tenon::codegen::cuda {
 
-ProductResults::ProductResults(KernelContext& context, ProductRegion& region,
-                               const ProductLayout& layout)
+GemmResults::GemmResults(KernelContext& context, GemmRegion& region, const GemvBulkLayout& layout)
     : context(context), region(region), layout(layout) {}
 
-bool ProductResults::hasOneLine() const {
+bool GemmResults::hasOneLine() const {
   return layout.linesPerTile * region.rows <= context.structure.threads;
 }
 
-std::string ProductResults::nameOf(const ProductRegion::Group& group,
-                                   BlockArgument argument) const {
+std::string GemmResults::nameOf(const GemmRegion::Group& group, BlockArgument argument) const {
   return absl::StrFormat("early%d_%s", &group - region.groups.begin(), context.pointer(argument));
 }
 
-/// The arguments that the operations behind the products of `group` read.
-llvm::SetVector<BlockArgument> ProductResults::operandsOf(const ProductRegion::Group& group) {
+/// The arguments that the operations after the GEMMs of `group` read.
+llvm::SetVector<BlockArgument> GemmResults::operandsOf(const GemmRegion::Group& group) {
   llvm::SetVector<BlockArgument> found;
   auto visit = [&](auto&& self, Value value) -> void {
     if (auto argument = llvm::dyn_cast<BlockArgument>(value)) {
@@ -39,7 +37,7 @@ llvm::SetVector<BlockArgument> ProductResults::operandsOf(const ProductRegion::G
 }
 
 /// The line and the row of x that number `index` of a block is, and whether it is there.
-void ProductResults::printLine(CodeWriter& code, const std::string& index) {
+void GemmResults::printLine(CodeWriter& code, const std::string& index) {
   if (region.rows == 1) {
     code.line("constexpr int m = 0;");
     code.format("const int inTile = %s;", index);
@@ -50,14 +48,14 @@ void ProductResults::printLine(CodeWriter& code, const std::string& index) {
   code.line("const int line = firstLine + inTile;");
 }
 
-LogicalResult ProductResults::forGroup(CodeWriter& code, ProductRegion::Group& group,
-                                       llvm::function_ref<LogicalResult(RegionPrinter&)> body) {
+LogicalResult GemmResults::forGroup(CodeWriter& code, GemmRegion::Group& group,
+                                    llvm::function_ref<LogicalResult(RegionPrinter&)> body) {
   bool several = region.groups.size() > 1;
   if (several)
     code.openFormat("if (line >= %d && line < %d)", group.firstLine,
                     group.firstLine + group.columns);
   code.format("const int column = line - %d;", group.firstLine);
-  RegionPrinter printer(context, group.products.front().op.getType().getShape(), /*flat=*/false,
+  RegionPrinter printer(context, group.gemms.front().op.getType().getShape(), /*flat=*/false,
                         /*width=*/1);
   printer.moveTo(code, {"static_cast<long long>(m)", "column", ""});
   LogicalResult printed = body(printer);
@@ -66,11 +64,11 @@ LogicalResult ProductResults::forGroup(CodeWriter& code, ProductRegion::Group& g
   return printed;
 }
 
-LogicalResult ProductResults::preload(CodeWriter& code, bool constant) {
+LogicalResult GemmResults::preload(CodeWriter& code, bool constant) {
   auto isWanted = [&](BlockArgument argument) {
     return (context.access(argument).space == MemorySpace::Constant) == constant;
   };
-  for (ProductRegion::Group& group : region.groups)
+  for (GemmRegion::Group& group : region.groups)
     for (BlockArgument argument : operandsOf(group))
       if (isWanted(argument))
         code.format("%s %s;", deviceType(elementTypeOf(argument.getType())),
@@ -79,7 +77,7 @@ LogicalResult ProductResults::preload(CodeWriter& code, bool constant) {
   code.line("const int own = threadIdx.x;");
   printLine(code, "own");
   code.openFormat("if (own < %d && line < lastLine)", layout.linesPerTile * region.rows);
-  for (ProductRegion::Group& group : region.groups) {
+  for (GemmRegion::Group& group : region.groups) {
     LogicalResult printed = forGroup(code, group, [&](RegionPrinter& printer) {
       for (BlockArgument argument : operandsOf(group))
         if (isWanted(argument))
@@ -94,9 +92,9 @@ LogicalResult ProductResults::preload(CodeWriter& code, bool constant) {
   return success();
 }
 
-LogicalResult ProductResults::preloadConstants() {
+LogicalResult GemmResults::preloadConstants() {
   std::vector<Access> reads, writes;
-  for (ProductRegion::Group& group : region.groups)
+  for (GemmRegion::Group& group : region.groups)
     for (BlockArgument argument : operandsOf(group))
       if (Access access = context.access(argument); access.space == MemorySpace::Constant) {
         reads.push_back(access);
@@ -107,8 +105,8 @@ LogicalResult ProductResults::preloadConstants() {
   return preload(context.structure.begin(PhaseKind::Load, reads, writes), /*constant=*/true);
 }
 
-LogicalResult ProductResults::preloadOthers(CodeWriter& code) {
-  bool any = llvm::any_of(region.groups, [&](ProductRegion::Group& group) {
+LogicalResult GemmResults::preloadOthers(CodeWriter& code) {
+  bool any = llvm::any_of(region.groups, [&](GemmRegion::Group& group) {
     return llvm::any_of(operandsOf(group), [&](BlockArgument argument) {
       return context.access(argument).space != MemorySpace::Constant;
     });
@@ -116,22 +114,22 @@ LogicalResult ProductResults::preloadOthers(CodeWriter& code) {
   return any && hasOneLine() ? preload(code, /*constant=*/false) : success();
 }
 
-/// The product at place `index` of a group, rounded, as `results<index>`.
-void ProductResults::printSum(CodeWriter& code, ProductRegion::Group& group, unsigned index) {
-  const ProductLayout::Product& product = layout.products[index];
+/// The GEMM at place `index` of a group, rounded, as `results<index>`.
+void GemmResults::printSum(CodeWriter& code, GemmRegion::Group& group, unsigned index) {
+  const GemvBulkLayout::Gemm& gemm = layout.gemms[index];
   auto segment = [&](int64_t number) {
     return absl::StrFormat("sums[(inTile * %d + %d) * %d + m]", layout.segments,
-                           product.firstSegment + number, region.rows);
+                           gemm.firstSegment + number, region.rows);
   };
   code.format("float results%d[1] = {%s};", index, segment(0));
-  for (int64_t next = 1; next < product.segments; ++next)
+  for (int64_t next = 1; next < gemm.segments; ++next)
     code.format("results%d[0] += %s;", index, segment(next));
-  Type element = group.products[index].op.getType().getElementType();
+  Type element = group.gemms[index].op.getType().getElementType();
   if (!element.isF32())
     code.format("results%d[0] = roundTo<%s>(results%d[0]);", index, deviceType(element), index);
 }
 
-LogicalResult ProductResults::print(CodeWriter& code) {
+LogicalResult GemmResults::print(CodeWriter& code) {
   if (hasOneLine()) {
     code.line("const int i = threadIdx.x;");
     code.openFormat("if (i < %d)", layout.linesPerTile * region.rows);
@@ -141,7 +139,7 @@ LogicalResult ProductResults::print(CodeWriter& code) {
   }
   printLine(code, "i");
   code.open("if (line < lastLine)");
-  for (ProductRegion::Group& group : region.groups) {
+  for (GemmRegion::Group& group : region.groups) {
     LogicalResult printed = forGroup(code, group, [&](RegionPrinter& printer) -> LogicalResult {
       if (hasOneLine())
         for (BlockArgument argument : operandsOf(group)) {
@@ -149,9 +147,9 @@ LogicalResult ProductResults::print(CodeWriter& code) {
           code.format("const float wide_%s[1] = {toFloat(%s)};", name, name);
           printer.define(argument, "wide_" + name);
         }
-      for (unsigned index = 0; index < group.products.size(); ++index) {
+      for (unsigned index = 0; index < group.gemms.size(); ++index) {
         printSum(code, group, index);
-        printer.define(group.products[index].op.getResult(), absl::StrFormat("results%d", index));
+        printer.define(group.gemms[index].op.getResult(), absl::StrFormat("results%d", index));
       }
       for (Value yielded : group.yields)
         if (failed(printer.store(yielded)))

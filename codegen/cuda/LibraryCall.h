@@ -1,5 +1,5 @@
-#ifndef TENON_CODEGEN_CUDA_LIBRARYPRODUCT_H
-#define TENON_CODEGEN_CUDA_LIBRARYPRODUCT_H
+#ifndef TENON_CODEGEN_CUDA_LIBRARYCALL_H
+#define TENON_CODEGEN_CUDA_LIBRARYCALL_H
 
 #include "ir/Dialect.h"
 #include "runtime/program/Program.h"
@@ -7,12 +7,12 @@
 namespace tenon::codegen::cuda {
 
 /// Whether the kernel's schedule leaves it to cuBLASLt.
-bool isLibraryProduct(KernelOp kernel);
+bool isLibraryGemm(KernelOp kernel);
 
 /// What cuBLASLt is to compute for such a kernel: one `tenon.matmul` of the kernel's two arguments,
 /// x and W in this order. Emits an error where the region or its types are none that it computes.
-mlir::FailureOr<runtime::LibraryMatmul> describeProduct(KernelOp kernel);
+mlir::FailureOr<runtime::LibraryMatmul> describeGemm(KernelOp kernel);
 
 } // namespace tenon::codegen::cuda
 
-#endif // TENON_CODEGEN_CUDA_LIBRARYPRODUCT_H
+#endif // TENON_CODEGEN_CUDA_LIBRARYCALL_H

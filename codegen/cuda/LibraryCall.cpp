@@ -1,4 +1,4 @@
-#include "codegen/cuda/LibraryProduct.h"
+#include "codegen/cuda/LibraryCall.h"
 
 #include <optional>
 
@@ -11,7 +11,7 @@ namespace tenon::codegen::cuda {
 using runtime::LibraryMatmul;
 using runtime::MatmulType;
 
-bool isLibraryProduct(KernelOp kernel) {
+bool isLibraryGemm(KernelOp kernel) {
   return kernel.getScheduleAttr() &&
          kernel.getScheduleAttr().getEmitter() == kernels::LibraryGemmKernel::name;
 }
@@ -26,8 +26,8 @@ static std::optional<MatmulType> matmulType(Type elementType) {
   return std::nullopt;
 }
 
-/// The region's product of its two arguments; null where it is another region.
-static MatmulOp soleProduct(KernelOp kernel) {
+/// The region's GEMM of its two arguments; null where it is another region.
+static MatmulOp soleGemm(KernelOp kernel) {
   Block& block = kernel.getBlock();
   auto op = llvm::dyn_cast<MatmulOp>(block.front());
   bool isSole = op && llvm::hasNItems(block, 2) && block.getNumArguments() == 2 &&
@@ -37,8 +37,8 @@ static MatmulOp soleProduct(KernelOp kernel) {
              : MatmulOp();
 }
 
-FailureOr<LibraryMatmul> describeProduct(KernelOp kernel) {
-  MatmulOp op = soleProduct(kernel);
+FailureOr<LibraryMatmul> describeGemm(KernelOp kernel) {
+  MatmulOp op = soleGemm(kernel);
   if (!op || op.getWeight().getType().getRank() != 2)
     return kernel.emitOpError("expects a region of one tenon.matmul of x and a matrix for the "
                               "schedule ")

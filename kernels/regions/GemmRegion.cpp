@@ -1,4 +1,4 @@
-#include "kernels/regions/ProductRegion.h"
+#include "kernels/regions/GemmRegion.h"
 
 #include "kernels/regions/Regions.h"
 #include "llvm/ADT/EquivalenceClasses.h"
@@ -11,32 +11,32 @@ namespace tenon::kernels {
 
 namespace {
 
-/// Sorts the operations of a region into prologue, products and what joins them. Each step may
+/// Sorts the operations of a region into prologue, GEMMs and what joins them. Each step may
 /// refuse the region.
 class RegionReader {
 public:
-  RegionReader(KernelOp kernel, ProductRegion& region) : kernel(kernel), region(region) {}
+  RegionReader(KernelOp kernel, GemmRegion& region) : kernel(kernel), region(region) {}
 
   Verdict read();
 
 private:
   Verdict addProduct(MatmulOp op);
   Verdict addOther(Operation& op);
-  Verdict addBehind(Operation& op, Operation* product);
+  Verdict addBehind(Operation& op, Operation* gemm);
   void collectInputs();
   void collectGroups();
   Verdict checkGroups();
-  Verdict checkGroup(ProductRegion::Group& group);
+  Verdict checkGroup(GemmRegion::Group& group);
   Verdict checkInputs();
   Verdict checkPrologue();
   Verdict checkPositions(Operation& op);
 
   KernelOp kernel;
-  ProductRegion& region;
-  llvm::SmallVector<MatmulOp> products;
+  GemmRegion& region;
+  llvm::SmallVector<MatmulOp> gemms;
   llvm::SmallVector<Operation*> prologue;
-  llvm::EquivalenceClasses<Operation*> joined; ///< of products
-  llvm::DenseMap<Value, Operation*> behind;    ///< a product that a value depends on
+  llvm::EquivalenceClasses<Operation*> joined; ///< of GEMMs
+  llvm::DenseMap<Value, Operation*> behind;    ///< a GEMM that a value depends on
   llvm::DenseMap<Value, Operation*> norms;     ///< the norm that a value of the prologue depends on
 };
 
@@ -59,38 +59,38 @@ Verdict RegionReader::addProduct(MatmulOp op) {
     return Refusal{"the emitter of several products reads each weight [N, K] from memory"};
   if (behind.contains(op.getInput()))
     return Refusal{"the emitter of several products has none that another one's input depends on"};
-  if (!products.empty() && (elementOf(op.getInput()) != elementOf(products.front().getInput()) ||
-                            elementOf(op.getWeight()) != elementOf(products.front().getWeight())))
+  if (!gemms.empty() && (elementOf(op.getInput()) != elementOf(gemms.front().getInput()) ||
+                         elementOf(op.getWeight()) != elementOf(gemms.front().getWeight())))
     return Refusal{
         "the emitter of several products takes inputs of one element type and weights of one"};
-  products.push_back(op);
+  gemms.push_back(op);
   joined.insert(op);
   behind[op.getResult()] = op;
   return Verdict::accept();
 }
 
-/// An operation after `product`.
-Verdict RegionReader::addBehind(Operation& op, Operation* product) {
+/// An operation after `gemm`.
+Verdict RegionReader::addBehind(Operation& op, Operation* gemm) {
   if (auto search = llvm::dyn_cast<ArgmaxOp>(op)) {
-    behind[search.getResult()] = product;
-    return acceptsSearch(search, shapeOf(product->getResult(0)));
+    behind[search.getResult()] = gemm;
+    return acceptsSearch(search, shapeOf(gemm->getResult(0)));
   }
   if (!llvm::isa<ElementwiseOpInterface>(op))
     return Refusal{"the emitter of products computes elementwise operations after them, not " +
                    nameOf(op)};
   if (llvm::any_of(op.getOperands(), [&](Value operand) { return norms.contains(operand); }))
     return Refusal{"the emitter of products has no norm at hand after them"};
-  behind[op.getResult(0)] = product;
+  behind[op.getResult(0)] = gemm;
   return Verdict::accept();
 }
 
 Verdict RegionReader::addOther(Operation& op) {
-  Operation *product = nullptr, *norm = nullptr;
+  Operation *gemm = nullptr, *norm = nullptr;
   for (Value operand : op.getOperands()) {
     if (auto found = behind.find(operand); found != behind.end()) {
-      if (product)
-        joined.unionSets(product, found->second);
-      product = found->second;
+      if (gemm)
+        joined.unionSets(gemm, found->second);
+      gemm = found->second;
     }
     if (auto found = norms.find(operand); found != norms.end()) {
       if (norm && norm != found->second)
@@ -98,8 +98,8 @@ Verdict RegionReader::addOther(Operation& op) {
       norm = found->second;
     }
   }
-  if (product)
-    return addBehind(op, product);
+  if (gemm)
+    return addBehind(op, gemm);
   prologue.push_back(&op);
   bool isNorm = llvm::isa<RmsNormOp, LayerNormOp>(op);
   if (!isNorm && !isElementOperation(op))
@@ -114,65 +114,65 @@ Verdict RegionReader::addOther(Operation& op) {
 }
 
 void RegionReader::collectInputs() {
-  for (MatmulOp product : products) {
-    Value value = product.getInput();
+  for (MatmulOp gemm : gemms) {
+    Value value = gemm.getInput();
     if (llvm::any_of(region.inputs, [&](const auto& input) { return input.value == value; }))
       continue;
     region.inputs.push_back({value, norms.lookup(value), shapeOf(value).back()});
   }
-  const ProductRegion::Input& first = region.inputs.front();
+  const GemmRegion::Input& first = region.inputs.front();
   region.rows = ShapedType::getNumElements(shapeOf(first.value)) / first.depth;
 }
 
 void RegionReader::collectGroups() {
-  llvm::MapVector<Operation*, ProductRegion::Group> groups;
-  for (MatmulOp product : products) {
-    auto input = llvm::find_if(
-        region.inputs, [&](const auto& input) { return input.value == product.getInput(); });
-    groups[joined.getLeaderValue(product)].products.push_back(
-        {product, static_cast<unsigned>(input - region.inputs.begin())});
+  llvm::MapVector<Operation*, GemmRegion::Group> groups;
+  for (MatmulOp gemm : gemms) {
+    auto input = llvm::find_if(region.inputs,
+                               [&](const auto& input) { return input.value == gemm.getInput(); });
+    groups[joined.getLeaderValue(gemm)].gemms.push_back(
+        {gemm, static_cast<unsigned>(input - region.inputs.begin())});
   }
   for (Value yielded : kernel.getYield().getValues()) {
-    auto product = behind.find(yielded);
-    if (product == behind.end()) {
+    auto gemm = behind.find(yielded);
+    if (gemm == behind.end()) {
       if (!llvm::is_contained(region.prologueYields, yielded))
         region.prologueYields.push_back(yielded);
       continue;
     }
-    auto& yields = groups[joined.getLeaderValue(product->second)].yields;
+    auto& yields = groups[joined.getLeaderValue(gemm->second)].yields;
     if (!llvm::is_contained(yields, yielded))
       yields.push_back(yielded);
   }
   for (auto& [leader, group] : groups) {
     group.firstLine = region.lines;
-    group.columns = shapeOf(group.products.front().op.getWeight())[0];
+    group.columns = shapeOf(group.gemms.front().op.getWeight())[0];
     region.lines += group.columns;
     region.groups.push_back(std::move(group));
   }
 }
 
-Verdict RegionReader::checkGroup(ProductRegion::Group& group) {
-  llvm::ArrayRef<int64_t> positions = shapeOf(group.products.front().op.getResult());
-  if (group.products.size() != region.groups.front().products.size())
+Verdict RegionReader::checkGroup(GemmRegion::Group& group) {
+  llvm::ArrayRef<int64_t> positions = shapeOf(group.gemms.front().op.getResult());
+  if (group.gemms.size() != region.groups.front().gemms.size())
     return Refusal{
         "the emitter of products wants as many products in each group that is joined after "
         "them"};
   if (group.yields.empty())
     return Refusal{"the emitter of products stores something of each product"};
-  for (auto [product, like] : llvm::zip_equal(group.products, region.groups.front().products)) {
-    llvm::ArrayRef<int64_t> shape = shapeOf(product.op.getResult());
+  for (auto [gemm, like] : llvm::zip_equal(group.gemms, region.groups.front().gemms)) {
+    llvm::ArrayRef<int64_t> shape = shapeOf(gemm.op.getResult());
     if (shape != positions)
       return Refusal{"the emitter of products joins results of one shape, not " +
                      detail::formatShape(positions) + " and " + detail::formatShape(shape)};
-    if (shapeOf(product.op.getInput()).back() != shapeOf(like.op.getInput()).back())
+    if (shapeOf(gemm.op.getInput()).back() != shapeOf(like.op.getInput()).back())
       return Refusal{"the emitter of products wants the same depths in each group of products"};
   }
   return Verdict::accept();
 }
 
-/// Behind products: positions are those of their result.
+/// After GEMMs: positions are those of their result.
 Verdict RegionReader::checkGroups() {
-  for (ProductRegion::Group& group : region.groups)
+  for (GemmRegion::Group& group : region.groups)
     if (Verdict verdict = checkGroup(group); !verdict)
       return verdict;
   for (Operation& op : kernel.getBlock().without_terminator()) {
@@ -190,7 +190,7 @@ Verdict RegionReader::checkGroups() {
 }
 
 Verdict RegionReader::checkInputs() {
-  for (const ProductRegion::Input& input : region.inputs) {
+  for (const GemmRegion::Input& input : region.inputs) {
     llvm::ArrayRef<int64_t> shape = shapeOf(input.value);
     if (ShapedType::getNumElements(shape) != region.rows * input.depth)
       return Refusal{"the emitter of products takes inputs of as many rows, not of " +
@@ -202,7 +202,7 @@ Verdict RegionReader::checkInputs() {
   return Verdict::accept();
 }
 
-/// Before products: positions are those of the inputs that `op` feeds, along which everything may
+/// Before GEMMs: positions are those of the inputs that `op` feeds, along which everything may
 /// broadcast; of any input where it feeds none.
 Verdict RegionReader::checkPositions(Operation& op) {
   if (llvm::isa<ConstantOp>(op))
@@ -213,7 +213,7 @@ Verdict RegionReader::checkPositions(Operation& op) {
     if (llvm::any_of(next->getOperands(), [&](Value value) { return reached.contains(value); }))
       reached.insert(next->getResult(0));
   bool feeds = false, known = false;
-  for (const ProductRegion::Input& input : region.inputs) {
+  for (const GemmRegion::Input& input : region.inputs) {
     known |= shapeOf(input.value) == shape;
     if (!reached.contains(input.value))
       continue;
@@ -248,11 +248,11 @@ Verdict RegionReader::checkPrologue() {
 
 Verdict RegionReader::read() {
   for (Operation& op : kernel.getBlock().without_terminator()) {
-    auto product = llvm::dyn_cast<MatmulOp>(op);
-    if (Verdict verdict = product ? addProduct(product) : addOther(op); !verdict)
+    auto gemm = llvm::dyn_cast<MatmulOp>(op);
+    if (Verdict verdict = gemm ? addProduct(gemm) : addOther(op); !verdict)
       return verdict;
   }
-  if (products.empty())
+  if (gemms.empty())
     return Refusal{"the emitter of products has no product here"};
   collectInputs();
   collectGroups();
@@ -263,46 +263,46 @@ Verdict RegionReader::read() {
   return Verdict::accept();
 }
 
-int64_t ProductRegion::firstTile(size_t group, int64_t lines) const {
+int64_t GemmRegion::firstTile(size_t group, int64_t lines) const {
   int64_t tiles = 0;
   for (const Group& before : llvm::ArrayRef(groups).take_front(group))
     tiles += llvm::divideCeil(before.columns, lines);
   return tiles;
 }
 
-llvm::SmallVector<int64_t, 2> ProductRegion::depths() const {
+llvm::SmallVector<int64_t, 2> GemmRegion::depths() const {
   llvm::SmallVector<int64_t, 2> found;
-  for (const Product& product : groups.front().products)
-    found.push_back(inputs[product.input].depth);
+  for (const Gemm& gemm : groups.front().gemms)
+    found.push_back(inputs[gemm.input].depth);
   return found;
 }
 
-VerdictOr<ProductRegion> readProductRegion(KernelOp kernel) {
-  ProductRegion region;
+VerdictOr<GemmRegion> readGemmRegion(KernelOp kernel) {
+  GemmRegion region;
   if (Verdict verdict = RegionReader(kernel, region).read(); !verdict)
     return verdict.refusal();
   return region;
 }
 
-ProductRegion regionOfProduct(MatmulOp op) {
+GemmRegion regionOfGemm(MatmulOp op) {
   llvm::ArrayRef<int64_t> weight = op.getWeight().getType().getShape();
-  ProductRegion region;
+  GemmRegion region;
   region.inputs.push_back({op.getInput(), nullptr, weight.back()});
   region.lines = weight.end()[-2];
   region.rows = op.getInput().getType().getNumElements() / weight.back();
-  ProductRegion::Group& group = region.groups.emplace_back();
-  group.products.push_back({op, 0});
+  GemmRegion::Group& group = region.groups.emplace_back();
+  group.gemms.push_back({op, 0});
   group.columns = region.lines;
   return region;
 }
 
-VerdictOr<ProductRegion> readProducts(KernelOp kernel) {
-  VerdictOr<ProductRegion> several = readProductRegion(kernel);
-  auto products = kernel.getBlock().getOps<MatmulOp>();
-  if (several || !llvm::hasSingleElement(products))
+VerdictOr<GemmRegion> readGemms(KernelOp kernel) {
+  VerdictOr<GemmRegion> several = readGemmRegion(kernel);
+  auto gemms = kernel.getBlock().getOps<MatmulOp>();
+  if (several || !llvm::hasSingleElement(gemms))
     return several;
-  ProductRegion region = regionOfProduct(*products.begin());
-  ProductRegion::Group& group = region.groups.front();
+  GemmRegion region = regionOfGemm(*gemms.begin());
+  GemmRegion::Group& group = region.groups.front();
   for (Value yielded : kernel.getYield().getValues())
     if (!llvm::is_contained(group.yields, yielded))
       group.yields.push_back(yielded);
