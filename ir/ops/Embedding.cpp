@@ -12,12 +12,14 @@ EmbeddingOp::inferReturnTypeComponents(MLIRContext* context, std::optional<Locat
                                        llvm::SmallVectorImpl<ShapedTypeComponents>& shapes) {
   auto table = llvm::cast<RankedTensorType>(adaptor.getTable().getType());
   auto ids = llvm::cast<RankedTensorType>(adaptor.getIds().getType());
-  if (table.getRank() != 2 || ids.getRank() != 1)
+  if (table.getRank() != 2 || ids.getRank() < 1)
     return detail::emitShapeError(location, getOperationName(),
-                                  "expects table [V, D] and ids [M], but got " +
+                                  "expects table [V, D] and ids [..., M], but got " +
                                       detail::formatType(table) + " and " +
                                       detail::formatType(ids));
-  shapes.emplace_back(llvm::ArrayRef{ids.getDimSize(0), table.getDimSize(1)});
+  llvm::SmallVector<int64_t> shape(ids.getShape());
+  shape.push_back(table.getDimSize(1));
+  shapes.emplace_back(shape);
   return success();
 }
 
@@ -25,7 +27,7 @@ EmbeddingOp::inferReturnTypeComponents(MLIRContext* context, std::optional<Locat
 Work EmbeddingOp::getWork() {
   Work work = detail::defaultWork(*this);
   int64_t tableRows = getTable().getType().getShape()[0];
-  int64_t rows = std::min(tableRows, getType().getShape()[0]);
+  int64_t rows = std::min(tableRows, getIds().getType().getNumElements());
   work.flops = 0;
   work.operandBytes[0] = work.operandBytes[0] / tableRows * rows;
   return work;

@@ -58,6 +58,15 @@ static Verdict acceptsSum(WeightedSumOp op, const ExpertRegion& region) {
   return Verdict::accept();
 }
 
+/// Whether `op` gives rows of a table in memory, a row for each pair.
+static Verdict acceptsTable(EmbeddingOp op, const ExpertRegion& region) {
+  if (region.sum || !llvm::all_of(op->getOperands(), llvm::IsaPred<BlockArgument>) ||
+      op.getType().getShape() != shapeOf(region.gemms.front().getResult()))
+    return Refusal{"the emitter of experts takes rows of a table in memory for each row and expert "
+                   "that a kernel stores, not beside a weighted sum or of another shape"};
+  return Verdict::accept();
+}
+
 VerdictOr<ExpertRegion> readExpertRegion(KernelOp kernel) {
   ExpertRegion region;
   for (auto op : kernel.getBlock().getOps<ExpertMatmulOp>()) {
@@ -81,7 +90,12 @@ VerdictOr<ExpertRegion> readExpertRegion(KernelOp kernel) {
   for (Operation& op : kernel.getBlock().without_terminator()) {
     if (llvm::isa<ExpertMatmulOp, WeightedSumOp>(op))
       continue;
-    if (!isElementOperation(op) || llvm::isa<EmbeddingOp, DequantizeOp>(op))
+    if (auto embedding = llvm::dyn_cast<EmbeddingOp>(op)) {
+      if (Verdict verdict = acceptsTable(embedding, region); !verdict)
+        return verdict.refusal();
+      continue;
+    }
+    if (!isElementOperation(op) || llvm::isa<DequantizeOp>(op))
       return Refusal{"the emitter of experts cannot hold " + nameOf(op)};
     if (!broadcastsTo(shapeOf(op.getResult(0)), positions))
       return Refusal{"the emitter of experts works on positions " +

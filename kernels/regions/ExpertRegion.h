@@ -24,7 +24,8 @@ struct ExpertRegion {
 /// Reads the region of `kernel`, or says why no emitter of experts computes it. Asked for: one or
 /// two GEMMs of the same input, ids and shapes, whose operands are arguments; at most one sum,
 /// of one GEMM that nothing else reads; all else elementwise, at the positions of the last of
-/// them; results of float elements at these positions.
+/// them, or without a sum rows of tables at these positions, biases of the chosen experts; results
+/// of float elements at these positions.
 VerdictOr<ExpertRegion> readExpertRegion(KernelOp kernel);
 
 } // namespace tenon::kernels

@@ -116,5 +116,15 @@ TEST_F(LinearTest, EmbeddingGivesZerosForForeignIds) {
   EXPECT_EQ(results[0], Values({3, 4, 0, 0, 1, 2, 0, 0, 0, 0}));
 }
 
+TEST_F(LinearTest, EmbeddingTakesIdsOfAnyRank) {
+  auto results =
+      run("func.func @f(%t: tensor<3x1xf32>, %i: tensor<2x2xi32>) -> tensor<2x2x1xf32> {"
+          "%0 = tenon.embedding %t, %i : (tensor<3x1xf32>, tensor<2x2xi32>) -> "
+          "tensor<2x2x1xf32> return %0 : tensor<2x2x1xf32> }",
+          {tensor("tensor<3x1xf32>", {5, 6, 7}), tensor("tensor<2x2xi32>", {2, 0, 3, 1})});
+  ASSERT_EQ(results.size(), 1u);
+  EXPECT_EQ(results[0], Values({7, 5, 0, 6}));
+}
+
 } // namespace
 } // namespace tenon::tests

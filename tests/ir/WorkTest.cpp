@@ -103,6 +103,8 @@ TEST_F(WorkTest, EmbeddingReadsTheRowsUsed) {
   EXPECT_THAT(op.getFootprint(1), IsFootprint(Kind::Grid, 0));
   op = make("embedding %a, %b", {"tensor<2x8xf32>", "tensor<5xi32>"}, "tensor<5x8xf32>");
   EXPECT_THAT(op.getWork().operandBytes, ElementsAre(64, 20));
+  op = make("embedding %a, %b", {"tensor<9x8xf32>", "tensor<2x3xi32>"}, "tensor<2x3x8xf32>");
+  EXPECT_THAT(op.getWork().operandBytes, ElementsAre(6 * 32, 24));
 }
 
 TEST_F(WorkTest, Dequantize) {

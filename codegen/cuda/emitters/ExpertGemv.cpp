@@ -36,7 +36,7 @@ private:
   LogicalResult checkRegisters();
   LogicalResult checkRings();
   void printRing(CodeWriter& code);
-  void printRingGemms(CodeWriter& code);
+  LogicalResult printRingGemms(CodeWriter& code);
   void printQuants(CodeWriter& code);
   void printElements(CodeWriter& code);
   void printPart(CodeWriter& code, const std::string& gemm);
@@ -189,12 +189,13 @@ void ExpertEmission::printRing(CodeWriter& code) {
 }
 
 /// The sums of a warp's rows for its pair, in `parts`.
-void ExpertEmission::printRingGemms(CodeWriter& code) {
+LogicalResult ExpertEmission::printRingGemms(CodeWriter& code) {
   code.format("const int id = %s[pair];", ids());
   code.format("const bool exists = id >= 0 && id < %d;", region.experts);
   code.line("expert = exists ? id : 0;");
   code.line("ring.fill<0>(pieceAt);");
-  results().preload(code);
+  if (failed(results().preload(code)))
+    return failure();
   code.format("__shared__ float parts[%d][%d][%d];", gemms(), region.sum ? region.chosen : 1,
               perTile());
   code.format("const %s* x = %s + pair / %d * %d;",
@@ -205,6 +206,7 @@ void ExpertEmission::printRingGemms(CodeWriter& code) {
   else
     printElements(code);
   code.line("__syncthreads();");
+  return success();
 }
 
 /// A row of two GEMMs, or rows of one, are lines of the same instructions.
@@ -419,16 +421,15 @@ LogicalResult ExpertEmission::emit() {
   std::vector<Access> reads = context.arguments(true);
   llvm::append_range(reads, context.arguments(false));
   CodeWriter& code = structure.begin(PhaseKind::Store, reads, context.results());
-  if (schedule.stages > 0) {
-    printRingGemms(code);
-    return results().print(code);
-  }
+  if (schedule.stages > 0)
+    return failed(printRingGemms(code)) ? failure() : results().print(code);
   printPlace(code);
   if (schedule.pairsAtOnce > 0) {
     printRows(code);
     return printExpert(code);
   }
-  results().preload(code);
+  if (failed(results().preload(code)))
+    return failure();
   if (region.sum) {
     printRowGemms(code);
     return results().print(code);

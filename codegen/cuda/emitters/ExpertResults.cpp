@@ -5,18 +5,27 @@ using namespace tenon::kernels;
 
 namespace tenon::codegen::cuda {
 
-/// The arguments that the operations after the GEMMs read.
-llvm::SetVector<BlockArgument> ExpertResults::operandsBehind() {
-  llvm::SetVector<BlockArgument> found;
+/// What the operations after the GEMMs read: arguments, and rows of tables.
+llvm::SetVector<Value> ExpertResults::operandsAfter() {
+  llvm::SetVector<Value> found;
   for (auto op : context.kernel.getBlock().getOps<ElementwiseOpInterface>())
     for (Value operand : op->getOperands())
-      if (auto argument = llvm::dyn_cast<BlockArgument>(operand);
-          argument && !isBlockQuantized(elementTypeOf(argument.getType())))
-        found.insert(argument);
+      if (operand.getDefiningOp<EmbeddingOp>() ||
+          (llvm::isa<BlockArgument>(operand) &&
+           !isBlockQuantized(elementTypeOf(operand.getType()))))
+        found.insert(operand);
   return found;
 }
 
-void ExpertResults::preload(CodeWriter& code) {
+/// The variable of an operand after the GEMMs.
+std::string ExpertResults::nameOf(Value operand) {
+  if (auto embedding = operand.getDefiningOp<EmbeddingOp>())
+    return absl::StrFormat("early_%s_%s", context.pointer(embedding.getTable()),
+                           context.pointer(embedding.getIds()));
+  return "early_" + context.pointer(operand);
+}
+
+LogicalResult ExpertResults::preload(CodeWriter& code) {
   if (region.sum) {
     code.format("__shared__ float weights[%d];", region.chosen);
     code.format("for (int j = threadIdx.x; j < %d; j += %d)", region.chosen,
@@ -24,30 +33,40 @@ void ExpertResults::preload(CodeWriter& code) {
     code.format("  weights[j] = toFloat(%s[row * %d + j]);",
                 context.pointer(region.sum.getWeights()), region.chosen);
   }
-  llvm::SetVector<BlockArgument> operands = operandsBehind();
+  llvm::SetVector<Value> operands = operandsAfter();
   if (operands.empty() || !hasOneElement())
-    return;
-  for (BlockArgument argument : operands)
-    code.format("%s early_%s;", deviceType(elementTypeOf(argument.getType())),
-                context.pointer(argument));
+    return success();
+  for (Value operand : operands)
+    code.format("%s %s;", deviceType(elementTypeOf(operand.getType())), nameOf(operand));
   code.format("if (const int column = firstColumn + static_cast<int>(threadIdx.x);");
   code.openFormat("    threadIdx.x < %d && column < %d)", perTile, region.columns);
   Value last = region.sum ? region.sum.getResult() : region.gemms.front().getResult();
   RegionPrinter printer(context, shapeOf(last.getType()), /*flat=*/false, /*width=*/1);
   printer.moveTo(code, {region.sum ? "row" : "pair", "column", ""});
-  for (BlockArgument argument : operands)
-    code.format("early_%s = *(%s);", context.pointer(argument), printer.address(argument));
+  for (Value operand : operands) {
+    if (auto argument = llvm::dyn_cast<BlockArgument>(operand)) {
+      code.format("%s = *(%s);", nameOf(operand), printer.address(argument));
+      continue;
+    }
+    FailureOr<std::string> element = printer.element(operand);
+    if (failed(element))
+      return failure();
+    code.line("for (int j = 0; j < 1; ++j)");
+    code.format("  %s = fromFloat<%s>(%s);", nameOf(operand),
+                deviceType(elementTypeOf(operand.getType())), *element);
+  }
   code.close();
+  return success();
 }
 
 /// What `preload` has loaded.
 void ExpertResults::defineEarly(CodeWriter& code, RegionPrinter& printer) {
   if (!hasOneElement())
     return;
-  for (BlockArgument argument : operandsBehind()) {
-    std::string name = "early_" + context.pointer(argument);
+  for (Value operand : operandsAfter()) {
+    std::string name = nameOf(operand);
     code.format("const float wide_%s[1] = {toFloat(%s)};", name, name);
-    printer.define(argument, "wide_" + name);
+    printer.define(operand, "wide_" + name);
   }
 }
 

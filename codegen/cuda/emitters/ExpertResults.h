@@ -16,15 +16,16 @@ public:
       : context(context), region(region), perTile(perTile), pairsAtOnce(pairsAtOnce) {}
 
   /// Loads what stands beside the GEMMs, so that it is there when they are: weights of a sum,
-  /// and operands of the element where a thread has one.
-  void preload(CodeWriter& code);
+  /// and operands of the element, biases of its expert among them, where a thread has one.
+  mlir::LogicalResult preload(CodeWriter& code);
   /// Prints the sum, the operations on elements and the stores, from `parts`, the GEMMs' sums.
   mlir::LogicalResult print(CodeWriter& code);
 
 private:
   /// Whether a thread has one element of a tile, at most.
   bool hasOneElement() const;
-  llvm::SetVector<mlir::BlockArgument> operandsBehind();
+  llvm::SetVector<mlir::Value> operandsAfter();
+  std::string nameOf(mlir::Value operand);
   void defineEarly(CodeWriter& code, RegionPrinter& printer);
   void openElements(CodeWriter& code, int64_t count);
   mlir::LogicalResult storeYields(RegionPrinter& printer);

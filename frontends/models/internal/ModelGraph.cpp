@@ -395,11 +395,7 @@ Value ModelGraph::expertBias(std::string_view name, Value ids, int64_t outputs) 
     return {};
   const Hyperparameters& p = parameters();
   Value table = shared.weights.get(tensor, {p.experts, outputs});
-  const int64_t rows = ids.getShape()[0], chosen = ids.getShape()[1];
-  Value flat = builder().reshape(ids, {rows * chosen}, {.name = absl::StrFormat("%s.ids", name)});
-  Value found = builder().embedding(table, flat, {.name = absl::StrFormat("%s.bias_rows", name)});
-  return builder().reshape(found, {rows, chosen, outputs},
-                           {.name = absl::StrFormat("%s.biases", name)});
+  return builder().embedding(table, ids, {.name = absl::StrFormat("%s.biases", name)});
 }
 
 Value ModelGraph::expertMlp(Value x, Activation activation) {
@@ -428,24 +424,16 @@ Value ModelGraph::expertMlp(Value x, llvm::function_ref<Value(Value, Value)> uni
         builder().reduce(ReduceKind::Sum, weights, {.name = "ffn_experts.sum", .elementType = f32});
     weights = builder().div(weights, sum, {.name = "ffn_experts.weights", .elementType = f32});
   }
-  auto product = [&](Value input, std::string_view name, int64_t outputs, int64_t inputs) {
-    return builder().expertMatmul(input, weight(name, {p.experts, outputs, inputs}), chosen.indices,
-                                  {.name = name});
-  };
-  auto biased = [&](std::string_view name) {
-    Value y = product(x, name, p.expertFfn, p.hidden);
-    Value bias = expertBias(name, chosen.indices, p.expertFfn);
+  auto linear = [&](Value input, std::string_view name, int64_t outputs, int64_t inputs) {
+    Value y = builder().expertMatmul(input, weight(name, {p.experts, outputs, inputs}),
+                                     chosen.indices, {.name = name});
+    Value bias = expertBias(name, chosen.indices, outputs);
     return bias ? builder().add(y, bias, {.name = absl::StrFormat("%s.bias", name)}) : y;
   };
-  Value gate = biased("ffn_gate_exps"), up = biased("ffn_up_exps");
-  Value down = product(unit(gate, up), "ffn_down_exps", p.hidden, p.expertFfn);
-  Value sum = builder().weightedSum(down, weights, {.name = "ffn_experts"});
-  // Summed apart, so that the sum of the products stays beside them.
-  Value bias = expertBias("ffn_down_exps", chosen.indices, p.hidden);
-  if (!bias)
-    return sum;
-  bias = builder().weightedSum(bias, weights, {.name = "ffn_down_exps.bias"});
-  return builder().add(sum, bias, {.name = "ffn_experts.bias"});
+  Value gate = linear(x, "ffn_gate_exps", p.expertFfn, p.hidden);
+  Value up = linear(x, "ffn_up_exps", p.expertFfn, p.hidden);
+  Value down = linear(unit(gate, up), "ffn_down_exps", p.hidden, p.expertFfn);
+  return builder().weightedSum(down, weights, {.name = "ffn_experts"});
 }
 
 Value ModelGraph::fusedGatedMlp(Value x, Activation activation) {

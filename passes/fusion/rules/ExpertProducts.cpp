@@ -13,13 +13,12 @@ static llvm::SmallVector<Operation*> unitOf(Operation* last) {
   group.insert(last);
   size_t gemms = 0;
   for (size_t i = 0; i < group.size() && group.size() <= mostKernelOperations; ++i) {
-    if (llvm::isa<ExpertMatmulOp>(group[i])) {
-      ++gemms;
+    gemms += llvm::isa<ExpertMatmulOp>(group[i]);
+    if (llvm::isa<ExpertMatmulOp, EmbeddingOp>(group[i]))
       continue;
-    }
     for (Value operand : group[i]->getOperands())
       if (Operation* source = operand.getDefiningOp();
-          source && (llvm::isa<ExpertMatmulOp>(source) || isElementwise(source)))
+          source && (llvm::isa<ExpertMatmulOp, EmbeddingOp>(source) || isElementwise(source)))
         group.insert(source);
   }
   if (gemms != 2 || group.size() > mostKernelOperations)
@@ -27,10 +26,26 @@ static llvm::SmallVector<Operation*> unitOf(Operation* last) {
   return group.takeVector();
 }
 
+/// A GEMM with experts, biases that their numbers choose, and what follows on elements.
+static void proposeChain(ExpertMatmulOp gemm, Propose propose) {
+  llvm::SmallVector<Operation*> group = {gemm};
+  for (Operation* next : elementwiseTail(gemm)) {
+    for (Value operand : next->getOperands())
+      if (auto bias = operand.getDefiningOp<EmbeddingOp>())
+        group.push_back(bias);
+    group.push_back(next);
+    if (group.size() > mostKernelOperations)
+      return;
+    propose(group);
+  }
+}
+
 /// A unit of what two GEMMs give for the experts that each row chooses, activation(gate) · up or
-/// with biases and bounds; and what the chosen give, with their weighted sum and what follows it,
-/// residual sums.
+/// with biases and bounds; what one gives, with its bias; and what the chosen give, with their
+/// weighted sum and what follows it, residual sums.
 static void propose(Operation* op, Propose propose) {
+  if (auto gemm = llvm::dyn_cast<ExpertMatmulOp>(op))
+    proposeChain(gemm, propose);
   if (llvm::isa<MulOp>(op))
     if (llvm::SmallVector<Operation*> unit = unitOf(op); !unit.empty())
       propose(unit);
@@ -54,6 +69,6 @@ static void propose(Operation* op, Propose propose) {
   }
 }
 
-extern constexpr FusionRule expertGemms = {"expert-products", propose};
+extern constexpr FusionRule expertProducts = {"expert-products", propose};
 
 } // namespace tenon::passes::fusion::rules

@@ -78,7 +78,8 @@ std::optional<Table> tableOf(Value value, int64_t rows) {
   if (auto embedding = throughReshapes(value).getDefiningOp<EmbeddingOp>()) {
     source = embedding.getTable(), table.ids = embedding.getIds();
     table.rows = typeOf(source).getDimSize(0);
-    if (typeOf(source).getDimSize(1) != columns || typeOf(table.ids).getNumElements() != rows)
+    if (typeOf(source).getDimSize(1) != columns || typeOf(table.ids).getRank() != 1 ||
+        typeOf(table.ids).getNumElements() != rows)
       return std::nullopt;
   }
   int steps = 0;

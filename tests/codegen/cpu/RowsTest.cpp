@@ -129,6 +129,9 @@ TEST(CpuRows, Embedding) {
       }
   list.add("odd", {tensorType({4, 37}, "f16"), tensorType({1}, "i32")}, tensorType({1, 37}, "f32"),
            "tenon.embedding %a, %b");
+  CpuCase& pairs = list.add("pairs", {tensorType({4, 37}, "f16"), tensorType({2, 3}, "i32")},
+                            tensorType({2, 3, 37}, "f32"), "tenon.embedding %a, %b");
+  pairs.integers[1] = {3, 0, 4, 1, -1, 2};
   expectMatchesReference(list.cases);
 }
 

@@ -477,6 +477,16 @@ void addGemmsOfSkippedBytes(std::vector<CudaCase>& cases) {
   }
 }
 
+/// Rows of a table that ids of two axes choose, as biases of experts are.
+void addTablesOfPairs(std::vector<CudaCase>& cases) {
+  for (const char* table : {"f32", "q8_0"})
+    cases.push_back(
+        {std::string("embedding_of_pairs_") + table,
+         {{{5, 96}, table}, {{2, 3}, "i32", Fill::Listed, 0, 0, {3, 0, 5, 4, -1, 1}}},
+         "bf16",
+         [](GraphBuilder& b, const Values& x) { b.output("y", b.embedding(x[0], x[1])); }});
+}
+
 } // namespace
 
 static std::vector<CudaCase> makeCudaCases() {
@@ -494,6 +504,7 @@ static std::vector<CudaCase> makeCudaCases() {
   addCaches(cases);
   addPages(cases);
   addGemmsOfSkippedBytes(cases);
+  addTablesOfPairs(cases);
   return cases;
 }
 

@@ -368,6 +368,26 @@ const RegionCase expertCases[] = {
   }
   return %y#0, %y#1, %y#2 : tensor<MxNxf32>, tensor<MxNxi32>, tensor<MxNxf32>)",
      "tensor<MxNxf32>, tensor<MxNxi32>, tensor<MxNxf32>"},
+    {"biased_experts",
+     "%x: tensor<MxKxT>, %s: tensor<Mx2xi32>, %g: tensor<4xNxKxW>, %u: tensor<4xNxKxW>, "
+     "%p: tensor<4xNxf32>, %q: tensor<4xNxf32>",
+     R"(
+  %y = tenon.kernel (%a = %x : tensor<MxKxT>, %i = %s : tensor<Mx2xi32>,
+                     %b = %g : tensor<4xNxKxW>, %c = %u : tensor<4xNxKxW>,
+                     %d = %p : tensor<4xNxf32>, %e = %q : tensor<4xNxf32>) -> tensor<Mx2xNxT> {
+    %1 = tenon.expert_matmul %a, %b, %i
+        : (tensor<MxKxT>, tensor<4xNxKxW>, tensor<Mx2xi32>) -> tensor<Mx2xNxT>
+    %2 = tenon.expert_matmul %a, %c, %i
+        : (tensor<MxKxT>, tensor<4xNxKxW>, tensor<Mx2xi32>) -> tensor<Mx2xNxT>
+    %3 = tenon.embedding %d, %i : (tensor<4xNxf32>, tensor<Mx2xi32>) -> tensor<Mx2xNxT>
+    %4 = tenon.embedding %e, %i : (tensor<4xNxf32>, tensor<Mx2xi32>) -> tensor<Mx2xNxT>
+    %5 = tenon.add %1, %3 : (tensor<Mx2xNxT>, tensor<Mx2xNxT>) -> tensor<Mx2xNxT>
+    %6 = tenon.add %2, %4 : (tensor<Mx2xNxT>, tensor<Mx2xNxT>) -> tensor<Mx2xNxT>
+    %7 = tenon.mul %5, %6 : (tensor<Mx2xNxT>, tensor<Mx2xNxT>) -> tensor<Mx2xNxT>
+    tenon.yield %7 : tensor<Mx2xNxT>
+  }
+  return %y : tensor<Mx2xNxT>)",
+     "tensor<Mx2xNxT>"},
 };
 
 struct RegionParameters {
@@ -709,7 +729,11 @@ std::vector<RegionParameters> allRegions() {
   for (const char* type : {"f16", "bf16"}) {
     all.push_back({&expertCases[0], type, 1, 48, 2880, "mxfp4"});
     all.push_back({&expertCases[1], type, 2, 80, 2880, "mxfp4"});
+    all.push_back({&expertCases[3], type, 1, 48, 2880, "mxfp4"});
   }
+  for (const char* type : {"f32", "bf16"})
+    for (auto [rows, columns, depth] : {std::tuple{1, 301, 2048}, {3, 45, 264}, {70, 72, 100}})
+      all.push_back({&expertCases[3], type, rows, columns, depth});
   // A row a multiprocessor, then rows of one warp, of two in chunks of different lengths, of four, the
   // last block with one row, rows that are no whole vectors.
   for (const RegionCase* region : {&regionCases[0], &rowCases[0], &rowCases[1]})

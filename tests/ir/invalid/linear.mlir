@@ -41,16 +41,16 @@ func.func @f(%x: tensor<1x4xf32>, %w: tensor<2x5x4xf32>) {
 // -----
 
 func.func @f(%t: tensor<8xf32>, %i: tensor<1xi32>) {
-  // expected-error @+1 {{'tenon.embedding' op expects table [V, D] and ids [M], but got tensor<8xf32> and tensor<1xi32>}}
+  // expected-error @+1 {{'tenon.embedding' op expects table [V, D] and ids [..., M], but got tensor<8xf32> and tensor<1xi32>}}
   %0 = tenon.embedding %t, %i : (tensor<8xf32>, tensor<1xi32>) -> tensor<1x8xf32>
   return
 }
 
 // -----
 
-func.func @f(%t: tensor<8x4xf32>, %i: tensor<1x1xi32>) {
-  // expected-error @+1 {{expects table [V, D] and ids [M], but got tensor<8x4xf32> and tensor<1x1xi32>}}
-  %0 = tenon.embedding %t, %i : (tensor<8x4xf32>, tensor<1x1xi32>) -> tensor<1x4xf32>
+func.func @f(%t: tensor<8x4xf32>, %i: tensor<i32>) {
+  // expected-error @+1 {{expects table [V, D] and ids [..., M], but got tensor<8x4xf32> and tensor<i32>}}
+  %0 = tenon.embedding %t, %i : (tensor<8x4xf32>, tensor<i32>) -> tensor<1x4xf32>
   return
 }
 

@@ -88,3 +88,21 @@ func.func @clamped_unit(%x: tensor<1x256xf16>, %ids: tensor<1x2xi32>, %g: tensor
   %6 = tenon.mul %2, %5 : (tensor<1x2x128xf16>, tensor<1x2x128xf16>) -> tensor<1x2x128xf16>
   return %6 : tensor<1x2x128xf16>
 }
+
+// Rows of tables that the experts' numbers choose, their biases, are read where they are added.
+// WHY-LABEL: @biased_unit
+// WHY: yes {{.*}} expert-products{{.*}}: expert_matmul embedding add expert_matmul embedding add mul
+// WHY: yes {{.*}} expert-products{{.*}}: expert_matmul embedding add
+func.func @biased_unit(%x: tensor<1x256xf16>, %ids: tensor<1x2xi32>, %g: tensor<8x128x256xf16>, %u: tensor<8x128x256xf16>, %d: tensor<8x256x128xf16>, %gb: tensor<8x128xf32>, %ub: tensor<8x128xf32>, %db: tensor<8x256xf32>) -> tensor<1x2x256xf16> {
+  %0 = tenon.expert_matmul %x, %g, %ids : (tensor<1x256xf16>, tensor<8x128x256xf16>, tensor<1x2xi32>) -> tensor<1x2x128xf16>
+  %1 = tenon.embedding %gb, %ids : (tensor<8x128xf32>, tensor<1x2xi32>) -> tensor<1x2x128xf16>
+  %2 = tenon.add %0, %1 : (tensor<1x2x128xf16>, tensor<1x2x128xf16>) -> tensor<1x2x128xf16>
+  %3 = tenon.expert_matmul %x, %u, %ids : (tensor<1x256xf16>, tensor<8x128x256xf16>, tensor<1x2xi32>) -> tensor<1x2x128xf16>
+  %4 = tenon.embedding %ub, %ids : (tensor<8x128xf32>, tensor<1x2xi32>) -> tensor<1x2x128xf16>
+  %5 = tenon.add %3, %4 : (tensor<1x2x128xf16>, tensor<1x2x128xf16>) -> tensor<1x2x128xf16>
+  %6 = tenon.mul %2, %5 : (tensor<1x2x128xf16>, tensor<1x2x128xf16>) -> tensor<1x2x128xf16>
+  %7 = tenon.expert_matmul %6, %d, %ids : (tensor<1x2x128xf16>, tensor<8x256x128xf16>, tensor<1x2xi32>) -> tensor<1x2x256xf16>
+  %8 = tenon.embedding %db, %ids : (tensor<8x256xf32>, tensor<1x2xi32>) -> tensor<1x2x256xf16>
+  %9 = tenon.add %7, %8 : (tensor<1x2x256xf16>, tensor<1x2x256xf16>) -> tensor<1x2x256xf16>
+  return %9 : tensor<1x2x256xf16>
+}
