@@ -1,6 +1,7 @@
 // Whole models on a GPU in f32: tiny random models of each family against Hugging Face's own code
-// (tests/goldens) at every block, trained models against their reference logits, every block format
-// with random weights against the interpreter.
+// (tests/goldens) at every block, encoders by their vectors, trained models and a GPTQ checkpoint
+// against their references, every block format with random weights against the interpreter.
+#include <cmath>
 #include <cstring>
 
 #include "ir/Dialect.h"
@@ -18,6 +19,7 @@
 #include "tools/driver/RandomModel.h"
 #include "tools/driver/ReadModel.h"
 #include "tools/driver/ReferenceExecutor.h"
+#include "tools/run/Embed.h"
 
 namespace tenon::tests {
 namespace {
@@ -44,6 +46,21 @@ bool hasGpu() {
   auto devices = runtime::listCudaDevices();
   EXPECT_THAT(devices, IsOk());
   return devices.ok() && !devices->empty();
+}
+
+/// The `count` ids that follow `ids`, each the largest logit's, chosen on the host.
+std::vector<int32_t> followGreedily(runtime::Executor& executor, std::vector<int32_t> ids,
+                                    size_t count) {
+  std::vector<int32_t> found;
+  for (size_t position = 0; found.size() < count; ++position) {
+    Outputs row = runRows(executor, 0, {ids[position]}, static_cast<int32_t>(position)).value();
+    if (position + 1 < ids.size())
+      continue;
+    auto best = std::ranges::max_element(row[0]) - row[0].begin();
+    found.push_back(static_cast<int32_t>(best));
+    ids.push_back(found.back());
+  }
+  return found;
 }
 
 class CudaFamilies : public testing::TestWithParam<const char*> {};
@@ -93,18 +110,8 @@ TEST_P(CudaFamilies, GreedyIds) {
   if (absl::IsNotFound(loaded.status()))
     GTEST_SKIP() << "no GPU: " << loaded.status();
   ASSERT_THAT(loaded, IsOk());
-  std::vector<int32_t> ids = golden.ids();
   const std::vector<int32_t> expected = golden.ids("greedy");
-  std::vector<int32_t> found;
-  for (size_t position = 0; found.size() < expected.size(); ++position) {
-    Outputs row = runRows(**loaded, 0, {ids[position]}, static_cast<int32_t>(position)).value();
-    if (position + 1 < ids.size())
-      continue;
-    auto best = std::ranges::max_element(row[0]) - row[0].begin();
-    found.push_back(static_cast<int32_t>(best));
-    ids.push_back(found.back());
-  }
-  EXPECT_EQ(found, expected);
+  EXPECT_EQ(followGreedily(**loaded, golden.ids(), expected.size()), expected);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, CudaFamilies, testing::ValuesIn(goldenFamilies),
@@ -218,6 +225,46 @@ TEST_P(CudaTrainedModels, TokensChosenOnTheDevice) {
     }
   }
 }
+
+/// A GPTQ checkpoint as a Hugging Face folder has it; ids computed in float64 from its codes.
+TEST(CudaGptq, IdsOfStories) {
+  auto loaded = loadOnGpu(
+      {.path = dataPath("stories260K/gptq4-g32"), .activations = "f32", .shapes = {"decode:1"}},
+      /*hasTokenizer=*/false);
+  if (absl::IsNotFound(loaded.status()))
+    GTEST_SKIP() << "no GPU: " << loaded.status();
+  ASSERT_THAT(loaded, IsOk());
+  auto run = nlohmann::json::parse(readFile(dataPath("stories260K/stories260K-gptq4-g32.json")));
+  auto prompt = run["prompt_ids"].get<std::vector<int32_t>>();
+  auto expected = run["greedy_ids"].get<std::vector<int32_t>>();
+  EXPECT_EQ(followGreedily(**loaded, prompt, expected.size()), expected);
+}
+
+class CudaEncoders : public testing::TestWithParam<const char*> {};
+
+/// The vector of a text, of length 1.
+TEST_P(CudaEncoders, Embedding) {
+  FamilyGolden golden(GetParam());
+  auto loaded =
+      loadOnGpu({.path = golden.modelPath(), .activations = "f32", .shapes = {"prefill:16"}},
+                /*hasTokenizer=*/true);
+  if (absl::IsNotFound(loaded.status()))
+    GTEST_SKIP() << "no GPU: " << loaded.status();
+  ASSERT_THAT(loaded, IsOk());
+  std::vector<float> expected = golden.values("embedding");
+  float squares = 0;
+  for (float value : expected)
+    squares += value * value;
+  for (float& value : expected)
+    value /= std::sqrt(squares);
+  auto found = tools::embedText(**loaded, golden.ids());
+  ASSERT_THAT(found, IsOk());
+  ASSERT_EQ(found->size(), expected.size());
+  EXPECT_LE(relativeDifference(*found, expected), relativeToLargest);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, CudaEncoders, testing::Values("bert", "nomic_bert"),
+                         [](const auto& info) { return std::string(info.param); });
 
 /// The ids that follow `first`, `count` of them; the first `taken` are asked for.
 std::vector<int32_t> streamIds(runtime::Executor& executor, int32_t first, int64_t count,
