@@ -96,7 +96,10 @@ RegionPrinter::Variable RegionPrinter::printRow(Value table, const std::string& 
 RegionPrinter::Variable RegionPrinter::printEmbedding(EmbeddingOp op) {
   RankedTensorType table = op.getTable().getType();
   std::string id = newName();
-  code->format("const int %s = %s[%s];", id, context.pointer(op.getIds()), position.row);
+  if (auto known = ids.find(op.getIds()); known != ids.end())
+    code->format("const int %s = %s;", id, known->second);
+  else
+    code->format("const int %s = %s[%s];", id, context.pointer(op.getIds()), position.row);
   code->format("const bool %s_exists = %s >= 0 && %s < %d;", id, id, id, table.getShape()[0]);
   Variable row = printRow(
       op.getTable(), absl::StrFormat("static_cast<long long>(%s_exists ? %s : 0)", id, id), table);

@@ -37,6 +37,8 @@ public:
   void define(mlir::Value value, const std::string& variable, const std::string& packed = "") {
     variables[value] = {variable, true, packed};
   }
+  /// Says that the id which `ids` has for the position is `expression`.
+  void defineId(mlir::Value ids, const std::string& expression) { this->ids[ids] = expression; }
   /// An expression of the address of the elements of `argument`, of a plain type, at the position.
   std::string address(mlir::BlockArgument argument) const;
   /// Prints the load of `argument`, of a plain type, into the array `variable`, which exists.
@@ -78,6 +80,7 @@ private:
   CodeWriter* code = nullptr;
   RowPosition position;
   llvm::DenseMap<mlir::Value, Variable> variables;
+  llvm::DenseMap<mlir::Value, std::string> ids;
   int nextName = 0;
 };
 

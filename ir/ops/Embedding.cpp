@@ -33,7 +33,9 @@ Work EmbeddingOp::getWork() {
   return work;
 }
 
-Footprint EmbeddingOp::getFootprint(unsigned operand) { return Footprint::grid(); }
+Footprint EmbeddingOp::getFootprint(unsigned operand) {
+  return operand == 0 ? Footprint::grid() : Footprint::row();
+}
 
 void EmbeddingOp::evaluate(llvm::ArrayRef<ReferenceTensor> operands,
                            llvm::MutableArrayRef<ReferenceTensor> results) {

@@ -56,7 +56,7 @@ Work ExpertMatmulOp::getWork() {
 }
 
 Footprint ExpertMatmulOp::getFootprint(unsigned operand) {
-  return operand == 0 ? Footprint::row() : Footprint::grid();
+  return operand == 1 ? Footprint::grid() : Footprint::row();
 }
 
 void ExpertMatmulOp::evaluate(llvm::ArrayRef<ReferenceTensor> operands,

@@ -4,6 +4,7 @@
 #include "kernels/KernelKind.h"
 #include "kernels/TypedSchedule.h"
 #include "kernels/cuda/CudaTarget.h"
+#include "kernels/regions/ChoiceRegion.h"
 
 namespace tenon::kernels {
 
@@ -16,17 +17,11 @@ struct ExpertChoiceSchedule {
       threadsParameter(&ExpertChoiceSchedule::threads)};
 };
 
-/// The choice of a mixture of experts, all of it in f32 (codegen/cuda/emitters/ExpertChoice.cpp):
-/// the softmax of each row's scores, its largest elements and, where they are divided by their sum,
-/// that.
+/// The choice of a mixture of experts alone (codegen/cuda/emitters/ExpertChoice.cpp).
 struct ExpertChoiceKernel {
   static constexpr llvm::StringLiteral name = "expert_choice";
 
-  SoftmaxOp softmax;
-  TopKOp best;
-  ReduceOp sum;  ///< null where the weights are not divided
-  DivOp weights; ///< likewise
-  int64_t rows, experts;
+  ChoiceRegion region;
   ExpertChoiceSchedule schedule;
 
   static VerdictOr<ExpertChoiceKernel> read(KernelOp kernel);
@@ -34,11 +29,11 @@ struct ExpertChoiceKernel {
   PriceTerms priceTerms() const { return {}; }
 };
 
-/// Reads the region, or says why it is no choice of experts. The schedule is empty.
-VerdictOr<ExpertChoiceKernel> readExpertChoice(KernelOp kernel);
+/// Reads a region that is a choice of experts and nothing else, or says why it is none.
+VerdictOr<ChoiceRegion> readExpertChoice(KernelOp kernel);
 
-/// The schedule, with the orders that the reductions have in kernels of their own, which are set.
-ExpertChoiceSchedule chooseExpertChoice(const ExpertChoiceKernel& kernel, const CudaTarget& target);
+/// Gives the reductions the orders that they have in kernels of their own.
+void setChoiceOrders(ChoiceRegion& choice, const CudaTarget& target);
 
 } // namespace tenon::kernels
 

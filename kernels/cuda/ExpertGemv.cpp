@@ -74,7 +74,7 @@ static BlockResources resourcesOfRings(const ExpertGemvKernel& kernel) {
     resources.registers = least + depth / 32;
   resources.dynamicSmemBytes = warps * stage.ringBytes(kernel.schedule.stages);
   int64_t sums = warps * sumBytes(kernel.region, kernel.schedule.columnsPerWarp);
-  if (kernel.region.sum)
+  if (kernel.region.sum || kernel.region.choice)
     sums += floatBytes * kernel.region.chosen;
   resources.staticSmemBytes = llvm::alignTo(sums, ringAlignment); // the rings lie after them
   resources.bytesAThread = kernel.schedule.stages * stage.bytes() / 32;
@@ -103,7 +103,7 @@ BlockResources ExpertGemvKernel::resources() const {
   resources.bytesAThread = unrolled * wordBytes * columns;
   int64_t warps = schedule.threads / 32;
   resources.staticSmemBytes = floatBytes * (region.sum ? region.chosen : warps * pairs) * columns;
-  if (region.sum)
+  if (region.sum || region.choice)
     resources.staticSmemBytes += floatBytes * region.chosen;
   if (schedule.pairsAtOnce > 0)
     resources.staticSmemBytes += 4 * (std::min(mostListed, region.pairs()) + 1);
@@ -142,9 +142,10 @@ static bool hasExperts(KernelOp kernel) {
   return llvm::any_of(kernel.getBlock(), llvm::IsaPred<ExpertMatmulOp>);
 }
 
+/// A choice of experts alone.
 static bool isChoice(KernelOp kernel) {
   return llvm::any_of(kernel.getBlock(), llvm::IsaPred<SoftmaxOp>) &&
-         llvm::any_of(kernel.getBlock(), llvm::IsaPred<TopKOp>);
+         llvm::any_of(kernel.getBlock(), llvm::IsaPred<TopKOp>) && !hasExperts(kernel);
 }
 
 /// A few rows seldom choose the same expert.
@@ -155,7 +156,7 @@ static bool fewShareExperts(const ExpertRegion& region) {
 static Verdict accepts(KernelOp kernel, const CudaTarget&) {
   constexpr int64_t mostSummed = 64;
   if (isChoice(kernel)) {
-    VerdictOr<ExpertChoiceKernel> choice = readExpertChoice(kernel);
+    VerdictOr<ChoiceRegion> choice = readExpertChoice(kernel);
     return choice ? Verdict::accept() : Verdict(choice.refusal());
   }
   if (!hasExperts(kernel))
@@ -165,6 +166,10 @@ static Verdict accepts(KernelOp kernel, const CudaTarget&) {
     return region.refusal();
   if (region->sum && !fewShareExperts(*region))
     return Refusal{"a block that sums what a row's experts give reads them for that row alone, too "
+                   "often for " +
+                   std::to_string(region->rows) + " rows"};
+  if (region->choice && !fewShareExperts(*region))
+    return Refusal{"a block that chooses a row's experts multiplies them for that row alone, too "
                    "often for " +
                    std::to_string(region->rows) + " rows"};
   if (region->sum && region->chosen > mostSummed)
@@ -285,9 +290,13 @@ static ExpertGemvSchedule chooseGemv(const ExpertRegion& region) {
 }
 
 static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target, Neighbours) {
-  if (isChoice(kernel))
+  if (isChoice(kernel)) {
+    constexpr int64_t warp = 32;
+    VerdictOr<ChoiceRegion> choice = readExpertChoice(kernel);
+    setChoiceOrders(*choice, target);
     return printSchedule(kernel.getContext(), ExpertChoiceKernel::name,
-                         chooseExpertChoice(*readExpertChoice(kernel), target));
+                         ExpertChoiceSchedule{choice->rows, warp});
+  }
   if (auto op = soleOp<WeightedSumOp>(kernel)) {
     constexpr int64_t threads = 64;
     int64_t elements = op.getType().getNumElements();
@@ -306,6 +315,8 @@ static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target, Neighbours
                                    onTensorCores ? CombineTree::TensorCores : CombineTree::Halving);
   for (ExpertMatmulOp gemm : region->gemms)
     gemm.setOrderAttr(order);
+  if (region->choice)
+    setChoiceOrders(*region->choice, target);
   return printSchedule(kernel.getContext(), ExpertGemvKernel::name, schedule);
 }
 

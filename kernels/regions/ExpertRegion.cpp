@@ -13,10 +13,16 @@ int64_t ExpertRegion::sharing() const {
 
 static std::string nameOf(Operation& op) { return op.getName().stripDialect().str(); }
 
+static bool isArgumentOrChosen(Value ids, const ExpertRegion& region) {
+  return llvm::isa<BlockArgument>(ids) ||
+         (region.choice && ids == TopKOp(region.choice->best).getIndices());
+}
+
 /// Whether `op` can stand beside the GEMMs before it.
 static Verdict acceptsGemm(ExpertMatmulOp op, const ExpertRegion& region) {
   constexpr size_t mostGemms = 2;
-  if (!llvm::all_of(op->getOperands(), llvm::IsaPred<BlockArgument>))
+  if (!llvm::isa<BlockArgument>(op.getInput()) || !llvm::isa<BlockArgument>(op.getWeight()) ||
+      !isArgumentOrChosen(op.getIds(), region))
     return Refusal{"products with experts read their operands from memory: nothing may come before "
                    "them"};
   if (region.gemms.empty())
@@ -60,7 +66,8 @@ static Verdict acceptsSum(WeightedSumOp op, const ExpertRegion& region) {
 
 /// Whether `op` gives rows of a table in memory, a row for each pair.
 static Verdict acceptsTable(EmbeddingOp op, const ExpertRegion& region) {
-  if (region.sum || !llvm::all_of(op->getOperands(), llvm::IsaPred<BlockArgument>) ||
+  if (region.sum || !llvm::isa<BlockArgument>(op.getTable()) ||
+      !isArgumentOrChosen(op.getIds(), region) ||
       op.getType().getShape() != shapeOf(region.gemms.front().getResult()))
     return Refusal{"the emitter of experts takes rows of a table in memory for each row and expert "
                    "that a kernel stores, not beside a weighted sum or of another shape"};
@@ -69,6 +76,14 @@ static Verdict acceptsTable(EmbeddingOp op, const ExpertRegion& region) {
 
 VerdictOr<ExpertRegion> readExpertRegion(KernelOp kernel) {
   ExpertRegion region;
+  llvm::SmallVector<Operation*, 4> ofChoice;
+  if (auto best = kernel.getBlock().getOps<TopKOp>(); !best.empty()) {
+    ofChoice = choiceAround(*best.begin());
+    VerdictOr<ChoiceRegion> choice = readChoice(ofChoice);
+    if (!choice)
+      return choice.refusal();
+    region.choice = *std::move(choice);
+  }
   for (auto op : kernel.getBlock().getOps<ExpertMatmulOp>()) {
     if (Verdict verdict = acceptsGemm(op, region); !verdict)
       return verdict.refusal();
@@ -88,7 +103,7 @@ VerdictOr<ExpertRegion> readExpertRegion(KernelOp kernel) {
   Operation* last = region.sum ? region.sum.getOperation() : first.getOperation();
   llvm::ArrayRef<int64_t> positions = shapeOf(last->getResult(0));
   for (Operation& op : kernel.getBlock().without_terminator()) {
-    if (llvm::isa<ExpertMatmulOp, WeightedSumOp>(op))
+    if (llvm::isa<ExpertMatmulOp, WeightedSumOp>(op) || llvm::is_contained(ofChoice, &op))
       continue;
     if (auto embedding = llvm::dyn_cast<EmbeddingOp>(op)) {
       if (Verdict verdict = acceptsTable(embedding, region); !verdict)
@@ -102,12 +117,18 @@ VerdictOr<ExpertRegion> readExpertRegion(KernelOp kernel) {
                      tenon::detail::formatShape(positions) + ", to which " + nameOf(op) + " " +
                      tenon::detail::formatShape(shapeOf(op.getResult(0))) + " does not broadcast"};
   }
-  for (Value value : kernel.getYield().getValues())
+  if (region.choice && (region.sum || llvm::isa<BlockArgument>(first.getIds())))
+    return Refusal{"a choice of experts stands beside the products with them, not beside their "
+                   "weighted sum or others"};
+  for (Value value : kernel.getYield().getValues()) {
+    if (region.choice && region.choice->gives(value))
+      continue;
     if (auto type = llvm::dyn_cast<RankedTensorType>(value.getType());
         !type || type.getShape() != positions)
       return Refusal{"the emitter of experts stores results of shape " +
                      tenon::detail::formatShape(positions) + ", not " +
                      tenon::detail::formatType(value.getType())};
+  }
   return region;
 }
 

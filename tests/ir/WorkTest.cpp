@@ -64,6 +64,7 @@ TEST_F(WorkTest, ExpertMatmulReadsTheChosen) {
   EXPECT_THAT(op.getWork().operandBytes, ElementsAre(64 * 4, 2 * expertBytes, 2 * 4));
   EXPECT_THAT(op.getFootprint(0), IsFootprint(Kind::Row, 0));
   EXPECT_THAT(op.getFootprint(1), IsFootprint(Kind::Grid, 0));
+  EXPECT_THAT(op.getFootprint(2), IsFootprint(Kind::Row, 0));
   EXPECT_EQ(makeRows("2").getWork().operandBytes[1], expertBytes * 35 / 10);
   EXPECT_EQ(makeRows("1000").getWork().operandBytes[1], 8 * expertBytes);
   op = make("weighted_sum %a, %b", {"tensor<3x2x64xf16>", "tensor<3x2xf32>"}, "tensor<3x64xf16>");
@@ -100,7 +101,7 @@ TEST_F(WorkTest, EmbeddingReadsTheRowsUsed) {
   EXPECT_EQ(op.getWork().flops, 0);
   EXPECT_THAT(op.getWork().operandBytes, ElementsAre(3 * 18, 12));
   EXPECT_THAT(op.getFootprint(0), IsFootprint(Kind::Grid, 0));
-  EXPECT_THAT(op.getFootprint(1), IsFootprint(Kind::Grid, 0));
+  EXPECT_THAT(op.getFootprint(1), IsFootprint(Kind::Row, 0));
   op = make("embedding %a, %b", {"tensor<2x8xf32>", "tensor<5xi32>"}, "tensor<5x8xf32>");
   EXPECT_THAT(op.getWork().operandBytes, ElementsAre(64, 20));
   op = make("embedding %a, %b", {"tensor<9x8xf32>", "tensor<2x3xi32>"}, "tensor<2x3x8xf32>");

@@ -1,4 +1,5 @@
 #include "kernels/cuda/ExpertGemv.h"
+#include "codegen/cuda/emitters/ChoicePrinter.h"
 #include "codegen/cuda/emitters/ExpertResults.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -47,7 +48,8 @@ private:
   LogicalResult printExpert(CodeWriter& code);
   void printRowGemms(CodeWriter& code);
   ExpertResults results() { return {context, region, perTile(), schedule.pairsAtOnce}; }
-  std::string ids() { return context.pointer(first.getIds()); }
+  void printChoice(CodeWriter& code);
+  void printExpertOfPair(CodeWriter& code);
   int64_t pairs() const { return std::max<int64_t>(schedule.pairsAtOnce, 1); }
   auto gemms() const { return static_cast<int64_t>(region.gemms.size()); }
   bool onTensorCores() const { return schedule.stages > 0 && stage.onTensorCores; }
@@ -76,8 +78,9 @@ LogicalResult ExpertEmission::checkRegisters() {
     return context.kernel.emitOpError(
         "expects products, pairs_at_once, columns_per_warp and vector "
         "that fit into registers");
-  if (region.sum && schedule.pairsAtOnce > 0)
-    return context.kernel.emitOpError("expects no pairs_at_once beside a weighted sum, but got ")
+  if ((region.sum || region.choice) && schedule.pairsAtOnce > 0)
+    return context.kernel.emitOpError(
+               "expects no pairs_at_once beside a weighted sum or a choice of experts, but got ")
            << schedule.pairsAtOnce;
   return success();
 }
@@ -123,6 +126,8 @@ LogicalResult ExpertEmission::check() {
                "the experts, but got ")
            << vector;
   CombineTree tree = onTensorCores() ? CombineTree::TensorCores : CombineTree::Halving;
+  if (region.choice && failed(ChoicePrinter(context, *region.choice).check()))
+    return failure();
   for (ExpertMatmulOp op : region.gemms) {
     FailureOr<OrderAttr> order = orderOf(op);
     if (failed(order))
@@ -188,10 +193,38 @@ void ExpertEmission::printRing(CodeWriter& code) {
   code.line("ring.start<0>(pieceAt);");
 }
 
+/// Where the region chooses the experts: those of the pair's row by the first warp, as `chosen`.
+/// The row's first block stores what others read of it.
+void ExpertEmission::printChoice(CodeWriter& code) {
+  if (!region.choice)
+    return;
+  ChoicePrinter printer(context, *region.choice);
+  code.format("__shared__ int chosen[%d];", region.chosen);
+  code.open("if (threadIdx.x < 32)");
+  code.format("const long long row = pair / %d;", region.chosen);
+  printer.print(code, "row");
+  code.format("if (threadIdx.x < %d)", region.chosen);
+  code.line("  chosen[threadIdx.x] = choice.own.index;");
+  code.openFormat("if (tile %% %d == 0)", region.chosen * tilesOfPart());
+  printer.printStores(code, "row");
+  code.close();
+  code.close();
+  code.line("__syncthreads();");
+}
+
+/// `id`, and whether it is one of an expert.
+void ExpertEmission::printExpertOfPair(CodeWriter& code) {
+  if (region.choice)
+    code.format("const int id = chosen[pair %% %d];", region.chosen);
+  else
+    code.format("const int id = %s[pair];", context.pointer(first.getIds()));
+  code.format("const bool exists = id >= 0 && id < %d;", region.experts);
+}
+
 /// The sums of a warp's rows for its pair, in `parts`.
 LogicalResult ExpertEmission::printRingGemms(CodeWriter& code) {
-  code.format("const int id = %s[pair];", ids());
-  code.format("const bool exists = id >= 0 && id < %d;", region.experts);
+  printChoice(code);
+  printExpertOfPair(code);
   code.line("expert = exists ? id : 0;");
   code.line("ring.fill<0>(pieceAt);");
   if (failed(results().preload(code)))
@@ -287,8 +320,8 @@ void ExpertEmission::printPlace(CodeWriter& code) {
     code.format("const int expert = static_cast<int>(tile / %d);", tilesOfPart());
   } else {
     code.format("const long long pair = tile / %d;", tilesOfPart());
-    code.format("const int id = %s[pair];", ids());
-    code.format("const bool exists = id >= 0 && id < %d;", region.experts);
+    printChoice(code);
+    printExpertOfPair(code);
     code.line("const int expert = exists ? id : 0;");
   }
   code.format("__shared__ float parts[%d][%d][%d];", region.gemms.size(), pairs(), perTile());
@@ -368,7 +401,7 @@ LogicalResult ExpertEmission::printExpert(CodeWriter& code) {
   code.line("__syncthreads();");
   code.openFormat("for (int i = segment + threadIdx.x; i < min(segment + %d, %d); i += %d)",
                   segment, region.pairs(), context.structure.threads);
-  code.format("const int id = %s[i];", ids());
+  code.format("const int id = %s[i];", context.pointer(first.getIds()));
   code.format("const bool exists = id >= 0 && id < %d;", region.experts);
   code.line("if (exists ? id == expert : expert == 0)");
   code.line("  listed[atomicAdd(&found, 1)] = exists ? i : ~i;");
@@ -397,8 +430,7 @@ void ExpertEmission::printRowGemms(CodeWriter& code) {
   code.openFormat("for (int j = warp; j < %d; j += %d)", region.chosen,
                   context.structure.threads / 32);
   code.format("const long long pair = row * %d + j;", region.chosen);
-  code.format("const int id = %s[pair];", ids());
-  code.format("const bool exists = id >= 0 && id < %d;", region.experts);
+  printExpertOfPair(code);
   code.line("const int expert = exists ? id : 0;");
   printRows(code);
   code.format("const long long inputRow[1] = {pair / %d};", region.sharing());
@@ -412,6 +444,8 @@ LogicalResult ExpertEmission::emit() {
     return failure();
   PhaseStructure& structure = context.structure;
   structure.headers = {"blocks.cuh", "reduce.cuh"};
+  if (region.choice)
+    structure.headers.push_back("expert_choice.cuh");
   if (schedule.stages > 0) {
     structure.headers.push_back("bulk.cuh");
     if (stage.onTensorCores)

@@ -19,10 +19,19 @@ llvm::SetVector<Value> ExpertResults::operandsAfter() {
 
 /// The variable of an operand after the GEMMs.
 std::string ExpertResults::nameOf(Value operand) {
-  if (auto embedding = operand.getDefiningOp<EmbeddingOp>())
-    return absl::StrFormat("early_%s_%s", context.pointer(embedding.getTable()),
-                           context.pointer(embedding.getIds()));
-  return "early_" + context.pointer(operand);
+  auto embedding = operand.getDefiningOp<EmbeddingOp>();
+  if (!embedding)
+    return "early_" + context.pointer(operand);
+  return absl::StrFormat("early_%s_%s", context.pointer(embedding.getTable()),
+                         llvm::isa<BlockArgument>(embedding.getIds())
+                             ? context.pointer(embedding.getIds())
+                             : "chosen");
+}
+
+/// Of what the region chooses, the pair's expert is known.
+void ExpertResults::defineChosen(RegionPrinter& printer) {
+  if (region.choice)
+    printer.defineId(region.choice->best.getIndices(), "id");
 }
 
 LogicalResult ExpertResults::preload(CodeWriter& code) {
@@ -43,6 +52,7 @@ LogicalResult ExpertResults::preload(CodeWriter& code) {
   Value last = region.sum ? region.sum.getResult() : region.gemms.front().getResult();
   RegionPrinter printer(context, shapeOf(last.getType()), /*flat=*/false, /*width=*/1);
   printer.moveTo(code, {region.sum ? "row" : "pair", "column", ""});
+  defineChosen(printer);
   for (Value operand : operands) {
     if (auto argument = llvm::dyn_cast<BlockArgument>(operand)) {
       code.format("%s = *(%s);", nameOf(operand), printer.address(argument));
@@ -85,7 +95,8 @@ void ExpertResults::openElements(CodeWriter& code, int64_t count) {
 LogicalResult ExpertResults::storeYields(RegionPrinter& printer) {
   llvm::SmallPtrSet<Value, 4> stored;
   for (Value yielded : context.kernel.getYield().getValues())
-    if (stored.insert(yielded).second && failed(printer.store(yielded)))
+    if (!(region.choice && region.choice->gives(yielded)) && stored.insert(yielded).second &&
+        failed(printer.store(yielded)))
       return failure();
   return success();
 }
@@ -107,6 +118,7 @@ LogicalResult ExpertResults::printStore(CodeWriter& code) {
   llvm::ArrayRef<int64_t> shape = region.gemms.front().getType().getShape();
   RegionPrinter printer(context, shape, /*flat=*/false, /*width=*/1);
   printer.moveTo(code, {"pair", "column", ""});
+  defineChosen(printer);
   defineEarly(code, printer);
   for (auto [index, gemm] : llvm::enumerate(region.gemms)) {
     code.format("float sum%d[1] = {exists ? roundTo<%s>(parts[%d][m][inTile]) : 0.0f};", index,

@@ -8,7 +8,8 @@
 namespace tenon::codegen::cuda {
 
 /// What stands after the GEMMs with experts of a tile: `perTile` columns from `firstColumn` on,
-/// of a `pair` or, beside a weighted sum, of a `row`, or of `pairsAtOnce` of the pairs `listed`.
+/// of a `pair` with expert `id` or, beside a weighted sum, of a `row`, or of `pairsAtOnce` of the
+/// pairs `listed`.
 class ExpertResults {
 public:
   ExpertResults(KernelContext& context, kernels::ExpertRegion& region, int64_t perTile,
@@ -26,6 +27,7 @@ private:
   bool hasOneElement() const;
   llvm::SetVector<mlir::Value> operandsAfter();
   std::string nameOf(mlir::Value operand);
+  void defineChosen(RegionPrinter& printer);
   void defineEarly(CodeWriter& code, RegionPrinter& printer);
   void openElements(CodeWriter& code, int64_t count);
   mlir::LogicalResult storeYields(RegionPrinter& printer);

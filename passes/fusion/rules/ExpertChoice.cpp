@@ -1,3 +1,4 @@
+#include "kernels/regions/ChoiceRegion.h"
 #include "passes/fusion/FusionRule.h"
 
 using namespace mlir;
@@ -12,13 +13,8 @@ static void propose(Operation* op, Propose propose) {
   if (!softmax)
     return;
   propose({softmax, op});
-  Operation *sum = nullptr, *weights = nullptr;
-  for (Operation* user : best.getValues().getUsers()) {
-    sum = llvm::isa<ReduceOp>(user) ? user : sum;
-    weights = llvm::isa<DivOp>(user) ? user : weights;
-  }
-  if (sum && weights)
-    propose({softmax, op, sum, weights});
+  if (llvm::SmallVector<Operation*, 4> whole = kernels::choiceAround(best); whole.size() > 2)
+    propose(whole);
 }
 
 extern constexpr FusionRule expertChoice = {"expert-choice", propose};

@@ -1,5 +1,5 @@
+#include "kernels/regions/ChoiceRegion.h"
 #include "passes/fusion/FusionRule.h"
-
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -26,6 +26,19 @@ static llvm::SmallVector<Operation*> unitOf(Operation* last) {
   return group.takeVector();
 }
 
+/// `unit` alone, and with the choice of its experts.
+static void proposeUnit(llvm::ArrayRef<Operation*> unit, Propose propose) {
+  propose(unit);
+  for (Operation* op : unit)
+    if (auto gemm = llvm::dyn_cast<ExpertMatmulOp>(op))
+      if (auto best = gemm.getIds().getDefiningOp<TopKOp>()) {
+        llvm::SmallVector<Operation*> group(kernels::choiceAround(best));
+        llvm::append_range(group, unit);
+        propose(group);
+        return;
+      }
+}
+
 /// A GEMM with experts, biases that their numbers choose, and what follows on elements.
 static void proposeChain(ExpertMatmulOp gemm, Propose propose) {
   llvm::SmallVector<Operation*> group = {gemm};
@@ -41,18 +54,18 @@ static void proposeChain(ExpertMatmulOp gemm, Propose propose) {
 }
 
 /// A unit of what two GEMMs give for the experts that each row chooses, activation(gate) · up or
-/// with biases and bounds; what one gives, with its bias; and what the chosen give, with their
-/// weighted sum and what follows it, residual sums.
+/// with biases and bounds, and with how they are chosen; what one gives, with its bias; and what
+/// the chosen give, with their weighted sum and what follows it, residual sums.
 static void propose(Operation* op, Propose propose) {
   if (auto gemm = llvm::dyn_cast<ExpertMatmulOp>(op))
     proposeChain(gemm, propose);
   if (llvm::isa<MulOp>(op))
     if (llvm::SmallVector<Operation*> unit = unitOf(op); !unit.empty())
-      propose(unit);
+      proposeUnit(unit, propose);
   if (llvm::isa<GluOp>(op)) {
     auto gate = operandOp<ExpertMatmulOp>(op, 0), up = operandOp<ExpertMatmulOp>(op, 1);
     if (gate && up && gate != up)
-      propose({gate, up, op});
+      proposeUnit({gate, up, op}, propose);
   }
   if (!llvm::isa<WeightedSumOp>(op))
     return;

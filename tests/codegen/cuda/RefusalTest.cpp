@@ -183,7 +183,8 @@ INSTANTIATE_TEST_SUITE_P(
                 experts("%n", 256, "chunk = 0, lanes = 256") +
                     "%r = tenon.weighted_sum %n, %d : (tensor<1x2x8xf16>, tensor<1x2xf16>) -> "
                     "tensor<1x8xf16>",
-                "expects no pairs_at_once beside a weighted sum, but got 2"},
+                "expects no pairs_at_once beside a weighted sum or a choice of experts, but "
+                "got 2"},
         Refusal{"ExpertsOfTensorCoresInOrder",
                 "expert_gemv",
                 "tiles = 4, {threads = 128 : i64, vector = 8 : i64, columns_per_warp = 1 : i64, "

@@ -388,6 +388,29 @@ const RegionCase expertCases[] = {
   }
   return %y : tensor<Mx2xNxT>)",
      "tensor<Mx2xNxT>"},
+    {"choosing_experts",
+     "%x: tensor<MxKxT>, %s: tensor<Mx40xf32>, %g: tensor<40xNxKxW>, %u: tensor<40xNxKxW>, "
+     "%p: tensor<40xNxf32>",
+     R"(
+  %y:3 = tenon.kernel (%a = %x : tensor<MxKxT>, %t = %s : tensor<Mx40xf32>,
+                       %b = %g : tensor<40xNxKxW>, %c = %u : tensor<40xNxKxW>,
+                       %d = %p : tensor<40xNxf32>)
+      -> (tensor<Mx3xNxT>, tensor<Mx3xi32>, tensor<Mx3xf32>) {
+    %1 = tenon.softmax %t : (tensor<Mx40xf32>) -> tensor<Mx40xf32>
+    %v, %i = tenon.top_k %1 k 3 : (tensor<Mx40xf32>) -> (tensor<Mx3xf32>, tensor<Mx3xi32>)
+    %2 = tenon.reduce sum %v : (tensor<Mx3xf32>) -> tensor<Mx1xf32>
+    %3 = tenon.div %v, %2 : (tensor<Mx3xf32>, tensor<Mx1xf32>) -> tensor<Mx3xf32>
+    %4 = tenon.expert_matmul %a, %b, %i
+        : (tensor<MxKxT>, tensor<40xNxKxW>, tensor<Mx3xi32>) -> tensor<Mx3xNxT>
+    %5 = tenon.expert_matmul %a, %c, %i
+        : (tensor<MxKxT>, tensor<40xNxKxW>, tensor<Mx3xi32>) -> tensor<Mx3xNxT>
+    %6 = tenon.embedding %d, %i : (tensor<40xNxf32>, tensor<Mx3xi32>) -> tensor<Mx3xNxT>
+    %7 = tenon.add %4, %6 : (tensor<Mx3xNxT>, tensor<Mx3xNxT>) -> tensor<Mx3xNxT>
+    %8 = tenon.glu silu %7, %5 : (tensor<Mx3xNxT>, tensor<Mx3xNxT>) -> tensor<Mx3xNxT>
+    tenon.yield %8, %i, %3 : tensor<Mx3xNxT>, tensor<Mx3xi32>, tensor<Mx3xf32>
+  }
+  return %y#0, %y#1, %y#2 : tensor<Mx3xNxT>, tensor<Mx3xi32>, tensor<Mx3xf32>)",
+     "tensor<Mx3xNxT>, tensor<Mx3xi32>, tensor<Mx3xf32>"},
 };
 
 struct RegionParameters {
@@ -730,7 +753,12 @@ std::vector<RegionParameters> allRegions() {
     all.push_back({&expertCases[0], type, 1, 48, 2880, "mxfp4"});
     all.push_back({&expertCases[1], type, 2, 80, 2880, "mxfp4"});
     all.push_back({&expertCases[3], type, 1, 48, 2880, "mxfp4"});
+    all.push_back({&expertCases[4], type, 2, 48, 2880, "mxfp4"});
+    all.push_back({&expertCases[4], type, 1, 304, 768, "q4_k"});
   }
+  for (const char* type : {"f32", "f16"})
+    for (auto [rows, columns, depth] : {std::tuple{1, 301, 2048}, {3, 45, 264}})
+      all.push_back({&expertCases[4], type, rows, columns, depth});
   for (const char* type : {"f32", "bf16"})
     for (auto [rows, columns, depth] : {std::tuple{1, 301, 2048}, {3, 45, 264}, {70, 72, 100}})
       all.push_back({&expertCases[3], type, rows, columns, depth});

@@ -106,3 +106,29 @@ func.func @biased_unit(%x: tensor<1x256xf16>, %ids: tensor<1x2xi32>, %g: tensor<
   %9 = tenon.add %7, %8 : (tensor<1x2x256xf16>, tensor<1x2x256xf16>) -> tensor<1x2x256xf16>
   return %9 : tensor<1x2x256xf16>
 }
+
+// Few rows choose their experts in the kernel that multiplies them first.
+// WHY-LABEL: @choosing
+// WHY: yes {{.*}} expert-products{{.*}}: softmax top_k reduce div expert_matmul expert_matmul glu
+func.func @choosing(%x: tensor<1x256xf16>, %scores: tensor<1x8xf32>, %g: tensor<8x128x256xf16>, %u: tensor<8x128x256xf16>) -> (tensor<1x2x128xf16>, tensor<1x2xi32>, tensor<1x2xf32>) {
+  %0 = tenon.softmax %scores : (tensor<1x8xf32>) -> tensor<1x8xf32>
+  %values, %ids = tenon.top_k %0 k 2 : (tensor<1x8xf32>) -> (tensor<1x2xf32>, tensor<1x2xi32>)
+  %1 = tenon.reduce sum %values : (tensor<1x2xf32>) -> tensor<1x1xf32>
+  %2 = tenon.div %values, %1 : (tensor<1x2xf32>, tensor<1x1xf32>) -> tensor<1x2xf32>
+  %3 = tenon.expert_matmul %x, %g, %ids : (tensor<1x256xf16>, tensor<8x128x256xf16>, tensor<1x2xi32>) -> tensor<1x2x128xf16>
+  %4 = tenon.expert_matmul %x, %u, %ids : (tensor<1x256xf16>, tensor<8x128x256xf16>, tensor<1x2xi32>) -> tensor<1x2x128xf16>
+  %5 = tenon.glu silu %3, %4 : (tensor<1x2x128xf16>, tensor<1x2x128xf16>) -> tensor<1x2x128xf16>
+  return %5, %ids, %2 : tensor<1x2x128xf16>, tensor<1x2xi32>, tensor<1x2xf32>
+}
+
+// Many rows: a tile is of an expert, whatever row chose it.
+// WHY-LABEL: @choosing_for_many
+// WHY: no {{.*}} expert-products: softmax top_k expert_matmul expert_matmul glu {{.*}}too often for 40 rows
+func.func @choosing_for_many(%x: tensor<40x256xf16>, %scores: tensor<40x8xf32>, %g: tensor<8x128x256xf16>, %u: tensor<8x128x256xf16>) -> tensor<40x2x128xf16> {
+  %0 = tenon.softmax %scores : (tensor<40x8xf32>) -> tensor<40x8xf32>
+  %values, %ids = tenon.top_k %0 k 2 : (tensor<40x8xf32>) -> (tensor<40x2xf32>, tensor<40x2xi32>)
+  %1 = tenon.expert_matmul %x, %g, %ids : (tensor<40x256xf16>, tensor<8x128x256xf16>, tensor<40x2xi32>) -> tensor<40x2x128xf16>
+  %2 = tenon.expert_matmul %x, %u, %ids : (tensor<40x256xf16>, tensor<8x128x256xf16>, tensor<40x2xi32>) -> tensor<40x2x128xf16>
+  %3 = tenon.glu silu %1, %2 : (tensor<40x2x128xf16>, tensor<40x2x128xf16>) -> tensor<40x2x128xf16>
+  return %3 : tensor<40x2x128xf16>
+}
