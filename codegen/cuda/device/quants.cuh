@@ -181,14 +181,41 @@ template <> struct Quants<IQ4_NL> {
   }
 };
 
-/// Four bytes `offset`, a multiple of 4, after any address in shared memory: reads the word that
-/// the first one lies in and the next.
-__device__ __forceinline__ unsigned unalignedWordAt(const unsigned char* source, int offset) {
-  const unsigned address = static_cast<unsigned>(__cvta_generic_to_shared(source));
-  const unsigned* const words = static_cast<const unsigned*>(
-      __cvta_shared_to_generic((address & ~3u) + static_cast<unsigned>(offset)));
-  return __funnelshift_r(words[0], words[1], 8 * address); // by as many bits as it is apart
-}
+/// Bytes that begin at any address in shared memory, as a multiple of 4 and how many lie between:
+/// of all places that constants are apart, four differ by more than a constant, so that the rest is
+/// the offset of a load.
+struct UnalignedLine {
+  const unsigned char* aligned;
+  unsigned skipped;
+
+  __device__ __forceinline__ UnalignedLine(const unsigned char* aligned, unsigned skipped)
+      : aligned(aligned), skipped(skipped) {}
+  __device__ __forceinline__ UnalignedLine(const unsigned char* bytes)
+      : aligned(bytes), skipped(static_cast<unsigned>(__cvta_generic_to_shared(bytes)) & 3) {
+    aligned -= skipped;
+  }
+  __device__ __forceinline__ UnalignedLine operator+(int offset) const {
+    return {aligned + (offset & ~3), skipped + (offset & 3)};
+  }
+  __device__ __forceinline__ unsigned char operator[](int index) const {
+    return aligned[static_cast<int>(skipped) + index];
+  }
+  /// Four bytes from `offset`, a multiple of 4, on: reads the word that the first one lies in and
+  /// the next.
+  __device__ __forceinline__ unsigned wordAt(int offset) const {
+    const unsigned* const words =
+        reinterpret_cast<const unsigned*>(aligned + (skipped & ~3u) + offset);
+    return __funnelshift_r(words[0], words[1], 8 * skipped); // by as many bits as it is apart
+  }
+};
+
+/// The bytes of a line, as the format of its quants takes them.
+template <typename E> struct LineOf {
+  using Type = const unsigned char*;
+};
+template <> struct LineOf<MXFP4> {
+  using Type = UnalignedLine;
+};
 
 /// What a group is multiplied with whose numbers have no bias and no minimum.
 struct GroupScale {
@@ -236,16 +263,16 @@ template <> struct Quants<MXFP4> {
   static constexpr bool inHalves = true, wide = false, inNibbles = false;
   unsigned words[4];
 
-  __device__ __forceinline__ Quants(const unsigned char* line, int g, int t) {
+  __device__ __forceinline__ Quants(const UnalignedLine& line, int g, int t) {
 #pragma unroll
     for (int tile = 0; tile < 4; ++tile)
       words[tile] =
-          unalignedWordAt(line + tile * MXFP4::blockBytes + 1, 4 * g * MXFP4::blockBytes + 4 * t);
+          (line + (tile * MXFP4::blockBytes + 1)).wordAt(4 * g * MXFP4::blockBytes + 4 * t);
   }
   __device__ __forceinline__ unsigned word(int tile, int step) const {
     return words[tile] >> 4 * step;
   }
-  static __device__ __forceinline__ GroupScale factors(const unsigned char* line, int g, int tile,
+  static __device__ __forceinline__ GroupScale factors(const UnalignedLine& line, int g, int tile,
                                                        int) {
     return {halfE8M0(line[(4 * g + tile) * MXFP4::blockBytes])};
   }
@@ -586,6 +613,7 @@ template <> struct NarrowedInput<BF16, F16> {
 /// + `own`: it brings their scales.
 template <typename E, typename T> struct QuantRound {
   using Format = Quants<E>;
+  using Line = typename LineOf<E>::Type;
   using Factor = typename RoundFactors<E, T>::Type;
   using Factors = typename RoundFactors<E, T>::Factors;
   using Input = NarrowedInput<T, Factor>;
@@ -654,9 +682,8 @@ template <typename E, typename T> struct QuantRound {
 
   /// Adds to a thread's sums of two lines what its own groups give; `first` and `second` are the
   /// bytes of the round, of which `count` groups are there.
-  __device__ __forceinline__ void multiply(float& sumOfFirst, float& sumOfSecond,
-                                           const unsigned char* first, const unsigned char* second,
-                                           int count) const {
+  __device__ __forceinline__ void multiply(float& sumOfFirst, float& sumOfSecond, Line first,
+                                           Line second, int count) const {
     const int g = row(), t = threadIdx.x % 4;
     const int there = min(g, (count - 1) / tiles); // rows that are not there repeat the last
     const Format lines[2] = {Format(first, there, t), Format(second, there, t)};
@@ -708,7 +735,7 @@ private:
   }
 
   /// `sum` and what the own group of row `g` gives.
-  __device__ __forceinline__ float addScaled(float sum, float dot, const unsigned char* line, int g,
+  __device__ __forceinline__ float addScaled(float sum, float dot, Line line, int g,
                                              int half) const {
     return addScaled(sum, dot, Format::factors(line, g, own(), half), totals[half]);
   }
@@ -731,7 +758,8 @@ private:
 /// The products of a round with the segments of lines at `bytes`, `pitch` bytes apart.
 template <int lines, typename E, typename T>
 __device__ __forceinline__ void multiplyRound(float (&sums)[lines], const QuantRound<E, T>& round,
-                                              const unsigned char* bytes, int pitch, int groups) {
+                                              typename LineOf<E>::Type bytes, int pitch,
+                                              int groups) {
 #pragma unroll
   for (int line = 0; line < lines; line += 2) {
     const int other = line + 1 < lines ? line + 1 : line;
@@ -760,10 +788,11 @@ template <typename E, typename T, int elements> struct QuantInput {
   template <int lines>
   __device__ __forceinline__ void multiply(float (&sums)[lines], const unsigned char* bytes,
                                            int pitch, int count) const {
+    const typename Round::Line line = bytes;
 #pragma unroll
     for (int i = 0; i < rounds; ++i)
       if (i * Round::elements < count)
-        multiplyRound(sums, parts[i], bytes + i * Round::bytes, pitch,
+        multiplyRound(sums, parts[i], line + i * Round::bytes, pitch,
                       Round::groupsOf(count - i * Round::elements));
   }
 };
