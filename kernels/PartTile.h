@@ -15,12 +15,18 @@ struct PartTile {
   int64_t elements; ///< columns, or elements
   int64_t total;    ///< elements of the result, or of the values that a cache write stores
 
+  /// `columns` columns of all rows of a tensor of rank 1 or more. Of one row, columns are
+  /// consecutive elements.
+  static PartTile ofColumns(int64_t columns, mlir::RankedTensorType type);
+
   bool operator==(const PartTile&) const = default;
 };
 
-/// The tile of `op` under `part` on a CPU; nullopt where its tiles are no such ranges. Of one row,
-/// columns are consecutive elements.
-std::optional<PartTile> partTileOf(mlir::Operation* op, ScheduleAttr part);
+/// The tile of `op` under `part` on a CPU. Refuses a part whose tiles are no such ranges; `part`
+/// may be null.
+VerdictOr<PartTile> partTileOf(mlir::Operation* op, ScheduleAttr part);
+/// That `part` has no such tiles.
+Refusal refusePart(ScheduleAttr part);
 
 /// The schedule of `op` as a part; null where it has none.
 ScheduleAttr partOf(mlir::Operation* op);

@@ -1,20 +1,10 @@
 #ifndef TENON_KERNELS_SCHEDULES_H
 #define TENON_KERNELS_SCHEDULES_H
 
-#include <initializer_list>
-
 #include "ir/Dialect.h"
 
 namespace tenon::kernels {
 
-/// A schedule with those of the parameters given that are not zero.
-ScheduleAttr makeSchedule(mlir::MLIRContext* context, llvm::StringRef emitter, int64_t tiles,
-                          std::initializer_list<std::pair<llvm::StringRef, int64_t>> parameters);
-inline ScheduleAttr
-makeSchedule(KernelOp kernel, llvm::StringRef emitter, int64_t tiles,
-             std::initializer_list<std::pair<llvm::StringRef, int64_t>> parameters) {
-  return makeSchedule(kernel->getContext(), emitter, tiles, parameters);
-}
 /// One chunk, added in `lanes` lanes that combine by halving.
 OrderAttr makeOrder(mlir::MLIRContext* context, int64_t lanes, int64_t chunk = 0);
 

@@ -27,17 +27,6 @@ LogicalResult KernelContext::expectWritten() {
   return success();
 }
 
-FailureOr<int64_t> KernelContext::parameter(llvm::StringRef name, int64_t most) {
-  std::optional<int64_t> value = schedule().getParameter(name);
-  if (!value)
-    return kernel.emitOpError("expects a parameter '")
-           << name << "' in the schedule " << schedule();
-  if (*value > most)
-    return kernel.emitOpError("expects from 1 to ")
-           << most << " as parameter '" << name << "', but got " << *value;
-  return *value;
-}
-
 LogicalResult KernelContext::expectTiles(int64_t tiles) {
   if (schedule().getTiles() == tiles)
     return success();

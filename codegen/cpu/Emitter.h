@@ -1,10 +1,10 @@
 #ifndef TENON_CODEGEN_CPU_EMITTER_H
 #define TENON_CODEGEN_CPU_EMITTER_H
 
-#include <limits>
 #include <span>
 
 #include "codegen/cpu/VectorBuilder.h"
+#include "support/Verdict.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallBitVector.h"
 
@@ -42,25 +42,16 @@ public:
   /// Checks, after the emitter, that it has asked for the address of every result.
   mlir::LogicalResult expectWritten();
 
-  /// The one operation of the region, which must be an `OpTy`; null after an error.
-  template <typename OpTy> OpTy soleOp() {
-    mlir::Block& block = kernel.getBlock();
-    auto op = llvm::dyn_cast<OpTy>(block.front());
-    if (op && llvm::hasNItems(block, 2))
-      return op;
-    kernel.emitOpError("expects a region of one ")
-        << OpTy::getOperationName() << " for the emitter " << schedule().getEmitter();
-    return nullptr;
+  /// The region and schedule as a kernel of that kind (`kernels::cpu::MatmulKernel`); emits an
+  /// error where they are none.
+  template <typename Kernel> mlir::FailureOr<Kernel> read() {
+    VerdictOr<Kernel> found = Kernel::read(kernel);
+    if (!found)
+      return kernel.emitOpError(found.reason());
+    return *std::move(found);
   }
-  /// A parameter of the schedule, which `ScheduleAttr` bounds; emits an error where it is missing,
-  /// or larger than `most`.
-  mlir::FailureOr<int64_t> parameter(llvm::StringRef name,
-                                     int64_t most = std::numeric_limits<int64_t>::max());
   /// Checks that the schedule has as many tiles as the emitter will number.
   mlir::LogicalResult expectTiles(int64_t tiles);
-
-  /// Accumulators of a block that a loop keeps in registers: twice as many as a CPU has.
-  static constexpr int64_t mostAccumulators = 64;
 
 private:
   llvm::ArrayRef<mlir::Value> arguments;

@@ -1,9 +1,19 @@
+#include "kernels/cpu/Attention.h"
+
 #include "ir/KvCache.h"
 #include "kernels/cpu/ScheduleRule.h"
 
 using namespace mlir;
 
-namespace tenon::kernels::rules {
+namespace tenon::kernels::cpu {
+
+namespace kinds {
+extern const CpuKernelKind attention = kindOf<AttentionKernel>();
+} // namespace kinds
+
+} // namespace tenon::kernels::cpu
+
+namespace tenon::kernels::cpu::rules {
 
 static bool matches(KernelOp kernel) { return bool(soleOp<AttentionOp>(kernel)); }
 
@@ -19,10 +29,10 @@ static ScheduleAttr choose(KernelOp kernel, const CpuTarget& target) {
   int64_t heads = std::min(shared, target.registers / 4);
   while (shared % heads != 0)
     --heads;
-  return makeSchedule(kernel, "attention", op.getType().getShape()[0] * (query[1] / heads),
-                      {{"heads_per_tile", heads}});
+  int64_t tiles = op.getType().getShape()[0] * (query[1] / heads);
+  return printSchedule(kernel.getContext(), AttentionKernel::name, AttentionSchedule{tiles, heads});
 }
 
 extern const ScheduleRule attention = {matches, choose};
 
-} // namespace tenon::kernels::rules
+} // namespace tenon::kernels::cpu::rules

@@ -1,9 +1,43 @@
+#include "kernels/cpu/Elementwise.h"
+
 #include "kernels/cpu/ScheduleRule.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
-namespace tenon::kernels::rules {
+namespace tenon::kernels::cpu {
+
+std::optional<PartTile> ElementwiseSchedule::tileOf(Operation* op) const {
+  if (!llvm::isa<ElementwiseOpInterface>(op))
+    return std::nullopt;
+  auto type = llvm::cast<RankedTensorType>(op->getResult(0).getType());
+  if (type.getRank() == 0 || rowElements != type.getShape().back())
+    return std::nullopt;
+  int64_t total = type.getNumElements();
+  int64_t elements = std::min(detail::saturatingProduct({rowsPerTile, rowElements}), total);
+  if (columnsPerTile >= rowElements)
+    return PartTile{false, elements, total};
+  return elements == total ? std::optional(PartTile::ofColumns(columnsPerTile, type))
+                           : std::nullopt;
+}
+
+VerdictOr<ElementwiseKernel> ElementwiseKernel::read(KernelOp kernel) {
+  if (Verdict verdict = acceptsForm(forms::cpuElementwise, kernel); !verdict)
+    return verdict.refusal();
+  VerdictOr<ElementwiseSchedule> schedule =
+      parseSchedule<ElementwiseSchedule>(kernel.getScheduleAttr());
+  if (!schedule)
+    return schedule.refusal();
+  return ElementwiseKernel{kernel, *schedule};
+}
+
+namespace kinds {
+extern const CpuKernelKind elementwise = kindOf<ElementwiseKernel>();
+} // namespace kinds
+
+} // namespace tenon::kernels::cpu
+
+namespace tenon::kernels::cpu::rules {
 
 static RankedTensorType resultType(KernelOp kernel) {
   return llvm::cast<RankedTensorType>(kernel.getResult(0).getType());
@@ -29,12 +63,10 @@ static ScheduleAttr choose(KernelOp kernel, const CpuTarget&) {
   int64_t columnsPerTile = std::min(row, elementsPerTile);
   int64_t rowsPerTile = std::clamp<int64_t>(elementsPerTile / row, 1, rows);
   int64_t tiles = llvm::divideCeil(rows, rowsPerTile) * llvm::divideCeil(row, columnsPerTile);
-  return makeSchedule(kernel, "elementwise", tiles,
-                      {{"row_elements", row},
-                       {"rows_per_tile", rowsPerTile},
-                       {"columns_per_tile", columnsPerTile}});
+  return printSchedule(kernel.getContext(), ElementwiseKernel::name,
+                       ElementwiseSchedule{tiles, row, rowsPerTile, columnsPerTile});
 }
 
 extern const ScheduleRule elementwise = {matches, choose};
 
-} // namespace tenon::kernels::rules
+} // namespace tenon::kernels::cpu::rules

@@ -1,9 +1,21 @@
+#include "kernels/cpu/Experts.h"
+
 #include "kernels/cpu/GemmBlock.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
-namespace tenon::kernels::rules {
+namespace tenon::kernels::cpu {
+
+namespace kinds {
+extern const CpuKernelKind expertMatmul = kindOf<ExpertMatmulKernel>();
+extern const CpuKernelKind groupedExpertMatmul = kindOf<GroupedExpertMatmulKernel>();
+extern const CpuKernelKind weightedSum = kindOf<WeightedSumKernel>();
+} // namespace kinds
+
+} // namespace tenon::kernels::cpu
+
+namespace tenon::kernels::cpu::rules {
 
 static bool matches(KernelOp kernel) {
   return soleOp<ExpertMatmulOp>(kernel) || soleOp<WeightedSumOp>(kernel);
@@ -21,13 +33,17 @@ static ScheduleAttr chooseGemms(KernelOp kernel, ExpertMatmulOp op, const CpuTar
   int64_t rowBytes = *getStorageBytes(weight) / (experts * columns);
   GemmBlock block = chooseGemmBlock(llvm::divideCeil(gemms, experts), target);
   int64_t perTile = chooseStreamedColumns(rowBytes, block);
-  return makeSchedule(kernel, rows == 1 ? "expert_matmul" : "grouped_expert_matmul",
-                      (rows == 1 ? gemms : experts) * llvm::divideCeil(columns, perTile),
-                      {{"columns_per_tile", perTile},
-                       {"column_block", block.columns},
-                       {"row_block", rows == 1 ? 1 : block.rows},
-                       {"step", chooseGemmStep(*getEncoding(weight.getElementType()), target)},
-                       {"prefetch_bytes", block.columns * rowBytes}});
+  DotBlockSchedule schedule = {.tiles = (rows == 1 ? gemms : experts) *
+                                        static_cast<int64_t>(llvm::divideCeil(columns, perTile)),
+                               .columnsPerTile = perTile,
+                               .columnBlock = block.columns,
+                               .rowBlock = rows == 1 ? 1 : block.rows,
+                               .step =
+                                   chooseGemmStep(*getEncoding(weight.getElementType()), target),
+                               .prefetchBytes = block.columns * rowBytes};
+  return printSchedule(kernel.getContext(),
+                       rows == 1 ? ExpertMatmulKernel::name : GroupedExpertMatmulKernel::name,
+                       schedule);
 }
 
 static ScheduleAttr choose(KernelOp kernel, const CpuTarget& target) {
@@ -37,10 +53,11 @@ static ScheduleAttr choose(KernelOp kernel, const CpuTarget& target) {
   int64_t rows = op.getType().getDimSize(0), columns = op.getType().getDimSize(1);
   int64_t perRow = llvm::divideCeil(columns, llvm::alignTo(elementsPerTile, target.lanes));
   int64_t perTile = llvm::alignTo(llvm::divideCeil(columns, perRow), target.lanes);
-  return makeSchedule(kernel, "weighted_sum", rows * llvm::divideCeil(columns, perTile),
-                      {{"columns_per_tile", perTile}});
+  int64_t tiles = rows * static_cast<int64_t>(llvm::divideCeil(columns, perTile));
+  return printSchedule(kernel.getContext(), WeightedSumKernel::name,
+                       WeightedSumSchedule{tiles, perTile});
 }
 
 extern const ScheduleRule experts = {matches, choose};
 
-} // namespace tenon::kernels::rules
+} // namespace tenon::kernels::cpu::rules

@@ -1,10 +1,28 @@
+#include "kernels/cpu/KvWrite.h"
+
 #include "ir/KvCache.h"
 #include "kernels/cpu/ScheduleRule.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
-namespace tenon::kernels::rules {
+namespace tenon::kernels::cpu {
+
+std::optional<PartTile> KvWriteSchedule::tileOf(Operation* op) const {
+  auto write = llvm::dyn_cast<KvWriteOp>(op);
+  if (!write || tiles != 1)
+    return std::nullopt;
+  int64_t total = write.getValues().getType().getNumElements();
+  return PartTile{false, total, total};
+}
+
+namespace kinds {
+extern const CpuKernelKind kvWrite = kindOf<KvWriteKernel>();
+} // namespace kinds
+
+} // namespace tenon::kernels::cpu
+
+namespace tenon::kernels::cpu::rules {
 
 static bool matches(KernelOp kernel) { return bool(soleOp<KvWriteOp>(kernel)); }
 
@@ -19,10 +37,10 @@ static ScheduleAttr choose(KernelOp kernel, const CpuTarget&) {
   if (bytes >= bytesWorthThreads && !cache.isQuantized() && !cache.isPaged())
     perTile =
         std::min<int64_t>(rowBytes, llvm::alignTo(llvm::divideCeil(rowBytes, parts), cacheLine));
-  return makeSchedule(kernel, "kv_write", llvm::divideCeil(rowBytes, perTile),
-                      {{"bytes_per_tile", perTile}});
+  auto tiles = static_cast<int64_t>(llvm::divideCeil(rowBytes, perTile));
+  return printSchedule(kernel.getContext(), KvWriteKernel::name, KvWriteSchedule{tiles, perTile});
 }
 
 extern const ScheduleRule kvWrite = {matches, choose};
 
-} // namespace tenon::kernels::rules
+} // namespace tenon::kernels::cpu::rules

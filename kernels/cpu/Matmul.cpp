@@ -1,7 +1,8 @@
-#include "kernels/cpu/GemmBlock.h"
-#include "llvm/Support/MathExtras.h"
+#include "kernels/cpu/Matmul.h"
 
-#include <numeric>
+#include "kernels/cpu/GemmBlock.h"
+#include "kernels/regions/MatmulExtents.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -39,45 +40,90 @@ int64_t chooseStreamedColumns(int64_t rowBytes, const GemmBlock& block) {
 
 } // namespace tenon::kernels
 
-namespace tenon::kernels::rules {
+namespace tenon::kernels::cpu {
+
+static std::optional<PartTile> tileOfColumns(Operation* op, int64_t columnsPerTile) {
+  auto matmul = llvm::dyn_cast<MatmulOp>(op);
+  if (!matmul || matmul.getType().getRank() == 0)
+    return std::nullopt;
+  return PartTile::ofColumns(columnsPerTile, matmul.getType());
+}
+
+std::optional<PartTile> DotBlockSchedule::tileOf(Operation* op) const {
+  return tileOfColumns(op, columnsPerTile);
+}
+
+std::optional<PartTile> PackedMatmulSchedule::tileOf(Operation* op) const {
+  return tileOfColumns(op, columnsPerTile);
+}
+
+std::optional<PartTile> QuantizedMatmulSchedule::tileOf(Operation* op) const {
+  return tileOfColumns(op, columnsPerTile);
+}
+
+/// A GEMM of floats, or of quants.
+template <typename Kernel> static VerdictOr<Kernel> readMatmul(KernelOp kernel, bool isQuantized) {
+  MatmulOp op = soleOp<MatmulOp>(kernel);
+  if (op && op.isQuantized() != isQuantized)
+    return Refusal{"expects " +
+                   std::string(isQuantized ? "a quantised input" : "an input of floats") +
+                   " for this emitter, but got " + detail::formatType(op.getInput().getType())};
+  return readSole<Kernel>(kernel);
+}
+
+VerdictOr<MatmulKernel> MatmulKernel::read(KernelOp kernel) {
+  return readMatmul<MatmulKernel>(kernel, /*isQuantized=*/false);
+}
+
+VerdictOr<PackedMatmulKernel> PackedMatmulKernel::read(KernelOp kernel) {
+  return readMatmul<PackedMatmulKernel>(kernel, /*isQuantized=*/false);
+}
+
+VerdictOr<QuantizedMatmulKernel> QuantizedMatmulKernel::read(KernelOp kernel) {
+  return readMatmul<QuantizedMatmulKernel>(kernel, /*isQuantized=*/true);
+}
+
+namespace kinds {
+extern const CpuKernelKind matmul = kindOf<MatmulKernel>();
+extern const CpuKernelKind packedMatmul = kindOf<PackedMatmulKernel>();
+extern const CpuKernelKind quantizedMatmul = kindOf<QuantizedMatmulKernel>();
+} // namespace kinds
 
 namespace {
 
-/// y [batches, rows, columns] = x [batches, rows, depth] · W [batches, columns, depth]ᵀ.
-struct Shape {
-  int64_t batches, rows, columns, depth, weightRowBytes;
+/// A GEMM, and the bytes of a row of its weight.
+struct Shape : MatmulExtents {
+  explicit Shape(MatmulOp op)
+      : MatmulExtents(op),
+        weightRowBytes(*getStorageBytes(op.getWeight().getType()) / (columns * batches)) {}
+
+  int64_t tilesOf(int64_t columnsPerTile) const {
+    return batches * static_cast<int64_t>(llvm::divideCeil(columns, columnsPerTile));
+  }
+
+  int64_t weightRowBytes;
 };
 
-Shape getShape(MatmulOp op) {
-  RankedTensorType weight = op.getWeight().getType();
-  int64_t depth = weight.getShape().back(), columns = weight.getShape().end()[-2];
-  int64_t batches = weight.getNumElements() / (depth * columns);
-  int64_t rows = op.getInput().getType().getNumElements() / (depth * batches);
-  return {batches, rows, columns, depth, *getStorageBytes(weight) / (columns * batches)};
-}
-
-bool matches(KernelOp kernel) {
-  MatmulOp op = soleOp<MatmulOp>(kernel);
-  return op && isMultiplied(op);
+const Encoding& weightEncoding(MatmulOp op) {
+  return *getEncoding(op.getWeight().getType().getElementType());
 }
 
 /// One pass of the rows of x over the weight: what counts is reading it. A tile is some rows of the
 /// weight and all rows of x.
-ScheduleAttr chooseStreaming(KernelOp kernel, const Shape& shape, const GemmBlock& block,
+MatmulKernel chooseStreaming(MatmulOp op, const Shape& shape, const GemmBlock& block,
                              const CpuTarget& target) {
-  MatmulOp op = soleOp<MatmulOp>(kernel);
   int64_t perTile = chooseStreamedColumns(shape.weightRowBytes, block);
   // The next block of weight rows is asked for while this one is multiplied: hardware prefetchers
   // lose track where several short rows end at once. Measured 2026-11-21 on Zen 5, [1, 2048] x
   // [32768, 2048], one thread, CPU time on a loaded machine, GB/s without and with: q8_0 18, 35;
   // f16 24, 33; f32 31, 38.
-  return makeSchedule(
-      kernel, "matmul", shape.batches * llvm::divideCeil(shape.columns, perTile),
-      {{"columns_per_tile", perTile},
-       {"column_block", block.columns},
-       {"row_block", block.rows},
-       {"step", chooseGemmStep(*getEncoding(op.getWeight().getType().getElementType()), target)},
-       {"prefetch_bytes", block.columns * shape.weightRowBytes}});
+  return {op,
+          {.tiles = shape.tilesOf(perTile),
+           .columnsPerTile = perTile,
+           .columnBlock = block.columns,
+           .rowBlock = block.rows,
+           .step = chooseGemmStep(weightEncoding(op), target),
+           .prefetchBytes = block.columns * shape.weightRowBytes}};
 }
 
 /// Many rows of x: weights are decoded once for all of them, a part of K at a time so that what is
@@ -88,12 +134,10 @@ ScheduleAttr chooseStreaming(KernelOp kernel, const Shape& shape, const GemmBloc
 /// Measured 2026-11-21 with a prototype in C++ on Zen 5, two threads, 64 rows of x times f16
 /// weights [8192, 2048] and [2048, 8192], GFLOP/s of 518: parts of 256 elements 360, 362; 512: 371,
 /// 382; 1,024: 359, 374; 32 rows a tile and 512: 365, 367; without prefetching 330, 337.
-ScheduleAttr choosePacked(KernelOp kernel, const Shape& shape, const GemmBlock& block,
-                          const CpuTarget& target) {
+PackedMatmulKernel choosePacked(MatmulOp op, const Shape& shape, const GemmBlock& block,
+                                const CpuTarget& target) {
   constexpr int64_t floatBytes = 4, mostColumns = 64, mostDepth = 512, leastTiles = 16;
-  MatmulOp op = soleOp<MatmulOp>(kernel);
-  const Encoding& encoding = *getEncoding(op.getWeight().getType().getElementType());
-  int64_t unit = std::max(target.lanes, encoding.blockSize);
+  int64_t unit = std::max(target.lanes, weightEncoding(op).blockSize);
   int64_t depthBlock =
       std::min<int64_t>(std::max(mostDepth, unit), llvm::alignTo(shape.depth, unit));
   int64_t granule = std::lcm(block.columns, target.lanes);
@@ -102,13 +146,13 @@ ScheduleAttr choosePacked(KernelOp kernel, const Shape& shape, const GemmBlock& 
   int64_t perTile = std::max(wanted / granule, int64_t(1)) * granule;
   int64_t mostRows = target.l2Bytes / 4 / (perTile * target.lanes * floatBytes);
   int64_t passes = llvm::divideCeil(shape.rows, std::max(mostRows, block.rows));
-  return makeSchedule(kernel, "packed_matmul",
-                      shape.batches * llvm::divideCeil(shape.columns, perTile),
-                      {{"columns_per_tile", perTile},
-                       {"column_block", block.columns},
-                       {"row_block", block.rows},
-                       {"rows_per_pass", llvm::divideCeil(shape.rows, passes)},
-                       {"depth_block", depthBlock}});
+  return {op,
+          {.tiles = shape.tilesOf(perTile),
+           .columnsPerTile = perTile,
+           .columnBlock = block.columns,
+           .rowBlock = block.rows,
+           .rowsPerPass = static_cast<int64_t>(llvm::divideCeil(shape.rows, passes)),
+           .depthBlock = depthBlock}};
 }
 
 /// Rows of x and native vectors of columns whose sums fill the registers: each sum is a vector of
@@ -122,59 +166,85 @@ GemmBlock chooseQuantizedBlock(int64_t rows, const CpuTarget& target) {
 /// Quants times quants. A tile streams as much as one of a GEMM of floats does, in whole blocks
 /// of columns, but there are at least 16 tiles for the cores to share. The sums of a pass lie in
 /// the first-level cache.
-ScheduleAttr chooseQuantized(KernelOp kernel, const Shape& shape, const CpuTarget& target) {
+QuantizedMatmulKernel chooseQuantized(MatmulOp op, const Shape& shape, const CpuTarget& target) {
   constexpr int64_t streamedBytes = int64_t(64) * 1024, leastTiles = 16, mostRows = 256;
   GemmBlock block = chooseQuantizedBlock(shape.rows, target);
   int64_t columns = block.columns * target.lanes;
   int64_t wanted = std::min(streamedBytes / shape.weightRowBytes, shape.columns / leastTiles);
   int64_t perTile = std::max(wanted / columns, int64_t(1)) * columns;
   int64_t passes = llvm::divideCeil(shape.rows, mostRows);
-  return makeSchedule(kernel, "quantized_matmul",
-                      shape.batches * llvm::divideCeil(shape.columns, perTile),
-                      {{"columns_per_tile", perTile},
-                       {"column_vectors", block.columns},
-                       {"row_block", block.rows},
-                       {"rows_per_pass", llvm::divideCeil(shape.rows, passes)},
-                       {"prefetch_bytes", columns * shape.weightRowBytes}});
-}
-
-ScheduleAttr choose(KernelOp kernel, const CpuTarget& target) {
-  MatmulOp op = soleOp<MatmulOp>(kernel);
-  if (op.isQuantized()) {
-    op.setOrderAttr(makeOrder(kernel.getContext(), /*lanes=*/1));
-    return chooseQuantized(kernel, getShape(op), target);
-  }
-  op.setOrderAttr(makeOrder(kernel.getContext(), target.lanes));
-  Shape shape = getShape(op);
-  GemmBlock block = chooseGemmBlock(shape.rows, target);
-  return shape.rows <= block.rows ? chooseStreaming(kernel, shape, block, target)
-                                  : choosePacked(kernel, shape, block, target);
-}
-
-/// Tiles of half, twice and four times as many columns, in whole blocks; the sums stay as they are.
-llvm::SmallVector<ScheduleAttr> alternatives(KernelOp kernel, const CpuTarget& target) {
-  ScheduleAttr schedule = kernel.getScheduleAttr();
-  Shape shape = getShape(soleOp<MatmulOp>(kernel));
-  int64_t perTile = *schedule.getParameter("columns_per_tile");
-  int64_t granule = std::lcm(*schedule.getParameter("column_block"), target.lanes);
-  llvm::SmallVector<ScheduleAttr> others;
-  for (int64_t wanted : {perTile / 2, 2 * perTile, 4 * perTile}) {
-    int64_t columns = wanted / granule * granule;
-    if (columns == 0 || columns == perTile || columns > shape.columns)
-      continue;
-    llvm::SmallVector<NamedAttribute> parameters(schedule.getParameters().getValue());
-    for (NamedAttribute& parameter : parameters)
-      if (parameter.getName() == "columns_per_tile")
-        parameter.setValue(Builder(kernel.getContext()).getI64IntegerAttr(columns));
-    others.push_back(ScheduleAttr::get(kernel.getContext(), schedule.getEmitter(),
-                                       shape.batches * llvm::divideCeil(shape.columns, columns),
-                                       DictionaryAttr::get(kernel.getContext(), parameters)));
-  }
-  return others;
+  return {op,
+          {.tiles = shape.tilesOf(perTile),
+           .columnsPerTile = perTile,
+           .columnVectors = block.columns,
+           .rowBlock = block.rows,
+           .rowsPerPass = static_cast<int64_t>(llvm::divideCeil(shape.rows, passes)),
+           .prefetchBytes = columns * shape.weightRowBytes}};
 }
 
 } // namespace
 
+AnyMatmulKernel chooseMatmul(MatmulOp op, const CpuTarget& target) {
+  Shape shape(op);
+  op.setOrderAttr(makeOrder(op.getContext(), op.isQuantized() ? 1 : target.lanes));
+  if (op.isQuantized())
+    return chooseQuantized(op, shape, target);
+  GemmBlock block = chooseGemmBlock(shape.rows, target);
+  if (shape.rows <= block.rows)
+    return chooseStreaming(op, shape, block, target);
+  return choosePacked(op, shape, block, target);
+}
+
+ScheduleAttr printWithColumns(AnyMatmulKernel kernel, int64_t columns, int64_t tiles) {
+  auto print = [&](auto& matmul) {
+    matmul.schedule.columnsPerTile = columns;
+    matmul.schedule.tiles = tiles;
+    return printSchedule(matmul.op.getContext(), matmul.name, matmul.schedule);
+  };
+  return std::visit(print, kernel);
+}
+
+} // namespace tenon::kernels::cpu
+
+namespace tenon::kernels::cpu::rules {
+
+static bool matches(KernelOp kernel) {
+  MatmulOp op = soleOp<MatmulOp>(kernel);
+  return op && isMultiplied(op);
+}
+
+static ScheduleAttr choose(KernelOp kernel, const CpuTarget& target) {
+  auto print = [&](const auto& matmul) {
+    return printSchedule(kernel.getContext(), matmul.name, matmul.schedule);
+  };
+  return std::visit(print, chooseMatmul(soleOp<MatmulOp>(kernel), target));
+}
+
+/// Tiles of half, twice and four times as many columns, in whole blocks; the sums stay as they are.
+template <typename Kernel>
+static llvm::SmallVector<ScheduleAttr> alternativesOf(KernelOp kernel, const CpuTarget& target) {
+  VerdictOr<Kernel> matmul = Kernel::read(kernel);
+  if (!matmul)
+    return {};
+  Shape shape(matmul->op);
+  int64_t perTile = matmul->schedule.columnsPerTile;
+  int64_t granule = matmul->schedule.columnGranule(target.lanes);
+  llvm::SmallVector<ScheduleAttr> others;
+  for (int64_t wanted : {perTile / 2, 2 * perTile, 4 * perTile})
+    if (int64_t columns = wanted / granule * granule;
+        columns > 0 && columns != perTile && columns <= shape.columns)
+      others.push_back(printWithColumns(*matmul, columns, shape.tilesOf(columns)));
+  return others;
+}
+
+static llvm::SmallVector<ScheduleAttr> alternatives(KernelOp kernel, const CpuTarget& target) {
+  llvm::StringRef kind = kernel.getScheduleAttr().getEmitter();
+  if (kind == MatmulKernel::name)
+    return alternativesOf<MatmulKernel>(kernel, target);
+  return kind == PackedMatmulKernel::name ? alternativesOf<PackedMatmulKernel>(kernel, target)
+                                          : alternativesOf<QuantizedMatmulKernel>(kernel, target);
+}
+
 extern const ScheduleRule matmul = {matches, choose, alternatives};
 
-} // namespace tenon::kernels::rules
+} // namespace tenon::kernels::cpu::rules

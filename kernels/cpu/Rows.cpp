@@ -1,35 +1,104 @@
-#include "kernels/cpu/ScheduleRule.h"
+#include "kernels/cpu/Rows.h"
+
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
-namespace tenon::kernels::rules {
+namespace tenon::kernels::cpu {
 
-static bool matches(KernelOp kernel) {
-  Operation& op = kernel.getBlock().front();
-  return llvm::hasNItems(kernel.getBlock(), 2) &&
-         llvm::isa<ArgmaxOp, DequantizeOp, EmbeddingOp, LayerNormOp, QuantizeOp, ReduceOp,
-                   RingPlacesOp, RmsNormOp, RopeOp, SoftmaxOp, TopKOp>(op);
+static bool movesElements(Operation* op) {
+  return llvm::isa<ConcatOp, ReshapeOp, SliceOp, TransposeOp>(op);
 }
 
-/// Work on independent rows, under the operation's own name. A row is what the emitter takes at
-/// once: the innermost axis, all heads of a token for rope, a position, or a block of quants.
-static ScheduleAttr choose(KernelOp kernel, const CpuTarget& target) {
-  Operation& op = kernel.getBlock().front();
+RowExtents rowExtentsOf(Operation* op) {
+  bool countsResult = movesElements(op) || llvm::isa<EmbeddingOp>(op);
+  auto type = llvm::cast<RankedTensorType>(countsResult ? op->getResult(0).getType()
+                                                        : op->getOperand(0).getType());
+  auto elementsOf = [&](int64_t axes) {
+    return ShapedType::getNumElements(type.getShape().take_back(axes));
+  };
+  auto elements = llvm::TypeSwitch<Operation*, int64_t>(op)
+                      .Case([&](ConcatOp concat) {
+                        return elementsOf(type.getRank() - static_cast<int64_t>(concat.getAxis()));
+                      })
+                      .Case([](QuantizeOp quantize) {
+                        return getEncoding(quantize.getType().getElementType())->blockSize;
+                      })
+                      .Case([](RingPlacesOp) { return 1; })
+                      .Case([&](RopeOp) { return elementsOf(2); })
+                      .Default([&](Operation*) { return elementsOf(1); });
+  return {type.getNumElements() / elements, elements};
+}
+
+bool worksOnRows(Operation* op) {
+  return llvm::isa<EmbeddingOp, LayerNormOp, RmsNormOp, RopeOp, SoftmaxOp>(op);
+}
+
+void setRowOrder(Operation* op, const CpuTarget& target) {
   // Four accumulators hide the latency of addition.
-  OrderAttr order = makeOrder(kernel.getContext(), 4 * target.lanes);
-  llvm::TypeSwitch<Operation&>(op).Case<LayerNormOp, ReduceOp, RmsNormOp, SoftmaxOp>(
+  OrderAttr order = makeOrder(op->getContext(), 4 * target.lanes);
+  llvm::TypeSwitch<Operation*>(op).Case<LayerNormOp, ReduceOp, RmsNormOp, SoftmaxOp>(
       [&](auto reduction) { reduction.setOrderAttr(order); });
-  auto type = llvm::cast<RankedTensorType>(llvm::isa<EmbeddingOp>(op) ? op.getResult(0).getType()
-                                                                      : op.getOperand(0).getType());
-  int64_t axes = llvm::isa<RopeOp>(op) ? 2 : llvm::isa<RingPlacesOp>(op) ? 0 : 1;
-  int64_t rowElements = ShapedType::getNumElements(type.getShape().take_back(axes));
-  if (auto quantize = llvm::dyn_cast<QuantizeOp>(op))
-    rowElements = getEncoding(quantize.getType().getElementType())->blockSize;
-  return makeRowSchedule(kernel, op.getName().stripDialect(), type.getNumElements() / rowElements,
-                         rowElements);
+}
+
+std::optional<PartTile> RowSchedule::tileOf(Operation* op) const {
+  if (!worksOnRows(op))
+    return std::nullopt;
+  auto [rows, elements] = rowExtentsOf(op);
+  int64_t total = rows * elements;
+  return PartTile{false, std::min(detail::saturatingProduct({rowsPerTile, elements}), total),
+                  total};
+}
+
+VerdictOr<CopyKernel> CopyKernel::read(KernelOp kernel) {
+  Operation* op = &kernel.getBlock().front();
+  if (!llvm::hasNItems(kernel.getBlock(), 2) || !movesElements(op))
+    return Refusal{"expects a region of one operation that moves elements for the emitter copy"};
+  VerdictOr<RowSchedule> schedule = parseSchedule<RowSchedule>(kernel.getScheduleAttr());
+  if (!schedule)
+    return schedule.refusal();
+  return CopyKernel{op, *schedule};
+}
+
+namespace kinds {
+extern const CpuKernelKind argmax = kindOf<RowKernelOf<ArgmaxOp>>();
+extern const CpuKernelKind copy = kindOf<CopyKernel>();
+extern const CpuKernelKind dequantize = kindOf<RowKernelOf<DequantizeOp>>();
+extern const CpuKernelKind embedding = kindOf<RowKernelOf<EmbeddingOp>>();
+extern const CpuKernelKind layerNorm = kindOf<RowKernelOf<LayerNormOp>>();
+extern const CpuKernelKind quantize = kindOf<RowKernelOf<QuantizeOp>>();
+extern const CpuKernelKind reduce = kindOf<RowKernelOf<ReduceOp>>();
+extern const CpuKernelKind ringPlaces = kindOf<RowKernelOf<RingPlacesOp>>();
+extern const CpuKernelKind rmsNorm = kindOf<RowKernelOf<RmsNormOp>>();
+extern const CpuKernelKind rope = kindOf<RowKernelOf<RopeOp>>();
+extern const CpuKernelKind softmax = kindOf<RowKernelOf<SoftmaxOp>>();
+extern const CpuKernelKind topK = kindOf<RowKernelOf<TopKOp>>();
+} // namespace kinds
+
+} // namespace tenon::kernels::cpu
+
+namespace tenon::kernels::cpu::rules {
+
+static bool matches(KernelOp kernel) {
+  Operation* op = &kernel.getBlock().front();
+  return llvm::hasNItems(kernel.getBlock(), 2) &&
+         (movesElements(op) || worksOnRows(op) ||
+          llvm::isa<ArgmaxOp, DequantizeOp, QuantizeOp, ReduceOp, RingPlacesOp, TopKOp>(op));
+}
+
+/// As many rows a tile as are worth a thread's while.
+static ScheduleAttr choose(KernelOp kernel, const CpuTarget& target) {
+  Operation* op = &kernel.getBlock().front();
+  setRowOrder(op, target);
+  auto [rows, elements] = rowExtentsOf(op);
+  int64_t perTile = std::clamp<int64_t>(elementsPerTile / elements, 1, rows);
+  return printSchedule(kernel.getContext(),
+                       movesElements(op) ? llvm::StringRef(CopyKernel::name)
+                                         : op->getName().stripDialect(),
+                       RowSchedule{static_cast<int64_t>(llvm::divideCeil(rows, perTile)), perTile});
 }
 
 extern const ScheduleRule rows = {matches, choose};
 
-} // namespace tenon::kernels::rules
+} // namespace tenon::kernels::cpu::rules

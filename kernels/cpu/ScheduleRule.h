@@ -35,22 +35,10 @@ std::span<const ScheduleRule* const> allCpuRules();
 /// True where the CPU has an emitter for operands of the types of `op`.
 bool isMultiplied(MatmulOp op);
 
-/// A schedule whose tiles are `rows_per_tile` of `rows` rows of `rowElements` elements each.
-ScheduleAttr makeRowSchedule(KernelOp kernel, llvm::StringRef emitter, int64_t rows,
-                             int64_t rowElements);
-
 /// Elements that make a tile worth a thread's while: some microseconds of elementwise work,
 /// against one or two for a step's barrier.
 inline constexpr int64_t elementsPerTile = 4096;
 
 } // namespace tenon::kernels
-
-namespace tenon::kernels::rules {
-
-/// What `sequence` asks of its parts.
-extern const ScheduleRule matmul;
-extern const ScheduleRule rows;
-
-} // namespace tenon::kernels::rules
 
 #endif // TENON_KERNELS_CPU_SCHEDULERULE_H

@@ -1,14 +1,16 @@
 #include "kernels/cpu/Sequence.h"
 
 #include "ir/Views.h"
-#include "kernels/PartTile.h"
-#include "mlir/IR/IRMapping.h"
+#include "kernels/cpu/Elementwise.h"
+#include "kernels/cpu/KvWrite.h"
+#include "kernels/cpu/Matmul.h"
+#include "kernels/cpu/Rows.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
-namespace tenon::kernels::rules {
+namespace tenon::kernels::cpu {
 
 namespace {
 
@@ -25,10 +27,6 @@ RankedTensorType typeOf(Operation* op) {
   if (auto write = llvm::dyn_cast<KvWriteOp>(op))
     return write.getValues().getType();
   return llvm::cast<RankedTensorType>(op->getResult(0).getType());
-}
-
-bool worksOnRows(Operation* op) {
-  return llvm::isa<EmbeddingOp, LayerNormOp, RmsNormOp, RopeOp, SoftmaxOp>(op);
 }
 
 /// Elements that the operation takes at once: a row, or all heads of a token.
@@ -241,42 +239,36 @@ Verdict acceptsSequence(KernelOp kernel) {
   return Verdict::accept();
 }
 
-static bool matches(KernelOp kernel) { return bool(acceptsSequence(kernel)); }
-
-/// The best schedule of `op` alone; its order is set on `op`.
-static ScheduleAttr chooseAlone(Operation* op, const ScheduleRule& rule, const CpuTarget& target) {
-  OpBuilder builder(op->getContext());
-  OwningOpRef<KernelOp> single =
-      KernelOp::create(builder, op->getLoc(), op->getResultTypes(), ValueRange());
-  builder.setInsertionPointToEnd(&single->getBlock());
-  IRMapping mapping;
-  for (Value operand : op->getOperands())
-    if (!mapping.contains(operand))
-      mapping.map(operand, single->getBlock().addArgument(operand.getType(), op->getLoc()));
-  Operation* copy = builder.clone(*op, mapping);
-  YieldOp::create(builder, op->getLoc(), copy->getResults());
-  ScheduleAttr schedule = rule.choose(*single, target);
-  if (auto order = copy->getAttrOfType<OrderAttr>("order"))
-    op->setAttr("order", order);
-  return schedule;
+VerdictOr<SequenceKernel> SequenceKernel::read(KernelOp kernel) {
+  VerdictOr<SequenceSchedule> schedule = parseSchedule<SequenceSchedule>(kernel.getScheduleAttr());
+  if (!schedule)
+    return schedule.refusal();
+  return SequenceKernel{kernel, *schedule};
 }
 
-/// `rows` rows of the innermost axis (tokens for rope) a tile.
-static ScheduleAttr rowPart(KernelOp kernel, Operation* op, int64_t elements,
-                            const CpuTarget& target) {
+namespace kinds {
+extern const CpuKernelKind sequence = kindOf<SequenceKernel>();
+} // namespace kinds
+
+} // namespace tenon::kernels::cpu
+
+namespace tenon::kernels::cpu::rules {
+
+static bool matches(KernelOp kernel) { return bool(acceptsSequence(kernel)); }
+
+/// `elements` elements a tile, whole rows.
+static ScheduleAttr rowPart(Operation* op, int64_t elements, const CpuTarget& target) {
   int64_t total = typeOf(op).getNumElements(), innermost = typeOf(op).getShape().back();
-  int64_t tiles = llvm::divideCeil(total, elements);
+  auto tiles = static_cast<int64_t>(llvm::divideCeil(total, elements));
   if (llvm::isa<ElementwiseOpInterface>(op))
-    return makeSchedule(kernel, "elementwise", tiles,
-                        {{"row_elements", innermost},
-                         {"rows_per_tile", elements / innermost},
-                         {"columns_per_tile", innermost}});
+    return printSchedule(op->getContext(), ElementwiseKernel::name,
+                         ElementwiseSchedule{tiles, innermost, elements / innermost, innermost});
   if (llvm::isa<KvWriteOp>(op))
-    return makeSchedule(kernel, "kv_write", tiles,
-                        {{"bytes_per_tile", *getStorageBytes(typeOf(op))}});
-  chooseAlone(op, rows, target);
-  return makeSchedule(kernel, op->getName().stripDialect(), tiles,
-                      {{"rows_per_tile", elements / rowElementsOf(op)}});
+    return printSchedule(op->getContext(), KvWriteKernel::name,
+                         KvWriteSchedule{tiles, *getStorageBytes(typeOf(op))});
+  setRowOrder(op, target);
+  return printSchedule(op->getContext(), op->getName().stripDialect(),
+                       RowSchedule{tiles, elements / rowElementsOf(op)});
 }
 
 static void setPart(Operation* op, ScheduleAttr part, int64_t firstTile) {
@@ -287,49 +279,38 @@ static void setPart(Operation* op, ScheduleAttr part, int64_t firstTile) {
 }
 
 /// As many rows a tile as are worth a thread's while. Returns the tiles.
-static int64_t chooseRows(KernelOp kernel, llvm::ArrayRef<Operation*> group, int64_t firstTile,
+static int64_t chooseRows(llvm::ArrayRef<Operation*> group, int64_t firstTile,
                           const CpuTarget& target) {
   int64_t unit = 1, total = typeOf(group.front()).getNumElements();
   for (Operation* op : group)
     unit = std::max(unit, rowElementsOf(op));
   int64_t elements = unit * std::clamp<int64_t>(elementsPerTile / unit, 1, total / unit);
   for (Operation* op : group)
-    setPart(op, rowPart(kernel, op, elements, target), firstTile);
+    setPart(op, rowPart(op, elements, target), firstTile);
   return llvm::divideCeil(total, elements);
 }
 
 /// The schedules of the GEMMs of a group with one number of columns a tile, whole vectors.
-static int64_t chooseColumns(KernelOp kernel, llvm::ArrayRef<Operation*> group, int64_t firstTile,
+static int64_t chooseColumns(llvm::ArrayRef<Operation*> group, int64_t firstTile,
                              const CpuTarget& target) {
   int64_t columns = typeOf(group.front()).getShape().back();
   int64_t rows = typeOf(group.front()).getNumElements() / columns, perTile = target.lanes;
-  llvm::DenseMap<Operation*, ScheduleAttr> gemms;
+  llvm::DenseMap<Operation*, AnyMatmulKernel> gemms;
   for (Operation* op : group)
-    if (llvm::isa<MatmulOp>(op)) {
-      ScheduleAttr schedule = chooseAlone(op, matmul, target);
-      gemms[op] = schedule;
-      int64_t own = *schedule.getParameter("columns_per_tile");
-      perTile = std::max<int64_t>(perTile, llvm::alignTo(own, target.lanes));
+    if (auto matmul = llvm::dyn_cast<MatmulOp>(op)) {
+      AnyMatmulKernel& gemm = gemms[op] = chooseMatmul(matmul, target);
+      auto columnsOf = [](const auto& kernel) { return kernel.schedule.columnsPerTile; };
+      perTile =
+          std::max<int64_t>(perTile, llvm::alignTo(std::visit(columnsOf, gemm), target.lanes));
     }
-  int64_t tiles = llvm::divideCeil(columns, perTile);
-  Builder builder(kernel.getContext());
+  auto tiles = static_cast<int64_t>(llvm::divideCeil(columns, perTile));
+  ScheduleAttr elementwise =
+      printSchedule(group.front()->getContext(), ElementwiseKernel::name,
+                    ElementwiseSchedule{tiles, columns, rows, std::min(perTile, columns)});
   for (Operation* op : group) {
-    if (auto gemm = gemms.lookup(op)) {
-      llvm::SmallVector<NamedAttribute> parameters(gemm.getParameters().getValue());
-      for (NamedAttribute& parameter : parameters)
-        if (parameter.getName() == "columns_per_tile")
-          parameter.setValue(builder.getI64IntegerAttr(perTile));
-      setPart(op,
-              ScheduleAttr::get(kernel.getContext(), gemm.getEmitter(), tiles,
-                                builder.getDictionaryAttr(parameters)),
-              firstTile);
-      continue;
-    }
-    setPart(op,
-            makeSchedule(kernel, "elementwise", tiles,
-                         {{"row_elements", columns},
-                          {"rows_per_tile", rows},
-                          {"columns_per_tile", std::min(perTile, columns)}}),
+    auto gemm = gemms.find(op);
+    bool isElementwise = gemm == gemms.end();
+    setPart(op, isElementwise ? elementwise : printWithColumns(gemm->second, perTile, tiles),
             firstTile);
   }
   return tiles;
@@ -339,15 +320,14 @@ static ScheduleAttr choose(KernelOp kernel, const CpuTarget& target) {
   VerdictOr<Sequence> sequence = SequenceReader(kernel).read();
   assert(sequence && "the rule matches");
   for (Operation* op : sequence->prologue)
-    setPart(op, rowPart(kernel, op, typeOf(op).getNumElements(), target), beforeTiles);
+    setPart(op, rowPart(op, typeOf(op).getNumElements(), target), beforeTiles);
   int64_t tiles = 0;
   for (const auto& group : sequence->groups)
-    tiles += llvm::any_of(group, llvm::IsaPred<MatmulOp>)
-                 ? chooseColumns(kernel, group, tiles, target)
-                 : chooseRows(kernel, group, tiles, target);
-  return makeSchedule(kernel, "sequence", tiles, {});
+    tiles += llvm::any_of(group, llvm::IsaPred<MatmulOp>) ? chooseColumns(group, tiles, target)
+                                                          : chooseRows(group, tiles, target);
+  return printSchedule(kernel.getContext(), SequenceKernel::name, SequenceSchedule{tiles});
 }
 
 extern const ScheduleRule sequence = {matches, choose, nullptr, /*composes=*/true};
 
-} // namespace tenon::kernels::rules
+} // namespace tenon::kernels::cpu::rules

@@ -1,10 +1,28 @@
 #ifndef TENON_KERNELS_CPU_SEQUENCE_H
 #define TENON_KERNELS_CPU_SEQUENCE_H
 
-#include "kernels/cpu/ScheduleRule.h"
-#include "support/Verdict.h"
+#include <array>
 
-namespace tenon::kernels::rules {
+#include "kernels/cpu/CpuKernelKind.h"
+
+namespace tenon::kernels::cpu {
+
+/// What a tile computes is said by the parts of the operations (kernels/PartTile.h).
+struct SequenceSchedule {
+  int64_t tiles = 0;
+
+  static constexpr std::array<Parameter<SequenceSchedule>, 0> parameters = {};
+};
+
+/// Several operations, one after the other in each tile (codegen/cpu/emitters/Sequence.cpp).
+struct SequenceKernel {
+  static constexpr llvm::StringLiteral name = "sequence";
+
+  KernelOp kernel;
+  SequenceSchedule schedule;
+
+  static VerdictOr<SequenceKernel> read(KernelOp kernel);
+};
 
 /// Whether the CPU's emitter `sequence` computes the region of `kernel`.
 ///
@@ -20,6 +38,6 @@ namespace tenon::kernels::rules {
 ///   by each thread, and not stored.
 Verdict acceptsSequence(KernelOp kernel);
 
-} // namespace tenon::kernels::rules
+} // namespace tenon::kernels::cpu
 
 #endif // TENON_KERNELS_CPU_SEQUENCE_H

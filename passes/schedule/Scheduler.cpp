@@ -74,7 +74,7 @@ static Verdict acceptsRegion(KernelOp kernel, const CudaTarget& target) {
   return Verdict::accept();
 }
 static Verdict acceptsRegion(KernelOp kernel, const CpuTarget&) {
-  return rules::acceptsSequence(kernel);
+  return cpu::acceptsSequence(kernel);
 }
 
 std::optional<int64_t> Scheduler::measured(KernelOp kernel, ScheduleAttr schedule) const {

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "ir/Targets.h"
 #include "kernels/KernelKind.h"
+#include "kernels/cpu/Matmul.h"
 #include "kernels/cuda/GemvBulk.h"
 #include "kernels/cuda/HopperGemm.h"
 #include "kernels/cuda/NarrowGemm.h"
@@ -90,6 +91,59 @@ TEST_F(ScheduleTest, OfAKindThatGpusDoNotHaveIsRefused) {
   auto matched = readKernel(kernel);
   ASSERT_FALSE(matched);
   EXPECT_EQ(matched.reason(), "expects a kind of kernel that GPUs have, but got packed_matmul");
+}
+
+/// A CPU's product of quants has other tiles of whole blocks of columns, of all tiles as many.
+TEST_F(ScheduleTest, OfQuantsOnACpuHasAlternatives) {
+  module = parseSourceString<ModuleOp>(R"(
+func.func @f(%x: tensor<4x2048x!tenon.block<q8_s>>, %w: tensor<8192x2048x!tenon.block<q8_0>>)
+    -> tensor<4x8192xf32> {
+  %0 = tenon.kernel (%a = %x : tensor<4x2048x!tenon.block<q8_s>>,
+                     %b = %w : tensor<8192x2048x!tenon.block<q8_0>>) -> tensor<4x8192xf32> {
+    %y = tenon.matmul %a, %b
+        : (tensor<4x2048x!tenon.block<q8_s>>, tensor<8192x2048x!tenon.block<q8_0>>)
+        -> tensor<4x8192xf32>
+    tenon.yield %y : tensor<4x8192xf32>
+  }
+  return %0 : tensor<4x8192xf32>
+})",
+                                       &context);
+  ASSERT_TRUE(module);
+  KernelOp kernel;
+  module->walk([&](KernelOp found) { kernel = found; });
+  auto scheduler = passes::schedule::Scheduler::create(*module, findTarget(&context, "x86-64-v4"));
+  ASSERT_TRUE(succeeded(scheduler));
+  kernel.setScheduleAttr(scheduler->best(kernel));
+  auto chosen = cpu::QuantizedMatmulKernel::read(kernel);
+  ASSERT_TRUE(chosen) << chosen.reason();
+  EXPECT_EQ(printSchedule(&context, "quantized_matmul", chosen->schedule),
+            kernel.getScheduleAttr());
+  constexpr int64_t lanes = 16;
+  const int64_t block = chosen->schedule.columnVectors * lanes;
+  std::vector<int64_t> columns;
+  for (ScheduleAttr other : scheduler->alternatives(kernel)) {
+    auto schedule = parseSchedule<cpu::QuantizedMatmulSchedule>(other);
+    ASSERT_TRUE(schedule) << schedule.reason();
+    EXPECT_EQ(schedule->columnsPerTile % block, 0);
+    EXPECT_EQ(schedule->tiles, (8192 + schedule->columnsPerTile - 1) / schedule->columnsPerTile);
+    EXPECT_EQ(schedule->rowBlock, chosen->schedule.rowBlock);
+    columns.push_back(schedule->columnsPerTile);
+  }
+  EXPECT_THAT(columns, testing::Contains(2 * chosen->schedule.columnsPerTile));
+  kernel.setScheduleAttr(attribute("", "quantized_matmul"));
+  EXPECT_TRUE(scheduler->alternatives(kernel).empty());
+}
+
+/// What a CPU's schedule may not hold is said by the parameter that is wrong.
+TEST_F(ScheduleTest, OfACpuRefusesWhatUnrollsWithoutEnd) {
+  auto refusal = [&](const std::string& parameters) {
+    return parseSchedule<cpu::DotBlockSchedule>(attribute(parameters, "matmul")).reason();
+  };
+  const std::string tile = "columns_per_tile = 8 : i64, row_block = 1 : i64, ";
+  EXPECT_THAT(refusal(tile + "column_block = 65 : i64, step = 8 : i64"),
+              HasSubstr("expects 1 to 64 column_block, but got 65"));
+  EXPECT_THAT(refusal(tile + "column_block = 4 : i64, step = 8 : i64, depth_block = 8 : i64"),
+              HasSubstr("expects no parameter 'depth_block' in a schedule of that kind"));
 }
 
 /// Kinds of one operation are named after it, and read nothing but it.

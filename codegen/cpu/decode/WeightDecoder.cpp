@@ -20,10 +20,7 @@ static const BlockFormat* findPlanes(const Encoding& encoding) {
   return format && format->hasPlanes() ? format : nullptr;
 }
 
-bool canDecode(Type elementType) {
-  const Encoding* encoding = getEncoding(elementType);
-  return encoding && (findDecoder(*encoding) || findPlanes(*encoding));
-}
+bool canDecode(const Encoding& encoding) { return findDecoder(encoding) || findPlanes(encoding); }
 
 RowDecoder::RowDecoder(RankedTensorType type)
     : encoding(*getEncoding(type.getElementType())), decoder(findDecoder(encoding)),

@@ -40,13 +40,13 @@ struct WeightDecoder {
 /// All decoders, by their files' names.
 std::span<const WeightDecoder* const> allWeightDecoders();
 
-/// Whether tensors with that element type can be decoded.
-bool canDecode(mlir::Type elementType);
+/// Whether tensors of that encoding can be decoded: all that weights have can be.
+bool canDecode(const Encoding& encoding);
 
 /// Rows of one weight, decoded as a kernel goes along them.
 class RowDecoder {
 public:
-  /// For rows of `type`, whose element type can be decoded.
+  /// For rows of `type`, of an encoding that weights have.
   explicit RowDecoder(mlir::RankedTensorType type);
 
   /// Elements in a block; 1 for a plain type.

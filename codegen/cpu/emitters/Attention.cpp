@@ -4,11 +4,13 @@
 #include "codegen/cpu/CacheRows.h"
 #include "codegen/cpu/Emitter.h"
 #include "codegen/cpu/emitters/Rows.h"
+#include "kernels/cpu/Attention.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
+using namespace tenon::kernels::cpu;
 
 namespace tenon::codegen::cpu::emitters {
 
@@ -32,21 +34,22 @@ namespace {
 /// with their scales after a score is summed, and with the weight.
 class AttentionEmission {
 public:
-  AttentionEmission(KernelContext& context, AttentionOp op)
-      : context(context), b(context.builder), op(op), query(context, op.getQuery()),
+  AttentionEmission(KernelContext& context, const AttentionKernel& kernel)
+      : context(context), b(context.builder), op(kernel.op), query(context, op.getQuery()),
         keyCache(op.getKey().getType(), op.getBlockTable()),
         valueCache(op.getValue().getType(), op.getBlockTable()), rows(op.getType().getShape()[0]),
-        queryHeads(query.type.getShape()[1]), keySize(keyCache.size), valueSize(valueCache.size) {}
+        queryHeads(query.type.getShape()[1]), keySize(keyCache.size), valueSize(valueCache.size),
+        heads(kernel.schedule.headsPerTile) {}
 
   LogicalResult emit(Value tile);
 
 private:
-  /// The loops over heads, and over the vectors of a block's scores, are unrolled.
-  static constexpr int64_t mostHeads = 64, mostVectors = 256;
+  /// The loop over the vectors of a block's scores is unrolled.
+  static constexpr int64_t mostVectors = 256;
   /// Queries and results of a tile lie on the stack.
   static constexpr int64_t mostScratchBytes = 1 << 20;
 
-  LogicalResult readSchedule();
+  LogicalResult checkSchedule();
   void allocate();
   Value cacheHead(Value operand, const KvCache& cache, Value place);
   Value scratchRow(Value base, int64_t head, int64_t rowFloats, Value element);
@@ -79,8 +82,9 @@ private:
   RowView query; ///< rows are heads: [views · M · Hq, D]
   KvCache keyCache, valueCache;
   int64_t rows, queryHeads, keySize, valueSize;
+  int64_t heads; ///< of a tile
   OrderAttr order;
-  int64_t lanes = 0, block = 0, heads = 0;
+  int64_t lanes = 0, block = 0;
   int64_t paddedKey = 0, paddedValue = 0; ///< floats in a row of scratch
   Value queries, scores, outputs;         ///< scratch [heads, …]
   Value biases;                           ///< scratch [biasHeads, …] where there is a bias
@@ -92,12 +96,11 @@ private:
 
 } // namespace
 
-LogicalResult AttentionEmission::readSchedule() {
+LogicalResult AttentionEmission::checkSchedule() {
   FailureOr<OrderAttr> scheduled = orderOf(op);
-  FailureOr<int64_t> headsPerTile = context.parameter("heads_per_tile", mostHeads);
-  if (failed(scheduled) || failed(headsPerTile))
+  if (failed(scheduled))
     return failure();
-  order = *scheduled, heads = *headsPerTile;
+  order = *scheduled;
   lanes = order.getLanes(), block = order.getChunk();
   if (block == 0 || block % lanes != 0)
     return op.emitOpError("expects an order whose chunk, the keys of a block, is a multiple of its "
@@ -410,7 +413,7 @@ void AttentionEmission::attend(Value row, llvm::ArrayRef<KeyRange> ranges) {
 }
 
 LogicalResult AttentionEmission::emit(Value tile) {
-  if (failed(readSchedule()))
+  if (failed(checkSchedule()))
     return failure();
   allocate();
   Value row = b.div(tile, queryHeads / heads);
@@ -434,10 +437,10 @@ LogicalResult AttentionEmission::emit(Value tile) {
 }
 
 static LogicalResult emitAttention(KernelContext& context, Value tile) {
-  auto op = context.soleOp<AttentionOp>();
-  return op ? AttentionEmission(context, op).emit(tile) : failure();
+  FailureOr<AttentionKernel> kernel = context.read<AttentionKernel>();
+  return failed(kernel) ? failure() : AttentionEmission(context, *kernel).emit(tile);
 }
 
-extern const Emitter attention = {"attention", emitAttention};
+extern const Emitter attention = {AttentionKernel::name, emitAttention};
 
 } // namespace tenon::codegen::cpu::emitters

@@ -4,6 +4,7 @@
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
+using namespace tenon::kernels::cpu;
 
 namespace tenon::codegen::cpu::emitters {
 
@@ -62,20 +63,21 @@ void copyRow(KernelContext& context, Value input, Value result, const StridedVie
   }
 }
 
-template <typename OpTy> LogicalResult emitView(KernelContext& context, OpTy op, Value tile) {
+template <typename OpTy>
+LogicalResult emitView(KernelContext& context, const CopyKernel& kernel, OpTy op, Value tile) {
   StridedView view = viewOf(op);
-  RowView result(op.getType(), Value());
-  return forTileRows(context, tile, result.rows(), [&](Value row) {
+  return forTileRows(context, kernel, tile, [&](Value row) {
     copyRow(context, op.getInput(), op.getResult(), view, row);
   });
 }
 
 /// A row is what lies after one another along the axis of concatenation and the inner ones.
-LogicalResult emitConcat(KernelContext& context, ConcatOp op, Value tile) {
+LogicalResult emitConcat(KernelContext& context, const CopyKernel& kernel, ConcatOp op,
+                         Value tile) {
   VectorBuilder& b = context.builder;
-  int64_t rows = computeProduct(op.getType().getShape().take_front(op.getAxis()));
+  int64_t rows = rowExtentsOf(op).rows;
   int64_t rowBytes = *getStorageBytes(op.getType()) / rows;
-  return forTileRows(context, tile, rows, [&](Value row) {
+  return forTileRows(context, kernel, tile, [&](Value row) {
     for (Value destination : context.destinations(op.getResult())) {
       Value target = b.advance(destination, b.mul(row, rowBytes));
       for (Value input : op.getInputs()) {
@@ -91,18 +93,15 @@ LogicalResult emitConcat(KernelContext& context, ConcatOp op, Value tile) {
 
 /// Moves elements: reshape, transpose, slice, concat.
 static LogicalResult emitCopy(KernelContext& context, Value tile) {
-  Operation& op = context.kernel.getBlock().front();
-  if (!llvm::hasNItems(context.kernel.getBlock(), 2))
-    return context.kernel.emitOpError("expects a region of one operation for the emitter copy");
-  return llvm::TypeSwitch<Operation*, LogicalResult>(&op)
+  FailureOr<CopyKernel> kernel = context.read<CopyKernel>();
+  if (failed(kernel))
+    return failure();
+  return llvm::TypeSwitch<Operation*, LogicalResult>(kernel->op)
       .Case<ReshapeOp, TransposeOp, SliceOp>(
-          [&](auto view) { return emitView(context, view, tile); })
-      .Case([&](ConcatOp concat) { return emitConcat(context, concat, tile); })
-      .Default([](Operation* other) {
-        return other->emitOpError("expects an operation that moves elements for the emitter copy");
-      });
+          [&](auto view) { return emitView(context, *kernel, view, tile); })
+      .Case([&](ConcatOp concat) { return emitConcat(context, *kernel, concat, tile); });
 }
 
-extern const Emitter copy = {"copy", emitCopy};
+extern const Emitter copy = {CopyKernel::name, emitCopy};
 
 } // namespace tenon::codegen::cpu::emitters

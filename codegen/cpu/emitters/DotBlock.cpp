@@ -7,26 +7,20 @@ using namespace mlir;
 namespace tenon::codegen::cpu {
 
 LogicalResult DotBlock::read(Operation* op, OrderAttr scheduled) {
-  FailureOr<int64_t> columnUnroll =
-      context.parameter("column_block", KernelContext::mostAccumulators);
-  FailureOr<int64_t> rowUnroll = context.parameter("row_block", KernelContext::mostAccumulators);
-  FailureOr<int64_t> elements = context.parameter("step", mostStep);
-  if (failed(columnUnroll) || failed(rowUnroll) || failed(elements))
-    return failure();
-  order = scheduled, columns = *columnUnroll, rows = *rowUnroll, step = *elements;
-  prefetchBytes = context.schedule().getParameter("prefetch_bytes").value_or(0);
+  order = scheduled;
   int64_t granule = std::max(order.getLanes(), decoder.blockSize());
   if (!decoder.supports(order.getLanes()) || order.getChunk() % granule != 0)
     return op->emitOpError("expects an order whose lanes divide or hold whole blocks of ")
            << decoder.blockSize() << " elements, and whose chunk is a multiple of both, but got "
            << order;
-  step = llvm::alignTo(step, granule);
+  step = llvm::alignTo(schedule.step, granule);
   return checkUnrolled(op);
 }
 
 /// Bounds the code of a step, in which every vector of a row of W meets every row of x.
 LogicalResult DotBlock::checkUnrolled(Operation* op) {
-  constexpr int64_t most = KernelContext::mostAccumulators, mostGemms = 4096;
+  constexpr int64_t most = kernels::cpu::mostAccumulators, mostGemms = 4096;
+  int64_t columns = schedule.columnBlock, rows = schedule.rowBlock;
   if (columns * rows > most)
     return op->emitOpError("expects at most ")
            << most << " accumulators in a block, but got column_block = " << columns
@@ -41,7 +35,7 @@ LogicalResult DotBlock::checkUnrolled(Operation* op) {
 
 void DotBlock::prepare() {
   if (const BlockUnits* units = decoder.units())
-    preparedScales = b.scratch(columns * units->preparedFloats * 4);
+    preparedScales = b.scratch(schedule.columnBlock * units->preparedFloats * 4);
 }
 
 /// Adds `count` elements of K from `element` on to the accumulators, row-major [rows, columns].
@@ -102,8 +96,8 @@ bool DotBlock::usesUnits() const {
 /// Asks for the `bytes` that lie `prefetchBytes` after `weight`.
 void DotBlock::prefetchRow(Value weight, int64_t bytes) {
   constexpr int64_t cacheLine = 64;
-  for (int64_t line = 0; prefetchBytes > 0 && line < bytes; line += cacheLine)
-    b.prefetch(b.advance(weight, prefetchBytes + line));
+  for (int64_t line = 0; schedule.prefetchBytes > 0 && line < bytes; line += cacheLine)
+    b.prefetch(b.advance(weight, schedule.prefetchBytes + line));
 }
 
 /// Adds the block of K from `element` on to the accumulators, unit by unit.

@@ -1,22 +1,24 @@
+#include "kernels/cpu/Elementwise.h"
 #include "codegen/cpu/Emitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
+using namespace tenon::kernels::cpu;
 
 namespace tenon::codegen::cpu::emitters {
 
 namespace {
 
 /// A chain of elementwise operations over the rows of the common result shape.
-///
-/// Parameters: `row_elements` (the innermost extent, or all elements where no operand broadcasts),
-/// `rows_per_tile`, `columns_per_tile` (a multiple of the vector, or the whole row). Tiles are
-/// numbered along a row first.
 class ElementwiseEmission {
 public:
-  explicit ElementwiseEmission(KernelContext& context) : context(context), b(context.builder) {}
+  ElementwiseEmission(KernelContext& context, const ElementwiseKernel& kernel)
+      : context(context), b(context.builder), schedule(kernel.schedule) {
+    auto type = llvm::cast<RankedTensorType>(context.kernel.getResult(0).getType());
+    shape = type.getShape(), elements = type.getNumElements();
+  }
 
   LogicalResult emit(Value tile);
 
@@ -29,17 +31,16 @@ private:
     bool splat; ///< one element a row
   };
 
-  LogicalResult readRegion();
-  LogicalResult readSchedule();
+  LogicalResult check();
   Value rowOffset(const Source& source, Value row);
   void emitRow(Value row, Value firstColumn, Value endColumn);
   void emitVector(Value column, int64_t count, int64_t width);
 
   KernelContext& context;
   VectorBuilder& b;
+  ElementwiseSchedule schedule;
   llvm::ArrayRef<int64_t> shape; ///< of every result
-  int64_t elements = 0;
-  int64_t rowElements = 0, rowsPerTile = 0, columnsPerTile = 0;
+  int64_t elements;
   llvm::SmallVector<Source> sources;
   Value currentRow;
 };
@@ -55,64 +56,38 @@ static std::optional<float> splatOf(Operation* op) {
   return elements.getSplatValue<APFloat>().convertToDouble();
 }
 
-LogicalResult ElementwiseEmission::readRegion() {
+LogicalResult ElementwiseEmission::check() {
   KernelOp kernel = context.kernel;
-  for (Operation& op : kernel.getBlock().without_terminator())
-    if (!llvm::isa<ElementwiseOpInterface>(op) && !splatOf(&op))
-      return op.emitOpError("expects an elementwise operation in a kernel of the emitter "
-                            "elementwise");
-  for (Value result : kernel.getResults()) {
-    auto type = llvm::dyn_cast<RankedTensorType>(result.getType());
-    if (!type || !llvm::isa<FloatType>(type.getElementType()) ||
-        (elements != 0 && type.getShape() != shape))
-      return kernel.emitOpError("expects float results of one shape for the emitter elementwise, "
-                                "but got ")
-             << result.getType();
-    shape = type.getShape();
-    elements = type.getNumElements();
-  }
   for (BlockArgument argument : kernel.getBlock().getArguments()) {
     if (argument.use_empty())
       continue;
-    auto type = llvm::dyn_cast<RankedTensorType>(argument.getType());
-    if (!type || !llvm::isa<FloatType>(type.getElementType()))
-      return kernel.emitOpError("expects float tensors for the emitter elementwise, but got ")
-             << argument.getType();
+    auto type = llvm::cast<RankedTensorType>(argument.getType());
     bool splat = type.getRank() == 0 || type.getShape().back() == 1;
     sources.push_back({argument, type, Value(), splat});
   }
-  return success();
-}
-
-LogicalResult ElementwiseEmission::readSchedule() {
-  FailureOr<int64_t> row = context.parameter("row_elements");
-  FailureOr<int64_t> rows = context.parameter("rows_per_tile");
-  FailureOr<int64_t> columns = context.parameter("columns_per_tile");
-  if (failed(row) || failed(rows) || failed(columns))
-    return failure();
-  rowElements = *row, rowsPerTile = *rows, columnsPerTile = *columns;
-  KernelOp kernel = context.kernel;
-  bool flat = rowElements == elements;
+  bool flat = schedule.rowElements == elements;
   for (Source& source : sources) {
     flat &= source.type.getNumElements() == elements || source.type.getNumElements() == 1;
-    if (rowElements == elements)
+    if (schedule.rowElements == elements)
       source.splat = source.type.getNumElements() == 1 && elements != 1;
   }
-  if (!flat && (shape.empty() || rowElements != shape.back()))
+  if (!flat && (shape.empty() || schedule.rowElements != shape.back()))
     return kernel.emitOpError("expects row_elements to be the innermost extent, or all elements "
                               "where nothing broadcasts, but got ")
-           << rowElements;
-  if (columnsPerTile % context.lanes != 0 && columnsPerTile < rowElements)
+           << schedule.rowElements;
+  if (schedule.columnsPerTile % context.lanes != 0 &&
+      schedule.columnsPerTile < schedule.rowElements)
     return kernel.emitOpError("expects columns_per_tile to be a multiple of ")
-           << context.lanes << ", but got " << columnsPerTile;
-  return context.expectTiles(llvm::divideCeil(elements / rowElements, rowsPerTile) *
-                             llvm::divideCeil(rowElements, columnsPerTile));
+           << context.lanes << ", but got " << schedule.columnsPerTile;
+  return context.expectTiles(
+      llvm::divideCeil(elements / schedule.rowElements, schedule.rowsPerTile) *
+      llvm::divideCeil(schedule.rowElements, schedule.columnsPerTile));
 }
 
 /// The element of `source` that row `row` starts at.
 Value ElementwiseEmission::rowOffset(const Source& source, Value row) {
   llvm::ArrayRef<int64_t> extents = source.type.getShape();
-  if (rowElements == elements || extents.size() <= 1)
+  if (schedule.rowElements == elements || extents.size() <= 1)
     return b.i64(0);
   Value offset = b.i64(0), rest = row;
   int64_t stride = extents.back();
@@ -152,7 +127,7 @@ void ElementwiseEmission::emitVector(Value column, int64_t count, int64_t width)
     Type element = llvm::cast<RankedTensorType>(op.getResult(0).getType()).getElementType();
     mapping.map(op.getResult(0), b.roundTo(value, element));
   }
-  Value first = b.add(b.mul(currentRow, rowElements), column);
+  Value first = b.add(b.mul(currentRow, schedule.rowElements), column);
   for (auto [index, yielded] : llvm::enumerate(kernel.getYield().getValues())) {
     Type element = llvm::cast<RankedTensorType>(yielded.getType()).getElementType();
     Value place = b.advance(context.result(index), b.mul(first, elementBytes(element)));
@@ -167,32 +142,34 @@ void ElementwiseEmission::emitRow(Value row, Value firstColumn, Value endColumn)
     source.row = b.advance(context.pointer(source.argument),
                            b.mul(rowOffset(source, row), elementBytes(element)));
   }
-  int64_t width = context.lanes, rest = rowElements % width;
-  Value endWhole = b.min(endColumn, b.i64(rowElements - rest));
+  int64_t width = context.lanes, rest = schedule.rowElements % width;
+  Value endWhole = b.min(endColumn, b.i64(schedule.rowElements - rest));
   b.loop(firstColumn, endWhole, width, [&](Value column) { emitVector(column, width, width); });
   if (rest == 0)
     return;
-  Value isLast = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, endColumn, b.i64(rowElements));
-  b.branch(isLast, [&] { emitVector(b.i64(rowElements - rest), rest, width); });
+  Value isLast =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, endColumn, b.i64(schedule.rowElements));
+  b.branch(isLast, [&] { emitVector(b.i64(schedule.rowElements - rest), rest, width); });
 }
 
 LogicalResult ElementwiseEmission::emit(Value tile) {
-  if (failed(readRegion()) || failed(readSchedule()))
+  if (failed(check()))
     return failure();
-  int64_t rows = elements / rowElements;
-  int64_t tilesPerRow = llvm::divideCeil(rowElements, columnsPerTile);
-  Value firstRow = b.mul(b.div(tile, tilesPerRow), rowsPerTile);
-  Value endRow = b.min(b.add(firstRow, rowsPerTile), b.i64(rows));
-  Value firstColumn = b.mul(b.rem(tile, tilesPerRow), columnsPerTile);
-  Value endColumn = b.min(b.add(firstColumn, columnsPerTile), b.i64(rowElements));
+  int64_t rows = elements / schedule.rowElements;
+  int64_t tilesPerRow = llvm::divideCeil(schedule.rowElements, schedule.columnsPerTile);
+  Value firstRow = b.mul(b.div(tile, tilesPerRow), schedule.rowsPerTile);
+  Value endRow = b.min(b.add(firstRow, schedule.rowsPerTile), b.i64(rows));
+  Value firstColumn = b.mul(b.rem(tile, tilesPerRow), schedule.columnsPerTile);
+  Value endColumn = b.min(b.add(firstColumn, schedule.columnsPerTile), b.i64(schedule.rowElements));
   b.loop(firstRow, endRow, 1, [&](Value row) { emitRow(row, firstColumn, endColumn); });
   return success();
 }
 
 static LogicalResult emitElementwise(KernelContext& context, Value tile) {
-  return ElementwiseEmission(context).emit(tile);
+  FailureOr<ElementwiseKernel> kernel = context.read<ElementwiseKernel>();
+  return failed(kernel) ? failure() : ElementwiseEmission(context, *kernel).emit(tile);
 }
 
-extern const Emitter elementwise = {"elementwise", emitElementwise};
+extern const Emitter elementwise = {ElementwiseKernel::name, emitElementwise};
 
 } // namespace tenon::codegen::cpu::emitters

@@ -3,22 +3,22 @@
 #include "codegen/cpu/emitters/Rows.h"
 
 using namespace mlir;
+using namespace tenon::kernels::cpu;
 
 namespace tenon::codegen::cpu::emitters {
 
 /// Rows of a table; a row of zeros for an id outside it.
 static LogicalResult emitEmbedding(KernelContext& context, Value tile) {
-  auto op = context.soleOp<EmbeddingOp>();
-  if (!op)
+  FailureOr<RowKernelOf<EmbeddingOp>> kernel = context.read<RowKernelOf<EmbeddingOp>>();
+  if (failed(kernel))
     return failure();
+  EmbeddingOp op = kernel->op;
   RankedTensorType table = op.getTable().getType();
-  if (!canDecode(table.getElementType()))
-    return op.emitOpError("expects a table that can be decoded on the CPU, but got ") << table;
   VectorBuilder& b = context.builder;
   RowDecoder decoder(table);
   int64_t length = table.getShape().back();
   RowView ids(context, op.getIds());
-  return forTileRows(context, tile, ids.type.getNumElements(), [&](Value row) {
+  return forTileRows(context, *kernel, tile, [&](Value row) {
     Value id = b.loadIndex(ids.base, row);
     auto decodeRow = [&] {
       Value source = b.advance(context.pointer(op.getTable()), b.mul(id, decoder.rowBytes()));

@@ -1,28 +1,30 @@
 #include "codegen/cpu/emitters/DotBlock.h"
+#include "kernels/cpu/Experts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
+using namespace tenon::kernels::cpu;
 
 namespace tenon::codegen::cpu::emitters {
 
 namespace {
 
 /// Products with the matrices that rows choose, in blocks of dot products. Two kinds of tiles, of
-/// `columns_per_tile` columns each: of one product, a row with one of its experts, where weights
-/// are read about once; or of one expert with all rows that chose it, which the tile finds in the
-/// ids. The other parameters: `DotBlock`.
+/// `columns_per_tile` columns each: of one product, a row with one of its experts, where weights are
+/// read about once; or of one expert with all rows that chose it, which the tile finds in the ids.
 class ExpertEmission {
 public:
-  ExpertEmission(KernelContext& context, ExpertMatmulOp op)
-      : context(context), b(context.builder), op(op), input(context, op.getInput()),
-        weightType(op.getWeight().getType()), ids(context.pointer(op.getIds())),
-        block(context, input.type, weightType), experts(weightType.getDimSize(0)),
-        columns(weightType.getDimSize(1)), products(op.getIds().getType().getNumElements()),
-        sharing(products / input.rows()) {}
+  ExpertEmission(KernelContext& context, ExpertMatmulOp op, const DotBlockSchedule& schedule)
+      : context(context), b(context.builder), op(op), schedule(schedule),
+        input(context, op.getInput()), weightType(op.getWeight().getType()),
+        ids(context.pointer(op.getIds())), block(context, schedule, input.type, weightType),
+        experts(weightType.getDimSize(0)), columns(weightType.getDimSize(1)),
+        products(op.getIds().getType().getNumElements()), sharing(products / input.rows()),
+        tilesPerPart(llvm::divideCeil(columns, schedule.columnsPerTile)) {}
 
-  /// Reads the schedule, whose tiles are those of `parts` products or experts.
-  LogicalResult read(int64_t parts);
+  /// Checks the schedule, whose tiles are those of `parts` products or experts.
+  LogicalResult check(int64_t parts);
   void emitGemm(Value tile);
   void emitExpert(Value tile);
 
@@ -37,6 +39,7 @@ private:
   KernelContext& context;
   VectorBuilder& b;
   ExpertMatmulOp op;
+  DotBlockSchedule schedule;
   RowView input;
   RankedTensorType weightType;
   Value ids;
@@ -44,27 +47,21 @@ private:
   int64_t experts, columns;
   int64_t products; ///< rows of the result, one for each id
   int64_t sharing;  ///< products of a row of the input
-  int64_t columnsPerTile = 0, tilesPerPart = 0;
+  int64_t tilesPerPart;
   Value firstColumn, endColumn; ///< of the tile
 };
 
 } // namespace
 
-LogicalResult ExpertEmission::read(int64_t parts) {
-  if (!canDecode(weightType.getElementType()))
-    return op.emitOpError("expects a weight that can be decoded on the CPU, but got ")
-           << weightType;
-  FailureOr<int64_t> tile = context.parameter("columns_per_tile");
-  if (failed(tile) || failed(block.read(op)))
+LogicalResult ExpertEmission::check(int64_t parts) {
+  if (failed(block.read(op)))
     return failure();
-  columnsPerTile = *tile;
-  tilesPerPart = llvm::divideCeil(columns, columnsPerTile);
   return context.expectTiles(parts * tilesPerPart);
 }
 
 void ExpertEmission::placeTile(Value tile) {
-  firstColumn = b.mul(b.rem(tile, tilesPerPart), columnsPerTile);
-  endColumn = b.min(b.add(firstColumn, columnsPerTile), b.i64(columns));
+  firstColumn = b.mul(b.rem(tile, tilesPerPart), schedule.columnsPerTile);
+  endColumn = b.min(b.add(firstColumn, schedule.columnsPerTile), b.i64(columns));
   block.prepare();
 }
 
@@ -91,7 +88,7 @@ void ExpertEmission::emitBlock(llvm::ArrayRef<Value> rows, Value expert, Value c
 }
 
 void ExpertEmission::emitColumns(llvm::ArrayRef<Value> rows, Value expert) {
-  int64_t unrolled = block.columnBlock();
+  int64_t unrolled = schedule.columnBlock;
   Value whole = b.mul(b.div(b.sub(endColumn, firstColumn), unrolled), unrolled);
   Value endWhole = b.add(firstColumn, whole);
   b.loop(firstColumn, endWhole, unrolled,
@@ -123,7 +120,7 @@ void ExpertEmission::emitSegment(Value expert, Value firstGemm, Value endGemm, V
       rows.push_back(b.loadIndex(list, b.add(first, i)));
     emitColumns(rows, expert);
   };
-  int64_t unrolled = block.rowBlock();
+  int64_t unrolled = schedule.rowBlock;
   Value whole = b.mul(b.div(count, unrolled), unrolled);
   b.loop(b.i64(0), whole, unrolled, [&](Value first) { emitRows(first, unrolled); });
   if (unrolled > 1)
@@ -148,29 +145,35 @@ void ExpertEmission::emitExpert(Value tile) {
   });
 }
 
-static LogicalResult emitExpertMatmul(KernelContext& context, Value tile) {
-  auto op = context.soleOp<ExpertMatmulOp>();
-  if (!op)
+/// `emitTile` of the kernel, whose tiles are those of `parts` products or experts.
+template <typename Kernel>
+static LogicalResult emitExperts(KernelContext& context,
+                                 llvm::function_ref<int64_t(ExpertMatmulOp)> partsOf,
+                                 llvm::function_ref<void(ExpertEmission&)> emitTile) {
+  FailureOr<Kernel> kernel = context.read<Kernel>();
+  if (failed(kernel))
     return failure();
-  ExpertEmission emission(context, op);
-  if (failed(emission.read(op.getIds().getType().getNumElements())))
+  ExpertEmission emission(context, kernel->op, kernel->schedule);
+  if (failed(emission.check(partsOf(kernel->op))))
     return failure();
-  emission.emitGemm(tile);
+  emitTile(emission);
   return success();
+}
+
+static LogicalResult emitExpertMatmul(KernelContext& context, Value tile) {
+  return emitExperts<ExpertMatmulKernel>(
+      context, [](ExpertMatmulOp op) { return op.getIds().getType().getNumElements(); },
+      [&](ExpertEmission& emission) { emission.emitGemm(tile); });
 }
 
 static LogicalResult emitGroupedExpertMatmul(KernelContext& context, Value tile) {
-  auto op = context.soleOp<ExpertMatmulOp>();
-  if (!op)
-    return failure();
-  ExpertEmission emission(context, op);
-  if (failed(emission.read(op.getWeight().getType().getDimSize(0))))
-    return failure();
-  emission.emitExpert(tile);
-  return success();
+  return emitExperts<GroupedExpertMatmulKernel>(
+      context, [](ExpertMatmulOp op) { return op.getWeight().getType().getDimSize(0); },
+      [&](ExpertEmission& emission) { emission.emitExpert(tile); });
 }
 
-extern const Emitter expertMatmul = {"expert_matmul", emitExpertMatmul};
-extern const Emitter groupedExpertMatmul = {"grouped_expert_matmul", emitGroupedExpertMatmul};
+extern const Emitter expertMatmul = {ExpertMatmulKernel::name, emitExpertMatmul};
+extern const Emitter groupedExpertMatmul = {GroupedExpertMatmulKernel::name,
+                                            emitGroupedExpertMatmul};
 
 } // namespace tenon::codegen::cpu::emitters

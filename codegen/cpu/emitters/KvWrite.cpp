@@ -1,9 +1,11 @@
+#include "kernels/cpu/KvWrite.h"
 #include "codegen/cpu/CacheRows.h"
 #include "codegen/cpu/Emitter.h"
 #include "codegen/cpu/emitters/Rows.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
+using namespace tenon::kernels::cpu;
 
 namespace tenon::codegen::cpu::emitters {
 
@@ -11,27 +13,26 @@ namespace tenon::codegen::cpu::emitters {
 /// the same place the last one stays, whatever thread works on it. Rows that are encoded, or whose
 /// heads lie apart in a page, are one tile.
 static LogicalResult emitKvWrite(KernelContext& context, Value tile) {
-  auto op = context.soleOp<KvWriteOp>();
-  if (!op)
+  FailureOr<KvWriteKernel> kernel = context.read<KvWriteKernel>();
+  if (failed(kernel))
     return failure();
-  FailureOr<int64_t> perTile = context.parameter("bytes_per_tile");
-  if (failed(perTile))
-    return failure();
+  KvWriteOp op = kernel->op;
+  int64_t perTile = kernel->schedule.bytesPerTile;
   auto values = llvm::cast<RankedTensorType>(op.getValues().getType());
   KvCache cache(op.getState().getType(), op.getBlockTable());
   int64_t rows = values.getShape().front();
   Type elementType = values.getElementType();
   int64_t rowBytes = *getStorageBytes(values) / rows;
-  if (failed(context.expectTiles(llvm::divideCeil(rowBytes, *perTile))))
+  if (failed(context.expectTiles(llvm::divideCeil(rowBytes, perTile))))
     return failure();
   bool writesHeads = cache.isQuantized() || cache.isPaged();
-  if (writesHeads && *perTile < rowBytes)
+  if (writesHeads && perTile < rowBytes)
     return op.emitOpError("expects bytes_per_tile of a whole row, ")
-           << rowBytes << ", to write its heads, but got " << *perTile;
+           << rowBytes << ", to write its heads, but got " << perTile;
   VectorBuilder& b = context.builder;
   bool oneSequence = op.getSequences().getType().getNumElements() == 1;
-  Value first = b.mul(tile, *perTile);
-  Value end = b.min(b.add(first, *perTile), b.i64(rowBytes));
+  Value first = b.mul(tile, perTile);
+  Value end = b.min(b.add(first, perTile), b.i64(rowBytes));
   b.loop(b.i64(0), b.i64(rows), 1, [&](Value row) {
     Value sequence = b.loadIndex(context.pointer(op.getSequences()), oneSequence ? b.i64(0) : row);
     Value position = b.loadIndex(context.pointer(op.getPositions()), row);
@@ -63,6 +64,6 @@ static LogicalResult emitKvWrite(KernelContext& context, Value tile) {
   return success();
 }
 
-extern const Emitter kvWrite = {"kv_write", emitKvWrite};
+extern const Emitter kvWrite = {KvWriteKernel::name, emitKvWrite};
 
 } // namespace tenon::codegen::cpu::emitters

@@ -2,15 +2,17 @@
 #include "codegen/cpu/emitters/Rows.h"
 
 using namespace mlir;
+using namespace tenon::kernels::cpu;
 
 namespace tenon::codegen::cpu::emitters {
 
 /// (x − mean) / √(var + ε) · weight + bias, a row at a time: the mean, the mean of squared
 /// differences, then the result.
 static LogicalResult emitLayerNorm(KernelContext& context, Value tile) {
-  auto norm = context.soleOp<LayerNormOp>();
-  if (!norm)
+  FailureOr<RowKernelOf<LayerNormOp>> kernel = context.read<RowKernelOf<LayerNormOp>>();
+  if (failed(kernel))
     return failure();
+  LayerNormOp norm = kernel->op;
   FailureOr<OrderAttr> order = orderOf(norm);
   if (failed(order))
     return failure();
@@ -19,7 +21,7 @@ static LogicalResult emitLayerNorm(KernelContext& context, Value tile) {
   RowView input(context, norm.getInput());
   int64_t length = input.length();
   Value elements = b.splat(static_cast<float>(length), 0);
-  return forTileRows(context, tile, input.rows(), [&](Value row) {
+  return forTileRows(context, *kernel, tile, [&](Value row) {
     RowView x = input.from(b, row);
     Value sum = b.orderedSum(*order, length, [&](Value sums, Value first, int64_t count) {
       return b.fadd(sums, x.load(b, first, count, sumLanes));

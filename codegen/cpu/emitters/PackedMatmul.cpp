@@ -1,9 +1,12 @@
 #include "codegen/cpu/Emitter.h"
 #include "codegen/cpu/decode/WeightDecoder.h"
 #include "codegen/cpu/emitters/Rows.h"
+#include "kernels/cpu/Matmul.h"
+#include "kernels/regions/MatmulExtents.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
+using namespace tenon::kernels::cpu;
 
 namespace tenon::codegen::cpu::emitters {
 
@@ -25,19 +28,18 @@ namespace {
 /// Last the lanes of each sum are combined, those of a vector of columns together.
 class PackedMatmulEmission {
 public:
-  PackedMatmulEmission(KernelContext& context, MatmulOp op)
-      : context(context), b(context.builder), op(op), input(context, op.getInput()),
-        weightType(op.getWeight().getType()), decoder(weightType) {}
+  PackedMatmulEmission(KernelContext& context, const PackedMatmulKernel& kernel)
+      : context(context), b(context.builder), op(kernel.op), schedule(kernel.schedule), shape(op),
+        input(context, op.getInput()), decoder(op.getWeight().getType()) {
+    schedule.rowsPerPass = std::min(schedule.rowsPerPass, shape.rows);
+    schedule.rowBlock = std::min(schedule.rowBlock, schedule.rowsPerPass);
+  }
 
   LogicalResult emit(Value tile);
 
 private:
-  /// Elements of K of a panel, whose cache lines are asked for one by one.
-  static constexpr int64_t mostDepthBlock = 4096;
-
-  LogicalResult readSchedule();
   LogicalResult checkSchedule();
-  int64_t panelBytes() const { return columnsPerTile * depthBlock * 4; }
+  int64_t panelBytes() const { return schedule.columnsPerTile * schedule.depthBlock * 4; }
   int64_t sumBytes() const { return order.getLanes() * 4; }
   Value sumsOfBlock(Value rowBlockIndex, Value block);
   Value sumAt(Value row, Value column);
@@ -56,88 +58,64 @@ private:
   KernelContext& context;
   VectorBuilder& b;
   MatmulOp op;
+  PackedMatmulSchedule schedule; ///< of at most all rows
+  kernels::MatmulExtents shape;
   RowView input;
-  RankedTensorType weightType;
   RowDecoder decoder;
   OrderAttr order;
-  int64_t batches = 0, rows = 0, columns = 0, depth = 0; ///< y [batches, rows, columns]
-  int64_t columnsPerTile = 0, columnBlock = 0, rowBlock = 0, rowsPerPass = 0, depthBlock = 0;
   Value batch, firstColumn, endColumn;
   Value columnBlocks; ///< of the tile, the last one perhaps with rows of W twice
   Value prepared;     ///< scales of a block; null where blocks are not decoded in units
-  Value panel;        ///< f32 [columns_per_tile / column_block, depth_block / lanes, column_block,
+  Value panel;        ///< f32 [columnsPerTile / columnBlock, depthBlock / lanes, columnBlock,
                       ///< lanes]
-  Value sums; ///< f32 [rows_per_pass / row_block, columns_per_tile / column_block, row_block,
-              ///< column_block, lanes]
+  Value sums;         ///< f32 [rowsPerPass / rowBlock, columnsPerTile / columnBlock, rowBlock,
+                      ///< columnBlock, lanes]
 };
 
 } // namespace
 
-LogicalResult PackedMatmulEmission::readSchedule() {
+LogicalResult PackedMatmulEmission::checkSchedule() {
   FailureOr<OrderAttr> scheduled = orderOf(op);
   if (failed(scheduled))
     return failure();
   order = *scheduled;
-  struct Parameter {
-    llvm::StringRef name;
-    int64_t& value;
-    int64_t most = std::numeric_limits<int64_t>::max();
-  };
-  for (auto [name, value, most] : {Parameter{"columns_per_tile", columnsPerTile},
-                                   {"column_block", columnBlock, KernelContext::mostAccumulators},
-                                   {"row_block", rowBlock, KernelContext::mostAccumulators},
-                                   {"rows_per_pass", rowsPerPass},
-                                   {"depth_block", depthBlock, mostDepthBlock}}) {
-    FailureOr<int64_t> parameter = context.parameter(name, most);
-    if (failed(parameter))
-      return failure();
-    value = *parameter;
-  }
-  depth = weightType.getShape().back();
-  columns = weightType.getShape().end()[-2];
-  batches = weightType.getNumElements() / (columns * depth);
-  rows = input.rows() / batches;
-  rowsPerPass = std::min(rowsPerPass, rows);
-  rowBlock = std::min(rowBlock, rowsPerPass);
-  return checkSchedule();
-}
-
-LogicalResult PackedMatmulEmission::checkSchedule() {
-  constexpr int64_t mostStackBytes = 1 << 20, mostAccumulators = KernelContext::mostAccumulators;
+  constexpr int64_t mostStackBytes = 1 << 20;
   int64_t lanes = order.getLanes(), granule = std::max(lanes, decoder.blockSize());
-  if (!decoder.supports(lanes) || (order.getChunk() != 0 && order.getChunk() < depth))
+  if (!decoder.supports(lanes) || (order.getChunk() != 0 && order.getChunk() < shape.depth))
     return op.emitOpError("expects an order of one chunk whose lanes divide or hold whole blocks "
                           "of ")
            << decoder.blockSize() << " elements, but got " << order;
-  if (columnsPerTile % columnBlock != 0 || depthBlock % granule != 0)
+  if (schedule.columnsPerTile % schedule.columnBlock != 0 || schedule.depthBlock % granule != 0)
     return op.emitOpError("expects columns_per_tile in whole column blocks and depth_block a "
                           "multiple of ")
-           << granule << ", but got " << columnsPerTile << " and " << depthBlock;
-  if (rowBlock > mostAccumulators / columnBlock ||
-      columnsPerTile > mostStackBytes / 8 / depthBlock ||
-      columnsPerTile > mostStackBytes / 2 / sumBytes() / rowsPerPass)
+           << granule << ", but got " << schedule.columnsPerTile << " and " << schedule.depthBlock;
+  if (schedule.rowBlock > mostAccumulators / schedule.columnBlock ||
+      schedule.columnsPerTile > mostStackBytes / 8 / schedule.depthBlock ||
+      schedule.columnsPerTile > mostStackBytes / 2 / sumBytes() / schedule.rowsPerPass)
     return op.emitOpError("expects at most ")
            << mostAccumulators << " accumulators in a block and " << mostStackBytes
            << " bytes of stack, but got the schedule " << context.schedule();
-  return context.expectTiles(batches * llvm::divideCeil(columns, columnsPerTile));
+  return context.expectTiles(shape.batches *
+                             llvm::divideCeil(shape.columns, schedule.columnsPerTile));
 }
 
 /// The sums of block `rowBlockIndex` of the rows of the pass and column block `block`.
 Value PackedMatmulEmission::sumsOfBlock(Value rowBlockIndex, Value block) {
-  Value index = b.add(b.mul(rowBlockIndex, columnsPerTile / columnBlock), block);
-  return b.advance(sums, b.mul(index, rowBlock * columnBlock * sumBytes()));
+  Value index = b.add(b.mul(rowBlockIndex, schedule.columnsPerTile / schedule.columnBlock), block);
+  return b.advance(sums, b.mul(index, schedule.rowBlock * schedule.columnBlock * sumBytes()));
 }
 
 /// The lanes of the sum of row `row` of the pass and column `column` of the tile.
 Value PackedMatmulEmission::sumAt(Value row, Value column) {
-  Value block = sumsOfBlock(b.div(row, rowBlock), b.div(column, columnBlock));
-  Value inBlock = b.add(b.mul(b.rem(row, rowBlock), columnBlock), b.rem(column, columnBlock));
+  Value block = sumsOfBlock(b.div(row, schedule.rowBlock), b.div(column, schedule.columnBlock));
+  Value inBlock = b.add(b.mul(b.rem(row, schedule.rowBlock), schedule.columnBlock),
+                        b.rem(column, schedule.columnBlock));
   return b.advance(block, b.mul(inBlock, sumBytes()));
 }
 
 /// The encoded row of W of column `column` of the tile, from element `start` on.
 Value PackedMatmulEmission::weightSegment(Value column, Value start) {
-  Value row = b.add(b.mul(batch, columns), b.add(firstColumn, column));
+  Value row = b.add(b.mul(batch, shape.columns), b.add(firstColumn, column));
   Value place = b.add(b.mul(row, decoder.rowBytes()), decoder.byteOffset(b, start));
   return b.advance(context.pointer(op.getWeight()), place);
 }
@@ -151,9 +129,9 @@ void PackedMatmulEmission::packUnits(Value source, Value target, int64_t length)
     units.prepare(b, encoded, prepared);
     b.loop(b.i64(0), b.i64(blockSize / units.elements), 1, [&](Value unit) {
       Value first = b.add(element, b.mul(unit, units.elements));
-      Value place = b.advance(target, b.mul(first, columnBlock * 4));
+      Value place = b.advance(target, b.mul(first, schedule.columnBlock * 4));
       for (auto [part, values] : llvm::enumerate(units.decode(b, encoded, prepared, unit, lanes)))
-        b.store(values, b.advance(place, part * columnBlock * sumBytes()));
+        b.store(values, b.advance(place, part * schedule.columnBlock * sumBytes()));
     });
   });
 }
@@ -165,11 +143,11 @@ void PackedMatmulEmission::packRow(Value source, Value target, int64_t length) {
   int64_t lanes = order.getLanes(), granule = std::max(lanes, decoder.blockSize());
   b.forVectors(length, granule, [&](Value element, int64_t count) {
     Value encoded = b.advance(source, decoder.byteOffset(b, element));
-    Value place = b.advance(target, b.mul(element, columnBlock * 4));
+    Value place = b.advance(target, b.mul(element, schedule.columnBlock * 4));
     for (int64_t part = 0; part < count; part += lanes) {
       int64_t held = std::min(lanes, count - part);
       b.store(b.pad(decoder.decode(b, encoded, part, held), lanes),
-              b.advance(place, part * columnBlock * 4));
+              b.advance(place, part * schedule.columnBlock * 4));
     }
   });
 }
@@ -178,9 +156,9 @@ void PackedMatmulEmission::packRow(Value source, Value target, int64_t length) {
 void PackedMatmulEmission::packPanel(Value start, int64_t length) {
   Value last = b.sub(b.sub(endColumn, firstColumn), b.i64(1));
   b.loop(b.i64(0), columnBlocks, 1, [&](Value block) {
-    Value target = b.advance(panel, b.mul(block, columnBlock * depthBlock * 4));
-    for (int64_t i = 0; i < columnBlock; ++i) {
-      Value column = b.min(b.add(b.mul(block, columnBlock), i), last);
+    Value target = b.advance(panel, b.mul(block, schedule.columnBlock * schedule.depthBlock * 4));
+    for (int64_t i = 0; i < schedule.columnBlock; ++i) {
+      Value column = b.min(b.add(b.mul(block, schedule.columnBlock), i), last);
       packRow(weightSegment(column, start), b.advance(target, i * sumBytes()), length);
     }
   });
@@ -191,14 +169,14 @@ void PackedMatmulEmission::packPanel(Value start, int64_t length) {
 void PackedMatmulEmission::prefetchNext(Value block, Value rowBlockIndex, int64_t rowBlocks,
                                         Value start) {
   constexpr int64_t cacheLine = 64;
-  int64_t segmentBytes = std::min(decoder.bytes(depthBlock), decoder.rowBytes());
+  int64_t segmentBytes = std::min(decoder.bytes(schedule.depthBlock), decoder.rowBytes());
   int64_t lines = llvm::divideCeil(segmentBytes, cacheLine);
-  int64_t share = llvm::divideCeil(columnBlock * lines, rowBlocks);
-  Value isLast = b.isBelow(b.sub(b.i64(depth - 1), start), depthBlock);
+  int64_t share = llvm::divideCeil(schedule.columnBlock * lines, rowBlocks);
+  Value isLast = b.isBelow(b.sub(b.i64(shape.depth - 1), start), schedule.depthBlock);
   Value toNextTile =
-      b.sub(b.i64(columnsPerTile * decoder.rowBytes()), decoder.byteOffset(b, start));
-  Value ahead = b.select(isLast, toNextTile, b.i64(decoder.bytes(depthBlock)));
-  Value base = b.advance(weightSegment(b.mul(block, columnBlock), start), ahead);
+      b.sub(b.i64(schedule.columnsPerTile * decoder.rowBytes()), decoder.byteOffset(b, start));
+  Value ahead = b.select(isLast, toNextTile, b.i64(decoder.bytes(schedule.depthBlock)));
+  Value base = b.advance(weightSegment(b.mul(block, schedule.columnBlock), start), ahead);
   for (int64_t i = 0; i < share; ++i) {
     Value line = b.add(b.mul(rowBlockIndex, share), i);
     Value offset =
@@ -211,25 +189,26 @@ void PackedMatmulEmission::prefetchNext(Value block, Value rowBlockIndex, int64_
 void PackedMatmulEmission::emitBlock(Value firstRow, Value rowBlockIndex, int64_t rowCount,
                                      Value block, Value start, int64_t length) {
   int64_t lanes = order.getLanes();
-  Value weights = b.advance(panel, b.mul(block, columnBlock * depthBlock * 4));
+  Value weights = b.advance(panel, b.mul(block, schedule.columnBlock * schedule.depthBlock * 4));
   Value places = sumsOfBlock(rowBlockIndex, block);
-  Value row = b.add(b.add(b.mul(batch, rows), firstRow), b.mul(rowBlockIndex, rowBlock));
+  Value row =
+      b.add(b.add(b.mul(batch, shape.rows), firstRow), b.mul(rowBlockIndex, schedule.rowBlock));
   llvm::SmallVector<Value> inputRows, accumulators;
   for (int64_t i = 0; i < rowCount; ++i)
     inputRows.push_back(input.from(b, b.add(row, i)).at(b, start));
-  for (int64_t i = 0; i < rowCount * columnBlock; ++i)
+  for (int64_t i = 0; i < rowCount * schedule.columnBlock; ++i)
     accumulators.push_back(b.load(b.f32s(lanes), b.advance(places, i * sumBytes())));
   accumulators =
       b.forVectors(length, lanes, accumulators, [&](Value first, int64_t count, ValueRange state) {
         llvm::SmallVector<Value> w, next(state);
-        for (int64_t j = 0; j < columnBlock; ++j) {
-          Value place = b.advance(weights, b.mul(first, columnBlock * 4));
+        for (int64_t j = 0; j < schedule.columnBlock; ++j) {
+          Value place = b.advance(weights, b.mul(first, schedule.columnBlock * 4));
           w.push_back(b.load(b.f32s(lanes), b.advance(place, j * sumBytes())));
         }
         for (auto [i, inputRow] : llvm::enumerate(inputRows)) {
           Value x = RowView(input.type, inputRow).load(b, first, count, lanes);
           for (auto [j, weight] : llvm::enumerate(w)) {
-            Value& sum = next[i * columnBlock + j];
+            Value& sum = next[i * schedule.columnBlock + j];
             sum = b.keepTail(b.fma(x, weight, sum), sum, count);
           }
         }
@@ -242,12 +221,12 @@ void PackedMatmulEmission::emitBlock(Value firstRow, Value rowBlockIndex, int64_
 void PackedMatmulEmission::emitDepthBlock(Value firstRow, int64_t rowCount, Value start,
                                           int64_t length) {
   packPanel(start, length);
-  int64_t wholeBlocks = rowCount / rowBlock, rest = rowCount % rowBlock;
+  int64_t wholeBlocks = rowCount / schedule.rowBlock, rest = rowCount % schedule.rowBlock;
   if (wholeBlocks > 0)
     b.loop(b.i64(0), b.i64(wholeBlocks), 1, [&](Value index) {
       b.loop(b.i64(0), columnBlocks, 1, [&](Value block) {
         prefetchNext(block, index, wholeBlocks, start);
-        emitBlock(firstRow, index, rowBlock, block, start, length);
+        emitBlock(firstRow, index, schedule.rowBlock, block, start, length);
       });
     });
   if (rest > 0)
@@ -257,7 +236,8 @@ void PackedMatmulEmission::emitDepthBlock(Value firstRow, int64_t rowCount, Valu
 }
 
 void PackedMatmulEmission::clearSums(int64_t rowCount) {
-  int64_t lanes = order.getLanes(), all = llvm::alignTo(rowCount, rowBlock) * columnsPerTile;
+  int64_t lanes = order.getLanes(),
+          all = llvm::alignTo(rowCount, schedule.rowBlock) * schedule.columnsPerTile;
   b.loop(b.i64(0), b.i64(all), 1, [&](Value index) {
     b.store(b.splat(0.0f, lanes), b.advance(sums, b.mul(index, sumBytes())));
   });
@@ -271,7 +251,7 @@ void PackedMatmulEmission::storeSums(Value firstRow, int64_t rowCount) {
   Value grouped = together ? b.mul(b.div(count, lanes), lanes) : b.i64(0);
   auto load = [&](Value row, Value column) { return b.load(b.f32s(lanes), sumAt(row, column)); };
   b.loop(b.i64(0), b.i64(rowCount), 1, [&](Value row) {
-    Value target = b.add(b.add(b.mul(batch, rows), firstRow), row);
+    Value target = b.add(b.add(b.mul(batch, shape.rows), firstRow), row);
     auto store = [&](Value column, Value values, int64_t stored) {
       storeRow(context, op.getResult(), target, b.add(firstColumn, column), values, stored);
     };
@@ -290,43 +270,37 @@ void PackedMatmulEmission::storeSums(Value firstRow, int64_t rowCount) {
 
 void PackedMatmulEmission::emitPass(Value firstRow, int64_t rowCount) {
   clearSums(rowCount);
-  b.forVectors(depth, depthBlock, [&](Value start, int64_t length) {
+  b.forVectors(shape.depth, schedule.depthBlock, [&](Value start, int64_t length) {
     emitDepthBlock(firstRow, rowCount, start, length);
   });
   storeSums(firstRow, rowCount);
 }
 
 LogicalResult PackedMatmulEmission::emit(Value tile) {
-  if (failed(readSchedule()))
+  if (failed(checkSchedule()))
     return failure();
-  int64_t tilesPerBatch = llvm::divideCeil(columns, columnsPerTile);
+  int64_t tilesPerBatch = llvm::divideCeil(shape.columns, schedule.columnsPerTile);
   batch = b.div(tile, tilesPerBatch);
-  firstColumn = b.mul(b.rem(tile, tilesPerBatch), columnsPerTile);
-  endColumn = b.min(b.add(firstColumn, columnsPerTile), b.i64(columns));
-  columnBlocks = b.div(b.add(b.sub(endColumn, firstColumn), columnBlock - 1), columnBlock);
+  firstColumn = b.mul(b.rem(tile, tilesPerBatch), schedule.columnsPerTile);
+  endColumn = b.min(b.add(firstColumn, schedule.columnsPerTile), b.i64(shape.columns));
+  columnBlocks =
+      b.div(b.add(b.sub(endColumn, firstColumn), schedule.columnBlock - 1), schedule.columnBlock);
   panel = b.scratch(panelBytes());
   constexpr int64_t mostUnitLanes = 16;
   if (const BlockUnits* units = decoder.units(); units && order.getLanes() <= mostUnitLanes)
     prepared = b.scratch(units->preparedFloats * 4);
-  sums = b.scratch(llvm::alignTo(rowsPerPass, rowBlock) * columnsPerTile * sumBytes());
-  b.forVectors(rows, rowsPerPass,
+  sums = b.scratch(llvm::alignTo(schedule.rowsPerPass, schedule.rowBlock) *
+                   schedule.columnsPerTile * sumBytes());
+  b.forVectors(shape.rows, schedule.rowsPerPass,
                [&](Value firstRow, int64_t rowCount) { emitPass(firstRow, rowCount); });
   return success();
 }
 
 static LogicalResult emitPackedMatmul(KernelContext& context, Value tile) {
-  auto op = context.soleOp<MatmulOp>();
-  if (!op)
-    return failure();
-  if (op.isQuantized())
-    return op.emitOpError("expects an input of floats for this emitter, but got ")
-           << op.getInput().getType();
-  if (!canDecode(op.getWeight().getType().getElementType()))
-    return op.emitOpError("expects a weight that can be decoded on the CPU, but got ")
-           << op.getWeight().getType();
-  return PackedMatmulEmission(context, op).emit(tile);
+  FailureOr<PackedMatmulKernel> kernel = context.read<PackedMatmulKernel>();
+  return failed(kernel) ? failure() : PackedMatmulEmission(context, *kernel).emit(tile);
 }
 
-extern const Emitter packedMatmul = {"packed_matmul", emitPackedMatmul};
+extern const Emitter packedMatmul = {PackedMatmulKernel::name, emitPackedMatmul};
 
 } // namespace tenon::codegen::cpu::emitters

@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
+using namespace tenon::kernels::cpu;
 
 namespace tenon::codegen::cpu::emitters {
 
@@ -117,13 +118,12 @@ void QuantizeEmission::emitBlock(Value index, Value target) {
 }
 
 static LogicalResult emitQuantize(KernelContext& context, Value tile) {
-  auto op = context.soleOp<QuantizeOp>();
-  if (!op)
+  FailureOr<RowKernelOf<QuantizeOp>> kernel = context.read<RowKernelOf<QuantizeOp>>();
+  if (failed(kernel))
     return failure();
+  QuantizeOp op = kernel->op;
   QuantizeEmission emission(context, op);
-  int64_t blocks =
-      op.getType().getNumElements() / getEncoding(op.getType().getElementType())->blockSize;
-  return forTileRows(context, tile, blocks, [&](Value index) {
+  return forTileRows(context, *kernel, tile, [&](Value index) {
     for (Value destination : context.destinations(op.getResult()))
       emission.emitBlock(index, destination);
   });

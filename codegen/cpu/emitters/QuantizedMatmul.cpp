@@ -2,10 +2,13 @@
 #include "codegen/cpu/IntegerDot.h"
 #include "codegen/cpu/emitters/Rows.h"
 #include "codegen/cpu/quants/QuantPanel.h"
+#include "kernels/cpu/Matmul.h"
+#include "kernels/regions/MatmulExtents.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
+using namespace tenon::kernels::cpu;
 
 namespace tenon::codegen::cpu::emitters {
 
@@ -24,11 +27,17 @@ namespace {
 ///    of each column, and each block's sum is added to the f32 sums, [rows, columns] on the stack.
 class QuantizedMatmulEmission {
 public:
-  QuantizedMatmulEmission(KernelContext& context, MatmulOp op, const WeightQuants& quants)
-      : context(context), b(context.builder), op(op), quants(quants),
-        weightEncoding(*getEncoding(op.getWeight().getType().getElementType())),
+  QuantizedMatmulEmission(KernelContext& context, const QuantizedMatmulKernel& kernel,
+                          const WeightQuants& quants)
+      : context(context), b(context.builder), op(kernel.op), schedule(kernel.schedule), shape(op),
+        quants(quants), weightEncoding(*getEncoding(op.getWeight().getType().getElementType())),
         inputEncoding(*getEncoding(op.getInput().getType().getElementType())),
-        panel(context.builder, quants, weightEncoding) {}
+        panel(context.builder, quants, weightEncoding),
+        inputRowBytes(inputEncoding.bytesFor(shape.depth)),
+        weightRowBytes(weightEncoding.bytesFor(shape.depth)) {
+    schedule.rowsPerPass = std::min(schedule.rowsPerPass, shape.rows);
+    schedule.rowBlock = std::min(schedule.rowBlock, schedule.rowsPerPass);
+  }
 
   LogicalResult emit(Value tile);
 
@@ -39,9 +48,8 @@ private:
     Value input; ///< the part of the first one
     Value sums;  ///< of the first one
   };
-  LogicalResult readSchedule();
   LogicalResult checkSchedule();
-  int64_t blockColumns() const { return columnVectors * b.nativeLanes(); }
+  int64_t blockColumns() const { return schedule.columnVectors * b.nativeLanes(); }
   int64_t sumBytes() const { return b.nativeLanes() * 4; }
   void emitPass(Value column, Value firstRow, int64_t rowCount);
   void emitPart(Value column, Value firstRow, int64_t rowCount, Value start, int64_t length);
@@ -62,36 +70,18 @@ private:
   KernelContext& context;
   VectorBuilder& b;
   MatmulOp op;
+  QuantizedMatmulSchedule schedule; ///< of at most all rows
+  kernels::MatmulExtents shape;
   const WeightQuants& quants;
   const Encoding& weightEncoding;
   const Encoding& inputEncoding;
   QuantPanel panel;
-  int64_t batches = 0, rows = 0, columns = 0, depth = 0; ///< y [batches, rows, columns]
-  int64_t columnsPerTile = 0, columnVectors = 0, rowBlock = 0, rowsPerPass = 0, prefetchBytes = 0;
-  int64_t inputRowBytes = 0, weightRowBytes = 0;
+  int64_t inputRowBytes, weightRowBytes;
   Value batch, records, sums;
   llvm::SmallVector<Value> panels; ///< of each vector of columns
 };
 
 } // namespace
-
-LogicalResult QuantizedMatmulEmission::readSchedule() {
-  FailureOr<int64_t> tile = context.parameter("columns_per_tile");
-  FailureOr<int64_t> vectors = context.parameter("column_vectors", KernelContext::mostAccumulators);
-  FailureOr<int64_t> block = context.parameter("row_block", KernelContext::mostAccumulators);
-  FailureOr<int64_t> pass = context.parameter("rows_per_pass");
-  if (failed(tile) || failed(vectors) || failed(block) || failed(pass))
-    return failure();
-  columnsPerTile = *tile, columnVectors = *vectors;
-  prefetchBytes = context.schedule().getParameter("prefetch_bytes").value_or(0);
-  llvm::ArrayRef<int64_t> shape = op.getWeight().getType().getShape();
-  depth = shape.back(), columns = shape.end()[-2];
-  batches = op.getWeight().getType().getNumElements() / (columns * depth);
-  rows = op.getInput().getType().getNumElements() / (depth * batches);
-  rowsPerPass = std::min(*pass, rows), rowBlock = std::min(*block, rowsPerPass);
-  inputRowBytes = inputEncoding.bytesFor(depth), weightRowBytes = weightEncoding.bytesFor(depth);
-  return checkSchedule();
-}
 
 LogicalResult QuantizedMatmulEmission::checkSchedule() {
   constexpr int64_t leastLanes = 8, mostStackBytes = 1 << 20;
@@ -102,21 +92,24 @@ LogicalResult QuantizedMatmulEmission::checkSchedule() {
            << order;
   if (b.nativeLanes() < leastLanes)
     return op.emitOpError("expects vectors of 256 or 512 bits for a quantised input");
-  if (columnVectors * rowBlock > KernelContext::mostAccumulators)
+  if (schedule.columnVectors * schedule.rowBlock > mostAccumulators)
     return op.emitOpError("expects at most ")
-           << KernelContext::mostAccumulators
-           << " accumulators in a block, but got column_vectors = " << columnVectors
-           << " and row_block = " << rowBlock;
-  if (columnsPerTile % blockColumns() != 0)
+           << mostAccumulators
+           << " accumulators in a block, but got column_vectors = " << schedule.columnVectors
+           << " and row_block = " << schedule.rowBlock;
+  if (schedule.columnsPerTile % blockColumns() != 0)
     return op.emitOpError("expects tiles of whole blocks of ")
-           << columnVectors << " vectors of columns, but got " << columnsPerTile << " columns";
+           << schedule.columnVectors << " vectors of columns, but got " << schedule.columnsPerTile
+           << " columns";
   constexpr int64_t mostRows = 1 << 16;
-  if (rowsPerPass > mostRows || columnVectors * rowsPerPass * sumBytes() > mostStackBytes ||
-      columnVectors * panel.bytes() > mostStackBytes)
+  if (schedule.rowsPerPass > mostRows ||
+      schedule.columnVectors * schedule.rowsPerPass * sumBytes() > mostStackBytes ||
+      schedule.columnVectors * panel.bytes() > mostStackBytes)
     return op.emitOpError("expects at most ")
            << mostStackBytes << " bytes of sums and of a panel of weights, but got "
            << context.schedule();
-  return context.expectTiles(batches * llvm::divideCeil(columns, columnsPerTile));
+  return context.expectTiles(shape.batches *
+                             llvm::divideCeil(shape.columns, schedule.columnsPerTile));
 }
 
 /// Step 1: elements [start, start + length) of K of the columns from `column` on.
@@ -127,13 +120,14 @@ void QuantizedMatmulEmission::packPart(Value column, Value start, int64_t length
   for (auto [index, target] : llvm::enumerate(panels)) {
     Value first = b.add(column, index * lanes);
     b.loop(b.i64(0), b.i64(lanes), 1, [&](Value lane) {
-      Value row = b.min(b.add(first, lane), b.i64(columns - 1));
-      row = b.add(b.mul(batch, columns), row);
+      Value row = b.min(b.add(first, lane), b.i64(shape.columns - 1));
+      row = b.add(b.mul(batch, shape.columns), row);
       Value place = b.add(b.mul(row, weightRowBytes), offset);
       Value source = b.advance(context.pointer(op.getWeight()), place);
       int64_t bytes = weightEncoding.bytesFor(length);
-      for (int64_t line = 0; prefetchBytes > 0 && line < bytes; line += cacheLine)
-        b.prefetch(b.advance(source, prefetchBytes + line), VectorBuilder::Keep::SecondLevel);
+      for (int64_t line = 0; schedule.prefetchBytes > 0 && line < bytes; line += cacheLine)
+        b.prefetch(b.advance(source, schedule.prefetchBytes + line),
+                   VectorBuilder::Keep::SecondLevel);
       panel.unpack(source, b.advance(records, b.mul(lane, panel.recordBytes(length))), length);
     });
     panel.transpose(records, target, length);
@@ -142,7 +136,7 @@ void QuantizedMatmulEmission::packPart(Value column, Value start, int64_t length
 
 llvm::SmallVector<Value> QuantizedMatmulEmission::loadSums(const Rows& rows) {
   llvm::SmallVector<Value> values;
-  for (int64_t i = 0; i < rows.count * columnVectors; ++i)
+  for (int64_t i = 0; i < rows.count * schedule.columnVectors; ++i)
     values.push_back(b.load(b.f32s(b.nativeLanes()), b.advance(rows.sums, i * sumBytes())));
   return values;
 }
@@ -170,7 +164,7 @@ llvm::SmallVector<Value> QuantizedMatmulEmission::dotQuants(const Rows& rows,
     for (int64_t row = 0; row < rows.count; ++row) {
       Value x = splatDword(b, b.advance(inputAt(rows, row, inputOffset), 4 * i));
       for (auto [index, w] : llvm::enumerate(weights)) {
-        Value& sum = sums[row * columnVectors + index];
+        Value& sum = sums[row * schedule.columnVectors + index];
         sum = dotBytes(b, sum, w, x, quants.largest);
       }
     }
@@ -187,7 +181,7 @@ void QuantizedMatmulEmission::addScaled(const Rows& rows, llvm::SmallVectorImpl<
     Value scale = b.load(b.getF32Type(), inputAt(rows, row, inputOffset));
     scale = b.splat(scale, b.nativeLanes());
     for (auto [index, columnPanel] : llvm::enumerate(panels)) {
-      size_t at = row * columnVectors + index;
+      size_t at = row * schedule.columnVectors + index;
       Value product = b.fmul(panel.load(columnPanel, factor, b.getF32Type()), scale);
       sums[at] = b.fma(arith::SIToFPOp::create(b, floats, integers[at]), product, sums[at]);
     }
@@ -206,7 +200,7 @@ void QuantizedMatmulEmission::multiplyBlocks(const Rows& rows, int64_t length) {
         llvm::SmallVector<Value> integers, next(state);
         for (int64_t row = 0; row < rows.count; ++row) {
           Value sum = splatDword(b, b.advance(inputAt(rows, row, offset), sumAt));
-          integers.append(columnVectors, b.mul(sum, zeroPoint));
+          integers.append(schedule.columnVectors, b.mul(sum, zeroPoint));
         }
         integers =
             dotQuants(rows, integers, b.mul(block, vectors), vectors, b.add(offset, quantsAt));
@@ -220,7 +214,7 @@ void QuantizedMatmulEmission::multiplyBlocks(const Rows& rows, int64_t length) {
 llvm::SmallVector<Value> QuantizedMatmulEmission::sumGroups(const Rows& rows) {
   constexpr int64_t quantsAt = 4;
   int64_t vectors = quants.groupSize / 4;
-  llvm::SmallVector<Value> zeros(rows.count * columnVectors, integerSplat(b, 0));
+  llvm::SmallVector<Value> zeros(rows.count * schedule.columnVectors, integerSplat(b, 0));
   return b.loop(b.i64(0), b.i64(panel.groups()), 1, zeros, [&](Value group, ValueRange state) {
     Value offset = b.add(b.mul(group, quants.groupSize), quantsAt);
     llvm::SmallVector<Value> next(state);
@@ -228,7 +222,7 @@ llvm::SmallVector<Value> QuantizedMatmulEmission::sumGroups(const Rows& rows) {
         dotQuants(rows, zeros, b.mul(group, vectors), vectors, offset);
     Value scaleIndex = b.add(group, panel.firstGroupScale());
     for (auto [index, sum] : llvm::enumerate(next)) {
-      Value scale = panel.load(panels[index % columnVectors], scaleIndex, b.getI32Type());
+      Value scale = panel.load(panels[index % schedule.columnVectors], scaleIndex, b.getI32Type());
       sum = b.add(sum, b.mul(integers[index], scale));
     }
     return next;
@@ -238,7 +232,7 @@ llvm::SmallVector<Value> QuantizedMatmulEmission::sumGroups(const Rows& rows) {
 /// Σ over sixteens of the block, number of the pair · Σ quants of x.
 llvm::SmallVector<Value> QuantizedMatmulEmission::sumPairs(const Rows& rows) {
   constexpr int64_t sumsAt = 260;
-  llvm::SmallVector<Value> zeros(rows.count * columnVectors, integerSplat(b, 0));
+  llvm::SmallVector<Value> zeros(rows.count * schedule.columnVectors, integerSplat(b, 0));
   return b.loop(b.i64(0), b.i64(QuantPanel::pairs), 1, zeros, [&](Value pair, ValueRange state) {
     llvm::SmallVector<Value> next(state), factors;
     for (Value columnPanel : panels)
@@ -246,7 +240,7 @@ llvm::SmallVector<Value> QuantizedMatmulEmission::sumPairs(const Rows& rows) {
     for (int64_t row = 0; row < rows.count; ++row) {
       Value x = splatDword(b, inputAt(rows, row, b.add(b.mul(pair, 4), sumsAt)));
       for (auto [index, factor] : llvm::enumerate(factors)) {
-        Value& sum = next[row * columnVectors + index];
+        Value& sum = next[row * schedule.columnVectors + index];
         sum = dotShorts(b, sum, factor, x);
       }
     }
@@ -274,36 +268,36 @@ void QuantizedMatmulEmission::emitPart(Value column, Value firstRow, int64_t row
                                        int64_t length) {
   packPart(column, start, length);
   Value block = b.div(start, inputEncoding.blockSize);
-  Value row = b.add(b.mul(batch, rows), firstRow);
+  Value row = b.add(b.mul(batch, shape.rows), firstRow);
   Value place = b.add(b.mul(row, inputRowBytes), b.mul(block, inputEncoding.blockBytes));
   Value input = b.advance(context.pointer(op.getInput()), place);
   auto multiply = [&](Value first, int64_t count) {
     Rows part = {count, b.advance(input, b.mul(first, inputRowBytes)),
-                 b.advance(sums, b.mul(first, columnVectors * sumBytes()))};
+                 b.advance(sums, b.mul(first, schedule.columnVectors * sumBytes()))};
     quants.groupSize > 0 ? multiplySuperBlock(part) : multiplyBlocks(part, length);
   };
-  b.forVectors(rowCount, rowBlock, multiply);
+  b.forVectors(rowCount, schedule.rowBlock, multiply);
 }
 
 /// The sums of `rowCount` rows, in the columns from `column` on that there are.
 void QuantizedMatmulEmission::storeResults(Value column, Value firstRow, int64_t rowCount) {
-  int64_t lanes = b.nativeLanes(), tail = columns % lanes;
+  int64_t lanes = b.nativeLanes(), tail = shape.columns % lanes;
   b.loop(b.i64(0), b.i64(rowCount), 1, [&](Value row) {
-    Value target = b.add(b.add(b.mul(batch, rows), firstRow), row);
-    for (int64_t i = 0; i < columnVectors; ++i) {
+    Value target = b.add(b.add(b.mul(batch, shape.rows), firstRow), row);
+    for (int64_t i = 0; i < schedule.columnVectors; ++i) {
       Value first = b.add(column, i * lanes);
-      Value place = b.add(b.mul(row, columnVectors * sumBytes()), i * sumBytes());
+      Value place = b.add(b.mul(row, schedule.columnVectors * sumBytes()), i * sumBytes());
       Value values = b.load(b.f32s(lanes), b.advance(sums, place));
       auto store = [&](int64_t count) {
         storeRow(context, op.getResult(), target, first, values, count);
       };
-      if (columns % blockColumns() == 0) {
+      if (shape.columns % blockColumns() == 0) {
         store(lanes);
         continue;
       }
-      auto storeTail = [&] { b.branch(b.isBelow(first, columns), [&] { store(tail); }); };
+      auto storeTail = [&] { b.branch(b.isBelow(first, shape.columns), [&] { store(tail); }); };
       b.branch(
-          b.isBelow(b.add(first, lanes - 1), columns), [&] { store(lanes); },
+          b.isBelow(b.add(first, lanes - 1), shape.columns), [&] { store(lanes); },
           tail == 0 ? llvm::function_ref<void()>() : storeTail);
     }
   });
@@ -311,47 +305,45 @@ void QuantizedMatmulEmission::storeResults(Value column, Value firstRow, int64_t
 
 /// Rows [firstRow, firstRow + rowCount) of the batch, one block of columns.
 void QuantizedMatmulEmission::emitPass(Value column, Value firstRow, int64_t rowCount) {
-  b.loop(b.i64(0), b.i64(rowCount * columnVectors), 1, [&](Value index) {
+  b.loop(b.i64(0), b.i64(rowCount * schedule.columnVectors), 1, [&](Value index) {
     b.store(b.splat(0.0f, b.nativeLanes()), b.advance(sums, b.mul(index, sumBytes())));
   });
-  b.forVectors(depth, QuantPanel::depth, [&](Value start, int64_t length) {
+  b.forVectors(shape.depth, QuantPanel::depth, [&](Value start, int64_t length) {
     emitPart(column, firstRow, rowCount, start, length);
   });
   storeResults(column, firstRow, rowCount);
 }
 
 LogicalResult QuantizedMatmulEmission::emit(Value tile) {
-  if (failed(readSchedule()))
+  if (failed(checkSchedule()))
     return failure();
-  int64_t tilesPerBatch = llvm::divideCeil(columns, columnsPerTile);
+  int64_t tilesPerBatch = llvm::divideCeil(shape.columns, schedule.columnsPerTile);
   batch = b.div(tile, tilesPerBatch);
   records = b.scratch(panel.bytes());
-  for (int64_t i = 0; i < columnVectors; ++i)
+  for (int64_t i = 0; i < schedule.columnVectors; ++i)
     panels.push_back(b.scratch(panel.bytes()));
-  sums = b.scratch(rowsPerPass * columnVectors * sumBytes());
-  Value first = b.mul(b.rem(tile, tilesPerBatch), columnsPerTile);
-  Value end = b.min(b.add(first, columnsPerTile), b.i64(columns));
+  sums = b.scratch(schedule.rowsPerPass * schedule.columnVectors * sumBytes());
+  Value first = b.mul(b.rem(tile, tilesPerBatch), schedule.columnsPerTile);
+  Value end = b.min(b.add(first, schedule.columnsPerTile), b.i64(shape.columns));
   b.loop(first, end, blockColumns(), [&](Value column) {
-    b.forVectors(rows, rowsPerPass,
+    b.forVectors(shape.rows, schedule.rowsPerPass,
                  [&](Value firstRow, int64_t rowCount) { emitPass(column, firstRow, rowCount); });
   });
   return success();
 }
 
 static LogicalResult emitQuantizedMatmul(KernelContext& context, Value tile) {
-  auto op = context.soleOp<MatmulOp>();
-  if (!op)
+  FailureOr<QuantizedMatmulKernel> kernel = context.read<QuantizedMatmulKernel>();
+  if (failed(kernel))
     return failure();
-  if (!op.isQuantized())
-    return op.emitOpError("expects a quantised input for this emitter, but got ")
-           << op.getInput().getType();
-  const WeightQuants* quants = findWeightQuants(op.getWeight().getType().getElementType());
+  RankedTensorType weight = kernel->op.getWeight().getType();
+  const WeightQuants* quants = findWeightQuants(weight.getElementType());
   if (!quants)
-    return op.emitOpError("expects a weight whose quants the CPU can multiply, but got ")
-           << op.getWeight().getType();
-  return QuantizedMatmulEmission(context, op, *quants).emit(tile);
+    return kernel->op.emitOpError("expects a weight whose quants the CPU can multiply, but got ")
+           << weight;
+  return QuantizedMatmulEmission(context, *kernel, *quants).emit(tile);
 }
 
-extern const Emitter quantizedMatmul = {"quantized_matmul", emitQuantizedMatmul};
+extern const Emitter quantizedMatmul = {QuantizedMatmulKernel::name, emitQuantizedMatmul};
 
 } // namespace tenon::codegen::cpu::emitters

@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
+using namespace tenon::kernels::cpu;
 
 namespace tenon::codegen::cpu::emitters {
 
@@ -30,16 +31,17 @@ static Value reduceExtremum(VectorBuilder& b, ReduceKind kind, const RowView& ro
 
 /// Sum, mean, maximum or minimum of each row.
 static LogicalResult emitReduce(KernelContext& context, Value tile) {
-  auto reduce = context.soleOp<ReduceOp>();
-  if (!reduce)
+  FailureOr<RowKernelOf<ReduceOp>> kernel = context.read<RowKernelOf<ReduceOp>>();
+  if (failed(kernel))
     return failure();
+  ReduceOp reduce = kernel->op;
   FailureOr<OrderAttr> order = orderOf(reduce);
   if (failed(order))
     return failure();
   VectorBuilder& b = context.builder;
   ReduceKind kind = reduce.getKind();
   RowView input(context, reduce.getInput());
-  return forTileRows(context, tile, input.rows(), [&](Value row) {
+  return forTileRows(context, *kernel, tile, [&](Value row) {
     RowView x = input.from(b, row);
     Value value;
     if (kind == ReduceKind::Max || kind == ReduceKind::Min)

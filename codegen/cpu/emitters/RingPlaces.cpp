@@ -4,14 +4,16 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
+using namespace tenon::kernels::cpu;
 
 namespace tenon::codegen::cpu::emitters {
 
 /// The places of a row's key and queries; a row is a position.
 static LogicalResult emitRingPlaces(KernelContext& context, Value tile) {
-  auto op = context.soleOp<RingPlacesOp>();
-  if (!op)
+  FailureOr<RowKernelOf<RingPlacesOp>> kernel = context.read<RowKernelOf<RingPlacesOp>>();
+  if (failed(kernel))
     return failure();
+  RingPlacesOp op = kernel->op;
   VectorBuilder& b = context.builder;
   int64_t rows = op.getPositions().getType().getNumElements();
   auto kept = static_cast<int64_t>(op.getKept()), ring = static_cast<int64_t>(op.getRing());
@@ -20,7 +22,7 @@ static LogicalResult emitRingPlaces(KernelContext& context, Value tile) {
     for (Value destination : context.destinations(op.getResult()))
       b.store(narrow, b.advance(destination, b.mul(index, 4)));
   };
-  return forTileRows(context, tile, rows, [&](Value row) {
+  return forTileRows(context, *kernel, tile, [&](Value row) {
     Value position = b.loadIndex(context.pointer(op.getPositions()), row);
     Value isActive = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, position, b.i64(0));
     Value turning = b.add(b.rem(b.add(position, -kept), ring), kept);

@@ -2,14 +2,16 @@
 #include "codegen/cpu/emitters/Rows.h"
 
 using namespace mlir;
+using namespace tenon::kernels::cpu;
 
 namespace tenon::codegen::cpu::emitters {
 
 /// x / √(mean(x²) + ε) · weight, a row at a time: one pass for the sum of squares, one to scale.
 static LogicalResult emitRmsNorm(KernelContext& context, Value tile) {
-  auto norm = context.soleOp<RmsNormOp>();
-  if (!norm)
+  FailureOr<RowKernelOf<RmsNormOp>> kernel = context.read<RowKernelOf<RmsNormOp>>();
+  if (failed(kernel))
     return failure();
+  RmsNormOp norm = kernel->op;
   FailureOr<OrderAttr> order = orderOf(norm);
   if (failed(order))
     return failure();
@@ -17,7 +19,7 @@ static LogicalResult emitRmsNorm(KernelContext& context, Value tile) {
   int64_t lanes = context.lanes, sumLanes = order->getLanes();
   RowView input(context, norm.getInput());
   int64_t length = input.length();
-  return forTileRows(context, tile, input.rows(), [&](Value row) {
+  return forTileRows(context, *kernel, tile, [&](Value row) {
     RowView x = input.from(b, row);
     Value sum = b.orderedSum(*order, length, [&](Value sums, Value first, int64_t count) {
       Value terms = x.load(b, first, count, sumLanes);

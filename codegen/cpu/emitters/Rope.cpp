@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
+using namespace tenon::kernels::cpu;
 
 namespace tenon::codegen::cpu::emitters {
 
@@ -94,12 +95,12 @@ void RopeEmission::emitRow(Value row) {
 }
 
 static LogicalResult emitRope(KernelContext& context, Value tile) {
-  auto op = context.soleOp<RopeOp>();
-  if (!op)
+  FailureOr<RowKernelOf<RopeOp>> kernel = context.read<RowKernelOf<RopeOp>>();
+  if (failed(kernel))
     return failure();
+  RopeOp op = kernel->op;
   RopeEmission emission(context, op);
-  int64_t rows = op.getPositions().getType().getNumElements();
-  return forTileRows(context, tile, rows, [&](Value row) { emission.emitRow(row); });
+  return forTileRows(context, *kernel, tile, [&](Value row) { emission.emitRow(row); });
 }
 
 extern const Emitter rope = {"rope", emitRope};

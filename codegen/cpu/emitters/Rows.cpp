@@ -6,14 +6,15 @@ using namespace mlir;
 
 namespace tenon::codegen::cpu {
 
-LogicalResult forTileRows(KernelContext& context, Value tile, int64_t rows,
+LogicalResult forTileRows(KernelContext& context, Operation* op,
+                          const kernels::cpu::RowSchedule& schedule, Value tile,
                           llvm::function_ref<void(Value)> body) {
-  FailureOr<int64_t> perTile = context.parameter("rows_per_tile");
-  if (failed(perTile) || failed(context.expectTiles(llvm::divideCeil(rows, *perTile))))
+  int64_t rows = kernels::cpu::rowExtentsOf(op).rows, perTile = schedule.rowsPerTile;
+  if (failed(context.expectTiles(llvm::divideCeil(rows, perTile))))
     return failure();
   VectorBuilder& b = context.builder;
-  Value first = b.mul(tile, *perTile);
-  b.loop(first, b.min(b.add(first, *perTile), b.i64(rows)), 1, body);
+  Value first = b.mul(tile, perTile);
+  b.loop(first, b.min(b.add(first, perTile), b.i64(rows)), 1, body);
   return success();
 }
 

@@ -3,6 +3,7 @@
 
 #include "codegen/cpu/Emitter.h"
 #include "codegen/cpu/decode/WeightDecoder.h"
+#include "kernels/cpu/Rows.h"
 
 namespace tenon::codegen::cpu {
 
@@ -33,10 +34,16 @@ struct RowView {
   }
 };
 
-/// Emits the loop over the rows of a tile for the parameter `rows_per_tile`: tile t holds rows
-/// [t · rows_per_tile, (t + 1) · rows_per_tile) of `rows`.
-mlir::LogicalResult forTileRows(KernelContext& context, mlir::Value tile, int64_t rows,
+/// Emits the loop over the rows of a tile of `op`: tile t holds rows [t · rowsPerTile,
+/// (t + 1) · rowsPerTile).
+mlir::LogicalResult forTileRows(KernelContext& context, mlir::Operation* op,
+                                const kernels::cpu::RowSchedule& schedule, mlir::Value tile,
                                 llvm::function_ref<void(mlir::Value row)> body);
+template <typename Kernel>
+mlir::LogicalResult forTileRows(KernelContext& context, const Kernel& kernel, mlir::Value tile,
+                                llvm::function_ref<void(mlir::Value row)> body) {
+  return forTileRows(context, kernel.op, kernel.schedule, tile, body);
+}
 
 /// Lanes of an order that a CPU adds in: four vectors of 512 bits. Each operation on them is as
 /// many instructions.

@@ -1,6 +1,6 @@
+#include "kernels/cpu/Sequence.h"
 #include "codegen/cpu/Emitter.h"
 #include "ir/Views.h"
-#include "kernels/PartTile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -8,6 +8,7 @@
 
 using namespace mlir;
 using namespace tenon::kernels;
+using namespace tenon::kernels::cpu;
 
 namespace tenon::codegen::cpu::emitters {
 
@@ -48,10 +49,9 @@ static bool isPart(Operation& op) { return !isView(&op); }
 /// Checks that the tiles of `op` cover the tiles of what it reads in the region.
 LogicalResult SequenceEmission::checkPart(Operation* op) {
   ScheduleAttr part = partOf(op);
-  std::optional<PartTile> tile = partTileOf(op, part);
-  const Emitter* emitter = part ? findEmitter(part.getEmitter()) : nullptr;
-  if (!tile || !emitter || emitter->emitBefore)
-    return op->emitOpError("expects a part with tiles of rows or columns, but got ") << part;
+  VerdictOr<PartTile> tile = partTileOf(op, part);
+  if (!tile)
+    return op->emitOpError(tile.reason());
   int64_t last = context.schedule().getTiles() - part.getTiles();
   if (firstTileOf(op) < -1 || (firstTileOf(op) >= 0 && firstTileOf(op) > last))
     return op->emitOpError(
@@ -67,7 +67,7 @@ LogicalResult SequenceEmission::checkPart(Operation* op) {
                  .attachNote(producer->getLoc())
              << "what it reads is computed from tile " << firstTileOf(producer) << " on";
     if (llvm::isa<MatmulOp>(op) || firstTileOf(producer) != firstTileOf(op) ||
-        partTileOf(producer, partOf(producer)) != tile)
+        *partTileOf(producer, partOf(producer)) != *tile)
       return op->emitOpError("expects the tiles of what it reads to be its own, but got ")
              << part << " after " << partOf(producer);
   }
@@ -138,6 +138,8 @@ LogicalResult SequenceEmission::emitPart(Operation* op, Value place, Value first
 }
 
 LogicalResult SequenceEmission::emitBefore() {
+  if (failed(context.read<SequenceKernel>()))
+    return failure();
   KernelOp kernel = context.kernel;
   int64_t endTile = 1; // of those of all parts
   for (Operation& op : llvm::make_filter_range(kernel.getBlock().without_terminator(), isPart)) {
@@ -191,6 +193,6 @@ static LogicalResult emitTile(KernelContext& context, Value tile) {
   return SequenceEmission(context).emitTile(tile);
 }
 
-extern const Emitter sequence = {"sequence", emitTile, emitBefore};
+extern const Emitter sequence = {SequenceKernel::name, emitTile, emitBefore};
 
 } // namespace tenon::codegen::cpu::emitters

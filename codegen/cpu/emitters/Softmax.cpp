@@ -4,15 +4,17 @@
 #include "codegen/cpu/emitters/Rows.h"
 
 using namespace mlir;
+using namespace tenon::kernels::cpu;
 
 namespace tenon::codegen::cpu::emitters {
 
 /// exp(x − max) / Σ exp(x − max), a row at a time. The exponentials of the sum are computed again
 /// for the result rather than stored: a result of 16 bits could not hold them.
 static LogicalResult emitSoftmax(KernelContext& context, Value tile) {
-  auto softmax = context.soleOp<SoftmaxOp>();
-  if (!softmax)
+  FailureOr<RowKernelOf<SoftmaxOp>> kernel = context.read<RowKernelOf<SoftmaxOp>>();
+  if (failed(kernel))
     return failure();
+  SoftmaxOp softmax = kernel->op;
   FailureOr<OrderAttr> order = orderOf(softmax);
   if (failed(order))
     return failure();
@@ -20,7 +22,7 @@ static LogicalResult emitSoftmax(KernelContext& context, Value tile) {
   int64_t lanes = context.lanes, sumLanes = order->getLanes();
   RowView input(context, softmax.getInput());
   int64_t length = input.length();
-  return forTileRows(context, tile, input.rows(), [&](Value row) {
+  return forTileRows(context, *kernel, tile, [&](Value row) {
     RowView x = input.from(b, row);
     Value lowest = b.splat(-std::numeric_limits<float>::infinity(), lanes);
     Value greatest =

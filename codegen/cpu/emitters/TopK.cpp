@@ -3,19 +3,21 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
+using namespace tenon::kernels::cpu;
 
 namespace tenon::codegen::cpu::emitters {
 
 /// The k largest elements of each row by k passes, each for the best one after the last: for the
 /// small k of sampling that is cheaper than sorting, and it needs no memory.
 static LogicalResult emitTopK(KernelContext& context, Value tile) {
-  auto op = context.soleOp<TopKOp>();
-  if (!op)
+  FailureOr<RowKernelOf<TopKOp>> kernel = context.read<RowKernelOf<TopKOp>>();
+  if (failed(kernel))
     return failure();
+  TopKOp op = kernel->op;
   VectorBuilder& b = context.builder;
   int64_t k = op.getK();
   RowView input(context, op.getInput());
-  return forTileRows(context, tile, input.rows(), [&](Value row) {
+  return forTileRows(context, *kernel, tile, [&](Value row) {
     RowView x = input.from(b, row);
     Value highest = b.i32(highestKey);
     b.loop(b.i64(0), b.i64(k), 1, {highest, b.i32(-1)}, [&](Value place, ValueRange last) {

@@ -1,33 +1,34 @@
 #include "codegen/cpu/Emitter.h"
 #include "codegen/cpu/emitters/Rows.h"
+#include "kernels/cpu/Experts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
+using namespace tenon::kernels::cpu;
 
 namespace tenon::codegen::cpu::emitters {
 
 /// Sums of the vectors of a row. A tile is `columns_per_tile` columns of a row, whole vectors or
 /// all of them.
 static LogicalResult emitWeightedSum(KernelContext& context, Value tile) {
-  auto op = context.soleOp<WeightedSumOp>();
-  if (!op)
+  FailureOr<WeightedSumKernel> kernel = context.read<WeightedSumKernel>();
+  if (failed(kernel))
     return failure();
-  FailureOr<int64_t> perTile = context.parameter("columns_per_tile");
-  if (failed(perTile))
-    return failure();
+  WeightedSumOp op = kernel->op;
+  int64_t perTile = kernel->schedule.columnsPerTile;
   llvm::ArrayRef<int64_t> shape = op.getInput().getType().getShape();
   int64_t chosen = shape[1], columns = shape[2], width = context.lanes;
-  if (*perTile % width != 0 && *perTile < columns)
+  if (perTile % width != 0 && perTile < columns)
     return op.emitOpError("expects columns_per_tile to be a multiple of ")
-           << width << ", but got " << *perTile;
-  int64_t tilesPerRow = llvm::divideCeil(columns, *perTile);
+           << width << ", but got " << perTile;
+  int64_t tilesPerRow = llvm::divideCeil(columns, perTile);
   if (failed(context.expectTiles(shape[0] * tilesPerRow)))
     return failure();
   VectorBuilder& b = context.builder;
   Value row = b.div(tile, tilesPerRow);
-  Value first = b.mul(b.rem(tile, tilesPerRow), *perTile);
-  Value end = b.min(b.add(first, *perTile), b.i64(columns));
+  Value first = b.mul(b.rem(tile, tilesPerRow), perTile);
+  Value end = b.min(b.add(first, perTile), b.i64(columns));
   RowView vectors = RowView(context, op.getInput()).from(b, b.mul(row, chosen));
   RowView weights = RowView(context, op.getWeights()).from(b, row);
   auto emitVector = [&](Value column, int64_t count) {
@@ -49,6 +50,6 @@ static LogicalResult emitWeightedSum(KernelContext& context, Value tile) {
   return success();
 }
 
-extern const Emitter weightedSum = {"weighted_sum", emitWeightedSum};
+extern const Emitter weightedSum = {WeightedSumKernel::name, emitWeightedSum};
 
 } // namespace tenon::codegen::cpu::emitters
