@@ -28,8 +28,6 @@ static const char* describe(Need need) {
     return "decode";
   case Need::OneFunction:
     return "calls of one function";
-  case Need::Requests:
-    return "a load of requests (--requests)";
   case Need::Language:
     return "language models";
   case Need::Functions:

@@ -26,7 +26,6 @@ enum class Need : uint8_t {
   Text,        ///< text is generated
   Decode,      ///< decode is measured
   OneFunction, ///< calls of one function are measured
-  Requests,    ///< a load of requests is measured
   Language,    ///< the model is a language model
   Functions,   ///< the model's functions are in its file
   Measuring,   ///< kernels are measured

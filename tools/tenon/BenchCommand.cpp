@@ -380,7 +380,6 @@ absl::Status bench(Options options) {
   options.executor.setLaunch(options.plan.launch);
   if (options.load.isGiven())
     return benchLoad(options);
-  options.rules.deny(Need::Requests, "one function is measured");
   if (options.shape.role == Role::Prefill)
     options.rules.deny(Need::Decode, "--shapes is " + options.model.shapes.front());
   std::vector<MeasuredPlan> plans;
@@ -454,8 +453,10 @@ void addBenchCommand(CLI::App& app, Action& action) {
               "time included; a GPU then chooses the tokens and feeds them to itself")
           ->check(integerFrom(0)),
       {Need::Decode, Need::OneFunction, Need::Language});
-  addLoadFlags(*command, options->load, options->rules);
-  rules.require(command->add_option("--steps", options->bench.calls, "Calls to measure")
+  addLoadFlag(*command, options->load);
+  rules.require(command
+                    ->add_option("--measure,--steps", options->bench.calls,
+                                 "The function is measured in any case: by so many calls")
                     ->check(integerFrom(1))
                     ->capture_default_str(),
                 {Need::OneFunction});

@@ -17,7 +17,8 @@
 
 namespace tenon::tools {
 
-void addLoadFlags(CLI::App& command, LoadOptions& load, FlagRules& rules) {
+void addLoadFlag(CLI::App& command, LoadOptions& load) {
+  auto setInvariant = [&load](const std::string& text) { load.isBatchInvariant = text == "yes"; };
   load.flag = addFieldsFlag(
       command, "--requests",
       {textField("", load.requests, someText()),
@@ -25,19 +26,17 @@ void addLoadFlags(CLI::App& command, LoadOptions& load, FlagRules& rules) {
                    numberFrom(0, std::numeric_limits<double>::infinity(), /*aboveLeast=*/true)),
        integerField("count", load.poisson.requests, integerFrom(1)),
        integerField("input", load.poisson.inputTokens, integerFrom(1)),
-       integerField("output", load.poisson.outputTokens, integerFrom(0))},
+       integerField("output", load.poisson.outputTokens, integerFrom(0)),
+       {"batch-invariant", oneOf({"yes", "no"}), setInvariant}},
       absl::StrFormat(
           "Requests to answer, with --shapes=decode:ROWS up to ROWS at once, instead of measuring "
           "one function. A file with a JSON object a line: {\"prompt\": \"Once\", \"output\": 128, "
           "\"arrival\": 0.5}, with ids or input, a number of random ones, in place of prompt, and "
           "arrival in seconds. Or at random, so many a second: rate=4 and, with commas between, "
-          "count=N of them (%d), with input=N tokens (%d) and output=N new ones (%d) each",
+          "count=N of them (%d), with input=N tokens (%d) and output=N new ones (%d) each. "
+          "batch-invariant=yes gives each request the same bits whatever runs beside it: all calls "
+          "are of the decode and the prefill of most rows",
           load.poisson.requests, load.poisson.inputTokens, load.poisson.outputTokens));
-  rules.require(
-      command.add_flag("--batch-invariant", load.isBatchInvariant,
-                       "Give each request the same bits whatever runs beside it: all calls are of "
-                       "the decode and the prefill of most rows"),
-      {Need::Requests});
 }
 
 absl::Status checkLoad(const LoadOptions& load) {

@@ -24,8 +24,8 @@ struct LoadOptions {
   bool isGiven() const { return flag && flag->count() > 0; }
 };
 
-/// Adds `--requests` and `--batch-invariant`, which fill `load`, to `command`.
-void addLoadFlags(CLI::App& command, LoadOptions& load, FlagRules& rules);
+/// Adds `--requests`, which fills `load`, to `command`.
+void addLoadFlag(CLI::App& command, LoadOptions& load);
 
 /// A usage error where the flag names neither a file nor random requests, or both.
 absl::Status checkLoad(const LoadOptions& load);

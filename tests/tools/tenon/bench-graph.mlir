@@ -1,6 +1,6 @@
 // Graphs of primitives are programs like models: measured, verified, tuned, compiled and called by name.
 //
-// RUN: tenon bench %s --function=swiglu --plans=unfused,auto --steps=3 --threads=1 -o %t.json > %t.txt
+// RUN: tenon bench %s --function=swiglu --plans=unfused,auto --measure=3 --threads=1 -o %t.json > %t.txt
 // RUN: FileCheck %s --check-prefix=BENCH < %t.txt
 // BENCH: plan unfused, swiglu
 // BENCH: calls a second
@@ -24,7 +24,7 @@
 // FORM: tenon: error: -o: expects a file that ends in .md, .html, .json or .trace.json, but got
 //
 // Two results, of which the second are the scores.
-// RUN: tenon bench %s --function=attention --plans=unfused,fused --steps=2 --threads=1 -o %t.md -o %t.trace.json > %t.txt
+// RUN: tenon bench %s --function=attention --plans=unfused,fused --measure=2 --threads=1 -o %t.md -o %t.trace.json > %t.txt
 // RUN: %python -c 'import json, sys; assert json.load(open(sys.argv[1]))["traceEvents"]' %t.trace.json
 // RUN: FileCheck %s --check-prefix=MARKDOWN < %t.md
 // MARKDOWN: # {{.*}}bench-graph.mlir, attention at position

@@ -9,8 +9,8 @@ import sys
 
 TOOLS = ["tenon", "tenon-run"]
 # Where a name has another default: `verify` calls decode once a key before its position, `bench` compares
-# plans.
-DIFFERENT = {"--position": "verify", "--plan": "bench", "--plans": "bench"}
+# plans and measures calls, not kernels.
+DIFFERENT = {"--position": "verify", "--plan": "bench", "--plans": "bench", "--measure": "bench"}
 COMMAND = re.compile(r"^  ([a-z][a-z-]*) ", re.M)
 OPTION = re.compile(r"^  (?:-\w,)?(--[a-z0-9-]+)(?:,--[a-z-]+)?(?: ([A-Z]\S*))?( REQUIRED)?", re.M)
 OF_EVERY_PROGRAM = {"--help", "--version"}
