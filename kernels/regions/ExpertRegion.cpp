@@ -66,9 +66,10 @@ static Verdict acceptsSum(WeightedSumOp op, const ExpertRegion& region) {
 
 /// Whether `op` gives rows of a table in memory, a row for each pair.
 static Verdict acceptsTable(EmbeddingOp op, const ExpertRegion& region) {
+  ExpertMatmulOp first = region.gemms.front();
   if (region.sum || !llvm::isa<BlockArgument>(op.getTable()) ||
       !isArgumentOrChosen(op.getIds(), region) ||
-      op.getType().getShape() != shapeOf(region.gemms.front().getResult()))
+      op.getType().getShape() != first.getType().getShape())
     return Refusal{"the emitter of experts takes rows of a table in memory for each row and expert "
                    "that a kernel stores, not beside a weighted sum or of another shape"};
   return Verdict::accept();
