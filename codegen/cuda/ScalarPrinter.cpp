@@ -42,6 +42,7 @@ static const llvm::StringMap<llvm::StringRef>& patterns() {
       {math::TanhOp::getOperationName(), "tanhf($0)"},
       {math::ErfOp::getOperationName(), "erff($0)"},
       {math::PowFOp::getOperationName(), "powf($0, $1)"},
+      {math::FmaOp::getOperationName(), "fmaf($0, $1, $2)"},
       {math::FloorOp::getOperationName(), "floorf($0)"},
       {math::CeilOp::getOperationName(), "ceilf($0)"},
       {math::RoundEvenOp::getOperationName(), "rintf($0)"},

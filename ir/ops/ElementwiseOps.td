@@ -10,6 +10,7 @@ def Tenon_DivOp : Tenon_BinaryOp<"div", "lhs / rhs">;
 def Tenon_MaxOp : Tenon_BinaryOp<"max", "the larger of lhs and rhs; NaN if either is", [Commutative]>;
 def Tenon_MinOp : Tenon_BinaryOp<"min", "the smaller of lhs and rhs; NaN if either is", [Commutative]>;
 
+def Tenon_ModOp : Tenon_BinaryOp<"mod", "lhs − ⌊lhs / rhs⌋ · rhs, of rhs's sign">;
 def Tenon_PowOp : Tenon_BinaryOp<"pow", "lhs to the power of rhs, as C's pow">;
 
 def Tenon_NegOp : Tenon_UnaryOp<"neg", "−x">;

@@ -17,6 +17,17 @@ def Tenon_ReduceOp : Tenon_PureOp<"reduce", [Tenon_OwnWork]> {
   }];
 }
 
+def Tenon_CumulativeSumOp : Tenon_PureOp<"cumulative_sum", [Tenon_OwnWork]> {
+  let summary = "Sums of the first elements of the innermost axis";
+  let description = [{
+    `input` [..., D], result of the same shape: y[.., i] = Σ x[.., j] over j ≤ i, added in f32 to
+    +0 in ascending j. Other axes: transpose first.
+  }];
+  let arguments = (ins Tenon_FloatTensor:$input);
+  let results = (outs Tenon_FloatTensor:$result);
+  let assemblyFormat = "$input attr-dict `:` functional-type(operands, results)";
+}
+
 def Tenon_ArgmaxOp : Tenon_PureOp<"argmax", [Tenon_OwnWork]> {
   let summary = "Index of the largest element of the innermost axis, the lowest on a tie";
   let description = [{

@@ -47,4 +47,75 @@ def Tenon_ConcatOp : Tenon_PureOp<"concat", [Tenon_OwnWork]> {
   let hasVerifier = 1;
 }
 
+def Tenon_GatherOp : Tenon_PureOp<"gather", [Tenon_OwnWork]> {
+  let summary = "Elements along an axis, chosen by index";
+  let description = [{
+    `input` and `indices` agree on every axis but `axis`; the result has the shape of `indices`:
+
+        y[.., i, ..] = input[.., indices[.., i, ..], ..]
+
+    An index outside the axis gives 0. Whole rows of a table: `tenon.embedding`.
+    ```mlir
+    %y = tenon.gather %x, %i along 1 : (tensor<4x8xf32>, tensor<4x2xi32>) -> tensor<4x2xf32>
+    ```
+  }];
+  let arguments = (ins Tenon_PlainTensor:$input, Tenon_IntTensor:$indices, I64Attr:$axis);
+  let results = (outs Tenon_PlainTensor:$result);
+  let assemblyFormat = [{
+    $input `,` $indices `along` $axis attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tenon_ScatterOp : Tenon_PureOp<"scatter", [Tenon_OwnWork]> {
+  let summary = "A tensor with elements along an axis replaced, or added to, at indices";
+  let description = [{
+    `indices` and `updates` have one shape, which agrees with that of `input`, the result's, on every
+    axis but `axis`. The result is `input` after, for i in ascending order,
+
+        y[.., indices[.., i, ..], ..] = updates[.., i, ..]
+
+    so that of equal indices the last one stays; with `accumulate` `updates` is added there instead,
+    in f32. An index outside the axis writes nothing.
+    ```mlir
+    %y = tenon.scatter %x, %i, %u along 1 accumulate
+        : (tensor<4x8xf32>, tensor<4x2xi32>, tensor<4x2xf32>) -> tensor<4x8xf32>
+    ```
+  }];
+  let arguments = (ins Tenon_FloatTensor:$input, Tenon_IntTensor:$indices,
+                       Tenon_FloatTensor:$updates, I64Attr:$axis, UnitAttr:$accumulate);
+  let results = (outs Tenon_FloatTensor:$result);
+  let assemblyFormat = [{
+    $input `,` $indices `,` $updates `along` $axis (`accumulate` $accumulate^)? attr-dict
+    `:` functional-type(operands, results)
+  }];
+}
+
+def Tenon_PatchesOp : Tenon_PureOp<"patches", [Tenon_OwnWork]> {
+  let summary = "The windows of a convolution, one a row";
+  let description = [{
+    `input` [B, C, D₁, …, Dₙ], each array with n entries, result [B, P, C · W] with P = Π outᵢ,
+    outᵢ = (lowᵢ + Dᵢ + highᵢ − windowᵢ) / strideᵢ + 1 and W = Π windowᵢ, all in row-major order:
+
+        y[b, (p₁, …, pₙ), (c, w₁, …, wₙ)] = input[b, c, p₁ · stride₁ + w₁ − low₁, …]
+
+    and 0 outside the input. `tenon.matmul` with the convolution's weight [O, C, window…] as a
+    matrix [O, C · W] then is the convolution, with its result as [B, P, O]. A patch embedding of
+    images has window = strides.
+    ```mlir
+    %p = tenon.patches %x window [3] strides [1] low [1] high [1]
+        : (tensor<1x80x100xf32>) -> tensor<1x100x240xf32>
+    ```
+  }];
+  let arguments = (ins Tenon_PlainTensor:$input, DenseI64ArrayAttr:$window,
+                       DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$low,
+                       DenseI64ArrayAttr:$high);
+  let results = (outs Tenon_PlainTensor:$result);
+  let assemblyFormat = [{
+    $input `window` $window `strides` $strides `low` $low `high` $high attr-dict
+    `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
 #endif // TENON_IR_OPS_SHAPEOPS_TD

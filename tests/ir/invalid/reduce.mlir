@@ -53,3 +53,11 @@ func.func @f(%x: tensor<2x4xf32>) {
   %0:2 = tenon.top_k %x k 2 : (tensor<2x4xf32>) -> (tensor<2x2xf32>, tensor<2x3xi32>)
   return
 }
+
+// -----
+
+func.func @f(%x: tensor<2x4xf32>) {
+  // expected-error @+1 {{'tenon.cumulative_sum' op expects result #0 of shape [2, 4], but got 'tensor<2x1xf32>'}}
+  %0 = tenon.cumulative_sum %x : (tensor<2x4xf32>) -> tensor<2x1xf32>
+  return
+}

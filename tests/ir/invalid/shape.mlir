@@ -173,3 +173,59 @@ func.func @f(%x: tensor<2x4xf32>, %y: tensor<2x4xf16>) {
   %0 = tenon.concat %x, %y along 0 : (tensor<2x4xf32>, tensor<2x4xf16>) -> tensor<4x4xf32>
   return
 }
+
+// -----
+
+func.func @f(%x: tensor<4x8xf32>, %i: tensor<4x2xi32>) {
+  // expected-error @+1 {{'tenon.gather' op expects an axis of tensor<4x8xf32>, but got 2}}
+  %0 = tenon.gather %x, %i along 2 : (tensor<4x8xf32>, tensor<4x2xi32>) -> tensor<4x2xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x8xf32>, %i: tensor<3x2xi32>) {
+  // expected-error @+1 {{'tenon.gather' op expects indices that differ from input along axis 1 alone, but got tensor<4x8xf32> and tensor<3x2xi32>}}
+  %0 = tenon.gather %x, %i along 1 : (tensor<4x8xf32>, tensor<3x2xi32>) -> tensor<3x2xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x8xf32>, %i: tensor<4x2xi32>) {
+  // expected-error @+1 {{'tenon.gather' op expects a result with the element type of input, but got 'tensor<4x8xf32>' and 'tensor<4x2xf16>'}}
+  %0 = tenon.gather %x, %i along 1 : (tensor<4x8xf32>, tensor<4x2xi32>) -> tensor<4x2xf16>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x8xf32>, %i: tensor<4x2xi32>, %u: tensor<4x3xf32>) {
+  // expected-error @+1 {{'tenon.scatter' op expects an update for each index, but got tensor<4x3xf32> and tensor<4x2xi32>}}
+  %0 = tenon.scatter %x, %i, %u along 1 : (tensor<4x8xf32>, tensor<4x2xi32>, tensor<4x3xf32>) -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x8xf32>, %i: tensor<2x8xi32>, %u: tensor<2x8xf32>) {
+  // expected-error @+1 {{'tenon.scatter' op expects indices that differ from input along axis 1 alone, but got tensor<4x8xf32> and tensor<2x8xi32>}}
+  %0 = tenon.scatter %x, %i, %u along 1 : (tensor<4x8xf32>, tensor<2x8xi32>, tensor<2x8xf32>) -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<1x80x100xf32>) {
+  // expected-error @+1 {{'tenon.patches' op expects input [B, C, D...] with a window, a stride, low and high for each D, but got tensor<1x80x100xf32> with 2, 1, 1 and 1}}
+  %0 = tenon.patches %x window [3, 3] strides [1] low [1] high [1] : (tensor<1x80x100xf32>) -> tensor<1x100x240xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<1x4x8xf32>) {
+  // expected-error @+1 {{'tenon.patches' op expects a window inside the padded axis 2 of 8 elements, but got window 11, stride 1, low 1 and high 1}}
+  %0 = tenon.patches %x window [11] strides [1] low [1] high [1] : (tensor<1x4x8xf32>) -> tensor<1x1x44xf32>
+  return
+}

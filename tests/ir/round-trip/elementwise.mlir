@@ -64,7 +64,9 @@ func.func @binary(%x: tensor<2x4xf32>, %b: tensor<4xf16>) -> tensor<2x4xbf16> {
   %5 = tenon.min %4, %b : (tensor<2x4xf32>, tensor<4xf16>) -> tensor<2x4xbf16>
   // CHECK: tenon.pow %{{.*}}, %{{.*}} : (tensor<2x4xbf16>, tensor<4xf16>) -> tensor<2x4xbf16>
   %6 = tenon.pow %5, %b : (tensor<2x4xbf16>, tensor<4xf16>) -> tensor<2x4xbf16>
-  return %6 : tensor<2x4xbf16>
+  // CHECK: tenon.mod %{{.*}}, %{{.*}} : (tensor<2x4xbf16>, tensor<4xf16>) -> tensor<2x4xbf16>
+  %7 = tenon.mod %6, %b : (tensor<2x4xbf16>, tensor<4xf16>) -> tensor<2x4xbf16>
+  return %7 : tensor<2x4xbf16>
 }
 
 // CHECK-LABEL: func @broadcast

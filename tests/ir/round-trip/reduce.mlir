@@ -14,6 +14,13 @@ func.func @reduce(%x: tensor<2x8xf32>) -> tensor<2x1xf32> {
   return %3 : tensor<2x1xf32>
 }
 
+// CHECK-LABEL: func @cumulative_sum
+func.func @cumulative_sum(%x: tensor<2x8xf16>) -> tensor<2x8xf32> {
+  // CHECK: tenon.cumulative_sum %{{.*}} : (tensor<2x8xf16>) -> tensor<2x8xf32>
+  %0 = tenon.cumulative_sum %x : (tensor<2x8xf16>) -> tensor<2x8xf32>
+  return %0 : tensor<2x8xf32>
+}
+
 // CHECK-LABEL: func @argmax
 func.func @argmax(%x: tensor<2x8xf16>, %y: tensor<8xf32>) -> (tensor<2xi32>, tensor<i32>) {
   // CHECK: tenon.argmax %{{.*}} : (tensor<2x8xf16>) -> tensor<2xi32>
