@@ -123,6 +123,7 @@ void ProgramBuilder::addWeight(WeightOp weight) {
                       static_cast<uint64_t>(range.getOffset()),
                       static_cast<uint64_t>(range.getBytes())});
   constant.source = std::move(ranges);
+  constant.transposed = weight.getTransposed();
 }
 
 void ProgramBuilder::addState(StateOp state) {

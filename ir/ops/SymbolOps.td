@@ -28,10 +28,15 @@ def Tenon_WeightOp : Tenon_Op<"weight", [Symbol, DeclareOpInterfaceMethods<Symbo
     tenon.weight @blk.0.ffn_up : tensor<172x64x!tenon.block<q8_0>>
         from [#tenon.range<@model, offset = 4096, bytes = 11696>]
     ```
+    A weight [..., N, K] that is `transposed` lies in its files as [..., K, N]. Whoever loads it
+    lays it out anew, once.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<Tenon_WeightTensor>:$type,
-                       TypedArrayAttrBase<Tenon_RangeAttr, "ranges of files">:$ranges);
-  let assemblyFormat = "$sym_name `:` $type `from` $ranges attr-dict";
+                       TypedArrayAttrBase<Tenon_RangeAttr, "ranges of files">:$ranges,
+                       UnitAttr:$transposed);
+  let assemblyFormat = [{
+    $sym_name `:` $type (`transposed` $transposed^)? `from` $ranges attr-dict
+  }];
   let hasVerifier = 1;
 }
 

@@ -10,6 +10,11 @@ LogicalResult WeightOp::verify() {
   if (!expected)
     return emitOpError("expects rows that are whole blocks and a size within 63 bits, but got ")
            << getType();
+  auto tensor = llvm::cast<RankedTensorType>(getType());
+  if (getTransposed() && (tensor.getRank() < 2 || !tensor.getElementType().isIntOrFloat()))
+    return emitOpError("expects a transposed weight of at least two axes and plain elements, but "
+                       "got ")
+           << getType();
   int64_t found = 0;
   for (RangeAttr range : getRanges().getAsRange<RangeAttr>())
     if (llvm::AddOverflow(found, range.getBytes(), found))

@@ -26,6 +26,8 @@ static bool isOnePiece(const std::vector<FileRange>& ranges) {
 
 /// True if the bytes of `constant` do not lie in memory as it needs them.
 static bool mustBeGathered(const Constant& constant) {
+  if (constant.transposed)
+    return true;
   const auto* ranges = std::get_if<std::vector<FileRange>>(&constant.source);
   return ranges ? !isOnePiece(*ranges) : !std::holds_alternative<SharedBytes>(constant.source);
 }
@@ -69,6 +71,10 @@ std::span<const std::byte> ProgramMemory::rangeBytes(const FileRange& range) con
 }
 
 void ProgramMemory::gather(const Constant& constant, std::byte* place) const {
+  if (constant.transposed) {
+    layOutTransposed(constant, files, {place, constant.bytes});
+    return;
+  }
   if (const auto* random = std::get_if<std::vector<RandomRange>>(&constant.source))
     for (const RandomRange& range : *random) {
       fillRandomValues(range, constant.encoding, {place, range.bytes});

@@ -15,8 +15,8 @@ namespace tenon::runtime {
 /// The memory of a loaded program: constants, states and workspace.
 ///
 /// A constant that is one piece of its file, or embedded in the program, is used where it lies, at
-/// whatever alignment that place has; one whose ranges are scattered is copied together, and random
-/// values are made. Those, states and the workspace are aligned to 64 bytes.
+/// whatever alignment that place has; one whose ranges are scattered is copied together, a transposed one
+/// laid out anew, and random values are made. Those, states and the workspace are aligned to 64 bytes.
 class ProgramMemory {
 public:
   /// Maps the source files of `program`, which has been validated, and checks that they are the

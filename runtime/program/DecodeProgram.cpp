@@ -110,7 +110,8 @@ absl::StatusOr<Constant> Decoder::constant(const fbs::Constant& constant) {
                   copy.text(constant.encoding()),
                   copy.numbers(constant.shape()),
                   constant.bytes(),
-                  {}};
+                  {},
+                  constant.transposed()};
   int sources =
       (constant.ranges() != nullptr) + (constant.random() != nullptr) + (constant.section() != -1);
   if (sources != 1)

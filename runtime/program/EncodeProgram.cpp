@@ -89,7 +89,7 @@ Offset<fbs::Constant> Encoder::constant(const Constant& constant) {
   for (const FileRange& range : std::get<std::vector<FileRange>>(constant.source))
     ranges.emplace_back(range.offset, range.bytes, range.file);
   return fbs::CreateConstant(builder, name, encoding, shape, constant.bytes,
-                             builder.CreateVectorOfStructs(ranges));
+                             builder.CreateVectorOfStructs(ranges), -1, 0, constant.transposed);
 }
 
 template <typename T> Offset<FlatTables<fbs::Value>> Encoder::values(const std::vector<T>& list) {

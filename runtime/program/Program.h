@@ -83,6 +83,9 @@ struct Constant {
   /// Where the bytes come from: ranges of files, bytes embedded in the program (after reading a
   /// `.tnn`, a view into the mapped file), or random values made at load.
   std::variant<std::vector<FileRange>, SharedBytes, std::vector<RandomRange>> source;
+  /// Of a constant [..., N, K] of plain elements: the ranges of files hold [..., K, N], and loading
+  /// lays it out anew.
+  bool transposed = false;
 
   bool operator==(const Constant&) const = default;
 };

@@ -1,6 +1,10 @@
 #include "runtime/program/SourceFiles.h"
 
+#include <functional>
+#include <numeric>
+
 #include "absl/strings/str_format.h"
+#include "ir/encoding/TransposeMatrices.h"
 #include "support/Fingerprint.h"
 #include "support/Status.h"
 
@@ -34,6 +38,23 @@ mapSourceFiles(const Program& program) {
     files.push_back(std::move(file));
   }
   return files;
+}
+
+void layOutTransposed(const Constant& constant,
+                      std::span<const std::shared_ptr<const MappedFile>> files,
+                      std::span<std::byte> place) {
+  std::vector<std::byte> stored;
+  stored.reserve(constant.bytes);
+  for (const FileRange& range : std::get<std::vector<FileRange>>(constant.source)) {
+    std::span<const std::byte> part = files[range.file]->bytes().subspan(range.offset, range.bytes);
+    stored.insert(stored.end(), part.begin(), part.end());
+  }
+  if (stored.empty())
+    return;
+  int64_t elements =
+      std::reduce(constant.shape.begin(), constant.shape.end(), int64_t{1}, std::multiplies<>());
+  transposeMatrices(stored, place, constant.shape.back(), constant.shape.end()[-2],
+                    static_cast<int64_t>(constant.bytes) / elements);
 }
 
 absl::Status checkSourceFiles(const Program& program) {

@@ -2,6 +2,7 @@
 #define TENON_RUNTIME_PROGRAM_SOURCEFILES_H
 
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -15,6 +16,12 @@ namespace tenon::runtime {
 /// file is read for that once (`fingerprintFile`).
 absl::StatusOr<std::vector<std::shared_ptr<const MappedFile>>>
 mapSourceFiles(const Program& program);
+
+/// Writes a transposed constant of a validated program, whose files are mapped as `files`, to
+/// `place` in the layout of its shape.
+void layOutTransposed(const Constant& constant,
+                      std::span<const std::shared_ptr<const MappedFile>> files,
+                      std::span<std::byte> place);
 
 /// The same check, for which every file is read now.
 absl::Status checkSourceFiles(const Program& program);

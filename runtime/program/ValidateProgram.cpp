@@ -38,6 +38,7 @@ private:
   template <typename T> absl::Status validateValue(const std::string& what, const T& value);
   absl::Status validateConstant(const Constant& constant);
   absl::Status validateFileRange(const FileRange& range);
+  absl::Status validateTransposed(const std::string& what, const Constant& constant);
   absl::Status validateRandomRange(const Constant& constant, const RandomRange& range);
   absl::Status validateMemory();
   absl::Status validateKernels();
@@ -155,6 +156,19 @@ absl::Status Validator::validateConstant(const Constant& constant) {
   if (sourceBytes != constant.bytes)
     return invalid("%s expects %u bytes of source, but found %u", what, constant.bytes,
                    sourceBytes);
+  return validateTransposed(what, constant);
+}
+
+absl::Status Validator::validateTransposed(const std::string& what, const Constant& constant) {
+  if (!constant.transposed)
+    return absl::OkStatus();
+  if (!std::holds_alternative<std::vector<FileRange>>(constant.source))
+    return invalid("%s expects ranges of files to be transposed, but found another source", what);
+  auto info = std::ranges::find(program.encodings, constant.encoding, &EncodingInfo::name);
+  if (constant.shape.size() < 2 || info->blockElements != 1)
+    return invalid("%s expects at least two axes of plain elements to be transposed, but found "
+                   "shape %s of %s",
+                   what, shapeText(constant.shape), constant.encoding);
   return absl::OkStatus();
 }
 
@@ -176,7 +190,7 @@ absl::Status Validator::validateMemory() {
   }
   for (const Constant& constant : program.constants) {
     TENON_RETURN_IF_ERROR(validateConstant(constant));
-    if (std::holds_alternative<std::vector<FileRange>>(constant.source))
+    if (std::holds_alternative<std::vector<FileRange>>(constant.source) && !constant.transposed)
       continue;
     loadedBytes += constant.bytes;
     if (loadedBytes > maxBytes)

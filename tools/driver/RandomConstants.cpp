@@ -47,6 +47,7 @@ absl::Status randomizeConstants(runtime::Program& program, uint64_t seed) {
           "random weights: '%s' expects an encoding that random values have, but got %s",
           constant.name, constant.encoding));
     constant.source = std::vector<RandomRange>{describeValues(constant, seed)};
+    constant.transposed = false;
   }
   program.files.clear();
   return absl::OkStatus();

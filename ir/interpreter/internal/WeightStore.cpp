@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "absl/strings/str_format.h"
+#include "ir/encoding/TransposeMatrices.h"
 #include "support/Fingerprint.h"
 #include "support/Status.h"
 
@@ -44,14 +45,21 @@ absl::StatusOr<ReferenceTensor> WeightStore::gather(WeightOp weight, ElementBudg
     std::span part = file->bytes().subspan(range.getOffset(), range.getBytes());
     bytes.insert(bytes.end(), part.begin(), part.end());
   }
-  return ReferenceTensor(llvm::cast<RankedTensorType>(weight.getType()), bytes, gathered);
+  auto type = llvm::cast<RankedTensorType>(weight.getType());
+  if (weight.getTransposed() && !bytes.empty()) {
+    std::vector<std::byte> stored = std::move(bytes);
+    bytes.resize(stored.size());
+    transposeMatrices(stored, bytes, type.getShape().back(), type.getShape().end()[-2],
+                      type.getElementTypeBitWidth() / 8);
+  }
+  return ReferenceTensor(type, bytes, gathered);
 }
 
 absl::StatusOr<ReferenceTensor> WeightStore::load(WeightOp weight, ElementBudget& budget) {
   if (auto known = weights.find(weight); known != weights.end())
     return known->second;
   ReferenceTensor tensor;
-  if (weight.getRanges().size() == 1) {
+  if (weight.getRanges().size() == 1 && !weight.getTransposed()) {
     auto range = llvm::cast<RangeAttr>(weight.getRanges()[0]);
     TENON_ASSIGN_OR_RETURN(std::shared_ptr<const MappedFile> file, fileOf(weight, range));
     tensor = ReferenceTensor(llvm::cast<RankedTensorType>(weight.getType()),

@@ -15,7 +15,7 @@ public:
   /// Relative paths are meant from `baseFolder`.
   explicit WeightStore(std::string baseFolder) : baseFolder(std::move(baseFolder)) {}
 
-  /// The tensor of a weight of a verified module: a view of its file where it lies in one range,
+  /// The tensor of a weight of a verified module: a view of its file where it lies there as it is,
   /// else gathered once, at the cost of `budget`. Fails where a file cannot be read or is not the
   /// one that the module states.
   absl::StatusOr<ReferenceTensor> load(WeightOp weight, ElementBudget& budget);

@@ -1,6 +1,7 @@
 #include "runtime/cuda/internal/LoadConstants.h"
 
 #include <chrono>
+#include <deque>
 #include <optional>
 
 #include "runtime/cuda/internal/RandomFill.h"
@@ -12,16 +13,23 @@ namespace tenon::runtime::internal {
 
 using Clock = std::chrono::steady_clock;
 
-/// What has to be copied to the device.
+/// What has to be copied to the device. `laidOut` takes the bytes of transposed constants, which
+/// must live until all is copied.
 static std::vector<UploadRange>
 collectUploads(const Program& program, const DeviceProgramMemory& memory,
-               const std::vector<std::shared_ptr<const MappedFile>>& files) {
+               const std::vector<std::shared_ptr<const MappedFile>>& files,
+               std::deque<std::vector<std::byte>>& laidOut) {
   std::vector<UploadRange> uploads;
   for (size_t i = 0; i < program.constants.size(); ++i) {
     CUdeviceptr place = memory.constant(i);
     const Constant& constant = program.constants[i];
     if (const auto* embedded = std::get_if<SharedBytes>(&constant.source))
       uploads.push_back({embedded->bytes(), place});
+    if (constant.transposed) {
+      layOutTransposed(constant, files, laidOut.emplace_back(constant.bytes));
+      uploads.push_back({laidOut.back(), place});
+      continue;
+    }
     if (const auto* ranges = std::get_if<std::vector<FileRange>>(&constant.source))
       for (const FileRange& range : *ranges) {
         uploads.push_back({files[range.file]->bytes().subspan(range.offset, range.bytes), place});
@@ -62,7 +70,8 @@ absl::StatusOr<CudaLoadTimes> loadConstants(const Device& device, const Program&
   CudaLoadTimes times;
   std::optional<RandomFill> fill; // its kernel must live until the stream is done
   TENON_ASSIGN_OR_RETURN(times.randomBytes, enqueueRandom(device, program, memory, stream, fill));
-  std::vector<UploadRange> uploads = collectUploads(program, memory, files);
+  std::deque<std::vector<std::byte>> laidOut;
+  std::vector<UploadRange> uploads = collectUploads(program, memory, files, laidOut);
   for (const UploadRange& range : uploads)
     times.uploadedBytes += range.source.size();
   Clock::time_point start = Clock::now();

@@ -15,6 +15,16 @@ tenon.weight @w : tensor<4x31x!tenon.block<q4_0>> from []
 
 // -----
 
+// expected-error @+1 {{'tenon.weight' op expects a transposed weight of at least two axes and plain elements, but got 'tensor<4xf32>'}}
+tenon.weight @w : tensor<4xf32> transposed from []
+
+// -----
+
+// expected-error @+1 {{'tenon.weight' op expects a transposed weight of at least two axes and plain elements, but got 'tensor<4x32x!tenon.block<q8_0>>'}}
+tenon.weight @w : tensor<4x32x!tenon.block<q8_0>> transposed from []
+
+// -----
+
 // expected-error @+1 {{'tenon.weight' op expects ranges of 16 bytes together for 'tensor<4xf32>', but got 12}}
 tenon.weight @w : tensor<4xf32> from [#tenon.range<@m, offset = 0, bytes = 8>, #tenon.range<@m, offset = 0, bytes = 4>]
 

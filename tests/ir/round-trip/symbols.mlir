@@ -5,6 +5,8 @@
 tenon.file @model "a folder/model.gguf" bytes 8192 fingerprint -7
 // CHECK: tenon.weight @blk.0.w : tensor<4x64x!tenon.block<q8_0>> from [#tenon.range<@model, offset = 4096, bytes = 100>, #tenon.range<@model, offset = 0, bytes = 172>]
 tenon.weight @blk.0.w : tensor<4x64x!tenon.block<q8_0>> from [#tenon.range<@model, offset = 4096, bytes = 100>, #tenon.range<@model, offset = 0, bytes = 172>]
+// CHECK: tenon.weight @t : tensor<4x8xf16> transposed from [#tenon.range<@model, offset = 0, bytes = 64>]
+tenon.weight @t : tensor<4x8xf16> transposed from [#tenon.range<@model, offset = 0, bytes = 64>]
 // CHECK: tenon.state @kv : !tenon.state<1x16x2x8xbf16>
 tenon.state @kv : !tenon.state<1x16x2x8xbf16>
 // CHECK: tenon.state @counter : !tenon.state<i32>
