@@ -200,6 +200,7 @@ public:
   Value max(Value lhs, Value rhs, OpOptions options = {});
   Value min(Value lhs, Value rhs, OpOptions options = {});
 
+  Value mod(Value lhs, Value rhs, OpOptions options = {});
   Value pow(Value lhs, Value rhs, OpOptions options = {});
   Value compare(Predicate predicate, Value lhs, Value rhs, OpOptions options = {});
   Value select(Value condition, Value lhs, Value rhs, OpOptions options = {});
@@ -231,6 +232,7 @@ public:
   Value glu(Activation activation, Value gate, Value up, OpOptions options = {});
 
   Value reduce(ReduceKind kind, Value input, OpOptions options = {});
+  Value cumulativeSum(Value input, OpOptions options = {});
   /// Indices are i32, whatever the options.
   Value argmax(Value input, OpOptions options = {});
   struct TopK {
@@ -246,6 +248,12 @@ public:
   Value slice(Value input, llvm::ArrayRef<int64_t> offsets, llvm::ArrayRef<int64_t> sizes,
               llvm::ArrayRef<int64_t> strides, OpOptions options = {});
   Value concat(llvm::ArrayRef<Value> inputs, int64_t axis, OpOptions options = {});
+  Value gather(Value input, Value indices, int64_t axis, OpOptions options = {});
+  Value scatter(Value input, Value indices, Value updates, int64_t axis, bool accumulate,
+                OpOptions options = {});
+  /// `low` and `high` are zeros in front of and behind each axis.
+  Value patches(Value input, llvm::ArrayRef<int64_t> window, llvm::ArrayRef<int64_t> strides,
+                llvm::ArrayRef<int64_t> low, llvm::ArrayRef<int64_t> high, OpOptions options = {});
 
 private:
   /// Infers the shapes of the results, creates the operation and gives its results; none after an

@@ -278,6 +278,7 @@ TENON_BINARY(mul, MulOp)
 TENON_BINARY(div, DivOp)
 TENON_BINARY(max, MaxOp)
 TENON_BINARY(min, MinOp)
+TENON_BINARY(mod, ModOp)
 TENON_BINARY(pow, PowOp)
 #undef TENON_BINARY
 
@@ -341,6 +342,10 @@ Value GraphBuilder::reduce(ReduceKind kind, Value input, OpOptions options) {
   return emitOne<ReduceOp>({input.get()}, properties, options);
 }
 
+Value GraphBuilder::cumulativeSum(Value input, OpOptions options) {
+  return emitOne<CumulativeSumOp>({input.get()}, options);
+}
+
 Value GraphBuilder::argmax(Value input, OpOptions options) {
   options.elementType = builder.getI32Type();
   return emitOne<ArgmaxOp>({input.get()}, options);
@@ -383,6 +388,30 @@ Value GraphBuilder::concat(llvm::ArrayRef<Value> inputs, int64_t axis, OpOptions
   if (!inputs.empty())
     options = keepElementType(options, inputs.front());
   return emitOne<ConcatOp>(operands, {.axis = builder.getI64IntegerAttr(axis)}, options);
+}
+
+Value GraphBuilder::gather(Value input, Value indices, int64_t axis, OpOptions options) {
+  return emitOne<GatherOp>({input.get(), indices.get()}, {.axis = builder.getI64IntegerAttr(axis)},
+                           keepElementType(options, input));
+}
+
+Value GraphBuilder::scatter(Value input, Value indices, Value updates, int64_t axis,
+                            bool accumulate, OpOptions options) {
+  return emitOne<ScatterOp>({input.get(), indices.get(), updates.get()},
+                            {.accumulate = accumulate ? builder.getUnitAttr() : nullptr,
+                             .axis = builder.getI64IntegerAttr(axis)},
+                            keepElementType(options, input));
+}
+
+Value GraphBuilder::patches(Value input, llvm::ArrayRef<int64_t> window,
+                            llvm::ArrayRef<int64_t> strides, llvm::ArrayRef<int64_t> low,
+                            llvm::ArrayRef<int64_t> high, OpOptions options) {
+  return emitOne<PatchesOp>({input.get()},
+                            {.high = builder.getDenseI64ArrayAttr(high),
+                             .low = builder.getDenseI64ArrayAttr(low),
+                             .strides = builder.getDenseI64ArrayAttr(strides),
+                             .window = builder.getDenseI64ArrayAttr(window)},
+                            keepElementType(options, input));
 }
 
 } // namespace tenon::frontends
