@@ -51,6 +51,14 @@ PatchesOp::inferReturnTypeComponents(MLIRContext* context, std::optional<Locatio
   return success();
 }
 
+llvm::SmallVector<int64_t> PatchesOp::getWindowCounts() {
+  llvm::SmallVector<int64_t> counts;
+  for (auto [axis, extent] : llvm::enumerate(getInput().getType().getShape().drop_front(2)))
+    counts.push_back(*countWindows(extent, getWindow()[axis], getStrides()[axis], getLow()[axis],
+                                   getHigh()[axis]));
+  return counts;
+}
+
 LogicalResult PatchesOp::verify() { return detail::verifySameElementType(*this); }
 
 Work PatchesOp::getWork() { return detail::copyWork(*this); }
@@ -64,8 +72,7 @@ void PatchesOp::evaluate(llvm::ArrayRef<ReferenceTensor> operands,
   size_t axes = window.size();
   // Result element (b, p₁, …, pₙ, c, w₁, …, wₙ).
   llvm::SmallVector<int64_t> split{shape[0]};
-  for (size_t i = 0; i < axes; ++i)
-    split.push_back(*countWindows(shape[i + 2], window[i], strides[i], low[i], getHigh()[i]));
+  split.append(getWindowCounts());
   split.push_back(shape[1]);
   split.append(window.begin(), window.end());
   llvm::SmallVector<int64_t> splitStrides = computeStrides(split);

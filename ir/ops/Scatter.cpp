@@ -24,11 +24,11 @@ ScatterOp::inferReturnTypeComponents(MLIRContext* context, std::optional<Locatio
   return success();
 }
 
-/// An addition an update where they accumulate.
+/// An element is compared with each index along the axis.
 Work ScatterOp::getWork() {
   Work work = detail::copyWork(*this);
-  if (getAccumulate())
-    work.flops = getUpdates().getType().getNumElements();
+  work.flops = detail::saturatingProduct(
+      {getType().getNumElements(), getIndices().getType().getShape()[getAxis()]});
   return work;
 }
 

@@ -116,6 +116,10 @@ def Tenon_PatchesOp : Tenon_PureOp<"patches", [Tenon_OwnWork]> {
     `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Windows along each axis: out₁, …, outₙ.
+    llvm::SmallVector<int64_t> getWindowCounts();
+  }];
 }
 
 #endif // TENON_IR_OPS_SHAPEOPS_TD

@@ -12,7 +12,8 @@ static bool movesElements(Operation* op) {
 }
 
 RowExtents rowExtentsOf(Operation* op) {
-  bool countsResult = movesElements(op) || llvm::isa<EmbeddingOp>(op);
+  bool countsResult =
+      movesElements(op) || llvm::isa<EmbeddingOp, GatherOp, PatchesOp, ScatterOp>(op);
   auto type = llvm::cast<RankedTensorType>(countsResult ? op->getResult(0).getType()
                                                         : op->getOperand(0).getType());
   auto elementsOf = [&](int64_t axes) {
@@ -64,14 +65,18 @@ VerdictOr<CopyKernel> CopyKernel::read(KernelOp kernel) {
 namespace kinds {
 extern const CpuKernelKind argmax = kindOf<RowKernelOf<ArgmaxOp>>();
 extern const CpuKernelKind copy = kindOf<CopyKernel>();
+extern const CpuKernelKind cumulativeSum = kindOf<RowKernelOf<CumulativeSumOp>>();
 extern const CpuKernelKind dequantize = kindOf<RowKernelOf<DequantizeOp>>();
 extern const CpuKernelKind embedding = kindOf<RowKernelOf<EmbeddingOp>>();
+extern const CpuKernelKind gather = kindOf<RowKernelOf<GatherOp>>();
 extern const CpuKernelKind layerNorm = kindOf<RowKernelOf<LayerNormOp>>();
+extern const CpuKernelKind patches = kindOf<RowKernelOf<PatchesOp>>();
 extern const CpuKernelKind quantize = kindOf<RowKernelOf<QuantizeOp>>();
 extern const CpuKernelKind reduce = kindOf<RowKernelOf<ReduceOp>>();
 extern const CpuKernelKind ringPlaces = kindOf<RowKernelOf<RingPlacesOp>>();
 extern const CpuKernelKind rmsNorm = kindOf<RowKernelOf<RmsNormOp>>();
 extern const CpuKernelKind rope = kindOf<RowKernelOf<RopeOp>>();
+extern const CpuKernelKind scatter = kindOf<RowKernelOf<ScatterOp>>();
 extern const CpuKernelKind softmax = kindOf<RowKernelOf<SoftmaxOp>>();
 extern const CpuKernelKind topK = kindOf<RowKernelOf<TopKOp>>();
 } // namespace kinds
@@ -84,7 +89,8 @@ static bool matches(KernelOp kernel) {
   Operation* op = &kernel.getBlock().front();
   return llvm::hasNItems(kernel.getBlock(), 2) &&
          (movesElements(op) || worksOnRows(op) ||
-          llvm::isa<ArgmaxOp, DequantizeOp, QuantizeOp, ReduceOp, RingPlacesOp, TopKOp>(op));
+          llvm::isa<ArgmaxOp, CumulativeSumOp, DequantizeOp, GatherOp, PatchesOp, QuantizeOp,
+                    ReduceOp, RingPlacesOp, ScatterOp, TopKOp>(op));
 }
 
 /// As many rows a tile as are worth a thread's while.

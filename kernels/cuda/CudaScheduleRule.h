@@ -48,6 +48,7 @@ extern const CudaScheduleRule copies;
 extern const CudaScheduleRule elementwise;
 extern const CudaScheduleRule experts;
 extern const CudaScheduleRule heads;
+extern const CudaScheduleRule indexed;
 extern const CudaScheduleRule kvWrite;
 extern const CudaScheduleRule matmul;
 extern const CudaScheduleRule gemms;

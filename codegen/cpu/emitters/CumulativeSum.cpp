@@ -1,0 +1,33 @@
+#include "codegen/cpu/Emitter.h"
+#include "codegen/cpu/emitters/Rows.h"
+
+using namespace mlir;
+using namespace tenon::kernels::cpu;
+
+namespace tenon::codegen::cpu::emitters {
+
+/// Adds the elements of a row one after the other.
+static LogicalResult emitCumulativeSum(KernelContext& context, Value tile) {
+  auto kernel = context.read<RowKernelOf<CumulativeSumOp>>();
+  if (failed(kernel))
+    return failure();
+  CumulativeSumOp op = kernel->op;
+  VectorBuilder& b = context.builder;
+  RowView input(context, op.getInput());
+  llvm::SmallVector<Value> destinations(context.destinations(op.getResult()));
+  return forTileRows(context, *kernel, tile, [&](Value row) {
+    RowView x = input.from(b, row);
+    b.loop(b.i64(0), b.i64(x.length()), 1, b.splat(0.0f, 0), [&](Value i, ValueRange state) {
+      Value sum = b.fadd(state[0], b.loadFloat(x.element(), x.at(b, i)));
+      for (Value destination : destinations) {
+        RowView result = RowView(op.getType(), destination).from(b, row);
+        b.storeFloat(sum, result.element(), result.at(b, i));
+      }
+      return llvm::SmallVector<Value>{sum};
+    });
+  });
+}
+
+extern const Emitter cumulativeSum = {"cumulative_sum", emitCumulativeSum};
+
+} // namespace tenon::codegen::cpu::emitters

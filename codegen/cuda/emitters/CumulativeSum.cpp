@@ -1,0 +1,32 @@
+#include "codegen/cuda/emitters/Indexed.h"
+
+using namespace mlir;
+using namespace tenon::kernels;
+
+namespace tenon::codegen::cuda::emitters {
+
+/// A thread adds the elements of its row one after the other.
+static LogicalResult emitCumulativeSum(KernelContext& context) {
+  auto kernel = context.read<IndexedKernel<CumulativeSumOp>>();
+  if (failed(kernel))
+    return failure();
+  FailureOr<CodeWriter*> begun = beginIndexed(context, *kernel);
+  if (failed(begun))
+    return failure();
+  CodeWriter& code = **begun;
+  CumulativeSumOp op = kernel->op;
+  int64_t length = op.getType().getShape().back();
+  std::string type = deviceType(op.getType().getElementType());
+  code.line("float sum = 0.0f;");
+  code.openFormat("for (int i = 0; i < %d; ++i)", length);
+  code.format("sum += toFloat(%s[index * %d + i]);", context.pointer(op.getInput()), length);
+  for (const std::string& pointer : context.destinations(op.getResult()))
+    code.format("%s[index * %d + i] = fromFloat<%s>(sum);", pointer, length, type);
+  code.close();
+  code.close();
+  return success();
+}
+
+extern const Emitter cumulativeSum = {"cumulative_sum", emitCumulativeSum};
+
+} // namespace tenon::codegen::cuda::emitters
