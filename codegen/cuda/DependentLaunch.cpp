@@ -41,4 +41,12 @@ Verdict verifyWait(const PhaseStructure& structure) {
   return Verdict::accept();
 }
 
+Verdict finishPhases(PhaseStructure& structure) {
+  placeWait(structure);
+  for (const Verdict& verdict : {structure.verify(), verifyWait(structure)})
+    if (!verdict)
+      return Refusal{"expects phases that a kernel can have, but " + verdict.reason()};
+  return Verdict::accept();
+}
+
 } // namespace tenon::codegen::cuda

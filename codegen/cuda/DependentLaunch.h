@@ -25,6 +25,9 @@ void placeWait(PhaseStructure& structure);
 /// A kernel that never waits breaks this for all after it.
 Verdict verifyWait(const PhaseStructure& structure);
 
+/// Sets where the kernel waits. Refuses phases that no kernel can have, or not in such a chain.
+Verdict finishPhases(PhaseStructure& structure);
+
 } // namespace tenon::codegen::cuda
 
 #endif // TENON_CODEGEN_CUDA_DEPENDENTLAUNCH_H

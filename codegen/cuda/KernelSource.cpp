@@ -43,10 +43,8 @@ FailureOr<KernelSource> printKernel(KernelOp kernel, const Architecture& archite
     return failure();
   PhaseStructure& structure = context.structure;
   structure.stamps = stamps;
-  placeWait(structure);
-  for (const Verdict& verdict : {structure.verify(), verifyWait(structure)})
-    if (!verdict)
-      return kernel.emitOpError("expects phases that a kernel can have, but ") << verdict.reason();
+  if (Verdict verdict = finishPhases(structure); !verdict)
+    return kernel.emitOpError(verdict.reason());
   return KernelSource{structure.symbol, structure.print(), context.blockResources(), structure.pdl,
                       structure.tensorMaps};
 }

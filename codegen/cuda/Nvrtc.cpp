@@ -32,9 +32,8 @@ static std::vector<std::string> optionsFor(const std::string& architecture) {
           "--device-as-default-execution-space", "--ptxas-options=-v"};
 }
 
-static void* openLibrary(std::string& tried) {
-  for (const char* path : {"libnvrtc.so.13", "/usr/local/cuda/lib64/libnvrtc.so.13",
-                           "/usr/local/cuda-13/lib64/libnvrtc.so.13"}) {
+static void* openLibrary(std::span<const char* const> paths, std::string& tried) {
+  for (const char* path : paths) {
     if (void* handle = dlopen(path, RTLD_NOW | RTLD_LOCAL))
       return handle;
     tried += std::string(tried.empty() ? "" : "; ") + dlerror();
@@ -42,14 +41,13 @@ static void* openLibrary(std::string& tried) {
   return nullptr;
 }
 
-absl::StatusOr<const Nvrtc*> Nvrtc::open() {
+absl::StatusOr<const Nvrtc*> Nvrtc::open(std::span<const char* const> paths) {
   std::string tried;
-  void* handle = openLibrary(tried);
+  void* handle = openLibrary(paths, tried);
   if (!handle)
     return absl::FailedPreconditionError(
         "cannot open NVRTC, the compiler of kernels for NVIDIA GPUs, which needs no GPU and no "
-        "driver: "
-        "expects libnvrtc.so.13 of CUDA 13 (README.md says where to have it from), but " +
+        "driver: expects libnvrtc.so.13 of CUDA 13 (README.md says where to have it from), but " +
         tried);
   auto* functions = new Functions;
   std::string missing;
@@ -80,8 +78,9 @@ absl::StatusOr<const Nvrtc*> Nvrtc::open() {
 }
 
 absl::StatusOr<const Nvrtc*> Nvrtc::get() {
-  // Lives as long as the process: a library that is open stays open.
-  static const absl::StatusOr<const Nvrtc*> instance = open();
+  static constexpr const char* paths[] = {"libnvrtc.so.13", "/usr/local/cuda/lib64/libnvrtc.so.13",
+                                          "/usr/local/cuda-13/lib64/libnvrtc.so.13"};
+  static const absl::StatusOr<const Nvrtc*> instance = open(paths);
   return instance;
 }
 

@@ -2,6 +2,7 @@
 #define TENON_CODEGEN_CUDA_NVRTC_H
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,6 +48,8 @@ public:
   /// Opens libnvrtc.so.13 (the loader's path, then /usr/local/cuda/lib64) once for the process.
   /// FailedPrecondition says what was tried.
   static absl::StatusOr<const Nvrtc*> get();
+  /// Opens the first of `paths` that can be; what is returned lives as long as the process.
+  static absl::StatusOr<const Nvrtc*> open(std::span<const char* const> paths);
 
   /// `13.0`.
   const std::string& version() const { return versionText; }
@@ -63,7 +66,6 @@ public:
 private:
   struct Functions;
   Nvrtc() = default;
-  static absl::StatusOr<const Nvrtc*> open();
   absl::Status readResult(void* program, CompiledSource& result) const;
   std::string readLog(void* program) const;
 

@@ -10,8 +10,9 @@ static absl::Status checkPorts(const Function& function, const char* kind,
                                const std::vector<Port>& ports,
                                std::span<const std::span<Byte>> given, bool mayBeEmpty) {
   if (given.size() != ports.size())
-    return absl::InvalidArgumentError(absl::StrFormat(
-        "function %s expects %u %ss, but got %u", function.name, ports.size(), kind, given.size()));
+    return absl::InvalidArgumentError(
+        absl::StrFormat("function %s expects as many %ss as it has, %u, but got %u", function.name,
+                        kind, ports.size(), given.size()));
   for (size_t i = 0; i < ports.size(); ++i)
     if (given[i].size() != ports[i].bytes && !(mayBeEmpty && given[i].empty()))
       return absl::InvalidArgumentError(

@@ -7,6 +7,7 @@
 #include "support/CacheFolder.h"
 #include "support/Status.h"
 #include "support/Warning.h"
+#include "tools/driver/BuildParts.h"
 #include "llvm/TargetParser/Host.h"
 #ifdef TENON_CUDA
 #include "runtime/cuda/Devices.h"
@@ -38,7 +39,7 @@ static absl::StatusOr<std::string> describeGpu() {
 }
 #else
 static absl::StatusOr<std::string> describeGpu() {
-  return absl::NotFoundError("this build has no CUDA runtime to measure with");
+  return lacksPart("measured times of a GPU", "CUDA runtime");
 }
 #endif
 

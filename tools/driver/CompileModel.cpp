@@ -15,6 +15,7 @@
 #include "support/CacheFolder.h"
 #include "support/NearestWord.h"
 #include "support/Status.h"
+#include "tools/driver/BuildParts.h"
 #include "tools/driver/PredictSteps.h"
 #include "tools/driver/TargetFile.h"
 #include "tools/driver/UsageError.h"
@@ -22,21 +23,17 @@
 #ifdef TENON_CPU
 #include "codegen/cpu/CompileForCpu.h"
 #endif
-#ifdef TENON_CUDA
-#include "runtime/cuda/Devices.h"
-#endif
 
 namespace tenon::tools {
 
-/// True where this machine has every feature of the CPU target.
-static bool isNative(TargetAttr target) {
-  static const llvm::StringMap<bool> host = llvm::sys::getHostCPUFeatures();
-  return target.getDevice() == DeviceKind::Cpu &&
-         llvm::all_of(target.getFeatures().getAsRange<mlir::StringAttr>(),
-                      [](mlir::StringAttr feature) { return host.lookup(feature.getValue()); });
-}
-
-static absl::StatusOr<TargetAttr> chooseCpuTarget(mlir::MLIRContext& context) {
+absl::StatusOr<TargetAttr> chooseCpuTarget(mlir::MLIRContext& context,
+                                           const llvm::StringMap<bool>& features) {
+  auto isNative = [&](TargetAttr target) {
+    return target.getDevice() == DeviceKind::Cpu &&
+           llvm::all_of(
+               target.getFeatures().getAsRange<mlir::StringAttr>(),
+               [&](mlir::StringAttr feature) { return features.lookup(feature.getValue()); });
+  };
   TargetAttr best;
   for (const std::string& candidate : listTargets()) {
     TargetAttr target = findTarget(&context, candidate);
@@ -46,6 +43,11 @@ static absl::StatusOr<TargetAttr> chooseCpuTarget(mlir::MLIRContext& context) {
   if (!best)
     return absl::NotFoundError("--target=cpu: this CPU has the features of no known target");
   return best;
+}
+
+static absl::StatusOr<TargetAttr> chooseCpuTarget(mlir::MLIRContext& context) {
+  static const llvm::StringMap<bool> host = llvm::sys::getHostCPUFeatures();
+  return chooseCpuTarget(context, host);
 }
 
 #ifdef TENON_CUDA
@@ -71,8 +73,8 @@ static TargetAttr findGpuTarget(mlir::MLIRContext& context, const runtime::CudaD
   return sameArchitecture;
 }
 
-static absl::StatusOr<TargetAttr> chooseGpuTarget(mlir::MLIRContext& context) {
-  TENON_ASSIGN_OR_RETURN(std::vector<runtime::CudaDeviceInfo> gpus, runtime::listCudaDevices());
+absl::StatusOr<TargetAttr> chooseGpuTarget(mlir::MLIRContext& context,
+                                           std::span<const runtime::CudaDeviceInfo> gpus) {
   if (gpus.empty())
     return absl::NotFoundError("--device=cuda: expects an NVIDIA GPU, but found none");
   if (TargetAttr target = findGpuTarget(context, gpus.front()))
@@ -81,9 +83,14 @@ static absl::StatusOr<TargetAttr> chooseGpuTarget(mlir::MLIRContext& context) {
       "--target=cuda: no target for %s, compute capability %d.%d", gpus.front().name,
       gpus.front().capabilityMajor, gpus.front().capabilityMinor));
 }
+
+static absl::StatusOr<TargetAttr> chooseGpuTarget(mlir::MLIRContext& context) {
+  TENON_ASSIGN_OR_RETURN(std::vector<runtime::CudaDeviceInfo> gpus, runtime::listCudaDevices());
+  return chooseGpuTarget(context, gpus);
+}
 #else
 static absl::StatusOr<TargetAttr> chooseGpuTarget(mlir::MLIRContext&) {
-  return absl::UnimplementedError("--device=cuda: this build has no CUDA runtime");
+  return lacksPart("--device=cuda", "CUDA runtime");
 }
 #endif
 
@@ -157,8 +164,7 @@ static absl::StatusOr<runtime::Program> generateCode(mlir::ModuleOp module, Targ
   if (target.getDevice() == DeviceKind::Cpu)
     return codegen::compileForCpu(module, {.cacheFolder = cacheFolder()});
 #endif
-  return absl::UnimplementedError(
-      absl::StrFormat("this build has no code generator for target '%s'", target.getName().str()));
+  return lacksPart("target " + target.getName().str(), "code generator for CPUs");
 }
 
 /// Notes what the cost model says of each function of the planned `module`.

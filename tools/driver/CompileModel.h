@@ -2,6 +2,7 @@
 #define TENON_TOOLS_DRIVER_COMPILEMODEL_H
 
 #include <optional>
+#include <span>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -10,6 +11,10 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "passes/fusion/Fusion.h"
 #include "runtime/program/Program.h"
+#include "llvm/ADT/StringMap.h"
+#ifdef TENON_CUDA
+#include "runtime/cuda/Devices.h"
+#endif
 
 namespace tenon::tools {
 
@@ -24,6 +29,16 @@ absl::StatusOr<TargetAttr> chooseTarget(mlir::MLIRContext& context, const std::s
 /// target of another kind.
 absl::StatusOr<TargetAttr> chooseTarget(mlir::MLIRContext& context, const std::string& device,
                                         const std::string& name);
+
+/// What `cpu` stands for on a CPU with those features; NotFound where no target asks for no others.
+absl::StatusOr<TargetAttr> chooseCpuTarget(mlir::MLIRContext& context,
+                                           const llvm::StringMap<bool>& features);
+#ifdef TENON_CUDA
+/// What `cuda` stands for on a machine with those GPUs; NotFound where there is none, or no target
+/// of its architecture.
+absl::StatusOr<TargetAttr> chooseGpuTarget(mlir::MLIRContext& context,
+                                           std::span<const runtime::CudaDeviceInfo> gpus);
+#endif
 
 /// The tokeniser of `metadata` or, where that is null, of the model file that `module` names,
 /// checked; nothing where it is no language model. Fails where the file has none, or one that is

@@ -34,7 +34,7 @@ absl::StatusOr<std::vector<MeasuredProperty>> measure(TargetAttr base,
 #ifdef TENON_CUDA
   return calibrateCuda(base, options);
 #else
-  return absl::UnimplementedError("calibrate: this build has no CUDA runtime");
+  return lacksPart("calibrate", "CUDA runtime");
 #endif
 }
 

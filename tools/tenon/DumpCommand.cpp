@@ -133,7 +133,7 @@ absl::StatusOr<std::string> printKernels(mlir::ModuleOp module, const Form& form
   TENON_RETURN_IF_ERROR(codegen::compileForCpu(module, options).status());
   return text;
 #else
-  return absl::UnimplementedError("--as=" + as + ": this build has no CPU backend");
+  return lacksPart("--as=" + as, "code generator for CPUs");
 #endif
 }
 

@@ -3,6 +3,8 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
 #include "codegen/cpu/CompileForCpu.h"
+#include "codegen/cpu/Lowering.h"
+#include "codegen/cpu/ObjectCode.h"
 #include "codegen/cpu/decode/WeightDecoder.h"
 #include "ir/Dialect.h"
 #include "ir/Targets.h"
@@ -418,6 +420,22 @@ TEST(CpuErrors, ProgramsThatAreNotPlanned) {
   expectRefused(kernel("buffers [unit]"), "expects a schedule and buffers");
   expectRefused(kernel("schedule #tenon.schedule<\"elementwise\", tiles = 1> buffers [unit]"),
                 "expects a buffer for each result that is neither a state nor an output");
+}
+
+// What emitters leave is lowered before LLVM gets it.
+TEST(CpuErrors, CodeThatIsNotLowered) {
+  auto context = makeContext();
+  DialectRegistry registry;
+  codegen::cpu::registerKernelDialects(registry);
+  context->appendDialectRegistry(registry);
+  OwningOpRef<ModuleOp> code =
+      parseSourceString<ModuleOp>("func.func @f() { return }", context.get());
+  ASSERT_TRUE(code);
+  ScopedDiagnosticHandler silent(context.get(), [](Diagnostic&) { return success(); });
+  EXPECT_THAT(
+      codegen::cpu::emitObject(*code, findTarget(context.get(), "x86-64-v3"), {},
+                               DiskCache("", "o")),
+      FailsWith(absl::StatusCode::kInternal, HasSubstr("cannot translate the kernels to LLVM IR")));
 }
 
 // A buffer outside the workspace is found by the program's own validation.

@@ -64,6 +64,14 @@ protected:
   tests::TempFolder folder;
 };
 
+TEST(Nvrtc, SaysWhatAMachineWithoutItLacks) {
+  const char* const paths[] = {"libtenon-missing.so.1", "/tenon/missing.so"};
+  std::string message(Nvrtc::open(paths).status().message());
+  EXPECT_THAT(message, HasSubstr("cannot open NVRTC, the compiler of kernels for NVIDIA GPUs"));
+  EXPECT_THAT(message, HasSubstr("but libtenon-missing.so.1: "));
+  EXPECT_THAT(message, HasSubstr("; /tenon/missing.so: "));
+}
+
 TEST_F(NvrtcTest, CompilesForEachArchitectureWithoutAGpu) {
   for (const char* architecture : {"sm_80", "sm_90a", "sm_100a"}) {
     absl::StatusOr<CompiledSource> compiled = nvrtc->compile(copySource, "copy", architecture);

@@ -139,6 +139,17 @@ std::string choice(const char* order, std::string_view orderOfSum) {
   return text;
 }
 
+/// A product of two rows with quants, and how tensor cores would take it.
+const std::string blockGemmSchedule =
+    "tiles = 1, {threads = 64 : i64, stages = 2 : i64, tile_lines = 16 : i64, tile_rows = 2 : i64, "
+    "line_warps = 1 : i64, blocks_per_sm = 1 : i64}";
+const std::vector<std::string> quantTypes = {f16({2, 256}), "tensor<16x256x!tenon.block<q4_k>>"};
+std::string quantMatmul(const char* input, const char* order) {
+  return absl::StrFormat("%%r = tenon.matmul %s, %%b %s : (tensor<2x256xf16>, "
+                         "tensor<16x256x!tenon.block<q4_k>>) -> tensor<2x16xf16>",
+                         input, order);
+}
+
 class CudaRefusals : public ::testing::TestWithParam<Refusal> {};
 
 TEST_P(CudaRefusals, NamesWhatItExpects) {
@@ -247,6 +258,28 @@ INSTANTIATE_TEST_SUITE_P(
                     "tensor<1x8xf16>",
                 "expects as many warps as a row has experts, or a multiple, beside stages, but got "
                 "3"},
+        Refusal{"ResultsOfTwoShapes",
+                "elementwise",
+                "tiles = 4, {threads = 32 : i64, vector = 8 : i64, row_elements = 256 : i64}",
+                {f16({4, 256}), f16({256})},
+                {f16({4, 256}), f16({256})},
+                exponential + "\n%n = tenon.exp %b : (tensor<256xf16>) -> tensor<256xf16>",
+                "expects float results of one shape for the emitter elementwise, but got "
+                "'tensor<256xf16>'"},
+        Refusal{"QuantsAfterANorm",
+                "block_gemm",
+                blockGemmSchedule,
+                quantTypes,
+                {f16({2, 16})},
+                norm(2, 256, "chunk = 0, lanes = 256") + quantMatmul("%n", ""),
+                "block_gemm reads its inputs from memory"},
+        Refusal{"QuantsInAnOrder",
+                "block_gemm",
+                blockGemmSchedule,
+                quantTypes,
+                {f16({2, 16})},
+                quantMatmul("%a", "order <chunk = 0, lanes = 256, tree = tensor_cores>"),
+                "expects no order for the emitter block_gemm, but got"},
         Refusal{"NoExperts",
                 "expert_gemv",
                 "tiles = 4, {threads = 32 : i64, vector = 8 : i64, columns_per_warp = 1 : i64}",

@@ -348,6 +348,17 @@ TEST(DependentLaunch, RefusesMemoryThatTheKernelBeforeStillHas) {
   EXPECT_EQ(cuda::verifyWait(structure).reason(), "phase 1 stores parts before the wait");
 }
 
+TEST(DependentLaunch, IsRefusedToPhasesThatNoKernelHas) {
+  using enum cuda::MemorySpace;
+  cuda::PhaseStructure structure;
+  structure.pdl = true;
+  EXPECT_EQ(cuda::finishPhases(structure).reason(),
+            "expects phases that a kernel can have, but no phase stores a result");
+  structure.begin(cuda::PhaseKind::Store, {}, {{Global, "r0"}});
+  EXPECT_TRUE(cuda::finishPhases(structure));
+  EXPECT_EQ(structure.wait, 0u);
+}
+
 TEST(ScalarPrinter, LiteralsReadBackExactly) {
   EXPECT_EQ(cuda::floatLiteral(1), "1.0f");
   EXPECT_EQ(cuda::floatLiteral(-0.5f), "(-0.5f)");

@@ -257,8 +257,9 @@ TEST_F(CpuExecutorTest, RefusesWrongCalls) {
     return std::string(status.message());
   };
   EXPECT_EQ(refusal(8, {in}, {out}), "expects one of the 8 functions, but got function 8");
-  EXPECT_EQ(refusal(Sum, {}, {out}), "function sum expects 1 inputs, but got 0");
-  EXPECT_EQ(refusal(Sum, {in}, {out, out}), "function sum expects 1 outputs, but got 2");
+  EXPECT_EQ(refusal(Sum, {}, {out}), "function sum expects as many inputs as it has, 1, but got 0");
+  EXPECT_EQ(refusal(Sum, {in}, {out, out}),
+            "function sum expects as many outputs as it has, 1, but got 2");
   EXPECT_EQ(refusal(Sum, {longIn}, {out}), "function sum: input x expects 32 bytes, but got 36");
   EXPECT_EQ(refusal(Sum, {in}, {longOut}), "function sum: output y expects 32 bytes, but got 36");
 }

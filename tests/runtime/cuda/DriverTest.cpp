@@ -99,5 +99,17 @@ TEST(CublasLt, RefusesALibraryThatIsAnother) {
                 "libc.so.6: expects cuBLASLt 13, but found no cublasLtCreate");
 }
 
+TEST(CublasLt, RefusesAProductThatItCannotCompute) {
+  const std::string paths[] = {TENON_NO_ALGORITHMS};
+  absl::StatusOr<CublasLt> library = CublasLt::open(paths);
+  ASSERT_EQ(library.status(), absl::OkStatus());
+  test::FakeDriver fake;
+  auto device = internal::Device::open(fake.driver(), 0);
+  ASSERT_EQ(device.status(), absl::OkStatus());
+  const LibraryMatmul matmul = {.m = 1, .n = 2, .k = 3};
+  expectRefused(internal::MatmulPlan::create(*library, matmul, {}, {*device}),
+                absl::StatusCode::kUnimplemented, "cuBLASLt has no implementation");
+}
+
 } // namespace
 } // namespace tenon::runtime

@@ -1,5 +1,11 @@
 #include "runtime/text/internal/TextRewriter.h"
 
+#include <fstream>
+#include <iostream>
+#include <string>
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -65,6 +71,27 @@ TEST(TextRewriter, refusesWhatItCannotDo) {
   EXPECT_THAT(
       std::string(TextRewriter::create({{RewriteKind::Replace, "(", ""}}).status().message()),
       HasSubstr("normaliser, pattern '('"));
+}
+
+// The forms of Unicode take four bytes a character while they are made, which a process may not get.
+TEST(TextRewriterDeathTest, saysThatMemoryLacks) {
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+  GTEST_SKIP() << "sanitizers take memory of their own";
+#endif
+  auto rewriteInLittleMemory = [] {
+    const auto rewriter = TextRewriter::create({{RewriteKind::Nfc, "", ""}});
+    const std::string text(16 << 20, 'a');
+    std::string pages;
+    std::ifstream("/proc/self/statm") >> pages;
+    const rlim_t bytes = std::stoul(pages) * sysconf(_SC_PAGESIZE) + (32 << 20);
+    const rlimit limit = {bytes, bytes};
+    setrlimit(RLIMIT_AS, &limit);
+    const auto rewritten = rewriter->rewrite(text, true);
+    std::cerr << rewritten.status().message();
+    _exit(rewritten.ok() ? 1 : 0);
+  };
+  EXPECT_EXIT(rewriteInLittleMemory(), testing::ExitedWithCode(0),
+              "tokenizer: normalising the text: Memory for processing UTF-8 data");
 }
 
 // Ten steps that double a text would make terabytes of a megabyte.

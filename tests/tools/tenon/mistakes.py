@@ -61,6 +61,7 @@ COMMANDS = [
     ("tenon bench model.gguf --requests=rate=1 --measure=3", 2, r"--measure: applies to calls of one function, but a load of requests is measured"),
     ("tenon bench model.gguf -o a.html -o b.txt", 2, r"-o: expects a file that ends in .md, .html, .json or .trace.json, but got 'b.txt'"),
     ("tenon run model.gguf --special=all", 2, r"--special: expects one of add, parse, both, none, but got 'all'"),
+    ("tenon explain model.gguf --target=h200 --measure", 1, r"this machine shows no CUDA device to measure on|CUDA driver|no CUDA runtime"),
     ("tenon explain model.gguf --measure=many", 2, r"--measure: expects an integer at least 1, but got 'many'"),
     ("tenon run model.gguf --cache=q8,f16", 2, r"--cache: expects each value once, but got 'f16' after another one"),
     ("tenon run model.gguf -m x", 2, r"run: unknown flag '-m'"),
