@@ -251,7 +251,7 @@ public:
   Value gather(Value input, Value indices, int64_t axis, OpOptions options = {});
   Value scatter(Value input, Value indices, Value updates, int64_t axis, bool accumulate,
                 OpOptions options = {});
-  /// `low` and `high` are zeros in front of and behind each axis.
+  /// `low` and `high` are zeros in front of and after each axis.
   Value patches(Value input, llvm::ArrayRef<int64_t> window, llvm::ArrayRef<int64_t> strides,
                 llvm::ArrayRef<int64_t> low, llvm::ArrayRef<int64_t> high, OpOptions options = {});
 

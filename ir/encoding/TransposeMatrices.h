@@ -8,7 +8,7 @@
 namespace tenon {
 
 /// Writes the transposes [columns, rows] of the row-major matrices [rows, columns] that lie one
-/// behind the other in `source`. `result` has as many bytes, a multiple of those of a matrix; an
+/// after the other in `source`. `result` has as many bytes, a multiple of those of a matrix; an
 /// element has 2 or 4.
 void transposeMatrices(std::span<const std::byte> source, std::span<std::byte> result, int64_t rows,
                        int64_t columns, int64_t elementBytes);

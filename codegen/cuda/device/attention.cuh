@@ -23,12 +23,17 @@ constexpr __device__ int roundUpToPower(int value) {
 }
 constexpr __device__ int smaller(int a, int b) { return a < b ? a : b; }
 
-/// K, V: element types of the cache, or what stands for a head of quants; `heads` query heads;
-/// `keySize`, `valueSize`: elements of a head; `threads` of the block; `block`: keys of a step, a multiple of 32.
-template <typename K, typename V, int heads, int keySize, int valueSize, int threads, int block>
-struct Attention {
-  using Keys = CacheElements<K>;
-  using Values = CacheElements<V>;
+/// `Config` has
+///   KeyHead, ValueHead    element types of the cache, or what stands for a head of quants;
+///   heads                 query heads;
+///   keySize, valueSize    elements of a head;
+///   threads               of the block;
+///   keys                  of a step, a multiple of 32.
+template <typename Config> struct Attention : Config {
+  using Keys = CacheElements<typename Config::KeyHead>;
+  using Values = CacheElements<typename Config::ValueHead>;
+  using Config::heads, Config::keySize, Config::valueSize, Config::threads;
+  static constexpr int block = Config::keys;
   using KeyMemory = typename Keys::Memory;
   using ValueMemory = typename Values::Memory;
   static constexpr int keyVector = largestPower(keySize, Keys::widest);

@@ -189,8 +189,11 @@ template <typename Quad, int pitch> struct QuadLines<Quad, 0, pitch> {
 };
 
 /// Where a warp stands in its stream of pieces: tile, of whose lines others have the same, product
-/// of the tile, place in the depth.
-template <typename E, int lineWarps, int warpLines> struct BlockCursor {
+/// of the tile, place in the depth. `Config` is that of the stream.
+template <typename Config> struct BlockCursor {
+  using E = typename Config::Encoding;
+  static constexpr int lineWarps = Config::lineWarps, warpLines = 16 * Config::units;
+
   int at;         // of the tiles with all parts of the rows
   int tile, gemm; // number of its lines; product
   int k, depth;   // the warp's next piece, and where the lines end
@@ -210,16 +213,27 @@ template <typename E, int lineWarps, int warpLines> struct BlockCursor {
   }
 };
 
-/// The pieces of W that one of `warps` warps multiplies, in order, `stages` of them on their way or
-/// waiting in shared memory: 256 elements of 16 `units` lines each. `lineWarps` warps of a block
-/// have different lines and the same elements, which they read of x at about the same time; the
-/// others take neighbouring pieces in turn. Blocks take tiles in turn, of which `parts` have the
-/// same lines; of each, `joined` products one after the other. `sums` are those of a piece that
-/// have factors of their own. `whole`: lines are whole pieces, of whole chunks. `Seek` moves a
-/// cursor to the lines of its tile and product.
-template <typename E, typename T, int warps, int lineWarps, int units, int parts, int joined,
-          int stages, int sums, bool whole, typename Seek>
-struct BlockStream {
+/// The pieces of W that a warp multiplies, in order: 256 elements of some lines each. Warps of a
+/// block that have different lines and the same elements read these of x at about the same time;
+/// the others take neighbouring pieces in turn. Blocks take tiles in turn; of each, joined products
+/// one after the other. `Seek` moves a cursor to the lines of its tile and product.
+///
+/// `Config` has
+///   Element      F16 or BF16, the type of x;
+///   Encoding     of W, blocks of quants;
+///   warps        of a block;
+///   lineWarps    of them with different lines and the same elements;
+///   units        of 16 lines that a warp has of a tile;
+///   parts        tiles that have the same lines, each with other rows of x;
+///   joined       products of a tile;
+///   stages       pieces of a warp on their way or waiting in shared memory;
+///   sums         of a piece that have factors of their own;
+///   whole        whether lines are whole pieces, of whole chunks.
+template <typename Config, typename Seek> struct BlockStream : Config {
+  using E = typename Config::Encoding;
+  using T = typename Config::Element;
+  using Config::stages, Config::sums, Config::whole;
+  using Config::warps, Config::lineWarps, Config::units, Config::parts, Config::joined;
   using Piece = BlockPiece<E>;
   using Quad = BlockQuad<E, T>;
   static constexpr int slices = warps / lineWarps;
@@ -234,7 +248,7 @@ struct BlockStream {
   float4* scales;       // of the present piece: [sums / 2][lines], two sums each
   int tiles, workers;
   Seek seek;
-  BlockCursor<E, lineWarps, lines> ahead;
+  BlockCursor<Config> ahead;
   int stage = 0;
   unsigned long long policy = evictFirst();
 

@@ -48,33 +48,42 @@ struct HeadFactors<T, E4M3Head<size>> : CachedQuants<E4M3Head<size>> {};
 
 /// Keys and values of a row's sequence and key head on their way into the registers of warps. Each
 /// warp takes 16 keys at a time, a step, on its own: the first ones straight into registers, those
-/// after them through a ring of `stages` steps in shared memory that it fills by asynchronous
-/// copies; or, with no stages, into registers, too: `sets` of them, a turn of a warp.
+/// after them through a ring of steps in shared memory that it fills by asynchronous copies; or,
+/// with no ring, into registers, too: some sets of them, a turn of a warp.
 ///
 /// Threads take keys and values 16 bytes at a time, chunks of 32 and 64 elements, and what is left
 /// of them, `keyRest` and `valueRest` elements, 4 or 8 bytes at a time: an element of the depth
 /// stands at another place in the instruction's factors than in memory, in both alike.
 ///
-/// `newRows`: rows of the call whose keys and values the kernel makes; `amongSteps`: they may stand among
-/// the steps' keys. What the cache holds at their places is loaded like any other key and then
-/// replaced: so loads stand one after the other, without a branch between them.
-///
-/// `runBytes`: how much of memory is read at a time, 256, where other blocks ask for the rest of those at
-/// about the same time; or 0.
-///
-/// `KeyHead`, `ValueHead`: what the cache holds, T or heads of quants, which go through no ring and are
-/// none that the kernel makes.
-template <typename T, typename Cache, int keySize_, int valueSize_, int warps_, int sets_,
-          int stages_, int newRows_, bool amongSteps, int runBytes, typename KeyHead = T,
-          typename ValueHead = T>
-struct DecodeKeys {
-  using Element = T;
+/// `Config` has
+///   Element               F16 or BF16, the type of queries and results;
+///   Cache                 where rows lie (kv_cache.cuh);
+///   KeyHead, ValueHead    what the cache holds: Element, or heads of quants, which go through no
+///                         ring and are none that the kernel makes;
+///   keySize, valueSize    of a head, multiples of 8;
+///   warps                 of a block;
+///   sets                  of registers, 1 where there is a ring;
+///   stages                steps of the ring, or 0;
+///   newRows               rows of the call whose keys and values the kernel makes;
+///   amongSteps            whether they may stand among the steps' keys. What the cache holds at
+///                         their places is loaded like any other key and then replaced: so loads
+///                         stand one after the other, without a branch between them;
+///   runBytes              how much of memory is read at a time, 256, where other blocks ask for
+///                         the rest of those at about the same time; or 0.
+template <typename Config> struct DecodeKeys {
+  using Element = typename Config::Element;
+  using T = Element;
+  using Cache = typename Config::Cache;
+  using KeyHead = typename Config::KeyHead;
+  using ValueHead = typename Config::ValueHead;
   using Keys = HeadFactors<T, KeyHead>;
   using Values = HeadFactors<T, ValueHead>;
   using ValueElement = typename Values::ValueElement;
   static constexpr bool hasScales = Keys::hasScales;
-  static constexpr int keySize = keySize_, valueSize = valueSize_, warps = warps_, sets = sets_,
-                       stages = stages_, newRows = newRows_;
+  static constexpr int keySize = Config::keySize, valueSize = Config::valueSize;
+  static constexpr int warps = Config::warps, sets = Config::sets, stages = Config::stages;
+  static constexpr int newRows = Config::newRows, runBytes = Config::runBytes;
+  static constexpr bool amongSteps = Config::amongSteps;
   static_assert(keySize % 8 == 0 && valueSize % 8 == 0, "whole vectors");
   static_assert(Keys::hasScales == Values::hasScales, "keys and values of one kind");
   static_assert(!hasScales || (stages == 0 && newRows == 0), "quants come from the cache");

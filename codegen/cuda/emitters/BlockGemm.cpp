@@ -26,6 +26,7 @@ public:
   LogicalResult emit();
 
 private:
+  void declareConfig();
   void printStream(CodeWriter& code);
   void printSums(CodeWriter& code);
   LogicalResult printResults(CodeWriter& code);
@@ -45,24 +46,32 @@ private:
 
 } // namespace
 
-void BlockGemmEmission::printStream(CodeWriter& code) {
-  std::string encoding = deviceType(elementTypeOf(region.first().getWeight().getType()));
-  std::string type = deviceType(elementTypeOf(region.first().getInput().getType()));
+void BlockGemmEmission::declareConfig() {
   constexpr int64_t piece = BlockGemmMemory::pieceElements, chunkBytes = 16;
   bool isWhole =
       kernel.encoding().blockSize > piece || kernel.encoding().bytesFor(piece) % chunkBytes == 0;
   for (int64_t depth : region.depths())
     isWhole &= depth % piece == 0;
+  CodeWriter& code = context.structure.declarations;
+  code.open("struct Config");
+  code.format("using Element = %s;",
+              deviceType(elementTypeOf(region.first().getInput().getType())));
+  code.format("using Encoding = %s;",
+              deviceType(elementTypeOf(region.first().getWeight().getType())));
+  code.format("static constexpr int warps = %d, lineWarps = %d, units = %d;", kernel.warps(),
+              kernel.schedule.lineWarps, memory.units());
+  code.format("static constexpr int parts = %d, joined = %d, stages = %d, sums = %d;", parts,
+              region.joined(), kernel.schedule.stages, memory.sums());
+  code.format("static constexpr bool whole = %s;", isWhole ? "true" : "false");
+  code.close(";");
+}
+
+void BlockGemmEmission::printStream(CodeWriter& code) {
   code.line("extern __shared__ __align__(128) unsigned char memory[];");
   code.line("const int workers = gridDim.x;");
-  tiles.printSeek(code, context,
-                  absl::StrFormat("BlockCursor<%s, %d, %d>", encoding, kernel.schedule.lineWarps,
-                                  memory.units() * BlockGemmMemory::unitLines),
-                  /*depths=*/true);
-  code.format("BlockStream<%s, %s, %d, %d, %d, %d, %d, %d, %d, %s, decltype(seek)> stream(memory, "
-              "static_cast<int>(tile), %d, workers, seek);",
-              encoding, type, kernel.warps(), kernel.schedule.lineWarps, memory.units(), parts,
-              region.joined(), kernel.schedule.stages, memory.sums(), isWhole ? "true" : "false",
+  tiles.printSeek(code, context, "BlockCursor<Config>", /*depths=*/true);
+  code.format("BlockStream<Config, decltype(seek)> stream(memory, static_cast<int>(tile), %d, "
+              "workers, seek);",
               places());
 }
 
@@ -137,6 +146,7 @@ LogicalResult BlockGemmEmission::emit() {
                << gemm.op.getOrderAttr();
   PhaseStructure& structure = context.structure;
   structure.headers = {"block_gemm.cuh"};
+  declareConfig();
   printStream(
       structure.begin(PhaseKind::Load, tiles.weights(context), {{MemorySpace::Shared, "stream"}}));
   std::vector<Access> reads = context.arguments(false);

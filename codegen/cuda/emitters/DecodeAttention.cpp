@@ -26,6 +26,7 @@ public:
 
 private:
   LogicalResult readSchedule();
+  void declare();
   void printAttention(CodeWriter& code);
   void printStore(CodeWriter& code);
   void storeElement(CodeWriter& code, const std::string& element);
@@ -50,12 +51,27 @@ LogicalResult DecodeAttentionEmission::readSchedule() {
   return success();
 }
 
+void DecodeAttentionEmission::declare() {
+  PhaseStructure& structure = context.structure;
+  structure.headers = {"attention.cuh"};
+  CodeWriter& code = structure.declarations;
+  code.open("struct Config");
+  code.format("using KeyHead = %s;", deviceType(elementTypeOf(op.getKey().getType())));
+  code.format("using ValueHead = %s;", deviceType(elementTypeOf(op.getValue().getType())));
+  code.format("static constexpr int heads = %d, keySize = %d, valueSize = %d;", rows.heads,
+              rows.query[2], rows.valueCache.size);
+  code.format("static constexpr int threads = %d, keys = %d;", structure.threads, block);
+  code.close(";");
+  code.line("using Kernel = Attention<Config>;");
+  if (rows.splits > 1) {
+    code.format("__device__ float attentionParts[%d];",
+                rows.units * rows.splits * rows.heads * (rows.valueCache.size + 2));
+    code.format("__device__ unsigned attentionArrivals[%d];", rows.units);
+  }
+}
+
 void DecodeAttentionEmission::printAttention(CodeWriter& code) {
-  std::string keyType = deviceType(elementTypeOf(op.getKey().getType()));
-  std::string valueType = deviceType(elementTypeOf(op.getValue().getType()));
   llvm::ArrayRef<int64_t> query = rows.query;
-  code.format("using Kernel = Attention<%s, %s, %d, %d, %d, %d, %d>;", keyType, valueType,
-              rows.heads, query[2], rows.valueCache.size, context.structure.threads, block);
   code.line("extern __shared__ __align__(16) unsigned char memory[];");
   code.line("Kernel kernel(*reinterpret_cast<Kernel::Shared*>(memory));");
   std::string queryPointer = absl::StrFormat("%s + ((long long)row * %d + firstHead) * %d",
@@ -126,14 +142,8 @@ void DecodeAttentionEmission::printStore(CodeWriter& code) {
 LogicalResult DecodeAttentionEmission::emit() {
   if (failed(readSchedule()))
     return failure();
+  declare();
   PhaseStructure& structure = context.structure;
-  structure.headers = {"attention.cuh"};
-  if (rows.splits > 1) {
-    structure.declarations.format("__device__ float attentionParts[%d];",
-                                  rows.units * rows.splits * rows.heads *
-                                      (rows.valueCache.size + 2));
-    structure.declarations.format("__device__ unsigned attentionArrivals[%d];", rows.units);
-  }
   std::string step = std::to_string(block);
   rows.printRange(
       structure.begin(PhaseKind::Load, rows.rangeReads(), {{MemorySpace::Registers, "range"}}),

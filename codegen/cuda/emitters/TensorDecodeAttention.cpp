@@ -160,13 +160,18 @@ void TensorDecodeEmission::declare() {
   if (cluster > 1)
     structure.headers.push_back("cluster.cuh");
   CodeWriter& code = structure.declarations;
-  std::string heads;
-  if (rows.keyCache.isQuantized())
-    heads = absl::StrFormat(", %s, %s", deviceType(rows.keyCache.elementType),
-                            deviceType(rows.valueCache.elementType));
-  code.format("using Keys = DecodeKeys<%s, %s, %d, %d, %d, %d, %d, %d, %s, %d%s>;", type,
-              deviceCache(rows.keyCache), rows.keyCache.size, rows.valueCache.size, warps, sets,
-              stages, madeRows(), makesStepKeys() ? "true" : "false", runBytes, heads);
+  code.open("struct Config");
+  code.format("using Element = %s;", type);
+  code.format("using Cache = %s;", deviceCache(rows.keyCache));
+  code.format("using KeyHead = %s;", deviceType(rows.keyCache.elementType));
+  code.format("using ValueHead = %s;", deviceType(rows.valueCache.elementType));
+  code.format("static constexpr int keySize = %d, valueSize = %d;", rows.keyCache.size,
+              rows.valueCache.size);
+  code.format("static constexpr int warps = %d, sets = %d, stages = %d;", warps, sets, stages);
+  code.format("static constexpr int newRows = %d, runBytes = %d;", madeRows(), runBytes);
+  code.format("static constexpr bool amongSteps = %s;", makesStepKeys() ? "true" : "false");
+  code.close(";");
+  code.line("using Keys = DecodeKeys<Config>;");
   code.format("using Kernel = DecodeAttention<Keys, %d%s>;", rows.heads,
               scores.addToScores() ? ", true" : "");
   code.format("using Exchange = %s;", exchangeType());
