@@ -83,10 +83,12 @@ const RefusedRegion refusedRegions[] = {
         %e = tenon.embedding %w, %a : (tensor<64x64xf16>, tensor<4xi32>) -> tensor<4x64xf16>
         tenon.yield %r, %e : tensor<4x64xf16>, tensor<4x64xf16>)",
      "the index of the largest element is known when every tile is done, too late for embedding"},
-    {"ResultOfIntegers", &forms::cpuElementwise, "(tensor<4x64xf16>, tensor<4xi32>)",
+    {"ResultThatIsAState", &forms::cpuElementwise,
+     "(tensor<4x64xf16>, !tenon.state<4x16x1x64xf16>)",
      R"(%r = tenon.exp %x : (tensor<4x64xf16>) -> tensor<4x64xf16>
-        tenon.yield %r, %i : tensor<4x64xf16>, tensor<4xi32>)",
-     "the emitter of elementwise chains stores float tensors, not tensor<4xi32>"},
+        tenon.yield %r, %s : tensor<4x64xf16>, !tenon.state<4x16x1x64xf16>)",
+     "the emitter of elementwise chains stores float tensors, not "
+     "!tenon.state<4x16x1x64xf16>"},
 };
 
 INSTANTIATE_TEST_SUITE_P(Forms, RegionRefusals, testing::ValuesIn(refusedRegions),

@@ -6,6 +6,8 @@
 #include "ir/Targets.h"
 #include "kernels/KernelKind.h"
 #include "kernels/cpu/Matmul.h"
+#include "kernels/cuda/BlockGemm.h"
+#include "kernels/cuda/CudaTarget.h"
 #include "kernels/cuda/GemvBulk.h"
 #include "kernels/cuda/HopperGemm.h"
 #include "kernels/cuda/NarrowGemm.h"
@@ -235,6 +237,35 @@ func.func @f(%x: tensor<512x2048xbf16>, %w: tensor<2048x2048xbf16>) -> tensor<51
   };
   EXPECT_LT(readRows("l2_read_bytes_per_cycle = 2 : i64"),
             readRows("l2_read_bytes_per_cycle = 4000 : i64"));
+}
+
+/// Products side by side, as a region of their own, on tensor cores: the lines of a tile are of one
+/// encoding.
+TEST_F(ScheduleTest, OfBlocksTakesOneEncoding) {
+  auto target = CudaTarget::read(findTarget(&context, "h200"), LibraryUse());
+  ASSERT_TRUE(target) << target.reason();
+  auto verdict = [&](const std::string& other) {
+    module = parseSourceString<ModuleOp>(
+        absl::StrCat(R"(
+func.func @f(%x: tensor<8x4096xf16>, %q: tensor<4096x4096x!tenon.block<q4_k>>,
+             %v: tensor<1024x4096x!tenon.block<)",
+                     other, R"(>>) -> (tensor<8x4096xf16>, tensor<8x1024xf16>) {
+  %0 = tenon.matmul %x, %q : (tensor<8x4096xf16>, tensor<4096x4096x!tenon.block<q4_k>>)
+      -> tensor<8x4096xf16>
+  %1 = tenon.matmul %x, %v : (tensor<8x4096xf16>, tensor<1024x4096x!tenon.block<)",
+                     other, R"(>>)
+      -> tensor<8x1024xf16>
+  return %0, %1 : tensor<8x4096xf16>, tensor<8x1024xf16>
+})"),
+        &context);
+    llvm::SmallVector<MatmulOp> products;
+    module->walk([&](MatmulOp op) { products.push_back(op); });
+    GemmRegion region = regionOfGemm(products[0]);
+    region.groups.push_back(regionOfGemm(products[1]).groups.front());
+    return acceptsBlockGemm(region, *target);
+  };
+  EXPECT_TRUE(verdict("q4_k")) << verdict("q4_k").reason();
+  EXPECT_EQ(verdict("q6_k").reason(), "block_gemm takes weights of one encoding");
 }
 
 /// A sum of the region's arguments that the product's epilogue adds, and that no input is made of, is

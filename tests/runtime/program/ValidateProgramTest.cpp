@@ -120,6 +120,18 @@ const Refusal refusals[] = {
      "constant \"qkv\" expects 24 bytes of source, but found 16"},
     {"EmbeddedTooShort", [](Program& p) { p.constants[2].source = SharedBytes(); },
      "constant \"scale\" expects 4 bytes of source, but found 0"},
+    {"TransposedBytes", [](Program& p) { p.constants[2].transposed = true; },
+     "constant \"scale\" expects ranges of files to be transposed, but found another source"},
+    {"TransposedBlocks", [](Program& p) { p.constants[0].transposed = true; },
+     "constant \"q\" expects at least two axes of plain elements to be transposed, but found shape "
+     "[2, 32] of q8_0"},
+    {"TransposedVector",
+     [](Program& p) {
+       p.constants[1].shape = {6};
+       p.constants[1].transposed = true;
+     },
+     "constant \"qkv\" expects at least two axes of plain elements to be transposed, but found "
+     "shape [6] of f32"},
     {"FileWithoutPath", [](Program& p) { p.files[1].path = ""; }, "file 1 expects a path"},
     {"UnknownDevice", [](Program& p) { p.device = "tpu"; },
      "expects device \"cpu\" or \"cuda\", but found \"tpu\""},
