@@ -1,0 +1,303 @@
+// What hopper_gemm does for the sums of a tile: copies bring stages of both factors, and warpgroups
+// multiply them.
+#pragma once
+#include "hopper_tile.cuh"
+#include "wgmma.cuh"
+
+namespace tenon {
+
+/// The copies and the products of a block's tiles.
+template <typename Config> struct HopperMainloop : HopperTile<Config> {
+  using Tile = HopperTile<Config>;
+  using Tile::blocks, Tile::columns, Tile::rows, Tile::lines, Tile::depth, Tile::stages,
+      Tile::stageBytes, Tile::gemms, Tile::groups, Tile::weightRows, Tile::joined, Tile::quantised,
+      Tile::ringPieces, Tile::pieceStages, Tile::clusterA, Tile::clusterB, Tile::partBlocks;
+  using Tile::shared, Tile::firstStep, Tile::steps, Tile::ahead;
+  using Tile::threadOfGroup, Tile::rankA, Tile::rankB, Tile::firstOfPart, Tile::firstRow;
+  using Tile::Tile;
+  using Tile::units, Tile::firstUnit, Tile::workers, Tile::place, Tile::enterGroup;
+  using typename Tile::Element, typename Tile::Factors, typename Tile::Ring, typename Tile::Stage;
+
+  /// Brings `count` rows of each of `matrices` from row tile * count on to `target`, one matrix
+  /// after the other; of `sharers` blocks of the cluster, this one brings part `part` for all of
+  /// `mask`.
+  template <int count, int matrices, int sharers>
+  static __device__ __forceinline__ void
+  bring(Element (*target)[depth], const TensorMap* const* maps, int tile, int step,
+        BulkBarrier& barrier, unsigned long long policy, int part, unsigned short mask) {
+    constexpr int own = count / sharers;
+    static_assert(own % 8 == 0 && own <= 256, "whole swizzled rows, a box");
+#pragma unroll
+    for (int i = 0; i < matrices; ++i) {
+      Element* to = target[i * count + part * own];
+      if constexpr (sharers > 1)
+        bringBox(to, *maps[i], tile * count + part * own, step * depth, barrier, policy, mask);
+      else
+        bringBox(to, *maps[i], tile * count, step * depth, barrier, policy);
+    }
+  }
+
+  // Blocks that get this block's part of a tile's rows of A and of B.
+  __device__ __forceinline__ unsigned short sharersOfA() const {
+    unsigned short mask = 0;
+#pragma unroll
+    for (int i = 0; i < clusterB; ++i)
+      mask |= 1 << (firstOfPart() + rankA() + i * clusterA);
+    return mask;
+  }
+  __device__ __forceinline__ unsigned short sharersOfB() const {
+    return ((1 << clusterA) - 1) << (firstOfPart() + rankB() * clusterA);
+  }
+  __device__ __forceinline__ void bringX(const TensorMap& x, int rowTile, int columnTile, int stage,
+                                         int step, unsigned long long policy) {
+    const TensorMap* const xs[1] = {&x};
+    Stage& to = shared.ring[stage];
+    if constexpr (weightRows)
+      bring<columns, 1, clusterA>(to.b, xs, columnTile, step, shared.full[stage], policy, rankA(),
+                                  sharersOfB());
+    else
+      bring<rows, 1, clusterB>(to.a, xs, rowTile, step, shared.full[stage], policy, rankB(),
+                               sharersOfA());
+  }
+  /// Has the stage expect all its bytes.
+  __device__ __forceinline__ void bringW(const TensorMap* const* w, int rowTile, int columnTile,
+                                         int stage, int step, unsigned long long policy) {
+    Stage& to = shared.ring[stage];
+    shared.full[stage].expect(stageBytes);
+    if constexpr (weightRows)
+      bring<lines, gemms, clusterB>(to.a, w, rowTile, step, shared.full[stage], policy, rankB(),
+                                    sharersOfA());
+    else
+      bring<lines, gemms, clusterA>(to.b, w, columnTile, step, shared.full[stage], policy, rankA(),
+                                    sharersOfB());
+  }
+
+  template <bool inBlocks, int none = 0> struct WeightOf {
+    using Type = TensorMap;
+  };
+  template <int none> struct WeightOf<true, none> {
+    using Type = unsigned char;
+  };
+  /// Of quantised W where a matrix lies, else its tensor map.
+  using Weight = const typename WeightOf<quantised>::Type*;
+  /// Of each product of each group.
+  using Weights = const Weight[groups][gemms];
+
+  static __device__ __forceinline__ void selectWeights(const Weights& w, int group,
+                                                       Weight (&ofGroup)[gemms]) {
+#pragma unroll
+    for (int i = 0; i < gemms; ++i) {
+      ofGroup[i] = w[0][i];
+#pragma unroll
+      for (int j = 1; j < groups; ++j)
+        ofGroup[i] = j == group ? w[j][i] : ofGroup[i];
+    }
+  }
+
+  /// What thread 256 does: it starts the copies of all tiles of the block, in order.
+  __device__ __forceinline__ void produce(const TensorMap& x, const Weights& w,
+                                          unsigned long long xPolicy, unsigned long long wPolicy) {
+    int stage = 0, rowTile, columnTile;
+    unsigned parity = 0;
+    for (int unit = firstUnit(); unit < units(); unit += workers()) {
+      place(unit, rowTile, columnTile);
+      [[maybe_unused]] Weight ofGroup[gemms];
+      if constexpr (!quantised)
+        selectWeights(w, enterGroup(rowTile, columnTile), ofGroup);
+      for (int step = 0; step < steps; ++step) {
+        if constexpr (quantised) {
+          shared.empty[stage].wait(parity ^ 1);
+          shared.full[stage].expect(stageBytes);
+        } else if (--ahead < 0) {
+          shared.empty[stage].wait(parity ^ 1);
+          bringW(ofGroup, rowTile, columnTile, stage, firstStep + step, wPolicy);
+        }
+        bringX(x, rowTile, columnTile, stage, firstStep + step, xPolicy);
+        if (++stage == stages)
+          stage = 0, parity ^= 1;
+      }
+    }
+  }
+
+  /// What the warp of quantised W does: it starts the copies of all pieces of the block from number
+  /// `first` on, at most `most` of them. The first ones find their places empty.
+  __device__ __forceinline__ void producePieces(const Weights& w, int first, int most,
+                                                unsigned long long policy) {
+    int number = 0;
+    for (int unit = firstUnit(); unit < units(); unit += workers()) {
+      int rowTile, columnTile;
+      place(unit, rowTile, columnTile);
+      const int group = enterGroup(rowTile, columnTile);
+      Weight ofGroup[gemms];
+      selectWeights(w, group, ofGroup);
+      for (int piece = 0; piece < steps / pieceStages; ++piece, ++number) {
+        if (number < first)
+          continue;
+        if (number - first == most)
+          return;
+        const int slot = number % ringPieces;
+        if (number >= ringPieces)
+          shared.ofWeights.ring.empty[slot].wait((number / ringPieces & 1) ^ 1);
+        Ring::bring(shared.ofWeights.ring, slot, ofGroup, rowTile * lines, Config::width(group),
+                    Config::lineBytes, firstStep / pieceStages + piece, policy);
+      }
+    }
+  }
+
+  /// Says that the warpgroup is done with a stage, to all blocks that bring a part of it.
+  __device__ __forceinline__ void release(int stage) {
+    if constexpr (partBlocks == 1) {
+      if (threadOfGroup() == 0)
+        shared.empty[stage].arrive();
+    } else {
+      const int to = threadOfGroup();
+      if (to < partBlocks && (to % clusterA == rankA() || to / clusterA == rankB()))
+        shared.empty[stage].arriveIn(firstOfPart() + to);
+    }
+  }
+
+  /// The factors of a thread in a group of 32 elements of a line's piece.
+  struct Factor {
+    unsigned of16[2][4];
+  };
+  /// Keeps the compiler from using their registers while products read them.
+  static __device__ __forceinline__ void hold(Factor& factor) {
+#pragma unroll
+    for (int half = 0; half < 2; ++half)
+#pragma unroll
+      for (unsigned& pair : factor.of16[half])
+        asm volatile("" : "+r"(pair)::"memory");
+  }
+  /// As `multiply`, of quantised W: the factors of 64 lines in a group of 32 elements of K are made
+  /// while the tensor cores multiply those before. A stage has two groups of each block of lines.
+  template <typename Arrived>
+  __device__ __forceinline__ void multiplyPieces(float (&sums)[blocks][columns / 2], int group,
+                                                 unsigned count, Arrived arrived) {
+    using Piece = typename Ring::Piece;
+    auto& ring = shared.ofWeights.ring;
+    const int line = threadIdx.x % 32 / 4, warp = warpOfBlock() % 4;
+    auto& tables = shared.ofWeights.tables[warpOfBlock()];
+    int stage = count % stages, previous = -1;
+    unsigned parity = count / stages & 1, number = count / pieceStages;
+    Factor factors[2];
+    typename Factors::Pair upper, lower; // of a block's lines, the groups of a stage
+#pragma unroll
+    for (int i = 0; i < blocks; ++i)
+      holdSums(sums[i]);
+#pragma unroll 1
+    for (int piece = 0; piece < steps / pieceStages; ++piece, ++number) {
+      const int slot = number % ringPieces;
+      ring.full[slot].wait(number / ringPieces & 1);
+      // Of the thread's first line in each block.
+      const unsigned char* const first = ring.bytes[slot] +
+                                         (firstRow(group, 0) + 16 * warp + line) * Piece::pitch +
+                                         Piece::skipped(firstStep / pieceStages + piece);
+      constexpr int toNextBlock = (joined ? Tile::lines : 64) * Piece::pitch;
+      __syncwarp();
+#pragma unroll
+      for (int i = 0; i < blocks; ++i)
+        Factors::fill(tables[i], first - line * Piece::pitch + i * toNextBlock, Piece::pitch);
+      __syncwarp();
+      auto load = [&](int turn) {
+        const int i = turn / 2 % blocks, pair = turn / (2 * blocks);
+        const unsigned char* const own = first + i * toNextBlock;
+        upper.load(tables[i], own, line, pair);
+        lower.load(tables[i], own + 8 * Piece::pitch, line + 8, pair);
+      };
+      load(0);
+      constexpr int turns = 2 * blocks * pieceStages;
+#pragma unroll
+      for (int turn = 0; turn < turns; ++turn) {
+        const int odd = turn % 2, i = turn / 2 % blocks, pair = turn / (2 * blocks);
+        Factor& factor = factors[odd];
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+          unsigned above[2], below[2];
+          const unsigned char* const own = first + i * toNextBlock;
+          upper.take(above, own, pair, odd, half);
+          lower.take(below, own + 8 * Piece::pitch, pair, odd, half);
+          unsigned (&to)[4] = factor.of16[half];
+          to[0] = above[0], to[1] = below[0], to[2] = above[1], to[3] = below[1];
+        }
+        if (turn + 1 == turns) {
+          __syncwarp();
+          if (threadIdx.x % 32 == 0)
+            ring.empty[slot].arrive();
+        }
+        const bool opensStage = turn % (2 * blocks) == 0;
+        if (opensStage)
+          shared.full[stage].wait(parity);
+        hold(factor);
+        beginWgmmas();
+        const unsigned long long b = swizzledMatrix(sharedAddress(shared.ring[stage].b)) + odd * 4;
+#pragma unroll
+        for (int half = 0; half < 2; ++half)
+          Wgmma<Element, columns>::issueRows(sums[i], factor.of16[half], b + 2 * half,
+                                             piece > 0 || turn >= 2 * blocks || odd > 0 ||
+                                                 half > 0);
+        commitWgmmas();
+        if (odd == 1 && turn + 1 < turns)
+          load(turn + 1);
+        waitForWgmmas<1>();
+        if (turn > 0 || piece > 0)
+          hold(factors[1 - odd]);
+        if (opensStage) {
+          if (previous >= 0)
+            release(previous);
+          previous = stage;
+        }
+        if ((turn + 1) % (2 * blocks) == 0 && ++stage == stages)
+          stage = 0, parity ^= 1;
+      }
+    }
+    arrived();
+    waitForWgmmas<0>();
+    hold(factors[1]);
+#pragma unroll
+    for (int i = 0; i < blocks; ++i)
+      holdSums(sums[i]);
+    if (previous >= 0)
+      release(previous);
+  }
+
+  /// Adds the products of a tile, whose stages are those from number `count` on of all that the
+  /// block brings. Calls `arrived` when all of them are there.
+  template <typename Arrived>
+  __device__ __forceinline__ void multiply(float (&sums)[blocks][columns / 2], int group,
+                                           unsigned count, Arrived arrived) {
+    int stage = count % stages, previous = -1;
+    unsigned parity = count / stages & 1;
+#pragma unroll
+    for (int i = 0; i < blocks; ++i)
+      holdSums(sums[i]);
+    for (int step = 0; step < steps; ++step) {
+      shared.full[stage].wait(parity);
+      beginWgmmas();
+      const unsigned long long b = swizzledMatrix(sharedAddress(shared.ring[stage].b));
+#pragma unroll
+      for (int k = 0; k < depth / 16; ++k)
+#pragma unroll
+        for (int i = 0; i < blocks; ++i)
+          Wgmma<Element, columns>::issue(
+              sums[i],
+              swizzledMatrix(sharedAddress(shared.ring[stage].a[firstRow(group, i)])) + 2 * k,
+              b + 2 * k, step > 0 || k > 0);
+      commitWgmmas();
+      waitForWgmmas<1>();
+      if (previous >= 0)
+        release(previous);
+      previous = stage;
+      if (++stage == stages)
+        stage = 0, parity ^= 1;
+    }
+    arrived();
+    waitForWgmmas<0>();
+#pragma unroll
+    for (int i = 0; i < blocks; ++i)
+      holdSums(sums[i]);
+    if (previous >= 0)
+      release(previous);
+  }
+};
+
+} // namespace tenon
