@@ -2,7 +2,9 @@
 #define TENON_CODEGEN_CUDA_CUBINCACHE_H
 
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 
 #include "absl/status/statusor.h"
 #include "codegen/cuda/Nvrtc.h"
@@ -10,8 +12,7 @@
 
 namespace tenon::codegen::cuda {
 
-/// Compiled kernels on disk: source, device headers, options, version of NVRTC and architecture are
-/// the key of an entry.
+/// Compiled kernels on disk by `cubinKey`.
 class CubinCache {
 public:
   /// An empty folder means no cache.
@@ -26,6 +27,14 @@ public:
 private:
   DiskCache entries;
 };
+
+/// The names of the device headers that `source` includes, by lines `#include "name"`, and of those
+/// that they include.
+std::set<std::string_view> includedHeaders(std::string_view source);
+
+/// The key of what `source` is compiled to: the source, the hashes of the device headers that it
+/// includes, options, version of NVRTC and architecture.
+std::string cubinKey(const Nvrtc& nvrtc, std::string_view source, const std::string& architecture);
 
 /// Compiles `source` for `architecture`, or takes it from the cache in `cacheFolder()`.
 absl::StatusOr<CompiledSource> compileCached(const std::string& source, const std::string& name,

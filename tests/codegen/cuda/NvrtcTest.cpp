@@ -4,16 +4,22 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <regex>
+#include <sstream>
 
 #include "codegen/cuda/CubinCache.h"
 #include "codegen/cuda/Nvrtc.h"
 #include "support/CacheFolder.h"
+#include "support/SecureHash.h"
 #include "tests/common/TempFolder.h"
 
 namespace tenon::codegen::cuda {
 namespace {
 
+using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 constexpr const char* copySource = "extern \"C\" __global__ void copy(const float* a, float* b) { "
                                    "b[threadIdx.x] = a[threadIdx.x]; }";
@@ -110,15 +116,42 @@ TEST_F(NvrtcTest, TakesASecondCompilationFromTheCache) {
   Variable cache("TENON_CACHE_DIR", folder.path("made/on/demand"));
   absl::StatusOr<CompiledSource> first = compileCached(copySource, "copy", "sm_90a");
   ASSERT_TRUE(first.ok()) << first.status();
-  std::string key = nvrtc->describeOptions("sm_90a") + "\n" + copySource;
-  for (const DeviceHeader& header : deviceHeaders())
-    key += header.text;
   CubinCache entries(cacheFolder());
-  std::optional<CompiledSource> found = entries.find(key);
+  std::optional<CompiledSource> found = entries.find(cubinKey(*nvrtc, copySource, "sm_90a"));
   ASSERT_TRUE(found);
   EXPECT_EQ(found->cubin, first->cubin);
   EXPECT_EQ(found->kernels, first->kernels);
   EXPECT_EQ(found->ptx, first->ptx);
+}
+
+TEST_F(NvrtcTest, KeysTellWhatIsCompiled) {
+  const std::string source = "#include \"memory.cuh\"\n";
+  const std::string key = cubinKey(*nvrtc, source, "sm_90a");
+  for (const DeviceHeader& header : deviceHeaders()) {
+    bool included = header.name == "memory.cuh" || header.name == "types.cuh";
+    EXPECT_EQ(key.find(hashSecurely(header.text)) != key.npos, included) << header.name;
+  }
+  EXPECT_NE(key, cubinKey(*nvrtc, source, "sm_80"));
+  EXPECT_NE(key, cubinKey(*nvrtc, source + " ", "sm_90a"));
+}
+
+/// No device header includes another in a way that `includedHeaders` does not see.
+TEST(DeviceHeaders, IncludeWhatKeysKnow) {
+  for (const DeviceHeader& header : deviceHeaders()) {
+    SCOPED_TRACE(header.name);
+    std::set<std::string_view> reached = includedHeaders(header.text);
+    std::istringstream lines{std::string(header.text)};
+    const std::regex any(R"re(\s*#\s*include.*)re"), known(R"re(#include "([^"]+)")re");
+    for (std::string line; std::getline(lines, line);) {
+      std::smatch match;
+      if (!std::regex_match(line, any))
+        continue;
+      ASSERT_TRUE(std::regex_match(line, match, known)) << line;
+      EXPECT_THAT(reached, Contains(match.str(1)));
+    }
+  }
+  EXPECT_THAT(includedHeaders("#include \"reduce.cuh\"\n"), ElementsAre("reduce.cuh", "types.cuh"));
+  EXPECT_THAT(includedHeaders("#include \"unknown.cuh\"\n// #include \"types.cuh\""), IsEmpty());
 }
 
 CompiledSource makeEntry(char fill) {
