@@ -168,6 +168,7 @@ struct QuantRound<WideIntegers<together, Scale, zero>, T> {
   using Factors = NibbleFactors<T>;
   static constexpr int words = 4, groups = 32, elements = 1024;
   static constexpr int bytes = elements / Encoding::blockElements * Encoding::blockBytes;
+  using Line = const unsigned char*; ///< where a thread reads
 
   uint2 x[words][2]; ///< beside the lower and the upper halves of a word
   float total;       ///< of x, of the thread's own group
