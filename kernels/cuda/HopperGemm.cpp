@@ -15,45 +15,57 @@ const Encoding& encodingOf(MatmulOp op) {
   return *getEncoding(op.getWeight().getType().getElementType());
 }
 
+const Encoding& inputEncodingOf(MatmulOp op) {
+  return *getEncoding(op.getInput().getType().getElementType());
+}
+
 /// y [m, n] of a region, an n for each group, the sum over `depth`, with weights of `encoding`.
 struct Extents {
   int64_t m;
   llvm::SmallVector<int64_t, 4> widths;
   int64_t depth, resultBytes;
-  const Encoding& encoding;
+  const Encoding &encoding, &input; ///< of the weights, of x
 };
 
 Extents extentsOf(const GemmRegion& region) {
   RankedTensorType result = region.first().getType();
   return {region.rows, widthsOf(region), region.inputs.front().depth,
-          getEncoding(result.getElementType())->blockBytes, encodingOf(region.first())};
+          getEncoding(result.getElementType())->blockBytes, encodingOf(region.first()),
+          inputEncodingOf(region.first())};
 }
 
 /// What a line of a piece of quantised W takes: its 16-byte chunks, of which there are an odd
 /// number so that lines lie in different banks; factors in shared memory, none where values come
 /// from the general decoder; instructions of a thread for one of its elements, counted in what
-/// ptxas makes of Q4_K, and of E4M3 for those without factors.
+/// ptxas makes of Q4_K, and of E4M3 for those without factors. F16 values are made in arithmetic of
+/// 16 bits.
 struct QuantisedLines {
-  int64_t pitch, factors, instructions;
+  int64_t pitch, factorBytes, instructions;
 };
 
-QuantisedLines quantisedLines(const Encoding& encoding) {
-  constexpr std::string_view ofEight[] = {"q8_0", "q4_0", "q4_1", "q5_0", "q5_1", "q4_k", "q5_k"};
+QuantisedLines quantisedLines(const Encoding& encoding, const Encoding& input) {
+  constexpr std::string_view ofSmallBlocks[] = {"q8_0", "q4_0", "q4_1", "q5_0", "q5_1"};
   constexpr int64_t chunk = 16, lastOffset = 14;
+  constexpr int64_t groups = 8, pair = 8, quadruple = 16; // of 32 elements; bytes of factors
   int64_t bytes = encoding.bytesFor(HopperTile::pieceDepth);
   int64_t chunks = llvm::divideCeil(bytes % chunk == 0 ? bytes : bytes + lastOffset, chunk);
   int64_t pitch = chunk * (chunks | 1);
+  bool inHalves = input.name == "f16";
+  int64_t instructions = inHalves ? 4 : 5;
+  if (llvm::is_contained(ofSmallBlocks, encoding.name))
+    return {pitch, groups * pair, instructions};
+  int64_t ofGroup = inHalves ? quadruple : pair;
+  if (encoding.name == "q4_k" || encoding.name == "q5_k")
+    return {pitch, groups * ofGroup, instructions};
   if (encoding.name == "q6_k")
-    return {pitch, 16, 5};
-  if (llvm::is_contained(ofEight, encoding.name))
-    return {pitch, 8, 5};
-  return {pitch, 1, 16};
+    return {pitch, 2 * groups * ofGroup, instructions};
+  return {pitch, pair, 16};
 }
 
-void setWeights(HopperTile& tile, const Encoding& encoding) {
-  QuantisedLines lines = quantisedLines(encoding);
+void setWeights(HopperTile& tile, const Encoding& encoding, const Encoding& input) {
+  QuantisedLines lines = quantisedLines(encoding, input);
   tile.linePitch = lines.pitch;
-  tile.lineFactors = lines.factors;
+  tile.factorBytes = lines.factorBytes;
 }
 
 /// Clusters of so many blocks that run at once. A cluster is one graphics processing cluster's,
@@ -72,7 +84,7 @@ WarpgroupStages stagesOf(const HopperTile& tile, const Extents& extents) {
     auto bytes = static_cast<double>(extents.encoding.bytesFor(HopperTile::pieceDepth));
     ofWeights = bytes / static_cast<double>(elementBytes * HopperTile::pieceDepth);
     instructions =
-        tile.rows() * HopperTile::depth / lanes * quantisedLines(extents.encoding).instructions;
+        tile.rows() * HopperTile::depth / lanes * quantisedLines(extents.encoding, extents.input).instructions;
   }
   return {tile.partDepth(extents.depth) / HopperTile::depth, tile.rows(), tile.columns,
           ofWeights * static_cast<double>(tile.rows()) / static_cast<double>(tile.clusterB) +
@@ -140,7 +152,7 @@ void forTiles(const Extents& extents, int64_t gemms, const CudaTarget& target, C
       if (tile.pingPong)
         return;
       tile.pieces = 1;
-      setWeights(tile, extents.encoding);
+      setWeights(tile, extents.encoding, extents.input);
     }
     for (tile.clusterA = 1; tile.clusterA <= 2; ++tile.clusterA)
       for (tile.clusterB = 1; tile.clusterB <= 2; ++tile.clusterB)
@@ -164,11 +176,12 @@ void forTiles(const Extents& extents, int64_t gemms, const CudaTarget& target, C
 
 } // namespace
 
-HopperTile HopperGemmSchedule::tileOf(int64_t gemms, const Encoding& encoding) const {
+HopperTile HopperGemmSchedule::tileOf(int64_t gemms, const Encoding& encoding,
+                                       const Encoding& input) const {
   HopperTile tile = {blocks,   columns, pingPong != 0, weightRows != 0, clusterA,
                      clusterB, split,   gemms,         stages,          pieces};
   if (pieces > 0)
-    setWeights(tile, encoding);
+    setWeights(tile, encoding, input);
   return tile;
 }
 
@@ -201,7 +214,7 @@ VerdictOr<HopperGemmKernel> HopperGemmKernel::read(KernelOp kernel) {
     return Refusal{"expects groups of one product, or of two that one epilogue joins, for the "
                    "emitter hopper_gemm"};
   const Encoding& encoding = encodingOf(region->first());
-  HopperTile tile = schedule->tileOf(region->joined(), encoding);
+  HopperTile tile = schedule->tileOf(region->joined(), encoding, inputEncodingOf(region->first()));
   if (!tile.isPossible() || (tile.pieces > 0) != encoding.isBlockQuantized())
     return Refusal{"expects a tile that warpgroups can have, but got " +
                    typed::print(kernel.getScheduleAttr())};

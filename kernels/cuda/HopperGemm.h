@@ -35,8 +35,8 @@ struct HopperGemmSchedule {
       {"stages", &HopperGemmSchedule::stages, 2, 32},
       {"pieces", &HopperGemmSchedule::pieces, 2, 32, /*absent=*/0}};
 
-  /// The tile of groups of so many GEMMs with weights of `encoding`.
-  HopperTile tileOf(int64_t gemms, const Encoding& encoding) const;
+  /// The tile of groups of so many GEMMs with weights of `encoding` and x of `input`.
+  HopperTile tileOf(int64_t gemms, const Encoding& encoding, const Encoding& input) const;
 };
 
 /// Groups of GEMMs of many rows of one x, of one GEMM or two that one epilogue joins, by

@@ -22,8 +22,8 @@ struct HopperTile {
   int64_t gemms;      ///< 1, or 2 that one epilogue joins: a tile has the same rows of both weights
   int64_t stages = 0; ///< of the ring, 64 elements of K each
   /// Of block-quantised W, which is then A: pieces of 256 elements of its ring, bytes from a line
-  /// of one to the next, and factors that a line of one has. 0 pieces: W has 16 bits.
-  int64_t pieces = 0, linePitch = 0, lineFactors = 0;
+  /// of one to the next, and of the factors that a line of one has. 0 pieces: W has 16 bits.
+  int64_t pieces = 0, linePitch = 0, factorBytes = 0;
 
   static constexpr int64_t depth = 64, consumers = 2, elementBytes = 2, pieceDepth = 256;
 
@@ -70,9 +70,9 @@ struct HopperTile {
   }
   /// Of the ring of pieces, its barriers, and the factors of each warp's lines.
   int64_t pieceBytes() const {
-    constexpr int64_t barrierBytes = 8, factorBytes = 8, linesOfWarp = 16;
+    constexpr int64_t barrierBytes = 8, linesOfWarp = 16;
     return pieces * (rows() * linePitch + 2 * barrierBytes) +
-           4 * consumers * blocks * lineFactors * linesOfWarp * factorBytes;
+           4 * consumers * blocks * linesOfWarp * factorBytes;
   }
   /// Warps that have a tile's sums; where K is split, those of one tile that a block adds up.
   int64_t warps() const { return 4 * (pingPong ? 1 : consumers); }

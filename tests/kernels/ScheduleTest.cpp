@@ -230,7 +230,7 @@ func.func @f(%x: tensor<512x2048xbf16>, %w: tensor<2048x2048xbf16>) -> tensor<51
     ScheduleAttr schedule = scheduler->best(kernel);
     EXPECT_EQ(schedule.getEmitter(), "hopper_gemm");
     auto typed = parseSchedule<HopperGemmSchedule>(schedule);
-    HopperTile tile = typed->tileOf(1, *findEncoding("f16"));
+    HopperTile tile = typed->tileOf(1, *findEncoding("f16"), *findEncoding("f16"));
     // Rows of both factors that a block itself brings, for an element of its tile.
     return static_cast<double>(tile.boxOfX() + tile.boxOfW()) /
            static_cast<double>(tile.rows() * tile.columns);

@@ -229,7 +229,8 @@ template <typename Config> struct HopperMainloop : HopperTile<Config> {
           shared.full[stage].wait(parity);
         hold(factor);
         beginWgmmas();
-        const unsigned long long b = swizzledMatrix(sharedAddress(shared.ring[stage].b)) + odd * 4;
+        const unsigned b =
+            static_cast<unsigned>(swizzledMatrix(sharedAddress(shared.ring[stage].b))) + odd * 4;
 #pragma unroll
         for (int half = 0; half < 2; ++half)
           Wgmma<Element, columns>::issueRows(sums[i], factor.of16[half], b + 2 * half,

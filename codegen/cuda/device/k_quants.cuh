@@ -22,23 +22,33 @@ __device__ __forceinline__ GroupFactors sixBitFactors(const unsigned char* block
           toFloat(factors[1]) * static_cast<float>(minimum)};
 }
 
-/// The same of groups 4 half to 4 half + 3.
+/// The scale and the minimum of such a block, and the integers of groups 4 half to 4 half + 3 that
+/// they are multiplied with.
+struct SixBitIntegers {
+  float scale, minimum;
+  unsigned bytes[2]; // of scales, of minimums
+
+  __device__ __forceinline__ SixBitIntegers(const unsigned char* block, int half) {
+    const uint4 head = *reinterpret_cast<const uint4*>(block);
+    const unsigned upperScales = (head.w & 0x0F0F0F0Fu) | (head.y >> 2 & 0x30303030u);
+    const unsigned upperMinimums = (head.w >> 4 & 0x0F0F0F0Fu) | (head.z >> 2 & 0x30303030u);
+    bytes[0] = half ? upperScales : head.y & 0x3F3F3F3Fu;
+    bytes[1] = half ? upperMinimums : head.z & 0x3F3F3F3Fu;
+    const F16* const factors = reinterpret_cast<const F16*>(block);
+    scale = toFloat(factors[0]), minimum = toFloat(factors[1]);
+  }
+  /// The scales' of group i or, as `which` 1, the minimums'.
+  __device__ __forceinline__ float of(int which, int i) const {
+    constexpr float unit = 8388608.0f; // 2^23, whose last bits a byte is
+    return __uint_as_float(__byte_perm(bytes[which], 0x4B000000u, 0x7540u | i)) - unit;
+  }
+};
 __device__ __forceinline__ void sixBitFactors(GroupFactors (&made)[4], const unsigned char* block,
                                               int half) {
-  const uint4 head = *reinterpret_cast<const uint4*>(block);
-  const unsigned upperScales = (head.w & 0x0F0F0F0Fu) | (head.y >> 2 & 0x30303030u);
-  const unsigned upperMinimums = (head.w >> 4 & 0x0F0F0F0Fu) | (head.z >> 2 & 0x30303030u);
-  const unsigned bytes[2] = {half ? upperScales : head.y & 0x3F3F3F3Fu,
-                             half ? upperMinimums : head.z & 0x3F3F3F3Fu};
-  const F16* const factors = reinterpret_cast<const F16*>(block);
-  const float scale = toFloat(factors[0]), minimum = toFloat(factors[1]);
-  constexpr float behind = 8388608.0f; // 2^23, whose last bits a byte is
+  const SixBitIntegers integers(block, half);
 #pragma unroll
-  for (int i = 0; i < 4; ++i) {
-    const float of[2] = {__uint_as_float(__byte_perm(bytes[0], 0x4B000000u, 0x7540u | i)) - behind,
-                         __uint_as_float(__byte_perm(bytes[1], 0x4B000000u, 0x7540u | i)) - behind};
-    made[i] = {scale * of[0], minimum * of[1]};
-  }
+  for (int i = 0; i < 4; ++i)
+    made[i] = {integers.scale * integers.of(0, i), integers.minimum * integers.of(1, i)};
 }
 
 template <> struct Quants<Q4_K> {

@@ -112,17 +112,19 @@ template <typename T, int columns> struct Wgmma;
                    : "r"(a4[0]), "r"(a4[1]), "r"(a4[2]), "r"(a4[3]), "l"(matrixB));                \
     }                                                                                              \
     static __device__ __forceinline__ void issueRows(float (&sums)[columns / 2],                   \
-                                                     const unsigned (&a4)[4],                      \
-                                                     unsigned long long matrixB, int add) {        \
+                                                     const unsigned (&a4)[4], unsigned lowB,       \
+                                                     int add) {                                    \
       asm volatile("{\n"                                                                           \
                    ".reg .pred add;\n"                                                             \
+                   ".reg .b64 b;\n"                                                                \
                    "setp.ne.b32 add, %" #f ", 0;\n"                                                \
+                   "mov.b64 b, {%" #e ", 0x40000040};\n"                                           \
                    "wgmma.mma_async.sync.aligned.m64n" #columns "k16.f32." type "." type           \
-                   " {" TENON_NAMES_##columns "}, {%" #a ", %" #b ", %" #c ", %" #d "}, %" #e      \
+                   " {" TENON_NAMES_##columns "}, {%" #a ", %" #b ", %" #c ", %" #d "}, b"         \
                                               ", add, 1, 1, 0;\n"                                  \
                                               "}"                                                  \
                    : TENON_SUMS_##columns                                                          \
-                   : "r"(a4[0]), "r"(a4[1]), "r"(a4[2]), "r"(a4[3]), "l"(matrixB), "r"(add));      \
+                   : "r"(a4[0]), "r"(a4[1]), "r"(a4[2]), "r"(a4[3]), "r"(lowB), "r"(add));         \
     }                                                                                              \
   };
 #define TENON_PRODUCT(columns, a, b, c, d, e, f)                                                   \
