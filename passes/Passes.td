@@ -19,8 +19,13 @@ def SimplifyPass : Pass<"tenon-simplify", "mlir::ModuleOp"> {
     1, 2 and so on, or are rows of such a table that `tenon.embedding` chooses by positions. What is
     raised is computed in f32 without a rounding between its primitives, and so lies outside the
     promise that fused equals split: it differs by those roundings, and where var(x) is little
-    beside mean(x)² by what mean(x²) − mean(x)² loses. One remark of the category `raise` an
-    operation; `disable-raises` leaves some out.
+    beside mean(x)² by what mean(x²) − mean(x)² loses.
+
+    A weight whose transpose products alone read, in every function, becomes a weight of that layout:
+    `transposed` in its files, or no longer so, and laid out anew once, when it is loaded. The
+    permutation may leave axes in front as they are and exchanges two groups of those after them.
+
+    One remark of the category `raise` an operation or transpose; `disable-raises` leaves some out.
 
     ```mlir
     %s = tenon.sigmoid %x : (tensor<4xf32>) -> tensor<4xf32>

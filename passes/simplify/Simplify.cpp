@@ -67,7 +67,8 @@ public:
     Operation* found = replacement.front().getDefiningOp();
     while (llvm::isa<ReshapeOp, TransposeOp>(found)) // views of the result
       found = found->getOperand(0).getDefiningOp();
-    llvm::StringRef name = found->getName().stripDialect();
+    llvm::StringRef name = llvm::isa<GetWeightOp>(found) ? llvm::StringRef("transposed_weight")
+                                                         : found->getName().stripDialect();
     auto function = op->getParentOfType<func::FuncOp>();
     remark::passed(op->getLoc(),
                    remark::RemarkOpts::name("raise").category("raise").function(function.getName()))

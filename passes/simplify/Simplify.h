@@ -10,10 +10,12 @@
 
 namespace tenon::passes {
 
-/// An operation that was recognised where a graph had it in primitives.
+/// An operation that was recognised where a graph had it in primitives, or a weight where it had
+/// its transpose.
 struct RaisedOperation {
   std::string function;
-  std::string operation; ///< the name without its dialect, as `layer_norm`
+  std::string operation; ///< the name without its dialect, as `layer_norm`; of a weight
+                         ///< `transposed_weight`
   mlir::Location location;
 };
 

@@ -13,7 +13,8 @@ llvm::ArrayRef<Raise> allRaises() {
                                      {"glu", raise::addGlu},
                                      {"layer_norm", raise::addLayerNorm},
                                      {"rms_norm", raise::addRmsNorm},
-                                     {"rope", raise::addRope}};
+                                     {"rope", raise::addRope},
+                                     {"transposed_weight", raise::addTransposedWeight}};
   return raises;
 }
 

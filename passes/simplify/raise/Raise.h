@@ -9,8 +9,8 @@
 
 namespace tenon::passes {
 
-/// Operations that are recognised where a graph has them in primitives: a name, and the patterns
-/// that put one there.
+/// Operations that are recognised where a graph has them in primitives, and weights where it has
+/// their transposes: a name, and the patterns that put one there.
 struct Raise {
   llvm::StringRef name; ///< as `--disable` takes it
   void (*add)(mlir::RewritePatternSet& patterns);
@@ -37,6 +37,7 @@ void addGelu(mlir::RewritePatternSet& patterns);
 void addGlu(mlir::RewritePatternSet& patterns);
 void addAttention(mlir::RewritePatternSet& patterns);
 void addRope(mlir::RewritePatternSet& patterns);
+void addTransposedWeight(mlir::RewritePatternSet& patterns);
 
 } // namespace raise
 } // namespace tenon::passes

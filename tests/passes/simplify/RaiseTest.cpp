@@ -497,7 +497,7 @@ TEST(Raise, LeavesOutWhatIsDisabled) {
     std::vector<RaisedOperation> reported;
     PipelineOptions options = {.upTo = Phase::Simplified, .raised = &reported};
     options.fusion.disabledRaises = {"activation", "attention", "gelu", "glu",
-                                     "layer_norm", "rms_norm",  "rope"};
+                                     "layer_norm", "rms_norm",  "rope", "transposed_weight"};
     ASSERT_THAT(runPipeline(**module, options), IsOk());
     EXPECT_THAT(operationsOf(**module), Not(Contains(raised.operations.front())));
     EXPECT_TRUE(reported.empty());
@@ -512,7 +512,7 @@ TEST(Raise, RefusesUnknownNames) {
   options.fusion.disabledRaises = {"norm"};
   EXPECT_THAT(runPipeline(**module, options).message(),
               HasSubstr("unknown operation to raise 'norm'; there are activation, attention, gelu, "
-                        "glu, layer_norm, rms_norm, rope"));
+                        "glu, layer_norm, rms_norm, rope, transposed_weight"));
 }
 
 } // namespace

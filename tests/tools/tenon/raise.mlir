@@ -16,7 +16,7 @@
 // DUMP: tenon.gelu
 //
 // RUN: not tenon explain %s --target=h200 --disable=norm 2>&1 | FileCheck %s --check-prefix=UNKNOWN
-// UNKNOWN: --disable: expects a fusion rule (attention-cache, {{.*}}) or an operation (activation, attention, gelu, glu, layer_norm, rms_norm, rope), but got 'norm'
+// UNKNOWN: --disable: expects a fusion rule (attention-cache, {{.*}}) or an operation (activation, attention, gelu, glu, layer_norm, rms_norm, rope, transposed_weight), but got 'norm'
 //
 // All plans give what the primitives give.
 // RUN: tenon verify %s --device=cpu --points=none
