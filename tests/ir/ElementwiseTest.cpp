@@ -99,6 +99,19 @@ TEST_F(ElementwiseTest, Powers) {
               AreNear(std::vector<double>({1024, -8, 0.25, 2, 1, NAN, INFINITY, -INFINITY}), 0));
 }
 
+/// The values: NumPy's mod.
+TEST_F(ElementwiseTest, RemaindersHaveTheSignOfTheDivisor) {
+  auto results = run(R"(func.func @f(%x: tensor<10xf32>, %y: tensor<10xf32>) -> tensor<10xf32> {
+      %0 = tenon.mod %x, %y : (tensor<10xf32>, tensor<10xf32>) -> tensor<10xf32>
+      return %0 : tensor<10xf32>
+    })",
+                     {tensor("tensor<10xf32>", {7, -7, 7, -7, 5.5, -0.5, 6, -6, 1, NAN}),
+                      tensor("tensor<10xf32>", {3, 3, -3, -3, 2, 4, 3, 3, 0, 2})});
+  ASSERT_EQ(results.size(), 1u);
+  EXPECT_THAT(results[0],
+              AreNear(std::vector<double>({1, 2, -2, -1, 1.5, 3.5, 0, 0, NAN, NAN}), 0));
+}
+
 /// The values: Python's math.exp, math.erf and math.tanh in the definitions.
 TEST_F(ElementwiseTest, Activations) {
   std::vector<double> x = {-3, -0.5, 0, 0.5, 3};

@@ -67,6 +67,12 @@ TEST_F(RowsTest, Reduce) {
   EXPECT_THAT(evaluate("reduce min %x", x, one, input), AreNear(Values({-2, NAN}), 0));
 }
 
+/// The values: NumPy's cumsum.
+TEST_F(RowsTest, CumulativeSum) {
+  EXPECT_THAT(evaluate("cumulative_sum %x", x, x, {1, -2, 3, 4, 0.5, 0.25, NAN, 8}),
+              AreNear(Values({1, -1, 2, 6, 0.5, 0.75, NAN, NAN}), 0));
+}
+
 TEST_F(RowsTest, ArgmaxTakesTheLowestIndexAndFindsNoneBesideNan) {
   const std::string ids = "tensor<2xi32>";
   EXPECT_EQ(evaluate("argmax %x", x, ids, {1, 3, 3, 2, 5, 1, 1, 1}), Values({1, 0}));

@@ -70,6 +70,25 @@ TEST_F(WeightsTest, GathersRangesInOrder) {
               FailsWith(absl::StatusCode::kResourceExhausted, HasSubstr("tenon.get_weight at ")));
 }
 
+/// Of the matrices [[0, 1], [2, 3]] and [[4, 5], [6, 7]], and of one of three rows in two ranges.
+TEST_F(WeightsTest, LaysTransposedWeightsOut) {
+  auto read = [&](const std::string& type, const std::string& ranges) {
+    std::string module = "tenon.file @m \"w.bin\" bytes 32 fingerprint " +
+                         std::to_string(static_cast<int64_t>(fingerprintFile(bytes))) +
+                         "\ntenon.weight @w : " + type + " transposed from [" + ranges +
+                         "]\nfunc.func @f() -> " + type + " { %w = tenon.get_weight @w : " + type +
+                         " return %w : " + type + " }";
+    return call(module, {.baseFolder = folder.path("")});
+  };
+  auto result = read("tensor<2x2x2xf32>", "#tenon.range<@m, offset = 0, bytes = 32>");
+  ASSERT_THAT(result, IsOk());
+  EXPECT_EQ(*result, Values({0, 2, 1, 3, 4, 6, 5, 7}));
+  result = read("tensor<2x3xf32>", "#tenon.range<@m, offset = 8, bytes = 12>, "
+                                   "#tenon.range<@m, offset = 20, bytes = 12>");
+  ASSERT_THAT(result, IsOk());
+  EXPECT_EQ(*result, Values({2, 4, 6, 3, 5, 7}));
+}
+
 TEST_F(WeightsTest, RefusesAFileOfAnotherSize) {
   std::string module = text("w.bin", 31, fingerprintFile(bytes), one);
   EXPECT_THAT(

@@ -38,7 +38,7 @@ TEST(CpuElementwise, ElementTypesAndShapes) {
 
 TEST(CpuElementwise, Binary) {
   CaseList list;
-  for (const char* op : {"add", "sub", "mul", "div", "max", "min"}) {
+  for (const char* op : {"add", "sub", "mul", "div", "max", "min", "mod"}) {
     std::string type = tensorType({3, 37}, "f32");
     list.add(op, {type, type}, type, absl::StrFormat("tenon.%s %%a, %%b", op));
   }
@@ -51,6 +51,22 @@ TEST(CpuElementwise, Clamps) {
   for (const char* bounds : {"-0.5 to 0.25", "0.0 to 0x7FF0000000000000", "0.1 to 0.1"})
     list.add("clamp", {type}, type, absl::StrFormat("tenon.clamp %%a from %s", bounds));
   expectMatchesReference(list.cases);
+}
+
+/// Multiples of the divisor and their neighbours, of both signs.
+TEST(CpuElementwise, Remainders) {
+  std::vector<double> x, y;
+  for (float divisor : {3.0f, -3.0f, 0.1f, -0.7f, 1e-30f, 1e30f})
+    for (float times : {0.0f, 1.0f, -1.0f, 7.0f, -7.0f, 1000.0f, -1000.0f, 0.5f})
+      for (float toward : {-INFINITY, 0.0f, INFINITY}) {
+        x.push_back(std::nextafter(times * divisor, toward));
+        y.push_back(divisor);
+      }
+  CaseList list;
+  std::string type = tensorType({static_cast<int64_t>(x.size())}, "f32");
+  CpuCase& test = list.add("mod", {type, type}, type, "tenon.mod %a, %b");
+  test.floats = {{0, x}, {1, y}};
+  expectEqualsReference(test);
 }
 
 /// Halves, which are ties, and numbers beyond the integers of f32.

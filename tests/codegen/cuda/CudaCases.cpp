@@ -9,6 +9,7 @@
 #include "passes/Pipeline.h"
 #include "support/Status.h"
 #include "tests/codegen/cuda/AttentionCases.h"
+#include "tests/codegen/cuda/IndexedCases.h"
 
 using tenon::frontends::GraphBuilder;
 using tenon::frontends::Value;
@@ -505,6 +506,7 @@ static std::vector<CudaCase> makeCudaCases() {
   addPages(cases);
   addGemmsOfSkippedBytes(cases);
   addTablesOfPairs(cases);
+  addIndexed(cases);
   return cases;
 }
 

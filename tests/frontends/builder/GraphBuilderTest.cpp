@@ -114,8 +114,9 @@ TEST_F(GraphBuilderTest, EveryOperation) {
   StateValue v = builder.kvWrite(heads, ids, ids, builder.state("v"));
   results.push_back(builder.attention(heads, k, v, ids, ids, {.scale = 0.5, .window = 3}));
   results.push_back(builder.attention(heads, cache, cache, ids, ids, {.softcap = 30.0}));
-  for (auto method : {&GraphBuilder::add, &GraphBuilder::sub, &GraphBuilder::mul,
-                      &GraphBuilder::div, &GraphBuilder::max, &GraphBuilder::min})
+  for (auto method :
+       {&GraphBuilder::add, &GraphBuilder::sub, &GraphBuilder::mul, &GraphBuilder::div,
+        &GraphBuilder::max, &GraphBuilder::min, &GraphBuilder::mod})
     results.push_back((builder.*method)(x, row, {}));
   for (auto method :
        {&GraphBuilder::neg, &GraphBuilder::abs, &GraphBuilder::square, &GraphBuilder::sqrt,
@@ -134,7 +135,15 @@ TEST_F(GraphBuilderTest, EveryOperation) {
   results.push_back(builder.transpose(ids, {0}));
   results.push_back(builder.slice(x, {0, 1}, {2, 2}, {1, 1}));
   results.push_back(builder.concat({x, x}, 1));
-  results.push_back(builder.intConstant({2, 1}, {1, 2}));
+  Value chosen = builder.intConstant({2, 1}, {1, 2});
+  results.push_back(chosen);
+  results.push_back(builder.cumulativeSum(x));
+  Value gathered = builder.gather(x, chosen, 1);
+  results.push_back(gathered);
+  results.push_back(builder.scatter(x, chosen, gathered, 1, /*accumulate=*/false));
+  results.push_back(builder.scatter(x, chosen, gathered, 1, /*accumulate=*/true));
+  Value patches = builder.patches(heads, {3}, {2}, {1}, {1});
+  results.push_back(patches);
   for (size_t i = 0; i < results.size(); ++i)
     builder.output("r" + std::to_string(i), results[i]);
   builder.endFunction();
@@ -142,6 +151,10 @@ TEST_F(GraphBuilderTest, EveryOperation) {
   ASSERT_THAT(module, IsOk());
   EXPECT_THAT(top.values.getShape(), ElementsAre(2, 3));
   EXPECT_TRUE(top.indices.getElementType().isInteger(32));
+  EXPECT_THAT(gathered.getShape(), ElementsAre(2, 1));
+  EXPECT_THAT(patches.getShape(), ElementsAre(2, 2, 6));
+  EXPECT_THAT(print(**module), AllOf(HasSubstr("along 1 accumulate"), HasSubstr("tenon.mod")));
+  EXPECT_THAT(print(**module), HasSubstr("window [3] strides [2] low [1] high [1]"));
   EXPECT_THAT(print(**module), AllOf(HasSubstr("window = 3"), HasSubstr("softcap = 3.0"),
                                      HasSubstr("magnitude = 1.5"), HasSubstr("tenon.cast")));
 }

@@ -61,3 +61,19 @@ func.func @f(%x: tensor<2x4xf32>) {
   %0 = tenon.cumulative_sum %x : (tensor<2x4xf32>) -> tensor<2x1xf32>
   return
 }
+
+// -----
+
+func.func @f(%x: tensor<f32>) {
+  // expected-error @+1 {{'tenon.cumulative_sum' op expects an input of at least one axis, but got tensor<f32>}}
+  %0 = tenon.cumulative_sum %x : (tensor<f32>) -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x4xi32>) {
+  // expected-error @+1 {{'tenon.cumulative_sum' op operand #0 must be statically shaped tensor of 32-bit float or 16-bit float or bfloat16 type values, but got 'tensor<2x4xi32>'}}
+  %0 = tenon.cumulative_sum %x : (tensor<2x4xi32>) -> tensor<2x4xi32>
+  return
+}

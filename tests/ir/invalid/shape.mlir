@@ -229,3 +229,131 @@ func.func @f(%x: tensor<1x4x8xf32>) {
   %0 = tenon.patches %x window [11] strides [1] low [1] high [1] : (tensor<1x4x8xf32>) -> tensor<1x1x44xf32>
   return
 }
+
+// -----
+
+func.func @f(%x: tensor<4x8xf32>, %i: tensor<4x2xi32>) {
+  // expected-error @+1 {{'tenon.gather' op expects an axis of tensor<4x8xf32>, but got -1}}
+  %0 = tenon.gather %x, %i along -1 : (tensor<4x8xf32>, tensor<4x2xi32>) -> tensor<4x2xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x8xf32>, %i: tensor<8xi32>) {
+  // expected-error @+1 {{'tenon.gather' op expects indices that differ from input along axis 0 alone, but got tensor<4x8xf32> and tensor<8xi32>}}
+  %0 = tenon.gather %x, %i along 0 : (tensor<4x8xf32>, tensor<8xi32>) -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<f32>, %i: tensor<i32>) {
+  // expected-error @+1 {{'tenon.gather' op expects an axis of tensor<f32>, but got 0}}
+  %0 = tenon.gather %x, %i along 0 : (tensor<f32>, tensor<i32>) -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x8xf32>, %i: tensor<4x2xf32>) {
+  // expected-error @+1 {{'tenon.gather' op operand #1 must be statically shaped tensor of 32-bit signless integer values, but got 'tensor<4x2xf32>'}}
+  %0 = tenon.gather %x, %i along 1 : (tensor<4x8xf32>, tensor<4x2xf32>) -> tensor<4x2xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x8xf32>, %i: tensor<4x2xi32>) {
+  // expected-error @+1 {{'tenon.gather' op expects result #0 of shape [4, 2], but got 'tensor<4x8xf32>'}}
+  %0 = tenon.gather %x, %i along 1 : (tensor<4x8xf32>, tensor<4x2xi32>) -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x8xf32>, %i: tensor<4x2xi32>, %u: tensor<4x2xf32>) {
+  // expected-error @+1 {{'tenon.scatter' op expects an axis of tensor<4x8xf32>, but got -2}}
+  %0 = tenon.scatter %x, %i, %u along -2 : (tensor<4x8xf32>, tensor<4x2xi32>, tensor<4x2xf32>) -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x8xf32>, %i: tensor<4x2xi32>, %u: tensor<4x2xf32>) {
+  // expected-error @+1 {{'tenon.scatter' op expects result #0 of shape [4, 8], but got 'tensor<4x2xf32>'}}
+  %0 = tenon.scatter %x, %i, %u along 1 : (tensor<4x8xf32>, tensor<4x2xi32>, tensor<4x2xf32>) -> tensor<4x2xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x8xi32>, %i: tensor<4x2xi32>, %u: tensor<4x2xi32>) {
+  // expected-error @+1 {{'tenon.scatter' op operand #0 must be statically shaped tensor of 32-bit float or 16-bit float or bfloat16 type values, but got 'tensor<4x8xi32>'}}
+  %0 = tenon.scatter %x, %i, %u along 1 : (tensor<4x8xi32>, tensor<4x2xi32>, tensor<4x2xi32>) -> tensor<4x8xi32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x8xf32>) {
+  // expected-error @+1 {{'tenon.patches' op expects input [B, C, D...] with a window, a stride, low and high for each D, but got tensor<4x8xf32> with 0, 0, 0 and 0}}
+  %0 = tenon.patches %x window [] strides [] low [] high [] : (tensor<4x8xf32>) -> tensor<4x1x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x8xf32>) {
+  // expected-error @+1 {{'tenon.patches' op expects input [B, C, D...] with a window, a stride, low and high for each D, but got tensor<4x8xf32> with 1, 1, 1 and 1}}
+  %0 = tenon.patches %x window [3] strides [1] low [0] high [0] : (tensor<4x8xf32>) -> tensor<4x6x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<1x4x8xf32>) {
+  // expected-error @+1 {{'tenon.patches' op expects a window inside the padded axis 2 of 8 elements, but got window 0, stride 1, low 0 and high 0}}
+  %0 = tenon.patches %x window [0] strides [1] low [0] high [0] : (tensor<1x4x8xf32>) -> tensor<1x9x0xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<1x4x8x8xf32>) {
+  // expected-error @+1 {{'tenon.patches' op expects a window inside the padded axis 3 of 8 elements, but got window 2, stride 0, low 0 and high 0}}
+  %0 = tenon.patches %x window [2, 2] strides [1, 0] low [0, 0] high [0, 0] : (tensor<1x4x8x8xf32>) -> tensor<1x7x16xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<1x4x8xf32>) {
+  // expected-error @+1 {{'tenon.patches' op expects a window inside the padded axis 2 of 8 elements, but got window 3, stride 1, low -1 and high 1}}
+  %0 = tenon.patches %x window [3] strides [1] low [-1] high [1] : (tensor<1x4x8xf32>) -> tensor<1x6x12xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<1x4x8xf32>) {
+  // expected-error @+1 {{'tenon.patches' op expects a window inside the padded axis 2 of 8 elements, but got window 3, stride 1, low 9223372036854775807 and high 9223372036854775807}}
+  %0 = tenon.patches %x window [3] strides [1] low [9223372036854775807] high [9223372036854775807] : (tensor<1x4x8xf32>) -> tensor<1x6x12xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<1x4x8xf32>) {
+  // expected-error @+1 {{'tenon.patches' op expects result #0 of shape [1, 6, 12], but got 'tensor<1x6x3xf32>'}}
+  %0 = tenon.patches %x window [3] strides [1] low [0] high [0] : (tensor<1x4x8xf32>) -> tensor<1x6x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<1x4x8xf32>) {
+  // expected-error @+1 {{'tenon.patches' op expects a result of its input's element type, but got 'tensor<1x4x8xf32>' and 'tensor<1x6x12xf16>'}}
+  %0 = tenon.patches %x window [3] strides [1] low [0] high [0] : (tensor<1x4x8xf32>) -> tensor<1x6x12xf16>
+  return
+}

@@ -52,7 +52,12 @@ inline Program richProgram() {
                    {"/models/b.gguf", 4096, 7}};
   program.constants = {
       {"q", "q8_0", {2, 32}, 68, std::vector<FileRange>{{0, 9'000'000'000, 68}}},
-      {"qkv", "f32", {3, 2}, 24, std::vector<FileRange>{{0, 16, 8}, {1, 4088, 8}, {0, 32, 8}}},
+      {"qkv",
+       "f32",
+       {3, 2},
+       24,
+       std::vector<FileRange>{{0, 16, 8}, {1, 4088, 8}, {0, 32, 8}},
+       true},
       {"scale", "f32", {}, 4, SharedBytes(bytesOf("\1\2\3\4"))},
       {"table", "f32", {1500}, 6000, SharedBytes(std::vector<std::byte>(6000, std::byte{0x5a}))}};
   program.states = {{"k", "f32", {2, 4, 8}, 256}, {"v", "f32", {2, 4, 8}, 256}};

@@ -32,8 +32,10 @@ TEST(RandomConstants, ReplaceWhatComesFromFiles) {
       fromFile("b.bias", "f32", {40}, 160),
       fromFile("b.weight", "f32", {40}, 160),
       {"constant0", "f32", {1}, 4, runtime::SharedBytes(std::vector<std::byte>(4))}};
+  program.constants[0].transposed = true;
   ASSERT_THAT(randomizeConstants(program, 5), tests::IsOk());
   EXPECT_TRUE(program.files.empty());
+  EXPECT_FALSE(program.constants[0].transposed);
   // The hash of "a" as RFC 9923's test vectors have it.
   EXPECT_EQ(rangeOf(program, 0),
             (RandomRange{24000, 5 + 0xaf63dc4c8601ec8c, 0, std::sqrt(3.0f / 300)}));
