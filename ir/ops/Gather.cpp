@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "ir/Dialect.h"
 #include "ir/ops/internal/AxisIndices.h"
 
@@ -25,10 +27,10 @@ LogicalResult GatherOp::verify() {
          << getInput().getType() << " and " << getType();
 }
 
-/// Reads the chosen elements alone.
+/// Reads the chosen elements alone, or all where more are chosen than there are.
 Work GatherOp::getWork() {
   Work work = detail::copyWork(*this);
-  work.operandBytes[0] = work.resultBytes[0];
+  work.operandBytes[0] = std::min(work.operandBytes[0], work.resultBytes[0]);
   return work;
 }
 

@@ -29,8 +29,11 @@ struct Extents {
 
 Extents extentsOf(const GemmRegion& region) {
   RankedTensorType result = region.first().getType();
-  return {region.rows, widthsOf(region), region.inputs.front().depth,
-          getEncoding(result.getElementType())->blockBytes, encodingOf(region.first()),
+  return {region.rows,
+          widthsOf(region),
+          region.inputs.front().depth,
+          getEncoding(result.getElementType())->blockBytes,
+          encodingOf(region.first()),
           inputEncodingOf(region.first())};
 }
 
@@ -83,8 +86,8 @@ WarpgroupStages stagesOf(const HopperTile& tile, const Extents& extents) {
     constexpr int64_t lanes = 32;
     auto bytes = static_cast<double>(extents.encoding.bytesFor(HopperTile::pieceDepth));
     ofWeights = bytes / static_cast<double>(elementBytes * HopperTile::pieceDepth);
-    instructions =
-        tile.rows() * HopperTile::depth / lanes * quantisedLines(extents.encoding, extents.input).instructions;
+    instructions = tile.rows() * HopperTile::depth / lanes *
+                   quantisedLines(extents.encoding, extents.input).instructions;
   }
   return {tile.partDepth(extents.depth) / HopperTile::depth, tile.rows(), tile.columns,
           ofWeights * static_cast<double>(tile.rows()) / static_cast<double>(tile.clusterB) +
@@ -177,7 +180,7 @@ void forTiles(const Extents& extents, int64_t gemms, const CudaTarget& target, C
 } // namespace
 
 HopperTile HopperGemmSchedule::tileOf(int64_t gemms, const Encoding& encoding,
-                                       const Encoding& input) const {
+                                      const Encoding& input) const {
   HopperTile tile = {blocks,   columns, pingPong != 0, weightRows != 0, clusterA,
                      clusterB, split,   gemms,         stages,          pieces};
   if (pieces > 0)

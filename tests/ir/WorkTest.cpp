@@ -220,6 +220,44 @@ TEST_F(WorkTest, SliceReadsItsBox) {
   EXPECT_THAT(op.getFootprint(0), IsFootprint(Kind::Element, 0));
 }
 
+TEST_F(WorkTest, GatherReadsTheElementsChosen) {
+  auto op =
+      make("gather %a, %b along 1", {"tensor<2x80xf16>", "tensor<2x3xi32>"}, "tensor<2x3xf16>");
+  EXPECT_EQ(op.getWork().flops, 0);
+  EXPECT_THAT(op.getWork().operandBytes, ElementsAre(12, 24));
+  EXPECT_THAT(op.getWork().resultBytes, ElementsAre(12));
+  EXPECT_THAT(op.getFootprint(0), IsFootprint(Kind::Row, 0));
+  EXPECT_THAT(op.getFootprint(1), IsFootprint(Kind::Element, 0));
+  op = make("gather %a, %b along 0", {"tensor<2x8xf32>", "tensor<5x8xi32>"}, "tensor<5x8xf32>");
+  EXPECT_THAT(op.getWork().operandBytes, ElementsAre(64, 160));
+  EXPECT_THAT(op.getFootprint(0), IsFootprint(Kind::Grid, 0));
+}
+
+/// Each element of the result is compared with each index along the axis.
+TEST_F(WorkTest, ScatterComparesEveryIndex) {
+  std::vector<std::string> operands = {"tensor<2x80xf16>", "tensor<2x3xi32>", "tensor<2x3xf32>"};
+  auto op = make("scatter %a, %b, %c along 1 accumulate", operands, "tensor<2x80xf16>");
+  EXPECT_EQ(op.getWork().flops, 2 * 80 * 3);
+  EXPECT_THAT(op.getWork().operandBytes, ElementsAre(320, 24, 24));
+  EXPECT_THAT(op.getFootprint(0), IsFootprint(Kind::Element, 0));
+  EXPECT_THAT(op.getFootprint(1), IsFootprint(Kind::Row, 0));
+  op = make("scatter %a, %b, %c along 0", {"tensor<9x8xf32>", "tensor<2x8xi32>", "tensor<2x8xf32>"},
+            "tensor<9x8xf32>");
+  EXPECT_THAT(op.getFootprint(2), IsFootprint(Kind::Grid, 0));
+}
+
+TEST_F(WorkTest, PatchesAndCumulativeSums) {
+  auto op = make("patches %a window [3] strides [1] low [1] high [1]", {"tensor<1x8x10xf32>"},
+                 "tensor<1x10x24xf32>");
+  EXPECT_EQ(op.getWork().flops, 0);
+  EXPECT_THAT(op.getWork().operandBytes, ElementsAre(320));
+  EXPECT_THAT(op.getWork().resultBytes, ElementsAre(960));
+  EXPECT_THAT(op.getFootprint(0), IsFootprint(Kind::Grid, 0));
+  op = make("cumulative_sum %a", {"tensor<2x8xf32>"}, "tensor<2x8xf32>");
+  EXPECT_EQ(op.getWork().flops, 16);
+  EXPECT_THAT(op.getFootprint(0), IsFootprint(Kind::Row, 0));
+}
+
 TEST_F(WorkTest, Concat) {
   auto op =
       make("concat %a, %b along 1", {"tensor<2x8xf32>", "tensor<2x1xf32>"}, "tensor<2x9xf32>");

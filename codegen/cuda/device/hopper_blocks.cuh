@@ -212,9 +212,10 @@ struct HalfFactors {
 };
 
 /// The quants of encoding E as F16 numbers of two each. A `Raw` has those of a pair of groups of 32
-/// (`load(piece, pair, t)`); `number(raw, pair, odd, half, index)` holds elements 2 t and 2 t + 1 of
-/// run `index` of 8 of half `half` of the pair's first group or its second one. `fill(made, piece,
-/// half)` are the factors of half the piece, of each group or each half of one (`sums` of a piece).
+/// (`load(piece, pair, t)`); `number(raw, pair, odd, half, index)` holds elements 2 t and 2 t + 1
+/// of run `index` of 8 of half `half` of the pair's first group or its second one. `fill(made,
+/// piece, half)` are the factors of half the piece, of each group or each half of one (`sums` of a
+/// piece).
 template <typename E> struct HalfQuants {
   static constexpr int sums = 0; ///< none: they are made in f32
 };
@@ -322,9 +323,7 @@ template <int exponent> struct SuperBlockHalves {
   static __device__ __forceinline__ unsigned value(unsigned number, uint4 of, int, int, int) {
     return fmaF16(fmaF16(number, of.x, of.y), of.z, of.w);
   }
-  static __device__ __forceinline__ float upFor(bool isUpper) {
-    return isUpper ? up / 16.0f : up;
-  }
+  static __device__ __forceinline__ float upFor(bool isUpper) { return isUpper ? up / 16.0f : up; }
 };
 template <typename E, int quantsAt> struct SixBitHalves : SuperBlockHalves<10> {
   static constexpr int sums = 8;
@@ -415,8 +414,8 @@ template <> struct HalfQuants<Q6_K> : SuperBlockHalves<8> {
     const unsigned scale = bothF16(halfAt(piece + 208) * (1 / down));
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
-      const auto integer = static_cast<float>(
-          reinterpret_cast<const signed char*>(piece)[192 + 8 * half + i]);
+      const auto integer =
+          static_cast<float>(reinterpret_cast<const signed char*>(piece)[192 + 8 * half + i]);
       made[i] = {bothF16(integer * upFor(i / 4 != 0)), bothF16(-32.0f * down * integer), scale,
                  0x80008000u};
     }

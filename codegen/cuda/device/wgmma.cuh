@@ -111,9 +111,8 @@ template <typename T, int columns> struct Wgmma;
                    : TENON_SUMS_##columns                                                          \
                    : "r"(a4[0]), "r"(a4[1]), "r"(a4[2]), "r"(a4[3]), "l"(matrixB));                \
     }                                                                                              \
-    static __device__ __forceinline__ void issueRows(float (&sums)[columns / 2],                   \
-                                                     const unsigned (&a4)[4], unsigned lowB,       \
-                                                     int add) {                                    \
+    static __device__ __forceinline__ void                                                         \
+    issueRows(float (&sums)[columns / 2], const unsigned (&a4)[4], unsigned lowB, int add) {       \
       asm volatile("{\n"                                                                           \
                    ".reg .pred add;\n"                                                             \
                    ".reg .b64 b;\n"                                                                \
