@@ -36,6 +36,11 @@ constexpr uint64_t firstWithExperts = 4'000'000;
 
 /// From this seed on graphs with attention are streams: their caches are rings.
 constexpr uint64_t firstWithStreams = 5'000'000;
+
+/// From this seed on graphs of all operations gather and scatter, and have windows, sums of what
+/// stands before and remainders.
+constexpr uint64_t firstWithIndexed = 6'000'000;
+
 /// Positions that a stream may be at.
 constexpr int64_t streamPositions = int64_t(1) << 30;
 
@@ -48,7 +53,9 @@ public:
   GraphMaker(MLIRContext& context, uint64_t seed, GraphOps ops)
       : random(seed), hasAll(ops == GraphOps::All), hasGroups(seed >= firstWithGroups),
         hasFp4(seed >= firstWithFp4), hasScores(hasAll && seed >= firstWithScores),
-        hasExperts(seed >= firstWithExperts), isStream(seed >= firstWithStreams),
+        hasExperts(seed >= firstWithExperts),
+        isStream(seed >= firstWithStreams && seed < firstWithIndexed),
+        hasIndexed(hasAll && seed >= firstWithIndexed),
         builder(context, activationType(context)) {}
 
   absl::StatusOr<OwningOpRef<ModuleOp>> make();
@@ -83,6 +90,7 @@ private:
   Value otherUnary(Value x);
   Value otherBinary(Value x);
   Value stepped(Value x);
+  Value indexed(Value x);
   AttentionOptions scored(AttentionOptions options, int64_t queries);
   Value moved(Value x);
   Value dequantized(Value x);
@@ -104,6 +112,7 @@ private:
   bool hasScores;  ///< operands of attention's scores, and what came with them
   bool hasExperts; ///< mixtures of them
   bool isStream;
+  bool hasIndexed; ///< elements chosen by index, and what came with them
   GraphBuilder builder;
   int arguments = 0, states = 0, outputs = 0;
   int64_t rows = 1, capacity = 24;
@@ -320,6 +329,36 @@ Value GraphMaker::stepped(Value x) {
   }
 }
 
+/// Elements that indices choose or place, sums of a row's first elements, windows of a convolution,
+/// remainders of arguments.
+Value GraphMaker::indexed(Value x) {
+  int64_t width = widthOf(x);
+  auto indices = [&](int64_t high, int64_t wide) { return argument({high, wide}, i32(), "ids"); };
+  switch (upTo(6)) {
+  case 0:
+    return builder.gather(x, indices(rows, oneOf({40, width})), 1);
+  case 1:
+    return builder.gather(unary(x), indices(rows, width), 0);
+  case 2:
+    return builder.scatter(x, indices(rows, 5), argument({rows, 5}), 1, /*accumulate=*/oneIn(2));
+  case 3:
+    return builder.scatter(x, indices(2, width), unary(argument({2, width})), 0,
+                           /*accumulate=*/oneIn(2));
+  case 4:
+    return builder.cumulativeSum(builder.scale(x, 0.0625));
+  default:
+    break;
+  }
+  if (oneIn(2)) {
+    Value divisor = onePlus(builder.abs(argument({width})));
+    return builder.add(x, builder.mod(argument({rows, 1}), divisor));
+  }
+  Value windows = builder.patches(builder.reshape(x, {1, rows, width}), {3}, {1}, {1}, {1});
+  Value y = builder.matmul(builder.reshape(windows, {width, 3 * rows}),
+                           argument({rows, 3 * rows}, builder.getActivationType()));
+  return builder.transpose(y, {1, 0});
+}
+
 /// Transposed and back, with something between; or every second element beside the others.
 Value GraphMaker::moved(Value x) {
   int64_t width = widthOf(x);
@@ -341,6 +380,8 @@ Value GraphMaker::dequantized(Value x) {
 
 /// A step that only graphs of all operations have.
 Value GraphMaker::other(Value x) {
+  if (hasIndexed && oneIn(2))
+    return indexed(x);
   if (hasScores && oneIn(2))
     return stepped(x);
   switch (upTo(6)) {

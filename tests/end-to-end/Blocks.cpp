@@ -14,7 +14,7 @@
 
 namespace tenon::tests {
 
-static const std::string examplesFolder = TENON_TEST_DATA "/../../examples/blocks/";
+static constexpr const char* examplesFolder = TENON_TEST_DATA "/../../examples/blocks/";
 
 std::vector<BlockCase> blockCases() {
   std::vector<BlockCase> cases;
@@ -36,7 +36,9 @@ std::string nameOf(const BlockCase& test) {
 
 void PrintTo(const BlockCase& test, std::ostream* out) { *out << nameOf(test); }
 
-std::string blockPath(const std::string& block) { return examplesFolder + block + ".mlir"; }
+std::string blockPath(const std::string& block) {
+  return std::string(examplesFolder) + block + ".mlir";
+}
 
 absl::StatusOr<runtime::Program> compileBlock(const BlockCase& test, const std::string& target) {
   std::unique_ptr<mlir::MLIRContext> context = tools::makeContext();
@@ -64,7 +66,7 @@ static std::vector<double> numbersOf(std::span<const std::byte> bytes, bool isFl
 }
 
 void expectBlock(runtime::Executor& executor, const std::string& block) {
-  auto given = tools::readNpz(examplesFolder + block + ".npz");
+  auto given = tools::readNpz(std::string(examplesFolder) + block + ".npz");
   auto golden = tools::readNpz(TENON_TEST_DATA "/blocks/" + block + ".npz");
   ASSERT_THAT(given, IsOk());
   ASSERT_THAT(golden, IsOk());

@@ -113,6 +113,9 @@ TEST(RandomGraphs, EveryPlanOfExperts) { expectPlansOfSeedsAgree(4'000'000, 24);
 /// With streams without end.
 TEST(RandomGraphs, EveryPlanOfStreams) { expectPlansOfSeedsAgree(5'000'000, 24); }
 
+/// With elements chosen by index, windows and sums of what stands before.
+TEST(RandomGraphs, EveryPlanOfIndexed) { expectPlansOfSeedsAgree(6'000'000, 40); }
+
 /// The CPU uses weights where they lie in the file, which may be anywhere.
 TEST(RandomGraphs, WeightsAtOddOffsets) {
   constexpr uint64_t graphsWithFiles = 50;
