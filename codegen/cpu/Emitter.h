@@ -60,7 +60,7 @@ private:
 };
 
 /// Computes kernel regions of one schedule kind. An emitter is one file in `emitters/`, which
-/// defines it: `extern const Emitter gemv = {...};`.
+/// defines it: `extern constexpr Emitter gemv = {...};`.
 struct Emitter {
   /// The name in `#tenon.schedule`.
   llvm::StringLiteral name;

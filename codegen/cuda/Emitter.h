@@ -90,7 +90,7 @@ private:
 };
 
 /// Computes kernel regions of one schedule kind. An emitter is one file in `emitters/`, which
-/// defines it: `extern const Emitter gemv = {...};`.
+/// defines it: `extern constexpr Emitter gemv = {...};`.
 ///
 /// Every buffer that a kernel is given starts at a multiple of 16 bytes; positions, sequences and
 /// ids may hold anything.

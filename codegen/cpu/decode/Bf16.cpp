@@ -7,7 +7,6 @@ static mlir::Value decodeBF16(VectorBuilder& b, mlir::Value block, int64_t first
   return b.loadFloats(element, b.advance(block, first * elementBytes(element)), count, count);
 }
 
-extern const WeightDecoder bf16;
-const WeightDecoder bf16 = {"bf16", decodeBF16};
+extern constexpr WeightDecoder bf16 = {"bf16", decodeBF16};
 
 } // namespace tenon::codegen::cpu::decoders

@@ -7,7 +7,6 @@ static mlir::Value decodeF16(VectorBuilder& b, mlir::Value block, int64_t first,
   return b.loadFloats(element, b.advance(block, first * elementBytes(element)), count, count);
 }
 
-extern const WeightDecoder f16;
-const WeightDecoder f16 = {"f16", decodeF16};
+extern constexpr WeightDecoder f16 = {"f16", decodeF16};
 
 } // namespace tenon::codegen::cpu::decoders

@@ -7,7 +7,6 @@ static mlir::Value decodeF32(VectorBuilder& b, mlir::Value block, int64_t first,
   return b.loadFloats(element, b.advance(block, first * elementBytes(element)), count, count);
 }
 
-extern const WeightDecoder f32;
-const WeightDecoder f32 = {"f32", decodeF32};
+extern constexpr WeightDecoder f32 = {"f32", decodeF32};
 
 } // namespace tenon::codegen::cpu::decoders

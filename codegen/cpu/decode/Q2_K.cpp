@@ -21,7 +21,6 @@ static Value decodeQ2K(VectorBuilder& b, Value block, int64_t first, int64_t cou
   });
 }
 
-extern const WeightDecoder q2_k;
-const WeightDecoder q2_k = {"q2_k", decodeQ2K};
+extern constexpr WeightDecoder q2_k = {"q2_k", decodeQ2K};
 
 } // namespace tenon::codegen::cpu::decoders

@@ -32,7 +32,6 @@ static Value decodeQ3K(VectorBuilder& b, Value block, int64_t first, int64_t cou
   });
 }
 
-extern const WeightDecoder q3_k;
-const WeightDecoder q3_k = {"q3_k", decodeQ3K};
+extern constexpr WeightDecoder q3_k = {"q3_k", decodeQ3K};
 
 } // namespace tenon::codegen::cpu::decoders

@@ -17,7 +17,6 @@ static Value decodeQ40(VectorBuilder& b, Value block, int64_t first, int64_t cou
   return decodeNibbles(b, nibbles, scale, b.fmul(scale, b.splat(-8.0f, count)));
 }
 
-extern const WeightDecoder q4_0;
-const WeightDecoder q4_0 = {"q4_0", decodeQ40};
+extern constexpr WeightDecoder q4_0 = {"q4_0", decodeQ40};
 
 } // namespace tenon::codegen::cpu::decoders

@@ -95,7 +95,6 @@ static llvm::SmallVector<Value> decodeQ4KUnit(VectorBuilder& b, Value block, Val
 
 static const BlockUnits q4kUnits = {64, preparedSixBitFloats, prepareSixBitScales, decodeQ4KUnit};
 
-extern const WeightDecoder q4_k;
-const WeightDecoder q4_k = {"q4_k", decodeQ4K, &q4kUnits};
+extern constexpr WeightDecoder q4_k = {"q4_k", decodeQ4K, &q4kUnits};
 
 } // namespace tenon::codegen::cpu::decoders

@@ -44,7 +44,6 @@ static llvm::SmallVector<Value> decodeQ5KUnit(VectorBuilder& b, Value block, Val
 
 static const BlockUnits q5kUnits = {64, preparedSixBitFloats, prepareSixBitScales, decodeQ5KUnit};
 
-extern const WeightDecoder q5_k;
-const WeightDecoder q5_k = {"q5_k", decodeQ5K, &q5kUnits};
+extern constexpr WeightDecoder q5_k = {"q5_k", decodeQ5K, &q5kUnits};
 
 } // namespace tenon::codegen::cpu::decoders

@@ -63,7 +63,6 @@ static llvm::SmallVector<Value> decodeQ6KUnit(VectorBuilder& b, Value block, Val
 
 static const BlockUnits q6kUnits = {128, 2 * groups, prepareQ6K, decodeQ6KUnit};
 
-extern const WeightDecoder q6_k;
-const WeightDecoder q6_k = {"q6_k", decodeQ6K, &q6kUnits};
+extern constexpr WeightDecoder q6_k = {"q6_k", decodeQ6K, &q6kUnits};
 
 } // namespace tenon::codegen::cpu::decoders

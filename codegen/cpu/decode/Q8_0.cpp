@@ -15,7 +15,6 @@ static Value decodeQ8(VectorBuilder& b, Value block, int64_t first, int64_t coun
   return b.fmul(arith::SIToFPOp::create(b, b.f32s(count), wide), scale);
 }
 
-extern const WeightDecoder q8_0;
-const WeightDecoder q8_0 = {"q8_0", decodeQ8};
+extern constexpr WeightDecoder q8_0 = {"q8_0", decodeQ8};
 
 } // namespace tenon::codegen::cpu::decoders

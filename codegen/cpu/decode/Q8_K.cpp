@@ -12,7 +12,6 @@ static Value decodeQ8K(VectorBuilder& b, Value block, int64_t first, int64_t cou
   return b.fmul(toFloats(b, quants), b.splat(b.load(b.getF32Type(), block), count));
 }
 
-extern const WeightDecoder q8_k;
-const WeightDecoder q8_k = {"q8_k", decodeQ8K};
+extern constexpr WeightDecoder q8_k = {"q8_k", decodeQ8K};
 
 } // namespace tenon::codegen::cpu::decoders

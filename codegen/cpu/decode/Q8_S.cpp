@@ -13,7 +13,6 @@ static Value decodeQ8S(VectorBuilder& b, Value block, int64_t first, int64_t cou
   return b.fmul(toFloats(b, quants), b.splat(b.load(b.getF32Type(), block), count));
 }
 
-extern const WeightDecoder q8_s;
-const WeightDecoder q8_s = {"q8_s", decodeQ8S};
+extern constexpr WeightDecoder q8_s = {"q8_s", decodeQ8S};
 
 } // namespace tenon::codegen::cpu::decoders

@@ -24,6 +24,6 @@ static LogicalResult emitArgmax(KernelContext& context, Value tile) {
   });
 }
 
-extern const Emitter argmax = {"argmax", emitArgmax};
+extern constexpr Emitter argmax = {"argmax", emitArgmax};
 
 } // namespace tenon::codegen::cpu::emitters

@@ -441,6 +441,6 @@ static LogicalResult emitAttention(KernelContext& context, Value tile) {
   return failed(kernel) ? failure() : AttentionEmission(context, *kernel).emit(tile);
 }
 
-extern const Emitter attention = {AttentionKernel::name, emitAttention};
+extern constexpr Emitter attention = {AttentionKernel::name, emitAttention};
 
 } // namespace tenon::codegen::cpu::emitters

@@ -102,6 +102,6 @@ static LogicalResult emitCopy(KernelContext& context, Value tile) {
       .Case([&](ConcatOp concat) { return emitConcat(context, *kernel, concat, tile); });
 }
 
-extern const Emitter copy = {CopyKernel::name, emitCopy};
+extern constexpr Emitter copy = {CopyKernel::name, emitCopy};
 
 } // namespace tenon::codegen::cpu::emitters

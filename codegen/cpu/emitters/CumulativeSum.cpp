@@ -28,6 +28,6 @@ static LogicalResult emitCumulativeSum(KernelContext& context, Value tile) {
   });
 }
 
-extern const Emitter cumulativeSum = {"cumulative_sum", emitCumulativeSum};
+extern constexpr Emitter cumulativeSum = {"cumulative_sum", emitCumulativeSum};
 
 } // namespace tenon::codegen::cpu::emitters

@@ -23,6 +23,6 @@ static LogicalResult emitDequantize(KernelContext& context, Value tile) {
   });
 }
 
-extern const Emitter dequantize = {"dequantize", emitDequantize};
+extern constexpr Emitter dequantize = {"dequantize", emitDequantize};
 
 } // namespace tenon::codegen::cpu::emitters

@@ -170,6 +170,6 @@ static LogicalResult emitElementwise(KernelContext& context, Value tile) {
   return failed(kernel) ? failure() : ElementwiseEmission(context, *kernel).emit(tile);
 }
 
-extern const Emitter elementwise = {ElementwiseKernel::name, emitElementwise};
+extern constexpr Emitter elementwise = {ElementwiseKernel::name, emitElementwise};
 
 } // namespace tenon::codegen::cpu::emitters

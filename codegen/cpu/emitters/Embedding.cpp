@@ -33,6 +33,6 @@ static LogicalResult emitEmbedding(KernelContext& context, Value tile) {
   });
 }
 
-extern const Emitter embedding = {"embedding", emitEmbedding};
+extern constexpr Emitter embedding = {"embedding", emitEmbedding};
 
 } // namespace tenon::codegen::cpu::emitters

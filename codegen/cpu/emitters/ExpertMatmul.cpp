@@ -172,8 +172,8 @@ static LogicalResult emitGroupedExpertMatmul(KernelContext& context, Value tile)
       [&](ExpertEmission& emission) { emission.emitExpert(tile); });
 }
 
-extern const Emitter expertMatmul = {ExpertMatmulKernel::name, emitExpertMatmul};
-extern const Emitter groupedExpertMatmul = {GroupedExpertMatmulKernel::name,
-                                            emitGroupedExpertMatmul};
+extern constexpr Emitter expertMatmul = {ExpertMatmulKernel::name, emitExpertMatmul};
+extern constexpr Emitter groupedExpertMatmul = {GroupedExpertMatmulKernel::name,
+                                                emitGroupedExpertMatmul};
 
 } // namespace tenon::codegen::cpu::emitters

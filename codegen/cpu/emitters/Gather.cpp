@@ -41,6 +41,6 @@ static LogicalResult emitGather(KernelContext& context, Value tile) {
   });
 }
 
-extern const Emitter gather = {"gather", emitGather};
+extern constexpr Emitter gather = {"gather", emitGather};
 
 } // namespace tenon::codegen::cpu::emitters

@@ -64,6 +64,6 @@ static LogicalResult emitKvWrite(KernelContext& context, Value tile) {
   return success();
 }
 
-extern const Emitter kvWrite = {KvWriteKernel::name, emitKvWrite};
+extern constexpr Emitter kvWrite = {KvWriteKernel::name, emitKvWrite};
 
 } // namespace tenon::codegen::cpu::emitters

@@ -46,6 +46,6 @@ static LogicalResult emitLayerNorm(KernelContext& context, Value tile) {
   });
 }
 
-extern const Emitter layerNorm = {"layer_norm", emitLayerNorm};
+extern constexpr Emitter layerNorm = {"layer_norm", emitLayerNorm};
 
 } // namespace tenon::codegen::cpu::emitters

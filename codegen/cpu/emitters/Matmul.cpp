@@ -103,6 +103,6 @@ static LogicalResult emitMatmul(KernelContext& context, Value tile) {
   return failed(kernel) ? failure() : MatmulEmission(context, *kernel).emit(tile);
 }
 
-extern const Emitter matmul = {MatmulKernel::name, emitMatmul};
+extern constexpr Emitter matmul = {MatmulKernel::name, emitMatmul};
 
 } // namespace tenon::codegen::cpu::emitters

@@ -301,6 +301,6 @@ static LogicalResult emitPackedMatmul(KernelContext& context, Value tile) {
   return failed(kernel) ? failure() : PackedMatmulEmission(context, *kernel).emit(tile);
 }
 
-extern const Emitter packedMatmul = {PackedMatmulKernel::name, emitPackedMatmul};
+extern constexpr Emitter packedMatmul = {PackedMatmulKernel::name, emitPackedMatmul};
 
 } // namespace tenon::codegen::cpu::emitters

@@ -50,6 +50,6 @@ static LogicalResult emitPatches(KernelContext& context, Value tile) {
   });
 }
 
-extern const Emitter patches = {"patches", emitPatches};
+extern constexpr Emitter patches = {"patches", emitPatches};
 
 } // namespace tenon::codegen::cpu::emitters

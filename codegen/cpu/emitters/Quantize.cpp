@@ -129,6 +129,6 @@ static LogicalResult emitQuantize(KernelContext& context, Value tile) {
   });
 }
 
-extern const Emitter quantize = {"quantize", emitQuantize};
+extern constexpr Emitter quantize = {"quantize", emitQuantize};
 
 } // namespace tenon::codegen::cpu::emitters

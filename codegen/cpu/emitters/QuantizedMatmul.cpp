@@ -344,6 +344,6 @@ static LogicalResult emitQuantizedMatmul(KernelContext& context, Value tile) {
   return QuantizedMatmulEmission(context, *kernel, *quants).emit(tile);
 }
 
-extern const Emitter quantizedMatmul = {QuantizedMatmulKernel::name, emitQuantizedMatmul};
+extern constexpr Emitter quantizedMatmul = {QuantizedMatmulKernel::name, emitQuantizedMatmul};
 
 } // namespace tenon::codegen::cpu::emitters

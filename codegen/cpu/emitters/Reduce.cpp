@@ -56,6 +56,6 @@ static LogicalResult emitReduce(KernelContext& context, Value tile) {
   });
 }
 
-extern const Emitter reduce = {"reduce", emitReduce};
+extern constexpr Emitter reduce = {"reduce", emitReduce};
 
 } // namespace tenon::codegen::cpu::emitters

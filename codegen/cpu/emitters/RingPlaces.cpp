@@ -37,6 +37,6 @@ static LogicalResult emitRingPlaces(KernelContext& context, Value tile) {
   });
 }
 
-extern const Emitter ringPlaces = {"ring_places", emitRingPlaces};
+extern constexpr Emitter ringPlaces = {"ring_places", emitRingPlaces};
 
 } // namespace tenon::codegen::cpu::emitters

@@ -37,6 +37,6 @@ static LogicalResult emitRmsNorm(KernelContext& context, Value tile) {
   });
 }
 
-extern const Emitter rmsNorm = {"rms_norm", emitRmsNorm};
+extern constexpr Emitter rmsNorm = {"rms_norm", emitRmsNorm};
 
 } // namespace tenon::codegen::cpu::emitters

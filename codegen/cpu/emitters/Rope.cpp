@@ -103,6 +103,6 @@ static LogicalResult emitRope(KernelContext& context, Value tile) {
   return forTileRows(context, *kernel, tile, [&](Value row) { emission.emitRow(row); });
 }
 
-extern const Emitter rope = {"rope", emitRope};
+extern constexpr Emitter rope = {"rope", emitRope};
 
 } // namespace tenon::codegen::cpu::emitters

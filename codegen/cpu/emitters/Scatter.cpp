@@ -46,6 +46,6 @@ static LogicalResult emitScatter(KernelContext& context, Value tile) {
   });
 }
 
-extern const Emitter scatter = {"scatter", emitScatter};
+extern constexpr Emitter scatter = {"scatter", emitScatter};
 
 } // namespace tenon::codegen::cpu::emitters

@@ -193,6 +193,6 @@ static LogicalResult emitTile(KernelContext& context, Value tile) {
   return SequenceEmission(context).emitTile(tile);
 }
 
-extern const Emitter sequence = {SequenceKernel::name, emitTile, emitBefore};
+extern constexpr Emitter sequence = {SequenceKernel::name, emitTile, emitBefore};
 
 } // namespace tenon::codegen::cpu::emitters

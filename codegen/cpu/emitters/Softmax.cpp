@@ -43,6 +43,6 @@ static LogicalResult emitSoftmax(KernelContext& context, Value tile) {
   });
 }
 
-extern const Emitter softmax = {"softmax", emitSoftmax};
+extern constexpr Emitter softmax = {"softmax", emitSoftmax};
 
 } // namespace tenon::codegen::cpu::emitters

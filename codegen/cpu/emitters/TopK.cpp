@@ -32,6 +32,6 @@ static LogicalResult emitTopK(KernelContext& context, Value tile) {
   });
 }
 
-extern const Emitter topK = {"top_k", emitTopK};
+extern constexpr Emitter topK = {"top_k", emitTopK};
 
 } // namespace tenon::codegen::cpu::emitters

@@ -50,6 +50,6 @@ static LogicalResult emitWeightedSum(KernelContext& context, Value tile) {
   return success();
 }
 
-extern const Emitter weightedSum = {WeightedSumKernel::name, emitWeightedSum};
+extern constexpr Emitter weightedSum = {WeightedSumKernel::name, emitWeightedSum};
 
 } // namespace tenon::codegen::cpu::emitters

@@ -12,8 +12,7 @@ static void unpackQuants(VectorBuilder& b, Value block, Value target) {
   b.store(bitsOfBytes(b, bytes, 4, 4), b.advance(target, run));
 }
 
-extern const WeightQuants q4_0;
-const WeightQuants q4_0 = {
+extern constexpr WeightQuants q4_0 = {
     .encoding = "q4_0", .largest = 15, .zeroPoint = 8, .unpackQuants = unpackQuants};
 
 } // namespace tenon::codegen::cpu::quants

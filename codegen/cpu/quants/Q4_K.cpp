@@ -28,13 +28,12 @@ static void unpackScales(VectorBuilder& b, Value block, Value target) {
           b.advance(target, 8 * groups));
 }
 
-extern const WeightQuants q4_k;
-const WeightQuants q4_k = {.encoding = "q4_k",
-                           .largest = 15,
-                           .zeroPoint = 0,
-                           .groupSize = 32,
-                           .hasMinimums = true,
-                           .unpackQuants = unpackQuants,
-                           .unpackScales = unpackScales};
+extern constexpr WeightQuants q4_k = {.encoding = "q4_k",
+                                      .largest = 15,
+                                      .zeroPoint = 0,
+                                      .groupSize = 32,
+                                      .hasMinimums = true,
+                                      .unpackQuants = unpackQuants,
+                                      .unpackScales = unpackScales};
 
 } // namespace tenon::codegen::cpu::quants

@@ -33,12 +33,11 @@ static void unpackScales(VectorBuilder& b, Value block, Value target) {
           b.advance(target, 6 * groups));
 }
 
-extern const WeightQuants q6_k;
-const WeightQuants q6_k = {.encoding = "q6_k",
-                           .largest = 63,
-                           .zeroPoint = 32,
-                           .groupSize = 16,
-                           .unpackQuants = unpackQuants,
-                           .unpackScales = unpackScales};
+extern constexpr WeightQuants q6_k = {.encoding = "q6_k",
+                                      .largest = 63,
+                                      .zeroPoint = 32,
+                                      .groupSize = 16,
+                                      .unpackQuants = unpackQuants,
+                                      .unpackScales = unpackScales};
 
 } // namespace tenon::codegen::cpu::quants

@@ -15,8 +15,7 @@ static void unpackQuants(VectorBuilder& b, Value block, Value target) {
   b.store(arith::XOrIOp::create(b, bytes, top), target);
 }
 
-extern const WeightQuants q8_0;
-const WeightQuants q8_0 = {
+extern constexpr WeightQuants q8_0 = {
     .encoding = "q8_0", .largest = 255, .zeroPoint = 128, .unpackQuants = unpackQuants};
 
 } // namespace tenon::codegen::cpu::quants

@@ -170,6 +170,6 @@ static LogicalResult emitBlockGemm(KernelContext& context) {
   return failed(kernel) ? failure() : BlockGemmEmission(context, *kernel).emit();
 }
 
-extern const Emitter blockGemm = {BlockGemmKernel::name, emitBlockGemm};
+extern constexpr Emitter blockGemm = {BlockGemmKernel::name, emitBlockGemm};
 
 } // namespace tenon::codegen::cuda::emitters

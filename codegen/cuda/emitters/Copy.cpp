@@ -166,6 +166,6 @@ LogicalResult CopyEmission::emit() {
 
 static LogicalResult emitCopy(KernelContext& context) { return CopyEmission(context).emit(); }
 
-extern const Emitter copy = {CopyKernel::name, emitCopy};
+extern constexpr Emitter copy = {CopyKernel::name, emitCopy};
 
 } // namespace tenon::codegen::cuda::emitters

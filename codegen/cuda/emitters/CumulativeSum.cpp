@@ -27,6 +27,6 @@ static LogicalResult emitCumulativeSum(KernelContext& context) {
   return success();
 }
 
-extern const Emitter cumulativeSum = {"cumulative_sum", emitCumulativeSum};
+extern constexpr Emitter cumulativeSum = {"cumulative_sum", emitCumulativeSum};
 
 } // namespace tenon::codegen::cuda::emitters

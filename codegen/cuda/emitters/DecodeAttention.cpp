@@ -164,6 +164,6 @@ static LogicalResult emitDecodeAttention(KernelContext& context) {
   return succeeded(kernel) ? DecodeAttentionEmission(context, *kernel).emit() : failure();
 }
 
-extern const Emitter decodeAttention = {DecodeAttentionKernel::name, emitDecodeAttention};
+extern constexpr Emitter decodeAttention = {DecodeAttentionKernel::name, emitDecodeAttention};
 
 } // namespace tenon::codegen::cuda::emitters

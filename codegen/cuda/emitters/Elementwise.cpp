@@ -121,6 +121,6 @@ static LogicalResult emitElementwise(KernelContext& context) {
   return ElementwiseEmission(context).emit();
 }
 
-extern const Emitter elementwise = {ElementwiseKernel::name, emitElementwise};
+extern constexpr Emitter elementwise = {ElementwiseKernel::name, emitElementwise};
 
 } // namespace tenon::codegen::cuda::emitters

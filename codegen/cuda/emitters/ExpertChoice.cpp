@@ -30,6 +30,6 @@ static LogicalResult emitExpertChoice(KernelContext& context) {
   return success();
 }
 
-extern const Emitter expertChoice = {ExpertChoiceKernel::name, emitExpertChoice};
+extern constexpr Emitter expertChoice = {ExpertChoiceKernel::name, emitExpertChoice};
 
 } // namespace tenon::codegen::cuda::emitters

@@ -480,6 +480,6 @@ static LogicalResult emitExpertGemv(KernelContext& context) {
   return failed(kernel) ? failure() : ExpertEmission(context, *kernel).emit();
 }
 
-extern const Emitter expertGemv = {ExpertGemvKernel::name, emitExpertGemv};
+extern constexpr Emitter expertGemv = {ExpertGemvKernel::name, emitExpertGemv};
 
 } // namespace tenon::codegen::cuda::emitters

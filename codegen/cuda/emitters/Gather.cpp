@@ -32,6 +32,6 @@ static LogicalResult emitGather(KernelContext& context) {
   return success();
 }
 
-extern const Emitter gather = {"gather", emitGather};
+extern constexpr Emitter gather = {"gather", emitGather};
 
 } // namespace tenon::codegen::cuda::emitters

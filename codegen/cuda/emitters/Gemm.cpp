@@ -69,6 +69,6 @@ static LogicalResult emitGemm(KernelContext& context) {
   return printed;
 }
 
-extern const Emitter gemm = {GemmKernel::name, emitGemm};
+extern constexpr Emitter gemm = {GemmKernel::name, emitGemm};
 
 } // namespace tenon::codegen::cuda::emitters

@@ -163,6 +163,6 @@ static LogicalResult emitGemv(KernelContext& context) {
   return op ? GemvEmission(context, op).emit() : failure();
 }
 
-extern const Emitter gemv = {GemvKernel::name, emitGemv};
+extern constexpr Emitter gemv = {GemvKernel::name, emitGemv};
 
 } // namespace tenon::codegen::cuda::emitters

@@ -392,6 +392,6 @@ static LogicalResult emitGemvBulk(KernelContext& context) {
   return failed(kernel) ? failure() : GemvBulkEmission(context, *kernel).emit();
 }
 
-extern const Emitter gemvBulk = {GemvBulkKernel::name, emitGemvBulk};
+extern constexpr Emitter gemvBulk = {GemvBulkKernel::name, emitGemvBulk};
 
 } // namespace tenon::codegen::cuda::emitters

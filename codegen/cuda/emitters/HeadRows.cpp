@@ -229,6 +229,6 @@ static LogicalResult emitHeadRows(KernelContext& context) {
   return HeadRowsEmission(context, kernel->region).emit();
 }
 
-extern const Emitter headRows = {HeadRowsKernel::name, emitHeadRows};
+extern constexpr Emitter headRows = {HeadRowsKernel::name, emitHeadRows};
 
 } // namespace tenon::codegen::cuda::emitters

@@ -189,6 +189,6 @@ static LogicalResult emitHeads(KernelContext& context) {
   return HeadsEmission(context, *kernel).emit();
 }
 
-extern const Emitter heads = {HeadsKernel::name, emitHeads};
+extern constexpr Emitter heads = {HeadsKernel::name, emitHeads};
 
 } // namespace tenon::codegen::cuda::emitters

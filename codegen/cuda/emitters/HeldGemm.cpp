@@ -316,6 +316,6 @@ static LogicalResult emitHeldGemm(KernelContext& context) {
   return failed(kernel) ? failure() : HeldGemmEmission(context, *kernel).emit();
 }
 
-extern const Emitter heldGemm = {HeldGemmKernel::name, emitHeldGemm};
+extern constexpr Emitter heldGemm = {HeldGemmKernel::name, emitHeldGemm};
 
 } // namespace tenon::codegen::cuda::emitters

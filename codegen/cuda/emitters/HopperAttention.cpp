@@ -132,6 +132,6 @@ static LogicalResult emitHopperAttention(KernelContext& context) {
   return success();
 }
 
-extern const Emitter hopperAttention = {HopperAttentionKernel::name, emitHopperAttention};
+extern constexpr Emitter hopperAttention = {HopperAttentionKernel::name, emitHopperAttention};
 
 } // namespace tenon::codegen::cuda::emitters

@@ -414,6 +414,6 @@ static LogicalResult emitHopperGemm(KernelContext& context) {
   return gemm.printRun();
 }
 
-extern const Emitter hopperGemm = {HopperGemmKernel::name, emitHopperGemm};
+extern constexpr Emitter hopperGemm = {HopperGemmKernel::name, emitHopperGemm};
 
 } // namespace tenon::codegen::cuda::emitters

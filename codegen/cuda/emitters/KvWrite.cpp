@@ -116,6 +116,6 @@ static LogicalResult emitKvWrite(KernelContext& context) {
   return success();
 }
 
-extern const Emitter kvWrite = {KvWriteKernel::name, emitKvWrite};
+extern constexpr Emitter kvWrite = {KvWriteKernel::name, emitKvWrite};
 
 } // namespace tenon::codegen::cuda::emitters

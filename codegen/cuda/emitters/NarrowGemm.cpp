@@ -287,6 +287,6 @@ static LogicalResult emitNarrowGemm(KernelContext& context) {
   return failed(kernel) ? failure() : NarrowGemmEmission(context, *kernel).emit();
 }
 
-extern const Emitter narrowGemm = {NarrowGemmKernel::name, emitNarrowGemm};
+extern constexpr Emitter narrowGemm = {NarrowGemmKernel::name, emitNarrowGemm};
 
 } // namespace tenon::codegen::cuda::emitters

@@ -93,9 +93,9 @@ static LogicalResult emitReduce(KernelContext& context) {
   return success();
 }
 
-extern const Emitter rmsNorm = {"rms_norm", emitNorm<RmsNormOp>};
-extern const Emitter layerNorm = {"layer_norm", emitNorm<LayerNormOp>};
-extern const Emitter softmax = {"softmax", emitSoftmax};
-extern const Emitter reduce = {"reduce", emitReduce};
+extern constexpr Emitter rmsNorm = {"rms_norm", emitNorm<RmsNormOp>};
+extern constexpr Emitter layerNorm = {"layer_norm", emitNorm<LayerNormOp>};
+extern constexpr Emitter softmax = {"softmax", emitSoftmax};
+extern constexpr Emitter reduce = {"reduce", emitReduce};
 
 } // namespace tenon::codegen::cuda::emitters

@@ -48,6 +48,6 @@ static LogicalResult emitPatches(KernelContext& context) {
   return success();
 }
 
-extern const Emitter patches = {"patches", emitPatches};
+extern constexpr Emitter patches = {"patches", emitPatches};
 
 } // namespace tenon::codegen::cuda::emitters

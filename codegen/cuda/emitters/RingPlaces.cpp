@@ -36,6 +36,6 @@ static LogicalResult emitRingPlaces(KernelContext& context) {
   return success();
 }
 
-extern const Emitter ringPlaces = {RingPlacesKernel::name, emitRingPlaces};
+extern constexpr Emitter ringPlaces = {RingPlacesKernel::name, emitRingPlaces};
 
 } // namespace tenon::codegen::cuda::emitters

@@ -66,6 +66,6 @@ static LogicalResult emitRope(KernelContext& context) {
   return success();
 }
 
-extern const Emitter rope = {RopeKernel::name, emitRope};
+extern constexpr Emitter rope = {RopeKernel::name, emitRope};
 
 } // namespace tenon::codegen::cuda::emitters

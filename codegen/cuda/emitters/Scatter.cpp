@@ -36,6 +36,6 @@ static LogicalResult emitScatter(KernelContext& context) {
   return success();
 }
 
-extern const Emitter scatter = {"scatter", emitScatter};
+extern constexpr Emitter scatter = {"scatter", emitScatter};
 
 } // namespace tenon::codegen::cuda::emitters

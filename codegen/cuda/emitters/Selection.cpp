@@ -109,7 +109,7 @@ static LogicalResult emitTopK(KernelContext& context) {
   return success();
 }
 
-extern const Emitter argmax = {"argmax", emitArgmax};
-extern const Emitter topK = {"top_k", emitTopK};
+extern constexpr Emitter argmax = {"argmax", emitArgmax};
+extern constexpr Emitter topK = {"top_k", emitTopK};
 
 } // namespace tenon::codegen::cuda::emitters

@@ -117,6 +117,6 @@ static LogicalResult emitTensorPrefill(KernelContext& context) {
   return success();
 }
 
-extern const Emitter tensorPrefillAttention = {TensorPrefillKernel::name, emitTensorPrefill};
+extern constexpr Emitter tensorPrefillAttention = {TensorPrefillKernel::name, emitTensorPrefill};
 
 } // namespace tenon::codegen::cuda::emitters

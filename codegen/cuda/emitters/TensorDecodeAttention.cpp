@@ -631,6 +631,6 @@ static LogicalResult emitTensorDecode(KernelContext& context) {
   return succeeded(kernel) ? TensorDecodeEmission(context, *kernel).emit() : failure();
 }
 
-extern const Emitter tensorDecodeAttention = {TensorDecodeKernel::name, emitTensorDecode};
+extern constexpr Emitter tensorDecodeAttention = {TensorDecodeKernel::name, emitTensorDecode};
 
 } // namespace tenon::codegen::cuda::emitters

@@ -75,6 +75,6 @@ static LogicalResult emitTensorGemm(KernelContext& context) {
   return printed;
 }
 
-extern const Emitter tensorGemm = {TensorGemmKernel::name, emitTensorGemm};
+extern constexpr Emitter tensorGemm = {TensorGemmKernel::name, emitTensorGemm};
 
 } // namespace tenon::codegen::cuda::emitters

@@ -48,6 +48,6 @@ static LogicalResult emitWeightedSum(KernelContext& context) {
   return success();
 }
 
-extern const Emitter weightedSum = {WeightedSumKernel::name, emitWeightedSum};
+extern constexpr Emitter weightedSum = {WeightedSumKernel::name, emitWeightedSum};
 
 } // namespace tenon::codegen::cuda::emitters
