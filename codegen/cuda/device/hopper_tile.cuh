@@ -2,11 +2,14 @@
 // takes.
 #pragma once
 #include "cluster.cuh"
-#include "hopper_blocks.cuh"
 #include "memory.cuh"
 #include "tma.cuh"
 
 namespace tenon {
+
+// Of block-quantised W, whose kernels include hopper_blocks.cuh, too.
+template <typename E, typename T> struct BlockFactors;
+template <typename E, int lines, int matrices, int pieces> struct BlockRing;
 
 /// Where the tiles of a product lie: A of `rowTiles` tiles, B of `columnTiles`, `steps` stages of
 /// K. Tiles of W are those of all groups, one group after the other. Blocks take tiles in turn in

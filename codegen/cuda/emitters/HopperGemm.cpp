@@ -407,6 +407,8 @@ static LogicalResult emitHopperGemm(KernelContext& context) {
   if (failed(gemm.check()))
     return failure();
   context.structure.headers = {"hopper_gemm.cuh"};
+  if (kernel->tile.pieces > 0)
+    context.structure.headers.push_back("hopper_blocks.cuh");
   context.structure.clusterBlocks = kernel->tile.cluster();
   gemm.addTensorMaps();
   gemm.printConfig();
