@@ -422,9 +422,10 @@ template <> struct HalfQuants<Q6_K> : SuperBlockHalves<8> {
   }
 };
 
-/// Left factors of warpgroups, of type T, of lines of encoding E. `Table` is what a warp knows of a
-/// piece of its 16 lines: what numbers are multiplied with, and what is then taken from them.
-template <typename E, typename T> struct BlockFactors {
+/// Left factors of warpgroups, of type T, of lines of encoding E, made in f32. `Table` is what a warp
+/// knows of a piece of its 16 lines: what numbers are multiplied with, and what is then taken from
+/// them.
+template <typename E, typename T> struct FactorsInFloat {
   using Quants = PairQuants<E>;
   static constexpr int sums = Quants::sums, lines = 16;
   struct Table {
@@ -486,8 +487,8 @@ template <typename E, typename T> struct BlockFactors {
   };
 };
 
-/// The same in arithmetic of 16 bits, which takes half of the instructions.
-template <typename E> struct HalfBlockFactors {
+/// The same of type F16 in arithmetic of 16 bits, which takes fewer instructions.
+template <typename E> struct FactorsInHalves {
   using Quants = HalfQuants<E>;
   using Factors = typename Quants::Factors;
   static constexpr int sums = Quants::sums, lines = 16;
@@ -523,13 +524,13 @@ template <typename E> struct HalfBlockFactors {
     }
   };
 };
-/// What warpgroups make factors of type T with.
-template <typename E, typename T, bool inHalves = HalfQuants<E>::sums != 0> struct FactorsOfLines {
-  using Type = BlockFactors<E, T>;
+template <typename E, typename T, bool inHalves = HalfQuants<E>::sums != 0> struct FactorsOf16 {
+  using Type = FactorsInFloat<E, T>;
 };
-template <typename E> struct FactorsOfLines<E, F16, true> {
-  using Type = HalfBlockFactors<E>;
+template <typename E> struct FactorsOf16<E, F16, true> {
+  using Type = FactorsInHalves<E>;
 };
+template <typename E, typename T> struct BlockFactors : FactorsOf16<E, T>::Type {};
 
 /// Pieces of `lines` lines of W in shared memory, `pieces` of them on their way or waiting: a warp
 /// brings them, the warps of warpgroups take them. `matrices` have as many lines each of a tile.

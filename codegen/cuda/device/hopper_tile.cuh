@@ -93,7 +93,7 @@ template <typename Config> struct HopperTile : Config {
   /// Stages that a piece of quantised W has.
   static constexpr int pieceStages = 4;
   static_assert(!quantised || (weightRows && clusterB == 1), "lines of W are one block's");
-  using Factors = typename FactorsOfLines<typename Config::Encoding, Element>::Type;
+  using Factors = BlockFactors<typename Config::Encoding, Element>;
   using Ring = BlockRing<typename Config::Encoding, rows, gemms, ringPieces>;
 
   template <bool both, int none = 0> struct alignas(1024) StageOf {
