@@ -55,8 +55,7 @@ public:
         hasFp4(seed >= firstWithFp4), hasScores(hasAll && seed >= firstWithScores),
         hasExperts(seed >= firstWithExperts),
         isStream(seed >= firstWithStreams && seed < firstWithIndexed),
-        hasIndexed(hasAll && seed >= firstWithIndexed),
-        builder(context, activationType(context)) {}
+        hasIndexed(hasAll && seed >= firstWithIndexed), builder(context, activationType(context)) {}
 
   absl::StatusOr<OwningOpRef<ModuleOp>> make();
 
