@@ -55,9 +55,14 @@ static Verdict accepts(KernelOp kernel, const CudaTarget&) {
         "attention takes rope and cache writes where tensor cores take its operands: heads of "
         "one 16-bit type in dense or paged caches, multiples of 8 elements and at most 256"};
   int64_t rows = op.getQuery().getType().getShape()[0];
-  if (rows > mostDecodeRows)
+  if (rows > mostDecodeRows && op.getSequences().getType().getNumElements() == 1)
     return Refusal{"attention takes rope and cache writes of at most " +
-                   std::to_string(mostDecodeRows) + " rows, not of " + std::to_string(rows)};
+                   std::to_string(mostDecodeRows) + " rows of one sequence, not of " +
+                   std::to_string(rows)};
+  if (rows > TensorDecodeKernel::mostMadeRows)
+    return Refusal{"attention takes rope and cache writes of at most " +
+                   std::to_string(TensorDecodeKernel::mostMadeRows) + " rows, not of " +
+                   std::to_string(rows)};
   return Verdict::accept();
 }
 

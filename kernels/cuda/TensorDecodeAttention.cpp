@@ -15,7 +15,7 @@ static constexpr int64_t floatBytes = 4, wordBytes = 16, halfBytes = 2;
 static bool areQuants(AttentionOp op) { return KvCache(op.getKey().getType()).isQuantized(); }
 
 VerdictOr<TensorDecodeKernel> TensorDecodeKernel::read(KernelOp kernel) {
-  constexpr int64_t mostSize = 256, mostRows = 16;
+  constexpr int64_t mostSize = 256;
   VerdictOr<AttentionRegion> region = readAttentionRegion(kernel);
   if (!region)
     return region.refusal();
@@ -36,9 +36,9 @@ VerdictOr<TensorDecodeKernel> TensorDecodeKernel::read(KernelOp kernel) {
                    detail::formatType(region->attention.getKey().getType())};
   if (int64_t size = std::max(extents.keySize, extents.valueSize); size > mostSize)
     return Refusal{"expects heads of at most 256 elements, but got " + std::to_string(size)};
-  if (region->writesCache() && region->query.rows > mostRows)
-    return Refusal{"expects at most 16 rows with cache writes, but got " +
-                   std::to_string(region->query.rows)};
+  if (region->writesCache() && region->query.rows > mostMadeRows)
+    return Refusal{"expects at most " + std::to_string(mostMadeRows) +
+                   " rows with cache writes, but got " + std::to_string(region->query.rows)};
   return TensorDecodeKernel{*std::move(region), *schedule};
 }
 

@@ -41,6 +41,9 @@ struct TensorDecodeSchedule {
 /// them (codegen/cuda/emitters/TensorDecodeAttention.cpp).
 struct TensorDecodeKernel {
   static constexpr llvm::StringLiteral name = "tensor_decode_attention";
+  /// Rows whose keys and values the kernel makes: a block has room for those of all rows, which may
+  /// be of its row's sequence.
+  static constexpr int64_t mostMadeRows = 64;
   static constexpr Tuning tuning[] = {
       // An earlier decode attention, two blocks and three, 512, 4,096 and 32,768 keys of 8 heads of
       // 128: 7.3, 10.9, 37.6 µs and 7.3, 11.3, 43.5 (2026-11-20).

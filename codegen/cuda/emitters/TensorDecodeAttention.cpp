@@ -202,20 +202,35 @@ void TensorDecodeEmission::printNewKeys(CodeWriter& code) {
   if (count == 1) {
     code.line("constexpr bool others = false;");
   } else {
-    code.line("int otherPlace = -1;");
-    code.openFormat("if (!empty && threadIdx.x %% 32 < %d)", count);
-    code.line("const int other = threadIdx.x % 32;");
-    code.format("const int otherPosition = %s[other];", context.pointer(op.getPositions()));
-    code.format("if (%s == range.sequence && otherPosition < %d%s)", rows.sequenceOf("other"),
-                rows.keyCache.capacity,
-                isPaged ? " && otherPosition >= 0 && Cache::hasPage(blocks, otherPosition)" : "");
-    code.line("  otherPlace = otherPosition;");
-    code.close();
-    code.line("const bool others = __any_sync(0xFFFFFFFFu, otherPlace >= 0 && "
-              "threadIdx.x % 32 != row);");
+    constexpr int64_t lanes = 32;
+    const int64_t turns = llvm::divideCeil(count, lanes); // of a lane
+    auto other = [&](int64_t turn) {
+      return "threadIdx.x % 32" + (turn == 0 ? "" : absl::StrFormat(" + %d", lanes * turn));
+    };
+    auto place = [&](int64_t turn) {
+      return "otherPlace" + (turn == 0 ? "" : std::to_string(turn));
+    };
+    std::string isOther;
+    for (int64_t turn = 0; turn < turns; ++turn) {
+      code.format("int %s = -1;", place(turn));
+      code.openFormat("if (!empty && %s < %d)", other(turn), count);
+      code.format("const int other = %s;", other(turn));
+      code.format("const int otherPosition = %s[other];", context.pointer(op.getPositions()));
+      code.format(
+          "if (%s == range.sequence && otherPosition < %d%s)", rows.sequenceOf("other"),
+          rows.keyCache.capacity,
+          isPaged ? " && otherPosition >= 0 && Cache::hasPage(blocks, otherPosition)" : "");
+      code.format("  %s = otherPosition;", place(turn));
+      code.close();
+      absl::StrAppendFormat(&isOther, "%s(%s >= 0 && %s != row)", turn == 0 ? "" : " || ",
+                            place(turn), other(turn));
+    }
+    code.format("const bool others = __any_sync(0xFFFFFFFFu, %s);", isOther);
     code.open("if (others)");
-    code.format("if (threadIdx.x < %d)", count);
-    code.line("  shared.made.places[threadIdx.x] = otherPlace;");
+    for (int64_t turn = 0; turn < turns; ++turn) {
+      code.format("if (threadIdx.x < 32 && %s < %d)", other(turn), count);
+      code.format("  shared.made.places[%s] = %s;", other(turn), place(turn));
+    }
     code.line("__syncthreads();");
     code.close();
   }

@@ -106,7 +106,7 @@ func.func @f32(%q: tensor<1x4x64xf32>, %kx: tensor<1x2x64xf32>, %s: tensor<1xi32
 }
 
 // WHY-LABEL: @many_rows
-// WHY: no {{.*}} no emitter: attention takes rope and cache writes of at most 16 rows, not of 17
+// WHY: no {{.*}} no emitter: attention takes rope and cache writes of at most 16 rows of one sequence, not of 17
 func.func @many_rows(%q: tensor<17x4x64xf16>, %kx: tensor<17x2x64xf16>, %vx: tensor<17x2x64xf16>, %s: tensor<1xi32>, %p: tensor<17xi32>) -> tensor<17x4x64xf16> {
   %k0 = tenon.get_state @k : !tenon.state<2x512x2x64xf16>
   %v0 = tenon.get_state @v : !tenon.state<2x512x2x64xf16>
@@ -114,6 +114,17 @@ func.func @many_rows(%q: tensor<17x4x64xf16>, %kx: tensor<17x2x64xf16>, %vx: ten
   %v1 = tenon.kv_write %vx, %s, %p into %v0 : (tensor<17x2x64xf16>, tensor<1xi32>, tensor<17xi32>, !tenon.state<2x512x2x64xf16>) -> !tenon.state<2x512x2x64xf16>
   %y = tenon.attention %q, %k1, %v1, %s, %p scale 0.125 : (tensor<17x4x64xf16>, !tenon.state<2x512x2x64xf16>, !tenon.state<2x512x2x64xf16>, tensor<1xi32>, tensor<17xi32>) -> tensor<17x4x64xf16>
   return %y : tensor<17x4x64xf16>
+}
+
+// WHY-LABEL: @more_rows
+// WHY: no {{.*}} no emitter: attention takes rope and cache writes of at most 64 rows, not of 65
+func.func @more_rows(%q: tensor<65x4x64xf16>, %kx: tensor<65x2x64xf16>, %vx: tensor<65x2x64xf16>, %s: tensor<65xi32>, %p: tensor<65xi32>) -> tensor<65x4x64xf16> {
+  %k0 = tenon.get_state @k : !tenon.state<2x512x2x64xf16>
+  %v0 = tenon.get_state @v : !tenon.state<2x512x2x64xf16>
+  %k1 = tenon.kv_write %kx, %s, %p into %k0 : (tensor<65x2x64xf16>, tensor<65xi32>, tensor<65xi32>, !tenon.state<2x512x2x64xf16>) -> !tenon.state<2x512x2x64xf16>
+  %v1 = tenon.kv_write %vx, %s, %p into %v0 : (tensor<65x2x64xf16>, tensor<65xi32>, tensor<65xi32>, !tenon.state<2x512x2x64xf16>) -> !tenon.state<2x512x2x64xf16>
+  %y = tenon.attention %q, %k1, %v1, %s, %p scale 0.125 : (tensor<65x4x64xf16>, !tenon.state<2x512x2x64xf16>, !tenon.state<2x512x2x64xf16>, tensor<65xi32>, tensor<65xi32>) -> tensor<65x4x64xf16>
+  return %y : tensor<65x4x64xf16>
 }
 
 // `auto` takes it at llama-3.2-1b's heads, where the blocks that share a row repeat its norm and rope,
