@@ -173,13 +173,13 @@ int64_t PackedWeight::ambiguousZeros() const { return unpacked->ambiguousZeros; 
 
 /// The bits of a plane of 32 codes, where `BlockFormat::Plane` says.
 static void packPlane(const BlockFormat::Plane& plane, const uint8_t* codes, std::byte* out) {
-  uint32_t perByte = 8 / plane.bits, mask = (1u << plane.bits) - 1;
-  for (uint32_t byte = 0; byte < 4 * plane.bits; ++byte) {
-    const uint8_t* first =
-        codes + byte / plane.stride * plane.stride * perByte + byte % plane.stride;
+  const uint32_t mask = (1u << plane.bits) - 1;
+  const size_t bits = plane.bits, perByte = 8 / bits, stride = plane.stride;
+  for (size_t byte = 0; byte < 4 * bits; ++byte) {
+    const uint8_t* first = codes + byte / stride * stride * perByte + byte % stride;
     uint32_t packed = 0;
-    for (uint32_t i = 0; i < perByte; ++i)
-      packed |= (first[i * plane.stride] >> plane.shift & mask) << plane.bits * i;
+    for (size_t i = 0; i < perByte; ++i)
+      packed |= (first[i * stride] >> plane.shift & mask) << bits * i;
     out[byte] = static_cast<std::byte>(packed);
   }
 }

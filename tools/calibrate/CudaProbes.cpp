@@ -8,7 +8,6 @@
 
 namespace tenon::tools {
 
-using runtime::BufferRef;
 using runtime::FileRange;
 using runtime::Program;
 using runtime::Space;

@@ -16,7 +16,6 @@
 namespace tenon::tools {
 
 namespace fs = std::filesystem;
-using passes::cost::MeasuredOn;
 using passes::cost::MeasuredPoints;
 
 void addPointsFlag(CLI::App& command, std::string& points, FlagRules& rules) {

@@ -92,6 +92,7 @@ StandardOutput* standardOutput = nullptr;
     } catch (const std::exception& other) {
       endWith({"internal error: ", other.what()});
     } catch (...) {
+      std::abort();
     }
   std::abort();
 }
@@ -151,7 +152,8 @@ int endProcess(int code) {
 } // namespace tenon::tools
 
 // MLIR's allocations of operations do not look at what malloc returns; the linker directs every
-// call in the binary to these (`--wrap`).
+// call in the binary to these (`--wrap`), which have the names that it asks for.
+// NOLINTBEGIN(bugprone-reserved-identifier, readability-identifier-naming)
 extern "C" {
 void* __real_malloc(size_t bytes);
 void* __real_calloc(size_t count, size_t bytes);
@@ -178,3 +180,4 @@ void* __wrap_realloc(void* old, size_t bytes) {
   return memory;
 }
 }
+// NOLINTEND(bugprone-reserved-identifier, readability-identifier-naming)

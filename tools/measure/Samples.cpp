@@ -23,7 +23,7 @@ int64_t Samples::quantile(double share) const {
     return 0;
   std::vector<double> sorted = ns;
   std::ranges::sort(sorted);
-  auto index = static_cast<size_t>(share * static_cast<double>(sorted.size() - 1) + 0.5);
+  int64_t index = std::llround(share * static_cast<double>(sorted.size() - 1));
   return std::llround(sorted[index]);
 }
 

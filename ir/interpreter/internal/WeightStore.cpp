@@ -47,8 +47,8 @@ absl::StatusOr<ReferenceTensor> WeightStore::gather(WeightOp weight, ElementBudg
   }
   auto type = llvm::cast<RankedTensorType>(weight.getType());
   if (weight.getTransposed() && !bytes.empty()) {
-    std::vector<std::byte> stored = std::move(bytes);
-    bytes.resize(stored.size());
+    std::vector<std::byte> stored(bytes.size());
+    stored.swap(bytes);
     transposeMatrices(stored, bytes, type.getShape().back(), type.getShape().end()[-2],
                       type.getElementTypeBitWidth() / 8);
   }
