@@ -30,6 +30,8 @@ static std::optional<NameParts> splitName(const HfFamily& family, std::string_vi
     return std::nullopt;
   if (name.starts_with(family.prefix))
     name.remove_prefix(family.prefix.size());
+  else if (name.starts_with(family.outputPrefix))
+    name.remove_prefix(family.outputPrefix.size());
   if (name.starts_with(family.blocks)) {
     name.remove_prefix(family.blocks.size());
     parts.block = name.substr(0, name.find('.'));
@@ -101,8 +103,8 @@ std::string storedTensorName(const HfFamily& family, std::string_view canonical)
   size_t dot = std::min(rest.rfind('.'), rest.size());
   for (const TensorName& name : family.names)
     if (name.canonical == rest.substr(0, dot) && !name.canonical.empty() && !isWhole(name))
-      return absl::StrCat(name.canonical == "output" ? "" : begin, std::string(name.stored),
-                          std::string(rest.substr(dot)));
+      return absl::StrCat(name.canonical == "output" ? std::string(family.outputPrefix) : begin,
+                          std::string(name.stored), std::string(rest.substr(dot)));
   for (const TensorName& name : family.names)
     if (name.canonical == rest)
       return absl::StrCat(begin, std::string(name.stored));

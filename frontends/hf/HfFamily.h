@@ -60,6 +60,12 @@ struct HfFamily {
   /// code; else adjacent ones do.
   bool rotatesHalves = true;
   std::optional<AlternatingRows> alternating = {};
+  /// Model types of which this family is the text model, beside an encoder of images (`NestedModel.h`).
+  std::span<const std::string_view> nestedIn = {};
+  /// Keys that such a config.json may leave out, as an object of JSON: the defaults of the family's own code.
+  std::string_view defaults = "{}";
+  /// What the names of the output layer's tensors begin with.
+  std::string_view outputPrefix = "";
 };
 
 /// Every family, in the order of the files' names.

@@ -74,27 +74,25 @@ absl::StatusOr<std::set<std::string>> readParts(const JsonFile& index) {
 absl::StatusOr<std::unique_ptr<ModelSource>> HfSource::open(const std::string& path) {
   std::string folder = folderOf(path);
   TENON_ASSIGN_OR_RETURN(JsonFile file, JsonFile::open(joinPath(folder, configName)));
-  TENON_ASSIGN_OR_RETURN(std::string type, file.text(file.root(), "", "model_type", ""));
-  const HfFamily* family = findHfFamily(type);
-  if (!family) {
-    std::string known;
-    for (const HfFamily* each : allHfFamilies())
-      absl::StrAppend(&known, known.empty() ? "'" : ", '", std::string(each->modelType), "'");
-    return file.error("model_type", "one of " + known, quoteName(type));
-  }
-  HfKeys keys(std::move(file));
+  TENON_ASSIGN_OR_RETURN(TextModel model, findTextModel(std::move(file)));
+  const HfFamily& family = model.family;
+  HfKeys keys(std::move(model.config));
   keys.use("model_type");
-  keys.set("architecture", "model_type", std::string(family->architecture));
+  keys.set("architecture", "model_type", std::string(family.architecture));
   std::string name = fs::path(folder).lexically_normal().filename().string();
-  keys.set("name", "_name_or_path", name.empty() ? type : name);
-  TENON_RETURN_IF_ERROR(family->readKeys(keys));
-  std::unique_ptr<HfSource> source(new HfSource(folder, std::move(keys), *family));
+  keys.set("name", "_name_or_path", name.empty() ? std::string(family.modelType) : name);
+  TENON_RETURN_IF_ERROR(family.readKeys(keys));
+  std::unique_ptr<HfSource> source(new HfSource(folder, std::move(keys), family, model.isNested));
   TENON_RETURN_IF_ERROR(source->openFiles());
   return std::unique_ptr<ModelSource>(std::move(source));
 }
 
 absl::Status HfSource::openFiles() {
   TENON_RETURN_IF_ERROR(openShards());
+  if (imageTensors > 0)
+    warnOnce(absl::StrFormat("%s: %d tensors of images are passed over; the text model alone is "
+                             "read",
+                             folder, imageTensors));
   TENON_RETURN_IF_ERROR(joinExperts());
   TENON_RETURN_IF_ERROR(findPackedWeights());
   TENON_RETURN_IF_ERROR(tieOutput());
@@ -130,6 +128,12 @@ static absl::Status repeatedTensor(const std::string& folder, std::string_view n
 
 absl::Status HfSource::addTensors(const SafetensorsFile& file) {
   for (const SafetensorsTensor& tensor : file.tensors()) {
+    if (isNested && isOfImages(tensor.name)) {
+      ++imageTensors;
+      continue;
+    }
+    if (isNested && !hasPrefixes)
+      hasPrefixes = findPrefixes(family, tensor.name);
     std::optional<CanonicalName> name = canonicalTensorName(family, tensor.name);
     if (!name)
       continue;
@@ -203,7 +207,8 @@ absl::Status HfSource::tieOutput() {
                       absl::StrFormat("true where there is no tensor '%s'",
                                       storedTensorName(family, outputTensor)),
                       std::string("false"));
-  if (!ties || output == indexByName.end())
+  // Models with images take the file's, where it has one.
+  if (!ties || isNested || output == indexByName.end())
     return absl::OkStatus();
   // Transformers puts the embedding in its place.
   packed.erase(std::string(outputTensor));

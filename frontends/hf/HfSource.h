@@ -9,6 +9,7 @@
 #include "frontends/hf/ChangedTensors.h"
 #include "frontends/hf/HfFamily.h"
 #include "frontends/hf/HfKeys.h"
+#include "frontends/hf/NestedModel.h"
 #include "frontends/hf/Quantization.h"
 #include "frontends/hf/SafetensorsFile.h"
 #include "frontends/models/ModelSource.h"
@@ -51,8 +52,8 @@ protected:
   absl::StatusOr<float> number(std::string_view key) const override;
 
 private:
-  HfSource(std::string folder, HfKeys config, const HfFamily& family)
-      : folder(std::move(folder)), config(std::move(config)), family(family) {}
+  HfSource(std::string folder, HfKeys config, const HfFamily& family, bool isNested)
+      : folder(std::move(folder)), config(std::move(config)), family(family), isNested(isNested) {}
 
   /// The value of `key`; NotFound where there is none.
   absl::StatusOr<const nlohmann::json*> require(std::string_view key) const;
@@ -82,7 +83,10 @@ private:
 
   std::string folder;
   HfKeys config;
-  const HfFamily& family;
+  HfFamily family;
+  bool isNested;            ///< whether the folder has more than the text model
+  bool hasPrefixes = false; ///< whether a nested family has the file's prefixes
+  int64_t imageTensors = 0; ///< which were passed over
   std::vector<std::shared_ptr<const MappedFile>> mappings;
   /// By canonical name, what the files say of tensors: also of types that no encoding has.
   std::map<std::string, SafetensorsTensor, std::less<>> stored;

@@ -47,10 +47,29 @@ const json* JsonFile::find(const json& object, std::string_view key) {
   return found == object.end() || found->is_null() ? nullptr : &*found;
 }
 
+JsonFile JsonFile::nested(std::string_view key, std::span<const std::string_view> left,
+                          std::string_view prior, const json& defaults) const {
+  const json& own = *find(key);
+  JsonFile result(name, own);
+  result.place = absl::StrCat(std::string(key), ".");
+  for (const auto& [member, content] : value.items())
+    if (member != key && !std::ranges::count(left, member) &&
+        (member == prior || !own.contains(member))) {
+      result.value[member] = content;
+      result.outer.insert(member);
+    }
+  for (const auto& [member, content] : defaults.items())
+    if (!result.value.contains(member))
+      result.value[member] = content;
+  return result;
+}
+
 absl::Status JsonFile::error(std::string_view key, std::string_view expected,
                              const std::string& found) const {
-  return absl::InvalidArgumentError(
-      absl::StrFormat("%s: key %s expects %s, but got %s", name, quoteName(key), expected, found));
+  bool isOuter = outer.contains(key.substr(0, key.find_first_of(".[")));
+  std::string whole = absl::StrCat(isOuter ? "" : place, std::string(key));
+  return absl::InvalidArgumentError(absl::StrFormat("%s: key %s expects %s, but got %s", name,
+                                                    quoteName(whole), expected, found));
 }
 
 absl::Status JsonFile::error(std::string_view key, std::string_view expected,

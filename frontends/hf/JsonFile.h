@@ -2,6 +2,8 @@
 #define TENON_FRONTENDS_HF_JSONFILE_H
 
 #include <cstdint>
+#include <set>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -26,6 +28,13 @@ public:
   static absl::StatusOr<JsonFile> open(const std::string& path);
   /// The same from `text`; `path` stands for it in messages.
   static absl::StatusOr<JsonFile> parse(const std::string& path, std::string_view text);
+
+  /// The member `key` of the root, an object, as a root: its members, those of the root that it lacks, but for `left`,
+  /// and those of `defaults` that neither has; one that is null counts as there. Of `prior` the
+  /// root's is taken where both have one. In messages the root's members keep their names, all others
+  /// have `key` in front.
+  JsonFile nested(std::string_view key, std::span<const std::string_view> left,
+                  std::string_view prior, const nlohmann::json& defaults) const;
 
   const std::string& path() const { return name; }
   const nlohmann::json& root() const { return value; }
@@ -55,6 +64,8 @@ private:
 
   std::string name;
   nlohmann::json value;
+  std::string place;                        ///< of the root in the file: `text_config.`
+  std::set<std::string, std::less<>> outer; ///< members that have another place, the file's root
 };
 
 /// A value for messages: at most about 100 bytes of it.

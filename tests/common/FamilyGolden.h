@@ -76,6 +76,13 @@ inline constexpr const char* goldenFolders[] = {
     "mixtral",     "olmo2",    "olmoe",     "phi",      "phi3",        "qwen2",      "qwen2moe",
     "qwen3",       "qwen3moe", "smollm3",   "stablelm", "stablelm_qk", "starcoder2"};
 
+/// Models of texts and images whose text model has such results, beside a folder of their own
+/// (tests/goldens/make_nested_goldens.py).
+inline constexpr const char* nestedFolders[] = {"gemma3", "llava", "mistral3", "mistral3_tied"};
+inline std::string nestedFolder(const std::string& name) {
+  return TENON_TEST_DATA "/nested/" + name;
+}
+
 } // namespace tenon::tests
 
 #endif // TENON_TESTS_COMMON_FAMILYGOLDEN_H

@@ -66,6 +66,36 @@ TEST_P(CpuFamilies, HiddenStatesAndLogits) {
 INSTANTIATE_TEST_SUITE_P(All, CpuFamilies, testing::ValuesIn(goldenFamilies),
                          [](const auto& info) { return std::string(info.param); });
 
+class CpuNested : public testing::TestWithParam<const char*> {};
+
+TEST_P(CpuNested, HiddenStatesAndLogits) {
+  std::unique_ptr<runtime::Executor> cpu = compileFamily({.path = nestedFolder(GetParam()),
+                                                          .shapes = {"decode:1", "prefill:16"},
+                                                          .blockOutputs = true})
+                                               .value();
+  expectGolden(*cpu, FamilyGolden(GetParam()), 16);
+}
+
+TEST_P(CpuNested, GreedyIds) {
+  FamilyGolden golden(GetParam());
+  std::unique_ptr<runtime::Executor> cpu =
+      compileFamily({.path = nestedFolder(GetParam()), .shapes = {"decode:1"}}).value();
+  std::vector<int32_t> ids = golden.ids(), expected = golden.ids("greedy"), found;
+  ASSERT_EQ(expected.size(), 64u);
+  for (size_t i = 0; found.size() < expected.size(); ++i) {
+    std::vector<float> logits = runRows(*cpu, 0, {ids[i]}, static_cast<int32_t>(i)).value().at(0);
+    if (i + 1 < ids.size())
+      continue;
+    auto best = static_cast<int32_t>(std::ranges::max_element(logits) - logits.begin());
+    found.push_back(best);
+    ids.push_back(best);
+  }
+  EXPECT_EQ(found, expected);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, CpuNested, testing::ValuesIn(nestedFolders),
+                         [](const auto& info) { return std::string(info.param); });
+
 class CpuFamilyStreams : public testing::TestWithParam<const char*> {};
 
 /// While all tokens fit into its window, a stream sees what any text sees, though its queries have three

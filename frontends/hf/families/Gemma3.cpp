@@ -17,6 +17,8 @@ static absl::Status readGemma3(HfKeys& keys) {
   return readGemmaScale(keys);
 }
 
+static constexpr std::string_view gemma3Outer[] = {"gemma3"};
+
 extern const HfFamily gemma3Family;
 constexpr HfFamily gemma3Family = {
     .modelType = "gemma3_text",
@@ -27,6 +29,12 @@ constexpr HfFamily gemma3Family = {
     .readKeys = readGemma3,
     .tiesOutput = true,
     .changeOf = addOneToNorms,
+    .nestedIn = gemma3Outer,
+    .defaults =
+        R"({"vocab_size": 262208, "hidden_size": 2304, "intermediate_size": 9216, "num_hidden_layers": 26, )"
+        R"("num_attention_heads": 8, "num_key_value_heads": 4, "head_dim": 256, )"
+        R"("max_position_embeddings": 131072, "rms_norm_eps": 1e-6, "query_pre_attn_scalar": 256, )"
+        R"("sliding_window": 4096, "rope_theta": 1000000.0, "rope_local_base_freq": 10000.0})",
 };
 
 } // namespace tenon::frontends

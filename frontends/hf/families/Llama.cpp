@@ -2,6 +2,8 @@
 
 namespace tenon::frontends {
 
+static constexpr std::string_view llamaOuter[] = {"llava"};
+
 extern const HfFamily llamaFamily;
 constexpr HfFamily llamaFamily = {
     .modelType = "llama",
@@ -11,6 +13,10 @@ constexpr HfFamily llamaFamily = {
     .names = llamaNames,
     .readKeys = readLlama,
     .tiesOutput = false,
+    .nestedIn = llamaOuter,
+    .defaults =
+        R"({"vocab_size": 32000, "hidden_size": 4096, "intermediate_size": 11008, "num_hidden_layers": 32, )"
+        R"("num_attention_heads": 32, "max_position_embeddings": 2048, "rms_norm_eps": 1e-6})",
 };
 
 } // namespace tenon::frontends

@@ -16,15 +16,10 @@ std::string hfFolder(const std::string& name) { return TENON_TEST_BUILD "/hf/" +
 constexpr const char* storiesModel = TENON_TEST_DATA "/stories260K/stories260K.gguf";
 constexpr const char* neoxModel = TENON_TEST_DATA "/tiny-neox/tiny-neox-262k-f32.gguf";
 
-class HfFamilies : public ::testing::TestWithParam<const char*> {
-protected:
-  FamilyGolden golden = FamilyGolden(GetParam());
-  std::string folder = hfFolder(GetParam());
-};
-
-TEST_P(HfFamilies, HiddenStatesAndLogits) {
+void expectHiddenStatesAndLogits(const std::string& folder, const FamilyGolden& golden) {
   ReferenceModel model(folder);
   std::vector<std::string> names = golden.outputs();
+  ASSERT_GE(names.size(), 3u);
   std::vector<std::vector<double>> found(names.size());
   for (const Results& results : model.decodeAll(golden.ids())) {
     ASSERT_EQ(results.size(), names.size());
@@ -38,12 +33,37 @@ TEST_P(HfFamilies, HiddenStatesAndLogits) {
   }
 }
 
+class HfFamilies : public ::testing::TestWithParam<const char*> {
+protected:
+  FamilyGolden golden = FamilyGolden(GetParam());
+  std::string folder = hfFolder(GetParam());
+};
+
+TEST_P(HfFamilies, HiddenStatesAndLogits) { expectHiddenStatesAndLogits(folder, golden); }
+
 TEST_P(HfFamilies, GreedyIds) {
   ReferenceModel model(folder);
   expectGreedy(model, {golden.ids(), golden.ids("greedy")});
 }
 
 INSTANTIATE_TEST_SUITE_P(All, HfFamilies, ::testing::ValuesIn(goldenFolders),
+                         [](const auto& info) { return std::string(info.param); });
+
+/// Text models within models of texts and images, in folders as transformers saves them.
+class HfNested : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(HfNested, HiddenStatesAndLogits) {
+  expectHiddenStatesAndLogits(nestedFolder(GetParam()), FamilyGolden(GetParam()));
+}
+
+TEST_P(HfNested, GreedyIds) {
+  FamilyGolden golden(GetParam());
+  ASSERT_EQ(golden.ids("greedy").size(), 64u);
+  ReferenceModel model(nestedFolder(GetParam()));
+  expectGreedy(model, {golden.ids(), golden.ids("greedy")});
+}
+
+INSTANTIATE_TEST_SUITE_P(All, HfNested, ::testing::ValuesIn(nestedFolders),
                          [](const auto& info) { return std::string(info.param); });
 
 /// A model as a folder and as a GGUF file.
