@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 namespace {
 
 /// Part of the file's name: changes with what the file holds for the same model.
-constexpr std::string_view formatVersion = "changed tensors 3";
+constexpr std::string_view formatVersion = "changed tensors 4";
 /// Of each tensor in the file: a cache line.
 constexpr uint64_t alignment = 64;
 
@@ -173,15 +173,21 @@ void ChangedTensors::add(std::span<const SourceTensor> parts, const ModelSource&
   });
 }
 
-absl::Status ChangedTensors::add(containers::PackedWeight weight, const std::string& name,
-                                 int64_t experts, RowChoice rows) {
-  std::vector<int64_t> shape = {weight.rows(), weight.columns()};
-  if (experts > 0)
-    shape = {experts, weight.rows() / experts, weight.columns()};
-  const Encoding& encoding = weight.encoding();
-  Make make = [weight = std::move(weight)]() -> absl::StatusOr<std::vector<std::byte>> {
-    std::vector<std::byte> bytes(weight.encoding().bytesFor(weight.rows() * weight.columns()));
-    TENON_RETURN_IF_ERROR(weight.repack(bytes));
+absl::Status ChangedTensors::add(std::vector<containers::PackedWeight> weights,
+                                 std::vector<int64_t> shape, const std::string& name,
+                                 RowChoice rows) {
+  const Encoding& encoding = weights.front().encoding();
+  Make make = [weights = std::move(weights),
+               &encoding]() -> absl::StatusOr<std::vector<std::byte>> {
+    auto bytesOf = [&](const containers::PackedWeight& weight) {
+      return static_cast<size_t>(encoding.bytesFor(weight.rows() * weight.columns()));
+    };
+    std::vector<std::byte> bytes(bytesOf(weights.front()) * weights.size());
+    size_t at = 0;
+    for (const containers::PackedWeight& weight : weights) {
+      TENON_RETURN_IF_ERROR(weight.repack(std::span(bytes).subspan(at, bytesOf(weight))));
+      at += bytesOf(weight);
+    }
     return bytes;
   };
   return placeRows(std::move(shape), encoding, std::move(make), rows, name);

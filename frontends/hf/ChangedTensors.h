@@ -42,10 +42,10 @@ public:
   /// Adds tensors of one shape and of one encoding of one element a block, one after the other:
   /// [parts, ...].
   void add(std::span<const SourceTensor> parts, const ModelSource& source);
-  /// Adds a quantised weight, repacked into its encoding when the file is written; with `experts`
-  /// above 0 the `rows` of one whose rows are those of so many matrices, after one another.
-  absl::Status add(containers::PackedWeight weight, const std::string& name, int64_t experts = 0,
-                   RowChoice rows = RowChoice::All);
+  /// Adds the `rows` of quantised weights of one encoding, one after the other as a tensor of `shape`,
+  /// repacked into it when the file is written.
+  absl::Status add(std::vector<containers::PackedWeight> weights, std::vector<int64_t> shape,
+                   const std::string& name, RowChoice rows = RowChoice::All);
   /// Adds a vector of f32.
   void add(std::vector<float> values);
 

@@ -93,8 +93,8 @@ absl::Status HfSource::openFiles() {
     warnOnce(absl::StrFormat("%s: %d tensors of images are passed over; the text model alone is "
                              "read",
                              folder, imageTensors));
-  TENON_RETURN_IF_ERROR(joinExperts());
   TENON_RETURN_IF_ERROR(findPackedWeights());
+  TENON_RETURN_IF_ERROR(joinExperts());
   TENON_RETURN_IF_ERROR(tieOutput());
   TENON_RETURN_IF_ERROR(splitAlternating());
   return changeTensors();
@@ -144,7 +144,8 @@ absl::Status HfSource::addTensors(const SafetensorsFile& file) {
     place.offset = tensor.offset;
     place.byteSize = tensor.encoding ? tensor.byteSize : 0;
     if (name->expert) {
-      bool isNew = experts[name->name].emplace(*name->expert, std::move(place)).second;
+      bool isNew =
+          experts[name->name].emplace(*name->expert, ExpertPart{std::move(place), tensor}).second;
       if (!isNew)
         return repeatedTensor(folder, tensor.name);
       continue;
@@ -165,31 +166,42 @@ absl::Status HfSource::addTensor(SourceTensor tensor, std::string name) {
   return absl::OkStatus();
 }
 
+absl::Status HfSource::expertsError(const std::string& name, const std::string& expected,
+                                    const std::string& found) const {
+  return absl::InvalidArgumentError(absl::StrFormat("%s: tensors %s expect %s, but got %s", folder,
+                                                    quoteName(storedTensorName(family, name)),
+                                                    expected, found));
+}
+
+absl::Status HfSource::checkExperts(const std::string& name,
+                                    const std::map<int64_t, ExpertPart>& parts) const {
+  int64_t number = 0;
+  for (const auto& [expert, part] : parts)
+    if (expert != number++)
+      return expertsError(name, absl::StrFormat("expert %d", number - 1),
+                          absl::StrFormat("%d next", expert));
+  return absl::OkStatus();
+}
+
 absl::Status HfSource::joinExperts() {
   for (const auto& [name, parts] : experts) {
-    const SourceTensor& first = parts.begin()->second;
-    auto refuse = [&](const std::string& expected, const std::string& found) {
-      return absl::InvalidArgumentError(
-          absl::StrFormat("%s: tensors %s expect %s, but got %s", folder,
-                          quoteName(storedTensorName(family, name)), expected, found));
-    };
-    int64_t number = 0;
-    for (const auto& [expert, part] : parts) {
-      if (expert != number)
-        return refuse(absl::StrFormat("expert %d", number), absl::StrFormat("%d next", expert));
+    const SourceTensor& first = parts.begin()->second.place;
+    TENON_RETURN_IF_ERROR(checkExperts(name, parts));
+    for (const auto& [expert, tensor] : parts) {
+      const SourceTensor& part = tensor.place;
       if (!part.encoding)
-        return refuse("one of the types F32, F16 and BF16",
-                      absl::StrFormat("another for expert %d", expert));
+        return expertsError(name, "one of the types F32, F16 and BF16",
+                            absl::StrFormat("another for expert %d", expert));
       if (part.shape != first.shape || part.encoding != first.encoding)
-        return refuse(absl::StrFormat("shape %s in %s", shapeText(first.shape),
-                                      std::string(first.encoding->name)),
-                      absl::StrFormat("%s in %s for expert %d", shapeText(part.shape),
-                                      std::string(part.encoding->name), expert));
-      ++number;
+        return expertsError(name,
+                            absl::StrFormat("shape %s in %s", shapeText(first.shape),
+                                            std::string(first.encoding->name)),
+                            absl::StrFormat("%s in %s for expert %d", shapeText(part.shape),
+                                            std::string(part.encoding->name), expert));
     }
     SourceTensor joined;
     joined.shape = first.shape;
-    joined.shape.insert(joined.shape.begin(), number);
+    joined.shape.insert(joined.shape.begin(), std::ssize(parts));
     joined.encoding = first.encoding;
     TENON_RETURN_IF_ERROR(addTensor(std::move(joined), name));
   }
@@ -223,22 +235,6 @@ void HfSource::drop(const std::set<std::string, std::less<>>& dropped) {
     indexByName.emplace(list[i].name, i);
 }
 
-/// Makes one matrix of gpt-oss's of all experts, their rows after one another, in each part that
-/// has as many as the codes; the number of experts, 0 for other layouts.
-static int64_t joinMatrices(const containers::WeightFormat& format,
-                            std::vector<containers::PartTensor>& parts) {
-  if (format.layout != containers::Layout::Mxfp4Blocks || parts.front().shape.size() != 4)
-    return 0;
-  const int64_t experts = parts.front().shape.front();
-  for (containers::PartTensor& part : parts) {
-    if (part.shape.size() < 3 || part.shape.front() != experts)
-      continue;
-    part.shape[1] *= experts;
-    part.shape.erase(part.shape.begin());
-  }
-  return experts;
-}
-
 absl::Status HfSource::splitAlternating() {
   if (!family.alternating)
     return absl::OkStatus();
@@ -266,77 +262,6 @@ absl::Status HfSource::splitAlternating() {
   return absl::OkStatus();
 }
 
-absl::StatusOr<HfSource::Packed> HfSource::openPackedWeight(const std::string& base, size_t codes) {
-  std::string module = storedTensorName(family, base + ".weight");
-  module.resize(module.size() - std::string_view(".weight").size());
-  TENON_ASSIGN_OR_RETURN(containers::WeightFormat format, quantization->formatOf(module));
-  containers::WeightRequest request{
-      .file = pathOf(list[codes]), .format = format, .rows = 0, .columns = 0, .parts = {}};
-  auto bytesOf = [&](const SourceTensor& tensor, const SafetensorsTensor& as) {
-    return files()[tensor.file]->bytes().subspan(as.offset, as.byteSize);
-  };
-  for (const PartName& part : quantization->parts()) {
-    auto found = indexByName.find(absl::StrCat(base, ".", std::string(part.suffix)));
-    if (found == indexByName.end())
-      continue;
-    const SafetensorsTensor& tensor = stored.find(found->first)->second;
-    std::optional<containers::ElementType> type = containers::findElementType(tensor.type);
-    if (!type)
-      return absl::InvalidArgumentError(
-          absl::StrFormat("%s: tensor %s expects a type that containers have, but got %s",
-                          request.file, quoteName(tensor.name), quoteName(tensor.type)));
-    request.parts.push_back(
-        {part.part, *type, tensor.shape, bytesOf(list[found->second], tensor), tensor.name});
-  }
-  const int64_t experts = joinMatrices(format, request.parts);
-  std::vector<int64_t> stated;
-  auto shape = indexByName.find(base + ".weight_shape");
-  if (shape != indexByName.end()) {
-    const SafetensorsTensor& tensor = stored.find(shape->first)->second;
-    stated.resize(tensor.type == "I64" ? tensor.byteSize / 8 : 0);
-    std::memcpy(stated.data(), bytesOf(list[shape->second], tensor).data(), stated.size() * 8);
-  }
-  TENON_ASSIGN_OR_RETURN(
-      std::vector<int64_t> extents,
-      quantization->shapeOf(module, format, request.parts.front().shape, stated));
-  request.rows = extents[0], request.columns = extents[1];
-  TENON_ASSIGN_OR_RETURN(containers::PackedWeight weight,
-                         containers::PackedWeight::create(request));
-  if (weight.ambiguousZeros() > 0)
-    warnOnce(absl::StrFormat("%s: layer %s stores %d zeros as the largest code, which stand for 0 "
-                             "or for one more than it; they are read as the latter",
-                             request.file, quoteName(module), weight.ambiguousZeros()));
-  return Packed{std::move(weight), experts};
-}
-
-absl::Status HfSource::findPackedWeights() {
-  config.use("quantization_config");
-  TENON_ASSIGN_OR_RETURN(quantization, Quantization::read(folder, config.config()));
-  if (!quantization)
-    return absl::OkStatus();
-  std::span<const PartName> parts = quantization->parts();
-  std::string codes = absl::StrCat(".", std::string(parts.front().suffix));
-  std::set<std::string, std::less<>> dropped;
-  for (size_t i = 0; i < list.size(); ++i) {
-    std::string name(list[i].name);
-    // Beside quantised layers there are weights of 16 bits by the same name.
-    bool isPlain = codes == ".weight" && list[i].encoding != nullptr;
-    if (!name.ends_with(codes) || isPlain)
-      continue;
-    std::string base = name.substr(0, name.size() - codes.size());
-    TENON_ASSIGN_OR_RETURN(Packed weight, openPackedWeight(base, i));
-    packed.emplace(base + ".weight", std::move(weight));
-    for (const PartName& part : parts)
-      dropped.insert(absl::StrCat(base, ".", std::string(part.suffix)));
-    for (std::string_view suffix : quantization->ignored())
-      dropped.insert(absl::StrCat(base, ".", std::string(suffix)));
-  }
-  drop(dropped);
-  for (const auto& [name, weight] : packed)
-    TENON_RETURN_IF_ERROR(addTensor({}, name));
-  return absl::OkStatus();
-}
-
 absl::StatusOr<HeadCounts> HfSource::headCounts() const {
   constexpr int64_t most = int64_t(1) << 16;
   HeadCounts heads;
@@ -359,22 +284,22 @@ absl::Status HfSource::changeTensors() {
       name = half->second.whole, rows = half->second.rows;
     TensorChange change = family.changeOf(name);
     if (auto found = packed.find(name); found != packed.end()) {
-      const auto& [weight, matrices] = found->second;
+      const auto& [weights, shape] = found->second;
       // Blocks of experts have the canonical order.
-      if (change != TensorChange::None && matrices == 0)
+      if (change != TensorChange::None && shape.size() == 2)
         return absl::InvalidArgumentError(
             absl::StrFormat("%s: tensor %s expects a weight that is not quantised, because its "
                             "rows or columns are put in another order",
                             folder, quoteName(storedTensorName(family, name))));
-      list[i].permutation = weight.permutation();
-      TENON_RETURN_IF_ERROR(changed.add(weight, storedTensorName(family, name), matrices, rows));
+      list[i].permutation = weights.front().permutation();
+      TENON_RETURN_IF_ERROR(changed.add(weights, shape, storedTensorName(family, name), rows));
       places.push_back(i);
       continue;
     }
     if (auto parts = experts.find(list[i].name); parts != experts.end()) {
       std::vector<SourceTensor> tensors;
       for (const auto& [expert, part] : parts->second)
-        tensors.push_back(part);
+        tensors.push_back(part.place);
       changed.add(tensors, *this);
       places.push_back(i);
       continue;

@@ -6,6 +6,8 @@
 #include <optional>
 #include <set>
 
+#include "absl/functional/function_ref.h"
+
 #include "frontends/hf/ChangedTensors.h"
 #include "frontends/hf/HfFamily.h"
 #include "frontends/hf/HfKeys.h"
@@ -61,8 +63,19 @@ private:
   absl::Status openShards();
   absl::Status addTensors(const SafetensorsFile& file);
   absl::Status addTensor(SourceTensor tensor, std::string name);
+  /// An expert's part of a tensor of all experts.
+  struct ExpertPart {
+    SourceTensor place;
+    SafetensorsTensor tensor;
+  };
   /// Puts a tensor [experts, ...] in place of those of single experts.
   absl::Status joinExperts();
+  /// Refuses parts of the tensor `name` of all experts that are not those of 0, 1, ...
+  absl::Status checkExperts(const std::string& name,
+                            const std::map<int64_t, ExpertPart>& parts) const;
+  /// `<folder>: tensors <name of all experts> expect <expected>, but got <found>`.
+  absl::Status expertsError(const std::string& name, const std::string& expected,
+                            const std::string& found) const;
   /// The output layer: that of the file, or the embedding, as config.json says.
   absl::Status tieOutput();
   absl::StatusOr<HeadCounts> headCounts() const;
@@ -72,12 +85,30 @@ private:
   /// Finds the linear layers whose weights lie in containers and puts a tensor in place of the parts
   /// of each.
   absl::Status findPackedWeights();
+  /// Weights in containers: one, or one for each expert, in one encoding.
   struct Packed {
-    containers::PackedWeight weight;
-    int64_t experts; ///< whose rows lie after one another; 0: it is one matrix
+    std::vector<containers::PackedWeight> weights;
+    std::vector<int64_t> shape; ///< of all together
   };
-  /// The weight of the layer `base`, in canonical names, whose codes are tensor `codes` of the list.
-  absl::StatusOr<Packed> openPackedWeight(const std::string& base, size_t codes);
+  /// A tensor of a file; null where there is none.
+  struct Part {
+    const SafetensorsTensor* tensor = nullptr;
+    size_t file = 0; ///< a position in `mappings`
+  };
+  using FindPart = absl::FunctionRef<Part(std::string_view suffix)>;
+  /// The weight of the layer `module`, as the file names it, whose parts `find` finds. `keepsZeros`: as
+  /// `containers::WeightRequest` has it.
+  absl::StatusOr<Packed> openPackedWeight(const std::string& module, FindPart find,
+                                          bool keepsZeros = false);
+  /// Those of all experts of the layer `base`, in canonical names.
+  absl::StatusOr<Packed> openPackedExperts(const std::string& base);
+  /// The same, each in an encoding of its own.
+  absl::StatusOr<Packed> openEachExpert(const std::string& base, bool keepsZeros);
+  /// The parts of all experts that stand under that suffix; null where there are none.
+  const std::map<int64_t, ExpertPart>* findExperts(const std::string& base,
+                                                   std::string_view suffix) const;
+  /// Puts a tensor in place of the parts of each such layer.
+  absl::Status findPackedExperts();
   /// Drops the tensors of `names` from the list.
   void drop(const std::set<std::string, std::less<>>& dropped);
 
@@ -94,7 +125,7 @@ private:
   /// By canonical name, the weights of containers, whose tensors have no place yet.
   std::map<std::string, Packed, std::less<>> packed;
   /// By canonical name, the parts of tensors of all experts, by the number of the expert.
-  std::map<std::string, std::map<int64_t, SourceTensor>, std::less<>> experts;
+  std::map<std::string, std::map<int64_t, ExpertPart>, std::less<>> experts;
   /// A tensor that is every second row of another.
   struct Half {
     std::string whole; ///< that tensor's name

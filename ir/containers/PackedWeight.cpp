@@ -125,7 +125,7 @@ static absl::StatusOr<const Encoding*> chooseEncoding(const WeightRequest& reque
   if (request.format.bits == 4 && group == 128)
     together = std::gcd(request.columns / group, int64_t{8});
   // A block of a few groups has zeros in any case.
-  bool hasZeros = !unpacked.zeros.empty() || together == 2 || together == 4;
+  bool hasZeros = request.keepsZeros || !unpacked.zeros.empty() || together == 2 || together == 4;
   return findEncoding(
       absl::StrFormat("int%d_g%d%s_%s%s", request.format.bits, group,
                       together > 1 ? absl::StrCat("x", together) : "",

@@ -97,6 +97,9 @@ struct WeightRequest {
   int64_t rows = 0;    ///< outputs
   int64_t columns = 0; ///< inputs
   std::vector<PartTensor> parts;
+  /// Whether the encoding has zeros even where all are 2^(bits − 1): that of an expert among
+  /// others.
+  bool keepsZeros = false;
 };
 
 /// Bytes of a tensor of that type and shape; nothing where they are not within 63 bits.

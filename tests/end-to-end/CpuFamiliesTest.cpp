@@ -6,6 +6,7 @@
 #include "tests/Tolerances.h"
 #include "tests/common/FamilyGolden.h"
 #include "tests/end-to-end/Models.h"
+#include "tests/frontends/golden/QuantisedExperts.h"
 #include "tools/driver/CompileModel.h"
 #include "tools/driver/ReadModel.h"
 
@@ -95,6 +96,29 @@ TEST_P(CpuNested, GreedyIds) {
 
 INSTANTIATE_TEST_SUITE_P(All, CpuNested, testing::ValuesIn(nestedFolders),
                          [](const auto& info) { return std::string(info.param); });
+
+class CpuQuantisedExperts : public testing::TestWithParam<ExpertContainer> {};
+
+/// Experts in containers give what their dequantised form does.
+TEST_P(CpuQuantisedExperts, LogitsOfTheDequantisedForm) {
+  ExpertForms forms("qwen3moe", GetParam());
+  auto compile = [](const TempFolder& folder) {
+    return compileFamily({.path = folder.path(""), .shapes = {"decode:1", "prefill:16"}}).value();
+  };
+  std::unique_ptr<runtime::Executor> quantised = compile(forms.quantised);
+  std::unique_ptr<runtime::Executor> plain = compile(forms.plain);
+  const std::vector<int32_t> ids = FamilyGolden("qwen3moe").ids();
+  for (size_t function : {1, 0}) {
+    std::vector<int32_t> fed = function == 1 ? ids : std::vector<int32_t>{7};
+    auto position = static_cast<int32_t>(function == 1 ? 0 : ids.size());
+    std::vector<float> found = runRows(*quantised, function, fed, position).value().at(0);
+    EXPECT_LE(relativeDifference(found, runRows(*plain, function, fed, position).value().at(0)),
+              relativeToLargest);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, CpuQuantisedExperts, testing::ValuesIn(expertContainers()),
+                         [](const auto& info) { return info.param.name; });
 
 class CpuFamilyStreams : public testing::TestWithParam<const char*> {};
 

@@ -4,67 +4,18 @@
 #include <map>
 #include <random>
 
-#include <nlohmann/json.hpp>
-
-#include "frontends/hf/SafetensorsFile.h"
-#include "ir/encoding/Float16.h"
 #include "tests/Tolerances.h"
-#include "tests/common/StatusMatchers.h"
-#include "tests/common/TempFolder.h"
+#include "tests/frontends/golden/QuantisedFolder.h"
 #include "tests/frontends/golden/ReferenceModel.h"
-#include "tests/ir/containers/WeightWriter.h"
 
 namespace tenon::tests {
 namespace {
 
-using containers::ElementType;
-using containers::Part;
 using containers::test::Matrix;
 using containers::test::Written;
 using nlohmann::json;
 
 const std::string source = TENON_TEST_DATA "/stories260K/gptq4-g32";
-
-/// Tensors by name, as a file is to have them.
-struct Tensor {
-  std::string type;
-  std::vector<int64_t> shape;
-  std::string bytes;
-};
-using Tensors = std::map<std::string, Tensor>;
-
-Tensors readTensors() {
-  auto file = frontends::SafetensorsFile::open(source + "/model.safetensors");
-  EXPECT_THAT(file, IsOk());
-  Tensors tensors;
-  for (const frontends::SafetensorsTensor& tensor : file->tensors()) {
-    auto bytes = file->mapping()->bytes().subspan(tensor.offset, tensor.byteSize);
-    tensors[tensor.name] = {tensor.type, tensor.shape,
-                            std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size())};
-  }
-  return tensors;
-}
-
-/// Writes a folder with these tensors and `settings` as quantization_config.
-void writeFolder(const TempFolder& folder, const Tensors& tensors, const json& settings) {
-  json header;
-  std::string data;
-  for (const auto& [name, tensor] : tensors) {
-    size_t begin = data.size();
-    data += tensor.bytes;
-    header[name] = {
-        {"dtype", tensor.type}, {"shape", tensor.shape}, {"data_offsets", {begin, data.size()}}};
-  }
-  std::string text = header.dump();
-  uint64_t length = text.size();
-  folder.write("model.safetensors",
-               std::string(reinterpret_cast<const char*>(&length), 8) + text + data);
-  json config = json::parse(readFile(source + "/config.json"));
-  config.erase("quantization_config");
-  if (!settings.is_null())
-    config["quantization_config"] = settings;
-  folder.write("config.json", config.dump());
-}
 
 uint32_t wordOf(const Tensor& tensor, size_t index) {
   uint32_t word = 0;
@@ -99,45 +50,17 @@ Matrix readMatrix(const Tensors& tensors, const std::string& layer) {
   return m;
 }
 
-Tensor plainTensor(const Matrix& m) {
-  std::vector<float> values;
-  for (int64_t n = 0; n < m.rows; ++n)
-    for (int64_t k = 0; k < m.columns; ++k) {
-      float scale = f16ToF32(m.scales[n * m.groups() + m.groupOf[k]]);
-      int quant = static_cast<int>(m.code(n, k)) - static_cast<int>(m.zero(n, m.groupOf[k]));
-      values.push_back(scale * static_cast<float>(quant));
-    }
-  return {"F32",
-          {m.rows, m.columns},
-          std::string(reinterpret_cast<const char*>(values.data()), 4 * values.size())};
-}
-
 struct Container {
   std::string name;
   json settings;
-  std::map<Part, std::string> suffixes;
+  PartNames suffixes;
   Written (*write)(const Matrix& m);
   void (*change)(Matrix& m) = [](Matrix&) {};
 };
 
-const std::map<Part, std::string> gptqNames = {{Part::Codes, "qweight"},
-                                               {Part::Zeros, "qzeros"},
-                                               {Part::Scales, "scales"},
-                                               {Part::GroupIndex, "g_idx"}};
-const std::map<Part, std::string> packedNames = {{Part::Codes, "weight_packed"},
-                                                 {Part::Zeros, "weight_zero_point"},
-                                                 {Part::Scales, "weight_scale"},
-                                                 {Part::GroupIndex, "weight_g_idx"}};
-
 void orderByActivations(Matrix& m) {
   std::mt19937 random(static_cast<uint32_t>(m.rows));
   std::ranges::shuffle(m.groupOf, random);
-}
-
-json packedSettings() {
-  return json::parse(R"({"quant_method": "compressed-tensors", "format": "pack-quantized",
-    "config_groups": {"group_0": {"targets": ["Linear"], "weights": {"num_bits": 4, "type": "int",
-    "symmetric": false, "strategy": "group", "group_size": 32}}}, "ignore": ["lm_head"]})");
 }
 
 std::vector<Container> containersOfModel() {
@@ -177,8 +100,8 @@ std::vector<Container> containersOfModel() {
 /// A quantised model gives the logits and the outputs of blocks of its plain form.
 void expectSameLogits(const Tensors& quantised, const json& settings, const Tensors& plain) {
   TempFolder folder, plainFolder;
-  writeFolder(folder, quantised, settings);
-  writeFolder(plainFolder, plain, nullptr);
+  writeFolder(folder, quantised, settings, source);
+  writeFolder(plainFolder, plain, nullptr, source);
   ReferenceModel model(folder.path("")), expected(plainFolder.path(""));
   const std::vector<int32_t> ids = {1, 403, 407, 261, 378};
   std::vector<Results> found = model.decodeAll(ids), wanted = expected.decodeAll(ids);
@@ -193,8 +116,8 @@ class QuantisedHf : public ::testing::TestWithParam<Container> {};
 
 TEST_P(QuantisedHf, LogitsOfTheDequantisedForm) {
   const Container& container = GetParam();
-  Tensors quantised = readTensors(), plain = quantised;
-  for (const auto& [name, tensor] : readTensors()) {
+  Tensors quantised = readTensors(source), plain = quantised;
+  for (const auto& [name, tensor] : readTensors(source)) {
     if (!name.ends_with(".qweight"))
       continue;
     std::string layer = name.substr(0, name.rfind('.'));
@@ -203,16 +126,7 @@ TEST_P(QuantisedHf, LogitsOfTheDequantisedForm) {
     for (const char* suffix : {".qweight", ".qzeros", ".scales", ".g_idx"})
       quantised.erase(layer + suffix), plain.erase(layer + suffix);
     plain[layer + ".weight"] = plainTensor(m);
-    Written written = container.write(m);
-    for (const containers::PartTensor& part : written.request.parts)
-      quantised[layer + "." + container.suffixes.at(part.part)] = {
-          std::string(nameOf(part.type)), part.shape,
-          std::string(reinterpret_cast<const char*>(part.bytes.data()), part.bytes.size())};
-    if (container.name == "pack_quantized") {
-      const int64_t shape[] = {m.rows, m.columns};
-      quantised[layer + ".weight_shape"] = {
-          "I64", {2}, std::string(reinterpret_cast<const char*>(shape), sizeof shape)};
-    }
+    store(quantised, layer, container.write(m), container.suffixes);
   }
   expectSameLogits(quantised, container.settings, plain);
 }
@@ -222,8 +136,8 @@ INSTANTIATE_TEST_SUITE_P(All, QuantisedHf, ::testing::ValuesIn(containersOfModel
 
 // Beside weights of 16 bits; a scale for each 32 rows and 64 columns.
 TEST(QuantisedHf, LogitsOfFloat8) {
-  Tensors quantised = readTensors(), plain = quantised;
-  for (const auto& [name, tensor] : readTensors()) {
+  Tensors quantised = readTensors(source), plain = quantised;
+  for (const auto& [name, tensor] : readTensors(source)) {
     if (!name.ends_with(".qweight"))
       continue;
     std::string layer = name.substr(0, name.rfind('.'));
@@ -256,8 +170,8 @@ TEST(QuantisedHf, LogitsOfFloat8) {
 // Two E2M1 numbers a byte, a power of two for each 32.
 TEST(QuantisedHf, LogitsOfMxfp4) {
   constexpr float e2m1[] = {0, 0.5, 1, 1.5, 2, 3, 4, 6, 0, -0.5, -1, -1.5, -2, -3, -4, -6};
-  Tensors quantised = readTensors(), plain = quantised;
-  for (const auto& [name, tensor] : readTensors()) {
+  Tensors quantised = readTensors(source), plain = quantised;
+  for (const auto& [name, tensor] : readTensors(source)) {
     if (!name.ends_with(".qweight"))
       continue;
     std::string layer = name.substr(0, name.rfind('.'));

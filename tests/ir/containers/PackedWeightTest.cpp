@@ -108,6 +108,20 @@ TEST(PackedWeight, SameMatrixInFiveContainers) {
     EXPECT_TRUE(other == repacked[0]);
 }
 
+// As an expert among others that have zeros.
+TEST(PackedWeight, KeepsZerosInTheMiddle) {
+  for (auto [columns, group, bits, encoding] : {std::tuple{64, 32, 4, "int4_g32_f16"},
+                                                {1024, 128, 4, "int4_g128x8_f16"},
+                                                {128, 128, 4, "int4_g128_f16"},
+                                                {64, 32, 8, "int8_g32_f16"}}) {
+    Matrix m = makeMatrix(bits, 32, columns, group, /*symmetric=*/true);
+    Written written = writeGptq(m, /*lessOne=*/false);
+    ASSERT_NO_FATAL_FAILURE(expectReads(m, written, encoding));
+    written.request.keepsZeros = true;
+    ASSERT_NO_FATAL_FAILURE(expectReads(m, written, std::string(encoding) + "_zero"));
+  }
+}
+
 TEST(PackedWeight, GroupsOfEverySize) {
   for (int64_t group : {32, 64, 96, 128, 256, 384}) {
     SCOPED_TRACE(group);
