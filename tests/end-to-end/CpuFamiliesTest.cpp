@@ -101,7 +101,7 @@ class CpuQuantisedExperts : public testing::TestWithParam<ExpertContainer> {};
 
 /// Experts in containers give what their dequantised form does.
 TEST_P(CpuQuantisedExperts, LogitsOfTheDequantisedForm) {
-  ExpertForms forms("qwen3moe", GetParam());
+  QuantisedForms forms(TENON_TEST_BUILD "/hf/qwen3moe", GetParam());
   auto compile = [](const TempFolder& folder) {
     return compileFamily({.path = folder.path(""), .shapes = {"decode:1", "prefill:16"}}).value();
   };

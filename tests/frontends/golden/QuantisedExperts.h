@@ -9,7 +9,7 @@
 
 #include "tests/frontends/golden/QuantisedFolder.h"
 
-/// Mixtures of experts whose experts lie in the containers of several tools.
+/// Mixtures of experts whose experts lie in the containers of several tools; other models, too.
 namespace tenon::tests {
 
 inline constexpr int64_t expertGroup = 32;
@@ -131,16 +131,21 @@ inline std::vector<ExpertContainer> expertContainers() {
   };
 }
 
-/// A model's folder (in f32), with its experts in `container` and in f32.
-struct ExpertForms {
+/// Whether a tensor is the weight of an expert.
+inline bool isOfExpert(const std::string& name, const Tensor& /*tensor*/) {
+  return name.find(".experts.") != name.npos;
+}
+
+/// The folder `source` (in f32) with the weights that `isChosen` names in `container` and in f32.
+struct QuantisedForms {
   TempFolder quantised, plain;
 
-  ExpertForms(const std::string& model, const ExpertContainer& container) {
-    const std::string source = TENON_TEST_BUILD "/hf/" + model;
+  QuantisedForms(const std::string& source, const ExpertContainer& container,
+                 bool (*isChosen)(const std::string& name, const Tensor& tensor) = isOfExpert) {
     Tensors stored = readTensors(source), values = stored;
     uint32_t number = 0;
     for (const auto& [name, tensor] : readTensors(source)) {
-      if (name.find(".experts.") == name.npos)
+      if (!isChosen(name, tensor))
         continue;
       std::string module = name.substr(0, name.rfind('.'));
       ExpertLayer layer = container.write(tensor.shape[0], tensor.shape[1], ++number);
