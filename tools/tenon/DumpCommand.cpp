@@ -11,6 +11,7 @@
 #include "tools/cli/CommandLine.h"
 #include "tools/cli/ModelFlags.h"
 #include "tools/cli/PlanFlags.h"
+#include "tools/driver/BuildParts.h"
 #include "tools/driver/UsageError.h"
 #include "tools/report/Disassemble.h"
 #include "tools/tenon/Command.h"
