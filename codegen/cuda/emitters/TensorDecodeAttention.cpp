@@ -216,10 +216,9 @@ void TensorDecodeEmission::printNewKeys(CodeWriter& code) {
       code.openFormat("if (!empty && %s < %d)", other(turn), count);
       code.format("const int other = %s;", other(turn));
       code.format("const int otherPosition = %s[other];", context.pointer(op.getPositions()));
-      code.format(
-          "if (%s == range.sequence && otherPosition < %d%s)", rows.sequenceOf("other"),
-          rows.keyCache.capacity,
-          isPaged ? " && otherPosition >= 0 && Cache::hasPage(blocks, otherPosition)" : "");
+      code.format("if (%s == range.sequence && otherPosition < %d%s)", rows.sequenceOf("other"),
+                  rows.keyCache.capacity,
+                  isPaged ? " && otherPosition >= 0 && Cache::hasPage(blocks, otherPosition)" : "");
       code.format("  %s = otherPosition;", place(turn));
       code.close();
       absl::StrAppendFormat(&isOther, "%s(%s >= 0 && %s != row)", turn == 0 ? "" : " || ",
