@@ -57,11 +57,10 @@ QuantisedLines quantisedLines(const Encoding& encoding, const Encoding& input) {
   int64_t instructions = inHalves ? 4 : 5;
   if (llvm::is_contained(ofSmallBlocks, encoding.name))
     return {pitch, groups * pair, instructions};
-  int64_t ofGroup = inHalves ? quadruple : pair;
   if (encoding.name == "q4_k" || encoding.name == "q5_k")
-    return {pitch, groups * ofGroup, instructions};
+    return {pitch, groups * (inHalves ? quadruple : pair), instructions};
   if (encoding.name == "q6_k")
-    return {pitch, 2 * groups * ofGroup, instructions};
+    return {pitch, 2 * groups * pair, instructions};
   return {pitch, pair, 16};
 }
 

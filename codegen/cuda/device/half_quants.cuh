@@ -224,16 +224,23 @@ template <> struct HalfQuants<Q6_K> : SuperBlockHalves<8> {
     return (raw.low[odd][half][index] & (upper ? 0x00F000F0u : 0x000F000Fu)) |
            (moved & (upper ? 0x03000300u : 0x00300030u));
   }
-  static __device__ __forceinline__ void fill(uint4 (&made)[8], const unsigned char* piece,
+  using Factors = uint2; // unit, scale
+
+  static __device__ __forceinline__ void fill(uint2 (&made)[8], const unsigned char* piece,
                                               int half) {
     const unsigned scale = bothF16(halfAt(piece + 208) * (1 / down));
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
       const auto integer =
           static_cast<float>(reinterpret_cast<const signed char*>(piece)[192 + 8 * half + i]);
-      made[i] = {bothF16(integer * upFor(i / 4 != 0)), bothF16(-32.0f * down * integer), scale,
-                 0x80008000u};
+      made[i] = {bothF16(integer * upFor(i / 4 != 0)), scale};
     }
+  }
+  /// A quant is 32 more than what is scaled.
+  static __device__ __forceinline__ unsigned value(unsigned number, uint2 of, int pair, int, int) {
+    constexpr unsigned nothing = 0x80008000u, bias = 0x80208020u, upperBias = 0x82008200u;
+    const unsigned shift = fmaF16(of.x, pair % 2 ? upperBias : bias, nothing);
+    return fmaF16(fmaF16(number, of.x, shift), of.y, nothing);
   }
 };
 
