@@ -33,6 +33,19 @@ static bool suitsPrefill(AttentionOp op) {
          op.getSequences().getType().getNumElements() == 1 && suitsTensorCores(op, 16);
 }
 
+/// Of the keys and values of a head of all rows, for which a block has room, since they may be of
+/// its row's sequence. Where they took more than those of 16 rows of heads of 128, blocks had less
+/// of memory on its way, and steps took longer than with a kernel that writes the caches
+/// (docs/notebook/2026-11-26-caches-of-many-rows.md).
+constexpr int64_t mostMadeBytes = 16 * 2 * 128 * 2;
+
+static int64_t madeBytes(AttentionOp op) {
+  constexpr int64_t elementBytes = 2;
+  AttentionExtents extents(op);
+  return op.getQuery().getType().getShape()[0] * (extents.keySize + extents.valueSize) *
+         elementBytes;
+}
+
 /// Regions of several operations, attention among them.
 static Verdict accepts(KernelOp kernel, const CudaTarget&) {
   auto operations = kernel.getBlock().without_terminator();
@@ -59,10 +72,12 @@ static Verdict accepts(KernelOp kernel, const CudaTarget&) {
     return Refusal{"attention takes rope and cache writes of at most " +
                    std::to_string(mostDecodeRows) + " rows of one sequence, not of " +
                    std::to_string(rows)};
-  if (rows > TensorDecodeKernel::mostMadeRows)
-    return Refusal{"attention takes rope and cache writes of at most " +
-                   std::to_string(TensorDecodeKernel::mostMadeRows) + " rows, not of " +
-                   std::to_string(rows)};
+  if (int64_t bytes = madeBytes(op); rows > mostDecodeRows && bytes > mostMadeBytes)
+    return Refusal{"attention takes rope and cache writes of more than " +
+                   std::to_string(mostDecodeRows) +
+                   " rows where their keys and values of a head "
+                   "take at most " +
+                   std::to_string(mostMadeBytes) + " bytes, not " + std::to_string(bytes)};
   return Verdict::accept();
 }
 
