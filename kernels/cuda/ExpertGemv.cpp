@@ -227,7 +227,7 @@ static bool suitsRings(const ExpertRegion& region, const CudaTarget& target) {
 /// which its warps share so that few have more to do than others. All that a warp brings is on its
 /// way at once where the rings hold it.
 static ExpertGemvSchedule chooseRings(const ExpertRegion& region, const CudaTarget& target) {
-  constexpr int64_t mostColumns = 128, schedulers = 4; // of a multiprocessor
+  constexpr int64_t mostColumns = 128;
   int64_t mostWarps = mostRingWarps(region);
   ExpertStage stage(region);
   int64_t parts = region.sum ? region.rows : region.pairs();
@@ -247,10 +247,8 @@ static ExpertGemvSchedule chooseRings(const ExpertRegion& region, const CudaTarg
         warps * (stage.ringBytes(2) + sumBytes(region, ofWarp)) <= target.smemBytesPerBlock;
     int64_t held = target.bulkRingBytes / (warps * stage.ringBytes(1));
     int64_t stages = std::min(turns, std::max<int64_t>(held, holdsTwo ? 2 : 1));
-    // The columns of a scheduler's warps, which share its instructions; with one stage a warp waits
-    // for what it brings next, as for twice the columns.
-    auto ofScheduler = static_cast<int64_t>(llvm::divideCeil(warps, schedulers)) * ofWarp;
-    int64_t cost = ofScheduler * (stages == 1 && turns > 1 ? 2 : 1);
+    // With one stage a warp waits for what it brings next: as for twice the columns.
+    int64_t cost = groups * ofWarp * (stages == 1 && turns > 1 ? 2 : 1);
     if (cost >= least)
       continue;
     least = cost;

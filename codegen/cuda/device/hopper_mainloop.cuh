@@ -229,13 +229,12 @@ template <typename Config> struct HopperMainloop : HopperTile<Config> {
           shared.full[stage].wait(parity);
         hold(factor);
         beginWgmmas();
-        const unsigned b =
-            static_cast<unsigned>(swizzledMatrix(sharedAddress(shared.ring[stage].b))) + odd * 4;
+        const unsigned long long b = swizzledMatrix(sharedAddress(shared.ring[stage].b));
 #pragma unroll
         for (int half = 0; half < 2; ++half)
-          Wgmma<Element, columns>::issueRows(sums[i], factor.of16[half], b + 2 * half,
-                                             piece > 0 || turn >= 2 * blocks || odd > 0 ||
-                                                 half > 0);
+          Wgmma<Element, columns>::issueRows(
+              sums[i], factor.of16[half], movedMatrix(b, 4 * odd + 2 * half),
+              piece > 0 || turn >= 2 * blocks || odd > 0 || half > 0);
         commitWgmmas();
         if (odd == 1 && turn + 1 < turns)
           load(turn + 1);

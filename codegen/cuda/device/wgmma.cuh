@@ -12,6 +12,11 @@ __device__ __forceinline__ unsigned long long swizzledMatrix(unsigned address) {
   return (1ull << 62) | (64ull << 32) | (1ull << 16) | ((address & 0x3FFFFu) >> 4);
 }
 
+/// `matrix`, of which `by` runs of 16 bytes are passed over: a sum of its lower half alone.
+__device__ __forceinline__ unsigned long long movedMatrix(unsigned long long matrix, unsigned by) {
+  return (matrix & 0xFFFFFFFF00000000ull) | (static_cast<unsigned>(matrix) + by);
+}
+
 /// The same with K down the columns: rows are elements of K, and columns those of B, 64 in a
 /// matrix. The next 64 columns are `next` bytes further. Sixteen elements further along K is 128
 /// more.
@@ -111,19 +116,18 @@ template <typename T, int columns> struct Wgmma;
                    : TENON_SUMS_##columns                                                          \
                    : "r"(a4[0]), "r"(a4[1]), "r"(a4[2]), "r"(a4[3]), "l"(matrixB));                \
     }                                                                                              \
-    static __device__ __forceinline__ void                                                         \
-    issueRows(float (&sums)[columns / 2], const unsigned (&a4)[4], unsigned lowB, int add) {       \
+    static __device__ __forceinline__ void issueRows(float (&sums)[columns / 2],                   \
+                                                     const unsigned (&a4)[4],                      \
+                                                     unsigned long long matrixB, int add) {        \
       asm volatile("{\n"                                                                           \
                    ".reg .pred add;\n"                                                             \
-                   ".reg .b64 b;\n"                                                                \
                    "setp.ne.b32 add, %" #f ", 0;\n"                                                \
-                   "mov.b64 b, {%" #e ", 0x40000040};\n"                                           \
                    "wgmma.mma_async.sync.aligned.m64n" #columns "k16.f32." type "." type           \
-                   " {" TENON_NAMES_##columns "}, {%" #a ", %" #b ", %" #c ", %" #d "}, b"         \
+                   " {" TENON_NAMES_##columns "}, {%" #a ", %" #b ", %" #c ", %" #d "}, %" #e      \
                                               ", add, 1, 1, 0;\n"                                  \
                                               "}"                                                  \
                    : TENON_SUMS_##columns                                                          \
-                   : "r"(a4[0]), "r"(a4[1]), "r"(a4[2]), "r"(a4[3]), "r"(lowB), "r"(add));         \
+                   : "r"(a4[0]), "r"(a4[1]), "r"(a4[2]), "r"(a4[3]), "l"(matrixB), "r"(add));      \
     }                                                                                              \
   };
 #define TENON_PRODUCT(columns, a, b, c, d, e, f)                                                   \
