@@ -89,10 +89,13 @@ absl::StatusOr<std::unique_ptr<ModelSource>> HfSource::open(const std::string& p
 
 absl::Status HfSource::openFiles() {
   TENON_RETURN_IF_ERROR(openShards());
-  if (imageTensors > 0)
+  if (imageTensors > 0) { // said once, however the path is spelt
+    std::error_code ignored;
+    fs::path whole = fs::absolute(folder, ignored);
     warnOnce(absl::StrFormat("%s: %d tensors of images are passed over; the text model alone is "
                              "read",
-                             folder, imageTensors));
+                             whole.lexically_normal().string(), imageTensors));
+  }
   TENON_RETURN_IF_ERROR(findPackedWeights());
   TENON_RETURN_IF_ERROR(joinExperts());
   TENON_RETURN_IF_ERROR(tieOutput());

@@ -21,22 +21,15 @@ constexpr std::string_view textKey = "text_config";
 /// Members of config.json beside `text_config` that say nothing about texts: those of the images, and what
 /// the text model has of its own.
 constexpr std::string_view imageKeys[] = {
-    "architectures",
-    "boi_token_index",
-    "eoi_token_index",
-    "ignore_index",
-    "image_seq_length",
-    "image_token_index",
-    "mm_tokens_per_image",
-    "model_type",
-    "multimodal_projector_bias",
-    "projector_hidden_act",
-    "spatial_merge_size",
-    "vision_config",
-    "vision_feature_layer",
-    "vision_feature_select_strategy",
+    "architectures",        "boi_token_index",      "downsample_ratio",
+    "eoi_token_index",      "ignore_index",         "image_grid_pinpoints",
+    "image_seq_length",     "image_token_id",       "image_token_index",
+    "mm_tokens_per_image",  "model_type",           "multimodal_projector_bias",
+    "projector_hidden_act", "spatial_merge_size",   "use_image_newline_parameter",
+    "vision_config",        "vision_feature_layer", "vision_feature_select_strategy",
 };
-constexpr std::string_view imagePrefixes[] = {"vision_tower.", "multi_modal_projector."};
+constexpr std::string_view imagePrefixes[] = {"vision_tower.", "multi_modal_projector.",
+                                              "image_newline"};
 
 /// `'a', 'b'`.
 std::string listNames(const std::set<std::string_view>& names) {

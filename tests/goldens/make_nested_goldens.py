@@ -34,6 +34,15 @@ MODELS = {
     "gemma3": ("gemma3", SIZES | {"model_type": "gemma3_text", "num_hidden_layers": 6,
                                   "query_pre_attn_scalar": 40, "sliding_window": 8},
                {"model_type": "siglip_vision_model"}, {"mm_tokens_per_image": 1}),
+    "internvl": ("internvl", SIZES | {"model_type": "qwen3"},
+                 {"model_type": "internvl_vision", "image_size": [16, 16], "patch_size": [8, 8]},
+                 {"tie_word_embeddings": True}),
+    "internvl_qwen2": ("internvl", {key: value for key, value in SIZES.items() if key != "head_dim"}
+                       | {"model_type": "qwen2"},
+                       {"model_type": "internvl_vision", "image_size": [16, 16],
+                        "patch_size": [8, 8]}, {"tie_word_embeddings": False}),
+    "llava_next": ("llava_next", SIZES | {"model_type": "mistral", "sliding_window": 8},
+                   {"model_type": "clip_vision_model"}, {}),
     "llava": ("llava", SIZES | {"model_type": "llama"}, {"model_type": "clip_vision_model"}, {}),
 }
 

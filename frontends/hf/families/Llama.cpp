@@ -2,7 +2,7 @@
 
 namespace tenon::frontends {
 
-static constexpr std::string_view llamaOuter[] = {"llava"};
+static constexpr std::string_view llamaOuter[] = {"internvl", "llava", "llava_next"};
 
 extern const HfFamily llamaFamily;
 constexpr HfFamily llamaFamily = {

@@ -2,7 +2,7 @@
 
 namespace tenon::frontends {
 
-static constexpr std::string_view mistralOuter[] = {"llava", "mistral3"};
+static constexpr std::string_view mistralOuter[] = {"llava", "llava_next", "mistral3"};
 
 extern const HfFamily mistralFamily;
 constexpr HfFamily mistralFamily = {

@@ -297,6 +297,18 @@ TEST_F(HfSourceTest, NestedModelsMayLeaveDefaultsOut) {
   EXPECT_EQ(source->count("attention.sliding_window", 1 << 20).value(), 4096);
 }
 
+/// Of older versions of transformers nested configurations state all that any model has.
+TEST_F(HfSourceTest, NestedModelsMayStateWhatIsOfOthers) {
+  HfModel model = llava();
+  model.config["text_config"].update({{"add_cross_attention", false},
+                                      {"is_encoder_decoder", false},
+                                      {"pruned_heads", json::object()},
+                                      {"is_composition", true},
+                                      {"temperature", 1.0},
+                                      {"top_k", 50}});
+  EXPECT_THAT(import(model), IsOk());
+}
+
 TEST_F(HfSourceTest, NestedModelsTieTheOutputWhereTheFileHasNone) {
   HfModel model = llava();
   model.config["tie_word_embeddings"] = true;
@@ -318,23 +330,28 @@ TEST_F(HfSourceTest, RefusesNestedModelsThatItCannotRead) {
               HasSubstr("config.json: key 'text_config' expects an object, but got none"));
   EXPECT_THAT(errorWith([](HfModel& m) { m.config["text_config"] = {1}; }),
               HasSubstr("key 'text_config' expects an object, but got a list of 1 values"));
-  EXPECT_THAT(errorWith([](HfModel& m) { m.config["text_config"].erase("model_type"); }),
-              HasSubstr("key 'text_config.model_type' expects one of 'llama', 'mistral' in a model "
-                        "of type 'llava', but got ''"));
+  EXPECT_THAT(
+      errorWith([](HfModel& m) { m.config["text_config"].erase("model_type"); }),
+      HasSubstr("key 'text_config.model_type' expects one of 'llama', 'mistral', 'qwen2' in a "
+                "model of type 'llava', but got ''"));
   EXPECT_THAT(errorWith([](HfModel& m) { m.config["text_config"]["model_type"] = "gemma3_text"; }),
               HasSubstr("of type 'llava', but got 'gemma3_text'"));
   EXPECT_THAT(errorWith([](HfModel& m) { m.config["text_config"]["model_type"] = 3; }),
               HasSubstr("key 'text_config.model_type' expects a string, but got 3"));
-  EXPECT_THAT(errorWith([](HfModel& m) { m.config["model_type"] = "llava_next"; }),
-              AllOf(HasSubstr("'llava', "), HasSubstr("but got 'llava_next'")));
+  EXPECT_THAT(errorWith([](HfModel& m) { m.config["model_type"] = "qwen2_5_vl"; }),
+              AllOf(HasSubstr("'llava', "), HasSubstr("but got 'qwen2_5_vl'")));
   EXPECT_THAT(errorWith([](HfModel& m) { m.config["text_config"]["hidden_size"] = 0; }),
               HasSubstr("key 'text_config.hidden_size' expects an integer from 1 to"));
   EXPECT_THAT(errorWith([](HfModel& m) { m.config["tie_word_embeddings"] = 1; }),
               HasSubstr("key 'tie_word_embeddings' expects true or false, but got 1"));
   EXPECT_THAT(errorWith([](HfModel& m) { m.config["quantization_config"] = {1}; }),
               HasSubstr("key 'quantization_config' expects an object"));
-  EXPECT_THAT(errorWith([](HfModel& m) { m.config["embedding_multiplier"] = 12.0; }),
-              HasSubstr("--ignore-key=embedding_mult"));
+  for (const char* key : {"embedding_multiplier", "is_encoder_decoder", "pruned_heads"}) {
+    EXPECT_THAT(errorWith([&](HfModel& m) { m.config[key] = 12.0; }),
+                HasSubstr(std::string("--ignore-key=") + key));
+    EXPECT_THAT(errorWith([&](HfModel& m) { m.config["text_config"][key] = {{"0", {1}}}; }),
+                HasSubstr(std::string("--ignore-key=") + key));
+  }
   EXPECT_THAT(
       errorWith(
           [](HfModel& m) { m.tensors.erase("language_model.model.layers.0.mlp.up_proj.weight"); }),
