@@ -35,6 +35,10 @@ public:
   void addTensor(std::string_view canonical, std::vector<float> values) {
     vectors.emplace_back(canonical, std::move(values));
   }
+  /// Lets the object of rope parameters have the member `name`, or be of that type, which says nothing of
+  /// texts: it stands for no scaling.
+  void passRope(std::string_view name) { passed.emplace(name); }
+  bool passesRope(std::string_view name) const { return passed.contains(name); }
   /// Refuses another value of config.json's `key` than `expected`; it may be missing.
   absl::Status expect(std::string_view key, const nlohmann::json& expected);
 
@@ -53,6 +57,7 @@ private:
   std::map<std::string, Entry, std::less<>> table;
   std::vector<std::pair<std::string, std::vector<float>>> vectors;
   std::set<std::string, std::less<>> used;
+  std::set<std::string, std::less<>> passed; ///< of rope parameters
 };
 
 } // namespace tenon::frontends

@@ -64,6 +64,13 @@ JsonFile JsonFile::nested(std::string_view key, std::span<const std::string_view
   return result;
 }
 
+JsonFile JsonFile::without(std::span<const std::string_view> left) const {
+  JsonFile result(*this);
+  for (std::string_view member : left)
+    result.value.erase(std::string(member));
+  return result;
+}
+
 absl::Status JsonFile::error(std::string_view key, std::string_view expected,
                              const std::string& found) const {
   bool isOuter = outer.contains(key.substr(0, key.find_first_of(".[")));

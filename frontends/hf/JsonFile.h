@@ -36,6 +36,9 @@ public:
   JsonFile nested(std::string_view key, std::span<const std::string_view> left,
                   std::string_view prior, const nlohmann::json& defaults) const;
 
+  /// The same but for the members `left`.
+  JsonFile without(std::span<const std::string_view> left) const;
+
   const std::string& path() const { return name; }
   const nlohmann::json& root() const { return value; }
   /// The member of the root, or null.

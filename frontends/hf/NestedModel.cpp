@@ -21,15 +21,35 @@ constexpr std::string_view textKey = "text_config";
 /// Members of config.json beside `text_config` that say nothing about texts: those of the images, and what
 /// the text model has of its own.
 constexpr std::string_view imageKeys[] = {
-    "architectures",        "boi_token_index",      "downsample_ratio",
-    "eoi_token_index",      "ignore_index",         "image_grid_pinpoints",
-    "image_seq_length",     "image_token_id",       "image_token_index",
-    "mm_tokens_per_image",  "model_type",           "multimodal_projector_bias",
-    "projector_hidden_act", "spatial_merge_size",   "use_image_newline_parameter",
-    "vision_config",        "vision_feature_layer", "vision_feature_select_strategy",
+    "architectures",
+    "boi_token_index",
+    "downsample_ratio",
+    "eoi_token_index",
+    "ignore_index",
+    "image_grid_pinpoints",
+    "image_seq_length",
+    "image_token_id",
+    "image_token_index",
+    "mm_tokens_per_image",
+    "model_type",
+    "multimodal_projector_bias",
+    "projector_hidden_act",
+    "spatial_merge_size",
+    "use_image_newline_parameter",
+    "video_token_id",
+    "vision_config",
+    "vision_end_token_id",
+    "vision_feature_layer",
+    "vision_feature_select_strategy",
+    "vision_start_token_id",
+    "vision_token_id",
 };
 constexpr std::string_view imagePrefixes[] = {"vision_tower.", "multi_modal_projector.",
-                                              "image_newline"};
+                                              "image_newline", "visual."};
+
+/// A model type whose first files have the text model's keys beside those of the images, and the family
+/// of that.
+constexpr std::string_view flatType = "qwen2_5_vl", flatText = "qwen2_5_vl_text";
 
 /// `'a', 'b'`.
 std::string listNames(const std::set<std::string_view>& names) {
@@ -45,6 +65,8 @@ bool nests(const HfFamily& family, std::string_view type) {
 
 absl::StatusOr<TextModel> findNestedModel(const JsonFile& config, std::string_view type) {
   const json* text = config.find(textKey);
+  if (!text && type == flatType)
+    return TextModel{config.without(imageKeys), *findHfFamily(flatText), /*isNested=*/true};
   if (!text || !text->is_object())
     return config.error(textKey, "an object", text ? describeJson(*text) : "none");
   TENON_ASSIGN_OR_RETURN(std::string own, config.text(*text, "text_config.", "model_type", ""));

@@ -78,8 +78,9 @@ inline constexpr const char* goldenFolders[] = {
 
 /// Models of texts and images whose text model has such results, beside a folder of their own
 /// (tests/goldens/make_nested_goldens.py).
-inline constexpr const char* nestedFolders[] = {"gemma3",     "internvl", "internvl_qwen2", "llava",
-                                                "llava_next", "mistral3", "mistral3_tied"};
+inline constexpr const char* nestedFolders[] = {"gemma3",        "internvl",   "internvl_qwen2",
+                                                "llava",         "llava_next", "mistral3",
+                                                "mistral3_tied", "qwen2_5_vl", "qwen3_vl"};
 inline std::string nestedFolder(const std::string& name) {
   return TENON_TEST_DATA "/nested/" + name;
 }

@@ -22,6 +22,10 @@ SIZES = {"vocab_size": 128, "hidden_size": 32, "intermediate_size": 48, "num_hid
          "head_dim": 16, "rms_norm_eps": 1e-5}
 IMAGES = {"hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1,
           "image_size": 16, "patch_size": 8}
+# Where the size of a head follows.
+SIZES_OF_HEADS = {key: value for key, value in SIZES.items() if key != "head_dim"}
+QWEN_IMAGES = {"depth": 1, "num_heads": 1, "out_hidden_size": 32, "num_position_embeddings": 4,
+               "deepstack_visual_indexes": [0]}
 PROMPT = [1, 77, 12, 103, 77, 5, 40, 31, 50, 9, 66, 81, 3, 118, 77, 12]
 
 YARN = make_goldens.MODELS["ministral3"][0]["rope_parameters"]
@@ -37,12 +41,19 @@ MODELS = {
     "internvl": ("internvl", SIZES | {"model_type": "qwen3"},
                  {"model_type": "internvl_vision", "image_size": [16, 16], "patch_size": [8, 8]},
                  {"tie_word_embeddings": True}),
-    "internvl_qwen2": ("internvl", {key: value for key, value in SIZES.items() if key != "head_dim"}
-                       | {"model_type": "qwen2"},
+    "internvl_qwen2": ("internvl", SIZES_OF_HEADS | {"model_type": "qwen2"},
                        {"model_type": "internvl_vision", "image_size": [16, 16],
                         "patch_size": [8, 8]}, {"tie_word_embeddings": False}),
     "llava_next": ("llava_next", SIZES | {"model_type": "mistral", "sliding_window": 8},
                    {"model_type": "clip_vision_model"}, {}),
+    "qwen3_vl": ("qwen3_vl", SIZES | {"model_type": "qwen3_vl_text", "rope_parameters": {
+        "rope_type": "default", "rope_theta": 10000.0, "mrope_interleaved": True,
+        "mrope_section": [4, 2, 2]}}, QWEN_IMAGES, {"tie_word_embeddings": False}),
+    "qwen2_5_vl": ("qwen2_5_vl", SIZES_OF_HEADS | {
+        "model_type": "qwen2_5_vl_text", "bos_token_id": None, "eos_token_id": None,
+        "rope_parameters": {"rope_type": "default", "rope_theta": 10000.0,
+                            "mrope_section": [2, 3, 3]}},
+                   QWEN_IMAGES, {"tie_word_embeddings": False}),
     "llava": ("llava", SIZES | {"model_type": "llama"}, {"model_type": "clip_vision_model"}, {}),
 }
 

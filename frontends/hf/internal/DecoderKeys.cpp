@@ -77,6 +77,12 @@ absl::Status readWindowedLlama(HfKeys& keys) {
   return readDecoder(keys, WindowedBlocks::All, "hidden_act", "silu");
 }
 
+absl::Status readQwenVl(HfKeys& keys) {
+  for (const char* name : {"mrope_section", "mrope_interleaved", "mrope"})
+    keys.passRope(name);
+  return readLlama(keys);
+}
+
 absl::Status readQwenMoe(HfKeys& keys) {
   keys.map("expert_count", "num_experts");
   keys.map("expert_used_count", "num_experts_per_tok");

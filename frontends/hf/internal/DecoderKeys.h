@@ -124,6 +124,10 @@ absl::Status readLlama(HfKeys& keys);
 /// The same with a window in all blocks, where config.json states one.
 absl::Status readWindowedLlama(HfKeys& keys);
 
+/// Of Qwen's text models beside images: the sections of their rotation tell the axes of images apart, of
+/// texts all have the same position.
+absl::Status readQwenVl(HfKeys& keys);
+
 /// What Qwen's and Allen AI's mixtures of experts share, which all blocks have.
 absl::Status readQwenMoe(HfKeys& keys);
 

@@ -36,7 +36,7 @@ public:
     member("rope_type"); // where both are given
     TENON_RETURN_IF_ERROR(readType(type));
     for (const auto& [key, value] : object->items())
-      if (!value.is_null() && !std::ranges::count(known, key))
+      if (!value.is_null() && !std::ranges::count(known, key) && !keys.passesRope(key))
         return file.error(place + key, absl::StrFormat("to be absent for type '%s'", type), value);
     return absl::OkStatus();
   }
@@ -107,7 +107,7 @@ private:
     return absl::OkStatus();
   }
   absl::Status readType(const std::string& type) {
-    if (type == "default")
+    if (type == "default" || keys.passesRope(type))
       return absl::OkStatus();
     if (type == "linear") {
       TENON_ASSIGN_OR_RETURN(double factor, positive("factor", 1));

@@ -2,6 +2,8 @@
 // results as the models' own code, and the same bits as their GGUF files give.
 #include <filesystem>
 
+#include <nlohmann/json.hpp>
+
 #include "frontends/models/Frontend.h"
 #include "tests/Tolerances.h"
 #include "tests/common/FamilyGolden.h"
@@ -65,6 +67,23 @@ TEST_P(HfNested, GreedyIds) {
 
 INSTANTIATE_TEST_SUITE_P(All, HfNested, ::testing::ValuesIn(nestedFolders),
                          [](const auto& info) { return std::string(info.param); });
+
+/// The first files of Qwen2.5-VL have the text model's keys beside those of the images.
+TEST(HfNestedKeys, BesideThoseOfImages) {
+  const std::string nested = nestedFolder("qwen2_5_vl");
+  auto config = nlohmann::json::parse(readFile(nested + "/config.json"));
+  nlohmann::json flat = config;
+  flat.erase("text_config");
+  for (const auto& [key, value] : config["text_config"].items())
+    if (key != "model_type" && key != "rope_parameters")
+      flat[key] = value;
+  flat["rope_theta"] = 10000.0;
+  flat["rope_scaling"] = {{"type", "mrope"}, {"mrope_section", {2, 3, 3}}};
+  TempFolder folder;
+  folder.write("config.json", flat.dump());
+  folder.write("model.safetensors", readFile(nested + "/model.safetensors"));
+  expectHiddenStatesAndLogits(folder.path(""), FamilyGolden("qwen2_5_vl"));
+}
 
 /// A model as a folder and as a GGUF file.
 struct TwoForms {

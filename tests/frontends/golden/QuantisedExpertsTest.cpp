@@ -42,8 +42,15 @@ INSTANTIATE_TEST_SUITE_P(All, QuantisedExperts,
 
 /// Linear layers of a text model in a model with images; some have rows that are no whole groups.
 bool isOfText(const std::string& name, const Tensor& tensor) {
-  return name.starts_with("language_model.model.layers.") && name.ends_with("_proj.weight") &&
-         tensor.shape[1] % expertGroup == 0;
+  return name.find("vis") == name.npos && name.find("layers.") != name.npos &&
+         name.ends_with("_proj.weight") && tensor.shape[1] % expertGroup == 0;
+}
+
+/// What the names of a nested folder's layers begin with, as a regular expression.
+std::string prefixOf(const std::string& model) {
+  if (model == "qwen2_5_vl")
+    return R"(model)";
+  return model == "qwen3_vl" ? R"(model\.language_model)" : R"(language_model\.model)";
 }
 
 class QuantisedNested : public ::testing::TestWithParam<std::tuple<const char*, ExpertContainer>> {
@@ -53,8 +60,8 @@ TEST_P(QuantisedNested, HaveTheBitsOfTheDequantisedForm) {
   auto [model, container] = GetParam();
   // Rules name layers as the file does.
   if (container.name == "pack_quantized")
-    container.settings["config_groups"]["group_0"]["targets"] = {
-        R"(re:language_model\.model\.layers\.\d+\.)"};
+    container.settings["config_groups"]["group_0"]["targets"] = {"re:" + prefixOf(model) +
+                                                                 R"(\.layers\.\d+\.)"};
   expectSameBits(QuantisedForms(nestedFolder(model), container, isOfText));
 }
 

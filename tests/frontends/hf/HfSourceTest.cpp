@@ -206,6 +206,11 @@ TEST_F(HfSourceTest, RefusesRopeThatItDoesNotKnow) {
   // Only Ministral 3 has it.
   EXPECT_THAT(errorOf("rope_scaling", {{"type", "yarn"}, {"llama_4_scaling_beta", 0.1}}),
               HasSubstr("'rope_scaling.llama_4_scaling_beta' expects to be absent"));
+  // Only Qwen's models with images have it.
+  EXPECT_THAT(errorOf("rope_scaling", {{"type", "mrope"}, {"mrope_section", {1, 1}}}),
+              HasSubstr("'rope_scaling.rope_type' expects 'default', 'linear', 'llama3'"));
+  EXPECT_THAT(errorOf("rope_scaling", {{"type", "default"}, {"mrope_section", {1, 1}}}),
+              HasSubstr("'rope_scaling.mrope_section' expects to be absent for type 'default'"));
   EXPECT_THAT(errorOf("rope_scaling", {{"type", "linear"}, {"mscale", 1}}),
               HasSubstr("'rope_scaling.mscale' expects to be absent for type 'linear'"));
   EXPECT_THAT(errorOf("rope_scaling", 4), HasSubstr("an object, but got 4"));
@@ -338,8 +343,8 @@ TEST_F(HfSourceTest, RefusesNestedModelsThatItCannotRead) {
               HasSubstr("of type 'llava', but got 'gemma3_text'"));
   EXPECT_THAT(errorWith([](HfModel& m) { m.config["text_config"]["model_type"] = 3; }),
               HasSubstr("key 'text_config.model_type' expects a string, but got 3"));
-  EXPECT_THAT(errorWith([](HfModel& m) { m.config["model_type"] = "qwen2_5_vl"; }),
-              AllOf(HasSubstr("'llava', "), HasSubstr("but got 'qwen2_5_vl'")));
+  EXPECT_THAT(errorWith([](HfModel& m) { m.config["model_type"] = "idefics3"; }),
+              AllOf(HasSubstr("'llava', "), HasSubstr("but got 'idefics3'")));
   EXPECT_THAT(errorWith([](HfModel& m) { m.config["text_config"]["hidden_size"] = 0; }),
               HasSubstr("key 'text_config.hidden_size' expects an integer from 1 to"));
   EXPECT_THAT(errorWith([](HfModel& m) { m.config["tie_word_embeddings"] = 1; }),
@@ -364,6 +369,9 @@ TEST_F(HfSourceTest, RefusesNestedModelsThatItCannotRead) {
       HasSubstr("tensor 'language_model.model.norm.weight' expects shape [8], but got [9]"));
   EXPECT_THAT(errorWith([](HfModel& m) { m.tensors["audio_tower.weight"] = {2}; }),
               HasSubstr("but got 'audio_tower.weight', which it has no use for"));
+  EXPECT_THAT(
+      errorWith([](HfModel& m) { m.type = "I64"; }),
+      HasSubstr("tensor 'language_model.model.embed_tokens.weight' expects one of the types"));
   // Both forms of names.
   EXPECT_THAT(errorWith([](HfModel& m) { m.tensors["model.language_model.norm.weight"] = {8}; }),
               HasSubstr("but got 'model.language_model.norm.weight', which it has no use for"));
