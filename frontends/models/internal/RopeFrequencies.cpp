@@ -143,7 +143,7 @@ readRopeFrequencies(const ModelSource& source, const Hyperparameters& parameters
   if (!windowedBase)
     return frequencies;
   TENON_ASSIGN_OR_RETURN(double ofWindows,
-                         source.numberAbove(1, "rope.freq_base_swa", *windowedBase));
+                         source.numberAbove(1, "rope.freq_base_swa", windowedBase));
   for (int64_t pair = 0; pair < pairs; ++pair)
     frequencies.windowedInverse.push_back(static_cast<float>(turnOf(ofWindows, pair, pairs)));
   return frequencies;
