@@ -114,7 +114,7 @@ TEST(RandomGraphs, EveryPlanOfExperts) { expectPlansOfSeedsAgree(4'000'000, 24);
 TEST(RandomGraphs, EveryPlanOfStreams) { expectPlansOfSeedsAgree(5'000'000, 24); }
 
 /// With elements chosen by index, windows and sums of what stands before.
-TEST(RandomGraphs, EveryPlanOfIndexed) { expectPlansOfSeedsAgree(6'000'000, 40); }
+TEST(RandomGraphs, EveryPlanOfIndexed) { expectPlansOfSeedsAgree(6'000'000, 80); }
 
 /// The CPU uses weights where they lie in the file, which may be anywhere.
 TEST(RandomGraphs, WeightsAtOddOffsets) {

@@ -23,8 +23,9 @@ protected:
 
 TEST_F(ChooseTarget, OfACpuByItsFeatures) {
   llvm::StringMap<bool> features;
-  for (const char* feature :
-       {"avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "popcnt"})
+  for (const char* feature : {"cmov",   "cx8",  "fxsr",   "mmx",    "sse",   "sse2", "cx16", "sahf",
+                              "popcnt", "sse3", "sse4.1", "sse4.2", "ssse3", "avx",  "avx2", "bmi",
+                              "bmi2",   "f16c", "fma",    "lzcnt",  "movbe", "xsave"})
     features[feature] = true;
   EXPECT_EQ(nameOf(chooseCpuTarget(context, features)), "x86-64-v3");
   features["fma"] = false;
