@@ -72,6 +72,10 @@ static Verdict accepts(KernelOp kernel, const CudaTarget&) {
     return Refusal{"attention takes rope and cache writes of at most " +
                    std::to_string(mostDecodeRows) + " rows of one sequence, not of " +
                    std::to_string(rows)};
+  if (rows > TensorDecodeKernel::mostMadeRows)
+    return Refusal{"attention takes rope and cache writes of at most " +
+                   std::to_string(TensorDecodeKernel::mostMadeRows) + " rows, not of " +
+                   std::to_string(rows)};
   if (int64_t bytes = madeBytes(op); rows > mostDecodeRows && bytes > mostMadeBytes)
     return Refusal{"attention takes rope and cache writes of more than " +
                    std::to_string(mostDecodeRows) +

@@ -1,4 +1,6 @@
-// The same as F16 numbers, of which arithmetic of 16 bits makes values, each rounded once.
+// The quants of blocks as F16 numbers, by the places that a thread has in the left factors of
+// warpgroups (pair_quants.cuh has them as bytes): arithmetic of 16 bits makes values of them, each
+// rounded once.
 #pragma once
 #include "quants.cuh"
 
@@ -130,7 +132,8 @@ template <> struct HalfQuants<Q5_1> : FiveBitHalves<Q5_1, true, 0, 4> {};
 /// Of blocks of 256 elements with integers that scale their groups: numbers are subnormal, 2^-24
 /// times a quant or 16 times that, `unit` a group's integer, 2^exponent times it, so that the inner
 /// sum is quant * integer less what is nearest to the group's minimum, exactly, and `rest` what
-/// that minimum leaves. Scales of blocks are finite times 2^(24 - exponent) as F16.
+/// that minimum leaves. A block's scale times 2^(24 - exponent) has to be an F16: blocks of Q4_K
+/// and Q5_K with a scale of 4 and more, of Q6_K of 1 and more, become infinities.
 template <int exponent> struct SuperBlockHalves {
   using Factors = uint4;
   static constexpr float up = 1 << exponent, down = 1.0f / (1 << (24 - exponent));

@@ -127,6 +127,19 @@ func.func @more_rows(%q: tensor<33x4x64xf16>, %kx: tensor<33x2x64xf16>, %vx: ten
   return %y : tensor<33x4x64xf16>
 }
 
+tenon.state @k16 : !tenon.state<2x512x2x16xf16>
+tenon.state @v16 : !tenon.state<2x512x2x16xf16>
+// WHY-LABEL: @narrow_heads
+// WHY: no {{.*}} no emitter: attention takes rope and cache writes of at most 64 rows, not of 65
+func.func @narrow_heads(%q: tensor<65x4x16xf16>, %kx: tensor<65x2x16xf16>, %vx: tensor<65x2x16xf16>, %s: tensor<65xi32>, %p: tensor<65xi32>) -> tensor<65x4x16xf16> {
+  %k0 = tenon.get_state @k16 : !tenon.state<2x512x2x16xf16>
+  %v0 = tenon.get_state @v16 : !tenon.state<2x512x2x16xf16>
+  %k1 = tenon.kv_write %kx, %s, %p into %k0 : (tensor<65x2x16xf16>, tensor<65xi32>, tensor<65xi32>, !tenon.state<2x512x2x16xf16>) -> !tenon.state<2x512x2x16xf16>
+  %v1 = tenon.kv_write %vx, %s, %p into %v0 : (tensor<65x2x16xf16>, tensor<65xi32>, tensor<65xi32>, !tenon.state<2x512x2x16xf16>) -> !tenon.state<2x512x2x16xf16>
+  %y = tenon.attention %q, %k1, %v1, %s, %p scale 0.125 : (tensor<65x4x16xf16>, !tenon.state<2x512x2x16xf16>, !tenon.state<2x512x2x16xf16>, tensor<65xi32>, tensor<65xi32>) -> tensor<65x4x16xf16>
+  return %y : tensor<65x4x16xf16>
+}
+
 // `auto` takes it at llama-3.2-1b's heads, where the blocks that share a row repeat its norm and rope,
 // and at 16 rows of llama-3.1-8b's.
 // AUTO-LABEL: @llama_1b
