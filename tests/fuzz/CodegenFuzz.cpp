@@ -125,6 +125,17 @@ static int runGuarded(const runtime::Program& program, size_t index, const Call&
   return Right;
 }
 
+/// Waits for `child`; the status that it ends with. libFuzzer's timer interrupts a long wait.
+static int waitFor(pid_t child) {
+  int status = 0;
+  pid_t ended = 0;
+  do {
+    ended = ::waitpid(child, &status, 0);
+  } while (ended < 0 && errno == EINTR);
+  fuzz::require(ended == child, "cannot wait for a child");
+  return status;
+}
+
 /// Runs what is small in a child, whose faults are findings.
 static void execute(mlir::ModuleOp module, const runtime::Program& program) {
   constexpr unsigned mostSeconds = 20;
@@ -135,11 +146,11 @@ static void execute(mlir::ModuleOp module, const runtime::Program& program) {
     pid_t child = ::fork();
     fuzz::require(child >= 0, "cannot fork");
     if (child == 0) {
+      ::signal(SIGALRM, SIG_DFL); // libFuzzer's handler would not end the child
       ::alarm(mostSeconds);
       ::_exit(runGuarded(program, index, *call));
     }
-    int status = 0;
-    fuzz::require(::waitpid(child, &status, 0) == child, "cannot wait for a child");
+    int status = waitFor(child);
     fuzz::require(WIFEXITED(status), "a compiled function ends by a signal");
     fuzz::require(WEXITSTATUS(status) != 2, "a compiled function writes outside its buffers");
     fuzz::require(WEXITSTATUS(status) == 0, "a compiled function's result is not the reference's");
