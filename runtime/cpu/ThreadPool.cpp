@@ -14,14 +14,19 @@ namespace tenon::runtime {
 static constexpr int maxSpinRounds = 2000;
 static constexpr int yieldRounds = 100;
 
-// A worker is late by so much only where it has lost its core: parts are about equal, but of a causal
-// attention the last of two is three times the first, and waking up takes some tens of µs. The least
-// slice of Linux' scheduler is 0.7 ms.
-static constexpr int mostTimesLonger = 4;
+// Who waits at most so long may have waited for a thread to wake up, which takes some tens of µs. The
+// least slice of Linux' scheduler, for which a worker that has lost its core is away, is 0.7 ms.
 static constexpr std::chrono::microseconds mostDelay(100);
+// The caller works alone once it has lost so much, net of half the time of its own work: alone it would
+// take twice that, but beside other work its core would be its own for longer. What was gained before
+// is set against a loss as far as `mostGained`, so that a quiet machine may stumble now and then.
+static constexpr std::chrono::microseconds mostLost(500);
+static constexpr std::chrono::milliseconds mostGained(5);
 static constexpr std::chrono::microseconds mostAbsence(500);
-/// The inverse is the share of time that is lost to finding out whether the cores are free again.
-static constexpr int timesAlone = 32;
+/// The inverse is the share of time that is lost to finding out whether the cores are free again. While
+/// they are not, each try waits twice as long as the last: a scheduler that shares cores among groups
+/// takes from the caller's core, for some tens of ms, what it counts for the others.
+static constexpr int timesAlone = 64, mostTries = 4;
 static constexpr std::chrono::seconds mostAlone(1);
 
 static void pauseSpin() {
@@ -34,7 +39,7 @@ static void pauseSpin() {
 
 ThreadPool::ThreadPool(int threads)
     : threadCount(threads), spinRounds(threads <= usableCores() ? maxSpinRounds : 0),
-      claims(std::make_unique<std::atomic<uint32_t>[]>(threads)) {
+      claims(std::make_unique<Claims[]>(threads)) {
   workers.reserve(threads - 1);
 }
 
@@ -62,32 +67,39 @@ ThreadPool::~ThreadPool() {
     pthread_join(worker.thread, nullptr);
 }
 
-/// Every part of a loop is claimed before the next loop begins: a thread that still looks at an
-/// earlier loop finds none of its parts.
-bool ThreadPool::claim(int part, uint32_t loop) {
-  uint32_t before = loop - 1;
-  return claims[part].load(std::memory_order_relaxed) == before &&
-         claims[part].compare_exchange_strong(before, loop, std::memory_order_relaxed);
+/// Claims the next piece of `part`; -1 where none is left. Every piece of a loop is claimed before the
+/// next loop begins: a thread that still looks at an earlier loop finds none.
+int ThreadPool::claim(int part, uint32_t loop) {
+  std::atomic<uint64_t>& state = claims[part].state;
+  uint64_t seen = state.load(std::memory_order_relaxed), next = 0;
+  do {
+    auto seenLoop = static_cast<uint32_t>(seen >> 32);
+    if (seenLoop == loop ? static_cast<uint32_t>(seen) == pieces : seenLoop != loop - 1)
+      return -1;
+    next = seenLoop == loop ? seen + 1 : (uint64_t{loop} << 32) + 1;
+  } while (!state.compare_exchange_weak(seen, next, std::memory_order_relaxed));
+  return static_cast<int>(static_cast<uint32_t>(next)) - 1;
 }
 
-/// Works on part `first` and those after it, as far as nobody has begun them. Returns how many.
-int ThreadPool::runParts(int first, uint32_t loop) {
+/// Works on part `first` and those after it, as far as nobody has begun them. Returns the number of
+/// pieces.
+int ThreadPool::runPieces(int first, uint32_t loop) {
   int count = 0;
   for (int offset = 0; offset < threadCount; ++offset) {
     int part = (first + offset) % threadCount;
-    if (!claim(part, loop))
-      continue;
-    ++count;
-    int64_t begin = (items * part + threadCount - 1) / threadCount;
-    int64_t end = (items * (part + 1) + threadCount - 1) / threadCount;
-    if (begin < end)
-      body(context, begin, end);
+    for (int piece; (piece = claim(part, loop)) >= 0; ++count) {
+      int64_t index = int64_t{part} * pieces + piece, all = int64_t{threadCount} * pieces;
+      int64_t begin = (items * index + all - 1) / all;
+      int64_t end = (items * (index + 1) + all - 1) / all;
+      if (begin < end)
+        body(context, begin, end);
+    }
   }
   return count;
 }
 
-void ThreadPool::finish(int parts) {
-  if (parts > 0 && pending.fetch_sub(parts, std::memory_order_acq_rel) == parts)
+void ThreadPool::finish(int count) {
+  if (count > 0 && pending.fetch_sub(count, std::memory_order_acq_rel) == count)
     pending.notify_one();
 }
 
@@ -113,15 +125,18 @@ void* ThreadPool::workerMain(void* argument) {
     seen = pool->epoch.load(std::memory_order_acquire);
     if (pool->stopping.load(std::memory_order_relaxed)) // set before the last change of `epoch`
       return nullptr;
-    pool->finish(pool->runParts(index, seen));
+    pool->finish(pool->runPieces(index, seen));
   }
 }
 
-void ThreadPool::workAlone(Clock::time_point now, Clock::duration lost) {
-  aloneUntil = now + std::min<Clock::duration>(timesAlone * lost, mostAlone);
+void ThreadPool::workAlone(Clock::time_point now, Clock::duration loss) {
+  bool isSoon = now - aloneUntil < alone;
+  tries = isSoon ? std::min(2 * tries, mostTries) : 1;
+  alone = tries * std::min<Clock::duration>(timesAlone * loss, mostAlone);
+  aloneUntil = now + alone;
 }
 
-/// Waits for the parts that workers have begun. Long waits say that one has lost its core.
+/// Waits for the pieces that workers have begun. Long waits say that one has lost its core.
 void ThreadPool::awaitWorkers(Clock::time_point start) {
   Clock::time_point done = Clock::now();
   waitUntil(
@@ -131,14 +146,23 @@ void ThreadPool::awaitWorkers(Clock::time_point start) {
           pending.wait(left, std::memory_order_acquire);
       });
   Clock::time_point end = Clock::now();
-  Clock::duration waited = end - done;
-  if (waited > mostTimesLonger * (done - start) + mostDelay)
-    workAlone(end, waited);
+  noteWait(done - start, end - done, end);
+}
+
+/// Weighs what was lost in waiting against what is gained by sharing.
+void ThreadPool::noteWait(Clock::duration worked, Clock::duration waited, Clock::time_point now) {
+  if (waited > mostDelay)
+    lost += waited;
+  lost = std::max<Clock::duration>(lost - worked / 2, -mostGained);
+  if (lost < mostLost)
+    return;
+  workAlone(now, lost);
+  lost = {};
 }
 
 /// Counts the time of loops that no worker took part in.
-void ThreadPool::noteAbsence(int partsOfCaller, Clock::time_point start) {
-  if (partsOfCaller < threadCount) {
+void ThreadPool::noteAbsence(int piecesOfCaller, Clock::time_point start) {
+  if (piecesOfCaller < threadCount * pieces) {
     absence = {};
     return;
   }
@@ -161,14 +185,16 @@ void ThreadPool::run(int64_t itemCount, Body loopBody, void* loopContext) {
   items = itemCount;
   body = loopBody;
   context = loopContext;
-  pending.store(threadCount, std::memory_order_relaxed);
+  pending.store(threadCount * pieces, std::memory_order_relaxed);
   uint32_t loop = epoch.fetch_add(1, std::memory_order_acq_rel) + 1;
   epoch.notify_all();
-  int parts = runParts(0, loop);
-  finish(parts);
+  int count = runPieces(0, loop);
+  finish(count);
   if (pending.load(std::memory_order_acquire) > 0)
     awaitWorkers(start);
-  noteAbsence(parts, start);
+  else if (lost > -mostGained)
+    noteWait(Clock::now() - start, {}, start);
+  noteAbsence(count, start);
 }
 
 } // namespace tenon::runtime

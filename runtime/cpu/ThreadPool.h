@@ -17,16 +17,21 @@ namespace tenon::runtime {
 /// docs/decisions/0001-spinning-thread-pool.md.
 ///
 /// Loops are split statically: thread t of T is meant to work on items [⌈n·t/T⌉, ⌈n·(t+1)/T⌉), so the
-/// same thread meets the same memory in every call. A part belongs to the thread that claims it first:
-/// who is done takes over what no one has begun, so a thread that waits for a core holds nobody up.
+/// same thread meets the same memory in every call. It claims its part in `pieces` pieces, one after
+/// the other. A piece belongs to the thread that claims it first: who is done takes over what no one
+/// has begun, so a thread that waits for a core holds up no more than the piece that it is at.
 ///
 /// Waiting is bounded: threads spin, then yield, then sleep on a futex. Where the caller still loses
-/// time, because a thread lost its core in the middle of a part or takes part in nothing, other work
-/// wants the cores, and the caller works alone for a multiple of what it has lost.
+/// more time than it gains, because threads lose their cores in the middle of a piece or take part in
+/// nothing, other work wants the cores, and the caller works alone for a multiple of what it has lost.
 ///
 /// Not thread-safe: one caller at a time.
 class ThreadPool {
 public:
+  /// Pieces of a part: of the two halves of a causal attention the later takes three times the time
+  /// of the earlier, and by four pieces each two threads end after 0.45 and 0.55 of the whole.
+  static constexpr int pieces = 4;
+
   /// Works on items [first, end).
   using Body = void (*)(void* context, int64_t first, int64_t end);
 
@@ -58,30 +63,38 @@ private:
 
   explicit ThreadPool(int threads);
   static void* workerMain(void* worker);
-  bool claim(int part, uint32_t loop);
-  int runParts(int first, uint32_t loop);
-  void finish(int parts);
-  /// Shares no loop for a multiple of the time that was lost.
-  void workAlone(Clock::time_point now, Clock::duration lost);
+  int claim(int part, uint32_t loop);
+  int runPieces(int first, uint32_t loop);
+  void finish(int count);
+  /// Shares no loop for a multiple of `loss`, the time that was lost.
+  void workAlone(Clock::time_point now, Clock::duration loss);
   void awaitWorkers(Clock::time_point start);
-  void noteAbsence(int partsOfCaller, Clock::time_point start);
+  void noteWait(Clock::duration worked, Clock::duration waited, Clock::time_point now);
+  void noteAbsence(int piecesOfCaller, Clock::time_point start);
 
   const int threadCount;
   const int spinRounds; ///< how often a waiting thread looks before it gives up its core
   std::vector<Worker> workers;
-  // The loop under way: written by `run` before it raises `epoch`, read by those who hold a part.
+  /// Pieces of a thread's part that are claimed: the number of the loop, the one under way or the
+  /// one before, in the upper half, the pieces in the lower half.
+  struct alignas(64) Claims {
+    std::atomic<uint64_t> state{0};
+  };
+  // The loop under way: written by `run` before it raises `epoch`, read by those who hold a piece.
   int64_t items = 0;
   Body body = nullptr;
   void* context = nullptr;
   // The caller's own.
   Clock::time_point aloneUntil = {}; ///< no loop is shared before
+  Clock::duration alone = {};        ///< how long none was shared the last time
+  int tries = 1;                     ///< of sharing that soon failed, as a power of two
   Clock::duration absence = {};      ///< of loops, one after the other, of which the caller did all
+  Clock::duration lost = {};         ///< in waiting, less what was gained by sharing
   std::atomic<bool> stopping{false};
-  /// By part: the last loop in which it was claimed, `epoch` or the loop before.
-  std::unique_ptr<std::atomic<uint32_t>[]> claims;
+  std::unique_ptr<Claims[]> claims; ///< by part
   /// Number of loops shared so far; idle threads wait for it to change.
   alignas(64) std::atomic<uint32_t> epoch{0};
-  /// Parts of the loop under way that are not done.
+  /// Pieces of the loop under way that are not done.
   alignas(64) std::atomic<int> pending{0};
 };
 

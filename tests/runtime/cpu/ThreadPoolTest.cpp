@@ -46,12 +46,12 @@ TEST_P(ThreadPoolTest, VisitsEveryItemOnce) {
     EXPECT_THAT(Visits(*pool, items).counts, testing::Each(1)) << items;
 }
 
-TEST_P(ThreadPoolTest, SplitsIntoContiguousEqualRanges) {
+TEST_P(ThreadPoolTest, SplitsIntoContiguousEqualPieces) {
   Visits visits(*pool, 1000);
   std::vector<int64_t> expected;
-  for (int64_t thread = 0; thread < GetParam(); ++thread)
-    expected.resize((1000 * (thread + 1) + GetParam() - 1) / GetParam(),
-                    (1000 * thread + GetParam() - 1) / GetParam());
+  int64_t all = GetParam() == 1 ? 1 : int64_t{GetParam()} * ThreadPool::pieces;
+  for (int64_t piece = 0; piece < all; ++piece)
+    expected.resize((1000 * (piece + 1) + all - 1) / all, (1000 * piece + all - 1) / all);
   EXPECT_EQ(visits.starts, expected);
 }
 
@@ -149,7 +149,7 @@ double processorSeconds() {
 
 /// A loop whose worker is held up in the middle of its part.
 struct HeldUp {
-  static constexpr std::chrono::milliseconds delay{400};
+  const std::chrono::milliseconds delay{400};
 
   pthread_t caller = ::pthread_self();
   std::atomic<bool> begun{false};
@@ -158,7 +158,7 @@ struct HeldUp {
     auto& self = *static_cast<HeldUp*>(argument);
     if (::pthread_self() != self.caller) {
       self.begun = true;
-      std::this_thread::sleep_for(delay);
+      std::this_thread::sleep_for(self.delay);
       return;
     }
     // Until the worker has its part: else the caller would take it over.
@@ -182,18 +182,39 @@ TEST(ThreadPool, WaitsWithoutTheCore) {
   double after = processorSeconds();
   watch.join();
   EXPECT_TRUE(loop.begun);
-  EXPECT_LT(after - before, 0.5 * std::chrono::duration<double>(HeldUp::delay).count());
+  EXPECT_LT(after - before, 0.5 * std::chrono::duration<double>(loop.delay).count());
 }
 
-/// Who was held up once may be so again: the caller works alone for a while, then tries again.
+/// Who was held up once may be so again: the caller works alone for a while, then tries again, and
+/// works alone for longer where that fails, too.
 TEST(ThreadPool, WorksAloneAfterALongWait) {
   auto pool = *ThreadPool::create(2);
-  HeldUp loop;
+  constexpr std::chrono::milliseconds mostAlone(1000), more(100);
+  HeldUp loop, again;
   pool->run(2, HeldUp::run, &loop);
   ASSERT_TRUE(loop.begun);
   EXPECT_THAT(Visits(*pool, 1000).starts, testing::Each(0));
-  std::this_thread::sleep_for(std::chrono::milliseconds(1100));
-  EXPECT_EQ(Visits(*pool, 1000).starts.back(), 500);
+  std::this_thread::sleep_for(mostAlone + more);
+  EXPECT_EQ(Visits(*pool, 1000).starts.back(), 875);
+  pool->run(2, HeldUp::run, &again);
+  ASSERT_TRUE(again.begun);
+  std::this_thread::sleep_for(mostAlone + more);
+  EXPECT_THAT(Visits(*pool, 1000).starts, testing::Each(0));
+  std::this_thread::sleep_for(mostAlone);
+  EXPECT_EQ(Visits(*pool, 1000).starts.back(), 875);
+}
+
+/// A short wait after much that was gained by sharing is no reason to work alone.
+TEST(ThreadPool, GoesOnSharingAfterAShortWait) {
+  auto pool = *ThreadPool::create(2);
+  pool->run(
+      2,
+      [](void*, int64_t, int64_t) { std::this_thread::sleep_for(std::chrono::milliseconds(50)); },
+      nullptr);
+  HeldUp loop{.delay = std::chrono::milliseconds(2)};
+  pool->run(2, HeldUp::run, &loop);
+  ASSERT_TRUE(loop.begun);
+  EXPECT_EQ(Visits(*pool, 1000).starts.back(), 875);
 }
 
 TEST(UsableCores, AreOneAtLeast) {
