@@ -66,20 +66,26 @@ __device__ __forceinline__ void multiplyAdd<BF16>(float (&d)[4], const unsigned 
       : "r"(a[0]), "r"(a[1]), "r"(b));
 }
 
-/// Four 8 x 8 matrices of 16-bit elements; thread l gives the address of row l % 8 of matrix l / 8.
-__device__ __forceinline__ void loadMatrices(unsigned (&r)[4], const void* row) {
+/// Four 8 x 8 matrices of 16-bit elements; thread l gives the address of row l % 8 of matrix l / 8,
+/// in shared memory.
+__device__ __forceinline__ void loadMatrices(unsigned (&r)[4], unsigned row) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
                : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
-               : "r"(static_cast<unsigned>(__cvta_generic_to_shared(row)))
+               : "r"(row)
                : "memory");
+}
+__device__ __forceinline__ void loadMatrices(unsigned (&r)[4], const void* row) {
+  loadMatrices(r, static_cast<unsigned>(__cvta_generic_to_shared(row)));
 }
 
 /// 16 bytes from global to shared memory, zeros where not `exists`.
-__device__ __forceinline__ void copyAsync(void* target, const void* source, bool exists) {
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(
-                   static_cast<unsigned>(__cvta_generic_to_shared(target))),
-               "l"(source), "r"(exists ? 16 : 0)
+__device__ __forceinline__ void copyAsync(unsigned target, const void* source, bool exists) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(target), "l"(source),
+               "r"(exists ? 16 : 0)
                : "memory");
+}
+__device__ __forceinline__ void copyAsync(void* target, const void* source, bool exists) {
+  copyAsync(static_cast<unsigned>(__cvta_generic_to_shared(target)), source, exists);
 }
 
 /// The same of runs that other copies bring the rest of, under a policy of the L2 cache: memory is
@@ -97,45 +103,59 @@ __device__ __forceinline__ void copyRun(void* target, const void* source, bool e
 }
 
 /// A block of 256 threads computes tileRows x 128 of y = x * W^T, `tileRows` 64 or 128: a ring of
-/// three stages of 32 elements of the depth, filled by asynchronous copies; 2 x 4 warps.
+/// three stages of 32 elements of the depth, filled by asynchronous copies; 2 x 4 warps. A stage
+/// has the rows of x, then those of W, of `pitch` elements, so that ldmatrix meets no bank twice.
 template <typename T, int tileRows> struct TensorGemm {
   static constexpr int tileColumns = 128, depth = 32, stages = 3, pitch = depth + 8;
   static constexpr int rowTiles = tileRows / 32, columnTiles = 4; // of 16 x 8, in a warp
-  struct Stage {
-    T x[tileRows][pitch], w[tileColumns][pitch];
-  };
+  /// A thread copies 8 elements of every 64th row.
+  static constexpr int copiedRows = 64, ofX = tileRows / copiedRows,
+                       copies = ofX + tileColumns / copiedRows;
+  static constexpr unsigned rowBytes = pitch * sizeof(T),
+                            stageBytes = (tileRows + tileColumns) * rowBytes,
+                            ringBytes = stages * stageBytes;
 
-  Stage* ring; ///< in shared memory
+  unsigned ring; ///< its address in shared memory
+  const T* sources[copies];
+  int left; ///< elements from the thread's column of the next stage to the end of the rows
   float sums[rowTiles][columnTiles][4] = {};
 
   __device__ __forceinline__ explicit TensorGemm(void* memory)
-      : ring(static_cast<Stage*>(memory)) {}
+      : ring(static_cast<unsigned>(__cvta_generic_to_shared(memory))) {}
 
-  /// `count` rows of 32 elements from column k on; rows outside repeat the last one.
-  __device__ __forceinline__ void load(T (*target)[pitch], int count, const T* source,
-                                       long long first, long long rows, int k, int length) {
-    for (int i = threadIdx.x; i < count * 4; i += 256) {
-      const int column = i % 4 * 8;
-      const long long row = min(first + i / 4, rows - 1);
-      const bool exists = k + column < length;
-      copyAsync(&target[i / 4][column], source + row * length + (exists ? k + column : 0), exists);
-    }
+  /// The thread's part of the next stage, whose place in the ring begins at byte `stage`; zeros
+  /// after the end of the rows.
+  __device__ __forceinline__ void fetch(unsigned stage) {
+    const unsigned target =
+        ring + stage + threadIdx.x / 4 * rowBytes + threadIdx.x % 4 * 8 * sizeof(T);
+#pragma unroll
+    for (int i = 0; i < copies; ++i)
+      copyAsync(target + i * copiedRows * rowBytes, sources[i], left > 0);
+    asm volatile("cp.async.commit_group;" ::: "memory");
+    const int step = left > depth ? depth : 0;
+#pragma unroll
+    for (int i = 0; i < copies; ++i)
+      sources[i] += step;
+    left -= depth;
   }
 
-  __device__ __forceinline__ void multiplyStage(const Stage& stage) {
+  __device__ __forceinline__ void multiplyStage(unsigned stage) {
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    const int firstRow = warp / 4 * (tileRows / 2), firstColumn = warp % 4 * 32;
+    const unsigned x = ring + stage + (warp / 4 * (tileRows / 2) + lane % 16) * rowBytes +
+                       lane / 16 * 8 * sizeof(T);
+    const unsigned w = ring + stage +
+                       (tileRows + warp % 4 * 32 + lane % 8 + lane / 16 * 8) * rowBytes +
+                       lane / 8 % 2 * 8 * sizeof(T);
 #pragma unroll
     for (int k = 0; k < depth; k += 16) {
       unsigned b[2][4];
 #pragma unroll
       for (int j = 0; j < 2; ++j)
-        loadMatrices(
-            b[j], &stage.w[firstColumn + 16 * j + lane % 8 + lane / 16 * 8][k + lane / 8 % 2 * 8]);
+        loadMatrices(b[j], w + 16 * j * rowBytes + k * sizeof(T));
 #pragma unroll
       for (int i = 0; i < rowTiles; ++i) {
         unsigned a[4];
-        loadMatrices(a, &stage.x[firstRow + 16 * i + lane % 16][k + lane / 16 * 8]);
+        loadMatrices(a, x + 16 * i * rowBytes + k * sizeof(T));
 #pragma unroll
         for (int j = 0; j < columnTiles; ++j)
           multiplyAdd<T>(sums[i][j], a, {b[j / 2][j % 2 * 2], b[j / 2][j % 2 * 2 + 1]});
@@ -144,23 +164,32 @@ template <typename T, int tileRows> struct TensorGemm {
   }
 
   /// x [m, length], w [n, length]; the tile starts at row `firstRow`, column `firstColumn` of y.
+  /// Rows outside repeat the last one.
   __device__ __forceinline__ void multiply(const T* x, const T* w, long long m, long long n,
                                            int length, long long firstRow, long long firstColumn) {
-    const int steps = (length + depth - 1) / depth;
-    auto fetch = [&](int step) {
-      if (step < steps) {
-        load(ring[step % stages].x, tileRows, x, firstRow, m, step * depth, length);
-        load(ring[step % stages].w, tileColumns, w, firstColumn, n, step * depth, length);
-      }
-      asm volatile("cp.async.commit_group;" ::: "memory");
+    const int column = threadIdx.x % 4 * 8;
+    left = length - column;
+#pragma unroll
+    for (int i = 0; i < copies; ++i) {
+      const long long row =
+          (i < ofX ? firstRow + i * copiedRows : firstColumn + (i - ofX) * copiedRows) +
+          threadIdx.x / 4;
+      sources[i] = (i < ofX ? x + min(row, m - 1) * length : w + min(row, n - 1) * length) +
+                   (left > 0 ? column : 0);
+    }
+    auto after = [](unsigned stage) {
+      return stage == ringBytes - stageBytes ? 0 : stage + stageBytes;
     };
-    for (int step = 0; step < stages - 1; ++step)
-      fetch(step);
-    for (int step = 0; step < steps; ++step) {
+    for (int stage = 0; stage < stages - 1; ++stage)
+      fetch(stage * stageBytes);
+    unsigned read = 0, written = (stages - 1) * stageBytes;
+    for (int k = 0; k < length; k += depth) {
       asm volatile("cp.async.wait_group %0;" ::"n"(stages - 2) : "memory");
       __syncthreads();
-      fetch(step + stages - 1);
-      multiplyStage(ring[step % stages]);
+      fetch(written);
+      multiplyStage(read);
+      written = read;
+      read = after(read);
     }
     asm volatile("cp.async.wait_group 0;" ::: "memory");
   }

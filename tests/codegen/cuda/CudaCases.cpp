@@ -1,6 +1,7 @@
 #include "CudaCases.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include "ir/Targets.h"
@@ -264,6 +265,24 @@ void addRoundedMatmuls(std::vector<CudaCase>& cases) {
     }
 }
 
+/// Many rows on a GPU without warpgroups: tiles of 64 rows and of 128, ends of rows within a stage of
+/// the ring, rows shorter than a stage.
+void addSynchronousMatmuls(std::vector<CudaCase>& cases) {
+  for (const char* type : {"f16", "bf16"})
+    for (auto [rows, columns, depth] : {std::array<int64_t, 3>{17, 70, 96},
+                                        {33, 129, 8},
+                                        {130, 257, 72},
+                                        {100, 200, 320},
+                                        {1500, 1500, 40}})
+      cases.push_back(
+          {std::string("matmul_synchronous_") + type + "_" + shapeName({rows, columns, depth}),
+           {{{rows, depth}, type}, {{columns, depth}, type, Fill::Small}},
+           type,
+           [](GraphBuilder& b, const Values& x) { b.output("y", b.matmul(x[0], x[1])); },
+           4e-6,
+           /*warpgroups=*/false});
+}
+
 void addMatmuls(std::vector<CudaCase>& cases) {
   struct Shape {
     int64_t rows, columns, depth;
@@ -498,6 +517,7 @@ static std::vector<CudaCase> makeCudaCases() {
   addMoves(cases);
   addMatmuls(cases);
   addRoundedMatmuls(cases);
+  addSynchronousMatmuls(cases);
   addAttention(cases);
   addGroups(cases);
   addScoreOperands(cases);
