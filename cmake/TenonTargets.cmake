@@ -25,7 +25,7 @@ function(tenon_library name)
     add_library(${name} STATIC ${ARG_SRCS})
     target_link_libraries(${name} PUBLIC ${ARG_DEPS})
     if(ARG_MLIR)
-      tenon_use_mlir_pch(${name})
+      tenon_use_pch(${name} MlirPch.h)
     endif()
     if(ARG_TABLEGEN)
       add_dependencies(${name} ${ARG_TABLEGEN})
@@ -36,14 +36,17 @@ function(tenon_library name)
   endif()
 endfunction()
 
-# One precompiled header of MLIR's core serves every MLIR library.
-function(tenon_use_mlir_pch name)
-  if(NOT TARGET tenon_mlir_pch)
-    file(WRITE ${PROJECT_BINARY_DIR}/tenon_mlir_pch.cpp "")
-    add_library(tenon_mlir_pch OBJECT ${PROJECT_BINARY_DIR}/tenon_mlir_pch.cpp)
-    target_precompile_headers(tenon_mlir_pch PRIVATE ${PROJECT_SOURCE_DIR}/cmake/MlirPch.h)
+# tenon_use_pch(NAME HEADER [LIBRARY ...]): one precompiled header, cmake/HEADER, of the libraries'
+# headers, serves all that use it.
+function(tenon_use_pch name header)
+  string(REPLACE "." "_" shared tenon_${header}_pch)
+  if(NOT TARGET ${shared})
+    file(WRITE ${PROJECT_BINARY_DIR}/${shared}.cpp "")
+    add_library(${shared} OBJECT ${PROJECT_BINARY_DIR}/${shared}.cpp)
+    target_link_libraries(${shared} PRIVATE ${ARGN})
+    target_precompile_headers(${shared} PRIVATE ${PROJECT_SOURCE_DIR}/cmake/${header})
   endif()
-  target_precompile_headers(${name} REUSE_FROM tenon_mlir_pch)
+  target_precompile_headers(${name} REUSE_FROM ${shared})
 endfunction()
 
 # tenon_tool(NAME SRCS ... DEPS ...)
@@ -57,17 +60,22 @@ endfunction()
 add_custom_target(tenon_sanitized_tests)
 add_custom_target(tenon_thread_tests)
 
-# tenon_test(NAME SRCS ... DEPS ... [LABELS ...]): a GoogleTest binary; each case is one ctest
+# tenon_test(NAME [MLIR] SRCS ... DEPS ... [LABELS ...]): a GoogleTest binary; each case is one ctest
 # entry. The label `sanitize` puts it into the subset that runs under AddressSanitizer and
 # UndefinedBehaviorSanitizer, `thread` into that of ThreadSanitizer; `gpu` says that it needs a GPU.
 # TENON_TEST_DATA points at tests/data, TENON_TEST_BUILD at the build folder.
 function(tenon_test name)
-  cmake_parse_arguments(ARG "" "" "SRCS;DEPS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "MLIR" "" "SRCS;DEPS;LABELS" ${ARGN})
   if(NOT TENON_TESTS)
     return()
   endif()
   add_executable(${name} ${ARG_SRCS})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gmock GTest::gtest_main)
+  set(header TestPch.h)
+  if(ARG_MLIR)
+    set(header MlirTestPch.h)
+  endif()
+  tenon_use_pch(${name} ${header} GTest::gmock)
   target_compile_definitions(${name} PRIVATE
     TENON_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data" TENON_TEST_BUILD="${PROJECT_BINARY_DIR}")
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)

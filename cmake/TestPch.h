@@ -1,0 +1,3 @@
+// Precompiled for every test without MLIR; sources still name what they use.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
