@@ -86,15 +86,12 @@ int nvrtcCompileProgram(void* handle, int, const char* const*) {
   for (const auto& [name, text] : program.files)
     std::ofstream(folder + "/" + name) << text;
   // Macros that asm statements are made of are expanded first.
-  const std::string compiler = "cd " + folder + " && " TENON_EMULATOR_COMPILER " -std=c++20 -w ";
+  const std::string compiler = "cd " + folder + " && " TENON_EMULATOR_COMPILER " ";
   int status = std::system((compiler + "-E -P -x c++ kernel.cu -o whole.cpp > log 2>&1").c_str());
   if (status == 0) {
     std::ofstream(folder + "/kernel.cpp")
         << tenon::emulator::translate(readFile(folder + "/whole.cpp"));
-    std::string command = compiler +
-                          "-O1 -march=native -ffp-contract=off -fno-math-errno -fPIC -shared "
-                          "-include " TENON_EMULATOR_SOURCES "/device.h -I " TENON_EMULATOR_SOURCES
-                          " kernel.cpp " +
+    std::string command = compiler + "-shared -include-pch " TENON_EMULATOR_DEVICE " kernel.cpp " +
                           machineLibrary() + " -o kernel.so > log 2>&1";
     status = std::system(command.c_str());
   }
