@@ -80,8 +80,8 @@ public:
 ///   BlockResources resources() const;
 ///   PriceTerms priceTerms() const;
 /// };
-/// extern const KernelKind narrowGemm = kindOf<NarrowGemmKernel>(); // in its .cpp, listed by the
-/// build
+/// extern constexpr KernelKind narrowGemm = // in its .cpp, listed by the build
+///     kindOf<NarrowGemmKernel>();
 /// ```
 struct KernelKind {
   llvm::StringRef name;

@@ -8,7 +8,7 @@ using namespace mlir;
 namespace tenon::kernels::cpu {
 
 namespace kinds {
-extern const CpuKernelKind attention = kindOf<AttentionKernel>();
+extern constexpr CpuKernelKind attention = kindOf<AttentionKernel>();
 } // namespace kinds
 
 } // namespace tenon::kernels::cpu

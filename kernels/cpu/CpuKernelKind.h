@@ -20,7 +20,7 @@ namespace tenon::kernels::cpu {
 ///   DotBlockSchedule schedule;                            // how
 ///   static VerdictOr<MatmulKernel> read(KernelOp kernel); // both, from a scheduled region
 /// };
-/// extern const CpuKernelKind matmul = kindOf<MatmulKernel>(); // in its .cpp, listed by the build
+/// extern constexpr CpuKernelKind matmul = kindOf<MatmulKernel>(); // in its .cpp
 /// ```
 struct CpuKernelKind {
   llvm::StringRef name;

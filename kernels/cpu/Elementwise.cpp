@@ -32,7 +32,7 @@ VerdictOr<ElementwiseKernel> ElementwiseKernel::read(KernelOp kernel) {
 }
 
 namespace kinds {
-extern const CpuKernelKind elementwise = kindOf<ElementwiseKernel>();
+extern constexpr CpuKernelKind elementwise = kindOf<ElementwiseKernel>();
 } // namespace kinds
 
 } // namespace tenon::kernels::cpu

@@ -8,9 +8,9 @@ using namespace mlir;
 namespace tenon::kernels::cpu {
 
 namespace kinds {
-extern const CpuKernelKind expertMatmul = kindOf<ExpertMatmulKernel>();
-extern const CpuKernelKind groupedExpertMatmul = kindOf<GroupedExpertMatmulKernel>();
-extern const CpuKernelKind weightedSum = kindOf<WeightedSumKernel>();
+extern constexpr CpuKernelKind expertMatmul = kindOf<ExpertMatmulKernel>();
+extern constexpr CpuKernelKind groupedExpertMatmul = kindOf<GroupedExpertMatmulKernel>();
+extern constexpr CpuKernelKind weightedSum = kindOf<WeightedSumKernel>();
 } // namespace kinds
 
 } // namespace tenon::kernels::cpu

@@ -17,7 +17,7 @@ std::optional<PartTile> KvWriteSchedule::tileOf(Operation* op) const {
 }
 
 namespace kinds {
-extern const CpuKernelKind kvWrite = kindOf<KvWriteKernel>();
+extern constexpr CpuKernelKind kvWrite = kindOf<KvWriteKernel>();
 } // namespace kinds
 
 } // namespace tenon::kernels::cpu

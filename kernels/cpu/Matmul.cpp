@@ -84,9 +84,9 @@ VerdictOr<QuantizedMatmulKernel> QuantizedMatmulKernel::read(KernelOp kernel) {
 }
 
 namespace kinds {
-extern const CpuKernelKind matmul = kindOf<MatmulKernel>();
-extern const CpuKernelKind packedMatmul = kindOf<PackedMatmulKernel>();
-extern const CpuKernelKind quantizedMatmul = kindOf<QuantizedMatmulKernel>();
+extern constexpr CpuKernelKind matmul = kindOf<MatmulKernel>();
+extern constexpr CpuKernelKind packedMatmul = kindOf<PackedMatmulKernel>();
+extern constexpr CpuKernelKind quantizedMatmul = kindOf<QuantizedMatmulKernel>();
 } // namespace kinds
 
 namespace {

@@ -63,22 +63,22 @@ VerdictOr<CopyKernel> CopyKernel::read(KernelOp kernel) {
 }
 
 namespace kinds {
-extern const CpuKernelKind argmax = kindOf<RowKernelOf<ArgmaxOp>>();
-extern const CpuKernelKind copy = kindOf<CopyKernel>();
-extern const CpuKernelKind cumulativeSum = kindOf<RowKernelOf<CumulativeSumOp>>();
-extern const CpuKernelKind dequantize = kindOf<RowKernelOf<DequantizeOp>>();
-extern const CpuKernelKind embedding = kindOf<RowKernelOf<EmbeddingOp>>();
-extern const CpuKernelKind gather = kindOf<RowKernelOf<GatherOp>>();
-extern const CpuKernelKind layerNorm = kindOf<RowKernelOf<LayerNormOp>>();
-extern const CpuKernelKind patches = kindOf<RowKernelOf<PatchesOp>>();
-extern const CpuKernelKind quantize = kindOf<RowKernelOf<QuantizeOp>>();
-extern const CpuKernelKind reduce = kindOf<RowKernelOf<ReduceOp>>();
-extern const CpuKernelKind ringPlaces = kindOf<RowKernelOf<RingPlacesOp>>();
-extern const CpuKernelKind rmsNorm = kindOf<RowKernelOf<RmsNormOp>>();
-extern const CpuKernelKind rope = kindOf<RowKernelOf<RopeOp>>();
-extern const CpuKernelKind scatter = kindOf<RowKernelOf<ScatterOp>>();
-extern const CpuKernelKind softmax = kindOf<RowKernelOf<SoftmaxOp>>();
-extern const CpuKernelKind topK = kindOf<RowKernelOf<TopKOp>>();
+extern constexpr CpuKernelKind argmax = kindOf<RowKernelOf<ArgmaxOp>>();
+extern constexpr CpuKernelKind copy = kindOf<CopyKernel>();
+extern constexpr CpuKernelKind cumulativeSum = kindOf<RowKernelOf<CumulativeSumOp>>();
+extern constexpr CpuKernelKind dequantize = kindOf<RowKernelOf<DequantizeOp>>();
+extern constexpr CpuKernelKind embedding = kindOf<RowKernelOf<EmbeddingOp>>();
+extern constexpr CpuKernelKind gather = kindOf<RowKernelOf<GatherOp>>();
+extern constexpr CpuKernelKind layerNorm = kindOf<RowKernelOf<LayerNormOp>>();
+extern constexpr CpuKernelKind patches = kindOf<RowKernelOf<PatchesOp>>();
+extern constexpr CpuKernelKind quantize = kindOf<RowKernelOf<QuantizeOp>>();
+extern constexpr CpuKernelKind reduce = kindOf<RowKernelOf<ReduceOp>>();
+extern constexpr CpuKernelKind ringPlaces = kindOf<RowKernelOf<RingPlacesOp>>();
+extern constexpr CpuKernelKind rmsNorm = kindOf<RowKernelOf<RmsNormOp>>();
+extern constexpr CpuKernelKind rope = kindOf<RowKernelOf<RopeOp>>();
+extern constexpr CpuKernelKind scatter = kindOf<RowKernelOf<ScatterOp>>();
+extern constexpr CpuKernelKind softmax = kindOf<RowKernelOf<SoftmaxOp>>();
+extern constexpr CpuKernelKind topK = kindOf<RowKernelOf<TopKOp>>();
 } // namespace kinds
 
 } // namespace tenon::kernels::cpu

@@ -247,7 +247,7 @@ VerdictOr<SequenceKernel> SequenceKernel::read(KernelOp kernel) {
 }
 
 namespace kinds {
-extern const CpuKernelKind sequence = kindOf<SequenceKernel>();
+extern constexpr CpuKernelKind sequence = kindOf<SequenceKernel>();
 } // namespace kinds
 
 } // namespace tenon::kernels::cpu

@@ -37,7 +37,7 @@ static bool suitsPrefill(AttentionOp op) {
 /// its row's sequence. Where they took more than those of 16 rows of heads of 128, blocks had less
 /// of memory on its way, and steps took longer than with a kernel that writes the caches
 /// (docs/notebook/2026-11-26-caches-of-many-rows.md).
-constexpr int64_t mostMadeBytes = 16 * 2 * 128 * 2;
+constexpr int64_t mostMadeBytes = int64_t(16) * 2 * 128 * 2;
 
 static int64_t madeBytes(AttentionOp op) {
   constexpr int64_t elementBytes = 2;

@@ -226,7 +226,7 @@ BlockGemmSchedule chooseBlockGemm(const GemmRegion& region, const CudaTarget& ta
 }
 
 namespace kinds {
-extern const KernelKind blockGemm = kindOf<BlockGemmKernel>();
+extern constexpr KernelKind blockGemm = kindOf<BlockGemmKernel>();
 } // namespace kinds
 
 } // namespace tenon::kernels

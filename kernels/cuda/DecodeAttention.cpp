@@ -63,7 +63,7 @@ DecodeAttentionSchedule chooseDecodeAttention(AttentionOp op, const CudaTarget& 
 }
 
 namespace kinds {
-extern const KernelKind decodeAttention = kindOf<DecodeAttentionKernel>();
+extern constexpr KernelKind decodeAttention = kindOf<DecodeAttentionKernel>();
 } // namespace kinds
 
 } // namespace tenon::kernels

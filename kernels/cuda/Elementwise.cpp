@@ -25,7 +25,7 @@ BlockResources ElementwiseKernel::resources() const {
 }
 
 namespace kinds {
-extern const KernelKind elementwise = kindOf<ElementwiseKernel>();
+extern constexpr KernelKind elementwise = kindOf<ElementwiseKernel>();
 } // namespace kinds
 
 } // namespace tenon::kernels

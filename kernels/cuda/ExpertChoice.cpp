@@ -36,7 +36,7 @@ void setChoiceOrders(ChoiceRegion& choice, const CudaTarget& target) {
 }
 
 namespace kinds {
-extern const KernelKind expertChoice = kindOf<ExpertChoiceKernel>();
+extern constexpr KernelKind expertChoice = kindOf<ExpertChoiceKernel>();
 } // namespace kinds
 
 } // namespace tenon::kernels

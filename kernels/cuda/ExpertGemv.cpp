@@ -130,8 +130,8 @@ BlockResources WeightedSumKernel::resources() const {
 }
 
 namespace kinds {
-extern const KernelKind expertGemv = kindOf<ExpertGemvKernel>();
-extern const KernelKind weightedSum = kindOf<WeightedSumKernel>();
+extern constexpr KernelKind expertGemv = kindOf<ExpertGemvKernel>();
+extern constexpr KernelKind weightedSum = kindOf<WeightedSumKernel>();
 } // namespace kinds
 
 } // namespace tenon::kernels

@@ -38,7 +38,7 @@ GemmSchedule chooseGemm(MatmulOp op) {
 }
 
 namespace kinds {
-extern const KernelKind gemm = kindOf<GemmKernel>();
+extern constexpr KernelKind gemm = kindOf<GemmKernel>();
 } // namespace kinds
 
 } // namespace tenon::kernels

@@ -75,7 +75,7 @@ GemvSchedule chooseGemv(MatmulOp op, const CudaTarget& target) {
 }
 
 namespace kinds {
-extern const KernelKind gemv = kindOf<GemvKernel>();
+extern constexpr KernelKind gemv = kindOf<GemvKernel>();
 } // namespace kinds
 
 } // namespace tenon::kernels

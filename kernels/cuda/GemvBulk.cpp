@@ -272,7 +272,7 @@ llvm::SmallVector<ScheduleAttr> gemvBulkAlternatives(KernelOp kernel, const Cuda
 }
 
 namespace kinds {
-extern const KernelKind gemvBulk = kindOf<GemvBulkKernel>();
+extern constexpr KernelKind gemvBulk = kindOf<GemvBulkKernel>();
 } // namespace kinds
 
 } // namespace tenon::kernels

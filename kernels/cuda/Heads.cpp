@@ -81,8 +81,8 @@ BlockResources HeadRowsKernel::resources() const {
 }
 
 namespace kinds {
-extern const KernelKind headRows = kindOf<HeadRowsKernel>();
-extern const KernelKind heads = kindOf<HeadsKernel>();
+extern constexpr KernelKind headRows = kindOf<HeadRowsKernel>();
+extern constexpr KernelKind heads = kindOf<HeadsKernel>();
 } // namespace kinds
 
 } // namespace tenon::kernels

@@ -135,7 +135,7 @@ HeldGemmSchedule chooseHeldGemm(const GemmRegion& region, const CudaTarget& targ
 }
 
 namespace kinds {
-extern const KernelKind heldGemm = kindOf<HeldGemmKernel>();
+extern constexpr KernelKind heldGemm = kindOf<HeldGemmKernel>();
 } // namespace kinds
 
 } // namespace tenon::kernels

@@ -129,7 +129,7 @@ std::optional<HopperAttentionSchedule> chooseHopperAttention(AttentionOp op,
 }
 
 namespace kinds {
-extern const KernelKind hopperAttention = kindOf<HopperAttentionKernel>();
+extern constexpr KernelKind hopperAttention = kindOf<HopperAttentionKernel>();
 } // namespace kinds
 
 } // namespace tenon::kernels

@@ -368,7 +368,7 @@ llvm::SmallVector<ScheduleAttr> hopperGemmAlternatives(KernelOp kernel, const Cu
 }
 
 namespace kinds {
-extern const KernelKind hopperGemm = kindOf<HopperGemmKernel>();
+extern constexpr KernelKind hopperGemm = kindOf<HopperGemmKernel>();
 } // namespace kinds
 
 } // namespace tenon::kernels

@@ -8,10 +8,10 @@ using namespace mlir;
 namespace tenon::kernels {
 
 namespace kinds {
-extern const KernelKind cumulativeSum = kindOf<IndexedKernel<CumulativeSumOp>>();
-extern const KernelKind gather = kindOf<IndexedKernel<GatherOp>>();
-extern const KernelKind patches = kindOf<IndexedKernel<PatchesOp>>();
-extern const KernelKind scatter = kindOf<IndexedKernel<ScatterOp>>();
+extern constexpr KernelKind cumulativeSum = kindOf<IndexedKernel<CumulativeSumOp>>();
+extern constexpr KernelKind gather = kindOf<IndexedKernel<GatherOp>>();
+extern constexpr KernelKind patches = kindOf<IndexedKernel<PatchesOp>>();
+extern constexpr KernelKind scatter = kindOf<IndexedKernel<ScatterOp>>();
 } // namespace kinds
 
 } // namespace tenon::kernels

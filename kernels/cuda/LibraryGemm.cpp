@@ -64,7 +64,7 @@ LibraryGemmSchedule chooseLibraryGemm(MatmulOp op, const CudaTarget& target) {
 }
 
 namespace kinds {
-extern const KernelKind libraryGemm = kindOf<LibraryGemmKernel>();
+extern constexpr KernelKind libraryGemm = kindOf<LibraryGemmKernel>();
 } // namespace kinds
 
 } // namespace tenon::kernels

@@ -22,12 +22,12 @@ VerdictOr<CopyKernel> CopyKernel::read(KernelOp kernel) {
 }
 
 namespace kinds {
-extern const KernelKind copy = kindOf<CopyKernel>();
-extern const KernelKind kvWrite = kindOf<KvWriteKernel>();
-extern const KernelKind ringPlaces = kindOf<RingPlacesKernel>();
-extern const KernelKind rope = kindOf<RopeKernel>();
-extern const KernelKind argmax = kindOf<SelectionKernel<ArgmaxOp>>();
-extern const KernelKind topK = kindOf<SelectionKernel<TopKOp>>();
+extern constexpr KernelKind copy = kindOf<CopyKernel>();
+extern constexpr KernelKind kvWrite = kindOf<KvWriteKernel>();
+extern constexpr KernelKind ringPlaces = kindOf<RingPlacesKernel>();
+extern constexpr KernelKind rope = kindOf<RopeKernel>();
+extern constexpr KernelKind argmax = kindOf<SelectionKernel<ArgmaxOp>>();
+extern constexpr KernelKind topK = kindOf<SelectionKernel<TopKOp>>();
 } // namespace kinds
 
 } // namespace tenon::kernels

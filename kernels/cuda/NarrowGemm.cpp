@@ -165,7 +165,7 @@ NarrowGemmSchedule chooseNarrowGemm(const GemmRegion& region, const CudaTarget& 
 }
 
 namespace kinds {
-extern const KernelKind narrowGemm = kindOf<NarrowGemmKernel>();
+extern constexpr KernelKind narrowGemm = kindOf<NarrowGemmKernel>();
 } // namespace kinds
 
 } // namespace tenon::kernels

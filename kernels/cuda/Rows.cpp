@@ -196,10 +196,10 @@ ScheduleAttr scheduleRows(Operation& hero, const CudaTarget& target) {
 }
 
 namespace kinds {
-extern const KernelKind layerNorm = kindOf<RowKernelOf<LayerNormOp>>();
-extern const KernelKind reduce = kindOf<RowKernelOf<ReduceOp>>();
-extern const KernelKind rmsNorm = kindOf<RowKernelOf<RmsNormOp>>();
-extern const KernelKind softmax = kindOf<RowKernelOf<SoftmaxOp>>();
+extern constexpr KernelKind layerNorm = kindOf<RowKernelOf<LayerNormOp>>();
+extern constexpr KernelKind reduce = kindOf<RowKernelOf<ReduceOp>>();
+extern constexpr KernelKind rmsNorm = kindOf<RowKernelOf<RmsNormOp>>();
+extern constexpr KernelKind softmax = kindOf<RowKernelOf<SoftmaxOp>>();
 } // namespace kinds
 
 } // namespace tenon::kernels

@@ -257,7 +257,7 @@ TensorDecodeSchedule chooseTensorDecode(AttentionOp op, const CudaTarget& target
 }
 
 namespace kinds {
-extern const KernelKind tensorDecodeAttention = kindOf<TensorDecodeKernel>();
+extern constexpr KernelKind tensorDecodeAttention = kindOf<TensorDecodeKernel>();
 } // namespace kinds
 
 } // namespace tenon::kernels

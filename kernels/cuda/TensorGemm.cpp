@@ -46,7 +46,7 @@ TensorGemmSchedule chooseTensorGemm(MatmulOp op, const CudaTarget& target) {
 }
 
 namespace kinds {
-extern const KernelKind tensorGemm = kindOf<TensorGemmKernel>();
+extern constexpr KernelKind tensorGemm = kindOf<TensorGemmKernel>();
 } // namespace kinds
 
 } // namespace tenon::kernels

@@ -19,7 +19,7 @@ VerdictOr<TensorPrefillKernel> TensorPrefillKernel::read(KernelOp kernel) {
 /// Queries, later the results, and two steps of keys and values, rows padded by 16 bytes; the keys
 /// that each row sees, and four bounds of them.
 BlockResources TensorPrefillKernel::resources() const {
-  constexpr int64_t padding = 8, wordBytes = 16, halfBytes = 2;
+  constexpr int64_t padding = 8, wordBytes = 16, halfBytes = 2, floatBytes = 4;
   AttentionExtents extents(op);
   int64_t rows = schedule.threads / 2 * schedule.rowTiles;
   int64_t keyPitch = detail::saturatingSum({extents.keySize, padding});
@@ -29,8 +29,8 @@ BlockResources TensorPrefillKernel::resources() const {
   int64_t elements =
       detail::saturatingSum({detail::saturatingProduct({rows, std::max(keyPitch, valuePitch)}),
                              stepElements, stepElements});
-  int64_t bytes = detail::saturatingSum(
-      {detail::saturatingProduct({halfBytes, elements}), 2 * 4 * rows, 4 * 4, wordBytes - 1});
+  int64_t bytes = detail::saturatingSum({detail::saturatingProduct({halfBytes, elements}),
+                                         2 * floatBytes * rows, 4 * floatBytes, wordBytes - 1});
   BlockResources resources;
   resources.threads = schedule.threads;
   resources.blocksPerSm = schedule.blocksPerSm;
@@ -64,7 +64,7 @@ std::optional<TensorPrefillSchedule> chooseTensorPrefill(KernelOp kernel, Attent
 }
 
 namespace kinds {
-extern const KernelKind tensorPrefillAttention = kindOf<TensorPrefillKernel>();
+extern constexpr KernelKind tensorPrefillAttention = kindOf<TensorPrefillKernel>();
 } // namespace kinds
 
 } // namespace tenon::kernels
