@@ -49,11 +49,15 @@ absl::StatusOr<LanguageModel> LanguageModel::create(Executor& executor, std::str
       continue;
     TENON_ASSIGN_OR_RETURN(ModelFunction function,
                            ModelFunction::create(executor, index, *model.blockTable));
-    (role == Role::Decode ? model.decodes : model.prefills).push_back(std::move(function));
+    model.functionsOf(role).push_back(std::move(function));
   }
-  std::ranges::sort(model.decodes, {}, &ModelFunction::rows);
-  std::ranges::sort(model.prefills, {}, &ModelFunction::rows);
+  for (std::vector<ModelFunction>* functions : {&model.decodes, &model.prefills, &model.mixes})
+    std::ranges::sort(*functions, {}, &ModelFunction::rows);
   return model;
+}
+
+std::vector<ModelFunction>& LanguageModel::functionsOf(Role role) {
+  return role == Role::Decode ? decodes : role == Role::Prefill ? prefills : mixes;
 }
 
 bool LanguageModel::endsAt(int32_t id) const {
@@ -78,12 +82,13 @@ ModelFunction& LanguageModel::decode(int64_t rows) {
   return *std::ranges::lower_bound(decodes, rows, {}, &ModelFunction::rows);
 }
 
-ModelFunction& LanguageModel::prefill(int64_t count) {
-  auto larger = std::ranges::lower_bound(prefills, count, {}, &ModelFunction::rows);
-  if (larger == prefills.begin())
+/// Of functions by rows, the one for the next of `count` tokens (`LanguageModel::prefill`).
+static ModelFunction& chooseFor(std::span<ModelFunction> functions, int64_t count) {
+  auto larger = std::ranges::lower_bound(functions, count, {}, &ModelFunction::rows);
+  if (larger == functions.begin())
     return *larger;
   ModelFunction& filled = *std::prev(larger);
-  if (larger == prefills.end())
+  if (larger == functions.end())
     return filled;
   const bool isPredicted = larger->predictedNs() > 0 && filled.predictedNs() > 0;
   auto costOf = [&](const ModelFunction& function) {
@@ -91,6 +96,13 @@ ModelFunction& LanguageModel::prefill(int64_t count) {
   };
   const int64_t calls = (count + filled.rows() - 1) / filled.rows();
   return costOf(*larger) <= static_cast<double>(calls) * costOf(filled) ? *larger : filled;
+}
+
+ModelFunction& LanguageModel::prefill(int64_t count) { return chooseFor(chunkFunctions(), count); }
+
+ModelFunction& LanguageModel::mixed(int64_t least, int64_t count) {
+  auto first = std::ranges::lower_bound(mixes, least, {}, &ModelFunction::rows);
+  return chooseFor({first, mixes.end()}, count);
 }
 
 absl::StatusOr<std::span<const float>> LanguageModel::feed(std::span<const int32_t> ids,

@@ -37,7 +37,8 @@ public:
   /// vocabulary.
   absl::Status checkIds(std::span<const int32_t> ids) const;
 
-  bool hasPrefill() const { return !prefills.empty(); }
+  /// Whether a function feeds chunks of a prompt: Prefill, or Mixed, for which one sequence will do.
+  bool hasPrefill() const { return !prefills.empty() || !mixes.empty(); }
   /// Rows of the largest Decode function; 0 where there is none.
   int64_t mostDecodeRows() const { return decodes.empty() ? 0 : decodes.back().rows(); }
   /// The Decode function of fewest rows that takes `rows`, at most `mostDecodeRows()`.
@@ -45,11 +46,17 @@ public:
 
   /// What feeds the next of `count` tokens of a prompt: the Prefill function of most rows that they
   /// fill, or the next larger one, padded, where that takes less time than the former for all of
-  /// them, by what the compiler predicts (`Function::predictedNs`), or by rows where it could not. With
-  /// `hasPrefill()`.
+  /// them, by what the compiler predicts (`Function::predictedNs`), or by rows where it could not; a
+  /// Mixed one where there is no Prefill. With `hasPrefill()`.
   ModelFunction& prefill(int64_t count);
-  /// The Prefill function of most rows. With `hasPrefill()`.
-  ModelFunction& largestPrefill() { return prefills.back(); }
+  /// The one of these of most rows. With `hasPrefill()`.
+  ModelFunction& largestPrefill() { return chunkFunctions().back(); }
+
+  /// Rows of the largest Mixed function; 0 where there is none.
+  int64_t mostMixedRows() const { return mixes.empty() ? 0 : mixes.back().rows(); }
+  /// What feeds `count` tokens of several sequences, or as many of them as it holds, but at least
+  /// `least`, up to `mostMixedRows()`: chosen among Mixed functions as `prefill` does.
+  ModelFunction& mixed(int64_t least, int64_t count);
 
   /// Feeds tokens of sequence 0 from position `first` on, by Prefill where there is such a function, else
   /// one by one; returns the logits after the last, valid until the next call.
@@ -57,6 +64,8 @@ public:
 
 private:
   LanguageModel(Executor& executor, std::string_view caller);
+  std::vector<ModelFunction>& chunkFunctions() { return prefills.empty() ? mixes : prefills; }
+  std::vector<ModelFunction>& functionsOf(Role role);
 
   Executor* executor;
   std::string_view caller;
@@ -64,6 +73,7 @@ private:
   std::unique_ptr<std::vector<int32_t>> blockTable;
   std::vector<ModelFunction> decodes;  ///< by rows, ascending
   std::vector<ModelFunction> prefills; ///< by rows, ascending
+  std::vector<ModelFunction> mixes;    ///< by rows, ascending
 };
 
 } // namespace tenon::runtime

@@ -1,6 +1,7 @@
 #include "runtime/ModelFunction.h"
 
 #include <algorithm>
+#include <cassert>
 #include <string>
 #include <string_view>
 
@@ -56,6 +57,19 @@ std::span<const std::byte> bytesOf(const std::vector<int32_t>& values) {
   return std::as_bytes(std::span(values));
 }
 
+/// The last row of each sequence, whose rows lie beside each other; row 0 where there are fewer
+/// sequences than `outputRows`.
+void findOutputRows(std::span<const TokenRow> tokens, std::span<int32_t> outputRows) {
+  std::ranges::fill(outputRows, 0);
+  size_t chunk = 0;
+  for (size_t row = 0; row < tokens.size(); ++row) {
+    if (row + 1 < tokens.size() && tokens[row + 1].sequence == tokens[row].sequence)
+      continue;
+    assert(chunk < outputRows.size() && "each sequence has one chunk");
+    outputRows[chunk++] = int32_t(row);
+  }
+}
+
 } // namespace
 
 absl::StatusOr<ModelFunction> ModelFunction::create(Executor& executor, size_t index,
@@ -75,11 +89,12 @@ ModelFunction::ModelFunction(Executor& executor, size_t index,
   ids.resize(rowCount);
   sequences.resize(isPrefill ? 1 : rowCount);
   positions.resize(rowCount);
-  outputRow.resize(isPrefill ? 1 : 0);
   logitsPort = *findPort(function.outputs, PortRole::Logits);
+  logitsRows = size_t(function.outputs[logitsPort].shape.front());
+  outputRows.resize(function.role == Role::Decode ? 0 : logitsRows);
   nextIdsPort = findPort(function.outputs, PortRole::NextIds);
   if (nextIdsPort)
-    chosenIds.resize(isPrefill ? 1 : rowCount);
+    chosenIds.resize(logitsRows);
 }
 
 const std::vector<int32_t>& ModelFunction::valuesOf(PortRole role) const {
@@ -93,7 +108,7 @@ const std::vector<int32_t>& ModelFunction::valuesOf(PortRole role) const {
   case PortRole::BlockTable:
     return *blockTable;
   default:
-    return outputRow;
+    return outputRows;
   }
 }
 
@@ -106,15 +121,15 @@ absl::Status ModelFunction::run(std::span<const TokenRow> tokens, bool wantsLogi
     sequences[isPrefill ? 0 : row] = tokens[row].sequence;
     positions[row] = tokens[row].position;
   }
-  if (isPrefill)
-    outputRow[0] = int32_t(tokens.size()) - 1;
+  if (!outputRows.empty())
+    findOutputRows(tokens, outputRows);
   const Function& function = executor->program().functions[index];
   std::vector<std::span<const std::byte>> inputs;
   for (const Port& port : function.inputs)
     inputs.push_back(bytesOf(valuesOf(port.role)));
   std::vector<std::span<std::byte>> outputs(function.outputs.size()); // none but those of a role
   if (wantsLogits || !hasNextIds()) {
-    allLogits.resize((isPrefill ? 1 : ids.size()) * vocabulary);
+    allLogits.resize(logitsRows * vocabulary);
     outputs[logitsPort] = std::as_writable_bytes(std::span(allLogits));
   }
   if (nextIdsPort)

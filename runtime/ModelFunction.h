@@ -24,7 +24,7 @@ struct TokenRow {
   bool operator==(const TokenRow&) const = default;
 };
 
-/// A Decode or Prefill function of a program, with memory for its inputs and outputs.
+/// A Decode, Prefill or Mixed function of a program, with memory for its inputs and outputs.
 class ModelFunction {
 public:
   /// Checks that function `index` of the executor's program, which must exist, has the ports that
@@ -44,11 +44,12 @@ public:
   bool hasNextIds() const { return !chosenIds.empty(); }
 
   /// Runs `tokens`, from 1 to `rows()`; the other rows are inactive. Decode takes each of any
-  /// sequence, Prefill all of one, at positions that follow each other.
+  /// sequence, Prefill all of one, at positions that follow each other, Mixed such chunks of several
+  /// sequences, one behind the other.
   /// Where `wantsLogits` is false and it has next ids, logits stay on the device, and `logits` has none.
   absl::Status run(std::span<const TokenRow> tokens, bool wantsLogits = true);
-  /// The logits after token `row` of the last run, [vocabulary]; of Prefill, those after its last
-  /// token alone, as row 0. Valid until the next run.
+  /// The logits after token `row` of the last run, [vocabulary]; of Prefill and Mixed, those after the
+  /// last token of chunk `row` alone. Valid until the next run.
   std::span<const float> logits(size_t row = 0) const;
   /// The most likely token after each row of logits, -1 where one of them is NaN; empty without
   /// `hasNextIds()`. Valid until the next run.
@@ -73,8 +74,9 @@ private:
   std::vector<int32_t> ids;          // [rows]
   std::vector<int32_t> sequences;    // [rows], prefill [1]
   std::vector<int32_t> positions;    // [rows]
-  std::vector<int32_t> outputRow;    // prefill [1]
-  std::vector<float> allLogits;   // [rows, vocabulary], prefill [1, vocabulary]; none before a run
+  std::vector<int32_t> outputRows;   // [rows of logits], but of decode, which has those of all rows
+  size_t logitsRows;
+  std::vector<float> allLogits;   // [rows of logits, vocabulary]; none before a run
   std::vector<int32_t> chosenIds; // as many as rows of logits, where the function gives them
 };
 

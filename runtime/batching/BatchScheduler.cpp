@@ -52,6 +52,8 @@ struct Sequence {
   std::span<const int32_t> prefillTokens() const {
     return std::span(tokens).first(prefilled.value_or(tokens.size()));
   }
+  /// How many of them are still to be fed.
+  size_t unfedPrefill() const { return prefillTokens().size() - fed; }
   /// Those of them that the states hold: other sequences that begin with them may take them over.
   std::span<const int32_t> reusableTokens() const {
     return prefillTokens().first(std::min(fed, prefillTokens().size()));
@@ -84,6 +86,12 @@ struct RowsOfSequence {
   size_t guesses = 0;
 };
 
+/// The rows of a sequence in a mixed call: its next tokens.
+struct ChunkOfSequence {
+  Sequences::iterator sequence;
+  size_t rows = 1;
+};
+
 } // namespace
 
 class BatchScheduler::Impl {
@@ -104,9 +112,9 @@ private:
   void admit();
   /// Gives the request a slot, and pages for all of its tokens; false where it has to wait.
   bool place(Sequence& sequence);
-  /// Gives each sequence that decodes next a page for its next token, the youngest sequences' where
-  /// none is free.
-  void growPages();
+  /// Gives each sequence that decodes next, `most` of them at most, a page for its next token, the
+  /// youngest sequences' where none is free.
+  void growPages(int64_t most);
   /// Takes the sequence's slot and pages, and puts it in front of those that wait.
   void preempt(Sequences::iterator sequence);
   /// Notes that the states hold the sequence's tokens up to `fed`.
@@ -126,6 +134,12 @@ private:
   ModelFunction& prefillFor(int64_t count) {
     return options.isBatchInvariant ? model.largestPrefill() : model.prefill(count);
   }
+  /// Whether the next call has chunks of prompts beside tokens of other sequences.
+  bool mixesNext() const;
+  absl::Status runNext();
+  absl::Status runMixed();
+  /// One call of Mixed with the chunks' rows.
+  absl::Status runChunks(std::span<const ChunkOfSequence> chunks, ModelFunction& function);
   absl::Status runPrefill(Sequences::iterator sequence);
   absl::Status runDecode();
   /// Adds guesses of the sequences' next tokens to the rows, up to `mostRows` in all.
@@ -279,13 +293,12 @@ void BatchScheduler::Impl::preempt(Sequences::iterator sequence) {
   ++waitingCount;
 }
 
-void BatchScheduler::Impl::growPages() {
-  int64_t left = model.mostDecodeRows();
-  for (auto next = running.begin(); next != running.end() && left > 0;) {
+void BatchScheduler::Impl::growPages(int64_t most) {
+  for (auto next = running.begin(); next != running.end() && most > 0;) {
     auto sequence = next++;
     if (!decodesNext(*sequence))
       continue;
-    --left;
+    --most;
     while (!hasPlace(*sequence)) {
       if (pages->grow(sequence->pages)) {
         model.setPages(sequence->slot, sequence->pages.pages);
@@ -320,14 +333,7 @@ absl::StatusOr<bool> BatchScheduler::Impl::step() {
   if (running.empty())
     return false;
   counts.mostRunning = std::max(counts.mostRunning, int64_t(running.size()));
-  // Those that began first are first among the prompts: turns move sequences of decode alone.
-  auto prompt =
-      model.hasPrefill() ? std::ranges::find_if(running, &Sequence::needsPrefill) : running.end();
-  const bool hasDecode =
-      !model.hasPrefill() || !std::ranges::all_of(running, &Sequence::needsPrefill);
-  const bool isPrefill = prompt != running.end() && !(prefilledLast && hasDecode);
-  prefilledLast = isPrefill;
-  absl::Status status = isPrefill ? runPrefill(prompt) : runDecode();
+  const absl::Status status = runNext();
   if (!status.ok()) {
     endAll(status);
     return status;
@@ -335,8 +341,84 @@ absl::StatusOr<bool> BatchScheduler::Impl::step() {
   return true;
 }
 
+absl::Status BatchScheduler::Impl::runNext() {
+  if (mixesNext()) {
+    prefilledLast = false;
+    return runMixed();
+  }
+  // Those that began first are first among the prompts: turns move sequences of decode alone.
+  auto prompt =
+      model.hasPrefill() ? std::ranges::find_if(running, &Sequence::needsPrefill) : running.end();
+  const bool hasDecode =
+      !model.hasPrefill() || !std::ranges::all_of(running, &Sequence::needsPrefill);
+  const bool isPrefill = prompt != running.end() && !(prefilledLast && hasDecode);
+  prefilledLast = isPrefill;
+  return isPrefill ? runPrefill(prompt) : runDecode();
+}
+
+bool BatchScheduler::Impl::mixesNext() const {
+  if (options.isBatchInvariant || model.mostMixedRows() == 0)
+    return false;
+  auto prompt = std::ranges::find_if(running, &Sequence::needsPrefill);
+  if (prompt == running.end())
+    return false;
+  const int64_t prompts = std::ranges::count_if(running, &Sequence::needsPrefill);
+  const int64_t decoding = int64_t(running.size()) - prompts;
+  if (decoding > 0)
+    return decoding < model.mostMixedRows();
+  // One that fills the call by itself goes through Prefill.
+  return prompts > 1 && int64_t(prompt->unfedPrefill()) < model.mostMixedRows();
+}
+
+absl::Status BatchScheduler::Impl::runMixed() {
+  if (pages)
+    growPages(model.mostMixedRows() - 1);
+  std::vector<ChunkOfSequence> chunks;
+  int64_t promptTokens = 0;
+  for (auto sequence = running.begin(); sequence != running.end(); ++sequence) {
+    if (!decodesNext(*sequence))
+      promptTokens += int64_t(sequence->unfedPrefill());
+    else if (hasPlace(*sequence))
+      chunks.push_back({sequence});
+  }
+  // The prompts may all have given up their pages for tokens of older requests.
+  if (promptTokens == 0)
+    return runDecode();
+  const auto decoding = int64_t(chunks.size());
+  ModelFunction& function = model.mixed(decoding + 1, decoding + promptTokens);
+  auto left = size_t(function.rows() - decoding);
+  for (auto sequence = running.begin(); sequence != running.end() && left > 0; ++sequence)
+    if (!decodesNext(*sequence)) {
+      chunks.push_back({sequence, std::min(left, sequence->unfedPrefill())});
+      left -= chunks.back().rows;
+    }
+  return runChunks(chunks, function);
+}
+
+absl::Status BatchScheduler::Impl::runChunks(std::span<const ChunkOfSequence> chunks,
+                                             ModelFunction& function) {
+  std::vector<TokenRow> rows;
+  bool wantsLogits = false;
+  for (const auto& [sequence, count] : chunks) {
+    for (size_t row = 0; row < count; ++row)
+      rows.push_back(sequence->row(sequence->fed + row));
+    wantsLogits |=
+        sequence->fed + count == sequence->tokens.size() && sequence->wantsLogits(function);
+  }
+  TENON_RETURN_IF_ERROR(function.run(rows, wantsLogits));
+  ++counts.mixedCalls;
+  counts.mixedTokens += int64_t(rows.size());
+  for (size_t chunk = 0; chunk < chunks.size(); ++chunk) {
+    const auto& [sequence, count] = chunks[chunk];
+    advance(*sequence, count);
+    if (sequence->fed == sequence->tokens.size())
+      choose(sequence, function, chunk);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status BatchScheduler::Impl::runPrefill(Sequences::iterator sequence) {
-  const size_t left = sequence->prefillTokens().size() - sequence->fed;
+  const size_t left = sequence->unfedPrefill();
   ModelFunction& function = prefillFor(int64_t(left));
   std::vector<TokenRow> rows(std::min(size_t(function.rows()), left));
   for (size_t row = 0; row < rows.size(); ++row)
@@ -374,7 +456,7 @@ absl::Status BatchScheduler::Impl::addGuesses(std::vector<RowsOfSequence>& chose
 
 absl::Status BatchScheduler::Impl::runDecode() {
   if (pages)
-    growPages();
+    growPages(model.mostDecodeRows());
   std::vector<RowsOfSequence> chosen;
   std::vector<TokenRow> rows;
   for (auto sequence = running.begin();

@@ -49,8 +49,9 @@ struct BatchOptions {
   bool reusesPrefixes = true;    ///< keys and values of an earlier prompt's begin are taken over
   bool guessesInIdleRows = true; ///< rows of decode that no sequence needs verify guesses
   /// A request's tokens have the same bits whatever runs beside it: every call is of the Decode or
-  /// the Prefill function of most rows, and each token of a sequence always goes through the same
-  /// of the two, also where the sequence is fed anew or takes over what another has left.
+  /// the Prefill function of most rows, none of Mixed with several sequences, and each token of a
+  /// sequence always goes through the same of the two, also where the sequence is fed anew or takes over
+  /// what another has left.
   bool isBatchInvariant = false;
 };
 
@@ -66,8 +67,10 @@ struct BatchStatistics {
   int64_t preemptions = 0;  ///< requests that gave their pages to older ones and began anew
   int64_t prefillCalls = 0;
   int64_t decodeCalls = 0;
+  int64_t mixedCalls = 0; ///< of several sequences, chunks of prompts among them
   int64_t prefillTokens = 0;
   int64_t decodeTokens = 0; ///< rows of decode, guesses aside
+  int64_t mixedTokens = 0;
   int64_t reusedTokens = 0;
   int64_t draftedTokens = 0;  ///< guesses that idle rows verified
   int64_t acceptedTokens = 0; ///< those that were right
@@ -88,6 +91,11 @@ struct BatchStatistics {
 /// token does. Decode takes the
 /// function of fewest rows that holds all sequences; where none does, they take turns. Rows that are
 /// left over verify guesses of what the sequences say next (`NgramDrafter`).
+///
+/// Where the program has Mixed functions, prompts do not take turns with decode: a call has the next
+/// token of every sequence that decodes, and chunks of prompts, the oldest request's first, in the other
+/// rows. A prompt that nothing runs beside goes through Prefill as before, and so do all calls where more
+/// sequences decode than the largest Mixed function has rows, but one.
 ///
 /// Each request is sampled as if it were alone. Its tokens are those of `Generator` where the program's
 /// kernels give a row the same bits whatever the number of rows, and within their rounding elsewhere:

@@ -15,14 +15,15 @@ static Port makePort(const char* name, const char* encoding, std::vector<int64_t
 
 ModelPorts modelPorts(Role role, int64_t rows, const ModelInfo& model) {
   const bool isPrefill = role == Role::Prefill;
-  const int64_t logitsRows = isPrefill ? 1 : rows;
+  const bool isMixed = role == Role::Mixed;
+  const int64_t logitsRows = isPrefill ? 1 : isMixed ? std::min(rows, model.sequences) : rows;
   ModelPorts ports{{makePort("ids", "i32", {rows}, PortRole::Ids),
                     makePort("sequences", "i32", {isPrefill ? 1 : rows}, PortRole::Sequences),
                     makePort("positions", "i32", {rows}, PortRole::Positions)},
                    makePort("logits", "f32", {logitsRows, model.vocabulary}, PortRole::Logits),
                    makePort("next_ids", "i32", {logitsRows}, PortRole::NextIds)};
-  if (isPrefill)
-    ports.inputs.push_back(makePort("output_rows", "i32", {1}, PortRole::OutputRows));
+  if (isPrefill || isMixed)
+    ports.inputs.push_back(makePort("output_rows", "i32", {logitsRows}, PortRole::OutputRows));
   if (model.isPaged())
     ports.inputs.push_back(
         makePort("block_table", "i32", {model.sequences, model.blocks()}, PortRole::BlockTable));

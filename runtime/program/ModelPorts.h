@@ -12,17 +12,18 @@ namespace tenon::runtime {
 
 /// The ports that a function of a language model has, each once, beside outputs of no role.
 struct ModelPorts {
-  /// `ids`, `sequences` and `positions`, i32 [rows]; of Prefill one sequence, and `output_rows`, i32
-  /// [1]; where caches are paged `block_table`, i32 [sequences, blocks].
+  /// `ids`, `sequences` and `positions`, i32 [rows]; of Prefill one sequence, and of Prefill and Mixed
+  /// `output_rows`, i32 [rows of logits]; where caches are paged `block_table`, i32 [sequences, blocks].
   std::vector<Port> inputs;
-  /// `logits`, f32 [rows, vocabulary]; of Prefill [1, vocabulary].
+  /// `logits`, f32 [rows of logits, vocabulary]: of Decode all rows, of Prefill one, of Mixed one of each
+  /// sequence that the states hold, as far as there are rows.
   Port logits;
-  /// `next_ids`, i32 [rows or 1], which not every function has.
+  /// `next_ids`, i32 [rows of logits], which not every function has.
   Port nextIds;
 };
 
-/// The ports of a Decode or Prefill function of `rows` rows, from 0 on, of a model with that
-/// vocabulary, and where its caches are paged with those sequences, context and pages.
+/// The ports of a Decode, Prefill or Mixed function of `rows` rows, from 0 on, of a model with that
+/// vocabulary and those sequences, and where its caches are paged with that context and those pages.
 ModelPorts modelPorts(Role role, int64_t rows, const ModelInfo& model);
 
 /// Where the first port of that role is among `ports`; nothing where none has it.

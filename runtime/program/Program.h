@@ -183,13 +183,13 @@ struct Kernel {
   bool operator==(const Kernel&) const = default;
 };
 
-/// What a port of a Decode or Prefill function holds; a generation loop finds ports by it alone.
+/// What a port of a Decode, Prefill or Mixed function holds; a generation loop finds ports by it alone.
 enum class PortRole : uint8_t {
   Other = 0,      ///< any values
   Ids = 1,        ///< input: the tokens
   Sequences = 2,  ///< input: the sequence of each token
   Positions = 3,  ///< input: where each token stands in its sequence
-  OutputRows = 4, ///< input: the rows of a chunk that have logits
+  OutputRows = 4, ///< input: the rows of chunks that have logits
   Logits = 5,     ///< output
   NextIds = 6,    ///< output: the most likely token after each row of logits
   BlockTable = 7, ///< input, where caches are paged: the pages of each sequence
@@ -211,9 +211,10 @@ enum class Role : uint8_t {
   Other = 0,   ///< any graph
   Decode = 1,  ///< `rows` tokens, each of any sequence, no two at one place
   Prefill = 2, ///< a chunk of `rows` tokens of one sequence
+  Mixed = 3, ///< chunks of several sequences, `rows` tokens together, those of a sequence in a row
 };
 
-/// One entry shape. Functions of role Decode or Prefill have the ports of `ModelPorts.h`, in any
+/// One entry shape. Functions of a role but Other have the ports of `ModelPorts.h`, in any
 /// order. A row with position −1 is inactive.
 struct Function {
   std::string name;

@@ -326,8 +326,8 @@ absl::Status Validator::validatePort(const std::vector<Port>& ports, const Port&
 }
 
 absl::Status Validator::validateSignature(const Function& function) {
-  if (function.role > Role::Prefill)
-    return invalid("expects a role from 0 to 2, but found %d", static_cast<int>(function.role));
+  if (function.role > Role::Mixed)
+    return invalid("expects a role from 0 to 3, but found %d", static_cast<int>(function.role));
   if (function.predictedNs < 0)
     return invalid("expects a predicted time of at least 0 ns, but found %d", function.predictedNs);
   if (function.role == Role::Other)

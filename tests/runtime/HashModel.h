@@ -43,7 +43,11 @@ public:
       return absl::InternalError("the device is on fire");
     const std::vector<int32_t> ids = read(inputs[0]), sequences = read(inputs[1]),
                                positions = read(inputs[2]);
+    const bool isDecode = function.role == Role::Decode;
+    const std::vector<int32_t> outputRows = isDecode ? std::vector<int32_t>() : read(inputs[3]);
     std::vector<float> logits(function.outputs[0].bytes / sizeof(float), -1);
+    if (function.role == Role::Mixed)
+      expectChunks(sequences, positions);
     for (size_t row = 0; row < ids.size(); ++row) {
       if (positions[row] < 0)
         continue;
@@ -54,9 +58,14 @@ public:
       const std::vector<int32_t> cache =
           held.model->isPaged() ? write(read(inputs.back()), sequence, positions[row], id)
                                 : write(sequence, positions[row], id);
-      if (!isPrefill || int32_t(row) == read(inputs[3])[0])
-        writeLogits(std::span(logits).subspan((isPrefill ? 0 : row) * vocabulary, vocabulary),
-                    cache);
+      auto write = [&](size_t place) {
+        writeLogits(std::span(logits).subspan(place * vocabulary, vocabulary), cache);
+      };
+      if (isDecode)
+        write(row);
+      for (size_t place = 0; place < outputRows.size(); ++place)
+        if (outputRows[place] == int32_t(row))
+          write(place);
     }
     if (!outputs[0].empty()) {
       ++logitsCalls;
@@ -104,6 +113,20 @@ public:
   bool marksFunctions = false;
 
 private:
+  /// The rows of each sequence stand beside each other, at positions that follow each other.
+  static void expectChunks(const std::vector<int32_t>& sequences,
+                           const std::vector<int32_t>& positions) {
+    std::vector<int32_t> seen;
+    for (size_t row = 0; row < positions.size() && positions[row] >= 0; ++row) {
+      if (row > 0 && sequences[row] == sequences[row - 1]) {
+        EXPECT_EQ(positions[row], positions[row - 1] + 1);
+        continue;
+      }
+      EXPECT_EQ(std::ranges::count(seen, sequences[row]), 0) << "two chunks of a sequence";
+      seen.push_back(sequences[row]);
+    }
+  }
+
   /// Writes an id; what the sequence then holds.
   std::vector<int32_t> write(int32_t sequence, int32_t position, int32_t id) {
     std::vector<int32_t>& cache = caches.at(size_t(sequence));

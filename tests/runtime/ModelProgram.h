@@ -14,9 +14,9 @@ namespace tenon::runtime {
 /// A function without steps, with the ports of its role.
 inline Function makeModelFunction(Role role, int64_t rows, const ModelInfo& model,
                                   bool hasNextIds = false) {
-  const bool isPrefill = role == Role::Prefill;
+  const char* name = role == Role::Decode ? "decode" : role == Role::Prefill ? "prefill" : "mixed";
   Function function;
-  function.name = absl::StrFormat("%s_%d", isPrefill ? "prefill" : "decode", rows);
+  function.name = absl::StrFormat("%s_%d", name, rows);
   function.role = role;
   function.rows = rows;
   ModelPorts ports = modelPorts(role, rows, model);
@@ -27,11 +27,12 @@ inline Function makeModelFunction(Role role, int64_t rows, const ModelInfo& mode
   return function;
 }
 
-/// The same for a model of that vocabulary whose caches are not paged.
+/// The same for a model of that vocabulary whose caches are not paged, and hold so many sequences.
 inline Function makeModelFunction(Role role, int64_t rows, int64_t vocabulary,
-                                  bool hasNextIds = false) {
+                                  bool hasNextIds = false, int64_t sequences = 1) {
   ModelInfo model;
   model.vocabulary = vocabulary;
+  model.sequences = sequences;
   return makeModelFunction(role, rows, model, hasNextIds);
 }
 

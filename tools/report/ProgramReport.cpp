@@ -21,6 +21,8 @@ static const char* roleName(runtime::Role role) {
     return "decode";
   case runtime::Role::Prefill:
     return "prefill";
+  case runtime::Role::Mixed:
+    return "mixed";
   case runtime::Role::Other:
     break;
   }

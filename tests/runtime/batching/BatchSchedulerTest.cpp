@@ -22,6 +22,10 @@ constexpr int64_t vocabulary = HashModel::vocabulary, context = HashModel::conte
 Function decode(int64_t rows) { return makeModelFunction(Role::Decode, rows, vocabulary); }
 Function prefill(int64_t rows) { return makeModelFunction(Role::Prefill, rows, vocabulary); }
 
+Function mixed(int64_t rows, int64_t sequences) {
+  return makeModelFunction(Role::Mixed, rows, vocabulary, /*hasNextIds=*/false, sequences);
+}
+
 /// What the model answers to `prompt` alone.
 Ids answerOf(const Ids& prompt, int64_t count) { return HashModel({}, 0).answerOf(prompt, count); }
 
@@ -307,8 +311,7 @@ TEST(BatchScheduler, AFailedCallEndsAllRequestsOnce) {
 constexpr int manyRequests = 10'000;
 
 /// Submits and cancels requests at random; each gets what it would have got alone, as far as it went.
-BatchStatistics expectNothingIsLost(HashModel& model) {
-  constexpr int count = manyRequests;
+BatchStatistics expectNothingIsLost(HashModel& model, int count = manyRequests) {
   auto scheduler = makeScheduler(model);
   std::mt19937 random(7);
   auto draw = [&](int from, int to) { return std::uniform_int_distribution(from, to)(random); };
@@ -454,6 +457,7 @@ std::vector<Ids> answersOf(const ModelInfo& info, const BatchOptions& options, b
     functions.push_back(makeModelFunction(Role::Decode, rows, info));
   for (int64_t rows : {4, 8})
     functions.push_back(makeModelFunction(Role::Prefill, rows, info));
+  functions.push_back(makeModelFunction(Role::Mixed, 8, info));
   std::unique_ptr<HashModel> model;
   std::unique_ptr<BatchScheduler> scheduler;
   const auto begin = [&] {
@@ -481,6 +485,7 @@ std::vector<Ids> answersOf(const ModelInfo& info, const BatchOptions& options, b
   }
   runUntilIdle(*scheduler);
   const BatchStatistics statistics = scheduler->statistics();
+  EXPECT_EQ(statistics.mixedCalls > 0, !isAlone && !options.isBatchInvariant);
   if (!isAlone && options.reusesPrefixes)
     EXPECT_GT(statistics.reusedTokens, 0);
   if (!isAlone && info.isPaged())
@@ -496,6 +501,124 @@ TEST(BatchScheduler, BatchInvariantAnswersAreThoseOfARequestAlone) {
     EXPECT_EQ(answersOf(info, invariant, /*isAlone=*/false),
               answersOf(info, invariant, /*isAlone=*/true));
     EXPECT_NE(answersOf(info, {}, /*isAlone=*/false), answersOf(info, {}, /*isAlone=*/true));
+  }
+}
+
+/// The calls after which a request of `first` tokens that decodes and another one of `second` have ended.
+std::vector<std::string> callsOfTwo(HashModel& model, const Ids& first, const Ids& second) {
+  auto scheduler = makeScheduler(model, {.guessesInIdleRows = false});
+  Answers answers;
+  EXPECT_TRUE(
+      scheduler->submit({.prompt = first, .maxTokens = 4, .onEnd = answers.collect()}).ok());
+  EXPECT_TRUE(scheduler->step().ok());
+  EXPECT_TRUE(
+      scheduler->submit({.prompt = second, .maxTokens = 2, .onEnd = answers.collect()}).ok());
+  runUntilIdle(*scheduler);
+  EXPECT_EQ(answers.results.at(1).ids, answerOf(first, 4));
+  EXPECT_EQ(answers.results.at(2).ids, answerOf(second, 2));
+  return model.calls;
+}
+
+// Three tokens of the prompt beside each one of the request that decodes.
+TEST(MixedCalls, HaveDecodeAndChunksOfPrompts) {
+  const Ids prompt = {1, 2, 3, 4, 5, 6, 7, 8, 9};
+  HashModel model({decode(2), prefill(8), mixed(4, 2)}, 2);
+  EXPECT_THAT(callsOfTwo(model, {1, 2}, prompt),
+              ElementsAre("prefill_8", "mixed_4", "mixed_4", "mixed_4", "decode_2"));
+  // Mixed takes the place of Prefill where there is none.
+  HashModel without({decode(2), mixed(4, 2)}, 2);
+  EXPECT_THAT(callsOfTwo(without, {1, 2}, prompt),
+              ElementsAre("mixed_4", "mixed_4", "mixed_4", "mixed_4", "decode_2"));
+}
+
+TEST(MixedCalls, HaveTheFewestRowsThatHoldAll) {
+  HashModel model({decode(2), mixed(4, 2), mixed(16, 2)}, 2);
+  EXPECT_THAT(callsOfTwo(model, {1, 2}, {1, 2, 3}),
+              ElementsAre("mixed_4", "mixed_4", "decode_2", "decode_2"));
+  HashModel more({decode(2), mixed(4, 2), mixed(16, 2)}, 2);
+  EXPECT_THAT(callsOfTwo(more, {1, 2}, Ids(15, 3)),
+              ElementsAre("mixed_4", "mixed_16", "decode_2", "decode_2"));
+}
+
+TEST(MixedCalls, FeedSeveralPromptsAtOnce) {
+  HashModel model({decode(4), prefill(4), mixed(16, 4)}, 4);
+  auto scheduler = makeScheduler(model);
+  Answers answers;
+  for (int32_t i = 0; i < 4; ++i)
+    ASSERT_TRUE(
+        scheduler->submit({.prompt = {i, 2, 3, 4, i}, .maxTokens = 1, .onEnd = answers.collect()})
+            .ok());
+  ASSERT_TRUE(scheduler->step().ok());
+  EXPECT_EQ(answers.results.size(), 3u); // the fourth has fed one token
+  runUntilIdle(*scheduler);
+  EXPECT_THAT(model.calls, ElementsAre("mixed_16", "prefill_4"));
+  for (int32_t i = 0; i < 4; ++i)
+    EXPECT_EQ(answers.results.at(RequestId(i + 1)).ids, answerOf({i, 2, 3, 4, i}, 1));
+  const BatchStatistics statistics = scheduler->statistics();
+  EXPECT_EQ(statistics.mixedCalls, 1);
+  EXPECT_EQ(statistics.mixedTokens, 16);
+  EXPECT_EQ(statistics.prefillTokens, 4);
+}
+
+// Where as many sequences decode as the function has rows, prompts take turns with them.
+TEST(MixedCalls, AreNoneWhereDecodeFillsThem) {
+  HashModel model({decode(2), prefill(4), mixed(2, 3)}, 3);
+  auto scheduler = makeScheduler(model, {.guessesInIdleRows = false});
+  for (int32_t i = 0; i < 2; ++i)
+    ASSERT_TRUE(scheduler->submit({.prompt = {i}, .maxTokens = 3}).ok());
+  ASSERT_TRUE(scheduler->step().ok());
+  ASSERT_TRUE(scheduler->submit({.prompt = {1, 2, 3, 4}, .maxTokens = 1}).ok());
+  runUntilIdle(*scheduler);
+  EXPECT_THAT(model.calls, ElementsAre("decode_2", "prefill_4", "decode_2", "decode_2"));
+}
+
+// Of a chunk that does not end its prompt nobody wants logits, drawn tokens or not.
+TEST(MixedCalls, FetchLogitsWhereTheyEndAPromptThatDraws) {
+  ModelInfo info = HashModel::infoOf(2);
+  HashModel model({makeModelFunction(Role::Decode, 2, info, /*hasNextIds=*/true),
+                   makeModelFunction(Role::Mixed, 4, info, /*hasNextIds=*/true)},
+                  info);
+  auto scheduler = makeScheduler(model, {.guessesInIdleRows = false});
+  Answers answers;
+  ASSERT_TRUE(
+      scheduler->submit({.prompt = {1, 2}, .maxTokens = 9, .onEnd = answers.collect()}).ok());
+  ASSERT_TRUE(scheduler->step().ok());
+  ASSERT_TRUE(scheduler
+                  ->submit({.prompt = {1, 2, 3, 4, 5},
+                            .maxTokens = 1,
+                            .sampling = {.temperature = 0.01f},
+                            .onEnd = answers.collect()})
+                  .ok());
+  ASSERT_TRUE(scheduler->step().ok());
+  EXPECT_EQ(model.logitsCalls, 0u);
+  ASSERT_TRUE(scheduler->step().ok());
+  EXPECT_EQ(model.logitsCalls, 1u);
+  EXPECT_EQ(answers.results.at(2).ids, answerOf({1, 2, 3, 4, 5}, 1));
+  runUntilIdle(*scheduler);
+  EXPECT_EQ(answers.results.at(1).ids, answerOf({1, 2}, 9));
+}
+
+TEST(MixedCalls, TwoThousandRequestsWithCancelsLoseNothing) {
+  HashModel model(
+      {decode(1), decode(4), decode(8), prefill(4), prefill(16), mixed(6, 8), mixed(24, 8)}, 8);
+  const BatchStatistics statistics = expectNothingIsLost(model, 2000);
+  EXPECT_GT(statistics.reusedTokens, 500);
+  EXPECT_GT(statistics.mixedCalls, statistics.prefillCalls);
+  EXPECT_GT(statistics.decodeCalls, 0);
+}
+
+TEST(MixedCalls, TwoThousandRequestsLoseNothingWherePagesRunOut) {
+  for (int64_t pages : {12, 15, 40}) {
+    SCOPED_TRACE(pages);
+    const ModelInfo info = HashModel::infoOf(8, pages, 4);
+    std::vector<Function> functions = pagedFunctions(info, {1, 4, 8}, {4});
+    for (int64_t rows : {3, 12})
+      functions.push_back(makeModelFunction(Role::Mixed, rows, info));
+    HashModel model(functions, info);
+    const BatchStatistics statistics = expectNothingIsLost(model, 2000);
+    EXPECT_EQ(statistics.freePages, pages);
+    EXPECT_GT(statistics.preemptions, pages < 40 ? 20 : 0);
+    EXPECT_GT(statistics.mixedCalls, 500);
   }
 }
 

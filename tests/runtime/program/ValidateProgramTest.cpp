@@ -1,11 +1,13 @@
 #include "runtime/program/ValidateProgram.h"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "runtime/program/ModelPorts.h"
 #include "tests/runtime/program/TestPrograms.h"
 
 namespace tenon::runtime {
@@ -209,8 +211,10 @@ const Refusal refusals[] = {
      "expects argument 0 of kernel \"embed\", which it writes to, outside constants and inputs"},
     {"UnknownAccess", [](Program& p) { p.kernels[0].args[1].access = Access{3}; },
      "kernel \"embed\" expects an access from 0 to 2, but found 3"},
-    {"UnknownRole", [](Program& p) { p.functions[2].role = Role{3}; },
-     "function \"graph\" expects a role from 0 to 2, but found 3"},
+    {"UnknownRole", [](Program& p) { p.functions[2].role = Role{4}; },
+     "function \"graph\" expects a role from 0 to 3, but found 4"},
+    {"OtherSequences", [](Program& p) { p.functions[1].role = Role::Mixed; },
+     "function \"prefill\" expects \"sequences\": [4] of i32, but found \"sequences\": [1] of i32"},
     {"RoleWithoutModel", [](Program& p) { p.model.reset(); },
      "function \"decode\" expects a model, which its role needs"},
     {"MissingInput", [](Program& p) { p.functions[1].inputs.pop_back(); },
@@ -240,6 +244,20 @@ const Refusal refusals[] = {
      },
      "function \"decode\" expects 4 bytes an element in \"ids\": [2] of i32, but found 4 bytes"},
 };
+
+/// Of mixed rows one of each sequence has logits, as far as there are rows.
+TEST(ValidateProgram, TakesMixedFunctions) {
+  for (int64_t rows : {1, 4}) {
+    Program program = richProgram();
+    ModelPorts ports = modelPorts(Role::Mixed, rows, *program.model);
+    const int64_t outputRows = std::min<int64_t>(rows, 2);
+    EXPECT_EQ(ports.logits.shape, std::vector<int64_t>({outputRows, 5}));
+    EXPECT_EQ(ports.inputs.back().shape, std::vector<int64_t>({outputRows}));
+    program.functions.push_back(
+        {"mixed", Role::Mixed, rows, std::move(ports.inputs), {std::move(ports.logits)}, {}});
+    EXPECT_EQ(validateProgram(program), absl::OkStatus());
+  }
+}
 
 class ValidateCudaRefusal : public testing::TestWithParam<Refusal> {};
 

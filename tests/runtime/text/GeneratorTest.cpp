@@ -55,7 +55,7 @@ public:
       cache.push_back(ids[row]);
     }
     const size_t outputRow =
-        called.role == Role::Prefill ? size_t(read(inputs[3])[0]) : ids.size() - 1;
+        called.role == Role::Decode ? ids.size() - 1 : size_t(read(inputs[3])[0]);
     EXPECT_EQ(size_t(positions[outputRow]) + 1, cache.size());
     std::vector<float> logits(vocabulary, -1);
     logits[size_t(nextId())] = nextLogit;
@@ -110,6 +110,15 @@ TEST(Generator, feedsThePromptThroughDecode) {
   EXPECT_EQ(result.ids, expectedIds({3, 4, 5}, 4));
   EXPECT_EQ(result.reason, StopReason::TokenLimit);
   EXPECT_EQ(executor.calls, std::vector<std::string>(6, "decode_1")); // the last id is not fed
+}
+
+TEST(Generator, feedsThePromptThroughMixedWithoutPrefill) {
+  FakeExecutor executor(makeProgram({makeFunction(Role::Mixed, 4), makeFunction(Role::Decode, 1)}));
+  Generator generator = Generator::create(executor).value();
+  const Ids prompt = {1, 2, 3, 4, 5, 6};
+  EXPECT_EQ(generator.generate(prompt, 3, greedy()).value().ids, expectedIds(prompt, 3));
+  EXPECT_THAT(executor.calls, ElementsAre("mixed_4", "mixed_4", "decode_1", "decode_1"));
+  EXPECT_EQ(executor.inactiveRows, 2);
 }
 
 TEST(Generator, feedsThePromptThroughPrefillInChunks) {
