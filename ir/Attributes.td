@@ -59,14 +59,14 @@ def Tenon_StateLayoutKind : Tenon_EnumInfo<"StateLayout", "where a state has its
 
 def Tenon_Role : Tenon_EnumInfo<"Role", "what a function is for", [
     I32EnumAttrCase<"Other", 0, "other">, I32EnumAttrCase<"Decode", 1, "decode">,
-    I32EnumAttrCase<"Prefill", 2, "prefill">
+    I32EnumAttrCase<"Prefill", 2, "prefill">, I32EnumAttrCase<"Mixed", 3, "mixed">
   ]>;
 
 def Tenon_PortRoleInfo : Tenon_EnumInfo<"PortRole", "what a port of a language model holds", [
     I32EnumAttrCase<"Ids", 1, "ids">,              // of tokens
     I32EnumAttrCase<"Sequences", 2, "sequences">,  // of the tokens
     I32EnumAttrCase<"Positions", 3, "positions">,  // of the tokens in their sequences
-    I32EnumAttrCase<"OutputRows", 4, "output_rows">, // rows of a chunk that have logits
+    I32EnumAttrCase<"OutputRows", 4, "output_rows">, // rows of chunks that have logits
     I32EnumAttrCase<"Logits", 5, "logits">,        // a result
     I32EnumAttrCase<"NextIds", 6, "next_ids">,     // a result: the likeliest token after each row
     I32EnumAttrCase<"BlockTable", 7, "block_table"> // the pages of the sequences
@@ -155,7 +155,9 @@ def Tenon_EntryAttr : Tenon_Attr<"Entry", "entry"> {
   let summary = "The entry shape of a function";
   let description = [{
     `decode` with `rows` rows: each row is a token of any sequence, at a place of its own. `prefill`
-    with `rows` rows: a chunk of consecutive tokens of one sequence. `other`: any graph.
+    with `rows` rows: a chunk of consecutive tokens of one sequence. `mixed` with `rows` rows: chunks
+    of several sequences, of one token and more, those of a sequence beside each other in ascending
+    positions; the last of each has logits. `other`: any graph.
   }];
   let parameters = (ins EnumParameter<Tenon_Role>:$role, "int64_t":$rows);
   let assemblyFormat = "`<` $role `,` `rows` `=` $rows `>`";

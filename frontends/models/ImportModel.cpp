@@ -82,7 +82,7 @@ struct Capacities {
 };
 
 std::string entryName(const EntryShape& entry) {
-  return absl::StrFormat("%s_%d", entry.role == Role::Decode ? "decode" : "prefill", entry.rows);
+  return absl::StrFormat("%s_%d", stringifyRole(entry.role).str(), entry.rows);
 }
 
 absl::Status checkEntries(const std::vector<EntryShape>& entries) {
@@ -91,7 +91,7 @@ absl::Status checkEntries(const std::vector<EntryShape>& entries) {
   for (size_t i = 0; i < entries.size(); ++i) {
     if (entries[i].role == Role::Other)
       return absl::InvalidArgumentError(
-          "import options: expects entries for decode or prefill, but got another role");
+          "import options: expects entries for decode, prefill or mixed, but got another role");
     if (entries[i].rows < 1 || entries[i].rows > highestRows)
       return absl::InvalidArgumentError(absl::StrFormat(
           "import options: entry '%s' expects 1 to %d rows", entryName(entries[i]), highestRows));
@@ -329,20 +329,29 @@ void buildEncoder(const ModelGraph::Shared& shared, int64_t rows, const ImportOp
   builder.endFunction();
 }
 
-/// Builds one entry function; stops at the first error, which the builder keeps.
-void buildEntry(const ModelGraph::Shared& shared, const EntryShape& entry,
+/// The rows of an entry that have logits, as an input says; 0 where all have.
+int64_t countOutputRows(const EntryShape& entry, int64_t sequences) {
+  if (entry.role == Role::Decode)
+    return 0;
+  return entry.role == Role::Prefill ? 1 : std::min(entry.rows, sequences);
+}
+
+/// Builds one entry function for caches of so many sequences; stops at the first error, which the
+/// builder keeps.
+void buildEntry(const ModelGraph::Shared& shared, const EntryShape& entry, int64_t sequences,
                 const ImportOptions& options) {
   GraphBuilder& builder = shared.builder;
   mlir::Type i32 = mlir::IntegerType::get(builder.getActivationType().getContext(), 32);
-  bool isPrefill = entry.role == Role::Prefill;
+  int64_t sequencesOfRows = entry.role == Role::Prefill ? 1 : entry.rows;
+  int64_t outputRowCount = countOutputRows(entry, sequences);
   builder.beginFunction(entryName(entry), entry.role, entry.rows);
   ModelGraph::Inputs inputs;
   inputs.ids = builder.input("ids", {entry.rows}, i32, PortRole::Ids);
-  inputs.sequences =
-      builder.input("sequences", {isPrefill ? 1 : entry.rows}, i32, PortRole::Sequences);
+  inputs.sequences = builder.input("sequences", {sequencesOfRows}, i32, PortRole::Sequences);
   inputs.positions = builder.input("positions", {entry.rows}, i32, PortRole::Positions);
-  Value outputRows =
-      isPrefill ? builder.input("output_rows", {1}, i32, PortRole::OutputRows) : Value();
+  Value outputRows = outputRowCount > 0
+                         ? builder.input("output_rows", {outputRowCount}, i32, PortRole::OutputRows)
+                         : Value();
 
   ModelGraph graph(shared, inputs);
   Value x = shared.architecture.buildEmbedding(graph);
@@ -351,7 +360,7 @@ void buildEntry(const ModelGraph::Shared& shared, const EntryShape& entry,
     x = graph.block(layer, x);
     blocks.push_back(x);
   }
-  if (isPrefill)
+  if (outputRows)
     x = builder.embedding(x, outputRows, {.name = "output_rows"});
   Value logits = graph.logits(x);
   builder.output("logits", logits, PortRole::Logits);
@@ -402,7 +411,7 @@ importModel(mlir::MLIRContext& context, const ModelSource& source, const ImportO
     if (!isLeftOut(entry, options,
                    capacities.isStream() ? options.window : capacities.contextLength)) {
       if (!architecture->isEncoder)
-        buildEntry(shared, entry, options);
+        buildEntry(shared, entry, capacities.sequences, options);
       else if (entry.role == Role::Prefill)
         buildEncoder(shared, entry.rows, options);
     }

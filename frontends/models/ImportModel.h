@@ -33,7 +33,8 @@ enum class CacheType {
   FP8 ///< E4M3 numbers, the same
 };
 
-/// A function to make: decode with `rows` tokens of any sequences, or prefill with a chunk of `rows` tokens.
+/// A function to make: decode with `rows` tokens of any sequences, prefill with a chunk of `rows`
+/// tokens, or mixed, with chunks of several sequences, `rows` tokens together.
 struct EntryShape {
   Role role;
   int64_t rows;
@@ -45,7 +46,7 @@ inline constexpr int64_t highestRows = 1 << 16;
 /// What to make of a model file.
 struct ImportOptions {
   ActivationType activations = ActivationType::F32;
-  /// At least one; functions are named `decode_<rows>` and `prefill_<rows>`.
+  /// At least one; functions are named `decode_<rows>`, `prefill_<rows>` and `mixed_<rows>`.
   std::vector<EntryShape> entries = {{Role::Decode, 1}, {Role::Prefill, 32}};
   /// Whether prefill entries of more rows than the caches hold positions, or than the window of a
   /// stream has, are left out.
@@ -66,7 +67,7 @@ struct ImportOptions {
   /// [rows, hidden] in the activation type.
   bool blockOutputs = false;
   /// Whether each function also returns the most likely token after each row of logits,
-  /// `next_ids` i32 [rows or 1], so that greedy decoding needs no logits on the host.
+  /// `next_ids` i32 [rows of logits], so that greedy decoding needs no logits on the host.
   bool nextIds = false;
   /// Metadata keys, as the file or as Tenon names them, that are passed over although they may
   /// change what the model computes.
@@ -80,8 +81,9 @@ inline constexpr int64_t defaultContextLength = 4096;
 /// Makes a module of the model in `source`, in phase `input`.
 ///
 /// Each entry is a function with the inputs `ids` i32 [rows], `sequences` i32 [rows] (prefill:
-/// [1]), `positions` i32 [rows] and, for prefill, `output_rows` i32 [1]: the row whose logits are
-/// wanted. Its first result is `logits` f32 [rows or 1, vocabulary]. The functions share the states
+/// [1]), `positions` i32 [rows] and `output_rows`, the rows whose logits are wanted: for prefill i32
+/// [1], for mixed i32 [sequences or rows, whichever is fewer], one of each sequence; decode has those
+/// of all rows. Its first result is `logits` f32 [that many, vocabulary]. The functions share the states
 /// `kv.<n>.k` and `kv.<n>.v` [sequences, context, KV heads, head size]. Weights have the canonical
 /// names of the source's tensors and refer to their bytes in its files.
 ///

@@ -103,6 +103,24 @@ TEST_F(GgufImportTest, TinyNeoxHasTheParallelBlock) {
       }));
 }
 
+/// Tokens of any sequences, as of decode, and logits of one row of each, as of prefill. The caches hold as
+/// many sequences as decode has rows.
+TEST_F(GgufImportTest, MixedHasLogitsOfOneRowOfEachSequence) {
+  const std::string module = importText(
+      ModelFile::llama(),
+      {.entries = {{Role::Decode, 3}, {Role::Mixed, 5}}, .contextLength = 12, .nextIds = true});
+  EXPECT_THAT(module,
+              ContainsInOrder(
+                  Parts{"tenon.state @kv.0.k : !tenon.state<3x12x", "@mixed_5(%arg0: tensor<5xi32>",
+                        "%arg1: tensor<5xi32> {tenon.name = \"sequences\"", "%arg2: tensor<5xi32>",
+                        "%arg3: tensor<3xi32> {tenon.name = \"output_rows\"", "-> (tensor<3x",
+                        "tensor<3xi32> {tenon.name = \"next_ids\"", "#tenon.entry<mixed, rows = 5>",
+                        "tenon.kv_write"}));
+  // Of fewer rows than sequences all may have logits.
+  EXPECT_THAT(importText(ModelFile::llama(), {.entries = {{Role::Decode, 3}, {Role::Mixed, 2}}}),
+              HasSubstr("%arg3: tensor<2xi32> {tenon.name = \"output_rows\""));
+}
+
 /// The parts of a fused tensor are ranges of its rows, one after the other.
 TEST_F(GgufImportTest, FusedTensorsAreSplitByRows) {
   auto module = import(ModelFile::gptNeox());

@@ -410,7 +410,7 @@ TEST_F(ImportFixture, OptionsThatDoNotFit) {
       "expects heads of a multiple of 8 elements, 256 at most, for caches of 8 bits (--cache), but "
       "got 2");
   fails({.entries = {}}, "expects at least one entry shape");
-  fails({.entries = {{Role::Other, 1}}}, "expects entries for decode or prefill");
+  fails({.entries = {{Role::Other, 1}}}, "expects entries for decode, prefill or mixed");
   fails({.entries = {{Role::Decode, 0}}},
         "import options: entry 'decode_0' expects 1 to 65536 rows");
   fails({.entries = {{Role::Prefill, 1 << 20}}}, "'prefill_1048576' expects 1 to 65536 rows");
