@@ -23,6 +23,15 @@ ModelBench::ModelBench(runtime::Executor& executor, size_t index, const BenchOpt
     outputs.emplace_back(port.bytes);
 }
 
+static const char* roleName(Role role) {
+  return role == Role::Decode ? "decode" : role == Role::Prefill ? "prefill" : "mixed";
+}
+
+/// The rows of a mixed call that are a chunk of sequence 0: all but one of each other sequence.
+static int64_t chunkRows(int64_t rows, const runtime::ModelInfo& model) {
+  return std::max<int64_t>(rows - (model.sequences - 1), 1);
+}
+
 absl::StatusOr<ModelBench> ModelBench::create(runtime::Executor& executor, Role role, int64_t rows,
                                               const BenchOptions& options) {
   const runtime::Program& program = executor.program();
@@ -34,9 +43,11 @@ absl::StatusOr<ModelBench> ModelBench::create(runtime::Executor& executor, Role 
     return absl::NotFoundError(
         absl::StrFormat("bench: expects a language model with a %s function of %d rows, but there "
                         "is none",
-                        role == Role::Decode ? "decode" : "prefill", rows));
+                        roleName(role), rows));
   int64_t fed = options.generatedTokens > 0 ? options.generatedTokens + warmupTokens : 0;
-  int64_t last = role == Role::Decode ? options.position + fed : rows - 1;
+  int64_t last = role == Role::Decode    ? options.position + fed
+                 : role == Role::Prefill ? rows - 1
+                                         : options.position + chunkRows(rows, *program.model) - 1;
   if (options.position < 0 || last >= program.model->context)
     return usageError(absl::StrFormat(
         "--position: expects positions from 0 up to %d, the last that the context of "
@@ -65,24 +76,28 @@ std::span<int32_t> ModelBench::integers(size_t input) {
 void ModelBench::setPosition(int64_t position) {
   if (!isModel())
     return;
-  bool isDecode = function().role == Role::Decode;
-  int64_t vocabulary = executor->program().model->vocabulary;
+  const runtime::ModelInfo& model = *executor->program().model;
+  int64_t rows = function().rows;
+  // Rows at positions that follow each other, of sequence 0; each row after them has its own.
+  int64_t chunk = function().role == Role::Decode    ? 1
+                  : function().role == Role::Prefill ? rows
+                                                     : chunkRows(rows, model);
   for (size_t i = 0; i < inputs.size(); ++i) {
     PortRole role = function().inputs[i].role;
     for (size_t row = 0; row < integers(i).size(); ++row) {
       auto at = static_cast<int64_t>(row);
       integers(i)[row] = static_cast<int32_t>(
-          role == PortRole::Ids          ? (position * 7919 + at * 104729 + 17) % vocabulary
-          : role == PortRole::Positions  ? (isDecode ? position : position + at)
-          : role == PortRole::OutputRows ? function().rows - 1
-          : role == PortRole::BlockTable ? at % executor->program().model->pages
-                                         : at);
+          role == PortRole::Ids          ? (position * 7919 + at * 104729 + 17) % model.vocabulary
+          : role == PortRole::Positions  ? position + (at < chunk ? at : 0)
+          : role == PortRole::OutputRows ? std::min(chunk - 1 + at, rows - 1)
+          : role == PortRole::BlockTable ? at % model.pages
+                                         : std::max<int64_t>(at - chunk + 1, 0));
     }
   }
 }
 
 int64_t ModelBench::measuredPosition() const {
-  return function().role == Role::Decode ? options.position : 0;
+  return function().role == Role::Prefill ? 0 : options.position;
 }
 
 static std::vector<std::span<const std::byte>>
@@ -90,10 +105,14 @@ viewInputs(const std::vector<std::vector<std::byte>>& inputs) {
   return {inputs.begin(), inputs.end()};
 }
 
-absl::Status ModelBench::runAt(int64_t position) {
-  setPosition(position);
+absl::Status ModelBench::runInputs() {
   std::vector<std::span<std::byte>> results(outputs.begin(), outputs.end());
   return executor->run(index, viewInputs(inputs), results);
+}
+
+absl::Status ModelBench::runAt(int64_t position) {
+  setPosition(position);
+  return runInputs();
 }
 
 absl::Status ModelBench::observe(runtime::StepObserver& observer) {
@@ -102,11 +121,34 @@ absl::Status ModelBench::observe(runtime::StepObserver& observer) {
   return executor->runObserved(index, viewInputs(inputs), results, observer);
 }
 
+absl::Status ModelBench::feedDecode() {
+  for (int64_t position = 0; position < options.position; ++position)
+    TENON_RETURN_IF_ERROR(runAt(position));
+  return absl::OkStatus();
+}
+
+/// In calls of one sequence, whose tokens fill the rows.
+absl::Status ModelBench::feedMixed() {
+  int64_t rows = function().rows;
+  int64_t fed = std::min(executor->program().model->sequences, rows);
+  for (int64_t sequence = 0; sequence < fed; ++sequence)
+    for (int64_t position = 0; position < options.position; position += rows) {
+      setPosition(position);
+      std::ranges::fill(integers(PortRole::Sequences), static_cast<int32_t>(sequence));
+      for (int64_t row = 0; row < rows; ++row)
+        integers(PortRole::Positions)[row] =
+            position + row < options.position ? static_cast<int32_t>(position + row) : -1;
+      TENON_RETURN_IF_ERROR(runInputs());
+    }
+  return absl::OkStatus();
+}
+
 absl::Status ModelBench::prepare() {
   TENON_RETURN_IF_ERROR(executor->resetStates());
   if (function().role == Role::Decode)
-    for (int64_t position = 0; position < options.position; ++position)
-      TENON_RETURN_IF_ERROR(runAt(position));
+    TENON_RETURN_IF_ERROR(feedDecode());
+  if (function().role == Role::Mixed)
+    TENON_RETURN_IF_ERROR(feedMixed());
   for (int64_t i = 0; i < options.warmupCalls; ++i)
     TENON_RETURN_IF_ERROR(runAt(measuredPosition()));
   return absl::OkStatus();

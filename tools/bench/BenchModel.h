@@ -17,7 +17,7 @@ namespace tenon::tools {
 
 /// What is measured: calls of one function, all at the same position.
 struct BenchOptions {
-  int64_t position = 512; ///< of decode's tokens: how many keys lie before them
+  int64_t position = 512; ///< of each sequence's first token: how many keys lie before it
   int64_t calls = 200;
   int64_t warmupCalls = 20;
   int64_t profiledCalls = 20;  ///< with every step timed; not among `calls`
@@ -54,8 +54,8 @@ public:
   const runtime::Function& function() const { return executor->program().functions[index]; }
   size_t functionIndex() const { return index; }
 
-  /// Runs decode at every position before the measured one, so that the caches hold values of the
-  /// model, and the calls that warm up. Prefill starts at position 0 and needs none.
+  /// Feeds tokens of every sequence at every position before the measured one, so that the caches hold
+  /// values of the model, and makes the calls that warm up. Prefill starts at position 0 and needs none.
   absl::Status prepare();
   /// One measured call.
   absl::Status call();
@@ -83,9 +83,14 @@ private:
   std::span<int32_t> integers(size_t input);
   /// The same, of the input of that role, which a language model has.
   std::span<int32_t> integers(runtime::PortRole role);
-  /// Makes the inputs of a call of a language model with its first row at `position`.
+  /// Makes the inputs of a call of a language model with its first row at `position`. Of Mixed a chunk
+  /// of sequence 0 and behind it one row of each other sequence, as far as there are rows.
   void setPosition(int64_t position);
+  absl::Status runInputs();
   absl::Status runAt(int64_t position);
+  /// Fills the caches up to the measured position.
+  absl::Status feedDecode();
+  absl::Status feedMixed();
   /// The tokens that they chose, [count, rows].
   absl::StatusOr<std::vector<int32_t>> generateOnDevice(runtime::TokenStream& stream,
                                                         int64_t count);

@@ -131,6 +131,13 @@ double perSecond(int64_t count, const RequestBench& bench) {
   return share(static_cast<double>(count) * 1e9, static_cast<double>(bench.wallNs));
 }
 
+/// The calls of several sequences' chunks, where there were any.
+std::string describeMixed(const runtime::BatchStatistics& counts) {
+  if (counts.mixedCalls == 0)
+    return "";
+  return absl::StrFormat(", %d mixed with %d tokens", counts.mixedCalls, counts.mixedTokens);
+}
+
 /// What `meanCachedShare` is a part of.
 std::string describeHeld(const runtime::BatchStatistics& counts) {
   if (counts.pages == 0)
@@ -175,17 +182,15 @@ std::string formatRequestBench(const RequestBench& bench) {
   const auto busyNs = static_cast<double>(bench.busyNs);
   return text +
          absl::StrFormat(
-             "calls: %d of decode with %.1f rows on average, %d of prefill with %d tokens; %d "
-             "tokens "
-             "of prompts taken over; %d of "
-             "%d guesses in idle rows right\n"
+             "calls: %d of decode with %.1f rows on average, %d of prefill with %d tokens%s; %d "
+             "tokens of prompts taken over; %d of %d guesses in idle rows right\n"
              "slots: %.1f of %d taken on average, %d at most; %.1f %% of the %s\n"
              "time: %.1f %% busy; of that %.1f %% outside of the model's steps\n",
              bench.counts.decodeCalls, meanDecodeRows(bench), bench.counts.prefillCalls,
-             bench.counts.prefillTokens, bench.counts.reusedTokens, bench.counts.acceptedTokens,
-             bench.counts.draftedTokens, bench.meanRunning, bench.counts.slots,
-             bench.counts.mostRunning, 100 * bench.meanCachedShare, describeHeld(bench.counts),
-             100 * share(busyNs, static_cast<double>(bench.wallNs)),
+             bench.counts.prefillTokens, describeMixed(bench.counts), bench.counts.reusedTokens,
+             bench.counts.acceptedTokens, bench.counts.draftedTokens, bench.meanRunning,
+             bench.counts.slots, bench.counts.mostRunning, 100 * bench.meanCachedShare,
+             describeHeld(bench.counts), 100 * share(busyNs, static_cast<double>(bench.wallNs)),
              100 * share(busyNs - static_cast<double>(bench.deviceNs), busyNs));
 }
 
@@ -204,6 +209,8 @@ nlohmann::ordered_json describeRequestBench(const RequestBench& bench) {
                                  {"decode_calls", bench.counts.decodeCalls},
                                  {"mean_decode_rows", meanDecodeRows(bench)},
                                  {"prefill_calls", bench.counts.prefillCalls},
+                                 {"mixed_calls", bench.counts.mixedCalls},
+                                 {"mixed_tokens", bench.counts.mixedTokens},
                                  {"slots", bench.counts.slots},
                                  {"mean_running", bench.meanRunning},
                                  {"most_running", bench.counts.mostRunning},

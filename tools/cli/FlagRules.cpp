@@ -26,6 +26,8 @@ static const char* describe(Need need) {
     return "text that is generated";
   case Need::Decode:
     return "decode";
+  case Need::Position:
+    return "decode and mixed";
   case Need::OneFunction:
     return "calls of one function";
   case Need::Language:

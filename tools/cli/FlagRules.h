@@ -25,6 +25,7 @@ enum class Need : uint8_t {
   Sampling,    ///< tokens are drawn
   Text,        ///< text is generated
   Decode,      ///< decode is measured
+  Position,    ///< decode or mixed is measured, whose rows stand at a position
   OneFunction, ///< calls of one function are measured
   Language,    ///< the model is a language model
   Functions,   ///< the model's functions are in its file

@@ -63,7 +63,9 @@ void addModelOptions(CLI::App& command, ModelOptions& options, FlagRules& rules)
   rules.require(command
                     .add_option("--shapes", options.shapes,
                                 "Entry shapes to compile: decode:ROWS, each row its own sequence, "
-                                "and prefill:ROWS, a chunk of one prompt (default: "
+                                "prefill:ROWS, a chunk of one prompt, and mixed:ROWS, chunks of "
+                                "several sequences together, as many as decode or "
+                                "--cache=sequences has (default: "
                                 "decode:1,prefill:32, for a GPU also prefill:128,prefill:512,"
                                 "prefill:2048 as far as the context goes)")
                     ->delimiter(',')

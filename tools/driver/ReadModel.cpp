@@ -75,7 +75,8 @@ absl::StatusOr<frontends::EntryShape> parseEntryShape(const std::string& text) {
   if (!role || *role == Role::Other || colon == std::string::npos ||
       !absl::SimpleAtoi(text.substr(colon + 1), &rows) || rows < 1 || rows > frontends::highestRows)
     return usageError(absl::StrFormat(
-        "--shapes: expects decode:ROWS or prefill:ROWS with 1 to %d rows, but got '%s'",
+        "--shapes: expects decode:ROWS, prefill:ROWS or mixed:ROWS with 1 to %d rows, but got "
+        "'%s'",
         frontends::highestRows, text));
   return frontends::EntryShape{*role, rows};
 }
@@ -88,8 +89,9 @@ absl::StatusOr<frontends::ImportOptions> readImportOptions(const ModelOptions& o
   TENON_ASSIGN_OR_RETURN(import.activations, parseActivations(options.activations, device));
   import.entries.clear();
   bool isDefault = options.shapes.empty();
-  const std::vector<std::string> shapes =
+  std::vector<std::string> shapes =
       isDefault ? defaultShapes(device, options.batch) : options.shapes;
+  shapes.insert(shapes.end(), options.mixedShapes.begin(), options.mixedShapes.end());
   import.fitEntries = isDefault;
   for (const std::string& shape : shapes) {
     if (std::ranges::count(shapes, shape) > 1)

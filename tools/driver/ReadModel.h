@@ -22,8 +22,8 @@ namespace tenon::tools {
 /// 8, … and of `sequences` rows.
 std::vector<std::string> defaultShapes(DeviceKind device, int64_t sequences = 1);
 
-/// The entry that `text` of `--shapes` means, `decode:1` or `prefill:32`; a usage error says what it
-/// may be.
+/// The entry that `text` of `--shapes` means, `decode:1`, `prefill:32` or `mixed:64`; a usage error says
+/// what it may be.
 absl::StatusOr<frontends::EntryShape> parseEntryShape(const std::string& text);
 
 /// The device that is none: the reference interpreter (`ReferenceExecutor`).
@@ -37,10 +37,11 @@ struct ModelOptions {
   std::string path;
   std::string activations = {};         ///< as `--activations` has it; empty: what suits the device
   std::vector<std::string> shapes = {}; ///< entry shapes; empty: `defaultShapes`
-  int64_t batch = 1;                    ///< sequences that the default shapes decode at once
-  std::string cache = {};               ///< as `CacheType`, in lower case; empty: the activations'
-  int64_t keptTokens = 0;               ///< as in `ImportOptions`
-  int64_t window = 0;                   ///< the same
+  std::vector<std::string> mixedShapes = {}; ///< entry shapes beside those
+  int64_t batch = 1;                         ///< sequences that the default shapes decode at once
+  std::string cache = {}; ///< as `CacheType`, in lower case; empty: the activations'
+  int64_t keptTokens = 0; ///< as in `ImportOptions`
+  int64_t window = 0;     ///< the same
   int64_t page = 0;  ///< positions of a page of the caches, 16, 32, 64 or 128; 0: they are dense
   int64_t pages = 0; ///< of the pool; 0: as many as all sequences take
   int64_t contextLength = 0; ///< positions that the states hold; 0: the model's, within limits

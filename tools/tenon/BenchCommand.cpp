@@ -76,16 +76,15 @@ struct MeasuredPlan {
 absl::StatusOr<size_t> chooseFunction(const Options& options, const runtime::Program& program) {
   if (!options.function.empty() || !program.model)
     return findFunction(program, options.function);
-  bool isPrefill = options.shape.role == Role::Prefill;
-  runtime::Role role = isPrefill ? runtime::Role::Prefill : runtime::Role::Decode;
+  auto role = static_cast<runtime::Role>(options.shape.role);
   auto found = std::ranges::find_if(program.functions, [&](const runtime::Function& function) {
     return function.role == role && function.rows == options.shape.rows;
   });
   if (found == program.functions.end())
-    return absl::NotFoundError(
-        absl::StrFormat("bench: expects a %s function of %d rows in %s, but there is none; "
-                        "--function names another",
-                        isPrefill ? "prefill" : "decode", options.shape.rows, options.model.path));
+    return absl::NotFoundError(absl::StrFormat(
+        "bench: expects a %s function of %d rows in %s, but there is none; "
+        "--function names another",
+        stringifyRole(options.shape.role).str(), options.shape.rows, options.model.path));
   return found - program.functions.begin();
 }
 
@@ -315,9 +314,9 @@ absl::Status benchLoad(Options& options) {
                       "continues prompts");
   if (options.shape.role == Role::Prefill)
     return usageError(
-        "--shapes: expects decode:ROWS for a load of requests, of which up to ROWS are "
-        "answered at once, but got '" +
-        options.model.shapes.front() + "'");
+        absl::StrFormat("--shapes: expects decode:ROWS for a load of requests, of which up to ROWS "
+                        "are answered at once, but got 'prefill:%d'",
+                        options.shape.rows));
   options.model.shapes.clear();
   options.rules.deny(Need::OneFunction, "a load of requests is measured");
   return benchLoad(options.load, options.model, options.rules, options.shape.rows, options.plans,
@@ -364,8 +363,15 @@ absl::Status writeTraces(const Options& options, const std::vector<runtime::Trac
   return absl::OkStatus();
 }
 
-/// The shape that `--shapes` says, which is one.
-absl::StatusOr<frontends::EntryShape> readShape(const std::vector<std::string>& shapes) {
+/// The shape that `--shapes` says, which is one; for a load of requests, mixed ones beside it, which
+/// `mixed` takes.
+absl::StatusOr<frontends::EntryShape> readShape(std::vector<std::string> shapes,
+                                                std::vector<std::string>* mixed) {
+  auto isMixed = [](const std::string& shape) { return shape.starts_with("mixed:"); };
+  if (mixed) {
+    std::ranges::copy_if(shapes, std::back_inserter(*mixed), isMixed);
+    std::erase_if(shapes, isMixed);
+  }
   if (shapes.empty())
     return frontends::EntryShape{Role::Decode, 1};
   if (shapes.size() > 1)
@@ -376,12 +382,16 @@ absl::StatusOr<frontends::EntryShape> readShape(const std::vector<std::string>& 
 
 absl::Status bench(Options options) {
   TENON_RETURN_IF_ERROR(checkOutputs(options));
-  TENON_ASSIGN_OR_RETURN(options.shape, readShape(options.model.shapes));
+  TENON_ASSIGN_OR_RETURN(options.shape,
+                         readShape(options.model.shapes,
+                                   options.load.isGiven() ? &options.model.mixedShapes : nullptr));
   options.executor.setLaunch(options.plan.launch);
   if (options.load.isGiven())
     return benchLoad(options);
-  if (options.shape.role == Role::Prefill)
-    options.rules.deny(Need::Decode, "--shapes is " + options.model.shapes.front());
+  for (auto [need, isMet] : {std::pair(Need::Decode, options.shape.role == Role::Decode),
+                             std::pair(Need::Position, options.shape.role != Role::Prefill)})
+    if (!isMet)
+      options.rules.deny(need, "--shapes is " + options.model.shapes.front());
   std::vector<MeasuredPlan> plans;
   for (const std::string& plan : options.plans) {
     TENON_ASSIGN_OR_RETURN(MeasuredPlan loaded, loadPlan(options, plan));
@@ -422,10 +432,9 @@ absl::Status bench(Options options) {
 
 void addBenchCommand(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
-      "bench",
-      "Measure one plan, or several beside each other, of a model's decode or prefill or of any "
-      "graph: times, memory, results, groups, kernels");
+  CLI::App* command = app.add_subcommand("bench", "Measure one plan, or several beside each other, "
+                                                  "of a model's decode, prefill or mixed or of any "
+                                                  "graph: times, memory, results, groups, kernels");
   command->footer("tenon bench llama-3.2-1b --random-weights=1 --type=bf16 --device=cuda\n"
                   "tenon bench model.gguf --shapes=prefill:512 --plans=vanilla,unfused,auto "
                   "-o plans.html\n"
@@ -441,10 +450,11 @@ void addBenchCommand(CLI::App& app, Action& action) {
                 {Need::OneFunction, Need::Functions});
   rules.require(command
                     ->add_option("--position", options->bench.position,
-                                 "Position of decode's tokens: as many keys lie before them")
+                                 "Position of decode's tokens, and of each sequence's first in "
+                                 "mixed: as many keys lie before them")
                     ->check(integerFrom(0))
                     ->capture_default_str(),
-                {Need::Decode, Need::OneFunction});
+                {Need::Position, Need::OneFunction});
   rules.require(
       command
           ->add_option(

@@ -30,7 +30,8 @@ void addLoadFlag(CLI::App& command, LoadOptions& load) {
        {"batch-invariant", oneOf({"yes", "no"}), setInvariant}},
       absl::StrFormat(
           "Requests to answer, with --shapes=decode:ROWS up to ROWS at once, instead of measuring "
-          "one function. A file with a JSON object a line: {\"prompt\": \"Once\", \"output\": 128, "
+          "one function; mixed:ROWS beside it lets prompts share the calls of those that go on. A "
+          "file with a JSON object a line: {\"prompt\": \"Once\", \"output\": 128, "
           "\"arrival\": 0.5}, with ids or input, a number of random ones, in place of prompt, and "
           "arrival in seconds. Or at random, so many a second: rate=4 and, with commas between, "
           "count=N of them (%d), with input=N tokens (%d) and output=N new ones (%d) each. "

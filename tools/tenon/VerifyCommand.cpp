@@ -28,7 +28,8 @@ struct Options {
   JsonFlag json;
 };
 
-/// Calls a function of a language model after `position` tokens, or a prefill from position 0.
+/// Calls a function of a language model after `position` tokens of each sequence, or a prefill from
+/// position 0.
 absl::Status callModel(runtime::Executor& executor, const runtime::Function& function,
                        int64_t position, runtime::StepObserver& observer) {
   TENON_ASSIGN_OR_RETURN(ModelBench bench,
@@ -123,7 +124,8 @@ void addVerifyCommand(CLI::App& app, Action& action) {
   addTargetOption(*command, options->model, options->rules, "compile for");
   command
       ->add_option("--position", options->position,
-                   "Position of decode's tokens: as many tokens are read before")
+                   "Position of decode's tokens, and of each sequence's first in mixed: as many "
+                   "tokens are read before")
       ->check(integerFrom(0))
       ->capture_default_str();
   addThreadsOption(*command, options->threads);

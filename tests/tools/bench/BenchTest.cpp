@@ -86,7 +86,7 @@ runtime::Program makeProgram(Role role, int64_t rows) {
   runtime::Program program;
   program.model = runtime::ModelInfo{"fake", "fake", 50, 16, 4};
   program.kernels = {{"k0_matmul", 0, {}}};
-  runtime::ModelPorts ports = runtime::modelPorts(Role::Decode, rows, *program.model);
+  runtime::ModelPorts ports = runtime::modelPorts(role, rows, *program.model);
   program.functions = {{"f",
                         role,
                         rows,
@@ -120,6 +120,30 @@ TEST(ModelBench, PrefillsFromPositionZero) {
       ModelBench::create(executor, Role::Prefill, 3, {.position = 0, .warmupCalls = 1}).value();
   ASSERT_THAT(bench.prepare(), tests::IsOk());
   EXPECT_THAT(executor.positions, ElementsAre(ElementsAre(0, 1, 2)));
+}
+
+/// A chunk of one sequence and a row of each other one, behind tokens that chunks have fed.
+TEST(ModelBench, MixesAChunkWithRowsOfOtherSequences) {
+  FakeExecutor executor(makeProgram(Role::Mixed, 6));
+  ModelBench bench =
+      ModelBench::create(executor, Role::Mixed, 6, {.position = 7, .warmupCalls = 0}).value();
+  ASSERT_THAT(bench.prepare(), tests::IsOk());
+  ASSERT_EQ(executor.positions.size(), 4u * 2);
+  for (size_t call = 0; call < executor.positions.size(); call += 2) {
+    EXPECT_THAT(executor.positions[call], ElementsAre(0, 1, 2, 3, 4, 5));
+    EXPECT_THAT(executor.positions[call + 1], ElementsAre(6, -1, -1, -1, -1, -1));
+  }
+  ASSERT_THAT(bench.call(), tests::IsOk());
+  EXPECT_THAT(executor.positions.back(), ElementsAre(7, 8, 9, 7, 7, 7));
+  EXPECT_THAT(
+      ModelBench::create(executor, Role::Mixed, 6, {.position = 14}),
+      FailsWith(
+          absl::StatusCode::kInvalidArgument,
+          HasSubstr("expects positions from 0 up to 15, the last that the context of the program "
+                    "holds, but got 16")));
+  EXPECT_THAT(ModelBench::create(executor, Role::Mixed, 5, {}),
+              FailsWith(absl::StatusCode::kNotFound,
+                        HasSubstr("expects a language model with a mixed function of 5 rows")));
 }
 
 TEST(ModelBench, FeedsTheMostLikelyTokens) {
