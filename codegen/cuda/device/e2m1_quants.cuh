@@ -52,22 +52,15 @@ template <> struct E2M1Factors<F16> {
     pairs[1] = (bytes << 4 & 0x80008000u) | (bytes << 1 & 0x0E000E00u);
   }
 };
-/// In their place the four bits are 2^127 times too small: times 2^127, which is exact, less 0.
+/// In their place the four bits are 2^127 times too small.
 template <> struct E2M1Factors<BF16> {
   static constexpr float inverseUnit = 1.0f;
   static constexpr int shift = 0;
   static constexpr bool takesBitsInPlace = false;
   static constexpr unsigned ones = 0x3F803F80u;
-  static __device__ __forceinline__ unsigned scaled(unsigned small) {
-    unsigned result;
-    asm("fma.rn.bf16x2 %0, %1, %2, %3;"
-        : "=r"(result)
-        : "r"(small), "r"(0x7F007F00u), "r"(0x80008000u));
-    return result;
-  }
   static __device__ __forceinline__ void widen(unsigned (&pairs)[2], unsigned bytes) {
-    pairs[0] = scaled((bytes << 12 & 0x80008000u) | (bytes << 6 & 0x01C001C0u));
-    pairs[1] = scaled((bytes << 4 & 0x80008000u) | (bytes >> 2 & 0x01C001C0u));
+    pairs[0] = scaledBF16<0x7F00>((bytes << 12 & 0x80008000u) | (bytes << 6 & 0x01C001C0u));
+    pairs[1] = scaledBF16<0x7F00>((bytes << 4 & 0x80008000u) | (bytes >> 2 & 0x01C001C0u));
   }
 };
 

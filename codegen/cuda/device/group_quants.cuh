@@ -111,14 +111,9 @@ template <> struct E4M3Factors<BF16> {
   static constexpr int shift = 0;
   static constexpr bool takesBitsInPlace = false;
   static constexpr unsigned ones = 0x3F803F80u;
-  /// The seven bits in their place are 2^120 times too small: times 2^120, which is exact, less 0.
+  /// The seven bits in their place are 2^120 times too small.
   static __device__ __forceinline__ unsigned place(unsigned upper) {
-    const unsigned small = (upper & 0x80008000u) | (upper >> 4 & 0x07F007F0u);
-    unsigned result;
-    asm("fma.rn.bf16x2 %0, %1, %2, %3;"
-        : "=r"(result)
-        : "r"(small), "r"(0x7B807B80u), "r"(0x80008000u));
-    return result;
+    return scaledBF16<0x7B80>((upper & 0x80008000u) | (upper >> 4 & 0x07F007F0u));
   }
   static __device__ __forceinline__ void widen(unsigned (&pairs)[2], unsigned bytes) {
     pairs[0] = place(__byte_perm(bytes, 0u, 0x2404u));

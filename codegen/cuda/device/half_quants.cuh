@@ -2,7 +2,7 @@
 // warpgroups (pair_quants.cuh has them as bytes): arithmetic of 16 bits makes values of them, each
 // rounded once.
 #pragma once
-#include "quants.cuh"
+#include "pair_quants.cuh"
 
 namespace tenon {
 
@@ -108,17 +108,10 @@ struct NibbleBlockHalves : SmallBlockHalves<E, hasMinimum, bias> {
 template <> struct HalfQuants<Q4_0> : NibbleBlockHalves<Q4_0, false, 8, 2> {};
 template <> struct HalfQuants<Q4_1> : NibbleBlockHalves<Q4_1, true, 0, 4> {};
 template <typename E, bool hasMinimum, int bias, int highAt>
-struct FiveBitHalves : NibbleBlockHalves<E, hasMinimum, bias, highAt + 4> {
+struct FiveBitHalves
+    : WithFifthBits<NibbleBlockHalves<E, hasMinimum, bias, highAt + 4>, E::blockBytes, highAt> {
   using Nibbles = NibbleBlockHalves<E, hasMinimum, bias, highAt + 4>;
-  struct Raw {
-    typename Nibbles::Raw low;
-    unsigned high[2];
-  };
-  static __device__ __forceinline__ Raw load(const unsigned char* piece, int pair, int t) {
-    const unsigned char* const high = piece + 2 * pair * E::blockBytes + highAt;
-    return {Nibbles::load(piece, pair, t),
-            {wordAt(high) >> 2 * t, wordAt(high + E::blockBytes) >> 2 * t}};
-  }
+  using Raw = typename WithFifthBits<Nibbles, E::blockBytes, highAt>::Raw;
   static __device__ __forceinline__ unsigned number(const Raw& raw, int pair, int odd, int half,
                                                     int index) {
     const unsigned both = raw.high[odd] >> (16 * half + 8 * index) & 3u;

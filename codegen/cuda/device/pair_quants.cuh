@@ -74,18 +74,24 @@ struct NibbleBlockQuants : SmallBlockQuants<E, hasMinimum, quantBias> {
 };
 template <> struct PairQuants<Q4_0> : NibbleBlockQuants<Q4_0, false, 8, 2> {};
 template <> struct PairQuants<Q4_1> : NibbleBlockQuants<Q4_1, true, 0, 4> {};
-template <typename E, bool hasMinimum, int quantBias, int highAt>
-struct FiveBitQuants : NibbleBlockQuants<E, hasMinimum, quantBias, highAt + 4> {
-  using Nibbles = NibbleBlockQuants<E, hasMinimum, quantBias, highAt + 4>;
+/// What `Nibbles` loads of the lower four bits of a pair of blocks, and the fifth ones, of a word
+/// `highAt` after a block's start: from bit 0 on those of elements 2 t and 2 t + 1.
+template <typename Nibbles, int blockBytes, int highAt> struct WithFifthBits : Nibbles {
   struct Raw {
     typename Nibbles::Raw low;
     unsigned high[2];
   };
   static __device__ __forceinline__ Raw load(const unsigned char* piece, int pair, int t) {
-    const unsigned char* const high = piece + 2 * pair * E::blockBytes + highAt;
+    const unsigned char* const high = piece + 2 * pair * blockBytes + highAt;
     return {Nibbles::load(piece, pair, t),
-            {wordAt(high) >> 2 * t, wordAt(high + E::blockBytes) >> 2 * t}};
+            {wordAt(high) >> 2 * t, wordAt(high + blockBytes) >> 2 * t}};
   }
+};
+template <typename E, bool hasMinimum, int quantBias, int highAt>
+struct FiveBitQuants : WithFifthBits<NibbleBlockQuants<E, hasMinimum, quantBias, highAt + 4>,
+                                     E::blockBytes, highAt> {
+  using Nibbles = NibbleBlockQuants<E, hasMinimum, quantBias, highAt + 4>;
+  using Raw = typename WithFifthBits<Nibbles, E::blockBytes, highAt>::Raw;
   static __device__ __forceinline__ unsigned quants(const Raw& raw, int pair, int odd, int half) {
     return Nibbles::quants(raw.low, pair, odd, half) | fifthBits(raw.high[odd] >> 16 * half);
   }

@@ -27,6 +27,16 @@ __device__ __forceinline__ unsigned spreadBits(unsigned bits) {
   return (bits & 15) * 0x00204081u & 0x01010101u;
 }
 
+/// Two BF16 numbers times the power of two whose bits as BF16 are `power`, exactly:
+/// less 0, so that zeros keep their signs.
+template <unsigned power> __device__ __forceinline__ unsigned scaledBF16(unsigned numbers) {
+  unsigned result;
+  asm("fma.rn.bf16x2 %0, %1, %2, %3;"
+      : "=r"(result)
+      : "r"(numbers), "r"(power * 0x10001u), "r"(0x80008000u));
+  return result;
+}
+
 /// What a group of 32 elements of a row is multiplied with: value = scale * (quant - bias) -
 /// minimum.
 struct GroupFactors {
