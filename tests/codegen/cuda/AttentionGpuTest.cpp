@@ -246,12 +246,7 @@ func.func @step(%q: tensor<MxQxDxT>, %k: tensor<MxHxDxT>, %v: tensor<MxHxExT>, %
   %k0 = tenon.get_state @k : KEYS
   %v0 = tenon.get_state @v : VALUES
   CHAINS
-  %k1 = tenon.kv_write KEY, %s, %p into %k0 BLOCKS
-      : (tensor<MxHxDxT>, tensor<Sxi32>, tensor<Mxi32>, KEYSPAGED)
-      -> KEYS
-  %v1 = tenon.kv_write %v, %s, %p into %v0 BLOCKS
-      : (tensor<MxHxExT>, tensor<Sxi32>, tensor<Mxi32>, VALUESPAGED)
-      -> VALUES
+  STEP_WRITES
   %y = tenon.attention QUERY, %k1, %v1, %s, %p SCORES BLOCKS scale 0.15 OPTIONS
       : (tensor<MxQxDxT>, KEYS, VALUES, tensor<Sxi32>,
          tensor<Mxi32>TYPESPAGED) -> tensor<MxQxExT>
@@ -261,12 +256,7 @@ func.func @fill(%k: tensor<CxHxDxT>, %v: tensor<CxHxExT>, %s: tensor<1xi32>, %p:
     -> tensor<1xi32> {
   %k0 = tenon.get_state @k : KEYS
   %v0 = tenon.get_state @v : VALUES
-  %k1 = tenon.kv_write %k, %s, %p into %k0 BLOCKS
-      : (tensor<CxHxDxT>, tensor<1xi32>, tensor<Cxi32>, KEYSPAGED)
-      -> KEYS
-  %v1 = tenon.kv_write %v, %s, %p into %v0 BLOCKS
-      : (tensor<CxHxExT>, tensor<1xi32>, tensor<Cxi32>, VALUESPAGED)
-      -> VALUES
+  FILL_WRITES
   return %s : tensor<1xi32>
 }
 })";
@@ -290,16 +280,26 @@ std::string chainText(const AttentionStep& step, std::string& value, const std::
   return text;
 }
 
+/// The write of `key` and %v, of so many rows and sequences, to the caches.
+std::string writesText(const std::string& key, const char* rows, const char* sequences) {
+  return absl::StrReplaceAll(R"(%k1 = tenon.kv_write KEY, %s, %p into %k0 BLOCKS
+      : (tensor<ROWSxHxDxT>, tensor<SEQUENCESxi32>, tensor<ROWSxi32>, KEYSPAGED) -> KEYS
+  %v1 = tenon.kv_write %v, %s, %p into %v0 BLOCKS
+      : (tensor<ROWSxHxExT>, tensor<SEQUENCESxi32>, tensor<ROWSxi32>, VALUESPAGED) -> VALUES)",
+                             {{"KEY,", key + ","}, {"ROWS", rows}, {"SEQUENCES", sequences}});
+}
+
 std::string textOf(const Parameters& p) {
   const AttentionStep& step = p.step;
   std::string query = "%q", key = "%k";
   std::string chains =
       chainText(step, query, "tensor<MxQxDxT>") + chainText(step, key, "tensor<MxHxDxT>");
-  std::string text = absl::StrReplaceAll(
-      moduleText,
-      {{"CHAINS", chains},
-       {"KEY", key},
-       {"QUERY", query},
+  std::string text = absl::StrReplaceAll(moduleText, {{"CHAINS", chains},
+                                                      {"STEP_WRITES", writesText(key, "M", "S")},
+                                                      {"FILL_WRITES", writesText("%k", "C", "1")}});
+  text = absl::StrReplaceAll(
+      text,
+      {{"QUERY", query},
        {"SCORES", step.scores.empty() ? "" : step.scores + " %m"},
        {"TYPES", step.scores.empty() ? "" : ", tensor<Qxf32>"},
        {"OPTIONS", step.options.empty() ? "" : "{" + step.options + "}"},

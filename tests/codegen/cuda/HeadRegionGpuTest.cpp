@@ -1,62 +1,27 @@
 // Regions of norms, ropes and cache writes of heads.
 #include "RegionCases.h"
+#include "absl/strings/str_replace.h"
 
 namespace tenon::testing {
 namespace {
 
-const RegionCase headCases[] = {
-    {"heads",
-     "%q: tensor<Mx6xKxT>, %k: tensor<Mx2xKxT>, %v: tensor<Mx2xKxT>, %g: tensor<KxT>, "
-     "%h: tensor<KxT>, %s: tensor<Mxi32>, %p: tensor<Mxi32>, %f: tensor<24xf32>",
-     R"(
+/// Ropes of queries and keys, with norms before them or without, the write of keys and values, and
+/// attention to what they have written.
+std::string headRegion(bool hasNorms) {
+  constexpr const char* region = R"(
   %c0 = tenon.get_state @k : !tenon.state<3x40x2xKxT>
   %d0 = tenon.get_state @v : !tenon.state<3x40x2xKxT>
   %0:3 = tenon.kernel (%a = %q : tensor<Mx6xKxT>, %b = %k : tensor<Mx2xKxT>,
-                       %c = %v : tensor<Mx2xKxT>, %d = %g : tensor<KxT>, %e = %h : tensor<KxT>,
-                       %i = %s : tensor<Mxi32>, %j = %p : tensor<Mxi32>, %l = %f : tensor<24xf32>,
+                       %c = %v : tensor<Mx2xKxT>, WEIGHTS
+                       %i = %s : tensor<Mxi32>, %j = %p : tensor<Mxi32>,
+                       %l = %f : tensor<PAIRSxf32>,
                        %m = %c0 : !tenon.state<3x40x2xKxT>, %n = %d0 : !tenon.state<3x40x2xKxT>)
       -> (tensor<Mx6xKxT>, !tenon.state<3x40x2xKxT>, !tenon.state<3x40x2xKxT>) {
-    %1 = tenon.rms_norm %a, %d eps 1.0e-6 : (tensor<Mx6xKxT>, tensor<KxT>) -> tensor<Mx6xKxT>
-    %2 = tenon.rope PAIRING %1, %j, %l
-        : (tensor<Mx6xKxT>, tensor<Mxi32>, tensor<24xf32>) -> tensor<Mx6xKxT>
-    %3 = tenon.rms_norm %b, %e eps 1.0e-6 : (tensor<Mx2xKxT>, tensor<KxT>) -> tensor<Mx2xKxT>
-    %4 = tenon.rope PAIRING %3, %j, %l
-        : (tensor<Mx2xKxT>, tensor<Mxi32>, tensor<24xf32>) -> tensor<Mx2xKxT>
-    %5 = tenon.kv_write %4, %i, %j into %m
-        : (tensor<Mx2xKxT>, tensor<Mxi32>, tensor<Mxi32>, !tenon.state<3x40x2xKxT>)
-        -> !tenon.state<3x40x2xKxT>
-    %6 = tenon.kv_write %c, %i, %j into %n
-        : (tensor<Mx2xKxT>, tensor<Mxi32>, tensor<Mxi32>, !tenon.state<3x40x2xKxT>)
-        -> !tenon.state<3x40x2xKxT>
-    tenon.yield %2, %5, %6
-        : tensor<Mx6xKxT>, !tenon.state<3x40x2xKxT>, !tenon.state<3x40x2xKxT>
-  }
-  %y = tenon.kernel (%a = %0#0 : tensor<Mx6xKxT>, %b = %0#1 : !tenon.state<3x40x2xKxT>,
-                     %c = %0#2 : !tenon.state<3x40x2xKxT>, %i = %s : tensor<Mxi32>,
-                     %j = %p : tensor<Mxi32>) -> tensor<Mx6xKxT> {
-    %1 = tenon.attention %a, %b, %c, %i, %j scale 0.125
-        : (tensor<Mx6xKxT>, !tenon.state<3x40x2xKxT>, !tenon.state<3x40x2xKxT>, tensor<Mxi32>,
-           tensor<Mxi32>) -> tensor<Mx6xKxT>
-    tenon.yield %1 : tensor<Mx6xKxT>
-  }
-  return %0#0, %y : tensor<Mx6xKxT>, tensor<Mx6xKxT>)",
-     "tensor<Mx6xKxT>, tensor<Mx6xKxT>",
-     "tenon.state @k : !tenon.state<3x40x2xKxT>\ntenon.state @v : !tenon.state<3x40x2xKxT>"},
-};
-
-/// Rope and cache writes of many rows, some of which go to one place: a vector of pairs' first
-/// elements turns with a vector of their second ones, or pairs end within vectors.
-constexpr const char* turnedRegion = R"(
-  %c0 = tenon.get_state @k : !tenon.state<3x40x2xKxT>
-  %d0 = tenon.get_state @v : !tenon.state<3x40x2xKxT>
-  %0:3 = tenon.kernel (%a = %q : tensor<Mx6xKxT>, %b = %k : tensor<Mx2xKxT>,
-                       %c = %v : tensor<Mx2xKxT>, %i = %s : tensor<Mxi32>, %j = %p : tensor<Mxi32>,
-                       %l = %f : tensor<PAIRSxf32>, %m = %c0 : !tenon.state<3x40x2xKxT>,
-                       %n = %d0 : !tenon.state<3x40x2xKxT>)
-      -> (tensor<Mx6xKxT>, !tenon.state<3x40x2xKxT>, !tenon.state<3x40x2xKxT>) {
-    %1 = tenon.rope PAIRING %a, %j, %l
+    NORM_OF_QUERIES
+    %1 = tenon.rope PAIRING QUERIES, %j, %l
         : (tensor<Mx6xKxT>, tensor<Mxi32>, tensor<PAIRSxf32>) -> tensor<Mx6xKxT>
-    %2 = tenon.rope PAIRING %b, %j, %l
+    NORM_OF_KEYS
+    %2 = tenon.rope PAIRING KEYS, %j, %l
         : (tensor<Mx2xKxT>, tensor<Mxi32>, tensor<PAIRSxf32>) -> tensor<Mx2xKxT>
     %3 = tenon.kv_write %2, %i, %j into %m
         : (tensor<Mx2xKxT>, tensor<Mxi32>, tensor<Mxi32>, !tenon.state<3x40x2xKxT>)
@@ -76,15 +41,40 @@ constexpr const char* turnedRegion = R"(
     tenon.yield %1 : tensor<Mx6xKxT>
   }
   return %0#0, %y : tensor<Mx6xKxT>, tensor<Mx6xKxT>)";
+  auto norm = [&](const char* name, const char* heads, const char* weight) {
+    return absl::StrReplaceAll("NAME = tenon.rms_norm HEADS, WEIGHT eps 1.0e-6",
+                               {{"NAME", name}, {"HEADS", heads}, {"WEIGHT", weight}});
+  };
+  constexpr const char* ofQueries = " : (tensor<Mx6xKxT>, tensor<KxT>) -> tensor<Mx6xKxT>";
+  constexpr const char* ofKeys = " : (tensor<Mx2xKxT>, tensor<KxT>) -> tensor<Mx2xKxT>";
+  return absl::StrReplaceAll(
+      region, {{"WEIGHTS", hasNorms ? "%d = %g : tensor<KxT>, %e = %h : tensor<KxT>," : ""},
+               {"NORM_OF_QUERIES", hasNorms ? norm("%x", "%a", "%d") + ofQueries : ""},
+               {"NORM_OF_KEYS", hasNorms ? norm("%z", "%b", "%e") + ofKeys : ""},
+               {"QUERIES", hasNorms ? "%x" : "%a"},
+               {"KEYS", hasNorms ? "%z" : "%b"}});
+}
+
+const std::string normedRegion = headRegion(/*hasNorms=*/true);
+const std::string turnedRegion = headRegion(/*hasNorms=*/false);
+constexpr const char* results = "tensor<Mx6xKxT>, tensor<Mx6xKxT>";
+constexpr const char* states =
+    "tenon.state @k : !tenon.state<3x40x2xKxT>\ntenon.state @v : !tenon.state<3x40x2xKxT>";
+
+const RegionCase headCases[] = {
+    {"heads",
+     "%q: tensor<Mx6xKxT>, %k: tensor<Mx2xKxT>, %v: tensor<Mx2xKxT>, %g: tensor<KxT>, "
+     "%h: tensor<KxT>, %s: tensor<Mxi32>, %p: tensor<Mxi32>, %f: tensor<PAIRSxf32>",
+     normedRegion.c_str(), results, states, "24"}};
+
+/// Of many rows, some of which go to one place: a vector of pairs' first elements turns with a vector
+/// of their second ones, or pairs end within vectors.
 constexpr const char* turnedArguments =
     "%q: tensor<Mx6xKxT>, %k: tensor<Mx2xKxT>, %v: tensor<Mx2xKxT>, %s: tensor<Mxi32>, "
     "%p: tensor<Mxi32>, %f: tensor<PAIRSxf32>";
-constexpr const char* turnedStates =
-    "tenon.state @k : !tenon.state<3x40x2xKxT>\ntenon.state @v : !tenon.state<3x40x2xKxT>";
-const RegionCase turnedCases[] = {{"turned_heads", turnedArguments, turnedRegion,
-                                   "tensor<Mx6xKxT>, tensor<Mx6xKxT>", turnedStates, "24"},
-                                  {"turned_pairs", turnedArguments, turnedRegion,
-                                   "tensor<Mx6xKxT>, tensor<Mx6xKxT>", turnedStates, "10"}};
+const RegionCase turnedCases[] = {
+    {"turned_heads", turnedArguments, turnedRegion.c_str(), results, states, "24"},
+    {"turned_pairs", turnedArguments, turnedRegion.c_str(), results, states, "10"}};
 
 std::vector<RegionParameters> headRegions() {
   std::vector<RegionParameters> all;
