@@ -133,6 +133,18 @@ void ProgramBuilder::addState(StateOp state) {
   describe(added, state.getType());
 }
 
+/// The elements of a constant of integers, little-endian; a bool in a byte.
+static std::vector<std::byte> bytesOf(ConstantOp op) {
+  std::vector<std::byte> bytes;
+  int64_t elementBytes = getEncoding(op.getType().getElementType())->blockBytes;
+  for (const APInt& element : op.getValue().getValues<APInt>()) {
+    uint64_t number = element.getZExtValue();
+    for (int64_t i = 0; i < elementBytes; ++i)
+      bytes.push_back(static_cast<std::byte>(number >> 8 * i));
+  }
+  return bytes;
+}
+
 /// The index of an embedded constant, one for each distinct value.
 uint32_t ProgramBuilder::constantFor(ConstantOp op) {
   auto [found, isNew] = constants.try_emplace(op.getValueAttr(), program.constants.size());
@@ -141,15 +153,14 @@ uint32_t ProgramBuilder::constantFor(ConstantOp op) {
   runtime::Constant& constant = program.constants.emplace_back();
   constant.name = "constant" + std::to_string(found->second);
   describe(constant, op.getType());
+  if (op.getType().getElementType().isInteger()) {
+    constant.source = runtime::SharedBytes(bytesOf(op));
+    return found->second;
+  }
   ReferenceTensor tensor(llvm::cast<RankedTensorType>(op.getType()));
-  if (op.getType().getElementType().isInteger())
-    for (auto [value, element] :
-         llvm::zip_equal(tensor.getValues(), op.getValue().getValues<APInt>()))
-      value = element.getSExtValue();
-  else
-    for (auto [value, element] :
-         llvm::zip_equal(tensor.getValues(), op.getValue().getValues<APFloat>()))
-      value = element.convertToDouble();
+  for (auto [value, element] :
+       llvm::zip_equal(tensor.getValues(), op.getValue().getValues<APFloat>()))
+    value = element.convertToDouble();
   constant.source = runtime::SharedBytes(tensor.encode());
   return found->second;
 }

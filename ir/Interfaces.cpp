@@ -150,9 +150,24 @@ static int64_t broadcastOffset(int64_t index, llvm::ArrayRef<int64_t> shape,
   return offset;
 }
 
+/// True where the operation computes numbers of integers.
+static bool isOfIntegers(Operation* op) {
+  return op->hasTrait<OneKind>() && getElementTypeOrSelf(op->getResult(0)).isInteger();
+}
+
+/// One element of a result of integers, computed in 64 bits.
+static double evaluateInteger(ElementwiseOpInterface op, llvm::ArrayRef<double> arguments) {
+  llvm::SmallVector<int64_t> integers;
+  for (double argument : arguments)
+    integers.push_back(static_cast<int64_t>(argument));
+  return static_cast<double>(
+      wrapInteger(op.evaluateInteger(integers), getElementTypeOrSelf(op->getResult(0))));
+}
+
 void evaluateElementwise(Operation* op, llvm::ArrayRef<ReferenceTensor> operands,
                          llvm::MutableArrayRef<ReferenceTensor> results) {
   auto elementwise = llvm::cast<ElementwiseOpInterface>(op);
+  bool ofIntegers = isOfIntegers(op);
   llvm::ArrayRef<int64_t> shape = results[0].getShape();
   std::vector<std::vector<double>> scratch(operands.size());
   llvm::SmallVector<llvm::ArrayRef<double>> inputs;
@@ -163,7 +178,8 @@ void evaluateElementwise(Operation* op, llvm::ArrayRef<ReferenceTensor> operands
   for (int64_t i = 0, e = values.size(); i < e; ++i) {
     for (auto [argument, operand, input] : llvm::zip_equal(arguments, operands, inputs))
       argument = input[broadcastOffset(i, shape, operand.getShape())];
-    values[i] = elementwise.evaluateElement(arguments);
+    values[i] = ofIntegers ? evaluateInteger(elementwise, arguments)
+                           : elementwise.evaluateElement(arguments);
   }
 }
 
@@ -183,6 +199,45 @@ Value buildSplat(OpBuilder& builder, Location loc, Type type, float value) {
   if (auto vector = llvm::dyn_cast<VectorType>(type))
     attribute = DenseElementsAttr::get(vector, value);
   return arith::ConstantOp::create(builder, loc, attribute);
+}
+
+Value buildIntegerSplat(OpBuilder& builder, Location loc, Type type, int64_t value) {
+  TypedAttr attribute = builder.getI64IntegerAttr(value);
+  if (auto vector = llvm::dyn_cast<VectorType>(type))
+    attribute = DenseElementsAttr::get(vector, value);
+  return arith::ConstantOp::create(builder, loc, attribute);
+}
+
+Type computedType(Type elementType) {
+  if (elementType.isInteger())
+    return IntegerType::get(elementType.getContext(), 64);
+  return Float32Type::get(elementType.getContext());
+}
+
+Type withElement(Type type, Type elementType) {
+  if (auto vector = llvm::dyn_cast<VectorType>(type))
+    return VectorType::get(vector.getShape(), elementType);
+  return elementType;
+}
+
+int64_t wrapInteger(int64_t value, Type elementType) {
+  if (elementType.isInteger(1))
+    return value & 1;
+  return elementType.isInteger(32) ? static_cast<int32_t>(value) : value;
+}
+
+LogicalResult verifyOneKind(Operation* op, TypeRange tensors) {
+  Type first = getElementTypeOrSelf(tensors.front());
+  for (Type type : tensors) {
+    Type element = getElementTypeOrSelf(type);
+    if (element == first || (llvm::isa<FloatType>(element) && llvm::isa<FloatType>(first)))
+      continue;
+    return op->emitOpError(
+               "expects tensors that are all of floats, or all of one integer type, but "
+               "got ")
+           << tensors.front() << " and " << type;
+  }
+  return success();
 }
 
 } // namespace tenon::detail

@@ -73,8 +73,32 @@ std::string formatShape(llvm::ArrayRef<int64_t> shape);
 std::string formatType(mlir::Type type);
 /// A constant of `type`, f32 or a vector of f32, with every element `value`.
 mlir::Value buildSplat(mlir::OpBuilder& builder, mlir::Location loc, mlir::Type type, float value);
+/// The same of i64.
+mlir::Value buildIntegerSplat(mlir::OpBuilder& builder, mlir::Location loc, mlir::Type type,
+                              int64_t value);
+/// What a value of a plain element type is computed in: f32 for floats, i64 for integers and bools.
+mlir::Type computedType(mlir::Type elementType);
+/// `type`, a scalar or a vector, with that element type.
+mlir::Type withElement(mlir::Type type, mlir::Type elementType);
+/// The lower bits of an integer that `elementType` has, sign-extended; of i1 0 or 1.
+int64_t wrapInteger(int64_t value, mlir::Type elementType);
+/// Checks that the tensors are all of floats, or all of one integer type.
+mlir::LogicalResult verifyOneKind(mlir::Operation* op, mlir::TypeRange tensors);
 
 } // namespace tenon::detail
+
+namespace tenon {
+
+/// The trait of an operation whose operands and results are all floats, or all of one integer type.
+template <typename OpTy> struct OneKind : mlir::OpTrait::TraitBase<OpTy, OneKind> {
+  static mlir::LogicalResult verifyTrait(mlir::Operation* op) {
+    llvm::SmallVector<mlir::Type> types(op->getOperandTypes());
+    llvm::append_range(types, op->getResultTypes());
+    return detail::verifyOneKind(op, types);
+  }
+};
+
+} // namespace tenon
 
 #include "ir/TenonInterfaces.h.inc"
 

@@ -47,8 +47,16 @@ def Tenon_ElementwiseOpInterface : OpInterface<"ElementwiseOpInterface"> {
         The reference on one element, in double.
       }], "double", "evaluateElement", (ins "::llvm::ArrayRef<double>":$operands)>,
     InterfaceMethod<[{
-        Builds the same function from arith and math operations. `operands` are f32 values, scalars
-        or vectors of one shape; the value returned is of that type. The caller widens and rounds.
+        The reference on one element of integers, whose result may have more bits than its type; for
+        operations that compute numbers of integers.
+      }], "int64_t", "evaluateInteger", (ins "::llvm::ArrayRef<int64_t>":$operands), [{}], [{
+        llvm_unreachable("the operation computes no integers of integers");
+      }]>,
+    InterfaceMethod<[{
+        Builds the same function from arith and math operations. `operands` and the value returned
+        are scalars or vectors of one shape, of the types that values of their tensors' element types
+        are computed in (`detail::computedType`): floats in f32, integers and bools in i64. The caller
+        widens and rounds, of integers to their lower bits.
       }], "::mlir::Value", "buildScalarBody",
       (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$loc, "::mlir::ValueRange":$operands)>
   ];

@@ -1,7 +1,9 @@
 #include "ir/ReferenceTensor.h"
 
 #include <cassert>
+#include <cmath>
 
+#include "ir/Interfaces.h"
 #include "ir/Types.h"
 
 namespace tenon {
@@ -51,8 +53,15 @@ std::vector<double> ReferenceTensor::toVector() const {
 }
 
 void ReferenceTensor::roundToElementType() {
-  if (isEncoded() || type.getElementType().isInteger())
+  if (isEncoded())
     return;
+  if (type.getElementType().isInteger()) {
+    for (double& value : *values)
+      if (std::abs(value) < 0x1p63)
+        value = static_cast<double>(
+            detail::wrapInteger(static_cast<int64_t>(value), type.getElementType()));
+    return;
+  }
   std::vector<std::byte> bytes = encode();
   getEncoding(type.getElementType())->decode(bytes, *values);
 }

@@ -45,8 +45,8 @@ public:
   /// True where the elements are encoded bytes and `getValues` may not be called.
   bool isEncoded() const { return !values; }
 
-  /// Rounds every element to the type's element type, to nearest even; the elements of i32 tensors
-  /// are integers already.
+  /// Rounds every element to the type's element type, to nearest even; integers, which the elements
+  /// are already, to their lower bits.
   void roundToElementType();
   /// The elements in the encoding of the type's element type.
   std::vector<std::byte> encode() const;

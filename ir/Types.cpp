@@ -11,7 +11,7 @@ using namespace mlir;
 
 namespace tenon {
 
-/// Element types of tensors and states other than block types.
+/// Element types of states other than block types.
 static bool isPlainElementType(Type type) {
   return type.isF32() || type.isF16() || type.isBF16() || type.isSignlessInteger(32);
 }
@@ -25,8 +25,12 @@ const Encoding* getEncoding(Type elementType) {
     return findEncoding("f16");
   if (elementType.isBF16())
     return findEncoding("bf16");
+  if (elementType.isSignlessInteger(1))
+    return findEncoding("bool");
   if (elementType.isSignlessInteger(32))
     return findEncoding("i32");
+  if (elementType.isSignlessInteger(64))
+    return findEncoding("i64");
   return nullptr;
 }
 
@@ -34,7 +38,8 @@ Type getElementType(MLIRContext* context, const Encoding& encoding) {
   if (encoding.isBlockQuantized())
     return BlockType::get(context, encoding.name);
   for (Type plain : {Type(Float32Type::get(context)), Type(Float16Type::get(context)),
-                     Type(BFloat16Type::get(context)), Type(IntegerType::get(context, 32))})
+                     Type(BFloat16Type::get(context)), Type(IntegerType::get(context, 1)),
+                     Type(IntegerType::get(context, 32)), Type(IntegerType::get(context, 64))})
     if (getEncoding(plain) == &encoding)
       return plain;
   return {};

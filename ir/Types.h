@@ -12,7 +12,8 @@
 
 namespace tenon {
 
-/// The encoding of an element type: of f32, f16, bf16, i32 and of block types; null for others.
+/// The encoding of an element type: of f32, f16, bf16, i1 (a byte an element, 0 or 1), i32, i64 and
+/// of block types; null for others.
 const Encoding* getEncoding(mlir::Type elementType);
 /// The element type with that encoding; null where IR has none (i8, f64).
 mlir::Type getElementType(mlir::MLIRContext* context, const Encoding& encoding);

@@ -54,13 +54,19 @@ def Tenon_StateType : Tenon_Type<"State", "state"> {
 def Tenon_FloatElement : AnyTypeOf<[F32, F16, BF16]>;
 def Tenon_FloatTensor : StaticShapeTensorOf<[F32, F16, BF16]>;
 def Tenon_IntTensor : StaticShapeTensorOf<[I32]>;
+/// Indices along an axis.
+def Tenon_IndexTensor : StaticShapeTensorOf<[I32, I64]>;
+/// What arithmetic has.
+def Tenon_NumberTensor : StaticShapeTensorOf<[F32, F16, BF16, I32, I64]>;
+/// What says yes or no.
+def Tenon_TruthTensor : StaticShapeTensorOf<[F32, F16, BF16, I1]>;
 def Tenon_BlockElement
     : Type<CPred<"::llvm::isa<::tenon::BlockType>($_self) && "
                  "!::llvm::cast<::tenon::BlockType>($_self).isOfCache()">,
            "block-quantised element">;
 def Tenon_BlockTensor : StaticShapeTensorOf<[Tenon_BlockElement]>;
 def Tenon_WeightTensor : StaticShapeTensorOf<[F32, F16, BF16, Tenon_BlockElement]>;
-def Tenon_AnyTensor : StaticShapeTensorOf<[F32, F16, BF16, I32, Tenon_BlockElement]>;
-def Tenon_PlainTensor : StaticShapeTensorOf<[F32, F16, BF16, I32]>;
+def Tenon_AnyTensor : StaticShapeTensorOf<[F32, F16, BF16, I1, I32, I64, Tenon_BlockElement]>;
+def Tenon_PlainTensor : StaticShapeTensorOf<[F32, F16, BF16, I1, I32, I64]>;
 
 #endif // TENON_IR_TYPES_TD

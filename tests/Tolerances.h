@@ -46,9 +46,9 @@ inline std::optional<std::string> findMismatch(std::span<const double> actual,
     double a = actual[i], b = expected[i];
     if ((std::isnan(a) && std::isnan(b)) || a == b)
       continue;
-    double allowed = elementType == "i32"
-                         ? 0
-                         : relativeToLargest * largest + roundingStep(elementType) * std::abs(b);
+    bool isExact = elementType == "i32" || elementType == "i64" || elementType == "bool";
+    double allowed =
+        isExact ? 0 : relativeToLargest * largest + roundingStep(elementType) * std::abs(b);
     if (!(std::abs(a - b) <= allowed))
       return absl::StrFormat("element %u is %.9g, expected %.9g within %.3g", i, a, b, allowed);
   }

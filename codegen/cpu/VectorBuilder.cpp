@@ -12,7 +12,7 @@ using namespace mlir;
 
 namespace tenon::codegen::cpu {
 
-int64_t elementBytes(Type element) { return element.getIntOrFloatBitWidth() / 8; }
+int64_t elementBytes(Type element) { return getEncoding(element)->blockBytes; }
 
 // Integers
 
@@ -56,8 +56,11 @@ void VectorBuilder::store(Value value, Value pointer) {
 }
 
 Value VectorBuilder::loadIndex(Value pointer, Value index) {
-  Value stored = load(getI32Type(), advance(pointer, mul(index, 4)));
-  return arith::ExtSIOp::create(*this, getI64Type(), stored);
+  return loadIndex(getI32Type(), pointer, index);
+}
+
+Value VectorBuilder::loadIndex(Type element, Value pointer, Value index) {
+  return loadFloat(element, advance(pointer, mul(index, elementBytes(element))));
 }
 
 Value VectorBuilder::scratch(int64_t bytes) {
@@ -89,6 +92,13 @@ VectorType VectorBuilder::f32s(int64_t lanes) { return VectorType::get({lanes}, 
 Value VectorBuilder::splat(float value, int64_t lanes) {
   Type type = getF32Type();
   return detail::buildSplat(*this, getLoc(), lanes == 0 ? type : f32s(lanes), value);
+}
+
+Value VectorBuilder::zeros(Type element, int64_t lanes) {
+  Type type = detail::computedType(element);
+  if (lanes != 0)
+    type = VectorType::get({lanes}, type);
+  return arith::ConstantOp::create(*this, getZeroAttr(type));
 }
 
 Value VectorBuilder::splat(Value scalar, int64_t lanes) {
@@ -162,17 +172,15 @@ Value VectorBuilder::lane(Value vector, int64_t lane) {
   return vector::ExtractOp::create(*this, vector, lane);
 }
 
-// Elements of float tensors
+// Elements of tensors of plain types
 
-/// bf16 is handled as its bits: LLVM would call a library function to round to it.
+using detail::withElement;
+
+/// bf16 is handled as its bits: LLVM would call a library function to round to it. A bool is a
+/// byte.
 static Type storedType(Type element) {
-  return element.isBF16() ? IntegerType::get(element.getContext(), 16) : element;
-}
-
-/// `type`, f32 or a vector of f32, with element type `element`.
-static Type withElement(Type type, Type element) {
-  if (auto vector = llvm::dyn_cast<VectorType>(type))
-    return VectorType::get(vector.getShape(), element);
+  if (element.isBF16() || element.isInteger(1))
+    return IntegerType::get(element.getContext(), element.isBF16() ? 16 : 8);
   return element;
 }
 
@@ -183,9 +191,21 @@ static Value integerSplat(VectorBuilder& b, Type type, int64_t value) {
   return arith::ConstantOp::create(b, b.getIntegerAttr(type, value));
 }
 
+/// `stored` as i64: a byte of a bool is true unless it is 0.
+static Value widenInteger(VectorBuilder& b, Value stored, Type element) {
+  Type wide = withElement(stored.getType(), b.getI64Type());
+  if (!element.isInteger(1))
+    return arith::ExtSIOp::create(b, wide, stored);
+  Value holds = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, stored,
+                                      integerSplat(b, stored.getType(), 0));
+  return arith::ExtUIOp::create(b, wide, holds);
+}
+
 Value VectorBuilder::widen(Value stored, Type element) {
-  if (element.isF32())
+  if (element.isF32() || element.isInteger(64))
     return stored;
+  if (element.isInteger())
+    return widenInteger(*this, stored, element);
   Type wide = withElement(stored.getType(), getF32Type());
   if (element.isF16())
     return arith::ExtFOp::create(*this, wide, stored);
@@ -213,8 +233,10 @@ static Value narrowToBf16(VectorBuilder& b, Value value) {
 }
 
 Value VectorBuilder::narrow(Value value, Type element) {
-  if (element.isF32())
+  if (element.isF32() || element.isInteger(64))
     return value;
+  if (element.isInteger())
+    return arith::TruncIOp::create(*this, withElement(value.getType(), storedType(element)), value);
   if (element.isBF16())
     return narrowToBf16(*this, value);
   return arith::TruncFOp::create(*this, withElement(value.getType(), element), value);

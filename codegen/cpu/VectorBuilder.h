@@ -11,7 +11,8 @@ namespace tenon::codegen::cpu {
 /// short vectors, f32 arithmetic on vectors of a fixed number of lanes, loops, and reductions in
 /// exactly the order of `#tenon.order`.
 ///
-/// Values of every float element type are widened to f32 when loaded and rounded once when stored.
+/// Values of every float element type are widened to f32 when loaded and rounded once when stored,
+/// those of integers and bools to i64 and to their lower bits.
 /// A vector that holds fewer elements than lanes, the tail of a row, is loaded and stored in
 /// exactly its elements: nothing outside a tensor is touched. Its other lanes hold zeros after a
 /// load and anything after arithmetic.
@@ -52,6 +53,8 @@ public:
   void store(mlir::Value value, mlir::Value pointer);
   /// Element `index` (i64) of the i32 array at `pointer`, sign-extended to i64.
   mlir::Value loadIndex(mlir::Value pointer, mlir::Value index);
+  /// The same of an array of `element`, i32 or i64.
+  mlir::Value loadIndex(mlir::Type element, mlir::Value pointer, mlir::Value index);
   /// `bytes` of stack, aligned to 64, allocated once per call of the kernel.
   mlir::Value scratch(int64_t bytes);
   /// Copies `bytes` (i64) from `source` to `target`, which do not overlap.
@@ -65,6 +68,8 @@ public:
   mlir::VectorType f32s(int64_t lanes);
   /// A vector of `lanes` times `value`; a scalar if `lanes` is 0.
   mlir::Value splat(float value, int64_t lanes);
+  /// What 0 is in values of that element type, in a vector of `lanes`; a scalar if `lanes` is 0.
+  mlir::Value zeros(mlir::Type element, int64_t lanes);
   mlir::Value splat(mlir::Value scalar, int64_t lanes);
   mlir::Value fadd(mlir::Value a, mlir::Value b);
   mlir::Value fsub(mlir::Value a, mlir::Value b);
@@ -94,12 +99,12 @@ public:
   /// The scalar in lane `lane`.
   mlir::Value lane(mlir::Value vector, int64_t lane);
 
-  // Elements of float tensors
-  /// `count` elements of type `element` (f32, f16, bf16) at `pointer`, as f32 padded to `lanes`.
+  // Elements of tensors of plain types: floats as f32, integers and bools as i64
+  /// `count` elements of type `element` at `pointer`, padded to `lanes`.
   mlir::Value loadFloats(mlir::Type element, mlir::Value pointer, int64_t count, int64_t lanes);
   /// Rounds the first `count` lanes to `element` and stores them.
   void storeFloats(mlir::Value vector, mlir::Type element, mlir::Value pointer, int64_t count);
-  /// One element as an f32 scalar, and back.
+  /// One element as a scalar, and back.
   mlir::Value loadFloat(mlir::Type element, mlir::Value pointer);
   void storeFloat(mlir::Value scalar, mlir::Type element, mlir::Value pointer);
   /// The f16 number at `pointer` in `count` lanes. Reads 8 bytes: a conversion of four elements in
@@ -108,9 +113,11 @@ public:
   mlir::Value splatF16(mlir::Value pointer, int64_t count);
   /// The same for a number after which the block may end: reads the 6 bytes before it too.
   mlir::Value splatLastF16(mlir::Value pointer, int64_t count);
-  /// f32 rounded to `element`, to nearest even, and widened again; scalars or vectors.
+  /// f32 rounded to `element`, to nearest even, and widened again, or i64 cut to its lower bits;
+  /// scalars or vectors.
   mlir::Value roundTo(mlir::Value value, mlir::Type element);
-  /// Widens `element`s, a scalar or a vector as loaded (bf16 as i16), to f32, and back.
+  /// Widens `element`s, a scalar or a vector as loaded (bf16 as i16, i1 as i8), to f32 or i64, and
+  /// back. Of an i1 the i64 is 0 or 1.
   mlir::Value widen(mlir::Value stored, mlir::Type element);
   mlir::Value narrow(mlir::Value value, mlir::Type element);
 
@@ -157,7 +164,7 @@ private:
   bool vnni;
 };
 
-/// Bytes of an element of a float or i32 tensor.
+/// Bytes of an element of a tensor of a plain type.
 int64_t elementBytes(mlir::Type element);
 
 } // namespace tenon::codegen::cpu

@@ -59,7 +59,7 @@ std::string deviceType(Type elementType) {
   if (elementType.isF32())
     return "float";
   if (elementType.isInteger())
-    return "int";
+    return elementType.isInteger(1) ? "Bool" : elementType.isInteger(64) ? "Int64" : "int";
   const Encoding& encoding = *getEncoding(elementType);
   if (std::optional<CacheQuants> quants = cacheQuantsOf(encoding))
     return absl::StrFormat("%s<%d>", *quants == CacheQuants::Int8 ? "Int8Head" : "E4M3Head",

@@ -107,8 +107,8 @@ std::span<const Emitter* const> allEmitters();
 /// The emitter of that name; null where there is none.
 const Emitter* findEmitter(llvm::StringRef name);
 
-/// The device type of an element type: `float`, `F16`, `BF16`, `int`, `Q8_0`, `Q4_0`; of a cache's
-/// quants that of cache_heads.cuh.
+/// The device type of an element type: `float`, `F16`, `BF16`, `Bool`, `int`, `Int64`, `Q8_0`; of a
+/// cache's quants that of cache_heads.cuh.
 std::string deviceType(mlir::Type elementType);
 /// The element type of a tensor or state.
 mlir::Type elementTypeOf(mlir::Type type);

@@ -16,6 +16,16 @@ void RegionPrinter::moveTo(CodeWriter& writer, RowPosition where) {
   variables.clear();
 }
 
+/// The type of variables of the values of a tensor.
+static const char* variableType(Type tensor) {
+  return elementTypeOf(tensor).isInteger() ? "Int64" : "float";
+}
+
+/// The function that widens an element of a tensor.
+static const char* widening(Type tensor) {
+  return elementTypeOf(tensor).isInteger() ? "toInteger" : "toFloat";
+}
+
 /// The element of a tensor that the current row starts at, following the broadcast.
 std::string RegionPrinter::rowOffset(RankedTensorType type) const {
   llvm::ArrayRef<int64_t> extents = type.getShape();
@@ -53,7 +63,7 @@ void RegionPrinter::load(BlockArgument argument, const std::string& variable) {
   if (isSingle(llvm::cast<RankedTensorType>(argument.getType()))) {
     code->unroll();
     code->format("for (int j = 0; j < %d; ++j)", width);
-    code->format("  %s[j] = toFloat(*(%s));", variable, source);
+    code->format("  %s[j] = %s(*(%s));", variable, widening(argument.getType()), source);
   } else if (position.valid.empty()) {
     code->format("loadVector(%s, %s);", variable, source);
   } else {
@@ -67,12 +77,13 @@ RegionPrinter::Variable RegionPrinter::printLoad(BlockArgument argument) {
     return printRow(argument, position.row, type);
   std::string name = newName();
   if (isSingle(type)) {
-    code->format("const float %s = toFloat(*(%s));", name, address(argument));
+    code->format("const %s %s = %s(*(%s));", variableType(type), name, widening(type),
+                 address(argument));
     return {name, false};
   }
   if (packs(type) && position.valid.empty())
     return widenPacked(name, absl::StrFormat("loadPacked<%d>(%s)", width, address(argument)));
-  code->format("float %s[%d];", name, width);
+  code->format("%s %s[%d];", variableType(type), name, width);
   load(argument, name);
   return {name, true};
 }
@@ -95,11 +106,11 @@ RegionPrinter::Variable RegionPrinter::printRow(Value table, const std::string& 
 /// An id outside the table gives zeros: a row that exists is read and not used.
 RegionPrinter::Variable RegionPrinter::printEmbedding(EmbeddingOp op) {
   RankedTensorType table = op.getTable().getType();
-  std::string id = newName();
+  std::string id = newName(), type = deviceType(elementTypeOf(op.getIds().getType()));
   if (auto known = ids.find(op.getIds()); known != ids.end())
-    code->format("const int %s = %s;", id, known->second);
+    code->format("const %s %s = %s;", type, id, known->second);
   else
-    code->format("const int %s = %s[%s];", id, context.pointer(op.getIds()), position.row);
+    code->format("const %s %s = %s[%s];", type, id, context.pointer(op.getIds()), position.row);
   code->format("const bool %s_exists = %s >= 0 && %s < %d;", id, id, id, table.getShape()[0]);
   Variable row = printRow(
       op.getTable(), absl::StrFormat("static_cast<long long>(%s_exists ? %s : 0)", id, id), table);
@@ -111,6 +122,13 @@ RegionPrinter::Variable RegionPrinter::printEmbedding(EmbeddingOp op) {
 }
 
 RegionPrinter::Variable RegionPrinter::printConstant(ConstantOp op) {
+  Type element = op.getType().getElementType();
+  if (element.isInteger()) {
+    APInt value = llvm::cast<DenseElementsAttr>(op.getValue()).getSplatValue<APInt>();
+    return {integerLiteral(element.isInteger(1) ? static_cast<int64_t>(value.getZExtValue())
+                                                : value.getSExtValue()),
+            false};
+  }
   APFloat value = llvm::cast<DenseElementsAttr>(op.getValue()).getSplatValue<APFloat>();
   return {floatLiteral(static_cast<float>(value.convertToDouble())), false};
 }
@@ -168,13 +186,14 @@ FailureOr<RegionPrinter::Variable> RegionPrinter::printElementwise(ElementwiseOp
   auto type = llvm::cast<RankedTensorType>(op->getResult(0).getType());
   bool isPacked = isArray && packs(type);
   std::string element = deviceType(type.getElementType());
-  std::string rounding =
-      isPacked || type.getElementType().isF32() ? "" : "roundTo<" + element + ">";
+  bool isRounded = !type.getElementType().isF32() && !type.getElementType().isInteger(64);
+  std::string function = type.getElementType().isInteger() ? "wrapTo<" : "roundTo<";
+  std::string rounding = isPacked || !isRounded ? "" : function + element + ">";
   std::string rounded = name;
   if (isPacked)
     name += "_exact";
   if (isArray) {
-    code->format("float %s[%d];", name, width);
+    code->format("%s %s[%d];", variableType(type), name, width);
     code->unroll();
     code->openFormat("for (int j = 0; j < %d; ++j)", width);
   }
@@ -185,7 +204,7 @@ FailureOr<RegionPrinter::Variable> RegionPrinter::printElementwise(ElementwiseOp
     code->format("%s[j] = %s(%s);", name, rounding, *result);
     code->close();
   } else {
-    code->format("const float %s = %s(%s);", name, rounding, *result);
+    code->format("const %s %s = %s(%s);", variableType(type), name, rounding, *result);
   }
   if (isPacked)
     return widenPacked(rounded, absl::StrFormat("pack<%s>(%s)", element, name));
@@ -231,15 +250,15 @@ FailureOr<std::string> RegionPrinter::packed(Value value) {
   if (!variable->packed.empty())
     return variable->packed;
   return absl::StrFormat("pack<%s>(%s)", deviceType(elementTypeOf(value.getType())),
-                         asArray(*variable));
+                         asArray(*variable, value.getType()));
 }
 
 /// The name of an array of a variable's elements.
-std::string RegionPrinter::asArray(const Variable& variable) {
+std::string RegionPrinter::asArray(const Variable& variable, Type tensor) {
   if (variable.isArray)
     return variable.name;
   std::string name = newName();
-  code->format("float %s[%d];", name, width);
+  code->format("%s %s[%d];", variableType(tensor), name, width);
   code->unroll();
   code->format("for (int j = 0; j < %d; ++j)", width);
   code->format("  %s[j] = %s;", name, variable.name);
@@ -267,7 +286,7 @@ LogicalResult RegionPrinter::store(Value value) {
   FailureOr<Variable> variable = print(value);
   if (failed(variable))
     return failure();
-  std::string name = asArray(*variable);
+  std::string name = asArray(*variable, value.getType());
   auto type = llvm::cast<RankedTensorType>(value.getType());
   for (const std::string& pointer : context.destinations(value)) {
     std::string target = pointer + " + " + rowOffset(type) + " + " + position.column;

@@ -20,8 +20,9 @@ struct RowPosition {
 /// own result, and whatever follows it in the region, an epilogue, is printed from there; what
 /// stands before a hero, a prologue, is printed when the hero asks for its operand.
 ///
-/// A value is an array of `width` floats, or one float where it is the same along the row; it is
-/// rounded to its element type. With `keepPacked`, arrays of elements of 16 bits stand beside a
+/// A value is an array of `width` floats, or one float where it is the same along the row, of
+/// integers and bools `Int64`; it is rounded to its element type. With `keepPacked`, arrays of
+/// elements of 16 bits stand beside a
 /// `Packed`, which sums are computed and results stored from.
 class RegionPrinter {
 public:
@@ -41,7 +42,8 @@ public:
   void defineId(mlir::Value ids, const std::string& expression) { this->ids[ids] = expression; }
   /// An expression of the address of the elements of `argument`, of a plain type, at the position.
   std::string address(mlir::BlockArgument argument) const;
-  /// Prints the load of `argument`, of a plain type, into the array `variable`, which exists.
+  /// Prints the load of `argument`, of a plain type, into the array `variable`, which exists, of
+  /// the type that its values are computed in.
   void load(mlir::BlockArgument argument, const std::string& variable);
   /// Prints what `value` takes and returns an expression of its element `j`, a loop variable.
   mlir::FailureOr<std::string> element(mlir::Value value);
@@ -66,7 +68,7 @@ private:
   Variable widenPacked(const std::string& name, const std::string& expression);
   mlir::FailureOr<std::string> printPackedSum(mlir::Operation* op);
   mlir::FailureOr<Variable> printElementwise(ElementwiseOpInterface op);
-  std::string asArray(const Variable& variable);
+  std::string asArray(const Variable& variable, mlir::Type tensor);
   Variable printConstant(ConstantOp op);
   mlir::LogicalResult offer(ArgmaxOp op);
   std::string rowOffset(mlir::RankedTensorType type) const;

@@ -2,9 +2,11 @@
 
 #include <bit>
 #include <cmath>
+#include <limits>
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -19,6 +21,13 @@ std::string floatLiteral(float value) {
   bool hasPoint = text.find_first_of(".e") != std::string::npos;
   text += hasPoint ? "f" : ".0f";
   return value < 0 || std::signbit(value) ? "(" + text + ")" : text;
+}
+
+std::string integerLiteral(int64_t value) {
+  if (value == std::numeric_limits<int64_t>::min()) // its magnitude is no literal
+    return "(-9223372036854775807ll - 1)";
+  std::string text = absl::StrFormat("%dll", value);
+  return value < 0 ? "(" + text + ")" : text;
 }
 
 /// How the scalar operations are written: `$0`, `$1` and `$2` stand for the operands. The functions
@@ -49,6 +58,16 @@ static const llvm::StringMap<llvm::StringRef>& patterns() {
       {math::TruncOp::getOperationName(), "truncf($0)"},
       {arith::UIToFPOp::getOperationName(), "$0"},
       {arith::SelectOp::getOperationName(), "$0 != 0.0f ? $1 : $2"},
+      {arith::AddIOp::getOperationName(), "wrappedSum($0, $1)"},
+      {arith::SubIOp::getOperationName(), "wrappedDifference($0, $1)"},
+      {arith::MulIOp::getOperationName(), "wrappedProduct($0, $1)"},
+      {arith::MaxSIOp::getOperationName(), "$0 > $1 ? $0 : $1"},
+      {arith::MinSIOp::getOperationName(), "$0 < $1 ? $0 : $1"},
+      {arith::RemSIOp::getOperationName(), "$0 % $1"},
+      {arith::XOrIOp::getOperationName(), "$0 ^ $1"},
+      {arith::ExtUIOp::getOperationName(), "$0 != 0.0f ? 1ll : 0ll"},
+      {arith::SIToFPOp::getOperationName(), "static_cast<float>($0)"},
+      {arith::FPToSIOp::getOperationName(), "static_cast<Int64>($0)"},
   };
   return table;
 }
@@ -73,10 +92,34 @@ static llvm::StringRef patternOf(arith::CmpFPredicate predicate) {
   }
 }
 
+static llvm::StringRef patternOf(arith::CmpIPredicate predicate) {
+  switch (predicate) {
+  case arith::CmpIPredicate::eq:
+    return "$0 == $1 ? 1.0f : 0.0f";
+  case arith::CmpIPredicate::ne:
+    return "$0 != $1 ? 1.0f : 0.0f";
+  case arith::CmpIPredicate::slt:
+    return "$0 < $1 ? 1.0f : 0.0f";
+  case arith::CmpIPredicate::sle:
+    return "$0 <= $1 ? 1.0f : 0.0f";
+  case arith::CmpIPredicate::sgt:
+    return "$0 > $1 ? 1.0f : 0.0f";
+  case arith::CmpIPredicate::sge:
+    return "$0 >= $1 ? 1.0f : 0.0f";
+  case arith::CmpIPredicate::ult:
+    return "static_cast<unsigned long long>($0) < static_cast<unsigned long long>($1) ? 1.0f : "
+           "0.0f";
+  default:
+    return "";
+  }
+}
+
 /// Of a quotient that may be approximate CUDA's is within 2 ulp, too, where the denominator is at
 /// most 2^126, and zero beyond; it takes 8 instructions instead of 40 and a branch.
 static llvm::StringRef patternOf(Operation& scalar) {
   if (auto comparison = llvm::dyn_cast<arith::CmpFOp>(scalar))
+    return patternOf(comparison.getPredicate());
+  if (auto comparison = llvm::dyn_cast<arith::CmpIOp>(scalar))
     return patternOf(comparison.getPredicate());
   if (auto quotient = llvm::dyn_cast<arith::DivFOp>(scalar))
     if (arith::bitEnumContainsAll(quotient.getFastmath(), arith::FastMathFlags::afn))
@@ -100,7 +143,7 @@ static Value buildBody(ElementwiseOpInterface op, Block& block) {
   MLIRContext* context = op->getContext();
   context->loadDialect<arith::ArithDialect, math::MathDialect>();
   for (Value operand : op->getOperands())
-    block.addArgument(Float32Type::get(context), operand.getLoc());
+    block.addArgument(detail::computedType(getElementTypeOrSelf(operand)), operand.getLoc());
   OpBuilder builder(context);
   builder.setInsertionPointToEnd(&block);
   return op.buildScalarBody(builder, op->getLoc(), block.getArguments());
@@ -118,8 +161,10 @@ FailureOr<std::string> printScalarBody(ElementwiseOpInterface op,
   for (Operation& scalar : block) {
     Value value = scalar.getResult(0);
     if (auto constant = llvm::dyn_cast<arith::ConstantOp>(scalar)) {
-      auto number = llvm::cast<FloatAttr>(constant.getValue());
-      names[value] = floatLiteral(number.getValue().convertToFloat());
+      if (auto number = llvm::dyn_cast<FloatAttr>(constant.getValue()))
+        names[value] = floatLiteral(number.getValue().convertToFloat());
+      else
+        names[value] = integerLiteral(llvm::cast<IntegerAttr>(constant.getValue()).getInt());
       continue;
     }
     llvm::StringRef pattern = patternOf(scalar);
@@ -130,7 +175,8 @@ FailureOr<std::string> printScalarBody(ElementwiseOpInterface op,
     for (Value input : scalar.getOperands())
       inputs.push_back(names.at(input));
     std::string name = prefix + "_" + std::to_string(count++);
-    code.format("const float %s = %s;", name, substitute(pattern, inputs));
+    code.format("const %s %s = %s;", value.getType().isInteger(64) ? "Int64" : "float", name,
+                substitute(pattern, inputs));
     names[value] = name;
   }
   return names.at(result);

@@ -192,6 +192,14 @@ public:
                   const AttentionOptions& how, OpOptions options = {});
   Value attention(Value query, Value key, Value value, Value sequences, Value positions,
                   const AttentionOptions& how, OpOptions options = {});
+  /// The result and the weights, [heads, rows, keys] of the result's element type.
+  struct Attended {
+    Value result;
+    Value weights;
+  };
+  Attended attentionWithWeights(Value query, Value key, Value value, Value sequences,
+                                Value positions, const AttentionOptions& how,
+                                OpOptions options = {});
 
   Value add(Value lhs, Value rhs, OpOptions options = {});
   Value sub(Value lhs, Value rhs, OpOptions options = {});
@@ -233,7 +241,7 @@ public:
 
   Value reduce(ReduceKind kind, Value input, OpOptions options = {});
   Value cumulativeSum(Value input, OpOptions options = {});
-  /// Indices are i32, whatever the options.
+  /// Indices are i32, unless the options state i64.
   Value argmax(Value input, OpOptions options = {});
   struct TopK {
     Value values;
@@ -257,7 +265,8 @@ public:
 
 private:
   /// Infers the shapes of the results, creates the operation and gives its results; none after an
-  /// error, an empty operand included. `elementTypes` has one entry a result.
+  /// error, an empty operand included. `elementTypes` has one entry a result; optional ones that it has
+  /// none for are absent.
   template <typename OpT>
   mlir::ValueRange emit(mlir::ValueRange operands, typename OpT::Properties properties,
                         llvm::ArrayRef<mlir::Type> elementTypes, const OpOptions& options);

@@ -30,7 +30,8 @@ ValueRange GraphBuilder::emit(ValueRange operands, typename OpT::Properties prop
     return {};
   }
   llvm::SmallVector<Type> types;
-  for (auto [shape, elementType] : llvm::zip_equal(shapes, elementTypes)) {
+  // Shapes are known of optional results, too.
+  for (auto [elementType, shape] : llvm::zip_first(elementTypes, shapes)) {
     Type type = tensorType(shape.getDims(), elementType, formatLocation(loc));
     if (!type)
       return {};
@@ -266,6 +267,18 @@ Value GraphBuilder::attention(Value query, Value key, Value value, Value sequenc
       attentionProperties(builder, how), options);
 }
 
+GraphBuilder::Attended GraphBuilder::attentionWithWeights(Value query, Value key, Value value,
+                                                          Value sequences, Value positions,
+                                                          const AttentionOptions& how,
+                                                          OpOptions options) {
+  Type elementType = options.elementType ? options.elementType : activationType;
+  ValueRange results = emit<AttentionOp>(
+      attentionOperands({query.get(), key.get(), value.get(), sequences.get(), positions.get()},
+                        how),
+      attentionProperties(builder, how), {elementType, elementType}, options);
+  return {handle(results, 0), handle(results, 1)};
+}
+
 //===-- Elementwise -------------------------------------------------------------------------===//
 
 #define TENON_BINARY(method, OpT)                                                                  \
@@ -347,7 +360,8 @@ Value GraphBuilder::cumulativeSum(Value input, OpOptions options) {
 }
 
 Value GraphBuilder::argmax(Value input, OpOptions options) {
-  options.elementType = builder.getI32Type();
+  if (!options.elementType)
+    options.elementType = builder.getI32Type();
   return emitOne<ArgmaxOp>({input.get()}, options);
 }
 

@@ -16,8 +16,8 @@ namespace tenon {
 /// Values lie in blocks of `blockSize` consecutive elements of the innermost axis; a plain type
 /// has blocks of one. A row whose length is no multiple of `blockSize` does not exist.
 struct Encoding {
-  /// The name in IR, programs and messages: `f32`, `f16`, `bf16`, `i32`; block formats as ggml
-  /// names them, in lower case: `q8_0`, `q4_k`, `iq4_nl`.
+  /// The name in programs and messages: `f32`, `f16`, `bf16`, `bool`, `i32`, `i64`; block formats
+  /// as ggml names them, in lower case: `q8_0`, `q4_k`, `iq4_nl`.
   std::string_view name;
   /// Elements in a block.
   int64_t blockSize;
@@ -27,7 +27,8 @@ struct Encoding {
   int32_t ggufType;
   /// Decodes whole blocks: `encoded` holds n · blockBytes bytes, `values` n · blockSize elements.
   ///
-  /// Exact: every stored value is representable in a double. For block formats, rounding it to f32
+  /// Exact but for integers of more than 53 bits: every other stored value is representable in a
+  /// double. For block formats, rounding it to f32
   /// gives what ggml's `dequantize_row_*` computes in f32, bit for bit, whether or not the compiler
   /// of ggml fused a product and a sum: a scale of 11 significant bits times a group's scale of at
   /// most 7 times a quant of at most 6 is exact in f32, so all that ggml rounds is the last sum. In

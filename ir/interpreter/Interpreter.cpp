@@ -22,16 +22,6 @@ static RankedTensorType getInputType(Type type) {
   return getStorageBytes(type) ? getTensorType(type) : RankedTensorType();
 }
 
-static absl::Status checkIntegers(llvm::ArrayRef<double> values) {
-  for (auto [index, value] : llvm::enumerate(values))
-    if (!(value >= std::numeric_limits<int32_t>::min() &&
-          value <= std::numeric_limits<int32_t>::max()) ||
-        value != std::trunc(value))
-      return absl::InvalidArgumentError(
-          absl::StrFormat("expects integers of 32 bits, but got %g at element %d", value, index));
-  return absl::OkStatus();
-}
-
 static absl::Status checkInput(Type type, const ReferenceTensor& input) {
   RankedTensorType expected = getInputType(type);
   if (!expected)
@@ -41,8 +31,10 @@ static absl::Status checkInput(Type type, const ReferenceTensor& input) {
     return absl::InvalidArgumentError(absl::StrFormat(
         "expects %s, but got %s", detail::formatType(expected),
         input.getType() ? detail::formatType(input.getType()) : std::string("nothing")));
-  if (expected.getElementType().isInteger() && !input.isEncoded())
-    return checkIntegers(input.getValues());
+  Type element = expected.getElementType();
+  // Of encoded bools and i32 there are none that a double does not hold.
+  if (element.isInteger(64) || (element.isInteger() && !input.isEncoded()))
+    return interpreter::checkIntegers(input.toVector(), element);
   return absl::OkStatus();
 }
 

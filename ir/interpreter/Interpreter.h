@@ -42,8 +42,9 @@ public:
 
   /// Calls `function` with a tensor for each argument, of the argument's type; a state argument
   /// takes the tensor of its shape, and is copied. Returns a tensor for each result. Elements of
-  /// i32 tensors must be integers in range. Messages name function, operation and location. A call
-  /// that fails may leave states written in part.
+  /// tensors of integers must be some in range, those of i64 tensors, results too, of at most 53
+  /// bits. Messages name function, operation and location. A call that fails may leave states
+  /// written in part.
   absl::StatusOr<std::vector<ReferenceTensor>> run(std::string_view function,
                                                    llvm::ArrayRef<ReferenceTensor> inputs);
 

@@ -77,6 +77,8 @@ AttentionOp::inferReturnTypeComponents(MLIRContext* context, std::optional<Locat
   if (failed(checkScoreOperands(location, adaptor, rows)))
     return failure();
   shapes.emplace_back(llvm::ArrayRef{rows, query.getDimSize(1), value[3]});
+  int64_t keys = KvCache(keyType, adaptor.getBlockTable()).capacity;
+  shapes.emplace_back(llvm::ArrayRef{query.getDimSize(1), rows, keys});
   return success();
 }
 
@@ -88,6 +90,9 @@ static LogicalResult verifyRing(AttentionOp op) {
            << op.getKey().getType() << " and " << op.getValue().getType();
   if (!key.isRing())
     return success();
+  if (op.getWeights())
+    return op.emitOpError("expects no weights over a ring, whose places are no positions, but got ")
+           << op.getWeights().getType();
   if (op.getBias() || op.getSlopes())
     return op.emitOpError("expects neither bias nor slopes over a ring, whose places are no "
                           "positions, but got ")
@@ -124,8 +129,8 @@ Work AttentionOp::getWork() {
   int64_t keys = window > 0 ? std::min(cache.kept + window, capacity) : capacity;
   int64_t scores = detail::saturatingProduct({rows, query[1], keys});
   // Of a score: its product, its part of the result; scale, maximum, subtract, exponential, add;
-  // the addition of its bias, distance, slope and their addition.
-  int64_t others = 5 + (getBias() ? 1 : 0) + (getSlopes() ? 3 : 0);
+  // the addition of its bias, distance, slope and their addition; the quotient that is its weight.
+  int64_t others = 5 + (getBias() ? 1 : 0) + (getSlopes() ? 3 : 0) + (getWeights() ? 1 : 0);
   work.flops = detail::saturatingSum({detail::saturatingProduct({2, scores, query[2]}),
                                       detail::saturatingProduct({2, scores, cache.size}),
                                       detail::saturatingProduct({others, scores})});
@@ -179,10 +184,12 @@ struct Evaluation {
                         biasScratch);
   }
 
-  /// Attends from one head of one row at `position` to `keys`; adds to `result`. Bias and slopes
-  /// are of dense caches, in which a place is a position.
+  /// Attends from one head of one row at `position` to `keys`; adds to `result`, and stores in
+  /// `shares`, where it is not empty, what part of it each place has. Bias, slopes and shares are of
+  /// caches in which a place is a position.
   void attend(int64_t row, int64_t head, int64_t sequence, int64_t position,
-              llvm::ArrayRef<VisibleKey> keys, llvm::MutableArrayRef<double> result) {
+              llvm::ArrayRef<VisibleKey> keys, llvm::MutableArrayRef<double> result,
+              llvm::MutableArrayRef<double> shares) {
     int64_t queryHeads = query.getShape()[1], keyHead = head / (queryHeads / cache.heads);
     int64_t rows = query.getShape()[0] / views;
     auto cacheRow = [&](int64_t place) {
@@ -210,6 +217,8 @@ struct Evaluation {
     for (auto [key, exponential] : llvm::zip_equal(keys, weights)) {
       llvm::ArrayRef<double> v = value.getRow(cacheRow(key.place), cacheScratch);
       double weight = exponential / sum;
+      if (!shares.empty())
+        shares[key.place] = weight;
       for (size_t i = 0; i < v.size(); ++i)
         result[i] += weight * v[i];
     }
@@ -260,14 +269,20 @@ void AttentionOp::evaluate(llvm::ArrayRef<ReferenceTensor> operands,
                         std::move(blockTable)};
   std::vector<double> sequences = operands[3].toVector(), positions = operands[4].toVector();
   int64_t heads = operands[0].getShape()[1], size = operands[2].getRowLength();
-  for (int64_t m = 0, rows = positions.size(); m < rows; ++m) {
+  int64_t rows = positions.size();
+  auto sharesOf = [&](int64_t row, int64_t head) -> llvm::MutableArrayRef<double> {
+    if (!getWeights())
+      return {};
+    return results[1].getValues().slice((head * rows + row) * cache.capacity, cache.capacity);
+  };
+  for (int64_t m = 0; m < rows; ++m) {
     int64_t sequence = sequences[sequences.size() == 1 ? 0 : m], position = positions[m];
     if (position < 0 || sequence < 0 || sequence >= cache.sequences)
       continue;
     std::vector<VisibleKey> keys = findVisible(*this, cache, position);
     for (int64_t h = 0; h < heads && !keys.empty(); ++h)
       evaluation.attend(m, h, sequence, position, keys,
-                        results[0].getValues().slice((m * heads + h) * size, size));
+                        results[0].getValues().slice((m * heads + h) * size, size), sharesOf(m, h));
   }
 }
 

@@ -107,11 +107,14 @@ def Tenon_AttentionOp : Tenon_PureOp<"attention", [AttrSizedOperandSegments, Ten
     A row with a negative position, with a sequence outside the cache, or without a key to attend to
     yields zeros. Everything in f32, nothing rounded before the result.
 
+    `weights` [Hq, M, C], where it is a second result, are what the values are multiplied with: the
+    softmax of row m of head h, 0 where the row does not attend to position c.
+
     Over caches in the layout `ring`, which keep K first positions, row m attends to c < K, too, and
     `query` is [3 · M, Hq, D], the views of `tenon.ring_places`: rows m for keys at places up to its
     own, rows M + m for those of the round before, rows 2 · M + m for the kept ones. Such an attention
     is causal and has a window, which with the other rows of a call fits into the ring: a row's keys
-    may not be overwritten by rows behind it. It has neither bias nor slopes.
+    may not be overwritten by rows behind it. It has neither bias, slopes nor weights.
 
     Over paged caches, key [N, Hkv, P, D] and value [N, Hkv, P, Dv], position c of sequence s lies in
     the page that `block_table` [S, B] has in row s at c / P, and C is B · P. An entry that names no
@@ -120,6 +123,9 @@ def Tenon_AttentionOp : Tenon_PureOp<"attention", [AttrSizedOperandSegments, Ten
     %y = tenon.attention %q, %k, %v, %s, %p bias %mask sinks %n scale 0.125
         : (tensor<4x8x64xf16>, tensor<1x32x2x64xf16>, tensor<1x32x2x64xf16>, tensor<1xi32>,
            tensor<4xi32>, tensor<1x4x32xf32>, tensor<8xf32>) -> tensor<4x8x64xf16>
+    %z, %w = tenon.attention %q, %k, %v, %s, %p scale 0.125
+        : (tensor<4x8x64xf16>, tensor<1x32x2x64xf16>, tensor<1x32x2x64xf16>, tensor<1xi32>,
+           tensor<4xi32>) -> (tensor<4x8x64xf16>, tensor<8x4x32xf32>)
     ```
   }];
   let arguments = (ins Tenon_FloatTensor:$query, Tenon_KeyValue:$key, Tenon_KeyValue:$value,
@@ -131,7 +137,11 @@ def Tenon_AttentionOp : Tenon_PureOp<"attention", [AttrSizedOperandSegments, Ten
                        DefaultValuedAttr<F64Attr, "0.0">:$softcap,
                        DefaultValuedAttr<I64Attr, "0">:$window,
                        OptionalAttr<Tenon_OrderAttr>:$order);
-  let results = (outs Tenon_FloatTensor:$result);
+  let results = (outs Tenon_FloatTensor:$result, Optional<Tenon_FloatTensor>:$weights);
+  let extraClassDeclaration = [{
+    /// The type of what the values give.
+    ::mlir::RankedTensorType getType() { return getResult().getType(); }
+  }];
   let assemblyFormat = [{
     $query `,` $key `,` $value `,` $sequences `,` $positions (`bias` $bias^)? (`slopes` $slopes^)?
     (`sinks` $sinks^)? (`block_table` $block_table^)? `scale` $scale (`order` $order^)? attr-dict

@@ -5,6 +5,8 @@ using namespace mlir;
 
 namespace tenon {
 
+LogicalResult CompareOp::verify() { return detail::verifyOneKind(*this, getOperandTypes()); }
+
 double CompareOp::evaluateElement(llvm::ArrayRef<double> x) {
   switch (getPredicate()) {
   case Predicate::Eq:
@@ -41,10 +43,37 @@ static arith::CmpFPredicate predicateOf(Predicate predicate) {
   llvm_unreachable("every predicate is listed");
 }
 
+static arith::CmpIPredicate integerPredicateOf(Predicate predicate) {
+  switch (predicate) {
+  case Predicate::Eq:
+    return arith::CmpIPredicate::eq;
+  case Predicate::Ne:
+    return arith::CmpIPredicate::ne;
+  case Predicate::Lt:
+    return arith::CmpIPredicate::slt;
+  case Predicate::Le:
+    return arith::CmpIPredicate::sle;
+  case Predicate::Gt:
+    return arith::CmpIPredicate::sgt;
+  case Predicate::Ge:
+    return arith::CmpIPredicate::sge;
+  }
+  llvm_unreachable("every predicate is listed");
+}
+
 Value CompareOp::buildScalarBody(OpBuilder& builder, Location loc, ValueRange operands) {
-  Value holds =
-      arith::CmpFOp::create(builder, loc, predicateOf(getPredicate()), operands[0], operands[1]);
-  return arith::UIToFPOp::create(builder, loc, operands[0].getType(), holds);
+  Value holds;
+  if (getLhs().getType().getElementType().isInteger())
+    holds = arith::CmpIOp::create(builder, loc, integerPredicateOf(getPredicate()), operands[0],
+                                  operands[1]);
+  else
+    holds =
+        arith::CmpFOp::create(builder, loc, predicateOf(getPredicate()), operands[0], operands[1]);
+  Type computed = detail::computedType(getType().getElementType());
+  Type type = detail::withElement(operands[0].getType(), computed);
+  if (computed.isInteger())
+    return arith::ExtUIOp::create(builder, loc, type, holds);
+  return arith::UIToFPOp::create(builder, loc, type, holds);
 }
 
 } // namespace tenon

@@ -3,14 +3,21 @@
 
 include "ir/ops/OpBase.td"
 
-def Tenon_AddOp : Tenon_BinaryOp<"add", "lhs + rhs", [Commutative]>;
-def Tenon_SubOp : Tenon_BinaryOp<"sub", "lhs − rhs">;
-def Tenon_MulOp : Tenon_BinaryOp<"mul", "lhs · rhs", [Commutative]>;
+def Tenon_AddOp : Tenon_NumberOp<"add", "lhs + rhs", Tenon_NumberTensor, [Commutative]>;
+def Tenon_SubOp : Tenon_NumberOp<"sub", "lhs − rhs", Tenon_NumberTensor>;
+def Tenon_MulOp
+    : Tenon_NumberOp<"mul", "lhs · rhs, of bools both", Tenon_PlainTensor, [Commutative]>;
 def Tenon_DivOp : Tenon_BinaryOp<"div", "lhs / rhs">;
-def Tenon_MaxOp : Tenon_BinaryOp<"max", "the larger of lhs and rhs; NaN if either is", [Commutative]>;
-def Tenon_MinOp : Tenon_BinaryOp<"min", "the smaller of lhs and rhs; NaN if either is", [Commutative]>;
+def Tenon_MaxOp
+    : Tenon_NumberOp<"max", "the larger of lhs and rhs, of bools either; NaN if either is",
+                     Tenon_PlainTensor, [Commutative]>;
+def Tenon_MinOp
+    : Tenon_NumberOp<"min", "the smaller of lhs and rhs, of bools both; NaN if either is",
+                     Tenon_PlainTensor, [Commutative]>;
 
-def Tenon_ModOp : Tenon_BinaryOp<"mod", "lhs − ⌊lhs / rhs⌋ · rhs, of rhs's sign">;
+def Tenon_ModOp
+    : Tenon_NumberOp<"mod", "lhs − ⌊lhs / rhs⌋ · rhs, of rhs's sign; of integers 0 where rhs is 0",
+                     Tenon_NumberTensor>;
 def Tenon_PowOp : Tenon_BinaryOp<"pow", "lhs to the power of rhs, as C's pow">;
 
 def Tenon_NegOp : Tenon_UnaryOp<"neg", "−x">;
@@ -36,7 +43,19 @@ def Tenon_GeluOp : Tenon_UnaryOp<"gelu", "x · ½(1 + erf(x / √2))">;
 def Tenon_GeluTanhOp
     : Tenon_UnaryOp<"gelu_tanh", "x · ½(1 + tanh(√(2/π) · (x + 0.044715 x³)))">;
 
-def Tenon_CastOp : Tenon_UnaryOp<"cast", "x rounded to the result's element type"> {
+def Tenon_CastOp : Tenon_ElementwiseOp<"cast"> {
+  let summary = "x as a value of the result's element type";
+  let description = [{
+    To floats: rounded. Of a float to i32 and i64: without its fraction, the nearest end of the range
+    where it lies outside, NaN 0. Of an integer to a narrower one: its lower bits. To bool: whether it
+    is not 0, NaN too. A bool is 0 or 1.
+    ```mlir
+    %i = tenon.cast %x : (tensor<4x8xf32>) -> tensor<4x8xi64>
+    ```
+  }];
+  let arguments = (ins Tenon_PlainTensor:$input);
+  let results = (outs Tenon_PlainTensor:$result);
+  let assemblyFormat = "$input attr-dict `:` functional-type(operands, results)";
   let hasFolder = 1;
 }
 
@@ -66,13 +85,15 @@ def Tenon_ClampOp : Tenon_ElementwiseOp<"clamp"> {
 def Tenon_CompareOp : Tenon_ElementwiseOp<"compare"> {
   let summary = "1 where lhs compares to rhs as the predicate says, else 0, with broadcasting";
   let description = [{
+    Of floats, or of integers of one type. The result is of floats, or of bools.
     NaN compares to nothing: with it `ne` is 1 and all others are 0.
     ```mlir
-    %m = tenon.compare lt %x, %y : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+    %m = tenon.compare lt %x, %y : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xi1>
     ```
   }];
-  let arguments = (ins Tenon_Predicate:$predicate, Tenon_FloatTensor:$lhs, Tenon_FloatTensor:$rhs);
-  let results = (outs Tenon_FloatTensor:$result);
+  let arguments = (ins Tenon_Predicate:$predicate, Tenon_PlainTensor:$lhs, Tenon_PlainTensor:$rhs);
+  let results = (outs Tenon_TruthTensor:$result);
+  let hasVerifier = 1;
   let assemblyFormat = [{
     $predicate $lhs `,` $rhs attr-dict `:` functional-type(operands, results)
   }];
@@ -81,15 +102,18 @@ def Tenon_CompareOp : Tenon_ElementwiseOp<"compare"> {
 def Tenon_SelectOp : Tenon_ElementwiseOp<"select"> {
   let summary = "lhs where the condition is not 0, else rhs, with broadcasting";
   let description = [{
-    The element that is not taken may be anything, NaN, too. A condition of NaN is not 0.
+    The condition is of floats or of bools; what it chooses from is of floats, or of one integer
+    type, the result's. The element that is not taken may be anything, NaN, too. A condition of NaN
+    is not 0.
     ```mlir
     %y = tenon.select %m, %x, %low
-        : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<1xf32>) -> tensor<4x8xf32>
+        : (tensor<4x8xi1>, tensor<4x8xf32>, tensor<1xf32>) -> tensor<4x8xf32>
     ```
   }];
-  let arguments = (ins Tenon_FloatTensor:$condition, Tenon_FloatTensor:$lhs,
-                       Tenon_FloatTensor:$rhs);
-  let results = (outs Tenon_FloatTensor:$result);
+  let arguments = (ins Tenon_TruthTensor:$condition, Tenon_PlainTensor:$lhs,
+                       Tenon_PlainTensor:$rhs);
+  let results = (outs Tenon_PlainTensor:$result);
+  let hasVerifier = 1;
   let assemblyFormat = [{
     $condition `,` $lhs `,` $rhs attr-dict `:` functional-type(operands, results)
   }];

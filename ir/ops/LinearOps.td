@@ -106,10 +106,10 @@ def Tenon_QuantizeOp : Tenon_PureOp<"quantize"> {
 def Tenon_EmbeddingOp : Tenon_PureOp<"embedding", [Tenon_OwnWork]> {
   let summary = "Rows of a table, chosen by index";
   let description = [{
-    `table` [V, D], `ids` [..., M], result [..., M, D]: y[m] = table[ids[m]], decoded if
+    `table` [V, D], `ids` [..., M] of i32 or i64, result [..., M, D]: y[m] = table[ids[m]], decoded if
     block-quantised. An id outside [0, V) gives a row of zeros. Also selects rows of an activation.
   }];
-  let arguments = (ins Tenon_WeightTensor:$table, Tenon_IntTensor:$ids);
+  let arguments = (ins Tenon_WeightTensor:$table, Tenon_IndexTensor:$ids);
   let results = (outs Tenon_FloatTensor:$result);
   let assemblyFormat = "$table `,` $ids attr-dict `:` functional-type(operands, results)";
 }

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "ir/Dialect.h"
@@ -16,7 +17,11 @@ double MaxOp::evaluateElement(llvm::ArrayRef<double> x) {
   return x[0] > x[1] ? x[0] : x[1];
 }
 
+int64_t MaxOp::evaluateInteger(llvm::ArrayRef<int64_t> x) { return std::max(x[0], x[1]); }
+
 Value MaxOp::buildScalarBody(OpBuilder& builder, Location loc, ValueRange operands) {
+  if (getType().getElementType().isInteger())
+    return arith::MaxSIOp::create(builder, loc, operands[0], operands[1]);
   return arith::MaximumFOp::create(builder, loc, operands[0], operands[1]);
 }
 

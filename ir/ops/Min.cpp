@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "ir/Dialect.h"
@@ -16,7 +17,11 @@ double MinOp::evaluateElement(llvm::ArrayRef<double> x) {
   return x[0] < x[1] ? x[0] : x[1];
 }
 
+int64_t MinOp::evaluateInteger(llvm::ArrayRef<int64_t> x) { return std::min(x[0], x[1]); }
+
 Value MinOp::buildScalarBody(OpBuilder& builder, Location loc, ValueRange operands) {
+  if (getType().getElementType().isInteger())
+    return arith::MinSIOp::create(builder, loc, operands[0], operands[1]);
   return arith::MinimumFOp::create(builder, loc, operands[0], operands[1]);
 }
 

@@ -25,9 +25,8 @@ class Tenon_PureOp<string mnemonic, list<Trait> traits = []>
 /// The trait of a computation whose work is not the interface's default.
 defvar Tenon_OwnWork = DeclareOpInterfaceMethods<Tenon_ComputeOpInterface, ["getWork"]>;
 
-class Tenon_ElementwiseOp<string mnemonic, list<Trait> traits = []>
-    : Tenon_PureOp<mnemonic, [DeclareOpInterfaceMethods<Tenon_ElementwiseOpInterface>] # traits> {
-  let extraClassDefinition = [{
+/// What elementwise operations have in common.
+defvar Tenon_ElementwiseDefinition = [{
     ::mlir::LogicalResult $cppClass::inferReturnTypeComponents(
         ::mlir::MLIRContext* context, std::optional<::mlir::Location> location, Adaptor adaptor,
         ::llvm::SmallVectorImpl<::mlir::ShapedTypeComponents>& shapes) {
@@ -42,6 +41,10 @@ class Tenon_ElementwiseOp<string mnemonic, list<Trait> traits = []>
       return ::tenon::Footprint::element();
     }
   }];
+
+class Tenon_ElementwiseOp<string mnemonic, list<Trait> traits = []>
+    : Tenon_PureOp<mnemonic, [DeclareOpInterfaceMethods<Tenon_ElementwiseOpInterface>] # traits> {
+  let extraClassDefinition = Tenon_ElementwiseDefinition;
 }
 
 class Tenon_UnaryOp<string mnemonic, string function> : Tenon_ElementwiseOp<mnemonic> {
@@ -57,6 +60,21 @@ class Tenon_BinaryOp<string mnemonic, string function, list<Trait> traits = []>
   let arguments = (ins Tenon_FloatTensor:$lhs, Tenon_FloatTensor:$rhs);
   let results = (outs Tenon_FloatTensor:$result);
   let assemblyFormat = "$lhs `,` $rhs attr-dict `:` functional-type(operands, results)";
+}
+
+/// The trait of an operation whose operands and results are all floats, or all of one integer type.
+def Tenon_OneKind : NativeOpTrait<"OneKind"> { let cppNamespace = "::tenon"; }
+
+/// A function of two floats or of two integers of one type, whose bool is 0 or 1. Integers wrap.
+class Tenon_NumberOp<string mnemonic, string function, Type element, list<Trait> traits = []>
+    : Tenon_PureOp<mnemonic,
+                   [DeclareOpInterfaceMethods<Tenon_ElementwiseOpInterface, ["evaluateInteger"]>,
+                    Tenon_OneKind] # traits> {
+  let summary = function # ", element by element with broadcasting";
+  let arguments = (ins element:$lhs, element:$rhs);
+  let results = (outs element:$result);
+  let assemblyFormat = "$lhs `,` $rhs attr-dict `:` functional-type(operands, results)";
+  let extraClassDefinition = Tenon_ElementwiseDefinition;
 }
 
 #endif // TENON_IR_OPS_OPBASE_TD

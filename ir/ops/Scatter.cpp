@@ -24,6 +24,10 @@ ScatterOp::inferReturnTypeComponents(MLIRContext* context, std::optional<Locatio
   return success();
 }
 
+LogicalResult ScatterOp::verify() {
+  return detail::verifyOneKind(*this, {getInput().getType(), getUpdates().getType(), getType()});
+}
+
 /// An element is compared with each index along the axis.
 Work ScatterOp::getWork() {
   Work work = detail::copyWork(*this);

@@ -54,12 +54,12 @@ def Tenon_GatherOp : Tenon_PureOp<"gather", [Tenon_OwnWork]> {
 
         y[.., i, ..] = input[.., indices[.., i, ..], ..]
 
-    An index outside the axis gives 0. Whole rows of a table: `tenon.embedding`.
+    An index, of i32 or i64, outside the axis gives 0. Whole rows of a table: `tenon.embedding`.
     ```mlir
     %y = tenon.gather %x, %i along 1 : (tensor<4x8xf32>, tensor<4x2xi32>) -> tensor<4x2xf32>
     ```
   }];
-  let arguments = (ins Tenon_PlainTensor:$input, Tenon_IntTensor:$indices, I64Attr:$axis);
+  let arguments = (ins Tenon_PlainTensor:$input, Tenon_IndexTensor:$indices, I64Attr:$axis);
   let results = (outs Tenon_PlainTensor:$result);
   let assemblyFormat = [{
     $input `,` $indices `along` $axis attr-dict `:` functional-type(operands, results)
@@ -76,15 +76,17 @@ def Tenon_ScatterOp : Tenon_PureOp<"scatter", [Tenon_OwnWork]> {
         y[.., indices[.., i, ..], ..] = updates[.., i, ..]
 
     so that of equal indices the last one stays; with `accumulate` `updates` is added there instead,
-    in f32. An index outside the axis writes nothing.
+    in f32. An index, of i32 or i64, outside the axis writes nothing. Integers are of one type and are
+    added in 64 bits.
     ```mlir
     %y = tenon.scatter %x, %i, %u along 1 accumulate
         : (tensor<4x8xf32>, tensor<4x2xi32>, tensor<4x2xf32>) -> tensor<4x8xf32>
     ```
   }];
-  let arguments = (ins Tenon_FloatTensor:$input, Tenon_IntTensor:$indices,
-                       Tenon_FloatTensor:$updates, I64Attr:$axis, UnitAttr:$accumulate);
-  let results = (outs Tenon_FloatTensor:$result);
+  let arguments = (ins Tenon_NumberTensor:$input, Tenon_IndexTensor:$indices,
+                       Tenon_NumberTensor:$updates, I64Attr:$axis, UnitAttr:$accumulate);
+  let results = (outs Tenon_NumberTensor:$result);
+  let hasVerifier = 1;
   let assemblyFormat = [{
     $input `,` $indices `,` $updates `along` $axis (`accumulate` $accumulate^)? attr-dict
     `:` functional-type(operands, results)

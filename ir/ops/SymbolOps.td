@@ -31,7 +31,7 @@ def Tenon_WeightOp : Tenon_Op<"weight", [Symbol, DeclareOpInterfaceMethods<Symbo
     A weight [..., N, K] that is `transposed` lies in its files as [..., K, N]. Whoever loads it
     lays it out anew, once.
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<Tenon_WeightTensor>:$type,
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<Tenon_AnyTensor>:$type,
                        TypedArrayAttrBase<Tenon_RangeAttr, "ranges of files">:$ranges,
                        UnitAttr:$transposed);
   let assemblyFormat = [{
@@ -57,7 +57,7 @@ def Tenon_GetWeightOp : Tenon_Op<"get_weight", [
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
   let summary = "The value of a `tenon.weight`";
   let arguments = (ins FlatSymbolRefAttr:$weight);
-  let results = (outs Tenon_WeightTensor:$result);
+  let results = (outs Tenon_AnyTensor:$result);
   let assemblyFormat = "$weight attr-dict `:` type($result)";
 }
 

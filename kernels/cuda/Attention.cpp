@@ -55,6 +55,8 @@ static Verdict accepts(KernelOp kernel, const CudaTarget&) {
   if (!region)
     return region.refusal();
   AttentionOp op = region->attention;
+  if (op.getWeights())
+    return Refusal{"attention whose weights are a result takes neither rope nor cache writes"};
   Type type = op.getQuery().getType().getElementType();
   bool oneType = llvm::all_of(operations, [&](Operation& other) {
     auto tensor = llvm::dyn_cast<RankedTensorType>(other.getResult(0).getType());
@@ -109,6 +111,8 @@ static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target, Neighbours
     return chooseRegion(kernel, target);
   op.removeOrderAttr(); // the schedule's parameters fix the order
   MLIRContext* context = kernel.getContext();
+  if (op.getWeights())
+    return printSchedule(context, DecodeAttentionKernel::name, chooseDecodeAttention(op, target));
   if (suitsPrefill(op)) {
     if (std::optional<HopperAttentionSchedule> hopper = chooseHopperAttention(op, target))
       return printSchedule(context, HopperAttentionKernel::name, *hopper);

@@ -49,14 +49,18 @@ PriceTerms DecodeAttentionKernel::priceTerms() const {
 }
 
 /// Few rows: parts of at least 128 keys, so that one row fills the device. Many rows fill it by
-/// themselves, and each takes its keys in one go.
+/// themselves, and each takes its keys in one go, as where the weights are a result: they are known
+/// when the last key is.
 DecodeAttentionSchedule chooseDecodeAttention(AttentionOp op, const CudaTarget& target) {
   constexpr int64_t keysPerBlock = 128, mostSplits = 64;
   AttentionExtents extents(op);
   int64_t heads = extents.headsPerTile();
   int64_t units = extents.rows * (extents.heads / heads);
-  int64_t splits = std::min(std::clamp<int64_t>(2 * target.sms / units, 1, mostSplits),
-                            static_cast<int64_t>(llvm::divideCeil(extents.capacity, keysPerBlock)));
+  int64_t splits =
+      op.getWeights()
+          ? 1
+          : std::min(std::clamp<int64_t>(2 * target.sms / units, 1, mostSplits),
+                     static_cast<int64_t>(llvm::divideCeil(extents.capacity, keysPerBlock)));
   int64_t threads =
       std::max<int64_t>(128, llvm::PowerOf2Ceil(extents.valueSize / valueVector(extents)));
   return {units * splits, threads, heads, splits, keysPerBlock};

@@ -111,7 +111,7 @@ VerdictOr<ExpertRegion> readExpertRegion(KernelOp kernel) {
         return verdict.refusal();
       continue;
     }
-    if (!isElementOperation(op) || llvm::isa<DequantizeOp>(op))
+    if (!isFloatOperation(op) || llvm::isa<DequantizeOp>(op))
       return Refusal{"the emitter of experts cannot hold " + nameOf(op)};
     if (!broadcastsTo(shapeOf(op.getResult(0)), positions))
       return Refusal{"the emitter of experts works on positions " +

@@ -75,9 +75,10 @@ Verdict RegionReader::addBehind(Operation& op, Operation* gemm) {
     behind[search.getResult()] = gemm;
     return acceptsSearch(search, shapeOf(gemm->getResult(0)));
   }
-  if (!llvm::isa<ElementwiseOpInterface>(op))
-    return Refusal{"the emitter of products computes elementwise operations after them, not " +
-                   nameOf(op)};
+  if (!llvm::isa<ElementwiseOpInterface>(op) || !isFloatOperation(op))
+    return Refusal{
+        "the emitter of products computes elementwise operations on floats after them, not " +
+        nameOf(op)};
   if (llvm::any_of(op.getOperands(), [&](Value operand) { return norms.contains(operand); }))
     return Refusal{"the emitter of products has no norm at hand after them"};
   behind[op.getResult(0)] = gemm;
@@ -102,9 +103,9 @@ Verdict RegionReader::addOther(Operation& op) {
     return addBehind(op, gemm);
   prologue.push_back(&op);
   bool isNorm = llvm::isa<RmsNormOp, LayerNormOp>(op);
-  if (!isNorm && !isElementOperation(op))
+  if (!isNorm && !isFloatOperation(op))
     return Refusal{
-        "the emitter of products computes operations on elements and norms before them, not " +
+        "the emitter of products computes operations on floats and norms before them, not " +
         nameOf(op)};
   if (isNorm && norm)
     return Refusal{"the emitter of products computes one norm of an input, not two"};

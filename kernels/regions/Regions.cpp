@@ -1,15 +1,25 @@
 #include "kernels/regions/Regions.h"
 
+#include "mlir/IR/TypeUtilities.h"
+
 using namespace mlir;
 
 namespace tenon::kernels {
 
 bool isElementOperation(Operation& op) {
   if (auto constant = llvm::dyn_cast<ConstantOp>(op)) {
-    auto elements = llvm::dyn_cast<DenseFPElementsAttr>(constant.getValue());
+    auto elements = llvm::dyn_cast<DenseElementsAttr>(constant.getValue());
     return elements && elements.isSplat();
   }
   return llvm::isa<ElementwiseOpInterface, EmbeddingOp, DequantizeOp>(op);
+}
+
+static bool isOfIntegers(Type type) { return getElementTypeOrSelf(type).isInteger(); }
+
+bool isFloatOperation(Operation& op) {
+  if (!isElementOperation(op) || llvm::any_of(op.getResultTypes(), isOfIntegers))
+    return false;
+  return llvm::isa<EmbeddingOp>(op) || llvm::none_of(op.getOperandTypes(), isOfIntegers);
 }
 
 bool concerns(const RegionForm& form, KernelOp kernel) {
@@ -32,9 +42,9 @@ constexpr RegionForm cpuElementwise = {"the emitter of elementwise chains", null
 constexpr RegionForm cudaElementwise = {"the emitter of elementwise chains", nullptr,
                                         isElementOperation, false};
 constexpr RegionForm cudaMatmul = {"the emitter of matrix products", isOp<MatmulOp>,
-                                   isElementOperation, false, true};
+                                   isFloatOperation, false, true};
 constexpr RegionForm cudaRows = {"the emitter of row reductions",
-                                 isOp<LayerNormOp, RmsNormOp, SoftmaxOp>, isElementOperation, true};
+                                 isOp<LayerNormOp, RmsNormOp, SoftmaxOp>, isFloatOperation, true};
 
 } // namespace forms
 
@@ -102,20 +112,23 @@ Verdict acceptsSearch(ArgmaxOp op, llvm::ArrayRef<int64_t> positions) {
       return Refusal{
           "the index of the largest element is known when every tile is done, too late for " +
           nameOf(user)};
+  if (!op.getType().getElementType().isInteger(32))
+    return Refusal{"tiles store the index of the largest element in i32, not in i64"};
   auto searches = op->getBlock()->getOps<ArgmaxOp>();
   if (!llvm::hasSingleElement(searches))
     return Refusal{"tiles search for one argmax, not for several"};
   return Verdict::accept();
 }
 
-/// Yields must be float tensors over all positions: one element a position is stored, once.
+/// Yields must be tensors over all positions, floats beside a hero: one element a position is
+/// stored, once.
 static Verdict acceptsResults(const RegionForm& form, KernelOp kernel,
                               llvm::ArrayRef<int64_t> positions) {
   for (Value value : kernel.getYield().getValues()) {
     if (form.hasSearch && value.getDefiningOp<ArgmaxOp>())
       continue;
     auto type = llvm::dyn_cast<RankedTensorType>(value.getType());
-    if (!type || !llvm::isa<FloatType>(type.getElementType()))
+    if (!type || (form.isHero && !llvm::isa<FloatType>(type.getElementType())))
       return Refusal{form.name.str() + " stores float tensors, not " +
                      detail::formatType(value.getType())};
     if (type.getShape() != positions)
@@ -144,6 +157,9 @@ Verdict acceptsForm(const RegionForm& form, KernelOp kernel) {
         return verdict;
       continue;
     }
+    if (!form.isElement(op) && isElementOperation(op) && !isFloatOperation(op))
+      return Refusal{form.name.str() + " computes floats, and cannot hold " + nameOf(&op) +
+                     " of integers"};
     if (!form.isElement(op))
       return Refusal{form.name.str() + " cannot hold " + nameOf(&op)};
     if (!fitsPositions(op, positions))

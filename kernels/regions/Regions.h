@@ -29,6 +29,9 @@ inline constexpr llvm::StringLiteral partAttrName = "part";
 /// An operation of which a thread needs the operands' elements at its own position alone, or a row
 /// that it can read by itself: elementwise, constant of one value, embedding, dequantize.
 bool isElementOperation(mlir::Operation& op);
+/// The same of an operation that neither takes nor makes integers or bools as numbers: an index of
+/// a row is none.
+bool isFloatOperation(mlir::Operation& op);
 
 /// True where the region holds a hero of `form`; for a form without one, where it holds operations
 /// on elements alone.
@@ -37,7 +40,7 @@ bool concerns(const RegionForm& form, KernelOp kernel);
 /// Whether the emitter of `form` computes the region of `kernel`. Asked for: exactly one hero; all
 /// else on elements; positions that are those of the hero's result (of the first result without a
 /// hero), to which every other shape broadcasts; float results of that whole shape; nothing before
-/// the hero unless there is a prologue.
+/// the hero unless there is a prologue. Beside a hero there are float results alone.
 Verdict acceptsForm(const RegionForm& form, KernelOp kernel);
 
 /// Rows of which tiles that compute columns search the largest element together.

@@ -38,6 +38,7 @@ private:
   Value causalMask(int64_t rows, int64_t keys, int64_t window);
   Value biasOf(AttentionOp op, int64_t heads, int64_t groups, int64_t keys);
   Value slopesOf(AttentionOp op, int64_t heads, int64_t groups, int64_t keys);
+  Value weightsOf(AttentionOp op, Value softmax, int64_t heads, int64_t groups);
   Value maskBelowZero(Value difference);
   Value reshape(Value value, llvm::ArrayRef<int64_t> shape);
   Value transpose(Value value, llvm::ArrayRef<int64_t> permutation);
@@ -167,6 +168,17 @@ std::optional<SequenceTensors> Decomposer::findTensors(AttentionOp op) const {
   return SequenceTensors{op.getKey(), op.getValue()};
 }
 
+/// The softmax [Hkv, M · G, C] as the weights of `op`, [Hq, M, C] of their type.
+Value Decomposer::weightsOf(AttentionOp op, Value softmax, int64_t heads, int64_t groups) {
+  llvm::ArrayRef<int64_t> shape = shapeOf(op.getWeights());
+  if (groups > 1)
+    softmax = transpose(reshape(softmax, {heads, shape[1], groups, shape[2]}), {0, 2, 1, 3});
+  softmax = reshape(softmax, shape);
+  if (softmax.getType() == op.getWeights().getType())
+    return softmax;
+  return CastOp::create(builder, loc, op.getWeights().getType(), softmax);
+}
+
 /// Per head h of keys, with its G query heads as G rows of a query row:
 ///
 ///   scores = scale · q[h] · k[h]ᵀ       [Hkv, M · G, C], stored
@@ -181,6 +193,9 @@ void Decomposer::decompose(AttentionOp op) {
   int64_t rows = query[0], depth = query[2], valueDepth = value.back();
   int64_t heads = value[value.size() - 2], groups = query[1] / heads;
   int64_t keys = shapeOf(tensors->key)[value.size() - 3];
+  // Of a prompt in a cache the keys that it writes are fewer than those that weights are of.
+  if (op.getWeights() && shapeOf(op.getWeights())[2] != keys)
+    return;
   Type element = elementOf(op.getQuery());
   auto scored = [&](Value input) { return llvm::cast<RankedTensorType>(input.getType()); };
 
@@ -213,6 +228,8 @@ void Decomposer::decompose(AttentionOp op) {
   auto mixedType =
       RankedTensorType::get({heads, rows * groups, valueDepth}, op.getType().getElementType());
   Value mixed = MatmulOp::create(builder, loc, mixedType, weights, v, OrderAttr());
+  if (op.getWeights())
+    op.getWeights().replaceAllUsesWith(weightsOf(op, weights, heads, groups));
   mixed = transpose(reshape(mixed, {heads, rows, groups * valueDepth}), {1, 0, 2});
   op.getResult().replaceAllUsesWith(reshape(mixed, op.getType().getShape()));
   op.erase();

@@ -31,6 +31,10 @@ inline constexpr uint64_t firstWithStreams = 5'000'000;
 /// stands before and remainders.
 inline constexpr uint64_t firstWithIndexed = 6'000'000;
 
+/// From this seed on graphs of all operations have integers of 32 and 64 bits, bools, and attention
+/// whose weights are a result.
+inline constexpr uint64_t firstWithIntegers = 7'000'000;
+
 /// Positions that a stream may be at.
 inline constexpr int64_t streamPositions = int64_t(1) << 30;
 
@@ -46,7 +50,9 @@ public:
         hasFp4(seed >= firstWithFp4), hasScores(hasAll && seed >= firstWithScores),
         hasExperts(seed >= firstWithExperts),
         isStream(seed >= firstWithStreams && seed < firstWithIndexed),
-        hasIndexed(hasAll && seed >= firstWithIndexed), builder(context, activationType(context)) {}
+        hasIndexed(hasAll && seed >= firstWithIndexed),
+        hasIntegers(hasAll && seed >= firstWithIntegers),
+        builder(context, activationType(context)) {}
 
   absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> make();
 
@@ -61,6 +67,8 @@ private:
   int64_t oneOf(std::initializer_list<int64_t> list) { return *(list.begin() + upTo(list.size())); }
   mlir::MLIRContext* context() const { return builder.getActivationType().getContext(); }
   mlir::Type i32() { return mlir::IntegerType::get(context(), 32); }
+  mlir::Type i64() { return mlir::IntegerType::get(context(), 64); }
+  mlir::Type truth() { return mlir::IntegerType::get(context(), 1); }
   frontends::Value argument(llvm::ArrayRef<int64_t> shape, mlir::Type type = {},
                             const std::string& prefix = "a") {
     return builder.input(prefix + std::to_string(arguments++), shape, type);
@@ -82,6 +90,10 @@ private:
   frontends::Value otherBinary(frontends::Value x);
   frontends::Value stepped(frontends::Value x);
   frontends::Value indexed(frontends::Value x);
+  frontends::Value masked(frontends::Value x);
+  frontends::Value counted(frontends::Value x);
+  frontends::Value weighed(frontends::Value x);
+  frontends::Value integers(frontends::Value x);
   frontends::AttentionOptions scored(frontends::AttentionOptions options, int64_t queries);
   frontends::Value moved(frontends::Value x);
   frontends::Value dequantized(frontends::Value x);
@@ -104,7 +116,8 @@ private:
   bool hasScores;  ///< operands of attention's scores, and what came with them
   bool hasExperts; ///< mixtures of them
   bool isStream;
-  bool hasIndexed; ///< elements chosen by index, and what came with them
+  bool hasIndexed;  ///< elements chosen by index, and what came with them
+  bool hasIntegers; ///< and bools, and weights of attention
   frontends::GraphBuilder builder;
   int arguments = 0, states = 0, outputs = 0;
   int64_t rows = 1, capacity = 24;

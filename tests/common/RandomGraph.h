@@ -19,8 +19,9 @@ enum class GraphOps { Models, All };
 /// kind that fusion rules know (norms, products, residuals, gated units, rope, embeddings,
 /// elementwise) over a few rows and odd lengths, in an order and of an element type that the seed
 /// chooses. The same on every machine. From seed 1,000,000 on a third of the weights that can are in
-/// groups of integers or of E4M3 numbers; from 4,000,000 on there are mixtures of experts, and from
-/// 5,000,000 on caches are rings.
+/// groups of integers or of E4M3 numbers; from 4,000,000 on there are mixtures of experts, from
+/// 5,000,000 to 6,000,000 caches are rings, and from 7,000,000 on graphs of all operations have
+/// integers and bools.
 absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>>
 makeRandomGraph(mlir::MLIRContext& context, uint64_t seed, GraphOps ops = GraphOps::Models);
 

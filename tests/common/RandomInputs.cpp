@@ -54,11 +54,16 @@ static void makeSpecial(ReferenceTensor& values, std::mt19937_64& random) {
       value = special[random() % std::size(special)];
 }
 
-/// An integer argument: ids anywhere, a sequence of its own a row, positions in the first half of
+/// An integer argument: bools; ids anywhere, a sequence of its own a row, positions in the first half of
 /// the caches or of those of a stream, or consecutive ones where rows share a sequence.
 static void fillIndices(ReferenceTensor& values, llvm::StringRef name, int64_t capacity,
                         std::mt19937_64& random) {
   auto upTo = [&](int64_t count) { return static_cast<int64_t>(random() % count); };
+  if (values.getType().getElementType().isInteger(1)) {
+    for (double& value : values.getValues())
+      value = static_cast<double>(upTo(2));
+    return;
+  }
   int64_t count = values.getNumElements();
   const bool areOfStream = name.starts_with("stream_positions");
   bool isChunk = count > mostDecodeRows,
@@ -90,7 +95,7 @@ std::vector<ReferenceTensor> makeRandomInputs(ModuleOp graph, uint64_t seed, Inp
     else
       for (double& value : values.getValues())
         value = scale * (static_cast<double>(random() >> 11) * 0x1p-52 - 1);
-    if (isInteger && kind == InputValues::WildIndices)
+    if (isInteger && kind == InputValues::WildIndices && !tensor.getElementType().isInteger(1))
       makeWild(values, name.getValue(), sequences, capacity, random);
     if (!isInteger && kind == InputValues::SpecialFloats)
       makeSpecial(values, random);

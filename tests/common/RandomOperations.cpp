@@ -142,6 +142,8 @@ Value GraphMaker::dequantized(Value x) {
 
 /// A step that only graphs of all operations have.
 Value GraphMaker::other(Value x) {
+  if (hasIntegers && oneIn(2))
+    return integers(x);
   if (hasIndexed && oneIn(2))
     return indexed(x);
   if (hasScores && oneIn(2))

@@ -107,6 +107,32 @@ TEST_F(ScoreOperandsTest, SlopesOfDistance) {
               AreNear(Values({(0.25 + 1 + 4 + 4 + 4) / 2.5, 6.2, 0, 0}), 1e-15));
 }
 
+/// Weights 1 : 3 of head 0 in row 0, which sees two keys; row 1 sees no key. A sink takes its part.
+TEST_F(ScoreOperandsTest, WeightsAreASecondResult) {
+  double ln3 = std::log(3.0), ln4 = std::log(4.0);
+  auto results = run(
+      R"(func.func @f(%q: tensor<2x2x1xf32>, %k: tensor<1x5x1x1xf32>, %v: tensor<1x5x1x1xf32>,
+                      %s: tensor<1xi32>, %p: tensor<2xi32>, %b: tensor<2x1x5xf32>,
+                      %n: tensor<2xf32>) -> (tensor<2x2x1xf32>, tensor<2x2x5xf16>) {
+        %0:2 = tenon.attention %q, %k, %v, %s, %p bias %b sinks %n scale 1.0
+            : (tensor<2x2x1xf32>, tensor<1x5x1x1xf32>, tensor<1x5x1x1xf32>, tensor<1xi32>,
+               tensor<2xi32>, tensor<2x1x5xf32>, tensor<2xf32>)
+            -> (tensor<2x2x1xf32>, tensor<2x2x5xf16>)
+        return %0#0, %0#1 : tensor<2x2x1xf32>, tensor<2x2x5xf16>
+      })",
+      {tensor("tensor<2x2x1xf32>", {0, 0, 0, 0}), tensor("tensor<1x5x1x1xf32>", {0, 0, 0, 0, 0}),
+       tensor("tensor<1x5x1x1xf32>", {1, 2, 4, 8, 16}), tensor("tensor<1xi32>", {0}),
+       tensor("tensor<2xi32>", {1, -1}),
+       tensor("tensor<2x1x5xf32>", {0, ln3, 9, 9, 9, 0, 0, 9, 9, 9}),
+       tensor("tensor<2xf32>", {ln4, -INFINITY})},
+      {.round = false});
+  ASSERT_EQ(results.size(), 2u);
+  EXPECT_THAT(results[0], AreNear(Values({0.875, 1.5, 0, 0}), 1e-15));
+  EXPECT_THAT(results[1], AreNear(Values({0.125, 0.375, 0, 0, 0, 0, 0, 0, 0, 0, //
+                                          0.5,   0.5,   0, 0, 0, 0, 0, 0, 0, 0}),
+                                  1e-15));
+}
+
 /// A sink of ln 2 weighs as much as two keys with a score of 0.
 TEST_F(ScoreOperandsTest, SinksJoinTheDenominator) {
   EXPECT_THAT(attend("sinks %n", ", %n: tensor<2xf32>", {1, 0},

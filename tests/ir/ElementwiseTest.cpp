@@ -57,6 +57,47 @@ TEST_F(ElementwiseTest, ClampsBetweenBounds) {
   EXPECT_EQ(unary("clamp %x from 0.1 to 1.0", {0})[0], static_cast<double>(0.1f));
 }
 
+TEST_F(ElementwiseTest, IntegersWrap) {
+  using V = std::vector<double>;
+  const double least = -2147483648.0, most = 2147483647;
+  V x = {most, least, 65537, -7, 7, least, 5}, y = {1, -1, 65537, 3, -3, 0, -1};
+  auto binary = [&](const std::string& op) {
+    std::string type = "tensor<7xi32>";
+    auto results =
+        run("func.func @f(%x: " + type + ", %y: " + type + ") -> " + type + " { %0 = tenon." + op +
+                " %x, %y : (" + type + ", " + type + ") -> " + type + " return %0 : " + type + " }",
+            {tensor(type, x), tensor(type, y)});
+    return results.empty() ? V() : results[0];
+  };
+  EXPECT_EQ(binary("add"), V({least, most, 131074, -4, 4, least, 4}));
+  EXPECT_EQ(binary("sub"), V({most - 1, least + 1, 0, -10, 10, least, 6}));
+  EXPECT_EQ(binary("mul"), V({most, least, 131073, -21, -21, 0, -5}));
+  EXPECT_EQ(binary("mod"), V({0, 0, 0, 2, -2, 0, 0}));
+  EXPECT_EQ(binary("max"), V({most, -1, 65537, 3, 7, 0, 5}));
+  EXPECT_EQ(binary("min"), V({1, least, 65537, -7, -3, least, -1}));
+}
+
+TEST_F(ElementwiseTest, CastsBetweenFloatsAndIntegers) {
+  using V = std::vector<double>;
+  auto cast = [&](const std::string& from, const std::string& to, const V& x) {
+    std::string size = "tensor<" + std::to_string(x.size()) + "x";
+    auto results = run("func.func @f(%x: " + size + from + ">) -> " + size + to +
+                           "> { %0 = tenon.cast %x : (" + size + from + ">) -> " + size + to +
+                           "> return %0 : " + size + to + "> }",
+                       {tensor(size + from + ">", x)});
+    return results.empty() ? V() : results[0];
+  };
+  EXPECT_EQ(cast("f32", "i32", {1.9, -1.9, NAN, 1e30, -INFINITY}),
+            V({1, -1, 0, 2147483647, -2147483648.0}));
+  EXPECT_EQ(cast("f32", "i64", {1.9, -3e9, NAN}), V({1, -3e9, 0}));
+  EXPECT_EQ(cast("f32", "i1", {0.0, -0.0, 1e-30, NAN, -2}), V({0, 0, 1, 1, 1}));
+  EXPECT_EQ(cast("i64", "i32", {4294967297, -1, 2147483648}), V({1, -1, -2147483648.0}));
+  EXPECT_EQ(cast("i64", "i1", {256, 0, -1}), V({1, 0, 1}));
+  EXPECT_EQ(cast("i1", "i64", {1, 0}), V({1, 0}));
+  EXPECT_EQ(cast("i64", "f32", {16777217, -3}), V({16777216, -3}));
+  EXPECT_EQ(cast("i1", "f16", {1, 0}), V({1, 0}));
+}
+
 TEST_F(ElementwiseTest, ComparesAndSelects) {
   std::vector<double> x = {1, 2, 3, NAN, -0.0}, y = {2, 2, 2, 2, 0};
   using V = std::vector<double>;

@@ -186,6 +186,37 @@ TEST_F(InterpreterTest, RefusesWrongInputs) {
                       "index"));
 }
 
+/// Of i64 it holds what a double does, and says where there is more.
+TEST_F(InterpreterTest, RefusesIntegersOfMoreThan53Bits) {
+  auto interpreter = make(
+      "func.func @f(%x: tensor<1xi64>) -> tensor<1xi64> {\n  %0 = tenon.mul %x, %x : "
+      "(tensor<1xi64>, tensor<1xi64>) -> tensor<1xi64>\n  return %0 : tensor<1xi64>\n}\n"
+      "func.func @g() -> tensor<2xi64> {\n  %0 = tenon.constant dense<[1, 9007199254740993]> : "
+      "tensor<2xi64> : tensor<2xi64>\n  return %0 : tensor<2xi64>\n}\n"
+      "func.func @h(%x: tensor<1xi1>) {\n  return\n}");
+  ASSERT_TRUE(interpreter);
+  auto fails = [](std::string message) {
+    return FailsWith(absl::StatusCode::kInvalidArgument, ::testing::HasSubstr(message));
+  };
+  ReferenceTensor wide(type("tensor<1xi64>")), truth(type("tensor<1xi1>"));
+  wide.getValues()[0] = 0x1p26;
+  EXPECT_THAT(interpreter->run("f", {wide}), IsOk());
+  wide.getValues()[0] = 0x1p27;
+  const std::string message =
+      "expects integers of 64 bits of which a double holds each, of at most 53 bits, but got ";
+  EXPECT_THAT(interpreter->run("f", {wide}), fails(message + "1.80144e+16 at element 0"));
+  wide.getValues()[0] = -0x1p53;
+  EXPECT_THAT(interpreter->run("f", {wide}),
+              fails("argument #0: " + message + "-9.0072e+15 at element 0"));
+  auto bytes = std::make_shared<std::vector<std::byte>>(8, std::byte{0x7f});
+  EXPECT_THAT(interpreter->run("f", {ReferenceTensor(type("tensor<1xi64>"), *bytes, bytes)}),
+              fails("argument #0: " + message));
+  EXPECT_THAT(interpreter->run("g", {}), fails(message + "9.0072e+15 at element 1"));
+  truth.getValues()[0] = 2;
+  EXPECT_THAT(interpreter->run("h", {truth}),
+              fails("argument #0: expects bools, 0 or 1, but got 2 at element 0"));
+}
+
 TEST_F(InterpreterTest, NamesFunctionOperationAndLocation) {
   auto interpreter = make("func.func @f(%x: tensor<1xf32>) {\n  %0 = arith.addf %x, %x : "
                           "tensor<1xf32>\n  return\n}");

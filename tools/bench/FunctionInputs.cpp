@@ -30,6 +30,11 @@ IntegerMeaning meaningOf(OpOperand& use) {
   };
   if (auto embedding = llvm::dyn_cast<EmbeddingOp>(use.getOwner()))
     return {IntegerMeaning::Ids, embedding.getTable().getType().getShape()[0]};
+  if (auto gather = llvm::dyn_cast<GatherOp>(use.getOwner()); gather && use.getOperandNumber() == 1)
+    return {IntegerMeaning::Ids, gather.getInput().getType().getShape()[gather.getAxis()]};
+  if (auto scatter = llvm::dyn_cast<ScatterOp>(use.getOwner());
+      scatter && use.getOperandNumber() == 1)
+    return {IntegerMeaning::Ids, scatter.getType().getShape()[scatter.getAxis()]};
   if (auto write = llvm::dyn_cast<KvWriteOp>(use.getOwner()))
     return inCache(write.getSequencesMutable(), write.getState(), write.getBlockTable());
   if (auto attention = llvm::dyn_cast<AttentionOp>(use.getOwner()))
@@ -87,6 +92,8 @@ std::vector<std::vector<std::byte>> makeFunctionInputs(func::FuncOp function, in
         value = static_cast<double>(at % meaning.limit);
       else if (meaning.kind == IntegerMeaning::Positions)
         value = static_cast<double>(std::min(isChunk ? at : position, meaning.limit - 1));
+      else if (!type.getElementType().isInteger(32)) // numbers, of which some are equal
+        value = type.getElementType().isInteger(1) ? at % 3 == 0 : static_cast<double>(at * 7 % 23);
     }
     encoding.encode(values, inputs.emplace_back(*getStorageBytes(type)));
   }

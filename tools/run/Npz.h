@@ -16,7 +16,7 @@
 namespace tenon::tools {
 
 /// The element types that arrays may have, all little-endian.
-enum class NpyType { F32, F64, F16, I32, I64, U16, U8 };
+enum class NpyType { F32, F64, F16, I32, I64, U16, U8, Bool };
 
 /// The name of `type` in an array's header: `<f4`, `|u1`.
 std::string_view npyTypeName(NpyType type);

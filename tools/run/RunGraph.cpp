@@ -32,6 +32,10 @@ static NpyType arrayType(const std::string& encoding) {
     return NpyType::U16;
   if (encoding == "i32")
     return NpyType::I32;
+  if (encoding == "i64")
+    return NpyType::I64;
+  if (encoding == "bool")
+    return NpyType::Bool;
   return NpyType::U8;
 }
 

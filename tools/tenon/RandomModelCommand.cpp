@@ -26,7 +26,8 @@ struct Options {
 
 /// True for what weights of a file may be stored in.
 bool isForWeights(const Encoding& encoding) {
-  return encoding.name != "i32" && encoding.ggufType >= 0;
+  return encoding.ggufType >= 0 && !encoding.name.starts_with("i32") &&
+         !encoding.name.starts_with("i64");
 }
 
 /// The names of the encodings that weights may have.

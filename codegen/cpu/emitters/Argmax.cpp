@@ -19,8 +19,7 @@ static LogicalResult emitArgmax(KernelContext& context, Value tile) {
     Selected best = selectBest(b, input.from(b, row), context.lanes, highestKey, std::nullopt);
     Value isNan = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, best.key, b.i32(highestKey));
     Value index = b.select(isNan, b.i32(-1), best.index);
-    for (Value destination : context.destinations(op.getResult()))
-      b.store(index, b.advance(destination, b.mul(row, 4)));
+    storeIndex(context, op.getResult(), row, index);
   });
 }
 

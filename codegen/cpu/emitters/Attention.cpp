@@ -29,6 +29,9 @@ namespace {
 /// The result is o / l, with a sink n o / (l + exp(n − m)). A tile is one row and `heads_per_tile`
 /// query heads that share one key head, so that keys and values are loaded once for all of them.
 ///
+/// Where the weights are a result, the scores of each block are computed again at the end and
+/// weights exp(s_c − m) / l stored, with a sink exp(s_c − m) / (l + exp(n − m)).
+///
 /// Over a ring the keys are up to three ranges of places, each for another of the row's queries:
 /// the kept ones, those of the round before, the others. Quants of keys and values are multiplied
 /// with their scales after a score is summed, and with the weight.
@@ -70,10 +73,16 @@ private:
   void copyBias(Value place, Value start);
   Value addToScores(Value scores, int64_t head, Value start, int64_t first, Value index);
   Value finiteOr(Value largest, float other);
+  Value scoresInRange(int64_t head, Value start, int64_t first);
   std::pair<Value, Value> emitSoftmax(int64_t head, Value start, Value oldMax, Value& sum);
   void emitValues(Value start, Value first, Value end, llvm::ArrayRef<Value> corrections);
   Value emitDenominator(int64_t head, ValueRange state);
   void storeResult(Value row, ValueRange state);
+  Value weightRow(Value row, int64_t head);
+  bool givesWeights();
+  void storeWeights(Value row, ValueRange state);
+  void storeBlockWeights(Value row, Value start, int64_t count, ValueRange state,
+                         llvm::ArrayRef<Value> denominators);
   void storeZeros(Value row);
 
   KernelContext& context;
@@ -269,9 +278,9 @@ Value AttentionEmission::finiteOr(Value largest, float other) {
   return b.select(isNone, b.splat(other, 0), largest);
 }
 
-/// Step 2: replaces the scores of `head` by p; returns the new maximum and r, updates the sum.
-std::pair<Value, Value> AttentionEmission::emitSoftmax(int64_t head, Value start, Value oldMax,
-                                                       Value& sum) {
+/// A vector of scores of the block at `start`, from its key `first` on: scaled, soft-capped, with
+/// what is added to them, −∞ outside the range of keys.
+Value AttentionEmission::scoresInRange(int64_t head, Value start, int64_t first) {
   auto indices = VectorType::get({lanes}, b.getI64Type());
   llvm::SmallVector<int64_t> counting(lanes);
   std::iota(counting.begin(), counting.end(), 0);
@@ -280,19 +289,25 @@ std::pair<Value, Value> AttentionEmission::emitSoftmax(int64_t head, Value start
   Value low = b.splat(b.sub(firstKey, start), lanes), high = b.splat(b.sub(endKey, start), lanes);
   Value minusInfinity = b.splat(-std::numeric_limits<float>::infinity(), lanes);
   float cap = op.getSoftcap().convertToDouble();
+  Value s = b.load(b.f32s(lanes), scratchRow(scores, head, block, b.i64(first)));
+  s = b.fmul(s, b.splat(static_cast<float>(op.getScale().convertToDouble()), lanes));
+  if (cap > 0)
+    s = b.fmul(b.tanh(b.fdiv(s, b.splat(cap, lanes))), b.splat(cap, lanes));
+  Value index = b.add(lane, b.splat(b.i64(first), lanes));
+  s = addToScores(s, head, start, first, index);
+  Value inRange =
+      arith::AndIOp::create(b, arith::CmpIOp::create(b, arith::CmpIPredicate::sge, index, low),
+                            arith::CmpIOp::create(b, arith::CmpIPredicate::slt, index, high));
+  return b.select(inRange, s, minusInfinity);
+}
+
+/// Step 2: replaces the scores of `head` by p; returns the new maximum and r, updates the sum.
+std::pair<Value, Value> AttentionEmission::emitSoftmax(int64_t head, Value start, Value oldMax,
+                                                       Value& sum) {
   llvm::SmallVector<Value> parts;
   Value greatest = b.splat(oldMax, lanes);
   for (int64_t first = 0; first < block; first += lanes) {
-    Value s = b.load(b.f32s(lanes), scratchRow(scores, head, block, b.i64(first)));
-    s = b.fmul(s, b.splat(static_cast<float>(op.getScale().convertToDouble()), lanes));
-    if (cap > 0)
-      s = b.fmul(b.tanh(b.fdiv(s, b.splat(cap, lanes))), b.splat(cap, lanes));
-    Value index = b.add(lane, b.splat(b.i64(first), lanes));
-    s = addToScores(s, head, start, first, index);
-    Value inRange =
-        arith::AndIOp::create(b, arith::CmpIOp::create(b, arith::CmpIPredicate::sge, index, low),
-                              arith::CmpIOp::create(b, arith::CmpIPredicate::slt, index, high));
-    parts.push_back(b.select(inRange, s, minusInfinity));
+    parts.push_back(scoresInRange(head, start, first));
     greatest = b.fmax(parts.back(), greatest);
   }
   Value newMax = b.greatestLane(greatest);
@@ -383,7 +398,58 @@ void AttentionEmission::storeResult(Value row, ValueRange state) {
   }
 }
 
+/// The row of the weights, [Hq · M, C], of the tile's head `head`.
+Value AttentionEmission::weightRow(Value row, int64_t head) {
+  return b.add(b.mul(b.add(firstHead, head), rows), row);
+}
+
+bool AttentionEmission::givesWeights() {
+  return op.getWeights() && !context.destinations(op.getWeights()).empty();
+}
+
+/// The weights of keys [start, start + count), of which some are in the range.
+void AttentionEmission::storeBlockWeights(Value row, Value start, int64_t count, ValueRange state,
+                                          llvm::ArrayRef<Value> denominators) {
+  emitScores(start, b.max(start, firstKey), b.min(b.add(start, count), endKey));
+  for (int64_t head = 0; head < heads; ++head) {
+    Value shift = b.splat(op.getBias() ? finiteOr(state[head], 0.0f) : state[head], lanes);
+    Value divisor = b.splat(denominators[head], lanes);
+    for (int64_t first = 0; first < count; first += lanes) {
+      Value p = b.exp(b.fsub(scoresInRange(head, start, first), shift));
+      storeRow(context, op.getWeights(), weightRow(row, head), b.add(start, first),
+               b.fdiv(p, divisor), std::min(lanes, count - first));
+    }
+  }
+}
+
+/// The weights of all keys, 0 of those outside the range.
+void AttentionEmission::storeWeights(Value row, ValueRange state) {
+  llvm::SmallVector<Value> denominators;
+  for (int64_t head = 0; head < heads; ++head)
+    denominators.push_back(emitDenominator(head, state));
+  b.forVectors(keyCache.capacity, block, [&](Value start, int64_t count) {
+    Value isBefore = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, start, endKey);
+    Value isBehind =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, b.add(start, count), firstKey);
+    b.branch(
+        arith::AndIOp::create(b, isBefore, isBehind),
+        [&] { storeBlockWeights(row, start, count, state, denominators); },
+        [&] {
+          for (int64_t head = 0; head < heads; ++head)
+            for (int64_t first = 0; first < count; first += lanes)
+              storeRow(context, op.getWeights(), weightRow(row, head), b.add(start, first),
+                       b.splat(0.0f, lanes), std::min(lanes, count - first));
+        });
+  });
+}
+
 void AttentionEmission::storeZeros(Value row) {
+  if (givesWeights())
+    for (int64_t head = 0; head < heads; ++head)
+      b.forVectors(keyCache.capacity, lanes, [&](Value first, int64_t count) {
+        storeRow(context, op.getWeights(), weightRow(row, head), first, b.splat(0.0f, lanes),
+                 count);
+      });
   Value start = b.add(b.mul(row, queryHeads), firstHead);
   b.loop(start, b.add(start, heads), 1, [&](Value target) {
     b.forVectors(valueSize, lanes, [&](Value first, int64_t count) {
@@ -410,6 +476,8 @@ void AttentionEmission::attend(Value row, llvm::ArrayRef<KeyRange> ranges) {
     });
   }
   storeResult(row, state);
+  if (givesWeights())
+    storeWeights(row, state);
 }
 
 LogicalResult AttentionEmission::emit(Value tile) {

@@ -17,8 +17,10 @@ static LogicalResult emitCumulativeSum(KernelContext& context, Value tile) {
   llvm::SmallVector<Value> destinations(context.destinations(op.getResult()));
   return forTileRows(context, *kernel, tile, [&](Value row) {
     RowView x = input.from(b, row);
-    b.loop(b.i64(0), b.i64(x.length()), 1, b.splat(0.0f, 0), [&](Value i, ValueRange state) {
-      Value sum = b.fadd(state[0], b.loadFloat(x.element(), x.at(b, i)));
+    Value start = b.zeros(x.element(), 0);
+    b.loop(b.i64(0), b.i64(x.length()), 1, start, [&](Value i, ValueRange state) {
+      Value next = b.loadFloat(x.element(), x.at(b, i));
+      Value sum = x.element().isInteger() ? b.add(state[0], next) : b.fadd(state[0], next);
       for (Value destination : destinations) {
         RowView result = RowView(op.getType(), destination).from(b, row);
         b.storeFloat(sum, result.element(), result.at(b, i));

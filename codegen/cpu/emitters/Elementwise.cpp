@@ -47,13 +47,18 @@ private:
 
 } // namespace
 
-/// The value of a float constant with one value for all elements.
-static std::optional<float> splatOf(Operation* op) {
+/// A constant with one value for all elements in `width` lanes; null for another operation.
+static Value buildSplat(VectorBuilder& b, Operation* op, int64_t width) {
   auto constant = llvm::dyn_cast<ConstantOp>(op);
-  auto elements = constant ? llvm::dyn_cast<DenseFPElementsAttr>(constant.getValue()) : nullptr;
+  auto elements = constant ? llvm::dyn_cast<DenseElementsAttr>(constant.getValue()) : nullptr;
   if (!elements || !elements.isSplat())
-    return std::nullopt;
-  return elements.getSplatValue<APFloat>().convertToDouble();
+    return {};
+  Type element = elements.getElementType();
+  if (!element.isInteger())
+    return b.splat(static_cast<float>(elements.getSplatValue<APFloat>().convertToDouble()), width);
+  APInt value = elements.getSplatValue<APInt>();
+  int64_t number = element.isInteger(1) ? value.getZExtValue() : value.getSExtValue();
+  return detail::buildIntegerSplat(b, b.getLoc(), VectorType::get({width}, b.getI64Type()), number);
 }
 
 LogicalResult ElementwiseEmission::check() {
@@ -116,8 +121,8 @@ void ElementwiseEmission::emitVector(Value column, int64_t count, int64_t width)
   }
   KernelOp kernel = context.kernel;
   for (Operation& op : kernel.getBlock().without_terminator()) {
-    if (std::optional<float> splat = splatOf(&op)) {
-      mapping.map(op.getResult(0), b.splat(*splat, width));
+    if (Value splat = buildSplat(b, &op, width)) {
+      mapping.map(op.getResult(0), splat);
       continue;
     }
     llvm::SmallVector<Value> operands;

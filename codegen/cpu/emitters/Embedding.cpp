@@ -19,7 +19,7 @@ static LogicalResult emitEmbedding(KernelContext& context, Value tile) {
   int64_t length = table.getShape().back();
   RowView ids(context, op.getIds());
   return forTileRows(context, *kernel, tile, [&](Value row) {
-    Value id = b.loadIndex(ids.base, row);
+    Value id = b.loadIndex(ids.element(), ids.base, row);
     auto decodeRow = [&] {
       Value source = b.advance(context.pointer(op.getTable()), b.mul(id, decoder.rowBytes()));
       storeDecodedRow(context, decoder, source, op.getResult(), row, length);

@@ -25,7 +25,8 @@ static LogicalResult emitGather(KernelContext& context, Value tile) {
   return forTileRows(context, *kernel, tile, [&](Value row) {
     b.loop(b.i64(0), b.i64(length), 1, [&](Value column) {
       Value element = b.add(b.mul(row, length), column);
-      Value index = b.loadIndex(context.pointer(op.getIndices()), element);
+      Value index = b.loadIndex(op.getIndices().getType().getElementType(),
+                                context.pointer(op.getIndices()), element);
       auto store = [&](Value value) {
         for (Value destination : destinations)
           b.store(value, b.advance(destination, b.mul(element, bytes)));

@@ -28,16 +28,18 @@ static LogicalResult emitScatter(KernelContext& context, Value tile) {
       Value first =
           b.add(b.mul(b.div(element, extent * inner), count * inner), b.rem(element, inner));
       Value start = b.loadFloat(input.element(), input.at(b, element));
-      Value value = b.loop(b.i64(0), b.i64(count), 1, start, [&](Value i, ValueRange state) {
-                       Value at = b.add(first, b.mul(i, inner));
-                       Value index = b.loadIndex(context.pointer(op.getIndices()), at);
-                       Value isHere =
-                           arith::CmpIOp::create(b, arith::CmpIPredicate::eq, index, place);
-                       Value update = b.loadFloat(updates.element(), updates.at(b, at));
-                       if (op.getAccumulate())
-                         update = b.fadd(state[0], update);
-                       return llvm::SmallVector<Value>{b.select(isHere, update, state[0])};
-                     }).front();
+      Value value =
+          b.loop(b.i64(0), b.i64(count), 1, start, [&](Value i, ValueRange state) {
+             Value at = b.add(first, b.mul(i, inner));
+             Value index = b.loadIndex(op.getIndices().getType().getElementType(),
+                                       context.pointer(op.getIndices()), at);
+             Value isHere = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, index, place);
+             Value update = b.loadFloat(updates.element(), updates.at(b, at));
+             if (op.getAccumulate())
+               update =
+                   input.element().isInteger() ? b.add(state[0], update) : b.fadd(state[0], update);
+             return llvm::SmallVector<Value>{b.select(isHere, update, state[0])};
+           }).front();
       for (Value destination : destinations) {
         RowView result(op.getType(), destination);
         b.storeFloat(value, result.element(), result.at(b, element));

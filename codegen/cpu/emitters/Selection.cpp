@@ -82,4 +82,13 @@ Selected selectBest(VectorBuilder& b, const RowView& row, int64_t lanes, int32_t
   return combine(b, best[0], best[1], lanes);
 }
 
+void storeIndex(KernelContext& context, Value result, Value element, Value index) {
+  VectorBuilder& b = context.builder;
+  Value wide = arith::ExtSIOp::create(b, b.getI64Type(), index);
+  for (Value destination : context.destinations(result)) {
+    RowView view(result.getType(), destination);
+    b.storeFloat(wide, view.element(), view.at(b, element));
+  }
+}
+
 } // namespace tenon::codegen::cpu

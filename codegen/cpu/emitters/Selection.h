@@ -23,6 +23,9 @@ inline constexpr int32_t highestKey = std::numeric_limits<int32_t>::max();
 Selected selectBest(VectorBuilder& builder, const RowView& row, int64_t lanes, int32_t nanKey,
                     std::optional<Selected> after);
 
+/// Stores `index`, i32, as element `element` (i64) of every destination of `result`, i32 or i64.
+void storeIndex(KernelContext& context, mlir::Value result, mlir::Value element, mlir::Value index);
+
 } // namespace tenon::codegen::cpu
 
 #endif // TENON_CODEGEN_CPU_EMITTERS_SELECTION_H

@@ -25,8 +25,7 @@ static LogicalResult emitTopK(KernelContext& context, Value tile) {
       Value index = arith::ExtSIOp::create(b, b.getI64Type(), best.index);
       Value value = b.splat(b.loadFloat(x.element(), x.at(b, index)), 1);
       storeRow(context, op.getValues(), row, place, value, 1);
-      for (Value destination : context.destinations(op.getIndices()))
-        b.store(best.index, b.advance(destination, b.mul(b.add(b.mul(row, k), place), 4)));
+      storeIndex(context, op.getIndices(), b.add(b.mul(row, k), place), best.index);
       return llvm::SmallVector<Value>{best.key, best.index};
     });
   });

@@ -307,6 +307,29 @@ template <typename Config> struct Attention : Config {
     finish();
   }
 
+  /// Calls `store(head, key, weight)` for each head and key of [begin, end) of the rows `keys`, to
+  /// which the block has attended as `attendRange` says: the exponential of the score, computed
+  /// again, divided by `denominator`.
+  template <typename KeyRows, typename Added, typename Denominator, typename Store>
+  __device__ __forceinline__ void weigh(KeyRows keys, int begin, int end, float scale,
+                                        float softcap, Added added, Denominator denominator,
+                                        Store store) {
+    for (int first = begin; first < end;) {
+      const int next = (first / block + 1) * block;
+      const int count = (next < end ? next : end) - first;
+      computeScores(keys.from(first), count, scale, softcap, first, added);
+      __syncthreads();
+      for (int i = threadIdx.x; i < heads * count; i += threads) {
+        const int h = i / count, c = i % count;
+        const float largest = shared.largest[h];
+        store(h, first + c,
+              expf(shared.scores[h][c] - largest) / denominator(shared.total[h], largest, h));
+      }
+      __syncthreads();
+      first += count;
+    }
+  }
+
   /// Element `d` of head `h`, not yet divided by the total: groups of keys in ascending order.
   __device__ __forceinline__ float output(int h, int d) const {
     float sum = shared.partial[0][h][d];

@@ -1,4 +1,4 @@
-// Loads and stores of short runs of elements, widened to f32.
+// Loads and stores of short runs of elements, widened to f32, integers and bools to 64 bits.
 #pragma once
 #include "types.cuh"
 
@@ -6,6 +6,9 @@ namespace tenon {
 
 /// Bits of `bytes` bytes that one instruction moves.
 template <int bytes> struct Word;
+template <> struct Word<1> {
+  using type = unsigned char;
+};
 template <> struct Word<2> {
   using type = unsigned short;
 };
@@ -21,7 +24,7 @@ template <> struct Word<16> {
 
 /// The widest word, at most 16 bytes, that divides `bytes`.
 constexpr __device__ int wordBytes(int bytes) {
-  return bytes % 16 == 0 ? 16 : bytes % 8 == 0 ? 8 : bytes % 4 == 0 ? 4 : 2;
+  return bytes % 16 == 0 ? 16 : bytes % 8 == 0 ? 8 : bytes % 4 == 0 ? 4 : bytes % 2 == 0 ? 2 : 1;
 }
 
 /// Elements as they lie in memory.
@@ -128,6 +131,15 @@ __device__ __forceinline__ void loadVector(float (&values)[count], const T* sour
   widen(values, packed);
 }
 
+template <int count, typename T>
+__device__ __forceinline__ void loadVector(Int64 (&values)[count], const T* source) {
+  Packed<count, T> packed;
+  loadPacked(packed, source);
+#pragma unroll
+  for (int i = 0; i < count; ++i)
+    values[i] = toInteger(packed.elements[i]);
+}
+
 /// The first `valid` of `count` elements, `fill` for the others; any alignment of T.
 template <int count, typename T>
 __device__ __forceinline__ void loadPart(float (&values)[count], const T* source, int valid,
@@ -135,6 +147,13 @@ __device__ __forceinline__ void loadPart(float (&values)[count], const T* source
 #pragma unroll
   for (int i = 0; i < count; ++i)
     values[i] = i < valid ? toFloat(source[i]) : fill;
+}
+
+template <int count, typename T>
+__device__ __forceinline__ void loadPart(Int64 (&values)[count], const T* source, int valid) {
+#pragma unroll
+  for (int i = 0; i < count; ++i)
+    values[i] = i < valid ? toInteger(source[i]) : 0;
 }
 
 template <int count, typename T>
@@ -154,11 +173,27 @@ __device__ __forceinline__ void storeVector(T* target, const float (&values)[cou
 }
 
 template <int count, typename T>
+__device__ __forceinline__ void storeVector(T* target, const Int64 (&values)[count]) {
+  Packed<count, T> packed;
+#pragma unroll
+  for (int i = 0; i < count; ++i)
+    packed.elements[i] = fromInteger<T>(values[i]);
+  storePacked(target, packed);
+}
+
+template <int count, typename T>
 __device__ __forceinline__ void storePart(T* target, const float (&values)[count], int valid) {
 #pragma unroll
   for (int i = 0; i < count; ++i)
     if (i < valid)
       target[i] = fromFloat<T>(values[i]);
+}
+template <int count, typename T>
+__device__ __forceinline__ void storePart(T* target, const Int64 (&values)[count], int valid) {
+#pragma unroll
+  for (int i = 0; i < count; ++i)
+    if (i < valid)
+      target[i] = fromInteger<T>(values[i]);
 }
 
 } // namespace tenon

@@ -9,6 +9,10 @@ struct F16 {
 struct BF16 {
   unsigned short bits;
 };
+struct Bool {
+  unsigned char byte; // true unless it is 0; 1 is stored
+};
+using Int64 = long long;
 
 __device__ __forceinline__ float toFloat(float value) { return value; }
 __device__ __forceinline__ float toFloat(F16 value) {
@@ -31,6 +35,39 @@ template <> __device__ __forceinline__ BF16 fromFloat<BF16>(float value) {
   BF16 result;
   asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(result.bits) : "f"(value));
   return result;
+}
+
+/// Integers and bools are computed in 64 bits, a bool as 0 or 1.
+__device__ __forceinline__ Int64 toInteger(int value) { return value; }
+__device__ __forceinline__ Int64 toInteger(Int64 value) { return value; }
+__device__ __forceinline__ Int64 toInteger(Bool value) { return value.byte != 0 ? 1 : 0; }
+
+/// The lower bits of `value`.
+template <typename T> __device__ __forceinline__ T fromInteger(Int64 value);
+template <> __device__ __forceinline__ int fromInteger<int>(Int64 value) {
+  return static_cast<int>(value);
+}
+template <> __device__ __forceinline__ Int64 fromInteger<Int64>(Int64 value) { return value; }
+template <> __device__ __forceinline__ Bool fromInteger<Bool>(Int64 value) {
+  return {static_cast<unsigned char>(value & 1)};
+}
+/// `value` cut to T and widened again.
+template <typename T> __device__ __forceinline__ Int64 wrapTo(Int64 value) {
+  return toInteger(fromInteger<T>(value));
+}
+
+/// Sums, differences and products of 64 bits that wrap.
+__device__ __forceinline__ Int64 wrappedSum(Int64 a, Int64 b) {
+  return static_cast<Int64>(static_cast<unsigned long long>(a) +
+                            static_cast<unsigned long long>(b));
+}
+__device__ __forceinline__ Int64 wrappedDifference(Int64 a, Int64 b) {
+  return static_cast<Int64>(static_cast<unsigned long long>(a) -
+                            static_cast<unsigned long long>(b));
+}
+__device__ __forceinline__ Int64 wrappedProduct(Int64 a, Int64 b) {
+  return static_cast<Int64>(static_cast<unsigned long long>(a) *
+                            static_cast<unsigned long long>(b));
 }
 
 /// Two elements of 16 bits in a register, `low` in its lower half.

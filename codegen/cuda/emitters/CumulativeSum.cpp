@@ -17,11 +17,15 @@ static LogicalResult emitCumulativeSum(KernelContext& context) {
   CumulativeSumOp op = kernel->op;
   int64_t length = op.getType().getShape().back();
   std::string type = deviceType(op.getType().getElementType());
-  code.line("float sum = 0.0f;");
+  bool isInteger = op.getType().getElementType().isInteger();
+  code.line(isInteger ? "Int64 sum = 0;" : "float sum = 0.0f;");
   code.openFormat("for (int i = 0; i < %d; ++i)", length);
-  code.format("sum += toFloat(%s[index * %d + i]);", context.pointer(op.getInput()), length);
+  std::string next = absl::StrFormat("%s[index * %d + i]", context.pointer(op.getInput()), length);
+  code.line(isInteger ? "sum = wrappedSum(sum, toInteger(" + next + "));"
+                      : "sum += toFloat(" + next + ");");
   for (const std::string& pointer : context.destinations(op.getResult()))
-    code.format("%s[index * %d + i] = fromFloat<%s>(sum);", pointer, length, type);
+    code.format("%s[index * %d + i] = %s<%s>(sum);", pointer, length,
+                isInteger ? "fromInteger" : "fromFloat", type);
   code.close();
   code.close();
   return success();

@@ -29,6 +29,8 @@ private:
   void declare();
   void printAttention(CodeWriter& code);
   void printStore(CodeWriter& code);
+  void printWeights(CodeWriter& code);
+  int64_t keyStride();
   void storeElement(CodeWriter& code, const std::string& element);
 
   KernelContext& context;
@@ -45,6 +47,10 @@ LogicalResult DecodeAttentionEmission::readSchedule() {
   if (failed(rows.read(schedule.headsPerTile, schedule.splits)))
     return failure();
   block = schedule.keysPerBlock;
+  if (op.getWeights() && schedule.splits != 1)
+    return context.kernel.emitOpError("expects one part of a row's keys where the weights are a "
+                                      "result, but got splits of ")
+           << schedule.splits;
   if (block < 32 || block % 32 != 0)
     return context.kernel.emitOpError("expects keys_per_block to be a multiple of 32, but got ")
            << block;
@@ -70,6 +76,11 @@ void DecodeAttentionEmission::declare() {
   }
 }
 
+/// What a pointer to a key is moved by to the next one.
+int64_t DecodeAttentionEmission::keyStride() {
+  return (rows.keyCache.isPaged() ? 1 : rows.keyCache.heads) * headUnits(rows.keyCache);
+}
+
 void DecodeAttentionEmission::printAttention(CodeWriter& code) {
   llvm::ArrayRef<int64_t> query = rows.query;
   code.line("extern __shared__ __align__(16) unsigned char memory[];");
@@ -78,12 +89,11 @@ void DecodeAttentionEmission::printAttention(CodeWriter& code) {
                                              context.pointer(op.getQuery()), query[1], query[2]);
   bool isPaged = rows.keyCache.isPaged();
   std::string keys = context.pointer(op.getKey()), values = context.pointer(op.getValue());
-  // From one key to the next.
   int64_t heads = isPaged ? 1 : rows.keyCache.heads;
   std::string operands = absl::StrFormat(
       "%s, %s, %d, %d, begin, end, %s, %s", isPaged ? keys : rows.keyPointer(keys),
-      isPaged ? values : rows.valuePointer(values), heads * headUnits(rows.keyCache),
-      heads * headUnits(rows.valueCache), floatLiteral(op.getScale().convertToDouble()),
+      isPaged ? values : rows.valuePointer(values), keyStride(), heads * headUnits(rows.valueCache),
+      floatLiteral(op.getScale().convertToDouble()),
       floatLiteral(op.getSoftcap().convertToDouble()));
   code.format("kernel.loadQuery(%s);", queryPointer);
   scores.printAdded(code, "row", "firstHead + item");
@@ -120,8 +130,10 @@ void DecodeAttentionEmission::printStore(CodeWriter& code) {
   if (rows.splits > 1)
     code.line("return;");
   code.close();
-  if (rows.splits == 1)
+  if (rows.splits == 1) {
+    printWeights(code);
     return;
+  }
   code.format("using Parts = AttentionParts<%d, %d>;", rows.heads, rows.valueCache.size);
   code.openFormat("for (int i = threadIdx.x; i < %d; i += %d)", rows.heads * rows.valueCache.size,
                   context.structure.threads);
@@ -137,6 +149,40 @@ void DecodeAttentionEmission::printStore(CodeWriter& code) {
   code.line("  return;");
   storeElement(code, absl::StrFormat("Parts::combine(attentionParts, unit, %d, cut.parts, h, d%s)",
                                      rows.splits, divides ? ", denominator" : ""));
+}
+
+/// The weights of the unit's heads [Hq, M, C]: 0 outside the range, what the scores give in it.
+void DecodeAttentionEmission::printWeights(CodeWriter& code) {
+  if (!op.getWeights())
+    return;
+  llvm::SmallVector<std::string> destinations = context.destinations(op.getWeights());
+  if (destinations.empty())
+    return;
+  llvm::ArrayRef<int64_t> shape = op.getWeights().getType().getShape();
+  std::string type = deviceType(op.getWeights().getType().getElementType());
+  code.open("auto storeWeight = [&](int h, int key, float weight)");
+  code.format("const long long at = ((long long)(firstHead + h) * %d + row) * %d + key;", shape[1],
+              shape[2]);
+  for (const std::string& pointer : destinations)
+    code.format("%s[at] = fromFloat<%s>(weight);", pointer, type);
+  code.close(";");
+  code.openFormat("for (int i = threadIdx.x; i < %d; i += %d)", rows.heads * shape[2],
+                  context.structure.threads);
+  code.format("const int h = i / %d, key = i %% %d;", shape[2], shape[2]);
+  code.line("if (key < begin || key >= end)");
+  code.line("  storeWeight(h, key, 0.0f);");
+  code.close();
+  std::string keys = context.pointer(op.getKey());
+  std::string source =
+      absl::StrFormat("StridedRows<Kernel::KeyMemory>{%s, %d}", rows.keyPointer(keys), keyStride());
+  if (rows.keyCache.isPaged())
+    source = absl::StrFormat("PagedRows<Cache, Kernel::KeyMemory>{%s, blocks, keyHead, %d, 0}",
+                             keys, keyStride());
+  code.format("kernel.weigh(%s, begin, end, %s, %s, %s, %s, storeWeight);", source,
+              floatLiteral(op.getScale().convertToDouble()),
+              floatLiteral(op.getSoftcap().convertToDouble()),
+              scores.addToScores() ? "added" : "NothingAdded()",
+              scores.areEmpty() ? "TotalAlone()" : "denominator");
 }
 
 LogicalResult DecodeAttentionEmission::emit() {
@@ -155,7 +201,12 @@ LogicalResult DecodeAttentionEmission::emit() {
   std::vector<Access> writes = context.results();
   if (rows.splits > 1)
     writes.push_back({MemorySpace::Scratch, "attentionParts"});
-  printStore(structure.begin(PhaseKind::Store, {{MemorySpace::Shared, "kernel"}}, writes));
+  std::vector<Access> stored = {{MemorySpace::Shared, "kernel"}};
+  if (op.getWeights()) {
+    stored.push_back(context.access(op.getKey()));
+    llvm::append_range(stored, scores.reads());
+  }
+  printStore(structure.begin(PhaseKind::Store, stored, writes));
   return success();
 }
 

@@ -42,10 +42,9 @@ LogicalResult ElementwiseEmission::readRegion() {
   }
   for (Value result : kernel.getResults()) {
     auto type = llvm::dyn_cast<RankedTensorType>(result.getType());
-    if (!type || !llvm::isa<FloatType>(type.getElementType()) ||
-        (elements != 0 && type.getShape() != shape))
-      return kernel.emitOpError("expects float results of one shape for the emitter elementwise, "
-                                "but got ")
+    if (!type || (elements != 0 && type.getShape() != shape))
+      return kernel.emitOpError(
+                 "expects results of one shape for the emitter elementwise, but got ")
              << result.getType();
     shape = type.getShape();
     elements = type.getNumElements();

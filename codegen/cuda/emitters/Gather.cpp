@@ -19,13 +19,14 @@ static LogicalResult emitGather(KernelContext& context) {
   int64_t extent = op.getInput().getType().getShape()[op.getAxis()], count = shape[op.getAxis()];
   int64_t inner = ShapedType::getNumElements(shape.drop_front(op.getAxis() + 1));
   code.format("using Bits = Word<%d>::type;", elementBytes(op.getType().getElementType()));
-  code.format("const int at = %s[index];", context.pointer(op.getIndices()));
+  code.format("const %s at = %s[index];", deviceType(elementTypeOf(op.getIndices().getType())),
+              context.pointer(op.getIndices()));
+  code.line("Bits bits = {};");
+  code.openFormat("if (at >= 0 && at < %d)", extent);
   code.format("const long long from = (index / %d * %d + at) * %d + index %% %d;", count * inner,
               extent, inner, inner);
-  code.line("Bits bits = 0;");
-  code.format("if (at >= 0 && at < %d)", extent);
-  code.format("  bits = *reinterpret_cast<const Bits*>(%s + from);",
-              context.pointer(op.getInput()));
+  code.format("bits = *reinterpret_cast<const Bits*>(%s + from);", context.pointer(op.getInput()));
+  code.close();
   for (const std::string& pointer : context.destinations(op.getResult()))
     code.format("*reinterpret_cast<Bits*>(%s + index) = bits;", pointer);
   code.close();

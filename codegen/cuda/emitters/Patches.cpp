@@ -38,7 +38,7 @@ static LogicalResult emitPatches(KernelContext& context) {
   PatchesOp op = kernel->op;
   printPlace(code, op);
   code.format("using Bits = Word<%d>::type;", elementBytes(op.getType().getElementType()));
-  code.line("Bits bits = 0;");
+  code.line("Bits bits = {};");
   code.line("if (isInside)");
   code.format("  bits = *reinterpret_cast<const Bits*>(%s + from);",
               context.pointer(op.getInput()));

@@ -23,15 +23,22 @@ static LogicalResult emitScatter(KernelContext& context) {
   code.format("const int place = static_cast<int>(index / %d %% %d);", inner, extent);
   code.format("const long long first = index / %d * %d + index %% %d;", extent * inner,
               count * inner, inner);
-  code.format("float value = toFloat(%s[index]);", context.pointer(op.getInput()));
+  bool isInteger = op.getType().getElementType().isInteger();
+  const char* widen = isInteger ? "toInteger" : "toFloat";
+  code.format("%s value = %s(%s[index]);", isInteger ? "Int64" : "float", widen,
+              context.pointer(op.getInput()));
   code.openFormat("for (int i = 0; i < %d; ++i)", count);
   code.format("if (%s[first + i * %dll] == place)", context.pointer(op.getIndices()), inner);
-  code.format("  value = %stoFloat(%s[first + i * %dll]);", op.getAccumulate() ? "value + " : "",
-              context.pointer(op.getUpdates()), inner);
+  std::string update =
+      absl::StrFormat("%s(%s[first + i * %dll])", widen, context.pointer(op.getUpdates()), inner);
+  if (op.getAccumulate())
+    update = isInteger ? "wrappedSum(value, " + update + ")" : "value + " + update;
+  code.format("  value = %s;", update);
   code.close();
   std::string type = deviceType(op.getType().getElementType());
   for (const std::string& pointer : context.destinations(op.getResult()))
-    code.format("%s[index] = fromFloat<%s>(value);", pointer, type);
+    code.format("%s[index] = %s<%s>(value);", pointer, isInteger ? "fromInteger" : "fromFloat",
+                type);
   code.close();
   return success();
 }

@@ -1,5 +1,8 @@
 #include "ir/interpreter/internal/BlockRun.h"
 
+#include <cmath>
+#include <limits>
+
 #include "absl/strings/str_format.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "support/Diagnostics.h"
@@ -25,6 +28,25 @@ static std::vector<llvm::SmallVector<Value>> findLastUses(Block& block) {
   }
   std::reverse(dead.begin(), dead.end());
   return dead;
+}
+
+absl::Status checkIntegers(llvm::ArrayRef<double> values, Type elementType) {
+  // Of i64 those that doubles tell apart.
+  constexpr double mostExact = 0x1p53 - 1;
+  double least = -mostExact, most = mostExact;
+  const char* what = "integers of 64 bits of which a double holds each, of at most 53 bits,";
+  if (elementType.isInteger(32)) {
+    least = std::numeric_limits<int32_t>::min(), most = std::numeric_limits<int32_t>::max();
+    what = "integers of 32 bits,";
+  } else if (elementType.isInteger(1)) {
+    least = 0, most = 1;
+    what = "bools, 0 or 1,";
+  }
+  for (auto [index, value] : llvm::enumerate(values))
+    if (!(value >= least && value <= most) || value != std::trunc(value))
+      return absl::InvalidArgumentError(
+          absl::StrFormat("expects %s but got %g at element %d", what, value, index));
+  return absl::OkStatus();
 }
 
 static absl::Status atOperation(Operation& op, const absl::Status& status) {
@@ -90,8 +112,11 @@ absl::Status BlockRun::compute(ComputeOpInterface op) {
   op.evaluate(operands, results);
   for (OpResult result : op->getResults()) {
     unsigned index = result.getResultNumber();
-    if (options.round && !llvm::isa<StateType>(result.getType()))
+    auto tensor = llvm::dyn_cast<RankedTensorType>(result.getType());
+    if (tensor && (options.round || tensor.getElementType().isInteger()))
       results[index].roundToElementType();
+    if (tensor && tensor.getElementType().isInteger(64))
+      TENON_RETURN_IF_ERROR(checkIntegers(results[index].getValues(), tensor.getElementType()));
     if (options.probe)
       options.probe(op, index, results[index]);
     slots[result] = {results[index], reservations[index]};
@@ -109,16 +134,23 @@ absl::Status BlockRun::callKernel(KernelOp kernel) {
   return absl::OkStatus();
 }
 
+/// An element of a constant of integers; a bool is 0 or 1.
+static double valueOf(const APInt& value) {
+  return static_cast<double>(value.getBitWidth() == 1 ? static_cast<int64_t>(value.getZExtValue())
+                                                      : value.getSExtValue());
+}
+
 absl::Status BlockRun::materialize(ConstantOp constant) {
   TENON_ASSIGN_OR_RETURN(Slot slot, makeResult(llvm::cast<OpResult>(constant.getResult())));
   auto elements = llvm::cast<DenseElementsAttr>(constant.getValue());
   llvm::MutableArrayRef<double> values = slot.tensor.getValues();
   if (elements.getElementType().isInteger())
-    llvm::transform(elements.getValues<APInt>(), values.begin(),
-                    [](const APInt& value) { return value.getSExtValue(); });
+    llvm::transform(elements.getValues<APInt>(), values.begin(), valueOf);
   else
     llvm::transform(elements.getValues<APFloat>(), values.begin(),
                     [](const APFloat& value) { return value.convertToDouble(); });
+  if (elements.getElementType().isInteger(64))
+    TENON_RETURN_IF_ERROR(checkIntegers(values, elements.getElementType()));
   slots[constant.getResult()] = slot;
   return absl::OkStatus();
 }
@@ -126,6 +158,8 @@ absl::Status BlockRun::materialize(ConstantOp constant) {
 absl::Status BlockRun::fetchWeight(GetWeightOp op) {
   TENON_ASSIGN_OR_RETURN(ReferenceTensor tensor,
                          weights.load(symbols.lookup<WeightOp>(op.getWeight()), budget));
+  if (Type element = tensor.getType().getElementType(); element.isInteger(64))
+    TENON_RETURN_IF_ERROR(checkIntegers(tensor.toVector(), element));
   slots[op.getResult()] = {tensor, nullptr};
   return absl::OkStatus();
 }

@@ -14,6 +14,10 @@ struct Slot {
   Reservation reservation;
 };
 
+/// Checks that the elements of a tensor of integers are some, of `elementType`; of i64 that a
+/// double holds them.
+absl::Status checkIntegers(llvm::ArrayRef<double> values, mlir::Type elementType);
+
 /// One call of a function: the values that are alive, and the steps that make them.
 class BlockRun {
 public:

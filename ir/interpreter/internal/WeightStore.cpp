@@ -50,7 +50,7 @@ absl::StatusOr<ReferenceTensor> WeightStore::gather(WeightOp weight, ElementBudg
     std::vector<std::byte> stored(bytes.size());
     stored.swap(bytes);
     transposeMatrices(stored, bytes, type.getShape().back(), type.getShape().end()[-2],
-                      type.getElementTypeBitWidth() / 8);
+                      getEncoding(type.getElementType())->blockBytes);
   }
   return ReferenceTensor(type, bytes, gathered);
 }

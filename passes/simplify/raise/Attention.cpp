@@ -39,7 +39,17 @@ struct Found {
   double scale = 1;
   bool causal = false;
   llvm::SmallVector<Value, 2> biases; ///< that broadcast to [Hq, M, C]
+  SoftmaxOp softmax;                  ///< [Hkv, M · G, C] of G query heads a key head, or [M, C]
+  bool givesWeights = false;          ///< others than the product with the values read the softmax
 };
+
+/// Whether all that reads the softmax besides `product` comes after it, where attention will stand.
+bool isReadAfter(SoftmaxOp softmax, MatmulOp product) {
+  return llvm::all_of(softmax->getUsers(), [&](Operation* user) {
+    return user == product ||
+           (user->getBlock() == product->getBlock() && product->isBeforeInBlock(user));
+  });
+}
 
 /// Whether `mask` is a constant [M, C], under leading ones, that is 0 where row m sees key c: those
 /// up to m + C − M, and elsewhere so far below 0 that nothing is left of the key.
@@ -111,9 +121,10 @@ bool sortMasks(llvm::ArrayRef<Value> masks, Found& found) {
 /// rows, so that no copy is needed.
 std::optional<Found> findAttention(MatmulOp op) {
   auto softmax = op.getInput().getDefiningOp<SoftmaxOp>();
-  if (!softmax || !softmax->hasOneUse())
+  if (!softmax || op.getWeight() == softmax.getResult() || !isReadAfter(softmax, op))
     return std::nullopt;
   Found found = {};
+  found.softmax = softmax, found.givesWeights = !softmax->hasOneUse();
   constexpr int mostMasks = 3;
   llvm::SmallVector<Value> masks;
   Value scores = takeMasks(softmax.getInput(), masks, mostMasks);
@@ -184,11 +195,19 @@ public:
     Value sequences = integers(rewriter, loc, 1, 0);
     Value positions = integers(rewriter, loc, found->rows, found->keys - found->rows);
     auto type = RankedTensorType::get({found->rows, found->queryHeads, found->valueDepth}, element);
-    Value result = AttentionOp::create(
-        rewriter, loc, type, query, key, value, sequences, positions, biasOf(rewriter, loc, *found),
+    Type weights;
+    if (found->givesWeights)
+      weights = RankedTensorType::get({found->queryHeads, found->rows, found->keys},
+                                      found->softmax.getType().getElementType());
+    auto attention = AttentionOp::create(
+        rewriter, loc, type, weights, query, key, value, sequences, positions,
+        biasOf(rewriter, loc, *found),
         /*slopes=*/Value(), /*sinks=*/Value(), /*block_table=*/Value(),
         rewriter.getF64FloatAttr(found->scale), rewriter.getBoolAttr(found->causal),
         rewriter.getF64FloatAttr(0), rewriter.getI64IntegerAttr(0), OrderAttr());
+    if (found->givesWeights)
+      rewriter.replaceOp(found->softmax, weightsOf(rewriter, attention, *found));
+    Value result = attention.getResult();
     // Back to heads first: the transpose after it takes it away.
     if (found->heads > 1) {
       int64_t width = found->queryHeads / found->heads * found->valueDepth;
@@ -202,6 +221,27 @@ public:
   }
 
 private:
+  /// The weights of the attention as the softmax has them, with the heads that share keys in rows.
+  static Value weightsOf(OpBuilder& builder, AttentionOp attention, const Found& found) {
+    Location loc = attention.getLoc();
+    Value weights = attention.getWeights();
+    Type element = attention.getWeights().getType().getElementType();
+    auto reshape = [&](llvm::ArrayRef<int64_t> shape) {
+      auto type = RankedTensorType::get(shape, element);
+      if (weights.getType() != type)
+        weights =
+            ReshapeOp::create(builder, loc, type, weights, builder.getDenseI64ArrayAttr(shape));
+    };
+    if (int64_t sharing = found.queryHeads / found.heads; sharing > 1) {
+      reshape({found.heads, sharing, found.rows, found.keys});
+      weights = TransposeOp::create(
+          builder, loc,
+          RankedTensorType::get({found.heads, found.rows, sharing, found.keys}, element), weights,
+          builder.getDenseI64ArrayAttr({0, 2, 1, 3}));
+    }
+    reshape(typeOf(found.softmax->getResult(0)).getShape());
+    return weights;
+  }
   /// The sum of the masks as a bias of attention; null where there is none.
   static Value biasOf(OpBuilder& builder, Location loc, const Found& found) {
     Value sum;

@@ -280,11 +280,14 @@ LogicalResult raise(Operation* op, const Found& found, PatternRewriter& rewriter
   Value input = isTransposed ? transpose.getInput() : found.input;
   Value positions;
   if (turns->ids) {
-    auto flat = RankedTensorType::get({rows}, rewriter.getI32Type());
     positions = turns->ids;
+    auto flat = RankedTensorType::get({rows}, typeOf(positions).getElementType());
     if (positions.getType() != flat)
       positions =
           ReshapeOp::create(rewriter, loc, flat, positions, rewriter.getDenseI64ArrayAttr({rows}));
+    auto narrow = RankedTensorType::get({rows}, rewriter.getI32Type());
+    if (flat != narrow)
+      positions = CastOp::create(rewriter, loc, narrow, positions);
   } else {
     std::vector<int32_t> numbers(rows);
     std::iota(numbers.begin(), numbers.end(), 0);

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -5,6 +6,7 @@
 
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "tests/codegen/cpu/CpuTest.h"
 
 namespace tenon::tests {
@@ -184,6 +186,63 @@ TEST(CpuAttention, CrossAttentionWithHiddenKeys) {
         .floats[5] = bias;
     expectMatchesReference(list.cases);
   }
+}
+
+/// An attention whose weights are a second result, of that type, with a bias and sinks where they
+/// have types.
+static void addWeighed(CaseList& list, const AttentionShape& s, const std::string& weights,
+                       const std::string& bias, const std::string& sinks,
+                       const std::vector<int32_t>& positions) {
+  std::string operands, types;
+  std::string arguments =
+      absl::StrFormat("%%a: %s, %%b: %s, %%c: %s, %%d: tensor<1xi32>, %%e: %s",
+                      tensorType({s.rows, s.queryHeads, s.width}, s.element),
+                      tensorType({s.sequences, s.capacity, s.keyHeads, s.width}, s.element),
+                      tensorType({s.sequences, s.capacity, s.keyHeads, s.valueWidth}, s.element),
+                      tensorType({s.rows}, "i32"));
+  for (auto [name, type] : {std::pair{"bias", bias}, {"sinks", sinks}})
+    if (!type.empty()) {
+      operands += absl::StrFormat(" %s %%%s", name, name);
+      arguments += absl::StrFormat(", %%%s: %s", name, type);
+    }
+  for (absl::string_view argument : absl::StrSplit(arguments, absl::ByString(", %")))
+    types += (types.empty() ? "" : ", ") + std::string(argument.substr(argument.find(": ") + 2));
+  std::string results = tensorType({s.rows, s.queryHeads, s.valueWidth}, s.element) + ", " +
+                        tensorType({s.queryHeads, s.rows, s.capacity}, weights);
+  CpuCase test;
+  test.name = absl::StrFormat("weighed_%u", list.cases.size());
+  test.function = absl::StrFormat(
+      "func.func @%s(%s) -> (%s) {\n  %%r:2 = tenon.attention %%a, %%b, "
+      "%%c, %%d, %%e%s scale 0.25 %s : (%s) -> (%s)\n  return %%r#0, "
+      "%%r#1 : %s\n}",
+      test.name, arguments, results, operands, s.attributes, types, results, results);
+  test.integers[3] = {1}, test.integers[4] = positions;
+  list.cases.push_back(std::move(test));
+}
+
+/// Several blocks of keys, a tail of one, fewer keys than a vector; rows that see none.
+TEST(CpuAttention, Weights) {
+  CaseList list;
+  for (int64_t capacity : {5, 64, 150})
+    for (const char* attributes : {"", "{causal = false}", "{window = 20 : i64, softcap = 2.0}"})
+      for (auto [element, weights] : {std::pair{"f32", "f32"}, {"f16", "f32"}, {"bf16", "bf16"}}) {
+        AttentionShape shape;
+        shape.capacity = capacity, shape.attributes = attributes, shape.element = element;
+        addWeighed(list, shape, weights, "", "", {-1, 3, static_cast<int32_t>(capacity) - 1});
+      }
+  AttentionShape shape;
+  shape.keyHeads = 4;
+  addWeighed(list, shape, "f16", tensorType({4, 3, 150}, "f32"), "", {0, 63, 140});
+  addWeighed(list, shape, "f32", tensorType({1, 1, 150}, "f16"), tensorType({4}, "f32"),
+             {5, 149, 64});
+  std::vector<double> hidden(450, -std::numeric_limits<double>::infinity());
+  std::fill(hidden.begin(), hidden.begin() + 70, 0.5); // of the first row alone
+  addWeighed(list, shape, "f32", tensorType({1, 3, 150}, "f32"), "", {149, 149, 149});
+  list.cases.back().floats[5] = hidden;
+  addWeighed(list, shape, "f32", tensorType({1, 3, 150}, "f32"), tensorType({4}, "f32"),
+             {149, 149, 149});
+  list.cases.back().floats[5] = hidden;
+  expectMatchesReference(list.cases);
 }
 
 // Positions and sequences that no careful caller passes: zeros, or what lies inside the cache.

@@ -1,5 +1,6 @@
 #include "tests/codegen/cpu/CpuTest.h"
 
+#include <cstring>
 #include <random>
 
 #include <gtest/gtest.h>
@@ -213,6 +214,24 @@ void expectEqualsReference(const CpuCase& test) {
   }
 }
 
+void expectIntegers(const CpuCase& test, const std::vector<int64_t>& expected) {
+  auto context = makeContext();
+  for (const std::string& target : hostTargets()) {
+    SCOPED_TRACE(target);
+    auto planned = planModule(*context, test.function, target);
+    ASSERT_THAT(planned, IsOk());
+    auto program = codegen::compileForCpu(**planned, {});
+    ASSERT_THAT(program, IsOk());
+    auto type = (*planned)->lookupSymbol<func::FuncOp>(test.name).getFunctionType();
+    auto outputs = runFunction(*program, 0, makeInputs(test, type), 1);
+    ASSERT_THAT(outputs, IsOk());
+    const std::vector<std::byte>& bytes = outputs->front();
+    std::vector<int64_t> actual(bytes.size() / sizeof(int64_t));
+    std::memcpy(actual.data(), bytes.data(), bytes.size());
+    EXPECT_EQ(actual, expected);
+  }
+}
+
 CpuCase& CaseList::add(const std::string& what, const std::vector<std::string>& inputs,
                        const std::string& result, const std::string& operation) {
   CpuCase test;
@@ -233,7 +252,8 @@ std::string tensorType(const std::vector<int64_t>& shape, const std::string& ele
   std::string type = "tensor<";
   for (int64_t extent : shape)
     type += std::to_string(extent) + "x";
-  bool isPlain = element == "f32" || element == "f16" || element == "bf16" || element == "i32";
+  bool isPlain = element == "f32" || element == "f16" || element == "bf16" || element == "i1" ||
+                 element == "i32" || element == "i64";
   return type + (isPlain ? element : "!tenon.block<" + element + ">") + ">";
 }
 

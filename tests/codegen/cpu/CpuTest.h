@@ -19,11 +19,11 @@ struct CpuCase {
   /// The function `@NAME`, in textual IR.
   std::string name;
   std::string function;
-  /// Values of i32 arguments, by argument; others are random in [0, 4).
+  /// Values of i32 arguments, by argument; other integers are random in [0, 4), bools in [0, 2).
   std::map<unsigned, std::vector<int32_t>> integers = {};
   /// Float arguments are random in [low, high).
   double low = -2, high = 2;
-  /// Values of float arguments instead, by argument.
+  /// Values of arguments of any type instead, by argument.
   std::map<unsigned, std::vector<double>> floats = {};
 };
 
@@ -49,6 +49,9 @@ void expectMatchesReference(const std::vector<CpuCase>& cases, const std::string
 
 /// Expects the CPU's results to be exactly the reference's; zeros of either sign are equal.
 void expectEqualsReference(const CpuCase& test);
+
+/// Expects the one result of the CPU, of i64, to be those integers.
+void expectIntegers(const CpuCase& test, const std::vector<int64_t>& expected);
 
 /// Cases whose functions hold one operation.
 class CaseList {

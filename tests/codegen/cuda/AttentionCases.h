@@ -9,6 +9,8 @@ namespace tenon::testing {
 void addAttention(std::vector<CudaCase>& cases);
 /// Attention with a bias, slopes and sinks.
 void addScoreOperands(std::vector<CudaCase>& cases);
+/// Attention whose weights are a result.
+void addAttentionWeights(std::vector<CudaCase>& cases);
 /// Caches of 8 bits, and streams.
 void addCaches(std::vector<CudaCase>& cases);
 /// Paged caches.

@@ -23,6 +23,13 @@ std::string attention(int rows, int sequences) {
       "tensor<%dx8x64xf16>",
       rows, sequences, sequences, sequences, rows, rows);
 }
+/// The same with its weights, `%n`.
+std::string attentionWithWeights(int rows) {
+  std::string weights = f16({8, rows, 128}), text = attention(rows, 1);
+  size_t result = text.rfind(f16({rows, 8, 64}));
+  text.replace(result, std::string::npos, "(" + f16({rows, 8, 64}) + ", " + weights + ")");
+  return "%r, %n" + text.substr(2);
+}
 std::vector<std::string> attentionTypes(int rows, int sequences) {
   std::string cache = f16({sequences, 128, 2, 64});
   return {f16({rows, 8, 64}), cache, cache, absl::StrCat("tensor<", sequences, "xi32>"),
@@ -49,6 +56,24 @@ INSTANTIATE_TEST_SUITE_P(
                 {f16({1, 8, 64})},
                 attention(1, 1),
                 "expects 1 to 4096 splits, but got 5000"},
+        Refusal{"SplitsOfWeights",
+                "decode_attention",
+                "tiles = 4, {threads = 128 : i64, heads_per_tile = 4 : i64, splits = 2 : i64, "
+                "keys_per_block = 32 : i64}",
+                attentionTypes(1, 1),
+                {f16({1, 8, 64}), f16({8, 1, 128})},
+                attentionWithWeights(1),
+                "expects one part of a row's keys where the weights are a result, but got splits "
+                "of 2"},
+        Refusal{"WeightsFromTensorCores",
+                "tensor_decode_attention",
+                "tiles = 2, {threads = 128 : i64, heads_per_tile = 4 : i64, splits = 1 : i64, "
+                "blocks_per_sm = 1 : i64}",
+                attentionTypes(1, 1),
+                {f16({1, 8, 64}), f16({8, 1, 128})},
+                attentionWithWeights(1),
+                "expects an emitter that writes every result, but tensor_decode_attention leaves "
+                "out result #1"},
         Refusal{"DecodeOfNoAttention",
                 "tensor_decode_attention",
                 "tiles = 8, {threads = 128 : i64, heads_per_tile = 4 : i64, splits = 1 : i64}",

@@ -527,6 +527,8 @@ static std::vector<CudaCase> makeCudaCases() {
   addGemmsOfSkippedBytes(cases);
   addTablesOfPairs(cases);
   addIndexed(cases);
+  addIntegers(cases);
+  addAttentionWeights(cases);
   return cases;
 }
 

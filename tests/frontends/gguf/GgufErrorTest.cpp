@@ -239,9 +239,9 @@ TEST(GgufErrors, TensorsOfAnotherShapeOrType) {
               invalid("tensor 'a' expects shape [4, 8], but got [8, 4]"));
   EXPECT_THAT(
       (*file)->requireTensor("b"),
-      invalid(
-          "tensor 'b' expects one of the types bf16, f16, f32, i32, iq4_nl, mxfp4, nvfp4, q2_k, "
-          "q3_k, q4_0, q4_1, q4_k, q5_0, q5_1, q5_k, q6_k, q8_0, but got type 16 (iq2_xxs)"));
+      invalid("tensor 'b' expects one of the types bf16, f16, f32, i32, i64, iq4_nl, mxfp4, nvfp4, "
+              "q2_k, "
+              "q3_k, q4_0, q4_1, q4_k, q5_0, q5_1, q5_k, q6_k, q8_0, but got type 16 (iq2_xxs)"));
 }
 
 TEST(GgufErrors, HostileNamesAreEscaped) {

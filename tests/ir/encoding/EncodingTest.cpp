@@ -31,10 +31,10 @@ TEST(Encoding, ListIsConsistent) {
     return name.starts_with("int") || name.starts_with("e4m3");
   });
   EXPECT_EQ(ofFamilies, 4 * 3 * 2 * 3 + 3 + 8u); // bits, groups, scales, zeros; of FP8; wide
-  EXPECT_EQ(names, (std::set<std::string_view>{"f32",  "f16",  "bf16",  "i32",   "q8_0",
-                                               "q4_0", "q4_1", "q5_0",  "q5_1",  "q2_k",
-                                               "q3_k", "q4_k", "q5_k",  "q6_k",  "iq4_nl",
-                                               "q8_s", "q8_k", "mxfp4", "nvfp4", "nvfp4_f32"}));
+  EXPECT_EQ(names, (std::set<std::string_view>{
+                       "f32",    "f16",  "bf16", "bool",  "i32",   "i64",      "q8_0", "q4_0",
+                       "q4_1",   "q5_0", "q5_1", "q2_k",  "q3_k",  "q4_k",     "q5_k", "q6_k",
+                       "iq4_nl", "q8_s", "q8_k", "mxfp4", "nvfp4", "nvfp4_f32"}));
   EXPECT_EQ(findEncoding("q9_9"), nullptr);
   EXPECT_EQ(findEncodingOfGgufType(-1), nullptr);
   EXPECT_EQ(findEncodingOfGgufType(999), nullptr);
@@ -69,6 +69,24 @@ TEST(Encoding, I32RoundsToNearestEvenAndSaturates) {
                                              -infinity, std::numeric_limits<double>::quiet_NaN()}),
             (std::vector<double>{0, 2, -2, 2147483647, 2147483647, -2147483648.0, 2147483647,
                                  -2147483648.0, 0}));
+}
+
+TEST(Encoding, I64RoundsToNearestEvenAndSaturates) {
+  double infinity = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(roundTrip(*findEncoding("i64"), {0.5, 1.5, -2.5, 0x1p53, -0x1p62, infinity, -infinity,
+                                             std::numeric_limits<double>::quiet_NaN()}),
+            (std::vector<double>{0, 2, -2, 0x1p53, -0x1p62, 0x1p63, -0x1p63, 0}));
+}
+
+TEST(Encoding, BoolsAreBytes) {
+  const Encoding& encoding = *findEncoding("bool");
+  EXPECT_EQ(encoding.bytesFor(3), 3);
+  EXPECT_EQ(roundTrip(encoding, {0, -0.0, 0.25, -3, std::numeric_limits<double>::quiet_NaN()}),
+            (std::vector<double>{0, 0, 1, 1, 1}));
+  std::vector<std::byte> bytes = {std::byte{0}, std::byte{1}, std::byte{0xff}};
+  std::vector<double> values(3);
+  encoding.decode(bytes, values);
+  EXPECT_EQ(values, (std::vector<double>{0, 1, 1}));
 }
 
 TEST(Encoding, F32RoundsOnce) {

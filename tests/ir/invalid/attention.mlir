@@ -365,3 +365,35 @@ func.func @keys_in_pages_alone(%q: tensor<1x2x8xf16>, %i: tensor<1xi32>, %t: ten
   %0 = tenon.attention %q, %k, %v, %i, %i block_table %t scale 1.0 : (tensor<1x2x8xf16>, !tenon.state<9x2x64x8xf16, paged<64>>, !tenon.state<9x2x64x8xf16>, tensor<1xi32>, tensor<1xi32>, tensor<1x2xi32>) -> tensor<1x2x8xf16>
   return
 }
+
+// -----
+
+func.func @weights_rows_first(%q: tensor<3x4x8xf32>, %k: tensor<1x5x2x8xf32>, %s: tensor<1xi32>, %p: tensor<3xi32>) {
+  // expected-error @+1 {{'tenon.attention' op expects result #1 of shape [4, 3, 5], but got 'tensor<3x4x5xf32>'}}
+  %0:2 = tenon.attention %q, %k, %k, %s, %p scale 1.0 : (tensor<3x4x8xf32>, tensor<1x5x2x8xf32>, tensor<1x5x2x8xf32>, tensor<1xi32>, tensor<3xi32>) -> (tensor<3x4x8xf32>, tensor<3x4x5xf32>)
+  return
+}
+
+// -----
+
+func.func @weights_of_integers(%q: tensor<3x4x8xf32>, %k: tensor<1x5x2x8xf32>, %s: tensor<1xi32>, %p: tensor<3xi32>) {
+  // expected-error @+1 {{'tenon.attention' op result #1 must be statically shaped tensor of 32-bit float or 16-bit float or bfloat16 type values, but got 'tensor<4x3x5xi32>'}}
+  %0:2 = tenon.attention %q, %k, %k, %s, %p scale 1.0 : (tensor<3x4x8xf32>, tensor<1x5x2x8xf32>, tensor<1x5x2x8xf32>, tensor<1xi32>, tensor<3xi32>) -> (tensor<3x4x8xf32>, tensor<4x3x5xi32>)
+  return
+}
+
+// -----
+
+func.func @weights_over_a_ring(%q: tensor<3x4x8xf32>, %k: !tenon.state<1x8x2x8xf32, ring<2>>, %v: !tenon.state<1x8x2x8xf32, ring<2>>, %s: tensor<1xi32>, %p: tensor<1xi32>) {
+  // expected-error @+1 {{expects no weights over a ring, whose places are no positions, but got 'tensor<4x1x8xf32>'}}
+  %0:2 = tenon.attention %q, %k, %v, %s, %p scale 1.0 {window = 4 : i64} : (tensor<3x4x8xf32>, !tenon.state<1x8x2x8xf32, ring<2>>, !tenon.state<1x8x2x8xf32, ring<2>>, tensor<1xi32>, tensor<1xi32>) -> (tensor<1x4x8xf32>, tensor<4x1x8xf32>)
+  return
+}
+
+// -----
+
+func.func @positions_of_64_bits(%q: tensor<1x4x8xf32>, %k: tensor<1x5x2x8xf32>, %s: tensor<1xi32>, %p: tensor<1xi64>) {
+  // expected-error @+1 {{'tenon.attention' op operand #4 must be statically shaped tensor of 32-bit signless integer values, but got 'tensor<1xi64>'}}
+  %0 = tenon.attention %q, %k, %k, %s, %p scale 1.0 : (tensor<1x4x8xf32>, tensor<1x5x2x8xf32>, tensor<1x5x2x8xf32>, tensor<1xi32>, tensor<1xi64>) -> tensor<1x4x8xf32>
+  return
+}

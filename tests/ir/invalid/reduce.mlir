@@ -73,7 +73,15 @@ func.func @f(%x: tensor<f32>) {
 // -----
 
 func.func @f(%x: tensor<2x4xi32>) {
-  // expected-error @+1 {{'tenon.cumulative_sum' op operand #0 must be statically shaped tensor of 32-bit float or 16-bit float or bfloat16 type values, but got 'tensor<2x4xi32>'}}
-  %0 = tenon.cumulative_sum %x : (tensor<2x4xi32>) -> tensor<2x4xi32>
+  // expected-error @+1 {{'tenon.cumulative_sum' op expects tensors that are all of floats, or all of one integer type, but got 'tensor<2x4xi32>' and 'tensor<2x4xi64>'}}
+  %0 = tenon.cumulative_sum %x : (tensor<2x4xi32>) -> tensor<2x4xi64>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x4xi1>) {
+  // expected-error @+1 {{'tenon.cumulative_sum' op operand #0 must be statically shaped tensor of 32-bit float or 16-bit float or bfloat16 type or 32-bit signless integer or 64-bit signless integer values, but got 'tensor<2x4xi1>'}}
+  %0 = tenon.cumulative_sum %x : (tensor<2x4xi1>) -> tensor<2x4xi1>
   return
 }

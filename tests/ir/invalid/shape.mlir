@@ -257,7 +257,7 @@ func.func @f(%x: tensor<f32>, %i: tensor<i32>) {
 // -----
 
 func.func @f(%x: tensor<4x8xf32>, %i: tensor<4x2xf32>) {
-  // expected-error @+1 {{'tenon.gather' op operand #1 must be statically shaped tensor of 32-bit signless integer values, but got 'tensor<4x2xf32>'}}
+  // expected-error @+1 {{'tenon.gather' op operand #1 must be statically shaped tensor of 32-bit signless integer or 64-bit signless integer values, but got 'tensor<4x2xf32>'}}
   %0 = tenon.gather %x, %i along 1 : (tensor<4x8xf32>, tensor<4x2xf32>) -> tensor<4x2xf32>
   return
 }
@@ -288,9 +288,9 @@ func.func @f(%x: tensor<4x8xf32>, %i: tensor<4x2xi32>, %u: tensor<4x2xf32>) {
 
 // -----
 
-func.func @f(%x: tensor<4x8xi32>, %i: tensor<4x2xi32>, %u: tensor<4x2xi32>) {
-  // expected-error @+1 {{'tenon.scatter' op operand #0 must be statically shaped tensor of 32-bit float or 16-bit float or bfloat16 type values, but got 'tensor<4x8xi32>'}}
-  %0 = tenon.scatter %x, %i, %u along 1 : (tensor<4x8xi32>, tensor<4x2xi32>, tensor<4x2xi32>) -> tensor<4x8xi32>
+func.func @f(%x: tensor<4x8xi32>, %i: tensor<4x2xi32>, %u: tensor<4x2xf32>) {
+  // expected-error @+1 {{'tenon.scatter' op expects tensors that are all of floats, or all of one integer type, but got 'tensor<4x8xi32>' and 'tensor<4x2xf32>'}}
+  %0 = tenon.scatter %x, %i, %u along 1 : (tensor<4x8xi32>, tensor<4x2xi32>, tensor<4x2xf32>) -> tensor<4x8xi32>
   return
 }
 

@@ -102,3 +102,22 @@ func.func @others(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
   %9 = tenon.select %8, %7, %x : (tensor<2x4xbf16>, tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
   return %9 : tensor<2x4xf32>
 }
+
+// CHECK-LABEL: func @integers
+func.func @integers(%i: tensor<2x4xi64>, %x: tensor<2x4xf32>) -> (tensor<2x4xi64>, tensor<2x4xi1>) {
+  // CHECK: tenon.constant dense<9007199254740993> : tensor<4xi64> : tensor<4xi64>
+  %c = tenon.constant dense<9007199254740993> : tensor<4xi64> : tensor<4xi64>
+  // CHECK: tenon.constant dense<[true, false, false, true]> : tensor<4xi1> : tensor<4xi1>
+  %b = tenon.constant dense<[true, false, false, true]> : tensor<4xi1> : tensor<4xi1>
+  // CHECK: tenon.mod %{{.*}}, %{{.*}} : (tensor<2x4xi64>, tensor<4xi64>) -> tensor<2x4xi64>
+  %0 = tenon.mod %i, %c : (tensor<2x4xi64>, tensor<4xi64>) -> tensor<2x4xi64>
+  // CHECK: tenon.compare lt %{{.*}}, %{{.*}} : (tensor<2x4xi64>, tensor<2x4xi64>) -> tensor<2x4xi1>
+  %1 = tenon.compare lt %0, %i : (tensor<2x4xi64>, tensor<2x4xi64>) -> tensor<2x4xi1>
+  // CHECK: tenon.min %{{.*}}, %{{.*}} : (tensor<2x4xi1>, tensor<4xi1>) -> tensor<2x4xi1>
+  %2 = tenon.min %1, %b : (tensor<2x4xi1>, tensor<4xi1>) -> tensor<2x4xi1>
+  // CHECK: tenon.cast %{{.*}} : (tensor<2x4xf32>) -> tensor<2x4xi64>
+  %3 = tenon.cast %x : (tensor<2x4xf32>) -> tensor<2x4xi64>
+  // CHECK: tenon.select %{{.*}}, %{{.*}}, %{{.*}} : (tensor<2x4xi1>, tensor<2x4xi64>, tensor<2x4xi64>) -> tensor<2x4xi64>
+  %4 = tenon.select %2, %3, %0 : (tensor<2x4xi1>, tensor<2x4xi64>, tensor<2x4xi64>) -> tensor<2x4xi64>
+  return %4, %2 : tensor<2x4xi64>, tensor<2x4xi1>
+}

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_replace.h"
 #include "frontends/text/TextFrontend.h"
 #include "ir/interpreter/Interpreter.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -53,6 +54,31 @@ std::string replaced(std::string text, const std::string& from, const std::strin
   return text.replace(at, from.size(), to);
 }
 
+/// Over tensors, of `heads` heads of queries, with weights of that type.
+std::string withWeights(const std::string& heads, const std::string& type) {
+  std::string text = R"(
+func.func @f(%q: tensor<3xHx8xf32>, %k: tensor<1x7x2x8xf32>, %v: tensor<1x7x2x4xf32>,
+             %s: tensor<1xi32>, %p: tensor<3xi32>) -> (tensor<3xHx4xf32>, tensor<Hx3x7xT>) {
+  %y:2 = tenon.attention %q, %k, %v, %s, %p scale 0.35 {causal = false} : (tensor<3xHx8xf32>, tensor<1x7x2x8xf32>, tensor<1x7x2x4xf32>, tensor<1xi32>, tensor<3xi32>) -> (tensor<3xHx4xf32>, tensor<Hx3x7xT>)
+  return %y#0, %y#1 : tensor<3xHx4xf32>, tensor<Hx3x7xT>
+})";
+  return absl::StrReplaceAll(text, {{"xH", "x" + heads}, {"<H", "<" + heads}, {"xT", "x" + type}});
+}
+
+/// A prompt of fewer rows than its cache has positions, which the weights are of.
+std::string promptWithWeights() {
+  std::string text = promptWith("");
+  for (auto [from, to] :
+       {std::pair("tensor<6xi32>) -> tensor<6x4x4xf32>\n    attr",
+                  "tensor<6xi32>) -> (tensor<6x4x4xf32>, tensor<4x6x16xf32>)\n    attr"),
+        {"%y =", "%y:2 ="},
+        {"tensor<6xi32>) -> tensor<6x4x4xf32>\n  return %y : tensor<6x4x4xf32>",
+         "tensor<6xi32>) -> (tensor<6x4x4xf32>, tensor<4x6x16xf32>)\n  return %y#0, %y#1 : "
+         "tensor<6x4x4xf32>, tensor<4x6x16xf32>"}})
+    text = replaced(text, from, to);
+  return text;
+}
+
 /// The same with an operand of its scores, `clause %b`.
 std::string scored(std::string text, const std::string& clause, const std::string& type) {
   text = replaced(text, "xi32>) -> tensor", "xi32>, %b: " + type + ") -> tensor");
@@ -89,8 +115,10 @@ std::vector<double> runFunction(ModuleOp module) {
   EXPECT_THAT(interpreter, IsOk());
   auto results = (*interpreter)->run("f", makeInputs(*module.getOps<func::FuncOp>().begin()));
   EXPECT_THAT(results, IsOk());
-  llvm::ArrayRef<double> values = results->front().getValues();
-  return {values.begin(), values.end()};
+  std::vector<double> all;
+  for (const ReferenceTensor& result : *results)
+    llvm::append_range(all, result.getValues());
+  return all;
 }
 
 void decompose(ModuleOp module) {
@@ -127,6 +155,7 @@ INSTANTIATE_TEST_SUITE_P(
                     scored(promptWith("{window = 3 : i64}"), "slopes", "tensor<4xf32>"),
                     scored(overTensors, "bias", "tensor<4x1x7xf32>"),
                     scored(overTensors, "bias", "tensor<1x3x7xf32>"), std::string(overTensors),
+                    withWeights("2", "f32"), withWeights("4", "f32"), withWeights("4", "f16"),
                     gluOf("silu"), gluOf("gelu"), gluOf("gelu_tanh"), gluOf("relu"),
                     gluOf("sigmoid")));
 
@@ -146,6 +175,7 @@ INSTANTIATE_TEST_SUITE_P(Operations, Keeps,
                                          replaced(replaced(promptWith(""), "%p: tensor<6xi32>",
                                                            "%p: tensor<6xi32>, %o: tensor<6xi32>"),
                                                   "%k, %s, %p into", "%k, %s, %o into"),
+                                         promptWithWeights(),
                                          scored(promptWith(""), "sinks", "tensor<4xf32>"),
                                          scored(overTensors, "slopes", "tensor<4xf32>"),
                                          replaced(overTensors, " {causal = false}", "")));

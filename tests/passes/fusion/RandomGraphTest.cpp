@@ -116,6 +116,9 @@ TEST(RandomGraphs, EveryPlanOfStreams) { expectPlansOfSeedsAgree(5'000'000, 24);
 /// With elements chosen by index, windows and sums of what stands before.
 TEST(RandomGraphs, EveryPlanOfIndexed) { expectPlansOfSeedsAgree(6'000'000, 80); }
 
+/// With integers, bools, and weights of attention.
+TEST(RandomGraphs, EveryPlanOfIntegers) { expectPlansOfSeedsAgree(7'000'000, 80); }
+
 /// The CPU uses weights where they lie in the file, which may be anywhere.
 TEST(RandomGraphs, WeightsAtOddOffsets) {
   constexpr uint64_t graphsWithFiles = 50;

@@ -108,6 +108,17 @@ func.func @f(%q: tensor<3x{HD}xf32>, %k: tensor<7x{KD}xf32>, %v: tensor<7x{KV}xf
        {"{R}", absl::StrCat(3 * groups)}});
 }
 
+/// The same with the softmax as a second result, of `rows` rows a head of keys.
+std::string attentionWithWeights(int heads, int keyHeads, const std::string& between,
+                                 const std::string& mask = "") {
+  std::string type = absl::StrFormat("tensor<%dx%dx7xf32>", keyHeads, 3 * heads / keyHeads);
+  std::string result = absl::StrFormat("tensor<3x%dxf32>", heads * 4);
+  return absl::StrReplaceAll(
+      attention(heads, keyHeads, between, mask),
+      {{"-> " + result + " {", "-> (" + result + ", " + type + ") {"},
+       {"return %y : " + result, "return %y, %w : " + result + ", " + type}});
+}
+
 const std::string scaled = "%s = tenon.scale %p by 0.35 : ({S}) -> {S}";
 const std::string masked = "%t = tenon.scale %p by 0.35 : ({S}) -> {S}\n"
                            "%s = tenon.add %t, %mask : ({S}, tensor<3x7xf32>) -> {S}";
@@ -235,40 +246,45 @@ std::vector<Case> raisedCases() {
   const std::vector<std::string> views(4, "tenon.reshape");
   std::vector<std::string> attentionAlone = {"tenon.attention"};
   attentionAlone.insert(attentionAlone.end(), views.begin(), views.end());
+  std::vector<std::string> attentionAndView = attentionAlone, attentionOfGroups = attentionAlone;
+  attentionAndView.push_back("tenon.reshape");
+  attentionOfGroups.insert(attentionOfGroups.end(),
+                           {"tenon.reshape", "tenon.transpose", "tenon.reshape"});
   std::vector<std::string> withTwoMasks = attentionAlone;
   withTwoMasks.push_back("tenon.add");
-  return {{"rms_norm",
-           rows(squares + "%r = tenon.rsqrt %e : ( c) -> c\n"
-                          "%y = tenon.mul %x, %r : ( t, c) -> t"),
-           {"tenon.rms_norm"}},
-          {"rms_norm_weighted",
-           rows(squares + "%r = tenon.sqrt %e : ( c) -> c\n"
-                          "%n = tenon.div %x, %r : ( t, c) -> t\n"
-                          "%y = tenon.mul %w, %n : (tensor<8xf32>, t) -> t"),
-           {"tenon.rms_norm"}},
-          {"rms_norm_by_sums",
-           rows(R"(
+  return {
+      {"rms_norm",
+       rows(squares + "%r = tenon.rsqrt %e : ( c) -> c\n"
+                      "%y = tenon.mul %x, %r : ( t, c) -> t"),
+       {"tenon.rms_norm"}},
+      {"rms_norm_weighted",
+       rows(squares + "%r = tenon.sqrt %e : ( c) -> c\n"
+                      "%n = tenon.div %x, %r : ( t, c) -> t\n"
+                      "%y = tenon.mul %w, %n : (tensor<8xf32>, t) -> t"),
+       {"tenon.rms_norm"}},
+      {"rms_norm_by_sums",
+       rows(R"(
 %q = tenon.mul %x, %x : ( t, t) -> t
 %a = tenon.reduce sum %q : ( t) -> c
 %m = tenon.scale %a by 0.125 : ( c) -> c
 %e = tenon.add %m, %eps : ( c, s) -> c
 %r = tenon.rsqrt %e : ( c) -> c
 %y = tenon.mul %r, %x : ( c, t) -> t)"),
-           {"tenon.rms_norm"}},
-          {"layer_norm",
-           rows(centred + variance +
-                "%r = tenon.rsqrt %e : ( c) -> c\n"
-                "%y = tenon.mul %c, %r : ( t, c) -> t"),
-           {"tenon.layer_norm"}},
-          {"layer_norm_affine",
-           rows(centred + variance + R"(
+       {"tenon.rms_norm"}},
+      {"layer_norm",
+       rows(centred + variance +
+            "%r = tenon.rsqrt %e : ( c) -> c\n"
+            "%y = tenon.mul %c, %r : ( t, c) -> t"),
+       {"tenon.layer_norm"}},
+      {"layer_norm_affine",
+       rows(centred + variance + R"(
 %r = tenon.sqrt %e : ( c) -> c
 %n = tenon.div %c, %r : ( t, c) -> t
 %s = tenon.mul %n, %w : ( t, tensor<8xf32>) -> t
 %y = tenon.add %b, %s : (tensor<8xf32>, t) -> t)"),
-           {"tenon.layer_norm"}},
-          {"layer_norm_of_squares",
-           rows(centred + R"(
+       {"tenon.layer_norm"}},
+      {"layer_norm_of_squares",
+       rows(centred + R"(
 %q = tenon.square %x : ( t) -> t
 %n = tenon.reduce mean %q : ( t) -> c
 %k = tenon.square %m : ( c) -> c
@@ -276,27 +292,27 @@ std::vector<Case> raisedCases() {
 %e = tenon.add %v, %eps : ( c, s) -> c
 %r = tenon.rsqrt %e : ( c) -> c
 %y = tenon.mul %c, %r : ( t, c) -> t)"),
-           {"tenon.layer_norm"},
-           1e-4},
-          {"gelu",
-           rows(R"(
+       {"tenon.layer_norm"},
+       1e-4},
+      {"gelu",
+       rows(R"(
 %a = tenon.scale %x by 0.70710678118 : ( t) -> t
 %e = tenon.erf %a : ( t) -> t
 %g = tenon.add %e, %one : ( t, s) -> t
 %h = tenon.mul %x, %g : ( t, t) -> t
 %y = tenon.mul %h, %half : ( t, s) -> t)"),
-           {"tenon.gelu"}},
-          {"gelu_half_first",
-           rows(R"(
+       {"tenon.gelu"}},
+      {"gelu_half_first",
+       rows(R"(
 %root = tenon.constant dense<1.41421356> : tensor<1xf32> : tensor<1xf32>
 %a = tenon.div %x, %root : ( t, s) -> t
 %e = tenon.erf %a : ( t) -> t
 %g = tenon.add %one, %e : ( s, t) -> t
 %h = tenon.scale %x by 0.5 : ( t) -> t
 %y = tenon.mul %h, %g : ( t, t) -> t)"),
-           {"tenon.gelu"}},
-          {"gelu_tanh",
-           rows(R"(
+       {"tenon.gelu"}},
+      {"gelu_tanh",
+       rows(R"(
 %q = tenon.square %x : ( t) -> t
 %k = tenon.mul %q, %x : ( t, t) -> t
 %l = tenon.scale %k by 0.044715 : ( t) -> t
@@ -306,9 +322,9 @@ std::vector<Case> raisedCases() {
 %g = tenon.add %t, %one : ( t, s) -> t
 %h = tenon.scale %x by 0.5 : ( t) -> t
 %y = tenon.mul %h, %g : ( t, t) -> t)"),
-           {"tenon.gelu_tanh"}},
-          {"gelu_tanh_factored",
-           rows(R"(
+       {"tenon.gelu_tanh"}},
+      {"gelu_tanh_factored",
+       rows(R"(
 %q = tenon.mul %x, %x : ( t, t) -> t
 %k = tenon.scale %q by 0.044715 : ( t) -> t
 %l = tenon.add %k, %one : ( t, s) -> t
@@ -318,46 +334,69 @@ std::vector<Case> raisedCases() {
 %g = tenon.add %t, %one : ( t, s) -> t
 %p = tenon.mul %x, %g : ( t, t) -> t
 %y = tenon.scale %p by 0.5 : ( t) -> t)"),
-           {"tenon.gelu_tanh"}},
-          {"silu",
-           rows(R"(
+       {"tenon.gelu_tanh"}},
+      {"silu",
+       rows(R"(
 %n = tenon.neg %x : ( t) -> t
 %e = tenon.exp %n : ( t) -> t
 %d = tenon.add %e, %one : ( t, s) -> t
 %y = tenon.div %x, %d : ( t, t) -> t)"),
-           {"tenon.silu"}},
-          {"swiglu",
-           rows(R"(
+       {"tenon.silu"}},
+      {"swiglu",
+       rows(R"(
 %n = tenon.scale %x by -1.0 : ( t) -> t
 %e = tenon.exp %n : ( t) -> t
 %d = tenon.add %one, %e : ( s, t) -> t
 %i = tenon.div %one, %d : ( s, t) -> t
 %a = tenon.mul %i, %x : ( t, t) -> t
 %y = tenon.mul %a, %u : ( t, t) -> t)"),
-           {"tenon.glu"}},
-          {"relu", rows("%y = tenon.max %zero, %x : ( s, t) -> t"), {"tenon.relu"}},
-          {"attention", attention(2, 2, scaled), attentionAlone},
-          {"attention_of_groups", attention(6, 2, scaled), attentionAlone},
-          {"causal_attention", attention(2, 2, masked, causalMask), attentionAlone},
-          {"attention_with_bias", attention(2, 2, masked, holedMask), attentionAlone},
-          {"attention_with_keys_hidden", attention(2, 2, maskedBy("tensor<7xf32>"), keyMask),
-           attentionAlone},
-          {"attention_of_groups_with_keys_hidden",
-           attention(6, 2, maskedBy("tensor<7xf32>"), keyMask), attentionAlone},
-          {"attention_with_bias_of_heads", attention(2, 2, maskedBy("tensor<2x1x7xf32>"), headMask),
-           attentionAlone},
-          {"causal_attention_with_bias", attention(2, 2, twiceMasked, causalMask), attentionAlone},
-          {"attention_with_two_masks", attention(2, 2, twiceMasked, holedMask), withTwoMasks},
-          {"rope", turned(shapedTables + halves + turnedPairs + joinedHalves), {"tenon.rope"}},
-          {"rope_of_adjacent_pairs",
-           turned(shapedTables + adjacent + turnedPairs + joinedPairs),
-           {"tenon.rope"}},
-          {"rope_of_rotated_halves", turned(halves + rotatedHalves), {"tenon.rope"}},
-          {"rope_at_chosen_positions",
-           turned(chosenTables + halves + turnedPairs + joinedHalves),
-           {"tenon.rope"}},
-          {"rope_of_heads_before_rows", transposedHeads, {"tenon.rope", "tenon.transpose"}},
-          {"attention_of_one_head", R"(
+       {"tenon.glu"}},
+      {"relu", rows("%y = tenon.max %zero, %x : ( s, t) -> t"), {"tenon.relu"}},
+      {"attention", attention(2, 2, scaled), attentionAlone},
+      {"attention_of_groups", attention(6, 2, scaled), attentionAlone},
+      {"attention_with_weights", attentionWithWeights(2, 2, scaled), attentionAlone},
+      {"causal_attention_with_weights", attentionWithWeights(2, 2, masked, causalMask),
+       attentionAlone},
+      {"attention_of_groups_with_weights", attentionWithWeights(6, 2, scaled), attentionOfGroups},
+      {"attention_of_one_head_with_weights", R"(
+func.func @f(%q: tensor<3x8xf32>, %k: tensor<7x8xf32>, %v: tensor<7x4xf32>)
+    -> (tensor<3x4xf32>, tensor<3x7xf32>) {
+  %p = tenon.matmul %q, %k : (tensor<3x8xf32>, tensor<7x8xf32>) -> tensor<3x7xf32>
+  %w = tenon.softmax %p : (tensor<3x7xf32>) -> tensor<3x7xf32>
+  %t = tenon.transpose %v by [1, 0] : (tensor<7x4xf32>) -> tensor<4x7xf32>
+  %y = tenon.matmul %w, %t : (tensor<3x7xf32>, tensor<4x7xf32>) -> tensor<3x4xf32>
+  %r = tenon.relu %w : (tensor<3x7xf32>) -> tensor<3x7xf32>
+  return %y, %r : tensor<3x4xf32>, tensor<3x7xf32>
+})",
+       [&] {
+         std::vector<std::string> all = attentionAndView;
+         all.push_back("tenon.relu");
+         return all;
+       }()},
+      {"causal_attention", attention(2, 2, masked, causalMask), attentionAlone},
+      {"attention_with_bias", attention(2, 2, masked, holedMask), attentionAlone},
+      {"attention_with_keys_hidden", attention(2, 2, maskedBy("tensor<7xf32>"), keyMask),
+       attentionAlone},
+      {"attention_of_groups_with_keys_hidden", attention(6, 2, maskedBy("tensor<7xf32>"), keyMask),
+       attentionAlone},
+      {"attention_with_bias_of_heads", attention(2, 2, maskedBy("tensor<2x1x7xf32>"), headMask),
+       attentionAlone},
+      {"causal_attention_with_bias", attention(2, 2, twiceMasked, causalMask), attentionAlone},
+      {"attention_with_two_masks", attention(2, 2, twiceMasked, holedMask), withTwoMasks},
+      {"rope", turned(shapedTables + halves + turnedPairs + joinedHalves), {"tenon.rope"}},
+      {"rope_of_adjacent_pairs",
+       turned(shapedTables + adjacent + turnedPairs + joinedPairs),
+       {"tenon.rope"}},
+      {"rope_of_rotated_halves", turned(halves + rotatedHalves), {"tenon.rope"}},
+      {"rope_at_chosen_positions",
+       turned(chosenTables + halves + turnedPairs + joinedHalves),
+       {"tenon.rope"}},
+      {"rope_at_positions_of_64_bits",
+       absl::StrReplaceAll(turned(chosenTables + halves + turnedPairs + joinedHalves),
+                           {{"xi32>", "xi64>"}}),
+       {"tenon.cast", "tenon.rope"}},
+      {"rope_of_heads_before_rows", transposedHeads, {"tenon.rope", "tenon.transpose"}},
+      {"attention_of_one_head", R"(
 func.func @f(%q: tensor<3x8xf32>, %k: tensor<7x8xf32>, %v: tensor<7x4xf32>) -> tensor<3x4xf32> {
   %a = tenon.scale %q by 0.35 : (tensor<3x8xf32>) -> tensor<3x8xf32>
   %p = tenon.matmul %a, %k : (tensor<3x8xf32>, tensor<7x8xf32>) -> tensor<3x7xf32>
@@ -366,7 +405,7 @@ func.func @f(%q: tensor<3x8xf32>, %k: tensor<7x8xf32>, %v: tensor<7x4xf32>) -> t
   %y = tenon.matmul %w, %t : (tensor<3x7xf32>, tensor<4x7xf32>) -> tensor<3x4xf32>
   return %y : tensor<3x4xf32>
 })",
-           attentionAlone}};
+       attentionAlone}};
 }
 
 /// Turned halves of pairs beside one another, and what is left of it.
@@ -418,6 +457,19 @@ std::vector<Case> keptCases() {
 %h = tenon.mul %x, %g : ( t, t) -> t
 %y = tenon.mul %h, %half : ( t, s) -> t)"),
        {"tenon.scale", "tenon.erf", "tenon.add", "tenon.mul", "tenon.mul"}},
+      {"weights that are read before the product with the values",
+       R"(
+func.func @f(%q: tensor<3x8xf32>, %k: tensor<7x8xf32>, %v: tensor<7x3xf32>) -> tensor<3x3xf32> {
+  %p = tenon.matmul %q, %k : (tensor<3x8xf32>, tensor<7x8xf32>) -> tensor<3x7xf32>
+  %w = tenon.softmax %p : (tensor<3x7xf32>) -> tensor<3x7xf32>
+  %a = tenon.transpose %w by [1, 0] : (tensor<3x7xf32>) -> tensor<7x3xf32>
+  %b = tenon.add %a, %v : (tensor<7x3xf32>, tensor<7x3xf32>) -> tensor<7x3xf32>
+  %t = tenon.transpose %b by [1, 0] : (tensor<7x3xf32>) -> tensor<3x7xf32>
+  %y = tenon.matmul %w, %t : (tensor<3x7xf32>, tensor<3x7xf32>) -> tensor<3x3xf32>
+  return %y : tensor<3x3xf32>
+})",
+       {"tenon.matmul", "tenon.softmax", "tenon.transpose", "tenon.add", "tenon.transpose",
+        "tenon.matmul"}},
       {"a mask of rows that heads share",
        attention(6, 2, maskedBy("tensor<9x7xf32>"), rowMask),
        {"tenon.reshape", "tenon.reshape", "tenon.reshape", "tenon.reshape", "tenon.reshape",
@@ -445,8 +497,10 @@ std::vector<double> runFunction(ModuleOp module) {
   EXPECT_THAT(interpreter, IsOk());
   auto results = (*interpreter)->run("f", makeInputs(*module.getOps<func::FuncOp>().begin()));
   EXPECT_THAT(results, IsOk());
-  llvm::ArrayRef<double> values = results->front().getValues();
-  return {values.begin(), values.end()};
+  std::vector<double> all;
+  for (const ReferenceTensor& result : *results)
+    llvm::append_range(all, result.getValues());
+  return all;
 }
 
 std::vector<std::string> operationsOf(ModuleOp module) {

@@ -126,7 +126,7 @@ TEST_F(NpzTest, ReadsWhatNumPyDeflated) {
 TEST_F(NpzTest, RoundTripsEveryType) {
   NpyArrays arrays;
   for (NpyType type : {NpyType::F32, NpyType::F64, NpyType::F16, NpyType::I32, NpyType::I64,
-                       NpyType::U16, NpyType::U8}) {
+                       NpyType::U16, NpyType::U8, NpyType::Bool}) {
     NpyArray array{type, {2, 3}, {}};
     for (int64_t i = 0; i < 6 * npyTypeBytes(type); ++i)
       array.bytes.push_back(static_cast<std::byte>(i * 7));

@@ -9,7 +9,8 @@ import struct
 import sys
 import zipfile
 
-CODES = {"<f4": "f", "<f2": "e", "<i4": "i", "<u2": "H", "|u1": "B"}
+CODES = {"<f4": "f", "<f2": "e", "<i4": "i", "<i8": "q", "<u2": "H", "|u1": "B",
+         "|b1": "?"}
 
 
 def write(path, specifications):

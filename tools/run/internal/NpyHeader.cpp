@@ -21,7 +21,7 @@ struct TypeInfo {
   int64_t bytes;
 };
 
-constexpr std::array<TypeInfo, 7> types = {{
+constexpr std::array<TypeInfo, 8> types = {{
     {NpyType::F32, "<f4", 4},
     {NpyType::F64, "<f8", 8},
     {NpyType::F16, "<f2", 2},
@@ -29,6 +29,7 @@ constexpr std::array<TypeInfo, 7> types = {{
     {NpyType::I64, "<i8", 8},
     {NpyType::U16, "<u2", 2},
     {NpyType::U8, "|u1", 1},
+    {NpyType::Bool, "|b1", 1},
 }};
 
 const TypeInfo& infoOf(NpyType type) { return types[static_cast<size_t>(type)]; }
@@ -88,7 +89,7 @@ absl::Status HeaderParser::parseType(NpyHeader& array) {
       return absl::OkStatus();
     }
   return absl::InvalidArgumentError(
-      absl::StrFormat("expects elements of <f4, <f8, <f2, <i4, <i8, <u2 or |u1, but got '%s'",
+      absl::StrFormat("expects elements of <f4, <f8, <f2, <i4, <i8, <u2, |u1 or |b1, but got '%s'",
                       absl::CHexEscape(std::string(name))));
 }
 

@@ -35,10 +35,17 @@ func.func @many(%x: tensor<65x64xf16>, %w: tensor<512x64xf16>) -> tensor<65xi32>
   return %1 : tensor<65xi32>
 }
 
-// CHECK: no {{.*}} head-argmax: matmul argmax → tensor<2x8xi32>; no emitter: the emitter of products computes elementwise operations after them, not reshape
+// CHECK: no {{.*}} head-argmax: matmul argmax → tensor<2x8xi32>; no emitter: the emitter of products computes elementwise operations on floats after them, not reshape
 func.func @reshaped(%x: tensor<16x64xf16>, %w: tensor<512x64xf16>) -> tensor<2x8xi32> {
   %0 = tenon.matmul %x, %w : (tensor<16x64xf16>, tensor<512x64xf16>) -> tensor<16x512xf32>
   %1 = tenon.reshape %0 to [2, 8, 512] : (tensor<16x512xf32>) -> tensor<2x8x512xf32>
   %2 = tenon.argmax %1 : (tensor<2x8x512xf32>) -> tensor<2x8xi32>
   return %2 : tensor<2x8xi32>
+}
+
+// CHECK: no {{.*}} head-argmax: matmul argmax → tensor<4xi64>; no emitter: tiles store the index of the largest element in i32, not in i64
+func.func @wide(%x: tensor<4x64xf16>, %w: tensor<512x64xf16>) -> tensor<4xi64> {
+  %0 = tenon.matmul %x, %w : (tensor<4x64xf16>, tensor<512x64xf16>) -> tensor<4x512xf32>
+  %1 = tenon.argmax %0 : (tensor<4x512xf32>) -> tensor<4xi64>
+  return %1 : tensor<4xi64>
 }

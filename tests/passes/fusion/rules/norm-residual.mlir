@@ -23,3 +23,12 @@ func.func @more_rows(%x: tensor<4x64xf16>, %a: tensor<1x64xf16>) -> tensor<4x64x
   %y = tenon.add %x, %n : (tensor<4x64xf16>, tensor<1x64xf16>) -> tensor<4x64xf16>
   return %y : tensor<4x64xf16>
 }
+
+// What a mask of bools chooses is chosen after the norm.
+// WHY-LABEL: @masked
+// WHY: no {{.*}} norm-residual: rms_norm select {{.*}} no emitter: the emitter of row reductions computes floats, and cannot hold select of integers
+func.func @masked(%x: tensor<2x64xf16>, %m: tensor<2x64xi1>) -> tensor<2x64xf16> {
+  %n = tenon.rms_norm %x eps 1.0e-6 : (tensor<2x64xf16>) -> tensor<2x64xf16>
+  %y = tenon.select %m, %n, %x : (tensor<2x64xi1>, tensor<2x64xf16>, tensor<2x64xf16>) -> tensor<2x64xf16>
+  return %y : tensor<2x64xf16>
+}

@@ -1,0 +1,48 @@
+// The weights of attention as a second result: raised from primitives that return their softmax, or
+// written so. Both devices have a kernel for it, every plan computes what the reference does.
+//
+// RUN: tenon dump %s --as=simplified | FileCheck %s --check-prefix=RAISED
+// RAISED-LABEL: func.func @raised
+// RAISED: %result, %weights = tenon.attention {{.*}} -> (tensor<5x2x16xf32>, tensor<2x5x40xf32>)
+// RAISED-NOT: tenon.softmax
+// RAISED: return %{{.*}}, %weights
+//
+// RUN: tenon verify %s --device=cpu --plans=unfused,split,fused,auto --points=none
+//
+// RUN: tenon dump %s --target=x86-64-v3 --plan=fused --as=scheduled | FileCheck %s --check-prefix=CPU
+// CPU-LABEL: func.func @raised
+// CPU: #tenon.schedule<"attention"
+// RUN: tenon dump %s --target=h200 --plan=fused --as=scheduled | FileCheck %s --check-prefix=CUDA
+// CUDA-LABEL: func.func @raised
+// CUDA: #tenon.schedule<"decode_attention", {{.*}}splits = 1
+// CUDA-LABEL: func.func @cached
+// CUDA: #tenon.schedule<"decode_attention", {{.*}}splits = 1
+//
+// RUN: tenon explain %s --target=h200 --points=none | FileCheck %s --check-prefix=EXPLAIN
+// EXPLAIN: raised from primitives: 1 times attention
+// EXPLAIN: attention whose weights are a result takes neither rope nor cache writes
+
+func.func @raised(%q: tensor<5x32xf32>, %k: tensor<40x32xf32>, %v: tensor<40x32xf32>)
+    -> (tensor<5x32xf32>, tensor<2x5x40xf32>) {
+  %q0 = tenon.reshape %q to [5, 2, 16] : (tensor<5x32xf32>) -> tensor<5x2x16xf32>
+  %q1 = tenon.transpose %q0 by [1, 0, 2] : (tensor<5x2x16xf32>) -> tensor<2x5x16xf32>
+  %k0 = tenon.reshape %k to [40, 2, 16] : (tensor<40x32xf32>) -> tensor<40x2x16xf32>
+  %k1 = tenon.transpose %k0 by [1, 0, 2] : (tensor<40x2x16xf32>) -> tensor<2x40x16xf32>
+  %v0 = tenon.reshape %v to [40, 2, 16] : (tensor<40x32xf32>) -> tensor<40x2x16xf32>
+  %v1 = tenon.transpose %v0 by [1, 2, 0] : (tensor<40x2x16xf32>) -> tensor<2x16x40xf32>
+  %p = tenon.matmul %q1, %k1 : (tensor<2x5x16xf32>, tensor<2x40x16xf32>) -> tensor<2x5x40xf32>
+  %s = tenon.scale %p by 0.25 : (tensor<2x5x40xf32>) -> tensor<2x5x40xf32>
+  %w = tenon.softmax %s : (tensor<2x5x40xf32>) -> tensor<2x5x40xf32>
+  %o = tenon.matmul %w, %v1 : (tensor<2x5x40xf32>, tensor<2x16x40xf32>) -> tensor<2x5x16xf32>
+  %o1 = tenon.transpose %o by [1, 0, 2] : (tensor<2x5x16xf32>) -> tensor<5x2x16xf32>
+  %y = tenon.reshape %o1 to [5, 32] : (tensor<5x2x16xf32>) -> tensor<5x32xf32>
+  return %y, %w : tensor<5x32xf32>, tensor<2x5x40xf32>
+}
+
+// Queries are rotated in a kernel of their own: on GPUs attention takes no rope where it gives weights.
+func.func @cached(%q: tensor<3x4x64xf16>, %k: tensor<1x150x2x64xf16>, %s: tensor<1xi32>,
+                  %p: tensor<3xi32>, %f: tensor<32xf32>) -> (tensor<3x4x64xf16>, tensor<4x3x150xf16>) {
+  %r = tenon.rope halves %q, %p, %f : (tensor<3x4x64xf16>, tensor<3xi32>, tensor<32xf32>) -> tensor<3x4x64xf16>
+  %y:2 = tenon.attention %r, %k, %k, %s, %p scale 0.125 : (tensor<3x4x64xf16>, tensor<1x150x2x64xf16>, tensor<1x150x2x64xf16>, tensor<1xi32>, tensor<3xi32>) -> (tensor<3x4x64xf16>, tensor<4x3x150xf16>)
+  return %y#0, %y#1 : tensor<3x4x64xf16>, tensor<4x3x150xf16>
+}
