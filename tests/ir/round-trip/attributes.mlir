@@ -14,6 +14,10 @@ module attributes {
   func.func @decode(%x: tensor<1xi32> {tenon.name = "token", tenon.role = #tenon.port<ids>}) -> (tensor<1xi32> {tenon.name = "next", tenon.role = #tenon.port<next_ids>}) attributes {tenon.entry = #tenon.entry<decode, rows = 1>, tenon.workspace = 4096 : i64} {
     return %x : tensor<1xi32>
   }
+  // CHECK: func @mixed() attributes {tenon.entry = #tenon.entry<mixed, rows = 64>}
+  func.func @mixed() attributes {tenon.entry = #tenon.entry<mixed, rows = 64>} {
+    return
+  }
   // CHECK: func @any() attributes {tenon.entry = #tenon.entry<other, rows = 0>}
   func.func @any() attributes {tenon.entry = #tenon.entry<other, rows = 0>} {
     return

@@ -598,6 +598,28 @@ TEST(MixedCalls, FetchLogitsWhereTheyEndAPromptThatDraws) {
   EXPECT_EQ(answers.results.at(1).ids, answerOf({1, 2}, 9));
 }
 
+// The request takes a page for every four of its tokens while the other one's prompt is fed.
+TEST(MixedCalls, GiveEachSequenceThatDecodesATokenAcrossPages) {
+  const ModelInfo info = HashModel::infoOf(2, 24, 4);
+  std::vector<Function> functions = pagedFunctions(info, {2}, {8});
+  functions.push_back(makeModelFunction(Role::Mixed, 4, info));
+  HashModel model(functions, info);
+  auto scheduler = makeScheduler(model);
+  int64_t tokens = 0;
+  ASSERT_TRUE(scheduler
+                  ->submit({.prompt = {1, 2},
+                            .maxTokens = 30,
+                            .onToken = [&](int32_t) { return ++tokens, true; }})
+                  .ok());
+  ASSERT_TRUE(scheduler->step().ok());
+  ASSERT_TRUE(scheduler->submit({.prompt = Ids(24, 5), .maxTokens = 1}).ok());
+  for (int64_t call = 1; call <= 8; ++call) {
+    ASSERT_TRUE(scheduler->step().ok());
+    EXPECT_EQ(model.calls.back(), "mixed_4");
+    EXPECT_EQ(tokens, 1 + call);
+  }
+}
+
 TEST(MixedCalls, TwoThousandRequestsWithCancelsLoseNothing) {
   HashModel model(
       {decode(1), decode(4), decode(8), prefill(4), prefill(16), mixed(6, 8), mixed(24, 8)}, 8);
