@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <random>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -139,7 +140,10 @@ private:
   void* host = nullptr; ///< its stack pointer
   size_t alive = 0;
   std::mt19937 random{1};
-  bool shuffled = std::getenv("TENON_EMULATED_ORDER") != nullptr;
+  /// What TENON_EMULATED_ORDER says: `descending` clusters, else shuffled threads.
+  const char* order = std::getenv("TENON_EMULATED_ORDER");
+  bool descending = order && std::string_view(order) == "descending";
+  bool shuffled = order && !descending;
 };
 
 extern thread_local Machine machine;

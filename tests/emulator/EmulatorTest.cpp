@@ -1,7 +1,9 @@
 #include <dlfcn.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -107,6 +109,18 @@ extern "C" __global__ void __launch_bounds__(64) __cluster_dims__(2, 1, 1) f(con
 })");
   for (float value : run(function, 2))
     EXPECT_EQ(value, 31 * 32 / 2);
+}
+
+// A thread of the host reads the order once.
+TEST_F(Emulator, RunsTheLastClusterFirstWhereThatIsAskedFor) {
+  CUfunction function = load(R"(
+extern "C" __global__ void __launch_bounds__(64) f(const float* in, float* out) {
+  out[threadIdx.x] = blockIdx.x;
+})");
+  EXPECT_EQ(run(function, 3)[0], 2);
+  ::setenv("TENON_EMULATED_ORDER", "descending", /*overwrite=*/1);
+  std::thread([&] { EXPECT_EQ(run(function, 3)[0], 0); }).join();
+  ::unsetenv("TENON_EMULATED_ORDER");
 }
 
 TEST_F(Emulator, StopsWhereNotAllReachABarrier) {

@@ -197,8 +197,10 @@ void Machine::launch(const EmulatedKernel& launched, void** given, unsigned bloc
   kernel = &launched, arguments = given;
   statics.clear();
   staticBytes = 0;
-  for (unsigned first = 0; first < blocks; first += launched.clusterBlocks) {
-    prepare(first, launched.clusterBlocks, blocks, threads);
+  const unsigned clusters = blocks / launched.clusterBlocks;
+  for (unsigned i = 0; i < clusters; ++i) {
+    const unsigned place = descending ? clusters - 1 - i : i;
+    prepare(place * launched.clusterBlocks, launched.clusterBlocks, blocks, threads);
     run();
   }
 }

@@ -7,7 +7,8 @@
 /// What a kernel that was compiled for the host calls, and what it says of itself. Plain C, since
 /// kernels are loaded while the program runs. No such function is called but from a kernel's threads.
 ///
-/// A launch runs cluster by cluster, in ascending order; the threads of a cluster take turns on one
+/// A launch runs cluster by cluster, in ascending order or, with TENON_EMULATED_ORDER=descending, from the
+/// last one on; the threads of a cluster take turns on one
 /// thread of the host, and one goes on until it must wait for others. Shared memory is filled with
 /// ones first, NaNs as numbers. Asynchronous copies are done no earlier than something waits for
 /// them. So a missing wait gives wrong numbers, and a barrier that not all reach ends the program
