@@ -206,7 +206,8 @@ public:
         rewriter.getF64FloatAttr(found->scale), rewriter.getBoolAttr(found->causal),
         rewriter.getF64FloatAttr(0), rewriter.getI64IntegerAttr(0), OrderAttr());
     if (found->givesWeights)
-      rewriter.replaceOp(found->softmax, weightsOf(rewriter, attention, *found));
+      rewriter.replaceAllUsesWith(found->softmax.getResult(),
+                                  weightsOf(rewriter, attention, *found));
     Value result = attention.getResult();
     // Back to heads first: the transpose after it takes it away.
     if (found->heads > 1) {

@@ -394,7 +394,7 @@ func.func @f(%q: tensor<3x8xf32>, %k: tensor<7x8xf32>, %v: tensor<7x4xf32>)
       {"rope_at_positions_of_64_bits",
        absl::StrReplaceAll(turned(chosenTables + halves + turnedPairs + joinedHalves),
                            {{"xi32>", "xi64>"}}),
-       {"tenon.cast", "tenon.rope"}},
+       {"tenon.rope", "tenon.cast"}},
       {"rope_of_heads_before_rows", transposedHeads, {"tenon.rope", "tenon.transpose"}},
       {"attention_of_one_head", R"(
 func.func @f(%q: tensor<3x8xf32>, %k: tensor<7x8xf32>, %v: tensor<7x4xf32>) -> tensor<3x4xf32> {
