@@ -412,10 +412,10 @@ absl::StatusOr<const SourceTensor*> HfSource::requireTensor(std::string_view nam
                                                folder, quoteName(stored)));
   const SourceTensor& tensor = list[found->second];
   if (!tensor.encoding)
-    return absl::InvalidArgumentError(absl::StrFormat(
-        "%s: tensor %s expects one of the types F32, F16, BF16, BOOL, I32 and I64, but "
-        "got another",
-        pathOf(tensor), quoteName(stored)));
+    return absl::InvalidArgumentError(
+        absl::StrFormat("%s: tensor %s expects one of the types F32, F16, BF16 and I32, but got "
+                        "another",
+                        pathOf(tensor), quoteName(stored)));
   if (!shape.empty() && !std::ranges::equal(shape, tensor.shape))
     return absl::InvalidArgumentError(absl::StrFormat("%s: tensor %s expects shape %s, but got %s",
                                                       pathOf(tensor), quoteName(stored),

@@ -17,9 +17,13 @@
 // CUDA: #tenon.schedule<"decode_attention", {{.*}}splits = 1
 // CUDA-LABEL: func.func @cached
 // CUDA: #tenon.schedule<"decode_attention", {{.*}}splits = 1
+// CUDA-LABEL: func.func @paged
+// CUDA: #tenon.schedule<"decode_attention", {{.*}}splits = 1
+//
+// RUN: tenon dump %s --target=h200 --plan=fused --as=ptx:decode_attention > %t.ptx
 //
 // RUN: tenon explain %s --target=h200 --points=none | FileCheck %s --check-prefix=EXPLAIN
-// EXPLAIN: raised from primitives: 1 times attention
+// EXPLAIN: raised from primitives: 1 times attention{{$}}
 // EXPLAIN: attention whose weights are a result takes neither rope nor cache writes
 
 func.func @raised(%q: tensor<5x32xf32>, %k: tensor<40x32xf32>, %v: tensor<40x32xf32>)
@@ -45,4 +49,17 @@ func.func @cached(%q: tensor<3x4x64xf16>, %k: tensor<1x150x2x64xf16>, %s: tensor
   %r = tenon.rope halves %q, %p, %f : (tensor<3x4x64xf16>, tensor<3xi32>, tensor<32xf32>) -> tensor<3x4x64xf16>
   %y:2 = tenon.attention %r, %k, %k, %s, %p scale 0.125 : (tensor<3x4x64xf16>, tensor<1x150x2x64xf16>, tensor<1x150x2x64xf16>, tensor<1xi32>, tensor<3xi32>) -> (tensor<3x4x64xf16>, tensor<4x3x150xf16>)
   return %y#0, %y#1 : tensor<3x4x64xf16>, tensor<4x3x150xf16>
+}
+
+// Over pages, of which a sequence's hold 2 · 64 positions.
+tenon.state @k : !tenon.state<9x2x64x32xf16, paged<64>>
+tenon.state @v : !tenon.state<9x2x64x32xf16, paged<64>>
+func.func @paged(%q: tensor<3x4x32xf16>, %x: tensor<3x2x32xf16>, %s: tensor<3xi32>, %p: tensor<3xi32>,
+                 %t: tensor<2x2xi32>) -> (tensor<3x4x32xf16>, tensor<4x3x128xf32>) {
+  %k0 = tenon.get_state @k : !tenon.state<9x2x64x32xf16, paged<64>>
+  %v0 = tenon.get_state @v : !tenon.state<9x2x64x32xf16, paged<64>>
+  %k1 = tenon.kv_write %x, %s, %p into %k0 block_table %t : (tensor<3x2x32xf16>, tensor<3xi32>, tensor<3xi32>, !tenon.state<9x2x64x32xf16, paged<64>>, tensor<2x2xi32>) -> !tenon.state<9x2x64x32xf16, paged<64>>
+  %v1 = tenon.kv_write %x, %s, %p into %v0 block_table %t : (tensor<3x2x32xf16>, tensor<3xi32>, tensor<3xi32>, !tenon.state<9x2x64x32xf16, paged<64>>, tensor<2x2xi32>) -> !tenon.state<9x2x64x32xf16, paged<64>>
+  %y:2 = tenon.attention %q, %k1, %v1, %s, %p block_table %t scale 0.25 : (tensor<3x4x32xf16>, !tenon.state<9x2x64x32xf16, paged<64>>, !tenon.state<9x2x64x32xf16, paged<64>>, tensor<3xi32>, tensor<3xi32>, tensor<2x2xi32>) -> (tensor<3x4x32xf16>, tensor<4x3x128xf32>)
+  return %y#0, %y#1 : tensor<3x4x32xf16>, tensor<4x3x128xf32>
 }
