@@ -119,6 +119,11 @@ LogicalResult AttentionOp::verify() {
   return verifyRing(*this);
 }
 
+void AttentionOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  if (getWeights())
+    setName(getWeights(), "weights");
+}
+
 /// With every position of the sequences in use, or of the window where there is one.
 Work AttentionOp::getWork() {
   Work work = detail::defaultWork(*this);

@@ -88,7 +88,8 @@ def Tenon_KvWriteOp : Tenon_ComputeOp<"kv_write", [
   let hasVerifier = 1;
 }
 
-def Tenon_AttentionOp : Tenon_PureOp<"attention", [AttrSizedOperandSegments, Tenon_OwnWork]> {
+def Tenon_AttentionOp : Tenon_PureOp<"attention", [AttrSizedOperandSegments, Tenon_OwnWork,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
   let summary = "softmax(scale · q · kᵀ) · v of each query row over its own sequence";
   let description = [{
     Vaswani et al. 2017, arXiv 1706.03762; grouped-query form, Ainslie et al. 2023, arXiv

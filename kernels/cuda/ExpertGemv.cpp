@@ -93,7 +93,7 @@ BlockResources ExpertGemvKernel::resources() const {
   BlockResources resources;
   resources.threads = schedule.threads;
   // Several rows of x are on their way at once.
-  int64_t ofRows = schedule.pairsAtOnce > 0 ? 16 : 0;
+  int64_t ofRows = schedule.pairsAtOnce > 0 ? 32 : 0;
   resources.registers = registersOfSums(pairs * columns * schedule.vector) + ofRows;
   // Where a row is one step, what blocks decode to is multiplied and combined pair by pair.
   bool isOneStep = region.depth <= 32 * schedule.vector;

@@ -17,8 +17,9 @@ constexpr int callBytes = 24;
 /// keys a block it saves nothing but takes longer (H200, 2,048 tokens: 144 and 151 µs).
 constexpr int widePrefillBytes = 80;
 
-/// What three warpgroups with heads of 128 keep beyond their 160 registers (NVRTC 13.0).
-constexpr int warpgroupAttentionBytes = 8;
+/// What three warpgroups with heads of 128 keep beyond their 160 registers, and what the same cases
+/// take without warpgroups on an A100 (NVRTC 13.0).
+constexpr int warpgroupAttentionBytes = 8, noWarpgroupAttentionBytes = 24;
 
 /// What decode attention on CUDA cores may save around the exchange of a row's parts (NVRTC 13.0); not
 /// compared with kernels that save nothing. On tensor cores it saves nothing.
@@ -47,7 +48,7 @@ int allowedSpills(const CudaCase& testCase, const std::string& target) {
   if (testCase.name.starts_with("matmul"))
     return 0;
   if (testCase.name.starts_with("attention_warpgroups"))
-    return warpgroupAttentionBytes;
+    return target == "a100" ? noWarpgroupAttentionBytes : warpgroupAttentionBytes;
   if (testCase.name.starts_with("attention_prefill"))
     return testCase.name.starts_with("attention_prefill_wide") ? widePrefillBytes : callBytes;
   return testCase.name.starts_with("attention") ? decodeAttentionBytes : callBytes;

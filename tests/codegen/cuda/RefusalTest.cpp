@@ -74,8 +74,7 @@ INSTANTIATE_TEST_SUITE_P(
         {f16({4, 256}), f16({256})},
         {f16({4, 256}), f16({256})},
         std::string(exponential) + "\n%n = tenon.exp %b : (tensor<256xf16>) -> tensor<256xf16>",
-        "expects float results of one shape for the emitter elementwise, but got "
-        "'tensor<256xf16>'"}),
+        "expects results of one shape for the emitter elementwise, but got 'tensor<256xf16>'"}),
     nameOf);
 
 } // namespace

@@ -1,4 +1,5 @@
 #include "runtime/cpu/CpuExecutor.h"
+#include "runtime/cpu/ThreadPool.h"
 
 #include <cmath>
 #include <cstring>
@@ -170,14 +171,15 @@ TEST_P(CpuExecutorThreads, StatesPersistBetweenCalls) {
   EXPECT_EQ(call(*executor, Sum, zeros), Floats(8, 1.0f));
 }
 
-/// Where other work wants the cores, the caller takes several parts, or all of them.
+/// Pieces of the threads' parts; where other work wants the cores, the caller takes all of them.
 TEST_P(CpuExecutorThreads, SplitsTilesIntoContiguousRanges) {
   auto executor = load(makeProgram(), GetParam());
   std::vector<int64_t> starts(manyTiles, -1), borders;
   std::span<std::byte> outputs[] = {std::as_writable_bytes(std::span(starts))};
   ASSERT_EQ(executor->run(StartsOfMany, {}, outputs), absl::OkStatus());
-  for (int64_t thread = 0; thread < GetParam(); ++thread)
-    borders.push_back((manyTiles * thread + GetParam() - 1) / GetParam());
+  int64_t pieces = GetParam() == 1 ? 1 : int64_t{GetParam()} * ThreadPool::pieces;
+  for (int64_t piece = 0; piece < pieces; ++piece)
+    borders.push_back((manyTiles * piece + pieces - 1) / pieces);
   EXPECT_EQ(starts.front(), 0);
   for (int64_t tile = 1; tile < manyTiles; ++tile) {
     if (starts[tile] != starts[tile - 1])
