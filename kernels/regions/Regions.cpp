@@ -129,7 +129,8 @@ static Verdict acceptsResults(const RegionForm& form, KernelOp kernel,
       continue;
     auto type = llvm::dyn_cast<RankedTensorType>(value.getType());
     if (!type || (form.isHero && !llvm::isa<FloatType>(type.getElementType())))
-      return Refusal{form.name.str() + " stores float tensors, not " +
+      return Refusal{form.name.str() +
+                     (form.isHero ? " stores float tensors, not " : " stores tensors, not ") +
                      detail::formatType(value.getType())};
     if (type.getShape() != positions)
       return Refusal{form.name.str() + " stores results of shape " +
