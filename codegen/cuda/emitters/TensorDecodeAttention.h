@@ -8,20 +8,7 @@
 
 namespace tenon::codegen::cuda::emitters {
 
-/// Attention of single rows on tensor cores, with the norm and rope of its queries and the norm,
-/// rope and cache write of the call's own keys and values where the region has them.
-///
-/// 1. Load: the row's keys, and on their way the first ones that lie in the cache:
-///    these no kernel of the call has written, so that a block asks for them before it waits for
-///    the kernel before it. Turns of the rope, which depend on positions alone.
-/// 2. Prologue: a warp takes a head through norm and rope into shared memory, rounded after each
-///    operation as that operation's own kernel rounds it; where it takes several, it asks for all
-///    of them before it uses the first. The key and value of the row itself, which are not in the
-///    cache yet, stay there for the block that needs them; where the call has other rows of the
-///    same sequence, so do theirs.
-/// 3. Main loop: online softmax over the part's keys; the row's last key apart.
-/// 4. Store: the block of the last part writes the row's key and value to the caches; parts combine
-///    in ascending order, within a cluster (`cluster_blocks`) or through memory.
+/// Prints `tensor_decode_attention`; `emit` says how it works.
 class TensorDecodeEmission {
 public:
   TensorDecodeEmission(KernelContext& context, kernels::TensorDecodeKernel& kernel)
