@@ -2,6 +2,7 @@
 
 #include "ir/Views.h"
 #include "kernels/cpu/Elementwise.h"
+#include "kernels/cpu/Experts.h"
 #include "kernels/cpu/KvWrite.h"
 #include "kernels/cpu/Matmul.h"
 #include "kernels/cpu/Rows.h"
@@ -35,9 +36,11 @@ int64_t rowElementsOf(Operation* op) {
   return ShapedType::getNumElements(shape.take_back(llvm::isa<KvWriteOp, RopeOp>(op) ? 2 : 1));
 }
 
+bool isGemm(Operation* op) { return llvm::isa<MatmulOp, ExpertMatmulOp>(op); }
+
 /// A region taken apart.
 struct Sequence {
-  llvm::SmallVector<Operation*> prologue; ///< before GEMMs: each thread computes all of it
+  llvm::SmallVector<Operation*> prologue; ///< before tiles: each thread computes all of it
   llvm::SmallVector<Operation*> tiled;
   std::vector<llvm::SmallVector<Operation*>> groups; ///< of `tiled`: those that read one another
 };
@@ -51,11 +54,14 @@ public:
 
 private:
   Verdict readOperations();
+  static Verdict checkOperation(Operation* op);
   Verdict readRows();
   static Verdict checkRows(llvm::ArrayRef<Operation*> group);
   std::vector<llvm::SmallVector<Operation*>> connectedGroups();
+  llvm::DenseSet<Operation*> findPrologue();
   Verdict readColumns();
   Verdict readGroups();
+  Verdict checkColumns(Operation* op);
   bool isYielded(Operation* op);
   llvm::SmallVector<Operation*> producersOf(Operation* op);
 
@@ -80,22 +86,31 @@ bool SequenceReader::isYielded(Operation* op) {
                       [&](Value value) { return getViewSource(value).getDefiningOp() == op; });
 }
 
+Verdict SequenceReader::checkOperation(Operation* op) {
+  bool isKnown = worksOnRows(op) || isGemm(op) ||
+                 llvm::isa<ElementwiseOpInterface, KvWriteOp, WeightedSumOp>(op);
+  if (!isKnown || typeOf(op).getRank() == 0)
+    return Refusal{"a sequence of tiles cannot hold " + nameOf(op)};
+  if (auto matmul = llvm::dyn_cast<MatmulOp>(op)) {
+    if (matmul.getWeight().getType().getRank() != 2)
+      return Refusal{"a sequence of tiles holds no batched matmul"};
+    if (!isMultiplied(matmul))
+      return Refusal{"no emitter for CPUs multiplies quants of " +
+                     std::string(getEncoding(matmul.getWeight().getType().getElementType())->name)};
+  }
+  if (auto gemms = llvm::dyn_cast<ExpertMatmulOp>(op))
+    return acceptsExpertColumns(gemms);
+  if (llvm::isa<EmbeddingOp>(op) && !llvm::all_of(op->getOperands(), llvm::IsaPred<BlockArgument>))
+    return Refusal{"a sequence of tiles reads tables from memory"};
+  return Verdict::accept();
+}
+
 Verdict SequenceReader::readOperations() {
   for (Operation& op : kernel.getBlock().without_terminator()) {
     if (isView(&op))
       continue;
-    bool isKnown = worksOnRows(&op) || llvm::isa<ElementwiseOpInterface, KvWriteOp, MatmulOp>(op);
-    if (!isKnown || typeOf(&op).getRank() == 0)
-      return Refusal{"a sequence of tiles cannot hold " + nameOf(&op)};
-    if (auto matmul = llvm::dyn_cast<MatmulOp>(op);
-        matmul && matmul.getWeight().getType().getRank() != 2)
-      return Refusal{"a sequence of tiles holds no batched matmul"};
-    if (auto matmul = llvm::dyn_cast<MatmulOp>(op); matmul && !isMultiplied(matmul))
-      return Refusal{"no emitter for CPUs multiplies quants of " +
-                     std::string(getEncoding(matmul.getWeight().getType().getElementType())->name)};
-    if (auto embedding = llvm::dyn_cast<EmbeddingOp>(op);
-        embedding && !llvm::all_of(op.getOperands(), llvm::IsaPred<BlockArgument>))
-      return Refusal{"a sequence of tiles reads tables from memory"};
+    if (Verdict verdict = checkOperation(&op); !verdict)
+      return verdict;
     ops.push_back(&op);
   }
   for (Value value : kernel.getYield().getValues())
@@ -157,6 +172,8 @@ Verdict SequenceReader::checkRows(llvm::ArrayRef<Operation*> group) {
 
 /// Groups of operations that work on the same rows; each group has tiles of its own.
 Verdict SequenceReader::readRows() {
+  if (llvm::any_of(ops, llvm::IsaPred<WeightedSumOp>))
+    return Refusal{"weighted_sum reads other rows than its own"};
   sequence.tiled = ops;
   for (llvm::SmallVector<Operation*>& group : connectedGroups()) {
     if (Verdict verdict = checkRows(group); !verdict)
@@ -166,23 +183,30 @@ Verdict SequenceReader::readRows() {
   return Verdict::accept();
 }
 
+/// What GEMMs read, and rows of tables, which tiles of columns read.
+llvm::DenseSet<Operation*> SequenceReader::findPrologue() {
+  llvm::DenseSet<Operation*> before;
+  for (Operation* op : llvm::reverse(ops)) {
+    if (isGemm(op) || before.contains(op))
+      for (Operation* producer : producersOf(op))
+        before.insert(producer);
+    if (llvm::isa<EmbeddingOp>(op) && !isYielded(op))
+      before.insert(op);
+  }
+  return before;
+}
+
 /// GEMMs by columns: what stands before them is computed whole by each thread, what
 /// stands after them column by column.
 Verdict SequenceReader::readColumns() {
-  llvm::DenseSet<Operation*> before;
-  for (Operation* op : llvm::reverse(ops)) {
-    bool feeds = llvm::isa<MatmulOp>(op) || before.contains(op);
-    if (feeds)
-      for (Operation* producer : producersOf(op))
-        before.insert(producer);
-  }
+  llvm::DenseSet<Operation*> before = findPrologue();
   int64_t scratchBytes = 0;
   for (Operation* op : ops) {
     if (!before.contains(op)) {
       sequence.tiled.push_back(op);
       continue;
     }
-    if (llvm::isa<MatmulOp>(op))
+    if (isGemm(op) || llvm::isa<WeightedSumOp>(op))
       return Refusal{"a matmul needs whole rows of another one, which other tiles compute"};
     if (isYielded(op))
       return Refusal{nameOf(op) +
@@ -196,23 +220,35 @@ Verdict SequenceReader::readColumns() {
   return readGroups();
 }
 
+/// Whether a tile of `op` is columns of what the same tile computes before.
+Verdict SequenceReader::checkColumns(Operation* op) {
+  if (!isGemm(op) && !llvm::isa<ElementwiseOpInterface, WeightedSumOp>(op))
+    return Refusal{nameOf(op) + " needs whole rows of a matmul, which other tiles compute"};
+  for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
+    Operation* producer = getViewSource(operand).getDefiningOp();
+    if (!producer || isGemm(op))
+      continue;
+    if (llvm::is_contained(sequence.prologue, producer) && !llvm::isa<EmbeddingOp>(producer))
+      return Refusal{nameOf(op) + " reads what stands before a matmul, not its result"};
+    bool isSummed = llvm::isa<WeightedSumOp>(op) && index == 0;
+    if (llvm::isa<WeightedSumOp>(op) && !isSummed)
+      return Refusal{nameOf(op) + " reads its weights from memory"};
+    if (typeOf(producer).getShape() !=
+        (isSummed ? llvm::cast<RankedTensorType>(operand.getType()) : typeOf(op)).getShape())
+      return Refusal{nameOf(op) + " has other columns than " + nameOf(producer)};
+  }
+  return Verdict::accept();
+}
+
 /// GEMMs whose results meet, gate and up, share tiles; others have tiles of their own.
 Verdict SequenceReader::readGroups() {
-  for (Operation* op : sequence.tiled) {
-    if (!llvm::isa<MatmulOp, ElementwiseOpInterface>(op))
-      return Refusal{nameOf(op) + " needs whole rows of a matmul, which other tiles compute"};
-    for (Operation* producer : producersOf(op)) {
-      bool isBefore = llvm::is_contained(sequence.prologue, producer);
-      if (isBefore && !llvm::isa<MatmulOp>(op))
-        return Refusal{nameOf(op) + " reads what stands before a matmul, not its result"};
-      if (!isBefore && typeOf(op).getShape() != typeOf(producer).getShape())
-        return Refusal{nameOf(op) + " has other columns than " + nameOf(producer)};
-    }
-  }
+  for (Operation* op : sequence.tiled)
+    if (Verdict verdict = checkColumns(op); !verdict)
+      return verdict;
   sequence.groups = connectedGroups();
   int64_t scratchBytes = 0;
   for (const auto& group : sequence.groups) {
-    if (llvm::none_of(group, llvm::IsaPred<MatmulOp>))
+    if (llvm::none_of(group, isGemm))
       return Refusal{nameOf(group.front()) + " has nothing to do with the matmul beside it"};
     for (Operation* op : group)
       if (!isYielded(op) && typeOf(op).getNumElements() != typeOf(op).getShape().back())
@@ -227,7 +263,7 @@ Verdict SequenceReader::readGroups() {
 VerdictOr<Sequence> SequenceReader::read() {
   if (Verdict verdict = readOperations(); !verdict)
     return verdict.refusal();
-  Verdict verdict = llvm::any_of(ops, llvm::IsaPred<MatmulOp>) ? readColumns() : readRows();
+  Verdict verdict = llvm::any_of(ops, isGemm) ? readColumns() : readRows();
   if (!verdict)
     return verdict.refusal();
   return std::move(sequence);
@@ -290,29 +326,57 @@ static int64_t chooseRows(llvm::ArrayRef<Operation*> group, int64_t firstTile,
   return llvm::divideCeil(total, elements);
 }
 
-/// The schedules of the GEMMs of a group with one number of columns a tile, whole vectors.
+/// The GEMMs of a group as each would be alone.
+struct ColumnGemms {
+  llvm::DenseMap<Operation*, AnyMatmulKernel> dense;
+  llvm::DenseMap<Operation*, DotBlockSchedule> experts;
+};
+
+/// Finds the GEMMs of `group`. Returns the columns of the widest of their tiles, whole vectors.
+static int64_t chooseGemms(llvm::ArrayRef<Operation*> group, ColumnGemms& gemms,
+                           const CpuTarget& target) {
+  int64_t perTile = target.lanes;
+  auto widen = [&](int64_t columns) {
+    perTile = std::max<int64_t>(perTile, llvm::alignTo(columns, target.lanes));
+  };
+  for (Operation* op : group) {
+    if (auto matmul = llvm::dyn_cast<MatmulOp>(op)) {
+      AnyMatmulKernel& gemm = gemms.dense[op] = chooseMatmul(matmul, target);
+      widen(std::visit([](const auto& kernel) { return kernel.schedule.columnsPerTile; }, gemm));
+    }
+    if (auto experts = llvm::dyn_cast<ExpertMatmulOp>(op))
+      widen((gemms.experts[op] = chooseExpertColumns(experts, target)).columnsPerTile);
+  }
+  return perTile;
+}
+
+/// `tiles` tiles of `perTile` columns of `op`.
+static ScheduleAttr columnPart(Operation* op, const ColumnGemms& gemms, int64_t perTile,
+                               int64_t tiles) {
+  if (auto gemm = gemms.dense.find(op); gemm != gemms.dense.end())
+    return printWithColumns(gemm->second, perTile, tiles);
+  if (auto gemm = gemms.experts.find(op); gemm != gemms.experts.end()) {
+    DotBlockSchedule schedule = gemm->second;
+    schedule.tiles = tiles, schedule.columnsPerTile = perTile;
+    return printSchedule(op->getContext(), ExpertColumnsKernel::name, schedule);
+  }
+  int64_t columns = typeOf(op).getShape().back(), rows = typeOf(op).getNumElements() / columns;
+  if (llvm::isa<WeightedSumOp>(op))
+    return printSchedule(op->getContext(), WeightedSumKernel::name,
+                         WeightedSumSchedule{tiles, perTile, rows});
+  return printSchedule(op->getContext(), ElementwiseKernel::name,
+                       ElementwiseSchedule{tiles, columns, rows, std::min(perTile, columns)});
+}
+
+/// The schedules of a group with one number of columns a tile. Returns the tiles.
 static int64_t chooseColumns(llvm::ArrayRef<Operation*> group, int64_t firstTile,
                              const CpuTarget& target) {
-  int64_t columns = typeOf(group.front()).getShape().back();
-  int64_t rows = typeOf(group.front()).getNumElements() / columns, perTile = target.lanes;
-  llvm::DenseMap<Operation*, AnyMatmulKernel> gemms;
+  ColumnGemms gemms;
+  int64_t perTile = chooseGemms(group, gemms, target);
+  auto tiles =
+      static_cast<int64_t>(llvm::divideCeil(typeOf(group.front()).getShape().back(), perTile));
   for (Operation* op : group)
-    if (auto matmul = llvm::dyn_cast<MatmulOp>(op)) {
-      AnyMatmulKernel& gemm = gemms[op] = chooseMatmul(matmul, target);
-      auto columnsOf = [](const auto& kernel) { return kernel.schedule.columnsPerTile; };
-      perTile =
-          std::max<int64_t>(perTile, llvm::alignTo(std::visit(columnsOf, gemm), target.lanes));
-    }
-  auto tiles = static_cast<int64_t>(llvm::divideCeil(columns, perTile));
-  ScheduleAttr elementwise =
-      printSchedule(group.front()->getContext(), ElementwiseKernel::name,
-                    ElementwiseSchedule{tiles, columns, rows, std::min(perTile, columns)});
-  for (Operation* op : group) {
-    auto gemm = gemms.find(op);
-    bool isElementwise = gemm == gemms.end();
-    setPart(op, isElementwise ? elementwise : printWithColumns(gemm->second, perTile, tiles),
-            firstTile);
-  }
+    setPart(op, columnPart(op, gemms, perTile, tiles), firstTile);
   return tiles;
 }
 
@@ -323,8 +387,8 @@ static ScheduleAttr choose(KernelOp kernel, const CpuTarget& target) {
     setPart(op, rowPart(op, typeOf(op).getNumElements(), target), beforeTiles);
   int64_t tiles = 0;
   for (const auto& group : sequence->groups)
-    tiles += llvm::any_of(group, llvm::IsaPred<MatmulOp>) ? chooseColumns(group, tiles, target)
-                                                          : chooseRows(group, tiles, target);
+    tiles += llvm::any_of(group, isGemm) ? chooseColumns(group, tiles, target)
+                                         : chooseRows(group, tiles, target);
   return printSchedule(kernel.getContext(), SequenceKernel::name, SequenceSchedule{tiles});
 }
 

@@ -33,9 +33,10 @@ struct SequenceKernel {
 /// * rows: elementwise operations and operations on rows (norms, softmax, rope, embedding, the
 ///   write of one row into a cache) of equally many elements; a tile is some rows of all of them,
 ///   and chains that do not read one another have tiles of their own;
-/// * columns: GEMMs and elementwise operations on their results; a tile is some columns
-///   of GEMMs that meet. What stands before the GEMMs, operations on rows, is computed whole
-///   by each thread, and not stored.
+/// * columns: GEMMs, those of experts too, elementwise operations on their results and weighted
+///   sums of what a row's experts give; a tile is some columns of GEMMs that meet. What stands
+///   before the GEMMs, operations on rows, and biases that experts' numbers choose are computed
+///   whole by each thread, and not stored.
 Verdict acceptsSequence(KernelOp kernel);
 
 } // namespace tenon::kernels::cpu

@@ -59,12 +59,14 @@ static int64_t writtenBytes(Value value) {
   return getStorageBytes(value.getType()).value_or(0);
 }
 
-/// Operations of the region that a GEMM in it depends on.
+/// Operations of the region that the input of a GEMM in it depends on.
 static llvm::DenseSet<Operation*> findRepeated(KernelOp kernel) {
   llvm::DenseSet<Operation*> repeated;
   for (Operation& op : llvm::reverse(kernel.getBlock().without_terminator()))
-    if (llvm::any_of(op.getUsers(), [&](Operation* user) {
-          return llvm::isa<MatmulOp>(user) || repeated.contains(user);
+    if (llvm::any_of(op.getUses(), [&](OpOperand& use) {
+          auto experts = llvm::dyn_cast<ExpertMatmulOp>(use.getOwner());
+          return llvm::isa<MatmulOp>(use.getOwner()) || repeated.contains(use.getOwner()) ||
+                 (experts && experts.getInput() == use.get());
         }))
       repeated.insert(&op);
   return repeated;

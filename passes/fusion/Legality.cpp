@@ -50,9 +50,10 @@ static Verdict checkFootprints(const FusionGraph& graph, llvm::ArrayRef<unsigned
       // Of a cache the region's emitter reads what the region itself writes, or refuses the region.
       if (llvm::isa<StateType>(operand.get().getType()))
         continue;
-      // A sum of what a row's experts give stands beside its GEMM alone, whose emitter computes
-      // all of them in a block, or refuses the region.
-      if (llvm::isa<WeightedSumOp>(op) && llvm::isa_and_nonnull<ExpertMatmulOp>(producer))
+      // A sum of what a row's experts give stands beside its GEMM, whose emitter computes all of
+      // them in a block, or refuses the region.
+      if (llvm::isa<WeightedSumOp>(op) && operand.getOperandNumber() == 0 && producer &&
+          (llvm::isa<ExpertMatmulOp>(producer) || isElementwise(producer)))
         continue;
       if (from && llvm::is_contained(nodes, *from) &&
           op.getFootprint(operand.getOperandNumber()).kind == Footprint::Kind::Grid)

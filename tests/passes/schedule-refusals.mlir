@@ -530,3 +530,50 @@ module attributes {tenon.target = #tenon.target<"t", cuda, features = ["sm_90"],
     return %0 : tensor<1x8xf16>
   }
 }
+
+// -----
+
+// Experts on CPUs, by columns.
+module attributes {tenon.target = #tenon.target<"t", cpu, features = [], {vector_bits = 256 : i64, vector_registers = 16 : i64, l2_bytes = 1048576 : i64}>} {
+  func.func @f(%xa: tensor<1x64xf32>, %xi: tensor<1x2xi32>, %xg: tensor<4x8x64xf32>, %xw: tensor<1x2xf32>, %xy: tensor<1x2x8xf32>) -> (tensor<1x8xf32>) {
+    // expected-error @+1 {{weighted_sum reads its weights from memory}}
+    %0 = tenon.kernel (%a = %xa : tensor<1x64xf32>, %i = %xi : tensor<1x2xi32>, %g = %xg : tensor<4x8x64xf32>, %w = %xw : tensor<1x2xf32>, %y = %xy : tensor<1x2x8xf32>)
+        -> tensor<1x8xf32> {
+      %1 = tenon.expert_matmul %a, %g, %i : (tensor<1x64xf32>, tensor<4x8x64xf32>, tensor<1x2xi32>) -> tensor<1x2x8xf32>
+      %2 = tenon.silu %w : (tensor<1x2xf32>) -> tensor<1x2xf32>
+      %r = tenon.weighted_sum %1, %2 : (tensor<1x2x8xf32>, tensor<1x2xf32>) -> tensor<1x8xf32>
+      tenon.yield %r : tensor<1x8xf32>
+    }
+    return %0 : tensor<1x8xf32>
+  }
+}
+
+// -----
+
+module attributes {tenon.target = #tenon.target<"t", cpu, features = [], {vector_bits = 256 : i64, vector_registers = 16 : i64, l2_bytes = 1048576 : i64}>} {
+  func.func @f(%xa: tensor<40x64xf32>, %xi: tensor<40x2xi32>, %xg: tensor<4x8x64xf32>, %xw: tensor<40x2xf32>, %xy: tensor<40x2x8xf32>) -> (tensor<40x8xf32>) {
+    // expected-error @+1 {{rows choose 80 matrices, and of more than 64 a tile takes those of one expert}}
+    %0 = tenon.kernel (%a = %xa : tensor<40x64xf32>, %i = %xi : tensor<40x2xi32>, %g = %xg : tensor<4x8x64xf32>, %w = %xw : tensor<40x2xf32>, %y = %xy : tensor<40x2x8xf32>)
+        -> tensor<40x8xf32> {
+      %1 = tenon.expert_matmul %a, %g, %i : (tensor<40x64xf32>, tensor<4x8x64xf32>, tensor<40x2xi32>) -> tensor<40x2x8xf32>
+      %r = tenon.weighted_sum %1, %w : (tensor<40x2x8xf32>, tensor<40x2xf32>) -> tensor<40x8xf32>
+      tenon.yield %r : tensor<40x8xf32>
+    }
+    return %0 : tensor<40x8xf32>
+  }
+}
+
+// -----
+
+module attributes {tenon.target = #tenon.target<"t", cpu, features = [], {vector_bits = 256 : i64, vector_registers = 16 : i64, l2_bytes = 1048576 : i64}>} {
+  func.func @f(%xa: tensor<1x64xf32>, %xi: tensor<1x2xi32>, %xg: tensor<4x8x64xf32>, %xw: tensor<1x2xf32>, %xy: tensor<1x2x8xf32>) -> (tensor<1x8xf32>) {
+    // expected-error @+1 {{weighted_sum reads other rows than its own}}
+    %0 = tenon.kernel (%a = %xa : tensor<1x64xf32>, %i = %xi : tensor<1x2xi32>, %g = %xg : tensor<4x8x64xf32>, %w = %xw : tensor<1x2xf32>, %y = %xy : tensor<1x2x8xf32>)
+        -> tensor<1x8xf32> {
+      %1 = tenon.silu %y : (tensor<1x2x8xf32>) -> tensor<1x2x8xf32>
+      %r = tenon.weighted_sum %1, %w : (tensor<1x2x8xf32>, tensor<1x2xf32>) -> tensor<1x8xf32>
+      tenon.yield %r : tensor<1x8xf32>
+    }
+    return %0 : tensor<1x8xf32>
+  }
+}

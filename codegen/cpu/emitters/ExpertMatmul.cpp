@@ -10,9 +10,10 @@ namespace tenon::codegen::cpu::emitters {
 
 namespace {
 
-/// Products with the matrices that rows choose, in blocks of dot products. Two kinds of tiles, of
+/// Products with the matrices that rows choose, in blocks of dot products. Three kinds of tiles, of
 /// `columns_per_tile` columns each: of one product, a row with one of its experts, where weights are
-/// read about once; or of one expert with all rows that chose it, which the tile finds in the ids.
+/// read about once; of one expert with all rows that chose it, which the tile finds in the ids; or
+/// of all products, expert by expert.
 class ExpertEmission {
 public:
   ExpertEmission(KernelContext& context, ExpertMatmulOp op, const DotBlockSchedule& schedule)
@@ -27,11 +28,13 @@ public:
   LogicalResult check(int64_t parts);
   void emitGemm(Value tile);
   void emitExpert(Value tile);
+  void emitAll(Value tile);
 
 private:
   void placeTile(Value tile);
   Value isExpert(Value id);
   void clear(Value product);
+  Value chooses(Value product, Value expert);
   void emitSegment(Value expert, Value firstGemm, Value endGemm, Value list);
   void emitColumns(llvm::ArrayRef<Value> rows, Value expert);
   void emitBlock(llvm::ArrayRef<Value> rows, Value expert, Value column, int64_t columnCount);
@@ -103,15 +106,19 @@ void ExpertEmission::emitGemm(Value tile) {
   b.branch(b.isBelow(id, experts), [&] { emitColumns({product}, id); }, [&] { clear(product); });
 }
 
+/// 1 where the product is one with `expert`, else 0.
+Value ExpertEmission::chooses(Value product, Value expert) {
+  Value isChosen =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, b.loadIndex(ids, product), expert);
+  return arith::ExtUIOp::create(b, b.getI64Type(), isChosen);
+}
+
 /// Those of the products [firstGemm, endGemm) that chose `expert`, gathered in `list`.
 void ExpertEmission::emitSegment(Value expert, Value firstGemm, Value endGemm, Value list) {
   auto gather = [&](Value product, ValueRange state) {
     Value index = arith::TruncIOp::create(b, b.getI32Type(), product);
     b.store(index, b.advance(list, b.mul(state.front(), 4)));
-    Value isChosen =
-        arith::CmpIOp::create(b, arith::CmpIPredicate::eq, b.loadIndex(ids, product), expert);
-    return llvm::SmallVector<Value>{
-        b.add(state.front(), arith::ExtUIOp::create(b, b.getI64Type(), isChosen))};
+    return llvm::SmallVector<Value>{b.add(state.front(), chooses(product, expert))};
   };
   Value count = b.loop(firstGemm, endGemm, 1, {b.i64(0)}, gather).front();
   auto emitRows = [&](Value first, int64_t rowCount) {
@@ -145,6 +152,24 @@ void ExpertEmission::emitExpert(Value tile) {
   });
 }
 
+/// The first product of an expert is where all of its are computed.
+void ExpertEmission::emitAll(Value tile) {
+  placeTile(tile);
+  Value list = b.scratch(products * 4), end = b.i64(products);
+  b.loop(b.i64(0), end, 1, [&](Value product) {
+    Value id = b.loadIndex(ids, product);
+    auto countEarlier = [&](Value other, ValueRange state) {
+      return llvm::SmallVector<Value>{b.add(state.front(), chooses(other, id))};
+    };
+    auto emitFirst = [&] {
+      Value earlier = b.loop(b.i64(0), product, 1, {b.i64(0)}, countEarlier).front();
+      Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, earlier, b.i64(0));
+      b.branch(isFirst, [&] { emitSegment(id, product, end, list); });
+    };
+    b.branch(b.isBelow(id, experts), emitFirst, [&] { clear(product); });
+  });
+}
+
 /// `emitTile` of the kernel, whose tiles are those of `parts` products or experts.
 template <typename Kernel>
 static LogicalResult emitExperts(KernelContext& context,
@@ -172,8 +197,15 @@ static LogicalResult emitGroupedExpertMatmul(KernelContext& context, Value tile)
       [&](ExpertEmission& emission) { emission.emitExpert(tile); });
 }
 
+static LogicalResult emitExpertColumns(KernelContext& context, Value tile) {
+  return emitExperts<ExpertColumnsKernel>(
+      context, [](ExpertMatmulOp) { return int64_t(1); },
+      [&](ExpertEmission& emission) { emission.emitAll(tile); });
+}
+
 extern constexpr Emitter expertMatmul = {ExpertMatmulKernel::name, emitExpertMatmul};
 extern constexpr Emitter groupedExpertMatmul = {GroupedExpertMatmulKernel::name,
                                                 emitGroupedExpertMatmul};
+extern constexpr Emitter expertColumns = {ExpertColumnsKernel::name, emitExpertColumns};
 
 } // namespace tenon::codegen::cpu::emitters

@@ -46,6 +46,15 @@ private:
 
 static bool isPart(Operation& op) { return !isView(&op); }
 
+/// What `tile` of `op` reads of `operand`: of the vectors that a weighted sum adds the columns that
+/// it computes.
+static PartTile tileOfOperand(Operation* op, const PartTile& tile, Value operand) {
+  auto sum = llvm::dyn_cast<WeightedSumOp>(op);
+  return sum && operand == sum.getInput()
+             ? PartTile::ofColumns(tile.elements, sum.getInput().getType())
+             : tile;
+}
+
 /// Checks that the tiles of `op` cover the tiles of what it reads in the region.
 LogicalResult SequenceEmission::checkPart(Operation* op) {
   ScheduleAttr part = partOf(op);
@@ -66,8 +75,8 @@ LogicalResult SequenceEmission::checkPart(Operation* op) {
                               "(first_tile = -1)"))
                  .attachNote(producer->getLoc())
              << "what it reads is computed from tile " << firstTileOf(producer) << " on";
-    if (llvm::isa<MatmulOp>(op) || firstTileOf(producer) != firstTileOf(op) ||
-        *partTileOf(producer, partOf(producer)) != *tile)
+    if (llvm::isa<MatmulOp, ExpertMatmulOp>(op) || firstTileOf(producer) != firstTileOf(op) ||
+        *partTileOf(producer, partOf(producer)) != tileOfOperand(op, *tile, operand))
       return op->emitOpError("expects the tiles of what it reads to be its own, but got ")
              << part << " after " << partOf(producer);
   }

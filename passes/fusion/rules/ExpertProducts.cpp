@@ -6,9 +6,9 @@ using namespace mlir;
 
 namespace tenon::passes::fusion::rules {
 
-/// Two GEMMs with experts, `last` and the elementwise operations between; nothing where there
-/// are not two.
-static llvm::SmallVector<Operation*> unitOf(Operation* last) {
+/// So many GEMMs with experts, `last` and the elementwise operations between; nothing where there
+/// are not so many.
+static llvm::SmallVector<Operation*> unitOf(Operation* last, size_t wanted) {
   llvm::SetVector<Operation*> group;
   group.insert(last);
   size_t gemms = 0;
@@ -21,7 +21,7 @@ static llvm::SmallVector<Operation*> unitOf(Operation* last) {
           source && (llvm::isa<ExpertMatmulOp, EmbeddingOp>(source) || isElementwise(source)))
         group.insert(source);
   }
-  if (gemms != 2 || group.size() > mostKernelOperations)
+  if (gemms != wanted || group.size() > mostKernelOperations)
     return {};
   return group.takeVector();
 }
@@ -55,24 +55,25 @@ static void proposeChain(ExpertMatmulOp gemm, Propose propose) {
 
 /// A unit of what two GEMMs give for the experts that each row chooses, activation(gate) · up or
 /// with biases and bounds, and with how they are chosen; what one gives, with its bias; and what
-/// the chosen give, with their weighted sum and what follows it, residual sums.
+/// the chosen give, with its bias, their weighted sum and what follows it, residual sums.
 static void propose(Operation* op, Propose propose) {
   if (auto gemm = llvm::dyn_cast<ExpertMatmulOp>(op))
     proposeChain(gemm, propose);
   if (llvm::isa<MulOp>(op))
-    if (llvm::SmallVector<Operation*> unit = unitOf(op); !unit.empty())
+    if (llvm::SmallVector<Operation*> unit = unitOf(op, 2); !unit.empty())
       proposeUnit(unit, propose);
   if (llvm::isa<GluOp>(op)) {
     auto gate = operandOp<ExpertMatmulOp>(op, 0), up = operandOp<ExpertMatmulOp>(op, 1);
     if (gate && up && gate != up)
       proposeUnit({gate, up, op}, propose);
   }
-  if (!llvm::isa<WeightedSumOp>(op))
+  Operation* summed = llvm::isa<WeightedSumOp>(op) ? op->getOperand(0).getDefiningOp() : nullptr;
+  llvm::SmallVector<Operation*> group;
+  if (summed && (llvm::isa<ExpertMatmulOp>(summed) || isElementwise(summed)))
+    group = unitOf(summed, 1);
+  if (group.empty())
     return;
-  auto gemm = operandOp<ExpertMatmulOp>(op);
-  if (!gemm)
-    return;
-  llvm::SmallVector<Operation*> group = {gemm, op};
+  group.push_back(op);
   propose(group);
   for (Operation* next : elementwiseTail(op)) {
     if (group.size() == mostKernelOperations)

@@ -381,6 +381,43 @@ TEST(CpuErrors, SequenceParts) {
                 "expects at most 1048576 bytes of stack between operations, but got 0 and 1200000");
 }
 
+/// A GEMM with experts and its weighted sum as parts, of these columns and rows a tile.
+static std::string expertSequenceText(int columns, int sumColumns, int sumRows) {
+  return kernelText(
+      {"tensor<2x8xf32>", "tensor<3x64x8xf32>", "tensor<2x2xi32>", "tensor<2x2xf32>"},
+      "tensor<2x64xf32>", "\"sequence\", tiles = 4",
+      absl::StrFormat(
+          "%%0 = tenon.expert_matmul %%a, %%b, %%c order <chunk = 0, lanes = 8, tree = halving> "
+          "{part = #tenon.schedule<\"expert_columns\", tiles = 4, {columns_per_tile = %d : i64, "
+          "column_block = 4 : i64, row_block = 1 : i64, step = 8 : i64}>} : (tensor<2x8xf32>, "
+          "tensor<3x64x8xf32>, tensor<2x2xi32>) -> tensor<2x2x64xf32>\n"
+          "%%r = tenon.weighted_sum %%0, %%d {part = #tenon.schedule<\"weighted_sum\", tiles = 4, "
+          "{columns_per_tile = %d : i64, rows_per_tile = %d : i64}>} : (tensor<2x2x64xf32>, "
+          "tensor<2x2xf32>) -> tensor<2x64xf32>",
+          columns, sumColumns, sumRows));
+}
+
+// A weighted sum reads the columns that its tile computes.
+TEST(CpuErrors, ExpertSequences) {
+  EXPECT_THAT(compileText(expertSequenceText(16, 16, 2)), IsOk());
+  expectRefused(expertSequenceText(16, 32, 2),
+                "expects the tiles of what it reads to be its own, but got");
+  expectRefused(expertSequenceText(16, 32, 1),
+                "expects a part with tiles of rows or columns, but got");
+}
+
+// Tiles of columns look for the GEMMs of an expert among a few.
+TEST(CpuErrors, ManyExpertColumns) {
+  expectRefused(kernelText({"tensor<65x8xf32>", "tensor<3x64x8xf32>", "tensor<65x1xi32>"},
+                           "tensor<65x1x64xf32>",
+                           "\"expert_columns\", tiles = 1, {columns_per_tile = 64 : i64, "
+                           "column_block = 4 : i64, row_block = 1 : i64, step = 8 : i64}",
+                           "%r = tenon.expert_matmul %a, %b, %c order <chunk = 0, lanes = 8, tree "
+                           "= halving> : (tensor<65x8xf32>, tensor<3x64x8xf32>, tensor<65x1xi32>) "
+                           "-> tensor<65x1x64xf32>"),
+                "rows choose 65 matrices, and of more than 64 a tile takes those of one expert");
+}
+
 // A result that no code writes is no result.
 TEST(CpuErrors, ResultsThatNoEmitterWrites) {
   expectRefused(

@@ -18,7 +18,8 @@
 // WHY-DAG: yes {{.*}} expert-products: expert_matmul expert_matmul glu
 // WHY-DAG: yes {{.*}} expert-products: expert_matmul weighted_sum add
 // CPU-LABEL: @mixture
-// CPU: no {{.*}} expert-products: expert_matmul expert_matmul glu {{.*}}a sequence of tiles cannot hold expert_matmul
+// CPU-DAG: yes {{.*}} expert-products: expert_matmul expert_matmul glu
+// CPU-DAG: yes {{.*}} expert-products: expert_matmul weighted_sum add
 func.func @mixture(%x: tensor<1x2048xf16>, %ids: tensor<1x8xi32>, %weights: tensor<1x8xf32>, %g: tensor<64x768x2048xf16>, %u: tensor<64x768x2048xf16>, %d: tensor<64x2048x768xf16>) -> tensor<1x2048xf16> {
   %0 = tenon.expert_matmul %x, %g, %ids : (tensor<1x2048xf16>, tensor<64x768x2048xf16>, tensor<1x8xi32>) -> tensor<1x8x768xf16>
   %1 = tenon.expert_matmul %x, %u, %ids : (tensor<1x2048xf16>, tensor<64x768x2048xf16>, tensor<1x8xi32>) -> tensor<1x8x768xf16>
@@ -32,6 +33,8 @@ func.func @mixture(%x: tensor<1x2048xf16>, %ids: tensor<1x8xi32>, %weights: tens
 // Rows that share experts read them once, in tiles of an expert, which have not all of a row's.
 // WHY-LABEL: @many_rows
 // WHY: no {{.*}} expert-products: expert_matmul weighted_sum {{.*}}too often for 40 rows
+// CPU-LABEL: @many_rows
+// CPU: no {{.*}} expert-products: expert_matmul weighted_sum {{.*}}rows choose 80 matrices, and of more than 64 a tile takes those of one expert
 func.func @many_rows(%x: tensor<40x2x256xf16>, %ids: tensor<40x2xi32>, %weights: tensor<40x2xf32>, %d: tensor<8x128x256xf16>) -> tensor<40x128xf16> {
   %0 = tenon.expert_matmul %x, %d, %ids : (tensor<40x2x256xf16>, tensor<8x128x256xf16>, tensor<40x2xi32>) -> tensor<40x2x128xf16>
   %1 = tenon.weighted_sum %0, %weights : (tensor<40x2x128xf16>, tensor<40x2xf32>) -> tensor<40x128xf16>
@@ -131,4 +134,18 @@ func.func @choosing_for_many(%x: tensor<40x256xf16>, %scores: tensor<40x8xf32>, 
   %2 = tenon.expert_matmul %x, %u, %ids : (tensor<40x256xf16>, tensor<8x128x256xf16>, tensor<40x2xi32>) -> tensor<40x2x128xf16>
   %3 = tenon.glu silu %1, %2 : (tensor<40x2x128xf16>, tensor<40x2x128xf16>) -> tensor<40x2x128xf16>
   return %3 : tensor<40x2x128xf16>
+}
+
+// A CPU adds the biases of what a row's experts give before it sums that.
+// CPU-LABEL: @biased_sum
+// CPU: yes {{.*}} expert-products: expert_matmul embedding add weighted_sum add
+// WHY-LABEL: @biased_sum
+// WHY: no {{.*}} expert-products: expert_matmul embedding add weighted_sum {{.*}}a weighted sum stands in the kernel of the one product that it sums
+func.func @biased_sum(%x: tensor<1x2x256xf32>, %ids: tensor<1x2xi32>, %weights: tensor<1x2xf32>, %d: tensor<8x128x256xf32>, %b: tensor<8x128xf32>, %r: tensor<1x128xf32>) -> tensor<1x128xf32> {
+  %0 = tenon.expert_matmul %x, %d, %ids : (tensor<1x2x256xf32>, tensor<8x128x256xf32>, tensor<1x2xi32>) -> tensor<1x2x128xf32>
+  %1 = tenon.embedding %b, %ids : (tensor<8x128xf32>, tensor<1x2xi32>) -> tensor<1x2x128xf32>
+  %2 = tenon.add %0, %1 : (tensor<1x2x128xf32>, tensor<1x2x128xf32>) -> tensor<1x2x128xf32>
+  %3 = tenon.weighted_sum %2, %weights : (tensor<1x2x128xf32>, tensor<1x2xf32>) -> tensor<1x128xf32>
+  %4 = tenon.add %3, %r : (tensor<1x128xf32>, tensor<1x128xf32>) -> tensor<1x128xf32>
+  return %4 : tensor<1x128xf32>
 }
