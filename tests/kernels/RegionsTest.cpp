@@ -88,6 +88,10 @@ const RefusedRegion refusedRegions[] = {
      R"(%r = tenon.exp %x : (tensor<4x64xf16>) -> tensor<4x64xf16>
         tenon.yield %r, %s : tensor<4x64xf16>, !tenon.state<4x16x1x64xf16>)",
      "the emitter of elementwise chains stores tensors, not !tenon.state<4x16x1x64xf16>"},
+    {"StateBesideANorm", &forms::cudaRows, "(tensor<4x64xf16>, !tenon.state<4x16x1x64xf16>)",
+     R"(%r = tenon.softmax %x : (tensor<4x64xf16>) -> tensor<4x64xf16>
+        tenon.yield %r, %s : tensor<4x64xf16>, !tenon.state<4x16x1x64xf16>)",
+     "the emitter of row reductions stores float tensors, not !tenon.state<4x16x1x64xf16>"},
     {"IntegersAfterANorm", &forms::cudaRows, "tensor<4x64xi64>",
      R"(%n = tenon.softmax %x : (tensor<4x64xf16>) -> tensor<4x64xf16>
         %r = tenon.cast %n : (tensor<4x64xf16>) -> tensor<4x64xi64>

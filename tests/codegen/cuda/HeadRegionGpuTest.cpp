@@ -49,10 +49,10 @@ std::string headRegion(bool hasNorms) {
   constexpr const char* ofKeys = " : (tensor<Mx2xKxT>, tensor<KxT>) -> tensor<Mx2xKxT>";
   return absl::StrReplaceAll(
       region, {{"WEIGHTS", hasNorms ? "%d = %g : tensor<KxT>, %e = %h : tensor<KxT>," : ""},
-               {"NORM_OF_QUERIES", hasNorms ? norm("%x", "%a", "%d") + ofQueries : ""},
-               {"NORM_OF_KEYS", hasNorms ? norm("%z", "%b", "%e") + ofKeys : ""},
-               {"QUERIES", hasNorms ? "%x" : "%a"},
-               {"KEYS", hasNorms ? "%z" : "%b"}});
+               {"NORM_OF_QUERIES", hasNorms ? norm("%queries", "%a", "%d") + ofQueries : ""},
+               {"NORM_OF_KEYS", hasNorms ? norm("%keys", "%b", "%e") + ofKeys : ""},
+               {"QUERIES", hasNorms ? "%queries" : "%a"},
+               {"KEYS", hasNorms ? "%keys" : "%b"}});
 }
 
 const std::string normedRegion = headRegion(/*hasNorms=*/true);
