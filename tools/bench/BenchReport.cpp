@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <optional>
+#include <set>
+#include <string_view>
 
 #include "absl/strings/str_format.h"
 #include "nlohmann/json.hpp"
@@ -53,6 +56,31 @@ StepWork totalWork(const BenchReport& report) {
     total.otherBytes += step.otherBytes;
   }
   return total;
+}
+
+/// How many layers the names of the steps tell apart: `blk.0.attn_q`, `blk.1.ffn_down`.
+int64_t countLayers(const runtime::Function& function) {
+  constexpr std::string_view prefix = "blk.";
+  std::set<std::string_view> layers;
+  for (const runtime::Step& step : function.steps)
+    if (std::string_view name = step.name; name.starts_with(prefix))
+      layers.insert(name.substr(0, name.find('.', prefix.size())));
+  return static_cast<int64_t>(layers.size());
+}
+
+/// Of a step of decode what its bytes do not take at the target's read rate, by layer, in µs; nothing
+/// where the rate or the layers are not known, or where bytes come faster, from a CPU's caches.
+std::optional<double> fixedUsPerLayer(const BenchReport& report,
+                                      const runtime::Function& function) {
+  int64_t layers = countLayers(function);
+  if (function.role != runtime::Role::Decode || layers == 0 || report.readMBs == 0)
+    return std::nullopt;
+  StepWork work = totalWork(report);
+  auto medianNs = static_cast<double>(summarize(report.times.stepsNs).medianNs);
+  double readNs = static_cast<double>(work.bytes()) * 1e3 / static_cast<double>(report.readMBs);
+  if (medianNs < readNs)
+    return std::nullopt;
+  return (medianNs - readNs) / static_cast<double>(layers) / 1e3;
 }
 
 /// What the cost model says of all steps together.
@@ -204,6 +232,9 @@ std::string formatReport(const BenchReport& report, const runtime::Program& prog
                             static_cast<double>(work.weightBytes) / report.readMBs / 1e3,
                             report.readMBs / 1e3,
                             readPercent(report, work.weightBytes, steps.medianNs));
+  if (std::optional<double> fixed = fixedUsPerLayer(report, program.functions[function]))
+    text += absl::StrFormat("\n  beyond all bytes at that rate %.2f us a layer of %d", *fixed,
+                            countLayers(program.functions[function]));
   if (!report.predictedNs.empty())
     text += absl::StrFormat("\n  the cost model says %.4f ms, %.1f %% of the median",
                             predictedNs(report) / 1e6,
@@ -255,6 +286,8 @@ nlohmann::ordered_json describeReport(const BenchReport& report, const runtime::
       {"step_timing_ns", timingNs(report)},
       {"groups", describeGroups(report)},
       {"kernels", std::move(kernels)}};
+  if (std::optional<double> fixed = fixedUsPerLayer(report, program.functions[function]))
+    object["fixed_us_per_layer"] = *fixed;
   if (!report.predictedNs.empty())
     object["predicted_ns"] = predictedNs(report);
   if (!report.times.tokenNs.empty()) {

@@ -51,6 +51,8 @@ std::string formatReport(const BenchReport& report, const runtime::Program& prog
 ///   tokens_per_second   of whole calls, or of a generation where one is measured; of a graph, calls
 ///   plan, launch, model, target, activations, function, position, calls, launches, device_bytes
 ///   predicted_ns        of a call's steps together, by the cost model; where it can price them
+///   fixed_us_per_layer  of decode: the median of the steps less planned_bytes at read_mb_per_s, by
+///                       layer; where the layers are known and the bytes do not come faster
 ///   steps_ns, call_ns   min, median, p90, p95, p99, max, mean, deviation
 ///   token_ns            the same of each token of a generation, host included; where measured
 ///   weight_bytes, other_bytes, flops   of a call, as the operations state them

@@ -299,6 +299,7 @@ TEST(BenchReport, NamesTheKernelsAndTheReadLimit) {
   EXPECT_EQ(json["kernels"][0]["predicted_ns"], 150);
   EXPECT_EQ(json["predicted_ns"], 150);
   EXPECT_EQ(json["planned_bytes"], 400008);
+  EXPECT_NEAR(json["fixed_us_per_layer"].get<double>(), 0.099998, 1e-9); // 200 ns less 100.002 ns
   EXPECT_EQ(json["token_ns"]["median"], 230);
   EXPECT_EQ(json["groups"][0]["name"], "ffn");
   EXPECT_EQ(json["groups"][0]["ns"], 200);
@@ -309,6 +310,28 @@ TEST(BenchReport, NamesTheKernelsAndTheReadLimit) {
                         "3 calls"));
   EXPECT_THAT(text, HasSubstr("blk.0.attn_q: matmul"));
   EXPECT_THAT(text, HasSubstr("the cost model says 0.0001 ms, 75.0 % of the median"));
+  EXPECT_THAT(text, HasSubstr("beyond all bytes at that rate 0.10 us a layer of 1"));
+}
+
+TEST(BenchReport, SaysNothingOfLayersWhereItCannotKnow) {
+  runtime::Program program = makeProgram(Role::Decode, 2);
+  BenchReport report;
+  report.readMBs = 4000000;
+  report.times.stepsNs = {100};
+  report.times.callNs = {100};
+  report.work = {{.weightBytes = 400008}};
+  auto says = [&] { return describeReport(report, program, 0).contains("fixed_us_per_layer"); };
+  EXPECT_FALSE(says()) << "the bytes came faster";
+  report.work = {{.weightBytes = 4000}};
+  EXPECT_TRUE(says());
+  report.readMBs = 0;
+  EXPECT_FALSE(says()) << "of a target without a rate";
+  report.readMBs = 4000000;
+  program.functions[0].role = Role::Prefill;
+  EXPECT_FALSE(says());
+  program.functions[0].role = Role::Decode;
+  program.functions[0].steps[0].name = "output: matmul";
+  EXPECT_FALSE(says()) << "of a graph without layers";
 }
 
 /// Three steps, the last without stamps after it; `gapNs` between the first two.
