@@ -45,7 +45,7 @@ public:
 
   /// Runs `tokens`, from 1 to `rows()`; the other rows are inactive. Decode takes each of any
   /// sequence, Prefill all of one, at positions that follow each other, Mixed such chunks of several
-  /// sequences, one behind the other.
+  /// sequences, one after the other.
   /// Where `wantsLogits` is false and it has next ids, logits stay on the device, and `logits` has none.
   absl::Status run(std::span<const TokenRow> tokens, bool wantsLogits = true);
   /// The logits after token `row` of the last run, [vocabulary]; of Prefill and Mixed, those after the

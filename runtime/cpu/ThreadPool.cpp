@@ -24,9 +24,9 @@ static constexpr std::chrono::microseconds mostLost(500);
 static constexpr std::chrono::milliseconds mostGained(5);
 static constexpr std::chrono::microseconds mostAbsence(500);
 /// The inverse is the share of time that is lost to finding out whether the cores are free again. While
-/// they are not, each try waits twice as long as the last: a scheduler that shares cores among groups
-/// takes from the caller's core, for some tens of ms, what it counts for the others.
-static constexpr int timesAlone = 64, mostTries = 4;
+/// they are not, the caller backs off for twice as long each time: a scheduler that shares cores among
+/// groups takes from the caller's core, for some tens of ms, what it counts for the others.
+static constexpr int timesAlone = 64, mostBackoff = 4;
 static constexpr std::chrono::seconds mostAlone(1);
 
 static void pauseSpin() {
@@ -131,8 +131,8 @@ void* ThreadPool::workerMain(void* argument) {
 
 void ThreadPool::workAlone(Clock::time_point now, Clock::duration loss) {
   bool isSoon = now - aloneUntil < alone;
-  tries = isSoon ? std::min(2 * tries, mostTries) : 1;
-  alone = tries * std::min<Clock::duration>(timesAlone * loss, mostAlone);
+  backoff = isSoon ? std::min(2 * backoff, mostBackoff) : 1;
+  alone = backoff * std::min<Clock::duration>(timesAlone * loss, mostAlone);
   aloneUntil = now + alone;
 }
 
@@ -193,7 +193,7 @@ void ThreadPool::run(int64_t itemCount, Body loopBody, void* loopContext) {
   if (pending.load(std::memory_order_acquire) > 0)
     awaitWorkers(start);
   else if (lost > -mostGained)
-    noteWait(Clock::now() - start, {}, start);
+    lost = std::max<Clock::duration>(lost - (Clock::now() - start) / 2, -mostGained);
   noteAbsence(count, start);
 }
 

@@ -87,9 +87,9 @@ private:
   // The caller's own.
   Clock::time_point aloneUntil = {}; ///< no loop is shared before
   Clock::duration alone = {};        ///< how long none was shared the last time
-  int tries = 1;                     ///< of sharing that soon failed, as a power of two
-  Clock::duration absence = {};      ///< of loops, one after the other, of which the caller did all
-  Clock::duration lost = {};         ///< in waiting, less what was gained by sharing
+  int backoff = 1; ///< how many times as long it works alone as after a first failure of sharing
+  Clock::duration absence = {}; ///< of loops, one after the other, of which the caller did all
+  Clock::duration lost = {};    ///< in waiting, less what was gained by sharing
   std::atomic<bool> stopping{false};
   std::unique_ptr<Claims[]> claims; ///< by part
   /// Number of loops shared so far; idle threads wait for it to change.

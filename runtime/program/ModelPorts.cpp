@@ -13,6 +13,20 @@ static Port makePort(const char* name, const char* encoding, std::vector<int64_t
   return {name, encoding, std::move(shape), bytes, role};
 }
 
+const char* roleName(Role role) {
+  switch (role) {
+  case Role::Decode:
+    return "decode";
+  case Role::Prefill:
+    return "prefill";
+  case Role::Mixed:
+    return "mixed";
+  case Role::Other:
+    return "other";
+  }
+  return "other";
+}
+
 ModelPorts modelPorts(Role role, int64_t rows, const ModelInfo& model) {
   const bool isPrefill = role == Role::Prefill;
   const bool isMixed = role == Role::Mixed;

@@ -26,6 +26,9 @@ struct ModelPorts {
 /// vocabulary and those sequences, and where its caches are paged with that context and those pages.
 ModelPorts modelPorts(Role role, int64_t rows, const ModelInfo& model);
 
+/// `decode`, `prefill`, `mixed` or `other`.
+const char* roleName(Role role);
+
 /// Where the first port of that role is among `ports`; nothing where none has it.
 std::optional<size_t> findPort(const std::vector<Port>& ports, PortRole role);
 

@@ -10,6 +10,7 @@
 #include "runtime/text/Generator.h"
 #include "tests/Tolerances.h"
 #include "tests/common/StatusMatchers.h"
+#include "tests/end-to-end/CpuModels.h"
 #include "tests/end-to-end/MixedCalls.h"
 #include "tests/end-to-end/Models.h"
 #include "tools/driver/CompileModel.h"
@@ -20,18 +21,6 @@ namespace tenon::tests {
 namespace {
 
 const std::string stories = std::string(TENON_TEST_DATA) + "/stories260K/stories260K-q8_0.gguf";
-
-/// A model on the CPU, without the tokeniser, which would end texts.
-absl::StatusOr<std::unique_ptr<runtime::Executor>> compile(const tools::ModelOptions& options,
-                                                           passes::Plan plan = passes::Plan::Auto) {
-  std::unique_ptr<mlir::MLIRContext> context = tools::makeContext();
-  TENON_ASSIGN_OR_RETURN(auto module, tools::readModel(*context, options));
-  TENON_ASSIGN_OR_RETURN(TargetAttr target, tools::chooseTarget(*context, "cpu"));
-  TENON_ASSIGN_OR_RETURN(runtime::Program program,
-                         tools::compileModel(*module, target, {.plan = plan}));
-  program.tokenizer.reset();
-  return runtime::CpuExecutor::create(std::move(program), {.threads = 2});
-}
 
 /// Caches of one kind.
 struct MixedCaches {

@@ -13,6 +13,7 @@
 #include "support/Status.h"
 #include "tests/Tolerances.h"
 #include "tests/common/StatusMatchers.h"
+#include "tests/end-to-end/CpuModels.h"
 #include "tests/end-to-end/Models.h"
 #include "tools/driver/CompileModel.h"
 #include "tools/driver/ReadModel.h"
@@ -22,18 +23,6 @@ namespace tenon::tests {
 namespace {
 
 const std::string stories = std::string(TENON_TEST_DATA) + "/stories260K/stories260K.gguf";
-
-/// A model on the CPU, without the tokeniser, which would end texts.
-absl::StatusOr<std::unique_ptr<runtime::Executor>> compile(const tools::ModelOptions& options,
-                                                           passes::Plan plan = passes::Plan::Auto) {
-  std::unique_ptr<mlir::MLIRContext> context = tools::makeContext();
-  TENON_ASSIGN_OR_RETURN(auto module, tools::readModel(*context, options));
-  TENON_ASSIGN_OR_RETURN(TargetAttr target, tools::chooseTarget(*context, "cpu"));
-  TENON_ASSIGN_OR_RETURN(runtime::Program program,
-                         tools::compileModel(*module, target, {.plan = plan}));
-  program.tokenizer.reset();
-  return runtime::CpuExecutor::create(std::move(program), {.threads = 1});
-}
 
 /// Ids of no meaning that do not repeat soon.
 std::vector<int32_t> someIds(size_t count) {

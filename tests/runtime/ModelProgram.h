@@ -14,9 +14,8 @@ namespace tenon::runtime {
 /// A function without steps, with the ports of its role.
 inline Function makeModelFunction(Role role, int64_t rows, const ModelInfo& model,
                                   bool hasNextIds = false) {
-  const char* name = role == Role::Decode ? "decode" : role == Role::Prefill ? "prefill" : "mixed";
   Function function;
-  function.name = absl::StrFormat("%s_%d", name, rows);
+  function.name = absl::StrFormat("%s_%d", roleName(role), rows);
   function.role = role;
   function.rows = rows;
   ModelPorts ports = modelPorts(role, rows, model);

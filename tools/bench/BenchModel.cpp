@@ -23,10 +23,6 @@ ModelBench::ModelBench(runtime::Executor& executor, size_t index, const BenchOpt
     outputs.emplace_back(port.bytes);
 }
 
-static const char* roleName(Role role) {
-  return role == Role::Decode ? "decode" : role == Role::Prefill ? "prefill" : "mixed";
-}
-
 /// The rows of a mixed call that are a chunk of sequence 0: all but one of each other sequence.
 static int64_t chunkRows(int64_t rows, const runtime::ModelInfo& model) {
   return std::max<int64_t>(rows - (model.sequences - 1), 1);
@@ -43,7 +39,7 @@ absl::StatusOr<ModelBench> ModelBench::create(runtime::Executor& executor, Role 
     return absl::NotFoundError(
         absl::StrFormat("bench: expects a language model with a %s function of %d rows, but there "
                         "is none",
-                        roleName(role), rows));
+                        runtime::roleName(role), rows));
   int64_t fed = options.generatedTokens > 0 ? options.generatedTokens + warmupTokens : 0;
   int64_t last = role == Role::Decode    ? options.position + fed
                  : role == Role::Prefill ? rows - 1

@@ -84,7 +84,7 @@ private:
   /// The same, of the input of that role, which a language model has.
   std::span<int32_t> integers(runtime::PortRole role);
   /// Makes the inputs of a call of a language model with its first row at `position`. Of Mixed a chunk
-  /// of sequence 0 and behind it one row of each other sequence, as far as there are rows.
+  /// of sequence 0 and after it one row of each other sequence, as far as there are rows.
   void setPosition(int64_t position);
   absl::Status runInputs();
   absl::Status runAt(int64_t position);

@@ -6,6 +6,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "nlohmann/json.hpp"
+#include "runtime/program/ModelPorts.h"
 #include "tools/cli/TerminalText.h"
 
 namespace tenon::tools {
@@ -14,20 +15,6 @@ using nlohmann::ordered_json;
 using runtime::Function;
 using runtime::Port;
 using runtime::Program;
-
-static const char* roleName(runtime::Role role) {
-  switch (role) {
-  case runtime::Role::Decode:
-    return "decode";
-  case runtime::Role::Prefill:
-    return "prefill";
-  case runtime::Role::Mixed:
-    return "mixed";
-  case runtime::Role::Other:
-    break;
-  }
-  return "other";
-}
 
 /// Steps of all functions that each kernel runs.
 static std::vector<size_t> countSteps(const Program& program) {
@@ -151,9 +138,10 @@ std::string formatProgram(const Program& program, const std::string& path) {
                           program.workspaceBytes, codeBytes(program));
   text += formatStates(program);
   for (const Function& function : program.functions)
-    text += absl::StrFormat("\n%s: %s, %d rows, %d steps\n", function.name, roleName(function.role),
-                            function.rows, function.steps.size()) +
-            formatPorts("input", function.inputs) + formatPorts("output", function.outputs);
+    text +=
+        absl::StrFormat("\n%s: %s, %d rows, %d steps\n", function.name,
+                        runtime::roleName(function.role), function.rows, function.steps.size()) +
+        formatPorts("input", function.inputs) + formatPorts("output", function.outputs);
   text += absl::StrFormat("\n%d kernels\n", program.kernels.size());
   std::vector<size_t> steps = countSteps(program);
   for (size_t i = 0; i < program.kernels.size(); ++i)
@@ -215,7 +203,7 @@ ordered_json describeProgram(const Program& program, const std::string& path) {
                                {"fingerprint", absl::StrFormat("%016x", file.fingerprint)}});
   for (const Function& function : program.functions)
     object["functions"].push_back({{"name", function.name},
-                                   {"role", roleName(function.role)},
+                                   {"role", runtime::roleName(function.role)},
                                    {"rows", function.rows},
                                    {"predicted_ns", function.predictedNs},
                                    {"steps", function.steps.size()},
