@@ -1,11 +1,11 @@
 #include "runtime/cpu/ThreadPool.h"
 
 #include <sched.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 
 #include "absl/strings/str_format.h"
-#include "runtime/cpu/UsableCores.h"
 
 namespace tenon::runtime {
 
@@ -13,21 +13,6 @@ namespace tenon::runtime {
 // then sleep. With more threads than cores, spinning would keep others from finishing.
 static constexpr int maxSpinRounds = 2000;
 static constexpr int yieldRounds = 100;
-
-// Who waits at most so long may have waited for a thread to wake up, which takes some tens of µs. The
-// least slice of Linux' scheduler, for which a worker that has lost its core is away, is 0.7 ms.
-static constexpr std::chrono::microseconds mostDelay(100);
-// The caller works alone once it has lost so much, net of half the time of its own work: alone it would
-// take twice that, but beside other work its core would be its own for longer. What was gained before
-// is set against a loss as far as `mostGained`, so that a quiet machine may stumble now and then.
-static constexpr std::chrono::microseconds mostLost(500);
-static constexpr std::chrono::milliseconds mostGained(5);
-static constexpr std::chrono::microseconds mostAbsence(500);
-/// The inverse is the share of time that is lost to finding out whether the cores are free again. While
-/// they are not, the caller backs off for twice as long each time: a scheduler that shares cores among
-/// groups takes from the caller's core, for some tens of ms, what it counts for the others.
-static constexpr int timesAlone = 64, mostBackoff = 4;
-static constexpr std::chrono::seconds mostAlone(1);
 
 static void pauseSpin() {
 #if defined(__x86_64__)
@@ -37,24 +22,35 @@ static void pauseSpin() {
 #endif
 }
 
-ThreadPool::ThreadPool(int threads)
-    : threadCount(threads), spinRounds(threads <= usableCores() ? maxSpinRounds : 0),
-      claims(std::make_unique<Claims[]>(threads)) {
-  workers.reserve(threads - 1);
+SharingPolicy::Usage usageOfThread() {
+  timespec time{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  rusage usage{};
+  ::getrusage(RUSAGE_THREAD, &usage); // its times are those of the last tick
+  return {std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec),
+          usage.ru_nvcsw};
 }
 
-absl::StatusOr<std::unique_ptr<ThreadPool>> ThreadPool::create(int threads) {
+ThreadPool::ThreadPool(int threads, int cores, SharingPolicy::ReadUsage usage)
+    : threadCount(threads), spinRounds(threads <= cores ? maxSpinRounds : 0), usage(usage),
+      workers(std::make_unique<Worker[]>(threads - 1)),
+      policy(threads, threads <= cores ? usage : nullptr, Clock::now()),
+      claims(std::make_unique<Claims[]>(threads)) {}
+
+absl::StatusOr<std::unique_ptr<ThreadPool>> ThreadPool::create(int threads, int cores,
+                                                               SharingPolicy::ReadUsage usage) {
   if (threads < 1 || threads > maxThreads)
     return absl::InvalidArgumentError(
         absl::StrFormat("expects between 1 and %d threads, but got %d", maxThreads, threads));
-  std::unique_ptr<ThreadPool> pool(new ThreadPool(threads));
+  std::unique_ptr<ThreadPool> pool(new ThreadPool(threads, cores, usage));
   for (int index = 1; index < threads; ++index) {
-    Worker& worker = pool->workers.emplace_back(Worker{pool.get(), index, {}});
-    if (int error = pthread_create(&worker.thread, nullptr, workerMain, &worker)) {
-      pool->workers.pop_back();
+    Worker& worker = pool->workers[index - 1];
+    worker.pool = pool.get();
+    worker.index = index;
+    if (int error = pthread_create(&worker.thread, nullptr, workerMain, &worker))
       return absl::ErrnoToStatus(error,
                                  absl::StrFormat("cannot start thread %d of %d", index, threads));
-    }
+    ++pool->started;
   }
   return pool;
 }
@@ -63,8 +59,8 @@ ThreadPool::~ThreadPool() {
   stopping.store(true, std::memory_order_relaxed);
   epoch.fetch_add(1);
   epoch.notify_all();
-  for (Worker& worker : workers)
-    pthread_join(worker.thread, nullptr);
+  for (int i = 0; i < started; ++i)
+    pthread_join(workers[i].thread, nullptr);
 }
 
 /// Claims the next piece of `part`; -1 where none is left. Every piece of a loop is claimed before the
@@ -92,7 +88,7 @@ int ThreadPool::runPieces(int first, uint32_t loop) {
       int64_t begin = (items * index + all - 1) / all;
       int64_t end = (items * (index + 1) + all - 1) / all;
       if (begin < end)
-        body(context, begin, end);
+        body(context, firstItem + begin, firstItem + end);
     }
   }
   return count;
@@ -117,72 +113,98 @@ static void waitUntil(int spinRounds, Ready ready, Sleep sleep) {
 }
 
 void* ThreadPool::workerMain(void* argument) {
-  auto [pool, index, thread] = *static_cast<Worker*>(argument);
+  auto& worker = *static_cast<Worker*>(argument);
+  ThreadPool& pool = *worker.pool;
   for (uint32_t seen = 0;;) {
     waitUntil(
-        pool->spinRounds, [&] { return pool->epoch.load(std::memory_order_acquire) != seen; },
-        [&] { pool->epoch.wait(seen); });
-    seen = pool->epoch.load(std::memory_order_acquire);
-    if (pool->stopping.load(std::memory_order_relaxed)) // set before the last change of `epoch`
+        pool.spinRounds, [&] { return pool.epoch.load(std::memory_order_acquire) != seen; },
+        [&] { pool.epoch.wait(seen); });
+    seen = pool.epoch.load(std::memory_order_acquire);
+    if (pool.stopping.load(std::memory_order_relaxed)) // set before the last change of `epoch`
       return nullptr;
-    pool->finish(pool->runPieces(index, seen));
+    if (pool.trial.load(std::memory_order_relaxed) == seen)
+      pool.watchCore(worker, seen);
+    else
+      pool.finish(pool.runPieces(worker.index, seen));
   }
 }
 
-void ThreadPool::workAlone(Clock::time_point now, Clock::duration loss) {
-  bool isSoon = now - aloneUntil < alone;
-  backoff = isSoon ? std::min(2 * backoff, mostBackoff) : 1;
-  alone = backoff * std::min<Clock::duration>(timesAlone * loss, mostAlone);
-  aloneUntil = now + alone;
+/// Spins until the trial ends, and says for how long this thread was without its core.
+void ThreadPool::watchCore(Worker& worker, uint32_t loop) {
+  Clock::time_point start = trialStart.load(std::memory_order_relaxed), now = Clock::now();
+  std::chrono::nanoseconds before = usage().processorTime;
+  while (now < start + SharingPolicy::trialLength &&
+         epoch.load(std::memory_order_relaxed) == loop) {
+    pauseSpin();
+    now = Clock::now();
+  }
+  std::chrono::nanoseconds used = usage().processorTime - before;
+  auto lost = std::chrono::duration_cast<std::chrono::microseconds>(now - start - used).count();
+  auto most = std::chrono::microseconds(SharingPolicy::trialLength).count();
+  worker.lost.store(uint64_t{loop} << 32 | std::clamp<int64_t>(lost, 0, most),
+                    std::memory_order_relaxed);
+}
+
+void ThreadPool::startTrial(Clock::time_point now) {
+  trialStart.store(now, std::memory_order_relaxed);
+  uint32_t loop = epoch.load(std::memory_order_relaxed) + 1;
+  trial.store(loop, std::memory_order_relaxed);
+  for (int part = 0; part < threadCount; ++part) // it has no pieces to claim
+    claims[part].state.store(uint64_t{loop} << 32 | pieces, std::memory_order_relaxed);
+  epoch.store(loop, std::memory_order_release);
+  epoch.notify_all();
+}
+
+/// In cores. A worker that has said nothing was without its core all the time.
+double ThreadPool::lostInTrial() const {
+  double all = 0;
+  for (int i = 0; i < started; ++i) {
+    uint64_t said = workers[i].lost.load(std::memory_order_relaxed);
+    std::chrono::duration<double, std::micro> lost(static_cast<uint32_t>(said));
+    all +=
+        said >> 32 == trial.load(std::memory_order_relaxed) ? lost / SharingPolicy::trialLength : 1;
+  }
+  return all;
 }
 
 /// Waits for the pieces that workers have begun. Long waits say that one has lost its core.
-void ThreadPool::awaitWorkers(Clock::time_point start) {
-  Clock::time_point done = Clock::now();
+void ThreadPool::awaitWorkers() {
   waitUntil(
       spinRounds, [&] { return pending.load(std::memory_order_acquire) == 0; },
       [&] {
         if (int left = pending.load(std::memory_order_acquire); left > 0)
           pending.wait(left, std::memory_order_acquire);
       });
-  Clock::time_point end = Clock::now();
-  noteWait(done - start, end - done, end);
 }
 
-/// Weighs what was lost in waiting against what is gained by sharing.
-void ThreadPool::noteWait(Clock::duration worked, Clock::duration waited, Clock::time_point now) {
-  if (waited > mostDelay)
-    lost += waited;
-  lost = std::max<Clock::duration>(lost - worked / 2, -mostGained);
-  if (lost < mostLost)
-    return;
-  workAlone(now, lost);
-  lost = {};
-}
-
-/// Counts the time of loops that no worker took part in.
-void ThreadPool::noteAbsence(int piecesOfCaller, Clock::time_point start) {
-  if (piecesOfCaller < threadCount * pieces) {
-    absence = {};
-    return;
+/// Works on the caller alone as long as the policy says so. Returns the first item that is left. While
+/// there is a trial, the loop is cut into as many pieces as a shared one: a long one is shared after it.
+int64_t ThreadPool::runAlone(int64_t itemCount, Body loopBody, void* loopContext) {
+  int64_t first = 0, all = int64_t{threadCount} * pieces;
+  for (Clock::time_point now = Clock::now(); first < itemCount;) {
+    SharingPolicy::Mode before = policy.mode(), mode = policy.begin(now);
+    if (mode == SharingPolicy::Mode::Trial && before == SharingPolicy::Mode::Alone)
+      startTrial(now);
+    if (policy.isTrialOver(now)) {
+      policy.endTrial(now, lostInTrial());
+      mode = policy.mode();
+    }
+    if (mode == SharingPolicy::Mode::Shared)
+      break;
+    bool isTrial = mode == SharingPolicy::Mode::Trial;
+    int64_t end = isTrial ? std::min(first + (itemCount + all - 1) / all, itemCount) : itemCount;
+    loopBody(loopContext, first, end);
+    first = end;
+    if (first < itemCount)
+      now = Clock::now();
   }
-  Clock::time_point end = Clock::now();
-  absence += end - start;
-  if (absence < mostAbsence)
-    return;
-  workAlone(end, absence);
-  absence = {};
+  return first;
 }
 
-void ThreadPool::run(int64_t itemCount, Body loopBody, void* loopContext) {
-  bool isShared = threadCount > 1 && itemCount > 1;
-  Clock::time_point start = isShared ? Clock::now() : Clock::time_point();
-  if (!isShared || start < aloneUntil) {
-    if (itemCount > 0)
-      loopBody(loopContext, 0, itemCount);
-    return;
-  }
-  items = itemCount;
+void ThreadPool::share(int64_t first, int64_t end, Body loopBody, void* loopContext) {
+  Clock::time_point start = Clock::now();
+  firstItem = first;
+  items = end - first;
   body = loopBody;
   context = loopContext;
   pending.store(threadCount * pieces, std::memory_order_relaxed);
@@ -190,11 +212,25 @@ void ThreadPool::run(int64_t itemCount, Body loopBody, void* loopContext) {
   epoch.notify_all();
   int count = runPieces(0, loop);
   finish(count);
-  if (pending.load(std::memory_order_acquire) > 0)
-    awaitWorkers(start);
-  else if (lost > -mostGained)
-    lost = std::max<Clock::duration>(lost - (Clock::now() - start) / 2, -mostGained);
-  noteAbsence(count, start);
+  Clock::time_point done = Clock::now(), now = done;
+  if (pending.load(std::memory_order_acquire) > 0) {
+    awaitWorkers();
+    now = Clock::now();
+  }
+  policy.noteShared(done - start, now - done, count == threadCount * pieces, now);
+}
+
+void ThreadPool::run(int64_t itemCount, Body loopBody, void* loopContext) {
+  if (threadCount == 1 || itemCount <= 1) {
+    if (itemCount > 0)
+      loopBody(loopContext, 0, itemCount);
+    return;
+  }
+  int64_t first = 0;
+  if (policy.mode() != SharingPolicy::Mode::Shared)
+    first = runAlone(itemCount, loopBody, loopContext);
+  if (first < itemCount)
+    share(first, itemCount, loopBody, loopContext);
 }
 
 } // namespace tenon::runtime

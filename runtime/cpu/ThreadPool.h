@@ -5,13 +5,17 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
-#include <vector>
 
 #include <pthread.h>
 
 #include "absl/status/statusor.h"
+#include "runtime/cpu/SharingPolicy.h"
+#include "runtime/cpu/UsableCores.h"
 
 namespace tenon::runtime {
+
+/// What the system has counted of the calling thread since it began.
+SharingPolicy::Usage usageOfThread();
 
 /// A pool of persistent threads for loops of microseconds, see
 /// docs/decisions/0001-spinning-thread-pool.md.
@@ -21,9 +25,8 @@ namespace tenon::runtime {
 /// the other. A piece belongs to the thread that claims it first: who is done takes over what no one
 /// has begun, so a thread that waits for a core holds up no more than the piece that it is at.
 ///
-/// Waiting is bounded: threads spin, then yield, then sleep on a futex. Where the caller still loses
-/// more time than it gains, because threads lose their cores in the middle of a piece or take part in
-/// nothing, other work wants the cores, and the caller works alone for a multiple of what it has lost.
+/// Waiting is bounded: threads spin, then yield, then sleep on a futex. Where other work wants the cores
+/// the caller works alone, see SharingPolicy; so it does for the first 10 ms, while the pool finds out.
 ///
 /// Not thread-safe: one caller at a time.
 class ThreadPool {
@@ -39,7 +42,11 @@ public:
 
   /// Starts `threads` − 1 threads; the caller of `run` is the last one. Fails with InvalidArgument
   /// unless 1 ≤ threads ≤ maxThreads, with the system's error if a thread cannot be started.
-  static absl::StatusOr<std::unique_ptr<ThreadPool>> create(int threads);
+  /// The pool counts on `cores` cores: where it has more threads, a waiting one gives its core away at
+  /// once. `usage` is of the calling thread; without it, or with more threads than cores, the pool shares
+  /// loops at once.
+  static absl::StatusOr<std::unique_ptr<ThreadPool>>
+  create(int threads, int cores = usableCores(), SharingPolicy::ReadUsage usage = usageOfThread);
 
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -56,43 +63,45 @@ private:
   using Clock = std::chrono::steady_clock;
 
   struct Worker {
-    ThreadPool* pool;
-    int index;
-    pthread_t thread;
+    ThreadPool* pool = nullptr;
+    int index = 0;
+    pthread_t thread = {};
+    /// What it lost in a trial, in µs, in the lower half, and the number of that trial in the upper.
+    std::atomic<uint64_t> lost{0};
   };
 
-  explicit ThreadPool(int threads);
+  ThreadPool(int threads, int cores, SharingPolicy::ReadUsage usage);
   static void* workerMain(void* worker);
   int claim(int part, uint32_t loop);
   int runPieces(int first, uint32_t loop);
   void finish(int count);
-  /// Shares no loop for a multiple of `loss`, the time that was lost.
-  void workAlone(Clock::time_point now, Clock::duration loss);
-  void awaitWorkers(Clock::time_point start);
-  void noteWait(Clock::duration worked, Clock::duration waited, Clock::time_point now);
-  void noteAbsence(int piecesOfCaller, Clock::time_point start);
+  void watchCore(Worker& worker, uint32_t loop);
+  void startTrial(Clock::time_point now);
+  double lostInTrial() const;
+  void awaitWorkers();
+  int64_t runAlone(int64_t items, Body body, void* context);
+  void share(int64_t first, int64_t end, Body body, void* context);
 
   const int threadCount;
   const int spinRounds; ///< how often a waiting thread looks before it gives up its core
-  std::vector<Worker> workers;
+  const SharingPolicy::ReadUsage usage;
+  std::unique_ptr<Worker[]> workers;
+  int started = 0; ///< of the workers
   /// Pieces of a thread's part that are claimed: the number of the loop, the one under way or the
   /// one before, in the upper half, the pieces in the lower half.
   struct alignas(64) Claims {
     std::atomic<uint64_t> state{0};
   };
   // The loop under way: written by `run` before it raises `epoch`, read by those who hold a piece.
-  int64_t items = 0;
+  int64_t firstItem = 0, items = 0;
   Body body = nullptr;
   void* context = nullptr;
-  // The caller's own.
-  Clock::time_point aloneUntil = {}; ///< no loop is shared before
-  Clock::duration alone = {};        ///< how long none was shared the last time
-  int backoff = 1; ///< how many times as long it works alone as after a first failure of sharing
-  Clock::duration absence = {}; ///< of loops, one after the other, of which the caller did all
-  Clock::duration lost = {};    ///< in waiting, less what was gained by sharing
+  std::atomic<uint32_t> trial{0}; ///< the number, among the loops, of the last trial
+  std::atomic<Clock::time_point> trialStart{};
+  SharingPolicy policy; ///< the caller's own
   std::atomic<bool> stopping{false};
   std::unique_ptr<Claims[]> claims; ///< by part
-  /// Number of loops shared so far; idle threads wait for it to change.
+  /// Number of loops shared and trials so far; idle threads wait for it to change.
   alignas(64) std::atomic<uint32_t> epoch{0};
   /// Pieces of the loop under way that are not done.
   alignas(64) std::atomic<int> pending{0};
