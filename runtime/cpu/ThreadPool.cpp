@@ -33,9 +33,8 @@ SharingPolicy::Usage usageOfThread() {
 
 ThreadPool::ThreadPool(int threads, int cores, SharingPolicy::ReadUsage usage)
     : threadCount(threads), spinRounds(threads <= cores ? maxSpinRounds : 0), usage(usage),
-      workers(std::make_unique<Worker[]>(threads - 1)),
-      policy(threads, threads <= cores ? usage : nullptr, Clock::now()),
-      claims(std::make_unique<Claims[]>(threads)) {}
+      workers(std::make_unique<Worker[]>(threads - 1)), claims(std::make_unique<Claims[]>(threads)),
+      policy(threads, threads <= cores ? usage : nullptr, Clock::now()) {}
 
 absl::StatusOr<std::unique_ptr<ThreadPool>> ThreadPool::create(int threads, int cores,
                                                                SharingPolicy::ReadUsage usage) {

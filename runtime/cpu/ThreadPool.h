@@ -96,15 +96,15 @@ private:
   int64_t firstItem = 0, items = 0;
   Body body = nullptr;
   void* context = nullptr;
-  std::atomic<uint32_t> trial{0}; ///< the number, among the loops, of the last trial
-  std::atomic<Clock::time_point> trialStart{};
-  SharingPolicy policy; ///< the caller's own
   std::atomic<bool> stopping{false};
   std::unique_ptr<Claims[]> claims; ///< by part
   /// Number of loops shared and trials so far; idle threads wait for it to change.
   alignas(64) std::atomic<uint32_t> epoch{0};
+  std::atomic<uint32_t> trial{0}; ///< the number, among them, of the last trial
+  std::atomic<Clock::time_point> trialStart{};
   /// Pieces of the loop under way that are not done.
   alignas(64) std::atomic<int> pending{0};
+  alignas(64) SharingPolicy policy; ///< the caller's own
 };
 
 } // namespace tenon::runtime
