@@ -57,21 +57,33 @@ static int64_t sumBytes(const ExpertRegion& region, int64_t columns) {
   return floatBytes * static_cast<int64_t>(region.gemms.size()) * columns;
 }
 
+/// Blocks with rings that share a multiprocessor: two beside a weighted sum where the x of a warp,
+/// one round of tensor cores or less, leaves registers to them, so that twice as many warps hide
+/// what each waits for (docs/notebook/2026-11-26-down-in-two-blocks.md).
+static int64_t blocksOfRings(const ExpertRegion& region) {
+  constexpr int64_t mostOfTwo = 1024;
+  bool holdsLittle = region.depth <= mostOfTwo && ExpertStage(region).rows <= 2;
+  return region.sum && holdsLittle ? 2 : 1;
+}
+
 /// Rings of the warps, the sums, weights of a weighted sum; registers hold x.
 static BlockResources resourcesOfRings(const ExpertGemvKernel& kernel) {
   ExpertStage stage(kernel.region);
   int64_t warps = kernel.schedule.threads / 32;
   BlockResources resources;
   resources.threads = kernel.schedule.threads;
-  resources.blocksPerSm = 1; // or ptxas spills to leave registers to a second one
+  resources.blocksPerSm =
+      blocksOfRings(kernel.region); // or ptxas spills to leave registers to more
   // x: of each round of tensor cores 17 and what is made of quants; else the elements of a lane.
-  constexpr int64_t least = 72, ofRound = 18, round = 1024, ofManyRows = 16;
+  constexpr int64_t least = 72, ofRound = 18, round = 1024, ofManyRows = 16, registersOfTwo = 64;
   int64_t depth = kernel.region.depth;
   if (stage.onTensorCores)
     resources.registers = least + ofRound * static_cast<int64_t>(llvm::divideCeil(depth, round)) +
                           (stage.rows > 2 ? ofManyRows : 0);
   else
     resources.registers = least + depth / 32;
+  if (resources.blocksPerSm > 1)
+    resources.registers = std::min(resources.registers, registersOfTwo);
   resources.dynamicSmemBytes = warps * stage.ringBytes(kernel.schedule.stages);
   int64_t sums = warps * sumBytes(kernel.region, kernel.schedule.columnsPerWarp);
   if (kernel.region.sum || kernel.region.choice)
@@ -223,16 +235,16 @@ static bool suitsRings(const ExpertRegion& region, const CudaTarget& target) {
           (takesRowsTogether && region.columns * stage.matrix.rowBytes % BulkRows::copyBytes == 0));
 }
 
-/// One block a multiprocessor, or almost: as many columns of a pair, or of all pairs of a row,
-/// which its warps share so that few have more to do than others. All that a warp brings is on its
-/// way at once where the rings hold it.
+/// One block a multiprocessor, or two, or almost: as many columns of a pair, or of all pairs of a
+/// row, which its warps share so that few have more to do than others. All that a warp brings is on
+/// its way at once where the rings hold it.
 static ExpertGemvSchedule chooseRings(const ExpertRegion& region, const CudaTarget& target) {
   constexpr int64_t mostColumns = 128;
   int64_t mostWarps = mostRingWarps(region);
   ExpertStage stage(region);
-  int64_t parts = region.sum ? region.rows : region.pairs();
+  int64_t parts = region.sum ? region.rows : region.pairs(), blocks = blocksOfRings(region);
   auto columns = static_cast<int64_t>(
-      llvm::divideCeil(region.columns, std::max<int64_t>(target.sms / parts, 1)));
+      llvm::divideCeil(region.columns, std::max<int64_t>(blocks * target.sms / parts, 1)));
   int64_t together = stage.rowsTogether();
   int64_t sharing = region.sum ? region.chosen : 1; // warps that take the same columns
   int64_t least = std::numeric_limits<int64_t>::max();
@@ -243,9 +255,9 @@ static ExpertGemvSchedule chooseRings(const ExpertRegion& region, const CudaTarg
     ofWarp = std::min(ofWarp, mostColumns);
     int64_t warps = groups * sharing;
     int64_t turns = stage.turns(ofWarp, static_cast<int64_t>(region.gemms.size()));
-    bool holdsTwo =
-        warps * (stage.ringBytes(2) + sumBytes(region, ofWarp)) <= target.smemBytesPerBlock;
-    int64_t held = target.bulkRingBytes / (warps * stage.ringBytes(1));
+    bool holdsTwo = blocks * warps * (stage.ringBytes(2) + sumBytes(region, ofWarp)) <=
+                    target.smemBytesPerBlock;
+    int64_t held = target.bulkRingBytes / (blocks * warps * stage.ringBytes(1));
     int64_t stages = std::min(turns, std::max<int64_t>(held, holdsTwo ? 2 : 1));
     // With one stage a warp waits for what it brings next: as for twice the columns.
     int64_t cost = groups * ofWarp * (stages == 1 && turns > 1 ? 2 : 1);
