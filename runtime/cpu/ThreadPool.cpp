@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_format.h"
 
@@ -13,6 +14,9 @@ namespace tenon::runtime {
 // then sleep. With more threads than cores, spinning would keep others from finishing.
 static constexpr int maxSpinRounds = 2000;
 static constexpr int yieldRounds = 100;
+
+// Cutting loops of shorter pieces would cost more than it may gain.
+static constexpr std::chrono::microseconds shortPiece(100);
 
 static void pauseSpin() {
 #if defined(__x86_64__)
@@ -179,10 +183,10 @@ void ThreadPool::awaitWorkers() {
 /// Works on the caller alone as long as the policy says so. Returns the first item that is left. While
 /// there is a trial, the loop is cut into as many pieces as a shared one: a long one is shared after it.
 int64_t ThreadPool::runAlone(int64_t itemCount, Body loopBody, void* loopContext) {
-  int64_t first = 0, all = int64_t{threadCount} * pieces;
+  int64_t first = 0, all = int64_t{threadCount} * pieces, piece = (itemCount + all - 1) / all;
   for (Clock::time_point now = Clock::now(); first < itemCount;) {
-    SharingPolicy::Mode before = policy.mode(), mode = policy.begin(now);
-    if (mode == SharingPolicy::Mode::Trial && before == SharingPolicy::Mode::Alone)
+    SharingPolicy::Mode last = policy.mode(), mode = policy.begin(now);
+    if (mode == SharingPolicy::Mode::Trial && last == SharingPolicy::Mode::Alone)
       startTrial(now);
     if (policy.isTrialOver(now)) {
       policy.endTrial(now, lostInTrial());
@@ -191,11 +195,14 @@ int64_t ThreadPool::runAlone(int64_t itemCount, Body loopBody, void* loopContext
     if (mode == SharingPolicy::Mode::Shared)
       break;
     bool isTrial = mode == SharingPolicy::Mode::Trial;
-    int64_t end = isTrial ? std::min(first + (itemCount + all - 1) / all, itemCount) : itemCount;
+    int64_t end = isTrial ? std::min(first + piece, itemCount) : itemCount;
     loopBody(loopContext, first, end);
     first = end;
-    if (first < itemCount)
-      now = Clock::now();
+    if (first == itemCount)
+      break;
+    Clock::time_point before = std::exchange(now, Clock::now());
+    if (now - before < shortPiece)
+      piece = itemCount;
   }
   return first;
 }

@@ -214,8 +214,8 @@ TEST(ThreadPool, NeverSharesWhereWorkersHaveNoCores) {
   while (std::chrono::steady_clock::now() < start + std::chrono::milliseconds(150)) {
     Visits visits(*pool, 1001);
     EXPECT_THAT(visits.counts, testing::Each(1));
-    // All at once, or in the pieces of a trial.
-    EXPECT_THAT(visits.starts.back(), testing::AnyOf(0, 882));
+    // All at once, or in the pieces of a trial; the last piece of a shared loop begins at 876.
+    EXPECT_EQ(visits.starts.back() % 126, 0);
   }
 }
 
