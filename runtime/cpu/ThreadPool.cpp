@@ -138,7 +138,9 @@ void ThreadPool::watchCore(Worker& worker, uint32_t loop) {
   std::chrono::nanoseconds before = usage().processorTime;
   while (now < start + SharingPolicy::trialLength &&
          epoch.load(std::memory_order_relaxed) == loop) {
-    pauseSpin();
+    for (int i = 0; i < 64;
+         ++i) // a thread that reads the clock all the time slows its core's other one
+      pauseSpin();
     now = Clock::now();
   }
   std::chrono::nanoseconds used = usage().processorTime - before;
