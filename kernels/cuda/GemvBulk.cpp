@@ -72,6 +72,23 @@ BlockResources GemvBulkKernel::resources() const {
   return resources;
 }
 
+/// Of quants on tensor cores instructions, 2.6 for each element that a thread has (307 to 342 for
+/// 4,096 elements of Q4_K, docs/decisions/0009-blocks-on-tensor-cores.md), which every row of x
+/// takes again.
+PriceTerms GemvBulkKernel::priceTerms() const {
+  constexpr int64_t lanes = 32, tenth = 10, ofElement = 26;
+  PriceTerms terms;
+  terms.keepsRingsFull = true;
+  if (layout.onTensorCores) {
+    int64_t elements = 0;
+    for (const GemmRegion::Group& group : region.groups)
+      for (GemmRegion::Gemm gemm : group.gemms)
+        elements += gemm.op.getWeight().getType().getNumElements();
+    terms.warpInstructions = region.rows * elements * ofElement / (tenth * lanes);
+  }
+  return terms;
+}
+
 static Verdict accepts(const BulkShape& shape, const CudaTarget& target) {
   constexpr int64_t mostSums = 64; // that a thread's registers hold
   if (!target.bulkCopies)
@@ -169,13 +186,19 @@ bool BulkSchedule::make(int64_t stages, int64_t early) {
 }
 
 /// On tensor cores: as many warps as leave each one part of x, and two of its segments at once,
-/// which the instructions that multiply take for the price of one.
+/// which the instructions that multiply take for the price of one. A warp of few segments takes
+/// them one by one where two at once, of which a stage is on its way before the kernel waits, are
+/// many bytes: x waits for them (H200, 2026-11-26, gpt-oss-20b, rows of 2,880 and 4,096 elements in
+/// Q8_0: Q, K and V 1.434 and 1.397 ms a step, the output projection too 1.357; of the 8B in Q8_0,
+/// where all products but that one have more segments, all one by one 2.256 and 2.278).
 void BulkSchedule::chooseBatch() {
   if (!layout.onTensorCores || layout.segments > mostWarps)
     return;
   warps = mostWarps / layout.segments * layout.segments;
   int64_t ofWarp = llvm::divideCeil(layout.linesPerTile * layout.segments, warps);
-  batch = ofWarp > 1 ? 2 : 1;
+  constexpr int64_t fewSegments = 3;
+  bool waits = 2 * warps * layout.pieceBytes > target.bulkEarlyBytes;
+  batch = ofWarp == 1 || (waits && ofWarp <= fewSegments) ? 1 : 2;
   holds = ofWarp > batch;
   if (!make(leastStages, leastStages))
     batch = 1;

@@ -56,4 +56,17 @@ module attributes {tenon.target = #tenon.target<"h200", cuda, features = ["sm_90
     %4 = tenon.matmul %x, %o : (tensor<1x4096xf16>, tensor<512x4096x!tenon.block<q4_k>>) -> tensor<1x512xf16>
     return %2, %3, %4 : tensor<1x32x128xbf16>, tensor<1x4096xf16>, tensor<1x512xf16>
   }
+
+  // Warps of few segments take them one by one where two are many bytes; of many, or of fewer
+  // bytes, two at once.
+  // CHECK-LABEL: func @few_segments
+  // CHECK: schedule #tenon.schedule<"gemv_bulk", tiles = 132, {early = 1 : i64, held = 1 : i64, stages = 2 : i64, threads = 512 : i64, vector = 8 : i64}>
+  // CHECK: schedule #tenon.schedule<"gemv_bulk", tiles = 132, {batch = 2 : i64, early = 1 : i64, held = 1 : i64, stages = 2 : i64, threads = 512 : i64, vector = 8 : i64}>
+  // CHECK: schedule #tenon.schedule<"gemv_bulk", tiles = 132, {batch = 2 : i64, {{.*}}threads = 512 : i64, vector = 8 : i64}>
+  func.func @few_segments(%x: tensor<1x2880xf16>, %q: tensor<5120x2880x!tenon.block<q8_0>>, %h: tensor<201088x2880x!tenon.block<q8_0>>, %n: tensor<5120x2880x!tenon.block<q4_0>>) -> (tensor<1x5120xf16>, tensor<1x201088xf16>, tensor<1x5120xf16>) {
+    %0 = tenon.matmul %x, %q : (tensor<1x2880xf16>, tensor<5120x2880x!tenon.block<q8_0>>) -> tensor<1x5120xf16>
+    %1 = tenon.matmul %x, %h : (tensor<1x2880xf16>, tensor<201088x2880x!tenon.block<q8_0>>) -> tensor<1x201088xf16>
+    %2 = tenon.matmul %x, %n : (tensor<1x2880xf16>, tensor<5120x2880x!tenon.block<q4_0>>) -> tensor<1x5120xf16>
+    return %0, %1, %2 : tensor<1x5120xf16>, tensor<1x201088xf16>, tensor<1x5120xf16>
+  }
 }
