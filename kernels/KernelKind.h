@@ -54,6 +54,9 @@ struct PriceTerms {
   /// Instructions of warps that all blocks issue, where these and not the tensor cores bind the
   /// GEMMs; 0: not known.
   int64_t warpInstructions = 0;
+  /// Weights come through rings that warps keep full while they multiply, which hides nearly all of
+  /// the shorter of memory and arithmetic.
+  bool keepsRingsFull = false;
 };
 
 /// A region as a kind of kernel computes it, with its schedule: read once, and asked by whoever

@@ -35,7 +35,7 @@ struct GemvBulkKernel {
 
   static VerdictOr<GemvBulkKernel> read(KernelOp kernel);
   BlockResources resources() const;
-  PriceTerms priceTerms() const { return {}; }
+  PriceTerms priceTerms() const;
 };
 
 /// The schedule of `region`, whose GEMMs have the orders of `orderForBulkCopies`; refuses a

@@ -383,7 +383,10 @@ Estimate CostModel::estimateOnGpu(KernelOp kernel, const KernelWork& work) const
   if (matched.terms.warpgroups)
     return estimateWarpgroups(kernel, matched, *matched.terms.warpgroups);
   double memory = memoryOnGpu(matched), compute = computeOnGpu(matched);
-  double unhidden = property("unhidden_percent") / 100.0 * std::min(memory, compute);
+  double percent = static_cast<double>(property("unhidden_percent"));
+  if (matched.terms.keepsRingsFull)
+    percent = static_cast<double>(target.getProperty("ring_unhidden_percent").value_or(percent));
+  double unhidden = percent / 100.0 * std::min(memory, compute);
   return finish(property(launchProperty(mode, target)), memory, compute,
                 latencyOnGpu(matched) + unhidden);
 }

@@ -55,6 +55,7 @@ std::string contentKey(KernelOp kernel);
 /// On a GPU, with b the bytes read and written, f the flops:
 ///
 ///     ns = launch + latency + max(memory, compute) + unhidden_percent · min(memory, compute)
+///          (ring_unhidden_percent, where a target has it, of kernels that keep rings full)
 ///     latency = dependent_load_ns + reduction_ns + (reductions − 1) · next_reduction_ns
 ///               + row_barrier_ns · reductions, where several warps share a row
 ///               + spread_ns · min(1, log tiles / log multiprocessors)
@@ -76,8 +77,8 @@ std::string contentKey(KernelOp kernel);
 ///               take l2_none_percent: copy for as many reads as there are writes and dram for the
 ///               rest; of rows at most sm · multiprocessors that have some
 ///     compute = (f / rate of GEMMs or f32 + repeated f · tiles / f32) / wave efficiency;
-///               where instructions bind (block_gemm), those over what the schedulers issue
-///               (issue_percent of a slot a cycle each)
+///               where instructions bind (quants on tensor cores), those over what the schedulers
+///               issue (issue_percent of a slot a cycle each)
 ///
 /// Bytes in flight are those of the blocks that registers, shared memory and threads of the target
 /// let run at once. Wave efficiency is tiles over whole waves of tiles. GEMMs on tensor cores
