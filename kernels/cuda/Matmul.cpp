@@ -3,6 +3,7 @@
 #include "kernels/cuda/Gemm.h"
 #include "kernels/cuda/Gemv.h"
 #include "kernels/cuda/GemvBulk.h"
+#include "kernels/cuda/HeldBlockGemm.h"
 #include "kernels/cuda/HeldGemm.h"
 #include "kernels/cuda/HopperGemm.h"
 #include "kernels/cuda/LibraryGemm.h"
@@ -34,6 +35,8 @@ static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target, Neighbours
     setHopperGemmOrder(op, schedule);
     return printSchedule(context, HopperGemmKernel::name, schedule);
   }
+  if (whole && suitsHeldBlockGemm(*whole, target))
+    return printSchedule(context, HeldBlockGemmKernel::name, chooseHeldBlockGemm(*whole, target));
   if (whole && acceptsBlockGemm(*whole, target))
     return printSchedule(context, BlockGemmKernel::name, chooseBlockGemm(*whole, target));
   // What stands beside the GEMM may be none of what bulk copies' emitter computes.

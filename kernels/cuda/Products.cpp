@@ -1,6 +1,7 @@
 #include "kernels/cuda/BlockGemm.h"
 #include "kernels/cuda/CudaScheduleRule.h"
 #include "kernels/cuda/GemvBulk.h"
+#include "kernels/cuda/HeldBlockGemm.h"
 #include "kernels/cuda/HeldGemm.h"
 #include "kernels/cuda/HopperGemm.h"
 #include "kernels/cuda/NarrowGemm.h"
@@ -21,7 +22,8 @@ static bool suitsNarrowGemm(const GemmRegion& region, const CudaTarget& target) 
 
 static bool suitsTensorCores(const GemmRegion& region, const CudaTarget& target) {
   return suitsHopperGemm(region, target) || suitsNarrowGemm(region, target) ||
-         suitsHeldGemm(region, target) || acceptsBlockGemm(region, target);
+         suitsHeldGemm(region, target) || suitsHeldBlockGemm(region, target) ||
+         acceptsBlockGemm(region, target);
 }
 
 static Verdict accepts(KernelOp kernel, const CudaTarget& target) {
@@ -66,6 +68,9 @@ static ScheduleAttr choosePart(MatmulOp op, const GemmRegion& region, const Cuda
     return printSchedule(op->getContext(), HeldGemmKernel::name, chooseHeldGemm(alone, target));
   if (suitsNarrowGemm(region, target))
     return printSchedule(op->getContext(), NarrowGemmKernel::name, chooseNarrowGemm(alone, target));
+  if (suitsHeldBlockGemm(region, target))
+    return printSchedule(op->getContext(), HeldBlockGemmKernel::name,
+                         chooseHeldBlockGemm(alone, target));
   if (acceptsBlockGemm(region, target)) {
     BlockGemmSchedule whole = chooseBlockGemm(region, target);
     return printSchedule(op->getContext(), BlockGemmKernel::name,
@@ -85,6 +90,8 @@ static ScheduleAttr chooseWhole(const GemmRegion& region, const CudaTarget& targ
     return printSchedule(context, HeldGemmKernel::name, chooseHeldGemm(region, target));
   if (suitsNarrowGemm(region, target))
     return printSchedule(context, NarrowGemmKernel::name, chooseNarrowGemm(region, target));
+  if (suitsHeldBlockGemm(region, target))
+    return printSchedule(context, HeldBlockGemmKernel::name, chooseHeldBlockGemm(region, target));
   if (acceptsBlockGemm(region, target))
     return printSchedule(context, BlockGemmKernel::name, chooseBlockGemm(region, target));
   VerdictOr<GemvBulkSchedule> found = chooseGemvBulk(region, target, neighbours);

@@ -174,6 +174,7 @@ inline void asm_cvt_rn_bf16_f32(unsigned short& y, float x) { y = floatToBfloat(
 inline void asm_cvt_rn_f16x2_f32(unsigned& y, float high, float low) {
   y = unsigned{floatToHalf(high)} << 16 | floatToHalf(low);
 }
+inline void asm_cvt_rn_f16x2_f32(unsigned& y, float both) { asm_cvt_rn_f16x2_f32(y, both, both); }
 inline void asm_cvt_rn_bf16x2_f32(unsigned& y, float high, float low) {
   y = unsigned{floatToBfloat(high)} << 16 | floatToBfloat(low);
 }
@@ -195,6 +196,17 @@ inline void asm_add_rn_f16x2(unsigned& y, unsigned a, unsigned b) {
   auto sum = [&](int shift) -> unsigned {
     auto x = static_cast<unsigned short>(a >> shift), z = static_cast<unsigned short>(b >> shift);
     double exact = double{halfToFloat(x)} + halfToFloat(z);
+    return exact != exact ? 0x7FFFu : std::bit_cast<unsigned short>(static_cast<_Float16>(exact));
+  };
+  y = sum(16) << 16 | sum(0);
+}
+/// Double holds a product of halves exactly, and a sum with one up to 2^31 times as large.
+inline void asm_fma_rn_f16x2(unsigned& y, unsigned a, unsigned b, unsigned c) {
+  auto sum = [&](int shift) -> unsigned {
+    auto at = [&](unsigned pair) -> double {
+      return halfToFloat(static_cast<unsigned short>(pair >> shift));
+    };
+    double exact = at(a) * at(b) + at(c);
     return exact != exact ? 0x7FFFu : std::bit_cast<unsigned short>(static_cast<_Float16>(exact));
   };
   y = sum(16) << 16 | sum(0);

@@ -1,12 +1,13 @@
 // RUN: tenon dump %s --as=scheduled --target=h200 --plan=fused | FileCheck %s
 // RUN: tenon dump %s --as=scheduled --target=a100 --plan=fused | FileCheck %s --check-prefix=A100
 
-// Several rows of x with weights in blocks: tensor cores take both, and products of a kernel keep
-// the warps that share out its lines, so that they add alike when each has a kernel of its own.
+// Several rows of x with weights in blocks: tensor cores take both. Warps that hold x add alike
+// whatever shares their kernel; other products of a kernel keep the warps that share out its lines,
+// so that they add alike when each has a kernel of its own.
 // CHECK-LABEL: func.func @qkv
-// CHECK: schedule #tenon.schedule<"block_gemm", tiles = 257, {blocks_per_sm = 2 : i64, line_warps = 1 : i64, stages = 2 : i64, threads = 256 : i64, tile_lines = 20 : i64, tile_rows = 8 : i64}>
-// CHECK: tenon.matmul {{.*}}part = #tenon.schedule<"block_gemm", tiles = 256, {blocks_per_sm = 2 : i64, line_warps = 1 : i64
-// CHECK: tenon.matmul {{.*}}part = #tenon.schedule<"block_gemm", tiles = 128, {blocks_per_sm = 2 : i64, line_warps = 1 : i64
+// CHECK: schedule #tenon.schedule<"held_block_gemm", tiles = 107, {cluster_blocks = 1 : i64, early = 2 : i64, stages = 4 : i64, threads = 512 : i64}>
+// CHECK: tenon.matmul {{.*}}part = #tenon.schedule<"held_block_gemm", tiles = 128, {cluster_blocks = 1 : i64
+// CHECK: tenon.matmul {{.*}}part = #tenon.schedule<"held_block_gemm", tiles = 64, {cluster_blocks = 1 : i64
 // A100-LABEL: func.func @qkv
 // A100: schedule #tenon.schedule<"block_gemm"
 func.func @qkv(%x: tensor<8x4096xf16>, %q: tensor<4096x4096x!tenon.block<q4_k>>, %k: tensor<1024x4096x!tenon.block<q4_k>>) -> (tensor<8x4096xf16>, tensor<8x1024xf16>) {
@@ -22,6 +23,18 @@ func.func @mixed(%x: tensor<8x4096xf16>, %q: tensor<4096x4096x!tenon.block<q4_k>
   %1 = tenon.matmul %x, %q : (tensor<8x4096xf16>, tensor<4096x4096x!tenon.block<q4_k>>) -> tensor<8x4096xf16>
   %2 = tenon.matmul %x, %v : (tensor<8x4096xf16>, tensor<1024x4096x!tenon.block<q6_k>>) -> tensor<8x1024xf16>
   return %1, %2 : tensor<8x4096xf16>, tensor<8x1024xf16>
+}
+
+// Warps that hold x have to have it for several tiles, and numbers of eight bits of exponent keep
+// too few of a quant times an integer: products of a kernel keep the warps that share out its lines.
+// CHECK-LABEL: func.func @bf16
+// CHECK: schedule #tenon.schedule<"block_gemm", tiles = 257, {blocks_per_sm = 2 : i64, line_warps = 1 : i64, stages = 2 : i64, threads = 256 : i64, tile_lines = 20 : i64, tile_rows = 8 : i64}>
+// CHECK: tenon.matmul {{.*}}part = #tenon.schedule<"block_gemm", tiles = 256, {blocks_per_sm = 2 : i64, line_warps = 1 : i64
+// CHECK: tenon.matmul {{.*}}part = #tenon.schedule<"block_gemm", tiles = 128, {blocks_per_sm = 2 : i64, line_warps = 1 : i64
+func.func @bf16(%x: tensor<8x4096xbf16>, %q: tensor<4096x4096x!tenon.block<q4_k>>, %k: tensor<1024x4096x!tenon.block<q4_k>>) -> (tensor<8x4096xbf16>, tensor<8x1024xbf16>) {
+  %1 = tenon.matmul %x, %q : (tensor<8x4096xbf16>, tensor<4096x4096x!tenon.block<q4_k>>) -> tensor<8x4096xbf16>
+  %2 = tenon.matmul %x, %k : (tensor<8x4096xbf16>, tensor<1024x4096x!tenon.block<q4_k>>) -> tensor<8x1024xbf16>
+  return %1, %2 : tensor<8x4096xbf16>, tensor<8x1024xbf16>
 }
 
 // More than 16 rows are several tiles, or warpgroups'. A norm in front is a kernel of its own.

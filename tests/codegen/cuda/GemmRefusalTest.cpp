@@ -26,6 +26,20 @@ std::string quantMatmul(const char* input, const char* order) {
                          input, order);
 }
 
+/// Rows of %a with blocks, whose depth needs four warps of one block, and how these take them.
+const char* const heldBlockSchedule =
+    "tiles = 1, {threads = 128 : i64, stages = 3 : i64, early = 2 : i64, cluster_blocks = 1 : i64}";
+std::vector<std::string> heldBlockTypes(int rows, int depth, const char* encoding = "q4_k") {
+  return {f16({rows, depth}), absl::StrFormat("tensor<16x%dx!tenon.block<%s>>", depth, encoding)};
+}
+std::string heldBlockMatmul(int rows, int depth, const char* encoding = "q4_k",
+                            const char* input = "%a", const char* result = "%r",
+                            const char* order = "") {
+  return absl::StrFormat("%s = tenon.matmul %s, %%b %s : (tensor<%dx%dxf16>, "
+                         "tensor<16x%dx!tenon.block<%s>>) -> tensor<%dx16xf16>\n",
+                         result, input, order, rows, depth, depth, encoding, rows);
+}
+
 INSTANTIATE_TEST_SUITE_P(
     FewRows, CudaRefusals,
     ::testing::Values(
@@ -211,6 +225,93 @@ INSTANTIATE_TEST_SUITE_P(
                           {f16({2, 16})},
                           quantMatmul("%a", "order <chunk = 0, lanes = 256, tree = tensor_cores>"),
                           "expects no order for the emitter block_gemm, but got"}),
+    nameOf);
+
+INSTANTIATE_TEST_SUITE_P(
+    HeldBlocks, CudaRefusals,
+    ::testing::Values(
+        Refusal{"HeldBlocksBeforeHopper",
+                "held_block_gemm",
+                heldBlockSchedule,
+                heldBlockTypes(2, 1024),
+                {f16({2, 16})},
+                heldBlockMatmul(2, 1024),
+                "expects sm_90 or later for the emitter held_block_gemm",
+                "sm_80"},
+        Refusal{"HeldBlocksInAnOrder",
+                "held_block_gemm",
+                heldBlockSchedule,
+                heldBlockTypes(2, 1024),
+                {f16({2, 16})},
+                heldBlockMatmul(2, 1024, "q4_k", "%a", "%r",
+                                "order <chunk = 0, lanes = 256, tree = tensor_cores>"),
+                "expects no order for the emitter held_block_gemm, but got"},
+        Refusal{"HeldBlocksOfAnotherEncoding",
+                "held_block_gemm",
+                heldBlockSchedule,
+                heldBlockTypes(2, 1024, "q6_k"),
+                {f16({2, 16})},
+                heldBlockMatmul(2, 1024, "q6_k"),
+                "held_block_gemm takes weights of q4_k, or all of q5_k, and inputs of f16"},
+        Refusal{"HeldBlocksInBatches",
+                "held_block_gemm",
+                heldBlockSchedule,
+                {f16({2, 4, 1024}), "tensor<2x16x1024x!tenon.block<q4_k>>"},
+                {f16({2, 4, 16})},
+                "%r = tenon.matmul %a, %b : (tensor<2x4x1024xf16>, "
+                "tensor<2x16x1024x!tenon.block<q4_k>>) -> tensor<2x4x16xf16>",
+                "held_block_gemm takes one batch"},
+        Refusal{"HeldBlocksOfManyRows",
+                "held_block_gemm",
+                heldBlockSchedule,
+                heldBlockTypes(17, 1024),
+                {f16({17, 16})},
+                heldBlockMatmul(17, 1024),
+                "held_block_gemm takes 2 to 16 rows, but the region has 17"},
+        Refusal{"HeldBlocksOfThreeProducts",
+                "held_block_gemm",
+                heldBlockSchedule,
+                heldBlockTypes(2, 1024),
+                {f16({2, 16})},
+                heldBlockMatmul(2, 1024, "q4_k", "%a", "%u") +
+                    heldBlockMatmul(2, 1024, "q4_k", "%a", "%v") +
+                    heldBlockMatmul(2, 1024, "q4_k", "%a", "%w") +
+                    "%s = tenon.add %u, %v : (tensor<2x16xf16>, tensor<2x16xf16>) -> "
+                    "tensor<2x16xf16>\n"
+                    "%r = tenon.add %s, %w : (tensor<2x16xf16>, tensor<2x16xf16>) -> "
+                    "tensor<2x16xf16>",
+                "held_block_gemm joins at most 2 products, but the region has 3"},
+        Refusal{"HeldBlocksAfterANorm",
+                "held_block_gemm",
+                heldBlockSchedule,
+                heldBlockTypes(2, 1024),
+                {f16({2, 16})},
+                norm(2, 1024, "chunk = 0, lanes = 256") + heldBlockMatmul(2, 1024, "q4_k", "%n"),
+                "held_block_gemm reads one input from memory, and stores results of products"},
+        Refusal{"HeldBlocksOfShortRows",
+                "held_block_gemm",
+                heldBlockSchedule,
+                heldBlockTypes(2, 768),
+                {f16({2, 16})},
+                heldBlockMatmul(2, 768),
+                "held_block_gemm takes depths of 1024 (of more than 8 rows 2048) to 32768 "
+                "elements, but the region has 768"},
+        Refusal{"HeldBlocksOfOtherThreads",
+                "held_block_gemm",
+                heldBlockSchedule,
+                heldBlockTypes(2, 2048),
+                {f16({2, 16})},
+                heldBlockMatmul(2, 2048),
+                "expects clusters of 1 blocks of 256 threads, but got 1 blocks in clusters of 1 of "
+                "128 threads"},
+        Refusal{"HeldBlocksBeforeTheirStages",
+                "held_block_gemm",
+                "tiles = 1, {threads = 128 : i64, stages = 3 : i64, early = 4 : i64, "
+                "cluster_blocks = 1 : i64}",
+                heldBlockTypes(2, 1024),
+                {f16({2, 16})},
+                heldBlockMatmul(2, 1024),
+                "expects at most 3 early stages, but got 4"}),
     nameOf);
 
 } // namespace
