@@ -72,19 +72,19 @@ BlockResources GemvBulkKernel::resources() const {
   return resources;
 }
 
-/// Of quants on tensor cores instructions, 2.6 for each element that a thread has (307 to 342 for
-/// 4,096 elements of Q4_K, docs/decisions/0009-blocks-on-tensor-cores.md), which every row of x
-/// takes again.
+/// Beside one row, of which steps of models have these measured; more rows are priced as if nothing
+/// were hidden. Of quants on tensor cores instructions, 2.6 for each element that a thread has (307
+/// to 342 for 4,096 elements of Q4_K, docs/decisions/0009-blocks-on-tensor-cores.md).
 PriceTerms GemvBulkKernel::priceTerms() const {
   constexpr int64_t lanes = 32, tenth = 10, ofElement = 26;
   PriceTerms terms;
-  terms.keepsRingsFull = true;
-  if (layout.onTensorCores) {
+  terms.keepsRingsFull = region.rows == 1;
+  if (layout.onTensorCores && region.rows == 1) {
     int64_t elements = 0;
     for (const GemmRegion::Group& group : region.groups)
       for (GemmRegion::Gemm gemm : group.gemms)
         elements += gemm.op.getWeight().getType().getNumElements();
-    terms.warpInstructions = region.rows * elements * ofElement / (tenth * lanes);
+    terms.warpInstructions = elements * ofElement / (tenth * lanes);
   }
   return terms;
 }

@@ -242,18 +242,18 @@ double CostModel::computeOnGpu(const MatchedOnGpu& kernel) const {
   double tiles = kernel.tiles;
   double waves = std::ceil(tiles / occupancy.tilesAtOnce);
   double efficiency = tiles / (waves * occupancy.tilesAtOnce);
+  double repeated = work.repeatedFlops * tiles / property("f32_gflops") / efficiency;
   if (kernel.terms.warpInstructions > 0) {
     constexpr double schedulers = 4;
     double slots = property("sms") * schedulers * property("clock_mhz") / 1e3;
     double perNs = slots * property("issue_percent") / 100.0;
-    return static_cast<double>(kernel.terms.warpInstructions) / perNs / efficiency;
+    return static_cast<double>(kernel.terms.warpInstructions) / perNs / efficiency + repeated;
   }
   double gemm = occupancy.tensorCores
                     ? property("tensor_16bit_gflops") * property("mma_percent") / 100.0
                 : work.weightBytes > 0 ? property("gemv_gflops")
                                        : property("f32_gflops");
-  return (work.flops - work.repeatedFlops) / gemm / efficiency +
-         work.repeatedFlops * tiles / property("f32_gflops") / efficiency;
+  return (work.flops - work.repeatedFlops) / gemm / efficiency + repeated;
 }
 
 double CostModel::tileEfficiency(int64_t tileRows, int64_t tileColumns) const {
