@@ -41,4 +41,11 @@ VerdictOr<CudaTarget> CudaTarget::read(TargetAttr target, LibraryUse libraries) 
   return cuda;
 }
 
+int64_t CudaTarget::clustersAtOnce(int64_t blocks) const {
+  int64_t percent = blocks <= 2   ? 100
+                    : blocks == 3 ? warpgroupFit.ofThreePercent
+                                  : warpgroupFit.ofFourPercent;
+  return sms * percent / 100 / blocks;
+}
+
 } // namespace tenon::kernels

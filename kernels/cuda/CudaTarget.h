@@ -29,6 +29,11 @@ struct CudaTarget {
   /// Refuses a target that lacks a fact or a constant of the fit.
   static VerdictOr<CudaTarget> read(TargetAttr target, LibraryUse libraries);
 
+  /// Clusters of so many blocks, each of a whole multiprocessor, that run at once. A cluster is one
+  /// graphics processing cluster's, which leaves clusters of more than two some multiprocessors too
+  /// few: how many, the fit says, without which there are none.
+  int64_t clustersAtOnce(int64_t blocks) const;
+
   int64_t sms;               ///< streaming multiprocessors
   bool bulkCopies;           ///< cp.async.bulk: sm_90 and later
   bool warpgroups;           ///< wgmma: sm_90a

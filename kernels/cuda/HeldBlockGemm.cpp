@@ -97,12 +97,9 @@ PriceTerms HeldBlockGemmKernel::priceTerms() const {
   return terms;
 }
 
-/// Clusters that run at once: one is one graphics processing cluster's, which leaves those of more
-/// than two blocks some multiprocessors too few.
+/// Blocks, or clusters of them, that run at once.
 static int64_t workersAtOnce(const HeldBlockShape& shape, const CudaTarget& target) {
-  constexpr int64_t ofFourPercent = 88; // 29 clusters of four ran at once on an H200
-  int64_t sms = shape.cluster() > 2 ? target.sms * ofFourPercent / 100 : target.sms;
-  return std::max<int64_t>(1, sms * shape.blocksPerSm() / shape.cluster());
+  return target.clustersAtOnce(shape.cluster()) * shape.blocksPerSm();
 }
 
 /// As many clusters as have equal numbers of tiles.
@@ -127,14 +124,15 @@ static int64_t stagesFor(const GemmRegion& region, const CudaTarget& target) {
 
 bool suitsHeldBlockGemm(const GemmRegion& region, const CudaTarget& target) {
   constexpr int64_t leastStages = 3;
-  if (!target.bulkCopies || !accepts(region) || stagesFor(region, target) < leastStages)
+  if (!target.bulkCopies || !accepts(region))
     return false;
   constexpr int64_t leastTiles = 3; // of a block: all of x is brought for it
   HeldBlockShape shape = HeldBlockShape::of(region);
   // Clusters were slower with 16 rows, two of whose waves were all that was measured.
   bool isFaster = shape.cluster() == 1 || shape.rowTiles() == 1;
-  return isFaster &&
-         region.tiles(HeldBlockShape::lines) > (leastTiles - 1) * workersAtOnce(shape, target);
+  int64_t workers = workersAtOnce(shape, target);
+  return isFaster && workers > 0 && stagesFor(region, target) >= leastStages &&
+         region.tiles(HeldBlockShape::lines) > (leastTiles - 1) * workers;
 }
 
 HeldBlockGemmSchedule chooseHeldBlockGemm(const GemmRegion& region, const CudaTarget& target) {

@@ -70,14 +70,6 @@ void setWeights(HopperTile& tile, const Encoding& encoding, const Encoding& inpu
   tile.factorBytes = lines.factorBytes;
 }
 
-/// Clusters of so many blocks that run at once. A cluster is one graphics processing cluster's,
-/// which leaves clusters of more than two some multiprocessors too few.
-int64_t clustersAtOnce(int64_t cluster, const CudaTarget& target) {
-  const WarpgroupFit& fit = target.warpgroupFit;
-  int64_t percent = cluster <= 2 ? 100 : cluster == 3 ? fit.ofThreePercent : fit.ofFourPercent;
-  return target.sms * percent / 100 / cluster;
-}
-
 WarpgroupStages stagesOf(const HopperTile& tile, const Extents& extents) {
   double ofWeights = 1;
   int64_t instructions = 0;
@@ -98,7 +90,7 @@ WarpgroupStages stagesOf(const HopperTile& tile, const Extents& extents) {
 double cyclesOf(const HopperTile& tile, const Extents& extents, const CudaTarget& target) {
   const WarpgroupFit& fit = target.warpgroupFit;
   int64_t units = tile.units(extents.m, extents.widths);
-  int64_t clusters = std::min(units, clustersAtOnce(tile.cluster(), target));
+  int64_t clusters = std::min(units, target.clustersAtOnce(tile.cluster()));
   auto waves = static_cast<double>(llvm::divideCeil(units, clusters));
   auto storeBytes = static_cast<double>(fit.storeBytes);
   double store = static_cast<double>(fit.storeCycles) +
@@ -146,7 +138,7 @@ void forTiles(const Extents& extents, int64_t gemms, const CudaTarget& target, C
     constexpr int64_t mostBlocks = 4; // of a cluster of which it is known how many run at once
     return tile.cluster() <= mostBlocks && tile.fillsParts(extents.depth) &&
            tile.partDepth(extents.depth) >= leastDepth &&
-           tile.units(extents.m, extents.widths) <= clustersAtOnce(tile.cluster(), target);
+           tile.units(extents.m, extents.widths) <= target.clustersAtOnce(tile.cluster());
   };
   auto inClusters = [&](HopperTile tile) {
     if (quantised) {
@@ -304,7 +296,7 @@ static HopperGemmSchedule scheduleOf(const HopperTile& tile, const Extents& exte
                                      const CudaTarget& target) {
   int64_t units = tile.units(extents.m, extents.widths);
   int64_t clusters =
-      tile.split > 1 ? units : std::min(units, clustersAtOnce(tile.cluster(), target));
+      tile.split > 1 ? units : std::min(units, target.clustersAtOnce(tile.cluster()));
   return {clusters * tile.cluster(),
           tile.blocks,
           tile.columns,
