@@ -20,7 +20,7 @@ namespace {
 
 using Result = absl::StatusOr<Value>;
 
-/// Of nodes and macros that are being evaluated.
+/// Of statements and expressions that are being evaluated within each other, through macros too.
 constexpr int deepestLevel = 600;
 /// As Jinja's sandbox has it.
 constexpr int64_t longestRange = 100000;
@@ -34,6 +34,23 @@ enum class Flow : uint8_t { Next, Break, Continue };
 struct Scope {
   absl::flat_hash_map<std::string_view, Value> variables;
   Scope* parent;
+};
+
+/// Counts a level while it lives.
+class Level {
+public:
+  explicit Level(int& level) : level(level) { ++level; }
+  ~Level() { --level; }
+  Level(const Level&) = delete;
+
+  absl::Status check(size_t line) const {
+    if (level <= deepestLevel)
+      return absl::OkStatus();
+    return errorAt(line, absl::StrFormat("expects at most %d levels, but got more", deepestLevel));
+  }
+
+private:
+  int& level;
 };
 
 class Interpreter {
@@ -109,6 +126,8 @@ absl::Status Interpreter::write(std::string_view text) {
 
 absl::StatusOr<Flow> Interpreter::run(const Node& node) {
   TENON_RETURN_IF_ERROR(budget.take());
+  const Level deeper(level);
+  TENON_RETURN_IF_ERROR(deeper.check(node.line));
   switch (node.kind) {
   case NodeKind::Body:
     return runBody(node);
@@ -257,13 +276,9 @@ Result Interpreter::capture(const Node& body) {
 
 Result Interpreter::evaluate(const Node& node) {
   TENON_RETURN_IF_ERROR(budget.take());
-  if (++level > deepestLevel) {
-    --level;
-    return errorAt(node.line,
-                   absl::StrFormat("expects at most %d levels, but got more", deepestLevel));
-  }
+  const Level deeper(level);
+  TENON_RETURN_IF_ERROR(deeper.check(node.line));
   Result value = compute(node);
-  --level;
   if (!value.ok())
     return withLine(value.status(), node.line);
   return value;

@@ -161,6 +161,11 @@ TEST(ChatTemplate, BoundsWhatATemplateCosts) {
   std::string longSum = "{{ 1";
   for (int i = 0; i < 100000; ++i)
     longSum += "+1";
+  std::string manyIfs, manyEnds;
+  for (int i = 0; i < 90; ++i) {
+    manyIfs += "{% if 1 %}";
+    manyEnds += "{% endif %}";
+  }
   std::string deepBlocks;
   for (int i = 0; i < 10000; ++i)
     deepBlocks += "{% if 1 %}";
@@ -198,6 +203,7 @@ TEST(ChatTemplate, BoundsWhatATemplateCosts) {
       // Recursion.
       "{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}",
       "{% macro f(n) %}{{ f(n) }}{{ f(n) }}{% endmacro %}{{ f(1) }}",
+      "{% macro f() %}" + manyIfs + "{{ f() }}" + manyEnds + "{% endmacro %}{{ f() }}",
       "{% set ns = namespace() %}{% set ns.self = ns %}",
       "{% set ns = namespace() %}{% set x = [ns] %}",
       deepExpression,
