@@ -9,9 +9,10 @@ namespace tenon::runtime {
 /// Decides whether a thread pool shares its loops among all threads or its caller works alone, because
 /// other work wants the cores; see docs/decisions/0001-spinning-thread-pool.md.
 ///
-/// It starts with a trial: the caller works alone for `trialLength`, and the other threads only spin.
-/// If all of them kept their cores for the most part, loops are shared until more is lost than gained.
-/// Then the caller works alone, and once it kept its core for long enough, there is another trial.
+/// The caller begins alone. Once its loops took long enough for sharing to gain, and it kept its core,
+/// there is a trial: the caller still works alone for `trialLength`, and the other threads only spin. If
+/// all of them kept their cores for the most part, loops are shared until more is lost than gained. Then
+/// the caller works alone, and once it kept its core for long enough, there is another trial.
 class SharingPolicy {
 public:
   using Clock = std::chrono::steady_clock;
@@ -28,7 +29,7 @@ public:
 
   static constexpr std::chrono::milliseconds trialLength{10};
 
-  /// `usageOfCaller` is read where something that is watched begins or ends, every 10 ms at most; what
+  /// `usageOfCaller` is read where something that is watched begins or ends, every 4 ms at most; what
   /// the caller does before the first loop is watched, too. Null: there are no trials, and loops are
   /// shared at once.
   SharingPolicy(int threads, ReadUsage usageOfCaller, Time now);
@@ -38,8 +39,8 @@ public:
   /// Says, before the caller works on a loop or a part of one, how it is to work. A trial begins where
   /// the mode becomes Trial, and ends by `endTrial`.
   Mode begin(Time now);
-  /// Whether the other threads have had the time to say what they have lost.
-  bool isTrialOver(Time now) const;
+  /// After a piece of a loop on which the caller worked alone; some of the loops are enough.
+  void noteAlone(Duration worked, bool isFirstOfLoop);
   /// `lostByWorkers`: what the other threads were without their cores, in cores: 0.5 is one thread for
   /// half of the trial.
   void endTrial(Time now, double lostByWorkers);
@@ -51,6 +52,7 @@ public:
 private:
   void restartWatch(Time now);
   double lostByCaller(Time now) const;
+  bool gainsBySharing() const;
   void share(Time now);
   void workAlone(Time now);
 
@@ -60,6 +62,8 @@ private:
   // Of the caller while it works alone.
   Time watchStart;
   Usage usageAtStart = {};
+  Duration loopTime = {}; ///< of `loops` since `watchStart`
+  int64_t loops = 0;
   Time aloneUntil = {};
   Duration alone = {};   ///< how long it works alone after a failure
   Time sharedSince = {}; ///< where loops are shared

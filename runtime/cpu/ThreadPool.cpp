@@ -10,13 +10,21 @@
 
 namespace tenon::runtime {
 
-// A pause takes 20 to 50 ns: spin for some 50 µs, longer than most steps; then yield a few times;
-// then sleep. With more threads than cores, spinning would keep others from finishing.
-static constexpr int maxSpinRounds = 2000;
+// A pause takes 20 to 50 ns: spin for some 50 µs, longer than most steps, then sleep. With more threads
+// than cores, spinning would keep others from finishing: yield a few times instead.
+static constexpr int spinRounds = 2000;
 static constexpr int yieldRounds = 100;
 
 // Cutting loops of shorter pieces would cost more than it may gain.
 static constexpr std::chrono::microseconds shortPiece(100);
+
+// Reading the clock twice takes 50 ns: a tenth of a short loop, so one of 13 is timed. Steps of models
+// seldom have a multiple of 13 loops, of which always the same ones would be seen.
+static constexpr std::chrono::microseconds shortLoop(10);
+static constexpr int untimedAfterShortLoop = 12;
+
+/// After the end of a trial: who has not said by then what it lost has no core.
+static constexpr std::chrono::microseconds trialGrace(500);
 
 static void pauseSpin() {
 #if defined(__x86_64__)
@@ -36,7 +44,7 @@ SharingPolicy::Usage usageOfThread() {
 }
 
 ThreadPool::ThreadPool(int threads, int cores, SharingPolicy::ReadUsage usage)
-    : threadCount(threads), spinRounds(threads <= cores ? maxSpinRounds : 0), usage(usage),
+    : threadCount(threads), spins(threads <= cores), usage(usage),
       workers(std::make_unique<Worker[]>(threads - 1)), claims(std::make_unique<Claims[]>(threads)),
       policy(threads, threads <= cores ? usage : nullptr, Clock::now()) {}
 
@@ -45,17 +53,19 @@ absl::StatusOr<std::unique_ptr<ThreadPool>> ThreadPool::create(int threads, int 
   if (threads < 1 || threads > maxThreads)
     return absl::InvalidArgumentError(
         absl::StrFormat("expects between 1 and %d threads, but got %d", maxThreads, threads));
-  std::unique_ptr<ThreadPool> pool(new ThreadPool(threads, cores, usage));
-  for (int index = 1; index < threads; ++index) {
-    Worker& worker = pool->workers[index - 1];
-    worker.pool = pool.get();
-    worker.index = index;
-    if (int error = pthread_create(&worker.thread, nullptr, workerMain, &worker))
-      return absl::ErrnoToStatus(error,
-                                 absl::StrFormat("cannot start thread %d of %d", index, threads));
-    ++pool->started;
+  return std::unique_ptr<ThreadPool>(new ThreadPool(threads, cores, usage));
+}
+
+void ThreadPool::startWorkers() {
+  if (std::exchange(hasTriedToStart, true))
+    return;
+  for (; started < threadCount - 1; ++started) {
+    Worker& worker = workers[started];
+    worker.pool = this;
+    worker.index = started + 1;
+    if (pthread_create(&worker.thread, nullptr, workerMain, &worker) != 0)
+      return;
   }
-  return pool;
 }
 
 ThreadPool::~ThreadPool() {
@@ -102,16 +112,16 @@ void ThreadPool::finish(int count) {
     pending.notify_one();
 }
 
-/// Returns once `ready` is true: spins, yields, then calls `sleep` until it is.
+/// Returns once `ready` is true: spins or yields, then calls `sleep` until it is.
 template <typename Ready, typename Sleep>
-static void waitUntil(int spinRounds, Ready ready, Sleep sleep) {
+static void waitUntil(bool spins, Ready ready, Sleep sleep) {
   for (int round = 0; !ready(); ++round) {
-    if (round < spinRounds)
-      pauseSpin();
-    else if (round < spinRounds + yieldRounds)
-      sched_yield();
-    else
+    if (round >= (spins ? spinRounds : yieldRounds))
       sleep();
+    else if (spins)
+      pauseSpin();
+    else
+      sched_yield();
   }
 }
 
@@ -120,7 +130,7 @@ void* ThreadPool::workerMain(void* argument) {
   ThreadPool& pool = *worker.pool;
   for (uint32_t seen = 0;;) {
     waitUntil(
-        pool.spinRounds, [&] { return pool.epoch.load(std::memory_order_acquire) != seen; },
+        pool.spins, [&] { return pool.epoch.load(std::memory_order_acquire) != seen; },
         [&] { pool.epoch.wait(seen); });
     seen = pool.epoch.load(std::memory_order_acquire);
     if (pool.stopping.load(std::memory_order_relaxed)) // set before the last change of `epoch`
@@ -150,14 +160,21 @@ void ThreadPool::watchCore(Worker& worker, uint32_t loop) {
                     std::memory_order_relaxed);
 }
 
-void ThreadPool::startTrial(Clock::time_point now) {
-  trialStart.store(now, std::memory_order_relaxed);
+void ThreadPool::startTrial() {
+  startWorkers();
+  trialStart.store(Clock::now(), std::memory_order_relaxed);
   uint32_t loop = epoch.load(std::memory_order_relaxed) + 1;
   trial.store(loop, std::memory_order_relaxed);
   for (int part = 0; part < threadCount; ++part) // it has no pieces to claim
     claims[part].state.store(uint64_t{loop} << 32 | pieces, std::memory_order_relaxed);
   epoch.store(loop, std::memory_order_release);
   epoch.notify_all();
+}
+
+/// Whether the other threads have had the time to say what they have lost.
+bool ThreadPool::isTrialOver(Clock::time_point now) const {
+  return now >=
+         trialStart.load(std::memory_order_relaxed) + SharingPolicy::trialLength + trialGrace;
 }
 
 /// In cores. A worker that has said nothing was without its core all the time.
@@ -175,41 +192,40 @@ double ThreadPool::lostInTrial() const {
 /// Waits for the pieces that workers have begun. Long waits say that one has lost its core.
 void ThreadPool::awaitWorkers() {
   waitUntil(
-      spinRounds, [&] { return pending.load(std::memory_order_acquire) == 0; },
+      spins, [&] { return pending.load(std::memory_order_acquire) == 0; },
       [&] {
         if (int left = pending.load(std::memory_order_acquire); left > 0)
           pending.wait(left, std::memory_order_acquire);
       });
 }
 
-/// Works on the caller alone as long as the policy says so. Returns the first item that is left. While
-/// there is a trial, the loop is cut into as many pieces as a shared one: a long one is shared after it.
+/// Works on the caller alone as long as the policy says so. Returns the first item that is left. A long
+/// loop is cut into as many pieces as a shared one: what is left of it is shared after a trial.
 int64_t ThreadPool::runAlone(int64_t itemCount, Body loopBody, void* loopContext) {
   int64_t first = 0, all = int64_t{threadCount} * pieces, piece = (itemCount + all - 1) / all;
   for (Clock::time_point now = Clock::now(); first < itemCount;) {
     SharingPolicy::Mode last = policy.mode(), mode = policy.begin(now);
     if (mode == SharingPolicy::Mode::Trial && last == SharingPolicy::Mode::Alone)
-      startTrial(now);
-    if (policy.isTrialOver(now)) {
+      startTrial();
+    else if (mode == SharingPolicy::Mode::Trial && isTrialOver(now))
       policy.endTrial(now, lostInTrial());
-      mode = policy.mode();
-    }
-    if (mode == SharingPolicy::Mode::Shared)
+    if (policy.mode() == SharingPolicy::Mode::Shared)
       break;
-    bool isTrial = mode == SharingPolicy::Mode::Trial;
-    int64_t end = isTrial ? std::min(first + piece, itemCount) : itemCount;
+    int64_t end = std::min(first + piece, itemCount);
     loopBody(loopContext, first, end);
-    first = end;
-    if (first == itemCount)
-      break;
     Clock::time_point before = std::exchange(now, Clock::now());
+    policy.noteAlone(now - before, first == 0);
+    first = end;
     if (now - before < shortPiece)
       piece = itemCount;
+    if (now - before < shortLoop)
+      untimedLoops = untimedAfterShortLoop;
   }
   return first;
 }
 
 void ThreadPool::share(int64_t first, int64_t end, Body loopBody, void* loopContext) {
+  startWorkers();
   Clock::time_point start = Clock::now();
   firstItem = first;
   items = end - first;
@@ -229,7 +245,12 @@ void ThreadPool::share(int64_t first, int64_t end, Body loopBody, void* loopCont
 }
 
 void ThreadPool::run(int64_t itemCount, Body loopBody, void* loopContext) {
-  if (threadCount == 1 || itemCount <= 1) {
+  bool isAlone = threadCount == 1 || itemCount <= 1;
+  if (!isAlone && untimedLoops > 0) {
+    --untimedLoops;
+    isAlone = true;
+  }
+  if (isAlone) {
     if (itemCount > 0)
       loopBody(loopContext, 0, itemCount);
     return;

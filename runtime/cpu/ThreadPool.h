@@ -25,8 +25,10 @@ SharingPolicy::Usage usageOfThread();
 /// the other. A piece belongs to the thread that claims it first: who is done takes over what no one
 /// has begun, so a thread that waits for a core holds up no more than the piece that it is at.
 ///
-/// Waiting is bounded: threads spin, then yield, then sleep on a futex. Where other work wants the cores
-/// the caller works alone, see SharingPolicy; so it does for the first 10 ms, while the pool finds out.
+/// Waiting is bounded: threads spin or yield, then sleep on a futex. Where other work wants the cores, or
+/// loops are so short that sharing gains nothing, the caller works alone, see SharingPolicy; so it does
+/// for the first 15 ms, while the pool finds out. Before there is something to share no other thread
+/// exists.
 ///
 /// Not thread-safe: one caller at a time.
 class ThreadPool {
@@ -40,8 +42,8 @@ public:
 
   static constexpr int maxThreads = 1024;
 
-  /// Starts `threads` − 1 threads; the caller of `run` is the last one. Fails with InvalidArgument
-  /// unless 1 ≤ threads ≤ maxThreads, with the system's error if a thread cannot be started.
+  /// A pool of `threads` − 1 threads and the caller of `run`. Fails with InvalidArgument unless
+  /// 1 ≤ threads ≤ maxThreads. What a thread would do that the system cannot start is left to the others.
   /// The pool counts on `cores` cores: where it has more threads, a waiting one gives its core away at
   /// once. `usage` is of the calling thread; without it, or with more threads than cores, the pool shares
   /// loops at once.
@@ -54,7 +56,7 @@ public:
 
   /// Calls `body` on disjoint parts of [0, items), on all threads or on the caller alone, and returns
   /// when every part is done; what the parts wrote is visible afterwards. 0 ≤ items ≤ 2^40. Allocates
-  /// nothing.
+  /// nothing but, once, the threads.
   void run(int64_t items, Body body, void* context);
 
   int threads() const { return threadCount; }
@@ -72,21 +74,24 @@ private:
 
   ThreadPool(int threads, int cores, SharingPolicy::ReadUsage usage);
   static void* workerMain(void* worker);
+  void startWorkers();
   int claim(int part, uint32_t loop);
   int runPieces(int first, uint32_t loop);
   void finish(int count);
   void watchCore(Worker& worker, uint32_t loop);
-  void startTrial(Clock::time_point now);
+  void startTrial();
+  bool isTrialOver(Clock::time_point now) const;
   double lostInTrial() const;
   void awaitWorkers();
   int64_t runAlone(int64_t items, Body body, void* context);
   void share(int64_t first, int64_t end, Body body, void* context);
 
   const int threadCount;
-  const int spinRounds; ///< how often a waiting thread looks before it gives up its core
+  const bool spins; ///< a waiting thread, before it sleeps; else it yields
   const SharingPolicy::ReadUsage usage;
   std::unique_ptr<Worker[]> workers;
-  int started = 0; ///< of the workers
+  int started = 0;              ///< of the workers
+  bool hasTriedToStart = false; ///< all of them
   /// Pieces of a thread's part that are claimed: the number of the loop, the one under way or the
   /// one before, in the upper half, the pieces in the lower half.
   struct alignas(64) Claims {
@@ -104,7 +109,9 @@ private:
   std::atomic<Clock::time_point> trialStart{};
   /// Pieces of the loop under way that are not done.
   alignas(64) std::atomic<int> pending{0};
-  alignas(64) SharingPolicy policy; ///< the caller's own
+  // The caller's own.
+  alignas(64) SharingPolicy policy;
+  int untimedLoops = 0; ///< on which it works alone before it looks at the clock again
 };
 
 } // namespace tenon::runtime
