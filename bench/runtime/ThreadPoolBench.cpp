@@ -12,9 +12,14 @@
 namespace tenon::runtime {
 namespace {
 
+/// A pool that shares loops however short they are.
+std::unique_ptr<ThreadPool> sharingPool(int64_t threads) {
+  return *ThreadPool::create(static_cast<int>(threads), usableCores(), nullptr);
+}
+
 /// Empty loops back to back: the time of waking and joining all threads.
 void barrier(benchmark::State& state) {
-  auto pool = *ThreadPool::create(static_cast<int>(state.range(0)));
+  auto pool = sharingPool(state.range(0));
   for (auto _ : state)
     pool->run(1024, [](void*, int64_t, int64_t) {}, nullptr);
 }
@@ -22,7 +27,7 @@ BENCHMARK(barrier)->Arg(1)->Arg(2)->Arg(4)->UseRealTime();
 
 /// A loop after the threads have been idle for range(1) microseconds.
 void barrierAfterPause(benchmark::State& state) {
-  auto pool = *ThreadPool::create(static_cast<int>(state.range(0)));
+  auto pool = sharingPool(state.range(0));
   for (auto _ : state) {
     std::this_thread::sleep_for(std::chrono::microseconds(state.range(1)));
     auto start = std::chrono::steady_clock::now();
