@@ -28,6 +28,16 @@ constexpr int64_t decodeStageBytes(int64_t keySize, int64_t valueSize) {
   return decodeStepKeys * vectorBytes * (keyPitch + valuePitch);
 }
 
+/// The same of heads of quants of so many bytes, each after its scale, where rows are an odd number
+/// of vectors, so that eight of them lie in banks that differ (DecodeQuants in
+/// codegen/cuda/device/decode_quants.cuh).
+constexpr int64_t decodeQuantStageBytes(int64_t keyBytes, int64_t valueBytes) {
+  constexpr int64_t vectorBytes = 16, scaleBytes = 4;
+  int64_t key = (keyBytes + vectorBytes - 1) / vectorBytes | 1;
+  int64_t value = (valueBytes + vectorBytes - 1) / vectorBytes | 1;
+  return decodeStepKeys * (vectorBytes * (key + value) + 2 * scaleBytes);
+}
+
 /// Warps of tensor_decode_attention without a ring that a multiprocessor's `registers` hold, a
 /// multiple of 4 and at most 16: a thread has 16 keys and values of 16-bit elements and the values'
 /// f32 sums over 32 lanes, and 64 registers beside them (ptxas takes 36 to 58, sm_90a, 2 to 16 rows

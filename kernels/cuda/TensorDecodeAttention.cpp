@@ -11,8 +11,16 @@ namespace tenon::kernels {
 
 static constexpr int64_t floatBytes = 4, wordBytes = 16, halfBytes = 2;
 
-/// Whether the caches hold quants of a byte, and scales.
+/// Whether the caches hold quants, and scales.
 static bool areQuants(AttentionOp op) { return KvCache(op.getKey().getType()).isQuantized(); }
+
+/// Bytes of shared memory that a step of a warp takes in its ring.
+static int64_t stageBytes(AttentionOp op) {
+  KvCache keys(op.getKey().getType()), values(op.getValue().getType());
+  if (!areQuants(op))
+    return decodeStageBytes(keys.size, values.size);
+  return decodeQuantStageBytes(keys.headBytes() - floatBytes, values.headBytes() - floatBytes);
+}
 
 VerdictOr<TensorDecodeKernel> TensorDecodeKernel::read(KernelOp kernel) {
   constexpr int64_t mostSize = 256;
@@ -28,9 +36,8 @@ VerdictOr<TensorDecodeKernel> TensorDecodeKernel::read(KernelOp kernel) {
                    typed::print(kernel.getScheduleAttr())};
   AttentionExtents extents(region->attention);
   if (areQuants(region->attention) &&
-      (schedule->stages > 0 || schedule->sets > 1 || schedule->runBytes > 0))
-    return Refusal{"expects quants in one set of registers, but got " +
-                   typed::print(kernel.getScheduleAttr())};
+      (schedule->stages == 0 || schedule->sets > 1 || schedule->runBytes > 0))
+    return Refusal{"expects quants in a ring, but got " + typed::print(kernel.getScheduleAttr())};
   if (areQuants(region->attention) && region->writesCache())
     return Refusal{"expects caches of plain elements where attention writes them, but got " +
                    detail::formatType(region->attention.getKey().getType())};
@@ -45,13 +52,13 @@ VerdictOr<TensorDecodeKernel> TensorDecodeKernel::read(KernelOp kernel) {
 /// Of each warp the ring, or the sums that take its place, largest score and total; the last key's
 /// scores; the queries; the keys and values that the kernel makes, with their places, and the last
 /// one.
-static int64_t decodeBytes(const AttentionExtents& sizes, int64_t heads, int64_t warps,
-                           int64_t stages, int64_t madeRows, bool hasScales) {
+static int64_t decodeBytes(AttentionOp op, const AttentionExtents& sizes, int64_t heads,
+                           int64_t warps, int64_t stages, int64_t madeRows) {
   constexpr int64_t mostHeads = 8, sumPadding = 4, queryPadding = 16, placeBytes = 4;
-  int64_t scaleBytes = hasScales ? 2 * floatBytes : 0; // of the last key and value
+  int64_t scaleBytes = areQuants(op) ? 2 * floatBytes : 0; // of the last key and value
   int64_t stored = madeRows + 1;
   int64_t sums = floatBytes * heads * (sizes.valueSize + sumPadding);
-  int64_t ring = std::max(stages * decodeStageBytes(sizes.keySize, sizes.valueSize), sums);
+  int64_t ring = std::max(stages * stageBytes(op), sums);
   int64_t ofWarps = warps * (ring + floatBytes * 2 * mostHeads) + floatBytes * mostHeads;
   int64_t rows = halfBytes * (heads * (sizes.keySize + queryPadding) +
                               stored * (sizes.keySize + sizes.valueSize));
@@ -94,11 +101,13 @@ BlockResources TensorDecodeKernel::resources() const {
   resources.blocksPerSm = schedule.blocksPerSm;
   resources.registers = BlockResources::mostRegisters;
   resources.tensorCores = true;
-  bool hasScales = areQuants(region.attention);
-  resources.bytesAThread = std::max(schedule.stages, schedule.sets) * decodeStepKeys *
-                           (hasScales ? 1 : halfBytes) * (extents.keySize + extents.valueSize) / 32;
+  AttentionOp op = region.attention;
+  resources.bytesAThread =
+      std::max(schedule.stages, schedule.sets) * decodeStepKeys *
+      (KvCache(op.getKey().getType()).headBytes() + KvCache(op.getValue().getType()).headBytes()) /
+      32;
   resources.dynamicSmemBytes =
-      decodeBytes(extents, schedule.headsPerTile, warps, schedule.stages, made, hasScales) +
+      decodeBytes(op, extents, schedule.headsPerTile, warps, schedule.stages, made) +
       exchangeBytes(extents, schedule.headsPerTile, schedule.splits, cluster) +
       chainBytes(region, warps);
   if (schedule.splits > 1 && !cluster)
@@ -219,9 +228,21 @@ static int64_t runBytes(int64_t keySize, int64_t valueSize) {
   return shares(keySize) && shares(valueSize) ? run : 0;
 }
 
-/// Warps of a block where a ring would be best, for quants, which go straight into registers, as
-/// many bytes of them as four warps take of 16-bit elements. Not measured.
-static constexpr int64_t quantWarps = 8;
+/// Quants go through a ring of two steps a warp, or of as many as half of the shared memory that a
+/// block may have holds: copies of words keep their place in L1 until they arrive, so that what the
+/// ring takes of it is missing there. One layer's attention of Llama-3.1-8B with 16 rows at 8,192
+/// in blocks of 12 warps (H200, 2026-11-27, docs/notebook/2026-11-27-quants-through-a-ring.md).
+static DecodeCover coverQuants(DecodeCover cover, int64_t stageBytes, int64_t capacity,
+                               const CudaTarget& target) {
+  constexpr int64_t mostStages = 2, mostWarps = 8;
+  if (cover.stages > 0) // what suits elements, whose blocks of four warps have longer rings
+    cover.warps = mostWarps;
+  int64_t room = std::min(target.smemBytesPerSm / cover.blocksPerSm, target.smemBytesPerBlock) / 2;
+  int64_t steps = llvm::divideCeil(capacity, cover.splits * cover.warps * decodeStepKeys);
+  cover.stages =
+      std::clamp<int64_t>(std::min(room / (cover.warps * stageBytes), steps), 1, mostStages);
+  return cover;
+}
 
 /// Parts that a cluster combines where its blocks are at least a quarter of those wanted; else
 /// parts that memory combines.
@@ -232,8 +253,8 @@ TensorDecodeSchedule chooseTensorDecode(AttentionOp op, const CudaTarget& target
   DecodeCover cover = extents.rows == 1 ? coverOneRow(units, keySize, valueSize, capacity, target)
                                         : coverRows(units, heads, keySize, valueSize, target);
   bool hasScales = areQuants(op);
-  if (hasScales && cover.stages > 0)
-    cover.stages = 0, cover.warps = quantWarps;
+  if (hasScales)
+    cover = coverQuants(cover, stageBytes(op), capacity, target);
   int64_t wanted =
       std::min<int64_t>(cover.splits, llvm::divideCeil(capacity, cover.warps * decodeStepKeys));
   TensorDecodeSchedule schedule;
@@ -248,7 +269,7 @@ TensorDecodeSchedule chooseTensorDecode(AttentionOp op, const CudaTarget& target
   schedule.tiles = units * schedule.splits;
   schedule.blocksPerSm = cover.blocksPerSm;
   schedule.stages = cover.stages;
-  schedule.released = schedule.clusterBlocks > 1 && cover.stages > 0 ? 1 : 0;
+  schedule.released = schedule.clusterBlocks > 1 && cover.stages > 0 && !hasScales ? 1 : 0;
   if (!hasScales) {
     schedule.sets = setsOf(cover, keySize, valueSize, capacity, target);
     schedule.runBytes = runBytes(keySize, valueSize);

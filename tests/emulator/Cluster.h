@@ -55,9 +55,10 @@ struct Copy {
   void* target;
   const void* source;
   int bytes;
+  int zeros; ///< after them
   void run() const {
     std::memcpy(target, source, bytes);
-    std::memset(static_cast<char*>(target) + bytes, 0, 16 - bytes);
+    std::memset(static_cast<char*>(target) + bytes, 0, zeros);
   }
 };
 

@@ -47,7 +47,13 @@ unsigned char* boxInShared(unsigned handle) {
 void emulatedCopy(unsigned target, const void* source, int bytes) {
   if (target % 16 != firstHandle % 16 || reinterpret_cast<uintptr_t>(source) % 16 != 0)
     fail("cp.async of 16 bytes at an address that is no multiple of 16");
-  machine.current->open.push_back({emulatedPointer(target), source, bytes});
+  machine.current->open.push_back({emulatedPointer(target), source, bytes, 16 - bytes});
+}
+
+void emulatedCopyWord(unsigned target, const void* source) {
+  if (target % 4 != 0 || reinterpret_cast<uintptr_t>(source) % 4 != 0)
+    fail("cp.async of 4 bytes at an address that is no multiple of 4");
+  machine.current->open.push_back({emulatedPointer(target), source, 4, 0});
 }
 
 void emulatedCommitCopies() {

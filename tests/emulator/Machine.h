@@ -62,8 +62,9 @@ unsigned emulatedHandle(const void* pointer);
 void* emulatedPointer(unsigned handle);
 unsigned emulatedMap(unsigned handle, unsigned rank);
 
-/// cp.async: `bytes` of 16, zeros after them.
+/// cp.async: `bytes` of 16, zeros after them; 4 bytes.
 void emulatedCopy(unsigned target, const void* source, int bytes);
+void emulatedCopyWord(unsigned target, const void* source);
 void emulatedCommitCopies();
 void emulatedWaitForCopies(int pending);
 

@@ -223,6 +223,13 @@ inline void asm_fma_rn_bf16x2(unsigned& y, unsigned a, unsigned b, unsigned c) {
 }
 inline void asm_bar_sync(unsigned number, int threads) { emulatedGroupBarrier(number, threads); }
 inline void asm_bar_arrive(unsigned number, int threads) { emulatedGroupArrive(number, threads); }
+/// Bit `4 a + 2 b + c` of `table` for each bit of a, b and c.
+inline void asm_lop3_b32(unsigned& y, unsigned a, unsigned b, unsigned c, int table) {
+  y = 0;
+  for (int row = 0; row < 8; ++row)
+    if (table >> row & 1)
+      y |= (row & 4 ? a : ~a) & (row & 2 ? b : ~b) & (row & 1 ? c : ~c);
+}
 inline void asm_max_NaN_f32(float& y, float a, float b) {
   y = a != a || b != b ? __uint_as_float(0x7FFFFFFF)
       : a == b         ? (signbit(a) ? b : a)
@@ -388,6 +395,9 @@ inline void asm_ld_global_L2__256B_v4_u32(unsigned& x, unsigned& y, unsigned& z,
 }
 inline void asm_cp_async_cg_shared_global(unsigned target, const void* source, int bytes) {
   emulatedCopy(target, source, bytes);
+}
+inline void asm_cp_async_ca_shared_global_L2__256B(unsigned target, const void* source) {
+  emulatedCopyWord(target, source);
 }
 inline void asm_cp_async_cg_shared_global_L2__cache_hint_L2__256B(unsigned target,
                                                                   const void* source, int bytes,

@@ -39,8 +39,7 @@ template <typename Keys, int heads, bool mayHide = false> struct DecodeAttention
   static constexpr int sets = Keys::sets, step = Keys::step;
   static constexpr bool paired = heads <= 4;  ///< two columns a head
   static constexpr int held = paired ? 1 : 2; ///< heads of a thread
-  static constexpr int valueTiles =
-      4 * Keys::valueChunks + Keys::valueRest / 16; ///< of the instruction
+  static constexpr int valueTiles = Keys::valueTiles;
 
   static constexpr int sumVectors = heads * (valueSize + 4) / 4;
   union Warp {
@@ -152,15 +151,11 @@ template <typename Keys, int heads, bool mayHide = false> struct DecodeAttention
       multiplySingle(products, of);
   }
 
-  /// The scores of keys g and g + 8 of 16 from `first` on, each for a thread's heads; -inf after
-  /// the end.
+  /// Makes products of keys g and g + 8 of 16 from `first` on, each for a thread's heads, scores;
+  /// -inf after the end.
   template <typename Scores>
   __device__ __forceinline__ void score(float (&scores)[2][held], const Operands& of, int first,
                                         Scores scale) const {
-    if constexpr (Keys::hasScales)
-      multiply(scores, Keys::keyFactors(of));
-    else
-      multiply(scores, of);
     if constexpr (Keys::hasScales)
 #pragma unroll
       for (int i = 0; i < 2; ++i)
@@ -266,11 +261,7 @@ template <typename Keys, int heads, bool mayHide = false> struct DecodeAttention
       auto add = [&](const auto& v0, const auto& v1, const auto& v2, const auto& v3) {
         addTile(tile, {wordOf(v0, j), wordOf(v1, j), wordOf(v2, j), wordOf(v3, j)}, factors);
       };
-      if constexpr (Keys::hasScales)
-        add(Keys::valueFactors(of, 0, c), Keys::valueFactors(of, 1, c),
-            Keys::valueFactors(of, 2, c), Keys::valueFactors(of, 3, c));
-      else
-        add(of.value[0][c], of.value[1][c], of.value[2][c], of.value[3][c]);
+      add(of.value[0][c], of.value[1][c], of.value[2][c], of.value[3][c]);
     }
   }
 
@@ -298,6 +289,7 @@ template <typename Keys, int heads, bool mayHide = false> struct DecodeAttention
       if (!hasSet(first, set))
         break;
       keys.takeNewKeys(operands[set], first + set * Keys::setKeys);
+      multiply(scores[set], operands[set]);
       score(scores[set], operands[set], first + set * Keys::setKeys, scale);
     }
     if (Keys::stages == 0)
@@ -342,14 +334,19 @@ template <typename Keys, int heads, bool mayHide = false> struct DecodeAttention
           shared.last[head] = scale.score(products[0][h], head, keys.end) * scale.factor();
   }
 
-  /// Attends to the part's keys, the first of which `start` has asked for. The last one falls to
-  /// the warp after the one that has the last step.
-  template <typename Scores> __device__ __forceinline__ void attend(Scores scale) {
-    static_assert(mayHide || !Scores::mayHide, "sums know of hidden keys");
-    const int own = keys.firstKey(), steps = (keys.end - keys.begin + step - 1) / step;
-    int slot = 0;
+  /// The row's last key falls to the warp after the one that has the last step.
+  template <typename Scores> __device__ __forceinline__ void attendLast(Scores scale) const {
+    const int steps = (keys.end - keys.begin + step - 1) / step;
     if (keys.lastRow >= 0 && static_cast<int>(threadIdx.x) / 32 == steps % warps)
       scoreLast(scale);
+  }
+
+  /// Attends to the part's keys, the first of which `start` has asked for.
+  template <typename Scores> __device__ __forceinline__ void attend(Scores scale) {
+    static_assert(mayHide || !Scores::mayHide, "sums know of hidden keys");
+    const int own = keys.firstKey();
+    int slot = 0;
+    attendLast(scale);
 #pragma unroll 1
     for (int first = own; first < keys.end; first += Keys::turnKeys)
       attendTurn(first, first == own, slot, scale);
@@ -358,13 +355,14 @@ template <typename Keys, int heads, bool mayHide = false> struct DecodeAttention
       largest[h] *= scale.factor();
   }
 
+  /// Of a thread's head `h`, the sums of its two elements of a tile.
+  __device__ __forceinline__ float2 pairOf(int tile, int h) const {
+    const float (&of)[4] = sums[tile];
+    return paired ? float2{of[0] + of[1], of[2] + of[3]} : float2{of[h], of[h + 2]};
+  }
   __device__ __forceinline__ void shareSums(float* target, int h, int g) const {
-    auto pair = [&](int tile) {
-      const float (&of)[4] = sums[tile];
-      return paired ? float2{of[0] + of[1], of[2] + of[3]} : float2{of[h], of[h + 2]};
-    };
     auto store = [&](int element, int tile) {
-      const float2 low = pair(tile), high = pair(tile + 1);
+      const float2 low = pairOf(tile, h), high = pairOf(tile + 1, h);
       *reinterpret_cast<float4*>(target + element) = {low.x, low.y, high.x, high.y};
     };
 #pragma unroll
@@ -375,12 +373,16 @@ template <typename Keys, int heads, bool mayHide = false> struct DecodeAttention
           store(64 * c + 8 * g + 2 * j, 4 * c + j);
     constexpr int tiles = 4 * Keys::valueChunks, elements = 64 * Keys::valueChunks;
     if constexpr (Keys::valueRest == 16)
-      *reinterpret_cast<float2*>(target + elements + 2 * g) = pair(tiles);
+      *reinterpret_cast<float2*>(target + elements + 2 * g) = pairOf(tiles, h);
     else if constexpr (Keys::valueRest == 32)
       store(elements + 4 * g, tiles);
   }
   /// Leaves the warp's sums in shared memory.
   __device__ __forceinline__ void share() {
+    shareBy([&](float* target, int h, int g) { shareSums(target, h, g); });
+  }
+  /// The same, of a thread's head by `store(target, h, g)`.
+  template <typename Store> __device__ __forceinline__ void shareBy(Store store) {
     const int g = threadIdx.x % 32 / 4, warp = threadIdx.x / 32;
 #pragma unroll
     for (int h = 0; h < held; ++h) {
@@ -393,7 +395,7 @@ template <typename Keys, int heads, bool mayHide = false> struct DecodeAttention
         shared.total[warp][head] = total[h];
       }
       if (head < heads)
-        shareSums(shared.ofWarp[warp].sums[head], h, g);
+        store(shared.ofWarp[warp].sums[head], h, g);
     }
     __syncthreads();
   }

@@ -11,18 +11,16 @@ namespace tenon {
 template <typename T, typename Head> struct HeadFactors {
   static constexpr bool hasScales = false;
   using Memory = T;
-  using Chunk = uint4;    ///< eight elements
   using ValueElement = T; ///< of values and weights as factors
   struct Scales {};       ///< of a thread
   struct LastScales {};   ///< of the row's last key and value
 };
 
-/// Quants of a byte, as numbers, which 16 bits hold. Scores and weights are multiplied with the
-/// scales of their heads: such weights need the range of BF16.
-template <typename Head> struct CachedQuants {
+/// Quants, as numbers, which 16 bits hold. Scores and weights are multiplied with the scales of
+/// their heads: such weights need the range of BF16.
+struct CachedQuants {
   static constexpr bool hasScales = true;
   using Memory = unsigned char;
-  using Chunk = uint2;
   using ValueElement = BF16;
   struct Scales {
     float keyScale[2], valueScale[2]; ///< of keys g and g + 8 of a step
@@ -30,21 +28,10 @@ template <typename Head> struct CachedQuants {
   struct LastScales {
     float keyScale, valueScale;
   };
-  template <typename Element>
-  static __device__ __forceinline__ uint4 factorsOf(const uint2& chunk) {
-    auto pair = [](unsigned word, int first) {
-      return pairFromFloat<Element>(number(word, first), number(word, first + 1));
-    };
-    return {pair(chunk.x, 0), pair(chunk.x, 2), pair(chunk.y, 0), pair(chunk.y, 2)};
-  }
-  static __device__ __forceinline__ float number(unsigned word, int byte) {
-    return CacheElements<Head>::Quant::number(static_cast<unsigned char>(word >> 8 * byte));
-  }
 };
-template <typename T, int size>
-struct HeadFactors<T, Int8Head<size>> : CachedQuants<Int8Head<size>> {};
-template <typename T, int size>
-struct HeadFactors<T, E4M3Head<size>> : CachedQuants<E4M3Head<size>> {};
+template <typename T, int size> struct HeadFactors<T, Int8Head<size>> : CachedQuants {};
+template <typename T, int size> struct HeadFactors<T, E4M3Head<size>> : CachedQuants {};
+template <typename T, int size> struct HeadFactors<T, Int4Head<size>> : CachedQuants {};
 
 /// Keys and values of a row's sequence and key head on their way into the registers of warps. Each
 /// warp takes 16 keys at a time, a step, on its own: the first ones straight into registers, those
@@ -58,8 +45,8 @@ struct HeadFactors<T, E4M3Head<size>> : CachedQuants<E4M3Head<size>> {};
 /// `Config` has
 ///   Element               F16 or BF16, the type of queries and results;
 ///   Cache                 where rows lie (kv_cache.cuh);
-///   KeyHead, ValueHead    what the cache holds: Element, or heads of quants, which go through no
-///                         ring and are none that the kernel makes;
+///   KeyHead, ValueHead    what the cache holds: Element, or heads of quants, which the kernel does
+///                         not make (`DecodeQuants`);
 ///   keySize, valueSize    of a head, multiples of 8;
 ///   warps                 of a block;
 ///   sets                  of registers, 1 where there is a ring;
@@ -86,7 +73,7 @@ template <typename Config> struct DecodeKeys {
   static constexpr bool amongSteps = Config::amongSteps;
   static_assert(keySize % 8 == 0 && valueSize % 8 == 0, "whole vectors");
   static_assert(Keys::hasScales == Values::hasScales, "keys and values of one kind");
-  static_assert(!hasScales || (stages == 0 && newRows == 0), "quants come from the cache");
+  static_assert(!hasScales || newRows == 0, "quants come from the cache");
   static_assert(sets == 1 || stages == 0, "steps behind the first are in registers or in a ring");
   static_assert(runBytes == 0 || runBytes == 256, "what a load can ask for");
   static constexpr int keyRest = keySize % 32 == 16 ? 16 : 0;
@@ -94,8 +81,9 @@ template <typename Config> struct DecodeKeys {
       valueSize % 64 == 16 || valueSize % 64 == 32 ? valueSize % 64 : 0;
   static constexpr int keyChunks = (keySize - keyRest + 31) / 32;
   static constexpr int valueChunks = (valueSize - valueRest + 63) / 64;
-  static constexpr int step = 16;              ///< keys of a warp at a time
-  static constexpr int setKeys = warps * step; ///< of all warps
+  static constexpr int valueTiles = 4 * valueChunks + valueRest / 16; ///< of the instruction
+  static constexpr int step = 16;                                     ///< keys of a warp at a time
+  static constexpr int setKeys = warps * step;                        ///< of all warps
   static constexpr int turnKeys = sets * setKeys;
   // Of a key or value in the ring, in vectors of 16 bytes: how many, and from one to the next.
   // Eight threads that read at once find eight vectors in banks that differ (`keyAt`, `valueAt`).
@@ -118,8 +106,8 @@ template <typename Config> struct DecodeKeys {
 
   /// A thread's part of a step's keys and values; the last chunks for what is left.
   struct Operands : Keys::Scales {
-    typename Keys::Chunk key[2][keyChunks + 1];
-    typename Values::Chunk value[4][valueChunks + 1];
+    uint4 key[2][keyChunks + 1];
+    uint4 value[4][valueChunks + 1];
   };
   /// Two keys in vectors.
   struct KeyVectors {
@@ -225,48 +213,6 @@ template <typename Config> struct DecodeKeys {
       to.value[i][valueChunks].x = words.x, to.value[i][valueChunks].y = words.y;
     }
   }
-  /// The same of heads of quants in the cache: words after the scale, and the scale.
-  static __device__ __forceinline__ void takeQuantKey(Operands& to, int i,
-                                                      const unsigned char* head) {
-    const unsigned* const words = reinterpret_cast<const unsigned*>(head);
-    const int t = threadIdx.x % 4;
-    to.keyScale[i] = __uint_as_float(words[0]);
-#pragma unroll
-    for (int c = 0; c < keyChunks; ++c)
-      to.key[i][c] =
-          hasKeyChunk(c) ? uint2{words[1 + 8 * c + 2 * t], words[2 + 8 * c + 2 * t]} : uint2{0, 0};
-    if (keyRest > 0)
-      to.key[i][keyChunks] = {words[1 + 8 * keyChunks + t], 0};
-  }
-  static __device__ __forceinline__ void takeQuantValue(Operands& to, int i,
-                                                        const unsigned char* head) {
-    const unsigned* const words = reinterpret_cast<const unsigned*>(head);
-    const int g = threadIdx.x % 32 / 4;
-#pragma unroll
-    for (int c = 0; c < valueChunks; ++c)
-      to.value[i][c] = hasValueChunk(c)
-                           ? uint2{words[1 + 16 * c + 2 * g], words[2 + 16 * c + 2 * g]}
-                           : uint2{0, 0};
-    constexpr int rest = 1 + 16 * valueChunks;
-    if (valueRest == 16)
-      to.value[i][valueChunks] = {reinterpret_cast<const unsigned short*>(words + rest)[g], 0};
-    else if (valueRest == 32)
-      to.value[i][valueChunks] = {words[rest + g], 0};
-  }
-  /// What quants of keys are for the tensor cores, and a chunk of a value.
-  static __device__ __forceinline__ KeyVectors keyFactors(const Operands& of) {
-    KeyVectors factors;
-#pragma unroll
-    for (int i = 0; i < 2; ++i)
-#pragma unroll
-      for (int c = 0; c < keyChunks + (keyRest > 0 ? 1 : 0); ++c)
-        factors.key[i][c] = Keys::template factorsOf<T>(of.key[i][c]);
-    return factors;
-  }
-  static __device__ __forceinline__ uint4 valueFactors(const Operands& of, int i, int c) {
-    return Values::template factorsOf<ValueElement>(of.value[i][c]);
-  }
-
   static __device__ __forceinline__ const uint4* vectorsOf(const T* row) {
     return reinterpret_cast<const uint4*>(row);
   }
@@ -283,11 +229,7 @@ template <typename Config> struct DecodeKeys {
     const auto rows = cachedKeys.step(first, min(first + step, end));
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
-      const auto row = rows.at(min(first + keyRow(i), end - 1));
-      if constexpr (hasScales)
-        takeQuantKey(to, i, row);
-      else
-        takeKey(to, i, vectorsOf(row), inOrder, fromCache);
+      takeKey(to, i, vectorsOf(rows.at(min(first + keyRow(i), end - 1))), inOrder, fromCache);
     }
   }
   __device__ __forceinline__ void loadValues(Operands& to, int first) const {
@@ -296,18 +238,8 @@ template <typename Config> struct DecodeKeys {
     const auto rows = cachedValues.step(first, min(first + step, end));
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      const auto row = rows.at(min(first + valueRow(i), end - 1));
-      if constexpr (hasScales)
-        takeQuantValue(to, i, row);
-      else
-        takeValue(to, i, vectorsOf(row), inOrder, fromCache);
+      takeValue(to, i, vectorsOf(rows.at(min(first + valueRow(i), end - 1))), inOrder, fromCache);
     }
-    // Those that this thread's weights take.
-    if constexpr (hasScales)
-#pragma unroll
-      for (int i = 0; i < 2; ++i)
-        to.valueScale[i] =
-            CacheElements<ValueHead>::scaleOf(rows.at(min(first + keyRow(i), end - 1)));
   }
   /// Begins to bring a step's rows from `first` on, if there are any: `at(row, vector)` is a
   /// vector's place in `target`.

@@ -100,6 +100,8 @@ template <typename Cache, typename T, int size> struct HeadRows {
   static constexpr long long stride = static_cast<long long>(Cache::heads) * size;
 
   __device__ __forceinline__ HeadRows step(int, int) const { return *this; }
+  /// Whether a step's rows lie `stride` elements apart up to place `behind`.
+  static __device__ __forceinline__ bool isRun(int) { return true; }
   __device__ __forceinline__ const T* at(int place) const { return first + place * stride; }
 };
 
@@ -115,6 +117,8 @@ struct HeadRows<PagedCache<sequences, capacity, heads, pages, page>, T, size> {
     const T *first, *second; ///< the head's rows in the page of the first place, of the last one
     int border;              ///< the first place of the second page
 
+    static constexpr long long stride = size;
+    __device__ __forceinline__ bool isRun(int behind) const { return behind <= border; }
     __device__ __forceinline__ const T* at(int place) const {
       return (place < border ? first : second) + place % page * size;
     }

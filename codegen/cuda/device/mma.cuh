@@ -102,6 +102,12 @@ __device__ __forceinline__ void copyRun(void* target, const void* source, bool e
   copyRun(static_cast<unsigned>(__cvta_generic_to_shared(target)), source, exists, policy);
 }
 
+/// 4 bytes, at any multiples of 4, of such runs.
+__device__ __forceinline__ void copyRunWord(unsigned target, const void* source) {
+  asm volatile("cp.async.ca.shared.global.L2::256B [%0], [%1], 4;" ::"r"(target), "l"(source)
+               : "memory");
+}
+
 /// A block of 256 threads computes tileRows x 128 of y = x * W^T, `tileRows` 64 or 128: a ring of
 /// three stages of 32 elements of the depth, filled by asynchronous copies; 2 x 4 warps. A stage
 /// has the rows of x, then those of W, of `pitch` elements, so that ldmatrix meets no bank twice.

@@ -95,7 +95,8 @@ std::string TensorDecodeEmission::exchangeType() {
 
 void TensorDecodeEmission::declare() {
   PhaseStructure& structure = context.structure;
-  structure.headers = {"decode_attention.cuh"};
+  bool areQuants = rows.keyCache.isQuantized();
+  structure.headers = {areQuants ? "decode_quants.cuh" : "decode_attention.cuh"};
   if (region.query.norm || region.key.norm || region.value.norm)
     structure.headers.push_back("reduce.cuh");
   if (cluster > 1)
@@ -112,9 +113,9 @@ void TensorDecodeEmission::declare() {
   code.format("static constexpr int newRows = %d, runBytes = %d;", madeRows(), runBytes);
   code.format("static constexpr bool amongSteps = %s;", makesStepKeys() ? "true" : "false");
   code.close(";");
-  code.line("using Keys = DecodeKeys<Config>;");
-  code.format("using Kernel = DecodeAttention<Keys, %d%s>;", rows.heads,
-              scores.addToScores() ? ", true" : "");
+  code.format("using Keys = %s<Config>;", areQuants ? "DecodeQuants" : "DecodeKeys");
+  code.format("using Kernel = %s<Keys, %d%s>;", areQuants ? "QuantAttention" : "DecodeAttention",
+              rows.heads, scores.addToScores() ? ", true" : "");
   code.format("using Exchange = %s;", exchangeType());
   code.open("struct Block"); // its shared memory
   code.line("alignas(16) Kernel::Shared kernel;");

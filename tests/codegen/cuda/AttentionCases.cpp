@@ -269,6 +269,27 @@ void addSmallCaches(std::vector<CudaCase>& cases) {
                      1e-5,
                      /*warpgroups=*/true,
                      CaseCache{{2, 720, 2, 128}, quants}});
+  // Six query heads of a key head, and windows that begin within a step of keys.
+  for (const char* quants : {"int8_h", "e4m3_h"})
+    for (const Heads& heads : {Heads{"f16", 72}, {"bf16", 64}})
+      cases.push_back(
+          {"attention_small_" + std::string(quants) + std::to_string(heads.size) + "_window",
+           {{{3, 12, heads.size}, heads.type},
+            {{90, 2, heads.size}, heads.type},
+            {{90, 2, heads.size}, heads.type},
+            {{1}, "i32", Fill::Listed, 0, 0, {1}},
+            {{90}, "i32", Fill::Listed, 0, 0, {all.begin(), all.begin() + 90}},
+            {{3}, "i32", Fill::Listed, 0, 0, {89, 61, 40}}},
+           heads.type,
+           [](GraphBuilder& b, const Values& x) {
+             StateValue keys = b.kvWrite(x[1], x[3], x[4], b.state("k"));
+             StateValue values = b.kvWrite(x[2], x[3], x[4], b.state("v"));
+             b.output("y",
+                      b.attention(x[0], keys, values, x[3], x[5], {.scale = 0.1, .window = 53}));
+           },
+           1e-5,
+           /*warpgroups=*/true,
+           CaseCache{{2, 100, 2, heads.size}, quants + std::to_string(heads.size)}});
   cases.push_back(
       {"attention_small_int8_h64_scored",
        {{{2, 4, 64}, "f16"},

@@ -242,8 +242,9 @@ module attributes {tenon.phase = #tenon.phase<scheduled>,
           : (tensor<1x2x64xf16>, tensor<1xi32>, tensor<1xi32>, STATE) -> STATE)";
   const std::string state = "!tenon.state<1x64x2x64x!tenon.block<int8_h64>>";
   for (const auto& [sets, message] :
-       {std::pair{", sets = 2 : i64", "expects quants in one set of registers, but got"},
-        {"", "expects caches of plain elements where attention writes them, but got"}}) {
+       {std::pair{", sets = 2 : i64", "expects quants in a ring, but got"},
+        {", stages = 1 : i64",
+         "expects caches of plain elements where attention writes them, but got"}}) {
     std::string module = absl::StrReplaceAll(text, {{"WRITES", writes}, {"SETS", sets}});
     EXPECT_THAT(printText(absl::StrReplaceAll(module, {{"STATE", state}})),
                 FailsWith(absl::StatusCode::kInvalidArgument, HasSubstr(message)));
