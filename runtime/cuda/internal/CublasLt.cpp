@@ -1,7 +1,6 @@
 #include "runtime/cuda/internal/CublasLt.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <limits>
 #include <type_traits>
@@ -118,6 +117,8 @@ struct MatmulPlan::Impl {
   absl::StatusOr<float> time(const cublasLtMatmulAlgo_t& candidate, const MatmulOperands& operands,
                              const MatmulTrial& trial) const;
   absl::Status choose(const MatmulOperands& operands, const MatmulTrial& trial);
+  /// The implementations that the heuristics name, at most `most`.
+  absl::StatusOr<std::vector<cublasLtMatmulAlgo_t>> find(size_t most) const;
 };
 
 MatmulPlan::Impl::~Impl() {
@@ -230,21 +231,29 @@ absl::StatusOr<float> MatmulPlan::Impl::time(const cublasLtMatmulAlgo_t& candida
   return least;
 }
 
-absl::Status MatmulPlan::Impl::choose(const MatmulOperands& operands, const MatmulTrial& trial) {
-  std::array<cublasLtMatmulHeuristicResult_t, 8> results{};
+absl::StatusOr<std::vector<cublasLtMatmulAlgo_t>> MatmulPlan::Impl::find(size_t most) const {
+  std::vector<cublasLtMatmulHeuristicResult_t> results(most);
   int found = 0;
   TENON_RETURN_IF_ERROR(
       library.check(library.getHeuristic(library.handle, description, weight, x, y, y, preference,
-                                         results.size(), results.data(), &found),
+                                         static_cast<int>(most), results.data(), &found),
                     "choose an implementation"));
+  std::vector<cublasLtMatmulAlgo_t> algorithms;
+  for (const auto& result : std::span(results).first(found))
+    if (result.state == CUBLAS_STATUS_SUCCESS)
+      algorithms.push_back(result.algo);
+  return algorithms;
+}
+
+absl::Status MatmulPlan::Impl::choose(const MatmulOperands& operands, const MatmulTrial& trial) {
+  constexpr size_t most = 8;
+  TENON_ASSIGN_OR_RETURN(std::vector<cublasLtMatmulAlgo_t> candidates, find(most));
   float best = std::numeric_limits<float>::infinity();
-  for (const auto& result : std::span(results).first(found)) {
-    if (result.state != CUBLAS_STATUS_SUCCESS)
-      continue;
-    TENON_ASSIGN_OR_RETURN(float ms, time(result.algo, operands, trial));
+  for (const cublasLtMatmulAlgo_t& candidate : candidates) {
+    TENON_ASSIGN_OR_RETURN(float ms, time(candidate, operands, trial));
     if (ms < best) {
       best = ms;
-      algorithm = result.algo;
+      algorithm = candidate;
     }
   }
   if (best == std::numeric_limits<float>::infinity())
@@ -272,6 +281,27 @@ absl::StatusOr<MatmulPlan> MatmulPlan::create(const CublasLt& library, const Lib
   TENON_RETURN_IF_ERROR(impl->choose(operands, trial));
   library.algorithms.store(key, std::as_bytes(std::span(&algorithm, 1)));
   return MatmulPlan(std::move(impl));
+}
+
+absl::StatusOr<std::vector<MatmulPlan>> MatmulPlan::candidates(const CublasLt& library,
+                                                               const LibraryMatmul& matmul,
+                                                               const MatmulOperands& operands,
+                                                               size_t most) {
+  auto describe = [&]() -> absl::StatusOr<std::unique_ptr<Impl>> {
+    auto impl = std::make_unique<Impl>(*library.impl, matmul);
+    TENON_RETURN_IF_ERROR(impl->describe());
+    TENON_RETURN_IF_ERROR(impl->prefer(operands));
+    return impl;
+  };
+  TENON_ASSIGN_OR_RETURN(std::unique_ptr<Impl> first, describe());
+  TENON_ASSIGN_OR_RETURN(std::vector<cublasLtMatmulAlgo_t> algorithms, first->find(most));
+  std::vector<MatmulPlan> plans;
+  for (const cublasLtMatmulAlgo_t& algorithm : algorithms) {
+    TENON_ASSIGN_OR_RETURN(std::unique_ptr<Impl> impl, describe());
+    impl->algorithm = algorithm;
+    plans.push_back(MatmulPlan(std::move(impl)));
+  }
+  return plans;
 }
 
 absl::Status MatmulPlan::enqueue(const MatmulOperands& operands, CUdeviceptr workspace,

@@ -4,6 +4,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -64,6 +65,12 @@ public:
   static absl::StatusOr<MatmulPlan> create(const CublasLt& library, const LibraryMatmul& matmul,
                                            const MatmulOperands& operands,
                                            const MatmulTrial& trial);
+  /// A plan for each implementation that cuBLASLt's heuristics name, at most `most`, those that they
+  /// put first first.
+  static absl::StatusOr<std::vector<MatmulPlan>> candidates(const CublasLt& library,
+                                                            const LibraryMatmul& matmul,
+                                                            const MatmulOperands& operands,
+                                                            size_t most);
 
   MatmulPlan(MatmulPlan&& other) noexcept;
   MatmulPlan& operator=(MatmulPlan&& other) noexcept;
