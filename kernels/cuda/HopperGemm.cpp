@@ -25,7 +25,29 @@ struct Extents {
   llvm::SmallVector<int64_t, 4> widths;
   int64_t depth, resultBytes;
   const Encoding &encoding, &input; ///< of the weights, of x
+  size_t residuals;                 ///< tensors like y that an epilogue loads, of one group at most
 };
+
+/// Tensors like `value` of which elementwise operations make it.
+void findResiduals(Value value, Type type, llvm::SmallPtrSet<Value, 4>& residuals) {
+  if (llvm::isa<BlockArgument>(value) && value.getType() == type)
+    residuals.insert(value);
+  else if (auto op = value.getDefiningOp<ElementwiseOpInterface>())
+    for (Value operand : op->getOperands())
+      findResiduals(operand, type, residuals);
+}
+
+size_t mostResiduals(const GemmRegion& region) {
+  size_t most = 0;
+  for (const GemmRegion::Group& group : region.groups) {
+    MatmulOp op = group.gemms.front().op;
+    llvm::SmallPtrSet<Value, 4> residuals;
+    for (Value value : group.yields)
+      findResiduals(value, op.getType(), residuals);
+    most = std::max<size_t>(most, residuals.size());
+  }
+  return most;
+}
 
 Extents extentsOf(const GemmRegion& region) {
   RankedTensorType result = region.first().getType();
@@ -34,7 +56,8 @@ Extents extentsOf(const GemmRegion& region) {
           region.inputs.front().depth,
           getEncoding(result.getElementType())->blockBytes,
           encodingOf(region.first()),
-          inputEncodingOf(region.first())};
+          inputEncodingOf(region.first()),
+          mostResiduals(region)};
 }
 
 /// What a line of a piece of quantised W takes: its 16-byte chunks, of which there are an odd
@@ -102,10 +125,21 @@ double cyclesOf(const HopperTile& tile, const Extents& extents, const CudaTarget
   double weights = 0;
   for (int64_t width : extents.widths)
     weights += static_cast<double>(width * tile.gemms * extents.encoding.bytesFor(extents.depth));
-  double stages =
-      waves * cyclesOf(stagesOf(tile, extents), clusters * tile.cluster(), target.sms, fit);
-  return overlap(stages, weights / static_cast<double>(fit.dramBytes), fit) +
-         (tile.pingPong ? 1 : waves) * store;
+  WarpgroupStages ofTile = stagesOf(tile, extents);
+  double stages = waves * cyclesOf(ofTile, clusters * tile.cluster(), target.sms, fit);
+  double memory = weights / static_cast<double>(fit.dramBytes);
+  // Where the tensor cores have twice memory's work, power is the limit, and reads of the L2 cache
+  // take it from them: half as many again cost 4.5 % of the time, three ties' worth
+  // (docs/notebook/2026-11-27-gemm-at-the-power-limit.md).
+  constexpr double limiting = 2, moreTies = 2;
+  if (stages > limiting * memory) {
+    double busy = static_cast<double>(clusters * tile.cluster()) / static_cast<double>(target.sms);
+    double bytes =
+        static_cast<double>(ofTile.count * HopperTile::depth * elementBytes) * ofTile.l2Rows * busy;
+    stages += waves * moreTies * static_cast<double>(fit.l2TiePercent) / 100.0 * bytes /
+              static_cast<double>(fit.l2ReadBytes);
+  }
+  return overlap(stages, memory, fit) + (tile.pingPong ? 1 : waves) * store;
 }
 
 /// As many stages as shared memory holds, up to 12; false where there are not three. Of quantised W
@@ -140,7 +174,15 @@ void forTiles(const Extents& extents, int64_t gemms, const CudaTarget& target, C
            tile.partDepth(extents.depth) >= leastDepth &&
            tile.units(extents.m, extents.widths) <= target.clustersAtOnce(tile.cluster());
   };
+  // More than 128 sums a thread were measured with x as A; beside them registers hold the runs of one
+  // residual, two spilled 80 bytes (docs/notebook/2026-11-27-gemm-at-the-power-limit.md).
+  auto hasRegisters = [&](const HopperTile& tile) {
+    constexpr int64_t narrow = 256;
+    return tile.blocks * tile.columns <= narrow || (!tile.weightRows && extents.residuals <= 1);
+  };
   auto inClusters = [&](HopperTile tile) {
+    if (!hasRegisters(tile))
+      return;
     if (quantised) {
       // Warpgroups that take turns would leave each other's slots for instructions empty.
       if (tile.pingPong)

@@ -6,7 +6,7 @@
 namespace tenon::kernels {
 
 bool HopperTile::isPossible() const {
-  constexpr int64_t mostColumns = 256, mostSums = 256, unit = 16, swizzledRows = 8;
+  constexpr int64_t mostColumns = 256, mostSums = 384, unit = 16, swizzledRows = 8;
   constexpr int64_t mostBlocks = 8; // of a cluster that every GPU runs
   auto isOneOrTwo = [](int64_t value) { return value == 1 || value == 2; };
   if (!isOneOrTwo(blocks) || !isOneOrTwo(clusterA) || !isOneOrTwo(clusterB) || !isOneOrTwo(gemms) ||

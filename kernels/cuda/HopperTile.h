@@ -41,8 +41,8 @@ struct HopperTile {
   /// Rows of x, of W that one copy brings: of a tile's, this block's share.
   int64_t boxOfX() const { return weightRows ? columns / clusterA : rows() / clusterB; }
   int64_t boxOfW() const { return (weightRows ? rows() / clusterB : columns / clusterA) / gemms; }
-  /// Whether warpgroups can have it: whole instructions, whole swizzled rows in each box, 128
-  /// registers of sums a thread, a GEMM in each block of 64 rows of A.
+  /// Whether warpgroups can have it: whole instructions, whole swizzled rows in each box, at most
+  /// 192 registers of sums a thread, a GEMM in each block of 64 rows of A.
   bool isPossible() const;
 
   /// Tiles of y [m, n] for each n of `widths`, the groups', in the direction of W; of A, of B;

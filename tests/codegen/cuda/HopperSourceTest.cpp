@@ -202,7 +202,7 @@ TEST(CudaSource, RefusesTilesThatWarpgroupsCannotHave) {
        {std::pair(hopper(tile(3, 64)), impossible),
         {hopper(tile(1, 72)), impossible},
         {hopper(tile(1, 272)), impossible},
-        {hopper(tile(2, 144)), impossible},
+        {hopper(tile(2, 208)), impossible},
         {hopper(tile(1, 64, 4)), impossible},
         {hopper(tile(1, 64, 1, 1, 1)), "expects 2 to 32 stages, but got 1"},
         {hopper(tile(1, 64, 1, 1, 33)), "expects 2 to 32 stages, but got 33"},

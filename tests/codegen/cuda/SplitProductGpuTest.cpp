@@ -1,4 +1,5 @@
-// Products whose depth the blocks of a cluster share.
+// Tiles of hopper_gemm: those of one order of K give the same bits, also where the blocks of a cluster
+// share the depth.
 #include <map>
 
 #include <gtest/gtest.h>
@@ -12,24 +13,37 @@
 #include "ir/Targets.h"
 #include "ir/interpreter/Interpreter.h"
 #include "runtime/cuda/CudaExecutor.h"
+#include "support/Status.h"
 
 namespace tenon::testing {
 namespace {
 
 /// A tile of `hopper_gemm` by its parameters, K in `split` parts, in `tiles` blocks.
-struct SplitTile {
+struct GemmTile {
   int split, tiles;
-  const char* parameters;
+  const char* parameters; ///< `name = value` each, with commas between
 };
 
-/// y [33, 264] = x · Wᵀ + r, or two products with a gate, over 1,000 elements of K, 16 stages.
-std::string splitProduct(const SplitTile& tile, bool gated) {
-  int64_t chunk = (16 + tile.split - 1) / tile.split * 64;
+/// "a = 1, b = 2" as attributes, "a = 1 : i64, b = 2 : i64".
+std::string attributes(const std::string& parameters) {
+  return absl::StrReplaceAll(parameters, {{",", " : i64,"}}) + " : i64";
+}
+
+/// y [rows, columns] = x · Wᵀ + r, or two products with a gate, over `depth` elements of K.
+std::string productIn(const GemmTile& tile, int rows, int columns, int depth, bool gated) {
+  constexpr int stage = 64;
+  int stages = (depth + stage - 1) / stage;
+  int64_t chunk = (stages + tile.split - 1) / tile.split * stage;
+  std::string order, split;
+  if (tile.split > 1) {
+    order = absl::StrFormat("order <chunk = %d, lanes = 16, tree = tensor_cores>", chunk);
+    split = absl::StrFormat("split = %d : i64, ", tile.split);
+  }
   std::string text = absl::StrFormat(
       R"(module attributes {tenon.phase = #tenon.phase<scheduled>} {
 func.func @f(%%x: X, %%w: W, %%r: OTHER) -> Y {
   %%0 = tenon.kernel (%%a = %%x : X, %%b = %%w : W, %%c = %%r : OTHER) -> Y
-      schedule #tenon.schedule<"hopper_gemm", tiles = %d, {%s, split = %d : i64, stages = 3 : i64}> {
+      schedule #tenon.schedule<"hopper_gemm", tiles = %d, {%s, %sstages = 3 : i64}> {
     %%p = tenon.matmul %%a, %%b ORDER : (X, W) -> Y
     BEHIND
     tenon.yield %%y : Y
@@ -37,14 +51,51 @@ func.func @f(%%x: X, %%w: W, %%r: OTHER) -> Y {
   return %%0 : Y
 }
 })",
-      tile.tiles, tile.parameters, tile.split);
-  std::string order = absl::StrFormat("order <chunk = %d, lanes = 16, tree = tensor_cores>", chunk);
-  return absl::StrReplaceAll(
+      tile.tiles, attributes(tile.parameters), split);
+  text = absl::StrReplaceAll(
       text, {{"BEHIND", gated ? "%q = tenon.matmul %a, %c " + order +
                                     " : (X, W) -> Y\n    %y = tenon.glu silu %p, %q : (Y, Y) -> Y"
                               : "%y = tenon.add %p, %c : (Y, Y) -> Y"},
              {"ORDER", order},
              {"OTHER", gated ? "W" : "Y"}});
+  return absl::StrReplaceAll(text, {{"X", absl::StrFormat("tensor<%dx%dxbf16>", rows, depth)},
+                                    {"W", absl::StrFormat("tensor<%dx%dxbf16>", columns, depth)},
+                                    {"Y", absl::StrFormat("tensor<%dx%dxbf16>", rows, columns)}});
+}
+
+/// What the device computes by a module of one function, which should be what the interpreter does;
+/// NotFound where there is no GPU.
+absl::StatusOr<std::vector<std::byte>> runCompared(mlir::MLIRContext& context,
+                                                   const std::string& text) {
+  TENON_ASSIGN_OR_RETURN(auto module, frontends::parseModuleText(context, text, "product"));
+  (*module)->setAttr(TenonDialect::targetAttrName, findTarget(&context, "h200"));
+  TENON_RETURN_IF_ERROR(passes::runPipeline(*module, {}));
+  TENON_ASSIGN_OR_RETURN(runtime::Program program, codegen::compileForCuda(*module, {}));
+  TENON_ASSIGN_OR_RETURN(auto executor, runtime::CudaExecutor::create(std::move(program), {}));
+  std::vector<CaseInput> described;
+  for (const runtime::Port& port : executor->program().functions[0].inputs)
+    described.push_back({port.shape, port.encoding, Fill::Small});
+  std::vector<ReferenceTensor> inputs = makeInputs(context, described);
+  TENON_ASSIGN_OR_RETURN(auto outputs, runOnDevice(*executor, inputs));
+  TENON_ASSIGN_OR_RETURN(auto interpreter, Interpreter::create(*module));
+  TENON_ASSIGN_OR_RETURN(auto expected, interpreter->run("f", inputs));
+  expectClose(expected.front(), outputs.front(), toleranceOf("bf16"), "y");
+  return std::move(outputs.front());
+}
+
+/// Runs each tile; those of one split of K should give the same bits.
+void expectSameBits(const std::vector<GemmTile>& tiles, int rows, int columns, int depth,
+                    bool gated) {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  std::map<int, std::vector<std::byte>> bits;
+  for (const GemmTile& tile : tiles) {
+    SCOPED_TRACE(absl::StrFormat("split %d, %s", tile.split, tile.parameters));
+    auto result = runCompared(context, productIn(tile, rows, columns, depth, gated));
+    if (absl::IsNotFound(result.status()))
+      GTEST_SKIP() << "no GPU: " << result.status();
+    ASSERT_TRUE(result.ok()) << result.status();
+    EXPECT_EQ(bits.try_emplace(tile.split, *result).first->second, *result);
+  }
 }
 
 class CudaSplitTest : public ::testing::TestWithParam<bool> {};
@@ -53,59 +104,37 @@ class CudaSplitTest : public ::testing::TestWithParam<bool> {};
 /// right.
 TEST_P(CudaSplitTest, AddsPartsOfKInOneOrderInEveryTile) {
   const bool gated = GetParam();
-  const std::vector<SplitTile> plain = {
+  const std::vector<GemmTile> plain = {
       {2, 10,
-       "blocks = 1, columns = 48, cluster_a = 1, cluster_b = 1, ping_pong = 1, weight_rows = 1 : "
-       "i64"},
+       "blocks = 1, columns = 48, cluster_a = 1, cluster_b = 1, ping_pong = 1, weight_rows = 1"},
       {2, 12,
-       "blocks = 1, columns = 48, cluster_a = 2, cluster_b = 1, ping_pong = 1, weight_rows = 1 : "
-       "i64"},
-      {2, 12, "blocks = 1, columns = 64, cluster_a = 1, cluster_b = 2 : i64"},
-      {3, 9, "blocks = 1, columns = 48, cluster_a = 1, cluster_b = 1, weight_rows = 1 : i64"},
-      {3, 15, "blocks = 1, columns = 64, cluster_a = 1, cluster_b = 1, ping_pong = 1 : i64"},
-      {8, 24, "blocks = 1, columns = 48, cluster_a = 1, cluster_b = 1, weight_rows = 1 : i64"},
-      {8, 24, "blocks = 1, columns = 128, cluster_a = 1, cluster_b = 1 : i64"}};
-  const std::vector<SplitTile> joined = {
-      {4, 12, "blocks = 2, columns = 48, cluster_a = 1, cluster_b = 1, weight_rows = 1 : i64"},
-      {4, 20, "blocks = 1, columns = 128, cluster_a = 1, cluster_b = 1, ping_pong = 1 : i64"}};
-  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  std::map<int, std::vector<std::byte>> bits;
-  for (const SplitTile& tile : gated ? joined : plain) {
-    SCOPED_TRACE(absl::StrFormat("split %d, %s", tile.split, tile.parameters));
-    std::string text = absl::StrReplaceAll(splitProduct(tile, gated),
-                                           {{"X", "tensor<33x1000xbf16>"},
-                                            {"W", "tensor<264x1000xbf16>"},
-                                            {"Y", "tensor<33x264xbf16>"},
-                                            {" = 1,", " = 1 : i64,"},
-                                            {" = 2,", " = 2 : i64,"},
-                                            {"columns = 48,", "columns = 48 : i64,"},
-                                            {"columns = 64,", "columns = 64 : i64,"},
-                                            {"columns = 128,", "columns = 128 : i64,"}});
-    auto module = frontends::parseModuleText(context, text, "split");
-    ASSERT_TRUE(module.ok()) << module.status() << text;
-    (**module)->setAttr(TenonDialect::targetAttrName, findTarget(&context, "h200"));
-    absl::Status planned = passes::runPipeline(**module, {});
-    ASSERT_TRUE(planned.ok()) << planned;
-    auto program = codegen::compileForCuda(**module, {});
-    ASSERT_TRUE(program.ok()) << program.status();
-    auto executor = runtime::CudaExecutor::create(*std::move(program), {});
-    if (absl::IsNotFound(executor.status()))
-      GTEST_SKIP() << "no GPU: " << executor.status();
-    ASSERT_TRUE(executor.ok()) << executor.status();
-    std::vector<CaseInput> described;
-    for (const runtime::Port& port : (*executor)->program().functions[0].inputs)
-      described.push_back({port.shape, port.encoding, Fill::Small});
-    std::vector<ReferenceTensor> inputs = makeInputs(context, described);
-    auto outputs = runOnDevice(**executor, inputs);
-    ASSERT_TRUE(outputs.ok()) << outputs.status();
-    auto interpreter = Interpreter::create(**module);
-    ASSERT_TRUE(interpreter.ok()) << interpreter.status();
-    auto expected = (*interpreter)->run("f", inputs);
-    ASSERT_TRUE(expected.ok()) << expected.status();
-    expectClose(expected->front(), outputs->front(), toleranceOf("bf16"), "y");
-    auto [same, isFirst] = bits.try_emplace(tile.split, outputs->front());
-    EXPECT_EQ(same->second, outputs->front());
-  }
+       "blocks = 1, columns = 48, cluster_a = 2, cluster_b = 1, ping_pong = 1, weight_rows = 1"},
+      {2, 12, "blocks = 1, columns = 64, cluster_a = 1, cluster_b = 2"},
+      {3, 9, "blocks = 1, columns = 48, cluster_a = 1, cluster_b = 1, weight_rows = 1"},
+      {3, 15, "blocks = 1, columns = 64, cluster_a = 1, cluster_b = 1, ping_pong = 1"},
+      {8, 24, "blocks = 1, columns = 48, cluster_a = 1, cluster_b = 1, weight_rows = 1"},
+      {8, 24, "blocks = 1, columns = 128, cluster_a = 1, cluster_b = 1"}};
+  const std::vector<GemmTile> joined = {
+      {4, 12, "blocks = 2, columns = 48, cluster_a = 1, cluster_b = 1, weight_rows = 1"},
+      {4, 20, "blocks = 1, columns = 128, cluster_a = 1, cluster_b = 1, ping_pong = 1"}};
+  expectSameBits(gated ? joined : plain, /*rows=*/33, /*columns=*/264, /*depth=*/1000, gated);
+}
+
+/// So do tiles of more than 128 sums a thread, of which blocks have several one after the other.
+TEST_P(CudaSplitTest, WideTilesGiveTheBitsOfNarrowOnes) {
+  const bool gated = GetParam();
+  const std::vector<GemmTile> plain = {
+      {1, 4, "blocks = 1, columns = 64, cluster_a = 1, cluster_b = 1"},
+      {1, 3, "blocks = 2, columns = 192, cluster_a = 1, cluster_b = 1, ping_pong = 1"},
+      {1, 4, "blocks = 2, columns = 160, cluster_a = 2, cluster_b = 1, ping_pong = 1"},
+      {1, 2, "blocks = 2, columns = 192, cluster_a = 1, cluster_b = 2"},
+      {1, 2, "blocks = 2, columns = 176, cluster_a = 1, cluster_b = 1, weight_rows = 1"}};
+  const std::vector<GemmTile> joined = {
+      {1, 4, "blocks = 1, columns = 64, cluster_a = 1, cluster_b = 1"},
+      {1, 4, "blocks = 2, columns = 192, cluster_a = 2, cluster_b = 1, ping_pong = 1"},
+      {1, 4, "blocks = 2, columns = 160, cluster_a = 1, cluster_b = 2"},
+      {1, 4, "blocks = 2, columns = 192, cluster_a = 1, cluster_b = 1, weight_rows = 1"}};
+  expectSameBits(gated ? joined : plain, /*rows=*/400, /*columns=*/520, /*depth=*/200, gated);
 }
 
 INSTANTIATE_TEST_SUITE_P(Products, CudaSplitTest, ::testing::Bool(),
