@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "ir/AttentionRows.h"
 #include "ir/Dialect.h"
 #include "ir/KvCache.h"
 #include "ir/ops/internal/Dot.h"
@@ -9,6 +10,30 @@
 using namespace mlir;
 
 namespace tenon {
+
+/// Of sequences that have equally many of the `rows` rows each, and of the positions of all.
+static LogicalResult checkRowIndices(std::optional<Location> location, AttentionOp::Adaptor adaptor,
+                                     int64_t rows) {
+  auto sequences = llvm::cast<RankedTensorType>(adaptor.getSequences().getType());
+  auto positions = llvm::cast<RankedTensorType>(adaptor.getPositions().getType());
+  if (sequences.getRank() == 1 && rows % sequences.getDimSize(0) == 0 && positions.getRank() == 1 &&
+      positions.getDimSize(0) == rows)
+    return success();
+  return detail::emitShapeError(
+      location, AttentionOp::getOperationName(),
+      "expects sequences of which each has as many of the " + llvm::Twine(rows) +
+          " rows and positions [" + llvm::Twine(rows) + "], but got " +
+          detail::formatType(sequences) + " and " + detail::formatType(positions));
+}
+
+/// Whether each extent of `shape` is the largest that it may be, or 1 but for the last.
+static bool broadcastsTo(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> largest) {
+  return shape.size() == largest.size() && shape.back() == largest.back() &&
+         llvm::all_of(llvm::zip_equal(shape, largest), [](auto pair) {
+           auto [extent, most] = pair;
+           return extent == 1 || extent == most;
+         });
+}
 
 /// What is done to scores beside their scale: the bias of heads, `rows` and keys, and the vectors
 /// of heads.
@@ -19,12 +44,14 @@ static LogicalResult checkScoreOperands(std::optional<Location> location,
   int64_t keys = KvCache(adaptor.getKey().getType(), adaptor.getBlockTable()).capacity;
   if (Value bias = adaptor.getBias()) {
     llvm::ArrayRef<int64_t> shape = getTensorType(bias.getType()).getShape();
-    if (shape.size() != 3 || (shape[0] != 1 && shape[0] != query[1]) ||
-        (shape[1] != 1 && shape[1] != rows) || shape[2] != keys)
+    int64_t sequences = getTensorType(adaptor.getSequences().getType()).getNumElements();
+    if (!broadcastsTo(shape, {query[1], rows, keys}) &&
+        !broadcastsTo(shape, {sequences, query[1], rows / sequences, keys}))
       return detail::emitShapeError(location, name,
                                     "expects a bias [" + llvm::Twine(query[1]) + " or 1, " +
                                         llvm::Twine(rows) + " or 1, " + llvm::Twine(keys) +
-                                        "] of heads, rows and keys, but got " +
+                                        "] of heads, rows and keys, or one for each sequence, but "
+                                        "got " +
                                         detail::formatType(bias.getType()));
   }
   for (auto [operand, what] :
@@ -69,12 +96,8 @@ AttentionOp::inferReturnTypeComponents(MLIRContext* context, std::optional<Locat
         location, getOperationName(),
         "expects three rows of queries for each row over a ring, but got " +
             detail::formatType(query));
-  if (failed(
-          detail::verifyRowIndices(location, getOperationName(), rows,
-                                   llvm::cast<RankedTensorType>(adaptor.getSequences().getType()),
-                                   llvm::cast<RankedTensorType>(adaptor.getPositions().getType()))))
-    return failure();
-  if (failed(checkScoreOperands(location, adaptor, rows)))
+  if (failed(checkRowIndices(location, adaptor, rows)) ||
+      failed(checkScoreOperands(location, adaptor, rows)))
     return failure();
   shapes.emplace_back(llvm::ArrayRef{rows, query.getDimSize(1), value[3]});
   int64_t keys = KvCache(keyType, adaptor.getBlockTable()).capacity;
@@ -139,10 +162,9 @@ Work AttentionOp::getWork() {
   work.flops = detail::saturatingSum({detail::saturatingProduct({2, scores, query[2]}),
                                       detail::saturatingProduct({2, scores, cache.size}),
                                       detail::saturatingProduct({others, scores})});
-  bool shared = getSequences().getType().getNumElements() == 1;
-  int64_t sequences = shared ? 1 : std::min(rows, cache.sequences);
-  int64_t rowsPerSequence = shared ? rows : 1;
-  int64_t read = window > 0 ? std::min(keys + rowsPerSequence - 1, capacity) : capacity;
+  AttentionRows of(*this);
+  int64_t sequences = std::min(of.sequences, cache.sequences);
+  int64_t read = window > 0 ? std::min(keys + of.rows - 1, capacity) : capacity;
   for (unsigned operand : {1, 2})
     work.operandBytes[operand] = work.operandBytes[operand] / cache.places() * sequences * read;
   return work;
@@ -170,7 +192,9 @@ struct Evaluation {
   KvCache cache;                ///< of the keys
   int64_t views;                ///< of a row's queries
   double scale, softcap;
-  const ReferenceTensor* bias;       // [Hq or 1, M or 1, C] or null
+  const ReferenceTensor* bias;    // or null
+  std::optional<BiasLines> lines; // of the bias
+  AttentionRows of;
   std::vector<double> slopes, sinks; // [Hq] or empty
   std::vector<double> blockTable;    // [S, B] or empty
   std::vector<double> queryScratch = {}, cacheScratch = {}, biasScratch = {};
@@ -184,8 +208,8 @@ struct Evaluation {
   llvm::ArrayRef<double> biasOf(int64_t row, int64_t head) {
     if (!bias)
       return {};
-    llvm::ArrayRef<int64_t> shape = bias->getShape();
-    return bias->getRow((shape[0] == 1 ? 0 : head) * shape[1] + (shape[1] == 1 ? 0 : row),
+    return bias->getRow(row / of.rows * lines->ofSequence + row % of.rows * lines->ofRow +
+                            head * lines->ofHead,
                         biasScratch);
   }
 
@@ -269,6 +293,8 @@ void AttentionOp::evaluate(llvm::ArrayRef<ReferenceTensor> operands,
                         getScale().convertToDouble(),
                         getSoftcap().convertToDouble(),
                         bias,
+                        bias ? std::optional<BiasLines>(*this) : std::nullopt,
+                        AttentionRows(*this),
                         std::move(slopes),
                         std::move(sinks),
                         std::move(blockTable)};
@@ -281,7 +307,7 @@ void AttentionOp::evaluate(llvm::ArrayRef<ReferenceTensor> operands,
     return results[1].getValues().slice((head * rows + row) * cache.capacity, cache.capacity);
   };
   for (int64_t m = 0; m < rows; ++m) {
-    int64_t sequence = sequences[sequences.size() == 1 ? 0 : m], position = positions[m];
+    int64_t sequence = sequences[m / evaluation.of.rows], position = positions[m];
     if (position < 0 || sequence < 0 || sequence >= cache.sequences)
       continue;
     std::vector<VisibleKey> keys = findVisible(*this, cache, position);

@@ -94,13 +94,13 @@ def Tenon_AttentionOp : Tenon_PureOp<"attention", [AttrSizedOperandSegments, Ten
   let description = [{
     Vaswani et al. 2017, arXiv 1706.03762; grouped-query form, Ainslie et al. 2023, arXiv
     2305.13245. `query` [M, Hq, D]; `key` [S, C, Hkv, D] and `value` [S, C, Hkv, Dv], states or
-    tensors, Hkv dividing Hq; `sequences` [M] or [1]; `positions` [M]; result [M, Hq, Dv].
+    tensors, Hkv dividing Hq; `sequences` [B], B dividing M; `positions` [M]; result [M, Hq, Dv].
 
-    Row m attends to positions c ≤ positions[m] of sequence sequences[m] (all C where `causal` is
-    false); with `window` w only to c > positions[m] − w. Scores are scaled by `scale`, then, with
-    `softcap` s > 0, become s · tanh(score / s). Then of head h
-    - `bias` [Hq or 1, M or 1, C] adds bias[h, m, c]: a mask, a relative position. −∞ hides the key;
-      of sums below −1e38 it is not told which is larger;
+    Row m, one of M / B of sequence sequences[⌊m · B / M⌋], attends to its positions c ≤ positions[m]
+    (all C where `causal` is false); with `window` w only to c > positions[m] − w. Scores are scaled
+    by `scale`, then, with `softcap` s > 0, become s · tanh(score / s). Then of head h
+    - `bias` [Hq or 1, M or 1, C], or [B or 1, Hq or 1, M / B or 1, C], is added: a mask, a relative
+      position. −∞ hides the key; of sums below −1e38 it is not told which is larger;
     - `slopes` [Hq] subtract slopes[h] · |c − positions[m]| (ALiBi, Press et al. 2021, arXiv
       2108.12409);
     - `sinks` [Hq] add e^sinks[h] to the softmax's denominator, a score without a value.

@@ -29,8 +29,7 @@ static bool suitsTensorCores(AttentionOp op, int64_t multiple, bool mayBeQuants 
 constexpr int64_t mostDecodeRows = 16;
 
 static bool suitsPrefill(AttentionOp op) {
-  return op.getQuery().getType().getShape()[0] > mostDecodeRows &&
-         op.getSequences().getType().getNumElements() == 1 && suitsTensorCores(op, 16);
+  return AttentionExtents(op).rowsOfSequence > mostDecodeRows && suitsTensorCores(op, 16);
 }
 
 /// Of the keys and values of a head of all rows, for which a block has room, since they may be of

@@ -1,7 +1,6 @@
 #include "kernels/cuda/HopperAttention.h"
 
 #include "kernels/Schedules.h"
-#include "kernels/regions/AttentionExtents.h"
 #include "llvm/ADT/bit.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -17,8 +16,9 @@ bool HopperAttentionSchedule::isPossible() const {
          keys % unit == 0;
 }
 
-int64_t HopperAttentionSchedule::units(int64_t rows, int64_t queryHeads) const {
-  return llvm::divideCeil(rows, positions()) * (queryHeads / heads);
+int64_t HopperAttentionSchedule::units(const AttentionExtents& extents) const {
+  return extents.sequences * llvm::divideCeil(extents.rowsOfSequence, positions()) *
+         (extents.heads / heads);
 }
 
 int64_t HopperAttentionSchedule::stageBytes(int64_t keySize, int64_t valueSize) const {
@@ -62,7 +62,7 @@ VerdictOr<HopperAttentionKernel> HopperAttentionKernel::read(KernelOp kernel) {
   if (sharing % schedule->heads != 0)
     return Refusal{"expects heads_per_tile to divide the " + std::to_string(sharing) +
                    " query heads of a key head, but got " + std::to_string(schedule->heads)};
-  int64_t units = schedule->units(extents.rows, extents.heads);
+  int64_t units = schedule->units(extents);
   if (schedule->tiles > units)
     return Refusal{"expects at most a block for each of " + std::to_string(units) +
                    " tiles, but got " + std::to_string(schedule->tiles)};
@@ -89,8 +89,7 @@ BlockResources HopperAttentionKernel::resources() const {
 PriceTerms HopperAttentionKernel::priceTerms() const {
   AttentionExtents extents(op);
   PriceTerms terms;
-  terms.warpgroups = {schedule.units(extents.rows, extents.heads), schedule.rows(),
-                      extents.keySize};
+  terms.warpgroups = {schedule.units(extents), schedule.rows(), extents.keySize};
   return terms;
 }
 
@@ -118,10 +117,9 @@ std::optional<HopperAttentionSchedule> chooseHopperAttention(AttentionOp op,
     large = {0, 3, heads, 80, 2, 2};
     rounds = 4;
   }
-  bool isLarge =
-      op.getSoftcap().isZero() && large.units(extents.rows, extents.heads) >= rounds * target.sms;
+  bool isLarge = op.getSoftcap().isZero() && large.units(extents) >= rounds * target.sms;
   HopperAttentionSchedule schedule = isLarge ? large : small;
-  schedule.tiles = std::min(schedule.units(extents.rows, extents.heads), target.sms);
+  schedule.tiles = std::min(schedule.units(extents), target.sms);
   if (!target.warpgroups || !hasPlainScores(op) ||
       schedule.smemBytes(extents.keySize, extents.valueSize) > target.smemBytesPerBlock)
     return std::nullopt;

@@ -4,6 +4,7 @@
 #include "kernels/KernelKind.h"
 #include "kernels/TypedSchedule.h"
 #include "kernels/cuda/CudaTarget.h"
+#include "kernels/regions/AttentionExtents.h"
 
 namespace tenon::kernels {
 
@@ -31,15 +32,15 @@ struct HopperAttentionSchedule {
   int64_t threads() const { return 128 * (consumers + 1); }
   /// Whether warpgroups can have it: whole instructions, whole swizzled rows in each box.
   bool isPossible() const;
-  /// Tiles of `rows` rows of `queryHeads` heads.
-  int64_t units(int64_t rows, int64_t queryHeads) const;
+  /// Tiles of all rows and heads.
+  int64_t units(const AttentionExtents& extents) const;
   /// Bytes of keys and values of a stage: planes of 64 elements of each.
   int64_t stageBytes(int64_t keySize, int64_t valueSize) const;
   /// Shared memory of a block: queries, keys and values, which keys each row sees, barriers.
   int64_t smemBytes(int64_t keySize, int64_t valueSize) const;
 };
 
-/// Attention of many rows of one sequence by warpgroups of sm_90a
+/// Attention of many rows of each sequence by warpgroups of sm_90a
 /// (codegen/cuda/emitters/HopperAttention.cpp).
 struct HopperAttentionKernel {
   static constexpr llvm::StringLiteral name = "hopper_attention";

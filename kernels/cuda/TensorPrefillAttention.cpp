@@ -50,12 +50,14 @@ std::optional<TensorPrefillSchedule> chooseTensorPrefill(KernelOp kernel, Attent
   constexpr int64_t leastKeys = 16; // of an instruction of tensor cores
   AttentionExtents extents(op);
   int64_t size = std::max(extents.keySize, extents.valueSize);
-  int64_t wideTiles = extents.heads * llvm::divideCeil(extents.rows, 128);
+  auto tilesOf = [&](int64_t rows) -> int64_t {
+    return extents.heads * extents.sequences * llvm::divideCeil(extents.rowsOfSequence, rows);
+  };
+  int64_t wideTiles = tilesOf(128);
   bool wide = size <= 128 && wideTiles >= target.prefillTilesPerSm * target.sms;
   for (int64_t rowTiles = wide ? 2 : 1; rowTiles >= 1; --rowTiles)
     for (int64_t keys = size <= 128 ? 64 : 32; keys >= leastKeys; keys /= 2) {
-      int64_t tiles = extents.heads * llvm::divideCeil(extents.rows, 64 * rowTiles);
-      TensorPrefillSchedule schedule = {tiles, /*threads=*/128, rowTiles, keys,
+      TensorPrefillSchedule schedule = {tilesOf(64 * rowTiles), /*threads=*/128, rowTiles, keys,
                                         size <= 128 ? 2 : 1};
       if (fitsBlock(kernel, TensorPrefillKernel{op, schedule}.resources(), target))
         return schedule;

@@ -7,7 +7,7 @@
 
 namespace tenon::kernels {
 
-/// How blocks of `tensor_prefill_attention` take rows of one sequence.
+/// How blocks of `tensor_prefill_attention` take rows of a sequence.
 struct TensorPrefillSchedule {
   int64_t tiles = 0;
   int64_t threads = 0;
@@ -22,7 +22,7 @@ struct TensorPrefillSchedule {
       {"blocks_per_sm", &TensorPrefillSchedule::blocksPerSm, 1, 32}};
 };
 
-/// Attention of many rows of one sequence on tensor cores
+/// Attention of many rows of each sequence on tensor cores
 /// (codegen/cuda/emitters/TensorAttention.cpp).
 struct TensorPrefillKernel {
   static constexpr llvm::StringLiteral name = "tensor_prefill_attention";

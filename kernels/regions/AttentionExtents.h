@@ -1,7 +1,7 @@
 #ifndef TENON_KERNELS_REGIONS_ATTENTIONEXTENTS_H
 #define TENON_KERNELS_REGIONS_ATTENTIONEXTENTS_H
 
-#include "ir/Dialect.h"
+#include "ir/AttentionRows.h"
 #include "ir/KvCache.h"
 
 namespace tenon::kernels {
@@ -14,13 +14,16 @@ struct AttentionExtents {
     llvm::ArrayRef<int64_t> query = op.getQuery().getType().getShape();
     KvCache key(op.getKey().getType(), op.getBlockTable());
     KvCache value(op.getValue().getType(), op.getBlockTable());
+    AttentionRows of(op);
     rows = op.getType().getShape()[0], heads = query[1];
+    sequences = of.sequences, rowsOfSequence = of.rows;
     capacity = key.capacity, cacheHeads = key.heads;
     keySize = key.size, valueSize = value.size;
     keyElement = key.elementType, valueElement = value.elementType;
   }
 
   int64_t rows, heads, capacity, cacheHeads, keySize, valueSize;
+  int64_t sequences, rowsOfSequence; ///< whose product the rows are
   mlir::Type keyElement, valueElement;
 
   /// Query heads that share a head of the caches.

@@ -2,6 +2,7 @@
 #include <map>
 #include <numeric>
 
+#include "ir/AttentionRows.h"
 #include "ir/Dialect.h"
 #include "ir/KvCache.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -114,7 +115,12 @@ Value Decomposer::causalMask(int64_t rows, int64_t keys, int64_t window) {
 /// The bias as [Hkv, M, G, C], where it does not broadcast along an axis, of the first `keys` keys.
 Value Decomposer::biasOf(AttentionOp op, int64_t heads, int64_t groups, int64_t keys) {
   Value bias = op.getBias();
-  llvm::SmallVector<int64_t, 3> shape(shapeOf(bias)); // [Hq or 1, M or 1, capacity]
+  llvm::SmallVector<int64_t, 4> shape(shapeOf(bias));
+  if (shape.size() == 4) { // of the only sequence
+    shape.erase(shape.begin());
+    bias = reshape(bias, shape);
+  }
+  // [Hq or 1, M or 1, capacity]
   if (shape[2] != keys) {
     shape[2] = keys;
     auto ones = builder.getDenseI64ArrayAttr({1, 1, 1}),
@@ -149,7 +155,9 @@ std::optional<SequenceTensors> Decomposer::findTensors(AttentionOp op) const {
   // A sink is no row of the values, and distances are those of positions of the run time.
   if (op.getSinks() || (op.getSlopes() && !op.getCausal()))
     return std::nullopt;
-  bool oneSequence = op.getSequences().getType().getNumElements() == 1;
+  bool oneSequence = AttentionRows(op).sequences == 1;
+  if (!oneSequence && AttentionRows(op).rows > 1)
+    return std::nullopt;
   auto entry = function->getAttrOfType<EntryAttr>(TenonDialect::entryAttrName);
   if (llvm::isa<StateType>(op.getKey().getType())) {
     // What is read is what was encoded, a ring's queries come in three views, and pages lie apart.

@@ -97,6 +97,26 @@ TEST_F(ScoreOperandsTest, BiasOfKeysAlone) {
               AreNear(Values({5, 5, 0, 0}), 1e-15));
 }
 
+/// Two rows of each of two sequences, of which the second has the first's keys and its own bias.
+TEST_F(ScoreOperandsTest, BiasOfSequences) {
+  double hidden = -INFINITY;
+  auto results = run(
+      R"(func.func @f(%q: tensor<4x1x1xf32>, %k: tensor<2x2x1x1xf32>, %v: tensor<2x2x1x1xf32>,
+                      %s: tensor<2xi32>, %p: tensor<4xi32>, %b: tensor<2x1x2x2xf32>)
+             -> tensor<4x1x1xf32> {
+        %0 = tenon.attention %q, %k, %v, %s, %p bias %b scale 1.0 {causal = false}
+            : (tensor<4x1x1xf32>, tensor<2x2x1x1xf32>, tensor<2x2x1x1xf32>, tensor<2xi32>,
+               tensor<4xi32>, tensor<2x1x2x2xf32>) -> tensor<4x1x1xf32>
+        return %0 : tensor<4x1x1xf32> })",
+      {tensor("tensor<4x1x1xf32>", {0, 0, 0, 0}), tensor("tensor<2x2x1x1xf32>", {0, 0, 0, 0}),
+       tensor("tensor<2x2x1x1xf32>", {1, 2, 4, 8}), tensor("tensor<2xi32>", {1, 0}),
+       tensor("tensor<4xi32>", {0, 0, 0, 0}),
+       tensor("tensor<2x1x2x2xf32>", {0, 0, 0, hidden, hidden, 0, 0, 0})},
+      {.round = false});
+  ASSERT_EQ(results.size(), 1);
+  EXPECT_THAT(results[0], AreNear(Values({6, 4, 2, 1.5}), 1e-15));
+}
+
 /// At position 2 the keys are 2, 1 and 0 away; not causal, keys after count alike.
 TEST_F(ScoreOperandsTest, SlopesOfDistance) {
   double ln2 = std::log(2.0);

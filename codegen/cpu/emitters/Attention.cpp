@@ -4,6 +4,7 @@
 #include "codegen/cpu/CacheRows.h"
 #include "codegen/cpu/Emitter.h"
 #include "codegen/cpu/emitters/Rows.h"
+#include "ir/AttentionRows.h"
 #include "kernels/cpu/Attention.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -135,7 +136,7 @@ void AttentionEmission::allocate() {
   scores = b.scratch(heads * block * 4);
   outputs = b.scratch(heads * paddedValue * 4);
   if (op.getBias()) {
-    biasHeads = op.getBias().getType().getDimSize(0) == 1 ? 1 : heads;
+    biasHeads = BiasLines(op).ofHead == 0 ? 1 : heads;
     biases = b.scratch(biasHeads * block * 4);
   }
 }
@@ -143,11 +144,17 @@ void AttentionEmission::allocate() {
 /// Takes what the row and heads of a tile have of bias and slopes.
 void AttentionEmission::loadScoreOperands(Value row) {
   if (auto bias = op.getBias()) {
-    llvm::ArrayRef<int64_t> shape = bias.getType().getShape(); // [Hq or 1, M or 1, C]
-    Value at = b.mul(shape[0] == 1 ? b.i64(0) : firstHead, shape[1]);
-    at = b.mul(shape[1] == 1 ? at : b.add(at, row), shape[2]);
-    biasRow =
-        b.advance(context.pointer(bias), b.mul(at, elementBytes(bias.getType().getElementType())));
+    BiasLines lines(op);
+    AttentionRows of(op);
+    Value line = b.mul(firstHead, lines.ofHead);
+    if (lines.ofSequence == lines.ofRow * of.rows) {
+      line = lines.ofRow == 0 ? line : b.add(line, row);
+    } else {
+      line = b.add(line, b.mul(b.div(row, of.rows), lines.ofSequence));
+      line = b.add(line, b.mul(b.rem(row, of.rows), lines.ofRow));
+    }
+    int64_t bytes = lines.keys * elementBytes(bias.getType().getElementType());
+    biasRow = b.advance(context.pointer(bias), b.mul(line, bytes));
   }
   if (auto operand = op.getSlopes())
     for (int64_t head = 0; head < heads; ++head)
@@ -246,7 +253,8 @@ void AttentionEmission::emitScores(Value start, Value first, Value end) {
 void AttentionEmission::copyBias(Value place, Value start) {
   RankedTensorType type = op.getBias().getType();
   int64_t bytes = elementBytes(type.getElementType());
-  int64_t pitch = type.getDimSize(1) * type.getDimSize(2) * bytes; // from one head to the next
+  BiasLines lines(op);
+  int64_t pitch = lines.ofHead * lines.keys * bytes; // from one head to the next
   for (int64_t head = 0; head < biasHeads; ++head) {
     Value source = b.advance(biasRow, b.add(b.mul(place, bytes), head * pitch));
     b.store(b.loadFloat(type.getElementType(), source),
@@ -487,8 +495,9 @@ LogicalResult AttentionEmission::emit(Value tile) {
   Value row = b.div(tile, queryHeads / heads);
   firstHead = b.mul(b.rem(tile, queryHeads / heads), heads);
   keyHead = b.div(firstHead, queryHeads / keyCache.heads);
-  bool oneSequence = op.getSequences().getType().getNumElements() == 1;
-  sequence = b.loadIndex(context.pointer(op.getSequences()), oneSequence ? b.i64(0) : row);
+  AttentionRows of(op);
+  Value part = of.sequences == 1 ? b.i64(0) : of.rows == 1 ? row : b.div(row, of.rows);
+  sequence = b.loadIndex(context.pointer(op.getSequences()), part);
   rowPosition = b.loadIndex(context.pointer(op.getPositions()), row);
   llvm::SmallVector<KeyRange, 3> ranges = findRanges();
   Value attends = arith::AndIOp::create(

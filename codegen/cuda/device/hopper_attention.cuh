@@ -37,12 +37,14 @@ struct CacheMatrix<PagedCache<sequences, capacity, heads, pages, page>, box> {
 
 /// What all rows of a call have in common.
 struct AttentionExtents {
-  int rows, queryHeads, keyHeads; ///< of the query; of the cache
+  int sequences, rows;      ///< how many there are, and rows of each
+  int queryHeads, keyHeads; ///< of the query; of the cache
   bool causal;
   int window;
 };
 
-/// Attention of the rows of one sequence. A tile has `rows` rows of the tensor cores: the same
+/// Attention of the rows of sequences, one after the other. A tile has `rows` rows of the tensor
+/// cores: the same
 /// `positions` positions of `heads` query heads that share a key head. `consumers` warpgroups have
 /// 64 rows each and take the tile's keys `keys` at a time, in ascending order from multiples of
 /// `keys` on, so that a row's sums are the same in every tile; a warp after them starts the
@@ -143,17 +145,25 @@ template <typename Config> struct HopperAttention : Config {
     return (extents.rows + positions - 1) / positions;
   }
   __device__ __forceinline__ int tileHeads() const { return extents.queryHeads / heads; }
-  __device__ __forceinline__ int tiles() const { return rowTiles() * tileHeads(); }
+  __device__ __forceinline__ int tiles() const {
+    return rowTiles() * extents.sequences * tileHeads();
+  }
   /// The number of this block's tile of a round: back and forth, so that blocks with the longer
   /// tiles of a round have the shorter ones of the next.
   static __device__ __forceinline__ int tileOf(int round) {
     const int blocks = gridDim.x, block = blockIdx.x;
     return round * blocks + (round % 2 == 0 ? block : blocks - 1 - block);
   }
-  /// The first row and query head of a tile; the last rows, which see most keys, come first.
-  __device__ __forceinline__ void place(int tile, int& firstRow, int& firstHead) const {
-    firstRow = (rowTiles() - 1 - tile / tileHeads()) * positions;
-    firstHead = tile % tileHeads() * heads;
+  /// Where a tile lies: which of the sequences, its first row of those that it has, its first query
+  /// head. The last rows, which see most keys, come first.
+  struct TilePlace {
+    int part, row, head;
+  };
+  __device__ __forceinline__ TilePlace place(int tile) const {
+    const int rowsAndPart = tile / tileHeads();
+    return {rowsAndPart % extents.sequences,
+            (rowTiles() - 1 - rowsAndPart / extents.sequences) * positions,
+            tile % tileHeads() * heads};
   }
 
   /// Leaves the ranges of the tile's rows in shared memory and returns its first block of keys and
@@ -209,18 +219,20 @@ template <typename Config> struct HopperAttention : Config {
   /// which they are consumed.
   __device__ __forceinline__ void produce(const TensorMap& query, const TensorMap& key,
                                           const TensorMap& value, const int* blockTable,
-                                          int sequence, const int* positionOf) {
+                                          const int* sequenceOf, const int* positionOf) {
     const bool starts = threadIdx.x % 32 == 0;
+    const int first = sequenceOf[0];
     Place<queryStages> queryPlace;
     Place<stages> keyPlace, valuePlace;
     for (int round = 0, tile = tileOf(0); round * gridDim.x < tiles(); tile = tileOf(++round)) {
       if (tile >= tiles())
         continue;
-      int firstRow, firstHead;
-      place(tile, firstRow, firstHead);
+      const TilePlace own = place(tile);
+      const int sequence = extents.sequences == 1 ? first : sequenceOf[own.part];
+      const int rowsBefore = own.part * extents.rows;
       shared.queryEmpty[queryPlace.stage].wait(queryPlace.parity ^ 1);
       const int2 range =
-          findRanges(shared.ranges[queryPlace.stage], sequence, positionOf, firstRow);
+          findRanges(shared.ranges[queryPlace.stage], sequence, positionOf + rowsBefore, own.row);
       if (starts) {
         BulkBarrier& barrier = shared.queryFull[queryPlace.stage];
         barrier.expect(rows * keyBoxes * width * 2);
@@ -228,9 +240,9 @@ template <typename Config> struct HopperAttention : Config {
         for (int i = 0; i < keyBoxes; ++i)
 #pragma unroll 1
           for (int j = 0; j < heads; ++j)
-            bringBox(shared.query[queryPlace.stage][i][j * positions], query, firstRow,
-                     (firstHead + j) * keySize + i * width, barrier, evictFirst());
-        const int head = firstHead / (extents.queryHeads / extents.keyHeads);
+            bringBox(shared.query[queryPlace.stage][i][j * positions], query, rowsBefore + own.row,
+                     (own.head + j) * keySize + i * width, barrier, evictFirst());
+        const int head = own.head / (extents.queryHeads / extents.keyHeads);
         const Matrix matrix(blockTable, sequence, head);
         auto bringKeys = [&](int first) {
           shared.keyEmpty[keyPlace.stage].wait(keyPlace.parity ^ 1);
@@ -422,8 +434,8 @@ template <typename Config> struct HopperAttention : Config {
   /// Gives the results of a warp's rows, zeros for rows without keys, to `store(m, head, column,
   /// bits)`, eight elements at a time.
   template <typename Store>
-  __device__ __forceinline__ void finish(State& state, const Row& row, int group, int firstRow,
-                                         int firstHead, Store store) {
+  __device__ __forceinline__ void finish(State& state, const Row& row, int group, TilePlace tile,
+                                         Store store) {
     const int lane = threadIdx.x % 32, t = lane % 4;
     const int rowOfTile = 64 * group + threadOfGroup() / 32 * 16 + lane / 4;
 #pragma unroll
@@ -435,7 +447,7 @@ template <typename Config> struct HopperAttention : Config {
       const float inverse = 1.0f / sum;
       const bool exists = row.end[half] > 0;
       const int own = rowOfTile + 8 * half;
-      const int m = firstRow + own % positions, head = firstHead + own / positions;
+      const int m = tile.row + own % positions, head = tile.head + own / positions;
 #pragma unroll
       for (int column = 0; column < valueSize; column += 32) {
         unsigned pairs[4];
@@ -451,7 +463,8 @@ template <typename Config> struct HopperAttention : Config {
           }
         transpose(pairs);
         if (m < extents.rows && (column + 32 <= valueSize || column + 8 * t < valueSize))
-          store(m, head, column + 8 * t, uint4{pairs[0], pairs[1], pairs[2], pairs[3]});
+          store(tile.part * extents.rows + m, head, column + 8 * t,
+                uint4{pairs[0], pairs[1], pairs[2], pairs[3]});
       }
     }
   }
@@ -467,8 +480,7 @@ template <typename Config> struct HopperAttention : Config {
     for (int round = 0, tile = tileOf(0); round * gridDim.x < tiles(); tile = tileOf(++round)) {
       if (tile >= tiles())
         continue;
-      int firstRow, firstHead;
-      place(tile, firstRow, firstHead);
+      const TilePlace own = place(tile);
       shared.queryFull[queryPlace.stage].wait(queryPlace.parity);
       const Ranges& ranges = shared.ranges[queryPlace.stage];
       Row row;
@@ -553,7 +565,7 @@ template <typename Config> struct HopperAttention : Config {
         releaseTile(shared.queryEmpty[queryPlace.stage]);
       }
       queryPlace.next();
-      finish(state, row, group, firstRow, firstHead, store);
+      finish(state, row, group, own, store);
     }
     if (group == 0 && !firstTurn)
       takeTurn(group, false); // the last one passed
@@ -562,16 +574,16 @@ template <typename Config> struct HopperAttention : Config {
   /// All that a block does. `blockTable`: of a paged cache. `store(m, head, column, bits)` stores
   /// eight elements of the results.
   template <typename Store>
-  __device__ __forceinline__ void run(const TensorMap& query, const TensorMap& key,
-                                      const TensorMap& value, const int* blockTable, int sequence,
-                                      const int* positionOf, ScoreScale scale, Store store) {
+  __device__ __forceinline__ void
+  run(const TensorMap& query, const TensorMap& key, const TensorMap& value, const int* blockTable,
+      const int* sequenceOf, const int* positionOf, ScoreScale scale, Store store) {
     if (isProducer()) {
       if constexpr (consumers == 2)
         asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
       else
         asm volatile("setmaxnreg.dec.sync.aligned.u32 32;");
       if (threadIdx.x / 32 == 4 * consumers)
-        produce(query, key, value, blockTable, sequence, positionOf);
+        produce(query, key, value, blockTable, sequenceOf, positionOf);
     } else {
       if constexpr (consumers == 2)
         asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");

@@ -3,6 +3,7 @@
 
 #include "codegen/cuda/Emitter.h"
 #include "codegen/cuda/emitters/TensorOperands.h"
+#include "ir/AttentionRows.h"
 #include "kernels/cuda/HopperAttention.h"
 
 using namespace mlir;
@@ -35,9 +36,6 @@ static LogicalResult checkExtents(AttentionOp op) {
   KvCache keys(op.getKey().getType(), op.getBlockTable());
   KvCache values(op.getValue().getType(), op.getBlockTable());
   CacheMatrix matrix(keys);
-  if (op.getSequences().getType().getNumElements() != 1)
-    return op.emitOpError("expects one sequence for the emitter hopper_attention, but got ")
-           << op.getSequences().getType();
   if (keys.capacity > most / 2 || matrix.rows > most / 2 || query[0] > most / 2)
     return op.emitOpError("expects at most 2^30 rows of a cache and of queries for the emitter "
                           "hopper_attention, but got ")
@@ -69,7 +67,8 @@ static void addTensorMaps(KernelContext& context, AttentionOp op,
   }
 }
 
-/// Attention of many rows of one sequence by warpgroups on sm_90a: a tile has the same positions of
+/// Attention of many rows of each sequence by warpgroups on sm_90a: a tile has the same positions
+/// of
 /// `heads_per_tile` query heads that share a key head, 64 rows of the tensor cores for each of
 /// `consumers` warpgroups, which take all keys that its rows see, `keys_per_block` at a time, as
 /// the copy engine brings them. Blocks take tiles in turn, those of the last rows first.
@@ -109,8 +108,9 @@ static LogicalResult emitHopperAttention(KernelContext& context) {
   CodeWriter& start =
       structure.begin(PhaseKind::Load, {}, {{MemorySpace::Shared, "attention.shared"}});
   start.line("extern __shared__ __align__(1024) unsigned char memory[];");
-  start.format("Attention attention(memory, {%d, %d, %d, %s, %d});", query[0], query[1],
-               cache.heads, op.getCausal() ? "true" : "false",
+  AttentionRows of(op);
+  start.format("Attention attention(memory, {%d, %d, %d, %d, %s, %d});", of.sequences, of.rows,
+               query[1], cache.heads, op.getCausal() ? "true" : "false",
                std::min<int64_t>(op.getWindow(), std::numeric_limits<int32_t>::max()));
   start.line("attention.start(map0, map1, map2);");
 
@@ -126,7 +126,7 @@ static LogicalResult emitHopperAttention(KernelContext& context) {
     code.format("*reinterpret_cast<uint4*>(%s + ((long long)m * %d + head) * %d + column) = bits;",
                 pointer, query[1], valueSize);
   code.close(";");
-  code.format("attention.run(map0, map1, map2, %s, %s[0], %s, %s, store);",
+  code.format("attention.run(map0, map1, map2, %s, %s, %s, %s, store);",
               cache.isPaged() ? context.pointer(op.getBlockTable()) : "nullptr", sequences,
               positions, scoreScale(op));
   return success();

@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include "ir/AttentionRows.h"
+
 using namespace mlir;
 
 namespace tenon::codegen::cuda {
@@ -34,8 +36,11 @@ std::vector<Access> RowAttention::rangeReads() {
 }
 
 std::string RowAttention::sequenceOf(const std::string& row) {
-  bool one = op.getSequences().getType().getNumElements() == 1;
-  return absl::StrFormat("%s[%s]", context.pointer(op.getSequences()), one ? "0" : row);
+  AttentionRows of(op);
+  std::string index = of.sequences == 1 ? "0"
+                      : of.rows == 1    ? row
+                                        : absl::StrFormat("%s / %d", row, of.rows);
+  return absl::StrFormat("%s[%s]", context.pointer(op.getSequences()), index);
 }
 
 void RowAttention::printRange(CodeWriter& code, const std::string& leastKeys,

@@ -1,5 +1,8 @@
 #include "codegen/cuda/emitters/ScoreOperands.h"
 
+#include "absl/strings/str_join.h"
+#include "ir/AttentionRows.h"
+
 using namespace mlir;
 
 namespace tenon::codegen::cuda {
@@ -16,6 +19,26 @@ std::string ScoreOperands::vectorAt(TypedValue<RankedTensorType> vector, const s
   return absl::StrFormat("toFloat(%s[%s])", context.pointer(vector), index);
 }
 
+std::string ScoreOperands::biasLine() {
+  BiasLines lines(op);
+  AttentionRows of(op);
+  std::vector<std::string> terms;
+  auto add = [&](int64_t pitch, const std::string& index) {
+    if (pitch > 1)
+      terms.push_back(absl::StrFormat("(long long)%s * %d", index, pitch));
+    else if (pitch == 1)
+      terms.push_back(index);
+  };
+  add(lines.ofHead, "ofHead");
+  if (lines.ofSequence == lines.ofRow * of.rows) {
+    add(lines.ofRow, "ofRow");
+  } else {
+    add(lines.ofSequence, absl::StrFormat("(ofRow / %d)", of.rows));
+    add(lines.ofRow, absl::StrFormat("(ofRow %% %d)", of.rows));
+  }
+  return terms.empty() ? "0" : absl::StrJoin(terms, " + ");
+}
+
 void ScoreOperands::printAdded(CodeWriter& code, const std::string& row, const std::string& head) {
   if (!addToScores())
     return;
@@ -25,11 +48,10 @@ void ScoreOperands::printAdded(CodeWriter& code, const std::string& row, const s
               query[1] - 1);
   code.line("float sum = 0.0f;");
   if (auto bias = op.getBias()) {
-    llvm::ArrayRef<int64_t> shape = bias.getType().getShape(); // [Hq or 1, M or 1, C]
-    code.format("const long long line = (long long)%s * %d + %s;", shape[0] == 1 ? "0" : "ofHead",
-                shape[1], shape[1] == 1 ? "0" : "ofRow");
-    code.format("sum = %s;", vectorAt(bias, absl::StrFormat("line * %d + min(key, %d)", shape[2],
-                                                            shape[2] - 1)));
+    code.format("const long long line = %s;", biasLine());
+    int64_t keys = BiasLines(op).keys;
+    code.format("sum = %s;",
+                vectorAt(bias, absl::StrFormat("line * %d + min(key, %d)", keys, keys - 1)));
   }
   if (auto slopes = op.getSlopes())
     code.format("sum -= %s * fabsf(static_cast<float>(key) - static_cast<float>(%s[ofRow]));",

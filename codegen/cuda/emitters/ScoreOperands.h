@@ -25,6 +25,8 @@ public:
   void printDenominator(CodeWriter& code, const std::string& head, bool inPowersOfTwo);
 
 private:
+  /// Where the bias has its keys of `ofRow` and `ofHead`.
+  std::string biasLine();
   std::string vectorAt(mlir::TypedValue<mlir::RankedTensorType> vector, const std::string& index);
 
   KernelContext& context;

@@ -4,6 +4,7 @@
 #include "codegen/cuda/Emitter.h"
 #include "codegen/cuda/emitters/ScoreOperands.h"
 #include "codegen/cuda/emitters/TensorOperands.h"
+#include "ir/AttentionRows.h"
 #include "kernels/cuda/TensorPrefillAttention.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -12,11 +13,11 @@ using namespace tenon::kernels;
 
 namespace tenon::codegen::cuda::emitters {
 
-/// `keys` and `values` of the sequence and key head of the block; a sequence outside the cache has
+/// `keys` and `values` of the block's `sequence` and key head; a sequence outside the cache has
 /// rows of sequence 0, of which none is read.
 static void printCacheRows(KernelContext& context, CodeWriter& code, AttentionOp op,
-                           const KvCache& keys, const KvCache& values) {
-  std::string sequence = context.pointer(op.getSequences()) + "[0]";
+                           const std::string& sequence, const KvCache& keys,
+                           const KvCache& values) {
   int64_t sharing = shapeOf(op.getQuery().getType())[1] / keys.heads;
   std::string type = deviceType(keys.elementType);
   if (keys.isPaged())
@@ -36,7 +37,23 @@ static void printCacheRows(KernelContext& context, CodeWriter& code, AttentionOp
   print("values", op.getValue(), values);
 }
 
-/// Attention of many rows of one sequence: a block takes a query head of `threads` / 2 ·
+/// `first` and `count`, the rows of the block; of several sequences also `part`, which one they are
+/// of.
+static void printRows(CodeWriter& code, const AttentionRows& of, int64_t blocks, int64_t heads) {
+  if (of.sequences == 1) {
+    code.format("const int first = (%d - static_cast<int>(tile / %d)) * Kernel::rows;", blocks - 1,
+                heads);
+    code.format("const int count = min(Kernel::rows, %d - first);", of.rows);
+    return;
+  }
+  code.format("const int part = static_cast<int>(tile / %d %% %d);", heads, of.sequences);
+  code.format("const int ofPart = (%d - static_cast<int>(tile / %d)) * Kernel::rows;", blocks - 1,
+              heads * of.sequences);
+  code.format("const int first = part * %d + ofPart;", of.rows);
+  code.format("const int count = min(Kernel::rows, %d - ofPart);", of.rows);
+}
+
+/// Attention of many rows of each sequence: a block takes a query head of `threads` / 2 ·
 /// `row_tiles` rows and all keys that they see. Blocks with the most keys, those of the last rows,
 /// come first.
 static LogicalResult emitTensorPrefill(KernelContext& context) {
@@ -45,9 +62,6 @@ static LogicalResult emitTensorPrefill(KernelContext& context) {
     return failure();
   AttentionOp op = kernel->op;
   int64_t rowTiles = kernel->schedule.rowTiles;
-  if (op.getSequences().getType().getNumElements() != 1)
-    return op.emitOpError("expects one sequence for the emitter tensor_prefill_attention, but got ")
-           << op.getSequences().getType();
   llvm::ArrayRef<int64_t> query = shapeOf(op.getQuery().getType()); // [M, Hq, D]
   KvCache keys(op.getKey().getType(), op.getBlockTable());
   KvCache values(op.getValue().getType(), op.getBlockTable());
@@ -58,8 +72,9 @@ static LogicalResult emitTensorPrefill(KernelContext& context) {
            << keys.capacity << " and " << keys.sequences;
   PhaseStructure& structure = context.structure;
   int64_t warps = structure.threads / 32, rows = warps * rowTiles * 16;
-  int64_t blocks = llvm::divideCeil(query[0], rows);
-  if (failed(context.expectTiles(blocks * query[1])))
+  AttentionRows of(op);
+  int64_t blocks = llvm::divideCeil(of.rows, rows);
+  if (failed(context.expectTiles(blocks * of.sequences * query[1])))
     return failure();
   structure.headers = {"tensor_attention.cuh"};
   CodeWriter& config = structure.declarations;
@@ -70,7 +85,6 @@ static LogicalResult emitTensorPrefill(KernelContext& context) {
                 kernel->schedule.keysPerBlock);
   config.close(";");
   config.line("using Kernel = PrefillAttention<Config>;");
-  std::string sequences = context.pointer(op.getSequences());
   CodeWriter& code = structure.begin(PhaseKind::MainLoop, context.arguments(false),
                                      {{MemorySpace::Shared, "kernel"}});
   for (const Access& access : context.arguments(true))
@@ -78,14 +92,14 @@ static LogicalResult emitTensorPrefill(KernelContext& context) {
   code.line("extern __shared__ __align__(16) unsigned char memory[];");
   code.line("Kernel kernel(*reinterpret_cast<Kernel::Shared*>(memory));");
   code.format("const int head = static_cast<int>(tile %% %d);", query[1]);
-  code.format("const int first = (%d - static_cast<int>(tile / %d)) * Kernel::rows;", blocks - 1,
-              query[1]);
-  code.format("const int count = min(Kernel::rows, %d - first);", query[0]);
+  printRows(code, of, blocks, query[1]);
+  std::string sequence = absl::StrFormat("%s[%s]", context.pointer(op.getSequences()),
+                                         of.sequences == 1 ? "0" : "part");
   code.format("using Cache = %s;", deviceCache(keys));
-  code.format("kernel.findRanges<Cache>(%s[0], %s + first, count, %s, %d);", sequences,
+  code.format("kernel.findRanges<Cache>(%s, %s + first, count, %s, %d);", sequence,
               context.pointer(op.getPositions()), op.getCausal() ? "true" : "false",
               std::min<int64_t>(op.getWindow(), std::numeric_limits<int32_t>::max()));
-  printCacheRows(context, code, op, keys, values);
+  printCacheRows(context, code, op, sequence, keys, values);
   ScoreOperands scores(context, op);
   std::string scale = scoreScale(op);
   scores.printAdded(code, "first + item", "head");

@@ -1,3 +1,4 @@
+#include <array>
 #include <numeric>
 
 #include "passes/simplify/raise/Match.h"
@@ -34,12 +35,12 @@ Value untransposed(Value value, llvm::ArrayRef<int64_t> permutation,
 
 /// The operands of an attention in its own layout, and what is done to its scores.
 struct Found {
-  Value query, key, value; ///< [M, Hq, D], [C, Hkv, D], [C, Hkv, Dv], under any shape
-  int64_t rows, queryHeads, keys, heads, depth, valueDepth;
+  Value query, key, value; ///< [B, M, Hq, D], [B, C, Hkv, D], [B, C, Hkv, Dv], under any shape
+  int64_t batch = 1, rows, queryHeads, keys, heads, depth, valueDepth;
   double scale = 1;
   bool causal = false;
-  llvm::SmallVector<Value, 2> biases; ///< that broadcast to [Hq, M, C]
-  SoftmaxOp softmax;                  ///< [Hkv, M · G, C] of G query heads a key head, or [M, C]
+  llvm::SmallVector<Value, 2> biases; ///< that broadcast to [B, Hq, M, C]
+  SoftmaxOp softmax;                  ///< [B, Hkv, M · G, C] of G query heads a key head, or [M, C]
   bool givesWeights = false;          ///< others than the product with the values read the softmax
 };
 
@@ -95,11 +96,11 @@ Value takeMasks(Value value, llvm::SmallVectorImpl<Value>& masks, int most) {
   return {};
 }
 
-/// Whether `mask`, which broadcasts to scores [Hkv, M · G, C] of G query heads a key head, is one
-/// that attention adds: of heads and rows, or of keys alone where heads share rows.
+/// Whether `mask`, which broadcasts to scores [B, Hkv, M · G, C] of G query heads a key head, is
+/// one that attention adds: of heads and rows, or of keys alone where heads share rows.
 bool isBias(Value mask, const Found& found) {
   llvm::ArrayRef<int64_t> shape = typeOf(mask).getShape();
-  if (shape.empty() || shape.size() > 3 || shape.back() != found.keys)
+  if (shape.empty() || shape.back() != found.keys)
     return false;
   return found.queryHeads == found.heads || typeOf(mask).getNumElements() == found.keys;
 }
@@ -115,6 +116,32 @@ bool sortMasks(llvm::ArrayRef<Value> masks, Found& found) {
       return false;
   }
   return true;
+}
+
+/// Takes query, key and value, rows and query heads of an attention whose operands are of `rank`:
+/// heads alone, or those of each sequence.
+void takeOfHeads(Found& found, int64_t rank, Value q, Value k, Value v) {
+  auto take = [&](Value operand, std::array<int64_t, 3> axes, std::array<int64_t, 3> extents) {
+    llvm::SmallVector<int64_t, 4> permutation, shape;
+    if (rank == 4)
+      permutation.push_back(0), shape.push_back(found.batch);
+    for (int64_t axis : axes)
+      permutation.push_back(axis + rank - 3);
+    shape.append(extents.begin(), extents.end());
+    return untransposed(operand, permutation, shape);
+  };
+  // The heads of queries that share a head of keys stand in one row of it.
+  found.query = take(q, {1, 0, 2}, {found.heads, 0, 0});
+  found.key = take(k, {1, 0, 2}, {found.heads, found.keys, found.depth});
+  found.value = take(v, {1, 2, 0}, {found.heads, found.valueDepth, found.keys});
+  if (!found.query)
+    return;
+  llvm::ArrayRef<int64_t> view = typeOf(found.query).getShape().take_back(3);
+  if (view[2] % found.depth != 0) {
+    found.query = {};
+    return;
+  }
+  found.rows = view[0], found.queryHeads = found.heads * (view[2] / found.depth);
 }
 
 /// softmax(scale · q · kᵀ + masks) · v, with q, k and v in the layout of attention: heads after
@@ -151,21 +178,16 @@ std::optional<Found> findAttention(MatmulOp op) {
     found.heads = found.queryHeads = 1, found.rows = shape[0];
     found.query = q, found.key = k;
     found.value = untransposed(v, {1, 0}, {found.valueDepth, found.keys});
-  } else if (rank == 3) {
-    found.heads = shape[0];
-    // The heads of queries that share a head of keys stand in one row of it.
-    found.query = untransposed(q, {1, 0, 2}, {found.heads, 0, 0});
-    found.key = untransposed(k, {1, 0, 2}, {found.heads, found.keys, found.depth});
-    found.value = untransposed(v, {1, 2, 0}, {found.heads, found.valueDepth, found.keys});
-    if (found.query) {
-      llvm::ArrayRef<int64_t> view = typeOf(found.query).getShape();
-      if (view[2] % found.depth != 0)
-        return std::nullopt;
-      found.rows = view[0], found.queryHeads = found.heads * (view[2] / found.depth);
-    }
+  } else if (rank == 3 || rank == 4) {
+    found.heads = shape[rank - 3];
+    found.batch = rank == 4 ? shape[0] : 1;
+    takeOfHeads(found, rank, q, k, v);
   }
   if (!found.query || !found.key || !found.value ||
       found.rows * found.queryHeads != shape[rank - 2] * found.heads)
+    return std::nullopt;
+  // The weights of attention lie head by head, those of the softmax sequence by sequence.
+  if (found.givesWeights && found.batch > 1)
     return std::nullopt;
   if (!sortMasks(masks, found))
     return std::nullopt;
@@ -189,12 +211,13 @@ public:
         return value;
       return ReshapeOp::create(rewriter, loc, type, value, rewriter.getDenseI64ArrayAttr(shape));
     };
-    Value query = shaped(found->query, {found->rows, found->queryHeads, found->depth});
-    Value key = shaped(found->key, {1, found->keys, found->heads, found->depth});
-    Value value = shaped(found->value, {1, found->keys, found->heads, found->valueDepth});
-    Value sequences = integers(rewriter, loc, 1, 0);
-    Value positions = integers(rewriter, loc, found->rows, found->keys - found->rows);
-    auto type = RankedTensorType::get({found->rows, found->queryHeads, found->valueDepth}, element);
+    int64_t batch = found->batch, rows = batch * found->rows;
+    Value query = shaped(found->query, {rows, found->queryHeads, found->depth});
+    Value key = shaped(found->key, {batch, found->keys, found->heads, found->depth});
+    Value value = shaped(found->value, {batch, found->keys, found->heads, found->valueDepth});
+    Value sequences = integers(rewriter, loc, 1, batch, 0);
+    Value positions = integers(rewriter, loc, batch, found->rows, found->keys - found->rows);
+    auto type = RankedTensorType::get({rows, found->queryHeads, found->valueDepth}, element);
     Type weights;
     if (found->givesWeights)
       weights = RankedTensorType::get({found->queryHeads, found->rows, found->keys},
@@ -212,10 +235,18 @@ public:
     // Back to heads first: the transpose after it takes it away.
     if (found->heads > 1) {
       int64_t width = found->queryHeads / found->heads * found->valueDepth;
-      result = shaped(result, {found->rows, found->heads, width});
-      result = TransposeOp::create(
-          rewriter, loc, RankedTensorType::get({found->heads, found->rows, width}, element), result,
-          rewriter.getDenseI64ArrayAttr({1, 0, 2}));
+      bool areSequences = op.getType().getRank() == 4;
+      llvm::SmallVector<int64_t, 4> ofRows = {batch, found->rows, found->heads, width},
+                                    ofHeads = {batch, found->heads, found->rows, width};
+      auto drop = [&](llvm::ArrayRef<int64_t> shape) {
+        return shape.drop_front(areSequences ? 0 : 1);
+      };
+      llvm::SmallVector<int64_t, 4> axes = {1, 0, 2};
+      if (areSequences)
+        axes = {0, 2, 1, 3};
+      result =
+          TransposeOp::create(rewriter, loc, RankedTensorType::get(drop(ofHeads), element),
+                              shaped(result, drop(ofRows)), rewriter.getDenseI64ArrayAttr(axes));
     }
     rewriter.replaceOp(op, shaped(result, op.getType().getShape()));
     return success();
@@ -243,12 +274,15 @@ private:
     reshape(typeOf(found.softmax->getResult(0)).getShape());
     return weights;
   }
-  /// The sum of the masks as a bias of attention; null where there is none.
+  /// The sum of the masks as a bias of attention, of sequences where there are several; null where
+  /// there is none.
   static Value biasOf(OpBuilder& builder, Location loc, const Found& found) {
     Value sum;
     for (Value mask : found.biases) {
-      llvm::SmallVector<int64_t, 3> shape(typeOf(mask).getShape());
-      shape.insert(shape.begin(), 3 - shape.size(), 1);
+      llvm::SmallVector<int64_t, 4> shape(typeOf(mask).getShape());
+      shape.insert(shape.begin(), 4 - shape.size(), 1);
+      if (found.batch == 1)
+        shape.erase(shape.begin());
       auto type = RankedTensorType::get(shape, typeOf(mask).getElementType());
       if (mask.getType() != type)
         mask = ReshapeOp::create(builder, loc, type, mask, builder.getDenseI64ArrayAttr(shape));
@@ -258,16 +292,22 @@ private:
       }
       for (auto [extent, other] : llvm::zip_equal(shape, typeOf(sum).getShape()))
         extent = std::max(extent, other);
-      sum = AddOp::create(builder, loc, RankedTensorType::get(shape, builder.getF32Type()), sum,
-                          mask);
+      // Masks of one type as the scores had them, so that no more is stored than there was.
+      Type one = typeOf(sum).getElementType(), other = typeOf(mask).getElementType();
+      auto sumType = RankedTensorType::get(shape, one == other ? one : builder.getF32Type());
+      sum = AddOp::create(builder, loc, sumType, sum, mask);
     }
     return sum;
   }
-  /// `count` integers from max(`first`, 0) on: where a row stands that sees all keys before it.
-  static Value integers(OpBuilder& builder, Location loc, int64_t count, int64_t first) {
-    std::vector<int32_t> values(count);
-    std::iota(values.begin(), values.end(), static_cast<int32_t>(std::max<int64_t>(first, 0)));
-    auto type = RankedTensorType::get({count}, builder.getI32Type());
+  /// `times` times `count` integers from max(`first`, 0) on: where a row stands that sees all keys
+  /// before it.
+  static Value integers(OpBuilder& builder, Location loc, int64_t times, int64_t count,
+                        int64_t first) {
+    std::vector<int32_t> values(times * count);
+    for (int64_t i = 0; i < times; ++i)
+      std::iota(values.begin() + i * count, values.begin() + (i + 1) * count,
+                static_cast<int32_t>(std::max<int64_t>(first, 0)));
+    auto type = RankedTensorType::get({times * count}, builder.getI32Type());
     return ConstantOp::create(builder, loc, type,
                               DenseElementsAttr::get(type, llvm::ArrayRef(values)));
   }

@@ -99,6 +99,16 @@ TEST(CpuAttention, HeadsAndWidths) {
   expectMatchesReference(list.cases);
 }
 
+/// Rows of two sequences one after the other, and a sequence that there is not.
+TEST(CpuAttention, RowsOfSequences) {
+  CaseList list;
+  AttentionShape shape;
+  shape.rows = 6;
+  addAttention(list, shape, {1, 0}, {5, 6, 7, 140, 0, -1});
+  addAttention(list, shape, {1, 2, 0}, {5, 6, 7, 140, 0, 3});
+  expectMatchesReference(list.cases);
+}
+
 TEST(CpuAttention, ElementTypes) {
   CaseList list;
   for (const char* element : {"f32", "f16", "bf16"}) {
@@ -125,12 +135,13 @@ TEST(CpuAttention, WindowsSoftcapsAndMasks) {
 /// An attention with what of bias, slopes and sinks has a type, in that order.
 static CpuCase& addScored(CaseList& list, const AttentionShape& s, const std::string& bias,
                           const std::string& slopes, const std::string& sinks,
-                          const std::vector<int32_t>& positions) {
+                          const std::vector<int32_t>& positions,
+                          const std::vector<int32_t>& sequences = {1}) {
   std::vector<std::string> types = {
       tensorType({s.rows, s.queryHeads, s.width}, s.element),
       tensorType({s.sequences, s.capacity, s.keyHeads, s.width}, s.element),
       tensorType({s.sequences, s.capacity, s.keyHeads, s.valueWidth}, s.element),
-      tensorType({1}, "i32"), tensorType({s.rows}, "i32")};
+      tensorType({static_cast<int64_t>(sequences.size())}, "i32"), tensorType({s.rows}, "i32")};
   std::string operands;
   for (auto [name, type] : {std::pair{"bias", bias}, {"slopes", slopes}, {"sinks", sinks}})
     if (!type.empty()) {
@@ -140,7 +151,7 @@ static CpuCase& addScored(CaseList& list, const AttentionShape& s, const std::st
   CpuCase& test =
       list.add("scored", types, tensorType({s.rows, s.queryHeads, s.valueWidth}, s.element),
                "tenon.attention %a, %b, %c, %d, %e" + operands + " scale 0.25 " + s.attributes);
-  test.integers[3] = {1}, test.integers[4] = positions;
+  test.integers[3] = sequences, test.integers[4] = positions;
   return test;
 }
 
@@ -161,6 +172,19 @@ TEST(CpuAttention, BiasSlopesAndSinks) {
     shape.attributes = attributes, shape.element = "f16";
     addScored(list, shape, tensorType({4, 3, 150}, "f16"), ofHeads, half, {5, 149, 64});
   }
+  expectMatchesReference(list.cases);
+}
+
+TEST(CpuAttention, BiasOfSequences) {
+  CaseList list;
+  AttentionShape shape;
+  shape.rows = 6, shape.attributes = "{causal = false}";
+  for (int64_t sequences : {1, 2})
+    for (int64_t heads : {1, 4})
+      for (int64_t rows : {1, 3})
+        addScored(list, shape, tensorType({sequences, heads, rows, 150}, "f32"), "", "",
+                  {0, 0, 0, 0, 0, 0}, {1, 0});
+  addScored(list, shape, tensorType({4, 6, 150}, "f32"), "", "", {0, 0, 0, 0, 0, 0}, {1, 0});
   expectMatchesReference(list.cases);
 }
 

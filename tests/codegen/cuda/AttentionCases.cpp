@@ -58,6 +58,8 @@ void addAttentionOfAnyRows(std::vector<CudaCase>& cases) {
            {"prefill256", 40, 2, 1, 256, 256, 300, many, {2}, {.scale = 0.06, .softcap = 20}},
            {"prefill_full", 40, 4, 2, 64, 64, 100, many, {1}, {.scale = 0.1, .causal = false}},
            {"prefill_nowhere", 40, 4, 2, 64, 64, 100, many, {7}, {.scale = 0.1}},
+           {"parts", 6, 8, 4, 64, 64, 300, {20, 21, 22, 0, -1, 299}, {2, 0}, {.scale = 0.1}},
+           {"prefill_parts", 140, 4, 2, 80, 64, 150, ascending, {1, 7, 0, 1}, {.scale = 0.1}},
            {"prefill_wide", 140, 264, 66, 128, 128, 150, ascending, {1}, {.scale = 0.09}}})
     for (const char* cache : {"f32", "f16", "bf16"})
       for (const char* type : {"f32", "f16", "bf16"}) {
@@ -67,7 +69,7 @@ void addAttentionOfAnyRows(std::vector<CudaCase>& cases) {
         if (wide && std::string(type) == "f32")
           continue;
         int64_t sequences = 3;
-        bool roundsWeights = c.rows > 16 && c.sequences.size() == 1 && cache == std::string(type) &&
+        bool roundsWeights = c.rows / c.sequences.size() > 16 && cache == std::string(type) &&
                              type != std::string("f32");
         cases.push_back(
             {std::string("attention_") + c.name + "_" + cache + "_" + type,
@@ -157,6 +159,26 @@ void addWarpgroupAttention(std::vector<CudaCase>& cases) {
             positionsFrom(0, 140),
             {1},
             {.scale = 0.1, .causal = false}},
+           {"parts",
+            600,
+            4,
+            2,
+            64,
+            64,
+            200,
+            positionsFrom(0, 600),
+            {2, 0, 7, 1},
+            {.scale = 0.1, .causal = false}},
+           {"parts_causal",
+            111,
+            68,
+            34,
+            128,
+            128,
+            150,
+            positionsFrom(30, 111),
+            {1, 0, 1},
+            {.scale = 0.09}},
            {"nowhere", 40, 4, 2, 64, 64, 100, positionsFrom(0, 40), {7}, {.scale = 0.1}},
            {"beyond", 40, 4, 2, 64, 64, 100, positionsFrom(80, 40), {1}, {.scale = 0.1}}})
     for (const char* type : {"f16", "bf16"}) {
@@ -164,23 +186,26 @@ void addWarpgroupAttention(std::vector<CudaCase>& cases) {
       auto used = c.options.causal ? std::min<int64_t>(c.capacity, static_cast<int64_t>(last) + 1)
                                    : c.capacity;
       auto sequence = static_cast<int64_t>(c.sequences[0]);
-      // NaN lies where no row sees the cache: no weight may be given to it.
+      // NaN lies where no row of the only sequence sees the cache: no weight may be given to it.
       auto cache = [&](int64_t size) {
         const int64_t place = c.keyHeads * size, first = sequence * c.capacity * place;
-        return CaseInput{
-            {3, c.capacity, c.keyHeads, size}, type, Fill::Range, first, first + used * place};
+        std::vector<int64_t> shape = {3, c.capacity, c.keyHeads, size};
+        if (c.sequences.size() > 1)
+          return CaseInput{shape, type};
+        return CaseInput{shape, type, Fill::Range, first, first + used * place};
       };
-      cases.push_back({std::string("attention_warpgroups_") + c.name + "_" + type,
-                       {{{c.rows, c.queryHeads, c.size}, type},
-                        cache(c.size),
-                        cache(c.valueSize),
-                        {{1}, "i32", Fill::Listed, 0, 0, c.sequences},
-                        {{c.rows}, "i32", Fill::Listed, 0, 0, c.positions}},
-                       type,
-                       [options = c.options](GraphBuilder& b, const Values& x) {
-                         b.output("y", b.attention(x[0], x[1], x[2], x[3], x[4], options));
-                       },
-                       std::string(type) == "f16" ? 5e-4 : 4e-3});
+      cases.push_back(
+          {std::string("attention_warpgroups_") + c.name + "_" + type,
+           {{{c.rows, c.queryHeads, c.size}, type},
+            cache(c.size),
+            cache(c.valueSize),
+            {{static_cast<int64_t>(c.sequences.size())}, "i32", Fill::Listed, 0, 0, c.sequences},
+            {{c.rows}, "i32", Fill::Listed, 0, 0, c.positions}},
+           type,
+           [options = c.options](GraphBuilder& b, const Values& x) {
+             b.output("y", b.attention(x[0], x[1], x[2], x[3], x[4], options));
+           },
+           std::string(type) == "f16" ? 5e-4 : 4e-3});
     }
 }
 
@@ -456,6 +481,7 @@ void addScoreOperands(std::vector<CudaCase>& cases) {
     std::vector<int64_t> bias; ///< its shape, or none
     bool hasSlopes, hasSinks;
     AttentionOptions options;
+    std::vector<double> sequences = {1};
   };
   constexpr double infinity = std::numeric_limits<double>::infinity();
   for (const Scored& c : std::vector<Scored>{
@@ -465,6 +491,50 @@ void addScoreOperands(std::vector<CudaCase>& cases) {
            {"sinks", 1, 32, 8, 128, 900, {}, false, true, {.scale = 0.09}},
            {"all", 4, 6, 6, 80, 300, {1, 1, 300}, true, true, {.scale = 0.1, .window = 100}},
            {"cross", 2, 8, 8, 64, 150, {8, 1, 150}, false, true, {.scale = 0.1, .causal = false}},
+           {"parts",
+            6,
+            8,
+            4,
+            64,
+            150,
+            {3, 1, 2, 150},
+            false,
+            false,
+            {.scale = 0.1, .causal = false},
+            {1, 0, 1}},
+           {"prefill_parts",
+            120,
+            4,
+            4,
+            64,
+            150,
+            {3, 4, 40, 150},
+            false,
+            true,
+            {.scale = 0.1, .causal = false},
+            {1, 0, 1}},
+           {"prefill_parts_padding",
+            120,
+            4,
+            4,
+            64,
+            150,
+            {3, 1, 1, 150},
+            false,
+            false,
+            {.scale = 0.1, .causal = false},
+            {1, 0, 1}},
+           {"prefill_parts_rows",
+            120,
+            4,
+            4,
+            64,
+            150,
+            {1, 4, 40, 150},
+            false,
+            false,
+            {.scale = 0.1, .causal = false},
+            {1, 0, 1}},
            {"prefill_bias", 40, 8, 2, 64, 100, {8, 40, 100}, false, false, {.scale = 0.125}},
            {"prefill_padding", 40, 4, 4, 80, 100, {1, 1, 100}, false, false, {.scale = 0.1}},
            {"prefill_slopes", 70, 6, 6, 64, 80, {}, true, false, {.scale = 0.125, .softcap = 20}},
@@ -489,22 +559,23 @@ void addScoreOperands(std::vector<CudaCase>& cases) {
         elements *= extent;
       // Whole parts of a row's keys are hidden, and of the second row all.
       for (int64_t i = 0; i < elements && !c.bias.empty(); ++i) {
-        int64_t row = i / c.capacity % c.bias[1], key = i % c.capacity;
+        int64_t row = i / c.capacity % c.bias[c.bias.size() - 2], key = i % c.capacity;
         bool isHidden = row == 1 || (key / 64 + row) % 3 == 1;
         hidden.push_back(isHidden ? -infinity : static_cast<double>(i % 7) / 4 - 1);
       }
-      std::vector<CaseInput> inputs = {{{c.rows, c.queryHeads, c.size}, type},
-                                       {{2, c.capacity, c.keyHeads, c.size}, type},
-                                       {{2, c.capacity, c.keyHeads, c.size}, type},
-                                       {{1}, "i32", Fill::Listed, 0, 0, {1}},
-                                       {{c.rows}, "i32", Fill::Listed, 0, 0, positions}};
+      std::vector<CaseInput> inputs = {
+          {{c.rows, c.queryHeads, c.size}, type},
+          {{2, c.capacity, c.keyHeads, c.size}, type},
+          {{2, c.capacity, c.keyHeads, c.size}, type},
+          {{static_cast<int64_t>(c.sequences.size())}, "i32", Fill::Listed, 0, 0, c.sequences},
+          {{c.rows}, "i32", Fill::Listed, 0, 0, positions}};
       if (!c.bias.empty())
         inputs.push_back({c.bias, c.rows % 2 == 0 ? "f32" : type, Fill::Listed, 0, 0, hidden});
       if (c.hasSlopes)
         inputs.push_back({{c.queryHeads}, "f32"});
       if (c.hasSinks)
         inputs.push_back({{c.queryHeads}, type});
-      bool roundsWeights = c.rows > 16 && std::string(type) != "f32";
+      bool roundsWeights = c.rows / c.sequences.size() > 16 && std::string(type) != "f32";
       cases.push_back({std::string("attention_scores_") + c.name + "_" + type, inputs, type,
                        [c](GraphBuilder& b, const Values& x) {
                          AttentionOptions options = c.options;

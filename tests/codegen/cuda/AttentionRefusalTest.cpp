@@ -89,15 +89,6 @@ INSTANTIATE_TEST_SUITE_P(
                 "%r = tenon.rope halves %a, %b, %c : (tensor<1x8x64xf16>, tensor<1xi32>, "
                 "tensor<32xf32>) -> tensor<1x8x64xf16>",
                 "the emitter of attention has none here"},
-        Refusal{"PrefillOfTwoSequences",
-                "tensor_prefill_attention",
-                "tiles = 8, {threads = 128 : i64, row_tiles = 1 : i64, keys_per_block = 64 : i64, "
-                "blocks_per_sm = 1 : i64}",
-                attentionTypes(2, 2),
-                {f16({2, 8, 64})},
-                attention(2, 2),
-                "expects one sequence for the emitter tensor_prefill_attention, but got "
-                "'tensor<2xi32>'"},
         Refusal{"PrefillRowTiles",
                 "tensor_prefill_attention",
                 "tiles = 8, {threads = 128 : i64, row_tiles = 3 : i64, keys_per_block = 64 : i64, "

@@ -129,8 +129,24 @@ func.func @f(%q: tensor<3x4x8xf32>, %k: tensor<1x5x3x8xf32>, %v: tensor<1x5x3x8x
 // -----
 
 func.func @f(%q: tensor<3x4x8xf32>, %k: tensor<1x5x2x8xf32>, %v: tensor<1x5x2x8xf32>, %s: tensor<1xi32>, %p: tensor<2xi32>) {
-  // expected-error @+1 {{'tenon.attention' op expects sequences [3] or [1] and positions [3], but got tensor<1xi32> and tensor<2xi32>}}
+  // expected-error @+1 {{'tenon.attention' op expects sequences of which each has as many of the 3 rows and positions [3], but got tensor<1xi32> and tensor<2xi32>}}
   %0 = tenon.attention %q, %k, %v, %s, %p scale 1.0  : (tensor<3x4x8xf32>, tensor<1x5x2x8xf32>, tensor<1x5x2x8xf32>, tensor<1xi32>, tensor<2xi32>) -> tensor<3x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<4x4x8xf32>, %k: tensor<3x5x2x8xf32>, %s: tensor<3xi32>, %p: tensor<4xi32>) {
+  // expected-error @+1 {{'tenon.attention' op expects sequences of which each has as many of the 4 rows and positions [4], but got tensor<3xi32> and tensor<4xi32>}}
+  %0 = tenon.attention %q, %k, %k, %s, %p scale 1.0  : (tensor<4x4x8xf32>, tensor<3x5x2x8xf32>, tensor<3x5x2x8xf32>, tensor<3xi32>, tensor<4xi32>) -> tensor<4x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<4x4x8xf32>, %k: tensor<2x5x2x8xf32>, %s: tensor<2xi32>, %p: tensor<4xi32>, %x: tensor<2x4x4x5xf32>) {
+  // expected-error @+1 {{'tenon.attention' op expects a bias [4 or 1, 4 or 1, 5] of heads, rows and keys, or one for each sequence, but got tensor<2x4x4x5xf32>}}
+  %0 = tenon.attention %q, %k, %k, %s, %p bias %x scale 1.0 : (tensor<4x4x8xf32>, tensor<2x5x2x8xf32>, tensor<2x5x2x8xf32>, tensor<2xi32>, tensor<4xi32>, tensor<2x4x4x5xf32>) -> tensor<4x4x8xf32>
   return
 }
 
@@ -169,7 +185,7 @@ func.func @f(%q: tensor<3x4x8xf32>, %k: tensor<1x5x2x8xf32>, %v: tensor<1x5x2x8x
 // -----
 
 func.func @f(%q: tensor<3x4x8xf32>, %k: tensor<1x5x2x8xf32>, %s: tensor<1xi32>, %p: tensor<3xi32>, %x: tensor<3x5xf32>) {
-  // expected-error @+1 {{'tenon.attention' op expects a bias [4 or 1, 3 or 1, 5] of heads, rows and keys, but got tensor<3x5xf32>}}
+  // expected-error @+1 {{'tenon.attention' op expects a bias [4 or 1, 3 or 1, 5] of heads, rows and keys, or one for each sequence, but got tensor<3x5xf32>}}
   %0 = tenon.attention %q, %k, %k, %s, %p bias %x scale 1.0 : (tensor<3x4x8xf32>, tensor<1x5x2x8xf32>, tensor<1x5x2x8xf32>, tensor<1xi32>, tensor<3xi32>, tensor<3x5xf32>) -> tensor<3x4x8xf32>
   return
 }
@@ -177,7 +193,7 @@ func.func @f(%q: tensor<3x4x8xf32>, %k: tensor<1x5x2x8xf32>, %s: tensor<1xi32>, 
 // -----
 
 func.func @f(%q: tensor<3x4x8xf32>, %k: tensor<1x5x2x8xf32>, %s: tensor<1xi32>, %p: tensor<3xi32>, %x: tensor<2x3x5xf32>) {
-  // expected-error @+1 {{'tenon.attention' op expects a bias [4 or 1, 3 or 1, 5] of heads, rows and keys, but got tensor<2x3x5xf32>}}
+  // expected-error @+1 {{'tenon.attention' op expects a bias [4 or 1, 3 or 1, 5] of heads, rows and keys, or one for each sequence, but got tensor<2x3x5xf32>}}
   %0 = tenon.attention %q, %k, %k, %s, %p bias %x scale 1.0 : (tensor<3x4x8xf32>, tensor<1x5x2x8xf32>, tensor<1x5x2x8xf32>, tensor<1xi32>, tensor<3xi32>, tensor<2x3x5xf32>) -> tensor<3x4x8xf32>
   return
 }
@@ -185,7 +201,7 @@ func.func @f(%q: tensor<3x4x8xf32>, %k: tensor<1x5x2x8xf32>, %s: tensor<1xi32>, 
 // -----
 
 func.func @f(%q: tensor<3x4x8xf32>, %k: tensor<1x5x2x8xf32>, %s: tensor<1xi32>, %p: tensor<3xi32>, %x: tensor<4x2x5xf32>) {
-  // expected-error @+1 {{'tenon.attention' op expects a bias [4 or 1, 3 or 1, 5] of heads, rows and keys, but got tensor<4x2x5xf32>}}
+  // expected-error @+1 {{'tenon.attention' op expects a bias [4 or 1, 3 or 1, 5] of heads, rows and keys, or one for each sequence, but got tensor<4x2x5xf32>}}
   %0 = tenon.attention %q, %k, %k, %s, %p bias %x scale 1.0 : (tensor<3x4x8xf32>, tensor<1x5x2x8xf32>, tensor<1x5x2x8xf32>, tensor<1xi32>, tensor<3xi32>, tensor<4x2x5xf32>) -> tensor<3x4x8xf32>
   return
 }
@@ -193,7 +209,7 @@ func.func @f(%q: tensor<3x4x8xf32>, %k: tensor<1x5x2x8xf32>, %s: tensor<1xi32>, 
 // -----
 
 func.func @f(%q: tensor<3x4x8xf32>, %k: tensor<1x5x2x8xf32>, %s: tensor<1xi32>, %p: tensor<3xi32>, %x: tensor<4x3x1xf32>) {
-  // expected-error @+1 {{'tenon.attention' op expects a bias [4 or 1, 3 or 1, 5] of heads, rows and keys, but got tensor<4x3x1xf32>}}
+  // expected-error @+1 {{'tenon.attention' op expects a bias [4 or 1, 3 or 1, 5] of heads, rows and keys, or one for each sequence, but got tensor<4x3x1xf32>}}
   %0 = tenon.attention %q, %k, %k, %s, %p bias %x scale 1.0 : (tensor<3x4x8xf32>, tensor<1x5x2x8xf32>, tensor<1x5x2x8xf32>, tensor<1xi32>, tensor<3xi32>, tensor<4x3x1xf32>) -> tensor<3x4x8xf32>
   return
 }
@@ -201,7 +217,7 @@ func.func @f(%q: tensor<3x4x8xf32>, %k: tensor<1x5x2x8xf32>, %s: tensor<1xi32>, 
 // -----
 
 func.func @f(%q: tensor<3x4x8xf32>, %k: tensor<1x5x2x8xf32>, %s: tensor<1xi32>, %p: tensor<3xi32>, %x: tensor<1x1x6xf16>) {
-  // expected-error @+1 {{'tenon.attention' op expects a bias [4 or 1, 3 or 1, 5] of heads, rows and keys, but got tensor<1x1x6xf16>}}
+  // expected-error @+1 {{'tenon.attention' op expects a bias [4 or 1, 3 or 1, 5] of heads, rows and keys, or one for each sequence, but got tensor<1x1x6xf16>}}
   %0 = tenon.attention %q, %k, %k, %s, %p bias %x scale 1.0 : (tensor<3x4x8xf32>, tensor<1x5x2x8xf32>, tensor<1x5x2x8xf32>, tensor<1xi32>, tensor<3xi32>, tensor<1x1x6xf16>) -> tensor<3x4x8xf32>
   return
 }

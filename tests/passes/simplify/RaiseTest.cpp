@@ -119,6 +119,46 @@ std::string attentionWithWeights(int heads, int keyHeads, const std::string& bet
        {"return %y : " + result, "return %y, %w : " + result + ", " + type}});
 }
 
+/// Attention of two sequences, 3 rows each.
+std::string attentionOfSequences(int heads, int keyHeads, const std::string& between,
+                                 const std::string& mask = "") {
+  int groups = heads / keyHeads;
+  return absl::StrReplaceAll(
+      R"(
+func.func @f(%q: tensor<2x3x{HD}xf32>, %k: tensor<2x7x{KD}xf32>, %v: tensor<2x7x{KV}xf32>)
+    -> tensor<2x3x{HV}xf32> {
+  {mask}
+  %q0 = tenon.reshape %q to [2, 3, {K}, {GD}] : (tensor<2x3x{HD}xf32>) -> tensor<2x3x{K}x{GD}xf32>
+  %q1 = tenon.transpose %q0 by [0, 2, 1, 3] : (tensor<2x3x{K}x{GD}xf32>) -> tensor<2x{K}x3x{GD}xf32>
+  %q2 = tenon.reshape %q1 to [2, {K}, {R}, 8] : (tensor<2x{K}x3x{GD}xf32>) -> tensor<2x{K}x{R}x8xf32>
+  %k0 = tenon.reshape %k to [2, 7, {K}, 8] : (tensor<2x7x{KD}xf32>) -> tensor<2x7x{K}x8xf32>
+  %k1 = tenon.transpose %k0 by [0, 2, 1, 3] : (tensor<2x7x{K}x8xf32>) -> tensor<2x{K}x7x8xf32>
+  %v0 = tenon.reshape %v to [2, 7, {K}, 4] : (tensor<2x7x{KV}xf32>) -> tensor<2x7x{K}x4xf32>
+  %v1 = tenon.transpose %v0 by [0, 2, 3, 1] : (tensor<2x7x{K}x4xf32>) -> tensor<2x{K}x4x7xf32>
+  %p = tenon.matmul %q2, %k1 : (tensor<2x{K}x{R}x8xf32>, tensor<2x{K}x7x8xf32>) -> {S}
+  {between}
+  %w = tenon.softmax %s : ({S}) -> {S}
+  %o = tenon.matmul %w, %v1 : ({S}, tensor<2x{K}x4x7xf32>) -> tensor<2x{K}x{R}x4xf32>
+  %o1 = tenon.reshape %o to [2, {K}, 3, {GV}] : (tensor<2x{K}x{R}x4xf32>) -> tensor<2x{K}x3x{GV}xf32>
+  %o2 = tenon.transpose %o1 by [0, 2, 1, 3] : (tensor<2x{K}x3x{GV}xf32>) -> tensor<2x3x{K}x{GV}xf32>
+  %y = tenon.reshape %o2 to [2, 3, {HV}] : (tensor<2x3x{K}x{GV}xf32>) -> tensor<2x3x{HV}xf32>
+  return %y : tensor<2x3x{HV}xf32>
+})",
+      {{"{mask}", mask},
+       {"{between}",
+        absl::StrReplaceAll(
+            between, {{"{S}", absl::StrFormat("tensor<2x%dx%dx7xf32>", keyHeads, 3 * groups)}})},
+       {"{S}", absl::StrFormat("tensor<2x%dx%dx7xf32>", keyHeads, 3 * groups)},
+       {"{HD}", absl::StrCat(heads * 8)},
+       {"{KD}", absl::StrCat(keyHeads * 8)},
+       {"{KV}", absl::StrCat(keyHeads * 4)},
+       {"{HV}", absl::StrCat(heads * 4)},
+       {"{K}", absl::StrCat(keyHeads)},
+       {"{GD}", absl::StrCat(groups * 8)},
+       {"{GV}", absl::StrCat(groups * 4)},
+       {"{R}", absl::StrCat(3 * groups)}});
+}
+
 const std::string scaled = "%s = tenon.scale %p by 0.35 : ({S}) -> {S}";
 const std::string masked = "%t = tenon.scale %p by 0.35 : ({S}) -> {S}\n"
                            "%s = tenon.add %t, %mask : ({S}, tensor<3x7xf32>) -> {S}";
@@ -143,6 +183,9 @@ const std::string keyMask =
 const std::string headMask = "%mask = tenon.constant dense<[[[0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0]], "
                              "[[0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5]]]> "
                              ": tensor<2x1x7xf32> : tensor<2x1x7xf32>";
+const std::string sequenceMask =
+    "%mask = tenon.constant dense<[[[[0.0, 0.5, 1.0, 1.5, 2.0, -1.0e9, -1.0e9]]], "
+    "[[[-1.0e9, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5]]]]> : tensor<2x1x1x7xf32> : tensor<2x1x1x7xf32>";
 const std::string twiceMasked =
     "%t = tenon.scale %p by 0.35 : ({S}) -> {S}\n"
     "%u = tenon.add %t, %mask : ({S}, tensor<3x7xf32>) -> {S}\n"
@@ -382,6 +425,14 @@ func.func @f(%q: tensor<3x8xf32>, %k: tensor<7x8xf32>, %v: tensor<7x4xf32>)
       {"attention_with_bias_of_heads", attention(2, 2, maskedBy("tensor<2x1x7xf32>"), headMask),
        attentionAlone},
       {"causal_attention_with_bias", attention(2, 2, twiceMasked, causalMask), attentionAlone},
+      {"attention_of_sequences", attentionOfSequences(2, 2, scaled), attentionAlone},
+      {"attention_of_sequences_and_groups", attentionOfSequences(6, 2, scaled), attentionAlone},
+      {"causal_attention_of_sequences", attentionOfSequences(2, 2, masked, causalMask),
+       attentionAlone},
+      {"attention_of_sequences_with_bias_of_heads",
+       attentionOfSequences(2, 2, maskedBy("tensor<2x1x7xf32>"), headMask), attentionAlone},
+      {"attention_of_sequences_with_their_keys_hidden",
+       attentionOfSequences(2, 2, maskedBy("tensor<2x1x1x7xf32>"), sequenceMask), attentionAlone},
       {"attention_with_two_masks", attention(2, 2, twiceMasked, holedMask), withTwoMasks},
       {"rope", turned(shapedTables + halves + turnedPairs + joinedHalves), {"tenon.rope"}},
       {"rope_of_adjacent_pairs",
