@@ -4,16 +4,18 @@ import math
 import struct
 
 import numpy as np
-import xxhash
+
+
+DTYPES = {"f32": "<f4", "f16": "<f2", "bf16": "<u2", "i32": "<i4"}  # of bf16 the bits
 
 
 class Value:
-    def __init__(self, name, shape, element="f32"):
-        self.name, self.shape, self.element = name, list(shape), element
+    def __init__(self, name, shape, element, kind="tensor"):
+        self.name, self.shape, self.element, self.kind = name, list(shape), element, kind
 
     @property
     def type(self):
-        return "tensor<" + "".join(f"{extent}x" for extent in self.shape) + self.element + ">"
+        return f"{self.kind}<" + "".join(f"{extent}x" for extent in self.shape) + self.element + ">"
 
 
 def broadcast(a, b):
@@ -24,18 +26,21 @@ def broadcast(a, b):
 
 def fingerprint(data):
     """As support/Fingerprint.h, of a file of one piece."""
+    import xxhash  # what writes no weights does without it
+
     piece = xxhash.xxh3_64_intdigest(data)
     value = xxhash.xxh3_64_intdigest(struct.pack("<QQ", len(data), piece))
     return value - (1 << 64) if value >> 63 else value
 
 
 class Graph:
-    """A function `name`; each method adds an operation and gives its result."""
+    """A function `name` on floats of the type `element`; each method adds an operation and gives its
+    result."""
 
-    def __init__(self, name, comment):
-        self.name, self.comment = name, comment
-        self.inputs, self.weights, self.lines, self.names = [], {}, [], {}
-        self.numbers = {}
+    def __init__(self, name, comment, element="f32"):
+        self.name, self.comment, self.element = name, comment, element
+        self.inputs, self.weights, self.states = [], {}, {}
+        self.lines, self.names, self.numbers = [], {}, {}
 
     def note(self, text):
         self.lines.append(f"\n  // {text}")
@@ -44,34 +49,42 @@ class Graph:
         count = self.names[name] = self.names.get(name, 0) + 1
         return name if count == 1 else f"{name}_{count}"
 
-    def emit(self, hint, operation, operands, shape, element="f32"):
-        result = Value(self.unique(hint), shape, element)
+    def emit(self, hint, operation, operands, shape, element=None):
+        result = Value(self.unique(hint), shape, element or self.element)
         types = ", ".join(operand.type for operand in operands)
         self.lines.append(f"  %{result.name} = tenon.{operation} : ({types}) -> {result.type}")
         return result
 
     def input(self, name, array):
-        element = {"float32": "f32", "int32": "i32"}[array.dtype.name]
+        element = "i32" if array.dtype.name == "int32" else self.element
         self.inputs.append(Value(self.unique(name), array.shape, element))
         return self.inputs[-1]
 
-    def weight(self, name, array):
+    def weight(self, name, array, element=None):
         """The value of a weight that holds `array`."""
-        self.weights[name] = np.ascontiguousarray(array, dtype="<f4")
-        result = Value(self.unique(name), array.shape)
-        self.lines.append(f"  %{result.name} = tenon.get_weight @{name} : {result.type}")
-        return result
+        element = element or self.element
+        value = Value(self.unique(name), array.shape, element)
+        self.weights[name] = value, np.ascontiguousarray(array, dtype=DTYPES[element])
+        self.lines.append(f"  %{value.name} = tenon.get_weight @{name} : {value.type}")
+        return value
 
-    def integers(self, hint, array):
-        result = Value(self.unique(hint), array.shape, "i32")
-        self.lines.append(f"  %{result.name} = tenon.constant dense<{array.tolist()}> : "
-                          f"{result.type} : {result.type}")
-        return result
+    def state(self, name, shape):
+        """The value of a cache [S, C, H, D]."""
+        value = Value(self.unique(name), shape, self.element, "!tenon.state")
+        self.states[name] = value
+        self.lines.append(f"  %{value.name} = tenon.get_state @{name} : {value.type}")
+        return value
+
+    def constant(self, hint, array, element=None):
+        value = Value(self.unique(hint), array.shape, element or self.element)
+        self.lines.append(f"  %{value.name} = tenon.constant dense<{array.tolist()}> : "
+                          f"{value.type} : {value.type}")
+        return value
 
     def number(self, value):
         """A constant of one element, once for each number."""
         if value not in self.numbers:
-            result = Value(self.unique("c"), [1])
+            result = Value(self.unique("c"), [1], self.element)
             text = f"{value:.9e}"
             self.lines.append(f"  %{result.name} = tenon.constant dense<{text}> : {result.type} : "
                               f"{result.type}")
@@ -117,6 +130,14 @@ class Graph:
 
     def argmax(self, x, hint):
         return self.emit(hint, f"argmax %{x.name}", [x], x.shape[:-1], "i32")
+
+    def top_k(self, x, k):
+        """The values and their indices."""
+        values = Value(self.unique("values"), x.shape[:-1] + [k], self.element)
+        indices = Value(self.unique("indices"), values.shape, "i32")
+        self.lines.append(f"  %{values.name}, %{indices.name} = tenon.top_k %{x.name} k {k} : "
+                          f"({x.type}) -> ({values.type}, {indices.type})")
+        return values, indices
 
     def patches(self, x, window, stride, pad):
         axes = len(x.shape) - 2
@@ -177,27 +198,30 @@ class Graph:
         back = self.transpose(mixed, [*range(rank - 2), rank - 1, rank - 2, rank])
         return self.reshape(back, query.shape)
 
-    def write(self, folder, outputs):
-        """Writes NAME.mlir and NAME.safetensors; `outputs` are values by name."""
+    def write(self, folder, outputs, has_weights=True):
+        """Writes NAME.mlir and NAME.safetensors; `outputs` are values by name. Without weights the file
+        that they would be in is missing, for `--random-weights`."""
         header, offset = {}, 0
-        for name, array in self.weights.items():
-            header[name] = {"dtype": "F32", "shape": list(array.shape),
+        for name, (value, array) in self.weights.items():
+            header[name] = {"dtype": value.element.upper(), "shape": list(array.shape),
                             "data_offsets": [offset, offset + array.nbytes]}
             offset += array.nbytes
         text = json.dumps(header).encode()
         text += b" " * (-(8 + len(text)) % 64)
         data = struct.pack("<Q", len(text)) + text
-        start = len(data)
-        data += b"".join(array.tobytes() for array in self.weights.values())
-        (folder / f"{self.name}.safetensors").write_bytes(data)
+        start, size, mark = len(data), len(data) + offset, 0
+        if has_weights:
+            data += b"".join(array.tobytes() for _, array in self.weights.values())
+            (folder / f"{self.name}.safetensors").write_bytes(data)
+            mark = fingerprint(data)
 
         lines = [f"// {line}" for line in self.comment.strip().splitlines()]
-        lines.append(f'tenon.file @weights "{self.name}.safetensors" bytes {len(data)} fingerprint '
-                     f"{fingerprint(data)}")
-        for name, array in self.weights.items():
+        lines.append(f'tenon.file @weights "{self.name}.safetensors" bytes {size} fingerprint {mark}')
+        for name, (value, array) in self.weights.items():
             begin = start + header[name]["data_offsets"][0]
-            lines.append(f"tenon.weight @{name} : {Value(name, array.shape).type} from "
+            lines.append(f"tenon.weight @{name} : {value.type} from "
                          f"[#tenon.range<@weights, offset = {begin}, bytes = {array.nbytes}>]")
+        lines += [f"tenon.state @{name} : {value.type}" for name, value in self.states.items()]
         arguments = ", ".join(f'%{value.name}: {value.type} {{tenon.name = "{value.name}"}}'
                               for value in self.inputs)
         results = ", ".join(f'{value.type} {{tenon.name = "{name}"}}'

@@ -42,7 +42,7 @@ def normal(seed, *shape):
 
 def numbers(module):
     """The parameters of a module by name."""
-    return {name: value.detach().numpy() for name, value in module.named_parameters()}
+    return {name: value.detach().cpu().numpy() for name, value in module.named_parameters()}
 
 
 def run(module, *inputs):
@@ -130,12 +130,15 @@ def layer_numbers(model):
 
 
 class Vit(nn.Module):
-    def __init__(self):
+    """With `tokens` patches of an image and one more in front of them."""
+
+    def __init__(self, width=64, heads=4, hidden=256, patch=8, tokens=16, epsilon=1e-6):
         super().__init__()
-        self.patches = nn.Conv2d(3, 64, 8, stride=8)
-        self.start = nn.Parameter(torch.empty(1, 1, 64))
-        self.positions = nn.Parameter(torch.empty(17, 64))
-        self.layer = make_layer(64, 4, 256, 1e-6, True)
+        self.heads, self.epsilon = heads, epsilon
+        self.patches = nn.Conv2d(3, width, patch, stride=patch)
+        self.start = nn.Parameter(torch.empty(1, 1, width))
+        self.positions = nn.Parameter(torch.empty(tokens + 1, width))
+        self.layer = make_layer(width, heads, hidden, epsilon, True)
 
     def forward(self, image):
         x = self.patches(image).flatten(2).transpose(1, 2)
@@ -143,85 +146,111 @@ class Vit(nn.Module):
         return self.layer(x)
 
 
-def vit(examples):
-    """Patch embedding and the first block of a vision transformer, two images."""
-    model = randomise(Vit(), 2)
-    w, image = layer_numbers(model), normal(2, 2, 3, 32, 32)
-    g = Graph("vit_block", """Two images through the patch embedding and a block of a vision transformer
-(Dosovitskiy et al. 2021, arXiv 2010.11929). Its matrices lie as in Flax's checkpoints: [inputs,
-outputs], of queries, keys and values [inputs, heads, head size], and back [heads, head size, outputs].""")
+def vit_graph(g, model, image):
+    """Adds what the model computes of images [B, 3, H, W] to a graph: its result."""
+    w = layer_numbers(model)
+    width, _, patch, _ = w["patches.weight"].shape
+    size = width // model.heads
     v = g.input("image", image)
-    patches = g.patches(v, 8, 8, 0)
-    kernel = g.reshape(g.weight("patches.weight", w["patches.weight"]), [64, 192])
+    patches = g.patches(v, patch, patch, 0)
+    kernel = g.reshape(g.weight("patches.weight", w["patches.weight"]), [width, 3 * patch * patch])
     v = g.linear(patches, kernel, g.weight("patches.bias", w["patches.bias"]), "embedded")
     start = g.weight("start", w["start"])
-    v = g.concat([g.concat([start, start], 0), v], 1)
+    if len(image) > 1:
+        start = g.concat([start] * len(image), 0)
+    v = g.concat([start, v], 1)
     v = g.binary("add", v, g.weight("positions", w["positions"]), "placed")
 
     def matrices(name, array):
         kernel = array.T
         if name in ("query.weight", "key.weight", "value.weight"):
-            value = g.transpose(g.weight(name, kernel.reshape(64, 4, 16)), [1, 2, 0])
+            kernel = kernel.reshape(width, model.heads, size)
+            value = g.transpose(g.weight(name, kernel), [1, 2, 0])
         elif name == "out.weight":
-            value = g.transpose(g.weight(name, kernel.reshape(4, 16, 64)), [2, 0, 1])
+            kernel = kernel.reshape(model.heads, size, width)
+            value = g.transpose(g.weight(name, kernel), [2, 0, 1])
         else:
             return g.transpose(g.weight(name, kernel), [1, 0])
         return g.reshape(value, array.shape)
 
-    v = encoder_layer(g, w, v, 4, 1e-6, True, matrices=matrices)
-    g.write(examples, {"hidden": v})
+    return encoder_layer(g, w, v, model.heads, model.epsilon, True, matrices=matrices)
+
+
+def vit(examples):
+    """Patch embedding and the first block of a vision transformer, two images."""
+    model, image = randomise(Vit(), 2), normal(2, 2, 3, 32, 32)
+    g = Graph("vit_block", """Two images through the patch embedding and a block of a vision transformer
+(Dosovitskiy et al. 2021, arXiv 2010.11929). Its matrices lie as in Flax's checkpoints: [inputs,
+outputs], of queries, keys and values [inputs, heads, head size], and back [heads, head size, outputs].""")
+    g.write(examples, {"hidden": vit_graph(g, model, image)})
     return g, {"image": image, "hidden": run(model, image)}
 
 
 class Bert(nn.Module):
-    def __init__(self):
+    def __init__(self, words=64, tokens=16, width=72, heads=6, hidden=288, epsilon=1e-12):
         super().__init__()
-        self.words, self.places = nn.Embedding(64, 72), nn.Embedding(16, 72)
-        self.segments = nn.Embedding(2, 72)
-        self.norm = nn.LayerNorm(72, eps=1e-12)
-        self.layer = make_layer(72, 6, 288, 1e-12, False)
+        self.heads, self.epsilon = heads, epsilon
+        self.words, self.places = nn.Embedding(words, width), nn.Embedding(tokens, width)
+        self.segments = nn.Embedding(2, width)
+        self.norm = nn.LayerNorm(width, eps=epsilon)
+        self.layer = make_layer(width, heads, hidden, epsilon, False)
 
     def forward(self, ids, types, mask):
         x = self.norm(self.words(ids) + self.segments(types) + self.places.weight)
-        return self.layer(x[None], src_key_padding_mask=mask[None] == 0)[0]
+        return self.layer(x, src_key_padding_mask=mask == 0)
 
 
-def bert(examples):
-    """Embeddings and the first block of BERT, 16 tokens of which 11 are text."""
-    model = randomise(Bert(), 3)
-    w, engine = layer_numbers(model), np.random.default_rng(3)
-    ids = engine.integers(0, 64, 16).astype(np.int32)
-    types = (np.arange(16) >= 6).astype(np.int32)
-    mask = (np.arange(16) < 11).astype(np.float32)
-    g = Graph("bert_block", """Embeddings and a block of BERT (Devlin et al. 2019, arXiv 1810.04805), 16
-tokens; a token whose mask is 0 is no key.""")
+def hide(g, mask):
+    """What is added to scores so that tokens whose mask is 0, of one sequence or of several, are no
+    keys."""
+    unseen = g.scale(g.binary("sub", mask, g.number(1.0)), 1e9, "unseen")
+    rows, keys = mask.shape[:-1], mask.shape[-1]
+    return g.reshape(unseen, [*rows, 1, 1, keys]) if rows else unseen
+
+
+def bert_graph(g, model, ids, types, mask):
+    """Adds what the model computes of ids, types and mask [T] or [B, T]: its result."""
+    w = layer_numbers(model)
     ids_value, types_value = g.input("ids", ids), g.input("types", types)
     mask_value = g.input("mask", mask)
     v = g.binary("add", g.embedding(g.weight("words", w["words.weight"]), ids_value),
                  g.embedding(g.weight("segments", w["segments.weight"]), types_value))
     v = g.binary("add", v, g.weight("places", w["places.weight"]), "placed")
     v = g.layer_norm(v, g.weight("norm.weight", w["norm.weight"]),
-                     g.weight("norm.bias", w["norm.bias"]), 1e-12)
-    hidden = g.scale(g.binary("sub", mask_value, g.number(1.0)), 1e9, "unseen")
-    v = encoder_layer(g, w, v, 6, 1e-12, False, masks=[hidden])
-    g.write(examples, {"hidden": v})
+                     g.weight("norm.bias", w["norm.bias"]), model.epsilon)
+    hidden = hide(g, mask_value)
+    return encoder_layer(g, w, v, model.heads, model.epsilon, False, masks=[hidden])
+
+
+def bert(examples):
+    """Embeddings and the first block of BERT, 16 tokens of which 11 are text."""
+    model, engine = randomise(Bert(), 3), np.random.default_rng(3)
+    ids = engine.integers(0, 64, 16).astype(np.int32)
+    types = (np.arange(16) >= 6).astype(np.int32)
+    mask = (np.arange(16) < 11).astype(np.float32)
+    g = Graph("bert_block", """Embeddings and a block of BERT (Devlin et al. 2019, arXiv 1810.04805), 16
+tokens; a token whose mask is 0 is no key.""")
+    g.write(examples, {"hidden": bert_graph(g, model, ids, types, mask)})
     return g, {"ids": ids, "types": types, "mask": mask, "hidden": run(model, ids, types, mask)}
 
 
 class T5(nn.Module):
-    """With a bias of relative positions, as T5's attention has it (Raffel et al. 2020)."""
+    """With a bias of relative positions, as T5's attention has it (Raffel et al. 2020), of `rows` rows
+    that look at `keys`."""
 
-    def __init__(self):
+    def __init__(self, rows=12, keys=20, width=64, heads=4, hidden=160):
         super().__init__()
+        self.heads = heads
         for name in ("query", "key", "value", "out"):
-            setattr(self, name, nn.Linear(64, 64, bias=False))
-        self.gate, self.up = nn.Linear(64, 160, bias=False), nn.Linear(64, 160, bias=False)
-        self.down = nn.Linear(160, 64, bias=False)
-        self.norm1, self.norm2 = nn.RMSNorm(64, eps=1e-6), nn.RMSNorm(64, eps=1e-6)
-        self.distances = nn.Embedding(32, 4)
+            setattr(self, name, nn.Linear(width, width, bias=False))
+        self.gate, self.up = (nn.Linear(width, hidden, bias=False) for _ in range(2))
+        self.down = nn.Linear(hidden, width, bias=False)
+        self.norm1, self.norm2 = nn.RMSNorm(width, eps=1e-6), nn.RMSNorm(width, eps=1e-6)
+        self.distances = nn.Embedding(32, heads)
+        self.register_buffer("buckets", self.bucket(rows, keys))
 
     @staticmethod
-    def buckets(rows, keys):
+    def bucket(rows, keys):
         """Buckets of the distances from rows to keys: 32 for both directions, exact up to 8, then by
         their logarithm up to 128."""
         distance = torch.arange(keys)[None, :] - torch.arange(rows)[:, None]
@@ -231,17 +260,42 @@ class T5(nn.Module):
 
     def forward(self, x, encoded, mask):
         def split(value):
-            return value.unflatten(-1, (4, 16)).transpose(0, 1)
+            return value.unflatten(-1, (self.heads, -1)).transpose(-3, -2)
 
         h = self.norm1(x)
-        bias = self.distances(self.buckets(len(x), len(encoded))).permute(2, 0, 1)
-        bias = bias + torch.where(mask == 0, -torch.inf, 0.0).to(bias.dtype)
+        bias = self.distances(self.buckets).permute(2, 0, 1)
+        bias = bias + torch.where(mask == 0, -torch.inf, 0.0).to(bias.dtype)[..., None, None, :]
         mixed = functional.scaled_dot_product_attention(
             split(self.query(h)), split(self.key(encoded)), split(self.value(encoded)),
             attn_mask=bias, scale=1.0)
-        x = x + self.out(mixed.transpose(0, 1).flatten(1))
+        x = x + self.out(mixed.transpose(-3, -2).flatten(-2))
         h = self.norm2(x)
         return x + self.down(functional.gelu(self.gate(h), approximate="tanh") * self.up(h))
+
+
+def t5_graph(g, model, x, encoded, mask):
+    """Adds what the model computes of rows [M, W] or [B, M, W]: its result."""
+    w = numbers(model)
+    v, other = g.input("x", x), g.input("encoded", encoded)
+    seen = g.input("mask", mask)
+    g.note("A bias a head, by the bucket that the distance of row and key falls into.")
+    ids = g.constant("buckets", model.buckets.cpu().numpy(), "i32")
+    bias = g.embedding(g.weight("distances", w["distances.weight"]), ids)
+    bias = g.transpose(bias, [2, 0, 1], "bias")
+    unseen = hide(g, seen)
+    g.note("attention")
+
+    def linear(value, name):
+        return g.linear(value, g.weight(f"{name}.weight", w[f"{name}.weight"]), hint=name)
+
+    h = g.rms_norm(v, g.weight("norm1", w["norm1.weight"]), 1e-6)
+    mixed = g.attention(linear(h, "query"), linear(other, "key"), linear(other, "value"),
+                        model.heads, 1, [bias, unseen])
+    v = g.binary("add", v, linear(mixed, "out"), "residual")
+    g.note("MLP")
+    h = g.rms_norm(v, g.weight("norm2", w["norm2.weight"]), 1e-6)
+    gated = g.binary("mul", g.gelu_tanh(linear(h, "gate")), linear(h, "up"), "gated")
+    return g.binary("add", v, linear(gated, "down"), "residual")
 
 
 def t5(examples):
@@ -249,31 +303,11 @@ def t5(examples):
     model = randomise(T5(), 4)
     for name in ("query", "key"): # scores have no factor
         getattr(model, name).weight.data *= 0.5
-    w, x, encoded = numbers(model), normal(4, 12, 64), normal(5, 20, 64)
+    x, encoded = normal(4, 12, 64), normal(5, 20, 64)
     mask = (np.arange(20) < 17).astype(np.float32)
     g = Graph("t5_cross_attention", """Attention of 12 rows to 20 that an encoder gave, with a bias that
 depends on the distance, and a gated MLP, after T5 1.1 (Raffel et al. 2020, arXiv 1910.10683).""")
-    v, other = g.input("x", x), g.input("encoded", encoded)
-    seen = g.input("mask", mask)
-    g.note("A bias a head, by the bucket that the distance of row and key falls into.")
-    ids = g.integers("buckets", T5.buckets(12, 20).numpy())
-    bias = g.embedding(g.weight("distances", w["distances.weight"]), ids)
-    bias = g.transpose(bias, [2, 0, 1], "bias")
-    unseen = g.scale(g.binary("sub", seen, g.number(1.0)), 1e9, "unseen")
-    g.note("attention")
-
-    def linear(value, name):
-        return g.linear(value, g.weight(f"{name}.weight", w[f"{name}.weight"]), hint=name)
-
-    h = g.rms_norm(v, g.weight("norm1", w["norm1.weight"]), 1e-6)
-    mixed = g.attention(linear(h, "query"), linear(other, "key"), linear(other, "value"), 4, 1,
-                        [bias, unseen])
-    v = g.binary("add", v, linear(mixed, "out"), "residual")
-    g.note("MLP")
-    h = g.rms_norm(v, g.weight("norm2", w["norm2.weight"]), 1e-6)
-    gated = g.binary("mul", g.gelu_tanh(linear(h, "gate")), linear(h, "up"), "gated")
-    v = g.binary("add", v, linear(gated, "down"), "residual")
-    g.write(examples, {"hidden": v})
+    g.write(examples, {"hidden": t5_graph(g, model, x, encoded, mask)})
     return g, {"x": x, "encoded": encoded, "mask": mask, "hidden": run(model, x, encoded, mask)}
 
 
@@ -326,7 +360,7 @@ def main():
         inputs = {value.name: arrays.pop(value.name) for value in graph.inputs}
         np.savez(examples / f"{graph.name}.npz", **inputs)
         np.savez(data / f"{graph.name}.npz", **arrays)
-        print(f"{graph.name}: {sum(a.size for a in graph.weights.values())} weights", flush=True)
+        print(f"{graph.name}: {sum(a.size for _, a in graph.weights.values())} weights", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,180 @@
+#!/usr/bin/env python3
+"""Writes and measures the chains of chains.py on one GPU: one operation at a time, with fewest kernels,
+and as the cost model decides.
+
+    bench/chains/measure.py --tenon build/release/bin/tenon [--rows 1,8] [--types f16,bf16,f32] \
+        [--only PART] [--out FILE]
+
+A chain stands in a function as many times as hold 200 MB of weights, 4 to 16 times, so that weights come
+from memory; times are medians of calls, µs a copy. `right`: the plan `auto` takes at most 2 % longer
+than the faster of the others. `saved` says what fusion saves as predicted and as measured, and the next
+two columns by how much the prediction of `auto` and `unfused` is off. Last comes what is fused, or why
+neighbours are not. Where all is one operation once it is raised from its parts, `parts` has the time
+without that. Graphs are compiled by other processes while earlier ones
+are measured; `--compile-only` needs no GPU.
+"""
+import argparse
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from chains import CHAINS, Chain
+
+COLD_BYTES, FEWEST, MOST = 200_000_000, 4, 16
+MOST_BYTES = 1_500_000_000  # of a function's inputs and results
+PLANS = ("unfused", "fused", "auto")
+RAISES = "activation,attention,gelu,glu,layer_norm,rms_norm,rope"
+
+
+def bytes_of(values):
+    return sum(math.prod(value.shape) * 4 for value in values)
+
+
+def write(entry, rows, element, folder):
+    """The graph of a chain and how many copies it has."""
+    name = f"chain{entry.number}_{CHAINS.index(entry)}_{element}_{rows}"
+    one = Chain(name, rows, element)
+    entry.build(one)
+    copies = min(MOST, max(FEWEST, math.ceil(COLD_BYTES / max(one.weight_bytes, 1))))
+    ports = bytes_of(one.inputs.values()) + bytes_of(one.outputs.values()) + bytes_of(
+        one.g.states.values())
+    copies = max(1, min(copies, MOST_BYTES // ports))
+    chain = Chain(name, rows, element)
+    for chain.copy in range(copies):
+        entry.build(chain)
+    chain.g.write(folder, chain.outputs, has_weights=False)
+    return folder / f"{name}.mlir", copies
+
+
+def compile_graph(options, graph):
+    """Leaves the kernels of all plans in the cache; what went wrong."""
+    for plan in PLANS:
+        result = subprocess.run(
+            [options.tenon, "compile", graph, f"--target={options.target}", f"--plan={plan}",
+             "--random-weights=1", "--points=none", "-o", graph.with_suffix(f".{plan}.tnn")],
+            capture_output=True, text=True)
+        graph.with_suffix(f".{plan}.tnn").unlink(missing_ok=True)
+        if result.returncode:
+            return result.stderr.strip()
+    return ""
+
+
+def decisions(options, graph):
+    """What explain says: the chains that are one kernel, and each refusal once."""
+    text = subprocess.run([options.tenon, "explain", graph, f"--target={options.target}",
+                           "--points=none", "--json"], check=True, capture_output=True,
+                          text=True).stdout
+    names = lambda entry: " ".join(op.split(" ")[0] for op in entry["ops"])
+    fused, refused = {}, {}
+    for entry in json.loads(text):
+        if entry["taken"]:
+            fused[names(entry)] = entry["rule"]
+        elif entry.get("neighbours"):
+            refused[names(entry)] = entry["reason"]
+    return list(fused), [f"{ops}: {reason}" for ops, reason in refused.items()]
+
+
+def bench(options, graph, plans, *more):
+    """The figures of the plans as `tenon bench` gives them."""
+    text = subprocess.run([options.tenon, "bench", graph, "--random-weights=1", "--device=cuda",
+                           "--points=none", f"--plans={','.join(plans)}", f"--steps={options.calls}",
+                           "--json", *more], check=True, capture_output=True, text=True).stdout
+    return json.loads(text)
+
+
+def measure(options, entry, rows, element, graph, copies):
+    """The figures of one graph, times in µs a copy."""
+    record = {"chain": entry.number, "name": entry.name, "type": element, "rows": rows,
+              "copies": copies}
+    for plan in bench(options, graph, PLANS):
+        record[plan["plan"]] = plan["steps_ns"]["median"] / 1e3 / copies
+        record[f"{plan['plan']}_predicted"] = plan["predicted_ns"] / 1e3 / copies
+        record[f"{plan['plan']}_launches"] = plan["launches"] / copies
+    best = min(record["unfused"], record["fused"])
+    record["right"] = record["auto"] <= 1.02 * best
+    record["fused_chains"], record["refused"] = decisions(options, graph)
+    if not record["fused_chains"] and not record["refused"]:
+        parts = bench(options, graph, ["unfused"], f"--disable={RAISES}")[0]
+        record["parts"] = parts["steps_ns"]["median"] / 1e3 / copies
+    return record
+
+
+def percent(predicted, measured):
+    return 100 * (predicted - measured) / measured
+
+
+def row(record):
+    saved = lambda suffix: 100 * (1 - record[f"auto{suffix}"] / record[f"unfused{suffix}"])
+    said = "; ".join(record["fused_chains"] or record["refused"][:1]) or "one operation"
+    cells = [record["chain"], record["name"], record["type"], record["rows"],
+             f"{record['parts']:.2f}" if "parts" in record else "",
+             *(f"{record[plan]:.2f}" for plan in PLANS),
+             f"{record['unfused'] / record['auto']:.2f}",
+             f"{record['unfused_launches']:.0f} / {record['auto_launches']:.0f}",
+             f"{saved('_predicted'):.0f} / {saved(''):.0f}",
+             f"{percent(record['auto_predicted'], record['auto']):+.0f}",
+             f"{percent(record['unfused_predicted'], record['unfused']):+.0f}",
+             "yes" if record["right"] else "**no**", said]
+    return "| " + " | ".join(map(str, cells)) + " |"
+
+
+HEADINGS = ["chain", "", "type", "rows", "parts", *PLANS, "speed-up", "launches", "saved %, predicted / measured",
+            "auto % off", "unfused % off", "right", "one kernel, or why not"]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--tenon", required=True)
+    parser.add_argument("--rows", default="1,8,64,512,2048", help="those wanted")
+    parser.add_argument("--types", default="f16")
+    parser.add_argument("--chains", default="", help="numbers of those wanted, or ranges: 1-8,20")
+    parser.add_argument("--target", default="native", help="what to compile for")
+    parser.add_argument("--calls", type=int, default=40)
+    parser.add_argument("--compile-only", action="store_true")
+    parser.add_argument("--out", help="file for the figures, a JSON object a line")
+    options = parser.parse_args()
+    wanted = list(map(int, options.rows.split(",")))
+    numbers = set()
+    for part in filter(None, options.chains.split(",")):
+        first, _, last = part.partition("-")
+        numbers |= set(range(int(first), int(last or first) + 1))
+    points = [(entry, rows, element) for element in options.types.split(",") for rows in wanted
+              for entry in CHAINS
+              if (not numbers or entry.number in numbers) and rows in entry.rows]
+    failed, wrong, done = [], 0, 0
+    out = open(options.out, "w", encoding="utf-8") if options.out else None
+    print("| " + " | ".join(HEADINGS) + " |\n" + "|---" * len(HEADINGS) + "|", flush=True)
+    with tempfile.TemporaryDirectory() as temporary, ThreadPoolExecutor(
+            max(1, len(os.sched_getaffinity(0)) - 1)) as compilers:
+        graphs = [(point, *write(*point, Path(temporary))) for point in points]
+        compiled = [compilers.submit(compile_graph, options, graph) for _, graph, _ in graphs]
+        for (point, graph, copies), error in zip(graphs, compiled):
+            name = f"{point[0].name}, {point[2]}, {point[1]} rows"
+            if error.result():
+                failed.append(f"{name}: {error.result()}")
+                continue
+            if options.compile_only:
+                continue
+            try:
+                record = measure(options, *point, graph, copies)
+            except subprocess.CalledProcessError as problem:
+                failed.append(f"{name}: {problem.stderr.strip()}")
+                continue
+            done, wrong = done + 1, wrong + (not record["right"])
+            print(row(record), flush=True)
+            if out:
+                out.write(json.dumps(record, ensure_ascii=False) + "\n")
+                out.flush()
+    print(f"\n{done} of {len(points)} measured, {wrong} decided wrongly, {len(failed)} failed")
+    for problem in failed:
+        print(problem, file=sys.stderr)
+    return int(bool(failed))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
