@@ -52,6 +52,7 @@ extern const CudaScheduleRule indexed;
 extern const CudaScheduleRule kvWrite;
 extern const CudaScheduleRule matmul;
 extern const CudaScheduleRule gemms;
+extern const CudaScheduleRule patches;
 extern const CudaScheduleRule ringPlaces;
 extern const CudaScheduleRule rope;
 extern const CudaScheduleRule rows;

@@ -10,7 +10,6 @@ namespace tenon::kernels {
 namespace kinds {
 extern constexpr KernelKind cumulativeSum = kindOf<IndexedKernel<CumulativeSumOp>>();
 extern constexpr KernelKind gather = kindOf<IndexedKernel<GatherOp>>();
-extern constexpr KernelKind patches = kindOf<IndexedKernel<PatchesOp>>();
 extern constexpr KernelKind scatter = kindOf<IndexedKernel<ScatterOp>>();
 } // namespace kinds
 
@@ -20,7 +19,7 @@ namespace tenon::kernels::cuda_rules {
 
 static bool isIndexed(KernelOp kernel, const CudaTarget&) {
   return llvm::hasNItems(kernel.getBlock(), 2) &&
-         llvm::isa<CumulativeSumOp, GatherOp, PatchesOp, ScatterOp>(kernel.getBlock().front());
+         llvm::isa<CumulativeSumOp, GatherOp, ScatterOp>(kernel.getBlock().front());
 }
 
 /// Rows of a cumulative sum, each of which keeps a thread busy for long, a warp to a block, so that

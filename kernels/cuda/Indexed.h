@@ -15,9 +15,9 @@ struct IndexedSchedule {
       threadsParameter(&IndexedSchedule::threads)};
 };
 
-/// What threads compute on their own at the places of the operation's result: gather, scatter and
-/// patches element by element, a cumulative sum row by row (codegen/cuda/emitters/Gather.cpp and so
-/// on). The schedule is named after the operation.
+/// What threads compute on their own at the places of the operation's result: gather and scatter
+/// element by element, a cumulative sum row by row (codegen/cuda/emitters/Gather.cpp and so on).
+/// The schedule is named after the operation.
 template <typename OpTy> struct IndexedKernel {
   static constexpr llvm::StringRef name = withoutDialect(OpTy::getOperationName());
 

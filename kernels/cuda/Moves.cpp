@@ -21,8 +21,32 @@ VerdictOr<CopyKernel> CopyKernel::read(KernelOp kernel) {
   return CopyKernel{&op, *schedule};
 }
 
+/// Elements of 16 bytes.
+static int64_t wordElements(Type elementType) { return 16 / getEncoding(elementType)->blockBytes; }
+
+int64_t PatchesKernel::mostVector(PatchesOp op) {
+  int64_t vector = wordElements(op.getType().getElementType());
+  for (int64_t extent : {op.getInput().getType().getShape().back(), op.getWindow().back(),
+                         op.getStrides().back(), op.getLow().back()})
+    vector = dividingPower(extent, vector);
+  return vector;
+}
+
+VerdictOr<PatchesKernel> PatchesKernel::read(KernelOp kernel) {
+  VerdictOr<PatchesKernel> found = readSole<PatchesKernel>(kernel);
+  if (!found)
+    return found;
+  int64_t vector = found->schedule.vector, most = mostVector(found->op);
+  if (!llvm::isPowerOf2_64(vector) || vector > most)
+    return Refusal{"expects a vector of a power of two up to " + std::to_string(most) +
+                   " elements, which neither windows nor edges cut, but got " +
+                   std::to_string(vector)};
+  return found;
+}
+
 namespace kinds {
 extern constexpr KernelKind copy = kindOf<CopyKernel>();
+extern constexpr KernelKind patches = kindOf<PatchesKernel>();
 extern constexpr KernelKind kvWrite = kindOf<KvWriteKernel>();
 extern constexpr KernelKind ringPlaces = kindOf<RingPlacesKernel>();
 extern constexpr KernelKind rope = kindOf<RopeKernel>();
@@ -35,9 +59,6 @@ extern constexpr KernelKind topK = kindOf<SelectionKernel<TopKOp>>();
 namespace tenon::kernels::cuda_rules {
 
 static constexpr int64_t threadsPerBlock = 128;
-
-/// Elements of 16 bytes.
-static int64_t wordElements(Type elementType) { return 16 / getEncoding(elementType)->blockBytes; }
 
 static bool isCopy(KernelOp kernel, const CudaTarget&) {
   return llvm::hasNItems(kernel.getBlock(), 2) &&
@@ -81,6 +102,19 @@ static ScheduleAttr chooseCopy(KernelOp kernel, const CudaTarget&, Neighbours) {
   auto tiles =
       static_cast<int64_t>(llvm::divideCeil(type.getNumElements(), threadsPerBlock * vector));
   return printSchedule(kernel.getContext(), CopyKernel::name,
+                       MoveSchedule{tiles, threadsPerBlock, vector});
+}
+
+static bool isPatches(KernelOp kernel, const CudaTarget&) {
+  return bool(soleOp<PatchesOp>(kernel));
+}
+
+static ScheduleAttr choosePatches(KernelOp kernel, const CudaTarget&, Neighbours) {
+  auto op = soleOp<PatchesOp>(kernel);
+  int64_t vector = PatchesKernel::mostVector(op);
+  auto tiles = static_cast<int64_t>(
+      llvm::divideCeil(op.getType().getNumElements(), threadsPerBlock * vector));
+  return printSchedule(kernel.getContext(), PatchesKernel::name,
                        MoveSchedule{tiles, threadsPerBlock, vector});
 }
 
@@ -142,6 +176,7 @@ static ScheduleAttr chooseSelection(KernelOp kernel, const CudaTarget&, Neighbou
 }
 
 const CudaScheduleRule copies = {isCopy, chooseCopy};
+const CudaScheduleRule patches = {isPatches, choosePatches};
 const CudaScheduleRule kvWrite = {isKvWrite, chooseKvWrite};
 const CudaScheduleRule ringPlaces = {isRingPlaces, chooseRingPlaces};
 const CudaScheduleRule rope = {isRope, chooseRope};

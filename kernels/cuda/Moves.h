@@ -33,6 +33,20 @@ struct CopyKernel {
   PriceTerms priceTerms() const { return {}; }
 };
 
+/// The windows of a convolution (codegen/cuda/emitters/Patches.cpp).
+struct PatchesKernel {
+  static constexpr llvm::StringLiteral name = "patches";
+
+  PatchesOp op;
+  MoveSchedule schedule;
+
+  /// The largest vector of 16 bytes or less of which no window, and no edge of the input, cuts one.
+  static int64_t mostVector(PatchesOp op);
+  static VerdictOr<PatchesKernel> read(KernelOp kernel);
+  BlockResources resources() const { return resourcesOfMove(schedule.threads); }
+  PriceTerms priceTerms() const { return {}; }
+};
+
 /// A write of rows to a cache, a block a row (codegen/cuda/emitters/KvWrite.cpp).
 struct KvWriteKernel {
   static constexpr llvm::StringLiteral name = "kv_write";

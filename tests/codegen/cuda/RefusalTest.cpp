@@ -67,14 +67,24 @@ TEST_P(CudaRefusals, NamesWhatItExpects) {
 
 INSTANTIATE_TEST_SUITE_P(
     Elementwise, CudaRefusals,
-    ::testing::Values(Refusal{
-        "ResultsOfTwoShapes",
-        "elementwise",
-        "tiles = 4, {threads = 32 : i64, vector = 8 : i64, row_elements = 256 : i64}",
-        {f16({4, 256}), f16({256})},
-        {f16({4, 256}), f16({256})},
-        std::string(exponential) + "\n%n = tenon.exp %b : (tensor<256xf16>) -> tensor<256xf16>",
-        "expects results of one shape for the emitter elementwise, but got 'tensor<256xf16>'"}),
+    ::testing::Values(
+        Refusal{"PatchesThatAWindowCuts",
+                "patches",
+                "tiles = 1, {threads = 128 : i64, vector = 4 : i64}",
+                {f16({1, 2, 8})},
+                {f16({1, 3, 8})},
+                "%r = tenon.patches %a window [4] strides [2] low [0] high [0] : "
+                "(tensor<1x2x8xf16>) -> tensor<1x3x8xf16>",
+                "expects a vector of a power of two up to 2 elements, which neither windows nor "
+                "edges cut, but got 4"},
+        Refusal{
+            "ResultsOfTwoShapes",
+            "elementwise",
+            "tiles = 4, {threads = 32 : i64, vector = 8 : i64, row_elements = 256 : i64}",
+            {f16({4, 256}), f16({256})},
+            {f16({4, 256}), f16({256})},
+            std::string(exponential) + "\n%n = tenon.exp %b : (tensor<256xf16>) -> tensor<256xf16>",
+            "expects results of one shape for the emitter elementwise, but got 'tensor<256xf16>'"}),
     nameOf);
 
 } // namespace
