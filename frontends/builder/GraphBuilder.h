@@ -241,6 +241,7 @@ public:
 
   Value reduce(ReduceKind kind, Value input, OpOptions options = {});
   Value cumulativeSum(Value input, OpOptions options = {});
+  Value hadamard(Value input, OpOptions options = {});
   /// Indices are i32, unless the options state i64.
   Value argmax(Value input, OpOptions options = {});
   struct TopK {

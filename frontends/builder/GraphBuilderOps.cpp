@@ -359,6 +359,10 @@ Value GraphBuilder::cumulativeSum(Value input, OpOptions options) {
   return emitOne<CumulativeSumOp>({input.get()}, options);
 }
 
+Value GraphBuilder::hadamard(Value input, OpOptions options) {
+  return emitOne<HadamardOp>({input.get()}, options);
+}
+
 Value GraphBuilder::argmax(Value input, OpOptions options) {
   if (!options.elementType)
     options.elementType = builder.getI32Type();

@@ -28,6 +28,27 @@ def Tenon_RopeOp : Tenon_PureOp<"rope", [Tenon_OwnWork]> {
   }];
 }
 
+def Tenon_HadamardOp : Tenon_PureOp<"hadamard", [Tenon_OwnWork]> {
+  let summary = "Walsh-Hadamard transform of each head";
+  let description = [{
+    `input` [M, H, D] with D ≤ 1024, result of the same shape. B is the largest power of two that
+    divides D; each run of B elements of a head is multiplied with the Hadamard matrix of that size,
+    y[i] = Σ (−1)^(bits that i and j share) x[j] / √B. So heads keep their products, and the
+    transform of a transform is the head itself; what is large in a few elements is spread over all
+    of a run, which a cache of few bits keeps better (Ashkboos et al. 2024, arXiv 2404.00456).
+    ```mlir
+    %r = tenon.hadamard %k : (tensor<1x8x128xf16>) -> tensor<1x8x128xf16>
+    ```
+  }];
+  let arguments = (ins Tenon_FloatTensor:$input);
+  let results = (outs Tenon_FloatTensor:$result);
+  let assemblyFormat = "$input attr-dict `:` functional-type(operands, results)";
+  let extraClassDeclaration = [{
+    /// B: the elements that are transformed together.
+    int64_t getRun();
+  }];
+}
+
 def Tenon_RingPlacesOp : Tenon_PureOp<"ring_places", [Tenon_OwnWork]> {
   let summary = "The places at which keys and queries of a stream without end are rotated";
   let description = [{

@@ -69,6 +69,7 @@ extern constexpr CpuKernelKind cumulativeSum = kindOf<RowKernelOf<CumulativeSumO
 extern constexpr CpuKernelKind dequantize = kindOf<RowKernelOf<DequantizeOp>>();
 extern constexpr CpuKernelKind embedding = kindOf<RowKernelOf<EmbeddingOp>>();
 extern constexpr CpuKernelKind gather = kindOf<RowKernelOf<GatherOp>>();
+extern constexpr CpuKernelKind hadamard = kindOf<RowKernelOf<HadamardOp>>();
 extern constexpr CpuKernelKind layerNorm = kindOf<RowKernelOf<LayerNormOp>>();
 extern constexpr CpuKernelKind patches = kindOf<RowKernelOf<PatchesOp>>();
 extern constexpr CpuKernelKind quantize = kindOf<RowKernelOf<QuantizeOp>>();
@@ -89,8 +90,8 @@ static bool matches(KernelOp kernel) {
   Operation* op = &kernel.getBlock().front();
   return llvm::hasNItems(kernel.getBlock(), 2) &&
          (movesElements(op) || worksOnRows(op) ||
-          llvm::isa<ArgmaxOp, CumulativeSumOp, DequantizeOp, GatherOp, PatchesOp, QuantizeOp,
-                    ReduceOp, RingPlacesOp, ScatterOp, TopKOp>(op));
+          llvm::isa<ArgmaxOp, CumulativeSumOp, DequantizeOp, GatherOp, HadamardOp, PatchesOp,
+                    QuantizeOp, ReduceOp, RingPlacesOp, ScatterOp, TopKOp>(op));
 }
 
 /// As many rows a tile as are worth a thread's while.

@@ -59,8 +59,8 @@ VerdictOr<HeadRowsKernel> HeadRowsKernel::read(KernelOp kernel) {
     return region.refusal();
   if (!isOfWholeRows(*region))
     return Refusal{
-        "expects chains of one number of rows, without a norm and caches of quants, in vectors of "
-        "two elements and more for the emitter head_rows"};
+        "expects chains of one number of rows, without a norm, a Hadamard transform and caches of "
+        "quants, in vectors of two elements and more for the emitter head_rows"};
   VerdictOr<HeadRowsSchedule> schedule = parseSchedule<HeadRowsSchedule>(kernel.getScheduleAttr());
   if (!schedule)
     return schedule.refusal();
@@ -89,11 +89,11 @@ extern constexpr KernelKind heads = kindOf<HeadsKernel>();
 
 namespace tenon::kernels::cuda_rules {
 
-/// Regions of several operations, a rope or a cache write among them.
+/// Regions of several operations, a rope, a Hadamard transform or a cache write among them.
 static Verdict accepts(KernelOp kernel, const CudaTarget&) {
   auto operations = kernel.getBlock().without_terminator();
   bool concerned = !llvm::hasSingleElement(operations) &&
-                   llvm::any_of(operations, llvm::IsaPred<RopeOp, KvWriteOp>) &&
+                   llvm::any_of(operations, llvm::IsaPred<RopeOp, HadamardOp, KvWriteOp>) &&
                    llvm::none_of(operations, llvm::IsaPred<AttentionOp, MatmulOp>);
   if (!concerned)
     return Verdict::accept();
@@ -110,13 +110,13 @@ static bool takesWholeRows(const HeadRegion& region) {
   return isOfWholeRows(region) && region.chains.front().rows >= fewestRows;
 }
 
-/// A rope alone, too, where blocks take whole rows.
+/// A Hadamard transform alone, too, and a rope where blocks take whole rows.
 static bool matches(KernelOp kernel, const CudaTarget& target) {
   VerdictOr<HeadRegion> region = readHeadRegion(kernel);
   if (!region || !accepts(kernel, target))
     return false;
   return !llvm::hasSingleElement(kernel.getBlock().without_terminator()) ||
-         (soleOp<RopeOp>(kernel) && takesWholeRows(*region));
+         soleOp<HadamardOp>(kernel) || (soleOp<RopeOp>(kernel) && takesWholeRows(*region));
 }
 
 /// Heads that a warp takes one after the other: as many as share a row's sines while there are

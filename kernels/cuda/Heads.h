@@ -22,7 +22,8 @@ struct HeadsSchedule {
       flagParameter("trigger_at_exit", &HeadsSchedule::triggerAtExit)};
 };
 
-/// Norms and ropes of heads, and writes of them to caches (codegen/cuda/emitters/Heads.cpp).
+/// Norms, ropes and Hadamard transforms of heads, and writes of them to caches
+/// (codegen/cuda/emitters/Heads.cpp).
 struct HeadsKernel {
   static constexpr llvm::StringLiteral name = "heads";
 

@@ -62,6 +62,8 @@ static Verdict checkWrites(AttentionRegion& region) {
   if (region.writesCache() && region.key.write.getState() == region.value.write.getState())
     return Refusal{what + std::string("keeps keys and values in two caches")};
   for (HeadRegion::Chain* chain : {&region.query, &region.key, &region.value}) {
+    if (chain->hadamard)
+      return Refusal{what + std::string("takes no head through a Hadamard transform")};
     if (chain->rope && chain->rope.getPositions() != op.getPositions())
       return Refusal{what + std::string("rotates rows by the positions that it attends from")};
     if (chain->write && (chain->write.getPositions() != op.getPositions() ||

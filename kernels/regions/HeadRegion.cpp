@@ -37,14 +37,14 @@ bool isOfWholeRows(const HeadRegion& region) {
     auto type = llvm::cast<RankedTensorType>(chain.source.getType());
     int64_t most = vectorBytes / getEncoding(type.getElementType())->blockBytes;
     bool encodes = chain.write && KvCache(chain.write.getState().getType()).isQuantized();
-    return !chain.norm && !encodes && chain.rows == region.chains.front().rows &&
+    return !chain.norm && !chain.hadamard && !encodes && chain.rows == region.chains.front().rows &&
            std::gcd(chain.size, most) >= 2;
   });
 }
 
 Verdict addToHeadRegion(Operation& op, HeadRegion& region) {
   constexpr const char* what = "the emitter of heads ";
-  if (!llvm::isa<RmsNormOp, RopeOp, KvWriteOp>(op))
+  if (!llvm::isa<RmsNormOp, RopeOp, HadamardOp, KvWriteOp>(op))
     return Refusal{what + ("cannot hold " + op.getName().stripDialect()).str()};
   if (!areArguments(op.getOperands().drop_front()))
     return Refusal{what + std::string("reads all but the heads themselves from memory")};
@@ -52,7 +52,7 @@ Verdict addToHeadRegion(Operation& op, HeadRegion& region) {
   if (!chain)
     return Refusal{what + std::string("takes heads [M, H, D] in memory, each through one chain")};
   if (auto norm = llvm::dyn_cast<RmsNormOp>(op)) {
-    if (chain->norm || chain->rope || chain->write)
+    if (chain->norm || chain->rope || chain->hadamard || chain->write)
       return Refusal{what + std::string("normalises a head once, first of all")};
     // A warp adds a head, in one chunk (scheduleRows).
     constexpr int64_t mostBytes = 2048;
@@ -60,9 +60,13 @@ Verdict addToHeadRegion(Operation& op, HeadRegion& region) {
       return Refusal{what + std::string("normalises heads of at most 2048 bytes")};
     chain->norm = norm;
   } else if (auto rope = llvm::dyn_cast<RopeOp>(op)) {
-    if (chain->rope || chain->write)
+    if (chain->rope || chain->hadamard || chain->write)
       return Refusal{what + std::string("rotates a head once, before it is written")};
     chain->rope = rope;
+  } else if (auto hadamard = llvm::dyn_cast<HadamardOp>(op)) {
+    if (chain->hadamard || chain->write)
+      return Refusal{what + std::string("transforms a head once, before it is written")};
+    chain->hadamard = hadamard;
   } else {
     if (chain->write)
       return Refusal{what + std::string("writes a head once")};

@@ -8,7 +8,7 @@ namespace tenon::kernels {
 
 /// What stands between the GEMMs and attention of a step, in one region: chains that each take
 /// the heads of a tensor [M, H, D] of the region's arguments, and in this order may normalise a
-/// head over D, rotate it, and write it to a cache.
+/// head over D, rotate it, take it through a Hadamard transform, and write it to a cache.
 ///
 /// ```mlir
 /// %q1 = tenon.rms_norm %q, %g ...      // chain 0: norm, rope, result
@@ -19,8 +19,9 @@ namespace tenon::kernels {
 struct HeadRegion {
   struct Chain {
     mlir::Value source; ///< argument of the region
-    RmsNormOp norm;     ///< these three may be null
+    RmsNormOp norm;     ///< these four may be null
     RopeOp rope;
+    HadamardOp hadamard;
     KvWriteOp write;
     mlir::Value end; ///< tensor that the chain makes
     bool isYielded = false;
@@ -33,9 +34,9 @@ struct HeadRegion {
 /// largest divisor of the chain's heads.
 int64_t headsOfWarp(const HeadRegion::Chain& chain, int64_t most);
 
-/// Whether a block can take a row of all chains (`head_rows`): they have as many rows, no norm,
-/// whose sum is a warp's, and no cache of quants, whose scale is one, and vectors of at least two
-/// elements divide their heads.
+/// Whether a block can take a row of all chains (`head_rows`): they have as many rows, no norm or
+/// Hadamard transform, whose sums are a warp's, and no cache of quants, whose scale is one, and
+/// vectors of at least two elements divide their heads.
 bool isOfWholeRows(const HeadRegion& region);
 
 /// Adds `op` to the chain that it continues, or to a new one. Refuses one that no emitter of heads

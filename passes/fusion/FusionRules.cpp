@@ -80,7 +80,7 @@ static llvm::SmallVector<Operation*> chainTo(Value value, bool (*passes)(Operati
 llvm::SmallVector<Operation*> headTail(Value value) {
   llvm::SmallVector<Operation*> tail;
   for (Operation* op = producerOf(value);
-       (llvm::isa_and_nonnull<KvWriteOp, RopeOp>(op) || isNorm(op)) &&
+       (llvm::isa_and_nonnull<KvWriteOp, HadamardOp, RopeOp>(op) || isNorm(op)) &&
        tail.size() < mostKernelOperations;
        op = producerOf(op->getOperand(0)))
     tail.push_back(op);

@@ -73,6 +73,20 @@ TEST_F(RowsTest, CumulativeSum) {
               AreNear(Values({1, -1, 2, 6, 0.5, 0.75, NAN, NAN}), 0));
 }
 
+/// The signs: scipy.linalg.hadamard; runs of 4 of a head of 4, and of 2 of one of 6.
+TEST_F(RowsTest, HadamardTransformsRuns) {
+  auto transform = [&](const std::string& type, const Values& x) {
+    return run("func.func @f(%x: " + type + ") -> " + type + " { %0 = tenon.hadamard %x : (" +
+                   type + ") -> " + type + " return %0 : " + type + " }",
+               {tensor(type, x)}, {.round = false})[0];
+  };
+  EXPECT_THAT(transform("tensor<1x2x4xf32>", {1, 2, 4, 8, 2, 0, 0, 0}),
+              AreNear(Values({7.5, -2.5, -4.5, 1.5, 1, 1, 1, 1}), 1e-15));
+  const double root = std::sqrt(0.5);
+  EXPECT_THAT(transform("tensor<1x1x6xf32>", {1, 2, 4, 8, 3, 3}),
+              AreNear(Values({3 * root, -root, 12 * root, -4 * root, 6 * root, 0}), 1e-14));
+}
+
 TEST_F(RowsTest, ArgmaxTakesTheLowestIndexAndFindsNoneBesideNan) {
   const std::string ids = "tensor<2xi32>";
   EXPECT_EQ(evaluate("argmax %x", x, ids, {1, 3, 3, 2, 5, 1, 1, 1}), Values({1, 0}));

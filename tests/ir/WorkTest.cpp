@@ -253,6 +253,9 @@ TEST_F(WorkTest, PatchesAndCumulativeSums) {
   EXPECT_THAT(op.getWork().operandBytes, ElementsAre(320));
   EXPECT_THAT(op.getWork().resultBytes, ElementsAre(960));
   EXPECT_THAT(op.getFootprint(0), IsFootprint(Kind::Grid, 0));
+  op = make("hadamard %a", {"tensor<2x3x24xf32>"}, "tensor<2x3x24xf32>"); // runs of 8
+  EXPECT_EQ(op.getWork().flops, 4 * 144);
+  EXPECT_THAT(op.getFootprint(0), IsFootprint(Kind::Row, 0));
   op = make("cumulative_sum %a", {"tensor<2x8xf32>"}, "tensor<2x8xf32>");
   EXPECT_EQ(op.getWork().flops, 16);
   EXPECT_THAT(op.getFootprint(0), IsFootprint(Kind::Row, 0));

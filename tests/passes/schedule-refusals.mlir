@@ -2,7 +2,7 @@
 
 // Regions that no rule schedules: what each says.
 
-// Heads: norm, rope and cache write, each once and in that order.
+// Heads: norm, rope, Hadamard transform and cache write, each once and in that order.
 module attributes {tenon.target = #tenon.target<"t", cuda, features = ["sm_90"], {sms = 132 : i64, registers_per_sm = 65536 : i64, smem_bytes_per_sm = 233472 : i64, smem_bytes_per_block = 232448 : i64}>} {
   func.func @f(%xa: tensor<1x8x64xf16>, %xb: tensor<1xi32>, %xc: tensor<32xf32>, %xd: tensor<32xf32>) -> (tensor<1x8x64xf16>) {
     // expected-error @+1 {{the emitter of heads cannot hold add}}
@@ -25,6 +25,20 @@ module attributes {tenon.target = #tenon.target<"t", cuda, features = ["sm_90"],
         -> tensor<1x8x64xf16> {
       %r = tenon.rope halves %a, %b, %c : (tensor<1x8x64xf16>, tensor<1xi32>, tensor<32xf32>) -> tensor<1x8x64xf16>
       %n = tenon.rope halves %r, %b, %c : (tensor<1x8x64xf16>, tensor<1xi32>, tensor<32xf32>) -> tensor<1x8x64xf16>
+      tenon.yield %n : tensor<1x8x64xf16>
+    }
+    return %0 : tensor<1x8x64xf16>
+  }
+}
+
+// -----
+
+module attributes {tenon.target = #tenon.target<"t", cuda, features = ["sm_90"], {sms = 132 : i64, registers_per_sm = 65536 : i64, smem_bytes_per_sm = 233472 : i64, smem_bytes_per_block = 232448 : i64}>} {
+  func.func @f(%xa: tensor<1x8x64xf16>) -> (tensor<1x8x64xf16>) {
+    // expected-error @+1 {{the emitter of heads transforms a head once, before it is written}}
+    %0 = tenon.kernel (%a = %xa : tensor<1x8x64xf16>) -> tensor<1x8x64xf16> {
+      %r = tenon.hadamard %a : (tensor<1x8x64xf16>) -> tensor<1x8x64xf16>
+      %n = tenon.hadamard %r : (tensor<1x8x64xf16>) -> tensor<1x8x64xf16>
       tenon.yield %n : tensor<1x8x64xf16>
     }
     return %0 : tensor<1x8x64xf16>
@@ -132,6 +146,21 @@ module attributes {tenon.target = #tenon.target<"t", cuda, features = ["sm_90"],
         -> tensor<1x8x64xf16> {
       %q = tenon.rope halves %g, %e, %f : (tensor<1x8x64xf16>, tensor<1xi32>, tensor<32xf32>) -> tensor<1x8x64xf16>
       %r = tenon.attention %a, %b, %c, %d, %e scale 0.125 : (tensor<1x8x64xf16>, !tenon.state<1x16x8x64xf16>, !tenon.state<1x16x8x64xf16>, tensor<1xi32>, tensor<1xi32>) -> tensor<1x8x64xf16>
+      tenon.yield %r : tensor<1x8x64xf16>
+    }
+    return %0 : tensor<1x8x64xf16>
+  }
+}
+
+// -----
+
+module attributes {tenon.target = #tenon.target<"t", cuda, features = ["sm_90"], {sms = 132 : i64, registers_per_sm = 65536 : i64, smem_bytes_per_sm = 233472 : i64, smem_bytes_per_block = 232448 : i64}>} {
+  func.func @f(%xa: tensor<1x8x64xf16>, %xb: !tenon.state<1x16x8x64xf16>, %xc: !tenon.state<1x16x8x64xf16>, %xd: tensor<1xi32>, %xe: tensor<1xi32>) -> (tensor<1x8x64xf16>) {
+    // expected-error @+1 {{the emitter of attention takes no head through a Hadamard transform}}
+    %0 = tenon.kernel (%a = %xa : tensor<1x8x64xf16>, %b = %xb : !tenon.state<1x16x8x64xf16>, %c = %xc : !tenon.state<1x16x8x64xf16>, %d = %xd : tensor<1xi32>, %e = %xe : tensor<1xi32>)
+        -> tensor<1x8x64xf16> {
+      %q = tenon.hadamard %a : (tensor<1x8x64xf16>) -> tensor<1x8x64xf16>
+      %r = tenon.attention %q, %b, %c, %d, %e scale 0.125 : (tensor<1x8x64xf16>, !tenon.state<1x16x8x64xf16>, !tenon.state<1x16x8x64xf16>, tensor<1xi32>, tensor<1xi32>) -> tensor<1x8x64xf16>
       tenon.yield %r : tensor<1x8x64xf16>
     }
     return %0 : tensor<1x8x64xf16>

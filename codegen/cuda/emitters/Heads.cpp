@@ -1,5 +1,9 @@
 #include "kernels/cuda/Heads.h"
+
+#include <cmath>
+
 #include "codegen/cuda/Emitter.h"
+#include "codegen/cuda/ScalarPrinter.h"
 #include "codegen/cuda/emitters/HeadChain.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -10,11 +14,11 @@ namespace tenon::codegen::cuda::emitters {
 
 namespace {
 
-/// Q/K norm, rope and cache writes in one kernel: a warp takes heads of one row of one tensor, one
-/// after the other, through their chain, in shared memory as f32, rounded after each operation as
-/// that operation's own kernel rounds it; the sum of the norm is added in that kernel's order. The
-/// sines and cosines of the row, and whether it stays in the cache, are computed once for all heads
-/// of a warp.
+/// Q/K norm, rope, Hadamard transform and cache writes in one kernel: a warp takes heads of one row
+/// of one tensor, one after the other, through their chain, in shared memory as f32, rounded after
+/// each operation as that operation's own kernel rounds it; the sum of the norm is added in that
+/// kernel's order. The sines and cosines of the row, and whether it stays in the cache, are
+/// computed once for all heads of a warp.
 ///
 /// `heads_per_warp` is a power of two, of which a tensor takes the largest divisor of its heads.
 /// Tiles are blocks of warps, numbered by chain, row, group of heads.
@@ -30,6 +34,7 @@ private:
   void printChain(CodeWriter& code, HeadRegion::Chain& chain);
   void printTurns(CodeWriter& code, RopeOp op);
   void printRope(CodeWriter& code, HeadRegion::Chain& chain);
+  void printHadamard(CodeWriter& code, HeadRegion::Chain& chain);
   void printWrite(CodeWriter& code, HeadRegion::Chain& chain);
   void printCopy(CodeWriter& code, HeadRegion::Chain& chain, const std::string& target);
 
@@ -89,6 +94,13 @@ void HeadsEmission::printTurns(CodeWriter& code, RopeOp op) {
   code.close();
 }
 
+void HeadsEmission::printHadamard(CodeWriter& code, HeadRegion::Chain& chain) {
+  HadamardOp op = chain.hadamard;
+  int64_t run = op.getRun();
+  code.format("transformRuns<%s, %d, %d>(values, %s);", deviceType(op.getType().getElementType()),
+              chain.size, run, floatLiteral(1 / std::sqrt(static_cast<double>(run))));
+}
+
 void HeadsEmission::printCopy(CodeWriter& code, HeadRegion::Chain& chain,
                               const std::string& target) {
   int64_t vector = vectorOf(chain);
@@ -130,6 +142,8 @@ void HeadsEmission::printChain(CodeWriter& code, HeadRegion::Chain& chain) {
     printHeadNorm(context, code, chain);
   if (chain.rope)
     printRope(code, chain);
+  if (chain.hadamard)
+    printHadamard(code, chain);
   if (chain.write)
     printWrite(code, chain);
   for (const std::string& pointer : context.destinations(chain.end))
@@ -157,6 +171,8 @@ LogicalResult HeadsEmission::emit() {
         return chain.write && KvCache(chain.write.getState().getType()).isQuantized();
       }))
     context.structure.headers.push_back("cache_heads.cuh");
+  if (llvm::any_of(region.chains, [](HeadRegion::Chain& chain) { return bool(chain.hadamard); }))
+    context.structure.headers.push_back("hadamard.cuh");
   std::vector<Access> reads = context.arguments(false), writes = context.results();
   llvm::append_range(reads, context.arguments(true));
   for (HeadRegion::Chain& chain : region.chains)

@@ -4,8 +4,8 @@ using namespace mlir;
 
 namespace tenon::passes::fusion::rules {
 
-/// Norm of heads → rope → cache write of Q, K and V in front of an attention: without and with the
-/// GEMMs that they come from.
+/// Norm of heads → rope → Hadamard transform → cache write of Q, K and V in front of an attention:
+/// without and with the GEMMs that they come from.
 static void propose(Operation* op, Propose propose) {
   auto attention = llvm::dyn_cast<AttentionOp>(op);
   if (!attention)

@@ -1,4 +1,4 @@
-// Gather, scatter, windows of convolutions and cumulative sums.
+// Gather, scatter, windows of convolutions, cumulative sums and Hadamard transforms.
 #include <cmath>
 #include <limits>
 
@@ -119,6 +119,17 @@ TEST(CpuIndexed, Patches) {
                                absl::StrJoin(w.window, ", "), absl::StrJoin(w.strides, ", "),
                                absl::StrJoin(w.low, ", "), absl::StrJoin(w.high, ", ")));
     }
+  expectMatchesReference(list.cases);
+}
+
+// Runs within a vector of a CPU, over several of them, and of heads that end within one.
+TEST(CpuIndexed, HadamardTransforms) {
+  CaseList list;
+  for (const char* from : {"f32", "f16", "bf16"})
+    for (const char* to : {"f32", "bf16"})
+      for (int64_t size : {1, 6, 8, 20, 80, 128})
+        list.add("hadamard", {tensorType({3, 5, size}, from)}, tensorType({3, 5, size}, to),
+                 "tenon.hadamard %a");
   expectMatchesReference(list.cases);
 }
 

@@ -121,8 +121,8 @@ INSTANTIATE_TEST_SUITE_P(
                 "(tensor<1x8x64xf16>) -> tensor<1x8x64xf16>\n"
                 "%r = tenon.rope halves %n, %b, %c : (tensor<1x8x64xf16>, tensor<1xi32>, "
                 "tensor<32xf32>) -> tensor<1x8x64xf16>",
-                "expects chains of one number of rows, without a norm and caches of quants, in "
-                "vectors of two elements and more for the emitter head_rows"},
+                "expects chains of one number of rows, without a norm, a Hadamard transform and "
+                "caches of quants, in vectors of two elements and more for the emitter head_rows"},
         Refusal{"RopeHeads",
                 "rope",
                 "tiles = 8, {threads = 128 : i64, heads_per_thread = 3 : i64}",

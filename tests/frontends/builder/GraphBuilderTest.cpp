@@ -138,6 +138,7 @@ TEST_F(GraphBuilderTest, EveryOperation) {
   Value chosen = builder.intConstant({2, 1}, {1, 2});
   results.push_back(chosen);
   results.push_back(builder.cumulativeSum(x));
+  results.push_back(builder.hadamard(heads));
   Value gathered = builder.gather(x, chosen, 1);
   results.push_back(gathered);
   results.push_back(builder.scatter(x, chosen, gathered, 1, /*accumulate=*/false));

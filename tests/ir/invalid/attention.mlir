@@ -1,5 +1,21 @@
 // RUN: tenon-opt %s --split-input-file --verify-diagnostics
 
+func.func @f(%x: tensor<3x8xf32>) {
+  // expected-error @+1 {{'tenon.hadamard' op expects heads [M, H, D] of at most 1024 elements, but got tensor<3x8xf32>}}
+  %0 = tenon.hadamard %x : (tensor<3x8xf32>) -> tensor<3x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<3x1x1032xf32>) {
+  // expected-error @+1 {{'tenon.hadamard' op expects heads [M, H, D] of at most 1024 elements, but got tensor<3x1x1032xf32>}}
+  %0 = tenon.hadamard %x : (tensor<3x1x1032xf32>) -> tensor<3x1x1032xf32>
+  return
+}
+
+// -----
+
 func.func @f(%x: tensor<3x8xf32>, %p: tensor<3xi32>, %f: tensor<2xf32>) {
   // expected-error @+1 {{'tenon.rope' op expects input [M, H, D] and positions [M], but got tensor<3x8xf32> and tensor<3xi32>}}
   %0 = tenon.rope halves %x, %p, %f : (tensor<3x8xf32>, tensor<3xi32>, tensor<2xf32>) -> tensor<3x8xf32>

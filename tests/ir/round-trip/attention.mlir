@@ -4,6 +4,13 @@
 tenon.state @k : !tenon.state<2x16x2x8xf16>
 tenon.state @v : !tenon.state<2x16x2x4xf16>
 
+// CHECK-LABEL: func @hadamard
+func.func @hadamard(%x: tensor<3x4x8xf32>) -> tensor<3x4x8xf16> {
+  // CHECK: tenon.hadamard %{{.*}} : (tensor<3x4x8xf32>) -> tensor<3x4x8xf16>
+  %0 = tenon.hadamard %x : (tensor<3x4x8xf32>) -> tensor<3x4x8xf16>
+  return %0 : tensor<3x4x8xf16>
+}
+
 // CHECK-LABEL: func @rope
 func.func @rope(%x: tensor<3x4x8xf32>, %p: tensor<3xi32>, %f: tensor<2xf32>) -> tensor<3x4x8xf16> {
   // CHECK: tenon.rope adjacent %{{.*}}, %{{.*}}, %{{.*}} : (tensor<3x4x8xf32>, tensor<3xi32>, tensor<2xf32>) -> tensor<3x4x8xf32>
