@@ -114,8 +114,8 @@ LogicalResult StateType::verify(llvm::function_ref<InFlightDiagnostic()> emitErr
                                 StateLayoutAttr layout) {
   auto block = llvm::dyn_cast<BlockType>(elementType);
   if (!isPlainElementType(elementType) && !(block && block.isOfCache()))
-    return emitError() << "expects states of f32, f16, bf16, i32 or blocks such as int8_h64 and "
-                          "e4m3_h64, but got "
+    return emitError() << "expects states of f32, f16, bf16, i32 or blocks such as int8_h64, "
+                          "e4m3_h64 and int4_h64, but got "
                        << elementType;
   for (int64_t extent : shape)
     if (extent <= 0)

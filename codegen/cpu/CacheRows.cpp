@@ -4,6 +4,7 @@
 #include "ir/encoding/CacheEncoding.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 
@@ -78,12 +79,29 @@ static Value splatBits(VectorBuilder& b, int32_t bits) {
   return integers(b, llvm::SmallVector<int32_t>(step, bits));
 }
 
+/// `count` quants of 4 bits, two in a byte from `bytes` on.
+static Value loadHalfBytes(VectorBuilder& b, Value bytes, int64_t count) {
+  llvm::SmallVector<int64_t> places;
+  llvm::SmallVector<int32_t> shifts;
+  for (int64_t i = 0; i < count; ++i) {
+    places.push_back(i / 2);
+    shifts.push_back(static_cast<int32_t>(i % 2 * 4));
+  }
+  Value pairs = loadUnsignedBytes(b, bytes, count / 2);
+  Value spread = vector::ShuffleOp::create(b, pairs, pairs, places);
+  return extractBits(b, arith::ShRUIOp::create(b, spread, integers(b, shifts)), 0, 4);
+}
+
 Value loadCacheFloats(VectorBuilder& b, const KvCache& cache, Value head, Value first,
                       int64_t count, int64_t lanes) {
   if (!cache.isQuantized())
     return b.loadFloats(cache.elementType,
                         b.advance(head, b.mul(first, elementBytes(cache.elementType))), count,
                         lanes);
+  if (quantsOf(cache) == CacheQuants::Int4) {
+    Value quants = loadHalfBytes(b, b.advance(head, b.add(b.div(first, 2), scaleBytes)), count);
+    return b.pad(b.fsub(toFloats(b, quants), b.splat(8.0f, count)), lanes);
+  }
   Value quants = b.advance(head, b.add(first, scaleBytes));
   if (quantsOf(cache) == CacheQuants::Int8)
     return b.pad(toFloats(b, loadSignedBytes(b, quants, count)), lanes);
@@ -102,13 +120,13 @@ Value loadCacheScale(VectorBuilder& b, const KvCache& cache, Value head) {
     return {};
   constexpr float unitOfE4M3 = 256;
   Value scale = b.loadFloat(b.getF32Type(), head);
-  return quantsOf(cache) == CacheQuants::Int8 ? scale : b.fmul(scale, b.splat(unitOfE4M3, 0));
+  return quantsOf(cache) == CacheQuants::E4M3 ? b.fmul(scale, b.splat(unitOfE4M3, 0)) : scale;
 }
 
-/// The nearest integers within ±127 as bytes, ties to even; −127 for NaN.
-static Value roundToInt8(VectorBuilder& b, Value values) {
-  constexpr float most = 127, shift = 0x1.8p23f; // a sum with it has no digits after the point
-  values = b.fmin(b.fmax(values, b.splat(-most, step)), b.splat(most, step));
+/// The nearest integers within `least` and `most`, ties to even; `least` for NaN.
+static Value roundWithin(VectorBuilder& b, Value values, float least, float most) {
+  constexpr float shift = 0x1.8p23f; // a sum with it has no digits after the point
+  values = b.fmin(b.fmax(values, b.splat(least, step)), b.splat(most, step));
   values = b.fsub(b.fadd(values, b.splat(shift, step)), b.splat(shift, step));
   return arith::FPToSIOp::create(b, VectorType::get({step}, b.getI32Type()), values);
 }
@@ -125,25 +143,55 @@ static Value roundToE4M3(VectorBuilder& b, Value values) {
   return joinBits(b, extractBits(b, arith::AddIOp::create(b, bits, half), 20, 7), sign, 7);
 }
 
+/// The scale, not yet rounded, of a head whose largest element is `most` and whose largest negated
+/// one `mostNegated`, both 0 or more.
+static Value exactScale(VectorBuilder& b, CacheQuants quants, Value most, Value mostNegated) {
+  Value isPositive = arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, most, mostNegated);
+  if (quants == CacheQuants::Int4)
+    return b.fdiv(b.select(isPositive, b.fsub(b.splat(0.0f, 0), most), mostNegated),
+                  b.splat(8.0f, 0));
+  return b.fdiv(b.select(isPositive, most, mostNegated),
+                b.splat(quants == CacheQuants::Int8 ? 127.0f : 448.0f, 0));
+}
+
+/// Stores `step` quants of `values` from element `first` of the head on.
+static void storeQuants(VectorBuilder& b, CacheQuants quants, Value values, Value first,
+                        Value head) {
+  if (quants == CacheQuants::Int4) {
+    Value numbers = arith::AddIOp::create(b, roundWithin(b, values, -8, 7), splatBits(b, 8));
+    Value even = vector::ShuffleOp::create(b, numbers, numbers, {0, 2, 4, 6});
+    Value odd = vector::ShuffleOp::create(b, numbers, numbers, {1, 3, 5, 7});
+    b.store(arith::TruncIOp::create(b, VectorType::get({step / 2}, b.getI8Type()),
+                                    joinBits(b, even, odd, 4)),
+            b.advance(head, b.add(b.div(first, 2), scaleBytes)));
+    return;
+  }
+  Value numbers =
+      quants == CacheQuants::Int8 ? roundWithin(b, values, -127, 127) : roundToE4M3(b, values);
+  b.store(arith::TruncIOp::create(b, VectorType::get({step}, b.getI8Type()), numbers),
+          b.advance(head, b.add(first, scaleBytes)));
+}
+
 void storeQuantizedHead(VectorBuilder& b, const KvCache& cache, Type element, Value source,
                         Value head) {
   constexpr float leastScale = 0x1p-100f, mostScale = 0x1.fep127f;
-  bool isInt8 = quantsOf(cache) == CacheQuants::Int8;
   auto load = [&](Value first) {
     return b.loadFloats(element, b.advance(source, b.mul(first, elementBytes(element))), step,
                         step);
   };
-  Value zeros = b.splat(0.0f, step);
-  Value largest = b.loop(b.i64(0), b.i64(cache.size), step, ValueRange{zeros},
-                         [&](Value first, ValueRange state) {
-                           Value magnitudes = math::AbsFOp::create(b, load(first));
-                           return llvm::SmallVector<Value>{b.fmax(magnitudes, state[0])};
-                         })
-                      .front();
-  Value exact = b.fdiv(b.greatestLane(largest), b.splat(isInt8 ? 127.0f : 448.0f, 0));
-  Value rounded = b.roundTo(exact, b.getBF16Type()), zero = b.splat(0.0f, 0);
+  Value zeros = b.splat(0.0f, step), zero = b.splat(0.0f, 0);
+  llvm::SmallVector<Value> most =
+      b.loop(b.i64(0), b.i64(cache.size), step, ValueRange{zeros, zeros},
+             [&](Value first, ValueRange state) {
+               Value values = load(first);
+               return llvm::SmallVector<Value>{b.fmax(values, state[0]),
+                                               b.fmax(b.fsub(zeros, values), state[1])};
+             });
+  Value exact = exactScale(b, quantsOf(cache), b.greatestLane(most[0]), b.greatestLane(most[1]));
+  Value rounded = b.roundTo(exact, b.getBF16Type());
+  Value magnitude = math::AbsFOp::create(b, rounded);
   auto compare = [&](arith::CmpFPredicate predicate, float bound) {
-    return arith::CmpFOp::create(b, predicate, rounded, b.splat(bound, 0));
+    return arith::CmpFOp::create(b, predicate, magnitude, b.splat(bound, 0));
   };
   Value isUsable = arith::AndIOp::create(b, compare(arith::CmpFPredicate::OGE, leastScale),
                                          compare(arith::CmpFPredicate::OLE, mostScale));
@@ -151,10 +199,7 @@ void storeQuantizedHead(VectorBuilder& b, const KvCache& cache, Type element, Va
   Value inverse = b.select(isUsable, b.fdiv(b.splat(1.0f, 0), rounded), zero);
   b.store(scale, head);
   b.loop(b.i64(0), b.i64(cache.size), step, [&](Value first) {
-    Value scaled = b.fmul(load(first), b.splat(inverse, step));
-    Value quants = isInt8 ? roundToInt8(b, scaled) : roundToE4M3(b, scaled);
-    b.store(arith::TruncIOp::create(b, VectorType::get({step}, b.getI8Type()), quants),
-            b.advance(head, b.add(first, scaleBytes)));
+    storeQuants(b, quantsOf(cache), b.fmul(load(first), b.splat(inverse, step)), first, head);
   });
 }
 

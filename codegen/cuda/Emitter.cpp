@@ -62,7 +62,10 @@ std::string deviceType(Type elementType) {
     return elementType.isInteger(1) ? "Bool" : elementType.isInteger(64) ? "Int64" : "int";
   const Encoding& encoding = *getEncoding(elementType);
   if (std::optional<CacheQuants> quants = cacheQuantsOf(encoding))
-    return absl::StrFormat("%s<%d>", *quants == CacheQuants::Int8 ? "Int8Head" : "E4M3Head",
+    return absl::StrFormat("%s<%d>",
+                           *quants == CacheQuants::Int8   ? "Int8Head"
+                           : *quants == CacheQuants::E4M3 ? "E4M3Head"
+                                                          : "Int4Head",
                            encoding.blockSize);
   const BlockFormat* format = findBlockFormat(encoding.name);
   if (format && !format->ggufFileType && format->kind != BlockFormat::QuantKind::E2M1)

@@ -238,14 +238,17 @@ absl::StatusOr<mlir::Type> cacheElementType(mlir::MLIRContext& context, const Mo
     return mlir::BFloat16Type::get(&context);
   case CacheType::Q8:
   case CacheType::FP8:
+  case CacheType::Q4:
     break;
   }
-  const Encoding* encoding =
-      findCacheEncoding(type == CacheType::Q8 ? CacheQuants::Int8 : CacheQuants::E4M3, size);
+  const Encoding* encoding = findCacheEncoding(type == CacheType::Q8    ? CacheQuants::Int8
+                                               : type == CacheType::FP8 ? CacheQuants::E4M3
+                                                                        : CacheQuants::Int4,
+                                               size);
   if (!encoding)
     return absl::InvalidArgumentError(
         absl::StrFormat("%s: expects heads of a multiple of 8 elements, 256 at most, for caches of "
-                        "8 bits (--cache), but got %d",
+                        "8 and 4 bits (--cache), but got %d",
                         source.path(), size));
   return BlockType::get(&context, encoding->name);
 }
@@ -405,8 +408,9 @@ importModel(mlir::MLIRContext& context, const ModelSource& source, const ImportO
     for (std::string_view tensor :
          {ropeFactorsTensor, longRopeFactorsTensor, shortRopeFactorsTensor})
       weights.markUsed(tensor);
-  ModelGraph::Shared shared{*architecture, source,  parameters, frequencies,
-                            weights,       builder, cacheType,  capacities.ring};
+  ModelGraph::Shared shared{*architecture, source,          parameters,
+                            frequencies,   weights,         builder,
+                            cacheType,     capacities.ring, options.cache == CacheType::Q4};
   for (const EntryShape& entry : options.entries)
     if (!isLeftOut(entry, options,
                    capacities.isStream() ? options.window : capacities.contextLength)) {

@@ -29,8 +29,9 @@ enum class CacheType {
   F32,
   F16,
   BF16,
-  Q8, ///< 8-bit integers, one scale a head of a position (ir/encoding/CacheEncoding.h)
-  FP8 ///< E4M3 numbers, the same
+  Q8,  ///< 8-bit integers, one scale a head of a position (ir/encoding/CacheEncoding.h)
+  FP8, ///< E4M3 numbers, the same
+  Q4   ///< 4-bit integers, the same, of heads that a Hadamard transform spreads out
 };
 
 /// A function to make: decode with `rows` tokens of any sequences, prefill with a chunk of `rows`

@@ -163,23 +163,24 @@ TEST_P(Streams, EqualTheirDefinition) {
   }
 }
 
-// The angles are rounded to f32; a quant is half a step off, 1/254 of the largest or 1/16 of itself.
+// The angles are rounded to f32; a quant is half a step off, 1/254 or 1/16 of the largest or 1/16 of itself.
 INSTANTIATE_TEST_SUITE_P(Kinds, Streams,
                          testing::Values(CacheKind{"f32", 1e-5},
                                          CacheKind{"!tenon.block<int8_h8>", 0.02},
-                                         CacheKind{"!tenon.block<e4m3_h8>", 0.2}));
+                                         CacheKind{"!tenon.block<e4m3_h8>", 0.2},
+                                         CacheKind{"!tenon.block<int4_h8>", 0.4}));
 
 /// Heads that were decoded are encoded to the same bytes again, and no quant is far from its number.
 TEST(CacheEncoding, RoundsOnce) {
   std::mt19937 random(1);
   std::normal_distribution<double> normal;
-  for (CacheQuants quants : {CacheQuants::Int8, CacheQuants::E4M3})
+  for (CacheQuants quants : {CacheQuants::Int8, CacheQuants::E4M3, CacheQuants::Int4})
     for (int64_t size : {8, 64, 128, 256}) {
       const Encoding* encoding = findCacheEncoding(quants, size);
       ASSERT_TRUE(encoding);
       EXPECT_EQ(cacheQuantsOf(*encoding), quants);
       EXPECT_EQ(findEncoding(encoding->name), encoding);
-      EXPECT_EQ(encoding->blockBytes, 4 + size);
+      EXPECT_EQ(encoding->blockBytes, 4 + (quants == CacheQuants::Int4 ? size / 2 : size));
       for (double scale : {1.0, 1e-20, 3e7, 0.0}) {
         Values head(size), decoded(size);
         double largest = 0;
@@ -194,9 +195,10 @@ TEST(CacheEncoding, RoundsOnce) {
         EXPECT_EQ(bytes, again) << encoding->name << " " << scale;
         for (int64_t i = 0; i < size; ++i) {
           // Rounding the scale takes up to 2^-9 of the largest value.
-          double bound = quants == CacheQuants::Int8
-                             ? largest * (0.5 / 127 + 1.0 / 512)
-                             : std::fabs(head[i]) / 16 + largest / 448 / 512 + largest / 512;
+          double bound = quants == CacheQuants::Int8 ? largest * (0.5 / 127 + 1.0 / 512)
+                         : quants == CacheQuants::E4M3
+                             ? std::fabs(head[i]) / 16 + largest / 448 / 512 + largest / 512
+                             : largest * (1.0 / 8 + 1.0 / 512);
           EXPECT_LE(std::fabs(decoded[i] - head[i]), bound) << encoding->name;
         }
       }

@@ -24,15 +24,15 @@ static std::vector<std::string> weightTypes() {
 static void addCacheFlag(CLI::App& command, ModelOptions& options, FlagRules& rules) {
   CLI::Option* cache = addFieldsFlag(
       command, "--cache",
-      {textField("", options.cache, oneOf({"f32", "f16", "bf16", "q8", "fp8"})),
+      {textField("", options.cache, oneOf({"f32", "f16", "bf16", "q8", "fp8", "q4"})),
        integerField("sequences", options.sequences, integerFrom(1)),
        integerField("window", options.window, integerFrom(1)),
        integerField("sinks", options.keptTokens, integerFrom(1)),
        integerField("page", options.page, oneOf({"16", "32", "64", "128"})),
        integerField("pages", options.pages, integerFrom(1))},
-      "What the caches hold, with commas between: f32, f16 or bf16; q8, integers of 8 bits, or "
-      "fp8, "
-      "E4M3 numbers, each times a scale of its head (default: the type of activations). "
+      "What the caches hold, with commas between: f32, f16 or bf16; q8, integers of 8 bits, "
+      "fp8, E4M3 numbers, or q4, integers of 4 bits of heads in a Hadamard transform, each times "
+      "a scale of its head (default: the type of activations). "
       "sequences=N (default: rows of the largest decode shape). window=N streams without end: "
       "attends to the last N tokens, and keeps no others but the first sinks=N, 4 for most models. "
       "page=N lays them out in pages of 16, 32, 64 or 128 positions, which sequences share, "

@@ -56,7 +56,7 @@ absl::StatusOr<frontends::ActivationType> parseActivations(const std::string& na
 constexpr std::pair<std::string_view, frontends::CacheType> cacheTypes[] = {
     {"f32", frontends::CacheType::F32},   {"f16", frontends::CacheType::F16},
     {"bf16", frontends::CacheType::BF16}, {"q8", frontends::CacheType::Q8},
-    {"fp8", frontends::CacheType::FP8},
+    {"fp8", frontends::CacheType::FP8},   {"q4", frontends::CacheType::Q4},
 };
 
 /// Of a name that the command line has checked.

@@ -347,17 +347,23 @@ Value ModelGraph::attendToCaches(const Heads& heads) {
   const Hyperparameters& p = parameters();
   StateValue keys = builder().state(keyStateName(layer));
   StateValue values = builder().state(valueStateName(layer));
-  keys = builder().kvWrite(roundToCache(heads.key, "attn_k.rounded"), inputs.sequences,
-                           inputs.positions, keys, {.name = "kv_write.k"});
-  values = builder().kvWrite(roundToCache(heads.value, "attn_v.rounded"), inputs.sequences,
-                             inputs.positions, values, {.name = "kv_write.v"});
-  return builder().attention(heads.query, keys, values, inputs.sequences, inputs.positions,
-                             {.scale = p.attentionScale,
-                              .softcap = p.attentionSoftcap,
-                              .window = window(),
-                              .slopes = alibiSlopes,
-                              .sinks = heads.sinks},
-                             {.name = "attention"});
+  auto transform = [&](Value x, std::string_view name) {
+    return shared.transformsHeads ? builder().hadamard(x, {.name = name}) : x;
+  };
+  Value query = transform(heads.query, "attn_q.hadamard");
+  Value key = transform(roundToCache(heads.key, "attn_k.rounded"), "attn_k.hadamard");
+  Value value = transform(roundToCache(heads.value, "attn_v.rounded"), "attn_v.hadamard");
+  keys = builder().kvWrite(key, inputs.sequences, inputs.positions, keys, {.name = "kv_write.k"});
+  values =
+      builder().kvWrite(value, inputs.sequences, inputs.positions, values, {.name = "kv_write.v"});
+  Value attended = builder().attention(query, keys, values, inputs.sequences, inputs.positions,
+                                       {.scale = p.attentionScale,
+                                        .softcap = p.attentionSoftcap,
+                                        .window = window(),
+                                        .slopes = alibiSlopes,
+                                        .sinks = heads.sinks},
+                                       {.name = "attention"});
+  return transform(attended, "attention.hadamard");
 }
 
 Value ModelGraph::attendInViews(const Heads& heads, Bias bias) {

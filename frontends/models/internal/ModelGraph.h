@@ -44,6 +44,8 @@ public:
     GraphBuilder& builder;
     mlir::Type cacheType; ///< null: that of the activations
     RingShape ring = {};  ///< without a window where the caches are dense
+    /// Whether caches hold heads in a Hadamard transform, and queries meet them in one.
+    bool transformsHeads = false;
   };
   /// The inputs of the open function, each i32 [rows], `sequences` possibly [1].
   struct Inputs {

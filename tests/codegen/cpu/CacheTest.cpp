@@ -140,6 +140,7 @@ TEST(CpuStream, RingsKeepTheFirstAndTheLast) {
   for (auto [kept, ring, element] : {std::tuple{0, 12, "f32"},
                                      {1, 15, "!tenon.block<e4m3_h16>"},
                                      {4, 12, "!tenon.block<int8_h16>"},
+                                     {4, 12, "!tenon.block<int4_h16>"},
                                      {4, 70, "f32"}}) {
     SCOPED_TRACE(absl::StrFormat("%d %d %s", kept, ring, element));
     std::string state =
@@ -194,7 +195,8 @@ TEST(CpuPages, WrittenAndRead) {
                                      {64, 64, "bf16"},
                                      {128, 16, "f32"},
                                      {16, 24, "!tenon.block<int8_h24>"},
-                                     {64, 16, "!tenon.block<e4m3_h16>"}}) {
+                                     {64, 16, "!tenon.block<e4m3_h16>"},
+                                     {32, 24, "!tenon.block<int4_h24>"}}) {
     SCOPED_TRACE(absl::StrFormat("%d %d %s", page, size, element));
     std::string state =
         absl::StrFormat("!tenon.state<9x2x%dx%dx%s, paged<%d>>", page, size, element, page);

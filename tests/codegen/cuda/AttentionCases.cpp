@@ -241,13 +241,13 @@ void addCache(std::vector<CudaCase>& cases) {
            CaseCache{{3, 8, 2, 12}, type}});
 }
 
-/// Caches of 8 bits: rows that are encoded, then attention over them, of few rows and of many.
+/// Caches of 8 and 4 bits: rows that are encoded, then attention over them, of few rows and of many.
 void addSmallCaches(std::vector<CudaCase>& cases) {
   struct Heads {
     const char* type;
     int64_t size;
   };
-  for (const char* quants : {"int8_h", "e4m3_h"})
+  for (const char* quants : {"int8_h", "e4m3_h", "int4_h"})
     for (const Heads& heads : {Heads{"f32", 8}, {"f16", 40}, {"bf16", 128}, {"f16", 256}})
       for (int64_t rows : {1, 5, 40}) {
         std::vector<double> positions, sequences;
@@ -277,7 +277,7 @@ void addSmallCaches(std::vector<CudaCase>& cases) {
   std::vector<double> all;
   for (int64_t position = 0; position < 700; ++position)
     all.push_back(static_cast<double>(position));
-  for (const char* quants : {"int8_h128", "e4m3_h128"})
+  for (const char* quants : {"int8_h128", "e4m3_h128", "int4_h128"})
     cases.push_back({std::string("attention_small_") + quants + "_far",
                      {{{2, 8, 128}, "bf16"},
                       {{700, 2, 128}, "bf16"},
@@ -295,7 +295,7 @@ void addSmallCaches(std::vector<CudaCase>& cases) {
                      /*warpgroups=*/true,
                      CaseCache{{2, 720, 2, 128}, quants}});
   // Six query heads of a key head, and windows that begin within a step of keys.
-  for (const char* quants : {"int8_h", "e4m3_h"})
+  for (const char* quants : {"int8_h", "e4m3_h", "int4_h"})
     for (const Heads& heads : {Heads{"f16", 72}, {"bf16", 64}})
       cases.push_back(
           {"attention_small_" + std::string(quants) + std::to_string(heads.size) + "_window",
@@ -403,6 +403,7 @@ constexpr PagedAttention pagedAttentions[] = {
     {"f16", "f32", "f16", 40, 64, 128, 32},
     {"int8", "f16", "int8_h64", 60, 64, 256, 64},
     {"e4m3", "f32", "e4m3_h128", 30, 128, 128, 128},
+    {"int4", "bf16", "int4_h128", 60, 128, 256, 32},
     {"window", "f32", "bf16", 60, 32, 320, 64, /*isScored=*/false, /*window=*/37},
     {"rows_f16", "f16", "f16", 60, 64, 256, 16},
     {"rows_bf16", "bf16", "bf16", 20, 128, 320, 64, /*isScored=*/true, /*window=*/37},

@@ -405,10 +405,9 @@ TEST_F(ImportFixture, OptionsThatDoNotFit) {
   fails({.keptTokens = 4}, "but got 4 and 0");
   fails({.contextLength = 8, .window = 4},
         "expects no context (--context) beside a window (--cache=window), but got 8 and 4");
-  fails(
-      {.cache = CacheType::Q8},
-      "expects heads of a multiple of 8 elements, 256 at most, for caches of 8 bits (--cache), but "
-      "got 2");
+  fails({.cache = CacheType::Q8}, "expects heads of a multiple of 8 elements, 256 at most, for "
+                                  "caches of 8 and 4 bits (--cache), but "
+                                  "got 2");
   fails({.entries = {}}, "expects at least one entry shape");
   fails({.entries = {{Role::Other, 1}}}, "expects entries for decode, prefill or mixed");
   fails({.entries = {{Role::Decode, 0}}},

@@ -10,7 +10,7 @@ func.func private @f(tensor<4x32x!tenon.block<f32>>)
 
 // -----
 
-// expected-error @+1 {{expects states of f32, f16, bf16, i32 or blocks such as int8_h64 and e4m3_h64, but got 'f64'}}
+// expected-error @+1 {{expects states of f32, f16, bf16, i32 or blocks such as int8_h64, e4m3_h64 and int4_h64, but got 'f64'}}
 func.func private @f(!tenon.state<4xf64>)
 
 // -----
@@ -35,7 +35,7 @@ func.func private @f(!tenon.state<4xf32, pages>)
 
 // -----
 
-// expected-error @+1 {{expects states of f32, f16, bf16, i32 or blocks such as int8_h64 and e4m3_h64, but got '!tenon.block<q8_0>'}}
+// expected-error @+1 {{expects states of f32, f16, bf16, i32 or blocks such as int8_h64, e4m3_h64 and int4_h64, but got '!tenon.block<q8_0>'}}
 func.func private @f(!tenon.state<1x4x2x32x!tenon.block<q8_0>>)
 
 // -----

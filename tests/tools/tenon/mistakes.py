@@ -99,7 +99,7 @@ COMMANDS = [
     ("tenon run model.gguf --context 4096", 1, r"expects a context of 1 to 2048 positions \(--context\)"),
     ("tenon run model.gguf --context 100000000", 1, r"expects a context of 1 to 2048 positions"),
     ("tenon run model.gguf --context 9223372036854775807", 1, r"expects a context of 1 to 2048 positions"),
-    ("tenon run model.gguf --cache q3", 2, r"--cache: expects one of f32, f16, bf16, q8, fp8, but got 'q3'"),
+    ("tenon run model.gguf --cache q3", 2, r"--cache: expects one of f32, f16, bf16, q8, fp8, q4, but got 'q3'"),
     ("tenon run model.gguf --cache page=24", 2, r"--cache: page expects one of 16, 32, 64, 128, but got '24'"),
     ("tenon run model.gguf --cache pages=24", 2, r"--cache: pages expects a page, of which they are"),
     ("tenon run model.gguf --cache page=16,pages=0", 2, r"--cache: pages expects an integer at least 1"),
