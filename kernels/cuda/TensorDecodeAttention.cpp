@@ -228,16 +228,18 @@ static int64_t runBytes(int64_t keySize, int64_t valueSize) {
   return shares(keySize) && shares(valueSize) ? run : 0;
 }
 
-/// Quants go through a ring of two steps a warp, or of as many as half of the shared memory that a
-/// block may have holds: copies of words keep their place in L1 until they arrive, so that what the
-/// ring takes of it is missing there. One layer's attention of Llama-3.1-8B with 16 rows at 8,192
-/// in blocks of 12 warps (H200, 2026-11-27, docs/notebook/2026-11-27-quants-through-a-ring.md).
+/// Quants go through a ring of two steps a warp, or of one where blocks take more than three
+/// quarters of the shared memory with two: copies of words keep their place in L1 until they
+/// arrive, so that what the ring takes of it is missing there. One layer's attention of
+/// Llama-3.1-8B with 16 rows at 8,192 in blocks of 12 warps (H200, 2026-11-27,
+/// docs/notebook/2026-11-27-quants-through-a-ring.md).
 static DecodeCover coverQuants(DecodeCover cover, int64_t stageBytes, int64_t capacity,
                                const CudaTarget& target) {
   constexpr int64_t mostStages = 2, mostWarps = 8;
   if (cover.stages > 0) // what suits elements, whose blocks of four warps have longer rings
     cover.warps = mostWarps;
-  int64_t room = std::min(target.smemBytesPerSm / cover.blocksPerSm, target.smemBytesPerBlock) / 2;
+  int64_t room =
+      std::min(target.smemBytesPerSm / cover.blocksPerSm, target.smemBytesPerBlock) * 3 / 4;
   int64_t steps = llvm::divideCeil(capacity, cover.splits * cover.warps * decodeStepKeys);
   cover.stages =
       std::clamp<int64_t>(std::min(room / (cover.warps * stageBytes), steps), 1, mostStages);
