@@ -35,7 +35,8 @@ struct PriceTerms {
   struct Library {
     enum class Rate { Tensor16, Tf32, F32 };
     int64_t m, n, k;
-    Rate rate; ///< of its factors' type
+    Rate rate;                 ///< of its factors' type
+    int64_t epilogueBytes = 0; ///< that an epilogue moves when the product is done
   };
   std::optional<Library> library = std::nullopt;
 

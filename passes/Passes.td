@@ -203,7 +203,8 @@ def SplitKernelsPass : Pass<"tenon-split-kernels", "mlir::ModuleOp"> {
   let summary = "Cut scheduled kernels into one an operation, each keeping its order";
   let description = [{
     The plan `split`, the reference that `fused` equals bit for bit: every reduction adds in the
-    order that scheduling chose for the whole region.
+    order that scheduling chose for the whole region. A call of a library is left whole: its order is
+    its own.
 
     ```mlir
     %y = tenon.kernel (%a = %x : tensor<1x64xf32>, %b = %w : tensor<64xf32>) -> tensor<1x64xf32>

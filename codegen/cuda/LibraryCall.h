@@ -9,8 +9,8 @@ namespace tenon::codegen::cuda {
 /// Whether the kernel's schedule leaves it to cuBLASLt.
 bool isLibraryGemm(KernelOp kernel);
 
-/// What cuBLASLt is to compute for such a kernel: one `tenon.matmul` of the kernel's two arguments,
-/// x and W in this order. Emits an error where the region or its types are none that it computes.
+/// What cuBLASLt is to compute for such a kernel, a `kernels::LibraryGemmRegion`. Emits an error
+/// where the region or its types are none that it computes.
 mlir::FailureOr<runtime::LibraryMatmul> describeGemm(KernelOp kernel);
 
 } // namespace tenon::codegen::cuda

@@ -174,8 +174,8 @@ void forTiles(const Extents& extents, int64_t gemms, const CudaTarget& target, C
            tile.partDepth(extents.depth) >= leastDepth &&
            tile.units(extents.m, extents.widths) <= target.clustersAtOnce(tile.cluster());
   };
-  // More than 128 sums a thread were measured with x as A; beside them registers hold the runs of one
-  // residual, two spilled 80 bytes (docs/notebook/2026-11-27-gemm-at-the-power-limit.md).
+  // More than 128 sums a thread were measured with x as A; beside them registers hold the runs of
+  // one residual, two spilled 80 bytes (docs/notebook/2026-11-27-gemm-at-the-power-limit.md).
   auto hasRegisters = [&](const HopperTile& tile) {
     constexpr int64_t narrow = 256;
     return tile.blocks * tile.columns <= narrow || (!tile.weightRows && extents.residuals <= 1);

@@ -21,16 +21,19 @@ static bool matches(KernelOp kernel, const CudaTarget&) {
   return bool(acceptsForm(forms::cudaMatmul, kernel));
 }
 
-/// The kind for one GEMM, by its rows and what can multiply its factors.
+/// The kind for one GEMM, by its rows and what can multiply its factors. With an epilogue
+/// warpgroups come before a library.
 static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target, Neighbours neighbours) {
   MLIRContext* context = kernel.getContext();
   auto op = llvm::cast<MatmulOp>(*llvm::find_if(kernel.getBlock(), isHero));
   int64_t rows = MatmulExtents(op).rows;
   op.removeOrderAttr(); // tensor cores have none
-  if (suitsLibrary(kernel, target))
-    return printSchedule(context, LibraryGemmKernel::name, chooseLibraryGemm(op, target));
   VerdictOr<GemmRegion> whole = readGemms(kernel);
-  if (!findSearch(kernel) && whole && suitsHopperGemm(*whole, target)) {
+  bool suitsWarpgroups = !findSearch(kernel) && whole && suitsHopperGemm(*whole, target);
+  bool prefersLibrary = soleOp<MatmulOp>(kernel) || !suitsWarpgroups;
+  if (prefersLibrary && allowsLibrary(op, target) && readLibraryGemm(kernel))
+    return printSchedule(context, LibraryGemmKernel::name, chooseLibraryGemm(op, target));
+  if (suitsWarpgroups) {
     HopperGemmSchedule schedule = chooseHopperGemm(*whole, target);
     setHopperGemmOrder(op, schedule);
     return printSchedule(context, HopperGemmKernel::name, schedule);

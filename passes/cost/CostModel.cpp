@@ -294,8 +294,10 @@ Estimate CostModel::estimateLibrary(const kernels::PriceTerms::Library& gemm,
   double memory =
       nsAt(work.weightBytes, property("dram_mb_per_s")) +
       nsAt(static_cast<double>(work.readBytes) + work.writtenBytes, property("l2_mb_per_s"));
+  double epilogue = nsAt(static_cast<double>(gemm.epilogueBytes), property("copy_mb_per_s"));
   return finish(property(launchProperty(mode, target)), memory,
-                libraryComputeNs(gemm.m, gemm.n, gemm.k, gflops), property("library_ns"));
+                libraryComputeNs(gemm.m, gemm.n, gemm.k, gflops),
+                property("library_ns") + epilogue);
 }
 
 /// ns of the GEMMs of tiles of warpgroups, `flops` on all multiprocessors at `gflops`: rounds of

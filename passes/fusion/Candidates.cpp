@@ -25,6 +25,8 @@ RegionPrice CandidateSet::price(llvm::ArrayRef<unsigned> nodes) {
     price.refusal = verdict.reason();
     return price;
   }
+  if (Verdict verdict = scheduler.suitsLibrary(*kernel); !verdict)
+    price.noLibrary = verdict.reason();
   kernel->setScheduleAttr(scheduler.best(*kernel));
   price.time = model.estimate(*kernel);
   cost::KernelWork work = cost::sumWork(*kernel);

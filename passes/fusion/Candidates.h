@@ -12,8 +12,9 @@ namespace tenon::passes::fusion {
 
 /// What a kernel would take, as `schedule::Scheduler::best` computes it.
 struct RegionPrice {
-  std::string refusal = {}; ///< why there is no such kernel; the rest is then not set
-  std::string content = {}; ///< `cost::contentKey` of the region, not scheduled
+  std::string refusal = {};   ///< why there is no such kernel; the rest is then not set
+  std::string content = {};   ///< `cost::contentKey` of the region, not scheduled
+  std::string noLibrary = {}; ///< as in `FusionDecision`
   cost::Estimate time = {};
   int64_t bytes = 0; ///< read and written
   int64_t flops = 0; ///< repeated ones included

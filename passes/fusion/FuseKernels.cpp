@@ -137,6 +137,7 @@ FusionDecision FunctionFuser::describe(const Candidate& candidate, CandidateSet&
   decision.rule = candidate.ruleNames();
   decision.legal = candidate.isLegal();
   decision.content = candidate.price.content;
+  decision.noLibrary = candidate.price.noLibrary;
   decision.fused = candidate.price.time;
   int64_t bytes = 0, flops = 0, largest = -1;
   for (unsigned node : candidate.nodes) {

@@ -32,8 +32,11 @@ struct FusionDecision {
   std::vector<std::string> ops;
   std::string shape; ///< type of the first result of the last operation
   bool taken = false;
-  std::string reason;                     ///< a sentence without final period
-  std::string content;                    ///< `cost::contentKey` of the region, not scheduled
+  std::string reason;  ///< a sentence without final period
+  std::string content; ///< `cost::contentKey` of the region, not scheduled
+  /// Of a GEMM of many rows and its epilogue, for which there is a kernel: why no library computes
+  /// them, a sentence without final period; else empty.
+  std::string noLibrary;
   bool legal = false;                     ///< the figures below are those of a kernel that there is
   int64_t bytesSaved = 0, flopsSaved = 0; ///< against one kernel an operation
   /// What a kernel could save at most: one takes at least as long as the longest of its operations.

@@ -1,5 +1,6 @@
 #include "ir/Views.h"
 #include "kernels/PartTile.h"
+#include "kernels/cuda/LibraryGemm.h"
 #include "kernels/regions/Regions.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/Passes.h"
@@ -15,7 +16,7 @@ namespace tenon::passes {
 
 namespace {
 
-/// Cuts scheduled kernels.
+/// Cuts scheduled kernels, but for calls of a library, which are whole.
 class KernelCutter {
 public:
   explicit KernelCutter(const schedule::Scheduler& scheduler) : scheduler(scheduler) {}
@@ -79,7 +80,8 @@ LogicalResult KernelCutter::schedule(KernelOp single, KernelOp from) {
 
 LogicalResult KernelCutter::cut(KernelOp kernel) {
   auto operations = kernel.getBlock().without_terminator();
-  if (llvm::hasSingleElement(operations))
+  bool isCall = kernel.getScheduleAttr().getEmitter() == LibraryGemmKernel::name;
+  if (isCall || llvm::hasSingleElement(operations))
     return success();
   mapping.clear();
   mapping.map(kernel.getBlock().getArguments(), kernel.getInputs());

@@ -1,6 +1,7 @@
 #include "passes/schedule/Scheduler.h"
 
 #include "kernels/cpu/Sequence.h"
+#include "kernels/cuda/LibraryGemm.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -140,6 +141,16 @@ template <typename Target> static Verdict askRules(KernelOp kernel, const Target
 
 Verdict Scheduler::accepts(KernelOp kernel) const {
   return cuda ? askRules(kernel, *cuda) : askRules(kernel, *cpu);
+}
+
+Verdict Scheduler::suitsLibrary(KernelOp kernel) const {
+  auto op = findOp<MatmulOp>(kernel);
+  bool isPlain =
+      op && op.getInput().getType().getElementType() == op.getWeight().getType().getElementType();
+  if (!cuda || !isPlain || !allowsLibrary(op, *cuda) || !acceptsForm(forms::cudaMatmul, kernel))
+    return Verdict::accept();
+  VerdictOr<LibraryGemmRegion> region = readLibraryGemm(kernel);
+  return region ? Verdict::accept() : region.refusal();
 }
 
 } // namespace tenon::passes::schedule

@@ -34,6 +34,10 @@ public:
   /// Whether an emitter computes the region.
   Verdict accepts(KernelOp kernel) const;
 
+  /// Whether a library would compute the region, one GEMM of plain types with rows enough for a
+  /// library and what follows it; accepts all other regions.
+  Verdict suitsLibrary(KernelOp kernel) const;
+
 private:
   Scheduler() = default;
 

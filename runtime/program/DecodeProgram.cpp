@@ -160,7 +160,10 @@ absl::StatusOr<Kernel> Decoder::kernel(const fbs::Kernel& kernel) {
                                   static_cast<MatmulType>(matmul->input()),
                                   static_cast<MatmulType>(matmul->output()),
                                   matmul->tf32(),
-                                  matmul->workspace_bytes()};
+                                  matmul->workspace_bytes(),
+                                  matmul->residual(),
+                                  matmul->bias(),
+                                  matmul->gelu()};
   return result;
 }
 

@@ -171,7 +171,10 @@ Offset<FlatTables<fbs::Kernel>> Encoder::kernels() {
                       matmul->workspaceBytes,
                       static_cast<uint8_t>(matmul->input),
                       static_cast<uint8_t>(matmul->output),
-                      matmul->tf32};
+                      matmul->tf32,
+                      matmul->residual,
+                      matmul->bias,
+                      matmul->gelu};
     Offset<flatbuffers::Vector<const fbs::TensorMap*>> maps;
     if (!storedMaps.empty())
       maps = builder.CreateVectorOfStructs(storedMaps);

@@ -143,8 +143,10 @@ struct CudaLaunch {
   bool operator==(const CudaLaunch&) const = default;
 };
 
-/// y = x·Wᵀ by cuBLASLt, accumulated in f32; the implementation is chosen at load. A step has one
-/// tile and the arguments x [m, k], W [n, k] and y [m, n], each without gaps.
+/// y = x·Wᵀ by cuBLASLt, or y = gelu(x·Wᵀ + residual + bias) with each part left out that is not
+/// asked for, in f32 up to y; the implementation is chosen at load. A step has one tile and the
+/// arguments x [m, k], W [n, k], residual [m, n] and bias [n] of y's type, those asked for, and
+/// y [m, n], each without gaps.
 struct LibraryMatmul {
   int64_t m = 0;
   int64_t n = 0;
@@ -153,6 +155,9 @@ struct LibraryMatmul {
   MatmulType output = MatmulType::F32; ///< of y: as the input, or f32
   bool tf32 = false;                   ///< may round f32 factors to TF32
   uint64_t workspaceBytes = 0;         ///< what the implementation may use beside its arguments
+  bool residual = false;
+  bool bias = false;
+  bool gelu = false; ///< x · ½(1 + tanh(√(2/π) · (x + 0.044715 x³)))
 
   bool operator==(const LibraryMatmul&) const = default;
 };

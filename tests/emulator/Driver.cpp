@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "Machine.h"
+#include "Streams.h"
 #include <cudaTypedefs.h>
 
 namespace {
@@ -35,13 +36,19 @@ template <typename T, typename H> CUresult destroy(H handle) {
   return CUDA_SUCCESS;
 }
 
-CUresult runOrCapture(CUstream stream, Work work) {
+} // namespace
+
+CUresult tenon::emulator::runOrCapture(CUstream stream, std::function<void()> work) {
   if (WorkList& list = workOf(stream); list.capturing)
     list.work.push_back(std::move(work));
   else
     work();
   return CUDA_SUCCESS;
 }
+
+namespace {
+
+using tenon::emulator::runOrCapture;
 
 constexpr size_t totalBytes = size_t{4} << 30;
 size_t usedBytes = 0;

@@ -48,6 +48,8 @@ nlohmann::json describeFusion(const ExplainedFusion& fusion) {
     object["bytes_saved"] = decision.bytesSaved;
     object["flops_saved"] = decision.flopsSaved;
   }
+  if (!decision.noLibrary.empty())
+    object["no_library"] = decision.noLibrary;
   if (fusion.times) {
     object["measured_fused_ns"] = fusion.times->fusedNs;
     object["measured_unfused_ns"] = fusion.times->unfusedNs;
@@ -137,9 +139,9 @@ static std::string formatRow(const Row& row, bool measured) {
                             row.fusion->measurementDecidesOtherwise() ? "yes" : "no");
   else if (measured)
     text += absl::StrFormat("%9s %9s %7s %7s %-5s ", "-", "-", "-", "-", "-");
-  return text + absl::StrFormat("%-8s %11s %12s  %s: %s → %s; %s\n", limiter, bytes, flops,
-                                decision.rule, operationsOf(decision), decision.shape,
-                                decision.reason);
+  text += absl::StrFormat("%-8s %11s %12s  %s: %s → %s; %s", limiter, bytes, flops, decision.rule,
+                          operationsOf(decision), decision.shape, decision.reason);
+  return text + (decision.noLibrary.empty() ? "\n" : "; no library: " + decision.noLibrary + "\n");
 }
 
 namespace {

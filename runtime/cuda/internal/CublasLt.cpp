@@ -107,7 +107,12 @@ struct MatmulPlan::Impl {
       : library(library), matmul(matmul) {}
   ~Impl();
 
-  absl::Status describe();
+  /// What is added to the product; y itself, times zero, where there is no residual.
+  CUdeviceptr addendOf(const MatmulOperands& operands) const {
+    return matmul.residual ? operands.residual : operands.y;
+  }
+  absl::Status describe(const MatmulOperands& operands);
+  absl::Status describeEpilogue(const MatmulOperands& operands);
   absl::Status prefer(const MatmulOperands& operands);
   /// What decides which implementation is best.
   std::string key(const MatmulOperands& operands, const Device& device) const;
@@ -144,23 +149,37 @@ static cudaDataType dataType(MatmulType type) {
 
 /// cuBLASLt's matrices are column-major: our row-major y [m, n] is its [n, m], so that
 /// yᵀ = W·xᵀ with W given as its transpose.
-absl::Status MatmulPlan::Impl::describe() {
+absl::Status MatmulPlan::Impl::describe(const MatmulOperands& operands) {
   auto m = static_cast<uint64_t>(matmul.m), n = static_cast<uint64_t>(matmul.n);
   auto k = static_cast<uint64_t>(matmul.k);
   cublasComputeType_t compute = matmul.tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
-  cublasOperation_t transpose = CUBLAS_OP_T;
   TENON_RETURN_IF_ERROR(
       library.check(library.descCreate(&description, compute, CUDA_R_32F), "describe a matmul"));
-  TENON_RETURN_IF_ERROR(
-      library.check(library.descSetAttribute(description, CUBLASLT_MATMUL_DESC_TRANSA, &transpose,
-                                             sizeof(transpose)),
-                    "describe a matmul"));
+  TENON_RETURN_IF_ERROR(describeEpilogue(operands));
   cudaDataType input = dataType(matmul.input), output = dataType(matmul.output);
   TENON_RETURN_IF_ERROR(
       library.check(library.layoutCreate(&weight, input, k, n, matmul.k), "describe a matrix"));
   TENON_RETURN_IF_ERROR(
       library.check(library.layoutCreate(&x, input, k, m, matmul.k), "describe a matrix"));
   return library.check(library.layoutCreate(&y, output, n, m, matmul.n), "describe a matrix");
+}
+
+/// A bias stands along the rows of yᵀ, as cuBLASLt wants it.
+absl::Status MatmulPlan::Impl::describeEpilogue(const MatmulOperands& operands) {
+  auto set = [this](cublasLtMatmulDescAttributes_t attribute, auto value) {
+    return library.check(library.descSetAttribute(description, attribute, &value, sizeof(value)),
+                         "describe a matmul");
+  };
+  TENON_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_TRANSA, CUBLAS_OP_T));
+  cublasLtEpilogue_t epilogue = matmul.gelu && matmul.bias ? CUBLASLT_EPILOGUE_GELU_BIAS
+                                : matmul.gelu              ? CUBLASLT_EPILOGUE_GELU
+                                : matmul.bias              ? CUBLASLT_EPILOGUE_BIAS
+                                                           : CUBLASLT_EPILOGUE_DEFAULT;
+  TENON_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue));
+  if (!matmul.bias)
+    return absl::OkStatus();
+  TENON_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, static_cast<int32_t>(CUDA_R_32F)));
+  return set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, operands.bias);
 }
 
 /// The largest power of two up to 256 that divides `address`.
@@ -183,28 +202,30 @@ absl::Status MatmulPlan::Impl::prefer(const MatmulOperands& operands) {
   TENON_RETURN_IF_ERROR(
       set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, alignmentOf(operands.weight)));
   TENON_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignmentOf(operands.x)));
-  TENON_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, alignmentOf(operands.y)));
+  TENON_RETURN_IF_ERROR(
+      set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, alignmentOf(addendOf(operands))));
   return set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, alignmentOf(operands.y));
 }
 
 std::string MatmulPlan::Impl::key(const MatmulOperands& operands, const Device& device) const {
   return absl::StrFormat(
-      "cublaslt %u, %s: %d x %d x %d, types %d %d%s, workspace %u, alignment %u %u %u",
+      "cublaslt %u, %s: %d x %d x %d, types %d %d%s%s%s%s, workspace %u, alignment %u %u %u %u %u",
       library.getVersion(), device.name(), matmul.m, matmul.n, matmul.k,
       static_cast<int>(matmul.input), static_cast<int>(matmul.output), matmul.tf32 ? " tf32" : "",
+      matmul.residual ? " residual" : "", matmul.bias ? " bias" : "", matmul.gelu ? " gelu" : "",
       matmul.workspaceBytes, alignmentOf(operands.x), alignmentOf(operands.weight),
-      alignmentOf(operands.y));
+      alignmentOf(operands.y), alignmentOf(addendOf(operands)), alignmentOf(operands.bias));
 }
 
 absl::Status MatmulPlan::Impl::enqueue(const cublasLtMatmulAlgo_t& with,
                                        const MatmulOperands& operands, CUdeviceptr workspace,
                                        CUstream stream) const {
   auto pointer = [](CUdeviceptr address) { return reinterpret_cast<void*>(address); };
-  const float one = 1.0f, zero = 0.0f;
+  const float one = 1.0f, beta = matmul.residual ? 1.0f : 0.0f;
   return library.check(library.matmul(library.handle, description, &one, pointer(operands.weight),
-                                      weight, pointer(operands.x), x, &zero, pointer(operands.y), y,
-                                      pointer(operands.y), y, &with, pointer(workspace),
-                                      matmul.workspaceBytes, stream),
+                                      weight, pointer(operands.x), x, &beta,
+                                      pointer(addendOf(operands)), y, pointer(operands.y), y, &with,
+                                      pointer(workspace), matmul.workspaceBytes, stream),
                        "start");
 }
 
@@ -270,7 +291,7 @@ absl::StatusOr<MatmulPlan> MatmulPlan::create(const CublasLt& library, const Lib
                                               const MatmulOperands& operands,
                                               const MatmulTrial& trial) {
   auto impl = std::make_unique<Impl>(*library.impl, matmul);
-  TENON_RETURN_IF_ERROR(impl->describe());
+  TENON_RETURN_IF_ERROR(impl->describe(operands));
   TENON_RETURN_IF_ERROR(impl->prefer(operands));
   cublasLtMatmulAlgo_t& algorithm = impl->algorithm;
   std::string key = impl->key(operands, trial.device);
@@ -289,7 +310,7 @@ absl::StatusOr<std::vector<MatmulPlan>> MatmulPlan::candidates(const CublasLt& l
                                                                size_t most) {
   auto describe = [&]() -> absl::StatusOr<std::unique_ptr<Impl>> {
     auto impl = std::make_unique<Impl>(*library.impl, matmul);
-    TENON_RETURN_IF_ERROR(impl->describe());
+    TENON_RETURN_IF_ERROR(impl->describe(operands));
     TENON_RETURN_IF_ERROR(impl->prefer(operands));
     return impl;
   };

@@ -43,9 +43,11 @@ private:
 
 /// The device addresses of a matmul's operands.
 struct MatmulOperands {
-  CUdeviceptr x = 0;      ///< [m, k]
-  CUdeviceptr weight = 0; ///< [n, k]
-  CUdeviceptr y = 0;      ///< [m, n]
+  CUdeviceptr x = 0;        ///< [m, k]
+  CUdeviceptr weight = 0;   ///< [n, k]
+  CUdeviceptr y = 0;        ///< [m, n]
+  CUdeviceptr residual = 0; ///< [m, n], where the matmul has one
+  CUdeviceptr bias = 0;     ///< [n], where the matmul has one; that of the plan
 };
 
 /// What choosing an implementation takes: the operands are written to, and read as they are.
@@ -55,8 +57,8 @@ struct MatmulTrial {
   CUstream stream = nullptr;
 };
 
-/// A matmul with one implementation of cuBLASLt for its shape, its types and the alignment of its
-/// operands: the one kept in the library's store, else the fastest on this device of the eight that
+/// A matmul with one implementation of cuBLASLt for its shape, its types, its epilogue and the
+/// alignment of its operands: the one kept in the library's store, else the fastest on this device of the eight that
 /// cuBLASLt's heuristics put first, which is then kept. So every later load computes the same bits.
 /// Split-K sums in f32 in a fixed order, never by atomics.
 class MatmulPlan {

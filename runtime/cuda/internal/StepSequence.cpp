@@ -18,9 +18,10 @@ static std::string_view typeName(MatmulType type) {
 
 std::string describeLaunch(const Kernel& kernel, int64_t tiles) {
   if (const auto* matmul = std::get_if<LibraryMatmul>(&kernel.launch))
-    return absl::StrFormat("cuBLASLt: %d x %d x %d, %s to %s%s", matmul->m, matmul->n, matmul->k,
-                           typeName(matmul->input), typeName(matmul->output),
-                           matmul->tf32 ? " by TF32" : "");
+    return absl::StrFormat("cuBLASLt: %d x %d x %d, %s to %s%s%s%s%s", matmul->m, matmul->n,
+                           matmul->k, typeName(matmul->input), typeName(matmul->output),
+                           matmul->tf32 ? " by TF32" : "", matmul->residual ? ", residual" : "",
+                           matmul->bias ? ", bias" : "", matmul->gelu ? ", GELU" : "");
   const auto& launch = std::get<CudaLaunch>(kernel.launch);
   return absl::StrFormat("kernel %s: %d blocks of %u threads, %u bytes of shared memory%s",
                          kernel.symbol, tiles, launch.threads, launch.sharedBytes,
@@ -36,8 +37,14 @@ absl::Status StepSequence::inStep(const BoundStep& step, const absl::Status& sta
                                       std::string(status.message())));
 }
 
-static MatmulOperands operandsOf(const std::vector<CUdeviceptr>& addresses) {
-  return {addresses[0], addresses[1], addresses[2]};
+static MatmulOperands operandsOf(const LibraryMatmul& matmul,
+                                 const std::vector<CUdeviceptr>& addresses) {
+  MatmulOperands operands = {.x = addresses[0], .weight = addresses[1], .y = addresses.back()};
+  if (matmul.residual)
+    operands.residual = addresses[2];
+  if (matmul.bias)
+    operands.bias = addresses[matmul.residual ? 3 : 2];
+  return operands;
 }
 
 /// The driver's form of `map` for the matrix at `address`.
@@ -71,7 +78,7 @@ absl::StatusOr<StepSequence::BoundStep> StepSequence::bind(size_t function, cons
   if (const auto* matmul = std::get_if<LibraryMatmul>(&bound.kernel->launch)) {
     TENON_ASSIGN_OR_RETURN(
         bound.matmul,
-        MatmulPlan::create(*parts.library, *matmul, operandsOf(bound.addresses),
+        MatmulPlan::create(*parts.library, *matmul, operandsOf(*matmul, bound.addresses),
                            {parts.device, parts.memory.libraryWorkspace(), parts.stream}));
     return bound;
   }
@@ -141,8 +148,10 @@ absl::Status StepSequence::launchKernel(const BoundStep& step, CUstream stream) 
 
 absl::Status StepSequence::launchStep(const BoundStep& step, CUstream stream) const {
   if (step.matmul)
-    return inStep(step, step.matmul->enqueue(operandsOf(step.addresses),
-                                             parts.memory.libraryWorkspace(), stream));
+    return inStep(step,
+                  step.matmul->enqueue(
+                      operandsOf(std::get<LibraryMatmul>(step.kernel->launch), step.addresses),
+                      parts.memory.libraryWorkspace(), stream));
   return inStep(step, launchKernel(step, stream));
 }
 

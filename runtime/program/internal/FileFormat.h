@@ -16,7 +16,7 @@ static_assert(std::endian::native == std::endian::little, ".tnn files are mapped
 
 inline constexpr std::string_view fileMagic{"\x89TENON\r\n", 8};
 /// Raised by every change that an older reader would misunderstand.
-inline constexpr uint32_t formatVersion = 6;
+inline constexpr uint32_t formatVersion = 7;
 inline constexpr uint32_t byteOrderMark = 0x01020304;
 inline constexpr uint64_t pageBytes = 4096;
 

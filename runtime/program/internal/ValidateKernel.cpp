@@ -60,6 +60,8 @@ static absl::Status validateMatmul(const LibraryMatmul& matmul) {
     return invalid("expects an output of the input's type or f32");
   if (matmul.tf32 && matmul.input != MatmulType::F32)
     return invalid("expects f32 input where TF32 is allowed");
+  if ((matmul.residual || matmul.bias || matmul.gelu) && matmul.output != MatmulType::F32)
+    return invalid("expects an output of f32 with a residual, a bias or GELU");
   if (matmul.workspaceBytes > maxLibraryWorkspace)
     return invalid("expects at most %u bytes of workspace, but found %u", maxLibraryWorkspace,
                    matmul.workspaceBytes);
@@ -96,14 +98,21 @@ static uint64_t typeBytes(MatmulType type) { return type == MatmulType::F32 ? 4 
 static absl::Status validateMatmulStep(const LibraryMatmul& matmul, const Step& step) {
   if (step.tiles != 1)
     return invalid("expects one tile of a library's matmul, but found %d", step.tiles);
-  if (step.args.size() != 3)
-    return invalid("expects x, W and y as arguments, but found %u", step.args.size());
   // Each extent is below 2^31: products of two and the size of a type fit 64 bits.
   auto m = static_cast<uint64_t>(matmul.m), n = static_cast<uint64_t>(matmul.n);
   auto k = static_cast<uint64_t>(matmul.k);
-  const uint64_t expected[] = {m * k * typeBytes(matmul.input), n * k * typeBytes(matmul.input),
-                               m * n * typeBytes(matmul.output)};
-  for (size_t i = 0; i < 3; ++i)
+  uint64_t input = typeBytes(matmul.input), output = typeBytes(matmul.output);
+  std::vector<uint64_t> expected = {m * k * input, n * k * input};
+  if (matmul.residual)
+    expected.push_back(m * n * output);
+  if (matmul.bias)
+    expected.push_back(n * output);
+  expected.push_back(m * n * output);
+  if (step.args.size() != expected.size())
+    return invalid("expects x, W, %s%sy as arguments, but found %u",
+                   matmul.residual ? "a residual, " : "", matmul.bias ? "a bias, " : "",
+                   step.args.size());
+  for (size_t i = 0; i < expected.size(); ++i)
     if (step.args[i].bytes != expected[i])
       return invalid("expects %u bytes in argument %u of a matmul of %d x %d x %d, but found %u",
                      expected[i], i, matmul.m, matmul.n, matmul.k, step.args[i].bytes);

@@ -66,6 +66,35 @@ func.func @f(%x: tensor<24x64xf16>, %w: tensor<32x64xf16>) -> (tensor<24x32xf16>
   EXPECT_EQ(program->functions[0].steps[0].tiles, 1);
 }
 
+TEST(LibraryCall, HasAnEpilogue) {
+  auto program = compile(R"(
+module attributes {tenon.phase = #tenon.phase<scheduled>, tenon.target = #tenon.target<"h200", cuda, features = ["sm_90a"], {sms = 132 : i64}>} {
+  func.func @f(%x: tensor<24x64xbf16>, %w: tensor<32x64xbf16>, %r: tensor<24x32xf32>, %s: tensor<32xf32>) -> tensor<24x32xf32> {
+    %y = tenon.kernel (%a = %x : tensor<24x64xbf16>, %b = %w : tensor<32x64xbf16>, %c = %r : tensor<24x32xf32>, %d = %s : tensor<32xf32>)
+        -> tensor<24x32xf32> schedule #tenon.schedule<"cublaslt", tiles = 1, {workspace_bytes = 1 : i64}> {
+      %0 = tenon.matmul %a, %b : (tensor<24x64xbf16>, tensor<32x64xbf16>) -> tensor<24x32xf32>
+      %1 = tenon.add %c, %0 : (tensor<24x32xf32>, tensor<24x32xf32>) -> tensor<24x32xf32>
+      %2 = tenon.add %1, %d : (tensor<24x32xf32>, tensor<32xf32>) -> tensor<24x32xf32>
+      %3 = tenon.gelu_tanh %2 : (tensor<24x32xf32>) -> tensor<24x32xf32>
+      tenon.yield %3 : tensor<24x32xf32>
+    }
+    return %y : tensor<24x32xf32>
+  }
+})");
+  ASSERT_THAT(program, IsOk());
+  runtime::LibraryMatmul expected{.m = 24,
+                                  .n = 32,
+                                  .k = 64,
+                                  .input = runtime::MatmulType::Bf16,
+                                  .output = runtime::MatmulType::F32,
+                                  .workspaceBytes = 1,
+                                  .residual = true,
+                                  .bias = true,
+                                  .gelu = true};
+  EXPECT_EQ(std::get<runtime::LibraryMatmul>(program->kernels[0].launch), expected);
+  EXPECT_EQ(program->functions[0].steps[0].args.size(), 5u);
+}
+
 TEST(LibraryCall, MayRoundToTf32) {
   for (bool tf32 : {false, true}) {
     auto program =
@@ -87,7 +116,11 @@ TEST(LibraryCall, RefusesWhatCublasLtDoesNotCompute) {
   expectRefused(scheduled("f16", good,
                           "%r = tenon.silu %p : (tensor<16x32xf16>) -> tensor<16x32xf16>\n"
                           "tenon.yield %r : tensor<16x32xf16>"),
-                "expects a region of one tenon.matmul of x and a matrix");
+                "no library has an epilogue that computes silu here in the schedule");
+  expectRefused(scheduled("f16", good,
+                          "%r = tenon.gelu_tanh %p : (tensor<16x32xf16>) -> tensor<16x32xf16>\n"
+                          "tenon.yield %r : tensor<16x32xf16>"),
+                "the epilogue of a library is all f32, but the graph rounds matmul to f16");
   expectRefused(scheduled("f16", "\"cublaslt\", tiles = 1, {}", yieldGemm),
                 "expects a parameter 'workspace_bytes'");
   expectRefused(scheduled("f16", "\"cublaslt\", tiles = 2, {workspace_bytes = 1 : i64}", yieldGemm),

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
 #include "ir/Targets.h"
@@ -106,7 +107,34 @@ TEST(CostModel, LibraryGemmsTakeWhatWasMeasured) {
   }
 }
 
-/// The same with one row, whose weights come through rings, in steps of Llama-3.1-8B in 16 bits and
+/// y [rows, 12288] = x [rows, 3072]·Wᵀ in f32, and what `behind` computes of %0 as %1.
+std::string matmulWith(int rows, const std::string& behind) {
+  return absl::StrReplaceAll(
+      absl::StrCat("func.func @f(%x: tensor<Mx3072xf32>, %w: tensor<12288x3072xf32>, "
+                   "%b: tensor<12288xf32>) -> Y { %0 = tenon.matmul %x, %w : "
+                   "(tensor<Mx3072xf32>, tensor<12288x3072xf32>) -> Y ",
+                   behind, " return %1 : Y }"),
+      {{"Y", absl::StrCat("tensor<", rows, "x12288xf32>")}, {"M", absl::StrCat(rows)}});
+}
+
+/// What a bias and GELU add to a library's GEMM, as an H200 measured them (2026-11-27, `tenon bench`,
+/// docs/notebook/2026-11-27-epilogues-of-libraries.md).
+TEST(CostModel, EpiloguesOfLibrariesTakeWhatWasMeasured) {
+  for (auto [rows, geluNs] : {std::pair(512, 10500.0), {2048, 51400.0}}) {
+    SCOPED_TRACE(rows);
+    const std::string bias = "%1 = tenon.add %0, %b : (Y, tensor<12288xf32>) -> Y";
+    Scheduled biased(matmulWith(rows, bias), "h200");
+    Scheduled activated(matmulWith(rows, "%1 = tenon.gelu_tanh %0 : (Y) -> Y"), "h200");
+    EXPECT_EQ(biased.kernel.getScheduleAttr().getEmitter(), "cublaslt");
+    EXPECT_EQ(activated.kernel.getScheduleAttr().getEmitter(), "cublaslt");
+    EXPECT_EQ(biased.estimate().latencyNs, 5300);
+    auto gelu = static_cast<double>(activated.ns() - biased.ns());
+    EXPECT_GT(gelu, geluNs * 0.8);
+    EXPECT_LT(gelu, geluNs * 1.2);
+  }
+}
+
+/// GEMMs of one row, whose weights come through rings, in steps of Llama-3.1-8B in 16 bits and
 /// in Q4_K (2026-11-26, net of timing): head, down, output.
 TEST(CostModel, GemmsOfOneRowTakeWhatWasMeasured) {
   struct Measured {

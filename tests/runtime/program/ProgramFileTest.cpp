@@ -243,7 +243,7 @@ TEST_F(ProgramFileTest, RefusesAnotherVersion) {
   std::vector<char> bytes = validFile();
   editHeader(bytes, [](FileHeader& header) { header.version = 99; });
   expectRefused(bytes, absl::StatusCode::kUnimplemented,
-                "expects format version 6, but found 99, which a newer Tenon writes");
+                "expects format version 7, but found 99, which a newer Tenon writes");
   editHeader(bytes, [](FileHeader& header) { header.version = 0; });
   expectRefused(bytes, absl::StatusCode::kUnimplemented, "found 0, which an older Tenon writes");
 }

@@ -112,18 +112,22 @@ inline Program richCudaProgram() {
   program.code = {bytesOf("cubin")};
   program.kernels = {
       {"cast", 0, CudaLaunch{256, 1024, true, false, {{1, 2, 4, 8, MatmulType::Bf16}}}},
-      {"matmul", 0, LibraryMatmul{4, 6, 8, MatmulType::Bf16, MatmulType::F32, false, 1 << 20}}};
-  program.functions = {
-      {"graph",
-       Role::Other,
-       0,
-       {{"x", "f32", {4, 8}, 128}},
-       {{"y", "f32", {4, 6}, 96}},
-       {{0, 3, {{Space::Input, 0, 0, 128}, {Space::Workspace, 0, 0, 64}}, "cast"},
-        {1,
-         1,
-         {{Space::Workspace, 0, 0, 64}, {Space::Constant, 0, 0, 96}, {Space::Output, 0, 0, 96}},
-         "matmul"}}}};
+      {"matmul", 0,
+       LibraryMatmul{4, 6, 8, MatmulType::Bf16, MatmulType::F32, false, 1 << 20, true, false,
+                     true}}};
+  program.functions = {{"graph",
+                        Role::Other,
+                        0,
+                        {{"x", "f32", {4, 8}, 128}},
+                        {{"y", "f32", {4, 6}, 96}},
+                        {{0, 3, {{Space::Input, 0, 0, 128}, {Space::Workspace, 0, 0, 64}}, "cast"},
+                         {1,
+                          1,
+                          {{Space::Workspace, 0, 0, 64},
+                           {Space::Constant, 0, 0, 96},
+                           {Space::Input, 0, 0, 96},
+                           {Space::Output, 0, 0, 96}},
+                          "matmul"}}}};
   program.workspaceBytes = 64;
   describeKernelsBySteps(program);
   return program;
