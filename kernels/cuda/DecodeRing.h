@@ -38,12 +38,17 @@ constexpr int64_t decodeQuantStageBytes(int64_t keyBytes, int64_t valueBytes) {
   return decodeStepKeys * (vectorBytes * (key + value) + 2 * scaleBytes);
 }
 
+/// Registers of a thread beside keys, values and sums: what ptxas takes without a limit is 36 to 58
+/// (sm_90a, 2 to 16 rows of heads of 64 to 256), and held to 128 in all, heads of 128 take 30 of
+/// them and spill none.
+constexpr int64_t roomyDecodeRegisters = 64, tightDecodeRegisters = 32;
+
 /// Warps of tensor_decode_attention without a ring that a multiprocessor's `registers` hold, a
 /// multiple of 4 and at most 16: a thread has 16 keys and values of 16-bit elements and the values'
-/// f32 sums over 32 lanes, and 64 registers beside them (ptxas takes 36 to 58, sm_90a, 2 to 16 rows
-/// of heads of 64 to 256).
-constexpr int64_t decodeWarps(int64_t keySize, int64_t valueSize, int64_t registers) {
-  constexpr int64_t lanes = 32, others = 64, unit = 4, most = 16;
+/// f32 sums over 32 lanes, and `others` beside them.
+constexpr int64_t decodeWarps(int64_t keySize, int64_t valueSize, int64_t registers,
+                              int64_t others = roomyDecodeRegisters) {
+  constexpr int64_t lanes = 32, unit = 4, most = 16;
   int64_t ofWarp = lanes * (others + (keySize + 2 * valueSize) / 4);
   return std::min(registers / ofWarp / unit * unit, most);
 }

@@ -173,6 +173,23 @@ static int64_t clusterParts(int64_t units, int64_t warps, int64_t fitting,
   return std::max<int64_t>(std::min<int64_t>(powerOf(places), 2), powerOf(places * 3 / 4));
 }
 
+/// Blocks of four warps that a multiprocessor has where units are many: one more than registers
+/// hold with room to spare, where that leaves fewer of its places empty in the last round. Of
+/// llama-3.1-8b with 64 rows at position 512, whose 512 units take two rounds of 396 blocks or one
+/// of 528, attention takes 34.0 µs instead of 39.1 (docs/notebook/2026-11-27-many-rows.md). More
+/// than four heads, and quants, which become numbers first, find too few registers then.
+static int64_t blocksOfMany(int64_t units, int64_t heads, int64_t keySize, int64_t valueSize,
+                            bool quants, const CudaTarget& target) {
+  constexpr int64_t warps = 4, mostHeads = 4;
+  int64_t roomy = decodeWarps(keySize, valueSize, target.registersPerSm) / warps;
+  int64_t tight =
+      decodeWarps(keySize, valueSize, target.registersPerSm, tightDecodeRegisters) / warps;
+  auto places = [&](int64_t blocks) -> int64_t {
+    return llvm::divideCeil(units, target.sms * blocks) * blocks;
+  };
+  return heads <= mostHeads && !quants && places(tight) < places(roomy) ? tight : roomy;
+}
+
 /// Several rows: as many warps a unit as fit when all units run at once, in one block where that
 /// takes them; else in parts of eight warps, or of four where more warps find places so. Four warps
 /// a block where units are many: a warp's keys and values lie in registers, and a block of four
@@ -180,7 +197,7 @@ static int64_t clusterParts(int64_t units, int64_t warps, int64_t fitting,
 /// is one head, which two blocks combine quickly: decode of Pythia-2.8B with 4 rows at 512 1.770
 /// and 1.775 ms (H200, 2026-11-22).
 static DecodeCover coverRows(int64_t units, int64_t heads, int64_t keySize, int64_t valueSize,
-                             const CudaTarget& target) {
+                             bool quants, const CudaTarget& target) {
   constexpr int64_t few = 4, some = 8;
   int64_t fitting = decodeWarps(keySize, valueSize, target.registersPerSm);
   int64_t warps = target.sms * fitting / units;
@@ -188,6 +205,8 @@ static DecodeCover coverRows(int64_t units, int64_t heads, int64_t keySize, int6
     int64_t ofBlock = warps >= fitting ? fitting : warps >= some ? some : few;
     if (ofBlock == 2 * some && heads == 1 && target.bulkCopies)
       return {some, 2, 0, fitting / some};
+    if (ofBlock == few)
+      return {few, 1, 0, blocksOfMany(units, heads, keySize, valueSize, quants, target)};
     return {ofBlock, 1, 0, fitting / ofBlock};
   }
   if (!target.bulkCopies)
@@ -252,9 +271,10 @@ TensorDecodeSchedule chooseTensorDecode(AttentionOp op, const CudaTarget& target
   AttentionExtents extents(op);
   int64_t heads = extents.headsPerTile(), units = extents.rows * extents.heads / heads;
   int64_t keySize = extents.keySize, valueSize = extents.valueSize, capacity = extents.capacity;
-  DecodeCover cover = extents.rows == 1 ? coverOneRow(units, keySize, valueSize, capacity, target)
-                                        : coverRows(units, heads, keySize, valueSize, target);
   bool hasScales = areQuants(op);
+  DecodeCover cover = extents.rows == 1
+                          ? coverOneRow(units, keySize, valueSize, capacity, target)
+                          : coverRows(units, heads, keySize, valueSize, hasScales, target);
   if (hasScales)
     cover = coverQuants(cover, stageBytes(op), capacity, target);
   int64_t wanted =

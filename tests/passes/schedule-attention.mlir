@@ -154,3 +154,19 @@ func.func @decode_with_bias_and_sinks(%q: tensor<1x32x64xf16>, %k: tensor<1x128x
   %0 = tenon.attention %q, %k, %v, %s, %p bias %b sinks %n scale 0.125 : (tensor<1x32x64xf16>, tensor<1x128x8x64xf16>, tensor<1x128x8x64xf16>, tensor<1xi32>, tensor<1xi32>, tensor<1x1x128xf32>, tensor<32xf32>) -> tensor<1x32x64xf16>
   return %0 : tensor<1x32x64xf16>
 }
+
+// Units that fill four blocks a multiprocessor better than three get four, with fewer registers each.
+
+// CHECK-LABEL: func.func @forty_eight_rows_of_128
+// CHECK: schedule #tenon.schedule<"tensor_decode_attention", tiles = 384, {blocks_per_sm = 3 : i64, heads_per_tile = 4 : i64, splits = 1 : i64, threads = 128 : i64}
+func.func @forty_eight_rows_of_128(%q: tensor<48x32x128xf16>, %k: tensor<48x1024x8x128xf16>, %v: tensor<48x1024x8x128xf16>, %s: tensor<48xi32>, %p: tensor<48xi32>) -> tensor<48x32x128xf16> {
+  %0 = tenon.attention %q, %k, %v, %s, %p scale 0.125 : (tensor<48x32x128xf16>, tensor<48x1024x8x128xf16>, tensor<48x1024x8x128xf16>, tensor<48xi32>, tensor<48xi32>) -> tensor<48x32x128xf16>
+  return %0 : tensor<48x32x128xf16>
+}
+
+// CHECK-LABEL: func.func @sixty_four_rows_of_128
+// CHECK: schedule #tenon.schedule<"tensor_decode_attention", tiles = 512, {blocks_per_sm = 4 : i64, heads_per_tile = 4 : i64, splits = 1 : i64, threads = 128 : i64}
+func.func @sixty_four_rows_of_128(%q: tensor<64x32x128xf16>, %k: tensor<64x1024x8x128xf16>, %v: tensor<64x1024x8x128xf16>, %s: tensor<64xi32>, %p: tensor<64xi32>) -> tensor<64x32x128xf16> {
+  %0 = tenon.attention %q, %k, %v, %s, %p scale 0.125 : (tensor<64x32x128xf16>, tensor<64x1024x8x128xf16>, tensor<64x1024x8x128xf16>, tensor<64xi32>, tensor<64xi32>) -> tensor<64x32x128xf16>
+  return %0 : tensor<64x32x128xf16>
+}

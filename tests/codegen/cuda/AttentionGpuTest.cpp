@@ -66,6 +66,7 @@ std::vector<AttentionStep> severalRows() {
       {"rows16_64", 16, 32, 8, 64, 64, 300, manyRows(16, 256), 64, "adjacent"},
       {"rows8_128", 8, 32, 8, 128, 128, 600, manyRows(8, 512), 128, "adjacent"},
       {"rows16_128", 16, 32, 8, 128, 128, 300, manyRows(16, 192), 128, "adjacent"},
+      {"rows16_heads128", 16, 32, 32, 128, 128, 200, manyRows(16, 64), 128, "adjacent"},
       {"rows17_96", 17, 8, 2, 96, 96, 300, manyRows(17, 256), 96},
       {"rows32_64", 32, 8, 8, 64, 64, 300, manyRows(32, 127), 64, "adjacent", true},
       {"rows64_32", 64, 8, 2, 32, 32, 300, manyRows(64, 192), 32},
