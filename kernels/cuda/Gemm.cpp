@@ -15,26 +15,35 @@ VerdictOr<GemmKernel> GemmKernel::read(KernelOp kernel) {
   VerdictOr<GemmSchedule> schedule = parseSchedule<GemmSchedule>(kernel.getScheduleAttr());
   if (!schedule)
     return schedule.refusal();
+  if (!llvm::isPowerOf2_64(schedule->tile))
+    return Refusal{"expects a tile of 16, 32 or 64, but got " + std::to_string(schedule->tile)};
   return GemmKernel{op, *schedule};
 }
 
 /// The factors' parts of one step, transposed, with four floats of padding a row.
 BlockResources GemmKernel::resources() const {
-  constexpr int64_t depth = 16, pitch = tile + 4, floatBytes = 4;
+  constexpr int64_t depth = 16, padding = 4, floatBytes = 4;
   BlockResources resources;
   resources.threads = threads;
   resources.registers = 80;
-  resources.staticSmemBytes = 2 * depth * pitch * floatBytes;
+  resources.staticSmemBytes = 2 * depth * (schedule.tile + padding) * floatBytes;
   return resources;
 }
 
-GemmSchedule chooseGemm(MatmulOp op) {
-  constexpr int64_t tile = GemmKernel::tile;
+GemmSchedule chooseGemm(MatmulOp op, const CudaTarget& target) {
+  constexpr int64_t leastTile = 16;
   MatmulExtents extents(op);
   op.setOrderAttr(makeOrder(op->getContext(), /*lanes=*/1));
-  int64_t tiles = extents.batches * llvm::divideCeil(extents.rows, tile) *
-                  llvm::divideCeil(extents.columns, tile);
-  return {tiles, dividingPower(extents.depth, 4)};
+  GemmSchedule schedule;
+  schedule.vector = dividingPower(extents.depth, 4);
+  auto tilesOf = [&](int64_t tile) {
+    return static_cast<int64_t>(extents.batches * llvm::divideCeil(extents.rows, tile) *
+                                llvm::divideCeil(extents.columns, tile));
+  };
+  while (schedule.tile > leastTile && tilesOf(schedule.tile) < target.sms)
+    schedule.tile /= 2;
+  schedule.tiles = tilesOf(schedule.tile);
+  return schedule;
 }
 
 namespace kinds {

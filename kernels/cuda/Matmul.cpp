@@ -58,7 +58,7 @@ static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target, Neighbours
   }
   if (rows <= mostFewRows)
     return printSchedule(context, GemvKernel::name, chooseGemv(op, target));
-  return printSchedule(context, GemmKernel::name, chooseGemm(op));
+  return printSchedule(context, GemmKernel::name, chooseGemm(op, target));
 }
 
 const CudaScheduleRule matmul = {matches, choose, &forms::cudaMatmul, nullptr, gemmAlternatives};

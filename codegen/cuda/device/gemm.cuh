@@ -4,22 +4,23 @@
 
 namespace tenon {
 
-/// A block of 256 threads computes a 64 x 64 tile of y; thread (i, j) has 4 x 4 of it. X, W:
-/// element types; `width`: elements that are loaded at once, a power of two up to 8 that divides k.
-template <typename X, typename W, int width> struct TiledGemm {
-  static constexpr int tile = 64, depth = 16;
+/// A block of 256 threads computes a tile x tile tile of y, 16, 32 or 64; thread (i, j) has
+/// `ofThread` x `ofThread` of it. X, W: element types; `width`: elements that are loaded at once, a
+/// power of two up to 8 that divides k.
+template <typename X, typename W, int width, int tile> struct TiledGemm {
+  static constexpr int depth = 16, ofThread = tile / 16;
   struct Shared {
     float x[depth][tile + 4], w[depth][tile + 4];
   };
 
   Shared& shared;
-  float sums[4][4];
+  float sums[ofThread][ofThread];
 
   __device__ __forceinline__ explicit TiledGemm(Shared& memory) : shared(memory) {
 #pragma unroll
-    for (int i = 0; i < 4; ++i)
+    for (int i = 0; i < ofThread; ++i)
 #pragma unroll
-      for (int j = 0; j < 4; ++j)
+      for (int j = 0; j < ofThread; ++j)
         sums[i][j] = 0.0f;
   }
 
@@ -47,7 +48,7 @@ template <typename X, typename W, int width> struct TiledGemm {
   __device__ __forceinline__ void multiply(const void* x, const void* w, long long xBase,
                                            long long wBase, long long m, long long n, int length,
                                            long long firstRow, long long firstColumn) {
-    const int ty = threadIdx.x / 16 * 4, tx = threadIdx.x % 16 * 4;
+    const int ty = threadIdx.x / 16 * ofThread, tx = threadIdx.x % 16 * ofThread;
     for (int k = 0; k < length; k += depth) {
       load<X>(shared.x, x, xBase, firstRow, m, k, length);
       load<W>(shared.w, w, wBase, firstColumn, n, k, length);
@@ -66,13 +67,13 @@ template <typename X, typename W, int width> struct TiledGemm {
   }
 
   __device__ __forceinline__ void addStep(int k, int ty, int tx) {
-    float a[4], b[4];
+    float a[ofThread], b[ofThread];
     loadVector(a, &shared.x[k][ty]);
     loadVector(b, &shared.w[k][tx]);
 #pragma unroll
-    for (int i = 0; i < 4; ++i)
+    for (int i = 0; i < ofThread; ++i)
 #pragma unroll
-      for (int j = 0; j < 4; ++j)
+      for (int j = 0; j < ofThread; ++j)
         sums[i][j] = __fmaf_rn(a[i], b[j], sums[i][j]);
   }
 };

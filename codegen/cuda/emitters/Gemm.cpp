@@ -8,10 +8,10 @@ using namespace tenon::kernels;
 
 namespace tenon::codegen::cuda::emitters {
 
-/// y = x · Wᵀ on CUDA cores: a block of 256 threads takes 64 rows and 64 columns of y, a thread 4 x
-/// 4 of them, each one accumulator in ascending k: the order of one lane. For any element types.
-/// Parameter: `vector`, elements that are loaded at once and divide the depth. Tiles run down the
-/// rows of y first, so that blocks that run together share rows of W.
+/// y = x · Wᵀ on CUDA cores: a block of 256 threads takes `tile` rows and columns of y, a thread a
+/// square of them, each one accumulator in ascending k: the order of one lane. For any element
+/// types. Parameters: `vector`, elements that are loaded at once and divide the depth; `tile`, 16,
+/// 32 or 64. Tiles run down the rows of y first, so that blocks that run together share rows of W.
 static LogicalResult emitGemm(KernelContext& context) {
   MatmulOp op = findMatmul(context);
   if (!op)
@@ -30,8 +30,9 @@ static LogicalResult emitGemm(KernelContext& context) {
     return context.kernel.emitOpError("expects a vector of a power of two up to 8 that divides the "
                                       "depth, but got ")
            << vector;
-  int64_t rowTiles = llvm::divideCeil(shape.rows, 64),
-          columnTiles = llvm::divideCeil(shape.columns, 64);
+  int64_t tile = kernel->schedule.tile, ofThread = tile / 16;
+  int64_t rowTiles = llvm::divideCeil(shape.rows, tile),
+          columnTiles = llvm::divideCeil(shape.columns, tile);
   if (failed(context.expectTiles(shape.batches * rowTiles * columnTiles)))
     return failure();
   PhaseStructure& structure = context.structure;
@@ -39,14 +40,14 @@ static LogicalResult emitGemm(KernelContext& context) {
   std::vector<Access> factors = {context.access(op.getInput()), context.access(op.getWeight())};
   CodeWriter& code =
       structure.begin(PhaseKind::MainLoop, factors, {{MemorySpace::Registers, "gemm"}});
-  code.format("using Gemm = TiledGemm<%s, %s, %d>;",
+  code.format("using Gemm = TiledGemm<%s, %s, %d, %d>;",
               deviceType(elementTypeOf(op.getInput().getType())),
-              deviceType(elementTypeOf(op.getWeight().getType())), vector);
+              deviceType(elementTypeOf(op.getWeight().getType())), vector, tile);
   code.line("__shared__ Gemm::Shared shared;");
   code.line("Gemm gemm(shared);");
   code.format("const long long batch = tile / %d;", rowTiles * columnTiles);
-  code.format("const long long firstRow = tile %% %d * 64;", rowTiles);
-  code.format("const long long firstColumn = tile / %d %% %d * 64;", rowTiles, columnTiles);
+  code.format("const long long firstRow = tile %% %d * %d;", rowTiles, tile);
+  code.format("const long long firstColumn = tile / %d %% %d * %d;", rowTiles, columnTiles, tile);
   code.format("gemm.multiply(%s, %s, batch * %d, batch * %d, %d, %d, %d, firstRow, firstColumn);",
               context.pointer(op.getInput()), context.pointer(op.getWeight()), shape.rows,
               shape.columns, shape.rows, shape.columns, shape.depth);
@@ -54,16 +55,17 @@ static LogicalResult emitGemm(KernelContext& context) {
       structure.begin(PhaseKind::Store, {{MemorySpace::Registers, "gemm"}}, context.results());
   for (const Access& access : context.arguments(false))
     structure.phases.back().reads.push_back(access);
-  store.line("const int column = static_cast<int>(firstColumn) + threadIdx.x % 16 * 4;");
+  store.format("const int column = static_cast<int>(firstColumn) + threadIdx.x %% 16 * %d;",
+               ofThread);
   store.unroll();
-  store.open("for (int i = 0; i < 4; ++i)");
-  store.line("const long long batchRow = firstRow + threadIdx.x / 16 * 4 + i;");
-  bool whole = shape.columns % 4 == 0;
+  store.openFormat("for (int i = 0; i < %d; ++i)", ofThread);
+  store.format("const long long batchRow = firstRow + threadIdx.x / 16 * %d + i;", ofThread);
+  bool whole = shape.columns % ofThread == 0;
   store.openFormat("if (batchRow < %d%s)", shape.rows,
                    whole ? absl::StrFormat(" && column < %d", shape.columns) : "");
   store.format("const long long row = batch * %d + batchRow;", shape.rows);
   LogicalResult printed =
-      printMatmulResults(context, op, store, "row", "column", "gemm.sums[i]", 4, !whole);
+      printMatmulResults(context, op, store, "row", "column", "gemm.sums[i]", ofThread, !whole);
   store.close();
   store.close();
   return printed;
