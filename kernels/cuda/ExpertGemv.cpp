@@ -4,6 +4,7 @@
 
 #include "kernels/cuda/CudaScheduleRule.h"
 #include "kernels/cuda/ExpertChoice.h"
+#include "kernels/cuda/ExpertSlices.h"
 #include "kernels/cuda/Gemv.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -160,12 +161,7 @@ static bool isChoice(KernelOp kernel) {
          llvm::any_of(kernel.getBlock(), llvm::IsaPred<TopKOp>) && !hasExperts(kernel);
 }
 
-/// A few rows seldom choose the same expert.
-static bool fewShareExperts(const ExpertRegion& region) {
-  return region.rows == 1 || 4 * region.pairs() <= region.experts;
-}
-
-static Verdict accepts(KernelOp kernel, const CudaTarget&) {
+static Verdict accepts(KernelOp kernel, const CudaTarget& target) {
   constexpr int64_t mostSummed = 64;
   if (isChoice(kernel)) {
     VerdictOr<ChoiceRegion> choice = readExpertChoice(kernel);
@@ -176,17 +172,20 @@ static Verdict accepts(KernelOp kernel, const CudaTarget&) {
   VerdictOr<ExpertRegion> region = readExpertRegion(kernel);
   if (!region)
     return region.refusal();
-  if (region->sum && !fewShareExperts(*region))
+  if (region->sum && !region->fewShareExperts())
     return Refusal{"a block that sums what a row's experts give reads them for that row alone, too "
                    "often for " +
                    std::to_string(region->rows) + " rows"};
-  if (region->choice && !fewShareExperts(*region))
+  if (region->choice && !region->fewShareExperts())
     return Refusal{"a block that chooses a row's experts multiplies them for that row alone, too "
                    "often for " +
                    std::to_string(region->rows) + " rows"};
   if (region->sum && region->chosen > mostSummed)
     return Refusal{"a block sums what at most " + std::to_string(mostSummed) +
                    " experts give, not " + std::to_string(region->chosen)};
+  if (region->sum && suitsExpertSlices(*region, target) && !holdsSummed(*region))
+    return Refusal{"the warps of a block hold no more than 24 slices of what a row's experts "
+                   "multiply, which they are to sum"};
   return Verdict::accept();
 }
 
@@ -221,7 +220,7 @@ static int64_t mostRingWarps(const ExpertRegion& region) {
 static bool suitsRings(const ExpertRegion& region, const CudaTarget& target) {
   constexpr int64_t mostTogether = 1024, superblock = 256;
   ExpertMatmulOp op = region.gemms.front();
-  if (!target.bulkCopies || !fewShareExperts(region) || region.chosen > mostRingWarps(region))
+  if (!target.bulkCopies || !region.fewShareExperts() || region.chosen > mostRingWarps(region))
     return false;
   const Encoding& encoding = encodingOf(op);
   if (!encoding.isBlockQuantized())
@@ -288,7 +287,7 @@ static ExpertGemvSchedule chooseGemv(const ExpertRegion& region) {
     return schedule;
   }
   schedule.columnsPerWarp = 1;
-  bool byPair = fewShareExperts(region);
+  bool byPair = region.fewShareExperts();
   if (!byPair) {
     int64_t expected = llvm::divideCeil(region.pairs(), region.experts);
     int64_t fitting = std::max<int64_t>(mostSums / (gemms * schedule.vector), 1);
@@ -318,6 +317,13 @@ static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target, Neighbours
   }
   VerdictOr<ExpertRegion> region = readExpertRegion(kernel);
   assert(region && "the rule matches");
+  for (ExpertMatmulOp gemm : region->gemms)
+    gemm.removeOrderAttr(); // kinds on tensor cores have none, but for `expert_gemv`
+  if (region->choice)
+    setChoiceOrders(*region->choice, target);
+  if (suitsExpertSlices(*region, target))
+    return printSchedule(kernel.getContext(), ExpertSlicesKernel::name,
+                         chooseExpertSlices(*region, target));
   bool inRings = suitsRings(*region, target);
   bool onTensorCores = inRings && ExpertStage(*region).onTensorCores;
   ExpertGemvSchedule schedule = inRings ? chooseRings(*region, target) : chooseGemv(*region);
@@ -325,8 +331,6 @@ static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target, Neighbours
                                    onTensorCores ? CombineTree::TensorCores : CombineTree::Halving);
   for (ExpertMatmulOp gemm : region->gemms)
     gemm.setOrderAttr(order);
-  if (region->choice)
-    setChoiceOrders(*region->choice, target);
   return printSchedule(kernel.getContext(), ExpertGemvKernel::name, schedule);
 }
 

@@ -20,6 +20,8 @@ struct ExpertRegion {
   int64_t pairs() const { return rows * chosen; }
   /// Pairs that one row of x takes part in: 1 where each pair has a row of its own.
   int64_t sharing() const;
+  /// A few rows seldom choose the same expert.
+  bool fewShareExperts() const { return rows == 1 || 4 * pairs() <= experts; }
 };
 
 /// Reads the region of `kernel`, or says why no emitter of experts computes it. Asked for: one or

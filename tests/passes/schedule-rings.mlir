@@ -29,11 +29,11 @@ module attributes {tenon.target = #tenon.target<"h200", cuda, features = ["sm_90
   // CHECK: order <chunk = 0, lanes = 256, tree = tensor_cores>
   // CHECK: schedule #tenon.schedule<"expert_gemv", tiles = {{[0-9]+}}, {columns_per_warp = {{[0-9]+}} : i64, threads
   // CHECK: order <chunk = 0, lanes = 256, tree = halving>
-  func.func @experts(%x: tensor<1x2048xf16>, %i: tensor<1x8xi32>, %w: tensor<1x8xf32>, %g: tensor<64x768x2048x!tenon.block<q4_k>>, %d: tensor<64x2048x768x!tenon.block<q6_k>>, %h: tensor<1x2048xf32>) -> (tensor<1x2048xf16>, tensor<1x8x768xf32>) {
-    %0 = tenon.expert_matmul %x, %g, %i : (tensor<1x2048xf16>, tensor<64x768x2048x!tenon.block<q4_k>>, tensor<1x8xi32>) -> tensor<1x8x768xf16>
+  func.func @experts(%x: tensor<1x2048xf16>, %i: tensor<1x8xi32>, %w: tensor<1x8xf32>, %g: tensor<64x768x2048x!tenon.block<q5_k>>, %d: tensor<64x2048x768x!tenon.block<q6_k>>, %h: tensor<1x2048xf32>) -> (tensor<1x2048xf16>, tensor<1x8x768xf32>) {
+    %0 = tenon.expert_matmul %x, %g, %i : (tensor<1x2048xf16>, tensor<64x768x2048x!tenon.block<q5_k>>, tensor<1x8xi32>) -> tensor<1x8x768xf16>
     %1 = tenon.expert_matmul %0, %d, %i : (tensor<1x8x768xf16>, tensor<64x2048x768x!tenon.block<q6_k>>, tensor<1x8xi32>) -> tensor<1x8x2048xf16>
     %2 = tenon.weighted_sum %1, %w : (tensor<1x8x2048xf16>, tensor<1x8xf32>) -> tensor<1x2048xf16>
-    %3 = tenon.expert_matmul %h, %g, %i : (tensor<1x2048xf32>, tensor<64x768x2048x!tenon.block<q4_k>>, tensor<1x8xi32>) -> tensor<1x8x768xf32>
+    %3 = tenon.expert_matmul %h, %g, %i : (tensor<1x2048xf32>, tensor<64x768x2048x!tenon.block<q5_k>>, tensor<1x8xi32>) -> tensor<1x8x768xf32>
     return %2, %3 : tensor<1x2048xf16>, tensor<1x8x768xf32>
   }
 

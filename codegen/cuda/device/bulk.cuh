@@ -22,6 +22,11 @@ struct BulkBarrier {
   __device__ __forceinline__ void init() {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(sharedAddress(&state)));
   }
+  /// For `count` threads that arrive with bytes each.
+  __device__ __forceinline__ void init(int count) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(sharedAddress(&state)),
+                 "r"(count));
+  }
   /// Starts the copy of `bytes`, a multiple of 16, which are counted in.
   __device__ __forceinline__ void bring(void* target, const void* source, unsigned bytes,
                                         unsigned long long policy) {

@@ -69,37 +69,44 @@ template <int experts, int chosen> struct ExpertChoice {
   }
 
   /// Finds the best, one after the other: of equal ones the lowest index, NaN last. A share, which
-  /// has no sign, counts as its bits and 2, NaN as 1, what is taken or not there as 0.
+  /// has no sign, counts as its bits and 2, NaN as 1, what is taken or not there as 0. Each thread
+  /// has its own in order, so that what it offers next is known as soon as one is taken.
   __device__ __forceinline__ void search() {
-    int keys[vectors][width];
+    constexpr int count = vectors * width;
+    int keys[count], columns[count];
 #pragma unroll
     for (int i = 0; i < vectors; ++i)
 #pragma unroll
       for (int j = 0; j < width; ++j) {
         const float share = shares[i][j];
-        keys[i][j] = !exists(i, j) ? 0 : share != share ? 1 : rankOf(share) + 2;
+        keys[i * width + j] = !exists(i, j) ? 0 : share != share ? 1 : rankOf(share) + 2;
+        columns[i * width + j] = column(i, j);
       }
 #pragma unroll
+    for (int end = count - 1; end > 0; --end)
+#pragma unroll
+      for (int i = 0; i < end; ++i) {
+        const bool swaps = keys[i + 1] > keys[i];
+        const int key = keys[i], column = columns[i];
+        keys[i] = max(key, keys[i + 1]), keys[i + 1] = min(key, keys[i + 1]);
+        columns[i] = swaps ? columns[i + 1] : column;
+        columns[i + 1] = swaps ? column : columns[i + 1];
+      }
+    const unsigned lowerLanes = (1u << threadIdx.x % 32) - 1;
+#pragma unroll
     for (int rank = 0; rank < chosen; ++rank) {
-      int largest = 0;
+      const int largest = __reduce_max_sync(all, keys[0]);
+      const bool isOffered = keys[0] == largest;
+      const int index = __reduce_min_sync(all, isOffered ? columns[0] : experts);
+      const unsigned offered = __ballot_sync(all, isOffered);
+      // Threads of one vector have their columns in order: none waits for the index.
+      const bool isTaken =
+          isOffered && (vectors == 1 ? (offered & lowerLanes) == 0 : columns[0] == index);
 #pragma unroll
-      for (int i = 0; i < vectors; ++i)
-#pragma unroll
-        for (int j = 0; j < width; ++j)
-          largest = max(largest, keys[i][j]);
-      largest = __reduce_max_sync(all, largest);
-      int index = experts;
-#pragma unroll
-      for (int i = vectors - 1; i >= 0; --i)
-#pragma unroll
-        for (int j = width - 1; j >= 0; --j)
-          index = keys[i][j] == largest ? column(i, j) : index;
-      index = __reduce_min_sync(all, index);
-#pragma unroll
-      for (int i = 0; i < vectors; ++i)
-#pragma unroll
-        for (int j = 0; j < width; ++j)
-          keys[i][j] = column(i, j) == index ? 0 : keys[i][j];
+      for (int i = 0; i < count; ++i) {
+        keys[i] = !isTaken ? keys[i] : i + 1 < count ? keys[i + 1 < count ? i + 1 : i] : 0;
+        columns[i] = isTaken && i + 1 < count ? columns[i + 1 < count ? i + 1 : i] : columns[i];
+      }
       values[rank] = ofRank(largest > 1 ? largest - 2 : 0x7FFFFFFF);
       if (threadIdx.x % 32 == rank)
         own = {values[rank], index};

@@ -14,20 +14,23 @@ namespace tenon {
 /// Factors `Type` of x of type T, which `narrow` multiplies with a power of two, `inverse` of it.
 template <typename T, typename Type> struct NarrowedInput {
   static constexpr float inverse = 1.0f;
-  template <int count> __device__ __forceinline__ explicit NarrowedInput(const uint2 (&)[count]) {}
+  template <int count>
+  __device__ __forceinline__ explicit NarrowedInput(const uint2 (&)[count], bool = true) {}
   __device__ __forceinline__ unsigned narrow(unsigned pair) const { return pair; }
 };
-/// As F16, so that the largest of a warp's numbers is from 2^14 to 2^15: 2^-39 of it is what the
-/// others may lose, less than a sum in f32 does.
+/// As F16, so that the largest of a warp's numbers, of the threads where they count, is from 2^14
+/// to 2^15: 2^-39 of it is what the others may lose, less than a sum in f32 does.
 template <> struct NarrowedInput<BF16, F16> {
   float power, inverse;
 
-  template <int count> __device__ __forceinline__ explicit NarrowedInput(const uint2 (&x)[count]) {
+  template <int count>
+  __device__ __forceinline__ explicit NarrowedInput(const uint2 (&x)[count], bool counts = true) {
     unsigned largest = 0;
 #pragma unroll
     for (int i = 0; i < count; ++i)
       largest = __vmaxu2(largest, __vmaxu2(x[i].x & 0x7FFF7FFFu, x[i].y & 0x7FFF7FFFu));
-    largest = __reduce_max_sync(0xFFFFFFFFu, max(largest >> 16, largest & 0xFFFFu));
+    largest = max(largest >> 16, largest & 0xFFFFu);
+    largest = __reduce_max_sync(0xFFFFFFFFu, counts ? largest : 0u);
     const int exponent = min(14 + 127 - static_cast<int>(largest >> 7), 126);
     power = __uint_as_float(static_cast<unsigned>(127 + exponent) << 23);
     inverse = __uint_as_float(static_cast<unsigned>(127 - exponent) << 23);

@@ -53,4 +53,18 @@ void ChoicePrinter::printStores(CodeWriter& code, const std::string& row) {
   code.close();
 }
 
+void ChoicePrinter::printOfPair(CodeWriter& code, int64_t tiles) {
+  code.format("__shared__ int chosen[%d];", region.chosen());
+  code.open("if (threadIdx.x < 32)");
+  code.format("const long long row = pair / %d;", region.chosen());
+  print(code, "row");
+  code.format("if (threadIdx.x < %d)", region.chosen());
+  code.line("  chosen[threadIdx.x] = choice.own.index;");
+  code.openFormat("if (tile %% %d == 0)", tiles);
+  printStores(code, "row");
+  code.close();
+  code.close();
+  code.line("__syncthreads();");
+}
+
 } // namespace tenon::codegen::cuda

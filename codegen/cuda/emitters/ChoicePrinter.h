@@ -18,6 +18,9 @@ public:
   void print(CodeWriter& code, const std::string& row);
   /// Prints the stores of what the kernel yields of it, by the threads of the warp.
   void printStores(CodeWriter& code, const std::string& row);
+  /// Prints the choice for the row of `pair` by the first warp of a block as `chosen`, which all
+  /// threads may read. The first of the `tiles` of a row stores what others read of it.
+  void printOfPair(CodeWriter& code, int64_t tiles);
 
 private:
   KernelContext& context;

@@ -193,23 +193,9 @@ void ExpertEmission::printRing(CodeWriter& code) {
   code.line("ring.start<0>(pieceAt);");
 }
 
-/// Where the region chooses the experts: those of the pair's row by the first warp, as `chosen`.
-/// The row's first block stores what others read of it.
 void ExpertEmission::printChoice(CodeWriter& code) {
-  if (!region.choice)
-    return;
-  ChoicePrinter printer(context, *region.choice);
-  code.format("__shared__ int chosen[%d];", region.chosen);
-  code.open("if (threadIdx.x < 32)");
-  code.format("const long long row = pair / %d;", region.chosen);
-  printer.print(code, "row");
-  code.format("if (threadIdx.x < %d)", region.chosen);
-  code.line("  chosen[threadIdx.x] = choice.own.index;");
-  code.openFormat("if (tile %% %d == 0)", region.chosen * tilesOfPart());
-  printer.printStores(code, "row");
-  code.close();
-  code.close();
-  code.line("__syncthreads();");
+  if (region.choice)
+    ChoicePrinter(context, *region.choice).printOfPair(code, region.chosen * tilesOfPart());
 }
 
 /// `id`, and whether it is one of an expert.

@@ -27,6 +27,12 @@ std::string quantExperts(const char* result, const char* weight, int columns, in
                          "-> tensor<1x2x%dxf16>\n",
                          result, tree, k, columns, k, weight, columns);
 }
+/// The same in no order.
+std::string slicedExperts(const char* weight, int columns, int k) {
+  return absl::StrFormat("%%r = tenon.expert_matmul %%a, %%b, %%c : (tensor<1x%dxf16>, "
+                         "tensor<4x%dx%dx%s>, tensor<1x2xi32>) -> tensor<1x2x%dxf16>\n",
+                         k, columns, k, weight, columns);
+}
 std::vector<std::string> quantExpertTypes(const char* weight, int columns, int k) {
   return {f16({1, k}), absl::StrFormat("tensor<4x%dx%dx%s>", columns, k, weight), "tensor<1x2xi32>",
           f16({1, 2})};
@@ -148,6 +154,49 @@ INSTANTIATE_TEST_SUITE_P(
                     "tensor<1x8xf16>",
                 "expects as many warps as a row has experts, or a multiple, beside stages, but got "
                 "3"},
+        Refusal{"SlicesEarlier",
+                "expert_slices",
+                "tiles = 2, {threads = 32 : i64, columns = 16 : i64, stages = 1 : i64}",
+                quantExpertTypes("!tenon.block<q4_k>", 8, 256),
+                {f16({1, 2, 8})},
+                slicedExperts("!tenon.block<q4_k>", 8, 256),
+                "expects sm_90 or later for the emitter expert_slices",
+                "sm_80"},
+        Refusal{"SlicesInOrder",
+                "expert_slices",
+                "tiles = 2, {threads = 32 : i64, columns = 16 : i64, stages = 1 : i64}",
+                quantExpertTypes("!tenon.block<q4_k>", 8, 256),
+                {f16({1, 2, 8})},
+                quantExperts("%r", "!tenon.block<q4_k>", 8, 256),
+                "expects no order for the emitter expert_slices, but got"},
+        Refusal{"SlicesOfOtherBlocks",
+                "expert_slices",
+                "tiles = 2, {threads = 32 : i64, columns = 16 : i64, stages = 1 : i64}",
+                quantExpertTypes("!tenon.block<q8_0>", 8, 256),
+                {f16({1, 2, 8})},
+                slicedExperts("!tenon.block<q8_0>", 8, 256),
+                "expert_slices takes weights of q4_k and inputs of 16 bits"},
+        Refusal{"SlicesOfOddColumns",
+                "expert_slices",
+                "tiles = 2, {threads = 32 : i64, columns = 16 : i64, stages = 1 : i64}",
+                quantExpertTypes("!tenon.block<q4_k>", 12, 256),
+                {f16({1, 2, 12})},
+                slicedExperts("!tenon.block<q4_k>", 12, 256),
+                "expert_slices takes columns in eights, but the region has 12"},
+        Refusal{"SlicesInGroups",
+                "expert_slices",
+                "tiles = 2, {threads = 32 : i64, columns = 16 : i64, stages = 1 : i64}",
+                quantExpertTypes("!tenon.block<q4_k>", 8, 512),
+                {f16({1, 2, 8})},
+                slicedExperts("!tenon.block<q4_k>", 8, 512),
+                "expects whole groups of 2 warps, but got 32 threads"},
+        Refusal{"SlicesInUnits",
+                "expert_slices",
+                "tiles = 2, {threads = 32 : i64, columns = 24 : i64, stages = 1 : i64}",
+                quantExpertTypes("!tenon.block<q4_k>", 8, 256),
+                {f16({1, 2, 8})},
+                slicedExperts("!tenon.block<q4_k>", 8, 256),
+                "expects tiles of a multiple of 16 columns, but got 24"},
         Refusal{"NoExperts",
                 "expert_gemv",
                 "tiles = 4, {threads = 32 : i64, vector = 8 : i64, columns_per_warp = 1 : i64}",

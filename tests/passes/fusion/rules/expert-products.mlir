@@ -69,6 +69,15 @@ func.func @two_inputs(%x: tensor<1x256xf16>, %y: tensor<1x256xf16>, %a: tensor<1
   return %2 : tensor<1x2x128xf16>
 }
 
+// Whose sum asks for more slices of x than a block has warps.
+// WHY-LABEL: @wide_sum
+// WHY: no {{.*}} expert-products: expert_matmul weighted_sum {{.*}}hold no more than 24 slices
+func.func @wide_sum(%x: tensor<1x2048xf16>, %ids: tensor<1x8xi32>, %weights: tensor<1x8xf32>, %d: tensor<64x128x2048x!tenon.block<q4_k>>) -> tensor<1x128xf16> {
+  %0 = tenon.expert_matmul %x, %d, %ids : (tensor<1x2048xf16>, tensor<64x128x2048x!tenon.block<q4_k>>, tensor<1x8xi32>) -> tensor<1x8x128xf16>
+  %1 = tenon.weighted_sum %0, %weights : (tensor<1x8x128xf16>, tensor<1x8xf32>) -> tensor<1x128xf16>
+  return %1 : tensor<1x128xf16>
+}
+
 // What the sum reads is wanted elsewhere, too.
 // WHY-LABEL: @read_twice
 // WHY: no {{.*}} expert-products: expert_matmul weighted_sum {{.*}}which nothing else reads
