@@ -4,6 +4,7 @@
 
 #include "kernels/cuda/CudaScheduleRule.h"
 #include "kernels/cuda/ExpertChoice.h"
+#include "kernels/cuda/ExpertGemm.h"
 #include "kernels/cuda/ExpertSlices.h"
 #include "kernels/cuda/Gemv.h"
 #include "llvm/Support/MathExtras.h"
@@ -324,6 +325,8 @@ static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target, Neighbours
   if (suitsExpertSlices(*region, target))
     return printSchedule(kernel.getContext(), ExpertSlicesKernel::name,
                          chooseExpertSlices(*region, target));
+  if (!region->sum && !region->choice && suitsExpertGemm(*region))
+    return printSchedule(kernel.getContext(), ExpertGemmKernel::name, chooseExpertGemm(*region));
   bool inRings = suitsRings(*region, target);
   bool onTensorCores = inRings && ExpertStage(*region).onTensorCores;
   ExpertGemvSchedule schedule = inRings ? chooseRings(*region, target) : chooseGemv(*region);

@@ -44,4 +44,26 @@ module attributes {tenon.phase = #tenon.phase<fused>} {
     }
     return %1, %2 : tensor<1x2048xf16>, tensor<1x8x768xbf16>
   }
+
+  // Rows that share experts: tiles of an expert on tensor cores, of 128 rows where an expert has more
+  // than 64. Few pairs of an expert are not worth it.
+  // CHECK-LABEL: func.func @many_rows
+  // CHECK: schedule #tenon.schedule<"expert_gemm", tiles = 384, {tile_rows = 64 : i64}>
+  // CHECK: schedule #tenon.schedule<"expert_gemm", tiles = 384, {tile_rows = 128 : i64}>
+  // CHECK: schedule #tenon.schedule<"expert_gemv",
+  func.func @many_rows(%x: tensor<512x2048xf16>, %y: tensor<640x2048xf16>, %z: tensor<24x2048xf16>, %i: tensor<512x8xi32>, %j: tensor<640x8xi32>, %k: tensor<24x8xi32>, %g: tensor<64x768x2048x!tenon.block<q4_k>>) -> (tensor<512x8x768xf16>, tensor<640x8x768xf16>, tensor<24x8x768xf16>) {
+    %0 = tenon.kernel (%a = %x : tensor<512x2048xf16>, %b = %g : tensor<64x768x2048x!tenon.block<q4_k>>, %c = %i : tensor<512x8xi32>) -> tensor<512x8x768xf16> {
+      %3 = tenon.expert_matmul %a, %b, %c : (tensor<512x2048xf16>, tensor<64x768x2048x!tenon.block<q4_k>>, tensor<512x8xi32>) -> tensor<512x8x768xf16>
+      tenon.yield %3 : tensor<512x8x768xf16>
+    }
+    %1 = tenon.kernel (%a = %y : tensor<640x2048xf16>, %b = %g : tensor<64x768x2048x!tenon.block<q4_k>>, %c = %j : tensor<640x8xi32>) -> tensor<640x8x768xf16> {
+      %3 = tenon.expert_matmul %a, %b, %c : (tensor<640x2048xf16>, tensor<64x768x2048x!tenon.block<q4_k>>, tensor<640x8xi32>) -> tensor<640x8x768xf16>
+      tenon.yield %3 : tensor<640x8x768xf16>
+    }
+    %2 = tenon.kernel (%a = %z : tensor<24x2048xf16>, %b = %g : tensor<64x768x2048x!tenon.block<q4_k>>, %c = %k : tensor<24x8xi32>) -> tensor<24x8x768xf16> {
+      %3 = tenon.expert_matmul %a, %b, %c : (tensor<24x2048xf16>, tensor<64x768x2048x!tenon.block<q4_k>>, tensor<24x8xi32>) -> tensor<24x8x768xf16>
+      tenon.yield %3 : tensor<24x8x768xf16>
+    }
+    return %0, %1, %2 : tensor<512x8x768xf16>, tensor<640x8x768xf16>, tensor<24x8x768xf16>
+  }
 }

@@ -129,18 +129,18 @@ template <typename T, int tileRows> struct TensorGemm {
   __device__ __forceinline__ explicit TensorGemm(void* memory)
       : ring(static_cast<unsigned>(__cvta_generic_to_shared(memory))) {}
 
-  /// The thread's part of the next stage, whose place in the ring begins at byte `stage`; zeros
-  /// after the end of the rows.
-  __device__ __forceinline__ void fetch(unsigned stage) {
+  /// The thread's part of the next stage, whose place in the ring begins at byte `stage`, or the
+  /// first `count` copies of it; zeros after the end of the rows.
+  template <int count = copies> __device__ __forceinline__ void fetch(unsigned stage) {
     const unsigned target =
         ring + stage + threadIdx.x / 4 * rowBytes + threadIdx.x % 4 * 8 * sizeof(T);
 #pragma unroll
-    for (int i = 0; i < copies; ++i)
+    for (int i = 0; i < count; ++i)
       copyAsync(target + i * copiedRows * rowBytes, sources[i], left > 0);
     asm volatile("cp.async.commit_group;" ::: "memory");
     const int step = left > depth ? depth : 0;
 #pragma unroll
-    for (int i = 0; i < copies; ++i)
+    for (int i = 0; i < count; ++i)
       sources[i] += step;
     left -= depth;
   }

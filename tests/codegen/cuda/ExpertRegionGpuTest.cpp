@@ -176,6 +176,14 @@ std::vector<RegionParameters> expertRegions() {
     all.push_back({&choosing, type, 2, 48, 2880, "mxfp4"});
     all.push_back({&choosing, type, 1, 304, 768, "q4_k"});
   }
+  // Rows that share experts, whose tiles are 64 columns of gate and of up.
+  for (auto [weight, type, depth] : {std::tuple{"", "f16", 104},
+                                     {"", "bf16", 264},
+                                     {"q4_k", "f16", 768},
+                                     {"mxfp4", "bf16", 2880}}) {
+    all.push_back({&gated, type, 70, 71, depth, weight});
+    all.push_back({&biased, type, 300, 136, depth, weight});
+  }
   for (const char* type : {"f32", "f16"})
     for (auto [rows, columns, depth] : {std::tuple{1, 301, 2048}, {3, 45, 264}})
       all.push_back({&choosing, type, rows, columns, depth});
