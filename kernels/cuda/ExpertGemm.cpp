@@ -56,8 +56,7 @@ BlockResources ExpertGemmKernel::resources() const {
   resources.registers = BlockResources::mostRegisters;
   resources.tensorCores = true;
   resources.dynamicSmemBytes =
-      stages * (schedule.tileRows + tileColumns) * pitchBytes + 4 * listed();
-  resources.staticSmemBytes = 4;
+      stages * (schedule.tileRows + tileColumns) * pitchBytes + 4 * (listed() + 1);
   resources.bytesAThread = (stages - 1) * (schedule.tileRows / 64 + 2) * 16;
   return resources;
 }

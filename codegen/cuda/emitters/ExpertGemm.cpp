@@ -114,7 +114,7 @@ LogicalResult ExpertGemmEmission::emit() {
               deviceType(elementTypeOf(first.getWeight().getType())), kernel.schedule.tileRows,
               kernel.gemms(), kernel.takesQuads() ? "true" : "false");
   code.line("int* const listed = reinterpret_cast<int*>(memory + gemm.ringBytes);");
-  code.line("__shared__ int found;");
+  code.format("int& found = listed[%d];", kernel.listed());
   code.line("const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;");
   code.format("const int expert = static_cast<int>(tile / %d);", kernel.tilesOfExpert());
   code.format("const int firstColumn = static_cast<int>(tile %% %d) * %d;", kernel.tilesOfExpert(),
