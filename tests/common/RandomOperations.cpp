@@ -91,8 +91,8 @@ Value GraphMaker::stepped(Value x) {
   }
 }
 
-/// Elements that indices choose or place, sums of a row's first elements, windows of a convolution,
-/// remainders of arguments.
+/// Elements that indices choose or place, transforms of sums of a row's first elements, windows of a
+/// convolution, remainders of arguments.
 Value GraphMaker::indexed(Value x) {
   int64_t width = widthOf(x);
   auto indices = [&](int64_t high, int64_t wide) { return argument({high, wide}, i32(), "ids"); };
@@ -106,8 +106,13 @@ Value GraphMaker::indexed(Value x) {
   case 3:
     return builder.scatter(x, indices(2, width), unary(argument({2, width})), 0,
                            /*accumulate=*/oneIn(2));
-  case 4:
-    return builder.cumulativeSum(builder.scale(x, 0.0625));
+  case 4: {
+    Value sums = builder.cumulativeSum(builder.scale(x, 0.0625));
+    if (width % 8 != 0)
+      return sums;
+    Value heads = builder.reshape(sums, {rows, width / 8, 8});
+    return builder.reshape(builder.hadamard(heads), {rows, width});
+  }
   default:
     break;
   }
