@@ -28,23 +28,27 @@ struct Extents {
   size_t residuals;                 ///< tensors like y that an epilogue loads, of one group at most
 };
 
-/// Tensors like `value` of which elementwise operations make it.
-void findResiduals(Value value, Type type, llvm::SmallPtrSet<Value, 4>& residuals) {
-  if (llvm::isa<BlockArgument>(value) && value.getType() == type)
-    residuals.insert(value);
-  else if (auto op = value.getDefiningOp<ElementwiseOpInterface>())
-    for (Value operand : op->getOperands())
-      findResiduals(operand, type, residuals);
+/// How many tensors of `type` elementwise operations make `values` of.
+size_t countResiduals(llvm::SmallVector<Value> values, Type type) {
+  llvm::SmallPtrSet<Value, 16> seen;
+  size_t count = 0;
+  while (!values.empty()) {
+    Value value = values.pop_back_val();
+    if (!seen.insert(value).second)
+      continue;
+    if (llvm::isa<BlockArgument>(value))
+      count += value.getType() == type ? 1 : 0;
+    else if (auto op = value.getDefiningOp<ElementwiseOpInterface>())
+      llvm::append_range(values, op->getOperands());
+  }
+  return count;
 }
 
 size_t mostResiduals(const GemmRegion& region) {
   size_t most = 0;
   for (const GemmRegion::Group& group : region.groups) {
     MatmulOp op = group.gemms.front().op;
-    llvm::SmallPtrSet<Value, 4> residuals;
-    for (Value value : group.yields)
-      findResiduals(value, op.getType(), residuals);
-    most = std::max<size_t>(most, residuals.size());
+    most = std::max(most, countResiduals(llvm::to_vector(group.yields), op.getType()));
   }
   return most;
 }
