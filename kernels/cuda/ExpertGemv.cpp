@@ -291,7 +291,8 @@ static ExpertGemvSchedule chooseGemv(const ExpertRegion& region) {
   bool byPair = region.fewShareExperts();
   if (!byPair) {
     int64_t expected = llvm::divideCeil(region.pairs(), region.experts);
-    int64_t fitting = std::max<int64_t>(mostSums / (gemms * schedule.vector), 1);
+    int64_t fitting = std::clamp<int64_t>(mostSums / (gemms * schedule.vector), 1,
+                                          ExpertGemvSchedule::mostPairsAtOnce);
     schedule.pairsAtOnce = std::min<int64_t>(llvm::PowerOf2Ceil(expected), fitting);
   }
   int64_t parts = byPair ? region.pairs() : region.experts;

@@ -44,6 +44,9 @@ public:
   /// `target` is what a graph whose activations are quantised was planned for.
   void expectNearReference(llvm::ArrayRef<Outputs> runs, const std::string& target = "h200") const;
 
+  /// In textual IR.
+  std::string text() const;
+
 private:
   struct Call {
     InputValues values;

@@ -87,7 +87,9 @@ std::vector<ReferenceTensor> makeRandomInputs(ModuleOp graph, uint64_t seed, Inp
   for (auto [index, type] : llvm::enumerate(function.getArgumentTypes())) {
     auto tensor = llvm::cast<RankedTensorType>(type);
     auto name = function.getArgAttrOfType<StringAttr>(index, TenonDialect::portAttrName);
-    bool isInteger = tensor.getElementType().isInteger(), isMatrix = tensor.getRank() == 2;
+    bool isInteger = tensor.getElementType().isInteger();
+    bool isMatrix = tensor.getRank() == 2 || llvm::any_of(function.getArgument(index).getUsers(),
+                                                          llvm::IsaPred<ExpertMatmulOp>);
     double scale = isMatrix ? 2 / std::sqrt(static_cast<double>(tensor.getShape().back())) : 1;
     ReferenceTensor values(tensor);
     if (isInteger)

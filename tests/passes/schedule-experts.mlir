@@ -66,4 +66,15 @@ module attributes {tenon.phase = #tenon.phase<fused>} {
     }
     return %0, %1, %2 : tensor<512x8x768xf16>, tensor<640x8x768xf16>, tensor<24x8x768xf16>
   }
+  // Rows of 65 elements, which threads load one by one: registers would hold more pairs at once than
+  // the schedule may have.
+  // CHECK-LABEL: func.func @narrow_experts
+  // CHECK: schedule #tenon.schedule<"expert_gemv", {{.*}}pairs_at_once = 16 : i64
+  func.func @narrow_experts(%x: tensor<300x65xf16>, %i: tensor<300x5xi32>, %g: tensor<8x48x65xf16>) -> tensor<300x5x48xf16> {
+    %0 = tenon.kernel (%a = %x : tensor<300x65xf16>, %b = %g : tensor<8x48x65xf16>, %c = %i : tensor<300x5xi32>) -> tensor<300x5x48xf16> {
+      %3 = tenon.expert_matmul %a, %b, %c : (tensor<300x65xf16>, tensor<8x48x65xf16>, tensor<300x5xi32>) -> tensor<300x5x48xf16>
+      tenon.yield %3 : tensor<300x5x48xf16>
+    }
+    return %0 : tensor<300x5x48xf16>
+  }
 }

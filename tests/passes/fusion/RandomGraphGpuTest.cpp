@@ -108,6 +108,7 @@ absl::StatusOr<RandomGraphCase::Outputs> RandomGraphsOnGpu::runPlan(const Random
 void RandomGraphsOnGpu::check(uint64_t seed) {
   auto graph = RandomGraphCase::create(seed);
   ASSERT_THAT(graph, IsOk());
+  SCOPED_TRACE(graph->text());
   auto fused = runPlan(*graph, passes::Plan::Fused);
   ASSERT_THAT(fused, IsOk());
   auto split = runPlan(*graph, passes::Plan::Split);
