@@ -132,15 +132,12 @@ double cyclesOf(const HopperTile& tile, const Extents& extents, const CudaTarget
   WarpgroupStages ofTile = stagesOf(tile, extents);
   double stages = waves * cyclesOf(ofTile, clusters * tile.cluster(), target.sms, fit);
   double memory = weights / static_cast<double>(fit.dramBytes);
-  // Where the tensor cores have twice memory's work, power is the limit, and reads of the L2 cache
-  // take it from them: half as many again cost 4.5 % of the time, three ties' worth
-  // (docs/notebook/2026-11-27-gemm-at-the-power-limit.md).
-  constexpr double limiting = 2, moreTies = 2;
-  if (stages > limiting * memory) {
+  // docs/notebook/2026-11-27-gemm-at-the-power-limit.md
+  if (stages > static_cast<double>(fit.powerStagesPercent) / 100.0 * memory) {
     double busy = static_cast<double>(clusters * tile.cluster()) / static_cast<double>(target.sms);
     double bytes =
         static_cast<double>(ofTile.count * HopperTile::depth * elementBytes) * ofTile.l2Rows * busy;
-    stages += waves * moreTies * static_cast<double>(fit.l2TiePercent) / 100.0 * bytes /
+    stages += waves * static_cast<double>(fit.powerL2Percent) / 100.0 * bytes /
               static_cast<double>(fit.l2ReadBytes);
   }
   return overlap(stages, memory, fit) + (tile.pingPong ? 1 : waves) * store;

@@ -13,6 +13,8 @@ VerdictOr<WarpgroupFit> WarpgroupFit::read(TargetAttr target) {
       {"l2_read_bytes_per_cycle", &WarpgroupFit::l2ReadBytes},
       {"dram_bytes_per_cycle", &WarpgroupFit::dramBytes},
       {"l2_tie_percent", &WarpgroupFit::l2TiePercent},
+      {"power_stages_percent", &WarpgroupFit::powerStagesPercent},
+      {"power_l2_percent", &WarpgroupFit::powerL2Percent},
       {"stage_cycles", &WarpgroupFit::stageCycles},
       {"stage_unhidden_percent", &WarpgroupFit::unhiddenPercent},
       {"tile_store_bytes_per_cycle", &WarpgroupFit::storeBytes},

@@ -17,6 +17,9 @@ struct WarpgroupFit {
   int64_t l2ReadBytes;     ///< a cycle, of the L2 cache, where all multiprocessors read
   int64_t dramBytes;       ///< a cycle
   int64_t l2TiePercent;    ///< of the time of the L2 cache, what counts where others take longer
+  /// Of the time of memory, what the tensor cores take at least where power is the limit; of the
+  /// time of the L2 cache, what its reads take from them there.
+  int64_t powerStagesPercent, powerL2Percent;
   int64_t stageCycles;     ///< that a stage of K takes at least
   int64_t unhiddenPercent; ///< of the shorter of memory and stages, what the longer does not hide
   int64_t storeBytes;      ///< a cycle, of a tile's results
