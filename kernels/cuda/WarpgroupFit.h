@@ -12,11 +12,11 @@ struct WarpgroupFit {
   /// Refuses a target that lacks a constant.
   static VerdictOr<WarpgroupFit> read(TargetAttr target);
 
-  int64_t tensorElements;  ///< of a tile, a cycle of the tensor cores
-  int64_t smReadBytes;     ///< a cycle, into a multiprocessor
-  int64_t l2ReadBytes;     ///< a cycle, of the L2 cache, where all multiprocessors read
-  int64_t dramBytes;       ///< a cycle
-  int64_t l2TiePercent;    ///< of the time of the L2 cache, what counts where others take longer
+  int64_t tensorElements; ///< of a tile, a cycle of the tensor cores
+  int64_t smReadBytes;    ///< a cycle, into a multiprocessor
+  int64_t l2ReadBytes;    ///< a cycle, of the L2 cache, where all multiprocessors read
+  int64_t dramBytes;      ///< a cycle
+  int64_t l2TiePercent;   ///< of the time of the L2 cache, what counts where others take longer
   /// Of the time of memory, what the tensor cores take at least where power is the limit; of the
   /// time of the L2 cache, what its reads take from them there.
   int64_t powerStagesPercent, powerL2Percent;
