@@ -3,7 +3,7 @@
 and as the cost model decides.
 
     bench/chains/measure.py --tenon build/release/bin/tenon [--rows 1,8] [--types f16,bf16,f32] \
-        [--only PART] [--out FILE]
+        [--chains 1-8,20] [--out FILE]
 
 A chain stands in a function as many times as hold 200 MB of weights, 4 to 16 times, so that weights come
 from memory; times are medians of calls, µs a copy. `right`: the plan `auto` takes at most 2 % longer
@@ -51,19 +51,6 @@ def write(entry, rows, element, folder):
     return folder / f"{name}.mlir", copies
 
 
-def compile_graph(options, graph):
-    """Leaves the kernels of all plans in the cache; what went wrong."""
-    for plan in PLANS:
-        result = subprocess.run(
-            [options.tenon, "compile", graph, f"--target={options.target}", f"--plan={plan}",
-             "--random-weights=1", "--points=none", "-o", graph.with_suffix(f".{plan}.tnn")],
-            capture_output=True, text=True)
-        graph.with_suffix(f".{plan}.tnn").unlink(missing_ok=True)
-        if result.returncode:
-            return result.stderr.strip()
-    return ""
-
-
 def decisions(options, graph):
     """What explain says: the chains that are one kernel, and each refusal once."""
     text = subprocess.run([options.tenon, "explain", graph, f"--target={options.target}",
@@ -79,6 +66,19 @@ def decisions(options, graph):
     return list(fused), [f"{ops}: {reason}" for ops, reason in refused.items()]
 
 
+def compile_graph(options, graph):
+    """Leaves the kernels of all plans in the cache; what went wrong, and the decisions."""
+    for plan in PLANS:
+        result = subprocess.run(
+            [options.tenon, "compile", graph, f"--target={options.target}", f"--plan={plan}",
+             "--random-weights=1", "--points=none", "-o", graph.with_suffix(f".{plan}.tnn")],
+            capture_output=True, text=True)
+        graph.with_suffix(f".{plan}.tnn").unlink(missing_ok=True)
+        if result.returncode:
+            return result.stderr.strip(), None
+    return "", decisions(options, graph)
+
+
 def bench(options, graph, plans, *more):
     """The figures of the plans as `tenon bench` gives them."""
     text = subprocess.run([options.tenon, "bench", graph, "--random-weights=1", "--device=cuda",
@@ -87,7 +87,7 @@ def bench(options, graph, plans, *more):
     return json.loads(text)
 
 
-def measure(options, entry, rows, element, graph, copies):
+def measure(options, entry, rows, element, graph, copies, chains):
     """The figures of one graph, times in µs a copy."""
     record = {"chain": entry.number, "name": entry.name, "type": element, "rows": rows,
               "copies": copies}
@@ -97,7 +97,7 @@ def measure(options, entry, rows, element, graph, copies):
         record[f"{plan['plan']}_launches"] = plan["launches"] / copies
     best = min(record["unfused"], record["fused"])
     record["right"] = record["auto"] <= 1.02 * best
-    record["fused_chains"], record["refused"] = decisions(options, graph)
+    record["fused_chains"], record["refused"] = chains
     if not record["fused_chains"] and not record["refused"]:
         parts = bench(options, graph, ["unfused"], f"--disable={RAISES}")[0]
         record["parts"] = parts["steps_ns"]["median"] / 1e3 / copies
@@ -153,15 +153,16 @@ def main():
             max(1, len(os.sched_getaffinity(0)) - 1)) as compilers:
         graphs = [(point, *write(*point, Path(temporary))) for point in points]
         compiled = [compilers.submit(compile_graph, options, graph) for _, graph, _ in graphs]
-        for (point, graph, copies), error in zip(graphs, compiled):
+        for (point, graph, copies), compilation in zip(graphs, compiled):
             name = f"{point[0].name}, {point[2]}, {point[1]} rows"
-            if error.result():
-                failed.append(f"{name}: {error.result()}")
+            error, chains = compilation.result()
+            if error:
+                failed.append(f"{name}: {error}")
                 continue
             if options.compile_only:
                 continue
             try:
-                record = measure(options, *point, graph, copies)
+                record = measure(options, *point, graph, copies, chains)
             except subprocess.CalledProcessError as problem:
                 failed.append(f"{name}: {problem.stderr.strip()}")
                 continue
