@@ -291,9 +291,9 @@ static ExpertGemvSchedule chooseGemv(const ExpertRegion& region) {
   bool byPair = region.fewShareExperts();
   if (!byPair) {
     int64_t expected = llvm::divideCeil(region.pairs(), region.experts);
-    int64_t fitting = std::clamp<int64_t>(mostSums / (gemms * schedule.vector), 1,
-                                          ExpertGemvSchedule::mostPairsAtOnce);
-    schedule.pairsAtOnce = std::min<int64_t>(llvm::PowerOf2Ceil(expected), fitting);
+    int64_t fitting = std::max<int64_t>(mostSums / (gemms * schedule.vector), 1);
+    schedule.pairsAtOnce = std::min<int64_t>({static_cast<int64_t>(llvm::PowerOf2Ceil(expected)),
+                                              fitting, ExpertGemvSchedule::mostPairs});
   }
   int64_t parts = byPair ? region.pairs() : region.experts;
   schedule.tiles = parts * llvm::divideCeil(region.columns, warps * schedule.columnsPerWarp);

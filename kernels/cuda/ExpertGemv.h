@@ -22,12 +22,12 @@ struct ExpertGemvSchedule {
   /// into registers.
   int64_t stages = 0;
 
-  static constexpr int64_t mostPairsAtOnce = 16;
+  static constexpr int64_t mostPairs = 16; ///< at once
   static constexpr Parameter<ExpertGemvSchedule> parameters[] = {
       threadsParameter(&ExpertGemvSchedule::threads),
       {"vector", &ExpertGemvSchedule::vector, 1, 8},
       {"columns_per_warp", &ExpertGemvSchedule::columnsPerWarp, 1, 128},
-      {"pairs_at_once", &ExpertGemvSchedule::pairsAtOnce, 1, mostPairsAtOnce, /*absent=*/0},
+      {"pairs_at_once", &ExpertGemvSchedule::pairsAtOnce, 1, mostPairs, /*absent=*/0},
       {"stages", &ExpertGemvSchedule::stages, 1, 128, /*absent=*/0}};
 };
 

@@ -66,15 +66,15 @@ module attributes {tenon.phase = #tenon.phase<fused>} {
     }
     return %0, %1, %2 : tensor<512x8x768xf16>, tensor<640x8x768xf16>, tensor<24x8x768xf16>
   }
-  // Rows of 65 elements, which threads load one by one: registers would hold more pairs at once than
-  // the schedule may have.
-  // CHECK-LABEL: func.func @narrow_experts
-  // CHECK: schedule #tenon.schedule<"expert_gemv", {{.*}}pairs_at_once = 16 : i64
-  func.func @narrow_experts(%x: tensor<300x65xf16>, %i: tensor<300x5xi32>, %g: tensor<8x48x65xf16>) -> tensor<300x5x48xf16> {
-    %0 = tenon.kernel (%a = %x : tensor<300x65xf16>, %b = %g : tensor<8x48x65xf16>, %c = %i : tensor<300x5xi32>) -> tensor<300x5x48xf16> {
-      %3 = tenon.expert_matmul %a, %b, %c : (tensor<300x65xf16>, tensor<8x48x65xf16>, tensor<300x5xi32>) -> tensor<300x5x48xf16>
-      tenon.yield %3 : tensor<300x5x48xf16>
+
+  // Of a row without vectors registers hold more sums than a block lists pairs at once.
+  // CHECK-LABEL: func.func @many
+  // CHECK: schedule #tenon.schedule<"expert_gemv", tiles = 24, {columns_per_warp = 1 : i64, pairs_at_once = 16 : i64, threads = 256 : i64, vector = 1 : i64}>
+  func.func @many(%x: tensor<64x33xf16>, %w: tensor<8x24x33xf16>, %ids: tensor<64x4xi32>) -> tensor<64x4x24xf16> {
+    %0 = tenon.kernel (%a = %x : tensor<64x33xf16>, %b = %w : tensor<8x24x33xf16>, %c = %ids : tensor<64x4xi32>) -> tensor<64x4x24xf16> {
+      %1 = tenon.expert_matmul %a, %b, %c : (tensor<64x33xf16>, tensor<8x24x33xf16>, tensor<64x4xi32>) -> tensor<64x4x24xf16>
+      tenon.yield %1 : tensor<64x4x24xf16>
     }
-    return %0 : tensor<300x5x48xf16>
+    return %0 : tensor<64x4x24xf16>
   }
 }
