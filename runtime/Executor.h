@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "runtime/BlockStamps.h"
+#include "runtime/MemoryTraffic.h"
 #include "runtime/StepObserver.h"
 #include "runtime/StepProfile.h"
 #include "runtime/TokenStream.h"
@@ -77,6 +78,12 @@ public:
   virtual absl::StatusOr<std::vector<std::vector<BlockStamps>>> readStamps(size_t function) {
     return absl::FailedPreconditionError(
         "expects a program whose kernels leave stamps, but this one's leave none");
+  }
+  /// What the device's memory moves while the steps of `function`, the last call's, run once more or as
+  /// often as counting takes. Unimplemented where a device counts nothing, FailedPrecondition where
+  /// the last call was not of this function, else what keeps the counters from being read.
+  virtual absl::StatusOr<MemoryTraffic> countTraffic(size_t function) {
+    return absl::UnimplementedError("no counter of this device is read");
   }
   /// Bytes of the device's own memory that the program takes; 0 where it has none of its own.
   virtual uint64_t deviceBytes() const { return 0; }

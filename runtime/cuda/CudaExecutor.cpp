@@ -8,6 +8,7 @@
 #include "runtime/cuda/internal/CaptureGraph.h"
 #include "runtime/cuda/internal/CublasLt.h"
 #include "runtime/cuda/internal/CudaTokenStream.h"
+#include "runtime/cuda/internal/Cupti.h"
 #include "runtime/cuda/internal/DeviceProgramMemory.h"
 #include "runtime/cuda/internal/DeviceStepMemory.h"
 #include "runtime/cuda/internal/KernelModules.h"
@@ -63,6 +64,7 @@ struct CudaExecutor::Impl {
   KernelModules kernels;
   std::optional<CublasLt> library;
   std::optional<AdvanceTokens> advance; ///< once tokens are streamed
+  std::optional<Cupti> counters;        ///< once traffic is counted
   PinnedMemory staging;                 ///< the ports of one function, laid out as on the device
   Event stepsBegin;
   Event stepsEnd;
@@ -430,6 +432,17 @@ absl::StatusOr<std::vector<std::vector<BlockStamps>>> CudaExecutor::readStamps(s
     return Executor::readStamps(function);
   TENON_RETURN_IF_ERROR(impl->device.makeCurrent());
   return impl->stamps.read(impl->device.driver(), impl->stream.get(), function);
+}
+
+absl::StatusOr<MemoryTraffic> CudaExecutor::countTraffic(size_t function) {
+  // Once before, so that a graph is built by then.
+  TENON_RETURN_IF_ERROR(repeatSteps(function, 1));
+  if (!impl->counters) {
+    const std::vector<std::string>& paths = impl->options.counterPaths;
+    TENON_ASSIGN_OR_RETURN(
+        impl->counters, Cupti::open(paths.empty() ? Cupti::defaultPaths() : paths, impl->device));
+  }
+  return impl->counters->count([&] { return repeatSteps(function, 1); });
 }
 
 std::span<const StepProfile> CudaExecutor::profile(size_t function) const {

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "runtime/Executor.h"
@@ -26,6 +28,8 @@ struct CudaExecutorOptions {
   bool dependentLaunches = true;
   /// Waits after every step, so that the error of a faulty kernel names its step. Without graphs.
   bool checkSteps = false;
+  /// Where CUPTI is looked for, which counts what memory moves; empty: in its usual places.
+  std::vector<std::string> counterPaths = {};
 };
 
 /// Bytes of device memory that a program takes.
@@ -97,6 +101,9 @@ public:
   std::span<const StepProfile> profile(size_t function) const override;
 
   absl::StatusOr<std::vector<std::vector<BlockStamps>>> readStamps(size_t function) override;
+
+  /// By CUPTI, which is opened at the first call.
+  absl::StatusOr<MemoryTraffic> countTraffic(size_t function) override;
 
 private:
   struct Impl;

@@ -243,6 +243,20 @@ absl::Status ModelBench::callGroups(std::span<const GroupFunction> groups) {
   return absl::OkStatus();
 }
 
+absl::Status ModelBench::countTraffic(std::span<const GroupFunction> groups) {
+  TENON_RETURN_IF_ERROR(runAt(measuredPosition()));
+  TENON_ASSIGN_OR_RETURN(runtime::MemoryTraffic traffic, executor->countTraffic(index));
+  std::vector<runtime::MemoryTraffic> ofGroups;
+  std::vector<std::span<std::byte>> results(outputs.begin(), outputs.end());
+  for (const GroupFunction& group : groups) {
+    TENON_RETURN_IF_ERROR(executor->run(group.function, viewInputs(inputs), results));
+    TENON_ASSIGN_OR_RETURN(ofGroups.emplace_back(), executor->countTraffic(group.function));
+  }
+  times.traffic = traffic;
+  times.groupTraffic = std::move(ofGroups);
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::vector<runtime::StepTimeline>> ModelBench::timelines() {
   std::vector<runtime::StepTimeline> found;
   for (int64_t i = 0; i < options.profiledCalls; ++i) {

@@ -2,6 +2,7 @@
 #define TENON_TOOLS_BENCH_BENCHMODEL_H
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -33,6 +34,9 @@ struct BenchResult {
   std::vector<uint64_t> tokenNs;
   std::vector<int32_t> tokenIds; ///< [tokens, rows] of a generation, those that warm up included
   std::vector<std::vector<uint64_t>> groupNs; ///< by group: of each call of its steps alone
+  /// What memory moved in a call's steps, and by group in its steps alone; where it was counted.
+  std::optional<runtime::MemoryTraffic> traffic;
+  std::vector<runtime::MemoryTraffic> groupTraffic;
 };
 
 /// Tokens of each `ModelBench::generate` that warm up.
@@ -65,6 +69,9 @@ public:
   absl::Status generate();
   /// One call of each group.
   absl::Status callGroups(std::span<const GroupFunction> groups);
+  /// Has the device count what its memory moves in a call, and in a call of each group. Fails as
+  /// `Executor::countTraffic` does, and has counted nothing then.
+  absl::Status countTraffic(std::span<const GroupFunction> groups);
   /// One call at the measured position that `observer` looks at from step to step.
   absl::Status observe(runtime::StepObserver& observer);
   /// As many calls as `profile` makes, of kernels that stamp: the timeline of each. They are measured

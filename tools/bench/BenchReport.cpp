@@ -125,6 +125,17 @@ uint64_t groupMedianNs(const BenchReport& report, size_t index) {
   return summarize(report.times.groupNs[index]).medianNs;
 }
 
+/// Read and written together; null where nothing was counted.
+nlohmann::ordered_json countedBytes(const std::optional<runtime::MemoryTraffic>& traffic) {
+  return traffic ? nlohmann::ordered_json(traffic->bytes()) : nlohmann::ordered_json();
+}
+
+std::optional<runtime::MemoryTraffic> groupTraffic(const BenchReport& report, size_t index) {
+  if (report.times.groupTraffic.empty())
+    return std::nullopt;
+  return report.times.groupTraffic[index];
+}
+
 /// The groups in one line each.
 std::string formatGroups(const BenchReport& report) {
   std::string text;
@@ -144,6 +155,7 @@ nlohmann::ordered_json describeGroups(const BenchReport& report) {
                       {"steps", report.groups[i].steps.size()},
                       {"ns", groupMedianNs(report, i)},
                       {"bytes", groupBytes(report, i)},
+                      {"counted_bytes", countedBytes(groupTraffic(report, i))},
                       {"read_limit_percent",
                        readPercent(report, groupBytes(report, i), groupMedianNs(report, i))}});
   return groups;
@@ -235,6 +247,10 @@ std::string formatReport(const BenchReport& report, const runtime::Program& prog
   if (std::optional<double> fixed = fixedUsPerLayer(report, program.functions[function]))
     text += absl::StrFormat("\n  beyond all bytes at that rate %.2f us a layer of %d", *fixed,
                             countLayers(program.functions[function]));
+  if (report.times.traffic)
+    text += absl::StrFormat("\n  memory moved %.1f MB by its counters, %.1f MB of them written",
+                            report.times.traffic->bytes() / 1e6,
+                            report.times.traffic->writtenBytes / 1e6);
   if (!report.predictedNs.empty())
     text += absl::StrFormat("\n  the cost model says %.4f ms, %.1f %% of the median",
                             predictedNs(report) / 1e6,
@@ -277,6 +293,8 @@ nlohmann::ordered_json describeReport(const BenchReport& report, const runtime::
       {"steps_ns", describeTimes(steps)},
       {"call_ns", describeTimes(summarize(report.times.callNs))},
       {"planned_bytes", work.weightBytes + work.otherBytes},
+      {"counted_bytes", countedBytes(report.times.traffic)},
+      {"counted_written_bytes", nullptr},
       {"workspace_bytes", report.workspaceBytes},
       {"weight_bytes", work.weightBytes},
       {"other_bytes", work.otherBytes},
@@ -286,6 +304,8 @@ nlohmann::ordered_json describeReport(const BenchReport& report, const runtime::
       {"step_timing_ns", timingNs(report)},
       {"groups", describeGroups(report)},
       {"kernels", std::move(kernels)}};
+  if (report.times.traffic)
+    object["counted_written_bytes"] = report.times.traffic->writtenBytes;
   if (std::optional<double> fixed = fixedUsPerLayer(report, program.functions[function]))
     object["fixed_us_per_layer"] = *fixed;
   if (!report.predictedNs.empty())

@@ -57,9 +57,11 @@ std::string formatReport(const BenchReport& report, const runtime::Program& prog
 ///   token_ns            the same of each token of a generation, host included; where measured
 ///   weight_bytes, other_bytes, flops   of a call, as the operations state them
 ///   planned_bytes       both together: what the plan's kernels have to read and write
+///   counted_bytes       what memory read and wrote by the device's counters, counted_written_bytes of
+///                       them written; null where nothing was counted
 ///   workspace_bytes     for what kernels hand on
 ///   groups              for each: name, steps, ns (median of its steps alone), bytes,
-///                       read_limit_percent
+///                       counted_bytes, read_limit_percent
 ///   read_mb_per_s, read_limit_percent   the target's; the least time of the weights over the median
 ///   step_timing_ns      what timing a step by itself adds to it, on average
 ///   kernels             for each: symbol, steps, example, ns (of all its steps in a call, each timed

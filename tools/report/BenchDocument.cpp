@@ -151,7 +151,6 @@ ordered_json describePlan(const DocumentedPlan& plan) {
   ordered_json object = describeReport(*plan.report, *plan.program, plan.function);
   object["fused_launches"] = std::ranges::count_if(
       plan.steps, [](const StepDetails& step) { return step.names.size() > 1; });
-  object["counted_bytes"] = nullptr;
   object["memory"] = describeMemory(*plan.program, function);
   object["memory"]["device_bytes"] = nullptr;
   if (plan.program->device == "cuda")

@@ -35,7 +35,6 @@ double compareResults(const runtime::Function& function,
 /// One plan as `describeReport` has it, and beside that
 ///
 ///   fused_launches   of kernels of several operations
-///   counted_bytes    null: no counter of the device is read
 ///   memory           weight_bytes, cache_bytes, workspace_bytes (that the function touches),
 ///                    port_bytes (its inputs and results), total_bytes, their sum; device_bytes, what the
 ///                    plan took of a GPU's own memory, else null

@@ -78,13 +78,17 @@ void describeCpu(ordered_json& provenance) {
 
 } // namespace
 
-ordered_json describeProvenance(const runtime::Program& program) {
+ordered_json describeProvenance(const runtime::Program& program, const absl::Status& counted) {
   ordered_json provenance = {
       {"version", versionNumber()}, {"commit", versionCommit()}, {"date", dateNow()}};
   (program.device == "cuda" ? describeGpu : describeCpu)(provenance);
   provenance["target"] = program.target;
   provenance["counters"] =
-      "none: bytes are those that the plan's operations state, no counter of the device is read";
+      counted.ok()
+          ? "CUPTI's range profiler: dram__bytes_read.sum, dram__bytes_write.sum of a call's "
+            "steps, which run alone"
+          : absl::StrFormat("none: %s; bytes are those that the plan's operations state",
+                            std::string(counted.message()));
   return provenance;
 }
 

@@ -1,6 +1,7 @@
 #ifndef TENON_TOOLS_REPORT_PROVENANCE_H
 #define TENON_TOOLS_REPORT_PROVENANCE_H
 
+#include "absl/status/status.h"
 #include "nlohmann/json.hpp"
 #include "runtime/program/Program.h"
 
@@ -15,7 +16,10 @@ namespace tenon::tools {
 ///   driver            of a GPU; `none` for a CPU
 ///   clocks            as the machine says them now
 ///   counters          what counted bytes, or why nothing did
-nlohmann::ordered_json describeProvenance(const runtime::Program& program);
+///
+/// `counted` says why bytes were not counted, or that they were.
+nlohmann::ordered_json describeProvenance(const runtime::Program& program,
+                                          const absl::Status& counted);
 
 } // namespace tenon::tools
 

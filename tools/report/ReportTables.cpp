@@ -39,8 +39,8 @@ ReportTable comparePlans(const ordered_json& document) {
   const ordered_json& plans = document["plans"];
   const ordered_json& first = plans.front();
   ReportTable table;
-  table.title = "Plans: times are medians of a call's steps; memory in MB, peak as a GPU allocated "
-                "it; differs: the largest "
+  table.title = "Plans: times are medians of a call's steps; memory in MB, counted by the "
+                "device, peak as a GPU allocated it; differs: the largest "
                 "difference of a result from the first plan's over its largest value";
   table.columns = {"plan",   "ms",      "speed-up", "predicted", document["unit"], "launches",
                    "fused",  "planned", "counted",  "weights",   "caches",         "workspace",
@@ -69,7 +69,8 @@ ReportTable compareGroups(const ordered_json& document) {
   const ordered_json& plans = document["plans"];
   ReportTable table;
   table.title = "Groups of steps, each run alone";
-  table.columns = {"group", "plan", "ms", "speed-up", "launches", "planned", "% of read"};
+  table.columns = {"group",    "plan",    "ms",      "speed-up",
+                   "launches", "planned", "counted", "% of read"};
   table.textColumns = 2;
   std::vector<std::string> names;
   for (const ordered_json& plan : plans)
@@ -86,7 +87,7 @@ ReportTable compareGroups(const ordered_json& document) {
         firstNs = firstNs > 0 ? firstNs : ns;
         table.rows.push_back({name, plan["plan"], milliseconds(group["ns"]), ratio(firstNs, ns),
                               absl::StrFormat("%d", group["steps"].get<int64_t>()),
-                              megabytes(group["bytes"]),
+                              megabytes(group["bytes"]), megabytes(group["counted_bytes"]),
                               absl::StrFormat("%.1f", group["read_limit_percent"].get<double>())});
       }
   }

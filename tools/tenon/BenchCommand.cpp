@@ -229,6 +229,13 @@ absl::Status measure(const Options& options, std::vector<MeasuredPlan>& plans) {
   return absl::OkStatus();
 }
 
+/// Has the device count what each plan moves; after all that is timed, which counting may slow.
+absl::Status countTraffic(std::vector<MeasuredPlan>& plans) {
+  for (MeasuredPlan& plan : plans)
+    TENON_RETURN_IF_ERROR(plan.bench.countTraffic(plan.groups));
+  return absl::OkStatus();
+}
+
 /// The calls once more, by kernels whose blocks leave stamps.
 absl::StatusOr<MeasuredTimelines> measureTimelines(const Options& options,
                                                    const MeasuredPlan& plan) {
@@ -398,6 +405,7 @@ absl::Status bench(Options options) {
     plans.push_back(std::move(loaded));
   }
   TENON_RETURN_IF_ERROR(measure(options, plans));
+  const absl::Status counted = countTraffic(plans);
   nlohmann::ordered_json figures = nlohmann::ordered_json::array();
   std::vector<runtime::TracedCall> calls;
   for (MeasuredPlan& plan : plans) {
@@ -417,9 +425,9 @@ absl::Status bench(Options options) {
     plan["commit"] = versionCommit();
   }
   const MeasuredPlan& first = plans.front();
-  nlohmann::ordered_json document =
-      makeBenchDocument(figures, first.target, describeProvenance(first.executor->program()),
-                        isLanguageFunction(first.bench.function()));
+  nlohmann::ordered_json document = makeBenchDocument(
+      figures, first.target, describeProvenance(first.executor->program(), counted),
+      isLanguageFunction(first.bench.function()));
   if (!options.json.replacesText())
     std::cout << "\n"
               << formatProvenance(document) << "\n"

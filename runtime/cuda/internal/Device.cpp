@@ -14,13 +14,14 @@ absl::StatusOr<Device> Device::open(const Driver& driver, int ordinal) {
     return absl::NotFoundError(absl::StrFormat(
         "expects one of this machine's %d CUDA devices, but got device %d", count, ordinal));
   Device device(driver);
+  device.number = ordinal;
   TENON_RETURN_IF_ERROR(
       driver.check(driver.deviceGet(&device.device, ordinal), "open the CUDA device"));
   std::array<char, 256> name{};
   TENON_RETURN_IF_ERROR(driver.check(
       driver.deviceGetName(name.data(), name.size() - 1, device.device), "read a device's name"));
   device.deviceName = name.data();
-  TENON_RETURN_IF_ERROR(driver.check(driver.devicePrimaryCtxRetain(&device.context, device.device),
+  TENON_RETURN_IF_ERROR(driver.check(driver.devicePrimaryCtxRetain(&device.primary, device.device),
                                      absl::StrFormat("create a context on %s", device.deviceName)));
   device.retained = PrimaryContext(driver, device.device);
   TENON_RETURN_IF_ERROR(device.makeCurrent());
@@ -28,7 +29,7 @@ absl::StatusOr<Device> Device::open(const Driver& driver, int ordinal) {
 }
 
 absl::Status Device::makeCurrent() const {
-  return table->check(table->ctxSetCurrent(context), "make the device's context current");
+  return table->check(table->ctxSetCurrent(primary), "make the device's context current");
 }
 
 absl::StatusOr<int> Device::attribute(CUdevice_attribute attribute) const {

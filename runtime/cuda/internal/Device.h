@@ -53,6 +53,8 @@ public:
 
   const Driver& driver() const { return *table; }
   const std::string& name() const { return deviceName; }
+  int ordinal() const { return number; }
+  CUcontext context() const { return primary; }
   /// Makes the device's context the calling thread's: before any other call from a thread.
   absl::Status makeCurrent() const;
 
@@ -78,8 +80,9 @@ private:
   Device(const Driver& driver) : table(&driver) {}
 
   const Driver* table;
+  int number = 0; ///< as the driver counts
   CUdevice device = 0;
-  CUcontext context = nullptr;
+  CUcontext primary = nullptr;
   PrimaryContext retained;
   std::string deviceName;
 };

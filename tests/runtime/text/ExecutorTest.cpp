@@ -26,6 +26,8 @@ TEST(Executor, SaysWhatADeviceDoesNotDo) {
   EXPECT_THAT(device.repeatSteps(0, 1),
               FailsWith(absl::StatusCode::kUnimplemented,
                         "this device keeps no inputs to repeat a call's steps on"));
+  EXPECT_THAT(device.countTraffic(0),
+              FailsWith(absl::StatusCode::kUnimplemented, "no counter of this device is read"));
   EXPECT_THAT(device.readStamps(0),
               FailsWith(absl::StatusCode::kFailedPrecondition,
                         "expects a program whose kernels leave stamps, but this one's leave none"));

@@ -72,6 +72,11 @@ public:
   readStamps(size_t function) override {
     return std::vector<std::vector<runtime::BlockStamps>>{{{1'000, 0, 2'000}, {2'000, 0, 3'000}}};
   }
+  absl::StatusOr<runtime::MemoryTraffic> countTraffic(size_t function) override {
+    if (!counts)
+      return Executor::countTraffic(function);
+    return runtime::MemoryTraffic{.readBytes = 100 + function, .writtenBytes = positions.size()};
+  }
   void setProfiling(bool enabled) override { profiling = enabled; }
   std::span<const runtime::StepProfile> profile(size_t function) const override { return steps; }
 
@@ -79,6 +84,7 @@ public:
   std::vector<std::vector<int32_t>> positions; ///< of each call
   std::vector<runtime::StepProfile> steps = std::vector<runtime::StepProfile>(1);
   bool profiling = false;
+  bool counts = true; ///< what memory moves
   int32_t shift = 0;
 };
 
@@ -185,6 +191,25 @@ TEST(ModelBench, RunsEachGroupAlone) {
   EXPECT_THAT(bench.result().groupNs, ElementsAre(ElementsAre(5, 5)));
 }
 
+TEST(ModelBench, CountsWhatMemoryMoves) {
+  FakeExecutor executor(makeProgram(Role::Decode, 1));
+  std::vector<GroupFunction> groups =
+      addGroupFunctions(executor.held, 0, std::vector<std::string>{"ffn"});
+  ModelBench bench = ModelBench::create(executor, Role::Decode, 1, {.position = 2}).value();
+  executor.counts = false;
+  EXPECT_THAT(bench.countTraffic(groups),
+              FailsWith(absl::StatusCode::kUnimplemented, HasSubstr("no counter of this device")));
+  EXPECT_FALSE(bench.result().traffic.has_value());
+  executor.counts = true;
+  executor.positions.clear();
+  ASSERT_THAT(bench.countTraffic(groups), tests::IsOk());
+  EXPECT_THAT(executor.positions, ElementsAre(ElementsAre(2), ElementsAre(2)));
+  EXPECT_EQ(bench.result().traffic->readBytes, 100u);
+  ASSERT_EQ(bench.result().groupTraffic.size(), 1u);
+  EXPECT_EQ(bench.result().groupTraffic[0].readBytes, 100 + groups[0].function);
+  EXPECT_EQ(bench.result().groupTraffic[0].writtenBytes, 2u) << "after the group's own call";
+}
+
 TEST(ModelBench, CallsAGraphOnTheSameInputs) {
   FakeExecutor executor(makeProgram(Role::Other, 1));
   std::vector<std::vector<std::byte>> inputs(3, std::vector<std::byte>(sizeof(int32_t)));
@@ -287,6 +312,10 @@ TEST(BenchReport, NamesTheKernelsAndTheReadLimit) {
   report.groups = {{"ffn", 1, {0}}};
   report.work = {{.flops = 10, .weightBytes = 400000, .otherBytes = 8}};
   EXPECT_FALSE(describeReport(report, program, 0).contains("predicted_ns"));
+  EXPECT_TRUE(describeReport(report, program, 0)["counted_bytes"].is_null());
+  EXPECT_TRUE(describeReport(report, program, 0)["groups"][0]["counted_bytes"].is_null());
+  report.times.traffic = {.readBytes = 380000, .writtenBytes = 50000};
+  report.times.groupTraffic = {{.readBytes = 390000, .writtenBytes = 0}};
   EXPECT_THAT(formatReport(report, program, 0), Not(HasSubstr("the cost model says")));
   report.predictedNs = {150};
   nlohmann::ordered_json json = describeReport(report, program, 0);
@@ -299,6 +328,9 @@ TEST(BenchReport, NamesTheKernelsAndTheReadLimit) {
   EXPECT_EQ(json["kernels"][0]["predicted_ns"], 150);
   EXPECT_EQ(json["predicted_ns"], 150);
   EXPECT_EQ(json["planned_bytes"], 400008);
+  EXPECT_EQ(json["counted_bytes"], 430000);
+  EXPECT_EQ(json["counted_written_bytes"], 50000);
+  EXPECT_EQ(json["groups"][0]["counted_bytes"], 390000);
   EXPECT_NEAR(json["fixed_us_per_layer"].get<double>(), 0.099998, 1e-9); // 200 ns less 100.002 ns
   EXPECT_EQ(json["token_ns"]["median"], 230);
   EXPECT_EQ(json["groups"][0]["name"], "ffn");
@@ -310,6 +342,7 @@ TEST(BenchReport, NamesTheKernelsAndTheReadLimit) {
                         "3 calls"));
   EXPECT_THAT(text, HasSubstr("blk.0.attn_q: matmul"));
   EXPECT_THAT(text, HasSubstr("the cost model says 0.0001 ms, 75.0 % of the median"));
+  EXPECT_THAT(text, HasSubstr("memory moved 0.4 MB by its counters, 0.1 MB of them written"));
   EXPECT_THAT(text, HasSubstr("beyond all bytes at that rate 0.10 us a layer of 1"));
 }
 

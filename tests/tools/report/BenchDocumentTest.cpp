@@ -130,7 +130,8 @@ TEST_F(BenchDocument, DescribesAPlan) {
 
   TargetAttr target = findTarget(&context, "x86-64-v3");
   ordered_json document = makeBenchDocument(ordered_json::array({plan}), target,
-                                            describeProvenance(program), /*isModel=*/false);
+                                            describeProvenance(program, absl::OkStatus()),
+                                            /*isModel=*/false);
   EXPECT_EQ(document["format"], "tenon-bench-1");
   EXPECT_EQ(document["unit"], "calls/s");
   EXPECT_EQ(document["title"],
@@ -140,6 +141,9 @@ TEST_F(BenchDocument, DescribesAPlan) {
   for (const char* fact : {"version", "commit", "date", "device", "driver", "clocks", "counters"})
     EXPECT_NE(document["provenance"][fact].get<std::string>(), "") << fact;
   EXPECT_EQ(document["provenance"]["target"], "x86-64-v3");
+  EXPECT_THAT(document["provenance"]["counters"].get<std::string>(), HasSubstr("dram__bytes_read"));
+  EXPECT_EQ(describeProvenance(program, absl::UnimplementedError("none here"))["counters"],
+            "none: none here; bytes are those that the plan's operations state");
 }
 
 std::vector<std::vector<std::byte>> encode(std::vector<float> values) {

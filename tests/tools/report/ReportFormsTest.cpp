@@ -42,6 +42,7 @@ ordered_json makePlan(const std::string& name, int64_t ns, int64_t workspace, in
              {"steps", 2},
              {"ns", ns / 4},
              {"bytes", 500'000},
+             {"counted_bytes", 600'000},
              {"read_limit_percent", 12.5}}}},
           {"kernels", ordered_json::array({kernel})}};
 }
@@ -50,6 +51,7 @@ ordered_json makeDocument() {
   ordered_json plans = {makePlan("vanilla", 4'000'000, 3'000'000, 1),
                         makePlan("auto", 2'000'000, 1'000'000, 2)};
   plans[1]["difference"] = 1.5e-6;
+  plans[1]["counted_bytes"] = 3'250'000;
   plans[1]["memory"]["device_bytes"] = 5'500'000;
   return {{"title", "m.gguf, decode_1 | <script>"},
           {"unit", "tokens/s"},
@@ -64,9 +66,10 @@ TEST(ReportTables, ComparePlansWithTheFirst) {
               ElementsAre("vanilla", "4.0000", "1.00", "1.0000", "500.0", "4", "0", "3.00", "-",
                           "1.00", "0.00", "3.00", "4.00", "-", "0.0", "-"));
   EXPECT_THAT(tables[0].rows[1],
-              ElementsAre("auto", "2.0000", "2.00", "1.0000", "500.0", "4", "2", "3.00", "-",
+              ElementsAre("auto", "2.0000", "2.00", "1.0000", "500.0", "4", "2", "3.00", "3.25",
                           "1.00", "0.00", "1.00", "2.00", "5.50", "50.0", "1.5e-06"));
-  EXPECT_THAT(tables[1].rows[1], ElementsAre("ffn", "auto", "0.5000", "2.00", "2", "0.50", "12.5"));
+  EXPECT_THAT(tables[1].rows[1],
+              ElementsAre("ffn", "auto", "0.5000", "2.00", "2", "0.50", "0.60", "12.5"));
   // The plan without kernels of several operations lists none.
   EXPECT_THAT(tables[2].rows, ElementsAre(ElementsAre("auto", "k0_matmul", "matmul+gelu", "2",
                                                       "500.00", "200.00", "50.0")));
