@@ -10,7 +10,7 @@ from memory; times are medians of calls, µs a copy. `right`: the plan `auto` ta
 than the faster of the others. `saved` says what fusion saves as predicted and as measured, and the next
 two columns by how much the prediction of `auto` and `unfused` is off. Last comes what is fused, or why
 neighbours are not. Where all is one operation once it is raised from its parts, `parts` has the time
-without that. Graphs are compiled by other processes while earlier ones
+without that. page.py makes a page of what --out has. Graphs are compiled by other processes while earlier ones
 are measured; `--compile-only` needs no GPU.
 """
 import argparse
@@ -24,10 +24,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from chains import CHAINS, Chain
+from page import COLUMNS, PLANS, RIGHT, cells
 
 COLD_BYTES, FEWEST, MOST = 200_000_000, 4, 16
 MOST_BYTES = 150_000_000  # of a function's inputs and results, which each call copies
-PLANS = ("unfused", "fused", "auto")
 RAISES = "activation,attention,gelu,glu,layer_norm,rms_norm,rope"
 
 
@@ -87,44 +87,29 @@ def bench(options, graph, plans, *more):
     return json.loads(text)
 
 
-def measure(options, entry, rows, element, graph, copies, chains):
-    """The figures of one graph, times in µs a copy."""
-    record = {"chain": entry.number, "name": entry.name, "type": element, "rows": rows,
-              "copies": copies}
+def describe(entry, rows, element, copies, chains):
+    """What is known of a graph before it runs."""
+    fused, refused = chains
+    return {"chain": entry.number, "name": entry.name, "type": element, "rows": rows, "copies": copies,
+            "fused_chains": fused, "refused": refused}
+
+
+def measure(options, record, graph):
+    """Adds the figures of one graph, times in µs a copy."""
+    copies = record["copies"]
     for plan in bench(options, graph, PLANS):
         record[plan["plan"]] = plan["steps_ns"]["median"] / 1e3 / copies
         record[f"{plan['plan']}_predicted"] = plan["predicted_ns"] / 1e3 / copies
         record[f"{plan['plan']}_launches"] = plan["launches"] / copies
     best = min(record["unfused"], record["fused"])
-    record["right"] = record["auto"] <= 1.02 * best
-    record["fused_chains"], record["refused"] = chains
+    record["right"] = record["auto"] <= RIGHT * best
     if not record["fused_chains"] and not record["refused"]:
         parts = bench(options, graph, ["unfused"], f"--disable={RAISES}")[0]
         record["parts"] = parts["steps_ns"]["median"] / 1e3 / copies
-    return record
 
 
-def percent(predicted, measured):
-    return 100 * (predicted - measured) / measured
-
-
-def row(record):
-    saved = lambda suffix: 100 * (1 - record[f"auto{suffix}"] / record[f"unfused{suffix}"])
-    said = "; ".join(record["fused_chains"] or record["refused"][:1]) or "one operation"
-    cells = [record["chain"], record["name"], record["type"], record["rows"],
-             f"{record['parts']:.2f}" if "parts" in record else "",
-             *(f"{record[plan]:.2f}" for plan in PLANS),
-             f"{record['unfused'] / record['auto']:.2f}",
-             f"{record['unfused_launches']:.0f} / {record['auto_launches']:.0f}",
-             f"{saved('_predicted'):.0f} / {saved(''):.0f}",
-             f"{percent(record['auto_predicted'], record['auto']):+.0f}",
-             f"{percent(record['unfused_predicted'], record['unfused']):+.0f}",
-             "yes" if record["right"] else "**no**", said]
+def line(cells):
     return "| " + " | ".join(map(str, cells)) + " |"
-
-
-HEADINGS = ["chain", "", "type", "rows", "parts", *PLANS, "speed-up", "launches", "saved %, predicted / measured",
-            "auto % off", "unfused % off", "right", "one kernel, or why not"]
 
 
 def main():
@@ -148,7 +133,7 @@ def main():
               if (not numbers or entry.number in numbers) and rows in entry.rows]
     failed, wrong, done = [], 0, 0
     out = open(options.out, "w", encoding="utf-8") if options.out else None
-    print("| " + " | ".join(HEADINGS) + " |\n" + "|---" * len(HEADINGS) + "|", flush=True)
+    print(line(heading for heading, _ in COLUMNS) + "\n" + "|---" * len(COLUMNS) + "|", flush=True)
     with tempfile.TemporaryDirectory() as temporary, ThreadPoolExecutor(
             max(1, len(os.sched_getaffinity(0)) * 3 // 4)) as compilers:
         graphs = [(point, *write(*point, Path(temporary))) for point in points]
@@ -159,15 +144,15 @@ def main():
             if error:
                 failed.append(f"{name}: {error}")
                 continue
-            if options.compile_only:
-                continue
+            record = describe(*point, copies, chains)
             try:
-                record = measure(options, *point, graph, copies, chains)
+                if not options.compile_only:
+                    measure(options, record, graph)
+                    done, wrong = done + 1, wrong + (not record["right"])
+                    print(line(cells(record)[member] for _, member in COLUMNS), flush=True)
             except subprocess.CalledProcessError as problem:
                 failed.append(f"{name}: {problem.stderr.strip()}")
                 continue
-            done, wrong = done + 1, wrong + (not record["right"])
-            print(row(record), flush=True)
             if out:
                 out.write(json.dumps(record, ensure_ascii=False) + "\n")
                 out.flush()
