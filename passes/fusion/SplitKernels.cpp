@@ -63,7 +63,11 @@ LogicalResult KernelCutter::schedule(KernelOp single, KernelOp from) {
     single.setScheduleAttr(part);
     return success();
   }
-  auto isHero = [](Operation& other) { return !isElementOperation(other); };
+  // A search behind a product follows the product's tiles.
+  bool hasProduct = llvm::any_of(from.getBlock(), llvm::IsaPred<MatmulOp>);
+  auto isHero = [&](Operation& other) {
+    return !isElementOperation(other) && !(hasProduct && llvm::isa<ArgmaxOp>(other));
+  };
   if (isHero(op) && llvm::count_if(from.getBlock().without_terminator(), isHero) == 1) {
     single.setScheduleAttr(from.getScheduleAttr());
     return success();
