@@ -101,20 +101,24 @@ viewInputs(const std::vector<std::vector<std::byte>>& inputs) {
   return {inputs.begin(), inputs.end()};
 }
 
-absl::Status ModelBench::runInputs() {
-  std::vector<std::span<std::byte>> results(outputs.begin(), outputs.end());
-  return executor->run(index, viewInputs(inputs), results);
+std::vector<std::span<std::byte>> ModelBench::places(Results results) {
+  if (results == Results::Unwanted)
+    return std::vector<std::span<std::byte>>(outputs.size());
+  return {outputs.begin(), outputs.end()};
 }
 
-absl::Status ModelBench::runAt(int64_t position) {
+absl::Status ModelBench::runInputs(Results results) {
+  return executor->run(index, viewInputs(inputs), places(results));
+}
+
+absl::Status ModelBench::runAt(int64_t position, Results results) {
   setPosition(position);
-  return runInputs();
+  return runInputs(results);
 }
 
 absl::Status ModelBench::observe(runtime::StepObserver& observer) {
   setPosition(measuredPosition());
-  std::vector<std::span<std::byte>> results(outputs.begin(), outputs.end());
-  return executor->runObserved(index, viewInputs(inputs), results, observer);
+  return executor->runObserved(index, viewInputs(inputs), places(Results::Wanted), observer);
 }
 
 absl::Status ModelBench::feedDecode() {
@@ -235,21 +239,21 @@ absl::StatusOr<std::vector<int32_t>> ModelBench::generateOnHost(int64_t count) {
 absl::Status ModelBench::callGroups(std::span<const GroupFunction> groups) {
   setPosition(measuredPosition());
   times.groupNs.resize(groups.size());
-  std::vector<std::span<std::byte>> results(outputs.begin(), outputs.end());
   for (size_t i = 0; i < groups.size(); ++i) {
-    TENON_RETURN_IF_ERROR(executor->run(groups[i].function, viewInputs(inputs), results));
+    TENON_RETURN_IF_ERROR(
+        executor->run(groups[i].function, viewInputs(inputs), places(Results::Unwanted)));
     times.groupNs[i].push_back(executor->lastStepsNs());
   }
   return absl::OkStatus();
 }
 
 absl::Status ModelBench::countTraffic(std::span<const GroupFunction> groups) {
-  TENON_RETURN_IF_ERROR(runAt(measuredPosition()));
+  TENON_RETURN_IF_ERROR(runAt(measuredPosition(), Results::Unwanted));
   TENON_ASSIGN_OR_RETURN(runtime::MemoryTraffic traffic, executor->countTraffic(index));
   std::vector<runtime::MemoryTraffic> ofGroups;
-  std::vector<std::span<std::byte>> results(outputs.begin(), outputs.end());
   for (const GroupFunction& group : groups) {
-    TENON_RETURN_IF_ERROR(executor->run(group.function, viewInputs(inputs), results));
+    TENON_RETURN_IF_ERROR(
+        executor->run(group.function, viewInputs(inputs), places(Results::Unwanted)));
     TENON_ASSIGN_OR_RETURN(ofGroups.emplace_back(), executor->countTraffic(group.function));
   }
   times.traffic = traffic;
@@ -271,7 +275,8 @@ absl::StatusOr<std::vector<runtime::StepTimeline>> ModelBench::timelines() {
 absl::Status ModelBench::profile() {
   executor->setProfiling(true);
   for (int64_t i = 0; i < options.profiledCalls; ++i)
-    TENON_RETURN_IF_ERROR(runAt(measuredPosition()));
+    TENON_RETURN_IF_ERROR(runAt(
+        measuredPosition(), i + 1 < options.profiledCalls ? Results::Unwanted : Results::Wanted));
   times.profileNs.clear();
   for (const runtime::StepProfile& step : executor->profile(index))
     times.profileNs.push_back(step.calls == 0 ? 0 : step.totalNs / step.calls);

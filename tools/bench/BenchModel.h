@@ -93,8 +93,11 @@ private:
   /// Makes the inputs of a call of a language model with its first row at `position`. Of Mixed a chunk
   /// of sequence 0 and after it one row of each other sequence, as far as there are rows.
   void setPosition(int64_t position);
-  absl::Status runInputs();
-  absl::Status runAt(int64_t position);
+  /// Results that nobody looks at stay on the device, in calls whose whole time does not count.
+  enum class Results { Wanted, Unwanted };
+  std::vector<std::span<std::byte>> places(Results results);
+  absl::Status runInputs(Results results = Results::Wanted);
+  absl::Status runAt(int64_t position, Results results = Results::Wanted);
   /// Fills the caches up to the measured position.
   absl::Status feedDecode();
   absl::Status feedMixed();

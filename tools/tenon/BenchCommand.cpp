@@ -49,6 +49,7 @@ struct Options {
   PlanFlags plan;              ///< but for the plan's name
   frontends::EntryShape shape; ///< what `--shapes` says
   int64_t generate = 0;
+  std::string counters = "auto";
   std::string function; ///< empty: the one of `shape`, or the only one
   JsonFlag json;
   std::vector<std::string> files; ///< to write, each in the form that its ending says
@@ -230,7 +231,9 @@ absl::Status measure(const Options& options, std::vector<MeasuredPlan>& plans) {
 }
 
 /// Has the device count what each plan moves; after all that is timed, which counting may slow.
-absl::Status countTraffic(std::vector<MeasuredPlan>& plans) {
+absl::Status countTraffic(const Options& options, std::vector<MeasuredPlan>& plans) {
+  if (options.counters == "none")
+    return absl::UnavailableError("--counters is none");
   for (MeasuredPlan& plan : plans)
     TENON_RETURN_IF_ERROR(plan.bench.countTraffic(plan.groups));
   return absl::OkStatus();
@@ -405,7 +408,7 @@ absl::Status bench(Options options) {
     plans.push_back(std::move(loaded));
   }
   TENON_RETURN_IF_ERROR(measure(options, plans));
-  const absl::Status counted = countTraffic(plans);
+  const absl::Status counted = countTraffic(options, plans);
   nlohmann::ordered_json figures = nlohmann::ordered_json::array();
   std::vector<runtime::TracedCall> calls;
   for (MeasuredPlan& plan : plans) {
@@ -471,6 +474,14 @@ void addBenchCommand(CLI::App& app, Action& action) {
               "time included; a GPU then chooses the tokens and feeds them to itself")
           ->check(integerFrom(0)),
       {Need::Decode, Need::OneFunction, Need::Language});
+  rules.require(command
+                    ->add_option("--counters", options->counters,
+                                 "What counts the bytes that memory moves: auto: the device's "
+                                 "counters where they can be read, on a GPU by CUPTI, which takes "
+                                 "seconds; or none")
+                    ->check(oneOf({"auto", "none"}))
+                    ->capture_default_str(),
+                {Need::OneFunction});
   addLoadFlag(*command, options->load);
   rules.require(command
                     ->add_option("--measure,--steps", options->bench.calls,

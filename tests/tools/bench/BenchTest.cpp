@@ -18,6 +18,7 @@ namespace tenon::tools {
 namespace {
 
 using runtime::Role;
+using ::testing::AnyOf;
 using ::testing::ContainsRegex;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -50,7 +51,7 @@ public:
   const runtime::Program& program() const override { return held; }
   absl::Status run(size_t function, std::span<const std::span<const std::byte>> inputs,
                    std::span<const std::span<std::byte>> outputs) override {
-    EXPECT_EQ(outputs[0].size(), held.functions[function].outputs[0].bytes);
+    EXPECT_THAT(outputs[0].size(), AnyOf(held.functions[function].outputs[0].bytes, 0u));
     std::vector<int32_t>& call = positions.emplace_back(inputs[2].size() / sizeof(int32_t));
     std::memcpy(call.data(), inputs[2].data(), inputs[2].size());
     if (outputs[0].size() == 50 * sizeof(float)) {
