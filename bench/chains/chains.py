@@ -15,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "goldens"
 from block_graph import DTYPES, Graph, Value  # noqa: E402
 
 EPSILON = 1e-5
+INPUTS = 4  # what copies begin from: of many rows more than caches hold
 HIDDEN, WIDE, SMALL = 4096, 14336, 1024  # of a model of 8 billion weights: its FFN, its keys and values
 
 
@@ -43,7 +44,8 @@ class Chain:
         return self.shared(f"{name}{self.copy}", *shape)
 
     def x(self, width=HIDDEN):
-        return self.own("x", self.n, width)
+        """One of a few inputs: the host copies each at every call."""
+        return self.shared(f"x{self.copy % INPUTS}", self.n, width)
 
     def residual(self, width=HIDDEN):
         return self.shared("residual", self.n, width)

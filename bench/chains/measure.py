@@ -27,7 +27,7 @@ from chains import CHAINS, Chain
 from page import COLUMNS, PLANS, RIGHT, cells
 
 COLD_BYTES, FEWEST, MOST = 200_000_000, 4, 16
-MOST_BYTES = 150_000_000  # of a function's inputs and results, which each call copies
+MOST_BYTES = 400_000_000  # of a function's inputs and results, which calls copy
 RAISES = "activation,attention,gelu,glu,layer_norm,rms_norm,rope"
 
 
@@ -66,24 +66,35 @@ def decisions(options, graph):
     return list(fused), [f"{ops}: {reason}" for ops, reason in refused.items()]
 
 
-def compile_graph(options, graph):
-    """Leaves the kernels of all plans in the cache; what went wrong, and the decisions."""
-    for plan in PLANS:
+def compile_plans(options, graph, plans, *more):
+    """Leaves the kernels of plans in the cache; what went wrong."""
+    program = graph.with_suffix(".tnn")
+    for plan in plans:
         result = subprocess.run(
-            ["nice", "-n", "19", options.tenon, "compile", graph, f"--target={options.target}", f"--plan={plan}",
-             "--random-weights=1", "--points=none", "-o", graph.with_suffix(f".{plan}.tnn")],
+            ["nice", "-n", "19", options.tenon, "compile", graph, f"--target={options.target}",
+             f"--plan={plan}", "--random-weights=1", "--points=none", "-o", program, *more],
             capture_output=True, text=True)
-        graph.with_suffix(f".{plan}.tnn").unlink(missing_ok=True)
+        program.unlink(missing_ok=True)
         if result.returncode:
-            return result.stderr.strip(), None
-    return "", decisions(options, graph)
+            return result.stderr.strip()
+    return ""
+
+
+def prepare(options, graph):
+    """Compiles all that is measured of a graph; what went wrong, and the decisions."""
+    if error := compile_plans(options, graph, PLANS):
+        return error, None
+    fused, refused = decisions(options, graph)
+    if not fused and not refused:
+        return compile_plans(options, graph, ["unfused"], f"--disable={RAISES}"), (fused, refused)
+    return "", (fused, refused)
 
 
 def bench(options, graph, plans, *more):
     """The figures of the plans as `tenon bench` gives them."""
     text = subprocess.run([options.tenon, "bench", graph, "--random-weights=1", "--device=cuda",
-                           "--points=none", f"--plans={','.join(plans)}", f"--steps={options.calls}",
-                           "--json", *more], check=True, capture_output=True, text=True).stdout
+                           "--points=none", "--counters=none", f"--plans={','.join(plans)}",
+                           f"--steps={options.calls}", "--json", *more], check=True, capture_output=True, text=True).stdout
     return json.loads(text)
 
 
@@ -137,7 +148,7 @@ def main():
     with tempfile.TemporaryDirectory() as temporary, ThreadPoolExecutor(
             max(1, len(os.sched_getaffinity(0)) * 3 // 4)) as compilers:
         graphs = [(point, *write(*point, Path(temporary))) for point in points]
-        compiled = [compilers.submit(compile_graph, options, graph) for _, graph, _ in graphs]
+        compiled = [compilers.submit(prepare, options, graph) for _, graph, _ in graphs]
         for (point, graph, copies), compilation in zip(graphs, compiled):
             name = f"{point[0].name}, {point[2]}, {point[1]} rows"
             error, chains = compilation.result()
