@@ -80,6 +80,7 @@ def measure_model(options, model, element, shape):
     table = [{"model": name, "plan": key, "ms": f"{median(plan) / 1e6:.3f}",
               "launches": plan["launches"], "fused": plan["fused_launches"],
               "planned": f"{plan['planned_bytes'] / 1e6:.1f}",
+              "counted": f"{plan['counted_bytes'] / 1e6:.1f}" if plan["counted_bytes"] else "",
               "workspace": f"{plan['memory']['workspace_bytes'] / 1e6:.1f}",
               "memory": f"{plan['memory']['total_bytes'] / 1e6:.1f}",
               "differs": f"{plan['difference']:.1e}" if plan["difference"] is not None else ""}
@@ -212,7 +213,7 @@ def main():
                 "records": targets},
                {"caption": "Plans; memory in MB:",
                 "columns": columns(model="model", plan="plan", ms="ms", launches="launches",
-                                   fused="of several operations", planned="bytes planned",
+                                   fused="of several operations", planned="bytes planned", counted="bytes counted",
                                    workspace="workspace", memory="memory in all",
                                    differs="differs from vanilla"),
                 "records": plans}]}
