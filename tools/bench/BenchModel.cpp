@@ -23,9 +23,29 @@ ModelBench::ModelBench(runtime::Executor& executor, size_t index, const BenchOpt
     outputs.emplace_back(port.bytes);
 }
 
-/// The rows of a mixed call that are a chunk of sequence 0: all but one of each other sequence.
-static int64_t chunkRows(int64_t rows, const runtime::ModelInfo& model) {
-  return std::max<int64_t>(rows - (model.sequences - 1), 1);
+/// What the rows of a function are where nothing else is said.
+static std::vector<TokenChunk> defaultChunks(Role role, int64_t rows, int64_t position,
+                                             const runtime::ModelInfo& model) {
+  if (role == Role::Prefill)
+    return {{0, rows}};
+  // Of Mixed all rows but one of each other sequence.
+  int64_t first = role == Role::Decode ? 1 : std::max<int64_t>(rows - (model.sequences - 1), 1);
+  std::vector<TokenChunk> chunks(rows - first + 1, {position, 1});
+  chunks.front().rows = first;
+  return chunks;
+}
+
+/// A usage error where chunks are not those of `rows` rows of the model's sequences.
+static absl::Status checkChunks(std::span<const TokenChunk> chunks, int64_t rows,
+                                const runtime::ModelInfo& model) {
+  int64_t all = 0;
+  for (const TokenChunk& chunk : chunks)
+    all += chunk.rows;
+  if (all > rows || static_cast<int64_t>(chunks.size()) > model.sequences)
+    return usageError(
+        absl::StrFormat("--chunks: expects at most %d rows of %d sequences, but got %d rows of %d",
+                        rows, model.sequences, all, chunks.size()));
+  return absl::OkStatus();
 }
 
 absl::StatusOr<ModelBench> ModelBench::create(runtime::Executor& executor, Role role, int64_t rows,
@@ -40,16 +60,23 @@ absl::StatusOr<ModelBench> ModelBench::create(runtime::Executor& executor, Role 
         absl::StrFormat("bench: expects a language model with a %s function of %d rows, but there "
                         "is none",
                         runtime::roleName(role), rows));
+  ModelBench bench(executor, found - program.functions.begin(), options);
+  std::vector<TokenChunk>& chunks = bench.options.chunks;
+  TENON_RETURN_IF_ERROR(checkChunks(chunks, rows, *program.model));
+  if (chunks.empty())
+    chunks = defaultChunks(role, rows, options.position, *program.model);
   int64_t fed = options.generatedTokens > 0 ? options.generatedTokens + warmupTokens : 0;
-  int64_t last = role == Role::Decode    ? options.position + fed
-                 : role == Role::Prefill ? rows - 1
-                                         : options.position + chunkRows(rows, *program.model) - 1;
-  if (options.position < 0 || last >= program.model->context)
+  int64_t first = 0, last = 0;
+  for (const TokenChunk& chunk : chunks) {
+    first = std::min(first, chunk.position);
+    last = std::max(last, chunk.position + chunk.rows - 1 + fed);
+  }
+  if (first < 0 || last >= program.model->context)
     return usageError(absl::StrFormat(
         "--position: expects positions from 0 up to %d, the last that the context of "
         "the program holds, but got %d",
-        program.model->context - 1, std::max(last, options.position)));
-  return ModelBench(executor, found - program.functions.begin(), options);
+        program.model->context - 1, first < 0 ? first : last));
+  return bench;
 }
 
 ModelBench ModelBench::ofGraph(runtime::Executor& executor, size_t index,
@@ -69,31 +96,37 @@ std::span<int32_t> ModelBench::integers(size_t input) {
   return {reinterpret_cast<int32_t*>(inputs[input].data()), inputs[input].size() / sizeof(int32_t)};
 }
 
-void ModelBench::setPosition(int64_t position) {
-  if (!isModel())
-    return;
+void ModelBench::setRows(std::span<const TokenChunk> chunks) {
   const runtime::ModelInfo& model = *executor->program().model;
-  int64_t rows = function().rows;
-  // Rows at positions that follow each other, of sequence 0; each row after them has its own.
-  int64_t chunk = function().role == Role::Decode    ? 1
-                  : function().role == Role::Prefill ? rows
-                                                     : chunkRows(rows, model);
+  std::vector<int32_t> sequences, positions, lastRows; // of the last the row of each chunk
+  for (size_t sequence = 0; sequence < chunks.size(); ++sequence) {
+    for (int64_t row = 0; row < chunks[sequence].rows; ++row) {
+      sequences.push_back(static_cast<int32_t>(sequence));
+      positions.push_back(static_cast<int32_t>(chunks[sequence].position + row));
+    }
+    if (chunks[sequence].rows > 0)
+      lastRows.push_back(static_cast<int32_t>(positions.size()) - 1);
+  }
+  auto valueOr = [](const std::vector<int32_t>& values, size_t at, int32_t otherwise) {
+    return at < values.size() ? values[at] : otherwise;
+  };
   for (size_t i = 0; i < inputs.size(); ++i) {
     PortRole role = function().inputs[i].role;
-    for (size_t row = 0; row < integers(i).size(); ++row) {
-      auto at = static_cast<int64_t>(row);
-      integers(i)[row] = static_cast<int32_t>(
-          role == PortRole::Ids          ? (position * 7919 + at * 104729 + 17) % model.vocabulary
-          : role == PortRole::Positions  ? position + (at < chunk ? at : 0)
-          : role == PortRole::OutputRows ? std::min(chunk - 1 + at, rows - 1)
-          : role == PortRole::BlockTable ? at % model.pages
-                                         : std::max<int64_t>(at - chunk + 1, 0));
+    for (size_t at = 0; at < integers(i).size(); ++at) {
+      int64_t token = std::max(valueOr(positions, at, 0), 0) * int64_t(7919) + int64_t(at) * 104729;
+      integers(i)[at] = role == PortRole::Ids
+                            ? static_cast<int32_t>((token + 17) % model.vocabulary)
+                        : role == PortRole::Positions  ? valueOr(positions, at, -1)
+                        : role == PortRole::OutputRows ? valueOr(lastRows, at, 0)
+                        : role == PortRole::BlockTable ? static_cast<int32_t>(at) % model.pages
+                                                       : valueOr(sequences, at, 0);
     }
   }
 }
 
-int64_t ModelBench::measuredPosition() const {
-  return function().role == Role::Prefill ? 0 : options.position;
+void ModelBench::setMeasuredRows() {
+  if (isModel())
+    setRows(options.chunks);
 }
 
 static std::vector<std::span<const std::byte>>
@@ -111,33 +144,39 @@ absl::Status ModelBench::runInputs(Results results) {
   return executor->run(index, viewInputs(inputs), places(results));
 }
 
-absl::Status ModelBench::runAt(int64_t position, Results results) {
-  setPosition(position);
+absl::Status ModelBench::runMeasured(Results results) {
+  setMeasuredRows();
   return runInputs(results);
 }
 
 absl::Status ModelBench::observe(runtime::StepObserver& observer) {
-  setPosition(measuredPosition());
+  setMeasuredRows();
   return executor->runObserved(index, viewInputs(inputs), places(Results::Wanted), observer);
 }
 
+/// In calls of one token of each sequence.
 absl::Status ModelBench::feedDecode() {
-  for (int64_t position = 0; position < options.position; ++position)
-    TENON_RETURN_IF_ERROR(runAt(position));
+  int64_t last = 0;
+  for (const TokenChunk& chunk : options.chunks)
+    last = std::max(last, chunk.position);
+  for (int64_t position = 0; position < last; ++position) {
+    std::vector<TokenChunk> next;
+    for (const TokenChunk& chunk : options.chunks)
+      next.push_back({position, position < chunk.position ? 1 : 0});
+    setRows(next);
+    TENON_RETURN_IF_ERROR(runInputs());
+  }
   return absl::OkStatus();
 }
 
 /// In calls of one sequence, whose tokens fill the rows.
 absl::Status ModelBench::feedMixed() {
   int64_t rows = function().rows;
-  int64_t fed = std::min(executor->program().model->sequences, rows);
-  for (int64_t sequence = 0; sequence < fed; ++sequence)
-    for (int64_t position = 0; position < options.position; position += rows) {
-      setPosition(position);
-      std::ranges::fill(integers(PortRole::Sequences), static_cast<int32_t>(sequence));
-      for (int64_t row = 0; row < rows; ++row)
-        integers(PortRole::Positions)[row] =
-            position + row < options.position ? static_cast<int32_t>(position + row) : -1;
+  for (size_t sequence = 0; sequence < options.chunks.size(); ++sequence)
+    for (int64_t fed = 0; fed < options.chunks[sequence].position; fed += rows) {
+      std::vector<TokenChunk> next(sequence + 1, {0, 0});
+      next.back() = {fed, std::min(rows, options.chunks[sequence].position - fed)};
+      setRows(next);
       TENON_RETURN_IF_ERROR(runInputs());
     }
   return absl::OkStatus();
@@ -150,13 +189,13 @@ absl::Status ModelBench::prepare() {
   if (function().role == Role::Mixed)
     TENON_RETURN_IF_ERROR(feedMixed());
   for (int64_t i = 0; i < options.warmupCalls; ++i)
-    TENON_RETURN_IF_ERROR(runAt(measuredPosition()));
+    TENON_RETURN_IF_ERROR(runMeasured());
   return absl::OkStatus();
 }
 
 absl::Status ModelBench::call() {
   auto start = std::chrono::steady_clock::now();
-  TENON_RETURN_IF_ERROR(runAt(measuredPosition()));
+  TENON_RETURN_IF_ERROR(runMeasured());
   times.callNs.push_back(
       std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count());
   times.stepsNs.push_back(executor->lastStepsNs());
@@ -171,7 +210,7 @@ static uint64_t nsBetween(Clock::time_point from, Clock::time_point to) {
 
 absl::Status ModelBench::generate() {
   int64_t count = options.generatedTokens + warmupTokens;
-  setPosition(options.position);
+  setMeasuredRows();
   const bool isPaged = executor->program().model->isPaged();
   TENON_ASSIGN_OR_RETURN(
       auto stream,
@@ -237,7 +276,7 @@ absl::StatusOr<std::vector<int32_t>> ModelBench::generateOnHost(int64_t count) {
 }
 
 absl::Status ModelBench::callGroups(std::span<const GroupFunction> groups) {
-  setPosition(measuredPosition());
+  setMeasuredRows();
   times.groupNs.resize(groups.size());
   for (size_t i = 0; i < groups.size(); ++i) {
     TENON_RETURN_IF_ERROR(
@@ -248,7 +287,7 @@ absl::Status ModelBench::callGroups(std::span<const GroupFunction> groups) {
 }
 
 absl::Status ModelBench::countTraffic(std::span<const GroupFunction> groups) {
-  TENON_RETURN_IF_ERROR(runAt(measuredPosition(), Results::Unwanted));
+  TENON_RETURN_IF_ERROR(runMeasured(Results::Unwanted));
   TENON_ASSIGN_OR_RETURN(runtime::MemoryTraffic traffic, executor->countTraffic(index));
   std::vector<runtime::MemoryTraffic> ofGroups;
   for (const GroupFunction& group : groups) {
@@ -275,8 +314,8 @@ absl::StatusOr<std::vector<runtime::StepTimeline>> ModelBench::timelines() {
 absl::Status ModelBench::profile() {
   executor->setProfiling(true);
   for (int64_t i = 0; i < options.profiledCalls; ++i)
-    TENON_RETURN_IF_ERROR(runAt(
-        measuredPosition(), i + 1 < options.profiledCalls ? Results::Unwanted : Results::Wanted));
+    TENON_RETURN_IF_ERROR(
+        runMeasured(i + 1 < options.profiledCalls ? Results::Unwanted : Results::Wanted));
   times.profileNs.clear();
   for (const runtime::StepProfile& step : executor->profile(index))
     times.profileNs.push_back(step.calls == 0 ? 0 : step.totalNs / step.calls);

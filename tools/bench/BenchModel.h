@@ -16,9 +16,19 @@
 
 namespace tenon::tools {
 
-/// What is measured: calls of one function, all at the same position.
+/// Tokens of one sequence in a call, at positions that follow each other.
+struct TokenChunk {
+  int64_t position = 0; ///< of the first: how many keys lie before it
+  int64_t rows = 1;
+};
+
+/// What is measured: calls of one function, all at the same positions.
 struct BenchOptions {
-  int64_t position = 512; ///< of each sequence's first token: how many keys lie before it
+  int64_t position = 512; ///< of each sequence's first token
+  /// What the rows of decode and mixed are, chunk i of sequence i; those that are left over are idle.
+  /// Where there are none, all rows are at `position`: of decode each of another sequence, of mixed a
+  /// chunk of sequence 0 and after it one row of each other sequence, as far as there are rows.
+  std::vector<TokenChunk> chunks = {};
   int64_t calls = 200;
   int64_t warmupCalls = 20;
   int64_t profiledCalls = 20;  ///< with every step timed; not among `calls`
@@ -56,6 +66,8 @@ public:
                             const BenchOptions& options);
 
   const runtime::Function& function() const { return executor->program().functions[index]; }
+  /// That the states of a language model hold.
+  int64_t sequences() const { return executor->program().model->sequences; }
   size_t functionIndex() const { return index; }
 
   /// Feeds tokens of every sequence at every position before the measured one, so that the caches hold
@@ -90,14 +102,14 @@ private:
   std::span<int32_t> integers(size_t input);
   /// The same, of the input of that role, which a language model has.
   std::span<int32_t> integers(runtime::PortRole role);
-  /// Makes the inputs of a call of a language model with its first row at `position`. Of Mixed a chunk
-  /// of sequence 0 and after it one row of each other sequence, as far as there are rows.
-  void setPosition(int64_t position);
+  /// Makes the inputs of a call of a language model whose rows are `chunks`, those of no rows left out.
+  void setRows(std::span<const TokenChunk> chunks);
+  void setMeasuredRows();
   /// Results that nobody looks at stay on the device, in calls whose whole time does not count.
   enum class Results { Wanted, Unwanted };
   std::vector<std::span<std::byte>> places(Results results);
   absl::Status runInputs(Results results = Results::Wanted);
-  absl::Status runAt(int64_t position, Results results = Results::Wanted);
+  absl::Status runMeasured(Results results = Results::Wanted);
   /// Fills the caches up to the measured position.
   absl::Status feedDecode();
   absl::Status feedMixed();
@@ -107,9 +119,6 @@ private:
   absl::StatusOr<std::vector<int32_t>> generateOnHost(int64_t count);
   /// Feeds the most likely tokens of the last call, at the positions that follow.
   void feedBack();
-  /// Where the first row of measured calls stands.
-  int64_t measuredPosition() const;
-
   runtime::Executor* executor;
   size_t index;
   BenchOptions options;

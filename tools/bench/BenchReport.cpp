@@ -226,9 +226,11 @@ std::string formatReport(const BenchReport& report, const runtime::Program& prog
   Distribution steps = summarize(report.times.stepsNs);
   StepWork work = totalWork(report);
   std::string text =
-      absl::StrFormat("%s, plan %s, %s at position %d on %s%s, activations %s: %d calls\n",
-                      report.model, report.plan, report.function, report.position, report.device,
-                      report.launch == "none" ? "" : ", launch " + report.launch,
+      absl::StrFormat("%s, plan %s, %s at %s on %s%s, activations %s: %d calls\n", report.model,
+                      report.plan, report.function,
+                      report.chunks.empty() ? absl::StrFormat("position %d", report.position)
+                                            : "chunks " + report.chunks,
+                      report.device, report.launch == "none" ? "" : ", launch " + report.launch,
                       report.activations, report.times.stepsNs.size());
   if (!report.times.tokenNs.empty())
     text += formatTimes("token", summarize(report.times.tokenNs));
@@ -306,6 +308,8 @@ nlohmann::ordered_json describeReport(const BenchReport& report, const runtime::
       {"kernels", std::move(kernels)}};
   if (report.times.traffic)
     object["counted_written_bytes"] = report.times.traffic->writtenBytes;
+  if (!report.chunks.empty())
+    object["chunks"] = report.chunks;
   if (std::optional<double> fixed = fixedUsPerLayer(report, program.functions[function]))
     object["fixed_us_per_layer"] = *fixed;
   if (!report.predictedNs.empty())

@@ -25,6 +25,7 @@ struct BenchReport {
   std::string activations; ///< element type of the caches, which is that of the activations
   std::string function;
   int64_t position = 0;
+  std::string chunks;       ///< of `--chunks`, in place of `position`; empty where that counts
   uint64_t deviceBytes = 0; ///< peak memory
   int64_t readMBs = 0;      ///< the target's DRAM rate in 1e6 bytes a second; 0 if it has none
   BenchResult times;
@@ -49,7 +50,7 @@ std::string formatReport(const BenchReport& report, const runtime::Program& prog
 ///
 ///   hardware, threads, rows
 ///   tokens_per_second   of whole calls, or of a generation where one is measured; of a graph, calls
-///   plan, launch, model, target, activations, function, position, calls, launches, device_bytes
+///   plan, launch, model, target, activations, function, position (or chunks), calls, launches, device_bytes
 ///   predicted_ns        of a call's steps together, by the cost model; where it can price them
 ///   fixed_us_per_layer  of decode: the median of the steps less planned_bytes at read_mb_per_s, by
 ///                       layer; where the layers are known and the bytes do not come faster

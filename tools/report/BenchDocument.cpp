@@ -169,11 +169,13 @@ ordered_json describePlan(const DocumentedPlan& plan) {
 ordered_json makeBenchDocument(ordered_json plans, TargetAttr target, ordered_json provenance,
                                bool isModel) {
   const ordered_json& first = plans.front();
-  std::string title =
-      absl::StrFormat("%s, %s at position %d, activations %s, %d calls of each plan in turn",
-                      first["model"].get<std::string>(), first["function"].get<std::string>(),
-                      first["position"].get<int64_t>(), first["activations"].get<std::string>(),
-                      first["calls"].get<int64_t>());
+  std::string where = first.contains("chunks")
+                          ? "chunks " + first["chunks"].get<std::string>()
+                          : absl::StrFormat("position %d", first["position"].get<int64_t>());
+  std::string title = absl::StrFormat(
+      "%s, %s at %s, activations %s, %d calls of each plan in turn",
+      first["model"].get<std::string>(), first["function"].get<std::string>(), where,
+      first["activations"].get<std::string>(), first["calls"].get<int64_t>());
   return {{"format", "tenon-bench-1"},
           {"title", std::move(title)},
           {"unit", isModel ? "tokens/s" : "calls/s"},

@@ -1,10 +1,14 @@
 #include <algorithm>
 #include <array>
 #include <iostream>
+#include <limits>
 #include <memory>
 #include <sys/resource.h>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "frontends/models/ImportModel.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "nlohmann/json.hpp"
@@ -46,8 +50,9 @@ struct Options {
   BenchOptions bench;
   ExecutorOptions executor;
   std::vector<std::string> plans = defaultPlans();
-  PlanFlags plan;              ///< but for the plan's name
-  frontends::EntryShape shape; ///< what `--shapes` says
+  PlanFlags plan;                  ///< but for the plan's name
+  frontends::EntryShape shape;     ///< what `--shapes` says
+  std::vector<std::string> chunks; ///< `FIRST+ROWS`, of `bench.chunks`
   int64_t generate = 0;
   std::string counters = "auto";
   std::string function; ///< empty: the one of `shape`, or the only one
@@ -132,6 +137,17 @@ absl::StatusOr<LoadedModel> readBenchModel(const Options& options) {
   return input;
 }
 
+/// Of the sequences that a call reads, the position of the last row; their mean where rows are of chunks.
+int64_t newestPosition(const Options& options, const ModelBench& bench) {
+  const runtime::Function& function = bench.function();
+  if (options.bench.chunks.empty())
+    return function.role == runtime::Role::Prefill ? function.rows - 1 : options.bench.position;
+  int64_t positions = 0;
+  for (const TokenChunk& chunk : options.bench.chunks)
+    positions += chunk.position + chunk.rows;
+  return positions / std::min(function.rows, bench.sequences()) - 1;
+}
+
 absl::StatusOr<MeasuredPlan> loadPlan(const Options& options, const std::string& plan) {
   TENON_ASSIGN_OR_RETURN(LoadedModel input, readBenchModel(options));
   PlanFlags flags = options.plan;
@@ -154,10 +170,9 @@ absl::StatusOr<MeasuredPlan> loadPlan(const Options& options, const std::string&
   TENON_ASSIGN_OR_RETURN(auto executor, makeExecutor(std::move(program), options.executor));
   TENON_ASSIGN_OR_RETURN(ModelBench measured, makeBench(options, *executor, *input.module, index));
   const runtime::Function& function = measured.function();
-  int64_t newest =
-      function.role == runtime::Role::Prefill ? function.rows - 1 : options.bench.position;
-  TENON_ASSIGN_OR_RETURN(std::vector<StepWork> work,
-                         computeWork(*input.module, function.name, newest));
+  TENON_ASSIGN_OR_RETURN(
+      std::vector<StepWork> work,
+      computeWork(*input.module, function.name, newestPosition(options, measured)));
   TENON_ASSIGN_OR_RETURN(
       std::vector<int64_t> predictedNs,
       predictSteps(*input.module, function.name, input.target, settings.fusion.launchMode));
@@ -197,6 +212,7 @@ BenchReport makeReport(const Options& options, MeasuredPlan& plan) {
   report.function = plan.bench.function().name;
   report.position =
       plan.bench.function().role == runtime::Role::Prefill ? 0 : options.bench.position;
+  report.chunks = absl::StrJoin(options.chunks, ",");
   report.deviceBytes =
       plan.executor->deviceBytes() > 0 ? plan.executor->deviceBytes() : processPeakBytes();
   report.readMBs = plan.target.getProperty("dram_mb_per_s").value_or(0);
@@ -390,8 +406,27 @@ absl::StatusOr<frontends::EntryShape> readShape(std::vector<std::string> shapes,
   return parseEntryShape(shapes.front());
 }
 
+/// The chunk that `FIRST` or `FIRST+ROWS` means.
+absl::StatusOr<TokenChunk> readChunk(const std::string& text) {
+  std::pair<absl::string_view, absl::string_view> parts =
+      absl::StrSplit(text, absl::MaxSplits('+', 1));
+  TokenChunk chunk;
+  constexpr int64_t most = std::numeric_limits<int32_t>::max();
+  if (!absl::SimpleAtoi(parts.first, &chunk.position) || chunk.position < 0 ||
+      chunk.position > most ||
+      (text.find('+') != text.npos && !absl::SimpleAtoi(parts.second, &chunk.rows)) ||
+      chunk.rows < 1 || chunk.rows > most)
+    return usageError(absl::StrFormat(
+        "--chunks: expects FIRST or FIRST+ROWS, such as 512+4, of each sequence, but got '%s'",
+        text));
+  return chunk;
+}
+
 absl::Status bench(Options options) {
   TENON_RETURN_IF_ERROR(checkOutputs(options));
+  for (const std::string& text : options.chunks) {
+    TENON_ASSIGN_OR_RETURN(options.bench.chunks.emplace_back(), readChunk(text));
+  }
   TENON_ASSIGN_OR_RETURN(options.shape,
                          readShape(options.model.shapes,
                                    options.load.isGiven() ? &options.model.mixedShapes : nullptr));
@@ -459,19 +494,32 @@ void addBenchCommand(CLI::App& app, Action& action) {
   rules.require(command->add_option("--function", options->function,
                                     "The function of a graph to measure (default: the only one)"),
                 {Need::OneFunction, Need::Functions});
-  rules.require(command
-                    ->add_option("--position", options->bench.position,
-                                 "Position of decode's tokens, and of each sequence's first in "
-                                 "mixed: as many keys lie before them")
-                    ->check(integerFrom(0))
-                    ->capture_default_str(),
-                {Need::Position, Need::OneFunction});
+  CLI::Option* position =
+      command
+          ->add_option("--position", options->bench.position,
+                       "Position of decode's tokens, and of each sequence's first in "
+                       "mixed: as many keys lie before them")
+          ->check(integerFrom(0))
+          ->capture_default_str();
+  rules.require(position, {Need::Position, Need::OneFunction});
+  CLI::Option* chunks =
+      command
+          ->add_option(
+              "--chunks", options->chunks,
+              "In place of --position, the rows of a call: of each sequence FIRST+ROWS, so many "
+              "at positions from FIRST on, or FIRST, one of them; the other rows are idle. "
+              "Four guesses beside a token: 512+5; two sequences of unlike lengths: 40,8000")
+          ->delimiter(',')
+          ->allow_extra_args(false)
+          ->excludes(position);
+  rules.require(chunks, {Need::Position, Need::OneFunction, Need::Language});
   rules.require(
       command
           ->add_option(
               "--generate", options->generate,
               "Also time that many tokens of a greedy generation from the position on, host "
               "time included; a GPU then chooses the tokens and feeds them to itself")
+          ->excludes(chunks)
           ->check(integerFrom(0)),
       {Need::Decode, Need::OneFunction, Need::Language});
   rules.require(command

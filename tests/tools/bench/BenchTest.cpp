@@ -121,6 +121,32 @@ TEST(ModelBench, FillsTheCacheAndMeasuresAtThePosition) {
   EXPECT_FALSE(executor.profiling);
 }
 
+/// Each sequence has as many keys as its chunk says; rows that are left over are idle.
+TEST(ModelBench, TakesChunksOfUnlikeLengths) {
+  FakeExecutor executor(makeProgram(Role::Decode, 4));
+  ModelBench decode =
+      ModelBench::create(executor, Role::Decode, 4, {.chunks = {{1}, {3, 2}}, .warmupCalls = 1})
+          .value();
+  ASSERT_THAT(decode.prepare(), tests::IsOk());
+  EXPECT_THAT(executor.positions,
+              ElementsAre(ElementsAre(0, 0, -1, -1), ElementsAre(1, -1, -1, -1),
+                          ElementsAre(2, -1, -1, -1), ElementsAre(1, 3, 4, -1)));
+  FakeExecutor mixing(makeProgram(Role::Mixed, 4));
+  ModelBench mixed =
+      ModelBench::create(mixing, Role::Mixed, 4, {.chunks = {{5}, {0, 3}}, .warmupCalls = 1})
+          .value();
+  ASSERT_THAT(mixed.prepare(), tests::IsOk());
+  EXPECT_THAT(mixing.positions, ElementsAre(ElementsAre(0, 1, 2, 3), ElementsAre(4, -1, -1, -1),
+                                            ElementsAre(5, 0, 1, 2)));
+  for (const std::vector<tools::TokenChunk>& chunks :
+       {std::vector<tools::TokenChunk>{{0, 5}}, std::vector<tools::TokenChunk>(5, {0, 0})})
+    EXPECT_THAT(ModelBench::create(executor, Role::Decode, 4, {.chunks = chunks}),
+                FailsWith(absl::StatusCode::kInvalidArgument,
+                          HasSubstr("--chunks: expects at most 4 rows of 4 sequences, but got")));
+  EXPECT_THAT(ModelBench::create(executor, Role::Decode, 4, {.chunks = {{14, 3}}}),
+              FailsWith(absl::StatusCode::kInvalidArgument, HasSubstr("holds, but got 16")));
+}
+
 TEST(ModelBench, PrefillsFromPositionZero) {
   FakeExecutor executor(makeProgram(Role::Prefill, 3));
   ModelBench bench =
