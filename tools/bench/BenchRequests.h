@@ -23,9 +23,10 @@ struct RequestBench {
   std::vector<uint64_t> requestNs;    ///< from arrival to the end
   int64_t promptTokens = 0;
   int64_t newTokens = 0;
-  uint64_t wallNs = 0;   ///< from the begin to the last request's end
-  uint64_t busyNs = 0;   ///< of it within steps of the scheduler
-  uint64_t deviceNs = 0; ///< of that the model's steps, as the device measures them
+  uint64_t wallNs = 0;      ///< from the begin to the last request's end
+  uint64_t busyNs = 0;      ///< of it within steps of the scheduler
+  uint64_t deviceNs = 0;    ///< of that the model's steps, as the device measures them
+  uint64_t processorNs = 0; ///< of all cores, for all that the process did in the wall time
   runtime::BatchStatistics counts;
   double meanRunning = 0;     ///< requests with a slot, over the wall time
   double meanCachedShare = 0; ///< of the positions or pages of the states, over the wall time
