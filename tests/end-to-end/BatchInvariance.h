@@ -1,8 +1,10 @@
 #ifndef TENON_TESTS_END_TO_END_BATCHINVARIANCE_H
 #define TENON_TESTS_END_TO_END_BATCHINVARIANCE_H
 
+#include <algorithm>
 #include <cstring>
 #include <map>
+#include <random>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -92,6 +94,70 @@ inline void expectAnswersAsAlone(runtime::Executor& executor) {
   EXPECT_EQ(together.found.size(), 3u * 6);
   for (const auto& [position, logits] : together.found)
     EXPECT_TRUE(logits == alone.found[position]) << "behind position " << position;
+}
+
+/// Submits `count` requests, of a few kinds in random order, to a scheduler of the model on `executor`, which
+/// ends no texts, and cancels some of them at random: each ends once, and is answered as alone as far as
+/// it went; no slot and no page is left.
+inline void expectNothingIsLost(runtime::Executor& executor, int count) {
+  constexpr int kinds = 40, maxTokens = 12;
+  std::mt19937 random(11);
+  auto draw = [&](int from, int to) { return std::uniform_int_distribution(from, to)(random); };
+  std::vector<std::vector<int32_t>> prompts(kinds);
+  for (std::vector<int32_t>& prompt : prompts) {
+    prompt = {1};
+    for (int length = draw(0, 40); length > 0; --length)
+      prompt.push_back(draw(3, length > 8 ? 6 : 500)); // so that some share their begins
+  }
+  auto makeScheduler = [&] {
+    return runtime::BatchScheduler::create(executor, {.isBatchInvariant = true}).value();
+  };
+  auto runUntilIdle = [](runtime::BatchScheduler& scheduler) {
+    while (scheduler.step().value()) {
+    }
+  };
+  std::vector<std::vector<int32_t>> answers(kinds);
+  auto alone = makeScheduler();
+  for (int kind = 0; kind < kinds; ++kind) {
+    auto keep = [&](runtime::RequestResult result) { answers[kind] = std::move(result.ids); };
+    ASSERT_THAT(alone->submit({.prompt = prompts[kind], .maxTokens = maxTokens, .onEnd = keep}),
+                IsOk());
+    runUntilIdle(*alone);
+    ASSERT_EQ(answers[kind].size(), size_t(maxTokens));
+  }
+  auto scheduler = makeScheduler();
+  std::vector<int> ends(count + 1), cancels(count + 1); // by id, from 1 on
+  int sent = 0, cancelled = 0, differ = 0;
+  while (sent < count) {
+    for (int more = draw(0, 6); more > 0 && sent < count; --more) {
+      const int kind = draw(0, kinds - 1), wanted = draw(0, maxTokens);
+      auto collect = [&, kind, wanted](const runtime::RequestResult& result) {
+        ++ends[result.id];
+        cancelled += absl::IsCancelled(result.status);
+        const bool isWhole = result.status.ok() && int(result.ids.size()) == wanted;
+        const bool isCut = absl::IsCancelled(result.status) && cancels[result.id] > 0;
+        differ += !(isWhole || isCut) ||
+                  !std::equal(result.ids.begin(), result.ids.end(), answers[kind].begin());
+      };
+      ASSERT_THAT(
+          scheduler->submit({.prompt = prompts[kind], .maxTokens = wanted, .onEnd = collect}),
+          IsOk());
+      ++sent;
+    }
+    if (draw(0, 3) == 0 && sent > 0) {
+      const int id = draw(std::max(1, sent - 20), sent);
+      ++cancels[id];
+      scheduler->cancel(id);
+    }
+    ASSERT_THAT(scheduler->step(), IsOk());
+  }
+  runUntilIdle(*scheduler);
+  EXPECT_EQ(std::ranges::count(ends, 1), count);
+  EXPECT_EQ(differ, 0);
+  EXPECT_GT(cancelled, count / 100);
+  const runtime::BatchStatistics statistics = scheduler->statistics();
+  EXPECT_EQ(statistics.running + statistics.waiting + statistics.cachedTokens, 0);
+  EXPECT_EQ(statistics.freePages, statistics.pages);
 }
 
 } // namespace tenon::tests

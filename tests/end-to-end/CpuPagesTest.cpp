@@ -109,7 +109,7 @@ TEST(CpuPages, RequestsThatShareAndLosePagesAnswerAsAlone) {
   EXPECT_GT(statistics.reusedTokens, 100);
 }
 
-TEST(CpuPages, BatchInvariantLogitsAreThoseOfARequestAlone) {
+TEST(CpuPages, BatchInvariantAnswersAreThoseOfARequestAlone) {
   auto paged = compile({.path = stories,
                         .shapes = {"decode:1", "decode:8", "prefill:32"},
                         .page = 16,
@@ -117,6 +117,7 @@ TEST(CpuPages, BatchInvariantLogitsAreThoseOfARequestAlone) {
                         .sequences = 4})
                    .value();
   expectAnswersAsAlone(*paged);
+  expectNothingIsLost(*paged, 300);
 }
 
 } // namespace

@@ -40,6 +40,14 @@ TEST(CudaRequests, BatchInvariantLogitsAreThoseOfARequestAlone) {
   expectAnswersAsAlone(**executor);
 }
 
+TEST(CudaManyRequests, WithCancelsLoseNothingAndAnswerAsAlone) {
+  auto executor = loadStories();
+  if (absl::IsNotFound(executor.status()))
+    GTEST_SKIP() << "no GPU: " << executor.status();
+  ASSERT_THAT(executor, IsOk());
+  expectNothingIsLost(**executor, 10'000);
+}
+
 /// The calls over these caches under that plan, as the interpreter has them.
 void expectRaggedCalls(tools::ModelOptions options, passes::Plan plan) {
   options.activations = "f16";
