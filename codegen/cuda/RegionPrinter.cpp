@@ -121,6 +121,32 @@ RegionPrinter::Variable RegionPrinter::printEmbedding(EmbeddingOp op) {
   return row;
 }
 
+/// The row's vectors one after the other, as the kernel of a weighted sum adds them.
+RegionPrinter::Variable RegionPrinter::printWeightedSum(WeightedSumOp op) {
+  llvm::ArrayRef<int64_t> extents = op.getInput().getType().getShape();
+  std::string name = newName(), input = context.pointer(op.getInput());
+  code->format("float %s[%d] = {};", name, width);
+  code->line("#pragma unroll 8");
+  code->openFormat("for (int vector = 0; vector < %d; ++vector)", extents[1]);
+  code->format("const long long pair = (%s) * %d + vector;", position.row, extents[1]);
+  code->format("float x[%d];", width);
+  std::string source = absl::StrFormat("%s + pair * %d + %s", input, extents[2], position.column);
+  if (position.valid.empty())
+    code->format("loadVector(x, %s);", source);
+  else
+    code->format("loadPart(x, %s, %s);", source, position.valid);
+  code->format("const float weight = toFloat(%s[pair]);", context.pointer(op.getWeights()));
+  code->unroll();
+  code->format("for (int j = 0; j < %d; ++j)", width);
+  code->format("  %s[j] = __fmaf_rn(weight, x[j], %s[j]);", name, name);
+  code->close();
+  code->unroll();
+  code->format("for (int j = 0; j < %d; ++j)", width);
+  code->format("  %s[j] = roundTo<%s>(%s[j]);", name, deviceType(op.getType().getElementType()),
+               name);
+  return {name, true};
+}
+
 RegionPrinter::Variable RegionPrinter::printConstant(ConstantOp op) {
   Type element = op.getType().getElementType();
   if (element.isInteger()) {
@@ -224,6 +250,8 @@ FailureOr<RegionPrinter::Variable> RegionPrinter::print(Value value) {
     variable = *printed;
   } else if (auto embedding = value.getDefiningOp<EmbeddingOp>()) {
     variable = printEmbedding(embedding);
+  } else if (auto sum = value.getDefiningOp<WeightedSumOp>()) {
+    variable = printWeightedSum(sum);
   } else if (auto dequantize = value.getDefiningOp<DequantizeOp>()) {
     variable = printRow(dequantize.getInput(), position.row, dequantize.getInput().getType());
   } else if (auto constant = value.getDefiningOp<ConstantOp>()) {

@@ -64,6 +64,7 @@ private:
   Variable printLoad(mlir::BlockArgument argument);
   Variable printRow(mlir::Value table, const std::string& row, mlir::RankedTensorType tableType);
   Variable printEmbedding(EmbeddingOp op);
+  Variable printWeightedSum(WeightedSumOp op);
   bool packs(mlir::Type type) const;
   Variable widenPacked(const std::string& name, const std::string& expression);
   mlir::FailureOr<std::string> printPackedSum(mlir::Operation* op);

@@ -103,7 +103,7 @@ Verdict RegionReader::addOther(Operation& op) {
     return addBehind(op, gemm);
   prologue.push_back(&op);
   bool isNorm = llvm::isa<RmsNormOp, LayerNormOp>(op);
-  if (!isNorm && !isFloatOperation(op))
+  if (!isNorm && !isFloatOperation(op) && !llvm::isa<WeightedSumOp>(op))
     return Refusal{
         "the emitter of products computes operations on floats and norms before them, not " +
         nameOf(op)};
@@ -227,6 +227,8 @@ Verdict RegionReader::checkPositions(Operation& op) {
   }
   if (!feeds && norms.contains(op.getResult(0)))
     return Refusal{"the emitter of products computes norms of their inputs alone"};
+  if (!feeds && llvm::isa<WeightedSumOp>(op))
+    return Refusal{"the emitter of products computes weighted sums of their inputs alone"};
   if (!feeds && !known)
     return Refusal{"the emitter of products has no input of the positions of " + nameOf(op) + " " +
                    detail::formatShape(shape)};
@@ -240,6 +242,9 @@ Verdict RegionReader::checkPrologue() {
     bool readsRow = llvm::isa<EmbeddingOp, DequantizeOp>(op);
     if (readsRow && !llvm::all_of(op->getOperands(), llvm::IsaPred<BlockArgument>))
       return Refusal{"the emitter of products embeds rows of a table in memory"};
+    if (llvm::isa<WeightedSumOp>(op) &&
+        !llvm::all_of(op->getOperands(), llvm::IsaPred<BlockArgument>))
+      return Refusal{"the emitter of products sums vectors by weights that lie in memory"};
   }
   for (Value value : region.prologueYields)
     if (llvm::isa<BlockArgument>(value) || value.getDefiningOp<ConstantOp>())

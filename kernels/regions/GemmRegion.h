@@ -9,8 +9,8 @@ namespace tenon::kernels {
 /// GEMMs of one or more inputs with several weights, with what stands before and after them, in
 /// a region:
 ///
-/// * prologue: how each input is made of the region's arguments, operations on elements and at most
-///   one norm an input; what it makes may be a result too (a residual sum);
+/// * prologue: how each input is made of the region's arguments, operations on elements, weighted
+///   sums and at most one norm an input; what it makes may be a result too (a residual sum);
 /// * groups: GEMMs that elementwise operations after them join column by column (gate and up
 ///   before a GLU; the output and down projections of a parallel block before their sum); groups
 ///   stand side by side (Q, K and V), and each has GEMMs of the same depths in the same order.

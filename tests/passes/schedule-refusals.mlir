@@ -562,6 +562,39 @@ module attributes {tenon.target = #tenon.target<"t", cuda, features = ["sm_90"],
 
 // -----
 
+// A weighted sum before a product is a term of its input, of what lies in memory.
+module attributes {tenon.target = #tenon.target<"t", cuda, features = ["sm_90"], {sms = 132 : i64, registers_per_sm = 65536 : i64, smem_bytes_per_sm = 233472 : i64, smem_bytes_per_block = 232448 : i64}>} {
+  func.func @f(%xa: tensor<1x2x2048xf16>, %xw: tensor<1x2xf32>, %xy: tensor<1x2048xf16>, %xg: tensor<2048x2048xf16>) -> (tensor<1x2048xf16>) {
+    // expected-error @+1 {{the emitter of products computes weighted sums of their inputs alone}}
+    %0 = tenon.kernel (%a = %xa : tensor<1x2x2048xf16>, %w = %xw : tensor<1x2xf32>, %y = %xy : tensor<1x2048xf16>, %g = %xg : tensor<2048x2048xf16>)
+        -> tensor<1x2048xf16> {
+      %1 = tenon.weighted_sum %a, %w : (tensor<1x2x2048xf16>, tensor<1x2xf32>) -> tensor<1x2048xf16>
+      %2 = tenon.matmul %y, %g : (tensor<1x2048xf16>, tensor<2048x2048xf16>) -> tensor<1x2048xf16>
+      %r = tenon.add %2, %1 : (tensor<1x2048xf16>, tensor<1x2048xf16>) -> tensor<1x2048xf16>
+      tenon.yield %r : tensor<1x2048xf16>
+    }
+    return %0 : tensor<1x2048xf16>
+  }
+}
+
+// -----
+
+module attributes {tenon.target = #tenon.target<"t", cuda, features = ["sm_90"], {sms = 132 : i64, registers_per_sm = 65536 : i64, smem_bytes_per_sm = 233472 : i64, smem_bytes_per_block = 232448 : i64}>} {
+  func.func @f(%xa: tensor<1x64x64xf16>, %xw: tensor<1x64xf32>, %xg: tensor<2048x64xf16>) -> (tensor<1x2048xf16>) {
+    // expected-error @+1 {{the emitter of products sums vectors by weights that lie in memory}}
+    %0 = tenon.kernel (%a = %xa : tensor<1x64x64xf16>, %w = %xw : tensor<1x64xf32>, %g = %xg : tensor<2048x64xf16>)
+        -> tensor<1x2048xf16> {
+      %1 = tenon.silu %w : (tensor<1x64xf32>) -> tensor<1x64xf32>
+      %2 = tenon.weighted_sum %a, %1 : (tensor<1x64x64xf16>, tensor<1x64xf32>) -> tensor<1x64xf16>
+      %r = tenon.matmul %2, %g : (tensor<1x64xf16>, tensor<2048x64xf16>) -> tensor<1x2048xf16>
+      tenon.yield %r : tensor<1x2048xf16>
+    }
+    return %0 : tensor<1x2048xf16>
+  }
+}
+
+// -----
+
 // Experts on CPUs, by columns.
 module attributes {tenon.target = #tenon.target<"t", cpu, features = [], {vector_bits = 256 : i64, vector_registers = 16 : i64, l2_bytes = 1048576 : i64}>} {
   func.func @f(%xa: tensor<1x64xf32>, %xi: tensor<1x2xi32>, %xg: tensor<4x8x64xf32>, %xw: tensor<1x2xf32>, %xy: tensor<1x2x8xf32>) -> (tensor<1x8xf32>) {

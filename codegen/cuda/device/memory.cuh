@@ -93,6 +93,24 @@ __device__ __forceinline__ void widen(float (&values)[count], const Packed<count
     values[count - 1] = toFloat(packed.elements[count - 1]);
 }
 
+/// The sums of the vectors `parts` by their weights, one after the other.
+template <int count, int vectors, typename T, typename W>
+__device__ __forceinline__ void addWeighted(float (&sums)[count],
+                                            const Packed<count, T> (&parts)[vectors],
+                                            const W (&weights)[vectors]) {
+#pragma unroll
+  for (int i = 0; i < count; ++i)
+    sums[i] = 0.0f;
+#pragma unroll
+  for (int vector = 0; vector < vectors; ++vector) {
+    float values[count];
+    widen(values, parts[vector]);
+#pragma unroll
+    for (int i = 0; i < count; ++i)
+      sums[i] = __fmaf_rn(toFloat(weights[vector]), values[i], sums[i]);
+  }
+}
+
 /// `values` rounded to T, two by one instruction where they fill a register.
 template <typename T, int count>
 __device__ __forceinline__ Packed<count, T> pack(const float (&values)[count]) {

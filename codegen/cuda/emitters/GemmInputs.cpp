@@ -1,5 +1,6 @@
 #include "codegen/cuda/emitters/GemmInputs.h"
 
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -40,7 +41,9 @@ LogicalResult GemmInputs::addSource(unsigned input, const NormTerms& norm) {
   int64_t chunks = llvm::divideCeil(depth, chunk);
   int64_t ownChunks = llvm::divideCeil(chunks, layout.warps), pairs = chunk / pairStep;
   bool kept = region.rows * ownChunks * pairs * 2 <= mostFloats;
-  sources.push_back({norm.input, input, *order, depth, chunk, chunks, ownChunks, pairs, kept});
+  Source& source = sources.emplace_back(
+      Source{norm.input, input, *order, depth, chunk, chunks, ownChunks, pairs, kept, {}});
+  findOperands(source);
   return success();
 }
 
@@ -202,22 +205,113 @@ LogicalResult GemmInputs::storeYields(CodeWriter& code, RegionPrinter& printer, 
   return success();
 }
 
-/// Step 1 for what norms take: as it lies in memory, where nothing is computed.
-LogicalResult GemmInputs::load(CodeWriter& code, unsigned number) {
+/// Vectors that a weighted sum adds.
+static int64_t addends(WeightedSumOp op) { return op.getInput().getType().getShape()[1]; }
+
+void GemmInputs::findOperands(Source& source) const {
+  if (!source.kept)
+    return;
+  llvm::SetVector<Value> found;
+  found.insert(source.value);
+  int64_t words = 0, pairs = region.rows * source.ownChunks * source.pairs;
+  for (size_t next = 0; next < found.size(); ++next) {
+    Value value = found[next];
+    auto sum = value.getDefiningOp<WeightedSumOp>();
+    bool isElements = llvm::isa<BlockArgument>(value) &&
+                      shapeOf(value.getType()) == shapeOf(source.value.getType()) &&
+                      llvm::isa<FloatType>(elementTypeOf(value.getType()));
+    constexpr int64_t wordBytes = 4;
+    auto wordsOf = [&](Value read) {
+      return pairs * static_cast<int64_t>(llvm::divideCeil(
+                         2 * elementBytes(elementTypeOf(read.getType())), wordBytes));
+    };
+    if (sum)
+      words += (wordsOf(sum.getInput()) + region.rows) * addends(sum);
+    else if (isElements)
+      words += wordsOf(value);
+    if (sum || isElements)
+      source.operands.push_back(value);
+    else if (value.getDefiningOp<ElementwiseOpInterface>())
+      found.insert_range(value.getDefiningOp()->getOperands());
+  }
+  if (words > mostFloats)
+    source.operands.clear();
+}
+
+/// Loads what a source is computed of before anything waits for it: of operand i of source s
+/// `operand<s>_<i>` is an array of `Packed`, of a weighted sum one for each of its vectors, whose
+/// weights are `weights<s>_<i>`.
+void GemmInputs::loadOperands(CodeWriter& code, unsigned number) {
   const Source& source = sources[number];
-  bool packed = isPacked(source);
+  for (auto [index, value] : llvm::enumerate(source.operands)) {
+    auto sum = value.getDefiningOp<WeightedSumOp>();
+    Value read = sum ? Value(sum.getInput()) : value;
+    code.format("Packed<2, %s> operand%d_%d[%d][%d][%d];",
+                deviceType(elementTypeOf(read.getType())), number, index, region.rows,
+                source.ownChunks * source.pairs, sum ? addends(sum) : 1);
+    if (sum)
+      code.format("%s weights%d_%d[%d][%d];", deviceType(elementTypeOf(sum.getWeights().getType())),
+                  number, index, region.rows, addends(sum));
+  }
+  openRows(code);
+  for (auto [index, value] : llvm::enumerate(source.operands)) {
+    auto sum = value.getDefiningOp<WeightedSumOp>();
+    if (!sum)
+      continue;
+    code.unroll();
+    code.format("for (int vector = 0; vector < %d; ++vector)", addends(sum));
+    code.format("  weights%d_%d[m][vector] = %s[m * %d + vector];", number, index,
+                context.pointer(sum.getWeights()), addends(sum));
+  }
+  openChunks(code, source);
+  [[maybe_unused]] LogicalResult printed = forPairs(code, source, [&](RegionPrinter& printer) {
+    for (auto [index, value] : llvm::enumerate(source.operands)) {
+      if (auto sum = value.getDefiningOp<WeightedSumOp>()) {
+        code.unroll();
+        code.format("for (int vector = 0; vector < %d; ++vector)", addends(sum));
+        code.format(
+            "  loadPacked(operand%d_%d[m][pair][vector], %s + (m * %d + vector) * %dLL + k);",
+            number, index, context.pointer(sum.getInput()), addends(sum), source.depth);
+      } else {
+        code.format("loadPacked(operand%d_%d[m][pair][0], %s);", number, index,
+                    printer.address(llvm::cast<BlockArgument>(value)));
+      }
+    }
+    return success();
+  });
+  closeChunks(code);
+  code.close();
+}
+
+/// Says where the operands of a source are at a pair.
+void GemmInputs::defineOperands(CodeWriter& code, RegionPrinter& printer, unsigned number) {
+  for (auto [index, value] : llvm::enumerate(sources[number].operands)) {
+    std::string name = absl::StrFormat("wide%d", index);
+    code.format("float %s[2];", name);
+    if (auto sum = value.getDefiningOp<WeightedSumOp>()) {
+      code.format("addWeighted(%s, operand%d_%d[m][pair], weights%d_%d[m]);", name, number, index,
+                  number, index);
+      code.unroll();
+      code.line("for (int j = 0; j < 2; ++j)");
+      code.format("  %s[j] = roundTo<%s>(%s[j]);", name, deviceType(sum.getType().getElementType()),
+                  name);
+    } else {
+      code.format("widen(%s, operand%d_%d[m][pair][0]);", name, number, index);
+    }
+    printer.define(value, name);
+  }
+}
+
+/// Step 1 for what norms take: computes it, and what of it the first tile stores, whose stores would
+/// hold up loads after them.
+LogicalResult GemmInputs::compute(CodeWriter& code, unsigned number) {
+  const Source& source = sources[number];
   if (source.kept)
-    code.format("%s %s%d[%d][%d]%s;", packed ? absl::StrFormat("Packed<2, %s>", type) : "float",
-                packed ? "packed" : "source", number, region.rows, source.ownChunks * source.pairs,
-                packed ? "" : "[2]");
+    code.format("float source%d[%d][%d][2];", number, region.rows, source.ownChunks * source.pairs);
   openRows(code);
   openChunks(code, source);
   LogicalResult printed = forPairs(code, source, [&](RegionPrinter& printer) -> LogicalResult {
-    if (packed) {
-      code.format("loadPacked(packed%d[m][pair], %s);", number,
-                  printer.address(llvm::cast<BlockArgument>(source.value)));
-      return storeYields(code, printer, source.input, nullptr);
-    }
+    defineOperands(code, printer, number);
     FailureOr<std::string> element = printer.element(source.value);
     if (failed(element))
       return failure();
@@ -231,26 +325,6 @@ LogicalResult GemmInputs::load(CodeWriter& code, unsigned number) {
   closeChunks(code);
   code.close();
   return printed;
-}
-
-bool GemmInputs::isPacked(const Source& source) const {
-  return source.kept && llvm::isa<BlockArgument>(source.value);
-}
-
-/// Widens what norms take, where it was loaded as it lies in memory.
-void GemmInputs::widenSource(CodeWriter& code, unsigned number) {
-  const Source& source = sources[number];
-  if (!isPacked(source))
-    return;
-  code.format("float source%d[%d][%d][2];", number, region.rows, source.ownChunks * source.pairs);
-  openRows(code);
-  openChunks(code, source);
-  [[maybe_unused]] LogicalResult printed = forPairs(code, source, [&](RegionPrinter&) {
-    code.format("widen(source%d[m][pair], packed%d[m][pair]);", number, number);
-    return success();
-  });
-  closeChunks(code);
-  code.close();
 }
 
 /// The argument that an input is, as it lies in memory; null where it is computed.
@@ -447,13 +521,17 @@ LogicalResult GemmInputs::print(CodeWriter& code, const std::string& behindLoads
   for (auto [index, offset] : llvm::enumerate(layout.inputOffsets))
     code.format("%s* const input%d = reinterpret_cast<%s*>(memory + %d);", type, index, type,
                 offset);
+  auto isLoaded = [&](unsigned source) { return !sources[source].operands.empty(); };
   for (unsigned source = 0; source < sources.size(); ++source)
-    if (failed(load(code, source)))
+    if (isLoaded(source))
+      loadOperands(code, source);
+    else if (failed(compute(code, source)))
       return failure();
   if (failed(stage(code, behindLoads)))
     return failure();
   for (unsigned source = 0; source < sources.size(); ++source)
-    widenSource(code, source);
+    if (isLoaded(source) && failed(compute(code, source)))
+      return failure();
   for (const SharedSums& shared : sums)
     if (failed(applyNorms(code, shared)))
       return failure();

@@ -51,6 +51,9 @@ private:
     int64_t ownChunks;     ///< of a warp
     int64_t pairs;         ///< of a thread in a chunk
     bool kept;             ///< in registers, `source<i>` [rows][ownChunks * pairs][2]
+    /// What it is computed of, where registers hold all of it as it lies in memory: arguments, and
+    /// weighted sums of them.
+    llvm::SmallVector<mlir::Value, 4> operands;
   };
   /// Norms that share their sums.
   struct SharedSums {
@@ -71,9 +74,10 @@ private:
   mlir::FailureOr<std::string> elementOf(RegionPrinter& printer, unsigned source);
   mlir::LogicalResult storeYields(CodeWriter& code, RegionPrinter& printer, unsigned input,
                                   mlir::Operation* norm);
-  bool isPacked(const Source& source) const;
-  mlir::LogicalResult load(CodeWriter& code, unsigned source);
-  void widenSource(CodeWriter& code, unsigned source);
+  void findOperands(Source& source) const;
+  void loadOperands(CodeWriter& code, unsigned source);
+  void defineOperands(CodeWriter& code, RegionPrinter& printer, unsigned source);
+  mlir::LogicalResult compute(CodeWriter& code, unsigned source);
   std::string stagedVectors(unsigned input, const std::string& extent) const;
   mlir::LogicalResult stageVector(CodeWriter& code, RegionPrinter& printer, unsigned input,
                                   const std::string& name);

@@ -4,13 +4,28 @@ using namespace mlir;
 
 namespace tenon::passes::fusion::rules {
 
+/// The weighted sum that `sum`, a residual's, adds, if nothing else reads it; null otherwise.
+static Operation* weightedTerm(Operation* sum) {
+  for (unsigned operand : {0u, 1u})
+    if (auto term = operandOp<WeightedSumOp>(sum, operand); term && onlyUser(term) == sum)
+      return term;
+  return nullptr;
+}
+
 /// norm → matmul: the norm is computed again by every tile of the GEMM, which costs less than a
-/// kernel of its own where rows are few.
+/// kernel of its own where rows are few. So is the weighted sum of what experts give, with the
+/// residual that the norm is of.
 static void propose(Operation* op, Propose propose) {
   if (!isNorm(op))
     return;
   for (Operation* matmul : matmulsOf(op->getResult(0)))
     propose({op, matmul});
+  Operation* sum = operandOp<AddOp>(op);
+  Operation* term = sum ? weightedTerm(sum) : nullptr;
+  if (!term)
+    return;
+  for (Operation* matmul : matmulsOf(op->getResult(0)))
+    propose({term, sum, op, matmul});
 }
 
 extern constexpr FusionRule normMatmul = {"norm-matmul", propose};

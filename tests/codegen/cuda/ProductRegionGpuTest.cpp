@@ -86,6 +86,23 @@ const RegionCase productCases[] = {
   return %0#0, %0#1, %0#2, %0#3
       : tensor<MxKxT>, tensor<MxNxT>, tensor<Mx264xT>, tensor<Mx264xT>)",
      "tensor<MxKxT>, tensor<MxNxT>, tensor<Mx264xT>, tensor<Mx264xT>"},
+    {"summed_residual_norm",
+     "%x: tensor<Mx3xKxT>, %s: tensor<Mx3xf32>, %r: tensor<MxKxT>, %g: tensor<KxT>, "
+     "%q: tensor<NxKxT>, %k: tensor<264xKxT>",
+     R"(
+  %0:3 = tenon.kernel (%a = %x : tensor<Mx3xKxT>, %b = %s : tensor<Mx3xf32>,
+                       %c = %r : tensor<MxKxT>, %d = %g : tensor<KxT>, %e = %q : tensor<NxKxT>,
+                       %f = %k : tensor<264xKxT>)
+      -> (tensor<MxKxT>, tensor<MxNxT>, tensor<Mx264xT>) {
+    %h = tenon.weighted_sum %a, %b : (tensor<Mx3xKxT>, tensor<Mx3xf32>) -> tensor<MxKxT>
+    %i = tenon.add %c, %h : (tensor<MxKxT>, tensor<MxKxT>) -> tensor<MxKxT>
+    %n = tenon.rms_norm %i, %d eps 1.0e-5 : (tensor<MxKxT>, tensor<KxT>) -> tensor<MxKxT>
+    %1 = tenon.matmul %n, %e : (tensor<MxKxT>, tensor<NxKxT>) -> tensor<MxNxT>
+    %2 = tenon.matmul %n, %f : (tensor<MxKxT>, tensor<264xKxT>) -> tensor<Mx264xT>
+    tenon.yield %i, %1, %2 : tensor<MxKxT>, tensor<MxNxT>, tensor<Mx264xT>
+  }
+  return %0#0, %0#1, %0#2 : tensor<MxKxT>, tensor<MxNxT>, tensor<Mx264xT>)",
+     "tensor<MxKxT>, tensor<MxNxT>, tensor<Mx264xT>"},
     {"norm_gate_up_all_outputs",
      "%x: tensor<MxKxT>, %g: tensor<KxT>, %v: tensor<NxKxT>, %w: tensor<NxKxT>", R"(
   %0:3 = tenon.kernel (%a = %x : tensor<MxKxT>, %b = %g : tensor<KxT>, %c = %v : tensor<NxKxT>,

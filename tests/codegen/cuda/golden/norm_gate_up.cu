@@ -38,7 +38,7 @@ __device__ __forceinline__ void gemv_bulk_tile(const long long tile, const F16* 
   }
   // prologue: reads a0 (global), a1 (global), a2 (global), a3 (global); writes input (shared)
   F16* const input0 = reinterpret_cast<F16*>(memory + 133120);
-  Packed<2, F16> packed0[1][4];
+  Packed<2, F16> operand0_0[1][4][1];
 #pragma unroll
   for (int m = 0; m < 1; ++m) {
 #pragma unroll
@@ -49,7 +49,7 @@ __device__ __forceinline__ void gemv_bulk_tile(const long long tile, const F16* 
         for (int i = 0; i < 4; ++i) {
           [[maybe_unused]] const int pair = own * 4 + i;
           const int k = chunk * 256 + i * 64 + lane * 2;
-          loadPacked(packed0[m][pair], a0 + (static_cast<long long>(m)) * 2048 + k);
+          loadPacked(operand0_0[m][pair][0], a0 + (static_cast<long long>(m)) * 2048 + k);
         }
       }
     }
@@ -66,7 +66,11 @@ __device__ __forceinline__ void gemv_bulk_tile(const long long tile, const F16* 
         for (int i = 0; i < 4; ++i) {
           [[maybe_unused]] const int pair = own * 4 + i;
           const int k = chunk * 256 + i * 64 + lane * 2;
-          widen(source0[m][pair], packed0[m][pair]);
+          float wide0[2];
+          widen(wide0, operand0_0[m][pair][0]);
+#pragma unroll
+          for (int j = 0; j < 2; ++j)
+            source0[m][pair][j] = wide0[j];
         }
       }
     }

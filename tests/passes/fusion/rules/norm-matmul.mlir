@@ -52,3 +52,16 @@ func.func @of_a_block(%x: tensor<4x4096xf16>, %w: tensor<6144x4096xf16>) -> tens
   %y = tenon.matmul %0, %w : (tensor<4x4096xf16>, tensor<6144x4096xf16>) -> tensor<4x6144xf16>
   return %y : tensor<4x6144xf16>
 }
+
+// What a row's experts give is summed by each block, too, with the residual that the norm is of;
+// the blocks' first stores the residual.
+// COST-LABEL: @of_experts
+// COST: yes {{.*}} norm-matmul{{.*}}: weighted_sum add rms_norm matmul matmul → tensor<1x512xf16>
+func.func @of_experts(%x: tensor<1x4x2880xf16>, %s: tensor<1x4xf32>, %r: tensor<1x2880xf16>, %g: tensor<2880xf32>, %q: tensor<4096x2880x!tenon.block<q8_0>>, %k: tensor<512x2880x!tenon.block<q8_0>>) -> (tensor<1x2880xf16>, tensor<1x4096xf16>, tensor<1x512xf16>) {
+  %0 = tenon.weighted_sum %x, %s : (tensor<1x4x2880xf16>, tensor<1x4xf32>) -> tensor<1x2880xf16>
+  %1 = tenon.add %r, %0 : (tensor<1x2880xf16>, tensor<1x2880xf16>) -> tensor<1x2880xf16>
+  %2 = tenon.rms_norm %1, %g eps 1.0e-5 : (tensor<1x2880xf16>, tensor<2880xf32>) -> tensor<1x2880xf16>
+  %3 = tenon.matmul %2, %q : (tensor<1x2880xf16>, tensor<4096x2880x!tenon.block<q8_0>>) -> tensor<1x4096xf16>
+  %4 = tenon.matmul %2, %k : (tensor<1x2880xf16>, tensor<512x2880x!tenon.block<q8_0>>) -> tensor<1x512xf16>
+  return %1, %3, %4 : tensor<1x2880xf16>, tensor<1x4096xf16>, tensor<1x512xf16>
+}
