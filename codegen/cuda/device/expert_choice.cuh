@@ -56,7 +56,8 @@ template <int experts, int chosen> struct ExpertChoice {
     for (int i = 0; i < vectors; ++i)
 #pragma unroll
       for (int j = 0; j < width; ++j) {
-        shares[i][j] = expf(shares[i][j] - largest);
+        // Of what is not there nothing is read; its division, unlike one of 0, is short.
+        shares[i][j] = exists(i, j) ? expf(shares[i][j] - largest) : 1.0f;
         if (exists(i, j))
           sums[j] += shares[i][j];
       }

@@ -76,14 +76,15 @@ template <typename E, typename T, int depth> struct SliceOfX {
   using Input = NarrowedInput<T, F16>;
   static constexpr int sets = 2, steps = 8;
 
+  uint2 words[sets * steps] = {}; ///< as they lie in memory
   unsigned factors[sets][steps][2];
   float totals[2][sets]; ///< of the thread's groups of both octets
   float inverses[2];
 
+  /// Asks for the slice; no thread waits for it.
   __device__ __forceinline__ void load(const T* first, const T* second, int slice) {
     const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
     const T* const source = g % 2 ? second : first;
-    uint2 words[sets * steps] = {};
 #pragma unroll
     for (int set = 0; set < sets; ++set) {
       const int group = Format::group(slice, t, set);
@@ -95,6 +96,11 @@ template <typename E, typename T, int depth> struct SliceOfX {
           words[set * steps + 2 * i + 1] = {both.z, both.w};
         }
     }
+  }
+
+  /// Makes factors of what was asked for.
+  __device__ __forceinline__ void prepare() {
+    const int g = threadIdx.x % 32 / 4;
     const Input ofFirst(words, g % 2 == 0), ofSecond(words, g % 2 == 1);
     const Input& own = g % 2 ? ofSecond : ofFirst;
     inverses[0] = ofFirst.inverse, inverses[1] = ofSecond.inverse;

@@ -37,6 +37,7 @@ private:
   LogicalResult checkRegisters();
   LogicalResult checkRings();
   void printRing(CodeWriter& code);
+  void printInput(CodeWriter& code);
   LogicalResult printRingGemms(CodeWriter& code);
   void printQuants(CodeWriter& code);
   void printElements(CodeWriter& code);
@@ -207,19 +208,39 @@ void ExpertEmission::printExpertOfPair(CodeWriter& code) {
   code.format("const bool exists = id >= 0 && id < %d;", region.experts);
 }
 
+/// Brings x into registers before the experts are known: behind their rows, all of which are on
+/// their way at once, it would be the last to arrive
+/// (docs/notebook/2026-11-28-x-before-the-experts.md).
+void ExpertEmission::printInput(CodeWriter& code) {
+  if (stage.onTensorCores) {
+    code.format("QuantInput<%s, %s, %d> held;",
+                deviceType(elementTypeOf(first.getWeight().getType())),
+                deviceType(elementTypeOf(first.getInput().getType())), region.depth);
+    code.format("held.load(x, %d);", region.depth);
+    return;
+  }
+  int64_t vector = schedule.vector, lanes = 32 * vector, steps = region.depth / lanes;
+  code.format("float held[%d][%d];", steps, vector);
+  code.unroll();
+  code.format("for (int step = 0; step < %d; ++step)", steps);
+  code.format("  loadVector(held[step], x + step * %d + lane * %d);", lanes, vector);
+}
+
 /// The sums of a warp's rows for its pair, in `parts`.
 LogicalResult ExpertEmission::printRingGemms(CodeWriter& code) {
-  printChoice(code);
-  printExpertOfPair(code);
-  code.line("expert = exists ? id : 0;");
-  code.line("ring.fill<0>(pieceAt);");
-  if (failed(results().preload(code)))
-    return failure();
-  code.format("__shared__ float parts[%d][%d][%d];", gemms(), region.sum ? region.chosen : 1,
-              perTile());
   code.format("const %s* x = %s + pair / %d * %d;",
               deviceType(elementTypeOf(first.getInput().getType())),
               context.pointer(first.getInput()), region.sharing(), region.depth);
+  printInput(code);
+  printChoice(code);
+  printExpertOfPair(code);
+  code.line("expert = exists ? id : 0;");
+  if (failed(results().preload(code)))
+    return failure();
+  code.line("ring.fill<0>(pieceAt);");
+  results().keep(code);
+  code.format("__shared__ float parts[%d][%d][%d];", gemms(), region.sum ? region.chosen : 1,
+              perTile());
   if (stage.onTensorCores)
     printQuants(code);
   else
@@ -232,10 +253,6 @@ LogicalResult ExpertEmission::printRingGemms(CodeWriter& code) {
 void ExpertEmission::printQuants(CodeWriter& code) {
   bool joined = stage.rows == 1;
   int64_t groups = joined ? 1 : stage.pieces, lines = joined ? stage.pieces : stage.rows;
-  code.format("QuantInput<%s, %s, %d> held;",
-              deviceType(elementTypeOf(first.getWeight().getType())),
-              deviceType(elementTypeOf(first.getInput().getType())), region.depth);
-  code.format("held.load(x, %d);", region.depth);
   code.line("#pragma unroll 1");
   code.open("for (int turn = 0; turn < turns; ++turn)");
   code.format("float partial[%d][%d] = {};", groups, lines);
@@ -261,10 +278,6 @@ void ExpertEmission::printQuants(CodeWriter& code) {
 /// A row of each GEMM in turn.
 void ExpertEmission::printElements(CodeWriter& code) {
   int64_t vector = schedule.vector, lanes = 32 * vector, steps = region.depth / lanes;
-  code.format("float held[%d][%d];", steps, vector);
-  code.unroll();
-  code.format("for (int step = 0; step < %d; ++step)", steps);
-  code.format("  loadVector(held[step], x + step * %d + lane * %d);", lanes, vector);
   code.line("#pragma unroll 1");
   code.open("for (int turn = 0; turn < turns; ++turn)");
   code.format("float partial[%d] = {};", vector);
@@ -450,6 +463,7 @@ LogicalResult ExpertEmission::emit() {
   }
   if (failed(results().preload(code)))
     return failure();
+  results().keep(code);
   if (region.sum) {
     printRowGemms(code);
     return results().print(code);

@@ -28,6 +28,17 @@ std::string ExpertResults::nameOf(Value operand) {
                              : "chosen");
 }
 
+/// The id of a row of a table, where the region chooses it or takes the pair's expert by it.
+std::string ExpertResults::idOf(EmbeddingOp op) {
+  bool isExpert = region.choice || op.getIds() == region.gemms.front().getIds();
+  return isExpert ? "id" : context.pointer(op.getIds()) + "[pair]";
+}
+
+/// Whether a thread's element of a row of a table can wait in a register as it lies in memory.
+static bool isPlain(EmbeddingOp op) {
+  return !isBlockQuantized(op.getTable().getType().getElementType());
+}
+
 /// Of what the region chooses, the pair's expert is known.
 void ExpertResults::defineChosen(RegionPrinter& printer) {
   if (region.choice)
@@ -35,18 +46,20 @@ void ExpertResults::defineChosen(RegionPrinter& printer) {
 }
 
 LogicalResult ExpertResults::preload(CodeWriter& code) {
-  if (region.sum) {
-    code.format("__shared__ float weights[%d];", region.chosen);
-    code.format("for (int j = threadIdx.x; j < %d; j += %d)", region.chosen,
-                context.structure.threads);
-    code.format("  weights[j] = toFloat(%s[row * %d + j]);",
+  if (region.sum && region.chosen <= context.structure.threads) {
+    code.format("%s early_weight;", deviceType(elementTypeOf(region.sum.getWeights().getType())));
+    code.format("if (threadIdx.x < %d)", region.chosen);
+    code.format("  early_weight = %s[row * %d + threadIdx.x];",
                 context.pointer(region.sum.getWeights()), region.chosen);
   }
   llvm::SetVector<Value> operands = operandsAfter();
   if (operands.empty() || !hasOneElement())
     return success();
-  for (Value operand : operands)
-    code.format("%s %s;", deviceType(elementTypeOf(operand.getType())), nameOf(operand));
+  for (Value operand : operands) {
+    auto embedding = operand.getDefiningOp<EmbeddingOp>();
+    Value kept = embedding && isPlain(embedding) ? Value(embedding.getTable()) : operand;
+    code.format("%s %s;", deviceType(elementTypeOf(kept.getType())), nameOf(operand));
+  }
   code.format("if (const int column = firstColumn + static_cast<int>(threadIdx.x);");
   code.openFormat("    threadIdx.x < %d && column < %d)", perTile, region.columns);
   Value last = region.sum ? region.sum.getResult() : region.gemms.front().getResult();
@@ -56,6 +69,14 @@ LogicalResult ExpertResults::preload(CodeWriter& code) {
   for (Value operand : operands) {
     if (auto argument = llvm::dyn_cast<BlockArgument>(operand)) {
       code.format("%s = *(%s);", nameOf(operand), printer.address(argument));
+      continue;
+    }
+    if (auto embedding = operand.getDefiningOp<EmbeddingOp>(); isPlain(embedding)) {
+      llvm::ArrayRef<int64_t> table = embedding.getTable().getType().getShape();
+      std::string id = idOf(embedding);
+      code.format("%s = %s[static_cast<long long>(%s >= 0 && %s < %d ? %s : 0) * %d + column];",
+                  nameOf(operand), context.pointer(embedding.getTable()), id, id, table[0], id,
+                  table[1]);
       continue;
     }
     FailureOr<std::string> element = printer.element(operand);
@@ -69,13 +90,32 @@ LogicalResult ExpertResults::preload(CodeWriter& code) {
   return success();
 }
 
+void ExpertResults::keep(CodeWriter& code) {
+  if (!region.sum)
+    return;
+  int64_t threads = context.structure.threads;
+  code.format("__shared__ float weights[%d];", region.chosen);
+  code.format("for (int j = threadIdx.x; j < %d; j += %d)", region.chosen, threads);
+  code.format("  weights[j] = toFloat(%s);",
+              region.chosen <= threads
+                  ? "early_weight"
+                  : absl::StrFormat("%s[row * %d + j]", context.pointer(region.sum.getWeights()),
+                                    region.chosen));
+}
+
 /// What `preload` has loaded.
 void ExpertResults::defineEarly(CodeWriter& code, RegionPrinter& printer) {
   if (!hasOneElement())
     return;
   for (Value operand : operandsAfter()) {
-    std::string name = nameOf(operand);
-    code.format("const float wide_%s[1] = {toFloat(%s)};", name, name);
+    std::string name = nameOf(operand), value = absl::StrFormat("toFloat(%s)", name);
+    if (auto embedding = operand.getDefiningOp<EmbeddingOp>(); embedding && isPlain(embedding)) {
+      std::string id = idOf(embedding);
+      value = absl::StrFormat("%s >= 0 && %s < %d ? roundTo<%s>(%s) : 0.0f", id, id,
+                              embedding.getTable().getType().getShape()[0],
+                              deviceType(elementTypeOf(operand.getType())), value);
+    }
+    code.format("const float wide_%s[1] = {%s};", name, value);
     printer.define(operand, "wide_" + name);
   }
 }

@@ -17,8 +17,11 @@ public:
       : context(context), region(region), perTile(perTile), pairsAtOnce(pairsAtOnce) {}
 
   /// Loads what stands beside the GEMMs, so that it is there when they are: weights of a sum,
-  /// and operands of the element, biases of its expert among them, where a thread has one.
+  /// and operands of the element, biases of its expert among them, where a thread has one. The
+  /// weights of the GEMMs may follow it: it waits for nothing that it loads, but a table in blocks.
   mlir::LogicalResult preload(CodeWriter& code);
+  /// Leaves the weights of a sum to the block, once the weights of the GEMMs are on their way.
+  void keep(CodeWriter& code);
   /// Prints the sum, the operations on elements and the stores, from `parts`, the GEMMs' sums.
   mlir::LogicalResult print(CodeWriter& code);
 
@@ -27,6 +30,7 @@ private:
   bool hasOneElement() const;
   llvm::SetVector<mlir::Value> operandsAfter();
   std::string nameOf(mlir::Value operand);
+  std::string idOf(EmbeddingOp op);
   void defineChosen(RegionPrinter& printer);
   void defineEarly(CodeWriter& code, RegionPrinter& printer);
   void openElements(CodeWriter& code, int64_t count);

@@ -85,19 +85,17 @@ void ExpertSlicesEmission::printPlace(CodeWriter& code) {
 }
 
 /// `experts` of both octets of the warp; `id` and whether it `exists` of the tile's pair or, beside
-/// a weighted sum, `ids` of the row.
+/// a weighted sum, `earlyId` of the row's expert of the thread's number.
 void ExpertSlicesEmission::printExperts(CodeWriter& code) {
   code.format("auto isExpert = [](int id) { return id >= 0 && id < %d; };", region.experts);
   if (region.sum) {
-    code.format("__shared__ int ids[%d];", region.chosen);
+    code.line("int earlyId;");
     code.format("if (threadIdx.x < %d)", region.chosen);
-    code.format("  ids[threadIdx.x] = %s[row * %d + threadIdx.x];", context.pointer(first.getIds()),
+    code.format("  earlyId = %s[row * %d + threadIdx.x];", context.pointer(first.getIds()),
                 region.chosen);
-    code.line("int pairs[2], experts[2];");
+    code.line("int experts[2];");
     code.unroll();
     code.open("for (int octet = 0; octet < 2; ++octet)");
-    code.format("pairs[octet] = min(slices.group %% %d * 2 + octet, %d);", shape.parts,
-                region.chosen - 1);
     code.format("const int id = %s[row * %d + pairs[octet]];", context.pointer(first.getIds()),
                 region.chosen);
     code.line("experts[octet] = isExpert(id) ? id : 0;");
@@ -130,18 +128,26 @@ void ExpertSlicesEmission::printOctets(CodeWriter& code) {
   code.close(";");
 }
 
+/// Asks for x, which does not depend on the experts: behind their weights, all of which are on their
+/// way at once, it would be the last to arrive (docs/notebook/2026-11-28-x-before-the-experts.md).
 void ExpertSlicesEmission::printInput(CodeWriter& code) {
   std::string x = context.pointer(first.getInput());
   code.format("SliceOfX<Config::Encoding, Config::Input, %d> held;", shape.depth);
   auto rowOf = [&](const std::string& pair) {
     return absl::StrFormat("%s + (%s) / %d * %d", x, pair, region.sharing(), region.depth);
   };
-  if (region.sum)
-    code.format("held.load(%s, %s, slices.slice);",
-                rowOf(absl::StrFormat("row * %d + pairs[0]", region.chosen)),
-                rowOf(absl::StrFormat("row * %d + pairs[1]", region.chosen)));
-  else
+  if (!region.sum) {
     code.format("held.load(%s, %s, slices.slice);", rowOf("pair"), rowOf("pair"));
+    return;
+  }
+  code.line("int pairs[2];");
+  code.unroll();
+  code.line("for (int octet = 0; octet < 2; ++octet)");
+  code.format("  pairs[octet] = min(slices.group %% %d * 2 + octet, %d);", shape.parts,
+              region.chosen - 1);
+  code.format("held.load(%s, %s, slices.slice);",
+              rowOf(absl::StrFormat("row * %d + pairs[0]", region.chosen)),
+              rowOf(absl::StrFormat("row * %d + pairs[1]", region.chosen)));
 }
 
 /// The sums of the columns that a thread makes results of, in `parts`.
@@ -179,15 +185,22 @@ LogicalResult ExpertSlicesEmission::emit() {
   std::vector<Access> reads = context.arguments(true);
   llvm::append_range(reads, context.arguments(false));
   CodeWriter& code = structure.begin(PhaseKind::Store, reads, context.results());
+  printInput(code);
   if (region.choice)
     ChoicePrinter(context, *region.choice).printOfPair(code, region.chosen * kernel.tilesOfPart());
   printExperts(code);
   printOctets(code);
-  code.line("slices.fill(octetAt);");
   ExpertResults results(context, region, kernel.schedule.columns, /*pairsAtOnce=*/0);
   if (failed(results.preload(code)))
     return failure();
-  printInput(code);
+  code.line("slices.fill(octetAt);");
+  results.keep(code);
+  if (region.sum) {
+    code.format("__shared__ int ids[%d];", region.chosen);
+    code.format("if (threadIdx.x < %d)", region.chosen);
+    code.line("  ids[threadIdx.x] = earlyId;");
+  }
+  code.line("held.prepare();");
   code.line("slices.multiply(held, octetAt);");
   printSums(code);
   return results.print(code);
