@@ -207,12 +207,16 @@ void TensorDecodeEmission::printLoad() {
   std::vector<Access> reads = rows.rangeReads();
   reads.push_back(context.access(keyCache));
   reads.push_back(context.access(valueCache));
-  for (HeadRegion::Chain* chain : {&region.query, &region.key, &region.value})
+  for (HeadRegion::Chain* chain : {&region.query, &region.key, &region.value}) {
     if (chain->rope)
       reads.push_back(context.access(chain->rope.getInverseFrequencies()));
+    if (normsInRegisters(*chain) && chain->norm.getWeight())
+      reads.push_back(context.access(chain->norm.getWeight()));
+  }
   CodeWriter& code =
       context.structure.begin(PhaseKind::Load, reads, {{MemorySpace::Shared, "shared"}});
   printFrequencies(code);
+  printNormWeights(code);
   rows.printRange(code, absl::StrFormat("%d * Kernel::step", warps), "Kernel::step");
   code.line("extern __shared__ __align__(16) unsigned char memory[];");
   code.line("Block& block = *reinterpret_cast<Block*>(memory);");

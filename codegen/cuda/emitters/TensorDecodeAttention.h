@@ -48,6 +48,8 @@ private:
   bool normsInRegisters(kernels::HeadRegion::Chain& chain);
   void printOwnFactor(CodeWriter& code, const OwnHead& own);
   std::string elementOf(const OwnHead& own, const std::string& which);
+  std::string weightsOf(kernels::HeadRegion::Chain& chain);
+  void printNormWeights(CodeWriter& code);
   void printOwnLoad(CodeWriter& code, const OwnHead& own);
   void printOwnHead(CodeWriter& code, const OwnHead& own);
   void printOtherHeads(CodeWriter& code);

@@ -168,13 +168,37 @@ std::string TensorDecodeEmission::elementOf(const OwnHead& own, const std::strin
   NormTerms norm = *NormTerms::of(own.chain->norm);
   llvm::SmallVector<std::string> weights;
   if (!norm.operands.empty())
-    weights.push_back(absl::StrFormat("%sWeights[i].%s", own.name, which == "first" ? "x" : "y"));
+    weights.push_back(
+        absl::StrFormat("%s[i].%s", weightsOf(*own.chain), which == "first" ? "x" : "y"));
   return absl::StrFormat("roundTo<%s>(%s)",
                          deviceType(elementTypeOf(own.chain->norm.getResult().getType())),
                          norm.resultOf(element, weights));
 }
 
-/// Asks for a head as it comes, with the weights of its norm.
+/// The array of a thread's pairs of the weights of a chain's norm.
+std::string TensorDecodeEmission::weightsOf(HeadRegion::Chain& chain) {
+  return "weights_" + context.pointer(chain.norm.getWeight());
+}
+
+/// Asks for the weights of norms before the kernel waits: a step later they may lie in memory
+/// again.
+void TensorDecodeEmission::printNormWeights(CodeWriter& code) {
+  llvm::SmallPtrSet<Value, 2> loaded;
+  for (HeadRegion::Chain* chain : {&region.query, &region.key, &region.value}) {
+    if (!chain->source || !chain->norm || !chain->norm.getWeight() || !normsInRegisters(*chain) ||
+        !loaded.insert(chain->norm.getWeight()).second)
+      continue;
+    int64_t pairs = chain->size / 2;
+    code.format("float2 %s[%d];", weightsOf(*chain), pairs / 32);
+    code.unroll();
+    code.format("for (int i = 0; i < %d; ++i)", pairs / 32);
+    code.format("  %1$s[i] = {toFloat(%2$s[threadIdx.x %% 32 + 32 * i]), toFloat(%2$s[%3$d + "
+                "threadIdx.x %% 32 + 32 * i])};",
+                weightsOf(*chain), context.pointer(chain->norm.getWeight()), pairs);
+  }
+}
+
+/// Asks for a head as it comes.
 void TensorDecodeEmission::printOwnLoad(CodeWriter& code, const OwnHead& own) {
   HeadRegion::Chain& chain = *own.chain;
   RopeOp rope = chain.rope;
@@ -185,15 +209,6 @@ void TensorDecodeEmission::printOwnLoad(CodeWriter& code, const OwnHead& own) {
   code.openFormat("if (%s)", own.condition);
   code.format("%s.load(%s);", own.name, own.source);
   code.close();
-  if (!chain.norm || !chain.norm.getWeight())
-    return;
-  std::string weight = context.pointer(chain.norm.getWeight());
-  code.format("float2 %sWeights[%d];", own.name, pairs / 32);
-  code.unroll();
-  code.format("for (int i = 0; i < %d; ++i)", pairs / 32);
-  code.format("  %1$sWeights[i] = {toFloat(%2$s[lane + 32 * i]), toFloat(%2$s[%3$d + lane + 32 * "
-              "i])};",
-              own.name, weight, pairs);
 }
 
 /// Takes a head that is loaded, or that a norm loads, to its place.
