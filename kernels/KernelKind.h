@@ -55,6 +55,8 @@ struct PriceTerms {
   /// Instructions of warps that all blocks issue, where these and not the tensor cores bind the
   /// GEMMs; 0: not known.
   int64_t warpInstructions = 0;
+  /// Those warps wait for rows that they gather and for each other, and issue less often.
+  bool gathersRows = false;
   /// Weights come through rings that warps keep full while they multiply, which hides nearly all of
   /// the shorter of memory and arithmetic.
   bool keepsRingsFull = false;

@@ -69,13 +69,18 @@ static int64_t rowsOfTiles(const ExpertGemmKernel& kernel) {
 }
 
 /// Instructions of warps beside weights in blocks, about 11 for each of a thread's elements,
-/// counted in what ptxas makes of q4_k, products among them.
+/// counted in what ptxas makes of q4_k, products among them; of words at any address a third more,
+/// as in expert_gemv.
 PriceTerms ExpertGemmKernel::priceTerms() const {
-  constexpr int64_t ofElement = 11, lanes = 32;
+  constexpr int64_t ofElement = 11, ofAnyAddress = 15, lanes = 32;
+  const Encoding& encoding =
+      *getEncoding(elementOf(ExpertMatmulOp(region.gemms.front()).getWeight()));
   PriceTerms terms;
-  if (getEncoding(elementOf(ExpertMatmulOp(region.gemms.front()).getWeight()))->isBlockQuantized())
+  terms.gathersRows = true;
+  if (encoding.isBlockQuantized())
     terms.warpInstructions = region.experts * rowsOfTiles(*this) * gemms() * region.columns *
-                             region.depth / lanes * ofElement;
+                             region.depth / lanes *
+                             (encoding.name == "mxfp4" ? ofAnyAddress : ofElement);
   return terms;
 }
 

@@ -78,6 +78,7 @@ static llvm::ArrayRef<llvm::StringLiteral> requiredProperties(DeviceKind device)
                                                 "library_ns",
                                                 "library_percent",
                                                 "issue_percent",
+                                                "gather_issue_percent",
                                                 "full_rate_tile_rows",
                                                 "l2_all_percent",
                                                 "l2_none_percent",
@@ -246,7 +247,9 @@ double CostModel::computeOnGpu(const MatchedOnGpu& kernel) const {
   if (kernel.terms.warpInstructions > 0) {
     constexpr double schedulers = 4;
     double slots = property("sms") * schedulers * property("clock_mhz") / 1e3;
-    double perNs = slots * property("issue_percent") / 100.0;
+    double perNs = slots *
+                   property(kernel.terms.gathersRows ? "gather_issue_percent" : "issue_percent") /
+                   100.0;
     return static_cast<double>(kernel.terms.warpInstructions) / perNs / efficiency + repeated;
   }
   double gemm = occupancy.tensorCores

@@ -155,6 +155,34 @@ TEST(CostModel, GemmsOfOneRowTakeWhatWasMeasured) {
   }
 }
 
+/// Experts of 512 tokens: the gate of gpt-oss-20b and the down projection of Qwen3-30B-A3B
+/// (docs/notebook/2026-11-27-experts-in-slices.md).
+TEST(CostModel, ExpertsOfManyRowsTakeWhatWasMeasured) {
+  struct Measured {
+    const char *input, *ids, *weight, *result;
+    double ns;
+  };
+  for (const Measured& gemm :
+       {Measured{"512x2880xf16", "512x4xi32", "32x2880x2880x!tenon.block<mxfp4>", "512x4x2880xf16",
+                 490000},
+        Measured{"512x8x768xf16", "512x8xi32", "128x2048x768x!tenon.block<q4_k>", "512x8x2048xf16",
+                 244000}}) {
+    SCOPED_TRACE(gemm.weight);
+    Scheduled experts(
+        absl::StrReplaceAll("func.func @f(%x: tensor<X>, %w: tensor<W>, %i: tensor<I>) -> "
+                            "tensor<Y> { %0 = tenon.expert_matmul %x, %w, %i : (tensor<X>, "
+                            "tensor<W>, tensor<I>) -> tensor<Y> return %0 : tensor<Y> }",
+                            {{"<X>", absl::StrCat("<", gemm.input, ">")},
+                             {"<W>", absl::StrCat("<", gemm.weight, ">")},
+                             {"<I>", absl::StrCat("<", gemm.ids, ">")},
+                             {"<Y>", absl::StrCat("<", gemm.result, ">")}}),
+        "h200");
+    EXPECT_EQ(experts.kernel.getScheduleAttr().getEmitter(), "expert_gemm");
+    EXPECT_GT(static_cast<double>(experts.ns()), gemm.ns * 0.85);
+    EXPECT_LT(static_cast<double>(experts.ns()), gemm.ns * 1.2);
+  }
+}
+
 /// GEMMs by warpgroups, as a stand-alone program measured the best of their tiles
 /// (docs/notebook/2026-11-22-hopper-gemm.md); in place they take up to three tenths longer.
 TEST(CostModel, GemmsOfWarpgroupsTakeWhatWasMeasured) {
