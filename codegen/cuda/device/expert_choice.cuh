@@ -34,17 +34,22 @@ template <int experts, int chosen> struct ExpertChoice {
     return __uint_as_float(static_cast<unsigned>(rank < 0 ? rank ^ 0x7FFFFFFF : rank));
   }
 
-  __device__ __forceinline__ void soften(const float* scores) {
-    const float below = __uint_as_float(0xFF800000u); // -infinity
+  static __device__ __forceinline__ float below() { return __uint_as_float(0xFF800000u); }
+
+  /// Asks for the scores; no thread waits for them.
+  __device__ __forceinline__ void load(const float* scores) {
 #pragma unroll
     for (int i = 0; i < vectors; ++i) {
       const int valid = experts - column(i, 0);
       if (experts % width != 0 || valid <= 0)
-        loadPart(shares[i], scores + column(i, 0), valid, below);
+        loadPart(shares[i], scores + column(i, 0), valid, below());
       else
         loadVector(shares[i], scores + column(i, 0));
     }
-    int rank = rankOf(below);
+  }
+
+  __device__ __forceinline__ void soften() {
+    int rank = rankOf(below());
 #pragma unroll
     for (int i = 0; i < vectors; ++i)
 #pragma unroll

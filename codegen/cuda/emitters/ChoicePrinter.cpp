@@ -33,9 +33,14 @@ LogicalResult ChoicePrinter::check() {
 
 void ChoicePrinter::print(CodeWriter& code, const std::string& row) {
   code.format("ExpertChoice<%d, %d> choice;", region.experts, region.chosen());
-  code.format("choice.soften(%s + %s * %d);", context.pointer(region.softmax.getInput()), row,
-              region.experts);
+  printLoad(code, row);
+  code.line("choice.soften();");
   code.line("choice.search();");
+}
+
+void ChoicePrinter::printLoad(CodeWriter& code, const std::string& row) {
+  code.format("choice.load(%s + %s * %d);", context.pointer(region.softmax.getInput()), row,
+              region.experts);
 }
 
 void ChoicePrinter::printStores(CodeWriter& code, const std::string& row) {
@@ -53,11 +58,18 @@ void ChoicePrinter::printStores(CodeWriter& code, const std::string& row) {
   code.close();
 }
 
+void ChoicePrinter::printScoresOfPair(CodeWriter& code) {
+  code.format("const long long row = pair / %d;", region.chosen());
+  code.format("ExpertChoice<%d, %d> choice;", region.experts, region.chosen());
+  code.line("if (threadIdx.x < 32)");
+  printLoad(code, "row");
+}
+
 void ChoicePrinter::printOfPair(CodeWriter& code, int64_t tiles) {
   code.format("__shared__ int chosen[%d];", region.chosen());
   code.open("if (threadIdx.x < 32)");
-  code.format("const long long row = pair / %d;", region.chosen());
-  print(code, "row");
+  code.line("choice.soften();");
+  code.line("choice.search();");
   code.format("if (threadIdx.x < %d)", region.chosen());
   code.line("  chosen[threadIdx.x] = choice.own.index;");
   code.openFormat("if (tile %% %d == 0)", tiles);

@@ -18,11 +18,15 @@ public:
   void print(CodeWriter& code, const std::string& row);
   /// Prints the stores of what the kernel yields of it, by the threads of the warp.
   void printStores(CodeWriter& code, const std::string& row);
-  /// Prints the choice for the row of `pair` by the first warp of a block as `chosen`, which all
-  /// threads may read. The first of the `tiles` of a row stores what others read of it.
+  /// Prints that the first warp of a block asks for the scores of the row of `pair`.
+  void printScoresOfPair(CodeWriter& code);
+  /// Prints its choice as `chosen`, which all threads may read. The first of the `tiles` of a row
+  /// stores what others read of it.
   void printOfPair(CodeWriter& code, int64_t tiles);
 
 private:
+  void printLoad(CodeWriter& code, const std::string& row);
+
   KernelContext& context;
   kernels::ChoiceRegion region;
 };

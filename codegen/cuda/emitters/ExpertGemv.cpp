@@ -49,8 +49,7 @@ private:
   LogicalResult printExpert(CodeWriter& code);
   void printRowGemms(CodeWriter& code);
   ExpertResults results() { return {context, region, perTile(), schedule.pairsAtOnce}; }
-  void printChoice(CodeWriter& code);
-  void printExpertOfPair(CodeWriter& code);
+  void printExpertOfPair(CodeWriter& code, const std::string& known);
   int64_t pairs() const { return std::max<int64_t>(schedule.pairsAtOnce, 1); }
   auto gemms() const { return static_cast<int64_t>(region.gemms.size()); }
   bool onTensorCores() const { return schedule.stages > 0 && stage.onTensorCores; }
@@ -194,17 +193,15 @@ void ExpertEmission::printRing(CodeWriter& code) {
   code.line("ring.start<0>(pieceAt);");
 }
 
-void ExpertEmission::printChoice(CodeWriter& code) {
-  if (region.choice)
+/// `id`, chosen by the scores that are asked for or the one that is `known`, and whether it is one
+/// of an expert.
+void ExpertEmission::printExpertOfPair(CodeWriter& code, const std::string& known) {
+  if (region.choice) {
     ChoicePrinter(context, *region.choice).printOfPair(code, region.chosen * tilesOfPart());
-}
-
-/// `id`, and whether it is one of an expert.
-void ExpertEmission::printExpertOfPair(CodeWriter& code) {
-  if (region.choice)
     code.format("const int id = chosen[pair %% %d];", region.chosen);
-  else
-    code.format("const int id = %s[pair];", context.pointer(first.getIds()));
+  } else {
+    code.format("const int id = %s;", known);
+  }
   code.format("const bool exists = id >= 0 && id < %d;", region.experts);
 }
 
@@ -231,9 +228,12 @@ LogicalResult ExpertEmission::printRingGemms(CodeWriter& code) {
   code.format("const %s* x = %s + pair / %d * %d;",
               deviceType(elementTypeOf(first.getInput().getType())),
               context.pointer(first.getInput()), region.sharing(), region.depth);
+  if (region.choice)
+    ChoicePrinter(context, *region.choice).printScoresOfPair(code);
+  else
+    code.format("const int early = %s[pair];", context.pointer(first.getIds()));
   printInput(code);
-  printChoice(code);
-  printExpertOfPair(code);
+  printExpertOfPair(code, "early");
   code.line("expert = exists ? id : 0;");
   if (failed(results().preload(code)))
     return failure();
@@ -319,8 +319,9 @@ void ExpertEmission::printPlace(CodeWriter& code) {
     code.format("const int expert = static_cast<int>(tile / %d);", tilesOfPart());
   } else {
     code.format("const long long pair = tile / %d;", tilesOfPart());
-    printChoice(code);
-    printExpertOfPair(code);
+    if (region.choice)
+      ChoicePrinter(context, *region.choice).printScoresOfPair(code);
+    printExpertOfPair(code, context.pointer(first.getIds()) + "[pair]");
     code.line("const int expert = exists ? id : 0;");
   }
   code.format("__shared__ float parts[%d][%d][%d];", region.gemms.size(), pairs(), perTile());
@@ -429,7 +430,7 @@ void ExpertEmission::printRowGemms(CodeWriter& code) {
   code.openFormat("for (int j = warp; j < %d; j += %d)", region.chosen,
                   context.structure.threads / 32);
   code.format("const long long pair = row * %d + j;", region.chosen);
-  printExpertOfPair(code);
+  printExpertOfPair(code, context.pointer(first.getIds()) + "[pair]");
   code.line("const int expert = exists ? id : 0;");
   printRows(code);
   code.format("const long long inputRow[1] = {pair / %d};", region.sharing());

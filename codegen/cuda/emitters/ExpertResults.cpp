@@ -178,6 +178,7 @@ LogicalResult ExpertResults::printSum(CodeWriter& code) {
   code.line("const int column = firstColumn + i;");
   code.openFormat("if (column < %d)", region.columns);
   code.line("float total = 0.0f;");
+  code.line("#pragma unroll 8");
   code.openFormat("for (int j = 0; j < %d; ++j)", region.chosen);
   code.format("total = __fmaf_rn(weights[j], roundTo<%s>(parts[0][j][i]), total);",
               deviceType(region.gemms.front().getType().getElementType()));

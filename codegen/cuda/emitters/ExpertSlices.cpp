@@ -35,6 +35,7 @@ private:
   void declareConfig();
   void printPlace(CodeWriter& code);
   void printExperts(CodeWriter& code);
+  void printExpert(CodeWriter& code);
   void printOctets(CodeWriter& code);
   void printInput(CodeWriter& code);
   void printSums(CodeWriter& code);
@@ -84,28 +85,35 @@ void ExpertSlicesEmission::printPlace(CodeWriter& code) {
   code.format("const long long %s = tile / %d;", region.sum ? "row" : "pair", kernel.tilesOfPart());
 }
 
-/// `experts` of both octets of the warp; `id` and whether it `exists` of the tile's pair or, beside
-/// a weighted sum, `earlyId` of the row's expert of the thread's number.
+/// `experts` of both octets of the warp, whose `pairs` of the row they are, and `earlyId`, that of
+/// the row's pair of the thread's number.
 void ExpertSlicesEmission::printExperts(CodeWriter& code) {
-  code.format("auto isExpert = [](int id) { return id >= 0 && id < %d; };", region.experts);
-  if (region.sum) {
-    code.line("int earlyId;");
-    code.format("if (threadIdx.x < %d)", region.chosen);
-    code.format("  earlyId = %s[row * %d + threadIdx.x];", context.pointer(first.getIds()),
-                region.chosen);
-    code.line("int experts[2];");
-    code.unroll();
-    code.open("for (int octet = 0; octet < 2; ++octet)");
-    code.format("const int id = %s[row * %d + pairs[octet]];", context.pointer(first.getIds()),
-                region.chosen);
-    code.line("experts[octet] = isExpert(id) ? id : 0;");
-    code.close();
-    return;
-  }
-  if (region.choice)
+  std::string ids = context.pointer(first.getIds());
+  code.line("int pairs[2], experts[2], earlyId;");
+  code.unroll();
+  code.open("for (int octet = 0; octet < 2; ++octet)");
+  code.format("pairs[octet] = min(slices.group %% %d * 2 + octet, %d);", shape.parts,
+              region.chosen - 1);
+  code.format("experts[octet] = %s[row * %d + pairs[octet]];", ids, region.chosen);
+  code.close();
+  code.format("if (threadIdx.x < %d)", region.chosen);
+  code.format("  earlyId = %s[row * %d + threadIdx.x];", ids, region.chosen);
+}
+
+/// `id` of the tile's pair and whether it `exists`. x does not depend on it and is asked for before
+/// it is known: behind the expert's weights, all of which are on their way at once, x would be the
+/// last to arrive (docs/notebook/2026-11-28-x-before-the-experts.md).
+void ExpertSlicesEmission::printExpert(CodeWriter& code) {
+  if (region.choice) {
+    ChoicePrinter choice(context, *region.choice);
+    choice.printScoresOfPair(code);
+    printInput(code);
+    choice.printOfPair(code, region.chosen * kernel.tilesOfPart());
     code.format("const int id = chosen[pair %% %d];", region.chosen);
-  else
+  } else {
     code.format("const int id = %s[pair];", context.pointer(first.getIds()));
+    printInput(code);
+  }
   code.line("const bool exists = isExpert(id);");
   code.line("const int expert = exists ? id : 0;");
 }
@@ -123,31 +131,24 @@ void ExpertSlicesEmission::printOctets(CodeWriter& code) {
                              context.pointer(region.gemms.back().getWeight()));
   code.format("return reinterpret_cast<const unsigned char*>(%s) +", weight);
   code.format("       (static_cast<long long>(%s) * %d + column) * %d;",
-              region.sum ? "(octet == 0 ? experts[0] : experts[1])" : "expert", region.columns,
-              shape.lineBytes());
+              region.sum ? "(isExpert(experts[octet]) ? experts[octet] : 0)" : "expert",
+              region.columns, shape.lineBytes());
   code.close(";");
 }
 
-/// Asks for x, which does not depend on the experts: behind their weights, all of which are on their
-/// way at once, it would be the last to arrive (docs/notebook/2026-11-28-x-before-the-experts.md).
+/// Asks for the warp's slice of x.
 void ExpertSlicesEmission::printInput(CodeWriter& code) {
   std::string x = context.pointer(first.getInput());
   code.format("SliceOfX<Config::Encoding, Config::Input, %d> held;", shape.depth);
   auto rowOf = [&](const std::string& pair) {
     return absl::StrFormat("%s + (%s) / %d * %d", x, pair, region.sharing(), region.depth);
   };
-  if (!region.sum) {
+  if (region.sum)
+    code.format("held.load(%s, %s, slices.slice);",
+                rowOf(absl::StrFormat("row * %d + pairs[0]", region.chosen)),
+                rowOf(absl::StrFormat("row * %d + pairs[1]", region.chosen)));
+  else
     code.format("held.load(%s, %s, slices.slice);", rowOf("pair"), rowOf("pair"));
-    return;
-  }
-  code.line("int pairs[2];");
-  code.unroll();
-  code.line("for (int octet = 0; octet < 2; ++octet)");
-  code.format("  pairs[octet] = min(slices.group %% %d * 2 + octet, %d);", shape.parts,
-              region.chosen - 1);
-  code.format("held.load(%s, %s, slices.slice);",
-              rowOf(absl::StrFormat("row * %d + pairs[0]", region.chosen)),
-              rowOf(absl::StrFormat("row * %d + pairs[1]", region.chosen)));
 }
 
 /// The sums of the columns that a thread makes results of, in `parts`.
@@ -185,15 +186,19 @@ LogicalResult ExpertSlicesEmission::emit() {
   std::vector<Access> reads = context.arguments(true);
   llvm::append_range(reads, context.arguments(false));
   CodeWriter& code = structure.begin(PhaseKind::Store, reads, context.results());
-  printInput(code);
-  if (region.choice)
-    ChoicePrinter(context, *region.choice).printOfPair(code, region.chosen * kernel.tilesOfPart());
-  printExperts(code);
-  printOctets(code);
   ExpertResults results(context, region, kernel.schedule.columns, /*pairsAtOnce=*/0);
+  code.format("auto isExpert = [](int id) { return id >= 0 && id < %d; };", region.experts);
+  if (region.sum)
+    printExperts(code);
+  else
+    printExpert(code);
   if (failed(results.preload(code)))
     return failure();
+  printOctets(code);
   code.line("slices.fill(octetAt);");
+  // Half as many bytes as of gate and up are on their way before it.
+  if (region.sum)
+    printInput(code);
   results.keep(code);
   if (region.sum) {
     code.format("__shared__ int ids[%d];", region.chosen);

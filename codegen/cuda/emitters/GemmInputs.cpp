@@ -302,8 +302,8 @@ void GemmInputs::defineOperands(CodeWriter& code, RegionPrinter& printer, unsign
   }
 }
 
-/// Step 1 for what norms take: computes it, and what of it the first tile stores, whose stores would
-/// hold up loads after them.
+/// Step 1 for what norms take: computes it, and what of it the first tile stores, whose stores
+/// would hold up loads after them.
 LogicalResult GemmInputs::compute(CodeWriter& code, unsigned number) {
   const Source& source = sources[number];
   if (source.kept)
