@@ -100,7 +100,7 @@ void ExpertSlicesEmission::printExperts(CodeWriter& code) {
   code.format("  earlyId = %s[row * %d + threadIdx.x];", ids, region.chosen);
 }
 
-/// `id` of the tile's pair and whether it `exists`. x does not depend on it and is asked for before
+/// `id` of the tile's pair and whether it `exists`. Where the block chooses it, x is asked for before
 /// it is known: behind the expert's weights, all of which are on their way at once, x would be the
 /// last to arrive (docs/notebook/2026-11-28-x-before-the-experts.md).
 void ExpertSlicesEmission::printExpert(CodeWriter& code) {
@@ -112,7 +112,6 @@ void ExpertSlicesEmission::printExpert(CodeWriter& code) {
     code.format("const int id = chosen[pair %% %d];", region.chosen);
   } else {
     code.format("const int id = %s[pair];", context.pointer(first.getIds()));
-    printInput(code);
   }
   code.line("const bool exists = isExpert(id);");
   code.line("const int expert = exists ? id : 0;");
@@ -196,8 +195,7 @@ LogicalResult ExpertSlicesEmission::emit() {
     return failure();
   printOctets(code);
   code.line("slices.fill(octetAt);");
-  // Half as many bytes as of gate and up are on their way before it.
-  if (region.sum)
+  if (!region.choice)
     printInput(code);
   results.keep(code);
   if (region.sum) {
