@@ -40,6 +40,10 @@ private:
   void printInput(CodeWriter& code);
   void printSums(CodeWriter& code);
   bool isJoined() const { return shape.gemms > 1; }
+  /// Where a choice takes long and registers hold x beside it: BF16 spills.
+  bool asksForInputFirst() {
+    return region.choice && elementTypeOf(first.getInput().getType()).isF16();
+  }
 
   KernelContext& context;
   ExpertSlicesKernel& kernel;
@@ -107,7 +111,8 @@ void ExpertSlicesEmission::printExpert(CodeWriter& code) {
   if (region.choice) {
     ChoicePrinter choice(context, *region.choice);
     choice.printScoresOfPair(code);
-    printInput(code);
+    if (asksForInputFirst())
+      printInput(code);
     choice.printOfPair(code, region.chosen * kernel.tilesOfPart());
     code.format("const int id = chosen[pair %% %d];", region.chosen);
   } else {
@@ -195,7 +200,7 @@ LogicalResult ExpertSlicesEmission::emit() {
     return failure();
   printOctets(code);
   code.line("slices.fill(octetAt);");
-  if (!region.choice)
+  if (!asksForInputFirst())
     printInput(code);
   results.keep(code);
   if (region.sum) {
