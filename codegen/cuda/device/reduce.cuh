@@ -167,9 +167,8 @@ __device__ __forceinline__ bool ranksBefore(Ranked a, Ranked b) {
   return aIsNan != bIsNan ? bIsNan : a.index < b.index;
 }
 
-/// The first of one candidate of each thread of a block; `shared` holds group / 32 entries and may
-/// serve again only after a barrier.
-template <int group> __device__ __forceinline__ Ranked firstRanked(Ranked best, Ranked* shared) {
+/// The first of one candidate of each lane.
+__device__ __forceinline__ Ranked firstOfWarp(Ranked best) {
 #pragma unroll
   for (int offset = 16; offset >= 1; offset /= 2) {
     const Ranked other = {__shfl_xor_sync(0xFFFFFFFFu, best.value, offset),
@@ -177,14 +176,18 @@ template <int group> __device__ __forceinline__ Ranked firstRanked(Ranked best, 
     if (ranksBefore(other, best))
       best = other;
   }
+  return best;
+}
+
+/// The first of one candidate of each thread of a block; `shared` holds group / 32 entries and may
+/// serve again only after a barrier.
+template <int group> __device__ __forceinline__ Ranked firstRanked(Ranked best, Ranked* shared) {
+  best = firstOfWarp(best);
   if (threadIdx.x % 32 == 0)
     shared[threadIdx.x / 32] = best;
   __syncthreads();
-  best = shared[0];
-  for (int w = 1; w < group / 32; ++w)
-    if (ranksBefore(shared[w], best))
-      best = shared[w];
-  return best;
+  const int lane = threadIdx.x % 32;
+  return firstOfWarp(lane < group / 32 ? shared[lane] : Ranked{0.0f, -1});
 }
 
 } // namespace tenon

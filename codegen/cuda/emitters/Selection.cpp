@@ -42,6 +42,7 @@ FailureOr<CodeWriter*> SelectionEmission::begin(int buffers) {
 }
 
 void SelectionEmission::forElements(llvm::function_ref<void()> body) {
+  code->line("#pragma unroll 8"); // so many loads on their way at once
   code->openFormat("for (int i = threadIdx.x; i < %d; i += %d)", length, context.structure.threads);
   code->format("const float x = toFloat(%s[row * %d + i]);", context.pointer(input), length);
   body();
