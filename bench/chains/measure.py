@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes and measures the chains of chains.py on one GPU: one operation at a time, with fewest kernels,
+"""Writes and measures the chains of chains.py on one device: one operation at a time, with fewest kernels,
 and as the cost model decides.
 
     bench/chains/measure.py --tenon build/release/bin/tenon [--rows 1,8] [--types f16,bf16,f32] \
@@ -92,7 +92,7 @@ def prepare(options, graph):
 
 def bench(options, graph, plans, *more):
     """The figures of the plans as `tenon bench` gives them."""
-    text = subprocess.run([options.tenon, "bench", graph, "--random-weights=1", "--device=cuda",
+    text = subprocess.run([options.tenon, "bench", graph, "--random-weights=1", f"--device={options.device}",
                            "--points=none", "--counters=none", f"--plans={','.join(plans)}",
                            f"--steps={options.calls}", "--json", *more], check=True, capture_output=True, text=True).stdout
     return json.loads(text)
@@ -130,6 +130,7 @@ def main():
     parser.add_argument("--types", default="f16")
     parser.add_argument("--chains", default="", help="numbers of those wanted, or ranges: 1-8,20")
     parser.add_argument("--target", default="native", help="what to compile for")
+    parser.add_argument("--device", default="cuda", help="what to measure on: cuda or cpu")
     parser.add_argument("--calls", type=int, default=25)
     parser.add_argument("--compile-only", action="store_true")
     parser.add_argument("--out", help="file for the figures, a JSON object a line")
