@@ -15,7 +15,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "goldens"
 from block_graph import DTYPES, Graph, Value  # noqa: E402
 
 EPSILON = 1e-5
-INPUTS = 4  # what copies begin from: of many rows more than caches hold
 HIDDEN, WIDE, SMALL = 4096, 14336, 1024  # of a model of 8 billion weights: its FFN, its keys and values
 
 
@@ -44,8 +43,7 @@ class Chain:
         return self.shared(f"{name}{self.copy}", *shape)
 
     def x(self, width=HIDDEN):
-        """One of a few inputs: the host copies each at every call."""
-        return self.shared(f"x{self.copy % INPUTS}", self.n, width)
+        return self.own("x", self.n, width)
 
     def residual(self, width=HIDDEN):
         return self.shared("residual", self.n, width)

@@ -25,7 +25,7 @@ import torch.nn.functional as F
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "bench" / "chains"))
-from chains import INPUTS, Chain  # noqa: E402
+from chains import Chain  # noqa: E402
 
 MODELS = (("llama-3.2-1b", "bf16"), ("pythia-2.8b", "f16"), ("llama-3.1-8b", "bf16"))
 SHAPES = ("decode:1", "prefill:2048")
@@ -127,12 +127,12 @@ def time_eager(rows, width, dtype):
     r = torch.randn(rows, width, device="cuda", dtype=dtype)
     weights = [[torch.randn(width, device="cuda", dtype=dtype) for _ in range(2)]
                for _ in range(count)]
-    inputs = [torch.randn_like(r) for _ in range(INPUTS)]
+    inputs = [torch.randn_like(r) for _ in range(count)]
     stream = torch.cuda.Stream()
 
     def copies():
         for copy, (w, b) in enumerate(weights):
-            residual_norm(inputs[copy % INPUTS], r, w, b)
+            residual_norm(inputs[copy], r, w, b)
 
     with torch.cuda.stream(stream):
         copies()
