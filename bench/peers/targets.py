@@ -194,6 +194,7 @@ def main():
     parser.add_argument("--tenon", required=True)
     parser.add_argument("--commit", required=True, help="of it")
     parser.add_argument("--calls", type=int, default=60)
+    parser.add_argument("--models", default="", help="these models alone, without norms")
     parser.add_argument("--text", default="", help="what a reader must know beside")
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
@@ -221,11 +222,13 @@ def main():
     def keep():
         options.out.write_text(json.dumps(run, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
-    for record in measure_norms(options.tenon):
+    for record in measure_norms(options.tenon) if not options.models else ():
         run["tables"][0]["records"].append(record)
         print(record, flush=True)
         keep()
     for model, element in MODELS:
+        if options.models and model not in options.models.split(","):
+            continue
         for shape in SHAPES:
             of_plans, of_targets = measure_model(options, model, element, shape)
             for target in of_targets:
