@@ -7,7 +7,7 @@ and as the cost model decides.
 
 A chain stands in a function as many times as hold 200 MB of weights, 4 to 16 times, so that weights come
 from memory; times are medians of calls, µs a copy. `right`: the plan `auto` takes at most 2 % longer
-than the faster of the others. `saved` says what fusion saves as predicted and as measured, and the next
+than the faster of the others, or is that plan. `saved` says what fusion saves as predicted and as measured, and the next
 two columns by how much the prediction of `auto` and `unfused` is off. Last comes what is fused, or why
 neighbours are not. Where all is one operation once it is raised from its parts, `parts` has the time
 without that. page.py makes a page of what --out has. Graphs are compiled by other processes while earlier ones
@@ -24,7 +24,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from chains import CHAINS, Chain
-from page import COLUMNS, PLANS, RIGHT, cells
+from page import COLUMNS, PLANS, cells, judge
 
 COLD_BYTES, FEWEST, MOST = 200_000_000, 4, 16
 MOST_BYTES = 400_000_000  # of a function's inputs and results, which calls copy
@@ -112,8 +112,6 @@ def measure(options, record, graph):
         record[plan["plan"]] = plan["steps_ns"]["median"] / 1e3 / copies
         record[f"{plan['plan']}_predicted"] = plan["predicted_ns"] / 1e3 / copies
         record[f"{plan['plan']}_launches"] = plan["launches"] / copies
-    best = min(record["unfused"], record["fused"])
-    record["right"] = record["auto"] <= RIGHT * best
     if not record["fused_chains"] and not record["refused"]:
         parts = bench(options, graph, ["unfused"], f"--disable={RAISES}")[0]
         record["parts"] = parts["steps_ns"]["median"] / 1e3 / copies
@@ -160,7 +158,7 @@ def main():
             try:
                 if not options.compile_only:
                     measure(options, record, graph)
-                    done, wrong = done + 1, wrong + (not record["right"])
+                    done, wrong = done + 1, wrong + (judge(record) == "**no**")
                     print(line(cells(record)[member] for _, member in COLUMNS), flush=True)
             except subprocess.CalledProcessError as problem:
                 failed.append(f"{name}: {problem.stderr.strip()}")

@@ -28,6 +28,14 @@ def saved(record, suffix=""):
     return 100 * (1 - record[f"auto{suffix}"] / record[f"unfused{suffix}"])
 
 
+def judge(record):
+    """Whether `auto` is right: as fast as the faster plan, or that very plan on another occasion."""
+    best = min(("unfused", "fused"), key=lambda plan: record[plan])
+    if record["auto"] <= RIGHT * record[best]:
+        return "yes"
+    return "same plan" if record["auto_launches"] == record[f"{best}_launches"] else "**no**"
+
+
 def cells(record):
     """What a page says of a chain, as text."""
     said = record["fused_chains"] or record["refused"][:1] or ["one operation"]
@@ -39,7 +47,7 @@ def cells(record):
             "saved": f"{saved(record, '_predicted'):.0f} / {saved(record):.0f}",
             "auto_off": f"{percent(record['auto_predicted'], record['auto']):+.0f}",
             "unfused_off": f"{percent(record['unfused_predicted'], record['unfused']):+.0f}",
-            "right": "yes" if record["right"] else "**no**", "said": "; ".join(said)}
+            "right": judge(record), "said": "; ".join(said)}
 
 
 def summarise(records):
@@ -54,7 +62,9 @@ def summarise(records):
         close = [sum(each <= CLOSE for each in off[plan]) for plan in PLANS]
         gains = [abs(saved(record, "_predicted") - saved(record)) for record in group]
         yield {"type": element, "rows": rows, "chains": len(group),
-               "right": sum(record["right"] for record in group), "worst": f"{max(lost):.2f}",
+               "right": sum(judge(record) == "yes" for record in group),
+               "wrong": sum(judge(record) == "**no**" for record in group),
+               "worst": f"{max(lost):.2f}",
                "close": " / ".join(map(str, close)),
                "gains": sum(each <= CLOSE for each in gains),
                "fused": sum(bool(record["fused_chains"]) for record in group),
@@ -77,12 +87,13 @@ def main():
            "device": options.device, "commit": options.commit, "command": COMMAND,
            "text": options.text, "tables": [
                {"caption": f"By type and rows: `right` is how many take at most {RIGHT} of the faster "
-                           f"of the other plans under `auto`, `close` of how many the predicted time "
+                           f"of the other plans under `auto`, `wrong` how many more and are another "
+                           f"plan than that, `worst` the longest over the faster, `close` of how many the predicted time "
                            f"of {', '.join(PLANS)} is within {CLOSE} %, `gain close` of how many what "
                            f"is predicted to be saved is within {CLOSE} points of what is; `silent` "
                            "are chains of several kernels of which nothing is said:",
                 "columns": [["type", "type"], ["rows", "rows"], ["chains", "chains"],
-                            ["fused", "fused"], ["right", "right"], ["worst", "worst"],
+                            ["fused", "fused"], ["right", "right"], ["wrong", "wrong"], ["worst", "worst"],
                             ["close", "close"], ["gain close", "gains"], ["silent", "silent"]],
                 "records": list(summarise(records))},
                {"caption": "µs a chain:", "columns": COLUMNS,
