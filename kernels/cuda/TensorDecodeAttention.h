@@ -14,6 +14,7 @@ struct TensorDecodeSchedule {
   int64_t threads = 0;
   int64_t headsPerTile = 0; ///< query heads of a row that share a head of the caches
   int64_t splits = 0;       ///< parts of a row's keys, at most
+  int64_t leastKeys = 0;    ///< of a part; 0: a step of each of the block's warps
   int64_t blocksPerSm = 0;  ///< that registers leave room for
   /// `splits`, where the blocks of a row are a cluster, which combines them; 0: memory does.
   int64_t clusterBlocks = 0;
@@ -28,6 +29,8 @@ struct TensorDecodeSchedule {
       threadsParameter(&TensorDecodeSchedule::threads),
       {"heads_per_tile", &TensorDecodeSchedule::headsPerTile, 1, mostHeads},
       {"splits", &TensorDecodeSchedule::splits, 1, mostSplits},
+      {"least_keys", &TensorDecodeSchedule::leastKeys, 1, Parameter<TensorDecodeSchedule>::largest,
+       /*absent=*/0},
       {"blocks_per_sm", &TensorDecodeSchedule::blocksPerSm, 1, 32},
       {"cluster_blocks", &TensorDecodeSchedule::clusterBlocks, 1, 16, /*absent=*/0},
       flagParameter("released", &TensorDecodeSchedule::released),

@@ -44,11 +44,12 @@ std::string RowAttention::sequenceOf(const std::string& row) {
 }
 
 void RowAttention::printRange(CodeWriter& code, const std::string& leastKeys,
-                              const std::string& step) {
+                              const std::string& step, bool byPart) {
   int64_t perRow = query[1] / heads;
   int64_t window = std::min<int64_t>(op.getWindow(), std::numeric_limits<int32_t>::max());
-  code.format("const int part = static_cast<int>(tile %% %d);", splits);
-  code.format("const long long unit = tile / %d;", splits);
+  code.format("const int part = static_cast<int>(tile %s %d);", byPart ? "/" : "%",
+              byPart ? units : splits);
+  code.format("const long long unit = tile %s %d;", byPart ? "%" : "/", byPart ? units : splits);
   code.format("const int row = static_cast<int>(unit / %d);", perRow);
   code.format("const int firstHead = static_cast<int>(unit %% %d) * %d;", perRow, heads);
   code.format("const int keyHead = firstHead / %d;", sharing);

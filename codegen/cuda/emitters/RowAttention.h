@@ -7,7 +7,8 @@ namespace tenon::codegen::cuda {
 
 /// What the emitters of attention of single rows share: a block takes `heads_per_tile` query heads
 /// of a row that share a key head, a unit, and one of at most `splits` parts of the row's keys; the
-/// number and size of the parts depend on these keys alone. Tiles are numbered by row, head, part.
+/// number and size of the parts depend on these keys alone. Tiles are numbered by row, head, part,
+/// or by part, row, head.
 struct RowAttention {
   RowAttention(KernelContext& context, AttentionOp op);
 
@@ -15,8 +16,10 @@ struct RowAttention {
   mlir::LogicalResult read(int64_t headsPerTile, int64_t mostSplits);
   /// `part`, `unit`, `row`, `firstHead`, `keyHead`, `range`, `empty`, `cut`; blocks without keys
   /// return, but for the first one of a row. `begin` and `end` of the part. Parts have `leastKeys`
-  /// keys or more, in steps of `step`.
-  void printRange(CodeWriter& code, const std::string& leastKeys, const std::string& step);
+  /// keys or more, in steps of `step`. With `byPart` tiles are numbered by part, so that those of
+  /// parts that few rows have are the last to start.
+  void printRange(CodeWriter& code, const std::string& leastKeys, const std::string& step,
+                  bool byPart = false);
   /// The access to what `printRange` reads.
   std::vector<Access> rangeReads();
   /// The first key or value of the row's sequence and key head, expressions of pointers. Of caches

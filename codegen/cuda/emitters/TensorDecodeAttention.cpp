@@ -80,6 +80,10 @@ LogicalResult TensorDecodeEmission::readSchedule() {
     return context.kernel.emitOpError("expects cluster_blocks to be the ")
            << rows.splits << " splits, at most 16, on sm_90 or later, but got " << cluster << " on "
            << context.architecture.name;
+  if (cluster != 0 && schedule.leastKeys != 0)
+    return context.kernel.emitOpError("expects no least_keys of parts that a cluster combines, but "
+                                      "got ")
+           << schedule.leastKeys;
   if (runBytes != 0 && runBytes != 256)
     return context.kernel.emitOpError("expects run_bytes of 256 or none, but got ") << runBytes;
   return success();
@@ -217,7 +221,10 @@ void TensorDecodeEmission::printLoad() {
       context.structure.begin(PhaseKind::Load, reads, {{MemorySpace::Shared, "shared"}});
   printFrequencies(code);
   printNormWeights(code);
-  rows.printRange(code, absl::StrFormat("%d * Kernel::step", warps), "Kernel::step");
+  rows.printRange(code,
+                  schedule.leastKeys > 0 ? std::to_string(schedule.leastKeys)
+                                         : absl::StrFormat("%d * Kernel::step", warps),
+                  "Kernel::step", /*byPart=*/schedule.leastKeys > 0);
   code.line("extern __shared__ __align__(16) unsigned char memory[];");
   code.line("Block& block = *reinterpret_cast<Block*>(memory);");
   code.line("Kernel::Shared& shared = block.kernel;");

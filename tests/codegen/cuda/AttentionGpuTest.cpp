@@ -69,6 +69,7 @@ std::vector<AttentionStep> severalRows() {
       {"rows16_heads128", 16, 32, 32, 128, 128, 200, manyRows(16, 64), 128, "adjacent"},
       {"rows17_96", 17, 8, 2, 96, 96, 300, manyRows(17, 256), 96},
       {"rows32_64", 32, 8, 8, 64, 64, 300, manyRows(32, 127), 64, "adjacent", true},
+      {"rows64_32_parts", 64, 16, 8, 32, 32, 2100, manyRows(64, 1100), 32},
       {"rows64_32", 64, 8, 2, 32, 32, 300, manyRows(64, 192), 32},
       {"rows4_96", 4, 32, 32, 96, 96, 300, manyRows(4, 191), 96},
       {"rows2_96_32", 2, 8, 4, 96, 32, 300, manyRows(2, 130), 96},

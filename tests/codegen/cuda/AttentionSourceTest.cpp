@@ -45,6 +45,8 @@ TEST(CudaDecodeAttention, RefusesSchedulesThatItCannotObey) {
   for (const Refusal& refusal : std::vector<Refusal>{
            {"splits = 4 : i64, cluster_blocks = 2 : i64", 32,
             "expects cluster_blocks to be the 4 splits, at most 16, on sm_90 or later, but got 2"},
+           {"splits = 4 : i64, cluster_blocks = 4 : i64, least_keys = 64 : i64", 32,
+            "expects no least_keys of parts that a cluster combines, but got 64"},
            {"splits = 4 : i64, run_bytes = 128 : i64", 32,
             "expects run_bytes of 256 or none, but got 128"},
            {"splits = 4 : i64", 16,
