@@ -10,7 +10,9 @@
 #include "frontends/models/Architecture.h"
 #include "frontends/models/internal/MetadataKeys.h"
 #include "frontends/models/internal/ModelGraph.h"
+#include "ir/AttentionRows.h"
 #include "ir/encoding/CacheEncoding.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "runtime/program/Program.h"
 #include "support/Fingerprint.h"
 #include "support/MessageText.h"
@@ -374,6 +376,16 @@ void buildEntry(const ModelGraph::Shared& shared, const EntryShape& entry, int64
   builder.endFunction();
 }
 
+/// Says of attention in functions for mixed calls that its rows are chunks.
+void markChunks(mlir::ModuleOp module) {
+  for (auto function : module.getOps<mlir::func::FuncOp>())
+    if (auto entry = function->getAttrOfType<EntryAttr>(TenonDialect::entryAttrName);
+        entry && entry.getRole() == Role::Mixed)
+      function.walk([](AttentionOp op) {
+        op->setAttr(chunksAttrName, mlir::UnitAttr::get(op.getContext()));
+      });
+}
+
 } // namespace
 
 absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>>
@@ -423,6 +435,7 @@ importModel(mlir::MLIRContext& context, const ModelSource& source, const ImportO
     builder.fail(weights.checkAllUsed(architecture->name));
   TENON_ASSIGN_OR_RETURN(mlir::OwningOpRef<mlir::ModuleOp> module, builder.finish());
   eraseUnusedFiles(*module);
+  markChunks(*module);
   return module;
 }
 

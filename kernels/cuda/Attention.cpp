@@ -32,6 +32,13 @@ static bool suitsPrefill(AttentionOp op) {
   return AttentionExtents(op).rowsOfSequence > mostDecodeRows && suitsTensorCores(op, 16);
 }
 
+/// Chunks of several sequences, each of whose tiles reads its keys once.
+static bool hasChunks(AttentionOp op) {
+  AttentionExtents extents(op);
+  return op->hasAttr(chunksAttrName) && extents.rowsOfSequence == 1 &&
+         extents.rows > mostDecodeRows && suitsTensorCores(op, 16);
+}
+
 /// Of the keys and values of a head of all rows, for which a block has room, since they may be of
 /// its row's sequence. Where they took more than those of 16 rows of heads of 128, blocks had less
 /// of memory on its way, and steps took longer than with a kernel that writes the caches
@@ -112,12 +119,12 @@ static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target, Neighbours
   MLIRContext* context = kernel.getContext();
   if (op.getWeights())
     return printSchedule(context, DecodeAttentionKernel::name, chooseDecodeAttention(op, target));
-  if (suitsPrefill(op)) {
+  if (suitsPrefill(op) || hasChunks(op))
     if (std::optional<HopperAttentionSchedule> hopper = chooseHopperAttention(op, target))
       return printSchedule(context, HopperAttentionKernel::name, *hopper);
+  if (suitsPrefill(op))
     if (std::optional<TensorPrefillSchedule> prefill = chooseTensorPrefill(kernel, op, target))
       return printSchedule(context, TensorPrefillKernel::name, *prefill);
-  }
   if (!suitsPrefill(op) && suitsTensorCores(op, 8, /*mayBeQuants=*/true))
     return printSchedule(context, TensorDecodeKernel::name, chooseTensorDecode(op, target));
   return printSchedule(context, DecodeAttentionKernel::name, chooseDecodeAttention(op, target));

@@ -16,9 +16,21 @@ bool HopperAttentionSchedule::isPossible() const {
          keys % unit == 0;
 }
 
+/// Whether each row has a sequence of its own, so that chunks are found at run time.
+static bool findsChunks(const AttentionExtents& extents) { return extents.rowsOfSequence == 1; }
+
 int64_t HopperAttentionSchedule::units(const AttentionExtents& extents) const {
-  return extents.sequences * llvm::divideCeil(extents.rowsOfSequence, positions()) *
+  int64_t sequences = findsChunks(extents) ? 1 : extents.sequences;
+  return sequences * llvm::divideCeil(extents.rows / sequences, positions()) *
          (extents.heads / heads);
+}
+
+int64_t HopperAttentionSchedule::mostUnits(const AttentionExtents& extents) const {
+  return findsChunks(extents) ? extents.rows * (extents.heads / heads) : units(extents);
+}
+
+int64_t HopperAttentionSchedule::rounds(const AttentionExtents& extents) const {
+  return findsChunks(extents) ? llvm::divideCeil(mostUnits(extents), tiles) : 0;
 }
 
 int64_t HopperAttentionSchedule::stageBytes(int64_t keySize, int64_t valueSize) const {
@@ -26,13 +38,16 @@ int64_t HopperAttentionSchedule::stageBytes(int64_t keySize, int64_t valueSize) 
          (llvm::alignTo(keySize, planeElements) + llvm::alignTo(valueSize, planeElements));
 }
 
-int64_t HopperAttentionSchedule::smemBytes(int64_t keySize, int64_t valueSize) const {
+int64_t HopperAttentionSchedule::smemBytes(const AttentionExtents& extents) const {
   constexpr int64_t unit = 1024, barrierBytes = 8, wordBytes = 4;
+  constexpr int64_t listWords = 3 + 32; // beside a row a round: counts, what threads exchange
+  int64_t keySize = extents.keySize, valueSize = extents.valueSize, most = rounds(extents);
   int64_t queryBytes = rows() * elementBytes * llvm::alignTo(keySize, planeElements);
   int64_t rangeBytes = wordBytes * (2 * positions() + 4);
-  return llvm::alignTo(stages * (stageBytes(keySize, valueSize) + 4 * barrierBytes) +
-                           queryStages * (queryBytes + rangeBytes + 2 * barrierBytes),
-                       unit);
+  int64_t listBytes = most > 0 ? llvm::alignTo(wordBytes * (most + listWords), unit) : 0;
+  return listBytes + llvm::alignTo(stages * (stageBytes(keySize, valueSize) + 4 * barrierBytes) +
+                                       queryStages * (queryBytes + rangeBytes + 2 * barrierBytes),
+                                   unit);
 }
 
 /// Whether scores are the scaled products alone, and their sum what weights are divided by.
@@ -62,7 +77,7 @@ VerdictOr<HopperAttentionKernel> HopperAttentionKernel::read(KernelOp kernel) {
   if (sharing % schedule->heads != 0)
     return Refusal{"expects heads_per_tile to divide the " + std::to_string(sharing) +
                    " query heads of a key head, but got " + std::to_string(schedule->heads)};
-  int64_t units = schedule->units(extents);
+  int64_t units = schedule->mostUnits(extents);
   if (schedule->tiles > units)
     return Refusal{"expects at most a block for each of " + std::to_string(units) +
                    " tiles, but got " + std::to_string(schedule->tiles)};
@@ -76,7 +91,7 @@ BlockResources HopperAttentionKernel::resources() const {
   resources.registers = BlockResources::mostRegisters;
   resources.blocksPerSm = 1;
   resources.tensorCores = true;
-  resources.dynamicSmemBytes = schedule.smemBytes(extents.keySize, extents.valueSize);
+  resources.dynamicSmemBytes = schedule.smemBytes(extents);
   resources.bytesAThread =
       schedule.stages * schedule.stageBytes(extents.keySize, extents.valueSize) / resources.threads;
   return resources;
@@ -119,9 +134,9 @@ std::optional<HopperAttentionSchedule> chooseHopperAttention(AttentionOp op,
   }
   bool isLarge = op.getSoftcap().isZero() && large.units(extents) >= rounds * target.sms;
   HopperAttentionSchedule schedule = isLarge ? large : small;
-  schedule.tiles = std::min(schedule.units(extents), target.sms);
+  schedule.tiles = std::min(schedule.mostUnits(extents), target.sms);
   if (!target.warpgroups || !hasPlainScores(op) ||
-      schedule.smemBytes(extents.keySize, extents.valueSize) > target.smemBytesPerBlock)
+      schedule.smemBytes(extents) > target.smemBytesPerBlock)
     return std::nullopt;
   return schedule;
 }

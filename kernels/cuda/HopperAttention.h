@@ -11,7 +11,8 @@ namespace tenon::kernels {
 /// How blocks of `hopper_attention` divide attention of many rows
 /// (codegen/cuda/device/hopper_attention.cuh). A tile of rows has 64 of the tensor cores for each
 /// of `consumers` warpgroups: the same positions of `heads` query heads that share a key head.
-/// `tiles` are blocks that take them in turn.
+/// `tiles` are blocks that take them in turn. Of rows that have a sequence each, a tile has those of
+/// one chunk.
 struct HopperAttentionSchedule {
   int64_t tiles = 0;
   int64_t consumers = 0;   ///< warpgroups that multiply
@@ -32,15 +33,20 @@ struct HopperAttentionSchedule {
   int64_t threads() const { return 128 * (consumers + 1); }
   /// Whether warpgroups can have it: whole instructions, whole swizzled rows in each box.
   bool isPossible() const;
-  /// Tiles of all rows and heads.
+  /// Tiles of all rows and heads; of chunks, whose lengths are not known, as few as there may be.
   int64_t units(const AttentionExtents& extents) const;
+  /// The same, but of chunks as many as there may be.
+  int64_t mostUnits(const AttentionExtents& extents) const;
+  /// Of chunks the tiles that a block may have; else 0.
+  int64_t rounds(const AttentionExtents& extents) const;
   /// Bytes of keys and values of a stage: planes of 64 elements of each.
   int64_t stageBytes(int64_t keySize, int64_t valueSize) const;
-  /// Shared memory of a block: queries, keys and values, which keys each row sees, barriers.
-  int64_t smemBytes(int64_t keySize, int64_t valueSize) const;
+  /// Shared memory of a block: queries, keys and values, which keys each row sees, barriers; which
+  /// tiles it has where those are of chunks.
+  int64_t smemBytes(const AttentionExtents& extents) const;
 };
 
-/// Attention of many rows of each sequence by warpgroups of sm_90a
+/// Attention of many rows of each sequence, or of chunks of any lengths, by warpgroups of sm_90a
 /// (codegen/cuda/emitters/HopperAttention.cpp).
 struct HopperAttentionKernel {
   static constexpr llvm::StringLiteral name = "hopper_attention";

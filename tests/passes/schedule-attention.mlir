@@ -170,3 +170,26 @@ func.func @sixty_four_rows_of_128(%q: tensor<64x32x128xf16>, %k: tensor<64x1024x
   %0 = tenon.attention %q, %k, %v, %s, %p scale 0.125 : (tensor<64x32x128xf16>, tensor<64x1024x8x128xf16>, tensor<64x1024x8x128xf16>, tensor<64xi32>, tensor<64xi32>) -> tensor<64x32x128xf16>
   return %0 : tensor<64x32x128xf16>
 }
+
+// Many rows of long contexts are cut, each by its own length.
+// CHECK-LABEL: func.func @rows_of_unlike_lengths
+// CHECK: schedule #tenon.schedule<"tensor_decode_attention", tiles = 2048, {blocks_per_sm = 3 : i64, heads_per_tile = 4 : i64, least_keys = 1024 : i64, splits = 8 : i64, threads = 128 : i64}
+func.func @rows_of_unlike_lengths(%q: tensor<32x32x128xf16>, %k: tensor<32x8448x8x128xf16>, %v: tensor<32x8448x8x128xf16>, %s: tensor<32xi32>, %p: tensor<32xi32>) -> tensor<32x32x128xf16> {
+  %0 = tenon.attention %q, %k, %v, %s, %p scale 0.125 : (tensor<32x32x128xf16>, tensor<32x8448x8x128xf16>, tensor<32x8448x8x128xf16>, tensor<32xi32>, tensor<32xi32>) -> tensor<32x32x128xf16>
+  return %0 : tensor<32x32x128xf16>
+}
+
+// Chunks of several sequences go to warpgroups: each tile has rows of one.
+// CHECK-LABEL: func.func @chunks
+// CHECK: schedule #tenon.schedule<"hopper_attention", tiles = 132, {consumers = 2 : i64, heads_per_tile = 4 : i64, keys_per_block = 128 : i64, query_stages = 2 : i64, stages = 2 : i64}
+func.func @chunks(%q: tensor<128x32x128xf16>, %k: tensor<32x1024x8x128xf16>, %v: tensor<32x1024x8x128xf16>, %s: tensor<128xi32>, %p: tensor<128xi32>) -> tensor<128x32x128xf16> {
+  %0 = tenon.attention %q, %k, %v, %s, %p scale 0.125 {chunks} : (tensor<128x32x128xf16>, tensor<32x1024x8x128xf16>, tensor<32x1024x8x128xf16>, tensor<128xi32>, tensor<128xi32>) -> tensor<128x32x128xf16>
+  return %0 : tensor<128x32x128xf16>
+}
+
+// CHECK-LABEL: func.func @few_chunks
+// CHECK: schedule #tenon.schedule<"tensor_decode_attention"
+func.func @few_chunks(%q: tensor<16x32x128xf16>, %k: tensor<32x1024x8x128xf16>, %v: tensor<32x1024x8x128xf16>, %s: tensor<16xi32>, %p: tensor<16xi32>) -> tensor<16x32x128xf16> {
+  %0 = tenon.attention %q, %k, %v, %s, %p scale 0.125 {chunks} : (tensor<16x32x128xf16>, tensor<32x1024x8x128xf16>, tensor<32x1024x8x128xf16>, tensor<16xi32>, tensor<16xi32>) -> tensor<16x32x128xf16>
+  return %0 : tensor<16x32x128xf16>
+}

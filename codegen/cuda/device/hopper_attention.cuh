@@ -35,6 +35,15 @@ struct CacheMatrix<PagedCache<sequences, capacity, heads, pages, page>, box> {
   __device__ __forceinline__ int column(int) const { return 0; }
 };
 
+/// The tiles of a block where rows say themselves which are of one sequence.
+template <int rounds> struct TileList {
+  int lastRows[rounds]; ///< of the block's tile of each round
+  int tiles;            ///< of all blocks
+  int firstRows[2];     ///< by stage of queries: of the tile's, of which `positions` are the most
+  int ofWarps[32];      ///< what threads before know
+};
+template <> struct TileList<0> {};
+
 /// What all rows of a call have in common.
 struct AttentionExtents {
   int sequences, rows;      ///< how many there are, and rows of each
@@ -53,6 +62,10 @@ struct AttentionExtents {
 /// Weights are rounded to Element, their sum is not. Blocks of the grid take tiles in turn, those
 /// with the most keys first.
 ///
+/// With `rounds` above 0 each row has a sequence of its own in memory, and chunks are what is found
+/// there: rows beside each other, of one sequence at positions that follow each other. A tile has
+/// rows of one chunk, fewer than `positions` where the chunk begins.
+///
 /// `Config` has
 ///   Element               F16 or BF16, the type of queries, keys, values and results;
 ///   Cache                 of the keys and of the values (kv_cache.cuh);
@@ -62,12 +75,13 @@ struct AttentionExtents {
 ///   heads                 of a tile, a power of two that divides the heads that share a key head;
 ///   consumers             warpgroups, 2 or 3;
 ///   stages                of keys, and of values;
-///   queryStages           1, or 2 for queries of the next tile.
+///   queryStages           1, or 2 for queries of the next tile;
+///   rounds                tiles of a block at most, where chunks are found; else 0.
 template <typename Config> struct HopperAttention : Config {
   using Element = typename Config::Element;
   using Cache = typename Config::Cache;
   using Config::keySize, Config::valueSize, Config::keys, Config::boxKeys, Config::heads,
-      Config::consumers, Config::stages, Config::queryStages;
+      Config::consumers, Config::stages, Config::queryStages, Config::rounds;
   using Matrix = CacheMatrix<Cache, boxKeys>;
 
   /// Wide heads leave the tensor cores no time to wait for turns.
@@ -76,6 +90,7 @@ template <typename Config> struct HopperAttention : Config {
   static constexpr float slack = 8.0f;
   static constexpr int rows = 64 * consumers, positions = rows / heads;
   static constexpr int threads = 128 * (consumers + 1);
+  static constexpr bool findsChunks = rounds > 0;
   static constexpr int width = 64; ///< columns of a box
   static constexpr int keyBoxes = (keySize + width - 1) / width;
   static constexpr int valueBoxes = (valueSize + width - 1) / width;
@@ -89,7 +104,7 @@ template <typename Config> struct HopperAttention : Config {
     int begin[positions], end[positions];         ///< none: both 0
     int firstBegin, lastBegin, firstEnd, lastEnd; ///< of the rows that see keys
   };
-  struct Shared {
+  struct Shared : TileList<rounds> {
     alignas(1024) Element query[queryStages][keyBoxes][rows][width];
     alignas(1024) Element key[stages][keyBoxes][keys][width];
     alignas(1024) Element value[stages][valueBoxes][keys][width];
@@ -146,7 +161,10 @@ template <typename Config> struct HopperAttention : Config {
   }
   __device__ __forceinline__ int tileHeads() const { return extents.queryHeads / heads; }
   __device__ __forceinline__ int tiles() const {
-    return rowTiles() * extents.sequences * tileHeads();
+    if constexpr (findsChunks)
+      return shared.tiles;
+    else
+      return rowTiles() * extents.sequences * tileHeads();
   }
   /// The number of this block's tile of a round: back and forth, so that blocks with the longer
   /// tiles of a round have the shorter ones of the next.
@@ -155,27 +173,111 @@ template <typename Config> struct HopperAttention : Config {
     return round * blocks + (round % 2 == 0 ? block : blocks - 1 - block);
   }
   /// Where a tile lies: which of the sequences, its first row of those that it has, its first query
-  /// head. The last rows, which see most keys, come first.
+  /// head. The last rows, which see most keys, come first. Of a chunk the rows before `first` are
+  /// none of the tile's.
   struct TilePlace {
-    int part, row, head;
+    int part, row, head, first;
   };
-  __device__ __forceinline__ TilePlace place(int tile) const {
+  __device__ __forceinline__ TilePlace place(int tile, int round) const {
+    if constexpr (findsChunks)
+      return {0, shared.lastRows[round] + 1 - positions, tile % tileHeads() * heads, 0};
     const int rowsAndPart = tile / tileHeads();
     return {rowsAndPart % extents.sequences,
             (rowTiles() - 1 - rowsAndPart / extents.sequences) * positions,
-            tile % tileHeads() * heads};
+            tile % tileHeads() * heads, 0};
+  }
+
+  /// `combine` of the values of the threads before this one, from `none` on, and of all threads'.
+  template <typename Combine>
+  __device__ __forceinline__ int2 scan(int value, int none, Combine combine) {
+    const int lane = threadIdx.x % 32, warp = warpOfBlock();
+#pragma unroll
+    for (int offset = 1; offset < 32; offset *= 2) {
+      const int other = __shfl_sync(0xFFFFFFFFu, value, max(lane - offset, 0));
+      value = lane >= offset ? combine(value, other) : value;
+    }
+    if (lane == 31)
+      shared.ofWarps[warp] = value;
+    __syncthreads();
+    int before = none, all = none;
+    for (int i = 0; i < threads / 32; ++i) {
+      before = i == warp ? all : before;
+      all = combine(all, shared.ofWarps[i]);
+    }
+    const int ofLanes = __shfl_sync(0xFFFFFFFFu, value, max(lane - 1, 0));
+    __syncthreads();
+    return {lane > 0 ? combine(before, ofLanes) : before, all};
+  }
+
+  /// Finds the block's tiles, by all threads: each takes a run of rows, the last rows first. From
+  /// the last row of its chunk on, each `positions` rows are a tile.
+  __device__ __forceinline__ void findTiles(const int* sequenceOf, const int* positionOf) {
+    const int runLength = (extents.rows + threads - 1) / threads;
+    const int begin = min(static_cast<int>(threadIdx.x) * runLength, extents.rows);
+    const int end = min(begin + runLength, extents.rows);
+    // Of the rows counted from the last one on.
+    auto endsChunk = [&](int number) {
+      const int row = extents.rows - 1 - number;
+      if (number == 0 || sequenceOf[row] != sequenceOf[row + 1])
+        return true;
+      const int position = positionOf[row], next = positionOf[row + 1];
+      return next < 0 ? position >= 0 : position < 0 || position != next - 1;
+    };
+    int chunk = -1;
+    for (int number = begin; number < end; ++number)
+      chunk = endsChunk(number) ? number : chunk;
+    const int chunkBefore = scan(chunk, -1, [](int a, int b) { return max(a, b); }).x;
+    auto forTiles = [&](auto&& body) {
+      int last = chunkBefore;
+      for (int number = begin; number < end; ++number) {
+        last = endsChunk(number) ? number : last;
+        if ((number - last) % positions == 0)
+          body(extents.rows - 1 - number);
+      }
+    };
+    int count = 0;
+    forTiles([&](int) { ++count; });
+    const int2 counts = scan(count, 0, [](int a, int b) { return a + b; });
+    const int blocks = gridDim.x;
+    int tile = counts.x * tileHeads();
+    forTiles([&](int row) {
+      for (int round = tile / blocks; round * blocks < tile + tileHeads(); ++round)
+        if (const int own = tileOf(round); own >= tile && own < tile + tileHeads())
+          shared.lastRows[round] = row;
+      tile += tileHeads();
+    });
+    if (threadIdx.x == 0)
+      shared.tiles = counts.y * tileHeads();
+    __syncthreads();
+  }
+
+  /// The first row of the tile whose last one is `last`. All threads of a warp.
+  static __device__ __forceinline__ int firstRowOf(int last, const int* sequenceOf,
+                                                   const int* positionOf) {
+    const int lane = threadIdx.x % 32, sequence = sequenceOf[last], position = positionOf[last];
+    for (int base = 0; base < positions; base += 32) {
+      const int back = base + lane, row = last - back;
+      const bool belongs = back < positions && row >= 0 && sequenceOf[row] == sequence &&
+                           (position < 0 ? positionOf[row] < 0
+                                         : position >= back && positionOf[row] == position - back);
+      const int count = __reduce_min_sync(0xFFFFFFFFu, belongs ? 32 : lane);
+      if (count < 32)
+        return last + 1 - base - count;
+    }
+    return last + 1 - positions;
   }
 
   /// Leaves the ranges of the tile's rows in shared memory and returns its first block of keys and
-  /// its end. All threads of the producer's warp.
+  /// its end. All threads of the producer's warp. Rows before `own` are not the tile's.
   __device__ __forceinline__ int2 findRanges(Ranges& ranges, int sequence, const int* positionOf,
-                                             int firstRow) {
+                                             int firstRow, int own) {
     const int lane = threadIdx.x % 32;
     int firstBegin = 0x7FFFFFFF, lastBegin = 0, firstEnd = 0x7FFFFFFF, lastEnd = 0;
     for (int i = lane; i < positions; i += 32) {
       const int row = firstRow + i;
-      const KeyRange range = findKeys<Cache>(sequence, row < extents.rows ? positionOf[row] : -1,
-                                             extents.causal, extents.window);
+      const bool exists = row < extents.rows && (!findsChunks || row >= own);
+      const KeyRange range =
+          findKeys<Cache>(sequence, exists ? positionOf[row] : -1, extents.causal, extents.window);
       const bool empty = range.begin >= range.end;
       ranges.begin[i] = empty ? 0 : range.begin;
       ranges.end[i] = empty ? 0 : range.end;
@@ -227,12 +329,20 @@ template <typename Config> struct HopperAttention : Config {
     for (int round = 0, tile = tileOf(0); round * gridDim.x < tiles(); tile = tileOf(++round)) {
       if (tile >= tiles())
         continue;
-      const TilePlace own = place(tile);
-      const int sequence = extents.sequences == 1 ? first : sequenceOf[own.part];
+      TilePlace own = place(tile, round);
+      int sequence = extents.sequences == 1 ? first : sequenceOf[own.part];
+      if constexpr (findsChunks) {
+        const int last = own.row + positions - 1;
+        sequence = sequenceOf[last];
+        own.first = firstRowOf(last, sequenceOf, positionOf);
+      }
       const int rowsBefore = own.part * extents.rows;
       shared.queryEmpty[queryPlace.stage].wait(queryPlace.parity ^ 1);
-      const int2 range =
-          findRanges(shared.ranges[queryPlace.stage], sequence, positionOf + rowsBefore, own.row);
+      if constexpr (findsChunks)
+        if (starts)
+          shared.firstRows[queryPlace.stage] = own.first;
+      const int2 range = findRanges(shared.ranges[queryPlace.stage], sequence,
+                                    positionOf + rowsBefore, own.row, own.first);
       if (starts) {
         BulkBarrier& barrier = shared.queryFull[queryPlace.stage];
         barrier.expect(rows * keyBoxes * width * 2);
@@ -462,7 +572,8 @@ template <typename Config> struct HopperAttention : Config {
             pairs[i] = 0;
           }
         transpose(pairs);
-        if (m < extents.rows && (column + 32 <= valueSize || column + 8 * t < valueSize))
+        if (m < extents.rows && (!findsChunks || m >= tile.first) &&
+            (column + 32 <= valueSize || column + 8 * t < valueSize))
           store(tile.part * extents.rows + m, head, column + 8 * t,
                 uint4{pairs[0], pairs[1], pairs[2], pairs[3]});
       }
@@ -480,9 +591,11 @@ template <typename Config> struct HopperAttention : Config {
     for (int round = 0, tile = tileOf(0); round * gridDim.x < tiles(); tile = tileOf(++round)) {
       if (tile >= tiles())
         continue;
-      const TilePlace own = place(tile);
+      TilePlace own = place(tile, round);
       shared.queryFull[queryPlace.stage].wait(queryPlace.parity);
       const Ranges& ranges = shared.ranges[queryPlace.stage];
+      if constexpr (findsChunks)
+        own.first = shared.firstRows[queryPlace.stage];
       Row row;
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
@@ -577,6 +690,8 @@ template <typename Config> struct HopperAttention : Config {
   __device__ __forceinline__ void
   run(const TensorMap& query, const TensorMap& key, const TensorMap& value, const int* blockTable,
       const int* sequenceOf, const int* positionOf, ScoreScale scale, Store store) {
+    if constexpr (findsChunks)
+      findTiles(sequenceOf, positionOf);
     if (isProducer()) {
       if constexpr (consumers == 2)
         asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");

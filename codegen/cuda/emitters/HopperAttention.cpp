@@ -3,7 +3,6 @@
 
 #include "codegen/cuda/Emitter.h"
 #include "codegen/cuda/emitters/TensorOperands.h"
-#include "ir/AttentionRows.h"
 #include "kernels/cuda/HopperAttention.h"
 
 using namespace mlir;
@@ -71,7 +70,8 @@ static void addTensorMaps(KernelContext& context, AttentionOp op,
 /// of
 /// `heads_per_tile` query heads that share a key head, 64 rows of the tensor cores for each of
 /// `consumers` warpgroups, which take all keys that its rows see, `keys_per_block` at a time, as
-/// the copy engine brings them. Blocks take tiles in turn, those of the last rows first.
+/// the copy engine brings them. Blocks take tiles in turn, those of the last rows first. Where each
+/// row has a sequence, tiles are of chunks, which blocks find before they begin.
 static LogicalResult emitHopperAttention(KernelContext& context) {
   FailureOr<HopperAttentionKernel> kernel = context.read<HopperAttentionKernel>();
   if (failed(kernel))
@@ -86,6 +86,7 @@ static LogicalResult emitHopperAttention(KernelContext& context) {
   llvm::ArrayRef<int64_t> query = shapeOf(op.getQuery().getType());
   KvCache cache(op.getKey().getType(), op.getBlockTable());
   int64_t valueSize = KvCache(op.getValue().getType(), op.getBlockTable()).size;
+  AttentionExtents extents(op);
   PhaseStructure& structure = context.structure;
   structure.headers = {"hopper_attention.cuh"};
   addTensorMaps(context, op, tile);
@@ -100,17 +101,18 @@ static LogicalResult emitHopperAttention(KernelContext& context) {
   config.format("static constexpr int boxKeys = %d;", boxKeysOf(cache, tile.keys));
   config.format("static constexpr int stages = %d, queryStages = %d;", tile.stages,
                 tile.queryStages);
+  config.format("static constexpr int rounds = %d;", tile.rounds(extents));
   config.close(";");
   config.line("using Attention = HopperAttention<Config>;");
   config.format("static_assert(sizeof(Attention::Shared) <= %d, \"what the launch brings\");",
-                tile.smemBytes(query[2], valueSize));
+                tile.smemBytes(extents));
 
   CodeWriter& start =
       structure.begin(PhaseKind::Load, {}, {{MemorySpace::Shared, "attention.shared"}});
   start.line("extern __shared__ __align__(1024) unsigned char memory[];");
-  AttentionRows of(op);
-  start.format("Attention attention(memory, {%d, %d, %d, %d, %s, %d});", of.sequences, of.rows,
-               query[1], cache.heads, op.getCausal() ? "true" : "false",
+  int64_t parts = tile.rounds(extents) > 0 ? 1 : extents.sequences;
+  start.format("Attention attention(memory, {%d, %d, %d, %d, %s, %d});", parts,
+               extents.rows / parts, query[1], cache.heads, op.getCausal() ? "true" : "false",
                std::min<int64_t>(op.getWindow(), std::numeric_limits<int32_t>::max()));
   start.line("attention.start(map0, map1, map2);");
 

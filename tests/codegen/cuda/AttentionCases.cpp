@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "ir/AttentionRows.h"
+
 using tenon::frontends::AttentionOptions;
 using tenon::frontends::GraphBuilder;
 using tenon::frontends::StateValue;
@@ -27,6 +29,12 @@ void addAttentionOfAnyRows(std::vector<CudaCase>& cases) {
     many.push_back(i * 7 - 1);
   for (int i = 0; i < 140; ++i)
     ascending.push_back(i);
+  // Of many rows those whose keys are several parts, and one of each length about that.
+  std::vector<double> unlike = {2099, 1024, 1025, 1500}, sequences = {0, 1, 2, 1};
+  for (int i = 4; i < 40; ++i) {
+    unlike.push_back(i % 5 == 4 ? -1 : i);
+    sequences.push_back(i % 3);
+  }
   const double huge = 2147483647;
   for (const AttentionCase& c : std::vector<AttentionCase>{
            {"decode", 1, 32, 8, 128, 128, 600, {511}, {1}, {.scale = 0.088}},
@@ -51,6 +59,7 @@ void addAttentionOfAnyRows(std::vector<CudaCase>& cases) {
            {"full", 2, 4, 2, 64, 64, 300, {0, 5}, {0, 1}, {.scale = 0.1, .causal = false}},
            {"prefill", 40, 8, 2, 64, 64, 384, many, {1}, {.scale = 0.125}},
            {"prefill_rows", 40, 4, 4, 128, 128, 300, many, one, {.scale = 0.09, .window = 50}},
+           {"unlike", 40, 32, 8, 64, 64, 2100, unlike, sequences, {.scale = 0.125}},
            {"mqa12", 1, 12, 1, 128, 128, 700, {640}, {2}, {.scale = 0.09}},
            {"long", 1, 8, 2, 64, 64, 5000, {4321}, {1}, {.scale = 0.125}},
            {"prefill80", 40, 4, 4, 80, 80, 300, many, {0}, {.scale = 0.11}},
@@ -206,6 +215,77 @@ void addWarpgroupAttention(std::vector<CudaCase>& cases) {
              b.output("y", b.attention(x[0], x[1], x[2], x[3], x[4], options));
            },
            std::string(type) == "f16" ? 5e-4 : 4e-3});
+    }
+}
+
+/// Rows beside each other of one sequence, at positions from `first` on; all at −1 where that is.
+struct Chunk {
+  double sequence, first;
+  int64_t rows;
+};
+
+struct ChunkCase {
+  const char* name;
+  int64_t queryHeads, keyHeads, size, capacity;
+  std::vector<Chunk> chunks;
+  AttentionOptions options = {};
+};
+
+Value markChunks(Value attention) {
+  mlir::Operation* op = attention.get().getDefiningOp();
+  op->setAttr(chunksAttrName, mlir::UnitAttr::get(op->getContext()));
+  return attention;
+}
+
+/// Attention of chunks by warpgroups: of one row, of some tiles, one after the other of the same
+/// sequence, idle rows, sequences and positions that are not in the cache; one round of tiles and
+/// several, tiles of a few positions and of many, more rows than a block has threads.
+void addChunks(std::vector<CudaCase>& cases) {
+  const double huge = 2147483647;
+  const std::vector<Chunk> mixed = {{1, 150, 40}, {0, 5, 1},  {2, 0, 33}, {0, -1, 3}, {0, 9, 1},
+                                    {0, 10, 1},   {1, 7, 65}, {1, 3, 2},  {2, 99, 1}};
+  for (const ChunkCase& c : std::vector<ChunkCase>{
+           {"64", 8, 2, 64, 300, mixed, {.scale = 0.125}},
+           {"128", 8, 2, 128, 300, mixed, {.scale = 0.09}},
+           {"80", 4, 4, 80, 300, mixed, {.scale = 0.11}},
+           {"96_window", 6, 2, 96, 300, mixed, {.scale = 0.1, .window = 37}},
+           {"256_softcap", 8, 4, 256, 300, mixed, {.scale = 0.06, .softcap = 20}},
+           {"128_rounds",
+            272,
+            34,
+            128,
+            150,
+            {{0, 100, 30}, {1, 0, 40}, {2, 64, 1}},
+            {.scale = 0.09}},
+           {"64_long", 4, 2, 64, 900, {{1, 0, 333}, {0, 400, 1}, {2, 17, 470}}, {.scale = 0.125}},
+           {"full", 4, 2, 64, 100, mixed, {.scale = 0.1, .causal = false}},
+           {"hostile",
+            4,
+            2,
+            64,
+            100,
+            {{7, 0, 20}, {-1, 5, 3}, {1, 90, 20}, {1, huge, 1}, {2, huge - 1, 2}, {0, 0, 3}},
+            {.scale = 0.1}}})
+    for (const char* type : {"f16", "bf16"}) {
+      std::vector<double> sequences, positions;
+      for (const Chunk& chunk : c.chunks)
+        for (int64_t row = 0; row < chunk.rows; ++row) {
+          sequences.push_back(chunk.sequence);
+          positions.push_back(chunk.first < 0 ? -1 : chunk.first + static_cast<double>(row));
+        }
+      auto rows = static_cast<int64_t>(positions.size());
+      cases.push_back({std::string("attention_chunks_") + c.name + "_" + type,
+                       {{{rows, c.queryHeads, c.size}, type},
+                        {{3, c.capacity, c.keyHeads, c.size}, type},
+                        {{3, c.capacity, c.keyHeads, c.size}, type},
+                        {{rows}, "i32", Fill::Listed, 0, 0, sequences},
+                        {{rows}, "i32", Fill::Listed, 0, 0, positions}},
+                       type,
+                       [options = c.options](GraphBuilder& b, const Values& x) {
+                         b.output("y",
+                                  markChunks(b.attention(x[0], x[1], x[2], x[3], x[4], options)));
+                       },
+                       std::string(type) == "f16" ? 5e-4 : 4e-3});
     }
 }
 
@@ -394,7 +474,8 @@ struct PagedAttention {
   int64_t rows, size, capacity, page;
   bool isScored = false; ///< whether bias, slopes and sinks come to the scores
   int64_t window = 0;
-  bool isChunk = false; ///< whether all rows are one sequence's, at consecutive positions
+  bool isChunk = false;   ///< whether all rows are one sequence's, at consecutive positions
+  bool areChunks = false; ///< whether the rows are known to be chunks of several sequences
 };
 
 constexpr PagedAttention pagedAttentions[] = {
@@ -415,6 +496,10 @@ constexpr PagedAttention pagedAttentions[] = {
      /*isChunk=*/true},
     {"chunk_scored", "f16", "f16", 40, 64, 192, 32, /*isScored=*/true, /*window=*/0,
      /*isChunk=*/true},
+    {"chunks_f16", "f16", "f16", 60, 64, 256, 128, /*isScored=*/false, /*window=*/0,
+     /*isChunk=*/false, /*areChunks=*/true},
+    {"chunks_bf16", "bf16", "bf16", 60, 80, 208, 16, /*isScored=*/false, /*window=*/50,
+     /*isChunk=*/false, /*areChunks=*/true},
 };
 
 CudaCase pagedCase(const PagedAttention& c, bool isPaged) {
@@ -427,6 +512,10 @@ CudaCase pagedCase(const PagedAttention& c, bool isPaged) {
   }
   positions[4] = -1, sequences[5] = 2, sequences[6] = -1;
   positions[8] = static_cast<double>(c.capacity + 5), positions[11] = positions[9];
+  if (c.areChunks) // half of the rows each
+    for (int64_t row = 0; row < c.rows; ++row)
+      sequences[row] = static_cast<double>(2 * row / c.rows),
+      positions[row] = static_cast<double>(row);
   if (c.isChunk) {
     sequences = {1};
     for (int64_t row = 0; row < c.rows; ++row)
@@ -441,7 +530,7 @@ CudaCase pagedCase(const PagedAttention& c, bool isPaged) {
       {{c.rows, 2, c.size}, values},
       {{static_cast<int64_t>(sequences.size())}, "i32", Fill::Listed, 0, 0, sequences},
       {{c.rows}, "i32", Fill::Listed, 0, 0, positions}};
-  bool roundsWeights = c.isChunk && c.type == std::string(c.cache);
+  bool roundsWeights = (c.isChunk || c.areChunks) && c.type == std::string(c.cache);
   if (c.isScored)
     inputs.insert(inputs.end(), {{{4, 1, blocks * c.page}, "f32"}, {{4}, "f32"}, {{4}, "f32"}});
   if (isPaged)
@@ -449,13 +538,15 @@ CudaCase pagedCase(const PagedAttention& c, bool isPaged) {
   return {std::string("attention_pages_") + c.name,
           inputs,
           c.type,
-          [isScored = c.isScored, window = c.window](GraphBuilder& b, const Values& x) {
+          [isScored = c.isScored, window = c.window, areChunks = c.areChunks](GraphBuilder& b,
+                                                                              const Values& x) {
             StateValue keys = b.kvWrite(x[1], x[3], x[4], b.state("k"));
             StateValue values = b.kvWrite(x[2], x[3], x[4], b.state("v"));
             AttentionOptions options = {.scale = 0.1, .window = window};
             if (isScored)
               options.bias = x[5], options.slopes = x[6], options.sinks = x[7];
-            b.output("y", b.attention(x[0], keys, values, x[3], x[4], options));
+            Value y = b.attention(x[0], keys, values, x[3], x[4], options);
+            b.output("y", areChunks ? markChunks(y) : y);
           },
           roundsWeights ? (c.type == std::string("f16") ? 5e-4 : 4e-3) : 1e-5,
           /*warpgroups=*/true,
@@ -471,6 +562,7 @@ CudaCase pagedCase(const PagedAttention& c, bool isPaged) {
 void addAttention(std::vector<CudaCase>& cases) {
   addAttentionOfAnyRows(cases);
   addWarpgroupAttention(cases);
+  addChunks(cases);
   addCache(cases);
 }
 

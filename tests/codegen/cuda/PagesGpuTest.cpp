@@ -34,8 +34,8 @@ TEST_P(CudaPagesTest, EqualDenseCachesInEveryBit) {
 
 INSTANTIATE_TEST_SUITE_P(Cases, CudaPagesTest,
                          ::testing::Values("f32", "f32_16", "f16", "int8", "e4m3", "window",
-                                           "rows_f16", "rows_bf16", "chunk_f16", "chunk_bf16",
-                                           "chunk_wide", "chunk_scored"),
+                                           "rows_f16", "rows_bf16", "chunks_f16", "chunks_bf16",
+                                           "chunk_f16", "chunk_bf16", "chunk_wide", "chunk_scored"),
                          [](const auto& info) { return std::string(info.param); });
 
 } // namespace

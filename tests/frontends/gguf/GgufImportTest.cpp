@@ -119,6 +119,9 @@ TEST_F(GgufImportTest, MixedHasLogitsOfOneRowOfEachSequence) {
   // Of fewer rows than sequences all may have logits.
   EXPECT_THAT(importText(ModelFile::llama(), {.entries = {{Role::Decode, 3}, {Role::Mixed, 2}}}),
               HasSubstr("%arg3: tensor<2xi32> {tenon.name = \"output_rows\""));
+  const size_t mixed = module.find("@mixed_5");
+  EXPECT_THAT(module.substr(mixed), HasSubstr("{chunks}"));
+  EXPECT_THAT(module.substr(0, mixed), Not(HasSubstr("{chunks}")));
 }
 
 /// The parts of a fused tensor are ranges of its rows, one after the other.
