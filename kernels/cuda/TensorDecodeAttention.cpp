@@ -268,8 +268,8 @@ static DecodeCover coverQuants(DecodeCover cover, int64_t stageBytes, int64_t ca
 /// Keys of a part where units are so many that each has a block: so rows of unlike lengths leave no
 /// multiprocessor with long ones alone, and blocks of parts that a row does not have end at once.
 /// 32 rows of Llama-3.1-8B at positions from 0 to 8,190 took 166.1 µs a layer in one block a unit,
-/// 142.1 in parts of 2,048 keys and 129.5 in parts of 1,024; as many keys at equal positions 121.2
-/// in one block (H200, 2026-11-28, docs/notebook/2026-11-28-sequences.md).
+/// 142.1 in parts of 2,048 keys and 131.5 in parts of 1,024; as many keys at equal positions 123.9
+/// in one block and 130.2 in parts (H200, 2026-11-28, docs/notebook/2026-11-28-sequences.md).
 static constexpr int64_t partKeys = 1024, mostParts = 8;
 
 /// Parts of a row that sees up to `keys`.
