@@ -10,15 +10,6 @@ static const Encoding& encodingOf(Value value) {
   return *getEncoding(llvm::cast<RankedTensorType>(value.getType()).getElementType());
 }
 
-int64_t GemvBulkLayout::paddedDepth(int64_t depth) const {
-  return llvm::alignTo(depth, 32 * vector);
-}
-
-int64_t GemvBulkLayout::chunkSums(int64_t depth) {
-  constexpr int64_t leastChunk = 64, floatsOfWord = 4;
-  return llvm::alignTo(llvm::divideCeil(depth, leastChunk), floatsOfWord);
-}
-
 /// The segments of a GEMM; whether there are such.
 static Verdict cutGemm(MatmulOp op, OrderAttr order, GemvBulkLayout& layout) {
   if (!order)
@@ -101,23 +92,6 @@ static bool canHold(const GemmRegion& region, const GemvBulkLayout& layout) {
           first.chunk % (32 * layout.vector) == 0 && llvm::all_of(layout.gemms, isWhole));
 }
 
-/// Places the inputs after the rings, and after them the sums of norms' chunks, a mean's and the
-/// squares', and what GEMMs give.
-static void placeBuffers(const GemmRegion& region, GemvBulkLayout& layout) {
-  constexpr int64_t floatBytes = 4, sumsOfNorm = 2;
-  int64_t offset = layout.warps * layout.ringBytes, normSums = 0;
-  for (const GemmRegion::Input& input : region.inputs) {
-    layout.inputOffsets.push_back(offset);
-    offset += llvm::alignTo(
-        region.rows * layout.paddedDepth(input.depth) * encodingOf(input.value).blockBytes, 16);
-    if (input.norm)
-      normSums += sumsOfNorm * region.rows * GemvBulkLayout::chunkSums(input.depth);
-  }
-  layout.resultsOffset = offset;
-  int64_t results = layout.linesPerTile * layout.segments * region.rows;
-  layout.smemBytes = layout.resultsOffset + std::max(normSums, results) * floatBytes;
-}
-
 VerdictOr<GemvBulkLayout> layOutGemvBulk(const GemmRegion& region, const GemvBulkSchedule& schedule,
                                          GemmOrder orderOf) {
   constexpr int64_t barrierBytes = 8, mostSums = 64; // that a thread's registers hold
@@ -147,16 +121,16 @@ VerdictOr<GemvBulkLayout> layOutGemvBulk(const GemmRegion& region, const GemvBul
     return Refusal{"expects batches of 2 or 4 segments that one part of x belongs to, on tensor "
                    "cores, but got " +
                    std::to_string(layout.batch)};
-  layout.linesPerTile = llvm::divideCeil(region.lines, layout.tiles);
-  int64_t most = layout.linesPerTile * layout.segments * region.rows;
+  int64_t most = llvm::divideCeil(region.lines, layout.tiles) * layout.segments * region.rows;
   if (region.lines > std::numeric_limits<int32_t>::max() / layout.tiles ||
       most > std::numeric_limits<int32_t>::max())
     return Refusal{"expects fewer than 2^31 segments"};
-  layout.inputVector =
-      std::min<int64_t>(layout.vector, 16 / encodingOf(region.inputs.front().value).blockBytes);
   layout.stageBytes = layout.batch * layout.pieceBytes;
   layout.ringBytes = llvm::alignTo(layout.stages * (layout.stageBytes + barrierBytes), 128);
-  placeBuffers(region, layout);
+  for (const GemvBulkLayout::Gemm& gemm : layout.gemms)
+    layout.sums.push_back({gemm.firstSegment, gemm.segments});
+  layout.sumsOfLine = layout.segments;
+  layout.place(region, layout.warps * layout.ringBytes);
   return layout;
 }
 

@@ -3,7 +3,7 @@
 
 #include "kernels/TypedSchedule.h"
 #include "kernels/cuda/BulkRows.h"
-#include "kernels/regions/GemmRegion.h"
+#include "kernels/cuda/GemvBlock.h"
 
 namespace tenon::kernels {
 
@@ -33,17 +33,15 @@ struct GemvBulkSchedule {
 /// How a block of the emitter `gemv_bulk` divides its work and its shared memory: what the schedule
 /// rule, the emitter and the cost model know alike.
 ///
-/// A line is one column of every GEMM of a group. Its GEMMs are cut at the chunks of their
-/// orders into segments, each what a warp brings and multiplies at once. A block has the lines
-/// [tile · lines / tiles, (tile + 1) · lines / tiles) and deals their segments out to its warps in
-/// turn. A warp takes a batch of its segments at once where one part of x belongs to all of them.
+/// The GEMMs of a line are cut at the chunks of their orders into segments, each what a warp brings
+/// and multiplies at once. A block deals the segments of its lines out to its warps in turn. A warp
+/// takes a batch of its segments at once where one part of x belongs to all of them.
 ///
-/// Shared memory: a ring of stages a warp; every input; then, one after the other in the same
-/// place, sums of the chunks of norms and the segments' sums.
+/// Shared memory: a ring of stages a warp; then inputs and sums, one of each segment.
 ///
 /// Example: gate and up of 2,048 elements in chunks of 2,048, 8,192 columns on 132 tiles: lines of
 /// 2 segments of 4,096 bytes, at most 63 lines a tile.
-struct GemvBulkLayout {
+struct GemvBulkLayout : GemvBlock {
   /// The GEMM at one place of a group.
   struct Gemm {
     int64_t depth = 0, chunk = 0; ///< elements
@@ -52,25 +50,14 @@ struct GemvBulkLayout {
     int64_t chunkBytes = 0, lastBytes = 0; ///< of its rows' segments
   };
   llvm::SmallVector<Gemm, 2> gemms;
-  bool onTensorCores = false; ///< the sums of segments
-  int64_t segments = 0;       ///< of a line
-  int64_t tiles = 0, linesPerTile = 0;
-  int64_t warps = 0, vector = 0; ///< elements that a lane takes at once
+  bool onTensorCores = false;    ///< the sums of segments
+  int64_t segments = 0;          ///< of a line
   int64_t batch = 0;             ///< segments of a stage of a ring
   int64_t stages = 0, early = 0; ///< of a ring; those on their way before the kernel waits
   bool held = false;             ///< a warp keeps the part of x of its segments in registers
   int64_t pieceBytes = 0;        ///< from one segment of a stage to the next
   int64_t stageBytes = 0;
-  int64_t ringBytes = 0;   ///< of a warp
-  int64_t inputVector = 0; ///< elements of an input of 16 bytes, at most `vector`
-  llvm::SmallVector<int64_t, 2> inputOffsets; ///< bytes from the start of shared memory
-  int64_t resultsOffset = 0;                  ///< of norms' chunk sums, then of segments' sums
-  int64_t smemBytes = 0;
-
-  /// Elements of a row of an input in shared memory: whole lanes.
-  int64_t paddedDepth(int64_t depth) const;
-  /// Room for the sums of a norm's chunks, of 64 elements and more, in floats that 16 bytes divide.
-  static int64_t chunkSums(int64_t depth);
+  int64_t ringBytes = 0; ///< of a warp
 };
 
 /// The order of a GEMM: its attribute, or what a schedule rule would give it.

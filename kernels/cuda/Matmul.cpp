@@ -4,6 +4,7 @@
 #include "kernels/cuda/Gemv.h"
 #include "kernels/cuda/GemvBulk.h"
 #include "kernels/cuda/HeldBlockGemm.h"
+#include "kernels/cuda/HeldBlockGemv.h"
 #include "kernels/cuda/HeldGemm.h"
 #include "kernels/cuda/HopperGemm.h"
 #include "kernels/cuda/LibraryGemm.h"
@@ -44,6 +45,8 @@ static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target, Neighbours
     return printSchedule(context, BlockGemmKernel::name, chooseBlockGemm(*whole, target));
   // What stands beside the GEMM may be none of what bulk copies' emitter computes.
   if (suitsBulkCopies(op, target) && readGemmRegion(kernel)) {
+    if (GemmRegion alone = regionOfGemm(op); suitsHeldBlockGemv(alone, target))
+      return printSchedule(context, HeldBlockGemvKernel::name, chooseHeldBlockGemv(alone, target));
     op.setOrderAttr(orderForBulkCopies(op));
     return printSchedule(context, GemvBulkKernel::name,
                          *chooseGemvBulk(regionOfGemm(op), target, neighbours));

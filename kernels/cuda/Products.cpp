@@ -2,6 +2,7 @@
 #include "kernels/cuda/CudaScheduleRule.h"
 #include "kernels/cuda/GemvBulk.h"
 #include "kernels/cuda/HeldBlockGemm.h"
+#include "kernels/cuda/HeldBlockGemv.h"
 #include "kernels/cuda/HeldGemm.h"
 #include "kernels/cuda/HopperGemm.h"
 #include "kernels/cuda/NarrowGemm.h"
@@ -23,7 +24,7 @@ static bool suitsNarrowGemm(const GemmRegion& region, const CudaTarget& target) 
 static bool suitsTensorCores(const GemmRegion& region, const CudaTarget& target) {
   return suitsHopperGemm(region, target) || suitsNarrowGemm(region, target) ||
          suitsHeldGemm(region, target) || suitsHeldBlockGemm(region, target) ||
-         acceptsBlockGemm(region, target);
+         suitsHeldBlockGemv(region, target) || acceptsBlockGemm(region, target);
 }
 
 static Verdict accepts(KernelOp kernel, const CudaTarget& target) {
@@ -76,6 +77,9 @@ static ScheduleAttr choosePart(MatmulOp op, const GemmRegion& region, const Cuda
     return printSchedule(op->getContext(), BlockGemmKernel::name,
                          chooseBlockGemm(alone, target, &whole));
   }
+  if (suitsHeldBlockGemv(region, target))
+    return printSchedule(op->getContext(), HeldBlockGemvKernel::name,
+                         chooseHeldBlockGemv(alone, target));
   op.setOrderAttr(orderForBulkCopies(op));
   VerdictOr<GemvBulkSchedule> found = chooseGemvBulk(alone, target, neighbours);
   return found ? printSchedule(op->getContext(), GemvBulkKernel::name, *found) : ScheduleAttr();
@@ -94,6 +98,8 @@ static ScheduleAttr chooseWhole(const GemmRegion& region, const CudaTarget& targ
     return printSchedule(context, HeldBlockGemmKernel::name, chooseHeldBlockGemm(region, target));
   if (acceptsBlockGemm(region, target))
     return printSchedule(context, BlockGemmKernel::name, chooseBlockGemm(region, target));
+  if (suitsHeldBlockGemv(region, target))
+    return printSchedule(context, HeldBlockGemvKernel::name, chooseHeldBlockGemv(region, target));
   VerdictOr<GemvBulkSchedule> found = chooseGemvBulk(region, target, neighbours);
   return found ? printSchedule(context, GemvBulkKernel::name, *found) : ScheduleAttr();
 }

@@ -241,8 +241,12 @@ double CostModel::computeOnGpu(const MatchedOnGpu& kernel) const {
   const KernelWork& work = kernel.work;
   const Occupancy& occupancy = kernel.occupancy;
   double tiles = kernel.tiles;
-  double waves = std::ceil(tiles / occupancy.tilesAtOnce);
-  double efficiency = tiles / (waves * occupancy.tilesAtOnce);
+  // A block with a ring has a multiprocessor's schedulers for itself: one beside it is the next
+  // kernel's, and waits.
+  double atOnce = occupancy.tilesAtOnce;
+  if (kernel.terms.keepsRingsFull)
+    atOnce = std::min<double>(atOnce, property("sms"));
+  double efficiency = tiles / (std::ceil(tiles / atOnce) * atOnce);
   double repeated = work.repeatedFlops * tiles / property("f32_gflops") / efficiency;
   if (kernel.terms.warpInstructions > 0) {
     constexpr double schedulers = 4;

@@ -49,7 +49,7 @@ func.func @rows(%x: tensor<20x1024xf16>, %n: tensor<1024xf16>, %w: tensor<512x10
 
 // One row is memory's business alone, and inputs of 32 bits keep what blocks hold.
 // CHECK-LABEL: func.func @one
-// CHECK: schedule #tenon.schedule<"gemv_bulk"
+// CHECK: schedule #tenon.schedule<"held_block_gemv"
 // CHECK-LABEL: func.func @wide
 // CHECK: schedule #tenon.schedule<"gemv"
 func.func @one(%x: tensor<1x4096xf16>, %w: tensor<4096x4096x!tenon.block<q4_k>>) -> tensor<1x4096xf16> {

@@ -106,11 +106,7 @@ template <typename E> struct HeldLine {
 
   __device__ __forceinline__ explicit HeldLine(const unsigned char* block) : block(block) {
     const uint4 head = *reinterpret_cast<const uint4*>(block);
-    const unsigned t = threadIdx.x % 4, select = t % 2 ? 0x7632u : 0x5410u;
-    const unsigned first = __byte_perm(head.y, head.z, select);
-    const unsigned last = __byte_perm(head.w, head.w >> 4, select);
-    const unsigned integers =
-        t < 2 ? first & 0x3F3F3F3Fu : (first >> 2 & 0x30303030u) | (last & 0x0F0F0F0Fu);
+    const unsigned integers = sixBitPair(head, threadIdx.x % 4);
     // 1024 and an integer, 128 and an integer: what stands before it is taken off.
     const unsigned scales =
         fmaF16(__byte_perm(integers, 0x64646464u, 0x4140u), 0x2C003C00u, 0xD400E400u);
@@ -152,11 +148,6 @@ template <typename E> struct HeldLine {
       constexpr unsigned nothing = 0x80008000u;
       made[0][odd] = fmaF16(lower, low, nothing), made[1][odd] = fmaF16(upper, high, nothing);
     }
-  }
-
-private:
-  static __device__ __forceinline__ unsigned wordOf(const uint4& words, int index) {
-    return index == 0 ? words.x : index == 1 ? words.y : index == 2 ? words.z : words.w;
   }
 };
 

@@ -22,6 +22,15 @@ __device__ __forceinline__ GroupFactors sixBitFactors(const unsigned char* block
           toFloat(factors[1]) * static_cast<float>(minimum)};
 }
 
+/// The integers of groups 2 t and 2 t + 1 of such a block, as bytes: the scales', then the
+/// minimums'.
+__device__ __forceinline__ unsigned sixBitPair(const uint4& head, int t) {
+  const unsigned select = t % 2 ? 0x7632u : 0x5410u;
+  const unsigned first = __byte_perm(head.y, head.z, select);
+  const unsigned last = __byte_perm(head.w, head.w >> 4, select);
+  return t < 2 ? first & 0x3F3F3F3Fu : (first >> 2 & 0x30303030u) | (last & 0x0F0F0F0Fu);
+}
+
 /// The scale and the minimum of such a block, and the integers of groups 4 half to 4 half + 3 that
 /// they are multiplied with.
 struct SixBitIntegers {

@@ -18,6 +18,9 @@ __device__ __forceinline__ unsigned wordAt(const unsigned char* source, bool isA
   return isAligned ? alignedWordAt(source)
                    : __byte_perm(alignedWordAt(source - 2), alignedWordAt(source + 2), 0x5432u);
 }
+__device__ __forceinline__ unsigned wordOf(const uint4& words, int index) {
+  return index == 0 ? words.x : index == 1 ? words.y : index == 2 ? words.z : words.w;
+}
 __device__ __forceinline__ float halfAt(const unsigned char* source) {
   return toFloat(*reinterpret_cast<const F16*>(source));
 }

@@ -13,7 +13,12 @@ static constexpr int64_t mostFloats = 64;
 /// From one pair of elements of a thread to the next.
 static constexpr int64_t pairStep = 64;
 
-GemmInputs::GemmInputs(KernelContext& context, GemmRegion& region, const GemvBulkLayout& layout)
+std::string meetingOf(const GemvBlock& block) {
+  return block.hasOtherWarps ? absl::StrFormat("syncGroup<%d>();", 32 * block.warps)
+                             : "__syncthreads();";
+}
+
+GemmInputs::GemmInputs(KernelContext& context, GemmRegion& region, const GemvBlock& layout)
     : context(context), region(region), layout(layout),
       type(deviceType(elementTypeOf(region.inputs.front().value.getType()))),
       sumsOffset(layout.resultsOffset) {}
@@ -428,7 +433,7 @@ LogicalResult GemmInputs::printSum(CodeWriter& code, const SharedSums& shared,
                                    bool behindMean) {
   const Source& source = sources[shared.source];
   int64_t pairLanes = source.order.getLanes() / pairStep;
-  int64_t pitch = GemvBulkLayout::chunkSums(source.depth);
+  int64_t pitch = GemvBlock::chunkSums(source.depth);
   code.format("float* const %s_chunks = reinterpret_cast<float*>(memory + %d);", name, sumsOffset);
   sumsOffset += region.rows * pitch * sizeof(float);
   openRows(code);
@@ -452,7 +457,7 @@ LogicalResult GemmInputs::printSum(CodeWriter& code, const SharedSums& shared,
   code.format("  %s_chunks[m * %d + chunk] = sum;", name, pitch);
   closeChunks(code);
   code.close();
-  code.line("__syncthreads();");
+  code.line(meetingOf(layout));
   code.format("float %s[%d];", name, region.rows);
   code.unroll();
   code.format("for (int m = 0; m < %d; ++m)", region.rows);
@@ -535,7 +540,7 @@ LogicalResult GemmInputs::print(CodeWriter& code, const std::string& behindLoads
   for (const SharedSums& shared : sums)
     if (failed(applyNorms(code, shared)))
       return failure();
-  code.line("__syncthreads();");
+  code.line(meetingOf(layout));
   return success();
 }
 

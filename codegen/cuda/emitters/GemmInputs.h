@@ -3,10 +3,13 @@
 
 #include "codegen/cuda/RegionPrinter.h"
 #include "codegen/cuda/emitters/NormTerms.h"
-#include "kernels/cuda/GemvBulkLayout.h"
+#include "kernels/cuda/GemvBlock.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace tenon::codegen::cuda {
+
+/// The statement in which the warps of a block meet.
+std::string meetingOf(const kernels::GemvBlock& block);
 
 /// Makes the inputs of a region's GEMMs in shared memory, each whole in every block: elementwise
 /// operations, and norms whose sums a block adds in the order of the norm's own kernel.
@@ -23,8 +26,7 @@ namespace tenon::codegen::cuda {
 /// Input i is the array `input<i>` of the inputs' element type, `paddedDepth` elements a row.
 class GemmInputs {
 public:
-  GemmInputs(KernelContext& context, kernels::GemmRegion& region,
-             const kernels::GemvBulkLayout& layout);
+  GemmInputs(KernelContext& context, kernels::GemmRegion& region, const kernels::GemvBlock& layout);
 
   /// Emits an error where a norm's order is none that warps can follow.
   mlir::LogicalResult check();
@@ -91,7 +93,7 @@ private:
 
   KernelContext& context;
   kernels::GemmRegion& region;
-  const kernels::GemvBulkLayout& layout;
+  const kernels::GemvBlock& layout;
   std::string type; ///< of the inputs' elements
   std::vector<Source> sources;
   std::vector<SharedSums> sums;

@@ -7,7 +7,7 @@ using namespace tenon::kernels;
 
 namespace tenon::codegen::cuda {
 
-GemmResults::GemmResults(KernelContext& context, GemmRegion& region, const GemvBulkLayout& layout)
+GemmResults::GemmResults(KernelContext& context, GemmRegion& region, const GemvBlock& layout)
     : context(context), region(region), layout(layout) {}
 
 bool GemmResults::hasOneLine() const {
@@ -116,14 +116,14 @@ LogicalResult GemmResults::preloadOthers(CodeWriter& code) {
 
 /// The GEMM at place `index` of a group, rounded, as `results<index>`.
 void GemmResults::printSum(CodeWriter& code, GemmRegion::Group& group, unsigned index) {
-  const GemvBulkLayout::Gemm& gemm = layout.gemms[index];
-  auto segment = [&](int64_t number) {
-    return absl::StrFormat("sums[(inTile * %d + %d) * %d + m]", layout.segments,
-                           gemm.firstSegment + number, region.rows);
+  const GemvBlock::Sums& sums = layout.sums[index];
+  auto part = [&](int64_t number) {
+    return absl::StrFormat("sums[(inTile * %d + %d) * %d + m]", layout.sumsOfLine,
+                           sums.first + number, region.rows);
   };
-  code.format("float results%d[1] = {%s};", index, segment(0));
-  for (int64_t next = 1; next < gemm.segments; ++next)
-    code.format("results%d[0] += %s;", index, segment(next));
+  code.format("float results%d[1] = {%s};", index, part(0));
+  for (int64_t next = 1; next < sums.count; ++next)
+    code.format("results%d[0] += %s;", index, part(next));
   Type element = group.gemms[index].op.getType().getElementType();
   if (!element.isF32())
     code.format("results%d[0] = roundTo<%s>(results%d[0]);", index, deviceType(element), index);

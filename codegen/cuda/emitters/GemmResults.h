@@ -2,7 +2,7 @@
 #define TENON_CODEGEN_CUDA_EMITTERS_GEMMRESULTS_H
 
 #include "codegen/cuda/RegionPrinter.h"
-#include "kernels/cuda/GemvBulkLayout.h"
+#include "kernels/cuda/GemvBlock.h"
 
 namespace tenon::codegen::cuda {
 
@@ -11,7 +11,7 @@ namespace tenon::codegen::cuda {
 class GemmResults {
 public:
   GemmResults(KernelContext& context, kernels::GemmRegion& region,
-              const kernels::GemvBulkLayout& layout);
+              const kernels::GemvBlock& layout);
 
   /// Starts a phase that loads those operands of the epilogues that are constant, before the kernel
   /// waits, or else prints the loads of the others to `code`: a thread has one line at most, so
@@ -35,7 +35,7 @@ private:
 
   KernelContext& context;
   kernels::GemmRegion& region;
-  const kernels::GemvBulkLayout& layout;
+  const kernels::GemvBlock& layout;
 };
 
 } // namespace tenon::codegen::cuda

@@ -40,6 +40,10 @@ std::string heldBlockMatmul(int rows, int depth, const char* encoding = "q4_k",
                          result, input, order, rows, depth, depth, encoding, rows);
 }
 
+/// A row of %a with blocks, 16 slices, and how as many warps take it beside the one that brings.
+const char* const heldRowSchedule = "tiles = 1, {threads = 544 : i64, stages = 2 : i64, on_way = "
+                                    "2 : i64}";
+
 INSTANTIATE_TEST_SUITE_P(
     FewRows, CudaRefusals,
     ::testing::Values(
@@ -319,6 +323,87 @@ INSTANTIATE_TEST_SUITE_P(
                 {f16({2, 16})},
                 heldBlockMatmul(2, 1024),
                 "expects at most 3 early stages, but got 4"}),
+    nameOf);
+
+INSTANTIATE_TEST_SUITE_P(
+    HeldRow, CudaRefusals,
+    ::testing::Values(
+        Refusal{"HeldRowBeforeHopper",
+                "held_block_gemv",
+                heldRowSchedule,
+                heldBlockTypes(1, 4096),
+                {f16({1, 16})},
+                heldBlockMatmul(1, 4096),
+                "expects sm_90 or later for the emitter held_block_gemv",
+                "sm_80"},
+        Refusal{"HeldRowInAnOrder",
+                "held_block_gemv",
+                heldRowSchedule,
+                heldBlockTypes(1, 4096),
+                {f16({1, 16})},
+                heldBlockMatmul(1, 4096, "q4_k", "%a", "%r",
+                                "order <chunk = 0, lanes = 256, tree = tensor_cores>"),
+                "expects no order for the emitter held_block_gemv, but got"},
+        Refusal{"HeldRowOfAnotherEncoding",
+                "held_block_gemv",
+                heldRowSchedule,
+                heldBlockTypes(1, 4096, "q2_k"),
+                {f16({1, 16})},
+                heldBlockMatmul(1, 4096, "q2_k"),
+                "held_block_gemv takes weights all of one of q4_k, q5_k and q8_0, and inputs of 16 "
+                "bits"},
+        Refusal{"HeldRowOfTwo",
+                "held_block_gemv",
+                heldRowSchedule,
+                heldBlockTypes(2, 4096),
+                {f16({2, 16})},
+                heldBlockMatmul(2, 4096),
+                "held_block_gemv takes one input of one row, but the region has 1 of 2"},
+        Refusal{"HeldRowOfThreeProducts",
+                "held_block_gemv",
+                heldRowSchedule,
+                heldBlockTypes(1, 4096),
+                {f16({1, 16})},
+                heldBlockMatmul(1, 4096, "q4_k", "%a", "%u") +
+                    heldBlockMatmul(1, 4096, "q4_k", "%a", "%v") +
+                    heldBlockMatmul(1, 4096, "q4_k", "%a", "%w") +
+                    "%s = tenon.add %u, %v : (tensor<1x16xf16>, tensor<1x16xf16>) -> "
+                    "tensor<1x16xf16>\n"
+                    "%r = tenon.add %s, %w : (tensor<1x16xf16>, tensor<1x16xf16>) -> "
+                    "tensor<1x16xf16>",
+                "held_block_gemv joins at most 2 products, but the region has 3"},
+        Refusal{
+            "HeldRowOfLongLines",
+            "held_block_gemv",
+            heldRowSchedule,
+            heldBlockTypes(1, 33024),
+            {f16({1, 16})},
+            heldBlockMatmul(1, 33024),
+            "held_block_gemv takes depths of multiples of 256 elements, at most 8 parts, but the "
+            "region has 33024 elements"},
+        Refusal{"HeldRowOfOtherThreads",
+                "held_block_gemv",
+                heldRowSchedule,
+                heldBlockTypes(1, 14336),
+                {f16({1, 16})},
+                heldBlockMatmul(1, 14336),
+                "expects blocks of 480 threads, but got 544"},
+        Refusal{"HeldRowOfUnevenStages",
+                "held_block_gemv",
+                "tiles = 1, {threads = 288 : i64, stages = 3 : i64, on_way = 1 : i64}",
+                heldBlockTypes(1, 1024),
+                {f16({1, 16})},
+                heldBlockMatmul(1, 1024),
+                "expects stages in multiples of 2 and at most as many on their way, but got 3 and "
+                "1"},
+        Refusal{"HeldRowOfTooManyLines",
+                "held_block_gemv",
+                "tiles = 65536, {threads = 544 : i64, stages = 2 : i64, on_way = 2 : i64}",
+                {f16({1, 4096}), "tensor<65536x4096x!tenon.block<q4_k>>"},
+                {f16({1, 65536})},
+                "%r = tenon.matmul %a, %b : (tensor<1x4096xf16>, "
+                "tensor<65536x4096x!tenon.block<q4_k>>) -> tensor<1x65536xf16>",
+                "expects fewer than 2^31 lines, but got 65536 for each of 65536 blocks"}),
     nameOf);
 
 } // namespace

@@ -1,0 +1,157 @@
+#include "kernels/cuda/HeldBlockGemv.h"
+
+using namespace mlir;
+
+namespace tenon::kernels {
+
+namespace {
+
+const Encoding& encodingOf(const GemmRegion& region) {
+  return *getEncoding(region.first().getWeight().getType().getElementType());
+}
+
+/// Whether device/held_row.cuh has slices of an encoding.
+bool isHeld(const Encoding& encoding) {
+  return encoding.name == "q4_k" || encoding.name == "q5_k" || encoding.name == "q8_0";
+}
+
+/// What the kind asks of a region, whatever the target.
+Verdict accepts(const GemmRegion& region) {
+  using Shape = HeldRowShape;
+  for (const GemmRegion::Group& group : region.groups)
+    for (GemmRegion::Gemm gemm : group.gemms) {
+      RankedTensorType weight = gemm.op.getWeight().getType();
+      const Encoding* encoding = getEncoding(weight.getElementType());
+      Type input = gemm.op.getInput().getType().getElementType();
+      if (encoding != &encodingOf(region) || !isHeld(*encoding) || gemm.op.isQuantized() ||
+          !(input.isF16() || input.isBF16()))
+        return Refusal{"held_block_gemv takes weights all of one of q4_k, q5_k and q8_0, and "
+                       "inputs of 16 bits"};
+    }
+  if (region.rows != 1 || region.inputs.size() != 1)
+    return Refusal{"held_block_gemv takes one input of one row, but the region has " +
+                   std::to_string(region.inputs.size()) + " of " + std::to_string(region.rows)};
+  if (region.joined() > Shape::mostJoined)
+    return Refusal{"held_block_gemv joins at most 2 products, but the region has " +
+                   std::to_string(region.joined())};
+  Shape shape = Shape::of(region);
+  if (shape.depth % Shape::sliceElements != 0 || shape.parts() > Shape::mostParts)
+    return Refusal{"held_block_gemv takes depths of multiples of 256 elements, at most " +
+                   std::to_string(Shape::mostParts) + " parts, but the region has " +
+                   std::to_string(shape.depth) + " elements"};
+  return Verdict::accept();
+}
+
+GemvBlock blockOf(const GemmRegion& region, const HeldBlockGemvSchedule& schedule) {
+  HeldRowShape shape = HeldRowShape::of(region);
+  GemvBlock block;
+  block.tiles = schedule.tiles;
+  block.warps = shape.warps();
+  block.hasOtherWarps = true;
+  block.vector = 8;
+  for (int64_t i = 0; i < shape.joined; ++i)
+    block.sums.push_back({i, 1});
+  block.sumsOfLine = shape.joined;
+  int64_t ring = schedule.stages * shape.stageRoom() + shape.inputBytes();
+  block.place(region, llvm::alignTo(ring, 128), /*keepsInputs=*/!loadsInput(region));
+  return block;
+}
+
+} // namespace
+
+bool loadsInput(const GemmRegion& region) {
+  return llvm::isa<BlockArgument>(region.inputs.front().value) && region.prologueYields.empty();
+}
+
+HeldRowShape HeldRowShape::of(const GemmRegion& region) {
+  return {encodingOf(region), region.depths().front(), region.joined()};
+}
+
+VerdictOr<HeldBlockGemvKernel> HeldBlockGemvKernel::read(KernelOp kernel) {
+  VerdictOr<GemmRegion> region = readGemmRegion(kernel);
+  if (!region)
+    return region.refusal();
+  VerdictOr<HeldBlockGemvSchedule> schedule =
+      parseSchedule<HeldBlockGemvSchedule>(kernel.getScheduleAttr());
+  if (!schedule)
+    return schedule.refusal();
+  if (Verdict verdict = accepts(*region); !verdict)
+    return verdict.refusal();
+  HeldRowShape shape = HeldRowShape::of(*region);
+  if (schedule->threads != shape.threads())
+    return Refusal{"expects blocks of " + std::to_string(shape.threads()) + " threads, but got " +
+                   std::to_string(schedule->threads)};
+  if (schedule->stages % shape.groups() != 0 || schedule->onWay > schedule->stages)
+    return Refusal{"expects stages in multiples of " + std::to_string(shape.groups()) +
+                   " and at most as many on their way, but got " +
+                   std::to_string(schedule->stages) + " and " + std::to_string(schedule->onWay)};
+  if (region->lines > std::numeric_limits<int32_t>::max() / schedule->tiles)
+    return Refusal{"expects fewer than 2^31 lines, but got " + std::to_string(region->lines) +
+                   " for each of " + std::to_string(schedule->tiles) + " blocks"};
+  GemvBlock block = blockOf(*region, *schedule);
+  return HeldBlockGemvKernel{*std::move(region), *schedule, shape, std::move(block)};
+}
+
+BlockResources HeldBlockGemvKernel::resources() const {
+  BlockResources resources;
+  resources.threads = schedule.threads;
+  resources.blocksPerSm = 1;
+  resources.registers = BlockResources::mostRegisters;
+  resources.bytesAThread = schedule.stages * shape.stageBytes() / schedule.threads;
+  resources.dynamicSmemBytes = block.smemBytes;
+  return resources;
+}
+
+/// Instructions of a warp for 256 elements of 16 lines, what waits and brings included, and for x.
+PriceTerms HeldBlockGemvKernel::priceTerms() const {
+  constexpr int64_t ofSlice = 210, ofX = 120;
+  int64_t tilesOfBlock = llvm::divideCeil(block.linesPerTile, HeldRowShape::lines);
+  int64_t slices = shape.parts() * shape.segments();
+  PriceTerms terms;
+  terms.keepsRingsFull = true;
+  terms.warpInstructions =
+      schedule.tiles * (tilesOfBlock * shape.joined * slices * ofSlice + slices * ofX);
+  return terms;
+}
+
+/// The most stages, in whole groups, of blocks of at most `room` bytes.
+static int64_t stagesIn(int64_t room, const GemmRegion& region, HeldBlockGemvSchedule schedule) {
+  constexpr int64_t alignment = 256; // of what lies after them
+  HeldRowShape shape = HeldRowShape::of(region);
+  schedule.stages = 0;
+  int64_t left = room - alignment - blockOf(region, schedule).smemBytes;
+  return left < 0 ? 0 : left / shape.stageRoom() / shape.groups() * shape.groups();
+}
+
+/// As many stages as no two blocks of a kernel have room for on a multiprocessor: where they do,
+/// some take two and others none (docs/notebook/2026-11-27-one-row-beside-slices-of-x.md). Measured
+/// alone, a layer of the 8B in Q4_K with 3, 4 and 5 stages 43.2, 43.0 and 43.9 µs; of 4 and 5, two
+/// of them on their way, 42.9 and 43.0, one 52.0 (H200,
+/// docs/notebook/2026-11-28-kernels-by-turns.md).
+HeldBlockGemvSchedule chooseHeldBlockGemv(const GemmRegion& region, const CudaTarget& target) {
+  constexpr int64_t mostStages = 4, mostOnWay = 2;
+  HeldRowShape shape = HeldRowShape::of(region);
+  HeldBlockGemvSchedule schedule;
+  schedule.tiles = std::min(target.sms, region.lines);
+  schedule.threads = shape.threads();
+  int64_t lines = llvm::divideCeil(region.lines, schedule.tiles);
+  int64_t units = llvm::divideCeil(lines, HeldRowShape::lines) * shape.joined * shape.parts();
+  auto inGroups = [&](int64_t stages) -> int64_t { return llvm::alignTo(stages, shape.groups()); };
+  int64_t moreThanHalf = inGroups(stagesIn(target.smemBytesPerSm / 2, region, schedule) + 1);
+  schedule.stages = std::min({stagesIn(target.smemBytesPerBlock, region, schedule),
+                              HeldBlockGemvSchedule::mostStages / shape.groups() * shape.groups(),
+                              std::max(moreThanHalf, inGroups(std::min(units, mostStages)))});
+  schedule.onWay = std::min(schedule.stages, mostOnWay);
+  return schedule;
+}
+
+bool suitsHeldBlockGemv(const GemmRegion& region, const CudaTarget& target) {
+  return target.bulkCopies && accepts(region) &&
+         chooseHeldBlockGemv(region, target).stages >= HeldRowShape::of(region).groups();
+}
+
+namespace kinds {
+extern constexpr KernelKind heldBlockGemv = kindOf<HeldBlockGemvKernel>();
+} // namespace kinds
+
+} // namespace tenon::kernels

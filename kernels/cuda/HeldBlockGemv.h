@@ -1,0 +1,95 @@
+#ifndef TENON_KERNELS_CUDA_HELDBLOCKGEMV_H
+#define TENON_KERNELS_CUDA_HELDBLOCKGEMV_H
+
+#include "kernels/KernelKind.h"
+#include "kernels/TypedSchedule.h"
+#include "kernels/cuda/CudaTarget.h"
+#include "kernels/cuda/GemvBlock.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace tenon::kernels {
+
+/// How blocks of `held_block_gemv` take the lines of GEMMs of one row of x, which their warps hold
+/// in slices of 256 elements (codegen/cuda/device/held_row.cuh). A
+/// line's slices are cut into parts, of which each warp of a group has a slice. It follows from the
+/// weights alone, and so do sums.
+///
+/// Example: of q4_k lines of 4,096 elements are one part of 16 slices, one a warp; of 14,336
+/// elements 4 parts of 14; of 1,024 elements one part of 4, for two groups of warps.
+struct HeldRowShape {
+  const Encoding& encoding; ///< of the weights
+  int64_t depth;            ///< of every GEMM
+  int64_t joined;           ///< GEMMs of a line
+
+  static constexpr int64_t sliceElements = 256, lines = 16; ///< of a tile
+  static constexpr int64_t mostWarps = 16, mostParts = 8, mostJoined = 2;
+
+  static HeldRowShape of(const GemmRegion& region);
+
+  int64_t sliceBytes() const { return encoding.bytesFor(sliceElements); }
+  int64_t slices() const { return depth / sliceElements; }
+  int64_t parts() const {
+    constexpr int64_t mostStageBytes = 40 << 10; // several stages fit
+    int64_t most = std::min(mostWarps, mostStageBytes / (lines * sliceBytes()));
+    return llvm::divideCeil(slices(), most);
+  }
+  int64_t segments() const { return llvm::divideCeil(slices(), parts()); }
+  int64_t groups() const {
+    constexpr int64_t leastWarps = 8; // that keep up with memory
+    return parts() > 1 ? 1 : std::max<int64_t>(1, leastWarps / segments());
+  }
+  int64_t warps() const { return groups() * segments(); } ///< that multiply
+  int64_t threads() const { return 32 * (warps() + 1); }  ///< and those of the warp that brings
+
+  /// From a line of a stage to the next: 16 bytes more than a multiple of 128.
+  int64_t pitch() const { return llvm::alignTo(segments() * sliceBytes() - 16, 128) + 16; }
+  int64_t stageBytes() const { return lines * pitch(); }
+  /// All that a stage takes: beside its bytes sums that warps leave, each line's on other banks
+  /// than the next one's, and barriers.
+  int64_t stageRoom() const {
+    constexpr int64_t floatBytes = 4, barrierBytes = 32; // and what aligns what follows
+    return stageBytes() + lines * (segments() | 1) * floatBytes + barrierBytes;
+  }
+  /// What warps make of x: elements of a slice, sums of four threads, a power of two.
+  int64_t inputBytes() const { return warps() * parts() * 560; }
+};
+
+/// How `held_block_gemv` takes a region. `tiles` are blocks, which own lines.
+struct HeldBlockGemvSchedule {
+  int64_t tiles = 0;
+  int64_t threads = 0;
+  int64_t stages = 0; ///< of a block's ring, a part of 16 lines each
+  int64_t onWay = 0;  ///< of those, those that memory is asked for at once
+
+  static constexpr int64_t mostStages = 16;
+  static constexpr Parameter<HeldBlockGemvSchedule> parameters[] = {
+      threadsParameter(&HeldBlockGemvSchedule::threads),
+      {"stages", &HeldBlockGemvSchedule::stages, 1, mostStages},
+      {"on_way", &HeldBlockGemvSchedule::onWay, 1, mostStages}};
+};
+
+/// GEMMs of one row of x with quantised weights on tensor cores, on sm_90 and later, where the
+/// warps of a block hold x in registers (codegen/cuda/emitters/HeldBlockGemv.cpp).
+struct HeldBlockGemvKernel {
+  static constexpr llvm::StringLiteral name = "held_block_gemv";
+
+  GemmRegion region;
+  HeldBlockGemvSchedule schedule;
+  HeldRowShape shape;
+  GemvBlock block;
+
+  static VerdictOr<HeldBlockGemvKernel> read(KernelOp kernel);
+  BlockResources resources() const;
+  PriceTerms priceTerms() const;
+};
+
+/// Whether warps load x where it lies in memory, which nobody else asks for.
+bool loadsInput(const GemmRegion& region);
+/// Whether GEMMs of a region go to warps that hold x, and their schedule if so. Sums follow from
+/// the weights alone.
+bool suitsHeldBlockGemv(const GemmRegion& region, const CudaTarget& target);
+HeldBlockGemvSchedule chooseHeldBlockGemv(const GemmRegion& region, const CudaTarget& target);
+
+} // namespace tenon::kernels
+
+#endif // TENON_KERNELS_CUDA_HELDBLOCKGEMV_H
