@@ -143,7 +143,7 @@ class BulkSchedule {
 public:
   BulkSchedule(const GemmRegion& region, const CudaTarget& target, Neighbours neighbours)
       : region(region), target(target), vector(BulkShape(region.first()).vector),
-        besideAttention(neighbours.attention), holds(!neighbours.attention) {}
+        holds(!neighbours.attention) {}
 
   VerdictOr<GemvBulkSchedule> choose();
 
@@ -157,8 +157,6 @@ private:
   const GemmRegion& region;
   const CudaTarget& target;
   int64_t vector, warps = mostWarps, batch = 1;
-  int64_t ringWarps = mostWarps; ///< whose rings take the bytes of the target
-  bool besideAttention;
   bool holds;                ///< x, where the emitter can
   GemvBulkSchedule schedule; ///< the last that was made
   GemvBulkLayout layout;     ///< of it
@@ -196,7 +194,7 @@ bool BulkSchedule::make(int64_t stages, int64_t early) {
 void BulkSchedule::chooseBatch() {
   if (!layout.onTensorCores || layout.segments > mostWarps)
     return;
-  warps = ringWarps = mostWarps / layout.segments * layout.segments;
+  warps = mostWarps / layout.segments * layout.segments;
   int64_t ofWarp = llvm::divideCeil(layout.linesPerTile * layout.segments, warps);
   constexpr int64_t fewSegments = 3;
   bool waits = 2 * warps * layout.pieceBytes > target.bulkEarlyBytes;
@@ -204,12 +202,6 @@ void BulkSchedule::chooseBatch() {
   holds = ofWarp > batch;
   if (!make(leastStages, leastStages))
     batch = 1;
-  // Registers of 16 warps leave no room to attention, whose blocks then begin when these end
-  // (docs/notebook/2026-11-28-x-before-the-experts.md).
-  constexpr int64_t warpsBesideAttention = 12;
-  bool hasNorm = llvm::any_of(region.inputs, [](const auto& input) { return input.norm; });
-  if (besideAttention && hasNorm && batch == 2 && layout.segments == 1)
-    warps = warpsBesideAttention;
 }
 
 /// One block a multiprocessor, of more than half of its shared memory (of quants about half), so
@@ -230,7 +222,7 @@ VerdictOr<GemvBulkSchedule> BulkSchedule::choose() {
   if (!make(leastStages, leastStages))
     return refusal;
   auto stagesOf = [&](int64_t bytes) -> int64_t {
-    return llvm::divideCeil(bytes, ringWarps * layout.stageBytes);
+    return llvm::divideCeil(bytes, warps * layout.stageBytes);
   };
   bool quants = layout.onTensorCores;
   int64_t ring = stagesOf(quants ? target.quantsRingBytes : target.bulkRingBytes);
