@@ -23,9 +23,9 @@ module attributes {tenon.phase = #tenon.phase<fused>} {
   // In q4_k warps share out the depth: a tile a multiprocessor, all units of a group of
   // warps on their way where they fit.
   // CHECK-LABEL: func.func @sliced
-  // CHECK: schedule #tenon.schedule<"expert_slices", tiles = 128, {columns = 48 : i64, stages = 2 : i64, threads = 768 : i64}>
+  // CHECK: schedule #tenon.schedule<"expert_slices", tiles = 128, {columns = 48 : i64, stages = 3 : i64, threads = 512 : i64}>
   // CHECK: schedule #tenon.schedule<"expert_slices", tiles = 128, {columns = 16 : i64, stages = 1 : i64, threads = 768 : i64}>
-  // CHECK: schedule #tenon.schedule<"expert_slices", tiles = 128, {columns = 48 : i64, stages = 1 : i64, threads = 768 : i64}>
+  // CHECK: schedule #tenon.schedule<"expert_slices", tiles = 128, {columns = 48 : i64, stages = 2 : i64, threads = 512 : i64}>
   func.func @sliced(%x: tensor<1x2048xf16>, %y: tensor<1x2048xbf16>, %i: tensor<1x8xi32>, %w: tensor<1x8xf32>, %g: tensor<64x768x2048x!tenon.block<q4_k>>, %u: tensor<64x768x2048x!tenon.block<q4_k>>, %d: tensor<64x2048x768x!tenon.block<q4_k>>, %e: tensor<64x768x2048x!tenon.block<q4_k>>) -> (tensor<1x2048xf16>, tensor<1x8x768xbf16>) {
     %0 = tenon.kernel (%a = %x : tensor<1x2048xf16>, %b = %g : tensor<64x768x2048x!tenon.block<q4_k>>, %c = %u : tensor<64x768x2048x!tenon.block<q4_k>>, %j = %i : tensor<1x8xi32>) -> tensor<1x8x768xf16> {
       %3 = tenon.expert_matmul %a, %b, %j : (tensor<1x2048xf16>, tensor<64x768x2048x!tenon.block<q4_k>>, tensor<1x8xi32>) -> tensor<1x8x768xf16>
