@@ -131,6 +131,13 @@ absl::StatusOr<RandomGraphCase::Outputs> RandomGraphCase::run(runtime::Executor&
   return outputs;
 }
 
+std::string RandomGraphCase::text() const {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  graph.get()->print(out);
+  return text;
+}
+
 /// Makes the function return what each returned argmax searches, too, and says for every result
 /// which of the new ones that is, or −1.
 static std::vector<int64_t> returnSearched(func::FuncOp function) {
