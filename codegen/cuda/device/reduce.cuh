@@ -167,10 +167,10 @@ __device__ __forceinline__ bool ranksBefore(Ranked a, Ranked b) {
   return aIsNan != bIsNan ? bIsNan : a.index < b.index;
 }
 
-/// The first of one candidate of each lane.
-__device__ __forceinline__ Ranked firstOfWarp(Ranked best) {
+/// The first of one candidate of each of `lanes` lanes that follow each other.
+template <int lanes> __device__ __forceinline__ Ranked firstOfLanes(Ranked best) {
 #pragma unroll
-  for (int offset = 16; offset >= 1; offset /= 2) {
+  for (int offset = lanes / 2; offset >= 1; offset /= 2) {
     const Ranked other = {__shfl_xor_sync(0xFFFFFFFFu, best.value, offset),
                           __shfl_xor_sync(0xFFFFFFFFu, best.index, offset)};
     if (ranksBefore(other, best))
@@ -182,12 +182,11 @@ __device__ __forceinline__ Ranked firstOfWarp(Ranked best) {
 /// The first of one candidate of each thread of a block; `shared` holds group / 32 entries and may
 /// serve again only after a barrier.
 template <int group> __device__ __forceinline__ Ranked firstRanked(Ranked best, Ranked* shared) {
-  best = firstOfWarp(best);
+  best = firstOfLanes<32>(best);
   if (threadIdx.x % 32 == 0)
     shared[threadIdx.x / 32] = best;
   __syncthreads();
-  const int lane = threadIdx.x % 32;
-  return firstOfWarp(lane < group / 32 ? shared[lane] : Ranked{0.0f, -1});
+  return firstOfLanes<group / 32>(shared[threadIdx.x % (group / 32)]);
 }
 
 } // namespace tenon
