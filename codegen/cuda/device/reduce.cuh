@@ -167,7 +167,7 @@ __device__ __forceinline__ bool ranksBefore(Ranked a, Ranked b) {
   return aIsNan != bIsNan ? bIsNan : a.index < b.index;
 }
 
-/// The first of one candidate of each of `lanes` lanes that follow each other.
+/// The first of one candidate of each of `lanes` lanes that follow each other, a power of two.
 template <int lanes> __device__ __forceinline__ Ranked firstOfLanes(Ranked best) {
 #pragma unroll
   for (int offset = lanes / 2; offset >= 1; offset /= 2) {
@@ -186,7 +186,10 @@ template <int group> __device__ __forceinline__ Ranked firstRanked(Ranked best, 
   if (threadIdx.x % 32 == 0)
     shared[threadIdx.x / 32] = best;
   __syncthreads();
-  return firstOfLanes<group / 32>(shared[threadIdx.x % (group / 32)]);
+  constexpr int warps = group / 32;
+  constexpr int lanes = warps > 16 ? 32 : warps > 8 ? 16 : warps > 4 ? 8 : warps > 2 ? 4 : warps;
+  const int warp = threadIdx.x % lanes;
+  return firstOfLanes<lanes>(warp < warps ? shared[warp] : Ranked{0.0f, -1});
 }
 
 } // namespace tenon
