@@ -12,6 +12,7 @@
 #include "frontends/models/ImportModel.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "nlohmann/json.hpp"
+#include "passes/Pipeline.h"
 #include "runtime/ChromeTrace.h"
 #include "support/OutputFile.h"
 #include "support/Status.h"
@@ -148,8 +149,12 @@ int64_t newestPosition(const Options& options, const ModelBench& bench) {
   return positions / std::min(function.rows, bench.sequences()) - 1;
 }
 
+/// What a module is called that has a plan already, whatever `--plans` says.
+constexpr const char* plannedName = "planned";
+
 absl::StatusOr<MeasuredPlan> loadPlan(const Options& options, const std::string& plan) {
   TENON_ASSIGN_OR_RETURN(LoadedModel input, readBenchModel(options));
+  const bool wasPlanned = passes::getPhase(*input.module) == Phase::Planned;
   PlanFlags flags = options.plan;
   flags.plan = plan;
   if (options.model.device == "auto" && plan == options.plans.front())
@@ -179,7 +184,7 @@ absl::StatusOr<MeasuredPlan> loadPlan(const Options& options, const std::string&
   TENON_ASSIGN_OR_RETURN(std::vector<StepDetails> steps,
                          describeSteps(*input.module, function.name));
   TargetAttr target = input.target;
-  return MeasuredPlan{plan,
+  return MeasuredPlan{wasPlanned ? plannedName : plan,
                       std::move(executor),
                       std::move(measured),
                       std::move(work),
@@ -441,6 +446,8 @@ absl::Status bench(Options options) {
   for (const std::string& plan : options.plans) {
     TENON_ASSIGN_OR_RETURN(MeasuredPlan loaded, loadPlan(options, plan));
     plans.push_back(std::move(loaded));
+    if (plans.back().name == plannedName)
+      break;
   }
   TENON_RETURN_IF_ERROR(measure(options, plans));
   const absl::Status counted = countTraffic(options, plans);
