@@ -93,8 +93,8 @@ def prepare(options, graph):
 def bench(options, graph, plans, *more):
     """The figures of the plans as `tenon bench` gives them."""
     text = subprocess.run([options.tenon, "bench", graph, "--random-weights=1", f"--device={options.device}",
-                           "--points=none", "--counters=none", f"--plans={','.join(plans)}",
-                           f"--steps={options.calls}", "--json", *more], check=True, capture_output=True, text=True).stdout
+                           "--points=none", f"--plans={','.join(plans)}",
+                           f"--steps={options.calls},time", "--json", *more], check=True, capture_output=True, text=True).stdout
     return json.loads(text)
 
 

@@ -167,7 +167,7 @@ def time_norm(tenon, rows, width, element, count):
     with tempfile.TemporaryDirectory() as folder:
         chain.g.write(Path(folder), chain.outputs, has_weights=False)
         document = bench(tenon, str(Path(folder) / "residual_norm.mlir"), "--random-weights=1",
-                         "--counters=none", "--plans=unfused,auto", "--steps=25")
+                         "--plans=unfused,auto", "--steps=25,time")
     return {plan["plan"]: median(plan) / 1e3 / count for plan in document["plans"]}
 
 

@@ -25,7 +25,7 @@ struct BenchReport {
   std::string activations; ///< element type of the caches, which is that of the activations
   std::string function;
   int64_t position = 0;
-  std::string chunks;       ///< of `--chunks`, in place of `position`; empty where that counts
+  std::string chunks;       ///< what `--position` says of each sequence; empty where that counts
   uint64_t deviceBytes = 0; ///< peak memory
   int64_t readMBs = 0;      ///< the target's DRAM rate in 1e6 bytes a second; 0 if it has none
   BenchResult times;

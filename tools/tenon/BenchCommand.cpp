@@ -51,11 +51,12 @@ struct Options {
   BenchOptions bench;
   ExecutorOptions executor;
   std::vector<std::string> plans = defaultPlans();
-  PlanFlags plan;                  ///< but for the plan's name
-  frontends::EntryShape shape;     ///< what `--shapes` says
-  std::vector<std::string> chunks; ///< `FIRST+ROWS`, of `bench.chunks`
+  PlanFlags plan;                               ///< but for the plan's name
+  frontends::EntryShape shape;                  ///< what `--shapes` says
+  std::vector<std::string> positions = {"512"}; ///< one, or `FIRST+ROWS` of each sequence
+  std::vector<std::string> measure = {"200"};   ///< calls, and `time` where nothing else counts
   int64_t generate = 0;
-  std::string counters = "auto";
+  bool countsBytes = true;
   std::string function; ///< empty: the one of `shape`, or the only one
   JsonFlag json;
   std::vector<std::string> files; ///< to write, each in the form that its ending says
@@ -117,6 +118,8 @@ absl::StatusOr<ModelBench> makeBench(const Options& options, runtime::Executor& 
                               : 0;
   if (isLanguageFunction(function))
     return ModelBench::create(executor, function.role, function.rows, bench);
+  if (!bench.chunks.empty())
+    return usageError("--position: expects one position of a graph's function, but got several");
   auto body = module.lookupSymbol<mlir::func::FuncOp>(function.name);
   return ModelBench::ofGraph(executor, index, makeFunctionInputs(body, bench.position), bench);
 }
@@ -217,7 +220,8 @@ BenchReport makeReport(const Options& options, MeasuredPlan& plan) {
   report.function = plan.bench.function().name;
   report.position =
       plan.bench.function().role == runtime::Role::Prefill ? 0 : options.bench.position;
-  report.chunks = absl::StrJoin(options.chunks, ",");
+  if (!options.bench.chunks.empty())
+    report.chunks = absl::StrJoin(options.positions, ",");
   report.deviceBytes =
       plan.executor->deviceBytes() > 0 ? plan.executor->deviceBytes() : processPeakBytes();
   report.readMBs = plan.target.getProperty("dram_mb_per_s").value_or(0);
@@ -253,8 +257,8 @@ absl::Status measure(const Options& options, std::vector<MeasuredPlan>& plans) {
 
 /// Has the device count what each plan moves; after all that is timed, which counting may slow.
 absl::Status countTraffic(const Options& options, std::vector<MeasuredPlan>& plans) {
-  if (options.counters == "none")
-    return absl::UnavailableError("--counters is none");
+  if (!options.countsBytes)
+    return absl::UnavailableError("--measure has time alone");
   for (MeasuredPlan& plan : plans)
     TENON_RETURN_IF_ERROR(plan.bench.countTraffic(plan.groups));
   return absl::OkStatus();
@@ -422,16 +426,41 @@ absl::StatusOr<TokenChunk> readChunk(const std::string& text) {
       (text.find('+') != text.npos && !absl::SimpleAtoi(parts.second, &chunk.rows)) ||
       chunk.rows < 1 || chunk.rows > most)
     return usageError(absl::StrFormat(
-        "--chunks: expects FIRST or FIRST+ROWS, such as 512+4, of each sequence, but got '%s'",
+        "--position: expects an integer at least 0, or FIRST+ROWS, such as 512+4, of a sequence, "
+        "but got '%s'",
         text));
   return chunk;
 }
 
-absl::Status bench(Options options) {
-  TENON_RETURN_IF_ERROR(checkOutputs(options));
-  for (const std::string& text : options.chunks) {
+/// One number is a position of all rows.
+absl::Status readPositions(Options& options) {
+  for (const std::string& text : options.positions) {
     TENON_ASSIGN_OR_RETURN(options.bench.chunks.emplace_back(), readChunk(text));
   }
+  if (options.positions.size() > 1 || options.positions.front().find('+') != std::string::npos)
+    return options.generate > 0
+               ? usageError("--generate: expects one --position of all sequences, but got several")
+               : absl::OkStatus();
+  options.bench.position = options.bench.chunks.front().position;
+  options.bench.chunks.clear();
+  return absl::OkStatus();
+}
+
+absl::Status readMeasure(Options& options) {
+  const std::vector<std::string>& words = options.measure;
+  options.countsBytes = words.size() < 2;
+  if (!absl::SimpleAtoi(words.front(), &options.bench.calls) || options.bench.calls < 1 ||
+      words.size() > 2 || (words.size() == 2 && words[1] != "time"))
+    return usageError(absl::StrFormat("--measure: expects an integer at least 1, or that and time, "
+                                      "such as 200,time, but got '%s'",
+                                      absl::StrJoin(words, ",")));
+  return absl::OkStatus();
+}
+
+absl::Status bench(Options options) {
+  TENON_RETURN_IF_ERROR(checkOutputs(options));
+  TENON_RETURN_IF_ERROR(readPositions(options));
+  TENON_RETURN_IF_ERROR(readMeasure(options));
   TENON_ASSIGN_OR_RETURN(options.shape,
                          readShape(options.model.shapes,
                                    options.load.isGiven() ? &options.model.mixedShapes : nullptr));
@@ -501,47 +530,35 @@ void addBenchCommand(CLI::App& app, Action& action) {
   rules.require(command->add_option("--function", options->function,
                                     "The function of a graph to measure (default: the only one)"),
                 {Need::OneFunction, Need::Functions});
-  CLI::Option* position =
-      command
-          ->add_option("--position", options->bench.position,
-                       "Position of decode's tokens, and of each sequence's first in "
-                       "mixed: as many keys lie before them")
-          ->check(integerFrom(0))
-          ->capture_default_str();
-  rules.require(position, {Need::Position, Need::OneFunction});
-  CLI::Option* chunks =
+  rules.require(
       command
           ->add_option(
-              "--chunks", options->chunks,
-              "In place of --position, the rows of a call: of each sequence FIRST+ROWS, so many "
-              "at positions from FIRST on, or FIRST, one of them; the other rows are idle. "
-              "Four guesses beside a token: 512+5; two sequences of unlike lengths: 40,8000")
+              "--position", options->positions,
+              "Position of decode's tokens, and of each sequence's first in mixed: as many "
+              "keys lie before them. Or what the rows of a call are: of each sequence "
+              "FIRST+ROWS, so many at positions from FIRST on, or FIRST, one of them; the "
+              "other rows are idle. Four guesses beside a token: 512+5; two sequences of "
+              "unlike lengths: 40,8000")
           ->delimiter(',')
           ->allow_extra_args(false)
-          ->excludes(position);
-  rules.require(chunks, {Need::Position, Need::OneFunction, Need::Language});
+          ->capture_default_str(),
+      {Need::Position, Need::OneFunction});
   rules.require(
       command
           ->add_option(
               "--generate", options->generate,
               "Also time that many tokens of a greedy generation from the position on, host "
               "time included; a GPU then chooses the tokens and feeds them to itself")
-          ->excludes(chunks)
           ->check(integerFrom(0)),
       {Need::Decode, Need::OneFunction, Need::Language});
-  rules.require(command
-                    ->add_option("--counters", options->counters,
-                                 "What counts the bytes that memory moves: auto: the device's "
-                                 "counters where they can be read, on a GPU by CUPTI, which takes "
-                                 "seconds; or none")
-                    ->check(oneOf({"auto", "none"}))
-                    ->capture_default_str(),
-                {Need::OneFunction});
   addLoadFlag(*command, options->load);
   rules.require(command
-                    ->add_option("--measure,--steps", options->bench.calls,
-                                 "The function is measured in any case: by so many calls")
-                    ->check(integerFrom(1))
+                    ->add_option("--measure,--steps", options->measure,
+                                 "The function is measured in any case: by so many calls. On a GPU "
+                                 "whose counters can be read (CUPTI) the bytes that memory moves "
+                                 "are counted, too, which takes seconds; 200,time leaves it out")
+                    ->delimiter(',')
+                    ->allow_extra_args(false)
                     ->capture_default_str(),
                 {Need::OneFunction});
   addThreadsOption(*command, options->executor.threads);

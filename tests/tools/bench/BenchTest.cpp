@@ -142,7 +142,7 @@ TEST(ModelBench, TakesChunksOfUnlikeLengths) {
        {std::vector<tools::TokenChunk>{{0, 5}}, std::vector<tools::TokenChunk>(5, {0, 0})})
     EXPECT_THAT(ModelBench::create(executor, Role::Decode, 4, {.chunks = chunks}),
                 FailsWith(absl::StatusCode::kInvalidArgument,
-                          HasSubstr("--chunks: expects at most 4 rows of 4 sequences, but got")));
+                          HasSubstr("--position: expects at most 4 rows of 4 sequences, but got")));
   EXPECT_THAT(ModelBench::create(executor, Role::Decode, 4, {.chunks = {{14, 3}}}),
               FailsWith(absl::StatusCode::kInvalidArgument, HasSubstr("holds, but got 16")));
 }

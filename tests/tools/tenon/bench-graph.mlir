@@ -24,12 +24,12 @@
 // FORM: tenon: error: -o: expects a file that ends in .md, .html, .json or .trace.json, but got
 //
 // Two results, of which the second are the scores.
-// RUN: tenon bench %s --function=attention --plans=unfused,fused --measure=2 --threads=1 --counters=none -o %t.md -o %t.trace.json > %t.txt
+// RUN: tenon bench %s --function=attention --plans=unfused,fused --measure=2,time --threads=1 -o %t.md -o %t.trace.json > %t.txt
 // RUN: %python -c 'import json, sys; assert json.load(open(sys.argv[1]))["traceEvents"]' %t.trace.json
 // RUN: FileCheck %s --check-prefix=MARKDOWN < %t.md
 // MARKDOWN: # {{.*}}bench-graph.mlir, attention at position
 // MARKDOWN: * device: {{.+}}
-// MARKDOWN: * counters: none: --counters is none; bytes are those that the plan's operations state
+// MARKDOWN: * counters: none: --measure has time alone; bytes are those that the plan's operations state
 // MARKDOWN: | plan | ms | speed-up |
 // MARKDOWN-NEXT: | --- | ---: |
 // MARKDOWN: | unfused | {{.*}} | 1.00 |
