@@ -54,11 +54,12 @@ constexpr int64_t decodeWarps(int64_t keySize, int64_t valueSize, int64_t regist
 }
 
 /// Whether `threads` of a multiprocessor with `registers` find registers for two sets of 16 keys
-/// and values each, used in turn, and 28 beside those and the values' sums. ptxas then spills none
-/// (sm_90a, 128 registers of a thread: heads of 64 take 124, of 80 127).
+/// and values each, used in turn, and 28 beside those and the values' sums, 32 where a row's own
+/// length cuts it. ptxas then spills none (sm_90a, 128 registers of a thread: heads of 64 take 124,
+/// of 80 127).
 constexpr bool fitsTwoDecodeSets(int64_t keySize, int64_t valueSize, int64_t threads,
-                                 int64_t registers) {
-  constexpr int64_t others = 28;
+                                 int64_t registers, bool inParts) {
+  int64_t others = inParts ? 32 : 28;
   return threads * (others + (2 * keySize + 3 * valueSize) / 4) <= registers;
 }
 

@@ -225,12 +225,12 @@ static DecodeCover coverRows(int64_t units, int64_t heads, int64_t keySize, int6
 /// 544 and 608 of 1,024 Pythia-2.8B takes 1.360, 1.362 and 1.366 ms, 1.354, 1.372 and 1.379 with
 /// one set, with 8 rows at 512 1.994 and 1.998 (H200, 2026-11-22).
 static int64_t setsOf(const DecodeCover& cover, int64_t keySize, int64_t valueSize,
-                      int64_t capacity, const CudaTarget& target) {
+                      int64_t capacity, bool inParts, const CudaTarget& target) {
   bool severalSteps = capacity > cover.splits * cover.warps * decodeStepKeys;
   bool narrow = std::max(keySize, valueSize) < target.decodeRingElements;
   return severalSteps && narrow && cover.blocksPerSm > 1 &&
                  fitsTwoDecodeSets(keySize, valueSize, 32 * cover.warps * cover.blocksPerSm,
-                                   target.registersPerSm)
+                                   target.registersPerSm, inParts)
              ? 2
              : 1;
 }
@@ -314,7 +314,7 @@ TensorDecodeSchedule chooseTensorDecode(AttentionOp op, const CudaTarget& target
   schedule.stages = cover.stages;
   schedule.released = schedule.clusterBlocks > 1 && cover.stages > 0 && !hasScales ? 1 : 0;
   if (!hasScales) {
-    schedule.sets = setsOf(cover, keySize, valueSize, capacity, target);
+    schedule.sets = setsOf(cover, keySize, valueSize, capacity, schedule.leastKeys > 0, target);
     schedule.runBytes = runBytes(keySize, valueSize);
   }
   return schedule;
