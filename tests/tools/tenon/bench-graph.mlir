@@ -24,6 +24,8 @@
 // FORM: tenon: error: -o: expects a file that ends in .md, .html, .json or .trace.json, but got
 //
 // Two results, of which the second are the scores.
+// RUN: not tenon bench %s --function=attention --position=3,4 2>&1 | FileCheck %s --check-prefix=POSITIONS
+// POSITIONS: --position: expects one position of a graph's function, but got several
 // RUN: tenon bench %s --function=attention --plans=unfused,fused --measure=2,time --threads=1 -o %t.md -o %t.trace.json > %t.txt
 // RUN: %python -c 'import json, sys; assert json.load(open(sys.argv[1]))["traceEvents"]' %t.trace.json
 // RUN: FileCheck %s --check-prefix=MARKDOWN < %t.md

@@ -84,7 +84,7 @@
 // RUN: not tenon bench %data/stories260K/stories260K.gguf --steps=2 --position=99999 2>&1 | FileCheck %s --check-prefix=POSITION
 // POSITION: tenon: error: --position: expects positions from 0 up to {{[0-9]+}}, the last
 // RUN: not tenon bench %data/stories260K/stories260K.gguf --measure=0 2>&1 | FileCheck %s --check-prefix=STEPS
-// STEPS: tenon: error: bench: --measure: expects an integer at least 1, but got '0'
+// STEPS: tenon: error: --measure: expects an integer at least 1, or that and time, such as 200,time, but got '0'
 
 func.func @f(%x: tensor<2x40xf32>, %y: tensor<2x40xf32>) -> tensor<2x40xf32> {
   %0 = tenon.add %x, %y : (tensor<2x40xf32>, tensor<2x40xf32>) -> tensor<2x40xf32>
