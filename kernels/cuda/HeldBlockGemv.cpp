@@ -127,8 +127,8 @@ static int64_t stagesIn(int64_t room, const GemmRegion& region, HeldBlockGemvSch
 /// some take two and others none (docs/notebook/2026-11-27-one-row-beside-slices-of-x.md). Measured
 /// alone, a layer of the 8B in Q4_K with 3, 4 and 5 stages 43.2, 43.0 and 43.9 µs; of 4 and 5, two
 /// of them on their way, 42.9 and 43.0, one 52.0 (H200,
-/// docs/notebook/2026-11-28-kernels-by-turns.md). Those are of 37 KB; of shorter lines as many bytes
-/// are on their way.
+/// docs/notebook/2026-11-28-kernels-by-turns.md). Those are of 37 KB; of shorter lines as many
+/// bytes are on their way.
 HeldBlockGemvSchedule chooseHeldBlockGemv(const GemmRegion& region, const CudaTarget& target) {
   constexpr int64_t mostStages = 4, bytesOnWay = 72 << 10;
   HeldRowShape shape = HeldRowShape::of(region);
