@@ -42,9 +42,9 @@ static absl::Status checkChunks(std::span<const TokenChunk> chunks, int64_t rows
   for (const TokenChunk& chunk : chunks)
     all += chunk.rows;
   if (all > rows || static_cast<int64_t>(chunks.size()) > model.sequences)
-    return usageError(
-        absl::StrFormat("--position: expects at most %d rows of %d sequences, but got %d rows of %d",
-                        rows, model.sequences, all, chunks.size()));
+    return usageError(absl::StrFormat(
+        "--position: expects at most %d rows of %d sequences, but got %d rows of %d", rows,
+        model.sequences, all, chunks.size()));
   return absl::OkStatus();
 }
 
