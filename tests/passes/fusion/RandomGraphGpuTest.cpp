@@ -2,6 +2,7 @@
 // `--seeds=FIRST-LAST`, or of the seeds that `tests/data/random-graphs.seeds` lists. One case a piece
 // of a range, so that processes can share them (GTEST_TOTAL_SHARDS). Prints every seed before its
 // graph runs, and for every piece a line `graphs: {...}` that `scripts/gpu-check` adds up.
+// `--compile-only` needs no GPU: it leaves the kernels in the cache, for a run that finds them there.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,6 +22,7 @@ namespace tenon::tests {
 namespace {
 
 std::vector<SeedRange> ranges;
+bool compileOnly = false;
 
 /// What a piece did, for the line that it prints.
 struct Summary {
@@ -71,31 +73,36 @@ private:
 class RandomGraphsOnGpu : public testing::TestWithParam<SeedRange> {
 protected:
   void SetUp() override {
+    if (compileOnly)
+      return;
     auto devices = runtime::listCudaDevices();
     ASSERT_THAT(devices, IsOk());
     if (devices->empty())
       GTEST_SKIP() << "no CUDA device on this machine";
   }
 
+  absl::StatusOr<runtime::Program> compilePlan(const RandomGraphCase& graph, passes::Plan plan);
   absl::StatusOr<RandomGraphCase::Outputs> runPlan(const RandomGraphCase& graph, passes::Plan plan);
   void check(uint64_t seed);
 
   Summary summary;
 };
 
-absl::StatusOr<RandomGraphCase::Outputs> RandomGraphsOnGpu::runPlan(const RandomGraphCase& graph,
-                                                                    passes::Plan plan) {
+absl::StatusOr<runtime::Program> RandomGraphsOnGpu::compilePlan(const RandomGraphCase& graph,
+                                                                passes::Plan plan) {
   mlir::OwningOpRef<mlir::ModuleOp> module;
-  runtime::Program program;
   {
     Timer timer(summary.seconds["plan"]);
     TENON_ASSIGN_OR_RETURN(module, graph.plan("h200", plan));
     summary.count(*module, plan);
   }
-  {
-    Timer timer(summary.seconds["compile"]);
-    TENON_ASSIGN_OR_RETURN(program, codegen::compileForCuda(*module, {.threads = 1}));
-  }
+  Timer timer(summary.seconds["compile"]);
+  return codegen::compileForCuda(*module, {.threads = 1});
+}
+
+absl::StatusOr<RandomGraphCase::Outputs> RandomGraphsOnGpu::runPlan(const RandomGraphCase& graph,
+                                                                    passes::Plan plan) {
+  TENON_ASSIGN_OR_RETURN(runtime::Program program, compilePlan(graph, plan));
   std::unique_ptr<runtime::CudaExecutor> executor;
   {
     Timer timer(summary.seconds["load"]);
@@ -109,6 +116,11 @@ void RandomGraphsOnGpu::check(uint64_t seed) {
   auto graph = RandomGraphCase::create(seed);
   ASSERT_THAT(graph, IsOk());
   SCOPED_TRACE(graph->text());
+  if (compileOnly) {
+    for (passes::Plan plan : {passes::Plan::Fused, passes::Plan::Split})
+      ASSERT_THAT(compilePlan(*graph, plan), IsOk());
+    return;
+  }
   auto fused = runPlan(*graph, passes::Plan::Fused);
   ASSERT_THAT(fused, IsOk());
   auto split = runPlan(*graph, passes::Plan::Split);
@@ -160,6 +172,8 @@ int main(int argc, char** argv) {
     if (absl::string_view text = argv[i]; absl::ConsumePrefix(&text, "--seeds=")) {
       auto range = parseSeedRange(text);
       seeds = range.ok() ? decltype(seeds)({*range}) : range.status();
+    } else if (text == "--compile-only") {
+      compileOnly = true;
     }
   if (!seeds.ok()) {
     std::fprintf(stderr, "%s\n", std::string(seeds.status().message()).c_str());
