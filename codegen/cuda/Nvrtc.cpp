@@ -1,10 +1,12 @@
 #include "codegen/cuda/Nvrtc.h"
 
-#include <dlfcn.h>
+#include <memory>
 
 #include "absl/cleanup/cleanup.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "codegen/cuda/KeepSource.h"
+#include "support/SharedLibrary.h"
 #include "support/Status.h"
 
 namespace tenon::codegen::cuda {
@@ -32,54 +34,39 @@ static std::vector<std::string> optionsFor(const std::string& architecture) {
           "--device-as-default-execution-space", "--ptxas-options=-v"};
 }
 
-static void* openLibrary(std::span<const char* const> paths, std::string& tried) {
-  for (const char* path : paths) {
-    if (void* handle = dlopen(path, RTLD_NOW | RTLD_LOCAL))
-      return handle;
-    tried += std::string(tried.empty() ? "" : "; ") + dlerror();
-  }
-  return nullptr;
-}
-
-absl::StatusOr<const Nvrtc*> Nvrtc::open(std::span<const char* const> paths) {
-  std::string tried;
-  void* handle = openLibrary(paths, tried);
-  if (!handle)
-    return absl::FailedPreconditionError(
+absl::StatusOr<const Nvrtc*> Nvrtc::open(std::span<const std::string> paths) {
+  absl::StatusOr<SharedLibrary> library = SharedLibrary::open(paths);
+  if (!library.ok())
+    return absl::FailedPreconditionError(absl::StrCat(
         "cannot open NVRTC, the compiler of kernels for NVIDIA GPUs, which needs no GPU and no "
-        "driver: expects libnvrtc.so.13 of CUDA 13 (README.md says where to have it from), but " +
-        tried);
-  auto* functions = new Functions;
-  std::string missing;
-  auto load = [&](auto& function, const char* name) {
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(handle, name));
-    if (!function)
-      missing = name;
+        "driver: expects libnvrtc.so.13 of CUDA 13 (README.md says where to have it from), but ",
+        library.status().message()));
+  auto functions = std::make_unique<Functions>();
+  auto load = [&](const char* symbol, auto& function) {
+    return library->find(symbol, function, "NVRTC 13");
   };
-  load(functions->version, "nvrtcVersion");
-  load(functions->createProgram, "nvrtcCreateProgram");
-  load(functions->destroyProgram, "nvrtcDestroyProgram");
-  load(functions->compileProgram, "nvrtcCompileProgram");
-  load(functions->getCubinSize, "nvrtcGetCUBINSize");
-  load(functions->getCubin, "nvrtcGetCUBIN");
-  load(functions->getPtxSize, "nvrtcGetPTXSize");
-  load(functions->getPtx, "nvrtcGetPTX");
-  load(functions->getLogSize, "nvrtcGetProgramLogSize");
-  load(functions->getLog, "nvrtcGetProgramLog");
-  load(functions->getErrorString, "nvrtcGetErrorString");
-  if (!missing.empty())
-    return absl::FailedPreconditionError("libnvrtc.so.13 has no function " + missing);
+  TENON_RETURN_IF_ERROR(load("nvrtcVersion", functions->version));
+  TENON_RETURN_IF_ERROR(load("nvrtcCreateProgram", functions->createProgram));
+  TENON_RETURN_IF_ERROR(load("nvrtcDestroyProgram", functions->destroyProgram));
+  TENON_RETURN_IF_ERROR(load("nvrtcCompileProgram", functions->compileProgram));
+  TENON_RETURN_IF_ERROR(load("nvrtcGetCUBINSize", functions->getCubinSize));
+  TENON_RETURN_IF_ERROR(load("nvrtcGetCUBIN", functions->getCubin));
+  TENON_RETURN_IF_ERROR(load("nvrtcGetPTXSize", functions->getPtxSize));
+  TENON_RETURN_IF_ERROR(load("nvrtcGetPTX", functions->getPtx));
+  TENON_RETURN_IF_ERROR(load("nvrtcGetProgramLogSize", functions->getLogSize));
+  TENON_RETURN_IF_ERROR(load("nvrtcGetProgramLog", functions->getLog));
+  TENON_RETURN_IF_ERROR(load("nvrtcGetErrorString", functions->getErrorString));
   auto* nvrtc = new Nvrtc;
-  nvrtc->functions = functions;
   int major = 0, minor = 0;
   functions->version(&major, &minor);
+  nvrtc->functions = functions.release();
   nvrtc->versionText = absl::StrFormat("%d.%d", major, minor);
   return nvrtc;
 }
 
 absl::StatusOr<const Nvrtc*> Nvrtc::get() {
-  static constexpr const char* paths[] = {"libnvrtc.so.13", "/usr/local/cuda/lib64/libnvrtc.so.13",
-                                          "/usr/local/cuda-13/lib64/libnvrtc.so.13"};
+  static const std::string paths[] = {"libnvrtc.so.13", "/usr/local/cuda/lib64/libnvrtc.so.13",
+                                      "/usr/local/cuda-13/lib64/libnvrtc.so.13"};
   static const absl::StatusOr<const Nvrtc*> instance = open(paths);
   return instance;
 }

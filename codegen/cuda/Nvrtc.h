@@ -49,7 +49,7 @@ public:
   /// FailedPrecondition says what was tried.
   static absl::StatusOr<const Nvrtc*> get();
   /// Opens the first of `paths` that can be; what is returned lives as long as the process.
-  static absl::StatusOr<const Nvrtc*> open(std::span<const char* const> paths);
+  static absl::StatusOr<const Nvrtc*> open(std::span<const std::string> paths);
 
   /// `13.0`.
   const std::string& version() const { return versionText; }

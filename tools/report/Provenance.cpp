@@ -1,10 +1,10 @@
 #include "tools/report/Provenance.h"
 
 #include <ctime>
-#include <dlfcn.h>
 #include <fstream>
 
 #include "absl/strings/str_format.h"
+#include "support/SharedLibrary.h"
 #include "tools/cli/Version.h"
 #ifdef TENON_CUDA
 #include "runtime/cuda/Devices.h"
@@ -36,20 +36,20 @@ std::string cpuInfo(std::string_view key) {
 
 /// The clocks of the first GPU by NVML, which comes with the driver.
 std::string gpuClocks() {
-  void* library = ::dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
-  if (!library)
+  const std::string paths[] = {"libnvidia-ml.so.1"};
+  absl::StatusOr<SharedLibrary> library = SharedLibrary::open(paths);
+  if (!library.ok())
     return "unknown: no libnvidia-ml.so.1";
-  using Init = int (*)();
-  using GetDevice = int (*)(unsigned, void**);
-  using GetClock = int (*)(void*, int, unsigned*);
-  auto init = reinterpret_cast<Init>(::dlsym(library, "nvmlInit_v2"));
-  auto getDevice = reinterpret_cast<GetDevice>(::dlsym(library, "nvmlDeviceGetHandleByIndex_v2"));
-  auto getClock = reinterpret_cast<GetClock>(::dlsym(library, "nvmlDeviceGetClockInfo"));
+  int (*init)() = nullptr;
+  int (*getDevice)(unsigned, void**) = nullptr;
+  int (*getClock)(void*, int, unsigned*) = nullptr;
   void* device = nullptr;
   constexpr int multiprocessors = 1, memory = 2; // nvmlClockType_t
   unsigned multiprocessorMHz = 0, memoryMHz = 0;
-  if (!init || !getDevice || !getClock || init() != 0 || getDevice(0, &device) != 0 ||
-      getClock(device, multiprocessors, &multiprocessorMHz) != 0 ||
+  if (!library->find("nvmlInit_v2", init, "NVML").ok() ||
+      !library->find("nvmlDeviceGetHandleByIndex_v2", getDevice, "NVML").ok() ||
+      !library->find("nvmlDeviceGetClockInfo", getClock, "NVML").ok() || init() != 0 ||
+      getDevice(0, &device) != 0 || getClock(device, multiprocessors, &multiprocessorMHz) != 0 ||
       getClock(device, memory, &memoryMHz) != 0)
     return "unknown: NVML does not say";
   return absl::StrFormat("%d MHz multiprocessors, %d MHz memory", multiprocessorMHz, memoryMHz);

@@ -7,9 +7,9 @@
 #include <utility>
 
 #include <cublasLt.h>
-#include <dlfcn.h>
 
 #include "absl/strings/str_format.h"
+#include "support/SharedLibrary.h"
 #include "support/Status.h"
 
 namespace tenon::runtime::internal {
@@ -51,18 +51,12 @@ struct CublasLt::Impl {
                                                  : absl::InternalError(message);
   }
 
-  absl::Status resolve(void* library, const std::string& path);
+  absl::Status resolve(const SharedLibrary& library);
 };
 
-absl::Status CublasLt::Impl::resolve(void* library, const std::string& path) {
-  auto find = [&](const char* symbol, auto& function) -> absl::Status {
-    function = reinterpret_cast<std::decay_t<decltype(function)>>(::dlsym(library, symbol));
-    if (!function)
-      return absl::FailedPreconditionError(
-          absl::StrFormat("%s: expects cuBLASLt 13, but found no %s", path, symbol));
-    return absl::OkStatus();
-  };
-#define TENON_FIND(member, symbol) TENON_RETURN_IF_ERROR(find(#symbol, member));
+absl::Status CublasLt::Impl::resolve(const SharedLibrary& library) {
+#define TENON_FIND(member, symbol)                                                                 \
+  TENON_RETURN_IF_ERROR(library.find(#symbol, member, "cuBLASLt 13"));
   TENON_CUBLASLT_FUNCTIONS(TENON_FIND)
 #undef TENON_FIND
   return absl::OkStatus();
@@ -80,19 +74,14 @@ std::span<const std::string> CublasLt::defaultPaths() {
 }
 
 absl::StatusOr<CublasLt> CublasLt::open(std::span<const std::string> paths) {
-  std::string reasons;
-  for (const std::string& path : paths) {
-    void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (!library) {
-      reasons += absl::StrFormat("; %s", std::string(::dlerror()));
-      continue;
-    }
-    auto impl = std::make_unique<Impl>();
-    TENON_RETURN_IF_ERROR(impl->resolve(library, path));
-    TENON_RETURN_IF_ERROR(impl->check(impl->create(&impl->handle), "create a handle"));
-    return CublasLt(std::move(impl));
-  }
-  return absl::NotFoundError("the program uses cuBLASLt, which this machine lacks" + reasons);
+  absl::StatusOr<SharedLibrary> library = SharedLibrary::open(paths);
+  if (!library.ok())
+    return absl::NotFoundError(absl::StrFormat(
+        "the program uses cuBLASLt, which this machine lacks; %s", library.status().message()));
+  auto impl = std::make_unique<Impl>();
+  TENON_RETURN_IF_ERROR(impl->resolve(*library));
+  TENON_RETURN_IF_ERROR(impl->check(impl->create(&impl->handle), "create a handle"));
+  return CublasLt(std::move(impl));
 }
 
 struct MatmulPlan::Impl {

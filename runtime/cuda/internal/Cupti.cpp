@@ -10,9 +10,9 @@
 #include <cupti_profiler_target.h>
 #include <cupti_range_profiler.h>
 #include <cupti_target.h>
-#include <dlfcn.h>
 
 #include "absl/strings/str_format.h"
+#include "support/SharedLibrary.h"
 #include "support/Status.h"
 
 namespace tenon::runtime::internal {
@@ -64,7 +64,7 @@ struct Cupti::Impl {
   ~Impl();
 
   absl::Status check(CUptiResult result, const char* action) const;
-  absl::Status resolve(void* library, const std::string& path);
+  absl::Status resolve(const SharedLibrary& library);
   /// What the device can count of what is asked for.
   absl::StatusOr<std::vector<uint8_t>> readAvailability() const;
   /// Describes the metrics to the chip.
@@ -101,15 +101,8 @@ absl::Status Cupti::Impl::check(CUptiResult result, const char* action) const {
   return absl::InternalError(absl::StrFormat("CUPTI cannot %s: %s", action, name));
 }
 
-absl::Status Cupti::Impl::resolve(void* library, const std::string& path) {
-  auto find = [&](const char* symbol, auto& function) -> absl::Status {
-    function = reinterpret_cast<std::decay_t<decltype(function)>>(::dlsym(library, symbol));
-    if (!function)
-      return absl::FailedPreconditionError(
-          absl::StrFormat("%s: expects CUPTI 13, but found no %s", path, symbol));
-    return absl::OkStatus();
-  };
-#define TENON_FIND(member, symbol) TENON_RETURN_IF_ERROR(find(#symbol, member));
+absl::Status Cupti::Impl::resolve(const SharedLibrary& library) {
+#define TENON_FIND(member, symbol) TENON_RETURN_IF_ERROR(library.find(#symbol, member, "CUPTI 13"));
   TENON_CUPTI_FUNCTIONS(TENON_FIND)
 #undef TENON_FIND
   return absl::OkStatus();
@@ -229,20 +222,14 @@ std::span<const std::string> Cupti::defaultPaths() {
 }
 
 absl::StatusOr<Cupti> Cupti::open(std::span<const std::string> paths, const Device& device) {
-  std::string reasons;
-  for (const std::string& path : paths) {
-    // Never closed: it hooks the driver.
-    void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (!library) {
-      reasons += absl::StrFormat("; %s", std::string(::dlerror()));
-      continue;
-    }
-    auto impl = std::make_unique<Impl>(device);
-    TENON_RETURN_IF_ERROR(impl->resolve(library, path));
-    TENON_RETURN_IF_ERROR(impl->configure());
-    return Cupti(std::move(impl));
-  }
-  return absl::NotFoundError("this machine lacks CUPTI" + reasons);
+  absl::StatusOr<SharedLibrary> library = SharedLibrary::open(paths);
+  if (!library.ok())
+    return absl::NotFoundError(
+        absl::StrFormat("this machine lacks CUPTI; %s", library.status().message()));
+  auto impl = std::make_unique<Impl>(device);
+  TENON_RETURN_IF_ERROR(impl->resolve(*library));
+  TENON_RETURN_IF_ERROR(impl->configure());
+  return Cupti(std::move(impl));
 }
 
 absl::StatusOr<MemoryTraffic> Cupti::count(const std::function<absl::Status()>& work) const {

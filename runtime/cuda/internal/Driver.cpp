@@ -1,32 +1,27 @@
 #include "runtime/cuda/internal/Driver.h"
 
-#include <dlfcn.h>
-
 #include "absl/strings/str_format.h"
+#include "support/SharedLibrary.h"
 #include "support/Status.h"
 
 namespace tenon::runtime::internal {
 
 absl::StatusOr<Driver> Driver::open(const std::string& path) {
-  // Never closed: the driver keeps threads of its own.
-  void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!library)
+  constexpr std::string_view expected = "a CUDA driver of version 12.4 or newer";
+  absl::StatusOr<SharedLibrary> library = SharedLibrary::open({&path, 1});
+  if (!library.ok())
     return absl::NotFoundError(
-        absl::StrFormat("no CUDA driver on this machine: %s", std::string(::dlerror())));
-  auto getProcAddress =
-      reinterpret_cast<PFN_cuGetProcAddress_v12000>(::dlsym(library, "cuGetProcAddress_v2"));
-  if (!getProcAddress)
-    return absl::FailedPreconditionError(absl::StrFormat(
-        "%s: expects a CUDA driver of version 12.4 or newer, but found no cuGetProcAddress_v2",
-        path));
+        absl::StrFormat("no CUDA driver on this machine: %s", library.status().message()));
+  PFN_cuGetProcAddress_v12000 getProcAddress = nullptr;
+  TENON_RETURN_IF_ERROR(library->find("cuGetProcAddress_v2", getProcAddress, expected));
   Driver driver;
   auto find = [&](const char* symbol, int version, void** function) -> absl::Status {
     CUdriverProcAddressQueryResult found = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
     CUresult result =
         getProcAddress(symbol, function, version, CU_GET_PROC_ADDRESS_DEFAULT, &found);
     if (result != CUDA_SUCCESS || found != CU_GET_PROC_ADDRESS_SUCCESS || !*function)
-      return absl::FailedPreconditionError(absl::StrFormat(
-          "%s: expects a CUDA driver of version 12.4 or newer, but found no %s", path, symbol));
+      return absl::FailedPreconditionError(
+          absl::StrFormat("%s: expects %s, but found no %s", path, expected, symbol));
     return absl::OkStatus();
   };
 #define TENON_FIND(member, symbol, version)                                                        \

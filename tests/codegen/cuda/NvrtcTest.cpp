@@ -71,7 +71,7 @@ protected:
 };
 
 TEST(Nvrtc, SaysWhatAMachineWithoutItLacks) {
-  const char* const paths[] = {"libtenon-missing.so.1", "/tenon/missing.so"};
+  const std::string paths[] = {"libtenon-missing.so.1", "/tenon/missing.so"};
   std::string message(Nvrtc::open(paths).status().message());
   EXPECT_THAT(message, HasSubstr("cannot open NVRTC, the compiler of kernels for NVIDIA GPUs"));
   EXPECT_THAT(message, HasSubstr("but libtenon-missing.so.1: "));
