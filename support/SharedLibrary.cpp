@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 
 namespace tenon {
 
@@ -20,7 +21,7 @@ void* SharedLibrary::address(const char* symbol) const { return ::dlsym(handle, 
 
 absl::Status SharedLibrary::lacks(const char* symbol, std::string_view expected) const {
   return absl::FailedPreconditionError(
-      absl::StrCat(openedPath, ": expects ", expected, ", but found no ", symbol));
+      absl::StrFormat("%s: expects %s, but found no %s", openedPath, expected, symbol));
 }
 
 } // namespace tenon
