@@ -41,22 +41,39 @@ static bool isConstant(Value input) {
   return source && llvm::isa<GetWeightOp, ConstantOp>(source);
 }
 
+/// What is read where `value` is: itself behind views, and the cache behind writes into it.
+static Value sourceOf(Value value) {
+  while (auto write = getViewSource(value).getDefiningOp<KvWriteOp>())
+    value = write.getState();
+  return getViewSource(value);
+}
+
+/// The bytes that an operation's results leave in memory: rows of a cache, and what is yielded.
+static int64_t writtenBytes(ComputeOpInterface op, const Work& work, YieldOp yield) {
+  if (llvm::isa<KvWriteOp>(op.getOperation()))
+    return work.resultBytes[0];
+  int64_t sum = 0;
+  for (auto [result, bytes] : llvm::zip_equal(op->getResults(), work.resultBytes))
+    if (llvm::any_of(yield.getValues(),
+                     [&](Value value) { return getViewSource(value) == result; }))
+      sum += bytes;
+  return sum;
+}
+
 static StepWork workOf(KernelOp kernel, int64_t position) {
   StepWork step;
   llvm::SmallVector<int64_t> argumentBytes(kernel.getInputs().size(), 0);
   for (Operation& op : kernel.getBlock()) {
     auto compute = llvm::dyn_cast<ComputeOpInterface>(op);
-    if (!compute)
+    if (!compute || isView(&op))
       continue;
     Work work = workAt(compute, position);
     step.flops += work.flops;
     for (auto [operand, bytes] : llvm::zip_equal(op.getOperands(), work.operandBytes))
-      if (auto argument = llvm::dyn_cast<BlockArgument>(operand))
+      if (auto argument = llvm::dyn_cast<BlockArgument>(sourceOf(operand)))
         argumentBytes[argument.getArgNumber()] =
             std::max(argumentBytes[argument.getArgNumber()], bytes);
-    for (auto [result, bytes] : llvm::zip_equal(op.getResults(), work.resultBytes))
-      if (llvm::is_contained(result.getUsers(), kernel.getYield()))
-        step.otherBytes += bytes;
+    step.otherBytes += writtenBytes(compute, work, kernel.getYield());
   }
   for (auto [input, bytes] : llvm::zip_equal(kernel.getInputs(), argumentBytes))
     (isConstant(input) ? step.weightBytes : step.otherBytes) += bytes;

@@ -304,6 +304,33 @@ TEST(FunctionWork, ReadsTheKeysThatThereAre) {
               FailsWith(absl::StatusCode::kNotFound, HasSubstr("'g'")));
 }
 
+/// Attention over a cache that the same kernel writes to.
+constexpr const char* graphWithWrite = R"(
+tenon.state @k : !tenon.state<1x100x2x64xf16>
+tenon.state @v : !tenon.state<1x100x2x64xf16>
+func.func @f(%q: tensor<1x2x64xf16>, %n: tensor<1x2x64xf16>, %s: tensor<1xi32>, %p: tensor<1xi32>) -> tensor<1x2x64xf16> {
+  %k = tenon.get_state @k : !tenon.state<1x100x2x64xf16>
+  %v = tenon.get_state @v : !tenon.state<1x100x2x64xf16>
+  %kw = tenon.kv_write %n, %s, %p into %k : (tensor<1x2x64xf16>, tensor<1xi32>, tensor<1xi32>, !tenon.state<1x100x2x64xf16>) -> !tenon.state<1x100x2x64xf16>
+  %vw = tenon.kv_write %n, %s, %p into %v : (tensor<1x2x64xf16>, tensor<1xi32>, tensor<1xi32>, !tenon.state<1x100x2x64xf16>) -> !tenon.state<1x100x2x64xf16>
+  %y = tenon.attention %q, %kw, %vw, %s, %p scale 1.0 : (tensor<1x2x64xf16>, !tenon.state<1x100x2x64xf16>, !tenon.state<1x100x2x64xf16>, tensor<1xi32>, tensor<1xi32>) -> tensor<1x2x64xf16>
+  return %y : tensor<1x2x64xf16>
+})";
+
+TEST(FunctionWork, ReadsTheKeysOfACacheThatItsKernelWrites) {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  auto module = frontends::parseModuleText(context, graphWithWrite, "test");
+  ASSERT_THAT(module, tests::IsOk());
+  ASSERT_THAT(passes::runPipeline(**module, {.target = findTarget(&context, "h200"),
+                                             .fusion = {.plan = passes::Plan::Fused}}),
+              tests::IsOk());
+  std::vector<StepWork> work = computeWork(**module, "f", 24).value();
+  ASSERT_EQ(work.size(), 1u);
+  // 25 of 100 keys and values, the query, the new row, twice written, the result, sequence and
+  // position.
+  EXPECT_EQ(work[0].otherBytes, 2 * 25 * 128 * 2 + 5 * 128 * 2 + 8);
+}
+
 TEST(StepGroups, KnowsThePartsOfAModel) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   auto module = frontends::parseModuleText(context, R"(
