@@ -109,13 +109,13 @@ static int64_t workersFor(const GemmRegion& region, const CudaTarget& target) {
   return llvm::divideCeil(tiles, rounds);
 }
 
-/// Stages that fit beside the other blocks of a multiprocessor, of up to 8 rows at most four: with
-/// five, and less first-level cache for x, gate and up of llama-3.1-8b took 22.0 µs on an H200, and
-/// not 19.3. Of 16 rows five were measured alone.
+/// Stages that fit beside the other blocks of a multiprocessor, at most four: with five, and less
+/// first-level cache for x, gate and up of llama-3.1-8b took 22.0 µs on an H200 with 8 rows, and not
+/// 19.3; with 16 rows a step took 2.769 ms, and not 2.703.
 static int64_t stagesFor(const GemmRegion& region, const CudaTarget& target) {
   constexpr int64_t reservedBytes = 1024;
   HeldBlockShape shape = HeldBlockShape::of(region);
-  int64_t mostStages = shape.rowTiles() == 1 ? 4 : 5;
+  constexpr int64_t mostStages = 4;
   int64_t tiles = llvm::divideCeil(region.tiles(HeldBlockShape::lines), workersFor(region, target));
   int64_t room = std::min(target.smemBytesPerBlock,
                           target.smemBytesPerSm / shape.blocksPerSm() - reservedBytes);
@@ -128,10 +128,8 @@ bool suitsHeldBlockGemm(const GemmRegion& region, const CudaTarget& target) {
     return false;
   constexpr int64_t leastTiles = 3; // of a block: all of x is brought for it
   HeldBlockShape shape = HeldBlockShape::of(region);
-  // Clusters were slower with 16 rows, two of whose waves were all that was measured.
-  bool isFaster = shape.cluster() == 1 || shape.rowTiles() == 1;
   int64_t workers = workersAtOnce(shape, target);
-  return isFaster && workers > 0 && stagesFor(region, target) >= leastStages &&
+  return workers > 0 && stagesFor(region, target) >= leastStages &&
          region.tiles(HeldBlockShape::lines) > (leastTiles - 1) * workers;
 }
 
