@@ -2,6 +2,7 @@
 // values in registers (sm_90a), in the schedule of FlashAttention-3 (Shah et al. 2024, arXiv
 // 2407.08608).
 #pragma once
+#include "chunk_tiles.cuh"
 #include "key_range.cuh"
 #include "scores.cuh"
 #include "tma.cuh"
@@ -34,15 +35,6 @@ struct CacheMatrix<PagedCache<sequences, capacity, heads, pages, page>, box> {
   }
   __device__ __forceinline__ int column(int) const { return 0; }
 };
-
-/// The tiles of a block where rows say themselves which are of one sequence.
-template <int rounds> struct TileList {
-  int lastRows[rounds]; ///< of the block's tile of each round
-  int tiles;            ///< of all blocks
-  int firstRows[2];     ///< by stage of queries: of the tile's, of which `positions` are the most
-  int ofWarps[32];      ///< what threads before know
-};
-template <> struct TileList<0> {};
 
 /// What all rows of a call have in common.
 struct AttentionExtents {
@@ -166,12 +158,6 @@ template <typename Config> struct HopperAttention : Config {
     else
       return rowTiles() * extents.sequences * tileHeads();
   }
-  /// The number of this block's tile of a round: back and forth, so that blocks with the longer
-  /// tiles of a round have the shorter ones of the next.
-  static __device__ __forceinline__ int tileOf(int round) {
-    const int blocks = gridDim.x, block = blockIdx.x;
-    return round * blocks + (round % 2 == 0 ? block : blocks - 1 - block);
-  }
   /// Where a tile lies: which of the sequences, its first row of those that it has, its first query
   /// head. The last rows, which see most keys, come first. Of a chunk the rows before `first` are
   /// none of the tile's.
@@ -185,86 +171,6 @@ template <typename Config> struct HopperAttention : Config {
     return {rowsAndPart % extents.sequences,
             (rowTiles() - 1 - rowsAndPart / extents.sequences) * positions,
             tile % tileHeads() * heads, 0};
-  }
-
-  /// `combine` of the values of the threads before this one, from `none` on, and of all threads'.
-  template <typename Combine>
-  __device__ __forceinline__ int2 scan(int value, int none, Combine combine) {
-    const int lane = threadIdx.x % 32, warp = warpOfBlock();
-#pragma unroll
-    for (int offset = 1; offset < 32; offset *= 2) {
-      const int other = __shfl_sync(0xFFFFFFFFu, value, max(lane - offset, 0));
-      value = lane >= offset ? combine(value, other) : value;
-    }
-    if (lane == 31)
-      shared.ofWarps[warp] = value;
-    __syncthreads();
-    int before = none, all = none;
-    for (int i = 0; i < threads / 32; ++i) {
-      before = i == warp ? all : before;
-      all = combine(all, shared.ofWarps[i]);
-    }
-    const int ofLanes = __shfl_sync(0xFFFFFFFFu, value, max(lane - 1, 0));
-    __syncthreads();
-    return {lane > 0 ? combine(before, ofLanes) : before, all};
-  }
-
-  /// Finds the block's tiles, by all threads: each takes a run of rows, the last rows first. From
-  /// the last row of its chunk on, each `positions` rows are a tile.
-  __device__ __forceinline__ void findTiles(const int* sequenceOf, const int* positionOf) {
-    const int runLength = (extents.rows + threads - 1) / threads;
-    const int begin = min(static_cast<int>(threadIdx.x) * runLength, extents.rows);
-    const int end = min(begin + runLength, extents.rows);
-    // Of the rows counted from the last one on.
-    auto endsChunk = [&](int number) {
-      const int row = extents.rows - 1 - number;
-      if (number == 0 || sequenceOf[row] != sequenceOf[row + 1])
-        return true;
-      const int position = positionOf[row], next = positionOf[row + 1];
-      return next < 0 ? position >= 0 : position < 0 || position != next - 1;
-    };
-    int chunk = -1;
-    for (int number = begin; number < end; ++number)
-      chunk = endsChunk(number) ? number : chunk;
-    const int chunkBefore = scan(chunk, -1, [](int a, int b) { return max(a, b); }).x;
-    auto forTiles = [&](auto&& body) {
-      int last = chunkBefore;
-      for (int number = begin; number < end; ++number) {
-        last = endsChunk(number) ? number : last;
-        if ((number - last) % positions == 0)
-          body(extents.rows - 1 - number);
-      }
-    };
-    int count = 0;
-    forTiles([&](int) { ++count; });
-    const int2 counts = scan(count, 0, [](int a, int b) { return a + b; });
-    const int blocks = gridDim.x;
-    int tile = counts.x * tileHeads();
-    forTiles([&](int row) {
-      for (int round = tile / blocks; round * blocks < tile + tileHeads(); ++round)
-        if (const int own = tileOf(round); own >= tile && own < tile + tileHeads())
-          shared.lastRows[round] = row;
-      tile += tileHeads();
-    });
-    if (threadIdx.x == 0)
-      shared.tiles = counts.y * tileHeads();
-    __syncthreads();
-  }
-
-  /// The first row of the tile whose last one is `last`. All threads of a warp.
-  static __device__ __forceinline__ int firstRowOf(int last, const int* sequenceOf,
-                                                   const int* positionOf) {
-    const int lane = threadIdx.x % 32, sequence = sequenceOf[last], position = positionOf[last];
-    for (int base = 0; base < positions; base += 32) {
-      const int back = base + lane, row = last - back;
-      const bool belongs = back < positions && row >= 0 && sequenceOf[row] == sequence &&
-                           (position < 0 ? positionOf[row] < 0
-                                         : position >= back && positionOf[row] == position - back);
-      const int count = __reduce_min_sync(0xFFFFFFFFu, belongs ? 32 : lane);
-      if (count < 32)
-        return last + 1 - base - count;
-    }
-    return last + 1 - positions;
   }
 
   /// Leaves the ranges of the tile's rows in shared memory and returns its first block of keys and
@@ -326,7 +232,8 @@ template <typename Config> struct HopperAttention : Config {
     const int first = sequenceOf[0];
     Place<queryStages> queryPlace;
     Place<stages> keyPlace, valuePlace;
-    for (int round = 0, tile = tileOf(0); round * gridDim.x < tiles(); tile = tileOf(++round)) {
+    for (int round = 0, tile = tileOfRound(0); round * gridDim.x < tiles();
+         tile = tileOfRound(++round)) {
       if (tile >= tiles())
         continue;
       TilePlace own = place(tile, round);
@@ -334,7 +241,7 @@ template <typename Config> struct HopperAttention : Config {
       if constexpr (findsChunks) {
         const int last = own.row + positions - 1;
         sequence = sequenceOf[last];
-        own.first = firstRowOf(last, sequenceOf, positionOf);
+        own.first = firstRowOfTile<positions>(last, sequenceOf, positionOf);
       }
       const int rowsBefore = own.part * extents.rows;
       shared.queryEmpty[queryPlace.stage].wait(queryPlace.parity ^ 1);
@@ -588,7 +495,8 @@ template <typename Config> struct HopperAttention : Config {
     Place<stages> keyPlace, valuePlace;
     bool firstTurn = true;
     const float factor = scale.softcap > 0.0f ? scale.softcap * scale.factor() : scale.factor();
-    for (int round = 0, tile = tileOf(0); round * gridDim.x < tiles(); tile = tileOf(++round)) {
+    for (int round = 0, tile = tileOfRound(0); round * gridDim.x < tiles();
+         tile = tileOfRound(++round)) {
       if (tile >= tiles())
         continue;
       TilePlace own = place(tile, round);
@@ -691,7 +599,7 @@ template <typename Config> struct HopperAttention : Config {
   run(const TensorMap& query, const TensorMap& key, const TensorMap& value, const int* blockTable,
       const int* sequenceOf, const int* positionOf, ScoreScale scale, Store store) {
     if constexpr (findsChunks)
-      findTiles(sequenceOf, positionOf);
+      shared.template find<threads, positions>(extents.rows, tileHeads(), sequenceOf, positionOf);
     if (isProducer()) {
       if constexpr (consumers == 2)
         asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
