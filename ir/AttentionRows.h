@@ -14,11 +14,6 @@ struct AttentionRows {
   int64_t sequences, rows;
 };
 
-/// A unit attribute of attention whose rows have a sequence each: rows beside each other are mostly
-/// of one sequence, at positions that follow each other. It says what is worth while, not what is
-/// true: the results are the same with any sequences and positions.
-inline constexpr llvm::StringLiteral chunksAttrName = "chunks";
-
 /// Where the bias of attention, [Hq or 1, M or 1, C] or [B or 1, Hq or 1, M / B or 1, C], has the
 /// line of keys of row t of sequence b and of head h: at b · `ofSequence` + t · `ofRow` + h ·
 /// `ofHead`.

@@ -69,7 +69,11 @@ def Tenon_PortRoleInfo : Tenon_EnumInfo<"PortRole", "what a port of a language m
     I32EnumAttrCase<"OutputRows", 4, "output_rows">, // rows of chunks that have logits
     I32EnumAttrCase<"Logits", 5, "logits">,        // a result
     I32EnumAttrCase<"NextIds", 6, "next_ids">,     // a result: the likeliest token after each row
-    I32EnumAttrCase<"BlockTable", 7, "block_table"> // the pages of the sequences
+    I32EnumAttrCase<"BlockTable", 7, "block_table">, // the pages of the sequences
+    I32EnumAttrCase<"AcceptedIds", 8, "accepted_ids">, // a result: as `tenon.accept` gives them
+    I32EnumAttrCase<"DraftIds", 9, "draft_ids">,   // a result: what may follow each row's next id
+    I32EnumAttrCase<"StepIds", 10, "step_ids">,    // a result: the ids of the next call
+    I32EnumAttrCase<"StepPositions", 11, "step_positions"> // a result: the positions of the next call
   ]>;
 def Tenon_PortRole : Tenon_Enum<Tenon_PortRoleInfo, "port"> {
   let assemblyFormat = "`<` $value `>`";

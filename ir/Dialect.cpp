@@ -44,7 +44,22 @@ static LogicalResult verifyPlacement(Operation* op, NamedAttribute attribute, St
 
 /// Whether results have that role; the others are of arguments.
 static bool isOfResults(tenon::PortRole role) {
-  return role == tenon::PortRole::Logits || role == tenon::PortRole::NextIds;
+  switch (role) {
+  case tenon::PortRole::Ids:
+  case tenon::PortRole::Sequences:
+  case tenon::PortRole::Positions:
+  case tenon::PortRole::OutputRows:
+  case tenon::PortRole::BlockTable:
+    return false;
+  case tenon::PortRole::Logits:
+  case tenon::PortRole::NextIds:
+  case tenon::PortRole::AcceptedIds:
+  case tenon::PortRole::DraftIds:
+  case tenon::PortRole::StepIds:
+  case tenon::PortRole::StepPositions:
+    return true;
+  }
+  llvm_unreachable("a role of ports");
 }
 
 /// A role stands where it belongs, on integers; logits are floats.

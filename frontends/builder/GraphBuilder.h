@@ -89,6 +89,7 @@ struct AttentionOptions {
   Value bias = {};
   Value slopes = {};
   Value sinks = {};
+  bool areChunks = false; ///< whether rows beside each other are mostly of one sequence
 };
 
 /// Builds a module of the dialect, operation by operation; what the file frontends, tests and
@@ -186,6 +187,14 @@ public:
              double magnitude = 1.0, OpOptions options = {});
   /// `views` is 1 or 3.
   Value ringPlaces(Value positions, const RingShape& ring, int64_t views, OpOptions options = {});
+  /// What `tenon.accept` says of guesses, each i32: [M], and [1] or, with drafts, [2].
+  struct Accepted {
+    Value ids;
+    Value nextIds;
+    Value nextPositions;
+  };
+  Accepted accept(Value chosen, Value ids, Value positions, Value drafts = {},
+                  OpOptions options = {});
   StateValue kvWrite(Value values, Value sequences, Value positions, StateValue state,
                      OpOptions options = {});
   Value attention(Value query, StateValue key, StateValue value, Value sequences, Value positions,

@@ -229,6 +229,16 @@ StateValue GraphBuilder::kvWrite(Value values, Value sequences, Value positions,
   return StateValue(llvm::cast<TypedValue<StateType>>(write.getResult()));
 }
 
+GraphBuilder::Accepted GraphBuilder::accept(Value chosen, Value ids, Value positions, Value drafts,
+                                            OpOptions options) {
+  llvm::SmallVector<mlir::Value> operands = {chosen.get(), ids.get(), positions.get()};
+  if (drafts)
+    operands.push_back(drafts.get());
+  Type i32 = builder.getI32Type();
+  ValueRange results = emit<AcceptOp>(operands, {}, {i32, i32, i32}, options);
+  return {handle(results, 0), handle(results, 1), handle(results, 2)};
+}
+
 /// The operands of `tenon.attention` in their order: those that are there of the last three.
 static llvm::SmallVector<mlir::Value> attentionOperands(llvm::ArrayRef<mlir::Value> operands,
                                                         const AttentionOptions& how) {
@@ -246,6 +256,8 @@ static AttentionOp::Properties attentionProperties(Builder& builder, const Atten
   properties.causal = builder.getBoolAttr(how.causal);
   properties.softcap = builder.getF64FloatAttr(how.softcap);
   properties.window = builder.getI64IntegerAttr(how.window);
+  if (how.areChunks)
+    properties.chunks = builder.getUnitAttr();
   properties.operandSegmentSizes = {
       1, 1, 1, 1, 1, how.bias ? 1 : 0, how.slopes ? 1 : 0, how.sinks ? 1 : 0};
   return properties;

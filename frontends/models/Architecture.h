@@ -39,6 +39,9 @@ struct Architecture {
   Experts experts = Experts::None;
   /// Whether the weights of the chosen experts are divided by their sum where a file does not say.
   bool normalisesExperts = false;
+  /// Whether files may have a head that guesses the token after the next (`nextn_predict_layers`), one block
+  /// behind the others with tensors `mtp_*`.
+  bool mayHaveDraftHead = false;
   /// Metadata keys that the family honours beyond those that all do.
   std::span<const std::string_view> keys = {};
   /// Changes what the common import has read, where a family differs from its defaults; or null.

@@ -10,7 +10,6 @@
 #include "frontends/models/Architecture.h"
 #include "frontends/models/internal/MetadataKeys.h"
 #include "frontends/models/internal/ModelGraph.h"
-#include "ir/AttentionRows.h"
 #include "ir/encoding/CacheEncoding.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "runtime/program/Program.h"
@@ -257,14 +256,16 @@ absl::StatusOr<mlir::Type> cacheElementType(mlir::MLIRContext& context, const Mo
 
 absl::Status declareStates(GraphBuilder& builder, mlir::MLIRContext& context,
                            const ModelSource& source, const Hyperparameters& p,
-                           const Capacities& capacities, CacheType type) {
+                           const Capacities& capacities, const ImportOptions& options) {
+  CacheType type = options.cache;
+  int64_t layers = p.blocks + (options.draftIds ? 1 : 0);
   auto layout =
       StateLayoutAttr::get(&context, capacities.isStream() ? StateLayout::Ring : StateLayout::Dense,
                            capacities.ring.kept);
   TENON_ASSIGN_OR_RETURN(mlir::Type keyType, cacheElementType(context, source, type, p.headSize));
   TENON_ASSIGN_OR_RETURN(mlir::Type valueType,
                          cacheElementType(context, source, type, p.valueSize));
-  for (int64_t layer = 0; layer < p.blocks; ++layer) {
+  for (int64_t layer = 0; layer < layers; ++layer) {
     auto declare = [&](const std::string& name, int64_t size, mlir::Type element) {
       builder.declareState(name, {capacities.sequences, capacities.places(), p.kvHeads, size},
                            element, layout);
@@ -341,6 +342,48 @@ int64_t countOutputRows(const EntryShape& entry, int64_t sequences) {
   return entry.role == Role::Prefill ? 1 : std::min(entry.rows, sequences);
 }
 
+/// The tokens behind the rows of a chunk or of several: the next row's, and behind rows with an output
+/// what is chosen there.
+Value findFollowing(GraphBuilder& builder, const ModelGraph::Inputs& inputs, Value outputRows,
+                    Value chosen) {
+  int64_t rows = inputs.ids.getShape().front();
+  Value last = builder.intConstant({1}, {0}, {.name = "following.last"});
+  Value following = last;
+  if (rows > 1)
+    following = builder.concat(
+        {builder.slice(inputs.ids, {1}, {rows - 1}, {1}, {.name = "following.next"}), last}, 0,
+        {.name = "following.ids"});
+  return builder.scatter(following, outputRows, chosen, 0, /*accumulate=*/false,
+                         {.name = "following"});
+}
+
+/// The results of an entry that are tokens: `chosen` after each row of logits, guesses behind them and
+/// what is right of the call's.
+void addTokenOutputs(ModelGraph& graph, const ModelGraph::Inputs& inputs, const EntryShape& entry,
+                     Value chosen, Value hidden, const ImportOptions& options) {
+  GraphBuilder& builder = graph.builder();
+  builder.output("next_ids", chosen, PortRole::NextIds);
+  if (entry.role != Role::Decode)
+    return;
+  Value drafts;
+  if (options.draftIds) {
+    Value scores = graph.logits(graph.draftHidden(hidden, chosen));
+    drafts = builder.argmax(scores, {.name = "draft_ids"});
+    builder.output("draft_ids", drafts, PortRole::DraftIds);
+  }
+  constexpr int64_t rowsOfStep = 2;
+  const bool isStep = options.draftIds && entry.rows == rowsOfStep;
+  if (!isStep && (!options.acceptedIds || entry.rows == 1 || entry.rows > AcceptOp::mostRows))
+    return;
+  GraphBuilder::Accepted accepted =
+      builder.accept(chosen, inputs.ids, inputs.positions, drafts, {.name = "accepted_ids"});
+  builder.output("accepted_ids", accepted.ids, PortRole::AcceptedIds);
+  if (!isStep)
+    return;
+  builder.output("step_ids", accepted.nextIds, PortRole::StepIds);
+  builder.output("step_positions", accepted.nextPositions, PortRole::StepPositions);
+}
+
 /// Builds one entry function for caches of so many sequences; stops at the first error, which the
 /// builder keeps.
 void buildEntry(const ModelGraph::Shared& shared, const EntryShape& entry, int64_t sequences,
@@ -354,6 +397,7 @@ void buildEntry(const ModelGraph::Shared& shared, const EntryShape& entry, int64
   inputs.ids = builder.input("ids", {entry.rows}, i32, PortRole::Ids);
   inputs.sequences = builder.input("sequences", {sequencesOfRows}, i32, PortRole::Sequences);
   inputs.positions = builder.input("positions", {entry.rows}, i32, PortRole::Positions);
+  inputs.areChunks = entry.role == Role::Mixed;
   Value outputRows = outputRowCount > 0
                          ? builder.input("output_rows", {outputRowCount}, i32, PortRole::OutputRows)
                          : Value();
@@ -365,25 +409,25 @@ void buildEntry(const ModelGraph::Shared& shared, const EntryShape& entry, int64
     x = graph.block(layer, x);
     blocks.push_back(x);
   }
+  // The head that guesses sees all rows.
+  Value hidden = options.draftIds ? graph.normOutput(x) : Value();
+  Value normed = hidden;
   if (outputRows)
-    x = builder.embedding(x, outputRows, {.name = "output_rows"});
-  Value logits = graph.logits(x);
+    normed = builder.embedding(hidden ? hidden : x, outputRows, {.name = "output_rows"});
+  if (!hidden)
+    normed = graph.normOutput(outputRows ? normed : x);
+  Value logits = graph.logits(normed);
   builder.output("logits", logits, PortRole::Logits);
-  if (options.nextIds)
-    builder.output("next_ids", builder.argmax(logits, {.name = "next_ids"}), PortRole::NextIds);
+  if (options.nextIds || options.draftIds || options.acceptedIds) {
+    Value chosen = builder.argmax(logits, {.name = "next_ids"});
+    addTokenOutputs(graph, inputs, entry, chosen, hidden, options);
+    // Its caches hold what rows of a prompt leave there.
+    if (options.draftIds && outputRows)
+      graph.draftHidden(hidden, findFollowing(builder, inputs, outputRows, chosen));
+  }
   for (size_t layer = 0; options.blockOutputs && layer < blocks.size(); ++layer)
     builder.output(absl::StrFormat("blk.%d.output", layer), blocks[layer]);
   builder.endFunction();
-}
-
-/// Says of attention in functions for mixed calls that its rows are chunks.
-void markChunks(mlir::ModuleOp module) {
-  for (auto function : module.getOps<mlir::func::FuncOp>())
-    if (auto entry = function->getAttrOfType<EntryAttr>(TenonDialect::entryAttrName);
-        entry && entry.getRole() == Role::Mixed)
-      function.walk([](AttentionOp op) {
-        op->setAttr(chunksAttrName, mlir::UnitAttr::get(op.getContext()));
-      });
 }
 
 } // namespace
@@ -411,8 +455,7 @@ importModel(mlir::MLIRContext& context, const ModelSource& source, const ImportO
                       .contextLength = capacities.contextLength,
                       .sequences = capacities.sequences});
   if (!architecture->isEncoder)
-    TENON_RETURN_IF_ERROR(
-        declareStates(builder, context, source, parameters, capacities, options.cache));
+    TENON_RETURN_IF_ERROR(declareStates(builder, context, source, parameters, capacities, options));
   TENON_ASSIGN_OR_RETURN(mlir::Type cacheType,
                          cacheElementType(context, source, options.cache, parameters.headSize));
   WeightTable weights(source, builder, std::move(fileSymbols));
@@ -420,6 +463,15 @@ importModel(mlir::MLIRContext& context, const ModelSource& source, const ImportO
     for (std::string_view tensor :
          {ropeFactorsTensor, longRopeFactorsTensor, shortRopeFactorsTensor})
       weights.markUsed(tensor);
+  if (options.draftIds && !parameters.hasDraftHead)
+    return absl::InvalidArgumentError(
+        absl::StrFormat("%s: expects a model with a head that guesses the token after the next "
+                        "(nextn_predict_layers) for --draft=mtp, but it has none",
+                        source.path()));
+  if (parameters.hasDraftHead && !options.draftIds)
+    for (const SourceTensor& tensor : source.tensors())
+      if (tensor.name.starts_with(draftTensors))
+        weights.markUsed(tensor.name);
   ModelGraph::Shared shared{*architecture, source,          parameters,
                             frequencies,   weights,         builder,
                             cacheType,     capacities.ring, options.cache == CacheType::Q4};
@@ -435,7 +487,6 @@ importModel(mlir::MLIRContext& context, const ModelSource& source, const ImportO
     builder.fail(weights.checkAllUsed(architecture->name));
   TENON_ASSIGN_OR_RETURN(mlir::OwningOpRef<mlir::ModuleOp> module, builder.finish());
   eraseUnusedFiles(*module);
-  markChunks(*module);
   return module;
 }
 

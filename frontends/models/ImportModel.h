@@ -70,6 +70,14 @@ struct ImportOptions {
   /// Whether each function also returns the most likely token after each row of logits,
   /// `next_ids` i32 [rows of logits], so that greedy decoding needs no logits on the host.
   bool nextIds = false;
+  /// Whether decode functions of 2 to 32 rows also return `accepted_ids` i32 [rows], what
+  /// `tenon.accept` says of rows that are one sequence's last token and guesses behind it.
+  bool acceptedIds = false;
+  /// Whether the file's head that guesses the token after the next is part of the functions. Decode also
+  /// returns `next_ids` and `draft_ids` i32 [rows], what may follow after the next, and decode of two
+  /// rows `accepted_ids`, `step_ids` and `step_positions` i32 [2], the ids and positions of its next call. An
+  /// error where the file has none.
+  bool draftIds = false;
   /// Metadata keys, as the file or as Tenon names them, that are passed over although they may
   /// change what the model computes.
   std::vector<std::string> ignoredKeys = {};

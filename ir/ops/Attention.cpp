@@ -139,6 +139,9 @@ LogicalResult AttentionOp::verify() {
   if (static_cast<int64_t>(getWindow()) < 0)
     return emitOpError("expects a window of zero or more positions, but got ")
            << static_cast<int64_t>(getWindow());
+  if (AttentionRows of(*this); getChunks() && of.rows != 1)
+    return emitOpError("expects a sequence for each row where rows are chunks, but got ")
+           << of.sequences << " for " << of.sequences * of.rows << " rows";
   return verifyRing(*this);
 }
 

@@ -109,6 +109,44 @@ def Tenon_KvWriteOp : Tenon_ComputeOp<"kv_write", [
   let hasVerifier = 1;
 }
 
+def Tenon_AcceptOp : Tenon_PureOp<"accept", [Tenon_OwnWork]> {
+  let summary = "Which guesses of one sequence's tokens are those that a model chose, greedily";
+  let description = [{
+    Leviathan et al. 2023, arXiv 2211.17192, without drawing. The rows of a call, M of them, 1 to 32,
+    are a token and guesses of those behind it: `ids` [M] at `positions` [M]. `chosen` [M] is the token
+    that the model chose after each row, −1 where there is none. Row 0 is accepted where its position is not
+    negative, each row after it where the one before is, its position follows the one before's and its
+    id is what was chosen there.
+
+    `accepted` [M] is what was chosen after each accepted row, and −2 for the others: so many tokens
+    longer is the text. `next_ids` and `next_positions` are the rows of the next call: what was
+    chosen after the last accepted row, at the position behind it, and, where there are `drafts` [M], one
+    after each row's choice, the one of that row at the position after. So they have 1 element, or 2.
+    Ids are −1, and so are positions, where no row is accepted; a position that i32 does not hold is −1, too.
+    ```mlir
+    %a, %i, %p = tenon.accept %chosen, %ids, %pos drafts %d
+        : (tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>)
+        -> (tensor<2xi32>, tensor<2xi32>, tensor<2xi32>)
+    ```
+  }];
+  let arguments = (ins Tenon_IntTensor:$chosen, Tenon_IntTensor:$ids, Tenon_IntTensor:$positions,
+                       Optional<Tenon_IntTensor>:$drafts);
+  let results = (outs Tenon_IntTensor:$accepted, Tenon_IntTensor:$next_ids,
+                      Tenon_IntTensor:$next_positions);
+  let extraClassDeclaration = [{
+    /// What `accepted` has for rows that are not.
+    static constexpr int32_t notAccepted = -2;
+    /// M at most.
+    static constexpr int64_t mostRows = 32;
+    /// M.
+    int64_t getRows();
+  }];
+  let assemblyFormat = [{
+    $chosen `,` $ids `,` $positions (`drafts` $drafts^)? attr-dict
+    `:` functional-type(operands, results)
+  }];
+}
+
 def Tenon_AttentionOp : Tenon_PureOp<"attention", [AttrSizedOperandSegments, Tenon_OwnWork,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
   let summary = "softmax(scale · q · kᵀ) · v of each query row over its own sequence";
@@ -141,6 +179,11 @@ def Tenon_AttentionOp : Tenon_PureOp<"attention", [AttrSizedOperandSegments, Ten
     Over paged caches, key [N, Hkv, P, D] and value [N, Hkv, P, Dv], position c of sequence s lies in
     the page that `block_table` [S, B] has in row s at c / P, and C is B · P. An entry that names no
     page of the caches means the last one.
+
+    `chunks`, where each row has a sequence, says that rows beside each other are mostly of one
+    sequence, at positions that follow each other, as those of a function of role `mixed` are. It
+    says what is worth while, not what is true: results are the same with any sequences and
+    positions.
     ```mlir
     %y = tenon.attention %q, %k, %v, %s, %p bias %mask sinks %n scale 0.125
         : (tensor<4x8x64xf16>, tensor<1x32x2x64xf16>, tensor<1x32x2x64xf16>, tensor<1xi32>,
@@ -158,6 +201,7 @@ def Tenon_AttentionOp : Tenon_PureOp<"attention", [AttrSizedOperandSegments, Ten
                        DefaultValuedAttr<BoolAttr, "true">:$causal,
                        DefaultValuedAttr<F64Attr, "0.0">:$softcap,
                        DefaultValuedAttr<I64Attr, "0">:$window,
+                       UnitAttr:$chunks,
                        OptionalAttr<Tenon_OrderAttr>:$order);
   let results = (outs Tenon_FloatTensor:$result, Optional<Tenon_FloatTensor>:$weights);
   let extraClassDeclaration = [{

@@ -63,6 +63,7 @@ VerdictOr<CopyKernel> CopyKernel::read(KernelOp kernel) {
 }
 
 namespace kinds {
+extern constexpr CpuKernelKind accept = kindOf<RowKernelOf<AcceptOp>>();
 extern constexpr CpuKernelKind argmax = kindOf<RowKernelOf<ArgmaxOp>>();
 extern constexpr CpuKernelKind copy = kindOf<CopyKernel>();
 extern constexpr CpuKernelKind cumulativeSum = kindOf<RowKernelOf<CumulativeSumOp>>();
@@ -90,8 +91,8 @@ static bool matches(KernelOp kernel) {
   Operation* op = &kernel.getBlock().front();
   return llvm::hasNItems(kernel.getBlock(), 2) &&
          (movesElements(op) || worksOnRows(op) ||
-          llvm::isa<ArgmaxOp, CumulativeSumOp, DequantizeOp, GatherOp, HadamardOp, PatchesOp,
-                    QuantizeOp, ReduceOp, RingPlacesOp, ScatterOp, TopKOp>(op));
+          llvm::isa<AcceptOp, ArgmaxOp, CumulativeSumOp, DequantizeOp, GatherOp, HadamardOp,
+                    PatchesOp, QuantizeOp, ReduceOp, RingPlacesOp, ScatterOp, TopKOp>(op));
 }
 
 /// As many rows a tile as are worth a thread's while.

@@ -35,8 +35,7 @@ static bool suitsPrefill(AttentionOp op) {
 /// Chunks of several sequences, each of whose tiles reads its keys once.
 static bool hasChunks(AttentionOp op) {
   AttentionExtents extents(op);
-  return op->hasAttr(chunksAttrName) && extents.rowsOfSequence == 1 &&
-         extents.rows > mostDecodeRows && suitsTensorCores(op, 16);
+  return op.getChunks() && extents.rows > mostDecodeRows && suitsTensorCores(op, 16);
 }
 
 /// Of the keys and values of a head of all rows, for which a block has room, since they may be of

@@ -53,6 +53,7 @@ extern const CudaScheduleRule kvWrite;
 extern const CudaScheduleRule matmul;
 extern const CudaScheduleRule gemms;
 extern const CudaScheduleRule patches;
+extern const CudaScheduleRule accept;
 extern const CudaScheduleRule ringPlaces;
 extern const CudaScheduleRule rope;
 extern const CudaScheduleRule rows;

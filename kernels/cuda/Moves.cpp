@@ -44,7 +44,17 @@ VerdictOr<PatchesKernel> PatchesKernel::read(KernelOp kernel) {
   return found;
 }
 
+VerdictOr<AcceptKernel> AcceptKernel::read(KernelOp kernel) {
+  VerdictOr<AcceptKernel> found = readSole<AcceptKernel>(kernel);
+  if (found && found->schedule.threads != threads)
+    return Refusal{"expects " + std::to_string(threads) +
+                   " threads, a lane for each row, but got " +
+                   std::to_string(found->schedule.threads)};
+  return found;
+}
+
 namespace kinds {
+extern constexpr KernelKind accept = kindOf<AcceptKernel>();
 extern constexpr KernelKind copy = kindOf<CopyKernel>();
 extern constexpr KernelKind patches = kindOf<PatchesKernel>();
 extern constexpr KernelKind kvWrite = kindOf<KvWriteKernel>();
@@ -143,6 +153,13 @@ static ScheduleAttr chooseRingPlaces(KernelOp kernel, const CudaTarget&, Neighbo
                        MoveSchedule{tiles, threadsPerBlock, 1});
 }
 
+static bool isAccept(KernelOp kernel, const CudaTarget&) { return bool(soleOp<AcceptOp>(kernel)); }
+
+static ScheduleAttr chooseAccept(KernelOp kernel, const CudaTarget&, Neighbours) {
+  return printSchedule(kernel.getContext(), AcceptKernel::name,
+                       MoveSchedule{1, AcceptKernel::threads, 1});
+}
+
 static bool isRope(KernelOp kernel, const CudaTarget&) { return bool(soleOp<RopeOp>(kernel)); }
 
 /// A thread keeps the sine and cosine of its pair for as many heads of the row as leave the
@@ -175,6 +192,7 @@ static ScheduleAttr chooseSelection(KernelOp kernel, const CudaTarget&, Neighbou
                        SelectionSchedule{type.getNumElements() / length, threads});
 }
 
+const CudaScheduleRule accept = {isAccept, chooseAccept};
 const CudaScheduleRule copies = {isCopy, chooseCopy};
 const CudaScheduleRule patches = {isPatches, choosePatches};
 const CudaScheduleRule kvWrite = {isKvWrite, chooseKvWrite};

@@ -74,6 +74,19 @@ struct RingPlacesKernel {
   PriceTerms priceTerms() const { return {}; }
 };
 
+/// Which guesses were right, a lane of one warp a row (codegen/cuda/emitters/Accept.cpp).
+struct AcceptKernel {
+  static constexpr llvm::StringLiteral name = "accept";
+  static constexpr int64_t threads = AcceptOp::mostRows;
+
+  AcceptOp op;
+  MoveSchedule schedule;
+
+  static VerdictOr<AcceptKernel> read(KernelOp kernel);
+  BlockResources resources() const { return resourcesOfMove(schedule.threads); }
+  PriceTerms priceTerms() const { return {}; }
+};
+
 struct RopeSchedule {
   int64_t tiles = 0;
   int64_t threads = 0;

@@ -35,6 +35,10 @@ inline constexpr uint64_t firstWithIndexed = 6'000'000;
 /// whose weights are a result.
 inline constexpr uint64_t firstWithIntegers = 7'000'000;
 
+/// From this seed on rows of attention may be chunks of several sequences, and the largest results of rows
+/// choices that verify guesses.
+inline constexpr uint64_t firstWithChunks = 10'000'000;
+
 /// Positions that a stream may be at.
 inline constexpr int64_t streamPositions = int64_t(1) << 30;
 
@@ -51,7 +55,7 @@ public:
         hasExperts(seed >= firstWithExperts),
         isStream(seed >= firstWithStreams && seed < firstWithIndexed),
         hasIndexed(hasAll && seed >= firstWithIndexed),
-        hasIntegers(hasAll && seed >= firstWithIntegers),
+        hasIntegers(hasAll && seed >= firstWithIntegers), hasChunks(seed >= firstWithChunks),
         builder(context, activationType(context)) {}
 
   absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> make();
@@ -118,9 +122,11 @@ private:
   bool isStream;
   bool hasIndexed;  ///< elements chosen by index, and what came with them
   bool hasIntegers; ///< and bools, and weights of attention
+  bool hasChunks;   ///< of several sequences, and guesses
   frontends::GraphBuilder builder;
   int arguments = 0, states = 0, outputs = 0;
   int64_t rows = 1, capacity = 24;
+  bool areChunks = false;                      ///< the rows, once an attention needs them
   frontends::Value rowSequences, rowPositions; ///< once an attention needs them
   int64_t kept = 0;                            ///< of a ring
   std::vector<frontends::Value> pool;          ///< values [rows, width]

@@ -177,8 +177,11 @@ AttentionOptions GraphMaker::scored(AttentionOptions options, int64_t queries) {
 /// norm → Q, K, V → (norm of heads) → rope → cache write → attention → product.
 Value GraphMaker::attention(Value x) {
   if (!rowPositions) {
-    rowSequences = argument({rows > mostDecodeRows ? 1 : rows}, i32(), "sequences");
-    rowPositions = argument({rows}, i32(), isStream ? "stream_positions" : "positions");
+    areChunks = hasChunks && !oneIn(3);
+    std::string chunks = areChunks ? "chunk_" : "";
+    rowSequences =
+        argument({rows > mostDecodeRows && !areChunks ? 1 : rows}, i32(), chunks + "sequences");
+    rowPositions = argument({rows}, i32(), isStream ? "stream_positions" : chunks + "positions");
     kept = isStream ? oneOf({0, 1, 4}) : 0;
   }
   constexpr int64_t window = 7;
@@ -213,7 +216,8 @@ Value GraphMaker::attention(Value x) {
                               scored({.scale = 1 / std::sqrt(static_cast<double>(size)),
                                       .causal = causal,
                                       .softcap = oneIn(5) ? 20.0 : 0.0,
-                                      .window = isStream || oneIn(5) ? window : 0},
+                                      .window = isStream || oneIn(5) ? window : 0,
+                                      .areChunks = areChunks},
                                      queries));
   return matmul(builder.reshape(y, {rows, queries * size}), widthOf(x));
 }
@@ -281,6 +285,15 @@ void GraphMaker::finish(Value x) {
     add(builder.argmax(logits));
     if (oneIn(2))
       add(logits);
+  }
+  if (hasChunks && rows <= AcceptOp::mostRows && oneIn(3)) {
+    Value chosen = builder.argmax(matmul(x, 3));
+    auto [accepted, nextIds, nextPositions] =
+        builder.accept(chosen, argument({rows}, i32(), "guess_ids"),
+                       argument({rows}, i32(), "guess_positions"), oneIn(2) ? chosen : Value());
+    add(accepted);
+    add(nextIds);
+    add(nextPositions);
   }
   if (oneIn(5))
     add(builder.reduce(oneIn(2) ? ReduceKind::Sum : ReduceKind::Max, pool[upTo(pool.size())]));

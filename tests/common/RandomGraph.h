@@ -21,7 +21,7 @@ enum class GraphOps { Models, All };
 /// chooses. The same on every machine. From seed 1,000,000 on a third of the weights that can are in
 /// groups of integers or of E4M3 numbers; from 4,000,000 on there are mixtures of experts, from
 /// 5,000,000 to 6,000,000 caches are rings, and from 7,000,000 on graphs of all operations have
-/// integers and bools.
+/// integers and bools; from 10,000,000 on rows of attention may be chunks of several sequences, and rows guesses.
 absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>>
 makeRandomGraph(mlir::MLIRContext& context, uint64_t seed, GraphOps ops = GraphOps::Models);
 

@@ -26,7 +26,7 @@ static double wildIndex(int64_t count, std::mt19937_64& random) {
 /// Every second number of an integer argument, of the range that its name says.
 static void makeWild(ReferenceTensor& values, llvm::StringRef name, int64_t sequences,
                      int64_t capacity, std::mt19937_64& random) {
-  int64_t count = name.starts_with("positions")          ? capacity
+  int64_t count = name.starts_with("positions") || name.starts_with("chunk_positions") ? capacity
                   : name.starts_with("stream_positions") ? streamPositions
                   : name.starts_with("ids")              ? ids
                                                          : sequences;
@@ -54,6 +54,20 @@ static void makeSpecial(ReferenceTensor& values, std::mt19937_64& random) {
       value = special[random() % std::size(special)];
 }
 
+/// Rows of a chunk of one sequence at positions that follow each other; the last chunk may have fewer.
+constexpr int64_t rowsOfChunk = 13;
+
+/// Chunks of a sequence each, all at the same positions.
+static void fillChunks(ReferenceTensor& values, bool arePositions, int64_t capacity,
+                       std::mt19937_64& random) {
+  const int64_t first =
+      arePositions ? static_cast<int64_t>(random() % (capacity - rowsOfChunk + 1)) : 0;
+  for (auto [row, value] : llvm::enumerate(values.getValues())) {
+    const auto number = static_cast<int64_t>(row);
+    value = static_cast<double>(arePositions ? first + number % rowsOfChunk : number / rowsOfChunk);
+  }
+}
+
 /// An integer argument: bools; ids anywhere, a sequence of its own a row, positions in the first half of
 /// the caches or of those of a stream, or consecutive ones where rows share a sequence.
 static void fillIndices(ReferenceTensor& values, llvm::StringRef name, int64_t capacity,
@@ -64,6 +78,15 @@ static void fillIndices(ReferenceTensor& values, llvm::StringRef name, int64_t c
       value = static_cast<double>(upTo(2));
     return;
   }
+  if (name.starts_with("guess_")) {
+    constexpr int64_t fewIds = 3;
+    for (auto [row, value] : llvm::enumerate(values.getValues()))
+      value = static_cast<double>(name.starts_with("guess_ids") ? upTo(fewIds)
+                                                                : static_cast<int64_t>(row));
+    return;
+  }
+  if (name.starts_with("chunk_"))
+    return fillChunks(values, name.starts_with("chunk_positions"), capacity, random);
   int64_t count = values.getNumElements();
   const bool areOfStream = name.starts_with("stream_positions");
   bool isChunk = count > mostDecodeRows,

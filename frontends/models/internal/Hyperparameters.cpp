@@ -177,6 +177,12 @@ absl::StatusOr<Hyperparameters> readHyperparameters(const ModelSource& source,
   TENON_ASSIGN_OR_RETURN(p.clampQkv, readLimit(source, architecture, "attention.clamp_kqv"));
   if (architecture.isEncoder)
     TENON_RETURN_IF_ERROR(readEncoder(source, p));
+  if (architecture.mayHaveDraftHead) {
+    TENON_ASSIGN_OR_RETURN(int64_t heads, source.countOrZero("nextn_predict_layers", tensors));
+    if (heads > 1)
+      return source.keyError("nextn_predict_layers", "0 or 1", absl::StrCat(heads));
+    p.hasDraftHead = heads == 1;
+  }
   if (architecture.completeParameters)
     TENON_RETURN_IF_ERROR(architecture.completeParameters(source, p));
   return p;

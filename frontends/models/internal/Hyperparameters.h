@@ -64,6 +64,7 @@ struct Hyperparameters {
   /// m: YaRN's magnitude 1 + 0.1 · ln factor is divided by 1 + 0.1 · m · ln factor.
   double yarnLogMultiplier = 0;
   Pooling pooling = Pooling::None; ///< of an encoder, which has one
+  bool hasDraftHead = false;       ///< whether the file guesses the token after the next
 };
 
 /// Reads and checks them. Defaults as GGUF's specification and llama.cpp have them: as many KV

@@ -90,6 +90,7 @@ static bool changesNothing(const SourceKey& key, const Architecture& architectur
          std::ranges::any_of(architecture.keys, isKey) ||
          (architecture.experts != Experts::None && std::ranges::any_of(expertKeys, isKey)) ||
          (architecture.isEncoder && std::ranges::any_of(encoderKeys, isKey)) ||
+         (architecture.mayHaveDraftHead && isKey("nextn_predict_layers")) ||
          std::ranges::any_of(neutralKeys, [&](const NeutralKey& neutral) {
            return neutral.name == key.canonical && key.number == neutral.value;
          });

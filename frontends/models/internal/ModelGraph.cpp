@@ -66,10 +66,12 @@ std::string ModelGraph::tensorName(std::string_view name, std::string_view suffi
   return absl::StrFormat("%s%s%s", prefix, name, suffix);
 }
 
-Value ModelGraph::embedTokens() {
+Value ModelGraph::embedTokens() { return embedTokens(inputs.ids); }
+
+Value ModelGraph::embedTokens(Value ids) {
   const Hyperparameters& p = parameters();
   Value table = shared.weights.get("token_embd.weight", {p.vocabulary, p.hidden});
-  Value tokens = builder().embedding(table, inputs.ids, {.name = "token_embd"});
+  Value tokens = builder().embedding(table, ids, {.name = "token_embd"});
   if (p.embeddingScale == 1)
     return tokens;
   return builder().scale(tokens, p.embeddingScale, {.name = "embedding_scaled"});
@@ -103,9 +105,23 @@ Value ModelGraph::block(int64_t index, Value x) {
   return y;
 }
 
-Value ModelGraph::logits(Value x) {
+Value ModelGraph::draftHidden(Value hidden, Value next) {
+  GraphBuilder::Scope scope = builder().scope("mtp");
+  prefix = draftTensors;
+  layer = parameters().blocks;
+  Value state = norm(hidden, "hidden_norm"), token = norm(embedTokens(next), "token_norm");
+  Value y;
+  if (state && token) {
+    Value x = builder().concat({state, token}, 1, {.name = "input.joined"});
+    x = linear(x, "input", parameters().hidden, Bias::Optional);
+    y = norm(shared.architecture.buildBlock(*this, x), "output_norm");
+  }
+  prefix.clear();
+  return y;
+}
+
+Value ModelGraph::logits(Value normed) {
   const Hyperparameters& p = parameters();
-  Value normed = norm(x, "output_norm");
   bool tied = shared.architecture.mayTieOutput && !shared.weights.has("output.weight");
   Value weight =
       shared.weights.get(tied ? "token_embd.weight" : "output.weight", {p.vocabulary, p.hidden});
@@ -361,7 +377,8 @@ Value ModelGraph::attendToCaches(const Heads& heads) {
                                         .softcap = p.attentionSoftcap,
                                         .window = window(),
                                         .slopes = alibiSlopes,
-                                        .sinks = heads.sinks},
+                                        .sinks = heads.sinks,
+                                        .areChunks = inputs.areChunks},
                                        {.name = "attention"});
   return transform(attended, "attention.hadamard");
 }

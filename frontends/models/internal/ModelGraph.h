@@ -52,7 +52,8 @@ public:
     Value ids;
     Value sequences;
     Value positions;
-    Value mask = {}; ///< of an encoder, f32 [rows]: 1 for tokens, 0 for rows without one
+    Value mask = {};        ///< of an encoder, f32 [rows]: 1 for tokens, 0 for rows without one
+    bool areChunks = false; ///< whether rows beside each other are mostly of one sequence
   };
   ModelGraph(const Shared& shared, const Inputs& inputs);
 
@@ -76,9 +77,18 @@ public:
   Value embedFirstType();
   /// Block `layer` of the architecture applied to `x` [rows, hidden], in scope `blk.<layer>`.
   Value block(int64_t layer, Value x);
-  /// The final norm, the output layer, its bias where the family has one, the factor of the logits
+  /// The final norm of the blocks' result: [rows, hidden] to the same.
+  Value normOutput(Value x) { return norm(x, "output_norm"); }
+  /// The output layer of what is normed, its bias where the family has one, the factor of the logits
   /// and the soft-cap: [rows, hidden] to f32 [rows, vocabulary].
-  Value logits(Value x);
+  Value logits(Value normed);
+  /// What the file's head (Gloeckle et al. 2024, arXiv 2404.19737; DeepSeek-AI 2024, arXiv 2412.19437)
+  /// makes of the rows' `normOutput` and of the ids [rows] of the tokens behind them, with caches of
+  /// its own at the rows' positions: normed for `logits` of the tokens after those, [rows, hidden].
+  ///
+  ///     x = mtp_input([mtp_hidden_norm(hidden), mtp_token_norm(token_embd(next))])
+  ///     y = mtp_output_norm(block(x)), of tensors `mtp_*`
+  Value draftHidden(Value hidden, Value next);
 
   /// What the pooling of the parameters makes of the vectors of an encoder's tokens: [rows, hidden]
   /// to f32 [1, hidden].
@@ -140,6 +150,8 @@ public:
   Value expertMlp(Value x, Activation activation);
 
 private:
+  /// The same of other tokens than those of the call, i32 [rows].
+  Value embedTokens(Value ids);
   std::string tensorName(std::string_view name, std::string_view suffix) const;
   /// `x` [rows, inputs] with its columns in the order of those of the tensor `weight`.
   Value inOrderOf(Value x, const std::string& weight);
@@ -179,10 +191,13 @@ private:
   Value windowedFrequencies; ///< of windowed blocks, where theirs are others
   Value alibiSlopes;
   Value keyPositions, queryPositions; ///< at which keys and queries are rotated
-  /// `blk.<layer>.` inside a block.
+  /// `blk.<layer>.` inside a block, `mtp_` inside the head that guesses.
   std::string prefix;
   int64_t layer = 0;
 };
+
+/// What the names of the tensors of a head that guesses begin with.
+inline constexpr std::string_view draftTensors = "mtp_";
 
 /// The names of a block's caches.
 std::string keyStateName(int64_t layer);

@@ -222,12 +222,13 @@ public:
     if (found->givesWeights)
       weights = RankedTensorType::get({found->queryHeads, found->rows, found->keys},
                                       found->softmax.getType().getElementType());
-    auto attention = AttentionOp::create(
-        rewriter, loc, type, weights, query, key, value, sequences, positions,
-        biasOf(rewriter, loc, *found),
-        /*slopes=*/Value(), /*sinks=*/Value(), /*block_table=*/Value(),
-        rewriter.getF64FloatAttr(found->scale), rewriter.getBoolAttr(found->causal),
-        rewriter.getF64FloatAttr(0), rewriter.getI64IntegerAttr(0), OrderAttr());
+    auto attention =
+        AttentionOp::create(rewriter, loc, type, weights, query, key, value, sequences, positions,
+                            biasOf(rewriter, loc, *found),
+                            /*slopes=*/Value(), /*sinks=*/Value(), /*block_table=*/Value(),
+                            rewriter.getF64FloatAttr(found->scale),
+                            rewriter.getBoolAttr(found->causal), rewriter.getF64FloatAttr(0),
+                            rewriter.getI64IntegerAttr(0), /*chunks=*/UnitAttr(), OrderAttr());
     if (found->givesWeights)
       rewriter.replaceAllUsesWith(found->softmax.getResult(),
                                   weightsOf(rewriter, attention, *found));

@@ -1,5 +1,6 @@
 // Caches of few bits, caches of streams without end, and paged caches.
 
+#include <limits>
 #include <tuple>
 
 #include <gtest/gtest.h>
@@ -176,6 +177,38 @@ TEST(CpuStream, PlacesOfKeysAndQueries) {
     test.integers[0] = {-1, 0, 1, 2, 7, 8, 2147483647};
   }
   expectMatchesReference(list.cases);
+}
+
+TEST(CpuGuesses, AcceptedUpToTheFirstThatIsWrong) {
+  struct Guesses {
+    std::vector<int32_t> chosen, ids, positions;
+  };
+  const int32_t last = std::numeric_limits<int32_t>::max();
+  std::vector<CpuCase> cases;
+  for (const Guesses& c : std::vector<Guesses>{{{7}, {3}, {40}},
+                                               {{5, 9}, {2, 5}, {11, 12}},
+                                               {{5, 9}, {2, 6}, {11, 12}},
+                                               {{5, 9, 4, 8}, {2, 5, 9, 3}, {0, 1, 2, 3}},
+                                               {{5, 9, 4, 8}, {2, 6, 9, 4}, {0, 1, 2, 3}},
+                                               {{5, 9}, {2, 5}, {-1, 0}},
+                                               {{5, 9, 1}, {2, 5, 9}, {3, 5, 6}},
+                                               {{5, -1}, {2, 5}, {8, 9}},
+                                               {{5, 9}, {2, 5}, {last - 1, last}},
+                                               {{5, 9}, {2, 5}, {last, -last - 1}}})
+    for (bool hasDrafts : {false, true}) {
+      CpuCase test{.name = absl::StrFormat("guesses_%u", cases.size()), .function = ""};
+      std::string rows = tensorType({static_cast<int64_t>(c.ids.size())}, "i32");
+      std::string next = tensorType({hasDrafts ? 2 : 1}, "i32");
+      test.function = absl::StrFormat(
+          R"(func.func @%1$s(%%c: %2$s, %%i: %2$s, %%p: %2$s, %%d: %2$s) -> (%2$s, %3$s, %3$s) {
+          %%r:3 = tenon.accept %%c, %%i, %%p %4$s : (%2$s, %2$s, %2$s%5$s) -> (%2$s, %3$s, %3$s)
+          return %%r#0, %%r#1, %%r#2 : %2$s, %3$s, %3$s
+        })",
+          test.name, rows, next, hasDrafts ? "drafts %d" : "", hasDrafts ? ", " + rows : "");
+      test.integers = {{0, c.chosen}, {1, c.ids}, {2, c.positions}, {3, c.positions}};
+      cases.push_back(std::move(test));
+    }
+  expectMatchesReference(cases);
 }
 
 /// Rows of two sequences in turn, from positions 0 and 30 on; an inactive one, and rows outside of the

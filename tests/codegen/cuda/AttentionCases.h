@@ -5,13 +5,15 @@
 
 namespace tenon::testing {
 
-/// Attention of few rows and of many, and writes to caches of its elements.
+/// Attention of few rows and of many.
 void addAttention(std::vector<CudaCase>& cases);
+/// Attention of chunks of several sequences.
+void addAttentionChunks(std::vector<CudaCase>& cases);
 /// Attention with a bias, slopes and sinks.
 void addScoreOperands(std::vector<CudaCase>& cases);
 /// Attention whose weights are a result.
 void addAttentionWeights(std::vector<CudaCase>& cases);
-/// Caches of 8 bits, and streams.
+/// Caches of plain types and of 8 and 4 bits, streams, and guesses of the tokens of one.
 void addCaches(std::vector<CudaCase>& cases);
 /// Paged caches.
 void addPages(std::vector<CudaCase>& cases);

@@ -523,6 +523,7 @@ static std::vector<CudaCase> makeCudaCases() {
   addRoundedMatmuls(cases);
   addSynchronousMatmuls(cases);
   addAttention(cases);
+  addAttentionChunks(cases);
   addGroups(cases);
   addScoreOperands(cases);
   addExperts(cases);

@@ -200,6 +200,22 @@ func.func @f(%q: tensor<3x4x8xf32>, %k: tensor<1x5x2x8xf32>, %v: tensor<1x5x2x8x
 
 // -----
 
+func.func @f(%q: tensor<4x4x8xf32>, %k: tensor<3x5x2x8xf32>, %s: tensor<2xi32>, %p: tensor<4xi32>) {
+  // expected-error @+1 {{'tenon.attention' op expects a sequence for each row where rows are chunks, but got 2 for 4 rows}}
+  %0 = tenon.attention %q, %k, %k, %s, %p scale 1.0 {chunks} : (tensor<4x4x8xf32>, tensor<3x5x2x8xf32>, tensor<3x5x2x8xf32>, tensor<2xi32>, tensor<4xi32>) -> tensor<4x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<3x4x8xf32>, %k: tensor<1x5x2x8xf32>, %s: tensor<1xi32>, %p: tensor<3xi32>) {
+  // expected-error @+1 {{'tenon.attention' op attribute 'chunks' failed to satisfy constraint: unit attribute}}
+  %0 = tenon.attention %q, %k, %k, %s, %p scale 1.0 {chunks = 3 : i64} : (tensor<3x4x8xf32>, tensor<1x5x2x8xf32>, tensor<1x5x2x8xf32>, tensor<1xi32>, tensor<3xi32>) -> tensor<3x4x8xf32>
+  return
+}
+
+// -----
+
 func.func @f(%q: tensor<3x4x8xf32>, %k: tensor<1x5x2x8xf32>, %s: tensor<1xi32>, %p: tensor<3xi32>, %x: tensor<3x5xf32>) {
   // expected-error @+1 {{'tenon.attention' op expects a bias [4 or 1, 3 or 1, 5] of heads, rows and keys, or one for each sequence, but got tensor<3x5xf32>}}
   %0 = tenon.attention %q, %k, %k, %s, %p bias %x scale 1.0 : (tensor<3x4x8xf32>, tensor<1x5x2x8xf32>, tensor<1x5x2x8xf32>, tensor<1xi32>, tensor<3xi32>, tensor<3x5xf32>) -> tensor<3x4x8xf32>
@@ -307,6 +323,22 @@ func.func @f(%q: tensor<3x4x8xf32>, %k: !tenon.state<1x8x2x8xf32, ring<2>>, %v: 
 func.func @f(%q: tensor<3x4x8xf32>, %k: !tenon.state<1x8x2x8xf32, ring<2>>, %v: !tenon.state<1x8x2x8xf32, ring<2>>, %s: tensor<1xi32>, %p: tensor<1xi32>) {
   // expected-error @+1 {{but got not causal and 4}}
   %0 = tenon.attention %q, %k, %v, %s, %p scale 1.0 {causal = false, window = 4 : i64} : (tensor<3x4x8xf32>, !tenon.state<1x8x2x8xf32, ring<2>>, !tenon.state<1x8x2x8xf32, ring<2>>, tensor<1xi32>, tensor<1xi32>) -> tensor<1x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%p: tensor<33xi32>) {
+  // expected-error @+1 {{'tenon.accept' op expects the choices [M] of 1 to 32 rows, but got tensor<33xi32>}}
+  %0, %1, %2 = tenon.accept %p, %p, %p : (tensor<33xi32>, tensor<33xi32>, tensor<33xi32>) -> (tensor<33xi32>, tensor<1xi32>, tensor<1xi32>)
+  return
+}
+
+// -----
+
+func.func @f(%p: tensor<2xi32>, %d: tensor<3xi32>) {
+  // expected-error @+1 {{'tenon.accept' op expects ids, positions and drafts of the 2 rows that have a choice, but got tensor<3xi32>}}
+  %0, %1, %2 = tenon.accept %p, %p, %p drafts %d : (tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<3xi32>) -> (tensor<2xi32>, tensor<2xi32>, tensor<2xi32>)
   return
 }
 

@@ -135,6 +135,11 @@ func.func private @f(tensor<1x4xf32> {tenon.role = #tenon.port<logits>})
 
 // -----
 
+// expected-error @+1 {{'func.func' op expects the role draft_ids on a result}}
+func.func private @f(tensor<2xi32> {tenon.role = #tenon.port<draft_ids>})
+
+// -----
+
 // expected-error @+1 {{'func.func' op expects the role positions on an argument}}
 func.func private @f() -> (tensor<1xi32> {tenon.role = #tenon.port<positions>})
 

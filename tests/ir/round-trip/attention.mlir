@@ -32,6 +32,13 @@ func.func @states(%q: tensor<3x4x8xf16>, %kn: tensor<3x2x8xf16>, %s: tensor<3xi3
   return %0 : tensor<3x4x4xf32>
 }
 
+// CHECK-LABEL: func @chunks
+func.func @chunks(%q: tensor<3x4x8xf32>, %k: tensor<2x5x1x8xf32>, %s: tensor<3xi32>, %p: tensor<3xi32>) -> tensor<3x4x8xf32> {
+  // CHECK: tenon.attention %{{.*}} scale 1.000000e+00 {chunks} :
+  %0 = tenon.attention %q, %k, %k, %s, %p scale 1.0 {chunks} : (tensor<3x4x8xf32>, tensor<2x5x1x8xf32>, tensor<2x5x1x8xf32>, tensor<3xi32>, tensor<3xi32>) -> tensor<3x4x8xf32>
+  return %0 : tensor<3x4x8xf32>
+}
+
 // CHECK-LABEL: func @tensors
 func.func @tensors(%q: tensor<3x4x8xf32>, %k: tensor<1x5x1x8xf32>, %s: tensor<1xi32>, %p: tensor<3xi32>) -> tensor<3x4x8xf32> {
   // CHECK: tenon.attention %{{.*}} scale 1.000000e+00 order <chunk = 64, lanes = 32, tree = halving> {causal = false, softcap = 3.000000e+01 : f64, window = 4 : i64} :
@@ -98,4 +105,13 @@ func.func @weights(%q: tensor<3x4x8xf32>, %k: tensor<1x5x1x8xf32>, %s: tensor<1x
   %0, %1 = tenon.attention %q, %k, %k, %s, %p scale 1.0 : (tensor<3x4x8xf32>, tensor<1x5x1x8xf32>, tensor<1x5x1x8xf32>, tensor<1xi32>, tensor<3xi32>) -> (tensor<3x4x8xf32>, tensor<4x3x5xf16>)
   // CHECK: return %{{[0-9]+}}, %weights
   return %0, %1 : tensor<3x4x8xf32>, tensor<4x3x5xf16>
+}
+
+// CHECK-LABEL: func @guesses
+func.func @guesses(%c: tensor<2xi32>, %i: tensor<2xi32>, %p: tensor<2xi32>, %d: tensor<2xi32>) -> (tensor<2xi32>, tensor<2xi32>, tensor<1xi32>) {
+  // CHECK: tenon.accept %{{.*}}, %{{.*}}, %{{.*}} : (tensor<2xi32>, tensor<2xi32>, tensor<2xi32>) -> (tensor<2xi32>, tensor<1xi32>, tensor<1xi32>)
+  %a, %n, %q = tenon.accept %c, %i, %p : (tensor<2xi32>, tensor<2xi32>, tensor<2xi32>) -> (tensor<2xi32>, tensor<1xi32>, tensor<1xi32>)
+  // CHECK: tenon.accept %{{.*}}, %{{.*}}, %{{.*}} drafts %{{.*}} : (tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>) -> (tensor<2xi32>, tensor<2xi32>, tensor<2xi32>)
+  %b, %m, %r = tenon.accept %c, %i, %p drafts %d : (tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>) -> (tensor<2xi32>, tensor<2xi32>, tensor<2xi32>)
+  return %a, %m, %q : tensor<2xi32>, tensor<2xi32>, tensor<1xi32>
 }

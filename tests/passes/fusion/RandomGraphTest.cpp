@@ -119,6 +119,9 @@ TEST(RandomGraphs, EveryPlanOfIndexed) { expectPlansOfSeedsAgree(6'000'000, 80);
 /// With integers, bools, and weights of attention.
 TEST(RandomGraphs, EveryPlanOfIntegers) { expectPlansOfSeedsAgree(7'000'000, 80); }
 
+/// Attention whose rows are chunks of several sequences.
+TEST(RandomGraphs, EveryPlanOfChunks) { expectPlansOfSeedsAgree(10'000'000, 60); }
+
 /// The CPU uses weights where they lie in the file, which may be anywhere.
 TEST(RandomGraphs, WeightsAtOddOffsets) {
   constexpr uint64_t graphsWithFiles = 50;
