@@ -48,9 +48,12 @@ absl::Status checkFunction(const Function& function, const ModelInfo& model) {
         absl::StrFormat("function '%s': expects %d inputs, but got %d", function.name,
                         ports.inputs.size(), function.inputs.size()));
   TENON_RETURN_IF_ERROR(checkPort(function, "output", function.outputs, ports.logits));
-  return findPort(function.outputs, PortRole::NextIds)
-             ? checkPort(function, "output", function.outputs, ports.nextIds)
-             : absl::OkStatus();
+  if (findPort(function.outputs, PortRole::NextIds))
+    TENON_RETURN_IF_ERROR(checkPort(function, "output", function.outputs, ports.nextIds));
+  for (const Port& port : ports.guesses)
+    if (findPort(function.outputs, port.role))
+      TENON_RETURN_IF_ERROR(checkPort(function, "output", function.outputs, port));
+  return absl::OkStatus();
 }
 
 std::span<const std::byte> bytesOf(const std::vector<int32_t>& values) {
@@ -92,9 +95,15 @@ ModelFunction::ModelFunction(Executor& executor, size_t index,
   logitsPort = *findPort(function.outputs, PortRole::Logits);
   logitsRows = size_t(function.outputs[logitsPort].shape.front());
   outputRows.resize(function.role == Role::Decode ? 0 : logitsRows);
-  nextIdsPort = findPort(function.outputs, PortRole::NextIds);
-  if (nextIdsPort)
-    chosenIds.resize(logitsRows);
+  for (PortRole role : {PortRole::NextIds, PortRole::AcceptedIds, PortRole::DraftIds})
+    if (std::optional<size_t> port = findPort(function.outputs, role))
+      tokenOutputs.push_back(
+          {role, *port, std::vector<int32_t>(size_t(function.outputs[*port].shape.front()))});
+}
+
+std::span<const int32_t> ModelFunction::tokensOf(PortRole role) const {
+  auto found = std::ranges::find(tokenOutputs, role, &TokenOutput::role);
+  return found == tokenOutputs.end() ? std::span<const int32_t>() : found->values;
 }
 
 const std::vector<int32_t>& ModelFunction::valuesOf(PortRole role) const {
@@ -112,7 +121,7 @@ const std::vector<int32_t>& ModelFunction::valuesOf(PortRole role) const {
   }
 }
 
-absl::Status ModelFunction::run(std::span<const TokenRow> tokens, bool wantsLogits) {
+void ModelFunction::take(std::span<const TokenRow> tokens) {
   std::fill(ids.begin(), ids.end(), 0);
   std::fill(sequences.begin(), sequences.end(), 0);
   std::fill(positions.begin(), positions.end(), -1);
@@ -123,6 +132,10 @@ absl::Status ModelFunction::run(std::span<const TokenRow> tokens, bool wantsLogi
   }
   if (!outputRows.empty())
     findOutputRows(tokens, outputRows);
+}
+
+absl::Status ModelFunction::run(std::span<const TokenRow> tokens, bool wantsLogits) {
+  take(tokens);
   const Function& function = executor->program().functions[index];
   std::vector<std::span<const std::byte>> inputs;
   for (const Port& port : function.inputs)
@@ -132,8 +145,8 @@ absl::Status ModelFunction::run(std::span<const TokenRow> tokens, bool wantsLogi
     allLogits.resize(logitsRows * vocabulary);
     outputs[logitsPort] = std::as_writable_bytes(std::span(allLogits));
   }
-  if (nextIdsPort)
-    outputs[*nextIdsPort] = std::as_writable_bytes(std::span(chosenIds));
+  for (TokenOutput& output : tokenOutputs)
+    outputs[output.port] = std::as_writable_bytes(std::span(output.values));
   return executor->run(index, inputs, outputs);
 }
 
@@ -141,10 +154,10 @@ std::span<const float> ModelFunction::logits(size_t row) const {
   return std::span<const float>(allLogits).subspan(row * vocabulary, vocabulary);
 }
 
-absl::StatusOr<std::unique_ptr<TokenStream>> ModelFunction::stream(const TokenRow& token,
+absl::StatusOr<std::unique_ptr<TokenStream>> ModelFunction::stream(std::span<const TokenRow> tokens,
                                                                    int64_t steps) {
-  return executor->streamTokens(
-      index, {{&token.id, 1}, {&token.sequence, 1}, {&token.position, 1}, *blockTable}, steps);
+  take(tokens);
+  return executor->streamTokens(index, {ids, sequences, positions, *blockTable}, steps);
 }
 
 } // namespace tenon::runtime

@@ -15,7 +15,9 @@ struct TokenInputs {
 
 /// A decode function that a device runs on its own results: the tokens that a step chooses
 /// (`next_ids`) become the `ids` of the next, at the positions that follow, without leaving the
-/// device's memory. Steps are started ahead of those asked for.
+/// device's memory. Where the function also guesses (`step_ids`, `step_positions`), those are the inputs
+/// of the next step, and its tokens `accepted_ids`: one or more of a step, and −2 for the other rows. Steps are
+/// started ahead of those asked for.
 class TokenStream {
 public:
   virtual ~TokenStream() = default;

@@ -365,15 +365,25 @@ std::optional<TokenPorts> CudaExecutor::Impl::findTokenPorts(size_t index) const
   if (index >= program.functions.size() || program.functions[index].role != Role::Decode)
     return std::nullopt;
   const Function& function = program.functions[index];
-  std::optional<size_t> next = findPort(function.outputs, PortRole::NextIds);
-  if (!next)
-    return std::nullopt;
   const PortLayout& layout = memory.portLayout(index);
   auto input = [&](PortRole role) {
     return memory.ports() + layout.inputs[*findPort(function.inputs, role)];
   };
-  return TokenPorts{input(PortRole::Ids), input(PortRole::Positions),
-                    memory.ports() + layout.outputs[*next], static_cast<uint32_t>(function.rows)};
+  auto output = [&](PortRole role) -> CUdeviceptr {
+    std::optional<size_t> found = findPort(function.outputs, role);
+    return found ? memory.ports() + layout.outputs[*found] : 0;
+  };
+  TokenPorts ports{.ids = input(PortRole::Ids),
+                   .positions = input(PortRole::Positions),
+                   .nextIds = output(PortRole::StepIds),
+                   .rows = static_cast<uint32_t>(function.rows),
+                   .nextPositions = output(PortRole::StepPositions),
+                   .tokens = output(PortRole::AcceptedIds)};
+  if (ports.nextIds == 0 || ports.nextPositions == 0 || ports.tokens == 0) {
+    ports.nextIds = ports.tokens = output(PortRole::NextIds);
+    ports.nextPositions = 0;
+  }
+  return ports.nextIds == 0 ? std::nullopt : std::optional(ports);
 }
 
 absl::Status CudaExecutor::Impl::prepareTokens(LoadedFunction& function, uint32_t rows) {

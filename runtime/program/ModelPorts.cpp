@@ -35,7 +35,13 @@ ModelPorts modelPorts(Role role, int64_t rows, const ModelInfo& model) {
                     makePort("sequences", "i32", {isPrefill ? 1 : rows}, PortRole::Sequences),
                     makePort("positions", "i32", {rows}, PortRole::Positions)},
                    makePort("logits", "f32", {logitsRows, model.vocabulary}, PortRole::Logits),
-                   makePort("next_ids", "i32", {logitsRows}, PortRole::NextIds)};
+                   makePort("next_ids", "i32", {logitsRows}, PortRole::NextIds),
+                   {}};
+  if (role == Role::Decode)
+    ports.guesses = {makePort("accepted_ids", "i32", {rows}, PortRole::AcceptedIds),
+                     makePort("draft_ids", "i32", {rows}, PortRole::DraftIds),
+                     makePort("step_ids", "i32", {rows}, PortRole::StepIds),
+                     makePort("step_positions", "i32", {rows}, PortRole::StepPositions)};
   if (isPrefill || isMixed)
     ports.inputs.push_back(makePort("output_rows", "i32", {logitsRows}, PortRole::OutputRows));
   if (model.isPaged())

@@ -20,6 +20,10 @@ struct ModelPorts {
   Port logits;
   /// `next_ids`, i32 [rows of logits], which not every function has.
   Port nextIds;
+  /// Of Decode, where its rows may be guesses: `accepted_ids`, `draft_ids`, `step_ids` and
+  /// `step_positions`, each i32 [rows], of which a function may have any; the last two belong together, and to
+  /// `accepted_ids`.
+  std::vector<Port> guesses;
 };
 
 /// The ports of a Decode, Prefill or Mixed function of `rows` rows, from 0 on, of a model with that

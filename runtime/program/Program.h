@@ -190,14 +190,18 @@ struct Kernel {
 
 /// What a port of a Decode, Prefill or Mixed function holds; a generation loop finds ports by it alone.
 enum class PortRole : uint8_t {
-  Other = 0,      ///< any values
-  Ids = 1,        ///< input: the tokens
-  Sequences = 2,  ///< input: the sequence of each token
-  Positions = 3,  ///< input: where each token stands in its sequence
-  OutputRows = 4, ///< input: the rows of chunks that have logits
-  Logits = 5,     ///< output
-  NextIds = 6,    ///< output: the most likely token after each row of logits
-  BlockTable = 7, ///< input, where caches are paged: the pages of each sequence
+  Other = 0,         ///< any values
+  Ids = 1,           ///< input: the tokens
+  Sequences = 2,     ///< input: the sequence of each token
+  Positions = 3,     ///< input: where each token stands in its sequence
+  OutputRows = 4,    ///< input: the rows of chunks that have logits
+  Logits = 5,        ///< output
+  NextIds = 6,       ///< output: the most likely token after each row of logits
+  BlockTable = 7,    ///< input, where caches are paged: the pages of each sequence
+  AcceptedIds = 8,   ///< output: the most likely token after each row, −2 behind a wrong guess
+  DraftIds = 9,      ///< output: what may follow after each row's most likely token
+  StepIds = 10,      ///< output: the tokens of the next call of a sequence, chosen and guessed
+  StepPositions = 11 ///< output: their positions
 };
 
 /// A value that enters or leaves a function.

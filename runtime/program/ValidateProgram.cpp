@@ -340,9 +340,12 @@ absl::Status Validator::validateSignature(const Function& function) {
   for (const Port& port : ports.inputs)
     TENON_RETURN_IF_ERROR(validatePort(function.inputs, port));
   TENON_RETURN_IF_ERROR(validatePort(function.outputs, ports.logits));
-  return findPort(function.outputs, PortRole::NextIds)
-             ? validatePort(function.outputs, ports.nextIds)
-             : absl::OkStatus();
+  if (findPort(function.outputs, PortRole::NextIds))
+    TENON_RETURN_IF_ERROR(validatePort(function.outputs, ports.nextIds));
+  for (const Port& port : ports.guesses)
+    if (findPort(function.outputs, port.role))
+      TENON_RETURN_IF_ERROR(validatePort(function.outputs, port));
+  return absl::OkStatus();
 }
 
 absl::Status Validator::validateFunction(const Function& function) {
@@ -351,8 +354,8 @@ absl::Status Validator::validateFunction(const Function& function) {
   auto validatePorts = [&](const std::vector<Port>& ports, const char* kind) -> absl::Status {
     for (const Port& port : ports) {
       TENON_RETURN_IF_ERROR(validateValue(what + ": " + kind + " " + quoted(port.name), port));
-      if (port.role > PortRole::BlockTable)
-        return invalid("%s: %s %s expects a role from 0 to 7, but found %d", what, kind,
+      if (port.role > PortRole::StepPositions)
+        return invalid("%s: %s %s expects a role from 0 to 11, but found %d", what, kind,
                        quoted(port.name), static_cast<int>(port.role));
       calledBytes += port.bytes;
       if (calledBytes > maxBytes)

@@ -1,6 +1,7 @@
 #ifndef TENON_RUNTIME_TEXT_DRAFTER_H
 #define TENON_RUNTIME_TEXT_DRAFTER_H
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -22,6 +23,28 @@ public:
   virtual void push(int32_t id) = 0;
   /// What may follow, at most `most` tokens; none where there is no guess. Valid until the next call.
   virtual absl::StatusOr<std::span<const int32_t>> draft(int64_t most) = 0;
+
+  /// Whether the guesses are those of the model's own head.
+  virtual bool usesHead() const { return false; }
+  /// Takes what that head guesses behind the tokens chosen by the last call, of which those that are right
+  /// are pushed after it.
+  virtual void suggest(int32_t id) {}
+};
+
+/// Guesses what the model's own head said in the last call (multi-token prediction: Gloeckle et al. 2024,
+/// arXiv 2404.19737): one token, and none behind a prompt.
+class HeadDrafter : public Drafter {
+public:
+  void begin(std::span<const int32_t>) override { guess.clear(); }
+  void push(int32_t) override {}
+  absl::StatusOr<std::span<const int32_t>> draft(int64_t most) override {
+    return std::span<const int32_t>(guess).first(std::min(guess.size(), size_t(most)));
+  }
+  bool usesHead() const override { return true; }
+  void suggest(int32_t id) override { guess = {id}; }
+
+private:
+  std::vector<int32_t> guess; ///< one at most
 };
 
 /// Guesses that the text goes on as it did after the same last words before (prompt lookup decoding,

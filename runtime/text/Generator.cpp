@@ -75,6 +75,50 @@ private:
   int64_t collected = 0;
 };
 
+/// Adds the tokens that a device found right, up to a row that is not, to `ready`: one or more behind a
+/// text of `length` tokens.
+absl::Status takeAccepted(std::span<const int32_t> ids, size_t length, std::deque<int32_t>& ready) {
+  constexpr int32_t none = -1; // behind logits that are NaN
+  for (int32_t id : ids) {
+    if (id == none)
+      return absl::InvalidArgumentError(
+          absl::StrFormat("device: expects numbers as the logits behind token %d, but found NaN",
+                          length + ready.size()));
+    if (id < 0)
+      break;
+    ready.push_back(id);
+  }
+  return absl::OkStatus();
+}
+
+/// Greedy tokens of steps that a device makes of its own choices and guesses.
+class DeviceGuesses : public TokenSource {
+public:
+  DeviceGuesses(std::unique_ptr<TokenStream> stream, Generation& result)
+      : stream(std::move(stream)), result(result) {}
+
+  absl::StatusOr<int32_t> next(std::span<const int32_t> text) override {
+    if (ready.empty()) {
+      TENON_ASSIGN_OR_RETURN(const std::span<const int32_t> ids, stream->next());
+      TENON_RETURN_IF_ERROR(takeAccepted(ids, text.size(), ready));
+      // There is no guess behind the prompt.
+      result.draftedTokens += isFirst ? 0 : int64_t(ids.size()) - 1;
+      result.acceptedTokens += int64_t(ready.size()) - 1;
+      isFirst = false;
+    }
+    const int32_t id = ready.front();
+    ready.pop_front();
+    return id;
+  }
+  bool startsAhead() const override { return true; }
+
+private:
+  std::unique_ptr<TokenStream> stream;
+  Generation& result;
+  std::deque<int32_t> ready;
+  bool isFirst = true;
+};
+
 /// Tokens of which a drafter guesses some: the last one and its guesses are rows of one call, and as
 /// many guesses as are what is chosen anyway come for free.
 class DraftedTokens : public TokenSource {
@@ -104,15 +148,28 @@ private:
     const bool wantsLogits = !decode.hasNextIds() || !sampler.isGreedy();
     TENON_RETURN_IF_ERROR(decode.run(rows, wantsLogits));
     result.draftedTokens += int64_t(rows.size()) - 1;
+    if (!wantsLogits && decode.hasAcceptedIds()) {
+      TENON_RETURN_IF_ERROR(takeAccepted(decode.acceptedIds(), text.size(), ready));
+      suggest(decode);
+      return absl::OkStatus();
+    }
     for (size_t row = 0; row < rows.size(); ++row) {
       const auto before = std::span(guessed).first(text.size() + row);
       TENON_ASSIGN_OR_RETURN(const int32_t id, choose(decode, row, before, wantsLogits));
       ready.push_back(id);
       if (row + 1 == rows.size() || rows[row + 1].id != id)
         break;
-      ++result.acceptedTokens;
     }
+    suggest(decode);
     return absl::OkStatus();
+  }
+
+  /// Counts the guesses of the last call that were right, and hands the drafter what the model itself guesses
+  /// behind them.
+  void suggest(const ModelFunction& decode) {
+    result.acceptedTokens += int64_t(ready.size()) - 1;
+    if (decode.hasDraftIds())
+      drafter.suggest(decode.draftIds()[ready.size() - 1]);
   }
 
   /// The token after `row` of the last call: greedy ones the device has chosen.
@@ -166,13 +223,21 @@ public:
   absl::StatusOr<std::unique_ptr<TokenSource>> makeSource(int32_t first, int64_t position,
                                                           int64_t count, const Sampler& sampler,
                                                           Drafter* drafter, Generation& result) {
+    const TokenRow row = {.id = first, .position = int32_t(position)};
+    const int64_t steps = std::min(count, model.info().context - position);
+    constexpr int64_t rowsOfGuess = 2;
+    if (drafter && drafter->usesHead() && sampler.isGreedy() &&
+        model.mostDecodeRows() >= rowsOfGuess && model.decode(rowsOfGuess).hasStepIds()) {
+      TENON_ASSIGN_OR_RETURN(std::unique_ptr<TokenStream> stream,
+                             model.decode(rowsOfGuess).stream({&row, 1}, steps));
+      if (stream)
+        return std::make_unique<DeviceGuesses>(std::move(stream), result);
+    }
     if (drafter)
       return std::make_unique<DraftedTokens>(model, sampler, *drafter, result);
     if (sampler.isGreedy()) {
-      const int64_t steps = std::min(count, model.info().context - position);
-      TENON_ASSIGN_OR_RETURN(
-          std::unique_ptr<TokenStream> stream,
-          model.decode(1).stream({.id = first, .position = int32_t(position)}, steps));
+      TENON_ASSIGN_OR_RETURN(std::unique_ptr<TokenStream> stream,
+                             model.decode(1).stream({&row, 1}, steps));
       if (stream)
         return std::make_unique<DeviceTokens>(std::move(stream));
     }

@@ -226,6 +226,78 @@ TEST_P(CudaTrainedModels, TokensChosenOnTheDevice) {
   }
 }
 
+/// A tiny model whose head guesses the token after the next, and what float64 finds
+/// (tests/goldens/make_mimo.py).
+class CudaDrafts : public testing::Test {
+protected:
+  CudaDrafts() : expected(nlohmann::json::parse(readFile(dataPath("mimo/expected.json")))) {}
+
+  std::vector<int32_t> ids() const { return expected["ids"].get<std::vector<int32_t>>(); }
+
+  /// What is generated with `drafter`, which may be null, on functions of those rows of decode.
+  void generate(std::vector<std::string> shapes, bool draftIds, runtime::Drafter* drafter) {
+    shapes.insert(shapes.end(), {"decode:1", "prefill:8"});
+    auto loaded = loadOnGpu({.path = dataPath("mimo"),
+                             .activations = "f32",
+                             .shapes = std::move(shapes),
+                             .sequences = 1,
+                             .nextIds = true,
+                             .acceptedIds = true,
+                             .draftIds = draftIds},
+                            /*hasTokenizer=*/true);
+    if (absl::IsNotFound(loaded.status()))
+      GTEST_SKIP() << "no GPU: " << loaded.status();
+    ASSERT_THAT(loaded, IsOk());
+    auto generator = runtime::Generator::create(**loaded).value();
+    auto generated = generator.generate(expected["prompt"].get<std::vector<int32_t>>(),
+                                        static_cast<int64_t>(ids().size()),
+                                        runtime::Sampler::create({}).value(), {}, drafter);
+    ASSERT_THAT(generated, IsOk());
+    result = *std::move(generated);
+  }
+
+  nlohmann::json expected;
+  runtime::Generation result;
+};
+
+TEST_F(CudaDrafts, Without) {
+  ASSERT_NO_FATAL_FAILURE(generate({}, false, nullptr));
+  if (!IsSkipped())
+    EXPECT_EQ(result.ids, ids());
+}
+
+/// Choices, guesses and acceptance stay on the device, which is steps ahead.
+TEST_F(CudaDrafts, ByTheHeadOnTheDevice) {
+  runtime::HeadDrafter drafter;
+  ASSERT_NO_FATAL_FAILURE(generate({"decode:2"}, true, &drafter));
+  if (IsSkipped())
+    return;
+  EXPECT_EQ(result.ids, ids());
+  EXPECT_EQ(result.draftedTokens, expected["drafted"].get<int64_t>());
+  EXPECT_EQ(result.acceptedTokens, expected["accepted"].get<int64_t>());
+}
+
+/// Decode of three rows is no step of its own: the host feeds what the device has accepted and guessed.
+TEST_F(CudaDrafts, ByTheHeadCallByCall) {
+  runtime::HeadDrafter drafter;
+  ASSERT_NO_FATAL_FAILURE(generate({"decode:3"}, true, &drafter));
+  if (IsSkipped())
+    return;
+  EXPECT_EQ(result.ids, ids());
+  EXPECT_EQ(result.draftedTokens, expected["drafted"].get<int64_t>());
+  EXPECT_EQ(result.acceptedTokens, expected["accepted"].get<int64_t>());
+}
+
+/// Guesses from repetitions, of which the device says which are right.
+TEST_F(CudaDrafts, ByRepetitions) {
+  runtime::NgramDrafter drafter(3);
+  ASSERT_NO_FATAL_FAILURE(generate({"decode:4"}, false, &drafter));
+  if (IsSkipped())
+    return;
+  EXPECT_EQ(result.ids, ids());
+  EXPECT_GT(result.acceptedTokens, 0);
+}
+
 /// A GPTQ checkpoint as a Hugging Face folder has it; ids computed in float64 from its codes.
 TEST(CudaGptq, IdsOfStories) {
   auto loaded = loadOnGpu(

@@ -71,10 +71,12 @@ public:
       ++logitsCalls;
       std::memcpy(outputs[0].data(), logits.data(), outputs[0].size());
     }
-    for (size_t row = 0; outputs.size() > 1 && row < logits.size() / vocabulary; ++row) {
-      const int32_t id = mostLikely(std::span(logits).subspan(row * vocabulary, vocabulary));
-      std::memcpy(outputs[1].data() + row * sizeof(id), &id, sizeof(id));
-    }
+    std::vector<int32_t> chosen;
+    for (size_t row = 0; row < logits.size() / vocabulary; ++row)
+      chosen.push_back(mostLikely(std::span(logits).subspan(row * vocabulary, vocabulary)));
+    writeIds(PortRole::NextIds, function, chosen, outputs);
+    if (isDecode)
+      writeGuesses(function, ids, positions, chosen, outputs);
     return absl::OkStatus();
   }
 
@@ -154,6 +156,33 @@ private:
     logits[size_t(nextOf(cache))] = 3;
     if (cache.back() == brokenId)
       logits[5] = std::numeric_limits<float>::quiet_NaN();
+  }
+
+  static void writeIds(PortRole role, const Function& function, std::vector<int32_t> values,
+                       std::span<const std::span<std::byte>> outputs) {
+    if (auto port = findPort(function.outputs, role); port && !outputs[*port].empty())
+      std::memcpy(outputs[*port].data(), values.data(), outputs[*port].size());
+  }
+
+  /// Which rows are right; the head of the model guesses right behind even tokens.
+  void writeGuesses(const Function& function, const std::vector<int32_t>& ids,
+                    const std::vector<int32_t>& positions, const std::vector<int32_t>& chosen,
+                    std::span<const std::span<std::byte>> outputs) const {
+    std::vector<int32_t> accepted(ids.size(), -2), drafts;
+    for (size_t row = 0; row < ids.size(); ++row) {
+      const bool isRight =
+          row == 0 ? positions[0] >= 0
+                   : accepted[row - 1] == ids[row] && positions[row] == positions[row - 1] + 1;
+      accepted[row] = isRight ? chosen[row] : -2;
+      if (positions[row] >= 0) {
+        std::vector<int32_t> text(caches[0].begin(), caches[0].begin() + positions[row]);
+        text.insert(text.end(), {ids[row], chosen[row]});
+        drafts.push_back(chosen[row] % 2 == 0 ? nextOf(text) : 60);
+      }
+    }
+    drafts.resize(ids.size());
+    writeIds(PortRole::AcceptedIds, function, accepted, outputs);
+    writeIds(PortRole::DraftIds, function, drafts, outputs);
   }
 
   static int32_t mostLikely(std::span<const float> logits) {

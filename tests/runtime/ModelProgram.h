@@ -26,6 +26,20 @@ inline Function makeModelFunction(Role role, int64_t rows, const ModelInfo& mode
   return function;
 }
 
+/// Decode that also says which of its rows are right guesses; with `drafts`, also what its own head
+/// guesses, and what the next call's rows are.
+inline Function makeGuessingFunction(int64_t rows, int64_t vocabulary, bool drafts) {
+  ModelInfo model;
+  model.vocabulary = vocabulary;
+  model.sequences = 1;
+  Function function = makeModelFunction(Role::Decode, rows, model, /*hasNextIds=*/true);
+  ModelPorts ports = modelPorts(Role::Decode, rows, model);
+  ports.guesses.resize(drafts ? ports.guesses.size() : 1);
+  for (Port& port : ports.guesses)
+    function.outputs.push_back(std::move(port));
+  return function;
+}
+
 /// The same for a model of that vocabulary whose caches are not paged, and hold so many sequences.
 inline Function makeModelFunction(Role role, int64_t rows, int64_t vocabulary,
                                   bool hasNextIds = false, int64_t sequences = 1) {

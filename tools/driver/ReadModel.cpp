@@ -111,6 +111,8 @@ absl::StatusOr<frontends::ImportOptions> readImportOptions(const ModelOptions& o
   import.blockOutputs = options.blockOutputs;
   import.ignoredKeys = options.ignoredKeys;
   import.nextIds = options.nextIds && device == DeviceKind::Cuda;
+  import.acceptedIds = options.acceptedIds && device == DeviceKind::Cuda;
+  import.draftIds = options.draftIds;
   return import;
 }
 

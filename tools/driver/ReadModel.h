@@ -48,6 +48,8 @@ struct ModelOptions {
   int64_t sequences = 0;     ///< that the states hold; 0: rows of the largest decode shape
   bool blockOutputs = false;
   bool nextIds = false;                      ///< as in `ImportOptions`, where the device is a GPU
+  bool acceptedIds = false;                  ///< the same
+  bool draftIds = false;                     ///< as in `ImportOptions`
   std::vector<std::string> ignoredKeys = {}; ///< as in `ImportOptions`
   std::optional<uint64_t> randomSeed = {};   ///< of weights made at load instead of the model's own
   std::string weightType = "f16";            ///< of the random weights of a shape that is named

@@ -10,8 +10,10 @@
 #include <unistd.h>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
 #include "nlohmann/json.hpp"
+#include "runtime/program/ModelPorts.h"
 #include "runtime/program/Program.h"
 #include "runtime/program/ProgramFile.h"
 #include "runtime/text/ChatTemplate.h"
@@ -65,17 +67,37 @@ static void addPromptOptions(CLI::App& command, GenerateOptions& options, FlagRu
     rules.require(option, {Need::Text});
 }
 
+/// How many guesses, or whose.
+static Field draftField(GenerateOptions& options) {
+  constexpr const char* byHead = "mtp";
+  auto check = [](std::string& text) {
+    std::string wrong = text == byHead ? "" : integerFrom(0, highestDraft)(text);
+    return wrong.empty() ? wrong
+                         : absl::StrFormat("expects mtp or an integer from 0 to %d, but got '%s'",
+                                           highestDraft, text);
+  };
+  auto set = [&options](const std::string& text) {
+    options.draftsByHead = text == byHead;
+    if (options.draftsByHead)
+      options.draft = 1;
+    else
+      (void)absl::SimpleAtoi(text, &options.draft);
+  };
+  return {"", CLI::Validator(check, ""), set};
+}
+
 /// Adds `--draft`.
 static void addDraftFlag(CLI::App& command, GenerateOptions& options, FlagRules& rules) {
-  rules.require(addFieldsFlag(command, "--draft",
-                              {integerField("", options.draft, integerFrom(0, highestDraft)),
-                               textField("model", options.draftModel, someText())},
-                              "Guess up to so many tokens from repetitions of the text and verify "
-                              "them in one call of the model: the same tokens in fewer calls. "
-                              "model=FILE.tnn, a compiled program of a smaller model with the same "
-                              "tokens, guesses instead: --draft=4,model=small.tnn")
-                    ->default_str("0"),
-                {Need::Text});
+  rules.require(
+      addFieldsFlag(command, "--draft",
+                    {draftField(options), textField("model", options.draftModel, someText())},
+                    "Guess up to so many tokens from repetitions of the text and verify "
+                    "them in one call of the model: the same tokens in fewer calls. "
+                    "model=FILE.tnn, a compiled program of a smaller model with the same "
+                    "tokens, guesses instead: --draft=4,model=small.tnn. mtp takes the "
+                    "guesses of the file's own head for the token after the next")
+          ->default_str("0"),
+      {Need::Text});
 }
 
 /// Adds how tokens are drawn: `--temperature`, `--sampling`, `--seed`.
@@ -216,6 +238,14 @@ static absl::Status checkDraft(const GenerateOptions& options, const runtime::Pr
   auto takesGuesses = [](const runtime::Function& function) {
     return function.role == runtime::Role::Decode && function.rows > 1;
   };
+  auto guesses = [](const runtime::Function& function) {
+    return findPort(function.outputs, runtime::PortRole::DraftIds).has_value();
+  };
+  if (options.draftsByHead && !options.draftModel.empty())
+    return absl::InvalidArgumentError("--draft: expects mtp or a model that guesses, but got both");
+  if (options.draftsByHead && std::ranges::none_of(program.functions, guesses))
+    return absl::InvalidArgumentError(
+        "--draft=mtp: expects a model with a head that guesses, but the program has none");
   if (options.draft == 0 || std::ranges::any_of(program.functions, takesGuesses))
     return absl::OkStatus();
   return absl::InvalidArgumentError(
@@ -314,6 +344,10 @@ static absl::StatusOr<Guesser> makeGuesser(const GenerateOptions& options, int64
   Guesser guesser;
   if (options.draft == 0)
     return guesser;
+  if (options.draftsByHead) {
+    guesser.drafter = std::make_unique<runtime::HeadDrafter>();
+    return guesser;
+  }
   if (options.draftModel.empty()) {
     guesser.drafter = std::make_unique<runtime::NgramDrafter>(options.draft);
     return guesser;

@@ -29,6 +29,7 @@ struct GenerateOptions {
   std::string chat;               ///< a chat: the system's turn, `-` without one; empty: none
   int64_t count = 128;            ///< new tokens at most
   int64_t draft = 0;              ///< guesses a call at most
+  bool draftsByHead = false;      ///< whether the model's own head guesses
   std::string draftModel; ///< a compiled program that guesses; empty: repetitions of the text do
   runtime::SamplerOptions sampler;
   JsonFlag json;

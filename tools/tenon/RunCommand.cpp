@@ -79,6 +79,8 @@ absl::Status run(Options options) {
     if (kind == FileKind::Program)
       return runProgram(std::move(options), start);
   }
+  options.model.acceptedIds = options.generate.draft > 0;
+  options.model.draftIds = options.generate.draftsByHead;
   // A guess is one more row of the only sequence.
   options.model.batch = options.generate.draft + 1;
   if (options.generate.draft > 0 && options.model.sequences == 0)

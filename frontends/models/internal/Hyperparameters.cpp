@@ -180,7 +180,7 @@ absl::StatusOr<Hyperparameters> readHyperparameters(const ModelSource& source,
   if (architecture.mayHaveDraftHead) {
     TENON_ASSIGN_OR_RETURN(int64_t heads, source.countOrZero("nextn_predict_layers", tensors));
     if (heads > 1)
-      return source.keyError("nextn_predict_layers", "0 or 1", absl::StrCat(heads));
+      return source.keyError("nextn_predict_layers", "at most one head", absl::StrCat(heads));
     p.hasDraftHead = heads == 1;
   }
   if (architecture.completeParameters)

@@ -14,11 +14,13 @@ const char* const advanceTokensPtx = R"(
 
 .visible .entry tenonAdvanceTokens(
   .param .u64 idsParam, .param .u64 positionsParam, .param .u64 nextIdsParam,
-  .param .u64 ringParam, .param .u64 stepsParam, .param .u32 rowsParam, .param .u32 slotsParam)
+  .param .u64 ringParam, .param .u64 stepsParam, .param .u64 nextPositionsParam,
+  .param .u64 tokensParam, .param .u32 rowsParam, .param .u32 slotsParam)
 {
-  .reg .pred %end, %active, %first;
+  .reg .pred %end, %active, %first, %given;
   .reg .b32 %row, %threads, %rows, %id, %position, %step, %slot, %slots;
   .reg .b64 %ids, %positions, %nextIds, %ring, %steps, %offset, %address, %entry;
+  .reg .b64 %nextPositions, %tokens;
 
   ld.param.u64 %ids, [idsParam];
   ld.param.u64 %positions, [positionsParam];
@@ -27,6 +29,11 @@ const char* const advanceTokensPtx = R"(
   ld.param.u64 %steps, [stepsParam];
   ld.param.u32 %rows, [rowsParam];
   ld.param.u32 %slots, [slotsParam];
+  ld.param.u64 %nextPositions, [nextPositionsParam];
+  ld.param.u64 %tokens, [tokensParam];
+  setp.ne.u64 %given, %nextPositions, 0;
+  cvta.to.global.u64 %nextPositions, %nextPositions;
+  cvta.to.global.u64 %tokens, %tokens;
   cvta.to.global.u64 %ids, %ids;
   cvta.to.global.u64 %positions, %positions;
   cvta.to.global.u64 %nextIds, %nextIds;
@@ -55,7 +62,11 @@ NEXT:
   ld.global.s32 %position, [%address];
   setp.ge.s32 %active, %position, 0;
   @%active add.s32 %position, %position, 1;
+  add.u64 %entry, %nextPositions, %offset;
+  @%given ld.global.s32 %position, [%entry];
   st.global.u32 [%address], %position;
+  add.u64 %address, %tokens, %offset;
+  ld.global.u32 %id, [%address];
   add.u32 %position, %slot, %row;
   mul.wide.u32 %offset, %position, 8;
   add.u64 %address, %ring, %offset;
@@ -84,8 +95,8 @@ absl::Status AdvanceTokens::enqueue(const TokenPorts& ports, const TokenRing& ri
   TokenPorts values = ports;
   CUdeviceptr entries = ring.entries(), steps = ring.steps();
   uint32_t slots = TokenRing::slots;
-  void* parameters[] = {&values.ids, &values.positions, &values.nextIds, &entries,
-                        &steps,      &values.rows,      &slots};
+  void* parameters[] = {&values.ids,           &values.positions, &values.nextIds, &entries, &steps,
+                        &values.nextPositions, &values.tokens,    &values.rows,    &slots};
   CUlaunchConfig config{};
   config.gridDimX = config.gridDimY = config.gridDimZ = 1;
   config.blockDimX = 128;

@@ -14,10 +14,13 @@ struct TokenPorts {
   CUdeviceptr positions = 0;
   CUdeviceptr nextIds = 0;
   uint32_t rows = 0;
+  CUdeviceptr nextPositions = 0; ///< 0: those after `positions`
+  CUdeviceptr tokens = 0;        ///< what the host is told
 };
 
-/// Makes what a decode step gave the input of the next: ids become the next ids, and positions that
-/// are not negative grow by one. Leaves the ids in a ring for the host.
+/// Makes what a decode step gave the input of the next: ids become the next ids, and positions the next
+/// positions, or, where the step gives none, those that are not negative grow by one. Leaves the
+/// tokens in a ring for the host.
 class AdvanceTokens {
 public:
   static absl::StatusOr<AdvanceTokens> create(const Device& device);

@@ -72,20 +72,23 @@ protected:
                                         1009;
                                   }
                                 }};
-    kernels["tenonAdvanceTokens"] = {5, [this](void* const* buffers, uint32_t) {
+    kernels["tenonAdvanceTokens"] = {7, [this](void* const* buffers, uint32_t) {
                                        if (lostStep == 0 || stepsRun < lostStep)
                                          advance(buffers);
                                      }};
   }
 
-  /// What the kernel does with ids, positions, next ids, the ring's entries and its count of steps.
+  /// What the kernel does with ids, positions, next ids, the ring's entries, its count of steps, next
+  /// positions, where there are any, and what the host is told.
   static void advance(void* const* buffers) {
     auto* entries = static_cast<uint64_t*>(buffers[3]);
     uint32_t& steps = *static_cast<uint32_t*>(buffers[4]);
     uint64_t slot = steps++ % TokenRing::slots;
     for (int row = 0; row < 2; ++row) {
-      int32_t id = ints(buffers[0])[row] = ints(buffers[2])[row];
-      ints(buffers[1])[row] += ints(buffers[1])[row] >= 0;
+      ints(buffers[0])[row] = ints(buffers[2])[row];
+      int32_t& position = ints(buffers[1])[row];
+      position = buffers[5] ? ints(buffers[5])[row] : position + (position >= 0);
+      int32_t id = ints(buffers[6])[row];
       entries[slot * 2 + row] = uint64_t{steps} << 32 | static_cast<uint32_t>(id);
     }
   }
@@ -161,6 +164,39 @@ TEST_P(CudaTokenStreams, FindInputsByTheirRoles) {
   auto tokens = stream(*executor, {1, 7}, {10, -1}, 2);
   EXPECT_THAT(next(*tokens), ElementsAre(13, 20));
   EXPECT_THAT(next(*tokens), ElementsAre(50, 59));
+}
+
+/// Where a step says which rows its next has, those are its inputs, and the tokens what it accepted.
+TEST_P(CudaTokenStreams, GoOnWithGuesses) {
+  Program program = makeDecodeProgram();
+  Function& function = program.functions[0];
+  for (Port& port : modelPorts(Role::Decode, 2, *program.model).guesses)
+    if (port.role != PortRole::DraftIds)
+      function.outputs.push_back(std::move(port));
+  Step& step = function.steps[0];
+  for (uint32_t output : {2u, 3u, 4u})
+    step.args.push_back({Space::Output, output, 0, 8});
+  program.kernels[0].symbol = step.name = "guess";
+  describeKernelsBySteps(program);
+  // The token after id i at p is i + p; a guess is right where the position is even.
+  fake.state().kernels["guess"] = {
+      7, [](void* const* buffers, uint32_t) {
+        const int32_t *ids = ints(buffers[0]), *positions = ints(buffers[1]);
+        const int32_t chosen[] = {ids[0] + positions[0], ids[1] + positions[1]};
+        const bool isRight = positions[1] >= 0 && ids[1] == chosen[0];
+        ints(buffers[4])[0] = chosen[0];
+        ints(buffers[4])[1] = isRight ? chosen[1] : -2;
+        const int32_t id = chosen[isRight], position = positions[isRight] + 1;
+        ints(buffers[5])[0] = id, ints(buffers[5])[1] = position % 2 == 0 ? id + position : 0;
+        ints(buffers[6])[0] = position, ints(buffers[6])[1] = position + 1;
+      }};
+  auto executor = load(std::move(program));
+  ASSERT_NE(executor, nullptr);
+  auto tokens = stream(*executor, {1, 0}, {3, -1}, 4);
+  EXPECT_THAT(next(*tokens), ElementsAre(4, -2));  // at 3; a guess behind 4 at 4
+  EXPECT_THAT(next(*tokens), ElementsAre(8, 13));  // at 4 and 5; again behind 13 at 6
+  EXPECT_THAT(next(*tokens), ElementsAre(19, 26)); // at 6 and 7
+  EXPECT_THAT(next(*tokens), ElementsAre(34, 43));
 }
 
 /// Streams of one to three graphs' steps and some more, each given up after every number of tokens:

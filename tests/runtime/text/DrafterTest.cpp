@@ -96,6 +96,43 @@ TEST(DraftedGeneration, TakesWhatTheDeviceHasChosen) {
       testing::HasSubstr("device: expects numbers as the logits behind token 4, but found NaN"));
 }
 
+// Which guesses are right is what the device says.
+TEST(DraftedGeneration, TakesWhatTheDeviceHasAccepted) {
+  HashModel model({makeGuessingFunction(1, HashModel::vocabulary, false),
+                   makeGuessingFunction(4, HashModel::vocabulary, false)},
+                  1, /*memory=*/1);
+  Generator generator = Generator::create(model).value();
+  NgramDrafter drafter(8, 3);
+  const Ids prompt = {5, 6, 7};
+  const Generation result = generator.generate(prompt, 40, greedy(), {}, &drafter).value();
+  EXPECT_EQ(result.ids, model.answerOf(prompt, 40));
+  EXPECT_GT(result.acceptedTokens, 15);
+  EXPECT_EQ(model.logitsCalls, prompt.size());
+  model.brokenId = result.ids[0];
+  EXPECT_THAT(
+      std::string(generator.generate(prompt, 40, greedy(), {}, &drafter).status().message()),
+      testing::HasSubstr("device: expects numbers as the logits behind token 4, but found NaN"));
+}
+
+// The model's own head guesses the token after the next; a wrong one costs a row.
+TEST(HeadDrafter, TakesWhatTheModelGuesses) {
+  HashModel model({makeGuessingFunction(1, HashModel::vocabulary, true),
+                   makeGuessingFunction(2, HashModel::vocabulary, true)},
+                  1);
+  Generator generator = Generator::create(model).value();
+  HeadDrafter drafter;
+  for (int32_t first = 0; first < 10; ++first) {
+    const Ids prompt = {first, 2};
+    const Generation all = generator.generate(prompt, 1000, greedy(), {}, &drafter).value();
+    EXPECT_EQ(all.ids, model.answerOf(prompt, HashModel::context - 1));
+    EXPECT_GT(all.acceptedTokens, 5);
+    EXPECT_LT(all.acceptedTokens, all.draftedTokens);
+    const Sampler drawing = Sampler::create({.temperature = 2, .seed = 7}).value();
+    EXPECT_EQ(generator.generate(prompt, 40, drawing, {}, &drafter).value().ids,
+              generator.generate(prompt, 40, drawing).value().ids);
+  }
+}
+
 /// Guesses at random, sometimes right.
 class RandomDrafter : public Drafter {
 public:

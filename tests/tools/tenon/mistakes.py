@@ -52,7 +52,7 @@ COMMANDS = [
     ("tenon run model.gguf --cache==3", 2, r"--cache: expects one of f32, .* but got '3'"),
     ("tenon run model.gguf --sampling=", 2, r"--sampling: .* missing"),
     ("tenon run model.gguf --draft=model=x.tnn,4,5", 2, r"--draft: expects each value once, but got '5' after another one"),
-    ("tenon run model.gguf --draft=99", 2, r"--draft: expects an integer from 0 to 15, but got '99'"),
+    ("tenon run model.gguf --draft=99", 2, r"--draft: expects mtp or an integer from 0 to 15, but got '99'"),
     ("tenon bench model.gguf --requests=rate=0", 2, r"--requests: rate expects a number above 0, but got '0'"),
     ("tenon bench model.gguf --requests=rate=inf", 2, r"--requests: rate expects a number above 0, but got 'inf'"),
     ("tenon bench model.gguf --requests=rate=1,count=0", 2, r"--requests: count expects an integer at least 1, but got '0'"),
