@@ -100,12 +100,12 @@ TEST(CudaPlans, RandomGraphsPrint) {
   llvm::sort(fusedOps);
   ASSERT_GT(fusedOps.size(), 200u);
   EXPECT_GE(fusedOps[fusedOps.size() / 2], 3u) << "operations in the median kernel";
-  EXPECT_THAT(heroes,
-              testing::ElementsAre("accept", "argmax", "block_gemm", "copy", "cublaslt",
-                                   "decode_attention", "elementwise", "gemm", "gemv", "gemv_bulk",
-                                   "heads", "held_block_gemv", "held_gemm", "hopper_attention",
-                                   "kv_write", "layer_norm", "narrow_gemm", "reduce", "rms_norm",
-                                   "rope", "softmax", "tensor_decode_attention", "tensor_gemm"));
+  EXPECT_THAT(heroes, testing::ElementsAre(
+                          "accept", "argmax", "block_gemm", "copy", "cublaslt", "decode_attention",
+                          "elementwise", "expert_gemv", "gemm", "gemv", "gemv_bulk", "heads",
+                          "held_block_gemv", "held_gemm", "hopper_attention", "kv_write",
+                          "layer_norm", "narrow_gemm", "reduce", "rms_norm", "rope", "softmax",
+                          "tensor_decode_attention", "tensor_gemm", "weighted_sum"));
 }
 
 /// Kernels of some graphs compile, and take what their schedules state. The registers stated for
