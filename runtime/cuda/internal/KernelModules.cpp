@@ -6,6 +6,7 @@
 #include <elf.h>
 
 #include "absl/strings/str_format.h"
+#include "runtime/cuda/internal/SharedMemorySplit.h"
 #include "support/Status.h"
 
 namespace tenon::runtime::internal {
@@ -154,6 +155,7 @@ absl::StatusOr<KernelModules> KernelModules::load(const Device& device, const Pr
           absl::StrFormat("kernel %s: %s", kernel.symbol, std::string(loaded.status().message())));
     result.kernels.push_back(*loaded);
   }
+  TENON_RETURN_IF_ERROR(splitSharedMemory(device, program, result.kernels));
   return result;
 }
 

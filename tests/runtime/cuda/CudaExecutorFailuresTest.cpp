@@ -197,6 +197,14 @@ INSTANTIATE_TEST_SUITE_P(
                     std::pair("cuFuncGetParamInfo", "read a kernel's parameters")),
     [](const auto& info) { return std::string(info.param.first); });
 
+TEST_F(CudaExecutorTest, NamesWhatItCannotPrefer) {
+  Program program = makeProgram();
+  program.functions[test::Sum].rows = 1;
+  fake.fail("cuFuncSetAttribute", CUDA_ERROR_UNKNOWN, static_cast<int>(program.kernels.size()) + 1);
+  expectRefused(program, absl::StatusCode::kInternal,
+                "say how much shared memory a kernel prefers");
+}
+
 TEST_F(CudaExecutorTest, MemoryThatRunsOutIsResourceExhausted) {
   fake.fail("cuMemAlloc", CUDA_ERROR_OUT_OF_MEMORY, 3);
   expectRefused(makeProgram(), absl::StatusCode::kResourceExhausted,

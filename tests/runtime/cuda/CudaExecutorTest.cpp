@@ -83,6 +83,25 @@ TEST_F(CudaExecutorTest, AsksForClustersThatNotEveryDeviceTakes) {
   EXPECT_THAT(fake.state().wideClusters, ElementsAre("twice"));
 }
 
+/// The kernels of a function of one row prefer the shared memory of two of them whose blocks a
+/// multiprocessor has room for at once, with 1 KiB more of each; others nothing.
+TEST_F(CudaExecutorTest, SplitsSharedMemoryInOneWayForAFunction) {
+  fake.state().kernels["twice"].staticSharedBytes = 120 << 10;
+  fake.state().kernels["accumulate"].staticSharedBytes = 30 << 10;
+  Program program = makeProgram();
+  load(program, {});
+  EXPECT_TRUE(fake.state().sharedPercents.empty());
+  program.functions[test::Sum].rows = 1;
+  load(program, {});
+  constexpr int both = 67; // 120.25 + 1 + 30 + 1 of 228 KiB, with what twice asks for at launch
+  EXPECT_EQ(fake.state().sharedPercents["twice"], both);
+  EXPECT_EQ(fake.state().sharedPercents["accumulate"], both);
+  fake.state().sharedPercents.clear();
+  fake.state().kernels["accumulate"].staticSharedBytes = 200 << 10; // no room beside the other
+  load(program, {});
+  EXPECT_TRUE(fake.state().sharedPercents.empty());
+}
+
 /// Reads the second step's result and doubles what it finds in its first input.
 class Doubling final : public StepObserver {
 public:

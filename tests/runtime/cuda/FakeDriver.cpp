@@ -82,6 +82,15 @@ CUresult deviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice) 
   case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN:
     *value = 232'448;
     break;
+  case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR:
+    *value = 233'472;
+    break;
+  case CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR:
+    *value = 65'536;
+    break;
+  case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR:
+    *value = 2'048;
+    break;
   default:
     *value = 0;
   }
@@ -320,6 +329,8 @@ void installKernels(internal::Driver& table) {
   table.funcSetAttribute = [](CUfunction function, CUfunction_attribute attribute, int value) {
     if (attribute == CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED && value == 1)
       state->wideClusters.push_back(kernelOf(function).first);
+    if (attribute == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT)
+      state->sharedPercents[kernelOf(function).first] = value;
     return enter("cuFuncSetAttribute");
   };
   table.funcGetParamInfo = funcGetParamInfo;

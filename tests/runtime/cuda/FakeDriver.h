@@ -55,9 +55,11 @@ struct FakeDriverState {
 
   std::vector<FakeLaunch> launches;
   std::vector<std::string> wideClusters; ///< kernels whose clusters may be wider than 8
-  std::map<std::string, int> calls;      ///< by symbol
-  uint64_t liveBytes = 0;                ///< of device memory
-  int liveObjects = 0; ///< streams, events, modules, graphs, pinned buffers, contexts
+  /// Of a multiprocessor's largest shared memory, what each kernel prefers.
+  std::map<std::string, int> sharedPercents;
+  std::map<std::string, int> calls; ///< by symbol
+  uint64_t liveBytes = 0;           ///< of device memory
+  int liveObjects = 0;              ///< streams, events, modules, graphs, pinned buffers, contexts
 };
 
 /// Installs a driver whose device is the host's memory and whose kernels are host functions, for as
