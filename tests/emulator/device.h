@@ -410,6 +410,12 @@ inline void asm_(float&) {}
 inline void asm_cp_async_commit_group() { emulatedCommitCopies(); }
 inline void asm_cp_async_wait_group(int pending) { emulatedWaitForCopies(pending); }
 
+/// Waits for all threads of the warp, as all that is .sync.
+inline void asm_elect_sync(unsigned& elected) {
+  __syncwarp();
+  elected = emulated::lane() == 0;
+}
+
 inline void asm_mbarrier_init_shared__cta_b64(unsigned barrier) { emulatedBarrierInit(barrier, 1); }
 inline void asm_mbarrier_init_shared__cta_b64(unsigned barrier, unsigned count) {
   emulatedBarrierInit(barrier, count);

@@ -15,6 +15,20 @@ __device__ __forceinline__ int warpOfBlock() {
   return __shfl_sync(0xFFFFFFFFu, static_cast<int>(threadIdx.x) / 32, 0);
 }
 
+/// True for one thread of the warp, always the same one, all threads of which ask. Of what this
+/// thread alone does the compiler knows that: bulk copies in a branch of another condition become a
+/// loop over the threads that are there, of 70 cycles a copy.
+__device__ __forceinline__ bool isElected() {
+  unsigned elected;
+  asm volatile("{\n"
+               ".reg .pred chosen;\n"
+               "elect.sync _|chosen, 0xFFFFFFFF;\n"
+               "selp.u32 %0, 1, 0, chosen;\n"
+               "}"
+               : "=r"(elected));
+  return elected != 0;
+}
+
 /// An mbarrier on which one thread arrives and bytes complete.
 struct BulkBarrier {
   unsigned long long state;

@@ -384,16 +384,19 @@ private:
   }
   /// Starts the copies of a unit into `stage`.
   __device__ __forceinline__ void bring(int unit, int stage) {
-    const int part = unit % parts, product = unit / parts, lane = threadIdx.x % 32;
+    const int part = unit % parts, product = unit / parts;
     const int first = product / joined * lines, there = min(lines, count - first);
     const unsigned bytes = whole ? runBytes : min(segments, pieces - part * segments) * sliceBytes;
-    if (lane == 0)
+    if (isElected()) {
       shared.full[stage].expect(there * bytes);
+      // Not unrolled: code that a block comes to for the first time arrives from memory.
+#pragma unroll 1
+      for (int i = 0; i < there; ++i)
+        shared.full[stage].bring(shared.ring[stage] + i * pitch,
+                                 at(firstLine + first + i, product % joined) + part * runBytes,
+                                 bytes, policy);
+    }
     __syncwarp();
-    if (lane < there)
-      shared.full[stage].bring(shared.ring[stage] + lane * pitch,
-                               at(firstLine + first + lane, product % joined) + part * runBytes,
-                               bytes, policy);
   }
 };
 
