@@ -55,6 +55,9 @@ struct CudaTarget {
   int64_t decodeRingElements;  ///< of a head, from which on its keys and values go through it
   int64_t prefillTilesPerSm;   ///< from which on prefill attention takes 128 rows a block
   int64_t elementVectorsPerSm; ///< from which on elementwise kernels take 256 threads a block
+  int64_t rowRingStages;       ///< of held_block_gemv, unless more fill half a multiprocessor
+  int64_t rowOnWayBytes;       ///< of its weights, that memory is asked for at once
+  int64_t pairWarps;           ///< of expert_slices, of blocks that take one pair's columns
 };
 
 /// A number that a kind of kernels is tuned with: what was measured to be best on an H200. A target

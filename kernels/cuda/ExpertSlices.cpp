@@ -118,11 +118,9 @@ ExpertSlicesSchedule chooseExpertSlices(const ExpertRegion& region, const CudaTa
   schedule.columns = llvm::alignTo(columns, shape.unitColumns);
   schedule.tiles = parts * llvm::divideCeil(region.columns, schedule.columns);
   int64_t units = shape.units(schedule.columns), ofPart = units / shape.parts;
-  // Of pairs 16 warps in three turns are as fast as 24 in two, or faster: gate and up of
-  // Qwen3-30B-A3B, 1.283 and 1.3035 ms a step (H200, 2026-11-28).
-  constexpr int64_t mostOfPairs = 16;
-  int64_t most = std::max<int64_t>(
-      (region.sum ? ExpertSliceShape::mostWarps : mostOfPairs) / (shape.slices() * shape.parts), 1);
+  int64_t most = std::max<int64_t>((region.sum ? ExpertSliceShape::mostWarps : target.pairWarps) /
+                                       (shape.slices() * shape.parts),
+                                   1);
   int64_t turns = llvm::divideCeil(ofPart, std::min(most, ofPart));
   int64_t groups = llvm::divideCeil(ofPart, turns) * shape.parts;
   schedule.threads = 32 * groups * shape.slices();

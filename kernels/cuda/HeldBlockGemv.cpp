@@ -124,13 +124,8 @@ static int64_t stagesIn(int64_t room, const GemmRegion& region, HeldBlockGemvSch
 }
 
 /// As many stages as no two blocks of a kernel have room for on a multiprocessor: where they do,
-/// some take two and others none (docs/notebook/2026-11-27-one-row-beside-slices-of-x.md). Measured
-/// alone, a layer of the 8B in Q4_K with 3, 4 and 5 stages 43.2, 43.0 and 43.9 µs; of 4 and 5, two
-/// of them on their way, 42.9 and 43.0, one 52.0 (H200,
-/// docs/notebook/2026-11-28-kernels-by-turns.md). Those are of 37 KB; of shorter lines as many
-/// bytes are on their way.
+/// some take two and others none (docs/notebook/2026-11-27-one-row-beside-slices-of-x.md).
 HeldBlockGemvSchedule chooseHeldBlockGemv(const GemmRegion& region, const CudaTarget& target) {
-  constexpr int64_t mostStages = 4, bytesOnWay = 72 << 10;
   HeldRowShape shape = HeldRowShape::of(region);
   HeldBlockGemvSchedule schedule;
   schedule.tiles = std::min(target.sms, region.lines);
@@ -139,11 +134,12 @@ HeldBlockGemvSchedule chooseHeldBlockGemv(const GemmRegion& region, const CudaTa
   int64_t units = llvm::divideCeil(lines, HeldRowShape::lines) * shape.joined * shape.parts();
   auto inGroups = [&](int64_t stages) -> int64_t { return llvm::alignTo(stages, shape.groups()); };
   int64_t moreThanHalf = inGroups(stagesIn(target.smemBytesPerSm / 2, region, schedule) + 1);
-  schedule.stages = std::min({stagesIn(target.smemBytesPerBlock, region, schedule),
-                              HeldBlockGemvSchedule::mostStages / shape.groups() * shape.groups(),
-                              std::max(moreThanHalf, inGroups(std::min(units, mostStages)))});
-  schedule.onWay =
-      std::min<int64_t>(schedule.stages, llvm::divideNearest(bytesOnWay, shape.stageBytes()));
+  schedule.stages =
+      std::min({stagesIn(target.smemBytesPerBlock, region, schedule),
+                HeldBlockGemvSchedule::mostStages / shape.groups() * shape.groups(),
+                std::max(moreThanHalf, inGroups(std::min(units, target.rowRingStages)))});
+  schedule.onWay = std::min<int64_t>(schedule.stages,
+                                     llvm::divideNearest(target.rowOnWayBytes, shape.stageBytes()));
   return schedule;
 }
 
