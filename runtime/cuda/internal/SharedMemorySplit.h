@@ -14,8 +14,9 @@ namespace tenon::runtime::internal {
 ///
 /// Shared memory is what two steps need of which a block of the second starts beside one of the
 /// first, as far as registers, threads and shared memory allow; the rest is cache. Functions of more
-/// rows keep what the driver chooses for each kernel: they read more through the cache. `kernels`
-/// are those of the program, which are told what they prefer.
+/// rows, and those that would need more than three quarters, keep what the driver chooses for each
+/// kernel: they read more through the cache. `kernels` are those of the program, which are told what
+/// they prefer.
 absl::Status splitSharedMemory(const Device& device, const Program& program,
                                std::span<const LoadedKernel> kernels);
 
