@@ -233,6 +233,7 @@ private:
 ///   depth        elements of a line;
 ///   segments, parts, groups;
 ///   joined       products of a line;
+///   joins        whether lines are of several weights one after the other;
 ///   stages       units on their way or waiting in shared memory, as many for each group;
 ///   onWay        of these, those that memory is asked for at once: x waits for what was asked for
 ///                before it.
@@ -240,7 +241,7 @@ template <typename Config, typename At> struct HeldRowStream : Config {
   using T = typename Config::Input;
   using Slice = HeldSlice<typename Config::Encoding, T>;
   using Config::depth, Config::segments, Config::parts, Config::groups, Config::joined;
-  using Config::stages, Config::onWay;
+  using Config::stages, Config::onWay, Config::joins;
   static constexpr int lines = 16, pieces = depth / Slice::elements;
   static constexpr int sliceBytes = Slice::Line::bytes, runBytes = segments * sliceBytes;
   /// 16 bytes more than a multiple of 128 from a line to the next, so that loads of a warp, of 4 or
@@ -387,14 +388,24 @@ private:
     const int part = unit % parts, product = unit / parts;
     const int first = product / joined * lines, there = min(lines, count - first);
     const unsigned bytes = whole ? runBytes : min(segments, pieces - part * segments) * sliceBytes;
-    if (isElected()) {
+    auto bringLine = [&](int i) {
+      shared.full[stage].bring(shared.ring[stage] + i * pitch,
+                               at(firstLine + first + i, product % joined) + part * runBytes, bytes,
+                               policy);
+    };
+    const bool issues = isElected();
+    if (issues)
       shared.full[stage].expect(there * bytes);
+    if constexpr (joins) { // threads look for the weights of lines together
+      const int lane = threadIdx.x % 32;
+      __syncwarp();
+      if (lane < there)
+        bringLine(lane);
+    } else if (issues) {
       // Not unrolled: code that a block comes to for the first time arrives from memory.
 #pragma unroll 1
       for (int i = 0; i < there; ++i)
-        shared.full[stage].bring(shared.ring[stage] + i * pitch,
-                                 at(firstLine + first + i, product % joined) + part * runBytes,
-                                 bytes, policy);
+        bringLine(i);
     }
     __syncwarp();
   }
