@@ -10,9 +10,15 @@ const Encoding& encodingOf(const GemmRegion& region) {
   return *getEncoding(region.first().getWeight().getType().getElementType());
 }
 
-/// Whether device/held_row.cuh has slices of an encoding.
+/// Whether device/held_row.cuh and device/group_slices.cuh have slices of an encoding. Of blocks of
+/// one group of 4 bits those of 32 integers, and of 64 that begin with two numbers.
 bool isHeld(const Encoding& encoding) {
-  return encoding.name == "q4_k" || encoding.name == "q5_k" || encoding.name == "q8_0";
+  llvm::StringRef name = encoding.name;
+  if (name.starts_with("int4_g64_"))
+    return name.ends_with("_zero") || name.ends_with("_min");
+  return llvm::is_contained({"q4_0", "q4_k", "q5_k", "q8_0"}, name) ||
+         name.starts_with("int4_g32_") || name.starts_with("int4_g128x") ||
+         name.starts_with("e4m3_");
 }
 
 /// What the kind asks of a region, whatever the target.
@@ -25,8 +31,8 @@ Verdict accepts(const GemmRegion& region) {
       Type input = gemm.op.getInput().getType().getElementType();
       if (encoding != &encodingOf(region) || !isHeld(*encoding) || gemm.op.isQuantized() ||
           !(input.isF16() || input.isBF16()))
-        return Refusal{"held_block_gemv takes weights all of one of q4_k, q5_k and q8_0, and "
-                       "inputs of 16 bits"};
+        return Refusal{"held_block_gemv takes weights all of one encoding of q4_0, q4_k, q5_k, "
+                       "q8_0, groups of 4 bits and e4m3, and inputs of 16 bits"};
     }
   if (region.rows != 1 || region.inputs.size() != 1)
     return Refusal{"held_block_gemv takes one input of one row, but the region has " +
@@ -35,10 +41,11 @@ Verdict accepts(const GemmRegion& region) {
     return Refusal{"held_block_gemv joins at most 2 products, but the region has " +
                    std::to_string(region.joined())};
   Shape shape = Shape::of(region);
-  if (shape.depth % Shape::sliceElements != 0 || shape.parts() > Shape::mostParts)
-    return Refusal{"held_block_gemv takes depths of multiples of 256 elements, at most " +
-                   std::to_string(Shape::mostParts) + " parts, but the region has " +
-                   std::to_string(shape.depth) + " elements"};
+  int64_t multiple = shape.unit() * Shape::sliceElements;
+  if (shape.depth % multiple != 0 || shape.parts() > Shape::mostParts)
+    return Refusal{"held_block_gemv takes depths of multiples of " + std::to_string(multiple) +
+                   " elements, at most " + std::to_string(Shape::mostParts) +
+                   " parts, but the region has " + std::to_string(shape.depth) + " elements"};
   return Verdict::accept();
 }
 

@@ -1,6 +1,8 @@
 #ifndef TENON_KERNELS_CUDA_HELDBLOCKGEMV_H
 #define TENON_KERNELS_CUDA_HELDBLOCKGEMV_H
 
+#include <numeric>
+
 #include "kernels/KernelKind.h"
 #include "kernels/TypedSchedule.h"
 #include "kernels/cuda/CudaTarget.h"
@@ -14,8 +16,12 @@ namespace tenon::kernels {
 /// line's slices are cut into parts, of which each warp of a group has a slice. It follows from the
 /// weights alone, and so do sums.
 ///
+/// Parts begin where bulk copies and blocks of more than 256 elements can: a multiple of `unit`
+/// slices from the line's beginning.
+///
 /// Example: of q4_k lines of 4,096 elements are one part of 16 slices, one a warp; of 14,336
-/// elements 4 parts of 14; of 1,024 elements one part of 4, for two groups of warps.
+/// elements 4 parts of 14; of 1,024 elements one part of 4, for two groups of warps. Of
+/// int4_g128x8_f16, whose blocks are 4 slices, 14,336 elements are three parts of 16 and one of 8.
 struct HeldRowShape {
   const Encoding& encoding; ///< of the weights
   int64_t depth;            ///< of every GEMM
@@ -26,14 +32,19 @@ struct HeldRowShape {
 
   static HeldRowShape of(const GemmRegion& region);
 
-  int64_t sliceBytes() const { return encoding.bytesFor(sliceElements); }
+  int64_t sliceBytes() const { return sliceElements * encoding.blockBytes / encoding.blockSize; }
   int64_t slices() const { return depth / sliceElements; }
+  int64_t unit() const {
+    constexpr int64_t copied = 16; // bytes, and what copies are multiples of
+    int64_t ofBlock = llvm::divideCeil(encoding.blockSize, sliceElements);
+    return std::lcm(ofBlock, copied / std::gcd(copied, sliceBytes()));
+  }
   int64_t parts() const {
     constexpr int64_t mostStageBytes = 40 << 10; // several stages fit
     int64_t most = std::min(mostWarps, mostStageBytes / (lines * sliceBytes()));
-    return llvm::divideCeil(slices(), most);
+    return llvm::divideCeil(slices() / unit(), most / unit());
   }
-  int64_t segments() const { return llvm::divideCeil(slices(), parts()); }
+  int64_t segments() const { return llvm::divideCeil(slices() / unit(), parts()) * unit(); }
   int64_t groups() const {
     constexpr int64_t leastWarps = 8; // that keep up with memory
     return parts() > 1 ? 1 : std::max<int64_t>(1, leastWarps / segments());

@@ -6,13 +6,24 @@
 
 namespace tenon {
 
-/// What a thread (g, t) of a warp, of number 4 g + t, takes of a slice of 256 elements of a line of
-/// encoding E: groups 2 t and 2 t + 1 of 32 elements, an even one and an odd one. `take(made, odd,
-/// i)` makes F16 factors of quants 4 i and 4 i + 2, 4 i + 1 and 4 i + 3 of one of them.
-/// `product(even, odd, less)` is what both add to the line's product: `even` and `odd` are dot
+/// What a thread (g, t) of a warp, of number 4 g + t, takes of slice `number`, of 256 elements, of a
+/// run of a line of encoding E: groups 2 t and 2 t + 1 of 32 elements, an even one and an odd one.
+/// `take(made, odd, i)` makes F16 factors of quants 4 i and 4 i + 2, 4 i + 1 and 4 i + 3 of one of
+/// them. `product(even, odd, less)` is what both add to the line's product: `even` and `odd` are dot
 /// products of x and their factors, `less` is made of the sums of x, which `Sums` keeps.
-///   bytes   of a slice
+///   bytes             of a slice
+///   placeOf(lane)     where the lane's 8 neighbours of x stand, in eighths of an even group, an odd
+///                     one, of threads 0 to 3
+///   takesNeighbours   `take` makes quants 4 i and 4 i + 1, 4 i + 2 and 4 i + 3
+///   splitsGroups      factors of the second half of a group are 16 times as large
 template <typename E> struct SliceOfLine;
+
+/// Groups follow one another in a line as threads take them.
+struct SliceInOrder {
+  static constexpr bool splitsGroups = false, takesNeighbours = false;
+
+  static __device__ __forceinline__ int placeOf(int lane) { return lane; }
+};
 
 /// Sums of x over both groups of a thread.
 struct SliceSums {
@@ -50,7 +61,7 @@ struct SliceMinimumSums {
 
 /// Blocks whose first 16 bytes are those of Q4_K and Q5_K. Factors are nibbles where they lie, as
 /// subnormal numbers: 2^-24 of a quant of the even group, 2^-20 of one of the odd group.
-template <typename E> struct SixBitSliceOfLine {
+template <typename E> struct SixBitSliceOfLine : SliceInOrder {
   static constexpr int bytes = E::blockBytes;
   static constexpr bool hasFifthBits = E::blockBytes == Q5_K::blockBytes;
   using Sums = SliceMinimumSums;
@@ -59,7 +70,8 @@ template <typename E> struct SixBitSliceOfLine {
   unsigned integers; ///< of both groups: bytes of scales, then of minimums
   float scale, minimum;
 
-  __device__ __forceinline__ explicit SixBitSliceOfLine(const unsigned char* block) {
+  __device__ __forceinline__ SixBitSliceOfLine(const unsigned char* run, int number) {
+    const unsigned char* const block = run + number * bytes;
     constexpr int nibblesAt = hasFifthBits ? 48 : 16;
     const int t = threadIdx.x % 4;
 #pragma unroll
@@ -108,14 +120,15 @@ template <> struct SliceOfLine<Q5_K> : SixBitSliceOfLine<Q5_K> {
 };
 
 /// Factors are bytes as subnormal numbers, 2^-24 of what is 128 more than a quant.
-template <> struct SliceOfLine<Q8_0> {
+template <> struct SliceOfLine<Q8_0> : SliceInOrder {
   static constexpr int bytes = 8 * Q8_0::blockBytes;
   using Sums = SliceSums;
 
   unsigned words[17]; ///< of two blocks
 
-  __device__ __forceinline__ explicit SliceOfLine(const unsigned char* slice) {
-    const unsigned char* const blocks = slice + threadIdx.x % 4 * (2 * Q8_0::blockBytes);
+  __device__ __forceinline__ SliceOfLine(const unsigned char* run, int number) {
+    const unsigned char* const blocks =
+        run + number * bytes + threadIdx.x % 4 * (2 * Q8_0::blockBytes);
 #pragma unroll
     for (int i = 0; i < 17; ++i)
       words[i] = alignedWordAt(blocks + 4 * i);
@@ -140,7 +153,7 @@ template <> struct SliceOfLine<Q8_0> {
 /// groups, of lines g and g + 8.
 template <typename E, typename T> struct HeldSlice {
   using Line = SliceOfLine<E>;
-  static constexpr int elements = 256;
+  static constexpr int elements = 256, halves = Line::splitsGroups ? 2 : 1;
 
   /// In shared memory: factors of 8 elements that follow one another, the sums of each thread t,
   /// what x is divided by.
@@ -165,10 +178,10 @@ template <typename E, typename T> struct HeldSlice {
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
       const unsigned low = input.narrow(words[i].x), high = input.narrow(words[i].y);
-      made[2 * i] = __byte_perm(low, high, 0x5410u);
-      made[2 * i + 1] = __byte_perm(low, high, 0x7632u);
+      made[2 * i] = Line::takesNeighbours ? low : __byte_perm(low, high, 0x5410u);
+      made[2 * i + 1] = Line::takesNeighbours ? high : __byte_perm(low, high, 0x7632u);
     }
-    shared.x[lane] = {made[0], made[1], made[2], made[3]};
+    shared.x[Line::placeOf(lane)] = {made[0], made[1], made[2], made[3]};
     shared.inverse = inverse = input.inverse;
     __syncwarp();
     recallFactors(shared);
@@ -187,29 +200,35 @@ template <typename E, typename T> struct HeldSlice {
     sums = shared.sums[threadIdx.x % 4], inverse = shared.inverse;
   }
 
-  /// Adds to a thread's sums of lines g and g + 8 of 16, whose slices begin at `slice` and follow
-  /// `pitch` bytes apart. Over a line's four threads they add up to its product.
-  __device__ __forceinline__ void multiply(float (&lines)[2], const unsigned char* slice,
-                                           int pitch) const {
-    const unsigned char* const first = slice + threadIdx.x % 32 / 4 * pitch;
-    const Line upper(first), lower(first + 8 * pitch);
-    float even[4] = {}, odd[4] = {};
+  /// Adds to a thread's sums of lines g and g + 8 of 16, of which slice `number` of runs that begin
+  /// at `runs` and follow `pitch` bytes apart. Over a line's four threads they add up to its
+  /// product.
+  __device__ __forceinline__ void multiply(float (&lines)[2], const unsigned char* runs, int pitch,
+                                           int number) const {
+    const unsigned char* const first = runs + threadIdx.x % 32 / 4 * pitch;
+    const Line upper(first, number), lower(first + 8 * pitch, number);
+    float even[halves][4] = {}, odd[halves][4] = {};
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
       unsigned a[2][2], b[2][2];
 #pragma unroll
       for (int isOdd = 0; isOdd < 2; ++isOdd)
         upper.take(a[isOdd], isOdd, i), lower.take(b[isOdd], isOdd, i);
-      multiplyAdd<F16>(even, {a[0][0], b[0][0], a[0][1], b[0][1]}, {x[i].x, x[i].y});
-      multiplyAdd<F16>(odd, {a[1][0], b[1][0], a[1][1], b[1][1]}, {x[i].x, x[i].y});
+      const int half = i * halves / 8;
+      multiplyAdd<F16>(even[half], {a[0][0], b[0][0], a[0][1], b[0][1]}, {x[i].x, x[i].y});
+      multiplyAdd<F16>(odd[half], {a[1][0], b[1][0], a[1][1], b[1][1]}, {x[i].x, x[i].y});
     }
     typename Line::Sums::Less less[2];
     sums.measure(less, upper, lower);
-    lines[0] = __fmaf_rn(upper.product(even[0], odd[1], less[0]), inverse, lines[0]);
-    lines[1] = __fmaf_rn(lower.product(even[2], odd[3], less[1]), inverse, lines[1]);
+    lines[0] = __fmaf_rn(upper.product(dot(even, 0), dot(odd, 1), less[0]), inverse, lines[0]);
+    lines[1] = __fmaf_rn(lower.product(dot(even, 2), dot(odd, 3), less[1]), inverse, lines[1]);
   }
 
 private:
+  /// Of both halves of a group.
+  static __device__ __forceinline__ float dot(const float (&parts)[halves][4], int place) {
+    return halves == 1 ? parts[0][place] : __fmaf_rn(parts[halves - 1][place], 0x1p-4f, parts[0][place]);
+  }
   __device__ __forceinline__ void recallFactors(const Shared& shared) {
     const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
 #pragma unroll
@@ -328,7 +347,7 @@ template <typename Config, typename At> struct HeldRowStream : Config {
         x.recall(sliceOf(unit % parts));
       shared.full[stage].wait(parity);
       if (has(unit % parts))
-        x.multiply(both, shared.ring[stage] + segment * sliceBytes, pitch);
+        x.multiply(both, shared.ring[stage], pitch, segment);
       if (isLast)
         leave(both, stage);
       __syncwarp();
@@ -412,3 +431,5 @@ private:
 };
 
 } // namespace tenon
+
+#include "group_slices.cuh"

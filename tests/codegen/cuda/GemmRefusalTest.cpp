@@ -350,8 +350,8 @@ INSTANTIATE_TEST_SUITE_P(
                 heldBlockTypes(1, 4096, "q2_k"),
                 {f16({1, 16})},
                 heldBlockMatmul(1, 4096, "q2_k"),
-                "held_block_gemv takes weights all of one of q4_k, q5_k and q8_0, and inputs of 16 "
-                "bits"},
+                "held_block_gemv takes weights all of one encoding of q4_0, q4_k, q5_k, q8_0, "
+                "groups of 4 bits and e4m3, and inputs of 16 bits"},
         Refusal{"HeldRowOfTwo",
                 "held_block_gemv",
                 heldRowSchedule,
