@@ -1,5 +1,7 @@
 #include "frontends/gguf/GgufSource.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 
@@ -29,10 +31,13 @@ absl::StatusOr<std::unique_ptr<ModelSource>> GgufSource::open(const std::string&
 }
 
 absl::StatusOr<std::unique_ptr<ModelSource>>
-GgufSource::create(std::shared_ptr<const MappedFile> mapped) {
+GgufSource::create(std::shared_ptr<const MappedFile> mapped, const AdaptTensor& adapt) {
   TENON_ASSIGN_OR_RETURN(auto file, GgufFile::create(std::move(mapped)));
   TENON_ASSIGN_OR_RETURN(GgufModel model, GgufModel::create(std::move(file)));
-  return std::unique_ptr<ModelSource>(new GgufSource(std::move(model)));
+  std::unique_ptr<GgufSource> source(new GgufSource(std::move(model)));
+  if (adapt)
+    std::ranges::for_each(source->list, adapt);
+  return source;
 }
 
 std::string GgufSource::fullKey(std::string_view key) const {

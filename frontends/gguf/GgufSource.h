@@ -1,6 +1,8 @@
 #ifndef TENON_FRONTENDS_GGUF_GGUFSOURCE_H
 #define TENON_FRONTENDS_GGUF_GGUFSOURCE_H
 
+#include <functional>
+
 #include "frontends/gguf/GgufModel.h"
 #include "frontends/models/ModelSource.h"
 
@@ -13,9 +15,12 @@ class GgufSource : public ModelSource {
 public:
   /// Opens the file at `path` and, if it is the first of several parts, the others beside it.
   static absl::StatusOr<std::unique_ptr<ModelSource>> open(const std::string& path);
-  /// The model in one file that is mapped already.
+  /// What a caller says otherwise of a tensor than its file does: an encoding of at most as many
+  /// bytes, a permutation.
+  using AdaptTensor = std::function<void(SourceTensor& tensor)>;
+  /// The model in one file that is mapped already; `adapt` is called once for each tensor.
   static absl::StatusOr<std::unique_ptr<ModelSource>>
-  create(std::shared_ptr<const MappedFile> mapped);
+  create(std::shared_ptr<const MappedFile> mapped, const AdaptTensor& adapt = nullptr);
 
   const std::string& path() const override { return model.main().path(); }
   std::span<const std::shared_ptr<const MappedFile>> files() const override { return mappings; }

@@ -32,3 +32,25 @@ func.func @others(%x: tensor<1x2880xf16>, %y: tensor<2x4096xf16>, %w: tensor<409
   %1 = tenon.matmul %y, %v : (tensor<2x4096xf16>, tensor<4096x4096x!tenon.block<q8_0>>) -> tensor<2x4096xf16>
   return %0, %1 : tensor<1x4096xf16>, tensor<2x4096xf16>
 }
+
+// Lines are cut where blocks of 1,024 elements and copies of 16 bytes begin: 16 slices of four parts, 8 of seven,
+// 14 of four.
+// CHECK-LABEL: func.func @groups
+// CHECK: schedule #tenon.schedule<"held_block_gemv", tiles = 132, {{.*}}threads = 544 : i64}>
+// CHECK: schedule #tenon.schedule<"held_block_gemv", tiles = 132, {{.*}}threads = 288 : i64}>
+// CHECK: schedule #tenon.schedule<"held_block_gemv", tiles = 132, {{.*}}threads = 480 : i64}>
+func.func @groups(%x: tensor<1x14336xf16>, %w: tensor<4096x14336x!tenon.block<int4_g128x8_f16>>, %v: tensor<4096x14336x!tenon.block<e4m3_g128_f32>>, %u: tensor<4096x14336x!tenon.block<q4_0>>) -> (tensor<1x4096xf16>, tensor<1x4096xf16>, tensor<1x4096xf16>) {
+  %0 = tenon.matmul %x, %w : (tensor<1x14336xf16>, tensor<4096x14336x!tenon.block<int4_g128x8_f16>>) -> tensor<1x4096xf16>
+  %1 = tenon.matmul %x, %v : (tensor<1x14336xf16>, tensor<4096x14336x!tenon.block<e4m3_g128_f32>>) -> tensor<1x4096xf16>
+  %2 = tenon.matmul %x, %u : (tensor<1x14336xf16>, tensor<4096x14336x!tenon.block<q4_0>>) -> tensor<1x4096xf16>
+  return %0, %1, %2 : tensor<1x4096xf16>, tensor<1x4096xf16>, tensor<1x4096xf16>
+}
+
+// Seven slices of FP8 are no multiple of 16 bytes, and groups of 64 behind a scale alone are not aligned.
+// CHECK-LABEL: func.func @unaligned
+// CHECK-NOT: held_block_gemv
+func.func @unaligned(%x: tensor<1x1792xf16>, %y: tensor<1x4096xf16>, %w: tensor<4096x1792x!tenon.block<e4m3_g128_f32>>, %v: tensor<4096x4096x!tenon.block<int4_g64_f16>>) -> (tensor<1x4096xf16>, tensor<1x4096xf16>) {
+  %0 = tenon.matmul %x, %w : (tensor<1x1792xf16>, tensor<4096x1792x!tenon.block<e4m3_g128_f32>>) -> tensor<1x4096xf16>
+  %1 = tenon.matmul %y, %v : (tensor<1x4096xf16>, tensor<4096x4096x!tenon.block<int4_g64_f16>>) -> tensor<1x4096xf16>
+  return %0, %1 : tensor<1x4096xf16>, tensor<1x4096xf16>
+}

@@ -47,13 +47,13 @@ module attributes {tenon.target = #tenon.target<"h200", cuda, features = ["sm_90
   // CHECK: order <chunk = 2048, lanes = 256, tree = tensor_cores>
   // CHECK: schedule #tenon.schedule<"gemv_bulk", tiles = 132, {early = 2 : i64, stages = 6 : i64, threads = 512 : i64, vector = 8 : i64}>
   // CHECK: order <chunk = 2048, lanes = 256, tree = tensor_cores>
-  func.func @quantised(%x: tensor<1x4096xf16>, %q: tensor<4096x4096x!tenon.block<q4_0>>, %d: tensor<4096x14336x!tenon.block<q4_0>>, %h: tensor<1x14336xf16>, %o: tensor<512x4096x!tenon.block<q4_0>>, %s: tensor<1xi32>, %p: tensor<1xi32>) -> (tensor<1x32x128xbf16>, tensor<1x4096xf16>, tensor<1x512xf16>) {
+  func.func @quantised(%x: tensor<1x4096xf16>, %q: tensor<4096x4096x!tenon.block<q4_1>>, %d: tensor<4096x14336x!tenon.block<q4_1>>, %h: tensor<1x14336xf16>, %o: tensor<512x4096x!tenon.block<q4_1>>, %s: tensor<1xi32>, %p: tensor<1xi32>) -> (tensor<1x32x128xbf16>, tensor<1x4096xf16>, tensor<1x512xf16>) {
     %k = tenon.get_state @k : !tenon.state<1x64x8x128xbf16>
-    %0 = tenon.matmul %x, %q : (tensor<1x4096xf16>, tensor<4096x4096x!tenon.block<q4_0>>) -> tensor<1x4096xbf16>
+    %0 = tenon.matmul %x, %q : (tensor<1x4096xf16>, tensor<4096x4096x!tenon.block<q4_1>>) -> tensor<1x4096xbf16>
     %1 = tenon.reshape %0 to [1, 32, 128] : (tensor<1x4096xbf16>) -> tensor<1x32x128xbf16>
     %2 = tenon.attention %1, %k, %k, %s, %p scale 0.1 : (tensor<1x32x128xbf16>, !tenon.state<1x64x8x128xbf16>, !tenon.state<1x64x8x128xbf16>, tensor<1xi32>, tensor<1xi32>) -> tensor<1x32x128xbf16>
-    %3 = tenon.matmul %h, %d : (tensor<1x14336xf16>, tensor<4096x14336x!tenon.block<q4_0>>) -> tensor<1x4096xf16>
-    %4 = tenon.matmul %x, %o : (tensor<1x4096xf16>, tensor<512x4096x!tenon.block<q4_0>>) -> tensor<1x512xf16>
+    %3 = tenon.matmul %h, %d : (tensor<1x14336xf16>, tensor<4096x14336x!tenon.block<q4_1>>) -> tensor<1x4096xf16>
+    %4 = tenon.matmul %x, %o : (tensor<1x4096xf16>, tensor<512x4096x!tenon.block<q4_1>>) -> tensor<1x512xf16>
     return %2, %3, %4 : tensor<1x32x128xbf16>, tensor<1x4096xf16>, tensor<1x512xf16>
   }
 
@@ -63,10 +63,10 @@ module attributes {tenon.target = #tenon.target<"h200", cuda, features = ["sm_90
   // CHECK: schedule #tenon.schedule<"gemv_bulk", tiles = 132, {early = 1 : i64, held = 1 : i64, stages = 2 : i64, threads = 512 : i64, vector = 8 : i64}>
   // CHECK: schedule #tenon.schedule<"gemv_bulk", tiles = 132, {batch = 2 : i64, early = 1 : i64, held = 1 : i64, stages = 2 : i64, threads = 512 : i64, vector = 8 : i64}>
   // CHECK: schedule #tenon.schedule<"gemv_bulk", tiles = 132, {batch = 2 : i64, {{.*}}threads = 512 : i64, vector = 8 : i64}>
-  func.func @few_segments(%x: tensor<1x2880xf16>, %q: tensor<5120x2880x!tenon.block<q8_0>>, %h: tensor<201088x2880x!tenon.block<q8_0>>, %n: tensor<5120x2880x!tenon.block<q4_0>>) -> (tensor<1x5120xf16>, tensor<1x201088xf16>, tensor<1x5120xf16>) {
+  func.func @few_segments(%x: tensor<1x2880xf16>, %q: tensor<5120x2880x!tenon.block<q8_0>>, %h: tensor<201088x2880x!tenon.block<q8_0>>, %n: tensor<5120x2880x!tenon.block<q4_1>>) -> (tensor<1x5120xf16>, tensor<1x201088xf16>, tensor<1x5120xf16>) {
     %0 = tenon.matmul %x, %q : (tensor<1x2880xf16>, tensor<5120x2880x!tenon.block<q8_0>>) -> tensor<1x5120xf16>
     %1 = tenon.matmul %x, %h : (tensor<1x2880xf16>, tensor<201088x2880x!tenon.block<q8_0>>) -> tensor<1x201088xf16>
-    %2 = tenon.matmul %x, %n : (tensor<1x2880xf16>, tensor<5120x2880x!tenon.block<q4_0>>) -> tensor<1x5120xf16>
+    %2 = tenon.matmul %x, %n : (tensor<1x2880xf16>, tensor<5120x2880x!tenon.block<q4_1>>) -> tensor<1x5120xf16>
     return %0, %1, %2 : tensor<1x5120xf16>, tensor<1x201088xf16>, tensor<1x5120xf16>
   }
 }

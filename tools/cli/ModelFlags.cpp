@@ -20,6 +20,16 @@ static std::vector<std::string> weightTypes() {
   return names;
 }
 
+/// One of them, perhaps with the order of columns behind it.
+static CLI::Validator someWeightType() {
+  CLI::Validator named = oneOf(weightTypes());
+  auto check = [named](std::string& text) {
+    bool isOrdered = text.ends_with(actOrderSuffix);
+    return named(text.substr(0, text.size() - (isOrdered ? actOrderSuffix.size() : 0)));
+  };
+  return CLI::Validator(check, "");
+}
+
 /// Adds `--cache`: how the caches are laid out.
 static void addCacheFlag(CLI::App& command, ModelOptions& options, FlagRules& rules) {
   CLI::Option* cache = addFieldsFlag(
@@ -96,8 +106,10 @@ void addModelOptions(CLI::App& command, ModelOptions& options, FlagRules& rules)
   rules.require(
       command
           .add_option("--type", options.weightType,
-                      "Their type where MODEL is a shape: f32, f16, bf16 or a block format")
-          ->check(oneOf(weightTypes()))
+                      "Their type where MODEL is a shape: f32, f16, bf16 or a block format; with "
+                      ",act_order behind it the columns of layers have another order than inputs, "
+                      "as GPTQ may leave them")
+          ->check(someWeightType())
           ->capture_default_str(),
       {Need::NamedShape});
 }

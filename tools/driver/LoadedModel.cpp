@@ -1,6 +1,10 @@
 #include "tools/driver/LoadedModel.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <map>
+#include <numeric>
+#include <random>
 
 #include "absl/strings/str_format.h"
 #include "frontends/gguf/GgufSource.h"
@@ -18,16 +22,59 @@ namespace tenon::tools {
 
 namespace fs = std::filesystem;
 
-/// The metadata of a named shape; `encoding` is that of the matrices.
+namespace {
+
+/// A source, and the orders of columns that its tensors refer to, by the number of columns.
+struct ShapeSource {
+  std::map<int64_t, std::vector<int32_t>> orders;
+  std::unique_ptr<frontends::ModelSource> source;
+
+  std::span<const int32_t> orderOf(int64_t columns);
+};
+
+} // namespace
+
+/// Any order, as GPTQ leaves columns that it takes by their activations.
+std::span<const int32_t> ShapeSource::orderOf(int64_t columns) {
+  std::vector<int32_t>& order = orders[columns];
+  if (order.empty()) {
+    order.resize(columns);
+    std::iota(order.begin(), order.end(), 0);
+    std::shuffle(order.begin(), order.end(), std::minstd_rand());
+  }
+  return order;
+}
+
+/// The metadata of a named shape. `type` is the encoding of the matrices; those of formats that
+/// GGUF files do not have stand in place of matrices in f16, whose rows are whole blocks of them.
+/// With `,act_order` behind it the columns of layers' matrices have another order than their
+/// inputs.
 static absl::StatusOr<std::shared_ptr<const frontends::ModelSource>>
-makeShape(const std::string& name, const std::string& encoding) {
+makeShape(const std::string& name, const std::string& type) {
   TENON_ASSIGN_OR_RETURN(ModelShape shape, findModelShape(name));
+  std::string_view encoding = type;
+  bool isOrdered = encoding.ends_with(actOrderSuffix);
+  if (isOrdered)
+    encoding.remove_suffix(actOrderSuffix.size());
   const Encoding* stored = findEncoding(encoding);
   if (!stored)
     return absl::InvalidArgumentError(
-        absl::StrFormat("--type: expects an element type, but got '%s'", encoding));
-  TENON_ASSIGN_OR_RETURN(auto mapped, makeModelMetadata(shape, *stored));
-  return frontends::GgufSource::create(std::move(mapped));
+        absl::StrFormat("--type: expects an element type, but got '%s'", type));
+  const Encoding& f16 = *findEncoding("f16");
+  bool hasGgufType = stored->ggufType >= 0;
+  TENON_ASSIGN_OR_RETURN(auto mapped, makeModelMetadata(shape, hasGgufType ? *stored : f16));
+  auto made = std::make_shared<ShapeSource>();
+  auto adapt = [&](frontends::SourceTensor& tensor) {
+    int64_t columns = tensor.shape.back();
+    if (!hasGgufType && tensor.encoding == &f16 && columns % stored->blockSize == 0) {
+      tensor.byteSize = tensor.byteSize / f16.blockBytes / stored->blockSize * stored->blockBytes;
+      tensor.encoding = stored;
+    }
+    if (isOrdered && tensor.encoding == stored && tensor.name.starts_with("blk."))
+      tensor.permutation = made->orderOf(columns);
+  };
+  TENON_ASSIGN_OR_RETURN(made->source, frontends::GgufSource::create(std::move(mapped), adapt));
+  return std::shared_ptr<const frontends::ModelSource>(made, made->source.get());
 }
 
 /// The target that IR of a later phase was made for, held against the one that flags ask for.

@@ -32,6 +32,10 @@ inline constexpr std::string_view interpreterDevice = "reference";
 /// `--activations` of f32 whose factors a GPU's library may round.
 inline constexpr std::string_view tf32Activations = "tf32";
 
+/// Behind the type of a shape's weights: columns of layers' matrices have another order than their
+/// inputs (GPTQ's `desc_act`).
+inline constexpr std::string_view actOrderSuffix = ",act_order";
+
 /// What model is read, and what of it is compiled.
 struct ModelOptions {
   std::string path;
@@ -52,7 +56,7 @@ struct ModelOptions {
   bool draftIds = false;                     ///< as in `ImportOptions`
   std::vector<std::string> ignoredKeys = {}; ///< as in `ImportOptions`
   std::optional<uint64_t> randomSeed = {};   ///< of weights made at load instead of the model's own
-  std::string weightType = "f16";            ///< of the random weights of a shape that is named
+  std::string weightType = "f16";            ///< of a shape's weights, perhaps with `actOrderSuffix`
   std::string device = "auto";               ///< `cpu`, `cuda` or `auto`: as `chooseTarget` has it
   std::string target = "native";             ///< what to compile for
 };

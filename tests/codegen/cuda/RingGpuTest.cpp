@@ -137,7 +137,7 @@ INSTANTIATE_TEST_SUITE_P(Types, CudaRingTest,
                          ::testing::Values(RingTypes{"f16", "f16", "f16"},
                                            RingTypes{"bf16", "bf16", "bf16"},
                                            RingTypes{"q4_1_f16", "f16", "!tenon.block<q4_1>"},
-                                           RingTypes{"q4_0_bf16", "bf16", "!tenon.block<q4_0>"}),
+                                           RingTypes{"q4_1_bf16", "bf16", "!tenon.block<q4_1>"}),
                          [](const auto& info) { return std::string(info.param.name); });
 
 } // namespace
