@@ -185,6 +185,9 @@ Value ModelGraph::inOrderOf(Value x, const std::string& weight) {
     return x;
   auto length = static_cast<int64_t>(order.size());
   Value columns = builder().intConstant({length}, llvm::ArrayRef(order.data(), order.size()));
+  if (x.getShape().front() == 1) // a row lies as its column does
+    return builder().reshape(builder().embedding(builder().reshape(x, {length, 1}), columns),
+                             {1, length});
   Value chosen = builder().embedding(builder().transpose(x, {1, 0}), columns);
   return builder().transpose(chosen, {1, 0});
 }
