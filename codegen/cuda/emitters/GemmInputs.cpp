@@ -99,6 +99,7 @@ Operation* GemmInputs::normOf(Value value) const {
   return nullptr;
 }
 
+/// Packed as they lie in memory: what widens them would wait for them before x is asked for.
 void GemmInputs::preload() {
   for (const SharedSums& shared : sums) {
     const Source& source = sources[shared.source];
@@ -113,10 +114,11 @@ void GemmInputs::preload() {
         std::string name = "norm_" + context.pointer(argument);
         CodeWriter& code = context.structure.begin(PhaseKind::Load, {context.access(argument)},
                                                    {{MemorySpace::Registers, name}});
-        code.format("float %s[%d][2];", name, pairs);
+        code.format("Packed<2, %s> %s[%d];", deviceType(elementTypeOf(operand.getType())), name,
+                    pairs);
         openChunks(code, source);
         [[maybe_unused]] LogicalResult printed = forPairs(code, source, [&](RegionPrinter&) {
-          code.format("loadVector(%s[pair], %s + k);", name, context.pointer(argument));
+          code.format("loadPacked(%s[pair], %s + k);", name, context.pointer(argument));
           return success();
         });
         closeChunks(code);
@@ -472,8 +474,13 @@ LogicalResult GemmInputs::applyNorm(CodeWriter& code, const SharedSums& shared, 
   const Source& source = sources[shared.source];
   openChunks(code, source);
   LogicalResult printed = forPairs(code, source, [&](RegionPrinter& printer) -> LogicalResult {
-    for (const auto& [operand, name] : preloaded)
-      printer.define(operand, name + "[pair]");
+    for (const auto& [operand, name] : preloaded) {
+      if (!llvm::is_contained(norm.operands, operand))
+        continue;
+      code.format("float wide_%s[2];", name);
+      code.format("widen(wide_%s, %s[pair]);", name, name);
+      printer.define(operand, "wide_" + name);
+    }
     FailureOr<std::string> x = elementOf(printer, shared.source);
     if (failed(x))
       return failure();

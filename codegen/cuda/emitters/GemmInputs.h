@@ -98,7 +98,7 @@ private:
   std::vector<Source> sources;
   std::vector<SharedSums> sums;
   int64_t sumsOffset;                                  ///< of the next chunks' sums, bytes
-  llvm::MapVector<mlir::Value, std::string> preloaded; ///< arrays [ownChunks * pairs][2]
+  llvm::MapVector<mlir::Value, std::string> preloaded; ///< arrays [ownChunks * pairs] of `Packed`
   llvm::SmallPtrSet<mlir::Value, 4> stored;            ///< of the prologue's results
 };
 

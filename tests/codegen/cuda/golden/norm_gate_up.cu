@@ -23,7 +23,7 @@ __device__ __forceinline__ void gemv_bulk_tile(const long long tile, const F16* 
   Ring ring(reinterpret_cast<Ring::Shared*>(memory)[warp], pieces);
   ring.start<1>(pieceAt);
   // load: reads a1 (global); writes norm_a1 (registers)
-  float norm_a1[4][2];
+  Packed<2, F16> norm_a1[4];
 #pragma unroll
   for (int own = 0; own < 1; ++own) {
     const int chunk = own * 16 + warp;
@@ -32,7 +32,7 @@ __device__ __forceinline__ void gemv_bulk_tile(const long long tile, const F16* 
       for (int i = 0; i < 4; ++i) {
         [[maybe_unused]] const int pair = own * 4 + i;
         const int k = chunk * 256 + i * 64 + lane * 2;
-        loadVector(norm_a1[pair], a1 + k);
+        loadPacked(norm_a1[pair], a1 + k);
       }
     }
   }
@@ -116,10 +116,12 @@ __device__ __forceinline__ void gemv_bulk_tile(const long long tile, const F16* 
         for (int i = 0; i < 4; ++i) {
           [[maybe_unused]] const int pair = own * 4 + i;
           const int k = chunk * 256 + i * 64 + lane * 2;
+          float wide_norm_a1[2];
+          widen(wide_norm_a1, norm_a1[pair]);
           float hero[2], y[2];
 #pragma unroll
           for (int j = 0; j < 2; ++j)
-            hero[j] = roundTo<F16>(source0[m][pair][j] * factor * norm_a1[pair][j]);
+            hero[j] = roundTo<F16>(source0[m][pair][j] * factor * wide_norm_a1[j]);
 #pragma unroll
           for (int j = 0; j < 2; ++j)
             y[j] = hero[j];
