@@ -135,7 +135,8 @@ TEST(CostModel, EpiloguesOfLibrariesTakeWhatWasMeasured) {
 }
 
 /// GEMMs of one row, whose weights come through rings, in steps of Llama-3.1-8B in 16 bits
-/// (2026-11-26, net of timing) and in Q4_K (2026-11-28): head, down, output.
+/// (2026-11-26, net of timing) and in Q4_K (2026-11-28): head, down, output. The last three
+/// alone (docs/notebook/2026-11-28-groups-beside-slices-of-x.md).
 TEST(CostModel, GemmsOfOneRowTakeWhatWasMeasured) {
   struct Measured {
     int columns, depth;
@@ -148,7 +149,10 @@ TEST(CostModel, GemmsOfOneRowTakeWhatWasMeasured) {
         Measured{4096, 4096, "f16", "gemv_bulk", 8400},
         Measured{128256, 4096, "!tenon.block<q4_k>", "held_block_gemv", 69770},
         Measured{4096, 14336, "!tenon.block<q4_k>", "held_block_gemv", 9840},
-        Measured{4096, 4096, "!tenon.block<q4_k>", "held_block_gemv", 4240}}) {
+        Measured{4096, 4096, "!tenon.block<q4_k>", "held_block_gemv", 4240},
+        Measured{12288, 4096, "!tenon.block<int4_g128x8_f16>", "held_block_gemv", 8270},
+        Measured{12288, 4096, "!tenon.block<q4_0>", "held_block_gemv", 8750},
+        Measured{12288, 4096, "!tenon.block<e4m3_g128_f32>", "held_block_gemv", 14100}}) {
     SCOPED_TRACE(absl::StrFormat("%d x %d of %s", gemm.columns, gemm.depth, gemm.weight));
     Scheduled row(matmul(1, gemm.columns, gemm.depth, gemm.weight), "h200");
     EXPECT_EQ(row.kernel.getScheduleAttr().getEmitter(), gemm.kind);
