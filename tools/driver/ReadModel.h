@@ -56,9 +56,9 @@ struct ModelOptions {
   bool draftIds = false;                     ///< as in `ImportOptions`
   std::vector<std::string> ignoredKeys = {}; ///< as in `ImportOptions`
   std::optional<uint64_t> randomSeed = {};   ///< of weights made at load instead of the model's own
-  std::string weightType = "f16";            ///< of a shape's weights, perhaps with `actOrderSuffix`
-  std::string device = "auto";               ///< `cpu`, `cuda` or `auto`: as `chooseTarget` has it
-  std::string target = "native";             ///< what to compile for
+  std::string weightType = "f16"; ///< of a shape's weights, perhaps with `actOrderSuffix`
+  std::string device = "auto";    ///< `cpu`, `cuda` or `auto`: as `chooseTarget` has it
+  std::string target = "native";  ///< what to compile for
 };
 
 /// A context with the dialects that modules are made of.

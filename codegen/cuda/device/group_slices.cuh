@@ -34,8 +34,8 @@ __device__ __forceinline__ float groupProduct(float scale, float zero, float dot
 }
 
 /// 64 integers of 4 bits of one scale, two groups of 32 whose bytes hold an element and the one 16
-/// after it. The even group is what lower halves of bytes hold, 2^-24 of a quant, the odd group what
-/// upper halves hold, 2^-20 of one: x lies in that order.
+/// after it. The even group is what lower halves of bytes hold, 2^-24 of a quant, the odd group
+/// what upper halves hold, 2^-20 of one: x lies in that order.
 template <GroupZero kind> struct NibblesOfOneScale {
   static constexpr bool splitsGroups = false, takesNeighbours = false;
   using Sums = SliceTotal;
@@ -107,8 +107,7 @@ template <typename Scale, GroupZero kind, int blockBytes> struct NibblesOfTwoSca
 
   static __device__ __forceinline__ int placeOf(int lane) { return lane; }
   __device__ __forceinline__ NibblesOfTwoScales(const unsigned char* run, int number) {
-    const unsigned char* const blocks =
-        run + number * bytes + threadIdx.x % 4 * (2 * blockBytes);
+    const unsigned char* const blocks = run + number * bytes + threadIdx.x % 4 * (2 * blockBytes);
 #pragma unroll
     for (int i = 0; i < blockBytes / 2; ++i)
       words[i] = alignedWordAt(blocks + 4 * i);
@@ -164,8 +163,8 @@ template <int size> struct SliceOfLine<E4M3<size>> {
       scales[odd] = *reinterpret_cast<const float*>(begin);
 #pragma unroll
       for (int i = 0; i < 8; ++i) {
-        const int word = isShared ? 16 * odd + i / 2 * 4 + t % 2 * 2 + i % 2
-                                  : (size == 64 ? 8 * odd : 0) + i;
+        const int word =
+            isShared ? 16 * odd + i / 2 * 4 + t % 2 * 2 + i % 2 : (size == 64 ? 8 * odd : 0) + i;
         words[odd][i] = alignedWordAt(begin + 4 + 4 * word);
       }
     }

@@ -6,13 +6,15 @@
 
 namespace tenon {
 
-/// What a thread (g, t) of a warp, of number 4 g + t, takes of slice `number`, of 256 elements, of a
-/// run of a line of encoding E: groups 2 t and 2 t + 1 of 32 elements, an even one and an odd one.
+/// What a thread (g, t) of a warp, of number 4 g + t, takes of slice `number`, of 256 elements, of
+/// a run of a line of encoding E: groups 2 t and 2 t + 1 of 32 elements, an even one and an odd
+/// one.
 /// `take(made, odd, i)` makes F16 factors of quants 4 i and 4 i + 2, 4 i + 1 and 4 i + 3 of one of
-/// them. `product(even, odd, less)` is what both add to the line's product: `even` and `odd` are dot
-/// products of x and their factors, `less` is made of the sums of x, which `Sums` keeps.
+/// them. `product(even, odd, less)` is what both add to the line's product: `even` and `odd` are
+/// dot products of x and their factors, `less` is made of the sums of x, which `Sums` keeps.
 ///   bytes             of a slice
-///   placeOf(lane)     where the lane's 8 neighbours of x stand, in eighths of an even group, an odd
+///   placeOf(lane)     where the lane's 8 neighbours of x stand, in eighths of an even group, an
+///   odd
 ///                     one, of threads 0 to 3
 ///   takesNeighbours   `take` makes quants 4 i and 4 i + 1, 4 i + 2 and 4 i + 3
 ///   splitsGroups      factors of the second half of a group are 16 times as large
@@ -227,7 +229,8 @@ template <typename E, typename T> struct HeldSlice {
 private:
   /// Of both halves of a group.
   static __device__ __forceinline__ float dot(const float (&parts)[halves][4], int place) {
-    return halves == 1 ? parts[0][place] : __fmaf_rn(parts[halves - 1][place], 0x1p-4f, parts[0][place]);
+    return halves == 1 ? parts[0][place]
+                       : __fmaf_rn(parts[halves - 1][place], 0x1p-4f, parts[0][place]);
   }
   __device__ __forceinline__ void recallFactors(const Shared& shared) {
     const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
