@@ -110,8 +110,8 @@ static int64_t workersFor(const GemmRegion& region, const CudaTarget& target) {
 }
 
 /// Stages that fit beside the other blocks of a multiprocessor, at most four: with five, and less
-/// first-level cache for x, gate and up of llama-3.1-8b took 22.0 µs on an H200 with 8 rows, and not
-/// 19.3; with 16 rows a step took 2.769 ms, and not 2.703.
+/// first-level cache for x, gate and up of llama-3.1-8b took 22.0 µs on an H200 with 8 rows, and
+/// not 19.3; with 16 rows a step took 2.769 ms, and not 2.703.
 static int64_t stagesFor(const GemmRegion& region, const CudaTarget& target) {
   constexpr int64_t reservedBytes = 1024;
   HeldBlockShape shape = HeldBlockShape::of(region);

@@ -8,9 +8,9 @@ namespace tenon {
 
 /// What a thread (g, t) of a warp, of number 4 g + t, takes of slice `number`, of 256 elements, of
 /// a run of a line of encoding E: groups 2 t and 2 t + 1 of 32 elements, an even one and an odd
-/// one. `take(made, odd, i)` makes F16 factors of quants 4 i and 4 i + 2, 4 i + 1 and 4 i + 3 of one of
-/// them. `product(even, odd, less)` is what both add to the line's product: `even` and `odd` are
-/// dot products of x and their factors, `less` is made of the sums of x, which `Sums` keeps.
+/// one. `take(made, odd, i)` makes F16 factors of quants 4 i and 4 i + 2, 4 i + 1 and 4 i + 3 of
+/// one of them. `product(even, odd, less)` is what both add to the line's product: `even` and `odd`
+/// are dot products of x and their factors, `less` is made of the sums of x, which `Sums` keeps.
 ///   bytes             of a slice
 ///   placeOf(lane)     where the lane's 8 neighbours of x stand, in eighths of an even group, an
 ///                     odd one, of threads 0 to 3
