@@ -51,6 +51,9 @@ static Verdict accepts(const ExpertRegion& region) {
   return Verdict::accept();
 }
 
+/// Of a group that takes so many units in turn: the stage of one is filled again behind the next.
+static int64_t leastStages(int64_t turns) { return std::min<int64_t>(turns, 2); }
+
 VerdictOr<ExpertSlicesKernel> ExpertSlicesKernel::read(KernelOp kernel) {
   VerdictOr<ExpertRegion> region = readExpertRegion(kernel);
   if (!region)
@@ -69,6 +72,11 @@ VerdictOr<ExpertSlicesKernel> ExpertSlicesKernel::read(KernelOp kernel) {
   if (schedule->columns % shape.unitColumns != 0)
     return Refusal{"expects tiles of a multiple of " + std::to_string(shape.unitColumns) +
                    " columns, but got " + std::to_string(schedule->columns)};
+  int64_t groups = schedule->threads / 32 / shape.slices();
+  int64_t least = leastStages(llvm::divideCeil(shape.units(schedule->columns), groups));
+  if (schedule->stages < least)
+    return Refusal{"expects at least " + std::to_string(least) +
+                   " stages of several units a group, but got " + std::to_string(schedule->stages)};
   return ExpertSlicesKernel{*std::move(region), *schedule, shape};
 }
 
@@ -126,7 +134,7 @@ ExpertSlicesSchedule chooseExpertSlices(const ExpertRegion& region, const CudaTa
   schedule.threads = 32 * groups * shape.slices();
   int64_t room = target.smemBytesPerBlock - ringAlignment;
   schedule.stages = std::min(turns, mostStages);
-  while (schedule.stages > 1) {
+  while (schedule.stages > leastStages(turns)) {
     BlockResources needs = ExpertSlicesKernel{region, schedule, shape}.resources();
     if (needs.staticSmemBytes + needs.dynamicSmemBytes <= room)
       break;
