@@ -43,9 +43,9 @@ module attributes {tenon.target = #tenon.target<"h200", cuda, features = ["sm_90
   // CHECK: schedule #tenon.schedule<"gemv_bulk", tiles = 132, {batch = 2 : i64, early = 1 : i64, held = 1 : i64, stages = 3 : i64, threads = 512 : i64, vector = 8 : i64}>
   // CHECK: order <chunk = 2048, lanes = 256, tree = tensor_cores>
   // CHECK: tenon.attention
-  // CHECK: schedule #tenon.schedule<"gemv_bulk", tiles = 132, {batch = 2 : i64, early = 1 : i64, held = 1 : i64, stages = 4 : i64, threads = 448 : i64, vector = 8 : i64}>
+  // CHECK: schedule #tenon.schedule<"gemv_bulk", tiles = 132, {batch = 2 : i64, early = 1 : i64, held = 1 : i64, stages = 3 : i64, threads = 448 : i64, vector = 8 : i64}>
   // CHECK: order <chunk = 2048, lanes = 256, tree = tensor_cores>
-  // CHECK: schedule #tenon.schedule<"gemv_bulk", tiles = 132, {early = 2 : i64, stages = 6 : i64, threads = 512 : i64, vector = 8 : i64}>
+  // CHECK: schedule #tenon.schedule<"gemv_bulk", tiles = 132, {early = 2 : i64, stages = 5 : i64, threads = 512 : i64, vector = 8 : i64}>
   // CHECK: order <chunk = 2048, lanes = 256, tree = tensor_cores>
   func.func @quantised(%x: tensor<1x4096xf16>, %q: tensor<4096x4096x!tenon.block<q4_1>>, %d: tensor<4096x14336x!tenon.block<q4_1>>, %h: tensor<1x14336xf16>, %o: tensor<512x4096x!tenon.block<q4_1>>, %s: tensor<1xi32>, %p: tensor<1xi32>) -> (tensor<1x32x128xbf16>, tensor<1x4096xf16>, tensor<1x512xf16>) {
     %k = tenon.get_state @k : !tenon.state<1x64x8x128xbf16>
