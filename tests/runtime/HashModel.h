@@ -75,7 +75,7 @@ public:
     for (size_t row = 0; row < logits.size() / vocabulary; ++row)
       chosen.push_back(mostLikely(std::span(logits).subspan(row * vocabulary, vocabulary)));
     writeIds(PortRole::NextIds, function, chosen, outputs);
-    if (isDecode)
+    if (findPort(function.outputs, PortRole::AcceptedIds))
       writeGuesses(function, ids, positions, chosen, outputs);
     return absl::OkStatus();
   }
@@ -164,7 +164,8 @@ private:
       std::memcpy(outputs[*port].data(), values.data(), outputs[*port].size());
   }
 
-  /// Which rows are right; the head of the model guesses right behind even tokens.
+  /// Which rows are right, all of one sequence in dense caches; the head of the model guesses right
+  /// behind even tokens.
   void writeGuesses(const Function& function, const std::vector<int32_t>& ids,
                     const std::vector<int32_t>& positions, const std::vector<int32_t>& chosen,
                     std::span<const std::span<std::byte>> outputs) const {
