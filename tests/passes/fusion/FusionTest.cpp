@@ -30,8 +30,9 @@ std::vector<std::vector<double>> interpret(ModuleOp module, uint64_t seed) {
 
 /// The graphs that `RandomGraphs` runs have every operation that computes; quants are made by a pass.
 TEST(RandomGraph, HasEveryOperation) {
-  constexpr std::pair<uint64_t, uint64_t> seeds[] = {
-      {0, 150}, {3'000'000, 80}, {4'000'000, 24}, {5'000'000, 24}, {6'000'000, 80}};
+  constexpr std::pair<uint64_t, uint64_t> seeds[] = {{0, 150},        {3'000'000, 80},
+                                                     {4'000'000, 24}, {5'000'000, 24},
+                                                     {6'000'000, 80}, {10'000'000, 40}};
   MLIRContext context(MLIRContext::Threading::DISABLED);
   std::set<std::string> found;
   for (auto [first, count] : seeds)
