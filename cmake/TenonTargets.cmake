@@ -2,7 +2,8 @@
 
 add_compile_options(-Wall -Wextra -Werror -Wno-unused-parameter -ffunction-sections -fdata-sections)
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
-  add_compile_options(-Wno-unused-command-line-argument)
+  # A precompiled header without times lets ccache find it, and all that uses it, in another checkout.
+  add_compile_options(-Wno-unused-command-line-argument "SHELL:-Xclang -fno-pch-timestamp")
 endif()
 add_link_options(-Wl,--gc-sections)
 if(EXISTS ${LLVM_TOOLS_BINARY_DIR}/ld.lld)
@@ -17,16 +18,15 @@ else()
 endif()
 
 # tenon_library(NAME [MLIR] SRCS ... [DEPS ...] [TABLEGEN ...])
-#   MLIR: the sources include MLIR headers; they share one precompiled header.
+#   MLIR: the sources include MLIR headers. All libraries that do share one precompiled header, and all
+#   others another.
 #   TABLEGEN: generated-header targets to wait for.
 function(tenon_library name)
   cmake_parse_arguments(ARG "MLIR" "" "SRCS;DEPS;TABLEGEN" ${ARGN})
   if(ARG_SRCS)
     add_library(${name} STATIC ${ARG_SRCS})
     target_link_libraries(${name} PUBLIC ${ARG_DEPS})
-    if(ARG_MLIR)
-      tenon_use_pch(${name} MlirPch.h)
-    endif()
+    tenon_use_library_pch(${name} ${ARG_MLIR})
     if(ARG_TABLEGEN)
       add_dependencies(${name} ${ARG_TABLEGEN})
     endif()
@@ -45,15 +45,29 @@ function(tenon_use_pch name header)
     add_library(${shared} OBJECT ${PROJECT_BINARY_DIR}/${shared}.cpp)
     target_link_libraries(${shared} PRIVATE ${ARGN})
     target_precompile_headers(${shared} PRIVATE ${PROJECT_SOURCE_DIR}/cmake/${header})
+    if(header MATCHES "^Mlir")
+      add_dependencies(${shared} TenonIrIncGen)
+    endif()
   endif()
   target_precompile_headers(${name} REUSE_FROM ${shared})
 endfunction()
 
-# tenon_tool(NAME SRCS ... DEPS ...)
+# tenon_use_library_pch(NAME MLIR): the precompiled header of libraries and tools, with MLIR where the
+# sources include it.
+function(tenon_use_library_pch name mlir)
+  if(mlir)
+    tenon_use_pch(${name} MlirPch.h)
+  else()
+    tenon_use_pch(${name} BasePch.h)
+  endif()
+endfunction()
+
+# tenon_tool(NAME [MLIR] SRCS ... DEPS ...): MLIR as for a library.
 function(tenon_tool name)
-  cmake_parse_arguments(ARG "" "" "SRCS;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "MLIR" "" "SRCS;DEPS" ${ARGN})
   add_executable(${name} ${ARG_SRCS})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS})
+  tenon_use_library_pch(${name} ${ARG_MLIR})
 endfunction()
 
 # Build the tests that carry the labels `sanitize` and `thread`.
@@ -62,7 +76,9 @@ add_custom_target(tenon_thread_tests)
 
 # tenon_test(NAME [MLIR] SRCS ... DEPS ... [LABELS ...]): a GoogleTest binary; each case is one ctest
 # entry. The label `sanitize` puts it into the subset that runs under AddressSanitizer and
-# UndefinedBehaviorSanitizer, `thread` into that of ThreadSanitizer; `gpu` says that it needs a GPU.
+# UndefinedBehaviorSanitizer, `thread` into that of ThreadSanitizer; `gpu` says that it needs a GPU:
+# then the binary is one entry, which reports its cases itself (reports/NAME.xml in the build folder),
+# since a process for each of some thousands that are only skipped takes longer than all other tests.
 # TENON_TEST_DATA points at tests/data, TENON_TEST_BUILD at the build folder.
 function(tenon_test name)
   cmake_parse_arguments(ARG "MLIR" "" "SRCS;DEPS;LABELS" ${ARGN})
@@ -73,9 +89,8 @@ function(tenon_test name)
   if(NOT TARGET tenon_test_flags)
     add_library(tenon_test_flags INTERFACE)
     target_link_libraries(tenon_test_flags INTERFACE GTest::gmock)
-    if(TENON_SANITIZE) # what is under test is optimised, and its tests compile in half the time
-      target_compile_options(tenon_test_flags INTERFACE -O0)
-    endif()
+    # What is under test is optimised, and its tests compile in half the time.
+    target_compile_options(tenon_test_flags INTERFACE -O0)
   endif()
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} tenon_test_flags GTest::gtest_main)
   set(header TestPch.h)
@@ -92,14 +107,19 @@ function(tenon_test name)
   if("thread" IN_LIST ARG_LABELS)
     add_dependencies(tenon_thread_tests ${name})
   endif()
-  include(GoogleTest)
   # LLVM's allocators poison memory in inlined code that the packaged archives know nothing of.
   set(properties ENVIRONMENT "ASAN_OPTIONS=allow_user_poisoning=0")
   if(ARG_LABELS)
     list(JOIN ARG_LABELS "-" labels) # one value; `ctest -L thread` finds `sanitize-thread`
     list(APPEND properties LABELS "${labels}")
   endif()
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES ${properties})
+  if("gpu" IN_LIST ARG_LABELS)
+    add_test(NAME ${name} COMMAND ${name} --gtest_output=xml:${PROJECT_BINARY_DIR}/reports/${name}.xml)
+    set_tests_properties(${name} PROPERTIES TIMEOUT 7200 ${properties})
+  else()
+    include(GoogleTest)
+    gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES ${properties})
+  endif()
 endfunction()
 
 # tenon_carry_benchmark(TARGET): Google Benchmark is packaged as a shared library alone. A copy of it
