@@ -63,6 +63,14 @@ struct BlockFormat {
   /// the range, and that of `scale` what each scale is.
   std::optional<Number> blockScale = {};
 
+  /// Integers that multiply the scale, and the minimum where there is one, one for each group.
+  struct GroupScales {
+    uint32_t bits; ///< of each
+    uint32_t size; ///< elements of a group
+  };
+  /// Of super-blocks alone.
+  std::optional<GroupScales> groupScales = {};
+
   /// The rest describes a block whose quants lie in planes:
   ///
   ///     value[i] = scale · (quant[i] − zero) + minimum, or scale · levels[quant[i]],
@@ -85,6 +93,10 @@ struct BlockFormat {
   bool hasMinimum() const { return minimum.randomFactor != 0; }
   /// Whether the planes, the zero and the levels say all.
   bool hasPlanes() const { return planes[0].bits != 0; }
+  /// Elements that share a scale, or what multiplies it; 0: all of the block.
+  uint32_t scaledElements() const { return groupScales ? groupScales->size : groupSize; }
+  /// Whether a block of 256 has scales and minimums as `internal/SixBitScales.h` packs them.
+  bool hasSixBitScales() const { return groupScales && groupScales->bits == 6 && hasMinimum(); }
 };
 
 /// Every block format of weights, in a fixed order.

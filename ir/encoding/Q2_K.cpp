@@ -54,6 +54,7 @@ constexpr BlockFormat q2_kFormat = {
     .ggufFileType = 10,
     .scale = {offsetof(Q2KBlock, scale), 0.0416f},
     .minimum = {offsetof(Q2KBlock, minimum), 0.0624f},
+    .groupScales = {{.bits = 4, .size = 16}},
 };
 
 extern const Encoding q2_k;

@@ -138,6 +138,7 @@ constexpr BlockFormat q3_kFormat = {
     .encoding = "q3_k",
     .ggufFileType = 11,
     .scale = {offsetof(Q3KBlock, scale), 0.01333f},
+    .groupScales = {{.bits = 6, .size = 16}},
 };
 
 extern const Encoding q3_k;

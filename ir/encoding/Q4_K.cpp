@@ -53,6 +53,7 @@ constexpr BlockFormat q4_kFormat = {
     .ggufFileType = 14,
     .scale = {offsetof(Q4KBlock, scale), 0.002236f},
     .minimum = {offsetof(Q4KBlock, minimum), 0.01677f},
+    .groupScales = {{.bits = 6, .size = 32}},
 };
 
 extern const Encoding q4_k;

@@ -56,6 +56,7 @@ constexpr BlockFormat q5_kFormat = {
     .ggufFileType = 16,
     .scale = {offsetof(Q5KBlock, scale), 0.001096f},
     .minimum = {offsetof(Q5KBlock, minimum), 0.01699f},
+    .groupScales = {{.bits = 6, .size = 32}},
 };
 
 extern const Encoding q5_k;

@@ -141,6 +141,7 @@ constexpr BlockFormat q6_kFormat = {
     .encoding = "q6_k",
     .ggufFileType = 18,
     .scale = {offsetof(Q6KBlock, scale), 0.000423f},
+    .groupScales = {{.bits = 8, .size = 16}},
 };
 
 extern const Encoding q6_k;

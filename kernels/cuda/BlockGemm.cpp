@@ -1,5 +1,7 @@
 #include "kernels/cuda/BlockGemm.h"
 
+#include "ir/encoding/BlockFormat.h"
+
 using namespace mlir;
 
 namespace tenon::kernels {
@@ -119,8 +121,8 @@ int64_t BlockGemmMemory::chunks() const {
 }
 
 int64_t BlockGemmMemory::sums() const {
-  constexpr std::string_view scalesOf16[] = {"q2_k", "q3_k", "q6_k", "nvfp4", "nvfp4_f32"};
-  return llvm::is_contained(scalesOf16, encoding.name) ? 16 : 8;
+  const BlockFormat* format = findBlockFormat(encoding.name);
+  return format && format->scaledElements() == 16 ? 16 : 8;
 }
 
 int64_t BlockGemmMemory::factorBytes() const {

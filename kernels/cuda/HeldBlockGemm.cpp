@@ -1,5 +1,7 @@
 #include "kernels/cuda/HeldBlockGemm.h"
 
+#include "ir/encoding/BlockFormat.h"
+
 using namespace mlir;
 
 namespace tenon::kernels {
@@ -10,6 +12,12 @@ const Encoding& encodingOf(const GemmRegion& region) {
   return *getEncoding(region.first().getWeight().getType().getElementType());
 }
 
+/// Whether device/held_blocks.cuh has lines of an encoding.
+bool isHeld(const Encoding& encoding) {
+  const BlockFormat* format = findBlockFormat(encoding.name);
+  return format && format->hasSixBitScales();
+}
+
 /// What the kind asks of a region, whatever the target.
 Verdict accepts(const GemmRegion& region) {
   using Shape = HeldBlockShape;
@@ -17,8 +25,7 @@ Verdict accepts(const GemmRegion& region) {
     for (GemmRegion::Gemm gemm : group.gemms) {
       RankedTensorType weight = gemm.op.getWeight().getType();
       const Encoding* encoding = getEncoding(weight.getElementType());
-      if (encoding != &encodingOf(region) ||
-          (encoding->name != "q4_k" && encoding->name != "q5_k") || gemm.op.isQuantized() ||
+      if (encoding != &encodingOf(region) || !isHeld(*encoding) || gemm.op.isQuantized() ||
           !gemm.op.getInput().getType().getElementType().isF16())
         return Refusal{"held_block_gemm takes weights of q4_k, or all of q5_k, and inputs of f16"};
       if (weight.getNumElements() != weight.getShape().end()[-2] * weight.getShape().back())

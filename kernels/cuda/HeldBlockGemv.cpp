@@ -1,5 +1,7 @@
 #include "kernels/cuda/HeldBlockGemv.h"
 
+#include "ir/encoding/BlockFormat.h"
+
 using namespace mlir;
 
 namespace tenon::kernels {
@@ -10,15 +12,37 @@ const Encoding& encodingOf(const GemmRegion& region) {
   return *getEncoding(region.first().getWeight().getType().getElementType());
 }
 
-/// Whether device/held_row.cuh and device/group_slices.cuh have slices of an encoding. Of blocks of
-/// one group of 4 bits those of 32 integers, and of 64 that begin with two numbers.
+/// Whether device/group_slices.cuh has slices of integers of 4 bits: of groups of 128 that share a
+/// block; of blocks of 64 whose quants begin at a word; of blocks of 32, of ggml's without a
+/// minimum.
+bool isHeldNibbles(const BlockFormat& format, int64_t blockSize) {
+  constexpr uint32_t wordBytes = 4;
+  const BlockFormat::Plane& plane = format.planes[0];
+  if (plane.bits != 4 || format.planes[1].bits != 0 || !format.levels.empty())
+    return false;
+  if (format.groupSize == 0 && blockSize == 64)
+    return plane.offset == wordBytes;
+  return format.groupSize == 128 ||
+         (blockSize == 32 && !(format.ggufFileType && format.hasMinimum()));
+}
+
+/// Whether device/held_row.cuh and device/group_slices.cuh have slices of an encoding: of
+/// super-blocks those with scales of six bits, and of blocks in order those of bytes.
 bool isHeld(const Encoding& encoding) {
-  llvm::StringRef name = encoding.name;
-  if (name.starts_with("int4_g64_"))
-    return name.ends_with("_zero") || name.ends_with("_min");
-  return llvm::is_contained({"q4_0", "q4_k", "q5_k", "q8_0"}, name) ||
-         name.starts_with("int4_g32_") || name.starts_with("int4_g128x") ||
-         name.starts_with("e4m3_");
+  const BlockFormat* format = findBlockFormat(encoding.name);
+  if (!format)
+    return false;
+  switch (format->kind) {
+  case BlockFormat::QuantKind::E4M3:
+    return true;
+  case BlockFormat::QuantKind::E2M1:
+    return false;
+  case BlockFormat::QuantKind::Integer:
+    break;
+  }
+  if (format->hasPlanes())
+    return isHeldNibbles(*format, encoding.blockSize);
+  return format->hasSixBitScales() || !format->groupScales;
 }
 
 /// What the kind asks of a region, whatever the target.

@@ -1,5 +1,6 @@
 #include "kernels/cuda/HopperGemm.h"
 
+#include "ir/encoding/BlockFormat.h"
 #include "kernels/cuda/NarrowGemm.h"
 #include "kernels/regions/MatmulExtents.h"
 
@@ -74,7 +75,7 @@ struct QuantisedLines {
 };
 
 QuantisedLines quantisedLines(const Encoding& encoding, const Encoding& input) {
-  constexpr std::string_view ofSmallBlocks[] = {"q8_0", "q4_0", "q4_1", "q5_0", "q5_1"};
+  constexpr int64_t smallBlock = 32;
   constexpr int64_t chunk = 16, lastOffset = 14;
   constexpr int64_t groups = 8, pair = 8, quadruple = 16; // of 32 elements; bytes of factors
   int64_t bytes = encoding.bytesFor(HopperTile::pieceDepth);
@@ -82,11 +83,14 @@ QuantisedLines quantisedLines(const Encoding& encoding, const Encoding& input) {
   int64_t pitch = chunk * (chunks | 1);
   bool inHalves = input.name == "f16";
   int64_t instructions = inHalves ? 4 : 5;
-  if (llvm::is_contained(ofSmallBlocks, encoding.name))
+  const BlockFormat* format = findBlockFormat(encoding.name);
+  bool isOfGgml = format && format->ggufFileType && format->levels.empty() &&
+                  format->kind == BlockFormat::QuantKind::Integer;
+  if (isOfGgml && encoding.blockSize == smallBlock)
     return {pitch, groups * pair, instructions};
-  if (encoding.name == "q4_k" || encoding.name == "q5_k")
+  if (isOfGgml && format->hasSixBitScales())
     return {pitch, groups * (inHalves ? quadruple : pair), instructions};
-  if (encoding.name == "q6_k")
+  if (isOfGgml && format->groupScales && format->groupScales->bits == 8)
     return {pitch, 2 * groups * pair, instructions};
   return {pitch, pair, 16};
 }

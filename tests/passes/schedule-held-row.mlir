@@ -46,11 +46,13 @@ func.func @groups(%x: tensor<1x14336xf16>, %w: tensor<4096x14336x!tenon.block<in
   return %0, %1, %2 : tensor<1x4096xf16>, tensor<1x4096xf16>, tensor<1x4096xf16>
 }
 
-// Seven slices of FP8 are no multiple of 16 bytes, and groups of 64 behind a scale alone are not aligned.
+// Seven slices of FP8 are no multiple of 16 bytes, groups of 64 behind a scale alone are not aligned, and of ggml's
+// blocks of 4 bits those with a minimum have no slices.
 // CHECK-LABEL: func.func @unaligned
 // CHECK-NOT: held_block_gemv
-func.func @unaligned(%x: tensor<1x1792xf16>, %y: tensor<1x4096xf16>, %w: tensor<4096x1792x!tenon.block<e4m3_g128_f32>>, %v: tensor<4096x4096x!tenon.block<int4_g64_f16>>) -> (tensor<1x4096xf16>, tensor<1x4096xf16>) {
+func.func @unaligned(%x: tensor<1x1792xf16>, %y: tensor<1x4096xf16>, %w: tensor<4096x1792x!tenon.block<e4m3_g128_f32>>, %v: tensor<4096x4096x!tenon.block<int4_g64_f16>>, %u: tensor<4096x4096x!tenon.block<q4_1>>) -> (tensor<1x4096xf16>, tensor<1x4096xf16>, tensor<1x4096xf16>) {
   %0 = tenon.matmul %x, %w : (tensor<1x1792xf16>, tensor<4096x1792x!tenon.block<e4m3_g128_f32>>) -> tensor<1x4096xf16>
   %1 = tenon.matmul %y, %v : (tensor<1x4096xf16>, tensor<4096x4096x!tenon.block<int4_g64_f16>>) -> tensor<1x4096xf16>
-  return %0, %1 : tensor<1x4096xf16>, tensor<1x4096xf16>
+  %2 = tenon.matmul %y, %u : (tensor<1x4096xf16>, tensor<4096x4096x!tenon.block<q4_1>>) -> tensor<1x4096xf16>
+  return %0, %1, %2 : tensor<1x4096xf16>, tensor<1x4096xf16>, tensor<1x4096xf16>
 }

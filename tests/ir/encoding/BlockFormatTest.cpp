@@ -11,6 +11,7 @@ namespace tenon {
 namespace {
 
 using ::testing::Each;
+using ::testing::UnorderedElementsAre;
 
 TEST(BlockFormat, EveryBlockFormatOfWeightsIsDescribed) {
   for (const Encoding* encoding : allEncodings()) {
@@ -75,6 +76,23 @@ TEST(BlockFormat, OfPlanesCoversTheBlock) {
   }
   EXPECT_EQ(described,
             5 + 3 + 75 + 8); // q4_0, q4_1, q5_0, q5_1, iq4_nl; mxfp4, nvfp4; the families
+}
+
+TEST(BlockFormat, SuperBlocksHaveScalesOfGroups) {
+  std::vector<std::string_view> withSixBits;
+  for (const BlockFormat* format : allBlockFormats()) {
+    const Encoding& encoding = *findEncoding(format->encoding);
+    constexpr int64_t superBlock = 256;
+    bool isSuperBlock = format->ggufFileType && encoding.blockSize == superBlock;
+    EXPECT_EQ(format->groupScales.has_value(), isSuperBlock) << encoding.name;
+    if (format->groupScales)
+      EXPECT_EQ(superBlock % format->scaledElements(), 0) << encoding.name;
+    if (format->hasSixBitScales())
+      withSixBits.push_back(encoding.name);
+  }
+  EXPECT_THAT(withSixBits, UnorderedElementsAre("q4_k", "q5_k"));
+  EXPECT_EQ(findBlockFormat("nvfp4")->scaledElements(), 16u);
+  EXPECT_EQ(findBlockFormat("q8_0")->scaledElements(), 0u);
 }
 
 } // namespace
