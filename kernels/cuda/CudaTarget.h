@@ -53,10 +53,13 @@ struct CudaTarget {
   int64_t decodeBlocksPerSm;   ///< of decode attention
   int64_t decodeRingBytes;     ///< of keys and values, of a block of decode attention
   int64_t decodeRingElements;  ///< of a head, from which on its keys and values go through it
+  int64_t decodePartKeys;      ///< of a part of a row, where decode attention has many rows
+  int64_t decodeMostParts;     ///< of such a row
   int64_t prefillTilesPerSm;   ///< from which on prefill attention takes 128 rows a block
   int64_t elementVectorsPerSm; ///< from which on elementwise kernels take 256 threads a block
   int64_t rowRingStages;       ///< of held_block_gemv, unless more fill half a multiprocessor
   int64_t rowOnWayBytes;       ///< of its weights, that memory is asked for at once
+  int64_t heldBlockStages;     ///< of held_block_gemm, at most
   int64_t pairWarps;           ///< of expert_slices, of blocks that take one pair's columns
 };
 

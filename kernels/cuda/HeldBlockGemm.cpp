@@ -116,17 +116,16 @@ static int64_t workersFor(const GemmRegion& region, const CudaTarget& target) {
   return llvm::divideCeil(tiles, rounds);
 }
 
-/// Stages that fit beside the other blocks of a multiprocessor, at most four: with five, and less
-/// first-level cache for x, gate and up of llama-3.1-8b took 22.0 µs on an H200 with 8 rows, and
-/// not 19.3; with 16 rows a step took 2.769 ms, and not 2.703.
+/// Stages that fit beside the other blocks of a multiprocessor, at most as many as the target is
+/// tuned to.
 static int64_t stagesFor(const GemmRegion& region, const CudaTarget& target) {
   constexpr int64_t reservedBytes = 1024;
   HeldBlockShape shape = HeldBlockShape::of(region);
-  constexpr int64_t mostStages = 4;
   int64_t tiles = llvm::divideCeil(region.tiles(HeldBlockShape::lines), workersFor(region, target));
   int64_t room = std::min(target.smemBytesPerBlock,
                           target.smemBytesPerSm / shape.blocksPerSm() - reservedBytes);
-  return std::min((room - shape.bytes(/*stages=*/0, tiles)) / shape.stageBytes(), mostStages);
+  return std::min({(room - shape.bytes(/*stages=*/0, tiles)) / shape.stageBytes(),
+                   target.heldBlockStages, HeldBlockGemmSchedule::mostStages});
 }
 
 bool suitsHeldBlockGemm(const GemmRegion& region, const CudaTarget& target) {

@@ -265,20 +265,16 @@ static DecodeCover coverQuants(DecodeCover cover, int64_t stageBytes, int64_t ca
   return cover;
 }
 
-/// Keys of a part where units are so many that each has a block: so rows of unlike lengths leave no
-/// multiprocessor with long ones alone, and blocks of parts that a row does not have end at once.
-/// 32 rows of Llama-3.1-8B at positions from 0 to 8,190 took 166.1 µs a layer in one block a unit,
-/// 142.1 in parts of 2,048 keys and 131.5 in parts of 1,024; as many keys at equal positions 123.9
-/// in one block and 130.2 in parts (H200, 2026-11-28, docs/notebook/2026-11-28-sequences.md).
-static constexpr int64_t partKeys = 1024, mostParts = 8;
-
-/// Parts of a row that sees up to `keys`.
-static int64_t partsOf(const DecodeCover& cover, int64_t keys) {
+/// Parts of a row that sees up to `keys`, where units are so many that each has a block: so rows of
+/// unlike lengths leave no multiprocessor with long ones alone, and blocks of parts that a row does
+/// not have end at once.
+static int64_t partsOf(const DecodeCover& cover, int64_t keys, const CudaTarget& target) {
   constexpr int64_t few = 4;
   bool isMany = cover.warps == few && cover.splits == 1 && cover.stages == 0;
-  if (!isMany || keys < 2 * partKeys)
+  if (!isMany || keys / 2 < target.decodePartKeys)
     return 1;
-  return std::min<int64_t>(llvm::divideCeil(keys, partKeys), mostParts);
+  int64_t parts = llvm::divideCeil(keys, target.decodePartKeys);
+  return std::min({parts, target.decodeMostParts, TensorDecodeSchedule::mostSplits});
 }
 
 /// Parts that a cluster combines where its blocks are at least a quarter of those wanted; else
@@ -305,9 +301,9 @@ TensorDecodeSchedule chooseTensorDecode(AttentionOp op, const CudaTarget& target
     schedule.clusterBlocks = power > 1 ? power : 0;
   }
   int64_t window = op.getWindow(), seen = window > 0 ? std::min(window, capacity) : capacity;
-  if (int64_t parts = partsOf(cover, seen); extents.rows > 1 && parts > 1) {
+  if (int64_t parts = partsOf(cover, seen, target); extents.rows > 1 && parts > 1) {
     schedule.splits = parts;
-    schedule.leastKeys = partKeys;
+    schedule.leastKeys = target.decodePartKeys;
   }
   schedule.tiles = units * schedule.splits;
   schedule.blocksPerSm = cover.blocksPerSm;

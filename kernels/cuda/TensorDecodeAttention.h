@@ -57,7 +57,14 @@ struct TensorDecodeKernel {
       // 13.2 µs, straight into registers, eight warps, 6.7 and 17.7; heads of 64 4.1 and 9.3 µs,
       // 3.6 and 9.9 (2026-11-21).
       {"decode_ring_bytes", &CudaTarget::decodeRingBytes, 64 << 10},
-      {"decode_ring_elements", &CudaTarget::decodeRingElements, 128}};
+      {"decode_ring_elements", &CudaTarget::decodeRingElements, 128},
+      // Keys of a part, and parts of a row at most, where units are so many that each has a block.
+      // 32 rows of Llama-3.1-8B at positions from 0 to 8,190 took 166.1 µs a layer in one block a
+      // unit, 142.1 in parts of 2,048 keys and 131.5 in parts of 1,024, up to 8; as many keys at
+      // equal positions 123.9 in one block and 130.2 in parts (2026-11-28,
+      // docs/notebook/2026-11-28-sequences.md).
+      {"decode_part_keys", &CudaTarget::decodePartKeys, 1024},
+      {"decode_most_parts", &CudaTarget::decodeMostParts, 8}};
 
   AttentionRegion region;
   TensorDecodeSchedule schedule;

@@ -1,4 +1,6 @@
 // Schedules as types, and what kinds of kernels say of a region that has one.
+#include <array>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,8 +11,10 @@
 #include "kernels/cuda/BlockGemm.h"
 #include "kernels/cuda/CudaTarget.h"
 #include "kernels/cuda/GemvBulk.h"
+#include "kernels/cuda/HeldBlockGemm.h"
 #include "kernels/cuda/HopperGemm.h"
 #include "kernels/cuda/NarrowGemm.h"
+#include "kernels/cuda/TensorDecodeAttention.h"
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
@@ -23,7 +27,9 @@ namespace tenon::tests {
 namespace {
 
 using namespace kernels;
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Le;
 
 class ScheduleTest : public testing::Test {
 protected:
@@ -237,6 +243,40 @@ func.func @f(%x: tensor<512x2048xbf16>, %w: tensor<2048x2048xbf16>) -> tensor<51
   };
   EXPECT_LT(readRows("l2_read_bytes_per_cycle = 2 : i64"),
             readRows("l2_read_bytes_per_cycle = 4000 : i64"));
+}
+
+/// What kinds are tuned with is the target's where it states another number.
+TEST_F(ScheduleTest, FollowsTheTargetsTuning) {
+  module = parseSourceString<ModuleOp>(R"(
+func.func @f(%x: tensor<8x4096xf16>, %w: tensor<14336x4096x!tenon.block<q4_k>>,
+             %q: tensor<32x32x128xf16>, %k: tensor<32x16384x8x128xf16>,
+             %v: tensor<32x16384x8x128xf16>, %s: tensor<32xi32>, %p: tensor<32xi32>)
+    -> (tensor<8x14336xf16>, tensor<32x32x128xf16>) {
+  %0 = tenon.matmul %x, %w : (tensor<8x4096xf16>, tensor<14336x4096x!tenon.block<q4_k>>)
+      -> tensor<8x14336xf16>
+  %1 = tenon.attention %q, %k, %v, %s, %p scale 0.125
+      : (tensor<32x32x128xf16>, tensor<32x16384x8x128xf16>, tensor<32x16384x8x128xf16>,
+         tensor<32xi32>, tensor<32xi32>) -> tensor<32x32x128xf16>
+  return %0, %1 : tensor<8x14336xf16>, tensor<32x32x128xf16>
+})",
+                                       &context);
+  ASSERT_TRUE(module);
+  MatmulOp gemm = *(*module).getOps<func::FuncOp>().begin()->getOps<MatmulOp>().begin();
+  AttentionOp attention = *(*module).getOps<func::FuncOp>().begin()->getOps<AttentionOp>().begin();
+  auto choose = [&](const std::string& tuning) {
+    TargetAttr attribute = parseTarget(
+        &context,
+        absl::StrCat("base = \"h200\"\n#tenon.target<\"t\", cuda, features = [\"sm_90a\"], {",
+                     tuning, "}>"));
+    auto target = CudaTarget::read(attribute, LibraryUse());
+    TensorDecodeSchedule decode = chooseTensorDecode(attention, *target);
+    return std::array{chooseHeldBlockGemm(regionOfGemm(gemm), *target).stages, decode.splits,
+                      decode.leastKeys};
+  };
+  EXPECT_THAT(choose("held_block_stages = 3 : i64"), ElementsAre(3, 8, 1024));
+  EXPECT_THAT(choose("held_block_stages = 99 : i64, decode_part_keys = 4096 : i64"),
+              ElementsAre(Le(HeldBlockGemmSchedule::mostStages), 4, 4096));
+  EXPECT_THAT(choose("decode_most_parts = 2 : i64"), ElementsAre(4, 2, 1024));
 }
 
 /// Products side by side, as a region of their own, on tensor cores: the lines of a tile are of one
