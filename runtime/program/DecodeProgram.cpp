@@ -191,7 +191,8 @@ Function Decoder::function(const fbs::Function& function) {
           values<Port>(function.inputs()),
           values<Port>(function.outputs()),
           copy.map(function.steps(), [this](const fbs::Step* entry) { return step(*entry); }),
-          function.predicted_ns()};
+          function.predicted_ns(),
+          function.shared_percent()};
 }
 
 static absl::StatusOr<TokenizerSpec> decodeTokenizer(std::span<const std::byte> bytes) {

@@ -119,7 +119,7 @@ Offset<fbs::Function> Encoder::function(const Function& function) {
   auto outputs = values(function.outputs);
   auto steps = tables(function.steps, [this](const Step& entry) { return step(entry); });
   return fbs::CreateFunction(builder, name, static_cast<uint8_t>(function.role), function.rows,
-                             inputs, outputs, steps, function.predictedNs);
+                             inputs, outputs, steps, function.predictedNs, function.sharedPercent);
 }
 
 Offset<fbs::ModelInfo> Encoder::model() {

@@ -234,6 +234,10 @@ struct Function {
   std::vector<Step> steps;
   /// What a call takes on the target by the compiler's cost model; 0 where that cannot tell.
   int64_t predictedNs = 0;
+  /// Of what a multiprocessor divides between shared memory and first-level cache, the most percent
+  /// that the function's kernels prefer as shared memory, all of them alike, so that it divides in one
+  /// way while they run; 0: each gets what the driver chooses for it.
+  int64_t sharedPercent = 0;
 
   bool operator==(const Function&) const = default;
 };

@@ -330,6 +330,9 @@ absl::Status Validator::validateSignature(const Function& function) {
     return invalid("expects a role from 0 to 3, but found %d", static_cast<int>(function.role));
   if (function.predictedNs < 0)
     return invalid("expects a predicted time of at least 0 ns, but found %d", function.predictedNs);
+  if (function.sharedPercent < 0 || function.sharedPercent > 100)
+    return invalid("expects 0 to 100 percent of shared memory, but found %d",
+                   function.sharedPercent);
   if (function.role == Role::Other)
     return absl::OkStatus();
   if (!program.model)

@@ -206,6 +206,7 @@ ordered_json describeProgram(const Program& program, const std::string& path) {
                                    {"role", runtime::roleName(function.role)},
                                    {"rows", function.rows},
                                    {"predicted_ns", function.predictedNs},
+                                   {"shared_percent", function.sharedPercent},
                                    {"steps", function.steps.size()},
                                    {"inputs", describePorts(function.inputs)},
                                    {"outputs", describePorts(function.outputs)}});

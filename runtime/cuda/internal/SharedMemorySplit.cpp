@@ -85,14 +85,12 @@ absl::Status splitSharedMemory(const Device& device, const Program& program,
     if (const auto* launch = std::get_if<CudaLaunch>(&program.kernels[i].launch)) {
       TENON_ASSIGN_OR_RETURN(needs[i], readNeeds(driver, kernels[i].function, *launch));
     }
-  // More than three quarters leave kernels too little cache: gpt-oss-20b 1.203 and 1.229 ms a step.
-  constexpr int64_t mostQuarters = 3, allQuarters = 4;
   std::vector<int64_t> preferred(kernels.size());
   for (const Function& function : program.functions) {
-    if (function.rows != 1)
+    if (function.sharedPercent == 0)
       continue;
     int64_t bytes = bytesOfNeighbours(program, function, needs, room);
-    if (allQuarters * bytes > mostQuarters * room.sharedBytes)
+    if (100 * bytes > function.sharedPercent * room.sharedBytes)
       continue;
     for (const Step& step : function.steps)
       preferred[step.kernel] = std::max(preferred[step.kernel], bytes);

@@ -83,15 +83,18 @@ TEST_F(CudaExecutorTest, AsksForClustersThatNotEveryDeviceTakes) {
   EXPECT_THAT(fake.state().wideClusters, ElementsAre("twice"));
 }
 
-/// The kernels of a function of one row prefer the shared memory of two of them whose blocks a
-/// multiprocessor has room for at once, with 1 KiB more of each; others nothing.
+/// The kernels of a function that has a share of shared memory prefer that of two of them whose blocks
+/// a multiprocessor has room for at once, with 1 KiB more of each, if it is no more; others nothing.
 TEST_F(CudaExecutorTest, SplitsSharedMemoryInOneWayForAFunction) {
   fake.state().kernels["twice"].staticSharedBytes = 120 << 10;
   fake.state().kernels["accumulate"].staticSharedBytes = 30 << 10;
   Program program = makeProgram();
   load(program, {});
   EXPECT_TRUE(fake.state().sharedPercents.empty());
-  program.functions[test::Sum].rows = 1;
+  program.functions[test::Sum].sharedPercent = 66;
+  load(program, {});
+  EXPECT_TRUE(fake.state().sharedPercents.empty());
+  program.functions[test::Sum].sharedPercent = 75;
   load(program, {});
   constexpr int both = 67; // 120.25 + 1 + 30 + 1 of 228 KiB, with what twice asks for at launch
   EXPECT_EQ(fake.state().sharedPercents["twice"], both);

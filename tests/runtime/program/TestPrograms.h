@@ -90,6 +90,7 @@ inline Program richProgram() {
                         {embed}},
                        {"graph", Role::Other, 0, {{"x", "q8_0", {32}, 34}}, {}, {}}};
   program.functions[1].predictedNs = 123'456;
+  program.functions[1].sharedPercent = 75;
   program.workspaceBytes = 128;
   program.model = ModelInfo{"llama", "tiny", 5, 4, 2};
   program.tokenizer = richTokenizer();

@@ -224,6 +224,8 @@ const Refusal refusals[] = {
      "function \"decode\" expects 3 inputs, but found 4"},
     {"NegativePrediction", [](Program& p) { p.functions[2].predictedNs = -1; },
      "function \"graph\" expects a predicted time of at least 0 ns, but found -1"},
+    {"MoreThanAllSharedMemory", [](Program& p) { p.functions[2].sharedPercent = 101; },
+     "function \"graph\" expects 0 to 100 percent of shared memory, but found 101"},
     {"NoInputOfARole", [](Program& p) { p.functions[0].inputs[0].role = PortRole::Other; },
      "function \"decode\" expects \"ids\": [2] of i32, but it is missing"},
     {"UnknownPortRole", [](Program& p) { p.functions[2].inputs[0].role = PortRole{12}; },

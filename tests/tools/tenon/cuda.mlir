@@ -43,6 +43,8 @@
 // A program for another machine's GPU, from a shape without a file.
 // RUN: tenon compile llama-3.2-1b --random-weights=1 --type=bf16 --target=h200 --shapes=decode:1,prefill:512 -o %t.tnn 2>&1 | FileCheck %s --check-prefix=COMPILE
 // COMPILE: 2 functions, {{[0-9]+}} steps, {{[0-9]+}} kernels for h200
+// Kernels of one row share one division of shared memory and cache.
+// RUN: tenon inspect %t.tnn --json | %python -c 'import json, sys; p = json.load(sys.stdin); assert [f["shared_percent"] for f in p["functions"]] == [75, 0]'
 // RUN: not tenon compile llama-3.2-1b --target=h200 -o %t.tnn 2>&1 | FileCheck %s --check-prefix=NOSEED
 // NOSEED: tenon: error: llama-3.2-1b: {{.*}}No such file
 // RUN: not tenon compile llama-9 --random-weights=1 --target=h200 -o %t.tnn 2>&1 | FileCheck %s --check-prefix=NOSHAPE
