@@ -11,7 +11,7 @@
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/SourceMgr.h"
 
-#include "frontends/text/internal/NestingCheck.h"
+#include "frontends/text/NestingCheck.h"
 #include "support/Diagnostics.h"
 #include "support/MappedFile.h"
 #include "support/Status.h"

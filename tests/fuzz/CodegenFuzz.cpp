@@ -13,8 +13,8 @@
 
 #include "codegen/cpu/CompileForCpu.h"
 #include "codegen/cuda/CompileForCuda.h"
+#include "frontends/text/NestingCheck.h"
 #include "frontends/text/TextFrontend.h"
-#include "frontends/text/internal/NestingCheck.h"
 #include "ir/Targets.h"
 #include "ir/interpreter/Interpreter.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -6,8 +6,8 @@
 #include <cstring>
 #include <random>
 
+#include "frontends/text/NestingCheck.h"
 #include "frontends/text/TextFrontend.h"
-#include "frontends/text/internal/NestingCheck.h"
 #include "ir/Targets.h"
 #include "ir/interpreter/Interpreter.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

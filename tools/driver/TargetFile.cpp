@@ -1,8 +1,8 @@
 #include "tools/driver/TargetFile.h"
 
 #include "absl/strings/str_format.h"
+#include "frontends/text/NestingCheck.h"
 #include "frontends/text/TextFrontend.h"
-#include "frontends/text/internal/NestingCheck.h"
 #include "ir/Targets.h"
 #include "support/Diagnostics.h"
 #include "support/MappedFile.h"

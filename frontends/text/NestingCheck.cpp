@@ -1,4 +1,4 @@
-#include "frontends/text/internal/NestingCheck.h"
+#include "frontends/text/NestingCheck.h"
 
 #include <algorithm>
 #include <vector>

@@ -1,5 +1,5 @@
-#ifndef TENON_FRONTENDS_TEXT_INTERNAL_NESTINGCHECK_H
-#define TENON_FRONTENDS_TEXT_INTERNAL_NESTINGCHECK_H
+#ifndef TENON_FRONTENDS_TEXT_NESTINGCHECK_H
+#define TENON_FRONTENDS_TEXT_NESTINGCHECK_H
 
 #include <string>
 #include <string_view>
@@ -22,4 +22,4 @@ absl::Status checkNesting(std::string_view text, std::string_view name, int limi
 
 } // namespace tenon::frontends
 
-#endif // TENON_FRONTENDS_TEXT_INTERNAL_NESTINGCHECK_H
+#endif // TENON_FRONTENDS_TEXT_NESTINGCHECK_H
