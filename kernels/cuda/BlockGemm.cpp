@@ -1,6 +1,7 @@
 #include "kernels/cuda/BlockGemm.h"
 
 #include "ir/encoding/BlockFormat.h"
+#include "kernels/regions/MatmulExtents.h"
 
 using namespace mlir;
 
@@ -23,7 +24,7 @@ Verdict accepts(MatmulOp op) {
   int64_t depth = weight.getShape().back();
   if (!encoding.isBlockQuantized() || op.isQuantized() || !(input.isF16() || input.isBF16()))
     return Refusal{"block_gemm takes block-quantised weights and inputs of 16 bits"};
-  if (weight.getNumElements() != weight.getShape().end()[-2] * depth)
+  if (MatmulExtents(op).batches != 1)
     return Refusal{"block_gemm takes one batch"};
   if (encoding.bytesFor(depth) % 16 != 0)
     return Refusal{"block_gemm takes rows of weights of multiples of 16 bytes"};

@@ -1,6 +1,7 @@
 #include "kernels/cuda/HeldBlockGemm.h"
 
 #include "ir/encoding/BlockFormat.h"
+#include "kernels/regions/MatmulExtents.h"
 
 using namespace mlir;
 
@@ -23,12 +24,11 @@ Verdict accepts(const GemmRegion& region) {
   using Shape = HeldBlockShape;
   for (const GemmRegion::Group& group : region.groups)
     for (GemmRegion::Gemm gemm : group.gemms) {
-      RankedTensorType weight = gemm.op.getWeight().getType();
-      const Encoding* encoding = getEncoding(weight.getElementType());
+      const Encoding* encoding = getEncoding(gemm.op.getWeight().getType().getElementType());
       if (encoding != &encodingOf(region) || !isHeld(*encoding) || gemm.op.isQuantized() ||
           !gemm.op.getInput().getType().getElementType().isF16())
         return Refusal{"held_block_gemm takes weights of q4_k, or all of q5_k, and inputs of f16"};
-      if (weight.getNumElements() != weight.getShape().end()[-2] * weight.getShape().back())
+      if (MatmulExtents(gemm.op).batches != 1)
         return Refusal{"held_block_gemm takes one batch"};
     }
   if (region.rows < 2 || region.rows > Shape::mostRows)

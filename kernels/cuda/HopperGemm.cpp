@@ -234,13 +234,11 @@ llvm::SmallVector<int64_t, 4> widthsOf(const GemmRegion& region) {
 /// Whether warpgroups make factors of the GEMM's weights, whole pieces of lines of whole chunks.
 static bool suitsPieces(MatmulOp op, const Encoding& encoding) {
   constexpr int64_t chunk = 16;
-  RankedTensorType weight = op.getWeight().getType();
   Type input = op.getInput().getType().getElementType();
-  int64_t depth = weight.getShape().back();
+  int64_t depth = MatmulExtents(op).depth;
   return &encodingOf(op) == &encoding && !op.isQuantized() && (input.isF16() || input.isBF16()) &&
-         weight.getNumElements() == weight.getShape().end()[-2] * depth &&
-         depth % HopperTile::pieceDepth == 0 && HopperTile::pieceDepth % encoding.blockSize == 0 &&
-         encoding.bytesFor(depth) % chunk == 0;
+         MatmulExtents(op).batches == 1 && depth % HopperTile::pieceDepth == 0 &&
+         HopperTile::pieceDepth % encoding.blockSize == 0 && encoding.bytesFor(depth) % chunk == 0;
 }
 
 VerdictOr<HopperGemmKernel> HopperGemmKernel::read(KernelOp kernel) {

@@ -1,5 +1,7 @@
 #include "kernels/cuda/NarrowGemm.h"
 
+#include "kernels/regions/MatmulExtents.h"
+
 using namespace mlir;
 
 namespace tenon::kernels {
@@ -124,11 +126,10 @@ bool readsMemory(const GemmRegion::Input& input) {
 }
 
 bool suitsTensorCores(MatmulOp op) {
-  RankedTensorType weight = op.getWeight().getType();
-  Type type = weight.getElementType();
+  MatmulExtents extents(op);
+  Type type = op.getWeight().getType().getElementType();
   return op.getInput().getType().getElementType() == type && (type.isF16() || type.isBF16()) &&
-         weight.getNumElements() == weight.getShape().end()[-2] * weight.getShape().back() &&
-         weight.getShape().back() % 8 == 0;
+         extents.batches == 1 && extents.depth % 8 == 0;
 }
 
 Verdict acceptsNarrowGemm(const GemmRegion& region, const CudaTarget& target) {

@@ -1,6 +1,7 @@
 #include "kernels/cuda/Gemm.h"
 #include "codegen/cuda/Emitter.h"
-#include "codegen/cuda/emitters/MatmulShape.h"
+#include "codegen/cuda/emitters/MatmulResults.h"
+#include "kernels/regions/MatmulExtents.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -25,7 +26,7 @@ static LogicalResult emitGemm(KernelContext& context) {
     return failure();
   if (order->getLanes() != 1 || order->getChunk() != 0)
     return op.emitOpError("expects an order of one chunk and one lane, but got ") << *order;
-  MatmulShape shape(op);
+  MatmulExtents shape(op);
   if (!llvm::isPowerOf2_64(vector) || vector > 8 || shape.depth % vector != 0)
     return context.kernel.emitOpError("expects a vector of a power of two up to 8 that divides the "
                                       "depth, but got ")

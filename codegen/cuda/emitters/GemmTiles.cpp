@@ -1,7 +1,7 @@
 #include "codegen/cuda/emitters/GemmTiles.h"
 
 #include "codegen/cuda/RegionPrinter.h"
-#include "codegen/cuda/emitters/MatmulShape.h"
+#include "kernels/regions/MatmulExtents.h"
 
 using namespace mlir;
 using namespace tenon::kernels;
@@ -86,7 +86,7 @@ LogicalResult GemmTiles::check(llvm::StringRef emitter) const {
   Type element = elementTypeOf(region.first().getWeight().getType());
   for (GemmRegion::Group& group : region.groups)
     for (GemmRegion::Gemm& gemm : group.gemms) {
-      MatmulShape shape(gemm.op);
+      MatmulExtents shape(gemm.op);
       if (element.isF32() || elementTypeOf(gemm.op.getInput().getType()) != element ||
           elementTypeOf(gemm.op.getWeight().getType()) != element || shape.batches != 1 ||
           shape.rows > 16 || shape.depth % 8 != 0)

@@ -1,6 +1,7 @@
 #include "kernels/cuda/Gemv.h"
 #include "codegen/cuda/Emitter.h"
-#include "codegen/cuda/emitters/MatmulShape.h"
+#include "codegen/cuda/emitters/MatmulResults.h"
+#include "kernels/regions/MatmulExtents.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -30,7 +31,7 @@ private:
 
   KernelContext& context;
   MatmulOp op;
-  MatmulShape shape;
+  MatmulExtents shape;
   int64_t vector = 0, columns = 0, split = 0, chunk = 0;
   int64_t warpGroups = 0; ///< groups of `split` warps in a block
   int64_t tilesPerBatch = 0;

@@ -1,6 +1,7 @@
 #include "kernels/cuda/HopperGemm.h"
 #include "codegen/cuda/Emitter.h"
-#include "codegen/cuda/emitters/MatmulShape.h"
+#include "codegen/cuda/RegionPrinter.h"
+#include "kernels/regions/MatmulExtents.h"
 
 using namespace mlir;
 using namespace tenon::kernels;
@@ -59,7 +60,7 @@ private:
   KernelContext& context;
   GemmRegion& region;
   HopperTile tile;
-  MatmulShape shape;                                            ///< of the first GEMM
+  MatmulExtents shape;                                          ///< of the first GEMM
   llvm::SmallVector<llvm::SmallVector<Operand, 2>, 4> operands; ///< of each group
   llvm::SmallVector<Type, 2> slots;
   bool mapped = false; ///< tiles of results are stored by tensor maps
@@ -68,7 +69,7 @@ private:
 } // namespace
 
 LogicalResult HopperGemm::checkGemm(GemmRegion::Gemm gemm) {
-  MatmulShape own(gemm.op);
+  MatmulExtents own(gemm.op);
   if (element().isF32() || !llvm::isa<BlockArgument>(gemm.op.getInput()) ||
       !llvm::isa<BlockArgument>(gemm.op.getWeight()) ||
       elementTypeOf(gemm.op.getInput().getType()) != element() ||

@@ -1,6 +1,7 @@
 #include "kernels/cuda/TensorGemm.h"
 #include "codegen/cuda/Emitter.h"
-#include "codegen/cuda/emitters/MatmulShape.h"
+#include "codegen/cuda/emitters/MatmulResults.h"
+#include "kernels/regions/MatmulExtents.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -11,7 +12,7 @@ namespace tenon::codegen::cuda::emitters {
 /// Checks what tensor cores ask: factors of one 16-bit type, one batch, rows of
 /// multiples of 16 bytes. What the instruction adds has no order of its own: the operation must
 /// carry none.
-static LogicalResult checkFactors(KernelContext& context, MatmulOp op, const MatmulShape& shape) {
+static LogicalResult checkFactors(KernelContext& context, MatmulOp op, const MatmulExtents& shape) {
   Type type = elementTypeOf(op.getInput().getType());
   if (type != elementTypeOf(op.getWeight().getType()) || type.isF32() || shape.batches != 1 ||
       shape.depth % 8 != 0)
@@ -32,7 +33,7 @@ static LogicalResult emitTensorGemm(KernelContext& context) {
   FailureOr<TensorGemmKernel> kernel = context.read<TensorGemmKernel>();
   if (failed(kernel))
     return failure();
-  MatmulShape shape(op);
+  MatmulExtents shape(op);
   int64_t tileRows = kernel->schedule.tileRows;
   int64_t rowTiles = llvm::divideCeil(shape.rows, tileRows);
   if (failed(checkFactors(context, op, shape)) ||

@@ -1,16 +1,9 @@
-#ifndef TENON_CODEGEN_CUDA_EMITTERS_MATMULSHAPE_H
-#define TENON_CODEGEN_CUDA_EMITTERS_MATMULSHAPE_H
+#ifndef TENON_CODEGEN_CUDA_EMITTERS_MATMULRESULTS_H
+#define TENON_CODEGEN_CUDA_EMITTERS_MATMULRESULTS_H
 
 #include "codegen/cuda/RegionPrinter.h"
 
 namespace tenon::codegen::cuda {
-
-/// The extents of y = x · Wᵀ: y [batches, rows, columns], the sum over `depth`.
-struct MatmulShape {
-  explicit MatmulShape(MatmulOp op);
-
-  int64_t batches, rows, columns, depth;
-};
 
 /// The one matmul of a region whose other operations follow it, element by element; null after an
 /// error.
@@ -25,4 +18,4 @@ mlir::LogicalResult printMatmulResults(KernelContext& context, MatmulOp op, Code
 
 } // namespace tenon::codegen::cuda
 
-#endif // TENON_CODEGEN_CUDA_EMITTERS_MATMULSHAPE_H
+#endif // TENON_CODEGEN_CUDA_EMITTERS_MATMULRESULTS_H

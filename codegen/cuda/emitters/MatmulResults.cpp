@@ -1,16 +1,8 @@
-#include "codegen/cuda/emitters/MatmulShape.h"
+#include "codegen/cuda/emitters/MatmulResults.h"
 
 using namespace mlir;
 
 namespace tenon::codegen::cuda {
-
-MatmulShape::MatmulShape(MatmulOp op) {
-  RankedTensorType weight = op.getWeight().getType();
-  depth = weight.getShape().back();
-  columns = weight.getShape().end()[-2];
-  batches = weight.getNumElements() / (columns * depth);
-  rows = op.getInput().getType().getNumElements() / (depth * batches);
-}
 
 MatmulOp findMatmul(KernelContext& context) {
   MatmulOp hero;
