@@ -8,9 +8,9 @@
 namespace tenon::runtime::internal {
 
 /// Makes multiprocessors divide their memory between shared memory and the first-level cache in one
-/// way while a function runs whose program asks for it (`Function::sharedPercent`). They change the division only when no block is there, so
-/// that a kernel that prefers another one waits for all blocks of the kernel before it
-/// (docs/notebook/2026-11-28-warps-and-pieces-of-one-row.md).
+/// way while a function runs whose program asks for it (`Function::sharedPercent`). They change the
+/// division only when no block is there, so that a kernel that prefers another one waits for all
+/// blocks of the kernel before it (docs/notebook/2026-11-28-warps-and-pieces-of-one-row.md).
 ///
 /// Shared memory is what two steps need of which a block of the second starts beside one of the
 /// first, as far as registers, threads and shared memory allow; the rest is cache. Functions that
