@@ -261,8 +261,9 @@ func.func @f(%x: tensor<8x4096xf16>, %w: tensor<14336x4096x!tenon.block<q4_k>>,
 })",
                                        &context);
   ASSERT_TRUE(module);
-  MatmulOp gemm = *(*module).getOps<func::FuncOp>().begin()->getOps<MatmulOp>().begin();
-  AttentionOp attention = *(*module).getOps<func::FuncOp>().begin()->getOps<AttentionOp>().begin();
+  func::FuncOp function = *(*module).getOps<func::FuncOp>().begin();
+  MatmulOp gemm = *function.getOps<MatmulOp>().begin();
+  AttentionOp attention = *function.getOps<AttentionOp>().begin();
   auto choose = [&](const std::string& tuning) {
     TargetAttr attribute = parseTarget(
         &context,
