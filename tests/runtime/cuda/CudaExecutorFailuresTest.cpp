@@ -199,7 +199,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST_F(CudaExecutorTest, NamesWhatItCannotPrefer) {
   Program program = makeProgram();
-  program.functions[test::Sum].rows = 1;
+  program.functions[test::Sum].sharedPercent = 75;
   fake.fail("cuFuncSetAttribute", CUDA_ERROR_UNKNOWN, static_cast<int>(program.kernels.size()) + 1);
   expectRefused(program, absl::StatusCode::kInternal,
                 "say how much shared memory a kernel prefers");
