@@ -53,10 +53,18 @@ function(tenon_use_pch name header)
 endfunction()
 
 # tenon_use_library_pch(NAME MLIR): the precompiled header of libraries and tools, with MLIR where the
-# sources include it.
+# sources include it. Searched for undefined behaviour, those compile in two thirds of the time without
+# optimisation; what bounds its own time (templates, the thread pool) needs it, and has no MLIR.
 function(tenon_use_library_pch name mlir)
   if(mlir)
-    tenon_use_pch(${name} MlirPch.h)
+    if(NOT TARGET tenon_mlir_flags)
+      add_library(tenon_mlir_flags INTERFACE)
+      if(TENON_SANITIZE MATCHES "undefined")
+        target_compile_options(tenon_mlir_flags INTERFACE -O0)
+      endif()
+    endif()
+    target_compile_options(${name} PRIVATE $<TARGET_PROPERTY:tenon_mlir_flags,INTERFACE_COMPILE_OPTIONS>)
+    tenon_use_pch(${name} MlirPch.h tenon_mlir_flags)
   else()
     tenon_use_pch(${name} BasePch.h)
   endif()
