@@ -24,6 +24,8 @@ struct GemvBlock {
   int64_t resultsOffset = 0;                  ///< of norms' chunk sums, then of partial sums
   int64_t smemBytes = 0;
 
+  /// Those that make inputs and results: of the warps that meet.
+  int64_t threads() const { return 32 * warps; }
   /// Elements of a row of an input in shared memory: whole lanes.
   int64_t paddedDepth(int64_t depth) const;
   /// Room for the sums of a norm's chunks, of 64 elements and more, in floats that 16 bytes divide.

@@ -14,7 +14,7 @@ static constexpr int64_t mostFloats = 64;
 static constexpr int64_t pairStep = 64;
 
 std::string meetingOf(const GemvBlock& block) {
-  return block.hasOtherWarps ? absl::StrFormat("syncGroup<%d>();", 32 * block.warps)
+  return block.hasOtherWarps ? absl::StrFormat("syncGroup<%d>();", block.threads())
                              : "__syncthreads();";
 }
 
@@ -85,7 +85,7 @@ std::string GemmInputs::place(unsigned input, const std::string& m, const std::s
 
 /// Vectors of a row that a thread takes.
 int64_t GemmInputs::vectors(int64_t depth) const {
-  return llvm::divideCeil(depth, layout.inputVector * context.structure.threads);
+  return llvm::divideCeil(depth, layout.inputVector * layout.threads());
 }
 
 /// The norm that a value of the prologue is made of; null where there is none.
@@ -181,8 +181,8 @@ LogicalResult GemmInputs::forVectors(CodeWriter& code, unsigned input, PrintElem
   if (count * vector <= mostFloats)
     code.unroll();
   code.openFormat("for (int i = 0; i < %d; ++i)", count);
-  code.format("const int k = (i * %d + static_cast<int>(threadIdx.x)) * %d;",
-              context.structure.threads, vector);
+  code.format("const int k = (i * %d + static_cast<int>(threadIdx.x)) * %d;", layout.threads(),
+              vector);
   code.openFormat("if (k < %d)", depth);
   RegionPrinter printer(context, shapeOf(region.inputs[input].value.getType()), /*flat=*/false,
                         vector);

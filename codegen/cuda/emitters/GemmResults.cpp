@@ -11,7 +11,7 @@ GemmResults::GemmResults(KernelContext& context, GemmRegion& region, const GemvB
     : context(context), region(region), layout(layout) {}
 
 bool GemmResults::hasOneLine() const {
-  return layout.linesPerTile * region.rows <= context.structure.threads;
+  return layout.linesPerTile * region.rows <= layout.threads();
 }
 
 std::string GemmResults::nameOf(const GemmRegion::Group& group, BlockArgument argument) const {
@@ -135,7 +135,7 @@ LogicalResult GemmResults::print(CodeWriter& code) {
     code.openFormat("if (i < %d)", layout.linesPerTile * region.rows);
   } else {
     code.openFormat("for (int i = threadIdx.x; i < %d; i += %d)", layout.linesPerTile * region.rows,
-                    context.structure.threads);
+                    layout.threads());
   }
   printLine(code, "i");
   code.open("if (line < lastLine)");

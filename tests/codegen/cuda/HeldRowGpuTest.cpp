@@ -39,20 +39,27 @@ constexpr const char* gated = R"(
     %z = tenon.add %y, %d : (Y, Y) -> Y
     tenon.yield %y, %z : Y, Y)";
 
+/// Two groups of products of an activation.
+constexpr const char* activated = R"(
+    %s = tenon.silu %a : (X) -> X
+    %p = tenon.matmul %s, %b : (X, W) -> Y
+    %y = tenon.add %p, %d : (Y, Y) -> Y
+    %z = tenon.matmul %s, %c : (X, W) -> Y
+    tenon.yield %y, %z : Y, Y)";
+
 struct RowProduct {
   const char* name;
   const char* encoding;
   const char* input;
   int depth, threads;
   const char* region;
+  int columns = 104; ///< 7 tiles, the last one of 8 lines
 };
 
 /// How blocks take it: all of them, then the stages of their rings.
 struct RowBlocks {
   int tiles, stages, onWay;
 };
-
-constexpr int columns = 104; // 7 tiles, the last one of 8 lines
 
 std::string textOf(const RowProduct& product, const RowBlocks& blocks) {
   std::string text = absl::StrFormat(
@@ -73,9 +80,9 @@ func.func @f(%%x: X, %%h: X, %%w: G, %%u: W, %%v: W, %%r: Y) -> (RESULTS) {
   return absl::StrReplaceAll(
       text, {{"X", absl::StrFormat("tensor<1x%dx%s>", product.depth, product.input)},
              {"G", absl::StrFormat("tensor<%dx%s>", product.depth, product.input)},
-             {"W", absl::StrFormat("tensor<%dx%dx!tenon.block<%s>>", columns, product.depth,
+             {"W", absl::StrFormat("tensor<%dx%dx!tenon.block<%s>>", product.columns, product.depth,
                                    product.encoding)},
-             {"Y", absl::StrFormat("tensor<1x%dx%s>", columns, product.input)}});
+             {"Y", absl::StrFormat("tensor<1x%dx%s>", product.columns, product.input)}});
 }
 
 class CudaHeldRowTest : public ::testing::TestWithParam<RowProduct> {};
@@ -131,6 +138,10 @@ INSTANTIATE_TEST_SUITE_P(
         RowProduct{"q8_0_of_two_parts", "q8_0", "f16", 4352, 320, gated},
         RowProduct{"q8_0_of_three_parts_bf16", "q8_0", "bf16", 6144, 288, normed},
         RowProduct{"q8_0", "q8_0", "f16", 2048, 288, sums},
+        // More lines a block than threads multiply, 256, and than it has.
+        RowProduct{"q8_0_of_270_lines", "q8_0", "f16", 2048, 288, sums, 540},
+        RowProduct{"q4_k_of_300_lines", "q4_k", "f16", 1024, 288, normed, 600},
+        RowProduct{"q4_k_activated", "q4_k", "f16", 11008, 512, activated},
         RowProduct{"q4_0", "q4_0", "f16", 2048, 288, gated},
         RowProduct{"q4_0_of_three_parts_bf16", "q4_0", "bf16", 11008, 512, normed},
         RowProduct{"groups_of_32", "int4_g32_bf16", "bf16", 1024, 288, sums},
