@@ -91,7 +91,8 @@ GemvBlock blockOf(const GemmRegion& region, const HeldBlockGemvSchedule& schedul
 } // namespace
 
 bool loadsInput(const GemmRegion& region) {
-  return llvm::isa<BlockArgument>(region.inputs.front().value) && region.prologueYields.empty();
+  return llvm::isa<BlockArgument>(region.inputs.front().value) && !region.isReordered() &&
+         region.prologueYields.empty();
 }
 
 HeldRowShape HeldRowShape::of(const GemmRegion& region) {
@@ -99,7 +100,7 @@ HeldRowShape HeldRowShape::of(const GemmRegion& region) {
 }
 
 VerdictOr<HeldBlockGemvKernel> HeldBlockGemvKernel::read(KernelOp kernel) {
-  VerdictOr<GemmRegion> region = readGemmRegion(kernel);
+  VerdictOr<GemmRegion> region = readReorderedGemmRegion(kernel);
   if (!region)
     return region.refusal();
   VerdictOr<HeldBlockGemvSchedule> schedule =

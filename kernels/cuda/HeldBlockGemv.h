@@ -100,7 +100,7 @@ struct HeldBlockGemvKernel {
   PriceTerms priceTerms() const;
 };
 
-/// Whether warps load x where it lies in memory, which nobody else asks for.
+/// Whether warps load x where it lies in memory, as it is, and nobody else asks for it.
 bool loadsInput(const GemmRegion& region);
 /// Whether GEMMs of a region go to warps that hold x, and their schedule if so. Sums follow from
 /// the weights alone.

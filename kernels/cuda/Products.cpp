@@ -30,9 +30,13 @@ static bool suitsTensorCores(const GemmRegion& region, const CudaTarget& target)
 static Verdict accepts(KernelOp kernel, const CudaTarget& target) {
   if (!hasGemm(kernel))
     return Verdict::accept();
-  VerdictOr<GemmRegion> region = readGemmRegion(kernel);
+  VerdictOr<GemmRegion> region = readReorderedGemmRegion(kernel);
   if (!region)
     return region.refusal();
+  if (region->isReordered())
+    return suitsHeldBlockGemv(*region, target)
+               ? Verdict::accept()
+               : Refusal{"inputs in another order are taken by held_block_gemv alone, of one row"};
   constexpr int64_t mostBulkRows = 8; // of 16 bits; more go to tensor cores
   if (suitsTensorCores(*region, target))
     return Verdict::accept();
@@ -107,7 +111,7 @@ static ScheduleAttr chooseWhole(const GemmRegion& region, const CudaTarget& targ
 /// Each operation keeps the schedule that it has alone, so that the region can be cut into kernels
 /// with the same orders.
 static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target, Neighbours neighbours) {
-  VerdictOr<GemmRegion> region = readGemmRegion(kernel);
+  VerdictOr<GemmRegion> region = readReorderedGemmRegion(kernel);
   assert(region && "the rule matches");
   for (const GemmRegion::Group& group : region->groups)
     for (GemmRegion::Gemm gemm : group.gemms)

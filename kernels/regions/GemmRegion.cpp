@@ -22,7 +22,9 @@ public:
 private:
   Verdict addProduct(MatmulOp op);
   Verdict addOther(Operation& op);
+  Verdict addOrder(GatherOp op);
   Verdict addBehind(Operation& op, Operation* gemm);
+  GemmRegion::Input inputOf(MatmulOp gemm) const;
   void collectInputs();
   void collectGroups();
   Verdict checkGroups();
@@ -38,6 +40,7 @@ private:
   llvm::EquivalenceClasses<Operation*> joined; ///< of GEMMs
   llvm::DenseMap<Value, Operation*> behind;    ///< a GEMM that a value depends on
   llvm::DenseMap<Value, Operation*> norms;     ///< the norm that a value of the prologue depends on
+  llvm::DenseMap<Value, GatherOp> orders;      ///< of inputs in another order
 };
 
 } // namespace
@@ -85,7 +88,27 @@ Verdict RegionReader::addBehind(Operation& op, Operation* gemm) {
   return Verdict::accept();
 }
 
+/// An input in another order, which nothing but GEMMs takes.
+Verdict RegionReader::addOrder(GatherOp op) {
+  auto indices = llvm::dyn_cast<BlockArgument>(op.getIndices());
+  bool isLast = static_cast<int64_t>(op.getAxis()) == op.getType().getRank() - 1;
+  if (!isLast || shapeOf(op.getInput()) != shapeOf(op.getResult()) || !indices ||
+      !elementOf(indices).isInteger(32))
+    return Refusal{"the emitter of products takes rows of their inputs in another order by "
+                   "indices of i32 in memory"};
+  if (behind.contains(op.getInput()))
+    return Refusal{"the emitter of products reorders their inputs, and no results"};
+  for (OpOperand& use : op.getResult().getUses())
+    if (auto gemm = llvm::dyn_cast<MatmulOp>(use.getOwner()); !gemm || gemm.getInput() != use.get())
+      return Refusal{"the emitter of products reorders inputs for products alone, not for " +
+                     nameOf(*use.getOwner())};
+  orders[op.getResult()] = op;
+  return Verdict::accept();
+}
+
 Verdict RegionReader::addOther(Operation& op) {
+  if (auto order = llvm::dyn_cast<GatherOp>(op))
+    return addOrder(order);
   Operation *gemm = nullptr, *norm = nullptr;
   for (Value operand : op.getOperands()) {
     if (auto found = behind.find(operand); found != behind.end()) {
@@ -114,12 +137,24 @@ Verdict RegionReader::addOther(Operation& op) {
   return Verdict::accept();
 }
 
+GemmRegion::Input RegionReader::inputOf(MatmulOp gemm) const {
+  Value value = gemm.getInput();
+  GatherOp order = orders.lookup(value);
+  if (order)
+    value = order.getInput();
+  return {value, norms.lookup(value), shapeOf(value).back(),
+          order ? llvm::cast<BlockArgument>(order.getIndices()) : nullptr};
+}
+
+static bool isSame(const GemmRegion::Input& a, const GemmRegion::Input& b) {
+  return a.value == b.value && a.order == b.order;
+}
+
 void RegionReader::collectInputs() {
   for (MatmulOp gemm : gemms) {
-    Value value = gemm.getInput();
-    if (llvm::any_of(region.inputs, [&](const auto& input) { return input.value == value; }))
-      continue;
-    region.inputs.push_back({value, norms.lookup(value), shapeOf(value).back()});
+    GemmRegion::Input found = inputOf(gemm);
+    if (llvm::none_of(region.inputs, [&](const auto& input) { return isSame(input, found); }))
+      region.inputs.push_back(found);
   }
   const GemmRegion::Input& first = region.inputs.front();
   region.rows = ShapedType::getNumElements(shapeOf(first.value)) / first.depth;
@@ -129,7 +164,7 @@ void RegionReader::collectGroups() {
   llvm::MapVector<Operation*, GemmRegion::Group> groups;
   for (MatmulOp gemm : gemms) {
     auto input = llvm::find_if(region.inputs,
-                               [&](const auto& input) { return input.value == gemm.getInput(); });
+                               [&](const auto& input) { return isSame(input, inputOf(gemm)); });
     groups[joined.getLeaderValue(gemm)].gemms.push_back(
         {gemm, static_cast<unsigned>(input - region.inputs.begin())});
   }
@@ -283,7 +318,18 @@ llvm::SmallVector<int64_t, 2> GemmRegion::depths() const {
   return found;
 }
 
+bool GemmRegion::isReordered() const {
+  return llvm::any_of(inputs, [](const Input& input) { return bool(input.order); });
+}
+
 VerdictOr<GemmRegion> readGemmRegion(KernelOp kernel) {
+  VerdictOr<GemmRegion> region = readReorderedGemmRegion(kernel);
+  if (region && region->isReordered())
+    return Refusal{"the emitter of these products takes inputs in their order"};
+  return region;
+}
+
+VerdictOr<GemmRegion> readReorderedGemmRegion(KernelOp kernel) {
   GemmRegion region;
   if (Verdict verdict = RegionReader(kernel, region).read(); !verdict)
     return verdict.refusal();

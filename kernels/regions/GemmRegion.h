@@ -11,6 +11,8 @@ namespace tenon::kernels {
 ///
 /// * prologue: how each input is made of the region's arguments, operations on elements, weighted
 ///   sums and at most one norm an input; what it makes may be a result too (a residual sum);
+/// * orders: GEMMs may take the elements of an input in another order, by indices in memory
+///   (weights whose columns were sorted by their groups);
 /// * groups: GEMMs that elementwise operations after them join column by column (gate and up
 ///   before a GLU; the output and down projections of a parallel block before their sum); groups
 ///   stand side by side (Q, K and V), and each has GEMMs of the same depths in the same order.
@@ -27,6 +29,9 @@ struct GemmRegion {
     mlir::Value value;               ///< [..., depth]
     mlir::Operation* norm = nullptr; ///< rms_norm or layer_norm that it is made of, or null
     int64_t depth = 0;
+    /// Of i32, [..., depth]: GEMMs take element order[k], 0 where there is none, as their element
+    /// k; null where they take it as it is.
+    mlir::BlockArgument order = nullptr;
   };
   struct Gemm {
     MatmulOp op;
@@ -46,6 +51,8 @@ struct GemmRegion {
 
   MatmulOp first() const { return groups.front().gemms.front().op; }
   int64_t joined() const { return groups.front().gemms.size(); }
+  /// Whether GEMMs take an input in another order.
+  bool isReordered() const;
   /// The first tile of a group where each group's columns are tiles of `lines` of their own; the
   /// number of tiles after the last.
   int64_t firstTile(size_t group, int64_t lines) const;
@@ -54,8 +61,10 @@ struct GemmRegion {
   llvm::SmallVector<int64_t, 2> depths() const;
 };
 
-/// Reads the region of `kernel`, or says why it is none of that kind.
+/// Reads the region of `kernel`, or says why it is none of that kind. Inputs have no orders.
 VerdictOr<GemmRegion> readGemmRegion(KernelOp kernel);
+/// The same, and inputs may have orders.
+VerdictOr<GemmRegion> readReorderedGemmRegion(KernelOp kernel);
 
 /// The region of one GEMM of a value in memory, without results.
 GemmRegion regionOfGemm(MatmulOp op);

@@ -39,6 +39,9 @@ inline constexpr uint64_t firstWithIntegers = 7'000'000;
 /// choices that verify guesses.
 inline constexpr uint64_t firstWithChunks = 10'000'000;
 
+/// From this seed on products may take their inputs in another order.
+inline constexpr uint64_t firstWithOrders = 11'000'000;
+
 /// Positions that a stream may be at.
 inline constexpr int64_t streamPositions = int64_t(1) << 30;
 
@@ -56,7 +59,7 @@ public:
         isStream(seed >= firstWithStreams && seed < firstWithIndexed),
         hasIndexed(hasAll && seed >= firstWithIndexed),
         hasIntegers(hasAll && seed >= firstWithIntegers), hasChunks(seed >= firstWithChunks),
-        builder(context, activationType(context)) {}
+        hasOrders(seed >= firstWithOrders), builder(context, activationType(context)) {}
 
   absl::StatusOr<mlir::OwningOpRef<mlir::ModuleOp>> make();
 
@@ -123,6 +126,7 @@ private:
   bool hasIndexed;  ///< elements chosen by index, and what came with them
   bool hasIntegers; ///< and bools, and weights of attention
   bool hasChunks;   ///< of several sequences, and guesses
+  bool hasOrders;   ///< of products' inputs
   frontends::GraphBuilder builder;
   int arguments = 0, states = 0, outputs = 0;
   int64_t rows = 1, capacity = 24;

@@ -98,8 +98,10 @@ Type GraphMaker::weightType(int64_t depth) {
   return oneIn(12) ? Float16Type::get(context()) : builder.getActivationType();
 }
 
-/// A product, at times with a bias, an activation or both.
+/// A product, at times with a bias, an activation or both, or of an input in another order.
 Value GraphMaker::matmul(Value x, int64_t width) {
+  if (hasOrders && oneIn(3))
+    x = builder.gather(x, argument(x.getShape(), i32(), "ids"), std::ssize(x.getShape()) - 1);
   Value y = builder.matmul(x, argument({width, widthOf(x)}, weightType(widthOf(x))));
   if (oneIn(3))
     y = builder.add(y, argument({width}));

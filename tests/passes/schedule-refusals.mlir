@@ -639,3 +639,35 @@ module attributes {tenon.target = #tenon.target<"t", cpu, features = [], {vector
     return %0 : tensor<1x8xf32>
   }
 }
+
+// -----
+
+// Inputs are reordered, once.
+module attributes {tenon.target = #tenon.target<"t", cuda, features = ["sm_90"], {sms = 132 : i64, registers_per_sm = 65536 : i64, smem_bytes_per_sm = 233472 : i64, smem_bytes_per_block = 232448 : i64}>} {
+  func.func @f(%xa: tensor<1x1024xf16>, %xo: tensor<1x1024xi32>, %xw: tensor<64x1024x!tenon.block<q8_0>>) -> (tensor<1x64xf16>) {
+    // expected-error @+1 {{the emitter of products reorders inputs for products alone, not for gather}}
+    %0 = tenon.kernel (%a = %xa : tensor<1x1024xf16>, %o = %xo : tensor<1x1024xi32>, %w = %xw : tensor<64x1024x!tenon.block<q8_0>>)
+        -> tensor<1x64xf16> {
+      %1 = tenon.gather %a, %o along 1 : (tensor<1x1024xf16>, tensor<1x1024xi32>) -> tensor<1x1024xf16>
+      %2 = tenon.gather %1, %o along 1 : (tensor<1x1024xf16>, tensor<1x1024xi32>) -> tensor<1x1024xf16>
+      %r = tenon.matmul %2, %w : (tensor<1x1024xf16>, tensor<64x1024x!tenon.block<q8_0>>) -> tensor<1x64xf16>
+      tenon.yield %r : tensor<1x64xf16>
+    }
+    return %0 : tensor<1x64xf16>
+  }
+}
+
+// -----
+
+module attributes {tenon.target = #tenon.target<"t", cuda, features = ["sm_90"], {sms = 132 : i64, registers_per_sm = 65536 : i64, smem_bytes_per_sm = 233472 : i64, smem_bytes_per_block = 232448 : i64}>} {
+  func.func @f(%xa: tensor<1x1024xf16>, %xo: tensor<1x64xi32>, %xw: tensor<64x1024x!tenon.block<q8_0>>) -> (tensor<1x64xf16>) {
+    // expected-error @+1 {{the emitter of products reorders their inputs, and no results}}
+    %0 = tenon.kernel (%a = %xa : tensor<1x1024xf16>, %o = %xo : tensor<1x64xi32>, %w = %xw : tensor<64x1024x!tenon.block<q8_0>>)
+        -> tensor<1x64xf16> {
+      %1 = tenon.matmul %a, %w : (tensor<1x1024xf16>, tensor<64x1024x!tenon.block<q8_0>>) -> tensor<1x64xf16>
+      %r = tenon.gather %1, %o along 1 : (tensor<1x64xf16>, tensor<1x64xi32>) -> tensor<1x64xf16>
+      tenon.yield %r : tensor<1x64xf16>
+    }
+    return %0 : tensor<1x64xf16>
+  }
+}

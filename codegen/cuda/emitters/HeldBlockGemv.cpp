@@ -17,7 +17,8 @@ namespace {
 /// instruction are groups of a slice (`device/held_row.cuh`).
 ///
 /// Warps load an x that lies in memory themselves; another one, behind a norm or elementwise
-/// operations, is made in shared memory by every block (GemmInputs). They add up
+/// operations, is made in shared memory by every block (GemmInputs); so is one that is taken in
+/// another order (`device/reordered_input.cuh`). They add up
 /// lines and meet; the epilogue of a block's lines follows (GemmResults).
 ///
 /// Parameters: those of `HeldBlockGemvSchedule`. GEMMs have no order.
@@ -33,6 +34,7 @@ private:
   void declareConfig();
   void printAddresses(CodeWriter& code);
   void printStream(CodeWriter& code);
+  void loadOrder();
 
   KernelContext& context;
   HeldBlockGemvKernel& kernel;
@@ -104,13 +106,24 @@ void HeldBlockGemvEmission::printStream(CodeWriter& code) {
   code.line("  return stream.bringAll();");
 }
 
+/// Asks for the order of x, which is constant in programs that have one.
+void HeldBlockGemvEmission::loadOrder() {
+  BlockArgument order = region.inputs.front().order;
+  CodeWriter& code = context.structure.begin(PhaseKind::Load, {context.access(order)},
+                                             {{MemorySpace::Registers, "reordered"}});
+  code.line("ReorderedInput<Stream> reordered;");
+  code.format("reordered.load(stream, %s);", context.pointer(order));
+}
+
 LogicalResult HeldBlockGemvEmission::emit() {
   GemmInputs inputs(context, region, kernel.block);
   GemmResults results(context, region, kernel.block);
   if (failed(check()) || failed(inputs.check()))
     return failure();
   PhaseStructure& structure = context.structure;
-  structure.headers = {"blocks.cuh", "reduce.cuh", "held_row.cuh"};
+  bool isReordered = region.isReordered();
+  structure.headers = {"blocks.cuh", "reduce.cuh",
+                       isReordered ? "reordered_input.cuh" : "held_row.cuh"};
   declareConfig();
   std::vector<Access> weights;
   for (GemmRegion::Group& group : region.groups)
@@ -119,6 +132,8 @@ LogicalResult HeldBlockGemvEmission::emit() {
   printStream(structure.begin(PhaseKind::Load, weights, {{MemorySpace::Shared, "ring"}}));
   if (!loadsInput(region))
     inputs.preload();
+  if (isReordered)
+    loadOrder();
   if (failed(results.preloadConstants()))
     return failure();
   std::vector<Access> reads = context.arguments(false);
@@ -135,7 +150,7 @@ LogicalResult HeldBlockGemvEmission::emit() {
   } else {
     if (failed(inputs.print(prologue, "")))
       return failure();
-    prologue.line("stream.fetch(input0);");
+    prologue.line(isReordered ? "reordered.fetch(stream, input0);" : "stream.fetch(input0);");
   }
   prologue.line("stream.prepare();");
   CodeWriter& code = structure.begin(

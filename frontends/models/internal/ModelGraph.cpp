@@ -184,10 +184,10 @@ Value ModelGraph::inOrderOf(Value x, const std::string& weight) {
   if (order.empty() || !builder().getStatus().ok())
     return x;
   auto length = static_cast<int64_t>(order.size());
-  Value columns = builder().intConstant({length}, llvm::ArrayRef(order.data(), order.size()));
-  if (x.getShape().front() == 1) // a row lies as its column does
-    return builder().reshape(builder().embedding(builder().reshape(x, {length, 1}), columns),
-                             {1, length});
+  llvm::ArrayRef<int32_t> places(order.data(), order.size());
+  if (x.getShape().front() == 1)
+    return builder().gather(x, builder().intConstant({1, length}, places), 1);
+  Value columns = builder().intConstant({length}, places);
   Value chosen = builder().embedding(builder().transpose(x, {1, 0}), columns);
   return builder().transpose(chosen, {1, 0});
 }

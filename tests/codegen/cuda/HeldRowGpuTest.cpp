@@ -46,6 +46,22 @@ constexpr const char* activated = R"(
     %y = tenon.add %p, %d : (Y, Y) -> Y
     %z = tenon.matmul %s, %c : (X, W) -> Y
     tenon.yield %y, %z : Y, Y)";
+/// The first and the gated one with x in another order, which has places outside of x, too.
+constexpr const char* reorderedSums = R"(
+    %s = tenon.gather %a, %o along 1 : (X, I) -> X
+    %p = tenon.matmul %s, %b : (X, W) -> Y
+    %y = tenon.add %p, %d : (Y, Y) -> Y
+    %z = tenon.matmul %s, %c : (X, W) -> Y
+    tenon.yield %y, %z : Y, Y)";
+constexpr const char* reorderedGated = R"(
+    %n = tenon.rms_norm %a, %g eps 1.0e-5 order <chunk = 256, lanes = 256, tree = halving>
+        : (X, G) -> X
+    %s = tenon.gather %n, %o along 1 : (X, I) -> X
+    %p = tenon.matmul %s, %b : (X, W) -> Y
+    %q = tenon.matmul %s, %c : (X, W) -> Y
+    %y = tenon.glu silu %p, %q : (Y, Y) -> Y
+    %z = tenon.add %y, %d : (Y, Y) -> Y
+    tenon.yield %y, %z : Y, Y)";
 
 struct RowProduct {
   const char* name;
@@ -64,9 +80,9 @@ struct RowBlocks {
 std::string textOf(const RowProduct& product, const RowBlocks& blocks) {
   std::string text = absl::StrFormat(
       R"(module attributes {tenon.phase = #tenon.phase<scheduled>} {
-func.func @f(%%x: X, %%h: X, %%w: G, %%u: W, %%v: W, %%r: Y) -> (RESULTS) {
+func.func @f(%%x: X, %%h: X, %%w: G, %%u: W, %%v: W, %%r: Y, %%i: I) -> (RESULTS) {
   %%0:COUNT = tenon.kernel (%%a = %%x : X, %%e = %%h : X, %%g = %%w : G, %%b = %%u : W, %%c = %%v : W,
-      %%d = %%r : Y) -> (RESULTS) schedule #tenon.schedule<"held_block_gemv", tiles = %d, {
+      %%d = %%r : Y, %%o = %%i : I) -> (RESULTS) schedule #tenon.schedule<"held_block_gemv", tiles = %d, {
         threads = %d : i64, stages = %d : i64, on_way = %d : i64}> {%s
   }
   return RETURNED : RESULTS
@@ -79,6 +95,7 @@ func.func @f(%%x: X, %%h: X, %%w: G, %%u: W, %%v: W, %%r: Y) -> (RESULTS) {
                                     {"RETURNED", yieldsSum ? "%0#0, %0#1, %0#2" : "%0#0, %0#1"}});
   return absl::StrReplaceAll(
       text, {{"X", absl::StrFormat("tensor<1x%dx%s>", product.depth, product.input)},
+             {"I", absl::StrFormat("tensor<1x%dxi32>", product.depth)},
              {"G", absl::StrFormat("tensor<%dx%s>", product.depth, product.input)},
              {"W", absl::StrFormat("tensor<%dx%dx!tenon.block<%s>>", product.columns, product.depth,
                                    product.encoding)},
@@ -108,7 +125,9 @@ TEST_P(CudaHeldRowTest, AddsAlikeInAnyBlocks) {
     ASSERT_TRUE(executor.ok()) << executor.status();
     std::vector<CaseInput> described;
     for (const runtime::Port& port : (*executor)->program().functions[0].inputs)
-      described.push_back({port.shape, port.encoding, Fill::Small});
+      described.push_back({port.shape, port.encoding,
+                           port.encoding == "i32" ? Fill::Index : Fill::Small, -9,
+                           GetParam().depth + 9});
     std::vector<ReferenceTensor> inputs = makeInputs(context, described);
     auto outputs = runOnDevice(**executor, inputs);
     ASSERT_TRUE(outputs.ok()) << outputs.status();
@@ -156,7 +175,11 @@ INSTANTIATE_TEST_SUITE_P(
         RowProduct{"two_wide_groups", "int4_g128x2_f16_zero", "f16", 768, 224, sums},
         RowProduct{"e4m3_of_32", "e4m3_g32_f32", "f16", 2048, 288, sums},
         RowProduct{"e4m3_of_64_bf16", "e4m3_g64_f32", "bf16", 1024, 288, normed},
-        RowProduct{"e4m3_of_128", "e4m3_g128_f32", "f16", 4096, 288, gated}),
+        RowProduct{"e4m3_of_128", "e4m3_g128_f32", "f16", 4096, 288, gated},
+        RowProduct{"reordered", "int4_g128x8_f16", "f16", 4096, 544, reorderedGated},
+        RowProduct{"reordered_bf16", "q4_0", "bf16", 1024, 288, reorderedSums},
+        RowProduct{"reordered_of_four_parts", "int4_g128x8_f16", "f16", 14336, 544, reorderedSums},
+        RowProduct{"reordered_of_three_parts_bf16", "q4_k", "bf16", 11008, 512, reorderedGated}),
     [](const auto& info) { return std::string(info.param.name); });
 
 } // namespace

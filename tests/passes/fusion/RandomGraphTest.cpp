@@ -122,6 +122,9 @@ TEST(RandomGraphs, EveryPlanOfIntegers) { expectPlansOfSeedsAgree(7'000'000, 80)
 /// Attention whose rows are chunks of several sequences.
 TEST(RandomGraphs, EveryPlanOfChunks) { expectPlansOfSeedsAgree(10'000'000, 60); }
 
+/// Products of inputs in another order.
+TEST(RandomGraphs, EveryPlanOfOrders) { expectPlansOfSeedsAgree(11'000'000, 24); }
+
 /// The CPU uses weights where they lie in the file, which may be anywhere.
 TEST(RandomGraphs, WeightsAtOddOffsets) {
   constexpr uint64_t graphsWithFiles = 50;
