@@ -43,13 +43,16 @@ static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target, Neighbours
     return printSchedule(context, HeldBlockGemmKernel::name, chooseHeldBlockGemm(*whole, target));
   if (whole && acceptsBlockGemm(*whole, target))
     return printSchedule(context, BlockGemmKernel::name, chooseBlockGemm(*whole, target));
-  // What stands beside the GEMM may be none of what bulk copies' emitter computes.
-  if (suitsBulkCopies(op, target) && readGemmRegion(kernel)) {
-    if (GemmRegion alone = regionOfGemm(op); suitsHeldBlockGemv(alone, target))
+  // What stands beside the GEMM may be none of what the emitters of these two compute.
+  if (readGemmRegion(kernel)) {
+    GemmRegion alone = regionOfGemm(op);
+    if (suitsHeldBlockGemv(alone, target))
       return printSchedule(context, HeldBlockGemvKernel::name, chooseHeldBlockGemv(alone, target));
-    op.setOrderAttr(orderForBulkCopies(op));
-    return printSchedule(context, GemvBulkKernel::name,
-                         *chooseGemvBulk(regionOfGemm(op), target, neighbours));
+    if (suitsBulkCopies(op, target)) {
+      op.setOrderAttr(orderForBulkCopies(op));
+      return printSchedule(context, GemvBulkKernel::name,
+                           *chooseGemvBulk(alone, target, neighbours));
+    }
   }
   if (suitsTensorCores(op) && rows > mostFewRows)
     return printSchedule(context, TensorGemmKernel::name, chooseTensorGemm(op, target));
