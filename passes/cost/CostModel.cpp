@@ -400,6 +400,11 @@ Estimate CostModel::estimateOnGpu(KernelOp kernel, const KernelWork& work) const
                 latencyOnGpu(matched) + unhidden);
 }
 
+int64_t CostModel::beyondKernelsNs() const {
+  bool isGraph = target.getDevice() == DeviceKind::Cuda && mode != LaunchMode::Stream;
+  return isGraph ? target.getProperty("call_graph_ns").value_or(0) : 0;
+}
+
 /// What one weight takes a core, in ps: `decode_q4_k_ps` beside floats, `unpack_q4_k_ps` beside
 /// quants; 0 where the target does not state it.
 static double unpackPs(TargetAttr target, const KernelWork::Blocks& blocks) {

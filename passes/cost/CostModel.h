@@ -104,6 +104,8 @@ std::string contentKey(KernelOp kernel);
 ///     exchange = (part_exchange_cycles + bytes / tile_store_bytes_per_cycle) / clock_mhz,
 ///                where K is split
 ///
+/// A call of a CUDA graph takes call_graph_ns, where a target has it, beyond its kernels.
+///
 /// On a CPU, with c of the target's cores that have a tile:
 ///
 ///     ns = step_ns + max(weights / dram + (reads + writes) / (cache · c), compute)
@@ -121,6 +123,11 @@ public:
 
   /// The time of `kernel`, which has a schedule.
   Estimate estimate(KernelOp kernel) const;
+
+  /// ns that a call takes beyond its kernels where the device waits for it: before the first one's
+  /// work and after the last one's. All plans have it alike. 0 where kernels are launched one by
+  /// one, on a CPU, and where the target does not state it.
+  int64_t beyondKernelsNs() const;
 
 private:
   CostModel(TargetAttr target, LaunchMode mode, const MeasuredTimes* times)

@@ -89,7 +89,7 @@ private:
                         const CandidateSet& candidates) const;
   void report(const FusionDecision& decision, Location location);
   FunctionFusion summarize(const TakenKernels& taken, llvm::ArrayRef<FusionDecision> decisions,
-                           CandidateSet& candidates);
+                           CandidateSet& candidates, int64_t beyondKernelsNs);
   FusionDecision describeNeighbours(unsigned from, unsigned to,
                                     llvm::ArrayRef<FusionDecision> decisions,
                                     llvm::ArrayRef<std::vector<unsigned>> candidatesAt,
@@ -241,9 +241,10 @@ FusionDecision FunctionFuser::describeNeighbours(unsigned from, unsigned to,
 
 FunctionFusion FunctionFuser::summarize(const TakenKernels& taken,
                                         llvm::ArrayRef<FusionDecision> decisions,
-                                        CandidateSet& candidates) {
+                                        CandidateSet& candidates, int64_t beyondKernelsNs) {
   FunctionFusion summary;
   summary.function = function.getName().str();
+  summary.apartNs = summary.plannedNs = beyondKernelsNs;
   for (unsigned index : taken.order)
     summary.plannedNs += candidates.candidates()[index].price.time.ns;
   std::vector<std::vector<unsigned>> candidatesAt(graph.size());
@@ -287,7 +288,7 @@ void FunctionFuser::fuse(const schedule::Scheduler& scheduler, const cost::CostM
                       }));
   }
   if (options.functions)
-    options.functions->push_back(summarize(taken, decisions, candidates));
+    options.functions->push_back(summarize(taken, decisions, candidates, model.beyondKernelsNs()));
   wrap(taken.order, &candidates);
 }
 

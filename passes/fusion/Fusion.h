@@ -47,8 +47,8 @@ struct FusionDecision {
 /// What became of a function as a whole.
 struct FunctionFusion {
   std::string function;
-  int64_t apartNs = 0;   ///< predicted, each operation in a kernel of its own
-  int64_t plannedNs = 0; ///< predicted, of the kernels that the plan has
+  int64_t apartNs = 0;   ///< predicted of a call, each operation in a kernel of its own
+  int64_t plannedNs = 0; ///< predicted of a call, by the kernels that the plan has
   /// One for each operation and another that reads its result where no kernel holds both: `ops` are
   /// the two. The rest is that of the smallest candidate that holds both; the rule is `neighbours`
   /// where none does, and the figures those of a kernel of the two.

@@ -83,10 +83,10 @@ std::optional<double> fixedUsPerLayer(const BenchReport& report,
   return (medianNs - readNs) / static_cast<double>(layers) / 1e3;
 }
 
-/// What the cost model says of all steps together.
+/// What the cost model says of a call.
 double predictedNs(const BenchReport& report) {
-  return static_cast<double>(
-      std::accumulate(report.predictedNs.begin(), report.predictedNs.end(), int64_t(0)));
+  return static_cast<double>(std::accumulate(report.predictedNs.begin(), report.predictedNs.end(),
+                                             report.predictedBeyondNs));
 }
 
 double medianStepsNs(const BenchReport& report) {

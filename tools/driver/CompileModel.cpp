@@ -1,7 +1,5 @@
 #include "tools/driver/CompileModel.h"
 
-#include <numeric>
-
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "codegen/ProgramBuilder.h"
@@ -16,7 +14,7 @@
 #include "support/NearestWord.h"
 #include "support/Status.h"
 #include "tools/driver/BuildParts.h"
-#include "tools/driver/PredictSteps.h"
+#include "tools/driver/PredictCall.h"
 #include "tools/driver/TargetFile.h"
 #include "tools/driver/UsageError.h"
 #include "llvm/TargetParser/Host.h"
@@ -171,9 +169,8 @@ static absl::StatusOr<runtime::Program> generateCode(mlir::ModuleOp module, Targ
 static absl::Status predictFunctions(mlir::ModuleOp module, TargetAttr target,
                                      passes::cost::LaunchMode mode, runtime::Program& program) {
   for (runtime::Function& function : program.functions) {
-    TENON_ASSIGN_OR_RETURN(std::vector<int64_t> steps,
-                           predictSteps(module, function.name, target, mode));
-    function.predictedNs = std::reduce(steps.begin(), steps.end());
+    TENON_ASSIGN_OR_RETURN(PredictedCall call, predictCall(module, function.name, target, mode));
+    function.predictedNs = call.totalNs();
   }
   return absl::OkStatus();
 }

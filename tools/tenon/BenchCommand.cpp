@@ -28,7 +28,7 @@
 #include "tools/cli/Progress.h"
 #include "tools/cli/Version.h"
 #include "tools/driver/MakeExecutor.h"
-#include "tools/driver/PredictSteps.h"
+#include "tools/driver/PredictCall.h"
 #include "tools/driver/UsageError.h"
 #include "tools/report/BenchDocument.h"
 #include "tools/report/HtmlReport.h"
@@ -72,7 +72,7 @@ struct MeasuredPlan {
   std::unique_ptr<runtime::Executor> executor;
   ModelBench bench;
   std::vector<StepWork> work;
-  std::vector<int64_t> predictedNs; ///< by step
+  PredictedCall predicted;
   std::vector<GroupFunction> groups;
   std::vector<StepDetails> steps;
   std::vector<passes::FusionDecision> decisions;
@@ -182,8 +182,8 @@ absl::StatusOr<MeasuredPlan> loadPlan(const Options& options, const std::string&
       std::vector<StepWork> work,
       computeWork(*input.module, function.name, newestPosition(options, measured)));
   TENON_ASSIGN_OR_RETURN(
-      std::vector<int64_t> predictedNs,
-      predictSteps(*input.module, function.name, input.target, settings.fusion.launchMode));
+      PredictedCall predicted,
+      predictCall(*input.module, function.name, input.target, settings.fusion.launchMode));
   TENON_ASSIGN_OR_RETURN(std::vector<StepDetails> steps,
                          describeSteps(*input.module, function.name));
   TargetAttr target = input.target;
@@ -191,7 +191,7 @@ absl::StatusOr<MeasuredPlan> loadPlan(const Options& options, const std::string&
                       std::move(executor),
                       std::move(measured),
                       std::move(work),
-                      std::move(predictedNs),
+                      std::move(predicted),
                       std::move(groups),
                       std::move(steps),
                       std::move(decisions),
@@ -227,7 +227,8 @@ BenchReport makeReport(const Options& options, MeasuredPlan& plan) {
   report.readMBs = plan.target.getProperty("dram_mb_per_s").value_or(0);
   report.times = plan.bench.result();
   report.work = plan.work;
-  report.predictedNs = plan.predictedNs;
+  report.predictedNs = plan.predicted.stepsNs;
+  report.predictedBeyondNs = plan.predicted.beyondNs;
   report.workspaceBytes = program.workspaceBytes;
   report.groups = plan.groups;
   return report;

@@ -344,13 +344,33 @@ TEST(CostModel, QuantsHaveARateOfTheirOwn) {
   EXPECT_NEAR(quants.estimate().computeNs, operations / property("i8_gops") + unpack, 1);
 }
 
+/// The target of that name without one of its properties.
+TargetAttr targetWithout(MLIRContext& context, const std::string& name, const char* property) {
+  TargetAttr whole = findTarget(&context, name);
+  NamedAttrList properties(whole.getProperties());
+  EXPECT_TRUE(properties.erase(property));
+  return TargetAttr::get(&context, whole.getName(), whole.getDevice(), whole.getFeatures(),
+                         properties.getDictionary(&context));
+}
+
+TEST(CostModel, ACallOfAGraphTakesTimeBeyondItsKernels) {
+  MLIRContext context;
+  auto beyond = [&](TargetAttr target, LaunchMode mode) {
+    return CostModel::create(UnknownLoc::get(&context), target, mode)->beyondKernelsNs();
+  };
+  TargetAttr h200 = findTarget(&context, "h200");
+  int64_t ns = h200.getProperty("call_graph_ns").value_or(0);
+  EXPECT_GT(ns, 0);
+  EXPECT_EQ(beyond(h200, LaunchMode::GraphPdl), ns);
+  EXPECT_EQ(beyond(h200, LaunchMode::Graph), ns);
+  EXPECT_EQ(beyond(h200, LaunchMode::Stream), 0);
+  EXPECT_EQ(beyond(findTarget(&context, "x86-64-v4"), LaunchMode::GraphPdl), 0);
+  EXPECT_EQ(beyond(targetWithout(context, "h200", "call_graph_ns"), LaunchMode::GraphPdl), 0);
+}
+
 TEST(CostModel, MissingProperty) {
   MLIRContext context;
-  TargetAttr whole = findTarget(&context, "x86-64-v4");
-  NamedAttrList properties(whole.getProperties());
-  properties.erase("step_ns");
-  TargetAttr target = TargetAttr::get(&context, whole.getName(), whole.getDevice(),
-                                      whole.getFeatures(), properties.getDictionary(&context));
+  TargetAttr target = targetWithout(context, "x86-64-v4", "step_ns");
   DiagnosticCollector diagnostics(&context);
   EXPECT_TRUE(
       failed(CostModel::create(UnknownLoc::get(&context), target, LaunchMode::Graph, nullptr)));

@@ -123,6 +123,41 @@ TEST_P(Fusion, AutoIsNoSlowerByItsOwnModel) {
   }
 }
 
+/// What the pass makes of a random graph where a call on an H200 takes `ns` beyond its kernels, and the
+/// function's predicted times.
+std::pair<std::string, passes::FunctionFusion> fuseWithCallsOf(int64_t ns, uint64_t seed) {
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  auto module = makeRandomGraph(context, seed);
+  TargetAttr h200 = findTarget(&context, "h200");
+  NamedAttrList properties(h200.getProperties());
+  properties.set("call_graph_ns", IntegerAttr::get(IntegerType::get(&context, 64), ns));
+  TargetAttr target = TargetAttr::get(&context, h200.getName(), h200.getDevice(),
+                                      h200.getFeatures(), properties.getDictionary(&context));
+  std::vector<passes::FunctionFusion> functions;
+  EXPECT_THAT(passes::runPipeline(
+                  **module, {.upTo = Phase::Fused,
+                             .target = target,
+                             .fusion = {.plan = passes::Plan::Auto, .functions = &functions}}),
+              IsOk());
+  EXPECT_EQ(functions.size(), 1u);
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  for (Operation& function : (*module)->getOps())
+    stream << function << "\n";
+  return {text, functions.front()};
+}
+
+/// What a call takes beyond its kernels is in what a function takes, and changes no choice.
+TEST(FunctionFusion, HasWhatACallTakesBeyondItsKernels) {
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    auto [kernels, none] = fuseWithCallsOf(0, seed);
+    auto [others, some] = fuseWithCallsOf(1'000'000, seed);
+    EXPECT_EQ(others, kernels) << "seed " << seed;
+    EXPECT_EQ(some.apartNs - none.apartNs, 1'000'000) << "seed " << seed;
+    EXPECT_EQ(some.plannedNs - none.plannedNs, 1'000'000) << "seed " << seed;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Targets, Fusion, testing::Values("h200", "a100", "x86-64-v3", "x86-64-v4"),
                          [](const auto& info) {
                            std::string name = info.param;

@@ -371,7 +371,7 @@ TEST(BenchReport, NamesTheKernelsAndTheReadLimit) {
   report.times.traffic = {.readBytes = 380000, .writtenBytes = 50000};
   report.times.groupTraffic = {{.readBytes = 390000, .writtenBytes = 0}};
   EXPECT_THAT(formatReport(report, program, 0), Not(HasSubstr("the cost model says")));
-  report.predictedNs = {150};
+  report.predictedNs = {110}, report.predictedBeyondNs = 40;
   nlohmann::ordered_json json = describeReport(report, program, 0);
   EXPECT_EQ(json["steps_ns"]["median"], 200);
   EXPECT_EQ(json["call_ns"]["max"], 310);
@@ -379,7 +379,7 @@ TEST(BenchReport, NamesTheKernelsAndTheReadLimit) {
   EXPECT_DOUBLE_EQ(json["read_limit_percent"].get<double>(), 50); // 100 ns at 4,000 GB/s
   EXPECT_EQ(json["kernels"][0]["symbol"], "k0_matmul");
   EXPECT_EQ(json["kernels"][0]["bytes"], 400008);
-  EXPECT_EQ(json["kernels"][0]["predicted_ns"], 150);
+  EXPECT_EQ(json["kernels"][0]["predicted_ns"], 110);
   EXPECT_EQ(json["predicted_ns"], 150);
   EXPECT_EQ(json["planned_bytes"], 400008);
   EXPECT_EQ(json["counted_bytes"], 430000);

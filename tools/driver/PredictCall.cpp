@@ -1,4 +1,6 @@
-#include "tools/driver/PredictSteps.h"
+#include "tools/driver/PredictCall.h"
+
+#include <numeric>
 
 #include "absl/strings/str_format.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -8,19 +10,24 @@ using namespace mlir;
 
 namespace tenon::tools {
 
-absl::StatusOr<std::vector<int64_t>> predictSteps(ModuleOp planned, const std::string& name,
-                                                  TargetAttr target,
-                                                  passes::cost::LaunchMode mode) {
+int64_t PredictedCall::totalNs() const {
+  return std::reduce(stepsNs.begin(), stepsNs.end(), beyondNs);
+}
+
+absl::StatusOr<PredictedCall> predictCall(ModuleOp planned, const std::string& name,
+                                          TargetAttr target, passes::cost::LaunchMode mode) {
   auto function = planned.lookupSymbol<func::FuncOp>(name);
   if (!function)
     return absl::NotFoundError(absl::StrFormat("expects a function '%s' in the module", name));
   // A target without a property of the model can be measured all the same.
   ScopedDiagnosticHandler silence(planned.getContext(), [](Diagnostic&) { return success(); });
   auto model = passes::cost::CostModel::create(planned.getLoc(), target, mode);
-  std::vector<int64_t> steps;
-  if (succeeded(model))
-    function.walk([&](KernelOp kernel) { steps.push_back(model->estimate(kernel).ns); });
-  return steps;
+  PredictedCall call;
+  if (failed(model))
+    return call;
+  function.walk([&](KernelOp kernel) { call.stepsNs.push_back(model->estimate(kernel).ns); });
+  call.beyondNs = model->beyondKernelsNs();
+  return call;
 }
 
 } // namespace tenon::tools

@@ -1,6 +1,4 @@
-#include "tools/driver/PredictSteps.h"
-
-#include <numeric>
+#include "tools/driver/PredictCall.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -44,12 +42,13 @@ absl::StatusOr<double> predict(const Case& of, const char* target, passes::Plan 
   pipeline.fusion.plan = plan;
   if (absl::Status status = passes::runPipeline(*input->module, pipeline); !status.ok())
     return status;
-  auto steps = predictSteps(*input->module, absl::StrFormat("%s_%d", of.role, of.rows),
-                            input->target, pipeline.fusion.launchMode);
-  if (!steps.ok())
-    return steps.status();
-  EXPECT_FALSE(steps->empty());
-  return std::accumulate(steps->begin(), steps->end(), 0.0);
+  auto call = predictCall(*input->module, absl::StrFormat("%s_%d", of.role, of.rows), input->target,
+                          pipeline.fusion.launchMode);
+  if (!call.ok())
+    return call.status();
+  EXPECT_FALSE(call->stepsNs.empty());
+  EXPECT_GT(call->beyondNs, 0);
+  return static_cast<double>(call->totalNs());
 }
 
 class AutoPlanTest : public testing::TestWithParam<Case> {};
@@ -85,14 +84,14 @@ std::vector<Case> cases() {
 
 INSTANTIATE_TEST_SUITE_P(Rows, AutoPlanTest, testing::ValuesIn(cases()));
 
-TEST(PredictSteps, OfAFunctionThatThereIsNot) {
+TEST(PredictCall, OfAFunctionThatThereIsNot) {
   ModelOptions options;
   options.path = "llama-3.2-1b";
   options.randomSeed = 1;
   options.target = "h200";
   auto input = loadModel(options);
   ASSERT_THAT(input, tests::IsOk());
-  EXPECT_THAT(predictSteps(*input->module, "g", input->target, passes::cost::LaunchMode::Graph),
+  EXPECT_THAT(predictCall(*input->module, "g", input->target, passes::cost::LaunchMode::Graph),
               FailsWith(absl::StatusCode::kNotFound, HasSubstr("'g'")));
 }
 
