@@ -4,6 +4,7 @@
 
 #include "ir/KvCache.h"
 #include "ir/ReferenceTensor.h"
+#include "ir/SharedPercent.h"
 #include "ir/Views.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "support/Diagnostics.h"
@@ -337,6 +338,8 @@ LogicalResult ProgramBuilder::addFunction(func::FuncOp function) {
     return function.emitOpError("expects its bytes of workspace in a planned module");
   program.workspaceBytes =
       std::max(program.workspaceBytes, static_cast<uint64_t>(workspace.getInt()));
+  if (auto percent = function->getAttrOfType<IntegerAttr>(sharedPercentAttrName))
+    added.sharedPercent = percent.getInt();
   return success();
 }
 

@@ -1,5 +1,6 @@
 #include "ir/Dialect.h"
 
+#include "ir/SharedPercent.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 
@@ -123,7 +124,7 @@ LogicalResult tenon::TenonDialect::verifyOperationAttribute(Operation* op,
     return verifyPlacement<UnitAttr, ModuleOp>(op, attribute, "a unit attribute");
   if (name == entryAttrName)
     return verifyPlacement<EntryAttr, func::FuncOp>(op, attribute, "a #tenon.entry");
-  if (name == workspaceAttrName)
+  if (name == workspaceAttrName || name == sharedPercentAttrName)
     return verifyPlacement<IntegerAttr, func::FuncOp>(op, attribute, "an integer");
   return op->emitOpError("has an unknown attribute of the dialect: '") << name << "'";
 }

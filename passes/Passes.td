@@ -242,6 +242,9 @@ def PlanMemoryPass : Pass<"tenon-plan-memory", "mlir::func::FuncOp"> {
     function go to its outputs: neither takes workspace. Sets `buffers` on each `tenon.kernel` and
     `tenon.workspace` on the function.
 
+    A function of one row also gets `tenon.shared_percent`, where the fit of the target has
+    `one_row_shared_percent`: the most of a multiprocessor's memory that its kernels prefer as shared.
+
     ```mlir
     func.func @f(%x: tensor<1x64xf32>) -> tensor<1x64xf32> {
       %s = tenon.kernel (%a = %x : tensor<1x64xf32>) -> tensor<1x64xf32> schedule #square {…}

@@ -148,14 +148,6 @@ absl::StatusOr<std::vector<CudaKernel>> printCudaKernels(ModuleOp module, bool s
   return printed;
 }
 
-/// Notes the share of shared memory that the target gives to functions of one row.
-static void grantSharedMemory(ModuleOp module, std::vector<runtime::Function>& functions) {
-  auto target = module->getAttrOfType<TargetAttr>(TenonDialect::targetAttrName);
-  for (runtime::Function& function : functions)
-    if (function.rows == 1)
-      function.sharedPercent = target.getProperty("one_row_shared_percent").value_or(0);
-}
-
 absl::StatusOr<runtime::Program> compileForCuda(ModuleOp module,
                                                 const CudaCodegenOptions& options) {
   TENON_ASSIGN_OR_RETURN(Architecture architecture, readArchitecture(module));
@@ -163,7 +155,6 @@ absl::StatusOr<runtime::Program> compileForCuda(ModuleOp module,
   TENON_ASSIGN_OR_RETURN(runtime::Program program, buildProgram(module, [&](KernelOp kernel) {
                            return kernels.indexOf(kernel);
                          }));
-  grantSharedMemory(module, program.functions);
   TENON_RETURN_IF_ERROR(describeLibraryKernels(module, kernels, program.kernels));
   TENON_ASSIGN_OR_RETURN(std::vector<NamedSource> sources,
                          printSources(module, kernels, architecture, options.stamps));

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "ir/SharedPercent.h"
 #include "passes/Passes.h"
 #include "passes/memory/Liveness.h"
 #include "passes/memory/VerifyPlan.h"
@@ -84,6 +85,17 @@ static LogicalResult checkTotal(func::FuncOp function, llvm::ArrayRef<LiveResult
   return success();
 }
 
+/// Notes the share of shared memory that the target gives to functions of one row.
+static void grantSharedMemory(func::FuncOp function) {
+  auto entry = function->getAttrOfType<EntryAttr>(TenonDialect::entryAttrName);
+  auto target = function->getParentOp()->getAttrOfType<TargetAttr>(TenonDialect::targetAttrName);
+  if (!entry || entry.getRows() != 1 || !target)
+    return;
+  if (std::optional<int64_t> percent = target.getProperty("one_row_shared_percent"))
+    function->setAttr(sharedPercentAttrName,
+                      Builder(function.getContext()).getI64IntegerAttr(*percent));
+}
+
 class PlanMemoryPass : public impl::PlanMemoryPassBase<PlanMemoryPass> {
 public:
   void runOnOperation() override {
@@ -107,6 +119,7 @@ public:
     }
     function->setAttr(TenonDialect::workspaceAttrName,
                       builder.getI64IntegerAttr(planner.getWorkspaceBytes()));
+    grantSharedMemory(function);
     if (failed(verifyPlan(function)))
       signalPassFailure();
   }

@@ -110,6 +110,16 @@ func.func private @f() attributes {tenon.workspace}
 
 // -----
 
+// expected-error @+1 {{'builtin.module' op does not take the attribute 'tenon.shared_percent'}}
+module attributes {tenon.shared_percent = 75 : i64} {}
+
+// -----
+
+// expected-error @+1 {{'func.func' op expects an integer as 'tenon.shared_percent', but got unit}}
+func.func private @f() attributes {tenon.shared_percent}
+
+// -----
+
 // expected-error @+1 {{'builtin.module' op has an unknown attribute of the dialect: 'tenon.phases'}}
 module attributes {tenon.phases} {}
 
