@@ -1,6 +1,7 @@
 #include "codegen/cuda/RegionPrinter.h"
 
 #include "codegen/cuda/ScalarPrinter.h"
+#include "codegen/cuda/WeightedVectors.h"
 #include "kernels/regions/Regions.h"
 
 using namespace mlir;
@@ -121,25 +122,18 @@ RegionPrinter::Variable RegionPrinter::printEmbedding(EmbeddingOp op) {
   return row;
 }
 
-/// The row's vectors one after the other, as the kernel of a weighted sum adds them.
 RegionPrinter::Variable RegionPrinter::printWeightedSum(WeightedSumOp op) {
   llvm::ArrayRef<int64_t> extents = op.getInput().getType().getShape();
   std::string name = newName(), input = context.pointer(op.getInput());
-  code->format("float %s[%d] = {};", name, width);
-  code->line("#pragma unroll 8");
-  code->openFormat("for (int vector = 0; vector < %d; ++vector)", extents[1]);
-  code->format("const long long pair = (%s) * %d + vector;", position.row, extents[1]);
-  code->format("float x[%d];", width);
-  std::string source = absl::StrFormat("%s + pair * %d + %s", input, extents[2], position.column);
-  if (position.valid.empty())
-    code->format("loadVector(x, %s);", source);
-  else
-    code->format("loadPart(x, %s, %s);", source, position.valid);
-  code->format("const float weight = toFloat(%s[pair]);", context.pointer(op.getWeights()));
-  code->unroll();
-  code->format("for (int j = 0; j < %d; ++j)", width);
-  code->format("  %s[j] = __fmaf_rn(weight, x[j], %s[j]);", name, name);
-  code->close();
+  std::string pair = absl::StrFormat("((%s) * %d + vector)", position.row, extents[1]);
+  std::string source =
+      absl::StrFormat("%s + %s * %d + %s", input, pair, extents[2], position.column);
+  std::string load = position.valid.empty()
+                         ? absl::StrFormat("loadVector(x, %s);", source)
+                         : absl::StrFormat("loadPart(x, %s, %s);", source, position.valid);
+  std::string weight = absl::StrFormat("toFloat(%s[%s])", context.pointer(op.getWeights()), pair);
+  WeightedVectors vectors = {extents[1], width, /*unrolled=*/8, load, weight};
+  vectors.printSum(*code, name);
   code->unroll();
   code->format("for (int j = 0; j < %d; ++j)", width);
   code->format("  %s[j] = roundTo<%s>(%s[j]);", name, deviceType(op.getType().getElementType()),

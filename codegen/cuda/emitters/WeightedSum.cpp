@@ -1,4 +1,5 @@
 #include "codegen/cuda/Emitter.h"
+#include "codegen/cuda/WeightedVectors.h"
 #include "kernels/cuda/ExpertGemv.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -26,22 +27,16 @@ static LogicalResult emitWeightedSum(KernelContext& context) {
   std::vector<Access> reads = context.arguments(true);
   llvm::append_range(reads, context.arguments(false));
   CodeWriter& code = structure.begin(PhaseKind::Store, reads, context.results());
-  code.format("const long long vector = tile * %d + threadIdx.x;", threads);
-  code.openFormat("if (vector < %d)", vectors);
-  code.format("const long long row = vector / %d, column = vector %% %d * %d;", shape[2] / vector,
+  code.format("const long long place = tile * %d + threadIdx.x;", threads);
+  code.openFormat("if (place < %d)", vectors);
+  code.format("const long long row = place / %d, column = place %% %d * %d;", shape[2] / vector,
               shape[2] / vector, vector);
-  code.format("float sum[%d] = {};", vector);
-  code.line("#pragma unroll 4");
-  code.openFormat("for (int j = 0; j < %d; ++j)", shape[1]);
-  code.format("float x[%d];", vector);
-  code.format("loadVector(x, %s + (row * %d + j) * %d + column);", context.pointer(op.getInput()),
-              shape[1], shape[2]);
-  code.format("const float weight = toFloat(%s[row * %d + j]);", context.pointer(op.getWeights()),
-              shape[1]);
-  code.unroll();
-  code.format("for (int e = 0; e < %d; ++e)", vector);
-  code.line("  sum[e] = __fmaf_rn(weight, x[e], sum[e]);");
-  code.close();
+  std::string load = absl::StrFormat("loadVector(x, %s + (row * %d + vector) * %d + column);",
+                                     context.pointer(op.getInput()), shape[1], shape[2]);
+  std::string weight =
+      absl::StrFormat("toFloat(%s[row * %d + vector])", context.pointer(op.getWeights()), shape[1]);
+  WeightedVectors addends = {shape[1], vector, /*unrolled=*/4, load, weight};
+  addends.printSum(code, "sum");
   for (const std::string& pointer : context.destinations(op.getResult()))
     code.format("storeVector(%s + row * %d + column, sum);", pointer, shape[2]);
   code.close();
