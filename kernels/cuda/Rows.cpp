@@ -1,6 +1,7 @@
 #include "kernels/cuda/Rows.h"
 
 #include "kernels/cuda/CudaScheduleRule.h"
+#include "kernels/regions/Norms.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -169,8 +170,7 @@ static void shareManyRows(RowShape& shape, int64_t sums, const CudaTarget& targe
 static RowShape shareRows(Operation& hero, const CudaTarget& target) {
   RowShape shape(hero);
   shareInOneChunk(shape);
-  if (llvm::isa<RmsNormOp, LayerNormOp>(hero) && shape.group > 32 &&
-      shape.vectors <= 32 * mostRowChunks)
+  if (isNorm(&hero) && shape.group > 32 && shape.vectors <= 32 * mostRowChunks)
     shape.rows <= target.sms ? shareFewRows(shape)
                              : shareManyRows(shape, llvm::isa<LayerNormOp>(hero) ? 2 : 1, target);
   return shape;

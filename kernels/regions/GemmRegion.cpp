@@ -1,5 +1,6 @@
 #include "kernels/regions/GemmRegion.h"
 
+#include "kernels/regions/Norms.h"
 #include "kernels/regions/Regions.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/MapVector.h"
@@ -125,15 +126,15 @@ Verdict RegionReader::addOther(Operation& op) {
   if (gemm)
     return addBehind(op, gemm);
   prologue.push_back(&op);
-  bool isNorm = llvm::isa<RmsNormOp, LayerNormOp>(op);
-  if (!isNorm && !isFloatOperation(op) && !llvm::isa<WeightedSumOp>(op))
+  bool makesNorm = isNorm(&op);
+  if (!makesNorm && !isFloatOperation(op) && !llvm::isa<WeightedSumOp>(op))
     return Refusal{
         "the emitter of products computes operations on floats and norms before them, not " +
         nameOf(op)};
-  if (isNorm && norm)
+  if (makesNorm && norm)
     return Refusal{"the emitter of products computes one norm of an input, not two"};
-  if (isNorm || norm)
-    norms[op.getResult(0)] = isNorm ? &op : norm;
+  if (makesNorm || norm)
+    norms[op.getResult(0)] = makesNorm ? &op : norm;
   return Verdict::accept();
 }
 

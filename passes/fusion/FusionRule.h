@@ -3,6 +3,7 @@
 
 #include <span>
 
+#include "kernels/regions/Norms.h"
 #include "passes/fusion/FusionGraph.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -37,8 +38,7 @@ std::span<const FusionRule* const> allRules();
 
 /// True for an elementwise operation.
 bool isElementwise(mlir::Operation* op);
-/// True for rms_norm and layer_norm.
-bool isNorm(mlir::Operation* op);
+using kernels::isNorm;
 /// The operation that computes operand `index` of `op`, if it is an `OpTy`; null otherwise.
 template <typename OpTy> OpTy operandOp(mlir::Operation* op, unsigned index = 0) {
   return llvm::dyn_cast_or_null<OpTy>(producerOf(op->getOperand(index)));

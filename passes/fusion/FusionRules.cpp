@@ -8,8 +8,6 @@ namespace tenon::passes::fusion {
 
 bool isElementwise(Operation* op) { return llvm::isa_and_nonnull<ElementwiseOpInterface>(op); }
 
-bool isNorm(Operation* op) { return llvm::isa_and_nonnull<RmsNormOp, LayerNormOp>(op); }
-
 /// Finds who reads `value` through views; false once there are two of them.
 static bool findOnlyUser(Value value, Operation*& found) {
   for (Operation* user : value.getUsers())

@@ -1,5 +1,6 @@
 #include "codegen/cuda/emitters/GemmInputs.h"
 
+#include "kernels/regions/Norms.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -91,7 +92,7 @@ int64_t GemmInputs::vectors(int64_t depth) const {
 /// The norm that a value of the prologue is made of; null where there is none.
 Operation* GemmInputs::normOf(Value value) const {
   Operation* op = value.getDefiningOp();
-  if (!op || llvm::isa<RmsNormOp, LayerNormOp>(op))
+  if (!op || isNorm(op))
     return op;
   for (Value operand : op->getOperands())
     if (Operation* norm = normOf(operand))
