@@ -4,21 +4,11 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
+#include "runtime/text/jinja/Arguments.h"
 #include "runtime/text/jinja/Budget.h"
 #include "runtime/text/jinja/Value.h"
 
 namespace tenon::runtime::jinja {
-
-/// The arguments of a call.
-struct Arguments {
-  List positional;
-  Dict named;
-
-  /// The argument at `index` or by `name`, or null.
-  const Value* find(size_t index, std::string_view name) const {
-    return index < positional.size() ? &positional[index] : findMember(named, name);
-  }
-};
 
 /// Python's subset of Jinja that chat templates use. InvalidArgument where there is no such filter, test
 /// or method, or where it takes other values.
@@ -36,6 +26,15 @@ absl::StatusOr<bool> contains(const Value& container, const Value& value);
 absl::StatusOr<List> iterate(const Value& value, Budget& budget);
 /// Whether `a` is smaller than `b`: numbers or strings.
 absl::StatusOr<bool> isLess(const Value& a, const Value& b);
+
+/// The member of a value by a dotted path, as `map`, `selectattr`, `sort` and `join` read it;
+/// undefined where there is none.
+Value memberByPath(const Value& value, std::string_view path);
+/// Keys of a dictionary with their values, as lists of two.
+absl::StatusOr<Value> pairsOf(const Value& value, bool isSorted);
+/// The texts of the items, or of their members at `path` where it is not empty, in one.
+absl::StatusOr<Value> join(const List& items, std::string_view separator, std::string_view path,
+                           Budget& budget);
 
 } // namespace tenon::runtime::jinja
 
