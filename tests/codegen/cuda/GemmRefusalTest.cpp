@@ -111,6 +111,15 @@ INSTANTIATE_TEST_SUITE_P(
                 {f16({4, 256})},
                 exponential,
                 "the emitter of products has no product here"},
+        Refusal{"GemvBulkOfAnotherOrder",
+                "gemv_bulk",
+                "tiles = 8, {threads = 128 : i64, vector = 8 : i64, stages = 2 : i64}",
+                {f16({1, 256}), f16({8, 256}), "tensor<1x256xi32>"},
+                {f16({1, 8})},
+                "%o = tenon.gather %a, %c along 1 : (tensor<1x256xf16>, tensor<1x256xi32>) -> "
+                "tensor<1x256xf16>\n" +
+                    matmul(1, 256, 8, "%o", "order <chunk = 256, lanes = 256, tree = halving>"),
+                "the emitter of these products takes inputs in their order"},
         Refusal{"HeldGemmOfNoProduct",
                 "held_gemm",
                 "tiles = 1, {threads = 512 : i64, stages = 4 : i64, tile_lines = 8 : i64}",
