@@ -224,8 +224,8 @@ def run_tenon(tenon, name, weight_type, seed, ids, decode):
         graph.write_text(EMBEDDING.format(bytes=2 * s["vocabulary"] * s["hidden"], tokens=rows,
                                           kind=weight_type, **s), encoding="utf-8")
         found = run(str(graph), {"ids": arrays["ids"]})
-        found |= run(name, arrays, f"--type={weight_type}", f"--shapes={role}:{rows}",
-                     "--context=2048", "--block-outputs")
+        found |= run(name, arrays, f"--type={weight_type}", f"--shapes={role}:{rows},block-outputs",
+                     "--context=2048")
 
     def decoded(array):
         if array.dtype == np.uint16:  # bf16

@@ -70,14 +70,22 @@ void addModelOptions(CLI::App& command, ModelOptions& options, FlagRules& rules)
               "round the factors of products to TF32, 10 bits")
           ->check(oneOf({"f32", "f16", "bf16", "q8", "tf32"})),
       {Need::Model});
+  // A word among them that is no shape.
+  auto setShapes = [&options](std::vector<std::string> words) {
+    options.blockOutputs = std::erase(words, "block-outputs") > 0;
+    if (!words.empty())
+      options.shapes = std::move(words);
+  };
   rules.require(command
-                    .add_option("--shapes", options.shapes,
-                                "Entry shapes to compile: decode:ROWS, each row its own sequence, "
-                                "prefill:ROWS, a chunk of one prompt, and mixed:ROWS, chunks of "
-                                "several sequences together, as many as decode or "
-                                "--cache=sequences has (default: "
-                                "decode:1,prefill:32, for a GPU also prefill:128,prefill:512,"
-                                "prefill:2048 as far as the context goes)")
+                    .add_option_function<std::vector<std::string>>(
+                        "--shapes", setShapes,
+                        "Entry shapes to compile: decode:ROWS, each row its own sequence, "
+                        "prefill:ROWS, a chunk of one prompt, and mixed:ROWS, chunks of "
+                        "several sequences together, as many as decode or "
+                        "--cache=sequences has (default: "
+                        "decode:1,prefill:32, for a GPU also prefill:128,prefill:512,"
+                        "prefill:2048 as far as the context goes). block-outputs among "
+                        "them adds every block's hidden state to the results")
                     ->delimiter(',')
                     ->allow_extra_args(false),
                 {Need::Import});
@@ -88,9 +96,6 @@ void addModelOptions(CLI::App& command, ModelOptions& options, FlagRules& rules)
           ->check(integerFrom(1)),
       {Need::Import});
   addCacheFlag(command, options, rules);
-  rules.require(command.add_flag("--block-outputs", options.blockOutputs,
-                                 "Add every block's hidden state to the results"),
-                {Need::Import});
   rules.require(command
                     .add_option("--ignore-key", options.ignoredKeys,
                                 "A metadata key of the model to pass over, although Tenon does not "
