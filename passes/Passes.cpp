@@ -1,5 +1,6 @@
 #include "passes/Passes.h"
 
+#include "passes/relax/DeferNorms.h"
 #include "passes/schedule/ScheduleKernels.h"
 
 namespace tenon::passes {
@@ -10,6 +11,7 @@ namespace tenon::passes {
 void registerPasses() {
   registerTenonPasses();
   registerTenonSchedulePasses();
+  registerDeferNormsPass();
 }
 
 } // namespace tenon::passes

@@ -5,6 +5,7 @@
 #include "ir/Dialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "passes/fusion/Fusion.h"
+#include "passes/relax/DeferNorms.h"
 #include "passes/simplify/Simplify.h"
 
 namespace tenon::passes {
@@ -17,6 +18,9 @@ struct PipelineOptions {
   TargetAttr target = {};
   /// If set, receives every operation that is raised from its primitives.
   std::vector<RaisedOperation>* raised = nullptr;
+  /// If set, receives what became of every norm before GEMMs, under relaxed numerics and the plans
+  /// `fused`, `split` and `auto`.
+  std::vector<NormDeferral>* deferrals = nullptr;
   /// Which operations share kernels; every plan but `unfused` needs a target from the fused phase
   /// on.
   FusionOptions fusion = {};

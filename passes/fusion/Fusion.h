@@ -22,6 +22,12 @@ enum class Plan {
   Auto,  ///< what the cost model says is fastest
 };
 
+/// What compiling may change of a result.
+enum class Numerics {
+  Exact,   ///< nothing: every operation of the model is rounded as its type says
+  Relaxed, ///< roundings may move: 1/rms of a norm may follow its GEMMs (`tenon-defer-norms`)
+};
+
 /// The plan of that name on the command line; nullopt for another name.
 std::optional<Plan> parsePlan(llvm::StringRef name);
 
@@ -57,6 +63,7 @@ struct FunctionFusion {
 
 struct FusionOptions {
   Plan plan = Plan::Unfused;
+  Numerics numerics = Numerics::Exact;
   /// Whether large GEMMs may be left to the device's libraries, whose order of addition is their
   /// own: `split` makes the same calls as `fused`.
   bool libraries = true;
