@@ -57,6 +57,16 @@ void addPlansOption(CLI::App& command, std::vector<std::string>& plans, FlagRule
 void addFusionFlags(CLI::App& command, PlanFlags& flags, FlagRules& rules) {
   rules.require(
       command
+          .add_option("--numerics", flags.numerics,
+                      "exact: every rounding is the model's; relaxed: 1/rms of an RMS norm may "
+                      "follow the products of its rows instead of leading them: under auto where "
+                      "it is predicted to be faster, under fused and split wherever nothing else "
+                      "reads the norm (see `explain`)")
+          ->check(oneOf({"exact", "relaxed"}))
+          ->capture_default_str(),
+      {Need::Fusion});
+  rules.require(
+      command
           .add_option("--launch", flags.launch,
                       "How a GPU's kernels are launched: stream, one by one; graph, as nodes of a "
                       "CUDA graph; graph-pdl, the same, each started before the last has ended")
@@ -94,6 +104,8 @@ absl::StatusOr<PlanSettings> readPlanFlags(const PlanFlags& flags, const LoadedM
   PlanSettings settings;
   passes::FusionOptions& options = settings.fusion;
   options.plan = *passes::parsePlan(flags.plan); // the option takes no other words
+  options.numerics =
+      flags.numerics == "relaxed" ? passes::Numerics::Relaxed : passes::Numerics::Exact;
   options.tf32 = input.tf32;
   TENON_RETURN_IF_ERROR(readDisabled(flags.disabled, options));
   options.launchMode = flags.launch == "stream"  ? passes::cost::LaunchMode::Stream

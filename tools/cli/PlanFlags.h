@@ -18,6 +18,7 @@ namespace tenon::tools {
 /// What the flags say about fusion.
 struct PlanFlags {
   std::string plan = "auto";
+  std::string numerics = "exact";
   std::string launch = "graph-pdl";
   std::vector<std::string> disabled; ///< names of fusion rules and raises
   std::string points;                ///< as `PointsFlag.h` reads it

@@ -275,6 +275,19 @@ std::string formatRaised(const std::vector<passes::RaisedOperation>& raised) {
   return text.empty() ? text : text + "\n";
 }
 
+std::string formatDeferrals(const std::vector<passes::NormDeferral>& deferrals) {
+  std::map<std::pair<std::string, std::string>, int> times;
+  for (const passes::NormDeferral& norm : deferrals)
+    ++times[{norm.function, norm.refusal.empty()
+                                ? absl::StrFormat("deferred past %d GEMM%s", norm.gemms,
+                                                  norm.gemms == 1 ? "" : "s")
+                                : "not deferred: " + norm.refusal}];
+  std::string text;
+  for (const auto& [key, count] : times)
+    text += absl::StrFormat("%s: 1/rms of a norm %s (%d times)\n", key.first, key.second, count);
+  return text.empty() ? text : text + "\n";
+}
+
 std::string formatNeighbours(const std::vector<passes::FunctionFusion>& functions) {
   std::string text;
   auto all = [](const FusionDecision&) { return true; };

@@ -7,6 +7,7 @@
 
 #include "nlohmann/json_fwd.hpp"
 #include "passes/fusion/Fusion.h"
+#include "passes/relax/DeferNorms.h"
 #include "passes/simplify/Simplify.h"
 #include "tools/measure/MeasureFusions.h"
 
@@ -44,6 +45,10 @@ std::string formatOverview(const std::vector<passes::FunctionFusion>& functions,
 /// A line for every function and operation that was raised in it from its primitives, with how often;
 /// empty where none was.
 std::string formatRaised(const std::vector<passes::RaisedOperation>& raised);
+
+/// A line for every function and number of GEMMs that norms were deferred past, and for every reason
+/// why norms before GEMMs were not, with how often; empty where there is no such norm.
+std::string formatDeferrals(const std::vector<passes::NormDeferral>& deferrals);
 
 /// A line for every two neighbours that do not share a kernel, equal ones together.
 std::string formatNeighbours(const std::vector<passes::FunctionFusion>& functions);

@@ -62,6 +62,8 @@ absl::Status explain(Options options) {
   pipeline.fusion.functions = &functions;
   std::vector<passes::RaisedOperation> raised;
   pipeline.raised = &raised;
+  std::vector<passes::NormDeferral> deferrals;
+  pipeline.deferrals = &deferrals;
   TimerOptions timer{.executor = {.threads = options.threads}, .position = options.position};
   timer.executor.setLaunch(options.plan.launch);
   FusionMeasurer measurer(input.target, timer, options.rounds);
@@ -84,8 +86,9 @@ absl::Status explain(Options options) {
     fusions.push_back({&decision, times ? std::optional(*times) : std::nullopt});
   }
   if (!options.json.replacesText())
-    std::cout << formatRaised(raised) << formatOverview(functions, decisions)
-              << formatFusions(fusions) << formatNeighbours(functions);
+    std::cout << formatRaised(raised) << formatDeferrals(deferrals)
+              << formatOverview(functions, decisions) << formatFusions(fusions)
+              << formatNeighbours(functions);
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const ExplainedFusion& fusion : fusions)
     list.push_back(nlohmann::ordered_json(describeFusion(fusion)));

@@ -167,6 +167,7 @@ COMMANDS = [
     ("tenon run program.tnn --device cuda", 2, r"--device=cuda: program.tnn is a program for cpu"),
     ("tenon run program.tnn --device reference", 2, r"program.tnn: expects a model or a graph for --device=reference"),
     ("tenon run program.tnn --launch graph", 2, r"--launch: applies to GPUs, but program.tnn is a program for cpu"),
+    ("tenon run program.tnn --numerics relaxed", 2, r"--numerics: applies to operations .* but program.tnn is a compiled program"),
     ("tenon run program.tnn --activations=tf32", 2, r"--activations: applies to"),
     ("tenon run program.tnn --points none", 2, r"--points: applies to"),
     ("tenon run model.gguf --device=cpu --activations=tf32", 2, r"--activations=tf32: applies to GPUs, but the target is x86-64"),

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
 #include "passes/Pipeline.h"
 #include "tests/common/StatusMatchers.h"
@@ -40,6 +42,46 @@ TEST_F(ToolsGpuTest, FindsAWrongFusedKernel) {
   auto call = verifyCall(*correct, *wrong);
   ASSERT_THAT(call, tests::IsOk());
   EXPECT_THAT(verdictOf({*call}), FailsWith(absl::StatusCode::kDataLoss, HasSubstr("rms_norm")));
+}
+
+/// A residual sum, its norm and a gated pair of products; x · w of f16 has no w.
+std::string gatedPair(int64_t rows, const std::string& type) {
+  std::string text = R"(
+func.func @f(%x: {X}, %r: {X}, %g: tensor<256x{T}>, %u: {W}, %v: {W}) -> ({X}, {Y}) {
+  %h = tenon.add %x, %r : ({X}, {X}) -> {X}
+  %n = tenon.rms_norm {NORM}
+  %0 = tenon.matmul %n, %u : ({X}, {W}) -> {Y}
+  %1 = tenon.matmul %n, %v : ({X}, {W}) -> {Y}
+  %2 = tenon.glu silu %0, %1 : ({Y}, {Y}) -> {Y}
+  return %h, %2 : {X}, {Y}
+})";
+  text = absl::StrReplaceAll(
+      text, {{"{NORM}", type == "f16" ? "%h eps 1.0e-5 : ({X}) -> {X}"
+                                      : "%h, %g eps 1.0e-5 : ({X}, tensor<256x{T}>) "
+                                        "-> {X}"}});
+  return absl::StrReplaceAll(text, {{"{X}", absl::StrFormat("tensor<%dx256x%s>", rows, type)},
+                                    {"{Y}", absl::StrFormat("tensor<%dx320x%s>", rows, type)},
+                                    {"{W}", absl::StrFormat("tensor<320x256x%s>", type)},
+                                    {"{T}", type}});
+}
+
+/// Products whose rows are multiplied by 1/rms where they are computed; those of few rows make x · w, too.
+TEST_F(ToolsGpuTest, VerifiesRelaxedNumerics) {
+  for (const char* type : {"f16", "bf16"})
+    for (int64_t rows : {1, 8, 48}) {
+      SCOPED_TRACE(absl::StrFormat("%d rows of %s", rows, type));
+      auto compiled = compileGraph(gatedPair(rows, type), "cuda", passes::Numerics::Relaxed);
+      ASSERT_THAT(compiled, tests::IsOk());
+      auto call = verifyCall(*compiled, *compiled);
+      ASSERT_THAT(call, tests::IsOk());
+      EXPECT_TRUE(llvm::any_of(call->checks, [](const StepCheck& check) {
+        return absl::StrContains(check.name, "matmul+mul");
+      }));
+      for (const StepCheck& check : call->checks) {
+        EXPECT_EQ(check.differing, 0) << check.name;
+        EXPECT_LT(check.error.relative(), type == std::string("f16") ? 4e-3 : 3e-2) << check.name;
+      }
+    }
 }
 
 constexpr const char* sumNorm = R"(

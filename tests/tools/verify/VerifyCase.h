@@ -42,14 +42,16 @@ struct CompiledGraph {
   runtime::Program program;
 };
 
-inline absl::StatusOr<CompiledGraph> compileGraph(const std::string& text,
-                                                  const std::string& device) {
+inline absl::StatusOr<CompiledGraph>
+compileGraph(const std::string& text, const std::string& device,
+             passes::Numerics numerics = passes::Numerics::Exact) {
   CompiledGraph compiled;
   TENON_ASSIGN_OR_RETURN(compiled.module,
                          frontends::parseModuleText(*compiled.context, text, "test"));
   TENON_ASSIGN_OR_RETURN(TargetAttr target, chooseTarget(*compiled.context, device, "native"));
-  TENON_ASSIGN_OR_RETURN(compiled.program,
-                         compileModel(*compiled.module, target, {.plan = passes::Plan::Fused}));
+  TENON_ASSIGN_OR_RETURN(
+      compiled.program,
+      compileModel(*compiled.module, target, {.plan = passes::Plan::Fused, .numerics = numerics}));
   return compiled;
 }
 
