@@ -45,7 +45,7 @@ TEST_F(ToolsGpuTest, FindsAWrongFusedKernel) {
 }
 
 /// A residual sum, its norm and a gated pair of products; x · w of f16 has no w.
-std::string gatedPair(int64_t rows, const std::string& type) {
+std::string gatedPair(int64_t rows, const std::string& type, const std::string& weights) {
   std::string text = R"(
 func.func @f(%x: {X}, %r: {X}, %g: tensor<256x{T}>, %u: {W}, %v: {W}) -> ({X}, {Y}) {
   %h = tenon.add %x, %r : ({X}, {X}) -> {X}
@@ -61,16 +61,20 @@ func.func @f(%x: {X}, %r: {X}, %g: tensor<256x{T}>, %u: {W}, %v: {W}) -> ({X}, {
                                         "-> {X}"}});
   return absl::StrReplaceAll(text, {{"{X}", absl::StrFormat("tensor<%dx256x%s>", rows, type)},
                                     {"{Y}", absl::StrFormat("tensor<%dx320x%s>", rows, type)},
-                                    {"{W}", absl::StrFormat("tensor<320x256x%s>", type)},
+                                    {"{W}", absl::StrFormat("tensor<320x256x%s>", weights)},
                                     {"{T}", type}});
 }
 
-/// Products whose rows are multiplied by 1/rms where they are computed; those of few rows make x · w, too.
+/// Products whose rows are multiplied by 1/rms where they are computed; those of few rows make
+/// x · w, too.
 TEST_F(ToolsGpuTest, VerifiesRelaxedNumerics) {
-  for (const char* type : {"f16", "bf16"})
+  for (auto [type, weights] : {std::pair<std::string, std::string>("f16", "f16"),
+                               {"bf16", "bf16"},
+                               {"bf16", "!tenon.block<q4_k>"}})
     for (int64_t rows : {1, 8, 48}) {
-      SCOPED_TRACE(absl::StrFormat("%d rows of %s", rows, type));
-      auto compiled = compileGraph(gatedPair(rows, type), "cuda", passes::Numerics::Relaxed);
+      SCOPED_TRACE(absl::StrFormat("%d rows of %s by %s", rows, type, weights));
+      auto compiled =
+          compileGraph(gatedPair(rows, type, weights), "cuda", passes::Numerics::Relaxed);
       ASSERT_THAT(compiled, tests::IsOk());
       auto call = verifyCall(*compiled, *compiled);
       ASSERT_THAT(call, tests::IsOk());
@@ -79,7 +83,7 @@ TEST_F(ToolsGpuTest, VerifiesRelaxedNumerics) {
       }));
       for (const StepCheck& check : call->checks) {
         EXPECT_EQ(check.differing, 0) << check.name;
-        EXPECT_LT(check.error.relative(), type == std::string("f16") ? 4e-3 : 3e-2) << check.name;
+        EXPECT_LT(check.error.relative(), type == "f16" ? 4e-3 : 3e-2) << check.name;
       }
     }
 }
