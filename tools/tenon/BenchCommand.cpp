@@ -9,195 +9,24 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "frontends/models/ImportModel.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "nlohmann/json.hpp"
-#include "passes/Pipeline.h"
 #include "runtime/ChromeTrace.h"
 #include "support/OutputFile.h"
 #include "support/Status.h"
-#include "tools/bench/BenchModel.h"
 #include "tools/bench/BenchReport.h"
-#include "tools/bench/FunctionInputs.h"
-#include "tools/bench/FunctionWork.h"
-#include "tools/bench/TimelineReport.h"
 #include "tools/cli/CommandLine.h"
-#include "tools/cli/JsonFlag.h"
-#include "tools/cli/ModelFlags.h"
-#include "tools/cli/PlanFlags.h"
-#include "tools/cli/Progress.h"
 #include "tools/cli/Version.h"
-#include "tools/driver/MakeExecutor.h"
-#include "tools/driver/PredictCall.h"
 #include "tools/driver/UsageError.h"
-#include "tools/report/BenchDocument.h"
 #include "tools/report/HtmlReport.h"
 #include "tools/report/Provenance.h"
 #include "tools/report/ReportTables.h"
 #include "tools/run/RunGraph.h"
-#include "tools/tenon/BenchLoad.h"
 #include "tools/tenon/Command.h"
+#include "tools/tenon/MeasuredPlan.h"
 
 namespace tenon::tools {
 
 namespace {
-
-/// What a bench is for: the plan that runs, beside what it is there to beat.
-std::vector<std::string> defaultPlans() { return {"vanilla", "unfused", "auto"}; }
-
-struct Options {
-  ModelOptions model;
-  FlagRules rules; ///< of all flags
-  BenchOptions bench;
-  ExecutorOptions executor;
-  std::vector<std::string> plans = defaultPlans();
-  PlanFlags plan;                               ///< but for the plan's name
-  frontends::EntryShape shape;                  ///< what `--shapes` says
-  std::vector<std::string> positions = {"512"}; ///< one, or `FIRST+ROWS` of each sequence
-  std::vector<std::string> measure = {"200"};   ///< calls, and `time` where nothing else counts
-  int64_t generate = 0;
-  bool countsBytes = true;
-  std::string function; ///< empty: the one of `shape`, or the only one
-  JsonFlag json;
-  std::vector<std::string> files; ///< to write, each in the form that its ending says
-  LoadOptions load;
-};
-
-/// Generations of each plan, which alternate.
-constexpr int64_t generateRounds = 4;
-
-/// A plan of the model, loaded and under measurement.
-struct MeasuredPlan {
-  std::string name;
-  std::unique_ptr<runtime::Executor> executor;
-  ModelBench bench;
-  std::vector<StepWork> work;
-  PredictedCall predicted;
-  std::vector<GroupFunction> groups;
-  std::vector<StepDetails> steps;
-  std::vector<passes::FusionDecision> decisions;
-  TargetAttr target; ///< lives as long as `input.context`
-  LoadedModel input;
-};
-
-/// Where the function that the options mean is in `program`.
-absl::StatusOr<size_t> chooseFunction(const Options& options, const runtime::Program& program) {
-  if (!options.function.empty() || !program.model)
-    return findFunction(program, options.function);
-  auto role = static_cast<runtime::Role>(options.shape.role);
-  auto found = std::ranges::find_if(program.functions, [&](const runtime::Function& function) {
-    return function.role == role && function.rows == options.shape.rows;
-  });
-  if (found == program.functions.end())
-    return absl::NotFoundError(absl::StrFormat(
-        "bench: expects a %s function of %d rows in %s, but there is none; "
-        "--function names another",
-        stringifyRole(options.shape.role).str(), options.shape.rows, options.model.path));
-  return found - program.functions.begin();
-}
-
-/// Adds a function for each group of the steps of function `index`.
-absl::StatusOr<std::vector<GroupFunction>> addGroups(runtime::Program& program,
-                                                     mlir::ModuleOp module, size_t index) {
-  TENON_ASSIGN_OR_RETURN(std::vector<std::string> groups,
-                         groupSteps(module, program.functions[index].name));
-  return addGroupFunctions(program, index, groups);
-}
-
-bool isLanguageFunction(const runtime::Function& function) {
-  return function.role != runtime::Role::Other;
-}
-
-absl::StatusOr<ModelBench> makeBench(const Options& options, runtime::Executor& executor,
-                                     mlir::ModuleOp module, size_t index) {
-  const runtime::Function& function = executor.program().functions[index];
-  BenchOptions bench = options.bench;
-  bench.position = function.role == runtime::Role::Prefill ? 0 : bench.position;
-  bench.generatedTokens = function.role == runtime::Role::Decode
-                              ? (options.generate + generateRounds - 1) / generateRounds
-                              : 0;
-  if (isLanguageFunction(function))
-    return ModelBench::create(executor, function.role, function.rows, bench);
-  if (!bench.chunks.empty())
-    return usageError("--position: expects one position of a graph's function, but got several");
-  auto body = module.lookupSymbol<mlir::func::FuncOp>(function.name);
-  return ModelBench::ofGraph(executor, index, makeFunctionInputs(body, bench.position), bench);
-}
-
-/// The model as the options mean it: of a model file the one function that is measured.
-absl::StatusOr<LoadedModel> readBenchModel(const Options& options) {
-  ModelOptions model = options.model;
-  model.nextIds = options.generate > 0;
-  if (model.shapes.empty())
-    model.shapes = {"decode:1"};
-  FlagRules rules = options.rules;
-  TENON_ASSIGN_OR_RETURN(LoadedModel input, loadModel(model, rules));
-  if (!input.hasModel())
-    rules.deny(Need::Language, options.model.path + " is a graph");
-  if (!input.isText)
-    rules.deny(Need::Functions, options.model.path + " is a model, of which --shapes says the "
-                                                     "function");
-  TENON_RETURN_IF_ERROR(rules.check());
-  return input;
-}
-
-/// Of the sequences that a call reads, the position of the last row; their mean where rows are of chunks.
-int64_t newestPosition(const Options& options, const ModelBench& bench) {
-  const runtime::Function& function = bench.function();
-  if (options.bench.chunks.empty())
-    return function.role == runtime::Role::Prefill ? function.rows - 1 : options.bench.position;
-  int64_t positions = 0;
-  for (const TokenChunk& chunk : options.bench.chunks)
-    positions += chunk.position + chunk.rows;
-  return positions / std::min(function.rows, bench.sequences()) - 1;
-}
-
-/// What a module is called that has a plan already, whatever `--plans` says.
-constexpr const char* plannedName = "planned";
-
-absl::StatusOr<MeasuredPlan> loadPlan(const Options& options, const std::string& plan) {
-  TENON_ASSIGN_OR_RETURN(LoadedModel input, readBenchModel(options));
-  const bool wasPlanned = passes::getPhase(*input.module) == Phase::Planned;
-  PlanFlags flags = options.plan;
-  flags.plan = plan;
-  if (options.model.device == "auto" && plan == options.plans.front())
-    std::cerr << "device: " << describeChoice(input.target) << std::endl;
-  TENON_ASSIGN_OR_RETURN(PlanSettings settings, readPlanFlags(flags, input));
-  std::vector<passes::FusionDecision> decisions;
-  settings.fusion.report = &decisions;
-  std::vector<passes::FunctionFusion> functions;
-  settings.fusion.functions = &functions;
-  TENON_ASSIGN_OR_RETURN(runtime::Program program,
-                         compileWithProgress(input, options.model, settings.fusion));
-  for (const passes::FunctionFusion& function : functions)
-    std::ranges::copy_if(function.neighbours, std::back_inserter(decisions),
-                         [](const auto& pair) { return pair.rule == "neighbours"; });
-  TENON_ASSIGN_OR_RETURN(size_t index, chooseFunction(options, program));
-  TENON_ASSIGN_OR_RETURN(std::vector<GroupFunction> groups,
-                         addGroups(program, *input.module, index));
-  TENON_ASSIGN_OR_RETURN(auto executor, makeExecutor(std::move(program), options.executor));
-  TENON_ASSIGN_OR_RETURN(ModelBench measured, makeBench(options, *executor, *input.module, index));
-  const runtime::Function& function = measured.function();
-  TENON_ASSIGN_OR_RETURN(
-      std::vector<StepWork> work,
-      computeWork(*input.module, function.name, newestPosition(options, measured)));
-  TENON_ASSIGN_OR_RETURN(
-      PredictedCall predicted,
-      predictCall(*input.module, function.name, input.target, settings.fusion.launchMode));
-  TENON_ASSIGN_OR_RETURN(std::vector<StepDetails> steps,
-                         describeSteps(*input.module, function.name));
-  TargetAttr target = input.target;
-  return MeasuredPlan{wasPlanned ? plannedName : plan,
-                      std::move(executor),
-                      std::move(measured),
-                      std::move(work),
-                      std::move(predicted),
-                      std::move(groups),
-                      std::move(steps),
-                      std::move(decisions),
-                      target,
-                      std::move(input)};
-}
 
 /// Peak memory of the process, which on a CPU is that of the model.
 uint64_t processPeakBytes() {
@@ -205,7 +34,7 @@ uint64_t processPeakBytes() {
   return ::getrusage(RUSAGE_SELF, &usage) == 0 ? static_cast<uint64_t>(usage.ru_maxrss) * 1024 : 0;
 }
 
-BenchReport makeReport(const Options& options, MeasuredPlan& plan) {
+BenchReport makeReport(const BenchSettings& options, MeasuredPlan& plan) {
   const runtime::Program& program = plan.executor->program();
   BenchReport report;
   report.plan = plan.name;
@@ -234,55 +63,8 @@ BenchReport makeReport(const Options& options, MeasuredPlan& plan) {
   return report;
 }
 
-/// The plans alternate call by call, so that what changes on the device meets all alike.
-absl::Status measure(const Options& options, std::vector<MeasuredPlan>& plans) {
-  Progress progress("measuring");
-  for (MeasuredPlan& plan : plans)
-    TENON_RETURN_IF_ERROR(plan.bench.prepare());
-  for (int64_t call = 0; call < options.bench.calls; ++call) {
-    for (MeasuredPlan& plan : plans)
-      TENON_RETURN_IF_ERROR(plan.bench.call());
-    progress.update(call + 1, options.bench.calls);
-  }
-  for (int64_t round = 0; options.generate > 0 && round < generateRounds; ++round)
-    for (MeasuredPlan& plan : plans)
-      TENON_RETURN_IF_ERROR(plan.bench.generate());
-  constexpr int64_t groupCalls = 25;
-  for (int64_t call = 0; call < std::min(groupCalls, options.bench.calls); ++call)
-    for (MeasuredPlan& plan : plans)
-      TENON_RETURN_IF_ERROR(plan.bench.callGroups(plan.groups));
-  for (MeasuredPlan& plan : plans)
-    TENON_RETURN_IF_ERROR(plan.bench.profile());
-  return absl::OkStatus();
-}
-
-/// Has the device count what each plan moves; after all that is timed, which counting may slow.
-absl::Status countTraffic(const Options& options, std::vector<MeasuredPlan>& plans) {
-  if (!options.countsBytes)
-    return absl::UnavailableError("--measure has time alone");
-  for (MeasuredPlan& plan : plans)
-    TENON_RETURN_IF_ERROR(plan.bench.countTraffic(plan.groups));
-  return absl::OkStatus();
-}
-
-/// The calls once more, by kernels whose blocks leave stamps.
-absl::StatusOr<MeasuredTimelines> measureTimelines(const Options& options,
-                                                   const MeasuredPlan& plan) {
-  TENON_ASSIGN_OR_RETURN(
-      runtime::Program program,
-      compileWithProgress(plan.input, options.model, /*fusion=*/{}, /*stamps=*/true));
-  TENON_ASSIGN_OR_RETURN(auto executor, makeExecutor(std::move(program), options.executor));
-  TENON_ASSIGN_OR_RETURN(ModelBench measured, makeBench(options, *executor, *plan.input.module,
-                                                        plan.bench.functionIndex()));
-  TENON_RETURN_IF_ERROR(measured.prepare());
-  MeasuredTimelines timelines;
-  TENON_ASSIGN_OR_RETURN(timelines.calls, measured.timelines());
-  timelines.stepsNs = measured.result().stepsNs;
-  return timelines;
-}
-
 /// Prints the timeline of a plan, adds it to the plan's figures and to `calls`.
-absl::Status reportTimeline(const Options& options, const MeasuredPlan& plan,
+absl::Status reportTimeline(const BenchSettings& options, const MeasuredPlan& plan,
                             const BenchReport& report, nlohmann::ordered_json& figures,
                             std::vector<runtime::TracedCall>& calls) {
   TENON_ASSIGN_OR_RETURN(MeasuredTimelines measured, measureTimelines(options, plan));
@@ -317,7 +99,7 @@ ReportForm reportForm(const std::string& path) {
 }
 
 /// Checks the files to write before anything is measured.
-absl::Status checkOutputs(const Options& options) {
+absl::Status checkOutputs(const BenchSettings& options) {
   for (const std::string& path : options.files) {
     if (!reportForm(path) && !path.ends_with(traceEnding))
       return usageError(absl::StrFormat("-o: expects a file that ends in .md, .html, .json or "
@@ -331,7 +113,7 @@ absl::Status checkOutputs(const Options& options) {
 }
 
 /// Whether a file to write is one of `isForm`.
-bool writesForm(const Options& options, bool (*isForm)(const std::string& path)) {
+bool writesForm(const BenchSettings& options, bool (*isForm)(const std::string& path)) {
   return std::ranges::any_of(options.files, isForm);
 }
 
@@ -341,7 +123,7 @@ bool isTrace(const std::string& path) { return path.ends_with(traceEnding); }
 bool holdsCode(const std::string& path) { return reportForm(path) && !path.ends_with(".md"); }
 
 /// A load of requests instead of calls of one function.
-absl::Status benchLoad(Options& options) {
+absl::Status benchLoad(BenchSettings& options) {
   TENON_RETURN_IF_ERROR(checkLoad(options.load));
   if (options.plans == defaultPlans())
     std::erase(options.plans, "vanilla");
@@ -360,8 +142,8 @@ absl::Status benchLoad(Options& options) {
 }
 
 /// One plan as the document has it; with the code of its kernels where a file of the report holds it.
-absl::StatusOr<nlohmann::ordered_json> documentPlan(const Options& options, MeasuredPlan& plan,
-                                                    const MeasuredPlan& first,
+absl::StatusOr<nlohmann::ordered_json> documentPlan(const BenchSettings& options,
+                                                    MeasuredPlan& plan, const MeasuredPlan& first,
                                                     const BenchReport& report) {
   DocumentedPlan documented{.report = &report,
                             .program = &plan.executor->program(),
@@ -379,7 +161,7 @@ absl::StatusOr<nlohmann::ordered_json> documentPlan(const Options& options, Meas
 }
 
 /// Writes the reports among the files, each in the form that its ending says.
-absl::Status writeReports(const Options& options, const nlohmann::ordered_json& document) {
+absl::Status writeReports(const BenchSettings& options, const nlohmann::ordered_json& document) {
   for (const std::string& path : options.files)
     if (ReportForm form = reportForm(path))
       TENON_RETURN_IF_ERROR(writeTextFile(path, form(document)));
@@ -387,8 +169,8 @@ absl::Status writeReports(const Options& options, const nlohmann::ordered_json& 
 }
 
 /// Writes the traces among the files: `calls` where blocks left stamps, else the last plan's profile.
-absl::Status writeTraces(const Options& options, const std::vector<runtime::TracedCall>& calls,
-                         const MeasuredPlan& last) {
+absl::Status writeTraces(const BenchSettings& options,
+                         const std::vector<runtime::TracedCall>& calls, const MeasuredPlan& last) {
   size_t function = last.bench.functionIndex();
   for (const std::string& path : options.files)
     if (isTrace(path))
@@ -434,7 +216,7 @@ absl::StatusOr<TokenChunk> readChunk(const std::string& text) {
 }
 
 /// One number is a position of all rows.
-absl::Status readPositions(Options& options) {
+absl::Status readPositions(BenchSettings& options) {
   for (const std::string& text : options.positions) {
     TENON_ASSIGN_OR_RETURN(options.bench.chunks.emplace_back(), readChunk(text));
   }
@@ -447,7 +229,7 @@ absl::Status readPositions(Options& options) {
   return absl::OkStatus();
 }
 
-absl::Status readMeasure(Options& options) {
+absl::Status readMeasure(BenchSettings& options) {
   const std::vector<std::string>& words = options.measure;
   options.countsBytes = words.size() < 2;
   if (!absl::SimpleAtoi(words.front(), &options.bench.calls) || options.bench.calls < 1 ||
@@ -458,7 +240,7 @@ absl::Status readMeasure(Options& options) {
   return absl::OkStatus();
 }
 
-absl::Status bench(Options options) {
+absl::Status bench(BenchSettings options) {
   TENON_RETURN_IF_ERROR(checkOutputs(options));
   TENON_RETURN_IF_ERROR(readPositions(options));
   TENON_RETURN_IF_ERROR(readMeasure(options));
@@ -479,7 +261,7 @@ absl::Status bench(Options options) {
     if (plans.back().name == plannedName)
       break;
   }
-  TENON_RETURN_IF_ERROR(measure(options, plans));
+  TENON_RETURN_IF_ERROR(measurePlans(options, plans));
   const absl::Status counted = countTraffic(options, plans);
   nlohmann::ordered_json figures = nlohmann::ordered_json::array();
   std::vector<runtime::TracedCall> calls;
@@ -514,7 +296,7 @@ absl::Status bench(Options options) {
 } // namespace
 
 void addBenchCommand(CLI::App& app, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<BenchSettings>();
   CLI::App* command = app.add_subcommand("bench", "Measure one plan, or several beside each other, "
                                                   "of a model's decode, prefill or mixed or of any "
                                                   "graph: times, memory, results, groups, kernels");
