@@ -43,6 +43,9 @@ public:
   std::string place(unsigned input, const std::string& m, const std::string& k) const;
 
 private:
+  /// From one pair of elements of a thread to the next.
+  static constexpr int64_t pairStep = 64;
+
   /// What norms take, and how a block shares it out.
   struct Source {
     mlir::Value value;
