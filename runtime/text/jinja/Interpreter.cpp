@@ -1,17 +1,16 @@
 #include "runtime/text/jinja/Interpreter.h"
 
-#include <algorithm>
-#include <cmath>
-#include <ctime>
+#include <optional>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/numeric/int128.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_format.h"
 #include "runtime/text/jinja/Budget.h"
 #include "runtime/text/jinja/Builtins.h"
+#include "runtime/text/jinja/Globals.h"
 #include "runtime/text/jinja/Lexer.h"
+#include "runtime/text/jinja/Operators.h"
 #include "support/MessageText.h"
 #include "support/Status.h"
 
@@ -22,10 +21,6 @@ using Result = absl::StatusOr<Value>;
 
 /// Of statements and expressions that are being evaluated within each other, through macros too.
 constexpr int deepestLevel = 600;
-/// As Jinja's sandbox has it.
-constexpr int64_t longestRange = 100000;
-constexpr std::string_view globals[] = {"range", "namespace", "dict", "raise_exception",
-                                        "strftime_now"};
 
 /// What a statement says about the loop around it.
 enum class Flow : uint8_t { Next, Break, Continue };
@@ -81,14 +76,8 @@ private:
   Result computeCall(const Node& node);
   Result computeArithmetic(const Node& node);
   Result computeCompare(const Node& node);
-  Result addValues(const Value& left, const Value& right);
-  Result multiply(const Value& left, const Value& right);
-  absl::StatusOr<bool> compare(std::string_view op, const Value& left, const Value& right);
   absl::StatusOr<Arguments> readArguments(const Node& node);
   Result callMacro(const Node& macro, const Arguments& arguments);
-  Result callGlobal(std::string_view name, const Arguments& arguments);
-  Result makeRange(const Arguments& arguments);
-  Result formatTime(const Arguments& arguments) const;
   Result memberOf(const Value& value, std::string_view key);
 
   int64_t now;
@@ -354,10 +343,8 @@ Result Interpreter::computeName(const Node& node) {
   for (Scope* at = scope; at; at = at->parent)
     if (const auto found = at->variables.find(node.text); found != at->variables.end())
       return found->second;
-  for (std::string_view global : globals)
-    if (node.text == global)
-      return Value(Callable{nullptr, global});
-  return Value();
+  const std::string_view global = findGlobal(node.text);
+  return global.empty() ? Value() : Value(Callable{nullptr, global});
 }
 
 Result Interpreter::computeDict(const Node& node) {
@@ -415,10 +402,7 @@ Result Interpreter::computeSlice(const Node& node) {
     return absl::InvalidArgumentError(
         absl::StrFormat("expects a list or a string to slice, but got %s", value.typeName()));
   TENON_RETURN_IF_ERROR(budget.take(value.size()));
-  const int64_t count =
-      value.isList() ? int64_t(value.items().size()) : countCharacters(value.string());
-  int64_t bounds[3] = {0, 0, 1}; // begin, end, step
-  bool isGiven[3] = {};
+  std::optional<int64_t> bounds[3]; // begin, end, step
   for (size_t i = 0; i < 3; ++i) {
     if (!node.children[i + 1])
       continue;
@@ -428,35 +412,9 @@ Result Interpreter::computeSlice(const Node& node) {
     if (!bound.isInteger())
       return absl::InvalidArgumentError(
           absl::StrFormat("expects integers in a slice, but got %s", bound.typeName()));
-    isGiven[i] = true;
     bounds[i] = bound.integer();
   }
-  const int64_t step = bounds[2];
-  if (step != 1 && step != -1)
-    return absl::InvalidArgumentError(
-        absl::StrFormat("expects a slice with a step of 1 or -1, but got %d", step));
-  // As Python has it: positions from the end count below 0, and none lies outside.
-  const int64_t least = step > 0 ? 0 : -1;
-  const int64_t most = step > 0 ? count : count - 1;
-  const auto place = [&](size_t i, int64_t otherwise) {
-    if (!isGiven[i])
-      return otherwise;
-    return std::clamp(bounds[i] < 0 ? bounds[i] + count : bounds[i], least, most);
-  };
-  const int64_t begin = place(0, step > 0 ? least : most);
-  const int64_t end = place(1, step > 0 ? most : least);
-  if (value.isString() && step > 0)
-    return Value(sliceCharacters(value.string(), begin, std::max(begin, end)));
-  TENON_ASSIGN_OR_RETURN(const List items, iterate(value, budget));
-  List chosen;
-  for (int64_t at = begin; step > 0 ? at < end : at > end; at += step)
-    chosen.push_back(items[size_t(at)]);
-  if (value.isList())
-    return Value::list(std::move(chosen));
-  std::string text;
-  for (const Value& character : chosen)
-    text += character.string();
-  return Value(std::move(text));
+  return slice(value, bounds[0], bounds[1], bounds[2].value_or(1), budget);
 }
 
 absl::StatusOr<Arguments> Interpreter::readArguments(const Node& node) {
@@ -486,7 +444,7 @@ Result Interpreter::computeCall(const Node& node) {
         function.typeName()));
   if (function.callable().macro)
     return callMacro(*function.callable().macro, arguments);
-  return callGlobal(function.callable().global, arguments);
+  return callGlobal(function.callable().global, arguments, now, budget);
 }
 
 Result Interpreter::callMacro(const Node& macro, const Arguments& arguments) {
@@ -508,168 +466,17 @@ Result Interpreter::callMacro(const Node& macro, const Arguments& arguments) {
   return capture(*macro.children[0]);
 }
 
-Result Interpreter::callGlobal(std::string_view name, const Arguments& arguments) {
-  if (name == "range")
-    return makeRange(arguments);
-  if (name == "raise_exception") {
-    const Value* message = arguments.find(0, "message");
-    return absl::InvalidArgumentError(
-        absl::StrFormat("the template says: %s", message ? message->text() : ""));
-  }
-  if (name == "strftime_now")
-    return formatTime(arguments);
-  Dict members = arguments.named;
-  if (const Value* from = arguments.find(0, "mapping"); from && from->isDict())
-    for (const auto& [key, value] : from->members())
-      if (!findMember(members, key))
-        members.emplace_back(key, value);
-  if (name == "dict")
-    return Value::dict(std::move(members));
-  TENON_RETURN_IF_ERROR(Value::dict(members).status()); // holds what a dictionary may
-  return Value(std::make_shared<Namespace>(Namespace{std::move(members)}));
-}
-
-Result Interpreter::makeRange(const Arguments& arguments) {
-  int64_t bounds[3] = {0, 0, 1};
-  const size_t count = arguments.positional.size();
-  for (size_t i = 0; i < std::min<size_t>(count, 3); ++i) {
-    if (!arguments.positional[i].isInteger())
-      return absl::InvalidArgumentError(absl::StrFormat("range expects integers, but got %s",
-                                                        arguments.positional[i].typeName()));
-    bounds[count == 1 ? 1 : i] = arguments.positional[i].integer();
-  }
-  const auto [begin, end, step] = bounds;
-  // The difference of two integers of 64 bits needs 65, and so does the way to the last item.
-  const absl::int128 distance = absl::int128(end) - begin;
-  const absl::int128 length =
-      step == 0 ? absl::int128(0) : (distance + step + (step > 0 ? -1 : 1)) / step;
-  if (count == 0 || count > 3 || step == 0 || length > longestRange)
-    return absl::InvalidArgumentError(
-        absl::StrFormat("range expects 1 to 3 integers and at most %d steps", longestRange));
-  List items;
-  for (int64_t i = 0; i < length; ++i)
-    items.emplace_back(static_cast<int64_t>(begin + absl::int128(i) * step));
-  TENON_RETURN_IF_ERROR(budget.takeItems(items.size()));
-  return Value::list(std::move(items));
-}
-
-Result Interpreter::formatTime(const Arguments& arguments) const {
-  const Value* format = arguments.find(0, "format");
-  if (!format || !format->isString() || format->string().size() > 100)
-    return absl::InvalidArgumentError("strftime_now expects a format of at most 100 bytes");
-  const std::time_t seconds = now;
-  std::tm parts = {};
-  localtime_r(&seconds, &parts);
-  char buffer[4096];
-  const size_t length = std::strftime(buffer, sizeof(buffer), format->string().c_str(), &parts);
-  return Value(std::string(buffer, length));
-}
-
-Result Interpreter::addValues(const Value& left, const Value& right) {
-  TENON_RETURN_IF_ERROR(budget.take(left.size() + right.size()));
-  if (left.isString() && right.isString())
-    return Value(left.string() + right.string());
-  if (left.isList() && right.isList()) {
-    TENON_RETURN_IF_ERROR(budget.takeItems(left.items().size() + right.items().size()));
-    List items = left.items();
-    items.insert(items.end(), right.items().begin(), right.items().end());
-    return Value::list(std::move(items));
-  }
-  return absl::InvalidArgumentError(
-      absl::StrFormat("expects numbers, strings or lists around '+', but got %s and %s",
-                      left.typeName(), right.typeName()));
-}
-
-/// A text or a list so many times.
-Result Interpreter::multiply(const Value& left, const Value& right) {
-  const Value& of = left.isInteger() ? right : left;
-  const int64_t count = std::max<int64_t>(0, (left.isInteger() ? left : right).integer());
-  if (count > 0 && of.size() > Budget::mostTextBytes / size_t(count))
-    return budget.take(Budget::mostTextBytes + 1);
-  TENON_RETURN_IF_ERROR(budget.take(of.size() * size_t(count)));
-  if (of.isString()) {
-    std::string text;
-    for (int64_t i = 0; i < count; ++i)
-      text += of.string();
-    return Value(std::move(text));
-  }
-  TENON_RETURN_IF_ERROR(budget.takeItems(of.items().size() * size_t(count)));
-  List items;
-  for (int64_t i = 0; i < count; ++i)
-    items.insert(items.end(), of.items().begin(), of.items().end());
-  return Value::list(std::move(items));
-}
-
 Result Interpreter::computeArithmetic(const Node& node) {
   TENON_ASSIGN_OR_RETURN(const Value left, evaluate(*node.children[0]));
   TENON_ASSIGN_OR_RETURN(const Value right, evaluate(*node.children[1]));
-  const std::string& op = node.text;
-  if (op == "~") {
-    TENON_RETURN_IF_ERROR(budget.take(left.size() + right.size()));
-    return Value(left.text() + right.text());
-  }
-  const bool isNumeric = left.isNumber() && right.isNumber();
-  if (op == "+" && !isNumeric)
-    return addValues(left, right);
-  if (op == "*" && ((left.isInteger() && (right.isString() || right.isList())) ||
-                    (right.isInteger() && (left.isString() || left.isList()))))
-    return multiply(left, right);
-  if (!isNumeric)
-    return absl::InvalidArgumentError(absl::StrFormat(
-        "expects numbers around '%s', but got %s and %s", op, left.typeName(), right.typeName()));
-  const double a = left.number();
-  const double b = right.number();
-  if ((op == "/" || op == "//" || op == "%") && b == 0)
-    return absl::InvalidArgumentError("expects another divisor than 0");
-  if (op == "/")
-    return Value(a / b);
-  if (op == "**")
-    return !left.isFloat() && !right.isFloat() && b >= 0 && std::abs(std::pow(a, b)) < 9e15
-               ? Value(int64_t(std::pow(a, b)))
-               : Value(std::pow(a, b));
-  if (!left.isFloat() && !right.isFloat()) {
-    const int64_t x = left.integer();
-    const int64_t y = right.integer();
-    int64_t result = 0;
-    const bool overflows = op == "+"   ? __builtin_add_overflow(x, y, &result)
-                           : op == "-" ? __builtin_sub_overflow(x, y, &result)
-                           : op == "*" ? __builtin_mul_overflow(x, y, &result)
-                                       : x == INT64_MIN && y == -1;
-    if (overflows)
-      return absl::InvalidArgumentError("expects integers of 64 bits, but got larger ones");
-    if (op == "//" || op == "%") { // towards minus infinity
-      const int64_t rest = x % y;
-      const bool differ = rest != 0 && (rest < 0) != (y < 0);
-      result = op == "//" ? x / y - int64_t(differ) : rest + (differ ? y : 0);
-    }
-    return Value(result);
-  }
-  if (op == "//")
-    return Value(std::floor(a / b));
-  if (op == "%")
-    return Value(a - b * std::floor(a / b));
-  return Value(op == "+" ? a + b : op == "-" ? a - b : a * b);
-}
-
-absl::StatusOr<bool> Interpreter::compare(std::string_view op, const Value& left,
-                                          const Value& right) {
-  TENON_RETURN_IF_ERROR(budget.take(std::max(left.size(), right.size()), Budget::itemsPerStep));
-  if (op == "==" || op == "!=")
-    return (left == right) == (op == "==");
-  if (op == "in" || op == "not in") {
-    TENON_ASSIGN_OR_RETURN(const bool isIn, contains(right, left));
-    return isIn == (op == "in");
-  }
-  TENON_ASSIGN_OR_RETURN(const bool less,
-                         op == "<" || op == ">=" ? isLess(left, right) : isLess(right, left));
-  return less == (op == "<" || op == ">");
+  return calculate(node.text, left, right, budget);
 }
 
 Result Interpreter::computeCompare(const Node& node) {
   TENON_ASSIGN_OR_RETURN(Value left, evaluate(*node.children[0]));
   for (size_t i = 0; i < node.names.size(); ++i) {
     TENON_ASSIGN_OR_RETURN(Value right, evaluate(*node.children[i + 1]));
-    TENON_ASSIGN_OR_RETURN(const bool holds, compare(node.names[i], left, right));
+    TENON_ASSIGN_OR_RETURN(const bool holds, compare(node.names[i], left, right, budget));
     if (!holds)
       return Value(false);
     left = std::move(right);
