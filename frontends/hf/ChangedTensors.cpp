@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 namespace {
 
 /// Part of the file's name: changes with what the file holds for the same model.
-constexpr std::string_view formatVersion = "changed tensors 4";
+constexpr std::string_view formatVersion = "changed tensors 5";
 /// Of each tensor in the file: a cache line.
 constexpr uint64_t alignment = 64;
 
@@ -50,13 +50,11 @@ std::vector<std::byte> transpose(std::span<const std::byte> stored, uint64_t row
   return bytes;
 }
 
-/// Every second row, from that of number `first` on.
-std::vector<std::byte> everySecond(std::span<const std::byte> stored, uint64_t rowBytes,
-                                   uint64_t first) {
-  std::vector<std::byte> bytes;
-  bytes.reserve(stored.size() / 2);
-  for (uint64_t at = first * rowBytes; at < stored.size(); at += 2 * rowBytes)
-    bytes.insert(bytes.end(), stored.begin() + at, stored.begin() + at + rowBytes);
+std::vector<std::byte> takeRows(std::span<const std::byte> stored, uint64_t rowBytes,
+                                RowChoice rows) {
+  std::vector<std::byte> bytes(rows.isHalf() ? stored.size() / 2 : stored.size());
+  for (uint64_t row = 0, at = 0; at < bytes.size(); ++row, at += rowBytes)
+    std::memcpy(bytes.data() + at, stored.data() + rows.rowFor(row) * rowBytes, rowBytes);
   return bytes;
 }
 
@@ -77,6 +75,20 @@ std::vector<std::byte> groupHeads(std::span<const std::byte> stored, HeadCounts 
 
 } // namespace
 
+uint64_t RowChoice::rowFor(uint64_t row) const {
+  switch (kind) {
+  case All:
+    break;
+  case Even:
+    return 2 * row;
+  case Odd:
+    return 2 * row + 1;
+  case Ordered:
+    return row / order.size() * order.size() + static_cast<uint64_t>(order[row % order.size()]);
+  }
+  return row;
+}
+
 void ChangedTensors::place(std::vector<int64_t> shape, const Encoding& encoding, Make make) {
   int64_t elements = 1;
   for (int64_t length : shape)
@@ -93,24 +105,24 @@ void ChangedTensors::place(std::vector<int64_t> shape, const Encoding& encoding,
 
 absl::Status ChangedTensors::placeRows(std::vector<int64_t> shape, const Encoding& encoding,
                                        Make make, RowChoice rows, const std::string& name) {
-  if (rows == RowChoice::All) {
+  if (rows.kind == RowChoice::All) {
     place(std::move(shape), encoding, std::move(make));
     return absl::OkStatus();
   }
-  if (shape.size() < 2 || shape[1] % 2 != 0)
+  if (rows.isHalf() && (shape.size() < 2 || shape[1] % 2 != 0))
     return absl::InvalidArgumentError(
         absl::StrFormat("%s: tensor %s expects experts of an even number of rows, but got shape %s",
                         folder, quoteName(name), shapeText(shape)));
-  shape[1] /= 2;
+  if (rows.isHalf())
+    shape[1] /= 2;
   int64_t elements = 1; // of a row
-  for (size_t axis = 2; axis < shape.size(); ++axis)
+  for (size_t axis = rows.isHalf() ? 2 : 1; axis < shape.size(); ++axis)
     elements *= shape[axis];
   auto rowBytes = static_cast<uint64_t>(encoding.bytesFor(elements));
-  uint64_t first = rows == RowChoice::Odd ? 1 : 0;
   place(std::move(shape), encoding,
-        [make = std::move(make), rowBytes, first]() -> absl::StatusOr<std::vector<std::byte>> {
+        [make = std::move(make), rowBytes, rows]() -> absl::StatusOr<std::vector<std::byte>> {
           TENON_ASSIGN_OR_RETURN(std::vector<std::byte> bytes, make());
-          return everySecond(bytes, rowBytes, first);
+          return takeRows(bytes, rowBytes, rows);
         });
   return absl::OkStatus();
 }

@@ -23,8 +23,24 @@ struct HeadCounts {
   int64_t keys = 1;
 };
 
-/// Which rows of a tensor [experts, rows, ...] are taken.
-enum class RowChoice : uint8_t { All, Even, Odd };
+/// Which rows of a tensor are taken, and in which order.
+struct RowChoice {
+  enum Kind : uint8_t {
+    All,
+    Even, ///< of a tensor [experts, rows, ...]
+    Odd,  ///< the same
+    /// All of a tensor [rows, ...], those of each part of as many as `order` in that order.
+    Ordered,
+  };
+  Kind kind = All;
+  /// Of `Ordered`: each number below its length once. Lives as long as what takes the rows.
+  std::span<const int32_t> order = {};
+
+  /// Whether every second row is taken.
+  bool isHalf() const { return kind == Even || kind == Odd; }
+  /// Which of the tensor's rows becomes row `row`.
+  uint64_t rowFor(uint64_t row) const;
+};
 
 /// The tensors of a model that have another form in its files than architectures expect, in a file
 /// of the cache folder. It is named by a hash of the configuration and of the files that it is made
@@ -38,14 +54,14 @@ public:
   /// Adds the `rows` of `tensor`, in an encoding of one element a block, in its changed form;
   /// refuses shapes that do not allow it. `heads` is for GroupHeads, `name` for messages.
   absl::Status add(TensorChange change, const SourceTensor& tensor, const ModelSource& source,
-                   HeadCounts heads, const std::string& name, RowChoice rows = RowChoice::All);
+                   HeadCounts heads, const std::string& name, RowChoice rows = {});
   /// Adds tensors of one shape and of one encoding of one element a block, one after the other:
   /// [parts, ...].
   void add(std::span<const SourceTensor> parts, const ModelSource& source);
   /// Adds the `rows` of quantised weights of one encoding, one after the other as a tensor of `shape`,
   /// repacked into it when the file is written.
   absl::Status add(std::vector<containers::PackedWeight> weights, std::vector<int64_t> shape,
-                   const std::string& name, RowChoice rows = RowChoice::All);
+                   const std::string& name, RowChoice rows = {});
   /// Adds a vector of f32.
   void add(std::vector<float> values);
 

@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 
 #include "frontends/hf/HfTokenizer.h"
+#include "frontends/hf/internal/ColumnOrders.h"
 #include "frontends/models/Frontend.h"
 #include "support/MessageText.h"
 #include "support/Status.h"
@@ -249,12 +250,12 @@ absl::Status HfSource::splitAlternating() {
     size_t at = name.find(end);
     if (at == name.npos)
       continue;
-    for (auto [half, rows] : {std::pair{family.alternating->even, RowChoice::Even},
+    for (auto [half, kind] : {std::pair{family.alternating->even, RowChoice::Even},
                               {family.alternating->odd, RowChoice::Odd}}) {
       std::string own =
           absl::StrCat(name.substr(0, at + 1), std::string(half), name.substr(at + end.size() - 1));
-      halves[own] = {.whole = name, .rows = rows};
-      if (rows == RowChoice::Odd) {
+      halves[own] = {.whole = name, .rows = {kind}};
+      if (kind == RowChoice::Odd) {
         TENON_RETURN_IF_ERROR(addTensor(whole, std::move(own)));
         continue;
       }
@@ -279,12 +280,15 @@ absl::StatusOr<HeadCounts> HfSource::headCounts() const {
 
 absl::Status HfSource::changeTensors() {
   ChangedTensors changed(folder, config.config().root().dump());
+  const std::map<std::string_view, RowChoice> orders = moveColumnOrders(list, family);
   std::vector<size_t> places;
   for (size_t i = 0; i < list.size(); ++i) {
     std::string name(list[i].name);
-    RowChoice rows = RowChoice::All;
+    RowChoice rows;
     if (auto half = halves.find(name); half != halves.end())
       name = half->second.whole, rows = half->second.rows;
+    else if (auto ordered = orders.find(name); ordered != orders.end())
+      rows = ordered->second;
     TensorChange change = family.changeOf(name);
     if (auto found = packed.find(name); found != packed.end()) {
       const auto& [weights, shape] = found->second;
@@ -294,7 +298,6 @@ absl::Status HfSource::changeTensors() {
             absl::StrFormat("%s: tensor %s expects a weight that is not quantised, because its "
                             "rows or columns are put in another order",
                             folder, quoteName(storedTensorName(family, name))));
-      list[i].permutation = weights.front().permutation();
       TENON_RETURN_IF_ERROR(changed.add(weights, shape, storedTensorName(family, name), rows));
       places.push_back(i);
       continue;
@@ -307,7 +310,7 @@ absl::Status HfSource::changeTensors() {
       places.push_back(i);
       continue;
     }
-    if ((change == TensorChange::None && rows == RowChoice::All) || !list[i].encoding)
+    if ((change == TensorChange::None && rows.kind == RowChoice::All) || !list[i].encoding)
       continue;
     HeadCounts heads;
     if (change == TensorChange::GroupHeads) {

@@ -26,7 +26,8 @@ namespace tenon::frontends {
 /// folder (`support/CacheFolder.h`), whose name follows from all files that it is made of. Llama's
 /// rows of Q and K stay as they are; heads are rotated by halves instead (`keepsHalves`), so that
 /// the products of Q and K add up in another order than GGUF's form of the same model gives.
-/// Weights that are quantised (`Quantization`) are repacked into that file as blocks, exactly.
+/// Weights that are quantised (`Quantization`) are repacked into that file as blocks, exactly; rows
+/// of gate and up in the order that down's columns have (`internal/ColumnOrders.h`).
 class HfSource : public ModelSource {
 public:
   /// Opens the folder at `path`, or the one that the safetensors file at `path` lies in.

@@ -202,8 +202,13 @@ absl::Status HfSource::findPackedWeights() {
   }
   drop(dropped);
   TENON_RETURN_IF_ERROR(findPackedExperts());
-  for (const auto& [name, weight] : packed)
-    TENON_RETURN_IF_ERROR(addTensor({}, name));
+  for (const auto& [name, weight] : packed) {
+    SourceTensor tensor;
+    tensor.shape = weight.shape;
+    tensor.encoding = &weight.weights.front().encoding();
+    tensor.permutation = weight.weights.front().permutation();
+    TENON_RETURN_IF_ERROR(addTensor(std::move(tensor), name));
+  }
   return absl::OkStatus();
 }
 

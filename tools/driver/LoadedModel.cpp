@@ -47,8 +47,8 @@ std::span<const int32_t> ShapeSource::orderOf(int64_t columns) {
 
 /// The metadata of a named shape. `type` is the encoding of the matrices; those of formats that
 /// GGUF files do not have stand in place of matrices in f16, whose rows are whole blocks of them.
-/// With `,act_order` behind it the columns of layers' matrices have another order than their
-/// inputs.
+/// With `,act_order` behind it the columns of layers' matrices, but for ffn_down's, have another
+/// order than their inputs.
 static absl::StatusOr<std::shared_ptr<const frontends::ModelSource>>
 makeShape(const std::string& name, const std::string& type) {
   TENON_ASSIGN_OR_RETURN(ModelShape shape, findModelShape(name));
@@ -70,7 +70,9 @@ makeShape(const std::string& name, const std::string& type) {
       tensor.byteSize = tensor.byteSize / f16.blockBytes / stored->blockSize * stored->blockBytes;
       tensor.encoding = stored;
     }
-    if (isOrdered && tensor.encoding == stored && tensor.name.starts_with("blk."))
+    // As read from a folder: the rows of gate and up are stored in the order of down's columns.
+    bool keepsOrder = tensor.name.ends_with(".ffn_down.weight");
+    if (isOrdered && tensor.encoding == stored && tensor.name.starts_with("blk.") && !keepsOrder)
       tensor.permutation = made->orderOf(columns);
   };
   TENON_ASSIGN_OR_RETURN(made->source, frontends::GgufSource::create(std::move(mapped), adapt));
