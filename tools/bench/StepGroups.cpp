@@ -84,6 +84,7 @@ std::vector<GroupFunction> addGroupFunctions(runtime::Program& program, size_t i
       continue;
     function.name += std::string(".") + group;
     function.role = runtime::Role::Other;
+    function.sharedPercent = 0; // its kernels prefer what the whole function's do
     function.steps = std::move(steps);
     program.functions.push_back(std::move(function));
     added.push_back(std::move(entry));

@@ -206,11 +206,14 @@ TEST(ModelBench, ExpectsEqualGenerations) {
 
 TEST(ModelBench, RunsEachGroupAlone) {
   FakeExecutor executor(makeProgram(Role::Decode, 1));
+  executor.held.functions[0].sharedPercent = 75;
   std::vector<GroupFunction> groups =
       addGroupFunctions(executor.held, 0, std::vector<std::string>{"ffn"});
   ASSERT_EQ(groups.size(), 1u);
   EXPECT_EQ(executor.held.functions[groups[0].function].name, "f.ffn");
   EXPECT_EQ(executor.held.functions[groups[0].function].role, Role::Other);
+  EXPECT_EQ(executor.held.functions[groups[0].function].sharedPercent, 0)
+      << "a group changes what the kernels of the whole prefer";
   EXPECT_EQ(executor.held.functions[groups[0].function].steps, executor.held.functions[0].steps);
   ModelBench bench = ModelBench::create(executor, Role::Decode, 1, {.position = 2}).value();
   ASSERT_THAT(bench.callGroups(groups), tests::IsOk());
