@@ -61,6 +61,10 @@ public:
     for (uint32_t word = 0; word < bytes / 2; ++word)
       addRun({offset + 2 * word, stride, groups, static_cast<uint16_t>(bits >> 16 * word), 0xFFFF});
   }
+  /// Of the bytes at `offset`, one an element: none is 0x7F or 0xFF, which files cannot have.
+  void clearLastBits(uint32_t offset) {
+    addRun({offset, 2, static_cast<uint32_t>(encoding.blockSize) / 2, 0, 0x0101});
+  }
 
 private:
   /// Neighbouring bytes of all blocks.
@@ -109,6 +113,8 @@ std::optional<RandomBlock> findRandomBlock(std::string_view encodingName,
   add(format->scale, scale, true);
   if (format->hasMinimum())
     add(format->minimum, format->minimum.randomFactor * range.scale, true);
+  if (format->kind == BlockFormat::QuantKind::E4M3)
+    maker.clearLastBits(format->planes[0].offset);
   if (format->zeroOffset)
     maker.add(*format->zeroOffset, 2, static_cast<uint32_t>(format->zero), true);
   return block;

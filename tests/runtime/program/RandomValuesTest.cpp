@@ -98,6 +98,17 @@ TEST(RandomValues, SetTheBytesOfOddBlocks) {
   EXPECT_EQ(randomUnitBytes("mxfp4"), 17u);
 }
 
+/// Of 8 bits E4M3 has two that are no numbers.
+TEST(RandomValues, AreNumbersOfE4M3) {
+  constexpr size_t blockBytes = 132, blocks = 64;
+  std::vector<std::byte> bytes(blockBytes * blocks);
+  fillRandomValues({bytes.size(), 3, 0.0f, 1.0f}, "e4m3_g128_f32", bytes);
+  for (size_t i = 0; i < bytes.size(); ++i)
+    if (i % blockBytes >= sizeof(float)) {
+      ASSERT_NE(bytes[i] & std::byte{0x7F}, std::byte{0x7F}) << i;
+    }
+}
+
 /// The least scale of NVFP4 stands in for what it cannot say.
 TEST(RandomValues, AreNeverAllZero) {
   std::vector<std::byte> bytes(36);
