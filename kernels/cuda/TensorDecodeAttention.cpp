@@ -135,8 +135,10 @@ struct DecodeCover {
 
 } // namespace
 
-/// One row: a block a multiprocessor, of eight warps, or of four where heads are wide: eight are
-/// slow to combine. Where more than four multiprocessors fall to a wide head, what a warp takes
+/// One row: a block a multiprocessor, of eight warps, or of four where heads are wide, for eight
+/// are slow to combine, or where eight would have one step each: half of them none in the context's
+/// first half (Llama-3.2-1B Q4_K, 512 keys of 1,024: 0.343 ms a step, 0.348 with eight warps, H200,
+/// 2026-11-28). Where more than four multiprocessors fall to a wide head, what a warp takes
 /// after its first keys goes through a ring: registers hold too little of it. Narrow heads do
 /// without: GEMMs beside the kernel leave so little shared memory that blocks with a ring start
 /// only when those end. Decode of Llama-3.2-1B, 512 keys of 8,448, with and without a ring of 64
@@ -149,8 +151,13 @@ static DecodeCover coverOneRow(int64_t units, int64_t keySize, int64_t valueSize
   constexpr int64_t mostStages = 8, stepKeys = decodeStepKeys;
   int64_t wanted = std::max<int64_t>(target.sms / units, 1), size = std::max(keySize, valueSize);
   int64_t blocksPerSm = size <= 128 ? target.decodeBlocksPerSm : 1;
-  int64_t warps = size < target.decodeRingElements ? 8 : 4;
-  if (warps == 8 || wanted <= 4)
+  if (size < target.decodeRingElements) {
+    constexpr int64_t most = 8, few = 4;
+    int64_t parts = std::min<int64_t>(wanted, llvm::divideCeil(capacity, most * stepKeys));
+    return {capacity > parts * most * stepKeys ? most : few, parts, 0, blocksPerSm};
+  }
+  constexpr int64_t warps = 4;
+  if (wanted <= 4)
     return {warps, wanted, 0, blocksPerSm};
   int64_t splits = std::min<int64_t>(wanted, llvm::divideCeil(capacity, warps * stepKeys));
   int64_t steps = llvm::divideCeil(capacity, splits * warps * stepKeys);
