@@ -113,10 +113,12 @@ VerdictOr<HeldBlockGemvKernel> HeldBlockGemvKernel::read(KernelOp kernel) {
   if (schedule->threads != shape.threads())
     return Refusal{"expects blocks of " + std::to_string(shape.threads()) + " threads, but got " +
                    std::to_string(schedule->threads)};
-  if (schedule->stages % shape.groups() != 0 || schedule->onWay > schedule->stages)
+  if (schedule->stages % shape.groups() != 0)
     return Refusal{"expects stages in multiples of " + std::to_string(shape.groups()) +
-                   " and at most as many on their way, but got " +
-                   std::to_string(schedule->stages) + " and " + std::to_string(schedule->onWay)};
+                   ", but got " + std::to_string(schedule->stages)};
+  if (int64_t batches = schedule->stages * schedule->batches; schedule->onWay > batches)
+    return Refusal{"expects at most " + std::to_string(batches) +
+                   " batches on their way, but got " + std::to_string(schedule->onWay)};
   if (region->lines > std::numeric_limits<int32_t>::max() / schedule->tiles)
     return Refusal{"expects fewer than 2^31 lines, but got " + std::to_string(region->lines) +
                    " for each of " + std::to_string(schedule->tiles) + " blocks"};
@@ -156,7 +158,9 @@ static int64_t stagesIn(int64_t room, const GemmRegion& region, HeldBlockGemvSch
 }
 
 /// As many stages as no two blocks of a kernel have room for on a multiprocessor: where they do,
-/// some take two and others none (docs/notebook/2026-11-27-one-row-beside-slices-of-x.md).
+/// some take two and others none (docs/notebook/2026-11-27-one-row-beside-slices-of-x.md). Blocks
+/// of few long units have most of their weights on the way at once, for which x waits: they ask for
+/// a unit and a half (docs/notebook/2026-11-28-preferences-of-a-part.md).
 HeldBlockGemvSchedule chooseHeldBlockGemv(const GemmRegion& region, const CudaTarget& target) {
   HeldRowShape shape = HeldRowShape::of(region);
   HeldBlockGemvSchedule schedule;
@@ -172,6 +176,9 @@ HeldBlockGemvSchedule chooseHeldBlockGemv(const GemmRegion& region, const CudaTa
                 std::max(moreThanHalf, inGroups(std::min(units, target.rowRingStages)))});
   schedule.onWay = std::min<int64_t>(schedule.stages,
                                      llvm::divideNearest(target.rowOnWayBytes, shape.stageBytes()));
+  constexpr int64_t few = 4;
+  if (schedule.onWay == 2 && units >= 2 && units <= few)
+    schedule.batches = 2, schedule.onWay = 3;
   return schedule;
 }
 

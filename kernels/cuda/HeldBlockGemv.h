@@ -69,13 +69,15 @@ struct HeldRowShape {
 struct HeldBlockGemvSchedule {
   int64_t tiles = 0;
   int64_t threads = 0;
-  int64_t stages = 0; ///< of a block's ring, a part of 16 lines each
-  int64_t onWay = 0;  ///< of those, those that memory is asked for at once
+  int64_t stages = 0;  ///< of a block's ring, a part of 16 lines each
+  int64_t batches = 1; ///< of a stage's lines, which memory is asked for one after the other
+  int64_t onWay = 0;   ///< batches that memory is asked for at once
 
   static constexpr int64_t mostStages = 16;
   static constexpr Parameter<HeldBlockGemvSchedule> parameters[] = {
       threadsParameter(&HeldBlockGemvSchedule::threads),
       {"stages", &HeldBlockGemvSchedule::stages, 1, mostStages},
+      {"batches", &HeldBlockGemvSchedule::batches, 2, 2, /*absent=*/1},
       {"on_way", &HeldBlockGemvSchedule::onWay, 1, mostStages}};
 };
 

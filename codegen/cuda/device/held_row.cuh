@@ -255,13 +255,14 @@ private:
 ///   joined       products of a line;
 ///   joins        whether lines are of several weights one after the other;
 ///   stages       units on their way or waiting in shared memory, as many for each group;
-///   onWay        of these, those that memory is asked for at once: x waits for what was asked for
-///                before it.
+///   batches      of a unit's lines, which memory is asked for one after the other;
+///   onWay        batches that memory is asked for at once: x waits for what was asked for before
+///                it.
 template <typename Config, typename At> struct HeldRowStream : Config {
   using T = typename Config::Input;
   using Slice = HeldSlice<typename Config::Encoding, T>;
   using Config::depth, Config::segments, Config::parts, Config::groups, Config::joined;
-  using Config::stages, Config::onWay, Config::joins;
+  using Config::stages, Config::batches, Config::onWay, Config::joins;
   static constexpr int lines = 16, pieces = depth / Slice::elements;
   static constexpr int sliceBytes = Slice::Line::bytes, runBytes = segments * sliceBytes;
   /// 16 bytes more than a multiple of 128 from a line to the next, so that loads of a warp, of 4 or
@@ -270,10 +271,11 @@ template <typename Config, typename At> struct HeldRowStream : Config {
   static constexpr bool whole = pieces == segments * parts;
   static_assert(groups == 1 || parts == 1, "a warp has slices of its own");
   static_assert(stages % groups == 0, "a stage is one group's, which knows what it waits for");
+  static constexpr int batchLines = lines / batches;
 
   struct alignas(128) Shared {
     unsigned char ring[stages][lines * pitch];
-    BulkBarrier full[stages];
+    BulkBarrier full[stages * batches];
     ReleaseBarrier left[stages], free[stages]; ///< all sums are there; they are added up
     typename Slice::Shared slices[groups * parts][segments];
     float partial[stages][lines][segments | 1]; ///< lines stand on other banks than the next ones
@@ -293,8 +295,11 @@ template <typename Config, typename At> struct HeldRowStream : Config {
         count(lastLine - firstLine), at(at) {
     if (threadIdx.x == 0) {
 #pragma unroll
+      for (int batch = 0; batch < stages * batches; ++batch)
+        shared.full[batch].init();
+#pragma unroll
       for (int stage = 0; stage < stages; ++stage)
-        shared.full[stage].init(), shared.left[stage].init(segments), shared.free[stage].init(1);
+        shared.left[stage].init(segments), shared.free[stage].init(1);
       fenceBarriers();
     }
     __syncthreads();
@@ -303,18 +308,21 @@ template <typename Config, typename At> struct HeldRowStream : Config {
   __device__ __forceinline__ bool brings() const { return warpOfBlock() == groups * segments; }
   /// Brings all units, the weights of which no kernel writes.
   __device__ __forceinline__ void bringAll() {
-    int stage = 0, before = 0; // `before`: the oldest on its way
+    int stage = 0, before = 0, asked = 0; // `before`: the oldest batch on its way
     unsigned parity = 0, parityBefore = 0;
 #pragma unroll 1
     for (int unit = 0; unit < units(); ++unit) {
       if (unit >= stages)
         shared.free[stage].wait(parity ^ 1);
-      if (unit >= onWay) {
-        shared.full[before].wait(parityBefore);
-        if (++before == stages)
-          before = 0, parityBefore ^= 1;
+#pragma unroll 1
+      for (int batch = 0; batch < batches; ++batch) {
+        if (asked++ >= onWay) {
+          shared.full[before].wait(parityBefore);
+          if (++before == stages * batches)
+            before = 0, parityBefore ^= 1;
+        }
+        bring(unit, stage, batch);
       }
-      bring(unit, stage);
       if (++stage == stages)
         stage = 0, parity ^= 1;
     }
@@ -346,7 +354,9 @@ template <typename Config, typename At> struct HeldRowStream : Config {
       const bool isLast = unit % parts + 1 == parts;
       if constexpr (parts > 1)
         x.recall(sliceOf(unit % parts));
-      shared.full[stage].wait(parity);
+#pragma unroll
+      for (int batch = 0; batch < batches; ++batch)
+        shared.full[stage * batches + batch].wait(parity);
       if (has(unit % parts))
         x.multiply(both, shared.ring[stage], pitch, segment);
       if (isLast)
@@ -403,19 +413,20 @@ private:
     }
     __syncwarp();
   }
-  /// Starts the copies of a unit into `stage`.
-  __device__ __forceinline__ void bring(int unit, int stage) {
+  /// Starts the copies of a batch of a unit into `stage`.
+  __device__ __forceinline__ void bring(int unit, int stage, int batch) {
     const int part = unit % parts, product = unit / parts;
-    const int first = product / joined * lines, there = min(lines, count - first);
+    const int first = product / joined * lines + batch * batchLines;
+    const int there = max(0, min(batchLines, count - first));
+    BulkBarrier& full = shared.full[stage * batches + batch];
     const unsigned bytes = whole ? runBytes : min(segments, pieces - part * segments) * sliceBytes;
     auto bringLine = [&](int i) {
-      shared.full[stage].bring(shared.ring[stage] + i * pitch,
-                               at(firstLine + first + i, product % joined) + part * runBytes, bytes,
-                               policy);
+      full.bring(shared.ring[stage] + (batch * batchLines + i) * pitch,
+                 at(firstLine + first + i, product % joined) + part * runBytes, bytes, policy);
     };
     const bool issues = isElected();
     if (issues)
-      shared.full[stage].expect(there * bytes);
+      full.expect(there * bytes);
     if constexpr (joins) { // threads look for the weights of lines together
       const int lane = threadIdx.x % 32;
       __syncwarp();

@@ -66,8 +66,8 @@ void HeldBlockGemvEmission::declareConfig() {
   code.format("static constexpr int segments = %d, parts = %d, groups = %d;", shape.segments(),
               shape.parts(), shape.groups());
   code.format("static constexpr bool joins = %s;", region.groups.size() > 1 ? "true" : "false");
-  code.format("static constexpr int stages = %d, onWay = %d;", kernel.schedule.stages,
-              kernel.schedule.onWay);
+  code.format("static constexpr int stages = %d, batches = %d, onWay = %d;", kernel.schedule.stages,
+              kernel.schedule.batches, kernel.schedule.onWay);
   code.close(";");
 }
 

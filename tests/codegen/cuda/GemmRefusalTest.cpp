@@ -403,8 +403,15 @@ INSTANTIATE_TEST_SUITE_P(
                 heldBlockTypes(1, 1024),
                 {f16({1, 16})},
                 heldBlockMatmul(1, 1024),
-                "expects stages in multiples of 2 and at most as many on their way, but got 3 and "
-                "1"},
+                "expects stages in multiples of 2, but got 3"},
+        Refusal{"HeldRowOfTooManyBatches",
+                "held_block_gemv",
+                "tiles = 1, {threads = 288 : i64, stages = 2 : i64, batches = 2 : i64, "
+                "on_way = 5 : i64}",
+                heldBlockTypes(1, 1024),
+                {f16({1, 16})},
+                heldBlockMatmul(1, 1024),
+                "expects at most 4 batches on their way, but got 5"},
         Refusal{"HeldRowOfTooManyLines",
                 "held_block_gemv",
                 "tiles = 65536, {threads = 544 : i64, stages = 2 : i64, on_way = 2 : i64}",

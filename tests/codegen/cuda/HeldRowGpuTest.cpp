@@ -72,9 +72,9 @@ struct RowProduct {
   int columns = 104; ///< 7 tiles, the last one of 8 lines
 };
 
-/// How blocks take it: all of them, then the stages of their rings.
+/// How blocks take it: all of them, then the stages of their rings, of one or two batches.
 struct RowBlocks {
-  int tiles, stages, onWay;
+  int tiles, stages, batches, onWay;
 };
 
 std::string textOf(const RowProduct& product, const RowBlocks& blocks) {
@@ -83,12 +83,13 @@ std::string textOf(const RowProduct& product, const RowBlocks& blocks) {
 func.func @f(%%x: X, %%h: X, %%w: G, %%u: W, %%v: W, %%r: Y, %%i: I) -> (RESULTS) {
   %%0:COUNT = tenon.kernel (%%a = %%x : X, %%e = %%h : X, %%g = %%w : G, %%b = %%u : W, %%c = %%v : W,
       %%d = %%r : Y, %%o = %%i : I) -> (RESULTS) schedule #tenon.schedule<"held_block_gemv", tiles = %d, {
-        threads = %d : i64, stages = %d : i64, on_way = %d : i64}> {%s
+        threads = %d : i64, stages = %d : i64, %son_way = %d : i64}> {%s
   }
   return RETURNED : RESULTS
 }
 })",
-      blocks.tiles, product.threads, blocks.stages, blocks.onWay, product.region);
+      blocks.tiles, product.threads, blocks.stages,
+      blocks.batches == 1 ? "" : "batches = 2 : i64, ", blocks.onWay, product.region);
   const bool yieldsSum = product.region == normed;
   text = absl::StrReplaceAll(text, {{"RESULTS", yieldsSum ? "X, Y, Y" : "Y, Y"},
                                     {"COUNT", yieldsSum ? "3" : "2"},
@@ -109,7 +110,8 @@ class CudaHeldRowTest : public ::testing::TestWithParam<RowProduct> {};
 TEST_P(CudaHeldRowTest, AddsAlikeInAnyBlocks) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   std::vector<std::vector<std::byte>> first;
-  for (const RowBlocks& blocks : {RowBlocks{2, 4, 2}, {3, 2, 2}, {13, 4, 1}}) {
+  for (const RowBlocks& blocks :
+       {RowBlocks{2, 4, 1, 2}, {3, 2, 2, 3}, {13, 4, 2, 1}, {13, 4, 1, 1}}) {
     std::string text = textOf(GetParam(), blocks);
     SCOPED_TRACE(text);
     auto module = frontends::parseModuleText(context, text, "row");
