@@ -92,6 +92,7 @@ static int64_t chainBytes(AttentionRegion region, int64_t warps) {
 
 BlockResources TensorDecodeKernel::resources() const {
   constexpr int64_t arrivalBytes = 1; // whether a block arrived last, where several share a row
+  constexpr int64_t narrow = 32, registersOfNarrow = 128;
   AttentionExtents extents(region.attention);
   int64_t warps = schedule.threads / 32;
   bool cluster = schedule.clusterBlocks > 1;
@@ -99,7 +100,9 @@ BlockResources TensorDecodeKernel::resources() const {
   BlockResources resources;
   resources.threads = schedule.threads;
   resources.blocksPerSm = schedule.blocksPerSm;
-  resources.registers = BlockResources::mostRegisters;
+  resources.registers = std::max(extents.keySize, extents.valueSize) <= narrow
+                            ? registersOfNarrow
+                            : BlockResources::mostRegisters;
   resources.tensorCores = true;
   AttentionOp op = region.attention;
   resources.bytesAThread =

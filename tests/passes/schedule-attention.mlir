@@ -98,9 +98,11 @@ func.func @one_row(%q: tensor<1x32x80xf16>, %k: tensor<1x1024x32x80xf16>, %v: te
 // Two sets of registers where a warp takes several steps of 16 keys of a narrow head, and two fit; memory 256
 // bytes at a time where several heads fill them.
 
-// CHECK-LABEL: func.func @one_step_of_64
-// CHECK: schedule #tenon.schedule<"tensor_decode_attention", tiles = 128, {blocks_per_sm = 2 : i64, cluster_blocks = 16 : i64, heads_per_tile = 4 : i64, run_bytes = 256 : i64, splits = 16 : i64, threads = 256 : i64}
-func.func @one_step_of_64(%q: tensor<1x32x64xf16>, %k: tensor<1x2048x8x64xf16>, %v: tensor<1x2048x8x64xf16>, %s: tensor<1xi32>, %p: tensor<1xi32>) -> tensor<1x32x64xf16> {
+// Four warps of two steps where eight would have one.
+
+// CHECK-LABEL: func.func @two_steps_of_64
+// CHECK: schedule #tenon.schedule<"tensor_decode_attention", tiles = 128, {blocks_per_sm = 2 : i64, cluster_blocks = 16 : i64, heads_per_tile = 4 : i64, run_bytes = 256 : i64, sets = 2 : i64, splits = 16 : i64, threads = 128 : i64}
+func.func @two_steps_of_64(%q: tensor<1x32x64xf16>, %k: tensor<1x2048x8x64xf16>, %v: tensor<1x2048x8x64xf16>, %s: tensor<1xi32>, %p: tensor<1xi32>) -> tensor<1x32x64xf16> {
   %0 = tenon.attention %q, %k, %v, %s, %p scale 0.125 : (tensor<1x32x64xf16>, tensor<1x2048x8x64xf16>, tensor<1x2048x8x64xf16>, tensor<1xi32>, tensor<1xi32>) -> tensor<1x32x64xf16>
   return %0 : tensor<1x32x64xf16>
 }

@@ -4,7 +4,7 @@
 // A slice of 256 elements a warp and a warp that brings; products that share a norm go to
 // the kind that takes all of them. Without bulk copies lanes decode.
 // CHECK-LABEL: func.func @qkv
-// CHECK: schedule #tenon.schedule<"held_block_gemv", tiles = 132, {on_way = 2 : i64, stages = 3 : i64, threads = 544 : i64}>
+// CHECK: schedule #tenon.schedule<"held_block_gemv", tiles = 132, {batches = 2 : i64, on_way = 3 : i64, stages = 3 : i64, threads = 544 : i64}>
 // CHECK: tenon.matmul {{.*}}part = #tenon.schedule<"held_block_gemv", tiles = 132, {on_way = 2 : i64, stages = 3 : i64, threads = 544 : i64}>
 // A100-LABEL: func.func @qkv
 // A100-NOT: held_block_gemv

@@ -26,7 +26,7 @@ tenon.state @v : !tenon.state<2x512x2x64xf16>
 // SPLIT: schedule #tenon.schedule<"rms_norm"
 // SPLIT: schedule #tenon.schedule<"rope"
 // SPLIT: schedule #tenon.schedule<"kv_write"
-// SPLIT: schedule #tenon.schedule<"tensor_decode_attention", tiles = 8, {blocks_per_sm = 2 : i64, cluster_blocks = 4 : i64, heads_per_tile = 2 : i64, run_bytes = 256 : i64, splits = 4 : i64, threads = 256 : i64}>
+// SPLIT: schedule #tenon.schedule<"tensor_decode_attention", tiles = 8, {blocks_per_sm = 2 : i64, cluster_blocks = 4 : i64, heads_per_tile = 2 : i64, run_bytes = 256 : i64, sets = 2 : i64, splits = 4 : i64, threads = 128 : i64}>
 // CPU-LABEL: @one_row
 // CPU: no {{.*}} attention-cache{{.*}} no emitter: a sequence of tiles cannot hold attention
 func.func @one_row(%qx: tensor<1x4x64xf16>, %kx: tensor<1x2x64xf16>, %vx: tensor<1x2x64xf16>, %s: tensor<1xi32>, %p: tensor<1xi32>, %f: tensor<32xf32>) -> tensor<1x4x64xf16> {
