@@ -45,10 +45,12 @@ static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target, Neighbours
     return printSchedule(context, BlockGemmKernel::name, chooseBlockGemm(*whole, target));
   // What stands beside the GEMM may be none of what the emitters of these two compute.
   if (readGemmRegion(kernel)) {
+    constexpr int64_t leastDepth = 1024; // of shorter rows gemv's sums are closer
     GemmRegion alone = regionOfGemm(op);
-    if (suitsHeldBlockGemv(alone, target))
+    bool suitsBulk = suitsBulkCopies(op, target);
+    if ((suitsBulk || MatmulExtents(op).depth >= leastDepth) && suitsHeldBlockGemv(alone, target))
       return printSchedule(context, HeldBlockGemvKernel::name, chooseHeldBlockGemv(alone, target));
-    if (suitsBulkCopies(op, target)) {
+    if (suitsBulk) {
       op.setOrderAttr(orderForBulkCopies(op));
       return printSchedule(context, GemvBulkKernel::name,
                            *chooseGemvBulk(alone, target, neighbours));

@@ -118,10 +118,12 @@ BlockResources TensorDecodeKernel::resources() const {
   return resources;
 }
 
+/// A warp with two sets of registers takes two steps in the time of one.
 PriceTerms TensorDecodeKernel::priceTerms() const {
   PriceTerms terms;
-  terms.keySteps =
+  int64_t steps =
       decodeSteps(AttentionExtents(region.attention).capacity, schedule.splits, schedule.threads);
+  terms.keySteps = llvm::divideCeil(steps, std::max<int64_t>(schedule.sets, 1));
   return terms;
 }
 
