@@ -214,9 +214,8 @@ void BulkSchedule::chooseBatch() {
 /// of which a byte is more work after x. Warps hold x where they can, but not beside attention,
 /// whose blocks need the registers, nor on tensor cores for a single turn.
 ///
-/// Warps of a single turn have one stage, beside tensor cores: there is nothing to bring while they
-/// multiply, and the blocks are there earlier (H200, 2026-11-28, Qwen3-30B-A3B Q4_K, whose routers
-/// have one line a block: 0.31 µs a layer).
+/// Blocks of one line have one stage: there is nothing to bring while their warps multiply, and
+/// they are there earlier (H200, 2026-11-28, routers of Qwen3-30B-A3B Q4_K: 0.31 µs a layer).
 VerdictOr<GemvBulkSchedule> BulkSchedule::choose() {
   constexpr int64_t mostStages = 8;
   const Refusal refusal = {"the inputs do not fit into shared memory beside the weights"};
@@ -225,7 +224,7 @@ VerdictOr<GemvBulkSchedule> BulkSchedule::choose() {
   chooseBatch();
   if (!make(leastStages, leastStages))
     return refusal;
-  if (!layout.onTensorCores && layout.linesPerTile * layout.segments <= warps) {
+  if (!layout.onTensorCores && layout.linesPerTile == 1 && layout.segments <= warps) {
     if (!make(1, 1))
       return refusal;
     return schedule;

@@ -142,12 +142,12 @@ struct DecodeCover {
 
 /// One row: a block a multiprocessor, of eight warps, or of four where heads are wide, for eight
 /// are slow to combine, or where eight would have one step each: half of them none in the context's
-/// first half (Llama-3.2-1B Q4_K, 512 keys of 1,024: 0.343 ms a step, 0.348 with eight warps, H200,
-/// 2026-11-28). Where more than four multiprocessors fall to a wide head, what a warp takes
-/// after its first keys goes through a ring: registers hold too little of it. Narrow heads do
-/// without: GEMMs beside the kernel leave so little shared memory that blocks with a ring start
-/// only when those end. Decode of Llama-3.2-1B, 512 keys of 8,448, with and without a ring of 64
-/// KB: 0.718 and 0.695 ms (H200, 2026-11-21).
+/// first half (Llama-3.2-1B Q4_K, 512 and 760 keys of 1,024: 0.347 and 0.349 ms a step, 0.349 and
+/// 0.352 with eight warps, H200, 2026-11-28). Where more than four multiprocessors fall to a wide
+/// head, what a warp takes after its first keys goes through a ring: registers hold too little of
+/// it. Narrow heads do without: GEMMs beside the kernel leave so little shared memory that blocks
+/// with a ring start only when those end. Decode of Llama-3.2-1B, 512 keys of 8,448, with and
+/// without a ring of 64 KB: 0.718 and 0.695 ms (H200, 2026-11-21).
 /// Blocks with a ring arrive in their cluster with a release, because that measured better from
 /// 4,096 keys on, for a reason not found: decode of Llama-3.1-8B at 512 and 8,192 of 8,448 takes
 /// 3.640 and 3.885 ms, without 3.628 and 3.914 (H200, 2026-11-21).

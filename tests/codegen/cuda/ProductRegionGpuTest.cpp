@@ -115,10 +115,10 @@ const RegionCase productCases[] = {
   }
   return %0#0, %0#1, %0#2 : tensor<MxNxT>, tensor<MxKxT>, tensor<MxNxT>)",
      "tensor<MxNxT>, tensor<MxKxT>, tensor<MxNxT>"},
-    {"head_argmax", "%x: tensor<MxKxT>, %w: tensor<NxKxT>", R"(
-  %0:2 = tenon.kernel (%a = %x : tensor<MxKxT>, %b = %w : tensor<NxKxT>)
+    {"head_argmax", "%x: tensor<MxKxT>, %w: tensor<NxKxW>", R"(
+  %0:2 = tenon.kernel (%a = %x : tensor<MxKxT>, %b = %w : tensor<NxKxW>)
       -> (tensor<MxNxf32>, tensor<Mxi32>) {
-    %1 = tenon.matmul %a, %b : (tensor<MxKxT>, tensor<NxKxT>) -> tensor<MxNxf32>
+    %1 = tenon.matmul %a, %b : (tensor<MxKxT>, tensor<NxKxW>) -> tensor<MxNxf32>
     %2 = tenon.argmax %1 : (tensor<MxNxf32>) -> tensor<Mxi32>
     tenon.yield %1, %2 : tensor<MxNxf32>, tensor<Mxi32>
   }
@@ -294,9 +294,11 @@ std::vector<RegionParameters> productRegions() {
         if (findEncoding(blocks)->bytesFor(depth) % 16 == 0) // else no lines of whole chunks
           all.push_back({region, type, rows, columns, depth, blocks});
   for (const RegionCase& region : productCases)
-    if (region.name == std::string("head_argmax"))
+    if (region.name == std::string("head_argmax")) {
       for (const char* type : {"f16", "bf16"})
         all.push_back({&region, type, 11, 1100, 4096});
+      all.push_back({&region, "f16", 1, 40000, 1024, "q8_0"}); // 303 lines a block
+    }
   for (const RegionCase& region : groupCases)
     for (const char* type : {"f16", "bf16"})
       for (auto [rows, columns, depth] :
