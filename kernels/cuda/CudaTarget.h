@@ -59,6 +59,7 @@ struct CudaTarget {
   int64_t elementVectorsPerSm; ///< from which on elementwise kernels take 256 threads a block
   int64_t rowRingStages;       ///< of held_block_gemv, unless more fill half a multiprocessor
   int64_t rowOnWayBytes;       ///< of its weights, that memory is asked for at once
+  int64_t rowFewUnits;         ///< of one of its blocks, up to which it asks for half a unit less
   int64_t heldBlockStages;     ///< of held_block_gemm, at most
   int64_t pairWarps;           ///< of expert_slices, of blocks that take one pair's columns
 };

@@ -176,8 +176,8 @@ HeldBlockGemvSchedule chooseHeldBlockGemv(const GemmRegion& region, const CudaTa
                 std::max(moreThanHalf, inGroups(std::min(units, target.rowRingStages)))});
   schedule.onWay = std::min<int64_t>(schedule.stages,
                                      llvm::divideNearest(target.rowOnWayBytes, shape.stageBytes()));
-  constexpr int64_t few = 4;
-  if (schedule.onWay == 2 && units >= 2 && units <= few)
+  bool isLong = schedule.onWay == 2, isFew = units >= 2 && units <= target.rowFewUnits;
+  if (isLong && isFew)
     schedule.batches = 2, schedule.onWay = 3;
   return schedule;
 }

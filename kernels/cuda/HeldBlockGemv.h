@@ -88,9 +88,11 @@ struct HeldBlockGemvKernel {
   static constexpr Tuning tuning[] = {
       // A layer of the 8B in Q4_K alone, with 3, 4 and 5 stages of 37 KB 43.2, 43.0 and 43.9 µs; of
       // 4 and 5, two of them on their way, 42.9 and 43.0, one 52.0
-      // (docs/notebook/2026-11-28-kernels-by-turns.md). Of shorter lines as many bytes.
+      // (docs/notebook/2026-11-28-kernels-by-turns.md). Of shorter lines as many bytes. Half a unit
+      // less where blocks have few: docs/notebook/2026-11-28-preferences-of-a-part.md.
       {"row_ring_stages", &CudaTarget::rowRingStages, 4},
-      {"row_on_way_bytes", &CudaTarget::rowOnWayBytes, 72 << 10}};
+      {"row_on_way_bytes", &CudaTarget::rowOnWayBytes, 72 << 10},
+      {"row_few_units", &CudaTarget::rowFewUnits, 4}};
 
   GemmRegion region;
   HeldBlockGemvSchedule schedule;

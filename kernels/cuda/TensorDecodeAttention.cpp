@@ -123,7 +123,7 @@ PriceTerms TensorDecodeKernel::priceTerms() const {
   PriceTerms terms;
   int64_t steps =
       decodeSteps(AttentionExtents(region.attention).capacity, schedule.splits, schedule.threads);
-  terms.keySteps = llvm::divideCeil(steps, std::max<int64_t>(schedule.sets, 1));
+  terms.keySteps = llvm::divideCeil(steps, schedule.sets);
   return terms;
 }
 
@@ -140,17 +140,20 @@ struct DecodeCover {
 
 } // namespace
 
-/// One row: a block a multiprocessor, of eight warps, or of four where heads are wide, for eight
-/// are slow to combine, or where eight would have one step each: half of them none in the context's
-/// first half (Llama-3.2-1B Q4_K, 512 and 760 keys of 1,024: 0.347 and 0.349 ms a step, 0.349 and
-/// 0.352 with eight warps, H200, 2026-11-28). Where more than four multiprocessors fall to a wide
-/// head, what a warp takes after its first keys goes through a ring: registers hold too little of
-/// it. Narrow heads do without: GEMMs beside the kernel leave so little shared memory that blocks
-/// with a ring start only when those end. Decode of Llama-3.2-1B, 512 keys of 8,448, with and
-/// without a ring of 64 KB: 0.718 and 0.695 ms (H200, 2026-11-21).
-/// Blocks with a ring arrive in their cluster with a release, because that measured better from
-/// 4,096 keys on, for a reason not found: decode of Llama-3.1-8B at 512 and 8,192 of 8,448 takes
-/// 3.640 and 3.885 ms, without 3.628 and 3.914 (H200, 2026-11-21).
+/// One row: a block a multiprocessor.
+///
+/// Wide heads: blocks of four warps; eight are slow to combine. Where more than four
+/// multiprocessors fall to a head, what a warp takes after its first keys goes through a ring:
+/// registers hold too little of it. Blocks with a ring arrive in their cluster with a release,
+/// because that measured better from 4,096 keys on, for a reason not found: decode of Llama-3.1-8B
+/// at 512 and 8,192 of 8,448 takes 3.640 and 3.885 ms, without 3.628 and 3.914 (H200, 2026-11-21).
+///
+/// Narrow heads: blocks of eight warps, or of four that take two steps where eight would take one,
+/// half of them none in the first half of the context. Llama-3.2-1B Q4_K with 512 and 760 keys of
+/// 1,024 takes 0.348 and 0.349 ms a step, with eight warps 0.349 and 0.352 (H200, 2026-11-28). No
+/// ring: GEMMs beside the kernel leave so little shared memory that blocks with one start only when
+/// those end. Decode of Llama-3.2-1B, 512 keys of 8,448, with and without a ring of 64 KB: 0.718
+/// and 0.695 ms (H200, 2026-11-21).
 static DecodeCover coverOneRow(int64_t units, int64_t keySize, int64_t valueSize, int64_t capacity,
                                const CudaTarget& target) {
   constexpr int64_t mostStages = 8, stepKeys = decodeStepKeys;

@@ -21,23 +21,12 @@ constexpr int64_t hidden = 64, inner = 192, groupSize = 32;
 const json settings = {
     {"quant_method", "gptq"}, {"bits", 4}, {"group_size", groupSize}, {"desc_act", true}};
 
-/// Values of up to about 0.1.
+/// Values of up to about 0.16, columns dealt out to the groups in any order.
 Matrix makeMatrix(int64_t rows, int64_t columns, std::mt19937& random) {
-  Matrix m{.rows = rows,
-           .columns = columns,
-           .groupSize = groupSize,
-           .codes = {},
-           .zeros = {},
-           .scales = {},
-           .groupOf = {}};
-  for (int64_t i = 0; i < rows * columns; ++i)
-    m.codes.push_back(random() % 16);
-  for (int64_t i = 0; i < rows * m.groups(); ++i) {
-    m.zeros.push_back(6 + random() % 4);
-    m.scales.push_back(f32ToF16(0.01f + 0.001f * static_cast<float>(random() % 8)));
-  }
-  for (int64_t k = 0; k < columns; ++k)
-    m.groupOf.push_back(static_cast<int32_t>(k / groupSize));
+  Matrix m = containers::test::makeRandomMatrix(
+      /*bits=*/4, rows, columns, groupSize, random,
+      [&] { return static_cast<uint32_t>(6 + random() % 4); },
+      [&] { return 0.01f + 0.001f * static_cast<float>(random() % 8); });
   std::ranges::shuffle(m.groupOf, random);
   return m;
 }

@@ -23,23 +23,10 @@ struct ExpertLayer {
 /// A weight of 4 bits; of every fourth the zeros lie in the middle of the codes.
 inline containers::test::Matrix makeExpert(int64_t rows, int64_t columns, uint32_t number) {
   std::mt19937 random(number);
-  containers::test::Matrix m{.bits = 4,
-                             .rows = rows,
-                             .columns = columns,
-                             .groupSize = expertGroup,
-                             .codes = {},
-                             .zeros = {},
-                             .scales = {},
-                             .groupOf = {}};
-  for (int64_t i = 0; i < rows * columns; ++i)
-    m.codes.push_back(random() % 16);
-  for (int64_t i = 0; i < rows * m.groups(); ++i) {
-    m.zeros.push_back(number % 4 == 0 ? 8 : 1 + random() % 15);
-    m.scales.push_back(f32ToF16(static_cast<float>(1 + random() % 100) / 4096));
-  }
-  for (int64_t k = 0; k < columns; ++k)
-    m.groupOf.push_back(static_cast<int32_t>(k / expertGroup));
-  return m;
+  return containers::test::makeRandomMatrix(
+      /*bits=*/4, rows, columns, expertGroup, random,
+      [&] { return number % 4 == 0 ? 8 : static_cast<uint32_t>(1 + random() % 15); },
+      [&] { return static_cast<float>(1 + random() % 100) / 4096; });
 }
 
 inline ExpertLayer writeIntegers(const containers::test::Matrix& m,

@@ -25,24 +25,11 @@ using ::testing::HasSubstr;
 Matrix makeMatrix(int32_t bits, int64_t rows, int64_t columns, int64_t groupSize,
                   bool symmetric = false) {
   std::mt19937 random(static_cast<uint32_t>(bits * 1000 + columns));
-  Matrix m{.bits = bits,
-           .rows = rows,
-           .columns = columns,
-           .groupSize = groupSize,
-           .codes = {},
-           .zeros = {},
-           .scales = {},
-           .groupOf = {}};
-  uint32_t last = (1u << bits) - 1;
-  for (int64_t i = 0; i < rows * columns; ++i)
-    m.codes.push_back(random() & last);
-  for (int64_t i = 0; i < rows * m.groups(); ++i) {
-    m.zeros.push_back(symmetric ? 1u << (bits - 1) : 1 + random() % last);
-    m.scales.push_back(f32ToF16(static_cast<float>(1 + random() % 1000) / 4096));
-  }
-  for (int64_t k = 0; k < columns; ++k)
-    m.groupOf.push_back(static_cast<int32_t>(k / groupSize));
-  return m;
+  const uint32_t last = (1u << bits) - 1;
+  return makeRandomMatrix(
+      bits, rows, columns, groupSize, random,
+      [&] { return symmetric ? 1u << (bits - 1) : static_cast<uint32_t>(1 + random() % last); },
+      [&] { return static_cast<float>(1 + random() % 1000) / 4096; });
 }
 
 /// Columns dealt out to the groups in another order.

@@ -5,10 +5,12 @@
 #include <cstring>
 #include <functional>
 #include <map>
+#include <random>
 #include <string>
 #include <vector>
 
 #include "ir/containers/PackedWeight.h"
+#include "ir/encoding/Float16.h"
 
 namespace tenon::containers::test {
 
@@ -28,6 +30,31 @@ struct Matrix {
   uint32_t code(int64_t n, int64_t k) const { return codes[n * columns + k]; }
   uint32_t zero(int64_t n, int64_t g) const { return zeros[n * groups() + g]; }
 };
+
+/// A matrix of random codes, its columns in the order of their groups. `makeZero` and `makeScale` are
+/// asked in turn, for each group of each row.
+inline Matrix makeRandomMatrix(int32_t bits, int64_t rows, int64_t columns, int64_t groupSize,
+                               std::mt19937& random, const std::function<uint32_t()>& makeZero,
+                               const std::function<float()>& makeScale) {
+  Matrix m{.bits = bits,
+           .rows = rows,
+           .columns = columns,
+           .groupSize = groupSize,
+           .codes = {},
+           .zeros = {},
+           .scales = {},
+           .groupOf = {}};
+  const uint32_t last = (1u << bits) - 1;
+  for (int64_t i = 0; i < rows * columns; ++i)
+    m.codes.push_back(random() & last);
+  for (int64_t i = 0; i < rows * m.groups(); ++i) {
+    m.zeros.push_back(makeZero());
+    m.scales.push_back(f32ToF16(makeScale()));
+  }
+  for (int64_t k = 0; k < columns; ++k)
+    m.groupOf.push_back(static_cast<int32_t>(k / groupSize));
+  return m;
+}
 
 /// A request with the bytes that it refers to.
 struct Written {

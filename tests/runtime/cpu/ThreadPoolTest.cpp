@@ -110,20 +110,21 @@ int threadsOfProcess() {
       std::distance(std::filesystem::directory_iterator("/proc/self/task"), {}));
 }
 
-/// Other threads would take their time from the caller's, where processes are scheduled in groups.
 /// Whether a pool starts no thread in 50 ms of loops that are too short to share.
 bool staysAlone() {
   int before = threadsOfProcess();
   auto pool = *ThreadPool::create(2, 2);
   EXPECT_EQ(threadsOfProcess(), before);
-  // The loops do nothing: under ThreadSanitizer an atomic addition takes a microsecond, which is worth
-  // sharing, and loops that lose their core for a moment are shared.
+  // The loops do nothing. An atomic addition takes a microsecond under ThreadSanitizer, which is worth
+  // sharing; a plain one would be a race in a loop that is shared because it lost its core.
   auto start = std::chrono::steady_clock::now();
   while (std::chrono::steady_clock::now() < start + std::chrono::milliseconds(50))
     pool->run(2, [](void*, int64_t, int64_t) {}, nullptr);
   return threadsOfProcess() == before;
 }
 
+/// Other threads would take their time from the caller's, where processes are scheduled in groups.
+/// A loop that loses its core looks worth sharing, so one try of several has to stay alone.
 TEST(ThreadPool, StartsNoThreadBeforeThereIsSomethingToShare) {
   bool stays = false;
   for (int attempt = 0; attempt < 20 && !stays; ++attempt)
