@@ -149,6 +149,23 @@ absl::Status ModelBench::runMeasured(Results results) {
   return runInputs(results);
 }
 
+absl::Status ModelBench::repeatSteps(size_t function) {
+  absl::Status status = executor->repeatSteps(function, /*times=*/1);
+  return absl::IsUnimplemented(status)
+             ? executor->run(function, viewInputs(inputs), places(Results::Unwanted))
+             : status;
+}
+
+absl::Status ModelBench::runAndRepeat(int64_t calls) {
+  for (int64_t i = 0; i < calls; ++i) {
+    const bool isLast = i + 1 == calls;
+    TENON_RETURN_IF_ERROR(i == 0 || isLast
+                              ? runMeasured(isLast ? Results::Wanted : Results::Unwanted)
+                              : repeatSteps(index));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status ModelBench::observe(runtime::StepObserver& observer) {
   setMeasuredRows();
   return executor->runObserved(index, viewInputs(inputs), places(Results::Wanted), observer);
@@ -188,9 +205,7 @@ absl::Status ModelBench::prepare() {
     TENON_RETURN_IF_ERROR(feedDecode());
   if (function().role == Role::Mixed)
     TENON_RETURN_IF_ERROR(feedMixed());
-  for (int64_t i = 0; i < options.warmupCalls; ++i)
-    TENON_RETURN_IF_ERROR(runMeasured());
-  return absl::OkStatus();
+  return runAndRepeat(options.warmupCalls);
 }
 
 absl::Status ModelBench::call() {
@@ -275,13 +290,16 @@ absl::StatusOr<std::vector<int32_t>> ModelBench::generateOnHost(int64_t count) {
   return ids;
 }
 
-absl::Status ModelBench::callGroups(std::span<const GroupFunction> groups) {
+absl::Status ModelBench::callGroups(std::span<const GroupFunction> groups, int64_t calls) {
   setMeasuredRows();
   times.groupNs.resize(groups.size());
   for (size_t i = 0; i < groups.size(); ++i) {
-    TENON_RETURN_IF_ERROR(
-        executor->run(groups[i].function, viewInputs(inputs), places(Results::Unwanted)));
-    times.groupNs[i].push_back(executor->lastStepsNs());
+    size_t function = groups[i].function;
+    TENON_RETURN_IF_ERROR(executor->run(function, viewInputs(inputs), places(Results::Unwanted)));
+    for (int64_t call = 0; call < calls; ++call) {
+      TENON_RETURN_IF_ERROR(repeatSteps(function));
+      times.groupNs[i].push_back(executor->lastStepsNs());
+    }
   }
   return absl::OkStatus();
 }
@@ -313,9 +331,7 @@ absl::StatusOr<std::vector<runtime::StepTimeline>> ModelBench::timelines() {
 
 absl::Status ModelBench::profile() {
   executor->setProfiling(true);
-  for (int64_t i = 0; i < options.profiledCalls; ++i)
-    TENON_RETURN_IF_ERROR(
-        runMeasured(i + 1 < options.profiledCalls ? Results::Unwanted : Results::Wanted));
+  TENON_RETURN_IF_ERROR(runAndRepeat(options.profiledCalls));
   times.profileNs.clear();
   for (const runtime::StepProfile& step : executor->profile(index))
     times.profileNs.push_back(step.calls == 0 ? 0 : step.totalNs / step.calls);

@@ -79,8 +79,8 @@ public:
   /// on the device where it can do that, else by the host, and times each but the first ones.
   /// Internal where the tokens are not those of the generation before.
   absl::Status generate();
-  /// One call of each group.
-  absl::Status callGroups(std::span<const GroupFunction> groups);
+  /// Calls each group, and measures its steps `calls` times more.
+  absl::Status callGroups(std::span<const GroupFunction> groups, int64_t calls);
   /// Has the device count what its memory moves in a call, and in a call of each group. Fails as
   /// `Executor::countTraffic` does, and has counted nothing then.
   absl::Status countTraffic(std::span<const GroupFunction> groups);
@@ -110,6 +110,12 @@ private:
   std::vector<std::span<std::byte>> places(Results results);
   absl::Status runInputs(Results results = Results::Wanted);
   absl::Status runMeasured(Results results = Results::Wanted);
+  /// Runs the steps of `function`, the last call's, once more on the inputs that the device keeps; a
+  /// whole call where it keeps none.
+  absl::Status repeatSteps(size_t function);
+  /// So many calls at the measured position, of which those between the first and the last repeat
+  /// steps alone.
+  absl::Status runAndRepeat(int64_t calls);
   /// Fills the caches up to the measured position.
   absl::Status feedDecode();
   absl::Status feedMixed();

@@ -146,9 +146,9 @@ absl::Status measurePlans(const BenchSettings& options, std::vector<MeasuredPlan
     for (MeasuredPlan& plan : plans)
       TENON_RETURN_IF_ERROR(plan.bench.generate());
   constexpr int64_t groupCalls = 25;
-  for (int64_t call = 0; call < std::min(groupCalls, options.bench.calls); ++call)
-    for (MeasuredPlan& plan : plans)
-      TENON_RETURN_IF_ERROR(plan.bench.callGroups(plan.groups));
+  for (MeasuredPlan& plan : plans)
+    TENON_RETURN_IF_ERROR(
+        plan.bench.callGroups(plan.groups, std::min(groupCalls, options.bench.calls)));
   for (MeasuredPlan& plan : plans)
     TENON_RETURN_IF_ERROR(plan.bench.profile());
   return absl::OkStatus();

@@ -63,6 +63,14 @@ public:
       steps[0].add(0, 2);
     return absl::OkStatus();
   }
+  absl::Status repeatSteps(size_t function, int64_t times) override {
+    if (!keepsInputs)
+      return Executor::repeatSteps(function, times);
+    repeated += times;
+    if (profiling)
+      steps[0].add(0, 2);
+    return absl::OkStatus();
+  }
   absl::Status resetStates() override {
     positions.clear();
     return absl::OkStatus();
@@ -85,7 +93,9 @@ public:
   std::vector<std::vector<int32_t>> positions; ///< of each call
   std::vector<runtime::StepProfile> steps = std::vector<runtime::StepProfile>(1);
   bool profiling = false;
-  bool counts = true; ///< what memory moves
+  bool counts = true;       ///< what memory moves
+  bool keepsInputs = false; ///< so that steps can be repeated
+  int64_t repeated = 0;
   int32_t shift = 0;
 };
 
@@ -216,8 +226,7 @@ TEST(ModelBench, RunsEachGroupAlone) {
       << "a group changes what the kernels of the whole prefer";
   EXPECT_EQ(executor.held.functions[groups[0].function].steps, executor.held.functions[0].steps);
   ModelBench bench = ModelBench::create(executor, Role::Decode, 1, {.position = 2}).value();
-  ASSERT_THAT(bench.callGroups(groups), tests::IsOk());
-  ASSERT_THAT(bench.callGroups(groups), tests::IsOk());
+  ASSERT_THAT(bench.callGroups(groups, /*calls=*/2), tests::IsOk());
   EXPECT_THAT(bench.result().groupNs, ElementsAre(ElementsAre(5, 5)));
 }
 
@@ -249,6 +258,21 @@ TEST(ModelBench, CallsAGraphOnTheSameInputs) {
   ASSERT_THAT(bench.call(), tests::IsOk());
   EXPECT_THAT(executor.positions, ElementsAre(ElementsAre(9), ElementsAre(9), ElementsAre(9)));
   EXPECT_EQ(bench.results().size(), 1u);
+}
+
+TEST(ModelBench, RepeatsStepsWhereTheDeviceKeepsInputs) {
+  FakeExecutor executor(makeProgram(Role::Other, 1));
+  executor.keepsInputs = true;
+  std::vector<std::vector<std::byte>> inputs(3, std::vector<std::byte>(sizeof(int32_t)));
+  ModelBench bench = ModelBench::ofGraph(executor, 0, inputs,
+                                         {.position = 2, .warmupCalls = 5, .profiledCalls = 4});
+  ASSERT_THAT(bench.prepare(), tests::IsOk());
+  EXPECT_EQ(executor.positions.size(), 2u) << "calls that warm up, beside the first and the last";
+  EXPECT_EQ(executor.repeated, 3);
+  ASSERT_THAT(bench.profile(), tests::IsOk());
+  EXPECT_EQ(executor.positions.size(), 4u);
+  EXPECT_EQ(executor.repeated, 5);
+  EXPECT_THAT(bench.result().profileNs, ElementsAre(2));
 }
 
 TEST(ModelBench, ReadsTheStampsOfEachCall) {
