@@ -91,7 +91,7 @@ int64_t newestPosition(const BenchSettings& options, const ModelBench& bench) {
 
 absl::StatusOr<MeasuredPlan> loadPlan(const BenchSettings& options, const std::string& plan) {
   TENON_ASSIGN_OR_RETURN(LoadedModel input, readBenchModel(options));
-  const bool wasPlanned = passes::getPhase(*input.module) == Phase::Planned;
+  const bool wasFused = passes::getPhase(*input.module) >= Phase::Fused;
   PlanFlags flags = options.plan;
   flags.plan = plan;
   if (options.model.device == "auto" && plan == options.plans.front())
@@ -121,7 +121,7 @@ absl::StatusOr<MeasuredPlan> loadPlan(const BenchSettings& options, const std::s
   TENON_ASSIGN_OR_RETURN(std::vector<StepDetails> steps,
                          describeSteps(*input.module, function.name));
   TargetAttr target = input.target;
-  return MeasuredPlan{wasPlanned ? plannedName : plan,
+  return MeasuredPlan{wasFused ? plannedName : plan,
                       std::move(executor),
                       std::move(measured),
                       std::move(work),

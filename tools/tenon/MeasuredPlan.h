@@ -56,7 +56,7 @@ struct MeasuredPlan {
   LoadedModel input;
 };
 
-/// What a module is called that has a plan already, whatever `--plans` says.
+/// What a module is called whose operations are fused already, whatever `--plans` says.
 inline constexpr const char* plannedName = "planned";
 
 inline bool isLanguageFunction(const runtime::Function& function) {
