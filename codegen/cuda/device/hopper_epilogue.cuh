@@ -195,11 +195,10 @@ template <typename Config> struct HopperEpilogue : HopperMainloop<Config> {
     });
   }
 
-  /// The first line or row of a warp's part of a tile in its group's y, in the direction of A;
-  /// block i's is 64 i further on.
-  static __device__ __forceinline__ int firstOfA(int rowTile, int group, int warp) {
-    const int tile = weightRows ? rowTile * lines : rowTile * rows;
-    return tile + (joined ? 64 * (pingPong ? 0 : group) : firstRow(group, 0)) + 16 * warp;
+  /// The first line or row of a warp's part of a tile in its group's y, in the direction of A,
+  /// where the tile begins at `first`; block i's is 64 i further on.
+  static __device__ __forceinline__ int firstOfA(int first, int group, int warp) {
+    return first + (joined ? 64 * (pingPong ? 0 : group) : firstRow(group, 0)) + 16 * warp;
   }
 
   /// Goes through a warp's sums in chunks of columns; what the epilogue loads for the next chunk is

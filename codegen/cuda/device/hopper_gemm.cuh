@@ -15,7 +15,7 @@ template <typename Config> struct HopperGemm : HopperEpilogue<Config> {
   using Base::Base;
   using Base::blocks, Base::columns, Base::tileWidth, Base::firstWidth, Base::stages, Base::gemms,
       Base::groups, Base::consumers, Base::movesRegisters, Base::pingPong, Base::quantised,
-      Base::ringPieces, Base::mapped, Base::split;
+      Base::ringPieces, Base::mapped, Base::split, Base::weightRows;
   using Base::firstStep, Base::steps, Base::ahead;
   using Base::isProducer, Base::bringsPieces, Base::open, Base::close;
   using Base::ownsSums, Base::addParts, Base::firstOfA;
@@ -43,7 +43,10 @@ template <typename Config> struct HopperGemm : HopperEpilogue<Config> {
         int rowTile, columnTile;
         place(unit, rowTile, columnTile);
         const int ofGemms = enterGroup(rowTile, columnTile);
-        const int a = firstOfA(rowTile, group, warp), b = columnTile * tileWidth;
+        const int firstRow = Base::firstOfX(rowTile, columnTile);
+        const int firstLine = Base::firstOfW(rowTile, columnTile, ofGemms);
+        const int a = firstOfA(weightRows ? firstLine : firstRow, group, warp);
+        const int b = weightRows ? firstRow : firstLine;
         float sums[blocks][columns / 2];
         typename Base::template Operands<firstWidth, Epilogue> operands;
         takeTurn(unit);
@@ -92,9 +95,11 @@ template <typename Config> struct HopperGemm : HopperEpilogue<Config> {
         int rowTile, columnTile;
         place(firstUnit(), rowTile, columnTile);
         Weight ofGroup[gemms];
-        selectWeights(w, enterGroup(rowTile, columnTile), ofGroup);
+        const int group = enterGroup(rowTile, columnTile);
+        const int firstLine = Base::firstOfW(rowTile, columnTile, group);
+        selectWeights(w, group, ofGroup);
         for (int i = 0; i < ahead; ++i)
-          bringW(ofGroup, rowTile, columnTile, i, firstStep + i, wPolicy);
+          bringW(ofGroup, firstLine, i, firstStep + i, wPolicy);
       }
     }
   }

@@ -10,30 +10,28 @@ namespace tenon {
 template <typename Config> struct HopperMainloop : HopperTile<Config> {
   using Tile = HopperTile<Config>;
   using Tile::blocks, Tile::columns, Tile::rows, Tile::lines, Tile::depth, Tile::stages,
-      Tile::stageBytes, Tile::gemms, Tile::groups, Tile::weightRows, Tile::joined, Tile::quantised,
-      Tile::ringPieces, Tile::pieceStages, Tile::clusterA, Tile::clusterB, Tile::partBlocks;
+      Tile::stageBytes, Tile::usedRows, Tile::ownRows, Tile::shareOfX, Tile::sharersOfX,
+      Tile::gemms, Tile::groups, Tile::weightRows, Tile::joined, Tile::quantised, Tile::ringPieces,
+      Tile::pieceStages, Tile::clusterA, Tile::clusterB, Tile::partBlocks;
   using Tile::shared, Tile::firstStep, Tile::steps, Tile::ahead;
   using Tile::threadOfGroup, Tile::rankA, Tile::rankB, Tile::firstOfPart, Tile::firstRow;
   using Tile::Tile;
   using Tile::units, Tile::firstUnit, Tile::workers, Tile::place, Tile::enterGroup;
   using typename Tile::Element, typename Tile::Factors, typename Tile::Ring, typename Tile::Stage;
 
-  /// Brings `count` rows of each of `matrices` from row tile * count on to `target`, one matrix
-  /// after the other; of `sharers` blocks of the cluster, this one brings part `part` for all of
-  /// `mask`.
-  template <int count, int matrices, int sharers>
+  /// Brings `own` rows of each of `matrices` from row `first` on to `target` and, of the next one,
+  /// `toNext` rows further; of several sharers in the cluster for all of `mask`.
+  template <int own, int matrices, int sharers>
   static __device__ __forceinline__ void
-  bring(Element (*target)[depth], const TensorMap* const* maps, int tile, int step,
-        BulkBarrier& barrier, unsigned long long policy, int part, unsigned short mask) {
-    constexpr int own = count / sharers;
-    static_assert(own % 8 == 0 && own <= 256, "whole swizzled rows, a box");
+  bring(Element (*target)[depth], int toNext, const TensorMap* const* maps, int first, int step,
+        BulkBarrier& barrier, unsigned long long policy, unsigned short mask) {
+    static_assert(own <= 256, "a box");
 #pragma unroll
     for (int i = 0; i < matrices; ++i) {
-      Element* to = target[i * count + part * own];
       if constexpr (sharers > 1)
-        bringBox(to, *maps[i], tile * count + part * own, step * depth, barrier, policy, mask);
+        bringBox(target[i * toNext], *maps[i], first, step * depth, barrier, policy, mask);
       else
-        bringBox(to, *maps[i], tile * count, step * depth, barrier, policy);
+        bringBox(target[i * toNext], *maps[i], first, step * depth, barrier, policy);
     }
   }
 
@@ -48,28 +46,38 @@ template <typename Config> struct HopperMainloop : HopperTile<Config> {
   __device__ __forceinline__ unsigned short sharersOfB() const {
     return ((1 << clusterA) - 1) << (firstOfPart() + rankB() * clusterA);
   }
-  __device__ __forceinline__ void bringX(const TensorMap& x, int rowTile, int columnTile, int stage,
-                                         int step, unsigned long long policy) {
+  __device__ __forceinline__ void bringX(const TensorMap& x, int firstRow, int stage, int step,
+                                         unsigned long long policy) {
     const TensorMap* const xs[1] = {&x};
     Stage& to = shared.ring[stage];
+    static_assert(shareOfX % 8 == 0, "whole swizzled rows");
+    constexpr int last = (usedRows - ownRows) / 8 * 8;
+    const int skipped = min((weightRows ? rankA() : rankB()) * shareOfX, last);
+    Element(*target)[depth];
     if constexpr (weightRows)
-      bring<columns, 1, clusterA>(to.b, xs, columnTile, step, shared.full[stage], policy, rankA(),
-                                  sharersOfB());
+      target = to.b;
     else
-      bring<rows, 1, clusterB>(to.a, xs, rowTile, step, shared.full[stage], policy, rankB(),
-                               sharersOfA());
+      target = to.a;
+    bring<ownRows, 1, sharersOfX>(target + skipped, 0, xs, firstRow + skipped, step,
+                                  shared.full[stage], policy,
+                                  weightRows ? sharersOfB() : sharersOfA());
   }
   /// Has the stage expect all its bytes.
-  __device__ __forceinline__ void bringW(const TensorMap* const* w, int rowTile, int columnTile,
-                                         int stage, int step, unsigned long long policy) {
+  __device__ __forceinline__ void bringW(const TensorMap* const* w, int firstLine, int stage,
+                                         int step, unsigned long long policy) {
     Stage& to = shared.ring[stage];
     shared.full[stage].expect(stageBytes);
+    constexpr int sharers = weightRows ? clusterB : clusterA, own = lines / sharers;
+    static_assert(own % 8 == 0, "whole swizzled rows");
+    const int skipped = (weightRows ? rankB() : rankA()) * own;
+    Element(*target)[depth];
     if constexpr (weightRows)
-      bring<lines, gemms, clusterB>(to.a, w, rowTile, step, shared.full[stage], policy, rankB(),
-                                    sharersOfA());
+      target = to.a;
     else
-      bring<lines, gemms, clusterA>(to.b, w, columnTile, step, shared.full[stage], policy, rankA(),
-                                    sharersOfB());
+      target = to.b;
+    bring<own, gemms, sharers>(target + skipped, lines, w, firstLine + skipped, step,
+                               shared.full[stage], policy,
+                               weightRows ? sharersOfA() : sharersOfB());
   }
 
   template <bool inBlocks, int none = 0> struct WeightOf {
@@ -101,18 +109,21 @@ template <typename Config> struct HopperMainloop : HopperTile<Config> {
     unsigned parity = 0;
     for (int unit = firstUnit(); unit < units(); unit += workers()) {
       place(unit, rowTile, columnTile);
+      const int firstRow = Tile::firstOfX(rowTile, columnTile);
+      [[maybe_unused]] const int group = enterGroup(rowTile, columnTile);
+      [[maybe_unused]] const int firstLine = Tile::firstOfW(rowTile, columnTile, group);
       [[maybe_unused]] Weight ofGroup[gemms];
       if constexpr (!quantised)
-        selectWeights(w, enterGroup(rowTile, columnTile), ofGroup);
+        selectWeights(w, group, ofGroup);
       for (int step = 0; step < steps; ++step) {
         if constexpr (quantised) {
           shared.empty[stage].wait(parity ^ 1);
           shared.full[stage].expect(stageBytes);
         } else if (--ahead < 0) {
           shared.empty[stage].wait(parity ^ 1);
-          bringW(ofGroup, rowTile, columnTile, stage, firstStep + step, wPolicy);
+          bringW(ofGroup, firstLine, stage, firstStep + step, wPolicy);
         }
-        bringX(x, rowTile, columnTile, stage, firstStep + step, xPolicy);
+        bringX(x, firstRow, stage, firstStep + step, xPolicy);
         if (++stage == stages)
           stage = 0, parity ^= 1;
       }

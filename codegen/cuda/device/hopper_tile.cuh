@@ -35,6 +35,8 @@ struct TileOrder {
 ///   gemms                 1, or 2 that one epilogue joins: a tile has the same lines of two
 ///                         matrices W;
 ///   groups                of so many products, each of weights and an epilogue of its own;
+///   rowsOfX, width(group) rows of x, and lines of each matrix W of the group;
+///   wholeX, wholeW        no tile has rows outside x, or lines outside W;
 ///   firstTile(group)      the first tile of W that is the group's;
 ///   mapped                each group has one result, of type Result, that tiles are stored to by a
 ///                         tensor map while the next ones are multiplied;
@@ -63,7 +65,18 @@ template <typename Config> struct HopperTile : Config {
   static constexpr int cluster = partBlocks * split;
   /// Of W in a tile, for each product.
   static constexpr int lines = (weightRows ? rows : columns) / gemms;
-  static constexpr int stageBytes = ((quantised ? 0 : rows) + columns) * depth * 2;
+  /// Rows of x in a tile, and those of a tile's that x has at most, whole swizzled ones; blocks
+  /// that share them, and what each brings: copies take much longer for rows outside a matrix
+  /// (docs/notebook/2026-11-29-rows-outside-a-matrix.md).
+  static constexpr int tileRows = weightRows ? columns : rows;
+  static constexpr int wholeRows = (Config::rowsOfX + 7) / 8 * 8;
+  static constexpr int usedRows = wholeRows < tileRows ? wholeRows : tileRows;
+  static constexpr int sharersOfX = weightRows ? clusterA : clusterB;
+  static constexpr int shareOfX = tileRows / sharersOfX;
+  static constexpr int ownRows = Config::rowsOfX < shareOfX ? Config::rowsOfX : shareOfX;
+  /// What copies bring of a stage.
+  static constexpr int stageBytes =
+      ((quantised ? 0 : gemms * lines) + sharersOfX * ownRows) * depth * 2;
   /// Two products in two blocks of A: each block's sums are a product's.
   static constexpr bool joined = weightRows && gemms == 2;
   /// Columns of B of each product in a tile, and how many of them a warp stores at a time.
@@ -219,6 +232,22 @@ template <typename Config> struct HopperTile : Config {
     tile -= Config::firstTile(group);
     return group;
   }
+  /// Where a tile of `size` rows of `extent` begins. The last one ends with them, so that it has
+  /// rows of the tile before, too, whose results both store.
+  static __device__ __forceinline__ int firstOf(int tile, int size, int extent, bool whole) {
+    return whole || extent < size ? tile * size : min(tile * size, extent - size);
+  }
+  static __device__ __forceinline__ int firstOfX(int rowTile, int columnTile) {
+    return firstOf(weightRows ? columnTile : rowTile, tileRows, Config::rowsOfX, Config::wholeX);
+  }
+  /// Of a group's lines of W, whole runs of results; what brings quantised ones leaves out those
+  /// outside.
+  static __device__ __forceinline__ int firstOfW(int rowTile, int columnTile, int group) {
+    const int width = Config::width(group);
+    return firstOf(weightRows ? rowTile : columnTile, lines, width,
+                   Config::wholeW || quantised || width % 8 != 0);
+  }
+
   template <int number> struct Group {
     static constexpr int value = number;
   };

@@ -47,6 +47,8 @@ private:
   static bool isAligned(const GemmRegion::Group& group) { return group.columns % runElements == 0; }
   LogicalResult checkGemm(GemmRegion::Gemm gemm);
   bool mapsResults();
+  bool hasWholeRows();
+  bool hasWholeLines();
   bool isPlain();
   unsigned resultArgument(Value yielded);
   void findOperands();
@@ -136,6 +138,21 @@ bool HopperGemm::mapsResults() {
   });
 }
 
+/// Whether no tile has rows outside x.
+bool HopperGemm::hasWholeRows() {
+  int64_t together = tile.rowsOfX() * (tile.weightRows ? tile.clusterB : tile.clusterA);
+  return shape.rows % together == 0;
+}
+
+/// Whether no tile has lines outside W.
+bool HopperGemm::hasWholeLines() {
+  llvm::SmallVector<int64_t, 4> widths = widthsOf(region);
+  int64_t lines = tile.rowsOfW() / tile.gemms;
+  int64_t together = tile.weightRows ? tile.clusterA : tile.clusterB;
+  return tile.weightTiles(widths) % together == 0 &&
+         llvm::all_of(widths, [&](int64_t width) { return width % lines == 0; });
+}
+
 /// Whether GEMMs are results as they are.
 bool HopperGemm::isPlain() {
   return llvm::all_of(region.groups, [](GemmRegion::Group& group) {
@@ -162,7 +179,7 @@ void HopperGemm::addTensorMaps() {
   auto addFactor = [&](Value argument, int64_t rows, int64_t boxRows) {
     add(llvm::cast<BlockArgument>(argument).getArgNumber(), rows, shape.depth, boxRows);
   };
-  addFactor(region.first().getInput(), shape.rows, tile.boxOfX());
+  addFactor(region.first().getInput(), shape.rows, std::min<int64_t>(tile.boxOfX(), shape.rows));
   for (GemmRegion::Group& group : region.groups)
     for (GemmRegion::Gemm gemm : group.gemms)
       if (!isQuantised())
@@ -190,11 +207,13 @@ void HopperGemm::printConfig() {
   code.format("static constexpr int blocks = %d, columns = %d, stages = %d, gemms = %d;",
               tile.blocks, tile.columns, tile.stages, tile.gemms);
   code.format("using Encoding = %s;", deviceType(weight()));
-  if (isQuantised()) {
+  if (isQuantised())
     code.format("static constexpr int lineBytes = %d;",
                 getEncoding(weight())->bytesFor(shape.depth));
-    printOfGroup("width", [&](size_t group) { return region.groups[group].columns; });
-  }
+  code.format("static constexpr int rowsOfX = %d;", shape.rows);
+  code.format("static constexpr bool wholeX = %s, wholeW = %s;", hasWholeRows() ? "true" : "false",
+              hasWholeLines() ? "true" : "false");
+  printOfGroup("width", [&](size_t group) { return region.groups[group].columns; });
   code.format("static constexpr int ringPieces = %d;", tile.pieces);
   code.format("static constexpr int groups = %d, clusterA = %d, clusterB = %d, split = %d;",
               region.groups.size(), tile.clusterA, tile.clusterB, tile.split);
