@@ -47,7 +47,9 @@ static MatmulOperands operandsOf(const LibraryMatmul& matmul,
   return operands;
 }
 
-/// The driver's form of `map` for the matrix at `address`.
+/// The driver's form of `map` for the matrix at `address`. The second-level cache fetches what a copy
+/// asks for and no more: runs of 256 bytes cost products bound by memory or by this cache up to 7 %
+/// (docs/notebook/2026-11-29-rows-outside-a-matrix.md).
 static absl::StatusOr<CUtensorMap> encodeTensorMap(const Driver& driver, const TensorMap& map,
                                                    CUdeviceptr address) {
   constexpr cuuint32_t boxColumns = 64; // 128 bytes, the swizzle's width
@@ -61,7 +63,7 @@ static absl::StatusOr<CUtensorMap> encodeTensorMap(const Driver& driver, const T
   CUresult result = driver.tensorMapEncodeTiled(
       &encoded, type, /*tensorRank=*/2, reinterpret_cast<void*>(address), extents, rowBytes, box,
       strides, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
-      CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+      CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   TENON_RETURN_IF_ERROR(
       driver.check(result, absl::StrFormat("make a tensor map of %d x %d elements, %u rows a copy",
                                            map.rows, map.columns, map.boxRows)));
