@@ -16,6 +16,28 @@ func.func @qkv(%x: tensor<8x4096xf16>, %q: tensor<4096x4096x!tenon.block<q4_k>>,
   return %1, %2 : tensor<8x4096xf16>, tensor<8x1024xf16>
 }
 
+// Two tiles a block are enough for x of more than 8 rows, of which less of W is on its way before it.
+// CHECK-LABEL: func.func @two_tiles
+// CHECK: schedule #tenon.schedule<"held_block_gemm", tiles = 128, {cluster_blocks = 1 : i64, early = 1 : i64, stages = 4 : i64, threads = 512 : i64}>
+// CHECK-LABEL: func.func @two_tiles_of_eight_rows
+// CHECK: schedule #tenon.schedule<"block_gemm"
+func.func @two_tiles(%x: tensor<16x4096xf16>, %w: tensor<4096x4096x!tenon.block<q4_k>>) -> tensor<16x4096xf16> {
+  %0 = tenon.matmul %x, %w : (tensor<16x4096xf16>, tensor<4096x4096x!tenon.block<q4_k>>) -> tensor<16x4096xf16>
+  return %0 : tensor<16x4096xf16>
+}
+func.func @two_tiles_of_eight_rows(%x: tensor<8x4096xf16>, %w: tensor<4096x4096x!tenon.block<q4_k>>) -> tensor<8x4096xf16> {
+  %0 = tenon.matmul %x, %w : (tensor<8x4096xf16>, tensor<4096x4096x!tenon.block<q4_k>>) -> tensor<8x4096xf16>
+  return %0 : tensor<8x4096xf16>
+}
+
+// Two tiles of a cluster are not.
+// CHECK-LABEL: func.func @two_tiles_of_a_cluster
+// CHECK: schedule #tenon.schedule<"block_gemm"
+func.func @two_tiles_of_a_cluster(%x: tensor<16x8192xf16>, %w: tensor<2048x8192x!tenon.block<q4_k>>) -> tensor<16x2048xf16> {
+  %0 = tenon.matmul %x, %w : (tensor<16x8192xf16>, tensor<2048x8192x!tenon.block<q4_k>>) -> tensor<16x2048xf16>
+  return %0 : tensor<16x2048xf16>
+}
+
 // Weights of two encodings have a kernel each.
 // CHECK-LABEL: func.func @mixed
 // CHECK-COUNT-2: schedule #tenon.schedule<"block_gemm"

@@ -16,17 +16,26 @@ template <int rowTiles> struct HeldBlockOfX {
   unsigned right[16][rowTiles][2];
   unsigned sums[rowTiles][2];
 
-  /// `rows` rows of x, `pitch` apart, from element k on.
-  __device__ __forceinline__ void load(const F16* x, int rows, int pitch, int k) {
+  /// `rows` rows of x, `pitch` apart, from element k on, zeros after them. `whileWaiting` is called
+  /// once all loads are on their way.
+  template <typename WhileWaiting>
+  __device__ __forceinline__ void load(const F16* x, int rows, int pitch, int k,
+                                       WhileWaiting whileWaiting) {
     const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
+    // Of the thread with groups 2 i and 2 i + 1, elements 8 t to 8 t + 7 of both.
+    uint4 loaded[rowTiles][4][2];
 #pragma unroll
     for (int tile = 0; tile < rowTiles; ++tile) {
       const int row = 8 * tile + g;
       const uint4* const source = reinterpret_cast<const uint4*>(x + row * pitch + k) + t;
-      uint4 v[4][2]; // of the thread with groups 2 i and 2 i + 1, elements 8 t to 8 t + 7 of both
 #pragma unroll
       for (int i = 0; i < 8; ++i)
-        v[i / 2][i % 2] = row < rows ? source[4 * i] : uint4{0, 0, 0, 0};
+        loaded[tile][i / 2][i % 2] = row < rows ? source[4 * i] : uint4{0, 0, 0, 0};
+    }
+    whileWaiting();
+#pragma unroll
+    for (int tile = 0; tile < rowTiles; ++tile) {
+      uint4(&v)[4][2] = loaded[tile];
       exchange(v[0], v[1], 1), exchange(v[2], v[3], 1);
       exchange(v[0], v[2], 2), exchange(v[1], v[3], 2);
 #pragma unroll
@@ -38,15 +47,6 @@ template <int rowTiles> struct HeldBlockOfX {
       }
     }
     addUp();
-  }
-  __device__ __forceinline__ void clear() {
-#pragma unroll
-    for (int tile = 0; tile < rowTiles; ++tile) {
-#pragma unroll
-      for (int i = 0; i < 16; ++i)
-        right[i][tile][0] = right[i][tile][1] = 0;
-      sums[tile][0] = sums[tile][1] = 0;
-    }
   }
 
 private:
@@ -70,21 +70,21 @@ private:
     to[0] = __byte_perm(low, high, 0x5410u), to[1] = __byte_perm(low, high, 0x7632u);
   }
   /// Products of x with ones in the columns of its groups, x as the left factor: a thread gets the
-  /// sums of its own groups.
+  /// sums of its own groups, which are two chains of products.
   __device__ __forceinline__ void addUp() {
     const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
-    float all[4] = {};
+    float all[2][4] = {};
 #pragma unroll
     for (int i = 0; i < 16; ++i) {
       const unsigned ones = g == 2 * t + i % 2 ? 0x3C003C00u : 0u;
       constexpr int other = rowTiles - 1;
       const unsigned low = other > 0 ? right[i][other][0] : 0u,
                      high = other > 0 ? right[i][other][1] : 0u;
-      multiplyAdd<F16>(all, {right[i][0][0], low, right[i][0][1], high}, {ones, ones});
+      multiplyAdd<F16>(all[i % 2], {right[i][0][0], low, right[i][0][1], high}, {ones, ones});
     }
 #pragma unroll
     for (int tile = 0; tile < rowTiles; ++tile) {
-      const float low = all[2 * tile], high = all[2 * tile + 1];
+      const float low = all[0][2 * tile], high = all[1][2 * tile + 1];
       sums[tile][0] = pairFromFloat<BF16>(low, high);
       sums[tile][1] = pairFromFloat<BF16>(low - __uint_as_float(sums[tile][0] << 16),
                                           high - __uint_as_float(sums[tile][0] & 0xFFFF0000u));
@@ -196,6 +196,7 @@ template <typename Config, typename Seek> struct HeldBlockStream : Config {
   static constexpr int pitch = runBytes + (runBytes / 16 % 2 == 0 ? 16 : 0);
   /// Floats of a row of a warp's sums, and of all, which stand on other banks than the next warp's.
   static constexpr int rowPitch = 20, partFloats = 8 * rowTiles * rowPitch + 8;
+  static constexpr int bufferFloats = slices * partFloats;
   static constexpr int outputs = 8 * rowTiles * lines, ofRound = 8 * slices;
   static constexpr int rounds = (outputs + ofRound - 1) / ofRound;
   static constexpr bool whole = pieces == slices * cluster;
@@ -211,9 +212,13 @@ template <typename Config, typename Seek> struct HeldBlockStream : Config {
 
   Shared& shared;
   const int firstTile, tiles, workers;
+  const int warp = warpOfBlock();
   Seek seek;
   unsigned rank = 0;
   unsigned long long policy = evictFirst();
+  // Places of the thread: of its line in a stage, and in the warps' sums of what it leaves and of
+  // what it adds up. ptxas would compute them again for every tile.
+  unsigned lineAt, leftAt, addedAt;
 
   /// Starts the first copies. `firstTile`: of the cluster, of which there are `workers`.
   __device__ __forceinline__ HeldBlockStream(unsigned char* memory, int firstTile, int tiles,
@@ -239,23 +244,28 @@ template <typename Config, typename Seek> struct HeldBlockStream : Config {
     else
       __syncthreads();
     fill(0, early);
+    const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
+    lineAt = keep(g * pitch + warp * E::blockBytes);
+    leftAt = keep(warp * partFloats + 2 * t * rowPitch + g);
+    addedAt = keep(t * partFloats + placeInPart(threadIdx.x / 4));
   }
+
+  /// Starts the copies that follow the loads of x.
+  __device__ __forceinline__ void fillRest() { fill(early, stages); }
 
   /// The element of its line and row at which the warp's block of elements begins; at or after the
   /// end for a warp that has none.
   __device__ __forceinline__ int begin() const {
-    return (static_cast<int>(rank) * slices + warpOfBlock()) * E::blockElements;
+    return (static_cast<int>(rank) * slices + warp) * E::blockElements;
   }
 
-  /// Multiplies all tiles: `store(tile, m, line, sums)` gets each sum of the joined products of row
-  /// m of x and `line` of a tile once.
+  /// Multiplies all tiles, once the ring is full: `store(tile, m, line, sums)` gets each sum of the
+  /// joined products of row m of x and `line` of a tile once.
   template <typename Store>
   __device__ __forceinline__ void multiply(const HeldBlockOfX<rowTiles>& x, Store store) {
-    fill(early, stages);
-    const int warp = warpOfBlock();
     float added[joined][rounds];
-    int number = 0, stage = 0, last = stages - 1, turn = warp;
-    unsigned parity = 0;
+    int stage = 0, last = stages - 1, turn = warp;
+    unsigned number = 0, parity = 0;
 #pragma unroll 1
     for (int tile = firstTile; tile < tiles; tile += workers) {
 #pragma unroll
@@ -263,7 +273,7 @@ template <typename Config, typename Seek> struct HeldBlockStream : Config {
         shared.full[stage].wait(parity);
         float sums[rowTiles][4] = {};
         if (whole || begin() < depth)
-          multiplyBlock(sums, shared.ring[stage] + warp * E::blockBytes, x);
+          multiplyBlock(sums, shared.ring[stage] + lineAt, x);
         if (number > 0) {
           constexpr int none = joined - 1;
           finish(added, gemm == 0 ? none : gemm - 1, gemm == 0 ? tile - workers : tile, number - 1,
@@ -279,23 +289,31 @@ template <typename Config, typename Seek> struct HeldBlockStream : Config {
       }
     }
     if (number > 0)
-      finish(added, joined - 1, firstTile + (number / joined - 1) * workers, number - 1, store);
+      finish(added, joined - 1, tileOf(number - 1), number - 1, store);
     if constexpr (cluster > 1)
       collect(store);
   }
 
 private:
+  static __device__ __forceinline__ unsigned keep(unsigned v) {
+    asm volatile("" : "+r"(v));
+    return v;
+  }
   /// Fills the stages [first, end) for the first time.
   __device__ __forceinline__ void fill(int first, int end) {
 #pragma unroll
     for (int stage = first; stage < end; ++stage)
-      if (warpOfBlock() == stage % slices)
+      if (warp == stage % slices)
         bring(stage, stage);
   }
+  /// The tile of the block's product `number`.
+  __device__ __forceinline__ int tileOf(unsigned number) const {
+    return firstTile + static_cast<int>(number / joined) * workers;
+  }
   /// Starts the copies of product `number` of the block's tiles into `stage`, if there is one.
-  __device__ __forceinline__ void bring(int number, int stage) {
+  __device__ __forceinline__ void bring(unsigned number, int stage) {
     Cursor cursor;
-    cursor.tile = firstTile + number / joined * workers, cursor.gemm = number % joined;
+    cursor.tile = tileOf(number), cursor.gemm = number % joined;
     if (cursor.tile >= tiles)
       return;
     seek(cursor);
@@ -314,9 +332,8 @@ private:
   /// The warp's block of 16 lines times x: sums[i] holds lines g, g, g + 8, g + 8 and rows 8 i + 2
   /// t, + 1, + 0, + 1.
   __device__ __forceinline__ void multiplyBlock(float (&sums)[rowTiles][4],
-                                                const unsigned char* blocks,
+                                                const unsigned char* line,
                                                 const HeldBlockOfX<rowTiles>& x) {
-    const unsigned char* const line = blocks + threadIdx.x % 32 / 4 * pitch;
     const HeldLine<E> upper(line), lower(line + 8 * pitch);
     constexpr int chains = rowTiles == 1 ? 2 : 1; // of products that wait for each other
     float dots[chains][rowTiles][4] = {}, less[rowTiles][4];
@@ -350,9 +367,8 @@ private:
   }
 
   /// Leaves the warp's sums of product `number` for the others.
-  __device__ __forceinline__ void leave(const float (&sums)[rowTiles][4], int number) {
-    const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
-    float* const to = shared.parts[number % 2][warpOfBlock()] + 2 * t * rowPitch + g;
+  __device__ __forceinline__ void leave(const float (&sums)[rowTiles][4], unsigned number) {
+    float* const to = shared.parts[0][0] + number % 2 * bufferFloats + leftAt;
 #pragma unroll
     for (int i = 0; i < rowTiles; ++i)
 #pragma unroll
@@ -363,23 +379,30 @@ private:
       shared.summed[number % 2].arrive();
   }
 
+  /// Where a warp's sums have an element of a tile.
+  static constexpr __device__ __forceinline__ int placeInPart(int output) {
+    return output / lines * rowPitch + output % lines;
+  }
   /// Adds up the warps' sums of product `number`, which is number `gemm` of `tile`; after the last
   /// one of a tile stores or sends them.
   template <typename Store>
   __device__ __forceinline__ void finish(float (&added)[joined][rounds], int gemm, int tile,
-                                         int number, Store store) {
+                                         unsigned number, Store store) {
     shared.summed[number % 2].wait(number / 2 % 2);
     const int t = threadIdx.x % 4;
-    const float* const parts = shared.parts[number % 2][0];
+    const float* const parts = shared.parts[0][0] + number % 2 * bufferFloats;
 #pragma unroll
     for (int round = 0; round < rounds; ++round) {
       const int output = threadIdx.x / 4 + round * ofRound;
+      const float* const own =
+          parts + (ofRound % lines == 0 ? addedAt + round * placeInPart(ofRound)
+                                        : t * partFloats + placeInPart(output));
       float sum = 0.0f;
       if (outputs % ofRound == 0 || output < outputs) {
 #pragma unroll
         for (int slice = 0; slice < slices; slice += 4)
           if (slices % 4 == 0 || slice + t < slices)
-            sum += parts[(slice + t) * partFloats + output / lines * rowPitch + output % lines];
+            sum += own[slice * partFloats];
       }
       sum += __shfl_xor_sync(0xFFFFFFFFu, sum, 1);
       added[gemm][round] = sum + __shfl_xor_sync(0xFFFFFFFFu, sum, 2);
@@ -433,20 +456,20 @@ private:
   /// Adds what the blocks of the cluster have sent, and stores.
   template <typename Store> __device__ __forceinline__ void collect(Store store) {
     shared.arrived.waitForCluster(0);
-    const int first = static_cast<int>(rank) * ofBlock;
-    int index = 0;
-    for (int tile = firstTile; tile < tiles; tile += workers, ++index)
-      for (int i = threadIdx.x; i < ofBlock; i += 32 * slices) {
-        float sums[joined];
+    const int own = (tiles - firstTile + workers - 1) / workers;
+    for (int element = threadIdx.x; element < own * ofBlock; element += 32 * slices) {
+      const int index = element / ofBlock, i = element % ofBlock;
+      float sums[joined];
 #pragma unroll
-        for (int gemm = 0; gemm < joined; ++gemm) {
-          sums[gemm] = shared.received[placeOf(index, 0, gemm) + i];
+      for (int gemm = 0; gemm < joined; ++gemm) {
+        sums[gemm] = shared.received[placeOf(index, 0, gemm) + i];
 #pragma unroll
-          for (int from = 1; from < cluster; ++from)
-            sums[gemm] += shared.received[placeOf(index, from, gemm) + i];
-        }
-        store(tile, (first + i) / lines, (first + i) % lines, sums);
+        for (int from = 1; from < cluster; ++from)
+          sums[gemm] += shared.received[placeOf(index, from, gemm) + i];
       }
+      const int output = static_cast<int>(rank) * ofBlock + i;
+      store(firstTile + index * workers, output / lines, output % lines, sums);
+    }
   }
 };
 

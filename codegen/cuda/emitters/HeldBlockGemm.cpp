@@ -120,11 +120,13 @@ LogicalResult HeldBlockGemmEmission::emit() {
   CodeWriter& prologue =
       structure.begin(PhaseKind::Prologue, reads, {{MemorySpace::Registers, "held"}});
   prologue.format("HeldBlockOfX<%d> held;", shape.rowTiles());
-  prologue.format("if (stream.begin() < %d)", shape.depth);
-  prologue.format("  held.load(%s, %d, %d, stream.begin());",
-                  context.pointer(region.inputs.front().value), region.rows, shape.depth);
-  prologue.line("else");
-  prologue.line("  held.clear();");
+  bool isWhole = shape.pieces() == shape.warps() * shape.cluster();
+  prologue.format("held.load(%s, %s, %d, stream.begin(), [&] { stream.fillRest(); });",
+                  context.pointer(region.inputs.front().value),
+                  isWhole
+                      ? absl::StrCat(region.rows)
+                      : absl::StrFormat("stream.begin() < %d ? %d : 0", shape.depth, region.rows),
+                  shape.depth);
   reads.push_back({MemorySpace::Shared, "stream"});
   CodeWriter& code = structure.begin(PhaseKind::Store, reads, context.results());
   if (failed(printStore(code)))
