@@ -1,7 +1,7 @@
 // RUN: tenon dump %s --as=scheduled --target=h200 --plan=unfused | FileCheck %s
 
 // Attention of several rows: as many warps as registers hold, of a block for each row's head where the
-// units fill the device, two where a unit is one head; else a row's keys are cut, into clusters of more than
+// units fill the device, two where a unit is one head, and a step of keys of wide heads on the way where a block fills its multiprocessor; else a row's keys are cut, into clusters of more than
 // two blocks only where they leave a quarter of the places free.
 
 // CHECK-LABEL: func.func @four_rows_of_80
@@ -68,7 +68,7 @@ func.func @eight_rows_of_128(%q: tensor<8x32x128xf16>, %k: tensor<8x1024x8x128xf
 }
 
 // CHECK-LABEL: func.func @sixteen_rows_of_128
-// CHECK: schedule #tenon.schedule<"tensor_decode_attention", tiles = 128, {blocks_per_sm = 1 : i64, heads_per_tile = 4 : i64, splits = 1 : i64, threads = 384 : i64}
+// CHECK: schedule #tenon.schedule<"tensor_decode_attention", tiles = 128, {blocks_per_sm = 1 : i64, heads_per_tile = 4 : i64, splits = 1 : i64, stages = 1 : i64, threads = 384 : i64}
 func.func @sixteen_rows_of_128(%q: tensor<16x32x128xf16>, %k: tensor<16x1024x8x128xf16>, %v: tensor<16x1024x8x128xf16>, %s: tensor<16xi32>, %p: tensor<16xi32>) -> tensor<16x32x128xf16> {
   %0 = tenon.attention %q, %k, %v, %s, %p scale 0.125 : (tensor<16x32x128xf16>, tensor<16x1024x8x128xf16>, tensor<16x1024x8x128xf16>, tensor<16xi32>, tensor<16xi32>) -> tensor<16x32x128xf16>
   return %0 : tensor<16x32x128xf16>
