@@ -1,8 +1,9 @@
 // RUN: tenon dump %s --as=scheduled --target=h200 --plan=unfused | FileCheck %s
 
 // Attention of several rows: as many warps as registers hold, of a block for each row's head where the
-// units fill the device, two where a unit is one head, and a step of keys of wide heads on the way where a block fills its multiprocessor; else a row's keys are cut, into clusters of more than
-// two blocks only where they leave a quarter of the places free.
+// units fill the device, two where a unit is one head, and a step of keys of wide heads on the way where a
+// block fills its multiprocessor; else a row's keys are cut, into clusters of more than two blocks only where
+// they leave a quarter of the places free.
 
 // CHECK-LABEL: func.func @four_rows_of_80
 // CHECK: schedule #tenon.schedule<"tensor_decode_attention", tiles = 256, {blocks_per_sm = 2 : i64, cluster_blocks = 2 : i64, heads_per_tile = 1 : i64, sets = 2 : i64, splits = 2 : i64, threads = 256 : i64}
