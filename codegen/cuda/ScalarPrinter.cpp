@@ -32,7 +32,8 @@ std::string integerLiteral(int64_t value) {
 
 /// How the scalar operations are written: `$0`, `$1` and `$2` stand for the operands. The functions
 /// are CUDA's accurate ones, within 2 ulp, powf within 4 (CUDA C++ Programming Guide, mathematical
-/// functions). A comparison is a float, 1 or 0, as it is a number where an operation yields it.
+/// functions), and zero where a power of two is less than 2^-126. A comparison is a float, 1 or 0,
+/// as it is a number where an operation yields it.
 static const llvm::StringMap<llvm::StringRef>& patterns() {
   static const llvm::StringMap<llvm::StringRef> table = {
       {arith::AddFOp::getOperationName(), "$0 + $1"},
@@ -45,6 +46,7 @@ static const llvm::StringMap<llvm::StringRef>& patterns() {
       {math::AbsFOp::getOperationName(), "fabsf($0)"},
       {math::SqrtOp::getOperationName(), "sqrtf($0)"},
       {math::ExpOp::getOperationName(), "expf($0)"},
+      {math::Exp2Op::getOperationName(), "powerOfTwo($0)"},
       {math::LogOp::getOperationName(), "logf($0)"},
       {math::SinOp::getOperationName(), "sinf($0)"},
       {math::CosOp::getOperationName(), "cosf($0)"},

@@ -122,6 +122,7 @@ private:
         .Case<math::AbsFOp>([&](auto) { return std::fabs(x); })
         .Case<math::SqrtOp>([&](auto) { return std::sqrt(x); })
         .Case<math::ExpOp>([&](auto) { return std::exp(x); })
+        .Case<math::Exp2Op>([&](auto) { return std::exp2(x); })
         .Case<math::LogOp>([&](auto) { return std::log(x); })
         .Case<math::SinOp>([&](auto) { return std::sin(x); })
         .Case<math::CosOp>([&](auto) { return std::cos(x); })
@@ -290,6 +291,22 @@ TEST_F(ScalarBodyTest, GeluTanhDoesNotCancel) {
     EXPECT_NEAR(BodyEvaluator().evaluate(body, {static_cast<float>(x)}, result) / expected, 1, 2e-5)
         << x;
   }
+}
+
+/// ½ · x · erfc(−x / √2), of which 1 + erf in f32 would leave no digit at −6.
+TEST_F(ScalarBodyTest, GeluDoesNotCancel) {
+  OwningOpRef<ModuleOp> module = makeModule({"gelu", "gelu %x", 1, 0});
+  auto op = find<ElementwiseOpInterface>(*module);
+  Block body;
+  OpBuilder builder(&context);
+  builder.setInsertionPointToStart(&body);
+  body.addArgument(builder.getF32Type(), builder.getUnknownLoc());
+  Value result = op.buildScalarBody(builder, builder.getUnknownLoc(), body.getArguments());
+  for (float x = -6; x <= 6; x += 0x1p-7f)
+    if (x != 0)
+      EXPECT_NEAR(BodyEvaluator().evaluate(body, {x}, result) / op.evaluateElement(double{x}), 1,
+                  x < -1 ? 0x1p-8 : 5e-7)
+          << x;
 }
 
 } // namespace

@@ -18,6 +18,8 @@ using BuildFunction = Value (*)(FloatMath&, Value);
 BuildFunction expansionOf(Operation* op) {
   if (llvm::isa<math::ExpOp>(op))
     return buildExp;
+  if (llvm::isa<math::Exp2Op>(op))
+    return buildExp2;
   if (llvm::isa<math::LogOp>(op))
     return buildLog;
   if (llvm::isa<math::TanhOp>(op))

@@ -7,8 +7,8 @@
 
 namespace tenon::codegen::cpu {
 
-/// A pass that replaces `math.exp`, `log`, `tanh`, `erf`, `sin` and `cos` of f32 and of f32 vectors
-/// by arithmetic, so that they stay vectors: LLVM would call the C library once an element.
+/// A pass that replaces `math.exp`, `exp2`, `log`, `tanh`, `erf`, `sin` and `cos` of f32 and of f32
+/// vectors by arithmetic, so that they stay vectors: LLVM would call the C library once an element.
 std::unique_ptr<mlir::Pass> createExpandMathPass();
 
 } // namespace tenon::codegen::cpu

@@ -60,6 +60,7 @@ private:
 /// Each computes a function of f32 values, with the error in units in the last place (ULP) that
 /// its file states.
 mlir::Value buildExp(FloatMath& m, mlir::Value x);
+mlir::Value buildExp2(FloatMath& m, mlir::Value x);
 mlir::Value buildLog(FloatMath& m, mlir::Value x);
 mlir::Value buildTanh(FloatMath& m, mlir::Value x);
 mlir::Value buildErf(FloatMath& m, mlir::Value x);

@@ -38,7 +38,7 @@ static Value buildLog2(FloatMath& m, Value x) {
 
 /// 2^z in f64 for z of −160 to 160, within 2^-36 of itself; NaN stays: z = n + r, |r| ≤ ½, and the
 /// series of e^(r · ln 2).
-static Value buildExp2(FloatMath& m, Value z) {
+static Value buildWidePower(FloatMath& m, Value z) {
   // Adding 1.5 · 2^52 leaves the nearest integer in the low bits of the sum.
   constexpr double shifter = 0x1.8p52;
   Value shifted = m.add(z, m.f64(shifter));
@@ -68,7 +68,7 @@ Value buildPow(FloatMath& m, Value x, Value y) {
   Value one = m.f32(1), magnitude = m.abs(x);
   Value z = m.mul(widen(y), buildLog2(m, widen(magnitude)));
   // 2^−160 rounds to zero and 2^160 to infinity.
-  Value power = buildExp2(m, m.atMost(m.atLeast(z, m.f64(-160)), m.f64(160)));
+  Value power = buildWidePower(m, m.atMost(m.atLeast(z, m.f64(-160)), m.f64(160)));
   Value result = arith::TruncFOp::create(m.b, m.with(m.b.getF32Type()), power);
   // 1 to any power, infinite ones included, for which z is NaN.
   result = m.select(both(isEqual(magnitude, one), isEqual(y, y)), one, result);

@@ -5,13 +5,6 @@
 
 namespace tenon {
 
-/// 2^x: as all exponentials here have their argument scaled by log2(e).
-__device__ __forceinline__ float powerOfTwo(float x) {
-  float result;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
-  return result;
-}
-
 /// 1 / x, at most one unit in the last place off, for a total of weights: 1 or more.
 __device__ __forceinline__ float reciprocal(float x) {
   float result;

@@ -101,6 +101,13 @@ template <typename T> __device__ __forceinline__ float roundTo(float value) {
   return toFloat(fromFloat<T>(value));
 }
 
+/// 2^x, within 2 ulp; zero where it is less than 2^-126.
+__device__ __forceinline__ float powerOfTwo(float x) {
+  float result;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
+  return result;
+}
+
 /// IEEE 754-2019 maximum and minimum: NaN if either is, +0 above -0.
 __device__ __forceinline__ float maximum(float a, float b) {
   float result;
