@@ -52,7 +52,8 @@ private:
   bool isPlain();
   unsigned resultArgument(Value yielded);
   void findOperands();
-  bool addOperand(size_t group, BlockArgument argument);
+  static int64_t registersOf(BlockArgument argument);
+  void addOperand(size_t group, BlockArgument argument);
   void printGroup(CodeWriter& code, size_t group);
   void printLoad(CodeWriter& code);
   void printGroupLoad(CodeWriter& code, size_t group);
@@ -64,7 +65,11 @@ private:
   HopperTile tile;
   MatmulExtents shape;                                          ///< of the first GEMM
   llvm::SmallVector<llvm::SmallVector<Operand, 2>, 4> operands; ///< of each group
-  llvm::SmallVector<Type, 2> slots;
+  struct Slot {
+    Type type;
+    int64_t registers;
+  };
+  llvm::SmallVector<Slot, 4> slots;
   bool mapped = false; ///< tiles of results are stored by tensor maps
 };
 
@@ -263,51 +268,74 @@ void HopperGemm::printStart() {
   code.format("gemm.start(map0, weights, %d, weightPolicy);", earlyStages);
 }
 
-/// Gives the argument a slot, one that an earlier group has where there is such; false where there
-/// is none left.
-bool HopperGemm::addOperand(size_t group, BlockArgument argument) {
-  constexpr size_t mostBytes = 4; // of an element of y: what the registers beside the sums hold
+/// Registers of a thread that hold an operand of a chunk of columns: a run of 8 elements in each of
+/// the chunk's rows that it has, or in the one row that they share.
+int64_t HopperGemm::registersOf(BlockArgument argument) {
+  constexpr int64_t rows = 4, registerBytes = 4;
+  auto type = llvm::cast<RankedTensorType>(argument.getType());
+  bool isRow = type.getNumElements() == type.getShape().back();
+  int64_t ofRun =
+      runElements * static_cast<int64_t>(elementBytes(type.getElementType())) / registerBytes;
+  return isRow ? ofRun : rows * ofRun;
+}
+
+/// Gives the argument a slot, one that an earlier group has where there is such; none where there
+/// are no registers left for another.
+void HopperGemm::addOperand(size_t group, BlockArgument argument) {
+  // Beside the sums and what else a thread has, twice: the next chunk's are on their way.
+  constexpr int64_t moved = 232, atEntry = 168, rest = 40;
+  int64_t sums = tile.blocks * tile.columns / 2;
+  int64_t most = ((tile.movesRegisters() ? moved : atEntry) - rest - sums) / 2;
   Type type = elementTypeOf(argument.getType());
+  int64_t registers = registersOf(argument);
   auto isTaken = [&](size_t slot) {
     return llvm::any_of(operands[group],
                         [&](const Operand& operand) { return operand.slot == slot; });
   };
-  size_t bytes = elementBytes(type);
+  int64_t all = registers;
   for (auto [slot, other] : llvm::enumerate(slots)) {
-    if (other == type && !isTaken(slot)) {
+    if (other.type == type && other.registers == registers && !isTaken(slot)) {
       operands[group].push_back({argument, slot});
-      return true;
+      return;
     }
-    bytes += elementBytes(other);
+    all += other.registers;
   }
-  if (bytes > mostBytes)
-    return false;
+  if (all > most)
+    return;
   operands[group].push_back({argument, slots.size()});
-  slots.push_back(type);
-  return true;
+  slots.push_back({type, registers});
 }
 
-/// Those operands of the epilogues that lie in memory as y does, or as one row of it.
+/// Those operands of the epilogues that lie in memory as y does, or as one row of it; such rows,
+/// which the cache has, come last.
 void HopperGemm::findOperands() {
   operands.resize(region.groups.size());
-  auto visit = [&](auto&& self, size_t number, Value value) -> void {
-    auto isKnown = [&](const Operand& operand) { return operand.argument == value; };
+  llvm::SmallSetVector<BlockArgument, 4> found;
+  auto visit = [&](auto&& self, int64_t columns, Value value) -> void {
     if (auto argument = llvm::dyn_cast<BlockArgument>(value)) {
       auto type = llvm::dyn_cast<RankedTensorType>(value.getType());
-      if (type && !llvm::any_of(operands[number], isKnown) &&
-          llvm::isa<FloatType>(type.getElementType()) && type.getRank() > 0 &&
-          type.getShape().back() == region.groups[number].columns)
-        addOperand(number, argument);
+      if (type && llvm::isa<FloatType>(type.getElementType()) && type.getRank() > 0 &&
+          type.getShape().back() == columns)
+        found.insert(argument);
       return;
     }
     if (auto op = value.getDefiningOp<ElementwiseOpInterface>())
       for (Value operand : op->getOperands())
-        self(self, number, operand);
+        self(self, columns, operand);
   };
-  for (auto [number, group] : llvm::enumerate(region.groups))
+  for (auto [number, group] : llvm::enumerate(region.groups)) {
+    found.clear();
     if (isAligned(group))
       for (Value yielded : group.yields)
-        visit(visit, number, yielded);
+        visit(visit, group.columns, yielded);
+    auto arguments = llvm::to_vector(found);
+    llvm::sort(arguments, [](BlockArgument a, BlockArgument b) {
+      return std::pair(-registersOf(a), a.getArgNumber()) <
+             std::pair(-registersOf(b), b.getArgNumber());
+    });
+    for (BlockArgument argument : arguments)
+      addOperand(number, argument);
+  }
 }
 
 /// Opens what is done for a group alone.
@@ -329,8 +357,8 @@ void HopperGemm::printGroupLoad(CodeWriter& code, size_t group) {
 
 void HopperGemm::printLoad(CodeWriter& code) {
   code.open("struct Operands");
-  for (auto [slot, type] : llvm::enumerate(slots))
-    code.format("Packed<%d, %s> of%d;", runElements, deviceType(type), slot);
+  for (auto [number, slot] : llvm::enumerate(slots))
+    code.format("Packed<%d, %s> of%d;", runElements, deviceType(slot.type), number);
   code.close(";");
   code.open("auto load = [&](auto group, int m, int n)");
   code.line("Operands operands;");
