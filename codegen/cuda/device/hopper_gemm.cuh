@@ -50,15 +50,18 @@ template <typename Config> struct HopperGemm : HopperEpilogue<Config> {
         float sums[blocks][columns / 2];
         typename Base::template Operands<firstWidth, Epilogue> operands;
         takeTurn(unit);
-        auto arrived = [&] {
-          passTurn(unit);
+        auto loadOperands = [&] {
           if (ownsSums())
             operands.load(epilogue, ofGemms, a, b);
+        };
+        auto arrived = [&] {
+          passTurn(unit);
+          loadOperands();
         };
         if constexpr (quantised)
           multiplyPieces(sums, group, count, arrived);
         else
-          multiply(sums, group, count, arrived);
+          multiply(sums, group, count, loadOperands, [&] { passTurn(unit); });
         if constexpr (split > 1)
           addParts(sums);
         if (ownsSums())

@@ -272,16 +272,17 @@ template <typename Config> struct HopperMainloop : HopperTile<Config> {
   }
 
   /// Adds the products of a tile, whose stages are those from number `count` on of all that the
-  /// block brings. Calls `arrived` when all of them are there.
-  template <typename Arrived>
+  /// block brings. Calls `nearEnd` up to four stages before the end: loads behind the last one
+  /// would be waited for. Calls `arrived` when all stages are there.
+  template <typename NearEnd, typename Arrived>
   __device__ __forceinline__ void multiply(float (&sums)[blocks][columns / 2], int group,
-                                           unsigned count, Arrived arrived) {
+                                           unsigned count, NearEnd nearEnd, Arrived arrived) {
     int stage = count % stages, previous = -1;
     unsigned parity = count / stages & 1;
 #pragma unroll
     for (int i = 0; i < blocks; ++i)
       holdSums(sums[i]);
-    for (int step = 0; step < steps; ++step) {
+    auto turn = [&](int step) {
       shared.full[stage].wait(parity);
       beginWgmmas();
       const unsigned long long b = swizzledMatrix(sharedAddress(shared.ring[stage].b));
@@ -300,7 +301,18 @@ template <typename Config> struct HopperMainloop : HopperTile<Config> {
       previous = stage;
       if (++stage == stages)
         stage = 0, parity ^= 1;
-    }
+    };
+    // Sums of more registers leave none for what an epilogue loads, and where warpgroups take turns
+    // nothing waits for it.
+    constexpr int last = !Tile::pingPong && blocks * columns <= 256 ? 4 : 0;
+    int step = 0;
+#pragma unroll 1
+    for (; step < steps - last; ++step)
+      turn(step);
+    nearEnd();
+#pragma unroll 1
+    for (; step < steps; ++step)
+      turn(step);
     arrived();
     waitForWgmmas<0>();
 #pragma unroll

@@ -29,8 +29,33 @@ std::string attributes(const std::string& parameters) {
   return absl::StrReplaceAll(parameters, {{",", " : i64,"}}) + " : i64";
 }
 
-/// y [rows, columns] = x · Wᵀ + r, or two products with a gate, over `depth` elements of K.
-std::string productIn(const GemmTile& tile, int rows, int columns, int depth, bool gated) {
+/// What stands behind the product p = x · Wᵀ: r, of its shape; a gate of another product of x; a bias
+/// of its columns and two of its shape.
+enum class Behind : uint8_t { Residual, Gate, Residuals };
+
+struct BehindText {
+  const char *arguments, *operands, *body;
+};
+
+BehindText textOf(Behind behind) {
+  switch (behind) {
+  case Behind::Residual:
+    return {"%r: Y", "%c = %r : Y", "%y = tenon.add %p, %c : (Y, Y) -> Y"};
+  case Behind::Gate:
+    return {"%r: W", "%c = %r : W",
+            "%q = tenon.matmul %a, %c ORDER : (X, W) -> Y\n"
+            "    %y = tenon.glu silu %p, %q : (Y, Y) -> Y"};
+  case Behind::Residuals:
+    return {"%r: Y, %s: Y, %t: BIAS", "%c = %r : Y, %d = %s : Y, %e = %t : BIAS",
+            "%q = tenon.add %p, %e : (Y, BIAS) -> Y\n"
+            "    %u = tenon.add %c, %q : (Y, Y) -> Y\n"
+            "    %y = tenon.add %u, %d : (Y, Y) -> Y"};
+  }
+  return {};
+}
+
+/// y [rows, columns] of x [rows, depth] and W [columns, depth].
+std::string productIn(const GemmTile& tile, int rows, int columns, int depth, Behind behind) {
   constexpr int stage = 64;
   int stages = (depth + stage - 1) / stage;
   int64_t chunk = (stages + tile.split - 1) / tile.split * stage;
@@ -39,25 +64,23 @@ std::string productIn(const GemmTile& tile, int rows, int columns, int depth, bo
     order = absl::StrFormat("order <chunk = %d, lanes = 16, tree = tensor_cores>", chunk);
     split = absl::StrFormat("split = %d : i64, ", tile.split);
   }
+  BehindText behindText = textOf(behind);
   std::string text = absl::StrFormat(
       R"(module attributes {tenon.phase = #tenon.phase<scheduled>} {
-func.func @f(%%x: X, %%w: W, %%r: OTHER) -> Y {
-  %%0 = tenon.kernel (%%a = %%x : X, %%b = %%w : W, %%c = %%r : OTHER) -> Y
+func.func @f(%%x: X, %%w: W, %s) -> Y {
+  %%0 = tenon.kernel (%%a = %%x : X, %%b = %%w : W, %s) -> Y
       schedule #tenon.schedule<"hopper_gemm", tiles = %d, {%s, %sstages = 3 : i64}> {
     %%p = tenon.matmul %%a, %%b ORDER : (X, W) -> Y
-    BEHIND
+    %s
     tenon.yield %%y : Y
   }
   return %%0 : Y
 }
 })",
-      tile.tiles, attributes(tile.parameters), split);
+      behindText.arguments, behindText.operands, tile.tiles, attributes(tile.parameters), split,
+      behindText.body);
   text = absl::StrReplaceAll(
-      text, {{"BEHIND", gated ? "%q = tenon.matmul %a, %c " + order +
-                                    " : (X, W) -> Y\n    %y = tenon.glu silu %p, %q : (Y, Y) -> Y"
-                              : "%y = tenon.add %p, %c : (Y, Y) -> Y"},
-             {"ORDER", order},
-             {"OTHER", gated ? "W" : "Y"}});
+      text, {{"ORDER", order}, {"BIAS", absl::StrFormat("tensor<%dxf32>", columns)}});
   return absl::StrReplaceAll(text, {{"X", absl::StrFormat("tensor<%dx%dxbf16>", rows, depth)},
                                     {"W", absl::StrFormat("tensor<%dx%dxbf16>", columns, depth)},
                                     {"Y", absl::StrFormat("tensor<%dx%dxbf16>", rows, columns)}});
@@ -85,12 +108,12 @@ absl::StatusOr<std::vector<std::byte>> runCompared(mlir::MLIRContext& context,
 
 /// Runs each tile; those of one split of K should give the same bits.
 void expectSameBits(const std::vector<GemmTile>& tiles, int rows, int columns, int depth,
-                    bool gated) {
+                    Behind behind) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   std::map<int, std::vector<std::byte>> bits;
   for (const GemmTile& tile : tiles) {
     SCOPED_TRACE(absl::StrFormat("split %d, %s", tile.split, tile.parameters));
-    auto result = runCompared(context, productIn(tile, rows, columns, depth, gated));
+    auto result = runCompared(context, productIn(tile, rows, columns, depth, behind));
     if (absl::IsNotFound(result.status()))
       GTEST_SKIP() << "no GPU: " << result.status();
     ASSERT_TRUE(result.ok()) << result.status();
@@ -98,12 +121,12 @@ void expectSameBits(const std::vector<GemmTile>& tiles, int rows, int columns, i
   }
 }
 
-class CudaSplitTest : public ::testing::TestWithParam<bool> {};
+class CudaSplitTest : public ::testing::TestWithParam<Behind> {};
 
 /// Tiles of one split of K, whatever their shape, cluster and place of W, give the same bits; all are
 /// right.
 TEST_P(CudaSplitTest, AddsPartsOfKInOneOrderInEveryTile) {
-  const bool gated = GetParam();
+  const bool gated = GetParam() == Behind::Gate;
   const std::vector<GemmTile> plain = {
       {2, 10,
        "blocks = 1, columns = 48, cluster_a = 1, cluster_b = 1, ping_pong = 1, weight_rows = 1"},
@@ -117,12 +140,12 @@ TEST_P(CudaSplitTest, AddsPartsOfKInOneOrderInEveryTile) {
   const std::vector<GemmTile> joined = {
       {4, 12, "blocks = 2, columns = 48, cluster_a = 1, cluster_b = 1, weight_rows = 1"},
       {4, 20, "blocks = 1, columns = 128, cluster_a = 1, cluster_b = 1, ping_pong = 1"}};
-  expectSameBits(gated ? joined : plain, /*rows=*/33, /*columns=*/264, /*depth=*/1000, gated);
+  expectSameBits(gated ? joined : plain, /*rows=*/33, /*columns=*/264, /*depth=*/1000, GetParam());
 }
 
 /// So do tiles of more than 128 sums a thread, of which blocks have several one after the other.
 TEST_P(CudaSplitTest, WideTilesGiveTheBitsOfNarrowOnes) {
-  const bool gated = GetParam();
+  const bool gated = GetParam() == Behind::Gate;
   const std::vector<GemmTile> plain = {
       {1, 4, "blocks = 1, columns = 64, cluster_a = 1, cluster_b = 1"},
       {1, 3, "blocks = 2, columns = 192, cluster_a = 1, cluster_b = 1, ping_pong = 1"},
@@ -134,11 +157,16 @@ TEST_P(CudaSplitTest, WideTilesGiveTheBitsOfNarrowOnes) {
       {1, 4, "blocks = 2, columns = 192, cluster_a = 2, cluster_b = 1, ping_pong = 1"},
       {1, 4, "blocks = 2, columns = 160, cluster_a = 1, cluster_b = 2"},
       {1, 4, "blocks = 2, columns = 192, cluster_a = 1, cluster_b = 1, weight_rows = 1"}};
-  expectSameBits(gated ? joined : plain, /*rows=*/400, /*columns=*/520, /*depth=*/200, gated);
+  expectSameBits(gated ? joined : plain, /*rows=*/400, /*columns=*/520, /*depth=*/328, GetParam());
 }
 
-INSTANTIATE_TEST_SUITE_P(Products, CudaSplitTest, ::testing::Bool(),
-                         [](const auto& info) { return info.param ? "gated" : "sum"; });
+INSTANTIATE_TEST_SUITE_P(Products, CudaSplitTest,
+                         ::testing::Values(Behind::Residual, Behind::Gate, Behind::Residuals),
+                         [](const auto& info) {
+                           return info.param == Behind::Residual ? "sum"
+                                  : info.param == Behind::Gate   ? "gated"
+                                                                 : "sums";
+                         });
 
 } // namespace
 } // namespace tenon::testing
