@@ -41,6 +41,8 @@ struct TileOrder {
 ///   mapped                each group has one result, of type Result, that tiles are stored to by a
 ///                         tensor map while the next ones are multiplied;
 ///   plain                 it is the product itself;
+///   chunk                 columns of B of each product that a warp stores at a time, 32 or 64; 64
+///                         where results are mapped;
 ///   clusterA, clusterB    blocks of a cluster in the direction of A's and B's rows: they share B
 ///                         and A and each brings a part of it for all;
 ///   split                 blocks of a cluster that each have a part of K;
@@ -51,7 +53,7 @@ template <typename Config> struct HopperTile : Config {
   using Element = typename Config::Element;
   using Result = typename Config::Result;
   using Config::blocks, Config::columns, Config::stages, Config::pingPong, Config::weightRows,
-      Config::gemms, Config::groups, Config::mapped, Config::plain, Config::clusterA,
+      Config::gemms, Config::groups, Config::mapped, Config::plain, Config::chunk, Config::clusterA,
       Config::clusterB, Config::split, Config::ringPieces;
 
   static constexpr int depth = 64, consumers = 2;
@@ -82,9 +84,9 @@ template <typename Config> struct HopperTile : Config {
   /// Columns of B of each product in a tile, and how many of them a warp stores at a time.
   static constexpr int tileWidth = weightRows ? columns : lines;
   static constexpr __device__ int widthOf(int first) {
-    return tileWidth - first < 64 ? tileWidth - first : 64;
+    return tileWidth - first < chunk ? tileWidth - first : chunk;
   }
-  static constexpr int firstWidth = tileWidth < 64 ? tileWidth : 64;
+  static constexpr int firstWidth = tileWidth < chunk ? tileWidth : chunk;
   /// Pieces of 16 bytes in a plane: what a warp's 16 rows of A have in 64 columns.
   static constexpr int pieces = 16 * 64 * sizeof(Result) / 16;
   /// Planes of a warp: one for each product, and one more of results on their way to y.

@@ -20,6 +20,7 @@ public:
 
   LogicalResult check();
   void addTensorMaps();
+  void findOperands();
   void printOfGroup(const char* name, llvm::function_ref<int64_t(size_t)> value);
   void printConfig();
   void printStart();
@@ -51,8 +52,8 @@ private:
   bool hasWholeLines();
   bool isPlain();
   unsigned resultArgument(Value yielded);
-  void findOperands();
-  static int64_t registersOf(BlockArgument argument);
+  llvm::SmallVector<BlockArgument> operandsOf(const GemmRegion::Group& group);
+  int64_t operandRegisters();
   void addOperand(size_t group, BlockArgument argument);
   void printGroup(CodeWriter& code, size_t group);
   void printLoad(CodeWriter& code);
@@ -71,6 +72,7 @@ private:
   };
   llvm::SmallVector<Slot, 4> slots;
   bool mapped = false; ///< tiles of results are stored by tensor maps
+  int64_t chunk = 0;   ///< columns of B of a product that a warp stores at a time
 };
 
 } // namespace
@@ -226,6 +228,7 @@ void HopperGemm::printConfig() {
               tile.pingPong ? "true" : "false", tile.weightRows ? "true" : "false");
   code.format("static constexpr bool mapped = %s, plain = %s;", mapped ? "true" : "false",
               isPlain() ? "true" : "false");
+  code.format("static constexpr int chunk = %d;", chunk);
   llvm::SmallVector<int64_t, 4> widths = widthsOf(region);
   printOfGroup("firstTile", [&](size_t group) {
     return tile.weightTiles(llvm::ArrayRef(widths).take_front(group));
@@ -268,26 +271,52 @@ void HopperGemm::printStart() {
   code.format("gemm.start(map0, weights, %d, weightPolicy);", earlyStages);
 }
 
-/// Registers of a thread that hold an operand of a chunk of columns: a run of 8 elements in each of
-/// the chunk's rows that it has, or in the one row that they share.
-int64_t HopperGemm::registersOf(BlockArgument argument) {
-  constexpr int64_t rows = 4, registerBytes = 4;
+/// Whether all rows of y have the same of it.
+static bool isRow(BlockArgument argument) {
   auto type = llvm::cast<RankedTensorType>(argument.getType());
-  bool isRow = type.getNumElements() == type.getShape().back();
+  return type.getNumElements() == type.getShape().back();
+}
+
+/// Registers of a thread that hold an operand of a chunk of `columns` columns: runs of 8 elements
+/// of 16 rows, or one of the row that they share.
+static int64_t registersOf(BlockArgument argument, int64_t columns) {
+  constexpr int64_t registerBytes = 4, rows = 16, run = 8, lanes = 32;
   int64_t ofRun =
-      runElements * static_cast<int64_t>(elementBytes(type.getElementType())) / registerBytes;
-  return isRow ? ofRun : rows * ofRun;
+      run * static_cast<int64_t>(elementBytes(elementTypeOf(argument.getType()))) / registerBytes;
+  return isRow(argument) ? ofRun : rows * columns / run / lanes * ofRun;
+}
+
+/// What a group's epilogue loads that lies in memory as y does, or as one row of it; such rows,
+/// which the cache has, come last.
+llvm::SmallVector<BlockArgument> HopperGemm::operandsOf(const GemmRegion::Group& group) {
+  llvm::SmallSetVector<BlockArgument, 4> found;
+  auto visit = [&](auto&& self, Value value) -> void {
+    if (auto argument = llvm::dyn_cast<BlockArgument>(value)) {
+      auto type = llvm::dyn_cast<RankedTensorType>(value.getType());
+      if (type && llvm::isa<FloatType>(type.getElementType()) && type.getRank() > 0 &&
+          type.getShape().back() == group.columns)
+        found.insert(argument);
+      return;
+    }
+    if (auto op = value.getDefiningOp<ElementwiseOpInterface>())
+      for (Value operand : op->getOperands())
+        self(self, operand);
+  };
+  if (isAligned(group))
+    for (Value yielded : group.yields)
+      visit(visit, yielded);
+  auto arguments = llvm::to_vector(found);
+  llvm::sort(arguments, [](BlockArgument a, BlockArgument b) {
+    return std::pair(isRow(a), a.getArgNumber()) < std::pair(isRow(b), b.getArgNumber());
+  });
+  return arguments;
 }
 
 /// Gives the argument a slot, one that an earlier group has where there is such; none where there
 /// are no registers left for another.
 void HopperGemm::addOperand(size_t group, BlockArgument argument) {
-  // Beside the sums and what else a thread has, twice: the next chunk's are on their way.
-  constexpr int64_t moved = 232, atEntry = 168, rest = 40;
-  int64_t sums = tile.blocks * tile.columns / 2;
-  int64_t most = ((tile.movesRegisters() ? moved : atEntry) - rest - sums) / 2;
   Type type = elementTypeOf(argument.getType());
-  int64_t registers = registersOf(argument);
+  int64_t registers = registersOf(argument, chunk);
   auto isTaken = [&](size_t slot) {
     return llvm::any_of(operands[group],
                         [&](const Operand& operand) { return operand.slot == slot; });
@@ -300,42 +329,36 @@ void HopperGemm::addOperand(size_t group, BlockArgument argument) {
     }
     all += other.registers;
   }
-  if (all > most)
+  if (all > operandRegisters())
     return;
   operands[group].push_back({argument, slots.size()});
   slots.push_back({type, registers});
 }
 
-/// Those operands of the epilogues that lie in memory as y does, or as one row of it; such rows,
-/// which the cache has, come last.
+/// Registers for a chunk's operands beside the sums and what else a thread has: the next chunk's
+/// are on their way meanwhile.
+int64_t HopperGemm::operandRegisters() {
+  constexpr int64_t moved = 232, atEntry = 168, rest = 40;
+  int64_t sums = tile.blocks * tile.columns / 2;
+  return ((tile.movesRegisters() ? moved : atEntry) - rest - sums) / 2;
+}
+
+/// Chooses chunks of 64 columns, or of 32, whose operands take fewer registers, where the others'
+/// would not all have some.
 void HopperGemm::findOperands() {
-  operands.resize(region.groups.size());
-  llvm::SmallSetVector<BlockArgument, 4> found;
-  auto visit = [&](auto&& self, int64_t columns, Value value) -> void {
-    if (auto argument = llvm::dyn_cast<BlockArgument>(value)) {
-      auto type = llvm::dyn_cast<RankedTensorType>(value.getType());
-      if (type && llvm::isa<FloatType>(type.getElementType()) && type.getRank() > 0 &&
-          type.getShape().back() == columns)
-        found.insert(argument);
-      return;
-    }
-    if (auto op = value.getDefiningOp<ElementwiseOpInterface>())
-      for (Value operand : op->getOperands())
-        self(self, columns, operand);
-  };
-  for (auto [number, group] : llvm::enumerate(region.groups)) {
-    found.clear();
-    if (isAligned(group))
-      for (Value yielded : group.yields)
-        visit(visit, group.columns, yielded);
-    auto arguments = llvm::to_vector(found);
-    llvm::sort(arguments, [](BlockArgument a, BlockArgument b) {
-      return std::pair(-registersOf(a), a.getArgNumber()) <
-             std::pair(-registersOf(b), b.getArgNumber());
-    });
-    for (BlockArgument argument : arguments)
-      addOperand(number, argument);
+  constexpr int64_t wide = 64, narrow = 32;
+  int64_t most = 0;
+  for (const GemmRegion::Group& group : region.groups) {
+    int64_t all = 0;
+    for (BlockArgument argument : operandsOf(group))
+      all += registersOf(argument, wide);
+    most = std::max(most, all);
   }
+  chunk = mapped || most <= operandRegisters() ? wide : narrow;
+  operands.resize(region.groups.size());
+  for (auto [number, group] : llvm::enumerate(region.groups))
+    for (BlockArgument argument : operandsOf(group))
+      addOperand(number, argument);
 }
 
 /// Opens what is done for a group alone.
@@ -429,7 +452,6 @@ LogicalResult HopperGemm::printStore(CodeWriter& code) {
 }
 
 LogicalResult HopperGemm::printRun() {
-  findOperands();
   std::vector<Access> reads = context.arguments(false);
   reads.push_back({MemorySpace::Shared, "gemm.shared"});
   CodeWriter& code = context.structure.begin(PhaseKind::Store, reads, context.results());
@@ -459,6 +481,7 @@ static LogicalResult emitHopperGemm(KernelContext& context) {
     context.structure.headers.push_back("hopper_blocks.cuh");
   context.structure.clusterBlocks = kernel->tile.cluster();
   gemm.addTensorMaps();
+  gemm.findOperands();
   gemm.printConfig();
   gemm.printStart();
   return gemm.printRun();
