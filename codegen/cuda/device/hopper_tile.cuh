@@ -81,12 +81,14 @@ template <typename Config> struct HopperTile : Config {
       ((quantised ? 0 : gemms * lines) + sharersOfX * ownRows) * depth * 2;
   /// Two products in two blocks of A: each block's sums are a product's.
   static constexpr bool joined = weightRows && gemms == 2;
-  /// Columns of B of each product in a tile, and how many of them a warp stores at a time.
+  /// Columns of B of each product in a tile, and how many of them a warp stores at a time: a power
+  /// of two, so that a thread's runs of 8 in all rows are of the same columns.
   static constexpr int tileWidth = weightRows ? columns : lines;
   static constexpr __device__ int widthOf(int first) {
-    return tileWidth - first < chunk ? tileWidth - first : chunk;
+    const int rest = tileWidth - first;
+    return rest >= chunk ? chunk : rest >= 32 ? 32 : 16;
   }
-  static constexpr int firstWidth = tileWidth < chunk ? tileWidth : chunk;
+  static constexpr int firstWidth = tileWidth >= chunk ? chunk : tileWidth >= 32 ? 32 : 16;
   /// Pieces of 16 bytes in a plane: what a warp's 16 rows of A have in 64 columns.
   static constexpr int pieces = 16 * 64 * sizeof(Result) / 16;
   /// Planes of a warp: one for each product, and one more of results on their way to y.

@@ -280,10 +280,10 @@ static bool isRow(BlockArgument argument) {
 /// Registers of a thread that hold an operand of a chunk of `columns` columns: runs of 8 elements
 /// of 16 rows, or one of the row that they share.
 static int64_t registersOf(BlockArgument argument, int64_t columns) {
-  constexpr int64_t registerBytes = 4, rows = 16, run = 8, lanes = 32;
+  constexpr int64_t registerBytes = 4, rows = 16, run = 8, lanes = 32, address = 2;
   int64_t ofRun =
       run * static_cast<int64_t>(elementBytes(elementTypeOf(argument.getType()))) / registerBytes;
-  return isRow(argument) ? ofRun : rows * columns / run / lanes * ofRun;
+  return address + (isRow(argument) ? ofRun : rows * columns / run / lanes * ofRun);
 }
 
 /// What a group's epilogue loads that lies in memory as y does, or as one row of it; such rows,
@@ -338,7 +338,7 @@ void HopperGemm::addOperand(size_t group, BlockArgument argument) {
 /// Registers for a chunk's operands beside the sums and what else a thread has: the next chunk's
 /// are on their way meanwhile.
 int64_t HopperGemm::operandRegisters() {
-  constexpr int64_t moved = 232, atEntry = 168, rest = 40;
+  constexpr int64_t moved = 232, atEntry = 168, rest = 44;
   int64_t sums = tile.blocks * tile.columns / 2;
   return ((tile.movesRegisters() ? moved : atEntry) - rest - sums) / 2;
 }
