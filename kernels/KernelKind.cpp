@@ -1,10 +1,19 @@
 #include "kernels/KernelKind.h"
 
 #include "kernels/regions/Regions.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
 namespace tenon::kernels {
+
+int64_t PriceTerms::KeySteps::parts(int64_t keys) const {
+  return leastKeys > 0 ? std::min<int64_t>(splits, llvm::divideCeil(keys, leastKeys)) : splits;
+}
+
+int64_t PriceTerms::KeySteps::steps(int64_t keys) const {
+  return llvm::divideCeil(llvm::divideCeil(keys, parts(keys) * stepKeys), sets);
+}
 
 VerdictOr<std::unique_ptr<MatchedKernel>> readKernel(KernelOp kernel) {
   llvm::StringRef name = kernel.getScheduleAttr().getEmitter();

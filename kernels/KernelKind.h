@@ -20,8 +20,20 @@ struct PriceTerms {
   bool keepsRows = false;
   /// Several warps share a row, and meet for each of its reductions.
   bool sharesRows = false;
-  /// Steps of keys that a warp of attention takes one after the other where its cache is full.
-  int64_t keySteps = 0;
+  /// How blocks of decode attention take the keys of a row.
+  struct KeySteps {
+    int64_t capacity;      ///< keys of a row where its cache is full
+    int64_t splits;        ///< parts of a row, at most; each is a tile
+    int64_t leastKeys = 0; ///< of a part, where rows of fewer keys have fewer parts; else 0
+    int64_t stepKeys;      ///< that the warps of a block take at once
+    int64_t sets = 1;      ///< steps that overlap
+
+    /// Parts of a row of `keys`.
+    int64_t parts(int64_t keys) const;
+    /// Steps of `keys` that a warp takes one after the other.
+    int64_t steps(int64_t keys) const;
+  };
+  std::optional<KeySteps> keySteps = std::nullopt;
   /// Who computes the reductions that stand before a GEMM.
   enum class Prologue {
     Block,    ///< all threads of a block share each row

@@ -44,7 +44,9 @@ BlockResources DecodeAttentionKernel::resources() const {
 
 PriceTerms DecodeAttentionKernel::priceTerms() const {
   PriceTerms terms;
-  terms.keySteps = decodeSteps(AttentionExtents(op).capacity, schedule.splits, schedule.threads);
+  terms.keySteps = {.capacity = AttentionExtents(op).capacity,
+                    .splits = schedule.splits,
+                    .stepKeys = schedule.threads / 32 * decodeStepKeys};
   return terms;
 }
 

@@ -9,13 +9,6 @@ namespace tenon::kernels {
 /// Keys that a warp of tensor_decode_attention takes at a time.
 constexpr int64_t decodeStepKeys = 16;
 
-/// Steps of keys that a warp takes one after the other of a cache that is full: its `capacity` over
-/// the warps of the parts of a row.
-constexpr int64_t decodeSteps(int64_t capacity, int64_t splits, int64_t threads) {
-  int64_t keys = splits * (threads / 32) * decodeStepKeys;
-  return (capacity + keys - 1) / keys;
-}
-
 /// Bytes of shared memory that a step of a warp takes in its ring: 16 keys and values of 16-bit
 /// elements, rows of `keySize` and `valueSize` of them, multiples of 8. Rows that are no
 /// multiple of 128 bytes are padded so that threads find them in different banks (DecodeKeys in

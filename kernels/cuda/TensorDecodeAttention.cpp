@@ -121,9 +121,11 @@ BlockResources TensorDecodeKernel::resources() const {
 /// A warp with two sets of registers takes two steps in the time of one.
 PriceTerms TensorDecodeKernel::priceTerms() const {
   PriceTerms terms;
-  int64_t steps =
-      decodeSteps(AttentionExtents(region.attention).capacity, schedule.splits, schedule.threads);
-  terms.keySteps = llvm::divideCeil(steps, schedule.sets);
+  terms.keySteps = {.capacity = AttentionExtents(region.attention).capacity,
+                    .splits = schedule.splits,
+                    .leastKeys = schedule.leastKeys,
+                    .stepKeys = schedule.threads / 32 * decodeStepKeys,
+                    .sets = schedule.sets};
   return terms;
 }
 

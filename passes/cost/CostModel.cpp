@@ -109,7 +109,7 @@ static llvm::StringRef rampProperty(LaunchMode mode, TargetAttr target) {
 }
 
 FailureOr<CostModel> CostModel::create(Location location, TargetAttr target, LaunchMode mode,
-                                       const MeasuredTimes* times) {
+                                       const MeasuredTimes* times, std::optional<int64_t> newest) {
   llvm::SmallVector<llvm::StringRef> required(requiredProperties(target.getDevice()));
   if (target.getDevice() == DeviceKind::Cuda)
     required.append({launchProperty(mode, target), rampProperty(mode, target)});
@@ -117,7 +117,7 @@ FailureOr<CostModel> CostModel::create(Location location, TargetAttr target, Lau
     if (target.getProperty(name).value_or(0) < 1)
       return emitError(location) << "expects a positive property '" << name << "' in target "
                                  << target.getName() << " to predict times";
-  return CostModel(target, mode, times);
+  return CostModel(target, mode, times, newest);
 }
 
 /// ns that `amount` takes at `millionsPerSecond`: bytes at MB/s.
@@ -148,7 +148,7 @@ Estimate CostModel::estimate(KernelOp kernel) const {
       measured.ns = *ns, measured.limiter = Limiter::Measured;
       return measured;
     }
-  KernelWork work = sumWork(kernel);
+  KernelWork work = sumWork(kernel, newest);
   return target.getDevice() == DeviceKind::Cuda ? estimateOnGpu(kernel, work)
                                                 : estimateOnCpu(kernel, work);
 }
@@ -201,10 +201,12 @@ double CostModel::latencyOnGpu(const MatchedOnGpu& kernel) const {
     latency += static_cast<double>(property("row_barrier_ns") * reductions);
   latency += property("spread_ns") * spreadOf(kernel.tiles, property("sms"));
   // A unit whose block waits for another one's place takes its keys after it.
-  if (kernel.terms.keySteps > 0) {
-    auto steps = static_cast<double>(kernel.terms.keySteps);
-    double waves = std::ceil(static_cast<double>(kernel.tiles) /
-                             static_cast<double>(kernel.occupancy.tilesAtOnce));
+  if (const auto& of = kernel.terms.keySteps) {
+    int64_t keys = std::llround(std::ceil(static_cast<double>(of->capacity) * work.keyShare));
+    int64_t tiles = kernel.tiles / of->splits * of->parts(keys);
+    auto steps = static_cast<double>(of->steps(keys));
+    double waves =
+        std::ceil(static_cast<double>(tiles) / static_cast<double>(kernel.occupancy.tilesAtOnce));
     latency += waves * (property("attention_ns") + property("key_step_ns") * steps);
   }
   latency += property("vector_ns") * vectorsPerThread(kernel);

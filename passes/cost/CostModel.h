@@ -117,9 +117,11 @@ std::string contentKey(KernelOp kernel);
 class CostModel {
 public:
   /// Emits an error at `location` where the target lacks a property that the model needs. `times`
-  /// may be null and must outlive the model.
+  /// may be null and must outlive the model. Attention is priced on the keys of positions up to
+  /// `newest` of its caches; without one, as where plans are chosen, on full caches.
   static mlir::FailureOr<CostModel> create(mlir::Location location, TargetAttr target,
-                                           LaunchMode mode, const MeasuredTimes* times = nullptr);
+                                           LaunchMode mode, const MeasuredTimes* times = nullptr,
+                                           std::optional<int64_t> newest = std::nullopt);
 
   /// The time of `kernel`, which has a schedule.
   Estimate estimate(KernelOp kernel) const;
@@ -130,8 +132,9 @@ public:
   int64_t beyondKernelsNs() const;
 
 private:
-  CostModel(TargetAttr target, LaunchMode mode, const MeasuredTimes* times)
-      : target(target), mode(mode), times(times) {}
+  CostModel(TargetAttr target, LaunchMode mode, const MeasuredTimes* times,
+            std::optional<int64_t> newest)
+      : target(target), mode(mode), times(times), newest(newest) {}
 
   int64_t property(llvm::StringRef name) const { return *target.getProperty(name); }
   /// A kernel as its kind reads it, and what follows from that on the target.
@@ -165,6 +168,7 @@ private:
   TargetAttr target;
   LaunchMode mode;
   const MeasuredTimes* times;
+  std::optional<int64_t> newest;
 };
 
 } // namespace tenon::passes::cost

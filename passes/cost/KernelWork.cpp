@@ -1,5 +1,6 @@
 #include "passes/cost/KernelWork.h"
 
+#include "ir/KvCache.h"
 #include "ir/Views.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -16,6 +17,29 @@ int64_t reductionsOf(Operation& op) {
       .Default([](Operation&) { return 0; });
 }
 
+/// The part of its keys that attention reads when the newest one is at position `newest`.
+static double keyShareOf(AttentionOp op, std::optional<int64_t> newest) {
+  if (!newest || !llvm::isa<StateType>(op.getKey().getType()))
+    return 1;
+  int64_t capacity = KvCache(op.getKey().getType(), op.getBlockTable()).capacity,
+          window = op.getWindow();
+  int64_t counted = window > 0 ? std::min(window, capacity) : capacity;
+  return std::min(1.0, static_cast<double>(*newest + 1) / static_cast<double>(counted));
+}
+
+Work workAt(ComputeOpInterface op, std::optional<int64_t> newest) {
+  Work work = op.getWork();
+  auto attention = llvm::dyn_cast<AttentionOp>(op.getOperation());
+  if (!attention || !newest)
+    return work;
+  double share = keyShareOf(attention, newest);
+  work.flops = static_cast<int64_t>(static_cast<double>(work.flops) * share);
+  for (auto [operand, bytes] : llvm::zip_equal(op->getOperands(), work.operandBytes))
+    if (llvm::isa<StateType>(operand.getType()))
+      bytes = static_cast<int64_t>(static_cast<double>(bytes) * share);
+  return work;
+}
+
 /// True where the operand is a matrix or table that no earlier kernel has just written.
 static bool isWeightOperand(OpOperand& operand) {
   return llvm::isa<MatmulOp, ExpertMatmulOp, EmbeddingOp>(operand.getOwner()) &&
@@ -29,7 +53,7 @@ static Value stateOf(Operation* op) {
 }
 
 /// Bytes that the region reads of `argument`: the most that one of its readers does.
-static void addRead(BlockArgument argument, KernelWork& work) {
+static void addRead(BlockArgument argument, std::optional<int64_t> newest, KernelWork& work) {
   int64_t most = 0;
   bool isWeight = false;
   auto visit = [&](auto&& self, Value value) -> void {
@@ -41,7 +65,7 @@ static void addRead(BlockArgument argument, KernelWork& work) {
         self(self, op->getResult(0));
         continue;
       }
-      most = std::max(most, op.getWork().operandBytes[use.getOperandNumber()]);
+      most = std::max(most, workAt(op, newest).operandBytes[use.getOperandNumber()]);
       isWeight |= isWeightOperand(use);
     }
   };
@@ -91,7 +115,7 @@ static void addProduct(MatmulOp op, int64_t flops, KernelWork& work) {
   work.quantOps = detail::saturatingSum({work.quantOps, quantOps});
 }
 
-KernelWork sumWork(KernelOp kernel) {
+KernelWork sumWork(KernelOp kernel, std::optional<int64_t> newest) {
   KernelWork work;
   llvm::DenseSet<Operation*> repeated = findRepeated(kernel);
   llvm::DenseMap<Operation*, int64_t> depth;
@@ -100,13 +124,15 @@ KernelWork sumWork(KernelOp kernel) {
     auto compute = llvm::dyn_cast<ComputeOpInterface>(op);
     if (!compute || isView(&op))
       continue;
-    int64_t flops = compute.getWork().flops, before = 0;
+    int64_t flops = workAt(compute, newest).flops, before = 0;
     for (Value operand : op.getOperands())
       if (Operation* producer = getViewSource(operand).getDefiningOp())
         before = std::max(before, depth.lookup(producer));
     depth[&op] = before + reductionsOf(op);
     work.reductions = std::max(work.reductions, depth[&op]);
     work.flops = detail::saturatingSum({work.flops, flops});
+    if (auto attention = llvm::dyn_cast<AttentionOp>(op))
+      work.keyShare = keyShareOf(attention, newest);
     if (auto gemm = llvm::dyn_cast<MatmulOp>(op))
       addProduct(gemm, flops, work);
     if (auto gemm = llvm::dyn_cast<ExpertMatmulOp>(op))
@@ -122,7 +148,7 @@ KernelWork sumWork(KernelOp kernel) {
     }
   }
   for (BlockArgument argument : kernel.getBlock().getArguments())
-    addRead(argument, work);
+    addRead(argument, newest, work);
   for (Value value : kernel.getYield().getValues())
     work.writtenBytes = detail::saturatingSum({work.writtenBytes, writtenBytes(value)});
   return work;

@@ -24,10 +24,15 @@ struct KernelWork {
     int64_t quantOps; ///< of the GEMM, on integers; 0 beside floats
   };
   llvm::SmallVector<Blocks, 2> blocks;
+  double keyShare = 1; ///< of the keys of a full cache, those that attention reads
 };
 
-/// Adds up the work of `kernel`. Saturates.
-KernelWork sumWork(KernelOp kernel);
+/// The work of an operation: of attention on the keys of positions up to `newest` of its caches, or
+/// without one on full caches; flops are scaled alike.
+Work workAt(ComputeOpInterface op, std::optional<int64_t> newest);
+
+/// Adds up the work of `kernel`, of each operation as `workAt`. Saturates.
+KernelWork sumWork(KernelOp kernel, std::optional<int64_t> newest = std::nullopt);
 
 /// The passes over a row that wait for a sum or a maximum: 1 of rms_norm, 2 of layer_norm and
 /// softmax, 0 of most operations.

@@ -52,8 +52,8 @@ std::string formatReport(const BenchReport& report, const runtime::Program& prog
 ///   hardware, threads, rows
 ///   tokens_per_second   of whole calls, or of a generation where one is measured; of a graph, calls
 ///   plan, launch, model, target, activations, function, position (or chunks), calls, launches, device_bytes
-///   predicted_ns        of a call by the cost model, of its steps and beyond them; where it can
-///                       price them
+///   predicted_ns        of a call at that position by the cost model, of its steps and beyond them;
+///                       where it can price them
 ///   fixed_us_per_layer  of decode: the median of the steps less planned_bytes at read_mb_per_s, by
 ///                       layer; where the layers are known and the bytes do not come faster
 ///   steps_ns, call_ns   min, median, p90, p95, p99, max, mean, deviation

@@ -4,37 +4,13 @@
 
 #include "absl/strings/str_format.h"
 #include "ir/Dialect.h"
-#include "ir/KvCache.h"
 #include "ir/Views.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/cost/KernelWork.h"
 
 using namespace mlir;
 
 namespace tenon::tools {
-
-/// The part of a cache that is read when the newest position is `position`.
-static double readShare(AttentionOp op, int64_t position) {
-  if (!llvm::isa<StateType>(op.getKey().getType()))
-    return 1;
-  int64_t capacity = KvCache(op.getKey().getType(), op.getBlockTable()).capacity,
-          window = op.getWindow();
-  int64_t counted = window > 0 ? std::min(window, capacity) : capacity;
-  return std::min(1.0, static_cast<double>(position + 1) / static_cast<double>(counted));
-}
-
-/// The operation's work, where attention reads what there is at `position`.
-static Work workAt(ComputeOpInterface op, int64_t position) {
-  Work work = op.getWork();
-  auto attention = llvm::dyn_cast<AttentionOp>(op.getOperation());
-  if (!attention)
-    return work;
-  double share = readShare(attention, position);
-  work.flops = static_cast<int64_t>(static_cast<double>(work.flops) * share);
-  for (auto [operand, bytes] : llvm::zip_equal(op->getOperands(), work.operandBytes))
-    if (llvm::isa<StateType>(operand.getType()))
-      bytes = static_cast<int64_t>(static_cast<double>(bytes) * share);
-  return work;
-}
 
 static bool isConstant(Value input) {
   Operation* source = getViewSource(input).getDefiningOp();
@@ -67,7 +43,7 @@ static StepWork workOf(KernelOp kernel, int64_t position) {
     auto compute = llvm::dyn_cast<ComputeOpInterface>(op);
     if (!compute || isView(&op))
       continue;
-    Work work = workAt(compute, position);
+    Work work = passes::cost::workAt(compute, position);
     step.flops += work.flops;
     for (auto [operand, bytes] : llvm::zip_equal(op.getOperands(), work.operandBytes))
       if (auto argument = llvm::dyn_cast<BlockArgument>(sourceOf(operand)))

@@ -15,13 +15,15 @@ int64_t PredictedCall::totalNs() const {
 }
 
 absl::StatusOr<PredictedCall> predictCall(ModuleOp planned, const std::string& name,
-                                          TargetAttr target, passes::cost::LaunchMode mode) {
+                                          TargetAttr target, passes::cost::LaunchMode mode,
+                                          std::optional<int64_t> newest) {
   auto function = planned.lookupSymbol<func::FuncOp>(name);
   if (!function)
     return absl::NotFoundError(absl::StrFormat("expects a function '%s' in the module", name));
   // A target without a property of the model can be measured all the same.
   ScopedDiagnosticHandler silence(planned.getContext(), [](Diagnostic&) { return success(); });
-  auto model = passes::cost::CostModel::create(planned.getLoc(), target, mode);
+  auto model =
+      passes::cost::CostModel::create(planned.getLoc(), target, mode, /*times=*/nullptr, newest);
   PredictedCall call;
   if (failed(model))
     return call;

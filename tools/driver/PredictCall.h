@@ -21,10 +21,12 @@ struct PredictedCall {
   int64_t totalNs() const;
 };
 
-/// Prices each `tenon.kernel` of `function` of a planned module. Decode attention is priced at the
-/// whole cache, whatever the position. NotFound where there is no such function.
+/// Prices each `tenon.kernel` of `function` of a planned module, attention on the keys of positions
+/// up to `newest` of its caches, or without one on full caches. NotFound where there is no such
+/// function.
 absl::StatusOr<PredictedCall> predictCall(mlir::ModuleOp planned, const std::string& function,
-                                          TargetAttr target, passes::cost::LaunchMode mode);
+                                          TargetAttr target, passes::cost::LaunchMode mode,
+                                          std::optional<int64_t> newest = std::nullopt);
 
 } // namespace tenon::tools
 

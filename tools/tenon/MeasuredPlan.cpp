@@ -112,12 +112,12 @@ absl::StatusOr<MeasuredPlan> loadPlan(const BenchSettings& options, const std::s
   TENON_ASSIGN_OR_RETURN(auto executor, makeExecutor(std::move(program), options.executor));
   TENON_ASSIGN_OR_RETURN(ModelBench measured, makeBench(options, *executor, *input.module, index));
   const runtime::Function& function = measured.function();
-  TENON_ASSIGN_OR_RETURN(
-      std::vector<StepWork> work,
-      computeWork(*input.module, function.name, newestPosition(options, measured)));
+  int64_t newest = newestPosition(options, measured);
+  TENON_ASSIGN_OR_RETURN(std::vector<StepWork> work,
+                         computeWork(*input.module, function.name, newest));
   TENON_ASSIGN_OR_RETURN(
       PredictedCall predicted,
-      predictCall(*input.module, function.name, input.target, settings.fusion.launchMode));
+      predictCall(*input.module, function.name, input.target, settings.fusion.launchMode, newest));
   TENON_ASSIGN_OR_RETURN(std::vector<StepDetails> steps,
                          describeSteps(*input.module, function.name));
   TargetAttr target = input.target;

@@ -42,8 +42,9 @@ public:
   }
 
   int64_t ns(LaunchMode mode = LaunchMode::Graph) { return estimate(mode).ns; }
-  Estimate estimate(LaunchMode mode = LaunchMode::Graph, const MeasuredTimes* times = nullptr) {
-    return CostModel::create(module->getLoc(), target, mode, times)->estimate(kernel);
+  Estimate estimate(LaunchMode mode = LaunchMode::Graph, const MeasuredTimes* times = nullptr,
+                    std::optional<int64_t> newest = std::nullopt) {
+    return CostModel::create(module->getLoc(), target, mode, times, newest)->estimate(kernel);
   }
 
   MLIRContext context{MLIRContext::Threading::DISABLED};
@@ -286,6 +287,43 @@ TEST(CostModel, WavesOfAttention) {
   Scheduled four(attention(4), "h200"), whole(attention(16), "h200"), more(attention(17), "h200");
   EXPECT_GT(whole.estimate().latencyNs, four.estimate().latencyNs * 3 / 2);
   EXPECT_GT(more.estimate().latencyNs, whole.estimate().latencyNs * 3 / 2);
+}
+
+/// Attention of 32 rows over caches of `capacity` keys.
+std::string cachedAttention(int capacity) {
+  return absl::StrReplaceAll(
+      "tenon.state @k : C tenon.state @v : C func.func @f(%q: Q, %s: I, %p: I) -> Q { "
+      "%k = tenon.get_state @k : C %v = tenon.get_state @v : C "
+      "%0 = tenon.attention %q, %k, %v, %s, %p scale 0.1 : (Q, C, C, I, I) -> Q return %0 : Q }",
+      {{"C", absl::StrFormat("!tenon.state<32x%dx8x128xbf16>", capacity)},
+       {"Q", "tensor<32x32x128xbf16>"},
+       {"I", "tensor<32xi32>"}});
+}
+
+/// Half of the keys take half of the memory's time and half of the steps; full caches what they take
+/// without a position.
+TEST(CostModel, AttentionAtAPosition) {
+  Scheduled kernel(cachedAttention(1024), "h200");
+  auto at = [&](std::optional<int64_t> newest) {
+    return kernel.estimate(LaunchMode::Graph, nullptr, newest);
+  };
+  EXPECT_NEAR(static_cast<double>(at(511).memoryNs), at({}).memoryNs / 2.0, at({}).memoryNs / 20.0);
+  EXPECT_LT(at(511).latencyNs, at({}).latencyNs * 3 / 4);
+  EXPECT_EQ(at(1023).ns, at({}).ns);
+  EXPECT_EQ(at(5000).ns, at({}).ns);
+}
+
+/// Where rows are cut into parts of at least 1,024 keys, as many blocks wait for one another as there
+/// are parts with keys.
+TEST(CostModel, AttentionInPartsAtAPosition) {
+  Scheduled whole(cachedAttention(1024), "h200"), parts(cachedAttention(8192), "h200");
+  EXPECT_EQ(whole.kernel.getScheduleAttr().getTiles() * 8,
+            parts.kernel.getScheduleAttr().getTiles());
+  auto latency = [](Scheduled& kernel, int64_t newest) {
+    return kernel.estimate(LaunchMode::Graph, nullptr, newest).latencyNs;
+  };
+  EXPECT_NEAR(latency(parts, 1023), latency(whole, 1023), latency(whole, 1023) / 20);
+  EXPECT_GT(latency(parts, 8191), 4 * latency(parts, 1023));
 }
 
 TEST(CostModel, MeasuredTimesCount) {
