@@ -300,8 +300,9 @@ Estimate CostModel::estimateLibrary(const kernels::PriceTerms::Library& gemm,
   double gflops = gemm.rate == Rate::Tensor16 ? tensor
                   : gemm.rate == Rate::Tf32   ? tensor / 2
                                               : static_cast<double>(property("f32_gflops"));
+  double read = static_cast<double>(target.getProperty("library_read_percent").value_or(100));
   double memory =
-      nsAt(work.weightBytes, property("dram_mb_per_s")) +
+      nsAt(work.weightBytes, property("dram_mb_per_s") * read / 100.0) +
       nsAt(static_cast<double>(work.readBytes) + work.writtenBytes, property("l2_mb_per_s"));
   double epilogue = nsAt(static_cast<double>(gemm.epilogueBytes), property("copy_mb_per_s"));
   return finish(property(launchProperty(mode, target)), memory,

@@ -88,6 +88,7 @@ std::string contentKey(KernelOp kernel);
 /// A library's GEMM of M x N x K, which neither starts early nor lets the next kernel do so:
 ///
 ///     ns = launch + library_ns + max(memory, compute) + bytes of its epilogue / copy
+///     memory  = weights / (dram · library_read_percent, where a target has it) + others / l2
 ///     compute = waves · 2 · tile_m · tile_n · K / splits · multiprocessors
 ///               / (rate · library_percent · tile efficiency)
 ///     tile efficiency = min(1, tile_m · tile_n / (full_rate_tile_rows / 2 · (tile_m + tile_n)))

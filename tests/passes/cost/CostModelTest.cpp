@@ -108,6 +108,22 @@ TEST(CostModel, LibraryGemmsTakeWhatWasMeasured) {
   }
 }
 
+/// Where memory is cuBLASLt's limit: down and head of Llama-3.1-8B in bf16, in steps (2026-11-29).
+TEST(CostModel, LibraryGemmsOfFewRowsReadAsWasMeasured) {
+  struct Measured {
+    int rows, columns, depth;
+    double ns;
+  };
+  for (const Measured& gemm : {Measured{24, 4096, 14336, 32140}, Measured{32, 4096, 14336, 32680},
+                               Measured{64, 4096, 14336, 33900}, Measured{32, 128256, 4096, 248000},
+                               Measured{64, 128256, 4096, 256400}}) {
+    SCOPED_TRACE(absl::StrFormat("%d x %d x %d", gemm.rows, gemm.columns, gemm.depth));
+    Scheduled library(matmul(gemm.rows, gemm.columns, gemm.depth), "h200");
+    EXPECT_EQ(library.kernel.getScheduleAttr().getEmitter(), "cublaslt");
+    EXPECT_NEAR(static_cast<double>(library.ns(LaunchMode::GraphPdl)), gemm.ns, gemm.ns * 0.04);
+  }
+}
+
 /// y [rows, 12288] = x [rows, 3072]·Wᵀ in f32, and what `behind` computes of %0 as %1.
 std::string matmulWith(int rows, const std::string& behind) {
   return absl::StrReplaceAll(
