@@ -11,6 +11,8 @@ struct Neighbours {
   /// Attention reads the kernel's results, or the kernel attention's, so that blocks of both share
   /// multiprocessors.
   bool attention = false;
+  /// Attention that reads the kernel's results; null where there is none.
+  AttentionOp reader;
 };
 
 /// The neighbours of a kernel where it stands; none of one without operands and users.

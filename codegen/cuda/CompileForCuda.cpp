@@ -5,10 +5,10 @@
 
 #include "codegen/KernelSet.h"
 #include "codegen/ProgramBuilder.h"
+#include "codegen/cuda/ArgumentSpaces.h"
 #include "codegen/cuda/CubinCache.h"
 #include "codegen/cuda/KernelSource.h"
 #include "codegen/cuda/LibraryCall.h"
-#include "ir/Views.h"
 #include "runtime/program/ValidateProgram.h"
 #include "support/Diagnostics.h"
 #include "support/Status.h"
@@ -19,33 +19,6 @@ using namespace tenon::kernels;
 namespace tenon::codegen {
 
 using namespace cuda;
-
-/// Where the bytes of a kernel's input come from. A function's arguments are written before its
-/// first kernel starts, and so is a state that no kernel has yielded: a function has one
-/// `get_state` of it. Tensors of numbers as arguments stand for another kernel's results, as a kernel that is measured
-/// or tested alone has them.
-static MemorySpace spaceOf(Value value) {
-  Value source = getViewSource(value);
-  Operation* producer = source.getDefiningOp();
-  if (!producer)
-    return elementTypeOf(source.getType()).isInteger() ? MemorySpace::Settled : MemorySpace::Global;
-  if (llvm::isa<GetStateOp>(producer))
-    return MemorySpace::Settled;
-  return llvm::isa<GetWeightOp, ConstantOp>(producer) ? MemorySpace::Constant : MemorySpace::Global;
-}
-
-/// For each distinct kernel, where its inputs lie wherever it runs: what is promised of all places.
-static std::vector<std::vector<MemorySpace>> findSpaces(ModuleOp module, const KernelSet& kernels) {
-  std::vector<std::vector<MemorySpace>> spaces;
-  for (KernelOp kernel : kernels.kernels())
-    spaces.emplace_back(kernel.getInputs().size(), MemorySpace::Constant);
-  module.walk([&](KernelOp kernel) {
-    std::vector<MemorySpace>& known = spaces[kernels.indexOf(kernel)];
-    for (auto [index, input] : llvm::enumerate(kernel.getInputs()))
-      known[index] = std::max(known[index], spaceOf(input));
-  });
-  return spaces;
-}
 
 /// A distinct kernel that has a source, and the launches that run it.
 struct NamedSource {

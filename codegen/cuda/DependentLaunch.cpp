@@ -8,7 +8,8 @@ namespace tenon::codegen::cuda {
 
 /// True for memory that another kernel, or another launch of this one, may write at the same time.
 static bool isShared(const Access& access) {
-  return access.space == MemorySpace::Global || access.space == MemorySpace::Scratch;
+  return access.space == MemorySpace::Appended || access.space == MemorySpace::Global ||
+         access.space == MemorySpace::Scratch;
 }
 
 static const Access* findShared(const std::vector<Access>& accesses) {

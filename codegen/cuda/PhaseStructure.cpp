@@ -11,7 +11,7 @@ static const char* nameOf(PhaseKind kind) {
 }
 
 static const char* nameOf(MemorySpace space) {
-  constexpr const char* names[] = {"constant", "settled", "global",
+  constexpr const char* names[] = {"constant", "settled", "appended", "global",
                                    "scratch",  "shared",  "registers"};
   return names[static_cast<int>(space)];
 }

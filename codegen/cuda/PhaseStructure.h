@@ -16,10 +16,12 @@ namespace tenon::codegen::cuda {
 /// prologue may store what it makes.
 enum class PhaseKind { Load, Prologue, MainLoop, Epilogue, Store };
 
-/// Where data that a phase touches lies. The first three are ordered by what they promise.
+/// Where data that a phase touches lies. The first four are ordered by what they promise.
 enum class MemorySpace {
   Constant, ///< weights: no kernel of the program writes them
   Settled,  ///< a call's inputs, and states as the call finds them: written before its first kernel
+  Appended, ///< caches that another kernel of the call has written at the call's rows: those of the
+            ///< sequences and positions that this kernel has, too; all others are settled
   Global,   ///< activations, states, outputs: other kernels of the call write or read them
   Scratch,  ///< global memory of this kernel alone
   Shared,   ///< shared memory of the block

@@ -129,6 +129,20 @@ static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target, Neighbours
   return printSchedule(context, DecodeAttentionKernel::name, chooseDecodeAttention(op, target));
 }
 
+} // namespace tenon::kernels::cuda_rules
+
+namespace tenon::kernels {
+
+bool asksEarly(AttentionOp op, const CudaTarget& target) {
+  return !op.getWeights() && !cuda_rules::suitsPrefill(op) && !cuda_rules::hasChunks(op) &&
+         cuda_rules::suitsTensorCores(op, 8, /*mayBeQuants=*/true) &&
+         chooseTensorDecode(op, target).early != 0;
+}
+
+} // namespace tenon::kernels
+
+namespace tenon::kernels::cuda_rules {
+
 const CudaScheduleRule attention = {matches, choose, nullptr, accepts};
 
 } // namespace tenon::kernels::cuda_rules

@@ -2,6 +2,7 @@
 
 #include "kernels/cuda/CudaScheduleRule.h"
 #include "kernels/cuda/Rows.h"
+#include "kernels/cuda/TensorDecodeAttention.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -134,15 +135,18 @@ static int64_t chooseHeadsPerWarp(const HeadRegion& region, const CudaTarget& ta
 
 /// 1 where the next kernel, attention, may start only when blocks end. Beside `head_rows` of 128
 /// rows it took 249 µs instead of 171 (pythia-2.8b, decode; H200, 2026-11-23), probably since a
-/// multiprocessor that runs kernels with little shared memory keeps little for its blocks.
-/// Attention of few rows is one round of blocks, which gain by starting early.
-static int64_t triggersAtExit(const HeadRegion& region) {
+/// multiprocessor that runs kernels with little first-level cache keeps little for its blocks.
+/// Attention of few rows is one round of blocks, which gain by starting early; so does one that
+/// asks for old keys meanwhile.
+static int64_t triggersAtExit(const HeadRegion& region, const CudaTarget& target,
+                              Neighbours neighbours) {
   constexpr int64_t mostFewRows = 16;
-  return region.chains.front().rows > mostFewRows ? 1 : 0;
+  bool isMany = region.chains.front().rows > mostFewRows;
+  return isMany && !(neighbours.reader && asksEarly(neighbours.reader, target)) ? 1 : 0;
 }
 
 /// Threads that take two or three vectors of a row each.
-static ScheduleAttr chooseHeadRows(KernelOp kernel, const HeadRegion& region) {
+static ScheduleAttr chooseHeadRows(KernelOp kernel, const HeadRegion& region, int64_t atExit) {
   constexpr int64_t vectorBytes = 16, vectorsPerThread = 3, fewest = 64, most = 256;
   int64_t bytes = 0;
   for (const HeadRegion::Chain& chain : region.chains) {
@@ -151,18 +155,18 @@ static ScheduleAttr chooseHeadRows(KernelOp kernel, const HeadRegion& region) {
   }
   auto wanted = static_cast<int64_t>(
       llvm::PowerOf2Ceil(static_cast<uint64_t>(bytes / vectorBytes / vectorsPerThread)));
-  return printSchedule(kernel.getContext(), HeadRowsKernel::name,
-                       HeadRowsSchedule{region.chains.front().rows,
-                                        std::clamp(wanted, fewest, most), triggersAtExit(region)});
+  return printSchedule(
+      kernel.getContext(), HeadRowsKernel::name,
+      HeadRowsSchedule{region.chains.front().rows, std::clamp(wanted, fewest, most), atExit});
 }
 
 /// Four warps a block: a step of one row has few heads, which are to spread over the device.
-static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target, Neighbours) {
+static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target, Neighbours neighbours) {
   constexpr int64_t threads = 128;
   VerdictOr<HeadRegion> region = readHeadRegion(kernel);
   assert(region && "the rule matches");
   if (takesWholeRows(*region))
-    return chooseHeadRows(kernel, *region);
+    return chooseHeadRows(kernel, *region, triggersAtExit(*region, target, neighbours));
   int64_t heads = chooseHeadsPerWarp(*region, target), total = 0;
   for (HeadRegion::Chain& chain : region->chains) {
     total += chain.rows * chain.heads / headsOfWarp(chain, heads);
@@ -170,8 +174,9 @@ static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target, Neighbours
       chain.norm->setAttr(partAttrName, scheduleRows(*chain.norm, target));
   }
   auto tiles = static_cast<int64_t>(llvm::divideCeil(total, threads / 32));
-  return printSchedule(kernel.getContext(), HeadsKernel::name,
-                       HeadsSchedule{tiles, threads, heads, triggersAtExit(*region)});
+  return printSchedule(
+      kernel.getContext(), HeadsKernel::name,
+      HeadsSchedule{tiles, threads, heads, triggersAtExit(*region, target, neighbours)});
 }
 
 const CudaScheduleRule heads = {matches, choose, nullptr, accepts};

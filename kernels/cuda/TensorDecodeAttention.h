@@ -23,6 +23,7 @@ struct TensorDecodeSchedule {
   int64_t stages = 0;
   int64_t sets = 1;     ///< of those registers, a step of keys each
   int64_t runBytes = 0; ///< of memory that loads ask for at a time, 256 or 0: no matter
+  int64_t early = 0;    ///< 1: old keys are asked for before the wait for what writes the caches
 
   static constexpr int64_t mostHeads = 8, mostSplits = 64;
   static constexpr Parameter<TensorDecodeSchedule> parameters[] = {
@@ -36,6 +37,7 @@ struct TensorDecodeSchedule {
       flagParameter("released", &TensorDecodeSchedule::released),
       {"stages", &TensorDecodeSchedule::stages, 1, 16, /*absent=*/0},
       {"sets", &TensorDecodeSchedule::sets, 1, 2, /*absent=*/1},
+      flagParameter("early", &TensorDecodeSchedule::early),
       {"run_bytes", &TensorDecodeSchedule::runBytes, 1, Parameter<TensorDecodeSchedule>::largest,
        /*absent=*/0}};
 };
@@ -75,6 +77,10 @@ struct TensorDecodeKernel {
 };
 
 TensorDecodeSchedule chooseTensorDecode(AttentionOp op, const CudaTarget& target);
+
+/// Whether attention behind a kernel that writes its caches is `tensor_decode_attention` and asks
+/// for old keys before it waits for that one.
+bool asksEarly(AttentionOp op, const CudaTarget& target);
 
 } // namespace tenon::kernels
 

@@ -201,7 +201,8 @@ TEST_F(ScheduleTest, DependsOnNeighboursButItsPriceDoesNot) {
   auto model =
       passes::cost::CostModel::create(module->getLoc(), target, passes::cost::LaunchMode::GraphPdl);
   ASSERT_TRUE(succeeded(scheduler) && succeeded(model));
-  ScheduleAttr alone = scheduler->best(kernel), beside = scheduler->best(kernel, {true});
+  ScheduleAttr alone = scheduler->best(kernel),
+               beside = scheduler->best(kernel, {.attention = true, .reader = {}});
   EXPECT_EQ(alone.getParameter("held"), 1);
   EXPECT_EQ(beside.getParameter("held"), std::nullopt);
   kernel.setScheduleAttr(alone);

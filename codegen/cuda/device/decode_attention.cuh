@@ -77,8 +77,10 @@ template <typename Keys, int heads, bool mayHide = false> struct DecodeAttention
     return held * static_cast<int>(threadIdx.x % 4) + h;
   }
 
-  /// Begins to bring the first keys and values.
-  __device__ __forceinline__ void start() { keys.start(operands); }
+  /// Begins to bring the first keys and values: of steps for which `wanted(first)`.
+  template <typename Wanted> __device__ __forceinline__ void start(Wanted wanted) {
+    keys.start(operands, wanted);
+  }
 
   /// Products of keys g and g + 8 with two columns a head. The instruction's rows g and g + 8 are
   /// one key's words x, z and y, w, in the registers into which they were loaded; columns 2 h and 2

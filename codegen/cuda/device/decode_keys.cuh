@@ -132,11 +132,12 @@ template <typename Config> struct DecodeKeys {
       return;
     lastRow = newKeys.find(end);
     if (lastRow < 0)
-      bringLast();
+      lastRow = newRows;
   }
-  /// The row's last key and value from the cache to shared memory.
+  /// Brings the row's last key and value to shared memory where they are in the cache.
   __device__ __forceinline__ void bringLast() {
-    lastRow = newRows;
+    if (lastRow != newRows)
+      return;
     if constexpr (hasScales) {
       decodeLast<KeyHead>(made.keys[newRows], made.keyScale, cachedKeys.at(end));
       decodeLast<ValueHead>(made.values[newRows], made.valueScale, cachedValues.at(end));
@@ -326,19 +327,25 @@ template <typename Config> struct DecodeKeys {
   /// The warp's first key.
   __device__ __forceinline__ int firstKey() const { return begin + threadIdx.x / 32 * step; }
 
-  /// Begins to bring a warp's first keys and values.
-  __device__ __forceinline__ void start(Operands (&operands)[sets]) const {
-    const int first = firstKey();
+  /// Whether all keys of a step lie before place `behind`.
+  __device__ __forceinline__ bool liesBefore(int first, int behind) const {
+    return min(first + step, end) <= behind;
+  }
+  /// Begins to bring a warp's first keys and values: of steps for which `wanted(first)`.
+  template <typename Wanted>
+  __device__ __forceinline__ void start(Operands (&operands)[sets], Wanted wanted) const {
 #pragma unroll
-    for (int set = 0; set < sets; ++set) {
-      loadKeys(operands[set], first + set * setKeys);
-      loadValues(operands[set], first + set * setKeys);
-    }
+    for (int set = 0; set < sets; ++set)
+      if (const int first = firstKey() + set * setKeys; wanted(first)) {
+        loadKeys(operands[set], first);
+        loadValues(operands[set], first);
+      }
 #pragma unroll
-    for (int slot = 0; slot < stages; ++slot) {
-      copyKeys(slot, first + (slot + 1) * setKeys);
-      copyValues(slot, first + (slot + 1) * setKeys);
-    }
+    for (int slot = 0; slot < stages; ++slot)
+      if (const int first = firstKey() + (slot + 1) * setKeys; wanted(first)) {
+        copyKeys(slot, first);
+        copyValues(slot, first);
+      }
   }
 };
 

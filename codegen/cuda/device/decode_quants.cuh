@@ -151,11 +151,12 @@ template <typename Config> struct DecodeQuants : DecodeKeys<Config> {
     asm volatile("cp.async.wait_group %0;" ::"n"(stages - 1) : "memory");
     __syncwarp();
   }
-  /// Begins to bring a warp's first keys and values.
-  __device__ __forceinline__ void start() const {
+  /// Begins to bring a warp's first keys and values: of steps for which `wanted(first)`.
+  template <typename Wanted> __device__ __forceinline__ void start(Wanted wanted) const {
 #pragma unroll
     for (int slot = 0; slot < stages; ++slot)
-      copyStep(slot, this->firstKey() + slot * Base::setKeys);
+      if (const int first = this->firstKey() + slot * Base::setKeys; wanted(first))
+        copyStep(slot, first);
   }
 
   /// Vectors `first` and, where a row has it, `first` + 1 of 16 rows, as matrices of eight rows
@@ -186,7 +187,9 @@ struct QuantAttention : DecodeAttention<Keys, heads, mayHide> {
 
   __device__ __forceinline__ explicit QuantAttention(Shared& memory) : Base(memory) {}
 
-  __device__ __forceinline__ void start() { keys.start(); }
+  template <typename Wanted> __device__ __forceinline__ void start(Wanted wanted) {
+    keys.start(wanted);
+  }
 
   /// The queries in the order of the numbers that words of keys make.
   __device__ __forceinline__ void takeQueries() {

@@ -33,6 +33,19 @@ template <> struct NewKeys<0> {
   __device__ __forceinline__ bool mayContain(int, int) const { return false; }
 };
 
+/// The first place of a sequence that the call's `rows` rows may write, of their `positions`; the
+/// same in the whole warp.
+template <int rows, typename SequenceOf>
+__device__ __forceinline__ int firstWritten(int sequence, const int* positions,
+                                            SequenceOf sequenceOf) {
+  int first = 0x7FFFFFFF;
+#pragma unroll 4
+  for (int row = threadIdx.x % 32; row < rows; row += 32)
+    if (const int position = positions[row]; position >= 0 && sequenceOf(row) == sequence)
+      first = min(first, position);
+  return __reduce_min_sync(0xFFFFFFFFu, first);
+}
+
 /// A head of `size` elements on its way from memory through its warp, as it comes: a lane has the
 /// pairs lane + 32 i of `turned` that rope turns, `adjacent` elements or as many apart as there are
 /// pairs, and what stands after those; without pairs 8 elements, of at most 256.

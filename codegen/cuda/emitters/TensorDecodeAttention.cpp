@@ -15,7 +15,9 @@ namespace tenon::codegen::cuda::emitters {
 ///
 /// 1. Load: the row's keys, and on their way the first ones that lie in the cache:
 ///    these no kernel of the call has written, so that a block asks for them before it waits for
-///    the kernel before it. Turns of the rope, which depend on positions alone.
+///    the kernel before it. Where another kernel of the call has written the caches and the
+///    schedule says `early`, those are the steps before the places that it wrote, and the others
+///    are asked for after the wait. Turns of the rope, which depend on positions alone.
 /// 2. Prologue: a warp takes a head through norm and rope into shared memory, rounded after each
 ///    operation as that operation's own kernel rounds it; where it takes several, it asks for all
 ///    of them before it uses the first. The key and value of the row itself, which are not in the
@@ -206,11 +208,20 @@ void TensorDecodeEmission::printTurns(CodeWriter& code) {
   }
 }
 
+bool TensorDecodeEmission::startsEarly() {
+  return schedule.early != 0 && !region.writesCache() &&
+         llvm::all_of(llvm::ArrayRef<Value>{op.getKey(), op.getValue()}, [&](Value cache) {
+           return context.access(cache).space == MemorySpace::Appended;
+         });
+}
+
 void TensorDecodeEmission::printLoad() {
   Value keyCache = cacheOf(op.getKey()), valueCache = cacheOf(op.getValue());
+  bool early = startsEarly();
   std::vector<Access> reads = rows.rangeReads();
-  reads.push_back(context.access(keyCache));
-  reads.push_back(context.access(valueCache));
+  for (Value cache : {keyCache, valueCache})
+    reads.push_back(early ? Access{MemorySpace::Settled, context.pointer(cache)}
+                          : context.access(cache));
   for (HeadRegion::Chain* chain : {&region.query, &region.key, &region.value}) {
     if (chain->rope)
       reads.push_back(context.access(chain->rope.getInverseFrequencies()));
@@ -243,10 +254,28 @@ void TensorDecodeEmission::printLoad() {
     printNewKeys(code);
   code.format("kernel.keys.setRange(begin, end, isLast && !empty, %s);",
               region.writesCache() ? "newKeys" : "{}");
-  code.line("kernel.start();");
+  if (early) {
+    code.format("const int known = firstWritten<%d>(range.sequence, %s, [&](int other) { return "
+                "%s; });",
+                rows.query[0], context.pointer(op.getPositions()), rows.sequenceOf("other"));
+    code.line("kernel.start([&](int first) { return kernel.keys.liesBefore(first, known); });");
+  } else {
+    code.line("kernel.keys.bringLast();");
+    code.line("kernel.start([](int) { return true; });");
+  }
   printTurns(code);
   if (!tables.empty())
     code.line("__syncthreads();");
+  if (early)
+    printLateLoad();
+}
+
+void TensorDecodeEmission::printLateLoad() {
+  CodeWriter& code = context.structure.begin(
+      PhaseKind::Load, {context.access(op.getKey()), context.access(op.getValue())},
+      {{MemorySpace::Shared, "shared"}});
+  code.line("kernel.keys.bringLast();");
+  code.line("kernel.start([&](int first) { return !kernel.keys.liesBefore(first, known); });");
 }
 
 void TensorDecodeEmission::printMainLoop() {

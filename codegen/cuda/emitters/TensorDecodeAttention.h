@@ -31,6 +31,11 @@ private:
 
   void declare();
   void printLoad();
+  /// Whether another kernel of the call has written the caches, at the places of the call's rows
+  /// alone.
+  bool startsEarly();
+  /// After the wait: what that kernel has written.
+  void printLateLoad();
   void printNewKeys(CodeWriter& code);
   void printFrequencies(CodeWriter& code);
   void printTurns(CodeWriter& code);

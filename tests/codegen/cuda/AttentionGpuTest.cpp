@@ -30,6 +30,7 @@ struct AttentionStep {
   std::string options = "";       ///< of attention
   std::string scores = "";        ///< `slopes` or `sinks`: which operand of attention %m is
   int64_t page = 0;               ///< positions of a page; 0: dense caches
+  size_t kernels = 1;             ///< of the fused plan; 2: another one writes the caches
 
   /// Pages of a sequence, and of the pool, one of which no sequence has.
   int64_t blocks() const { return (capacity + page - 1) / page; }
@@ -68,6 +69,8 @@ std::vector<AttentionStep> severalRows() {
       {"rows16_128", 16, 32, 8, 128, 128, 300, manyRows(16, 192), 128, "adjacent"},
       {"rows16_heads128", 16, 32, 32, 128, 128, 200, manyRows(16, 64), 128, "adjacent"},
       {"rows17_96", 17, 8, 2, 96, 96, 300, manyRows(17, 256), 96},
+      {"rows26_128", 26, 32, 8, 128, 128, 300, manyRows(26, 256), 128, "adjacent", false, "", "",
+       /*page=*/0, /*kernels=*/2},
       {"rows32_64", 32, 8, 8, 64, 64, 300, manyRows(32, 127), 64, "adjacent", true},
       {"rows64_32_parts", 64, 16, 8, 32, 32, 2100, manyRows(64, 1100), 32},
       {"rows64_32", 64, 8, 2, 32, 32, 300, manyRows(64, 192), 32},
@@ -102,6 +105,9 @@ std::vector<AttentionStep> stepsOverPages() {
            32),
       over({"pages_rows16", 16, 32, 8, 128, 128, 300, manyRows(16, 192), 128, "adjacent"}, 128),
       over({"pages_rows4", 4, 32, 32, 80, 80, 300, manyRows(4, 255), 20}, 16),
+      over({"pages_rows52", 52, 16, 4, 128, 128, 300, manyRows(52, 256), 128, "halves", false, "",
+            "", /*page=*/0, /*kernels=*/2},
+           16),
       over({"pages_beyond",
             1,
             8,
@@ -397,7 +403,7 @@ protected:
     std::string text = textOf(GetParam());
     auto fusedProgram = compileStep(context, text, passes::Plan::Fused, fusedModule);
     ASSERT_TRUE(fusedProgram.ok()) << fusedProgram.status() << text;
-    ASSERT_EQ(fusedProgram->functions[0].steps.size(), 1u) << text;
+    ASSERT_EQ(fusedProgram->functions[0].steps.size(), GetParam().step.kernels) << text;
     mlir::OwningOpRef<mlir::ModuleOp> splitModule;
     auto splitProgram = compileStep(context, text, passes::Plan::Split, splitModule);
     ASSERT_TRUE(splitProgram.ok()) << splitProgram.status();

@@ -141,5 +141,42 @@ TEST(CudaDecodeAttention, TakesTheKeyAsItsQueriesWhereBothAreTurnedAlike) {
   }
 }
 
+/// What of `text` comes before its first `end`.
+std::string before(const std::string& text, const std::string& end) {
+  return text.substr(0, text.find(end));
+}
+
+/// Behind a kernel that writes the caches old keys are asked for before the wait, the row's own after
+/// it; where that kernel writes at other positions, or another one has written before it, all after it.
+TEST(CudaDecodeAttention, AsksForOldKeysBeforeItWaits) {
+  std::string text =
+      absl::StrReplaceAll(step(/*turnsKeys=*/true), {{"tensor<1x8x64", "tensor<32x8x128"},
+                                                     {"state<1x1024x8x64", "state<32x1024x8x128"},
+                                                     {"tensor<1xi32>", "tensor<32xi32>"},
+                                                     {"tensor<32xf32>", "tensor<64xf32>"}});
+  auto attentionOf = [](const std::string& text) {
+    auto kernels = printText(text, "h200", /*stamps=*/false, passes::Plan::Unfused);
+    EXPECT_TRUE(kernels.ok()) << kernels.status();
+    return kernels.ok() ? kernels->back().source : "";
+  };
+  const char* wait = "griddepcontrol.wait";
+  std::string source = attentionOf(text);
+  EXPECT_THAT(before(source, wait), HasSubstr("firstWritten<32>("));
+  EXPECT_THAT(before(source, wait), Not(HasSubstr("bringLast")));
+  EXPECT_THAT(source, HasSubstr("bringLast"));
+
+  std::string elsewhere = absl::StrReplaceAll(
+      text, {{"%s: tensor<32xi32>, %p", "%s: tensor<32xi32>, %o: tensor<32xi32>, %p"},
+             {"kv_write %v, %s, %p", "kv_write %v, %s, %o"}});
+  std::string twice =
+      absl::StrReplaceAll(text, {{"%y =", R"(%v2 = tenon.kv_write %v, %s, %p into %v1
+      : (tensor<32x8x128xf16>, tensor<32xi32>, tensor<32xi32>, !tenon.state<32x1024x8x128xf16>)
+      -> !tenon.state<32x1024x8x128xf16>
+  %y =)"},
+                                 {"%k1, %v1, %s", "%k1, %v2, %s"}});
+  for (const std::string& other : {elsewhere, twice})
+    EXPECT_THAT(before(attentionOf(other), "kernel.start"), HasSubstr(wait));
+}
+
 } // namespace
 } // namespace tenon::testing
