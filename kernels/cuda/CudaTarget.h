@@ -55,12 +55,18 @@ struct CudaTarget {
   int64_t decodeRingElements;  ///< of a head, from which on its keys and values go through it
   int64_t decodePartKeys;      ///< of a part of a row, where decode attention has many rows
   int64_t decodeMostParts;     ///< of such a row
+  int64_t decodeFullStages;    ///< of the ring of a block that fills its multiprocessor
+  int64_t decodeEarlyStages;   ///< the same of blocks that ask for old keys early, at most
   int64_t prefillTilesPerSm;   ///< from which on prefill attention takes 128 rows a block
   int64_t elementVectorsPerSm; ///< from which on elementwise kernels take 256 threads a block
   int64_t rowRingStages;       ///< of held_block_gemv, unless more fill half a multiprocessor
   int64_t rowOnWayBytes;       ///< of its weights, that memory is asked for at once
   int64_t rowFewUnits;         ///< of one of its blocks, up to which it asks for half a unit less
   int64_t heldBlockStages;     ///< of held_block_gemm, at most
+  int64_t heldBlockTiles;      ///< of a block of up to 8 rows, at least
+  int64_t heldBlockManyTiles;  ///< the same of more rows
+  int64_t heldBlockEarly;      ///< stages on their way before it waits, of up to 8 rows
+  int64_t heldBlockManyEarly;  ///< the same of more rows
   int64_t pairWarps;           ///< of expert_slices, of blocks that take one pair's columns
 };
 

@@ -128,12 +128,10 @@ static int64_t stagesFor(const GemmRegion& region, const CudaTarget& target) {
                    target.heldBlockStages, HeldBlockGemmSchedule::mostStages});
 }
 
-/// Tiles that a block has at least, since all of x is brought for it: two of more than 8 rows, of
-/// which `block_gemm` is slower. The attention output of llama-3.1-8b in Q4_K, two tiles a block,
-/// takes 9.2 µs with 16 rows, there 10.0, and a step of 8 layers 0.700 and 0.718 ms; with 8 rows
-/// the step takes 0.558, there 0.547 (H200, 2026-11-29). Clusters were not measured with two tiles.
-static int64_t leastTiles(const HeldBlockShape& shape) {
-  return shape.rowTiles() > 1 && shape.cluster() == 1 ? 2 : 3;
+/// Tiles that a block has at least.
+static int64_t leastTiles(const HeldBlockShape& shape, const CudaTarget& target) {
+  return shape.rowTiles() > 1 && shape.cluster() == 1 ? target.heldBlockManyTiles
+                                                      : target.heldBlockTiles;
 }
 
 bool suitsHeldBlockGemm(const GemmRegion& region, const CudaTarget& target) {
@@ -143,7 +141,7 @@ bool suitsHeldBlockGemm(const GemmRegion& region, const CudaTarget& target) {
   HeldBlockShape shape = HeldBlockShape::of(region);
   int64_t workers = workersAtOnce(shape, target);
   return workers > 0 && stagesFor(region, target) >= leastStages &&
-         region.tiles(HeldBlockShape::lines) > (leastTiles(shape) - 1) * workers;
+         region.tiles(HeldBlockShape::lines) > (leastTiles(shape, target) - 1) * workers;
 }
 
 HeldBlockGemmSchedule chooseHeldBlockGemm(const GemmRegion& region, const CudaTarget& target) {
@@ -152,10 +150,7 @@ HeldBlockGemmSchedule chooseHeldBlockGemm(const GemmRegion& region, const CudaTa
   schedule.tiles = workersFor(region, target) * shape.cluster();
   schedule.threads = 32 * shape.warps();
   schedule.stages = stagesFor(region, target);
-  // What is on its way delays x, of which 16 rows are as much again: a step of 8 layers of
-  // llama-3.1-8b in Q4_K takes 0.683 ms with 16 rows, 0.700 with two early stages (H200,
-  // 2026-11-29).
-  schedule.early = shape.rowTiles() > 1 ? 1 : 2;
+  schedule.early = shape.rowTiles() > 1 ? target.heldBlockManyEarly : target.heldBlockEarly;
   schedule.clusterBlocks = shape.cluster();
   return schedule;
 }

@@ -76,7 +76,19 @@ struct HeldBlockGemmKernel {
   static constexpr Tuning tuning[] = {
       // The most stages. With five, and less first-level cache for x, gate and up of llama-3.1-8b
       // took 22.0 µs with 8 rows, and not 19.3; with 16 rows a step took 2.769 ms, and not 2.703.
-      {"held_block_stages", &CudaTarget::heldBlockStages, 4}};
+      {"held_block_stages", &CudaTarget::heldBlockStages, 4},
+      // Tiles that a block has at least, since all of x is brought for it, of up to 8 rows and of
+      // more; with fewer `block_gemm` is faster. The attention output of llama-3.1-8b in Q4_K, two
+      // tiles a block, takes 9.2 µs with 16 rows, there 10.0, and a step of 8 layers 0.700 and
+      // 0.718 ms; with 8 rows the step takes 0.558, there 0.547 (H200, 2026-11-29). Clusters were
+      // not measured with two tiles.
+      {"held_block_tiles", &CudaTarget::heldBlockTiles, 3},
+      {"held_block_many_tiles", &CudaTarget::heldBlockManyTiles, 2},
+      // Early stages of up to 8 rows, and of more. What is on its way delays x, of which 16 rows
+      // are as much again: a step of 8 layers of llama-3.1-8b in Q4_K takes 0.683 ms with 16 rows,
+      // 0.700 with two early stages (H200, 2026-11-29).
+      {"held_block_early", &CudaTarget::heldBlockEarly, 2},
+      {"held_block_many_early", &CudaTarget::heldBlockManyEarly, 1}};
 
   GemmRegion region;
   HeldBlockGemmSchedule schedule;

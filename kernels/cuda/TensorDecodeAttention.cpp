@@ -214,9 +214,7 @@ static int64_t blocksOfMany(int64_t units, int64_t heads, int64_t keySize, int64
 /// is one head, which two blocks combine quickly: decode of Pythia-2.8B with 4 rows at 512 1.770
 /// and 1.775 ms (H200, 2026-11-22).
 ///
-/// Of wide heads a block that fills its multiprocessor has a step a warp on the way behind the one
-/// in registers: steps of 8 layers of llama-3.1-8b with 16 rows at 512 take 0.675 ms in Q4_K, 1.208
-/// in bf16 and 1.195 in Q8_0, without 0.682, 1.214 and 1.202 (H200, 2026-11-29).
+/// Of wide heads a block that fills its multiprocessor has a ring.
 static DecodeCover coverRows(int64_t units, int64_t heads, int64_t keySize, int64_t valueSize,
                              int64_t capacity, bool quants, const CudaTarget& target) {
   constexpr int64_t few = 4, some = 8;
@@ -230,7 +228,8 @@ static DecodeCover coverRows(int64_t units, int64_t heads, int64_t keySize, int6
       return {few, 1, 0, blocksOfMany(units, heads, keySize, valueSize, quants, target)};
     bool isWide = std::max(keySize, valueSize) >= target.decodeRingElements;
     bool fills = ofBlock == fitting && capacity > ofBlock * decodeStepKeys;
-    return {ofBlock, 1, isWide && fills && !quants && target.bulkCopies ? 1 : 0, fitting / ofBlock};
+    int64_t stages = isWide && fills && !quants && target.bulkCopies ? target.decodeFullStages : 0;
+    return {ofBlock, 1, stages, fitting / ofBlock};
   }
   if (!target.bulkCopies)
     return {some, warps / some, 0, fitting / some};
@@ -300,17 +299,17 @@ static int64_t partsOf(const DecodeCover& cover, int64_t keys, const CudaTarget&
   return std::min({parts, target.decodeMostParts, TensorDecodeSchedule::mostSplits});
 }
 
-/// How blocks of four warps of several rows of wide heads ask for old keys while the kernel in front
-/// writes the caches, where a multiprocessor has two and a place is left: with a ring beside the
-/// steps in registers. Those come through the first-level cache, of which rings leave less, and
-/// which blocks without a ring find small beside the other kernel's. Three layers of llama-3.1-8b in
-/// bf16 at 512 of 1,024 with 32 rows take 0.658 ms for 0.671; rows in parts and eight query heads a
-/// tile lose (H200, 2026-11-29,
+/// How blocks of four warps of several rows of wide heads ask for old keys while the kernel in
+/// front writes the caches, where a multiprocessor has two and a place is left: with a ring beside
+/// the steps in registers. Those come through the first-level cache, of which rings leave less, and
+/// which blocks without a ring find small beside the other kernel's. Three layers of llama-3.1-8b
+/// in bf16 at 512 of 1,024 with 32 rows take 0.658 ms for 0.671; rows in parts and eight query
+/// heads a tile lose (H200, 2026-11-29,
 /// docs/notebook/2026-11-29-old-keys-before-the-wait.md).
 static std::optional<DecodeCover> coverEarly(AttentionOp op, DecodeCover cover, int64_t units,
                                              int64_t heads, int64_t keySize, int64_t valueSize,
                                              int64_t seen, const CudaTarget& target) {
-  constexpr int64_t warps = 4, mostHeads = 4, mostStages = 2, blocks = 2;
+  constexpr int64_t warps = 4, mostHeads = 4, blocks = 2;
   bool isMany = cover.warps == warps && cover.splits == 1;
   bool isWide = std::max(keySize, valueSize) >= target.decodeRingElements;
   bool isBehindWrites =
@@ -320,7 +319,7 @@ static std::optional<DecodeCover> coverEarly(AttentionOp op, DecodeCover cover, 
       llvm::divideCeil(units, target.sms) != blocks || cover.blocksPerSm <= blocks)
     return std::nullopt;
   int64_t steps = target.smemBytesPerSm / (blocks * warps * decodeStageBytes(keySize, valueSize));
-  cover.stages = std::clamp<int64_t>(steps - 1, 1, mostStages);
+  cover.stages = std::clamp<int64_t>(steps - 1, 1, target.decodeEarlyStages);
   return cover;
 }
 

@@ -66,7 +66,15 @@ struct TensorDecodeKernel {
       // equal positions 123.9 in one block and 130.2 in parts (2026-11-28,
       // docs/notebook/2026-11-28-sequences.md).
       {"decode_part_keys", &CudaTarget::decodePartKeys, 1024},
-      {"decode_most_parts", &CudaTarget::decodeMostParts, 8}};
+      {"decode_most_parts", &CudaTarget::decodeMostParts, 8},
+      // Steps of a warp on their way behind the one in registers, where a block of wide heads fills
+      // its multiprocessor: steps of 8 layers of llama-3.1-8b with 16 rows at 512 take 0.675 ms in
+      // Q4_K, 1.208 in bf16 and 1.195 in Q8_0, without 0.682, 1.214 and 1.202 (H200, 2026-11-29).
+      {"decode_full_stages", &CudaTarget::decodeFullStages, 1},
+      // The same at most where blocks ask for old keys early: with 32 rows of llama-3.1-8b in bf16
+      // three layers took 0.657 ms with two, 0.660 with one and 0.669 with three (H200,
+      // 2026-11-29).
+      {"decode_early_stages", &CudaTarget::decodeEarlyStages, 2}};
 
   AttentionRegion region;
   TensorDecodeSchedule schedule;
