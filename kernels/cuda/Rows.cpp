@@ -25,31 +25,55 @@ static int64_t lengthOf(Operation* hero) {
 
 VerdictOr<RowKernel> RowKernel::read(KernelOp kernel) {
   llvm::StringRef name = kernel.getScheduleAttr().getEmitter();
-  auto hero = llvm::find_if(kernel.getBlock(), [&](Operation& op) {
-    return isReduction(op) && op.getName().stripDialect() == name;
-  });
-  if (hero == kernel.getBlock().end())
+  llvm::SmallVector<Operation*, 1> heroes;
+  for (Operation& op : kernel.getBlock())
+    if (isReduction(op) && op.getName().stripDialect() == name)
+      heroes.push_back(&op);
+  if (heroes.empty())
     return Refusal{"expects a tenon." + name.str() + " in a kernel of the emitter " + name.str()};
   VerdictOr<RowSchedule> schedule = parseSchedule<RowSchedule>(kernel.getScheduleAttr());
   if (!schedule)
     return schedule.refusal();
-  return RowKernel{&*hero, *schedule, llvm::hasNItems(kernel.getBlock(), 2)};
+  Operation* hero = heroes.front();
+  heroes.erase(heroes.begin());
+  return RowKernel{hero, heroes, *schedule, llvm::hasNItems(kernel.getBlock(), 2)};
 }
 
 /// Elements of a row that a thread keeps; it reads longer rows again for each pass.
 static constexpr int64_t mostElements = 64;
 
-/// Registers of a thread that has `elements` of a row, beside those that do not depend on it, as
-/// ptxas gives them to rows of 768 to 8,192 elements (CUDA 13.0): the row and what is added to it,
-/// weights, and the difference from the mean where there is one.
-static int64_t keptRegisters(Operation* hero, int64_t elements) {
-  auto bytesOf = [](Value value) {
-    return getElementTypeOrSelf(value).getIntOrFloatBitWidth() / 8;
+static int64_t bytesOf(Value value) {
+  return getElementTypeOrSelf(value).getIntOrFloatBitWidth() / 8;
+}
+
+int64_t RowKernel::elementsOfThread() const {
+  return llvm::divideCeil(lengthOf(hero), schedule.group * schedule.vector) * schedule.vector;
+}
+
+/// Registers of what scales and shifts `elements` of a row.
+int64_t RowKernel::registersOfOperands(int64_t elements) const {
+  bool packed = bytesOf(hero->getOperand(0)) == 2;
+  int64_t quarters = 0;
+  auto add = [&](Operation* op) {
+    for (Value operand : op->getOperands().drop_front())
+      quarters += packed ? bytesOf(operand) : 2;
   };
+  add(hero);
+  llvm::for_each(siblings, add);
+  return llvm::divideCeil(elements * quarters, 4);
+}
+
+bool RowKernel::preloads() const {
+  constexpr int64_t mostRegisters = 128;
+  return schedule.rows == 1 && registersOfOperands(elementsOfThread()) <= mostRegisters;
+}
+
+/// Registers of a thread that has `elements` of a row, beside operands and those that do not depend
+/// on it, as ptxas gives them to rows of 768 to 8,192 elements (CUDA 13.0): the row and what is
+/// added to it, and the difference from the mean where there is one.
+static int64_t keptRegisters(Operation* hero, int64_t elements) {
   bool packed = bytesOf(hero->getOperand(0)) == 2;
   int64_t quarters = 4 + (!llvm::isa<LayerNormOp>(hero) ? 0 : packed ? 1 : 5);
-  for (Value weight : hero->getOperands().drop_front())
-    quarters += packed ? bytesOf(weight) : 2;
   return llvm::divideCeil(elements * quarters, 4);
 }
 
@@ -67,9 +91,10 @@ static std::pair<int64_t, int64_t> combinedOf(Operation* hero) {
 BlockResources RowKernel::resources() const {
   constexpr int64_t others = 36, othersFused = 44, ofReduce = 40, floatBytes = 4, warp = 32;
   auto [threads, group, vector] = std::tuple(schedule.threads, schedule.group, schedule.vector);
-  int64_t length = lengthOf(hero);
-  int64_t elements = llvm::divideCeil(length, group * vector) * vector;
-  int64_t kept = elements <= mostElements ? keptRegisters(hero, elements) : vector;
+  int64_t length = lengthOf(hero), elements = elementsOfThread();
+  int64_t kept = elements <= mostElements ? keptRegisters(hero, elements) * schedule.rows +
+                                                registersOfOperands(preloads() ? elements : vector)
+                                          : vector;
   BlockResources resources;
   resources.threads = threads;
   resources.registers =
@@ -81,7 +106,8 @@ BlockResources RowKernel::resources() const {
   OrderAttr order = orderOf(hero);
   int64_t parts = group * vector;
   if (order && order.getChunk() > 0 && order.getChunk() < length)
-    parts = threads / group * llvm::alignTo(llvm::divideCeil(length, order.getChunk()), 4);
+    parts = threads / group * schedule.rows *
+            llvm::alignTo(llvm::divideCeil(length, order.getChunk()), 4);
   auto [sums, extrema] = combinedOf(hero);
   if (group > warp) // a warp combines by itself
     resources.staticSmemBytes = floatBytes * (sums * parts + extrema * (group / warp));
@@ -187,8 +213,10 @@ static RowSchedule chooseRows(Operation& hero, const CudaTarget& target) {
   OrderAttr order = makeOrder(hero.getContext(), shape.lanes, shape.chunk);
   llvm::TypeSwitch<Operation&>(hero).Case<LayerNormOp, ReduceOp, RmsNormOp, SoftmaxOp>(
       [&](auto reduction) { reduction.setOrderAttr(order); });
-  return {static_cast<int64_t>(llvm::divideCeil(shape.rows, shape.threads / shape.group)),
-          shape.threads, shape.group, shape.vector};
+  RowSchedule schedule;
+  schedule.tiles = static_cast<int64_t>(llvm::divideCeil(shape.rows, shape.threads / shape.group));
+  schedule.threads = shape.threads, schedule.group = shape.group, schedule.vector = shape.vector;
+  return schedule;
 }
 
 ScheduleAttr scheduleRows(Operation& hero, const CudaTarget& target) {
@@ -222,6 +250,9 @@ static bool matches(KernelOp kernel, const CudaTarget&) {
 static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target, Neighbours) {
   Operation& hero = *llvm::find_if(kernel.getBlock(), isHero);
   RowSchedule schedule = chooseRows(hero, target);
+  for (Operation& op : kernel.getBlock())
+    if (isSibling(hero, op))
+      chooseRows(op, target);
   bool isMany = 2 * schedule.tiles > target.sms;
   bool isFused = !llvm::hasNItems(kernel.getBlock(), 2); // beside the terminator
   schedule.triggerAtExit = isMany && isFused ? 1 : 0;

@@ -1,5 +1,6 @@
 #include "kernels/regions/Regions.h"
 
+#include "kernels/regions/Norms.h"
 #include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
@@ -64,13 +65,16 @@ static llvm::ArrayRef<int64_t> shapeOf(Value value) {
   return llvm::cast<RankedTensorType>(value.getType()).getShape();
 }
 
-/// The hero of the region, null for a form without one; or why there is none.
+/// The hero of the region, the first of several norms of one value, null for a form without one; or
+/// why there is none.
 static VerdictOr<Operation*> findHero(const RegionForm& form, KernelOp kernel) {
   Operation* hero = nullptr;
   if (!form.isHero)
     return hero;
   for (Operation& op : kernel.getBlock().without_terminator()) {
     if (!form.isHero(op))
+      continue;
+    if (hero && isSibling(*hero, op))
       continue;
     if (hero)
       return Refusal{form.name.str() + " computes one " + nameOf(hero) + " a kernel, not also " +
@@ -151,7 +155,7 @@ Verdict acceptsForm(const RegionForm& form, KernelOp kernel) {
   llvm::ArrayRef<int64_t> positions =
       shapeOf(hero ? hero->getResult(0) : kernel.getYield().getValues().front());
   for (Operation& op : kernel.getBlock().without_terminator()) {
-    if (&op == hero)
+    if (&op == hero || (hero && isSibling(*hero, op)))
       continue;
     if (auto search = llvm::dyn_cast<ArgmaxOp>(op); search && form.hasSearch) {
       if (Verdict verdict = acceptsSearch(search, positions); !verdict)

@@ -13,8 +13,9 @@ namespace {
 
 /// Rope and cache writes of many rows in one kernel: a block takes a row of all tensors. Once for
 /// all heads, its threads compute the sines and cosines of the row, in shared memory, and whether
-/// the row stays in the caches. Then each takes vectors of 16 bytes of the row in turn, with the
-/// elements that turn with them. Values are rounded as by `heads`.
+/// the row stays in the caches. Each brings all of its vectors of 16 bytes of the row, with the
+/// elements that turn with them, before it turns and stores the first: they are on their way
+/// together. Values are rounded as by `heads`.
 ///
 /// Tiles are rows.
 class HeadRowsEmission {
@@ -28,8 +29,14 @@ private:
   size_t placeIndex(KvWriteOp op);
   void printAngles(CodeWriter& code);
   void printPlaces(CodeWriter& code);
-  void printChain(CodeWriter& code, HeadRegion::Chain& chain);
-  void printTurnedVector(CodeWriter& code, HeadRegion::Chain& chain);
+  void printMeeting(CodeWriter& code);
+  void openVectors(CodeWriter& code, const HeadRegion::Chain& chain);
+  void closeVectors(CodeWriter& code, const HeadRegion::Chain& chain);
+  void printLoads(CodeWriter& code, HeadRegion::Chain& chain, size_t index);
+  void printOthers(CodeWriter& code, HeadRegion::Chain& chain, size_t index);
+  void printChain(CodeWriter& code, HeadRegion::Chain& chain, size_t index);
+  void printTurnedVector(CodeWriter& code, HeadRegion::Chain& chain, size_t index);
+  int64_t vectorsOfThread(const HeadRegion::Chain& chain);
 
   KernelContext& context;
   HeadRegion& region;
@@ -38,6 +45,12 @@ private:
 };
 
 int64_t pairsOf(RopeOp op) { return op.getInverseFrequencies().getType().getNumElements(); }
+
+/// Whether the elements of a pair lie in vectors apart.
+bool turnsHalves(const HeadRegion::Chain& chain) {
+  RopeOp op = chain.rope;
+  return op && op.getPairing() == RopePairing::Halves;
+}
 
 } // namespace
 
@@ -83,106 +96,156 @@ void HeadRowsEmission::printPlaces(CodeWriter& code) {
           index, context.pointer(op.getBlockTable()));
       code.format("stays%1$d = stays%1$d && Cache%1$d::hasPage(blocks%1$d, place%1$d);", index);
     }
-    code.open("");
-    code.line("bool overwritten = false;");
-    code.format("for (int later = row + 1 + threadIdx.x; later < %d; later += %d)", rows,
-                context.structure.threads);
-    code.format("  overwritten |= %s%s[later] == place%d;",
-                shared ? "" : absl::StrFormat("%s[later] == sequence%d && ", sequences, index),
-                positions, index);
-    code.format("stays%d &= !__syncthreads_or(overwritten);", index);
+    int64_t width = dividingPower(rows, 4);
+    code.format("bool overwritten%d = false;", index);
+    code.openFormat("for (int first = (row + 1) / %1$d * %1$d + threadIdx.x * %1$d; first < %2$d; "
+                    "first += %3$d)",
+                    width, rows, context.structure.threads * width);
+    code.format("const auto later = loadPacked<%d>(%s + first);", width, positions);
+    if (!shared)
+      code.format("const auto others = loadPacked<%d>(%s + first);", width, sequences);
+    code.unroll();
+    code.format("for (int j = 0; j < %d; ++j)", width);
+    code.format("  overwritten%1$d |= first + j > row && later.elements[j] == place%1$d%2$s;", index,
+                shared ? "" : absl::StrFormat(" && others.elements[j] == sequence%d", index));
     code.close();
   }
 }
 
+/// All threads meet: the sines are there, and it is known whether the row stays.
+void HeadRowsEmission::printMeeting(CodeWriter& code) {
+  for (size_t index = 0; index < places.size(); ++index)
+    code.format("stays%1$d &= !__syncthreads_or(overwritten%1$d);", index);
+  if (places.empty())
+    code.line("__syncthreads();");
+}
+
+int64_t HeadRowsEmission::vectorsOfThread(const HeadRegion::Chain& chain) {
+  HeadRegion::Chain copy = chain;
+  return llvm::divideCeil(chain.heads * chain.size, context.structure.threads * vectorOf(copy));
+}
+
+/// Opens a loop over the thread's vectors `i` of a row: from element `column` of the row on, from
+/// element `k` of a head on.
+void HeadRowsEmission::openVectors(CodeWriter& code, const HeadRegion::Chain& chain) {
+  HeadRegion::Chain copy = chain;
+  int64_t vector = vectorOf(copy), elements = chain.heads * chain.size;
+  code.unroll();
+  code.openFormat("for (int i = 0; i < %d; ++i)", vectorsOfThread(chain));
+  code.format("const int column = (threadIdx.x + i * %d) * %d;", context.structure.threads, vector);
+  bool whole = elements % (context.structure.threads * vector) == 0;
+  code.open(whole ? "" : absl::StrFormat("if (column < %d)", elements));
+  if (chain.rope)
+    code.format("const int k = column %% %d;", chain.size);
+}
+
+void HeadRowsEmission::closeVectors(CodeWriter& code, const HeadRegion::Chain&) {
+  code.close();
+  code.close();
+}
+
+/// Brings the vectors of a chain, and of halves those that they turn with.
+void HeadRowsEmission::printLoads(CodeWriter& code, HeadRegion::Chain& chain, size_t index) {
+  int64_t elements = chain.heads * chain.size, count = vectorsOfThread(chain);
+  std::string type = absl::StrFormat("Packed<%d, %s>", vectorOf(chain),
+                                     deviceType(elementTypeOf(chain.source.getType())));
+  code.format("%s x%d[%d];", type, index, count);
+  if (turnsHalves(chain))
+    code.format("%s others%d[%d];", type, index, count);
+  openVectors(code, chain);
+  code.format("const auto* const source = %s + static_cast<long long>(row) * %d + column;",
+              context.pointer(chain.source), elements);
+  code.format("loadPacked(x%d[i], source);", index);
+  if (turnsHalves(chain))
+    printOthers(code, chain, index);
+  closeVectors(code, chain);
+}
+
+/// The elements that those of a vector turn with, in the widest pieces that no end of the pairs
+/// cuts.
+void HeadRowsEmission::printOthers(CodeWriter& code, HeadRegion::Chain& chain, size_t index) {
+  int64_t vector = vectorOf(chain), pairs = pairsOf(chain.rope);
+  int64_t piece = dividingPower(pairs, vector);
+  bool whole = 2 * pairs == chain.size;
+  if (piece == vector) {
+    if (!whole)
+      code.format("if (k < %d)", 2 * pairs);
+    code.format("%sloadPacked(others%d[i], source + (k < %d ? %d : %d));", whole ? "" : "  ", index,
+                pairs, pairs, -pairs);
+    return;
+  }
+  code.unroll();
+  code.openFormat("for (int j = 0; j < %d; j += %d)", vector, piece);
+  if (!whole)
+    code.openFormat("if (k + j < %d)", 2 * pairs);
+  code.format("const auto piece = loadPacked<%d>(source + j + (k + j < %d ? %d : %d));", piece,
+              pairs, pairs, -pairs);
+  code.unroll();
+  code.format("for (int e = 0; e < %d; ++e)", piece);
+  code.format("  others%d[i].elements[j + e] = piece.elements[e];", index);
+  if (!whole)
+    code.close();
+  code.close();
+}
+
 /// Turns those elements of `x`, a vector from element `k` of a head on, that a pair has.
-void HeadRowsEmission::printTurnedVector(CodeWriter& code, HeadRegion::Chain& chain) {
+void HeadRowsEmission::printTurnedVector(CodeWriter& code, HeadRegion::Chain& chain, size_t index) {
   RopeOp op = chain.rope;
   int64_t vector = vectorOf(chain), pairs = pairsOf(op);
-  size_t index = findRope(angles, op);
+  size_t angle = findRope(angles, op);
   std::string type = deviceType(op.getType().getElementType());
-  auto printTurns = [&] {
-    code.format("const float sine = sines%1$d[part], cosine = cosines%1$d[part];", index);
-  };
-  bool whole = 2 * pairs == chain.size;
-  if (op.getPairing() == RopePairing::Adjacent) {
-    code.unroll();
-    code.openFormat("for (int j = 0; j < %d; j += 2)", vector);
-    code.line("const int part = (k + j) / 2;");
-    if (!whole)
-      code.openFormat("if (part < %d)", pairs);
-    printTurns();
+  bool whole = 2 * pairs == chain.size, halves = turnsHalves(chain);
+  code.unroll();
+  code.openFormat("for (int j = 0; j < %d; j += %d)", vector, halves ? 1 : 2);
+  if (halves)
+    code.format("const bool isFirst = k + j < %d;", pairs);
+  code.line(halves ? absl::StrFormat("const int part = k + j - (isFirst ? 0 : %d);", pairs)
+                   : "const int part = (k + j) / 2;");
+  if (!whole)
+    code.openFormat("if (%s < %d)", halves ? "k + j" : "part", halves ? 2 * pairs : pairs);
+  code.format("const float sine = sines%1$d[part], cosine = cosines%1$d[part];", angle);
+  if (halves) {
+    code.format("const float other = toFloat(others%d[i].elements[j]);", index);
+    code.line("const float a = isFirst ? x[j] : other, b = isFirst ? other : x[j];");
+    code.format("x[j] = isFirst ? %s : %s;", turnedFirst, turnedSecond);
+  } else {
     code.line("const float a = x[j], b = x[j + 1];");
     code.format("x[j] = %s;", turnedFirst);
     code.format("x[j + 1] = %s;", turnedSecond);
-    if (!whole)
-      code.close();
-    code.close();
-  } else {
-    // Whole vectors turn with whole vectors, or each element with its own.
-    bool vectors = pairs % vector == 0;
-    if (!whole)
-      code.openFormat("if (k < %d)", 2 * pairs);
-    if (vectors) {
-      code.format("const bool isFirst = k < %d;", pairs);
-      code.format("float others[%d];", vector);
-      code.format("loadVector(others, %s + at + (isFirst ? %d : %d));",
-                  context.pointer(chain.source), pairs, -pairs);
-    }
-    code.unroll();
-    code.openFormat("for (int j = 0; j < %d; ++j)", vector);
-    if (!vectors) {
-      code.line("const int element = k + j;");
-      code.format("const bool isFirst = element < %d;", pairs);
-      code.openFormat("if (element < %d)", 2 * pairs);
-      code.format("const float other = toFloat(%s[at + j + (isFirst ? %d : %d)]);",
-                  context.pointer(chain.source), pairs, -pairs);
-    } else {
-      code.line("const float other = others[j];");
-    }
-    code.format("const int part = %s - (isFirst ? 0 : %d);", vectors ? "k + j" : "element", pairs);
-    printTurns();
-    code.line("const float a = isFirst ? x[j] : other, b = isFirst ? other : x[j];");
-    code.format("x[j] = isFirst ? %s : %s;", turnedFirst, turnedSecond);
-    if (!vectors)
-      code.close();
-    code.close();
-    if (!whole)
-      code.close();
   }
+  if (!whole)
+    code.close();
+  code.close();
   // Elements after the rotated ones take the result's type, too.
   code.unroll();
   code.format("for (int j = 0; j < %d; ++j)", vector);
   code.format("  x[j] = roundTo<%s>(x[j]);", type);
 }
 
-void HeadRowsEmission::printChain(CodeWriter& code, HeadRegion::Chain& chain) {
-  int64_t vector = vectorOf(chain), elements = chain.heads * chain.size;
-  int64_t threads = context.structure.threads;
-  code.openFormat("for (int i = threadIdx.x * %d; i < %d; i += %d)", vector, elements,
-                  threads * vector);
-  code.format("const long long at = (long long)row * %d + i;", elements);
-  code.format("float x[%d];", vector);
-  code.format("loadVector(x, %s + at);", context.pointer(chain.source));
-  if (chain.rope) {
-    code.format("const int k = i %% %d;", chain.size);
-    printTurnedVector(code, chain);
-  }
+void HeadRowsEmission::printChain(CodeWriter& code, HeadRegion::Chain& chain, size_t index) {
+  int64_t elements = chain.heads * chain.size;
+  openVectors(code, chain);
+  code.format("float x[%d];", vectorOf(chain));
+  code.format("widen(x, x%d[i]);", index);
+  if (chain.rope)
+    printTurnedVector(code, chain, index);
   if (chain.write) {
-    size_t index = placeIndex(chain.write);
+    size_t place = placeIndex(chain.write);
     std::string state = context.pointer(chain.write.getState());
-    code.format("if (stays%d)", index);
+    code.format("if (stays%d)", place);
     if (chain.write.getBlockTable())
-      code.format("  storeVector(%1$s + Cache%2$d::headRow(blocks%2$d, place%2$d, i / %3$d) * %3$d "
-                  "+ i %% %3$d, x);",
-                  state, index, chain.size);
+      code.format("  storeVector(%1$s + Cache%2$d::headRow(blocks%2$d, place%2$d, column / %3$d) * "
+                  "%3$d + column %% %3$d, x);",
+                  state, place, chain.size);
     else
-      code.format("  storeVector(%1$s + Cache%2$d::row(sequence%2$d, place%2$d) * %3$d + i, x);",
-                  state, index, elements);
+      code.format("  storeVector(%1$s + Cache%2$d::row(sequence%2$d, place%2$d) * %3$d + column, "
+                  "x);",
+                  state, place, elements);
   }
   for (const std::string& pointer : context.destinations(chain.end))
-    code.format("storeVector(%s + at, x);", pointer);
-  code.close();
+    code.format("storeVector(%s + static_cast<long long>(row) * %d + column, x);", pointer,
+                elements);
+  closeVectors(code, chain);
 }
 
 LogicalResult HeadRowsEmission::emit() {
@@ -209,15 +272,19 @@ LogicalResult HeadRowsEmission::emit() {
   CodeWriter& start =
       context.structure.begin(PhaseKind::Load, before, {{MemorySpace::Shared, "sines, cosines"}});
   start.line("const int row = static_cast<int>(tile);");
+  printPlaces(start);
   printAngles(start);
-  printPlaces(start); // all threads meet in it
-  if (places.empty())
-    start.line("__syncthreads();");
   std::vector<Access> reads = context.arguments(false);
-  reads.push_back({MemorySpace::Shared, "sines, cosines"});
-  CodeWriter& code = context.structure.begin(PhaseKind::Store, reads, writes);
-  for (HeadRegion::Chain& chain : region.chains)
-    printChain(code, chain);
+  CodeWriter& loads =
+      context.structure.begin(PhaseKind::Load, reads, {{MemorySpace::Registers, "x"}});
+  for (auto [index, chain] : llvm::enumerate(region.chains))
+    printLoads(loads, chain, index);
+  CodeWriter& code = context.structure.begin(
+      PhaseKind::Store, {{MemorySpace::Shared, "sines, cosines"}, {MemorySpace::Registers, "x"}},
+      writes);
+  printMeeting(code);
+  for (auto [index, chain] : llvm::enumerate(region.chains))
+    printChain(code, chain, index);
   return success();
 }
 

@@ -1,71 +1,84 @@
 #include "codegen/cuda/Emitter.h"
 #include "codegen/cuda/emitters/NormTerms.h"
 #include "codegen/cuda/emitters/Rows.h"
+#include "kernels/regions/Norms.h"
 
 using namespace mlir;
+using namespace tenon::kernels;
 
 namespace tenon::codegen::cuda::emitters {
 
-/// The one `OpTy` of a region whose other operations are printed around it; null after an error.
-template <typename OpTy> static OpTy findHero(KernelContext& context) {
-  OpTy hero;
+/// The operations `OpTy` of a region whose other operations are printed around them, of one input;
+/// empty after an error.
+template <typename OpTy> static llvm::SmallVector<OpTy> findHeroes(KernelContext& context) {
+  llvm::SmallVector<OpTy> heroes;
   for (Operation& op : context.kernel.getBlock().without_terminator()) {
-    auto candidate = llvm::dyn_cast<OpTy>(op);
-    if ((candidate && hero) || (!candidate && !isPrintable(&op))) {
+    auto hero = llvm::dyn_cast<OpTy>(op);
+    if ((hero && !heroes.empty() && !isSibling(*heroes.front(), op)) ||
+        (!hero && !isPrintable(&op))) {
       op.emitOpError("expects a region of one ")
           << OpTy::getOperationName() << " and operations on its elements";
-      return nullptr;
+      return {};
     }
-    if (candidate)
-      hero = candidate;
+    if (hero)
+      heroes.push_back(hero);
   }
-  if (!hero)
+  if (heroes.empty())
     context.kernel.emitOpError("expects a ")
         << OpTy::getOperationName() << " in a kernel of the emitter "
         << context.schedule().getEmitter();
-  return hero;
+  return heroes;
 }
 
-/// x / √(mean(x²) + ε) · weight, or (x − mean) / √(var + ε) · weight + bias, in two passes.
+/// x / √(mean(x²) + ε) · weight, or (x − mean) / √(var + ε) · weight + bias, in two passes; of
+/// several norms of one value, which have the same sums, each result from them.
 template <typename OpTy> static LogicalResult emitNorm(KernelContext& context) {
-  auto hero = findHero<OpTy>(context);
-  if (!hero)
+  llvm::SmallVector<OpTy> heroes = findHeroes<OpTy>(context);
+  if (heroes.empty())
     return failure();
-  NormTerms norm = *NormTerms::of(hero);
+  NormTerms norm = *NormTerms::of(heroes.front());
   FailureOr<OrderAttr> order = norm.order();
   RowEmission rows(context, norm.op, norm.input);
   if (failed(order) || failed(rows.readSchedule(*order)))
     return failure();
-  rows.preload(norm.operands);
+  for (OpTy hero : heroes)
+    rows.preload(NormTerms::of(hero)->operands);
   if (failed(rows.begin()) || failed(rows.storeInput()))
     return failure();
   if (norm.hasMean()) {
     if (failed(rows.sum("total", "x[j]")))
       return failure();
-    rows.code->line(norm.meanStatement());
+    rows.state(norm.meanStatement());
   }
   std::string centered =
       norm.hasMean() ? rows.keep("centered", norm.centeredOf("x[j]")) : norm.centeredOf("x[j]");
   if (failed(rows.sum("squares", norm.squareOfCentered(centered))))
     return failure();
-  rows.code->line(norm.factorStatement());
-  return rows.finish(norm.operands, [&](llvm::ArrayRef<std::string> elements) {
-    return norm.resultOfCentered(centered, elements);
-  });
+  rows.state(norm.factorStatement());
+  llvm::SmallVector<RowHero> results;
+  for (OpTy hero : heroes) {
+    NormTerms terms = *NormTerms::of(hero);
+    results.push_back({hero, terms.operands, [=](llvm::ArrayRef<std::string> elements) {
+                         return terms.resultOfCentered(centered, elements);
+                       }});
+  }
+  return rows.finish(results);
 }
 
 /// exp(x − max) / Σ exp(x − max). The exponentials are computed again for the result.
 static LogicalResult emitSoftmax(KernelContext& context) {
-  auto softmax = findHero<SoftmaxOp>(context);
-  if (!softmax)
+  llvm::SmallVector<SoftmaxOp> heroes = findHeroes<SoftmaxOp>(context);
+  if (heroes.empty())
     return failure();
+  SoftmaxOp softmax = heroes.front();
   FailureOr<OrderAttr> order = orderOf(softmax);
   RowEmission rows(context, softmax, softmax.getInput());
   if (failed(order) || failed(rows.readSchedule(*order)) || failed(rows.begin()) ||
       failed(rows.extremum("largest", true)) || failed(rows.sum("total", "expf(x[j] - largest)")))
     return failure();
-  return rows.finish({},
-                     [](llvm::ArrayRef<std::string>) { return "expf(x[j] - largest) / total"; });
+  return rows.finish(RowHero{softmax, {}, [](llvm::ArrayRef<std::string>) {
+                               return "expf(x[j] - largest) / total";
+                             }});
 }
 
 /// Sum, mean, maximum or minimum of each row.

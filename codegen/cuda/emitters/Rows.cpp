@@ -22,6 +22,7 @@ LogicalResult RowEmission::readSchedule(OrderAttr order) {
   if (failed(kernel))
     return failure();
   group = kernel->schedule.group, vector = kernel->schedule.vector;
+  taken = kernel->schedule.rows, preloads = kernel->preloads();
   context.structure.triggersAtEntry = kernel->schedule.triggerAtExit == 0;
   if (!llvm::isPowerOf2_64(vector) || vector > 16)
     return context.kernel.emitOpError("expects a vector of a power of two up to 16, but got ")
@@ -35,7 +36,11 @@ LogicalResult RowEmission::readSchedule(OrderAttr order) {
     return hero->emitOpError("expects chunks of ")
            << 32 * vector << " elements, or of the " << 32 * vector * iterations
            << " that a warp of the group keeps in registers, but got " << order;
-  return context.expectTiles(llvm::divideCeil(rows, threads / group));
+  if (taken > 1 && (rows % taken != 0 || !cached || (group > 32 && chunkVectors == 0)))
+    return context.kernel.emitOpError("expects ")
+           << taken << " rows a group to divide " << rows
+           << " that stay in registers, each of one warp or in chunks";
+  return context.expectTiles(llvm::divideCeil(rows, threads / group * taken));
 }
 
 /// The threads that share a row, and its chunks.
@@ -78,17 +83,44 @@ std::string RowEmission::openVector() {
   return isWhole() ? "" : absl::StrFormat("if (column < %d)", length);
 }
 
+/// Opens a loop over the group's rows `r`, with what has been stated of one; nothing for one row.
+void RowEmission::openRows() {
+  if (taken == 1)
+    return;
+  code->unroll();
+  code->openFormat("for (int r = 0; r < %d; ++r)", taken);
+  code->line("const long long row = firstRow + r;");
+  for (const std::string& statement : statements)
+    code->line(statement);
+}
+
+void RowEmission::closeRows() {
+  if (taken > 1)
+    code->close();
+}
+
+void RowEmission::state(const std::string& statement) {
+  if (taken > 1)
+    statements.push_back(statement);
+  else
+    code->line(statement);
+}
+
 void RowEmission::printPlace() {
   if (placed)
     return;
   placed = true;
   int64_t perBlock = context.structure.threads / group;
+  const char* name = taken > 1 ? "firstRow" : "row";
+  std::string rowsOfGroup = taken > 1 ? absl::StrFormat(" * %d", taken) : "";
   if (perBlock == 1) {
     code->line("const int thread = threadIdx.x;");
-    code->line("const long long row = tile;");
+    code->format("const long long %s = tile%s;", name, rowsOfGroup);
   } else {
     code->format("const int thread = threadIdx.x %% %d;", group);
-    code->format("const long long row = tile * %d + threadIdx.x / %d;", perBlock, group);
+    std::string index = absl::StrFormat("tile * %d + threadIdx.x / %d", perBlock, group);
+    code->format("const long long %s = %s;", name,
+                 taken > 1 ? "(" + index + ")" + rowsOfGroup : index);
   }
   // In 64 bits, so that vectors lie constant steps from one address.
   code->line(
@@ -98,13 +130,19 @@ void RowEmission::printPlace() {
           : absl::StrFormat("const long long first = thread * %d;", vector));
 }
 
+/// True for a vector in memory of which the threads of a row read whole vectors.
+bool RowEmission::isVectorInMemory(Value operand) const {
+  return isAligned() && llvm::isa<BlockArgument>(operand) &&
+         shapeOf(operand.getType()) == llvm::ArrayRef(length);
+}
+
 void RowEmission::preload(ValueRange operands) {
-  if (!cached || !isAligned())
+  if (!preloads || !cached)
     return;
   for (Value operand : operands) {
-    auto argument = llvm::dyn_cast<BlockArgument>(operand);
-    if (!argument || shapeOf(operand.getType()) != llvm::ArrayRef(length))
+    if (preloaded.contains(operand) || !isVectorInMemory(operand))
       continue;
+    auto argument = llvm::cast<BlockArgument>(operand);
     std::string name = "row_" + context.pointer(argument);
     code = &context.structure.begin(PhaseKind::Load, {context.access(argument)},
                                     {{MemorySpace::Registers, name}});
@@ -129,14 +167,15 @@ LogicalResult RowEmission::begin() {
   code = &structure.begin(PhaseKind::Load, reads, {{MemorySpace::Registers, "row_x"}});
   printPlace();
   // A group leaves as a whole.
-  if (rows % (structure.threads / group) != 0) {
-    code->format("if (row >= %d)", rows);
+  if (rows % (structure.threads / group * taken) != 0) {
+    code->format("if (%s >= %d)", taken > 1 ? "firstRow" : "row", rows);
     code->line("  return;");
   }
   if (!cached)
     return success();
-  code->format("Packed<%d, %s> row_x[%d]%s;", vector, deviceType(elementTypeOf(input.getType())),
-               iterations, isWhole() ? "" : " = {}");
+  code->format("Packed<%d, %s> row_x%s[%d]%s;", vector, deviceType(elementTypeOf(input.getType())),
+               taken > 1 ? absl::StrFormat("[%d]", taken) : "", iterations, isWhole() ? "" : " = {}");
+  openRows();
   std::string exists = openVector();
   code->open(exists); // a scope of its own
   RegionPrinter printer(context, shape, /*flat=*/false, vector);
@@ -145,9 +184,10 @@ LogicalResult RowEmission::begin() {
   FailureOr<std::string> row = printer.packed(input);
   if (failed(row))
     return failure();
-  code->format("row_x[i] = %s;", *row);
+  code->format("%s = %s;", keptVector(), *row);
   code->close();
   code->close();
+  closeRows();
   return success();
 }
 
@@ -157,15 +197,18 @@ LogicalResult RowEmission::storeInput() {
   code = &context.structure.begin(PhaseKind::Prologue, {{MemorySpace::Registers, "row_x"}},
                                   context.results());
   stored.insert(input);
-  return forVectors([&](const std::string& exists) {
+  openRows();
+  LogicalResult stores = forVectors([&](const std::string& exists) {
     code->open(exists);
     RegionPrinter printer(context, shape, /*flat=*/false, vector);
     printer.moveTo(*code, position());
-    printer.define(input, "x", "row_x[i]");
+    printer.define(input, "x", keptVector());
     LogicalResult printed = printer.store(input);
     code->close();
     return printed;
   });
+  closeRows();
+  return stores;
 }
 
 /// The vector at `column` as `float x[vector]`; zeros after the end of the row.
@@ -192,7 +235,7 @@ LogicalResult RowEmission::forVectors(PrintVector body) {
   if (cached) {
     exists = openVector();
     code->format("float x[%d];", vector);
-    code->line("widen(x, row_x[i]);");
+    code->format("widen(x, %s);", keptVector());
   } else {
     // A warp leaves the loop as a whole.
     code->openFormat("for (long long column = first; column%s < %d; column += %d)",
@@ -236,9 +279,15 @@ std::string RowEmission::sharedBuffer(int64_t floats) {
 LogicalResult RowEmission::sumChunks(const std::string& name, const std::string& term) {
   int64_t chunk = chunkVectors * 32 * vector, chunks = llvm::divideCeil(length, chunk);
   int64_t rowsOfBlock = context.structure.threads / group, stride = llvm::alignTo(chunks, 4);
-  code->format("__shared__ alignas(16) float %s_chunks[%d][%d];", name, rowsOfBlock, stride);
+  code->format("__shared__ alignas(16) float %s_chunks[%d][%d];", name, rowsOfBlock, taken * stride);
   std::string place = rowsOfBlock == 1 ? "0" : absl::StrFormat("threadIdx.x / %d", group);
-  code->format("float* const %s_row = %s_chunks[%s];", name, name, place);
+  std::string sums = name + (taken > 1 ? "_group" : "_row");
+  code->format("float* const %s = %s_chunks[%s];", sums, name, place);
+  if (taken > 1)
+    sums += absl::StrFormat(" + r * %d", stride);
+  openRows();
+  if (taken > 1)
+    code->format("float* const %s_row = %s;", name, sums);
   auto declare = [&] { code->format("float terms[%d] = {};", vector); };
   auto combine = [&](const std::string& index) {
     code->line("const float sum = combineWarpLanes(terms);");
@@ -262,8 +311,9 @@ LogicalResult RowEmission::sumChunks(const std::string& name, const std::string&
   if (oneChunk)
     combine("thread / 32");
   code->close();
+  closeRows();
   code->line(rowsOfBlock == 1 ? "__syncthreads();" : absl::StrFormat("syncGroup<%d>();", group));
-  code->format("const float %s = addChunks<%d>(%s_row);", name, chunks, name);
+  state(absl::StrFormat("const float %s = addChunks<%d>(%s);", name, chunks, sums));
   return printed;
 }
 
@@ -274,18 +324,25 @@ LogicalResult RowEmission::sum(const std::string& name, const std::string& term)
     context.structure.phases.back().reads = context.arguments(false);
   if (chunkVectors > 0)
     return sumChunks(name, term);
+  if (taken > 1)
+    code->format("float %s_rows[%d];", name, taken);
+  openRows();
   code->format("float %s_lanes[%d] = {};", name, vector);
   LogicalResult printed = forVectors([&](const std::string& exists) {
     addTerms(name + "_lanes", term, exists);
     return success();
   });
   std::string shared = sharedBuffer(group * vector);
-  code->format("const float %s = combineLanes<%d>(%s_lanes, %s);", name, group, name, shared);
+  code->format("%s = combineLanes<%d>(%s_lanes, %s);",
+               taken > 1 ? name + "_rows[r]" : "const float " + name, group, name, shared);
+  closeRows();
+  if (taken > 1)
+    state(absl::StrFormat("const float %s = %s_rows[r];", name, name));
   return printed;
 }
 
 std::string RowEmission::keep(const std::string& name, const std::string& expression) {
-  if (!cached)
+  if (!cached || taken > 1)
     return expression;
   code->format("float %s[%d][%d];", name, iterations, vector);
   [[maybe_unused]] LogicalResult printed = forVectors([&](const std::string&) {
@@ -324,46 +381,87 @@ void RowEmission::beginStore() {
   code = &context.structure.begin(PhaseKind::Store, reads, context.results());
 }
 
-/// The results at the vector in `x`.
-LogicalResult RowEmission::printEpilogue(ValueRange operands, ResultExpression result) {
-  RegionPrinter printer(context, shape, /*flat=*/false, vector);
-  printer.keepPacked();
-  printer.moveTo(*code, position());
-  printer.define(input, "x", cached ? "row_x[i]" : "");
-  for (const auto& [operand, name] : preloaded) {
-    code->format("float %s_x[%d];", name, vector);
-    code->format("widen(%s_x, %s[i]);", name, name);
-    printer.define(operand, name + "_x");
+/// Brings those of `operands` that are vectors in memory, at the column that all rows of the group
+/// share.
+void RowEmission::printSharedOperands(llvm::ArrayRef<RowHero> heroes) {
+  for (const RowHero& hero : heroes) {
+    for (Value operand : hero.operands) {
+      if (taken == 1 || sharedOperands.contains(operand) || !isVectorInMemory(operand))
+        continue;
+      std::string pointer = context.pointer(operand), name = "shared_" + pointer;
+      code->format("float %s[%d];", name, vector);
+      code->format("loadVector(%s, %s + column);", name, pointer);
+      sharedOperands[operand] = name;
+    }
   }
+}
+
+/// The result of `hero` at the vector in `x`, as `name` and `name`_packed.
+LogicalResult RowEmission::printHero(RegionPrinter& printer, const RowHero& hero,
+                                     const std::string& name, const std::string& exact) {
   llvm::SmallVector<std::string> elements;
-  for (Value operand : operands) {
+  for (Value operand : hero.operands) {
     FailureOr<std::string> element = printer.element(operand);
     if (failed(element))
       return failure();
     elements.push_back(*element);
   }
-  std::string type = deviceType(elementTypeOf(hero->getResult(0).getType()));
-  code->format("float exact[%d], hero[%d];", vector, vector);
+  code->format("float %s[%d], %s[%d];", exact, vector, name, vector);
   code->unroll();
   code->format("for (int j = 0; j < %d; ++j)", vector);
-  code->format("  exact[j] = %s;", result(elements));
-  code->format("const auto hero_packed = pack<%s>(exact);", type);
-  code->line("widen(hero, hero_packed);");
-  printer.define(hero->getResult(0), "hero", "hero_packed");
+  code->format("  %s[j] = %s;", exact, hero.result(elements));
+  code->format("const auto %s_packed = pack<%s>(%s);", name,
+               deviceType(elementTypeOf(hero.op->getResult(0).getType())), exact);
+  code->format("widen(%1$s, %1$s_packed);", name);
+  printer.define(hero.op->getResult(0), name, name + "_packed");
+  return success();
+}
+
+/// The results at the vector in `x`.
+LogicalResult RowEmission::printEpilogue(llvm::ArrayRef<RowHero> heroes) {
+  RegionPrinter printer(context, shape, /*flat=*/false, vector);
+  printer.keepPacked();
+  printer.moveTo(*code, position());
+  printer.define(input, "x", cached ? keptVector() : "");
+  for (const auto& [operand, name] : sharedOperands)
+    printer.define(operand, name);
+  for (const auto& [operand, name] : preloaded) {
+    code->format("float %s_x[%d];", name, vector);
+    code->format("widen(%s_x, %s[i]);", name, name);
+    printer.define(operand, name + "_x");
+  }
+  for (auto [index, hero] : llvm::enumerate(heroes)) {
+    std::string number = index == 0 ? "" : std::to_string(index);
+    if (failed(printHero(printer, hero, "hero" + number, "exact" + number)))
+      return failure();
+  }
   for (Value yielded : context.kernel.getYield().getValues())
     if (stored.insert(yielded).second && failed(printer.store(yielded)))
       return failure();
   return success();
 }
 
-LogicalResult RowEmission::finish(ValueRange operands, ResultExpression result) {
+LogicalResult RowEmission::finish(llvm::ArrayRef<RowHero> heroes) {
   beginStore();
-  return forVectors([&](const std::string& exists) {
-    code->open(isAligned() ? exists : "");
-    LogicalResult printed = printEpilogue(operands, result);
-    code->close();
-    return printed;
-  });
+  if (taken == 1)
+    return forVectors([&](const std::string& exists) {
+      code->open(isAligned() ? exists : "");
+      LogicalResult printed = printEpilogue(heroes);
+      code->close();
+      return printed;
+    });
+  // All rows of the group take one vector after the other, with what it is scaled and shifted by.
+  std::string exists = openVector();
+  code->open(isAligned() ? exists : "");
+  printSharedOperands(heroes);
+  openRows();
+  code->format("float x[%d];", vector);
+  code->format("widen(x, %s);", keptVector());
+  LogicalResult printed = printEpilogue(heroes);
+  closeRows();
+  code->close();
+  code->close();
+  return printed;
 }
 
 } // namespace tenon::codegen::cuda

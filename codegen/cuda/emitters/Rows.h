@@ -1,17 +1,28 @@
 #ifndef TENON_CODEGEN_CUDA_EMITTERS_ROWS_H
 #define TENON_CODEGEN_CUDA_EMITTERS_ROWS_H
 
+#include <functional>
+
 #include "codegen/cuda/RegionPrinter.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace tenon::codegen::cuda {
 
+/// An operation on rows of one input that a kernel computes once it has their sums.
+struct RowHero {
+  mlir::Operation* op;
+  llvm::SmallVector<mlir::Value, 2> operands; ///< what it scales and shifts the row by
+  /// Its result at an element: an expression of `x[j]` and of the operands' elements.
+  std::function<std::string(llvm::ArrayRef<std::string> elements)> result;
+};
+
 /// The frame of a kernel whose hero reduces rows: a group of threads, whole warps, takes a row in
 /// vectors; the row, computed by the region's prologue, stays in registers where it fits and is
 /// computed again for each pass where it does not.
 ///
-/// Parameters: `threads`; `group`, the threads that share a row; `vector`. What a thread takes
-/// follows from the hero's order:
+/// Parameters: `threads`; `group`, the threads that share a row; `vector`; `rows`, which a group
+/// takes together, so that it reads once what they are scaled and shifted by. What a thread takes
+/// of a row follows from the hero's order:
 ///
 /// | order | group | thread t takes vectors |
 /// |---|---|---|
@@ -49,13 +60,12 @@ public:
   /// Prints `expression` of `x[j]` into new variables of the thread where they fit, after a sum;
   /// an expression of it that the passes after may use.
   std::string keep(const std::string& name, const std::string& expression);
+  /// Prints a statement on the sums of a row, of which the passes after may use what it defines.
+  void state(const std::string& statement);
   /// Prints the largest or smallest of the row, NaN if any is, into the new variable `name`.
   mlir::LogicalResult extremum(const std::string& name, bool largest);
-  /// The hero's result at an element: an expression of `x[j]` and of the operands' elements.
-  using ResultExpression = llvm::function_ref<std::string(llvm::ArrayRef<std::string> elements)>;
-  /// Prints the last pass, `result` from the row and from the vectors `operands`; the epilogue and
-  /// the stores follow.
-  mlir::LogicalResult finish(mlir::ValueRange operands, ResultExpression result);
+  /// Prints the last pass, the results of `heroes`; the epilogue and the stores follow.
+  mlir::LogicalResult finish(llvm::ArrayRef<RowHero> heroes);
 
   KernelContext& context;
   CodeWriter* code = nullptr;
@@ -76,16 +86,27 @@ private:
   void addTerms(const std::string& sums, const std::string& term, const std::string& exists);
   std::string sharedBuffer(int64_t floats);
   mlir::LogicalResult sumChunks(const std::string& name, const std::string& term);
-  mlir::LogicalResult printEpilogue(mlir::ValueRange operands, ResultExpression result);
+  void openRows();
+  void closeRows();
+  /// The thread's vector `i` of the row as it lies in registers.
+  std::string keptVector() const { return taken > 1 ? "row_x[r][i]" : "row_x[i]"; }
+  bool isVectorInMemory(mlir::Value operand) const;
+  void printSharedOperands(llvm::ArrayRef<RowHero> heroes);
+  mlir::LogicalResult printHero(RegionPrinter& printer, const RowHero& hero,
+                                const std::string& name, const std::string& exact);
+  mlir::LogicalResult printEpilogue(llvm::ArrayRef<RowHero> heroes);
 
   mlir::Operation* hero;
   mlir::Value input;
   llvm::ArrayRef<int64_t> shape;
   int64_t iterations = 0; ///< vectors of a thread
+  int64_t taken = 1;      ///< rows of a group
+  bool preloads = false;
   bool cached = false;
   int64_t chunkVectors = 0; ///< of a thread in a chunk; 0: the row is one chunk
   bool placed = false;      ///< `row` and `thread` are printed
-  llvm::MapVector<mlir::Value, std::string> preloaded;
+  llvm::MapVector<mlir::Value, std::string> preloaded, sharedOperands;
+  std::vector<std::string> statements; ///< of a row, where a group takes several
   llvm::SmallPtrSet<mlir::Value, 4> stored;
   int buffers = 0;
 };
