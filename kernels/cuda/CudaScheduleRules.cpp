@@ -5,8 +5,8 @@ using namespace mlir;
 namespace tenon::kernels {
 
 static const CudaScheduleRule* const allRules[] = {
-    &cuda_rules::matmul,    &cuda_rules::gemms,   &cuda_rules::attention,  &cuda_rules::kvWrite,
-    &cuda_rules::rows,      &cuda_rules::heads,   &cuda_rules::ringPlaces, &cuda_rules::rope,
+    &cuda_rules::matmul,    &cuda_rules::gemms,   &cuda_rules::attention,  &cuda_rules::rows,
+    &cuda_rules::heads,     &cuda_rules::kvWrite, &cuda_rules::ringPlaces, &cuda_rules::rope,
     &cuda_rules::selection, &cuda_rules::experts, &cuda_rules::copies,     &cuda_rules::patches,
     &cuda_rules::indexed,   &cuda_rules::accept,  &cuda_rules::elementwise};
 

@@ -68,12 +68,25 @@ VerdictOr<HeadRowsKernel> HeadRowsKernel::read(KernelOp kernel) {
   return HeadRowsKernel{*std::move(region), *schedule};
 }
 
-/// The sines and cosines of a row.
+int64_t HeadRowsKernel::vectorsOfThread(const HeadRegion::Chain& chain, int64_t threads) {
+  return llvm::divideCeil(chain.heads * chain.size, threads * vectorOf(chain));
+}
+
+bool HeadRowsKernel::turnsHalves(const HeadRegion::Chain& chain) {
+  RopeOp op = chain.rope;
+  return op && op.getPairing() == RopePairing::Halves;
+}
+
+/// The sines and cosines of a row; in registers its vectors, and those of halves twice.
 BlockResources HeadRowsKernel::resources() const {
-  constexpr int64_t floatBytes = 4;
+  constexpr int64_t floatBytes = 4, others = 24, ofVector = 4;
   BlockResources resources;
   resources.threads = schedule.threads;
-  resources.registers = 48;
+  int64_t vectors = 0;
+  for (const HeadRegion::Chain& chain : region.chains)
+    vectors += vectorsOfThread(chain, schedule.threads) * (turnsHalves(chain) ? 2 : 1);
+  resources.registers = std::min<int64_t>(llvm::alignTo(others + ofVector * vectors, 8),
+                                          BlockResources::mostRegisters);
   resources.wholeTiles = true;
   for (RopeOp op : distinctRopes(region))
     resources.staticSmemBytes +=
@@ -111,13 +124,14 @@ static bool takesWholeRows(const HeadRegion& region) {
   return isOfWholeRows(region) && region.chains.front().rows >= fewestRows;
 }
 
-/// A Hadamard transform alone, too, and a rope where blocks take whole rows.
+/// A Hadamard transform alone, too, and a rope or a cache write where blocks take whole rows.
 static bool matches(KernelOp kernel, const CudaTarget& target) {
   VerdictOr<HeadRegion> region = readHeadRegion(kernel);
   if (!region || !accepts(kernel, target))
     return false;
   return !llvm::hasSingleElement(kernel.getBlock().without_terminator()) ||
-         soleOp<HadamardOp>(kernel) || (soleOp<RopeOp>(kernel) && takesWholeRows(*region));
+         soleOp<HadamardOp>(kernel) ||
+         (llvm::isa<RopeOp, KvWriteOp>(kernel.getBlock().front()) && takesWholeRows(*region));
 }
 
 /// Heads that a warp takes one after the other: as many as share a row's sines while there are

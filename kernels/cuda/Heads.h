@@ -53,6 +53,11 @@ struct HeadRowsKernel {
   HeadRegion region;
   HeadRowsSchedule schedule;
 
+  /// Vectors of a row of the chain that a thread has.
+  static int64_t vectorsOfThread(const HeadRegion::Chain& chain, int64_t threads);
+  /// Whether the chain turns elements of one vector with those of another.
+  static bool turnsHalves(const HeadRegion::Chain& chain);
+
   static VerdictOr<HeadRowsKernel> read(KernelOp kernel);
   BlockResources resources() const;
   PriceTerms priceTerms() const { return {}; }

@@ -31,14 +31,17 @@ int64_t headsOfWarp(const HeadRegion::Chain& chain, int64_t most) {
   return std::gcd(chain.heads, most);
 }
 
-bool isOfWholeRows(const HeadRegion& region) {
+int64_t vectorOf(const HeadRegion::Chain& chain) {
   constexpr int64_t vectorBytes = 16;
+  auto type = llvm::cast<RankedTensorType>(chain.source.getType());
+  return std::gcd(chain.size, vectorBytes / getEncoding(type.getElementType())->blockBytes);
+}
+
+bool isOfWholeRows(const HeadRegion& region) {
   return llvm::all_of(region.chains, [&](HeadRegion::Chain chain) {
-    auto type = llvm::cast<RankedTensorType>(chain.source.getType());
-    int64_t most = vectorBytes / getEncoding(type.getElementType())->blockBytes;
     bool encodes = chain.write && KvCache(chain.write.getState().getType()).isQuantized();
     return !chain.norm && !chain.hadamard && !encodes && chain.rows == region.chains.front().rows &&
-           std::gcd(chain.size, most) >= 2;
+           vectorOf(chain) >= 2;
   });
 }
 

@@ -34,6 +34,9 @@ struct HeadRegion {
 /// largest divisor of the chain's heads.
 int64_t headsOfWarp(const HeadRegion::Chain& chain, int64_t most);
 
+/// Elements of 16 bytes, or fewer where they do not divide a head.
+int64_t vectorOf(const HeadRegion::Chain& chain);
+
 /// Whether a block can take a row of all chains (`head_rows`): they have as many rows, no norm or
 /// Hadamard transform, whose sums are a warp's, and no cache of quants, whose scale is one, and
 /// vectors of at least two elements divide their heads.

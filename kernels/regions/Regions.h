@@ -37,10 +37,11 @@ bool isFloatOperation(mlir::Operation& op);
 /// on elements alone.
 bool concerns(const RegionForm& form, KernelOp kernel);
 
-/// Whether the emitter of `form` computes the region of `kernel`. Asked for: exactly one hero, or norms of
-/// one value (`isSibling`); all else on elements; positions that are those of the hero's result (of the first result without a
-/// hero), to which every other shape broadcasts; float results of that whole shape; nothing before
-/// the hero unless there is a prologue. Beside a hero there are float results alone.
+/// Whether the emitter of `form` computes the region of `kernel`. Asked for: exactly one hero, or
+/// norms of one value (`isSibling`); all else on elements; positions that are those of the hero's
+/// result (of the first result without a hero), to which every other shape broadcasts; float
+/// results of that whole shape; nothing before the hero unless there is a prologue. Beside a hero
+/// there are float results alone.
 Verdict acceptsForm(const RegionForm& form, KernelOp kernel);
 
 /// Rows of which tiles that compute columns search the largest element together.

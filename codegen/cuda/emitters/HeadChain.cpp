@@ -9,13 +9,6 @@ using namespace tenon::kernels;
 
 namespace tenon::codegen::cuda {
 
-int64_t vectorOf(HeadRegion::Chain& chain) {
-  int64_t vector = 16 / elementBytes(elementTypeOf(chain.source.getType()));
-  while (chain.size % vector != 0)
-    vector /= 2;
-  return vector;
-}
-
 FailureOr<int64_t> normLanesOf(HeadRegion::Chain& chain) {
   if (!chain.norm)
     return 0;

@@ -9,9 +9,6 @@ namespace tenon::codegen::cuda {
 // What kernels that take heads through norm, rope and cache write print alike, so that all of them
 // give the same bits. A warp takes a head; `lane` is its thread's number.
 
-/// Elements of 16 bytes, or fewer where they do not divide a head.
-int64_t vectorOf(kernels::HeadRegion::Chain& chain);
-
 /// Lanes in which the chain's norm adds, each a float of shared memory for a warp; 0 without a
 /// norm. Emits an error where its order is none that a warp follows.
 mlir::FailureOr<int64_t> normLanesOf(kernels::HeadRegion::Chain& chain);

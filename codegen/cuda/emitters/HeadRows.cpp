@@ -31,12 +31,11 @@ private:
   void printPlaces(CodeWriter& code);
   void printMeeting(CodeWriter& code);
   void openVectors(CodeWriter& code, const HeadRegion::Chain& chain);
-  void closeVectors(CodeWriter& code, const HeadRegion::Chain& chain);
+  static void closeVectors(CodeWriter& code);
   void printLoads(CodeWriter& code, HeadRegion::Chain& chain, size_t index);
   void printOthers(CodeWriter& code, HeadRegion::Chain& chain, size_t index);
   void printChain(CodeWriter& code, HeadRegion::Chain& chain, size_t index);
   void printTurnedVector(CodeWriter& code, HeadRegion::Chain& chain, size_t index);
-  int64_t vectorsOfThread(const HeadRegion::Chain& chain);
 
   KernelContext& context;
   HeadRegion& region;
@@ -45,12 +44,6 @@ private:
 };
 
 int64_t pairsOf(RopeOp op) { return op.getInverseFrequencies().getType().getNumElements(); }
-
-/// Whether the elements of a pair lie in vectors apart.
-bool turnsHalves(const HeadRegion::Chain& chain) {
-  RopeOp op = chain.rope;
-  return op && op.getPairing() == RopePairing::Halves;
-}
 
 } // namespace
 
@@ -106,7 +99,8 @@ void HeadRowsEmission::printPlaces(CodeWriter& code) {
       code.format("const auto others = loadPacked<%d>(%s + first);", width, sequences);
     code.unroll();
     code.format("for (int j = 0; j < %d; ++j)", width);
-    code.format("  overwritten%1$d |= first + j > row && later.elements[j] == place%1$d%2$s;", index,
+    code.format("  overwritten%1$d |= first + j > row && later.elements[j] == place%1$d%2$s;",
+                index,
                 shared ? "" : absl::StrFormat(" && others.elements[j] == sequence%d", index));
     code.close();
   }
@@ -120,18 +114,13 @@ void HeadRowsEmission::printMeeting(CodeWriter& code) {
     code.line("__syncthreads();");
 }
 
-int64_t HeadRowsEmission::vectorsOfThread(const HeadRegion::Chain& chain) {
-  HeadRegion::Chain copy = chain;
-  return llvm::divideCeil(chain.heads * chain.size, context.structure.threads * vectorOf(copy));
-}
-
 /// Opens a loop over the thread's vectors `i` of a row: from element `column` of the row on, from
 /// element `k` of a head on.
 void HeadRowsEmission::openVectors(CodeWriter& code, const HeadRegion::Chain& chain) {
-  HeadRegion::Chain copy = chain;
-  int64_t vector = vectorOf(copy), elements = chain.heads * chain.size;
+  int64_t vector = vectorOf(chain), elements = chain.heads * chain.size;
   code.unroll();
-  code.openFormat("for (int i = 0; i < %d; ++i)", vectorsOfThread(chain));
+  code.openFormat("for (int i = 0; i < %d; ++i)",
+                  HeadRowsKernel::vectorsOfThread(chain, context.structure.threads));
   code.format("const int column = (threadIdx.x + i * %d) * %d;", context.structure.threads, vector);
   bool whole = elements % (context.structure.threads * vector) == 0;
   code.open(whole ? "" : absl::StrFormat("if (column < %d)", elements));
@@ -139,26 +128,27 @@ void HeadRowsEmission::openVectors(CodeWriter& code, const HeadRegion::Chain& ch
     code.format("const int k = column %% %d;", chain.size);
 }
 
-void HeadRowsEmission::closeVectors(CodeWriter& code, const HeadRegion::Chain&) {
+void HeadRowsEmission::closeVectors(CodeWriter& code) {
   code.close();
   code.close();
 }
 
 /// Brings the vectors of a chain, and of halves those that they turn with.
 void HeadRowsEmission::printLoads(CodeWriter& code, HeadRegion::Chain& chain, size_t index) {
-  int64_t elements = chain.heads * chain.size, count = vectorsOfThread(chain);
+  int64_t elements = chain.heads * chain.size;
+  int64_t count = HeadRowsKernel::vectorsOfThread(chain, context.structure.threads);
   std::string type = absl::StrFormat("Packed<%d, %s>", vectorOf(chain),
                                      deviceType(elementTypeOf(chain.source.getType())));
   code.format("%s x%d[%d];", type, index, count);
-  if (turnsHalves(chain))
+  if (HeadRowsKernel::turnsHalves(chain))
     code.format("%s others%d[%d];", type, index, count);
   openVectors(code, chain);
   code.format("const auto* const source = %s + static_cast<long long>(row) * %d + column;",
               context.pointer(chain.source), elements);
   code.format("loadPacked(x%d[i], source);", index);
-  if (turnsHalves(chain))
+  if (HeadRowsKernel::turnsHalves(chain))
     printOthers(code, chain, index);
-  closeVectors(code, chain);
+  closeVectors(code);
 }
 
 /// The elements that those of a vector turn with, in the widest pieces that no end of the pairs
@@ -194,7 +184,7 @@ void HeadRowsEmission::printTurnedVector(CodeWriter& code, HeadRegion::Chain& ch
   int64_t vector = vectorOf(chain), pairs = pairsOf(op);
   size_t angle = findRope(angles, op);
   std::string type = deviceType(op.getType().getElementType());
-  bool whole = 2 * pairs == chain.size, halves = turnsHalves(chain);
+  bool whole = 2 * pairs == chain.size, halves = HeadRowsKernel::turnsHalves(chain);
   code.unroll();
   code.openFormat("for (int j = 0; j < %d; j += %d)", vector, halves ? 1 : 2);
   if (halves)
@@ -245,7 +235,7 @@ void HeadRowsEmission::printChain(CodeWriter& code, HeadRegion::Chain& chain, si
   for (const std::string& pointer : context.destinations(chain.end))
     code.format("storeVector(%s + static_cast<long long>(row) * %d + column, x);", pointer,
                 elements);
-  closeVectors(code, chain);
+  closeVectors(code);
 }
 
 LogicalResult HeadRowsEmission::emit() {

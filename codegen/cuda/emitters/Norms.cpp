@@ -1,7 +1,7 @@
+#include "kernels/regions/Norms.h"
 #include "codegen/cuda/Emitter.h"
 #include "codegen/cuda/emitters/NormTerms.h"
 #include "codegen/cuda/emitters/Rows.h"
-#include "kernels/regions/Norms.h"
 
 using namespace mlir;
 using namespace tenon::kernels;
@@ -76,9 +76,8 @@ static LogicalResult emitSoftmax(KernelContext& context) {
   if (failed(order) || failed(rows.readSchedule(*order)) || failed(rows.begin()) ||
       failed(rows.extremum("largest", true)) || failed(rows.sum("total", "expf(x[j] - largest)")))
     return failure();
-  return rows.finish(RowHero{softmax, {}, [](llvm::ArrayRef<std::string>) {
-                               return "expf(x[j] - largest) / total";
-                             }});
+  return rows.finish(RowHero{
+      softmax, {}, [](llvm::ArrayRef<std::string>) { return "expf(x[j] - largest) / total"; }});
 }
 
 /// Sum, mean, maximum or minimum of each row.

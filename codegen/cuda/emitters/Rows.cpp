@@ -1,6 +1,7 @@
 #include "codegen/cuda/emitters/Rows.h"
 
 #include "kernels/cuda/Rows.h"
+#include "kernels/regions/Norms.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -36,9 +37,10 @@ LogicalResult RowEmission::readSchedule(OrderAttr order) {
     return hero->emitOpError("expects chunks of ")
            << 32 * vector << " elements, or of the " << 32 * vector * iterations
            << " that a warp of the group keeps in registers, but got " << order;
-  if (taken > 1 && (rows % taken != 0 || !cached || (group > 32 && chunkVectors == 0)))
+  if (taken > 1 &&
+      (!isNorm(hero) || rows % taken != 0 || !cached || (group > 32 && chunkVectors == 0)))
     return context.kernel.emitOpError("expects ")
-           << taken << " rows a group to divide " << rows
+           << taken << " rows a group of a norm, to divide " << rows
            << " that stay in registers, each of one warp or in chunks";
   return context.expectTiles(llvm::divideCeil(rows, threads / group * taken));
 }
@@ -174,7 +176,8 @@ LogicalResult RowEmission::begin() {
   if (!cached)
     return success();
   code->format("Packed<%d, %s> row_x%s[%d]%s;", vector, deviceType(elementTypeOf(input.getType())),
-               taken > 1 ? absl::StrFormat("[%d]", taken) : "", iterations, isWhole() ? "" : " = {}");
+               taken > 1 ? absl::StrFormat("[%d]", taken) : "", iterations,
+               isWhole() ? "" : " = {}");
   openRows();
   std::string exists = openVector();
   code->open(exists); // a scope of its own
@@ -279,7 +282,8 @@ std::string RowEmission::sharedBuffer(int64_t floats) {
 LogicalResult RowEmission::sumChunks(const std::string& name, const std::string& term) {
   int64_t chunk = chunkVectors * 32 * vector, chunks = llvm::divideCeil(length, chunk);
   int64_t rowsOfBlock = context.structure.threads / group, stride = llvm::alignTo(chunks, 4);
-  code->format("__shared__ alignas(16) float %s_chunks[%d][%d];", name, rowsOfBlock, taken * stride);
+  code->format("__shared__ alignas(16) float %s_chunks[%d][%d];", name, rowsOfBlock,
+               taken * stride);
   std::string place = rowsOfBlock == 1 ? "0" : absl::StrFormat("threadIdx.x / %d", group);
   std::string sums = name + (taken > 1 ? "_group" : "_row");
   code->format("float* const %s = %s_chunks[%s];", sums, name, place);

@@ -37,6 +37,32 @@ const RegionCase rowCases[] = {
   }
   return %0#0, %0#1, %0#2 : tensor<MxKxT>, tensor<MxKxT>, tensor<MxKxT>)",
      "tensor<MxKxT>, tensor<MxKxT>, tensor<MxKxT>"},
+    {"sibling_layer_norms",
+     "%x: tensor<MxKxT>, %g: tensor<Kxf32>, %h: tensor<Kxf32>, %e: tensor<KxT>", R"(
+  %0:2 = tenon.kernel (%a = %x : tensor<MxKxT>, %c = %g : tensor<Kxf32>, %d = %h : tensor<Kxf32>,
+                       %f = %e : tensor<KxT>) -> (tensor<MxKxT>, tensor<MxKxT>) {
+    %m = tenon.layer_norm %a weight %c bias %d eps 1.0e-5
+        : (tensor<MxKxT>, tensor<Kxf32>, tensor<Kxf32>) -> tensor<MxKxT>
+    %n = tenon.layer_norm %a weight %f bias %d eps 1.0e-5
+        : (tensor<MxKxT>, tensor<KxT>, tensor<Kxf32>) -> tensor<MxKxT>
+    tenon.yield %m, %n : tensor<MxKxT>, tensor<MxKxT>
+  }
+  return %0#0, %0#1 : tensor<MxKxT>, tensor<MxKxT>)",
+     "tensor<MxKxT>, tensor<MxKxT>"},
+    {"residual_sibling_norms",
+     "%x: tensor<MxKxT>, %r: tensor<MxKxT>, %g: tensor<KxT>, %h: tensor<KxT>", R"(
+  %0:4 = tenon.kernel (%a = %x : tensor<MxKxT>, %b = %r : tensor<MxKxT>, %c = %g : tensor<KxT>,
+                       %d = %h : tensor<KxT>)
+      -> (tensor<MxKxT>, tensor<MxKxT>, tensor<MxKxT>, tensor<MxKxT>) {
+    %s = tenon.add %a, %b : (tensor<MxKxT>, tensor<MxKxT>) -> tensor<MxKxT>
+    %l = tenon.rms_norm %s, %c eps 1.0e-5 : (tensor<MxKxT>, tensor<KxT>) -> tensor<MxKxT>
+    %m = tenon.rms_norm %s, %d eps 1.0e-5 : (tensor<MxKxT>, tensor<KxT>) -> tensor<MxKxT>
+    %n = tenon.rms_norm %s eps 1.0e-5 : (tensor<MxKxT>) -> tensor<MxKxT>
+    %y = tenon.mul %m, %n : (tensor<MxKxT>, tensor<MxKxT>) -> tensor<MxKxT>
+    tenon.yield %s, %l, %m, %y : tensor<MxKxT>, tensor<MxKxT>, tensor<MxKxT>, tensor<MxKxT>
+  }
+  return %0#0, %0#1, %0#2, %0#3 : tensor<MxKxT>, tensor<MxKxT>, tensor<MxKxT>, tensor<MxKxT>)",
+     "tensor<MxKxT>, tensor<MxKxT>, tensor<MxKxT>, tensor<MxKxT>"},
 };
 
 std::vector<RegionParameters> rowRegions() {

@@ -227,6 +227,8 @@ TEST(CudaSource, RefusesSchedulesThatNoEmitterComputes) {
             "whole warps of at most 1024"},
            {rows("1", "threads = 128 : i64, group = 64 : i64, vector = 4 : i64"), order,
             "a group of 32 or of all threads"},
+           {rows("1", "threads = 128 : i64, group = 32 : i64, rows = 2 : i64, vector = 4 : i64"),
+            order, "expects 2 rows a group of a norm, to divide 2 that stay in registers"},
            {rows("1", "threads = 128 : i64, group = 32 : i64, vector = 4 : i64"),
             "order <chunk = 32, lanes = 128, tree = halving>", "whole warps, at most 15 groups"},
            {rows("1", "threads = 64 : i64, group = 64 : i64, vector = 1 : i64"),

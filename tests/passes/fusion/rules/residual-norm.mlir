@@ -36,7 +36,8 @@ func.func @several_residuals(%x: tensor<4x64xf16>, %a: tensor<4x64xf16>, %m: ten
   return %h, %y : tensor<4x64xf16>, tensor<4x64xf16>
 }
 
-// Two norms of one sum: no emitter has two heroes, so one norm takes the sum along.
+// Two norms of one sum with other factors: no emitter has two heroes, so one norm takes the sum
+// along.
 // WHY-LABEL: @two_norms
 // WHY: no {{.*}} residual-norm: add rms_norm rms_norm {{.*}} no emitter: the emitter of row reductions computes one rms_norm a kernel, not also rms_norm
 func.func @two_norms(%x: tensor<1x64xf16>, %a: tensor<1x64xf16>, %w: tensor<64xf16>) -> (tensor<1x64xf16>, tensor<1x64xf16>) {
