@@ -18,6 +18,9 @@ struct PriceTerms {
   /// Rows are whole in a block: each is one multiprocessor's, and a thread takes its vectors one
   /// after the other.
   bool keepsRows = false;
+  /// True where what the kernel reads and writes passes through memory, although its own operands
+  /// would fit the cache: it is one of several that share what a GEMM has written.
+  bool passesMemory = false;
   /// Several warps share a row, and meet for each of its reductions.
   bool sharesRows = false;
   /// How blocks of decode attention take the keys of a row.

@@ -60,7 +60,7 @@ struct HeadRowsKernel {
 
   static VerdictOr<HeadRowsKernel> read(KernelOp kernel);
   BlockResources resources() const;
-  PriceTerms priceTerms() const { return {}; }
+  PriceTerms priceTerms() const;
 };
 
 /// The ropes of a region that differ in more than what they turn: each has sines and cosines of its

@@ -38,6 +38,8 @@ struct RowKernel {
   /// Whether threads keep what scales and shifts a row in registers from the start, so that the
   /// last pass need not wait for it: not for several rows, nor where it takes too many.
   bool preloads() const;
+  /// Whether threads keep the row, too, from pass to pass.
+  bool keepsRow() const;
   BlockResources resources() const;
   PriceTerms priceTerms() const;
 

@@ -224,7 +224,8 @@ double CostModel::memoryOnGpu(const MatchedOnGpu& kernel) const {
   // operands take little of the cache, none where they take more than the cache, a part between.
   double wholly = property("l2_all_percent") / 100.0, atAll = property("l2_none_percent") / 100.0;
   double share = (reads + writes) / property("l2_bytes");
-  double cached = std::clamp((atAll - share) / (atAll - wholly), 0.0, 1.0);
+  double cached =
+      kernel.terms.passesMemory ? 0.0 : std::clamp((atAll - share) / (atAll - wholly), 0.0, 1.0);
   double activations = cached * nsAt(reads + writes, property("l2_mb_per_s")) +
                        (1 - cached) * (nsAt(2 * both, property("copy_mb_per_s")) +
                                        nsAt(reads + writes - 2 * both, dram));

@@ -74,8 +74,8 @@ std::string contentKey(KernelOp kernel);
 ///     memory  = max(weights / dram + others / rate, dependent_load_ns · (b / bytes in flight − 1))
 ///     rate    = between l2, where the others take at most l2_all_percent of the cache, and, where
 ///     they
-///               take l2_none_percent: copy for as many reads as there are writes and dram for the
-///               rest; of rows at most sm · multiprocessors that have some
+///               take l2_none_percent, or which pass memory: copy for as many reads as there are
+///               writes and dram for the rest; of rows at most sm · multiprocessors that have some
 ///     compute = (f / rate of GEMMs or f32 + repeated f · tiles / f32) / wave efficiency;
 ///               where instructions bind (quants on tensor cores), those over what the schedulers
 ///               issue (issue_percent of a slot a cycle each)
