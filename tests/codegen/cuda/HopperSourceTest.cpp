@@ -229,6 +229,40 @@ TEST(CudaSource, RefusesTilesThatWarpgroupsCannotHave) {
   EXPECT_TRUE(kernels.ok()) << kernels.status();
 }
 
+/// Residuals are loaded before what is behind the products is computed, then biases as registers
+/// allow, in chunks of 32 columns where sums take most of them.
+TEST(CudaSource, EpiloguesLoadResidualsBeforeBiases) {
+  auto sourceOf = [](const std::string& parameters) {
+    std::string text = absl::StrReplaceAll(
+        R"(
+module attributes {tenon.phase = #tenon.phase<scheduled>} {
+  func.func @f(%x: T, %w: T, %s: tensor<256xf32>, %t: Y, %u: Y) -> Y {
+    %0 = tenon.kernel (%a = %x : T, %b = %w : T, %c = %s : tensor<256xf32>, %d = %t : Y, %e = %u : Y)
+        -> Y schedule #tenon.schedule<"hopper_gemm", tiles = 2, {PARAMETERS}> {
+      %p = tenon.matmul %a, %b : (T, T) -> Y
+      %q = tenon.add %p, %c : (Y, tensor<256xf32>) -> Y
+      %r = tenon.add %d, %q : (Y, Y) -> Y
+      %y = tenon.add %r, %e : (Y, Y) -> Y
+      tenon.yield %y : Y
+    }
+    return %0 : Y
+  }
+})",
+        {{"PARAMETERS", parameters}, {"T", "tensor<256x512xf16>"}, {"Y", "tensor<256x256xf16>"}});
+    auto kernels = printText(text);
+    EXPECT_TRUE(kernels.ok()) << kernels.status();
+    return kernels.ok() ? kernels->front().source : "";
+  };
+  std::string small = sourceOf(tile(1, 160));
+  EXPECT_THAT(small, HasSubstr("int chunk = 64;"));
+  EXPECT_THAT(small, HasSubstr("Packed<8, F16> of0;\n    Packed<8, F16> of1;\n"
+                               "    Packed<8, float> of2;\n"));
+  std::string large = sourceOf(tile(2, 160));
+  EXPECT_THAT(large, HasSubstr("int chunk = 32;"));
+  EXPECT_THAT(large, HasSubstr("Packed<8, F16> of0;\n"));
+  EXPECT_THAT(large, Not(HasSubstr(" of1;")));
+}
+
 /// The same with block-quantised weights [256, depth].
 std::string hopperOfBlocks(const std::string& parameters, const char* encoding = "q4_k",
                            int depth = 512) {
