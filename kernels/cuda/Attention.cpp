@@ -110,12 +110,20 @@ static ScheduleAttr chooseRegion(KernelOp kernel, const CudaTarget& target) {
   return schedule;
 }
 
+/// Whether `op`, alone in its kernel, is `tensor_decode_attention`.
+static bool isTensorDecode(AttentionOp op, const CudaTarget& target) {
+  return !op.getWeights() && !suitsPrefill(op) && suitsTensorCores(op, 8, /*mayBeQuants=*/true) &&
+         !(hasChunks(op) && chooseHopperAttention(op, target));
+}
+
 static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target, Neighbours) {
   auto op = soleOp<AttentionOp>(kernel);
   if (!op)
     return chooseRegion(kernel, target);
   op.removeOrderAttr(); // the schedule's parameters fix the order
   MLIRContext* context = kernel.getContext();
+  if (isTensorDecode(op, target))
+    return printSchedule(context, TensorDecodeKernel::name, chooseTensorDecode(op, target));
   if (op.getWeights())
     return printSchedule(context, DecodeAttentionKernel::name, chooseDecodeAttention(op, target));
   if (suitsPrefill(op) || hasChunks(op))
@@ -124,25 +132,17 @@ static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target, Neighbours
   if (suitsPrefill(op))
     if (std::optional<TensorPrefillSchedule> prefill = chooseTensorPrefill(kernel, op, target))
       return printSchedule(context, TensorPrefillKernel::name, *prefill);
-  if (!suitsPrefill(op) && suitsTensorCores(op, 8, /*mayBeQuants=*/true))
-    return printSchedule(context, TensorDecodeKernel::name, chooseTensorDecode(op, target));
   return printSchedule(context, DecodeAttentionKernel::name, chooseDecodeAttention(op, target));
 }
+
+const CudaScheduleRule attention = {matches, choose, nullptr, accepts};
 
 } // namespace tenon::kernels::cuda_rules
 
 namespace tenon::kernels {
 
 bool asksEarly(AttentionOp op, const CudaTarget& target) {
-  return !op.getWeights() && !cuda_rules::suitsPrefill(op) && !cuda_rules::hasChunks(op) &&
-         cuda_rules::suitsTensorCores(op, 8, /*mayBeQuants=*/true) &&
-         chooseTensorDecode(op, target).early != 0;
+  return cuda_rules::isTensorDecode(op, target) && chooseTensorDecode(op, target).early != 0;
 }
 
 } // namespace tenon::kernels
-
-namespace tenon::kernels::cuda_rules {
-
-const CudaScheduleRule attention = {matches, choose, nullptr, accepts};
-
-} // namespace tenon::kernels::cuda_rules

@@ -64,6 +64,12 @@ struct HopperTile {
 
   /// A third warpgroup leaves the two its registers where they hold more than 64 sums a thread.
   bool movesRegisters() const { return blocks * columns > 128; }
+  /// Registers of a thread for what an epilogue loads of a chunk of columns, beside the sums and
+  /// what else it has: the next chunk's are on their way meanwhile.
+  int64_t operandRegisters() const {
+    constexpr int64_t moved = 232, atEntry = 168, rest = 44;
+    return ((movesRegisters() ? moved : atEntry) - rest - blocks * columns / 2) / 2;
+  }
   int64_t threads() const { return movesRegisters() ? 384 : pieces > 0 ? 320 : 288; }
   int64_t stageBytes() const {
     return ((pieces > 0 ? 0 : rows()) + columns) * depth * elementBytes;

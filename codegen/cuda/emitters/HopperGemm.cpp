@@ -53,7 +53,6 @@ private:
   bool isPlain();
   unsigned resultArgument(Value yielded);
   llvm::SmallVector<BlockArgument> operandsOf(const GemmRegion::Group& group);
-  int64_t operandRegisters();
   void addOperand(size_t group, BlockArgument argument);
   void printGroup(CodeWriter& code, size_t group);
   void printLoad(CodeWriter& code);
@@ -329,18 +328,10 @@ void HopperGemm::addOperand(size_t group, BlockArgument argument) {
     }
     all += other.registers;
   }
-  if (all > operandRegisters())
+  if (all > tile.operandRegisters())
     return;
   operands[group].push_back({argument, slots.size()});
   slots.push_back({type, registers});
-}
-
-/// Registers for a chunk's operands beside the sums and what else a thread has: the next chunk's
-/// are on their way meanwhile.
-int64_t HopperGemm::operandRegisters() {
-  constexpr int64_t moved = 232, atEntry = 168, rest = 44;
-  int64_t sums = tile.blocks * tile.columns / 2;
-  return ((tile.movesRegisters() ? moved : atEntry) - rest - sums) / 2;
 }
 
 /// Chooses chunks of 64 columns, or of 32, whose operands take fewer registers, where the others'
@@ -354,7 +345,7 @@ void HopperGemm::findOperands() {
       all += registersOf(argument, wide);
     most = std::max(most, all);
   }
-  chunk = mapped || most <= operandRegisters() ? wide : narrow;
+  chunk = mapped || most <= tile.operandRegisters() ? wide : narrow;
   operands.resize(region.groups.size());
   for (auto [number, group] : llvm::enumerate(region.groups))
     for (BlockArgument argument : operandsOf(group))
