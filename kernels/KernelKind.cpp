@@ -23,18 +23,22 @@ VerdictOr<std::unique_ptr<MatchedKernel>> readKernel(KernelOp kernel) {
   return Refusal{"expects a kind of kernel that GPUs have, but got " + name.str()};
 }
 
+int64_t searchSmemBytes(KernelOp kernel, int64_t unit) {
+  constexpr int64_t keyBytes = 8, alignment = 16;
+  ArgmaxOp search = findSearch(kernel);
+  if (!search)
+    return 0;
+  int64_t bytes = (search.getType().getNumElements() + 1) * keyBytes;
+  return llvm::alignTo(llvm::alignTo(bytes, alignment), unit);
+}
+
 BlockResources resourcesInPlace(KernelOp kernel, BlockResources resources, int64_t registersPerSm) {
   if (registersPerSm > 0)
     resources.boundRegisters(registersPerSm);
-  // A search for the largest elements of rows: a key of 8 bytes for each, and a flag.
-  constexpr int64_t keyBytes = 8, unit = 16;
-  if (ArgmaxOp search = findSearch(kernel)) {
-    // What a launch adds begins after it, where GEMMs' emitters ask for multiples of 128.
-    constexpr int64_t dynamicUnit = 128;
-    int64_t bytes = llvm::alignTo((search.getType().getNumElements() + 1) * keyBytes, unit);
-    resources.staticSmemBytes = llvm::alignTo(resources.staticSmemBytes + bytes,
-                                              resources.dynamicSmemBytes > 0 ? dynamicUnit : 1);
-  }
+  if (int64_t bytes = searchSmemBytes(kernel); bytes > 0)
+    resources.staticSmemBytes =
+        llvm::alignTo(resources.staticSmemBytes + bytes,
+                      resources.dynamicSmemBytes > 0 ? resources.dynamicSmemUnit : 1);
   return resources;
 }
 

@@ -144,6 +144,10 @@ std::span<const KernelKind* const> allCudaKinds();
 /// has.
 VerdictOr<std::unique_ptr<MatchedKernel>> readKernel(KernelOp kernel);
 
+/// Shared memory that a search for the largest elements of rows takes of a block (a key of 8 bytes
+/// for each row, and a flag), in multiples of `unit` bytes; 0 where no search ends the region.
+int64_t searchSmemBytes(KernelOp kernel, int64_t unit = 1);
+
 /// What a block of a kernel that takes `resources` takes in `kernel`: with the shared memory of a
 /// search that ends the region, and no more registers than multiprocessors with `registersPerSm` of
 /// 32 bits leave it, 0 where that is not known.

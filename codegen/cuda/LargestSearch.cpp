@@ -18,7 +18,7 @@ void surroundSearch(KernelContext& context) {
   structure.declarations.format("__device__ unsigned long long largestKeys[%d];", rows);
   structure.declarations.line("__device__ unsigned largestArrivals;");
   Phase clear = {PhaseKind::Load, {}, {{MemorySpace::Shared, "largest"}}, CodeWriter(1)};
-  clear.code.format("__shared__ LargestSearch<%d> largest;", rows);
+  clear.code.format("__shared__ LargestSearch<%d, %d> largest;", rows, structure.searchers);
   clear.code.line("largest.clear();");
   structure.phases.insert(structure.phases.begin(), std::move(clear));
   std::vector<Access> writes = {{MemorySpace::Scratch, "largestKeys"}};

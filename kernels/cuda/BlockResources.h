@@ -9,10 +9,11 @@ namespace tenon::kernels {
 /// generation launches by, the cost model prices by, and tests compare with what ptxas reports.
 struct BlockResources {
   int64_t threads = 0;
-  int64_t registers = 0;        ///< of a thread: ptxas takes no more
-  int64_t blocksPerSm = 0;      ///< that `__launch_bounds__` asks for; 0: no matter
-  int64_t staticSmemBytes = 0;  ///< shared memory that the source declares
-  int64_t dynamicSmemBytes = 0; ///< shared memory of the launch
+  int64_t registers = 0;         ///< of a thread: ptxas takes no more
+  int64_t blocksPerSm = 0;       ///< that `__launch_bounds__` asks for; 0: no matter
+  int64_t staticSmemBytes = 0;   ///< shared memory that the source declares
+  int64_t dynamicSmemBytes = 0;  ///< shared memory of the launch
+  int64_t dynamicSmemUnit = 128; ///< a multiple of which it begins at, behind the static one
   // How memory is read; `wholeTiles` where a block asks for all that it reads at once.
   int64_t bytesAThread = 16; ///< that a thread asks for before it needs the first of them
   bool wholeTiles = false;

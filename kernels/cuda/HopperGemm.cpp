@@ -27,6 +27,7 @@ struct Extents {
   int64_t depth, resultBytes;
   const Encoding &encoding, &input; ///< of the weights, of x
   size_t residuals;                 ///< tensors like y that an epilogue loads, of one group at most
+  int64_t searchBytes;              ///< of shared memory, that a search for largest elements takes
 };
 
 /// How many tensors of `type` elementwise operations make `values` of.
@@ -39,7 +40,7 @@ size_t countResiduals(llvm::SmallVector<Value> values, Type type) {
       continue;
     if (llvm::isa<BlockArgument>(value))
       count += value.getType() == type ? 1 : 0;
-    else if (auto op = value.getDefiningOp<ElementwiseOpInterface>())
+    else if (Operation* op = value.getDefiningOp(); llvm::isa<ElementwiseOpInterface, ArgmaxOp>(op))
       llvm::append_range(values, op->getOperands());
   }
   return count;
@@ -62,7 +63,8 @@ Extents extentsOf(const GemmRegion& region) {
           getEncoding(result.getElementType())->blockBytes,
           encodingOf(region.first()),
           inputEncodingOf(region.first()),
-          mostResiduals(region)};
+          mostResiduals(region),
+          searchSmemBytes(region.first()->getParentOfType<KernelOp>(), HopperTile::smemUnit)};
 }
 
 /// What a line of a piece of quantised W takes: its 16-byte chunks, of which there are an odd
@@ -153,7 +155,7 @@ bool addStages(HopperTile& tile, const Extents& extents, const CudaTarget& targe
   constexpr int64_t fewest = 3, most = 12, fewestPieces = 2, mostPieces = 4;
   auto fits = [&] {
     for (tile.stages = most; tile.stages >= fewest; --tile.stages)
-      if (tile.smemBytes(extents.resultBytes) <= target.smemBytesPerBlock)
+      if (tile.smemBytes(extents.resultBytes) + extents.searchBytes <= target.smemBytesPerBlock)
         return true;
     return false;
   };
@@ -276,6 +278,7 @@ BlockResources HopperGemmKernel::resources() const {
   resources.blocksPerSm = 1;
   resources.tensorCores = true;
   resources.dynamicSmemBytes = tile.smemBytes(extentsOf(region).resultBytes);
+  resources.dynamicSmemUnit = HopperTile::smemUnit;
   resources.bytesAThread = (tile.stages - 1) * tile.stageBytes() / resources.threads;
   return resources;
 }
@@ -322,15 +325,12 @@ bool suitsHopperGemm(const GemmRegion& region, const CudaTarget& target) {
   const Encoding& encoding = encodingOf(region.first());
   bool suit = llvm::all_of(region.groups, [&](const GemmRegion::Group& group) {
     return group.columns >= fewestColumns &&
-           llvm::all_of(group.gemms,
-                        [&](const GemmRegion::Gemm& gemm) {
-                          MatmulOp op = gemm.op;
-                          bool suits = encoding.isBlockQuantized() ? suitsPieces(op, encoding)
-                                                                   : suitsTensorCores(op);
-                          return suits && op.getType().getElementType() == result;
-                        }) &&
-           llvm::none_of(group.yields,
-                         [](Value value) { return value.getDefiningOp<ArgmaxOp>() != nullptr; });
+           llvm::all_of(group.gemms, [&](const GemmRegion::Gemm& gemm) {
+             MatmulOp op = gemm.op;
+             bool suits =
+                 encoding.isBlockQuantized() ? suitsPieces(op, encoding) : suitsTensorCores(op);
+             return suits && op.getType().getElementType() == result;
+           });
   });
   // A tile of 128 x 64 of 16 bits fits every Hopper GPU, pieces of some block formats do not.
   return suit && (!encoding.isBlockQuantized() ||

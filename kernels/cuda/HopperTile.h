@@ -71,6 +71,7 @@ struct HopperTile {
     return ((movesRegisters() ? moved : atEntry) - rest - blocks * columns / 2) / 2;
   }
   int64_t threads() const { return movesRegisters() ? 384 : pieces > 0 ? 320 : 288; }
+  static constexpr int64_t consumerThreads() { return 128 * consumers; } ///< those that multiply
   int64_t stageBytes() const {
     return ((pieces > 0 ? 0 : rows()) + columns) * depth * elementBytes;
   }
@@ -97,8 +98,9 @@ struct HopperTile {
   /// Shared memory of a block: the ring, what each warp's 16 rows have in 64 columns of each
   /// GEMM in elements of `resultBytes`, or of a GEMM and one that is stored meanwhile, two
   /// barriers a stage; the sums of other parts of K and their barriers.
+  static constexpr int64_t smemUnit = 1024; ///< where it begins and ends: swizzled boxes repeat so
   int64_t smemBytes(int64_t resultBytes) const {
-    constexpr int64_t unit = 1024, barrierBytes = 8, vectorBytes = 16;
+    constexpr int64_t barrierBytes = 8, vectorBytes = 16;
     int64_t planes = fillsBoxes(resultBytes) ? 2 : gemms;
     int64_t bytes = stages * (stageBytes() + 2 * barrierBytes) +
                     4 * consumers * planes * boxOfResult * 64 * resultBytes;
@@ -106,7 +108,7 @@ struct HopperTile {
       bytes = llvm::alignTo(bytes, vectorBytes) + exchangeBytes() + ownWarps() * barrierBytes;
     if (pieces > 0)
       bytes = llvm::alignTo(bytes, vectorBytes) + pieceBytes();
-    return llvm::alignTo(bytes, unit);
+    return llvm::alignTo(bytes, smemUnit);
   }
 };
 

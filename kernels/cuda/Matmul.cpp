@@ -30,7 +30,7 @@ static ScheduleAttr choose(KernelOp kernel, const CudaTarget& target, Neighbours
   int64_t rows = MatmulExtents(op).rows;
   op.removeOrderAttr(); // tensor cores have none
   VerdictOr<GemmRegion> whole = readGemms(kernel);
-  bool suitsWarpgroups = !findSearch(kernel) && whole && suitsHopperGemm(*whole, target);
+  bool suitsWarpgroups = whole && suitsHopperGemm(*whole, target);
   bool prefersLibrary = soleOp<MatmulOp>(kernel) || !suitsWarpgroups;
   if (prefersLibrary && allowsLibrary(op, target) && readLibraryGemm(kernel))
     return printSchedule(context, LibraryGemmKernel::name, chooseLibraryGemm(op, target));

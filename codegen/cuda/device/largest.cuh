@@ -8,10 +8,19 @@
 
 namespace tenon {
 
-template <int rows> struct alignas(16) LargestSearch { // in shared memory
-  unsigned long long keys[rows];                       // 0: none yet
+// The first `searchers` threads of a block, whole warps, offer elements and finish; 0: all do.
+template <int rows, int searchers> struct alignas(16) LargestSearch { // in shared memory
+  unsigned long long keys[rows];                                      // 0: none yet
   unsigned isLast;
   static constexpr unsigned nanBits = 0xFFFFFFFFu;
+
+  static __device__ __forceinline__ int threads() { return searchers ? searchers : blockDim.x; }
+  static __device__ __forceinline__ void meet() {
+    if constexpr (searchers == 0)
+      __syncthreads();
+    else
+      asm volatile("bar.sync %0, %1;" ::"r"(1), "n"(searchers) : "memory");
+  }
 
   __device__ __forceinline__ void clear() {
     for (int i = threadIdx.x; i < rows; i += blockDim.x)
@@ -41,23 +50,24 @@ template <int rows> struct alignas(16) LargestSearch { // in shared memory
   }
 
   // When the last of `tiles` blocks comes here, it stores the index of each row, and leaves `best`
-  // and
-  // `arrivals` as they were before the first: zero.
+  // and `arrivals` as they were before the first: zero.
   template <typename Store>
   __device__ __forceinline__ void finish(unsigned long long* best, unsigned* arrivals,
                                          unsigned tiles, Store store) {
-    __syncthreads();
-    for (int i = threadIdx.x; i < rows; i += blockDim.x)
+    if (searchers != 0 && threadIdx.x >= searchers)
+      return;
+    meet();
+    for (int i = threadIdx.x; i < rows; i += threads())
       atomicMax(&best[i], keys[i]);
     __threadfence();
-    __syncthreads();
+    meet();
     if (threadIdx.x == 0)
       isLast = atomicAdd(arrivals, 1u) == tiles - 1;
-    __syncthreads();
+    meet();
     if (!isLast)
       return;
     __threadfence();
-    for (int i = threadIdx.x; i < rows; i += blockDim.x) {
+    for (int i = threadIdx.x; i < rows; i += threads()) {
       const unsigned long long key = atomicExch(&best[i], 0ull);
       store(i, key >> 32 == nanBits ? -1 : static_cast<int>(~static_cast<unsigned>(key)));
     }

@@ -12,7 +12,7 @@ namespace {
 
 /// Groups of GEMMs of an input in memory, of one or of two that one epilogue joins: warpgroups
 /// multiply what the copy engine brings by tensor maps, and a group's epilogue takes eight elements
-/// of a row of its y at a time.
+/// of a row of its y at a time, which it stores, or offers to a search for the row's largest.
 class HopperGemm {
 public:
   HopperGemm(KernelContext& context, GemmRegion& region, const HopperTile& tile)
@@ -297,7 +297,8 @@ llvm::SmallVector<BlockArgument> HopperGemm::operandsOf(const GemmRegion::Group&
         found.insert(argument);
       return;
     }
-    if (auto op = value.getDefiningOp<ElementwiseOpInterface>())
+    Operation* op = value.getDefiningOp();
+    if (llvm::isa<ElementwiseOpInterface, ArgmaxOp>(op))
       for (Value operand : op->getOperands())
         self(self, operand);
   };
@@ -471,6 +472,8 @@ static LogicalResult emitHopperGemm(KernelContext& context) {
   if (kernel->tile.pieces > 0)
     context.structure.headers.push_back("hopper_blocks.cuh");
   context.structure.clusterBlocks = kernel->tile.cluster();
+  // The producer has too few registers left to search.
+  context.structure.searchers = kernel->tile.consumerThreads();
   gemm.addTensorMaps();
   gemm.findOperands();
   gemm.printConfig();

@@ -203,8 +203,11 @@ const RegionCase groupCases[] = {
 
 /// Of equal elements the lowest index counts and a row with a NaN has none, whichever block is done
 /// last; what a call leaves after does not change the next.
-TEST(CudaRegion, SearchesAmongEqualElementsAndNan) {
-  constexpr int64_t rows = 3, depth = 64, columns = 1000;
+class CudaSearchTest : public ::testing::TestWithParam<int64_t> {}; // rows
+
+TEST_P(CudaSearchTest, AmongEqualElementsAndNan) {
+  constexpr int64_t depth = 256, columns = 1000;
+  const int64_t rows = GetParam();
   std::string text = absl::StrFormat(
       R"(module attributes {tenon.phase = #tenon.phase<fused>} {
 func.func @f(%%x: tensor<%1$dx%2$dxf16>, %%w: tensor<%3$dx%2$dxf16>) -> tensor<%1$dxi32> {
@@ -245,6 +248,8 @@ func.func @f(%%x: tensor<%1$dx%2$dxf16>, %%w: tensor<%3$dx%2$dxf16>) -> tensor<%
     expectClose(expected->front(), outputs->front(), 0, "indices");
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Rows, CudaSearchTest, ::testing::Values(3, 20, 64));
 
 std::vector<RegionParameters> productRegions() {
   std::vector<RegionParameters> all;
@@ -298,6 +303,13 @@ std::vector<RegionParameters> productRegions() {
       for (const char* type : {"f16", "bf16"})
         all.push_back({&region, type, 11, 1100, 4096});
       all.push_back({&region, "f16", 1, 40000, 1024, "q8_0"}); // 303 lines a block
+      // By warpgroups: empty rows and lines, x as rows of A, K in parts, several tiles a block,
+      // blocks of quants.
+      for (auto [rows, columns, depth] :
+           {std::tuple{33, 528, 1032}, {64, 257, 520}, {17, 2560, 2560}, {48, 40000, 256}})
+        for (const char* type : {"f16", "bf16"})
+          all.push_back({&region, type, rows, columns, depth});
+      all.push_back({&region, "bf16", 40, 1104, 2048, "q4_k"});
     }
   for (const RegionCase& region : groupCases)
     for (const char* type : {"f16", "bf16"})

@@ -1,6 +1,7 @@
 // RUN: tenon explain %s --target=h200 --plan=fused | FileCheck %s
 // RUN: tenon explain %s --target=x86-64-v4 --plan=fused | FileCheck %s --check-prefix=CPU
 // RUN: tenon dump %s --as=fused --target=h200 --plan=fused | FileCheck %s --check-prefix=IR
+// RUN: tenon dump %s --as=scheduled --target=h200 --plan=fused | FileCheck %s --check-prefix=KERNEL
 
 // Every tile offers its columns, the last one stores the index: the logits never reach memory.
 // CHECK: yes {{.*}} head-argmax: matmul argmax → tensor<1xi32>
@@ -26,6 +27,16 @@ func.func @capped(%x: tensor<4x64xf16>, %w: tensor<512x64xf16>)
   %3 = tenon.scale %2 by 32.0 : (tensor<4x512xf32>) -> tensor<4x512xf32>
   %4 = tenon.argmax %3 : (tensor<4x512xf32>) -> tensor<4xi32>
   return %3, %4 : tensor<4x512xf32>, tensor<4xi32>
+}
+
+// Warpgroups search, too.
+// CHECK: yes {{.*}} head-argmax: matmul argmax → tensor<64xi32>
+// KERNEL-LABEL: @rows
+// KERNEL: -> tensor<64xi32> schedule #tenon.schedule<"hopper_gemm"
+func.func @rows(%x: tensor<64x2048xf16>, %w: tensor<512x2048xf16>) -> tensor<64xi32> {
+  %0 = tenon.matmul %x, %w : (tensor<64x2048xf16>, tensor<512x2048xf16>) -> tensor<64x512xf32>
+  %1 = tenon.argmax %0 : (tensor<64x512xf32>) -> tensor<64xi32>
+  return %1 : tensor<64xi32>
 }
 
 // CHECK: no {{.*}} head-argmax: matmul argmax → tensor<65xi32>; no emitter: tiles search the largest element of at most 64 rows, not of 65
