@@ -1,5 +1,6 @@
 // Single kernels on the CPU beside the machine's read bandwidth, alternated in one run: products of
-// one row and of 64 rows in every encoding that models decode with, and attention.
+// one row and of 64 rows in the encodings of models, of groups one of each number of bits, and
+// attention.
 //
 // Products of block-quantised weights also with 1 to 64 rows, on floats and on quants (with the
 // quantisation of x). `--target=` names another target than this machine's.
@@ -212,7 +213,9 @@ absl::Status runBenchmarks(const std::string& target) {
   TENON_ASSIGN_OR_RETURN(ReadBandwidth bandwidth,
                          ReadBandwidth::create(readBytes, std::move(pool)));
   Machine machine{bandwidth, target};
-  for (const char* encoding : {"f32", "f16", "bf16", "q8_0", "q4_0", "q4_k", "q6_k"})
+  for (const char* encoding :
+       {"f32", "f16", "bf16", "q8_0", "q4_0", "q4_k", "q6_k", "q2_k", "q3_k", "mxfp4", "nvfp4",
+        "e4m3_g128_f32", "int4_g128_f16", "int3_g128_f16", "int2_g128_f16"})
     for (const Product& product : {Product{encoding, 1, 4096, 4096},
                                    {encoding, 1, 14336, 4096},
                                    {encoding, 64, 8192, 2048},

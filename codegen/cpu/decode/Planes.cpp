@@ -5,6 +5,7 @@
 #include "codegen/cpu/decode/Quants.h"
 #include "codegen/cpu/decode/SuperBlock.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 using namespace mlir;
 
@@ -39,13 +40,9 @@ static Value loadQuants(VectorBuilder& b, const BlockFormat& format, Value block
   return joinBits(b, quants, loadPlane(b, high, block, first, count), high.shift);
 }
 
-/// levels[quant] as f32. Where no instruction looks up 16 values: a tree of selections by the bits
-/// of the quant.
-static Value lookUpLevels(VectorBuilder& b, llvm::ArrayRef<int8_t> levels, Value quants,
+/// levels[quant] as f32, by a tree of selections by the bits of the quant.
+static Value selectLevels(VectorBuilder& b, llvm::ArrayRef<int8_t> levels, Value quants,
                           int64_t count) {
-  if (b.hasLookUp() && count == 16)
-    return b.lookUp(
-        toFloats(b, integers(b, llvm::SmallVector<int32_t>(levels.begin(), levels.end()))), quants);
   llvm::SmallVector<Value> candidates;
   for (int8_t level : levels)
     candidates.push_back(integers(b, llvm::SmallVector<int32_t>(count, level)));
@@ -77,17 +74,28 @@ static Value splatHalfE8M0(VectorBuilder& b, Value pointer, int64_t count) {
   return b.splat(arith::BitcastOp::create(b, b.getF32Type(), bits), count);
 }
 
-/// Half of the E4M3 number of the lower seven bits of the byte at `pointer`, which in the place of
-/// a binary32's upper ones are 2^120 times too small; 0 where all are set and the eighth is not.
-static Value splatHalfUE4M3(VectorBuilder& b, Value pointer, int64_t count) {
-  constexpr float half = 0x1p119f;
-  Value byte = arith::ExtUIOp::create(b, b.getI32Type(), b.load(b.getI8Type(), pointer));
-  Value isNone = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, byte, scalar(b, 0x7F));
-  Value magnitude = arith::AndIOp::create(b, byte, scalar(b, 0x7F));
-  Value placed = arith::ShLIOp::create(b, magnitude, scalar(b, 20));
-  Value bits = arith::SelectOp::create(b, isNone, scalar(b, 0), placed);
-  Value number = arith::BitcastOp::create(b, b.getF32Type(), bits);
-  return b.fmul(b.splat(number, count), b.splat(half, count));
+/// Binary16 numbers whose bits are the lower ones of `bits`, as f32.
+static Value bitsAsHalves(VectorBuilder& b, Value bits, int64_t count) {
+  Value lower = arith::TruncIOp::create(b, VectorType::get({count}, b.getI16Type()), bits);
+  Value numbers = arith::BitcastOp::create(b, VectorType::get({count}, b.getF16Type()), lower);
+  return b.widen(numbers, b.getF16Type());
+}
+
+/// Half of the E4M3 number of the lower seven bits of byte `place` after `pointer`, which in the
+/// place of a binary16's upper ones are 2^8 times too small; 0 where all are set and the eighth is
+/// not. Four neighbours are decoded at once, which parts of a block that LLVM sees together share;
+/// groups' quants lie behind the bytes.
+static Value splatHalfUE4M3(VectorBuilder& b, Value pointer, int64_t place, int64_t count) {
+  constexpr float half = 0x1p7f;
+  constexpr int64_t together = 4;
+  auto all = [&](int32_t value) {
+    return integers(b, llvm::SmallVector<int32_t>(together, value));
+  };
+  Value bytes = loadUnsignedBytes(b, b.advance(pointer, place / together * together), together);
+  Value isNone = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, bytes, all(0x7F));
+  Value magnitudes = b.select(isNone, all(0), extractBits(b, bytes, 0, 7));
+  Value numbers = bitsAsHalves(b, arith::ShLIOp::create(b, magnitudes, all(7)), together);
+  return splatLane(b, b.fmul(numbers, b.splat(half, together)), place % together, count);
 }
 
 /// A number of a group in `count` lanes; of `E8M0` and `UE4M3` half of it.
@@ -104,7 +112,7 @@ static Value splatNumber(VectorBuilder& b, const BlockFormat::Number& number, Va
   case BlockFormat::NumberType::E8M0:
     return splatHalfE8M0(b, pointer, count);
   case BlockFormat::NumberType::UE4M3:
-    return splatHalfUE4M3(b, pointer, count);
+    return splatHalfUE4M3(b, b.advance(block, number.offset), place, count);
   }
   llvm_unreachable("all types of numbers");
 }
@@ -128,19 +136,15 @@ static Value offsetOf(VectorBuilder& b, const BlockFormat& format, Value block, 
 }
 
 /// Binary16 numbers of `magnitude` from bit `shift` on and a sign, as f32.
-static Value bitsAsHalves(VectorBuilder& b, Value magnitude, int64_t shift, Value sign,
+static Value signedHalves(VectorBuilder& b, Value magnitude, int64_t shift, Value sign,
                           int64_t count) {
-  auto halves = VectorType::get({count}, b.getI16Type());
   Value zeros = integers(b, llvm::SmallVector<int32_t>(count, 0));
-  Value placed = joinBits(b, joinBits(b, zeros, magnitude, shift), sign, 15);
-  Value bits = arith::TruncIOp::create(b, halves, placed);
-  Value numbers = arith::BitcastOp::create(b, VectorType::get({count}, b.getF16Type()), bits);
-  return b.widen(numbers, b.getF16Type());
+  return bitsAsHalves(b, joinBits(b, joinBits(b, zeros, magnitude, shift), sign, 15), count);
 }
 
 /// E4M3 numbers, 1/256 times as large: their seven bits in the place of a binary16's upper ones.
 static Value decodeE4M3(VectorBuilder& b, Value bytes, int64_t count) {
-  return bitsAsHalves(b, extractBits(b, bytes, 0, 7), 7, extractBits(b, bytes, 7, 1), count);
+  return signedHalves(b, extractBits(b, bytes, 0, 7), 7, extractBits(b, bytes, 7, 1), count);
 }
 
 /// E2M1 numbers, twice as large: their three bits in the place of a binary16's lower ones of the
@@ -148,42 +152,112 @@ static Value decodeE4M3(VectorBuilder& b, Value bytes, int64_t count) {
 static Value decodeDoubledE2M1(VectorBuilder& b, Value nibbles, int64_t count) {
   constexpr float doubled = 0x1p15f;
   Value sign = extractBits(b, nibbles, 3, 1), magnitude = extractBits(b, nibbles, 0, 3);
-  return b.fmul(bitsAsHalves(b, magnitude, 9, sign, count), b.splat(doubled, count));
+  return b.fmul(signedHalves(b, magnitude, 9, sign, count), b.splat(doubled, count));
+}
+
+/// The quants as the numbers that they say; of E4M3 256 times too small, of E2M1 twice as large.
+static Value loadNumbers(VectorBuilder& b, const BlockFormat& format, Value block, int64_t first,
+                         int64_t count) {
+  Value quants = loadQuants(b, format, block, first, count);
+  switch (format.kind) {
+  case BlockFormat::QuantKind::E4M3:
+    return decodeE4M3(b, quants, count);
+  case BlockFormat::QuantKind::E2M1:
+    return decodeDoubledE2M1(b, quants, count);
+  case BlockFormat::QuantKind::Integer:
+    break;
+  }
+  return format.levels.empty() ? toFloats(b, quants)
+                               : selectLevels(b, format.levels, quants, count);
+}
+
+/// What `loadNumbers` gives, as values. `place`: of the group's numbers.
+static Value scaleNumbers(VectorBuilder& b, const BlockFormat& format, Value block, int64_t place,
+                          Value numbers, int64_t count) {
+  constexpr float unitOfE4M3 = 256;
+  Value scale = splatNumber(b, format.scale, block, place, count);
+  if (format.kind == BlockFormat::QuantKind::E4M3)
+    return b.fmul(numbers, b.fmul(scale, b.splat(unitOfE4M3, count)));
+  if (format.kind == BlockFormat::QuantKind::Integer && format.levels.empty())
+    return b.fma(numbers, scale, offsetOf(b, format, block, place, scale, count));
+  Value values = b.fmul(numbers, scale);
+  return format.blockScale ? b.fmul(values, splatNumber(b, *format.blockScale, block, 0, count))
+                           : values;
+}
+
+//===-- Tables of values ---------------------------------------------------------------------===//
+
+/// Elements of a table, and of what is looked up in it at once.
+constexpr int64_t tableSize = 16;
+
+/// Whether quants have few enough bits; those of a plane of single bits are at hand as words.
+static bool fitsTables(const BlockFormat& format) {
+  const auto& [low, high] = format.planes;
+  constexpr uint32_t mostBits = 4;
+  return format.kind != BlockFormat::QuantKind::E4M3 && low.bits + high.bits <= mostBits &&
+         (high.bits == 0 || (high.bits == 1 && high.stride == 1 && high.shift == low.bits));
+}
+
+/// What `loadNumbers` gives for a quant.
+static float numberOf(const BlockFormat& format, size_t quant) {
+  constexpr float doubledE2M1[] = {0, 1, 2, 3, 4, 6, 8, 12, -0.0f, -1, -2, -3, -4, -6, -8, -12};
+  if (format.kind == BlockFormat::QuantKind::E2M1)
+    return doubledE2M1[quant];
+  return format.levels.empty() ? static_cast<float>(quant) : format.levels[quant];
+}
+
+/// Bit i of those at `pointer` for i in [first, first + 16), at bit `place` of a word that has
+/// others, too.
+static Value loadLooseBits(VectorBuilder& b, Value pointer, int64_t first, int64_t place) {
+  constexpr int64_t wordBits = 32;
+  llvm::SmallVector<int32_t> turns;
+  for (int64_t i = first; i < first + tableSize; ++i)
+    turns.push_back(static_cast<int32_t>((i - place) & (wordBits - 1)));
+  Value word = b.load(b.getI32Type(), b.advance(pointer, first / wordBits * 4));
+  Value words = b.splat(word, tableSize);
+  return LLVM::FshrOp::create(b, words.getType(), words, words, integers(b, turns));
+}
+
+/// Sixteen values. Where groups are longer, a table of all numbers that quants say is scaled once a
+/// group, to the same bits.
+static Value lookUpValues(VectorBuilder& b, const BlockFormat& format, Value block, int64_t place,
+                          int64_t first) {
+  const auto& [low, high] = format.planes;
+  Value indices =
+      PackedBits{low.bits, low.stride}.loadLoose(b, b.advance(block, low.offset), first, tableSize);
+  if (high.bits > 0) {
+    auto all = [&](int32_t value) {
+      return integers(b, llvm::SmallVector<int32_t>(tableSize, value));
+    };
+    Value bits = loadLooseBits(b, b.advance(block, high.offset), first, high.shift);
+    indices = arith::OrIOp::create(b, arith::AndIOp::create(b, indices, all(~(1 << high.shift))),
+                                   arith::AndIOp::create(b, bits, all(1 << high.shift)));
+  }
+  // The table repeats where quants have fewer than four bits.
+  llvm::SmallVector<float> numbers;
+  for (size_t i = 0; i < tableSize; ++i)
+    numbers.push_back(numberOf(format, i % (size_t(1) << (low.bits + high.bits))));
+  auto scale = [&](Value values) {
+    return scaleNumbers(b, format, block, place, values, tableSize);
+  };
+  Value table = floats(b, numbers);
+  return format.groupSize == tableSize ? scale(b.lookUp(table, indices))
+                                       : b.lookUp(scale(table), indices);
 }
 
 Value decodePlanes(VectorBuilder& b, const BlockFormat& format, Value block, int64_t first,
                    int64_t count) {
-  int64_t run = format.planes[0].stride;
+  const BlockFormat::Plane& low = format.planes[0];
+  // Short runs in the same bytes are one.
+  int64_t run =
+      std::max<int64_t>(low.stride, std::min<int64_t>(low.stride * 8 / low.bits, tableSize));
   if (count > run)
     return b.concat(decodePlanes(b, format, block, first, count / 2),
                     decodePlanes(b, format, block, first + count / 2, count / 2));
   int64_t place = format.groupSize == 0 ? 0 : first / format.groupSize * format.groupStride;
-  Value quants = loadQuants(b, format, block, first, count);
-  auto loadScale = [&] { return splatNumber(b, format.scale, block, place, count); };
-  switch (format.kind) {
-  case BlockFormat::QuantKind::E4M3: {
-    constexpr float unit = 256;
-    return b.fmul(decodeE4M3(b, quants, count), b.fmul(loadScale(), b.splat(unit, count)));
-  }
-  case BlockFormat::QuantKind::E2M1: {
-    Value values = b.fmul(decodeDoubledE2M1(b, quants, count), loadScale());
-    if (!format.blockScale)
-      return values;
-    return b.fmul(values, splatNumber(b, *format.blockScale, block, 0, count));
-  }
-  case BlockFormat::QuantKind::Integer:
-    break;
-  }
-  if (!format.levels.empty()) {
-    Value levels = lookUpLevels(b, format.levels, quants, count);
-    return b.fmul(levels, loadScale());
-  }
-  bool areNibbles = format.planes[0].bits == 4 && format.planes[1].bits == 0;
-  if (!areNibbles)
-    quants = toFloats(b, quants);
-  Value scale = loadScale();
-  Value offset = offsetOf(b, format, block, place, scale, count);
-  return areNibbles ? decodeNibbles(b, quants, scale, offset) : b.fma(quants, scale, offset);
+  if (b.hasLookUp() && count == tableSize && fitsTables(format))
+    return lookUpValues(b, format, block, place, first);
+  return scaleNumbers(b, format, block, place, loadNumbers(b, format, block, first, count), count);
 }
 
 //===-- Eight groups of 128 ------------------------------------------------------------------===//
@@ -229,7 +303,7 @@ static llvm::SmallVector<Value> decodeWideUnit(VectorBuilder& b, Value block, Va
   llvm::SmallVector<Value> values;
   for (int64_t first = 0; first < wideGroupSize; first += lanes)
     values.push_back(
-        decodeNibbles(b, PackedBits{4, run}.load(b, quants, first, lanes), scale, offset));
+        decodeBits(b, 4, PackedBits{4, run}.loadLoose(b, quants, first, lanes), scale, offset));
   return values;
 }
 

@@ -1,28 +1,30 @@
 #include "codegen/cpu/decode/SuperBlock.h"
 #include "codegen/cpu/decode/WeightDecoder.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
 
 namespace tenon::codegen::cpu::decoders {
 
-/// scale · (scales[g] − 32) of the 16 groups.
-static Value decodeScales(VectorBuilder& b, Value block) {
-  constexpr int64_t lowAt = 96, highAt = 104, scaleAt = 108, groups = 16;
-  Value lowBytes = loadUnsignedBytes(b, b.advance(block, lowAt), 8);
+static constexpr int64_t lowAt = 32, groupSize = 16, groups = 16;
+
+/// scale · (scales[g] − 32) of the 16 groups, and what is added to that times a quant.
+static GroupScales decodeScales(VectorBuilder& b, Value block) {
+  constexpr int64_t lowScalesAt = 96, highScalesAt = 104, scaleAt = 108;
+  Value lowBytes = loadUnsignedBytes(b, b.advance(block, lowScalesAt), 8);
   Value low = b.concat(extractBits(b, lowBytes, 0, 4), extractBits(b, lowBytes, 4, 4));
-  Value highBytes = loadUnsignedBytes(b, b.advance(block, highAt), 4);
+  Value highBytes = loadUnsignedBytes(b, b.advance(block, highScalesAt), 4);
   auto high = [&](int64_t quarter) { return extractBits(b, highBytes, 2 * quarter, 2); };
   Value bits =
       joinBits(b, low, b.concat(b.concat(high(0), high(1)), b.concat(high(2), high(3))), 4);
   Value centred = b.fsub(toFloats(b, bits), b.splat(32.0f, groups));
-  return b.fmul(centred, b.splatLastF16(b.advance(block, scaleAt), groups));
+  Value scales = b.fmul(centred, b.splatLastF16(b.advance(block, scaleAt), groups));
+  return {scales, b.fmul(scales, b.splat(-4.0f, groups))};
 }
 
 /// ggml's `block_q3_K`, see `ir/encoding/Q3_K.cpp`: scale · (scales[g] − 32) · (quant − 4), exact.
 static Value decodeQ3K(VectorBuilder& b, Value block, int64_t first, int64_t count) {
-  constexpr int64_t lowAt = 32, groupSize = 16, groups = 16;
-  Value scales = decodeScales(b, block);
-  Value offsets = b.fmul(scales, b.splat(-4.0f, groups));
+  auto [scales, offsets] = decodeScales(b, block);
   return decodeByGroups(b, groupSize, first, count, [&](int64_t start, int64_t part) {
     Value low = PackedBits{2, 32}.load(b, b.advance(block, lowAt), start, part);
     Value high = PackedBits{1, 32}.load(b, block, start, part);
@@ -32,6 +34,36 @@ static Value decodeQ3K(VectorBuilder& b, Value block, int64_t first, int64_t cou
   });
 }
 
-extern constexpr WeightDecoder q3_k = {"q3_k", decodeQ3K};
+static void prepareQ3K(VectorBuilder& b, Value block, Value prepared) {
+  auto [scales, offsets] = decodeScales(b, block);
+  b.store(scales, prepared);
+  b.store(offsets, b.advance(prepared, groups * 4));
+}
+
+/// Half a block: 32 bytes of low bits, 8 groups; the third bits of all are bits 4 · unit to
+/// 4 · unit + 3 of the 32 bytes of high bits.
+static llvm::SmallVector<Value> decodeQ3KUnit(VectorBuilder& b, Value block, Value prepared,
+                                              Value unit, int64_t lanes) {
+  constexpr int64_t half = 128, halfBytes = 32, run = 32, runsOfUnit = 4;
+  Value lows = b.advance(b.advance(block, b.mul(unit, halfBytes)), lowAt);
+  Value group = b.mul(unit, half / groupSize);
+  Value shift = arith::TruncIOp::create(b, b.getI32Type(), b.mul(unit, runsOfUnit));
+  llvm::SmallVector<Value> values;
+  for (int64_t first = 0; first < half; first += lanes) {
+    Value low = PackedBits{2, run}.load(b, lows, first, lanes);
+    Value bytes = loadUnsignedBytes(b, b.advance(block, first % run), lanes);
+    Value ofUnit = arith::ShRUIOp::create(b, bytes, b.splat(shift, lanes));
+    Value high = extractBits(b, ofUnit, first / run, 1);
+    values.push_back(
+        decodeBits(b, 3, joinBits(b, low, high, 2),
+                   splatPrepared(b, prepared, group, first / groupSize, lanes),
+                   splatPrepared(b, prepared, group, groups + first / groupSize, lanes)));
+  }
+  return values;
+}
+
+static const BlockUnits q3kUnits = {128, 2 * groups, prepareQ3K, decodeQ3KUnit};
+
+extern constexpr WeightDecoder q3_k = {"q3_k", decodeQ3K, &q3kUnits};
 
 } // namespace tenon::codegen::cpu::decoders

@@ -13,8 +13,8 @@ static Value decodeQ40(VectorBuilder& b, Value block, int64_t first, int64_t cou
   if (count > run)
     return b.concat(decodeQ40(b, block, 0, run), decodeQ40(b, block, run, run));
   Value scale = b.splatF16(block, count);
-  Value nibbles = PackedBits{4, run}.load(b, b.advance(block, quantsAt), first, count);
-  return decodeNibbles(b, nibbles, scale, b.fmul(scale, b.splat(-8.0f, count)));
+  Value nibbles = PackedBits{4, run}.loadLoose(b, b.advance(block, quantsAt), first, count);
+  return decodeBits(b, 4, nibbles, scale, b.fmul(scale, b.splat(-8.0f, count)));
 }
 
 extern constexpr WeightDecoder q4_0 = {"q4_0", decodeQ40};

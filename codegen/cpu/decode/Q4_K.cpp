@@ -69,9 +69,9 @@ static Value decodeQ4K(VectorBuilder& b, Value block, int64_t first, int64_t cou
   GroupScales group = decodeSixBitScales(b, block);
   Value offsets = b.fmul(group.minimums, b.splat(-1.0f, 8));
   return decodeByGroups(b, groupSize / 2, first, count, [&](int64_t start, int64_t part) {
-    Value nibbles = PackedBits{4, groupSize}.load(b, b.advance(block, quantsAt), start, part);
-    return decodeNibbles(b, nibbles, splatLane(b, group.scales, start / groupSize, part),
-                         splatLane(b, offsets, start / groupSize, part));
+    Value nibbles = PackedBits{4, groupSize}.loadLoose(b, b.advance(block, quantsAt), start, part);
+    return decodeBits(b, 4, nibbles, splatLane(b, group.scales, start / groupSize, part),
+                      splatLane(b, offsets, start / groupSize, part));
   });
 }
 
@@ -86,9 +86,9 @@ static llvm::SmallVector<Value> decodeQ4KUnit(VectorBuilder& b, Value block, Val
     Value minimum = splatPrepared(b, prepared, b.mul(unit, 2), half + minimumsAt, lanes);
     Value offset = arith::NegFOp::create(b, minimum);
     for (int64_t first = 0; first < groupSize; first += lanes)
-      values.push_back(decodeNibbles(
-          b, PackedBits{4, groupSize}.load(b, quants, half * groupSize + first, lanes), scale,
-          offset));
+      values.push_back(decodeBits(
+          b, 4, PackedBits{4, groupSize}.loadLoose(b, quants, half * groupSize + first, lanes),
+          scale, offset));
   }
   return values;
 }

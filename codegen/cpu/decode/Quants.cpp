@@ -54,25 +54,39 @@ Value splatLane(VectorBuilder& b, Value vector, int64_t lane, int64_t count) {
   return vector::ShuffleOp::create(b, vector, vector, mask);
 }
 
+Value PackedBits::loadLoose(VectorBuilder& b, Value pointer, int64_t first, int64_t count) const {
+  int64_t perByte = 8 / bits, bytes = std::min(count, stride);
+  Value run =
+      loadBytes(b, b.advance(pointer, first / (stride * perByte) * stride + first % stride), bytes);
+  llvm::SmallVector<int64_t> lanes;
+  llvm::SmallVector<int32_t> shifts;
+  for (int64_t i = first; i < first + count; ++i) {
+    lanes.push_back((i - first) % stride);
+    shifts.push_back(static_cast<int32_t>(bits * (i / stride % perByte)));
+  }
+  if (count > stride)
+    run = vector::ShuffleOp::create(b, run, run, lanes);
+  Value wide = arith::ExtUIOp::create(b, VectorType::get({count}, b.getI32Type()), run);
+  return shifts.back() == 0 ? wide : arith::ShRUIOp::create(b, wide, integers(b, shifts));
+}
+
 Value PackedBits::load(VectorBuilder& b, Value pointer, int64_t first, int64_t count) const {
-  int64_t perByte = 8 / bits;
-  int64_t byte = first / (stride * perByte) * stride + first % stride;
-  int64_t place = first / stride % perByte;
-  return extractBits(b, loadUnsignedBytes(b, b.advance(pointer, byte), count), bits * place, bits);
+  return extractBits(b, loadLoose(b, pointer, first, count), 0, bits);
 }
 
-static Value nibbleValues(VectorBuilder& b) {
-  llvm::SmallVector<float> values;
-  for (int nibble = 0; nibble < 16; ++nibble)
-    values.push_back(nibble);
-  return arith::ConstantOp::create(
-      b, DenseElementsAttr::get(b.f32s(16), llvm::ArrayRef<float>(values)));
+Value floats(VectorBuilder& b, llvm::ArrayRef<float> values) {
+  auto type = b.f32s(static_cast<int64_t>(values.size()));
+  return arith::ConstantOp::create(b, DenseElementsAttr::get(type, values));
 }
 
-Value decodeNibbles(VectorBuilder& b, Value nibbles, Value scale, Value offset) {
-  if (b.hasLookUp() && llvm::cast<VectorType>(nibbles.getType()).getNumElements() == 16)
-    return b.lookUp(b.fma(nibbleValues(b), scale, offset), nibbles);
-  return b.fma(toFloats(b, nibbles), scale, offset);
+Value decodeBits(VectorBuilder& b, int64_t bits, Value loose, Value scale, Value offset) {
+  constexpr int64_t tableSize = 16;
+  if (!b.hasLookUp() || llvm::cast<VectorType>(loose.getType()).getNumElements() != tableSize)
+    return b.fma(toFloats(b, extractBits(b, loose, 0, bits)), scale, offset);
+  llvm::SmallVector<float> numbers;
+  for (int64_t i = 0; i < tableSize; ++i) // repeats where there are fewer bits
+    numbers.push_back(static_cast<float>(i % (1 << bits)));
+  return b.lookUp(b.fma(floats(b, numbers), scale, offset), loose);
 }
 
 } // namespace tenon::codegen::cpu

@@ -15,8 +15,9 @@ mlir::Value extractBits(VectorBuilder& builder, mlir::Value integers, int64_t sh
 mlir::Value joinBits(VectorBuilder& builder, mlir::Value low, mlir::Value high, int64_t shift);
 /// Integers as f32.
 mlir::Value toFloats(VectorBuilder& builder, mlir::Value integers);
-/// i32 constants.
+/// i32 constants, f32 constants.
 mlir::Value integers(VectorBuilder& builder, llvm::ArrayRef<int32_t> values);
+mlir::Value floats(VectorBuilder& builder, llvm::ArrayRef<float> values);
 /// Lane `lane` of `vector` in `count` lanes.
 mlir::Value splatLane(VectorBuilder& builder, mlir::Value vector, int64_t lane, int64_t count);
 
@@ -25,14 +26,18 @@ mlir::Value splatLane(VectorBuilder& builder, mlir::Value vector, int64_t lane, 
 struct PackedBits {
   int64_t bits, stride;
 
-  /// Numbers [first, first + count) after `pointer`, as i32; they lie within one run.
+  /// Numbers [first, first + count) after `pointer`, as i32; they lie within one run, or are whole
+  /// runs in the same bytes.
   mlir::Value load(VectorBuilder& builder, mlir::Value pointer, int64_t first, int64_t count) const;
+  /// The same with other bits above those of each number.
+  mlir::Value loadLoose(VectorBuilder& builder, mlir::Value pointer, int64_t first,
+                        int64_t count) const;
 };
 
-/// scale · nibble + offset for nibbles as i32; `scale` and `offset` have as many lanes. Looked up
-/// in a table where the target can.
-mlir::Value decodeNibbles(VectorBuilder& builder, mlir::Value nibbles, mlir::Value scale,
-                          mlir::Value offset);
+/// scale · number + offset for numbers of at most four `bits`, the lowest of the i32 at `loose`;
+/// `scale` and `offset` have as many lanes. Looked up in a table where the target can.
+mlir::Value decodeBits(VectorBuilder& builder, int64_t bits, mlir::Value loose, mlir::Value scale,
+                       mlir::Value offset);
 
 } // namespace tenon::codegen::cpu
 

@@ -84,13 +84,9 @@ void DotBlock::emitStep(Value element, int64_t count, llvm::SmallVectorImpl<Valu
   });
 }
 
-/// True where the blocks of the weight are decoded unit by unit: beside one row of x, and beside
-/// more where all of a block at once would be too much code.
+/// True where the blocks of the weight are decoded unit by unit.
 bool DotBlock::usesUnits() const {
-  constexpr int64_t mostAtOnce = 256;
-  const BlockUnits* units = decoder.units();
-  return units && order.getLanes() <= 16 && step == decoder.blockSize() &&
-         (inputRows.size() == 1 || step > mostAtOnce);
+  return decoder.units() && order.getLanes() <= 16 && step == decoder.blockSize();
 }
 
 /// Asks for the `bytes` that lie `prefetchBytes` after `weight`.

@@ -57,7 +57,7 @@ TEST(CpuMatmul, RowsTimesEncodings) {
 
 TEST(CpuMatmul, OtherBlockFormats) {
   CaseList list;
-  for (int64_t rows : {1, 3, 17}) {
+  for (int64_t rows : {1, 3, 6, 17}) {
     for (const char* encoding : smallBlocks)
       addMatmul(list, "f32", rows, 37, 96, encoding, "f32");
     for (const char* encoding : superBlocks)

@@ -1,11 +1,17 @@
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
+#include <random>
 
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_format.h"
+#include "codegen/cpu/CompileForCpu.h"
 #include "ir/encoding/Encoding.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tests/codegen/cpu/CpuTest.h"
+#include "tests/common/StatusMatchers.h"
 
 namespace tenon::tests {
 
@@ -162,6 +168,54 @@ TEST(CpuRows, Dequantize) {
     if (test.function.find("xf16>") == std::string::npos &&
         test.function.find("xbf16>") == std::string::npos)
       expectEqualsReference(test);
+}
+
+/// Blocks of random quants, each byte of a scale once in each place of one.
+static ReferenceTensor blocksOfEveryScale(mlir::RankedTensorType type) {
+  const Encoding& encoding = *getEncoding(type.getElementType());
+  bool isMxfp4 = encoding.name == "mxfp4", hasBlockScale = encoding.name == "nvfp4_f32";
+  size_t scales = isMxfp4 ? 1 : encoding.blockSize / 16, scalesAt = hasBlockScale ? 4 : 0;
+  auto bytes = std::make_shared<std::vector<std::byte>>(*getStorageBytes(type));
+  std::mt19937 random(3);
+  std::generate(bytes->begin(), bytes->end(), [&] { return static_cast<std::byte>(random()); });
+  for (size_t block = 0; block < bytes->size() / encoding.blockBytes; ++block) {
+    std::byte* first = bytes->data() + block * encoding.blockBytes;
+    if (hasBlockScale) {
+      const float scale = 1.37e-3f;
+      std::memcpy(first, &scale, sizeof scale);
+    }
+    for (size_t i = 0; i < scales; ++i)
+      first[scalesAt + i] = static_cast<std::byte>(block + 85 * i);
+  }
+  return ReferenceTensor(type, *bytes, bytes);
+}
+
+// E8M0 has numbers below the smallest normal f32, E4M3 subnormal ones and a NaN, which is 0 here.
+TEST(CpuRows, DequantizeEveryScale) {
+  for (const std::string encoding : {"mxfp4", "nvfp4", "nvfp4_f32"}) {
+    const std::vector<int64_t> shape = {256, findEncoding(encoding)->blockSize};
+    CaseList list;
+    list.add("dequantize", {tensorType(shape, encoding)}, tensorType(shape, "f32"),
+             "tenon.dequantize %a");
+    for (const std::string& target : hostTargets()) {
+      SCOPED_TRACE(encoding + " on " + target);
+      auto context = makeContext();
+      auto module = planModule(*context, list.cases[0].function, target);
+      ASSERT_THAT(module, IsOk());
+      auto function = *(*module)->getOps<mlir::func::FuncOp>().begin();
+      ReferenceTensor blocks =
+          blocksOfEveryScale(llvm::cast<mlir::RankedTensorType>(function.getArgumentTypes()[0]));
+      auto program = codegen::compileForCpu(**module, {});
+      ASSERT_THAT(program, IsOk());
+      auto outputs = runFunction(*program, 0, {blocks}, 2);
+      ASSERT_THAT(outputs, IsOk());
+      std::vector<double> actual(blocks.getNumElements());
+      findEncoding("f32")->decode((*outputs)[0], actual);
+      std::vector<double> exact = blocks.toVector();
+      for (size_t i = 0; i < actual.size(); ++i)
+        ASSERT_EQ(actual[i], static_cast<double>(static_cast<float>(exact[i]))) << i;
+    }
+  }
 }
 
 } // namespace tenon::tests
