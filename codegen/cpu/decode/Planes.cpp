@@ -81,21 +81,25 @@ static Value bitsAsHalves(VectorBuilder& b, Value bits, int64_t count) {
   return b.widen(numbers, b.getF16Type());
 }
 
-/// Half of the E4M3 number of the lower seven bits of byte `place` after `pointer`, which in the
-/// place of a binary16's upper ones are 2^8 times too small; 0 where all are set and the eighth is
-/// not. Four neighbours are decoded at once, which parts of a block that LLVM sees together share;
-/// groups' quants lie behind the bytes.
-static Value splatHalfUE4M3(VectorBuilder& b, Value pointer, int64_t place, int64_t count) {
+/// Halves of four E4M3 numbers, of the lower seven bits of a byte each, which in the place of a
+/// binary16's upper ones are 2^8 times too small; 0 where all are set and the eighth is not.
+static Value loadHalvesOfUE4M3(VectorBuilder& b, Value pointer) {
   constexpr float half = 0x1p7f;
-  constexpr int64_t together = 4;
-  auto all = [&](int32_t value) {
-    return integers(b, llvm::SmallVector<int32_t>(together, value));
-  };
-  Value bytes = loadUnsignedBytes(b, b.advance(pointer, place / together * together), together);
+  constexpr int64_t count = 4;
+  auto all = [&](int32_t value) { return integers(b, llvm::SmallVector<int32_t>(count, value)); };
+  Value bytes = loadUnsignedBytes(b, pointer, count);
   Value isNone = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, bytes, all(0x7F));
   Value magnitudes = b.select(isNone, all(0), extractBits(b, bytes, 0, 7));
-  Value numbers = bitsAsHalves(b, arith::ShLIOp::create(b, magnitudes, all(7)), together);
-  return splatLane(b, b.fmul(numbers, b.splat(half, together)), place % together, count);
+  Value numbers = bitsAsHalves(b, arith::ShLIOp::create(b, magnitudes, all(7)), count);
+  return b.fmul(numbers, b.splat(half, count));
+}
+
+/// Half of such a number, that of byte `place` after `pointer`. Parts of a block that LLVM sees
+/// together share those of four neighbours; groups' quants lie behind the bytes.
+static Value splatHalfUE4M3(VectorBuilder& b, Value pointer, int64_t place, int64_t count) {
+  constexpr int64_t together = 4;
+  Value halves = loadHalvesOfUE4M3(b, b.advance(pointer, place / together * together));
+  return splatLane(b, halves, place % together, count);
 }
 
 /// A number of a group in `count` lanes; of `E8M0` and `UE4M3` half of it.
@@ -198,9 +202,12 @@ static bool fitsTables(const BlockFormat& format) {
          (high.bits == 0 || (high.bits == 1 && high.stride == 1 && high.shift == low.bits));
 }
 
+/// E2M1 numbers, twice as large.
+static constexpr float doubledE2M1[tableSize] = {0,     1,  2,  3,  4,  6,  8,  12,
+                                                 -0.0f, -1, -2, -3, -4, -6, -8, -12};
+
 /// What `loadNumbers` gives for a quant.
 static float numberOf(const BlockFormat& format, size_t quant) {
-  constexpr float doubledE2M1[] = {0, 1, 2, 3, 4, 6, 8, 12, -0.0f, -1, -2, -3, -4, -6, -8, -12};
   if (format.kind == BlockFormat::QuantKind::E2M1)
     return doubledE2M1[quant];
   return format.levels.empty() ? static_cast<float>(quant) : format.levels[quant];
@@ -311,8 +318,50 @@ template <BlockFormat::NumberType type, bool hasZeros>
 static constexpr BlockUnits wideUnits = {wideGroupSize, 2 * wideGroups, prepareWide<type, hasZeros>,
                                          decodeWideUnit};
 
+//===-- Groups of sixteen E2M1 numbers -------------------------------------------------------===//
+
+/// Of `nvfp4`, and of `nvfp4_f32`, whose blocks begin with a scale of all groups.
+template <bool hasBlockScale> struct SmallGroups {
+  static constexpr int64_t groupSize = 16, groups = hasBlockScale ? 8 : 4;
+  static constexpr int64_t scalesAt = hasBlockScale ? 4 : 0, quantsAt = scalesAt + groups;
+  static constexpr int64_t unitElements = 2 * groupSize, floatBytes = 4;
+
+  /// Halves of the groups' scales, then that of all.
+  static void prepare(VectorBuilder& b, Value block, Value prepared) {
+    constexpr int64_t together = 4;
+    for (int64_t first = 0; first < groups; first += together)
+      b.store(loadHalvesOfUE4M3(b, b.advance(block, scalesAt + first)),
+              b.advance(prepared, first * floatBytes));
+    if (hasBlockScale)
+      b.store(b.load(b.getF32Type(), block), b.advance(prepared, groups * floatBytes));
+  }
+
+  static llvm::SmallVector<Value> decode(VectorBuilder& b, Value block, Value prepared, Value unit,
+                                         int64_t lanes) {
+    constexpr PackedBits nibbles = {4, groupSize / 2};
+    Value quants = b.advance(b.advance(block, b.mul(unit, unitElements / 2)), quantsAt);
+    Value group = b.mul(unit, unitElements / groupSize);
+    llvm::SmallVector<Value> values;
+    for (int64_t first = 0; first < unitElements; first += lanes) {
+      Value numbers =
+          b.hasLookUp() && lanes == tableSize
+              ? b.lookUp(floats(b, doubledE2M1), nibbles.loadLoose(b, quants, first, lanes))
+              : decodeDoubledE2M1(b, nibbles.load(b, quants, first, lanes), lanes);
+      Value scaled = b.fmul(numbers, splatPrepared(b, prepared, group, first / groupSize, lanes));
+      values.push_back(hasBlockScale
+                           ? b.fmul(scaled, splatPrepared(b, prepared, b.i64(0), groups, lanes))
+                           : scaled);
+    }
+    return values;
+  }
+
+  static constexpr BlockUnits units = {unitElements, groups + 1, prepare, decode};
+};
+
 const BlockUnits* findUnitsOfPlanes(const BlockFormat& format) {
   using Type = BlockFormat::NumberType;
+  if (format.scale.type == Type::UE4M3)
+    return format.blockScale ? &SmallGroups<true>::units : &SmallGroups<false>::units;
   bool isWide = format.groupSize == wideGroupSize && format.scale.offset == wideHeadsAt &&
                 format.planes[0].bits == 4;
   if (!isWide)

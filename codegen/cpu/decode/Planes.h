@@ -12,8 +12,8 @@ namespace tenon::codegen::cpu {
 mlir::Value decodePlanes(VectorBuilder& builder, const BlockFormat& format, mlir::Value block,
                          int64_t first, int64_t count);
 
-/// How to decode eight groups of 128 integers of 4 bits that lie together, in units of a group;
-/// null for other formats.
+/// How to decode eight groups of 128 integers of 4 bits that lie together, in units of a group, and
+/// groups of 16 E2M1 numbers, two a unit; null for other formats.
 const BlockUnits* findUnitsOfPlanes(const BlockFormat& format);
 
 } // namespace tenon::codegen::cpu

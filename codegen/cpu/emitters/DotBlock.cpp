@@ -85,9 +85,7 @@ void DotBlock::emitStep(Value element, int64_t count, llvm::SmallVectorImpl<Valu
 }
 
 /// True where the blocks of the weight are decoded unit by unit.
-bool DotBlock::usesUnits() const {
-  return decoder.units() && order.getLanes() <= 16 && step == decoder.blockSize();
-}
+bool DotBlock::usesUnits() const { return decoder.units() && order.getLanes() <= 16; }
 
 /// Asks for the `bytes` that lie `prefetchBytes` after `weight`.
 void DotBlock::prefetchRow(Value weight, int64_t bytes) {
@@ -133,10 +131,13 @@ llvm::SmallVector<Value> DotBlock::emitChunk(Value start, int64_t length) {
   llvm::SmallVector<Value> sums(inputRows.size() * weightRows.size(), zeros);
   if (whole > 0)
     sums = b.loop(start, b.add(start, whole), step, sums, [&](Value element, ValueRange state) {
-      if (usesUnits())
-        return emitUnits(element, state);
       llvm::SmallVector<Value> next(state);
-      emitStep(element, step, next);
+      if (!usesUnits()) {
+        emitStep(element, step, next);
+        return next;
+      }
+      for (int64_t first = 0; first < step; first += decoder.blockSize())
+        next = emitUnits(b.add(element, first), next);
       return next;
     });
   if (whole < length)
