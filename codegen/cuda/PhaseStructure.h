@@ -70,7 +70,7 @@ struct PhaseStructure {
   int64_t threads = 0;       ///< of a block
   int64_t blocksPerSm = 0;   ///< wanted at once, for __launch_bounds__; 0: no matter
   int64_t clusterBlocks = 1; ///< of a cluster; whole clusters are launched
-  int64_t searchers = 0;     ///< first threads of a block that a search has; 0: all of them
+  int64_t searchers = 0;     ///< first threads of a block, which search; 0: all of them do
   bool pdl = false;
   bool triggersAtEntry = true;
   bool stamps = false;

@@ -191,9 +191,6 @@ static Value scaleNumbers(VectorBuilder& b, const BlockFormat& format, Value blo
 
 //===-- Tables of values ---------------------------------------------------------------------===//
 
-/// Elements of a table, and of what is looked up in it at once.
-constexpr int64_t tableSize = 16;
-
 /// Whether quants have few enough bits; those of a plane of single bits are at hand as words.
 static bool fitsTables(const BlockFormat& format) {
   const auto& [low, high] = format.planes;
@@ -207,7 +204,7 @@ static constexpr float doubledE2M1[tableSize] = {0,     1,  2,  3,  4,  6,  8,  
                                                  -0.0f, -1, -2, -3, -4, -6, -8, -12};
 
 /// What `loadNumbers` gives for a quant.
-static float numberOf(const BlockFormat& format, size_t quant) {
+static float numberOf(const BlockFormat& format, int64_t quant) {
   if (format.kind == BlockFormat::QuantKind::E2M1)
     return doubledE2M1[quant];
   return format.levels.empty() ? static_cast<float>(quant) : format.levels[quant];
@@ -240,14 +237,11 @@ static Value lookUpValues(VectorBuilder& b, const BlockFormat& format, Value blo
     indices = arith::OrIOp::create(b, arith::AndIOp::create(b, indices, all(~(1 << high.shift))),
                                    arith::AndIOp::create(b, bits, all(1 << high.shift)));
   }
-  // The table repeats where quants have fewer than four bits.
-  llvm::SmallVector<float> numbers;
-  for (size_t i = 0; i < tableSize; ++i)
-    numbers.push_back(numberOf(format, i % (size_t(1) << (low.bits + high.bits))));
   auto scale = [&](Value values) {
     return scaleNumbers(b, format, block, place, values, tableSize);
   };
-  Value table = floats(b, numbers);
+  Value table =
+      makeTable(b, low.bits + high.bits, [&](int64_t quant) { return numberOf(format, quant); });
   return format.groupSize == tableSize ? scale(b.lookUp(table, indices))
                                        : b.lookUp(scale(table), indices);
 }
@@ -262,7 +256,7 @@ Value decodePlanes(VectorBuilder& b, const BlockFormat& format, Value block, int
     return b.concat(decodePlanes(b, format, block, first, count / 2),
                     decodePlanes(b, format, block, first + count / 2, count / 2));
   int64_t place = format.groupSize == 0 ? 0 : first / format.groupSize * format.groupStride;
-  if (b.hasLookUp() && count == tableSize && fitsTables(format))
+  if (canLookUp(b, count) && fitsTables(format))
     return lookUpValues(b, format, block, place, first);
   return scaleNumbers(b, format, block, place, loadNumbers(b, format, block, first, count), count);
 }
@@ -277,9 +271,7 @@ static Value widenLowerHalves(VectorBuilder& b, BlockFormat::NumberType type, Va
     Value shift = integers(b, llvm::SmallVector<int32_t>(wideGroups, 16));
     return arith::BitcastOp::create(b, b.f32s(wideGroups), arith::ShLIOp::create(b, words, shift));
   }
-  Value bits = arith::TruncIOp::create(b, VectorType::get({wideGroups}, b.getI16Type()), words);
-  auto halves = VectorType::get({wideGroups}, b.getF16Type());
-  return b.widen(arith::BitcastOp::create(b, halves, bits), b.getF16Type());
+  return bitsAsHalves(b, words, wideGroups);
 }
 
 /// The scales of all groups, then what is added to scale · quant, −zero · scale.
@@ -320,11 +312,18 @@ static constexpr BlockUnits wideUnits = {wideGroupSize, 2 * wideGroups, prepareW
 
 //===-- Groups of sixteen E2M1 numbers -------------------------------------------------------===//
 
-/// Of `nvfp4`, and of `nvfp4_f32`, whose blocks begin with a scale of all groups.
-template <bool hasBlockScale> struct SmallGroups {
+/// Units of two groups of `nvfp4`, or of `nvfp4_f32`, whose blocks begin with a scale of all
+/// groups.
+template <bool hasBlockScale> struct E2M1Groups {
   static constexpr int64_t groupSize = 16, groups = hasBlockScale ? 8 : 4;
   static constexpr int64_t scalesAt = hasBlockScale ? 4 : 0, quantsAt = scalesAt + groups;
   static constexpr int64_t unitElements = 2 * groupSize, floatBytes = 4;
+
+  static bool matches(const BlockFormat& format) {
+    return format.scale.type == BlockFormat::NumberType::UE4M3 &&
+           format.blockScale.has_value() == hasBlockScale && format.scale.offset == scalesAt &&
+           format.planes[0].offset == quantsAt;
+  }
 
   /// Halves of the groups' scales, then that of all.
   static void prepare(VectorBuilder& b, Value block, Value prepared) {
@@ -341,12 +340,12 @@ template <bool hasBlockScale> struct SmallGroups {
     constexpr PackedBits nibbles = {4, groupSize / 2};
     Value quants = b.advance(b.advance(block, b.mul(unit, unitElements / 2)), quantsAt);
     Value group = b.mul(unit, unitElements / groupSize);
+    Value table = makeTable(b, nibbles.bits, [](int64_t quant) { return doubledE2M1[quant]; });
     llvm::SmallVector<Value> values;
     for (int64_t first = 0; first < unitElements; first += lanes) {
-      Value numbers =
-          b.hasLookUp() && lanes == tableSize
-              ? b.lookUp(floats(b, doubledE2M1), nibbles.loadLoose(b, quants, first, lanes))
-              : decodeDoubledE2M1(b, nibbles.load(b, quants, first, lanes), lanes);
+      Value numbers = canLookUp(b, lanes)
+                          ? b.lookUp(table, nibbles.loadLoose(b, quants, first, lanes))
+                          : decodeDoubledE2M1(b, nibbles.load(b, quants, first, lanes), lanes);
       Value scaled = b.fmul(numbers, splatPrepared(b, prepared, group, first / groupSize, lanes));
       values.push_back(hasBlockScale
                            ? b.fmul(scaled, splatPrepared(b, prepared, b.i64(0), groups, lanes))
@@ -360,8 +359,10 @@ template <bool hasBlockScale> struct SmallGroups {
 
 const BlockUnits* findUnitsOfPlanes(const BlockFormat& format) {
   using Type = BlockFormat::NumberType;
-  if (format.scale.type == Type::UE4M3)
-    return format.blockScale ? &SmallGroups<true>::units : &SmallGroups<false>::units;
+  if (E2M1Groups<false>::matches(format))
+    return &E2M1Groups<false>::units;
+  if (E2M1Groups<true>::matches(format))
+    return &E2M1Groups<true>::units;
   bool isWide = format.groupSize == wideGroupSize && format.scale.offset == wideHeadsAt &&
                 format.planes[0].bits == 4;
   if (!isWide)

@@ -5,10 +5,11 @@ using namespace mlir;
 
 namespace tenon::codegen::cpu::decoders {
 
-static constexpr int64_t quantsAt = 16, groupSize = 16, groups = 16;
+static constexpr int64_t quantsAt = 16, groupSize = GroupFactors::groupSize,
+                         groups = GroupFactors::groups;
 
-/// The scales, and what is added to scale · quant: the minimums, negative.
-static GroupScales decodeScales(VectorBuilder& b, Value block) {
+/// The offsets are the minimums, negative.
+static GroupFactors decodeFactors(VectorBuilder& b, Value block) {
   constexpr int64_t scaleAt = 80, minimumAt = 82;
   Value bytes = loadUnsignedBytes(b, block, groups);
   Value scales = b.fmul(toFloats(b, extractBits(b, bytes, 0, 4)),
@@ -20,7 +21,7 @@ static GroupScales decodeScales(VectorBuilder& b, Value block) {
 
 /// ggml's `block_q2_K`, see `ir/encoding/Q2_K.cpp`: scale · quant − minimum, rounded once.
 static Value decodeQ2K(VectorBuilder& b, Value block, int64_t first, int64_t count) {
-  auto [scales, offsets] = decodeScales(b, block);
+  auto [scales, offsets] = decodeFactors(b, block);
   return decodeByGroups(b, groupSize, first, count, [&](int64_t start, int64_t part) {
     Value quants = PackedBits{2, 32}.load(b, b.advance(block, quantsAt), start, part);
     return b.fma(toFloats(b, quants), splatLane(b, scales, start / groupSize, part),
@@ -28,29 +29,15 @@ static Value decodeQ2K(VectorBuilder& b, Value block, int64_t first, int64_t cou
   });
 }
 
-static void prepareQ2K(VectorBuilder& b, Value block, Value prepared) {
-  auto [scales, offsets] = decodeScales(b, block);
-  b.store(scales, prepared);
-  b.store(offsets, b.advance(prepared, groups * 4));
-}
-
-/// Half a block: 32 bytes of quants, 8 groups.
-static llvm::SmallVector<Value> decodeQ2KUnit(VectorBuilder& b, Value block, Value prepared,
-                                              Value unit, int64_t lanes) {
-  constexpr int64_t half = 128, halfBytes = 32;
+/// A half has 32 bytes of quants.
+static Value decodePart(VectorBuilder& b, Value block, Value unit, int64_t first, int64_t lanes,
+                        Value scale, Value offset) {
+  constexpr int64_t halfBytes = 32;
   Value quants = b.advance(b.advance(block, b.mul(unit, halfBytes)), quantsAt);
-  Value group = b.mul(unit, half / groupSize);
-  llvm::SmallVector<Value> values;
-  for (int64_t first = 0; first < half; first += lanes)
-    values.push_back(
-        decodeBits(b, 2, PackedBits{2, 32}.loadLoose(b, quants, first, lanes),
-                   splatPrepared(b, prepared, group, first / groupSize, lanes),
-                   splatPrepared(b, prepared, group, groups + first / groupSize, lanes)));
-  return values;
+  return decodeBits(b, 2, PackedBits{2, 32}.loadLoose(b, quants, first, lanes), scale, offset);
 }
 
-static const BlockUnits q2kUnits = {128, 2 * groups, prepareQ2K, decodeQ2KUnit};
-
-extern constexpr WeightDecoder q2_k = {"q2_k", decodeQ2K, &q2kUnits};
+extern constexpr WeightDecoder q2_k = {"q2_k", decodeQ2K,
+                                       &HalfBlocks<decodeFactors, decodePart>::units};
 
 } // namespace tenon::codegen::cpu::decoders

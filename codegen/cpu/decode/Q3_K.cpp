@@ -6,10 +6,11 @@ using namespace mlir;
 
 namespace tenon::codegen::cpu::decoders {
 
-static constexpr int64_t lowAt = 32, groupSize = 16, groups = 16;
+static constexpr int64_t lowAt = 32, groupSize = GroupFactors::groupSize,
+                         groups = GroupFactors::groups;
 
-/// scale · (scales[g] − 32) of the 16 groups, and what is added to that times a quant.
-static GroupScales decodeScales(VectorBuilder& b, Value block) {
+/// The scales are scale · (scales[g] − 32).
+static GroupFactors decodeFactors(VectorBuilder& b, Value block) {
   constexpr int64_t lowScalesAt = 96, highScalesAt = 104, scaleAt = 108;
   Value lowBytes = loadUnsignedBytes(b, b.advance(block, lowScalesAt), 8);
   Value low = b.concat(extractBits(b, lowBytes, 0, 4), extractBits(b, lowBytes, 4, 4));
@@ -24,7 +25,7 @@ static GroupScales decodeScales(VectorBuilder& b, Value block) {
 
 /// ggml's `block_q3_K`, see `ir/encoding/Q3_K.cpp`: scale · (scales[g] − 32) · (quant − 4), exact.
 static Value decodeQ3K(VectorBuilder& b, Value block, int64_t first, int64_t count) {
-  auto [scales, offsets] = decodeScales(b, block);
+  auto [scales, offsets] = decodeFactors(b, block);
   return decodeByGroups(b, groupSize, first, count, [&](int64_t start, int64_t part) {
     Value low = PackedBits{2, 32}.load(b, b.advance(block, lowAt), start, part);
     Value high = PackedBits{1, 32}.load(b, block, start, part);
@@ -34,36 +35,21 @@ static Value decodeQ3K(VectorBuilder& b, Value block, int64_t first, int64_t cou
   });
 }
 
-static void prepareQ3K(VectorBuilder& b, Value block, Value prepared) {
-  auto [scales, offsets] = decodeScales(b, block);
-  b.store(scales, prepared);
-  b.store(offsets, b.advance(prepared, groups * 4));
-}
-
-/// Half a block: 32 bytes of low bits, 8 groups; the third bits of all are bits 4 · unit to
-/// 4 · unit + 3 of the 32 bytes of high bits.
-static llvm::SmallVector<Value> decodeQ3KUnit(VectorBuilder& b, Value block, Value prepared,
-                                              Value unit, int64_t lanes) {
-  constexpr int64_t half = 128, halfBytes = 32, run = 32, runsOfUnit = 4;
+/// A half has 32 bytes of low bits; the third bits are bits 4 · unit to 4 · unit + 3 of the 32
+/// bytes of high bits.
+static Value decodePart(VectorBuilder& b, Value block, Value unit, int64_t first, int64_t lanes,
+                        Value scale, Value offset) {
+  constexpr int64_t halfBytes = 32, run = 32, runsOfHalf = 4;
   Value lows = b.advance(b.advance(block, b.mul(unit, halfBytes)), lowAt);
-  Value group = b.mul(unit, half / groupSize);
-  Value shift = arith::TruncIOp::create(b, b.getI32Type(), b.mul(unit, runsOfUnit));
-  llvm::SmallVector<Value> values;
-  for (int64_t first = 0; first < half; first += lanes) {
-    Value low = PackedBits{2, run}.load(b, lows, first, lanes);
-    Value bytes = loadUnsignedBytes(b, b.advance(block, first % run), lanes);
-    Value ofUnit = arith::ShRUIOp::create(b, bytes, b.splat(shift, lanes));
-    Value high = extractBits(b, ofUnit, first / run, 1);
-    values.push_back(
-        decodeBits(b, 3, joinBits(b, low, high, 2),
-                   splatPrepared(b, prepared, group, first / groupSize, lanes),
-                   splatPrepared(b, prepared, group, groups + first / groupSize, lanes)));
-  }
-  return values;
+  Value low = PackedBits{2, run}.load(b, lows, first, lanes);
+  Value bytes = loadUnsignedBytes(b, b.advance(block, first % run), lanes);
+  Value shift = arith::TruncIOp::create(b, b.getI32Type(), b.mul(unit, runsOfHalf));
+  Value ofHalf = arith::ShRUIOp::create(b, bytes, b.splat(shift, lanes));
+  Value high = extractBits(b, ofHalf, first / run, 1);
+  return decodeBits(b, 3, joinBits(b, low, high, 2), scale, offset);
 }
 
-static const BlockUnits q3kUnits = {128, 2 * groups, prepareQ3K, decodeQ3KUnit};
-
-extern constexpr WeightDecoder q3_k = {"q3_k", decodeQ3K, &q3kUnits};
+extern constexpr WeightDecoder q3_k = {"q3_k", decodeQ3K,
+                                       &HalfBlocks<decodeFactors, decodePart>::units};
 
 } // namespace tenon::codegen::cpu::decoders

@@ -74,19 +74,25 @@ Value PackedBits::load(VectorBuilder& b, Value pointer, int64_t first, int64_t c
   return extractBits(b, loadLoose(b, pointer, first, count), 0, bits);
 }
 
-Value floats(VectorBuilder& b, llvm::ArrayRef<float> values) {
+static Value floats(VectorBuilder& b, llvm::ArrayRef<float> values) {
   auto type = b.f32s(static_cast<int64_t>(values.size()));
   return arith::ConstantOp::create(b, DenseElementsAttr::get(type, values));
 }
 
-Value decodeBits(VectorBuilder& b, int64_t bits, Value loose, Value scale, Value offset) {
-  constexpr int64_t tableSize = 16;
-  if (!b.hasLookUp() || llvm::cast<VectorType>(loose.getType()).getNumElements() != tableSize)
-    return b.fma(toFloats(b, extractBits(b, loose, 0, bits)), scale, offset);
+bool canLookUp(VectorBuilder& b, int64_t count) { return b.hasLookUp() && count == tableSize; }
+
+Value makeTable(VectorBuilder& b, int64_t bits, llvm::function_ref<float(int64_t)> numberOf) {
   llvm::SmallVector<float> numbers;
-  for (int64_t i = 0; i < tableSize; ++i) // repeats where there are fewer bits
-    numbers.push_back(static_cast<float>(i % (1 << bits)));
-  return b.lookUp(b.fma(floats(b, numbers), scale, offset), loose);
+  for (int64_t i = 0; i < tableSize; ++i)
+    numbers.push_back(numberOf(i % (int64_t(1) << bits)));
+  return floats(b, numbers);
+}
+
+Value decodeBits(VectorBuilder& b, int64_t bits, Value loose, Value scale, Value offset) {
+  if (!canLookUp(b, llvm::cast<VectorType>(loose.getType()).getNumElements()))
+    return b.fma(toFloats(b, extractBits(b, loose, 0, bits)), scale, offset);
+  Value table = makeTable(b, bits, [](int64_t number) { return static_cast<float>(number); });
+  return b.lookUp(b.fma(table, scale, offset), loose);
 }
 
 } // namespace tenon::codegen::cpu

@@ -15,9 +15,8 @@ mlir::Value extractBits(VectorBuilder& builder, mlir::Value integers, int64_t sh
 mlir::Value joinBits(VectorBuilder& builder, mlir::Value low, mlir::Value high, int64_t shift);
 /// Integers as f32.
 mlir::Value toFloats(VectorBuilder& builder, mlir::Value integers);
-/// i32 constants, f32 constants.
+/// i32 constants.
 mlir::Value integers(VectorBuilder& builder, llvm::ArrayRef<int32_t> values);
-mlir::Value floats(VectorBuilder& builder, llvm::ArrayRef<float> values);
 /// Lane `lane` of `vector` in `count` lanes.
 mlir::Value splatLane(VectorBuilder& builder, mlir::Value vector, int64_t lane, int64_t count);
 
@@ -34,6 +33,14 @@ struct PackedBits {
                         int64_t count) const;
 };
 
+/// Elements of a table that a register holds, and of the indices that it is looked up by.
+inline constexpr int64_t tableSize = 16;
+/// Whether an instruction looks up `count` values in such a table.
+bool canLookUp(VectorBuilder& builder, int64_t count);
+/// numberOf(i) for all numbers i of at most four `bits`, repeated up to the end of a table, so that
+/// `VectorBuilder::lookUp` takes numbers with other bits above.
+mlir::Value makeTable(VectorBuilder& builder, int64_t bits,
+                      llvm::function_ref<float(int64_t)> numberOf);
 /// scale · number + offset for numbers of at most four `bits`, the lowest of the i32 at `loose`;
 /// `scale` and `offset` have as many lanes. Looked up in a table where the target can.
 mlir::Value decodeBits(VectorBuilder& builder, int64_t bits, mlir::Value loose, mlir::Value scale,

@@ -15,6 +15,7 @@ template <int rows, int searchers> struct alignas(16) LargestSearch { // in shar
   static constexpr unsigned nanBits = 0xFFFFFFFFu;
 
   static __device__ __forceinline__ int threads() { return searchers ? searchers : blockDim.x; }
+  // Of a part of a block by barrier 1, which kernels of such blocks leave free.
   static __device__ __forceinline__ void meet() {
     if constexpr (searchers == 0)
       __syncthreads();
