@@ -95,10 +95,10 @@ struct HopperTile {
   bool fillsBoxes(int64_t resultBytes) const {
     return !weightRows && columns / gemms % 64 == 0 && resultBytes == elementBytes;
   }
+  static constexpr int64_t smemUnit = 1024; ///< the swizzled ring begins at a multiple of it
   /// Shared memory of a block: the ring, what each warp's 16 rows have in 64 columns of each
   /// GEMM in elements of `resultBytes`, or of a GEMM and one that is stored meanwhile, two
   /// barriers a stage; the sums of other parts of K and their barriers.
-  static constexpr int64_t smemUnit = 1024; ///< the swizzled ring begins at a multiple of it
   int64_t smemBytes(int64_t resultBytes) const {
     constexpr int64_t barrierBytes = 8, vectorBytes = 16;
     int64_t planes = fillsBoxes(resultBytes) ? 2 : gemms;
